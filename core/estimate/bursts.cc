@@ -39,21 +39,43 @@ void Bursts::AddPage(Burst& burst, PageNumber page) {
   ++pages_;
 }
 
-uint32_t Bursts::Join(uint64_t poll, PageNumber page) {
+const Bursts::Odds* Bursts::Find(uint32_t burst, const Staged& staged) const {
+  if (const auto it = staged.odds_.find(burst); it != staged.odds_.end()) return &it->second;
+  const auto it = bursts_.find(burst);
+  return it == bursts_.end() ? nullptr : &it->second.odds;
+}
+
+uint32_t Bursts::Join(uint64_t poll, PageNumber page, Staged& staged) const {
   CHECK(poll > 0);
-  const auto [it, started] = by_poll_.try_emplace(poll, 0);
-  if (started) {
+  uint32_t number = 0;
+  if (const auto known = by_poll_.find(poll); known != by_poll_.end()) {
+    number = known->second;
+  } else if (const auto [it, started] = staged.by_poll_.try_emplace(poll); !started) {
+    number = it->second;
+  } else {
+    number = staged.last_ == 0 ? last_ : staged.last_;
     do {
-      ++last_;  // wraps after four billion polls
-    } while (last_ == 0 || bursts_.contains(last_));
-    it->second = last_;
-    bursts_[last_] = Burst();
-    ages_.push_back({last_, poll});
+      ++number;  // wraps after four billion polls
+    } while (number == 0 || Knows(number, staged));
+    it->second = staged.last_ = number;
+    staged.odds_.try_emplace(number);
+    staged.started_.push_back({number, poll});
   }
-  const uint32_t number = it->second;
-  AddPage(bursts_.at(number), page);
-  Shrink();
+  staged.joined_.emplace_back(number, page);
   return number;
+}
+
+void Bursts::Install(const Staged& staged) {
+  if (staged.last_ != 0) last_ = staged.last_;
+  for (const Age& age : staged.started_) {
+    by_poll_[age.poll] = age.number;
+    bursts_[age.number] = Burst();
+    ages_.push_back(age);
+  }
+  for (const auto& [number, page] : staged.joined_) AddPage(bursts_.at(number), page);
+  for (const auto& [number, odds] : staged.odds_) bursts_.at(number).odds = odds;
+  reweighed_.insert(reweighed_.end(), staged.reweighed_.begin(), staged.reweighed_.end());
+  Shrink();
 }
 
 void Bursts::Restore(uint32_t burst, double shift, PageNumber page) {
@@ -62,7 +84,7 @@ void Bursts::Restore(uint32_t burst, double shift, PageNumber page) {
   const auto [found, started] = bursts_.try_emplace(burst);
   Burst& its = found->second;
   // What was learned of it so far becomes its prior.
-  its.start = its.shift = its.weighed = shift;
+  its.odds.start = its.odds.shift = its.odds.weighed = shift;
   if (started) ages_.push_back({burst, 0});
   if (!its.restored.insert(page).second) return;
   AddPage(its, page);
@@ -86,19 +108,21 @@ void Bursts::Shrink() {
   }
 }
 
-void Bursts::Observe(uint32_t burst, double precision, double truth) {
+void Bursts::Observe(uint32_t burst, double precision, double truth, Staged& staged) const {
   CHECK(precision >= 0 && precision <= 1 && truth >= 0 && truth <= 1, "{}, {}", precision, truth);
-  const auto found = bursts_.find(burst);
-  if (found == bursts_.end()) return;
-  Burst& b = found->second;
-  b.crawled += 1;
-  b.precision += std::clamp(precision, kLeastDoubt, 1 - kLeastDoubt);
-  b.truth += truth;
-  const double mean = b.precision / b.crawled;
-  b.shift = BestShift(b.crawled, b.truth, std::log(mean / (1 - mean)), b.start);
-  if (b.queued || std::abs(b.shift - b.weighed) < kNotable) return;
-  b.queued = true;
-  reweighed_.push_back(burst);
+  const Odds* known = Find(burst, staged);
+  if (known == nullptr) return;
+  Odds odds = *known;
+  odds.crawled += 1;
+  odds.precision += std::clamp(precision, kLeastDoubt, 1 - kLeastDoubt);
+  odds.truth += truth;
+  const double mean = odds.precision / odds.crawled;
+  odds.shift = BestShift(odds.crawled, odds.truth, std::log(mean / (1 - mean)), odds.start);
+  if (!odds.queued && std::abs(odds.shift - odds.weighed) >= kNotable) {
+    odds.queued = true;
+    staged.reweighed_.push_back(burst);
+  }
+  staged.odds_[burst] = odds;
 }
 
 void Bursts::TakeReweighed(size_t max, std::vector<PageNumber>* pages) {
@@ -106,14 +130,14 @@ void Bursts::TakeReweighed(size_t max, std::vector<PageNumber>* pages) {
     const auto found = bursts_.find(reweighed_.front());
     if (found != bursts_.end()) {
       Burst& b = found->second;
-      if (done_ == 0) b.weighed = b.shift;
+      if (done_ == 0) b.odds.weighed = b.odds.shift;
       const size_t take = std::min(max, b.pages.size() - std::min(done_, b.pages.size()));
       const auto from = b.pages.begin() + static_cast<std::ptrdiff_t>(done_);
       pages->insert(pages->end(), from, from + static_cast<std::ptrdiff_t>(take));
       done_ += take;
       max -= take;
       if (done_ < b.pages.size()) return;
-      b.queued = false;
+      b.odds.queued = false;
     }
     reweighed_.pop_front();
     done_ = 0;

@@ -15,6 +15,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <deque>
+#include <utility>
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
@@ -34,10 +35,38 @@ inline constexpr double kBurstDeviation = 2.5;
 //
 // Owner thread only.
 class Bursts {
+ private:
+  // Of the signals of a burst.
+  struct Odds {
+    double start = 0;      // the shift when the process started
+    double crawled = 0;    // number of pages
+    double precision = 0;  // their sum of precisions
+    double truth = 0;      // and of truths
+    double shift = 0;      // b
+    double weighed = 0;    // b when its pages were weighed last
+    bool queued = false;   // in reweighed_
+  };
+  struct Age {
+    uint32_t number;
+    uint64_t poll;  // zero: from before the start
+  };
+
  public:
+  // What a batch of signals and crawls makes of the bursts. Install takes it over; dropped, it
+  // leaves no trace.
+  class Staged {
+    friend class Bursts;
+    absl::flat_hash_map<uint32_t, Odds> odds_;  // of those that start or change
+    absl::flat_hash_map<uint64_t, uint32_t> by_poll_;
+    std::vector<Age> started_;
+    std::vector<std::pair<uint32_t, PageNumber>> joined_;
+    std::vector<uint32_t> reweighed_;
+    uint32_t last_ = 0;  // zero: none has started
+  };
+
   // A page of the poll `poll` (> 0) joins its burst, which starts now unless it is known. Returns
   // the number of the burst, > 0.
-  uint32_t Join(uint64_t poll, PageNumber page);
+  uint32_t Join(uint64_t poll, PageNumber page, Staged& staged) const;
   // At start-up: a stored page that waits in `burst`, whose shift was `shift` so far; what is said
   // last of a burst counts, and a page of it is told once however often it is said. No-op for burst
   // 0.
@@ -45,14 +74,19 @@ class Bursts {
   // Nothing more is restored. Idempotent.
   void FinishRestoring();
 
-  // b. Precondition: Knows(burst).
-  [[nodiscard]] double Shift(uint32_t burst) const { return bursts_.at(burst).shift; }
-  [[nodiscard]] bool Knows(uint32_t burst) const { return bursts_.contains(burst); }
+  // b, as the batch so far leaves it. Precondition: Knows(burst, staged).
+  [[nodiscard]] double Shift(uint32_t burst, const Staged& staged) const {
+    return Find(burst, staged)->shift;
+  }
+  [[nodiscard]] bool Knows(uint32_t burst, const Staged& staged) const {
+    return Find(burst, staged) != nullptr;
+  }
 
   // A page of the burst was crawled, whose signal stood for a change with the probability
   // `precision` before, but for the burst, and `truth` after the crawl; both in [0, 1]. No-op for a
   // burst that is not known.
-  void Observe(uint32_t burst, double precision, double truth);
+  void Observe(uint32_t burst, double precision, double truth, Staged& staged) const;
+  void Install(const Staged& staged);
 
   // Moves at most `max` pages to `pages` whose burst has become worth notably more or less than
   // when its pages were weighed last. They may have been crawled, or have gone, since they joined.
@@ -63,27 +97,19 @@ class Bursts {
 
  private:
   struct Burst {
-    double start = 0;      // the shift when the process started
-    double crawled = 0;    // number of pages
-    double precision = 0;  // their sum of precisions
-    double truth = 0;      // and of truths
-    double shift = 0;      // b
-    double weighed = 0;    // b when its pages were weighed last
-    bool queued = false;   // in reweighed_
+    Odds odds;
     std::vector<PageNumber> pages;
     absl::flat_hash_set<PageNumber> restored;  // of them, until FinishRestoring
   };
 
+  // nullptr: not known.
+  [[nodiscard]] const Odds* Find(uint32_t burst, const Staged& staged) const;
   void AddPage(Burst& burst, PageNumber page);
   // Forgets the oldest until the limits hold.
   void Shrink();
 
   absl::flat_hash_map<uint32_t, Burst> bursts_;
   absl::flat_hash_map<uint64_t, uint32_t> by_poll_;
-  struct Age {
-    uint32_t number;
-    uint64_t poll;  // zero: from before the start
-  };
   std::deque<Age> ages_;  // oldest first
   // Bursts to weigh anew, and how many pages of the first are done.
   std::deque<uint32_t> reweighed_;

@@ -83,22 +83,28 @@ class Estimator::Impl {
   explicit Impl(EstimatorOptions options)
       : options_(options), windows_(options.day), mark_(options.since) {}
 
-  PageEstimate Estimate(const PageRecord& page, Instant now) const;
+  PageEstimate Estimate(const PageRecord& page, Instant now, const Lessons& lessons) const;
+  PageEstimate Estimate(const PageRecord& page, Instant now) const {
+    return Estimate(page, now, none_);
+  }
   PageRates RatesBeforeFirstCrawl(const PageState& state) const;
   void Advance(PageState& state, Instant now) const;
   Instant NextEdge(const PageState& state) const;
-  void RecordCrawl(PageRecord& page, CrawlObservation observation);
-  void RecordLateCrawl(PageRecord& page, CrawlObservation observation) const;
-  void RecordGone(const PageRecord& page, Instant now);
-  void RecordLook(const PageRecord& page, Duration gone, Duration waited, bool returned);
+  void RecordCrawl(PageRecord& page, CrawlObservation observation, Lessons& lessons) const;
+  void RecordLateCrawl(PageRecord& page, CrawlObservation observation,
+                       const Lessons& lessons) const;
+  void RecordLook(const PageRecord& page, Duration gone, Duration waited, bool returned,
+                  Lessons& lessons) const;
+  void CountLife(const PageRecord& page, Instant fetched, bool found, Lessons& lessons) const;
   double AliveChance(const PageState& state, Instant at) const;
   double Returns(const PageState& state) const { return Site(state.rates.site).life().returns; }
   void RecordSignal(PageRecord& page, SourceClass source_class, uint64_t poll, Instant changed,
-                    Instant now);
+                    Instant now, Lessons& lessons) const;
   bool RecordLateSignal(PageRecord& page, SourceClass source_class, Instant changed) const;
-  bool Reweigh(PageState& state) const;
+  void Install(Lessons&& lessons);
+  bool Reweigh(PageState& state, const Lessons& lessons) const;
   Bursts& bursts() { return bursts_; }
-  SignalWindows& windows() { return windows_; }
+  const SignalWindows& windows() const { return windows_; }
   void BeginEpoch(Instant now);
   void Collect(const PageRecord& page);
   std::optional<PageEstimate> CollectAndEstimate(PageRecord& page, Instant now);
@@ -142,18 +148,25 @@ class Estimator::Impl {
   [[nodiscard]] double FadeOfEpoch() const {
     return Fading(mark_ - last_mark_, kCurveHalfLifeDays, options_.day);
   }
-  PagePosterior Posterior(const SiteModel& site, const PageRecord& page, Instant now) const {
+  PagePosterior Posterior(const SiteModel& site, const PageRecord& page, Instant now,
+                          const Lessons& lessons) const {
     PagePosterior posterior =
         EstimatePage(site, page.spec, page.state, page.detail.statistics, now, options_.day);
-    for (const SourceShift& shift : quarantine_.ShiftsOf(page.host)) {
+    for (const SourceShift& shift : quarantine_.ShiftsOf(page.host, lessons.quarantine)) {
       for (PageClass& of_page : posterior.classes) {
         if (of_page.source_class.source() == shift.source) of_page.shift = shift.shift;
       }
     }
     return posterior;
   }
-  PagePosterior Posterior(const PageRecord& page, Instant now) const {
-    return Posterior(Site(sites_.NumberOf(page.host)), page, now);
+  PagePosterior Posterior(const PageRecord& page, Instant now, const Lessons& lessons) const {
+    return Posterior(Site(sites_.NumberOf(page.host)), page, now, lessons);
+  }
+  // The mark, which an event at `now` sets if it is the first.
+  Instant Mark(Instant now, Lessons& lessons) const {
+    if (!mark_.is_none()) return mark_;
+    if (lessons.first.is_none()) lessons.first = now;
+    return lessons.first;
   }
   double StalenessOf(const PageRecord& page, const PagePosterior& posterior) const;
   // Multiplies the rates of `state` by what lies between its age bin and `bin`.
@@ -163,17 +176,18 @@ class Estimator::Impl {
   // The age of the page starts anew at `event`.
   void StartAge(PageState& state, Instant event, Instant now) const;
   void CountAges(const PageRecord& page, const CrawlObservation& observation,
-                 const PagePosterior& posterior, double told_weight);
+                 const PagePosterior& posterior, double told_weight, Lessons& lessons) const;
   // A crawl ends the wait in the bursts of the page; its outcome tells of them.
-  void LearnBursts(const PageRecord& page, const PagePosterior& posterior, bool page_changed);
-  void CountLife(const PageRecord& page, Instant fetched, bool found);
+  void LearnBursts(const PageRecord& page, const PagePosterior& posterior, bool page_changed,
+                   Lessons& lessons) const;
   // And of the sources that signalled it.
   void LearnSources(const PageRecord& page, const CrawlObservation& observation,
-                    const PagePosterior& posterior);
+                    const PagePosterior& posterior, Lessons& lessons) const;
   void ObserveSource(const std::string& host, uint8_t source, const SignalledInterval& interval,
-                     Instant now);
+                     Instant now, Lessons& lessons) const;
   void Forget(PageRecord& page, const PagePosterior& posterior) const;
 
+  const Lessons none_;
   EstimatorOptions options_;
   SiteTable sites_;
   SignalWindows windows_;
@@ -203,10 +217,11 @@ PageEstimate Estimator::Impl::EstimateAlone(const PageRecord& page, Instant now)
   return estimate;
 }
 
-PageEstimate Estimator::Impl::Estimate(const PageRecord& page, Instant now) const {
+PageEstimate Estimator::Impl::Estimate(const PageRecord& page, Instant now,
+                                       const Lessons& lessons) const {
   if (!Pools(page.spec)) return EstimateAlone(page, now);
   const uint16_t number = sites_.NumberOf(page.host);
-  return EstimateOf(page, number, Posterior(Site(number), page, now), now);
+  return EstimateOf(page, number, Posterior(Site(number), page, now, lessons), now);
 }
 
 PageEstimate Estimator::Impl::EstimateOf(const PageRecord& page, uint16_t number,
@@ -332,15 +347,15 @@ void Estimator::Impl::StartAge(PageState& state, Instant event, Instant now) con
 }
 
 void Estimator::Impl::RecordSignal(PageRecord& page, SourceClass source_class, uint64_t poll,
-                                   Instant changed, Instant now) {
+                                   Instant changed, Instant now, Lessons& lessons) const {
   PageState& state = page.state;
-  if (mark_.is_none()) mark_ = now;
+  const Instant mark = Mark(now, lessons);
   double shift = 0;
   // A page that came alone shares its cause with nobody, and one whose source is complete has
   // nothing to learn.
   if (poll != 0 && options_.kind == EstimatorKind::kDefault && !page.spec.complete_signals) {
-    const uint32_t burst = bursts_.Join(poll, page.number);
-    shift = bursts_.Shift(burst);
+    const uint32_t burst = bursts_.Join(poll, page.number, lessons.bursts);
+    shift = bursts_.Shift(burst, lessons.bursts);
     if (burst != state.bursts[0].burst) {
       state.bursts = {
           BurstSignal{
@@ -356,15 +371,21 @@ void Estimator::Impl::RecordSignal(PageRecord& page, SourceClass source_class, u
   if (source_class.burst() == BurstClass::kMass) return;
   const Instant event = std::min(std::max(changed, state.last_crawl), now);
   if (event <= state.last_event) return;
-  const PagePosterior posterior = Posterior(page, now);
+  const PagePosterior posterior = Posterior(page, now, lessons);
   const double weight = page.spec.complete_signals ? kInfinity : posterior.Weight(source_class);
   if (ShiftedWeight(weight, shift) <= kCredibleWeight) return;
   if (state.rates.age_bin != kAgeless) {
-    AgeCounts& counts = sites_.counts(state.rates.site, page.number).ages;
     const double age = Days(event - state.last_event);
-    counts.AddEvent(age);
-    counts.AddExposure(posterior.even_rate * ToldOf(posterior, Site(state.rates.site)),
-                       std::max(0.0, Days(mark_ - state.last_event)), age);
+    SiteLesson lesson{.site = state.rates.site,
+                      .page = page.number,
+                      .kind = SiteLesson::Kind::kEvent,
+                      .from = age};
+    lessons.sites.push_back(lesson);
+    lesson.kind = SiteLesson::Kind::kExposure;
+    lesson.rate = posterior.even_rate * ToldOf(posterior, Site(state.rates.site));
+    lesson.from = std::max(0.0, Days(mark - state.last_event));
+    lesson.to = age;
+    lessons.sites.push_back(lesson);
   }
   StartAge(state, event, now);
 }
@@ -380,11 +401,26 @@ bool Estimator::Impl::RecordLateSignal(PageRecord& page, SourceClass source_clas
   return true;
 }
 
-bool Estimator::Impl::Reweigh(PageState& state) const {
+void Estimator::Impl::Install(Lessons&& lessons) {
+  if (mark_.is_none()) mark_ = lessons.first;
+  windows_.Install(lessons.windows);
+  bursts_.Install(lessons.bursts);
+  quarantine_.Install(std::move(lessons.quarantine));
+  for (const SiteLesson& lesson : lessons.sites) {
+    lesson.AddTo(Site(lesson.site).life(), sites_.counts(lesson.site, lesson.page));
+  }
+  for (QuarantineNews& news : lessons.news) {
+    begun_ += news.begun ? 1 : 0;
+    if (news_.size() >= limits::kMaxQuarantineNews) news_.erase(news_.begin());
+    news_.push_back(std::move(news));
+  }
+}
+
+bool Estimator::Impl::Reweigh(PageState& state, const Lessons& lessons) const {
   bool changed = false;
   for (BurstSignal& signal : state.bursts) {
-    if (signal.burst == 0 || !bursts_.Knows(signal.burst)) continue;
-    const auto shift = static_cast<float>(bursts_.Shift(signal.burst));
+    if (signal.burst == 0 || !bursts_.Knows(signal.burst, lessons.bursts)) continue;
+    const auto shift = static_cast<float>(bursts_.Shift(signal.burst, lessons.bursts));
     changed = changed || shift != signal.shift;
     signal.shift = shift;
   }
@@ -392,19 +428,19 @@ bool Estimator::Impl::Reweigh(PageState& state) const {
 }
 
 void Estimator::Impl::LearnBursts(const PageRecord& page, const PagePosterior& posterior,
-                                  bool page_changed) {
+                                  bool page_changed, Lessons& lessons) const {
   const double chance = std::max(-std::expm1(-StalenessOf(page, posterior)), 1e-9);
   for (const BurstSignal& signal : page.state.bursts) {
     if (signal.burst == 0) continue;
     const double weight = posterior.Weight(signal.source_class);
     const double shifted = -std::expm1(-ShiftedWeight(weight, signal.shift));
     bursts_.Observe(signal.burst, -std::expm1(-weight),
-                    page_changed ? std::min(1.0, shifted / chance) : 0);
+                    page_changed ? std::min(1.0, shifted / chance) : 0, lessons.bursts);
   }
 }
 
 void Estimator::Impl::LearnSources(const PageRecord& page, const CrawlObservation& observation,
-                                   const PagePosterior& posterior) {
+                                   const PagePosterior& posterior, Lessons& lessons) const {
   if (options_.kind != EstimatorKind::kDefault || page.spec.complete_signals) return;
   struct OfSource {
     uint8_t source;
@@ -438,18 +474,18 @@ void Estimator::Impl::LearnSources(const PageRecord& page, const CrawlObservatio
   for (OfSource& of_source : sources) {
     of_source.interval.rest = std::max(0.0, s - of_source.weight);
     of_source.interval.changed = observation.changed;
-    ObserveSource(page.host, of_source.source, of_source.interval, observation.fetched);
+    ObserveSource(page.host, of_source.source, of_source.interval, observation.fetched, lessons);
   }
 }
 
 void Estimator::Impl::ObserveSource(const std::string& host, uint8_t source,
-                                    const SignalledInterval& interval, Instant now) {
-  const QuarantineChange change = quarantine_.Observe(host, source, interval, now);
+                                    const SignalledInterval& interval, Instant now,
+                                    Lessons& lessons) const {
+  const QuarantineChange change =
+      quarantine_.Observe(host, source, interval, now, lessons.quarantine);
   if (change == QuarantineChange::kNone) return;
-  const bool begun = change == QuarantineChange::kBegun;
-  begun_ += begun ? 1 : 0;
-  if (news_.size() >= limits::kMaxQuarantineNews) news_.erase(news_.begin());
-  news_.push_back({.begun = begun, .standing = *quarantine_.Find(host, source)});
+  lessons.news.push_back({.begun = change == QuarantineChange::kBegun,
+                          .standing = *quarantine_.Find(host, source, lessons.quarantine)});
 }
 
 void Estimator::Impl::Forget(PageRecord& page, const PagePosterior& posterior) const {
@@ -470,7 +506,8 @@ void Estimator::Impl::Forget(PageRecord& page, const PagePosterior& posterior) c
 // Changes that nobody told of are watched for by crawls: between two of them at an age that is not
 // known exactly.
 void Estimator::Impl::CountAges(const PageRecord& page, const CrawlObservation& observation,
-                                const PagePosterior& posterior, double told_weight) {
+                                const PagePosterior& posterior, double told_weight,
+                                Lessons& lessons) const {
   const PageState& state = page.state;
   if (state.rates.age_bin == kAgeless) return;
   const Instant since = std::max(observation.fetched - observation.elapsed, state.last_event);
@@ -478,23 +515,26 @@ void Estimator::Impl::CountAges(const PageRecord& page, const CrawlObservation& 
   const double from = Days(since - state.last_event);
   const double to = Days(observation.fetched - state.last_event);
   if (!(from < to) || rate * (to - from) > kMaxChangesForAge) return;
-  AgeCounts& counts = sites_.counts(state.rates.site, page.number).ages;
-  if (observation.changed && told_weight <= kCredibleWeight) {
-    counts.AddCensored(rate, from, to);
-  } else {
-    counts.AddExposure(rate, from, to);
-  }
+  const bool untold = observation.changed && told_weight <= kCredibleWeight;
+  lessons.sites.push_back(
+      {.site = state.rates.site,
+       .page = page.number,
+       .kind = untold ? SiteLesson::Kind::kCensored : SiteLesson::Kind::kExposure,
+       .rate = rate,
+       .from = from,
+       .to = to});
 }
 
-void Estimator::Impl::RecordCrawl(PageRecord& page, CrawlObservation observation) {
+void Estimator::Impl::RecordCrawl(PageRecord& page, CrawlObservation observation,
+                                  Lessons& lessons) const {
   PageStatistics& statistics = page.detail.statistics;
   PageState& state = page.state;
   if (observation.elapsed <= Duration()) return;
   DropLate(observation.fetched - observation.elapsed, statistics);
   if (!statistics.recent.empty() && observation.fetched <= statistics.recent.back().fetched) return;
-  if (mark_.is_none()) mark_ = observation.fetched;
+  (void)Mark(observation.fetched, lessons);
   observation.exposure = static_cast<float>(state.exposure);
-  const PagePosterior posterior = Posterior(page, observation.fetched);
+  const PagePosterior posterior = Posterior(page, observation.fetched, lessons);
   double told_weight = 0;
   for (const SignalCounts::Entry& entry : observation.signals.entries()) {
     if (entry.count > 0) told_weight = std::max(told_weight, posterior.Weight(entry.source_class));
@@ -504,10 +544,10 @@ void Estimator::Impl::RecordCrawl(PageRecord& page, CrawlObservation observation
     const double weight = posterior.Weight(signal.source_class);
     told_weight = std::max(told_weight, ShiftedWeight(weight, signal.shift));
   }
-  CountLife(page, observation.fetched, /*found=*/true);
-  CountAges(page, observation, posterior, told_weight);
-  LearnSources(page, observation, posterior);
-  LearnBursts(page, posterior, observation.changed);
+  CountLife(page, observation.fetched, /*found=*/true, lessons);
+  CountAges(page, observation, posterior, told_weight, lessons);
+  LearnSources(page, observation, posterior, lessons);
+  LearnBursts(page, posterior, observation.changed, lessons);
   if (statistics.recent.size() >= limits::kMaxObservations) Forget(page, posterior);
   statistics.recent.push_back(Coarse(observation, statistics));
   if (observation.changed && told_weight <= kCredibleWeight) {
@@ -525,24 +565,29 @@ double Estimator::Impl::AliveChance(const PageState& state, Instant at) const {
   return freshet::AliveChance(Site(state.rates.site).life().death_rate, signs, silent);
 }
 
-void Estimator::Impl::CountLife(const PageRecord& page, Instant fetched, bool found) {
+void Estimator::Impl::CountLife(const PageRecord& page, Instant fetched, bool found,
+                                Lessons& lessons) const {
   const PageState& state = page.state;
   if (!state.crawled() || state.gone) return;
-  sites_.counts(state.rates.site, page.number)
-      .lives.AddCrawl(Site(state.rates.site).life(), AliveChance(state, fetched), found);
-}
-
-void Estimator::Impl::RecordGone(const PageRecord& page, Instant now) {
-  CountLife(page, now, /*found=*/false);
+  lessons.sites.push_back({.site = state.rates.site,
+                           .page = page.number,
+                           .kind = SiteLesson::Kind::kCrawl,
+                           .found = found,
+                           .rate = AliveChance(state, fetched)});
 }
 
 void Estimator::Impl::RecordLook(const PageRecord& page, Duration gone, Duration waited,
-                                 bool returned) {
-  sites_.counts(page.state.rates.site, page.number)
-      .lives.AddLook(Days(gone), Days(waited), returned);
+                                 bool returned, Lessons& lessons) const {
+  lessons.sites.push_back({.site = page.state.rates.site,
+                           .page = page.number,
+                           .kind = SiteLesson::Kind::kLook,
+                           .found = returned,
+                           .from = Days(waited),
+                           .to = Days(gone)});
 }
 
-void Estimator::Impl::RecordLateCrawl(PageRecord& page, CrawlObservation observation) const {
+void Estimator::Impl::RecordLateCrawl(PageRecord& page, CrawlObservation observation,
+                                      const Lessons& lessons) const {
   PageStatistics& statistics = page.detail.statistics;
   if (observation.elapsed <= Duration()) return;
   DropLate(observation.fetched - observation.elapsed, statistics);
@@ -553,7 +598,7 @@ void Estimator::Impl::RecordLateCrawl(PageRecord& page, CrawlObservation observa
   observation.exposure =
       static_cast<float>(state.exposure * std::min(1.0, observation.elapsed.seconds() / known));
   if (statistics.recent.size() >= limits::kMaxObservations) {
-    Forget(page, Posterior(page, observation.fetched));
+    Forget(page, Posterior(page, observation.fetched, lessons));
   }
   statistics.recent.push_back(Coarse(observation, statistics));
 }
@@ -569,7 +614,7 @@ void Estimator::Impl::BeginEpoch(Instant now) {
 PagePosterior Estimator::Impl::CollectCarried(const PageRecord& page, uint16_t* number) {
   const SiteModel& site = Site(*number);
   const PageState& state = page.state;
-  PagePosterior posterior = Posterior(site, page, mark_);
+  PagePosterior posterior = Posterior(site, page, mark_, none_);
   if (state.last_event < mark_ && state.rates.age_bin != kAgeless) {
     sites_.counts(*number, page.number)
         .ages.AddExposure(posterior.even_rate * ToldOf(posterior, site),
@@ -668,42 +713,54 @@ Estimator::~Estimator() = default;
 PageEstimate Estimator::Estimate(const PageRecord& page, Instant now) const {
   return impl_->Estimate(page, now);
 }
+PageEstimate Estimator::Estimate(const PageRecord& page, Instant now,
+                                 const Lessons& lessons) const {
+  return impl_->Estimate(page, now, lessons);
+}
 PageRates Estimator::RatesBeforeFirstCrawl(const PageState& state) const {
   return impl_->RatesBeforeFirstCrawl(state);
 }
 void Estimator::Advance(PageState& state, Instant now) const { impl_->Advance(state, now); }
 Instant Estimator::NextEdge(const PageState& state) const { return impl_->NextEdge(state); }
-void Estimator::RecordCrawl(PageRecord& page, const CrawlObservation& observation) {
-  impl_->RecordCrawl(page, observation);
+void Estimator::RecordCrawl(PageRecord& page, const CrawlObservation& observation,
+                            Lessons& lessons) const {
+  impl_->RecordCrawl(page, observation, lessons);
 }
-void Estimator::RecordLateCrawl(PageRecord& page, const CrawlObservation& observation) const {
-  impl_->RecordLateCrawl(page, observation);
+void Estimator::RecordLateCrawl(PageRecord& page, const CrawlObservation& observation,
+                                const Lessons& lessons) const {
+  impl_->RecordLateCrawl(page, observation, lessons);
 }
-void Estimator::RecordGone(const PageRecord& page, Instant now) { impl_->RecordGone(page, now); }
-void Estimator::RecordLook(const PageRecord& page, Duration gone, Duration waited, bool returned) {
-  impl_->RecordLook(page, gone, waited, returned);
+void Estimator::RecordGone(const PageRecord& page, Instant now, Lessons& lessons) const {
+  impl_->CountLife(page, now, /*found=*/false, lessons);
+}
+void Estimator::RecordLook(const PageRecord& page, Duration gone, Duration waited, bool returned,
+                           Lessons& lessons) const {
+  impl_->RecordLook(page, gone, waited, returned, lessons);
 }
 double Estimator::AliveChance(const PageState& state, Instant at) const {
   return impl_->AliveChance(state, at);
 }
 double Estimator::Returns(const PageState& state) const { return impl_->Returns(state); }
 PlacedSignal Estimator::PlaceSignal(const std::string& host, uint8_t source, uint64_t poll,
-                                    uint32_t pages, Instant now) {
-  return impl_->windows().Place(host, source, poll, pages, now);
+                                    uint32_t pages, Instant now, Lessons& lessons) const {
+  return impl_->windows().Place(host, source, poll, pages, now, lessons.windows);
 }
 void Estimator::RecordSignal(PageRecord& page, SourceClass source_class, uint64_t poll,
-                             Instant changed, Instant now) {
-  impl_->RecordSignal(page, source_class, poll, changed, now);
+                             Instant changed, Instant now, Lessons& lessons) const {
+  impl_->RecordSignal(page, source_class, poll, changed, now, lessons);
 }
 bool Estimator::RecordLateSignal(PageRecord& page, SourceClass source_class,
                                  Instant changed) const {
   return impl_->RecordLateSignal(page, source_class, changed);
 }
+void Estimator::Install(Lessons&& lessons) { impl_->Install(std::move(lessons)); }
 void Estimator::TakeReweighed(size_t max, std::vector<PageNumber>* pages) {
   impl_->bursts().TakeReweighed(max, pages);
 }
 bool Estimator::has_reweighed() const { return impl_->bursts().has_reweighed(); }
-bool Estimator::Reweigh(PageState& state) const { return impl_->Reweigh(state); }
+bool Estimator::Reweigh(PageState& state, const Lessons& lessons) const {
+  return impl_->Reweigh(state, lessons);
+}
 void Estimator::RestoreSignals(std::span<const BurstSignal> bursts, PageNumber page) {
   for (const BurstSignal& signal : bursts) {
     impl_->bursts().Restore(signal.burst, signal.shift, page);

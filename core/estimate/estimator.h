@@ -18,6 +18,7 @@
 #include "core/base/status.h"
 #include "core/base/units.h"
 #include "core/estimate/epoch_sums.h"
+#include "core/estimate/lessons.h"
 #include "core/estimate/quarantine.h"
 #include "core/estimate/signal_windows.h"
 #include "core/estimate/site_table.h"
@@ -82,12 +83,6 @@ using SourceSet = std::bitset<limits::kMaxSources>;
 // Worse ones first: in quarantine, then by the upper end of the precision, host and source.
 [[nodiscard]] bool IsWorse(const HostTrust& a, const HostTrust& b);
 
-// A quarantine that began or ended.
-struct QuarantineNews {
-  bool begun = false;
-  SourceStanding standing;
-};
-
 // Owner thread only, but for what says otherwise.
 class Estimator {
  public:
@@ -100,8 +95,11 @@ class Estimator {
   // and its staleness: what it is worth to have been signalled changes with every crawl of the page
   // and, at an epoch, of its site. A known change rate or complete signals in the spec win over
   // estimates. Always finite and >= 0 but for signal_weight and the staleness, which may be
-  // infinite. A page without any observation gets the prior.
+  // infinite. A page without any observation gets the prior. The second goes by what the batch so
+  // far has taught, too.
   [[nodiscard]] PageEstimate Estimate(const PageRecord& page, Instant now) const;
+  [[nodiscard]] PageEstimate Estimate(const PageRecord& page, Instant now,
+                                      const Lessons& lessons) const;
 
   // The rates that a page nobody has crawled is valued at: those in its state, but for what its
   // signals have said, age included. Its value is importance over change rate, and signals are
@@ -124,22 +122,25 @@ class Estimator {
   [[nodiscard]] Instant NextEdge(const PageState& state) const;
 
   // Bookkeeping of an event, called after Advance to the event and before the rest of the state is
-  // changed by it.
+  // changed by it. What it changes beyond the page is staged in `lessons`, by which the functions
+  // that take them go.
   //
   // RecordCrawl: a successful crawl fetched at `observation.fetched` after `observation.elapsed`.
   // Appends to the page's statistics with state.exposure as the exposure of the interval (the owner
   // then sets it to 0 with the staleness), corrects the evidence and moves `last_event` where the
   // crawl found a change that no signal had told of. Call Estimate afterwards. An observation that
   // is not newer than the last one is ignored.
-  void RecordCrawl(PageRecord& page, const CrawlObservation& observation);
+  void RecordCrawl(PageRecord& page, const CrawlObservation& observation, Lessons& lessons) const;
   // RecordLateCrawl: a crawl that did not become the copy of the page. Its interval counts until
   // the next crawl, whose own holds it.
-  void RecordLateCrawl(PageRecord& page, const CrawlObservation& observation) const;
+  void RecordLateCrawl(PageRecord& page, const CrawlObservation& observation,
+                       const Lessons& lessons) const;
   // RecordGone: a crawl at `now` found that the page is gone; call before the state says so.
   // RecordLook: so did, or did not, one of a page that had been gone for `gone`, `waited` of that
   // since the crawl before. Both teach how pages live (core/estimate/life.h).
-  void RecordGone(const PageRecord& page, Instant now);
-  void RecordLook(const PageRecord& page, Duration gone, Duration waited, bool returned);
+  void RecordGone(const PageRecord& page, Instant now, Lessons& lessons) const;
+  void RecordLook(const PageRecord& page, Duration gone, Duration waited, bool returned,
+                  Lessons& lessons) const;
   // PlaceSignal: the class of a signal that came with the poll `poll` (zero: none) of `pages` pages
   // of the host, and the burst that it is recorded with. Once a signal.
   // RecordSignal: an applied signal of the poll `poll` (zero: alone), which told of a change at
@@ -147,21 +148,25 @@ class Estimator {
   // and, where the signal is more likely true than not, `last_event` and with it the rates. Call
   // Estimate afterwards.
   [[nodiscard]] PlacedSignal PlaceSignal(const std::string& host, uint8_t source, uint64_t poll,
-                                         uint32_t pages, Instant now);
+                                         uint32_t pages, Instant now, Lessons& lessons) const;
   void RecordSignal(PageRecord& page, SourceClass source_class, uint64_t poll, Instant changed,
-                    Instant now);
+                    Instant now, Lessons& lessons) const;
 
   // RecordLateSignal: a signal that told of a change at `changed`, before the last crawl. It is
   // counted with the interval it belongs to, which would otherwise seem to have ended in a change
   // that nobody tells of. False: that interval is not kept.
   bool RecordLateSignal(PageRecord& page, SourceClass source_class, Instant changed) const;
 
+  // Takes over what a batch has taught, once it is committed. Batches come one after the other, and
+  // no epoch is finished and no model restored between a batch and this.
+  void Install(Lessons&& lessons);
+
   // Bursts (core/estimate/bursts.h). A crawl of one page of a burst may change what the signals of
   // its other pages are worth: those are handed out here, at most `max` a call, and Reweigh brings
   // the bursts of one up to date; false if there is nothing to change, else call Estimate.
   void TakeReweighed(size_t max, std::vector<PageNumber>* pages);
   [[nodiscard]] bool has_reweighed() const;
-  [[nodiscard]] bool Reweigh(PageState& state) const;
+  [[nodiscard]] bool Reweigh(PageState& state, const Lessons& lessons) const;
   // At start-up, for every stored page: the bursts it waits in.
   void RestoreSignals(std::span<const BurstSignal> bursts, PageNumber page);
   void FinishRestoring();

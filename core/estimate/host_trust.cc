@@ -34,7 +34,7 @@ std::vector<HostTrust> WorstHosts(const SiteTable& sites, const Quarantine& quar
   const auto add = [&](const std::string& of, uint8_t source, double signals,
                        double truth) -> Row& {
     if (rows.empty() || rows.back().host != &of || rows.back().source != source) {
-      rows.push_back({.host = &of, .source = source, .lately = quarantine.Find(of, source)});
+      rows.push_back({.host = &of, .source = source, .lately = quarantine.Find(of, source, {})});
     }
     rows.back().signals += signals;
     rows.back().truth += truth;

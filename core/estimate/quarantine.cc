@@ -82,6 +82,22 @@ void Count(const SignalledInterval& interval, SourceStanding& standing) {
   }
 }
 
+// That of a source among those of its host, in order, which it joins unless it is one of them.
+template <typename Sources>
+SourceStanding& StandingOf(const std::string& host, uint8_t source, Sources& sources) {
+  const auto at = std::lower_bound(
+      sources.begin(), sources.end(), source,
+      [](const SourceStanding& standing, uint8_t value) { return standing.source < value; });
+  if (at != sources.end() && at->source == source) return *at;
+  return *sources.insert(at, SourceStanding{.host = host, .source = source, .variance = kSpread});
+}
+
+template <typename Sources>
+size_t NumberInQuarantine(const Sources& sources) {
+  return static_cast<size_t>(std::count_if(
+      sources.begin(), sources.end(), [](const auto& source) { return source.quarantined(); }));
+}
+
 bool ParseInteger(const std::string& text, int64_t* out) {
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), *out);
   return error == std::errc() && end == text.data() + text.size();
@@ -89,21 +105,22 @@ bool ParseInteger(const std::string& text, int64_t* out) {
 
 }  // namespace
 
-SourceStanding& Quarantine::Standing(const std::string& host, uint8_t source) {
-  if (size_ >= limits::kMaxWatchedSources && Find(host, source) == nullptr) Forget();
-  Sources& sources = hosts_[host];
-  const auto at = std::lower_bound(
-      sources.begin(), sources.end(), source,
-      [](const SourceStanding& standing, uint8_t value) { return standing.source < value; });
-  if (at != sources.end() && at->source == source) return *at;
-  ++size_;
-  return *sources.insert(at, SourceStanding{.host = host, .source = source, .variance = kSpread});
+const Quarantine::Sources* Quarantine::SourcesOf(const std::string& host,
+                                                 const Staged& staged) const {
+  if (const auto it = staged.hosts_.find(host); it != staged.hosts_.end()) return &it->second;
+  const auto it = hosts_.find(host);
+  return it == hosts_.end() ? nullptr : &it->second;
 }
 
 QuarantineChange Quarantine::Observe(const std::string& host, uint8_t source,
-                                     const SignalledInterval& interval, Instant now) {
+                                     const SignalledInterval& interval, Instant now,
+                                     Staged& staged) const {
   if (interval.signals.empty()) return QuarantineChange::kNone;
-  SourceStanding& standing = Standing(host, source);
+  const auto [of_host, is_new] = staged.hosts_.try_emplace(host);
+  if (const auto known = hosts_.find(host); is_new && known != hosts_.end()) {
+    of_host->second = known->second;
+  }
+  SourceStanding& standing = StandingOf(host, source, of_host->second);
   Count(interval, standing);
   Suspect(interval, standing);
   Follow(interval, standing);
@@ -114,31 +131,43 @@ QuarantineChange Quarantine::Observe(const std::string& host, uint8_t source,
       return QuarantineChange::kNone;
     }
     standing.since = now;
-    ++quarantined_;
+    staged.begun_ = true;
     return QuarantineChange::kBegun;
   }
   if (standing.shift < -kNotable) return QuarantineChange::kNone;
   standing.since = Instant();
   standing.suspicion = 0;
-  --quarantined_;
   return QuarantineChange::kEnded;
 }
 
-Quarantine::Shifts Quarantine::ShiftsOf(const std::string& host) const {
+void Quarantine::Install(Staged&& staged) {
+  for (auto& [host, sources] : staged.hosts_) {
+    const auto known = hosts_.find(host);
+    const Sources none;
+    const Sources& before = known == hosts_.end() ? none : known->second;
+    size_ += sources.size() - before.size();
+    quarantined_ += NumberInQuarantine(sources) - NumberInQuarantine(before);
+    hosts_[host] = std::move(sources);
+    while (size_ > limits::kMaxWatchedSources) Forget();
+  }
+}
+
+Quarantine::Shifts Quarantine::ShiftsOf(const std::string& host, const Staged& staged) const {
   Shifts shifts;
-  if (quarantined_ == 0) return shifts;
-  const auto found = hosts_.find(host);
-  if (found == hosts_.end()) return shifts;
-  for (const SourceStanding& standing : found->second) {
+  if (quarantined_ == 0 && !staged.begun_) return shifts;
+  const Sources* sources = SourcesOf(host, staged);
+  if (sources == nullptr) return shifts;
+  for (const SourceStanding& standing : *sources) {
     if (standing.quarantined()) shifts.push_back({standing.source, kShare * standing.shift});
   }
   return shifts;
 }
 
-const SourceStanding* Quarantine::Find(const std::string& host, uint8_t source) const {
-  const auto found = hosts_.find(host);
-  if (found == hosts_.end()) return nullptr;
-  for (const SourceStanding& standing : found->second) {
+const SourceStanding* Quarantine::Find(const std::string& host, uint8_t source,
+                                       const Staged& staged) const {
+  const Sources* sources = SourcesOf(host, staged);
+  if (sources == nullptr) return nullptr;
+  for (const SourceStanding& standing : *sources) {
     if (standing.source == source) return &standing;
   }
   return nullptr;
@@ -221,10 +250,11 @@ Status Quarantine::AddLine(std::string_view line) {
     return InvalidArgument("source: '{}'", line);
   }
   const auto index = static_cast<uint8_t>(source);
-  if (Find(fields[0], index) != nullptr || size_ >= limits::kMaxWatchedSources) {
+  if (Find(fields[0], index, {}) != nullptr || size_ >= limits::kMaxWatchedSources) {
     return InvalidArgument("source: {} of '{}' twice, or too many", source, fields[0]);
   }
-  SourceStanding& standing = Standing(fields[0], index);
+  SourceStanding& standing = StandingOf(fields[0], index, hosts_[fields[0]]);
+  ++size_;
   standing.signals = numbers[0];
   standing.believed = numbers[1];
   standing.proved = numbers[2];

@@ -34,6 +34,7 @@
 #include <string_view>
 #include <vector>
 
+#include "absl/container/btree_map.h"
 #include "absl/container/flat_hash_map.h"
 #include "absl/container/inlined_vector.h"
 #include "core/base/status.h"
@@ -83,15 +84,30 @@ enum class QuarantineChange : uint8_t { kNone, kBegun, kEnded };
 //
 // Owner thread only.
 class Quarantine {
- public:
-  // A crawl at `now` ended an interval with signals of `source`. Returns what it changed. No-op
-  // without signals. O(signals), but for O(size) once in many calls of new sources.
-  QuarantineChange Observe(const std::string& host, uint8_t source,
-                           const SignalledInterval& interval, Instant now);
+ private:
+  using Sources = absl::InlinedVector<SourceStanding, 1>;
 
-  // The shifts in force of the sources of a host, mostly none.
+ public:
+  // What a batch of crawls says. Install takes it over; dropped, it leaves no trace.
+  class Staged {
+    friend class Quarantine;
+    absl::btree_map<std::string, Sources> hosts_;  // all sources of those that change
+    bool begun_ = false;                           // any quarantine has
+  };
+
+  // A crawl at `now` ended an interval with signals of `source`. Returns what it changed. No-op
+  // without signals. O(signals).
+  QuarantineChange Observe(const std::string& host, uint8_t source,
+                           const SignalledInterval& interval, Instant now, Staged& staged) const;
+  // O(staged), but for O(size) once in many calls with new sources.
+  void Install(Staged&& staged);
+
+  // The shifts in force of the sources of a host, mostly none, as the batch so far leaves them.
   using Shifts = std::vector<SourceShift>;
-  [[nodiscard]] Shifts ShiftsOf(const std::string& host) const;
+  [[nodiscard]] Shifts ShiftsOf(const std::string& host, const Staged& staged) const;
+  // nullptr: not known.
+  [[nodiscard]] const SourceStanding* Find(const std::string& host, uint8_t source,
+                                           const Staged& staged) const;
   // nullptr: not known.
   [[nodiscard]] const SourceStanding* Find(const std::string& host, uint8_t source) const;
 
@@ -108,8 +124,8 @@ class Quarantine {
   [[nodiscard]] Status AddLine(std::string_view line);
 
  private:
-  using Sources = absl::InlinedVector<SourceStanding, 1>;
-  SourceStanding& Standing(const std::string& host, uint8_t source);
+  // nullptr: nothing is known of the host.
+  [[nodiscard]] const Sources* SourcesOf(const std::string& host, const Staged& staged) const;
   void Forget();
 
   absl::flat_hash_map<std::string, Sources> hosts_;

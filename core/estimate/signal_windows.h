@@ -25,7 +25,20 @@ struct PlacedSignal {
 // what comes next starts new windows. Nothing is stored: after a start, likewise.
 // Owner thread only.
 class SignalWindows {
+ private:
+  struct Window {
+    Instant begin;
+    uint32_t signals = 0;
+  };
+
  public:
+  // Windows as a batch of signals leaves them. Install takes it over; dropped, it leaves no trace.
+  class Staged {
+    friend class SignalWindows;
+    absl::flat_hash_map<uint64_t, Window> windows_;
+    Instant last_;  // of the signals
+  };
+
   // A window ends this long after its first signal: a quarter of `day`.
   explicit SignalWindows(Duration day) : length_(Duration::Micros(day.micros() / 4)) {}
 
@@ -33,14 +46,10 @@ class SignalWindows {
   // none) of `pages` pages of the host. Polls of three pages and more show what they are; smaller
   // ones take the class of all that came in their window so far, this one included.
   [[nodiscard]] PlacedSignal Place(std::string_view host, uint8_t source, uint64_t poll,
-                                   uint32_t pages, Instant now);
+                                   uint32_t pages, Instant now, Staged& staged) const;
+  void Install(const Staged& staged);
 
  private:
-  struct Window {
-    Instant begin;
-    uint32_t signals = 0;
-  };
-
   Duration length_;
   absl::flat_hash_map<uint64_t, Window> windows_;  // by hash of host and source
 };

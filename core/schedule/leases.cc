@@ -17,13 +17,13 @@ static_assert(kLeaseGenerations == uint32_t{1} << kGenerationBits);
 
 }  // namespace
 
-LeaseId Leases::NextId(Slot slot) {
+LeaseId Leases::NextId(Slot slot, uint32_t ahead) const {
   // A run that hands out four billion leases goes on in the next generation's numbers; the store's
   // generation moves on by one a start, so at a million starts the two could meet, years apart.
-  if (++sequence_ == 0) ++generation_;
-  const uint64_t generation = generation_ & ((uint64_t{1} << kGenerationBits) - 1);
-  return MakeLeaseId(generation << kSequenceBits | sequence_, slot);
+  return MakeLeaseId(given_out_ + 1 + ahead, slot);
 }
+
+void Leases::GaveOut(uint32_t count) { given_out_ += count; }
 
 void Leases::Put(const LeaseRecord& lease) {
   CHECK(!lease.over, "lease {:x} is over", lease.id.value());

@@ -29,10 +29,12 @@ class Leases {
     bool reported = false;  // a result under the lease was taken
   };
 
-  explicit Leases(uint32_t generation) : generation_(generation) {}
+  explicit Leases(uint32_t generation) : given_out_(uint64_t{generation} << 32) {}
 
-  // A new id for a page of `slot`.
-  [[nodiscard]] LeaseId NextId(Slot slot);
+  // The id of the next lease, of a page of `slot`, once `ahead` more have been given out.
+  [[nodiscard]] LeaseId NextId(Slot slot, uint32_t ahead) const;
+  // So many have been.
+  void GaveOut(uint32_t count);
 
   // Adds or replaces.
   void Put(const LeaseRecord& lease);
@@ -58,8 +60,7 @@ class Leases {
   [[nodiscard]] size_t size() const { return open_.size(); }
 
  private:
-  uint32_t generation_;
-  uint32_t sequence_ = 0;
+  uint64_t given_out_;  // the last: generation and sequence
   absl::flat_hash_map<LeaseId, LeaseRecord> open_;
   absl::flat_hash_map<LeaseId, Past> past_;
   std::deque<LeaseId> past_order_;  // the oldest first

@@ -44,7 +44,7 @@ const std::variant<SetCrawl, ForgetCrawl>* StagedCrawl(const std::string& crawl_
 
 // --- What is set ---
 
-Reply ShardState::Impl::Step(const SetCrawl& event, Instant, Transaction& txn) {
+Reply ShardState::Impl::Step(const SetCrawl& event, Instant, Transaction& txn) const {
   const bool known = crawls.Find(event.terms.record.crawl_id).has_value();
   if (!known && crawls.size() + txn.created() + txn.crawls.size() >= limits::kMaxCrawls) {
     return Refused(TooManyCrawls("crawl_id: "));
@@ -53,7 +53,7 @@ Reply ShardState::Impl::Step(const SetCrawl& event, Instant, Transaction& txn) {
   return {};
 }
 
-Reply ShardState::Impl::Step(const ForgetCrawl& event, Instant, Transaction& txn) {
+Reply ShardState::Impl::Step(const ForgetCrawl& event, Instant, Transaction& txn) const {
   txn.crawls.emplace_back(event);
   return {};
 }
@@ -93,12 +93,13 @@ void ShardState::Impl::InstallCrawl(const CrawlTable::Terms& terms) {
   BeginSweep();
 }
 
-CrawlCounters* ShardState::Impl::CountersOf(const PageRecord& page) {
-  const std::optional<PageId> id = pages.Find(page.number);
-  if (id) return &crawls.Count(crawls.Of(*id));
-  // Of a page that this batch has created.
-  const std::optional<CrawlIndex> crawl = crawls.Find(page.key.crawl_id);
-  return crawl ? &crawls.Count(*crawl) : nullptr;
+void ShardState::Impl::InstallCounts(const Transaction::Page& page) {
+  if (page.counts == CrawlCounters()) return;
+  const std::optional<PageId> id = pages.Find(page.record.number);
+  // One that this batch has created and removed is of a crawl id that may not be known.
+  const std::optional<CrawlIndex> crawl =
+      id ? crawls.Of(*id) : crawls.Find(page.record.key.crawl_id);
+  if (crawl) crawls.Count(*crawl) += page.counts;
 }
 
 Duration ShardState::Impl::IntervalOf(CrawlIndex crawl, HostId host) const {
@@ -211,7 +212,7 @@ void ShardState::Impl::RemoveStaged(Transaction::Page& page, Transaction& txn) c
   page.removed = true;
 }
 
-Reply ShardState::Impl::Step(const DeleteHost& event, Instant, Transaction& txn) {
+Reply ShardState::Impl::Step(const DeleteHost& event, Instant, Transaction& txn) const {
   const bool known = hosts.Find(event.host) || txn.FindHost(event.host) != nullptr ||
                      txn.CreatedPagesOf(event.host) > 0;
   if (!known) return Refused(NotFound("host: {} has neither pages nor settings", event.host));
@@ -219,12 +220,12 @@ Reply ShardState::Impl::Step(const DeleteHost& event, Instant, Transaction& txn)
   return {};
 }
 
-Reply ShardState::Impl::Step(const RemoveDeleted& event, Instant, Transaction& txn) {
+Reply ShardState::Impl::Step(const RemoveDeleted& event, Instant, Transaction& txn) const {
   if (Transaction::Page* page = txn.Find(event.page)) RemoveStaged(*page, txn);
   return {};
 }
 
-Reply ShardState::Impl::Step(const EndHostDeletion& event, Instant, Transaction& txn) {
+Reply ShardState::Impl::Step(const EndHostDeletion& event, Instant, Transaction& txn) const {
   const std::optional<HostId> id = hosts.Find(event.host);
   if (!id || hosts.pages(*id) > 0 || txn.CreatedPagesOf(event.host) > 0) return {};
   HostRecord* host = StagedHost(event.host, txn);

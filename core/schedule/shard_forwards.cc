@@ -50,7 +50,8 @@ void ShardState::Want(const Event& event, std::vector<PageNumber>* numbers) cons
 
 Reply ShardState::Step(const Event& event, Instant now, Transaction& txn) {
   impl_->picks.Hear(now);
-  return std::visit([&](const auto& e) { return impl_->Step(e, now, txn); }, event);
+  const Impl& impl = *impl_;
+  return std::visit([&](const auto& e) { return impl.Step(e, now, txn); }, event);
 }
 
 void ShardState::Install(Transaction& txn) { impl_->Install(txn); }

@@ -15,7 +15,7 @@ const HostRecord* ShardState::Impl::KnownHost(const std::string& host, Transacti
   return id ? &hosts.record(*id) : nullptr;
 }
 
-HostRecord* ShardState::Impl::StagedHost(const std::string& host, Transaction& txn) {
+HostRecord* ShardState::Impl::StagedHost(const std::string& host, Transaction& txn) const {
   if (HostRecord* staged = txn.FindHost(host)) return staged;
   const std::optional<HostId> id = hosts.Find(host);
   HostRecord record;
@@ -23,12 +23,12 @@ HostRecord* ShardState::Impl::StagedHost(const std::string& host, Transaction& t
   return txn.PutHost(id ? hosts.record(*id) : record);
 }
 
-void ShardState::Impl::NoteAssignment(const PageRecord& page, Instant at, Transaction& txn) {
+void ShardState::Impl::NoteAssignment(const PageRecord& page, Instant at, Transaction& txn) const {
   HostRecord* host = StagedHost(page.host, txn);
   host->last_assignment = std::max(host->last_assignment, at);
 }
 
-void ShardState::Impl::CountAssignment(const PageRecord& page, Instant at, Transaction& txn) {
+void ShardState::Impl::CountAssignment(const PageRecord& page, Instant at, Transaction& txn) const {
   const std::optional<HostId> id = hosts.Find(page.host);
   if (!id) return;
   // The lease tells it for long enough, unless the host waits longer.
@@ -38,7 +38,7 @@ void ShardState::Impl::CountAssignment(const PageRecord& page, Instant at, Trans
 }
 
 void ShardState::Impl::HearOfHost(const ReportCrawl& report, const std::string& host,
-                                  Transaction& txn) {
+                                  Transaction& txn) const {
   const HostRecord* known = KnownHost(host, txn);
   const HostRecord none;
   if (known == nullptr) known = &none;
@@ -50,10 +50,10 @@ void ShardState::Impl::HearOfHost(const ReportCrawl& report, const std::string& 
 
 void ShardState::Impl::HeedHost(const ReportCrawl& report, CrawlOutcome outcome,
                                 const LeaseRecord* lease, const std::string& host, Instant now,
-                                Transaction& txn) {
+                                Transaction& txn) const {
   HearOfHost(report, host, txn);
   if (outcome == CrawlOutcome::kError && IsThrottled(report.http_status)) {
-    ++counters.throttled;
+    ++txn.counts.throttled;
     NoteThrottled(options.host_backoff, lease == nullptr ? report.fetched : lease->assigned,
                   report.retry_after, now, StagedHost(host, txn));
   } else if (report.retry_after > Duration()) {
@@ -61,7 +61,7 @@ void ShardState::Impl::HeedHost(const ReportCrawl& report, CrawlOutcome outcome,
   }
 }
 
-Reply ShardState::Impl::Step(const SetHost& event, Instant, Transaction& txn) {
+Reply ShardState::Impl::Step(const SetHost& event, Instant, Transaction& txn) const {
   HostRecord* host = StagedHost(event.host, txn);
   if (event.min_delay) host->min_delay = *event.min_delay;
   if (event.max_in_flight) host->max_in_flight = *event.max_in_flight;
@@ -73,12 +73,12 @@ Reply ShardState::Impl::Step(const SetHost& event, Instant, Transaction& txn) {
   return {};
 }
 
-Reply ShardState::Impl::Step(const ForgetHost& event, Instant now, Transaction& txn) {
+Reply ShardState::Impl::Step(const ForgetHost& event, Instant now, Transaction& txn) const {
   const std::optional<HostId> id = hosts.Find(event.host);
   if (!id || !hosts.CanForget(*id, now)) return {};
   if (txn.FindHost(event.host) != nullptr || txn.CreatedPagesOf(event.host) > 0) {
     // To be looked at again once what this batch does to it is seen.
-    hosts.Rest(*id);
+    txn.rested_hosts.push_back(event.host);
     return {};
   }
   txn.ForgetHost(event.host);

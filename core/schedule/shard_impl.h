@@ -137,39 +137,39 @@ class ShardState::Impl {
   // And files it again.
   void ComeBack(PageId id);
 
-  // --- shard_steps.cc: stages what one event does
+  // --- shard_steps.cc: stages what one event does. All that changes is in the transaction
   void Want(const Event& event, std::vector<PageNumber>* numbers) const;
-  [[nodiscard]] Reply Step(const UpsertPage& event, Instant now, Transaction& txn);
-  [[nodiscard]] Reply Step(const RemovePage& event, Instant now, Transaction& txn);
-  [[nodiscard]] Reply Step(const RecheckPage& event, Instant now, Transaction& txn);
-  [[nodiscard]] Reply Step(const ReportCrawl& event, Instant now, Transaction& txn);
-  [[nodiscard]] Reply Step(const SignalChange& event, Instant now, Transaction& txn);
-  [[nodiscard]] Reply Step(const LeasePage& event, Instant now, Transaction& txn);
-  [[nodiscard]] Reply Step(const ReturnLease& event, Instant now, Transaction& txn);
-  [[nodiscard]] Reply Step(const ExpireLease& event, Instant now, Transaction& txn);
-  [[nodiscard]] Reply Step(const SetHost& event, Instant now, Transaction& txn);
-  [[nodiscard]] Reply Step(const ForgetHost& event, Instant now, Transaction& txn);
-  [[nodiscard]] Reply Step(const SetSource& event, Instant now, Transaction& txn);
-  [[nodiscard]] Reply Step(const ChangeSettings& event, Instant now, Transaction& txn);
-  [[nodiscard]] Reply Step(const EnterAgeBin& event, Instant now, Transaction& txn);
-  [[nodiscard]] Reply Step(const ReweighSignals& event, Instant now, Transaction& txn);
-  [[nodiscard]] Reply Step(const Reestimate& event, Instant now, Transaction& txn);
+  [[nodiscard]] Reply Step(const UpsertPage& event, Instant now, Transaction& txn) const;
+  [[nodiscard]] Reply Step(const RemovePage& event, Instant now, Transaction& txn) const;
+  [[nodiscard]] Reply Step(const RecheckPage& event, Instant now, Transaction& txn) const;
+  [[nodiscard]] Reply Step(const ReportCrawl& event, Instant now, Transaction& txn) const;
+  [[nodiscard]] Reply Step(const SignalChange& event, Instant now, Transaction& txn) const;
+  [[nodiscard]] Reply Step(const LeasePage& event, Instant now, Transaction& txn) const;
+  [[nodiscard]] Reply Step(const ReturnLease& event, Instant now, Transaction& txn) const;
+  [[nodiscard]] Reply Step(const ExpireLease& event, Instant now, Transaction& txn) const;
+  [[nodiscard]] Reply Step(const SetHost& event, Instant now, Transaction& txn) const;
+  [[nodiscard]] Reply Step(const ForgetHost& event, Instant now, Transaction& txn) const;
+  [[nodiscard]] Reply Step(const SetSource& event, Instant now, Transaction& txn) const;
+  [[nodiscard]] Reply Step(const ChangeSettings& event, Instant now, Transaction& txn) const;
+  [[nodiscard]] Reply Step(const EnterAgeBin& event, Instant now, Transaction& txn) const;
+  [[nodiscard]] Reply Step(const ReweighSignals& event, Instant now, Transaction& txn) const;
+  [[nodiscard]] Reply Step(const Reestimate& event, Instant now, Transaction& txn) const;
   // The staged lease, or the installed one staged now; nullptr: not open.
   [[nodiscard]] Transaction::Lease* OpenLease(LeaseId id, Transaction& txn) const;
   // Ends a staged lease; of those remembered the oldest may make room for it. That of a removed
   // page is not remembered.
-  void End(Transaction::Lease& lease, bool reported, Transaction& txn);
+  void End(Transaction::Lease& lease, bool reported, Transaction& txn) const;
   // What is known of a lease that is over, also by this batch.
   [[nodiscard]] std::optional<Leases::Past> PastLease(LeaseId id, Transaction& txn) const;
   // As the batch so far leaves it; nullptr: nothing is known of it.
   [[nodiscard]] const HostRecord* KnownHost(const std::string& host, Transaction& txn) const;
-  [[nodiscard]] HostRecord* StagedHost(const std::string& host, Transaction& txn);
+  [[nodiscard]] HostRecord* StagedHost(const std::string& host, Transaction& txn) const;
   // Has the host written as one that was fetched from at `at`.
-  void NoteAssignment(const PageRecord& page, Instant at, Transaction& txn);
+  void NoteAssignment(const PageRecord& page, Instant at, Transaction& txn) const;
   // Has the host written as one that was assigned a page at `at`, as far as a start must know it.
-  void CountAssignment(const PageRecord& page, Instant at, Transaction& txn);
+  void CountAssignment(const PageRecord& page, Instant at, Transaction& txn) const;
   // Rates and staleness of a page, whose state was carried to `now`, as they are believed now.
-  void TakeEstimate(PageRecord& page, Instant now) const;
+  void TakeEstimate(PageRecord& page, Instant now, const Lessons& lessons) const;
   // The same where they differ notably; false: they do not.
   bool TakeNewRates(PageRecord& page, Instant now) const;
   bool TakeNewRates(const PageEstimate& estimate, Instant now, PageRecord& page) const;
@@ -188,35 +188,37 @@ class ShardState::Impl {
   // Records the interval that a successful crawl ended; false where it ended none. The first crawl
   // of a page has nothing to compare with, so it observes nothing. A late one is no copy: it counts
   // until the next crawl.
-  bool Observe(const ReportCrawl& report, bool changed, bool late, Transaction::Page& page);
+  bool Observe(const ReportCrawl& report, bool changed, bool late, Transaction::Page& page,
+               Transaction& txn) const;
   // The page was fetched (`outcome` is changed or unchanged): it is fresh as of the fetch.
   void Succeed(const ReportCrawl& report, CrawlOutcome outcome, const LeaseRecord* lease,
-               Transaction::Page& page);
+               Transaction::Page& page, Transaction& txn) const;
   // What a worker says of the host, where that is news.
-  void HearOfHost(const ReportCrawl& report, const std::string& host, Transaction& txn);
+  void HearOfHost(const ReportCrawl& report, const std::string& host, Transaction& txn) const;
   // What the answer says of the host: it may ask to be left alone for a while.
   void HeedHost(const ReportCrawl& report, CrawlOutcome outcome, const LeaseRecord* lease,
-                const std::string& host, Instant now, Transaction& txn);
+                const std::string& host, Instant now, Transaction& txn) const;
   // The page was not fetched: it stays as stale as it is, and waits.
-  void Fail(const ReportCrawl& report, CrawlOutcome outcome, Instant now, Transaction::Page& page);
+  void Fail(const ReportCrawl& report, CrawlOutcome outcome, Instant now, Transaction::Page& page,
+            Transaction& txn) const;
   // A result that changes the page: of the open lease, or of a crawl that nobody ordered.
   void Take(const ReportCrawl& report, CrawlOutcome outcome, const LeaseRecord* lease, Instant now,
-            Transaction::Page& page);
+            Transaction::Page& page, Transaction& txn) const;
   // A result that comes too late to change it: what is known of its lease, if it has one.
   [[nodiscard]] Reply ObserveOnly(const ReportCrawl& report, CrawlOutcome outcome,
                                   const std::optional<Leases::Past>& past, Transaction::Page& page,
-                                  Transaction& txn);
+                                  Transaction& txn) const;
   // The lease that is open on the page, as the batch sees it.
   [[nodiscard]] LeaseId LeaseOf(PageNumber page, Transaction& txn) const;
   // What a worker is told that the page is worth: its crawl value, also where a plan picked it.
   [[nodiscard]] double AssignedValue(const PageRecord& page, const LeasePage& event) const;
 
   // --- shard_crawls.cc: crawl ids and deletions
-  [[nodiscard]] Reply Step(const SetCrawl& event, Instant now, Transaction& txn);
-  [[nodiscard]] Reply Step(const ForgetCrawl& event, Instant now, Transaction& txn);
-  [[nodiscard]] Reply Step(const DeleteHost& event, Instant now, Transaction& txn);
-  [[nodiscard]] Reply Step(const RemoveDeleted& event, Instant now, Transaction& txn);
-  [[nodiscard]] Reply Step(const EndHostDeletion& event, Instant now, Transaction& txn);
+  [[nodiscard]] Reply Step(const SetCrawl& event, Instant now, Transaction& txn) const;
+  [[nodiscard]] Reply Step(const ForgetCrawl& event, Instant now, Transaction& txn) const;
+  [[nodiscard]] Reply Step(const DeleteHost& event, Instant now, Transaction& txn) const;
+  [[nodiscard]] Reply Step(const RemoveDeleted& event, Instant now, Transaction& txn) const;
+  [[nodiscard]] Reply Step(const EndHostDeletion& event, Instant now, Transaction& txn) const;
   // Stages the removal of a page.
   void RemoveStaged(Transaction::Page& page, Transaction& txn) const;
   // Whether an upsert is taken, as far as its crawl id and host go; `created`: of a new page, whose
@@ -226,8 +228,7 @@ class ShardState::Impl {
   [[nodiscard]] Status AdmitToHost(const std::string& host, Transaction& txn) const;
   void InstallCrawls(const Transaction& txn);
   void InstallCrawl(const CrawlTable::Terms& terms);
-  // To count what happens to the page; null: nobody knows its crawl id yet.
-  [[nodiscard]] CrawlCounters* CountersOf(const PageRecord& page);
+  void InstallCounts(const Transaction::Page& page);
   // Between two crawls of a page of that host.
   [[nodiscard]] Duration IntervalOf(CrawlIndex crawl, HostId host) const;
   // Has the host go by what is set for the crawl ids that have pages of it.
@@ -253,7 +254,7 @@ class ShardState::Impl {
   // Somebody has reason to believe that a page which was gone is there.
   void BringBack(Instant now, PageRecord& page) const;
   // A crawl of a page that may be gone teaches how likely such pages come back.
-  void LearnFromLook(const PageRecord& page, Instant at, bool returned);
+  void LearnFromLook(const PageRecord& page, Instant at, bool returned, Lessons& lessons) const;
   // How long a page that is gone and waits for `wait` has been gone at `at`, as far as is known.
   [[nodiscard]] static Duration GoneFor(const PageState& state, Instant at, Duration wait);
   // Between two fetches of any page of its host.

@@ -145,6 +145,14 @@ void ShardState::Impl::Install(Transaction& txn) {
   InstallLeases(txn);
   InstallCrawls(txn);
   for (const uint64_t id : txn.signal_ids) signal_ids.Add(id);
+  for (const auto& [slot, serial] : txn.next_serials) next_serial[slot] = serial;
+  for (const std::string& name : txn.rested_hosts) {
+    if (const std::optional<HostId> host = hosts.Find(name)) hosts.Rest(*host);
+  }
+  leases.GaveOut(txn.new_leases);
+  estimator.Install(std::move(txn.lessons));
+  CountQuarantines();
+  counters += txn.counts;
   // Others are picked, and their leases still to be committed.
   CHECK(leases.size() <= out.size(), "{} leases of {} pages", leases.size(), out.size());
   counters.hosts = hosts.size();
@@ -183,13 +191,18 @@ void ShardState::Impl::InstallPages(Transaction& txn) {
     const PageRecord& record = page.record;
     std::optional<PageId> id = pages.Find(record.number);
     if (page.removed) {
+      InstallCounts(page);
       if (id) DropPage(*id);
       continue;
     }
+    if (id) InstallCounts(page);
     if (!page.reindex) continue;
     // That of a page stays what it is.
     const HostId host = id ? picks.HostOf(*id) : hosts.Intern(record.host);
-    if (!id) id = AddPage(record, host, txn.places);
+    if (!id) {
+      id = AddPage(record, host, txn.places);
+      InstallCounts(page);
+    }
     if (page.fetched) picks.Crawled(*id);
     CountWait(*id, page);
     Refile(*id, host, record.spec, record.state);

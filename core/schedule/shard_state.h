@@ -40,6 +40,7 @@
 #include "core/schedule/leases.h"
 #include "core/schedule/page_plan.h"
 #include "core/schedule/quota.h"
+#include "core/schedule/shard_counters.h"
 #include "core/schedule/shard_figures.h"
 #include "core/schedule/transaction.h"
 
@@ -95,34 +96,6 @@ struct Pick {
   HostId host;
   Duration host_delay;      // HostGate::Spacing
   bool host_again = false;  // another pick of the host is out
-};
-
-struct ShardCounters {
-  uint64_t pages = 0;
-  uint64_t gone_pages = 0;  // of them
-  uint64_t hosts = 0;
-  uint64_t leases = 0;  // open
-  uint64_t assignments = 0;
-  uint64_t expired_leases = 0;
-  uint64_t returned_leases = 0;
-  uint64_t given_up = 0;  // expired leases after which the page waits for its normal turn
-  uint64_t changed = 0;
-  uint64_t unchanged = 0;
-  uint64_t errors = 0;
-  uint64_t throttled = 0;  // answers that said that their host is fetched too often, late ones too
-  uint64_t gone = 0;
-  uint64_t robots_denied = 0;
-  uint64_t duplicate_results = 0;
-  uint64_t late_results = 0;  // of a lease that was no longer open
-  uint64_t signals_applied = 0;
-  uint64_t signals_stale = 0;
-  uint64_t signals_duplicate = 0;
-  uint64_t signals_unknown_url = 0;
-  uint64_t epochs = 0;
-  uint64_t quarantined_sources = 0;  // (host, source) pairs, now
-  uint64_t quarantines = 0;          // that began
-  uint64_t site_models = 0;          // as of the last epoch or start, as are:
-  uint64_t site_model_bytes = 0;
 };
 
 // A stored page, computed as far as is possible without changing the shard. Value type,
@@ -239,6 +212,7 @@ class ShardState {
 
   // Appends the numbers of the pages that Step(event) will look up.
   void Want(const Event& event, std::vector<PageNumber>* numbers) const;
+  // Changes nothing but `txn`, and what time it is: what is not installed leaves no trace.
   [[nodiscard]] Reply Step(const Event& event, Instant now, Transaction& txn);
   // Precondition: txn.Finish() was committed.
   void Install(Transaction& txn);

@@ -197,7 +197,7 @@ Transaction::Lease* ShardState::Impl::OpenLease(LeaseId id, Transaction& txn) co
   return staged->closed ? nullptr : staged;
 }
 
-void ShardState::Impl::End(Transaction::Lease& lease, bool reported, Transaction& txn) {
+void ShardState::Impl::End(Transaction::Lease& lease, bool reported, Transaction& txn) const {
   if (lease.orphan) {
     lease.closed = lease.forgotten = true;
     lease.reported = reported;
@@ -244,8 +244,8 @@ LeaseId ShardState::Impl::LeaseOf(PageNumber page, Transaction& txn) const {
   return OpenLease(staged, txn) == nullptr ? LeaseId() : staged;
 }
 
-void ShardState::Impl::TakeEstimate(PageRecord& page, Instant now) const {
-  const PageEstimate estimate = estimator.Estimate(page, now);
+void ShardState::Impl::TakeEstimate(PageRecord& page, Instant now, const Lessons& lessons) const {
+  const PageEstimate estimate = estimator.Estimate(page, now, lessons);
   page.state.rates = estimate.rates;
   page.state.staleness = estimate.staleness;
 }
@@ -286,7 +286,7 @@ bool ShardState::Impl::TakeNewRates(const PageEstimate& estimate, Instant now,
 
 // --- Pages
 
-Reply ShardState::Impl::Step(const UpsertPage& event, Instant now, Transaction& txn) {
+Reply ShardState::Impl::Step(const UpsertPage& event, Instant now, Transaction& txn) const {
   if (Transaction::Page* page = txn.Find(event.key)) {
     if (Status status = AdmitUpsert(event, /*created=*/false, txn); !status.ok()) {
       return Refused(std::move(status));
@@ -298,7 +298,7 @@ Reply ShardState::Impl::Step(const UpsertPage& event, Instant now, Transaction& 
     estimator.Advance(record.state, now);
     record.spec = spec;
     BringBack(now, record);
-    TakeEstimate(record, now);
+    TakeEstimate(record, now, txn.lessons);
     page->changed = page->reindex = true;
     return {};
   }
@@ -314,8 +314,11 @@ Reply ShardState::Impl::Step(const UpsertPage& event, Instant now, Transaction& 
   const Slot slot = SlotOfHost(event.host);
   record.key = event.key;
   record.host = event.host;
-  uint64_t& serial = next_serial[slot];
-  serial = std::max<uint64_t>(serial, 1);  // no page has the serial 0
+  const auto [staged, is_new] = txn.next_serials.try_emplace(slot, 1);  // no page has the serial 0
+  uint64_t& serial = staged->second;
+  if (const auto known = next_serial.find(slot); is_new && known != next_serial.end()) {
+    serial = std::max(serial, known->second);
+  }
   record.number = MakePageNumber(slot, serial++);
   record.state.first_seen = now;
   record.state.carried_at = now;
@@ -327,19 +330,19 @@ Reply ShardState::Impl::Step(const UpsertPage& event, Instant now, Transaction& 
     record.state.carried_at = record.state.first_seen;
     record.state.staleness = 0;
   }
-  TakeEstimate(record, now);
+  TakeEstimate(record, now, txn.lessons);
   txn.Create(std::move(record));
   return {.disposition = Disposition::kCreated};
 }
 
-Reply ShardState::Impl::Step(const RemovePage& event, Instant, Transaction& txn) {
+Reply ShardState::Impl::Step(const RemovePage& event, Instant, Transaction& txn) const {
   Transaction::Page* page = FindEither(event.key, event.as_sent, txn);
   if (page == nullptr) return UnknownPage(event.key);
   RemoveStaged(*page, txn);
   return {};
 }
 
-Reply ShardState::Impl::Step(const RecheckPage& event, Instant, Transaction& txn) {
+Reply ShardState::Impl::Step(const RecheckPage& event, Instant, Transaction& txn) const {
   Transaction::Page* page = txn.Find(event.key);
   if (page == nullptr) return UnknownPage(event.key);
   PageState& state = page->record.state;
@@ -351,7 +354,7 @@ Reply ShardState::Impl::Step(const RecheckPage& event, Instant, Transaction& txn
   return {};
 }
 
-Reply ShardState::Impl::Step(const EnterAgeBin& event, Instant now, Transaction& txn) {
+Reply ShardState::Impl::Step(const EnterAgeBin& event, Instant now, Transaction& txn) const {
   // Recomputed from stored state at every start, so there is nothing to write.
   if (Transaction::Page* page = txn.Find(event.page)) {
     estimator.Advance(page->record.state, now);
@@ -360,38 +363,40 @@ Reply ShardState::Impl::Step(const EnterAgeBin& event, Instant now, Transaction&
   return {};
 }
 
-Reply ShardState::Impl::Step(const ReweighSignals& event, Instant now, Transaction& txn) {
+Reply ShardState::Impl::Step(const ReweighSignals& event, Instant now, Transaction& txn) const {
   if (Transaction::Page* page = txn.Find(event.page)) {
-    if (!estimator.Reweigh(page->record.state)) return {};
+    if (!estimator.Reweigh(page->record.state, txn.lessons)) return {};
     estimator.Advance(page->record.state, now);
-    TakeEstimate(page->record, now);
+    TakeEstimate(page->record, now, txn.lessons);
     page->changed = page->reindex = true;
   }
   return {};
 }
 
-Reply ShardState::Impl::Step(const Reestimate& event, Instant now, Transaction& txn) {
+Reply ShardState::Impl::Step(const Reestimate& event, Instant now, Transaction& txn) const {
   if (Transaction::Page* page = txn.Find(event.page)) {
     page->reindex = true;
-    if (TakeNewRates(page->record, now)) page->changed = true;
+    estimator.Advance(page->record.state, now);
+    const PageEstimate estimate = estimator.Estimate(page->record, now, txn.lessons);
+    if (TakeNewRates(estimate, now, page->record)) page->changed = true;
   }
   return {};
 }
 
 // --- Signals
 
-Reply ShardState::Impl::Step(const SignalChange& event, Instant now, Transaction& txn) {
+Reply ShardState::Impl::Step(const SignalChange& event, Instant now, Transaction& txn) const {
   const auto staged = [&](uint64_t id) {
     return std::find(txn.signal_ids.begin(), txn.signal_ids.end(), id) != txn.signal_ids.end();
   };
   const uint64_t id = event.signal_id_hash;
   if (id != 0 && (signal_ids.Contains(id) || staged(id))) {
-    ++counters.signals_duplicate;
+    ++txn.counts.signals_duplicate;
     return {.disposition = Disposition::kDuplicate};
   }
   Transaction::Page* page = txn.Find(event.key);
   if (page == nullptr) {
-    ++counters.signals_unknown_url;
+    ++txn.counts.signals_unknown_url;
     return UnknownPage(event.key);
   }
   if (id != 0) txn.signal_ids.push_back(id);
@@ -399,7 +404,7 @@ Reply ShardState::Impl::Step(const SignalChange& event, Instant now, Transaction
   const Instant time = event.changed.value_or(now);
   const auto place = [&] {
     return estimator.PlaceSignal(page->record.host, event.source, event.poll, event.pages_in_poll,
-                                 now);
+                                 now, txn.lessons);
   };
   if (state.crawled() && time <= state.last_crawl) {
     // It tells what a crawl has seen, but is evidence of the source: said once, however often.
@@ -408,7 +413,7 @@ Reply ShardState::Impl::Step(const SignalChange& event, Instant now, Transaction
       estimator.RecordLateSignal(page->record, place().source_class, time);
       page->changed = true;
     }
-    ++counters.signals_stale;
+    ++txn.counts.signals_stale;
     return {.disposition = Disposition::kStale};
   }
   // A sitemap repeats its lastmod at every poll; only a newer one says something new.
@@ -417,14 +422,14 @@ Reply ShardState::Impl::Step(const SignalChange& event, Instant now, Transaction
     return entry.count > 0 && entry.source_class.source() == event.source;
   });
   if (event.changed && same_source && *event.changed <= state.newest_claim) {
-    ++counters.signals_duplicate;
+    ++txn.counts.signals_duplicate;
     return {.disposition = Disposition::kDuplicate};
   }
   const double since_crawl = state.crawled() ? (now - state.last_crawl).seconds() : HUGE_VAL;
   const Policy& policy = picks.policy().index;
   if (policy.kind == PolicyKind::kGreedyNcisDelay &&
       !CountsSignal(policy, since_crawl, options.signal_delay.seconds())) {
-    ++counters.signals_stale;
+    ++txn.counts.signals_stale;
     return {.disposition = Disposition::kStale};
   }
   const PlacedSignal placed = place();
@@ -435,15 +440,15 @@ Reply ShardState::Impl::Step(const SignalChange& event, Instant now, Transaction
     during.push_back({time, source_class});
   }
   estimator.Advance(state, now);
-  estimator.RecordSignal(page->record, source_class, placed.burst, time, now);
+  estimator.RecordSignal(page->record, source_class, placed.burst, time, now, txn.lessons);
   state.signals.Add(source_class);
   state.newest_claim = std::max(state.newest_claim, time);
   // Not where it is not to be looked for again.
   if (!state.retry_at.infinite()) BringBack(now, page->record);
-  TakeEstimate(page->record, now);
+  TakeEstimate(page->record, now, txn.lessons);
   page->changed = page->reindex = true;
   if (page->signalled.is_none()) page->signalled = now;
-  ++counters.signals_applied;
+  ++txn.counts.signals_applied;
   return {};
 }
 
@@ -458,7 +463,7 @@ double ShardState::Impl::AssignedValue(const PageRecord& page, const LeasePage& 
   return DecidingValue(EntryOf(*id, page.spec, state, page_out->host), event.at);
 }
 
-Reply ShardState::Impl::Step(const LeasePage& event, Instant, Transaction& txn) {
+Reply ShardState::Impl::Step(const LeasePage& event, Instant, Transaction& txn) const {
   Transaction::Page* page = txn.Find(event.page);
   if (page == nullptr) return Refused(NotFound("page {:x} is gone", event.page.value()));
   if (LeaseOf(event.page, txn) != LeaseId()) {
@@ -466,14 +471,14 @@ Reply ShardState::Impl::Step(const LeasePage& event, Instant, Transaction& txn) 
   }
   const PageRecord& record = page->record;
   LeaseRecord lease;
-  lease.id = leases.NextId(SlotOfHost(record.host));
+  lease.id = leases.NextId(SlotOfHost(record.host), txn.new_leases++);
   lease.page = event.page;
   lease.worker = event.worker;
   lease.assigned = event.at;
   lease.deadline = event.at + event.lease;
   CountAssignment(record, event.at, txn);
-  ++counters.assignments;
-  if (CrawlCounters* its = CountersOf(record)) ++its->assignments;
+  ++txn.counts.assignments;
+  ++page->counts.assignments;
   Reply reply;
   reply.assignment = Assignment{.key = record.key,
                                 .host = record.host,
@@ -490,7 +495,7 @@ Reply ShardState::Impl::Step(const LeasePage& event, Instant, Transaction& txn) 
   return reply;
 }
 
-Reply ShardState::Impl::Step(const ReturnLease& event, Instant now, Transaction& txn) {
+Reply ShardState::Impl::Step(const ReturnLease& event, Instant now, Transaction& txn) const {
   Transaction::Lease* lease = OpenLease(event.lease, txn);
   const Transaction::Page* leased = lease == nullptr ? nullptr : txn.Find(lease->record.page);
   const bool allowed = event.allowed == nullptr ||
@@ -499,7 +504,7 @@ Reply ShardState::Impl::Step(const ReturnLease& event, Instant now, Transaction&
     return Refused(NotFound("lease_id: {} is not open", event.lease.value()));
   }
   End(*lease, /*reported=*/false, txn);
-  ++counters.returned_leases;
+  ++txn.counts.returned_leases;
   if (Transaction::Page* page = txn.Find(lease->record.page)) {
     WaitReturned(now, page->record.state);
     page->changed = page->reindex = true;
@@ -507,7 +512,7 @@ Reply ShardState::Impl::Step(const ReturnLease& event, Instant now, Transaction&
   return {};
 }
 
-Reply ShardState::Impl::Step(const ExpireLease& event, Instant now, Transaction& txn) {
+Reply ShardState::Impl::Step(const ExpireLease& event, Instant now, Transaction& txn) const {
   if (Transaction::Lease* lease = OpenLease(event.lease, txn)) {
     End(*lease, /*reported=*/false, txn);
     lease->expired = true;
@@ -522,7 +527,7 @@ Reply ShardState::Impl::Step(const ExpireLease& event, Instant now, Transaction&
 // --- Results
 
 bool ShardState::Impl::Observe(const ReportCrawl& report, bool changed, bool late,
-                               Transaction::Page& page) {
+                               Transaction::Page& page, Transaction& txn) const {
   PageRecord& record = page.record;
   const PageState& state = record.state;
   if (!state.crawled() || report.fetched <= state.last_crawl) return false;
@@ -532,15 +537,15 @@ bool ShardState::Impl::Observe(const ReportCrawl& report, bool changed, bool lat
                                         .elapsed = report.fetched - state.last_crawl,
                                         .signals = state.signals,
                                         .changed = changed};
-  late ? estimator.RecordLateCrawl(record, observation)
-       : estimator.RecordCrawl(record, observation);
-  CountQuarantines();
+  late ? estimator.RecordLateCrawl(record, observation, txn.lessons)
+       : estimator.RecordCrawl(record, observation, txn.lessons);
   page.changed = true;
   return true;
 }
 
 void ShardState::Impl::Succeed(const ReportCrawl& report, CrawlOutcome outcome,
-                               const LeaseRecord* lease, Transaction::Page& page) {
+                               const LeaseRecord* lease, Transaction::Page& page,
+                               Transaction& txn) const {
   CHECK(Fetched(outcome), "outcome {}", static_cast<int>(outcome));
   CHECK(lease == nullptr || lease->assigned <= report.fetched, "fetched before its lease");
   PageRecord& record = page.record;
@@ -558,19 +563,17 @@ void ShardState::Impl::Succeed(const ReportCrawl& report, CrawlOutcome outcome,
   const std::array<BurstSignal, 2> waiting = TakeBurstsOf(carried, state);
   estimator.Advance(state, report.fetched);
   const bool looked = report.looked || DigestsCompare(report, record);
-  if (looked) Observe(report, changed, /*late=*/false, page);
+  if (looked) Observe(report, changed, /*late=*/false, page, txn);
   if (state.crawled() || record.detail.crawls > 0) record.detail.changes += changed ? 1 : 0;
   ++record.detail.crawls;
   TakeValidators(report, changed, record.detail);
   // What an older fetch found must not be compared with what the next one does.
   if (!looked) record.detail.digest = report.digest;
-  ++(changed ? counters.changed : counters.unchanged);
-  if (CrawlCounters* its = CountersOf(record)) {
-    ++its->crawls;
-    its->changes += changed ? 1 : 0;
-  }
+  ++(changed ? txn.counts.changed : txn.counts.unchanged);
+  ++page.counts.crawls;
+  page.counts.changes += changed ? 1 : 0;
   page.fetched = true;
-  LearnFromLook(record, report.fetched, /*returned=*/true);
+  LearnFromLook(record, report.fetched, /*returned=*/true, txn.lessons);
   state.last_crawl = state.carried_at = report.fetched;
   state.staleness = carried.empty() ? 0 : carried.Total() * state.rates.signal_weight;
   state.exposure = 0;
@@ -583,11 +586,11 @@ void ShardState::Impl::Succeed(const ReportCrawl& report, CrawlOutcome outcome,
   state.retry_at = Instant();
   record.detail.moved_to.clear();
   record.detail.denials = 0;
-  TakeEstimate(record, report.fetched);
+  TakeEstimate(record, report.fetched, txn.lessons);
 }
 
 void ShardState::Impl::Fail(const ReportCrawl& report, CrawlOutcome outcome, Instant now,
-                            Transaction::Page& page) {
+                            Transaction::Page& page, Transaction& txn) const {
   CHECK(!Fetched(outcome), "outcome {}", static_cast<int>(outcome));
   PageState& state = page.record.state;
   // Carried first: a page that fails for long would otherwise jump at its next look.
@@ -595,28 +598,28 @@ void ShardState::Impl::Fail(const ReportCrawl& report, CrawlOutcome outcome, Ins
   state.recheck = false;
   if (outcome == CrawlOutcome::kRobotsDenied) {
     WaitWhileDenied(report.retry_after, now, page.record);
-    ++counters.robots_denied;
-    if (CrawlCounters* its = CountersOf(page.record)) ++its->robots_denied;
+    ++txn.counts.robots_denied;
+    ++page.counts.robots_denied;
     return;
   }
   page.record.detail.denials = 0;
   if (outcome != CrawlOutcome::kError) {
-    LearnFromLook(page.record, now, /*returned=*/false);
-    estimator.RecordGone(page.record, now);
+    LearnFromLook(page.record, now, /*returned=*/false, txn.lessons);
+    estimator.RecordGone(page.record, now, txn.lessons);
     WaitWhileGone(outcome, report.retry_after, now, page.record);
     // A page that has moved to itself has not said where.
     const bool told = outcome == CrawlOutcome::kMoved && report.moved_to != page.record.key.url;
     page.record.detail.moved_to = told ? report.moved_to : "";
-    ++counters.gone;
-    if (CrawlCounters* its = CountersOf(page.record)) ++its->gone;
+    ++txn.counts.gone;
+    ++page.counts.gone;
     return;
   }
   WaitAfterError(report, now, page.record);
-  ++counters.errors;
-  if (CrawlCounters* its = CountersOf(page.record)) ++its->errors;
+  ++txn.counts.errors;
+  ++page.counts.errors;
 }
 
-Reply ShardState::Impl::Step(const ReportCrawl& event, Instant now, Transaction& txn) {
+Reply ShardState::Impl::Step(const ReportCrawl& event, Instant now, Transaction& txn) const {
   Transaction::Lease* lease = OpenLease(event.lease, txn);
   if (lease != nullptr && lease->orphan) {
     // Of a page that is not there any more; one that was added under its URL since is another.
@@ -651,7 +654,7 @@ Reply ShardState::Impl::Step(const ReportCrawl& event, Instant now, Transaction&
   // What ends its own lease comes for the first time, whatever its time.
   const bool answer = lease != nullptr && event.lease != LeaseId();
   if (!answer && (reported || AlreadyTaken(record, event))) {
-    ++counters.duplicate_results;
+    ++txn.counts.duplicate_results;
     // A lease that is open goes on: it is another fetch than the one that is told again.
     return {.disposition = Disposition::kDuplicate, .outcome = record.detail.last_outcome};
   }
@@ -670,13 +673,13 @@ Reply ShardState::Impl::Step(const ReportCrawl& event, Instant now, Transaction&
     return ObserveOnly(event, *reply.outcome, late ? past : std::nullopt, *page, txn);
   }
   if (lease == nullptr) {
-    Take(event, *reply.outcome, nullptr, now, *page);
+    Take(event, *reply.outcome, nullptr, now, *page, txn);
     return reply;
   }
   ReportCrawl report = event;
   report.fetched = WithinLease(event.fetched, lease->record, now);
   NoteTime(event.fetched, report.fetched, &reply.notes);
-  Take(report, *reply.outcome, &lease->record, now, *page);
+  Take(report, *reply.outcome, &lease->record, now, *page, txn);
   // As it was said: whoever says it again says the same.
   record.detail.last_result = event.fetched;
   End(*lease, /*reported=*/answer, txn);
@@ -686,8 +689,8 @@ Reply ShardState::Impl::Step(const ReportCrawl& event, Instant now, Transaction&
 
 Reply ShardState::Impl::ObserveOnly(const ReportCrawl& report, CrawlOutcome outcome,
                                     const std::optional<Leases::Past>& past,
-                                    Transaction::Page& page, Transaction& txn) {
-  ++counters.late_results;
+                                    Transaction::Page& page, Transaction& txn) const {
+  ++txn.counts.late_results;
   PageRecord& record = page.record;
   if (past && past->page == record.number) {
     Transaction::Lease* staged = txn.FindLease(report.lease);
@@ -696,18 +699,20 @@ Reply ShardState::Impl::ObserveOnly(const ReportCrawl& report, CrawlOutcome outc
   }
   const bool changed = outcome == CrawlOutcome::kChanged;
   const bool looked = report.looked || DigestsCompare(report, record);
-  const bool observed = looked && Fetched(outcome) && Observe(report, changed, /*late=*/true, page);
+  const bool observed =
+      looked && Fetched(outcome) && Observe(report, changed, /*late=*/true, page, txn);
   if (observed) record.detail.last_result = report.fetched;
   return {.disposition = Disposition::kObservedOnly, .outcome = outcome};
 }
 
 void ShardState::Impl::Take(const ReportCrawl& report, CrawlOutcome outcome,
-                            const LeaseRecord* lease, Instant now, Transaction::Page& page) {
+                            const LeaseRecord* lease, Instant now, Transaction::Page& page,
+                            Transaction& txn) const {
   PageRecord& record = page.record;
   if (Fetched(outcome)) {
-    Succeed(report, outcome, lease, page);
+    Succeed(report, outcome, lease, page, txn);
   } else {
-    Fail(report, outcome, now, page);
+    Fail(report, outcome, now, page, txn);
   }
   record.state.unanswered = record.state.returned = 0;
   record.detail.last_outcome = outcome;
@@ -725,13 +730,13 @@ void ShardState::Impl::Take(const ReportCrawl& report, CrawlOutcome outcome,
 
 // --- Hosts, sources, settings
 
-Reply ShardState::Impl::Step(const SetSource& event, Instant, Transaction& txn) {
+Reply ShardState::Impl::Step(const SetSource& event, Instant, Transaction& txn) const {
   CHECK(event.source.index < limits::kMaxSources, "source {}", event.source.index);
   txn.sources.push_back(event.source);
   return {};
 }
 
-Reply ShardState::Impl::Step(const ChangeSettings& event, Instant, Transaction& txn) {
+Reply ShardState::Impl::Step(const ChangeSettings& event, Instant, Transaction& txn) const {
   txn.settings = event.settings;
   return {};
 }

@@ -51,11 +51,13 @@ Duration ShardState::Impl::GoneFor(const PageState& state, Instant at, Duration 
   return std::max(at - seen, wait + wait);
 }
 
-void ShardState::Impl::LearnFromLook(const PageRecord& page, Instant at, bool returned) {
+void ShardState::Impl::LearnFromLook(const PageRecord& page, Instant at, bool returned,
+                                     Lessons& lessons) const {
   const PageState& state = page.state;
   if (!state.gone || state.retry_at.infinite()) return;
   const Duration wait = GoneWait(state);
-  estimator.RecordLook(page, GoneFor(state, at, wait), at - state.retry_at + wait, returned);
+  estimator.RecordLook(page, GoneFor(state, at, wait), at - state.retry_at + wait, returned,
+                       lessons);
 }
 
 Duration ShardState::Impl::GoneWait(const PageState& state) const {

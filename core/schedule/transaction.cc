@@ -171,6 +171,11 @@ void Transaction::Reset() {
   signal_ids.clear();
   late_leases.clear();
   forgotten_leases.clear();
+  lessons = {};
+  counts = {};
+  new_leases = 0;
+  next_serials.clear();
+  rested_hosts.clear();
   created_ = 0;
   keyed_ = 0;
   scanned_ = 0;

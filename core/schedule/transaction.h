@@ -1,6 +1,7 @@
 // The working set of one batch of events: the records that the events need, changed copies of those
 // that they touch, and in the end the list of changes for the store. Nothing in it is visible to a
-// pick or a reader before ShardState::Install.
+// pick or a reader before ShardState::Install. All that the events change is in it: dropped, it
+// leaves no trace.
 #ifndef FRESHET_CORE_SCHEDULE_TRANSACTION_H_
 #define FRESHET_CORE_SCHEDULE_TRANSACTION_H_
 
@@ -15,10 +16,12 @@
 #include "absl/container/flat_hash_set.h"
 #include "absl/hash/hash.h"
 #include "core/base/units.h"
+#include "core/estimate/lessons.h"
 #include "core/model/page.h"
 #include "core/schedule/changes.h"
 #include "core/schedule/crawl_table.h"
 #include "core/schedule/event.h"
+#include "core/schedule/shard_counters.h"
 
 namespace freshet {
 
@@ -36,6 +39,7 @@ class Transaction {
     bool fetched = false;  // a crawl of it succeeded
     bool seen = false;     // or found that it is gone
     Instant signalled;     // when a signal of it was applied first; none: none was
+    CrawlCounters counts;  // to be added to those of its crawl id
   };
   struct Lease {
     LeaseRecord record;
@@ -105,6 +109,11 @@ class Transaction {
   std::vector<LeaseRecord> late_leases;
   // Remembered leases, the oldest first, that make room for those that this batch closes.
   std::vector<LeaseId> forgotten_leases;
+  Lessons lessons;
+  EventCounts counts;
+  uint32_t new_leases = 0;                           // ids that were given to leases
+  absl::flat_hash_map<Slot, uint64_t> next_serials;  // of the next page, where it has moved on
+  std::vector<std::string> rested_hosts;  // to be looked at again for whether they can be forgotten
 
  private:
   // Of pages by their keys, which are not copied.

@@ -23,12 +23,24 @@ void MemoryShard::Commit() {
   txn_.Reset();
 }
 
-std::vector<Reply> MemoryShard::Apply(std::span<const Event> events, Instant now) {
+std::vector<Reply> MemoryShard::StepAll(std::span<const Event> events, Instant now) {
   std::vector<Reply> replies;
   replies.reserve(events.size());
   for (const Event& event : events) Load(event);
   for (const Event& event : events) replies.push_back(state_.Step(event, now, txn_));
+  return replies;
+}
+
+std::vector<Reply> MemoryShard::Apply(std::span<const Event> events, Instant now) {
+  std::vector<Reply> replies = StepAll(events, now);
   Commit();
+  return replies;
+}
+
+std::vector<Reply> MemoryShard::Refuse(std::span<const Event> events, Instant now) {
+  std::vector<Reply> replies = StepAll(events, now);
+  (void)txn_.Finish();
+  txn_.Reset();
   return replies;
 }
 

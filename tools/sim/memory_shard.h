@@ -23,6 +23,8 @@ class MemoryShard {
   // One batch: stage all, commit, install. Replies in order.
   std::vector<Reply> Apply(std::span<const Event> events, Instant now);
   Reply Apply(const Event& event, Instant now);
+  // The same, but that the commit is refused: nothing is installed.
+  std::vector<Reply> Refuse(std::span<const Event> events, Instant now);
 
   // The pick for the tick `at`, leased for `lease`; none when nothing is eligible.
   std::optional<Assignment> Next(Instant at, Duration lease, const std::string& worker = "");
@@ -47,6 +49,7 @@ class MemoryShard {
 
  private:
   void Load(const Event& event);
+  std::vector<Reply> StepAll(std::span<const Event> events, Instant now);
   void Commit();
   // In order: sums must not depend on that of a hash map.
   [[nodiscard]] std::vector<PageNumber> Numbers() const;

@@ -19,28 +19,42 @@ std::vector<PageNumber> Take(Bursts& bursts, size_t max = 1000) {
   return pages;
 }
 
+// Each a batch of its own.
+uint32_t Join(Bursts& bursts, uint64_t poll, PageNumber page) {
+  Bursts::Staged staged;
+  const uint32_t burst = bursts.Join(poll, page, staged);
+  bursts.Install(staged);
+  return burst;
+}
+
+void Observe(Bursts& bursts, uint32_t burst, double precision, double truth) {
+  Bursts::Staged staged;
+  bursts.Observe(burst, precision, truth, staged);
+  bursts.Install(staged);
+}
+
 TEST(Bursts, StartWithoutAShift) {
   Bursts bursts;
-  const uint32_t burst = bursts.Join(7, PageNumber(1));
+  const uint32_t burst = Join(bursts, 7, PageNumber(1));
   EXPECT_NE(burst, 0u);
-  EXPECT_EQ(bursts.Join(7, PageNumber(2)), burst) << "one poll, one burst";
-  EXPECT_NE(bursts.Join(8, PageNumber(3)), burst);
-  EXPECT_EQ(bursts.Shift(burst), 0);
+  EXPECT_EQ(Join(bursts, 7, PageNumber(2)), burst) << "one poll, one burst";
+  EXPECT_NE(Join(bursts, 8, PageNumber(3)), burst);
+  EXPECT_EQ(bursts.Shift(burst, {}), 0);
 }
 
 // The shift is where the derivative of the posterior is zero: true signals beyond those expected,
 // against the pull of the prior.
 TEST(Bursts, ShiftsAreModesOfTheirPosterior) {
   Bursts bursts;
-  const uint32_t burst = bursts.Join(1, PageNumber(1));
+  const uint32_t burst = Join(bursts, 1, PageNumber(1));
   const double logit = std::log(0.4 / 0.6);
   double crawled = 0;
   double truth = 0;
   for (const double outcome : {1.0, 0.25, 0.0, 0.0, 0.0, 1.0}) {
-    bursts.Observe(burst, 0.4, outcome);
+    Observe(bursts, burst, 0.4, outcome);
     crawled += 1;
     truth += outcome;
-    const double shift = bursts.Shift(burst);
+    const double shift = bursts.Shift(burst, {});
     EXPECT_NEAR(truth - crawled * Logistic(logit + shift), shift / kVariance, 1e-5);
   }
 }
@@ -48,19 +62,19 @@ TEST(Bursts, ShiftsAreModesOfTheirPosterior) {
 // A signal of a class that is right now and then is worth much in a burst that was right.
 TEST(Bursts, AFewCrawlsOutweighThePrecisionOfTheClass) {
   Bursts bursts;
-  const uint32_t good = bursts.Join(1, PageNumber(1));
-  const uint32_t bad = bursts.Join(2, PageNumber(2));
-  for (int i = 0; i < 3; ++i) bursts.Observe(good, 0.1, 1);
-  for (int i = 0; i < 3; ++i) bursts.Observe(bad, 0.9, 0);
-  EXPECT_GT(Logistic(std::log(0.1 / 0.9) + bursts.Shift(good)), 0.7);
-  EXPECT_LT(Logistic(std::log(0.9 / 0.1) + bursts.Shift(bad)), 0.3);
+  const uint32_t good = Join(bursts, 1, PageNumber(1));
+  const uint32_t bad = Join(bursts, 2, PageNumber(2));
+  for (int i = 0; i < 3; ++i) Observe(bursts, good, 0.1, 1);
+  for (int i = 0; i < 3; ++i) Observe(bursts, bad, 0.9, 0);
+  EXPECT_GT(Logistic(std::log(0.1 / 0.9) + bursts.Shift(good, {})), 0.7);
+  EXPECT_LT(Logistic(std::log(0.9 / 0.1) + bursts.Shift(bad, {})), 0.3);
 }
 
 TEST(Bursts, HandOutPagesWhenTheirSignalsAreWorthLess) {
   Bursts bursts;
-  for (uint64_t page = 1; page <= 5; ++page) (void)bursts.Join(1, PageNumber(page));
+  for (uint64_t page = 1; page <= 5; ++page) (void)Join(bursts, 1, PageNumber(page));
   EXPECT_FALSE(bursts.has_reweighed());
-  bursts.Observe(1, 0.5, 0);
+  Observe(bursts, 1, 0.5, 0);
   ASSERT_TRUE(bursts.has_reweighed());
   EXPECT_EQ(Take(bursts, 2), (std::vector<PageNumber>{PageNumber(1), PageNumber(2)}));
   EXPECT_TRUE(bursts.has_reweighed());
@@ -72,10 +86,10 @@ TEST(Bursts, HandOutPagesWhenTheirSignalsAreWorthLess) {
 // However many crawls a burst gets, its pages are weighed some ten times, not once a crawl.
 TEST(Bursts, AreWeighedRarely) {
   Bursts bursts;
-  for (uint64_t page = 1; page <= 3000; ++page) (void)bursts.Join(1, PageNumber(page));
+  for (uint64_t page = 1; page <= 3000; ++page) (void)Join(bursts, 1, PageNumber(page));
   int times = 0;
   for (int i = 0; i < 1000; ++i) {
-    bursts.Observe(1, 0.3, i % 3 == 0 ? 1 : 0);
+    Observe(bursts, 1, 0.3, i % 3 == 0 ? 1 : 0);
     if (!bursts.has_reweighed()) continue;
     ++times;
     EXPECT_EQ(Take(bursts, 5000).size(), 3000u);
@@ -88,9 +102,9 @@ TEST(Bursts, NeverBecomeCertain) {
   for (const double precision : {0.0, 0.5, 1.0}) {
     for (const double truth : {0.0, 1.0}) {
       Bursts bursts;
-      const uint32_t burst = bursts.Join(1, PageNumber(1));
-      for (int i = 0; i < 100'000; ++i) bursts.Observe(burst, precision, truth);
-      EXPECT_LT(std::abs(bursts.Shift(burst)), 20);
+      const uint32_t burst = Join(bursts, 1, PageNumber(1));
+      for (int i = 0; i < 100'000; ++i) Observe(bursts, burst, precision, truth);
+      EXPECT_LT(std::abs(bursts.Shift(burst, {})), 20);
     }
   }
 }
@@ -99,10 +113,10 @@ TEST(Bursts, GoOnFromStoredPages) {
   Bursts bursts;
   bursts.Restore(41, -0.75, PageNumber(9));
   bursts.Restore(41, -0.75, PageNumber(10));
-  EXPECT_EQ(bursts.Shift(41), -0.75);
-  EXPECT_GT(bursts.Join(1, PageNumber(11)), 41u) << "numbers are not given twice";
-  bursts.Observe(41, 0.5, 1);
-  EXPECT_GT(bursts.Shift(41), 0);
+  EXPECT_EQ(bursts.Shift(41, {}), -0.75);
+  EXPECT_GT(Join(bursts, 1, PageNumber(11)), 41u) << "numbers are not given twice";
+  Observe(bursts, 41, 0.5, 1);
+  EXPECT_GT(bursts.Shift(41, {}), 0);
   EXPECT_EQ(Take(bursts).size(), 2u);
   bursts.Restore(0, 0, PageNumber(12));
   EXPECT_EQ(bursts.pages(), 3u);
@@ -110,27 +124,54 @@ TEST(Bursts, GoOnFromStoredPages) {
 
 TEST(Bursts, ForgetTheOldestAtTheLimit) {
   Bursts bursts;
-  const uint32_t first = bursts.Join(1, PageNumber(1));
+  const uint32_t first = Join(bursts, 1, PageNumber(1));
   for (uint64_t poll = 2; poll <= limits::kMaxBursts; ++poll) {
-    (void)bursts.Join(poll, PageNumber(poll));
+    (void)Join(bursts, poll, PageNumber(poll));
   }
-  EXPECT_TRUE(bursts.Knows(first));
-  const uint32_t last = bursts.Join(limits::kMaxBursts + 1, PageNumber(1));
-  EXPECT_FALSE(bursts.Knows(first));
-  EXPECT_TRUE(bursts.Knows(last));
+  EXPECT_TRUE(bursts.Knows(first, {}));
+  const uint32_t last = Join(bursts, limits::kMaxBursts + 1, PageNumber(1));
+  EXPECT_FALSE(bursts.Knows(first, {}));
+  EXPECT_TRUE(bursts.Knows(last, {}));
   EXPECT_EQ(bursts.pages(), limits::kMaxBursts);
-  bursts.Observe(first, 0.5, 1);  // nothing to learn from
+  Observe(bursts, first, 0.5, 1);  // nothing to learn from
   EXPECT_FALSE(bursts.has_reweighed());
 }
 
 TEST(Bursts, ForgetTheOldestWhenTooManyPagesWait) {
   Bursts bursts;
-  const uint32_t first = bursts.Join(1, PageNumber(1));
+  const uint32_t first = Join(bursts, 1, PageNumber(1));
   for (uint64_t page = 0; page < limits::kMaxBurstPages; ++page) {
-    (void)bursts.Join(2, PageNumber(page));
+    (void)Join(bursts, 2, PageNumber(page));
   }
-  EXPECT_FALSE(bursts.Knows(first));
+  EXPECT_FALSE(bursts.Knows(first, {}));
   EXPECT_EQ(bursts.pages(), limits::kMaxBurstPages);
+}
+
+// A batch goes by what it has staged, and what is dropped is as if it had never been.
+TEST(Bursts, LeaveNoTraceOfWhatIsDropped) {
+  Bursts bursts;
+  const uint32_t old = Join(bursts, 1, PageNumber(1));
+  Bursts::Staged dropped;
+  Bursts::Staged taken;
+  for (Bursts::Staged* staged : {&dropped, &taken}) {
+    EXPECT_EQ(bursts.Join(1, PageNumber(2), *staged), old);
+    const uint32_t fresh = bursts.Join(2, PageNumber(3), *staged);
+    EXPECT_EQ(fresh, old + 1);
+    EXPECT_EQ(bursts.Join(2, PageNumber(4), *staged), fresh);
+    bursts.Observe(fresh, 0.5, 0, *staged);
+    bursts.Observe(old, 0.5, 1, *staged);
+    EXPECT_LT(bursts.Shift(fresh, *staged), 0);
+    EXPECT_GT(bursts.Shift(old, *staged), 0);
+    EXPECT_FALSE(bursts.Knows(fresh, {}));
+    EXPECT_EQ(bursts.Shift(old, {}), 0);
+    EXPECT_EQ(bursts.pages(), 1u);
+    EXPECT_FALSE(bursts.has_reweighed());
+  }
+  const double shift = bursts.Shift(old, taken);
+  bursts.Install(taken);
+  EXPECT_EQ(bursts.pages(), 4u);
+  EXPECT_EQ(bursts.Shift(old, {}), shift);
+  EXPECT_EQ(Take(bursts).size(), 4u);
 }
 
 }  // namespace

@@ -163,12 +163,12 @@ TEST(Estimator, ACrawlTellsOfItsWholeBurst) {
     PageState& waiting = second.record.state;
     ASSERT_EQ(first.record.state.bursts[0].burst, waiting.bursts[0].burst);
     const double before = world.Estimate(second).staleness;
-    EXPECT_FALSE(estimator.Reweigh(waiting));
+    EXPECT_FALSE(estimator.Reweigh(waiting, {}));
     world.Crawl(first, changed);
     std::vector<PageNumber> pages;
     estimator.TakeReweighed(10, &pages);
     EXPECT_EQ(pages, (std::vector<PageNumber>{first.record.number, second.record.number}));
-    ASSERT_TRUE(estimator.Reweigh(waiting));
+    ASSERT_TRUE(estimator.Reweigh(waiting, {}));
     const double after = world.Estimate(second).staleness;
     if (changed) {
       EXPECT_GT(after, before);
@@ -191,7 +191,7 @@ TEST(Estimator, APageHearsOfBothItsBursts) {
   double staleness = world.Estimate(page).staleness;
   for (size_t other = 1; other <= 2; ++other) {
     world.Crawl(world.pages[other], false);
-    ASSERT_TRUE(world.estimator().Reweigh(page.record.state)) << other;
+    ASSERT_TRUE(world.estimator().Reweigh(page.record.state, {})) << other;
     EXPECT_LT(world.Estimate(page).staleness, staleness);
     staleness = world.Estimate(page).staleness;
   }

@@ -8,6 +8,7 @@
 #include <memory>
 #include <random>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "core/estimate/estimator.h"
@@ -115,7 +116,9 @@ class World {
 
   void Signal(Page& page, uint64_t poll = 0) {
     estimator_->Advance(page.record.state, now());
-    estimator_->RecordSignal(page.record, options_.source_class, poll, now(), now());
+    Lessons lessons;
+    estimator_->RecordSignal(page.record, options_.source_class, poll, now(), now(), lessons);
+    estimator_->Install(std::move(lessons));
     page.record.state.signals.Add(options_.source_class);
     Take(page);
   }
@@ -123,10 +126,14 @@ class World {
   void Crawl(Page& page, bool changed) {
     PageState& state = page.record.state;
     estimator_->Advance(state, now());
-    estimator_->RecordCrawl(page.record, {.fetched = now(),
-                                          .elapsed = now() - state.last_crawl,
-                                          .signals = state.signals,
-                                          .changed = changed});
+    Lessons lessons;
+    estimator_->RecordCrawl(page.record,
+                            {.fetched = now(),
+                             .elapsed = now() - state.last_crawl,
+                             .signals = state.signals,
+                             .changed = changed},
+                            lessons);
+    estimator_->Install(std::move(lessons));
     page.stale = false;
     ++page.crawls;
     state.last_crawl = state.carried_at = now();

@@ -111,13 +111,20 @@ TEST(HostGate, AgreesWithAListScan) {
   }
 }
 
+LeaseId NextId(Leases& leases, Slot slot) {
+  const LeaseId id = leases.NextId(slot, 0);
+  EXPECT_EQ(leases.NextId(slot, 0), id) << "until it is given out";
+  leases.GaveOut(1);
+  return id;
+}
+
 TEST(Leases, IdsTellTheSlotAndNeverRepeatOverRuns) {
   Leases first(1);
   Leases second(2);
   const Slot slot(4095);
-  const LeaseId a = first.NextId(slot);
-  const LeaseId b = first.NextId(slot);
-  const LeaseId c = second.NextId(slot);
+  const LeaseId a = NextId(first, slot);
+  const LeaseId b = NextId(first, slot);
+  const LeaseId c = NextId(second, slot);
   EXPECT_NE(a, b);
   EXPECT_NE(a, c);
   EXPECT_EQ(a.value() % limits::kSlots, slot.value());
@@ -140,11 +147,11 @@ TEST(Leases, IdsTellTheSlotAndNeverRepeatOverRuns) {
 TEST(Leases, RememberThoseThatAreOverInTheOrderInWhichTheyEnded) {
   Leases leases(1);
   std::vector<LeaseId> ids;
-  for (int i = 0; i < 3; ++i) ids.push_back(leases.NextId(Slot(static_cast<uint16_t>(9 - i))));
+  for (int i = 0; i < 3; ++i) ids.push_back(NextId(leases, Slot(static_cast<uint16_t>(9 - i))));
   for (const LeaseId id : {ids[1], ids[0], ids[2]}) {
     leases.Close({.id = id, .page = PageNumber(1)}, true);
   }
-  leases.Drop(leases.NextId(Slot(3)));
+  leases.Drop(NextId(leases, Slot(3)));
   ASSERT_EQ(leases.remembered(), 3u);
   EXPECT_EQ(leases.Remembered(0), ids[1]);
   leases.ForgetOldest();

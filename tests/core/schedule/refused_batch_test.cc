@@ -1,0 +1,265 @@
+// A batch that is refused leaves no trace: not in what a shard counts, nor in what it has learned.
+#include <array>
+#include <bit>
+#include <map>
+#include <set>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "core/base/units.h"
+#include "fmt/format.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "tests/core/schedule/shard_cycle.h"
+
+namespace freshet {
+namespace {
+
+constexpr double kNow = 90'000;
+
+std::string Print(const ShardCounters& counters) {
+  using Numbers = std::array<uint64_t, sizeof(counters) / sizeof(uint64_t)>;
+  std::string text = "counters";
+  for (const uint64_t number : std::bit_cast<Numbers>(counters)) text += fmt::format(" {}", number);
+  return text + "\n";
+}
+
+std::string PrintCrawls(const ShardState& state) {
+  std::string text;
+  for (const CrawlStatus& crawl : state.Crawls()) {
+    const CrawlCounters& its = crawl.counters;
+    text += fmt::format("crawl {} {} {} {} {} {} {} {} {} {}\n", crawl.crawl_id, its.pages,
+                        its.hosts, its.out, its.assignments, its.crawls, its.changes, its.errors,
+                        its.gone, its.robots_denied);
+  }
+  return text;
+}
+
+std::string PrintTrust(const ShardState& state) {
+  std::string text;
+  for (const HostTrust& trust : state.TrustByHost("", SourceSet().set(), 100)) {
+    const SourceStanding& lately = trust.lately;
+    text += fmt::format("trust {} {} {} {} {} {} {} {} {} {}\n", trust.host, trust.source,
+                        trust.signals, trust.precision, lately.signals, lately.believed,
+                        lately.proved, lately.shift, lately.suspicion, lately.last.micros());
+  }
+  return text;
+}
+
+// All that can be seen of a shard.
+std::string Print(MemoryShard& shard, double now) {
+  const ShardState& state = shard.state();
+  std::string text = Print(state.counters()) + PrintCrawls(state) + PrintTrust(state);
+  std::map<PageNumber, PageRecord> pages(shard.pages().begin(), shard.pages().end());
+  for (const auto& [number, page] : pages) {
+    const Explanation why = state.Explain(page, At(now));
+    text += fmt::format("page {:x} {} {} {} {} {} {} {}\n", number.value(), page.key.url, why.value,
+                        why.staleness, why.estimate.rates.change_rate, why.estimate.observations,
+                        page.state.bursts[0].burst, why.why);
+    const auto host = state.DescribeHost(page.host, At(now));
+    if (!host.ok()) continue;
+    text += fmt::format("host {} {} {} {} {}\n", page.host, host->pages, host->in_flight,
+                        host->allowed_at.micros(), host->record.throttles);
+  }
+  return text + fmt::format("price {} timer {}\n", state.price(), state.next_timer().micros());
+}
+
+std::string Print(const std::vector<Reply>& replies) {
+  std::string text;
+  for (const Reply& reply : replies) {
+    text += fmt::format("{} {} {}\n", static_cast<int>(reply.disposition), reply.status.ToString(),
+                        reply.assignment ? reply.assignment->lease.value() : 0);
+  }
+  return text;
+}
+
+// A shard with a past: signals alone and in bursts, crawls of all outcomes, leases.
+class World {
+ public:
+  World() {
+    for (int i = 0; i < 30; ++i) {
+      UpsertPage page = Upsert(fmt::format("{}", i));
+      page.last_crawl = At(0);
+      Apply(page, 0);
+    }
+    for (const char* host : {"going.test", "resting.test", "empty.test"}) {
+      UpsertPage page{.key = {"other", fmt::format("https://{}/", host)}, .host = host};
+      Apply(page, 0);
+    }
+    for (int i = 0; i < 30; ++i) {
+      const double at = 20'000 + 1000.0 * i;
+      SignalChange signal = Signal(fmt::format("{}", i), static_cast<uint8_t>(i % 2));
+      signal.poll = i % 3 == 0 ? 7 : 0;
+      signal.pages_in_poll = i % 3 == 0 ? 10 : 1;
+      signal.signal_id_hash = 1000 + static_cast<uint64_t>(i);
+      Apply(signal, at);
+      if (i % 2 == 0) Apply(Unordered(i, CrawlOutcome::kChanged, at + 500), at + 500);
+      if (i % 5 == 0) Apply(Unordered(i, CrawlOutcome::kGone, at + 600), at + 600);
+    }
+    Apply(RemovePage{.key = {"other", "https://empty.test/"}}, 60'000);
+    Apply(DeleteHost{.host = "going.test"}, 60'001);
+    for (int i = 0; i < 8; ++i) assignments_.push_back(*shard_.Next(At(70'000 + i), kLease, "w"));
+    for (int i = 0; i < 3; ++i)
+      Apply(ExpireLease{assignments_[static_cast<size_t>(i)].lease}, 80'000);
+    pick_ = *shard_.state().Take(At(kNow - 1));
+  }
+
+  MemoryShard& shard() { return shard_; }
+  // One of each kind and more, in the order of their variants.
+  [[nodiscard]] std::vector<Event> Batch() const;
+
+ private:
+  static ReportCrawl Unordered(int page, CrawlOutcome outcome, double at) {
+    ReportCrawl report{.key = Key(fmt::format("{}", page)), .fetched = At(at)};
+    report.outcome = outcome;
+    return report;
+  }
+  void Apply(const Event& event, double at) {
+    const Reply reply = shard_.Apply(event, At(at));
+    EXPECT_TRUE(reply.status.ok()) << reply.status.ToString();
+  }
+  void AddResults(std::vector<Event>* batch) const;
+  void AddSignals(std::vector<Event>* batch) const;
+
+  MemoryShard shard_{ShardOptions{}};
+  std::vector<Assignment> assignments_;
+  Pick pick_;
+};
+
+void World::AddResults(std::vector<Event>* batch) const {
+  for (int i = 0; i < 30; ++i) {
+    batch->push_back(
+        Unordered(i, i % 3 == 0 ? CrawlOutcome::kUnchanged : CrawlOutcome::kChanged, kNow - 10));
+  }
+  batch->push_back(batch->back());  // a duplicate
+  batch->push_back(Unordered(1, CrawlOutcome::kGone, kNow - 5));
+  batch->push_back(Unordered(2, CrawlOutcome::kMoved, kNow - 5));
+  batch->push_back(Unordered(3, CrawlOutcome::kRobotsDenied, kNow - 5));
+  ReportCrawl throttled = Unordered(4, CrawlOutcome::kError, kNow - 5);
+  throttled.http_status = 429;
+  throttled.retry_after = Duration::Seconds(90);
+  batch->push_back(throttled);
+  batch->push_back(Result(assignments_[0], CrawlOutcome::kChanged, At(kNow - 20)));  // late
+  batch->push_back(Result(assignments_[4], CrawlOutcome::kUnchanged, At(70'010)));
+}
+
+void World::AddSignals(std::vector<Event>* batch) const {
+  for (int i = 0; i < 12; ++i) {
+    SignalChange signal = Signal(fmt::format("{}", i + 5), 1);
+    signal.poll = i < 6 ? 99 : 0;
+    signal.pages_in_poll = i < 6 ? 6 : 1;
+    signal.signal_id_hash = 5000 + static_cast<uint64_t>(i % 10);  // two are duplicates
+    batch->push_back(signal);
+  }
+  batch->push_back(Signal("nowhere"));
+  SignalChange stale = Signal("6");
+  stale.changed = At(30'000);
+  batch->push_back(stale);
+}
+
+std::vector<Event> World::Batch() const {
+  std::vector<Event> batch = {
+      UpsertPage{.key = Key("new"), .host = "example.com"},
+      UpsertPage{.key = {"third", "https://new.test/"}, .host = "new.test"},
+      Upsert("7", 3),
+      UpsertPage{.key = {"other", "https://going.test/x"}, .host = "going.test"},  // refused
+      RecheckPage{Key("8")},
+  };
+  AddSignals(&batch);
+  AddResults(&batch);
+  const std::vector<Event> others = {
+      LeasePage{.page = pick_.page, .key = {}, .worker = "w", .at = At(kNow), .lease = kLease},
+      RemovePage{.key = assignments_[5].key},
+      RemovePage{.key = Key("9")},
+      ReturnLease{assignments_[6].lease},
+      ExpireLease{assignments_[7].lease},
+      SetHost{.host = "example.com", .min_delay = Duration::Seconds(3)},
+      ForgetHost{"empty.test"},
+      SetSource{{.name = "later", .index = 3}},
+      ChangeSettings{{.paused = true, .pause_reason = "why not"}},
+      SetCrawl{.terms = {.record = {.crawl_id = "fourth", .min_delay = Duration::Seconds(9)}}},
+      ForgetCrawl{.crawl_id = "other"},
+      DeleteHost{"resting.test"},
+      RemoveDeleted{shard_.pages().begin()->first},
+      EndHostDeletion{"empty.test"},
+  };
+  batch.insert(batch.end(), others.begin(), others.end());
+  const std::map<PageNumber, PageRecord> pages(shard_.pages().begin(), shard_.pages().end());
+  batch[batch.size() - 2] = RemoveDeleted{pages.begin()->first};
+  for (const auto& [number, page] : pages) {
+    batch.emplace_back(EnterAgeBin{number});
+    batch.emplace_back(ReweighSignals{number});
+    batch.emplace_back(Reestimate{number});
+  }
+  return batch;
+}
+
+TEST(RefusedBatch, LeavesNoTraceOfAnyEvent) {
+  World refused;
+  World fine;
+  const std::vector<Event> batch = refused.Batch();
+  std::set<size_t> kinds;
+  for (const Event& event : batch) kinds.insert(event.index());
+  ASSERT_EQ(kinds.size(), std::variant_size_v<Event>) << "an event is not tried";
+
+  const std::string before = Print(refused.shard(), kNow);
+  ASSERT_EQ(before, Print(fine.shard(), kNow));
+  const std::string first = Print(refused.shard().Refuse(batch, At(kNow)));
+  EXPECT_EQ(Print(refused.shard(), kNow), before);
+  for (int i = 0; i < 50; ++i) {
+    EXPECT_EQ(Print(refused.shard().Refuse(batch, At(kNow))), first) << "answered otherwise";
+  }
+  EXPECT_EQ(Print(refused.shard(), kNow), before);
+  EXPECT_THAT(refused.shard().state().TakeQuarantineNews(), testing::IsEmpty());
+
+  // Taken in the end, it is as if it had been taken at once.
+  EXPECT_EQ(Print(refused.shard().Apply(batch, At(kNow))), first);
+  EXPECT_EQ(Print(fine.shard().Apply(batch, At(kNow))), first);
+  const std::string after = Print(fine.shard(), kNow);
+  EXPECT_NE(after, before);
+  EXPECT_EQ(Print(refused.shard(), kNow), after);
+  for (World* world : {&refused, &fine}) {
+    world->shard().RunTimers(At(kNow + 100));
+    world->shard().RunEpoch(At(kNow + 200));
+    world->shard().RunTimers(At(kNow + 300));
+  }
+  EXPECT_EQ(Print(refused.shard(), kNow + 300), Print(fine.shard(), kNow + 300));
+  EXPECT_EQ(refused.shard().pages(), fine.shard().pages());
+}
+
+// One ping that was refused fifty times is one ping, and no burst.
+TEST(RefusedBatch, MakesNoBurstOfASinglePing) {
+  World world;
+  UpsertPage page{.key = {"DEFAULT", "https://quiet.test/"}, .host = "quiet.test"};
+  page.last_crawl = At(kNow - 10);
+  (void)world.shard().Apply(page, At(kNow));
+  const std::vector<Event> ping = {SignalChange{.key = page.key, .source = 1}};
+  const uint64_t applied = world.shard().state().counters().signals_applied;
+  for (int i = 0; i < 50; ++i) (void)world.shard().Refuse(ping, At(kNow + 1));
+  EXPECT_EQ(world.shard().state().counters().signals_applied, applied);
+  (void)world.shard().Apply(ping, At(kNow + 1));
+  EXPECT_EQ(world.shard().state().counters().signals_applied, applied + 1);
+  const SignalCounts& counted = world.shard().Find(page.key)->state.signals;
+  ASSERT_EQ(counted.Total(), 1u);
+  EXPECT_EQ(counted.entries()[0].source_class, SourceClass(1, BurstClass::kFew));
+}
+
+// A batch goes by what it has said itself: the tenth ping of a host is one of many, and the pages
+// of one poll are one burst.
+TEST(RefusedBatch, IsAsManyBatchesOfOneWhereItIsTaken) {
+  World together;
+  World alone;
+  std::vector<Event> batch = together.Batch();
+  std::erase_if(batch, [](const Event& event) {
+    return !std::holds_alternative<SignalChange>(event) &&
+           !std::holds_alternative<ReportCrawl>(event);
+  });
+  (void)together.shard().Apply(batch, At(kNow));
+  for (const Event& event : batch) (void)alone.shard().Apply(event, At(kNow));
+  EXPECT_EQ(Print(together.shard(), kNow), Print(alone.shard(), kNow));
+  EXPECT_EQ(together.shard().pages(), alone.shard().pages());
+}
+
+}  // namespace
+}  // namespace freshet
