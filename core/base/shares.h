@@ -1,0 +1,80 @@
+// How much of a table that all clients share each of them may take. One rule for all such tables
+// (docs/limits.md lists them): a client may have as many places as are free. So one alone gets half
+// of a table, two get a third each, and a newcomer always finds half of what is free.
+#ifndef FRESHET_CORE_BASE_SHARES_H_
+#define FRESHET_CORE_BASE_SHARES_H_
+
+#include <algorithm>
+#include <cstdint>
+#include <string_view>
+
+#include "absl/container/flat_hash_map.h"
+#include "absl/hash/hash.h"
+#include "absl/strings/string_view.h"
+
+namespace freshet {
+
+// Who takes a place. Value type, thread-compatible.
+struct Claim {
+  // The number of a client: an identity, else a network. Zero: the server itself, an operator, or
+  // whoever it was before a restart.
+  uint64_t client = 0;
+  // What the place is for is among what the client's own limits name: that is an operator's choice,
+  // and nobody's invention.
+  bool named = false;
+  bool operator==(const Claim&) const = default;
+};
+
+// Of a client by its name; never zero. Another one in each process. Thread-safe.
+[[nodiscard]] inline uint64_t ClientNumber(std::string_view name) {
+  return absl::Hash<absl::string_view>()({name.data(), name.size()}) | 1;
+}
+
+// How many more places of `most`, of which `taken` are, a client may take that holds `held`.
+[[nodiscard]] constexpr uint64_t ShareLeft(uint64_t held, uint64_t taken, uint64_t most) {
+  if (taken >= most || held >= most - taken) return 0;
+  return (most - taken - held + 1) / 2;
+}
+
+// The same of a table of names: a quarter of it is kept for what limits name, and for operators.
+[[nodiscard]] constexpr uint64_t NamesLeft(const Claim& claim, uint64_t held, uint64_t taken,
+                                           uint64_t most) {
+  if (claim.named || claim.client == 0) return most - std::min(taken, most);
+  return ShareLeft(held, taken, most - most / 4);
+}
+
+// Who has how many places of a table of names. Thread-compatible.
+class Shares {
+ public:
+  explicit Shares(uint64_t most) : most_(most) {}
+
+  // How many more the client may take; so many others, and so many of its own, are about to be
+  // taken.
+  [[nodiscard]] uint64_t Left(const Claim& claim, uint64_t staged = 0, uint64_t own = 0) const {
+    return NamesLeft(claim, held(claim.client) + own, taken_ + staged + own, most_);
+  }
+  void Take(uint64_t client) {
+    ++taken_;
+    if (client != 0) ++by_client_[client];
+  }
+  void Give(uint64_t client) {
+    --taken_;
+    const auto it = by_client_.find(client);
+    if (it != by_client_.end() && --it->second == 0) by_client_.erase(it);
+  }
+  [[nodiscard]] uint64_t held(uint64_t client) const {
+    const auto it = by_client_.find(client);
+    return it == by_client_.end() ? 0 : it->second;
+  }
+  [[nodiscard]] uint64_t taken() const { return taken_; }
+  [[nodiscard]] uint64_t most() const { return most_; }
+
+ private:
+  const uint64_t most_;
+  uint64_t taken_ = 0;
+  absl::flat_hash_map<uint64_t, uint64_t> by_client_;
+};
+
+}  // namespace freshet
+
+#endif  // FRESHET_CORE_BASE_SHARES_H_
