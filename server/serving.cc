@@ -207,7 +207,10 @@ Serving::Serving(const ServerConfig& config, Clock& clock, int connections, Metr
       admin_service_(context_),
       auth_service_(context_),
       fleet_service_(context_),
+      reflection_service_(context_),
       url_frontier_service_(context_),
+      other_calls_(door.authoriser(),
+                   frontier_calls_ == nullptr ? nullptr : frontier_calls_->service()),
       indexnow_(context_),
       grpc_port_(config, static_cast<size_t>(connections), door, clock) {
   for (const SourceRecord& source : loaded.pages.globals.sources) sources_.Add(source);
@@ -282,7 +285,8 @@ StatusOr<int> Serving::Open() {
   door_.SetListener([this] { streams_.CheckCallers(); });
   AuditRefusals(door_.authoriser(), *audit_);
   std::vector<grpc::Service*> services = {&scheduler_service_, &ingest_service_, &pages_service_,
-                                          &admin_service_,     &auth_service_,   &fleet_service_};
+                                          &admin_service_,     &auth_service_,   &fleet_service_,
+                                          &reflection_service_};
   std::vector<std::string> names = ServiceNames();
   if (frontier_ != nullptr) {
     services.push_back(&url_frontier_service_);
@@ -290,9 +294,13 @@ StatusOr<int> Serving::Open() {
   }
   // Frees the port.
   forwarder_ = nullptr;
-  grpc::CallbackGenericService* const rest =
-      frontier_calls_ != nullptr ? frontier_calls_->service() : nullptr;
-  ASSIGN_OR_RETURN(const int port, grpc_port_.Start(services, rest));
+  std::vector<std::string> shown = names;
+  for (const char* name : {v1::FleetService::service_full_name(), "grpc.health.v1.Health",
+                           "grpc.reflection.v1alpha.ServerReflection"}) {
+    shown.emplace_back(name);
+  }
+  reflection_service_.SetServices(std::move(shown));
+  ASSIGN_OR_RETURN(const int port, grpc_port_.Start(services, other_calls_));
   if (frontier_calls_ != nullptr) {
     grpc::HealthCheckServiceInterface* const health = grpc_port_.server()->GetHealthCheckService();
     RETURN_IF_ERROR(frontier_calls_->Start([health](bool served) {

@@ -15,7 +15,9 @@
 #include "server/api/context.h"
 #include "server/api/fleet_service.h"
 #include "server/api/ingest_service.h"
+#include "server/api/other_calls.h"
 #include "server/api/pages_service.h"
+#include "server/api/reflection_service.h"
 #include "server/api/scheduler_service.h"
 #include "server/api/status.h"
 #include "server/api/url_pages.h"
@@ -142,7 +144,9 @@ class Serving {
   AdminService admin_service_;
   AuthService auth_service_;
   FleetService fleet_service_;
+  ReflectionService reflection_service_;
   UrlFrontierService url_frontier_service_;
+  OtherCalls other_calls_;
   IndexNowReceiver indexnow_;
   GrpcPort grpc_port_;
   std::unique_ptr<const ConsoleCalls> console_;

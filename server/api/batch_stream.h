@@ -121,6 +121,8 @@ class BatchStream final : public CallerStream {
 template <typename Items>
 grpc::ServerBidiReactor<grpc::ByteBuffer, grpc::ByteBuffer>* StartBatchStream(
     const ServerContext& context, grpc::CallbackServerContext& call) {
+  using Reactor = grpc::ServerBidiReactor<grpc::ByteBuffer, grpc::ByteBuffer>;
+  if (auto* away = TurnAway<Reactor>(context.authoriser, Items::kPath, call)) return away;
   std::string id = NoteStream(Items::kPath, context, call);
   const auto stream = std::make_shared<BatchStream<Items>>(context, call, std::move(id));
   stream->Begin(&context.streams);

@@ -47,6 +47,19 @@ Status CheckServer(const MethodRule& rule, const ShownByClient& shown) {
   return MakeStatus(absl::StatusCode::kPermissionDenied, "is for the servers of a fleet");
 }
 
+Status LetIn(Authoriser& authoriser, std::string_view path,
+             const grpc::CallbackServerContext& call) {
+  // Without identities no call pays for being looked at.
+  if (!authoriser.enabled()) return absl::OkStatus();
+  OnBehalfReader on_behalf = ReadOnBehalf(call);
+  if (on_behalf.mistaken()) {
+    return MakeStatus(absl::StatusCode::kUnavailable,
+                      "forwarded to a server that is no more: try again");
+  }
+  if (on_behalf.let_in()) return absl::OkStatus();
+  return authoriser.Authorise(path, CredentialsOf(call)).status();
+}
+
 CallAuth::CallAuth(Authoriser& authoriser, Clock& clock, std::string_view path,
                    const grpc::CallbackServerContext& call)
     : authoriser_(authoriser),

@@ -1,5 +1,6 @@
-// Who calls, for the methods that look at items. Whether a method may be called at all was decided
-// before it was reached (server/ports/grpc_credentials.h).
+// Who calls, and whether they may: the first that every method asks, before anything else is looked
+// at. gRPC itself is asked nothing: what it has for that (its auth metadata processor) ends the
+// process at some headers (docs/decisions/0014).
 #ifndef FRESHET_SERVER_API_CALLER_H_
 #define FRESHET_SERVER_API_CALLER_H_
 
@@ -10,6 +11,7 @@
 
 #include "core/base/status.h"
 #include "grpcpp/server_context.h"
+#include "server/api/faults.h"
 #include "server/auth/authoriser.h"
 #include "server/auth/on_behalf.h"
 #include "server/base/system_clock.h"
@@ -29,6 +31,28 @@ namespace freshet {
 // PermissionDenied: the method is for servers of the fleet, and the call comes from none. What is
 // sent on has the key of this process, which its fleet alone is told.
 [[nodiscard]] Status CheckServer(const MethodRule& rule, const ShownByClient& shown);
+
+// Whether whoever makes a call of that method may, by the table of methods (Authoriser::Authorise),
+// counted and told of where not. Unavailable: it was forwarded to another process, and goes to its
+// sender once more. The server's calls of itself were let in where their clients came in.
+[[nodiscard]] Status LetIn(Authoriser& authoriser, std::string_view path,
+                           const grpc::CallbackServerContext& call);
+
+// A call that ends at once, as gRPC's `Reactor` of its kind.
+template <typename Reactor>
+class EndedCall final : public Reactor {
+ public:
+  explicit EndedCall(const grpc::Status& status) { this->Finish(status); }
+  void OnDone() override { delete this; }
+};
+
+// What answers a call that is not let in, with nothing of it read or counted; nullptr: it is.
+template <typename Reactor>
+[[nodiscard]] Reactor* TurnAway(Authoriser& authoriser, std::string_view path,
+                                const grpc::CallbackServerContext& call) {
+  const Status status = LetIn(authoriser, path, call);
+  return status.ok() ? nullptr : new EndedCall<Reactor>(GrpcStatusOf(status));
+}
 
 // Who has opened a call of one method, for as long as it is open: identities may change meanwhile.
 class CallAuth {

@@ -5,15 +5,19 @@
 namespace freshet {
 namespace {
 
-OnBehalfReader ReaderOf(const grpc::CallbackServerContext& call) {
+void Add(const std::pair<std::string, std::string>& metadata, grpc::ClientContext* call) {
+  call->AddMetadata(metadata.first, metadata.second);
+}
+
+}  // namespace
+
+OnBehalfReader ReadOnBehalf(const grpc::CallbackServerContext& call) {
   OnBehalfReader reader;
   for (const auto& [name, value] : call.client_metadata()) {
     reader.Add({name.data(), name.size()}, {value.data(), value.size()});
   }
   return reader;
 }
-
-}  // namespace
 
 ShownByClient ShownBy(const HttpRequest& request) {
   ShownByClient client = {.certificate = request.certificate,
@@ -26,17 +30,16 @@ ShownByClient ShownBy(const HttpRequest& request) {
 }
 
 void ComeAs(const HttpRequest& request, grpc::ClientContext* call) {
-  for (const auto& [name, value] : OnBehalfOf(ShownBy(request), OwnKey())) {
-    call->AddMetadata(name, value);
-  }
+  for (const auto& metadata : OnBehalfOf(ShownBy(request), OwnKey())) Add(metadata, call);
+  Add(LetInAlready(), call);
 }
 
 std::optional<Credentials> InsideCredentials(const grpc::CallbackServerContext& call) {
-  return ReaderOf(call).Take();
+  return ReadOnBehalf(call).Take();
 }
 
 std::optional<ShownByClient> ShownInside(const grpc::CallbackServerContext& call) {
-  return ReaderOf(call).TakeShown();
+  return ReadOnBehalf(call).TakeShown();
 }
 
 }  // namespace freshet

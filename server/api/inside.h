@@ -18,8 +18,11 @@ namespace freshet {
 
 // What the client that sent the request has shown.
 [[nodiscard]] ShownByClient ShownBy(const HttpRequest& request);
-// Makes the call one of the client that sent the request.
+// Makes the call one of the client that sent the request, which the HTTP port has let in: an
+// in-process call.
 void ComeAs(const HttpRequest& request, grpc::ClientContext* call);
+// All that a call says about on whose behalf it is made.
+[[nodiscard]] OnBehalfReader ReadOnBehalf(const grpc::CallbackServerContext& call);
 // What that client has shown; unset: the call has come from elsewhere.
 [[nodiscard]] std::optional<Credentials> InsideCredentials(const grpc::CallbackServerContext& call);
 // The same, to be passed on.

@@ -11,6 +11,7 @@
 #include "grpcpp/server_context.h"
 #include "grpcpp/support/byte_buffer.h"
 #include "grpcpp/support/server_callback.h"
+#include "server/api/caller.h"
 #include "server/api/context.h"
 
 namespace freshet {
@@ -73,6 +74,8 @@ grpc::ServerWriteReactor<grpc::ByteBuffer>* StartList(const ServerContext& conte
                                                       std::string_view path,
                                                       grpc::CallbackServerContext* call,
                                                       const grpc::ByteBuffer& request) {
+  using Reactor = grpc::ServerWriteReactor<grpc::ByteBuffer>;
+  if (auto* away = TurnAway<Reactor>(context.authoriser, path, *call)) return away;
   const auto stream = std::make_shared<Stream>(context, path, call);
   stream->Begin(request);
   return stream.get();

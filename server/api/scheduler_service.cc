@@ -562,6 +562,8 @@ class NextCall final : public UnaryCall<v1::NextRequest, v1::NextResponse>,
 
 grpc::ServerBidiReactor<grpc::ByteBuffer, grpc::ByteBuffer>* SchedulerService::Crawl(
     grpc::CallbackServerContext* call) {
+  using Reactor = grpc::ServerBidiReactor<grpc::ByteBuffer, grpc::ByteBuffer>;
+  if (auto* away = TurnAway<Reactor>(context_.authoriser, CrawlStream::kPath, *call)) return away;
   std::string id = NoteStream(CrawlStream::kPath, context_, *call);
   const auto stream = std::make_shared<CrawlStream>(context_, *call, std::move(id));
   stream->Begin(&context_.streams);
@@ -571,6 +573,8 @@ grpc::ServerBidiReactor<grpc::ByteBuffer, grpc::ByteBuffer>* SchedulerService::C
 grpc::ServerUnaryReactor* SchedulerService::Next(grpc::CallbackServerContext* call,
                                                  const grpc::ByteBuffer* request,
                                                  grpc::ByteBuffer* reply) {
+  using Reactor = grpc::ServerUnaryReactor;
+  if (auto* away = TurnAway<Reactor>(context_.authoriser, NextCall::kPath, *call)) return away;
   const auto next = std::make_shared<NextCall>(context_, call, reply);
   next->Begin(*request);
   return next.get();

@@ -208,6 +208,7 @@ grpc::ServerUnaryReactor* HandleWith(
     void (*handle)(const ServerContext&, UnaryCall<Request, Response>*)) {
   const MethodRule* rule = FindMethod(path);
   CHECK(rule != nullptr, "{} has no rule", path);
+  if (auto* away = TurnAway<grpc::ServerUnaryReactor>(context.authoriser, path, info)) return away;
   auto* call =
       new UnaryCall<Request, Response>(rule->path, TakeRequestId(context.request_ids, info), reply);
   call->Watch(context, context.calls.Find(path));

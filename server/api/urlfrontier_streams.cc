@@ -28,14 +28,17 @@ namespace {
 // URLs of a list that are made before the client has taken them.
 constexpr size_t kListedAtATime = 256;
 
+constexpr std::string_view kGetUrlsPath = "/urlfrontier.URLFrontier/GetURLs";
+
 // --- URLs that come in
 
 // Thread-safe.
 class PutUrlsStream final : public CallerStream {
  public:
+  static constexpr std::string_view kPath = "/urlfrontier.URLFrontier/PutURLs";
+
   PutUrlsStream(const ServerContext& context, const grpc::CallbackServerContext& call)
-      : CallerStream(context, "/urlfrontier.URLFrontier/PutURLs", call,
-                     limits::kMaxUnackedUrlsPerStream) {}
+      : CallerStream(context, kPath, call, limits::kMaxUnackedUrlsPerStream) {}
 
  private:
   void OnMessage(grpc::ByteBuffer* bytes) override {
@@ -75,9 +78,10 @@ class PutUrlsStream final : public CallerStream {
 // Thread-safe.
 class PutDiscoveredStream final : public CallerStream {
  public:
+  static constexpr std::string_view kPath = "/urlfrontier.URLFrontier/PutDiscovered";
+
   PutDiscoveredStream(const ServerContext& context, const grpc::CallbackServerContext& call)
-      : CallerStream(context, "/urlfrontier.URLFrontier/PutDiscovered", call,
-                     limits::kMaxUnackedUrlBatchesPerStream) {}
+      : CallerStream(context, kPath, call, limits::kMaxUnackedUrlBatchesPerStream) {}
 
  private:
   void OnMessage(grpc::ByteBuffer* bytes) override {
@@ -129,8 +133,7 @@ class GetUrlsStream final : public grpc::ServerWriteReactor<grpc::ByteBuffer>,
       : context_(context),
         caller_(std::move(caller)),
         address_(std::move(address)),
-        watch_(context.calls, context.clock, context.calls.Find("/urlfrontier.URLFrontier/GetURLs"),
-               CallKind::kStream) {}
+        watch_(context.calls, context.clock, context.calls.Find(kGetUrlsPath), CallKind::kStream) {}
 
   void Begin(const grpc::ByteBuffer& bytes) {
     self_ = shared_from_this();
@@ -292,6 +295,8 @@ class ListUrlsStream final : public ListStream {
 template <typename Stream>
 grpc::ServerBidiReactor<grpc::ByteBuffer, grpc::ByteBuffer>* StartPut(
     const ServerContext& context, const grpc::CallbackServerContext& call) {
+  using Reactor = grpc::ServerBidiReactor<grpc::ByteBuffer, grpc::ByteBuffer>;
+  if (auto* away = TurnAway<Reactor>(context.authoriser, Stream::kPath, call)) return away;
   const auto stream = std::make_shared<Stream>(context, call);
   stream->Begin(&context.streams);
   return stream.get();
@@ -312,9 +317,11 @@ grpc::ServerBidiReactor<grpc::ByteBuffer, grpc::ByteBuffer>* StartPutDiscovered(
 grpc::ServerWriteReactor<grpc::ByteBuffer>* StartGetUrls(const ServerContext& context,
                                                          const grpc::CallbackServerContext& call,
                                                          const grpc::ByteBuffer& request) {
+  using Reactor = grpc::ServerWriteReactor<grpc::ByteBuffer>;
+  if (auto* away = TurnAway<Reactor>(context.authoriser, kGetUrlsPath, call)) return away;
   StatusOr<Caller> caller = Caller();
   if (context.authoriser.enabled()) {
-    const MethodRule* rule = FindMethod("/urlfrontier.URLFrontier/GetURLs");
+    const MethodRule* rule = FindMethod(kGetUrlsPath);
     CHECK(rule != nullptr, "GetURLs has no rule");
     caller = context.authoriser.Check(*rule, CredentialsOf(call));
   }

@@ -171,7 +171,6 @@ void Authoriser::Tell(const MethodRule& rule, const Credentials& credentials,
   }
   if (refused == nullptr) return;
   Refusal refusal = {.path = rule.path, .who = "nobody known", .network = {}, .why = why};
-  // What gRPC asks for has no address.
   if (!credentials.network.none()) refusal.network = credentials.network;
   const auto identity = Find(credentials);
   if (identity.ok() && *identity != nullptr) refusal.who = "identity " + (*identity)->name;

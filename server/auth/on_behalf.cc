@@ -19,7 +19,8 @@ constexpr std::string_view kCertificate = "freshet-certificate";
 constexpr std::string_view kName = "freshet-name-bin";
 constexpr std::string_view kPeer = "freshet-peer";
 constexpr std::string_view kSentOn = "freshet-sent-on";
-constexpr std::array kAll = {kKey, kAuthorization, kCertificate, kName, kPeer, kSentOn};
+constexpr std::string_view kLetIn = "freshet-let-in";
+constexpr std::array kAll = {kKey, kAuthorization, kCertificate, kName, kPeer, kSentOn, kLetIn};
 
 bool IsOwnKey(std::string_view key) {
   const std::string& own = OwnKey();
@@ -51,6 +52,8 @@ std::vector<std::pair<std::string, std::string>> OnBehalfOf(const ShownByClient&
   return metadata;
 }
 
+std::pair<std::string, std::string> LetInAlready() { return {std::string(kLetIn), "1"}; }
+
 bool IsOnBehalf(std::string_view name) {
   return std::find(kAll.begin(), kAll.end(), name) != kAll.end();
 }
@@ -70,6 +73,7 @@ void OnBehalfReader::Add(std::string_view name, std::string_view value) {
     shown_.names.emplace_back(value);
   }
   if (name == kSentOn) shown_.sent_on = true;
+  if (name == kLetIn) let_in_ = true;
   if (name != kPeer) return;
   shown_.address = value;
   if (const auto address = ParseIpAddress(value)) credentials_.network = NetworkOf(*address);

@@ -30,6 +30,9 @@ struct ShownByClient {
 // The metadata that a call has on behalf of the client, of a server whose key that is. Thread-safe.
 [[nodiscard]] std::vector<std::pair<std::string, std::string>> OnBehalfOf(
     const ShownByClient& client, const std::string& key);
+// Metadata beside that of OnBehalfOf: this process has looked already whether the client may have
+// what is asked for. It goes to no other process. Thread-safe.
+[[nodiscard]] std::pair<std::string, std::string> LetInAlready();
 // Whether metadata of this name is one of those: no client may send it. Thread-safe.
 [[nodiscard]] bool IsOnBehalf(std::string_view name);
 
@@ -44,10 +47,13 @@ class OnBehalfReader {
   [[nodiscard]] std::optional<ShownByClient> TakeShown();
   // Whether it has another key: it was meant for a process that is no more.
   [[nodiscard]] bool mistaken() const { return has_key_ && !believed_; }
+  // Whether it is believed to be let in already.
+  [[nodiscard]] bool let_in() const { return believed_ && let_in_; }
 
  private:
   bool has_key_ = false;
   bool believed_ = false;
+  bool let_in_ = false;
   Credentials credentials_;
   ShownByClient shown_;
 };

@@ -14,7 +14,7 @@ Forwarder::Forwarder(const ServerConfig& config, size_t connections, Door& door,
       port_(config, connections, door, clock) {}
 
 StatusOr<int> Forwarder::Start() {
-  ASSIGN_OR_RETURN(const int port, port_.Start({}, calls_.service(), Asks::kNothing));
+  ASSIGN_OR_RETURN(const int port, port_.Start({}, *calls_.service()));
   RETURN_IF_ERROR(calls_.Start([this](bool serving) { TellHealth(serving); }));
   return port;
 }

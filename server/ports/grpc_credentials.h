@@ -1,5 +1,5 @@
-// How the gRPC port speaks to clients, and whom it lets in: TLS with the certificate that the door
-// has at the moment, and the authoriser asked before any call reaches its method.
+// How the gRPC port speaks to clients: TLS with the certificate that the door has at the moment, or
+// plain text. Who calls the methods ask themselves (server/api/caller.h).
 #ifndef FRESHET_SERVER_PORTS_GRPC_CREDENTIALS_H_
 #define FRESHET_SERVER_PORTS_GRPC_CREDENTIALS_H_
 
@@ -10,11 +10,8 @@
 
 namespace freshet {
 
-// Whether it is asked who calls: not by who has another server answer, and ask.
-enum class Asks { kWhoCalls, kNothing };
-
 // `door` outlives the server that uses them.
-[[nodiscard]] std::shared_ptr<grpc::ServerCredentials> MakeGrpcCredentials(Door& door, Asks asks);
+[[nodiscard]] std::shared_ptr<grpc::ServerCredentials> MakeGrpcCredentials(Door& door);
 
 }  // namespace freshet
 

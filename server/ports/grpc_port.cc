@@ -6,7 +6,6 @@
 
 #include "core/base/check.h"
 #include "core/base/limits.h"
-#include "grpcpp/ext/proto_server_reflection_plugin.h"
 #include "grpcpp/health_check_service_interface.h"
 #include "server/base/ticker.h"
 
@@ -60,16 +59,15 @@ GrpcPort::GrpcPort(const ServerConfig& config, size_t connections, Door& door, C
 GrpcPort::~GrpcPort() { Stop(); }
 
 StatusOr<int> GrpcPort::Start(const std::vector<grpc::Service*>& services,
-                              grpc::CallbackGenericService* rest, Asks asks) {
+                              grpc::CallbackGenericService& rest) {
   CHECK(server_ == nullptr, "started already");
   const StatusOr<int> port = connections_.Listen(config_.listen);
   RETURN_IF_ERROR(WithKey("listen", port.status()));
   grpc::EnableDefaultHealthCheckService(true);
-  if (asks == Asks::kWhoCalls) grpc::reflection::InitProtoReflectionServerBuilderPlugin();
   grpc::ServerBuilder builder;
   using Experimental = grpc::ServerBuilder::experimental_type;
   acceptor_ = builder.experimental().AddExternalConnectionAcceptor(
-      Experimental::ExternalConnectionType::FROM_FD, MakeGrpcCredentials(door_, asks));
+      Experimental::ExternalConnectionType::FROM_FD, MakeGrpcCredentials(door_));
   builder.SetMaxReceiveMessageSize(config_.max_message_bytes);
   builder.AddChannelArgument(GRPC_ARG_MAX_METADATA_SIZE, config_.max_metadata_bytes);
   builder.AddChannelArgument(GRPC_ARG_MAX_CONCURRENT_STREAMS, config_.max_streams_per_connection);
@@ -80,7 +78,7 @@ StatusOr<int> GrpcPort::Start(const std::vector<grpc::Service*>& services,
   SetKeepalive(config_, &builder);
   SetAges(config_, &builder);
   for (grpc::Service* service : services) builder.RegisterService(service);
-  if (rest != nullptr) builder.RegisterCallbackGenericService(rest);
+  builder.RegisterCallbackGenericService(&rest);
   server_ = builder.BuildAndStart();
   if (server_ == nullptr) {
     return MakeStatus(absl::StatusCode::kUnavailable, "listen: gRPC cannot serve at {}",

@@ -29,12 +29,10 @@ class GrpcPort {
   GrpcPort& operator=(const GrpcPort&) = delete;
 
   // Answers calls of the services, which outlive this, and of the standard service for health;
-  // others go to `rest`, which outlives this, if there is one. Where nobody asks who calls, that is
-  // for `rest` to find out, and to say what services there are; else there is the standard one for
-  // reflection. Returns the port. Unavailable says why it is not possible.
+  // others go to `rest`, which outlives this. Who calls is for all of them to find out. Returns the
+  // port. Unavailable says why it is not possible.
   [[nodiscard]] StatusOr<int> Start(const std::vector<grpc::Service*>& services,
-                                    grpc::CallbackGenericService* rest = nullptr,
-                                    Asks asks = Asks::kWhoCalls);
+                                    grpc::CallbackGenericService& rest);
   // Takes no more connections, gives calls that are open one second, and ends. Idempotent.
   void Stop();
 

@@ -2,11 +2,14 @@
 #include <poll.h>
 
 #include <atomic>
+#include <filesystem>
+#include <iterator>
 #include <memory>
 #include <string>
 #include <thread>
 #include <vector>
 
+#include "grpc/reflection/v1alpha/reflection.pb.h"
 #include "httplib.h"
 #include "tests/grpc/raw_stream.h"
 #include "tests/grpc/test_server.h"
@@ -154,10 +157,71 @@ TEST(Port, EveryServiceHasAHealthOfItsOwn) {
   EXPECT_EQ(HealthOf(server, "freshet.v1.NoService"), -1);
 }
 
+constexpr const char* kReflection =
+    "/grpc.reflection.v1alpha.ServerReflection/ServerReflectionInfo";
+
 TEST(Port, TellsItsServicesByReflection) {
   TestServer server;
-  RawStream stream(server, "/grpc.reflection.v1alpha.ServerReflection/ServerReflectionInfo");
+  RawStream stream(server, kReflection);
   EXPECT_THAT(stream.ExchangeBytes(std::string("\x3a\0", 2)), HasSubstr("freshet.v1.PagesService"));
+}
+
+TEST(Port, ShowsItsMessagesByReflection) {
+  using grpc::reflection::v1alpha::ServerReflectionRequest;
+  using grpc::reflection::v1alpha::ServerReflectionResponse;
+  TestServer server;
+  RawStream stream(server, kReflection);
+  const auto ask = [&stream](const ServerReflectionRequest& request) {
+    auto response = stream.Exchange<ServerReflectionResponse>(request.SerializeAsString());
+    EXPECT_EQ(response.original_request().SerializeAsString(), request.SerializeAsString());
+    return response;
+  };
+  ServerReflectionRequest request;
+  request.set_host("a");
+  request.set_file_containing_symbol("freshet.v1.PagesService.GetPage");
+  const ServerReflectionResponse found = ask(request);
+  EXPECT_EQ(found.valid_host(), "a");
+  // It comes first, and what it imports after it.
+  ASSERT_GE(found.file_descriptor_response().file_descriptor_proto_size(), 2);
+  EXPECT_THAT(found.file_descriptor_response().file_descriptor_proto(0),
+              HasSubstr("freshet/v1/pages.proto"));
+  request.set_file_by_filename("freshet/v1/pages.proto");
+  EXPECT_EQ(ask(request).file_descriptor_response().SerializeAsString(),
+            found.file_descriptor_response().SerializeAsString());
+  request.set_all_extension_numbers_of_type("freshet.v1.Page");
+  EXPECT_EQ(ask(request).all_extension_numbers_response().base_type_name(), "freshet.v1.Page");
+  for (const char* nothing : {"", "nowhere", "freshet.v1.", "."}) {
+    request.set_file_containing_symbol(nothing);
+    EXPECT_EQ(ask(request).error_response().error_code(), grpc::StatusCode::NOT_FOUND) << nothing;
+    request.set_all_extension_numbers_of_type(nothing);
+    EXPECT_EQ(ask(request).error_response().error_code(), grpc::StatusCode::NOT_FOUND) << nothing;
+    request.mutable_file_containing_extension()->set_containing_type(nothing);
+    EXPECT_EQ(ask(request).error_response().error_code(), grpc::StatusCode::NOT_FOUND) << nothing;
+  }
+  request.clear_message_request();
+  EXPECT_EQ(ask(request).error_response().error_code(), grpc::StatusCode::UNIMPLEMENTED);
+}
+
+size_t ThreadsOfProcess() {
+  const std::filesystem::directory_iterator threads("/proc/self/task");
+  return static_cast<size_t>(std::distance(begin(threads), end(threads)));
+}
+
+TEST(Port, StreamsOfReflectionHoldNoThreads) {
+  TestServer server([](ServerConfig* config) {
+    config->max_streams = 100;
+    config->max_streams_per_client = 90;
+  });
+  const size_t before = ThreadsOfProcess();
+  std::vector<std::unique_ptr<RawStream>> streams;
+  for (int i = 0; i < 90; ++i) {
+    streams.push_back(std::make_unique<RawStream>(server, kReflection));
+    (void)streams.back()->ExchangeBytes(std::string("\x3a\0", 2));
+  }
+  EXPECT_LT(ThreadsOfProcess(), before + 45);
+  // They are in the limits of streams.
+  EXPECT_EQ(CallRaw(server, kReflection, std::string("\x3a\0", 2)).error_code(),
+            grpc::StatusCode::RESOURCE_EXHAUSTED);
 }
 
 // --- Peers that are gone

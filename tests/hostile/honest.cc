@@ -66,7 +66,7 @@ std::string UpsertOnce(const std::shared_ptr<grpc::Channel>& channel,
 }
 
 std::string ProbeOnce(const std::string& http_address, const std::string& path) {
-  Socket socket(http_address, kPatienceSeconds * 1000, /*honest=*/true);
+  Socket socket(http_address, kPatienceSeconds * 1000, Opening::kAsServersWant);
   if (!socket.Send("GET " + path + " HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n")) {
     return path + ": no connection";
   }

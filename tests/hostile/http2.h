@@ -19,6 +19,43 @@ inline std::string Http2Frame(uint64_t type, uint64_t flags, uint64_t stream,
   return frame + payload;
 }
 
+// A number of HPACK whose first byte has `bits` bits for it, below those of `first` (RFC
+// 7541, 5.1).
+inline std::string HpackNumber(uint64_t number, int bits, int first = 0) {
+  const uint64_t most = (uint64_t{1} << bits) - 1;
+  if (number < most) return {static_cast<char>(static_cast<uint64_t>(first) | number)};
+  std::string bytes(1, static_cast<char>(static_cast<uint64_t>(first) | most));
+  for (number -= most; number >= 128; number >>= 7) {
+    bytes.push_back(static_cast<char>(number % 128 + 128));
+  }
+  bytes.push_back(static_cast<char>(number));
+  return bytes;
+}
+
+// A header as HPACK has it without its tables: a name and a value of any bytes.
+inline std::string Http2Header(const std::string& name, const std::string& value) {
+  return std::string(1, '\0') + HpackNumber(name.size(), 7) + name + HpackNumber(value.size(), 7) +
+         value;
+}
+
+// The frames of a block of headers, of at most 16 KiB each: HEADERS, and CONTINUATION if need be.
+inline std::string Http2Block(uint64_t stream, const std::string& headers, uint64_t flags = 0) {
+  constexpr size_t kMost = 16384;
+  constexpr uint64_t kHeaders = 1;
+  constexpr uint64_t kContinuation = 9;
+  constexpr uint64_t kEndHeaders = 4;
+  std::string frames;
+  size_t at = 0;
+  do {
+    const bool last = headers.size() - at <= kMost;
+    frames += Http2Frame(at == 0 ? kHeaders : kContinuation,
+                         (at == 0 ? flags : 0) | (last ? kEndHeaders : 0), stream,
+                         headers.substr(at, kMost));
+    at += kMost;
+  } while (at < headers.size());
+  return frames;
+}
+
 // The HEADERS frame that begins a call of a method, such as "/package.Service/Method".
 inline std::string Http2Call(uint64_t stream, const std::string& method) {
   const auto text = [](const std::string& value) {

@@ -19,6 +19,7 @@ void Reads(Attack& attack);
 void Drips(Attack& attack);
 void Idlers(Attack& attack);
 void Headers(Attack& attack);
+void KnownHeaders(Attack& attack);
 void Clocks(Attack& attack);
 void BlackHoles(Attack& attack);
 void Leases(Attack& attack);
@@ -34,10 +35,21 @@ struct Script {
   void (*play)(Attack& attack);
 };
 inline constexpr Script kScripts[] = {
-    {"streams", Streams}, {"floods", Floods},          {"garbage", Garbage}, {"giants", Giants},
-    {"frames", Frames},   {"resets", Resets},          {"reads", Reads},     {"drips", Drips},
-    {"idlers", Idlers},   {"headers", Headers},        {"clocks", Clocks},   {"leases", Leases},
-    {"sites", Sites},     {"black_holes", BlackHoles},
+    {"streams", Streams},
+    {"floods", Floods},
+    {"garbage", Garbage},
+    {"giants", Giants},
+    {"frames", Frames},
+    {"resets", Resets},
+    {"reads", Reads},
+    {"drips", Drips},
+    {"idlers", Idlers},
+    {"headers", Headers},
+    {"clocks", Clocks},
+    {"leases", Leases},
+    {"sites", Sites},
+    {"black_holes", BlackHoles},
+    {"known_headers", KnownHeaders},
 };
 struct OwnScript {
   const char* name;

@@ -36,7 +36,7 @@ void Socket::ShakeHands() {
   if (SSL_connect(tls_) != 1) Close();
 }
 
-Socket::Socket(const std::string& address, int millis, bool honest) {
+Socket::Socket(const std::string& address, int millis, Opening opening) {
   const size_t colon = address.rfind(':');
   CHECK(colon != std::string::npos, "{} is no address", address);
   sockaddr_in to = {};
@@ -49,7 +49,8 @@ Socket::Socket(const std::string& address, int millis, bool honest) {
   setsockopt(fd_, SOL_SOCKET, SO_SNDTIMEO, &patience, sizeof patience);
   setsockopt(fd_, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience);
   if (connect(fd_, reinterpret_cast<const sockaddr*>(&to), sizeof to) != 0) Close();
-  if (tls_context != nullptr && open() && (honest || ++connections % 2 == 0)) ShakeHands();
+  if (tls_context == nullptr || !open() || opening == Opening::kPlain) return;
+  if (opening == Opening::kAsServersWant || ++connections % 2 == 0) ShakeHands();
 }
 
 bool Socket::Send(std::string_view bytes) {

@@ -14,14 +14,16 @@ namespace freshet::hostile {
 // they say anything, and the others do not.
 void SpeakTls();
 
+// How a connection begins where servers speak TLS.
+enum class Opening { kEveryOther, kAsServersWant, kPlain };
+
 // A connection, or none if it was refused or has ended: then nothing is sent or received.
 // Thread-compatible, can be moved.
 class Socket {
  public:
   // `address` is HOST:PORT with a numeric host of IPv4. Sending and receiving wait `millis` at
   // most.
-  // `honest`: one that shakes hands whenever servers want it to.
-  Socket(const std::string& address, int millis, bool honest = false);
+  Socket(const std::string& address, int millis, Opening opening = Opening::kEveryOther);
   ~Socket() { Close(); }
   Socket(Socket&& other) noexcept
       : fd_(std::exchange(other.fd_, -1)), tls_(std::exchange(other.tls_, nullptr)) {}

@@ -61,5 +61,24 @@ TEST(OnBehalf, WithoutTheKeyNothingIsBelieved) {
   EXPECT_FALSE(none.Take());
 }
 
+// Only this process says that it has let a client in, and no other repeats it.
+TEST(OnBehalf, IsLetInAlreadyWithTheKeyAlone) {
+  const auto let_in = [](const std::string& key) {
+    OnBehalfReader reader;
+    for (const auto& [name, value] : OnBehalfOf({}, key)) reader.Add(name, value);
+    EXPECT_FALSE(reader.let_in());
+    const auto [name, value] = LetInAlready();
+    EXPECT_TRUE(IsOnBehalf(name));
+    reader.Add(name, value);
+    return reader.let_in();
+  };
+  EXPECT_TRUE(let_in(OwnKey()));
+  EXPECT_FALSE(let_in(""));
+  EXPECT_FALSE(let_in(OwnKey() + "x"));
+  OnBehalfReader none;
+  none.Add(LetInAlready().first, LetInAlready().second);
+  EXPECT_FALSE(none.let_in());
+}
+
 }  // namespace
 }  // namespace freshet

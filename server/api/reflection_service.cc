@@ -1,0 +1,133 @@
+#include "server/api/reflection_service.h"
+
+#include <memory>
+#include <set>
+
+#include "google/protobuf/descriptor.h"
+#include "google/protobuf/descriptor.pb.h"
+#include "server/api/caller_stream.h"
+
+namespace freshet {
+namespace {
+
+using google::protobuf::Descriptor;
+using google::protobuf::DescriptorPool;
+using google::protobuf::FieldDescriptor;
+using google::protobuf::FileDescriptor;
+using grpc::reflection::v1alpha::FileDescriptorResponse;
+using grpc::reflection::v1alpha::ServerReflectionRequest;
+using grpc::reflection::v1alpha::ServerReflectionResponse;
+
+const DescriptorPool& Pool() { return *DescriptorPool::generated_pool(); }
+
+// The file and what it imports, each once.
+void AddFile(const FileDescriptor* file, std::set<const FileDescriptor*>* added,
+             FileDescriptorResponse* response) {
+  if (!added->insert(file).second) return;
+  google::protobuf::FileDescriptorProto proto;
+  file->CopyTo(&proto);
+  response->add_file_descriptor_proto(proto.SerializeAsString());
+  for (int i = 0; i < file->dependency_count(); ++i) {
+    AddFile(file->dependency(i), added, response);
+  }
+}
+
+Status ShowFile(const FileDescriptor* file, ServerReflectionResponse* response) {
+  if (file == nullptr) return MakeStatus(absl::StatusCode::kNotFound, "there is no such file");
+  std::set<const FileDescriptor*> added;
+  AddFile(file, &added, response->mutable_file_descriptor_response());
+  return absl::OkStatus();
+}
+
+const FileDescriptor* FileOfExtension(const std::string& message, int number) {
+  const Descriptor* type = Pool().FindMessageTypeByName(message);
+  const FieldDescriptor* field =
+      type == nullptr ? nullptr : Pool().FindExtensionByNumber(type, number);
+  return field == nullptr ? nullptr : field->file();
+}
+
+Status ShowExtensions(const std::string& message, ServerReflectionResponse* response) {
+  const Descriptor* type = Pool().FindMessageTypeByName(message);
+  if (type == nullptr) return MakeStatus(absl::StatusCode::kNotFound, "there is no such message");
+  std::vector<const FieldDescriptor*> extensions;
+  Pool().FindAllExtensions(type, &extensions);
+  auto& numbers = *response->mutable_all_extension_numbers_response();
+  numbers.set_base_type_name(message);
+  for (const FieldDescriptor* field : extensions) numbers.add_extension_number(field->number());
+  return absl::OkStatus();
+}
+
+Status Show(const ServerReflectionRequest& request, const std::vector<std::string>& services,
+            ServerReflectionResponse* response) {
+  switch (request.message_request_case()) {
+    case ServerReflectionRequest::kFileByFilename:
+      return ShowFile(Pool().FindFileByName(request.file_by_filename()), response);
+    case ServerReflectionRequest::kFileContainingSymbol:
+      return ShowFile(Pool().FindFileContainingSymbol(request.file_containing_symbol()), response);
+    case ServerReflectionRequest::kFileContainingExtension: {
+      const auto& extension = request.file_containing_extension();
+      return ShowFile(FileOfExtension(extension.containing_type(), extension.extension_number()),
+                      response);
+    }
+    case ServerReflectionRequest::kAllExtensionNumbersOfType:
+      return ShowExtensions(request.all_extension_numbers_of_type(), response);
+    case ServerReflectionRequest::kListServices:
+      for (const std::string& name : services) {
+        response->mutable_list_services_response()->add_service()->set_name(name);
+      }
+      return absl::OkStatus();
+    case ServerReflectionRequest::MESSAGE_REQUEST_NOT_SET:
+      break;
+  }
+  return MakeStatus(absl::StatusCode::kUnimplemented, "message_request: is unset");
+}
+
+// Thread-safe.
+class ReflectionStream final : public CallerStream {
+ public:
+  static constexpr std::string_view kPath =
+      "/grpc.reflection.v1alpha.ServerReflection/ServerReflectionInfo";
+
+  // `services` outlives this.
+  ReflectionStream(const ServerContext& context, const grpc::CallbackServerContext& call,
+                   const std::vector<std::string>& services)
+      : CallerStream(context, kPath, call), services_(services) {}
+
+ private:
+  void OnMessage(grpc::ByteBuffer* bytes) override {
+    const uint64_t place = OpenAck();
+    ServerReflectionRequest request;
+    ServerReflectionResponse response;
+    StatusOr<const Caller*> caller = GetCaller();
+    Status status = caller.status();
+    if (status.ok()) {
+      Charge(**caller, 1);
+      status = ReadRequest(*bytes, &request, MostBytes(context_));
+    }
+    if (status.ok()) status = Show(request, services_, &response);
+    if (!status.ok()) {
+      response.mutable_error_response()->set_error_code(status.raw_code());
+      response.mutable_error_response()->set_error_message(std::string(status.message()));
+    }
+    response.set_valid_host(request.host());
+    *response.mutable_original_request() = std::move(request);
+    Acknowledge(place, SerialiseMessage(response));
+  }
+
+  const std::vector<std::string>& services_;
+};
+
+}  // namespace
+
+grpc::ServerBidiReactor<grpc::ByteBuffer, grpc::ByteBuffer>*
+ReflectionService::ServerReflectionInfo(grpc::CallbackServerContext* call) {
+  using Reactor = grpc::ServerBidiReactor<grpc::ByteBuffer, grpc::ByteBuffer>;
+  if (auto* away = TurnAway<Reactor>(context_.authoriser, ReflectionStream::kPath, *call)) {
+    return away;
+  }
+  const auto stream = std::make_shared<ReflectionStream>(context_, *call, services_);
+  stream->Begin(&context_.streams);
+  return stream.get();
+}
+
+}  // namespace freshet
