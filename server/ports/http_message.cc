@@ -144,6 +144,13 @@ HttpReader::State HttpReader::Read() {
     // The parser's own limit is one for each of its two parts.
     if (in_header && parser_->taken > sizes_.header_bytes) error = http::error::header_limit;
     if (error == http::error::header_limit) return Refuse(431, "the header is too large");
+    // What is wrong with the header says how far the body would go, so it is not read.
+    if (in_header && parser.is_header_done() && !error) {
+      if (std::optional<HttpResponse> refusal = RefusalOf()) {
+        refusal_ = *std::move(refusal);
+        return State::kRefused;
+      }
+    }
     if (parser.is_header_done() && !AdmitBody()) return State::kRefused;
     const size_t most = std::max(parser_->body_bytes, sizes_.body_bytes);
     if (parser_->taken > sizes_.header_bytes + kMostFraming * most) {
@@ -154,13 +161,7 @@ HttpReader::State HttpReader::Read() {
     if (error && error != http::error::need_more) return Refuse(400, "this is no HTTP request");
     if (taken == 0) break;
   }
-  if (parser.is_done()) {
-    if (std::optional<HttpResponse> refusal = RefusalOf()) {
-      refusal_ = *std::move(refusal);
-      return State::kRefused;
-    }
-    return State::kRequest;
-  }
+  if (parser.is_done()) return State::kRequest;
   // The parser takes a line as a whole, so what it leaves is one.
   if (bytes_.size() > sizes_.header_bytes) return Refuse(431, "a line is too long");
   return State::kWantsMore;
@@ -196,6 +197,17 @@ std::optional<HttpResponse> HttpReader::RefusalOf() const {
   const auto hosts = message.count(http::field::host);
   if (hosts > 1 || (hosts == 0 && message.version() >= 11)) {
     return TextResponse(400, "the request must have one Host");
+  }
+  // The parser takes a coding that it does not know for none at all: where the body ends another
+  // program between here and the client may see otherwise (RFC 9112, 6.1).
+  const auto codings = message.count(http::field::transfer_encoding);
+  if (codings == 0) return std::nullopt;
+  const auto coding = message[http::field::transfer_encoding];
+  if (codings > 1 || !SameIgnoringCase({coding.data(), coding.size()}, "chunked")) {
+    return TextResponse(501, "Transfer-Encoding: must be chunked alone");
+  }
+  if (message.version() < 11 || message.count(http::field::content_length) > 0) {
+    return TextResponse(400, "Transfer-Encoding: not in HTTP/1.0, nor beside Content-Length");
   }
   return std::nullopt;
 }

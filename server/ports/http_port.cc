@@ -1,15 +1,20 @@
 #include "server/ports/http_port.h"
 
+#include <sys/socket.h>
+
 #include <algorithm>
 #include <array>
 #include <atomic>
 #include <chrono>
+#include <deque>
 #include <list>
 #include <optional>
 #include <thread>
 #include <utility>
 
 #include "absl/container/flat_hash_map.h"
+#include "boost/asio/bind_executor.hpp"
+#include "boost/asio/executor_work_guard.hpp"
 #include "boost/asio/io_context.hpp"
 #include "boost/asio/ip/tcp.hpp"
 #include "boost/asio/post.hpp"
@@ -17,6 +22,7 @@
 #include "boost/asio/steady_timer.hpp"
 #include "boost/asio/write.hpp"
 #include "core/base/check.h"
+#include "server/base/client_network.h"
 #include "server/logs/loggers.h"
 #include "server/ports/http_answerer.h"
 #include "server/ports/listen.h"
@@ -62,7 +68,8 @@ HttpOptions WithMostBody(HttpOptions options, const std::vector<HttpRoute>& rout
 
 }  // namespace
 
-// Everything but construction, Start and Stop happens on the loop's thread.
+// Everything but construction, Start and Stop happens on the loop's thread, and handshakes, which
+// take milliseconds each, on one of their own.
 class HttpPort::Impl {
  public:
   Impl(std::vector<HttpRoute> routes, HttpOptions options);
@@ -75,7 +82,21 @@ class HttpPort::Impl {
   // First the one that has been without a whole request the longest.
   using Connections = std::list<std::shared_ptr<Connection>>;
 
+  // What one network has (server/base/client_network.h).
+  struct Client {
+    size_t connections = 0;
+    size_t handshakes = 0;                   // under way
+    std::deque<Connection*> to_shake_hands;  // when others have
+  };
+
   void Accept();
+  // The connection goes that has been without a whole request the longest, of a client that has
+  // the most.
+  void MakeRoom();
+  // Begins the handshake now, or when fewer of its client are under way.
+  void ShakeHands(Connection& connection);
+  void OnHandsShaken(const IpAddress& network);
+  void Leave(Connection& connection);
   void OnAccepted(const error_code& error, tcp::socket socket);
   void PauseAccepting(const std::string& reason);
   void BeginStop();
@@ -95,11 +116,14 @@ class HttpPort::Impl {
   const std::vector<HttpRoute> routes_;
   const HttpOptions options_;
   asio::io_context context_{1};
+  asio::io_context handshakes_{1};
+  asio::executor_work_guard<asio::io_context::executor_type> shakes_on_{handshakes_.get_executor()};
   tcp::acceptor acceptor_{context_};
   asio::steady_timer pause_{context_};
   asio::steady_timer silence_{context_};
   asio::steady_timer stop_timer_{context_};
   Connections connections_;
+  absl::flat_hash_map<IpAddress, Client> clients_;  // none without anything
   absl::flat_hash_map<Ticket, Connection*> waiting_;
   Ticket next_ticket_ = 1;
   size_t unsent_bytes_ = 0;
@@ -109,6 +133,7 @@ class HttpPort::Impl {
   HttpCounters counters_;
   std::array<HttpAnswerer, kHttpLanes> answerers_;  // by lane
   std::thread thread_;
+  std::thread handshakes_thread_;
 };
 
 // One client. Lives until it is closed and the last of its operations is over.
@@ -125,6 +150,7 @@ class HttpPort::Impl::Connection : public std::enable_shared_from_this<Connectio
     socket_.non_blocking(true, ignored);
     socket_.set_option(tcp::no_delay(true), ignored);
     peer_ = socket_.remote_endpoint(ignored).address().to_string();
+    if (const auto address = ParseIpAddress(peer_)) network_ = NetworkOf(*address);
     if (port.options_.tls) {
       // It keeps what it needs of the material.
       SSL* tls = SSL_new(port.options_.tls()->context.get());
@@ -139,9 +165,17 @@ class HttpPort::Impl::Connection : public std::enable_shared_from_this<Connectio
     request_timed_ = true;
     if (tls_ == nullptr) return Read();
     // A part of the first request, as far as time goes.
-    tls_->async_handshake(
-        asio::ssl::stream_base::server,
-        [self = shared_from_this()](const error_code& error) { self->OnHandshake(error); });
+    port_.ShakeHands(*this);
+  }
+  // Until this ends the connection is the other thread's, but for its state.
+  void ShakeHands() {
+    shaking_hands_ = true;
+    auto on_shaken = [self = shared_from_this()](const error_code& error) mutable {
+      asio::io_context& loop = self->port_.context_;
+      asio::post(loop, [self = std::move(self), error] { self->OnHandshake(error); });
+    };
+    tls_->async_handshake(asio::ssl::stream_base::server,
+                          asio::bind_executor(port_.handshakes_, std::move(on_shaken)));
   }
   // Drops everything at once.
   void Close() {
@@ -156,9 +190,15 @@ class HttpPort::Impl::Connection : public std::enable_shared_from_this<Connectio
     --port_.counters_.open;
     ForgetLarge();
     deadline_.cancel();
-    socket_.close(ignored);
+    if (shaking_hands_) {
+      // The other thread finds out by itself.
+      (void)shutdown(socket_.native_handle(), SHUT_RDWR);
+    } else {
+      socket_.close(ignored);
+    }
     port_.waiting_.erase(ticket_);
     port_.connections_.erase(place_);
+    port_.Leave(*this);
     if (port_.stopping_ && port_.connections_.empty()) port_.stop_timer_.cancel();
   }
   void Evict() {
@@ -182,6 +222,7 @@ class HttpPort::Impl::Connection : public std::enable_shared_from_this<Connectio
     return state_ == State::kReading && large_ &&
            large_->began + port_.options_.large_body_time.chrono() < Clock::now();
   }
+  [[nodiscard]] const IpAddress& network() const { return network_; }
   [[nodiscard]] size_t unsent() const { return state_ == State::kWriting ? answer_.size() : 0; }
 
  private:
@@ -218,6 +259,8 @@ class HttpPort::Impl::Connection : public std::enable_shared_from_this<Connectio
   }
 
   void OnHandshake(const error_code& error) {
+    shaking_hands_ = false;
+    port_.OnHandsShaken(network_);
     if (state_ == State::kClosed) return;
     if (error) return Close();
     names_ = PeerNames(tls_->native_handle());
@@ -397,8 +440,10 @@ class HttpPort::Impl::Connection : public std::enable_shared_from_this<Connectio
   HttpReader reader_;
   std::array<char, 4096> chunk_{};
   std::string peer_;
+  IpAddress network_;
   Connections::iterator place_;
   State state_ = State::kReading;
+  bool shaking_hands_ = false;
   bool reading_ = false;        // a read is under way
   bool request_timed_ = false;  // the deadline is that of a request
   bool head_only_ = false;
@@ -437,6 +482,7 @@ StatusOr<int> HttpPort::Impl::Start(const std::string& address) {
   Accept();
   for (HttpAnswerer& answerer : answerers_) answerer.Start();
   thread_ = std::thread([this] { context_.run(); });
+  if (options_.tls) handshakes_thread_ = std::thread([this] { handshakes_.run(); });
   return listening.port;
 }
 
@@ -445,6 +491,8 @@ void HttpPort::Impl::Stop() {
   for (HttpAnswerer& answerer : answerers_) answerer.Stop();
   asio::post(context_, [this] { BeginStop(); });
   thread_.join();
+  handshakes_.stop();
+  if (handshakes_thread_.joinable()) handshakes_thread_.join();
 }
 
 void HttpPort::Impl::BeginStop() {
@@ -477,19 +525,61 @@ void HttpPort::Impl::OnAccepted(const error_code& error, tcp::socket socket) {
   // A client that went away before it was served is no reason to pause.
   if (error == asio::error::connection_aborted) return Accept();
   if (error) return PauseAccepting(error.message());
-  if (connections_.size() >= options_.max_connections) connections_.front()->Evict();
+  if (connections_.size() >= options_.max_connections) MakeRoom();
   ++counters_.taken;
   ++counters_.open;
   const auto place = connections_.insert(connections_.end(), nullptr);
   *place = std::make_shared<Connection>(*this, std::move(socket));
+  ++clients_[(*place)->network()].connections;
   (*place)->Begin(place);
   Accept();
+}
+
+void HttpPort::Impl::MakeRoom() {
+  size_t most = 0;
+  for (const auto& [network, client] : clients_) most = std::max(most, client.connections);
+  const auto of_most = std::find_if(connections_.begin(), connections_.end(), [&](const auto& one) {
+    return clients_[one->network()].connections == most;
+  });
+  (*of_most)->Evict();
+}
+
+void HttpPort::Impl::ShakeHands(Connection& connection) {
+  Client& client = clients_[connection.network()];
+  if (client.handshakes >= options_.max_handshakes_per_client) {
+    client.to_shake_hands.push_back(&connection);
+    return;
+  }
+  ++client.handshakes;
+  connection.ShakeHands();
+}
+
+void HttpPort::Impl::OnHandsShaken(const IpAddress& network) {
+  const auto it = clients_.find(network);
+  CHECK(it != clients_.end() && it->second.handshakes > 0, "a handshake is not counted");
+  Client& client = it->second;
+  --client.handshakes;
+  if (!client.to_shake_hands.empty()) {
+    Connection& next = *client.to_shake_hands.front();
+    client.to_shake_hands.pop_front();
+    ShakeHands(next);
+  } else if (client.connections + client.handshakes == 0) {
+    clients_.erase(it);
+  }
+}
+
+void HttpPort::Impl::Leave(Connection& connection) {
+  const auto it = clients_.find(connection.network());
+  CHECK(it != clients_.end() && it->second.connections > 0, "a connection is not counted");
+  Client& client = it->second;
+  std::erase(client.to_shake_hands, &connection);
+  if (--client.connections + client.handshakes == 0) clients_.erase(it);
 }
 
 // Descriptors have run out, most likely: the connection that waits would be reported again at once.
 void HttpPort::Impl::PauseAccepting(const std::string& reason) {
   ++counters_.failed;
-  if (!connections_.empty()) connections_.front()->Evict();
+  if (!connections_.empty()) MakeRoom();
   if (!std::exchange(silent_, true)) {
     Logger(LogModule::kPorts).warn("http: cannot accept a connection: {}", reason);
     silence_.expires_after(kComplaintInterval.chrono());

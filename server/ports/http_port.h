@@ -1,6 +1,7 @@
 // An HTTP port that answers whatever its clients do: one thread turns an event loop over all
-// connections, within limits on their number, bytes and time, and another one answers what takes a
-// while. Knows nothing of Freshet: what it serves is a table of routes.
+// connections, within limits on their number, bytes and time, one shakes hands where it speaks TLS,
+// and others answer what takes a while. Knows nothing of Freshet: what it serves is a table of
+// routes.
 #ifndef FRESHET_SERVER_PORTS_HTTP_PORT_H_
 #define FRESHET_SERVER_PORTS_HTTP_PORT_H_
 
@@ -23,8 +24,12 @@ struct HttpOptions {
   // Asked for every request of a route, on the event loop: an answer refuses it. Unset: none is.
   std::function<std::optional<HttpResponse>(const HttpRoute&, const HttpRequest&)> guard;
   // At the cap a new connection takes the place of the one that has been without a whole request
-  // the longest. As many connections may be waiting for the system to hand them over besides.
+  // the longest, of those of a client that has the most: a network (server/base/client_network.h).
+  // As many connections may be waiting for the system to hand them over besides.
   size_t max_connections = 256;
+  // Handshakes of TLS of one client that are under way at a time; its others wait. They are made on
+  // a thread of their own, so that nobody else waits for the processor time that they take.
+  size_t max_handshakes_per_client = 4;
   HttpSizes sizes;
   // From the first byte of a request, or from the beginning of the connection, to the last byte.
   Duration request_time = Duration::Seconds(5);

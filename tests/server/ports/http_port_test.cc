@@ -402,6 +402,29 @@ TEST_F(HttpPortTest, RefusesWhatIsNoRequest) {
   EXPECT_EQ(Ask("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n").status(), 505);
 }
 
+// RFC 9112, 6.1: another program between the client and the port may see another end of the body.
+TEST_F(HttpPortTest, TransferCodingsThatItDoesNotKnowEndTheConnection) {
+  Start(Patient());
+  const std::string rest = "4\r\nabcd\r\n0\r\n\r\nGET /probe HTTP/1.1\r\nHost: a\r\n\r\n";
+  for (const std::string codings :
+       {"xchunked", "chunked, identity", "identity", "gzip", "gzip, chunked", "chunked, chunked",
+        "chunked\r\nTransfer-Encoding: chunked", "", "\"chunked\"", "chunked;q=1",
+        "xchunked\r\nContent-Length: 4", "identity\r\nContent-Length: 4"}) {
+    RawClient client(number_, "POST /post HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: " + codings +
+                                  "\r\n\r\n" + rest);
+    client.EndSending();
+    const RawClient::Answer answer = client.ReadAnswer();
+    EXPECT_TRUE(answer.status() == 501 || answer.status() == 400) << codings << answer.head;
+    EXPECT_THAT(answer.head, HasSubstr("Connection: close\r\n")) << codings;
+    EXPECT_TRUE(client.Ended()) << codings;
+  }
+  EXPECT_EQ(
+      Ask("POST /post HTTP/1.0\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n" + rest).status(),
+      400);
+  EXPECT_EQ(Ask("POST /post HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: CHUNKED\r\n\r\n" + rest).body,
+            "4\n");
+}
+
 TEST_F(HttpPortTest, TellsAClientToGoOn) {
   Start(Patient());
   RawClient client(number_,

@@ -1,0 +1,188 @@
+// The HTTP port and clients that shake hands again and again, or open one connection after the
+// other: those of other networks are answered as ever.
+#include <openssl/ssl.h>
+
+#include <atomic>
+#include <future>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "server/ports/http_port.h"
+#include "tests/support/raw_socket.h"
+#include "tests/support/temp_dir.h"
+#include "tests/support/test_certificates.h"
+
+namespace freshet {
+namespace {
+
+constexpr char kAskProbe[] = "GET /probe HTTP/1.1\r\nHost: localhost\r\n\r\n";
+constexpr const char* kHonest = "127.0.0.1";
+constexpr const char* kHostile = "127.0.0.2";
+
+HttpOptions WithoutHurry() {
+  const Duration hour = Duration::Seconds(3600);
+  return {.request_time = hour, .idle_time = hour, .answer_time = hour};
+}
+
+// A client that speaks TLS, on a thread of its own as long as its handshake takes.
+class TlsClient {
+ public:
+  TlsClient(SSL_CTX* context, int port, const char* from) : socket_(port, from) {
+    tls_.reset(SSL_new(context));
+    SSL_set_fd(tls_.get(), socket_.descriptor());
+    shaken_ = std::async(std::launch::async, [tls = tls_.get()] { return SSL_connect(tls) == 1; });
+  }
+  // Whether it may speak: waits for that.
+  bool ShakeHands() { return shaken_.get(); }
+  [[nodiscard]] bool Shakes() const {
+    return shaken_.wait_for(std::chrono::seconds(0)) != std::future_status::ready;
+  }
+  std::string Ask() {
+    SSL_write(tls_.get(), kAskProbe, sizeof(kAskProbe) - 1);
+    std::string answer(4096, '\0');
+    const int size = SSL_read(tls_.get(), answer.data(), static_cast<int>(answer.size()));
+    answer.resize(static_cast<size_t>(std::max(size, 0)));
+    return answer;
+  }
+
+ private:
+  struct Free {
+    void operator()(SSL* tls) const { SSL_free(tls); }
+  };
+  RawSocket socket_;
+  std::unique_ptr<SSL, Free> tls_;
+  std::future<bool> shaken_;
+};
+
+class HttpHandshakes : public testing::Test {
+ protected:
+  void SetUp() override {
+    const TestAuthority authority;
+    const KeyPair pair = authority.Issue({.names = "IP:127.0.0.1"});
+    ReplaceFile(dir_ / "server.pem", pair.certificate);
+    ReplaceFile(dir_ / "server.key", pair.key);
+    StatusOr<TlsMaterial> tls =
+        LoadTls({.certificate = dir_ / "server.pem", .key = dir_ / "server.key", .client_ca = ""});
+    ASSERT_TRUE(tls.ok()) << tls.status();
+    // A handshake of which the server's part takes as long as the test wants.
+    SSL_CTX_set_cert_cb(
+        tls->context.get(),
+        [](SSL*, void* self) {
+          auto& test = *static_cast<HttpHandshakes*>(self);
+          ++test.begun_;
+          if (test.slow_) test.opened_.wait();
+          return 1;
+        },
+        this);
+    tls_ = std::make_shared<const TlsMaterial>(*std::move(tls));
+    client_.reset(SSL_CTX_new(TLS_client_method()));
+  }
+  void Start(HttpOptions options) {
+    port_ = std::make_unique<HttpPort>(
+        std::vector<HttpRoute>{
+            {.path = "/probe",
+             .answer = [](const HttpRequest&) { return TextResponse(200, "well"); }}},
+        std::move(options));
+    const StatusOr<int> started = port_->Start("127.0.0.1:0");
+    ASSERT_TRUE(started.ok()) << started.status();
+    number_ = *started;
+  }
+  void StartTls() {
+    HttpOptions options = WithoutHurry();
+    options.tls = [this] { return tls_; };
+    Start(options);
+  }
+  [[nodiscard]] std::unique_ptr<TlsClient> Connect(const char* from) const {
+    return std::make_unique<TlsClient>(client_.get(), number_, from);
+  }
+  void AwaitBegun(int handshakes) const {
+    while (begun_ < handshakes) std::this_thread::yield();
+  }
+
+  TempDir dir_;
+  std::shared_ptr<const TlsMaterial> tls_;
+  std::unique_ptr<SSL_CTX, SslContextFree> client_;
+  std::atomic<int> begun_{0};
+  std::atomic<bool> slow_{false};
+  std::promise<void> gate_;
+  std::shared_future<void> opened_ = gate_.get_future().share();
+  std::unique_ptr<HttpPort> port_;
+  int number_ = 0;
+};
+
+TEST_F(HttpHandshakes, KeepNoProbeWaiting) {
+  StartTls();
+  const auto probe = Connect(kHonest);
+  ASSERT_TRUE(probe->ShakeHands());
+  slow_ = true;
+  const auto slow = Connect(kHostile);
+  AwaitBegun(2);
+  EXPECT_THAT(probe->Ask(), testing::HasSubstr("well"));
+  EXPECT_TRUE(slow->Shakes());
+  gate_.set_value();
+  EXPECT_TRUE(slow->ShakeHands());
+  EXPECT_THAT(slow->Ask(), testing::HasSubstr("well"));
+}
+
+// Whoever begins handshakes and does not go on with them waits for itself alone.
+TEST_F(HttpHandshakes, OfOneClientAreFewAtATime) {
+  StartTls();
+  std::vector<std::unique_ptr<RawSocket>> silent;
+  for (int i = 0; i < 50; ++i) {
+    silent.push_back(std::make_unique<RawSocket>(number_, kHostile));
+    ASSERT_TRUE(silent.back()->connected());
+  }
+  const auto late = Connect(kHostile);
+  for (int i = 0; i < 20; ++i) {
+    const auto other = Connect(kHonest);
+    ASSERT_TRUE(other->ShakeHands());
+    EXPECT_THAT(other->Ask(), testing::HasSubstr("well"));
+  }
+  EXPECT_TRUE(late->Shakes());
+  EXPECT_EQ(begun_, 20);
+  // Those before it leave, so it has its turn.
+  silent.clear();
+  EXPECT_TRUE(late->ShakeHands());
+  EXPECT_THAT(late->Ask(), testing::HasSubstr("well"));
+}
+
+TEST_F(HttpHandshakes, EndWithThePort) {
+  StartTls();
+  std::vector<std::unique_ptr<RawSocket>> silent;
+  for (int i = 0; i < 10; ++i) silent.push_back(std::make_unique<RawSocket>(number_, kHostile));
+  const auto probe = Connect(kHonest);
+  ASSERT_TRUE(probe->ShakeHands());
+  slow_ = true;
+  const auto slow = Connect(kHonest);
+  AwaitBegun(2);
+  gate_.set_value();
+  port_->Stop();
+  (void)slow->ShakeHands();
+}
+
+// At the cap it is the client with the most connections that loses one.
+TEST_F(HttpHandshakes, AFloodOfConnectionsTakesNoPlaceOfOthers) {
+  HttpOptions options = WithoutHurry();
+  options.max_connections = 8;
+  Start(options);
+  const RawSocket honest(number_, kHonest);
+  bool closed = false;
+  ASSERT_TRUE(honest.Send(kAskProbe));
+  EXPECT_THAT(honest.Read(&closed, "well"), testing::HasSubstr("well"));
+  std::vector<std::unique_ptr<RawSocket>> flood;
+  for (int i = 0; i < 60; ++i) {
+    flood.push_back(std::make_unique<RawSocket>(number_, kHostile));
+    // It is taken once it is answered.
+    ASSERT_TRUE(flood.back()->Send(kAskProbe));
+    EXPECT_THAT(flood.back()->Read(&closed, "well"), testing::HasSubstr("well"));
+  }
+  ASSERT_TRUE(honest.Send(kAskProbe));
+  EXPECT_THAT(honest.Read(&closed, "well"), testing::HasSubstr("well"));
+  EXPECT_FALSE(closed);
+}
+
+}  // namespace
+}  // namespace freshet
