@@ -122,7 +122,8 @@ func (f *fetcher) get(ctx context.Context, page *pb.Assignment, result *pb.Crawl
 func describe(answer *http.Response, body []byte, result *pb.CrawlResult) {
 	result.HttpStatus = proto.Int32(int32(answer.StatusCode))
 	result.Etag = strings.ToValidUTF8(answer.Header.Get("ETag"), "?")
-	if modified, err := http.ParseTime(answer.Header.Get("Last-Modified")); err == nil {
+	// A site that says 1970 or 2099 would answer for ever that nothing has changed since.
+	if modified, err := http.ParseTime(answer.Header.Get("Last-Modified")); err == nil && modified.Year() >= 1990 && !modified.After(time.Now()) {
 		result.LastModified = timestamppb.New(modified)
 	}
 	result.RetryAfter = retryAfter(answer.Header.Get("Retry-After"))

@@ -155,7 +155,7 @@ void DropDigest(const v1::CrawlResult& result, ReportCrawl* report,
   Note("outcome", "is unset and there is no digest to decide it by: counts as changed", notes);
 }
 
-// What a worker wants back with the next assignment.
+// What a worker wants back with the next assignment. `report` has the time of the fetch.
 void ConvertValidators(const v1::CrawlResult& result, ReportCrawl* report,
                        std::vector<std::string>* notes) {
   const Status etag = ValidateText("etag", result.etag(), limits::kMaxValidatorBytes);
@@ -165,10 +165,14 @@ void ConvertValidators(const v1::CrawlResult& result, ReportCrawl* report,
     NoteDropped("etag", etag, notes);
   }
   if (!result.has_last_modified()) return;
-  if (const StatusOr<Instant> time = FromProto(result.last_modified()); time.ok()) {
+  const StatusOr<Instant> time = FromProto(result.last_modified());
+  if (!time.ok()) return NoteDropped("last_modified", time.status(), notes);
+  if (CanBeLastModified(*time, report->fetched)) {
     report->last_modified = std::to_string(time->micros());
   } else {
-    NoteDropped("last_modified", time.status(), notes);
+    const bool early = *time < report->fetched;
+    Note("last_modified", early ? "is before 1990; left out" : "is after the fetch; left out",
+         notes);
   }
 }
 
@@ -260,6 +264,10 @@ StatusOr<Slot> ConvertResultKey(const v1::CrawlResult& result, ReportCrawl* repo
 }
 
 }  // namespace
+
+bool CanBeLastModified(Instant modified, Instant fetched) {
+  return modified >= Instant::FromUnixSeconds(kYear1990) && modified <= fetched;
+}
 
 StatusOr<Duration> FromProto(const google::protobuf::Duration& duration) {
   constexpr int64_t kMost = 315'576'000'000;  // 10,000 years, as the type says

@@ -29,6 +29,11 @@ namespace freshet {
 [[nodiscard]] StatusOr<Duration> FromProto(const google::protobuf::Duration& duration);
 [[nodiscard]] StatusOr<Instant> FromProto(const google::protobuf::Timestamp& time);
 
+// Whether a page that was fetched at some time can have been modified last at another: not before
+// 1990, when there was no Web, and not after the fetch. A site that says 1970 or 2099 would answer
+// for ever that nothing has changed since.
+[[nodiscard]] bool CanBeLastModified(Instant modified, Instant fetched);
+
 // A page as it is called here, and the host whose slot it is in.
 struct HostedKey {
   PageKey key;

@@ -9,6 +9,7 @@
 #include "core/base/units.h"
 #include "google/protobuf/util/time_util.h"
 #include "server/api/faults.h"
+#include "server/api/from_proto.h"
 
 namespace freshet {
 namespace {
@@ -40,13 +41,14 @@ v1::CrawlOutcome OutcomeToProto(CrawlOutcome outcome) {
   return v1::CRAWL_OUTCOME_UNSPECIFIED;
 }
 
-// Stored as the microseconds of the header's time.
+// Stored as the microseconds of the header's time. Earlier releases stored whatever a site said.
 template <typename Message>
-void LastModifiedToProto(const std::string& text, Message* out) {
+void LastModifiedToProto(const std::string& text, Instant last_crawl, Message* out) {
   int64_t us = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), us);
   if (text.empty() || error != std::errc() || end != text.data() + text.size()) return;
-  ToProto(Instant::FromMicros(us), out->mutable_last_modified());
+  const Instant modified = Instant::FromMicros(us);
+  if (CanBeLastModified(modified, last_crawl)) ToProto(modified, out->mutable_last_modified());
 }
 
 template <typename Repeated>
@@ -150,7 +152,7 @@ void ToProto(const Assignment& assignment, v1::Assignment* out) {
     ToProto(assignment.last_crawl, out->mutable_last_crawl_time());
   }
   out->set_etag(assignment.etag);
-  LastModifiedToProto(assignment.last_modified, out);
+  LastModifiedToProto(assignment.last_modified, assignment.last_crawl, out);
   out->set_content_digest(assignment.digest);
   out->set_forced(std::isinf(assignment.value));
   out->set_expected_value(std::isinf(assignment.value) ? 0 : assignment.value);
@@ -199,7 +201,7 @@ void ToProto(const PageRecord& page, const std::optional<LeaseRecord>& lease,
   if (Reported(page)) out->set_last_outcome(OutcomeToProto(page.detail.last_outcome));
   if (page.detail.last_http_status != 0) out->set_http_status(page.detail.last_http_status);
   out->set_etag(page.detail.etag);
-  LastModifiedToProto(page.detail.last_modified, out);
+  LastModifiedToProto(page.detail.last_modified, page.state.last_crawl, out);
   out->set_content_digest(page.detail.digest);
   out->set_crawls(page.detail.crawls);
   out->set_changes(page.detail.changes);

@@ -138,9 +138,8 @@ void ApplyResult(const v1::CrawlResult& result, int64_t sent, Facts* page) {
   for (const Facts::Signal& kind : ahead) ++page->signals[kind];
   const std::string etag = result.etag().size() > kMaxEtag ? "" : result.etag();
   if (changed || !etag.empty()) page->etag = etag;
-  if (changed || result.has_last_modified()) {
-    page->last_modified = result.has_last_modified() ? MicrosOf(result.last_modified()) : 0;
-  }
+  const bool can_be = result.has_last_modified() && MicrosOf(result.last_modified()) <= time;
+  if (changed || can_be) page->last_modified = can_be ? MicrosOf(result.last_modified()) : 0;
   if (changed || !digest.empty()) page->digest = digest;
 }
 

@@ -192,8 +192,9 @@ std::shared_ptr<Op> RandomResult(const Page& page, uint64_t lease, Knowledge* kn
   // What a site makes up costs nothing but itself.
   if (knowledge->Chance(3)) result->set_etag(std::string(600, 'e'));
   if (knowledge->Chance(30)) {
-    SetMicros(NowMicros() - static_cast<int64_t>(knowledge->Below(1000)) * kHour,
-              result->mutable_last_modified());
+    // Some sites say that a page was changed when it cannot have been.
+    const int64_t hours = static_cast<int64_t>(knowledge->Below(1000)) - 50;
+    SetMicros(MicrosOf(result->fetch_time()) - hours * kHour, result->mutable_last_modified());
   }
   return op;
 }

@@ -13,6 +13,7 @@ from freshet.types import Assignment, Outcome, Result
 MOVED_PERMANENTLY = frozenset({301, 308})
 GONE = frozenset({404, 410})
 NOT_MODIFIED = 304
+_WEB_BEGAN = datetime(1990, 1, 1, tzinfo=timezone.utc)
 
 
 def conditional_headers(assignment: Assignment) -> dict[str, str]:
@@ -61,7 +62,7 @@ def result_of(
         http_status=status,
         content_digest=content_digest,
         etag=headers.get("ETag", ""),
-        last_modified=parse_date(headers.get("Last-Modified", "")),
+        last_modified=parse_last_modified(headers.get("Last-Modified", ""), now),
         retry_after=parse_retry_after(headers.get("Retry-After", ""), now),
         moved_to=moved_to,
         crawl_delay=crawl_delay,
@@ -77,6 +78,13 @@ def parse_date(text: str) -> datetime | None:
     except (TypeError, ValueError, IndexError, OverflowError):
         return None
     return date.replace(tzinfo=timezone.utc) if date.tzinfo is None else date
+
+
+def parse_last_modified(text: str, fetched: datetime) -> datetime | None:
+    """A date of HTTP that a page can have been modified last at: from 1990 on, and not after it was fetched. A site
+    that says 1970 or 2099 would answer for ever that nothing has changed since."""
+    date = parse_date(text)
+    return date if date is not None and _WEB_BEGAN <= date <= fetched else None
 
 
 def parse_retry_after(text: str, now: datetime) -> timedelta | None:

@@ -46,6 +46,30 @@ def test_what_the_headers_say_is_in_the_result() -> None:
     assert result_of(304, {}, b"", url=URL).content_digest == b""
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Thu, 01 Jan 1970 00:00:00 GMT",
+        "Tue, 01 Jan 1980 00:00:00 GMT",
+        "Sun, 31 Dec 1989 23:59:59 GMT",
+        "Sun, 01 Mar 2026 12:00:01 GMT",
+        "Thu, 01 Jan 2099 00:00:00 GMT",
+        "yesterday",
+        "",
+        "0",
+        "-1",
+    ],
+)
+def test_a_last_modified_that_cannot_be_is_none(text: str) -> None:
+    assert result_of(200, {"Last-Modified": text}, b"", url=URL, fetch_time=NOW).last_modified is None
+
+
+def test_a_last_modified_may_be_as_old_as_the_web_and_as_new_as_the_fetch() -> None:
+    for date in (NOW, datetime(1990, 1, 1, tzinfo=timezone.utc)):
+        text = date.strftime("%a, %d %b %Y %H:%M:%S GMT")
+        assert result_of(200, {"Last-Modified": text}, b"", url=URL, fetch_time=NOW).last_modified == date
+
+
 def test_where_a_page_has_moved_is_absolute() -> None:
     assert result_of(301, {"Location": "../c"}, b"", url=URL).moved_to == "https://example.org/c"
     assert result_of(301, {"Location": "https://[::1"}, b"", url=URL).moved_to == ""

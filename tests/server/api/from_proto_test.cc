@@ -161,6 +161,28 @@ TEST(FromProto, TimesUnderALeaseAreTakenAndNoted) {
   EXPECT_EQ(fetched(INT64_MAX, 0), kNow);
 }
 
+TEST(FromProto, ALastModifiedThatCannotBeIsLeftOut) {
+  v1::CrawlResult result;
+  result.set_url("https://example.test/");
+  result.set_outcome(v1::CRAWL_OUTCOME_CHANGED);
+  constexpr int64_t kFetch = 1'699'990'000;
+  result.mutable_fetch_time()->set_seconds(kFetch);
+  const auto taken = [&](int64_t seconds) {
+    result.mutable_last_modified()->set_seconds(seconds);
+    const StatusOr<RoutedEvent> event = ConvertResult(result, 3, kNow);
+    EXPECT_EQ(event.value().notes.size(),
+              std::get<ReportCrawl>(event->event).last_modified.empty() ? 1u : 0u);
+    return std::get<ReportCrawl>(event->event).last_modified;
+  };
+  EXPECT_EQ(taken(0), "");
+  EXPECT_EQ(taken(315'532'800), "") << "1980";
+  EXPECT_EQ(taken(631'151'999), "");
+  EXPECT_EQ(taken(631'152'000), "631152000000000");
+  EXPECT_EQ(taken(kFetch), "1699990000000000");
+  EXPECT_EQ(taken(kFetch + 1), "");
+  EXPECT_EQ(taken(4'070'908'800), "") << "2099";
+}
+
 TEST(FromProto, SignalIdsAreThoseOfTheirSourceAndPage) {
   Sources sources;
   sources.Add({.name = "a", .index = 3});

@@ -21,12 +21,13 @@ TEST(ToProto, RepliesThatNeedNoWordAreNotListed) {
 TEST(ToProto, AssignmentsOfForcedPagesHaveNoValue) {
   Assignment assignment;
   assignment.value = HUGE_VAL;
-  assignment.last_modified = std::to_string(1'000'000'123'456);
+  assignment.last_crawl = Instant::FromUnixSeconds(1'700'000'000);
+  assignment.last_modified = std::to_string(1'600'000'000'123'456);
   v1::Assignment out;
   ToProto(assignment, &out);
   EXPECT_TRUE(out.forced());
   EXPECT_EQ(out.expected_value(), 0);
-  EXPECT_EQ(out.last_modified().seconds(), 1'000'000);
+  EXPECT_EQ(out.last_modified().seconds(), 1'600'000'000);
   EXPECT_EQ(out.last_modified().nanos(), 123'456'000);
 }
 
@@ -50,6 +51,26 @@ TEST(ToProto, TimesStayWithinWhatMessagesCanSay) {
   EXPECT_EQ(span(Duration::Infinite()), "315576000000s");
   EXPECT_EQ(span(Duration::FromSeconds(-HUGE_VAL)), "-315576000000s");
   EXPECT_EQ(span(Duration::Micros(-1'500'000)), "-1.500s");
+}
+
+// Earlier releases stored whatever a site said, and a site that is asked whether a page was
+// modified since 2099 says no.
+TEST(ToProto, ALastModifiedThatCannotBeIsNotSentBack) {
+  for (const int64_t seconds :
+       {int64_t{0}, int64_t{631'151'999}, int64_t{1'700'000'001}, int64_t{4'070'908'800}}) {
+    Assignment assignment;
+    assignment.last_crawl = Instant::FromUnixSeconds(1'700'000'000);
+    assignment.last_modified = std::to_string(seconds * 1'000'000);
+    v1::Assignment out;
+    ToProto(assignment, &out);
+    EXPECT_FALSE(out.has_last_modified()) << seconds;
+    PageRecord page;
+    page.state.last_crawl = assignment.last_crawl;
+    page.detail.last_modified = assignment.last_modified;
+    v1::Page shown;
+    ToProto(page, std::nullopt, Sources(), &shown);
+    EXPECT_FALSE(shown.has_last_modified()) << seconds;
+  }
 }
 
 }  // namespace
