@@ -144,36 +144,87 @@ TEST(UpsertTest, ReportsABatchThatIsRefusedAsAWhole) {
   EXPECT_THAT(run.err, HasSubstr("row 2: http://b.test/: the store is read-only"));
 }
 
-TEST(UpsertTest, EndsAtTheFirstMalformedRowAndSaysWhich) {
+TEST(UpsertTest, NamesAMalformedRowAndGoesOnUnlessItIsToBeStrict) {
   const std::vector<std::pair<std::string, std::string>> bad = {
       {"url\timportance\nhttp://a.test/\t1\nhttp://b.test/\tnan\nhttp://c.test/\t1\n",
        "freshet: row 3: importance: 'nan' is not finite\n"},
-      {"http://a.test/\nhttp://b.test/ -1\n", "freshet: row 2: importance: '-1' is negative\n"},
-      {"http://a.test/\n{}\n", ""},
-      {"url\timportance\nhttp://a.test/\t1\n\t1\n", "freshet: row 3: url: missing\n"},
-      {"url\timportance\nhttp://a.test/\t1\t2\n",
+      {"http://a.test/\nhttp://b.test/ -1\nhttp://c.test/\n",
+       "freshet: row 2: importance: '-1' is negative\n"},
+      {"http://a.test/\nhttp://b.test/,http://d.test/\nhttp://c.test/\n",
+       "freshet: row 2: looks like CSV, which needs a first line that names its columns, such as "
+       "'url,importance'; 'url' alone there means that commas belong to the URLs\n"},
+      {"url\timportance\nhttp://a.test/\t1\n\t1\nhttp://c.test/\n",
+       "freshet: row 3: url: missing\n"},
+      {"url\timportance\nhttp://b.test/\t1\t2\nhttp://a.test/\nhttp://c.test/\n",
        "freshet: row 2: 3 columns where at most 2 are expected\n"},
+      {"url,importance\nhttp://a.test/,1\n\"http://b.test/,2\n\"http://c.test/\",3\n",
+       "freshet: row 3: a quote is not closed in its line\n"},
+      {"{\"url\":\"http://a.test/\"}\n{\"url\":\n{\"url\":\"http://c.test/\"}\n",
+       "freshet: row 2: not an object of JSON\n"},
+      {"{\"url\":\"http://b.test/\",\"prio\":1}\n{\"url\":\"http://a.test/\"}\n"
+       "{\"url\":\"http://c.test/\"}\n",
+       "freshet: row 1: unknown field 'prio'\n"},
+      {"http://b.test/\xFF\nhttp://a.test/\nhttp://c.test/\n",
+       "freshet: row 1: not valid UTF-8\n"}};
+  for (const auto& [input, error] : bad) {
+    FakeServer server;
+    const Outcome run = server.Run({"upsert"}, input);
+    EXPECT_EQ(run.code, kRefused) << input;
+    EXPECT_EQ(run.err, error) << input;
+    EXPECT_EQ(run.out, "3 pages: 2 applied, 1 refused\n") << input;
+    std::string taken;
+    for (const auto& request : server.pages.upserts.requests) {
+      for (const auto& page : request.pages()) taken += page.url();
+    }
+    EXPECT_EQ(taken, "http://a.test/http://c.test/") << input;
+    const Outcome strict = server.Run({"upsert", "--strict"}, input);
+    EXPECT_EQ(strict.code, kBadUsage) << input;
+    EXPECT_EQ(strict.err, error) << input;
+  }
+  FakeServer server;
+  // A plain line may be any text: whether it is a URL is for the server.
+  EXPECT_EQ(server.Run({"upsert"}, "http://a.test/\n{}\n").code, kAccepted);
+  const std::vector<json> lines = Lines(server.Run({"--json", "upsert"}, bad[1].first).out);
+  ASSERT_EQ(lines.size(), 2U);
+  EXPECT_EQ(lines[0]["row"], 2);
+  EXPECT_EQ(lines[0]["outcome"], "ITEM_OUTCOME_REFUSED");
+  EXPECT_EQ(lines[0]["error"]["code"], "ERROR_CODE_INVALID_ARGUMENT");
+  EXPECT_EQ(lines[1]["refused"], 1);
+}
+
+TEST(UpsertTest, EndsWhereNothingBehindCanBeUnderstood) {
+  const std::vector<std::pair<std::string, std::string>> bad = {
       {"url\tpriority\nhttp://a.test/\t1\n", "freshet: row 1: unknown column 'priority'\n"},
       {"url\turl\n", "freshet: row 1: column 'url' is there twice\n"},
-      {"{\"url\":\"http://a.test/\"}\n{\"url\":\n", "freshet: row 2: not an object of JSON\n"},
-      {"{\"url\":\"http://a.test/\",\"prio\":1}\n", "freshet: row 1: unknown field 'prio'\n"},
-      {"http://a.test/\xFF\n", "freshet: row 1: not valid UTF-8\n"},
       {Gzip("http://a.test/\n").substr(0, 20), "freshet: the compressed input is cut off\n"}};
   for (const auto& [input, error] : bad) {
     FakeServer server;
     const Outcome run = server.Run({"upsert"}, input);
-    if (error.empty()) {  // A plain line may be any text: whether it is a URL is for the server.
-      EXPECT_EQ(run.code, kAccepted) << input;
-      continue;
-    }
     EXPECT_EQ(run.code, kBadUsage) << input;
     EXPECT_EQ(run.err, error) << input;
   }
 }
 
-TEST(UpsertTest, SendsTheRowsBeforeAMalformedOne) {
+TEST(EveryInputOfRows, IsReadOnBehindAnUnreadableLine) {
+  for (const char* command : {"report", "signal", "remove", "recheck"}) {
+    FakeServer server;
+    const std::string input = "http://a.test/ changed\n\xFF\nhttp://c.test/ changed\n";
+    const Outcome run = server.Run({command}, input);
+    if (*command == 'r' && command[2] != 'p') {  // URLs alone
+      EXPECT_THAT(run.err, HasSubstr("row 1: 2 columns where at most 1 are expected"));
+      EXPECT_THAT(run.err, HasSubstr("row 3: 2 columns where at most 1 are expected"));
+    }
+    EXPECT_EQ(run.code, kRefused) << command;
+    EXPECT_THAT(run.err, HasSubstr("row 2: not valid UTF-8")) << command;
+    const Outcome strict = server.Run({command, "--strict"}, "\xFF\n" + input);
+    EXPECT_EQ(strict.code, kBadUsage) << command;
+    EXPECT_THAT(strict.err, HasSubstr("row 1: not valid UTF-8")) << command;
+  }
+}
+
+TEST(UpsertTest, IfStrictSendsTheRowsBeforeAMalformedOne) {
   FakeServer server;
-  const Outcome run = server.Run({"upsert"}, "http://a.test/\nhttp://b.test/ x\n");
+  const Outcome run = server.Run({"upsert", "--strict"}, "http://a.test/\nhttp://b.test/ x\n");
   EXPECT_EQ(run.code, kBadUsage);
   EXPECT_EQ(run.out, "1 page: 1 applied\n");
   ASSERT_EQ(server.pages.upserts.requests.size(), 1U);
@@ -445,7 +496,7 @@ TEST(UpsertTest, OfSeveralFilesTheOneWithAMalformedRowIsNamed) {
   const TempFile good("http://a.test/\n");
   const TempFile bad("{\"url\": \"http://b.test/\"}\n{\"nonsense\": 1}\n");
   const Outcome several = server.Run({"upsert", good.path(), bad.path()});
-  EXPECT_EQ(several.code, kBadUsage);
+  EXPECT_EQ(several.code, kRefused);
   EXPECT_THAT(several.err,
               HasSubstr("freshet: " + bad.path() + ": row 2: unknown field 'nonsense'"));
   EXPECT_THAT(server.Run({"upsert", bad.path()}).err, HasSubstr("freshet: row 2: unknown field"));

@@ -72,7 +72,7 @@ TEST(BombTest, IsRefusedAsALineAndAsASitemap) {
   FakeServer server;
   const std::string path = WriteBomb(dir, 80);
   const Outcome line = server.Run({"upsert", path});
-  EXPECT_EQ(line.code, kBadUsage);
+  EXPECT_EQ(line.code, kRefused);
   EXPECT_THAT(line.err, HasSubstr("row 1: longer than 1048576 bytes"));
   const Outcome noise = server.Run({"signal", "--sitemap", path});
   EXPECT_EQ(noise.code, kBadUsage);
@@ -115,7 +115,7 @@ TEST(CsvTest, WithAHeaderIsRead) {
 TEST(CsvTest, WithoutAHeaderIsNotTakenForUrls) {
   for (const char* text :
        {"http://a.test/,2.5\n", "http://a.test/;2\n", "http://a.test/,http://b.test/\n",
-        "\"http://a.test/\",x\n", "http://fine.test/\nhttp://a.test/, 3\n"}) {
+        "\"http://a.test/\",x\n", "\n\nhttp://a.test/, 3\nhttp://fine.test/\n"}) {
     FakeServer server;
     const Outcome run = server.Run({"upsert"}, text);
     EXPECT_EQ(run.code, kBadUsage) << text;
@@ -132,7 +132,7 @@ TEST(CsvTest, IsToldByTheNameOfTheFile) {
   EXPECT_EQ(bad.code, kBadUsage);
   EXPECT_THAT(bad.err, HasSubstr("row 1: CSV needs a first line that names its columns, of url, "));
   const Outcome open = server.Run({"upsert", Written(dir, "b.csv", "url\n\"http://a.test/\n")});
-  EXPECT_EQ(open.code, kBadUsage);
+  EXPECT_EQ(open.code, kRefused);
   EXPECT_EQ(server.Run({"upsert", Written(dir, "c.csv", "url\nhttp://a.test/\n")}).code, kAccepted);
 }
 

@@ -53,11 +53,35 @@ absl::Status FillItem(const Row& row, Set set, Item* item) {
   return absl::OkStatus();
 }
 
+// What is next in a source of rows.
+enum class NextRow { kItem, kUnreadable, kEnd };
+
+// Reads the next row and converts it. A row that cannot be read or converted is named, counted as
+// refused and left out, unless `strict` or typed as an argument: then it is the error. Other errors
+// end the input anyway.
+template <typename Convert>
+absl::StatusOr<NextRow> ReadRow(RowSource& rows, bool strict, Convert convert, Tally& tally,
+                                Row* row) {
+  const absl::StatusOr<bool> more = rows.Next(row);
+  if (more.ok() && !*more) return NextRow::kEnd;
+  const absl::Status status = more.ok() ? convert(*row) : more.status();
+  if (status.ok()) return NextRow::kItem;
+  if (strict || rows.WasTyped() || !absl::IsInvalidArgument(status)) return status;
+  tally.Unreadable(row->number, std::string(status.message()));
+  return NextRow::kUnreadable;
+}
+
+// The flag that has a command end where a row cannot be read.
+inline void AddStrict(CLI::App& command, bool& strict) {
+  command.add_flag("--strict", strict,
+                   "End at the first row that cannot be read, rather than name it and go on");
+}
+
 // Sends all rows of a source over a stream, and returns the exit code of the command.
-//   convert(row, item): fills an item; its error is one of usage and ends the input.
+//   convert(row, item): fills an item; its error is InvalidArgument, and that of the row.
 template <typename Request, typename Response, typename Convert>
 ExitCode UploadRows(
-    Session& session, RowSource& rows, std::string_view noun, const Request& prototype,
+    Session& session, RowSource& rows, bool strict, std::string_view noun, const Request& prototype,
     Convert convert,
     const std::function<
         std::unique_ptr<grpc::ClientReaderWriter<Request, Response>>(grpc::ClientContext*)>& open) {
@@ -72,15 +96,13 @@ ExitCode UploadRows(
     if (!batch.rows.empty() && (batch.Full() || rows.WouldWait())) {
       if (!uploader.Send(std::exchange(batch, {prototype, {}, 0, 1}))) break;
     }
-    const absl::StatusOr<bool> more = rows.Next(&row);
-    input = more.status();
-    if (!more.ok() || !*more) break;
     auto* item = Items(batch.request)->Add();
-    input = convert(row, item);
-    if (!input.ok()) {
-      Items(batch.request)->RemoveLast();
-      break;
-    }
+    const auto fill = [&](const Row& read) { return convert(read, item); };
+    const absl::StatusOr<NextRow> next = ReadRow(rows, strict, fill, tally, &row);
+    input = next.status();
+    if (!next.ok() || *next != NextRow::kItem) Items(batch.request)->RemoveLast();
+    if (!next.ok() || *next == NextRow::kEnd) break;
+    if (*next == NextRow::kUnreadable) continue;
     batch.bytes += item->ByteSizeLong();
     batch.rows.push_back(row.number);
   }

@@ -116,6 +116,7 @@ void AddNext(CLI::App& app, Action& action) {
 struct ReportOptions {
   std::vector<std::string> arguments;
   std::string crawl_id;
+  bool strict = false;
 };
 
 ExitCode Report(Session& session, const ReportOptions& options) {
@@ -140,7 +141,7 @@ ExitCode Report(Session& session, const ReportOptions& options) {
     return FillItem(row, SetResultField, result);
   };
   return UploadRows<v1::ReportCrawlsRequest, v1::ReportCrawlsResponse>(
-      session, *rows, "results", {}, convert,
+      session, *rows, options.strict, "results", {}, convert,
       [&stub](grpc::ClientContext* context) { return stub->ReportCrawls(context); });
 }
 
@@ -153,6 +154,7 @@ void AddReport(CLI::App& app, Action& action) {
       "are none. Lines `url outcome fetch_time`, TSV or CSV with a header, or JSON lines; "
       "outcomes are changed, unchanged, error, gone and moved");
   command->add_option("--crawl-id", options->crawl_id, "Namespace of the pages (DEFAULT)");
+  AddStrict(*command, options->strict);
   command->callback([options, &action] {
     action = [options](Session& session) { return Report(session, *options); };
   });
@@ -189,6 +191,7 @@ struct SignalOptions {
   std::string crawl_id;
   std::string since;
   bool each = false;
+  bool strict = false;
 };
 
 absl::Status FillSignal(const Row& row, const SignalOptions& options, v1::ChangeSignal* signal) {
@@ -207,17 +210,18 @@ absl::Status FillSignal(const Row& row, const SignalOptions& options, v1::Change
 }
 
 // Rows of one input are one poll of each source that they name.
-absl::Status SendPolls(RowSource& rows, const SignalOptions& options, SignalUploader& uploader) {
+absl::Status SendPolls(RowSource& rows, const SignalOptions& options, Tally& tally,
+                       SignalUploader& uploader) {
   std::map<std::string, Poll> polls;
   Row row;
   v1::ChangeSignal signal;
   absl::Status status;
   while (true) {
-    const absl::StatusOr<bool> more = rows.Next(&row);
-    status = more.status();
-    if (!more.ok() || !*more) break;
-    status = FillSignal(row, options, &signal);
-    if (!status.ok()) break;
+    const auto fill = [&](const Row& read) { return FillSignal(read, options, &signal); };
+    const absl::StatusOr<NextRow> next = ReadRow(rows, options.strict, fill, tally, &row);
+    status = next.status();
+    if (!next.ok() || *next == NextRow::kEnd) break;
+    if (*next == NextRow::kUnreadable) continue;
     const auto poll = polls.try_emplace(signal.source(), polls.size() + 1, uploader).first;
     if (!poll->second.Add(signal, row.number)) break;
   }
@@ -332,7 +336,7 @@ ExitCode Signal(Session& session, const SignalOptions& options) {
     v1::SignalChangesRequest single;
     single.set_poll_size(1);
     return UploadRows<v1::SignalChangesRequest, v1::SignalChangesResponse>(
-        session, *rows, "signals", single,
+        session, *rows, options.strict, "signals", single,
         [&options](const Row& row, v1::ChangeSignal* signal) {
           return FillSignal(row, options, signal);
         },
@@ -341,7 +345,7 @@ ExitCode Signal(Session& session, const SignalOptions& options) {
   Progress progress(session.progress_style(), "signals");
   Tally tally(session, progress, "signals");
   SignalUploader uploader(session, tally, open);
-  const absl::Status input = SendPolls(*rows, options, uploader);
+  const absl::Status input = SendPolls(*rows, options, tally, uploader);
   const grpc::Status status = uploader.Finish();
   return Conclude(session, status, input, uploader.unacknowledged(), tally);
 }
@@ -366,6 +370,7 @@ void AddSignal(CLI::App& app, Action& action) {
   command->add_option("--source", options->source,
                       "Source where a row has none (sitemap: sitemap)");
   command->add_option("--crawl-id", options->crawl_id, "Namespace of the pages (DEFAULT)");
+  AddStrict(*command, options->strict);
   command->callback([options, &action] {
     action = [options](Session& session) { return Signal(session, *options); };
   });

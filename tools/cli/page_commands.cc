@@ -20,7 +20,13 @@ struct UpsertOptions {
   // Settings for pages whose row says nothing else, by column; as text, parsed like a row's.
   std::vector<std::pair<std::string, std::string>> settings;
   bool reset = false;
+  bool strict = false;
 };
+
+absl::Status NamesUrl(const Row& row) {
+  if (row.Find("url") != nullptr) return absl::OkStatus();
+  return absl::InvalidArgumentError(fmt::format("row {}: url: missing", row.number));
+}
 
 ExitCode Upsert(Session& session, const UpsertOptions& options) {
   v1::PageSpec defaults;
@@ -36,13 +42,11 @@ ExitCode Upsert(Session& session, const UpsertOptions& options) {
   prototype.set_reset_unset_settings(options.reset);
   const auto convert = [&defaults](const Row& row, v1::PageSpec* page) -> absl::Status {
     *page = defaults;
-    if (row.Find("url") == nullptr) {
-      return absl::InvalidArgumentError(fmt::format("row {}: url: missing", row.number));
-    }
-    return FillItem(row, SetPageField, page);
+    const absl::Status named = NamesUrl(row);
+    return named.ok() ? FillItem(row, SetPageField, page) : named;
   };
   return UploadRows<v1::UpsertPagesRequest, v1::UpsertPagesResponse>(
-      session, *rows, "pages", prototype, convert,
+      session, *rows, options.strict, "pages", prototype, convert,
       [&stub](grpc::ClientContext* context) { return stub->UpsertPages(context); });
 }
 
@@ -69,6 +73,7 @@ void AddUpsert(CLI::App& app, Action& action) {
   setting("--complete-signals", "complete_signals", "Every change is signalled: true or false")
       ->check(Suggest("{true,false}"));
   command->add_flag("--reset", options->reset, "Put settings that are not given to their defaults");
+  AddStrict(*command, options->strict);
   command->callback([options, &action] {
     action = [options](Session& session) { return Upsert(session, *options); };
   });
@@ -77,6 +82,7 @@ void AddUpsert(CLI::App& app, Action& action) {
 struct UrlOptions {
   std::vector<std::string> arguments;
   std::string crawl_id;
+  bool strict = false;
 };
 
 const RowFormat& UrlFormat() {
@@ -109,14 +115,10 @@ ExitCode SendAllUrls(Session& session, const UrlOptions& options, CallMethod cal
   grpc::Status status;
   Row row;
   while (status.ok()) {
-    const absl::StatusOr<bool> more = rows->Next(&row);
-    input = more.status();
-    if (!more.ok() || !*more) break;
-    const std::string* url = row.Find("url");
-    if (url == nullptr) {
-      input = absl::InvalidArgumentError(fmt::format("row {}: url: missing", row.number));
-      break;
-    }
+    const absl::StatusOr<NextRow> next = ReadRow(*rows, options.strict, NamesUrl, tally, &row);
+    input = next.status();
+    if (!next.ok() || *next == NextRow::kEnd) break;
+    if (*next == NextRow::kUnreadable) continue;
     const std::string* crawl_id = row.Find("crawl_id");
     const std::string& space = crawl_id == nullptr ? options.crawl_id : *crawl_id;
     if (batch.Full() || rows->WouldWait() ||
@@ -124,8 +126,8 @@ ExitCode SendAllUrls(Session& session, const UrlOptions& options, CallMethod cal
       status = SendUrls<Request, Response>(std::exchange(batch, {}), tally, call);
     }
     batch.request.set_crawl_id(space);
-    batch.request.add_urls(*url);
-    batch.bytes += url->size();
+    batch.request.add_urls(*row.Find("url"));
+    batch.bytes += row.Find("url")->size();
     batch.rows.push_back(row.number);
   }
   if (status.ok()) {
@@ -166,6 +168,7 @@ void AddUrlCommand(CLI::App& app, Action& action, const char* name, const char* 
                       "URLs, or files; standard input if there are none. "
                       "A URL a line, TSV or CSV with a header, or JSON lines");
   command->add_option("--crawl-id", options->crawl_id, "Namespace of the pages (DEFAULT)");
+  AddStrict(*command, options->strict);
   command->callback([options, run, &action] {
     action = [options, run](Session& session) { return run(session, *options); };
   });

@@ -52,10 +52,10 @@ class TextRows : public RowSource {
   absl::StatusOr<bool> Next(Row* row) override {
     while (true) {
       absl::StatusOr<bool> more = lines_.Next(&line_);
+      row->number = lines_.line_number();
       if (!more.ok() || !*more) return more;
       const std::string_view text = Trimmed(line_);
       if (text.empty()) continue;
-      row->number = lines_.line_number();
       row->fields.clear();
       if (form_ == Form::kUnknown) {
         absl::StatusOr<bool> header = TellForm(text);
@@ -97,6 +97,7 @@ class TextRows : public RowSource {
                       fmt::format("CSV needs a first line that names its columns, of {}",
                                   fmt::join(format_.columns, ", ")));
     }
+    if (!IsTabbed() && LooksLikeCsv(first)) return CsvError(lines_.line_number());
     form_ = Form::kPlain;
     return false;
   }
@@ -141,15 +142,18 @@ class TextRows : public RowSource {
         break;
     }
     // Without tabs a line is split at spaces, which no URL contains.
-    const bool tabs = line_.find('\t') != std::string::npos;
-    if (!tabs && LooksLikeCsv(Trimmed(line_))) {
-      return RowError(
-          row->number,
-          fmt::format("looks like CSV, which needs a first line that names its columns, "
-                      "such as '{}'; '{}' alone there means that commas belong to the URLs",
-                      fmt::join(format_.positional, ","), format_.positional.front()));
-    }
+    const bool tabs = IsTabbed();
+    if (!tabs && LooksLikeCsv(Trimmed(line_))) return CsvError(row->number);
     return ParseCells(SplitAt(Trimmed(line_), tabs ? "\t" : " ", !tabs), format_.positional, row);
+  }
+
+  [[nodiscard]] bool IsTabbed() const { return line_.find('\t') != std::string::npos; }
+
+  [[nodiscard]] absl::Status CsvError(uint64_t row) const {
+    return RowError(
+        row, fmt::format("looks like CSV, which needs a first line that names its columns, "
+                         "such as '{}'; '{}' alone there means that commas belong to the URLs",
+                         fmt::join(format_.positional, ","), format_.positional.front()));
   }
 
   static absl::Status ParseCells(const std::vector<std::string_view>& cells,
@@ -227,6 +231,7 @@ class ArgumentRows : public RowSource {
     }
   }
 
+  [[nodiscard]] bool WasTyped() const override { return file_ == nullptr; }
   [[nodiscard]] bool WouldWait() const override { return file_ && file_->WouldWait(); }
 
  private:
@@ -235,9 +240,10 @@ class ArgumentRows : public RowSource {
     return {status.code(),
             fmt::format("{}: {}", arguments_[next_ - 1], std::string(status.message()))};
   }
+  // What is wrong here is the command line, and not a row of many.
   absl::StatusOr<bool> TakeItem(Row* row) {
     if (!names_item_(arguments_[next_]) && !NamesLease(arguments_[next_])) {
-      return absl::InvalidArgumentError(
+      return absl::FailedPreconditionError(
           fmt::format("argument {}: '{}' is neither a URL (https://...) nor a file", next_ + 1,
                       IsUtf8(arguments_[next_]) ? arguments_[next_] : "?"));
     }
@@ -246,7 +252,8 @@ class ArgumentRows : public RowSource {
     size_t column = 0;
     do {
       if (!IsUtf8(arguments_[next_])) {
-        return absl::InvalidArgumentError(fmt::format("argument {}: not valid UTF-8", next_ + 1));
+        return absl::FailedPreconditionError(
+            fmt::format("argument {}: not valid UTF-8", next_ + 1));
       }
       row->fields.emplace_back(format_.positional[column++], arguments_[next_++]);
     } while (column < format_.positional.size() && next_ < arguments_.size() &&

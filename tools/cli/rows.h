@@ -44,9 +44,12 @@ class RowSource {
   RowSource& operator=(const RowSource&) = delete;
 
   // The next row; false at the end. InvalidArgument with the row's number for a malformed one: the
-  // next call goes on behind it. Any other error is the end: FailedPrecondition for a header that
-  // cannot be understood.
+  // next call goes on behind it. Any other error is the end: FailedPrecondition for a header or an
+  // argument that cannot be understood.
   virtual absl::StatusOr<bool> Next(Row* row) = 0;
+  // Whether the last row was of the command line itself: what is wrong of that is bad usage, and
+  // nothing that others may have written.
+  [[nodiscard]] virtual bool WasTyped() const { return false; }
   // True if Next would block because the sender is slow: time to send what there is.
   [[nodiscard]] virtual bool WouldWait() const { return false; }
 };

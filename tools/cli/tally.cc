@@ -10,7 +10,12 @@
 
 namespace freshet::cli {
 
+void Tally::PrintJson(const nlohmann::ordered_json& object) const {
+  session_.out() << object.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace) << '\n';
+}
+
 void Tally::Applied(uint64_t items) {
+  const MutexLock lock(mutex_);
   applied_ += items;
   progress_.Add(items);
 }
@@ -23,7 +28,22 @@ void Tally::Refused(uint64_t row, const std::string& name, const std::string& re
   Item(row, name, status);
 }
 
+void Tally::Unreadable(uint64_t row, const std::string& what) {
+  const MutexLock lock(mutex_);
+  ++refused_;
+  progress_.Print(fmt::format("freshet: {}", ShowText(what)));
+  if (!session_.json()) return;
+  v1::ItemError error;
+  error.set_code(v1::ERROR_CODE_INVALID_ARGUMENT);
+  error.set_reason(what);
+  PrintJson({{"row", row},
+             {"name", ""},
+             {"outcome", v1::ItemOutcome_Name(v1::ITEM_OUTCOME_REFUSED)},
+             {"error", ToJson(error)}});
+}
+
 void Tally::Item(uint64_t row, const std::string& name, const v1::ItemStatus& status) {
+  const MutexLock lock(mutex_);
   progress_.Add(1);
   if (tell_) {
     const bool taken = status.outcome() == v1::ITEM_OUTCOME_APPLIED ||
@@ -61,7 +81,7 @@ void Tally::Item(uint64_t row, const std::string& name, const v1::ItemStatus& st
     object["outcome"] = v1::ItemOutcome_Name(status.outcome());
     if (status.has_error()) object["error"] = ToJson(status.error());
     for (const std::string& note : status.notes()) object["notes"].push_back(note);
-    session_.out() << object.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace) << '\n';
+    PrintJson(object);
   }
 }
 
@@ -69,6 +89,7 @@ void Tally::Again(uint64_t items, const v1::ItemError& error, int attempts) {
   constexpr int kBusyAttempts = 4;
   constexpr std::chrono::seconds kEvery{30};
   if (error.code() != v1::ERROR_CODE_UNAVAILABLE && attempts < kBusyAttempts) return;
+  const MutexLock lock(mutex_);
   const auto now = std::chrono::steady_clock::now();
   if (error.reason() == again_ && now - again_told_ < kEvery) return;
   again_ = error.reason();
@@ -79,15 +100,16 @@ void Tally::Again(uint64_t items, const v1::ItemError& error, int attempts) {
 }
 
 void Tally::Summarise(uint64_t unacknowledged) const {
+  const MutexLock lock(mutex_);
   if (session_.json()) {
     const nlohmann::ordered_json object = {
-        {"items", items() + unacknowledged}, {"applied", applied_}, {"duplicate", duplicate_},
-        {"observed_only", observed_only_},   {"stale", stale_},     {"refused", refused_},
+        {"items", Sum() + unacknowledged}, {"applied", applied_}, {"duplicate", duplicate_},
+        {"observed_only", observed_only_}, {"stale", stale_},     {"refused", refused_},
         {"unacknowledged", unacknowledged}};
     session_.out() << object.dump() << '\n';
     return;
   }
-  const uint64_t all = items() + unacknowledged;
+  const uint64_t all = Sum() + unacknowledged;
   std::string text =
       fmt::format("{} {}: {} applied", ShowCount(all),
                   all == 1 ? noun_.substr(0, noun_.size() - 1) : noun_, ShowCount(applied_));

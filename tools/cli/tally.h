@@ -6,15 +6,17 @@
 #include <chrono>
 #include <cstdint>
 #include <functional>
+#include <nlohmann/json.hpp>
 #include <string>
 #include <utility>
 
+#include "sync/mutex.h"
 #include "tools/cli/item_batch.h"
 #include "tools/cli/session.h"
 
 namespace freshet::cli {
 
-// Counts outcomes, and reports every item that was not simply applied. Thread-compatible.
+// Counts outcomes, and reports every item that was not simply applied. Thread-safe.
 class Tally {
  public:
   // `noun` is what the items are called in the summary, for example "pages".
@@ -31,6 +33,8 @@ class Tally {
   void Item(uint64_t row, const std::string& name, const v1::ItemStatus& status);
   // Counts an item that was never sent as refused.
   void Refused(uint64_t row, const std::string& name, const std::string& reason);
+  // Counts a row that cannot be read as refused. `what` is the whole message, with its place.
+  void Unreadable(uint64_t row, const std::string& what);
 
   // Says why so many items are sent again after that many attempts, unless that is over in a
   // moment, as where the server is only busy; the same reason once in half a minute.
@@ -38,23 +42,36 @@ class Tally {
 
   // Prints the summary; `unacknowledged` items are those that the connection was lost with.
   void Summarise(uint64_t unacknowledged) const;
-  [[nodiscard]] ExitCode code() const { return refused_ > 0 ? kRefused : kAccepted; }
+  [[nodiscard]] ExitCode code() const {
+    const MutexLock lock(mutex_);
+    return refused_ > 0 ? kRefused : kAccepted;
+  }
   [[nodiscard]] uint64_t items() const {
-    return applied_ + duplicate_ + observed_only_ + stale_ + refused_;
+    const MutexLock lock(mutex_);
+    return Sum();
   }
 
  private:
+  [[nodiscard]] uint64_t Sum() const FRESHET_REQUIRES(mutex_) {
+    return applied_ + duplicate_ + observed_only_ + stale_ + refused_;
+  }
+  void PrintJson(const nlohmann::ordered_json& object) const FRESHET_REQUIRES(mutex_);
+
   const Session& session_;
   Progress& progress_;
   std::string noun_;
-  Refusal tell_;
-  uint64_t applied_ = 0;
-  uint64_t duplicate_ = 0;
-  uint64_t observed_only_ = 0;
-  uint64_t stale_ = 0;
-  uint64_t refused_ = 0;
-  std::string again_;  // the reason that Again gave last, and when
-  std::chrono::steady_clock::time_point again_told_;
+  Refusal tell_;  // set before anything is booked
+  // Rows are read in one thread and acknowledgements booked in another; held while output is
+  // written, so that lines do not mix.
+  mutable Mutex mutex_;
+  uint64_t applied_ FRESHET_GUARDED_BY(mutex_) = 0;
+  uint64_t duplicate_ FRESHET_GUARDED_BY(mutex_) = 0;
+  uint64_t observed_only_ FRESHET_GUARDED_BY(mutex_) = 0;
+  uint64_t stale_ FRESHET_GUARDED_BY(mutex_) = 0;
+  uint64_t refused_ FRESHET_GUARDED_BY(mutex_) = 0;
+  // The reason that Again gave last, and when.
+  std::string again_ FRESHET_GUARDED_BY(mutex_);
+  std::chrono::steady_clock::time_point again_told_ FRESHET_GUARDED_BY(mutex_);
 };
 
 // How long to wait before sending refused items again.
