@@ -62,7 +62,7 @@ TEST_F(SitemapCommandTest, SendsPagesThenSignalsAsOnePoll) {
   EXPECT_FALSE(poll.has_poll_size());
   EXPECT_EQ(poll.signals(0).url(), a);
   EXPECT_EQ(poll.signals(0).source(), "shop");
-  EXPECT_EQ(poll.signals(0).change_time().seconds(), 1'715'990'400);
+  EXPECT_EQ(poll.signals(0).change_time().seconds(), 1'716'119'999) << "where the day ends last";
   EXPECT_EQ(poll.signals(0).signal_id(), "lastmod 1715990400.000000000");
 }
 
@@ -112,6 +112,28 @@ TEST_F(SitemapCommandTest, RefusedItemsAreToldAndTriedAgainIfThatMayHelp) {
   EXPECT_EQ(server_.pages.upserts.requests[1].pages(0).url(), site_.url() + "/b");
 }
 
+TEST_F(SitemapCommandTest, WhatIsLeftOutIsNamedAndNothingUsableIsAFailure) {
+  const std::string other = "<url><loc>http://other.test/</loc></url>";
+  site_.Put("/map", "<urlset>" + other + Entry("/a", "2024-05-17") + "</urlset>");
+  const Outcome some = Poll({site_.url() + "/map"});
+  EXPECT_EQ(some.code, kAccepted) << some.err;
+  EXPECT_THAT(some.err, HasSubstr("left out: entry 1: http://other.test/: it is of another host"));
+  EXPECT_THAT(some.out, HasSubstr("1 of other hosts left out"));
+  EXPECT_EQ(server_.pages.upserts.requests.at(0).pages(0).url(), site_.url() + "/a");
+  site_.Put("/none", "<urlset>" + other + "<url/></urlset>");
+  const Outcome none = Poll({"--json", site_.url() + "/none"});
+  EXPECT_EQ(none.code, kRefused);
+  EXPECT_THAT(none.err, HasSubstr("/none: nothing of it could be used"));
+  const json object = json::parse(none.out);
+  EXPECT_EQ(object["other_hosts"], 1);
+  EXPECT_EQ(object["without_url"], 1);
+  EXPECT_EQ(object["left_out"].size(), 2U);
+  site_.Put("/mended", "<urlset><url><loc>/?a=1&b=2</loc></url></urlset>");
+  const Outcome mended = Poll({site_.url() + "/mended"});
+  EXPECT_EQ(mended.code, kAccepted) << mended.err;
+  EXPECT_THAT(mended.out, HasSubstr("1 fault mended"));
+}
+
 TEST_F(SitemapCommandTest, BadUsageAndBadDocumentsHaveTheirCodes) {
   site_.Put("/html", "<html/>");
   const Outcome html = Poll({site_.url() + "/html"});
@@ -125,6 +147,8 @@ TEST_F(SitemapCommandTest, BadUsageAndBadDocumentsHaveTheirCodes) {
                                              {"--min-interval", "2h", "--max-interval", "1h", "x"},
                                              {"--watch", "--dry-run", "x"},
                                              {"--every", "1h", "--dry-run", "x"},
+                                             {"--site-timeout", "0", "x"},
+                                             {"--sites-at-once", "0", "x"},
                                              {"--state", "/proc/none/x", "x"}}) {
     EXPECT_EQ(Poll(arguments).code, kBadUsage) << testing::PrintToString(arguments);
   }

@@ -1,63 +1,81 @@
-// Sitemaps, indexes, RSS and Atom: any bytes are read or refused with a reason, in the same way
-// however they are cut into pieces, and what is read keeps to its bounds. The sites of its URLs,
-// and dates as RSS has them, besides.
+// Sitemaps, indexes, RSS, Atom and lists of URLs in any encoding: any bytes are read or refused
+// with a reason, in the same way however they are cut into pieces, and what is read keeps to its
+// bounds. The sites of its URLs besides. What was mended is well-formed.
 #include <cstddef>
 #include <cstdint>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "absl/strings/match.h"
 #include "core/base/check.h"
-#include "tools/cli/feed_parser.h"
+#include "tools/sitemap/document.h"
+#include "tools/sitemap/markup_mender.h"
 #include "tools/sitemap/site_url.h"
 
-namespace freshet {
+namespace freshet::sitemap {
 namespace {
 
 struct Reading {
   std::vector<std::string> urls;
-  cli::FeedKind kind = cli::FeedKind::kUnknown;
-  bool good = false;
+  FeedKind kind = FeedKind::kUnknown;
+  uint64_t mended = 0;
+  std::string refusal;  // or nothing
 };
 
 Reading Read(std::string_view document, size_t piece) {
   Reading reading;
-  cli::FeedParser parser([&](const cli::FeedEntry& entry) {
-    CHECK(!entry.url.empty() && entry.url.size() <= cli::kMaxFeedTextBytes, "{} bytes of URL",
-          entry.url.size());
-    CHECK(!entry.priority || (*entry.priority >= 0 && *entry.priority <= 1), "priority {}",
-          *entry.priority);
-    CHECK(entry.modified.ok() || !entry.modified.status().message().empty(), "no reason");
-    reading.urls.push_back(entry.url);
-  });
-  absl::Status status;
-  for (size_t i = 0; status.ok() && i < document.size(); i += piece) {
-    status = parser.Feed(document.substr(i, piece));
+  size_t at = 0;
+  const auto summary = ReadDocumentText(
+      [&](std::string* out) -> absl::StatusOr<bool> {
+        if (at >= document.size()) return false;
+        out->append(document.substr(at, piece));
+        at += piece;
+        return true;
+      },
+      {.url = "http://a.test/feeds/map.xml"},
+      [&](const FeedEntry& entry) {
+        CHECK(entry.url.size() <= 4 * kMaxFeedTextBytes, "{} bytes of URL", entry.url.size());
+        CHECK(!entry.priority || (*entry.priority >= 0 && *entry.priority <= 1), "priority {}",
+              *entry.priority);
+        CHECK(entry.modified.ok() || !entry.modified.status().message().empty(), "no reason");
+        CHECK(entry.url.empty() || !entry.why.empty() || ParseSiteUrl(entry.url).ok(),
+              "'{}' is said to be a URL", entry.url);
+        reading.urls.push_back(entry.url);
+      });
+  if (summary.ok()) {
+    reading.kind = summary->kind;
+    reading.mended = summary->mended;
+    CHECK(reading.kind != FeedKind::kUnknown, "read, and of no kind");
+  } else {
+    reading.refusal = std::string(summary.status().message());
+    CHECK(!reading.refusal.empty(), "no reason");
+    // The parser itself has nothing to complain of but that elements are left open.
+    CHECK(!absl::StrContains(reading.refusal, "cut off: ") ||
+              absl::StrContains(reading.refusal, "cut off: Premature end of data"),
+          "mended, and not well-formed: {}", reading.refusal);
   }
-  if (status.ok()) status = parser.Finish();
-  CHECK(status.ok() || !status.message().empty(), "no reason");
-  reading.good = status.ok();
-  reading.kind = parser.kind();
   return reading;
 }
 
 }  // namespace
-}  // namespace freshet
+}  // namespace freshet::sitemap
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
-  using freshet::Read;
+  using freshet::sitemap::ParseSiteUrl;
+  using freshet::sitemap::Read;
   const std::string_view document(reinterpret_cast<const char*>(data), size);
-  const freshet::Reading whole = Read(document, size + 1);
-  CHECK(!whole.good || whole.kind != freshet::cli::FeedKind::kUnknown, "read, and of no kind");
-  const freshet::Reading pieces = Read(document, 7);
-  CHECK(whole.good == pieces.good && (!whole.good || whole.urls == pieces.urls),
+  const freshet::sitemap::Reading whole = Read(document, size + 1);
+  const freshet::sitemap::Reading pieces = Read(document, 7);
+  CHECK(whole.refusal == pieces.refusal, "'{}' as a whole, '{}' in pieces", whole.refusal,
+        pieces.refusal);
+  CHECK(!whole.refusal.empty() || (whole.urls == pieces.urls && whole.mended == pieces.mended),
         "{} entries as a whole, {} in pieces", whole.urls.size(), pieces.urls.size());
   for (const std::string& url : whole.urls) {
-    const auto site = freshet::sitemap::ParseSiteUrl(url);
+    const auto site = ParseSiteUrl(url);
     if (!site.ok()) continue;
-    const auto again = freshet::sitemap::ParseSiteUrl(site->text);
+    const auto again = ParseSiteUrl(site->text);
     CHECK(again.ok() && again->host == site->host, "'{}' is of another site the second time", url);
   }
-  (void)freshet::cli::ParseRssDate(document);
   return 0;
 }

@@ -6,6 +6,7 @@
 #include <future>
 
 #include "tests/sitemap/public_here.h"
+#include "tests/support/gzip.h"
 #include "tests/support/small_site.h"
 
 namespace freshet::sitemap {
@@ -74,6 +75,7 @@ TEST_F(FetchTest, FollowsAFewRedirects) {
   const FetchResult loop = Get({.url = site_.url() + "/loop"});
   EXPECT_EQ(loop.outcome, Outcome::kRefused);
   EXPECT_EQ(loop.why, "more than 5 redirects");
+  EXPECT_TRUE(loop.too_many_redirects);
 }
 
 TEST_F(FetchTest, APublicSiteLeadsToNoPrivateAddress) {
@@ -136,6 +138,41 @@ TEST_F(FetchTest, SizesHaveCaps) {
   const FetchResult tag = Get({.url = site_.url() + "/tag"});
   EXPECT_EQ(tag.outcome, Outcome::kFetched);
   EXPECT_EQ(tag.etag, "");
+}
+
+// What it names is not what it is.
+TEST_F(FetchTest, AContentEncodingThatIsNoneIsPassedOver) {
+  const std::string packed = Gzip("<a/>");
+  struct Case {
+    const char* encoding;
+    std::string body;
+  };
+  for (const Case& one : std::vector<Case>{{"utf-8", "<a/>"},
+                                           {"none", "<a/>"},
+                                           {"gzip", "<a/>"},
+                                           {"gzip", packed},
+                                           {"gzip", packed + std::string(200'000, 'x')},
+                                           {"gzip", Gzip(packed)},
+                                           {"binary", packed}}) {
+    site_.PutAnswer("/a", [&one](const auto&, auto& response) {
+      response.set_header("Content-Encoding", one.encoding);
+      response.set_content(one.body, "application/octet-stream");
+    });
+    const FetchResult result = Get({.url = site_.url() + "/a"});
+    EXPECT_EQ(result.outcome, Outcome::kFetched) << one.encoding << ": " << result.why;
+    EXPECT_EQ(Body(), "<a/>") << one.encoding;
+  }
+}
+
+TEST_F(FetchTest, TellsTheStatusTheCharsetAndTheTime) {
+  site_.PutAnswer("/a", [](const auto&, auto& response) {
+    response.set_content("<a/>", "text/xml; Charset=\"KOI8-R\"; x=y");
+  });
+  const FetchResult result = Get({.url = site_.url() + "/a"});
+  EXPECT_EQ(result.charset, "koi8-r");
+  EXPECT_EQ(result.status, 200);
+  EXPECT_GT(result.elapsed, Duration());
+  EXPECT_EQ(Get({.url = site_.url() + "/none"}).status, 404);
 }
 
 TEST_F(FetchTest, ASiteThatTakesItsTimeIsLeft) {

@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include <csignal>
+#include <filesystem>
 #include <fstream>
 #include <optional>
 
@@ -25,12 +26,14 @@ using Result = DocumentReport::Result;
 // Remembers what it gets. Thread-compatible.
 class Notes : public Sender {
  public:
-  bool SendPage(uint64_t, const cli::FeedEntry& entry) override {
+  bool SendPage(uint64_t, const FeedEntry& entry) override {
     sent.push_back("page " + entry.url);
     return true;
   }
-  bool SendSignal(uint64_t, const cli::FeedEntry& entry) override {
-    sent.push_back("signal " + entry.url + " " + std::to_string(entry.modified->seconds()));
+  bool SendSignal(uint64_t, const FeedEntry& entry, Instant changed) override {
+    sent.push_back("signal " + entry.url + " " +
+                   std::to_string(entry.modified->told.micros() / 1'000'000));
+    changes.push_back(changed);
     return true;
   }
   [[nodiscard]] absl::StatusOr<Receipt> Finish() override {
@@ -41,6 +44,7 @@ class Notes : public Sender {
   std::vector<std::string> Take() { return std::exchange(sent, {}); }
 
   std::vector<std::string> sent;
+  std::vector<Instant> changes;
   std::function<void()> finish;
   absl::Status status;
   Receipt receipt;
@@ -61,7 +65,7 @@ class PollerTest : public testing::Test {
   std::vector<DocumentReport> Poll(const std::string& argument) {
     std::vector<DocumentReport> reports;
     Poller poller(
-        options_, *state_, notes_, [this] { return now_; },
+        options_, *state_, notes_, turn_, [this] { return now_; },
         [&reports](const DocumentReport& report) { reports.push_back(report); });
     status_ = poller.Poll(argument, 0);
     return reports;
@@ -95,6 +99,7 @@ class PollerTest : public testing::Test {
   PollerOptions options_;
   std::unique_ptr<PollState> state_;
   Notes notes_;
+  Mutex turn_;
   Instant now_ = Instant::FromUnixSeconds(1'718'000'000);  // 2024-06-10
   absl::Status status_;
 };
@@ -116,7 +121,7 @@ TEST_F(PollerTest, NewUrlsArePagesAndNewerDatesSignals) {
   const DocumentReport second = Poll(site_.url() + "/map").at(0);
   EXPECT_EQ(second.signals, 2U);
   EXPECT_THAT(notes_.Take(),
-              ElementsAre(Page("/c"), Signal("/a", "1715990400"), Signal("/b", "1716163200")));
+              ElementsAre(Page("/c"), Signal("/a", "1716076800"), Signal("/b", "1716163200")));
   site_.Put("/map", Map({{"/a", "2024-05-10"}, {"/b", ""}}));
   EXPECT_EQ(Poll(site_.url() + "/map").at(0).signals, 0U) << "no date moved forward";
   EXPECT_THAT(notes_.Take(), IsEmpty());
@@ -201,8 +206,9 @@ TEST_F(PollerTest, DocumentsNameNoFiles) {
                                            "</sitemapindex>";
   options_.other_hosts = true;
   const auto reports = Poll(dir_ / "index.xml");
-  ASSERT_EQ(reports.size(), 4U);
-  for (size_t i = 1; i < reports.size(); ++i) EXPECT_EQ(reports[i].result, Result::kFailed);
+  ASSERT_EQ(reports.size(), 1U) << "no file was opened";
+  EXPECT_EQ(reports[0].bad_urls, 3U);
+  EXPECT_TRUE(reports[0].Useless());
   EXPECT_THAT(notes_.Take(), IsEmpty());
 }
 
@@ -214,32 +220,269 @@ TEST_F(PollerTest, RobotsAreReadSoFar) {
 
 TEST_F(PollerTest, RobotsNameTheSitemapsOfASite) {
   site_.Put("/robots.txt", "User-agent: *\nDisallow: /x\nsitemap : " + site_.url() +
-                               "/a # the first\r\nSitemap:" + site_.url() +
-                               "/b\nSitemap: http://other.test/c\n");
+                               "/a # the first\r\nSitemap:\u00a0/b\nSitemap: ftp://other.test/c\n");
   site_.Put("/a", Map({{"/1", ""}}));
   site_.Put("/b", Map({{"/2", ""}}));
   const auto reports = Poll(site_.url());
   ASSERT_EQ(reports.size(), 3U);
   EXPECT_EQ(reports[0].kind, "robots");
-  EXPECT_EQ(reports[0].other_hosts, 1U);
+  EXPECT_EQ(reports[0].bad_urls, 1U);
+  EXPECT_THAT(reports[0].left_out,
+              ElementsAre("entry 3: ftp://other.test/c: neither http nor https but ftp"));
   EXPECT_THAT(notes_.Take(), ElementsAre(Page("/1"), Page("/2")));
+  options_.robots = true;
+  EXPECT_EQ(Poll(site_.url() + "/any").size(), 3U);
+}
+
+// Editors of Windows begin a file so.
+TEST_F(PollerTest, AByteOrderMarkHidesNoLineOfRobots) {
+  site_.Put("/map", Map({{"/a", ""}}));
+  site_.Put("/robots.txt", "\xEF\xBB\xBFSitemap: " + site_.url() + "/map\nUser-agent: *\n");
+  EXPECT_EQ(Poll(site_.url()).size(), 2U);
+  EXPECT_THAT(notes_.Take(), ElementsAre(Page("/a")));
+  std::string wide = "\xFF\xFE";
+  for (const char c : "Sitemap: " + site_.url() + "/map") {
+    wide.push_back(c);
+    wide.push_back('\0');
+  }
+  site_.Put("/robots.txt", wide);
+  EXPECT_EQ(Poll(site_.url()).size(), 2U);
+  EXPECT_THAT(site_.Asked(), ElementsAre("/robots.txt", "/map", "/robots.txt", "/map 304"));
+}
+
+// RFC 9309: 400 to 499 and circles of redirects are as if there were none, 500 to 599 that the site
+// cannot be reached.
+TEST_F(PollerTest, RobotsMayBeNone) {
+  site_.Put("/sitemap.xml", Map({{"/a", ""}}));
+  int status = 0;
+  site_.PutAnswer("/robots.txt", [&](const auto&, auto& response) { response.status = status; });
+  for (status = 400; status < 500; status += 1) {
+    const auto reports = Poll(site_.url());
+    ASSERT_EQ(reports.size(), 2U) << status;
+    EXPECT_NE(reports[0].result, Result::kFailed) << status;
+  }
+  EXPECT_THAT(notes_.Take(), ElementsAre(Page("/a")));
+  for (status = 500; status < 600; status += 11) {
+    EXPECT_EQ(Why(site_.url()),
+              "unreachable, so the site is left: the site answers " + std::to_string(status));
+  }
+  site_.PutAnswer("/robots.txt", [](const auto&, auto& response) {
+    response.status = 429;
+    response.set_header("Retry-After", "120");
+  });
+  EXPECT_THAT(Why(site_.url()), HasSubstr("come again in 120 s")) << "who asks to wait, asks";
+  now_ = now_ + Duration::Seconds(121);
+  site_.PutRedirect("/robots.txt", "/robots.txt");
+  EXPECT_EQ(Poll(site_.url()).size(), 2U);
   const SmallSite none;
   EXPECT_EQ(Poll(none.url() + "/").at(1).why, "the site answers 404");
   EXPECT_THAT(none.Asked(), ElementsAre("/robots.txt", "/sitemap.xml"));
-  options_.robots = true;
-  EXPECT_EQ(Poll(site_.url() + "/any").size(), 3U);
+}
+
+TEST_F(PollerTest, RobotsAreThoseOfTheSiteWhereverTheyLie) {
+  SmallSite other(kPublic);
+  for (int i = 0; i < 4; ++i) {
+    site_.PutRedirect("/" + std::to_string(i), "/" + std::to_string(i + 1));
+  }
+  site_.PutRedirect("/robots.txt", "/0");
+  site_.PutRedirect("/4", other.url() + "/robots");
+  other.Put("/robots", "Sitemap: /map");
+  options_.fetch.is_public = [](const IpAddress&) { return false; };
+  site_.Put("/map", Map({{"/a", ""}}));
+  // Five hops at one host and a sixth to another are one too many: none, and /sitemap.xml.
+  EXPECT_EQ(Poll(site_.url()).at(1).document, site_.url() + "/sitemap.xml");
+  site_.PutRedirect("/robots.txt", "/1");
+  EXPECT_EQ(Poll(site_.url()).at(1).document, site_.url() + "/map");
+  EXPECT_THAT(notes_.Take(), ElementsAre(Page("/a")));
 }
 
 TEST_F(PollerTest, SitesSpeakForThemselves) {
   site_.Put("/map",
             "<urlset><url><loc>http://other.test/</loc></url><url><loc>http://127.0.0.1:1/a"
-            "</loc></url><url><loc>a</loc></url></urlset>");
-  EXPECT_EQ(Poll(site_.url() + "/map").at(0).other_hosts, 2U);
-  EXPECT_THAT(notes_.Take(), ElementsAre("page http://127.0.0.1:1/a"));
+            "</loc></url><url><loc>b</loc></url></urlset>");
+  const DocumentReport report = Poll(site_.url() + "/map").at(0);
+  EXPECT_EQ(report.other_hosts, 1U);
+  EXPECT_THAT(report.left_out, ElementsAre("entry 1: http://other.test/: it is of another host"));
+  EXPECT_FALSE(report.Useless());
+  EXPECT_THAT(notes_.Take(), ElementsAre("page http://127.0.0.1:1/a", Page("/b")));
   options_.other_hosts = true;
   site_.Put("/map", "<urlset><url><loc>http://other.test/</loc></url></urlset>");
   Poll(site_.url() + "/map");
   EXPECT_THAT(notes_.Take(), ElementsAre("page http://other.test/"));
+}
+
+// Who has example.org has www.example.org: one site, wherever its sitemap lies.
+TEST_F(PollerTest, WwwIsOfTheSiteBelowIt) {
+  const std::string port = site_.url().substr(site_.url().rfind(':'));
+  const std::string apex = "http://a.localhost" + port;
+  const std::string www = "http://www.a.localhost" + port;
+  site_.Put("/map", "<urlset><url><loc>" + apex + "/1</loc></url><url><loc>" + www +
+                        "/2</loc></url><url><loc>http://b.localhost/</loc></url></urlset>");
+  for (const std::string& host : {apex, www}) {
+    state_.reset();
+    std::filesystem::remove(dir_ / "state");
+    Reopen();
+    EXPECT_EQ(Poll(host + "/map").at(0).other_hosts, 1U);
+    EXPECT_THAT(notes_.Take(), ElementsAre("page " + apex + "/1", "page " + www + "/2"));
+  }
+}
+
+// Cross submission, as sitemaps.org has it: who may write the robots.txt of a site may say where
+// its sitemaps are, and these name its pages alone.
+TEST_F(PollerTest, RobotsNameSitemapsOfOtherHosts) {
+  SmallSite other(kPublic);
+  site_.Put("/robots.txt", "Sitemap: " + other.url() + "/index");
+  other.Put("/index",
+            "<sitemapindex><sitemap><loc>" + other.url() + "/map</loc></sitemap></sitemapindex>");
+  other.Put("/map", "<urlset><url><loc>" + site_.url() + "/a</loc></url><url><loc>" + other.url() +
+                        "/b</loc></url></urlset>");
+  const auto reports = Poll(site_.url());
+  ASSERT_EQ(reports.size(), 3U);
+  EXPECT_EQ(reports[2].other_hosts, 1U);
+  EXPECT_THAT(notes_.Take(), ElementsAre(Page("/a")));
+  // Named by nobody's robots.txt it names pages of its own host.
+  EXPECT_EQ(Poll(other.url() + "/map").at(0).other_hosts, 1U);
+  EXPECT_THAT(notes_.Take(), ElementsAre("page " + other.url() + "/b"));
+}
+
+// A redirect may lead anywhere, and makes nobody speak for anybody.
+TEST_F(PollerTest, ARedirectBringsInNoOtherHost) {
+  SmallSite other(kPublic);
+  other.Put("/map", "<urlset><url><loc>" + other.url() +
+                        "/a</loc></url><url><loc>/b</loc></url>"
+                        "</urlset>");
+  other.Put("/index",
+            "<sitemapindex><sitemap><loc>" + other.url() + "/map</loc></sitemap></sitemapindex>");
+  for (const char* path : {"/map", "/index"}) {
+    site_.PutRedirect(path, other.url() + path);
+    const auto reports = Poll(site_.url() + path);
+    ASSERT_EQ(reports.size(), 1U) << path;
+    EXPECT_TRUE(reports[0].Useless()) << path;
+    EXPECT_EQ(reports[0].other_hosts, reports[0].entries) << path;
+    EXPECT_THAT(notes_.Take(), IsEmpty()) << path;
+  }
+  other.Put("/map", Map({{"/c", ""}}));
+  Poll(site_.url() + "/map");
+  EXPECT_THAT(notes_.Take(), ElementsAre(Page("/c"))) << "what is its own it may keep elsewhere";
+}
+
+TEST_F(PollerTest, WhatIsLeftOutIsNamed) {
+  site_.Put("/map",
+            "<rss><channel><item><title>no link</title></item><item><link>mailto:a@a.test</link>"
+            "</item><item><guid isPermaLink='false'>7</guid></item></channel></rss>");
+  const DocumentReport report = Poll(site_.url() + "/map").at(0);
+  EXPECT_EQ(report.entries, 3U);
+  EXPECT_EQ(report.without_url, 2U);
+  EXPECT_EQ(report.bad_urls, 1U);
+  EXPECT_TRUE(report.Useless());
+  EXPECT_THAT(report.left_out,
+              ElementsAre("entry 1: it names no URL",
+                          "entry 2: mailto:a@a.test: neither http nor https but mailto",
+                          "entry 3: it names no URL"));
+  std::string many = "<urlset>";
+  for (int i = 0; i < 100; ++i) many += "<url/>";
+  site_.Put("/map", many + "</urlset>");
+  EXPECT_EQ(Poll(site_.url() + "/map").at(0).left_out.size(), kMaxNamedLeftOut);
+}
+
+// A second look at the same bytes says nothing new.
+TEST_F(PollerTest, OfAPageThatIsListedTwiceTheLatestDateCounts) {
+  const auto map = [this] {
+    return Map({{"/a", "2024-05-17"}, {"/b", ""}, {"/a", "2024-05-19"}, {"/a", "2024-05-18"}});
+  };
+  site_.Put("/map", map());
+  EXPECT_EQ(Poll(site_.url() + "/map").at(0).new_pages, 2U);
+  EXPECT_THAT(notes_.Take(), ElementsAre(Page("/b"), Page("/a")));
+  site_.Put("/map", map() + " ");
+  EXPECT_EQ(Poll(site_.url() + "/map").at(0).signals, 0U);
+  site_.Put("/map", Map({{"/a", "2024-05-21"}, {"/a", "2024-05-22"}, {"/a", "2024-05-20"}}));
+  EXPECT_EQ(Poll(site_.url() + "/map").at(0).signals, 1U);
+  EXPECT_THAT(notes_.Take(), ElementsAre(Signal("/a", "1716336000")));
+}
+
+// A day is an interval: what may be later than the last crawl counts.
+TEST_F(PollerTest, ADayMayBeAnyOfItsInstants) {
+  site_.Put("/map", Map({{"/a", ""}, {"/b", ""}, {"/c", ""}, {"/d", ""}}));
+  Poll(site_.url() + "/map");
+  notes_.Take();
+  now_ = Instant::FromUnixSeconds(1'718'013'600);  // 2024-06-10T10:00Z
+  site_.Put("/map", Map({{"/a", "2024-06-10"},     // today
+                         {"/b", "2024-06-11"},     // has begun at +14:00
+                         {"/c", "2024-06-12"},     // nowhere
+                         {"/d", "2024-06-01"}}));  // is over
+  const DocumentReport report = Poll(site_.url() + "/map").at(0);
+  EXPECT_EQ(report.signals, 3U);
+  EXPECT_EQ(report.future, 1U);
+  const Instant first = Instant::FromUnixSeconds(1'717'200'000);
+  EXPECT_THAT(notes_.changes,
+              ElementsAre(now_, now_, first + Duration::Hours(36) - Duration::Micros(1)));
+}
+
+TEST_F(PollerTest, LastModifiedIsKeptIfItCanBeTrue) {
+  std::string value;
+  std::vector<std::string> asked;
+  site_.PutAnswer("/map", [&](const auto& request, auto& response) {
+    asked.push_back(request.get_header_value("If-Modified-Since"));
+    response.set_header("Last-Modified", value);
+    response.set_content(Map({{"/a", ""}}), "application/xml");
+  });
+  const std::string map = site_.url() + "/map";
+  for (const char* impossible :
+       {"Thu, 01 Jan 1970 00:00:00 GMT", "Tue, 01 Jan 1980 00:00:00 GMT",
+        "Fri, 01 Jan 2099 00:00:00 GMT", "yesterday", "-1", "Mon, 10 Jun 2024 06:13:21 GMT"}) {
+    value = impossible;
+    Poll(map);
+    EXPECT_EQ(state_->FindDocument(map)->last_modified, "") << value;
+  }
+  value = "Mon, 10 Jun 2024 06:13:20 GMT";
+  Poll(map);
+  EXPECT_EQ(state_->FindDocument(map)->last_modified, value);
+  Poll(map);
+  EXPECT_EQ(asked.back(), value);
+  // What an older version has kept is not sent either.
+  DocumentState document = *state_->FindDocument(map);
+  document.last_modified = "Fri, 01 Jan 2099 00:00:00 GMT";
+  ASSERT_TRUE(state_->PutDocument(map, document).ok());
+  Poll(map);
+  EXPECT_EQ(asked.back(), "");
+}
+
+TEST_F(PollerTest, ASiteHasSoMuchTime) {
+  site_.Put("/robots.txt", "Sitemap: /1\nSitemap: /2\nSitemap: /3\n");
+  for (const char* path : {"/1", "/2", "/3"}) site_.Put(path, Map({{path, ""}}));
+  options_.site_timeout = Duration::Micros(1);
+  const auto reports = Poll(site_.url());
+  ASSERT_EQ(reports.size(), 2U);
+  EXPECT_THAT(reports[1].why, HasSubstr("the rest is left for another time"));
+  options_.site_timeout = Duration::Hours(1);
+  options_.max_documents = 2;
+  Poll(site_.url());
+  now_ = now_ + Duration::Seconds(1);
+  Poll(site_.url());
+  now_ = now_ + Duration::Seconds(1);
+  Poll(site_.url());
+  EXPECT_THAT(notes_.Take(), ElementsAre(Page("/1"), Page("/2"), Page("/3")))
+      << "what was left longest comes first";
+}
+
+TEST_F(PollerTest, BytesBehindGzipAreNotOfIt) {
+  for (const std::string& behind : {std::string(512, '\0'), std::string("generated"),
+                                    std::string("\x1f"), std::string("\x1fz")}) {
+    site_.Put("/map", Gzip(Map({{"/a", ""}})) + behind);
+    EXPECT_EQ(Poll(site_.url() + "/map").at(0).entries, 1U) << behind;
+  }
+  EXPECT_THAT(notes_.Take(), ElementsAre(Page("/a")));
+  site_.Put("/map", Gzip(Map({{"/a", ""}})) + Gzip(" ").substr(0, 12));
+  EXPECT_THAT(Why(site_.url() + "/map"), HasSubstr("cut off")) << "a member, and not whole";
+}
+
+TEST_F(PollerTest, ListsOfUrlsAreSitemaps) {
+  const std::string list = site_.url() + "/1\r\n" + site_.url() + "/2\n";
+  for (const std::string& body : {list, Gzip(list)}) {
+    site_.Put("/list", body);
+    EXPECT_EQ(Poll(site_.url() + "/list").at(0).kind, "text");
+  }
+  EXPECT_THAT(notes_.Take(), ElementsAre(Page("/1"), Page("/2")));
 }
 
 TEST_F(PollerTest, PublicIndexesLeadToNoPrivateAddress) {
@@ -266,7 +509,7 @@ TEST_F(PollerTest, BadDocumentsAreRefusedAsAWhole) {
     return Why(map);
   };
   EXPECT_THAT(why(good.substr(0, good.size() - 1)), HasSubstr("it is no XML"));
-  EXPECT_THAT(why(good + "<urlset>"), HasSubstr("it is no XML"));
+  EXPECT_THAT(why(good.substr(0, good.size() / 2)), HasSubstr("cut off"));
   EXPECT_THAT(why("<!DOCTYPE html><html><body>Not found</body></html>"),
               HasSubstr("its root is <html>"));
   EXPECT_THAT(why("<!DOCTYPE urlset [<!ENTITY a 'ha'><!ENTITY b '&a;&a;'>]>" + good),

@@ -15,6 +15,7 @@
 #include "tools/cli/parse.h"
 #include "tools/cli/poll.h"
 #include "tools/cli/sitemap.h"
+#include "tools/cli/sitemap_sender.h"
 #include "tools/cli/table.h"
 
 namespace freshet::cli {
@@ -235,18 +236,22 @@ struct SitemapCounts {
   uint64_t old = 0;
 };
 
-// Entries whose date cannot be read, and their numbers.
-using Unreadable = std::vector<std::pair<uint64_t, const FeedEntry*>>;
+// What cannot be sent.
+struct Unsent {
+  uint64_t number = 0;
+  std::string url;
+  std::string why;
+};
 
 struct Sitemap {
   std::string path;
-  std::vector<FeedEntry> entries;
+  std::vector<sitemap::FeedEntry> entries;
 };
 
 absl::StatusOr<std::vector<Sitemap>> ReadSitemaps(const SignalOptions& options, int input) {
   std::vector<Sitemap> sitemaps;
   for (const std::string& path : options.sitemaps) {
-    absl::StatusOr<std::vector<FeedEntry>> entries = ReadSitemap(path, input);
+    absl::StatusOr<std::vector<sitemap::FeedEntry>> entries = ReadSitemap(path, input);
     if (!entries.ok()) return Named(path, entries.status());
     sitemaps.push_back({path, *std::move(entries)});
   }
@@ -255,26 +260,27 @@ absl::StatusOr<std::vector<Sitemap>> ReadSitemaps(const SignalOptions& options, 
 
 // One sitemap is one poll. Entries without a date claim no change; those up to `since` were claimed
 // before.
-SitemapCounts SendSitemap(const Sitemap& sitemap, const SignalOptions& options, int64_t since,
-                          SignalUploader& uploader, Unreadable& unreadable) {
+SitemapCounts SendSitemap(const Sitemap& sitemap, const SignalOptions& options, Instant since,
+                          Instant now, SignalUploader& uploader, std::vector<Unsent>& unsent) {
   SitemapCounts counts;
   Poll poll(1, uploader);
   uint64_t number = 0;
-  for (const FeedEntry& entry : sitemap.entries) {
+  for (const sitemap::FeedEntry& entry : sitemap.entries) {
     ++number;
-    if (absl::IsNotFound(entry.modified.status())) {
+    if (entry.url.empty()) {
+      unsent.push_back({number, "an entry", "it names no URL"});
+    } else if (!entry.why.empty()) {
+      unsent.push_back({number, entry.url, entry.why});
+    } else if (absl::IsNotFound(entry.modified.status())) {
       ++counts.undated;
     } else if (!entry.modified.ok()) {
-      unreadable.emplace_back(number, &entry);
-    } else if (entry.modified->seconds() < since) {
+      const absl::string_view reason = entry.modified.status().message();
+      unsent.push_back({number, entry.url, fmt::format("lastmod: {}", std::string(reason))});
+    } else if (entry.modified->latest < since) {
       ++counts.old;
     } else {
-      v1::ChangeSignal signal;
-      signal.set_url(entry.url);
-      signal.set_crawl_id(options.crawl_id);
-      signal.set_source(options.source);
-      *signal.mutable_change_time() = *entry.modified;
-      if (!poll.Add(signal, number)) break;
+      const Instant changed = std::min(entry.modified->latest, now);
+      if (!poll.Add(SignalOf(entry, changed, options.source, options.crawl_id), number)) break;
     }
   }
   poll.End();
@@ -291,11 +297,11 @@ ExitCode Conclude(const Session& session, const grpc::Status& status, const absl
 }
 
 ExitCode SignalSitemaps(Session& session, SignalOptions options) {
-  int64_t since = INT64_MIN;
+  Instant since = Instant::FromMicros(INT64_MIN);
   if (!options.since.empty()) {
     const auto time = ParseTime(options.since);
     if (!time.ok()) return session.Fail(Named("--since", time.status()));
-    since = time->seconds();
+    since = Instant::FromUnixSeconds(time->seconds());
   }
   if (options.source.empty()) options.source = "sitemap";
   const auto sitemaps = ReadSitemaps(options, session.input());
@@ -308,19 +314,19 @@ ExitCode SignalSitemaps(Session& session, SignalOptions options) {
   SignalUploader uploader(session, tally, [&stub](grpc::ClientContext* context) {
     return stub->SignalChanges(context);
   });
-  Unreadable unreadable;
+  std::vector<Unsent> unsent;
+  const Instant now = Instant::FromMicros(std::chrono::duration_cast<std::chrono::microseconds>(
+                                              std::chrono::system_clock::now().time_since_epoch())
+                                              .count());
   for (const Sitemap& sitemap : *sitemaps) {
-    const SitemapCounts counts = SendSitemap(sitemap, options, since, uploader, unreadable);
+    const SitemapCounts counts = SendSitemap(sitemap, options, since, now, uploader, unsent);
     if (counts.undated + counts.old > 0) {
       progress.Print(fmt::format("freshet: {}: {} without lastmod, {} before --since", sitemap.path,
                                  ShowCounted(counts.undated, "entry", "entries"), counts.old));
     }
   }
   const grpc::Status status = uploader.Finish();
-  for (const auto& [number, entry] : unreadable) {
-    const absl::string_view reason = entry->modified.status().message();
-    tally.Refused(number, entry->url, fmt::format("lastmod: {}", std::string(reason)));
-  }
+  for (const auto& [number, url, why] : unsent) tally.Refused(number, url, why);
   return Conclude(session, status, absl::OkStatus(), uploader.unacknowledged(), tally);
 }
 

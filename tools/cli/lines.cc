@@ -57,9 +57,12 @@ bool IsUtf8(std::string_view text) {
 
 // State of zlib, which keeps pointers into itself and so must not move.
 struct ByteSource::Inflater {
+  static constexpr uLong kMagicBytes = 2;  // by which a member begins
   z_stream stream{};
-  bool ended = false;  // the last member of the file is complete
-  bool full = false;   // the last piece filled its buffer: there may be more without further input
+  bool ended = false;    // the last member of the file is complete
+  bool further = false;  // one member at least is
+  bool over = false;     // what follows is no member, and is passed over as gzip does
+  bool full = false;  // the last piece filled its buffer: there may be more without further input
   std::vector<char> piece = std::vector<char>(kBufferBytes);
 
   Inflater() { inflateInit2(&stream, 16 + MAX_WBITS); }
@@ -67,22 +70,30 @@ struct ByteSource::Inflater {
   Inflater(const Inflater&) = delete;
   Inflater& operator=(const Inflater&) = delete;
 
-  [[nodiscard]] bool NeedsInput() const { return stream.avail_in == 0 && !full; }
+  [[nodiscard]] bool NeedsInput() const { return (stream.avail_in == 0 && !full) || over; }
+  // Whether the input may end here: no member has begun that is not complete.
+  [[nodiscard]] bool MayEnd() const {
+    return ended || over || (further && stream.total_in < kMagicBytes);
+  }
   void Give(char* input, size_t size) {
     stream.next_in = reinterpret_cast<Bytef*>(input);
     stream.avail_in = static_cast<uInt>(size);
   }
   // Decompresses one piece onto `out`, however far that goes in the input. A file may consist of
-  // several compressed members.
+  // several compressed members, and have something else behind them.
   absl::Status Append(std::string* out) {
+    if (over) return absl::OkStatus();
     if (ended) {
       inflateReset(&stream);
       ended = false;
+      further = true;
     }
     stream.next_out = reinterpret_cast<Bytef*>(piece.data());
     stream.avail_out = static_cast<uInt>(piece.size());
     const int result = inflate(&stream, Z_NO_FLUSH);
     out->append(piece.data(), piece.size() - stream.avail_out);
+    over = further && result == Z_DATA_ERROR && stream.total_in <= kMagicBytes;
+    if (over) return absl::OkStatus();
     // Z_BUF_ERROR: nothing could be done without more input.
     if (result != Z_OK && result != Z_STREAM_END && result != Z_BUF_ERROR) {
       return absl::DataLossError("the compressed input is corrupt");
@@ -139,7 +150,7 @@ absl::StatusOr<bool> ByteSource::Read(std::string* out) {
       const absl::StatusOr<size_t> got = Fill();
       if (!got.ok()) return got.status();
       if (*got == 0) {
-        if (!inflater_ || inflater_->ended) return false;
+        if (!inflater_ || inflater_->MayEnd()) return false;
         return absl::DataLossError("the compressed input is cut off");
       }
       const bool gzip = !started_ && *got >= 2 && buffer_[0] == '\x1f' && buffer_[1] == '\x8b';

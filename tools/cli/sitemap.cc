@@ -8,7 +8,7 @@
 
 namespace freshet::cli {
 
-absl::StatusOr<std::vector<FeedEntry>> ReadSitemap(const std::string& path, int input) {
+absl::StatusOr<std::vector<sitemap::FeedEntry>> ReadSitemap(const std::string& path, int input) {
   std::unique_ptr<ByteSource> bytes;
   if (path == "-") {
     bytes = ByteSource::FromDescriptor(input);
@@ -17,11 +17,11 @@ absl::StatusOr<std::vector<FeedEntry>> ReadSitemap(const std::string& path, int 
     if (!opened.ok()) return opened.status();
     bytes = *std::move(opened);
   }
-  std::vector<FeedEntry> entries;
-  const absl::StatusOr<FeedKind> kind = sitemap::ReadDocument(
-      *bytes, [&entries](FeedEntry entry) { entries.push_back(std::move(entry)); });
-  if (!kind.ok()) return kind.status();
-  if (*kind == FeedKind::kIndex) {
+  std::vector<sitemap::FeedEntry> entries;
+  const absl::StatusOr<sitemap::FeedSummary> summary = sitemap::ReadDocument(
+      *bytes, {}, [&entries](sitemap::FeedEntry entry) { entries.push_back(std::move(entry)); });
+  if (!summary.ok()) return summary.status();
+  if (summary->kind == sitemap::FeedKind::kIndex) {
     return absl::InvalidArgumentError(
         "an index of sitemaps: give the sitemaps it names, or see `freshet sitemap`");
   }

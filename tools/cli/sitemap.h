@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "tools/cli/feed_parser.h"
+#include "tools/sitemap/feed_parser.h"
 
 namespace freshet::cli {
 
@@ -14,9 +14,10 @@ namespace freshet::cli {
 // descriptor `input`. Read as a stream: only the entries are kept. NotFound for a file that cannot
 // be opened, DataLoss for one that cannot be read, InvalidArgument with the reason for what is no
 // such document (an index of sitemaps is none) or has more than kMaxFeedBytes once decompressed. An
-// entry whose date cannot be read carries the error and spoils no other.
-[[nodiscard]] absl::StatusOr<std::vector<FeedEntry>> ReadSitemap(const std::string& path,
-                                                                 int input);
+// entry whose date cannot be read carries the error and spoils no other, and one whose URL cannot
+// be used why.
+[[nodiscard]] absl::StatusOr<std::vector<sitemap::FeedEntry>> ReadSitemap(const std::string& path,
+                                                                          int input);
 
 }  // namespace freshet::cli
 

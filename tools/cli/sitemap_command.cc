@@ -1,6 +1,9 @@
 // sitemap: polls sitemaps and feeds of sites, once or as long as it runs.
 #include <fmt/format.h>
+#include <poll.h>
 #include <signal.h>
+#include <sys/signalfd.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <chrono>
@@ -16,17 +19,13 @@
 #include "tools/cli/parse.h"
 #include "tools/cli/sitemap_sender.h"
 #include "tools/cli/table.h"
-#include "tools/sitemap/poller.h"
+#include "tools/sitemap/polls.h"
 
 namespace freshet::cli {
 namespace {
 
 using sitemap::DocumentReport;
-using sitemap::Poller;
 using sitemap::PollState;
-
-// How soon a watcher tries again whose server did not answer.
-constexpr Duration kServerRetry = Duration::Seconds(10);
 
 struct SitemapOptions {
   std::vector<std::string> arguments;
@@ -36,9 +35,11 @@ struct SitemapOptions {
   std::string ca_file;
   // As text, for ParseDuration.
   std::string fetch_timeout;
+  std::string site_timeout;
   std::string every;
   std::string min_interval;
   std::string max_interval;
+  size_t sites_at_once = sitemap::PollsOptions().at_once;
   bool watch = false;
   bool robots = false;
   bool other_hosts = false;
@@ -57,27 +58,42 @@ class StopSignals {
  public:
   // Before there are other threads, which then leave them alone, too.
   StopSignals() {
-    sigemptyset(&signals_);
-    sigaddset(&signals_, SIGINT);
-    sigaddset(&signals_, SIGTERM);
-    pthread_sigmask(SIG_BLOCK, &signals_, nullptr);
+    sigset_t signals;
+    sigemptyset(&signals);
+    sigaddset(&signals, SIGINT);
+    sigaddset(&signals, SIGTERM);
+    pthread_sigmask(SIG_BLOCK, &signals, nullptr);
+    // Nobody reads it: what has come stays.
+    descriptor_ = signalfd(-1, &signals, SFD_CLOEXEC);
   }
+  ~StopSignals() {
+    if (descriptor_ >= 0) close(descriptor_);
+  }
+  StopSignals(const StopSignals&) = delete;
+  StopSignals& operator=(const StopSignals&) = delete;
 
+  // Thread-safe.
   [[nodiscard]] static bool Came() {
     sigset_t pending;
     sigpending(&pending);
     return sigismember(&pending, SIGINT) == 1 || sigismember(&pending, SIGTERM) == 1;
   }
-  // Whether one came before the time was over.
-  [[nodiscard]] bool Wait(Duration time) const {
-    const int64_t micros = std::max<int64_t>(time.micros(), 0);
-    const timespec wait{.tv_sec = micros / 1'000'000, .tv_nsec = micros % 1'000'000 * 1000};
-    return sigtimedwait(&signals_, nullptr, &wait) > 0;
-  }
+  // Can be read once one has come.
+  [[nodiscard]] int descriptor() const { return descriptor_; }
 
  private:
-  sigset_t signals_{};
+  int descriptor_ = -1;
 };
+
+// Waits for one of two descriptors, of which the first may be none (-1), or until the time is over.
+// True: for the first.
+bool WaitFor(int stop, int other, Duration time) {
+  constexpr int64_t kLongest = 86'400'000;  // milliseconds; who waits for more is asked again
+  const int64_t millis = time.micros() / 1000 + (time.micros() % 1000 > 0 ? 1 : 0);
+  pollfd events[] = {{stop, POLLIN, 0}, {other, POLLIN, 0}};
+  const int found = poll(events, 2, static_cast<int>(std::clamp<int64_t>(millis, 0, kLongest)));
+  return found > 0 && events[0].revents != 0;
+}
 
 absl::Status TakeDuration(const char* option, const std::string& text, Duration* duration) {
   if (text.empty()) return absl::OkStatus();
@@ -88,16 +104,22 @@ absl::Status TakeDuration(const char* option, const std::string& text, Duration*
   return absl::InvalidArgumentError(fmt::format("{}: less than a second", option));
 }
 
-absl::Status FillOptions(const SitemapOptions& options, sitemap::PollerOptions* poller) {
+absl::Status FillOptions(const SitemapOptions& options, sitemap::PollsOptions* polls) {
+  sitemap::PollerOptions* const poller = &polls->poller;
   poller->fetch.user_agent = options.user_agent;
   poller->fetch.ca_file = options.ca_file;
   poller->robots = options.robots;
   poller->other_hosts = options.other_hosts;
   poller->dry_run = options.dry_run;
-  poller->only_due = options.watch || !options.every.empty();
+  polls->watch = options.watch || !options.every.empty();
+  polls->at_once = options.sites_at_once;
+  poller->only_due = polls->watch;
   sitemap::IntervalRule& rule = poller->intervals;
   absl::Status status =
       TakeDuration("--fetch-timeout", options.fetch_timeout, &poller->fetch.timeout);
+  if (status.ok()) {
+    status = TakeDuration("--site-timeout", options.site_timeout, &poller->site_timeout);
+  }
   if (status.ok()) status = TakeDuration("--every", options.every, &rule.first);
   if (options.min_interval.empty()) rule.least = std::min(rule.least, rule.first);
   if (options.max_interval.empty()) rule.most = std::max(rule.most, rule.first);
@@ -151,6 +173,10 @@ void PrintJson(const Session& session, const DocumentReport& report) {
   object["unreadable_dates"] = report.unreadable;
   object["future_dates"] = report.future;
   object["other_hosts"] = report.other_hosts;
+  object["bad_urls"] = report.bad_urls;
+  object["without_url"] = report.without_url;
+  if (!report.left_out.empty()) object["left_out"] = report.left_out;
+  object["mended"] = report.mended;
   session.out() << object.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace)
                 << std::endl;
 }
@@ -182,6 +208,9 @@ void PrintLine(const Session& session, const DocumentReport& report) {
   add(report.unreadable, "with a date that cannot be read");
   add(report.future, "with a date in the future");
   add(report.other_hosts, "of other hosts left out");
+  add(report.bad_urls, "with a URL that cannot be used left out");
+  add(report.without_url, "without a URL left out");
+  add(report.mended, report.mended == 1 ? "fault mended" : "faults mended");
   session.out() << text << std::endl;
 }
 
@@ -191,7 +220,11 @@ class Reports {
   explicit Reports(const Session& session) : session_(session) {}
 
   void Take(const DocumentReport& report) {
-    if (report.result == DocumentReport::Result::kFailed || report.refused > 0) code_ = kRefused;
+    if (report.result == DocumentReport::Result::kFailed || report.refused > 0 ||
+        report.Useless()) {
+      code_ = kRefused;
+    }
+    TellLeftOut(report);
     if (report.result == DocumentReport::Result::kFailed) {
       session_.Complain(fmt::format("{}: {}", ShowText(report.document), ShowText(report.why)));
     } else if (!session_.json()) {
@@ -202,61 +235,34 @@ class Reports {
   [[nodiscard]] ExitCode code() const { return code_; }
 
  private:
+  void TellLeftOut(const DocumentReport& report) const {
+    const std::string document = ShowText(report.document);
+    for (const std::string& one : report.left_out) {
+      session_.Complain(fmt::format("{}: left out: {}", document, ShowText(one)));
+    }
+    if (report.LeftOut() > report.left_out.size()) {
+      session_.Complain(fmt::format("{}: left out: {} more", document,
+                                    ShowCount(report.LeftOut() - report.left_out.size())));
+    }
+    if (report.Useless()) {
+      session_.Complain(fmt::format("{}: nothing of it could be used", document));
+    }
+  }
+
   const Session& session_;
   ExitCode code_ = kAccepted;
 };
 
-ExitCode CodeOf(const absl::Status& status) {
-  return absl::IsUnavailable(status) ? kUnreachable : kRefused;
-}
-
-ExitCode PollOnce(const Session& session, const SitemapOptions& options, Poller& poller,
-                  const Reports& reports) {
-  for (const std::string& argument : options.arguments) {
-    const absl::Status status = poller.Poll(argument, session.input());
-    if (!status.ok()) {
-      // That the server does not answer was said of the document.
-      if (!absl::IsUnavailable(status)) session.Complain(std::string(status.message()));
-      return CodeOf(status);
-    }
-  }
-  return reports.code();
-}
-
-// Polls what is due until a signal comes. What sites do wrong is said and does not end it.
-ExitCode Watch(const Session& session, const SitemapOptions& options, const StopSignals& stop,
-               Poller& poller) {
-  while (true) {
-    Instant next = Instant::Infinite();
-    for (const std::string& argument : options.arguments) {
-      absl::StatusOr<Instant> due = poller.Due(argument);
-      if (due.ok() && *due <= Now()) {
-        const absl::Status status = poller.Poll(argument, session.input());
-        if (absl::IsCancelled(status)) return kAccepted;
-        due = status.ok() ? poller.Due(argument) : absl::StatusOr<Instant>(status);
-      }
-      if (absl::IsUnavailable(due.status())) {
-        due = Now() + kServerRetry;
-      } else if (!due.ok()) {
-        session.Complain(std::string(due.status().message()));
-        return CodeOf(due.status());
-      }
-      next = std::min(next, *due);
-    }
-    if (stop.Wait(next - Now())) return kAccepted;
-  }
-}
-
 ExitCode Sitemap(Session& session, const SitemapOptions& options) {
-  sitemap::PollerOptions polling;
+  sitemap::PollsOptions polling;
   absl::Status status = FillOptions(options, &polling);
   if (!status.ok()) return session.Fail(status);
   const absl::StatusOr<std::string> path = StatePath(options);
   if (!path.ok()) return session.Fail(path.status());
   std::unique_ptr<StopSignals> stop;
-  if (polling.only_due) {
+  if (polling.watch) {
     stop = std::make_unique<StopSignals>();
-    polling.fetch.cancelled = StopSignals::Came;
+    polling.poller.fetch.cancelled = StopSignals::Came;
   }
   const auto state = PollState::Open(*path, options.news.crawl_id);
   if (!state.ok()) {
@@ -272,10 +278,16 @@ ExitCode Sitemap(Session& session, const SitemapOptions& options) {
     sender = std::make_unique<NewsSender>(session, options.news);
   }
   Reports reports(session);
-  Poller poller(polling, **state, *sender, Now,
-                [&reports](const DocumentReport& report) { reports.Take(report); });
-  if (stop) return Watch(session, options, *stop, poller);
-  return PollOnce(session, options, poller, reports);
+  const int stopped = stop ? stop->descriptor() : -1;
+  status = sitemap::RunPolls(
+      polling, options.arguments, session.input(), **state, *sender, Now,
+      [&reports](const DocumentReport& report) { reports.Take(report); },
+      [stopped](Duration time, int other) { return WaitFor(stopped, other, time); });
+  if (status.ok()) return reports.code();
+  if (stop && absl::IsCancelled(status)) return kAccepted;
+  // That the server does not answer was said of the document.
+  if (!absl::IsUnavailable(status)) session.Complain(std::string(status.message()));
+  return absl::IsUnavailable(status) ? kUnreachable : kRefused;
 }
 
 void AddFetchOptions(CLI::App& command, SitemapOptions& options) {
@@ -293,6 +305,13 @@ void AddFetchOptions(CLI::App& command, SitemapOptions& options) {
       ->capture_default_str();
   command.add_option("--fetch-timeout", options.fetch_timeout,
                      "Longest time for one document (60s)");
+  command.add_option("--site-timeout", options.site_timeout,
+                     "Longest time of a poll for all documents of one site (1h)");
+  command
+      .add_option("--sites-at-once", options.sites_at_once,
+                  "Most sites that are waited for side by side")
+      ->check(CLI::Range(1, 256))
+      ->capture_default_str();
 }
 
 void AddWatchOptions(CLI::App& command, SitemapOptions& options) {
@@ -316,9 +335,10 @@ void AddSitemapCommand(CLI::App& app, Action& action) {
       "sitemap", "Poll sitemaps and feeds: new URLs become pages, newer dates signals");
   const auto options = std::make_shared<SitemapOptions>();
   command
-      ->add_option("DOCUMENTS", options->arguments,
-                   "URLs or files (- is standard input) of sitemaps, their indexes, RSS or Atom, "
-                   "plain or gzip; a URL without path is a site, whose robots.txt names them")
+      ->add_option(
+          "DOCUMENTS", options->arguments,
+          "URLs or files (- is standard input) of sitemaps, their indexes, RSS, Atom or lists "
+          "of URLs, plain or gzip; a URL without path is a site, whose robots.txt names them")
       ->required();
   command->add_option("--source", options->news.source, "Source of the signals")
       ->capture_default_str();

@@ -11,24 +11,12 @@
 namespace freshet::cli {
 namespace {
 
-v1::PageSpec PageOf(const FeedEntry& entry, const NewsOptions& options) {
+v1::PageSpec PageOf(const sitemap::FeedEntry& entry, const NewsOptions& options) {
   v1::PageSpec page;
   page.set_url(entry.url);
   page.set_crawl_id(options.crawl_id);
   if (options.priority && entry.priority) page.set_importance(ImportanceOf(*entry.priority));
   return page;
-}
-
-v1::ChangeSignal SignalOf(const FeedEntry& entry, const NewsOptions& options) {
-  v1::ChangeSignal signal;
-  signal.set_url(entry.url);
-  signal.set_crawl_id(options.crawl_id);
-  signal.set_source(options.source);
-  *signal.mutable_change_time() = *entry.modified;
-  // The same claim again, after a crash, is the same signal.
-  signal.set_signal_id(
-      fmt::format("lastmod {}.{:09}", entry.modified->seconds(), entry.modified->nanos()));
-  return signal;
 }
 
 // Whether the same item may be taken another time.
@@ -38,6 +26,24 @@ bool MayBeTaken(const v1::ItemError& error) {
 }
 
 }  // namespace
+
+v1::ChangeSignal SignalOf(const sitemap::FeedEntry& entry, Instant changed,
+                          const std::string& source, const std::string& crawl_id) {
+  const auto floor_div = [](int64_t a, int64_t b) { return a / b - (a % b < 0 ? 1 : 0); };
+  v1::ChangeSignal signal;
+  signal.set_url(entry.url);
+  signal.set_crawl_id(crawl_id);
+  signal.set_source(source);
+  const int64_t seconds = floor_div(changed.micros(), 1'000'000);
+  signal.mutable_change_time()->set_seconds(seconds);
+  signal.mutable_change_time()->set_nanos(
+      static_cast<int32_t>(changed.micros() - seconds * 1'000'000) * 1000);
+  const int64_t told = entry.modified->told.micros();
+  const int64_t told_seconds = floor_div(told, 1'000'000);
+  signal.set_signal_id(
+      fmt::format("lastmod {}.{:09}", told_seconds, (told - told_seconds * 1'000'000) * 1000));
+  return signal;
+}
 
 double ImportanceOf(double priority) { return 2 * std::max(priority, 0.05); }
 
@@ -77,7 +83,7 @@ void NewsSender::Book(uint64_t row, const std::string& name, const v1::ItemError
   if (MayBeTaken(error)) receipt_.again.push_back(row);
 }
 
-bool NewsSender::SendPage(uint64_t row, const FeedEntry& entry) {
+bool NewsSender::SendPage(uint64_t row, const sitemap::FeedEntry& entry) {
   if (!page_upload_) {
     page_upload_ = std::make_unique<Upload<PageUploader>>(
         *this, "pages",
@@ -93,14 +99,14 @@ bool NewsSender::SendPage(uint64_t row, const FeedEntry& entry) {
   return true;
 }
 
-bool NewsSender::SendSignal(uint64_t row, const FeedEntry& entry) {
+bool NewsSender::SendSignal(uint64_t row, const sitemap::FeedEntry& entry, Instant changed) {
   if (!signal_upload_) {
     signal_upload_ = std::make_unique<Upload<SignalUploader>>(
         *this, "signals",
         [this](grpc::ClientContext* context) { return ingest_->SignalChanges(context); });
     poll_ = std::make_unique<Poll>(1, signal_upload_->uploader);
   }
-  return poll_->Add(SignalOf(entry, options_), row);
+  return poll_->Add(SignalOf(entry, changed, options_.source, options_.crawl_id), row);
 }
 
 template <typename AnyUploader>
@@ -144,7 +150,7 @@ absl::StatusOr<sitemap::Receipt> NewsSender::Finish() {
 NewsPrinter::NewsPrinter(const Session& session, NewsOptions options)
     : session_(session), options_(std::move(options)) {}
 
-bool NewsPrinter::SendPage(uint64_t, const FeedEntry& entry) {
+bool NewsPrinter::SendPage(uint64_t, const sitemap::FeedEntry& entry) {
   const v1::PageSpec page = PageOf(entry, options_);
   if (session_.json()) {
     session_.out() << fmt::format("{{\"page\":{}}}\n", ToJson(page).dump());
@@ -154,8 +160,8 @@ bool NewsPrinter::SendPage(uint64_t, const FeedEntry& entry) {
   return true;
 }
 
-bool NewsPrinter::SendSignal(uint64_t, const FeedEntry& entry) {
-  const v1::ChangeSignal signal = SignalOf(entry, options_);
+bool NewsPrinter::SendSignal(uint64_t, const sitemap::FeedEntry& entry, Instant changed) {
+  const v1::ChangeSignal signal = SignalOf(entry, changed, options_.source, options_.crawl_id);
   if (session_.json()) {
     session_.out() << fmt::format("{{\"signal\":{}}}\n", ToJson(signal).dump());
   } else {

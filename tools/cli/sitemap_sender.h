@@ -28,6 +28,11 @@ struct NewsOptions {
 // nothing because it is worth less than others.
 [[nodiscard]] double ImportanceOf(double priority);
 
+// What is signalled of an entry that has a date, as changed at this instant. The same claim,
+// however often and wherever it is made, has the same id.
+[[nodiscard]] v1::ChangeSignal SignalOf(const sitemap::FeedEntry& entry, Instant changed,
+                                        const std::string& source, const std::string& crawl_id);
+
 // Sends pages and signals on a stream each, which a document opens when it needs it. Owner thread
 // only.
 class NewsSender : public sitemap::Sender {
@@ -36,8 +41,8 @@ class NewsSender : public sitemap::Sender {
   NewsSender(Session& session, NewsOptions options);
   ~NewsSender() override;
 
-  bool SendPage(uint64_t row, const FeedEntry& entry) override;
-  bool SendSignal(uint64_t row, const FeedEntry& entry) override;
+  bool SendPage(uint64_t row, const sitemap::FeedEntry& entry) override;
+  bool SendSignal(uint64_t row, const sitemap::FeedEntry& entry, Instant changed) override;
   // Unavailable when the server cannot be reached, Internal with its reason when it ends a stream.
   [[nodiscard]] absl::StatusOr<sitemap::Receipt> Finish() override;
 
@@ -66,8 +71,8 @@ class NewsSender : public sitemap::Sender {
 class NewsPrinter : public sitemap::Sender {
  public:
   NewsPrinter(const Session& session, NewsOptions options);
-  bool SendPage(uint64_t row, const FeedEntry& entry) override;
-  bool SendSignal(uint64_t row, const FeedEntry& entry) override;
+  bool SendPage(uint64_t row, const sitemap::FeedEntry& entry) override;
+  bool SendSignal(uint64_t row, const sitemap::FeedEntry& entry, Instant changed) override;
   [[nodiscard]] absl::StatusOr<sitemap::Receipt> Finish() override;
 
  private:

@@ -2,71 +2,216 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <utility>
 
-#include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
 #include "core/base/status.h"
+#include "tools/cli/cells.h"
+#include "tools/sitemap/site_url.h"
+#include "tools/sitemap/text_decoder.h"
 
 namespace freshet::sitemap {
+namespace {
 
-absl::StatusOr<cli::FeedKind> ReadDocument(cli::ByteSource& bytes,
-                                           std::function<void(cli::FeedEntry)> entry) {
-  cli::FeedParser parser(std::move(entry));
-  std::string part;
-  size_t read = 0;
-  while (true) {
-    part.clear();
-    const absl::StatusOr<bool> more = bytes.Read(&part);
-    RETURN_IF_ERROR(more.status());
-    if (!*more) break;
-    read += part.size();
-    if (read > cli::kMaxFeedBytes) {
-      return absl::InvalidArgumentError(fmt::format(
-          "larger than {} MiB, when decompressed; no sitemap is", cli::kMaxFeedBytes >> 20));
-    }
-    RETURN_IF_ERROR(parser.Feed(part));
+constexpr std::string_view kReplacementText = "\xEF\xBF\xBD";
+
+// Why a page of this URL cannot be asked for; or nothing.
+std::string WhyUseless(const std::string& url, std::string* its_site) {
+  if (url.find(kReplacementText) != std::string::npos) {
+    return "its URL has bytes that are no characters of its encoding";
   }
-  RETURN_IF_ERROR(parser.Finish());
-  return parser.kind();
+  if (!IsAbsoluteUrl(url)) return "its URL is relative, and that of the document is not known";
+  const absl::StatusOr<SiteUrl> site = ParseSiteUrl(url);
+  if (!site.ok()) return std::string(site.status().message());
+  *its_site = SiteOfHost(site->host);
+  return "";
 }
 
-absl::StatusOr<std::vector<std::string>> SitemapsOfRobots(cli::ByteSource& bytes, size_t most) {
-  std::string text;
-  while (text.size() < kMaxRobotsBytes) {
-    const absl::StatusOr<bool> more = bytes.Read(&text);
-    RETURN_IF_ERROR(more.status());
-    if (!*more) break;
+// The URL of an entry in a form that can be used, or why there is none.
+void Settle(const DocumentSource& source, FeedEntry* entry) {
+  entry->url = WithoutMarks(entry->url);
+  if (entry->url.empty() || !entry->why.empty()) return;
+  if (!IsAbsoluteUrl(entry->url)) {
+    entry->url = JoinUrls(JoinUrls(source.url, entry->base), entry->url);
   }
-  std::string_view rest = std::string_view(text).substr(0, kMaxRobotsBytes);
+  entry->why = WhyUseless(entry->url, &entry->site);
+}
+
+// Text of a site, decoded, and its beginning. Owner thread only.
+class SiteText {
+ public:
+  SiteText(const TextSource& bytes, const std::string& charset)
+      : bytes_(bytes), decoder_(charset) {}
+
+  // As a TextSource.
+  absl::StatusOr<bool> Next(std::string* out) {
+    if (!peeked_.empty()) {
+      out->append(std::exchange(peeked_, {}));
+      return true;
+    }
+    if (ended_) return false;
+    part_.clear();
+    ASSIGN_OR_RETURN(const bool more, bytes_(&part_));
+    read_ += part_.size();
+    if (read_ > kMaxFeedBytes) {
+      return absl::InvalidArgumentError(
+          fmt::format("larger than {} MiB, when decompressed; no sitemap is", kMaxFeedBytes >> 20));
+    }
+    ended_ = !more;
+    decoder_.Decode(part_, ended_, out);
+    return true;
+  }
+  // Its first character; '\0': it has none.
+  absl::StatusOr<char> First() {
+    while (peeked_.empty() && !ended_) {
+      std::string first;
+      RETURN_IF_ERROR(Next(&first).status());
+      peeked_ = std::move(first);
+    }
+    return peeked_.empty() ? '\0' : peeked_.front();
+  }
+  // The errors of what nobody has looked at.
+  [[nodiscard]] absl::Status Drain() {
+    std::string rest;
+    while (!ended_) {
+      rest.clear();
+      RETURN_IF_ERROR(Next(&rest).status());
+    }
+    return absl::OkStatus();
+  }
+  [[nodiscard]] uint64_t replaced() const { return decoder_.replaced(); }
+
+ private:
+  const TextSource& bytes_;
+  TextDecoder decoder_;
+  std::string part_;
+  std::string peeked_;
+  size_t read_ = 0;
+  bool ended_ = false;
+};
+
+// Calls for each line, without blanks around it, until `take` is false. InvalidArgument for one of
+// more than `most` bytes.
+absl::Status ForEachLine(const TextSource& text, size_t most,
+                         const std::function<absl::StatusOr<bool>(std::string_view)>& take) {
+  std::string pending;
+  bool more = true;
+  while (more) {
+    ASSIGN_OR_RETURN(more, text(&pending));
+    if (!more) pending.push_back('\n');
+    size_t start = 0;
+    for (size_t end = 0; (end = pending.find_first_of("\r\n", start)) != std::string::npos;) {
+      ASSIGN_OR_RETURN(const bool on,
+                       take(cli::Trimmed(std::string_view(pending).substr(start, end - start))));
+      if (!on) return absl::OkStatus();
+      start = end + 1;
+    }
+    pending.erase(0, start);
+    if (pending.size() > most) {
+      return absl::InvalidArgumentError(
+          fmt::format("it is no XML, and has a line of more than {} KiB", most >> 10));
+    }
+  }
+  return absl::OkStatus();
+}
+
+// A list of URLs, as the protocol of sitemaps has it: one a line. Its first line tells it from
+// anything else.
+absl::StatusOr<FeedSummary> ReadList(const TextSource& text,
+                                     const std::function<void(FeedEntry)>& take) {
+  uint64_t entries = 0;
+  RETURN_IF_ERROR(
+      ForEachLine(text, kMaxFeedTextBytes, [&](std::string_view line) -> absl::StatusOr<bool> {
+        line = WithoutMarks(line);
+        if (line.empty()) return true;
+        FeedEntry entry{.kind = FeedKind::kText, .url = std::string(line)};
+        if (!IsAbsoluteUrl(line) || !ParseSiteUrl(entry.url).ok()) {
+          entry.why = "it is no URL";
+          if (entries == 0) {
+            return absl::InvalidArgumentError("it is no XML, and its first line is no URL");
+          }
+        }
+        if (++entries > kMaxFeedEntries) {
+          return absl::InvalidArgumentError(
+              fmt::format("it has more than {} entries", kMaxFeedEntries));
+        }
+        take(std::move(entry));
+        return true;
+      }));
+  if (entries == 0) return absl::InvalidArgumentError("it is no XML: it is empty");
+  return FeedSummary{.kind = FeedKind::kText};
+}
+
+}  // namespace
+
+absl::StatusOr<FeedSummary> ReadDocumentText(const TextSource& bytes, const DocumentSource& source,
+                                             const std::function<void(FeedEntry)>& entry) {
+  SiteText text(bytes, source.charset);
+  const auto take = [&](FeedEntry found) {
+    Settle(source, &found);
+    entry(std::move(found));
+  };
+  const TextSource next = [&text](std::string* out) { return text.Next(out); };
+  ASSIGN_OR_RETURN(const char first, text.First());
+  absl::StatusOr<FeedSummary> summary = first == '<' ? ReadFeed(next, take) : ReadList(next, take);
+  RETURN_IF_ERROR(summary.status());
+  RETURN_IF_ERROR(text.Drain());
+  summary->mended += text.replaced();
+  return summary;
+}
+
+absl::StatusOr<FeedSummary> ReadDocument(cli::ByteSource& bytes, const DocumentSource& source,
+                                         const std::function<void(FeedEntry)>& entry) {
+  return ReadDocumentText([&bytes](std::string* out) { return bytes.Read(out); }, source, entry);
+}
+
+absl::StatusOr<std::vector<std::string>> SitemapsOfRobots(const TextSource& bytes,
+                                                          const std::string& base, size_t most) {
+  size_t read = 0;
+  TextDecoder decoder;
+  std::string part;
+  bool ended = false;
+  const TextSource text = [&](std::string* out) -> absl::StatusOr<bool> {
+    if (ended) return false;
+    part.clear();
+    ASSIGN_OR_RETURN(const bool more, bytes(&part));
+    part.resize(std::min(part.size(), kMaxRobotsBytes - read));
+    read += part.size();
+    ended = !more || read == kMaxRobotsBytes;
+    decoder.Decode(part, ended, out);
+    return true;
+  };
   std::vector<std::string> urls;
-  while (!rest.empty() && urls.size() < most) {
-    const size_t end = rest.find_first_of("\r\n");
-    const std::string line(rest.substr(0, end));
-    rest = end == std::string_view::npos ? std::string_view() : rest.substr(end + 1);
-    const size_t colon = line.find(':');
-    if (colon == std::string::npos) continue;
-    const std::string name(absl::StripAsciiWhitespace(line.substr(0, colon)));
-    if (!absl::EqualsIgnoreCase(name, "sitemap")) continue;
-    // A comment needs white space before it: '#' alone may belong to the URL.
-    std::string url(absl::StripAsciiWhitespace(line.substr(colon + 1)));
-    url.resize(std::min(url.size(), url.find_first_of(" \t")));
-    if (!url.empty()) urls.push_back(std::move(url));
-  }
+  RETURN_IF_ERROR(
+      ForEachLine(text, 4 * kMaxRobotsBytes, [&](std::string_view line) -> absl::StatusOr<bool> {
+        if (urls.size() >= most) return false;
+        const size_t colon = line.find(':');
+        if (colon == std::string_view::npos) return true;
+        const std::string_view name = WithoutMarks(line.substr(0, colon));
+        if (!absl::EqualsIgnoreCase({name.data(), name.size()}, "sitemap")) return true;
+        std::string_view url = WithoutMarks(line.substr(colon + 1));
+        // A comment needs white space before it: '#' alone may belong to the URL.
+        url = WithoutMarks(url.substr(0, url.find_first_of(" \t")));
+        if (!url.empty()) urls.push_back(JoinUrls(base, std::string(url)));
+        return true;
+      }));
   return urls;
 }
 
-std::string_view NameOf(cli::FeedKind kind) {
+std::string_view NameOf(FeedKind kind) {
   switch (kind) {
-    case cli::FeedKind::kSitemap:
+    case FeedKind::kSitemap:
       return "sitemap";
-    case cli::FeedKind::kIndex:
+    case FeedKind::kIndex:
       return "index";
-    case cli::FeedKind::kRss:
+    case FeedKind::kRss:
       return "RSS";
-    case cli::FeedKind::kAtom:
+    case FeedKind::kAtom:
       return "Atom";
-    case cli::FeedKind::kUnknown:
+    case FeedKind::kText:
+      return "text";
+    case FeedKind::kUnknown:
       break;
   }
   return "unknown";

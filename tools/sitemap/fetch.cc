@@ -11,6 +11,7 @@
 #include <string_view>
 #include <utility>
 
+#include "absl/strings/ascii.h"
 #include "tools/sitemap/site_url.h"
 
 namespace freshet::sitemap {
@@ -51,17 +52,30 @@ T Get(CURL* curl, CURLINFO info) {
   return value;
 }
 
+// What `text/xml; charset="utf-8"` names.
+std::string CharsetOf(std::string_view type) {
+  constexpr std::string_view kName = "charset=";
+  const std::string lower = absl::AsciiStrToLower({type.data(), type.size()});
+  const size_t name = lower.find(kName);
+  if (name == std::string::npos) return "";
+  std::string value = lower.substr(name + kName.size());
+  value.resize(std::min(value.size(), value.find(';')));
+  std::erase_if(value, [](char c) { return c == '"' || c == '\'' || c == ' '; });
+  return value.substr(0, 60);
+}
+
 // One request and its answer. Thread-compatible.
 class Hop {
  public:
-  Hop(const SiteUrl& url, const FetchRequest& request, bool only_public, Duration timeout,
-      const FetchOptions& options, Spool& body)
+  Hop(const SiteUrl& url, const FetchRequest& request, bool only_public, bool decode,
+      Duration timeout, const FetchOptions& options, Spool& body)
       : only_public_(only_public),
         timeout_(timeout),
         options_(options),
         body_(body),
         curl_(curl_easy_init(), curl_easy_cleanup) {
     SetRequest(url, request);
+    if (!decode) Set(curl_.get(), CURLOPT_HTTP_CONTENT_DECODING, 0L);
     SetLimits();
   }
   Hop(const Hop&) = delete;
@@ -70,7 +84,14 @@ class Hop {
   FetchResult Run() {
     FetchResult result;
     const CURLcode code = curl_easy_perform(curl_.get());
+    // A part that cannot be decompressed, or bytes behind one that could.
+    undecodable_ = code == CURLE_BAD_CONTENT_ENCODING ||
+                   (code == CURLE_WRITE_ERROR && refused_.empty() && broken_.empty());
     result.url = Get<char*>(curl_.get(), CURLINFO_EFFECTIVE_URL);
+    result.status = static_cast<int>(Get<long>(curl_.get(), CURLINFO_RESPONSE_CODE));
+    if (const char* type = Get<char*>(curl_.get(), CURLINFO_CONTENT_TYPE)) {
+      result.charset = CharsetOf(type);
+    }
     if (const char* peer = Get<char*>(curl_.get(), CURLINFO_PRIMARY_IP)) {
       const std::optional<IpAddress> address = ParseIpAddress(peer);
       result.from_public = address && options_.is_public(*address);
@@ -82,6 +103,8 @@ class Hop {
     }
     return result;
   }
+  // Whether what came is not what its Content-Encoding says.
+  [[nodiscard]] bool undecodable() const { return undecodable_; }
   // Where the answer sends us; empty: nowhere.
   [[nodiscard]] std::string Redirect() const {
     const char* url = Get<char*>(curl_.get(), CURLINFO_REDIRECT_URL);
@@ -219,6 +242,7 @@ class Hop {
                                                                        curl_slist_free_all};
   size_t read_ = 0;
   size_t header_read_ = 0;
+  bool undecodable_ = false;
   std::string refused_;
   std::string broken_;  // why what came cannot be kept
   char error_[CURL_ERROR_SIZE] = "";
@@ -236,8 +260,9 @@ FetchResult Failed(Outcome outcome, std::string why) {
 FetchResult Fetch(const FetchRequest& request, const FetchOptions& options, Spool& body) {
   std::string next = request.url;
   bool only_public = request.only_public;
+  bool decode = true;
   Duration left = options.timeout;
-  for (int hops = 0; hops <= kMaxRedirects; ++hops) {
+  for (int hops = 0; hops <= kMaxRedirects;) {
     if (next.size() > kMaxDocumentUrlBytes) {
       return Failed(Outcome::kRefused,
                     fmt::format("its URL is longer than {} bytes", kMaxDocumentUrlBytes));
@@ -250,14 +275,24 @@ FetchResult Fetch(const FetchRequest& request, const FetchOptions& options, Spoo
     if (const absl::Status cleared = body.Clear(); !cleared.ok()) {
       return Failed(Outcome::kFailed, std::string(cleared.message()));
     }
-    Hop hop(*url, request, only_public, left, options, body);
+    Hop hop(*url, request, only_public, decode, left, options, body);
     FetchResult result = hop.Run();
+    left = left - hop.elapsed();
+    result.elapsed = options.timeout - left;
+    if (hop.undecodable() && decode) {
+      decode = false;
+      continue;
+    }
     next = hop.Redirect();
     if (next.empty()) return result;
     only_public = only_public || result.from_public;
-    left = left - hop.elapsed();
+    ++hops;
   }
-  return Failed(Outcome::kRefused, fmt::format("more than {} redirects", kMaxRedirects));
+  FetchResult result =
+      Failed(Outcome::kRefused, fmt::format("more than {} redirects", kMaxRedirects));
+  result.too_many_redirects = true;
+  result.elapsed = options.timeout - left;
+  return result;
 }
 
 }  // namespace freshet::sitemap

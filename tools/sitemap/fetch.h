@@ -58,6 +58,10 @@ struct FetchResult {
   Outcome outcome = Outcome::kFailed;
   std::string why;  // neither fetched nor not modified; can be shown
   std::string url;  // where it came from in the end
+  int status = 0;   // of HTTP, in the end; 0: nothing has answered
+  bool too_many_redirects = false;
+  std::string charset;  // as Content-Type names it, or nothing
+  Duration elapsed;     // until the site had answered or failed to
   bool from_public = false;
   std::string etag;
   std::string last_modified;
@@ -66,8 +70,10 @@ struct FetchResult {
 
 // Follows up to kMaxRedirects redirects; one that leads from a public address to one that is not is
 // refused, and so is every such address if the request says so: each connection goes to the very
-// address that was checked. No proxy of the environment is used, as it would connect by itself.
-// `body` is the document when fetched, and anything else otherwise. Thread-safe.
+// address that was checked. A Content-Encoding that names no compression, or another one than that
+// of the content, costs a second request, whose content is taken as it comes. No proxy of the
+// environment is used, as it would connect by itself. `body` is the document when fetched, and
+// anything else otherwise. Thread-safe.
 [[nodiscard]] FetchResult Fetch(const FetchRequest& request, const FetchOptions& options,
                                 Spool& body);
 

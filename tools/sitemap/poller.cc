@@ -20,10 +20,6 @@ using Result = DocumentReport::Result;
 
 bool IsUrl(std::string_view text) { return text.find("://") != std::string_view::npos; }
 
-Instant InstantOf(const google::protobuf::Timestamp& time) {
-  return Instant::FromMicros(time.seconds() * 1'000'000 + time.nanos() / 1000);
-}
-
 // The name of a site under which it is kept when to come again.
 std::string OriginOf(const std::string& url) {
   const absl::StatusOr<SiteUrl> site = ParseSiteUrl(url);
@@ -51,7 +47,7 @@ FetchResult ReadFile(const std::string& path, int input, Spool& body) {
     status = more.status();
     if (!status.ok()) break;
     // One byte too many is for who reads it to refuse. What follows may have no end.
-    if (!*more || body.size() > cli::kMaxFeedBytes) {
+    if (!*more || body.size() > kMaxFeedBytes) {
       result.outcome = Outcome::kFetched;
       return result;
     }
@@ -62,24 +58,49 @@ FetchResult ReadFile(const std::string& path, int input, Spool& body) {
 }
 
 // Entries are called for, and counted, until `take` fails; its error is returned then.
-absl::Status ForEachEntry(const Spool& body,
-                          const std::function<absl::Status(uint64_t, cli::FeedEntry)>& take) {
+absl::StatusOr<FeedSummary> ForEachEntry(
+    const Spool& body, const FetchResult& fetched,
+    const std::function<absl::Status(uint64_t, const FeedEntry&)>& take) {
   absl::Status taken;
   uint64_t row = 0;
-  const auto read = ReadDocument(*body.Read(), [&](cli::FeedEntry entry) {
-    ++row;
-    if (taken.ok()) taken = take(row, std::move(entry));
-  });
-  return taken.ok() ? read.status() : taken;
+  auto read = ReadDocument(*body.Read(), {.url = fetched.url, .charset = fetched.charset},
+                           [&](const FeedEntry& entry) {
+                             ++row;
+                             if (taken.ok()) taken = take(row, entry);
+                           });
+  RETURN_IF_ERROR(taken);
+  return read;
 }
+
+std::string SiteOf(const std::string& url) {
+  const absl::StatusOr<SiteUrl> site = ParseSiteUrl(url);
+  return site.ok() ? SiteOfHost(site->host) : "";
+}
+
+// As RFC 9309 has it: a site without rules, one that says so in another way, or one that sends us
+// round.
+bool IsWithoutRobots(const FetchResult& result) {
+  return result.too_many_redirects ||
+         (result.outcome != Outcome::kFetched && result.status >= 400 && result.status < 500 &&
+          !result.retry_after);
+}
+
+// The latest instant that a date may mean and that is over.
+Instant ChangeOf(const FeedDate& date, Instant now) { return std::min(date.latest, now); }
 
 }  // namespace
 
-Poller::Poller(PollerOptions options, PollState& state, Sender& sender,
+std::string PossibleLastModified(const std::string& value, Instant fetched) {
+  const absl::StatusOr<FeedDate> date = ParseFeedDate(value);
+  return date.ok() && date->told >= kEarliestDate && date->told <= fetched ? value : "";
+}
+
+Poller::Poller(PollerOptions options, PollState& state, Sender& sender, Mutex& turn,
                std::function<Instant()> clock, std::function<void(const DocumentReport&)> report)
     : options_(std::move(options)),
       state_(state),
       sender_(sender),
+      turn_(turn),
       clock_(std::move(clock)),
       report_(std::move(report)) {}
 
@@ -87,11 +108,15 @@ Poller::Named Poller::FirstOf(const std::string& argument) const {
   if (argument == "-") return {.url = argument};
   if (!IsUrl(argument)) return {.url = std::filesystem::absolute(argument).string()};
   const absl::StatusOr<SiteUrl> site = ParseSiteUrl(argument);
-  if (!site.ok() || (!options_.robots && !site->is_root)) return {.url = argument};
-  return {.url = site->origin + "/robots.txt", .robots = true};
+  if (!site.ok()) return {.url = argument};
+  if (!options_.robots && !site->is_root) {
+    return {.url = argument, .sites = {SiteOfHost(site->host)}};
+  }
+  return {.url = site->origin + "/robots.txt", .sites = {SiteOfHost(site->host)}, .robots = true};
 }
 
 absl::StatusOr<Instant> Poller::Due(const std::string& argument) {
+  const MutexLock lock(turn_);
   const absl::StatusOr<DocumentState> document = state_.FindDocument(FirstOf(argument).url);
   if (!document.ok()) return document.status();
   return document->next;
@@ -101,8 +126,10 @@ absl::Status Poller::Poll(const std::string& argument, int input) {
   if (!body_) {
     ASSIGN_OR_RETURN(body_, Spool::Create());
   }
+  const MutexLock lock(turn_);
   input_ = input;
   visited_.clear();
+  site_left_ = options_.site_timeout;
   return Visit(FirstOf(argument)).status();
 }
 
@@ -114,10 +141,56 @@ void Poller::Fail(const Named& named, std::string why, DocumentReport report) {
   report_(report);
 }
 
-bool Poller::Allowed(const Fetched& fetched, const std::string& url) const {
-  if (options_.other_hosts || fetched.hosts.empty()) return true;
-  const absl::StatusOr<SiteUrl> site = ParseSiteUrl(url);
-  return site.ok() && fetched.hosts.contains(site->host);
+bool Poller::MayNamePage(const Named& named, const std::string& site) const {
+  return options_.other_hosts || named.sites.empty() || named.sites.contains(site);
+}
+
+// The robots.txt of a site may name sitemaps wherever they are; these name its pages alone.
+bool Poller::MayNameDocument(const Named& named, const std::string& site) const {
+  return named.robots || MayNamePage(named, site) || site == SiteOf(named.url);
+}
+
+bool Poller::Leave(const Named& named, uint64_t row, const FeedEntry& entry,
+                   DocumentReport* report) const {
+  const bool document = named.robots || entry.kind == FeedKind::kIndex;
+  std::string why;
+  if (entry.url.empty()) {
+    ++report->without_url;
+    why = "it names no URL";
+  } else if (!entry.why.empty()) {
+    ++report->bad_urls;
+    why = entry.why;
+  } else if (document ? !MayNameDocument(named, entry.site) : !MayNamePage(named, entry.site)) {
+    ++report->other_hosts;
+    why = "it is of another host";
+  } else {
+    return false;
+  }
+  if (report->left_out.size() < kMaxNamedLeftOut) {
+    report->left_out.push_back(entry.url.empty()
+                                   ? fmt::format("entry {}: {}", row, why)
+                                   : fmt::format("entry {}: {}: {}", row, entry.url, why));
+  }
+  return true;
+}
+
+FetchResult Poller::FetchOrRead(const Named& named, const DocumentState& document, Instant now) {
+  // Files are for the operator to name: what a document names is a URL or nothing.
+  const bool fetch = named.child || IsUrl(named.url);
+  FetchOptions options = options_.fetch;
+  options.timeout = std::min(options.timeout, site_left_);
+  turn_.Unlock();
+  FetchResult result =
+      fetch ? Fetch({.url = named.url,
+                     .only_public = named.only_public,
+                     .etag = document.etag,
+                     .last_modified = PossibleLastModified(document.last_modified, now)},
+                    options, *body_)
+            : ReadFile(named.url, input_, *body_);
+  turn_.Lock();
+  site_left_ = site_left_ - result.elapsed;
+  result.last_modified = PossibleLastModified(result.last_modified, clock_());
+  return result;
 }
 
 absl::StatusOr<bool> Poller::Visit(const Named& named) {
@@ -136,29 +209,15 @@ absl::StatusOr<bool> Poller::Visit(const Named& named) {
     if (!options_.dry_run) RETURN_IF_ERROR(state_.PutDocument(named.url, document));
     return false;
   }
-  Fetched fetched;
-  // Files are for the operator to name: what a document names is a URL or nothing.
-  if (named.child || IsUrl(named.url)) {
-    fetched.result = Fetch({.url = named.url,
-                            .only_public = named.only_public,
-                            .etag = document.etag,
-                            .last_modified = document.last_modified},
-                           options_.fetch, *body_);
-    for (const std::string& url : {named.url, fetched.result.url}) {
-      const absl::StatusOr<SiteUrl> host = ParseSiteUrl(url);
-      if (host.ok()) fetched.hosts.insert(host->host);
-    }
-  } else {
-    fetched.result = ReadFile(named.url, input_, *body_);
-  }
+  const FetchResult fetched = FetchOrRead(named, document, now);
   if (options_.fetch.cancelled()) return stopped;
   ASSIGN_OR_RETURN(const bool changed, Take(named, fetched, &document));
   if (options_.dry_run) return changed;
   document.polled = now;
   document.interval = NextInterval(options_.intervals, document.interval, changed);
   document.next = NextPoll(now, document.interval, named.url);
-  if (fetched.result.retry_after) {
-    site.not_before = now + *fetched.result.retry_after;
+  if (fetched.retry_after) {
+    site.not_before = now + *fetched.retry_after;
     document.next = std::max(document.next, site.not_before);
     RETURN_IF_ERROR(state_.PutDocument(origin, site));
   }
@@ -166,38 +225,54 @@ absl::StatusOr<bool> Poller::Visit(const Named& named) {
   return changed;
 }
 
-absl::StatusOr<bool> Poller::Take(const Named& named, const Fetched& fetched,
+absl::StatusOr<bool> Poller::Take(const Named& named, const FetchResult& fetched,
                                   DocumentState* document) {
-  const FetchResult& result = fetched.result;
-  if (named.robots &&
-      (result.outcome == Outcome::kFetched || result.outcome == Outcome::kNotThere)) {
+  if (named.robots && (fetched.outcome == Outcome::kFetched || IsWithoutRobots(fetched))) {
     return TakeRobots(named, fetched);
   }
+  if (fetched.outcome == Outcome::kNotModified) {
+    report_({.document = named.url, .result = Result::kUnchanged});
+    return false;
+  }
+  if (fetched.outcome != Outcome::kFetched) {
+    Fail(named, named.robots ? fmt::format("unreachable, so the site is left: {}", fetched.why)
+                             : fetched.why);
+    return false;
+  }
+  return TakeDocument(named, fetched, document);
+}
+
+absl::StatusOr<bool> Poller::TakeDocument(const Named& named, const FetchResult& fetched,
+                                          DocumentState* document) {
+  // Once for what it is, whether all of it is good, and what is new in it; sitemaps and feeds then
+  // again for that, so that nothing is sent of a document that is refused at its end, and a page
+  // that is listed twice is sent once.
   DocumentReport report{.document = named.url};
-  if (result.outcome == Outcome::kNotModified) {
-    report.result = Result::kUnchanged;
-    report_(report);
-    return false;
-  }
-  if (result.outcome != Outcome::kFetched) {
-    Fail(named, result.why);
-    return false;
-  }
-  // Once for what it is, and whether all of it is good; sitemaps and feeds then again for what they
-  // say, so that nothing is sent of a document that is refused at its end.
   std::vector<std::string> children;
-  const auto kind = ReadDocument(*body_->Read(), [&](const cli::FeedEntry& entry) {
-    ++report.entries;
-    if (children.size() <= options_.max_documents) children.push_back(entry.url);
-  });
-  if (!kind.ok()) {
-    Fail(named, std::string(kind.status().message()));
+  const Instant now = clock_();
+  RETURN_IF_ERROR(state_.Forget());
+  absl::Status kept;
+  const auto read =
+      ForEachEntry(*body_, fetched, [&](uint64_t row, const FeedEntry& entry) -> absl::Status {
+        ++report.entries;
+        if (Leave(named, row, entry, &report)) return absl::OkStatus();
+        if (entry.kind != FeedKind::kIndex) {
+          kept = TakeEntry(row, entry, now, &report);
+        } else if (children.size() <= options_.max_documents) {
+          children.push_back(entry.url);
+        }
+        return kept;
+      });
+  if (!read.ok()) {
+    RETURN_IF_ERROR(state_.Forget());
+    RETURN_IF_ERROR(kept);
+    Fail(named, std::string(read.status().message()));
     return false;
   }
-  report.kind = NameOf(*kind);
-  if (*kind != cli::FeedKind::kIndex) {
-    children = {};
-    RETURN_IF_ERROR(SendNews(named, fetched, document, &report));
+  report.kind = NameOf(read->kind);
+  report.mended = read->mended;
+  if (read->kind != FeedKind::kIndex) {
+    RETURN_IF_ERROR(SendNews(named, fetched, now, document, &report));
     report_(report);
     return report.new_pages + report.signals > 0;
   }
@@ -208,14 +283,19 @@ absl::StatusOr<bool> Poller::Take(const Named& named, const Fetched& fetched,
     Fail(named, fmt::format("indexes are more than {} deep", kMaxIndexDepth), report);
     return false;
   }
-  return VisitChildren(named, fetched, std::move(children), &report);
+  report_(report);
+  return VisitChildren(named, fetched, std::move(children));
 }
 
-absl::StatusOr<bool> Poller::TakeRobots(const Named& named, const Fetched& fetched) {
+absl::StatusOr<bool> Poller::TakeRobots(const Named& named, const FetchResult& fetched) {
   std::vector<std::string> children;
   DocumentReport report{.document = named.url, .kind = "robots"};
-  if (fetched.result.outcome == Outcome::kFetched) {
-    auto named_there = SitemapsOfRobots(*body_->Read(), options_.max_documents + 1);
+  if (fetched.outcome == Outcome::kFetched) {
+    // Wherever a redirect has led, it speaks for the site that was asked.
+    const std::string& base = SiteOf(fetched.url) == SiteOf(named.url) ? fetched.url : named.url;
+    const auto bytes = body_->Read();
+    auto named_there = SitemapsOfRobots([&bytes](std::string* out) { return bytes->Read(out); },
+                                        base, options_.max_documents + 1);
     if (!named_there.ok()) {
       Fail(named, std::string(named_there.status().message()));
       return false;
@@ -223,19 +303,35 @@ absl::StatusOr<bool> Poller::TakeRobots(const Named& named, const Fetched& fetch
     children = *std::move(named_there);
   }
   report.entries = children.size();
-  if (children.empty()) children.push_back(OriginOf(named.url) + "/sitemap.xml");
-  return VisitChildren(named, fetched, std::move(children), &report);
+  uint64_t row = 0;
+  std::erase_if(children, [&](const std::string& url) {
+    const absl::StatusOr<SiteUrl> site = ParseSiteUrl(url);
+    return Leave(named, ++row,
+                 {.url = url, .why = site.ok() ? "" : std::string(site.status().message())},
+                 &report);
+  });
+  report_(report);
+  if (report.entries == 0) children.push_back(OriginOf(named.url) + "/sitemap.xml");
+  return VisitChildren(named, fetched, std::move(children));
 }
 
-absl::StatusOr<bool> Poller::VisitChildren(const Named& named, const Fetched& fetched,
-                                           std::vector<std::string> children,
-                                           DocumentReport* report) {
-  std::erase_if(children, [&](const std::string& url) {
-    const bool left = !Allowed(fetched, url);
-    report->other_hosts += left ? 1 : 0;
-    return left;
-  });
-  report_(*report);
+// The ones that were left longest come first, so that each has its turn where there is not time for
+// all.
+absl::Status Poller::SortByLastPoll(std::vector<std::string>* urls) {
+  std::vector<std::pair<Instant, std::string>> sorted;
+  for (std::string& url : *urls) {
+    ASSIGN_OR_RETURN(const DocumentState document, state_.FindDocument(url));
+    sorted.emplace_back(document.polled, std::move(url));
+  }
+  std::stable_sort(sorted.begin(), sorted.end(),
+                   [](const auto& a, const auto& b) { return a.first < b.first; });
+  for (size_t i = 0; i < sorted.size(); ++i) (*urls)[i] = std::move(sorted[i].second);
+  return absl::OkStatus();
+}
+
+absl::StatusOr<bool> Poller::VisitChildren(const Named& named, const FetchResult& fetched,
+                                           std::vector<std::string> children) {
+  RETURN_IF_ERROR(SortByLastPoll(&children));
   bool changed = false;
   for (const std::string& url : children) {
     if (visited_.size() >= options_.max_documents) {
@@ -243,9 +339,17 @@ absl::StatusOr<bool> Poller::VisitChildren(const Named& named, const Fetched& fe
                               options_.max_documents));
       break;
     }
+    if (site_left_ <= Duration()) {
+      Fail(named, fmt::format("the site took more than {:.0f} s: the rest is left for another time",
+                              options_.site_timeout.seconds()));
+      break;
+    }
+    // A file speaks for the operator, and what it names for itself.
+    const std::set<std::string> own = {SiteOf(url)};
     const absl::StatusOr<bool> child =
         Visit({.url = url,
-               .only_public = named.only_public || fetched.result.from_public,
+               .sites = named.sites.empty() ? own : named.sites,
+               .only_public = named.only_public || fetched.from_public,
                .depth = named.depth + (named.robots ? 0 : 1),
                .child = true});
     RETURN_IF_ERROR(child.status());
@@ -254,19 +358,13 @@ absl::StatusOr<bool> Poller::VisitChildren(const Named& named, const Fetched& fe
   return changed;
 }
 
-absl::Status Poller::SendNews(const Named& named, const Fetched& fetched, DocumentState* document,
-                              DocumentReport* report) {
-  const Instant now = clock_();
-  RETURN_IF_ERROR(state_.Forget());
+absl::Status Poller::SendNews(const Named& named, const FetchResult& fetched, Instant now,
+                              DocumentState* document, DocumentReport* report) {
   absl::Status status =
-      ForEachEntry(*body_, [&](uint64_t row, const cli::FeedEntry& entry) -> absl::Status {
-        if (!Allowed(fetched, entry.url)) {
-          ++report->other_hosts;
-          return absl::OkStatus();
-        }
-        ASSIGN_OR_RETURN(const bool sent, TakeEntry(row, entry, now, report));
+      ForEachEntry(*body_, fetched, [&](uint64_t row, const FeedEntry& entry) -> absl::Status {
+        ASSIGN_OR_RETURN(const bool sent, SendEntry(row, entry, now, report));
         return sent ? absl::OkStatus() : absl::UnavailableError("the connection is lost");
-      });
+      }).status();
   // Even if the state has failed: what is under way is to end.
   const absl::StatusOr<Receipt> receipt = sender_.Finish();
   if (!receipt.ok()) status = receipt.status();
@@ -279,31 +377,42 @@ absl::Status Poller::SendNews(const Named& named, const Fetched& fetched, Docume
   if (options_.dry_run) return state_.Forget();
   for (const uint64_t row : receipt->again) RETURN_IF_ERROR(state_.Unstage(row));
   report->refused = receipt->refused;
-  // What was left for another time would not be seen again if the document were not.
-  const bool all = receipt->again.empty() && report->future == 0;
-  document->etag = all ? fetched.result.etag : "";
-  document->last_modified = all ? fetched.result.last_modified : "";
+  // What was left for another time, or on the word of somebody else, would not be seen again if the
+  // document were not.
+  const bool all = receipt->again.empty() && report->future == 0 && report->other_hosts == 0;
+  document->etag = all ? fetched.etag : "";
+  document->last_modified = all ? fetched.last_modified : "";
   return state_.Commit(named.url, *document);
 }
 
-absl::StatusOr<bool> Poller::TakeEntry(uint64_t row, const cli::FeedEntry& entry, Instant now,
-                                       DocumentReport* report) {
+absl::Status Poller::TakeEntry(uint64_t row, const FeedEntry& entry, Instant now,
+                               DocumentReport* report) {
   Instant modified;
   if (absl::IsNotFound(entry.modified.status())) {
     ++report->undated;
-  } else if (!entry.modified.ok() || InstantOf(*entry.modified) < kEarliestDate) {
+  } else if (!entry.modified.ok() || entry.modified->told < kEarliestDate) {
     ++report->unreadable;
-  } else if (InstantOf(*entry.modified) > now + kMaxDateAhead) {
+  } else if (entry.modified->earliest > now + kMaxDateAhead) {
     ++report->future;
   } else {
-    modified = InstantOf(*entry.modified);
+    modified = entry.modified->told;
   }
   ASSIGN_OR_RETURN(const KnownPage page, state_.FindPage(entry.url));
-  // The same page twice in a document: the second does not count.
-  if (page.staged || (page.known && modified <= page.modified)) return true;
-  RETURN_IF_ERROR(state_.Stage(row, entry.url, modified));
+  // Of a page that is listed twice the latest date counts.
+  if (page.staged ? modified <= page.staged->modified : page.known && modified <= page.modified) {
+    return absl::OkStatus();
+  }
+  return state_.Stage(row, entry.url, modified);
+}
+
+absl::StatusOr<bool> Poller::SendEntry(uint64_t row, const FeedEntry& entry, Instant now,
+                                       DocumentReport* report) {
+  if (entry.url.empty() || !entry.why.empty()) return true;
+  ASSIGN_OR_RETURN(const KnownPage page, state_.FindPage(entry.url));
+  if (!page.staged || page.staged->row != row) return true;
   ++(page.known ? report->signals : report->new_pages);
-  return page.known ? sender_.SendSignal(row, entry) : sender_.SendPage(row, entry);
+  return page.known ? sender_.SendSignal(row, entry, ChangeOf(*entry.modified, now))
+                    : sender_.SendPage(row, entry);
 }
 
 }  // namespace freshet::sitemap

@@ -13,7 +13,8 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "core/base/units.h"
-#include "tools/cli/feed_parser.h"
+#include "sync/mutex.h"
+#include "tools/sitemap/feed_parser.h"
 #include "tools/sitemap/fetch.h"
 #include "tools/sitemap/intervals.h"
 #include "tools/sitemap/site_url.h"
@@ -29,6 +30,8 @@ inline constexpr int kMaxIndexDepth = 2;
 // What the server takes for the date of a change (ChangeSignal.change_time).
 inline constexpr Instant kEarliestDate = Instant::FromUnixSeconds(631'152'000);  // 1990
 inline constexpr Duration kMaxDateAhead = Duration::Seconds(300);
+// Of what is left out of one document so many are named, the others counted.
+inline constexpr size_t kMaxNamedLeftOut = 10;
 
 // What became of what was sent of one document.
 struct Receipt {
@@ -43,9 +46,10 @@ class Sender {
   virtual ~Sender() = default;
   // Rows are numbers of entries in their document. False: the connection is lost, and Finish says
   // how.
-  virtual bool SendPage(uint64_t row, const cli::FeedEntry& entry) = 0;
-  // The entry has a date. All signals up to Finish are one poll.
-  virtual bool SendSignal(uint64_t row, const cli::FeedEntry& entry) = 0;
+  virtual bool SendPage(uint64_t row, const FeedEntry& entry) = 0;
+  // The entry has a date; `changed` is the latest instant that it may mean and that is over. All
+  // signals up to Finish are one poll.
+  virtual bool SendSignal(uint64_t row, const FeedEntry& entry, Instant changed) = 0;
   // Waits until everything has been answered for.
   [[nodiscard]] virtual absl::StatusOr<Receipt> Finish() = 0;
 };
@@ -56,15 +60,24 @@ struct DocumentReport {
   std::string document;
   std::string kind = "document";  // or that of NameOf, or robots
   Result result = Result::kRead;
-  std::string why;           // failed
-  uint64_t entries = 0;      // pages or sitemaps that it names
-  uint64_t new_pages = 0;    // that the server did not know from here
-  uint64_t signals = 0;      // known pages whose date has moved
-  uint64_t refused = 0;      // of both, by the server
-  uint64_t undated = 0;      // of the entries
-  uint64_t unreadable = 0;   // with a date that cannot be read, or of before 1990
-  uint64_t future = 0;       // with a date in the future
-  uint64_t other_hosts = 0;  // of other hosts, or with no URL of one: left out
+  std::string why;          // failed
+  uint64_t entries = 0;     // pages or sitemaps, with and without a URL
+  uint64_t new_pages = 0;   // that the server did not know from here
+  uint64_t signals = 0;     // known pages whose date has moved
+  uint64_t refused = 0;     // of both, by the server
+  uint64_t undated = 0;     // of the entries
+  uint64_t unreadable = 0;  // with a date that cannot be read, or of before 1990
+  uint64_t future = 0;      // with a date in the future
+  // Left out:
+  uint64_t other_hosts = 0;           // of other hosts
+  uint64_t bad_urls = 0;              // with a URL that cannot be used
+  uint64_t without_url = 0;           // with none
+  std::vector<std::string> left_out;  // the first of these, each with its reason
+  uint64_t mended = 0;                // faults of what is no good XML, and was read all the same
+
+  [[nodiscard]] uint64_t LeftOut() const { return other_hosts + bad_urls + without_url; }
+  // Whether it names something, and nothing of it could be used.
+  [[nodiscard]] bool Useless() const { return entries > 0 && LeftOut() == entries; }
 };
 
 struct PollerOptions {
@@ -73,64 +86,85 @@ struct PollerOptions {
   bool robots = false;       // of every site, not only of URLs that name a site alone
   bool other_hosts = false;  // documents may name pages and documents of other hosts
   size_t max_documents = kMaxDocuments;
+  // Of all its documents together, for each poll: how long its answers may take.
+  Duration site_timeout = Duration::Hours(1);
   bool dry_run = false;   // leave the state as it is
   bool only_due = false;  // leave documents whose interval is not over
 };
 
-// Owner thread only.
+// Last-Modified as a site sends it, if it can be true at `fetched`: not before 1990, and not after
+// it; else nothing. What cannot is not sent back to the site, which might believe it for ever.
+[[nodiscard]] std::string PossibleLastModified(const std::string& value, Instant fetched);
+
+// Owner thread only; several may share what `turn` guards.
 class Poller {
  public:
-  // All outlive the poller. `clock` tells the time of each step; `report` is called for every
-  // document that was looked at.
-  Poller(PollerOptions options, PollState& state, Sender& sender, std::function<Instant()> clock,
-         std::function<void(const DocumentReport&)> report);
+  // All outlive the poller. `turn` is held whenever state, sender, clock and report are used, and
+  // not while a site is waited for. `clock` tells the time of each step; `report` is called for
+  // every document that was looked at.
+  Poller(PollerOptions options, PollState& state, Sender& sender, Mutex& turn,
+         std::function<Instant()> clock, std::function<void(const DocumentReport&)> report);
 
   // Polls what an argument of the command line names: a URL, a file, or "-" for the descriptor
   // `input`; and all that it leads to. A document that cannot be used is reported, sends nothing
   // and is no error. Errors end the poll: Cancelled, or those of the sender and the state, after
   // which what was sent and not yet known is sent again by the next poll.
-  [[nodiscard]] absl::Status Poll(const std::string& argument, int input);
+  [[nodiscard]] absl::Status Poll(const std::string& argument, int input) FRESHET_EXCLUDES(turn_);
   // When that is due again: later than now after a poll that was not a dry run. None before its
   // first poll.
-  [[nodiscard]] absl::StatusOr<Instant> Due(const std::string& argument);
+  [[nodiscard]] absl::StatusOr<Instant> Due(const std::string& argument) FRESHET_EXCLUDES(turn_);
 
  private:
   // Something to fetch, and on whose word.
   struct Named {
     std::string url;
+    std::set<std::string> sites;  // whose pages it may name (SiteOfHost); empty: all
     bool only_public = false;
     bool robots = false;
     int depth = 0;  // of indexes above
     bool child = false;
   };
-  struct Fetched {
-    FetchResult result;
-    std::set<std::string> hosts;  // that it may speak for; empty: all
-  };
 
   [[nodiscard]] Named FirstOf(const std::string& argument) const;
-  [[nodiscard]] absl::StatusOr<bool> Visit(const Named& named);
-  [[nodiscard]] absl::StatusOr<bool> Take(const Named& named, const Fetched& fetched,
-                                          DocumentState* document);
-  [[nodiscard]] absl::StatusOr<bool> TakeRobots(const Named& named, const Fetched& fetched);
-  [[nodiscard]] absl::StatusOr<bool> VisitChildren(const Named& named, const Fetched& fetched,
-                                                   std::vector<std::string> children,
-                                                   DocumentReport* report);
-  [[nodiscard]] absl::Status SendNews(const Named& named, const Fetched& fetched,
-                                      DocumentState* document, DocumentReport* report);
-  [[nodiscard]] absl::StatusOr<bool> TakeEntry(uint64_t row, const cli::FeedEntry& entry,
-                                               Instant now, DocumentReport* report);
-  void Fail(const Named& named, std::string why, DocumentReport report = {});
-  [[nodiscard]] bool Allowed(const Fetched& fetched, const std::string& url) const;
+  [[nodiscard]] absl::StatusOr<bool> Visit(const Named& named) FRESHET_REQUIRES(turn_);
+  [[nodiscard]] FetchResult FetchOrRead(const Named& named, const DocumentState& document,
+                                        Instant now) FRESHET_REQUIRES(turn_);
+  [[nodiscard]] absl::StatusOr<bool> Take(const Named& named, const FetchResult& fetched,
+                                          DocumentState* document) FRESHET_REQUIRES(turn_);
+  [[nodiscard]] absl::StatusOr<bool> TakeRobots(const Named& named, const FetchResult& fetched)
+      FRESHET_REQUIRES(turn_);
+  [[nodiscard]] absl::StatusOr<bool> TakeDocument(const Named& named, const FetchResult& fetched,
+                                                  DocumentState* document) FRESHET_REQUIRES(turn_);
+  [[nodiscard]] absl::Status TakeEntry(uint64_t row, const FeedEntry& entry, Instant now,
+                                       DocumentReport* report) FRESHET_REQUIRES(turn_);
+  [[nodiscard]] absl::StatusOr<bool> VisitChildren(const Named& named, const FetchResult& fetched,
+                                                   std::vector<std::string> children)
+      FRESHET_REQUIRES(turn_);
+  [[nodiscard]] absl::Status SortByLastPoll(std::vector<std::string>* urls) FRESHET_REQUIRES(turn_);
+  [[nodiscard]] absl::Status SendNews(const Named& named, const FetchResult& fetched, Instant now,
+                                      DocumentState* document, DocumentReport* report)
+      FRESHET_REQUIRES(turn_);
+  [[nodiscard]] absl::StatusOr<bool> SendEntry(uint64_t row, const FeedEntry& entry, Instant now,
+                                               DocumentReport* report) FRESHET_REQUIRES(turn_);
+  void Fail(const Named& named, std::string why, DocumentReport report = {})
+      FRESHET_REQUIRES(turn_);
+  // Counts and names what is left out. False: it is not.
+  bool Leave(const Named& named, uint64_t row, const FeedEntry& entry,
+             DocumentReport* report) const;
+  [[nodiscard]] bool MayNamePage(const Named& named, const std::string& site) const;
+  [[nodiscard]] bool MayNameDocument(const Named& named, const std::string& site) const;
 
   const PollerOptions options_;
   PollState& state_;
   Sender& sender_;
+  Mutex& turn_;
   const std::function<Instant()> clock_;
   const std::function<void(const DocumentReport&)> report_;
   std::unique_ptr<Spool> body_;
   int input_ = 0;
-  std::set<std::string> visited_;  // by the present poll
+  // Of the present poll.
+  std::set<std::string> visited_;
+  Duration site_left_;  // of the time that the site may take
 };
 
 }  // namespace freshet::sitemap

@@ -2,7 +2,9 @@
 
 #include <curl/curl.h>
 #include <fmt/format.h>
+#include <unicode/uchar.h>
 #include <unicode/uidna.h>
+#include <unicode/utf8.h>
 
 #include <algorithm>
 #include <cstdint>
@@ -50,7 +52,25 @@ std::string AsciiHost(const std::string& host) {
 
 }  // namespace
 
+bool IsAbsoluteUrl(std::string_view text) {
+  const size_t colon = text.find(':');
+  if (colon == std::string_view::npos || colon == 0) return false;
+  const std::string_view scheme = text.substr(0, colon);
+  return absl::ascii_isalpha(static_cast<unsigned char>(scheme.front())) &&
+         std::all_of(scheme.begin(), scheme.end(), [](char c) {
+           return absl::ascii_isalnum(static_cast<unsigned char>(c)) || c == '+' || c == '-' ||
+                  c == '.';
+         });
+}
+
 absl::StatusOr<SiteUrl> ParseSiteUrl(const std::string& text) {
+  if (IsAbsoluteUrl(text)) {
+    const std::string named = absl::AsciiStrToLower(text.substr(0, text.find(':')));
+    if (named != "http" && named != "https") {
+      return absl::InvalidArgumentError(
+          fmt::format("neither http nor https but {}", named.substr(0, 20)));
+    }
+  }
   const Parser url(curl_url(), curl_url_cleanup);
   const CURLUcode code =
       curl_url_set(url.get(), CURLUPART_URL, text.c_str(), CURLU_DISALLOW_USER | CURLU_URLENCODE);
@@ -61,10 +81,6 @@ absl::StatusOr<SiteUrl> ParseSiteUrl(const std::string& text) {
     return absl::InvalidArgumentError(fmt::format("no URL: {}", curl_url_strerror(code)));
   }
   const std::string scheme = Part(url, CURLUPART_SCHEME);
-  if (scheme != "http" && scheme != "https") {
-    return absl::InvalidArgumentError(
-        fmt::format("neither http nor https but {}", scheme.substr(0, 20)));
-  }
   curl_url_set(url.get(), CURLUPART_FRAGMENT, nullptr, 0);
   SiteUrl site;
   site.host = AsciiHost(Part(url, CURLUPART_HOST));
@@ -74,6 +90,53 @@ absl::StatusOr<SiteUrl> ParseSiteUrl(const std::string& text) {
   site.origin = fmt::format("{}://{}{}{}", scheme, site.host, port.empty() ? "" : ":", port);
   site.is_root = Part(url, CURLUPART_PATH) == "/" && Part(url, CURLUPART_QUERY).empty();
   return site;
+}
+
+std::string JoinUrls(const std::string& base, const std::string& reference) {
+  if (base.empty() || IsAbsoluteUrl(reference)) return reference;
+  const Parser url(curl_url(), curl_url_cleanup);
+  if (curl_url_set(url.get(), CURLUPART_URL, base.c_str(), CURLU_URLENCODE) != CURLUE_OK) {
+    return reference;
+  }
+  curl_url_set(url.get(), CURLUPART_FRAGMENT, nullptr, 0);
+  if (reference.empty()) return Part(url, CURLUPART_URL);
+  if (curl_url_set(url.get(), CURLUPART_URL, reference.c_str(), CURLU_URLENCODE) != CURLUE_OK) {
+    return reference;
+  }
+  return Part(url, CURLUPART_URL);
+}
+
+std::string_view WithoutMarks(std::string_view url) {
+  const auto is_mark = [](UChar32 c) {
+    return u_isUWhiteSpace(c) != 0 || u_charType(c) == U_FORMAT_CHAR ||
+           u_charType(c) == U_CONTROL_CHAR;
+  };
+  const auto* bytes = reinterpret_cast<const uint8_t*>(url.data());
+  const auto size = static_cast<int32_t>(url.size());
+  int32_t begin = 0;
+  int32_t end = size;
+  UChar32 c = 0;
+  for (int32_t next = begin; next < size; begin = next) {
+    U8_NEXT(bytes, next, size, c);
+    if (c < 0 || !is_mark(c)) break;
+  }
+  while (end > begin) {
+    int32_t start = end - 1;
+    while (start > begin && U8_IS_TRAIL(url[static_cast<size_t>(start)])) --start;
+    int32_t next = start;
+    U8_NEXT(bytes, next, end, c);
+    if (c < 0 || next != end || !is_mark(c)) break;
+    end = start;
+  }
+  return url.substr(static_cast<size_t>(begin), static_cast<size_t>(end - begin));
+}
+
+std::string SiteOfHost(std::string_view host) {
+  constexpr std::string_view kWww = "www.";
+  if (host.starts_with(kWww) && host.find('.', kWww.size()) != std::string_view::npos) {
+    host.remove_prefix(kWww.size());
+  }
+  return std::string(host);
 }
 
 }  // namespace freshet::sitemap

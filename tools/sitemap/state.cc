@@ -137,8 +137,8 @@ absl::Status PollState::Prepare(const std::string& crawl_id) {
   find_document_ = make("SELECT * FROM documents WHERE url=?");
   put_document_ = make("INSERT OR REPLACE INTO documents VALUES (?,?,?,?,?,?,?)");
   find_page_ = make(
-      "SELECT modified, 1 FROM staged WHERE url=?1 UNION ALL "
-      "SELECT modified, 0 FROM pages WHERE url=?1 LIMIT 1");
+      "SELECT modified, 1, row FROM staged WHERE url=?1 UNION ALL "
+      "SELECT modified, 0, 0 FROM pages WHERE url=?1");
   stage_ = make("INSERT OR REPLACE INTO staged VALUES (?,?,?)");
   unstage_ = make("DELETE FROM staged WHERE row=?");
   return absl::OkStatus();
@@ -190,10 +190,16 @@ absl::Status PollState::PutDocument(const std::string& url, const DocumentState&
 }
 
 absl::StatusOr<KnownPage> PollState::FindPage(const std::string& url) {
-  const absl::StatusOr<bool> found = find_page_->Bind(url).Step();
   KnownPage page;
-  if (found.ok() && *found) {
-    page = {true, find_page_->Number(1) != 0, Instant::FromMicros(find_page_->Number(0))};
+  absl::StatusOr<bool> found = find_page_->Bind(url).Step();
+  for (; found.ok() && *found; found = find_page_->Step()) {
+    const Instant modified = Instant::FromMicros(find_page_->Number(0));
+    if (find_page_->Number(1) != 0) {
+      page.staged = {static_cast<uint64_t>(find_page_->Number(2)), modified};
+    } else {
+      page.known = true;
+      page.modified = modified;
+    }
   }
   find_page_->Reset();
   if (!found.ok()) return found.status();

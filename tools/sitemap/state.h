@@ -26,11 +26,16 @@ struct DocumentState {
   Instant not_before;         // as the site asked; none: it did not
 };
 
-// Whether a page is known, and the latest date that the server has taken of it.
+// Whether a page is known, and the latest date that the server has taken of it; and what the
+// present document says of it, which the server may not have yet. Value type, thread-compatible.
 struct KnownPage {
+  struct Staged {
+    uint64_t row = 0;
+    Instant modified;  // none: it has no date
+  };
   bool known = false;
-  bool staged = false;  // since the last Commit or Forget, so the server may not have it yet
-  Instant modified;     // none: it had no date
+  Instant modified;              // none: it had no date
+  std::optional<Staged> staged;  // since the last Commit or Forget
 };
 
 // An SQLite database. What one document says is staged while it is sent, and becomes known with
@@ -51,9 +56,9 @@ class PollState {
   [[nodiscard]] absl::StatusOr<DocumentState> FindDocument(const std::string& url);
   [[nodiscard]] absl::Status PutDocument(const std::string& url, const DocumentState& document);
 
-  // What is staged counts as known.
   [[nodiscard]] absl::StatusOr<KnownPage> FindPage(const std::string& url);
-  // `row` tells it from the others since the last Commit or Forget.
+  // `row` tells it from the others since the last Commit or Forget. In the place of what was staged
+  // of this URL before.
   [[nodiscard]] absl::Status Stage(uint64_t row, const std::string& url, Instant modified);
   // Takes one back that the server has not taken.
   [[nodiscard]] absl::Status Unstage(uint64_t row);

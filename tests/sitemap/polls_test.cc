@@ -1,0 +1,138 @@
+#include "tools/sitemap/polls.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <poll.h>
+
+#include <algorithm>
+#include <atomic>
+#include <future>
+#include <memory>
+
+#include "tests/sitemap/public_here.h"
+#include "tests/support/small_site.h"
+#include "tests/support/temp_dir.h"
+
+namespace freshet::sitemap {
+namespace {
+
+using testing::ElementsAre;
+using testing::UnorderedElementsAre;
+
+// Takes all that comes, or fails. Thread-compatible.
+class Taker : public Sender {
+ public:
+  bool SendPage(uint64_t, const FeedEntry& entry) override {
+    urls.push_back(entry.url);
+    return true;
+  }
+  bool SendSignal(uint64_t, const FeedEntry&, Instant) override { return true; }
+  [[nodiscard]] absl::StatusOr<Receipt> Finish() override {
+    if (!status.ok()) return status;
+    return Receipt();
+  }
+  std::vector<std::string> urls;
+  absl::Status status;
+};
+
+bool WaitFor(Duration time, int descriptor) {
+  pollfd event{descriptor, POLLIN, 0};
+  poll(&event, 1, static_cast<int>(std::clamp<int64_t>(time.micros() / 1000, 0, 60'000)));
+  return false;
+}
+
+class PollsTest : public testing::Test {
+ protected:
+  PollsTest() : state_(*PollState::Open(dir_ / "state", "")) {
+    options_.poller.fetch.user_agent = "freshet/test";
+    one_.Put("/map", "<urlset><url><loc>/1</loc></url></urlset>");
+    two_.Put("/map", "<urlset><url><loc>/2</loc></url></urlset>");
+  }
+  absl::Status Run(const std::vector<std::string>& arguments, const Waiting& wait = WaitFor) {
+    return RunPolls(
+        options_, arguments, 0, *state_, taker_, [this] { return now_.load(); },
+        [this](const DocumentReport& report) {
+          if (report.result == DocumentReport::Result::kRead) read_.push_back(report.document);
+          if (on_report_) on_report_(report);
+        },
+        wait);
+  }
+
+  SmallSite one_;
+  SmallSite two_{kPublic};
+  const TempDir dir_;
+  std::unique_ptr<PollState> state_;
+  PollsOptions options_;
+  Taker taker_;
+  std::vector<std::string> read_;
+  std::function<void(const DocumentReport&)> on_report_;
+  std::atomic<Instant> now_ = Instant::FromUnixSeconds(1'718'000'000);
+};
+
+// The first site answers once the second has been read: one after the other they would both wait.
+TEST_F(PollsTest, ASlowSiteKeepsNobodyWaiting) {
+  std::promise<void> other;
+  const auto other_read = other.get_future().share();
+  one_.PutAnswer("/slow", [other_read](const auto&, auto& response) {
+    other_read.wait();
+    response.set_content("<urlset/>", "text/xml");
+  });
+  on_report_ = [&](const DocumentReport& report) {
+    if (report.document == two_.url() + "/map") other.set_value();
+  };
+  ASSERT_TRUE(Run({one_.url() + "/slow", two_.url() + "/map"}).ok());
+  EXPECT_THAT(read_, ElementsAre(two_.url() + "/map", one_.url() + "/slow"));
+}
+
+TEST_F(PollsTest, DocumentsOfOneSiteComeOneAfterTheOther) {
+  std::atomic<int> at_once = 0;
+  std::atomic<int> most = 0;
+  std::vector<std::string> arguments;
+  for (int i = 0; i < 20; ++i) {
+    const std::string path = "/" + std::to_string(i);
+    one_.PutAnswer(path, [&](const auto&, auto& response) {
+      most = std::max<int>(most, ++at_once);
+      response.set_content("<urlset/>", "text/xml");
+      --at_once;
+    });
+    arguments.push_back(one_.url() + path);
+  }
+  ASSERT_TRUE(Run(arguments).ok());
+  EXPECT_EQ(most, 1);
+  EXPECT_EQ(read_, arguments);
+}
+
+TEST_F(PollsTest, SoManySitesAreWaitedForAtOnce) {
+  options_.at_once = 1;
+  ASSERT_TRUE(Run({one_.url() + "/map", two_.url() + "/map"}).ok());
+  EXPECT_THAT(read_, ElementsAre(one_.url() + "/map", two_.url() + "/map"));
+  EXPECT_THAT(taker_.urls, ElementsAre(one_.url() + "/1", two_.url() + "/2"));
+}
+
+TEST_F(PollsTest, AnErrorOfTheServerEndsAll) {
+  taker_.status = absl::UnavailableError("gone");
+  EXPECT_TRUE(absl::IsUnavailable(Run({one_.url() + "/map", two_.url() + "/map"})));
+}
+
+TEST_F(PollsTest, WatchedSitesAreReadAsTheyAreDue) {
+  options_.watch = true;
+  options_.poller.only_due = true;
+  taker_.status = absl::UnavailableError("gone");
+  int waits = 0;
+  const absl::Status status =
+      Run({one_.url() + "/map", two_.url() + "/map"}, [&](Duration time, int descriptor) {
+        if (time <= Duration::Hours(2)) {
+          // Both have been polled, and are due again.
+          if (++waits == 3) return true;
+          taker_.status = absl::OkStatus();
+          now_ = now_.load() + time;
+          return false;
+        }
+        return WaitFor(time, descriptor);
+      });
+  EXPECT_TRUE(absl::IsCancelled(status)) << status;
+  EXPECT_THAT(taker_.urls, testing::IsSupersetOf({one_.url() + "/1", two_.url() + "/2"}));
+}
+
+}  // namespace
+}  // namespace freshet::sitemap
