@@ -8,6 +8,7 @@
 #include "server/ops/metric_families.h"
 #include "server/ops/store_watch.h"
 #include "server/ops/unix_seconds.h"
+#include "server/ports/watched_reads.h"
 
 namespace freshet {
 namespace {
@@ -130,6 +131,7 @@ void WriteLimits(const ServerStatus& status, FamilyWriter& out) {
   const ConnectionStats& connections = status.connections;
   count(connections.refused - connections.refused_by_client, "connections", "refused");
   count(connections.refused_by_client, "connections_per_client", "refused");
+  count(ConnectionsCut(), "frames", "cut");
   count(status.streams_refused - status.streams_refused_by_client, "streams", "refused");
   count(status.streams_refused_by_client, "streams_per_client", "refused");
   count(status.slowed_by_client, "items_per_second_per_client", "slowed");

@@ -1,5 +1,7 @@
 #include "server/ports/grpc_port.h"
 
+#include <unistd.h>
+
 #include <algorithm>
 #include <chrono>
 #include <utility>
@@ -8,6 +10,8 @@
 #include "core/base/limits.h"
 #include "grpcpp/health_check_service_interface.h"
 #include "server/base/ticker.h"
+#include "server/logs/loggers.h"
+#include "server/ports/watched_reads.h"
 
 namespace freshet {
 namespace {
@@ -53,6 +57,7 @@ void SetAges(const ServerConfig& config, grpc::ServerBuilder* builder) {
 GrpcPort::GrpcPort(const ServerConfig& config, size_t connections, Door& door, Clock& clock)
     : config_(config),
       door_(door),
+      frame_limits_(FrameLimitsFor(config.max_metadata_bytes, config.max_streams_per_connection)),
       connections_(connections, static_cast<size_t>(config.max_connections_per_client), clock,
                    door.tls() != nullptr ? Speech::kTls : Speech::kHttp2) {}
 
@@ -79,6 +84,11 @@ StatusOr<int> GrpcPort::Start(const std::vector<grpc::Service*>& services,
   SetAges(config_, &builder);
   for (grpc::Service* service : services) builder.RegisterService(service);
   builder.RegisterCallbackGenericService(&rest);
+  if (door_.tls() != nullptr) WatchTls(frame_limits_);
+  if (!ReadsAreWatched()) {
+    Logger(LogModule::kPorts)
+        .error("what clients send cannot be watched: gRPC reads by functions of its own");
+  }
   server_ = builder.BuildAndStart();
   if (server_ == nullptr) {
     return MakeStatus(absl::StatusCode::kUnavailable, "listen: gRPC cannot serve at {}",
@@ -100,6 +110,10 @@ void GrpcPort::Stop() {
 }
 
 void GrpcPort::HandOver(int descriptor) {
+  if (door_.tls() == nullptr && !WatchSocket(descriptor, frame_limits_)) {
+    close(descriptor);
+    return;
+  }
   grpc::experimental::ExternalConnectionAcceptor::NewConnectionParameters connection;
   connection.fd = descriptor;
   acceptor_->HandleNewConnection(&connection);

@@ -15,6 +15,7 @@
 #include "server/base/system_clock.h"
 #include "server/config.h"
 #include "server/ports/connections.h"
+#include "server/ports/frame_watch.h"
 #include "server/ports/grpc_credentials.h"
 
 namespace freshet {
@@ -45,6 +46,7 @@ class GrpcPort {
 
   const ServerConfig& config_;
   Door& door_;
+  const FrameLimits frame_limits_;
   Connections connections_;
   std::unique_ptr<grpc::experimental::ExternalConnectionAcceptor> acceptor_;
   std::unique_ptr<grpc::Server> server_;

@@ -8,6 +8,8 @@
 #include <string>
 #include <string_view>
 
+#include "server/ports/http2_frames.h"
+
 namespace freshet {
 
 // What every client of HTTP/2 says first (RFC 9113, 3.4).
@@ -31,8 +33,7 @@ class Refusal {
 
  private:
   std::string reason_;
-  uint64_t skip_;     // bytes that tell nothing
-  std::string head_;  // of the frame that comes next, as far as it has come
+  FrameHeads heads_;
   uint32_t last_stream_ = 0;
 };
 

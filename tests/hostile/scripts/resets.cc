@@ -1,5 +1,5 @@
 // Streams that are opened and cancelled at once, by the hundred. Between hundreds they wait for the
-// answer to a ping: what comes faster gRPC 1.51 queues without a bound (docs/limits.md).
+// answer to a ping: a connection that takes back many more is cut (docs/limits.md).
 #include <string>
 #include <vector>
 

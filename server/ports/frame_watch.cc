@@ -1,0 +1,94 @@
+#include "server/ports/frame_watch.h"
+
+#include <algorithm>
+#include <chrono>
+
+namespace freshet {
+namespace {
+
+int64_t SteadyMicros() {
+  return std::chrono::duration_cast<std::chrono::microseconds>(
+             std::chrono::steady_clock::now().time_since_epoch())
+      .count();
+}
+
+}  // namespace
+
+FrameLimits FrameLimitsFor(int64_t metadata_bytes, int64_t streams_per_connection) {
+  // Calls with too much metadata are refused one by one up to here, so that a client which has put
+  // a little too much into one hears why.
+  constexpr int64_t kLeastBlock = 256 << 10;
+  constexpr int64_t kLeastCount = 1000;
+  return {.block_bytes = static_cast<uint64_t>(std::max(4 * metadata_bytes, kLeastBlock)),
+          .block_frames = 256,
+          .early_calls = static_cast<uint64_t>(std::max(streams_per_connection, kLeastCount)),
+          // A client may take back all that it has open, and once more.
+          .resets = static_cast<uint64_t>(std::max(2 * streams_per_connection, kLeastCount)),
+          .idle = kLeastCount};
+}
+
+bool FrameWatch::Take(std::string_view bytes) {
+  while (excess_.empty()) {
+    const std::optional<FrameHead> head = heads_.Next(&bytes);
+    if (!head) return true;
+    See(*head);
+  }
+  return false;
+}
+
+void FrameWatch::See(const FrameHead& head) {
+  switch (head.type) {
+    case kHeadersFrame:
+    case kPushPromiseFrame:
+      SeeCall();
+      return SeeBlock(head);
+    case kContinuationFrame:
+      return SeeBlock(head);
+    case kRstStreamFrame:
+      return Count(limits_.resets, &resets_, "calls that are taken back");
+    case kDataFrame:
+      if (head.length > 0 || (head.flags & kEndStreamFlag) != 0) return;
+      break;
+    case kSettingsFrame:
+      if ((head.flags & kAckFlag) == 0) break;
+      settled_ = true;
+      return;
+    case kPingFrame:  // gRPC counts those itself, and knows what they follow
+    case kWindowUpdateFrame:
+      return;
+    default:
+      break;
+  }
+  Count(limits_.idle, &idle_, "frames that bring nothing");
+}
+
+void FrameWatch::SeeCall() {
+  block_bytes_ = block_frames_ = 0;
+  if (!settled_ && ++early_calls_ > limits_.early_calls) {
+    excess_ = "calls of a client that takes in no settings";
+  }
+}
+
+void FrameWatch::SeeBlock(const FrameHead& head) {
+  block_bytes_ += head.length;
+  ++block_frames_;
+  if (block_bytes_ > limits_.block_bytes || block_frames_ > limits_.block_frames) {
+    excess_ = "headers of a call";
+  }
+}
+
+void FrameWatch::Count(uint64_t most, uint64_t* count, std::string_view what) {
+  if (window_began_ == 0) window_began_ = SteadyMicros();
+  if (++*count <= most) return;
+  // So the clock is looked at once in so many.
+  const int64_t now = SteadyMicros();
+  if (now - window_began_ < FrameLimits::kWindow.micros()) {
+    excess_ = what;
+    return;
+  }
+  window_began_ = now;
+  resets_ = idle_ = 0;
+  *count = 1;
+}
+
+}  // namespace freshet

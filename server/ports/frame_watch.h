@@ -1,0 +1,64 @@
+// What a client of HTTP/2 may have a server do for nothing, told by the heads of its frames: gRPC
+// 1.51 takes header blocks of any length, with time that grows by the square of it, and any number
+// of calls that are taken back at once (docs/security.md).
+#ifndef FRESHET_SERVER_PORTS_FRAME_WATCH_H_
+#define FRESHET_SERVER_PORTS_FRAME_WATCH_H_
+
+#include <cstdint>
+#include <string_view>
+
+#include "core/base/units.h"
+#include "server/ports/http2_frames.h"
+
+namespace freshet {
+
+// Value type, thread-compatible.
+struct FrameLimits {
+  // Of a HEADERS frame and the CONTINUATION frames that follow it:
+  uint64_t block_bytes = 0;
+  uint64_t block_frames = 0;
+  // Calls before the client has taken in the server's settings: gRPC holds it to none until then.
+  uint64_t early_calls = 0;
+  // Of one connection, within kWindow:
+  uint64_t resets = 0;  // RST_STREAM
+  uint64_t idle = 0;    // SETTINGS, PRIORITY, GOAWAY, DATA without data, and what is unknown
+
+  static constexpr Duration kWindow = Duration::Seconds(10);
+};
+
+// Those of a server that takes so much metadata a call and so many calls a connection.
+[[nodiscard]] FrameLimits FrameLimitsFor(int64_t metadata_bytes, int64_t streams_per_connection);
+
+// The frames that come on one connection. Thread-compatible.
+class FrameWatch {
+ public:
+  explicit FrameWatch(const FrameLimits& limits) : limits_(limits) {}
+
+  // Takes in what has come next, in pieces of any size. False: the client has gone beyond a limit,
+  // and no more is to be read of it.
+  [[nodiscard]] bool Take(std::string_view bytes);
+  // What there was too much of; empty: nothing.
+  [[nodiscard]] std::string_view excess() const { return excess_; }
+
+ private:
+  void See(const FrameHead& head);
+  void SeeCall();
+  void SeeBlock(const FrameHead& head);
+  // Counts one of those of which `most` may come within a window.
+  void Count(uint64_t most, uint64_t* count, std::string_view what);
+
+  FrameLimits limits_;
+  FrameHeads heads_;
+  uint64_t block_bytes_ = 0;
+  uint64_t block_frames_ = 0;
+  bool settled_ = false;  // the client has taken in the settings
+  uint64_t early_calls_ = 0;
+  uint64_t resets_ = 0;  // since window_began_
+  uint64_t idle_ = 0;
+  int64_t window_began_ = 0;  // microseconds of a steady clock; 0: nothing was counted yet
+  std::string_view excess_;
+};
+
+}  // namespace freshet
+
+#endif  // FRESHET_SERVER_PORTS_FRAME_WATCH_H_

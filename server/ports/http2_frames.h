@@ -1,0 +1,55 @@
+// Frames of HTTP/2 (RFC 9113, sections 4 and 6), as far as their heads go.
+#ifndef FRESHET_SERVER_PORTS_HTTP2_FRAMES_H_
+#define FRESHET_SERVER_PORTS_HTTP2_FRAMES_H_
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string_view>
+
+namespace freshet {
+
+enum FrameType : uint8_t {
+  kDataFrame = 0,
+  kHeadersFrame = 1,
+  kRstStreamFrame = 3,
+  kSettingsFrame = 4,
+  kPushPromiseFrame = 5,
+  kPingFrame = 6,
+  kGoAwayFrame = 7,
+  kWindowUpdateFrame = 8,
+  kContinuationFrame = 9,
+};
+inline constexpr uint8_t kAckFlag = 1;        // of SETTINGS and PING
+inline constexpr uint8_t kEndStreamFlag = 1;  // of DATA and HEADERS
+inline constexpr uint8_t kEndHeadersFlag = 4;
+
+// What comes before the payload of a frame. Value type, thread-compatible.
+struct FrameHead {
+  uint32_t length = 0;  // of the payload
+  uint8_t type = 0;     // a FrameType, or one that is not known
+  uint8_t flags = 0;
+  uint32_t stream = 0;
+};
+
+// Finds the heads in what a client of HTTP/2 sends, its preface included, which it does not look
+// at. Thread-compatible.
+class FrameHeads {
+ public:
+  // Takes from the bytes that came next up to the next head, and returns it; unset: that has yet to
+  // come, and all bytes were taken.
+  [[nodiscard]] std::optional<FrameHead> Next(std::string_view* bytes);
+
+ private:
+  static constexpr size_t kHeadBytes = 9;
+  static constexpr uint32_t kPrefaceBytes = 24;
+
+  uint32_t skip_ = kPrefaceBytes;  // until the next head
+  std::array<uint8_t, kHeadBytes> head_{};
+  size_t there_ = 0;  // bytes of head_
+};
+
+}  // namespace freshet
+
+#endif  // FRESHET_SERVER_PORTS_HTTP2_FRAMES_H_

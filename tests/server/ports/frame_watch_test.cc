@@ -1,0 +1,106 @@
+// Frames that come in pieces of any size, and what there may be too many of.
+#include "server/ports/frame_watch.h"
+
+#include <string>
+
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "server/ports/refusal.h"
+#include "tests/hostile/http2.h"
+
+namespace freshet {
+namespace {
+
+using hostile::Http2Frame;
+
+constexpr FrameLimits kFew = {
+    .block_bytes = 1000, .block_frames = 4, .early_calls = 200, .resets = 5, .idle = 5};
+
+std::string Many(int times, const std::string& frame) {
+  std::string frames;
+  for (int i = 0; i < times; ++i) frames += frame;
+  return frames;
+}
+
+// What a watch says of what comes after the preface, in pieces of so many bytes.
+std::string ExcessOf(const std::string& frames, size_t piece) {
+  FrameWatch watch(kFew);
+  const std::string all = std::string(kHttp2Preface) + frames;
+  bool taken = true;
+  for (size_t at = 0; taken && at < all.size(); at += piece) {
+    taken = watch.Take(std::string_view(all).substr(at, piece));
+  }
+  EXPECT_EQ(taken, watch.excess().empty());
+  // Once is for ever.
+  if (!taken) {
+    EXPECT_FALSE(watch.Take("x"));
+  }
+  return std::string(watch.excess());
+}
+
+std::string ExcessOf(const std::string& frames) {
+  const std::string whole = ExcessOf(frames, frames.size() + 24);
+  for (const size_t piece : {1, 2, 7, 9, 10, 100}) EXPECT_EQ(ExcessOf(frames, piece), whole);
+  return whole;
+}
+
+TEST(FrameWatch, TakesWhatHonestClientsSend) {
+  std::string frames = Http2Frame(4, 0, 0, std::string(36, '\0'));
+  for (uint64_t stream = 1; stream < 200; stream += 2) {
+    frames += hostile::Http2Call(stream, "/a.B/C");
+    frames += Http2Frame(0, 0, stream, std::string(500, 'd')) + Http2Frame(0, 1, stream, "");
+    frames += Http2Frame(4, 1, 0, "") + Http2Frame(6, 1, 0, std::string(8, 'p')) +
+              hostile::Http2Ping() + Http2Frame(8, 0, stream, std::string("\0\0\1\0", 4));
+  }
+  EXPECT_EQ(ExcessOf(frames), "");
+}
+
+TEST(FrameWatch, BoundsTheHeadersOfACall) {
+  const std::string begun = Http2Frame(1, 0, 1, std::string(400, 'h'));
+  const std::string more = Http2Frame(9, 0, 1, std::string(300, 'h'));
+  EXPECT_EQ(ExcessOf(begun + more + more), "");
+  EXPECT_EQ(ExcessOf(begun + more + more + Http2Frame(9, 4, 1, "")), "");
+  EXPECT_EQ(ExcessOf(begun + more + more + Http2Frame(9, 4, 1, "h")), "headers of a call");
+  EXPECT_EQ(ExcessOf(begun + Many(4, Http2Frame(9, 0, 1, ""))), "headers of a call");
+  // A number of bytes that is only told counts as well.
+  EXPECT_EQ(ExcessOf(Http2Frame(1, 4, 1, std::string(1001, 'h')).substr(0, 9)),
+            "headers of a call");
+  // Each call has its own.
+  std::string calls;
+  for (uint64_t stream = 1; stream < 20; stream += 2) {
+    calls += Http2Frame(1, 0, stream, std::string(900, 'h')) + Http2Frame(9, 4, stream, "");
+  }
+  EXPECT_EQ(ExcessOf(calls), "");
+}
+
+TEST(FrameWatch, BoundsCallsUntilTheSettingsAreTakenIn) {
+  const std::string settings_taken = Http2Frame(4, 1, 0, "");
+  const std::string call = hostile::Http2Call(1, "/a.B/C");
+  EXPECT_EQ(ExcessOf(Many(200, call)), "");
+  EXPECT_EQ(ExcessOf(Many(201, call)), "calls of a client that takes in no settings");
+  EXPECT_EQ(ExcessOf(Many(200, call) + settings_taken + Many(500, call)), "");
+}
+
+TEST(FrameWatch, BoundsWhatBringsNothing) {
+  EXPECT_EQ(ExcessOf(Many(5, hostile::Http2Cancel(1))), "");
+  EXPECT_EQ(ExcessOf(Many(6, hostile::Http2Cancel(1))), "calls that are taken back");
+  for (const std::string& frame :
+       {Http2Frame(4, 0, 0, ""), Http2Frame(2, 0, 1, std::string(5, '\0')), Http2Frame(0, 0, 1, ""),
+        Http2Frame(7, 0, 0, std::string(8, '\0')), Http2Frame(77, 255, 0, "unknown")}) {
+    EXPECT_EQ(ExcessOf(Many(5, frame)), "");
+    EXPECT_EQ(ExcessOf(Many(6, frame)), "frames that bring nothing");
+  }
+}
+
+TEST(FrameWatch, LimitsFollowThoseOfTheServer) {
+  const FrameLimits usual = FrameLimitsFor(8 << 10, 1000);
+  EXPECT_EQ(usual.block_bytes, 256U << 10);
+  EXPECT_EQ(usual.resets, 2000U);
+  EXPECT_EQ(usual.early_calls, 1000U);
+  EXPECT_EQ(FrameLimitsFor(1 << 20, 1).block_bytes, 4U << 20);
+  EXPECT_EQ(FrameLimitsFor(1 << 20, 1).resets, 1000U);
+  EXPECT_EQ(FrameLimitsFor(1 << 20, 1).early_calls, 1000U);
+}
+
+}  // namespace
+}  // namespace freshet

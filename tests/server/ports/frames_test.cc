@@ -1,0 +1,305 @@
+// Known faults of the gRPC that is linked, and of HTTP/2 servers (docs/security.md has the table):
+// each costs little, whether ports speak TLS or not, and is no matter to other clients.
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include <csignal>
+#include <fstream>
+#include <memory>
+#include <string>
+
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "server/base/system_clock.h"
+#include "server/ports/grpc_port.h"
+#include "tests/hostile/http2.h"
+#include "tests/hostile/known_headers.h"
+#include "tests/hostile/socket.h"
+#include "tests/support/sanitized.h"
+#include "tests/support/temp_dir.h"
+#include "tests/support/test_certificates.h"
+
+namespace freshet {
+namespace {
+
+using hostile::HeadersOfCall;
+using hostile::Http2Block;
+using hostile::Http2Frame;
+using hostile::Http2Header;
+using hostile::Opening;
+using hostile::Socket;
+
+constexpr const char* kMethod = "/grpc.health.v1.Health/Check";
+constexpr int kPatienceMillis = 60'000;
+constexpr uint64_t kContinuation = 9;
+constexpr size_t kMostFrameBytes = 16384;
+
+double ProcessorSeconds() {
+  rusage usage{};
+  getrusage(RUSAGE_SELF, &usage);
+  const auto seconds = [](const timeval& time) {
+    return static_cast<double>(time.tv_sec) + static_cast<double>(time.tv_usec) * 1e-6;
+  };
+  return seconds(usage.ru_utime) + seconds(usage.ru_stime);
+}
+
+uint64_t MibInUse() {
+  uint64_t all = 0;
+  uint64_t resident = 0;
+  std::ifstream("/proc/self/statm") >> all >> resident;
+  return resident * static_cast<uint64_t>(getpagesize()) >> 20;
+}
+
+std::string Call(uint64_t stream, const std::string& more = {}) {
+  return Http2Block(stream, HeadersOfCall(kMethod) + more) +
+         Http2Frame(0, 1, stream, std::string(5, '\0'));
+}
+
+// What a stream of frames is answered with, up to the answer to a ping, or to the end.
+std::string AnswerTo(Socket& socket, const std::string& frames) {
+  socket.Send(frames + hostile::Http2Ping());
+  const std::string pong = Http2Frame(6, 1, 0, std::string(8, 'p'));
+  std::string all;
+  while (all.find(pong) == std::string::npos) {
+    const std::string some = socket.Receive();
+    if (some.empty()) break;
+    all += some;
+  }
+  return all;
+}
+
+// The gRPC port in plain text or with TLS, and what it takes of the machine.
+class WireServer {
+ public:
+  explicit WireServer(bool tls) : tls_(tls) {
+    // OpenSSL writes to connections that the server has ended.
+    std::signal(SIGPIPE, SIG_IGN);
+    config_.listen = "127.0.0.1:0";
+    if (tls) {
+      hostile::SpeakTls();
+      const KeyPair pair = TestAuthority().Issue({.names = "IP:127.0.0.1"});
+      config_.tls_certificate = dir_ / "server.pem";
+      config_.tls_key = dir_ / "server.key";
+      ReplaceFile(config_.tls_certificate, pair.certificate);
+      ReplaceFile(config_.tls_key, pair.key);
+    }
+    StatusOr<std::unique_ptr<Door>> door = Door::Open(config_, clock_);
+    EXPECT_TRUE(door.ok()) << door.status();
+    door_ = *std::move(door);
+    port_ = std::make_unique<GrpcPort>(config_, 1000, *door_, clock_);
+    const StatusOr<int> number = port_->Start({}, rest_);
+    EXPECT_TRUE(number.ok()) << number.status();
+    address_ = "127.0.0.1:" + std::to_string(*number);
+    // What is made once is made.
+    EXPECT_TRUE(Serves());
+    seconds_ = ProcessorSeconds();
+    mib_ = MibInUse();
+  }
+
+  // Whether another client is answered.
+  [[nodiscard]] bool Serves() {
+    Socket other = Open();
+    std::string answer = AnswerTo(other, Call(1));
+    while (answer.find("grpc-status") == std::string::npos) {
+      const std::string some = other.Receive();
+      if (some.empty()) return false;
+      answer += some;
+    }
+    return true;
+  }
+  // A connection that has introduced itself, and says that it has taken in the settings.
+  [[nodiscard]] Socket Open(const std::string& taken_in = Http2Frame(4, 1, 0, "")) {
+    Socket socket(address_, kPatienceMillis, tls_ ? Opening::kAsServersWant : Opening::kPlain);
+    EXPECT_TRUE(socket.Send(hostile::kHttp2Preface + Http2Frame(4, 0, 0, "") + taken_in));
+    return socket;
+  }
+  // Less than ten times what it takes, and much less than it took without limits.
+  void ExpectCheap() const {
+    if (kSanitized) return;
+    EXPECT_LT(ProcessorSeconds(), seconds_ + 10);
+    EXPECT_LT(MibInUse(), mib_ + 100);
+  }
+
+ private:
+  const bool tls_;
+  TempDir dir_;
+  SystemClock clock_;
+  ServerConfig config_;
+  std::unique_ptr<Door> door_;
+  grpc::CallbackGenericService rest_;  // UNIMPLEMENTED
+  std::unique_ptr<GrpcPort> port_;
+  std::string address_;
+  double seconds_ = 0;
+  uint64_t mib_ = 0;
+};
+
+// Sends a piece again and again, `most` times at most; how often it was taken.
+size_t SendUntilCut(Socket& socket, const std::string& piece, size_t most) {
+  for (size_t sent = 0; sent < most; ++sent) {
+    if (!socket.Send(piece)) return sent;
+  }
+  return most;
+}
+
+// With TLS, or without.
+class Frames : public testing::TestWithParam<bool> {};
+INSTANTIATE_TEST_SUITE_P(PlainAndTls, Frames, testing::Bool());
+
+// CVE-2023-33953: gRPC keeps what it has of a text until it is whole, and begins it anew with each
+// frame.
+TEST_P(Frames, ATextThatSaysOneGibIsCut) {
+  WireServer server(GetParam());
+  const std::string literal = std::string(1, '\0') + hostile::HpackNumber(1 << 30, 7);
+  const std::string piece = Http2Frame(kContinuation, 0, 1, std::string(kMostFrameBytes, 'a'));
+  for (int i = 0; i < 3; ++i) {
+    Socket socket = server.Open();
+    EXPECT_TRUE(socket.Send(Http2Frame(1, 0, 1, literal)));
+    EXPECT_LT(SendUntilCut(socket, piece, 2000), 2000U);
+  }
+  server.ExpectCheap();
+  EXPECT_TRUE(server.Serves());
+}
+
+// The same CVE: zeros in front of a number, without an end.
+TEST_P(Frames, ANumberWithoutAnEndIsCut) {
+  WireServer server(GetParam());
+  Socket socket = server.Open();
+  EXPECT_TRUE(socket.Send(Http2Frame(1, 0, 1, std::string("\0\x7f", 2))));
+  const std::string piece = Http2Frame(kContinuation, 0, 1, std::string(kMostFrameBytes, '\x80'));
+  EXPECT_LT(SendUntilCut(socket, piece, 2000), 2000U);
+  server.ExpectCheap();
+  EXPECT_TRUE(server.Serves());
+}
+
+// CONTINUATION flood (VU#421644), and the third part of CVE-2023-33953: each frame for itself is
+// within limits.metadata_bytes.
+TEST_P(Frames, HeadersWithoutAnEndAreCut) {
+  WireServer server(GetParam());
+  for (const std::string& headers :
+       {std::string(), Http2Header("a", "1"), Http2Header("x-company", std::string(4000, 'c'))}) {
+    Socket socket = server.Open();
+    EXPECT_TRUE(socket.Send(Http2Frame(1, 0, 1, HeadersOfCall(kMethod))));
+    const std::string piece = Http2Frame(kContinuation, 0, 1, headers);
+    EXPECT_LT(SendUntilCut(socket, piece, 1'000'000), 1'000'000U);
+  }
+  server.ExpectCheap();
+  EXPECT_TRUE(server.Serves());
+}
+
+// CVE-2023-44487, rapid reset.
+TEST_P(Frames, CallsThatAreTakenBackByTheThousandAreCut) {
+  WireServer server(GetParam());
+  for (const char* method : {kMethod, "/grpc.health.v1.Health/Watch", "/nobodys/Method"}) {
+    Socket socket = server.Open();
+    uint64_t stream = 1;
+    bool taken = true;
+    for (; taken && stream < 2'000'000; stream += 2) {
+      taken = socket.Send(Http2Block(stream, HeadersOfCall(method)) + hostile::Http2Cancel(stream));
+    }
+    EXPECT_FALSE(taken) << method;
+  }
+  server.ExpectCheap();
+  EXPECT_TRUE(server.Serves());
+}
+
+// gRPC holds a client to limits.streams_per_connection once it says that it knows of it.
+TEST_P(Frames, CallsOfAClientThatTakesInNoSettingsAreCut) {
+  WireServer server(GetParam());
+  Socket socket = server.Open("");
+  uint64_t stream = 1;
+  bool taken = true;
+  for (; taken && stream < 200'000; stream += 2) {
+    taken = socket.Send(Http2Block(stream, HeadersOfCall("/grpc.health.v1.Health/Watch")));
+  }
+  EXPECT_FALSE(taken);
+  server.ExpectCheap();
+  EXPECT_TRUE(server.Serves());
+}
+
+// CVE-2019-9515 and its like: frames that bring nothing.
+TEST_P(Frames, FramesThatBringNothingAreCut) {
+  WireServer server(GetParam());
+  const std::string frames[] = {
+      Http2Frame(4, 0, 0, ""),                                // SETTINGS
+      Http2Frame(4, 0, 0, std::string("\0\x03\0\0\0\1", 6)),  // that say something
+      Http2Frame(2, 0, 1, std::string("\0\0\0\0\x10", 5)),    // PRIORITY
+      Http2Frame(0x4f, 0, 0, "what nobody knows"),
+  };
+  for (const std::string& frame : frames) {
+    Socket socket = server.Open();
+    EXPECT_LT(SendUntilCut(socket, frame, 1'000'000), 1'000'000U);
+  }
+  Socket socket = server.Open();
+  EXPECT_TRUE(socket.Send(Http2Block(1, HeadersOfCall("/grpc.health.v1.Health/Watch"))));
+  EXPECT_LT(SendUntilCut(socket, Http2Frame(0, 0, 1, ""), 1'000'000), 1'000'000U);  // DATA
+  server.ExpectCheap();
+  EXPECT_TRUE(server.Serves());
+}
+
+// CVE-2019-9512: gRPC itself ends connections that ping for nothing.
+TEST_P(Frames, PingsWithoutAnythingElseAreCut) {
+  WireServer server(GetParam());
+  Socket socket = server.Open();
+  EXPECT_LT(SendUntilCut(socket, hostile::Http2Ping(), 1'000'000), 1'000'000U);
+  server.ExpectCheap();
+  EXPECT_TRUE(server.Serves());
+}
+
+// CVE-2025-8671, MadeYouReset: frames at which a server takes a call back by itself. They end the
+// connection, or do nothing.
+TEST_P(Frames, FramesThatHaveAServerTakeCallsBackCostLittle) {
+  WireServer server(GetParam());
+  const std::string nothing_more(4, '\0');
+  const std::string too_much("\x7f\xff\xff\xff", 4);
+  for (const std::string& increment : {nothing_more, too_much}) {
+    Socket socket = server.Open();
+    uint64_t stream = 1;
+    for (bool taken = true; taken && stream < 20'000; stream += 2) {
+      taken =
+          socket.Send(Http2Block(stream, HeadersOfCall(kMethod)) +
+                      Http2Frame(8, 0, stream, increment) + Http2Frame(8, 0, stream, increment));
+    }
+  }
+  server.ExpectCheap();
+  EXPECT_TRUE(server.Serves());
+}
+
+// CVE-2023-32731, CVE-2023-32732 and CVE-2024-7246: what is wrong with one call ends at most its
+// connection; it makes no other call of it a different one.
+TEST_P(Frames, WhatIsWrongWithOneCallMakesNoOtherDifferent) {
+  WireServer server(GetParam());
+  const auto indexed = [](const std::string& name, const std::string& value) {
+    std::string header = Http2Header(name, value);
+    header[0] = '\x40';  // which is to be remembered
+    return header;
+  };
+  const std::string remembered = indexed("x-request-id", "remembered");
+  const std::string newest("\xbe");  // what was remembered last
+  for (const std::string& wrong :
+       {indexed("te", "@@@"), indexed("grpc-timeout", "bogus"), indexed("x-bin", "@@@"),
+        Http2Header("x-company", std::string(12'000, 'c'))}) {
+    Socket socket = server.Open();
+    (void)AnswerTo(socket, Call(1, wrong + remembered));
+    // Answered, or the connection has ended.
+    const std::string answer = AnswerTo(socket, Call(3, newest)) + AnswerTo(socket, "");
+    for (const char* different : {"Missing", "Bad", "Failed"}) {
+      EXPECT_THAT(answer, testing::Not(testing::HasSubstr(different)));
+    }
+  }
+  EXPECT_TRUE(server.Serves());
+}
+
+// A client that ends 900 calls at once, as many as it may have, does nothing wrong.
+TEST_P(Frames, HonestCallsMayEndTogether) {
+  WireServer server(GetParam());
+  Socket socket = server.Open();
+  std::string frames;
+  for (uint64_t stream = 1; stream < 1800; stream += 2) {
+    frames += Http2Block(stream, HeadersOfCall("/grpc.health.v1.Health/Watch"));
+  }
+  for (uint64_t stream = 1; stream < 1800; stream += 2) frames += hostile::Http2Cancel(stream);
+  EXPECT_THAT(AnswerTo(socket, frames), testing::HasSubstr("pppppppp"));
+}
+
+}  // namespace
+}  // namespace freshet
