@@ -76,18 +76,21 @@ class Loader:
             with self._open(name) as lines:
                 columns: list[str] = []
                 for number, raw in enumerate(lines, 1):
-                    line = raw.decode("utf-8", "replace").strip()
-                    if not line or line.startswith("#"):
-                        continue
-                    if number == 1 and line.split("\t")[0] == "url":
-                        columns = line.split("\t")
-                        continue
                     try:
-                        yield page_of(line, self._crawl_id, columns)
-                        self.read += 1
-                    except ValueError as error:
+                        # Some editors begin a text with a mark that says that it is UTF-8.
+                        line = raw.decode("utf-8-sig" if number == 1 else "utf-8").strip()
+                        if not line or line.startswith("#"):
+                            continue
+                        if number == 1 and line.split("\t")[0] == "url":
+                            columns = line.split("\t")
+                            continue
+                        page = page_of(line, self._crawl_id, columns)
+                    except (ValueError, TypeError, OverflowError) as error:
                         self.malformed += 1
                         print(f"{name}:{number}: {error}", file=sys.stderr)
+                        continue
+                    yield page
+                    self.read += 1
                     if time.monotonic() > next_word:
                         next_word = time.monotonic() + EVERY
                         print(f"{self.read:,} pages", file=sys.stderr)

@@ -9,12 +9,11 @@ was seen is kept in a state file, so that a restart signals nothing twice.
 from __future__ import annotations
 
 import argparse
-import gzip
-import io
 import json
 import os
 import sys
 import time
+import zlib
 from collections.abc import Iterator
 from datetime import datetime, timedelta, timezone
 from pathlib import Path
@@ -25,6 +24,7 @@ import httpx
 
 import freshet
 from freshet import Page, Signal
+from freshet.http import parse_last_modified
 
 MOST_BYTES = 64 << 20
 MOST_SITEMAPS = 10_000
@@ -59,10 +59,13 @@ def download(client: httpx.Client, url: str, validators: dict[str, str]) -> tupl
                 raise ValueError(f"{url} is longer than {MOST_BYTES} bytes")
         names = {"ETag": "If-None-Match", "Last-Modified": "If-Modified-Since"}
         found = {names[name]: response.headers[name] for name in names if name in response.headers}
+        # A site that says 1970 or 2099 would answer for ever that nothing has changed since.
+        if parse_last_modified(found.get("If-Modified-Since", ""), datetime.now(timezone.utc)) is None:
+            found.pop("If-Modified-Since", None)
     text = bytes(body)
     if text.startswith(b"\x1f\x8b"):
-        with gzip.open(io.BytesIO(text)) as unpacked:
-            text = unpacked.read(MOST_BYTES)
+        # What comes behind the compressed data is none of it.
+        text = zlib.decompressobj(16 + zlib.MAX_WBITS).decompress(text, MOST_BYTES)
     return text, found
 
 
@@ -107,7 +110,7 @@ def poll(client: httpx.Client, ingester: freshet.Ingester, options: argparse.Nam
         try:
             answer = download(client, url, state.validators.get(url, {}))
             listed = [] if answer is None else list(entries(answer[0]))
-        except (httpx.HTTPError, ValueError, OSError, ElementTree.ParseError) as error:
+        except (httpx.HTTPError, httpx.InvalidURL, ValueError, OSError, zlib.error, ElementTree.ParseError) as error:
             print(f"{url}: {error}", file=sys.stderr)
             continue
         for kind, location, lastmod in listed:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import json
 import subprocess
 import sys
 from pathlib import Path
@@ -26,7 +27,7 @@ from crawl import (  # noqa: E402
     start_server,
     wait_for_robots,
 )
-from local_site import Site  # noqa: E402
+from local_site import Host, Site  # noqa: E402
 from server import Server  # noqa: E402
 
 
@@ -100,6 +101,33 @@ def test_a_bulk_load_names_what_is_wrong_and_takes_the_rest(server: Server, tmp_
         weights = {page.url[-1]: page.importance for page in admin.pages(crawl_id="DEFAULT")}
         assert weights == {"a": 1, "b": 2.5, "c": 7, "d": 3}
         assert admin.page("https://example.org/d").page.min_interval.seconds == 3600
+
+
+def test_a_bulk_load_reads_files_as_the_world_writes_them(server: Server, tmp_path: Path) -> None:
+    table = tmp_path / "pages.tsv"
+    table.write_bytes(
+        b"\xef\xbb\xbfurl\timportance\tmin_interval\r\n"
+        b"https://example.org/a\t2\t\r\n"
+        b"https://example.org/\xe9\t2\t\r\n"
+        b"https://example.org/b\t\t1e300\r\n"
+        b"https://example.org/c\t3\t60\r\n"
+    )
+    plain = tmp_path / "pages.txt"
+    plain.write_bytes(b'\xef\xbb\xbfhttps://example.org/d\r\n{"url": "https://example.org/e", "importance": [1]}\r\n')
+    assert "3 pages taken" in run(server, "bulk_load.py", str(table), str(plain), code=1)
+    with freshet.Admin(server.address) as admin:
+        assert {page.url[-1]: page.importance for page in admin.pages()} == {"a": 2, "c": 3, "d": 1}
+
+
+def test_a_sitemap_is_polled_as_the_world_serves_it(server: Server, tmp_path: Path) -> None:
+    sitemap = b"<urlset><url><loc>https://example.org/a</loc></url></urlset>"
+    headers = {"Last-Modified": "Thu, 01 Jan 2099 00:00:00 GMT", "ETag": '"x"'}
+    site = Site({"127.0.1.1": Host(answers={"/s.gz": (200, headers, gzip.compress(sitemap) + b"behind it")})})
+    state = tmp_path / "state.json"
+    with site:
+        said = run(server, "sitemap_to_signals.py", "--state", str(state), site.url("127.0.1.1", "/s.gz"))
+    assert "1 new (1 added)" in said
+    assert list(json.loads(state.read_text())["validators"].values()) == [{"If-None-Match": '"x"'}]
 
 
 def test_a_bulk_load_reads_what_an_export_wrote(server: Server, tmp_path: Path) -> None:
