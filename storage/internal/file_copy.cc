@@ -1,5 +1,8 @@
 #include "storage/internal/file_copy.h"
 
+#include <sys/stat.h>
+#include <unistd.h>
+
 #include <algorithm>
 #include <memory>
 #include <string_view>
@@ -35,6 +38,23 @@ Status CopyFile(rocksdb::Env* env, const std::string& from, const std::string& t
   return FromRocksDb(status, "writing " + to);
 }
 
+// Whether nobody else may change the file: a link to it would let them change what it is linked
+// into.
+bool IsOwnAlone(const std::string& path) {
+  struct stat its {};
+  return lstat(path.c_str(), &its) == 0 && S_ISREG(its.st_mode) && its.st_uid == geteuid() &&
+         (its.st_mode & (S_IWGRP | S_IWOTH)) == 0;
+}
+
+// False: the file is to be copied.
+bool LinkTable(rocksdb::Env* env, const std::string& from, const std::string& to) {
+  if (!env->LinkFile(from, to).ok()) return false;
+  // Of the link, which names the same file whatever becomes of the other name.
+  if (IsOwnAlone(to)) return true;
+  env->DeleteFile(to).PermitUncheckedError();
+  return false;
+}
+
 Status SyncDirectory(rocksdb::Env* env, const std::string& dir) {
   std::unique_ptr<rocksdb::Directory> directory;
   rocksdb::Status status = env->NewDirectory(dir, &directory);
@@ -62,7 +82,7 @@ Status CopyDatabase(rocksdb::Env* env, const std::string& from, const std::strin
     const std::string source = from + "/" + name;
     const std::string target = to + "/" + name;
     // What the link has of its own, its name, becomes durable with the directory.
-    if (name.ends_with(".sst") && env->LinkFile(source, target).ok()) continue;
+    if (name.ends_with(".sst") && LinkTable(env, source, target)) continue;
     if (name == "CURRENT") RETURN_IF_ERROR(SyncDirectory(env, to));
     RETURN_IF_ERROR(CopyFile(env, source, target));
   }

@@ -20,8 +20,9 @@ namespace freshet::storage {
                                                                const std::string& dir);
 
 // Makes the new directory `to` a durable copy of the database in `from`, which must be at rest.
-// Tables, which are never changed in place, become hard links where the file system allows; what
-// may be changed, logs above all, is copied. CURRENT comes last. Thread-safe.
+// Tables, which are never changed in place, become hard links where the file system allows and
+// nobody but the user of this process may change them; all else is copied. CURRENT comes last.
+// Thread-safe.
 [[nodiscard]] Status CopyDatabase(rocksdb::Env* env, const std::string& from,
                                   const std::string& to);
 

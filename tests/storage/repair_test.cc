@@ -239,6 +239,17 @@ TEST_F(RepairTest, ACheckpointIsRestored) {
   EXPECT_TRUE(absl::IsNotFound(Restore(dir_ / "none", dir_ / "other", SmallStore()).status()));
 }
 
+// Whoever may write into a checkpoint must not write into the store that was made of it.
+TEST_F(RepairTest, OnlyTablesThatNobodyElseMayChangeAreLinked) {
+  const std::vector<fs::path> tables = Files(".sst");
+  ASSERT_GE(tables.size(), 2u);
+  fs::permissions(tables.front(), fs::perms::group_write, fs::perm_options::add);
+  const std::string target = dir_ / "target";
+  ASSERT_TRUE(Restore(db(), target, SmallStore()).ok());
+  EXPECT_EQ(fs::hard_link_count(tables.front()), 1u);
+  EXPECT_EQ(fs::hard_link_count(tables.back()), 2u);
+}
+
 TEST_F(RepairTest, ADamagedCheckpointIsNotRestored) {
   FlipBit(Files(".sst").back(), 30, 5);
   const std::string target = dir_ / "target";
