@@ -36,6 +36,13 @@ void CountCrawl(const CrawlCap& cap, Instant at, RecentCrawls* recent) {
   }
 }
 
+void UncountCrawl(Instant at, RecentCrawls* recent) {
+  const auto its = std::find_if(recent->begin(), recent->end(), [at](const CountedCrawls& counted) {
+    return counted.last >= at;
+  });
+  if (its != recent->end() && --its->count == 0) recent->erase(its);
+}
+
 Instant CapAllows(const CrawlCap& cap, const RecentCrawls& recent, uint32_t pending,
                   Instant pending_at) {
   if (cap.count == 0) return {};

@@ -40,6 +40,10 @@ inline constexpr size_t kMostCounts = 18;
 // later one counts as at that. Precondition: there is a cap.
 void CountCrawl(const CrawlCap& cap, Instant at, RecentCrawls* recent);
 
+// An assignment that was counted at `at` came to nothing; does nothing where it does not count any
+// more.
+void UncountCrawl(Instant at, RecentCrawls* recent);
+
 // When one more assignment keeps to the cap, where `pending` more than were counted are about to
 // be, the last of them at `pending_at`; none: at once.
 [[nodiscard]] Instant CapAllows(const CrawlCap& cap, const RecentCrawls& recent, uint32_t pending,

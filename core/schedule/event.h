@@ -105,6 +105,10 @@ struct LeasePage {
 struct ReturnLease {
   LeaseId lease;
   AllowedCrawls allowed;  // of who returns it
+  // The page never left the server: neither it nor its host waits for that. The last page of the
+  // host that did leave may have left later than planned, at `host_left`; none: not as is known.
+  bool never_left = false;
+  Instant host_left;
 };
 
 // The deadline of a lease has passed: the page waits, the longer the more often that happens.

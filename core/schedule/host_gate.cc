@@ -1,6 +1,7 @@
 #include "core/schedule/host_gate.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "absl/strings/string_view.h"
 #include "core/base/check.h"
@@ -72,6 +73,7 @@ HostId HostGate::Put(const HostRecord& record) {
   Host& entry = hosts_[host.value()];
   const bool moved = entry.record.address != record.address;
   const bool assigned = entry.record.last_assignment < record.last_assignment;
+  if (assigned) entry.assigned_before = entry.record.last_assignment;
   entry.record = record;
   if (moved) Regroup(host);
   if (assigned && entry.group != GroupId()) {
@@ -103,14 +105,28 @@ void HostGate::Pick(HostId host, Instant at) {
 void HostGate::OpenLease(HostId host, Instant assigned) {
   Host& entry = hosts_.at(host.value());
   CHECK(entry.picks > 0, "nothing of host {} is picked", entry.record.host);
-  entry.record.last_assignment = std::max(entry.record.last_assignment, assigned);
+  NoteAssignment(entry, assigned);
   if (--entry.picks == 0) entry.last_pick = Instant();
   if (entry.group != GroupId()) groups_.OpenLease(entry.group, assigned);
 }
 
+void HostGate::NoteAssignment(Host& host, Instant at) {
+  if (at <= host.record.last_assignment) return;
+  host.assigned_before = std::exchange(host.record.last_assignment, at);
+}
+
+void HostGate::TakeBackAssignment(HostId host, Instant at, Instant left) {
+  Host& entry = hosts_.at(host.value());
+  Instant& last = entry.record.last_assignment;
+  if (last == at) last = entry.assigned_before;
+  last = std::max(last, left);
+  entry.assigned_before = last;
+  UncountCrawl(at, &entry.record.recent_crawls);
+}
+
 void HostGate::NoteAssignment(HostId host, Instant at) {
   Host& entry = hosts_.at(host.value());
-  entry.record.last_assignment = std::max(entry.record.last_assignment, at);
+  NoteAssignment(entry, at);
   if (entry.group != GroupId()) groups_.NoteAssignment(entry.group, at);
 }
 

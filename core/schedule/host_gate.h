@@ -109,6 +109,10 @@ class HostGate {
   void EndLease(HostId host);
   // A page of the host was assigned at `at`, whatever has become of that.
   void NoteAssignment(HostId host, Instant at);
+  // What was assigned at `at` has come to nothing. Its delay counts from the assignment before, or
+  // from `left` where that is later; and from `at` where more than one comes to nothing. The delay
+  // of a group goes on.
+  void TakeBackAssignment(HostId host, Instant at, Instant left);
   void PutBack(HostId host);
 
   // The instant from which the host is free, as of what was heard; infinite while its limit is
@@ -152,6 +156,7 @@ class HostGate {
     uint32_t in_flight = 0;  // picks and leases
     uint32_t picks = 0;      // whose lease is not open yet
     Instant last_pick;       // of these
+    Instant assigned_before;  // the assignment before the last; that one where it is not known
     uint32_t pages = 0;
     Instant resting_until = Instant::Infinite();   // of its entry in resting_ that counts
     std::unique_ptr<PolitenessDefaults> defaults;  // null: those of all
@@ -167,6 +172,7 @@ class HostGate {
     return host.defaults == nullptr ? defaults_ : *host.defaults;
   }
   [[nodiscard]] HostTerms TermsOf(const Host& host) const;
+  static void NoteAssignment(Host& host, Instant at);
   // Puts the host into the group of its rule or address.
   void Regroup(HostId host);
   // What the host is to its group.

@@ -130,6 +130,8 @@ class ShardState::Impl {
   void HandOut(PageId id, const LeaseRecord& lease);
   // The page is not out any more. Its host may be free with that.
   void TakeBack(PageId id);
+  // The page never left: its host is as if it had not been assigned.
+  void TakeBackAssignment(PageId id, const Transaction::Lease& lease);
   // The page is about to be removed, and its lease, staged now or before, goes on.
   void Orphan(const Transaction::Lease& lease);
   // Such a lease has ended. Its host may be free with that, or be forgotten.

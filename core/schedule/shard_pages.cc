@@ -196,6 +196,12 @@ void ShardState::Impl::TakeBack(PageId id) {
   picks.HostChanged(what.host);
 }
 
+void ShardState::Impl::TakeBackAssignment(PageId id, const Transaction::Lease& lease) {
+  const HostId host = picks.HostOf(id);
+  hosts.TakeBackAssignment(host, lease.record.assigned, lease.host_left);
+  picks.HostChanged(host);
+}
+
 void ShardState::Impl::Orphan(const Transaction::Lease& lease) {
   const std::optional<PageId> id = pages.Find(lease.record.page);
   if (!id || lease.closed) return;

@@ -233,6 +233,7 @@ void ShardState::Impl::InstallLeases(Transaction& txn) {
       if (was_open || (id && pages.Is(*id, PageTable::kTaken))) {
         lease.forgotten ? leases.Drop(lease.record.id) : leases.Close(lease.record, lease.reported);
         if (id) ComeBack(*id);
+        if (id && lease.never_left) TakeBackAssignment(*id, lease);
       }
       if (out.IsOrphan(lease.record.id)) EndOrphan(lease.record.id);
       continue;

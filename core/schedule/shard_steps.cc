@@ -505,8 +505,10 @@ Reply ShardState::Impl::Step(const ReturnLease& event, Instant now, Transaction&
   }
   End(*lease, /*reported=*/false, txn);
   ++txn.counts.returned_leases;
+  lease->never_left = event.never_left;
+  lease->host_left = event.host_left;
   if (Transaction::Page* page = txn.Find(lease->record.page)) {
-    WaitReturned(now, page->record.state);
+    if (!event.never_left) WaitReturned(now, page->record.state);
     page->changed = page->reindex = true;
   }
   return {};

@@ -51,6 +51,8 @@ class Transaction {
     bool orphan = false;
     bool expired = false;   // closed by its deadline
     bool given_up = false;  // expired, and its page waits for its normal turn
+    bool never_left = false;  // closed, as in ReturnLease
+    Instant host_left;
   };
 
   // Takes a record as the store holds it. Loading the same page twice keeps the first copy. Of two

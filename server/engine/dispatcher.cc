@@ -53,7 +53,7 @@ struct Dispatcher::Actions {
   };
   std::vector<Delivery> deliveries;
   absl::flat_hash_map<WorkerId, size_t> delivery_of;
-  std::vector<LeaseId> give_back;
+  std::vector<ReturnLease> give_back;
   std::shared_ptr<Refill> refill;
 
   [[nodiscard]] bool empty() const {
@@ -182,7 +182,7 @@ void Dispatcher::Leave(WorkerId id) {
     std::deque<Ready> kept;
     for (Ready& ready : ready_) {
       if (ready.worker == id) {
-        actions.give_back.push_back(ready.assignment.lease);
+        TakeBack(ready.assignment, &actions);
       } else {
         kept.push_back(std::move(ready));
       }
@@ -231,10 +231,19 @@ void Dispatcher::Dismiss(WorkerId id) {
   workers_.erase(it);
 }
 
-void Dispatcher::GiveBack(const std::vector<LeaseId>& leases) {
+void Dispatcher::GiveBack(const std::vector<LeaseId>& leases, bool never_left) {
   for (const LeaseId lease : leases) {
-    router_.SubmitAlways(SlotOfLease(lease), ReturnLease{lease}, nullptr);
+    ReturnLease event{lease};
+    event.never_left = never_left;
+    router_.SubmitAlways(SlotOfLease(lease), std::move(event), nullptr);
   }
+}
+
+void Dispatcher::TakeBack(const Assignment& assignment, Actions* actions) {
+  ReturnLease event{assignment.lease};
+  event.never_left = true;
+  event.host_left = departures_.LeftAt(assignment.host);
+  actions->give_back.push_back(std::move(event));
 }
 
 // What was set aside did not come about.
@@ -258,7 +267,7 @@ void Dispatcher::DropReady(size_t keep, Actions* actions) {
   while (ready_.size() > keep) {
     Ready last = std::move(ready_.back());
     ready_.pop_back();
-    actions->give_back.push_back(last.assignment.lease);
+    TakeBack(last.assignment, actions);
     Unreserve(last.worker, actions);
   }
 }
@@ -392,9 +401,14 @@ void Dispatcher::Release(Instant now, Actions* actions) {
   if (paused_ || held_back_) return;
   bool to_stream = false;
   while (!ready_.empty() && pacer_.next() <= now && ReleaseTime() <= now) {
-    (void)pacer_.Use();
     Ready ready = std::move(ready_.front());
     ready_.pop_front();
+    if (!MayLeave(ready, now)) {
+      TakeBack(ready.assignment, actions);
+      Unreserve(ready.worker, actions);
+      continue;
+    }
+    (void)pacer_.Use();
     const auto it = workers_.find(ready.worker);
     CHECK(it != workers_.end(), "ready for a worker that is gone");
     Worker& worker = it->second;
@@ -420,6 +434,12 @@ void Dispatcher::Release(Instant now, Actions* actions) {
   }
   const bool close = pacer_.rate().per_second() * kTogether.seconds() > 1;
   if (close && to_stream) next_release_ = now + kTogether;
+}
+
+bool Dispatcher::MayLeave(const Ready& ready, Instant now) {
+  const Assignment& its = ready.assignment;
+  if (its.deadline - now < now - its.at) return false;
+  return departures_.Leave(its.host, ready.spacing, its.at, now);
 }
 
 Instant Dispatcher::ReleaseTime() const {
@@ -495,7 +515,9 @@ void Dispatcher::Perform(Actions& actions) {
   for (Actions::Delivery& delivery : actions.deliveries) {
     delivery.sink->Deliver(std::move(delivery.assignments), delivery.outlook);
   }
-  GiveBack(actions.give_back);
+  for (ReturnLease& event : actions.give_back) {
+    router_.SubmitAlways(SlotOfLease(event.lease), std::move(event), nullptr);
+  }
   if (actions.refill != nullptr) Send(actions.refill);
 }
 
@@ -543,12 +565,16 @@ void Dispatcher::SettleBids(const std::shared_ptr<Refill>& refill) {
   refill->cut = ranked.cut;
   const bool owned = !refill->owners.of_tick.empty();
   if (owned) refill->classes.resize(refill->terms.size());
+  refill->spacings.resize(refill->terms.size());
   for (const auto& [term, shard, i] : ranked.taken) {
     CHECK(i < taken[shard].size() && !taken[shard][i], "shard {} bids {} pages", shard,
           taken[shard].size());
     const Pick& pick = refill->bids[shard].picks[i];
     taken[shard][i] = true;
     if (owned) refill->classes[term] = pick.crawl_class;
+    refill->spacings[term] = {.of_host = pick.host_delay,
+                              .group = pick.group,
+                              .of_group = pick.group_terms.min_delay};
     requests[shard].leases.push_back({.pick = pick, .terms = refill->terms[term]});
     places[shard].push_back(term);
   }
@@ -598,12 +624,14 @@ void Dispatcher::Finish(const std::shared_ptr<Refill>& refill) {
       if (!assignment) {
         Unreserve(worker, &actions);
       } else if (no_use || !workers_.contains(worker)) {
-        actions.give_back.push_back(assignment->lease);
+        TakeBack(*assignment, &actions);
         Unreserve(worker, &actions);
       } else {
         // Where pages are scarce most terms get none: whose turn it is goes by those that do.
         CountInRow(!allowances_.proven(refill->terms[i].worker), proven_in_row_);
-        ready_.push_back({.assignment = *std::move(assignment), .worker = worker});
+        ready_.push_back({.assignment = *std::move(assignment),
+                          .worker = worker,
+                          .spacing = refill->spacings[i]});
       }
     }
     LetInNewcomers(newcomer_leases);

@@ -22,6 +22,7 @@
 #include "server/base/log_limit.h"
 #include "server/base/system_clock.h"
 #include "server/engine/bids.h"
+#include "server/engine/departures.h"
 #include "server/engine/group_ledger.h"
 #include "server/engine/limited_ranking.h"
 #include "server/engine/router.h"
@@ -133,8 +134,9 @@ class Dispatcher {
   // further apart than `patience`. Then it leaves by itself, and its sink is told. False, and it is
   // as it was: it has no credit, or is gone.
   [[nodiscard]] bool Linger(WorkerId worker, Duration patience) FRESHET_EXCLUDES(mutex_);
-  // For assignments that were handed to a sink and did not reach the worker.
-  void GiveBack(const std::vector<LeaseId>& leases);
+  // For assignments that were handed to a sink and did not reach the worker, as far as is known; or
+  // that surely did not leave, for which neither their pages nor their hosts wait.
+  void GiveBack(const std::vector<LeaseId>& leases, bool never_left = false);
 
   // Returns the rate before.
   Rate SetRate(Rate rate) FRESHET_EXCLUDES(mutex_);
@@ -185,6 +187,7 @@ class Dispatcher {
   struct Ready {
     Assignment assignment;
     WorkerId worker = 0;
+    Spacing spacing;
   };
   // One request for pages, over all shards, and what came of it.
   struct Refill;
@@ -202,6 +205,10 @@ class Dispatcher {
   void ExpireWaiters(Instant now, Actions* actions) FRESHET_REQUIRES(mutex_);
   void CountMissed(Instant now) FRESHET_REQUIRES(mutex_);
   void Release(Instant now, Actions* actions) FRESHET_REQUIRES(mutex_);
+  // Not if the worker would have less than half of its lease left, or the host was not left alone
+  // for long enough since a page of it left late.
+  [[nodiscard]] bool MayLeave(const Ready& ready, Instant now) FRESHET_REQUIRES(mutex_);
+  void TakeBack(const Assignment& assignment, Actions* actions) FRESHET_REQUIRES(mutex_);
   // When the first that is ready may leave, but for the pacer. Precondition: one is.
   [[nodiscard]] Instant ReleaseTime() const FRESHET_REQUIRES(mutex_);
   void Plan(Instant now, Actions* actions) FRESHET_REQUIRES(mutex_);
@@ -300,6 +307,7 @@ class Dispatcher {
   std::deque<WorkerId> crowded_ FRESHET_GUARDED_BY(mutex_);
   std::deque<Ready> ready_ FRESHET_GUARDED_BY(mutex_);  // by tick
   Instant next_release_ FRESHET_GUARDED_BY(mutex_);     // to streams
+  Departures departures_ FRESHET_GUARDED_BY(mutex_);
   Instant wake_ FRESHET_GUARDED_BY(mutex_);  // until when the thread sleeps, unless notified
   size_t in_refill_ FRESHET_GUARDED_BY(mutex_) = 0;  // terms of the refill under way
   Instant last_at_ FRESHET_GUARDED_BY(mutex_);       // latest tick asked of the shards

@@ -21,6 +21,20 @@ size_t MostWithin(const std::vector<int64_t>& times, int64_t per) {
   return most;
 }
 
+TEST(CrawlCap, WhatCameToNothingDoesNotCount) {
+  const CrawlCap cap = {.count = 2, .per = Duration::Micros(1600)};
+  RecentCrawls recent;
+  CountCrawl(cap, Micros(10'000), &recent);
+  CountCrawl(cap, Micros(10'500), &recent);
+  EXPECT_EQ(CapAllows(cap, recent, 0, {}), Micros(11'600));
+  UncountCrawl(Micros(10'500), &recent);
+  EXPECT_EQ(CapAllows(cap, recent, 0, {}), Instant());
+  UncountCrawl(Micros(10'500), &recent);
+  EXPECT_EQ(CountsAt(cap, recent, Micros(10'500)), 1u);
+  UncountCrawl(Micros(10'000), &recent);
+  EXPECT_TRUE(recent.empty());
+}
+
 // Crawls that come as soon as they may, in bursts and after pauses.
 TEST(CrawlCap, NoWindowHasMoreThanTheCap) {
   std::mt19937_64 random(7);

@@ -372,6 +372,35 @@ TEST_F(ShardPolitenessTest, APickThatIsPutBackCostsItsHostNothing) {
 }
 
 // A restart goes on where it was: with the page interval of the host, and its pause.
+// However often: nobody has fetched anything.
+TEST_F(ShardPolitenessTest, APageThatNeverLeftHoldsNeitherItselfNorItsHost) {
+  for (const char* url : {"a.example/1", "a.example/2", "a.example/3"}) Add(url);
+  const auto never_left = [&](const Assignment& assignment, double at, Instant host_left = {}) {
+    ReturnLease event{assignment.lease};
+    event.never_left = true;
+    event.host_left = host_left;
+    EXPECT_TRUE(Apply(event, at).status.ok());
+  };
+  for (int i = 0; i < 20; ++i) {
+    const auto out = Next(10 + i * 0.001);
+    ASSERT_TRUE(out) << i;
+    EXPECT_EQ(out->key, Key("a.example/1"));
+    never_left(*out, 10 + i * 0.001);
+  }
+  // The delay of the one before goes on.
+  Crawl(20);
+  EXPECT_FALSE(Next(20.9));
+  auto out = Next(21);
+  ASSERT_TRUE(out);
+  never_left(*out, 21.1);
+  // And counts from when that one left.
+  out = Next(21.2);
+  ASSERT_TRUE(out);
+  never_left(*out, 21.3, At(20.7));
+  EXPECT_FALSE(Next(21.6));
+  EXPECT_TRUE(Next(21.7));
+}
+
 TEST_F(ShardPolitenessTest, SurvivesARestart) {
   Add("a.example/1");
   Add("b.example/1");

@@ -242,6 +242,74 @@ TEST(Dispatcher, UsesTicksAsLateAsItMay) {
   EXPECT_EQ(stats.ticks_late + stats.ticks_without_credit + stats.ticks_without_page, 0u);
 }
 
+// The shard does nothing for a time, as when the process or the disk stands still.
+class StalledDispatcher : public testing::Test {
+ protected:
+  StalledDispatcher() { dispatcher_.Start(); }
+  ~StalledDispatcher() override { dispatcher_.Stop(); }
+
+  // Asks for pages that are leased late by so much.
+  void GrantDuringAStall(WorkerId worker, Duration stall) {
+    std::promise<void> over;
+    shards_.Hold(0, over);
+    const Instant begin = shards_.clock().Now();
+    dispatcher_.Grant(worker, 2);
+    while (shards_.clock().Now() < begin + stall) std::this_thread::yield();
+    over.set_value();
+  }
+  // The assignments that leave, once there are so many.
+  std::vector<RecentAssignment> AwaitRecent(size_t count) {
+    while (dispatcher_.recent().size() < count) std::this_thread::yield();
+    return dispatcher_.recent();
+  }
+
+  TestShards shards_{{Policy{.kind = PolicyKind::kGreedy}}};
+  Dispatcher dispatcher_{shards_.router(), shards_.clock(), Rate::PerSecond(1000)};
+};
+
+// Keeps what it is given. Thread-safe.
+class KeepingSink final : public AssignmentSink {
+ public:
+  void Deliver(std::vector<Assignment> assignments, Outlook /*outlook*/) override {
+    for (Assignment& assignment : assignments) kept_.set_value(std::move(assignment));
+  }
+  void OnPause(bool /*paused*/) override {}
+  void OnStall(const Status& /*why*/) override {}
+  Assignment Await() { return kept_.get_future().get(); }
+
+ private:
+  std::promise<Assignment> kept_;
+};
+
+TEST_F(StalledDispatcher, HandsOutNoPageWhoseLeaseIsHalfOver) {
+  shards_.Fill(0, 1);
+  const auto sink = std::make_shared<KeepingSink>();
+  const auto worker = dispatcher_.Join({.name = "w", .lease = Duration::Seconds(1)}, sink, 1);
+  ASSERT_TRUE(worker.ok());
+  const Instant begin = shards_.clock().Now();
+  GrantDuringAStall(*worker, Duration::Millis(700));
+  const Assignment assignment = sink->Await();
+  // Leased anew, with all of its time.
+  EXPECT_GE(assignment.at, begin + Duration::Millis(600));
+  EXPECT_EQ(assignment.deadline - assignment.at, Duration::Seconds(1));
+  dispatcher_.Leave(*worker);
+}
+
+TEST_F(StalledDispatcher, LeavesAHostAloneFromWhenItsPageLeft) {
+  constexpr Duration kDelay = Duration::Millis(500);
+  shards_.Fill(0, 2);
+  SetHost terms{.host = shards_.HostOf(0)};
+  terms.min_delay.emplace(kDelay);
+  ASSERT_TRUE(shards_.Apply(0, terms).status.ok());
+  const auto sink = std::make_shared<CountingSink>(2);
+  const auto worker = dispatcher_.Join({.name = "w", .lease = Duration::Hours(1)}, sink, 1);
+  ASSERT_TRUE(worker.ok());
+  GrantDuringAStall(*worker, Duration::Millis(700));
+  const std::vector<RecentAssignment> recent = AwaitRecent(2);
+  EXPECT_GE(recent[0].at - recent[1].at, kDelay);
+  dispatcher_.Leave(*worker);
+}
+
 // Says how a waiter's wait ended. Thread-safe.
 class WaitingSink final : public AssignmentSink {
  public:
