@@ -37,9 +37,8 @@ void CountCrawl(const CrawlCap& cap, Instant at, RecentCrawls* recent) {
 }
 
 void UncountCrawl(Instant at, RecentCrawls* recent) {
-  const auto its = std::find_if(recent->begin(), recent->end(), [at](const CountedCrawls& counted) {
-    return counted.last >= at;
-  });
+  const auto its = std::find_if(recent->begin(), recent->end(),
+                                [at](const CountedCrawls& counted) { return counted.last >= at; });
   if (its != recent->end() && --its->count == 0) recent->erase(its);
 }
 

@@ -153,9 +153,9 @@ class HostGate {
  private:
   struct Host {
     HostRecord record;
-    uint32_t in_flight = 0;  // picks and leases
-    uint32_t picks = 0;      // whose lease is not open yet
-    Instant last_pick;       // of these
+    uint32_t in_flight = 0;   // picks and leases
+    uint32_t picks = 0;       // whose lease is not open yet
+    Instant last_pick;        // of these
     Instant assigned_before;  // the assignment before the last; that one where it is not known
     uint32_t pages = 0;
     Instant resting_until = Instant::Infinite();   // of its entry in resting_ that counts

@@ -49,8 +49,8 @@ class Transaction {
     bool forgotten = false;  // closed, and not to be remembered
     // Its page is removed: the store need not know it any more, but the fetch goes on.
     bool orphan = false;
-    bool expired = false;   // closed by its deadline
-    bool given_up = false;  // expired, and its page waits for its normal turn
+    bool expired = false;     // closed by its deadline
+    bool given_up = false;    // expired, and its page waits for its normal turn
     bool never_left = false;  // closed, as in ReturnLease
     Instant host_left;
   };

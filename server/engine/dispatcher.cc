@@ -572,9 +572,8 @@ void Dispatcher::SettleBids(const std::shared_ptr<Refill>& refill) {
     const Pick& pick = refill->bids[shard].picks[i];
     taken[shard][i] = true;
     if (owned) refill->classes[term] = pick.crawl_class;
-    refill->spacings[term] = {.of_host = pick.host_delay,
-                              .group = pick.group,
-                              .of_group = pick.group_terms.min_delay};
+    refill->spacings[term] = {
+        .of_host = pick.host_delay, .group = pick.group, .of_group = pick.group_terms.min_delay};
     requests[shard].leases.push_back({.pick = pick, .terms = refill->terms[term]});
     places[shard].push_back(term);
   }

@@ -24,7 +24,7 @@ struct Dispatcher::Refill {
   std::vector<std::optional<Assignment>> assignments;  // by term
   std::vector<ShardBid> bids;                          // by shard
   TickOwners owners;
-  std::vector<Spacing> spacings;  // by term that has a page
+  std::vector<Spacing> spacings;    // by term that has a page
   std::vector<CrawlClass> classes;  // by term that has a page, where ticks have owners
   bool open = false;                // workers are found once pages are known
   bool cut = false;                 // RankedBids::cut
