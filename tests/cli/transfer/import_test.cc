@@ -107,6 +107,20 @@ TEST(ImportTest, NamesWhatIsRefusedAndSendsNothingMoreOfIt) {
   }
 }
 
+TEST(ImportTest, NamesTheFieldsThatAreLeftOutAndKeepsTheirPage) {
+  FakeServer server;
+  const Outcome run = server.Run({"import"},
+                                 "https://a.test/\tVersion: 7\n"
+                                 "Status: 9 (db_lost)\n"
+                                 "Score: NaN\n");
+  EXPECT_EQ(run.code, kAccepted);
+  EXPECT_EQ(run.err,
+            "freshet: -: row 1: https://a.test/: statusName: 'db_lost' is none of a crawldb; left "
+            "out\n"
+            "freshet: -: row 1: https://a.test/: score: 'NaN' is not finite; left out\n");
+  EXPECT_THAT(run.out, HasSubstr("1 page imported, 0 refused"));
+}
+
 TEST(ImportTest, ADryRunSendsNothing) {
   const Outcome run =
       RunClient({"--server", "127.0.0.1:1", "--json", "import", "--dry-run"}, Lines(0, 1));

@@ -59,6 +59,16 @@ class RecordsTest : public testing::Test {
     return urls;
   }
 
+  static std::vector<std::string> LeftOut(const Read& read) {
+    std::vector<std::string> faults;
+    for (const ImportedPage& page : read.pages) {
+      for (const std::string& fault : page.left_out) {
+        faults.push_back(page.page.url() + ": " + fault);
+      }
+    }
+    return faults;
+  }
+
   const TempDir dir_;
   ImportOptions options_;
 };
@@ -158,7 +168,7 @@ TEST_F(RecordsTest, NutchCsvAndJsonSayTheSame) {
       "\n"));
 }
 
-TEST_F(RecordsTest, ABadRecordOfNutchCostsItselfAlone) {
+TEST_F(RecordsTest, ABadFieldOfNutchCostsItselfAlone) {
   const Read read = ReadText(
       "https://a.test/1\tVersion: 7\n"
       "Status: 2 (db_fetched)\n"
@@ -171,13 +181,15 @@ TEST_F(RecordsTest, ABadRecordOfNutchCostsItselfAlone) {
       "Score: NaN\n"
       "https://a.test/5\tVersion: 7\n"
       "Status: 1 (db_unfetched)\n");
-  EXPECT_THAT(Urls(read), ElementsAre("https://a.test/5"));
-  ASSERT_THAT(read.errors, SizeIs(4));
-  EXPECT_THAT(read.errors[0], HasSubstr("row 3: fetchTime: "));
-  EXPECT_THAT(read.errors[0], HasSubstr("--time-zone"));
-  EXPECT_THAT(read.errors[1], HasSubstr("row 5: statusName: 'db_lost'"));
-  EXPECT_THAT(read.errors[2], HasSubstr("row 7: retryIntervalSeconds: 'soon'"));
-  EXPECT_THAT(read.errors[3], HasSubstr("row 9: score: 'NaN'"));
+  EXPECT_THAT(read.errors, IsEmpty()) << "a field costs no page";
+  ASSERT_THAT(read.pages, SizeIs(5));
+  ASSERT_THAT(LeftOut(read), SizeIs(4));
+  EXPECT_THAT(LeftOut(read)[0], HasSubstr("https://a.test/1: fetchTime: "));
+  EXPECT_THAT(LeftOut(read)[0], HasSubstr("--time-zone"));
+  EXPECT_THAT(LeftOut(read)[1], HasSubstr("https://a.test/2: statusName: 'db_lost'"));
+  EXPECT_THAT(LeftOut(read)[2], HasSubstr("https://a.test/3: retryIntervalSeconds: 'soon'"));
+  EXPECT_THAT(LeftOut(read)[3], HasSubstr("https://a.test/4: score: 'NaN'"));
+  EXPECT_FALSE(read.pages[3].page.has_importance());
 }
 
 TEST_F(RecordsTest, DatesOfJavaHaveZones) {
@@ -235,10 +247,12 @@ TEST_F(RecordsTest, TheTableOfStormCrawlerIsPages) {
       "8,https://a.test/2,LOST,2023-11-15 22:13:20,,0,a\n"
       "9,https://a.test/3,FETCHED,someday,,0,a\n"
       "10,https://a.test/4,DISCOVERED,2023-11-15 22:13:20,,0,a\n");
-  EXPECT_THAT(Urls(csv), ElementsAre("https://a.test/", "https://a.test/4"));
-  ASSERT_THAT(csv.errors, SizeIs(2));
-  EXPECT_THAT(csv.errors[0], HasSubstr("row 3: status: 'LOST'"));
-  EXPECT_THAT(csv.errors[1], HasSubstr("row 4: nextFetchDate: 'someday'"));
+  EXPECT_THAT(Urls(csv), ElementsAre("https://a.test/", "https://a.test/2", "https://a.test/3",
+                                     "https://a.test/4"));
+  EXPECT_THAT(csv.errors, IsEmpty()) << "a field costs no page";
+  ASSERT_THAT(LeftOut(csv), SizeIs(2));
+  EXPECT_THAT(LeftOut(csv)[0], HasSubstr("https://a.test/2: status: 'LOST'"));
+  EXPECT_THAT(LeftOut(csv)[1], HasSubstr("https://a.test/3: nextFetchDate: 'someday'"));
   ASSERT_THAT(csv.pages[0].results, SizeIs(1));
   EXPECT_EQ(csv.pages[0].results[0].fetch_time().seconds(), kNow);
   const Read tsv = ReadText(
@@ -247,6 +261,54 @@ TEST_F(RecordsTest, TheTableOfStormCrawlerIsPages) {
   ASSERT_THAT(tsv.pages, SizeIs(1)) << testing::PrintToString(tsv.errors);
   EXPECT_THAT(tsv.pages[0].results, SizeIs(3));
   EXPECT_FALSE(ReadText("status\tnextfetchdate\turls\n", ImportFormat::kStorm).end.ok());
+}
+
+// StormCrawler keeps a status of -1 where a fetch failed without an answer.
+TEST_F(RecordsTest, AStatusThatIsNoneCostsItselfAlone) {
+  const Read storm =
+      ReadText(R"({"url":"https://a.test/","status":"FETCH_ERROR",)"
+               R"("metadata":{"fetch.statusCode":["-1"],"fetch.error.count":["2"]},)"
+               R"("nextFetchDate":"2023-11-15T22:13:20Z"})"
+               "\n"
+               R"({"url":"https://a.test/2","status":"FETCHED","nextFetchDate":null,)"
+               R"("metadata":{"lastProcessedDate":["soon"],"signature":["00ff10"]}})"
+               "\n");
+  EXPECT_THAT(storm.errors, IsEmpty());
+  EXPECT_THAT(LeftOut(storm),
+              ElementsAre(HasSubstr("https://a.test/: metadata: fetch.statusCode: '-1'"),
+                          HasSubstr("https://a.test/2: metadata: lastProcessedDate: 'soon'")));
+  ASSERT_THAT(storm.pages, SizeIs(2));
+  EXPECT_THAT(storm.pages[0].results, SizeIs(2)) << "two failures";
+  const Read frontier =
+      ReadText(R"({"known":{"info":{"url":"https://a.test/","metadata":{"fetch.statusCode":)"
+               R"({"values":["-1"]}}},"refetchableFromDate":"1700086400"}})"
+               "\n");
+  EXPECT_THAT(frontier.errors, IsEmpty());
+  EXPECT_THAT(LeftOut(frontier), ElementsAre(HasSubstr("fetch.statusCode: '-1'")));
+}
+
+TEST_F(RecordsTest, WhatALaterReleaseMayWriteCostsItselfAlone) {
+  const Read read =
+      ReadText(R"({"page":{"url":"https://a.test/","importance":"NaN","http_status":-1,)"
+               R"("known_change_rate_per_day":"Infinity","last_crawl_time":"2023-11-13T22:13:20Z",)"
+               R"("last_outcome":"CRAWL_OUTCOME_CHANGED"}})"
+               "\n"
+               R"({"page":{"url":"https://a.test/2","importance":3,)"
+               R"("last_outcome":"CRAWL_OUTCOME_OF_TOMORROW"},"of_tomorrow":1})"
+               "\n"
+               R"({"page":{"url":"https://a.test/3","importance":{}}})"
+               "\n");
+  ASSERT_THAT(Urls(read), ElementsAre("https://a.test/", "https://a.test/2"));
+  EXPECT_THAT(read.errors, ElementsAre(HasSubstr("row 3: no PageRecord: ")));
+  ASSERT_THAT(LeftOut(read), SizeIs(4));
+  EXPECT_THAT(LeftOut(read)[0], HasSubstr("importance: nan is no number"));
+  EXPECT_THAT(LeftOut(read)[1], HasSubstr("known_change_rate_per_day: inf is no number"));
+  EXPECT_THAT(LeftOut(read)[2], HasSubstr("http_status: -1 is not 100 to 599"));
+  EXPECT_THAT(LeftOut(read)[3], HasSubstr("https://a.test/2: "));
+  EXPECT_FALSE(read.pages[0].page.has_importance());
+  ASSERT_THAT(read.pages[0].results, SizeIs(1));
+  EXPECT_FALSE(read.pages[0].results[0].has_http_status());
+  EXPECT_EQ(read.pages[1].page.importance(), 3);
 }
 
 TEST_F(RecordsTest, ExportsOfCrawlFrontiersArePages) {
@@ -292,10 +354,11 @@ TEST_F(RecordsTest, RowsHaveSettingsAndTheLastCrawl) {
       "https://a.test/3\tmuch\n"
       "https://a.test/4\t\t\t\t\t\"x\"\n"
       "https://a.test/5\n");
-  ASSERT_THAT(Urls(read), ElementsAre("https://a.test/", "https://a.test/2", "https://a.test/5"));
-  ASSERT_THAT(read.errors, SizeIs(2));
-  EXPECT_THAT(read.errors[0], HasSubstr("row 4: importance: 'much'"));
-  EXPECT_THAT(read.errors[1], HasSubstr("row 5: last_crawl_time: missing"));
+  ASSERT_THAT(Urls(read), ElementsAre("https://a.test/", "https://a.test/2", "https://a.test/3",
+                                      "https://a.test/5"));
+  EXPECT_THAT(LeftOut(read), ElementsAre(HasSubstr("https://a.test/3: importance: 'much'")));
+  ASSERT_THAT(read.errors, SizeIs(1));
+  EXPECT_THAT(read.errors[0], HasSubstr("row 5: last_crawl_time: missing"));
   EXPECT_EQ(read.pages[0].page.crawl_id(), "shop");
   EXPECT_EQ(read.pages[0].page.max_interval().seconds(), 7 * 86400);
   ASSERT_THAT(read.pages[0].results, SizeIs(1));

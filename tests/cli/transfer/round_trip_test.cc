@@ -44,6 +44,10 @@ void Fill(RealServer& server) {
                            "\n"
                            R"({"url":"https://a.test/failing"})"
                            "\n"
+                           R"({"url":"https://a.test/moved-failing"})"
+                           "\n"
+                           R"({"url":"https://a.test/told","last_crawl_time":"2024-01-05"})"
+                           "\n"
                            R"({"url":"https://a.test/denied"})"
                            "\n"
                            R"({"url":"https://a.test/signalled"})"
@@ -65,6 +69,10 @@ void Fill(RealServer& server) {
       "https://a.test/failing\tchanged\t2024-01-01\t200\t\"y\"\n"
       "https://a.test/failing\terror\t2024-01-02\t500\n"
       "https://a.test/failing\terror\t2024-01-03\t502\n"
+      "https://a.test/moved-failing\tchanged\t2024-01-01\t200\t\"z\"\n"
+      "https://a.test/moved-failing\tmoved\t2024-01-02\t301\t\t\t\thttps://b.test/\n"
+      "https://a.test/moved-failing\terror\t2024-01-03\t500\n"
+      "https://a.test/moved-failing\terror\t2024-01-04\t502\n"
       "https://a.test/denied\trobots_denied\t2024-01-01\t\n"
       "https://a.test/signalled\tchanged\t2024-01-01\t200\n");
   ASSERT_EQ(reported.code, kAccepted) << reported.err;
@@ -86,8 +94,10 @@ TEST(RoundTripTest, LosesNothingThatTheApiCanCarry) {
 
   const std::map<std::string, json> before = Exported(server);
   std::map<std::string, json> after = Exported(other);
-  ASSERT_THAT(before, SizeIs(8));
-  ASSERT_THAT(after, SizeIs(8));
+  ASSERT_THAT(before, SizeIs(10));
+  ASSERT_THAT(after, SizeIs(10));
+  ASSERT_EQ(before.at("https://a.test/moved-failing")["page"]["moved_to"], "https://b.test/");
+  ASSERT_EQ(before.at("https://a.test/told")["page"]["last_outcome"], "CRAWL_OUTCOME_UNSPECIFIED");
   // When the page was added is the other server's own, and what it believes comes of what it has
   // seen.
   const std::set<std::string> own = {"first_seen_time"};

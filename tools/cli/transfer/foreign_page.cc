@@ -120,8 +120,13 @@ void AddResults(const ForeignPage& page, std::optional<absl::Time> last, absl::T
 
 }  // namespace
 
+void Note(const absl::Status& taken, std::vector<std::string>* left_out) {
+  if (!taken.ok()) left_out->emplace_back(taken.message().data(), taken.message().size());
+}
+
 ImportedPage FromForeign(const ForeignPage& page, const ImportOptions& options) {
   ImportedPage imported;
+  imported.left_out = page.left_out;
   imported.page.set_url(page.url);
   imported.page.set_crawl_id(page.crawl_id);
   if (page.score && std::isfinite(*page.score) && *page.score > 0) {

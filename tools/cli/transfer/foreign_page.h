@@ -6,6 +6,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
@@ -30,8 +31,12 @@ struct ForeignPage {
   std::optional<absl::Time> last_modified;
   int http_status = 0;
   std::string moved_to;
-  uint64_t failures = 0;  // in a row
+  uint64_t failures = 0;              // in a row
+  std::vector<std::string> left_out;  // as of ImportedPage
 };
+
+// Notes that a field is left out, if it was not taken.
+void Note(const absl::Status& taken, std::vector<std::string>* left_out);
 
 // The page for Freshet. The last fetch, if nothing says when it was, is the next one less the
 // interval. Where it stays unknown the page keeps its next date as not_before, so that what was

@@ -3,6 +3,7 @@
 #include <google/protobuf/util/time_util.h>
 
 #include <algorithm>
+#include <cmath>
 #include <optional>
 #include <utility>
 
@@ -10,6 +11,7 @@
 #include "freshet/v1/pages.pb.h"
 #include "tools/cli/item_fields.h"
 #include "tools/cli/parse.h"
+#include "tools/cli/transfer/foreign_page.h"
 #include "tools/cli/transfer/line_records.h"
 #include "tools/cli/transfer/page_rows.h"
 
@@ -23,16 +25,25 @@ bool Fetched(v1::CrawlOutcome outcome) {
   return outcome == v1::CRAWL_OUTCOME_CHANGED || outcome == v1::CRAWL_OUTCOME_UNCHANGED;
 }
 
-v1::PageSpec SettingsOf(const v1::Page& page) {
+// Takes a number that a setting can be, or notes that it is left out.
+template <typename Set>
+void TakeNumber(const char* name, double value, std::vector<std::string>* left_out, Set set) {
+  if (std::isfinite(value) && value >= 0) return set(value);
+  left_out->push_back(fmt::format("{}: {} is no number from 0 on", name, value));
+}
+
+v1::PageSpec SettingsOf(const v1::Page& page, std::vector<std::string>* left_out) {
   v1::PageSpec spec;
   spec.set_url(page.url());
   spec.set_crawl_id(page.crawl_id());
-  spec.set_importance(page.importance());
+  TakeNumber("importance", page.importance(), left_out,
+             [&](double importance) { spec.set_importance(importance); });
   if (page.has_min_interval()) *spec.mutable_min_interval() = page.min_interval();
   if (page.has_max_interval()) *spec.mutable_max_interval() = page.max_interval();
   if (page.has_not_before()) *spec.mutable_not_before() = page.not_before();
   if (page.has_known_change_rate_per_day()) {
-    spec.set_known_change_rate_per_day(page.known_change_rate_per_day());
+    TakeNumber("known_change_rate_per_day", page.known_change_rate_per_day(), left_out,
+               [&](double rate) { spec.set_known_change_rate_per_day(rate); });
   }
   spec.set_complete_signals(page.complete_signals());
   return spec;
@@ -67,6 +78,12 @@ class Crawls {
     AddFailures();
   }
 
+  // The status of the last crawl, if it is one. What is none is noted.
+  static void CheckStatus(const v1::Page& page, std::vector<std::string>* left_out) {
+    if (!page.has_http_status() || IsStatus(page.http_status())) return;
+    left_out->push_back(fmt::format("http_status: {} is not 100 to 599", page.http_status()));
+  }
+
   std::vector<v1::CrawlResult> Take() { return std::move(results_); }
 
  private:
@@ -78,10 +95,11 @@ class Crawls {
     return result;
   }
 
+  static bool IsStatus(int status) { return status >= 100 && status <= 599; }
   void SetStatus(v1::CrawlResult& result) {
     const int status = page_.http_status();
     // What asks for patience would have the host wait once more.
-    if (page_.has_http_status() && status != 429 && status != 503) result.set_http_status(status);
+    if (IsStatus(status) && status != 429 && status != 503) result.set_http_status(status);
   }
 
   // Their times are not known, but that each came after the other.
@@ -92,14 +110,23 @@ class Crawls {
     const bool failed = outcome == v1::CRAWL_OUTCOME_ERROR;
     uint32_t count = page_.consecutive_errors();
     if (failed) count = std::max<uint32_t>(count, 1);
+    uint32_t place = 0;
+    const auto append = [&] {
+      return &Append(since + TimeUtil::SecondsToDuration(++place * kFailureSeconds));
+    };
+    // Nothing but a failure leaves where a page had moved to before it.
+    if (failed && !page_.moved_to().empty()) {
+      v1::CrawlResult* moved = append();
+      moved->set_outcome(v1::CRAWL_OUTCOME_MOVED);
+      moved->set_moved_to(page_.moved_to());
+    }
     for (uint32_t i = 1; i <= count; ++i) {
-      v1::CrawlResult& result = Append(since + TimeUtil::SecondsToDuration(i * kFailureSeconds));
+      v1::CrawlResult& result = *append();
       result.set_outcome(v1::CRAWL_OUTCOME_ERROR);
       if (failed && i == count) SetStatus(result);
     }
     if (failed || Fetched(outcome) || outcome == v1::CRAWL_OUTCOME_UNSPECIFIED) return;
-    v1::CrawlResult& result =
-        Append(since + TimeUtil::SecondsToDuration((count + 1) * kFailureSeconds));
+    v1::CrawlResult& result = *append();
     result.set_outcome(outcome);
     result.set_moved_to(page_.moved_to());
     SetStatus(result);
@@ -123,19 +150,19 @@ class FreshetJson : public LineRecords {
 
  private:
   absl::StatusOr<bool> Take(std::string_view line, ImportedPage* page) override {
-    record_.Clear();
-    const auto parsed = google::protobuf::util::JsonStringToMessage(
-        google::protobuf::StringPiece(line.data(), line.size()), &record_);
-    if (!parsed.ok()) {
-      return absl::InvalidArgumentError(
-          fmt::format("no PageRecord: {}", std::string(parsed.message()).substr(0, 120)));
-    }
+    const absl::Status read = Read(line, &page->left_out);
+    if (!read.ok()) return read;
     if (record_.page().url().empty()) return absl::InvalidArgumentError("page.url: missing");
-    page->page = SettingsOf(record_.page());
+    page->page = SettingsOf(record_.page(), &page->left_out);
+    Crawls::CheckStatus(record_.page(), &page->left_out);
     page->whole = true;
     page->recheck = record_.page().recheck_pending();
     page->signals.assign(record_.page().pending_signals().begin(),
                          record_.page().pending_signals().end());
+    if (IsToldOnly(record_.page())) {
+      *page->page.mutable_last_crawl_time() = record_.page().last_crawl_time();
+      return true;
+    }
     Crawls crawls(record_.page());
     const bool any = !record_.observations().empty();
     page->history_left_out = any && options_.history && HasSignals(record_);
@@ -150,6 +177,29 @@ class FreshetJson : public LineRecords {
     crawls.Conclude();
     page->results = crawls.Take();
     return true;
+  }
+
+  // Whether all that is known of crawls is what the owner of the page has said: when the last was.
+  static bool IsToldOnly(const v1::Page& page) {
+    return page.has_last_crawl_time() && page.crawls() == 0 &&
+           page.last_outcome() == v1::CRAWL_OUTCOME_UNSPECIFIED;
+  }
+
+  // Names and values that are not known, of a later release perhaps, cost themselves alone.
+  absl::Status Read(std::string_view line, std::vector<std::string>* left_out) {
+    const google::protobuf::StringPiece text(line.data(), line.size());
+    record_.Clear();
+    const auto parsed = google::protobuf::util::JsonStringToMessage(text, &record_);
+    if (parsed.ok()) return absl::OkStatus();
+    google::protobuf::util::JsonParseOptions lenient;
+    lenient.ignore_unknown_fields = true;
+    record_.Clear();
+    const std::string fault = std::string(parsed.message()).substr(0, 120);
+    if (!google::protobuf::util::JsonStringToMessage(text, &record_, lenient).ok()) {
+      return absl::InvalidArgumentError(fmt::format("no PageRecord: {}", fault));
+    }
+    left_out->push_back(fault);
+    return absl::OkStatus();
   }
 
   v1::PageRecord record_;
@@ -186,7 +236,7 @@ class FreshetRows : public RecordReader {
       if (status.ok() && column == "consecutive_errors") {
         status = Assign(ParseCount(value), [&](uint64_t x) { errors = x; });
       }
-      if (!status.ok()) return Named(column, status);
+      Note(Named(column, status), &page->left_out);
     }
     return AddCrawl(std::move(result), errors, page);
   }

@@ -134,7 +134,7 @@ class ImportRun {
         const ExitCode code = SendChunk(number);
         if (code != kAccepted) return code;
       }
-      Keep(page);
+      Keep(name, page);
     }
     const ExitCode code = SendChunk(number);
     if (code != kAccepted || status.ok()) return code;
@@ -171,7 +171,11 @@ class ImportRun {
                     ShowText(std::string_view(status.message().data(), status.message().size()))));
   }
 
-  void Keep(ImportedPage& page) {
+  void Keep(const std::string& name, ImportedPage& page) {
+    for (const std::string& fault : page.left_out) {
+      progress_.Print(fmt::format("freshet: {}: row {}: {}: {}; left out", ShowText(name), page.row,
+                                  ShowName(page.page.url()), ShowText(fault)));
+    }
     if (command_.dry_run && session_.json()) PrintPage(page);
     chunk_bytes_ += BytesOf(page);
     chunk_.push_back(std::move(page));

@@ -23,6 +23,9 @@ struct ImportedPage {
   // Signals that no crawl has answered yet.
   std::vector<v1::PendingSignals> signals;
   bool recheck = false;
+  // Fields that cannot be read or cannot be true: what is wrong of each, its name in front. They
+  // are left out, and the rest of the page is taken.
+  std::vector<std::string> left_out;
   // Crawls that are known of and not sent, since the API does not take the signals between them.
   bool history_left_out = false;
 };

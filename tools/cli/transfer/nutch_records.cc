@@ -44,8 +44,16 @@ class NutchFields {
   }
   [[nodiscard]] ImportedPage Make() const { return FromForeign(page_, options_); }
 
+  // What is not taken is noted.
+  void Set(std::string_view name, std::string_view value) { NoteFault(Take(name, value)); }
+  void SetMetadata(std::string_view key, std::string_view value) {
+    NoteFault(TakeMetadata(key, value));
+  }
+  void NoteFault(const absl::Status& status) { Note(status, &page_.left_out); }
+
+ private:
   // InvalidArgument names the field.
-  absl::Status Set(std::string_view name, std::string_view value) {
+  absl::Status Take(std::string_view name, std::string_view value) {
     if (name == "statusName") return Named(name, SetStatus(value));
     if (name == "fetchTime") {
       return Named(name, SetTime(value, &page_.next_fetch));
@@ -66,7 +74,7 @@ class NutchFields {
     return absl::OkStatus();
   }
 
-  absl::Status SetMetadata(std::string_view key, std::string_view value) {
+  absl::Status TakeMetadata(std::string_view key, std::string_view value) {
     if (key == "nutch.protocol.code") {
       return Named(key, Assign(ParseCount(value), [this](uint64_t code) {
                      page_.http_status = static_cast<int>(std::min<uint64_t>(code, 999));
@@ -80,7 +88,6 @@ class NutchFields {
     return absl::OkStatus();
   }
 
- private:
   absl::Status SetStatus(std::string_view name) {
     for (const NutchStatus& known : kStatuses) {
       if (known.name != name) continue;
@@ -140,14 +147,16 @@ class NutchText : public RecordReader {
     }
     fields_.Start(std::exchange(next_url_, {}));
     const uint64_t row = next_row_;
-    absl::Status bad;
     while (true) {
       const absl::StatusOr<bool> more = lines_.Next(&line_);
       if (!more.ok() && !absl::IsInvalidArgument(more.status())) return more;
       if (more.ok() && (!*more || StartsRecord())) break;
-      bad.Update(more.ok() ? OfRow(lines_.line_number(), TakeLine()) : more.status());
+      if (more.ok()) {
+        TakeLine();
+      } else {
+        fields_.NoteFault(more.status());
+      }
     }
-    if (!bad.ok()) return bad;
     *page = fields_.Make();
     page->row = row;
     return true;
@@ -163,7 +172,7 @@ class NutchText : public RecordReader {
     return true;
   }
 
-  absl::Status TakeLine() {
+  void TakeLine() {
     const std::string_view line = line_;
     for (const NutchLabel& known : kLabels) {
       if (!line.starts_with(known.label)) continue;
@@ -172,9 +181,9 @@ class NutchText : public RecordReader {
     }
     // Metadata is indented, a key and value a line.
     const size_t equals = line.find('=');
-    if (!line.starts_with(' ') && !line.starts_with('\t')) return absl::OkStatus();
-    if (equals == std::string_view::npos) return absl::OkStatus();
-    return fields_.SetMetadata(Trimmed(line.substr(0, equals)), line.substr(equals + 1));
+    if (!line.starts_with(' ') && !line.starts_with('\t')) return;
+    if (equals == std::string_view::npos) return;
+    fields_.SetMetadata(Trimmed(line.substr(0, equals)), line.substr(equals + 1));
   }
 
   LineSource lines_;
@@ -202,18 +211,14 @@ class NutchTable : public TableRecords {
     if (Cell("url").empty()) return absl::InvalidArgumentError("url: missing");
     fields_.Start(Cell("url"));
     for (const auto& [column, name] : kColumns) {
-      if (Cell(column).empty()) continue;
-      const absl::Status status = fields_.Set(name, Cell(column));
-      if (!status.ok()) return status;
+      if (!Cell(column).empty()) fields_.Set(name, Cell(column));
     }
     // key:value|||key:value|||
     for (std::string_view rest = Cell("metadata"); !rest.empty();) {
       const size_t end = std::min(rest.find("|||"), rest.size());
       const std::string_view entry = rest.substr(0, end);
       const size_t colon = std::min(entry.find(':'), entry.size());
-      const absl::Status status = fields_.SetMetadata(
-          entry.substr(0, colon), entry.substr(std::min(colon + 1, entry.size())));
-      if (!status.ok()) return status;
+      fields_.SetMetadata(entry.substr(0, colon), entry.substr(std::min(colon + 1, entry.size())));
       rest.remove_prefix(std::min(end + 3, rest.size()));
     }
     *page = fields_.Make();
@@ -235,16 +240,12 @@ class NutchJson : public JsonRecords {
     fields_.Start(url);
     for (const NutchLabel& known : kLabels) {
       const std::string value = TextOf(object, std::string(known.name).c_str());
-      if (value.empty()) continue;
-      const absl::Status status = fields_.Set(known.name, value);
-      if (!status.ok()) return status;
+      if (!value.empty()) fields_.Set(known.name, value);
     }
     const auto metadata = object.find("metadata");
     if (metadata != object.end() && metadata->is_object()) {
       for (const auto& [key, value] : metadata->items()) {
-        if (!value.is_string()) continue;
-        const absl::Status status = fields_.SetMetadata(key, value.get<std::string>());
-        if (!status.ok()) return status;
+        if (value.is_string()) fields_.SetMetadata(key, value.get<std::string>());
       }
     }
     *page = fields_.Make();

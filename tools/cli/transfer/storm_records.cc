@@ -74,15 +74,18 @@ std::string Unescaped(std::string_view key) {
   return text;
 }
 
+// Takes an entry of metadata, or notes that it is left out.
+void NoteMetadata(std::string_view key, std::string_view value, ForeignPage* page) {
+  Note(Named("metadata", TakeMetadata(key, value, page)), &page->left_out);
+}
+
 // An object of texts and lists of texts.
-absl::Status TakeMetadataObject(const nlohmann::json& metadata, ForeignPage* page) {
+void TakeMetadataObject(const nlohmann::json& metadata, ForeignPage* page) {
   for (const auto& [key, value] : metadata.items()) {
     const nlohmann::json& first = value.is_array() && !value.empty() ? value.front() : value;
     if (!first.is_string()) continue;
-    const absl::Status status = TakeMetadata(Unescaped(key), first.get<std::string>(), page);
-    if (!status.ok()) return Named("metadata", status);
+    NoteMetadata(Unescaped(key), first.get<std::string>(), page);
   }
-  return absl::OkStatus();
 }
 
 // Documents of the status index. A line may have the hits of a whole search: they are given out one
@@ -134,13 +137,10 @@ class StormJson : public RecordReader {
     foreign.crawl_id = options_.crawl_id;
     foreign.url = TextOf(object, "url");
     if (foreign.url.empty()) return absl::InvalidArgumentError("url: missing");
-    absl::Status status = SetStormStatus(TextOf(object, "status"), &foreign);
-    if (status.ok()) status = SetNextFetch(TextOf(object, "nextFetchDate"), nullptr, &foreign);
+    Note(SetStormStatus(TextOf(object, "status"), &foreign), &foreign.left_out);
+    Note(SetNextFetch(TextOf(object, "nextFetchDate"), nullptr, &foreign), &foreign.left_out);
     const auto metadata = object.find("metadata");
-    if (status.ok() && metadata != object.end() && metadata->is_object()) {
-      status = TakeMetadataObject(*metadata, &foreign);
-    }
-    if (!status.ok()) return status;
+    if (metadata != object.end() && metadata->is_object()) TakeMetadataObject(*metadata, &foreign);
     return Finish(options_, &foreign, page);
   }
 
@@ -161,8 +161,8 @@ class StormTable : public TableRecords {
     foreign.crawl_id = options_.crawl_id;
     foreign.url = Cell("url");
     if (foreign.url.empty()) return absl::InvalidArgumentError("url: missing");
-    absl::Status status = SetStormStatus(Cell("status"), &foreign);
-    if (status.ok()) status = SetNextFetch(Cell("nextfetchdate"), options_.zone, &foreign);
+    Note(SetStormStatus(Cell("status"), &foreign), &foreign.left_out);
+    Note(SetNextFetch(Cell("nextfetchdate"), options_.zone, &foreign), &foreign.left_out);
     // Tabs before each key=value; a client of the database may have escaped them.
     std::string metadata(Cell("metadata"));
     for (size_t i = 0; (i = metadata.find("\\t", i)) != std::string::npos;) {
@@ -170,11 +170,9 @@ class StormTable : public TableRecords {
     }
     for (const std::string_view entry : SplitAt(metadata, "\t", true)) {
       const size_t equals = entry.find('=');
-      if (!status.ok() || equals == std::string_view::npos) continue;
-      status = Named("metadata",
-                     TakeMetadata(entry.substr(0, equals), entry.substr(equals + 1), &foreign));
+      if (equals == std::string_view::npos) continue;
+      NoteMetadata(entry.substr(0, equals), entry.substr(equals + 1), &foreign);
     }
-    if (!status.ok()) return status;
     return Finish(options_, &foreign, page);
   }
 };
@@ -202,9 +200,7 @@ class FrontierJson : public LineRecords {
     foreign.status = known ? Status::kUnknown : Status::kUnfetched;
     if (foreign.url.empty()) return absl::InvalidArgumentError("url: missing");
     for (const auto& [key, values] : info.metadata()) {
-      if (values.values().empty()) continue;
-      const absl::Status status = TakeMetadata(key, values.values(0), &foreign);
-      if (!status.ok()) return Named("metadata", status);
+      if (!values.values().empty()) NoteMetadata(key, values.values(0), &foreign);
     }
     if (known && item.known().refetchable_from_date() == 0) {
       foreign.completed = true;
