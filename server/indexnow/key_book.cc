@@ -1,10 +1,17 @@
 #include "server/indexnow/key_book.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "server/logs/loggers.h"
 
 namespace freshet {
+namespace {
+
+// Between two questions to a host.
+constexpr Duration kHostInterval = Duration::Seconds(1);
+
+}  // namespace
 
 void ExpiringNames::Put(const std::string& name, std::string value, Instant until) {
   const uint64_t serial = ++next_;
@@ -28,15 +35,23 @@ KeyBook::KeyBook(const IndexNowConfig& config, Clock& clock) : config_(config), 
   for (std::thread& thread : threads_) thread = std::thread([this] { Run(); });
 }
 
-bool KeyBook::MayAdd(const KeyFile& file, Instant now) {
-  if (pending_.size() >= limits::kMaxIndexNowPendingKeys) return false;
-  const auto of_host = of_host_.find(file.host);
-  if (of_host != of_host_.end() && of_host->second >= limits::kMaxIndexNowKeysOfHost) return false;
-  return fetches_.Of(file.host, std::nullopt, now)->TakeIfLeft(1, now) == Duration();
+bool KeyBook::MayAdd(const KeyFile& file, const std::string& sender, Instant now) {
+  const auto count = [](const auto& counts, const auto& key) {
+    const auto it = counts.find(key);
+    return it == counts.end() ? size_t{0} : it->second;
+  };
+  const auto its = senders_.find(sender);
+  if (pending_.size() >= limits::kMaxIndexNowPendingKeys ||
+      (its != senders_.end() && its->second.pending >= kMostOfSender) ||
+      count(of_host_, file.host) >= kMostOfHost ||
+      count(of_pair_, std::pair(file.host, sender)) >= limits::kMaxIndexNowKeysOfHost) {
+    return false;
+  }
+  return lookups_.Of(sender, std::nullopt, now)->TakeIfLeft(1, now) == Duration();
 }
 
-KeyBook::Answer KeyBook::Check(const KeyFile& file, const std::string& key, size_t bytes,
-                               Waiter waiter) {
+KeyBook::Answer KeyBook::Check(const KeyFile& file, const std::string& key,
+                               const std::string& sender, size_t bytes, Waiter waiter) {
   const std::string name = file.Url() + " " + key;
   const Instant now = clock_.Now();
   const MutexLock lock(mutex_);
@@ -47,10 +62,15 @@ KeyBook::Answer KeyBook::Check(const KeyFile& file, const std::string& key, size
   if (stopping_ || stats_.pending_bytes + bytes > limits::kMaxIndexNowPendingBytes) return {};
   auto it = pending_.find(name);
   if (it == pending_.end()) {
-    if (!MayAdd(file, now)) return {};
-    it = pending_.try_emplace(name, Lookup{.file = file, .key = key, .bytes = 0, .waiters = {}})
-             .first;
+    if (!MayAdd(file, sender, now)) return {};
+    it =
+        pending_
+            .try_emplace(
+                name, Lookup{.file = file, .key = key, .sender = sender, .bytes = 0, .waiters = {}})
+            .first;
     ++of_host_[file.host];
+    ++of_pair_[{file.host, sender}];
+    ++senders_[sender].pending;
     queue_.push_back(name);
     wake_.NotifyOne();
   }
@@ -58,6 +78,56 @@ KeyBook::Answer KeyBook::Check(const KeyFile& file, const std::string& key, size
   it->second.waiters.push_back(std::move(waiter));
   stats_.pending_bytes += bytes;
   return {.standing = Standing::kPending, .why = ""};
+}
+
+std::optional<std::string> KeyBook::NextInTurn(Duration* wait) {
+  const Instant now = clock_.Now();
+  absl::erase_if(host_free_, [now](const auto& entry) { return entry.second <= now; });
+  *wait = Duration::Infinite();
+  auto next = queue_.end();
+  Sender* of = nullptr;
+  for (auto it = queue_.begin(); it != queue_.end(); ++it) {
+    const Lookup& lookup = pending_.at(*it);
+    Sender& sender = senders_.at(lookup.sender);
+    // Those that have hosts answer slowly leave threads to others.
+    if (sender.running >= std::max(1, limits::kKeyFetchThreads / 2)) continue;
+    if (const auto free = host_free_.find(lookup.file.host); free != host_free_.end()) {
+      *wait = std::min(*wait, free->second - now);
+      continue;
+    }
+    if (of != nullptr && of->last_turn <= sender.last_turn) continue;
+    next = it;
+    of = &sender;
+  }
+  if (of == nullptr) return std::nullopt;
+  of->last_turn = ++turns_;
+  ++of->running;
+  std::string name = std::move(*next);
+  queue_.erase(next);
+  host_free_[pending_.at(name).file.host] = now + kHostInterval;
+  return name;
+}
+
+KeyBook::Lookup KeyBook::Finished(const std::string& name) {
+  Lookup lookup = std::move(pending_.extract(name).mapped());
+  const std::pair pair(lookup.file.host, lookup.sender);
+  if (--of_host_[lookup.file.host] == 0) of_host_.erase(lookup.file.host);
+  if (--of_pair_[pair] == 0) of_pair_.erase(pair);
+  Sender& sender = senders_.at(lookup.sender);
+  --sender.running;
+  if (--sender.pending == 0) senders_.erase(lookup.sender);
+  // Another of the sender's may go now.
+  wake_.NotifyOne();
+  return lookup;
+}
+
+// Anybody may send keys that nobody has.
+void KeyBook::LogRefusal(const KeyFile& file, const std::string& why) {
+  const std::optional<std::string> rest = log_refused_.Admit(clock_.Now());
+  if (!rest) return;
+  // Not the key: it is a secret of sorts.
+  Logger(LogModule::kIndexnow)
+      .info("indexnow: a key of {} is not taken: {}{}", file.host, why, *rest);
 }
 
 void KeyBook::Remember(const std::string& name, const KeyFetch& fetch) {
@@ -78,32 +148,26 @@ void KeyBook::Remember(const std::string& name, const KeyFetch& fetch) {
 
 void KeyBook::Run() {
   while (true) {
-    std::string name;
+    std::optional<std::string> name;
     KeyFile file;
     std::string key;
     {
       const MutexLock lock(mutex_);
-      while (queue_.empty() && !stopping_) wake_.Wait(mutex_);
+      Duration wait;
+      while (!stopping_ && !(name = NextInTurn(&wait))) wake_.WaitFor(mutex_, wait.chrono());
       if (stopping_) return;
-      name = std::move(queue_.front());
-      queue_.pop_front();
-      file = pending_[name].file;
-      key = pending_[name].key;
+      file = pending_.at(*name).file;
+      key = pending_.at(*name).key;
     }
     const KeyFetch fetch =
         FetchKey(file, key, config_.key_timeout, config_.test_key_port, cancelled_);
-    if (fetch.outcome != KeyFetch::Outcome::kGood) {
-      // Not the key: it is a secret of sorts.
-      Logger(LogModule::kIndexnow)
-          .info("indexnow: a key of {} is not taken: {}", file.host, fetch.why);
-    }
     Lookup lookup;
     {
       const MutexLock lock(mutex_);
       if (stopping_) return;
-      Remember(name, fetch);
-      lookup = std::move(pending_.extract(name).mapped());
-      if (--of_host_[file.host] == 0) of_host_.erase(file.host);
+      if (fetch.outcome != KeyFetch::Outcome::kGood) LogRefusal(file, fetch.why);
+      Remember(*name, fetch);
+      lookup = Finished(*name);
     }
     for (const Waiter& waiter : lookup.waiters) waiter(fetch.outcome == KeyFetch::Outcome::kGood);
     const MutexLock lock(mutex_);

@@ -7,13 +7,16 @@
 #include <cstdint>
 #include <deque>
 #include <functional>
+#include <optional>
 #include <string>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
 #include "core/base/limits.h"
 #include "core/base/units.h"
+#include "server/base/log_limit.h"
 #include "server/base/named_budgets.h"
 #include "server/base/system_clock.h"
 #include "server/config_indexnow.h"
@@ -55,7 +58,9 @@ struct KeyStats {
 };
 
 // Remembers good and bad keys for IndexNowConfig::key_lifetime, hosts that could not be reached for
-// retry_interval, in memory. A host is asked at most once a second, for a second's worth of keys.
+// retry_interval, in memory. A host is asked at most once a second. Anybody may send keys that
+// nobody has, so senders take turns: each has a share of what may wait, of one host
+// (limits::kMaxIndexNowKeysOfHost) and in all, some lookups a second, and half of the threads.
 // Thread-safe.
 class KeyBook {
  public:
@@ -72,6 +77,11 @@ class KeyBook {
   };
   // What waits for a key: told whether it is good, on a thread of the book.
   using Waiter = std::function<void(bool good)>;
+  // Keys that wait to be looked up: of one host, of all senders; and of one sender.
+  static constexpr size_t kMostOfHost = 8 * limits::kMaxIndexNowKeysOfHost;
+  static constexpr size_t kMostOfSender = limits::kMaxIndexNowPendingKeys / 8;
+  // Lookups that one sender may cause a second.
+  static constexpr double kLookupsOfSender = 10;
 
   // Both outlive this.
   KeyBook(const IndexNowConfig& config, Clock& clock);
@@ -79,9 +89,10 @@ class KeyBook {
   KeyBook(const KeyBook&) = delete;
   KeyBook& operator=(const KeyBook&) = delete;
 
-  // kPending: `waiter`, which takes `bytes`, is called once, unless the book is stopped before.
-  [[nodiscard]] Answer Check(const KeyFile& file, const std::string& key, size_t bytes,
-                             Waiter waiter) FRESHET_EXCLUDES(mutex_);
+  // `sender`: whoever is to have one share. kPending: `waiter`, which takes `bytes`, is called
+  // once, unless the book is stopped before.
+  [[nodiscard]] Answer Check(const KeyFile& file, const std::string& key, const std::string& sender,
+                             size_t bytes, Waiter waiter) FRESHET_EXCLUDES(mutex_);
   // Waiters that were not called are dropped. Waits for those that are being called, and for name
   // lookups under way. Idempotent.
   void Stop() FRESHET_EXCLUDES(mutex_);
@@ -91,12 +102,24 @@ class KeyBook {
   struct Lookup {
     KeyFile file;
     std::string key;
+    std::string sender;  // who asked first
     size_t bytes = 0;
     std::vector<Waiter> waiters;
   };
+  struct Sender {
+    size_t pending = 0;
+    int running = 0;         // of these
+    uint64_t last_turn = 0;  // counts all turns
+  };
   void Run() FRESHET_EXCLUDES(mutex_);
+  // The lookup whose turn it is, out of queue_; none: not now, or not before *wait is over.
+  [[nodiscard]] std::optional<std::string> NextInTurn(Duration* wait) FRESHET_REQUIRES(mutex_);
+  // Takes the lookup out of all counts.
+  [[nodiscard]] Lookup Finished(const std::string& name) FRESHET_REQUIRES(mutex_);
+  void LogRefusal(const KeyFile& file, const std::string& why) FRESHET_REQUIRES(mutex_);
   void Remember(const std::string& name, const KeyFetch& fetch) FRESHET_REQUIRES(mutex_);
-  [[nodiscard]] bool MayAdd(const KeyFile& file, Instant now) FRESHET_REQUIRES(mutex_);
+  [[nodiscard]] bool MayAdd(const KeyFile& file, const std::string& sender, Instant now)
+      FRESHET_REQUIRES(mutex_);
 
   const IndexNowConfig& config_;
   Clock& clock_;
@@ -110,7 +133,15 @@ class KeyBook {
   absl::flat_hash_map<std::string, Lookup> pending_ FRESHET_GUARDED_BY(mutex_);
   std::deque<std::string> queue_ FRESHET_GUARDED_BY(mutex_);  // of pending_, not begun
   absl::flat_hash_map<std::string, size_t> of_host_ FRESHET_GUARDED_BY(mutex_);
-  NamedBudgets fetches_{1};  // by host
+  // Those of pending_ that a sender has of a host.
+  absl::flat_hash_map<std::pair<std::string, std::string>, size_t> of_pair_
+      FRESHET_GUARDED_BY(mutex_);
+  absl::flat_hash_map<std::string, Sender> senders_ FRESHET_GUARDED_BY(mutex_);  // of pending_
+  // When each may be asked again; those that may are left out.
+  absl::flat_hash_map<std::string, Instant> host_free_ FRESHET_GUARDED_BY(mutex_);
+  uint64_t turns_ FRESHET_GUARDED_BY(mutex_) = 0;
+  NamedBudgets lookups_{kLookupsOfSender};  // by sender
+  LogLimit log_refused_ FRESHET_GUARDED_BY(mutex_);
   KeyStats stats_ FRESHET_GUARDED_BY(mutex_);
   std::array<std::thread, limits::kKeyFetchThreads> threads_;
 };

@@ -151,7 +151,7 @@ std::variant<Ping, HttpResponse> IndexNowReceiver::Admitted(const HttpRequest& r
   }
   if (config_.verify_keys) {
     const KeyBook::Answer key =
-        keys_.Check(ping.file, ping.key, ping.bytes(),
+        keys_.Check(ping.file, ping.key, Authoriser::ClientOf(*caller, credentials), ping.bytes(),
                     [this, urls = ping.urls](bool good) { TellLater(urls, good); });
     switch (key.standing) {
       case KeyBook::Standing::kGood:

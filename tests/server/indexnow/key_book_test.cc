@@ -99,8 +99,8 @@ class KeyBookTest : public testing::Test {
     config_.test_key_port = host_.port;
   }
   KeyBook::Answer Check(KeyBook& book, const std::string& key, const std::string& name = "a.test",
-                        size_t bytes = 100) {
-    return book.Check({.https = true, .host = name, .path = "/" + key + ".txt"}, key, bytes,
+                        size_t bytes = 100, const std::string& sender = "somebody") {
+    return book.Check({.https = true, .host = name, .path = "/" + key + ".txt"}, key, sender, bytes,
                       [this](bool good) { ++(good ? good_ : bad_); });
   }
   void WaitFor(const std::atomic<int>& count, int most) {
@@ -140,6 +140,41 @@ TEST_F(KeyBookTest, FloodsOfKeysAskHostsLittle) {
   }
   EXPECT_GE(pending, 1);
   EXPECT_LE(pending, 10);
+}
+
+// Who makes up keys of a host does not keep the key of its own from being looked up.
+TEST_F(KeyBookTest, SendersTakeTurnsAtAHost) {
+  KeyBook book(config_, clock_);
+  for (int i = 0; i < 100; ++i) {
+    (void)Check(book, "no-such-key-" + std::to_string(i), "a.test", 100, "evil");
+  }
+  EXPECT_EQ(Check(book, "good-key-1", "a.test", 100, "its own").standing, Standing::kPending);
+  WaitFor(good_, 1);
+  EXPECT_LE(bad_, 2);
+}
+
+TEST_F(KeyBookTest, SlowHostsOfOneSenderLeaveThreadsToOthers) {
+  KeyBook book(config_, clock_);
+  for (const char* host : {"a.test", "b.test", "c.test", "d.test", "e.test"}) {
+    EXPECT_EQ(Check(book, "slow-key", host, 100, "evil").standing, Standing::kPending);
+  }
+  EXPECT_EQ(Check(book, "good-key-1", "f.test", 100, "its own").standing, Standing::kPending);
+  for (int i = 0; i < 1000 && good_ == 0; ++i) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(10));
+  }
+  // It came before any of the slow ones.
+  EXPECT_EQ(host_.asked, 1);
+}
+
+TEST_F(KeyBookTest, ASenderHasAShareOfAllPlaces) {
+  KeyBook book(config_, clock_);
+  size_t pending = 0;
+  for (int i = 0; i < 300; ++i) {
+    const std::string host = "host" + std::to_string(i) + ".test";
+    pending += Check(book, "slow-key", host, 1, "evil").standing == Standing::kPending;
+  }
+  EXPECT_LE(pending, KeyBook::kMostOfSender + 2);
+  EXPECT_EQ(Check(book, "slow-key", "other.test", 1, "another").standing, Standing::kPending);
 }
 
 TEST_F(KeyBookTest, WhatWaitsIsBounded) {
