@@ -1,11 +1,14 @@
 #include "server/ops/http.h"
 
 #include <algorithm>
+#include <iterator>
 #include <memory>
 #include <string>
 #include <utility>
 
+#include "core/base/ip_address.h"
 #include "fmt/format.h"
+#include "server/auth/methods.h"
 #include "server/base/host_port.h"
 #include "server/ports/http_credentials.h"
 #include "server/ports/http_query.h"
@@ -15,6 +18,18 @@ namespace {
 
 // What is below it is asked for by the console.
 constexpr const char* kApi = "/console/api/";
+
+// Domains of machines that find each other by themselves, of private networks, and of Kubernetes.
+constexpr std::string_view kLocalDomains[] = {".local", ".internal", ".svc"};
+
+// Whether no site of the Internet can have the name.
+bool IsLocalName(std::string_view host) {
+  if (host.find('.') == std::string_view::npos) return !host.empty();
+  return std::any_of(std::begin(kLocalDomains), std::end(kLocalDomains), [host](auto domain) {
+    return host.size() > domain.size() &&
+           SameIgnoringCase(host.substr(host.size() - domain.size()), domain);
+  });
+}
 
 // `problem` is empty when all is well.
 HttpResponse Answer(const std::string& problem) {
@@ -84,14 +99,15 @@ std::function<std::optional<HttpResponse>(const HttpRoute&, const HttpRequest&)>
         return TextResponse(403, why);
       }
     }
-    if (!authoriser.enabled()) {
-      const std::string why = WhyUnseen(route, request, listen_host);
-      if (why.empty()) return std::nullopt;
-      return TextResponse(403, why);
-    }
     // The files of the console are one thing.
     const bool file = route.path.starts_with("/console/") && !route.path.starts_with(kApi);
     const std::string rule = file ? "http:/console/" : "http:" + route.path;
+    const MethodRule* const known = FindMethod(rule);
+    if (known == nullptr || authoriser.Check(*known, {}).ok()) {
+      const std::string why = WhyUnseen(route, request, listen_host);
+      if (!why.empty()) return TextResponse(403, why);
+    }
+    if (!authoriser.enabled()) return std::nullopt;
     const Status status = authoriser.Authorise(rule, CredentialsOf(request)).status();
     if (status.ok()) return std::nullopt;
     const bool unknown = absl::IsUnauthenticated(status);
@@ -135,11 +151,15 @@ std::string WhyOfOtherOrigin(const HttpRequest& request) {
 
 std::string WhyUnseen(const HttpRoute& route, const HttpRequest& request,
                       std::string_view listen_host) {
-  if (!route.path.starts_with(kApi) || !IsLoopbackName(listen_host)) return "";
+  const auto is = [&route](const char* path) { return route.path == path; };
+  if (request.secure || is("/healthz") || is("/readyz") || is("/indexnow")) return "";
   const std::string host = HostOf(request.Field("Host"));
-  return IsLoopbackName(host) || SameIgnoringCase(host, listen_host)
-             ? ""
-             : "only by a loopback address or the name localhost";
+  if (IsLoopbackName(host) || ParseIpAddress(host) || SameIgnoringCase(host, listen_host) ||
+      (!IsLoopbackName(listen_host) && IsLocalName(host))) {
+    return "";
+  }
+  return "not by this name: only by an address, localhost, the name that http_listen has, or with "
+         "TLS";
 }
 
 std::string WhyForeign(const HttpRequest& request, std::string_view listen_host) {

@@ -32,14 +32,17 @@ struct HttpContent {
 // The routes of `content`. `listen` is the address that the port is to listen at.
 [[nodiscard]] std::vector<HttpRoute> MakeRoutes(HttpContent content, const std::string& listen);
 
-// Asks `authoriser`, which outlives the guard, for every request: HttpOptions::guard. Without
-// identities WhyUnseen holds. `listen` is the address that the port is to listen at.
+// Asks `authoriser`, which outlives the guard, for every request: HttpOptions::guard. What needs no
+// identity WhyUnseen holds. `listen` is the address that the port is to listen at.
 [[nodiscard]] std::function<std::optional<HttpResponse>(const HttpRoute&, const HttpRequest&)>
 MakeGuard(Authoriser& authoriser, const std::string& listen);
 
-// Why a request to a server that asks for no identities may not see what the console asks for: at a
-// loopback address pages of other sites could read along under a name that they let point here.
-// Empty: it may.
+// Why a request may not see what needs no identity; empty: it may. A page of any site could read
+// along in an operator's browser under a name that it lets point here. So only those names are
+// answered that no site has: addresses, names of this machine, `listen_host` and, unless that is a
+// loopback address, names without a dot or below `.local`, `.internal` or `.svc`, which containers
+// and services have. Probes and pings are answered by any. With TLS no site has a certificate for
+// its name.
 [[nodiscard]] std::string WhyUnseen(const HttpRoute& route, const HttpRequest& request,
                                     std::string_view listen_host);
 

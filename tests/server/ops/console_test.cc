@@ -145,11 +145,61 @@ TEST(WhyUnseen, SitesThatPointTheirNameHereReadNothing) {
   const auto why = [](const std::string& path, const std::string& host, const std::string& listen) {
     return WhyUnseen({.path = path}, {.fields = {{"Host", host}}}, listen);
   };
-  EXPECT_EQ(why("/console/api/overview", "localhost:7072", "127.0.0.1"), "");
-  EXPECT_EQ(why("/console/api/overview", "[::1]:7072", "127.0.0.1"), "");
-  EXPECT_NE(why("/console/api/overview", "rebound.example", "127.0.0.1"), "");
-  EXPECT_EQ(why("/console/api/overview", "crawl.internal", "0.0.0.0"), "");
-  EXPECT_EQ(why("/metrics", "rebound.example", "127.0.0.1"), "");
+  for (const char* path : {"/console/api/overview", "/metrics", "/status.json", "/", "/console/"}) {
+    for (const char* listen : {"127.0.0.1", "0.0.0.0", "::", "crawl.internal"}) {
+      for (const char* host : {"localhost:7072", "LOCALHOST", "[::1]:7072", "127.0.0.1", "10.0.0.7",
+                               "[2001:db8::1]:7072"}) {
+        EXPECT_EQ(why(path, host, listen), "") << path << host << listen;
+      }
+      for (const char* host :
+           {"rebound.example", "rebound.example:7072", "127.0.0.1.rebound.example", "freshet.",
+            "localhost.rebound.example", "svc.example", "xlocal.example", ""}) {
+        EXPECT_NE(why(path, host, listen), "") << path << host << listen;
+      }
+    }
+    EXPECT_EQ(why(path, "crawl.example.org:7072", "crawl.example.org"), "") << path;
+    EXPECT_NE(why(path, "crawl.example.org:7072", "0.0.0.0"), "") << path;
+    // Prometheus asks a container or a service by its name.
+    for (const char* local : {"freshet:7072", "freshet.crawl.svc:7072", "Crawl.Internal",
+                              "freshet-0.freshet.crawl.svc.cluster.local:7072"}) {
+      EXPECT_EQ(why(path, local, "0.0.0.0"), "") << path << local;
+      EXPECT_NE(why(path, local, "127.0.0.1"), "") << path << local;
+    }
+  }
+  // Probes and pings come by any name, and tell nothing.
+  for (const char* path : {"/healthz", "/readyz", "/indexnow"}) {
+    EXPECT_EQ(why(path, "rebound.example", "127.0.0.1"), "") << path;
+  }
+}
+
+// Also with identities, of what is open all the same.
+TEST(MakeGuard, WhatNeedsNoIdentityIsNotShownByAnyName) {
+  const auto status = [](Authoriser& authoriser, const std::string& path, const std::string& host,
+                         const std::string& token = {}, bool secure = false) {
+    HttpRequest request{.fields = {{"Host", host}}, .secure = secure};
+    if (!token.empty()) request.fields.emplace_back("Authorization", "Bearer " + token);
+    const auto refusal = MakeGuard(authoriser, "0.0.0.0:7072")({.path = path}, request);
+    return refusal ? refusal->status : 200;
+  };
+  Authoriser none({}, false);
+  Authoriser some({"console", "metrics"}, false);
+  StatusOr<Identities> identities = Identities::Parse(
+      "identities: [{name: r, roles: [reader], token_sha256: " + HexOf(DigestOf("r")) + "}]");
+  ASSERT_TRUE(identities.ok());
+  some.SetIdentities(*std::move(identities));
+  for (Authoriser* authoriser : {&none, &some}) {
+    for (const char* path : {"/metrics", "/status.json", "/console/api/trust", "/"}) {
+      EXPECT_EQ(status(*authoriser, path, "rebound.example"), 403) << path;
+      EXPECT_EQ(status(*authoriser, path, "10.0.0.7:7072"), 200) << path;
+      EXPECT_EQ(status(*authoriser, path, "freshet:7072"), 200) << path;
+      // No site has a certificate for its name here.
+      EXPECT_EQ(status(*authoriser, path, "crawl.example.org", "", true), 200) << path;
+    }
+    EXPECT_EQ(status(*authoriser, "/healthz", "rebound.example"), 200);
+  }
+  // What needs an identity a site cannot ask for: a browser shows the token to its own name alone.
+  EXPECT_EQ(status(some, "/console/api/page", "crawl.example.org"), 401);
+  EXPECT_EQ(status(some, "/console/api/page", "crawl.example.org", "r"), 200);
 }
 
 v1::SourceTrust* AddTrust(const std::string& source, double signals, double precision,
