@@ -109,6 +109,9 @@ class Serving::ShardNews final : public ShardObserver {
   void OnCrawlEmptied(uint16_t shard, const std::string& crawl) override {
     serving_.crawls_->OnEmptied(shard, crawl);
   }
+  void OnCrawlDeclassed(uint16_t shard, const std::string& crawl) override {
+    serving_.crawls_->OnDeclassed(shard, crawl);
+  }
 
  private:
   Serving& serving_;

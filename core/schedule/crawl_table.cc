@@ -46,7 +46,16 @@ std::optional<CrawlIndex> CrawlTable::Intern(std::string_view crawl_id) {
   free_.pop_back();
   of(crawl).name = crawl_id;
   by_name_.emplace(of(crawl).name, crawl);
+  shares_.Take(0);
   return crawl;
+}
+
+void CrawlTable::Own(CrawlIndex crawl, uint64_t client) {
+  uint64_t& owner = of(crawl).client;
+  if (owner != 0 || client == 0) return;
+  shares_.Give(0);
+  shares_.Take(client);
+  owner = client;
 }
 
 void CrawlTable::CountTerms(CrawlIndex crawl, bool come) {
@@ -88,6 +97,7 @@ void CrawlTable::ForgetIfUnused(CrawlIndex crawl) {
   Crawl& its = of(crawl);
   if (its.counters.pages > 0 || its.terms != nullptr || its.name.empty()) return;
   by_name_.erase(its.name);
+  shares_.Give(its.client);
   its = Crawl();
   free_.push_back(crawl);
 }

@@ -13,6 +13,7 @@
 #include "absl/container/flat_hash_map.h"
 #include "core/base/limits.h"
 #include "core/base/segmented_array.h"
+#include "core/base/shares.h"
 #include "core/base/units.h"
 #include "core/model/page.h"
 #include "core/schedule/quota.h"
@@ -60,6 +61,10 @@ class CrawlTable {
 
   // The index of the crawl id, maybe a new one; nullopt: there are limits::kMaxCrawls.
   [[nodiscard]] std::optional<CrawlIndex> Intern(std::string_view crawl_id);
+  // The crawl id counts for this client, unless it counts for one already.
+  void Own(CrawlIndex crawl, uint64_t client);
+  // For which clients they count, until they are forgotten.
+  [[nodiscard]] const Shares& shares() const { return shares_; }
   [[nodiscard]] std::optional<CrawlIndex> Find(std::string_view crawl_id) const;
   [[nodiscard]] size_t size() const { return by_name_.size(); }
   // Every index is below; some may be of no crawl id.
@@ -113,6 +118,7 @@ class CrawlTable {
     std::string name;  // empty: the index is free
     std::unique_ptr<Terms> terms;
     CrawlCounters counters;
+    uint64_t client = 0;
     bool deleting = false;
   };
 
@@ -128,6 +134,7 @@ class CrawlTable {
   std::vector<Crawl> crawls_ = std::vector<Crawl>(1);  // by index; the first may be free
   std::vector<CrawlIndex> free_ = {CrawlIndex()};
   absl::flat_hash_map<std::string, CrawlIndex> by_name_;
+  Shares shares_{limits::kMaxCrawls};
   SegmentedArray<CrawlIndex> of_page_;  // by PageId; beyond it the index is 0
   // Of the crawl ids other than that of index 0: pages of a host by crawl id, and of all of them.
   absl::flat_hash_map<uint64_t, uint32_t> pages_of_pair_;

@@ -40,6 +40,7 @@ struct UpsertPage {
   bool reset = false;  // what is unset goes back to its default instead
   // Set for a page that another crawler has fetched already: it starts as fresh at this instant.
   std::optional<Instant> last_crawl;
+  Claim claim;  // of the client: a crawl id that is new counts for it
 };
 
 // `as_sent`, here and below, is what the client sent, where that is not `key`: a page of an earlier

@@ -46,7 +46,7 @@ const std::variant<SetCrawl, ForgetCrawl>* StagedCrawl(const std::string& crawl_
 
 Reply ShardState::Impl::Step(const SetCrawl& event, Instant, Transaction& txn) const {
   const bool known = crawls.Find(event.terms.record.crawl_id).has_value();
-  if (!known && crawls.size() + txn.created() + txn.crawls.size() >= limits::kMaxCrawls) {
+  if (!known && crawls.size() + txn.new_crawls.size() + txn.crawls.size() >= limits::kMaxCrawls) {
     return Refused(TooManyCrawls("crawl_id: "));
   }
   txn.crawls.emplace_back(event);
@@ -56,6 +56,12 @@ Reply ShardState::Impl::Step(const SetCrawl& event, Instant, Transaction& txn) c
 Reply ShardState::Impl::Step(const ForgetCrawl& event, Instant, Transaction& txn) const {
   txn.crawls.emplace_back(event);
   return {};
+}
+
+void ShardState::Impl::OwnCrawls(const Transaction& txn) {
+  for (const auto& [crawl_id, client] : txn.new_crawls) {
+    if (const auto crawl = crawls.Find(crawl_id)) crawls.Own(*crawl, client);
+  }
 }
 
 void ShardState::Impl::InstallCrawls(const Transaction& txn) {
@@ -68,6 +74,7 @@ void ShardState::Impl::InstallCrawls(const Transaction& txn) {
     told_empty.erase(crawl_id);
     const std::optional<CrawlIndex> index = crawls.Find(crawl_id);
     if (!index) continue;
+    LeaveClass(*index, 0);
     crawls.DropTerms(*index);
     reclassing = 0;
     following = 0;
@@ -79,6 +86,7 @@ void ShardState::Impl::InstallCrawl(const CrawlTable::Terms& terms) {
   CHECK(index, "{} crawl ids", crawls.size());
   const CrawlTable::Terms* before = crawls.terms(*index);
   if ((before == nullptr ? 0 : before->crawl_class) != terms.crawl_class) reclassing = 0;
+  LeaveClass(*index, terms.crawl_class);
   const auto politeness = [](const CrawlRecord& record) {
     return std::pair(record.min_delay, record.max_in_flight);
   };
@@ -91,6 +99,19 @@ void ShardState::Impl::InstallCrawl(const CrawlTable::Terms& terms) {
   // Also when it is asked for again: then its end is told again.
   told_empty.erase(terms.record.crawl_id);
   BeginSweep();
+}
+
+void ShardState::Impl::LeaveClass(CrawlIndex crawl, CrawlClass for_another) {
+  const std::string& crawl_id = crawls.name(crawl);
+  std::erase(declassed, crawl_id);
+  const CrawlTable::Terms* terms = crawls.terms(crawl);
+  const bool left = terms != nullptr && terms->crawl_class != 0 && for_another == 0;
+  if (left) declassed.push_back(crawl_id);
+}
+
+std::vector<std::string> ShardState::Impl::TakeDeclassed() {
+  if (declassed.empty() || reclassing < pages.id_limit()) return {};
+  return std::exchange(declassed, {});
 }
 
 void ShardState::Impl::InstallCounts(const Transaction::Page& page) {
@@ -165,11 +186,7 @@ Status ShardState::Impl::AdmitUpsert(const UpsertPage& event, bool created,
   if (host != nullptr && host->deleting) return BeingDeleted("host", event.host);
   if (!created) return absl::OkStatus();
   RETURN_IF_ERROR(AdmitToHost(event.host, txn));
-  if (!crawl) {
-    const size_t staged = txn.created() + txn.crawls.size();
-    return crawls.size() + staged < limits::kMaxCrawls ? absl::OkStatus()
-                                                       : TooManyCrawls("crawl_id: ");
-  }
+  if (!crawl) return AdmitNewCrawl(crawl_id, event.claim, txn);
   const CrawlTable::Terms* terms = crawls.terms(*crawl);
   if (terms == nullptr || terms->quota == nullptr) return absl::OkStatus();
   if (!terms->quota->Take()) {
@@ -178,6 +195,23 @@ Status ShardState::Impl::AdmitUpsert(const UpsertPage& event, bool created,
                       terms->quota->most());
   }
   txn.places.Add(terms->quota);
+  return absl::OkStatus();
+}
+
+Status ShardState::Impl::AdmitNewCrawl(const std::string& crawl_id, const Claim& claim,
+                                       Transaction& txn) const {
+  if (txn.new_crawls.contains(crawl_id)) return absl::OkStatus();
+  const size_t staged = txn.new_crawls.size() + txn.crawls.size();
+  if (crawls.size() + staged >= limits::kMaxCrawls) return TooManyCrawls("crawl_id: ");
+  uint64_t& own = txn.new_crawls_of_client[claim.client];
+  if (crawls.shares().Left(claim, staged - own, own) == 0) {
+    return MakeStatus(absl::StatusCode::kResourceExhausted,
+                      "crawl_id: {} is new, and {} crawl ids are this client's already, as many as "
+                      "it may have while there are {}",
+                      crawl_id, crawls.shares().held(claim.client) + own, crawls.size() + staged);
+  }
+  ++own;
+  txn.new_crawls.emplace(crawl_id, claim.client);
   return absl::OkStatus();
 }
 

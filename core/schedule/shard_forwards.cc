@@ -110,6 +110,8 @@ std::vector<CrawlStatus> ShardState::CrawlsWithTerms() const {
 
 std::vector<std::string> ShardState::TakeEmptied() { return std::exchange(impl_->emptied, {}); }
 
+std::vector<std::string> ShardState::TakeDeclassed() { return impl_->TakeDeclassed(); }
+
 StatusOr<HostStatus> ShardState::DescribeHost(const std::string& host, Instant now) const {
   if (const std::optional<HostId> id = impl_->hosts.Find(host)) return impl_->Describe(*id, now);
   // Nothing is known of it, but what its rule says holds from its first page on.

@@ -228,6 +228,13 @@ class ShardState::Impl {
   [[nodiscard]] Status AdmitUpsert(const UpsertPage& event, bool created, Transaction& txn) const;
   // Whether the host may have one more page; takes the place of a host that is not known.
   [[nodiscard]] Status AdmitToHost(const std::string& host, Transaction& txn) const;
+  // Whether the client may have pages under a crawl id that is new, which counts for it then.
+  [[nodiscard]] Status AdmitNewCrawl(const std::string& crawl_id, const Claim& claim,
+                                     Transaction& txn) const;
+  void OwnCrawls(const Transaction& txn);
+  // The crawl id is of another class from now on; 0: of none.
+  void LeaveClass(CrawlIndex crawl, CrawlClass for_another);
+  [[nodiscard]] std::vector<std::string> TakeDeclassed();
   void InstallCrawls(const Transaction& txn);
   void InstallCrawl(const CrawlTable::Terms& terms);
   void InstallCounts(const Transaction::Page& page);
@@ -310,6 +317,7 @@ class ShardState::Impl {
   absl::flat_hash_set<HostId> deleted_hosts;
   absl::flat_hash_set<std::string> told_empty;      // crawl ids
   std::vector<std::string> emptied;                 // to be told
+  std::vector<std::string> declassed;               // lost their class; pages may still be of it
   absl::flat_hash_map<Slot, uint64_t> next_serial;  // of the next page of the slot
 };
 

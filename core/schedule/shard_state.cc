@@ -142,6 +142,7 @@ void ShardState::Impl::Install(Transaction& txn) {
   }
   // Pages first: one whose lease ends is then filed once, as it is now.
   InstallPages(txn);
+  OwnCrawls(txn);
   InstallLeases(txn);
   InstallCrawls(txn);
   for (const uint64_t id : txn.signal_ids) signal_ids.Add(id);

@@ -262,6 +262,8 @@ class ShardState {
   [[nodiscard]] std::vector<CrawlStatus> CrawlsWithTerms() const;
   // Crawl ids being deleted of which the shard has no page any more. Each is told once a start.
   [[nodiscard]] std::vector<std::string> TakeEmptied();
+  // Crawl ids that have lost their class, once no page is of it any more.
+  [[nodiscard]] std::vector<std::string> TakeDeclassed();
   // Appends the hosts that fit, of those of ids from `first` on, at most `most`, and looks at no
   // more than limits::kHostScan; the id to go on with, host_ids() or more: that was all. Hosts that
   // come or go between two calls may be in or out.

@@ -165,6 +165,8 @@ void Transaction::Reset() {
   by_host_.clear();
   sources.clear();
   crawls.clear();
+  new_crawls.clear();
+  new_crawls_of_client.clear();
   places.Return();
   settings.reset();
   epoch.reset();

@@ -68,6 +68,10 @@ class Transaction {
   Page* Create(PageRecord record);
   // How many were added.
   [[nodiscard]] size_t created() const { return created_; }
+  // Crawl ids that pages were created under and that the shard did not know, each with the client
+  // that it counts for; and how many each of these has.
+  absl::flat_hash_map<std::string, uint64_t> new_crawls;
+  absl::flat_hash_map<uint64_t, uint64_t> new_crawls_of_client;
 
   [[nodiscard]] Lease* FindLease(LeaseId id);
   // The staged lease of a page that was put last, open or closed; zero: none.

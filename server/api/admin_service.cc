@@ -469,6 +469,8 @@ void AddSource(const ServerContext& context,
     if (reply.status.ok()) {
       context.sources.Add(*record);
       call->response()->set_created(true);
+    } else {
+      context.sources.Withdraw(record->name);
     }
     call->Answer(GrpcStatusOf(reply.status));
   });

@@ -40,6 +40,8 @@ class CallAudit {
   void SetAfter(std::string json) { entry_.after = std::move(json); }
   // Something is changed, however the call ends.
   void NoteChange() { changed_ = true; }
+  // It is no call as a program makes all the time.
+  void NoteEach() { limited_ = false; }
   // `done` is called once the entry is on the disk, or cannot be: on another thread.
   void Finish(const grpc::Status& status, const google::protobuf::Message& response,
               std::function<void()> done);
@@ -47,7 +49,7 @@ class CallAudit {
  private:
   AuditLog& log_;
   AuditEntry entry_;
-  const bool limited_;
+  bool limited_;
   bool changed_ = false;
 };
 

@@ -49,6 +49,9 @@ void Batch::Add(int index, StatusOr<RoutedEvent> item) {
   CHECK(index == added_ && index < static_cast<int>(ack_.item_count()), "item {} after {} of {}",
         index, added_, ack_.item_count());
   ++added_;
+  if (caller_ != nullptr && item.ok()) {
+    if (auto* upsert = std::get_if<UpsertPage>(&item->event)) upsert->claim = caller_->claim();
+  }
   if (caller_ != nullptr && caller_->limited() && item.ok()) {
     if (Status allowed = CheckItem(*caller_, *item); !allowed.ok()) item = std::move(allowed);
   }

@@ -77,6 +77,7 @@ StatusOr<Caller> CallAuth::Recognise(Instant now) const {
   RETURN_IF_ERROR(server_);
   ASSIGN_OR_RETURN(Caller caller, authoriser_.Check(*rule_, credentials_));
   caller.SetBudget(authoriser_.BudgetOf(caller, credentials_, now));
+  caller.SetClient(ClientNumber(Authoriser::ClientOf(caller, credentials_)));
   return caller;
 }
 

@@ -13,8 +13,9 @@ namespace {
 // A worker of these crawl ids that is served once. Thread-safe.
 class PullingWorker final : public AssignmentSink {
  public:
-  explicit PullingWorker(std::function<void(std::vector<Assignment>)> done)
-      : done_(std::move(done)) {}
+  PullingWorker(std::function<void(std::vector<Assignment>)> done,
+                std::shared_ptr<const void> classes)
+      : done_(std::move(done)), classes_(std::move(classes)) {}
 
   void Deliver(std::vector<Assignment> assignments, Outlook outlook) override {
     std::vector<Assignment> all;
@@ -32,6 +33,7 @@ class PullingWorker final : public AssignmentSink {
 
  private:
   const std::function<void(std::vector<Assignment>)> done_;
+  const std::shared_ptr<const void> classes_;  // while it is there they are of its crawl ids
   Mutex mutex_;
   std::vector<Assignment> assignments_ FRESHET_GUARDED_BY(mutex_);
 };
@@ -41,16 +43,19 @@ class PullingWorker final : public AssignmentSink {
 void PullPages(const ServerContext& context, const PagePull& pull,
                std::function<void(std::vector<Assignment>)> done) {
   if (context.dispatcher.paused() || !context.dispatcher.stalled().ok()) return done({});
-  const StatusOr<ClassSet> classes = context.crawls.ClassesOf(pull.crawl_ids);
+  // Which crawl ids are scheduled is for operators to say.
+  const StatusOr<TakenClasses> classes =
+      context.crawls.ClassesOf(pull.crawl_ids, Claim(), context.clock.Now());
   if (!classes.ok()) return done({});
   const StatusOr<WorkerId> worker = context.dispatcher.Join(
       {.name = "urlfrontier " + pull.address,
        .address = pull.address,
        .lease = Duration::Seconds(PullLeaseSeconds(context, pull.lease_seconds)),
-       .takes = *classes,
+       .takes = classes->set,
        .waiter = true,
        .waits_until = context.clock.Now() + kPullWait},
-      std::make_shared<PullingWorker>(done), static_cast<size_t>(context.config.max_workers));
+      std::make_shared<PullingWorker>(done, classes->hold),
+      static_cast<size_t>(context.config.max_workers));
   if (!worker.ok()) return done({});
   context.dispatcher.Grant(*worker, pull.most);
 }

@@ -211,10 +211,11 @@ class CrawlStream final : public CallerStream, public AssignmentSink {
     if (!lease.ok()) return SendRefusal(lease.status());
     const StatusOr<const Caller*> caller = GetCaller();
     if (!caller.ok()) return SendRefusal(caller.status());
-    const StatusOr<ClassSet> takes = ClassesOfWorker(context_, hello.crawl_ids(), **caller);
+    StatusOr<TakenClasses> takes = ClassesOfWorker(context_, hello.crawl_ids(), **caller);
     if (!takes.ok()) return SendRefusal(takes.status());
     Remember((*caller)->crawl_ids());
-    Enter(hello, *lease, *takes);
+    classes_ = std::move(takes->hold);
+    Enter(hello, *lease, takes->set);
   }
 
   void Enter(const v1::WorkerHello& hello, Duration lease, ClassSet takes) {
@@ -406,6 +407,7 @@ class CrawlStream final : public CallerStream, public AssignmentSink {
   // For results, one for each division that had some. Touched in OnMessage.
   std::map<uint32_t, std::unique_ptr<DivisionCall>> calls_;
   std::atomic<WorkerId> worker_{kNone};
+  std::shared_ptr<const void> classes_;  // while it is there they are of its crawl ids
   mutable Mutex mutex_;
   std::shared_ptr<LentCredit> lent_ FRESHET_GUARDED_BY(mutex_);  // null: there is none
   bool entered_ FRESHET_GUARDED_BY(mutex_) = false;
@@ -487,8 +489,9 @@ class NextCall final : public UnaryCall<v1::NextRequest, v1::NextResponse>,
         ConvertLease(request.has_lease_duration(), request.lease_duration(), config.default_lease,
                      config.max_lease);
     if (!lease.ok()) return GrpcStatusOf(lease.status());
-    const StatusOr<ClassSet> takes = ClassesOfWorker(context_, request.crawl_ids(), caller());
+    StatusOr<TakenClasses> takes = ClassesOfWorker(context_, request.crawl_ids(), caller());
     if (!takes.ok()) return GrpcStatusOf(takes.status());
+    classes_ = std::move(takes->hold);
     if (const Status why = context_.dispatcher.stalled(); !why.ok()) {
       OnStall(why);
       return grpc::Status::OK;
@@ -503,7 +506,7 @@ class NextCall final : public UnaryCall<v1::NextRequest, v1::NextResponse>,
         {.name = name_,
          .address = address_,
          .lease = *lease,
-         .takes = *takes,
+         .takes = takes->set,
          .waiter = true,
          .waits_until = context_.clock.Now() + std::max(*wait, kMinNextWait)},
         shared_from_this(), static_cast<size_t>(config.max_workers));
@@ -552,7 +555,8 @@ class NextCall final : public UnaryCall<v1::NextRequest, v1::NextResponse>,
   std::string name_;  // both are set before the call waits
   std::string address_;
   std::atomic<WorkerId> worker_{0};
-  std::shared_ptr<NextCall> self_;  // until OnDone
+  std::shared_ptr<const void> classes_;  // while it is there they are of its crawl ids
+  std::shared_ptr<NextCall> self_;       // until OnDone
   Mutex mutex_;
   bool finished_ FRESHET_GUARDED_BY(mutex_) = false;
   std::vector<LeaseId> delivered_ FRESHET_GUARDED_BY(mutex_);

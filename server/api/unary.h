@@ -93,6 +93,10 @@ class UnaryCall : public grpc::ServerUnaryReactor {
   void NoteChange() {
     if (audit_) audit_->NoteChange();
   }
+  // This one changes what is everybody's: it is written down however many there are.
+  void NoteEach() {
+    if (audit_) audit_->NoteEach();
+  }
   [[nodiscard]] bool audited() const { return audit_.has_value(); }
   [[nodiscard]] const std::string& request_id() const { return request_id_; }
   [[nodiscard]] const Credentials& credentials() const { return credentials_; }
@@ -178,11 +182,11 @@ grpc::Status AdmitCaller(const MethodRule& rule, Payment payment, const ServerCo
   // Removals and rechecks are for ingesters as well, who are not written down.
   const bool pages = rule.checked != 0 && rule.roles == kIngester;
   Credentials credentials;
-  if (context.authoriser.knows_clients() || changes || pages) credentials = CredentialsOf(info);
+  const bool shared = (rule.checked & kCrawlIds) != 0;  // takes of what is shared
+  if (context.authoriser.knows_clients() || changes || shared) credentials = CredentialsOf(info);
   StatusOr<Caller> caller = context.authoriser.Check(rule, credentials);
   if (!caller.ok()) return GrpcStatusOf(caller.status());
-  const auto& identity = caller->identity();
-  if (changes || (pages && (identity == nullptr || (identity->roles & kAdmin) != 0))) {
+  if (changes || rule.noted || (pages && caller->is_admin())) {
     AuditEntry entry = {.request_id = call->request_id(),
                         .who = Authoriser::ClientOf(*caller, credentials),
                         .from = NetworkText(credentials.network),
@@ -190,6 +194,7 @@ grpc::Status AdmitCaller(const MethodRule& rule, Payment payment, const ServerCo
     call->SetAudit(CallAudit(context.audit, std::move(entry), !changes));
   }
   if (payment == Payment::kFree) return grpc::Status::OK;
+  if (shared) caller->SetClient(ClientNumber(Authoriser::ClientOf(*caller, credentials)));
   grpc::Status status;
   if (payment == Payment::kAsAnItem) {
     caller->SetBudget(context.authoriser.BudgetOf(*caller, credentials, context.clock.Now()));

@@ -15,11 +15,11 @@ bool PlansAllPages(const ServerContext& context) {
   return policy.ok() && policy->plan;
 }
 
-StatusOr<ClassSet> ClassesOfWorker(const ServerContext& context,
-                                   const google::protobuf::RepeatedPtrField<std::string>& crawl_ids,
-                                   const Caller& caller) {
+StatusOr<TakenClasses> ClassesOfWorker(
+    const ServerContext& context, const google::protobuf::RepeatedPtrField<std::string>& crawl_ids,
+    const Caller& caller) {
   const std::shared_ptr<const std::vector<std::string>> allowed = caller.crawl_ids();
-  if (crawl_ids.empty() && allowed == nullptr) return kAllClasses;
+  if (crawl_ids.empty() && allowed == nullptr) return TakenClasses();
   std::vector<std::string> canonical;
   if (crawl_ids.empty()) canonical = *allowed;
   for (const std::string& crawl_id : crawl_ids) {
@@ -39,7 +39,7 @@ StatusOr<ClassSet> ClassesOfWorker(const ServerContext& context,
                       "those of any crawl id; set another policy first, or name none",
                       context.settings.policy());
   }
-  return context.crawls.ClassesOf(canonical);
+  return context.crawls.ClassesOf(canonical, caller.claim(), context.clock.Now());
 }
 
 }  // namespace freshet

@@ -18,7 +18,7 @@ namespace freshet {
 // may not take those of one. InvalidArgument: one is none, or there are more than
 // limits::kMaxCrawlsPerWorker. FailedPrecondition: PlansAllPages. ResourceExhausted
 // as Crawls::ClassesOf. Thread-safe.
-[[nodiscard]] StatusOr<ClassSet> ClassesOfWorker(
+[[nodiscard]] StatusOr<TakenClasses> ClassesOfWorker(
     const ServerContext& context, const google::protobuf::RepeatedPtrField<std::string>& crawl_ids,
     const Caller& caller);
 

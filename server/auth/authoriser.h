@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "core/base/ip_address.h"
+#include "core/base/shares.h"
 #include "core/base/status.h"
 #include "server/auth/identities.h"
 #include "server/auth/methods.h"
@@ -43,12 +44,21 @@ class Caller {
 
   // nullptr: everybody may do everything.
   [[nodiscard]] const std::shared_ptr<const Identity>& identity() const { return identity_; }
+  // May do everything: an admin, or anybody where there are no identities.
+  [[nodiscard]] bool is_admin() const {
+    return identity_ == nullptr || (identity_->roles & kAdmin) != 0;
+  }
   [[nodiscard]] bool limited() const { return identity_ != nullptr && identity_->limits() != 0; }
 
   // PermissionDenied when the caller is limited to others. They say nothing of what exists.
   [[nodiscard]] Status CheckCrawlId(std::string_view canonical) const;
   [[nodiscard]] Status CheckHost(std::string_view canonical) const;
   [[nodiscard]] Status CheckSource(std::string_view name) const;
+  // The number of the client (Authoriser::ClientOf), by which what it takes of tables is counted.
+  void SetClient(uint64_t client) { client_ = client; }
+  [[nodiscard]] Claim claim() const {
+    return {.client = client_, .named = identity_ != nullptr && identity_->crawl_ids.has_value()};
+  }
   // What it sends is paid for from here; null: it may send any number of items. Calls and streams
   // of one client have the same.
   void SetBudget(std::shared_ptr<ItemBudget> budget) { budget_ = std::move(budget); }
@@ -70,6 +80,7 @@ class Caller {
  private:
   std::shared_ptr<const Identity> identity_;
   std::shared_ptr<ItemBudget> budget_;
+  uint64_t client_ = 0;
 };
 
 // Value type, thread-compatible.

@@ -57,9 +57,9 @@ constexpr MethodRule kCalls[] = {
     {"/urlfrontier.URLFrontier/GetURLs", kWorker, kCrawlIds, ""},
     {"/urlfrontier.URLFrontier/PutURLs", kWorker | kIngester, kCrawlIds, ""},
     {"/urlfrontier.URLFrontier/PutDiscovered", kWorker | kIngester, kCrawlIds, ""},
-    // Crawlers say themselves how much their hosts bear.
-    {"/urlfrontier.URLFrontier/BlockQueueUntil", kWorker, kCrawlIds, ""},
-    {"/urlfrontier.URLFrontier/SetDelay", kWorker, kCrawlIds, ""},
+    // Crawlers say themselves how much their hosts bear. The default of all queues is an admin's.
+    {"/urlfrontier.URLFrontier/BlockQueueUntil", kWorker, kCrawlIds, "", false, true},
+    {"/urlfrontier.URLFrontier/SetDelay", kWorker, kCrawlIds, "", false, true},
     {"/urlfrontier.URLFrontier/ListNodes", kAnyRole, kCrawlIds, ""},
     {"/urlfrontier.URLFrontier/GetActive", kWorker | kReader, kCrawlIds, ""},
     {"/urlfrontier.URLFrontier/ListCrawls", kReader, kCrawlIds, ""},

@@ -44,6 +44,9 @@ struct MethodRule {
   std::string_view open_as;
   // For servers of the fleet, which show that they are: nothing to clients.
   bool between_servers = false;
+  // What programs may change all the time, and others feel: the audit log has a few calls a minute
+  // of each client.
+  bool noted = false;
 };
 
 // nullptr: there is no such rule. Thread-safe.

@@ -22,7 +22,7 @@ bool Blank(const CrawlRecord& record) { return record == CrawlRecord{.crawl_id =
 }  // namespace
 
 Crawls::Crawls(const std::vector<CrawlRecord>& stored, size_t shards, FrontierModeTable usual)
-    : shards_(shards), usual_(std::move(usual)) {
+    : shards_(shards), usual_(std::move(usual)), classes_(shards) {
   const MutexLock lock(mutex_);
   for (const CrawlRecord& record : stored) {
     Known& known = by_id_[record.crawl_id];
@@ -31,12 +31,14 @@ Crawls::Crawls(const std::vector<CrawlRecord>& stored, size_t shards, FrontierMo
       known.quota = std::make_shared<Quota>();
       known.quota->SetMost(*record.max_pages);
     }
-    const StatusOr<CrawlClass> crawl_class = ClassFor(record);
-    // Of a store that was put together from others.
-    if (!crawl_class.ok()) {
+    const auto its_class = classes_.Stage(record.crawl_id, OfRate(record));
+    if (its_class.ok()) {
+      classes_.Keep(record.crawl_id, *its_class);
+    } else {
+      // Of a store that was put together from others.
       Logger(LogModule::kEngine)
           .error("crawl {} has no share or maximum of the rate: {}", record.crawl_id,
-                 std::string(crawl_class.status().message()));
+                 std::string(its_class.status().message()));
       known.record.share.reset();
       known.record.max_rate.reset();
     }
@@ -60,9 +62,8 @@ std::vector<CrawlTable::Terms> Crawls::Terms() const {
   const MutexLock lock(mutex_);
   std::vector<CrawlTable::Terms> terms;
   for (const auto& [crawl_id, known] : by_id_) {
-    const auto it = OfRate(known.record) ? classes_.find(crawl_id) : classes_.end();
     terms.push_back({.record = known.record,
-                     .crawl_class = it == classes_.end() ? CrawlClass{0} : it->second,
+                     .crawl_class = OfRate(known.record) ? classes_.Of(crawl_id) : CrawlClass{0},
                      .quota = known.quota,
                      .shadow = ModeOf(known.record) == FrontierMode::kShadow});
   }
@@ -78,25 +79,11 @@ std::vector<ClassTerms> Crawls::TermsOfClasses() const {
   std::vector<ClassTerms> terms;
   for (const auto& [crawl_id, known] : by_id_) {
     if (!OfRate(known.record)) continue;
-    terms.push_back({.crawl_class = classes_.at(crawl_id),
+    terms.push_back({.crawl_class = classes_.Of(crawl_id),
                      .share = known.record.share,
                      .max_rate = known.record.max_rate});
   }
   return terms;
-}
-
-StatusOr<CrawlClass> Crawls::ClassFor(const CrawlRecord& record) {
-  if (!OfRate(record) && !of_workers_.contains(record.crawl_id)) return CrawlClass{0};
-  if (const auto it = classes_.find(record.crawl_id); it != classes_.end()) return it->second;
-  if (classes_.size() + 1 >= limits::kMaxCrawlClasses) {
-    return MakeStatus(absl::StatusCode::kResourceExhausted,
-                      "crawl_id: {} crawl ids have, or had since the start, a share or a maximum "
-                      "of the rate or workers of their own, the most there can be",
-                      classes_.size());
-  }
-  const auto crawl_class = static_cast<CrawlClass>(classes_.size() + 1);
-  classes_[record.crawl_id] = crawl_class;
-  return crawl_class;
 }
 
 // --- Changes ---
@@ -114,69 +101,51 @@ void Crawls::Enqueue(Pending pending) {
   StoreFirst();
 }
 
-StatusOr<bool> Crawls::GiveToWorkers(const std::string& crawl_id) {
-  if (of_workers_.contains(crawl_id)) return false;
-  const bool classed = classes_.contains(crawl_id);
-  size_t only_theirs = 0;
-  for (const std::string& id : of_workers_) {
-    const auto it = by_id_.find(id);
-    if (it == by_id_.end() || !OfRate(it->second.record)) ++only_theirs;
-  }
-  if (!classed && only_theirs >= limits::kMaxCrawlsOfWorkers) {
-    return MakeStatus(absl::StatusCode::kResourceExhausted,
-                      "crawl_ids: workers have named {} crawl ids since the start, the most there "
-                      "can be",
-                      only_theirs);
-  }
-  of_workers_.insert(crawl_id);
-  const StatusOr<CrawlClass> crawl_class = ClassFor({.crawl_id = crawl_id});
-  if (crawl_class.ok()) return true;
-  of_workers_.erase(crawl_id);
-  return crawl_class.status();
+void Crawls::Reclass(const std::string& crawl_id) {
+  const auto done = [this, crawl_id](const Status& status, const CrawlRecord&) {
+    if (status.ok()) return;
+    Logger(LogModule::kEngine)
+        .error("workers of crawl {} get nothing: {}", crawl_id, status.ToString());
+    const MutexLock lock(mutex_);
+    classes_.Untold(crawl_id);
+  };
+  Enqueue({.crawl_id = crawl_id,
+           .change = [](CrawlRecord*) { return absl::OkStatus(); },
+           .done = done,
+           .store = false});
 }
 
-StatusOr<ClassSet> Crawls::ClassesOf(const std::vector<std::string>& crawl_ids) {
-  ClassSet classes = 0;
-  std::vector<std::string> added;
+StatusOr<TakenClasses> Crawls::ClassesOf(const std::vector<std::string>& crawl_ids,
+                                         const Claim& claim, Instant now) {
+  TakenClasses taken;
+  std::vector<std::string> changed;
   Status refused;
   {
     const MutexLock lock(mutex_);
     for (const std::string& crawl_id : crawl_ids) {
-      const StatusOr<bool> is_new = GiveToWorkers(crawl_id);
+      const StatusOr<bool> is_new = classes_.GiveToWorkers(crawl_id, claim, now);
       if (!is_new.ok()) {
         refused = is_new.status();
+        if (auto idle = classes_.TakeIdle(claim, now)) changed.push_back(*std::move(idle));
         break;
       }
-      if (*is_new) added.push_back(crawl_id);
-      classes |= SetOf(classes_.at(crawl_id));
+      if (*is_new) changed.push_back(crawl_id);
     }
+    if (refused.ok()) taken = classes_.Hold(crawl_ids);
   }
   // Also where a later one is refused: the class is there.
-  for (const std::string& crawl_id : added) {
-    const auto done = [this, crawl_id](const Status& status, const CrawlRecord&) {
-      if (status.ok()) return;
-      Logger(LogModule::kEngine)
-          .error("workers of crawl {} get nothing: {}", crawl_id, status.ToString());
-      // The next that names it has it tried again.
-      const MutexLock lock(mutex_);
-      of_workers_.erase(crawl_id);
-    };
-    Enqueue({.crawl_id = crawl_id,
-             .change = [](CrawlRecord*) { return absl::OkStatus(); },
-             .done = done,
-             .store = false});
-  }
+  for (const std::string& crawl_id : changed) Reclass(crawl_id);
   RETURN_IF_ERROR(refused);
-  return classes;
+  return taken;
 }
 
-StatusOr<CrawlTable::Terms> Crawls::Stage(const Pending& pending) {
-  const auto it = by_id_.find(pending.crawl_id);
-  CrawlTable::Terms terms;
-  if (it != by_id_.end()) {
-    terms = {.record = it->second.record, .crawl_class = 0, .quota = it->second.quota};
-  }
-  terms.record.crawl_id = pending.crawl_id;
+void Crawls::OnDeclassed(uint16_t shard, const std::string& crawl_id) {
+  const MutexLock lock(mutex_);
+  classes_.OnDeclassed(shard, crawl_id);
+}
+
+Status Crawls::Stage(const Pending& pending, Staged* staged) {
+  CrawlTable::Terms& terms = staged->terms;
   RETURN_IF_ERROR(pending.change(&terms.record));
   double shares = terms.record.share.value_or(0);
   for (const auto& [crawl_id, known] : by_id_) {
@@ -188,28 +157,30 @@ StatusOr<CrawlTable::Terms> Crawls::Stage(const Pending& pending) {
   }
   if (pending.store) RETURN_IF_ERROR(AdmitMode(terms.record));
   terms.shadow = ModeOf(terms.record) == FrontierMode::kShadow;
-  ASSIGN_OR_RETURN(terms.crawl_class, ClassFor(terms.record));
+  ASSIGN_OR_RETURN(staged->its_class, classes_.Stage(pending.crawl_id, OfRate(terms.record)));
+  terms.crawl_class = staged->its_class.crawl_class;
   if (!terms.record.max_pages) {
     terms.quota = nullptr;
   } else if (terms.quota == nullptr) {
     terms.quota = std::make_shared<Quota>();
   }
-  return terms;
+  return absl::OkStatus();
 }
 
 Status Crawls::StageFirst(Staged* staged) {
   Pending& first = pending_.front();
-  StatusOr<CrawlTable::Terms> terms = Stage(first);
-  staged->done = std::move(first.done);
-  staged->store = first.store;
-  if (terms.ok()) {
-    staged->terms = *std::move(terms);
-    return absl::OkStatus();
-  }
   const auto it = by_id_.find(first.crawl_id);
-  if (it != by_id_.end()) staged->terms.record = it->second.record;
+  CrawlTable::Terms before;
+  if (it != by_id_.end()) before = {.record = it->second.record, .quota = it->second.quota};
+  before.record.crawl_id = first.crawl_id;
+  staged->terms = before;
+  staged->store = first.store;
+  const Status status = Stage(first, staged);
+  staged->done = std::move(first.done);
+  if (status.ok()) return status;
+  staged->terms = std::move(before);
   pending_.pop_front();
-  return terms.status();
+  return status;
 }
 
 void Crawls::StoreFirst() {
@@ -278,6 +249,12 @@ void Crawls::Finish(const Staged& staged, const Status& status) {
   {
     const MutexLock lock(mutex_);
     pending_.pop_front();
+    const std::string& crawl_id = staged.terms.record.crawl_id;
+    if (status.ok()) {
+      classes_.Keep(crawl_id, staged.its_class);
+    } else {
+      classes_.Drop(crawl_id, staged.its_class);
+    }
     terms = TermsOfClasses();
     modes_ = std::make_shared<FrontierModes>(TableOfModes());
   }

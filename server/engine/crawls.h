@@ -17,6 +17,7 @@
 #include "core/model/page.h"
 #include "core/schedule/crawl_table.h"
 #include "core/schedule/event.h"
+#include "server/engine/class_table.h"
 #include "server/engine/frontier_modes.h"
 #include "server/engine/tick_shares.h"
 #include "sync/mutex.h"
@@ -43,20 +44,24 @@ class Crawls {
   [[nodiscard]] std::vector<CrawlTable::Terms> Terms() const FRESHET_EXCLUDES(mutex_);
 
   // Applies `change` to what is set for the crawl id, as the changes asked for before left it; has
-  // it stored and all shards follow; then calls `done`, with the record as it is now. What `change`
-  // or this refuses is told at once and leaves no trace. ResourceExhausted: all classes are taken.
+  // it stored and all shards follow; then calls `done`, with the record as it is now. What
+  // `change`, this or the store refuses leaves no trace. ResourceExhausted: all classes are taken,
   // or as many crawl ids are in that frontier mode as may be. InvalidArgument: the shares sum to
   // more than 1.
   void Set(const std::string& crawl_id, Change change, Done done) FRESHET_EXCLUDES(mutex_);
-  // The classes of these crawl ids, canonical ones, for a worker that takes pages of them alone.
-  // Each that had none gets one, until the next start, and its pages follow, some thousand at a
-  // time: until then such a worker is not given them. ResourceExhausted: there are
-  // limits::kMaxCrawlsOfWorkers already, or all classes are taken.
-  [[nodiscard]] StatusOr<ClassSet> ClassesOf(const std::vector<std::string>& crawl_ids)
+  // The classes of these crawl ids, canonical ones, for a worker of this client that takes pages of
+  // them alone. Each that had none gets one, and its pages follow, some thousand at a time: until
+  // then such a worker is not given them. While the worker is there it keeps the hold; what nobody
+  // holds goes to others when they need it (ClassTable). ResourceExhausted: there is no room now.
+  [[nodiscard]] StatusOr<TakenClasses> ClassesOf(const std::vector<std::string>& crawl_ids,
+                                                 const Claim& claim, Instant now)
       FRESHET_EXCLUDES(mutex_);
   // A shard has no page of this crawl id any more, which is being deleted. Once all have said so,
   // its record goes.
   void OnEmptied(uint16_t shard, const std::string& crawl_id) FRESHET_EXCLUDES(mutex_);
+
+  // A shard has no page any more of the class that this crawl id has lost.
+  void OnDeclassed(uint16_t shard, const std::string& crawl_id) FRESHET_EXCLUDES(mutex_);
 
   // Blank for one for which nothing is set.
   [[nodiscard]] CrawlRecord Find(const std::string& crawl_id) const FRESHET_EXCLUDES(mutex_);
@@ -83,6 +88,7 @@ class Crawls {
   // A change that is being stored.
   struct Staged {
     CrawlTable::Terms terms;
+    ClassTable::Staged its_class;
     Done done;
     bool store = true;
   };
@@ -91,11 +97,10 @@ class Crawls {
   void StoreFirst() FRESHET_EXCLUDES(mutex_);
   // Not OK: it is refused, and not among the pending ones any more.
   [[nodiscard]] Status StageFirst(Staged* staged) FRESHET_REQUIRES(mutex_);
-  [[nodiscard]] StatusOr<CrawlTable::Terms> Stage(const Pending& pending) FRESHET_REQUIRES(mutex_);
+  [[nodiscard]] Status Stage(const Pending& pending, Staged* staged) FRESHET_REQUIRES(mutex_);
   void Enqueue(Pending pending) FRESHET_EXCLUDES(mutex_);
-  [[nodiscard]] StatusOr<CrawlClass> ClassFor(const CrawlRecord& record) FRESHET_REQUIRES(mutex_);
-  // True: it is a new one.
-  [[nodiscard]] StatusOr<bool> GiveToWorkers(const std::string& crawl_id) FRESHET_REQUIRES(mutex_);
+  // Has the shards follow what the class of this crawl id is now.
+  void Reclass(const std::string& crawl_id) FRESHET_EXCLUDES(mutex_);
   void OnStored(const std::shared_ptr<Staged>& staged, const Reply& reply) FRESHET_EXCLUDES(mutex_);
   void TellOthers(const std::shared_ptr<Staged>& staged);
   void Finish(const Staged& staged, const Status& status) FRESHET_EXCLUDES(mutex_);
@@ -113,9 +118,7 @@ class Crawls {
   std::function<void(std::vector<ClassTerms>)> on_terms_;  // likewise
   mutable Mutex mutex_;
   std::map<std::string, Known, std::less<>> by_id_ FRESHET_GUARDED_BY(mutex_);
-  // Whose pages compete in which class; one that needs it no more keeps it until the next start.
-  std::map<std::string, CrawlClass, std::less<>> classes_ FRESHET_GUARDED_BY(mutex_);
-  std::set<std::string, std::less<>> of_workers_ FRESHET_GUARDED_BY(mutex_);  // workers named them
+  ClassTable classes_ FRESHET_GUARDED_BY(mutex_);
   std::shared_ptr<const FrontierModes> modes_ FRESHET_GUARDED_BY(mutex_);
   std::deque<Pending> pending_ FRESHET_GUARDED_BY(mutex_);  // the first one is being stored
   std::map<std::string, std::set<uint16_t>> emptied_ FRESHET_GUARDED_BY(mutex_);

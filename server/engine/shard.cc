@@ -228,6 +228,9 @@ void Shard::RunTurn(Turn& turn) {
   }
   for (const QuarantineNews& news : state_.TakeQuarantineNews()) observer_.OnQuarantine(news);
   for (const std::string& crawl : state_.TakeEmptied()) observer_.OnCrawlEmptied(index_, crawl);
+  for (const std::string& crawl : state_.TakeDeclassed()) {
+    observer_.OnCrawlDeclassed(index_, crawl);
+  }
   Publish();
   Answer(turn);
 }

@@ -101,6 +101,8 @@ class ShardObserver {
   virtual void OnQuarantine(const QuarantineNews& /*news*/) {}
   // The shard has no page any more of a crawl id that is being deleted.
   virtual void OnCrawlEmptied(uint16_t /*shard*/, const std::string& /*crawl_id*/) {}
+  // A crawl id has lost its class, and the shard has no page of that class any more.
+  virtual void OnCrawlDeclassed(uint16_t /*shard*/, const std::string& /*crawl_id*/) {}
 };
 
 struct ShardSettings {

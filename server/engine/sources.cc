@@ -10,16 +10,23 @@ void Sources::Add(const SourceRecord& source) {
   proposed_.erase(source.name);
 }
 
+void Sources::Withdraw(const std::string& name) {
+  const MutexLock lock(mutex_);
+  const auto it = proposed_.find(name);
+  if (it != proposed_.end() && --it->second.times == 0) proposed_.erase(it);
+}
+
 StatusOr<SourceRecord> Sources::Propose(const std::string& name) {
   const MutexLock lock(mutex_);
   if (const auto it = by_name_.find(name); it != by_name_.end()) {
     return SourceRecord{.name = name, .index = it->second.index};
   }
   if (const auto it = proposed_.find(name); it != proposed_.end()) {
-    return SourceRecord{.name = name, .index = it->second};
+    ++it->second.times;
+    return SourceRecord{.name = name, .index = it->second.index};
   }
   std::array<bool, limits::kMaxSources> used{};
-  for (const auto& [proposed, index] : proposed_) used.at(index) = true;
+  for (const auto& [proposed, its] : proposed_) used.at(its.index) = true;
   for (const auto& [known, source] : by_name_) used.at(source.index) = true;
   const auto* free = std::find(used.begin(), used.end(), false);
   if (free == used.end()) {
@@ -29,7 +36,7 @@ StatusOr<SourceRecord> Sources::Propose(const std::string& name) {
                       limits::kMaxSources);
   }
   const auto index = static_cast<uint8_t>(free - used.begin());
-  proposed_[name] = index;
+  proposed_[name] = {.index = index, .times = 1};
   return SourceRecord{.name = name, .index = index};
 }
 

@@ -40,9 +40,13 @@ class Sources {
   // Takes over a source as it is stored.
   void Add(const SourceRecord& source) FRESHET_EXCLUDES(mutex_);
   // The record for a name that is to be stored. An unknown name gets a free index, which is kept
-  // for it, but is not found before Add; one that was retired gets its own back.
-  // ResourceExhausted when limits::kMaxSources are known, retired ones included.
+  // for it, but is not found before Add; one that was retired gets its own back. Either Add or
+  // Withdraw follows each. ResourceExhausted when limits::kMaxSources are known, retired ones
+  // included.
   [[nodiscard]] StatusOr<SourceRecord> Propose(const std::string& name) FRESHET_EXCLUDES(mutex_);
+  // What was proposed could not be stored: its index is free again, unless somebody else has
+  // proposed the same.
+  void Withdraw(const std::string& name) FRESHET_EXCLUDES(mutex_);
 
   // Nothing for one that is retired.
   [[nodiscard]] std::optional<uint8_t> Find(std::string_view name) const FRESHET_EXCLUDES(mutex_);
@@ -66,10 +70,14 @@ class Sources {
     uint8_t index = 0;
     bool retired = false;
   };
+  struct Proposed {
+    uint8_t index = 0;
+    int times = 0;  // that are neither added nor withdrawn
+  };
 
   mutable Mutex mutex_;
   std::map<std::string, Known, std::less<>> by_name_ FRESHET_GUARDED_BY(mutex_);
-  std::map<std::string, uint8_t> proposed_ FRESHET_GUARDED_BY(mutex_);
+  std::map<std::string, Proposed> proposed_ FRESHET_GUARDED_BY(mutex_);
   std::array<std::atomic<uint64_t>, limits::kMaxSources> signals_{};
   std::shared_ptr<const Rates> rates_ FRESHET_GUARDED_BY(mutex_);
   std::atomic<bool> limited_{rates_->usual > 0 || !rates_->by_name.empty()};

@@ -448,6 +448,10 @@ void Metrics::OnQuarantine(const QuarantineNews& news) {
   if (next_ != nullptr) next_->OnQuarantine(news);
 }
 
+void Metrics::OnCrawlDeclassed(uint16_t shard, const std::string& crawl_id) {
+  if (next_ != nullptr) next_->OnCrawlDeclassed(shard, crawl_id);
+}
+
 void Metrics::OnCrawlEmptied(uint16_t shard, const std::string& crawl_id) {
   if (next_ != nullptr) next_->OnCrawlEmptied(shard, crawl_id);
 }

@@ -32,6 +32,7 @@ class Metrics final : public ShardObserver {
   void OnGroups(uint16_t shard, const std::vector<GroupStanding>& standings) override;
   void OnQuarantine(const QuarantineNews& news) override;
   void OnCrawlEmptied(uint16_t shard, const std::string& crawl_id) override;
+  void OnCrawlDeclassed(uint16_t shard, const std::string& crawl_id) override;
 
   // What there is to say before the server serves. `cluster`: its name and what was read so far.
   [[nodiscard]] static std::string RenderStarting(const RecoveryStatus& recovery,

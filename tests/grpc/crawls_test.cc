@@ -314,6 +314,39 @@ TEST_F(CrawlsTest, HandsAWorkerPagesOfItsCrawlIdsAlone) {
   EXPECT_EQ(List().size(), 3U);
 }
 
+// What workers have named and do not need any more is given to what they name next.
+TEST_F(CrawlsTest, WorkersNeverRunOutOfCrawlIds) {
+  for (int i = 0; i < 30; ++i) Add("c" + std::to_string(i), 0, 1);
+  for (int i = 0; i < 30; ++i) {
+    v1::NextRequest request;
+    ToProto(Duration(), request.mutable_max_wait());
+    request.add_crawl_ids("c" + std::to_string(i));
+    const auto is_taken = [&] {
+      v1::NextResponse next;
+      grpc::ClientContext call;
+      return server_.scheduler->Next(&call, request, &next).ok();
+    };
+    EXPECT_TRUE(Eventually(is_taken)) << i;
+  }
+  // Their pages are theirs, also those that come later, and none of the others.
+  Add("c29", 1, 3);
+  v1::NextRequest last;
+  last.add_crawl_ids("c29");
+  last.set_max_assignments(30);
+  ToProto(Duration::Millis(100), last.mutable_max_wait());
+  v1::NextResponse next;
+  EXPECT_TRUE(Eventually([&] {
+    grpc::ClientContext call;
+    v1::NextResponse more;
+    EXPECT_TRUE(server_.scheduler->Next(&call, last, &more).ok());
+    next.MergeFrom(more);
+    return next.assignments_size() > 0;
+  }));
+  for (const v1::Assignment& assignment : next.assignments()) {
+    EXPECT_EQ(assignment.crawl_id(), "c29");
+  }
+}
+
 TEST_F(CrawlsTest, RefusesCrawlIdsThatAWorkerCannotHave) {
   const auto refused = [this](const v1::NextRequest& request) {
     v1::NextResponse next;
@@ -332,13 +365,14 @@ TEST_F(CrawlsTest, RefusesCrawlIdsThatAWorkerCannotHave) {
   request.add_crawl_ids("no id");
   EXPECT_THAT(refused(request),
               testing::Pair(grpc::StatusCode::INVALID_ARGUMENT, HasSubstr("crawl_ids: ")));
-  for (size_t i = 0; i < limits::kMaxCrawlsOfWorkers; ++i) {
+  // One client gets half of what is not kept for operators and for what limits name.
+  for (int i = 0; i < 24; ++i) {
     request.set_crawl_ids(0, "c" + std::to_string(i));
     EXPECT_EQ(refused(request).first, grpc::StatusCode::OK);
   }
   request.set_crawl_ids(0, "one_more");
   EXPECT_THAT(refused(request), testing::Pair(grpc::StatusCode::RESOURCE_EXHAUSTED,
-                                              HasSubstr("workers have named 32 crawl ids")));
+                                              HasSubstr("24 of them for this client")));
   // One with a share has its place already.
   v1::SetCrawlRequest set;
   set.set_share(0.5);

@@ -2,6 +2,7 @@
 #include <map>
 #include <string>
 
+#include "core/base/limits.h"
 #include "httplib.h"
 #include "tests/grpc/raw_stream.h"
 #include "tests/grpc/test_server.h"
@@ -173,6 +174,43 @@ TEST(FullDisk, IsNoReasonToEndBadly) {
   faulty.ClearFaults();
   server.Start();
   EXPECT_EQ(server.info.pages, 3u);
+}
+
+// Tables of sources, shares and crawl ids have room for what comes once there is space.
+TEST(FullDisk, WhatItRefusesOfOperatorsUsesUpNoTable) {
+  FaultyEnv faulty(1);
+  TestServer server([](ServerConfig* config) { config->durability = "sync"; }, faulty.env());
+  const auto register_source = [&server](const std::string& name) {
+    v1::RegisterSourceRequest request;
+    request.set_source(name);
+    v1::RegisterSourceResponse response;
+    grpc::ClientContext call;
+    return server.admin->RegisterSource(&call, request, &response).error_code();
+  };
+  const auto set_share = [&server](const std::string& crawl_id) {
+    v1::SetCrawlRequest request;
+    request.set_crawl_id(crawl_id);
+    request.set_share(0.001);
+    v1::SetCrawlResponse response;
+    grpc::ClientContext call;
+    return server.admin->SetCrawl(&call, request, &response).error_code();
+  };
+  faulty.SetFreeBytes(kTooLittle);
+  for (int i = 0; i < limits::kMaxSources + 1; ++i) {
+    EXPECT_EQ(register_source("s" + std::to_string(i)), grpc::StatusCode::RESOURCE_EXHAUSTED);
+  }
+  for (size_t i = 0; i < limits::kMaxCrawlClasses + 1; ++i) {
+    EXPECT_EQ(set_share("c" + std::to_string(i)), grpc::StatusCode::RESOURCE_EXHAUSTED);
+  }
+  faulty.ClearFaults();
+  EXPECT_EQ(register_source("late"), grpc::StatusCode::OK);
+  EXPECT_EQ(set_share("late"), grpc::StatusCode::OK);
+  v1::NextRequest request;
+  request.add_crawl_ids("taken-alone");
+  ToProto(Duration(), request.mutable_max_wait());
+  v1::NextResponse response;
+  grpc::ClientContext call;
+  EXPECT_TRUE(server.scheduler->Next(&call, request, &response).ok());
 }
 
 }  // namespace

@@ -220,5 +220,25 @@ TEST_F(LimitedWorker, AsksAboutItsCrawlIdsAlone) {
   denied(ask(&Stub::SetActive, uf::Active(), uf::Empty()));
 }
 
+// Whatever crawl ids others invent, what limits name finds its place.
+TEST_F(LimitedWorker, IsNotShutOutByCrawlIdsThatOthersInvent) {
+  const auto fleet = v1::SchedulerService::NewStub(server_.Open(server_.Token("fleet")));
+  StatusCode last = StatusCode::OK;
+  for (int round = 0; round < 5; ++round) {
+    v1::NextRequest request;
+    for (int i = 0; i < 16; ++i) {
+      request.add_crawl_ids("made-up-" + std::to_string(16 * round + i));
+    }
+    ToProto(Duration(), request.mutable_max_wait());
+    v1::NextResponse response;
+    grpc::ClientContext call;
+    last = fleet->Next(&call, request, &response).error_code();
+  }
+  EXPECT_EQ(last, StatusCode::RESOURCE_EXHAUSTED);
+  v1::NextResponse mine;
+  const grpc::Status status = Next({}, &mine);
+  EXPECT_TRUE(status.ok()) << status.error_message();
+}
+
 }  // namespace
 }  // namespace freshet

@@ -51,5 +51,18 @@ TEST(CrawlTable, WhatIsSetKeepsACrawlIdWithoutPages) {
   EXPECT_FALSE(crawls.Find("c"));
 }
 
+TEST(CrawlTable, ACrawlIdCountsForItsClientUntilItIsForgotten) {
+  CrawlTable crawls;
+  const CrawlIndex crawl = *crawls.Intern("c");
+  crawls.Own(crawl, 7);
+  crawls.Own(crawl, 8);
+  EXPECT_EQ(crawls.shares().held(7), 1U);
+  EXPECT_EQ(crawls.shares().held(8), 0U);
+  crawls.Add(PageId(0), HostId(1), crawl, 1, false);
+  crawls.Remove(PageId(0), HostId(1), 0);
+  EXPECT_EQ(crawls.shares().held(7), 0U);
+  EXPECT_EQ(crawls.shares().taken(), 0U);
+}
+
 }  // namespace
 }  // namespace freshet

@@ -304,5 +304,44 @@ TEST_F(ShardCrawlsTest, PagesFollowTheClassOfTheirCrawlId) {
   EXPECT_EQ(urls.size(), 10'000U);
 }
 
+// Whoever invents crawl ids leaves room for those of others, and for those that limits name.
+TEST_F(ShardCrawlsTest, OneClientDoesNotUseUpTheTable) {
+  const auto add = [this](const Claim& claim, const std::string& crawl_id, double at) {
+    UpsertPage page = PageOf(crawl_id, 0, "a.test");
+    page.claim = claim;
+    return Apply(page, at);
+  };
+  uint64_t made = 0;
+  for (bool more = true; more;) {
+    std::vector<Event> events;
+    for (int i = 0; i < 1000; ++i) {
+      events.emplace_back(PageOf("made" + std::to_string(made + events.size()), 0, "evil.test"));
+      std::get<UpsertPage>(events.back()).claim.client = 1;
+    }
+    for (const Reply& reply : shard_.Apply(events, At(1))) {
+      if (reply.disposition == Disposition::kCreated) {
+        ++made;
+        continue;
+      }
+      more = false;
+      EXPECT_TRUE(absl::IsResourceExhausted(reply.status)) << reply.status;
+      EXPECT_THAT(std::string(reply.status.message()), HasSubstr("are this client's already"));
+    }
+  }
+  const uint64_t usual = limits::kMaxCrawls - limits::kMaxCrawls / 4;
+  EXPECT_EQ(made, (usual + 1) / 2);
+  EXPECT_EQ(add({.client = 2}, "honest", 2).disposition, Disposition::kCreated);
+  EXPECT_EQ(add({.client = 1, .named = true}, "of_its_limits", 2).disposition,
+            Disposition::kCreated);
+  EXPECT_EQ(add({}, "of_an_operator", 2).disposition, Disposition::kCreated);
+  // What is known is no new one, and what is forgotten makes room.
+  EXPECT_EQ(add({.client = 1}, "honest", 3).disposition, Disposition::kApplied);
+  EXPECT_EQ(add({.client = 1}, "another", 3).disposition, Disposition::kRefused);
+  for (const char* crawl_id : {"made0", "made1", "made2", "made3"}) {
+    Apply(RemovePage{.key = PageOf(crawl_id, 0, "evil.test").key, .as_sent = std::nullopt}, 4);
+  }
+  EXPECT_EQ(add({.client = 1}, "another", 5).disposition, Disposition::kCreated);
+}
+
 }  // namespace
 }  // namespace freshet
