@@ -244,42 +244,72 @@ bool NamesAQueue(const std::string& crawl, const std::string& key) {
   return !key.empty() && IsFrontierName(key) && IsFrontierName(crawl);
 }
 
+// A crawler leaves a host alone for as long as the host may ask for, an admin for as long as one
+// may be blocked at all.
+uint64_t BlockEnd(const ServerContext& context, const Caller& caller, uint64_t until) {
+  const Duration longest = caller.is_admin() ? Duration::Seconds(limits::kMaxBlockSeconds)
+                                             : context.config.host_backoff.longest_asked;
+  const auto seconds = static_cast<uint64_t>(longest.micros() / 1'000'000);
+  return std::min(until, context.frontier->NowSeconds() + seconds);
+}
+
 void BlockQueueUntil(const ServerContext& context,
                      UnaryCall<urlfrontier::BlockQueueParams, Empty>* call) {
   const auto& request = call->request();
   const std::string crawl = CrawlOf(request.crawlid());
   if (!MayAsk(crawl, call)) return;
   if (!NamesAQueue(crawl, request.key())) return call->Answer(grpc::Status::OK);
+  const uint64_t until = BlockEnd(context, call->caller(), request.time());
   BlockScheduledHost(
-      context, crawl, request.key(), request.time(), [&context, call, crawl](const Status& status) {
+      context, crawl, request.key(), until, [&context, call, crawl, until](const Status& status) {
         if (!status.ok()) {
           return call->Answer({grpc::StatusCode::UNAVAILABLE,
                                "the division of the host cannot be told at the moment: try again"});
         }
-        const auto& its = call->request();
         RunChange<urlfrontier::BlockQueueParams>(
-            context, call, [crawl, key = its.key(), until = its.time()](FrontierState& state) {
-              return state.BlockUntil(crawl, key, until);
+            context, call, [call, crawl, key = call->request().key(), until](FrontierState& state) {
+              return state.BlockUntil(crawl, key, until, call->caller().claim());
             });
       });
+}
+
+// The default of all queues without a delay of their own. Clients that set at their start what
+// holds anyway (scrapy-url-frontier does) need no role for that.
+Status SetDefaultDelay(FrontierState& state,
+                       UnaryCall<urlfrontier::QueueDelayParams, Empty>* call) {
+  const uint32_t before = state.default_delay();
+  const uint32_t delay = call->request().delay_requestable();
+  if (delay == before) return absl::OkStatus();
+  if (!call->caller().is_admin()) {
+    return MakeStatus(absl::StatusCode::kPermissionDenied,
+                      "key: is empty, which is the default of everybody, {} s now, and for an "
+                      "admin to change",
+                      before);
+  }
+  call->NoteEach();
+  call->SetBefore([before] {
+    urlfrontier::QueueDelayParams params;
+    params.set_delay_requestable(before);
+    return params;
+  });
+  return state.SetDelay({}, {}, delay);
 }
 
 void SetDelay(const ServerContext& context, UnaryCall<urlfrontier::QueueDelayParams, Empty>* call) {
   const auto& request = call->request();
   const std::string crawl = CrawlOf(request.crawlid());
   if (!MayAsk(crawl, call)) return;
-  if (request.key().empty() && call->caller().limited()) {
-    return call->Answer(
-        {grpc::StatusCode::PERMISSION_DENIED, "key: is empty, which is the default of everybody"});
+  if (request.key().empty()) {
+    return RunChange<urlfrontier::QueueDelayParams>(
+        context, call, [call](FrontierState& state) { return SetDefaultDelay(state, call); });
   }
-  if (!request.key().empty() && !NamesAQueue(crawl, request.key())) {
+  if (!NamesAQueue(crawl, request.key())) {
     return call->Answer(grpc::Status::OK);
   }
-  RunChange<urlfrontier::QueueDelayParams>(
-      context, call,
-      [crawl, key = request.key(), delay = request.delay_requestable()](FrontierState& state) {
-        return state.SetDelay(crawl, key, delay);
-      });
+  RunChange<urlfrontier::QueueDelayParams>(context, call, [call, crawl](FrontierState& state) {
+    return state.SetDelay(crawl, call->request().key(), call->request().delay_requestable(),
+                          call->caller().claim());
+  });
 }
 
 void SetCrawlLimit(const ServerContext& context,

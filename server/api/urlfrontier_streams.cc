@@ -15,6 +15,7 @@
 #include "server/api/faults.h"
 #include "server/api/frontier_wire.h"
 #include "server/api/list_stream.h"
+#include "server/api/page_pull.h"
 #include "server/api/scheduled_crawls.h"
 #include "server/api/wire.h"
 #include "server/base/client_network.h"
@@ -61,6 +62,7 @@ class PutUrlsStream final : public CallerStream {
     if (!(*caller)->CheckCrawlId(put->crawl).ok()) {
       return Acknowledge(place, EncodeFrontierAck(id, FrontierOutcome::kFailed));
     }
+    put->claim = (*caller)->claim();
     put->known = item.known;
     put->due = item.due;
     std::vector<FrontierPut> puts;
@@ -106,6 +108,7 @@ class PutDiscoveredStream final : public CallerStream {
         outcomes[i] = FrontierOutcome::kFailed;
         continue;
       }
+      put->claim = (*caller)->claim();
       puts.push_back(*std::move(put));
       positions.push_back(i);
     }
@@ -153,6 +156,7 @@ class GetUrlsStream final : public grpc::ServerWriteReactor<grpc::ByteBuffer>,
     if (params.max_urls_per_queue() > 0) pull_->urls_per_queue = params.max_urls_per_queue();
     if (params.max_queues() > 0) pull_->queues = params.max_queues();
     if (params.delay_requestable() > 0) pull_->lease_seconds = params.delay_requestable();
+    pull_->lease_seconds = PullLeaseSeconds(context_, pull_->lease_seconds);
     Ask();
   }
 

@@ -209,14 +209,13 @@ void Frontier::StagePuts(std::vector<Op>& ops, std::vector<Answer>* answers) {
 }
 
 Status Frontier::Settle() {
-  Status status = failure_;
-  if (status.ok()) status = state_.Commit();
-  if (status.ok()) return status;
-  // What is in memory has gone ahead of what is stored.
-  const Status loaded = state_.Load();
-  const bool comes_back = absl::IsResourceExhausted(status) && loaded.ok();
-  if (comes_back || !failure_.ok()) return status;
-  failure_ = loaded.ok() ? status : loaded;
+  if (!failure_.ok()) {
+    state_.Discard();
+    return failure_;
+  }
+  const Status status = state_.Commit();
+  if (status.ok() || absl::IsResourceExhausted(status)) return status;
+  failure_ = status;
   Logger(LogModule::kFrontier)
       .critical("frontier: takes no changes any more: {}", failure_.ToString());
   on_failure_(failure_);

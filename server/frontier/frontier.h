@@ -128,7 +128,7 @@ class Frontier {
   void Turn(std::vector<Op> ops);
   void ServePulls(std::vector<Op>& ops, std::vector<Answer>* answers);
   void StagePuts(std::vector<Op>& ops, std::vector<Answer>* answers);
-  // What was staged is durable, or undone.
+  // What was staged is durable, or as if it had not been.
   [[nodiscard]] Status Settle();
   void Publish() FRESHET_EXCLUDES(mutex_);
   // When a lease is to be ended next, in seconds since 1970.

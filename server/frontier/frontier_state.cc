@@ -3,17 +3,36 @@
 #include <algorithm>
 
 #include "core/base/check.h"
+#include "core/base/limits.h"
 
 namespace freshet {
+namespace {
 
-// Takes in what is stored. Owner thread only.
+uint32_t BoundedDelay(uint32_t seconds) {
+  return std::min(seconds, limits::kMaxFrontierDelaySeconds);
+}
+
+uint64_t BoundedBlock(uint64_t until, uint64_t now) {
+  return std::min(until, now + static_cast<uint64_t>(limits::kMaxBlockSeconds));
+}
+
+uint64_t BoundedLease(uint64_t until, uint64_t now) {
+  return std::min(until, now + static_cast<uint64_t>(limits::kMaxLeaseSeconds));
+}
+
+}  // namespace
+
+// Takes in what is stored. Earlier releases kept whatever a client had asked for, 136 years of a
+// lease among them: it is bounded as what comes now. Owner thread only.
 class FrontierState::Loader final : public FrontierVisitor {
  public:
-  Loader(QueueTable& table, FrontierSettings* settings) : table_(table), settings_(settings) {}
+  Loader(QueueTable& table, FrontierSettings* settings, uint64_t now)
+      : table_(table), settings_(settings), now_(now) {}
 
   Status OnSettings(const FrontierSettings& settings) override {
     *settings_ = settings;
-    table_.SetDefaultDelay(settings.default_delay, 0);
+    settings_->default_delay = BoundedDelay(settings.default_delay);
+    table_.SetDefaultDelay(settings_->default_delay, 0);
     return absl::OkStatus();
   }
   Status OnCrawl(uint32_t crawl, std::string_view name) override {
@@ -29,13 +48,16 @@ class FrontierState::Loader final : public FrontierVisitor {
     if (id.queue == 0 || crawl->second->queues.contains(record.key)) {
       return Damage("a queue is there twice");
     }
+    if (record.delay) record.delay = BoundedDelay(*record.delay);
+    record.blocked_until = BoundedBlock(record.blocked_until, now_);
     table_.AddQueue(*crawl->second, std::move(record), id.queue);
     return absl::OkStatus();
   }
   Status OnLease(FrontierQueueId id, std::string_view url, const FrontierLease& lease) override {
     FrontierQueue* queue = table_.Find(id);
     if (queue == nullptr) return Damage("a lease is of no queue");
-    (void)table_.AddFlight(*queue, std::string(url), lease);
+    (void)table_.AddFlight(*queue, std::string(url),
+                           {.until = BoundedLease(lease.until, now_), .due = lease.due});
     return absl::OkStatus();
   }
 
@@ -46,6 +68,7 @@ class FrontierState::Loader final : public FrontierVisitor {
 
   QueueTable& table_;
   FrontierSettings* settings_;
+  const uint64_t now_;
 };
 
 FrontierState::FrontierState(FrontierStore& store, const FrontierLimits& limits)
@@ -54,47 +77,82 @@ FrontierState::FrontierState(FrontierStore& store, const FrontierLimits& limits)
 Status FrontierState::Load() {
   table_ = std::make_unique<QueueTable>();
   settings_ = {};
-  batch_.Clear();
-  changed_.clear();
-  known_.clear();
-  Loader loader(*table_, &settings_);
+  ForgetStaged();
+  Loader loader(*table_, &settings_, now_);
   RETURN_IF_ERROR(store_.Load(loader));
   for (const auto& [number, crawl] : table_->crawls()) {
     for (const auto& [key, queue] : crawl->queues) table_->File(*queue, now_);
   }
+  table_->Keep();
+  kept_ = {.settings = settings_, .next_crawl = next_crawl_, .totals = totals_};
   return absl::OkStatus();
 }
 
 Status FrontierState::Commit() {
   for (const FrontierQueueId id : changed_) {
+    const FrontierQueue* queue = table_->Find(id);
+    if (queue != nullptr) batch_.PutQueue(id, queue->record);  // else deleted since
+  }
+  const Status status = store_.Commit(batch_);
+  if (!status.ok()) {
+    Discard();
+    return status;
+  }
+  table_->Keep();
+  table_->SetDefaultDelay(settings_.default_delay, now_);
+  ForgetStaged();
+  kept_ = {.settings = settings_, .next_crawl = next_crawl_, .totals = totals_};
+  return status;
+}
+
+void FrontierState::Discard() {
+  table_->Undo();
+  settings_ = kept_.settings;
+  next_crawl_ = kept_.next_crawl;
+  totals_ = kept_.totals;
+  totals_.put_failed += put_;
+  kept_.totals = totals_;
+  ForgetStaged();
+}
+
+void FrontierState::ForgetStaged() {
+  for (const FrontierQueueId id : changed_) {
     FrontierQueue* queue = table_->Find(id);
-    if (queue == nullptr) continue;  // deleted since
-    queue->changed = false;
-    batch_.PutQueue(id, queue->record);
+    if (queue != nullptr) queue->changed = false;
   }
   changed_.clear();
-  known_.clear();
-  const Status status = store_.Commit(batch_);
   batch_.Clear();
-  return status;
+  known_.clear();
+  put_ = 0;
 }
 
 // --- Queues
 
-FrontierQueue* FrontierState::Ensure(std::string_view crawl, std::string_view key) {
-  FrontierQueue* queue = table_->Find(crawl, key);
-  if (queue != nullptr) return queue;
-  if (table_->counts().kept_queues >= limits_.queues) return nullptr;
+FrontierQueue* FrontierState::Ensure(std::string_view crawl, std::string_view key,
+                                     const Claim& claim) {
   FrontierCrawl* of = table_->FindCrawl(crawl);
+  if (of != nullptr) {
+    table_->ClaimCrawl(*of, claim);
+    if (FrontierQueue* queue = table_->Find(crawl, key)) return queue;
+  }
+  const FrontierOwner owner = of != nullptr ? *of->owner : table_->OwnerOf(claim.client);
+  const uint64_t queues = table_->counts().kept_queues;
+  if (ShareLeft(owner.counts.kept_queues, queues, limits_.queues) == 0) return nullptr;
   if (of == nullptr) {
-    if (table_->crawls().size() >= limits::kMaxFrontierCrawls) return nullptr;
-    of = &table_->AddCrawl(0, crawl);
+    const size_t crawls = table_->crawls().size();
+    if (NamesLeft(claim, owner.crawls, crawls, limits::kMaxFrontierCrawls) == 0) return nullptr;
+    of = &table_->AddCrawl(0, crawl, claim);
     batch_.PutCrawl(of->number, crawl);
   }
   if (!table_->HasRoomForQueue(*of)) return nullptr;
   FrontierQueueRecord record;
   record.key = std::string(key);
   return &table_->AddQueue(*of, std::move(record));
+}
+
+uint64_t FrontierState::FlightsLeft(const FrontierCrawl& crawl, uint64_t more) const {
+  return ShareLeft(crawl.owner->counts.in_flight + more, table_->counts().in_flight + more,
+                   limits_.flights);
 }
 
 void FrontierState::Touch(FrontierQueue& queue) {
@@ -116,30 +174,32 @@ void FrontierState::RemoveEmpty(FrontierQueue& queue) {
   table_->Remove(queue);
   if (!crawl.queues.empty()) return;
   batch_.DeleteCrawl(crawl.number);
-  (void)table_->RemoveCrawl(crawl);
+  table_->RemoveCrawl(crawl);
 }
 
-Status FrontierState::SetDelay(std::string_view crawl, std::string_view key, uint32_t seconds) {
+Status FrontierState::SetDelay(std::string_view crawl, std::string_view key, uint32_t seconds,
+                               const Claim& claim) {
+  seconds = BoundedDelay(seconds);
   if (key.empty()) {
     settings_.default_delay = seconds;
     batch_.PutSettings(settings_);
-    table_->SetDefaultDelay(seconds, now_);
     return absl::OkStatus();
   }
-  FrontierQueue* queue = Ensure(crawl, key);
+  FrontierQueue* queue = Ensure(crawl, key, claim);
   if (queue == nullptr) return MakeStatus(absl::StatusCode::kResourceExhausted, "too many queues");
-  queue->record.delay = seconds;
+  table_->Edit(*queue).delay = seconds;
   Settle(*queue);
   return absl::OkStatus();
 }
 
-Status FrontierState::BlockUntil(std::string_view crawl, std::string_view key, uint64_t until) {
-  FrontierQueue* queue = until > now_ ? Ensure(crawl, key) : table_->Find(crawl, key);
+Status FrontierState::BlockUntil(std::string_view crawl, std::string_view key, uint64_t until,
+                                 const Claim& claim) {
+  FrontierQueue* queue = until > now_ ? Ensure(crawl, key, claim) : table_->Find(crawl, key);
   if (queue == nullptr) {
     if (until <= now_) return absl::OkStatus();
     return MakeStatus(absl::StatusCode::kResourceExhausted, "too many queues");
   }
-  queue->record.blocked_until = until > now_ ? until : 0;
+  table_->Edit(*queue).blocked_until = until > now_ ? BoundedBlock(until, now_) : 0;
   Settle(*queue);
   return absl::OkStatus();
 }
@@ -149,7 +209,7 @@ Status FrontierState::SetLimit(std::string_view crawl, std::string_view key, uin
   if (queue == nullptr || !queue->has_urls()) {
     return NotFound("there is no queue '{}' in crawl '{}'", key, crawl);
   }
-  queue->record.limit = limit;
+  table_->Edit(*queue).limit = limit;
   Settle(*queue);
   return absl::OkStatus();
 }
@@ -167,7 +227,7 @@ uint64_t FrontierState::DeleteCrawl(std::string_view crawl) {
   if (found == nullptr) return 0;
   const uint64_t urls = found->counts.active + found->counts.completed;
   batch_.DeleteCrawl(found->number);
-  (void)table_->RemoveCrawl(*found);
+  table_->RemoveCrawl(*found);
   return urls;
 }
 
@@ -200,6 +260,7 @@ Status FrontierState::ReadKnown(std::span<const FrontierStore::ItemName> names) 
 
 std::vector<FrontierOutcome> FrontierState::Put(std::span<const FrontierPut> puts) {
   std::vector<FrontierOutcome> outcomes(puts.size(), FrontierOutcome::kOk);
+  put_ += puts.size();
   std::vector<FrontierQueueId> queues(puts.size());
   std::vector<FrontierStore::ItemName> unread;
   for (size_t i = 0; i < puts.size(); ++i) {
@@ -207,7 +268,7 @@ std::vector<FrontierOutcome> FrontierState::Put(std::span<const FrontierPut> put
       outcomes[i] = FrontierOutcome::kSkipped;
       continue;
     }
-    FrontierQueue* queue = Ensure(puts[i].crawl, puts[i].key);
+    FrontierQueue* queue = Ensure(puts[i].crawl, puts[i].key, puts[i].claim);
     if (queue == nullptr) {
       outcomes[i] = FrontierOutcome::kFailed;
       continue;
@@ -242,8 +303,10 @@ FrontierOutcome FrontierState::PutOne(const FrontierPut& put, FrontierQueue& que
   if (!put.known && known->exists) {
     return known->due > 0 ? FrontierOutcome::kKnown : FrontierOutcome::kSkipped;
   }
-  const FrontierCounts& counts = table_->counts();
-  if (!known->exists && counts.active + counts.completed >= limits_.urls) {
+  const FrontierCounts& all = table_->counts();
+  const FrontierCounts& own = queue.crawl->owner->counts;
+  if (!known->exists &&
+      ShareLeft(own.active + own.completed, all.active + all.completed, limits_.urls) == 0) {
     return FrontierOutcome::kFailed;
   }
   if (known->exists) {
@@ -262,7 +325,7 @@ FrontierOutcome FrontierState::PutOne(const FrontierPut& put, FrontierQueue& que
                   .metadata = completed ? std::string() : put.metadata});
   if (!completed) {
     batch_.PutDue(queue.id, known->due, put.url);
-    QueueTable::AddDue(queue, {.due = known->due, .url = put.url});
+    table_->AddDue(queue, {.due = known->due, .url = put.url});
   }
   return FrontierOutcome::kOk;
 }
@@ -322,7 +385,7 @@ FrontierQueue* FrontierState::NextOfAny(FrontierPull* pull) {
   auto it = crawls.lower_bound(next_crawl_);
   for (size_t i = 0; i < crawls.size(); ++i, ++it) {
     if (it == crawls.end()) it = crawls.begin();
-    if (!pull->Serves(it->second->name)) continue;
+    if (!pull->Serves(it->second->name) || FlightsLeft(*it->second) == 0) continue;
     table_->Promote(*it->second, now_);
     FrontierQueue* queue = QueueTable::First(*it->second, pull->urls_per_queue, pull->end);
     if (queue == nullptr) continue;
@@ -335,7 +398,7 @@ FrontierQueue* FrontierState::NextOfAny(FrontierPull* pull) {
 FrontierQueue* FrontierState::NextQueue(FrontierPull* pull) {
   if (!pull->crawl) return NextOfAny(pull);
   FrontierCrawl* crawl = table_->FindCrawl(*pull->crawl);
-  if (crawl == nullptr) return nullptr;
+  if (crawl == nullptr || FlightsLeft(*crawl) == 0) return nullptr;
   table_->Promote(*crawl, now_);
   if (pull->key.empty()) return QueueTable::First(*crawl, pull->urls_per_queue, pull->end);
   FrontierQueue* queue = table_->Find(*pull->crawl, pull->key);
@@ -356,6 +419,7 @@ Status FrontierState::Pull(FrontierPull* pull, size_t most, std::vector<Frontier
       break;
     }
     FrontierQueue* queue = pull->left_in_queue > 0 ? table_->Find(pull->queue) : nullptr;
+    if (queue != nullptr && FlightsLeft(*queue->crawl) == 0) queue = nullptr;
     const bool begun = queue != nullptr;
     if (!begun) {
       queue = pull->queues > 0 ? NextQueue(pull) : nullptr;
@@ -365,7 +429,8 @@ Status FrontierState::Pull(FrontierPull* pull, size_t most, std::vector<Frontier
       pull->left_in_queue = pull->urls_per_queue;
     }
     const size_t room = most - (served->size() - first);
-    const size_t want = std::min<size_t>(room, pull->left_in_queue);
+    const uint64_t may = FlightsLeft(*queue->crawl);
+    const size_t want = std::min<uint64_t>({room, pull->left_in_queue, may});
     ASSIGN_OR_RETURN(const size_t got, ServeFrom(*queue, *pull, want, served));
     if (!begun && got > 0) --pull->queues;
     pull->left_in_queue = got < want ? 0 : pull->left_in_queue - static_cast<uint32_t>(got);
@@ -380,7 +445,7 @@ StatusOr<size_t> FrontierState::ServeFrom(FrontierQueue& queue, const FrontierPu
   if (!queue.record.head) return size_t{0};
   ASSIGN_OR_RETURN(FrontierStore::DueScan scan,
                    store_.ScanDue(queue.id, *queue.record.head, now_, most));
-  const uint64_t until = now_ + pull.lease_seconds;
+  const uint64_t until = BoundedLease(now_ + pull.lease_seconds, now_);
   for (FrontierDue& due : scan.due) {
     const FrontierLease lease = {.until = until, .due = due.due};
     batch_.DeleteDue(queue.id, due.due, due.url);
@@ -394,8 +459,8 @@ StatusOr<size_t> FrontierState::ServeFrom(FrontierQueue& queue, const FrontierPu
                        .metadata = {}});
   }
   totals_.served += scan.due.size();
-  QueueTable::SetHead(queue, std::move(scan.next));
-  if (!scan.due.empty()) queue.record.last_served = now_;
+  table_->SetHead(queue, std::move(scan.next));
+  if (!scan.due.empty()) table_->Edit(queue).last_served = now_;
   Touch(queue);
   table_->File(queue, now_);
   return scan.due.size();
@@ -411,7 +476,7 @@ void FrontierState::Lend(FrontierQueue& queue, const std::string& url, const Fro
   batch_.PutLease(queue.id, url, lease);
   served->queue = queue.id;
   served->serial = table_->AddFlight(queue, url, lease);
-  queue.record.last_served = now_;
+  table_->Edit(queue).last_served = now_;
   Touch(queue);
   table_->File(queue, now_);
   ++totals_.served;
@@ -427,7 +492,7 @@ StatusOr<FrontierPicked> FrontierState::ServeNamed(std::span<const FrontierName>
     if (queue == nullptr) {
       picked.unknown.push_back(i);
     } else if (known_.contains(Name(queue->id, names[i].url)) || !settings_.active ||
-               table_->counts().in_flight + places.size() >= limits_.flights) {
+               FlightsLeft(*queue->crawl, places.size()) == 0) {
       // What is staged of it is not read from the store.
       picked.refused.push_back(i);
     } else {
@@ -449,7 +514,7 @@ StatusOr<FrontierPicked> FrontierState::ServeNamed(std::span<const FrontierName>
                              .metadata = items[i]->metadata,
                              .lease = {}};
     Lend(*table_->Find(known[i].queue), name.url,
-         {.until = now_ + lease_seconds, .due = items[i]->due}, &served);
+         {.until = BoundedLease(now_ + lease_seconds, now_), .due = items[i]->due}, &served);
     picked.served.emplace_back(places[i], std::move(served));
   }
   return picked;
@@ -477,7 +542,7 @@ void FrontierState::GiveBack(std::span<const FrontierServed> served) {
     const FrontierDue due = {.due = flight->second.lease.due, .url = url.url};
     EndFlight(*queue, url.url);
     batch_.PutDue(queue->id, due.due, due.url);
-    QueueTable::AddDue(*queue, due);
+    table_->AddDue(*queue, due);
     Settle(*queue);
     ++totals_.given_back;
   }
@@ -492,7 +557,7 @@ void FrontierState::Expire(size_t most) {
                              .url = expired->url};
     EndFlight(queue, expired->url);
     batch_.PutDue(queue.id, due.due, due.url);
-    QueueTable::AddDue(queue, due);
+    table_->AddDue(queue, due);
     Settle(queue);
     ++totals_.expired;
   }

@@ -15,6 +15,7 @@
 
 #include "absl/container/flat_hash_map.h"
 #include "core/base/frontier_limits.h"
+#include "core/base/shares.h"
 #include "core/base/status.h"
 #include "core/base/units.h"
 #include "server/frontier/frontier_limits.h"
@@ -22,6 +23,13 @@
 #include "storage/frontier_store.h"
 
 namespace freshet {
+
+namespace limits {
+
+// Of a queue, or of all without one of their own: a client that asks for more gets this.
+inline constexpr uint32_t kMaxFrontierDelaySeconds = 86'400;
+
+}  // namespace limits
 
 // A URL that a client puts. Crawl id and key are not empty.
 struct FrontierPut {
@@ -31,6 +39,7 @@ struct FrontierPut {
   std::string metadata;
   bool known = false;  // else discovered
   uint64_t due = 0;    // of one that is known: seconds since 1970; zero: never again
+  Claim claim;         // of the client
 };
 
 enum class FrontierOutcome : uint8_t {
@@ -98,10 +107,20 @@ struct FrontierTotals {
 };
 
 // Each change is made in memory and staged; Commit makes all of them durable, and nothing may be
-// told to anybody before. After a Commit that fails everything staged is undone by Load.
+// told to anybody before. After a Commit that fails all is as if nothing had been staged, which
+// costs what the changes have cost; only the URLs that were put count, as failed.
 //
 // A commit's changes are not seen by Pull, which reads what is stored: where both are wanted, pull
-// first, or commit in between. Thread-compatible.
+// first, or commit in between.
+//
+// Leases, delays and blocks are bounded here, whichever door they come through: a longer one counts
+// as limits::kMaxLeaseSeconds, kMaxFrontierDelaySeconds and kMaxBlockSeconds. That goes for what is
+// read from the store, too.
+//
+// What there may be of crawl ids, queues, URLs and what is in flight is shared as
+// core/base/shares.h has it. All that is in a crawl id counts for the client that brought the crawl
+// id, or that was the first to put something there since a restart; until then for the crawl id.
+// Thread-compatible.
 class FrontierState {
  public:
   // `store` outlives it.
@@ -133,8 +152,10 @@ class FrontierState {
 
   // --- Queues; what is set for one that has no URLs yet is kept for when it has
   // ResourceExhausted: there are as many as there may be. With an empty key: of all queues.
-  [[nodiscard]] Status SetDelay(std::string_view crawl, std::string_view key, uint32_t seconds);
-  [[nodiscard]] Status BlockUntil(std::string_view crawl, std::string_view key, uint64_t until);
+  [[nodiscard]] Status SetDelay(std::string_view crawl, std::string_view key, uint32_t seconds,
+                                const Claim& claim = {});
+  [[nodiscard]] Status BlockUntil(std::string_view crawl, std::string_view key, uint64_t until,
+                                  const Claim& claim = {});
   // NotFound: there is no such queue. Zero: no limit.
   [[nodiscard]] Status SetLimit(std::string_view crawl, std::string_view key, uint32_t limit);
   // Both return how many URLs there were.
@@ -143,9 +164,14 @@ class FrontierState {
   void SetActive(bool active);
 
   // --- All that is staged
+  // Not OK, as FrontierStore::Commit has it: nothing of it is left.
   [[nodiscard]] Status Commit();
+  // Nothing of it is left.
+  void Discard();
 
   [[nodiscard]] bool active() const { return settings_.active; }
+  // Of queues without one of their own, in seconds.
+  [[nodiscard]] uint32_t default_delay() const { return settings_.default_delay; }
   [[nodiscard]] const QueueTable& table() const { return *table_; }
   [[nodiscard]] const FrontierTotals& totals() const { return totals_; }
 
@@ -159,8 +185,10 @@ class FrontierState {
   };
   using Name = std::pair<FrontierQueueId, std::string>;
 
-  // The queue, made if there is none; nullptr: there is no room.
-  FrontierQueue* Ensure(std::string_view crawl, std::string_view key);
+  // The queue, made if there is none; nullptr: there is no room for one of this client.
+  FrontierQueue* Ensure(std::string_view crawl, std::string_view key, const Claim& claim);
+  // How many URLs of the crawl id may go out, beside those and so many more.
+  [[nodiscard]] uint64_t FlightsLeft(const FrontierCrawl& crawl, uint64_t more = 0) const;
   void Touch(FrontierQueue& queue);
   // Touches and files it, or lets go of one that is there for nothing.
   void Settle(FrontierQueue& queue);
@@ -179,6 +207,14 @@ class FrontierState {
             FrontierServed* served);
   [[nodiscard]] Status AddMetadata(std::span<FrontierServed> served);
   void RemoveEmpty(FrontierQueue& queue);
+  void ForgetStaged();
+
+  // What is to hold again when the staged changes do not come to hold.
+  struct Kept {
+    FrontierSettings settings;
+    uint32_t next_crawl = 0;
+    FrontierTotals totals;
+  };
 
   FrontierStore& store_;
   const FrontierLimits limits_;
@@ -191,6 +227,8 @@ class FrontierState {
   FrontierBatch batch_;
   std::vector<FrontierQueueId> changed_;
   absl::flat_hash_map<Name, Known> known_;
+  uint64_t put_ = 0;  // URLs
+  Kept kept_;
 };
 
 }  // namespace freshet

@@ -22,6 +22,15 @@ void Add(int64_t change, uint64_t* value) {
   *value += static_cast<uint64_t>(change);
 }
 
+void Shift(const FrontierCounts& from, const FrontierCounts& to, FrontierCounts* sum) {
+  sum->active += to.active - from.active;
+  sum->completed += to.completed - from.completed;
+  sum->in_flight += to.in_flight - from.in_flight;
+  sum->queues += to.queues - from.queues;
+  sum->active_queues += to.active_queues - from.active_queues;
+  sum->kept_queues += to.kept_queues - from.kept_queues;
+}
+
 }  // namespace
 
 // --- Looking up
@@ -43,9 +52,40 @@ FrontierQueue* QueueTable::Find(FrontierQueueId id) const {
   return it == by_id_.end() ? nullptr : it->second;
 }
 
+FrontierOwner QueueTable::OwnerOf(uint64_t client) const {
+  const auto it = owners_.find(client);
+  return it == owners_.end() ? FrontierOwner{.client = client, .counts = {}} : *it->second;
+}
+
 // --- Queues
 
-FrontierCrawl& QueueTable::AddCrawl(uint32_t number, std::string_view name) {
+void QueueTable::Own(FrontierCrawl& crawl) {
+  const uint64_t client =
+      crawl.claim.client != 0 ? crawl.claim.client : ClientNumber("crawl " + crawl.name);
+  auto& owner = owners_[client];
+  if (owner == nullptr) {
+    owner = std::make_shared<FrontierOwner>(FrontierOwner{.client = client, .counts = {}});
+  }
+  ++owner->crawls;
+  Shift({}, crawl.counts, &owner->counts);
+  crawl.owner = owner;
+}
+
+void QueueTable::Disown(FrontierCrawl& crawl) {
+  Shift(crawl.counts, {}, &crawl.owner->counts);
+  if (--crawl.owner->crawls == 0) owners_.erase(crawl.owner->client);
+  crawl.owner = nullptr;
+}
+
+void QueueTable::ClaimCrawl(FrontierCrawl& crawl, const Claim& claim) {
+  const bool free = crawl.claim.client == 0 || (claim.named && !crawl.claim.named);
+  if (!free || claim.client == 0) return;
+  Disown(crawl);
+  crawl.claim = claim;
+  Own(crawl);
+}
+
+FrontierCrawl& QueueTable::AddCrawl(uint32_t number, std::string_view name, const Claim& claim) {
   CHECK(FindCrawl(name) == nullptr, "crawl id '{}' is there", name);
   if (number == 0) number = next_crawl_;
   next_crawl_ = std::max(next_crawl_, number + 1);
@@ -54,12 +94,16 @@ FrontierCrawl& QueueTable::AddCrawl(uint32_t number, std::string_view name) {
   crawl = std::make_unique<FrontierCrawl>();
   crawl->number = number;
   crawl->name = std::string(name);
+  crawl->claim = claim;
   by_name_[crawl->name] = crawl.get();
+  Own(*crawl);
+  Note(CrawlCame{.crawl = crawl.get()});
   return *crawl;
 }
 
 FrontierQueue& QueueTable::AddQueue(FrontierCrawl& crawl, FrontierQueueRecord record,
                                     uint32_t number) {
+  Save(crawl);
   if (number == 0) number = crawl.next_queue;
   crawl.next_queue = std::max(crawl.next_queue, number + 1);
   auto& queue = crawl.queues[record.key];
@@ -71,7 +115,9 @@ FrontierQueue& QueueTable::AddQueue(FrontierCrawl& crawl, FrontierQueueRecord re
   const auto completed = static_cast<int64_t>(std::exchange(record.completed, 0));
   queue->record = std::move(record);
   by_id_[queue->id] = queue.get();
+  Note(QueueCame{.queue = queue.get()});
   ++crawl.counts.kept_queues;
+  ++crawl.owner->counts.kept_queues;
   ++counts_.kept_queues;
   Count(*queue, active, completed);
   return *queue;
@@ -88,39 +134,43 @@ void QueueTable::Remove(FrontierQueue& queue) {
   by_id_.erase(queue.id);
   FrontierCrawl& crawl = *queue.crawl;
   --crawl.counts.kept_queues;
+  --crawl.owner->counts.kept_queues;
   --counts_.kept_queues;
-  const std::string key = queue.record.key;
-  crawl.queues.erase(key);
+  const auto it = crawl.queues.find(queue.record.key);
+  Note(QueueWent{.queue = std::move(it->second)});
+  crawl.queues.erase(it);
 }
 
-std::unique_ptr<FrontierCrawl> QueueTable::RemoveCrawl(FrontierCrawl& crawl) {
+void QueueTable::RemoveCrawl(FrontierCrawl& crawl) {
   for (const auto& [key, queue] : crawl.queues) {
     for (const auto& [url, flight] : queue->flights) {
       expiries_.erase({flight.lease.until, flight.serial});
     }
     by_id_.erase(queue->id);
   }
-  counts_.active -= crawl.counts.active;
-  counts_.completed -= crawl.counts.completed;
-  counts_.in_flight -= crawl.counts.in_flight;
-  counts_.queues -= crawl.counts.queues;
-  counts_.active_queues -= crawl.counts.active_queues;
-  counts_.kept_queues -= crawl.counts.kept_queues;
+  Shift(crawl.counts, {}, &counts_);
+  Disown(crawl);
   by_name_.erase(crawl.name);
   auto node = crawls_.extract(crawl.number);
-  return std::move(node.mapped());
+  Note(CrawlWent{.crawl = std::move(node.mapped())});
 }
 
 // --- Changes of a queue
 
+FrontierQueueRecord& QueueTable::Edit(FrontierQueue& queue) {
+  Save(queue);
+  return queue.record;
+}
+
 void QueueTable::Count(FrontierQueue& queue, int64_t active, int64_t completed) {
+  Save(queue);
   const bool had_urls = queue.has_urls();
   const bool was_active = queue.record.active > 0;
   Add(active, &queue.record.active);
   Add(completed, &queue.record.completed);
   const int64_t queues = int64_t{queue.has_urls()} - int64_t{had_urls};
   const int64_t active_queues = int64_t{queue.record.active > 0} - int64_t{was_active};
-  for (FrontierCounts* counts : {&queue.crawl->counts, &counts_}) {
+  for (FrontierCounts* counts : {&queue.crawl->counts, &queue.crawl->owner->counts, &counts_}) {
     Add(active, &counts->active);
     Add(completed, &counts->completed);
     Add(queues, &counts->queues);
@@ -129,30 +179,43 @@ void QueueTable::Count(FrontierQueue& queue, int64_t active, int64_t completed) 
 }
 
 void QueueTable::AddDue(FrontierQueue& queue, const FrontierDue& due) {
-  if (!queue.record.head || due < *queue.record.head) queue.record.head = due;
+  if (queue.record.head && *queue.record.head <= due) return;
+  Save(queue);
+  queue.record.head = due;
 }
 
 void QueueTable::SetHead(FrontierQueue& queue, std::optional<FrontierDue> head) {
+  Save(queue);
   queue.record.head = std::move(head);
 }
 
 uint64_t QueueTable::AddFlight(FrontierQueue& queue, const std::string& url,
                                const FrontierLease& lease) {
-  const auto [it, added] = queue.flights.try_emplace(url);
-  CHECK(added, "{} is in flight", url);
-  it->second = {.lease = lease, .serial = next_serial_++};
-  expiries_[{lease.until, it->second.serial}] = {.queue = &queue, .url = &it->first};
+  Save(queue);
+  const FrontierFlight flight = {.lease = lease, .serial = next_serial_++};
+  Link(queue, url, flight);
+  Note(FlightCame{.queue = &queue, .url = url});
   ++queue.crawl->counts.in_flight;
+  ++queue.crawl->owner->counts.in_flight;
   ++counts_.in_flight;
-  return it->second.serial;
+  return flight.serial;
+}
+
+void QueueTable::Link(FrontierQueue& queue, const std::string& url, const FrontierFlight& flight) {
+  const auto [it, added] = queue.flights.try_emplace(url, flight);
+  CHECK(added, "{} is in flight", url);
+  expiries_[{flight.lease.until, flight.serial}] = {.queue = &queue, .url = &it->first};
 }
 
 void QueueTable::RemoveFlight(FrontierQueue& queue, std::string_view url) {
   const auto it = queue.flights.find(Key(url));
   CHECK(it != queue.flights.end(), "{} is not in flight", url);
+  Save(queue);
+  Note(FlightWent{.queue = &queue, .url = it->first, .flight = it->second});
   expiries_.erase({it->second.lease.until, it->second.serial});
   queue.flights.erase(it);
   --queue.crawl->counts.in_flight;
+  --queue.crawl->owner->counts.in_flight;
   --counts_.in_flight;
 }
 
@@ -168,34 +231,154 @@ void QueueTable::Unfile(FrontierQueue& queue) {
   queue.place = FrontierQueue::Place::kNowhere;
 }
 
+void QueueTable::Place(FrontierQueue& queue, FrontierQueue::Place place, uint64_t at,
+                       uint32_t flights) {
+  queue.place = place;
+  queue.filed_at = at;
+  queue.filed_flights = flights;
+  if (place == FrontierQueue::Place::kWaiting) {
+    queue.crawl->waiting[{at, queue.id.queue}] = &queue;
+  } else if (place == FrontierQueue::Place::kReady) {
+    queue.crawl->ready[flights][at] = &queue;
+  }
+}
+
 void QueueTable::File(FrontierQueue& queue, uint64_t now) {
-  using Place = FrontierQueue::Place;
+  Save(queue);
+  Move(queue, now);
+}
+
+void QueueTable::Move(FrontierQueue& queue, uint64_t now) const {
+  using enum FrontierQueue::Place;
   const uint64_t from = ServesFrom(queue);
   const auto flights = static_cast<uint32_t>(queue.flights.size());
-  if (from <= now && queue.place == Place::kReady) {
+  if (from <= now && queue.place == kReady) {
     // It keeps its turn.
     if (flights == queue.filed_flights) return;
     const uint64_t turn = queue.filed_at;
     Unfile(queue);
-    queue.place = Place::kReady;
-    queue.filed_at = turn;
-    queue.filed_flights = flights;
-    queue.crawl->ready[flights][turn] = &queue;
-    return;
+    return Place(queue, kReady, turn, flights);
   }
-  if (queue.place == Place::kWaiting && queue.filed_at == from) return;
+  if (queue.place == kWaiting && queue.filed_at == from) return;
   Unfile(queue);
-  if (from == kNever) return;
-  queue.place = Place::kWaiting;
-  queue.filed_at = from;
-  queue.crawl->waiting[{from, queue.id.queue}] = &queue;
+  if (from != kNever) Place(queue, kWaiting, from, queue.filed_flights);
 }
 
 void QueueTable::SetDefaultDelay(uint32_t seconds, uint64_t now) {
   if (std::exchange(default_delay_, seconds) == seconds) return;
+  CHECK(saved_queues_.empty(), "what was changed before is kept or undone first");
   for (const auto& [id, queue] : by_id_) {
-    if (!queue->record.delay) File(*queue, now);
+    if (!queue->record.delay) Move(*queue, now);
   }
+}
+
+// --- Taking back
+
+void QueueTable::Save(FrontierQueue& queue) {
+  Save(*queue.crawl);
+  if (!journals_ || std::exchange(queue.saved, true)) return;
+  const FrontierQueueRecord& record = queue.record;
+  saved_queues_.push_back({.queue = &queue,
+                           .record = {.key = {},
+                                      .active = record.active,
+                                      .completed = record.completed,
+                                      .head = record.head,
+                                      .delay = record.delay,
+                                      .blocked_until = record.blocked_until,
+                                      .limit = record.limit,
+                                      .last_served = record.last_served},
+                           .place = queue.place,
+                           .filed_at = queue.filed_at,
+                           .filed_flights = queue.filed_flights});
+}
+
+void QueueTable::Save(FrontierCrawl& crawl) {
+  if (!journals_ || std::exchange(crawl.saved, true)) return;
+  saved_crawls_.push_back(
+      {.crawl = &crawl, .next_queue = crawl.next_queue, .counts = crawl.counts});
+}
+
+void QueueTable::Note(Step step) {
+  if (journals_) steps_.push_back(std::move(step));
+}
+
+void QueueTable::Keep() {
+  for (const SavedQueue& saved : saved_queues_) saved.queue->saved = false;
+  for (const SavedCrawl& saved : saved_crawls_) saved.crawl->saved = false;
+  saved_queues_.clear();
+  saved_crawls_.clear();
+  steps_.clear();
+  kept_counts_ = counts_;
+  kept_next_crawl_ = next_crawl_;
+  journals_ = true;
+}
+
+void QueueTable::Undo() {
+  // A queue may stand where another one is to stand again.
+  for (const SavedQueue& saved : saved_queues_) Unfile(*saved.queue);
+  for (SavedQueue& saved : saved_queues_) {
+    FrontierQueue& queue = *saved.queue;
+    queue.saved = false;
+    saved.record.key = std::move(queue.record.key);
+    queue.record = std::move(saved.record);
+    Place(queue, saved.place, saved.filed_at, saved.filed_flights);
+  }
+  for (const SavedCrawl& saved : saved_crawls_) {
+    saved.crawl->saved = false;
+    saved.crawl->next_queue = saved.next_queue;
+    // One that has gone is nobody's until it is back.
+    FrontierOwner* const owner = saved.crawl->owner.get();
+    if (owner != nullptr) Shift(saved.crawl->counts, saved.counts, &owner->counts);
+    saved.crawl->counts = saved.counts;
+  }
+  saved_queues_.clear();
+  saved_crawls_.clear();
+  counts_ = kept_counts_;
+  next_crawl_ = kept_next_crawl_;
+  // From here on nothing is looked at that a step may let go of.
+  for (auto step = steps_.rbegin(); step != steps_.rend(); ++step) {
+    std::visit([this](auto& its) { TakeBack(its); }, *step);
+  }
+  steps_.clear();
+}
+
+void QueueTable::TakeBack(FlightCame& step) {
+  const auto it = step.queue->flights.find(step.url);
+  expiries_.erase({it->second.lease.until, it->second.serial});
+  step.queue->flights.erase(it);
+}
+
+void QueueTable::TakeBack(FlightWent& step) { Link(*step.queue, step.url, step.flight); }
+
+void QueueTable::TakeBack(QueueCame& step) {
+  by_id_.erase(step.queue->id);
+  auto& queues = step.queue->crawl->queues;
+  queues.erase(queues.find(step.queue->record.key));
+}
+
+void QueueTable::TakeBack(QueueWent& step) {
+  FrontierQueue& queue = *step.queue;
+  by_id_[queue.id] = &queue;
+  queue.crawl->queues[queue.record.key] = std::move(step.queue);
+}
+
+void QueueTable::TakeBack(CrawlCame& step) {
+  by_name_.erase(step.crawl->name);
+  Disown(*step.crawl);
+  crawls_.erase(step.crawl->number);
+}
+
+void QueueTable::TakeBack(CrawlWent& step) {
+  FrontierCrawl& crawl = *step.crawl;
+  for (const auto& [key, queue] : crawl.queues) {
+    by_id_[queue->id] = queue.get();
+    for (const auto& [url, flight] : queue->flights) {
+      expiries_[{flight.lease.until, flight.serial}] = {.queue = queue.get(), .url = &url};
+    }
+  }
+  by_name_[crawl.name] = &crawl;
+  Own(crawl);
+  crawls_[crawl.number] = std::move(step.crawl);
 }
 
 // --- Serving

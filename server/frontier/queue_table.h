@@ -12,10 +12,13 @@
 #include <string>
 #include <string_view>
 #include <utility>
+#include <variant>
+#include <vector>
 
 #include "absl/container/btree_map.h"
 #include "absl/container/flat_hash_map.h"
 #include "absl/container/node_hash_map.h"
+#include "core/base/shares.h"
 #include "storage/frontier_store.h"
 
 namespace freshet {
@@ -42,6 +45,7 @@ struct FrontierQueue {
   Place place = Place::kNowhere;
   uint64_t filed_at = 0;  // waiting: the second from which it may serve; ready: its turn
   uint32_t filed_flights = 0;
+  bool saved = false;  // how it was is in the table's journal
 
   // Whether it has URLs of any kind. Others are only kept for the terms that are set for them.
   [[nodiscard]] bool has_urls() const { return record.active + record.completed > 0; }
@@ -57,12 +61,24 @@ struct FrontierCounts {
   uint64_t kept_queues = 0;    // all that are in memory
 };
 
+// A client with crawl ids, and what is theirs. Written by QueueTable alone.
+struct FrontierOwner {
+  uint64_t client = 0;
+  uint64_t crawls = 0;
+  FrontierCounts counts;
+};
+
 // Written by QueueTable alone.
 struct FrontierCrawl {
   uint32_t number = 0;
   std::string name;
   uint32_t next_queue = 1;
+  bool saved = false;  // how it was is in the table's journal
   FrontierCounts counts;
+  // Whose it is: of the client that brought it, or that was the first to use it since a restart.
+  // Zero: nobody has used it since.
+  Claim claim;
+  std::shared_ptr<FrontierOwner> owner;
   absl::btree_map<std::string, std::unique_ptr<FrontierQueue>, std::less<>> queues;  // by key
   // By the second from which each may serve.
   absl::btree_map<std::pair<uint64_t, uint32_t>, FrontierQueue*> waiting;
@@ -74,6 +90,10 @@ struct FrontierCrawl {
 // Times are whole seconds since 1970. A queue may serve at `now` when something of it is due, it is
 // not blocked until now or later, fewer than its limit are completed, and its last service and
 // delay together are before now.
+//
+// Changes are for good once Keep is called; before, Undo takes them back, all since the last Keep
+// and each at the cost that it had. Two things are not taken back, since nothing that was changed
+// shows in them: which queues have become ready, and that turns and serials are used up.
 //
 // Cost: a change O(log queues); the next queue to serve O(log queues + different numbers in
 // flight). A change of the default delay looks at all queues. Thread-compatible.
@@ -95,26 +115,35 @@ class QueueTable {
   }
   [[nodiscard]] const FrontierCounts& counts() const { return counts_; }
 
+  // What is this client's; blank: nothing.
+  [[nodiscard]] FrontierOwner OwnerOf(uint64_t client) const;
+
   // --- Queues
-  // The crawl id of this number, made if there is none; a number of 0 is the next that is free.
-  FrontierCrawl& AddCrawl(uint32_t number, std::string_view name);
+  // A new crawl id of that number; 0 is the next that is free. With a client of 0 it is nobody's,
+  // and counts by itself, until it is claimed.
+  FrontierCrawl& AddCrawl(uint32_t number, std::string_view name, const Claim& claim = {});
+  // It is the client's if it is nobody's, or if the client's limits name it, and not those of whose
+  // it was. This is not undone: it is known since then.
+  void ClaimCrawl(FrontierCrawl& crawl, const Claim& claim);
   // The queue, which is new; its number is the next that is free unless `number` says which.
   FrontierQueue& AddQueue(FrontierCrawl& crawl, FrontierQueueRecord record, uint32_t number = 0);
+  // Both are there, though nobody finds them, until Keep.
   void Remove(FrontierQueue& queue);
-  // What is left of it, for somebody to let go of at leisure.
-  std::unique_ptr<FrontierCrawl> RemoveCrawl(FrontierCrawl& crawl);
+  void RemoveCrawl(FrontierCrawl& crawl);
   // A number that is free again may be taken again by the store's terms, so that all may be.
   [[nodiscard]] bool HasRoomForQueue(const FrontierCrawl& crawl) const {
     return crawl.next_queue < std::numeric_limits<uint32_t>::max();
   }
 
   // --- Changes of a queue; each needs File once all are made
+  // To set the terms of the queue, and when it was served; not how many URLs it has.
+  [[nodiscard]] FrontierQueueRecord& Edit(FrontierQueue& queue);
   // So many URLs more (or less) are scheduled, and completed.
   void Count(FrontierQueue& queue, int64_t active, int64_t completed);
   // A URL waits.
-  static void AddDue(FrontierQueue& queue, const FrontierDue& due);
+  void AddDue(FrontierQueue& queue, const FrontierDue& due);
   // Which one is the first that waits; nullopt: none does.
-  static void SetHead(FrontierQueue& queue, std::optional<FrontierDue> head);
+  void SetHead(FrontierQueue& queue, std::optional<FrontierDue> head);
   // A URL that waited is in flight. Returns its serial.
   uint64_t AddFlight(FrontierQueue& queue, const std::string& url, const FrontierLease& lease);
   // As it was stored.
@@ -122,8 +151,14 @@ class QueueTable {
   // Puts the queue where it belongs at `now`.
   void File(FrontierQueue& queue, uint64_t now);
 
+  // --- Taking back
+  // What was changed stays. The first call begins the journal: what is loaded needs none.
+  void Keep();
+  // What was changed since the last Keep was not.
+  void Undo();
+
   // --- Default
-  [[nodiscard]] uint32_t default_delay() const { return default_delay_; }
+  // For good at once.
   void SetDefaultDelay(uint32_t seconds, uint64_t now);
 
   // --- Serving
@@ -154,17 +189,78 @@ class QueueTable {
     const std::string* url;  // in its flights
   };
 
-  void Unfile(FrontierQueue& queue);
+  // How a queue and a crawl id were before they were changed.
+  struct SavedQueue {
+    FrontierQueue* queue;
+    FrontierQueueRecord record;  // without its key
+    FrontierQueue::Place place;
+    uint64_t filed_at;
+    uint32_t filed_flights;
+  };
+  struct SavedCrawl {
+    FrontierCrawl* crawl;
+    uint32_t next_queue;
+    FrontierCounts counts;
+  };
+  // What has come and gone, in this order.
+  struct FlightCame {
+    FrontierQueue* queue;
+    std::string url;
+  };
+  struct FlightWent {
+    FrontierQueue* queue;
+    std::string url;
+    FrontierFlight flight;
+  };
+  struct QueueCame {
+    FrontierQueue* queue;
+  };
+  struct QueueWent {
+    std::unique_ptr<FrontierQueue> queue;
+  };
+  struct CrawlCame {
+    FrontierCrawl* crawl;
+  };
+  struct CrawlWent {
+    std::unique_ptr<FrontierCrawl> crawl;
+  };
+  using Step = std::variant<FlightCame, FlightWent, QueueCame, QueueWent, CrawlCame, CrawlWent>;
+
+  void Save(FrontierQueue& queue);
+  void Save(FrontierCrawl& crawl);
+  void Note(Step step);
+  void TakeBack(FlightCame& step);
+  void TakeBack(FlightWent& step);
+  void TakeBack(QueueCame& step);
+  void TakeBack(QueueWent& step);
+  void TakeBack(CrawlCame& step);
+  void TakeBack(CrawlWent& step);
+  void Own(FrontierCrawl& crawl);
+  void Disown(FrontierCrawl& crawl);
+  void Link(FrontierQueue& queue, const std::string& url, const FrontierFlight& flight);
+  static void Place(FrontierQueue& queue, FrontierQueue::Place place, uint64_t at,
+                    uint32_t flights);
+  static void Unfile(FrontierQueue& queue);
+  // File, whatever becomes of it.
+  void Move(FrontierQueue& queue, uint64_t now) const;
 
   std::map<uint32_t, std::unique_ptr<FrontierCrawl>> crawls_;
   absl::flat_hash_map<std::string, FrontierCrawl*> by_name_;
   absl::flat_hash_map<FrontierQueueId, FrontierQueue*> by_id_;
+  absl::flat_hash_map<uint64_t, std::shared_ptr<FrontierOwner>> owners_;  // by client
   FrontierCounts counts_;
   absl::btree_map<std::pair<uint64_t, uint64_t>, FlightRef> expiries_;  // by end and serial
   uint32_t default_delay_ = 1;
   uint32_t next_crawl_ = 1;
   uint64_t next_turn_ = 1;
   uint64_t next_serial_ = 1;
+  // The journal.
+  bool journals_ = false;
+  std::vector<SavedQueue> saved_queues_;
+  std::vector<SavedCrawl> saved_crawls_;
+  std::vector<Step> steps_;
+  FrontierCounts kept_counts_;
+  uint32_t kept_next_crawl_ = 1;
 };
 
 }  // namespace freshet

@@ -4,6 +4,7 @@
 
 #include <grpcpp/grpcpp.h>
 
+#include <atomic>
 #include <cstdint>
 #include <map>
 #include <memory>
@@ -12,11 +13,23 @@
 #include <vector>
 
 #include "gtest/gtest.h"
+#include "server/base/system_clock.h"
 #include "urlfrontier/urlfrontier.grpc.pb.h"
 
 namespace freshet {
 
 namespace uf = urlfrontier;
+
+// Whole seconds that pass when a test says so. Thread-safe.
+class SecondsClock final : public Clock {
+ public:
+  Instant Now() override { return Instant::FromUnixSeconds(seconds_); }
+  void Pass(int64_t seconds) { seconds_ += seconds; }
+  [[nodiscard]] uint64_t seconds() const { return static_cast<uint64_t>(seconds_.load()); }
+
+ private:
+  std::atomic<int64_t> seconds_{1'700'000'000};
+};
 
 inline uf::URLInfo Info(const std::string& url, const std::string& key = "",
                         const std::string& crawl = "") {

@@ -31,11 +31,13 @@ class GuardedServer {
   // NAME-token and certificates for NAME.test.
   using Written = std::vector<std::pair<std::string, std::string>>;
 
-  explicit GuardedServer(const Written& identities, const TestServer::Tweak& tweak = {}) {
+  // `clock` is the server's, null for the machine's own.
+  explicit GuardedServer(const Written& identities, const TestServer::Tweak& tweak = {},
+                         Clock* clock = nullptr) {
     WriteServerPair(authority.Issue({.names = "IP:127.0.0.1,DNS:localhost"}));
     ReplaceFile(dir_ / "ca.pem", authority.certificate());
     if (!identities.empty()) WriteIdentities(identities);
-    server_ = std::make_unique<TestServer>([&](ServerConfig* config) {
+    const TestServer::Tweak guard = [&](ServerConfig* config) {
       config->tls_certificate = dir_ / "server.pem";
       config->tls_key = dir_ / "server.key";
       config->tls_client_ca = dir_ / "ca.pem";
@@ -43,7 +45,8 @@ class GuardedServer {
       if (!identities.empty()) config->auth_file = dir_ / "auth.yaml";
       config->reload_interval = Duration::Hours(24);
       if (tweak) tweak(config);
-    });
+    };
+    server_ = std::make_unique<TestServer>(guard, nullptr, clock);
   }
 
   void WriteServerPair(const KeyPair& pair) const {

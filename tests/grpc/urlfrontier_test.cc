@@ -21,17 +21,6 @@ using ::testing::UnorderedElementsAre;
 
 using Urls = std::vector<std::string>;
 
-// Whole seconds that pass when a test says so. Thread-safe.
-class SecondsClock final : public Clock {
- public:
-  Instant Now() override { return Instant::FromUnixSeconds(seconds_); }
-  void Pass(int64_t seconds) { seconds_ += seconds; }
-  [[nodiscard]] uint64_t seconds() const { return static_cast<uint64_t>(seconds_.load()); }
-
- private:
-  std::atomic<int64_t> seconds_{1'700'000'000};
-};
-
 class UrlFrontier : public ::testing::Test {
  protected:
   explicit UrlFrontier(const TestServer::Tweak& tweak = {})
@@ -684,11 +673,12 @@ TEST_F(UrlFrontier, ACheckpointBringsItBack) {
   EXPECT_EQ(client_.Stats().size(), 0u);
 }
 
+// One client gets half of each.
 class SmallUrlFrontier : public UrlFrontier {
  protected:
   SmallUrlFrontier()
       : UrlFrontier([](ServerConfig* config) {
-          config->frontier_limits = {.metadata_bytes = 64, .urls = 3, .queues = 2, .flights = 1};
+          config->frontier_limits = {.metadata_bytes = 64, .urls = 6, .queues = 4, .flights = 2};
         }) {}
 };
 

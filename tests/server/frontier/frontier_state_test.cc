@@ -9,6 +9,7 @@
 #include <tuple>
 #include <vector>
 
+#include "core/base/limits.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "server/frontier/frontier_names.h"
@@ -326,6 +327,112 @@ TEST_F(FrontierStateTest, GivesOutWhatIsNamedWhateverItsDate) {
   picked = state_->ServeNamed(names, 30);
   ASSERT_TRUE(picked.ok());
   EXPECT_THAT(picked->refused, SizeIs(4));
+}
+
+// Releases before kept whatever clients had asked for.
+TEST_F(FrontierStateTest, WhatWasStoredWithoutABoundHasOneSince) {
+  const std::vector<FrontierPut> puts = {{.crawl = "c", .key = "k", .url = "a", .metadata = {}},
+                                         {.crawl = "c", .key = "l", .url = "b", .metadata = {}}};
+  (void)state_->Put(puts);
+  Commit();
+  ASSERT_THAT(Pull({}), SizeIs(2));
+  FrontierBatch batch(*store_);
+  const FrontierQueue& leased = *state_->table().Find("c", "k");
+  batch.PutLease(leased.id, "a", {.until = now_ + UINT32_MAX, .due = now_});
+  FrontierQueueRecord blocked = state_->table().Find("c", "l")->record;
+  blocked.blocked_until = uint64_t{1} << 63;
+  blocked.delay = UINT32_MAX;
+  batch.PutQueue(state_->table().Find("c", "l")->id, blocked);
+  batch.PutSettings({.default_delay = UINT32_MAX});
+  ASSERT_TRUE(store_->Commit(batch).ok());
+  Load();
+  EXPECT_EQ(state_->default_delay(), limits::kMaxFrontierDelaySeconds);
+  Pass(limits::kMaxLeaseSeconds);
+  EXPECT_EQ(state_->table().counts().in_flight, 0U);
+  Pass(2);
+  EXPECT_THAT(Pull({}), SizeIs(1));
+  Pass(limits::kMaxBlockSeconds);
+  EXPECT_THAT(Pull({}), SizeIs(2));
+}
+
+// One client leaves room for others, whatever it puts; what it has forgotten is there again.
+TEST_F(FrontierStateTest, EverythingThatThereIsHasAShareOfEachClient) {
+  const FrontierLimits limits = {.urls = 16, .queues = 8, .flights = 4};
+  state_ = std::make_unique<FrontierState>(*store_, limits);
+  state_->SetNow(now_);
+  ASSERT_TRUE(state_->Load().ok());
+  const auto put = [this](uint64_t client, const std::string& crawl, const std::string& key,
+                          const std::string& url) {
+    const FrontierPut one = {.crawl = crawl, .key = key, .url = url, .claim = {.client = client}};
+    const FrontierOutcome outcome = state_->Put({&one, 1})[0];
+    Commit();
+    return outcome;
+  };
+  using enum FrontierOutcome;
+  for (int i = 0; i < 4; ++i) EXPECT_EQ(put(1, "evil", "k" + std::to_string(i), "u"), kOk);
+  EXPECT_EQ(put(1, "evil", "one more", "u"), kFailed);
+  EXPECT_EQ(put(1, "evil too", "one more", "u"), kFailed) << "whatever it calls its crawl id";
+  EXPECT_EQ(put(2, "good", "k", "u"), kOk);
+  for (int i = 0; i < 4; ++i) EXPECT_EQ(put(1, "evil", "k0", "more" + std::to_string(i)), kOk);
+  EXPECT_EQ(put(1, "evil", "k0", "one more"), kFailed);
+  EXPECT_EQ(put(2, "good", "k", "more"), kOk);
+  FrontierPull pull;
+  pull.crawl = "evil";
+  EXPECT_THAT(Pull(pull), SizeIs(2));
+  EXPECT_THAT(Pull(pull), IsEmpty());
+  pull.crawl = std::nullopt;
+  const auto served = Pull(pull);
+  ASSERT_THAT(served, SizeIs(1));
+  EXPECT_EQ(served[0].crawl, "good");
+  // After a restart a crawl id counts by itself, until its client comes back.
+  Load();
+  state_ = std::make_unique<FrontierState>(*store_, limits);
+  state_->SetNow(now_);
+  ASSERT_TRUE(state_->Load().ok());
+  EXPECT_EQ(put(1, "evil", "one more", "u"), kFailed);
+  EXPECT_EQ(put(1, "evil too", "one more", "u"), kFailed);
+  (void)state_->DeleteQueue("evil", "k0");
+  Commit();
+  EXPECT_EQ(put(1, "evil too", "one more", "u"), kOk);
+}
+
+// Somebody who was there first takes nothing of it.
+TEST_F(FrontierStateTest, ACrawlIdIsTheClientsWhoseLimitsNameIt) {
+  state_ = std::make_unique<FrontierState>(*store_, FrontierLimits{.queues = 8});
+  state_->SetNow(now_);
+  ASSERT_TRUE(state_->Load().ok());
+  const auto put = [this](const Claim& claim, const std::string& crawl, const std::string& key) {
+    const FrontierPut one = {.crawl = crawl, .key = key, .url = "u", .claim = claim};
+    const FrontierOutcome outcome = state_->Put({&one, 1})[0];
+    Commit();
+    return outcome;
+  };
+  EXPECT_EQ(put({.client = 1}, "news", "k"), FrontierOutcome::kOk);
+  for (const char* key : {"a", "b", "c"}) {
+    EXPECT_EQ(put({.client = 1}, "evil", key), FrontierOutcome::kOk);
+  }
+  EXPECT_EQ(put({.client = 1}, "news", "more"), FrontierOutcome::kFailed);
+  EXPECT_EQ(put({.client = 2, .named = true}, "news", "more"), FrontierOutcome::kOk);
+  EXPECT_EQ(state_->table().OwnerOf(1).counts.kept_queues, 3U);
+  EXPECT_EQ(state_->table().OwnerOf(2).counts.kept_queues, 2U);
+}
+
+TEST_F(FrontierStateTest, OneClientDoesNotUseUpTheCrawlIds) {
+  std::vector<FrontierPut> puts;
+  for (size_t i = 0; i < limits::kMaxFrontierCrawls; ++i) {
+    puts.push_back({.crawl = "c" + std::to_string(i), .key = "k", .url = "u"});
+    puts.back().claim.client = 1;
+  }
+  const auto outcomes = state_->Put(puts);
+  Commit();
+  const auto made = std::count(outcomes.begin(), outcomes.end(), FrontierOutcome::kOk);
+  EXPECT_EQ(static_cast<size_t>(made), limits::kMaxFrontierCrawls * 3 / 8);
+  for (const Claim& claim : {Claim{.client = 2}, Claim{.client = 1, .named = true}}) {
+    const FrontierPut one = {
+        .crawl = "of" + std::to_string(claim.client), .key = "k", .url = "u", .claim = claim};
+    EXPECT_THAT(state_->Put({&one, 1}), ::testing::ElementsAre(FrontierOutcome::kOk));
+    Commit();
+  }
 }
 
 TEST_F(FrontierStateTest, QueuesThatAreNotDueAreNotLookedAt) {
