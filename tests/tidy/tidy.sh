@@ -111,6 +111,18 @@ for file in "${story[@]}"; do
 done
 ((total <= 2000)) || fail "the reading order of docs/architecture.md has $total lines, at most 2000"
 
+# --- What all clients share -----------------------------------------------------------------------------
+# A new limit is the size of something, or a table that one client could use up: that has a share.
+while read -r limit; do
+  grep -qxF "$limit" tests/tidy/own_limits.txt && continue
+  awk -F'|' -v limit="\`$limit\`" '
+    /^\|/ && index($3, limit) && $4 ~ /[a-z]/ && $5 ~ /[a-z]/ { found = 1 }
+    END { exit !found }' docs/limits.md ||
+    fail "$limit: docs/limits.md has no row that says what one client gets of it, and when it is given back;" \
+      'of a limit that is no table of all clients tests/tidy/own_limits.txt says so'
+done < <(grep -hoE 'inline constexpr [a-z0-9_:]+ kMax[A-Za-z]+' core/base/limits.h core/base/frontier_limits.h |
+  sed 's/.* //' | sort -u)
+
 # --- Docs ---------------------------------------------------------------------------------------------------
 while IFS=: read -r file link; do
   target=${link%%#*}
