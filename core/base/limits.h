@@ -171,9 +171,6 @@ inline constexpr size_t kMaxCrawls = 65'535;
 // of which has an index of its own in every shard, and all others together: a bit of a word for
 // each.
 inline constexpr size_t kMaxCrawlClasses = 64;
-// Of these, those that workers have named and that have neither share nor maximum: names cost
-// nothing, and operators need some.
-inline constexpr size_t kMaxCrawlsOfWorkers = 32;
 // That one worker may name.
 inline constexpr size_t kMaxCrawlsPerWorker = 16;
 // Pages of a crawl id or host being deleted that one commit of a shard removes, and ids that are
