@@ -252,17 +252,18 @@ absl::StatusOr<bool> Poller::TakeDocument(const Named& named, const FetchResult&
   const Instant now = clock_();
   RETURN_IF_ERROR(state_.Forget());
   absl::Status kept;
-  const auto read =
-      ForEachEntry(*body_, fetched, [&](uint64_t row, const FeedEntry& entry) -> absl::Status {
-        ++report.entries;
-        if (Leave(named, row, entry, &report)) return absl::OkStatus();
-        if (entry.kind != FeedKind::kIndex) {
-          kept = TakeEntry(row, entry, now, &report);
-        } else if (children.size() <= options_.max_documents) {
-          children.push_back(entry.url);
-        }
-        return kept;
-      });
+  const auto look = [&](uint64_t row, const FeedEntry& entry)
+                        FRESHET_REQUIRES(turn_) -> absl::Status {
+    ++report.entries;
+    if (Leave(named, row, entry, &report)) return absl::OkStatus();
+    if (entry.kind != FeedKind::kIndex) {
+      kept = TakeEntry(row, entry, now, &report);
+    } else if (children.size() <= options_.max_documents) {
+      children.push_back(entry.url);
+    }
+    return kept;
+  };
+  const auto read = ForEachEntry(*body_, fetched, look);
   if (!read.ok()) {
     RETURN_IF_ERROR(state_.Forget());
     RETURN_IF_ERROR(kept);
@@ -360,11 +361,12 @@ absl::StatusOr<bool> Poller::VisitChildren(const Named& named, const FetchResult
 
 absl::Status Poller::SendNews(const Named& named, const FetchResult& fetched, Instant now,
                               DocumentState* document, DocumentReport* report) {
-  absl::Status status =
-      ForEachEntry(*body_, fetched, [&](uint64_t row, const FeedEntry& entry) -> absl::Status {
-        ASSIGN_OR_RETURN(const bool sent, SendEntry(row, entry, now, report));
-        return sent ? absl::OkStatus() : absl::UnavailableError("the connection is lost");
-      }).status();
+  const auto send = [&](uint64_t row, const FeedEntry& entry)
+                        FRESHET_REQUIRES(turn_) -> absl::Status {
+    ASSIGN_OR_RETURN(const bool sent, SendEntry(row, entry, now, report));
+    return sent ? absl::OkStatus() : absl::UnavailableError("the connection is lost");
+  };
+  absl::Status status = ForEachEntry(*body_, fetched, send).status();
   // Even if the state has failed: what is under way is to end.
   const absl::StatusOr<Receipt> receipt = sender_.Finish();
   if (!receipt.ok()) status = receipt.status();
