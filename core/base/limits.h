@@ -160,8 +160,8 @@ inline constexpr int kMaxTrustRows = 1000;
 inline constexpr size_t kMaxSignalWindows = 65'536;
 // Signals that arrive while a page is leased and may be newer than the fetch.
 inline constexpr int kMaxSignalsDuringLease = 16;
-// Ids of recent signals kept per shard for deduplication.
-inline constexpr size_t kMaxRememberedSignalIds = 65'536;
+// Ids of the latest signals of a page that are kept with it, so that one sent again counts once.
+inline constexpr size_t kMaxRememberedSignalIds = 16;
 
 // --- Crawl ids
 

@@ -121,7 +121,21 @@ enum class CrawlOutcome : uint8_t {
   kRobotsDenied = 6,  // robots.txt forbids it: nobody has looked
 };
 
-// What only results and explanations need.
+// The id that a source gave a signal, as far as it need be told from the others of its page.
+struct SignalId {
+  uint8_t source = 0;
+  uint32_t hash = 0;
+  bool operator==(const SignalId&) const = default;
+};
+
+// The newest change time that a source has claimed.
+struct SourceClaim {
+  uint8_t source = 0;
+  Instant newest;
+  bool operator==(const SourceClaim&) const = default;
+};
+
+// What only results, signals and explanations need.
 struct PageDetail {
   std::string etag;
   std::string last_modified;
@@ -136,6 +150,11 @@ struct PageDetail {
   // The lease and the fetch time of the last result taken: the same result twice counts once.
   LeaseId last_lease;
   Instant last_result;
+  // Of the latest signals that were taken, the oldest first, at most
+  // limits::kMaxRememberedSignalIds; and of the sources whose signals wait, in order: one that is
+  // missing, as in rows of before, has claimed state.newest_claim.
+  std::vector<SignalId> signal_ids;
+  std::vector<SourceClaim> claims;
   bool operator==(const PageDetail&) const = default;
 };
 

@@ -1,7 +1,7 @@
 // The inside of ShardState: the pages and hosts of a shard, and what each event does to them. What
 // it is made of has files of its own: the names of pages (page_table.h), what picks are taken from,
 // index or plan (pick_source.h), which hosts are free (host_gate.h), what is out with workers
-// (leases.h, pages_out.h), which signals were taken (signal_ids.h), when rates change by age
+// (leases.h, pages_out.h), which signals were taken (signal_memory.h), when rates change by age
 // (age_bin_wheel.h), how fresh the pages are believed to be (freshness_sample.h), how long they
 // wait for what signals ask for (signal_waits.h), how many hosts are free (host_census.h).
 //
@@ -38,7 +38,6 @@
 #include "core/schedule/pages_out.h"
 #include "core/schedule/pick_source.h"
 #include "core/schedule/shard_state.h"
-#include "core/schedule/signal_ids.h"
 #include "core/schedule/signal_waits.h"
 #include "core/schedule/urgency.h"
 
@@ -308,8 +307,7 @@ class ShardState::Impl {
   FreshnessSample freshness;
   SignalWaits waits;
   HostCensus census;
-  uint64_t picked = 0;  // from an index
-  SignalIds signal_ids;
+  uint64_t picked = 0;               // from an index
   uint32_t following = UINT32_MAX;   // hosts from here on are still to follow new defaults
   uint32_t reclassing = UINT32_MAX;  // pages from here on are still to follow their class
   uint32_t sweep = UINT32_MAX;       // the next page to look at for deletions; most: there are none

@@ -145,7 +145,6 @@ void ShardState::Impl::Install(Transaction& txn) {
   OwnCrawls(txn);
   InstallLeases(txn);
   InstallCrawls(txn);
-  for (const uint64_t id : txn.signal_ids) signal_ids.Add(id);
   for (const auto& [slot, serial] : txn.next_serials) next_serial[slot] = serial;
   for (const std::string& name : txn.rested_hosts) {
     if (const std::optional<HostId> host = hosts.Find(name)) hosts.Rest(*host);

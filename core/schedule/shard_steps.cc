@@ -11,6 +11,7 @@
 #include "core/schedule/http_status.h"
 #include "core/schedule/shard_impl.h"
 
+#include "core/schedule/signal_memory.h"
 namespace freshet {
 namespace {
 
@@ -386,20 +387,15 @@ Reply ShardState::Impl::Step(const Reestimate& event, Instant now, Transaction& 
 // --- Signals
 
 Reply ShardState::Impl::Step(const SignalChange& event, Instant now, Transaction& txn) const {
-  const auto staged = [&](uint64_t id) {
-    return std::find(txn.signal_ids.begin(), txn.signal_ids.end(), id) != txn.signal_ids.end();
-  };
-  const uint64_t id = event.signal_id_hash;
-  if (id != 0 && (signal_ids.Contains(id) || staged(id))) {
-    ++txn.counts.signals_duplicate;
-    return {.disposition = Disposition::kDuplicate};
-  }
   Transaction::Page* page = txn.Find(event.key);
   if (page == nullptr) {
     ++txn.counts.signals_unknown_url;
     return UnknownPage(event.key);
   }
-  if (id != 0) txn.signal_ids.push_back(id);
+  if (IsKnown(event, page->record.detail)) {
+    ++txn.counts.signals_duplicate;
+    return {.disposition = Disposition::kDuplicate};
+  }
   PageState& state = page->record.state;
   const Instant time = event.changed.value_or(now);
   const auto place = [&] {
@@ -411,17 +407,13 @@ Reply ShardState::Impl::Step(const SignalChange& event, Instant now, Transaction
     if (event.changed && time > state.newest_claim) {
       state.newest_claim = time;
       estimator.RecordLateSignal(page->record, place().source_class, time);
+      RememberId(event, &page->record.detail);
       page->changed = true;
     }
     ++txn.counts.signals_stale;
     return {.disposition = Disposition::kStale};
   }
-  // A sitemap repeats its lastmod at every poll; only a newer one says something new.
-  const auto& counted = state.signals.entries();
-  const bool same_source = std::any_of(counted.begin(), counted.end(), [&](const auto& entry) {
-    return entry.count > 0 && entry.source_class.source() == event.source;
-  });
-  if (event.changed && same_source && *event.changed <= state.newest_claim) {
+  if (IsRepeated(event, page->record)) {
     ++txn.counts.signals_duplicate;
     return {.disposition = Disposition::kDuplicate};
   }
@@ -442,6 +434,8 @@ Reply ShardState::Impl::Step(const SignalChange& event, Instant now, Transaction
   estimator.Advance(state, now);
   estimator.RecordSignal(page->record, source_class, placed.burst, time, now, txn.lessons);
   state.signals.Add(source_class);
+  RememberId(event, &page->record.detail);
+  RememberClaim(event, time, &page->record);
   state.newest_claim = std::max(state.newest_claim, time);
   // Not where it is not to be looked for again.
   if (!state.retry_at.infinite()) BringBack(now, page->record);
@@ -583,6 +577,7 @@ void ShardState::Impl::Succeed(const ReportCrawl& report, CrawlOutcome outcome,
   state.bursts = waiting;
   state.recheck = false;
   state.gone = false;
+  ForgetClaims(&record);
   state.errors = 0;
   state.times_gone = 0;
   state.retry_at = Instant();
@@ -703,7 +698,8 @@ Reply ShardState::Impl::ObserveOnly(const ReportCrawl& report, CrawlOutcome outc
   const bool looked = report.looked || DigestsCompare(report, record);
   const bool observed =
       looked && Fetched(outcome) && Observe(report, changed, /*late=*/true, page, txn);
-  if (observed) record.detail.last_result = report.fetched;
+  // It is no result of the page, which may have none.
+  if (observed && !record.detail.last_result.is_none()) record.detail.last_result = report.fetched;
   return {.disposition = Disposition::kObservedOnly, .outcome = outcome};
 }
 

@@ -170,7 +170,6 @@ void Transaction::Reset() {
   places.Return();
   settings.reset();
   epoch.reset();
-  signal_ids.clear();
   late_leases.clear();
   forgotten_leases.clear();
   lessons = {};

@@ -109,8 +109,6 @@ class Transaction {
   TakenPlaces places;  // of pages and hosts that this batch creates
   std::optional<Settings> settings;
   std::optional<EpochRecord> epoch;
-  // Hashes of signal ids that this batch takes.
-  std::vector<uint64_t> signal_ids;
   // Remembered leases that were over when this batch took a result of theirs.
   std::vector<LeaseRecord> late_leases;
   // Remembered leases, the oldest first, that make room for those that this batch closes.

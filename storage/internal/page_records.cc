@@ -27,6 +27,8 @@ enum DetailTag : int {
   kStatistics = 10,
   kMovedTo = 11,
   kDenials = 12,
+  kSignalIds = 13,
+  kClaims = 14,
 };
 
 // Tags of the statistics within a detail. Frozen.
@@ -236,7 +238,48 @@ std::string_view ReadHost(std::string_view url, Reader& reader) {
   return url.substr(at - 1, size);
 }
 
-void WriteDetail(const PageDetail& detail, Instant last_crawl, std::string* value) {
+std::string EncodeSignalIds(const std::vector<SignalId>& ids) {
+  std::string out;
+  Writer writer(&out);
+  for (const SignalId& id : ids) {
+    writer.U8(id.source);
+    writer.U32(id.hash);
+  }
+  return out;
+}
+
+// False: nothing that EncodeSignalIds writes; likewise below.
+bool DecodeSignalIds(std::string_view bytes, std::vector<SignalId>* ids) {
+  Reader reader(bytes);
+  while (reader.ok() && !reader.rest().empty()) {
+    SignalId& id = ids->emplace_back();
+    id.source = reader.U8();
+    id.hash = reader.U32();
+  }
+  return reader.ok();
+}
+
+std::string EncodeClaims(const std::vector<SourceClaim>& claims, Instant newest) {
+  std::string out;
+  Writer writer(&out);
+  for (const SourceClaim& claim : claims) {
+    writer.U8(claim.source);
+    writer.Signed(WrappingSubtract(newest.micros(), claim.newest.micros()));
+  }
+  return out;
+}
+
+bool DecodeClaims(std::string_view bytes, Instant newest, std::vector<SourceClaim>* claims) {
+  Reader reader(bytes);
+  while (reader.ok() && !reader.rest().empty()) {
+    SourceClaim& claim = claims->emplace_back();
+    claim.source = reader.U8();
+    claim.newest = Instant::FromMicros(WrappingSubtract(newest.micros(), reader.Signed()));
+  }
+  return reader.ok();
+}
+
+void WriteDetail(const PageDetail& detail, const PageState& state, std::string* value) {
   CHECK(detail.changes <= detail.crawls, "{} changes in {} crawls", detail.changes, detail.crawls);
   FieldWriter fields(value);
   fields.Bytes(kEtag, detail.etag);
@@ -248,16 +291,19 @@ void WriteDetail(const PageDetail& detail, Instant last_crawl, std::string* valu
                   static_cast<uint8_t>(CrawlOutcome::kUnchanged));
   fields.Unsigned(kLastHttpStatus, detail.last_http_status);
   fields.Unsigned(kLastLease, detail.last_lease.value());
-  fields.Signed(kLastResult, WrappingSubtract(detail.last_result.micros(), last_crawl.micros()));
+  fields.Signed(kLastResult,
+                WrappingSubtract(detail.last_result.micros(), state.last_crawl.micros()));
   fields.Bytes(kStatistics, EncodeStatistics(detail.statistics));
   fields.Bytes(kMovedTo, detail.moved_to);
   fields.Unsigned(kDenials, detail.denials);
+  fields.Bytes(kSignalIds, EncodeSignalIds(detail.signal_ids));
+  fields.Bytes(kClaims, EncodeClaims(detail.claims, state.newest_claim));
 }
 
 // False: nothing that WriteDetail writes.
-bool ReadDetail(std::string_view bytes, Instant last_crawl, PageDetail* detail) {
+bool ReadDetail(std::string_view bytes, const PageState& state, PageDetail* detail) {
   *detail = PageDetail();
-  detail->last_result = last_crawl;
+  detail->last_result = state.last_crawl;
   FieldReader fields(bytes);
   while (fields.Next()) {
     switch (fields.tag()) {
@@ -287,7 +333,7 @@ bool ReadDetail(std::string_view bytes, Instant last_crawl, PageDetail* detail) 
         break;
       case kLastResult:
         detail->last_result =
-            Instant::FromMicros(WrappingAdd(last_crawl.micros(), fields.Signed()));
+            Instant::FromMicros(WrappingAdd(state.last_crawl.micros(), fields.Signed()));
         break;
       case kStatistics:
         if (!DecodeStatistics(fields.Bytes(), &detail->statistics)) fields.Fail();
@@ -297,6 +343,12 @@ bool ReadDetail(std::string_view bytes, Instant last_crawl, PageDetail* detail) 
         break;
       case kDenials:
         detail->denials = static_cast<uint8_t>(fields.Unsigned(UINT8_MAX));
+        break;
+      case kSignalIds:
+        if (!DecodeSignalIds(fields.Bytes(), &detail->signal_ids)) fields.Fail();
+        break;
+      case kClaims:
+        if (!DecodeClaims(fields.Bytes(), state.newest_claim, &detail->claims)) fields.Fail();
         break;
       default:
         fields.Fail();
@@ -326,7 +378,7 @@ void EncodePage(std::string_view key, uint32_t host_serial, const PageRecord& pa
   writer.Text(page.key.crawl_id);
   writer.Text(page.key.url);
   WriteHost(page.host, page.key.url, writer);
-  WriteDetail(page.detail, page.state.last_crawl, value);
+  WriteDetail(page.detail, page.state, value);
   SealValue(Family::kPages, key, value);
 }
 
@@ -349,7 +401,7 @@ Status DecodePage(std::string_view key, std::string_view value, PageRecord* page
   Reader reader(payload);
   if (!ReadHead(reader, &head)) return BadRow(Family::kPages, key, "malformed");
   page->host = ReadHost(head.url, reader);
-  if (!reader.ok() || !ReadDetail(reader.rest(), head.state.last_crawl, &page->detail)) {
+  if (!reader.ok() || !ReadDetail(reader.rest(), head.state, &page->detail)) {
     return BadRow(Family::kPages, key, "malformed");
   }
   page->number = *number;

@@ -88,6 +88,25 @@ Status ValidateSignals(const SignalCounts& signals) {
   return absl::OkStatus();
 }
 
+Status ValidateSignalMemory(const PageDetail& detail) {
+  if (detail.signal_ids.size() > limits::kMaxRememberedSignalIds) {
+    return InvalidArgument("signal_ids: {}, at most {} are kept", detail.signal_ids.size(),
+                           limits::kMaxRememberedSignalIds);
+  }
+  for (const SignalId& id : detail.signal_ids) {
+    if (id.source >= limits::kMaxSources) return InvalidArgument("signal_ids: of {}", id.source);
+  }
+  int before = -1;
+  for (const SourceClaim& claim : detail.claims) {
+    if (claim.source >= limits::kMaxSources || claim.source <= before) {
+      return InvalidArgument("claims: of {} behind {}", claim.source, before);
+    }
+    before = claim.source;
+    RETURN_IF_ERROR(NotNegative("claims", claim.newest));
+  }
+  return absl::OkStatus();
+}
+
 }  // namespace
 
 Status ValidateSpec(const PageSpec& spec) {
@@ -143,6 +162,7 @@ Status ValidateDetail(const PageDetail& detail) {
     return InvalidArgument("last_outcome: {} is unknown", static_cast<int>(detail.last_outcome));
   }
   RETURN_IF_ERROR(NotNegative("last_result", detail.last_result));
+  RETURN_IF_ERROR(ValidateSignalMemory(detail));
   if (detail.statistics.recent.size() > limits::kMaxObservations) {
     return InvalidArgument("statistics: {} observations, at most {} are kept",
                            detail.statistics.recent.size(), limits::kMaxObservations);

@@ -234,6 +234,12 @@ std::vector<Row> PageRows() {
   denied.detail.last_outcome = CrawlOutcome::kRobotsDenied;
   denied.detail.denials = 3;
   add("page_denied.v1", denied);
+  PageRecord signalled = GoldenPage();
+  signalled.detail.signal_ids = {{.source = 2, .hash = 0x01020304}, {.source = 31, .hash = 5}};
+  signalled.detail.claims = {
+      {.source = 2, .newest = signalled.state.newest_claim},
+      {.source = 31, .newest = signalled.state.newest_claim - Duration::Seconds(90)}};
+  add("page_signalled.v1", signalled);
   return rows;
 }
 

@@ -100,6 +100,21 @@ PageDetail RandomRecords::Detail() {
   detail.last_result = Time();
   if (Chance(10)) detail.moved_to = Text(limits::kMaxUrlBytes);
   if (Chance(20)) detail.denials = static_cast<uint8_t>(Below(256));
+  // Of a sequence of their own: what scripts do with the rest stays what it was.
+  Random memory(static_cast<uint64_t>(detail.last_result.micros()) ^ detail.last_lease.value());
+  const bool signalled = memory.Uniform() < 0.3;
+  const uint64_t ids = signalled ? memory.Next() % (limits::kMaxRememberedSignalIds + 1) : 0;
+  for (uint64_t i = 0; i < ids; ++i) {
+    detail.signal_ids.push_back(
+        {.source = static_cast<uint8_t>(memory.Next() % limits::kMaxSources),
+         .hash = static_cast<uint32_t>(memory.Next())});
+  }
+  for (uint8_t source = 0; signalled && source < limits::kMaxSources; ++source) {
+    if (memory.Uniform() > 0.1) continue;
+    detail.claims.push_back(
+        {.source = source,
+         .newest = Instant::FromMicros(static_cast<int64_t>(memory.Next() >> (1 + source)))});
+  }
   const uint64_t n = Chance(20) ? limits::kMaxObservations : Below(4);
   for (uint64_t i = 0; i < n; ++i) {
     CrawlObservation& observation = detail.statistics.recent.emplace_back();

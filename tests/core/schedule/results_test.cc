@@ -255,6 +255,20 @@ TEST_F(ResultsTest, OfTwoPollsTheOlderIsJudged) {
 }
 
 // A late result is no copy of the page: the next crawl finds the same change, and counts for both.
+// A page whose first result comes too late has none: nothing is said of its outcome.
+TEST_F(ResultsTest, ALateResultIsNoneOfAPageThatHasNone) {
+  AddCrawled("a", 0);
+  const auto assignment = Next(1000);
+  ASSERT_TRUE(assignment);
+  Apply(ExpireLease{assignment->lease}, 1100);
+  const ReportCrawl late = Result(*assignment, CrawlOutcome::kChanged, At(1010));
+  EXPECT_EQ(Apply(late, 1200).disposition, Disposition::kObservedOnly);
+  EXPECT_EQ(Page("a").detail.statistics.recent.size(), 1u) << "it is an observation";
+  EXPECT_TRUE(Page("a").detail.last_result.is_none());
+  EXPECT_EQ(Apply(late, 1300).disposition, Disposition::kDuplicate);
+  EXPECT_EQ(Page("a").detail.statistics.recent.size(), 1u);
+}
+
 TEST_F(ResultsTest, AChangeThatALateResultHasSeenCountsOnce) {
   AddCrawled("a", 0);
   const Assignment assignment = Out(10);

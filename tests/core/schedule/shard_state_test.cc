@@ -257,6 +257,53 @@ TEST_F(ShardStateTest, ASignalIdCountsOnce) {
   EXPECT_EQ(replies[0].disposition, Disposition::kApplied);
   EXPECT_EQ(replies[1].disposition, Disposition::kDuplicate);
   EXPECT_EQ(Apply(signal, 20).disposition, Disposition::kDuplicate);
+  SignalChange of_another = Signal("a", 1);
+  of_another.signal_id_hash = 99;
+  EXPECT_EQ(Apply(of_another, 21).disposition, Disposition::kApplied) << "ids are of a source";
+  EXPECT_EQ(Page("a").state.signals.Total(), 2);
+}
+
+// However many come, a page remembers the latest: a crawl in between does not have them forgotten.
+TEST_F(ShardStateTest, ThePageRemembersTheIdsOfItsLatestSignals) {
+  AddCrawled("a", 0);
+  SignalChange signal = Signal("a");
+  for (uint64_t id = 1; id <= limits::kMaxRememberedSignalIds + 1; ++id) {
+    signal.signal_id_hash = id;
+    ASSERT_EQ(Apply(signal, 10 + static_cast<double>(id)).disposition, Disposition::kApplied);
+    if (id == 9) {
+      Apply(RecheckPage{Key("a")}, 19);
+      Apply(Result(*Next(19), CrawlOutcome::kChanged, At(19)), 19);
+    }
+  }
+  EXPECT_EQ(Page("a").detail.signal_ids.size(), limits::kMaxRememberedSignalIds);
+  for (uint64_t id = 2; id <= limits::kMaxRememberedSignalIds + 1; ++id) {
+    signal.signal_id_hash = id;
+    ASSERT_EQ(Apply(signal, 40).disposition, Disposition::kDuplicate) << id;
+  }
+  signal.signal_id_hash = 1;
+  EXPECT_EQ(Apply(signal, 50).disposition, Disposition::kApplied) << "the oldest was forgotten";
+}
+
+// What one source claims says nothing of how new the claim of another is.
+TEST_F(ShardStateTest, ANewerClaimOfASourceIsTakenWhateverOthersClaim) {
+  AddCrawled("a", 0);
+  const auto claim = [&](uint8_t source, double changed, double at) {
+    SignalChange signal = Signal("a", source);
+    signal.changed = At(changed);
+    return Apply(signal, at).disposition;
+  };
+  EXPECT_EQ(claim(0, 10, 100), Disposition::kApplied);
+  EXPECT_EQ(claim(1, 50, 101), Disposition::kApplied);
+  EXPECT_EQ(claim(0, 30, 102), Disposition::kApplied) << "newer than what it has claimed";
+  EXPECT_EQ(claim(0, 30, 103), Disposition::kDuplicate);
+  EXPECT_EQ(claim(0, 20, 104), Disposition::kDuplicate);
+  EXPECT_EQ(claim(1, 50, 105), Disposition::kDuplicate);
+  EXPECT_EQ(Page("a").state.signals.Total(), 3);
+  // A crawl ends the wait of all, and what is told of before it is stale.
+  Apply(RecheckPage{Key("a")}, 106);
+  Apply(Result(*Next(107), CrawlOutcome::kChanged, At(107)), 108);
+  EXPECT_THAT(Page("a").detail.claims, testing::IsEmpty());
+  EXPECT_EQ(claim(0, 60, 109), Disposition::kStale);
 }
 
 TEST_F(ShardStateTest, ASignalNewerThanTheFetchOutlivesTheResult) {
