@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include <atomic>
+#include <csignal>
 #include <cstdlib>
 
 #include "core/base/check.h"
@@ -23,6 +24,8 @@ std::atomic<uint64_t> connections = 0;
 }  // namespace
 
 void SpeakTls() {
+  // OpenSSL writes to connections that the server has ended.
+  std::signal(SIGPIPE, SIG_IGN);
   SSL_CTX* context = SSL_CTX_new(TLS_client_method());
   // What gRPC asks for; the HTTP port does not look at it.
   const unsigned char protocols[] = "\x02h2\x08http/1.1";
