@@ -22,10 +22,19 @@ struct Options {
   uint64_t runs = 200;
   uint64_t seed = 1;
   uint64_t lanes = 2;
+  uint64_t slow_sync = 0;
 };
+
+// Of servers that are started from here on: while a commit waits for the disk they take in and read
+// what comes next.
+void SlowSyncs(uint64_t millis) {
+  setenv("LD_PRELOAD", FRESHET_SLOW_SYNC, 1);
+  setenv("FRESHET_SLOW_SYNC_MS", std::to_string(millis).c_str(), 1);
+}
 
 // Lanes differ in their seeds; each is killed until its share of the kills is done.
 int Main(const Options& options) {
+  if (options.slow_sync > 0) SlowSyncs(options.slow_sync);
   std::string pattern = std::filesystem::temp_directory_path() / "freshet_crash_XXXXXX";
   if (mkdtemp(pattern.data()) == nullptr) {
     fmt::print(stderr, "crash: cannot create {}\n", pattern);
@@ -47,9 +56,10 @@ int Main(const Options& options) {
         failed = true;
         fmt::print(stderr,
                    "crash: FAILED seed={} run={}: {}; data in {}/lane{}; "
-                   "again: ./dev crash --runs {} --seed {} --lanes 1\n",
+                   "again: ./dev crash --runs {} --seed {} --lanes 1{}\n",
                    seed, run, wrong, pattern, i, std::max<uint64_t>(options.runs, 2 * run + 2),
-                   seed);
+                   seed,
+                   options.slow_sync == 0 ? "" : fmt::format(" --slow-sync {}", options.slow_sync));
       }
     });
   }
@@ -75,6 +85,8 @@ int main(int argc, char** argv) {
   app.add_option("--runs", options.runs, "kills, of all lanes together (200)");
   app.add_option("--seed", options.seed, "seed of the first lane (1)");
   app.add_option("--lanes", options.lanes, "servers at a time (2)");
+  app.add_option("--slow-sync", options.slow_sync,
+                 "milliseconds that each fdatasync of a server takes longer (0)");
   CLI11_PARSE(app, argc, argv);
   return freshet::crash::Main(options);
 }

@@ -13,7 +13,7 @@
 namespace freshet::crash {
 namespace {
 
-enum Sender { kUpserts, kSignals, kReports, kWorker, kRemovals };
+enum Sender { kUpserts, kSignals, kReports, kWorker, kRemovals, kLooks };
 
 constexpr size_t kLeasesAhead = 4;
 constexpr int kPause = 1;  // milliseconds, where there is nothing to do
@@ -33,7 +33,7 @@ void Load::Start() {
     first_acknowledged_ = knowledge_.acknowledged;
   }
   for (const auto client : {&Load::Upserts, &Load::Signals, &Load::Reports, &Load::Work,
-                            &Load::Next, &Load::Removals, &Load::Operate}) {
+                            &Load::Next, &Load::Removals, &Load::Look, &Load::Operate}) {
     threads_.emplace_back([this, client] { Run(client); });
   }
 }
@@ -288,6 +288,27 @@ void Load::Next() {
 }
 
 // --- Single calls
+
+// What is read between commits and while one is under way; lists compare what it says.
+void Load::Look() {
+  const auto stub = v1::PagesService::NewStub(channel_);
+  while (Going()) {
+    v1::GetPageRequest request;
+    {
+      const MutexLock lock(knowledge_.mutex);
+      const Page* page = knowledge_.Pick(kLooks, Knowledge::Want::kAny);
+      if (page == nullptr) continue;
+      request.set_url(page->url);
+      request.set_crawl_id(page->crawl_id);
+    }
+    grpc::ClientContext call;
+    Enter(&call);
+    v1::GetPageResponse response;
+    const grpc::Status status = stub->GetPage(&call, request, &response);
+    Leave(&call);
+    if (!status.ok() && status.error_code() != grpc::StatusCode::NOT_FOUND) return;
+  }
+}
 
 void Load::Removals() {
   const auto stub = v1::PagesService::NewStub(channel_);

@@ -39,6 +39,7 @@ class Load {
   void Work();
   void Next();
   void Removals();
+  void Look();
   void Operate();
   // Sends messages that `build` makes, several ahead, and takes their answers.
   template <typename Stream, typename Request, typename Response, typename Build>
