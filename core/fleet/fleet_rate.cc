@@ -2,6 +2,7 @@
 
 #include <cmath>
 
+#include "core/base/duration_text.h"
 #include "core/base/limits.h"
 
 namespace freshet {
@@ -24,16 +25,16 @@ Status ValidateRate(Rate rate, const char* field) {
 Status Validate(const FleetRateOptions& options) {
   if (options.round < Duration::Millis(1)) return InvalidArgument("round: less than 1 ms");
   if (options.lifetime < options.round * 2 || options.lifetime > Duration::Days(1)) {
-    return InvalidArgument("lifetime: {} s is not from two rounds to a day",
-                           options.lifetime.seconds());
+    return InvalidArgument("lifetime: {} is not from two rounds to a day",
+                           SecondsText(options.lifetime));
   }
   if (options.clock_bound < Duration() || options.clock_bound > options.lifetime) {
-    return InvalidArgument("clock_bound: {} s is not from 0 to the lifetime",
-                           options.clock_bound.seconds());
+    return InvalidArgument("clock_bound: {} is not from 0 to the lifetime",
+                           SecondsText(options.clock_bound));
   }
   if (options.silence < options.round || options.silence > options.lifetime) {
-    return InvalidArgument("silence: {} s is not from one round to the lifetime",
-                           options.silence.seconds());
+    return InvalidArgument("silence: {} is not from one round to the lifetime",
+                           SecondsText(options.silence));
   }
   if (!(options.gain > 0 && options.gain <= 100)) {
     return InvalidArgument("gain: {} is not in (0, 100]", options.gain);

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "core/base/check.h"
+#include "core/base/duration_text.h"
 #include "core/base/limits.h"
 #include "core/base/url.h"
 #include "core/schedule/http_status.h"
@@ -142,8 +143,8 @@ PageSpec Merge(const UpsertPage& event, PageSpec spec) {
 
 Status ValidateIntervals(const PageSpec& spec) {
   if (spec.max_interval > Duration() && spec.max_interval < spec.min_interval) {
-    return InvalidArgument("max_interval: {} s is less than min_interval, {} s",
-                           spec.max_interval.seconds(), spec.min_interval.seconds());
+    return InvalidArgument("max_interval: {} is less than min_interval, {}",
+                           SecondsText(spec.max_interval), SecondsText(spec.min_interval));
   }
   return absl::OkStatus();
 }

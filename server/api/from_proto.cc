@@ -7,6 +7,7 @@
 #include "absl/container/flat_hash_map.h"
 #include "absl/container/flat_hash_set.h"
 #include "core/base/check.h"
+#include "core/base/duration_text.h"
 #include "core/base/fingerprint.h"
 #include "core/base/limits.h"
 #include "core/base/text.h"
@@ -37,8 +38,8 @@ StatusOr<Duration> ConvertSpan(std::string_view field, const google::protobuf::D
   if (!duration.ok()) return InField(field, duration.status());
   if (*duration < Duration()) return InvalidArgument("{}: is negative", field);
   if (*duration > max) {
-    return InvalidArgument("{}: {} s is over the limit of {} s", field, duration->seconds(),
-                           max.seconds());
+    return InvalidArgument("{}: {} is over the limit of {}", field, SecondsText(*duration),
+                           SecondsText(max));
   }
   return *duration;
 }
@@ -521,8 +522,8 @@ StatusOr<Duration> ConvertLease(bool has, const google::protobuf::Duration& leas
   const StatusOr<Duration> duration = FromProto(lease);
   if (!duration.ok()) return InField("lease_duration", duration.status());
   if (*duration < Duration::Seconds(1) || *duration > max) {
-    return InvalidArgument("lease_duration: {} s is not 1 to {} s", duration->seconds(),
-                           max.seconds());
+    return InvalidArgument("lease_duration: {} is not 1 to {}", SecondsText(*duration),
+                           SecondsText(max));
   }
   return *duration;
 }

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "core/base/duration_text.h"
 #include "core/base/limits.h"
 #include "core/base/url.h"
 #include "core/schedule/crawl_policy.h"
@@ -14,13 +15,13 @@ namespace {
 // OK unless the first is over the second.
 Status CheckOrder(std::string_view key, Duration value, Duration most) {
   if (value <= most) return absl::OkStatus();
-  return InvalidArgument("{}: {} s is not within 0 s and {} s", key, value.seconds(),
-                         most.seconds());
+  return InvalidArgument("{}: {} is not within 0 s and {}", key, SecondsText(value),
+                         SecondsText(most));
 }
 Status CheckLonger(std::string_view key, Duration value, Duration least) {
   if (value >= least) return absl::OkStatus();
-  return InvalidArgument("{}: {} s is less than the {} s that it begins at", key, value.seconds(),
-                         least.seconds());
+  return InvalidArgument("{}: {} is less than the {} that it begins at", key, SecondsText(value),
+                         SecondsText(least));
 }
 
 Status CheckTls(const ServerConfig& config) {

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "core/base/day_hours.h"
+#include "core/base/duration_text.h"
 #include "server/base/live.h"
 #include "server/config/key.h"
 #include "server/config/written.h"
@@ -105,8 +106,8 @@ ConfigKey SpanKey(std::string name, A at, Duration low, Duration high, bool or_z
   key.check = [at, low, high, or_zero](const ServerConfig& config) -> Status {
     const Duration span = at(&config);
     if ((span >= low && span <= high) || (or_zero && span == Duration())) return absl::OkStatus();
-    return InvalidArgument("{} s is not within {} s and {} s", span.seconds(), low.seconds(),
-                           high.seconds());
+    return InvalidArgument("{} is not within {} and {}", SecondsText(span), SecondsText(low),
+                           SecondsText(high));
   };
   return key;
 }
