@@ -162,6 +162,51 @@ TEST(FullDisk, DoesNotFillTheLog) {
   EXPECT_EQ(count("a commit of"), 0) << log;
 }
 
+// A client that has its signal or result refused sends it again until it is taken: it counts once,
+// and a single ping is no burst of many.
+TEST(FullDisk, LeavesNoTraceOfWhatWasRefused) {
+  FaultyEnv faulty(1);
+  TestServer server([](ServerConfig* config) { config->durability = "sync"; }, faulty.env());
+  grpc::ClientContext call;
+  v1::RegisterSourceRequest source;
+  source.set_source("cms");
+  v1::RegisterSourceResponse registered;
+  ASSERT_TRUE(server.admin->RegisterSource(&call, source, &registered).ok());
+  server.UpsertMany(10);
+  v1::CrawlResult result;
+  result.set_lease_id(server.Next(1).assignments(0).lease_id());
+  result.set_outcome(v1::CRAWL_OUTCOME_UNCHANGED);
+  v1::SignalChangesRequest ping;
+  ping.add_signals()->set_url(TestServer::Url(3));
+  ping.mutable_signals(0)->set_source("cms");
+  const v1::IngestStatistics before = server.Statistics().ingest();
+  const std::string page = server.Get(TestServer::Url(3)).page().DebugString();
+
+  faulty.SetFreeBytes(kTooLittle);
+  for (int i = 0; i < 20; ++i) {
+    EXPECT_THAT(Described(server.Signal(ping)),
+                testing::ElementsAre(HasSubstr("RESOURCE_EXHAUSTED")));
+    EXPECT_THAT(Described(server.Report(result)),
+                testing::ElementsAre(HasSubstr("RESOURCE_EXHAUSTED")));
+  }
+  v1::IngestStatistics refused = server.Statistics().ingest();
+  EXPECT_EQ(refused.signals_refused(), before.signals_refused() + 20);
+  refused.set_signals_refused(before.signals_refused());
+  refused.set_results_refused(before.results_refused());
+  EXPECT_EQ(refused.DebugString(), before.DebugString());
+  EXPECT_EQ(server.Get(TestServer::Url(3)).page().DebugString(), page);
+
+  faulty.ClearFaults();
+  EXPECT_EQ(server.Signal(ping).statuses_size(), 0);
+  EXPECT_EQ(server.Report(result).statuses_size(), 0);
+  const v1::IngestStatistics after = server.Statistics().ingest();
+  EXPECT_EQ(after.signals_applied(), 1u);
+  EXPECT_EQ(after.results_unchanged(), 1u);
+  const v1::Page signalled = server.Get(TestServer::Url(3)).page();
+  ASSERT_EQ(signalled.pending_signals_size(), 1);
+  EXPECT_EQ(signalled.pending_signals(0).burst_class(), v1::BURST_CLASS_1_TO_2);
+}
+
 TEST(FullDisk, IsNoReasonToEndBadly) {
   FaultyEnv faulty(1);
   TestServer server([](ServerConfig* config) { config->durability = "sync"; }, faulty.env());

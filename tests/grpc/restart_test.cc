@@ -255,6 +255,27 @@ TEST(Restart, KnowsAResultThatIsSentAgain) {
   EXPECT_THAT(Described(server.Report(never)), ElementsAre(HasSubstr("UNKNOWN_LEASE")));
 }
 
+// A signal is sent again where its acknowledgement was lost, maybe by a crash of the server.
+TEST(Restart, KnowsASignalThatIsSentAgain) {
+  TestServer server;
+  server.UpsertMany(3);
+  v1::SignalChangesRequest signals;
+  for (int i = 0; i < 3; ++i) {
+    signals.add_signals()->set_url(TestServer::Url(i));
+    signals.mutable_signals(i)->set_source("cdn");
+    signals.mutable_signals(i)->set_signal_id("purge 17");
+  }
+  EXPECT_THAT(Described(server.Signal(signals)), testing::IsEmpty());
+  const std::string page = server.Get(TestServer::Url(1)).page().DebugString();
+  for (int i = 0; i < 3; ++i) {
+    server.config.shards = 1 + i % 2;
+    server.Restart();
+    EXPECT_THAT(Described(server.Signal(signals)),
+                testing::ElementsAre("0 DUPLICATE", "1 DUPLICATE", "2 DUPLICATE"));
+  }
+  EXPECT_EQ(server.Get(TestServer::Url(1)).page().DebugString(), page);
+}
+
 TEST(Restart, NeverGivesALeaseIdTwice) {
   TestServer server;
   server.UpsertMany(20);
