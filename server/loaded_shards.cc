@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "core/base/check.h"
+#include "core/schedule/clock_ahead.h"
 #include "server/engine/runtime_settings.h"
 #include "spdlog/spdlog.h"
 
@@ -31,6 +32,13 @@ StatusOr<LoadedShards> ShardsLoader::Load(Store& store, LoadOptions options,
   RETURN_IF_ERROR(LoadCrawls(&loaded));
   options.now = clock_.Now();
   RETURN_IF_ERROR(LoadShards(store, StatesOf(loaded), options, progress));
+  if (progress.ahead > 0) {
+    spdlog::warn(
+        "{} pages, hosts and leases have times that are later than the clock shows, by up to "
+        "{:.0f} "
+        "s: it ran ahead. They count as of this start",
+        progress.ahead.load(), Duration::Micros(progress.ahead_micros).seconds());
+  }
   // What the first pick does for all pages is done before the turn comes.
   if (options.without_leases) {
     for (ShardState* state : StatesOf(loaded)) RETURN_IF_ERROR(state->Follow({}, options.now));
@@ -41,7 +49,7 @@ StatusOr<LoadedShards> ShardsLoader::Load(Store& store, LoadOptions options,
 Status ShardsLoader::Follow(LoadedShards& loaded, uint16_t shard, FollowedChanges changes,
                             LoadProgress& progress) const {
   const Instant now = clock_.Now();
-  for (HostRecord& host : changes.hosts) CapAtNow(host, now);
+  for (HostRecord& host : changes.hosts) CapAtNow(now, &host);
   ShardState& state = loaded.shards.at(shard)->state();
   const uint64_t before = state.counters().pages;
   RETURN_IF_ERROR(state.Follow(changes, now));

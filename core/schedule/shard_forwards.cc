@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "core/schedule/clock_ahead.h"
 #include "core/schedule/shard_impl.h"
 
 namespace freshet {
@@ -42,6 +43,11 @@ void ShardState::FinishLeases() { impl_->FinishLeases(); }
 
 Status ShardState::Follow(const FollowedChanges& changes, Instant now) {
   return impl_->Follow(changes, now);
+}
+
+bool ShardState::CapTimes(Instant now, PageRecord* page) const {
+  if (AheadOf(now, page->state) == Duration()) return false;
+  return CapAtNow(std::min(now, impl_->loaded_at), page) > Duration();
 }
 
 void ShardState::Want(const Event& event, std::vector<PageNumber>* numbers) const {

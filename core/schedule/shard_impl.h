@@ -299,6 +299,8 @@ class ShardState::Impl {
   std::array<double, limits::kMaxCrawlClasses> prices{};
   std::array<Urgency, limits::kMaxCrawlClasses> urgencies;
   uint64_t epoch = 0;
+  Instant loaded_at = Instant::Infinite();  // the last load or Follow; infinite: not known
+  std::vector<PageNumber> ahead;            // to be written with the times of then
   PageTable pages;
   CrawlTable crawls;
   PickSource picks;

@@ -7,6 +7,7 @@
 #include "core/base/check.h"
 #include "core/base/limits.h"
 #include "core/base/url.h"
+#include "core/schedule/clock_ahead.h"
 #include "core/schedule/shard_impl.h"
 
 namespace freshet {
@@ -36,7 +37,9 @@ ShardState::Impl::Impl(const ShardOptions& shard_options)
 Status ShardState::Impl::LoadPages(std::span<const PageToLoad> batch, Instant now) {
   if (counters.pages + batch.size() > options.max_pages) return TooManyPages({});
   hosts.Hear(now);
+  if (!now.is_none()) loaded_at = now;
   for (const PageToLoad& page : batch) {
+    if (page.ahead) ahead.push_back(page.number);
     if (pages.Find(page.number)) return StoredTwice(page.number);
     const PageId id = pages.Append(page.number, page.fingerprint);
     hosts.AddPage(page.entry.host);
@@ -100,6 +103,7 @@ void ShardState::Impl::FinishLeases() {
 Status ShardState::Impl::Follow(const FollowedChanges& changes, Instant now) {
   CHECK(out.size() == 0, "{} leases are loaded already", out.size());
   hosts.Hear(now);
+  if (!now.is_none()) loaded_at = now;
   // First what goes: there is room then for what comes.
   for (const PageNumber number : changes.removed_pages) {
     if (const std::optional<PageId> id = pages.Find(number)) DropPage(*id);
@@ -124,7 +128,12 @@ Status ShardState::Impl::Follow(const FollowedChanges& changes, Instant now) {
       picks.Remove(*id);
     }
     estimator.RestoreSignals(record.state.bursts, record.number);
-    Refile(*id, host, record.spec, record.state);
+    PageState state = record.state;
+    if (!now.is_none() && AheadOf(now, state) > Duration()) {
+      CapAtNow(now, &state);
+      ahead.push_back(record.number);
+    }
+    Refile(*id, host, record.spec, state);
   }
   counters.hosts = hosts.size();
   // Alarms that are over do not pile up until the first pick, which then has less to do. A plan
@@ -262,6 +271,10 @@ void ShardState::Impl::TakeDueTimers(Instant now, size_t max, std::vector<Event>
   for (const LeaseId lease : expired) events->push_back(ExpireLease{lease});
   CHECK(expired.size() <= max, "{} leases ran out of {}", expired.size(), max);
   max -= expired.size();
+  // What is loaded for an event is capped, and then written, whatever the event.
+  for (; max > 0 && !ahead.empty(); --max, ahead.pop_back()) {
+    events->push_back(EnterAgeBin{ahead.back()});
+  }
   std::vector<PageId> due;
   edges.TakeDue(now, max, &due);
   for (const PageId id : due) events->push_back(EnterAgeBin{pages.number(id)});
@@ -276,7 +289,7 @@ void ShardState::Impl::TakeDueTimers(Instant now, size_t max, std::vector<Event>
 
 Instant ShardState::Impl::next_timer() const {
   if (estimator.has_reweighed() || following < hosts.id_limit()) return Instant();
-  if (reclassing < pages.id_limit()) return Instant();
+  if (reclassing < pages.id_limit() || !ahead.empty()) return Instant();
   const Instant next_sweep = sweep == UINT32_MAX ? Instant::Infinite() : sweep_at;
   return std::min({edges.next(), hosts.next_rested(), out.next_deadline(), next_sweep});
 }

@@ -108,7 +108,8 @@ struct PageToLoad {
   Instant edge;        // infinite: its rates do not change by age
   std::array<BurstSignal, 2> bursts;
   FreshnessSample::Page believed;
-  CrawlIndex crawl;  // for the owner to set, where it has had other crawl ids interned
+  CrawlIndex crawl;    // for the owner to set, where it has had other crawl ids interned
+  bool ahead = false;  // by the owner, too: its state was capped (core/schedule/clock_ahead.h)
   bool gone = false;
   bool never = false;  // no time makes it worth a crawl
 };
@@ -191,7 +192,8 @@ class ShardState {
   [[nodiscard]] PageToLoad PrepareLoad(PageNumber number, uint64_t fingerprint, HostId host,
                                        const PageSpec& spec, const PageState& state) const;
   // `now`: no pick is asked for an earlier instant; none: not known. Internal when a number is
-  // taken by another page, ResourceExhausted beyond max_pages.
+  // taken by another page, ResourceExhausted beyond max_pages. Pages whose state was capped are
+  // written as such by TakeDueTimers.
   [[nodiscard]] Status LoadPages(std::span<const PageToLoad> batch, Instant now = {});
   // The page was assigned at `at`; nothing where it is not known.
   void LoadAssignment(PageNumber page, Instant at);
@@ -210,6 +212,9 @@ class ShardState {
 
   // --- The cycle
 
+  // Has a stored page count as of the last load, or Follow, where its times are later than `now`:
+  // core/schedule/clock_ahead.h. True: it is to be written.
+  [[nodiscard]] bool CapTimes(Instant now, PageRecord* page) const;
   // Appends the numbers of the pages that Step(event) will look up.
   void Want(const Event& event, std::vector<PageNumber>* numbers) const;
   // Changes nothing but `txn`, and what time it is: what is not installed leaves no trace.
@@ -218,7 +223,8 @@ class ShardState {
   void Install(Transaction& txn);
 
   // Appends the expired leases and age edges that are due and the signals that other crawls have
-  // shown in a new light, and the next pages of what is being deleted, as events, at most `max`.
+  // shown in a new light, pages whose times were later than now at the start, and the next pages of
+  // what is being deleted, as events, at most `max`.
   // Each is told once: what is not committed is for the owner to step again. Has a slice of the
   // hosts follow new defaults of politeness, and a slice of the pages the class of their crawl id.
   void TakeDueTimers(Instant now, size_t max, std::vector<Event>* events);

@@ -11,8 +11,8 @@
 #include "core/base/url.h"
 #include "core/schedule/http_status.h"
 #include "core/schedule/shard_impl.h"
-
 #include "core/schedule/signal_memory.h"
+
 namespace freshet {
 namespace {
 
@@ -407,8 +407,8 @@ Reply ShardState::Impl::Step(const SignalChange& event, Instant now, Transaction
     // It tells what a crawl has seen, but is evidence of the source: said once, however often.
     if (event.changed && time > state.newest_claim) {
       state.newest_claim = time;
-      estimator.RecordLateSignal(page->record, place().source_class, time);
       RememberId(event, &page->record.detail);
+      estimator.RecordLateSignal(page->record, place().source_class, time);
       page->changed = true;
     }
     ++txn.counts.signals_stale;
@@ -434,9 +434,9 @@ Reply ShardState::Impl::Step(const SignalChange& event, Instant now, Transaction
   }
   estimator.Advance(state, now);
   estimator.RecordSignal(page->record, source_class, placed.burst, time, now, txn.lessons);
-  state.signals.Add(source_class);
   RememberId(event, &page->record.detail);
   RememberClaim(event, time, &page->record);
+  state.signals.Add(source_class);
   state.newest_claim = std::max(state.newest_claim, time);
   // Not where it is not to be looked for again.
   if (!state.retry_at.infinite()) BringBack(now, page->record);
@@ -503,6 +503,7 @@ Reply ShardState::Impl::Step(const ReturnLease& event, Instant now, Transaction&
   lease->never_left = event.never_left;
   lease->host_left = event.host_left;
   if (Transaction::Page* page = txn.Find(lease->record.page)) {
+    estimator.Advance(page->record.state, now);  // which says when it began to wait
     if (!event.never_left) WaitReturned(now, page->record.state);
     page->changed = page->reindex = true;
   }
@@ -514,6 +515,7 @@ Reply ShardState::Impl::Step(const ExpireLease& event, Instant now, Transaction&
     End(*lease, /*reported=*/false, txn);
     lease->expired = true;
     if (Transaction::Page* page = txn.Find(lease->record.page)) {
+      estimator.Advance(page->record.state, now);  // which says when it began to wait
       lease->given_up = WaitUnanswered(now, page->record);
       page->changed = page->reindex = true;
     }
@@ -575,10 +577,10 @@ void ShardState::Impl::Succeed(const ReportCrawl& report, CrawlOutcome outcome,
   state.staleness = carried.empty() ? 0 : carried.Total() * state.rates.signal_weight;
   state.exposure = 0;
   state.signals = carried;
+  ForgetClaims(&record);
   state.bursts = waiting;
   state.recheck = false;
   state.gone = false;
-  ForgetClaims(&record);
   state.errors = 0;
   state.times_gone = 0;
   state.retry_at = Instant();

@@ -36,10 +36,11 @@ void AddCrawl(const std::variant<SetCrawl, ForgetCrawl>& crawl, Changes* changes
 
 }  // namespace
 
-void Transaction::Load(PageRecord record) {
+void Transaction::Load(PageRecord record, bool mended) {
   if (by_number_.contains(record.number)) return;
   Page& page = pages_.emplace_back();
   page.record = std::move(record);
+  page.changed = mended;
   by_number_[page.record.number] = &page;
 }
 

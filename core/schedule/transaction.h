@@ -55,9 +55,10 @@ class Transaction {
     Instant host_left;
   };
 
-  // Takes a record as the store holds it. Loading the same page twice keeps the first copy. Of two
-  // pages with one key, which only a damaged store has, the key finds the one loaded first.
-  void Load(PageRecord record);
+  // Takes a record as the store holds it, or `mended`, and then to be written. Loading the same
+  // page twice keeps the first copy. Of two pages with one key, which only a damaged store has, the
+  // key finds the one loaded first.
+  void Load(PageRecord record, bool mended = false);
 
   // The page as the events before left it; nullptr: neither loaded nor created, or removed.
   [[nodiscard]] Page* Find(const PageKey& key);

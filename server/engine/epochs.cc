@@ -124,8 +124,10 @@ void EpochRunner::LookAt(ShardState& state, Instant now, std::vector<PageRecord>
                          Transaction& txn) {
   const bool collects = phase_ == Phase::kCollect;
   for (PageRecord& page : pages) {
-    const bool changed =
+    const bool mended = state.CapTimes(now, &page);
+    const bool takes =
         collects ? state.CollectForEpoch(page, now) : learning_ && state.TakeNewRates(page, now);
+    const bool changed = mended || takes;
     changed_ += changed ? 1 : 0;
     // What is to be filed anew as it is waits until there is room for it.
     if (!changed && (collects || !file_all_)) continue;

@@ -346,7 +346,8 @@ Status Shard::ReadPages(Turn& turn, size_t first, const Transaction* under_way) 
       Fail(page.status());
       return page.status();
     }
-    turn.txn.Load(*std::move(page));
+    const bool mended = state_.CapTimes(turn.now, &*page);
+    turn.txn.Load(*std::move(page), mended);
   }
   return absl::OkStatus();
 }

@@ -12,6 +12,7 @@
 #include "core/base/check.h"
 #include "core/base/limits.h"
 #include "core/base/url.h"
+#include "core/schedule/clock_ahead.h"
 #include "server/base/reporting.h"
 #include "server/logs/loggers.h"
 #include "sync/mutex.h"
@@ -103,17 +104,26 @@ class Load::Range final : public LoadVisitor {
     Batch& batch = BatchOf(SlotOfHost(host.host));
     if (host_serial >= places_.size()) places_.resize(host_serial + size_t{1});
     places_[host_serial] = HostId(static_cast<uint32_t>(batch.ids.size() + batch.hosts.size()));
-    HostRecord& record = batch.hosts.emplace_back(host);
-    CapAtNow(record, load_.now_);
+    load_.progress_.NoteAhead(CapAtNow(load_.now_, &batch.hosts.emplace_back(host)));
     return {};
   }
 
   Status OnPage(const LoadedPage& page) override {
     const size_t shard = ShardOf(SlotOf(page.number));
     Batch& batch = batches_[shard];
+    const PageState* state = &page.state;
+    PageState capped;
+    const Duration ahead = AheadOf(load_.now_, page.state);
+    if (ahead > Duration()) {
+      capped = page.state;
+      CapAtNow(load_.now_, &capped);
+      state = &capped;
+      load_.progress_.NoteAhead(ahead);
+    }
     batch.pages.push_back(load_.targets_[shard].reader->PrepareLoad(
-        page.number, page.fingerprint, places_[page.host_serial], page.spec, page.state));
+        page.number, page.fingerprint, places_[page.host_serial], page.spec, *state));
     batch.pages.back().crawl = batch.PlaceOf(page.crawl_id);
+    batch.pages.back().ahead = ahead > Duration();
     const size_t size = batch.pages.size();
     if (size % kPagesToTryAgain == 0) RETURN_IF_ERROR(load_.GoOn());
     if (size < kPagesPerBatch || size % kPagesToTryAgain != 0) return {};
@@ -136,7 +146,7 @@ class Load::Range final : public LoadVisitor {
   Status OnLease(const LeaseRecord& lease) override {
     if (load_.without_leases_) return {};
     LeaseRecord& record = BatchOf(SlotOfLease(lease.id)).leases.emplace_back(lease);
-    record.assigned = std::min(record.assigned, load_.now_);
+    load_.progress_.NoteAhead(CapAtNow(load_.now_, &record));
     return {};
   }
 
@@ -304,7 +314,7 @@ class LeaseLoad final : public LoadVisitor {
   }
   Status OnLease(const LeaseRecord& lease) override {
     LeaseRecord record = lease;
-    record.assigned = std::min(record.assigned, now_);
+    CapAtNow(now_, &record);
     ShardOf(SlotOfLease(lease.id)).LoadLease(record);
     return {};
   }
@@ -322,9 +332,12 @@ class LeaseLoad final : public LoadVisitor {
 
 }  // namespace
 
-void CapAtNow(HostRecord& host, Instant now) {
-  host.last_assignment = std::min(host.last_assignment, now);
-  for (CountedCrawls& counted : host.recent_crawls) counted.last = std::min(counted.last, now);
+void LoadProgress::NoteAhead(Duration by) {
+  if (by <= kClocksDiffer) return;
+  ahead.fetch_add(1, std::memory_order_relaxed);
+  int64_t most = ahead_micros;
+  while (by.micros() > most && !ahead_micros.compare_exchange_weak(most, by.micros())) {
+  }
 }
 
 Status LoadLeases(const Store& store, const std::vector<ShardState*>& shards, Instant now) {

@@ -21,21 +21,27 @@ struct LoadProgress {
   std::atomic<uint64_t> expected_pages = 0;
   // Pages whose URL another page has too: a store that was damaged.
   std::atomic<uint64_t> stored_twice = 0;
+  // Pages, hosts and leases of a clock that was ahead of this one, and the most by which it was.
+  std::atomic<uint64_t> ahead = 0;
+  std::atomic<int64_t> ahead_micros = 0;
 
+  // One was, by so much; nothing for what clocks may differ by.
+  void NoteAhead(Duration by);
   // Nothing is loaded any more.
   void Reset() {
     pages = 0;
     slots = 0;
     expected_pages = 0;
     stored_twice = 0;
+    ahead = 0;
+    ahead_micros = 0;
   }
 };
 
 struct LoadOptions {
   unsigned threads = 0;  // 0: one a core
-  // The time of the start; no pick is asked for an earlier one. Infinite: not known. Assignments
-  // from later come from a clock that was set back since: their hosts count as fetched from just
-  // now, not as busy until then.
+  // The time of the start; no pick is asked for an earlier one. Infinite: not known. What is later
+  // comes from a clock that was set back since: core/schedule/clock_ahead.h.
   Instant now = Instant::Infinite();
   // Called every `report_interval` while it runs, on the caller's thread. Unset: not.
   std::function<void()> report;
@@ -63,9 +69,6 @@ struct LoadOptions {
 // is that of LoadOptions.
 [[nodiscard]] Status LoadLeases(const Store& store, const std::vector<ShardState*>& shards,
                                 Instant now);
-
-// The records of shards that follow, in place: assignments of theirs are no later than `now`.
-void CapAtNow(HostRecord& host, Instant now);
 
 }  // namespace freshet
 

@@ -1,4 +1,5 @@
 // Machines that do what machines should not: clocks that jump, disks that cannot be written.
+#include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <cmath>
@@ -51,6 +52,14 @@ std::string ReportOf(TestServer& server, uint64_t lease) {
   result.set_outcome(v1::CRAWL_OUTCOME_CHANGED);
   const std::vector<std::string> described = Described(server.Report(result));
   return described.empty() ? "applied" : described[0];
+}
+
+bool RegisterSource(TestServer& server, const std::string& name) {
+  grpc::ClientContext call;
+  v1::RegisterSourceRequest request;
+  request.set_source(name);
+  v1::RegisterSourceResponse response;
+  return server.admin->RegisterSource(&call, request, &response).ok();
 }
 
 TEST(WallClock, ThatJumpsForwardEndsLeasesAndNothingElse) {
@@ -121,6 +130,62 @@ TEST(WallClock, ThatIsBehindWhatIsStoredHoldsNothingUp) {
       Duration::Seconds(20)));
   EXPECT_EQ(ReportOf(server, before.assignments(0).lease_id()), "applied");
   ExpectSane(server);
+}
+
+// The clock ran an hour ahead, pages were crawled, failed and were out meanwhile, and the server
+// starts with the right time: it goes on within seconds, and says why.
+TEST(WallClock, ThatRanAheadHoldsNoPageUp) {
+  JumpingClock clock;
+  TestServer server(
+      [](ServerConfig* config) {
+        config->log_level = "warn";
+        config->politeness.min_page_interval = Duration::Seconds(1);
+        config->politeness.max_in_flight = 1;
+      },
+      nullptr, &clock);
+  ASSERT_TRUE(RegisterSource(server, "cms"));
+  server.UpsertMany(8, 8);
+  clock.SetAhead(Duration::Hours(1));
+  std::set<std::string> reported;
+  while (reported.size() < 7) {
+    const v1::NextResponse next = server.Next(1);
+    ASSERT_EQ(next.assignments_size(), 1);
+    EXPECT_EQ(ReportOf(server, next.assignments(0).lease_id()), "applied");
+    reported.insert(next.assignments(0).url());
+  }
+  const v1::NextResponse out = server.Next(8, 500);  // over the restart
+  testing::internal::CaptureStderr();
+  EXPECT_TRUE(server.Stop().ok());
+  clock.SetAhead(Duration());
+  clock.Restart();
+  server.Start();
+  v1::SignalChangesRequest signals;
+  signals.add_signals()->set_url(*reported.begin());
+  signals.mutable_signals(0)->set_source("cms");
+  EXPECT_THAT(Described(server.Signal(signals)), testing::IsEmpty()) << "it is not stale";
+  for (const v1::Assignment& assignment : out.assignments()) {
+    EXPECT_EQ(ReportOf(server, assignment.lease_id()), "applied");
+  }
+  // The pages go out again, each of a host that takes one at a time.
+  std::set<std::string> again;
+  EXPECT_TRUE(Eventually([&] {
+    const v1::NextResponse next = server.Next(8, 100);
+    for (const v1::Assignment& assignment : next.assignments()) {
+      EXPECT_EQ(ReportOf(server, assignment.lease_id()), "applied");
+      again.insert(assignment.url());
+    }
+    return std::includes(again.begin(), again.end(), reported.begin(), reported.end());
+  }));
+  EXPECT_TRUE(server.Stop().ok());
+  EXPECT_THAT(testing::internal::GetCapturedStderr(),
+              HasSubstr("have times that are later than the clock shows, by up to 3"));
+  testing::internal::CaptureStderr();
+  server.Start();
+  EXPECT_TRUE(server.Stop().ok());
+  EXPECT_THAT(testing::internal::GetCapturedStderr(),
+              testing::Not(HasSubstr("later than the clock shows")))
+      << "it is mended";
+  server.Start();
 }
 
 // Neither a start nor what it leaves behind may depend on luck.
