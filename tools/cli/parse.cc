@@ -112,14 +112,6 @@ absl::StatusOr<google::protobuf::Timestamp> ParseTime(std::string_view text) {
   return ParseCalendar(text);
 }
 
-absl::StatusOr<google::protobuf::Timestamp> ParseW3cDate(std::string_view text) {
-  absl::Time time;
-  std::string error;
-  if (text.size() == 4 && absl::ParseTime("%Y", View(text), &time, &error))
-    return FromAbsl(time, text);
-  return ParseCalendar(text);
-}
-
 absl::StatusOr<google::protobuf::Duration> ParseDuration(std::string_view text) {
   const absl::Status bad = Invalid(
       "{} is no duration: give seconds, or a number with us, ms, s, m, h or d", Shown(text));

@@ -31,9 +31,6 @@ namespace freshet::cli {
 // years 1 to 9999.
 [[nodiscard]] absl::StatusOr<google::protobuf::Timestamp> ParseTime(std::string_view text);
 
-// The same, but digits alone are a year, as in the W3C dates that sitemaps use.
-[[nodiscard]] absl::StatusOr<google::protobuf::Timestamp> ParseW3cDate(std::string_view text);
-
 // A number with a unit (us, ms, s, m, h, d), in parts if wanted, such as 1h30m; a bare number is
 // seconds. From 0 to 10,000 years.
 [[nodiscard]] absl::StatusOr<google::protobuf::Duration> ParseDuration(std::string_view text);
