@@ -96,7 +96,7 @@ void HandleLeaseUrls(const ServerContext& context,
              .most = request.max_urls()},
             [&context, call](const std::vector<Assignment>& assignments) {
               if (call->cancelled()) {
-                context.dispatcher.GiveBack(LeasesOf(assignments));
+                context.dispatcher.GiveBack(LeasesOf(assignments), /*never_left=*/true);
                 return call->Answer(grpc::Status::CANCELLED);
               }
               for (const Assignment& assignment : assignments) {

@@ -111,9 +111,16 @@ class CrawlStream final : public CallerStream, public AssignmentSink {
       ToProto(assignment, response.mutable_assignments()->add_assignments());
     }
     auto& dispatcher = context_.dispatcher;
-    Send(SerialiseMessage(response), [&dispatcher, leases = LeasesOf(assignments)](bool sent) {
-      if (!sent) dispatcher.GiveBack(leases);
-    });
+    Duration patience = Duration::Infinite();
+    for (const Assignment& its : assignments) {
+      // Half of the lease, less what has passed of it.
+      const Duration half = Duration::Micros((its.deadline - its.at).micros() / 2);
+      patience = std::min(patience, its.at + half - context_.clock.Now());
+    }
+    const auto give_back = [&dispatcher, leases = LeasesOf(assignments)](Fate fate) {
+      if (fate != Fate::kSent) dispatcher.GiveBack(leases, fate == Fate::kNeverLeft);
+    };
+    Send(SerialiseMessage(response), give_back, std::max(patience, Duration()));
   }
 
   // Of another division, for credit that was lent.
@@ -123,8 +130,8 @@ class CrawlStream final : public CallerStream, public AssignmentSink {
     std::vector<LeaseId> leases = LeasesIn(next);
     context_.counters.assignments_elsewhere += leases.size();
     Send(SerialiseMessage(response),
-         [&context = context_, division, client = client_, leases = std::move(leases)](bool sent) {
-           if (!sent) ReturnElsewhere(context, division, client, leases);
+         [&context = context_, division, client = client_, leases = std::move(leases)](Fate fate) {
+           if (fate != Fate::kSent) ReturnElsewhere(context, division, client, leases);
          });
   }
 
@@ -452,7 +459,7 @@ class NextCall final : public UnaryCall<v1::NextRequest, v1::NextResponse>,
         complete = outlook != Outlook::kMore;
       }
     }
-    context_.dispatcher.GiveBack(LeasesOf(assignments));
+    context_.dispatcher.GiveBack(LeasesOf(assignments), /*never_left=*/true);
     if (complete) Complete(grpc::Status::OK);
   }
   void OnPause(bool) override {}
@@ -536,7 +543,7 @@ class NextCall final : public UnaryCall<v1::NextRequest, v1::NextResponse>,
         SayWhatIsHeld();
       }
     }
-    context_.dispatcher.GiveBack(unsent);
+    context_.dispatcher.GiveBack(unsent, /*never_left=*/true);
     Answer(status);
   }
 

@@ -16,6 +16,8 @@ namespace {
 // then.
 constexpr Duration kLongestPause = Duration::Hours(1);
 
+using std::chrono::steady_clock;
+
 grpc::Status ShuttingDown() {
   return {grpc::StatusCode::UNAVAILABLE, "the server is shutting down"};
 }
@@ -270,6 +272,8 @@ void MessageStream::OnPauseOver() {
   {
     const MutexLock lock(mutex_);
     paused_ = false;
+    // It holds the stream.
+    pause_.reset();
     if (owed > Duration() && !finished_ && !end_status_) return SetPause(owed);
   }
   Resume();
@@ -280,14 +284,55 @@ void MessageStream::HoldReading() {
   held_ = true;
 }
 
-void MessageStream::Send(grpc::ByteBuffer message, Sent sent) {
+void MessageStream::Send(grpc::ByteBuffer message, Sent sent, Duration patience) {
   Steps steps;
   {
     const MutexLock lock(mutex_);
     unwritten_bytes_ += message.Length();
-    outgoing_.push_back({.message = message, .sent = std::move(sent)});
+    Outgoing outgoing{.message = message, .sent = std::move(sent)};
+    if (!patience.infinite()) outgoing.stale_at = steady_clock::now() + patience.chrono();
+    outgoing_.push_back(std::move(outgoing));
+    steps = NextSteps();
+    WatchStale();
+  }
+  Perform(std::move(steps));
+}
+
+std::vector<MessageStream::Sent> MessageStream::TakeStale() {
+  std::vector<Sent> stale;
+  const steady_clock::time_point now = steady_clock::now();
+  std::erase_if(outgoing_, [&](Outgoing& waiting) {
+    if (waiting.stale_at > now) return false;
+    unwritten_bytes_ -= waiting.message.Length();
+    if (waiting.sent) stale.push_back(std::move(waiting.sent));
+    return true;
+  });
+  return stale;
+}
+
+void MessageStream::WatchStale() {
+  if (stale_ != nullptr || finished_) return;
+  auto first = steady_clock::time_point::max();
+  for (const Outgoing& waiting : outgoing_) first = std::min(first, waiting.stale_at);
+  if (first == steady_clock::time_point::max()) return;
+  const auto wait = std::chrono::ceil<std::chrono::microseconds>(first - steady_clock::now());
+  stale_ = std::make_unique<grpc::Alarm>();
+  stale_->Set(gpr_time_add(gpr_now(GPR_CLOCK_MONOTONIC),
+                           gpr_time_from_micros(std::max<int64_t>(0, wait.count()), GPR_TIMESPAN)),
+              [self = shared_from_this()](bool) { self->OnStale(); });
+}
+
+void MessageStream::OnStale() {
+  std::vector<Sent> stale;
+  Steps steps;
+  {
+    const MutexLock lock(mutex_);
+    stale_.reset();
+    stale = TakeStale();
+    WatchStale();
     steps = NextSteps();
   }
+  for (const Sent& sent : stale) sent(Fate::kNeverLeft);
   Perform(std::move(steps));
 }
 
@@ -332,7 +377,7 @@ MessageStream::Steps MessageStream::NextSteps() {
 }
 
 void MessageStream::Perform(Steps steps) {
-  for (const Sent& sent : std::exchange(steps.failed, {})) sent(false);
+  for (const Sent& sent : std::exchange(steps.failed, {})) sent(Fate::kNeverLeft);
   while (steps.write || steps.read) {
     if (steps.write) {
       // What more there is follows at once: gRPC may keep it together, for one call of the system.
@@ -406,7 +451,7 @@ void MessageStream::OnWriteDone(bool ok) {
     steps = NextSteps();
   }
   if (ok && watch_) watch_->CountSent();
-  if (sent) sent(ok);
+  if (sent) sent(ok ? Fate::kSent : Fate::kBrokeOff);
   Perform(std::move(steps));
 }
 
@@ -430,9 +475,10 @@ void MessageStream::OnDone() {
     const MutexLock lock(mutex_);
     broken_ = finished_ = true;
     if (pause_ != nullptr) pause_->Cancel();
+    if (stale_ != nullptr) stale_->Cancel();
     steps = NextSteps();
   }
-  for (const Sent& failed : steps.failed) failed(false);
+  for (const Sent& failed : steps.failed) failed(Fate::kNeverLeft);
   // Others may hold the stream for acknowledgements that are still open.
   const std::shared_ptr<MessageStream> last = std::move(self_);
 }

@@ -4,6 +4,7 @@
 #define FRESHET_SERVER_API_STREAM_H_
 
 #include <atomic>
+#include <chrono>
 #include <cstdint>
 #include <deque>
 #include <functional>
@@ -145,7 +146,9 @@ class MessageStream : public grpc::ServerBidiReactor<grpc::ByteBuffer, grpc::Byt
   [[nodiscard]] virtual Duration Owes() const { return {}; }
 
  protected:
-  using Sent = std::function<void(bool)>;  // whether the message left
+  // What became of a message: it left; it broke off; it never left.
+  enum class Fate : uint8_t { kSent, kBrokeOff, kNeverLeft };
+  using Sent = std::function<void(Fate)>;
 
   // A message has arrived. What it is answered with goes through OpenAck and Acknowledge.
   // The bytes may be let go before it returns.
@@ -166,8 +169,10 @@ class MessageStream : public grpc::ServerBidiReactor<grpc::ByteBuffer, grpc::Byt
   // Called in OnMessage.
   void PauseReading(Duration time) FRESHET_EXCLUDES(mutex_);
   // Sends a message in no particular order to acknowledgements. `sent` is called once, also when
-  // the stream is over already.
-  void Send(grpc::ByteBuffer message, Sent sent = nullptr) FRESHET_EXCLUDES(mutex_);
+  // the stream is over already. A message that is not its turn to be written within `patience`,
+  // because the client does not read, does not leave.
+  void Send(grpc::ByteBuffer message, Sent sent = nullptr, Duration patience = Duration::Infinite())
+      FRESHET_EXCLUDES(mutex_);
 
  private:
   // An acknowledgement to come, and how large the message was that it is for.
@@ -178,6 +183,7 @@ class MessageStream : public grpc::ServerBidiReactor<grpc::ByteBuffer, grpc::Byt
   struct Outgoing {
     grpc::ByteBuffer message;
     Sent sent;
+    std::chrono::steady_clock::time_point stale_at = std::chrono::steady_clock::time_point::max();
   };
 
   void OnReadDone(bool ok) final;
@@ -198,6 +204,11 @@ class MessageStream : public grpc::ServerBidiReactor<grpc::ByteBuffer, grpc::Byt
   [[nodiscard]] std::vector<std::shared_ptr<MessageStream>> LetGo(size_t bytes)
       FRESHET_REQUIRES(mutex_);
   void Perform(Steps steps) FRESHET_EXCLUDES(mutex_);
+  // Takes what is stale out of what waits.
+  [[nodiscard]] std::vector<Sent> TakeStale() FRESHET_REQUIRES(mutex_);
+  // Has that looked after once the first that waits is stale.
+  void WatchStale() FRESHET_REQUIRES(mutex_);
+  void OnStale() FRESHET_EXCLUDES(mutex_);
   void SetPause(Duration time) FRESHET_REQUIRES(mutex_);
   void OnPauseOver() FRESHET_EXCLUDES(mutex_);
 
@@ -226,6 +237,7 @@ class MessageStream : public grpc::ServerBidiReactor<grpc::ByteBuffer, grpc::Byt
   bool held_ FRESHET_GUARDED_BY(mutex_) = false;
   bool paused_ FRESHET_GUARDED_BY(mutex_) = false;
   std::unique_ptr<grpc::Alarm> pause_ FRESHET_GUARDED_BY(mutex_);  // its end, while paused_
+  std::unique_ptr<grpc::Alarm> stale_ FRESHET_GUARDED_BY(mutex_);  // null: nothing is watched
   bool broken_ FRESHET_GUARDED_BY(mutex_) = false;                 // writes fail
   bool finished_ FRESHET_GUARDED_BY(mutex_) = false;
   std::optional<grpc::Status> end_status_ FRESHET_GUARDED_BY(mutex_);

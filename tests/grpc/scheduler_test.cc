@@ -309,6 +309,27 @@ TEST(Scheduler, ReturnsWhatDidNotReachAWorker) {
   EXPECT_LT(server.Statistics().schedule().open_leases(), 200u);
 }
 
+// What waits in the server for a worker that does not read is for others before its lease is over.
+TEST(Scheduler, TakesBackWhatWaitsForAWorkerThatDoesNotRead) {
+  constexpr int kPages = 4000;
+  TestServer server([](ServerConfig* config) {
+    config->crawl_rate = Rate::PerSecond(5000);
+    config->default_lease = Duration::Seconds(2);
+  });
+  for (int i = 0; i < kPages;) {
+    v1::UpsertPagesRequest request;
+    // More than all buffers on the way hold.
+    for (const int end = i + 500; i < end; ++i) {
+      request.add_pages()->set_url(TestServer::Url(i) + "?" + std::string(1900, 'x'));
+    }
+    EXPECT_EQ(server.Upsert(request).statuses_size(), 0);
+  }
+  TestWorker worker(server);
+  worker.Grant(kPages);
+  EXPECT_TRUE(Eventually([&] { return server.Statistics().schedule().returned_leases() > 0; }));
+  worker.Cancel();
+}
+
 TEST(Scheduler, PausesAndResumes) {
   TestServer server;
   server.UpsertMany(10);
