@@ -6,6 +6,7 @@
 #include "core/base/check.h"
 #include "grpc/grpc_security_constants.h"
 #include "server/api/inside.h"
+#include "server/auth/certificate_name.h"
 #include "server/base/client_network.h"
 
 namespace freshet {
@@ -36,8 +37,11 @@ ShownByClient ShownBy(const grpc::CallbackServerContext& call) {
 
 bool AddCertificate(const grpc::CallbackServerContext& call, std::vector<std::string>* names) {
   const auto peer = call.auth_context();
-  for (const grpc::string_ref& name : peer->FindPropertyValues(GRPC_X509_SAN_PROPERTY_NAME)) {
-    names->emplace_back(name.data(), name.size());
+  for (const PeerNameProperty& property : kPeerNameProperties) {
+    for (const grpc::string_ref& name : peer->FindPropertyValues(property.name)) {
+      const std::string_view text(name.data(), name.size());
+      if (KindOfName(text) == property.kind) names->emplace_back(text);
+    }
   }
   return !peer->FindPropertyValues(GRPC_X509_PEM_CERT_PROPERTY_NAME).empty();
 }

@@ -13,6 +13,7 @@
 #include <utility>
 
 #include "core/base/check.h"
+#include "server/auth/certificate_name.h"
 #include "server/config.h"
 
 namespace freshet {
@@ -115,17 +116,30 @@ std::string TextOf(const ASN1_STRING* text) {
           static_cast<size_t>(ASN1_STRING_length(text))};
 }
 
-// Empty for one of a kind that is not compared.
-std::string NameOf(const GENERAL_NAME& name) {
-  if (name.type == GEN_DNS) return TextOf(name.d.dNSName);
-  if (name.type == GEN_URI) return TextOf(name.d.uniformResourceIdentifier);
-  if (name.type == GEN_EMAIL) return TextOf(name.d.rfc822Name);
-  if (name.type != GEN_IPADD) return {};
-  const std::string bytes = TextOf(name.d.iPAddress);
+std::string AddressText(const std::string& bytes) {
   char text[INET6_ADDRSTRLEN] = {};
   const bool v4 = bytes.size() == sizeof(in_addr);
   if (!v4 && bytes.size() != sizeof(in6_addr)) return {};
   return inet_ntop(v4 ? AF_INET : AF_INET6, bytes.data(), text, sizeof(text));
+}
+
+// Empty for one that is not compared: of another kind, or that looks like one.
+std::string NameOf(const GENERAL_NAME& name) {
+  const auto of_kind = [](std::string text, NameKind kind) {
+    return KindOfName(text) == kind ? text : std::string();
+  };
+  switch (name.type) {
+    case GEN_DNS:
+      return of_kind(TextOf(name.d.dNSName), NameKind::kDns);
+    case GEN_URI:
+      return of_kind(TextOf(name.d.uniformResourceIdentifier), NameKind::kUri);
+    case GEN_EMAIL:
+      return of_kind(TextOf(name.d.rfc822Name), NameKind::kMail);
+    case GEN_IPADD:
+      return AddressText(TextOf(name.d.iPAddress));
+    default:
+      return {};
+  }
 }
 
 }  // namespace

@@ -151,6 +151,19 @@ TEST(Tls, ServesWithoutAClientCa) {
   EXPECT_EQ(WhoAmI(server.Open(server.Token("admin"))), StatusCode::OK);
 }
 
+// Authorities check a DNS name otherwise than a URI or a mail address of the same text.
+TEST(Tls, NamesOfAnotherKindProveNothing) {
+  const GuardedServer::Written identities = {{"admin", "    roles: [admin]\n"}};
+  GuardedServer server(identities);
+  for (const char* names :
+       {"URI:admin.test", "email:admin.test", "URI:admin.test,email:admin.test"}) {
+    EXPECT_EQ(WhoAmI(server.Open({.pair = server.authority.Issue({.names = names})})),
+              StatusCode::UNAUTHENTICATED)
+        << names;
+  }
+  EXPECT_EQ(WhoAmI(server.Open(server.Certificate("admin"))), StatusCode::OK);
+}
+
 // Without identities whoever the client CA has signed may do everything, and nobody else.
 TEST(Tls, MutualTlsIsEnoughWithoutIdentities) {
   GuardedServer server({});

@@ -2,6 +2,7 @@
 
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "server/auth/certificate_name.h"
 
 namespace freshet {
 namespace {
@@ -22,6 +23,19 @@ std::string ParseError(const std::string& yaml) {
 // A file of one identity, with these lines besides a name and a token.
 std::string FileWith(const std::string& lines) {
   return "identities:\n  - name: a\n    token_sha256: " + std::string(kTestDigest) + "\n" + lines;
+}
+
+TEST(CertificateName, EachTextIsOfOneKind) {
+  for (const char* text : {"10.0.0.5", "::1", "2001:db8::7"}) {
+    EXPECT_EQ(KindOfName(text), NameKind::kIp) << text;
+  }
+  for (const char* text : {"spiffe://example.org/fleet", "https://me@example.org/", "urn:a:b"}) {
+    EXPECT_EQ(KindOfName(text), NameKind::kUri) << text;
+  }
+  EXPECT_EQ(KindOfName("fleet@example.org"), NameKind::kMail);
+  for (const char* text : {"fleet.example.org", "10.0.0.5.example.org", "10.0.0", ""}) {
+    EXPECT_EQ(KindOfName(text), NameKind::kDns) << text;
+  }
 }
 
 TEST(Identities, DigestIsThatOfTheStandard) {
