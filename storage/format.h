@@ -19,6 +19,7 @@ inline constexpr uint32_t kFormatVersion = 3;
 inline constexpr uint8_t kPageVersion = 1;
 inline constexpr uint8_t kHostVersion = 1;
 inline constexpr uint8_t kLeaseVersion = 1;
+inline constexpr uint8_t kHeldLeaseVersion = 2;  // of leases that say whose they are
 inline constexpr uint8_t kSourceVersion = 1;
 inline constexpr uint8_t kMetaVersion = 1;
 

@@ -10,6 +10,7 @@
 #include <limits>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "core/base/day_hours.h"
@@ -227,7 +228,10 @@ struct LeaseSignal {
 struct LeaseRecord {
   LeaseId id;
   PageNumber page;
-  std::string worker;
+  std::string worker;  // the name that it gives itself
+  // Whose worker it is: kIdentityClient and the name of an identity, or the network that it comes
+  // from; empty: a release that did not say has written it.
+  std::string client;
   Instant assigned;
   Instant deadline;
   std::vector<LeaseSignal> signals;  // at most limits::kMaxSignalsDuringLease, the newest
@@ -237,6 +241,9 @@ struct LeaseRecord {
   bool reported = false;  // a result under it was taken; only of one that is over
   bool operator==(const LeaseRecord&) const = default;
 };
+
+// How LeaseRecord::client begins where it names an identity.
+inline constexpr std::string_view kIdentityClient = "identity ";
 
 // A named source of change signals. What it has sent is counted in metrics; what it is worth is
 // part of the site model.

@@ -25,6 +25,10 @@ namespace freshet {
 // there were no such lease.
 using AllowedCrawls = std::shared_ptr<const std::vector<std::string>>;
 
+// The name of the identity that reports; null: there are no identities, or the server itself. A
+// lease that another identity holds is to it as one that there is not.
+using Reporter = std::shared_ptr<const std::string>;
+
 // Adds a page or changes what its owner asked for: what is unset stays as it is, or at the default
 // of PageSpec for a new page. State and estimates of a known page stay; a page that was found gone
 // becomes a candidate again.
@@ -78,6 +82,7 @@ struct ReportCrawl {
   std::optional<Duration> crawl_delay;  // of the host's robots.txt, zero: it has none; >= 0
   IpAddress address;                    // of the host; none: not told
   AllowedCrawls allowed;                // of who reports
+  Reporter reporter;
 };
 
 // "This page may have changed", said by a source. `pages_in_poll` is the number of pages of the
@@ -96,7 +101,8 @@ struct LeasePage {
   PageNumber page;
   PageKey key;
   std::string worker;
-  Instant at;  // the tick that the pick was made for
+  std::string client;  // LeaseRecord::client
+  Instant at;          // the tick that the pick was made for
   Duration lease;
   double value = 0;
 };
@@ -106,6 +112,7 @@ struct LeasePage {
 struct ReturnLease {
   LeaseId lease;
   AllowedCrawls allowed;  // of who returns it
+  Reporter reporter;
   // The page never left the server: neither it nor its host waits for that. The last page of the
   // host that did leave may have left later than planned, at `host_left`; none: not as is known.
   bool never_left = false;

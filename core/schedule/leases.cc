@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "core/base/check.h"
+#include "core/base/fingerprint.h"
 #include "core/base/limits.h"
 
 namespace freshet {
@@ -32,7 +33,8 @@ void Leases::Put(const LeaseRecord& lease) {
 
 void Leases::Close(const LeaseRecord& lease, bool reported) {
   open_.erase(lease.id);
-  const bool known = !past_.insert_or_assign(lease.id, Past{lease.page, reported}).second;
+  const Past past = {lease.page, reported, IdentityHashOf(lease.client)};
+  const bool known = !past_.insert_or_assign(lease.id, past).second;
   if (!known) past_order_.push_back(lease.id);
 }
 
@@ -62,6 +64,16 @@ const Leases::Past* Leases::FindPast(LeaseId id) const {
 const LeaseRecord* Leases::Find(LeaseId id) const {
   const auto it = open_.find(id);
   return it == open_.end() ? nullptr : &it->second;
+}
+
+uint64_t IdentityHashOf(std::string_view client) {
+  if (!client.starts_with(kIdentityClient)) return 0;
+  return HashOfTexts(kIdentityClient, client.substr(kIdentityClient.size())) | 1;
+}
+
+bool IsOfAnother(uint64_t identity, const Reporter& reporter) {
+  return identity != 0 && reporter != nullptr &&
+         identity != (HashOfTexts(kIdentityClient, *reporter) | 1);
 }
 
 Slot SlotOfLease(LeaseId id) { return Slot(static_cast<uint16_t>(id.value() % limits::kSlots)); }

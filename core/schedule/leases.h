@@ -6,10 +6,12 @@
 #include <cstddef>
 #include <cstdint>
 #include <deque>
+#include <string_view>
 
 #include "absl/container/flat_hash_map.h"
 #include "core/base/units.h"
 #include "core/model/page.h"
+#include "core/schedule/event.h"
 
 namespace freshet {
 
@@ -27,6 +29,8 @@ class Leases {
   struct Past {
     PageNumber page;
     bool reported = false;  // a result under the lease was taken
+    // A hash of the name of the identity that held it, as long as this process lives; 0: of none.
+    uint64_t identity = 0;
   };
 
   explicit Leases(uint32_t generation) : given_out_(uint64_t{generation} << 32) {}
@@ -65,6 +69,12 @@ class Leases {
   absl::flat_hash_map<LeaseId, Past> past_;
   std::deque<LeaseId> past_order_;  // the oldest first
 };
+
+// Whether a lease of this client, as LeaseRecord has it, may be ended by others than that client:
+// 0, or else the hash of the name of the identity that alone may end it.
+[[nodiscard]] uint64_t IdentityHashOf(std::string_view client);
+// Whether `reporter` is another identity than the one with that hash.
+[[nodiscard]] bool IsOfAnother(uint64_t identity, const Reporter& reporter);
 
 // The slot whose shard owns a lease.
 [[nodiscard]] Slot SlotOfLease(LeaseId id);

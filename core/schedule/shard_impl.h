@@ -157,6 +157,8 @@ class ShardState::Impl {
   [[nodiscard]] Reply Step(const Reestimate& event, Instant now, Transaction& txn) const;
   // The staged lease, or the installed one staged now; nullptr: not open.
   [[nodiscard]] Transaction::Lease* OpenLease(LeaseId id, Transaction& txn) const;
+  // Whether another identity than the one that reports holds the lease, or held it.
+  [[nodiscard]] bool IsHeldByAnother(LeaseId id, const Reporter& reporter, Transaction& txn) const;
   // Ends a staged lease; of those remembered the oldest may make room for it. That of a removed
   // page is not remembered.
   void End(Transaction::Lease& lease, bool reported, Transaction& txn) const;

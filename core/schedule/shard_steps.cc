@@ -199,6 +199,19 @@ Transaction::Lease* ShardState::Impl::OpenLease(LeaseId id, Transaction& txn) co
   return staged->closed ? nullptr : staged;
 }
 
+bool ShardState::Impl::IsHeldByAnother(LeaseId id, const Reporter& reporter,
+                                       Transaction& txn) const {
+  if (reporter == nullptr) return false;
+  if (const Transaction::Lease* staged = txn.FindLease(id)) {
+    return IsOfAnother(IdentityHashOf(staged->record.client), reporter);
+  }
+  if (const LeaseRecord* open = leases.Find(id)) {
+    return IsOfAnother(IdentityHashOf(open->client), reporter);
+  }
+  const Leases::Past* past = leases.FindPast(id);
+  return past != nullptr && IsOfAnother(past->identity, reporter);
+}
+
 void ShardState::Impl::End(Transaction::Lease& lease, bool reported, Transaction& txn) const {
   if (lease.orphan) {
     lease.closed = lease.forgotten = true;
@@ -226,11 +239,12 @@ std::optional<Leases::Past> ShardState::Impl::PastLease(LeaseId id, Transaction&
   const bool reported_now = std::any_of(late.begin(), late.end(),
                                         [&](const LeaseRecord& lease) { return lease.id == id; });
   if (const Transaction::Lease* staged = txn.FindLease(id); staged != nullptr && staged->closed) {
-    return Leases::Past{staged->record.page, staged->reported || reported_now};
+    return Leases::Past{staged->record.page, staged->reported || reported_now,
+                        IdentityHashOf(staged->record.client)};
   }
   const Leases::Past* past = leases.FindPast(id);
   if (past == nullptr) return std::nullopt;
-  return Leases::Past{past->page, past->reported || reported_now};
+  return Leases::Past{past->page, past->reported || reported_now, past->identity};
 }
 
 LeaseId ShardState::Impl::LeaseOf(PageNumber page, Transaction& txn) const {
@@ -469,6 +483,7 @@ Reply ShardState::Impl::Step(const LeasePage& event, Instant, Transaction& txn) 
   lease.id = leases.NextId(SlotOfHost(record.host), txn.new_leases++);
   lease.page = event.page;
   lease.worker = event.worker;
+  lease.client = event.client;
   lease.assigned = event.at;
   lease.deadline = event.at + event.lease;
   CountAssignment(record, event.at, txn);
@@ -491,7 +506,8 @@ Reply ShardState::Impl::Step(const LeasePage& event, Instant, Transaction& txn) 
 }
 
 Reply ShardState::Impl::Step(const ReturnLease& event, Instant now, Transaction& txn) const {
-  Transaction::Lease* lease = OpenLease(event.lease, txn);
+  const bool anothers = IsHeldByAnother(event.lease, event.reporter, txn);
+  Transaction::Lease* lease = anothers ? nullptr : OpenLease(event.lease, txn);
   const Transaction::Page* leased = lease == nullptr ? nullptr : txn.Find(lease->record.page);
   const bool allowed = event.allowed == nullptr ||
                        (leased != nullptr && IsAllowed(event.allowed, leased->record.key.crawl_id));
@@ -620,14 +636,15 @@ void ShardState::Impl::Fail(const ReportCrawl& report, CrawlOutcome outcome, Ins
 }
 
 Reply ShardState::Impl::Step(const ReportCrawl& event, Instant now, Transaction& txn) const {
-  Transaction::Lease* lease = OpenLease(event.lease, txn);
+  const bool anothers = IsHeldByAnother(event.lease, event.reporter, txn);
+  Transaction::Lease* lease = anothers ? nullptr : OpenLease(event.lease, txn);
   if (lease != nullptr && lease->orphan) {
     // Of a page that is not there any more; one that was added under its URL since is another.
     End(*lease, /*reported=*/true, txn);
     lease->answered = true;
     lease = nullptr;
   }
-  const std::optional<Leases::Past> past = PastLease(event.lease, txn);
+  const std::optional<Leases::Past> past = anothers ? std::nullopt : PastLease(event.lease, txn);
   Transaction::Page* page = lease != nullptr ? txn.Find(lease->record.page)
                             : event.key      ? FindEither(*event.key, event.as_sent, txn)
                             : past           ? txn.Find(past->page)

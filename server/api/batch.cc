@@ -27,10 +27,17 @@ const PageKey* PageOf(const Event& event) {
   return nullptr;
 }
 
+// A caller with an identity.
 Status CheckItem(const Caller& caller, RoutedEvent& item) {
-  if (auto* report = std::get_if<ReportCrawl>(&item.event)) report->allowed = caller.crawl_ids();
-  if (auto* lease = std::get_if<ReturnLease>(&item.event)) lease->allowed = caller.crawl_ids();
-  const PageKey* page = PageOf(item.event);
+  if (auto* report = std::get_if<ReportCrawl>(&item.event)) {
+    report->allowed = caller.crawl_ids();
+    report->reporter = caller.name();
+  }
+  if (auto* lease = std::get_if<ReturnLease>(&item.event)) {
+    lease->allowed = caller.crawl_ids();
+    lease->reporter = caller.name();
+  }
+  const PageKey* page = caller.limited() ? PageOf(item.event) : nullptr;
   if (page == nullptr) return absl::OkStatus();
   return caller.CheckPage(page->crawl_id, HostOfCanonical(page->url));
 }
@@ -52,7 +59,7 @@ void Batch::Add(int index, StatusOr<RoutedEvent> item) {
   if (caller_ != nullptr && item.ok()) {
     if (auto* upsert = std::get_if<UpsertPage>(&item->event)) upsert->claim = caller_->claim();
   }
-  if (caller_ != nullptr && caller_->limited() && item.ok()) {
+  if (caller_ != nullptr && caller_->identity() != nullptr && item.ok()) {
     if (Status allowed = CheckItem(*caller_, *item); !allowed.ok()) item = std::move(allowed);
   }
   const auto place = static_cast<uint32_t>(index);

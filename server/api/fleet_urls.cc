@@ -91,7 +91,7 @@ void HandleLeaseUrls(const ServerContext& context,
   }
   PullPages(context,
             {.crawl_ids = {request.crawl_ids().begin(), request.crawl_ids().end()},
-             .address = request.address(),
+             .who = {.client = request.client(), .address = request.address()},
              .lease_seconds = request.lease_seconds(),
              .most = request.max_urls()},
             [&context, call](const std::vector<Assignment>& assignments) {

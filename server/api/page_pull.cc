@@ -48,8 +48,9 @@ void PullPages(const ServerContext& context, const PagePull& pull,
       context.crawls.ClassesOf(pull.crawl_ids, Claim(), context.clock.Now());
   if (!classes.ok()) return done({});
   const StatusOr<WorkerId> worker = context.dispatcher.Join(
-      {.name = "urlfrontier " + pull.address,
-       .address = pull.address,
+      {.name = "urlfrontier " + pull.who.address,
+       .client = pull.who.client,
+       .address = pull.who.address,
        .lease = Duration::Seconds(PullLeaseSeconds(context, pull.lease_seconds)),
        .takes = classes->set,
        .waiter = true,

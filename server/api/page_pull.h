@@ -16,10 +16,16 @@ namespace freshet {
 // The longest that a pull waits for a page.
 inline constexpr Duration kPullWait = Duration::Millis(100);
 
+// Whose pull it is. Value type, thread-compatible.
+struct PullingClient {
+  std::string client;   // as leases name it (LeaseRecord::client)
+  std::string address;  // without the port
+};
+
 // Value type, thread-compatible.
 struct PagePull {
   std::vector<std::string> crawl_ids;
-  std::string address;  // of the client, without the port
+  PullingClient who;
   uint32_t lease_seconds = 1;
   uint32_t most = 1;  // pages
 };

@@ -156,7 +156,7 @@ class ScheduledPull final : public std::enable_shared_from_this<ScheduledPull> {
                 Frontier::PullDone done)
       : context_(context), pull_(std::move(pull)), done_(std::move(done)) {}
 
-  void Begin(const std::vector<std::string>& crawl_ids, const std::string& address) {
+  void Begin(const std::vector<std::string>& crawl_ids, const PullingClient& who) {
     pull_->over = true;
     // Which queue is next is not the client's to say.
     if (!pull_->key.empty() || !context_.frontier->status().active) return done_({});
@@ -173,23 +173,21 @@ class ScheduledPull final : public std::enable_shared_from_this<ScheduledPull> {
       own_asked_ = own > 0;
     }
     if (!shares.empty()) GiveUpLater();
-    for (const auto& [division, share] : shares) Ask(division, share, crawl_ids, address);
+    for (const auto& [division, share] : shares) Ask(division, share, crawl_ids, who);
     if (own == 0) return;
-    PullPages(context_,
-              {.crawl_ids = crawl_ids,
-               .address = address,
-               .lease_seconds = pull_->lease_seconds,
-               .most = own},
-              [self = shared_from_this()](std::vector<Assignment> assignments) {
-                std::vector<LeasedName> leased;
-                for (Assignment& one : assignments) {
-                  leased.push_back({.lease = one.lease,
-                                    .name = {.crawl = std::move(one.key.crawl_id),
-                                             .key = std::move(one.host),
-                                             .url = std::move(one.key.url)}});
-                }
-                self->Take(std::nullopt, std::move(leased));
-              });
+    PullPages(
+        context_,
+        {.crawl_ids = crawl_ids, .who = who, .lease_seconds = pull_->lease_seconds, .most = own},
+        [self = shared_from_this()](std::vector<Assignment> assignments) {
+          std::vector<LeasedName> leased;
+          for (Assignment& one : assignments) {
+            leased.push_back({.lease = one.lease,
+                              .name = {.crawl = std::move(one.key.crawl_id),
+                                       .key = std::move(one.host),
+                                       .url = std::move(one.key.url)}});
+          }
+          self->Take(std::nullopt, std::move(leased));
+        });
   }
 
  private:
@@ -218,10 +216,11 @@ class ScheduledPull final : public std::enable_shared_from_this<ScheduledPull> {
   }
 
   void Ask(uint32_t division, uint32_t share, const std::vector<std::string>& crawl_ids,
-           const std::string& address) {
+           const PullingClient& who) {
     v1::LeaseUrlsRequest request;
     for (const std::string& crawl_id : crawl_ids) request.add_crawl_ids(crawl_id);
-    request.set_address(address);
+    request.set_address(who.address);
+    request.set_client(who.client);
     request.set_max_urls(share);
     request.set_lease_seconds(pull_->lease_seconds);
     context_.url_pages.Lease(
@@ -389,11 +388,11 @@ bool PutUrls(const ServerContext& context, std::vector<FrontierPut> puts, Fronti
 }
 
 void PullUrls(const ServerContext& context, const std::shared_ptr<FrontierPull>& pull, size_t most,
-              const std::string& address, Frontier::PullDone done) {
+              const PullingClient& who, Frontier::PullDone done) {
   const std::shared_ptr<const FrontierModes> modes = context.crawls.modes();
   if (pull->crawl && modes->Of(*pull->crawl) == FrontierMode::kScheduled) {
     return std::make_shared<ScheduledPull>(context, pull, std::move(done))
-        ->Begin({*pull->crawl}, address);
+        ->Begin({*pull->crawl}, who);
   }
   if (pull->crawl || modes->scheduled().empty()) {
     pull->except = nullptr;
@@ -403,7 +402,7 @@ void PullUrls(const ServerContext& context, const std::shared_ptr<FrontierPull>&
   pull->except = {modes, &modes->scheduled()};
   context.frontier->Pull(
       pull, most,
-      [&context, pull, address, done = std::move(done)](std::vector<FrontierServed> served) {
+      [&context, pull, who, done = std::move(done)](std::vector<FrontierServed> served) {
         const std::shared_ptr<const std::vector<std::string>> scheduled =
             std::exchange(pull->except, nullptr);
         std::vector<std::string> asked;
@@ -411,7 +410,7 @@ void PullUrls(const ServerContext& context, const std::shared_ptr<FrontierPull>&
           if (pull->Serves(crawl)) asked.push_back(crawl);
         }
         if (!served.empty() || pull->queues == 0 || asked.empty()) return done(std::move(served));
-        std::make_shared<ScheduledPull>(context, pull, done)->Begin(asked, address);
+        std::make_shared<ScheduledPull>(context, pull, done)->Begin(asked, who);
       });
 }
 

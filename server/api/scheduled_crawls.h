@@ -21,6 +21,7 @@
 #include <vector>
 
 #include "server/api/context.h"
+#include "server/api/page_pull.h"
 #include "server/frontier/frontier.h"
 
 namespace freshet {
@@ -36,10 +37,10 @@ namespace freshet {
 // As Frontier::Put, Pull and GiveBack, for URLs of all crawl ids. Outcomes may come on any thread.
 [[nodiscard]] bool PutUrls(const ServerContext& context, std::vector<FrontierPut> puts,
                            Frontier::PutDone done);
-// `address`: of the client, without the port. One of a scheduled crawl id is given once what is due
+// `who`: the client. One of a scheduled crawl id is given once what is due
 // within kPullWait, and then it is over.
 void PullUrls(const ServerContext& context, const std::shared_ptr<FrontierPull>& pull, size_t most,
-              const std::string& address, Frontier::PullDone done);
+              const PullingClient& who, Frontier::PullDone done);
 void GiveBackUrls(const ServerContext& context, std::vector<FrontierServed> served);
 
 // The host of a queue is left alone until then (in seconds since 1970). `done` is called once the

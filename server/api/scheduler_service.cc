@@ -229,6 +229,7 @@ class CrawlStream final : public CallerStream, public AssignmentSink {
     auto self = std::static_pointer_cast<CrawlStream>(shared_from_this());
     const StatusOr<WorkerId> worker =
         context_.dispatcher.Join({.name = hello.worker(),
+                                  .client = client(),
                                   .address = address_,
                                   .lease = lease,
                                   .takes = takes,
@@ -505,13 +506,17 @@ class NextCall final : public UnaryCall<v1::NextRequest, v1::NextResponse>,
     }
     // The client's, also where another server of the cluster has passed it on.
     const std::optional<Credentials> forwarded = InsideCredentials(*call_);
-    address_ = NetworkText(forwarded ? forwarded->network : NetworkOfPeer(call_->peer()));
-    name_ = !request.worker().empty() ? request.worker()
-            : forwarded               ? address_
-                                      : PeerWithoutPort(call_->peer());
+    Credentials shown;
+    shown.network = forwarded ? forwarded->network : NetworkOfPeer(call_->peer());
+    const std::string address = NetworkText(shown.network);
+    worker_key_ = {.client = Authoriser::ClientOf(caller(), shown),
+                   .name = !request.worker().empty() ? request.worker()
+                           : forwarded               ? address
+                                                     : PeerWithoutPort(call_->peer())};
     const StatusOr<WorkerId> worker = context_.dispatcher.Join(
-        {.name = name_,
-         .address = address_,
+        {.name = worker_key_.name,
+         .client = worker_key_.client,
+         .address = address,
          .lease = *lease,
          .takes = takes->set,
          .waiter = true,
@@ -549,7 +554,7 @@ class NextCall final : public UnaryCall<v1::NextRequest, v1::NextResponse>,
 
   // Nothing came: it may be that nothing may.
   void SayWhatIsHeld() {
-    const auto full = context_.dispatcher.FullBy(name_, address_);
+    const auto full = context_.dispatcher.FullBy(worker_key_);
     if (!full) return;
     v1::AllowanceUse& use = *response()->mutable_allowance();
     use.set_max_open_leases(static_cast<uint32_t>(full->most));
@@ -559,8 +564,7 @@ class NextCall final : public UnaryCall<v1::NextRequest, v1::NextResponse>,
 
   const ServerContext& context_;
   grpc::CallbackServerContext* const call_;
-  std::string name_;  // both are set before the call waits
-  std::string address_;
+  WorkerKey worker_key_;  // set before the call waits
   std::atomic<WorkerId> worker_{0};
   std::shared_ptr<const void> classes_;  // while it is there they are of its crawl ids
   std::shared_ptr<NextCall> self_;       // until OnDone

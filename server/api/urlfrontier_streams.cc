@@ -132,10 +132,10 @@ class PutDiscoveredStream final : public CallerStream {
 class GetUrlsStream final : public grpc::ServerWriteReactor<grpc::ByteBuffer>,
                             public std::enable_shared_from_this<GetUrlsStream> {
  public:
-  GetUrlsStream(const ServerContext& context, StatusOr<Caller> caller, std::string address)
+  GetUrlsStream(const ServerContext& context, StatusOr<Caller> caller, PullingClient who)
       : context_(context),
         caller_(std::move(caller)),
-        address_(std::move(address)),
+        who_(std::move(who)),
         watch_(context.calls, context.clock, context.calls.Find(kGetUrlsPath), CallKind::kStream) {}
 
   void Begin(const grpc::ByteBuffer& bytes) {
@@ -180,7 +180,7 @@ class GetUrlsStream final : public grpc::ServerWriteReactor<grpc::ByteBuffer>,
   }
 
   void Ask() {
-    PullUrls(context_, pull_, limits::kMaxUrlsPerPull, address_,
+    PullUrls(context_, pull_, limits::kMaxUrlsPerPull, who_,
              [self = shared_from_this()](std::vector<FrontierServed> served) {
                self->urls_ = std::move(served);
                self->next_ = 0;
@@ -214,7 +214,7 @@ class GetUrlsStream final : public grpc::ServerWriteReactor<grpc::ByteBuffer>,
 
   const ServerContext& context_;
   const StatusOr<Caller> caller_;
-  const std::string address_;  // of the client
+  const PullingClient who_;
   CallWatch watch_;
   std::shared_ptr<GetUrlsStream> self_;  // until OnDone
   const std::shared_ptr<FrontierPull> pull_ = std::make_shared<FrontierPull>();
@@ -324,13 +324,16 @@ grpc::ServerWriteReactor<grpc::ByteBuffer>* StartGetUrls(const ServerContext& co
   using Reactor = grpc::ServerWriteReactor<grpc::ByteBuffer>;
   if (auto* away = TurnAway<Reactor>(context.authoriser, kGetUrlsPath, call)) return away;
   StatusOr<Caller> caller = Caller();
+  const Credentials credentials = CredentialsOf(call);
   if (context.authoriser.enabled()) {
     const MethodRule* rule = FindMethod(kGetUrlsPath);
     CHECK(rule != nullptr, "GetURLs has no rule");
-    caller = context.authoriser.Check(*rule, CredentialsOf(call));
+    caller = context.authoriser.Check(*rule, credentials);
   }
-  const auto stream = std::make_shared<GetUrlsStream>(context, std::move(caller),
-                                                      NetworkText(NetworkOfPeer(call.peer())));
+  PullingClient who = {
+      .client = Authoriser::ClientOf(caller.ok() ? *caller : Caller(), credentials),
+      .address = NetworkText(credentials.network)};
+  const auto stream = std::make_shared<GetUrlsStream>(context, std::move(caller), std::move(who));
   stream->Begin(request);
   return stream.get();
 }

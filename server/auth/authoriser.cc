@@ -6,6 +6,7 @@
 #include "absl/strings/escaping.h"
 #include "absl/strings/match.h"
 #include "core/base/check.h"
+#include "core/model/page.h"
 #include "fmt/format.h"
 #include "fmt/ranges.h"
 #include "server/base/client_network.h"
@@ -217,7 +218,7 @@ StatusOr<std::shared_ptr<const Identity>> Authoriser::Find(const Credentials& cr
 
 std::string Authoriser::ClientOf(const Caller& caller, const Credentials& credentials) {
   if (const auto& identity = caller.identity(); identity != nullptr) {
-    return "identity " + identity->name;
+    return std::string(kIdentityClient) + identity->name;
   }
   return "network " + NetworkText(credentials.network);
 }

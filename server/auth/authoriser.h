@@ -71,6 +71,11 @@ class Caller {
   // ResourceExhausted for one that does.
   [[nodiscard]] Status TooEarly(Duration wait) const;
   [[nodiscard]] Status CheckPage(std::string_view crawl_id, std::string_view host) const;
+  // The name of its identity; null: it has none.
+  [[nodiscard]] std::shared_ptr<const std::string> name() const {
+    if (identity_ == nullptr) return nullptr;
+    return {identity_, &identity_->name};
+  }
   // The crawl ids that it is limited to; null: none.
   [[nodiscard]] std::shared_ptr<const std::vector<std::string>> crawl_ids() const {
     if (identity_ == nullptr || !identity_->crawl_ids) return nullptr;

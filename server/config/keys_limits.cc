@@ -108,12 +108,14 @@ std::vector<ConfigKey> WorkerKeys() {
       CountKey("workers.max_open_leases", At(&C::max_open_leases), 1,
                limits::kMaxOpenLeasesPerWorker)
           .Says(
-              "Leases that the workers of one name may have open. It is halved for each that runs "
-              "out without a result, and grows by one with each result."),
+              "Leases that the workers of one name and client (identity, or network where there is "
+              "none) may have open. It is halved for each that runs out without a result, and "
+              "grows "
+              "by one with each result."),
       CountKey("workers.max_newcomer_leases", At(&C::max_newcomer_leases), 1,
                limits::kMaxNewcomerLeases)
           .Says("Leases that all workers may have open together of whose names no result has come "
-                "yet; those of one address may have half of what the others leave."),
+                "yet; those of one client may have half of what the others leave."),
       SpanKey("workers.half_closed_wait", At(&C::half_closed_wait), Duration(), Duration::Hours(1))
           .Says(
               "A worker that closes its side of a Crawl stream with credit left waits so long for "

@@ -136,8 +136,9 @@ StatusOr<WorkerId> Dispatcher::Join(WorkerTerms terms, std::shared_ptr<Assignmen
     ++waiting_;
     waiters_.emplace(terms.waits_until, id);
   }
-  roster_.Saw(terms.name, terms.address, clock_.Now());
-  workers_[id] = {.terms = std::move(terms), .sink = std::move(sink)};
+  WorkerKey key = {terms.client, terms.name};
+  roster_.Saw(key, terms.address, clock_.Now());
+  workers_[id] = {.terms = std::move(terms), .key = std::move(key), .sink = std::move(sink)};
   return id;
 }
 
@@ -148,7 +149,7 @@ void Dispatcher::Grant(WorkerId id, uint64_t assignments) {
     if (it == workers_.end()) return;
     const uint64_t left = max_credit_ - std::min(max_credit_, it->second.credit);
     it->second.credit += std::min(assignments, left);
-    roster_.Saw(it->second.terms.name, {}, clock_.Now());
+    roster_.Saw(it->second.key, {}, clock_.Now());
     Queue(id, it->second);
     // While pages are being leased, Finish wakes the thread, unless it is to look at the clock
     // before.
@@ -224,7 +225,7 @@ void Dispatcher::Dismiss(WorkerId id) {
   if (worker.terms.waiter || worker.lingers) EndWait(id, worker);
   if (worker.crowded) {
     std::erase(crowded_, id);
-  } else if (const auto full = full_.find(worker.terms.name); worker.full && full != full_.end()) {
+  } else if (const auto full = full_.find(worker.key); worker.full && full != full_.end()) {
     std::erase(full->second, id);
     if (full->second.empty()) full_.erase(full);
   }
@@ -483,7 +484,7 @@ void Dispatcher::Plan(Instant now, Actions* actions) {
   Instant at = last_at_;
   for (size_t i = 0; i < count; ++i) {
     at = std::max(at, TickAfter(ahead + i - std::min(i, overdue), now));
-    refill->terms.push_back({.at = at, .worker = {}, .lease = {}});
+    refill->terms.push_back({.at = at, .worker = {}, .client = {}, .lease = {}});
   }
   restricted_ > 0 ? AskForAnybody(refill.get()) : AskInTurn(refill.get());
   if (refill->terms.empty()) return;
@@ -618,8 +619,9 @@ void Dispatcher::Finish(const std::shared_ptr<Refill>& refill) {
       short_of_pages |= !assignment;
       if (worker == kNobody) continue;
       if (assignment && !refill->classes.empty()) shares_.Use(refill->classes[i]);
-      allowances_.Settle(refill->terms[i].worker);
-      LetIn(refill->terms[i].worker);
+      const WorkerKey key = {refill->terms[i].client, refill->terms[i].worker};
+      allowances_.Settle(key);
+      LetIn(key);
       if (!assignment) {
         Unreserve(worker, &actions);
       } else if (no_use || !workers_.contains(worker)) {
@@ -627,7 +629,7 @@ void Dispatcher::Finish(const std::shared_ptr<Refill>& refill) {
         Unreserve(worker, &actions);
       } else {
         // Where pages are scarce most terms get none: whose turn it is goes by those that do.
-        CountInRow(!allowances_.proven(refill->terms[i].worker), proven_in_row_);
+        CountInRow(!allowances_.proven(key), proven_in_row_);
         ready_.push_back({.assignment = *std::move(assignment),
                           .worker = worker,
                           .spacing = refill->spacings[i]});

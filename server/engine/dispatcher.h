@@ -58,6 +58,7 @@ class AssignmentSink {
 
 struct WorkerTerms {
   std::string name;
+  std::string client;   // whose worker it is (LeaseRecord::client)
   std::string address;  // where it comes from, without the port
   Duration lease;
   ClassSet takes = kAllClasses;  // classes of crawl ids; it is given their pages only
@@ -96,7 +97,7 @@ struct RecentAssignment {
 
 // What workers may have. Value type, thread-compatible.
 struct WorkerLimits {
-  uint64_t open_leases = limits::kMaxOpenLeasesPerWorker;  // of one name
+  uint64_t open_leases = limits::kMaxOpenLeasesPerWorker;  // of one name of a client
   uint64_t newcomer_leases = limits::kNewcomerLeases;      // open, of all newcomers
   uint64_t credit = limits::kMaxCreditPerWorker;
 };
@@ -162,8 +163,7 @@ class Dispatcher {
   [[nodiscard]] Rate rate() const FRESHET_EXCLUDES(mutex_);
   [[nodiscard]] DispatchStats stats() const FRESHET_EXCLUDES(mutex_);
   // What keeps a worker from another lease, if anything does.
-  [[nodiscard]] std::optional<WorkerAllowances::Full> FullBy(const std::string& name,
-                                                             const std::string& address) const
+  [[nodiscard]] std::optional<WorkerAllowances::Full> FullBy(const WorkerKey& worker) const
       FRESHET_EXCLUDES(mutex_);
   // Who works and who did lately, those seen last first.
   [[nodiscard]] std::vector<WorkerRecord> workers() const FRESHET_EXCLUDES(mutex_);
@@ -173,6 +173,7 @@ class Dispatcher {
  private:
   struct Worker {
     WorkerTerms terms;
+    WorkerKey key;  // of these
     std::shared_ptr<AssignmentSink> sink;
     uint64_t credit = 0;              // assignments that may still be delivered
     uint64_t reserved = 0;            // of these, set aside for what is being leased or is ready
@@ -240,17 +241,17 @@ class Dispatcher {
   void PutInTurn(WorkerId id, const Worker& worker) FRESHET_REQUIRES(mutex_);
   void Queue(WorkerId id, Worker& worker) FRESHET_REQUIRES(mutex_);
   void Unreserve(WorkerId id, Actions* actions) FRESHET_REQUIRES(mutex_);
-  // Workers of this name that held all they might may hold more, if there is room.
-  void LetIn(const std::string& name) FRESHET_REQUIRES(mutex_);
+  // Workers of this key that held all they might may hold more, if there is room.
+  void LetIn(const WorkerKey& key) FRESHET_REQUIRES(mutex_);
   // One of those that held all they might takes its turn again.
   void Readmit(WorkerId id) FRESHET_REQUIRES(mutex_);
-  // A result of this name has come: no newcomer keeps it out.
-  void LetInProven(const std::string& name) FRESHET_REQUIRES(mutex_);
+  // A result of this worker has come: no newcomer keeps it out.
+  void LetInProven(const WorkerKey& key) FRESHET_REQUIRES(mutex_);
   // Newcomers hold less than `before`: some that wait may hold more.
   void LetInNewcomers(uint64_t before) FRESHET_REQUIRES(mutex_);
   // Says in the log that an allowance was reduced, or is whole again: names are what clients make
   // up.
-  void LogAllowance(const std::string& name, bool reduced) FRESHET_REQUIRES(mutex_);
+  void LogAllowance(const WorkerKey& key, bool reduced) FRESHET_REQUIRES(mutex_);
   // The worker gets nothing more.
   void Dismiss(WorkerId id) FRESHET_REQUIRES(mutex_);
   void EndWait(WorkerId id, const Worker& worker) FRESHET_REQUIRES(mutex_);
@@ -301,8 +302,8 @@ class Dispatcher {
   WorkerAllowances allowances_ FRESHET_GUARDED_BY(mutex_);
   LogLimit log_reduced_ FRESHET_GUARDED_BY(mutex_);
   LogLimit log_restored_ FRESHET_GUARDED_BY(mutex_);
-  // Workers with credit that hold all they may, by name.
-  absl::flat_hash_map<std::string, std::vector<WorkerId>> full_ FRESHET_GUARDED_BY(mutex_);
+  // Workers with credit that hold all they may.
+  absl::flat_hash_map<WorkerKey, std::vector<WorkerId>> full_ FRESHET_GUARDED_BY(mutex_);
   // Newcomers with credit for whom newcomers hold too much, in turn.
   std::deque<WorkerId> crowded_ FRESHET_GUARDED_BY(mutex_);
   std::deque<Ready> ready_ FRESHET_GUARDED_BY(mutex_);  // by tick

@@ -30,16 +30,16 @@ void Dispatcher::OnLeases(const LeaseTallies& tallies) {
   {
     const MutexLock lock(mutex_);
     const uint64_t newcomer_leases = allowances_.newcomer_leases();
-    for (const auto& [name, tally] : tallies) {
+    for (const auto& [key, tally] : tallies) {
       const size_t reduced = allowances_.reduced();
-      const bool was_proven = allowances_.proven(name);
-      const std::optional<uint64_t> told = allowances_.Apply(name, tally);
-      LetIn(name);
-      if (!was_proven && allowances_.proven(name)) LetInProven(name);
-      if (allowances_.reduced() != reduced) LogAllowance(name, allowances_.reduced() > reduced);
+      const bool was_proven = allowances_.proven(key);
+      const std::optional<uint64_t> told = allowances_.Apply(key, tally);
+      LetIn(key);
+      if (!was_proven && allowances_.proven(key)) LetInProven(key);
+      if (allowances_.reduced() != reduced) LogAllowance(key, allowances_.reduced() > reduced);
       if (!told) continue;
       for (const auto& [id, worker] : workers_) {
-        if (worker.terms.name != name) continue;
+        if (worker.key != key) continue;
         news.push_back({worker.sink, *told, allowances_.whole(*told)});
       }
     }
@@ -48,24 +48,26 @@ void Dispatcher::OnLeases(const LeaseTallies& tallies) {
   for (const News& each : news) each.sink->OnAllowance(each.leases, each.whole);
 }
 
-void Dispatcher::LogAllowance(const std::string& name, bool reduced) {
+void Dispatcher::LogAllowance(const WorkerKey& key, bool reduced) {
   const Instant now = clock_.Now();
   if (reduced) {
     if (const auto more = log_reduced_.Admit(now)) {
       Logger(LogModule::kEngine)
-          .warn("leases of worker '{}' ran out without a result: it may hold fewer{}", name, *more);
+          .warn("leases of worker '{}' of {} ran out without a result: it may hold fewer{}",
+                key.name, key.client, *more);
     }
   } else if (const auto more = log_restored_.Admit(now)) {
     Logger(LogModule::kEngine)
-        .info("worker '{}' may hold as many leases as any other again{}", name, *more);
+        .info("worker '{}' of {} may hold as many leases as any other again{}", key.name,
+              key.client, *more);
   }
 }
 
-void Dispatcher::LetIn(const std::string& name) {
-  const auto full = full_.find(name);
+void Dispatcher::LetIn(const WorkerKey& key) {
+  const auto full = full_.find(key);
   if (full == full_.end()) return;
-  // All of one name are full by the same leases, wherever they come from.
-  const auto why = allowances_.FullBy(name, {});
+  // All of one key are full by the same leases.
+  const auto why = allowances_.FullBy(key);
   if (why && !why->newcomers) return;
   for (const WorkerId id : full->second) {
     Readmit(id);
@@ -80,15 +82,15 @@ void Dispatcher::Readmit(WorkerId id) {
   PutInTurn(id, worker);
 }
 
-void Dispatcher::LetInProven(const std::string& name) {
-  const auto of_name = [&](WorkerId id) FRESHET_REQUIRES(mutex_) {
+void Dispatcher::LetInProven(const WorkerKey& key) {
+  const auto of_key = [&](WorkerId id) FRESHET_REQUIRES(mutex_) {
     const auto it = workers_.find(id);
-    return it != workers_.end() && it->second.terms.name == name;
+    return it != workers_.end() && it->second.key == key;
   };
-  for (const WorkerId id : newcomers_in_turn_.Extract(of_name)) PutInTurn(id, workers_.at(id));
+  for (const WorkerId id : newcomers_in_turn_.Extract(of_key)) PutInTurn(id, workers_.at(id));
   std::deque<WorkerId> others;
   for (const WorkerId id : crowded_) {
-    workers_.at(id).terms.name == name ? Readmit(id) : others.push_back(id);
+    workers_.at(id).key == key ? Readmit(id) : others.push_back(id);
   }
   crowded_ = std::move(others);
   condition_.NotifyOne();
@@ -104,20 +106,19 @@ void Dispatcher::LetInNewcomers(uint64_t before) {
   condition_.NotifyOne();
 }
 
-std::optional<WorkerAllowances::Full> Dispatcher::FullBy(const std::string& name,
-                                                         const std::string& address) const {
+std::optional<WorkerAllowances::Full> Dispatcher::FullBy(const WorkerKey& worker) const {
   const MutexLock lock(mutex_);
-  return allowances_.FullBy(name, address);
+  return allowances_.FullBy(worker);
 }
 
 std::vector<WorkerRecord> Dispatcher::workers() const {
   std::vector<WorkerRecord> records = roster_.records();
-  absl::flat_hash_map<std::string, WorkerRecord*> by_name;
-  for (WorkerRecord& record : records) by_name[record.name] = &record;
+  absl::flat_hash_map<WorkerKey, WorkerRecord*> by_key;
+  for (WorkerRecord& record : records) by_key[{record.client, record.name}] = &record;
   const MutexLock lock(mutex_);
   for (const auto& [id, worker] : workers_) {
-    const auto it = by_name.find(worker.terms.name);
-    if (it == by_name.end()) continue;
+    const auto it = by_key.find(worker.key);
+    if (it == by_key.end()) continue;
     ++it->second->streams;
     it->second->credit += worker.credit;
   }

@@ -28,7 +28,7 @@ void Dispatcher::Queue(WorkerId id, Worker& worker) {
 }
 
 void Dispatcher::PutInTurn(WorkerId id, const Worker& worker) {
-  TurnQueue& queue = allowances_.proven(worker.terms.name) ? in_turn_ : newcomers_in_turn_;
+  TurnQueue& queue = allowances_.proven(worker.key) ? in_turn_ : newcomers_in_turn_;
   queue.Push(id, worker.terms.takes);
   // That nothing was found says nothing of what was not asked for.
   if ((worker.terms.takes & ~asked_for_) != 0) barren_until_ = Instant::None();
@@ -53,7 +53,7 @@ std::optional<WorkerId> Dispatcher::NextOf(TurnQueue& queue, ClassSet classes) {
   if (!id) return std::nullopt;
   Worker& worker = workers_.at(*id);
   worker.queued = false;
-  allowances_.Reserve(worker.terms.name, worker.terms.address);
+  allowances_.Reserve(worker.key);
   return id;
 }
 
@@ -63,11 +63,11 @@ bool Dispatcher::KeepsTurn(WorkerId id) {
   Worker& worker = it->second;
   worker.queued = worker.has_credit();
   if (!worker.queued) return false;
-  const auto why = allowances_.FullBy(worker.terms.name, worker.terms.address);
+  const auto why = allowances_.FullBy(worker.key);
   if (!why) return true;
   worker.full = true;
   worker.crowded = why->newcomers;
-  worker.crowded ? crowded_.push_back(id) : full_[worker.terms.name].push_back(id);
+  worker.crowded ? crowded_.push_back(id) : full_[worker.key].push_back(id);
   return false;
 }
 
@@ -79,8 +79,8 @@ ClassSet Dispatcher::TakenInTurn() {
 bool Dispatcher::TakesMore(WorkerId id) {
   const Worker& worker = workers_.at(id);
   if (!worker.has_credit()) return false;
-  if (allowances_.FullBy(worker.terms.name, worker.terms.address)) return false;
-  allowances_.Reserve(worker.terms.name, worker.terms.address);
+  if (allowances_.FullBy(worker.key)) return false;
+  allowances_.Reserve(worker.key);
   return true;
 }
 
@@ -107,6 +107,7 @@ void Dispatcher::AskInTurn(Refill* refill) {
     ++worker.reserved;
     refill->workers.push_back(*id);
     refill->terms[i].worker = worker.terms.name;
+    refill->terms[i].client = worker.terms.client;
     refill->terms[i].lease = worker.terms.lease;
   }
   if (id) Queue(*id, workers_.at(*id));
@@ -143,6 +144,7 @@ class Dispatcher::OpenTurns final : public BidTakers {
     ++worker.reserved;
     refill_.workers[tick] = *id;
     refill_.terms[tick].worker = worker.terms.name;
+    refill_.terms[tick].client = worker.terms.client;
     refill_.terms[tick].lease = worker.terms.lease;
     dispatcher_.Queue(*id, worker);
     return true;

@@ -8,14 +8,16 @@ LeaseTallies TallyLeases(const ShardState& state, Transaction& txn, uint32_t gen
   LeaseTallies tallies;
   for (const Transaction::Lease& lease : txn.leases()) {
     const bool was_open = state.FindLease(lease.record.id).has_value();
-    if (!was_open && !lease.closed) ++tallies[lease.record.worker].opened;
+    const WorkerKey worker = {lease.record.client, lease.record.worker};
+    if (!was_open && !lease.closed) ++tallies[worker].opened;
     // One that is opened and ended within a turn was never seen.
     if (!was_open || !lease.closed) continue;
-    LeaseTally& tally = tallies[lease.record.worker];
-    if (GenerationOfLease(lease.record.id) == generation % kLeaseGenerations) ++tally.ended;
+    LeaseTally& tally = tallies[worker];
+    const bool of_this_run = GenerationOfLease(lease.record.id) == generation % kLeaseGenerations;
+    if (of_this_run) ++tally.ended;
     if (lease.answered) {
       ++tally.answered;
-    } else if (lease.expired) {
+    } else if (lease.expired && of_this_run) {
       ++tally.expired;
     }
   }

@@ -311,6 +311,7 @@ void Shard::AcceptSettle(SettleRequest& request, Turn& turn) {
     leases.push_back(LeasePage{.page = lease.pick.page,
                                .key = {},
                                .worker = std::move(lease.terms.worker),
+                               .client = std::move(lease.terms.client),
                                .at = lease.terms.at,
                                .lease = lease.terms.lease,
                                .value = lease.pick.value});

@@ -45,6 +45,7 @@ struct EventBatch {
 struct LeaseTerms {
   Instant at;  // the tick; never before that of an earlier request
   std::string worker;
+  std::string client;  // LeaseRecord::client
   Duration lease;
 };
 

@@ -7,8 +7,7 @@
 
 namespace freshet {
 
-std::optional<uint64_t> WorkerAllowances::Apply(const std::string& worker,
-                                                const LeaseTally& tally) {
+std::optional<uint64_t> WorkerAllowances::Apply(const WorkerKey& worker, const LeaseTally& tally) {
   if (tally.answered > 0) Prove(worker);
   Entry& entry = FindOrAdd(worker);
   const bool was_whole = whole(entry.allowance);
@@ -27,28 +26,26 @@ std::optional<uint64_t> WorkerAllowances::Apply(const std::string& worker,
   return told;
 }
 
-std::optional<WorkerAllowances::Full> WorkerAllowances::FullBy(const std::string& worker,
-                                                               const std::string& address) const {
+std::optional<WorkerAllowances::Full> WorkerAllowances::FullBy(const WorkerKey& worker) const {
   const Entry* entry = Find(worker);
   const uint64_t held = entry == nullptr ? 0 : entry->held();
   if (entry != nullptr && held >= entry->allowance) return Full{held, entry->allowance};
   if (proven(worker)) return std::nullopt;
-  const uint64_t of_address = HeldByNewcomersOf(held > 0 ? entry->address : address);
-  if (of_address + newcomer_leases_ < limits_.newcomers) return std::nullopt;
-  // What others hold is not for this address, and of the rest it leaves half.
-  const uint64_t others = newcomer_leases_ - of_address;
+  const uint64_t of_client = HeldByNewcomersOf(worker.client);
+  if (of_client + newcomer_leases_ < limits_.newcomers) return std::nullopt;
+  // What others hold is not for this client, and of the rest it leaves half.
+  const uint64_t others = newcomer_leases_ - of_client;
   const uint64_t left = limits_.newcomers - std::min(limits_.newcomers, others);
-  return Full{of_address, (left + 1) / 2, /*newcomers=*/true};
+  return Full{of_client, (left + 1) / 2, /*newcomers=*/true};
 }
 
-void WorkerAllowances::Reserve(const std::string& worker, const std::string& address) {
-  DCHECK(!FullBy(worker, address), "worker {} holds all that it may", worker);
+void WorkerAllowances::Reserve(const WorkerKey& worker) {
+  DCHECK(!FullBy(worker), "worker {} holds all that it may", worker.name);
   Entry& entry = FindOrAdd(worker);
-  if (entry.held() == 0) entry.address = address;
   SetHeld(worker, entry, entry.open, entry.reserved + 1);
 }
 
-void WorkerAllowances::Settle(const std::string& worker) {
+void WorkerAllowances::Settle(const WorkerKey& worker) {
   const Entry* found = Find(worker);
   if (found == nullptr) return;  // made room for another
   Entry& entry = FindOrAdd(worker);
@@ -56,74 +53,85 @@ void WorkerAllowances::Settle(const std::string& worker) {
   Forget(worker);
 }
 
-const WorkerAllowances::Entry* WorkerAllowances::Find(const std::string& worker) const {
+const WorkerAllowances::Entry* WorkerAllowances::Find(const WorkerKey& worker) const {
   if (const auto it = proven_.find(worker); it != proven_.end()) return &it->second;
   const auto it = newcomers_.find(worker);
   return it == newcomers_.end() ? nullptr : &it->second;
 }
 
-WorkerAllowances::Entry& WorkerAllowances::FindOrAdd(const std::string& worker) {
+WorkerAllowances::Entry& WorkerAllowances::FindOrAdd(const WorkerKey& worker) {
   if (const auto it = proven_.find(worker); it != proven_.end()) return it->second;
   if (const auto it = newcomers_.find(worker); it != newcomers_.end()) return it->second;
-  MakeRoom(newcomers_, limits_.newcomer_names);
-  Entry& entry = newcomers_[worker];
+  Entry& entry = Add(worker, limits_.newcomer_names, newcomers_, newcomer_names_);
   entry.allowance = entry.told = limits_.most;
   return entry;
 }
 
-void WorkerAllowances::Prove(const std::string& worker) {
+void WorkerAllowances::Prove(const WorkerKey& worker) {
   if (proven(worker)) return;
-  Entry entry = FindOrAdd(worker);
-  AddToNewcomers(entry.address, 0, entry.held());
-  entry.address.clear();
-  newcomers_.erase(worker);
-  MakeRoom(proven_, limits_.proven_names);
-  proven_.emplace(worker, std::move(entry));
+  const Entry entry = FindOrAdd(worker);
+  AddToNewcomers(worker.client, 0, entry.held());
+  Erase(newcomers_.find(worker), newcomers_, newcomer_names_);
+  Add(worker, limits_.proven_names, proven_, proven_names_) = entry;
 }
 
-void WorkerAllowances::SetHeld(const std::string& worker, Entry& entry, uint64_t open,
+void WorkerAllowances::SetHeld(const WorkerKey& worker, Entry& entry, uint64_t open,
                                uint64_t reserved) {
-  if (!proven(worker)) AddToNewcomers(entry.address, open + reserved, entry.held());
+  if (!proven(worker)) AddToNewcomers(worker.client, open + reserved, entry.held());
   entry.open = open;
   entry.reserved = reserved;
 }
 
-void WorkerAllowances::AddToNewcomers(const std::string& address, uint64_t more, uint64_t less) {
+void WorkerAllowances::AddToNewcomers(const std::string& client, uint64_t more, uint64_t less) {
   if (more == less) return;
-  uint64_t& held = by_address_[address];
-  CHECK(held >= less && newcomer_leases_ >= less, "newcomers of {} hold {} leases, not {}", address,
+  uint64_t& held = by_client_[client];
+  CHECK(held >= less && newcomer_leases_ >= less, "newcomers of {} hold {} leases, not {}", client,
         held, less);
   held += more - less;
   newcomer_leases_ += more - less;
-  if (held == 0) by_address_.erase(address);
+  if (held == 0) by_client_.erase(client);
 }
 
-uint64_t WorkerAllowances::HeldByNewcomersOf(const std::string& address) const {
-  const auto it = by_address_.find(address);
-  return it == by_address_.end() ? 0 : it->second;
+uint64_t WorkerAllowances::HeldByNewcomersOf(const std::string& client) const {
+  const auto it = by_client_.find(client);
+  return it == by_client_.end() ? 0 : it->second;
 }
 
 // A newcomer of which there is nothing to remember is as good as a new one.
-void WorkerAllowances::Forget(const std::string& worker) {
+void WorkerAllowances::Forget(const WorkerKey& worker) {
   const auto it = newcomers_.find(worker);
   if (it == newcomers_.end()) return;
-  if (it->second.held() == 0 && whole(it->second.allowance)) newcomers_.erase(it);
+  if (it->second.held() == 0 && whole(it->second.allowance)) {
+    Erase(it, newcomers_, newcomer_names_);
+  }
 }
 
-// Rather one that holds nothing; which one is left to chance.
-void WorkerAllowances::MakeRoom(Entries& entries, size_t most) {
-  if (entries.size() < most) return;
-  constexpr int kLookedAt = 64;
-  auto victim = entries.begin();
-  int looked = 0;
-  for (auto it = entries.begin(); it != entries.end() && looked < kLookedAt; ++it, ++looked) {
-    if (it->second.held() > 0) continue;
-    victim = it;
-    break;
+// Rather one of the client with the most names, and of its own rather one that holds nothing; for
+// the rest it is left to chance which one goes.
+WorkerAllowances::Entry& WorkerAllowances::Add(const WorkerKey& worker, size_t most,
+                                               Entries& entries, Names& names) {
+  if (entries.size() >= most) {
+    constexpr int kLookedAt = 64;
+    const auto rank = [&](const Entries::value_type& entry) {
+      return std::pair(names.at(entry.first.client), entry.second.held() == 0);
+    };
+    auto victim = entries.begin();
+    int looked = 0;
+    for (auto it = entries.begin(); it != entries.end() && looked < kLookedAt; ++it, ++looked) {
+      if (rank(*it) > rank(*victim)) victim = it;
+    }
+    if (!whole(victim->second.allowance)) --reduced_;
+    if (&entries == &newcomers_) AddToNewcomers(victim->first.client, 0, victim->second.held());
+    Erase(victim, entries, names);
   }
-  if (!whole(victim->second.allowance)) --reduced_;
-  if (&entries == &newcomers_) AddToNewcomers(victim->second.address, 0, victim->second.held());
-  entries.erase(victim);
+  ++names[worker.client];
+  return entries[worker];
+}
+
+void WorkerAllowances::Erase(Entries::iterator entry, Entries& entries, Names& names) {
+  const auto its = names.find(entry->first.client);
+  if (--its->second == 0) names.erase(its);
+  entries.erase(entry);
 }
 
 }  // namespace freshet

@@ -1,4 +1,4 @@
-// Who works, and who did lately: by the names that workers give themselves.
+// Who works, and who did lately: by client, and the names that workers give themselves.
 #ifndef FRESHET_SERVER_ENGINE_WORKER_ROSTER_H_
 #define FRESHET_SERVER_ENGINE_WORKER_ROSTER_H_
 
@@ -13,10 +13,11 @@
 
 namespace freshet {
 
-// What there is to be said of one name since the start of the server. Value type,
+// What there is to be said of one worker since the start of the server. Value type,
 // thread-compatible.
 struct WorkerRecord {
   std::string name;
+  std::string client;   // whose worker it is (LeaseRecord::client)
   std::string address;  // that it came from last, without the port; empty: not known
   Instant last_seen;    // it joined, asked for pages, or a result of it arrived
   uint64_t leases = 0;  // open, of those handed out since the start
@@ -31,21 +32,22 @@ struct WorkerRecord {
 // Thread-safe.
 class WorkerRoster {
  public:
-  // Of so many names; one more takes the place of the one that was seen the longest ago.
+  // Of so many workers; one more takes the place of the one that was seen the longest ago, of the
+  // client that has the most.
   static constexpr size_t kMaxNames = 1000;
 
   // The worker joined or asked for pages. An empty address leaves the one before.
-  void Saw(const std::string& name, const std::string& address, Instant now)
+  void Saw(const WorkerKey& worker, const std::string& address, Instant now)
       FRESHET_EXCLUDES(mutex_);
   void Count(const LeaseTallies& tallies, Instant now) FRESHET_EXCLUDES(mutex_);
   // Those seen last first.
   [[nodiscard]] std::vector<WorkerRecord> records() const FRESHET_EXCLUDES(mutex_);
 
  private:
-  WorkerRecord& FindOrAdd(const std::string& name) FRESHET_REQUIRES(mutex_);
+  WorkerRecord& FindOrAdd(const WorkerKey& worker) FRESHET_REQUIRES(mutex_);
 
   mutable Mutex mutex_;
-  absl::flat_hash_map<std::string, WorkerRecord> records_ FRESHET_GUARDED_BY(mutex_);
+  absl::flat_hash_map<WorkerKey, WorkerRecord> records_ FRESHET_GUARDED_BY(mutex_);
 };
 
 }  // namespace freshet

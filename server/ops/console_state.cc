@@ -156,6 +156,7 @@ std::string RenderWorkers(const std::vector<WorkerRecord>& workers, Instant now)
   json list = json::array();
   for (const WorkerRecord& worker : workers) {
     list.push_back({{"name", worker.name},
+                    {"client", worker.client},
                     {"address", worker.address},
                     {"streams", worker.streams},
                     {"credit", worker.credit},

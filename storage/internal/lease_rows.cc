@@ -29,6 +29,8 @@ constexpr uint8_t kWhat = 7;
 constexpr uint8_t kOtherWorker = 8;
 constexpr uint8_t kOtherLength = 16;
 constexpr uint8_t kSignals = 32;
+// From kHeldLeaseVersion on: its client is not that of the entry before.
+constexpr uint8_t kOtherClient = 64;
 
 // What the entry before leaves behind.
 struct Before {
@@ -36,6 +38,7 @@ struct Before {
   int64_t assigned = 0;
   uint64_t length = 0;
   std::string worker;
+  std::string client;
 };
 
 Head HeadOf(const LeaseEntry& entry) {
@@ -55,6 +58,7 @@ void WriteEntry(const LeaseEntry& entry, Before& before, Writer& writer) {
     head |= lease.worker == before.worker ? 0 : kOtherWorker;
     head |= length == before.length ? 0 : kOtherLength;
     head |= lease.signals.empty() ? 0 : kSignals;
+    head |= lease.client == before.client ? 0 : kOtherClient;
   }
   writer.U8(head);
   writer.Varint(what == kGone ? SlotOfLease(lease.id).value() : SlotOf(lease.page).value());
@@ -70,6 +74,7 @@ void WriteEntry(const LeaseEntry& entry, Before& before, Writer& writer) {
   }
   if ((head & kOtherLength) != 0) writer.Varint(before.length = length);
   if ((head & kOtherWorker) != 0) writer.Text(before.worker = lease.worker);
+  if ((head & kOtherClient) != 0) writer.Text(before.client = lease.client);
   if ((head & kSignals) == 0) return;
   writer.U8(static_cast<uint8_t>(lease.signals.size()));
   for (const LeaseSignal& signal : lease.signals) {
@@ -82,6 +87,8 @@ void ReadOpen(Reader& reader, uint8_t head, Before& before, LeaseRecord& lease) 
   if ((head & kOtherLength) != 0) before.length = reader.Varint();
   if ((head & kOtherWorker) != 0) before.worker = reader.Text();
   lease.worker = before.worker;
+  if ((head & kOtherClient) != 0) before.client = reader.Text();
+  lease.client = before.client;
   lease.deadline = Instant::FromMicros(
       WrappingAdd(lease.assigned.micros(), static_cast<int64_t>(before.length)));
   if ((head & kSignals) == 0) return;
@@ -91,10 +98,11 @@ void ReadOpen(Reader& reader, uint8_t head, Before& before, LeaseRecord& lease) 
   }
 }
 
-// False: nothing that WriteEntry writes.
-bool ReadEntry(Reader& reader, Before& before, LeaseEntry& entry) {
+// False: nothing that WriteEntry writes. `known`: bits that the head may have.
+bool ReadEntry(Reader& reader, uint8_t known, Before& before, LeaseEntry& entry) {
   LeaseRecord& lease = entry.record;
   const uint8_t head = reader.U8();
+  if ((head & ~known) != 0) return false;
   const uint8_t what = head & kWhat;
   if (what > kAssignment) return false;
   const uint64_t slot = reader.Varint();
@@ -123,7 +131,11 @@ bool ReadEntry(Reader& reader, Before& before, LeaseEntry& entry) {
 
 void EncodeLeases(std::string_view key, const std::vector<LeaseEntry>& entries,
                   std::string* value) {
-  BeginValue(kLeaseVersion, value);
+  // What needs no more than the first version has is written as that.
+  const bool held = std::any_of(entries.begin(), entries.end(), [](const LeaseEntry& entry) {
+    return HeadOf(entry) == kOpen && !entry.record.client.empty();
+  });
+  BeginValue(held ? kHeldLeaseVersion : kLeaseVersion, value);
   Writer writer(value);
   Before before;
   for (const LeaseEntry& entry : entries) WriteEntry(entry, before, writer);
@@ -132,13 +144,16 @@ void EncodeLeases(std::string_view key, const std::vector<LeaseEntry>& entries,
 
 Status DecodeLeases(std::string_view key, std::string_view value,
                     std::vector<LeaseEntry>* entries) {
-  ASSIGN_OR_RETURN(const std::string_view payload,
-                   OpenValue(Family::kLeases, key, value, kLeaseVersion));
+  const bool held = value.starts_with(static_cast<char>(kHeldLeaseVersion));
+  ASSIGN_OR_RETURN(
+      const std::string_view payload,
+      OpenValue(Family::kLeases, key, value, held ? kHeldLeaseVersion : kLeaseVersion));
+  const auto known = static_cast<uint8_t>(held ? 0x7F : 0x3F);
   Reader reader(payload);
   Before before;
   while (!reader.rest().empty()) {
     LeaseEntry& entry = entries->emplace_back();
-    if (!ReadEntry(reader, before, entry)) return BadRow(Family::kLeases, key, "malformed");
+    if (!ReadEntry(reader, known, before, entry)) return BadRow(Family::kLeases, key, "malformed");
     if (entry.kind != LeaseEntry::Kind::kLease) continue;
     const Status valid = ValidateLease(entry.record);
     if (!valid.ok()) return BadRow(Family::kLeases, key, valid);

@@ -216,11 +216,12 @@ Status ValidateLease(const LeaseRecord& lease) {
     return InvalidArgument("lease id: {:#x} is of another slot than its page", lease.id.value());
   }
   if (lease.reported && !lease.over) return InvalidArgument("reported: of an open lease");
-  if (lease.over && (!lease.worker.empty() || !lease.assigned.is_none() ||
+  if (lease.over && (!lease.worker.empty() || !lease.client.empty() || !lease.assigned.is_none() ||
                      !lease.deadline.is_none() || !lease.signals.empty())) {
     return InvalidArgument("over: a lease that is over has an id and a page alone");
   }
   RETURN_IF_ERROR(BoundedText("worker", lease.worker, 0, limits::kMaxWorkerNameBytes));
+  RETURN_IF_ERROR(BoundedText("client", lease.client, 0, limits::kMaxWorkerNameBytes));
   RETURN_IF_ERROR(NotNegative("assigned", lease.assigned));
   if (lease.deadline < lease.assigned) return InvalidArgument("deadline: before the assignment");
   if (lease.signals.size() > limits::kMaxSignalsDuringLease) {

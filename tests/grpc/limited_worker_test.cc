@@ -18,6 +18,7 @@ using testing::UnorderedElementsAre;
 GuardedServer::Written TeamsAndAFleet() {
   return {{"team", "    roles: [worker, reader]\n    crawl_ids: [news, shop]\n"},
           {"fleet", "    roles: [worker]\n"},
+          {"rival", "    roles: [worker]\n"},
           {"admin", "    roles: [admin]\n"}};
 }
 
@@ -123,6 +124,65 @@ TEST_F(LimitedWorker, GivesBackItsOwnLeasesAlone) {
   stream->WritesDone();
   call.TryCancel();
   (void)stream->Finish();
+}
+
+// Ids are run, serial number and slot, so that anybody can name those of others.
+TEST_F(LimitedWorker, NobodyEndsWhatAnotherIdentityHolds) {
+  const uint64_t lease = LeaseOfOthers();
+  const auto rival = server_.Open(server_.Token("rival"));
+  v1::CrawlResult guessed;
+  guessed.set_lease_id(lease);
+  guessed.set_outcome(v1::CRAWL_OUTCOME_GONE);
+  server_->Use(rival);
+  EXPECT_THAT(Described(server_->Report(guessed)),
+              ElementsAre(HasSubstr("lease_id: " + std::to_string(lease) + " is not open")));
+  grpc::ClientContext call;
+  const auto stream = v1::SchedulerService::NewStub(rival)->Crawl(&call);
+  v1::CrawlRequest request;
+  request.mutable_hello()->set_worker("w");
+  v1::CrawlResponse response;
+  ASSERT_TRUE(stream->Write(request) && stream->Read(&response));
+  request.mutable_returned_leases()->add_lease_ids(lease);
+  ASSERT_TRUE(stream->Write(request) && stream->Read(&response));
+  ASSERT_TRUE(response.has_return_ack());
+  call.TryCancel();
+  (void)stream->Finish();
+  server_->Use(server_.Open(server_.Token("fleet")));
+  v1::CrawlResult own;
+  own.set_lease_id(lease);
+  own.set_outcome(v1::CRAWL_OUTCOME_CHANGED);
+  EXPECT_THAT(Described(server_->Report(own)), IsEmpty()) << "it is open still";
+}
+
+// Whoever lets leases run out under the name of another's worker loses its own allowance.
+TEST_F(LimitedWorker, ANameOfAnothersIsAnotherName) {
+  const auto next = [](const std::shared_ptr<grpc::Channel>& channel, int lease_seconds) {
+    v1::NextRequest request;
+    request.set_worker("w1");
+    request.set_max_assignments(1);
+    request.mutable_lease_duration()->set_seconds(lease_seconds);
+    ToProto(Duration::Millis(500), request.mutable_max_wait());
+    v1::NextResponse response;
+    grpc::ClientContext call;
+    EXPECT_TRUE(v1::SchedulerService::NewStub(channel)->Next(&call, request, &response).ok());
+    return response;
+  };
+  const auto rival = server_.Open(server_.Token("rival"));
+  uint32_t lost = 0;
+  while (lost < 3) lost += static_cast<uint32_t>(next(rival, 1).assignments_size());
+  // Three of its leases run out, and each halves what it may have.
+  ASSERT_TRUE(Eventually([&] {
+    server_->Use(server_.Open(server_.Token("admin")));
+    return server_->Statistics().server().reduced_allowances() == 1;
+  }));
+  server_->Use(server_.Open(server_.Token("admin")));
+  int served = 0;
+  for (int i = 0; i < 100 && served < 3; ++i) {
+    const v1::NextResponse response = next(team_, 300);
+    ASSERT_FALSE(response.has_allowance()) << response.DebugString();
+    served += response.assignments_size();
+  }
+  EXPECT_EQ(served, 3);
 }
 
 TEST_F(LimitedWorker, ItsStreamEndsWhenItsLimitsChange) {

@@ -153,6 +153,17 @@ std::vector<LeaseEntry> GoldenLeases() {
           {.record = {.page = next.page, .assigned = At(7)}, .kind = LeaseEntry::Kind::kAssigned}};
 }
 
+// Two of an identity's, and one of nobody known.
+std::vector<LeaseEntry> GoldenHeldLeases() {
+  LeaseRecord held = GoldenLease();
+  held.client = "identity news";
+  LeaseRecord next = held;
+  next.id = LeaseId(next.id.value() + (uint64_t{1} << 12));
+  LeaseRecord unknown = GoldenLease();
+  unknown.id = LeaseId(next.id.value() + (uint64_t{1} << 12));
+  return {{.record = held}, {.record = next}, {.record = unknown}};
+}
+
 HostRecord GoldenThrottledHost() {
   HostRecord host = GoldenHost();
   host.min_page_interval = Duration::Seconds(90);
@@ -273,6 +284,21 @@ void AddCrawls(std::vector<Row>* rows) {
   add("crawl_frontier_mode.v1", {.crawl_id = "news", .frontier_mode = FrontierMode::kScheduled});
 }
 
+void AddLeases(std::vector<Row>* rows) {
+  const std::string key = LeaseKeyOf(5, 77);
+  std::string value;
+  EncodeLeases(key, GoldenLeases(), &value);
+  rows->push_back({"leases.v1", key, value, [](auto k, auto bytes) {
+                     std::vector<LeaseEntry> leases;
+                     return DecodeLeases(k, bytes, &leases).ok() && leases == GoldenLeases();
+                   }});
+  EncodeLeases(key, GoldenHeldLeases(), &value);
+  rows->push_back({"leases_held.v2", key, value, [](auto k, auto bytes) {
+                     std::vector<LeaseEntry> leases;
+                     return DecodeLeases(k, bytes, &leases).ok() && leases == GoldenHeldLeases();
+                   }});
+}
+
 std::vector<Row> AllRows() {
   std::vector<Row> rows = PageRows();
   std::string value;
@@ -300,12 +326,7 @@ std::vector<Row> AllRows() {
                     HostRow row;
                     return DecodeHost(k, bytes, &row).ok() && row.record == deleting;
                   }});
-  key = LeaseKeyOf(5, 77);
-  EncodeLeases(key, GoldenLeases(), &value);
-  rows.push_back({"leases.v1", key, value, [](auto k, auto bytes) {
-                    std::vector<LeaseEntry> leases;
-                    return DecodeLeases(k, bytes, &leases).ok() && leases == GoldenLeases();
-                  }});
+  AddLeases(&rows);
   key = SourceKeyOf(3);
   EncodeSource(key, {.name = "sitemap", .index = 3}, &value);
   rows.push_back({"source.v1", key, value, [](auto k, auto bytes) {

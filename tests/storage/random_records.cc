@@ -192,6 +192,7 @@ LeaseRecord RandomRecords::Lease(PageNumber page, uint64_t sequence) {
   lease.reported = lease.over && Chance(50);
   if (lease.over) return lease;
   lease.worker = Text(limits::kMaxWorkerNameBytes);
+  if (Chance(50)) lease.client = Text(limits::kMaxWorkerNameBytes);
   lease.assigned = Instant::FromMicros(static_cast<int64_t>(Below(uint64_t{1} << 51)));
   lease.deadline =
       lease.assigned + Duration::Micros(static_cast<int64_t>(Below(uint64_t{1} << 40)));

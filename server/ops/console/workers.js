@@ -20,7 +20,7 @@ export class Workers {
       return;
     }
     const columns = [{ name: "Worker" }, { name: "State" }, { name: "Address" }, ...["Streams", "Credit", "Open leases", "Assignments", "Results", "Ran out"].map(name => ({ name, num: true })), { name: "Last seen" }];
-    const rows = workers.map(one => [one.name || "(no name)", stateOf(one), one.address || "–", number(one.streams), number(one.credit), number(one.leases), number(one.assignments), number(one.results),
+    const rows = workers.map(one => [one.name || "(no name)", stateOf(one), addressOf(one), number(one.streams), number(one.credit), number(one.leases), number(one.assignments), number(one.results),
       one.assignments ? `${number(one.expired)} (${percent(one.expired / one.assignments)})` : number(one.expired), ago(one.last_seen, now)]);
     // The rows may have been scrolled.
     const before = this.result.querySelector(".scroll");
@@ -28,6 +28,12 @@ export class Workers {
     replace(this.result, el("p", { class: "soft" }, "Counts are since the start of the server; those seen last are first."), el("section", { class: "card" }, table("Workers", columns, rows, "")));
     this.result.querySelector(".scroll").scrollLeft = left;
   }
+}
+
+// With the identity, where it has one.
+function addressOf(worker) {
+  const identity = worker.client.startsWith("identity ") ? worker.client.slice("identity ".length) : "";
+  return [identity, worker.address].filter(Boolean).join(", ") || "–";
 }
 
 function stateOf(worker) {

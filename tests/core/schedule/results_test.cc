@@ -302,5 +302,92 @@ TEST_F(ResultsTest, ALateResultFromBeforeASignalProvesNothing) {
   EXPECT_TRUE(Page("a").detail.statistics.recent.empty());
 }
 
+// --- Leases of identities
+
+class HeldLeasesTest : public ResultsTest {
+ protected:
+  static Reporter Identity(const std::string& name) {
+    return std::make_shared<const std::string>(name);
+  }
+  // Hands "a" out to a worker of that client.
+  Assignment OutTo(const std::string& client, double at) {
+    Apply(RecheckPage{Key("a")}, at);
+    const auto pick = shard_.state().Take(At(at));
+    EXPECT_TRUE(pick);
+    const Reply reply = Apply(
+        LeasePage{
+            .page = pick->page, .worker = "w", .client = client, .at = At(at), .lease = kLease},
+        at);
+    EXPECT_TRUE(reply.assignment);
+    return *reply.assignment;
+  }
+  // A result that names its lease alone.
+  static ReportCrawl Guess(const Assignment& assignment, const Reporter& reporter,
+                           Instant fetched) {
+    ReportCrawl report{.lease = assignment.lease, .fetched = fetched, .reporter = reporter};
+    report.outcome = CrawlOutcome::kGone;
+    return report;
+  }
+};
+
+TEST_F(HeldLeasesTest, AreEndedByTheirIdentityAlone) {
+  AddCrawled("a", 0);
+  const Assignment assignment = OutTo("identity good", 10);
+  const Reply guessed = Apply(Guess(assignment, Identity("evil"), At(11)), 11);
+  EXPECT_TRUE(absl::IsNotFound(guessed.status)) << guessed.status;
+  EXPECT_THAT(guessed.status.message(), HasSubstr("is not open"));
+  const Reply returned =
+      Apply(ReturnLease{.lease = assignment.lease, .reporter = Identity("evil")}, 12);
+  EXPECT_TRUE(absl::IsNotFound(returned.status)) << returned.status;
+  EXPECT_FALSE(Page("a").state.gone);
+  EXPECT_EQ(counters().leases, 1u);
+  ReportCrawl own = Result(assignment, CrawlOutcome::kChanged, At(13));
+  own.reporter = Identity("good");
+  EXPECT_EQ(Apply(own, 13).disposition, Disposition::kApplied);
+  EXPECT_EQ(counters().leases, 0u);
+}
+
+// Nor can others say that a result of it has come already.
+TEST_F(HeldLeasesTest, AreTheirIdentitysWhenTheyAreOver) {
+  AddCrawled("a", 0);
+  const Assignment assignment = OutTo("identity good", 10);
+  shard_.RunTimers(At(10) + kLease);
+  ASSERT_EQ(counters().expired_leases, 1u);
+  EXPECT_TRUE(absl::IsNotFound(Apply(Guess(assignment, Identity("evil"), At(80)), 80).status));
+  ReportCrawl late = Result(assignment, CrawlOutcome::kChanged, At(20));
+  late.reporter = Identity("good");
+  EXPECT_EQ(Apply(late, 81).disposition, Disposition::kObservedOnly);
+  EXPECT_EQ(Apply(late, 82).disposition, Disposition::kDuplicate);
+}
+
+// A page that is named by its URL as well is one that was seen, as without any lease.
+TEST_F(HeldLeasesTest, OfOthersAreNoneAndTheFetchIsAnObservation) {
+  AddCrawled("a", 0);
+  const Assignment assignment = OutTo("identity good", 10);
+  ReportCrawl report = Result(assignment, CrawlOutcome::kChanged, At(11));
+  report.reporter = Identity("evil");
+  EXPECT_EQ(Apply(report, 12).disposition, Disposition::kObservedOnly);
+  EXPECT_EQ(Page("a").state.last_crawl, At(0));
+  EXPECT_EQ(counters().leases, 1u);
+}
+
+// Where there were no identities, or a release did not write them down, nothing is known of whose
+// they are.
+TEST_F(HeldLeasesTest, OfNoIdentityAreAnybodys) {
+  AddCrawled("a", 0);
+  double at = 10;
+  for (const char* client : {"", "network 192.0.2.1"}) {
+    const Assignment assignment = OutTo(client, at);
+    ReportCrawl report = Result(assignment, CrawlOutcome::kChanged, At(at + 1));
+    report.reporter = Identity("fleet");
+    EXPECT_EQ(Apply(report, at + 1).disposition, Disposition::kApplied) << client;
+    at += 10;
+  }
+  const Assignment held = OutTo("identity good", at);
+  EXPECT_EQ(Apply(Result(held, CrawlOutcome::kChanged, At(at)), at).disposition,
+            Disposition::kApplied)
+      << "the server itself, or one without identities";
+}
+
 }  // namespace
 }  // namespace freshet

@@ -83,7 +83,7 @@ TEST(Dispatcher, HearsOfLeasesAfterItHasStopped) {
   }
   dispatcher.Stop();
   LeaseTallies tallies;
-  tallies["w"].ended = 1;
+  tallies[{"", "w"}].ended = 1;
   dispatcher.OnLeases(tallies);
   dispatcher.Leave(*first);
 }
@@ -97,10 +97,10 @@ TEST(Dispatcher, BoundsWhatInventedNamesTake) {
   shards.TellLeases([&](const LeaseTallies& tallies) { dispatcher.OnLeases(tallies); });
   dispatcher.Start();
   std::vector<WorkerId> all;
-  const auto join = [&](const std::string& name, const std::string& address, size_t wanted) {
+  const auto join = [&](const std::string& name, const std::string& client, size_t wanted) {
     auto sink = std::make_shared<CountingSink>(wanted);
     const auto worker =
-        dispatcher.Join({.name = name, .address = address, .lease = Duration::Hours(1)}, sink, 100);
+        dispatcher.Join({.name = name, .client = client, .lease = Duration::Hours(1)}, sink, 100);
     EXPECT_TRUE(worker.ok());
     dispatcher.Grant(*worker, wanted);
     all.push_back(*worker);
@@ -108,19 +108,19 @@ TEST(Dispatcher, BoundsWhatInventedNamesTake) {
   };
   for (int i = 0; i < 4; ++i) (void)join("invented " + std::to_string(i), "here", 1)->Await();
   const auto late = join("one too many", "here", 1);
-  EXPECT_TRUE(dispatcher.FullBy("one too many", "here"));
+  EXPECT_TRUE(dispatcher.FullBy({"here", "one too many"}));
   (void)join("elsewhere", "there", 1)->Await();
   EXPECT_EQ(dispatcher.stats().workers_at_allowance, 1u);
   EXPECT_EQ(dispatcher.stats().newcomer_leases, 5u);
   // Whose results have come is served.
   LeaseTallies answered;
-  answered["proven"].answered = 1;
+  answered[{"here", "proven"}].answered = 1;
   dispatcher.OnLeases(answered);
   (void)join("proven", "here", 20)->Await();
   EXPECT_FALSE(late->served());
   // A lease ends: the next of those that wait has its place.
   LeaseTallies ended;
-  ended["invented 2"] = {.ended = 1, .expired = 1};
+  ended[{"here", "invented 2"}] = {.ended = 1, .expired = 1};
   dispatcher.OnLeases(ended);
   (void)late->Await();
   // One that has waited need not wait any more when its result comes.
@@ -128,7 +128,7 @@ TEST(Dispatcher, BoundsWhatInventedNamesTake) {
   while (dispatcher.stats().workers_at_allowance == 0) {
   }
   answered.clear();
-  answered["late"].answered = 1;
+  answered[{"here", "late"}].answered = 1;
   dispatcher.OnLeases(answered);
   (void)waiting->Await();
   for (const WorkerId id : all) dispatcher.Leave(id);
@@ -141,12 +141,12 @@ TEST(Dispatcher, NewcomersGetEveryFourthPageWhileOthersWantThem) {
   shards.Fill(0, 400);
   Dispatcher dispatcher(shards.router(), shards.clock(), Rate::PerSecond(1000));
   LeaseTallies answered;
-  answered["proven"].answered = 1;
+  answered[{"here", "proven"}].answered = 1;
   dispatcher.OnLeases(answered);
   std::vector<WorkerId> all;
   const auto join = [&](const std::string& name, const std::shared_ptr<CountingSink>& sink) {
     const auto worker =
-        dispatcher.Join({.name = name, .address = "here", .lease = Duration::Hours(1)}, sink, 100);
+        dispatcher.Join({.name = name, .client = "here", .lease = Duration::Hours(1)}, sink, 100);
     ASSERT_TRUE(worker.ok());
     dispatcher.Grant(*worker, 100);
     all.push_back(*worker);
@@ -205,11 +205,12 @@ TEST(Dispatcher, NewcomersGetTheirShareWherePagesAreScarce) {
   ASSERT_TRUE(shards.Apply(0, slow).status.ok());
   Dispatcher dispatcher(shards.router(), shards.clock(), Rate::PerSecond(1000));
   LeaseTallies answered;
-  answered["proven"].answered = 1;
+  answered[{"here", "proven"}].answered = 1;
   dispatcher.OnLeases(answered);
   const auto proven = std::make_shared<AskingAgain>(dispatcher, 0);
   const auto newcomer = std::make_shared<AskingAgain>(dispatcher, 3);
-  const auto first = dispatcher.Join({.name = "proven", .lease = Duration::Hours(1)}, proven, 9);
+  const auto first =
+      dispatcher.Join({.name = "proven", .client = "here", .lease = Duration::Hours(1)}, proven, 9);
   const auto second = dispatcher.Join({.name = "new", .lease = Duration::Hours(1)}, newcomer, 9);
   ASSERT_TRUE(first.ok() && second.ok());
   proven->Serve(*first, 5);
@@ -346,7 +347,7 @@ TEST(Dispatcher, AWaiterIsToldInTimeAlsoIfTheRateGoesToZeroWhileItsPageIsLeased)
                                       sink, 2);
   ASSERT_TRUE(worker.ok());
   dispatcher.Grant(*worker, 1);
-  while (!dispatcher.FullBy("w", "")) {
+  while (!dispatcher.FullBy({"", "w"})) {
     if (ended.wait_for(std::chrono::milliseconds(1)) != std::future_status::ready) continue;
     rate_is_zero.set_value();
     GTEST_SKIP() << "the machine stood still for two seconds";
