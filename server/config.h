@@ -16,6 +16,7 @@
 #include "core/base/units.h"
 #include "core/estimate/estimator.h"
 #include "core/schedule/crawl_policy.h"
+#include "core/schedule/forced_share.h"
 #include "core/schedule/host_backoff.h"
 #include "core/schedule/host_gate.h"
 #include "core/schedule/host_rules.h"
@@ -45,6 +46,7 @@ struct ServerConfig {
 
   Rate crawl_rate = Rate::PerSecond(10);
   Duration max_lateness = Pacer::kUsualLateness;  // of an assignment, or one tick if that is more
+  double forced_share = ForcedShare::kUsual;      // of the ticks at which what is forced goes first
   std::string policy = "default";
   EstimatorKind estimator = EstimatorKind::kDefault;
   std::string durability = "sync";  // sync, wal or none

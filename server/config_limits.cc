@@ -49,6 +49,7 @@ std::vector<LimitInForce> LimitsOf(const ServerConfig& config) {
       {"max_credit", number(config.max_credit)},
       {"max_open_leases", number(config.max_open_leases)},
       {"max_newcomer_leases", number(config.max_newcomer_leases)},
+      {"forced_share", config.forced_share},
       {"http_connections", number(config.max_http_connections)}};
   std::erase_if(all, [](const LimitInForce& limit) { return limit.most == 0; });
   return all;

@@ -4,6 +4,7 @@
 
 #include "core/base/check.h"
 #include "core/schedule/clock_ahead.h"
+#include "server/base/registrable_domain.h"
 #include "server/engine/runtime_settings.h"
 #include "spdlog/spdlog.h"
 
@@ -74,6 +75,7 @@ Status ShardsLoader::MakeShards(Store& store, LoadedShards* loaded) const {
   for (int i = 0; i < config_.shards; ++i) {
     ShardSettings settings = SettingsOf(*loaded, store.generation(), i);
     settings.state.host_quota = hosts;
+    settings.state.domain_of = RegistrableDomainOf;
     settings.state.host_rules = rules;
     settings.epochs.exchange = loaded->epochs;
     loaded->shards.push_back(std::make_unique<Shard>(settings, store, clock_, observer_));

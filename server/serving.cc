@@ -155,7 +155,7 @@ Serving::Serving(const ServerConfig& config, Clock& clock, int connections, Metr
                   {.open_leases = static_cast<uint64_t>(config.max_open_leases),
                    .newcomer_leases = static_cast<uint64_t>(config.max_newcomer_leases),
                    .credit = static_cast<uint64_t>(config.max_credit)},
-                  config.max_lateness),
+                  config.max_lateness, config.forced_share),
       plans_({.interval = config.epoch_interval}, router_, [this] { return dispatcher_.rate(); }),
       rates_(MakeSharedRate(clock, loaded.pages.globals.settings)),
       shard_news_(std::make_unique<ShardNews>(*this)),

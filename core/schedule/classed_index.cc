@@ -9,7 +9,7 @@ namespace freshet {
 void ClassedIndex::Put(PageId page, const IndexEntry& entry, CrawlClass crawl_class) {
   const CrawlClass before = ClassOf(page);
   if (before != crawl_class) Remove(page);
-  if (crawl_class == 0) return common_.Put(page, entry);
+  if (crawl_class == 0 && !few_) return common_.Put(page, entry);
   PutInClass(page, entry, crawl_class);
 }
 
@@ -23,7 +23,7 @@ void ClassedIndex::PutInClass(PageId page, IndexEntry entry, CrawlClass crawl_cl
   }
   classes_->of_page.GrowTo(page.value() + size_t{1});
   classes_->number.GrowTo(page.value() + size_t{1});
-  if (classes_->of_page[page.value()] != crawl_class) {
+  if (classes_->of_page[page.value()] != crawl_class + 1) {
     PageId number(static_cast<uint32_t>(its->pages.size()));
     if (its->free.empty()) {
       its->pages.push_back(page);
@@ -32,7 +32,7 @@ void ClassedIndex::PutInClass(PageId page, IndexEntry entry, CrawlClass crawl_cl
       its->free.pop_back();
       its->pages[number.value()] = page;
     }
-    classes_->of_page[page.value()] = crawl_class;
+    classes_->of_page[page.value()] = static_cast<uint8_t>(crawl_class + 1);
     classes_->number[page.value()] = number;
   }
   entry.host = NumberOfHost(*its, crawl_class, entry.host);
@@ -47,7 +47,7 @@ HostId ClassedIndex::NumberOfHost(Class& its, CrawlClass crawl_class, HostId hos
   classes_->of_host.GrowTo(host.value() + size_t{1});
   classes_->of_host[host.value()] |= SetOf(crawl_class);
   its.index.SetHostFree(next, gate_.FreeAt(host));
-  if (const GroupId group = gate_.GroupIdOf(host); group != GroupId()) {
+  if (const GroupId group = gate_.GroupIdOf(host); group != GroupId() && !few_) {
     its.index.SetHostGroup(next, group);
     its.index.SetGroupFree(group, gate_.groups().FreeAt(group));
   }
@@ -64,8 +64,7 @@ bool ClassedIndex::Move(PageId page, CrawlClass crawl_class, bool suspended) {
 }
 
 void ClassedIndex::Remove(PageId page) {
-  const CrawlClass crawl_class = ClassOf(page);
-  if (crawl_class == 0) return common_.Remove(page);
+  if (!IsNumbered(page)) return common_.Remove(page);
   Class& its = In(page);
   const PageId number = NumberOf(page);
   its.index.Remove(number);
@@ -74,17 +73,17 @@ void ClassedIndex::Remove(PageId page) {
 }
 
 void ClassedIndex::Suspend(PageId page) {
-  if (ClassOf(page) == 0) return common_.Suspend(page);
+  if (!IsNumbered(page)) return common_.Suspend(page);
   In(page).index.Suspend(NumberOf(page));
 }
 
 void ClassedIndex::Resume(PageId page) {
-  if (ClassOf(page) == 0) return common_.Resume(page);
+  if (!IsNumbered(page)) return common_.Resume(page);
   In(page).index.Resume(NumberOf(page));
 }
 
 void ClassedIndex::SetHostFree(HostId host, Instant free_at) {
-  common_.SetHostFree(host, free_at);
+  if (!few_) common_.SetHostFree(host, free_at);
   if (classes_ == nullptr || host.value() >= classes_->of_host.size()) return;
   for (ClassSet left = classes_->of_host[host.value()]; left != 0; left &= left - 1) {
     Class& its = *classes_->by_class[static_cast<size_t>(std::countr_zero(left))];
@@ -93,7 +92,7 @@ void ClassedIndex::SetHostFree(HostId host, Instant free_at) {
 }
 
 void ClassedIndex::SetHostGroup(HostId host, GroupId group) {
-  common_.SetHostGroup(host, group);
+  if (!few_) common_.SetHostGroup(host, group);
   if (classes_ == nullptr || host.value() >= classes_->of_host.size()) return;
   for (ClassSet left = classes_->of_host[host.value()]; left != 0; left &= left - 1) {
     Class& its = *classes_->by_class[static_cast<size_t>(std::countr_zero(left))];
@@ -102,7 +101,7 @@ void ClassedIndex::SetHostGroup(HostId host, GroupId group) {
 }
 
 void ClassedIndex::SetGroupFree(GroupId group, Instant free_at) {
-  common_.SetGroupFree(group, free_at);
+  if (!few_) common_.SetGroupFree(group, free_at);
   if (classes_ == nullptr) return;
   for (ClassSet left = classes_->some; left != 0; left &= left - 1) {
     classes_->by_class[static_cast<size_t>(std::countr_zero(left))]->index.SetGroupFree(group,
@@ -112,7 +111,7 @@ void ClassedIndex::SetGroupFree(GroupId group, Instant free_at) {
 
 std::optional<ClassedPick> ClassedIndex::Best(Instant at, ClassSet among) {
   std::optional<ClassedPick> best;
-  if ((among & SetOf(0)) != 0) {
+  if ((among & SetOf(0)) != 0 && !few_) {
     if (const auto pick = common_.Best(at)) best = ClassedPick{pick->page, pick->value, 0};
   }
   if (classes_ == nullptr) return best;
@@ -127,14 +126,14 @@ std::optional<ClassedPick> ClassedIndex::Best(Instant at, ClassSet among) {
 }
 
 std::optional<IndexEntry> ClassedIndex::Find(PageId page) const {
-  if (ClassOf(page) == 0) return common_.Find(page);
+  if (!IsNumbered(page)) return common_.Find(page);
   std::optional<IndexEntry> entry = In(page).index.Find(NumberOf(page));
   if (entry) entry->host = HostOf(page);
   return entry;
 }
 
 HostId ClassedIndex::HostOf(PageId page) const {
-  if (ClassOf(page) == 0) return common_.HostOf(page);
+  if (!IsNumbered(page)) return common_.HostOf(page);
   const Class& its = In(page);
   return its.hosts[its.index.HostOf(NumberOf(page)).value()];
 }

@@ -33,9 +33,12 @@ struct ClassedPick {
 // and five bytes a page more.
 class ClassedIndex {
  public:
-  // The gate outlives it and tells when a host is free that a class has its first page of.
-  explicit ClassedIndex(const HostGate& hosts) : gate_(hosts) {}
+  // The gate outlives it and tells when a host is free that a class has its first page of. `few`:
+  // not all pages will be in; those of class 0 are numbered as well then, and groups of hosts are
+  // those that the owner tells of alone.
+  explicit ClassedIndex(const HostGate& hosts, bool few = false) : gate_(hosts), few_(few) {}
 
+  // Precondition: not of few.
   void GrowTo(size_t pages, size_t hosts) { common_.GrowTo(pages, hosts); }
   // In this class from now on, whichever it was in before.
   void Put(PageId page, const IndexEntry& entry, CrawlClass crawl_class);
@@ -51,6 +54,8 @@ class ClassedIndex {
   [[nodiscard]] std::optional<ClassedPick> Best(Instant at, ClassSet among);
 
   [[nodiscard]] std::optional<IndexEntry> Find(PageId page) const;
+  // Whether the page is in. Precondition: an index of few.
+  [[nodiscard]] bool Has(PageId page) const { return IsNumbered(page); }
   [[nodiscard]] HostId HostOf(PageId page) const;
   [[nodiscard]] size_t size() const {
     return Sum([](const PriceIndex& index) { return index.size(); });
@@ -64,9 +69,8 @@ class ClassedIndex {
   }
   // 0 also where the page is not in.
   [[nodiscard]] CrawlClass ClassOf(PageId page) const {
-    return classes_ == nullptr || page.value() >= classes_->of_page.size()
-               ? CrawlClass{0}
-               : classes_->of_page[page.value()];
+    return IsNumbered(page) ? static_cast<CrawlClass>(classes_->of_page[page.value()] - 1)
+                            : CrawlClass{0};
   }
 
  private:
@@ -79,7 +83,8 @@ class ClassedIndex {
     absl::flat_hash_map<HostId, HostId> numbers;  // of the hosts
   };
   struct Classes {
-    SegmentedArray<CrawlClass> of_page;
+    // One more than the class; 0: it is not in, or in the common index.
+    SegmentedArray<uint8_t> of_page;
     SegmentedArray<PageId> number;  // in the index of its class, where that is not the common one
     SegmentedArray<ClassSet> of_host;
     std::array<std::unique_ptr<Class>, limits::kMaxCrawlClasses> by_class;
@@ -93,6 +98,12 @@ class ClassedIndex {
     for (const auto& its : classes_->by_class) sum += its == nullptr ? 0 : of(its->index);
     return sum;
   }
+  static_assert(limits::kMaxCrawlClasses < UINT8_MAX);
+  // Whether it is in an index that numbers its pages itself.
+  [[nodiscard]] bool IsNumbered(PageId page) const {
+    return classes_ != nullptr && page.value() < classes_->of_page.size() &&
+           classes_->of_page[page.value()] != 0;
+  }
   [[nodiscard]] Class& In(PageId page) { return *classes_->by_class[ClassOf(page)]; }
   [[nodiscard]] const Class& In(PageId page) const { return *classes_->by_class[ClassOf(page)]; }
   [[nodiscard]] PageId NumberOf(PageId page) const { return classes_->number[page.value()]; }
@@ -100,6 +111,7 @@ class ClassedIndex {
   [[nodiscard]] HostId NumberOfHost(Class& its, CrawlClass crawl_class, HostId host);
 
   const HostGate& gate_;
+  const bool few_;
   PriceIndex common_;
   std::unique_ptr<Classes> classes_;  // null until a page is put into another class
 };

@@ -53,6 +53,7 @@ HostId HostGate::Intern(const std::string& host) {
     Host& entry = hosts_[next.value()];
     entry.record.host = host;
     entry.rule = rules_->Find(host);
+    if (domains_) entry.domain = domains_(host);
     Regroup(next);
   }
   return it->second;

@@ -19,6 +19,7 @@
 #include "absl/container/flat_hash_map.h"
 #include "core/base/units.h"
 #include "core/model/page.h"
+#include "core/schedule/domain.h"
 #include "core/schedule/host_group.h"
 #include "core/schedule/host_groups.h"
 #include "core/schedule/host_rules.h"
@@ -46,15 +47,17 @@ class HostGate {
  public:
   // `forgiven_in`: HostBackoff::quiet. `rules`: null is none. `max_crawl_delay`: that a host has of
   // what its robots.txt asks for, at most. `quota` counts the hosts that are known; null is none.
+  // `domains`: null has all hosts of no domain.
   explicit HostGate(const PolitenessDefaults& defaults,
                     Duration forgiven_in = Duration::Seconds(600),
                     std::shared_ptr<const HostRules> rules = nullptr,
                     Duration max_crawl_delay = Duration::Seconds(300),
-                    std::shared_ptr<Quota> quota = nullptr)
+                    std::shared_ptr<Quota> quota = nullptr, DomainNumber domains = nullptr)
       : throttles_forgiven_in_(forgiven_in),
         rules_(rules == nullptr ? std::make_shared<const HostRules>() : std::move(rules)),
         max_crawl_delay_(max_crawl_delay),
-        quota_(std::move(quota)) {
+        quota_(std::move(quota)),
+        domains_(std::move(domains)) {
     SetDefaults(defaults);
   }
 
@@ -83,6 +86,9 @@ class HostGate {
   [[nodiscard]] GroupId GroupIdOf(HostId host) const { return hosts_.at(host.value()).group; }
   [[nodiscard]] const HostGroups& groups() const { return groups_; }
   [[nodiscard]] HostGroups& groups() { return groups_; }
+
+  // 0: none.
+  [[nodiscard]] GroupId DomainOf(HostId host) const { return hosts_.at(host.value()).domain; }
 
   // The id of the host; a new one for an unknown name.
   HostId Intern(const std::string& host);
@@ -162,6 +168,7 @@ class HostGate {
     std::unique_ptr<PolitenessDefaults> defaults;  // null: those of all
     const HostRule* rule = nullptr;
     GroupId group;
+    GroupId domain;
   };
   struct Resting {
     Instant until;
@@ -192,6 +199,7 @@ class HostGate {
   std::shared_ptr<const HostRules> rules_;  // of which `hosts_` have pointers
   Duration max_crawl_delay_;
   std::shared_ptr<Quota> quota_;
+  DomainNumber domains_;
   AddressGroups addresses_;
   Instant heard_;
   std::vector<Host> hosts_;  // by HostId

@@ -149,22 +149,72 @@ void PickSource::GroupChanged(GroupId group) {
   if (blocked == blocked_with_group_.end()) return;
   const std::vector<HostId> hosts = std::move(blocked->second);
   blocked_with_group_.erase(blocked);
-  if (!queue_) return;
-  for (const HostId host : hosts) queue_->SetHostFree(host, hosts_.FreeAt(host));
+  for (const HostId host : hosts) {
+    if (queue_) queue_->SetHostFree(host, hosts_.FreeAt(host));
+    if (forced_) forced_->SetHostFree(host, hosts_.FreeAt(host));
+  }
+}
+
+template <typename Hosts>
+bool PickSource::GroupIsFree(HostId host, Instant at, Hosts& its) {
+  const GroupId group = groups_ ? hosts_.GroupIdOf(host) : GroupId();
+  if (group == GroupId()) return true;
+  const Instant free_at = hosts_.groups().FreeAt(group);
+  if (free_at <= at) return true;
+  its.SetHostFree(host, std::max(free_at, hosts_.FreeAt(host)));
+  if (free_at.infinite()) blocked_with_group_[group].push_back(host);
+  return false;
 }
 
 std::optional<PlanPick> PickSource::BestOfPlan(Instant at) {
   while (true) {
     const std::optional<PlanPick> first = queue_->Best(at);
-    if (!groups_ || !first) return first;
-    const HostId host = queue_->Entry(first->page).host;
-    const GroupId group = hosts_.GroupIdOf(host);
-    if (group == GroupId()) return first;
-    const Instant free_at = hosts_.groups().FreeAt(group);
-    if (free_at <= at) return first;
-    queue_->SetHostFree(host, std::max(free_at, hosts_.FreeAt(host)));
-    if (free_at.infinite()) blocked_with_group_[group].push_back(host);
+    if (!first || GroupIsFree(queue_->Entry(first->page).host, at, *queue_)) return first;
   }
+}
+
+// --- Picks ---
+
+std::optional<ClassedPick> PickSource::Best(Instant at, ClassSet among, bool forced_first) {
+  Hear(at);
+  picked_ = std::max(picked_, at);
+  if (!forced_) return BestByWorth(at, among);
+  const std::optional<ClassedPick> first =
+      forced_first ? BestForced(at, among) : BestByWorth(at, among);
+  if (first) return first;
+  return forced_first ? BestByWorth(at, among) : BestForced(at, among);
+}
+
+std::optional<ClassedPick> PickSource::BestByWorth(Instant at, ClassSet among) {
+  if (!plan_in_force()) return index_->Best(at, among);
+  const std::optional<PlanPick> first = BestOfPlan(at);
+  if (!first) return std::nullopt;
+  return ClassedPick{first->page, first->urgency, 0};
+}
+
+std::optional<ClassedPick> PickSource::BestForced(Instant at, ClassSet among) {
+  // A plan knows no classes.
+  const bool classed = !plan_in_force();
+  while (true) {
+    const std::optional<ClassedPick> best = forced_->Best(at, classed ? among : kAllClasses);
+    if (best && GroupIsFree(forced_->HostOf(best->page), at, *forced_)) {
+      return ClassedPick{best->page, best->value, classed ? best->crawl_class : CrawlClass{0}};
+    }
+    if (best) continue;
+    if (had_turn_.empty()) return std::nullopt;
+    for (const GroupId domain : had_turn_) forced_->SetGroupFree(domain, at);
+    had_turn_.clear();
+  }
+}
+
+Instant PickSource::TakeTurn(const ClassedPick& pick) {
+  if (!std::isinf(pick.value) || !IsForcible(pick.page)) return Instant::Infinite();
+  const GroupId domain = hosts_.DomainOf(forced_->HostOf(pick.page));
+  if (domain != GroupId()) {
+    forced_->SetGroupFree(domain, Instant::Infinite());
+    had_turn_.push_back(domain);
+  }
+  return forced_->Find(pick.page)->forced_at;
 }
 
 // --- Pages ---
@@ -172,11 +222,33 @@ std::optional<PlanPick> PickSource::BestOfPlan(Instant at) {
 void PickSource::File(PageId id, const IndexEntry& entry, Instant asked_at) {
   CHECK(pages_.known(id), "page {} is not known", id.value());
   CHECK(entry.host.value() < hosts_.id_limit(), "host {} is not known", entry.host.value());
+  FileForced(id, entry);
+  IndexEntry by_worth = entry;
+  by_worth.forced_at = Instant::Infinite();
+  // What is worth nothing goes out only where it is forced.
+  if (entry.rates.importance == 0 && !entry.forced_at.infinite()) {
+    by_worth.eligible_from = Instant::Infinite();
+  }
   if (FilesInIndex()) {
-    index_->Put(id, entry, ClassOf(id));
+    index_->Put(id, by_worth, ClassOf(id));
     if (pages_.IsAny(id, PageTable::kNotToBePicked)) index_->Suspend(id);
   }
-  if (FilesInQueue()) FileInQueue(id, entry, asked_at);
+  if (FilesInQueue()) FileInQueue(id, by_worth, asked_at);
+}
+
+void PickSource::FileForced(PageId id, const IndexEntry& entry) {
+  if (entry.forced_at.infinite()) {
+    if (IsForcible(id)) forced_->Remove(id);
+    return;
+  }
+  if (!forced_) forced_ = std::make_unique<ClassedIndex>(hosts_, /*few=*/true);
+  IndexEntry forced = entry;
+  forced.eligible_from = std::max(entry.eligible_from, entry.forced_at);
+  forced_->Put(id, forced, ClassOf(id));
+  if (const GroupId domain = hosts_.DomainOf(entry.host); domain != GroupId()) {
+    forced_->SetHostGroup(entry.host, domain);
+  }
+  if (pages_.IsAny(id, PageTable::kNotToBePicked)) forced_->Suspend(id);
 }
 
 void PickSource::FileInQueue(PageId id, const IndexEntry& entry, Instant asked_at) {
@@ -219,6 +291,7 @@ void PickSource::Remove(PageId id) {
   CHECK(pages_.known(id), "page {} was removed before", id.value());
   if (index_) index_->Remove(id);
   if (queue_) queue_->Remove(id);
+  if (IsForcible(id)) forced_->Remove(id);
   // A later page may be given the id.
   if (id.value() < facts_.size()) facts_[id.value()] = PlanFacts();
 }
@@ -227,12 +300,14 @@ void PickSource::Suspend(PageId id) {
   DCHECK(pages_.IsAny(id, PageTable::kNotToBePicked));
   if (InIndex(id)) index_->Suspend(id);
   if (InQueue(id)) queue_->Suspend(id);
+  if (IsForcible(id)) forced_->Suspend(id);
 }
 
 void PickSource::Resume(PageId id) {
   DCHECK(!pages_.IsAny(id, PageTable::kNotToBePicked));
   if (InIndex(id)) index_->Resume(id);
   if (InQueue(id)) queue_->Resume(id);
+  if (IsForcible(id)) forced_->Resume(id);
 }
 
 // --- Plans ---

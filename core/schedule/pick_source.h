@@ -11,6 +11,10 @@
 //   takes over    once it has all: an index with the last page, a queue with FinishPlan
 //   TakeRetired   the one before, to be destroyed where nobody waits for it
 //
+// Pages that are to be crawled by an instant, whatever they are worth, are there by their worth,
+// and beside it in an index of their own, where registrable domains take turns, and of a domain the
+// page goes first that is late the longest.
+//
 // Invariants: every known page is in the one in force. A page that is in either is suspended there
 // exactly when its flags say so (PageTable::kNotToBePicked). What is made ready knows every host
 // below room_hosts_, and has pages only once it is roomy.
@@ -78,15 +82,13 @@ class PickSource {
   void Hear(Instant now) { latest_ = std::max(latest_, now); }
   // The page to crawl at `at`, left in; none: nothing is eligible. With its value or, under a plan,
   // its urgency; infinite: forced. `at` must not be earlier than in the call before. `among`: only
-  // of these classes; a plan knows of none.
-  [[nodiscard]] std::optional<ClassedPick> Best(Instant at, ClassSet among = kAllClasses) {
-    Hear(at);
-    picked_ = std::max(picked_, at);
-    if (!plan_in_force()) return index_->Best(at, among);
-    const std::optional<PlanPick> first = BestOfPlan(at);
-    if (!first) return std::nullopt;
-    return ClassedPick{first->page, first->urgency, 0};
-  }
+  // of these classes; a plan knows of none. Pages that are forced go before all others; without
+  // `forced_first` only where there is no other, and till then by their worth.
+  [[nodiscard]] std::optional<ClassedPick> Best(Instant at, ClassSet among = kAllClasses,
+                                                bool forced_first = true);
+  // The page is taken, which was best: since when it is forced, infinite where it went by its
+  // worth. The next page that is forced is then of another domain, as long as there is one.
+  Instant TakeTurn(const ClassedPick& pick);
 
   // --- Pages. Precondition of all: the page table has the page.
 
@@ -101,7 +103,9 @@ class PickSource {
   void Resume(PageId id);
   // Has the page compete in the class of its crawl id, which has changed; true: it did not.
   bool FollowClass(PageId id) {
-    return index_ && index_->Move(id, ClassOf(id), pages_.IsAny(id, PageTable::kNotToBePicked));
+    const bool suspended = pages_.IsAny(id, PageTable::kNotToBePicked);
+    if (forced_) (void)forced_->Move(id, ClassOf(id), suspended);
+    return index_ && index_->Move(id, ClassOf(id), suspended);
   }
   // Of the index: PriceIndex, under the same names; 0: there is none.
   [[nodiscard]] size_t awake() const { return index_ ? index_->awake() : 0; }
@@ -120,6 +124,7 @@ class PickSource {
     const bool room = roomy_ || host.value() < room_hosts_;
     if (index_ && (room || !plan_in_force())) index_->SetHostFree(host, hosts_.FreeAt(host));
     if (queue_ && (room || plan_in_force())) queue_->SetHostFree(host, hosts_.FreeAt(host));
+    if (forced_) forced_->SetHostFree(host, hosts_.FreeAt(host));
     if (groups_ |= hosts_.groups().any()) FollowGroupOf(host);
   }
   // The group may be free from another instant on than before, HostGroups::FreeAt.
@@ -167,6 +172,14 @@ class PickSource {
     return index_ && (!plan_in_force() || index_->Find(id));
   }
   [[nodiscard]] bool InQueue(PageId id) const { return queue_ && queue_->Has(id); }
+  [[nodiscard]] std::optional<ClassedPick> BestByWorth(Instant at, ClassSet among);
+  [[nodiscard]] std::optional<ClassedPick> BestForced(Instant at, ClassSet among);
+  void FileForced(PageId id, const IndexEntry& entry);
+  [[nodiscard]] bool IsForcible(PageId id) const { return forced_ && forced_->Has(id); }
+  // Whether the group that the host is in is free at `at`. If not, `its` holds the host blocked,
+  // which is told when it is.
+  template <typename Hosts>
+  [[nodiscard]] bool GroupIsFree(HostId host, Instant at, Hosts& its);
   // A queue knows of no groups: hosts of one that is not free are blocked as they come up.
   [[nodiscard]] std::optional<PlanPick> BestOfPlan(Instant at);
   void FollowGroupOf(HostId host);
@@ -186,6 +199,10 @@ class PickSource {
   const CrawlTable* const crawls_;
   std::unique_ptr<ClassedIndex> index_;
   std::unique_ptr<PlanQueue> queue_;
+  // The pages that are forced now or will be, whatever the policy; null: there was none yet. Its
+  // groups of hosts are domains: those that had their turn are blocked until no other has a page.
+  std::unique_ptr<ClassedIndex> forced_;
+  std::vector<GroupId> had_turn_;
   CrawlPolicy policy_;
   CrawlPolicy in_force_;             // with a plan: picks are taken from the queue
   SegmentedArray<PlanFacts> facts_;  // by PageId, with the queue
@@ -198,7 +215,7 @@ class PickSource {
   uint32_t room_hosts_ = 0;
   std::vector<std::shared_ptr<void>> retired_;
   bool groups_ = false;  // a host is in a group, or was
-  // Hosts that the queue holds blocked until it is told that their group is free.
+  // Hosts that queue and `forced_` hold blocked until they are told that their group is free.
   absl::flat_hash_map<GroupId, std::vector<HostId>> blocked_with_group_;
   Instant latest_;  // the latest instant heard of
   Instant picked_;  // that of the latest pick, never later than the next one's

@@ -69,7 +69,9 @@ void ShardState::TakeDueTimers(Instant now, size_t max, std::vector<Event>* even
 Instant ShardState::next_timer() const { return impl_->next_timer(); }
 std::optional<Pick> ShardState::Peek(Instant at) { return impl_->Peek(at); }
 double ShardState::BestValue(Instant now) { return impl_->BestValue(now); }
-std::optional<Pick> ShardState::Take(Instant at, ClassSet among) { return impl_->Take(at, among); }
+std::optional<Pick> ShardState::Take(Instant at, ClassSet among, bool forced_first) {
+  return impl_->Take(at, among, forced_first);
+}
 void ShardState::PutBack(PageNumber page) { impl_->PutBack(page); }
 void ShardState::HearOfGroup(const GroupNews& news, Instant now) { impl_->HearOfGroup(news, now); }
 void ShardState::TakeGroupStandings(std::vector<GroupStanding>* standings) {

@@ -64,10 +64,10 @@ class ShardState::Impl {
   [[nodiscard]] Instant next_timer() const;
   // That of picks whose host is within its hours; none also where there is more to be looked at
   // than one call does.
-  [[nodiscard]] std::optional<ClassedPick> Best(Instant at, ClassSet among);
+  [[nodiscard]] std::optional<ClassedPick> Best(Instant at, ClassSet among, bool forced_first);
   [[nodiscard]] std::optional<Pick> Peek(Instant at);
   [[nodiscard]] double BestValue(Instant now);
-  [[nodiscard]] std::optional<Pick> Take(Instant at, ClassSet among);
+  [[nodiscard]] std::optional<Pick> Take(Instant at, ClassSet among, bool forced_first);
   void PutBack(PageNumber number);
   void HearOfGroup(const GroupNews& news, Instant now);
   void SetPoliteness(const PolitenessDefaults& defaults);

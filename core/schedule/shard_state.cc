@@ -27,7 +27,8 @@ ShardState::Impl::Impl(const ShardOptions& shard_options)
     : options(shard_options),
       estimator(shard_options.estimator),
       hosts(shard_options.politeness, shard_options.host_backoff.quiet, shard_options.host_rules,
-            shard_options.max_crawl_delay, shard_options.host_quota),
+            shard_options.max_crawl_delay, shard_options.host_quota,
+            DomainsBy(shard_options.domain_of, shard_options.fingerprinter)),
       leases(shard_options.generation),
       picks(pages, hosts, shard_options.policy, &crawls),
       edges(shard_options.estimator.day) {}
@@ -138,7 +139,7 @@ Status ShardState::Impl::Follow(const FollowedChanges& changes, Instant now) {
   counters.hosts = hosts.size();
   // Alarms that are over do not pile up until the first pick, which then has less to do. A plan
   // would take its time from it, and file what is new otherwise than a load does.
-  if (!picks.policy().plan) (void)Best(now, kAllClasses);
+  if (!picks.policy().plan) (void)Best(now, kAllClasses, /*forced_first=*/true);
   return absl::OkStatus();
 }
 
@@ -296,14 +297,14 @@ Instant ShardState::Impl::next_timer() const {
 
 // --- Picks ---
 
-std::optional<ClassedPick> ShardState::Impl::Best(Instant at, ClassSet among) {
+std::optional<ClassedPick> ShardState::Impl::Best(Instant at, ClassSet among, bool forced_first) {
   // Where the hours of many hosts end together, the next call goes on: a few milliseconds.
   constexpr int kMostClosed = 4096;
   at = std::max(at, looked_at);
   best_at = at;
   hosts.Hear(at);
   for (int closed = 0; closed < kMostClosed; ++closed) {
-    const std::optional<ClassedPick> best = picks.Best(at, among);
+    const std::optional<ClassedPick> best = picks.Best(at, among, forced_first);
     if (!best) return best;
     if (crawls.IsShadow(best->page)) {
       // Its crawl id has become one a moment ago, and it is not filed anew yet.
@@ -319,7 +320,7 @@ std::optional<ClassedPick> ShardState::Impl::Best(Instant at, ClassSet among) {
 }
 
 std::optional<Pick> ShardState::Impl::Peek(Instant at) {
-  const std::optional<ClassedPick> best = Best(at, kAllClasses);
+  const std::optional<ClassedPick> best = Best(at, kAllClasses, /*forced_first=*/true);
   if (!best) return std::nullopt;
   return Pick{.page = pages.number(best->page),
               .value = best->value,
@@ -330,20 +331,22 @@ std::optional<Pick> ShardState::Impl::Peek(Instant at) {
 double ShardState::Impl::BestValue(Instant now) {
   if (picks.plan_in_force()) return 0;
   looked_at = std::max(now, best_at);
-  const std::optional<ClassedPick> best = Best(looked_at, kAllClasses);
+  // What goes out for its lateness says nothing of the price.
+  const std::optional<ClassedPick> best = Best(looked_at, kAllClasses, /*forced_first=*/false);
   return best ? best->value : 0;
 }
 
-std::optional<Pick> ShardState::Impl::Take(Instant at, ClassSet among) {
+std::optional<Pick> ShardState::Impl::Take(Instant at, ClassSet among, bool forced_first) {
   if (leases.size() >= limits::kMaxLeasesPerShard) return std::nullopt;
   at = std::max(at, looked_at);
-  const std::optional<ClassedPick> best = Best(at, among);
+  const std::optional<ClassedPick> best = Best(at, among, forced_first);
   if (!best) return std::nullopt;
   const PageId id = best->page;
   DCHECK(!pages.IsAny(id, PageTable::kNotToBePicked));
   const HostId host = picks.HostOf(id);
   const bool planned = picks.plan_in_force();
   out.Pick(id, host, planned);
+  const Instant forced_since = picks.TakeTurn(*best);
   Mark(id, PageTable::kTaken, true);
   hosts.Pick(host, at);
   picks.HostChanged(host);
@@ -360,6 +363,9 @@ std::optional<Pick> ShardState::Impl::Take(Instant at, ClassSet among) {
             .value = best->value,
             .planned = planned,
             .crawl_class = best->crawl_class,
+            .forced_since = forced_since,
+            .out_of_turn = std::isinf(best->value) && !forced_first,
+            .domain = hosts.DomainOf(host),
             .host = host,
             .host_delay = hosts.Spacing(host),
             .host_again = hosts.picks(host) > 1};

@@ -32,6 +32,7 @@
 #include "core/model/page.h"
 #include "core/schedule/crawl_policy.h"
 #include "core/schedule/crawl_table.h"
+#include "core/schedule/domain.h"
 #include "core/schedule/event.h"
 #include "core/schedule/freshness_sample.h"
 #include "core/schedule/host_backoff.h"
@@ -76,7 +77,8 @@ struct ShardOptions {
   uint64_t max_pages = limits::kMaxPagesPerShard;
   // Pages of a host that is given one more, and hosts of all shards that are given a page, at most.
   uint64_t max_pages_per_host = UINT64_MAX;
-  std::shared_ptr<Quota> host_quota;  // null: any number
+  std::shared_ptr<Quota> host_quota;      // null: any number
+  RegistrableDomain domain_of = nullptr;  // null: every host is a domain of its own
   uint16_t shard = 0;
   // Makes lease ids of different runs of the program differ; from the store.
   uint32_t generation = 1;
@@ -91,7 +93,12 @@ struct Pick {
   double value = 0;
   bool planned = false;        // picked by a plan
   CrawlClass crawl_class = 0;  // of its crawl id; 0 where it is planned
-  GroupKey group;              // of its host; 0: none
+  // Of a page that is forced: since when; infinite: it is not.
+  Instant forced_since = Instant::Infinite();
+  // It is forced, and it is not the turn of such pages: nothing else was to be had.
+  bool out_of_turn = false;
+  GroupId domain;  // of its host (core/schedule/domain.h); 0: none
+  GroupKey group;  // likewise
   GroupTerms group_terms;
   HostId host;
   Duration host_delay;      // HostGate::Spacing
@@ -241,8 +248,10 @@ class ShardState {
   [[nodiscard]] double BestValue(Instant now);
   // Takes that page out of the picks, and its host for one assignment, until LeasePage is installed
   // or PutBack. Several picks may be out at a time. `among`: the page of highest value among those
-  // of these classes; while a plan is in force, of all.
-  [[nodiscard]] std::optional<Pick> Take(Instant at, ClassSet among = kAllClasses);
+  // of these classes; while a plan is in force, of all. Pages that are forced go before all others;
+  // without `forced_first` they go by their value, and as such only where there is nothing else.
+  [[nodiscard]] std::optional<Pick> Take(Instant at, ClassSet among = kAllClasses,
+                                         bool forced_first = true);
   void PutBack(PageNumber page);
   // What the hosts of other shards have of a group. To be told before picks.
   void HearOfGroup(const GroupNews& news, Instant now);

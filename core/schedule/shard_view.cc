@@ -154,9 +154,10 @@ std::string Why(const PageRecord& page, const Explanation& explanation, bool pla
           InHow(explanation.eligible_from, now),
           explanation.host_free > now ? "; besides, " + WhyHostWaits(explanation, now) : "");
     case Verdict::kForced:
-      if (page.state.gone) return GoneText(page) + "; it is looked for with the next ticks";
-      return page.state.recheck ? "a recheck was asked for: it goes out as soon as a worker asks"
-                                : "its maximal interval is over: it goes out with the next ticks";
+      if (page.state.gone) return GoneText(page) + "; it is looked for in its turn";
+      return page.state.recheck ? "a recheck was asked for: it goes out in the turn of its domain"
+                                : "its maximal interval is over: it goes out in the turn of its "
+                                  "domain";
     case Verdict::kDue:
       return planned ? "it is due by the plan: it goes out with the next ticks"
                      : "its value has reached the price: it goes out when its turn comes";

@@ -35,6 +35,23 @@ ConfigKey RateKey() {
           "them together, and the value of division 0 counts.");
 }
 
+ConfigKey ForcedShareKey() {
+  ConfigKey key = ParsedKey(
+      "forced_share", KeyType::kShare, At(&C::forced_share),
+      [](const std::string& text) { return ParseNumberValue(text); },
+      [](double share) { return WriteNumber(share); });
+  key.low = 0;
+  key.high = 1;
+  key.check = [](const C& config) -> Status {
+    if (config.forced_share >= 0 && config.forced_share <= 1) return absl::OkStatus();
+    return InvalidArgument("{} is not within 0 and 1", config.forced_share);
+  };
+  return std::move(key).Says(
+      "The part of the crawl rate for which pages go first whose `max_interval` is over or that "
+      "somebody wants rechecked, by registrable domain in turn. Beyond it they go by their value, "
+      "or where nothing else is to be crawled (docs/politeness.md).");
+}
+
 StatusOr<EstimatorKind> ParseEstimator(const std::string& text) {
   if (text == "default") return EstimatorKind::kDefault;
   if (text == "mle") return EstimatorKind::kMle;
@@ -75,6 +92,7 @@ std::vector<ConfigKey> RateKeys() {
           .Says("How late an assignment may leave, if that is more than a tick (1/crawl_rate). "
                 "Ticks that are missed by more are gone. After a pause so much is made up for, in "
                 "one burst."),
+      ForcedShareKey(),
       TextKey("policy", At(&C::policy))
           .Flag("--policy")
           .Reloads()

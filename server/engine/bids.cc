@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <array>
-#include <cmath>
 #include <optional>
 
 #include "core/base/check.h"
@@ -15,7 +14,6 @@ struct Kind {
   std::optional<size_t> shard;  // with the dearest pick
   double value = 0;             // of that pick
   uint64_t pages = 0;           // of all shards that bid
-  [[nodiscard]] bool forced() const { return shard && std::isinf(value); }
 };
 
 // By value, by plan. `taken`: how many picks of each shard are taken.
@@ -38,6 +36,28 @@ std::array<Kind, 2> NextOf(const std::vector<ShardBid>& bids, const std::vector<
 
 }  // namespace
 
+bool BidRanking::GoesBefore(const Pick& a, const Pick& b) const {
+  const auto lately = [this](const Pick& pick) {
+    const auto it = forced_of_.find(pick.domain);
+    return it == forced_of_.end() ? 0.0 : it->second;
+  };
+  const double of_a = lately(a);
+  const double of_b = lately(b);
+  return of_a != of_b ? of_a < of_b : a.forced_since < b.forced_since;
+}
+
+void BidRanking::NoteForced(const Pick& pick) {
+  // After some hundred more a tick counts half as much.
+  constexpr double kGrowth = 1.005;
+  constexpr double kMostWeight = 1e6;
+  if (pick.domain == GroupId()) return;
+  forced_of_[pick.domain] += weight_;
+  weight_ *= kGrowth;
+  if (weight_ < kMostWeight) return;
+  weight_ /= kMostWeight;
+  absl::erase_if(forced_of_, [](auto& entry) { return (entry.second /= kMostWeight) < 1e-3; });
+}
+
 bool BidRanking::TurnOfPlans(uint64_t planned_pages, uint64_t valued_pages) {
   const uint64_t pages = std::max<uint64_t>(1, planned_pages + valued_pages);
   owed_to_plans_ += static_cast<double>(planned_pages) / static_cast<double>(pages);
@@ -53,10 +73,7 @@ std::vector<size_t> BidRanking::Rank(const std::vector<ShardBid>& bids, size_t t
     const auto [valued, planned] = NextOf(bids, taken);
     if (!valued.shard && !planned.shard) break;
     bool by_plan = !valued.shard;
-    if (valued.shard && planned.shard) {
-      by_plan = valued.forced() != planned.forced() ? planned.forced()
-                                                    : TurnOfPlans(planned.pages, valued.pages);
-    }
+    if (valued.shard && planned.shard) by_plan = TurnOfPlans(planned.pages, valued.pages);
     const size_t shard = by_plan ? *planned.shard : *valued.shard;
     ++taken[shard];
     ranked.push_back(shard);

@@ -9,6 +9,7 @@
 #include <optional>
 #include <vector>
 
+#include "absl/container/flat_hash_map.h"
 #include "core/schedule/shard_state.h"
 #include "server/engine/tick_shares.h"
 
@@ -37,8 +38,8 @@ class BidChoice {
   BidChoice(const TickOwners& owners, size_t spare)
       : owners_(owners), room_(owners), spare_(spare) {}
 
-  // `take(among)` takes the best page of these classes. Appends what is bid for the next tick;
-  // false: nothing.
+  // `take(among, forced_first)` takes the best page of these classes, as ShardState::Take. Appends
+  // what is bid for the next tick; false: nothing.
   template <typename Take>
   bool Bid(Take take, ShardBid* bid);
 
@@ -60,20 +61,27 @@ struct TakenBid {
 
 // The dearest first. While the policy changes, some shards may bid by the values of their pages and
 // others by the urgency of a plan, which do not compare: ticks then go to the two kinds in turn, to
-// each as many as the pages of its shards are of all, and within a kind to the dearest. Pages that
-// are forced go before all others.
+// each as many as the pages of its shards are of all, and within a kind to the dearest. Of two
+// pages that are forced that one goes first whose domain had fewer such ticks of late.
 //
 // Thread-compatible.
 class BidRanking {
  public:
   // For each of `ticks` ticks in their order the shard whose next pick it gets, shorter where picks
-  // lack. Turns go on from call to call.
+  // lack. Turns go on from call to call. Precondition: of several shards none bids what is forced.
   [[nodiscard]] std::vector<size_t> Rank(const std::vector<ShardBid>& bids, size_t ticks);
+  // Whether the first of two pages that are forced goes before the second.
+  [[nodiscard]] bool GoesBefore(const Pick& a, const Pick& b) const;
+  // A page that is forced has a tick in its turn.
+  void NoteForced(const Pick& pick);
   // Whether a tick for which both kinds have a page is the turn of plans.
   [[nodiscard]] bool TurnOfPlans(uint64_t planned_pages, uint64_t valued_pages);
 
  private:
   double owed_to_plans_ = 0;  // ticks
+  // Ticks of late by domain, each weighted the more the later it was.
+  absl::flat_hash_map<GroupId, double> forced_of_;
+  double weight_ = 1;  // of the next one
 };
 
 inline bool BidChoice::InVain(const Pick& pick) {
@@ -87,13 +95,14 @@ template <typename Take>
 bool BidChoice::Bid(Take take, ShardBid* bid) {
   const ClassSet owners = owners_.of_tick.empty() ? kAllClasses : owners_.of_tick[tick_];
   const uint32_t tick = tick_++;
+  const bool forced_first = owners_.ForcedFirst(tick);
   bool found = false;
   while (true) {
     std::optional<Pick> pick;
-    if ((owners & room_.open()) != 0) pick = take(owners & room_.open());
+    if ((owners & room_.open()) != 0) pick = take(owners & room_.open(), forced_first);
     if (!pick && owners != kAllClasses) {
       bid->without_owner.push_back(tick);
-      pick = take(room_.open());
+      pick = take(room_.open(), forced_first);
     }
     if (!pick) {
       bid->without_more.push_back(tick);

@@ -67,11 +67,12 @@ struct Dispatcher::Actions {
 };
 
 Dispatcher::Dispatcher(Router& router, Clock& clock, Rate rate, const WorkerLimits& workers,
-                       Duration max_lateness)
+                       Duration max_lateness, double forced_share)
     : router_(router),
       clock_(clock),
       groups_(router.shards().size()),
       pacer_(rate, clock.Now(), max_lateness),
+      forced_share_(forced_share),
       max_credit_(workers.credit),
       allowances_({.most = workers.open_leases,
                    .newcomers = workers.newcomer_leases,
@@ -420,6 +421,7 @@ void Dispatcher::Release(Instant now, Actions* actions) {
     worker.served = true;
     to_stream |= !worker.terms.waiter;
     ++stats_.assignments;
+    stats_.forced_assignments += std::isinf(ready.assignment.value) ? 1 : 0;
     recent_.push_front({.at = now,
                         .url = ready.assignment.key.url,
                         .worker = worker.terms.name,
@@ -493,6 +495,7 @@ void Dispatcher::Plan(Instant now, Actions* actions) {
   const ClassSet takers = refill->owners.takers;
   refill->owners = shares_.Next(refill->terms.size(), refill->terms.front().at);
   refill->owners.takers = asked_for_ = takers;
+  refill->owners.forced_first = forced_share_.Next(refill->terms.size());
   if (refill->open) open_refill_ = ++refills_;
   actions->refill = std::move(refill);
 }

@@ -18,6 +18,7 @@
 #include "core/base/limits.h"
 #include "core/base/units.h"
 #include "core/schedule/event.h"
+#include "core/schedule/forced_share.h"
 #include "core/schedule/pacer.h"
 #include "server/base/log_limit.h"
 #include "server/base/system_clock.h"
@@ -70,6 +71,7 @@ struct WorkerTerms {
 
 struct DispatchStats {
   uint64_t assignments = 0;
+  uint64_t forced_assignments = 0;  // of these
   uint64_t ticks_without_credit = 0;
   uint64_t ticks_without_page = 0;
   uint64_t ticks_late = 0;
@@ -107,7 +109,8 @@ class Dispatcher {
  public:
   // A tick may be used up to `max_lateness` after its time (Pacer).
   Dispatcher(Router& router, Clock& clock, Rate rate, const WorkerLimits& workers = {},
-             Duration max_lateness = Pacer::kUsualLateness);
+             Duration max_lateness = Pacer::kUsualLateness,
+             double forced_share = ForcedShare::kUsual);
   ~Dispatcher();
   Dispatcher(const Dispatcher&) = delete;
   Dispatcher& operator=(const Dispatcher&) = delete;
@@ -278,6 +281,7 @@ class Dispatcher {
   Condition refilled_;
   Pacer pacer_ FRESHET_GUARDED_BY(mutex_);
   TickShares shares_ FRESHET_GUARDED_BY(mutex_);
+  ForcedShare forced_share_ FRESHET_GUARDED_BY(mutex_);
   bool stopping_ FRESHET_GUARDED_BY(mutex_) = false;
   bool paused_ FRESHET_GUARDED_BY(mutex_) = false;
   std::string pause_reason_ FRESHET_GUARDED_BY(mutex_);

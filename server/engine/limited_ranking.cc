@@ -10,6 +10,8 @@
 namespace freshet {
 namespace {
 
+bool IsForced(const Pick& pick) { return std::isinf(pick.value); }
+
 // What one shard has bid, as far as ticks have come: the picks that a tick may get, in a heap for
 // each class, the dearest first.
 class Table {
@@ -30,11 +32,13 @@ class Table {
       closed_.pop_back();
     }
   }
-  // The dearest pick of these classes whose group is free at `at`.
-  [[nodiscard]] std::optional<size_t> Best(ClassSet among, Instant at) {
+  // The dearest pick of these classes whose group is free at `at`, of those that are `forced` or of
+  // the others.
+  [[nodiscard]] std::optional<size_t> Best(ClassSet among, bool forced, Instant at) {
+    Heaps& heaps = heaps_[forced ? 1 : 0];
     std::optional<size_t> best;
-    for (ClassSet left = among & classes_; left != 0; left &= left - 1) {
-      const std::optional<size_t> top = Top(std::countr_zero(left), at);
+    for (ClassSet left = among & heaps.classes; left != 0; left &= left - 1) {
+      const std::optional<size_t> top = Top(heaps, std::countr_zero(left), at);
       if (top && (!best || Dearer(*top, *best))) best = top;
     }
     return best;
@@ -47,13 +51,13 @@ class Table {
       const Pick& pick = bid_.picks[i - 1];
       if ((among & SetOf(pick.crawl_class)) == 0) continue;
       if (FreeAt(pick) <= at) return -1;
-      dearest = std::max(dearest, pick.value);
+      dearest = std::max(dearest, pick.out_of_turn ? 0 : pick.value);
     }
     return dearest;
   }
   // Precondition: it is what Best found last.
   void Take(size_t pick, Instant at) {
-    Pop(bid_.picks[pick].crawl_class);
+    Pop(HeapsOf(pick), bid_.picks[pick].crawl_class);
     if (hosts_again_) last_[bid_.picks[pick].host] = at;
   }
 
@@ -65,6 +69,10 @@ class Table {
     bool operator<(const Closed& other) const { return free_at > other.free_at; }
   };
   using Heap = std::vector<size_t>;
+  struct Heaps {
+    std::array<Heap, limits::kMaxCrawlClasses> of;
+    ClassSet classes = 0;  // whose heaps are not empty
+  };
 
   // Of equal ones the one that was taken first.
   [[nodiscard]] bool Dearer(size_t a, size_t b) const {
@@ -74,30 +82,32 @@ class Table {
   }
   void Put(size_t pick) {
     const CrawlClass crawl_class = bid_.picks[pick].crawl_class;
-    classes_ |= SetOf(crawl_class);
-    Heap& heap = heaps_[crawl_class];
+    Heaps& heaps = HeapsOf(pick);
+    heaps.classes |= SetOf(crawl_class);
+    Heap& heap = heaps.of[crawl_class];
     heap.push_back(pick);
     std::push_heap(heap.begin(), heap.end(), [this](size_t a, size_t b) { return Dearer(b, a); });
   }
-  void Pop(size_t crawl_class) {
-    Heap& heap = heaps_[crawl_class];
+  void Pop(Heaps& heaps, size_t crawl_class) {
+    Heap& heap = heaps.of[crawl_class];
     std::pop_heap(heap.begin(), heap.end(), [this](size_t a, size_t b) { return Dearer(b, a); });
     heap.pop_back();
-    if (heap.empty()) classes_ &= ~SetOf(static_cast<CrawlClass>(crawl_class));
+    if (heap.empty()) heaps.classes &= ~SetOf(static_cast<CrawlClass>(crawl_class));
   }
+  [[nodiscard]] Heaps& HeapsOf(size_t pick) { return heaps_[IsForced(bid_.picks[pick]) ? 1 : 0]; }
   [[nodiscard]] Instant FreeAt(const Pick& pick) const {
     const bool grouped = ledger_ != nullptr && pick.group != GroupKey();
     const Instant group = grouped ? ledger_->FreeAt(pick.group, pick.group_terms) : Instant();
     const auto last = hosts_again_ ? last_.find(pick.host) : last_.end();
     return last == last_.end() ? group : std::max(group, last->second + pick.host_delay);
   }
-  [[nodiscard]] std::optional<size_t> Top(int crawl_class, Instant at) {
-    const Heap& heap = heaps_[static_cast<size_t>(crawl_class)];
+  [[nodiscard]] std::optional<size_t> Top(Heaps& heaps, int crawl_class, Instant at) {
+    const Heap& heap = heaps.of[static_cast<size_t>(crawl_class)];
     while (!heap.empty()) {
       const size_t top = heap.front();
       const Instant free_at = FreeAt(bid_.picks[top]);
       if (free_at <= at) return top;
-      Pop(static_cast<size_t>(crawl_class));
+      Pop(heaps, static_cast<size_t>(crawl_class));
       if (free_at.infinite()) continue;
       closed_.push_back({free_at, top});
       std::push_heap(closed_.begin(), closed_.end());
@@ -107,8 +117,7 @@ class Table {
 
   const ShardBid& bid_;
   const GroupLedger* ledger_;
-  std::array<Heap, limits::kMaxCrawlClasses> heaps_;
-  ClassSet classes_ = 0;  // whose heaps are not empty
+  std::array<Heaps, 2> heaps_;  // of picks by worth, of those that are forced
   size_t released_ = 0;
   std::vector<Closed> closed_;  // a heap of those whose host or group is free later
   // A host that was bid for several ticks may get later ones, which are closer together.
@@ -177,10 +186,29 @@ class LimitedRanking {
   }
 
   [[nodiscard]] std::optional<TakenBid> Best(ClassSet among, size_t tick) {
+    const bool forced_first = owners_.ForcedFirst(tick);
+    std::optional<TakenBid> best =
+        forced_first ? BestForced(among, tick) : BestByWorth(among, tick);
+    if (!best) best = forced_first ? BestByWorth(among, tick) : BestForced(among, tick);
+    return best;
+  }
+
+  [[nodiscard]] std::optional<TakenBid> BestForced(ClassSet among, size_t tick) {
+    std::optional<TakenBid> best;
+    for (size_t shard = 0; shard < bids_.size(); ++shard) {
+      const std::optional<size_t> pick = tables_[shard].Best(among, /*forced=*/true, at_[tick]);
+      if (!pick) continue;
+      if (best && !ranking_.GoesBefore(bids_[shard].picks[*pick], PickOf(*best))) continue;
+      best = TakenBid{.tick = tick, .shard = shard, .pick = *pick};
+    }
+    return best;
+  }
+
+  [[nodiscard]] std::optional<TakenBid> BestByWorth(ClassSet among, size_t tick) {
     // By value, by plan.
     std::array<std::optional<TakenBid>, 2> kinds;
     for (size_t shard = 0; shard < bids_.size(); ++shard) {
-      const std::optional<size_t> pick = tables_[shard].Best(among, at_[tick]);
+      const std::optional<size_t> pick = tables_[shard].Best(among, /*forced=*/false, at_[tick]);
       if (!pick) continue;
       std::optional<TakenBid>& best = kinds[bids_[shard].picks[*pick].planned ? 1 : 0];
       if (best && ValueOf(*best) >= bids_[shard].picks[*pick].value) continue;
@@ -194,6 +222,7 @@ class LimitedRanking {
     const Pick& pick = bids_[bid.shard].picks[bid.pick];
     const Instant at = at_[bid.tick];
     tables_[bid.shard].Take(bid.pick, at);
+    if (IsForced(pick) && owners_.ForcedFirst(bid.tick)) ranking_.NoteForced(pick);
     if (!pick.planned) (void)room_.UseUp(pick.crawl_class);
     if (ledger_ != nullptr && pick.group != GroupKey()) {
       ledger_->Take(bid.shard, pick.group, pick.group_terms, at);
@@ -203,14 +232,16 @@ class LimitedRanking {
   [[nodiscard]] bool ByPlan(const std::optional<TakenBid>& valued,
                             const std::optional<TakenBid>& planned) {
     if (!valued || !planned) return planned.has_value();
-    const bool forced = std::isinf(ValueOf(*planned));
-    if (forced != std::isinf(ValueOf(*valued))) return forced;
     return ranking_.TurnOfPlans(pages_[1], pages_[0]);
   }
   [[nodiscard]] const Pick& PickOf(const TakenBid& bid) const {
     return bids_[bid.shard].picks[bid.pick];
   }
-  [[nodiscard]] double ValueOf(const TakenBid& bid) const { return PickOf(bid).value; }
+  // A page that is forced is worth less than all others where it is not the turn of such pages.
+  [[nodiscard]] double ValueOf(const TakenBid& bid) const {
+    const Pick& pick = PickOf(bid);
+    return IsForced(pick) && !owners_.ForcedFirst(bid.tick) ? 0 : pick.value;
+  }
 
   const std::vector<ShardBid>& bids_;
   const std::vector<Instant>& at_;
@@ -235,7 +266,7 @@ RankedBids RankBids(const std::vector<ShardBid>& bids, const std::vector<Instant
                     const TickOwners& owners, BidRanking& ranking, GroupLedger* ledger,
                     BidTakers* takers) {
   const bool planned = AnyPick(bids, [](const Pick& pick) { return pick.planned; });
-  const TickOwners nobody;
+  const TickOwners nobody = {.of_tick = {}, .limited = {}, .forced_first = owners.forced_first};
   const TickOwners& owned_by = planned ? nobody : owners;
   // Picks of one shard go to the ticks that they were taken for, where there is one for each.
   const bool gaps = std::any_of(bids.begin(), bids.end(), [](const ShardBid& bid) {
@@ -245,7 +276,8 @@ RankedBids RankBids(const std::vector<ShardBid>& bids, const std::vector<Instant
       bids.size() > 1 && AnyPick(bids, [](const Pick& pick) { return pick.host_again; });
   const bool grouped =
       ledger != nullptr && AnyPick(bids, [](const Pick& pick) { return pick.group != GroupKey(); });
-  const bool limited = takers != nullptr || !owned_by.of_tick.empty();
+  const bool forced = bids.size() > 1 && AnyPick(bids, IsForced);
+  const bool limited = takers != nullptr || !owned_by.of_tick.empty() || forced;
   if (grouped || hosts_again || gaps || limited) {
     return LimitedRanking(bids, at, owned_by, ranking, ledger, takers).Rank();
   }

@@ -1,6 +1,7 @@
 // Which of the pages that shards bid each tick gets, where not every page may have it: ticks may be
-// owned by crawl ids (tick_shares.h), groups of hosts limited over all shards (group_ledger.h), and
-// a host that was bid for several ticks needs its delay between those that it gets.
+// owned by crawl ids (tick_shares.h), groups of hosts limited over all shards (group_ledger.h), a
+// host that was bid for several ticks needs its delay between those that it gets, and pages that
+// are forced go first at some ticks only (core/schedule/forced_share.h).
 #ifndef FRESHET_SERVER_ENGINE_LIMITED_RANKING_H_
 #define FRESHET_SERVER_ENGINE_LIMITED_RANKING_H_
 
@@ -39,7 +40,9 @@ class BidTakers {
 // which knows all of its groups. Owners mean nothing while a shard bids by a plan, which knows of
 // none. `takers`: who takes the pages; null: there is somebody for all of them.
 //
-// The page that a tick gets is the best of those that may have it: of its owner or, where that has
+// Of several shards a page that is forced goes first at the ticks that are for such pages, and else
+// where there is no other. But for that, the page that a tick gets is the best of those that may
+// have it: of its owner or, where that has
 // none, of all, of classes and groups that have room at the tick, and of classes of which somebody
 // takes pages: where nobody takes the best of those that were asked for any more, the ranking ends.
 // A shard has nothing better than what it bids for that tick; where none of this may be had, and

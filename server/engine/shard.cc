@@ -290,7 +290,9 @@ void Shard::AcceptBid(BidRequest& request) {
   came_short_ = !failure_.ok();
   for (const Instant at : request.at) {
     if (!failure_.ok()) break;
-    const auto take = [&](ClassSet among) { return state_.Take(at, among); };
+    const auto take = [&](ClassSet among, bool forced_first) {
+      return state_.Take(at, among, forced_first);
+    };
     if (!choice.Bid(take, &bid)) came_short_ = true;
   }
   request.done(std::move(bid));

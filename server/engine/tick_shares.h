@@ -40,6 +40,11 @@ struct TickOwners {
   ClassSet takers = kAllClasses;
   // Classes that may have fewer pages than there are ticks, and how many.
   std::vector<std::pair<CrawlClass, uint32_t>> limited;
+  // By tick, whether pages that are forced go first; empty: at every one.
+  std::vector<bool> forced_first;
+  [[nodiscard]] bool ForcedFirst(size_t tick) const {
+    return forced_first.empty() || forced_first[tick];
+  }
 };
 
 // What classes may still have of some ticks. Value type, thread-compatible.

@@ -26,6 +26,9 @@ void WriteSchedule(const ServerStatus& status, FamilyWriter& out) {
       .Add(status.dispatch.ticks_stalled, {{"reason", "store"}});
   out.Gauge("freshet_paused", "1 while an operator has paused assignments.")
       .Add(status.dispatch.paused ? 1.0 : 0.0);
+  out.Counter("freshet_forced_assignments_total",
+              "Assignments of pages whose max_interval was over, or that somebody asked for.")
+      .Add(status.dispatch.forced_assignments);
   out.Gauge("freshet_price", "Value of the page picked last, in importance x seconds.")
       .Add(status.price);
   out.Gauge("freshet_workers", "Open Crawl streams that said hello.")

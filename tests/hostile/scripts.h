@@ -29,6 +29,7 @@ void Sites(Attack& attack);
 // `directory` is for its files.
 std::string Descriptors(const std::string& directory, Random random);
 std::string FullDisk(const std::string& directory, Random random);
+std::string Forced(const std::string& directory, Random random);
 
 struct Script {
   const char* name;
@@ -55,7 +56,8 @@ struct OwnScript {
   const char* name;
   std::string (*play)(const std::string& directory, Random random);
 };
-inline constexpr OwnScript kOwnScripts[] = {{"descriptors", Descriptors}, {"full_disk", FullDisk}};
+inline constexpr OwnScript kOwnScripts[] = {
+    {"descriptors", Descriptors}, {"full_disk", FullDisk}, {"forced", Forced}};
 
 }  // namespace freshet::hostile
 

@@ -48,7 +48,7 @@ class Bidder {
   ShardBid Bid(const TickOwners& owners, size_t ticks, Instant at) {
     ShardBid bid;
     BidChoice choice(owners, 0);
-    const auto take = [&](ClassSet among) -> std::optional<Pick> {
+    const auto take = [&](ClassSet among, bool /*forced_first*/) -> std::optional<Pick> {
       const auto best = index_.Best(at, among);
       if (!best) return std::nullopt;
       index_.Suspend(best->page);

@@ -1,7 +1,6 @@
 #include "server/engine/bids.h"
 
 #include <algorithm>
-#include <limits>
 
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
@@ -23,8 +22,6 @@ ShardBid ByPlan(const std::vector<double>& urgencies, uint64_t pages = 1) {
   for (Pick& pick : bid.picks) pick.planned = true;
   return bid;
 }
-
-constexpr double kForced = std::numeric_limits<double>::infinity();
 
 TEST(BidRanking, TheDearestGoesFirst) {
   BidRanking ranking;
@@ -55,14 +52,6 @@ TEST(BidRanking, WhereOneKindHasNoPageTheOtherGetsTheTick) {
               testing::UnorderedElementsAre(0, 1, 1, 1, 1));
   EXPECT_THAT(ranking.Rank({ByPlan({1, 1, 1}, 1), ByValue({}, 1'000'000)}, 5),
               ElementsAre(0, 0, 0));
-}
-
-TEST(BidRanking, ForcedPagesGoBeforeBothKinds) {
-  BidRanking ranking;
-  EXPECT_THAT(ranking.Rank({ByPlan({7e9}, 1'000'000), ByValue({kForced, 1}, 1)}, 2),
-              ElementsAre(1, 0));
-  EXPECT_THAT(ranking.Rank({ByPlan({kForced, 7e9}, 1), ByValue({5, 1}, 1'000'000)}, 2),
-              ElementsAre(0, 1));
 }
 
 }  // namespace

@@ -69,7 +69,7 @@ class GroupedShard {
     }
     BidChoice choice(owners, others ? at.size() : 0);
     for (const Instant tick : at) {
-      (void)choice.Bid([&](ClassSet among) { return Take(tick, among); }, &bid);
+      (void)choice.Bid([&](ClassSet among, bool) { return Take(tick, among); }, &bid);
     }
     bid.pages = pages_.size();
     return bid;

@@ -1,0 +1,196 @@
+// Pages that are to go out whatever they are worth: how many of all ticks they take, and whose turn
+// it is.
+#include <cmath>
+#include <map>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "core/base/random.h"
+#include "core/schedule/forced_share.h"
+#include "fmt/format.h"
+#include "tests/core/schedule/shard_cycle.h"
+
+namespace freshet {
+namespace {
+
+// The last two labels.
+std::string_view LastTwo(std::string_view host) {
+  const size_t last = host.rfind('.');
+  if (last == std::string_view::npos || last == 0) return host;
+  const size_t before = host.rfind('.', last - 1);
+  return before == std::string_view::npos ? host : host.substr(before + 1);
+}
+
+ShardOptions ByDomain() {
+  ShardOptions options;
+  options.domain_of = LastTwo;
+  return options;
+}
+
+class ForcedPagesTest : public ShardCycleTest {
+ protected:
+  ForcedPagesTest() : ShardCycleTest(ByDomain()) {}
+
+  // A page that was crawled at 0.
+  void Add(const std::string& host, double importance, double max_interval_seconds,
+           const std::string& path = "") {
+    UpsertPage event{.key = {"DEFAULT", "https://" + host + "/" + path}, .host = host};
+    event.importance = importance;
+    event.last_crawl = At(0);
+    if (max_interval_seconds > 0) event.max_interval = Duration::FromSeconds(max_interval_seconds);
+    ASSERT_EQ(Apply(event, 0).disposition, Disposition::kCreated);
+  }
+  std::optional<Pick> Take(double at, bool forced_first) {
+    return shard_.state().Take(At(at), kAllClasses, forced_first);
+  }
+  // The host of the page that goes out, which is fetched at once; empty: none goes.
+  std::string Crawl(double at, bool forced_first) {
+    const std::optional<Pick> pick = Take(at, forced_first);
+    if (!pick) return {};
+    was_forced_ = std::isinf(pick->value);
+    const Reply reply = Apply(
+        LeasePage{
+            .page = pick->page, .worker = "w", .at = At(at), .lease = kLease, .value = pick->value},
+        at);
+    EXPECT_TRUE(reply.assignment) << reply.status;
+    EXPECT_EQ(Apply(Result(*reply.assignment, CrawlOutcome::kUnchanged, At(at)), at).disposition,
+              Disposition::kApplied);
+    return reply.assignment->host;
+  }
+  // Crawls by domain, over so many ticks.
+  std::map<std::string, int> CrawlTicks(double from, int ticks, double per_second, double share) {
+    ForcedShare forced(share);
+    std::map<std::string, int> crawls;
+    const std::vector<bool> first = forced.Next(static_cast<size_t>(ticks));
+    for (int i = 0; i < ticks; ++i) {
+      const std::string host = Crawl(from + i / per_second, first[static_cast<size_t>(i)]);
+      ++crawls[std::string(LastTwo(host))];
+    }
+    return crawls;
+  }
+
+  bool was_forced_ = false;
+};
+
+// One that may add pages below its own domain alone took nine ticks of ten.
+TEST_F(ForcedPagesTest, OfOneClientLeaveTheRestToWhatPagesAreWorth) {
+  for (int i = 0; i < 300; ++i) Add(fmt::format("h{}.good.test", i), 1000, 0);
+  for (int i = 0; i < 400; ++i) Add(fmt::format("h{}.evil.test", i), 1e-9, 1);
+  const std::map<std::string, int> crawls = CrawlTicks(100, 400, 50, 0.25);
+  EXPECT_EQ(crawls.at("good.test"), 300);
+  EXPECT_EQ(crawls.at("evil.test"), 100);
+}
+
+TEST_F(ForcedPagesTest, GoOutAtAllTicksWhereNothingElseIsToBeCrawled) {
+  for (int i = 0; i < 400; ++i) Add(fmt::format("h{}.evil.test", i), 0, 1);
+  EXPECT_EQ(CrawlTicks(100, 400, 50, 0.25).at("evil.test"), 400);
+}
+
+TEST_F(ForcedPagesTest, OfDomainsGoInTurnHoweverManyHostsOneHas) {
+  for (int i = 0; i < 400; ++i) Add(fmt::format("h{}.evil.test", i), 1e-9, 1);
+  for (int i = 0; i < 3; ++i) Add(fmt::format("h{}.good.test", i), 1e-9, 99);
+  Add("late.test", 1e-9, 99.5);
+  const std::map<std::string, int> crawls = CrawlTicks(100, 9, 1000, 1);
+  EXPECT_EQ(crawls.at("late.test"), 1);
+  EXPECT_EQ(crawls.at("good.test"), 3);
+  EXPECT_EQ(crawls.at("evil.test"), 5);
+}
+
+TEST_F(ForcedPagesTest, OfADomainGoByLateness) {
+  Add("a.site.test", 1000, 30);
+  Add("b.site.test", 1, 10);
+  Add("c.site.test", 1, 20);
+  EXPECT_EQ(Crawl(40, true), "b.site.test");
+  EXPECT_EQ(Crawl(40.1, true), "c.site.test");
+  EXPECT_EQ(Crawl(40.2, true), "a.site.test");
+}
+
+// What is over its turn is a page like any other.
+TEST_F(ForcedPagesTest, CompeteByTheirWorthOutOfTurn) {
+  Add("a.late.test", 1000, 10);
+  Add("b.late.test", 1, 5);
+  Add("other.test", 10, 0);
+  EXPECT_EQ(Crawl(100, false), "a.late.test");
+  EXPECT_FALSE(was_forced_) << "it is worth most";
+  EXPECT_EQ(Crawl(100.1, false), "other.test");
+  EXPECT_EQ(Crawl(100.2, true), "b.late.test");
+  EXPECT_TRUE(was_forced_);
+}
+
+TEST_F(ForcedPagesTest, SayWhenTheyAreOutOfTurn) {
+  Add("a.test", 0, 10);
+  const std::optional<Pick> pick = Take(100, false);
+  ASSERT_TRUE(pick);
+  EXPECT_TRUE(pick->out_of_turn);
+  EXPECT_EQ(pick->forced_since, At(10));
+  shard_.state().PutBack(pick->page);
+  const std::optional<Pick> again = Take(100, true);
+  ASSERT_TRUE(again) << "a page that is put back is forced as before";
+  EXPECT_FALSE(again->out_of_turn);
+  EXPECT_EQ(again->page, pick->page);
+}
+
+// Nobody may go round the turn by asking for it.
+TEST_F(ForcedPagesTest, AreThoseThatSomebodyAskedForAsWell) {
+  for (int i = 0; i < 50; ++i) Add(fmt::format("h{}.good.test", i), 1000, 0);
+  for (int i = 0; i < 50; ++i) {
+    const std::string host = fmt::format("h{}.evil.test", i);
+    Add(host, 1e-9, 0);
+    Apply(RecheckPage{{"DEFAULT", "https://" + host + "/"}}, 1);
+  }
+  const std::map<std::string, int> crawls = CrawlTicks(100, 40, 50, 0.25);
+  EXPECT_EQ(crawls.at("good.test"), 30);
+  EXPECT_EQ(crawls.at("evil.test"), 10);
+}
+
+// Pages, politeness and crawls change in any order: the page that goes out first is never one that
+// may not, and what is late for long goes out.
+TEST_F(ForcedPagesTest, AreNeverLostWhateverChanges) {
+  Random random(4);
+  constexpr int kHosts = 40;
+  const auto host_of = [](uint64_t i) { return fmt::format("h{}.s{}.test", i, i % 7); };
+  for (uint64_t i = 0; i < kHosts; ++i) Add(host_of(i), i % 3 == 0 ? 0 : 1, 5);
+  ForcedShare share(0.25);
+  std::map<std::string, double> last;
+  for (int i = 1; i <= 4000; ++i) {
+    const double at = 10 + i / 20.0;
+    const std::string some = host_of(random.Below(kHosts));
+    UpsertPage event{.key = {"DEFAULT", "https://" + some + "/"}, .host = some};
+    switch (random.Below(6)) {
+      case 0:
+        event.importance = static_cast<double>(random.Below(3));
+        event.max_interval = Duration::Seconds(5);
+        (void)Apply(event, at);
+        break;
+      case 1:
+        (void)Apply(RecheckPage{event.key}, at);
+        break;
+      case 2: {
+        SetHost slow{.host = some};
+        slow.min_delay = Duration::Millis(static_cast<int64_t>(random.Below(1000)));
+        (void)Apply(slow, at);
+        break;
+      }
+      default:
+        break;
+    }
+    const std::string host = Crawl(at, share.Next(1).front());
+    if (!host.empty()) last[host] = at;
+  }
+  for (uint64_t i = 0; i < kHosts; ++i) EXPECT_GT(last[host_of(i)], 190) << host_of(i);
+}
+
+TEST(ForcedShare, IsMetWithinOneTick) {
+  for (const double share : {0.0, 0.1, 0.25, 0.5, 0.75, 1.0}) {
+    ForcedShare forced(share);
+    double count = 0;
+    for (int i = 1; i <= 1000; ++i) {
+      count += forced.Next(1).front() ? 1 : 0;
+      EXPECT_NEAR(count, share * i, 1) << share << " after " << i;
+    }
+  }
+}
+
+}  // namespace
+}  // namespace freshet
