@@ -4,6 +4,8 @@
 #include <optional>
 #include <utility>
 
+#include "server/ports/http_credentials.h"
+
 namespace freshet {
 namespace {
 
@@ -28,6 +30,9 @@ HttpOptions Monitor::Options(int connections) {
   HttpOptions options;
   if (door_.tls() != nullptr) options.tls = [this] { return door_.tls(); };
   options.guard = MakeGuard(door_.authoriser(), config_.http_listen);
+  options.client = [this](const HttpRequest& request) {
+    return door_.authoriser().ClientOf(CredentialsOf(request));
+  };
   options.max_connections = static_cast<size_t>(connections);
   return options;
 }

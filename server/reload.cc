@@ -110,6 +110,7 @@ void Reloader::TakeRates(const ServerConfig& fresh) const {
   context_.authoriser.SetUsualItems(fresh.items_per_second_per_client);
   if (NeedsRestart("tls.", fresh) || NeedsRestart("auth.", fresh)) return;
   door_.Take(fresh);
+  context_.streams.CheckCallers();
 }
 
 void Reloader::TakeSettings(const ServerConfig& fresh, const Names& names) const {

@@ -5,12 +5,20 @@
 #include <memory>
 #include <utility>
 
+#include "core/base/answer_limits.h"
 #include "core/base/check.h"
 #include "core/base/limits.h"
 #include "fmt/format.h"
-#include "grpcpp/health_check_service_interface.h"
+#include "server/api/admin_service.h"
 #include "server/api/audited.h"
+#include "server/api/auth_service.h"
+#include "server/api/fleet_service.h"
+#include "server/api/ingest_service.h"
+#include "server/api/pages_service.h"
+#include "server/api/reflection_service.h"
+#include "server/api/scheduler_service.h"
 #include "server/api/service_names.h"
+#include "server/api/urlfrontier_service.h"
 #include "server/base/host_port.h"
 #include "server/base/reporting.h"
 #include "server/base/stopping.h"
@@ -23,6 +31,9 @@ namespace {
 constexpr Duration kShutdownDeadline = Duration::Seconds(5);
 // And servers of other divisions, for what was sent to them.
 constexpr Duration kDivisionsDeadline = Duration::Seconds(1);
+
+// How often open calls are looked at.
+constexpr Duration kWatchInterval = Duration::Millis(250);
 
 // How often a server that waits for its standbys looks whether it still serves.
 constexpr Duration kStandbysInterval = Duration::Millis(200);
@@ -204,16 +215,8 @@ Serving::Serving(const ServerConfig& config, Clock& clock, int connections, Metr
                      indexnow_.AnswerPassedOn(request, credentials, std::move(answered));
                    }},
       model_(divisions_ == nullptr ? nullptr : std::make_unique<SharedModel>(context_)),
-      scheduler_service_(context_),
-      ingest_service_(context_),
-      pages_service_(context_),
-      admin_service_(context_),
-      auth_service_(context_),
-      fleet_service_(context_),
-      reflection_service_(context_),
-      url_frontier_service_(context_),
-      other_calls_(door.authoriser(),
-                   frontier_calls_ == nullptr ? nullptr : frontier_calls_->service()),
+      health_calls_(streams_),
+      switchboard_(&door.authoriser()),
       indexnow_(context_),
       grpc_port_(config, static_cast<size_t>(connections), door, clock) {
   for (const SourceRecord& source : loaded.pages.globals.sources) sources_.Add(source);
@@ -287,31 +290,21 @@ StatusOr<int> Serving::Open() {
   // Who may not come in any more is not heard any longer either.
   door_.SetListener([this] { streams_.CheckCallers(); });
   AuditRefusals(door_.authoriser(), *audit_);
-  std::vector<grpc::Service*> services = {&scheduler_service_, &ingest_service_, &pages_service_,
-                                          &admin_service_,     &auth_service_,   &fleet_service_,
-                                          &reflection_service_};
-  std::vector<std::string> names = ServiceNames();
-  if (frontier_ != nullptr) {
-    services.push_back(&url_frontier_service_);
-    names.emplace_back(urlfrontier::URLFrontier::service_full_name());
-  }
+  const std::vector<std::string> names = AddMethods();
   // Frees the port.
   forwarder_ = nullptr;
-  std::vector<std::string> shown = names;
-  for (const char* name : {v1::FleetService::service_full_name(), "grpc.health.v1.Health",
-                           "grpc.reflection.v1alpha.ServerReflection"}) {
-    shown.emplace_back(name);
-  }
-  reflection_service_.SetServices(std::move(shown));
-  ASSIGN_OR_RETURN(const int port, grpc_port_.Start(services, other_calls_));
+  ASSIGN_OR_RETURN(const int port, grpc_port_.Start(switchboard_));
+  watch_ = std::make_unique<Ticker>(kWatchInterval, [this] {
+    streams_.Look(context_.clock.Now());
+    grpc_port_.Allow(streams_.calls());
+  });
   if (frontier_calls_ != nullptr) {
-    grpc::HealthCheckServiceInterface* const health = grpc_port_.server()->GetHealthCheckService();
-    RETURN_IF_ERROR(frontier_calls_->Start([health](bool served) {
-      health->SetServingStatus(urlfrontier::URLFrontier::service_full_name(), served);
+    RETURN_IF_ERROR(frontier_calls_->Start([this](bool served) {
+      health_calls_.Set(urlfrontier::URLFrontier::service_full_name(), served);
     }));
   }
   port_ = port;
-  health_.Serve(grpc_port_.server(), names);
+  health_.Serve(&health_calls_, names);
   const std::string& address = config_.cluster.address;
   if (cluster_ != nullptr && !address.empty()) {
     cluster_->Serve(WithPortIfAny(address, port));
@@ -320,6 +313,28 @@ StatusOr<int> Serving::Open() {
   console_ = std::make_unique<const ConsoleCalls>(grpc_port_.server()->InProcessChannel({}));
   open_console_ = console_.get();
   return port;
+}
+
+std::vector<std::string> Serving::AddMethods() {
+  switchboard_.Add(SchedulerMethods(context_));
+  switchboard_.Add(IngestMethods(context_));
+  switchboard_.Add(PagesMethods(context_));
+  switchboard_.Add(AdminMethods(context_));
+  switchboard_.Add(AuthMethods(context_));
+  switchboard_.Add(FleetMethods(context_));
+  switchboard_.Add(health_calls_.Methods());
+  std::vector<std::string> names = ServiceNames();
+  if (frontier_ != nullptr) {
+    switchboard_.Add(UrlFrontierMethods(context_));
+    names.emplace_back(urlfrontier::URLFrontier::service_full_name());
+  }
+  std::vector<std::string> reflected = names;
+  reflected.emplace_back(v1::FleetService::service_full_name());
+  reflected.emplace_back("grpc.health.v1.Health");
+  reflected.emplace_back("grpc.reflection.v1alpha.ServerReflection");
+  switchboard_.Add(ReflectionMethods(context_, std::move(reflected)));
+  if (frontier_calls_ != nullptr) switchboard_.SetRest(frontier_calls_->service());
+  return names;
 }
 
 ServerStatus Serving::Gather() const {
@@ -409,7 +424,9 @@ void Serving::EndCalls() {
   (void)streams_.WaitUntilEmpty(kShutdownDeadline);
   // A change of policy that waits for its plan ends with a status.
   plans_.Stop();
+  health_calls_.EndWatches();
   grpc_port_.Stop();
+  watch_ = nullptr;
 }
 
 void Serving::StopShards() {

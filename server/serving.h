@@ -10,18 +10,12 @@
 #include <vector>
 
 #include "core/base/status.h"
-#include "server/api/admin_service.h"
-#include "server/api/auth_service.h"
 #include "server/api/context.h"
-#include "server/api/fleet_service.h"
-#include "server/api/ingest_service.h"
-#include "server/api/other_calls.h"
-#include "server/api/pages_service.h"
-#include "server/api/reflection_service.h"
-#include "server/api/scheduler_service.h"
+#include "server/api/health_calls.h"
 #include "server/api/status.h"
+#include "server/api/switchboard.h"
 #include "server/api/url_pages.h"
-#include "server/api/urlfrontier_service.h"
+#include "server/base/ticker.h"
 #include "server/fleet/shared_model.h"
 #include "server/fleet/shared_rate.h"
 #include "server/forward/division_peers.h"
@@ -91,6 +85,8 @@ class Serving {
   void TakeOverPause(const Settings& settings);
   // Whether a standby would take over at once.
   [[nodiscard]] bool HasSuccessor() const;
+  // The names of the services that answer, whose methods are in the switchboard from here on.
+  [[nodiscard]] std::vector<std::string> AddMethods();
   void EndCalls();
   void StopShards();
   // What Kafka has not taken for some seconds is given up meanwhile: it is never acknowledged.
@@ -124,7 +120,7 @@ class Serving {
   HandlerCounters counters_;
   CallStats calls_;
   Slots lendings_;
-  Slots listings_;
+  Places listings_;
   StandbyRoster standbys_;
   Slots upkeeps_;
   Dispatcher dispatcher_;
@@ -138,17 +134,11 @@ class Serving {
   UrlPages url_pages_;
   const ServerContext context_;
   const std::unique_ptr<SharedModel> model_;  // nullptr: the shards learn from their own pages
-  SchedulerService scheduler_service_;
-  IngestService ingest_service_;
-  PagesService pages_service_;
-  AdminService admin_service_;
-  AuthService auth_service_;
-  FleetService fleet_service_;
-  ReflectionService reflection_service_;
-  UrlFrontierService url_frontier_service_;
-  OtherCalls other_calls_;
+  HealthCalls health_calls_;
+  Switchboard switchboard_;
   IndexNowReceiver indexnow_;
   GrpcPort grpc_port_;
+  std::unique_ptr<Ticker> watch_;  // looks at the calls that are open
   std::unique_ptr<const ConsoleCalls> console_;
   std::atomic<const ConsoleCalls*> open_console_{nullptr};  // once it can be used
 };

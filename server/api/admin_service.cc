@@ -418,7 +418,7 @@ void GetTrustReport(const ServerContext& context,
   auto gather = std::make_shared<Gather>();
   gather->shards.resize(context.router.shards().size());
   gather->hosts.resize(context.router.shards().size());
-  if (!context.listings.Take()) return call->Answer(UnreadStatus(PushOutcome::kFull));
+  if (!call->TakePlace()) return call->Answer(UnreadStatus(PushOutcome::kFull));
   context.router.QueryAll(
       [gather, host = *host, sources, limit](size_t shard, const ShardView& view) {
         gather->shards[shard] = view.state.Trust();
@@ -444,7 +444,6 @@ void GetTrustReport(const ServerContext& context,
         for (const auto& shard : gather->hosts)
           hosts.insert(hosts.end(), shard.begin(), shard.end());
         HostsToProto(std::move(hosts), context.sources, limit, call->response());
-        context.listings.Give();
         AnswerForAll(context, call,
                      [limit](const auto& theirs, auto* sum) { AddCounts(theirs, limit, sum); });
       });
@@ -507,205 +506,40 @@ void ListSources(const ServerContext& context,
 
 // --- The methods
 
-grpc::ServerUnaryReactor* AdminService::GetCrawlRate(grpc::CallbackServerContext* call,
-                                                     const grpc::ByteBuffer* request,
-                                                     grpc::ByteBuffer* reply) {
-  return Handle("/freshet.v1.AdminService/GetCrawlRate", context_, *call, *request, reply,
-                freshet::GetCrawlRate);
-}
-
-grpc::ServerUnaryReactor* AdminService::SetCrawlRate(grpc::CallbackServerContext* call,
-                                                     const grpc::ByteBuffer* request,
-                                                     grpc::ByteBuffer* reply) {
-  return Handle("/freshet.v1.AdminService/SetCrawlRate", context_, *call, *request, reply,
-                freshet::SetCrawlRate);
-}
-
-grpc::ServerUnaryReactor* AdminService::GetFleet(grpc::CallbackServerContext* call,
-                                                 const grpc::ByteBuffer* request,
-                                                 grpc::ByteBuffer* reply) {
-  return Handle("/freshet.v1.AdminService/GetFleet", context_, *call, *request, reply, ShowFleet);
-}
-
-grpc::ServerUnaryReactor* AdminService::GetPolicy(grpc::CallbackServerContext* call,
-                                                  const grpc::ByteBuffer* request,
-                                                  grpc::ByteBuffer* reply) {
-  return Handle("/freshet.v1.AdminService/GetPolicy", context_, *call, *request, reply,
-                freshet::GetPolicy);
-}
-
-grpc::ServerUnaryReactor* AdminService::SetPolicy(grpc::CallbackServerContext* call,
-                                                  const grpc::ByteBuffer* request,
-                                                  grpc::ByteBuffer* reply) {
-  return Handle("/freshet.v1.AdminService/SetPolicy", context_, *call, *request, reply,
-                freshet::SetPolicy);
-}
-
-grpc::ServerUnaryReactor* AdminService::GetHost(grpc::CallbackServerContext* call,
-                                                const grpc::ByteBuffer* request,
-                                                grpc::ByteBuffer* reply) {
-  return HandleFor("/freshet.v1.AdminService/GetHost", context_, *call, *request, reply,
-                   freshet::GetHost);
-}
-
-grpc::ServerUnaryReactor* AdminService::SetHostPoliteness(grpc::CallbackServerContext* call,
-                                                          const grpc::ByteBuffer* request,
-                                                          grpc::ByteBuffer* reply) {
-  return Handle("/freshet.v1.AdminService/SetHostPoliteness", context_, *call, *request, reply,
-                freshet::SetHostPoliteness);
-}
-
-grpc::ServerUnaryReactor* AdminService::GetPolitenessDefaults(grpc::CallbackServerContext* call,
-                                                              const grpc::ByteBuffer* request,
-                                                              grpc::ByteBuffer* reply) {
-  return Handle("/freshet.v1.AdminService/GetPolitenessDefaults", context_, *call, *request, reply,
-                freshet::GetPolitenessDefaults);
-}
-
-grpc::ServerUnaryReactor* AdminService::SetPolitenessDefaults(grpc::CallbackServerContext* call,
-                                                              const grpc::ByteBuffer* request,
-                                                              grpc::ByteBuffer* reply) {
-  return Handle("/freshet.v1.AdminService/SetPolitenessDefaults", context_, *call, *request, reply,
-                freshet::SetPolitenessDefaults);
-}
-
-grpc::ServerUnaryReactor* AdminService::DrainNode(grpc::CallbackServerContext* call,
-                                                  const grpc::ByteBuffer* request,
-                                                  grpc::ByteBuffer* reply) {
-  return Handle("/freshet.v1.AdminService/DrainNode", context_, *call, *request, reply,
-                freshet::DrainNode);
-}
-
-grpc::ServerUnaryReactor* AdminService::Pause(grpc::CallbackServerContext* call,
-                                              const grpc::ByteBuffer* request,
-                                              grpc::ByteBuffer* reply) {
-  return Handle("/freshet.v1.AdminService/Pause", context_, *call, *request, reply, freshet::Pause);
-}
-
-grpc::ServerUnaryReactor* AdminService::Resume(grpc::CallbackServerContext* call,
-                                               const grpc::ByteBuffer* request,
-                                               grpc::ByteBuffer* reply) {
-  return Handle("/freshet.v1.AdminService/Resume", context_, *call, *request, reply,
-                freshet::Resume);
-}
-
-grpc::ServerUnaryReactor* AdminService::RunEpoch(grpc::CallbackServerContext* call,
-                                                 const grpc::ByteBuffer* request,
-                                                 grpc::ByteBuffer* reply) {
-  return Handle("/freshet.v1.AdminService/RunEpoch", context_, *call, *request, reply,
-                freshet::RunEpoch);
-}
-
-grpc::ServerUnaryReactor* AdminService::CreateCheckpoint(grpc::CallbackServerContext* call,
-                                                         const grpc::ByteBuffer* request,
-                                                         grpc::ByteBuffer* reply) {
-  return Handle("/freshet.v1.AdminService/CreateCheckpoint", context_, *call, *request, reply,
-                freshet::CreateCheckpoint);
-}
-
-grpc::ServerUnaryReactor* AdminService::CompactStore(grpc::CallbackServerContext* call,
-                                                     const grpc::ByteBuffer* request,
-                                                     grpc::ByteBuffer* reply) {
-  return Handle("/freshet.v1.AdminService/CompactStore", context_, *call, *request, reply,
-                freshet::CompactStore);
-}
-
-grpc::ServerUnaryReactor* AdminService::GetStatistics(grpc::CallbackServerContext* call,
-                                                      const grpc::ByteBuffer* request,
-                                                      grpc::ByteBuffer* reply) {
-  return Handle("/freshet.v1.AdminService/GetStatistics", context_, *call, *request, reply,
-                freshet::GetStatistics);
-}
-
-grpc::ServerUnaryReactor* AdminService::GetTrustReport(grpc::CallbackServerContext* call,
-                                                       const grpc::ByteBuffer* request,
-                                                       grpc::ByteBuffer* reply) {
-  return Handle("/freshet.v1.AdminService/GetTrustReport", context_, *call, *request, reply,
-                freshet::GetTrustReport);
-}
-
-grpc::ServerUnaryReactor* AdminService::RegisterSource(grpc::CallbackServerContext* call,
-                                                       const grpc::ByteBuffer* request,
-                                                       grpc::ByteBuffer* reply) {
-  return Handle("/freshet.v1.AdminService/RegisterSource", context_, *call, *request, reply,
-                AddSource);
-}
-
-grpc::ServerUnaryReactor* AdminService::UnregisterSource(grpc::CallbackServerContext* call,
-                                                         const grpc::ByteBuffer* request,
-                                                         grpc::ByteBuffer* reply) {
-  return Handle("/freshet.v1.AdminService/UnregisterSource", context_, *call, *request, reply,
-                RetireSource);
-}
-
-grpc::ServerUnaryReactor* AdminService::ListSources(grpc::CallbackServerContext* call,
-                                                    const grpc::ByteBuffer* request,
-                                                    grpc::ByteBuffer* reply) {
-  return Handle("/freshet.v1.AdminService/ListSources", context_, *call, *request, reply,
-                freshet::ListSources);
-}
-
-grpc::ServerUnaryReactor* AdminService::ListCrawls(grpc::CallbackServerContext* call,
-                                                   const grpc::ByteBuffer* request,
-                                                   grpc::ByteBuffer* reply) {
-  return Handle("/freshet.v1.AdminService/ListCrawls", context_, *call, *request, reply,
-                HandleListCrawls);
-}
-
-grpc::ServerUnaryReactor* AdminService::SetCrawl(grpc::CallbackServerContext* call,
-                                                 const grpc::ByteBuffer* request,
-                                                 grpc::ByteBuffer* reply) {
-  return Handle("/freshet.v1.AdminService/SetCrawl", context_, *call, *request, reply,
-                HandleSetCrawl);
-}
-
-grpc::ServerUnaryReactor* AdminService::DeleteCrawl(grpc::CallbackServerContext* call,
-                                                    const grpc::ByteBuffer* request,
-                                                    grpc::ByteBuffer* reply) {
-  return Handle("/freshet.v1.AdminService/DeleteCrawl", context_, *call, *request, reply,
-                HandleDeleteCrawl);
-}
-
-grpc::ServerUnaryReactor* AdminService::ReportShadow(grpc::CallbackServerContext* call,
-                                                     const grpc::ByteBuffer* request,
-                                                     grpc::ByteBuffer* reply) {
-  return Handle("/freshet.v1.AdminService/ReportShadow", context_, *call, *request, reply,
-                HandleReportShadow);
-}
-
-grpc::ServerUnaryReactor* AdminService::ListHosts(grpc::CallbackServerContext* call,
-                                                  const grpc::ByteBuffer* request,
-                                                  grpc::ByteBuffer* reply) {
-  return Handle("/freshet.v1.AdminService/ListHosts", context_, *call, *request, reply,
-                HandleListHosts);
-}
-
-grpc::ServerUnaryReactor* AdminService::DeleteHost(grpc::CallbackServerContext* call,
-                                                   const grpc::ByteBuffer* request,
-                                                   grpc::ByteBuffer* reply) {
-  return Handle("/freshet.v1.AdminService/DeleteHost", context_, *call, *request, reply,
-                HandleDeleteHost);
-}
-
-grpc::ServerUnaryReactor* AdminService::GetLogLevels(grpc::CallbackServerContext* call,
-                                                     const grpc::ByteBuffer* request,
-                                                     grpc::ByteBuffer* reply) {
-  return Handle("/freshet.v1.AdminService/GetLogLevels", context_, *call, *request, reply,
-                HandleGetLogLevels);
-}
-
-grpc::ServerUnaryReactor* AdminService::SetLogLevel(grpc::CallbackServerContext* call,
-                                                    const grpc::ByteBuffer* request,
-                                                    grpc::ByteBuffer* reply) {
-  return Handle("/freshet.v1.AdminService/SetLogLevel", context_, *call, *request, reply,
-                HandleSetLogLevel);
-}
-
-grpc::ServerUnaryReactor* AdminService::ListAudit(grpc::CallbackServerContext* call,
-                                                  const grpc::ByteBuffer* request,
-                                                  grpc::ByteBuffer* reply) {
-  return Handle("/freshet.v1.AdminService/ListAudit", context_, *call, *request, reply,
-                HandleListAudit);
+std::vector<CallMethod> AdminMethods(const ServerContext& context) {
+  return {
+      Free("/freshet.v1.AdminService/GetCrawlRate", context, freshet::GetCrawlRate),
+      Free("/freshet.v1.AdminService/SetCrawlRate", context, freshet::SetCrawlRate),
+      Free("/freshet.v1.AdminService/GetFleet", context, ShowFleet),
+      Free("/freshet.v1.AdminService/GetPolicy", context, freshet::GetPolicy),
+      Free("/freshet.v1.AdminService/SetPolicy", context, freshet::SetPolicy),
+      Paid("/freshet.v1.AdminService/GetHost", context, freshet::GetHost),
+      Free("/freshet.v1.AdminService/SetHostPoliteness", context, freshet::SetHostPoliteness),
+      Free("/freshet.v1.AdminService/GetPolitenessDefaults", context,
+           freshet::GetPolitenessDefaults),
+      Free("/freshet.v1.AdminService/SetPolitenessDefaults", context,
+           freshet::SetPolitenessDefaults),
+      Free("/freshet.v1.AdminService/DrainNode", context, freshet::DrainNode),
+      Free("/freshet.v1.AdminService/Pause", context, freshet::Pause),
+      Free("/freshet.v1.AdminService/Resume", context, freshet::Resume),
+      Free("/freshet.v1.AdminService/RunEpoch", context, freshet::RunEpoch),
+      Free("/freshet.v1.AdminService/CreateCheckpoint", context, freshet::CreateCheckpoint),
+      Free("/freshet.v1.AdminService/CompactStore", context, freshet::CompactStore),
+      Free("/freshet.v1.AdminService/GetStatistics", context, freshet::GetStatistics),
+      Free("/freshet.v1.AdminService/GetTrustReport", context, freshet::GetTrustReport),
+      Free("/freshet.v1.AdminService/RegisterSource", context, AddSource),
+      Free("/freshet.v1.AdminService/UnregisterSource", context, RetireSource),
+      Free("/freshet.v1.AdminService/ListSources", context, freshet::ListSources),
+      Free("/freshet.v1.AdminService/ListCrawls", context, HandleListCrawls),
+      Free("/freshet.v1.AdminService/SetCrawl", context, HandleSetCrawl),
+      Free("/freshet.v1.AdminService/DeleteCrawl", context, HandleDeleteCrawl),
+      Free("/freshet.v1.AdminService/ReportShadow", context, HandleReportShadow),
+      Free("/freshet.v1.AdminService/ListHosts", context, HandleListHosts),
+      Free("/freshet.v1.AdminService/DeleteHost", context, HandleDeleteHost),
+      Free("/freshet.v1.AdminService/GetLogLevels", context, HandleGetLogLevels),
+      Free("/freshet.v1.AdminService/SetLogLevel", context, HandleSetLogLevel),
+      Free("/freshet.v1.AdminService/ListAudit", context, HandleListAudit),
+  };
 }
 
 }  // namespace freshet

@@ -44,11 +44,10 @@ void WhoAmI(const ServerContext& context, UnaryCall<v1::WhoAmIRequest, v1::WhoAm
 
 }  // namespace
 
-grpc::ServerUnaryReactor* AuthService::WhoAmI(grpc::CallbackServerContext* call,
-                                              const grpc::ByteBuffer* request,
-                                              grpc::ByteBuffer* reply) {
-  return HandleFor("/freshet.v1.AuthService/WhoAmI", context_, *call, *request, reply,
-                   freshet::WhoAmI);
+std::vector<CallMethod> AuthMethods(const ServerContext& context) {
+  return {
+      Paid("/freshet.v1.AuthService/WhoAmI", context, freshet::WhoAmI),
+  };
 }
 
 }  // namespace freshet

@@ -2,27 +2,17 @@
 #ifndef FRESHET_SERVER_API_AUTH_SERVICE_H_
 #define FRESHET_SERVER_API_AUTH_SERVICE_H_
 
+#include <vector>
+
 #include "freshet/v1/auth.grpc.pb.h"
+#include "server/api/call_method.h"
 #include "server/api/context.h"
-#include "server/api/unary.h"
 
 namespace freshet {
 
-using AuthServiceBase =
-    RawMethods<v1::AuthService::Service, v1::AuthService::WithRawCallbackMethod_WhoAmI>::Service;
-
-// Thread-safe.
-class AuthService final : public AuthServiceBase {
- public:
-  explicit AuthService(const ServerContext& context) : context_(context) {}
-
-  grpc::ServerUnaryReactor* WhoAmI(grpc::CallbackServerContext* call,
-                                   const grpc::ByteBuffer* request,
-                                   grpc::ByteBuffer* reply) override;
-
- private:
-  const ServerContext& context_;
-};
+// The methods of the service.
+// `context` outlives them. Thread-safe.
+[[nodiscard]] std::vector<CallMethod> AuthMethods(const ServerContext& context);
 
 }  // namespace freshet
 

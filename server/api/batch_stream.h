@@ -117,14 +117,11 @@ class BatchStream final : public CallerStream {
   std::map<uint32_t, std::unique_ptr<DivisionCall>> calls_;
 };
 
-// A stream of the call, which gRPC owns.
+// A stream of the call.
 template <typename Items>
-grpc::ServerBidiReactor<grpc::ByteBuffer, grpc::ByteBuffer>* StartBatchStream(
-    const ServerContext& context, grpc::CallbackServerContext& call) {
-  using Reactor = grpc::ServerBidiReactor<grpc::ByteBuffer, grpc::ByteBuffer>;
-  if (auto* away = TurnAway<Reactor>(context.authoriser, Items::kPath, call)) return away;
-  std::string id = NoteStream(Items::kPath, context, call);
-  const auto stream = std::make_shared<BatchStream<Items>>(context, call, std::move(id));
+Reactor* StartBatchStream(const ServerContext& context, ServerCall* call) {
+  std::string id = NoteStream(Items::kPath, context, *call);
+  const auto stream = std::make_shared<BatchStream<Items>>(context, *call, std::move(id));
   stream->Begin(&context.streams);
   return stream.get();
 }

@@ -7,6 +7,7 @@
 #include "grpc/grpc_security_constants.h"
 #include "server/api/inside.h"
 #include "server/auth/certificate_name.h"
+#include "server/auth/tls_files.h"
 #include "server/base/client_network.h"
 
 namespace freshet {
@@ -18,7 +19,7 @@ Credentials CredentialsOf(const grpc::CallbackServerContext& call) {
   for (auto it = begin; it != end; ++it) {
     credentials.AddAuthorization({it->second.data(), it->second.size()});
   }
-  credentials.certificate = AddCertificate(call, &credentials.names);
+  credentials.certificate = AddCertificate(call, &credentials.names, &credentials.certificate_ends);
   credentials.network = NetworkOfPeer(call.peer());
   return credentials;
 }
@@ -30,12 +31,13 @@ ShownByClient ShownBy(const grpc::CallbackServerContext& call) {
   for (auto it = begin; it != end; ++it) {
     shown.authorizations.emplace_back(it->second.data(), it->second.size());
   }
-  shown.certificate = AddCertificate(call, &shown.names);
+  shown.certificate = AddCertificate(call, &shown.names, &shown.certificate_ends);
   shown.address = IpAddressText(NetworkOfPeer(call.peer()));
   return shown;
 }
 
-bool AddCertificate(const grpc::CallbackServerContext& call, std::vector<std::string>* names) {
+bool AddCertificate(const grpc::CallbackServerContext& call, std::vector<std::string>* names,
+                    Instant* ends) {
   const auto peer = call.auth_context();
   for (const PeerNameProperty& property : kPeerNameProperties) {
     for (const grpc::string_ref& name : peer->FindPropertyValues(property.name)) {
@@ -43,7 +45,10 @@ bool AddCertificate(const grpc::CallbackServerContext& call, std::vector<std::st
       if (KindOfName(text) == property.kind) names->emplace_back(text);
     }
   }
-  return !peer->FindPropertyValues(GRPC_X509_PEM_CERT_PROPERTY_NAME).empty();
+  const auto certificates = peer->FindPropertyValues(GRPC_X509_PEM_CERT_PROPERTY_NAME);
+  if (certificates.empty()) return false;
+  *ends = CertificateEnd({certificates.front().data(), certificates.front().size()});
+  return true;
 }
 
 Status CheckServer(const MethodRule& rule, const ShownByClient& shown) {

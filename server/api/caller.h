@@ -24,9 +24,10 @@ namespace freshet {
 // The same, to be passed on to another server.
 [[nodiscard]] ShownByClient ShownBy(const grpc::CallbackServerContext& call);
 
-// Whether the client has shown a certificate, which gRPC has checked; adds the names in it.
+// Whether the client has shown a certificate, which gRPC has checked when the connection was made;
+// adds the names in it, and sets when it ends.
 [[nodiscard]] bool AddCertificate(const grpc::CallbackServerContext& call,
-                                  std::vector<std::string>* names);
+                                  std::vector<std::string>* names, Instant* ends);
 
 // PermissionDenied: the method is for servers of the fleet, and the call comes from none. What is
 // sent on has the key of this process, which its fleet alone is told.
@@ -61,6 +62,10 @@ class CallAuth {
   CallAuth(Authoriser& authoriser, Clock& clock, std::string_view path,
            const grpc::CallbackServerContext& call);
 
+  // What the client has shown. Thread-safe.
+  [[nodiscard]] const Credentials& credentials() const { return credentials_; }
+  // When the first of that ends. Thread-safe.
+  [[nodiscard]] Instant ends() const { return credentials_.certificate_ends; }
   // That the client comes from. Thread-safe.
   [[nodiscard]] const IpAddress& network() const { return credentials_.network; }
   // Whose calls are counted together (Authoriser::ClientOf). Thread-safe.

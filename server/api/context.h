@@ -20,6 +20,7 @@
 #include "server/api/stream.h"
 #include "server/auth/authoriser.h"
 #include "server/base/background.h"
+#include "server/base/places.h"
 #include "server/base/slots.h"
 #include "server/base/system_clock.h"
 #include "server/config.h"
@@ -78,8 +79,8 @@ struct ServerContext {
   EpochExchange& epochs;
   HandlerCounters& counters;
   CallStats& calls;
-  Slots& lendings;  // calls to other divisions for credit of this one's workers
-  Slots& listings;  // lists, exports and reports over all shards, views of a fleet
+  Slots& lendings;   // calls to other divisions for credit of this one's workers
+  Places& listings;  // lists, exports and reports over all shards, views of a fleet
   StandbyRoster& standbys;
   Authoriser& authoriser;
   AuditLog& audit;

@@ -32,8 +32,10 @@ using CountersByCrawl = std::map<std::string, CrawlCounters>;
 
 // Those that have pages or settings, with what all shards count. `done` is not called, and false
 // returned, when too many lists are being made.
-bool GatherCrawls(const ServerContext& context, std::function<void(const CountersByCrawl&)> done) {
-  if (!context.listings.Take()) return false;
+template <typename Call>
+bool GatherCrawls(const ServerContext& context, Call* call,
+                  std::function<void(const CountersByCrawl&)> done) {
+  if (!call->TakePlace()) return false;
   struct Gather {
     std::vector<std::vector<CrawlStatus>> shards;  // each written by its own
   };
@@ -49,7 +51,6 @@ bool GatherCrawls(const ServerContext& context, std::function<void(const Counter
           for (const CrawlStatus& crawl : shard) all[crawl.crawl_id] += crawl.counters;
         }
         for (const CrawlRecord& crawl : context.crawls.All()) all[crawl.crawl_id];
-        context.listings.Give();
         done(all);
       });
   return true;
@@ -79,12 +80,13 @@ void AddCrawl(const ServerContext& context, const std::string& crawl_id,
 // Answers with the crawl id as it is now.
 template <typename Call>
 void AnswerWithCrawl(const ServerContext& context, const CrawlRecord& record, Call* call) {
-  const bool asked = GatherCrawls(context, [&context, record, call](const CountersByCrawl& all) {
-    const auto it = all.find(record.crawl_id);
-    ToProto(record, context.crawls.ModeOf(record), it == all.end() ? CrawlCounters() : it->second,
-            call->response()->mutable_crawl());
-    call->Answer(grpc::Status::OK);
-  });
+  const bool asked =
+      GatherCrawls(context, call, [&context, record, call](const CountersByCrawl& all) {
+        const auto it = all.find(record.crawl_id);
+        ToProto(record, context.crawls.ModeOf(record),
+                it == all.end() ? CrawlCounters() : it->second, call->response()->mutable_crawl());
+        call->Answer(grpc::Status::OK);
+      });
   if (asked) return;
   // It is done; only what is counted is not known.
   ToProto(record, context.crawls.ModeOf(record), {}, call->response()->mutable_crawl());
@@ -142,7 +144,6 @@ class HostLister : public std::enable_shared_from_this<HostLister> {
         spans_(SpansFleet(context, call->shown())),
         call_(*call),
         division_(spans_ ? 0 : context.router.division().division) {}
-  ~HostLister() { context_.listings.Give(); }
 
   // Where to begin: `shard.host`, in hexadecimal digits; of a fleet `division:` and the token of
   // that; empty: at the beginning.
@@ -263,20 +264,21 @@ void HandleListCrawls(const ServerContext& context,
   const StatusOr<size_t> size =
       PageSize(call->request().has_page_size(), call->request().page_size());
   if (!size.ok()) return call->Answer(GrpcStatusOf(size.status()));
-  const bool asked = GatherCrawls(context, [&context, call, size](const CountersByCrawl& all) {
-    const std::string& only = call->request().crawl_id();
-    // The token is the last crawl id that was shown.
-    auto it = only.empty() ? all.upper_bound(call->request().page_token()) : all.find(only);
-    for (size_t left = only.empty() ? *size : 1; it != all.end() && left > 0; ++it, --left) {
-      AddCrawl(context, it->first, it->second, call->response());
-    }
-    if (only.empty() && it != all.end()) {
-      call->response()->set_next_page_token(std::prev(it)->first);
-    }
-    AnswerForAll(
-        context, call, [size](const auto& theirs, auto* sum) { AddCounts(theirs, *size, sum); },
-        [call] { call->Answer(EndOfCrawls(call)); });
-  });
+  const bool asked =
+      GatherCrawls(context, call, [&context, call, size](const CountersByCrawl& all) {
+        const std::string& only = call->request().crawl_id();
+        // The token is the last crawl id that was shown.
+        auto it = only.empty() ? all.upper_bound(call->request().page_token()) : all.find(only);
+        for (size_t left = only.empty() ? *size : 1; it != all.end() && left > 0; ++it, --left) {
+          AddCrawl(context, it->first, it->second, call->response());
+        }
+        if (only.empty() && it != all.end()) {
+          call->response()->set_next_page_token(std::prev(it)->first);
+        }
+        AnswerForAll(
+            context, call, [size](const auto& theirs, auto* sum) { AddCounts(theirs, *size, sum); },
+            [call] { call->Answer(EndOfCrawls(call)); });
+      });
   if (!asked) call->Answer(UnreadStatus(PushOutcome::kFull));
 }
 
@@ -329,25 +331,26 @@ void HandleDeleteCrawl(const ServerContext& context,
   if (crawl_id.empty()) {
     return call->Answer(GrpcStatusOf(InvalidArgument("crawl_id: is not set")));
   }
-  const bool asked = GatherCrawls(context, [&context, call, crawl_id](const CountersByCrawl& all) {
-    const auto it = all.find(crawl_id);
-    if (it == all.end()) return call->Answer(GrpcStatusOf(UnknownCrawl(crawl_id)));
-    call->SetBefore([&] {
-      const CrawlRecord record = context.crawls.Find(crawl_id);
-      v1::Crawl before;
-      ToProto(record, context.crawls.ModeOf(record), it->second, &before);
-      return before;
-    });
-    const auto change = [](CrawlRecord* record) -> Status {
-      record->deleting = true;
-      return absl::OkStatus();
-    };
-    context.crawls.Set(crawl_id, change,
-                       [&context, call](const Status& status, const CrawlRecord& record) {
-                         if (!status.ok()) return call->Answer(GrpcStatusOf(status));
-                         AnswerWithCrawl(context, record, call);
-                       });
-  });
+  const bool asked =
+      GatherCrawls(context, call, [&context, call, crawl_id](const CountersByCrawl& all) {
+        const auto it = all.find(crawl_id);
+        if (it == all.end()) return call->Answer(GrpcStatusOf(UnknownCrawl(crawl_id)));
+        call->SetBefore([&] {
+          const CrawlRecord record = context.crawls.Find(crawl_id);
+          v1::Crawl before;
+          ToProto(record, context.crawls.ModeOf(record), it->second, &before);
+          return before;
+        });
+        const auto change = [](CrawlRecord* record) -> Status {
+          record->deleting = true;
+          return absl::OkStatus();
+        };
+        context.crawls.Set(crawl_id, change,
+                           [&context, call](const Status& status, const CrawlRecord& record) {
+                             if (!status.ok()) return call->Answer(GrpcStatusOf(status));
+                             AnswerWithCrawl(context, record, call);
+                           });
+      });
   if (!asked) call->Answer(UnreadStatus(PushOutcome::kFull));
 }
 
@@ -357,7 +360,7 @@ void HandleListHosts(const ServerContext& context, ListHostsCall* call) {
   const StatusOr<size_t> size =
       PageSize(call->request().has_page_size(), call->request().page_size());
   if (!size.ok()) return call->Answer(GrpcStatusOf(size.status()));
-  if (!context.listings.Take()) return call->Answer(UnreadStatus(PushOutcome::kFull));
+  if (!call->TakePlace()) return call->Answer(UnreadStatus(PushOutcome::kFull));
   const auto lister = std::make_shared<HostLister>(context, *size, call);
   const Status token = lister->Begin(call->request().page_token());
   if (!token.ok()) return call->Answer(GrpcStatusOf(token));

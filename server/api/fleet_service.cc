@@ -70,58 +70,18 @@ void ReturnLeases(const ServerContext& context,
 
 }  // namespace
 
-grpc::ServerUnaryReactor* FleetService::ShareRate(grpc::CallbackServerContext* call,
-                                                  const grpc::ByteBuffer* request,
-                                                  grpc::ByteBuffer* reply) {
-  return Handle("/freshet.v1.FleetService/ShareRate", context_, *call, *request, reply,
-                freshet::ShareRate);
-}
-
-grpc::ServerUnaryReactor* FleetService::GetEpochTotals(grpc::CallbackServerContext* call,
-                                                       const grpc::ByteBuffer* request,
-                                                       grpc::ByteBuffer* reply) {
-  return Handle("/freshet.v1.FleetService/GetEpochTotals", context_, *call, *request, reply,
-                freshet::GetEpochTotals);
-}
-
-grpc::ServerUnaryReactor* FleetService::TakePing(grpc::CallbackServerContext* call,
-                                                 const grpc::ByteBuffer* request,
-                                                 grpc::ByteBuffer* reply) {
-  return Handle("/freshet.v1.FleetService/TakePing", context_, *call, *request, reply,
-                freshet::TakePing);
-}
-
-grpc::ServerUnaryReactor* FleetService::AnswerPing(grpc::CallbackServerContext* call,
-                                                   const grpc::ByteBuffer* request,
-                                                   grpc::ByteBuffer* reply) {
-  // What it costs its client is for the receiver to say.
-  return HandleWith(Payment::kFreeOfCaller, "/freshet.v1.FleetService/AnswerPing", context_, *call,
-                    *request, reply, freshet::AnswerPing);
-}
-
-grpc::ServerUnaryReactor* FleetService::ReportStandby(grpc::CallbackServerContext* call,
-                                                      const grpc::ByteBuffer* request,
-                                                      grpc::ByteBuffer* reply) {
-  return Handle("/freshet.v1.FleetService/ReportStandby", context_, *call, *request, reply,
-                freshet::ReportStandby);
-}
-
-grpc::ServerUnaryReactor* FleetService::ReturnLeases(grpc::CallbackServerContext* call,
-                                                     const grpc::ByteBuffer* request,
-                                                     grpc::ByteBuffer* reply) {
-  return HandleWith(Payment::kFreeOfCaller, kReturnLeasesPath, context_, *call, *request, reply,
-                    freshet::ReturnLeases);
-}
-
-grpc::ServerBidiReactor<grpc::ByteBuffer, grpc::ByteBuffer>* FleetService::TakeUrls(
-    grpc::CallbackServerContext* call) {
-  return StartTakeUrls(context_, *call);
-}
-
-grpc::ServerUnaryReactor* FleetService::LeaseUrls(grpc::CallbackServerContext* call,
-                                                  const grpc::ByteBuffer* request,
-                                                  grpc::ByteBuffer* reply) {
-  return Handle(kLeaseUrlsPath, context_, *call, *request, reply, HandleLeaseUrls);
+std::vector<CallMethod> FleetMethods(const ServerContext& context) {
+  return {
+      Free("/freshet.v1.FleetService/ShareRate", context, freshet::ShareRate),
+      Free("/freshet.v1.FleetService/GetEpochTotals", context, freshet::GetEpochTotals),
+      Free("/freshet.v1.FleetService/TakePing", context, freshet::TakePing),
+      Unary(Payment::kFreeOfCaller, "/freshet.v1.FleetService/AnswerPing", context,
+            freshet::AnswerPing),
+      Free("/freshet.v1.FleetService/ReportStandby", context, freshet::ReportStandby),
+      Unary(Payment::kFreeOfCaller, kReturnLeasesPath, context, freshet::ReturnLeases),
+      Streaming("/freshet.v1.FleetService/TakeUrls", context, StartTakeUrls),
+      Free(kLeaseUrlsPath, context, HandleLeaseUrls),
+  };
 }
 
 }  // namespace freshet

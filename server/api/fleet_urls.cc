@@ -68,11 +68,8 @@ class TakeUrlsStream final : public CallerStream {
 
 }  // namespace
 
-grpc::ServerBidiReactor<grpc::ByteBuffer, grpc::ByteBuffer>* StartTakeUrls(
-    const ServerContext& context, const grpc::CallbackServerContext& call) {
-  using Reactor = grpc::ServerBidiReactor<grpc::ByteBuffer, grpc::ByteBuffer>;
-  if (auto* away = TurnAway<Reactor>(context.authoriser, kTakeUrlsPath, call)) return away;
-  const auto stream = std::make_shared<TakeUrlsStream>(context, call);
+Reactor* StartTakeUrls(const ServerContext& context, ServerCall* call) {
+  const auto stream = std::make_shared<TakeUrlsStream>(context, *call);
   stream->Begin(&context.streams);
   if (context.streams.draining()) stream->OnServerDraining();
   return stream.get();

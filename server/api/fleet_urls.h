@@ -11,10 +11,9 @@
 namespace freshet {
 
 // FleetService::TakeUrls. Thread-safe.
-[[nodiscard]] grpc::ServerBidiReactor<grpc::ByteBuffer, grpc::ByteBuffer>* StartTakeUrls(
-    const ServerContext& context, const grpc::CallbackServerContext& call);
+[[nodiscard]] Reactor* StartTakeUrls(const ServerContext& context, ServerCall* call);
 
-// FleetService::LeaseUrls, less the Handle. Thread-safe.
+// FleetService::LeaseUrls, less its method. Thread-safe.
 void HandleLeaseUrls(const ServerContext& context,
                      UnaryCall<v1::LeaseUrlsRequest, v1::LeaseUrlsResponse>* call);
 

@@ -67,11 +67,10 @@ void ShowFleet(const ServerContext& context, FleetCall* call) {
     *call->response()->add_divisions() = DescribeOwn(context);
     return call->Answer(grpc::Status::OK);
   }
-  if (!context.listings.Take()) return call->Answer(UnreadStatus(PushOutcome::kFull));
+  if (!call->TakePlace()) return call->Answer(UnreadStatus(PushOutcome::kFull));
   AskOtherDivisions(
       context, call->path(), call->shown(), SerialiseMessage(call->request()), kFleetViewPatience,
       [&context, call](const DivisionAnswers& answers) {
-        context.listings.Give();
         v1::GetFleetResponse& response = *call->response();
         response.set_cluster(context.config.cluster.name);
         response.set_crawl_rate_per_second(CrawlRateOf(context).per_second());

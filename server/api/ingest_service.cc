@@ -156,14 +156,11 @@ Batch ConvertResults(const ServerContext& context, uint64_t sequence,
   return batch;
 }
 
-grpc::ServerBidiReactor<grpc::ByteBuffer, grpc::ByteBuffer>* IngestService::ReportCrawls(
-    grpc::CallbackServerContext* call) {
-  return StartBatchStream<Reports>(context_, *call);
-}
-
-grpc::ServerBidiReactor<grpc::ByteBuffer, grpc::ByteBuffer>* IngestService::SignalChanges(
-    grpc::CallbackServerContext* call) {
-  return StartBatchStream<Signals>(context_, *call);
+std::vector<CallMethod> IngestMethods(const ServerContext& context) {
+  return {
+      Streaming(Reports::kPath, context, StartBatchStream<Reports>),
+      Streaming(Signals::kPath, context, StartBatchStream<Signals>),
+  };
 }
 
 }  // namespace freshet

@@ -8,28 +8,16 @@
 
 #include "freshet/v1/ingest.grpc.pb.h"
 #include "server/api/batch.h"
+#include "server/api/call_method.h"
 #include "server/api/context.h"
 
 namespace freshet {
 
-using IngestServiceBase = v1::IngestService::WithRawCallbackMethod_ReportCrawls<
-    v1::IngestService::WithRawCallbackMethod_SignalChanges<v1::IngestService::Service>>;
-
 inline constexpr std::string_view kReportCrawlsPath = "/freshet.v1.IngestService/ReportCrawls";
 
-// Thread-safe.
-class IngestService final : public IngestServiceBase {
- public:
-  explicit IngestService(const ServerContext& context) : context_(context) {}
-
-  grpc::ServerBidiReactor<grpc::ByteBuffer, grpc::ByteBuffer>* ReportCrawls(
-      grpc::CallbackServerContext* call) override;
-  grpc::ServerBidiReactor<grpc::ByteBuffer, grpc::ByteBuffer>* SignalChanges(
-      grpc::CallbackServerContext* call) override;
-
- private:
-  const ServerContext& context_;
-};
+// The methods of the service.
+// `context` outlives them. Thread-safe.
+[[nodiscard]] std::vector<CallMethod> IngestMethods(const ServerContext& context);
 
 // The results of one message; there are as many as CheckItemCount allows. `caller` outlives the
 // call.

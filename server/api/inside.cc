@@ -22,6 +22,7 @@ OnBehalfReader ReadOnBehalf(const grpc::CallbackServerContext& call) {
 ShownByClient ShownBy(const HttpRequest& request) {
   ShownByClient client = {.certificate = request.certificate,
                           .names = request.certificate_names,
+                          .certificate_ends = request.certificate_ends,
                           .address = request.peer};
   for (const auto& [name, value] : request.fields) {
     if (SameIgnoringCase(name, "Authorization")) client.authorizations.push_back(value);

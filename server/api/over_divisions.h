@@ -66,11 +66,10 @@ void AnswerForAll(const ServerContext& context, UnaryCall<Request, Response>* ca
                   std::type_identity_t<std::function<void(const Response&, Response*)>> add,
                   std::function<void()> end) {
   if (!SpansFleet(context, call->shown())) return end();
-  if (!context.listings.Take()) return call->Answer(UnreadStatus(PushOutcome::kFull));
+  if (!call->TakePlace()) return call->Answer(UnreadStatus(PushOutcome::kFull));
   AskOtherDivisions(
       context, call->path(), call->shown(), SerialiseMessage(call->request()), kFleetViewPatience,
-      [&context, call, add = std::move(add), end = std::move(end)](const DivisionAnswers& answers) {
-        context.listings.Give();
+      [call, add = std::move(add), end = std::move(end)](const DivisionAnswers& answers) {
         for (const DivisionAnswer& its : answers) {
           const StatusOr<Response> theirs = ResponseIn<Response>(its.answer);
           if (theirs.ok()) {

@@ -118,30 +118,27 @@ class Lister final : public ListStream {
 
   // A caller with limits lists what lies within them, and says so itself.
   [[nodiscard]] Status CheckQuery() {
-    CallAuth auth(context_.authoriser, context_.clock, PathOf(Request()), call());
-    ASSIGN_OR_RETURN(const Caller* caller, auth.Get());
+    ASSIGN_OR_RETURN(const Caller* caller, auth().Get());
     if (!caller->limited()) return absl::OkStatus();
     return caller->CheckPage(query_.crawl_id.value_or(""), query_.host);
   }
 
   void Read() override {
+    // As the caller is limited now.
+    if (const Status may = CheckQuery(); !may.ok()) return EndList(may);
     if (!IsOwn()) return Ask();
-    if (const Status status = Find(); !status.ok()) return End(status);
+    if (const Status status = Find(); !status.ok()) return EndList(status);
+    if (pages_.empty() && !token_.empty() && !shown_.sent_on) return ReadNext();
     Describe();
   }
 
-  // Pages that fit.
+  // Pages that fit, of as many as a list may look at in one turn of the thread: none of them may.
+  // Whoever asked for one message of this division goes on, if anybody still wants to know.
   Status Find() {
-    pages_.clear();
-    while (pages_.empty()) {
-      if (cancelled()) return MakeStatus(absl::StatusCode::kCancelled, "cancelled");
-      const size_t most = static_cast<size_t>(std::min<uint64_t>(left_, kChunk));
-      ASSIGN_OR_RETURN(ListResult list, context_.store.List(query_, token_, most));
-      token_ = std::move(list.next_token);
-      pages_ = std::move(list.pages);
-      // Whoever asked for one message of this division goes on, if anybody still wants to know.
-      if (token_.empty() || shown_.sent_on) break;
-    }
+    const size_t most = static_cast<size_t>(std::min<uint64_t>(left_, kChunk));
+    ASSIGN_OR_RETURN(ListResult list, context_.store.List(query_, token_, most));
+    token_ = std::move(list.next_token);
+    pages_ = std::move(list.pages);
     return absl::OkStatus();
   }
 
@@ -157,7 +154,7 @@ class Lister final : public ListStream {
   // A list that leaves something out would not look like one.
   void Pass(const StatusOr<grpc::ByteBuffer>& answer) {
     StatusOr<Response> theirs = ResponseIn<Response>(answer);
-    if (!theirs.ok()) return End(StatusOfDivision(division_, theirs.status()));
+    if (!theirs.ok()) return EndList(StatusOfDivision(division_, theirs.status()));
     token_ = theirs->next_page_token();
     const auto pages = static_cast<uint64_t>(theirs->pages_size());
     // None of what it has looked through fits.
@@ -208,7 +205,7 @@ class Lister final : public ListStream {
   }
 
   void GoOn() override {
-    if (division_ == end_ || left_ == 0 || shown_.sent_on) return End(absl::OkStatus());
+    if (division_ == end_ || left_ == 0 || shown_.sent_on) return EndList(absl::OkStatus());
     ReadNext();
   }
 
@@ -226,18 +223,14 @@ class Lister final : public ListStream {
 
 }  // namespace
 
-grpc::ServerWriteReactor<grpc::ByteBuffer>* StartListing(const ServerContext& context,
-                                                         grpc::CallbackServerContext* call,
-                                                         const grpc::ByteBuffer& request) {
+Reactor* StartListing(const ServerContext& context, ServerCall* call) {
   return StartList<Lister<v1::ListPagesRequest, v1::ListPagesResponse>>(
-      context, PathOf(v1::ListPagesRequest()), call, request);
+      context, PathOf(v1::ListPagesRequest()), call);
 }
 
-grpc::ServerWriteReactor<grpc::ByteBuffer>* StartExport(const ServerContext& context,
-                                                        grpc::CallbackServerContext* call,
-                                                        const grpc::ByteBuffer& request) {
+Reactor* StartExport(const ServerContext& context, ServerCall* call) {
   return StartList<Lister<v1::ExportPagesRequest, v1::ExportPagesResponse>>(
-      context, PathOf(v1::ExportPagesRequest()), call, request);
+      context, PathOf(v1::ExportPagesRequest()), call);
 }
 
 }  // namespace freshet

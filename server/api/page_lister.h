@@ -3,21 +3,15 @@
 #ifndef FRESHET_SERVER_API_PAGE_LISTER_H_
 #define FRESHET_SERVER_API_PAGE_LISTER_H_
 
-#include "grpcpp/support/byte_buffer.h"
-#include "grpcpp/support/server_callback.h"
+#include "server/api/call_method.h"
 #include "server/api/context.h"
 
 namespace freshet {
 
-// The reactors delete themselves. `request` is a ListPagesRequest or ExportPagesRequest; one that
-// is not ends the call with INVALID_ARGUMENT. `call` is cancelled when its client leaves a chunk
-// unread for longer than ServerConfig::list_write_timeout. Thread-safe.
-[[nodiscard]] grpc::ServerWriteReactor<grpc::ByteBuffer>* StartListing(
-    const ServerContext& context, grpc::CallbackServerContext* call,
-    const grpc::ByteBuffer& request);
-[[nodiscard]] grpc::ServerWriteReactor<grpc::ByteBuffer>* StartExport(
-    const ServerContext& context, grpc::CallbackServerContext* call,
-    const grpc::ByteBuffer& request);
+// The message is a ListPagesRequest or ExportPagesRequest; one that is not ends the call with
+// INVALID_ARGUMENT. Thread-safe.
+[[nodiscard]] Reactor* StartListing(const ServerContext& context, ServerCall* call);
+[[nodiscard]] Reactor* StartExport(const ServerContext& context, ServerCall* call);
 
 }  // namespace freshet
 

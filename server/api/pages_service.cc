@@ -160,42 +160,15 @@ void GetPage(const ServerContext& context,
 
 }  // namespace
 
-grpc::ServerBidiReactor<grpc::ByteBuffer, grpc::ByteBuffer>* PagesService::UpsertPages(
-    grpc::CallbackServerContext* call) {
-  return StartBatchStream<Upserts>(context_, *call);
-}
-
-grpc::ServerUnaryReactor* PagesService::RemovePages(grpc::CallbackServerContext* call,
-                                                    const grpc::ByteBuffer* request,
-                                                    grpc::ByteBuffer* reply) {
-  return HandleFor("/freshet.v1.PagesService/RemovePages", context_, *call, *request, reply,
-                   freshet::RemovePages);
-}
-
-grpc::ServerUnaryReactor* PagesService::RecheckPages(grpc::CallbackServerContext* call,
-                                                     const grpc::ByteBuffer* request,
-                                                     grpc::ByteBuffer* reply) {
-  return HandleFor("/freshet.v1.PagesService/RecheckPages", context_, *call, *request, reply,
-                   freshet::RecheckPages);
-}
-
-grpc::ServerUnaryReactor* PagesService::GetPage(grpc::CallbackServerContext* call,
-                                                const grpc::ByteBuffer* request,
-                                                grpc::ByteBuffer* reply) {
-  return HandleFor("/freshet.v1.PagesService/GetPage", context_, *call, *request, reply,
-                   freshet::GetPage);
-}
-
-grpc::ServerWriteReactor<grpc::ByteBuffer>* PagesService::ListPages(
-    grpc::CallbackServerContext* call, const grpc::ByteBuffer* request) {
-  NoteStream("/freshet.v1.PagesService/ListPages", context_, *call);
-  return StartListing(context_, call, *request);
-}
-
-grpc::ServerWriteReactor<grpc::ByteBuffer>* PagesService::ExportPages(
-    grpc::CallbackServerContext* call, const grpc::ByteBuffer* request) {
-  NoteStream("/freshet.v1.PagesService/ExportPages", context_, *call);
-  return StartExport(context_, call, *request);
+std::vector<CallMethod> PagesMethods(const ServerContext& context) {
+  return {
+      Streaming(Upserts::kPath, context, StartBatchStream<Upserts>),
+      Paid("/freshet.v1.PagesService/RemovePages", context, freshet::RemovePages),
+      Paid("/freshet.v1.PagesService/RecheckPages", context, freshet::RecheckPages),
+      Paid("/freshet.v1.PagesService/GetPage", context, freshet::GetPage),
+      Streaming("/freshet.v1.PagesService/ListPages", context, StartListing),
+      Streaming("/freshet.v1.PagesService/ExportPages", context, StartExport),
+  };
 }
 
 }  // namespace freshet

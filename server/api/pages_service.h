@@ -2,43 +2,17 @@
 #ifndef FRESHET_SERVER_API_PAGES_SERVICE_H_
 #define FRESHET_SERVER_API_PAGES_SERVICE_H_
 
+#include <vector>
+
 #include "freshet/v1/pages.grpc.pb.h"
+#include "server/api/call_method.h"
 #include "server/api/context.h"
-#include "server/api/unary.h"
 
 namespace freshet {
 
-using PagesServiceBase =
-    RawMethods<v1::PagesService::Service, v1::PagesService::WithRawCallbackMethod_UpsertPages,
-               v1::PagesService::WithRawCallbackMethod_RemovePages,
-               v1::PagesService::WithRawCallbackMethod_GetPage,
-               v1::PagesService::WithRawCallbackMethod_RecheckPages,
-               v1::PagesService::WithRawCallbackMethod_ListPages,
-               v1::PagesService::WithRawCallbackMethod_ExportPages>::Service;
-
-// Thread-safe.
-class PagesService final : public PagesServiceBase {
- public:
-  explicit PagesService(const ServerContext& context) : context_(context) {}
-
-  grpc::ServerBidiReactor<grpc::ByteBuffer, grpc::ByteBuffer>* UpsertPages(
-      grpc::CallbackServerContext* call) override;
-  grpc::ServerUnaryReactor* RemovePages(grpc::CallbackServerContext*,
-                                        const grpc::ByteBuffer* request,
-                                        grpc::ByteBuffer* reply) override;
-  grpc::ServerUnaryReactor* RecheckPages(grpc::CallbackServerContext*,
-                                         const grpc::ByteBuffer* request,
-                                         grpc::ByteBuffer* reply) override;
-  grpc::ServerUnaryReactor* GetPage(grpc::CallbackServerContext*, const grpc::ByteBuffer* request,
-                                    grpc::ByteBuffer* reply) override;
-  grpc::ServerWriteReactor<grpc::ByteBuffer>* ListPages(grpc::CallbackServerContext*,
-                                                        const grpc::ByteBuffer* request) override;
-  grpc::ServerWriteReactor<grpc::ByteBuffer>* ExportPages(grpc::CallbackServerContext*,
-                                                          const grpc::ByteBuffer* request) override;
-
- private:
-  const ServerContext& context_;
-};
+// The methods of the service.
+// `context` outlives them. Thread-safe.
+[[nodiscard]] std::vector<CallMethod> PagesMethods(const ServerContext& context);
 
 }  // namespace freshet
 

@@ -2,10 +2,13 @@
 
 #include <memory>
 #include <set>
+#include <utility>
 
 #include "google/protobuf/descriptor.h"
 #include "google/protobuf/descriptor.pb.h"
+#include "grpc/reflection/v1alpha/reflection.pb.h"
 #include "server/api/caller_stream.h"
+#include "server/api/unary.h"
 
 namespace freshet {
 namespace {
@@ -88,10 +91,11 @@ class ReflectionStream final : public CallerStream {
   static constexpr std::string_view kPath =
       "/grpc.reflection.v1alpha.ServerReflection/ServerReflectionInfo";
 
-  // `services` outlives this.
+  using Services = std::shared_ptr<const std::vector<std::string>>;
+
   ReflectionStream(const ServerContext& context, const grpc::CallbackServerContext& call,
-                   const std::vector<std::string>& services)
-      : CallerStream(context, kPath, call), services_(services) {}
+                   Services services)
+      : CallerStream(context, kPath, call), services_(std::move(services)) {}
 
  private:
   void OnMessage(grpc::ByteBuffer* bytes) override {
@@ -104,7 +108,7 @@ class ReflectionStream final : public CallerStream {
       Charge(**caller, 1);
       status = ReadRequest(*bytes, &request, MostBytes(context_));
     }
-    if (status.ok()) status = Show(request, services_, &response);
+    if (status.ok()) status = Show(request, *services_, &response);
     if (!status.ok()) {
       response.mutable_error_response()->set_error_code(status.raw_code());
       response.mutable_error_response()->set_error_message(std::string(status.message()));
@@ -114,20 +118,20 @@ class ReflectionStream final : public CallerStream {
     Acknowledge(place, SerialiseMessage(response));
   }
 
-  const std::vector<std::string>& services_;
+  const Services services_;
 };
 
 }  // namespace
 
-grpc::ServerBidiReactor<grpc::ByteBuffer, grpc::ByteBuffer>*
-ReflectionService::ServerReflectionInfo(grpc::CallbackServerContext* call) {
-  using Reactor = grpc::ServerBidiReactor<grpc::ByteBuffer, grpc::ByteBuffer>;
-  if (auto* away = TurnAway<Reactor>(context_.authoriser, ReflectionStream::kPath, *call)) {
-    return away;
-  }
-  const auto stream = std::make_shared<ReflectionStream>(context_, *call, services_);
-  stream->Begin(&context_.streams);
-  return stream.get();
+std::vector<CallMethod> ReflectionMethods(const ServerContext& context,
+                                          std::vector<std::string> services) {
+  const auto shared = std::make_shared<const std::vector<std::string>>(std::move(services));
+  return {{ReflectionStream::kPath, [&context, shared](ServerCall* call) -> Reactor* {
+             NoteStream(ReflectionStream::kPath, context, *call);
+             const auto stream = std::make_shared<ReflectionStream>(context, *call, shared);
+             stream->Begin(&context.streams);
+             return stream.get();
+           }}};
 }
 
 }  // namespace freshet

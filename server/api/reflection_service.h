@@ -5,34 +5,17 @@
 #define FRESHET_SERVER_API_REFLECTION_SERVICE_H_
 
 #include <string>
-#include <utility>
 #include <vector>
 
-#include "grpc/reflection/v1alpha/reflection.grpc.pb.h"
+#include "server/api/call_method.h"
 #include "server/api/context.h"
-#include "server/api/unary.h"
 
 namespace freshet {
 
-using ReflectionServiceBase = RawMethods<grpc::reflection::v1alpha::ServerReflection::Service,
-                                         grpc::reflection::v1alpha::ServerReflection::
-                                             WithRawCallbackMethod_ServerReflectionInfo>::Service;
-
+// The method of the service, which tells of services of these full names. `context` outlives it.
 // Thread-safe.
-class ReflectionService final : public ReflectionServiceBase {
- public:
-  explicit ReflectionService(const ServerContext& context) : context_(context) {}
-
-  // The full names of all services, before the first call.
-  void SetServices(std::vector<std::string> services) { services_ = std::move(services); }
-
-  grpc::ServerBidiReactor<grpc::ByteBuffer, grpc::ByteBuffer>* ServerReflectionInfo(
-      grpc::CallbackServerContext* call) override;
-
- private:
-  const ServerContext& context_;
-  std::vector<std::string> services_;
-};
+[[nodiscard]] std::vector<CallMethod> ReflectionMethods(const ServerContext& context,
+                                                        std::vector<std::string> services);
 
 }  // namespace freshet
 

@@ -426,26 +426,12 @@ class CrawlStream final : public CallerStream, public AssignmentSink {
 // --- Next
 
 // One call of Next: a worker that is served once.
-class NextCall final : public UnaryCall<v1::NextRequest, v1::NextResponse>,
-                       public AssignmentSink,
-                       public std::enable_shared_from_this<NextCall> {
+class NextCall final : public UnaryCall<v1::NextRequest, v1::NextResponse>, public AssignmentSink {
  public:
   static constexpr std::string_view kPath = kNextPath;
 
-  NextCall(const ServerContext& context, grpc::CallbackServerContext* call, grpc::ByteBuffer* reply)
-      : UnaryCall(kPath, TakeRequestId(context.request_ids, *call), reply),
-        context_(context),
-        call_(call) {}
-
-  void Begin(const grpc::ByteBuffer& bytes) {
-    self_ = shared_from_this();
-    Watch(context_, context_.calls.Find(kPath));
-    grpc::Status status =
-        AdmitCaller(*FindMethod(kPath), Payment::kAsAnItem, context_, *call_, this);
-    if (status.ok()) status = Read(bytes, MostBytes(context_));
-    if (status.ok()) status = Enter(request());
-    if (!status.ok()) Complete(status);
-  }
+  NextCall(const ServerContext& context, ServerCall* call)
+      : UnaryCall(context, kPath, Payment::kAsAnItem, nullptr, call) {}
 
   void Deliver(std::vector<Assignment> assignments, Outlook outlook) override {
     bool complete = false;
@@ -470,13 +456,21 @@ class NextCall final : public UnaryCall<v1::NextRequest, v1::NextResponse>,
     Complete(GrpcStatusOf(why), /*stalled=*/true);
   }
 
-  void OnCancel() override {
-    context_.dispatcher.Leave(worker_);
-    Complete({grpc::StatusCode::CANCELLED, "cancelled"});
-  }
-  void OnDone() override { const std::shared_ptr<NextCall> last = std::move(self_); }
-
  private:
+  void OnRequest(grpc::ByteBuffer* bytes) override {
+    const std::shared_ptr<CallReactor> held = shared_from_this();
+    grpc::Status status = Receive(*bytes);
+    bytes->Clear();
+    if (status.ok()) status = Enter(request());
+    if (!status.ok()) return Complete(status);
+    // What has come meanwhile has found no worker to take out.
+    if (!stopped().ok()) OnStopped();
+  }
+  void OnStopped() override {
+    context_.dispatcher.Leave(worker_);
+    Complete(stopped());
+  }
+
   grpc::Status Enter(const v1::NextRequest& request) {
     const uint32_t most = request.has_max_assignments() ? request.max_assignments() : 1;
     if (most < 1 || most > static_cast<uint32_t>(limits::kMaxAssignmentsPerNext)) {
@@ -505,14 +499,14 @@ class NextCall final : public UnaryCall<v1::NextRequest, v1::NextResponse>,
       return grpc::Status::OK;
     }
     // The client's, also where another server of the cluster has passed it on.
-    const std::optional<Credentials> forwarded = InsideCredentials(*call_);
+    const std::optional<Credentials> forwarded = InsideCredentials(call());
     Credentials shown;
-    shown.network = forwarded ? forwarded->network : NetworkOfPeer(call_->peer());
+    shown.network = forwarded ? forwarded->network : NetworkOfPeer(call().peer());
     const std::string address = NetworkText(shown.network);
     worker_key_ = {.client = Authoriser::ClientOf(caller(), shown),
                    .name = !request.worker().empty() ? request.worker()
                            : forwarded               ? address
-                                                     : PeerWithoutPort(call_->peer())};
+                                                     : PeerWithoutPort(call().peer())};
     const StatusOr<WorkerId> worker = context_.dispatcher.Join(
         {.name = worker_key_.name,
          .client = worker_key_.client,
@@ -521,7 +515,8 @@ class NextCall final : public UnaryCall<v1::NextRequest, v1::NextResponse>,
          .takes = takes->set,
          .waiter = true,
          .waits_until = context_.clock.Now() + std::max(*wait, kMinNextWait)},
-        shared_from_this(), static_cast<size_t>(config.max_workers));
+        std::static_pointer_cast<NextCall>(shared_from_this()),
+        static_cast<size_t>(config.max_workers));
     if (!worker.ok()) return GrpcStatusOf(worker.status());
     worker_ = *worker;
     context_.dispatcher.Grant(*worker, most);
@@ -536,12 +531,12 @@ class NextCall final : public UnaryCall<v1::NextRequest, v1::NextResponse>,
       finished_ = true;
       if (stalled && delivered_.empty()) {
         // Clients that follow gRPC's rules for retries wait for so long.
-        call_->AddTrailingMetadata("grpc-retry-pushback-ms",
+        call().AddTrailingMetadata("grpc-retry-pushback-ms",
                                    std::to_string(kStalledRetry.micros() / 1000));
       } else if (stalled) {
         status = grpc::Status::OK;
       }
-      if (!status.ok() || call_->IsCancelled()) unsent = std::move(delivered_);
+      if (!status.ok() || call().IsCancelled()) unsent = std::move(delivered_);
       if (context_.dispatcher.paused() || context_.dispatcher.rate() == Rate()) {
         ToProto(kPausedRetry, response()->mutable_retry_after());
       } else if (status.ok() && delivered_.empty()) {
@@ -562,37 +557,34 @@ class NextCall final : public UnaryCall<v1::NextRequest, v1::NextResponse>,
     use.set_newcomers(full->newcomers);
   }
 
-  const ServerContext& context_;
-  grpc::CallbackServerContext* const call_;
   WorkerKey worker_key_;  // set before the call waits
   std::atomic<WorkerId> worker_{0};
   std::shared_ptr<const void> classes_;  // while it is there they are of its crawl ids
-  std::shared_ptr<NextCall> self_;       // until OnDone
   Mutex mutex_;
   bool finished_ FRESHET_GUARDED_BY(mutex_) = false;
   std::vector<LeaseId> delivered_ FRESHET_GUARDED_BY(mutex_);
 };
 
-}  // namespace
-
-grpc::ServerBidiReactor<grpc::ByteBuffer, grpc::ByteBuffer>* SchedulerService::Crawl(
-    grpc::CallbackServerContext* call) {
-  using Reactor = grpc::ServerBidiReactor<grpc::ByteBuffer, grpc::ByteBuffer>;
-  if (auto* away = TurnAway<Reactor>(context_.authoriser, CrawlStream::kPath, *call)) return away;
-  std::string id = NoteStream(CrawlStream::kPath, context_, *call);
-  const auto stream = std::make_shared<CrawlStream>(context_, *call, std::move(id));
-  stream->Begin(&context_.streams);
+Reactor* StartCrawl(const ServerContext& context, ServerCall* call) {
+  std::string id = NoteStream(CrawlStream::kPath, context, *call);
+  const auto stream = std::make_shared<CrawlStream>(context, *call, std::move(id));
+  stream->Begin(&context.streams);
   return stream.get();
 }
 
-grpc::ServerUnaryReactor* SchedulerService::Next(grpc::CallbackServerContext* call,
-                                                 const grpc::ByteBuffer* request,
-                                                 grpc::ByteBuffer* reply) {
-  using Reactor = grpc::ServerUnaryReactor;
-  if (auto* away = TurnAway<Reactor>(context_.authoriser, NextCall::kPath, *call)) return away;
-  const auto next = std::make_shared<NextCall>(context_, call, reply);
-  next->Begin(*request);
+Reactor* StartNext(const ServerContext& context, ServerCall* call) {
+  const auto next = std::make_shared<NextCall>(context, call);
+  next->Begin();
   return next.get();
+}
+
+}  // namespace
+
+std::vector<CallMethod> SchedulerMethods(const ServerContext& context) {
+  return {
+      Streaming(CrawlStream::kPath, context, StartCrawl),
+      Streaming(kNextPath, context, StartNext),
+  };
 }
 
 }  // namespace freshet

@@ -48,8 +48,6 @@ class ShadowReport : public std::enable_shared_from_this<ShadowReport> {
                                           : limits::kUsualShadowReportPages) {
     query_.crawl_id = std::move(crawl_id);
   }
-  // Precondition: a place among the listings was taken.
-  ~ShadowReport() { context_.listings.Give(); }
 
   void Begin() {
     call_.response()->set_crawl_id(*query_.crawl_id);
@@ -74,6 +72,7 @@ class ShadowReport : public std::enable_shared_from_this<ShadowReport> {
   }
 
   void Read() {
+    if (call_.cancelled()) return call_.Answer(grpc::Status::CANCELLED);
     const size_t most = static_cast<size_t>(std::min<uint64_t>(left_, kSampleChunk));
     StatusOr<ListResult> list = context_.store.List(query_, token_, most);
     if (!list.ok()) return call_.Answer(GrpcStatusOf(list.status()));
@@ -237,7 +236,7 @@ void HandleReportShadow(const ServerContext& context, Call* call) {
         "crawl_id: {} is not in shadow mode: set its frontier mode and have it crawled for a while",
         *crawl_id)));
   }
-  if (!context.listings.Take()) return call->Answer(UnreadStatus(PushOutcome::kFull));
+  if (!call->TakePlace()) return call->Answer(UnreadStatus(PushOutcome::kFull));
   std::make_shared<ShadowReport>(context, *crawl_id, call)->Begin();
 }
 

@@ -1,6 +1,7 @@
 #include "server/api/stream.h"
 
 #include <algorithm>
+#include <iterator>
 #include <utility>
 
 #include "core/base/check.h"
@@ -17,6 +18,13 @@ namespace {
 constexpr Duration kLongestPause = Duration::Hours(1);
 
 using std::chrono::steady_clock;
+// Calls that are no streams come in bursts and are over soon: so many may always be under way, and
+// half as many of one client.
+constexpr size_t kLeastCalls = 1000;
+// Numbers of such calls begin here, so that silent ones are in an order of their own.
+constexpr uint64_t kFirstCall = uint64_t{1} << 63;
+
+bool IsStream(const OpenCall& call) { return call.kind() == CallKind::kStream; }
 
 grpc::Status ShuttingDown() {
   return {grpc::StatusCode::UNAVAILABLE, "the server is shutting down"};
@@ -26,72 +34,100 @@ grpc::Status ShuttingDown() {
 
 // --- StreamSet
 
+StreamSet::Added StreamSet::Add(const std::shared_ptr<OpenCall>& call) {
+  const MutexLock lock(mutex_);
+  return AddLocked(call, {});
+}
+
 StreamSet::Added StreamSet::Add(const std::shared_ptr<MessageStream>& stream) {
   const MutexLock lock(mutex_);
-  const uint64_t number = opened_++;
-  streams_[stream] = {.number = number};
-  if (ending_) return {.status = ShuttingDown(), .outdone = nullptr};
-  silent_[number] = stream;
+  Added added = AddLocked(stream, {.ends = stream});
+  ++ends_;
+  if (!ending_) return added;
+  silent_.erase(calls_[stream].number);
+  return {.status = ShuttingDown(), .outdone = std::move(added.outdone)};
+}
+
+StreamSet::Added StreamSet::AddLocked(const std::shared_ptr<OpenCall>& call, Entry entry) {
+  const bool stream = IsStream(*call);
+  entry.number = opened_++ + (stream ? 0 : kFirstCall);
+  if (stream) ++streams_;
+  silent_[entry.number] = call;
+  calls_[call] = std::move(entry);
   Added added;
-  if (silent_.size() > limits_.streams) {
+  const size_t most = stream ? limits_.streams.get() : std::max(limits_.streams.get(), kLeastCalls);
+  if (silent_.size() <= most) return added;
+  const auto first_call = silent_.lower_bound(kFirstCall);
+  const auto begin = stream ? silent_.begin() : first_call;
+  const auto end = stream ? first_call : silent_.end();
+  if (static_cast<size_t>(std::distance(begin, end)) > most) {
     ++refused_;
-    added.outdone = silent_.extract(silent_.begin()).mapped();
+    added.outdone = silent_.extract(begin).mapped();
   }
   return added;
 }
 
 grpc::Status StreamSet::TooSilent() const {
   return {grpc::StatusCode::RESOURCE_EXHAUSTED,
-          fmt::format("{} streams that were opened later have said nothing either, the most that "
-                      "this server waits for: send the first message at once, or try again later",
-                      limits_.streams.get())};
+          "too many calls that were opened later have said nothing either: send the first message "
+          "at once, or try again later"};
 }
 
-grpc::Status StreamSet::Admit(const std::shared_ptr<MessageStream>& stream) {
+grpc::Status StreamSet::Admit(const std::shared_ptr<OpenCall>& call) {
   const MutexLock lock(mutex_);
-  const auto it = streams_.find(stream);
-  CHECK(it != streams_.end() && !it->second.admitted, "not added, or admitted already");
+  const auto it = calls_.find(call);
+  CHECK(it != calls_.end() && !it->second.admitted, "not added, or admitted already");
   silent_.erase(it->second.number);
-  if (admitted_ >= limits_.streams) {
+  const bool stream = IsStream(*call);
+  const char* const what = stream ? "streams" : "calls";
+  Places& places = places_[static_cast<size_t>(call->kind())];
+  const size_t least = stream ? 0 : kLeastCalls;
+  if (places.taken >= std::max(limits_.streams.get(), least)) {
     ++refused_;
     return {grpc::StatusCode::RESOURCE_EXHAUSTED,
-            fmt::format("{} streams are open, the most that this server takes: end some, or try "
+            fmt::format("{} {} are open, the most that this server takes: end some, or try "
                         "again later",
-                        admitted_)};
+                        places.taken, what)};
   }
-  size_t& of_client = by_client_[stream->client()];
-  if (of_client >= limits_.streams_per_client) {
+  size_t& of_client = places.by_client[call->client()];
+  if (of_client >= std::max(limits_.streams_per_client.get(), least / 2)) {
     ++refused_;
     ++refused_by_client_;
     return {grpc::StatusCode::RESOURCE_EXHAUSTED,
-            fmt::format("{} streams of this client are open, the most that one may have: end "
+            fmt::format("{} {} of this client are open, the most that one may have: end "
                         "some, or try again later",
-                        of_client)};
+                        of_client, what)};
   }
   ++of_client;
-  ++admitted_;
+  ++places.taken;
   it->second.admitted = true;
   return grpc::Status::OK;
 }
 
-void StreamSet::Remove(const std::shared_ptr<MessageStream>& stream) {
+void StreamSet::Remove(const std::shared_ptr<OpenCall>& call) {
   const MutexLock lock(mutex_);
-  const auto it = streams_.find(stream);
-  CHECK(it != streams_.end(), "not added");
+  const auto it = calls_.find(call);
+  CHECK(it != calls_.end(), "not added");
   if (it->second.admitted) {
-    --admitted_;
-    const auto of_client = by_client_.find(stream->client());
-    if (--of_client->second == 0) by_client_.erase(of_client);
+    Places& places = places_[static_cast<size_t>(call->kind())];
+    --places.taken;
+    const auto of_client = places.by_client.find(call->client());
+    if (--of_client->second == 0) places.by_client.erase(of_client);
   }
+  if (IsStream(*call)) --streams_;
   silent_.erase(it->second.number);
-  streams_.erase(it);
-  waiting_.erase(stream);
-  if (streams_.empty()) empty_.NotifyAll();
+  if (it->second.ends != nullptr) {
+    waiting_.erase(it->second.ends);
+    if (--ends_ == 0) empty_.NotifyAll();
+  }
+  calls_.erase(it);
 }
 
-std::vector<std::shared_ptr<MessageStream>> StreamSet::All() const {
+std::vector<std::shared_ptr<MessageStream>> StreamSet::Ending() const {
   std::vector<std::shared_ptr<MessageStream>> all;
-  for (const auto& [stream, entry] : streams_) all.push_back(stream);
+  for (const auto& [call, entry] : calls_) {
+    if (entry.ends != nullptr) all.push_back(entry.ends);
+  }
   return all;
 }
 
@@ -100,20 +136,38 @@ void StreamSet::NoticeDraining() {
   std::vector<std::shared_ptr<MessageStream>> streams;
   {
     const MutexLock lock(mutex_);
-    streams = All();
+    streams = Ending();
   }
   for (const auto& stream : streams) stream->OnServerDraining();
 }
 
+std::vector<std::shared_ptr<OpenCall>> StreamSet::All() const {
+  const MutexLock lock(mutex_);
+  std::vector<std::shared_ptr<OpenCall>> calls;
+  calls.reserve(calls_.size());
+  for (const auto& [call, entry] : calls_) calls.push_back(call);
+  return calls;
+}
+
 void StreamSet::CheckCallers() {
-  std::vector<std::shared_ptr<MessageStream>> streams;
-  {
-    const MutexLock lock(mutex_);
-    streams = All();
+  for (const auto& call : All()) {
+    if (const Status status = call->CheckCaller(); !status.ok()) {
+      call->Dismiss(GrpcStatusOf(status));
+    }
   }
-  for (const auto& stream : streams) {
-    if (const Status status = stream->CheckCaller(); !status.ok()) {
-      stream->Dismiss(GrpcStatusOf(status));
+}
+
+void StreamSet::Look(Instant now) {
+  if (const Instant checked = checked_; now >= checked + kCheckInterval || now < checked) {
+    checked_ = now;
+    CheckCallers();
+  }
+  const auto steady = std::chrono::steady_clock::now();
+  for (const auto& call : All()) {
+    call->Look(steady);
+    if (call->ends() > now) continue;
+    if (const Status status = call->CheckCaller(); !status.ok()) {
+      call->Dismiss(GrpcStatusOf(status));
     }
   }
 }
@@ -123,20 +177,25 @@ void StreamSet::EndAll() {
   {
     const MutexLock lock(mutex_);
     ending_ = true;
-    streams = All();
+    streams = Ending();
   }
   for (const auto& stream : streams) stream->End(ShuttingDown());
 }
 
 bool StreamSet::WaitUntilEmpty(Duration timeout) {
   const MutexLock lock(mutex_);
-  if (!streams_.empty()) empty_.WaitFor(mutex_, timeout.chrono());
-  return streams_.empty();
+  if (ends_ > 0) empty_.WaitFor(mutex_, timeout.chrono());
+  return ends_ == 0;
 }
 
 size_t StreamSet::size() const {
   const MutexLock lock(mutex_);
-  return streams_.size();
+  return streams_;
+}
+
+size_t StreamSet::calls() const {
+  const MutexLock lock(mutex_);
+  return calls_.size();
 }
 
 uint64_t StreamSet::refused() const {
@@ -175,19 +234,21 @@ size_t StreamSet::unacked_bytes() const {
   return unacked_bytes_;
 }
 
-// --- MessageStream
+// --- OpenCall
 
-const std::string& MessageStream::client() const {
+const std::string& OpenCall::client() const {
   static const std::string kNobody;
   return kNobody;
 }
+
+// --- MessageStream
 
 void MessageStream::Begin(StreamSet* streams) {
   CHECK(self_ == nullptr, "begun twice");
   self_ = shared_from_this();
   streams_ = streams;
   const StreamSet::Added added = streams_->Add(self_);
-  if (added.outdone != nullptr) added.outdone->End(streams_->TooSilent());
+  if (added.outdone != nullptr) added.outdone->Dismiss(streams_->TooSilent());
   if (!added.status.ok()) return End(added.status);
   // Opening another stream is no way around what is owed.
   if (const Duration owed = Owes(); owed > Duration()) {

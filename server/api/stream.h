@@ -1,8 +1,10 @@
-// What the bidirectional streams have in common: messages as bytes, acknowledgements in order, a
-// bound on what is read and not yet acknowledged, and an orderly end.
+// The calls that are open; and what the bidirectional streams of them have in common: messages as
+// bytes, acknowledgements in order, a bound on what is read and not yet acknowledged, and an
+// orderly end.
 #ifndef FRESHET_SERVER_API_STREAM_H_
 #define FRESHET_SERVER_API_STREAM_H_
 
+#include <array>
 #include <atomic>
 #include <chrono>
 #include <cstdint>
@@ -32,48 +34,82 @@ class MessageStream;
 
 // Value type, thread-compatible.
 struct StreamLimits {
-  // Open at a time that have said something; and as many that have not.
+  // Open at a time that have said something; as many calls that are no streams, of which a thousand
+  // may always be open; and as many of each that have said nothing.
   Live<size_t> streams = SIZE_MAX;
-  Live<size_t> streams_per_client = SIZE_MAX;  // of these
+  Live<size_t> streams_per_client = SIZE_MAX;  // of these, streams and other calls each by itself
   Live<size_t> unacked_bytes =
       SIZE_MAX;  // of messages that all of them have read and not acknowledged
 };
 
-// The open streams, so that a server that stops can end them, and what they hold together. A stream
-// takes one of the places when its first message has come: clients that open streams and drop them
-// without a word keep nobody out. Thread-safe.
+// What is known of a call while it is open, whatever its method. Thread-safe.
+class OpenCall {
+ public:
+  OpenCall() = default;
+  virtual ~OpenCall() = default;
+  OpenCall(const OpenCall&) = delete;
+  OpenCall& operator=(const OpenCall&) = delete;
+
+  // Whoever has opened the call, as one text that stays the same; empty: nobody in particular.
+  [[nodiscard]] virtual const std::string& client() const;
+  // Whether whoever has opened the call may still have it.
+  [[nodiscard]] virtual Status CheckCaller() const { return absl::OkStatus(); }
+  // Its client may not be here any more, or has said nothing for too long: what it was let in for
+  // ends now.
+  virtual void Dismiss(grpc::Status status) = 0;
+  // When what its client has shown of itself ends.
+  [[nodiscard]] virtual Instant ends() const { return Instant::Infinite(); }
+  // Whether it is a stream, which may stay open for long.
+  [[nodiscard]] virtual CallKind kind() const = 0;
+  // Called again and again: for what has become too late.
+  virtual void Look(std::chrono::steady_clock::time_point) {}
+};
+
+// The open calls of the port, whatever their method, so that they can be counted, those of clients
+// that may not be here any more ended, and streams of messages brought to their end when the
+// server stops; and what these hold together. A call takes one of the places when its first message
+// has come: clients that open calls and drop them without a word keep nobody out. Thread-safe.
 class StreamSet {
  public:
+  static constexpr Duration kCheckInterval = Duration::Seconds(30);
+
   explicit StreamSet(StreamLimits limits = {}) : limits_(limits) {}
 
-  // From the next stream and message on; those that are open stay.
+  // From the next call and message on; those that are open stay.
   void SetLimits(const StreamLimits& limits) { limits_ = limits; }
 
   struct Added {
     grpc::Status status;
-    // The one that has been silent for the longest, if there are too many: to be ended with
+    // The one that has been silent for the longest, if there are too many: to be dismissed with
     // TooSilent, without any lock.
-    std::shared_ptr<MessageStream> outdone;
+    std::shared_ptr<OpenCall> outdone;
   };
-  // A stream that has said nothing yet. It is to be removed also if it is refused.
+  // A call that has said nothing yet. It is to be removed also if it is refused.
+  [[nodiscard]] Added Add(const std::shared_ptr<OpenCall>& call) FRESHET_EXCLUDES(mutex_);
+  // The same of one that ends in order when the server stops: not OK once it does.
   [[nodiscard]] Added Add(const std::shared_ptr<MessageStream>& stream) FRESHET_EXCLUDES(mutex_);
   [[nodiscard]] grpc::Status TooSilent() const;
-  // Its first message has come. Refuses one stream too many, in all or of its client, with a status
+  // Its first message has come. Refuses one call too many, in all or of its client, with a status
   // that says so.
-  [[nodiscard]] grpc::Status Admit(const std::shared_ptr<MessageStream>& stream)
-      FRESHET_EXCLUDES(mutex_);
-  void Remove(const std::shared_ptr<MessageStream>& stream) FRESHET_EXCLUDES(mutex_);
-  // Tells every open stream that the server is stopping.
+  [[nodiscard]] grpc::Status Admit(const std::shared_ptr<OpenCall>& call) FRESHET_EXCLUDES(mutex_);
+  void Remove(const std::shared_ptr<OpenCall>& call) FRESHET_EXCLUDES(mutex_);
+  // Tells every open stream of messages that the server is stopping.
   void NoticeDraining() FRESHET_EXCLUDES(mutex_);
   // Whether that was said.
   [[nodiscard]] bool draining() const { return draining_; }
-  // Ends every stream, also those still to come, once what was read is acknowledged.
+  // Ends every stream of messages, also those still to come, once what was read is acknowledged.
   void EndAll() FRESHET_EXCLUDES(mutex_);
-  // Ends those whose callers may not go on (MessageStream::CheckCaller).
+  // Dismisses the calls whose callers may not go on (OpenCall::CheckCaller).
   void CheckCallers() FRESHET_EXCLUDES(mutex_);
-  // Returns when no stream is open or `timeout` has passed; whether none is.
+  // Looks at every call, dismisses those of callers whose proof has ended by `now`, and every
+  // kCheckInterval all whose callers may not go on.
+  void Look(Instant now) FRESHET_EXCLUDES(mutex_);
+  // Returns when no stream of messages is open or `timeout` has passed; whether none is.
   bool WaitUntilEmpty(Duration timeout) FRESHET_EXCLUDES(mutex_);
+  // Streams that are open, of all methods.
   [[nodiscard]] size_t size() const FRESHET_EXCLUDES(mutex_);
+  // Calls of all kinds that are open.
+  [[nodiscard]] size_t calls() const FRESHET_EXCLUDES(mutex_);
   // One too many, whether it had said something or not.
   [[nodiscard]] uint64_t refused() const FRESHET_EXCLUDES(mutex_);
   // Of these, one too many of its client.
@@ -90,20 +126,31 @@ class StreamSet {
 
  private:
   struct Entry {
-    uint64_t number = 0;  // in order of opening
+    uint64_t number = 0;  // in order of opening, calls that are no streams after streams
     bool admitted = false;
+    std::shared_ptr<MessageStream> ends;  // it, if it ends in order
   };
-  [[nodiscard]] std::vector<std::shared_ptr<MessageStream>> All() const FRESHET_REQUIRES(mutex_);
+  // Those that were admitted.
+  struct Places {
+    size_t taken = 0;
+    absl::flat_hash_map<std::string, size_t> by_client;
+  };
+  [[nodiscard]] std::vector<std::shared_ptr<OpenCall>> All() const FRESHET_EXCLUDES(mutex_);
+  [[nodiscard]] Added AddLocked(const std::shared_ptr<OpenCall>& call, Entry entry)
+      FRESHET_REQUIRES(mutex_);
+  [[nodiscard]] std::vector<std::shared_ptr<MessageStream>> Ending() const FRESHET_REQUIRES(mutex_);
 
   StreamLimits limits_;
   std::atomic<bool> draining_{false};
+  std::atomic<Instant> checked_{};  // callers were
   mutable Mutex mutex_;
   Condition empty_;
-  std::map<std::shared_ptr<MessageStream>, Entry> streams_ FRESHET_GUARDED_BY(mutex_);
-  size_t admitted_ FRESHET_GUARDED_BY(mutex_) = 0;
-  absl::flat_hash_map<std::string, size_t> by_client_ FRESHET_GUARDED_BY(mutex_);  // of these
+  absl::flat_hash_map<std::shared_ptr<OpenCall>, Entry> calls_ FRESHET_GUARDED_BY(mutex_);
+  std::array<Places, 2> places_ FRESHET_GUARDED_BY(mutex_);  // by CallKind
+  size_t streams_ FRESHET_GUARDED_BY(mutex_) = 0;            // of all methods
+  size_t ends_ FRESHET_GUARDED_BY(mutex_) = 0;               // streams of messages
   // Those that have said nothing yet and are not to be ended, by number.
-  std::map<uint64_t, std::shared_ptr<MessageStream>> silent_ FRESHET_GUARDED_BY(mutex_);
+  std::map<uint64_t, std::shared_ptr<OpenCall>> silent_ FRESHET_GUARDED_BY(mutex_);
   uint64_t opened_ FRESHET_GUARDED_BY(mutex_) = 0;
   std::set<std::shared_ptr<MessageStream>> waiting_ FRESHET_GUARDED_BY(mutex_);  // for Release
   size_t unacked_bytes_ FRESHET_GUARDED_BY(mutex_) = 0;
@@ -115,6 +162,7 @@ class StreamSet {
 // One open stream. It lives until gRPC is done with it and nobody holds it any more. Thread-safe;
 // OnMessage is called one at a time.
 class MessageStream : public grpc::ServerBidiReactor<grpc::ByteBuffer, grpc::ByteBuffer>,
+                      public OpenCall,
                       public std::enable_shared_from_this<MessageStream> {
  public:
   // Reads no further while so many messages wait for their acknowledgements.
@@ -128,19 +176,15 @@ class MessageStream : public grpc::ServerBidiReactor<grpc::ByteBuffer, grpc::Byt
   void Begin(StreamSet* streams);
   // Reads nothing more, and ends with `status` once everything read is acknowledged and written.
   void End(grpc::Status status) FRESHET_EXCLUDES(mutex_);
-  // The same of a client that may not be here any more: what it was let in for ends now, whatever
-  // is still to be acknowledged.
-  void Dismiss(grpc::Status status) FRESHET_EXCLUDES(mutex_) {
+  // The same, but what its client was let in for ends now, whatever is still to be acknowledged.
+  void Dismiss(grpc::Status status) override FRESHET_EXCLUDES(mutex_) {
     OnClientGone();
     End(std::move(status));
   }
+  [[nodiscard]] CallKind kind() const final { return CallKind::kStream; }
   // Goes on reading if it may.
   void Resume() FRESHET_EXCLUDES(mutex_);
   virtual void OnServerDraining() {}
-  // Whoever has opened the stream, as one text that stays the same; empty: nobody in particular.
-  [[nodiscard]] virtual const std::string& client() const;
-  // Whether whoever has opened the stream may still have it. Thread-safe.
-  [[nodiscard]] virtual Status CheckCaller() const { return absl::OkStatus(); }
   // How long whoever has opened the stream should send nothing, for what came of all its streams
   // and calls. Asked before the first message is read and after each pause. Thread-safe.
   [[nodiscard]] virtual Duration Owes() const { return {}; }

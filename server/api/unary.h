@@ -5,24 +5,28 @@
 #define FRESHET_SERVER_API_UNARY_H_
 
 #include <functional>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
 
+#include "core/base/answer_limits.h"
 #include "core/base/check.h"
 #include "grpcpp/support/byte_buffer.h"
 #include "grpcpp/support/server_callback.h"
 #include "server/api/audited.h"
 #include "server/api/batch.h"
-#include "server/api/call_stats.h"
+#include "server/api/call_method.h"
+#include "server/api/call_reactor.h"
 #include "server/api/caller.h"
 #include "server/api/context.h"
 #include "server/api/faults.h"
 #include "server/api/request_id.h"
 #include "server/api/wire.h"
 #include "server/base/client_network.h"
+#include "server/base/places.h"
 #include "server/logs/loggers.h"
 
 namespace freshet {
@@ -47,19 +51,27 @@ inline std::string NoteStream(std::string_view path, const ServerContext& contex
   return id;
 }
 
+// Whether a call is paid for, as items are, or costs nothing, though who makes it is known to the
+// handler.
+enum class Payment { kFree, kFreeOfCaller, kAsAnItem };
+
 // One call with its messages. It lives until gRPC is done with it, which is after Answer.
 // Thread-compatible.
 template <typename Request, typename Response>
-class UnaryCall : public grpc::ServerUnaryReactor {
+class UnaryCall : public CallReactor {
  public:
-  // `path` is that of its MethodRule; `reply` is gRPC's and outlives the call.
-  UnaryCall(std::string_view path, std::string request_id, grpc::ByteBuffer* reply)
-      : path_(path), request_id_(std::move(request_id)), reply_(reply) {}
+  // Answers the call, at once or later.
+  using Handler = void (*)(const ServerContext&, UnaryCall*);
 
-  // The call is counted from here to Answer as one of that method.
-  void Watch(const ServerContext& context, CallStats::Method method) {
-    watch_.emplace(context.calls, context.clock, method, CallKind::kUnary);
+  UnaryCall(const ServerContext& context, std::string_view path, Payment payment, Handler handler,
+            grpc::CallbackServerContext* info)
+      : CallReactor(context, path, CallKind::kUnary, info),
+        rule_(*FindMethod(path)),
+        payment_(payment),
+        handler_(handler) {
+    if (context.divisions != nullptr || rule_.between_servers) shown_ = ShownBy(*info);
   }
+
   // Takes in the request, of which no more than `most` bytes are inflated. INVALID_ARGUMENT: there
   // is none, and Answer is all that may follow.
   [[nodiscard]] grpc::Status Read(const grpc::ByteBuffer& bytes, size_t most) {
@@ -72,13 +84,6 @@ class UnaryCall : public grpc::ServerUnaryReactor {
     if (texts.empty() || texts.front().item >= 0) return grpc::Status::OK;
     return GrpcStatusOf(StatusOf(texts.front()));
   }
-  // Who calls; unless it was set, somebody who is limited in nothing.
-  void SetCaller(Credentials credentials, Caller caller) {
-    credentials_ = std::move(credentials);
-    caller_ = std::move(caller);
-  }
-  // What becomes of the call is to be written to the audit log.
-  void SetAudit(CallAudit audit) { audit_.emplace(std::move(audit)); }
   // What held before the call changed it; `of` makes a message of it, if it is wanted.
   template <typename Of>
   void SetBefore(const Of& of) {
@@ -98,17 +103,22 @@ class UnaryCall : public grpc::ServerUnaryReactor {
     if (audit_) audit_->NoteEach();
   }
   [[nodiscard]] bool audited() const { return audit_.has_value(); }
-  [[nodiscard]] const std::string& request_id() const { return request_id_; }
-  [[nodiscard]] const Credentials& credentials() const { return credentials_; }
+  [[nodiscard]] const Credentials& credentials() { return auth().credentials(); }
+  // Who calls; unless that matters, somebody who is limited in nothing.
   [[nodiscard]] const Caller& caller() const { return caller_; }
-  // Outlives this.
-  void SetContext(const grpc::CallbackServerContext& context) { info_ = &context; }
-  // Whether nobody waits for the answer any more.
-  [[nodiscard]] bool cancelled() const { return info_ != nullptr && info_->IsCancelled(); }
+  // Whether nobody waits for the answer any more, or may have it.
+  [[nodiscard]] bool cancelled() const { return !stopped().ok(); }
   // For servers of other divisions that are asked for it.
-  void SetShown(ShownByClient shown) { shown_ = std::move(shown); }
   [[nodiscard]] const ShownByClient& shown() const { return shown_; }
-  [[nodiscard]] std::string_view path() const { return path_; }
+  [[nodiscard]] std::string_view path() const { return rule_.path; }
+  // Takes one of the places of context.listings until the call is over, unless it has one; whether
+  // it has.
+  [[nodiscard]] bool TakePlace() {
+    if (place_) return true;
+    std::optional<Places::Place> place = context_.listings.Take(client());
+    if (place) place_.emplace(*std::move(place));
+    return place_.has_value();
+  }
   [[nodiscard]] const Request& request() const { return request_; }
   // By rising item.
   [[nodiscard]] const std::vector<TextFault>& text_faults() const { return faults_.texts; }
@@ -118,31 +128,77 @@ class UnaryCall : public grpc::ServerUnaryReactor {
   void SetLast(std::function<void(const grpc::Status&)> last) { last_ = std::move(last); }
 
   // Ends the call, with the response if the status is OK. The last use of this object.
-  void Answer(const grpc::Status& status) {
+  void Answer(grpc::Status status) {
     if (last_) return std::exchange(last_, nullptr)(status);
     CHECK(!std::exchange(answered_, true), "answered twice");
-    if (status.ok()) *reply_ = SerialiseMessage(response_);
-    if (watch_) watch_->End(status.error_code());
-    LogCall(path_, request_id_, status);
-    if (!audit_) return Finish(status);
+    // What is known is not for those who may not be here any more; what was changed is changed.
+    if (const grpc::Status why = stopped(); (rule_.roles & kReader) != 0 && !why.ok()) status = why;
+    if (status.ok()) status = Serialise();
+    LogCall(rule_.path, request_id(), status);
+    if (!audit_) return Send(status);
     // Nobody hears of a change that is not written down.
-    audit_->Finish(status, response_, [this, status] { Finish(status); });
+    audit_->Finish(status, response_, [this, status] { Send(status); });
   }
-  void OnDone() override { delete this; }
+
+ protected:
+  void OnRequest(grpc::ByteBuffer* bytes) override {
+    // The call may be over, and gone, when the handler returns.
+    const std::shared_ptr<CallReactor> held = shared_from_this();
+    const ScopedRequestId scope(request_id());
+    const grpc::Status status = Receive(*bytes);
+    bytes->Clear();
+    if (status.ok()) {
+      handler_(context_, this);
+    } else {
+      Answer(status);
+    }
+  }
+  // Admits the caller and takes in the request.
+  [[nodiscard]] grpc::Status Receive(const grpc::ByteBuffer& bytes) {
+    grpc::Status status = Admit();
+    if (status.ok()) status = GrpcStatusOf(CheckServer(rule_, shown_));
+    if (status.ok()) status = Read(bytes, MostBytes(context_));
+    return status;
+  }
 
  private:
-  const std::string_view path_;
-  const std::string request_id_;
-  grpc::ByteBuffer* const reply_;
-  const grpc::CallbackServerContext* info_ = nullptr;
+  // Finds out who makes the call, and has them pay for it: before the request is read, which costs
+  // more.
+  [[nodiscard]] grpc::Status Admit();
+
+  // RESOURCE_EXHAUSTED: the response is too large.
+  [[nodiscard]] grpc::Status Serialise() {
+    StatusOr<grpc::ByteBuffer> bytes = SerialiseAnswer(response_);
+    if (!bytes.ok()) return GrpcStatusOf(bytes.status());
+    reply_ = *std::move(bytes);
+    return grpc::Status::OK;
+  }
+  // A client may leave what is small, and keeps its place for as long.
+  void Send(const grpc::Status& status) {
+    if (!status.ok()) {
+      End(status);
+    } else if (!place_ && reply_.Length() <= limits::kMaxUntimedAnswerBytes) {
+      EndWith(reply_);
+    } else {
+      Write(reply_);
+    }
+  }
+  void OnWritten(bool ok) final {
+    End(ok ? grpc::Status::OK
+           : grpc::Status(grpc::StatusCode::UNAVAILABLE, "the answer was not taken"));
+  }
+
+  const MethodRule& rule_;
+  const Payment payment_;
+  const Handler handler_;
   std::optional<CallAudit> audit_;
-  Credentials credentials_;
   Caller caller_;
   ShownByClient shown_;
   Request request_;
   Response response_;
+  grpc::ByteBuffer reply_;
   MessageFaults faults_;
-  std::optional<CallWatch> watch_;
+  std::optional<Places::Place> place_;
   std::function<void(const grpc::Status&)> last_;
   bool answered_ = false;
 };
@@ -168,100 +224,51 @@ inline grpc::Status PayForCall(const ServerContext& context, const Caller& calle
   return GrpcStatusOf(caller.TooEarly(wait));
 }
 
-// Whether a call is paid for, as items are, or costs nothing, though who makes it is known to the
-// handler.
-enum class Payment { kFree, kFreeOfCaller, kAsAnItem };
-
-// Finds out who makes a call, and has them pay for it: before the request is read, which costs
-// more.
 template <typename Request, typename Response>
-grpc::Status AdmitCaller(const MethodRule& rule, Payment payment, const ServerContext& context,
-                         grpc::CallbackServerContext& info, UnaryCall<Request, Response>* call) {
-  const bool changes = ChangesServer(rule);
-  if (payment == Payment::kFree && !changes) return grpc::Status::OK;
+grpc::Status UnaryCall<Request, Response>::Admit() {
+  const bool changes = ChangesServer(rule_);
+  if (payment_ == Payment::kFree && !changes) return grpc::Status::OK;
   // Removals and rechecks are for ingesters as well, who are not written down.
-  const bool pages = rule.checked != 0 && rule.roles == kIngester;
-  Credentials credentials;
-  const bool shared = (rule.checked & kCrawlIds) != 0;  // takes of what is shared
-  if (context.authoriser.knows_clients() || changes || shared) credentials = CredentialsOf(info);
-  StatusOr<Caller> caller = context.authoriser.Check(rule, credentials);
+  const bool pages = rule_.checked != 0 && rule_.roles == kIngester;
+  const StatusOr<const Caller*> caller = auth().Get();
   if (!caller.ok()) return GrpcStatusOf(caller.status());
-  if (changes || rule.noted || (pages && caller->is_admin())) {
-    AuditEntry entry = {.request_id = call->request_id(),
-                        .who = Authoriser::ClientOf(*caller, credentials),
-                        .from = NetworkText(credentials.network),
-                        .action = std::string(rule.path)};
-    call->SetAudit(CallAudit(context.audit, std::move(entry), !changes));
+  if (changes || rule_.noted || (pages && (*caller)->is_admin())) {
+    AuditEntry entry = {.request_id = request_id(),
+                        .who = client(),
+                        .from = NetworkText(credentials().network),
+                        .action = std::string(rule_.path)};
+    audit_.emplace(context_.audit, std::move(entry), !changes);
   }
-  if (payment == Payment::kFree) return grpc::Status::OK;
-  if (shared) caller->SetClient(ClientNumber(Authoriser::ClientOf(*caller, credentials)));
-  grpc::Status status;
-  if (payment == Payment::kAsAnItem) {
-    caller->SetBudget(context.authoriser.BudgetOf(*caller, credentials, context.clock.Now()));
-    status = PayForCall(context, *caller, info);
-  }
-  call->SetCaller(std::move(credentials), *std::move(caller));
-  return status;
+  if (payment_ == Payment::kFree) return grpc::Status::OK;
+  caller_ = **caller;
+  if (payment_ == Payment::kFreeOfCaller) return grpc::Status::OK;
+  return PayForCall(context_, caller_, call());
 }
 
-// Admits the caller, reads the request and has `handle` answer it, at once or later. `path` is that
-// of the MethodRule.
+// A method whose calls bring one message and get one.
 template <typename Request, typename Response>
-grpc::ServerUnaryReactor* HandleWith(
-    Payment payment, std::string_view path, const ServerContext& context,
-    grpc::CallbackServerContext& info, const grpc::ByteBuffer& request, grpc::ByteBuffer* reply,
-    void (*handle)(const ServerContext&, UnaryCall<Request, Response>*)) {
-  const MethodRule* rule = FindMethod(path);
-  CHECK(rule != nullptr, "{} has no rule", path);
-  if (auto* away = TurnAway<grpc::ServerUnaryReactor>(context.authoriser, path, info)) return away;
-  auto* call =
-      new UnaryCall<Request, Response>(rule->path, TakeRequestId(context.request_ids, info), reply);
-  call->Watch(context, context.calls.Find(path));
-  // The call may be over, and gone, when `handle` returns.
-  const std::string id = call->request_id();
-  const ScopedRequestId scope(id);
-  call->SetContext(info);
-  if (context.divisions != nullptr || rule->between_servers) call->SetShown(ShownBy(info));
-  grpc::Status status = AdmitCaller(*rule, payment, context, info, call);
-  if (status.ok()) status = GrpcStatusOf(CheckServer(*rule, call->shown()));
-  if (status.ok()) status = call->Read(request, MostBytes(context));
-  if (status.ok()) {
-    handle(context, call);
-  } else {
-    call->Answer(status);
-  }
-  return call;
+[[nodiscard]] CallMethod Unary(Payment payment, std::string_view path, const ServerContext& context,
+                               void (*handle)(const ServerContext&,
+                                              UnaryCall<Request, Response>*)) {
+  return {path, [payment, path, &context, handle](ServerCall* info) -> Reactor* {
+            const auto call = std::make_shared<UnaryCall<Request, Response>>(context, path, payment,
+                                                                             handle, info);
+            call->Begin();
+            return call.get();
+          }};
 }
-
-// For a method whose calls cost nothing.
+// One whose calls cost nothing.
 template <typename Request, typename Response>
-grpc::ServerUnaryReactor* Handle(std::string_view path, const ServerContext& context,
-                                 grpc::CallbackServerContext& info, const grpc::ByteBuffer& request,
-                                 grpc::ByteBuffer* reply,
-                                 void (*handle)(const ServerContext&,
-                                                UnaryCall<Request, Response>*)) {
-  return HandleWith(Payment::kFree, path, context, info, request, reply, handle);
+[[nodiscard]] CallMethod Free(std::string_view path, const ServerContext& context,
+                              void (*handle)(const ServerContext&, UnaryCall<Request, Response>*)) {
+  return Unary(Payment::kFree, path, context, handle);
 }
-
-// For a method that looks at items.
+// One that looks at items.
 template <typename Request, typename Response>
-grpc::ServerUnaryReactor* HandleFor(std::string_view path, const ServerContext& context,
-                                    grpc::CallbackServerContext& info,
-                                    const grpc::ByteBuffer& request, grpc::ByteBuffer* reply,
-                                    void (*handle)(const ServerContext&,
-                                                   UnaryCall<Request, Response>*)) {
-  return HandleWith(Payment::kAsAnItem, path, context, info, request, reply, handle);
+[[nodiscard]] CallMethod Paid(std::string_view path, const ServerContext& context,
+                              void (*handle)(const ServerContext&, UnaryCall<Request, Response>*)) {
+  return Unary(Payment::kAsAnItem, path, context, handle);
 }
-
-// A generated service some of whose methods take bytes.
-template <typename Base, template <typename> class... Methods>
-struct RawMethods {
-  using Service = Base;
-};
-template <typename Base, template <typename> class First, template <typename> class... Rest>
-struct RawMethods<Base, First, Rest...> {
-  using Service = First<typename RawMethods<Base, Rest...>::Service>;
-};
 
 }  // namespace freshet
 

@@ -5,9 +5,11 @@
 #include <utility>
 #include <vector>
 
+#include "core/base/answer_limits.h"
 #include "core/base/frontier_limits.h"
 #include "server/api/faults.h"
 #include "server/api/scheduled_crawls.h"
+#include "server/api/unary.h"
 #include "server/api/urlfrontier_streams.h"
 #include "server/frontier/frontier_names.h"
 #include "server/frontier/frontier_scan.h"
@@ -102,7 +104,9 @@ void ChangeLogLevel(const ServerContext&, UnaryCall<urlfrontier::LogLevelParams,
 
 // --- Crawl ids
 
+// All of them: there are at most kMaxFrontierCrawls.
 void ListCrawls(const ServerContext& context, UnaryCall<urlfrontier::Local, StringList>* call) {
+  if (!call->TakePlace()) return call->Answer(UnreadStatus(PushOutcome::kFull));
   using Names = std::vector<std::string>;
   Run<Names, urlfrontier::Local, StringList>(
       context, call,
@@ -134,7 +138,7 @@ void DeleteCrawl(const ServerContext& context,
 // --- Queues
 
 // A page of the queues of a crawl id, a part in each turn of the frontier, so that long lists hold
-// up nobody. Thread-compatible.
+// up nobody. It ends where there is no room in an answer for more. Thread-compatible.
 class QueueList : public std::enable_shared_from_this<QueueList> {
  public:
   using Call = UnaryCall<urlfrontier::Pagination, urlfrontier::QueueList>;
@@ -142,9 +146,11 @@ class QueueList : public std::enable_shared_from_this<QueueList> {
       : context_(context), call_(call), crawl_(CrawlOf(call->request().crawlid())) {
     to_skip_ = call->request().start();
     left_ = call->request().size() > 0 ? call->request().size() : limits::kUsualFrontierPage;
+    left_ = std::min<uint64_t>(left_, limits::kMaxListedQueues);
   }
 
   void GoOn() {
+    if (call_->cancelled()) return call_->Answer(grpc::Status::CANCELLED);
     context_.frontier->Run<bool>(
         [self = shared_from_this(), now = context_.frontier->NowSeconds()](
             FrontierState& state) -> StatusOr<bool> { return self->Look(state, now); },
@@ -169,6 +175,8 @@ class QueueList : public std::enable_shared_from_this<QueueList> {
         --to_skip_;
         continue;
       }
+      bytes_ += it->first.size();
+      if (bytes_ > limits::kMaxListedQueueBytes) return true;
       call_->response()->add_values(it->first);
       --left_;
     }
@@ -194,10 +202,12 @@ class QueueList : public std::enable_shared_from_this<QueueList> {
   std::optional<std::string> last_key_;
   uint64_t to_skip_ = 0;
   uint64_t left_ = 0;
+  size_t bytes_ = 0;  // of keys
 };
 
 void ListQueues(const ServerContext& context, QueueList::Call* call) {
   if (!MayAsk(CrawlOf(call->request().crawlid()), call)) return;
+  if (!call->TakePlace()) return call->Answer(UnreadStatus(PushOutcome::kFull));
   std::make_shared<QueueList>(context, call)->GoOn();
 }
 
@@ -372,19 +382,18 @@ class Sweep : public std::enable_shared_from_this<Sweep<Request>> {
         std::optional<uint64_t> before)
       : context_(context),
         call_(call),
-        admitted_(context.listings.Take()),
         before_(before),
         scan_(*context.frontier, std::move(query)) {}
-  ~Sweep() {
-    if (admitted_) context_.listings.Give();
+
+  void Begin() {
+    if (!call_->TakePlace()) return call_->Answer(UnreadStatus(PushOutcome::kFull));
+    GoOn();
   }
 
+ private:
   void GoOn() {
-    if (!admitted_) {
-      return call_->Answer({grpc::StatusCode::RESOURCE_EXHAUSTED,
-                            "too many lists are being made: try again when one of them is done"});
-    }
     const bool posted = context_.background.Post([self = this->shared_from_this()] {
+      if (self->call_->cancelled()) return self->call_->Answer(grpc::Status::CANCELLED);
       const Status status = self->Slice();
       if (!status.ok()) return self->call_->Answer(GrpcStatusOf(status));
       if (!self->scan_.over()) return self->GoOn();
@@ -394,7 +403,6 @@ class Sweep : public std::enable_shared_from_this<Sweep<Request>> {
     if (!posted) call_->Answer({grpc::StatusCode::UNAVAILABLE, "the server is shutting down"});
   }
 
- private:
   Status Slice() {
     std::vector<std::pair<FrontierQueueId, std::vector<std::string>>> old;
     RETURN_IF_ERROR(
@@ -419,7 +427,6 @@ class Sweep : public std::enable_shared_from_this<Sweep<Request>> {
 
   const ServerContext& context_;
   Call* const call_;
-  const bool admitted_;
   const std::optional<uint64_t> before_;
   FrontierScan scan_;
   uint64_t count_ = 0;
@@ -434,7 +441,7 @@ void CountURLs(const ServerContext& context, UnaryCall<urlfrontier::CountUrlPara
                          .ignore_case = request.ignorecase()};
   std::make_shared<Sweep<urlfrontier::CountUrlParams>>(context, call, std::move(query),
                                                        std::nullopt)
-      ->GoOn();
+      ->Begin();
 }
 
 void PurgeURLs(const ServerContext& context, UnaryCall<urlfrontier::PurgeUrlParams, Long>* call) {
@@ -447,101 +454,33 @@ void PurgeURLs(const ServerContext& context, UnaryCall<urlfrontier::PurgeUrlPara
                          .ignore_case = false};
   std::make_shared<Sweep<urlfrontier::PurgeUrlParams>>(context, call, std::move(query),
                                                        age < now ? now - age : 0)
-      ->GoOn();
+      ->Begin();
 }
 
 }  // namespace
 
-UrlFrontierService::Unary* UrlFrontierService::ListNodes(Call* call, const Bytes* request,
-                                                         Bytes* reply) {
-  return Handle("/urlfrontier.URLFrontier/ListNodes", context_, *call, *request, reply,
-                freshet::ListNodes);
-}
-UrlFrontierService::Unary* UrlFrontierService::ListCrawls(Call* call, const Bytes* request,
-                                                          Bytes* reply) {
-  return HandleFor("/urlfrontier.URLFrontier/ListCrawls", context_, *call, *request, reply,
-                   freshet::ListCrawls);
-}
-UrlFrontierService::Unary* UrlFrontierService::DeleteCrawl(Call* call, const Bytes* request,
-                                                           Bytes* reply) {
-  return Handle("/urlfrontier.URLFrontier/DeleteCrawl", context_, *call, *request, reply,
-                freshet::DeleteCrawl);
-}
-UrlFrontierService::Unary* UrlFrontierService::ListQueues(Call* call, const Bytes* request,
-                                                          Bytes* reply) {
-  return HandleFor("/urlfrontier.URLFrontier/ListQueues", context_, *call, *request, reply,
-                   freshet::ListQueues);
-}
-UrlFrontierService::Writer* UrlFrontierService::GetURLs(Call* call, const Bytes* request) {
-  NoteStream("/urlfrontier.URLFrontier/GetURLs", context_, *call);
-  return StartGetUrls(context_, *call, *request);
-}
-UrlFrontierService::Stream* UrlFrontierService::PutURLs(Call* call) {
-  NoteStream("/urlfrontier.URLFrontier/PutURLs", context_, *call);
-  return StartPutUrls(context_, *call);
-}
-UrlFrontierService::Stream* UrlFrontierService::PutDiscovered(Call* call) {
-  NoteStream("/urlfrontier.URLFrontier/PutDiscovered", context_, *call);
-  return StartPutDiscovered(context_, *call);
-}
-UrlFrontierService::Unary* UrlFrontierService::GetStats(Call* call, const Bytes* request,
-                                                        Bytes* reply) {
-  return HandleFor("/urlfrontier.URLFrontier/GetStats", context_, *call, *request, reply,
-                   freshet::GetStats);
-}
-UrlFrontierService::Unary* UrlFrontierService::DeleteQueue(Call* call, const Bytes* request,
-                                                           Bytes* reply) {
-  return Handle("/urlfrontier.URLFrontier/DeleteQueue", context_, *call, *request, reply,
-                freshet::DeleteQueue);
-}
-UrlFrontierService::Unary* UrlFrontierService::BlockQueueUntil(Call* call, const Bytes* request,
-                                                               Bytes* reply) {
-  return HandleFor("/urlfrontier.URLFrontier/BlockQueueUntil", context_, *call, *request, reply,
-                   freshet::BlockQueueUntil);
-}
-UrlFrontierService::Unary* UrlFrontierService::SetActive(Call* call, const Bytes* request,
-                                                         Bytes* reply) {
-  return Handle("/urlfrontier.URLFrontier/SetActive", context_, *call, *request, reply,
-                freshet::SetActive);
-}
-UrlFrontierService::Unary* UrlFrontierService::GetActive(Call* call, const Bytes* request,
-                                                         Bytes* reply) {
-  return Handle("/urlfrontier.URLFrontier/GetActive", context_, *call, *request, reply,
-                freshet::GetActive);
-}
-UrlFrontierService::Unary* UrlFrontierService::SetDelay(Call* call, const Bytes* request,
-                                                        Bytes* reply) {
-  return HandleFor("/urlfrontier.URLFrontier/SetDelay", context_, *call, *request, reply,
-                   freshet::SetDelay);
-}
-UrlFrontierService::Unary* UrlFrontierService::SetLogLevel(Call* call, const Bytes* request,
-                                                           Bytes* reply) {
-  return Handle("/urlfrontier.URLFrontier/SetLogLevel", context_, *call, *request, reply,
-                ChangeLogLevel);
-}
-UrlFrontierService::Unary* UrlFrontierService::SetCrawlLimit(Call* call, const Bytes* request,
-                                                             Bytes* reply) {
-  return Handle("/urlfrontier.URLFrontier/SetCrawlLimit", context_, *call, *request, reply,
-                freshet::SetCrawlLimit);
-}
-UrlFrontierService::Unary* UrlFrontierService::GetURLStatus(Call* call, const Bytes* request,
-                                                            Bytes* reply) {
-  return HandleFor("/urlfrontier.URLFrontier/GetURLStatus", context_, *call, *request, reply,
-                   freshet::GetURLStatus);
-}
-UrlFrontierService::Writer* UrlFrontierService::ListURLs(Call* call, const Bytes* request) {
-  NoteStream("/urlfrontier.URLFrontier/ListURLs", context_, *call);
-  return StartListUrls(context_, call, *request);
-}
-UrlFrontierService::Unary* UrlFrontierService::CountURLs(Call* call, const Bytes* request,
-                                                         Bytes* reply) {
-  return HandleFor("/urlfrontier.URLFrontier/CountURLs", context_, *call, *request, reply,
-                   freshet::CountURLs);
-}
-UrlFrontierService::Unary* UrlFrontierService::PurgeURLs(Call* call, const Bytes* request,
-                                                         Bytes* reply) {
-  return Handle("/urlfrontier.URLFrontier/PurgeURLs", context_, *call, *request, reply,
-                freshet::PurgeURLs);
+std::vector<CallMethod> UrlFrontierMethods(const ServerContext& context) {
+  return {
+      Free("/urlfrontier.URLFrontier/ListNodes", context, freshet::ListNodes),
+      Paid("/urlfrontier.URLFrontier/ListCrawls", context, freshet::ListCrawls),
+      Free("/urlfrontier.URLFrontier/DeleteCrawl", context, freshet::DeleteCrawl),
+      Paid("/urlfrontier.URLFrontier/ListQueues", context, freshet::ListQueues),
+      Paid("/urlfrontier.URLFrontier/GetStats", context, freshet::GetStats),
+      Free("/urlfrontier.URLFrontier/DeleteQueue", context, freshet::DeleteQueue),
+      Paid("/urlfrontier.URLFrontier/BlockQueueUntil", context, freshet::BlockQueueUntil),
+      Free("/urlfrontier.URLFrontier/SetActive", context, freshet::SetActive),
+      Free("/urlfrontier.URLFrontier/GetActive", context, freshet::GetActive),
+      Paid("/urlfrontier.URLFrontier/SetDelay", context, freshet::SetDelay),
+      Free("/urlfrontier.URLFrontier/SetLogLevel", context, ChangeLogLevel),
+      Free("/urlfrontier.URLFrontier/SetCrawlLimit", context, freshet::SetCrawlLimit),
+      Paid("/urlfrontier.URLFrontier/GetURLStatus", context, freshet::GetURLStatus),
+      Paid("/urlfrontier.URLFrontier/CountURLs", context, freshet::CountURLs),
+      Free("/urlfrontier.URLFrontier/PurgeURLs", context, freshet::PurgeURLs),
+      Streaming("/urlfrontier.URLFrontier/GetURLs", context, StartGetUrls),
+      Streaming("/urlfrontier.URLFrontier/PutURLs", context, StartPutUrls),
+      Streaming("/urlfrontier.URLFrontier/PutDiscovered", context, StartPutDiscovered),
+      Streaming("/urlfrontier.URLFrontier/ListURLs", context, StartListUrls),
+  };
 }
 
 }  // namespace freshet

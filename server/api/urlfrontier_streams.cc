@@ -10,6 +10,7 @@
 #include "core/base/check.h"
 #include "core/base/frontier_limits.h"
 #include "core/base/limits.h"
+#include "server/api/call_reactor.h"
 #include "server/api/caller.h"
 #include "server/api/caller_stream.h"
 #include "server/api/faults.h"
@@ -17,6 +18,7 @@
 #include "server/api/list_stream.h"
 #include "server/api/page_pull.h"
 #include "server/api/scheduled_crawls.h"
+#include "server/api/unary.h"
 #include "server/api/wire.h"
 #include "server/base/client_network.h"
 #include "server/frontier/frontier_names.h"
@@ -129,80 +131,84 @@ class PutDiscoveredStream final : public CallerStream {
 
 // One call. It writes one message at a time; the frontier is asked for more when all are written.
 // Thread-safe.
-class GetUrlsStream final : public grpc::ServerWriteReactor<grpc::ByteBuffer>,
-                            public std::enable_shared_from_this<GetUrlsStream> {
+class GetUrlsStream final : public CallReactor {
  public:
-  GetUrlsStream(const ServerContext& context, StatusOr<Caller> caller, PullingClient who)
-      : context_(context),
-        caller_(std::move(caller)),
-        who_(std::move(who)),
-        watch_(context.calls, context.clock, context.calls.Find(kGetUrlsPath), CallKind::kStream) {}
+  GetUrlsStream(const ServerContext& context, ServerCall* call)
+      : CallReactor(context, "/urlfrontier.URLFrontier/GetURLs", CallKind::kStream, call) {}
 
-  void Begin(const grpc::ByteBuffer& bytes) {
-    self_ = shared_from_this();
+ private:
+  void OnRequest(grpc::ByteBuffer* bytes) override {
+    const Status status = Open(*bytes);
+    bytes->Clear();
+    if (!status.ok()) {
+      End(GrpcStatusOf(status));
+    } else if (!pull_->key.empty() && !pull_->crawl) {
+      // A key names a queue within a crawl id.
+      End(grpc::Status::OK);
+    } else {
+      Ask();
+    }
+  }
+
+  Status Open(const grpc::ByteBuffer& bytes) {
     urlfrontier::GetParams params;
-    Status status = caller_.status();
-    if (status.ok()) status = ReadRequest(bytes, &params, MostBytes(context_));
-    if (!status.ok()) return End(GrpcStatusOf(status));
+    RETURN_IF_ERROR(auth().Check());
+    RETURN_IF_ERROR(ReadRequest(bytes, &params, MostBytes(context_)));
     if (params.crawl_case() == urlfrontier::GetParams::kCrawlID) {
       pull_->crawl = std::string(FrontierCrawlName(params.crawlid()));
-      status = caller_->CheckCrawlId(*pull_->crawl);
-      if (!status.ok()) return End(GrpcStatusOf(status));
     }
-    pull_->only = caller_->crawl_ids();
+    RETURN_IF_ERROR(Follow());
     pull_->key = params.key();
-    // A key names a queue within a crawl id.
-    if (!pull_->key.empty() && !pull_->crawl) return End(grpc::Status::OK);
     if (params.max_urls_per_queue() > 0) pull_->urls_per_queue = params.max_urls_per_queue();
     if (params.max_queues() > 0) pull_->queues = params.max_queues();
     if (params.delay_requestable() > 0) pull_->lease_seconds = params.delay_requestable();
     pull_->lease_seconds = PullLeaseSeconds(context_, pull_->lease_seconds);
-    Ask();
+    return absl::OkStatus();
   }
 
-  void OnWriteDone(bool ok) override {
-    if (!ok) {
-      GiveBackRest();
-      return End({grpc::StatusCode::CANCELLED, "the client is gone"});
-    }
-    watch_.CountSent();
-    ++next_;
-    GoOn();
-  }
-  void OnCancel() override { cancelled_ = true; }
-  void OnDone() override { const auto last = std::move(self_); }
-
- private:
-  // The last use of this object, unless somebody holds it.
-  void End(const grpc::Status& status) {
-    watch_.End(status.error_code());
-    Finish(status);
+  void OnWritten(bool ok) override {
+    if (ok) ++next_;
+    GoOn(ok ? grpc::Status::OK
+            : grpc::Status(grpc::StatusCode::CANCELLED, "the client is gone, or takes nothing"));
   }
 
   void Ask() {
-    PullUrls(context_, pull_, limits::kMaxUrlsPerPull, who_,
-             [self = shared_from_this()](std::vector<FrontierServed> served) {
-               self->urls_ = std::move(served);
-               self->next_ = 0;
-               self->GoOn();
+    PullUrls(context_, pull_, limits::kMaxUrlsPerPull,
+             {.client = auth().client(), .address = NetworkText(auth().network())},
+             [this, self = shared_from_this()](std::vector<FrontierServed> served) {
+               urls_ = std::move(served);
+               next_ = 0;
+               GoOn(grpc::Status::OK);
              });
   }
 
-  void GoOn() {
-    if (cancelled_) {
-      GiveBackRest();
-      return End({grpc::StatusCode::CANCELLED, "the client is gone"});
+  void GoOn(grpc::Status status) {
+    if (status.ok()) status = stopped();
+    if (status.ok()) {
+      status = GrpcStatusOf(Follow());
     }
-    if (next_ < urls_.size()) {
-      bytes_ = EncodeFrontierUrl(urls_[next_]);
+    if (!status.ok()) {
+      GiveBackRest();
+      End(status);
+    } else if (next_ < urls_.size()) {
+      const grpc::ByteBuffer bytes = EncodeFrontierUrl(urls_[next_]);
       // What follows at once may leave with it, but for the first message: gRPC holds that back
       // together with what begins the stream, and does not say that it is written.
       grpc::WriteOptions options;
       if (std::exchange(begun_, true) && next_ + 1 < urls_.size()) options.set_buffer_hint();
-      return StartWrite(&bytes_, options);
+      Write(bytes, options);
+    } else if (pull_->over) {
+      End(grpc::Status::OK);
+    } else {
+      Ask();
     }
-    if (pull_->over) return End(grpc::Status::OK);
-    Ask();
+  }
+
+  // What the caller is limited to now.
+  Status Follow() {
+    ASSIGN_OR_RETURN(const Caller* caller, auth().Get());
+    pull_->only = caller->crawl_ids();
+    return pull_->crawl ? caller->CheckCrawlId(*pull_->crawl) : absl::OkStatus();
   }
 
   void GiveBackRest() {
@@ -212,18 +218,11 @@ class GetUrlsStream final : public grpc::ServerWriteReactor<grpc::ByteBuffer>,
     urls_.clear();
   }
 
-  const ServerContext& context_;
-  const StatusOr<Caller> caller_;
-  const PullingClient who_;
-  CallWatch watch_;
-  std::shared_ptr<GetUrlsStream> self_;  // until OnDone
   const std::shared_ptr<FrontierPull> pull_ = std::make_shared<FrontierPull>();
-  std::atomic<bool> cancelled_{false};
   // Of whoever goes on: gRPC after a write, the frontier after a pull.
   std::vector<FrontierServed> urls_;
-  size_t next_ = 0;         // of urls_: to be written, or being written
-  bool begun_ = false;      // a message was written
-  grpc::ByteBuffer bytes_;  // gRPC's while writing
+  size_t next_ = 0;     // of urls_: to be written, or being written
+  bool begun_ = false;  // a message was written
 };
 
 // --- Lists
@@ -240,9 +239,7 @@ class ListUrlsStream final : public ListStream {
     to_skip_ = params.start();
     left_ = params.size() > 0 ? params.size() : limits::kUsualFrontierPage;
     crawl_ = std::string(FrontierCrawlName(params.crawlid()));
-    CallAuth auth(context_.authoriser, context_.clock, "/urlfrontier.URLFrontier/ListURLs", call());
-    ASSIGN_OR_RETURN(const Caller* caller, auth.Get());
-    RETURN_IF_ERROR(caller->CheckCrawlId(crawl_));
+    RETURN_IF_ERROR(CheckCrawl());
     scan_ = std::make_unique<FrontierScan>(*context_.frontier,
                                            FrontierQuery{.crawl = crawl_,
                                                          .key = params.key(),
@@ -251,7 +248,14 @@ class ListUrlsStream final : public ListStream {
     return absl::OkStatus();
   }
 
+  // As the caller is limited now.
+  Status CheckCrawl() {
+    ASSIGN_OR_RETURN(const Caller* caller, auth().Get());
+    return caller->CheckCrawlId(crawl_);
+  }
+
   void Read() override {
+    if (const Status may = CheckCrawl(); !may.ok()) return EndList(may);
     const Status status =
         scan_->Slice(limits::kFrontierSlice, [this](const FrontierScan::Found& found) {
           if (to_skip_ > 0) {
@@ -262,7 +266,7 @@ class ListUrlsStream final : public ListStream {
           --left_;
           return left_ > 0 && items_.size() < kListedAtATime;
         });
-    if (!status.ok()) return End(status);
+    if (!status.ok()) return EndList(status);
     GoOn();
   }
 
@@ -285,7 +289,7 @@ class ListUrlsStream final : public ListStream {
       items_.pop_front();
       return Write(next);
     }
-    if (left_ == 0 || scan_->over()) return End(absl::OkStatus());
+    if (left_ == 0 || scan_->over()) return EndList(absl::OkStatus());
     ReadNext();
   }
 
@@ -297,51 +301,31 @@ class ListUrlsStream final : public ListStream {
 };
 
 template <typename Stream>
-grpc::ServerBidiReactor<grpc::ByteBuffer, grpc::ByteBuffer>* StartPut(
-    const ServerContext& context, const grpc::CallbackServerContext& call) {
-  using Reactor = grpc::ServerBidiReactor<grpc::ByteBuffer, grpc::ByteBuffer>;
-  if (auto* away = TurnAway<Reactor>(context.authoriser, Stream::kPath, call)) return away;
-  const auto stream = std::make_shared<Stream>(context, call);
+Reactor* StartPut(const ServerContext& context, std::string_view path, ServerCall* call) {
+  NoteStream(path, context, *call);
+  const auto stream = std::make_shared<Stream>(context, *call);
   stream->Begin(&context.streams);
   return stream.get();
 }
 
 }  // namespace
 
-grpc::ServerBidiReactor<grpc::ByteBuffer, grpc::ByteBuffer>* StartPutUrls(
-    const ServerContext& context, const grpc::CallbackServerContext& call) {
-  return StartPut<PutUrlsStream>(context, call);
+Reactor* StartPutUrls(const ServerContext& context, ServerCall* call) {
+  return StartPut<PutUrlsStream>(context, "/urlfrontier.URLFrontier/PutURLs", call);
 }
 
-grpc::ServerBidiReactor<grpc::ByteBuffer, grpc::ByteBuffer>* StartPutDiscovered(
-    const ServerContext& context, const grpc::CallbackServerContext& call) {
-  return StartPut<PutDiscoveredStream>(context, call);
+Reactor* StartPutDiscovered(const ServerContext& context, ServerCall* call) {
+  return StartPut<PutDiscoveredStream>(context, "/urlfrontier.URLFrontier/PutDiscovered", call);
 }
 
-grpc::ServerWriteReactor<grpc::ByteBuffer>* StartGetUrls(const ServerContext& context,
-                                                         const grpc::CallbackServerContext& call,
-                                                         const grpc::ByteBuffer& request) {
-  using Reactor = grpc::ServerWriteReactor<grpc::ByteBuffer>;
-  if (auto* away = TurnAway<Reactor>(context.authoriser, kGetUrlsPath, call)) return away;
-  StatusOr<Caller> caller = Caller();
-  const Credentials credentials = CredentialsOf(call);
-  if (context.authoriser.enabled()) {
-    const MethodRule* rule = FindMethod(kGetUrlsPath);
-    CHECK(rule != nullptr, "GetURLs has no rule");
-    caller = context.authoriser.Check(*rule, credentials);
-  }
-  PullingClient who = {
-      .client = Authoriser::ClientOf(caller.ok() ? *caller : Caller(), credentials),
-      .address = NetworkText(credentials.network)};
-  const auto stream = std::make_shared<GetUrlsStream>(context, std::move(caller), std::move(who));
-  stream->Begin(request);
+Reactor* StartGetUrls(const ServerContext& context, ServerCall* call) {
+  const auto stream = std::make_shared<GetUrlsStream>(context, call);
+  stream->Begin();
   return stream.get();
 }
 
-grpc::ServerWriteReactor<grpc::ByteBuffer>* StartListUrls(const ServerContext& context,
-                                                          grpc::CallbackServerContext* call,
-                                                          const grpc::ByteBuffer& request) {
-  return StartList<ListUrlsStream>(context, "/urlfrontier.URLFrontier/ListURLs", call, request);
+Reactor* StartListUrls(const ServerContext& context, ServerCall* call) {
+  return StartList<ListUrlsStream>(context, "/urlfrontier.URLFrontier/ListURLs", call);
 }
 
 }  // namespace freshet

@@ -2,8 +2,7 @@
 #ifndef FRESHET_SERVER_API_URLFRONTIER_STREAMS_H_
 #define FRESHET_SERVER_API_URLFRONTIER_STREAMS_H_
 
-#include "grpcpp/support/byte_buffer.h"
-#include "grpcpp/support/server_callback.h"
+#include "server/api/call_method.h"
 #include "server/api/context.h"
 
 namespace freshet {
@@ -12,22 +11,17 @@ namespace freshet {
 
 // URLs come in, one or a batch a message, and each message is acknowledged once it is durable. One
 // that cannot be kept, or read, is acknowledged as skipped; the stream goes on.
-[[nodiscard]] grpc::ServerBidiReactor<grpc::ByteBuffer, grpc::ByteBuffer>* StartPutUrls(
-    const ServerContext& context, const grpc::CallbackServerContext& call);
-[[nodiscard]] grpc::ServerBidiReactor<grpc::ByteBuffer, grpc::ByteBuffer>* StartPutDiscovered(
-    const ServerContext& context, const grpc::CallbackServerContext& call);
+[[nodiscard]] Reactor* StartPutUrls(const ServerContext& context, ServerCall* call);
+[[nodiscard]] Reactor* StartPutDiscovered(const ServerContext& context, ServerCall* call);
 
 // URLs go out, a few at a time as the client takes them: what it has not been written when it
-// leaves is there for others at once.
-[[nodiscard]] grpc::ServerWriteReactor<grpc::ByteBuffer>* StartGetUrls(
-    const ServerContext& context, const grpc::CallbackServerContext& call,
-    const grpc::ByteBuffer& request);
+// leaves, or takes nothing for longer than ServerConfig::list_write_timeout, is there for others at
+// once.
+[[nodiscard]] Reactor* StartGetUrls(const ServerContext& context, ServerCall* call);
 
 // What is kept of URLs. A client that leaves a part unread for longer than
 // ServerConfig::list_write_timeout is cut off.
-[[nodiscard]] grpc::ServerWriteReactor<grpc::ByteBuffer>* StartListUrls(
-    const ServerContext& context, grpc::CallbackServerContext* call,
-    const grpc::ByteBuffer& request);
+[[nodiscard]] Reactor* StartListUrls(const ServerContext& context, ServerCall* call);
 
 }  // namespace freshet
 

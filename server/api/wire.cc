@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <optional>
 
+#include "core/base/answer_limits.h"
 #include "core/base/check.h"
 #include "core/base/limits.h"
 #include "core/base/text.h"
@@ -287,6 +288,14 @@ Status ReadRequest(const grpc::ByteBuffer& bytes, google::protobuf::Message* req
   MessageFaults faults;
   RETURN_IF_ERROR(ParseMessage(&shared, request, &faults, most));
   return faults.texts.empty() ? absl::OkStatus() : StatusOf(faults.texts.front());
+}
+
+StatusOr<grpc::ByteBuffer> SerialiseAnswer(const google::protobuf::Message& message) {
+  const size_t size = message.ByteSizeLong();
+  if (size <= limits::kMaxAnswerBytes) return SerialiseMessage(message);
+  return MakeStatus(absl::StatusCode::kResourceExhausted,
+                    "the answer would have {} bytes, at most {} are sent: ask for less", size,
+                    limits::kMaxAnswerBytes);
 }
 
 grpc::ByteBuffer SerialiseMessage(const google::protobuf::Message& message) {

@@ -71,7 +71,10 @@ class FlatMessage {
 [[nodiscard]] Status ReadRequest(const grpc::ByteBuffer& bytes, google::protobuf::Message* request,
                                  size_t most);
 
+// Of a message whose size this server bounds.
 [[nodiscard]] grpc::ByteBuffer SerialiseMessage(const google::protobuf::Message& message);
+// Of one that may be any size: ResourceExhausted says that it is larger than an answer may be.
+[[nodiscard]] StatusOr<grpc::ByteBuffer> SerialiseAnswer(const google::protobuf::Message& message);
 
 }  // namespace freshet
 

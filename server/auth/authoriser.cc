@@ -114,8 +114,12 @@ Status Caller::TooEarly(Duration wait) const {
                     wait.seconds());
 }
 
-Authoriser::Authoriser(std::vector<std::string> open, bool certificates, double items_per_second)
-    : certificates_(certificates), budgets_(items_per_second), open_(std::move(open)) {}
+Authoriser::Authoriser(std::vector<std::string> open, bool certificates, double items_per_second,
+                       Clock* clock)
+    : certificates_(certificates),
+      clock_(clock),
+      budgets_(items_per_second),
+      open_(std::move(open)) {}
 
 void Authoriser::SetOpen(std::vector<std::string> open) {
   const MutexLock lock(mutex_);
@@ -200,8 +204,9 @@ StatusOr<std::shared_ptr<const Identity>> Authoriser::Find(const Credentials& cr
   }
   const std::shared_ptr<const Identities> all = identities();
   if (all == nullptr) {
-    if (credentials.certificate) return nullptr;
-    return Unauthenticated("a client certificate is missing");
+    if (!credentials.certificate) return Unauthenticated("a client certificate is missing");
+    RETURN_IF_ERROR(CheckCertificate(credentials));
+    return nullptr;
   }
   if (credentials.token) {
     std::shared_ptr<const Identity> identity = all->OfToken(*credentials.token);
@@ -211,9 +216,16 @@ StatusOr<std::shared_ptr<const Identity>> Authoriser::Find(const Credentials& cr
   if (!credentials.certificate) {
     return Unauthenticated("a bearer token or a client certificate is missing");
   }
+  RETURN_IF_ERROR(CheckCertificate(credentials));
   std::shared_ptr<const Identity> identity = all->OfCertificate(credentials.names);
   if (identity == nullptr) return Unauthenticated("the client certificate is nobody's");
   return identity;
+}
+
+// It was good when the connection was made, which may be open for longer.
+Status Authoriser::CheckCertificate(const Credentials& credentials) const {
+  if (clock_ == nullptr || clock_->Now() < credentials.certificate_ends) return absl::OkStatus();
+  return Unauthenticated("the client certificate has ended");
 }
 
 std::string Authoriser::ClientOf(const Caller& caller, const Credentials& credentials) {
@@ -221,6 +233,12 @@ std::string Authoriser::ClientOf(const Caller& caller, const Credentials& creden
     return std::string(kIdentityClient) + identity->name;
   }
   return "network " + NetworkText(credentials.network);
+}
+
+std::string Authoriser::ClientOf(const Credentials& credentials) const {
+  if (!enabled()) return ClientOf(Caller(), credentials);
+  const auto identity = Find(credentials);
+  return ClientOf(Caller(identity.ok() ? *identity : nullptr), credentials);
 }
 
 std::shared_ptr<ItemBudget> Authoriser::BudgetOf(const Caller& caller,

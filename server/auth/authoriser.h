@@ -18,6 +18,7 @@
 #include "server/auth/methods.h"
 #include "server/base/item_budget.h"
 #include "server/base/named_budgets.h"
+#include "server/base/system_clock.h"
 #include "sync/mutex.h"
 
 namespace freshet {
@@ -28,7 +29,8 @@ struct Credentials {
   bool malformed = false;            // an authorization that is no bearer token, or several
   bool certificate = false;          // one that was checked against the client CA
   std::vector<std::string> names;    // in its subject alternative names
-  IpAddress network;                 // that it comes from (server/base/client_network.h)
+  Instant certificate_ends = Instant::Infinite();  // it proves nothing from then on
+  IpAddress network;  // that it comes from (server/base/client_network.h)
 
   // Takes in the value of an `authorization` header: "Bearer TOKEN", or "Basic" with the token as
   // the password, which is what browsers send.
@@ -101,8 +103,10 @@ class Authoriser {
  public:
   // What is let in without an identity: names of MethodRule::open_as. With `certificates` whoever
   // has one that the client CA has signed may do everything, until there are identities. A client
-  // may send so many items a second unless its identity says otherwise; 0: any number.
-  Authoriser(std::vector<std::string> open, bool certificates, double items_per_second = 0);
+  // may send so many items a second unless its identity says otherwise; 0: any number. `clock`,
+  // which outlives this, says which certificates have ended; null: none have.
+  Authoriser(std::vector<std::string> open, bool certificates, double items_per_second = 0,
+             Clock* clock = nullptr);
 
   // From the next call on.
   void SetOpen(std::vector<std::string> open) FRESHET_EXCLUDES(mutex_);
@@ -136,6 +140,8 @@ class Authoriser {
   [[nodiscard]] bool knows_clients() const { return enabled() || budgets_.usual() > 0; }
   // The one client that all calls are of which show the same: an identity, else a network.
   [[nodiscard]] static std::string ClientOf(const Caller& caller, const Credentials& credentials);
+  // The same of whoever has shown these, whether or not they prove anything.
+  [[nodiscard]] std::string ClientOf(const Credentials& credentials) const;
   // For Caller::SetBudget.
   [[nodiscard]] std::shared_ptr<ItemBudget> BudgetOf(const Caller& caller,
                                                      const Credentials& credentials, Instant now);
@@ -151,7 +157,11 @@ class Authoriser {
 
   [[nodiscard]] bool IsOpen(std::string_view what) const FRESHET_EXCLUDES(mutex_);
 
+  // Whether it has shown a certificate that has not ended.
+  [[nodiscard]] Status CheckCertificate(const Credentials& credentials) const;
+
   const bool certificates_;
+  Clock* const clock_;
   NamedBudgets budgets_;
   std::atomic<uint64_t> generation_{0};
   std::atomic<uint64_t> unauthenticated_{0};

@@ -16,7 +16,7 @@ Door::Door(const ServerConfig& config, Clock& clock)
     : config_(config),
       clock_(clock),
       authoriser_(config.auth_open, !config.tls_client_ca.empty(),
-                  config.items_per_second_per_client),
+                  config.items_per_second_per_client, &clock),
       paths_(PathsIn(config)) {}
 
 Door::Paths Door::PathsIn(const ServerConfig& config) {

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <array>
 
+#include "absl/strings/numbers.h"
 #include "core/base/check.h"
 #include "server/base/client_network.h"
 
@@ -17,10 +18,12 @@ constexpr std::string_view kKey = "freshet-inside-bin";
 constexpr std::string_view kAuthorization = "freshet-authorization-bin";
 constexpr std::string_view kCertificate = "freshet-certificate";
 constexpr std::string_view kName = "freshet-name-bin";
+constexpr std::string_view kEnds = "freshet-certificate-ends";
 constexpr std::string_view kPeer = "freshet-peer";
 constexpr std::string_view kSentOn = "freshet-sent-on";
 constexpr std::string_view kLetIn = "freshet-let-in";
-constexpr std::array kAll = {kKey, kAuthorization, kCertificate, kName, kPeer, kSentOn, kLetIn};
+constexpr std::array kAll = {kKey,  kAuthorization, kCertificate, kName,
+                             kEnds, kPeer,          kSentOn,      kLetIn};
 
 bool IsOwnKey(std::string_view key) {
   const std::string& own = OwnKey();
@@ -47,6 +50,9 @@ std::vector<std::pair<std::string, std::string>> OnBehalfOf(const ShownByClient&
   }
   if (client.certificate) metadata.emplace_back(kCertificate, "1");
   for (const std::string& name : client.names) metadata.emplace_back(kName, name);
+  if (!client.certificate_ends.infinite()) {
+    metadata.emplace_back(kEnds, std::to_string(client.certificate_ends.micros()));
+  }
   metadata.emplace_back(kPeer, client.address);
   if (client.sent_on) metadata.emplace_back(kSentOn, "1");
   return metadata;
@@ -71,6 +77,10 @@ void OnBehalfReader::Add(std::string_view name, std::string_view value) {
   if (name == kName) {
     credentials_.names.emplace_back(value);
     shown_.names.emplace_back(value);
+  }
+  if (int64_t micros = 0;
+      name == kEnds && absl::SimpleAtoi({value.data(), value.size()}, &micros)) {
+    credentials_.certificate_ends = shown_.certificate_ends = Instant::FromMicros(micros);
   }
   if (name == kSentOn) shown_.sent_on = true;
   if (name == kLetIn) let_in_ = true;

@@ -22,7 +22,8 @@ struct ShownByClient {
   std::vector<std::string> authorizations;  // values of the header
   bool certificate = false;                 // one that was checked
   std::vector<std::string> names;           // in it
-  std::string address;                      // IpAddressText of where it comes from
+  Instant certificate_ends = Instant::Infinite();
+  std::string address;  // IpAddressText of where it comes from
   // What is asked for was sent to this server as the one that has it, and goes no further.
   bool sent_on = false;
 };

@@ -12,9 +12,11 @@
 #include <ctime>
 #include <utility>
 
+#include "absl/container/flat_hash_map.h"
 #include "core/base/check.h"
 #include "server/auth/certificate_name.h"
 #include "server/config.h"
+#include "sync/mutex.h"
 
 namespace freshet {
 namespace {
@@ -156,6 +158,34 @@ std::optional<std::vector<std::string>> PeerNames(SSL* connection) {
   }
   GENERAL_NAMES_free(all);
   return names;
+}
+
+Instant PeerCertificateEnd(SSL* connection) {
+  const X509Ptr certificate(SSL_get1_peer_certificate(connection));
+  if (certificate == nullptr) return Instant::Infinite();
+  return InstantOf(X509_get0_notAfter(certificate.get()));
+}
+
+Instant CertificateEnd(std::string_view pem) {
+  static constexpr size_t kMostKnown = 1024;
+  struct Known {
+    Mutex mutex;
+    absl::flat_hash_map<std::string, Instant> ends FRESHET_GUARDED_BY(mutex);
+  };
+  static auto* const kKnown = new Known();
+  const std::string text(pem);
+  {
+    const MutexLock lock(kKnown->mutex);
+    if (const auto it = kKnown->ends.find(text); it != kKnown->ends.end()) return it->second;
+  }
+  const BioPtr bio = Memory(text);
+  const X509Ptr certificate(PEM_read_bio_X509(bio.get(), nullptr, &NoPassphrase, nullptr));
+  ERR_clear_error();
+  const Instant end =
+      certificate == nullptr ? Instant() : InstantOf(X509_get0_notAfter(certificate.get()));
+  const MutexLock lock(kKnown->mutex);
+  if (kKnown->ends.size() >= kMostKnown) kKnown->ends.clear();
+  return kKnown->ends[text] = end;
 }
 
 StatusOr<std::string> ReadPem(std::string_view setting, const std::string& path) {

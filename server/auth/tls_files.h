@@ -10,6 +10,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "core/base/status.h"
@@ -56,6 +57,10 @@ struct TlsPaths {
 // The subject alternative names (DNS names, URIs, mail and IP addresses) of the certificate that
 // the other side of a connection has shown and that was checked; nothing: it has shown none.
 [[nodiscard]] std::optional<std::vector<std::string>> PeerNames(SSL* connection);
+// When the certificate ends that the other side has shown; far away: it has shown none.
+[[nodiscard]] Instant PeerCertificateEnd(SSL* connection);
+// That of a certificate in PEM; the epoch: it is none. Looks into the same one once. Thread-safe.
+[[nodiscard]] Instant CertificateEnd(std::string_view pem);
 
 }  // namespace freshet
 

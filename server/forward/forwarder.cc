@@ -3,7 +3,6 @@
 #include <string>
 #include <utility>
 
-#include "grpcpp/health_check_service_interface.h"
 #include "server/api/service_names.h"
 
 namespace freshet {
@@ -11,24 +10,29 @@ namespace freshet {
 Forwarder::Forwarder(const ServerConfig& config, size_t connections, Door& door, Clock& clock,
                      ForwardCounters& counters, CallForwarder::Find find, ForwardOptions options)
     : calls_(config, door, clock, counters, std::move(find), std::move(options)),
-      port_(config, connections, door, clock) {}
+      health_calls_({.streams = static_cast<size_t>(config.max_streams),
+                     .streams_per_client = static_cast<size_t>(config.max_streams_per_client)}),
+      health_(health_calls_),
+      port_(config, connections, door, clock) {
+  switchboard_.Add(health_.Methods());
+  switchboard_.SetRest(calls_.service());
+}
 
 StatusOr<int> Forwarder::Start() {
-  ASSIGN_OR_RETURN(const int port, port_.Start({}, *calls_.service()));
+  ASSIGN_OR_RETURN(const int port, port_.Start(switchboard_));
   RETURN_IF_ERROR(calls_.Start([this](bool serving) { TellHealth(serving); }));
   return port;
 }
 
 void Forwarder::Stop() {
   calls_.Stop();
+  health_.EndWatches();
   port_.Stop();
 }
 
 void Forwarder::TellHealth(bool serving) {
-  grpc::HealthCheckServiceInterface* health = port_.server()->GetHealthCheckService();
-  if (health == nullptr) return;
-  for (const std::string& name : ServiceNames()) health->SetServingStatus(name, serving);
-  health->SetServingStatus(serving);
+  for (const std::string& name : ServiceNames()) health_.Set(name, serving);
+  health_.SetAll(serving);
 }
 
 }  // namespace freshet

@@ -6,6 +6,9 @@
 #include <optional>
 
 #include "core/base/status.h"
+#include "server/api/health_calls.h"
+#include "server/api/stream.h"
+#include "server/api/switchboard.h"
 #include "server/auth/door.h"
 #include "server/base/system_clock.h"
 #include "server/config.h"
@@ -37,7 +40,10 @@ class Forwarder {
   void TellHealth(bool serving);
 
   CallForwarder calls_;
-  GrpcPort port_;  // its server calls `calls_`
+  StreamSet health_calls_;
+  HealthCalls health_;
+  Switchboard switchboard_;
+  GrpcPort port_;  // its server calls `switchboard_`
 };
 
 }  // namespace freshet

@@ -2,11 +2,15 @@
 
 #include <algorithm>
 
+#include "core/base/answer_limits.h"
 #include "core/base/check.h"
 #include "core/base/limits.h"
 
 namespace freshet {
 namespace {
+
+// URLs that are given out before it is known how large what is kept of them is.
+constexpr size_t kDescribedAtOnce = 16;
 
 uint32_t BoundedDelay(uint32_t seconds) {
   return std::min(seconds, limits::kMaxFrontierDelaySeconds);
@@ -413,7 +417,9 @@ Status FrontierState::Pull(FrontierPull* pull, size_t most, std::vector<Frontier
     pull->end = table_->next_turn();
   }
   const size_t first = served->size();
-  while (!pull->over && served->size() - first < most) {
+  size_t described = first;  // of `served`
+  uint64_t bytes = 0;        // of these
+  while (!pull->over && served->size() - first < most && bytes < limits::kMaxBytesPerPull) {
     if (!settings_.active || table_->counts().in_flight >= limits_.flights) {
       pull->over = true;
       break;
@@ -430,14 +436,17 @@ Status FrontierState::Pull(FrontierPull* pull, size_t most, std::vector<Frontier
     }
     const size_t room = most - (served->size() - first);
     const uint64_t may = FlightsLeft(*queue->crawl);
-    const size_t want = std::min<uint64_t>({room, pull->left_in_queue, may});
+    const size_t want = std::min<uint64_t>({room, pull->left_in_queue, may, kDescribedAtOnce});
     ASSIGN_OR_RETURN(const size_t got, ServeFrom(*queue, *pull, want, served));
     if (!begun && got > 0) --pull->queues;
     pull->left_in_queue = got < want ? 0 : pull->left_in_queue - static_cast<uint32_t>(got);
     // A queue of its own is looked into once.
     if (pull->left_in_queue == 0 && !pull->key.empty()) pull->over = true;
+    if (served->size() - described < kDescribedAtOnce) continue;
+    RETURN_IF_ERROR(AddMetadata(std::span(*served).subspan(described)));
+    for (; described < served->size(); ++described) bytes += (*served)[described].metadata.size();
   }
-  return AddMetadata(std::span(*served).subspan(first));
+  return AddMetadata(std::span(*served).subspan(described));
 }
 
 StatusOr<size_t> FrontierState::ServeFrom(FrontierQueue& queue, const FrontierPull& pull,

@@ -3,17 +3,13 @@
 namespace freshet {
 
 void Health::Tell(bool serving) {
-  grpc::Server* server = server_;
-  if (server == nullptr || server->GetHealthCheckService() == nullptr) return;
-  server->GetHealthCheckService()->SetServingStatus(serving);
+  if (HealthCalls* const calls = calls_; calls != nullptr) calls->SetAll(serving);
 }
 
-void Health::Serve(grpc::Server* server, const std::vector<std::string>& services) {
+void Health::Serve(HealthCalls* calls, const std::vector<std::string>& services) {
   // A service is not known before it is named; afterwards all change together.
-  if (grpc::HealthCheckServiceInterface* all = server->GetHealthCheckService(); all != nullptr) {
-    for (const std::string& service : services) all->SetServingStatus(service, false);
-  }
-  server_ = server;
+  for (const std::string& service : services) calls->Set(service, false);
+  calls_ = calls;
   serving_ = true;
   Tell(!failed_);
 }

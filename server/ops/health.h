@@ -6,16 +6,16 @@
 #include <string>
 #include <vector>
 
-#include "grpcpp/server.h"
+#include "server/api/health_calls.h"
 
 namespace freshet {
 
 // Serving between Serve and the first failure or the end. Thread-safe.
 class Health {
  public:
-  // From here on `server` answers SERVING for itself and each of the services, by their full names,
-  // unless a failure was reported before. It outlives this.
-  void Serve(grpc::Server* server, const std::vector<std::string>& services);
+  // From here on `calls`, which outlives this, answers SERVING for the server and each of the
+  // services, by their full names, unless a failure was reported before.
+  void Serve(HealthCalls* calls, const std::vector<std::string>& services);
   // The store cannot be written: NOT_SERVING for good.
   void ReportFailure();
   // The disk is full, or is not any more. SERVING all the same: reading goes on.
@@ -30,7 +30,7 @@ class Health {
  private:
   void Tell(bool serving);
 
-  std::atomic<grpc::Server*> server_{nullptr};
+  std::atomic<HealthCalls*> calls_{nullptr};
   std::atomic<bool> serving_{false};
   std::atomic<bool> failed_{false};
   std::atomic<bool> full_{false};

@@ -8,7 +8,7 @@
 
 #include "core/base/check.h"
 #include "core/base/limits.h"
-#include "grpcpp/health_check_service_interface.h"
+#include "grpcpp/resource_quota.h"
 #include "server/base/ticker.h"
 #include "server/logs/loggers.h"
 #include "server/ports/watched_reads.h"
@@ -20,6 +20,11 @@ namespace {
 constexpr Duration kMinPingInterval = Duration::Seconds(1);
 // A connection that has not said what it wants by then is closed.
 constexpr Duration kHandshake = Duration::Seconds(20);
+// Memory of gRPC that a connection, and a call, takes.
+constexpr size_t kBytesPerConnection = size_t{32} << 10;
+constexpr size_t kBytesPerCall = size_t{16} << 10;
+// Messages that may be on their way at a time, if each is as large as can be.
+constexpr size_t kPartialMessages = 4;
 // When stopping, connections whose clients do not read are cut after this.
 constexpr Duration kCutAfter = Duration::Seconds(3);
 
@@ -52,6 +57,16 @@ void SetAges(const ServerConfig& config, grpc::ServerBuilder* builder) {
   set(GRPC_ARG_MAX_CONNECTION_AGE_GRACE_MS, config.connection_grace);
 }
 
+// What gRPC may hold of all connections together: messages that were read and are not acknowledged
+// yet, some that are not whole yet, and what connections and calls need. Past it gRPC takes in
+// less, and ends streams.
+size_t QuotaBytes(const ServerConfig& config, size_t connections, size_t calls) {
+  const auto unacked = static_cast<size_t>(config.max_unacked_bytes);
+  const auto message = static_cast<size_t>(config.max_message_bytes);
+  return unacked + std::max(unacked / 2, kPartialMessages * message) +
+         kBytesPerConnection * connections + kBytesPerCall * calls;
+}
+
 }  // namespace
 
 GrpcPort::GrpcPort(const ServerConfig& config, size_t connections, Door& door, Clock& clock)
@@ -59,20 +74,25 @@ GrpcPort::GrpcPort(const ServerConfig& config, size_t connections, Door& door, C
       door_(door),
       frame_limits_(FrameLimitsFor(config.max_metadata_bytes, config.max_streams_per_connection)),
       connections_(connections, static_cast<size_t>(config.max_connections_per_client), clock,
-                   door.tls() != nullptr ? Speech::kTls : Speech::kHttp2) {}
+                   door.tls() != nullptr ? Speech::kTls : Speech::kHttp2) {
+  quota_.Resize(QuotaBytes(config, connections, static_cast<size_t>(config.max_streams)));
+}
 
 GrpcPort::~GrpcPort() { Stop(); }
 
-StatusOr<int> GrpcPort::Start(const std::vector<grpc::Service*>& services,
-                              grpc::CallbackGenericService& rest) {
+void GrpcPort::Allow(size_t calls) {
+  quota_.Resize(QuotaBytes(config_, connections_.stats().open, calls));
+}
+
+StatusOr<int> GrpcPort::Start(grpc::CallbackGenericService& calls) {
   CHECK(server_ == nullptr, "started already");
   const StatusOr<int> port = connections_.Listen(config_.listen);
   RETURN_IF_ERROR(WithKey("listen", port.status()));
-  grpc::EnableDefaultHealthCheckService(true);
   grpc::ServerBuilder builder;
   using Experimental = grpc::ServerBuilder::experimental_type;
   acceptor_ = builder.experimental().AddExternalConnectionAcceptor(
       Experimental::ExternalConnectionType::FROM_FD, MakeGrpcCredentials(door_));
+  builder.SetResourceQuota(quota_);
   builder.SetMaxReceiveMessageSize(config_.max_message_bytes);
   builder.AddChannelArgument(GRPC_ARG_MAX_METADATA_SIZE, config_.max_metadata_bytes);
   builder.AddChannelArgument(GRPC_ARG_MAX_CONCURRENT_STREAMS, config_.max_streams_per_connection);
@@ -82,8 +102,7 @@ StatusOr<int> GrpcPort::Start(const std::vector<grpc::Service*>& services,
   builder.SetCompressionAlgorithmSupportStatus(GRPC_COMPRESS_DEFLATE, false);
   SetKeepalive(config_, &builder);
   SetAges(config_, &builder);
-  for (grpc::Service* service : services) builder.RegisterService(service);
-  builder.RegisterCallbackGenericService(&rest);
+  builder.RegisterCallbackGenericService(&calls);
   if (door_.tls() != nullptr) WatchTls(frame_limits_);
   if (!ReadsAreWatched()) {
     Logger(LogModule::kPorts)

@@ -2,13 +2,14 @@
 #ifndef FRESHET_SERVER_PORTS_GRPC_PORT_H_
 #define FRESHET_SERVER_PORTS_GRPC_PORT_H_
 
+#include <cstddef>
 #include <memory>
 #include <string>
-#include <vector>
 
 #include "core/base/status.h"
 #include "core/base/units.h"
 #include "grpcpp/generic/async_generic_service.h"
+#include "grpcpp/resource_quota.h"
 #include "grpcpp/server.h"
 #include "grpcpp/server_builder.h"
 #include "server/auth/door.h"
@@ -29,13 +30,16 @@ class GrpcPort {
   GrpcPort(const GrpcPort&) = delete;
   GrpcPort& operator=(const GrpcPort&) = delete;
 
-  // Answers calls of the services, which outlive this, and of the standard service for health;
-  // others go to `rest`, which outlives this. Who calls is for all of them to find out. Returns the
-  // port. Unavailable says why it is not possible.
-  [[nodiscard]] StatusOr<int> Start(const std::vector<grpc::Service*>& services,
-                                    grpc::CallbackGenericService& rest);
+  // Every call goes to `calls`, which outlives this, with its first bytes: so each can be counted
+  // and refused before any of its messages. Who calls is for `calls` to find out. Returns the port.
+  // Unavailable says why it is not possible.
+  [[nodiscard]] StatusOr<int> Start(grpc::CallbackGenericService& calls);
   // Takes no more connections, gives calls that are open one second, and ends. Idempotent.
   void Stop();
+
+  // How much memory gRPC may take follows from how many connections and calls there are: called
+  // again and again; else there may be as many as there can be.
+  void Allow(size_t calls);
 
   // nullptr before Start. Lives as long as this.
   [[nodiscard]] grpc::Server* server() const { return server_.get(); }
@@ -48,6 +52,7 @@ class GrpcPort {
   Door& door_;
   const FrameLimits frame_limits_;
   Connections connections_;
+  grpc::ResourceQuota quota_{"freshet"};
   std::unique_ptr<grpc::experimental::ExternalConnectionAcceptor> acceptor_;
   std::unique_ptr<grpc::Server> server_;
   bool stopped_ = false;

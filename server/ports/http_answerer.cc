@@ -4,6 +4,7 @@
 #include <exception>
 #include <utility>
 
+#include "core/base/shares.h"
 #include "server/logs/loggers.h"
 
 namespace freshet {
@@ -51,7 +52,10 @@ bool HttpAnswerer::Ask(const HttpRoute& route, HttpRequest request, Ticket ticke
     tickets.push_back(ticket);
     return true;
   }
-  if (calls_.size() >= max_calls_) return false;
+  const auto of_client = std::count_if(calls_.begin(), calls_.end(), [&request](const Call& call) {
+    return call.request.client == request.client;
+  });
+  if (ShareLeft(static_cast<uint64_t>(of_client), calls_.size(), max_calls_) == 0) return false;
   calls_.push_back({.route = &route, .request = std::move(request), .tickets = {ticket}});
   wake_.NotifyOne();
   return true;
@@ -62,6 +66,17 @@ size_t HttpAnswerer::waiting() const {
   return calls_.size();
 }
 
+HttpAnswerer::Call HttpAnswerer::TakeNext() {
+  auto next = std::find_if(calls_.begin(), calls_.end(), [this](const Call& call) {
+    return call.request.client != last_client_;
+  });
+  if (next == calls_.end()) next = calls_.begin();
+  Call call = std::move(*next);
+  calls_.erase(next);
+  last_client_ = call.request.client;
+  return call;
+}
+
 void HttpAnswerer::Run() {
   while (true) {
     Call call;
@@ -69,8 +84,7 @@ void HttpAnswerer::Run() {
       const MutexLock lock(mutex_);
       while (calls_.empty() && !stopping_) wake_.Wait(mutex_);
       if (stopping_) return;
-      call = std::move(calls_.front());
-      calls_.pop_front();
+      call = TakeNext();
     }
     HttpResponse response = CallRoute(*call.route, call.request);
     deliver_(std::move(call.tickets), std::move(response));

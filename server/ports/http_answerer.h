@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <deque>
 #include <functional>
+#include <string>
 #include <thread>
 #include <vector>
 
@@ -21,7 +22,9 @@ class HttpAnswerer {
   // Called on the thread, once for each call of a route.
   using Deliver = std::function<void(std::vector<Ticket>, HttpResponse)>;
 
-  // At most `max_calls` calls wait, each for at most `max_tickets` requests.
+  // At most `max_calls` calls wait, of one client (HttpRequest::client) as many as places are free
+  // (core/base/shares.h), each for at most `max_tickets` requests. Clients have their turns one
+  // after the other.
   HttpAnswerer(size_t max_calls, size_t max_tickets, Deliver deliver);
   ~HttpAnswerer();
   HttpAnswerer(const HttpAnswerer&) = delete;
@@ -46,6 +49,8 @@ class HttpAnswerer {
     std::vector<Ticket> tickets;
   };
   void Run() FRESHET_EXCLUDES(mutex_);
+  // That of another client than the last one, if there is one; there is a call.
+  [[nodiscard]] Call TakeNext() FRESHET_REQUIRES(mutex_);
 
   const size_t max_calls_;
   const size_t max_tickets_;
@@ -54,6 +59,7 @@ class HttpAnswerer {
   mutable Mutex mutex_;
   Condition wake_;
   std::deque<Call> calls_ FRESHET_GUARDED_BY(mutex_);
+  std::string last_client_ FRESHET_GUARDED_BY(mutex_);
   bool stopping_ FRESHET_GUARDED_BY(mutex_) = false;
 };
 

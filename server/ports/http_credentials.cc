@@ -11,6 +11,7 @@ Credentials CredentialsOf(const HttpRequest& request) {
   }
   credentials.certificate = request.certificate;
   credentials.names = request.certificate_names;
+  credentials.certificate_ends = request.certificate_ends;
   if (const auto address = ParseIpAddress(request.peer)) credentials.network = NetworkOf(*address);
   return credentials;
 }

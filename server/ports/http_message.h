@@ -35,7 +35,9 @@ struct HttpRequest {
   bool secure = false;  // it has come over TLS
   bool certificate = false;
   std::vector<std::string> certificate_names;
+  Instant certificate_ends = Instant::Infinite();
   bool keep_alive = false;
+  std::string client;  // whose requests are counted together; set for routes that take a while
 
   // The value of a field, its name in any case; empty: there is none. The first of several.
   [[nodiscard]] std::string_view Field(std::string_view name) const;

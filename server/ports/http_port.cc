@@ -107,7 +107,7 @@ class HttpPort::Impl {
   [[nodiscard]] HttpAnswerer& AnswererOf(const HttpRoute& route) {
     return answerers_[static_cast<size_t>(route.lane)];
   }
-  [[nodiscard]] HttpAnswerer::Deliver Delivery();
+  [[nodiscard]] HttpAnswerer MakeAnswerer();
   // Makes room for so many bytes more, which belong to `by`.
   void AddUnsent(size_t bytes, const Connection* by);
   // Makes room for one large body more; false if there is none.
@@ -264,6 +264,7 @@ class HttpPort::Impl::Connection : public std::enable_shared_from_this<Connectio
     if (state_ == State::kClosed) return;
     if (error) return Close();
     names_ = PeerNames(tls_->native_handle());
+    certificate_ends_ = PeerCertificateEnd(tls_->native_handle());
     Read();
   }
 
@@ -326,6 +327,7 @@ class HttpPort::Impl::Connection : public std::enable_shared_from_this<Connectio
     request->secure = tls_ != nullptr;
     request->certificate = names_.has_value();
     if (names_) request->certificate_names = *names_;
+    request->certificate_ends = certificate_ends_;
   }
 
   // Whether a body may be larger than usual: HttpReader::OnHead.
@@ -366,6 +368,7 @@ class HttpPort::Impl::Connection : public std::enable_shared_from_this<Connectio
       }
     }
     if (!route->slow) return Answer(CallRoute(*route, request), keep_alive_);
+    request.client = port_.options_.client ? port_.options_.client(request) : request.peer;
     SetState(State::kAnswering);
     SetDeadline(port_.options_.answer_time);
     ticket_ = port_.Ask(*route, std::move(request), *this);
@@ -435,6 +438,7 @@ class HttpPort::Impl::Connection : public std::enable_shared_from_this<Connectio
   tcp::socket socket_;
   std::unique_ptr<TlsStream> tls_;                 // null: plain text
   std::optional<std::vector<std::string>> names_;  // of the client's certificate, if there is one
+  Instant certificate_ends_ = Instant::Infinite();
   asio::steady_timer deadline_;
   uint64_t deadline_turn_ = 0;
   HttpReader reader_;
@@ -461,16 +465,15 @@ class HttpPort::Impl::Connection : public std::enable_shared_from_this<Connectio
 HttpPort::Impl::Impl(std::vector<HttpRoute> routes, HttpOptions options)
     : routes_(std::move(routes)),
       options_(WithMostBody(std::move(options), routes_)),
-      answerers_{HttpAnswerer(options_.max_waiting, options_.max_connections, Delivery()),
-                 HttpAnswerer(options_.max_waiting, options_.max_connections, Delivery()),
-                 HttpAnswerer(options_.max_waiting, options_.max_connections, Delivery())} {}
+      answerers_{MakeAnswerer(), MakeAnswerer(), MakeAnswerer()} {}
 
-HttpAnswerer::Deliver HttpPort::Impl::Delivery() {
-  return [this](std::vector<Ticket> tickets, HttpResponse response) {
+HttpAnswerer HttpPort::Impl::MakeAnswerer() {
+  const auto deliver = [this](std::vector<Ticket> tickets, HttpResponse response) {
     asio::post(context_, [this, tickets = std::move(tickets), response = std::move(response)] {
       Deliver(tickets, response);
     });
   };
+  return {options_.max_waiting, options_.max_connections, deliver};
 }
 
 StatusOr<int> HttpPort::Impl::Start(const std::string& address) {

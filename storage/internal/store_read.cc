@@ -18,7 +18,7 @@ using storage::FromRocksDb;
 namespace {
 
 // Pages that one List call looks at: bounds the time of a query that fits few pages.
-constexpr size_t kMaxSeenPerList = 100'000;
+constexpr size_t kMaxSeenPerList = 8192;
 
 Status MissingPage(PageNumber number) { return NotFound("page {:#x}", number.value()); }
 

@@ -130,7 +130,7 @@ TEST(Port, StreamsThatSayNothingKeepNobodyOut) {
   const grpc::Status status = silent[0]->stream->Finish();
   silent[0]->over = true;
   EXPECT_EQ(status.error_code(), grpc::StatusCode::RESOURCE_EXHAUSTED);
-  EXPECT_THAT(status.error_message(), HasSubstr("2 streams that were opened later have said noth"));
+  EXPECT_THAT(status.error_message(), HasSubstr("were opened later have said nothing"));
   EXPECT_TRUE(shows("freshet_streams_refused_total 1"));
 }
 

@@ -1,0 +1,177 @@
+#include "server/api/call_reactor.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "core/base/answer_limits.h"
+#include "core/base/check.h"
+#include "server/api/faults.h"
+#include "server/api/request_id.h"
+#include "server/base/client_network.h"
+#include "server/logs/loggers.h"
+
+namespace freshet {
+namespace {
+
+Duration SinceOf(Patience::Clock::time_point from, Patience::Clock::time_point to) {
+  return Duration::Micros(std::chrono::duration_cast<std::chrono::microseconds>(to - from).count());
+}
+
+// A line of the log, at `debug`, for a stream that is opened.
+void NoteOpened(std::string_view path, const std::string& id, const IpAddress& network) {
+  if (!Logger(LogModule::kApi).should_log(spdlog::level::debug)) return;
+  const ScopedRequestId scope(id);
+  LogWith(LogModule::kApi, spdlog::level::debug, "stream opened",
+          {{"method", std::string(path)}, {"from", NetworkText(network)}});
+}
+
+}  // namespace
+
+Patience::Clock::time_point Patience::Begin(size_t bytes, Clock::time_point now) {
+  began_ = now;
+  for_bytes_ = Duration::FromSeconds(static_cast<double>(bytes) / limits::kLeastBytesPerSecond);
+  return now + (left_ + for_bytes_).chrono();
+}
+
+void Patience::End(Clock::time_point now) {
+  left_ = std::clamp(left_ + for_bytes_ - SinceOf(began_, now), Duration(), most_);
+}
+
+CallReactor::CallReactor(const ServerContext& context, std::string_view path, CallKind kind,
+                         grpc::CallbackServerContext* call)
+    : context_(context),
+      kind_(kind),
+      call_(*call),
+      request_id_(TakeRequestId(context.request_ids, *call)),
+      auth_(context.authoriser, context.clock, path, *call),
+      watch_(context.calls, context.clock, context.calls.Find(path), kind),
+      patience_(context.config.list_write_timeout) {
+  if (kind == CallKind::kStream) NoteOpened(path, request_id_, auth_.network());
+}
+
+void CallReactor::Begin() {
+  CHECK(self_ == nullptr, "begun twice");
+  self_ = shared_from_this();
+  const std::shared_ptr<OpenCall> own = self_;
+  const StreamSet::Added added = context_.streams.Add(own);
+  if (added.outdone != nullptr) added.outdone->Dismiss(context_.streams.TooSilent());
+  // Also where it was outdone already: gRPC says that nothing comes any more.
+  StartRead(&incoming_);
+}
+
+void CallReactor::OnReadDone(bool ok) {
+  // It may be over when this returns.
+  const std::shared_ptr<CallReactor> held = self_;
+  if (spoken_.exchange(true)) return;
+  if (const grpc::Status status = context_.streams.Admit(self_); !status.ok()) {
+    End(status);
+    return;
+  }
+  if (!ok) incoming_.Clear();
+  OnRequest(&incoming_);
+}
+
+void CallReactor::Dismiss(grpc::Status status) {
+  if (!spoken_.exchange(true)) {
+    End(status);
+    return;
+  }
+  {
+    const MutexLock lock(mutex_);
+    if (ended_ || dismissed_) return;
+    dismissed_ = std::move(status);
+  }
+  OnStopped();
+}
+
+grpc::Status CallReactor::stopped() const {
+  const MutexLock lock(mutex_);
+  if (dismissed_) return *dismissed_;
+  return cancelled_ ? grpc::Status(grpc::StatusCode::CANCELLED, "cancelled") : grpc::Status::OK;
+}
+
+void CallReactor::Write(const grpc::ByteBuffer& message, grpc::WriteOptions options) {
+  outgoing_ = message;
+  {
+    const MutexLock lock(mutex_);
+    too_slow_ = patience_.Begin(outgoing_.Length(), Patience::Clock::now());
+  }
+  StartWrite(&outgoing_, options);
+}
+
+// Whoever cancels a call must know that gRPC still has it: what follows the write waits until then.
+void CallReactor::Look(Patience::Clock::time_point now) {
+  {
+    const MutexLock lock(mutex_);
+    if (!too_slow_ || *too_slow_ > now || cutting_) return;
+    cutting_ = true;
+  }
+  call_.TryCancel();
+  std::optional<bool> written;
+  {
+    const MutexLock lock(mutex_);
+    cutting_ = false;
+    written = std::exchange(written_, std::nullopt);
+    // Once is enough.
+    too_slow_ = std::nullopt;
+  }
+  if (written) OnWritten(*written);
+}
+
+void CallReactor::OnWriteDone(bool ok) {
+  if (ok && kind_ == CallKind::kStream) watch_.CountSent();
+  outgoing_.Clear();
+  {
+    const MutexLock lock(mutex_);
+    patience_.End(Patience::Clock::now());
+    too_slow_ = std::nullopt;
+    if (cutting_) {
+      written_ = ok;
+      return;
+    }
+  }
+  OnWritten(ok);
+}
+
+bool CallReactor::BeginEnd(const grpc::Status& status) {
+  {
+    const MutexLock lock(mutex_);
+    if (std::exchange(ended_, true)) return false;
+  }
+  watch_.End(status.error_code());
+  return true;
+}
+
+bool CallReactor::End(const grpc::Status& status) {
+  if (!BeginEnd(status)) return false;
+  Finish(status);
+  return true;
+}
+
+bool CallReactor::EndWith(const grpc::ByteBuffer& message) {
+  if (!BeginEnd(grpc::Status::OK)) return false;
+  outgoing_ = message;
+  StartWriteAndFinish(&outgoing_, {}, grpc::Status::OK);
+  return true;
+}
+
+void CallReactor::OnCancel() {
+  // Its message may never come.
+  if (!spoken_.exchange(true)) {
+    End({grpc::StatusCode::CANCELLED, "cancelled"});
+    return;
+  }
+  {
+    const MutexLock lock(mutex_);
+    cancelled_ = true;
+  }
+  OnStopped();
+}
+
+void CallReactor::OnDone() {
+  context_.streams.Remove(self_);
+  // The last use of this object, unless somebody holds it.
+  const std::shared_ptr<CallReactor> last = std::move(self_);
+}
+
+}  // namespace freshet

@@ -1,0 +1,54 @@
+// The standard gRPC health service, whose calls are counted like all others.
+#ifndef FRESHET_SERVER_API_HEALTH_CALLS_H_
+#define FRESHET_SERVER_API_HEALTH_CALLS_H_
+
+#include <map>
+#include <memory>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "server/api/call_method.h"
+#include "server/api/stream.h"
+#include "sync/mutex.h"
+
+namespace freshet {
+
+class HealthCall;
+
+// Thread-safe.
+class HealthCalls {
+ public:
+  // `calls`, which outlives this, counts them.
+  explicit HealthCalls(StreamSet& calls) : calls_(calls) {}
+
+  // From here on the service is known. The empty name is that of the server, which always is.
+  void Set(const std::string& service, bool serving) FRESHET_EXCLUDES(mutex_);
+  // Of all that are known.
+  void SetAll(bool serving) FRESHET_EXCLUDES(mutex_);
+  // Ends the calls that watch: the server stops.
+  void EndWatches() FRESHET_EXCLUDES(mutex_);
+  // The methods of the service, which this outlives.
+  [[nodiscard]] std::vector<CallMethod> Methods();
+
+ private:
+  friend class HealthCall;
+
+  [[nodiscard]] Reactor* Start(ServerCall* call, bool watches);
+  // Nothing: the service is not known.
+  [[nodiscard]] std::optional<bool> Find(const std::string& service) const FRESHET_EXCLUDES(mutex_);
+  void Watch(const std::shared_ptr<HealthCall>& call) FRESHET_EXCLUDES(mutex_);
+  void Forget(const std::shared_ptr<HealthCall>& call) FRESHET_EXCLUDES(mutex_);
+  [[nodiscard]] std::set<std::shared_ptr<HealthCall>> watchers() const FRESHET_EXCLUDES(mutex_);
+  void TellWatchers() FRESHET_EXCLUDES(mutex_);
+
+  StreamSet& calls_;
+  mutable Mutex mutex_;
+  std::map<std::string, bool> serving_ FRESHET_GUARDED_BY(mutex_) = {{"", false}};
+  std::set<std::shared_ptr<HealthCall>> watchers_ FRESHET_GUARDED_BY(mutex_);
+};
+
+}  // namespace freshet
+
+#endif  // FRESHET_SERVER_API_HEALTH_CALLS_H_

@@ -1,0 +1,378 @@
+// What calls may hold, whatever their method, and who goes on having them.
+#include <atomic>
+#include <thread>
+
+#include "core/base/answer_limits.h"
+#include "google/protobuf/wrappers.pb.h"
+#include "server/api/call_reactor.h"
+#include "server/api/wire.h"
+#include "server/base/places.h"
+#include "tests/grpc/frontier_client.h"
+#include "tests/grpc/guarded_server.h"
+#include "tests/grpc/raw_stream.h"
+#include "tests/support/ahead_of_clock.h"
+
+namespace freshet {
+namespace {
+
+using grpc::StatusCode;
+using testing::HasSubstr;
+
+constexpr const char* kWatch = "/grpc.health.v1.Health/Watch";
+constexpr const char* kCheck = "/grpc.health.v1.Health/Check";
+
+void WithFrontier(ServerConfig* config) { config->frontier_enabled = true; }
+
+// A batch of URLs, each of a queue of its own whose key is `prefix` and a number.
+void PutQueues(FrontierClient& client, const std::string& crawl, const std::string& prefix,
+               int count) {
+  uf::DiscoveredBatch batch;
+  for (int i = 0; i < count; ++i) {
+    const std::string number = std::to_string(i);
+    *batch.add_items() = Info("http://a.test/" + number, prefix + number, crawl);
+  }
+  (void)client.PutBatches({batch});
+}
+
+uf::QueueList ListQueues(FrontierClient& client, const std::string& crawl, uint32_t start) {
+  uf::Pagination request;
+  request.set_crawlid(crawl);
+  request.set_start(start);
+  request.set_size(UINT32_MAX);
+  request.set_include_inactive(true);
+  uf::QueueList list;
+  grpc::ClientContext call;
+  const grpc::Status status = client.stub->ListQueues(&call, request, &list);
+  EXPECT_TRUE(status.ok()) << status.error_message();
+  EXPECT_EQ(list.size(), static_cast<uint32_t>(list.values_size()));
+  return list;
+}
+
+// A call without a message.
+class SilentCall {
+ public:
+  SilentCall(const std::shared_ptr<grpc::Channel>& channel, const std::string& method) {
+    stream_ = grpc::GenericStub(channel).PrepareCall(&call_, method, &queue_);
+    stream_->StartCall(nullptr);
+    Await();
+  }
+  ~SilentCall() {
+    call_.TryCancel();
+    queue_.Shutdown();
+    void* tag = nullptr;
+    bool ok = false;
+    while (queue_.Next(&tag, &ok)) {
+    }
+  }
+  grpc::Status Finish() {
+    grpc::Status status;
+    stream_->Finish(&status, nullptr);
+    Await();
+    return status;
+  }
+
+ private:
+  void Await() {
+    void* tag = nullptr;
+    bool ok = false;
+    EXPECT_TRUE(queue_.Next(&tag, &ok));
+  }
+
+  grpc::ClientContext call_;
+  grpc::CompletionQueue queue_;
+  std::unique_ptr<grpc::GenericClientAsyncReaderWriter> stream_;
+};
+
+TEST(Answers, OfQueuesHaveAMostOfRows) {
+  TestServer server(WithFrontier);
+  FrontierClient client(server.channel);
+  PutQueues(client, "x", "a", 7000);
+  PutQueues(client, "x", "b", 7000);
+  const uf::QueueList first = ListQueues(client, "x", 0);
+  EXPECT_EQ(first.values_size(), 10'000);
+  EXPECT_EQ(ListQueues(client, "x", first.size()).values_size(), 4000);
+}
+
+TEST(Answers, OfQueuesHaveAMostOfBytes) {
+  TestServer server(WithFrontier);
+  FrontierClient client(server.channel);
+  std::string key;
+  while (key.size() < 800) key += "\xf0\x9f\x98\x80";
+  PutQueues(client, "x", key, 4000);
+  int found = 0;
+  int answers = 0;
+  while (found < 4000) {
+    const uf::QueueList list = ListQueues(client, "x", static_cast<uint32_t>(found));
+    ASSERT_GT(list.values_size(), 0);
+    EXPECT_LT(list.ByteSizeLong(), 3u << 20);
+    found += list.values_size();
+    ++answers;
+  }
+  EXPECT_EQ(found, 4000);
+  EXPECT_GT(answers, 1);
+}
+
+TEST(Answers, ThatAreTooLargeAreRefused) {
+  google::protobuf::StringValue message;
+  message.set_value(std::string(limits::kMaxAnswerBytes, 'x'));
+  EXPECT_EQ(SerialiseAnswer(message).status().code(), absl::StatusCode::kResourceExhausted);
+  message.set_value("x");
+  EXPECT_TRUE(SerialiseAnswer(message).ok());
+}
+
+// --- Who goes on
+
+const GuardedServer::Written kTwo = {{"evil", "    roles: [worker, ingester, reader]\n"},
+                                     {"ops", "    roles: [admin]\n"}};
+const GuardedServer::Written kOne = {{"ops", "    roles: [admin]\n"}};
+
+// Pages whose list is more than any connection keeps on its way.
+void FillWithPages(TestServer& server, int count) {
+  for (int start = 0; start < count; start += 1000) {
+    v1::UpsertPagesRequest request;
+    for (int i = start; i < start + 1000; ++i) {
+      request.add_pages()->set_url("http://host" + std::to_string(i % 7) + ".test/" +
+                                   std::string(1500, 'x') + std::to_string(i));
+    }
+    EXPECT_EQ(server.Upsert(request).statuses_size(), 0);
+  }
+}
+
+TEST(Dismissed, ListsOfPagesEnd) {
+  GuardedServer guarded(kTwo);
+  guarded->Use(guarded.Open(guarded.Token("ops")));
+  FillWithPages(*guarded, 8000);
+  const auto stub = v1::PagesService::NewStub(guarded.Open(guarded.Token("evil")));
+  grpc::ClientContext call;
+  const auto stream = stub->ExportPages(&call, {});
+  v1::ExportPagesResponse response;
+  ASSERT_TRUE(stream->Read(&response));
+  int pages = response.pages_size();
+  guarded.WriteIdentities(kOne);
+  guarded->Reload();
+  while (stream->Read(&response)) pages += response.pages_size();
+  EXPECT_LT(pages, 8000);
+  EXPECT_EQ(stream->Finish().error_code(), StatusCode::UNAUTHENTICATED);
+}
+
+TEST(Dismissed, GetUrlsEnd) {
+  GuardedServer guarded(kTwo, WithFrontier);
+  FrontierClient evil(guarded.Open(guarded.Token("evil")));
+  constexpr int kUrls = 2000;
+  std::vector<uf::URLItem> items;
+  for (int i = 0; i < kUrls; ++i) {
+    uf::URLItem item = Discovered("http://a.test/" + std::to_string(i));
+    uf::StringList& values =
+        (*item.mutable_discovered()->mutable_info()->mutable_metadata())["note"];
+    values.add_values(std::string(8000, 'x'));
+    items.push_back(std::move(item));
+  }
+  (void)evil.Put(items);
+  grpc::ClientContext call;
+  const auto stream = evil.stub->GetURLs(&call, Params(kUrls));
+  uf::URLInfo url;
+  ASSERT_TRUE(stream->Read(&url));
+  int urls = 1;
+  guarded.WriteIdentities(kOne);
+  guarded->Reload();
+  while (stream->Read(&url)) ++urls;
+  EXPECT_LT(urls, kUrls);
+  EXPECT_EQ(stream->Finish().error_code(), StatusCode::UNAUTHENTICATED);
+}
+
+TEST(Dismissed, CallsThatWaitEnd) {
+  GuardedServer guarded(kTwo);
+  const auto channel = guarded.Open(guarded.Token("evil"));
+  const auto stub = v1::SchedulerService::NewStub(channel);
+  std::atomic<int> code = -1;
+  std::atomic<bool> begun = false;
+  std::thread waiter([&] {
+    begun = true;
+    v1::NextRequest request;
+    request.set_worker("evil");
+    ToProto(Duration::Seconds(60), request.mutable_max_wait());
+    v1::NextResponse response;
+    grpc::ClientContext call;
+    code = stub->Next(&call, request, &response).error_code();
+  });
+  // Calls that come later find it waiting.
+  EXPECT_TRUE(Eventually([&] { return begun.load(); }));
+  for (int i = 0; i < 50; ++i) EXPECT_EQ(WhoAmI(channel), StatusCode::OK);
+  guarded.WriteIdentities(kOne);
+  guarded->Reload();
+  waiter.join();
+  EXPECT_EQ(code, StatusCode::UNAUTHENTICATED);
+}
+
+TEST(Dismissed, CertificatesThatHaveEndedProveNothing) {
+  AheadOfClock clock;
+  GuardedServer guarded(kTwo, {}, &clock);
+  const auto channel = guarded.Open(guarded.Certificate("evil"));
+  EXPECT_EQ(WhoAmI(channel), StatusCode::OK);
+  const auto stub = v1::IngestService::NewStub(channel);
+  grpc::ClientContext call;
+  const auto stream = stub->SignalChanges(&call);
+  v1::SignalChangesRequest request;
+  v1::SignalChangesResponse response;
+  ASSERT_TRUE(stream->Write(request) && stream->Read(&response));
+  clock.Advance(Duration::Days(31));
+  EXPECT_EQ(WhoAmI(channel), StatusCode::UNAUTHENTICATED);
+  // Nobody says anything: it is looked at again by itself.
+  EXPECT_FALSE(stream->Read(&response));
+  EXPECT_EQ(stream->Finish().error_code(), StatusCode::UNAUTHENTICATED);
+}
+
+// --- What is counted
+
+TEST(OpenCalls, StreamsOfAllMethodsCount) {
+  TestServer server([](ServerConfig* config) {
+    config->max_streams = 3;
+    config->max_streams_per_client = 2;
+  });
+  RawStream first(server, kWatch);
+  EXPECT_EQ(first.ExchangeBytes(""), std::string("\x08\x01", 2));
+  RawStream second(server, kWatch);
+  EXPECT_EQ(second.ExchangeBytes(""), std::string("\x08\x01", 2));
+  const grpc::Status status = CallRaw(server.channel, kWatch, "");
+  EXPECT_EQ(status.error_code(), StatusCode::RESOURCE_EXHAUSTED);
+  EXPECT_THAT(status.error_message(), HasSubstr("of this client are open"));
+  // Others find places, and so do calls that are no streams.
+  EXPECT_TRUE(CallRaw(server.channel, kCheck, "").ok());
+}
+
+TEST(OpenCalls, ThatSayNothingMakeRoomForOthers) {
+  TestServer server([](ServerConfig* config) { config->max_streams = 4; });
+  std::vector<std::unique_ptr<SilentCall>> calls;
+  for (int i = 0; i < 6; ++i) {
+    calls.push_back(std::make_unique<SilentCall>(
+        server.channel, i % 2 == 0 ? kWatch : "/freshet.v1.PagesService/ListPages"));
+  }
+  for (int i = 0; i < 2; ++i) {
+    const grpc::Status status = calls[static_cast<size_t>(i)]->Finish();
+    EXPECT_EQ(status.error_code(), StatusCode::RESOURCE_EXHAUSTED);
+    EXPECT_THAT(status.error_message(), HasSubstr("said nothing"));
+  }
+  EXPECT_TRUE(CallRaw(server.channel, kCheck, "").ok());
+}
+
+TEST(OpenCalls, HealthIsToldOfServicesAndOfWatchers) {
+  TestServer server;
+  EXPECT_EQ(CallRaw(server.channel, kCheck, "\x0a\x04none").error_code(), StatusCode::NOT_FOUND);
+  RawStream unknown(server, kWatch);
+  EXPECT_EQ(unknown.ExchangeBytes("\x0a\x04none"), std::string("\x08\x03", 2));
+}
+
+// --- Lists
+
+TEST(Lists, OfOneClientLeavePlacesToOthers) {
+  GuardedServer guarded(kTwo);
+  guarded->Use(guarded.Open(guarded.Token("ops")));
+  FillWithPages(*guarded, 3000);
+  const auto stub = v1::PagesService::NewStub(guarded.Open(guarded.Token("evil")));
+  struct Stalled {
+    grpc::ClientContext call;
+    std::unique_ptr<grpc::ClientReader<v1::ExportPagesResponse>> stream;
+  };
+  std::vector<std::unique_ptr<Stalled>> lists;
+  for (size_t i = 0; i < limits::kMaxListings / 2; ++i) {
+    lists.push_back(std::make_unique<Stalled>());
+    lists.back()->stream = stub->ExportPages(&lists.back()->call, {});
+    v1::ExportPagesResponse response;
+    EXPECT_TRUE(lists.back()->stream->Read(&response));
+  }
+  grpc::ClientContext call;
+  v1::ExportPagesResponse response;
+  const auto one_more = stub->ExportPages(&call, {});
+  EXPECT_FALSE(one_more->Read(&response));
+  EXPECT_EQ(one_more->Finish().error_code(), StatusCode::RESOURCE_EXHAUSTED);
+  v1::ListPagesRequest request;
+  request.set_limit(1);
+  v1::ListPagesResponse own;
+  grpc::ClientContext own_call;
+  const auto list = guarded->pages->ListPages(&own_call, request);
+  EXPECT_TRUE(list->Read(&own));
+  EXPECT_TRUE(list->Finish().ok());
+  for (const auto& each : lists) {
+    each->call.TryCancel();
+    (void)each->stream->Finish();
+  }
+}
+
+TEST(Lists, ThatFitNothingHoldUpNobody) {
+  TestServer server;
+  server.UpsertMany(40'000);
+  std::atomic<int> begun = 0;
+  std::atomic<int> over = 0;
+  std::vector<std::thread> threads;
+  for (int i = 0; i < 12; ++i) {
+    threads.emplace_back([&] {
+      ++begun;
+      v1::ListPagesRequest request;
+      request.mutable_filter()->set_crawl_id("none");
+      v1::ListPagesResponse response;
+      grpc::ClientContext call;
+      const auto list = server.pages->ListPages(&call, request);
+      while (list->Read(&response)) {
+      }
+      EXPECT_TRUE(list->Finish().ok());
+      ++over;
+    });
+  }
+  // Once they are being made, one of a single page is not behind all that is left of them.
+  EXPECT_TRUE(Eventually([&] { return begun == 12; }));
+  v1::ListPagesRequest request;
+  request.set_limit(1);
+  v1::ListPagesResponse response;
+  int lists = 0;
+  while (over < 12) {
+    grpc::ClientContext call;
+    const auto list = server.pages->ListPages(&call, request);
+    EXPECT_TRUE(list->Read(&response));
+    EXPECT_TRUE(list->Finish().ok());
+    ++lists;
+  }
+  EXPECT_GE(lists, 2);
+  for (std::thread& thread : threads) thread.join();
+}
+
+TEST(Lists, OfSlowClientsAreCutOff) {
+  using Clock = Patience::Clock;
+  const Clock::time_point start;
+  Patience patience(Duration::Seconds(30));
+  Clock::time_point now = start;
+  // A message each 20 s is too slow from the second one on, though each leaves in time.
+  EXPECT_EQ(patience.Begin(0, now), now + std::chrono::seconds(30));
+  now += std::chrono::seconds(20);
+  patience.End(now);
+  EXPECT_EQ(patience.Begin(0, now), now + std::chrono::seconds(10));
+  // Whoever takes 16 KiB a second may go on for ever, and gains no more than it began with.
+  patience.End(now);
+  for (int i = 0; i < 100; ++i) {
+    EXPECT_GT(patience.Begin(65'536, now), now + std::chrono::seconds(13));
+    now += std::chrono::seconds(4);
+    patience.End(now);
+  }
+  for (int i = 0; i < 100; ++i) {
+    (void)patience.Begin(1 << 20, now);
+    patience.End(now);
+  }
+  EXPECT_EQ(patience.Begin(0, now), now + std::chrono::seconds(30));
+}
+
+TEST(Places, AreGivenBack) {
+  Places places(4);
+  std::optional<Places::Place> first = places.Take("a");
+  std::optional<Places::Place> second = places.Take("a");
+  EXPECT_TRUE(first && second);
+  EXPECT_FALSE(places.Take("a"));
+  std::optional<Places::Place> third = places.Take("b");
+  EXPECT_TRUE(third);
+  EXPECT_FALSE(places.Take("b"));
+  EXPECT_EQ(places.taken(), 3);
+  first.reset();
+  EXPECT_EQ(places.taken(), 2);
+  EXPECT_TRUE(places.Take("b"));
+}
+
+}  // namespace
+}  // namespace freshet
