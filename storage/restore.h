@@ -16,9 +16,9 @@ inline constexpr uint32_t kSkippedGenerations = 1024;
 
 // Makes `to`, which must be missing or empty, a data directory with the contents of `checkpoint`,
 // which stays as it is (tables that nobody else may change are shared by hard links where the file
-// system allows), and reads all of it. When something is wrong, by status or in the report, `to` is left as it was. Of a
-// server of a cluster it is a cache of its log as the checkpoint was: opened with that, it takes in
-// what has come since, and skips nothing, as the log counts generations.
+// system allows), and reads all of it. When something is wrong, by status or in the report, `to` is
+// left as it was. Of a server of a cluster it is a cache of its log as the checkpoint was: opened
+// with that, it takes in what has come since, and skips nothing, as the log counts generations.
 //
 // With StoreOptions::leave_log it is a store of a single server instead, and `checkpoint` may be
 // the directory of a server of a cluster as well, which has to be at rest.
