@@ -33,6 +33,7 @@ struct ServerConfig {
   std::string data_dir = "./data/freshet";
   std::string listen = "127.0.0.1:7071";       // gRPC; port 0: any that is free
   std::string http_listen = "127.0.0.1:7072";  // metrics and operator page; port 0 likewise
+  std::vector<std::string> http_names;         // further host names by which HTTP is asked
 
   // Who may come in (docs/security.md). Files are named by their paths; empty: none.
   std::string tls_certificate;  // PEM, the server's own first; with it both ports speak TLS alone

@@ -29,7 +29,7 @@ Monitor::Monitor(const ServerConfig& config, int connections, StartProgress& pro
 HttpOptions Monitor::Options(int connections) {
   HttpOptions options;
   if (door_.tls() != nullptr) options.tls = [this] { return door_.tls(); };
-  options.guard = MakeGuard(door_.authoriser(), config_.http_listen);
+  options.guard = MakeGuard(door_.authoriser(), config_.http_listen, config_.http_names);
   options.client = [this](const HttpRequest& request) {
     return door_.authoriser().ClientOf(CredentialsOf(request));
   };

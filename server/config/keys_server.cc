@@ -84,6 +84,11 @@ std::vector<ConfigKey> ServerKeys() {
   std::vector<ConfigKey> logs = LogKeys();
   std::move(logs.begin(), logs.end(), std::back_inserter(keys));
   keys.push_back(
+      NamesKey("http.names", At(&C::http_names))
+          .Says("Further host names by which clients ask the HTTP port without TLS and without an "
+                "identity, such as `freshet.example.org`. Addresses, `localhost`, the host of "
+                "`http_listen` and names of private networks need no entry."));
+  keys.push_back(
       CountKey("http.max_connections", At(&C::max_http_connections), 1, limits::kMaxHttpConnections)
           .Says("Connections to the HTTP port. One more takes the place of the one that "
                 "has been without a request longest."));

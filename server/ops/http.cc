@@ -90,8 +90,8 @@ std::vector<HttpRoute> MakeRoutes(HttpContent content, const std::string& listen
 }
 
 std::function<std::optional<HttpResponse>(const HttpRoute&, const HttpRequest&)> MakeGuard(
-    Authoriser& authoriser, const std::string& listen) {
-  return [&authoriser, listen_host = HostOf(listen)](
+    Authoriser& authoriser, const std::string& listen, std::vector<std::string> names) {
+  return [&authoriser, listen_host = HostOf(listen), names = std::move(names)](
              const HttpRoute& route, const HttpRequest& request) -> std::optional<HttpResponse> {
     // A browser sends its cookies and passwords along with what a page of others asks for here.
     if (route.path.starts_with(kApi)) {
@@ -104,7 +104,7 @@ std::function<std::optional<HttpResponse>(const HttpRoute&, const HttpRequest&)>
     const std::string rule = file ? "http:/console/" : "http:" + route.path;
     const MethodRule* const known = FindMethod(rule);
     if (known == nullptr || authoriser.Check(*known, {}).ok()) {
-      const std::string why = WhyUnseen(route, request, listen_host);
+      const std::string why = WhyUnseen(route, request, listen_host, names);
       if (!why.empty()) return TextResponse(403, why);
     }
     if (!authoriser.enabled()) return std::nullopt;
@@ -150,16 +150,18 @@ std::string WhyOfOtherOrigin(const HttpRequest& request) {
 }
 
 std::string WhyUnseen(const HttpRoute& route, const HttpRequest& request,
-                      std::string_view listen_host) {
+                      std::string_view listen_host, std::span<const std::string> names) {
   const auto is = [&route](const char* path) { return route.path == path; };
   if (request.secure || is("/healthz") || is("/readyz") || is("/indexnow")) return "";
   const std::string host = HostOf(request.Field("Host"));
   if (IsLoopbackName(host) || ParseIpAddress(host) || SameIgnoringCase(host, listen_host) ||
-      (!IsLoopbackName(listen_host) && IsLocalName(host))) {
+      (!IsLoopbackName(listen_host) && IsLocalName(host)) ||
+      std::any_of(names.begin(), names.end(),
+                  [&host](const std::string& name) { return SameIgnoringCase(host, name); })) {
     return "";
   }
-  return "not by this name: only by an address, localhost, the name that http_listen has, or with "
-         "TLS";
+  return "not by this name: only by an address, localhost, the name that http_listen has, those of "
+         "http.names, or with TLS";
 }
 
 std::string WhyForeign(const HttpRequest& request, std::string_view listen_host) {

@@ -5,6 +5,7 @@
 
 #include <functional>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -33,18 +34,20 @@ struct HttpContent {
 [[nodiscard]] std::vector<HttpRoute> MakeRoutes(HttpContent content, const std::string& listen);
 
 // Asks `authoriser`, which outlives the guard, for every request: HttpOptions::guard. What needs no
-// identity WhyUnseen holds. `listen` is the address that the port is to listen at.
+// identity WhyUnseen holds. `listen` is the address that the port is to listen at, `names` are
+// further hosts by which it is asked.
 [[nodiscard]] std::function<std::optional<HttpResponse>(const HttpRoute&, const HttpRequest&)>
-MakeGuard(Authoriser& authoriser, const std::string& listen);
+MakeGuard(Authoriser& authoriser, const std::string& listen, std::vector<std::string> names = {});
 
 // Why a request may not see what needs no identity; empty: it may. A page of any site could read
 // along in an operator's browser under a name that it lets point here. So only those names are
-// answered that no site has: addresses, names of this machine, `listen_host` and, unless that is a
-// loopback address, names without a dot or below `.local`, `.internal` or `.svc`, which containers
-// and services have. Probes and pings are answered by any. With TLS no site has a certificate for
-// its name.
+// answered that no site has: addresses, names of this machine, `listen_host`, `names` and, unless
+// `listen_host` is a loopback address, names without a dot or below `.local`, `.internal` or
+// `.svc`, which containers and services have. Probes and pings are answered by any. With TLS no
+// site has a certificate for its name.
 [[nodiscard]] std::string WhyUnseen(const HttpRoute& route, const HttpRequest& request,
-                                    std::string_view listen_host);
+                                    std::string_view listen_host,
+                                    std::span<const std::string> names = {});
 
 // Whether a peer's address is that of this machine.
 [[nodiscard]] bool IsLoopback(std::string_view address);

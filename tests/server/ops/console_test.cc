@@ -166,6 +166,13 @@ TEST(WhyUnseen, SitesThatPointTheirNameHereReadNothing) {
       EXPECT_NE(why(path, local, "127.0.0.1"), "") << path << local;
     }
   }
+  // What operators have named is answered, and nothing below it.
+  const std::vector<std::string> names = {"crawl.example.org"};
+  const auto named = [&names](const std::string& host) {
+    return WhyUnseen({.path = "/metrics"}, {.fields = {{"Host", host}}}, "127.0.0.1", names);
+  };
+  EXPECT_EQ(named("Crawl.Example.org:7072"), "");
+  EXPECT_NE(named("a.crawl.example.org:7072"), "");
   // Probes and pings come by any name, and tell nothing.
   for (const char* path : {"/healthz", "/readyz", "/indexnow"}) {
     EXPECT_EQ(why(path, "rebound.example", "127.0.0.1"), "") << path;
@@ -178,7 +185,8 @@ TEST(MakeGuard, WhatNeedsNoIdentityIsNotShownByAnyName) {
                          const std::string& token = {}, bool secure = false) {
     HttpRequest request{.fields = {{"Host", host}}, .secure = secure};
     if (!token.empty()) request.fields.emplace_back("Authorization", "Bearer " + token);
-    const auto refusal = MakeGuard(authoriser, "0.0.0.0:7072")({.path = path}, request);
+    const auto refusal =
+        MakeGuard(authoriser, "0.0.0.0:7072", {"named.example"})({.path = path}, request);
     return refusal ? refusal->status : 200;
   };
   Authoriser none({}, false);
@@ -192,6 +200,7 @@ TEST(MakeGuard, WhatNeedsNoIdentityIsNotShownByAnyName) {
       EXPECT_EQ(status(*authoriser, path, "rebound.example"), 403) << path;
       EXPECT_EQ(status(*authoriser, path, "10.0.0.7:7072"), 200) << path;
       EXPECT_EQ(status(*authoriser, path, "freshet:7072"), 200) << path;
+      EXPECT_EQ(status(*authoriser, path, "named.example:7072"), 200) << path;
       // No site has a certificate for its name here.
       EXPECT_EQ(status(*authoriser, path, "crawl.example.org", "", true), 200) << path;
     }
