@@ -76,14 +76,20 @@ TEST_F(ConsoleTest, ExplainsAPageAsGetPageDoes) {
 
 // A page that hardly ever changes is expected to be crawled thousands of years from now.
 TEST_F(ConsoleTest, ShowsAPageThatWaitsForEver) {
-  server_.UpsertMany(1);
-  ASSERT_EQ(server_.Next(1).assignments_size(), 1);  // there is a price
-  v1::UpsertPagesRequest request;
-  v1::PageSpec* page = request.add_pages();
-  page->set_url("http://rare.test/");
-  page->set_known_change_rate_per_day(1e-14);
-  *page->mutable_last_crawl_time() = google::protobuf::util::TimeUtil::GetCurrentTime();
-  server_.Upsert(request);
+  const auto upsert = [&](const char* url, double changes_per_day, int64_t crawled_seconds_ago) {
+    v1::UpsertPagesRequest request;
+    v1::PageSpec* page = request.add_pages();
+    page->set_url(url);
+    page->set_known_change_rate_per_day(changes_per_day);
+    *page->mutable_last_crawl_time() =
+        google::protobuf::util::TimeUtil::GetCurrentTime() -
+        google::protobuf::util::TimeUtil::SecondsToDuration(crawled_seconds_ago);
+    server_.Upsert(request);
+  };
+  // The price is that of a page that changes often: the other one is worth as much some day.
+  upsert("http://often.test/", 24, 7200);
+  ASSERT_EQ(server_.Next(1).assignments_size(), 1);
+  upsert("http://rare.test/", 1e-15, 0);
   const json shown = Get("page?url=http%3A%2F%2Frare.test%2F");
   EXPECT_EQ(shown["explanation"]["next_expected_crawl_time"], "9999-12-31T23:59:59.999999Z");
 }
