@@ -87,7 +87,7 @@ class WireServer {
     EXPECT_TRUE(door.ok()) << door.status();
     door_ = *std::move(door);
     port_ = std::make_unique<GrpcPort>(config_, 1000, *door_, clock_);
-    const StatusOr<int> number = port_->Start({}, rest_);
+    const StatusOr<int> number = port_->Start(rest_);
     EXPECT_TRUE(number.ok()) << number.status();
     address_ = "127.0.0.1:" + std::to_string(*number);
     // What is made once is made.
