@@ -254,6 +254,7 @@ void MarkupMender::AppendTag(std::string* out) {
     out->append("&gt;");
     return;
   }
+  CountName(name);
   out->append("<").append(name);
   AppendAttributes(rest, out);
   if (before_ == '/') {
@@ -297,10 +298,20 @@ void MarkupMender::AppendAttributes(std::string_view rest, std::string* out) {
       ++mended_;
       continue;
     }
+    CountName(name);
+    if (name == "xmlns" || name.starts_with("xmlns:")) CountName(value);
     out->append(" ").append(name).append("=\"");
     AppendValue(value, out);
     out->push_back('"');
     names.push_back(std::move(name));
+  }
+}
+
+void MarkupMender::CountName(std::string_view name) {
+  if (names_.contains(name)) return;
+  names_.emplace(name);
+  if (names_.size() > kMaxFeedNames) {
+    fault_ = fmt::format("it has more than {} different names", kMaxFeedNames);
   }
 }
 

@@ -4,6 +4,8 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -17,6 +19,10 @@ inline constexpr size_t kMaxFeedTokenBytes = 512 << 10;
 // Parsers compare each attribute of a tag with all others.
 inline constexpr size_t kMaxFeedAttributes = 256;
 inline constexpr size_t kMaxFeedDepth = 64;
+// Different names of elements, attributes and namespaces. The parser keeps each of them, and its
+// table of them does not grow beyond some thousands: looking one up then takes as long as there
+// are.
+inline constexpr size_t kMaxFeedNames = 10'000;
 
 // Takes clean UTF-8 piece by piece; how it is cut does not matter. What comes out is well-formed
 // but for elements that the end of the text leaves open:
@@ -33,7 +39,8 @@ class MarkupMender {
  public:
   // Appends what is mended of the next text to `out`; with `last` all that is left.
   // InvalidArgument with the reason, from then on, for a token that is too long, a tag of too many
-  // attributes, elements that are too deep, or a document type that declares entities.
+  // attributes, elements that are too deep, too many names, or a document type that declares
+  // entities.
   [[nodiscard]] absl::Status Mend(std::string_view text, bool last, std::string* out);
   [[nodiscard]] uint64_t mended() const { return mended_; }
 
@@ -52,6 +59,7 @@ class MarkupMender {
   void AppendReference(std::string_view reference, std::string* out);
   void AppendValue(std::string_view value, std::string* out);
   void AppendAttributes(std::string_view rest, std::string* out);
+  void CountName(std::string_view name);
   // Of <name ...> and </name>.
   void AppendTag(std::string* out);
   void Close(std::string_view name, std::string* out);
@@ -65,6 +73,7 @@ class MarkupMender {
   int brackets_ = 0;      // of a document type
   size_t token_bytes_ = 0;
   std::vector<std::string> open_;  // elements
+  std::set<std::string, std::less<>> names_;
   uint64_t mended_ = 0;
   std::string fault_;
 };
