@@ -65,7 +65,7 @@ class PollerTest : public testing::Test {
   std::vector<DocumentReport> Poll(const std::string& argument) {
     std::vector<DocumentReport> reports;
     Poller poller(
-        options_, *state_, notes_, turn_, [this] { return now_; },
+        options_, *state_, notes_, turn_, [this] { return now_ = now_ + step_; },
         [&reports](const DocumentReport& report) { reports.push_back(report); });
     status_ = poller.Poll(argument, 0);
     return reports;
@@ -101,6 +101,7 @@ class PollerTest : public testing::Test {
   Notes notes_;
   Mutex turn_;
   Instant now_ = Instant::FromUnixSeconds(1'718'000'000);  // 2024-06-10
+  Duration step_;                                          // between two looks at the clock
   absl::Status status_;
 };
 
@@ -463,6 +464,17 @@ TEST_F(PollerTest, ASiteHasSoMuchTime) {
   Poll(site_.url());
   EXPECT_THAT(notes_.Take(), ElementsAre(Page("/1"), Page("/2"), Page("/3")))
       << "what was left longest comes first";
+}
+
+// A document that is small on its way may take minutes to read, and all other sites wait.
+TEST_F(PollerTest, ReadingIsOfTheTimeOfTheSite) {
+  site_.Put("/robots.txt", "Sitemap: /1\nSitemap: /2\nSitemap: /3\n");
+  for (const char* path : {"/1", "/2", "/3"}) site_.Put(path, Map({{path, ""}}));
+  step_ = Duration::Seconds(1'800);
+  const auto reports = Poll(site_.url());
+  ASSERT_EQ(reports.size(), 4U);
+  EXPECT_THAT(reports[3].why, HasSubstr("the rest is left for another time"));
+  EXPECT_THAT(notes_.Take(), ElementsAre(Page("/1"), Page("/2")));
 }
 
 TEST_F(PollerTest, BytesBehindGzipAreNotOfIt) {

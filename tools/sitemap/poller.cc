@@ -264,6 +264,8 @@ absl::StatusOr<bool> Poller::TakeDocument(const Named& named, const FetchResult&
     return kept;
   };
   const auto read = ForEachEntry(*body_, fetched, look);
+  // Others wait meanwhile.
+  site_left_ = site_left_ - std::max(Duration(), clock_() - now);
   if (!read.ok()) {
     RETURN_IF_ERROR(state_.Forget());
     RETURN_IF_ERROR(kept);

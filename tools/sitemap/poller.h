@@ -86,7 +86,7 @@ struct PollerOptions {
   bool robots = false;       // of every site, not only of URLs that name a site alone
   bool other_hosts = false;  // documents may name pages and documents of other hosts
   size_t max_documents = kMaxDocuments;
-  // Of all its documents together, for each poll: how long its answers may take.
+  // Of all its documents together, for each poll: how long its answers, and to read them, may take.
   Duration site_timeout = Duration::Hours(1);
   bool dry_run = false;   // leave the state as it is
   bool only_due = false;  // leave documents whose interval is not over
