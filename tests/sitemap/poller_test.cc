@@ -477,6 +477,16 @@ TEST_F(PollerTest, ReadingIsOfTheTimeOfTheSite) {
   EXPECT_THAT(notes_.Take(), ElementsAre(Page("/1"), Page("/2")));
 }
 
+TEST_F(PollerTest, ARelativeUrlWithBytesThatAreNoCharactersIsLeftOut) {
+  site_.Put("/map",
+            "<urlset><url><loc>/a</loc></url><url><loc>/b\x01</loc></url>"
+            "<url><loc>/\xFF</loc></url></urlset>");
+  const auto reports = Poll(site_.url() + "/map");
+  ASSERT_EQ(reports.size(), 1U);
+  EXPECT_EQ(reports[0].bad_urls, 2U);
+  EXPECT_THAT(notes_.Take(), ElementsAre(Page("/a")));
+}
+
 TEST_F(PollerTest, BytesBehindGzipAreNotOfIt) {
   for (const std::string& behind : {std::string(512, '\0'), std::string("generated"),
                                     std::string("\x1f"), std::string("\x1fz")}) {

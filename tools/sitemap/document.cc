@@ -18,9 +18,6 @@ constexpr std::string_view kReplacementText = "\xEF\xBF\xBD";
 
 // Why a page of this URL cannot be asked for; or nothing.
 std::string WhyUseless(const std::string& url, std::string* its_site) {
-  if (url.find(kReplacementText) != std::string::npos) {
-    return "its URL has bytes that are no characters of its encoding";
-  }
   if (!IsAbsoluteUrl(url)) return "its URL is relative, and that of the document is not known";
   const absl::StatusOr<SiteUrl> site = ParseSiteUrl(url);
   if (!site.ok()) return std::string(site.status().message());
@@ -32,6 +29,11 @@ std::string WhyUseless(const std::string& url, std::string* its_site) {
 void Settle(const DocumentSource& source, FeedEntry* entry) {
   entry->url = WithoutMarks(entry->url);
   if (entry->url.empty() || !entry->why.empty()) return;
+  // Before it is joined, which escapes them.
+  if (entry->url.find(kReplacementText) != std::string::npos) {
+    entry->why = "its URL has bytes that are no characters of its encoding";
+    return;
+  }
   if (!IsAbsoluteUrl(entry->url)) {
     entry->url = JoinUrls(JoinUrls(source.url, entry->base), entry->url);
   }
