@@ -519,8 +519,10 @@ Reply ShardState::Impl::Step(const ReturnLease& event, Instant now, Transaction&
   lease->never_left = event.never_left;
   lease->host_left = event.host_left;
   if (Transaction::Page* page = txn.Find(lease->record.page)) {
-    estimator.Advance(page->record.state, now);  // which says when it began to wait
-    if (!event.never_left) WaitReturned(now, page->record.state);
+    if (!event.never_left) {
+      estimator.Advance(page->record.state, now);  // which says when it began to wait
+      WaitReturned(now, page->record.state);
+    }
     page->changed = page->reindex = true;
   }
   return {};

@@ -66,8 +66,10 @@ std::vector<v1::ItemOutcome> AllowedSignal(const Facts& page, const Op& op) {
   const bool heard = std::any_of(page.signals.begin(), page.signals.end(), [&](const auto& one) {
     return one.first.first == op.signal.source() && one.second > 0;
   });
-  if (claims && heard && time <= page.newest_low) return {v1::ITEM_OUTCOME_DUPLICATE};
-  if (claims && heard && time <= page.newest_high) {
+  const auto newest = page.newest.find(op.signal.source());
+  const bool repeats = claims && heard && newest != page.newest.end();
+  if (repeats && time <= newest->second.low) return {v1::ITEM_OUTCOME_DUPLICATE};
+  if (repeats && time <= newest->second.high) {
     return {v1::ITEM_OUTCOME_APPLIED, v1::ITEM_OUTCOME_DUPLICATE};
   }
   return {v1::ITEM_OUTCOME_APPLIED};
@@ -100,8 +102,9 @@ void ApplySignal(const Op& op, int64_t now, Facts* page) {
   const int64_t time = claims ? MicrosOf(op.signal.change_time()) : op.sent;
   uint32_t& count = page->signals[kind];
   if (count < 255) ++count;
-  page->newest_low = std::max(page->newest_low, time);
-  page->newest_high = std::max(page->newest_high, claims ? time : now);
+  Facts::Newest& newest = page->newest[op.signal.source()];
+  newest.low = std::max(newest.low, time);
+  newest.high = std::max(newest.high, claims ? time : now);
   if (page->lease.id == 0 || !claims || time < now) return;
   if (page->ahead.size() >= kMaxAhead) page->ahead.erase(page->ahead.begin());
   page->ahead.push_back(kind);
@@ -136,6 +139,10 @@ void ApplyResult(const v1::CrawlResult& result, int64_t sent, Facts* page) {
   page->errors = 0;
   page->signals.clear();
   for (const Facts::Signal& kind : ahead) ++page->signals[kind];
+  std::erase_if(page->newest, [&](const auto& of_source) {
+    return std::none_of(ahead.begin(), ahead.end(),
+                        [&](const Facts::Signal& kind) { return kind.first == of_source.first; });
+  });
   const std::string etag = result.etag().size() > kMaxEtag ? "" : result.etag();
   if (changed || !etag.empty()) page->etag = etag;
   const bool can_be = result.has_last_modified() && MicrosOf(result.last_modified()) <= time;

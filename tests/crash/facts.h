@@ -79,9 +79,12 @@ struct Facts {
   std::map<Signal, uint32_t> signals;
   // Those of them that came during the open lease and claim a change after any fetch under it.
   std::vector<Signal> ahead;
-  // The newest change that was claimed lies between these.
-  int64_t newest_low = 0;
-  int64_t newest_high = 0;
+  // The newest change that each source has claimed by a signal that waits.
+  struct Newest {
+    int64_t low = 0;  // it lies between these
+    int64_t high = 0;
+  };
+  std::map<std::string, Newest> newest;
   KnownLease lease;
 };
 

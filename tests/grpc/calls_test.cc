@@ -1,5 +1,7 @@
 // What calls may hold, whatever their method, and who goes on having them.
 #include <atomic>
+#include <deque>
+#include <memory>
 #include <thread>
 
 #include "core/base/answer_limits.h"
@@ -48,39 +50,49 @@ uf::QueueList ListQueues(FrontierClient& client, const std::string& crawl, uint3
   return list;
 }
 
-// A call without a message.
-class SilentCall {
+// Calls without a message.
+class SilentCalls {
  public:
-  SilentCall(const std::shared_ptr<grpc::Channel>& channel, const std::string& method) {
-    stream_ = grpc::GenericStub(channel).PrepareCall(&call_, method, &queue_);
-    stream_->StartCall(nullptr);
-    Await();
-  }
-  ~SilentCall() {
-    call_.TryCancel();
+  ~SilentCalls() {
+    for (const auto& call : calls_) call->context.TryCancel();
     queue_.Shutdown();
     void* tag = nullptr;
     bool ok = false;
     while (queue_.Next(&tag, &ok)) {
     }
   }
-  grpc::Status Finish() {
-    grpc::Status status;
-    stream_->Finish(&status, nullptr);
-    Await();
+  void Open(const std::shared_ptr<grpc::Channel>& channel, const std::string& method) {
+    Call& call = *calls_.emplace_back(std::make_unique<Call>());
+    call.stream = grpc::GenericStub(channel).PrepareCall(&call.context, method, &queue_);
+    call.stream->StartCall(nullptr);
+    while (Call* ended = Await()) ended_.push_back(ended);
+    call.stream->Finish(&call.status, &call);
+  }
+  // How the next one ends, whichever it is: the server may see them in another order.
+  grpc::Status NextEnd() {
+    if (ended_.empty()) ended_.push_back(Await());
+    const grpc::Status status = ended_.front()->status;
+    ended_.pop_front();
     return status;
   }
 
  private:
-  void Await() {
+  struct Call {
+    grpc::ClientContext context;
+    std::unique_ptr<grpc::GenericClientAsyncReaderWriter> stream;
+    grpc::Status status;
+  };
+  // The call that has ended; nullptr: one was started.
+  Call* Await() {
     void* tag = nullptr;
     bool ok = false;
     EXPECT_TRUE(queue_.Next(&tag, &ok));
+    return static_cast<Call*>(tag);
   }
 
-  grpc::ClientContext call_;
   grpc::CompletionQueue queue_;
-  std::unique_ptr<grpc::GenericClientAsyncReaderWriter> stream_;
+  std::vector<std::unique_ptr<Call>> calls_;
+  std::deque<Call*> ended_;
 };
 
 TEST(Answers, OfQueuesHaveAMostOfRows) {
@@ -242,13 +254,12 @@ TEST(OpenCalls, StreamsOfAllMethodsCount) {
 
 TEST(OpenCalls, ThatSayNothingMakeRoomForOthers) {
   TestServer server([](ServerConfig* config) { config->max_streams = 4; });
-  std::vector<std::unique_ptr<SilentCall>> calls;
+  SilentCalls calls;
   for (int i = 0; i < 6; ++i) {
-    calls.push_back(std::make_unique<SilentCall>(
-        server.channel, i % 2 == 0 ? kWatch : "/freshet.v1.PagesService/ListPages"));
+    calls.Open(server.channel, i % 2 == 0 ? kWatch : "/freshet.v1.PagesService/ListPages");
   }
   for (int i = 0; i < 2; ++i) {
-    const grpc::Status status = calls[static_cast<size_t>(i)]->Finish();
+    const grpc::Status status = calls.NextEnd();
     EXPECT_EQ(status.error_code(), StatusCode::RESOURCE_EXHAUSTED);
     EXPECT_THAT(status.error_message(), HasSubstr("said nothing"));
   }

@@ -97,8 +97,8 @@ void MarkupMender::Take(char c, std::string* out) {
   if (state_ == State::kText || state_ == State::kCdata) {
     token_bytes_ = 0;
   } else if (++token_bytes_ > kMaxFeedTokenBytes) {
-    fault_ = fmt::format("it is no XML, or has a tag or comment of more than {} KiB",
-                         kMaxFeedTokenBytes >> 10);
+    Refuse(fmt::format("it is no XML, or has a tag or comment of more than {} KiB",
+                       kMaxFeedTokenBytes >> 10));
     return;
   }
   switch (state_) {
@@ -175,7 +175,7 @@ void MarkupMender::AppendReference(std::string_view reference, std::string* out)
       return;
     }
   }
-  ++mended_;
+  Count();
   if (number != 0) return AppendCharacter(number, out);
   out->append("&amp;").append(reference.substr(1));
 }
@@ -193,7 +193,7 @@ void MarkupMender::TakeLess(char c, std::string* out) {
   } else if (BeginsName(c) || c == '/') {
     state_ = State::kTag;
   } else {
-    ++mended_;
+    Count();
     out->append("&lt;");
     state_ = State::kText;
     Take(c, out);
@@ -217,7 +217,7 @@ void MarkupMender::TakeMarkup(char c, std::string* out) {
       if (beginning.starts_with(held_)) return;
     }
     // Such as <![if IE]> of HTML.
-    ++mended_;
+    Count();
     end_ = ">";
     state_ = c == '>' ? State::kText : State::kPassedOver;
   }
@@ -227,7 +227,7 @@ void MarkupMender::TakeTag(char c, std::string* out) {
   if (quote_ == 0 && (c == '>' || c == '<')) {
     AppendTag(out);
     // One that was not closed ends where the next one begins.
-    if (c == '<') ++mended_;
+    if (c == '<') Count();
     state_ = c == '>' ? State::kText : State::kLess;
     return;
   }
@@ -248,7 +248,7 @@ void MarkupMender::AppendTag(std::string* out) {
   }
   std::string name(TakeUntil(" \t\r\n/", &rest));
   if (!IsName(name)) {
-    ++mended_;
+    Count();
     out->append("&lt;");
     AppendValue(std::string_view(held_).substr(1), out);
     out->append("&gt;");
@@ -259,12 +259,13 @@ void MarkupMender::AppendTag(std::string* out) {
   AppendAttributes(rest, out);
   if (before_ == '/') {
     out->append("/>");
+    ended_ |= open_.empty();
     return;
   }
   out->push_back('>');
   open_.push_back(std::move(name));
   if (open_.size() > kMaxFeedDepth) {
-    fault_ = fmt::format("its elements are more than {} deep", kMaxFeedDepth);
+    Refuse(fmt::format("its elements are more than {} deep", kMaxFeedDepth));
   }
 }
 
@@ -277,7 +278,7 @@ void MarkupMender::AppendAttributes(std::string_view rest, std::string* out) {
       continue;
     }
     if (++count > kMaxFeedAttributes) {
-      fault_ = fmt::format("it has a tag of more than {} attributes", kMaxFeedAttributes);
+      Refuse(fmt::format("it has a tag of more than {} attributes", kMaxFeedAttributes));
       return;
     }
     std::string name(TakeUntil(" \t\r\n=/", &rest));
@@ -292,10 +293,10 @@ void MarkupMender::AppendAttributes(std::string_view rest, std::string* out) {
       if (quoted) rest.remove_prefix(1);
       value = TakeUntil(quoted ? std::string_view(&quote, 1) : kBlanks, &rest);
       if (quoted && !rest.empty()) rest.remove_prefix(1);
-      if (!quoted) ++mended_;
+      if (!quoted) Count();
     }
     if (!has_value || !IsName(name) || std::find(names.begin(), names.end(), name) != names.end()) {
-      ++mended_;
+      Count();
       continue;
     }
     CountName(name);
@@ -311,7 +312,7 @@ void MarkupMender::CountName(std::string_view name) {
   if (names_.contains(name)) return;
   names_.emplace(name);
   if (names_.size() > kMaxFeedNames) {
-    fault_ = fmt::format("it has more than {} different names", kMaxFeedNames);
+    Refuse(fmt::format("it has more than {} different names", kMaxFeedNames));
   }
 }
 
@@ -321,7 +322,7 @@ void MarkupMender::AppendValue(std::string_view value, std::string* out) {
     if (value.empty()) return;
     if (value.front() != '&') {
       out->append(value.front() == '<' ? "&lt;" : value.front() == '>' ? "&gt;" : "&quot;");
-      if (value.front() == '<') ++mended_;
+      if (value.front() == '<') Count();
       value.remove_prefix(1);
       continue;
     }
@@ -339,21 +340,23 @@ void MarkupMender::AppendValue(std::string_view value, std::string* out) {
 void MarkupMender::Close(std::string_view name, std::string* out) {
   const auto found = std::find(open_.rbegin(), open_.rend(), name);
   if (found == open_.rend()) {
-    ++mended_;
+    Count();
     return;
   }
   const auto depth = static_cast<size_t>(open_.rend() - found);
-  mended_ += open_.size() - depth;
+  Count(open_.size() - depth);
   for (; open_.size() >= depth; open_.pop_back()) {
     out->append("</").append(open_.back()).push_back('>');
   }
+  ended_ |= open_.empty();
 }
 
 void MarkupMender::TakeDoctype(char c) {
   constexpr std::string_view kEntity = "<!ENTITY";
   matched_ = c == kEntity[matched_] ? matched_ + 1 : (c == '<' ? 1 : 0);
   if (matched_ == kEntity.size()) {
-    fault_ = "it declares entities, which no feed needs";
+    matched_ = 0;
+    Refuse("it declares entities, which no feed needs");
     return;
   }
   if (quote_ != 0) {

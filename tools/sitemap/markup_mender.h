@@ -8,6 +8,7 @@
 #include <set>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "absl/status/status.h"
@@ -60,6 +61,12 @@ class MarkupMender {
   void AppendValue(std::string_view value, std::string* out);
   void AppendAttributes(std::string_view rest, std::string* out);
   void CountName(std::string_view name);
+  // A parser reads nothing behind the root, so what is wrong there is no fault: how far a text goes
+  // beyond the root depends on how it is cut.
+  void Count(uint64_t faults = 1) { mended_ += ended_ ? 0 : faults; }
+  void Refuse(std::string why) {
+    if (!ended_) fault_ = std::move(why);
+  }
   // Of <name ...> and </name>.
   void AppendTag(std::string* out);
   void Close(std::string_view name, std::string* out);
@@ -75,6 +82,7 @@ class MarkupMender {
   std::vector<std::string> open_;  // elements
   std::set<std::string, std::less<>> names_;
   uint64_t mended_ = 0;
+  bool ended_ = false;  // the root is closed
   std::string fault_;
 };
 
