@@ -51,7 +51,7 @@ void FrameWatch::See(const FrameHead& head) {
       break;
     case kSettingsFrame:
       if ((head.flags & kAckFlag) == 0) break;
-      settled_ = true;
+      settled_ |= settings_sent_;
       return;
     case kPingFrame:  // gRPC counts those itself, and knows what they follow
     case kWindowUpdateFrame:

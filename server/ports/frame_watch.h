@@ -37,6 +37,9 @@ class FrameWatch {
   // Takes in what has come next, in pieces of any size. False: the client has gone beyond a limit,
   // and no more is to be read of it.
   [[nodiscard]] bool Take(std::string_view bytes);
+  // The server has sent its settings, so the client may say that it has taken them in. gRPC takes
+  // what says so earlier for leave to ignore its limits.
+  void SettingsSent() { settings_sent_ = true; }
   // What there was too much of; empty: nothing.
   [[nodiscard]] std::string_view excess() const { return excess_; }
 
@@ -51,6 +54,7 @@ class FrameWatch {
   FrameHeads heads_;
   uint64_t block_bytes_ = 0;
   uint64_t block_frames_ = 0;
+  bool settings_sent_ = false;
   bool settled_ = false;  // the client has taken in the settings
   uint64_t early_calls_ = 0;
   uint64_t resets_ = 0;  // since window_began_

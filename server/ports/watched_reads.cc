@@ -60,6 +60,7 @@ bool Show(std::string_view bytes, FrameWatch* watch) {
 struct WatchedSocket {
   uint64_t cookie = 0;
   FrameWatch watch;
+  std::atomic<bool> answered{false};  // something was sent: settings come first
 };
 
 // By number. Each is made once, and used again for the next connection that has its number: whoever
@@ -82,6 +83,7 @@ WatchedSocket* Watched(int descriptor) {
 bool ShowRead(int descriptor, const msghdr& message, size_t length) {
   WatchedSocket* const watched = Watched(descriptor);
   if (watched == nullptr) return true;
+  if (watched->answered.load(std::memory_order_acquire)) watched->watch.SettingsSent();
   for (size_t i = 0; i < message.msg_iovlen && length > 0; ++i) {
     const iovec& part = message.msg_iov[i];
     const size_t size = std::min(part.iov_len, length);
@@ -140,11 +142,13 @@ bool WatchSocket(int descriptor, const FrameLimits& limits) {
   any_socket.store(true, std::memory_order_release);
   std::atomic<WatchedSocket*>& slot = Sockets()[descriptor];
   WatchedSocket* watched = slot.load(std::memory_order_acquire);
-  const WatchedSocket fresh = {.cookie = CookieOf(descriptor), .watch = FrameWatch(limits)};
   if (watched == nullptr) {
-    slot.store(new WatchedSocket(fresh), std::memory_order_release);
+    slot.store(new WatchedSocket{CookieOf(descriptor), FrameWatch(limits)},
+               std::memory_order_release);
   } else {
-    *watched = fresh;
+    watched->cookie = CookieOf(descriptor);
+    watched->watch = FrameWatch(limits);
+    watched->answered.store(false, std::memory_order_release);
   }
   return true;
 }
@@ -172,6 +176,21 @@ __attribute__((visibility("default"), used)) ssize_t recvmsg(int descriptor, msg
   return -1;
 }
 
+__attribute__((visibility("default"), used)) ssize_t sendmsg(int descriptor, const msghdr* message,
+                                                             int flags) {
+  static auto* const kNext = freshet::Next<ssize_t(int, const msghdr*, int)>("sendmsg");
+  if (freshet::WatchedSocket* const watched = freshet::Watched(descriptor); watched != nullptr) {
+    watched->answered.store(true, std::memory_order_release);
+  }
+  return kNext(descriptor, message, flags);
+}
+
+__attribute__((visibility("default"), used)) int SSL_write(SSL* tls, const void* buffer, int size) {
+  static auto* const kNext = freshet::Next<int(SSL*, const void*, int)>("SSL_write");
+  if (freshet::FrameWatch* const watch = freshet::Watched(tls)) watch->SettingsSent();
+  return kNext(tls, buffer, size);
+}
+
 __attribute__((visibility("default"), used)) int SSL_read(SSL* tls, void* buffer, int size) {
   static auto* const kNext = freshet::Next<int(SSL*, void*, int)>("SSL_read");
   const int length = kNext(tls, buffer, size);
@@ -192,7 +211,9 @@ namespace freshet {
 
 bool ReadsAreWatched() {
   return dlsym(RTLD_DEFAULT, "recvmsg") == reinterpret_cast<void*>(&recvmsg) &&
-         dlsym(RTLD_DEFAULT, "SSL_read") == reinterpret_cast<void*>(&SSL_read);
+         dlsym(RTLD_DEFAULT, "sendmsg") == reinterpret_cast<void*>(&sendmsg) &&
+         dlsym(RTLD_DEFAULT, "SSL_read") == reinterpret_cast<void*>(&SSL_read) &&
+         dlsym(RTLD_DEFAULT, "SSL_write") == reinterpret_cast<void*>(&SSL_write);
 }
 
 }  // namespace freshet

@@ -117,7 +117,8 @@ class Reading {
   MarkupMender mender_;
   xmlParserCtxtPtr parser_ = nullptr;
   FeedSummary summary_;
-  absl::Status status_;  // of the source
+  absl::Status status_;         // of the source
+  std::string beyond_mending_;  // why the mender takes no more; empty: it does
   std::string refused_;
   bool ended_ = false;   // the source
   bool closed_ = false;  // the root
@@ -297,13 +298,17 @@ int Reading::Read(char* buffer, int size) {
     status_ = more.status();
     if (!status_.ok()) return -1;
     ended_ = !*more;
-    const absl::Status mended = mender_.Mend(part_, ended_, &pending_);
-    if (!mended.ok()) {
-      if (refused_.empty()) refused_ = std::string(mended.message());
-      return -1;
+    if (const absl::Status mended = mender_.Mend(part_, ended_, &pending_); !mended.ok()) {
+      beyond_mending_ = std::string(mended.message());
+      ended_ = true;
     }
   }
   const size_t count = std::min(static_cast<size_t>(size), pending_.size() - given_);
+  // The parser has a say on all that comes before it.
+  if (count == 0 && !beyond_mending_.empty()) {
+    if (refused_.empty()) refused_ = beyond_mending_;
+    return -1;
+  }
   std::memcpy(buffer, pending_.data() + given_, count);
   given_ += count;
   return static_cast<int>(count);

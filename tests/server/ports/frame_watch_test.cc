@@ -23,8 +23,9 @@ std::string Many(int times, const std::string& frame) {
 }
 
 // What a watch says of what comes after the preface, in pieces of so many bytes.
-std::string ExcessOf(const std::string& frames, size_t piece) {
+std::string ExcessOf(const std::string& frames, size_t piece, bool settings_sent = true) {
   FrameWatch watch(kFew);
+  if (settings_sent) watch.SettingsSent();
   const std::string all = std::string(kHttp2Preface) + frames;
   bool taken = true;
   for (size_t at = 0; taken && at < all.size(); at += piece) {
@@ -79,6 +80,15 @@ TEST(FrameWatch, BoundsCallsUntilTheSettingsAreTakenIn) {
   EXPECT_EQ(ExcessOf(Many(200, call)), "");
   EXPECT_EQ(ExcessOf(Many(201, call)), "calls of a client that takes in no settings");
   EXPECT_EQ(ExcessOf(Many(200, call) + settings_taken + Many(500, call)), "");
+}
+
+// gRPC 1.51 goes by no settings at all for a client that takes them in before they were sent: 1.4
+// MB of calls made 1.8 GB.
+TEST(FrameWatch, SettingsThatWereNotSentCannotBeTakenIn) {
+  const std::string early = Http2Frame(4, 1, 0, "") + Many(201, hostile::Http2Call(1, "/a.B/C"));
+  EXPECT_EQ(ExcessOf(early, 100, /*settings_sent=*/false),
+            "calls of a client that takes in no settings");
+  EXPECT_EQ(ExcessOf(early, 100), "");
 }
 
 TEST(FrameWatch, BoundsWhatBringsNothing) {
