@@ -201,16 +201,20 @@ class LimitedFleetWorkersTest : public FleetWorkersTest {
     call->AddMetadata("authorization", "Bearer " + name + "-token");
     return call;
   }
-  // One lease of each crawl id, of the second division.
+  // One lease of each crawl id, of the second division: that of news is the team's.
   std::map<std::string, v1::Assignment> LeaseOfEach() {
     std::map<std::string, v1::Assignment> leased;
     EXPECT_TRUE(Eventually([&] {
       v1::NextRequest next;
       next.set_max_assignments(10);
       ToProto(Duration::Millis(500), next.mutable_max_wait());
-      v1::NextResponse response;
-      EXPECT_TRUE(second_.scheduler->Next(As("all").get(), next, &response).ok());
-      for (const v1::Assignment& its : response.assignments()) leased[its.crawl_id()] = its;
+      for (const auto& [name, wanted] : {std::pair("team", "news"), std::pair("all", "others")}) {
+        v1::NextResponse response;
+        EXPECT_TRUE(second_.scheduler->Next(As(name).get(), next, &response).ok());
+        for (const v1::Assignment& its : response.assignments()) {
+          if (its.crawl_id() == wanted) leased[wanted] = its;
+        }
+      }
       return leased.size() == 2;
     }));
     for (const auto& [crawl_id, its] : leased) EXPECT_EQ(DivisionOf(its), 1U);

@@ -321,7 +321,7 @@ TEST_F(HttpPortTest, ClosesSlowReadersWhenTooMuchIsUnsent) {
 TEST_F(HttpPortTest, OneCallAnswersAllThatWaitAndTooMuchIsRefused) {
   CloseGate();
   HttpOptions options = Patient();
-  options.max_waiting = 2;
+  options.max_waiting = 4;  // of which one client alone gets half
   Start(options);
   RawClient running(number_, Get("/big"));
   while (big_calls_ == 0) {
