@@ -361,13 +361,15 @@ void MessageStream::Send(grpc::ByteBuffer message, Sent sent, Duration patience)
 
 std::vector<MessageStream::Sent> MessageStream::TakeStale() {
   std::vector<Sent> stale;
+  size_t bytes = 0;
   const steady_clock::time_point now = steady_clock::now();
   std::erase_if(outgoing_, [&](Outgoing& waiting) {
     if (waiting.stale_at > now) return false;
-    unwritten_bytes_ -= waiting.message.Length();
+    bytes += waiting.message.Length();
     if (waiting.sent) stale.push_back(std::move(waiting.sent));
     return true;
   });
+  unwritten_bytes_ -= bytes;
   return stale;
 }
 

@@ -520,7 +520,8 @@ void Dispatcher::Perform(Actions& actions) {
     delivery.sink->Deliver(std::move(delivery.assignments), delivery.outlook);
   }
   for (ReturnLease& event : actions.give_back) {
-    router_.SubmitAlways(SlotOfLease(event.lease), std::move(event), nullptr);
+    const Slot slot = SlotOfLease(event.lease);
+    router_.SubmitAlways(slot, std::move(event), nullptr);
   }
   if (actions.refill != nullptr) Send(actions.refill);
 }

@@ -67,8 +67,8 @@ size_t HttpAnswerer::waiting() const {
 }
 
 HttpAnswerer::Call HttpAnswerer::TakeNext() {
-  auto next = std::find_if(calls_.begin(), calls_.end(), [this](const Call& call) {
-    return call.request.client != last_client_;
+  auto next = std::find_if(calls_.begin(), calls_.end(), [last = last_client_](const Call& call) {
+    return call.request.client != last;
   });
   if (next == calls_.end()) next = calls_.begin();
   Call call = std::move(*next);

@@ -278,7 +278,8 @@ TEST(OpenCalls, HealthIsToldOfServicesAndOfWatchers) {
 TEST(Lists, OfOneClientLeavePlacesToOthers) {
   GuardedServer guarded(kTwo);
   guarded->Use(guarded.Open(guarded.Token("ops")));
-  FillWithPages(*guarded, 3000);
+  // More than may be on its way to a client that does not read.
+  FillWithPages(*guarded, 20'000);
   const auto stub = v1::PagesService::NewStub(guarded.Open(guarded.Token("evil")));
   struct Stalled {
     grpc::ClientContext call;
@@ -292,6 +293,7 @@ TEST(Lists, OfOneClientLeavePlacesToOthers) {
     EXPECT_TRUE(lists.back()->stream->Read(&response));
   }
   grpc::ClientContext call;
+  call.set_deadline(std::chrono::system_clock::now() + std::chrono::minutes(1));
   v1::ExportPagesResponse response;
   const auto one_more = stub->ExportPages(&call, {});
   EXPECT_FALSE(one_more->Read(&response));

@@ -253,9 +253,8 @@ void Reading::EndField() {
     TakeUrl(value, 0);
   } else if (Own() && kind == FeedKind::kRss && name == "guid" && permanent_ && IsHttp(value)) {
     TakeUrl(value, 1);
-  } else if (map && Own() && name == "lastmod") {
-    TakeDate(value, 0);
-  } else if (!map && (name == "updated" || name == "modified")) {
+  } else if ((map && Own() && name == "lastmod") ||
+             (!map && (name == "updated" || name == "modified"))) {
     TakeDate(value, 0);
   } else if (!map && (name == "pubDate" || name == "date" || name == "published")) {
     TakeDate(value, 1);
