@@ -16,9 +16,9 @@
 namespace freshet {
 namespace {
 
-constexpr double kNow = 90'000;
+constexpr double kBatchNow = 90'000;
 
-std::string Print(const ShardCounters& counters) {
+std::string PrintState(const ShardCounters& counters) {
   using Numbers = std::array<uint64_t, sizeof(counters) / sizeof(uint64_t)>;
   std::string text = "counters";
   for (const uint64_t number : std::bit_cast<Numbers>(counters)) text += fmt::format(" {}", number);
@@ -48,9 +48,9 @@ std::string PrintTrust(const ShardState& state) {
 }
 
 // All that can be seen of a shard.
-std::string Print(MemoryShard& shard, double now) {
+std::string PrintState(MemoryShard& shard, double now) {
   const ShardState& state = shard.state();
-  std::string text = Print(state.counters()) + PrintCrawls(state) + PrintTrust(state);
+  std::string text = PrintState(state.counters()) + PrintCrawls(state) + PrintTrust(state);
   std::map<PageNumber, PageRecord> pages(shard.pages().begin(), shard.pages().end());
   for (const auto& [number, page] : pages) {
     const Explanation why = state.Explain(page, At(now));
@@ -65,7 +65,7 @@ std::string Print(MemoryShard& shard, double now) {
   return text + fmt::format("price {} timer {}\n", state.price(), state.next_timer().micros());
 }
 
-std::string Print(const std::vector<Reply>& replies) {
+std::string PrintState(const std::vector<Reply>& replies) {
   std::string text;
   for (const Reply& reply : replies) {
     text += fmt::format("{} {} {}\n", static_cast<int>(reply.disposition), reply.status.ToString(),
@@ -102,7 +102,7 @@ class World {
     for (int i = 0; i < 8; ++i) assignments_.push_back(*shard_.Next(At(70'000 + i), kLease, "w"));
     for (int i = 0; i < 3; ++i)
       Apply(ExpireLease{assignments_[static_cast<size_t>(i)].lease}, 80'000);
-    pick_ = *shard_.state().Take(At(kNow - 1));
+    pick_ = *shard_.state().Take(At(kBatchNow - 1));
   }
 
   MemoryShard& shard() { return shard_; }
@@ -129,18 +129,18 @@ class World {
 
 void World::AddResults(std::vector<Event>* batch) const {
   for (int i = 0; i < 30; ++i) {
-    batch->push_back(
-        Unordered(i, i % 3 == 0 ? CrawlOutcome::kUnchanged : CrawlOutcome::kChanged, kNow - 10));
+    batch->push_back(Unordered(i, i % 3 == 0 ? CrawlOutcome::kUnchanged : CrawlOutcome::kChanged,
+                               kBatchNow - 10));
   }
   batch->push_back(batch->back());  // a duplicate
-  batch->push_back(Unordered(1, CrawlOutcome::kGone, kNow - 5));
-  batch->push_back(Unordered(2, CrawlOutcome::kMoved, kNow - 5));
-  batch->push_back(Unordered(3, CrawlOutcome::kRobotsDenied, kNow - 5));
-  ReportCrawl throttled = Unordered(4, CrawlOutcome::kError, kNow - 5);
+  batch->push_back(Unordered(1, CrawlOutcome::kGone, kBatchNow - 5));
+  batch->push_back(Unordered(2, CrawlOutcome::kMoved, kBatchNow - 5));
+  batch->push_back(Unordered(3, CrawlOutcome::kRobotsDenied, kBatchNow - 5));
+  ReportCrawl throttled = Unordered(4, CrawlOutcome::kError, kBatchNow - 5);
   throttled.http_status = 429;
   throttled.retry_after = Duration::Seconds(90);
   batch->push_back(throttled);
-  batch->push_back(Result(assignments_[0], CrawlOutcome::kChanged, At(kNow - 20)));  // late
+  batch->push_back(Result(assignments_[0], CrawlOutcome::kChanged, At(kBatchNow - 20)));  // late
   batch->push_back(Result(assignments_[4], CrawlOutcome::kUnchanged, At(70'010)));
 }
 
@@ -169,7 +169,7 @@ std::vector<Event> World::Batch() const {
   AddSignals(&batch);
   AddResults(&batch);
   const std::vector<Event> others = {
-      LeasePage{.page = pick_.page, .key = {}, .worker = "w", .at = At(kNow), .lease = kLease},
+      LeasePage{.page = pick_.page, .key = {}, .worker = "w", .at = At(kBatchNow), .lease = kLease},
       RemovePage{.key = assignments_[5].key},
       RemovePage{.key = Key("9")},
       ReturnLease{assignments_[6].lease},
@@ -203,28 +203,30 @@ TEST(RefusedBatch, LeavesNoTraceOfAnyEvent) {
   for (const Event& event : batch) kinds.insert(event.index());
   ASSERT_EQ(kinds.size(), std::variant_size_v<Event>) << "an event is not tried";
 
-  const std::string before = Print(refused.shard(), kNow);
-  ASSERT_EQ(before, Print(fine.shard(), kNow));
-  const std::string first = Print(refused.shard().Refuse(batch, At(kNow)));
-  EXPECT_EQ(Print(refused.shard(), kNow), before);
+  const std::string before = PrintState(refused.shard(), kBatchNow);
+  ASSERT_EQ(before, PrintState(fine.shard(), kBatchNow));
+  const std::string first = PrintState(refused.shard().Refuse(batch, At(kBatchNow)));
+  EXPECT_EQ(PrintState(refused.shard(), kBatchNow), before);
   for (int i = 0; i < 50; ++i) {
-    EXPECT_EQ(Print(refused.shard().Refuse(batch, At(kNow))), first) << "answered otherwise";
+    EXPECT_EQ(PrintState(refused.shard().Refuse(batch, At(kBatchNow))), first)
+        << "answered otherwise";
   }
-  EXPECT_EQ(Print(refused.shard(), kNow), before);
+  EXPECT_EQ(PrintState(refused.shard(), kBatchNow), before);
   EXPECT_THAT(refused.shard().state().TakeQuarantineNews(), testing::IsEmpty());
 
   // Taken in the end, it is as if it had been taken at once.
-  EXPECT_EQ(Print(refused.shard().Apply(batch, At(kNow))), first);
-  EXPECT_EQ(Print(fine.shard().Apply(batch, At(kNow))), first);
-  const std::string after = Print(fine.shard(), kNow);
+  EXPECT_EQ(PrintState(refused.shard().Apply(batch, At(kBatchNow))), first);
+  EXPECT_EQ(PrintState(fine.shard().Apply(batch, At(kBatchNow))), first);
+  const std::string after = PrintState(fine.shard(), kBatchNow);
   EXPECT_NE(after, before);
-  EXPECT_EQ(Print(refused.shard(), kNow), after);
+  EXPECT_EQ(PrintState(refused.shard(), kBatchNow), after);
   for (World* world : {&refused, &fine}) {
-    world->shard().RunTimers(At(kNow + 100));
-    world->shard().RunEpoch(At(kNow + 200));
-    world->shard().RunTimers(At(kNow + 300));
+    world->shard().RunTimers(At(kBatchNow + 100));
+    world->shard().RunEpoch(At(kBatchNow + 200));
+    world->shard().RunTimers(At(kBatchNow + 300));
   }
-  EXPECT_EQ(Print(refused.shard(), kNow + 300), Print(fine.shard(), kNow + 300));
+  EXPECT_EQ(PrintState(refused.shard(), kBatchNow + 300),
+            PrintState(fine.shard(), kBatchNow + 300));
   EXPECT_EQ(refused.shard().pages(), fine.shard().pages());
 }
 
@@ -232,13 +234,13 @@ TEST(RefusedBatch, LeavesNoTraceOfAnyEvent) {
 TEST(RefusedBatch, MakesNoBurstOfASinglePing) {
   World world;
   UpsertPage page{.key = {"DEFAULT", "https://quiet.test/"}, .host = "quiet.test"};
-  page.last_crawl = At(kNow - 10);
-  (void)world.shard().Apply(page, At(kNow));
+  page.last_crawl = At(kBatchNow - 10);
+  (void)world.shard().Apply(page, At(kBatchNow));
   const std::vector<Event> ping = {SignalChange{.key = page.key, .source = 1}};
   const uint64_t applied = world.shard().state().counters().signals_applied;
-  for (int i = 0; i < 50; ++i) (void)world.shard().Refuse(ping, At(kNow + 1));
+  for (int i = 0; i < 50; ++i) (void)world.shard().Refuse(ping, At(kBatchNow + 1));
   EXPECT_EQ(world.shard().state().counters().signals_applied, applied);
-  (void)world.shard().Apply(ping, At(kNow + 1));
+  (void)world.shard().Apply(ping, At(kBatchNow + 1));
   EXPECT_EQ(world.shard().state().counters().signals_applied, applied + 1);
   const SignalCounts& counted = world.shard().Find(page.key)->state.signals;
   ASSERT_EQ(counted.Total(), 1u);
@@ -255,9 +257,9 @@ TEST(RefusedBatch, IsAsManyBatchesOfOneWhereItIsTaken) {
     return !std::holds_alternative<SignalChange>(event) &&
            !std::holds_alternative<ReportCrawl>(event);
   });
-  (void)together.shard().Apply(batch, At(kNow));
-  for (const Event& event : batch) (void)alone.shard().Apply(event, At(kNow));
-  EXPECT_EQ(Print(together.shard(), kNow), Print(alone.shard(), kNow));
+  (void)together.shard().Apply(batch, At(kBatchNow));
+  for (const Event& event : batch) (void)alone.shard().Apply(event, At(kBatchNow));
+  EXPECT_EQ(PrintState(together.shard(), kBatchNow), PrintState(alone.shard(), kBatchNow));
   EXPECT_EQ(together.shard().pages(), alone.shard().pages());
 }
 

@@ -10,8 +10,8 @@
 namespace freshet {
 namespace {
 
-constexpr Claim kOne = {.client = 1};
-constexpr Claim kTwo = {.client = 2};
+constexpr Claim kFirstClient = {.client = 1};
+constexpr Claim kSecondClient = {.client = 2};
 constexpr Claim kLimited = {.client = 3, .named = true};
 constexpr size_t kShards = 2;
 
@@ -47,8 +47,8 @@ class ClassTableTest : public testing::Test {
 };
 
 TEST_F(ClassTableTest, ANewcomerGetsHalfOfWhatIsFree) {
-  EXPECT_EQ(Fill(kOne, "a", 0).size(), 24U);
-  EXPECT_EQ(Fill(kTwo, "b", 0).size(), 12U);
+  EXPECT_EQ(Fill(kFirstClient, "a", 0).size(), 24U);
+  EXPECT_EQ(Fill(kSecondClient, "b", 0).size(), 12U);
   EXPECT_EQ(Fill(kLimited, "l", 0).size(), 27U) << "all that is left";
   EXPECT_FALSE(classes_.Stage("of rate", true).ok());
 }
@@ -84,26 +84,26 @@ TEST_F(ClassTableTest, ACrawlIdWithoutItsShareGivesItsClassBackOnceNoPageIsOfIt)
 }
 
 TEST_F(ClassTableTest, WhatNobodyHoldsGoesToAnother) {
-  const std::vector<std::string> mine = Fill(kOne, "a", 0);
+  const std::vector<std::string> mine = Fill(kFirstClient, "a", 0);
   TakenClasses held = classes_.Hold(std::vector<std::string>(mine.begin() + 1, mine.end()));
-  EXPECT_FALSE(Give("next", kOne, 1));
-  EXPECT_EQ(classes_.TakeIdle(kOne, Second(1)), mine[0]);
+  EXPECT_FALSE(Give("next", kFirstClient, 1));
+  EXPECT_EQ(classes_.TakeIdle(kFirstClient, Second(1)), mine[0]);
   Tell(mine[0]);
-  EXPECT_EQ(classes_.TakeIdle(kOne, Second(1)), std::nullopt) << "one is on its way";
-  EXPECT_FALSE(Give("next", kOne, 1)) << "shards have pages of it";
+  EXPECT_EQ(classes_.TakeIdle(kFirstClient, Second(1)), std::nullopt) << "one is on its way";
+  EXPECT_FALSE(Give("next", kFirstClient, 1)) << "shards have pages of it";
   Declass(mine[0]);
-  EXPECT_TRUE(Give("next", kOne, 1));
+  EXPECT_TRUE(Give("next", kFirstClient, 1));
   const TakenClasses next = classes_.Hold(std::vector<std::string>{"next"});
   EXPECT_EQ(next.set & held.set, 0U);
-  EXPECT_EQ(classes_.TakeIdle(kOne, Second(1)), std::nullopt) << "all are held";
+  EXPECT_EQ(classes_.TakeIdle(kFirstClient, Second(1)), std::nullopt) << "all are held";
   held.hold = nullptr;
-  EXPECT_NE(classes_.TakeIdle(kOne, Second(2)), std::nullopt);
+  EXPECT_NE(classes_.TakeIdle(kFirstClient, Second(2)), std::nullopt);
 }
 
 TEST_F(ClassTableTest, OneWithAShareIsNeverIdle) {
   Tell("shared", true);
-  ASSERT_TRUE(Give("shared", kOne, 0));
-  (void)Fill(kTwo, "b", 0);
+  ASSERT_TRUE(Give("shared", kFirstClient, 0));
+  (void)Fill(kSecondClient, "b", 0);
   EXPECT_NE(classes_.TakeIdle(kLimited, Second(100)), "shared");
   // Nor does it go before it is stored that it has none any more, though no page is of it by then.
   const auto staged = classes_.Stage("other", true);
@@ -116,12 +116,12 @@ TEST_F(ClassTableTest, OneWithAShareIsNeverIdle) {
 }
 
 TEST_F(ClassTableTest, OneThatIsNamedAgainStays) {
-  const std::vector<std::string> mine = Fill(kOne, "a", 0);
-  ASSERT_EQ(classes_.TakeIdle(kOne, Second(1)), mine[0]);
+  const std::vector<std::string> mine = Fill(kFirstClient, "a", 0);
+  ASSERT_EQ(classes_.TakeIdle(kFirstClient, Second(1)), mine[0]);
   Tell(mine[0]);
   const CrawlClass before = classes_.Of(mine[0]);
   classes_.OnDeclassed(0, mine[0]);
-  const StatusOr<bool> tell = classes_.GiveToWorkers(mine[0], kOne, Second(1));
+  const StatusOr<bool> tell = classes_.GiveToWorkers(mine[0], kFirstClient, Second(1));
   ASSERT_TRUE(tell.ok() && *tell);
   classes_.OnDeclassed(1, mine[0]);
   EXPECT_EQ(classes_.Of(mine[0]), before);
@@ -142,8 +142,8 @@ TEST_F(ClassTableTest, AClassRestsBeforeOthersGetIt) {
 }
 
 TEST_F(ClassTableTest, OthersMayTakeWhatHasBeenIdleForLong) {
-  (void)Fill(kOne, "a", 0);
-  (void)Fill(kTwo, "b", 0);
+  (void)Fill(kFirstClient, "a", 0);
+  (void)Fill(kSecondClient, "b", 0);
   EXPECT_EQ(classes_.TakeIdle({.client = 4}, Second(30)), std::nullopt);
   EXPECT_NE(classes_.TakeIdle(kLimited, Second(30)), std::nullopt) << "limits come first";
   EXPECT_NE(classes_.TakeIdle({.client = 4}, Second(60)), std::nullopt);

@@ -7,7 +7,7 @@ namespace {
 
 constexpr uint32_t kGeneration = 7;
 
-Instant At(int64_t second) { return Instant::FromUnixSeconds(1'700'000'000 + second); }
+Instant SecondAt(int64_t second) { return Instant::FromUnixSeconds(1'700'000'000 + second); }
 
 // A shard with one page that is out under a lease of some run.
 class LeaseTallyTest : public testing::Test {
@@ -15,7 +15,7 @@ class LeaseTallyTest : public testing::Test {
   LeaseTallyTest() {
     Transaction txn;
     const UpsertPage upsert{.key = {"DEFAULT", "https://a.test/"}, .host = "a.test"};
-    EXPECT_TRUE(state_.Step(upsert, At(0), txn).status.ok());
+    EXPECT_TRUE(state_.Step(upsert, SecondAt(0), txn).status.ok());
     number_ = txn.pages().front().record.number;
     page_ = txn.pages().front().record;
     (void)txn.Finish();
@@ -28,15 +28,15 @@ class LeaseTallyTest : public testing::Test {
     lease.page = number_;
     lease.worker = "w1";
     lease.client = "identity good";
-    lease.assigned = At(1);
-    lease.deadline = At(61);
+    lease.assigned = SecondAt(1);
+    lease.deadline = SecondAt(61);
     state_.LoadLease(lease);
     return lease.id;
   }
   LeaseTallies TallyOf(const Event& event) {
     Transaction txn;
     txn.Load(page_);
-    EXPECT_TRUE(state_.Step(event, At(61), txn).status.ok());
+    EXPECT_TRUE(state_.Step(event, SecondAt(61), txn).status.ok());
     (void)txn.Finish();
     return TallyLeases(state_, txn, kGeneration);
   }
@@ -65,7 +65,7 @@ TEST_F(LeaseTallyTest, BlamesNobodyForLeasesOfARunBefore) {
 
 // What a worker has done before the restart shows that it is one.
 TEST_F(LeaseTallyTest, CountsResultsOfLeasesOfARunBefore) {
-  ReportCrawl report{.key = page_.key, .lease = Lend(kGeneration - 1), .fetched = At(30)};
+  ReportCrawl report{.key = page_.key, .lease = Lend(kGeneration - 1), .fetched = SecondAt(30)};
   report.outcome = CrawlOutcome::kChanged;
   const LeaseTallies tallies = TallyOf(report);
   EXPECT_EQ(tallies.at({"identity good", "w1"}).answered, 1u);
