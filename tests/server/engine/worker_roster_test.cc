@@ -5,18 +5,18 @@
 namespace freshet {
 namespace {
 
-Instant At(int64_t second) { return Instant::FromUnixSeconds(second); }
+Instant RosterAt(int64_t second) { return Instant::FromUnixSeconds(second); }
 
 TEST(WorkerRoster, CountsLeasesByName) {
   WorkerRoster roster;
-  roster.Saw({"network n", "a"}, "10.0.0.1", At(1));
-  roster.Count({{{"network n", "a"}, {.opened = 5}}}, At(2));
-  EXPECT_EQ(roster.records()[0].last_seen, At(1));
+  roster.Saw({"network n", "a"}, "10.0.0.1", RosterAt(1));
+  roster.Count({{{"network n", "a"}, {.opened = 5}}}, RosterAt(2));
+  EXPECT_EQ(roster.records()[0].last_seen, RosterAt(1));
   roster.Count({{{"network n", "a"}, {.opened = 1, .ended = 3, .answered = 2, .expired = 1}}},
-               At(3));
+               RosterAt(3));
   const WorkerRecord record = roster.records()[0];
   EXPECT_EQ(record.address, "10.0.0.1");
-  EXPECT_EQ(record.last_seen, At(3));
+  EXPECT_EQ(record.last_seen, RosterAt(3));
   EXPECT_EQ(record.leases, 3u);
   EXPECT_EQ(record.assignments, 6u);
   EXPECT_EQ(record.results, 2u);
@@ -26,23 +26,24 @@ TEST(WorkerRoster, CountsLeasesByName) {
 TEST(WorkerRoster, ForgetsTheOneThatWasSeenTheLongestAgo) {
   WorkerRoster roster;
   for (size_t i = 0; i <= WorkerRoster::kMaxNames; ++i) {
-    roster.Saw({"", "w" + std::to_string(i)}, "", At(static_cast<int64_t>(i)));
+    roster.Saw({"", "w" + std::to_string(i)}, "", RosterAt(static_cast<int64_t>(i)));
   }
   const std::vector<WorkerRecord> records = roster.records();
   ASSERT_EQ(records.size(), WorkerRoster::kMaxNames);
   EXPECT_EQ(records.front().name, "w" + std::to_string(WorkerRoster::kMaxNames));
   EXPECT_EQ(records.back().name, "w1");
   // Its leases are nobody's any more.
-  roster.Count({{{"", "w0"}, {.ended = 1, .answered = 1}}}, At(5000));
+  roster.Count({{{"", "w0"}, {.ended = 1, .answered = 1}}}, RosterAt(5000));
   EXPECT_EQ(roster.records().size(), WorkerRoster::kMaxNames);
-  EXPECT_EQ(roster.records().front().last_seen, At(static_cast<int64_t>(WorkerRoster::kMaxNames)));
+  EXPECT_EQ(roster.records().front().last_seen,
+            RosterAt(static_cast<int64_t>(WorkerRoster::kMaxNames)));
 }
 
 TEST(WorkerRoster, KeepsWhatAClientWithFewHasFromOneWithMany) {
   WorkerRoster roster;
-  roster.Saw({"identity good", "w1"}, "", At(0));
+  roster.Saw({"identity good", "w1"}, "", RosterAt(0));
   for (size_t i = 0; i < 2 * WorkerRoster::kMaxNames; ++i) {
-    roster.Saw({"identity evil", "w" + std::to_string(i)}, "", At(static_cast<int64_t>(i)));
+    roster.Saw({"identity evil", "w" + std::to_string(i)}, "", RosterAt(static_cast<int64_t>(i)));
   }
   EXPECT_EQ(roster.records().back().client, "identity good");
   EXPECT_EQ(roster.records().back().name, "w1");
