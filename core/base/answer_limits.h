@@ -6,7 +6,7 @@
 
 namespace freshet::limits {
 
-// Of one answer; what would be more is refused. Messages of clients may have as much.
+// Bytes of one answer. A larger one is refused. Messages of clients may have as many.
 inline constexpr size_t kMaxAnswerBytes = size_t{16} << 20;
 // Queues of one answer of ListQueues, and bytes of their keys: half of what clients of gRPC take
 // unless they are told otherwise.
@@ -14,7 +14,7 @@ inline constexpr size_t kMaxListedQueues = 10'000;
 inline constexpr size_t kMaxListedQueueBytes = size_t{2} << 20;
 // URLs that are given out to one call of GetURLs at a time: no more once they have so many bytes.
 inline constexpr size_t kMaxBytesPerPull = size_t{64} << 10;
-// Whoever takes what it is sent more slowly than this, in the long run, is cut off.
+// A client that takes its answer more slowly than this, in the long run, is cut off.
 inline constexpr double kLeastBytesPerSecond = 16'384;
 // An answer of so many bytes may leave whenever its client takes it.
 inline constexpr size_t kMaxUntimedAnswerBytes = size_t{4} << 10;

@@ -14,7 +14,7 @@
 
 namespace freshet {
 
-// Who takes a place. Value type, thread-compatible.
+// The client that takes a place. Value type, thread-compatible.
 struct Claim {
   // The number of a client: an identity, else a network. Zero: the server itself, an operator, or
   // whoever it was before a restart.
@@ -25,7 +25,7 @@ struct Claim {
   bool operator==(const Claim&) const = default;
 };
 
-// Of a client by its name; never zero. Another one in each process. Thread-safe.
+// The number of a client by its name: never zero, and another one in each process. Thread-safe.
 [[nodiscard]] inline uint64_t ClientNumber(std::string_view name) {
   return absl::Hash<absl::string_view>()({name.data(), name.size()}) | 1;
 }
@@ -36,14 +36,14 @@ struct Claim {
   return (most - taken - held + 1) / 2;
 }
 
-// The same of a table of names: a quarter of it is kept for what limits name, and for operators.
+// The same in a table of names: it keeps a quarter for what limits name, and for operators.
 [[nodiscard]] constexpr uint64_t NamesLeft(const Claim& claim, uint64_t held, uint64_t taken,
                                            uint64_t most) {
   if (claim.named || claim.client == 0) return most - std::min(taken, most);
   return ShareLeft(held, taken, most - most / 4);
 }
 
-// Who has how many places of a table of names. Thread-compatible.
+// Counts the places of each client in a table of names. Thread-compatible.
 class Shares {
  public:
   explicit Shares(uint64_t most) : most_(most) {}
