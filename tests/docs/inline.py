@@ -53,7 +53,7 @@ FRAGMENTS = {
     "freshet sitemap https://example.org/": "asks the world outside; run against a local site in docs/integrations.md",
     "freshet crawls set shop": "without an option",
     "freshet restore": "without a checkpoint",
-    "freshet restore CHECKPOINT DIR": "needs a checkpoint; run in docs/operations.md",
+    "freshet restore CHECKPOINT DIR": "needs a checkpoint; run in docs/backup.md",
 }
 
 

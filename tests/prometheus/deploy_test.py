@@ -41,15 +41,15 @@ class Rules(unittest.TestCase):
         self.assertEqual(silent, set(files.alerts()))
 
     def test_each_alert_says_how_bad_it_is_and_what_to_do(self):
-        headings = re.findall(r"^#+ (.*)$", (files.ROOT / "docs/operations.md").read_text(), re.M)
+        headings = re.findall(r"^#+ (.*)$", (files.ROOT / "docs/runbook.md").read_text(), re.M)
         anchors = {re.sub(r"[^a-z0-9_ -]", "", heading.lower()).replace(" ", "-") for heading in headings}
         for name, text in files.alerts().items():
             self.assertRegex(text, r"severity: (critical|warning)\}", name)
             self.assertRegex(text, r"summary: '.{10,}'", name)
             self.assertRegex(text, r"description: >-\n +\S.{10,}", name)
-            runbook = re.search(r"runbook: docs/operations\.md#(\S+)", text)
+            runbook = re.search(r"runbook: docs/runbook\.md#(\S+)", text)
             self.assertIsNotNone(runbook, name)
-            self.assertIn(runbook[1], anchors, f"{name}: docs/operations.md has no such heading")
+            self.assertIn(runbook[1], anchors, f"{name}: docs/runbook.md has no such heading")
 
     def test_they_ask_for_metrics_that_exist(self):
         for where, query in files.expressions():
