@@ -16,7 +16,7 @@ from freshet.target import Target
 logger = logging.getLogger("freshet")
 
 # Statuses after which the same call may succeed: the server stops, starts, or is elsewhere by now (docs/operations.md,
-# "Stopping, crashing, upgrading"); UNKNOWN and INTERNAL are what gRPC makes of connections that break.
+# "Stopping and crashing"); UNKNOWN and INTERNAL are what gRPC makes of connections that break.
 _TRANSIENT = {
     grpc.StatusCode.UNAVAILABLE,
     grpc.StatusCode.CANCELLED,
