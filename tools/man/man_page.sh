@@ -41,8 +41,8 @@ body() {
     state == "entries" && /^  / {
       flush_entry()
       pending = $0
-      # Where both fit in a line, a space is before the second.
-      if (length(pending) > 30 && substr(pending, 30, 1) == " ") {
+      # Where both fit in a line, a space is before the second; the range of a number has spaces, too.
+      if (length(pending) > 30 && substr(pending, 30, 1) == " " && substr(pending, 1, 30) !~ /( in|\[[^]]*) *$/) {
         entry = substr(pending, 3, 28); meaning = substr(pending, 31)
       } else {
         entry = substr(pending, 3)

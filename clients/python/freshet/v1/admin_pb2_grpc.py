@@ -182,6 +182,8 @@ class AdminServiceServicer(object):
 
     def GetCrawlRate(self, request, context):
         """Returns the crawl rate.
+
+        Errors: UNAVAILABLE where another server of a cluster has the rate and cannot be reached.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -189,6 +191,9 @@ class AdminServiceServicer(object):
 
     def SetCrawlRate(self, request, context):
         """Sets the crawl rate, from the next assignment on.
+
+        Errors: INVALID_ARGUMENT when the rate is not set or out of range; UNAVAILABLE where another
+        server of a cluster has the rate and cannot be reached.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -196,8 +201,9 @@ class AdminServiceServicer(object):
 
     def GetFleet(self, request, context):
         """Shows who serves each division of a cluster, and what it does at the moment. Whichever server
-        is asked: the others have three seconds to answer, and those that have not are named. Fails
-        with FAILED_PRECONDITION at a server of no cluster.
+        is asked: the others have three seconds to answer, and those that have not are named.
+
+        Errors: FAILED_PRECONDITION at a server without a cluster.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -209,8 +215,10 @@ class AdminServiceServicer(object):
         it knows of are ready and on other nodes, since Kafka chooses one. Returns before they have
         ended: GetFleet shows when another server serves. Whichever server is asked, if it has
         `cluster.address`: the others have three seconds to answer; those that have not are named, and
-        may end all the same. Does nothing to servers of this name that stand by. Fails with
-        FAILED_PRECONDITION at a server of no cluster.
+        may end all the same. Does nothing to servers of this name that stand by.
+
+        Errors: INVALID_ARGUMENT for an empty or malformed name; FAILED_PRECONDITION at a server
+        without a cluster.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -218,6 +226,8 @@ class AdminServiceServicer(object):
 
     def GetPolicy(self, request, context):
         """Returns the policy and the names of all policies.
+
+        Errors: only those of every call.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -226,18 +236,24 @@ class AdminServiceServicer(object):
     def SetPolicy(self, request, context):
         """Changes the policy, and returns once it is in force: for a rate policy, planned, unless there
         is no page or the crawl rate is zero. Until then the policy before decides; assignments do not
-        stop. Fails with INVALID_ARGUMENT for an unknown name and for greedy_ncis_d
-        where signals.delay is 0, with ABORTED when another policy was set
-        meanwhile, and with why the plan could not be made, in which case the policy stays pending: it
-        is planned again whenever a rate policy is.
+        stop.
+
+        Errors: INVALID_ARGUMENT for an unknown name, and for greedy_ncis_d where signals.delay is 0;
+        FAILED_PRECONDITION for a rate policy while crawl ids have a share or a maximum of the rate;
+        ABORTED when another policy was set meanwhile; others say why the plan could not be made, after
+        which the policy stays pending and is planned again whenever a rate policy is.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def GetHost(self, request, context):
-        """Returns politeness and state of a host. Fails with NOT_FOUND for a host that has no page and no
-        setting.
+        """Returns politeness and state of a host.
+
+        Errors: NOT_FOUND for a host that has neither a page nor a setting nor a rule; INVALID_ARGUMENT
+        for a malformed host; PERMISSION_DENIED for a host outside of the limits of the identity;
+        RESOURCE_EXHAUSTED when 256 reads wait for the shard, or the client sends more items a second
+        than it may.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -247,6 +263,8 @@ class AdminServiceServicer(object):
         """Changes the politeness of a host, which need not have pages yet. It holds for the host from the
         next assignment on; pages that wait by an interval of before follow within seconds (a pass over
         the pages of the shard).
+
+        Errors: INVALID_ARGUMENT for a malformed host, or a value out of range.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -254,6 +272,8 @@ class AdminServiceServicer(object):
 
     def GetPolitenessDefaults(self, request, context):
         """Returns the politeness of hosts that have none of their own.
+
+        Errors: only those of every call.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -262,6 +282,8 @@ class AdminServiceServicer(object):
     def SetPolitenessDefaults(self, request, context):
         """Changes the politeness of hosts that have none of their own, also of those that wait. When
         min_page_interval changes, returns once all pages follow, which takes a pass over them.
+
+        Errors: INVALID_ARGUMENT for a value out of range.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -270,6 +292,8 @@ class AdminServiceServicer(object):
     def Pause(self, request, context):
         """Stops handing out assignments. Results, signals and page updates are still taken. Does nothing
         when already paused.
+
+        Errors: INVALID_ARGUMENT for a malformed or overlong reason.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -278,6 +302,8 @@ class AdminServiceServicer(object):
     def Resume(self, request, context):
         """Hands out assignments again; what a pause missed is not made up for. Does nothing when not
         paused.
+
+        Errors: only those of every call.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -286,6 +312,8 @@ class AdminServiceServicer(object):
     def RunEpoch(self, request, context):
         """Re-estimates and re-plans all pages now, and returns when it is done. If an epoch is running,
         waits for one that starts after the call.
+
+        Errors: UNAVAILABLE when the server stops meanwhile.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -293,7 +321,11 @@ class AdminServiceServicer(object):
 
     def CreateCheckpoint(self, request, context):
         """Makes a consistent copy of the store while the server goes on, by hard links where the file
-        system allows. Fails with ALREADY_EXISTS if the name is taken.
+        system allows.
+
+        Errors: INVALID_ARGUMENT for a malformed name; ALREADY_EXISTS for a name that is taken;
+        RESOURCE_EXHAUSTED when 4 checkpoints and compactions are under way, or the disk has too little
+        space; UNAVAILABLE when the store cannot be copied.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -302,6 +334,9 @@ class AdminServiceServicer(object):
     def CompactStore(self, request, context):
         """Rewrites the store without what was replaced or removed, while the server goes on. The store
         does so by itself as it is written; after large deletions this gives the space back at once.
+
+        Errors: RESOURCE_EXHAUSTED when 4 checkpoints and compactions are under way, or the disk has
+        too little space; UNAVAILABLE when the store has failed.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -311,6 +346,8 @@ class AdminServiceServicer(object):
         """Returns counters and the state of the server, or of all servers that serve divisions of a
         cluster, whichever is asked: the others have three seconds to answer, and those that have not
         are named. So are they by GetTrustReport, ListSources, ListCrawls and ListHosts.
+
+        Errors: only those of every call.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -318,15 +355,20 @@ class AdminServiceServicer(object):
 
     def GetTrustReport(self, request, context):
         """Tells how far each source of signals can be trusted, by burst class.
+
+        Errors: NOT_FOUND for a source that is not registered; INVALID_ARGUMENT for a malformed host,
+        or a limit over 1,000; RESOURCE_EXHAUSTED when too many lists and reports are under way.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def RegisterSource(self, request, context):
-        """Makes a source of signals known. Does nothing when it already is. Fails with RESOURCE_EXHAUSTED
-        when there have been 32 sources, those that were unregistered included: what is stored of pages
-        refers to them. One that was unregistered can be registered again.
+        """Makes a source of signals known. Does nothing when it already is.
+
+        Errors: INVALID_ARGUMENT for a malformed name; RESOURCE_EXHAUSTED when there have been 32
+        sources, those that were unregistered included, since stored pages refer to them. One that was
+        unregistered can be registered again.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -334,7 +376,9 @@ class AdminServiceServicer(object):
 
     def UnregisterSource(self, request, context):
         """Has the signals of a source refused from now on, as of one that was never known. What it has
-        said so far, and what was learned of it, stays. Fails with NOT_FOUND when it is not known.
+        said so far, and what was learned of it, stays.
+
+        Errors: NOT_FOUND for a source that is not registered.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -342,14 +386,19 @@ class AdminServiceServicer(object):
 
     def ListSources(self, request, context):
         """Lists the sources that signals may come from, by name.
+
+        Errors: only those of every call.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def ListCrawls(self, request, context):
-        """Lists the crawl ids that have pages or settings, by name. Fails with NOT_FOUND when it is asked
-        for one that has neither.
+        """Lists the crawl ids that have pages or settings, by name.
+
+        Errors: NOT_FOUND when the request names a crawl id that has neither pages nor settings;
+        INVALID_ARGUMENT for a malformed request; RESOURCE_EXHAUSTED when too many lists are under way;
+        UNAVAILABLE when the named crawl id was not found and a division did not answer.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -357,12 +406,13 @@ class AdminServiceServicer(object):
 
     def SetCrawl(self, request, context):
         """Changes what is set for a crawl id, which need not have pages yet; it holds from the next
-        assignment on, and for pages that compete under another limit than before within seconds. Fails
-        with INVALID_ARGUMENT when the shares of all crawl ids would sum to more than 1, with
-        FAILED_PRECONDITION for a share or a maximum of the rate under a rate policy, which plans the
-        rates of all pages itself, for a frontier mode where the crawl-frontier API is not served, or
-        when the crawl id is being deleted, and with RESOURCE_EXHAUSTED when 63 crawl ids have, or had
-        since the start of the server, a share or a maximum of the rate, or 16 are in that frontier
+        assignment on, and for pages that compete under another limit than before within seconds.
+
+        Errors: INVALID_ARGUMENT for a value out of range, and when the shares of all crawl ids would
+        sum to more than 1; FAILED_PRECONDITION for a share or a maximum of the rate under a rate
+        policy, which plans the rates of all pages itself, for a frontier mode where the crawl-frontier
+        API is not served, and while the crawl id is being deleted; RESOURCE_EXHAUSTED when 63 crawl
+        ids have a share, a maximum of the rate or workers of their own, or 16 are in that frontier
         mode.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
@@ -373,9 +423,11 @@ class AdminServiceServicer(object):
         """Has all pages of a crawl id removed, and then what is set for it and what is counted of it.
         Returns once this is durable; pages then go some at a time, also over restarts, so that
         assignments go on. Until the last one is gone ListCrawls shows it as being deleted, pages that
-        are left may still be handed out, and upserts of its pages fail with FAILED_PRECONDITION.
-        Does nothing when it is being deleted already. Fails with NOT_FOUND when it has neither pages
-        nor settings.
+        are left may still be handed out, and upserts of its pages fail with FAILED_PRECONDITION. Does
+        nothing when it is being deleted already.
+
+        Errors: INVALID_ARGUMENT when no crawl id is named; NOT_FOUND when it has neither pages nor
+        settings; RESOURCE_EXHAUSTED when too many lists are under way.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -385,8 +437,10 @@ class AdminServiceServicer(object):
         """Tells what a crawl id in shadow mode would gain by being scheduled: how fresh its pages are as
         its clients have them crawled, and how fresh as many crawls could keep them. Of a fleet, pages
         of the division of the server that is asked. Reads pages and computes, which takes seconds.
-        Fails with FAILED_PRECONDITION unless it is in shadow mode, with INVALID_ARGUMENT for a limit
-        out of its range, and with RESOURCE_EXHAUSTED when too many lists and reports are being made.
+
+        Errors: FAILED_PRECONDITION unless the crawl id is in shadow mode; INVALID_ARGUMENT for a
+        malformed crawl id, or `limit` or `examples` out of range; RESOURCE_EXHAUSTED when too many
+        lists and reports are under way.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -395,6 +449,9 @@ class AdminServiceServicer(object):
     def ListHosts(self, request, context):
         """Lists hosts that have pages or settings, in no order. Hosts that come or go between two calls
         may be in or out.
+
+        Errors: INVALID_ARGUMENT for `page_size` out of range, or a `page_token` that is not of this
+        server; RESOURCE_EXHAUSTED when too many lists are under way.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -403,7 +460,10 @@ class AdminServiceServicer(object):
     def DeleteHost(self, request, context):
         """Has all pages of a host removed, of all crawl ids, and then what is set for it, as DeleteCrawl
         does. When it was fetched last, and until when it has asked to be left alone, is remembered
-        until that is over. Fails with NOT_FOUND when it has neither pages nor settings.
+        until that is over.
+
+        Errors: NOT_FOUND when the host has neither pages nor settings; INVALID_ARGUMENT for a
+        malformed host.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -411,6 +471,8 @@ class AdminServiceServicer(object):
 
     def GetLogLevels(self, request, context):
         """Returns the least level that each module of the server logs.
+
+        Errors: only those of every call.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -419,6 +481,8 @@ class AdminServiceServicer(object):
     def SetLogLevel(self, request, context):
         """Changes what a module, or all, logs, until the server is started again or reads another level
         from its configuration.
+
+        Errors: INVALID_ARGUMENT for an unknown module or level.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -427,6 +491,8 @@ class AdminServiceServicer(object):
     def ListAudit(self, request, context):
         """Tells who has changed what, or was refused to, newest first. Older entries than these are in
         the file of the server.
+
+        Errors: INVALID_ARGUMENT for a malformed time, or `limit` not 1 to 1,000.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')

@@ -27,8 +27,9 @@ class AuthServiceServicer(object):
     """
 
     def WhoAmI(self, request, context):
-        """Returns the identity of the caller and what it may do. Fails with UNAUTHENTICATED when nobody
-        has the token or certificate of the call.
+        """Returns the identity of the caller and what it may do.
+
+        Errors: UNAUTHENTICATED when nobody has the token or certificate of the call.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')

@@ -37,6 +37,12 @@ class IngestServiceServicer(object):
 
     def ReportCrawls(self, request_iterator, context):
         """Reports what crawls found, for clients of Next and for crawls that the server did not order.
+
+        Errors: in `BatchAck`, for an item or for a batch: INVALID_ARGUMENT for a malformed one;
+        NOT_FOUND for an unknown page; UNKNOWN_LEASE for an unknown lease without a URL;
+        PERMISSION_DENIED for a page outside of the limits of the identity; RESOURCE_EXHAUSTED when the
+        server is behind or its disk is full; UNAVAILABLE when its store has failed. RESOURCE_EXHAUSTED
+        ends the stream when too many streams are open.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -46,6 +52,12 @@ class IngestServiceServicer(object):
         """Reports that pages may have changed. One request message is one poll of its source: how many
         pages of a site it names tells the server how much each of its signals is worth, so what one
         poll found belongs into one message.
+
+        Errors: in `BatchAck`, for an item or for a batch: INVALID_ARGUMENT for a malformed one, or a
+        `poll_size` of 0; NOT_FOUND for an unknown page; UNKNOWN_SOURCE for a source that is not
+        registered; PERMISSION_DENIED for a page or source outside of the limits of the identity;
+        RESOURCE_EXHAUSTED when the server is behind or its disk is full; UNAVAILABLE when its store
+        has failed. RESOURCE_EXHAUSTED ends the stream when too many streams are open.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')

@@ -54,6 +54,13 @@ class PagesServiceServicer(object):
     def UpsertPages(self, request_iterator, context):
         """Adds pages or changes their settings. Every request message gets one acknowledgement, in order,
         once its pages are durable.
+
+        Errors: in `BatchAck`, for an item or for a batch: INVALID_ARGUMENT for a malformed one;
+        PERMISSION_DENIED for a page outside of the limits of the identity; FAILED_PRECONDITION while
+        its crawl id or host is being deleted; RESOURCE_EXHAUSTED when the crawl id, the host or the
+        table of hosts is full (not retryable), when the server is behind or its disk is full;
+        UNAVAILABLE when its store has failed. RESOURCE_EXHAUSTED ends the stream when too many streams
+        are open.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -62,14 +69,22 @@ class PagesServiceServicer(object):
     def RemovePages(self, request, context):
         """Forgets pages and everything learned about them. A page that is not there is refused with
         NOT_FOUND. Results of its open lease are refused from then on.
+
+        Errors: INVALID_ARGUMENT for no URL, more than 1,000 or a malformed crawl id; PERMISSION_DENIED
+        for a crawl id outside of the limits of the identity; RESOURCE_EXHAUSTED when the client sends
+        more items a second than it may. In `ack`, for one page: NOT_FOUND, INVALID_ARGUMENT,
+        PERMISSION_DENIED.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def GetPage(self, request, context):
-        """Returns one page with an explanation of why it is, or is not, crawled now. Fails with
-        NOT_FOUND.
+        """Returns one page with an explanation of why it is, or is not, crawled now.
+
+        Errors: NOT_FOUND for an unknown page; INVALID_ARGUMENT for a malformed URL or crawl id;
+        PERMISSION_DENIED for a page outside of the limits of the identity; RESOURCE_EXHAUSTED when 256
+        reads wait for the shard, or the client sends more items a second than it may.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -78,6 +93,11 @@ class PagesServiceServicer(object):
     def RecheckPages(self, request, context):
         """Makes pages due: each is crawled as soon as politeness and the crawl rate allow, before pages
         that are due by value.
+
+        Errors: INVALID_ARGUMENT for no URL, more than 1,000 or a malformed crawl id; PERMISSION_DENIED
+        for a crawl id outside of the limits of the identity; RESOURCE_EXHAUSTED when the client sends
+        more items a second than it may. In `ack`, for one page: NOT_FOUND, INVALID_ARGUMENT,
+        PERMISSION_DENIED.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -86,6 +106,12 @@ class PagesServiceServicer(object):
     def ListPages(self, request, context):
         """Lists pages: those whose hosts share a slot together, in the order in which they were added.
         Pages that exist during the whole call are listed exactly once; the others at most once.
+
+        Errors: INVALID_ARGUMENT for a malformed filter, a `limit` of 0 or a `page_token` that is not
+        of this server and filter; PERMISSION_DENIED for a filter outside of the limits of the
+        identity; RESOURCE_EXHAUSTED when too many lists are under way; CANCELLED when the client does
+        not read for `limits.list_write_timeout`; UNAVAILABLE when the list was cut off, after which
+        the last `next_page_token` goes on.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -94,6 +120,12 @@ class PagesServiceServicer(object):
     def ExportPages(self, request, context):
         """Like ListPages, with everything stored about each page: for analysis, and for moving to another
         store.
+
+        Errors: INVALID_ARGUMENT for a malformed filter, a `limit` of 0 or a `page_token` that is not
+        of this server and filter; PERMISSION_DENIED for a filter outside of the limits of the
+        identity; RESOURCE_EXHAUSTED when too many lists are under way; CANCELLED when the client does
+        not read for `limits.list_write_timeout`; UNAVAILABLE when the list was cut off, after which
+        the last `next_page_token` goes on.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')

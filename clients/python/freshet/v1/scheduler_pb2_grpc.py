@@ -49,6 +49,15 @@ class SchedulerServiceServicer(object):
         A worker that closes its side after its last message still gets what its credit allows; then
         the stream ends with OK. If no page becomes due for 30 seconds (or as configured) it ends with
         UNAVAILABLE and a message that says so.
+
+        Errors: FAILED_PRECONDITION in a notice of kind REFUSED, when the first message is not `hello`,
+        or when `hello` names crawl ids under a policy that plans the rates of all pages;
+        INVALID_ARGUMENT in such a notice, for a malformed message; RESOURCE_EXHAUSTED in such a
+        notice, when 10,000 workers are there or no further crawl id can be taken alone;
+        RESOURCE_EXHAUSTED as the end of the stream, when too many streams are open; UNAVAILABLE as the
+        end of the stream, when the worker has closed its side and no page became due, or when the
+        server stops; PERMISSION_DENIED as the end of the stream, when the crawl ids that its identity
+        is limited to have changed.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -56,10 +65,17 @@ class SchedulerServiceServicer(object):
 
     def Next(self, request, context):
         """Takes up to `max_assignments` pages for a client without a stream, waiting a bounded time for
-        the first. Answers with an empty list when none became due in time. Fails with
-        RESOURCE_EXHAUSTED while the server's disk is full and with UNAVAILABLE once its store has
-        failed, when nothing can be handed out: `grpc-retry-pushback-ms` in the trailing metadata says
-        how many milliseconds to wait before trying again. Results go to IngestService.ReportCrawls.
+        the first. Answers with an empty list when none became due in time. Results go to
+        IngestService.ReportCrawls.
+
+        When the disk is full or the store has failed, `grpc-retry-pushback-ms` in the trailing
+        metadata says how many milliseconds to wait before trying again.
+
+        Errors: INVALID_ARGUMENT for `max_assignments`, `max_wait` or `lease_duration` out of range, or
+        a malformed name; FAILED_PRECONDITION when `crawl_ids` are named under a policy that plans the
+        rates of all pages; RESOURCE_EXHAUSTED when 7,500 calls wait, when 10,000 workers are there,
+        when no further crawl id can be taken alone, or while the disk is full; UNAVAILABLE once the
+        store has failed.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
