@@ -1,5 +1,5 @@
 // The section `cluster` of a configuration: servers that share one log on Kafka, of which one
-// serves and the others stand by (docs/fleet.md).
+// serves and the others stand by (docs/cluster.md).
 #ifndef FRESHET_SERVER_CONFIG_CLUSTER_H_
 #define FRESHET_SERVER_CONFIG_CLUSTER_H_
 

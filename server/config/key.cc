@@ -59,7 +59,7 @@ const std::vector<ConfigSection>& AllSections() {
        "politeness`, `freshet host`)."},
       {"indexnow",
        "Pings of IndexNow at `/indexnow` of the HTTP port, as signals of the source `indexnow`."},
-      {"cluster", "Servers that share one log on Kafka: docs/fleet.md."},
+      {"cluster", "Servers that share one log on Kafka: docs/cluster.md."},
       {"frontier", "The crawl-frontier API: docs/urlfrontier.md."},
       {"horizons", "Shorter days let a history of years be played within minutes."},
   };

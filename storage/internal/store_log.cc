@@ -250,7 +250,7 @@ Status Store::Impl::CheckBirth(uint16_t partition) const {
   if (found == known) return absl::OkStatus();
   return MakeStatus(absl::StatusCode::kFailedPrecondition,
                     "{}: was read from another {} than there is now: somebody made the topic anew "
-                    "(docs/fleet.md)",
+                    "(docs/cluster.md)",
                     dir_, log.name());
 }
 

@@ -126,7 +126,7 @@ class Broker:
 
 
 USER = ("freshet", "not-told-to-anybody")
-# What that user may do to what is called like its cluster: as docs/fleet.md has it, and what a test does to a topic itself.
+# What that user may do to what is called like its cluster: as docs/cluster.md has it, and what a test does to a topic itself.
 RIGHTS = [
     ("--topic", ["Create", "Delete", "Describe", "DescribeConfigs", "Read", "Write"]),
     ("--group", ["Describe", "Read"]),

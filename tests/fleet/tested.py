@@ -1,4 +1,4 @@
-"""Runs the tests that need real brokers of Kafka against three of them, as a user that may do what docs/fleet.md says.
+"""Runs the tests that need real brokers of Kafka against three of them, as a user that may do what docs/cluster.md says.
 
 usage: tested.py --bin DIR --jars DIR [ARGUMENT...]
 The arguments are the test program's, e.g. --gtest_filter=RealKafkaTest.ATopic*
