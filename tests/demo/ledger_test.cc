@@ -127,12 +127,20 @@ std::vector<int64_t> WallDays(const std::vector<double>& days) {
   return times;
 }
 
+// The polls of all days, each acknowledged that many days after it was made.
+std::vector<KnownPoll> DailyPolls(double days_later = 0) {
+  std::vector<KnownPoll> polls;
+  for (int day = 1; day <= 10; ++day) polls.push_back({WallDay(day), WallDay(day + days_later)});
+  return polls;
+}
+
 TEST_F(LedgerTest, UniformCrawlsInTurnAndNewPagesFirst) {
   RuleSchedule uniform("uniform", replayed_, {WallDay(-1), WallDay(-2), std::nullopt}, kWallBegin);
+  uniform.Know(DailyPolls());
   // b, crawled longest ago; a; c, which the poll of day 4 has found; b.
-  uniform.AdvanceTo(WallDay(6), WallDays({1.5, 3, 4.5, 6}));
-  uniform.AdvanceTo(WallDay(9), WallDays({7.5, 9}));
-  uniform.AdvanceTo(WallDay(9.5), {});
+  uniform.AdvanceTo(WallDay(6), WallDays({1.5, 3, 4.5, 6}), 0);
+  uniform.AdvanceTo(WallDay(9), WallDays({7.5, 9}), 0);
+  uniform.AdvanceTo(WallDay(9.5), {}, 0);
   const LastCrawls& crawls = uniform.ledger().last_crawls();
   EXPECT_EQ(crawls[kB], WallDay(6));
   EXPECT_EQ(crawls[kA], WallDay(7.5));
@@ -143,20 +151,44 @@ TEST_F(LedgerTest, UniformCrawlsInTurnAndNewPagesFirst) {
 TEST_F(LedgerTest, PingsFirstCrawlsWhatPollsAnnounceByImportance) {
   RuleSchedule pings("pings_first", replayed_, {WallDay(-1), WallDay(-2), std::nullopt},
                      kWallBegin);
+  pings.Know(DailyPolls());
   // b and a, nothing being signalled; a, for the poll of day 2; b in turn; c, new on day 4.
-  pings.AdvanceTo(WallDay(4.2), WallDays({0.5, 1.5, 2.5, 3, 4.1}));
+  pings.AdvanceTo(WallDay(4.2), WallDays({0.5, 1.5, 2.5, 3, 4.1}), 0);
   EXPECT_EQ(pings.ledger().last_crawls(), (LastCrawls{WallDay(2.5), WallDay(3), WallDay(4.1)}));
   // c changed on day 5, a on day 6: c is of more importance.
-  pings.AdvanceTo(WallDay(6.4), WallDays({6.3}));
+  pings.AdvanceTo(WallDay(6.4), WallDays({6.3}), 0);
   EXPECT_EQ(pings.ledger().last_crawls()[kC], WallDay(6.3));
-  pings.AdvanceTo(WallDay(7.4), WallDays({6.45, 7.3}));
+  pings.AdvanceTo(WallDay(7.4), WallDays({6.45, 7.3}), 0);
   EXPECT_EQ(pings.ledger().last_crawls()[kA], WallDay(7.3)) << "touched again, after its crawl";
   EXPECT_DOUBLE_EQ(pings.ledger().Current().plain, 1);
 }
 
+TEST_F(LedgerTest, ARuleKnowsWhatTheServerKnewWhenItChose) {
+  // a changed on day 2. The page of the crawl of day 2.5 was chosen before the poll of day 2 was
+  // acknowledged, because the acknowledgement came late, or because the server chooses ahead.
+  const LastCrawls crawls = {WallDay(-1), WallDay(-2), std::nullopt};
+  RuleSchedule late("pings_first", replayed_, crawls, kWallBegin);
+  late.Know(DailyPolls(0.6));
+  late.AdvanceTo(WallDay(2.7), WallDays({2.5, 2.65}), 0);
+  EXPECT_EQ(late.ledger().last_crawls(), (LastCrawls{WallDay(2.65), WallDay(2.5), std::nullopt}));
+
+  RuleSchedule ahead("pings_first", replayed_, crawls, kWallBegin);
+  ahead.Know(DailyPolls());
+  ahead.AdvanceTo(WallDay(2.7), WallDays({2.5, 2.65}), static_cast<int64_t>(0.6 * kWallDay));
+  EXPECT_EQ(ahead.ledger().last_crawls(), (LastCrawls{WallDay(2.65), WallDay(2.5), std::nullopt}));
+}
+
+TEST_F(LedgerTest, ARuleThatStartsLateSkipsThePollsBefore) {
+  RuleSchedule pings("pings_first", replayed_, {WallDay(5.4), WallDay(5.3), WallDay(5.2)},
+                     WallDay(5.5));
+  pings.Know(DailyPolls());
+  pings.AdvanceTo(WallDay(7), WallDays({6.2}), 0);
+  EXPECT_EQ(pings.ledger().last_crawls()[kA], WallDay(6.2)) << "changed on day 6";
+}
+
 TEST_F(LedgerTest, UniformWithoutAnyCrawlOnlyLooksOn) {
   RuleSchedule uniform("uniform", replayed_, all_crawled_, kWallBegin);
-  uniform.AdvanceTo(WallDay(3), {});
+  uniform.AdvanceTo(WallDay(3), {}, 0);
   EXPECT_DOUBLE_EQ(uniform.ledger().Current().weighted, 0.25);
 }
 

@@ -25,8 +25,11 @@ std::vector<Sample> DailySamples(const ReplayedHistory& replayed) {
     ledger.AdvanceTo(WallDay(day));
     std::vector<int64_t> at;
     if (day > 0) at = {WallDay(day - 0.5), WallDay(day)};
-    uniform.AdvanceTo(WallDay(day), at);
-    pings_first.AdvanceTo(WallDay(day), at);
+    const std::vector<KnownPoll> polls(day > 0 ? 1 : 0, {WallDay(day), WallDay(day)});
+    uniform.Know(polls);
+    uniform.AdvanceTo(WallDay(day), at, 0);
+    pings_first.Know(polls);
+    pings_first.AdvanceTo(WallDay(day), at, 0);
     samples.push_back({.truth = {.time_micros = WallDay(day),
                                  .pages = ledger.pages(),
                                  .crawls = static_cast<uint64_t>(2 * day),
@@ -63,8 +66,8 @@ TEST(ReportTest, TableKeepsItsHeightAndNamesItsNumbers) {
   for (const std::string& line : late) text += line + "\n";
   EXPECT_THAT(text, HasSubstr("1997-05-29"));
   EXPECT_THAT(text, HasSubstr("100 %"));
-  EXPECT_THAT(text, HasSubstr("12.5 %       33.3 %")) << "b alone is fresh: 1 of 8, and of 3 pages";
-  EXPECT_THAT(text, HasSubstr("25.0 %       75.0 %")) << "believed";
+  EXPECT_THAT(text, HasSubstr("87.5 %       66.7 %")) << "b alone is fresh: 1 of 8, and of 3 pages";
+  EXPECT_THAT(text, HasSubstr("75.0 %       25.0 %")) << "believed";
   EXPECT_THAT(text, HasSubstr("of 20 crawls"));
 }
 
@@ -94,18 +97,18 @@ TEST(ReportTest, SummaryAveragesOverTimeAndPeriods) {
   EXPECT_THAT(text, HasSubstr("from 1997-05-19 to 1997-05-29 in 10.0 s: 3 pages"));
   EXPECT_THAT(text, HasSubstr("20 crawls of 10,020 that 2 a second allow, 25.0 % of them"));
   // Fresh by weight: 1 for two days, 1/4 for two days, then 1/8 of what weighs 8.
-  EXPECT_THAT(text, HasSubstr("true, under freshetd                   32.5 %"));
-  EXPECT_THAT(text, HasSubstr("believed by freshetd                   37.5 %"));
+  EXPECT_THAT(text, HasSubstr("Freshet, in truth                      67.5 %"));
+  EXPECT_THAT(text, HasSubstr("Freshet, as it believes                62.5 %"));
   // Two crawls a day find every change within a day and a half.
   EXPECT_GT(samples.back().uniform.sum.Mean().weighted, 0.85);
   EXPECT_LT(samples.back().uniform.sum.Mean().weighted, 1);
   EXPECT_GT(samples.back().pings_first.sum.Mean().weighted,
             samples.back().uniform.sum.Mean().weighted);
-  EXPECT_THAT(text, HasSubstr("pings first (simulated) *"));
+  EXPECT_THAT(text, HasSubstr("announced pages first *"));
   EXPECT_THAT(text,
               HasSubstr("10,000 for which the server had nothing ready in time, 0 for which"));
-  EXPECT_THAT(text, HasSubstr("1997-05-19 to 1997-05-21     100.0 %     50.0 %       100.0 %"));
-  EXPECT_THAT(text, HasSubstr("1997-05-26 to 1997-05-29      12.5 %     25.0 %"));
+  EXPECT_THAT(text, HasSubstr("1997-05-19 to 1997-05-21       0.0 %     50.0 %         0.0 %"));
+  EXPECT_THAT(text, HasSubstr("1997-05-26 to 1997-05-29      87.5 %     75.0 %"));
 }
 
 TEST(ReportTest, WhatTheServerHasNotComputedYetIsADash) {
@@ -114,10 +117,10 @@ TEST(ReportTest, WhatTheServerHasNotComputedYetIsADash) {
   for (int day = 0; day <= 5; ++day) samples[day].believed.reset();
   EXPECT_THAT(StatusLine(kSetting, samples[0], samples[1]), HasSubstr("believed       -,"));
   EXPECT_THAT(Summary(kSetting, samples),
-              HasSubstr("believed by freshetd                   25.0 %"));
+              HasSubstr("Freshet, as it believes                75.0 %"));
   for (Sample& sample : samples) sample.believed.reset();
   EXPECT_THAT(Summary(kSetting, samples),
-              HasSubstr("believed by freshetd                        -"));
+              HasSubstr("Freshet, as it believes                     -"));
 }
 
 TEST(ReportTest, GroupsDigits) {

@@ -28,22 +28,23 @@ within() { awk -v x="$2" -v low="$3" -v high="$4" 'BEGIN { exit !(x != "" && x >
 
 plays_to_the_end() {
   "${run[@]}" --run-dir "$scratch/a" --seconds 4 --exit >"$scratch/out" 2>&1 || fail "exit code $?"
-  has '^freshetd serves gRPC on 127.0.0.1:[0-9]+; operator page: http://127.0.0.1:[0-9]+/'
+  has '^freshetd serves gRPC on 127.0.0.1:[0-9]+; console: http://127.0.0.1:[0-9]+/'
   has 'crawls/s .*% changed .*believed'
+  has '^Played lying-sitemap.tsv.gz from 20[0-9-]+ to 20[0-9-]+ in [0-9]+.[0-9] s: [0-9,]+ pages'
   has '^Played php.tsv.gz from 20[0-9-]+ to 2026-08-2[0-9] in [0-9]+.[0-9] s: 11,329 pages'
-  within 'true freshness' "$(percent 'true, under freshetd')" 50 100
-  within 'believed freshness' "$(percent 'believed by freshetd')" 1 100
-  within 'freshness of pings first' "$(percent 'pings first')" 50 100
-  within 'uniform freshness' "$(percent 'uniform schedule')" 50 100
+  within 'true staleness' "$(percent 'Freshet, in truth')" 0.1 70
+  within 'believed staleness' "$(percent 'Freshet, as it believes')" 0.1 99
+  within 'staleness of announced pages first' "$(percent 'announced pages first \*')" 0.1 70
+  within 'uniform staleness' "$(percent 'all pages in turn \(uniform\) \*')" 0.1 70
   local share
-  share=$(sed -nE 's/.* a second allow, ([0-9.]+) % of them found a change.*/\1/p' "$scratch/out")
+  share=$(sed -nE 's/.* a second allow, ([0-9.]+) % of them found a change.*/\1/p' "$scratch/out" | tail -n 1)
   within 'share of crawls that found a change' "$share" 0.1 100
   has_not 'Note: the operator page'
   has '^freshetd has stopped'
 }
 
 starts_over_after_the_end() {
-  "${run[@]}" --run-dir "$scratch/a" --seconds 1 --exit >"$scratch/out" 2>&1 || fail "exit code $?"
+  "${run[@]}" --run-dir "$scratch/a" --scene manual --seconds 1 --exit >"$scratch/out" 2>&1 || fail "exit code $?"
   has 'the earlier run had finished: starting over'
 }
 
@@ -70,13 +71,13 @@ await_run() {
 }
 
 goes_on_after_a_kill() {
-  start_and_watch --run-dir "$scratch/b" --seconds 20
+  start_and_watch --run-dir "$scratch/b" --scene manual --seconds 20
   kill -KILL "$(cat "$scratch/b/freshetd.pid")"
   await_run
   ((code != 0)) || fail 'a killed server counts as success'
   has 'dev run: freshetd ended|no freshetd answers'
 
-  start_and_watch --run-dir "$scratch/b" --seconds 20
+  start_and_watch --run-dir "$scratch/b" --scene manual --seconds 20
   has 'going on with the earlier run at 20'
   has_not 'starting over'
   kill -INT "$run_pid"
@@ -89,7 +90,7 @@ goes_on_after_a_kill() {
 
 # A killed run leaves no server behind, and its directory free.
 goes_on_after_the_run_is_killed() {
-  start_and_watch --run-dir "$scratch/c" --seconds 20
+  start_and_watch --run-dir "$scratch/c" --scene manual --seconds 20
   local server
   server=$(cat "$scratch/c/freshetd.pid")
   kill -KILL "$run_pid"
@@ -99,7 +100,7 @@ goes_on_after_the_run_is_killed() {
   flock -n 5 || fail 'a killed run keeps its lock'
   sleep 1 &
   exec 5>&-
-  start_and_watch --run-dir "$scratch/c" --seconds 20
+  start_and_watch --run-dir "$scratch/c" --scene manual --seconds 20
   has 'going on with the earlier run at 20'
   ! kill -0 "$server" 2>/dev/null || fail 'the server of the killed run still runs'
   kill -INT "$run_pid"
@@ -117,13 +118,17 @@ explains_what_is_wrong() {
   ((code == 2)) || fail "exit code $code for an unknown option"
   has "unknown option '--bogus'"
   code=0
+  "${run[@]}" --run-dir "$scratch/d" --scene comedy >"$scratch/out" 2>&1 || code=$?
+  ((code == 2)) || fail "exit code $code for a scene that does not exist"
+  has "'comedy' is neither sitemap nor manual"
+  code=0
   FRESHET_OPTIONS_ONLY=1 "${run[@]}" --run-dir "$scratch/d" --seconds soon >"$scratch/out" 2>&1 || code=$?
-  ((code == 2)) || fail "exit code $code for seconds that are no number"
-  has "--seconds: 'soon' is no number"
+  ((code == 2)) || fail "exit code $code for seconds that are not a number"
+  has "--seconds: 'soon' is not a number"
   FRESHET_OPTIONS_ONLY=1 "${run[@]}" --run-dir "$scratch/none" --seconds 5 >"$scratch/out" 2>&1 || fail "exit code $? for good options"
   [[ ! -e $scratch/none ]] || fail 'looking at options writes something'
   # Any port that is taken will do: the next run gets the one that this run serves on.
-  start_and_watch --run-dir "$scratch/d" --seconds 20
+  start_and_watch --run-dir "$scratch/d" --scene manual --seconds 20
   local taken
   taken=$(sed -nE 's/^freshetd serves gRPC on ([0-9.:]+);.*/\1/p' "$scratch/out")
   code=0

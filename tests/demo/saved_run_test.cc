@@ -19,6 +19,7 @@ SavedRun HalfDone() {
   SavedRun run{.history = "/some where/history.tsv.gz",
                .timeline = TenDays(),
                .crawl_rate_per_second = 1416.125,
+               .recall = 0.5,
                .polled_until_micros = WallDay(3)};
   run.timeline.wall_micros_per_day = 16'393.442622950819;
   return run;
@@ -82,7 +83,7 @@ TEST_F(SavedRunTest, RefusesDamagedText) {
   const std::string text = FormatSavedRun(HalfDone());
   ASSERT_TRUE(ParseSavedRun(text).ok());
   EXPECT_FALSE(ParseSavedRun("").ok());
-  EXPECT_FALSE(ParseSavedRun("freshet-demo 2" + text.substr(14)).ok());
+  EXPECT_FALSE(ParseSavedRun("freshet-demo 1" + text.substr(14)).ok());
   for (size_t length = 0; length + 2 < text.size(); length += 5) {
     EXPECT_FALSE(ParseSavedRun(text.substr(0, text.size() - 2 - length)).ok()) << length;
   }
@@ -107,6 +108,9 @@ TEST_F(SavedRunTest, ResumesOnlyWhatIsTheSameAndNotOver) {
   SavedRun faster = wanted;
   faster.timeline.wall_micros_per_day /= 2;
   EXPECT_THAT(DecideRun(run, faster, WallDay(0)).reason, HasSubstr("another history"));
+  SavedRun quieter = wanted;
+  quieter.recall = 0.25;
+  EXPECT_THAT(DecideRun(run, quieter, WallDay(0)).reason, HasSubstr("or recall: starting over"));
   SavedRun finished = run;
   finished.finished = true;
   EXPECT_THAT(DecideRun(finished, wanted, WallDay(0)).reason, HasSubstr("had finished"));
@@ -146,8 +150,14 @@ TEST_F(SavedRunTest, PrepareScalesTheServerToTheReplay) {
   const auto prepared = Prepare(Options(30), 5);
   ASSERT_TRUE(prepared.ok()) << prepared.status();
   EXPECT_EQ(prepared->run.timeline.days(), 1875);
-  // 500 pages: one crawl a day of 16 ms.
-  EXPECT_EQ(ServerSettings(*prepared), "resume=0\nday=16000us\nepoch=480000us\ncrawl_rate=62.5\n");
+  // 500 pages: a crawl every four days of 16 ms.
+  EXPECT_EQ(ServerSettings(*prepared),
+            "resume=0\nday=16000us\nepoch=480000us\ncrawl_rate=15.625\n");
+  PrepareOptions year = Options(30);
+  year.years = 1;
+  const auto last = Prepare(year, 5);
+  ASSERT_TRUE(last.ok()) << last.status();
+  EXPECT_NEAR(last->run.timeline.days(), 365.2425, 1e-3);
 }
 
 TEST_F(SavedRunTest, PrepareRefusesWhatItCannotPlay) {
@@ -155,6 +165,12 @@ TEST_F(SavedRunTest, PrepareRefusesWhatItCannotPlay) {
   WriteHistory("https://x.example/a\t1\t1000000000\t1100000000:c\n");
   PrepareOptions options = Options(60);
   options.crawl_rate_per_second = -1;
+  EXPECT_EQ(Prepare(options, 5).status().code(), absl::StatusCode::kInvalidArgument);
+  options = Options(60);
+  options.recall = 1.5;
+  EXPECT_THAT(std::string(Prepare(options, 5).status().message()), HasSubstr("recall 1.5 is not"));
+  options = Options(60);
+  options.years = 0;
   EXPECT_EQ(Prepare(options, 5).status().code(), absl::StatusCode::kInvalidArgument);
 }
 

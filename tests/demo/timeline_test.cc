@@ -12,8 +12,8 @@ namespace {
 
 using ::testing::HasSubstr;
 
-std::string ErrorOf(const std::vector<HistoryPage>& history, double seconds, double day_micros) {
-  return std::string(MakeTimeline(history, seconds, day_micros).status().message());
+std::string ErrorOf(const std::vector<HistoryPage>& history, double seconds, double days) {
+  return std::string(MakeTimeline(history, seconds, days).status().message());
 }
 
 TEST(TimelineTest, MapsThereAndBack) {
@@ -39,7 +39,7 @@ TEST(TimelineTest, NeverMapsBackwards) {
 }
 
 TEST(MakeTimelineTest, PlaysTheEndOfALongHistory) {
-  const auto timeline = MakeTimeline(ThreePages(), 4, kWallDay);
+  const auto timeline = MakeTimeline(ThreePages(), 4, 4);
   ASSERT_TRUE(timeline.ok()) << timeline.status();
   EXPECT_EQ(timeline->history_end_seconds, HistoryDay(11));  // the birth of the last page
   EXPECT_EQ(timeline->history_begin_seconds, HistoryDay(7));
@@ -48,7 +48,7 @@ TEST(MakeTimelineTest, PlaysTheEndOfALongHistory) {
 }
 
 TEST(MakeTimelineTest, StretchesAShortHistory) {
-  const auto timeline = MakeTimeline(ThreePages(), 32, kWallDay);
+  const auto timeline = MakeTimeline(ThreePages(), 32, 32);
   ASSERT_TRUE(timeline.ok()) << timeline.status();
   EXPECT_EQ(timeline->history_begin_seconds, HistoryDay(-5));
   EXPECT_EQ(timeline->wall_micros_per_day, 2 * kWallDay);
@@ -56,14 +56,14 @@ TEST(MakeTimelineTest, StretchesAShortHistory) {
 }
 
 TEST(MakeTimelineTest, RefusesWhatCannotBePlayed) {
-  EXPECT_THAT(ErrorOf(ThreePages(), 0.5, kWallDay), HasSubstr("seconds 0.5 is not within"));
-  EXPECT_THAT(ErrorOf(ThreePages(), 1e6, kWallDay), HasSubstr("not within"));
-  EXPECT_THAT(ErrorOf(ThreePages(), std::nan(""), kWallDay), HasSubstr("not within"));
+  EXPECT_THAT(ErrorOf(ThreePages(), 0.5, 1), HasSubstr("seconds 0.5 is not within"));
+  EXPECT_THAT(ErrorOf(ThreePages(), 1e6, 1), HasSubstr("not within"));
+  EXPECT_THAT(ErrorOf(ThreePages(), std::nan(""), 1), HasSubstr("not within"));
   std::vector<HistoryPage> long_history = ThreePages();
   long_history[0].first_seen_seconds = 0;
-  EXPECT_THAT(ErrorOf(long_history, 1, 999), HasSubstr("a day would take 0.999 ms"));
+  EXPECT_THAT(ErrorOf(long_history, 1, 1001), HasSubstr("a day would take 0.999 ms"));
   const std::vector<HistoryPage> still = {{.url = "https://x.example/", .first_seen_seconds = 77}};
-  EXPECT_THAT(ErrorOf(still, 60, kWallDay), HasSubstr("no length"));
+  EXPECT_THAT(ErrorOf(still, 60, 10), HasSubstr("no length"));
 }
 
 TEST(FormatDateTest, IsUtc) {

@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <cmath>
+#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <sstream>
@@ -217,6 +218,12 @@ TEST(WorldsCommand, ListsTheGalleryAndWritesHistories) {
       RunProgram("freshet-sim replay --policy uniform --crawls-per-day 3 --history " + file, "");
   ASSERT_EQ(played.exit_code, 0);
   EXPECT_EQ(nlohmann::json::parse(played.out)["pages"], 60);
+  // The scene of the demonstration is this world.
+  const std::string scene = folder + "/scene.tsv";
+  const std::string kept = FRESHET_SOURCE_DIR "/examples/histories/lying-sitemap.tsv.gz";
+  const std::string make = "freshet-sim worlds --world pings_all_daily --out " + scene;
+  EXPECT_EQ(RunProgram(make, "").exit_code, 0);
+  EXPECT_EQ(std::system(("zcat " + kept + " | cmp - " + scene).c_str()), 0);
   std::filesystem::remove_all(folder);
   EXPECT_EQ(RunProgram("freshet-sim worlds --world liar_alone", "").exit_code, 2);
   EXPECT_EQ(RunProgram("freshet-sim replay --world liar_alone --history x", "").exit_code, 2);

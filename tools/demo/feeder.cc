@@ -29,11 +29,16 @@ void Feeder::Cancel() {
   signal_context_.TryCancel();
 }
 
-Status Feeder::AddMissing() {
+std::vector<KnownPoll> Feeder::TakeKnown() {
+  const MutexLock lock(mutex_);
+  return std::exchange(known_, {});
+}
+
+Status Feeder::AddMissing(const std::vector<bool>& known) {
   const int64_t until = std::max(polled_until_.load(), replayed_.timeline().wall_begin_micros);
   std::vector<uint32_t> missing;
-  for (uint32_t page = 0; page < added_.size(); ++page) {
-    if (!added_[page] && replayed_.pages()[page].born_micros <= until) missing.push_back(page);
+  for (uint32_t page = 0; page < known.size(); ++page) {
+    if (!known[page] && replayed_.pages()[page].born_micros <= until) missing.push_back(page);
   }
   return AddPages(missing);
 }
@@ -55,26 +60,23 @@ v1::UpsertPagesRequest Feeder::UpsertOf(const std::vector<uint32_t>& pages, size
 
 Status Feeder::AddPages(const std::vector<uint32_t>& pages) {
   for (size_t first = 0; first < pages.size(); first += kPagesPerBatch) {
-    while (unanswered_upserts_.size() >= kMaxUnanswered) RETURN_IF_ERROR(ReadUpsertAck());
+    while (unanswered_upserts_ >= kMaxUnanswered) RETURN_IF_ERROR(ReadUpsertAck());
     if (!upserts_->Write(UpsertOf(pages, first))) return StreamLost();
-    const size_t end = std::min(first + kPagesPerBatch, pages.size());
-    unanswered_upserts_.emplace_back(pages.begin() + static_cast<ptrdiff_t>(first),
-                                     pages.begin() + static_cast<ptrdiff_t>(end));
+    ++unanswered_upserts_;
   }
+  while (unanswered_upserts_ > 0) RETURN_IF_ERROR(ReadUpsertAck());
   return absl::OkStatus();
 }
 
 Status Feeder::ReadUpsertAck() {
   v1::UpsertPagesResponse response;
   if (!upserts_->Read(&response)) return StreamLost();
-  for (const uint32_t page : unanswered_upserts_.front()) added_[page] = true;
-  unanswered_upserts_.pop_front();
+  --unanswered_upserts_;
   return CheckAck(response.ack(), "a page was");
 }
 
 void Feeder::Run(const std::vector<bool>& known) {
-  added_ = known;
-  Status status = AddMissing();
+  Status status = AddMissing(known);
   if (status.ok()) status = RunPolls();
   if (!status.ok()) {
     stop_.Fail(status);
@@ -93,32 +95,24 @@ Status Feeder::RunPolls() {
       if (stop_.WaitFor(wait)) break;
       continue;
     }
-    const Poll poll = plan_.Next();
+    const Poll poll = plan_.Next(now_());
     RETURN_IF_ERROR(AddPages(poll.births));
     RETURN_IF_ERROR(SendSignals(poll));
+    polled_until_ = poll.time_micros;
+    const MutexLock lock(mutex_);
+    known_.push_back({.poll_micros = poll.time_micros, .known_micros = now_()});
   }
-  while (!unanswered_upserts_.empty()) RETURN_IF_ERROR(ReadUpsertAck());
-  while (!unanswered_signals_.empty()) RETURN_IF_ERROR(ReadSignalAck());
   return absl::OkStatus();
 }
 
-// Pages that this very poll found to be new are left out: the server may not have them yet, and a
-// page that was never crawled has nothing to go stale.
-StatusOr<std::vector<TouchedPage>> Feeder::Signalled(const Poll& poll) {
+// Pages that this very poll found to be new are left out: a page that was never crawled has nothing
+// to go stale.
+Status Feeder::SendSignals(const Poll& poll) {
   const std::unordered_set<uint32_t> births(poll.births.begin(), poll.births.end());
   std::vector<TouchedPage> signalled;
   for (const TouchedPage& touched : poll.touched) {
-    if (births.contains(touched.page)) continue;
-    while (!added_[touched.page] && !unanswered_upserts_.empty()) {
-      RETURN_IF_ERROR(ReadUpsertAck());
-    }
-    signalled.push_back(touched);
+    if (!births.contains(touched.page)) signalled.push_back(touched);
   }
-  return signalled;
-}
-
-Status Feeder::SendSignals(const Poll& poll) {
-  ASSIGN_OR_RETURN(const std::vector<TouchedPage> signalled, Signalled(poll));
   const size_t size = signalled.size();
   for (size_t first = 0; first < size; first += kSignalsPerBatch) {
     const size_t end = std::min(first + kSignalsPerBatch, size);
@@ -127,11 +121,11 @@ Status Feeder::SendSignals(const Poll& poll) {
     if (end - first != poll.touched.size()) request.set_poll_size(poll.touched.size());
     request.set_poll_id(static_cast<uint64_t>(poll.time_micros));
     for (size_t i = first; i < end; ++i) *request.add_signals() = SignalOf(signalled[i]);
-    while (unanswered_signals_.size() >= kMaxUnanswered) RETURN_IF_ERROR(ReadSignalAck());
+    while (unanswered_signals_ >= kMaxUnanswered) RETURN_IF_ERROR(ReadSignalAck());
     if (!signals_->Write(request)) return StreamLost();
-    unanswered_signals_.push_back(end == size ? poll.time_micros : polled_until_.load());
+    ++unanswered_signals_;
   }
-  if (unanswered_signals_.empty()) polled_until_ = poll.time_micros;
+  while (unanswered_signals_ > 0) RETURN_IF_ERROR(ReadSignalAck());
   return absl::OkStatus();
 }
 
@@ -148,8 +142,7 @@ v1::ChangeSignal Feeder::SignalOf(const TouchedPage& touched) const {
 Status Feeder::ReadSignalAck() {
   v1::SignalChangesResponse response;
   if (!signals_->Read(&response)) return StreamLost();
-  polled_until_ = std::max(polled_until_.load(), unanswered_signals_.front());
-  unanswered_signals_.pop_front();
+  --unanswered_signals_;
   return CheckAck(response.ack(), "a signal was");
 }
 

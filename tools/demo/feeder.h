@@ -4,11 +4,11 @@
 
 #include <atomic>
 #include <cstdint>
-#include <deque>
 #include <memory>
 #include <string>
 #include <vector>
 
+#include "sync/mutex.h"
 #include "tools/demo/connection.h"
 #include "tools/demo/poll_plan.h"
 #include "tools/demo/stop.h"
@@ -16,9 +16,10 @@
 
 namespace freshet::demo {
 
-// One stream of page updates and one of signals, whose batches under way are bounded.
+// One stream of page updates and one of signals, whose batches under way are bounded. A poll is
+// acknowledged before the next one is made, as a poller of the world does.
 //
-// The calls belong to one thread at a time, but for polled_until_micros and Cancel.
+// The calls belong to one thread at a time, but for polled_until_micros, TakeKnown and Cancel.
 // Thread-compatible.
 class Feeder {
  public:
@@ -35,17 +36,19 @@ class Feeder {
   // Wall time up to which everything that the polls found is acknowledged.
   [[nodiscard]] int64_t polled_until_micros() const { return polled_until_; }
 
+  // The polls that were acknowledged since the call before, in order.
+  [[nodiscard]] std::vector<KnownPoll> TakeKnown();
+
   // Ends the streams at once.
   void Cancel();
 
  private:
-  Status AddMissing();
+  Status AddMissing(const std::vector<bool>& known);
   Status RunPolls();
   // The batch of pages that starts at that position.
   v1::UpsertPagesRequest UpsertOf(const std::vector<uint32_t>& pages, size_t first);
   Status AddPages(const std::vector<uint32_t>& pages);
   Status ReadUpsertAck();
-  StatusOr<std::vector<TouchedPage>> Signalled(const Poll& poll);
   [[nodiscard]] v1::ChangeSignal SignalOf(const TouchedPage& touched) const;
   Status SendSignals(const Poll& poll);
   Status ReadSignalAck();
@@ -61,9 +64,10 @@ class Feeder {
   PollPlan plan_;
   std::atomic<int64_t> polled_until_;
   uint64_t sequence_ = 0;
-  std::vector<bool> added_;                               // the server has acknowledged the page
-  std::deque<std::vector<uint32_t>> unanswered_upserts_;  // pages of each batch
-  std::deque<int64_t> unanswered_signals_;  // for each batch, the poll that it completes
+  size_t unanswered_upserts_ = 0;  // batches
+  size_t unanswered_signals_ = 0;
+  Mutex mutex_;
+  std::vector<KnownPoll> known_ FRESHET_GUARDED_BY(mutex_);  // not taken yet
   grpc::ClientContext upsert_context_;
   grpc::ClientContext signal_context_;
   const std::unique_ptr<UpsertStream> upserts_;

@@ -79,6 +79,13 @@ int Run(int argc, char** argv) {
   prepare_command->add_option("--history", prepare.history, "History to play")->required();
   prepare_command->add_option("--seconds", prepare.seconds, "How long the replay takes");
   prepare_command->add_option("--crawl-rate", prepare.crawl_rate_per_second, "Crawls a second");
+  prepare_command->add_option("--rate", prepare.rate, "Crawls a history day for 1,000 pages");
+  prepare_command->add_option("--years", prepare.years, "Plays the last years of the history");
+  prepare_command->add_option("--recall", prepare.recall,
+                              "Share of the changes that polls announce");
+  for (CLI::Option* option : prepare_command->get_options()) {
+    option->multi_option_policy(CLI::MultiOptionPolicy::TakeLast);
+  }
   prepare_command->callback([&] { status = RunPrepare(prepare); });
 
   PlayOptions play;

@@ -1,11 +1,19 @@
 #include "tools/demo/operator_page.h"
 
+#include <absl/strings/numbers.h>
 #include <httplib.h>
+
+#include <algorithm>
+#include <string_view>
 
 namespace freshet::demo {
 namespace {
 
 constexpr time_t kTimeoutMicros = 500'000;
+
+absl::string_view FirstWord(std::string_view text) {
+  return {text.data(), std::min(text.find_first_of(" \n"), text.size())};
+}
 
 }  // namespace
 
@@ -24,6 +32,20 @@ OperatorPage::OperatorPage(const std::string& address, const ClientSecurity& sec
 }
 
 OperatorPage::~OperatorPage() = default;
+
+std::optional<int64_t> OperatorPage::LookAheadMicros() {
+  constexpr std::string_view kName = "\nfreshet_lookahead_seconds ";
+  const httplib::Result result = client_->Get("/metrics");
+  if (!result || result->status != 200) return std::nullopt;
+  const size_t at = result->body.find(kName);
+  double seconds = 0;
+  if (at == std::string::npos ||
+      !absl::SimpleAtod(FirstWord(std::string_view(result->body).substr(at + kName.size())),
+                        &seconds)) {
+    return std::nullopt;
+  }
+  return static_cast<int64_t>(seconds * 1e6);
+}
 
 Status OperatorPage::Annotate(const std::string& json) {
   const httplib::Result result = client_->Post("/annotations", json, "application/json");

@@ -2,7 +2,9 @@
 #ifndef FRESHET_TOOLS_DEMO_OPERATOR_PAGE_H_
 #define FRESHET_TOOLS_DEMO_OPERATOR_PAGE_H_
 
+#include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "core/base/status.h"
@@ -22,6 +24,10 @@ class OperatorPage {
   ~OperatorPage();
   OperatorPage(const OperatorPage&) = delete;
   OperatorPage& operator=(const OperatorPage&) = delete;
+
+  // How long before its tick the server leases a page now, by its metrics. Waits at most half a
+  // second; nothing if the page does not say.
+  [[nodiscard]] std::optional<int64_t> LookAheadMicros();
 
   // Posts a JSON object of named numbers; waits at most half a second for the answer. Unavailable
   // with the reason if it is not taken.

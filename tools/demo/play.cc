@@ -27,6 +27,10 @@ constexpr int64_t kConnectMicros = 5'000'000;
 constexpr int64_t kSecondMicros = 1'000'000;
 constexpr int kFramesPerSecond = 4;  // in a terminal
 constexpr int64_t kOrderlyEndMicros = 2'000'000;
+// Pages are leased from a whole look-ahead before their tick down to this part of it (the server's
+// dispatcher): the rules get the shorter time, with which they know more.
+constexpr double kLeastOfLookAhead = 0.75;
+constexpr int64_t kLeastLookAheadMicros = 20'000;
 
 // Fixes a run that has not begun on the wall clock: its history begins now. Tells whether it had.
 StatusOr<bool> Begin(const std::string& path, SavedRun* run, int64_t now_micros) {
@@ -104,7 +108,7 @@ class Crew {
     for (const auto& thread : threads_) thread.wait();
   }
 
-  [[nodiscard]] const Feeder& feeder() const { return feeder_; }
+  [[nodiscard]] Feeder& feeder() { return feeder_; }
 
  private:
   const NowMicros now_;
@@ -141,11 +145,12 @@ class Screen {
 // thread only.
 class Watch {
  public:
-  Watch(Connection& connection, Truth& truth, Rules& rules, Setting setting,
+  Watch(Connection& connection, Truth& truth, Rules& rules, Feeder& feeder, Setting setting,
         const PlayOptions& options)
       : connection_(connection),
         truth_(truth),
         rules_(rules),
+        feeder_(feeder),
         setting_(setting),
         screen_(std::move(setting), options.terminal),
         page_(options.http, options.security),
@@ -164,8 +169,9 @@ class Watch {
                   .signals = statistics.ingest().signals_applied(),
                   .price = statistics.schedule().price(),
                   .unused = Unused(statistics.schedule())};
-    sample.uniform = Advance(rules_.uniform, sample.truth.time_micros, fetched_at);
-    sample.pings_first = Advance(rules_.pings_first, sample.truth.time_micros, fetched_at);
+    const std::vector<KnownPoll> polls = feeder_.TakeKnown();
+    sample.uniform = Advance(rules_.uniform, sample.truth.time_micros, fetched_at, polls);
+    sample.pings_first = Advance(rules_.pings_first, sample.truth.time_micros, fetched_at, polls);
     samples_.push_back(sample);
     if (samples_.size() > 1) Show();
     return absl::OkStatus();
@@ -179,8 +185,11 @@ class Watch {
   [[nodiscard]] const Status& page_status() const { return page_status_; }
 
  private:
-  static RuleSample Advance(RuleSchedule& rule, int64_t now, const std::vector<int64_t>& crawls) {
-    rule.AdvanceTo(now, crawls);
+  [[nodiscard]] RuleSample Advance(RuleSchedule& rule, int64_t now,
+                                   const std::vector<int64_t>& crawls,
+                                   const std::vector<KnownPoll>& polls) const {
+    rule.Know(polls);
+    rule.AdvanceTo(now, crawls, lead_micros_);
     return {.current = rule.ledger().Current(), .sum = rule.ledger().sum()};
   }
 
@@ -190,25 +199,29 @@ class Watch {
     const size_t earlier = last - std::min(last, static_cast<size_t>(per_second_));
     screen_.Draw(samples_[earlier], samples_[last]);
     // A page that does not answer is asked no more: each question would cost its timeout.
-    if (page_status_.ok()) {
-      page_status_ = page_.Annotate(AnnotationJson(setting_, samples_[earlier], samples_[last]));
-    }
+    if (!page_status_.ok()) return;
+    page_status_ = page_.Annotate(AnnotationJson(setting_, samples_[earlier], samples_[last]));
+    if (last % static_cast<size_t>(per_second_) != 0) return;
+    const int64_t look_ahead = page_.LookAheadMicros().value_or(kLeastLookAheadMicros);
+    lead_micros_ = static_cast<int64_t>(kLeastOfLookAhead * static_cast<double>(look_ahead));
   }
 
   Connection& connection_;
   Truth& truth_;
   Rules& rules_;
+  Feeder& feeder_;
   const Setting setting_;
   Screen screen_;
   OperatorPage page_;
   Status page_status_;
   const int per_second_;
+  int64_t lead_micros_ = static_cast<int64_t>(kLeastOfLookAhead * kLeastLookAheadMicros);
   std::vector<Sample> samples_;
 };
 
 // Watches until the history is over (true), or something else ended the replay.
-bool WatchHistory(const PlayOptions& options, const std::string& path, SavedRun run,
-                  const Crew& crew, Watch& watch, Stop& stop) {
+bool WatchHistory(const PlayOptions& options, const std::string& path, SavedRun run, Crew& crew,
+                  Watch& watch, Stop& stop) {
   int64_t next = options.now();
   while (!stop.requested() && !options.interrupted()) {
     const int64_t now = options.now();
@@ -269,7 +282,7 @@ Status Play(const PlayOptions& options) {
   ASSIGN_OR_RETURN(const std::unique_ptr<Connection> connection,
                    Connection::Open(options.server, options.security, kConnectMicros));
   ASSIGN_OR_RETURN(const bool resumed, Begin(path, &run, options.now()));
-  const ReplayedHistory replayed(history, run.timeline);
+  const ReplayedHistory replayed(history, run.timeline, run.recall);
   ASSIGN_OR_RETURN(const KnownPages pages, connection->ListKnownPages(replayed));
   RETURN_IF_ERROR(CheckForeign(pages, options.run_dir));
 
@@ -282,8 +295,8 @@ Status Play(const PlayOptions& options) {
                         .crawl_rate_per_second = run.crawl_rate_per_second,
                         .colour = options.terminal};
   Stop stop;
-  Watch watch(*connection, truth, rules, setting, options);
   Crew crew(*connection, replayed, truth, run, options, stop);
+  Watch watch(*connection, truth, rules, crew.feeder(), setting, options);
   crew.Start(pages.known);
   const bool over = WatchHistory(options, path, run, crew, watch, stop);
   const int64_t polled_until = crew.feeder().polled_until_micros();

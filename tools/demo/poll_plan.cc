@@ -24,7 +24,9 @@ int64_t PollPlan::TimeOf(int64_t day) const {
          static_cast<int64_t>(std::floor(static_cast<double>(day) * timeline.wall_micros_per_day));
 }
 
-Poll PollPlan::Next() {
+Poll PollPlan::Next(int64_t now_micros) {
+  while (TimeOf(day_ + 1) <= now_micros && !CoversTheEnd(day_)) ++day_;
+  next_micros_ = TimeOf(day_);
   Poll poll{.time_micros = next_micros_};
   std::unordered_map<uint32_t, int64_t> lastmod;
   const std::vector<ReplayedEvent>& events = replayed_->events();
@@ -33,7 +35,7 @@ Poll PollPlan::Next() {
     const ReplayedEvent& event = events[next_event_];
     if (event.kind == ReplayedEventKind::kBirth) {
       poll.births.push_back(event.page);
-    } else {
+    } else if (event.announced) {
       lastmod[event.page] = event.time_micros;
     }
   }
@@ -46,6 +48,10 @@ Poll PollPlan::Next() {
   return poll;
 }
 
-bool PollPlan::done() const { return TimeOf(day_ - 1) >= replayed_->timeline().wall_end_micros(); }
+bool PollPlan::done() const { return CoversTheEnd(day_ - 1); }
+
+bool PollPlan::CoversTheEnd(int64_t day) const {
+  return TimeOf(day) >= replayed_->timeline().wall_end_micros();
+}
 
 }  // namespace freshet::demo

@@ -24,6 +24,12 @@ struct Poll {
   std::vector<TouchedPage> touched;  // each page once, in order of its latest touch
 };
 
+// A poll that the server has acknowledged. Value type, thread-compatible.
+struct KnownPoll {
+  int64_t poll_micros = 0;   // Poll::time_micros
+  int64_t known_micros = 0;  // wall time of the last acknowledgement
+};
+
 // One poll for each day of the history, at the end of the day. Thread-compatible.
 class PollPlan {
  public:
@@ -32,13 +38,15 @@ class PollPlan {
 
   // When the next poll takes place.
   [[nodiscard]] int64_t next_micros() const { return next_micros_; }
-  // Makes it.
-  [[nodiscard]] Poll Next();
+  // Makes it at `now_micros`, no earlier than it is due: a poller that is late by some days looks
+  // once and finds what those days brought. The poll counts as that of the last day.
+  [[nodiscard]] Poll Next(int64_t now_micros);
   // True once a poll has covered the end of the history.
   [[nodiscard]] bool done() const;
 
  private:
   [[nodiscard]] int64_t TimeOf(int64_t day) const;
+  [[nodiscard]] bool CoversTheEnd(int64_t day) const;
 
   const ReplayedHistory* replayed_;
   size_t next_event_ = 0;

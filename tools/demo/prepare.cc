@@ -13,7 +13,7 @@ namespace freshet::demo {
 namespace {
 
 constexpr double kDayMicros = 16'000;  // ten years take a minute
-constexpr double kCrawlsPerPageAndDay = 2.0 / 1000;
+constexpr double kDaysPerYear = 365.2425;
 constexpr double kDaysPerEpoch = 30;
 
 Status Failure(const std::string& path, const std::error_code& error) {
@@ -21,12 +21,13 @@ Status Failure(const std::string& path, const std::error_code& error) {
 }
 
 // Rounded to a thousandth, so that the command line of the server can say it exactly.
-double DefaultRate(const std::vector<HistoryPage>& history, const Timeline& timeline) {
+double RateOf(double per_1000_a_day, const std::vector<HistoryPage>& history,
+              const Timeline& timeline) {
   const auto exists = [&](const HistoryPage& page) {
     return page.first_seen_seconds <= timeline.history_end_seconds;
   };
   const auto pages = std::count_if(history.begin(), history.end(), exists);
-  const double a_day = static_cast<double>(pages) * kCrawlsPerPageAndDay;
+  const double a_day = static_cast<double>(pages) * per_1000_a_day / 1000;
   const double days_per_second = kMicrosPerSecond / timeline.wall_micros_per_day;
   return std::round(a_day * days_per_second * 1000) / 1000;
 }
@@ -52,11 +53,17 @@ StatusOr<SavedRun> PlanRun(const PrepareOptions& options) {
   if (error) return Failure(options.history, error);
   SavedRun run{.history = path.lexically_normal().string()};
   ASSIGN_OR_RETURN(const std::vector<HistoryPage> history, ReadHistory(run.history));
-  ASSIGN_OR_RETURN(run.timeline, MakeTimeline(history, options.seconds, kDayMicros));
+  const double days = options.years ? *options.years * kDaysPerYear
+                                    : options.seconds * kMicrosPerSecond / kDayMicros;
+  ASSIGN_OR_RETURN(run.timeline, MakeTimeline(history, options.seconds, days));
   run.crawl_rate_per_second =
-      options.crawl_rate_per_second.value_or(DefaultRate(history, run.timeline));
+      options.crawl_rate_per_second.value_or(RateOf(options.rate, history, run.timeline));
   if (!(run.crawl_rate_per_second >= 0) || !std::isfinite(run.crawl_rate_per_second)) {
     return InvalidArgument("crawl rate {} is not a number >= 0", run.crawl_rate_per_second);
+  }
+  run.recall = options.recall;
+  if (!(run.recall >= 0 && run.recall <= 1)) {
+    return InvalidArgument("recall {} is not in [0, 1]", run.recall);
   }
   return run;
 }

@@ -16,7 +16,10 @@ struct PrepareOptions {
   std::string run_dir;
   std::string history;                          // path
   double seconds = 60;                          // of wall time
-  std::optional<double> crawl_rate_per_second;  // unset: two crawls a day per 1,000 pages
+  std::optional<double> crawl_rate_per_second;  // unset: `rate`
+  double rate = 0.5;                            // crawls a history day for every 1,000 pages
+  std::optional<double> years;                  // of the end of the history; unset: 16 ms a day
+  double recall = 1;                            // share of the changes that polls announce
 };
 
 // Files of a run, in its directory.

@@ -5,6 +5,8 @@
 #include <charconv>
 #include <tuple>
 
+#include "tools/common/announced.h"
+
 namespace freshet::demo {
 namespace {
 
@@ -50,22 +52,29 @@ std::string PlainUrl(std::string_view url) {
 
 }  // namespace
 
-ReplayedHistory::ReplayedHistory(const std::vector<HistoryPage>& history, const Timeline& timeline)
+ReplayedHistory::ReplayedHistory(const std::vector<HistoryPage>& history, const Timeline& timeline,
+                                 double recall)
     : timeline_(timeline) {
+  constexpr uint64_t kSeed = 1;
   pages_.reserve(history.size());
-  for (const HistoryPage& row : history) {
+  for (size_t place = 0; place < history.size(); ++place) {
+    const HistoryPage& row = history[place];
     if (row.first_seen_seconds > timeline.history_end_seconds) continue;
     const auto page = static_cast<uint32_t>(pages_.size());
     const int64_t begin = timeline.wall_begin_micros;
     const int64_t born = std::max(begin, timeline.ToWallMicros(row.first_seen_seconds));
     pages_.push_back({.url = row.url, .importance = row.importance, .born_micros = born});
     if (born > begin) events_.push_back({born, ReplayedEventKind::kBirth, page});
-    for (const Touch& touch : row.touches) {
+    for (size_t i = 0; i < row.touches.size(); ++i) {
+      const Touch& touch = row.touches[i];
       const int64_t time = timeline.ToWallMicros(touch.unix_seconds);
       if (time <= born || touch.unix_seconds > timeline.history_end_seconds) continue;
       if (touch.change) pages_.back().changes_micros.push_back(time);
       events_.push_back(
-          {time, touch.change ? ReplayedEventKind::kChange : ReplayedEventKind::kMinorTouch, page});
+          {.time_micros = time,
+           .kind = touch.change ? ReplayedEventKind::kChange : ReplayedEventKind::kMinorTouch,
+           .page = page,
+           .announced = !touch.change || IsAnnounced(kSeed, place, i, recall)});
     }
   }
   std::sort(events_.begin(), events_.end(), [](const ReplayedEvent& a, const ReplayedEvent& b) {

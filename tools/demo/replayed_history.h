@@ -30,7 +30,8 @@ enum class ReplayedEventKind : uint8_t { kBirth, kChange, kMinorTouch };
 struct ReplayedEvent {
   int64_t time_micros = 0;
   ReplayedEventKind kind = ReplayedEventKind::kBirth;
-  uint32_t page = 0;  // position in ReplayedHistory::pages()
+  uint32_t page = 0;      // position in ReplayedHistory::pages()
+  bool announced = true;  // a poll of the sitemap finds it
 };
 
 // Constant after construction: may be read from any thread. Thread-compatible.
@@ -38,8 +39,10 @@ class ReplayedHistory {
  public:
   // Pages that the history does not know before its end are left out, as is what happened to a
   // page before the start. Pages that exist at the start are born then. The timeline must be fixed
-  // on the wall clock.
-  ReplayedHistory(const std::vector<HistoryPage>& history, const Timeline& timeline);
+  // on the wall clock. Of the changes a share `recall` is announced, the same as in freshet-sim
+  // replay with its first seed; births and minor touches all are.
+  ReplayedHistory(const std::vector<HistoryPage>& history, const Timeline& timeline,
+                  double recall = 1);
 
   [[nodiscard]] const Timeline& timeline() const { return timeline_; }
   [[nodiscard]] const std::vector<ReplayedPage>& pages() const { return pages_; }

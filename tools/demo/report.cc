@@ -35,14 +35,28 @@ std::string ProgressBar(double share) {
   return "[" + std::string(filled, '=') + std::string(kWidth - filled, ' ') + "]";
 }
 
-// "97.3 %", or a dash for what is not known.
-std::string Percent(const std::optional<Freshness>& freshness, double Freshness::*part) {
-  return freshness ? fmt::format("{:.1f} %", 100 * (*freshness).*part) : "-";
+// The stale share, "2.7 %", or a dash for what is not known.
+std::string Stale(const std::optional<Freshness>& freshness, double Freshness::*part) {
+  return freshness ? fmt::format("{:.1f} %", 100 * (1 - (*freshness).*part)) : "-";
 }
 
-std::string FreshnessRow(const std::string& name, const std::optional<Freshness>& freshness) {
-  return fmt::format("  {:<34}{:>11}{:>13}", name, Percent(freshness, &Freshness::weighted),
-                     Percent(freshness, &Freshness::plain));
+std::string StaleRow(const std::string& name, const std::optional<Freshness>& freshness) {
+  return fmt::format("  {:<34}{:>11}{:>13}", name, Stale(freshness, &Freshness::weighted),
+                     Stale(freshness, &Freshness::plain));
+}
+
+// A rule's row ends with how many times as stale as Freshet it is.
+std::string RuleRow(const std::string& name, const Freshness& rule, const Freshness& freshet) {
+  std::string row = StaleRow(name, rule);
+  const double stale = 1 - freshet.weighted;
+  if (stale > 0) row += fmt::format("{:>12}", fmt::format("{:.1f} x", (1 - rule.weighted) / stale));
+  return row;
+}
+
+std::string BarRow(const std::string& name, double stale, double most) {
+  constexpr int kWidth = 40;
+  const auto filled = most > 0 ? static_cast<size_t>(std::lround(kWidth * stale / most)) : 0;
+  return fmt::format("  {:<24}{} {:.1f} %\n", name, std::string(filled, '#'), 100 * stale);
 }
 
 // Means over the time between two samples, both ends being samples of `samples`.
@@ -72,6 +86,15 @@ Means MeansBetween(const std::vector<Sample>& samples, size_t first, size_t last
   return means;
 }
 
+std::string Bars(const Means& means) {
+  const double freshet = 1 - means.truth.weighted;
+  const double announced = 1 - means.pings_first.weighted;
+  const double uniform = 1 - means.uniform.weighted;
+  const double most = std::max({freshet, announced, uniform});
+  return BarRow("Freshet", freshet, most) + BarRow("announced pages first", announced, most) +
+         BarRow("uniform", uniform, most);
+}
+
 // Position of the last sample at or before that share of the time.
 size_t SampleAt(const std::vector<Sample>& samples, double share) {
   const int64_t first = samples.front().truth.time_micros;
@@ -94,13 +117,12 @@ std::string PeriodRows(const Setting& setting, const std::vector<Sample>& sample
     const Means means = MeansBetween(samples, first, last);
     const TruthSnapshot& from = samples[first].truth;
     const TruthSnapshot& to = samples[last].truth;
-    text +=
-        fmt::format("  {} to {}{:>12}{:>11}{:>14}{:>11}{:>10}\n", DateOf(setting, from.time_micros),
-                    DateOf(setting, to.time_micros), Percent(means.truth, &Freshness::weighted),
-                    Percent(means.believed, &Freshness::weighted),
-                    Percent(means.pings_first, &Freshness::weighted),
-                    Percent(means.uniform, &Freshness::weighted),
-                    fmt::format("{:.1f} %", 100 * PaceBetween(from, to).changed_share));
+    text += fmt::format(
+        "  {} to {}{:>12}{:>11}{:>14}{:>11}{:>10}\n", DateOf(setting, from.time_micros),
+        DateOf(setting, to.time_micros), Stale(means.truth, &Freshness::weighted),
+        Stale(means.believed, &Freshness::weighted), Stale(means.pings_first, &Freshness::weighted),
+        Stale(means.uniform, &Freshness::weighted),
+        fmt::format("{:.1f} %", 100 * PaceBetween(from, to).changed_share));
     first = last;
   }
   return text;
@@ -152,11 +174,11 @@ std::vector<std::string> TableLines(const Setting& setting, const Sample& earlie
                   Bold(setting, DateOf(setting, now.truth.time_micros)), ProgressBar(progress),
                   100 * progress),
       "",
-      fmt::format("  {:<34}{:>11}{:>13}", "freshness", "weighted", "all pages"),
-      Bold(setting, FreshnessRow("true (from the history)", now.truth.current)),
-      FreshnessRow("believed by freshetd", now.believed),
-      FreshnessRow("pings first (simulated)", now.pings_first.current),
-      FreshnessRow("uniform schedule (simulated)", now.uniform.current),
+      fmt::format("  {:<34}{:>11}{:>13}", "stale share", "of requests", "of pages"),
+      Bold(setting, StaleRow("Freshet, in truth", now.truth.current)),
+      StaleRow("Freshet, as it believes", now.believed),
+      StaleRow("announced pages first", now.pings_first.current),
+      StaleRow("all pages in turn (uniform)", now.uniform.current),
       "",
       fmt::format("  {:<34}{:>11}", "pages", Grouped(now.truth.pages)),
       fmt::format("  {:<34}{:>11}   {:.1f} a history day", "crawls a second",
@@ -172,16 +194,13 @@ std::vector<std::string> TableLines(const Setting& setting, const Sample& earlie
 std::string StatusLine(const Setting& setting, const Sample& earlier, const Sample& now) {
   const CrawlPace pace = PaceBetween(earlier.truth, now.truth);
   return fmt::format(
-      "{}  {:>6.0f} crawls/s  {:>5.1f} % changed  fresh {:>7} (believed {:>7}, pings first {:>7}, "
-      "uniform {:>7})  "
-      "pages "
-      "{:>7} (believed {:>7})  {} signals  price {:.3g}",
+      "{}  {:>6.0f} crawls/s  {:>5.1f} % changed  stale requests {:>7} (believed {:>7}, announced "
+      "first {:>7}, uniform {:>7})  stale pages {:>7} (believed {:>7})  {} signals  price {:.3g}",
       DateOf(setting, now.truth.time_micros), pace.crawls_per_second, 100 * pace.changed_share,
-      Percent(now.truth.current, &Freshness::weighted), Percent(now.believed, &Freshness::weighted),
-      Percent(now.pings_first.current, &Freshness::weighted),
-      Percent(now.uniform.current, &Freshness::weighted),
-      Percent(now.truth.current, &Freshness::plain), Percent(now.believed, &Freshness::plain),
-      Grouped(now.signals), now.price);
+      Stale(now.truth.current, &Freshness::weighted), Stale(now.believed, &Freshness::weighted),
+      Stale(now.pings_first.current, &Freshness::weighted),
+      Stale(now.uniform.current, &Freshness::weighted), Stale(now.truth.current, &Freshness::plain),
+      Stale(now.believed, &Freshness::plain), Grouped(now.signals), now.price);
 }
 
 std::string AnnotationJson(const Setting& setting, const Sample& earlier, const Sample& now) {
@@ -216,19 +235,23 @@ std::string Summary(const Setting& setting, const std::vector<Sample>& samples) 
       Grouped(last.truth.pages), Grouped(last.signals), Grouped(crawls),
       Grouped(crawls + UnusedBetween(first.unused, last.unused)), setting.crawl_rate_per_second,
       100 * pace.changed_share);
-  text += fmt::format("  {:<34}{:>11}{:>13}\n", "mean freshness", "weighted", "all pages");
-  text += FreshnessRow("true, under freshetd", means.truth) + "\n";
-  text += FreshnessRow("believed by freshetd", means.believed) + "\n";
-  text += FreshnessRow("pings first (simulated) *", means.pings_first) + "\n";
-  text += FreshnessRow("uniform schedule (simulated) *", means.uniform) + "\n\n";
-  text += fmt::format("  {:<24}{:>12}{:>11}{:>14}{:>11}{:>10}\n", "weighted, by period", "true",
-                      "believed", "pings first *", "uniform *", "changed");
+  text += fmt::format("  {:<34}{:>11}{:>13}{:>12}\n", "stale share", "of requests", "of pages",
+                      "to Freshet");
+  text += StaleRow("Freshet, in truth", means.truth) + "\n";
+  text += StaleRow("Freshet, as it believes", means.believed) + "\n";
+  text += RuleRow("announced pages first *", means.pings_first, means.truth) + "\n";
+  text += RuleRow("all pages in turn (uniform) *", means.uniform, means.truth) + "\n\n";
+  text += Bars(means) + "\n";
+  text += fmt::format("  {:<24}{:>12}{:>11}{:>14}{:>11}{:>10}\n", "of requests, by period", "truth",
+                      "belief", "announced *", "uniform *", "changed");
   text += PeriodRows(setting, samples);
   text +=
-      "\n  * computed here, not by freshetd: crawls of the same history at the same times, of the\n"
-      "    signalled page of highest importance, or of all pages in turn where there is none "
-      "(pings\n"
-      "    first); of all pages in turn, signals ignored (uniform).\n";
+      "\n  * played beside freshetd: the same crawls at the same times, by the same polls, known "
+      "when\n"
+      "    freshetd has acknowledged them, each chosen as long before its fetch as freshetd does. "
+      "The\n"
+      "    announced page of highest importance goes first, else the page that waits longest.\n"
+      "  Changed: the share of crawls that found a change. Requests: pages by their importance.\n";
   text += UnusedLine(first.unused, last.unused);
   return text;
 }

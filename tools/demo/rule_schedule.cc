@@ -27,19 +27,29 @@ RuleSchedule::RuleSchedule(std::string_view rule, const ReplayedHistory& replaye
   }
 }
 
-void RuleSchedule::AdvanceTo(int64_t now_micros, std::span<const int64_t> crawls) {
-  const auto poll_until = [this](int64_t micros) {
-    while (!polls_.done() && polls_.next_micros() <= micros) LearnFrom(polls_.Next());
-  };
+void RuleSchedule::Know(std::span<const KnownPoll> polls) {
+  known_.insert(known_.end(), polls.begin(), polls.end());
+}
+
+void RuleSchedule::AdvanceTo(int64_t now_micros, std::span<const int64_t> crawls,
+                             int64_t lead_micros) {
   for (const int64_t crawl : crawls) {
-    poll_until(crawl);
+    LearnUntil(crawl - lead_micros);
     Crawl(crawl);
   }
-  poll_until(now_micros);
   ledger_.AdvanceTo(now_micros);
 }
 
-void RuleSchedule::LearnFrom(const Poll& poll) {
+void RuleSchedule::LearnUntil(int64_t micros) {
+  while (!known_.empty() && known_.front().known_micros <= micros) {
+    const KnownPoll poll = known_.front();
+    known_.pop_front();
+    if (polls_.next_micros() > poll.poll_micros) continue;
+    LearnFrom(polls_.Next(poll.poll_micros), poll.known_micros);
+  }
+}
+
+void RuleSchedule::LearnFrom(const Poll& poll, int64_t known_micros) {
   std::vector<ReplaySignal> signals;
   for (const uint32_t page : poll.births) {
     rule_->Add(page, Instant::None());
@@ -49,7 +59,7 @@ void RuleSchedule::LearnFrom(const Poll& poll) {
   for (const TouchedPage& touched : poll.touched) {
     signals.push_back({touched.page, Instant::FromMicros(touched.lastmod_micros)});
   }
-  rule_->Signal(signals, Instant::FromMicros(poll.time_micros));
+  rule_->Signal(signals, Instant::FromMicros(known_micros));
 }
 
 void RuleSchedule::Crawl(int64_t now_micros) {

@@ -3,6 +3,7 @@
 #define FRESHET_TOOLS_DEMO_RULE_SCHEDULE_H_
 
 #include <cstdint>
+#include <deque>
 #include <memory>
 #include <span>
 #include <string_view>
@@ -15,10 +16,11 @@
 
 namespace freshet::demo {
 
-// Crawls pages by a rule of tools/common/replay_rules.h, at the times that it is told. It learns of
-// new pages and of touches by the same polls as a server does; what a poll finds to be new counts
-// as never crawled, and as signalled. A simulation on the same history; nothing of it reaches a
-// server. Thread-compatible.
+// Crawls pages by a rule of tools/common/replay_rules.h, at the times at which the server's workers
+// crawl. The rule has the server's information and the server's delays: it knows of a poll when the
+// server has acknowledged it, and it chooses a page as long before the fetch as the server does.
+// What a poll finds to be new counts as never crawled, and as signalled. A simulation on the same
+// history; nothing of it reaches a server. Thread-compatible.
 class RuleSchedule {
  public:
   // Starts at `start_micros` with pages crawled as given. The history outlives the schedule, and
@@ -28,19 +30,25 @@ class RuleSchedule {
   RuleSchedule(const RuleSchedule&) = delete;
   RuleSchedule& operator=(const RuleSchedule&) = delete;
 
-  // Makes a crawl at each of these times, which are in order, and none later than `now_micros`.
-  void AdvanceTo(int64_t now_micros, std::span<const int64_t> crawls);
+  // Tells it of polls, in the order of their acknowledgements. Those before the start are known.
+  void Know(std::span<const KnownPoll> polls);
+
+  // Makes a crawl at each of these times, which are in order, and none later than `now_micros`;
+  // each is chosen by what was known `lead_micros` before it.
+  void AdvanceTo(int64_t now_micros, std::span<const int64_t> crawls, int64_t lead_micros);
 
   // Its true freshness.
   [[nodiscard]] const Ledger& ledger() const { return ledger_; }
 
  private:
-  void LearnFrom(const Poll& poll);
+  void LearnUntil(int64_t micros);
+  void LearnFrom(const Poll& poll, int64_t known_micros);
   void Crawl(int64_t now_micros);
 
   const ReplayedHistory* replayed_;
   Ledger ledger_;
   PollPlan polls_;
+  std::deque<KnownPoll> known_;    // not learned yet
   std::vector<ReplayPage> pages_;  // for the rule, which looks at importance alone
   std::unique_ptr<ReplayPolicy> rule_;
   bool any_page_ = false;  // is known to the rule

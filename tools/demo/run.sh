@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# What `./dev run` does once everything is built: starts freshetd on a store of its own, plays the real history of a
-# site's pages against it, and lets it serve until Ctrl-C. `--help` lists the options. With FRESHET_OPTIONS_ONLY set it
-# looks at its options and does nothing else.
+# What `./dev run` does once everything is built: for each scene it starts freshetd on a store of its own and plays the
+# history of some pages against it; the server of the last scene goes on until Ctrl-C. `--help` lists the options. With
+# FRESHET_OPTIONS_ONLY set the script looks at its options and does nothing else.
 set -euo pipefail
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
 bin=${FRESHET_BIN:-$root/build/release/bin}
@@ -12,7 +12,8 @@ listen=127.0.0.1:7071
 http_listen=127.0.0.1:7072
 keep_serving=1
 prepare=()
-history=$root/examples/histories/php.tsv.gz
+scenes=(sitemap manual)
+history=
 server_pid=
 demo_pid=
 stopping=
@@ -20,14 +21,22 @@ stopping=
 usage() {
   cat <<'USAGE'
 usage: ./dev run [OPTIONS]
-  --seconds S           how long the replay takes, 1 to 86400; a history day takes 16 ms unless the history is shorter
-                        than that (default 60: the last ten years)
-  --history FILE        history to play (default examples/histories/php.tsv.gz, format: the README beside it)
-  --crawl-rate R        crawls a second (default: two a history day for every 1,000 pages)
+Plays two scenes against freshetd, and beside it the same crawls under simple rules:
+  sitemap   two years of two sites in 30 s; the sitemap of one marks every page as changed every day
+  manual    ten years of the PHP manual in a minute; its sitemap announces half of the changes
+Options:
+  --scene NAME          only this scene
+  --history FILE        another history instead (format: examples/histories/README.md)
+  --seconds S           how long a scene takes, 1 to 86400
+  --years N             how much of the end of the history it plays (default: a day takes 16 ms, or longer where the
+                        history is shorter than that)
+  --rate R              crawls a history day for every 1,000 pages (default: 17 in the sitemap, 0.5 in the manual)
+  --crawl-rate R        the same in crawls a second
+  --recall P            share of the changes that the sitemap announces, 0 to 1 (default: 1, in the manual 0.5)
   --listen HOST:PORT    where freshetd serves gRPC, port 0: any that is free (default 127.0.0.1:7071)
-  --http-listen HOST:PORT  where it serves metrics and the operator page (default 127.0.0.1:7072)
-  --run-dir DIR         store, log and state of the run (default data/run)
-  --exit                stop after the summary instead of serving until Ctrl-C
+  --http-listen HOST:PORT  where it serves metrics and the console (default 127.0.0.1:7072)
+  --run-dir DIR         stores, log and state of the run (default data/run)
+  --exit                stop after the last summary instead of serving until Ctrl-C
 USAGE
 }
 
@@ -44,13 +53,14 @@ parse_options() {
     case $1 in
       --help | -h) usage && exit 0 ;;
       --exit) keep_serving= && shift && continue ;;
-      --seconds | --history | --crawl-rate | --listen | --http-listen | --run-dir) ;;
+      --scene | --seconds | --history | --years | --rate | --crawl-rate | --recall | --listen | --http-listen | --run-dir) ;;
       *) usage >&2 && fail "unknown option '$1'" 2 ;;
     esac
     (($# > 1)) || fail "$1 needs a value" 2
     case $1 in
-      --seconds | --crawl-rate) prepare+=("$1" "$2") ;;
-      --history) history=$(from_caller "$2") ;;
+      --seconds | --years | --rate | --crawl-rate | --recall) prepare+=("$1" "$2") ;;
+      --scene) scenes=("$2") ;;
+      --history) history=$(from_caller "$2") && scenes=(history) ;;
       --listen) listen=$2 ;;
       --http-listen) http_listen=$2 ;;
       --run-dir) run_dir=$(from_caller "$2") ;;
@@ -62,10 +72,13 @@ parse_options() {
 # What freshet-demo would refuse as well, but can be told before it is built.
 check_options() {
   local i
-  [[ -e $history ]] || fail "--history: $history: No such file or directory" 2
-  [[ -r $history && ! -d $history ]] || fail "--history: $history cannot be read" 2
+  [[ ${scenes[0]} =~ ^(sitemap|manual|history)$ ]] || fail "--scene: '${scenes[0]}' is neither sitemap nor manual" 2
+  if [[ -n $history ]]; then
+    [[ -e $history ]] || fail "--history: $history: No such file or directory" 2
+    [[ -r $history && ! -d $history ]] || fail "--history: $history cannot be read" 2
+  fi
   for ((i = 0; i < ${#prepare[@]}; i += 2)); do
-    [[ ${prepare[i + 1]} =~ ^[0-9.]+(e[0-9]+)?$ ]] || fail "${prepare[i]}: '${prepare[i + 1]}' is no number" 2
+    [[ ${prepare[i + 1]} =~ ^[0-9.]+(e[0-9]+)?$ ]] || fail "${prepare[i]}: '${prepare[i + 1]}' is not a number" 2
   done
 }
 
@@ -86,19 +99,38 @@ await_earlier_server() {
   timeout 15 tail --pid="$pid" -s 0.1 -f /dev/null || fail "freshetd of an earlier run (process $pid) does not stop"
 }
 
+# What a scene plays, its own settings first: options of the user come later and win.
+set_scene() {
+  scene=$1
+  scene_dir=$run_dir/$scene
+  case $scene in
+    sitemap)
+      played=$root/examples/histories/lying-sitemap.tsv.gz
+      settings=(--seconds 30 --years 2 --rate 17)
+      about='Two sites. The sitemap of one marks every page as changed every day.'
+      ;;
+    manual)
+      played=$root/examples/histories/php.tsv.gz
+      settings=(--seconds 60 --rate 0.5 --recall 0.5)
+      about='The PHP manual. Its sitemap announces half of the changes, and crawls are scarce.'
+      ;;
+    *) played=$history settings=() about=$history ;;
+  esac
+}
+
 # Sets day, epoch, crawl_rate: what the server has to be told so that its horizons fit the replay.
 prepare_run() {
-  local settings name value
-  settings=$("$bin/freshet-demo" prepare --run-dir "$run_dir" --history "$history" "${prepare[@]}") || exit $?
+  local told name value
+  told=$("$bin/freshet-demo" prepare --run-dir "$scene_dir" --history "$played" "${settings[@]}" "${prepare[@]}") || exit $?
   while IFS='=' read -r name value; do
     case $name in
       day) day=$value ;;
       epoch) epoch=$value ;;
       crawl_rate) crawl_rate=$value ;;
     esac
-  done <<<"$settings"
+  done <<<"$told"
   sed -e "s/^\(  day:\).*/\1 $day/" -e "s/^\(  interval:\).*/\1 $epoch/" -e "s/^\(crawl_rate:\).*/\1 $crawl_rate/" \
-    "$root/deploy/demo.yaml" >"$run_dir/freshetd.yaml" || fail "cannot write $run_dir/freshetd.yaml"
+    "$root/deploy/demo.yaml" >"$scene_dir/freshetd.yaml" || fail "cannot write $scene_dir/freshetd.yaml"
 }
 
 # Starts freshetd and waits for its ready line. In a session of its own, so that Ctrl-C reaches this script alone, which
@@ -106,8 +138,8 @@ prepare_run() {
 start_server() {
   exec 3< <(
     exec 9>&-
-    exec setsid setpriv --pdeathsig TERM "$bin/freshetd" --config "$run_dir/freshetd.yaml" \
-      --data-dir "$run_dir/store" --listen "$listen" --http-listen "$http_listen" 2>"$run_dir/freshetd.log"
+    exec setsid setpriv --pdeathsig TERM "$bin/freshetd" --config "$scene_dir/freshetd.yaml" \
+      --data-dir "$scene_dir/store" --listen "$listen" --http-listen "$http_listen" 2>"$run_dir/freshetd.log"
   )
   server_pid=$!
   echo "$server_pid" >"$run_dir/freshetd.pid"
@@ -132,7 +164,7 @@ start_server() {
 
 # Runs in the background and is waited for, so that a signal to this script is acted on at once.
 play() {
-  setpriv --pdeathsig TERM "$bin/freshet-demo" play --run-dir "$run_dir" --server "$grpc" --http "$http" 9>&- 3<&- &
+  setpriv --pdeathsig TERM "$bin/freshet-demo" play --run-dir "$scene_dir" --server "$grpc" --http "$http" 9>&- 3<&- &
   demo_pid=$!
   local code=0
   wait "$demo_pid" || code=$?
@@ -176,24 +208,25 @@ finish() {
 ask_how() {
   local program=$bin/freshet url
   [[ $caller != "$root" ]] || program=${program#"$root/"}
-  url=$(zcat -f "$history" 2>/dev/null | head -n 1 | cut -f 1 || true)
+  url=$(zcat -f "$played" 2>/dev/null | head -n 1 | cut -f 1 || true)
   [[ $grpc == 127.0.0.1:7071 ]] || program+=" --server $grpc"
   echo
-  echo "freshetd goes on serving: gRPC on $grpc, operator page http://$http/ . Nobody fetches any more, so what it believes fades."
-  echo "Ask it about a page:   $program get $url"
+  echo "freshetd goes on serving: gRPC on $grpc, console http://$http/ . Nobody fetches any more, so its pages go stale."
+  echo "Why is a page crawled or not?      $program explain $url"
+  echo "How far is the sitemap trusted?    $program trust"
+  echo "Where do simple rules do as well?  ./dev run --scene manual --rate 2 --recall 1"
   echo "Ctrl-C stops it."
 }
 
-main() {
-  parse_options "$@"
-  check_options
-  [[ -z ${FRESHET_OPTIONS_ONLY:-} ]] || exit 0
-  lock_run_dir
-  await_earlier_server
+# Starts the server and plays one scene to its end; the server is left running.
+play_scene() {
+  set_scene "$1"
   prepare_run
-  trap on_signal INT TERM HUP
+  [[ -z $stopping ]] || finish
   start_server
-  echo "freshetd serves gRPC on $grpc; operator page: http://$http/"
+  echo
+  echo "$about"
+  echo "freshetd serves gRPC on $grpc; console: http://$http/"
   local code=0
   play || code=$?
   [[ -z $stopping ]] || finish
@@ -205,6 +238,20 @@ main() {
     ((ended == 0)) || fail "freshetd ended with exit code $ended, its log is $run_dir/freshetd.log"
     exit "$code"
   fi
+}
+
+main() {
+  parse_options "$@"
+  check_options
+  [[ -z ${FRESHET_OPTIONS_ONLY:-} ]] || exit 0
+  lock_run_dir
+  await_earlier_server
+  trap on_signal INT TERM HUP
+  local name
+  for name in "${scenes[@]}"; do
+    [[ -z $server_pid ]] || stop_server || fail "freshetd did not stop in order, its log is $run_dir/freshetd.log"
+    play_scene "$name"
+  done
   [[ -n $keep_serving ]] || finish
   ask_how
   wait "$server_pid" || true

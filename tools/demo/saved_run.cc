@@ -14,7 +14,7 @@
 namespace freshet::demo {
 namespace {
 
-constexpr std::string_view kFormat = "freshet-demo 1";
+constexpr std::string_view kFormat = "freshet-demo 2";
 
 std::string_view TakeLine(std::string_view& text) {
   const size_t end = std::min(text.find('\n'), text.size());
@@ -54,10 +54,11 @@ Status WriteError(const std::string& path) {
 std::string FormatSavedRun(const SavedRun& run) {
   return fmt::format(
       "{}\nhistory {}\nhistory_begin_seconds {}\nhistory_end_seconds {}\nwall_begin_micros {}\n"
-      "wall_micros_per_day {}\ncrawl_rate_per_second {}\npolled_until_micros {}\nfinished {}\n",
+      "wall_micros_per_day {}\ncrawl_rate_per_second {}\nrecall {}\npolled_until_micros "
+      "{}\nfinished {}\n",
       kFormat, run.history, run.timeline.history_begin_seconds, run.timeline.history_end_seconds,
       run.timeline.wall_begin_micros, run.timeline.wall_micros_per_day, run.crawl_rate_per_second,
-      run.polled_until_micros, run.finished ? 1 : 0);
+      run.recall, run.polled_until_micros, run.finished ? 1 : 0);
 }
 
 StatusOr<SavedRun> ParseSavedRun(std::string_view text) {
@@ -71,6 +72,7 @@ StatusOr<SavedRun> ParseSavedRun(std::string_view text) {
   RETURN_IF_ERROR(TakeNumber(text, "wall_begin_micros", &timeline.wall_begin_micros));
   RETURN_IF_ERROR(TakeNumber(text, "wall_micros_per_day", &timeline.wall_micros_per_day));
   RETURN_IF_ERROR(TakeNumber(text, "crawl_rate_per_second", &run.crawl_rate_per_second));
+  RETURN_IF_ERROR(TakeNumber(text, "recall", &run.recall));
   RETURN_IF_ERROR(TakeNumber(text, "polled_until_micros", &run.polled_until_micros));
   int finished = 0;
   RETURN_IF_ERROR(TakeNumber(text, "finished", &finished));
@@ -79,6 +81,8 @@ StatusOr<SavedRun> ParseSavedRun(std::string_view text) {
       !std::isfinite(timeline.wall_micros_per_day) || timeline.wall_micros_per_day <= 0) {
     return InvalidArgument("names a history without length");
   }
+  if (!(run.recall >= 0 && run.recall <= 1))
+    return InvalidArgument("names a recall of {}", run.recall);
   return run;
 }
 
@@ -116,8 +120,10 @@ RunDecision DecideRun(const std::optional<SavedRun>& earlier, const SavedRun& wa
   Timeline unfixed = earlier->timeline;
   unfixed.wall_begin_micros = 0;
   if (earlier->history != wanted.history || unfixed != wanted.timeline ||
-      earlier->crawl_rate_per_second != wanted.crawl_rate_per_second) {
-    return {.reason = "the earlier run was of another history, speed or rate: starting over"};
+      earlier->crawl_rate_per_second != wanted.crawl_rate_per_second ||
+      earlier->recall != wanted.recall) {
+    return {.reason =
+                "the earlier run was of another history, speed, rate or recall: starting over"};
   }
   if (now_micros >= earlier->timeline.wall_end_micros()) {
     return {.reason = "the history of the earlier run is over by now: starting over"};

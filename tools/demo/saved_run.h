@@ -17,6 +17,7 @@ struct SavedRun {
   std::string history;  // absolute path
   Timeline timeline;    // wall_begin_micros 0: no page has been given to the server yet
   double crawl_rate_per_second = 0;
+  double recall = 1;                // share of the changes that the sitemap announces, in [0, 1]
   int64_t polled_until_micros = 0;  // wall time up to which the signals are acknowledged
   bool finished = false;
   bool operator==(const SavedRun&) const = default;
@@ -38,8 +39,8 @@ struct RunDecision {
   std::string reason;  // for a person to read; empty when there was no earlier run
 };
 
-// Resumes an earlier run that plays the same history at the same speed and rate and is not over at
-// `now_micros`; starts over otherwise.
+// Resumes an earlier run that plays the same history at the same speed, rate and recall and is not
+// over at `now_micros`; starts over otherwise.
 [[nodiscard]] RunDecision DecideRun(const std::optional<SavedRun>& earlier, const SavedRun& wanted,
                                     int64_t now_micros);
 

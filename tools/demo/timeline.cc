@@ -30,7 +30,7 @@ double Timeline::days() const {
 }
 
 StatusOr<Timeline> MakeTimeline(const std::vector<HistoryPage>& history, double seconds,
-                                double day_micros) {
+                                double days) {
   if (!(seconds >= 1 && seconds <= kLongestRunSeconds)) {
     return InvalidArgument("seconds {} is not within 1 and {}", seconds, kLongestRunSeconds);
   }
@@ -42,7 +42,8 @@ StatusOr<Timeline> MakeTimeline(const std::vector<HistoryPage>& history, double 
     if (!page.touches.empty()) last = std::max(last, page.touches.back().unix_seconds);
   }
   const double wall_micros = seconds * 1e6;
-  const double span = std::floor(wall_micros / day_micros * kDaySeconds);
+  if (!(days > 0)) return InvalidArgument("{} days are not more than none", days);
+  const double span = std::floor(days * kDaySeconds);
   Timeline timeline;
   timeline.history_end_seconds = last;
   timeline.history_begin_seconds =

@@ -33,12 +33,12 @@ struct Timeline {
   [[nodiscard]] double days() const;
 };
 
-// A timeline, not fixed on the wall clock yet, that plays the end of a history: up to its last
-// event, in `seconds` of wall time at `day_micros` a day, or, where the history is shorter than
-// that, all of it, with longer days. InvalidArgument unless seconds is within 1 and 86,400, a day
-// lasts at least 1 ms and the history has any length.
+// A timeline, not fixed on the wall clock yet, that plays the last `days` of a history, up to its
+// last event, in `seconds` of wall time; where the history is shorter than that, all of it, with
+// longer days. InvalidArgument unless seconds is within 1 and 86,400, a day lasts at least 1 ms and
+// the history has any length.
 [[nodiscard]] StatusOr<Timeline> MakeTimeline(const std::vector<HistoryPage>& history,
-                                              double seconds, double day_micros);
+                                              double seconds, double days);
 
 // "2019-03-14", UTC.
 [[nodiscard]] std::string FormatDate(int64_t unix_seconds);

@@ -8,21 +8,10 @@
 
 #include "core/base/check.h"
 #include "core/base/url.h"
+#include "tools/common/announced.h"
 
 namespace freshet {
 namespace {
-
-// Uniform in [0, 1): splitmix64 (Steele, Lea and Flood 2014) over seed, page and touch.
-double HashToUnit(uint64_t seed, uint64_t page, uint64_t touch) {
-  uint64_t x = seed;
-  for (const uint64_t part : {page, touch}) {
-    x += part * 0x9E3779B97F4A7C15 + 0x9E3779B97F4A7C15;
-    x = (x ^ (x >> 30)) * 0xBF58476D1CE4E5B9;
-    x = (x ^ (x >> 27)) * 0x94D049BB133111EB;
-    x ^= x >> 31;
-  }
-  return static_cast<double>(x >> 11) * 0x1p-53;
-}
 
 struct Arrival {
   Instant at;
@@ -143,7 +132,7 @@ std::vector<Arrival> Arrivals(const std::vector<ReplayPage>& pages, const Replay
     for (size_t i = 0; i < touches.size(); ++i) {
       const ReplayPage::Touch& touch = touches[i];
       if (touch.at <= begin || touch.at > end || !touch.signalled) continue;
-      if (touch.changed && HashToUnit(options.seed, page, i) >= options.signal_recall) continue;
+      if (touch.changed && !IsAnnounced(options.seed, page, i, options.signal_recall)) continue;
       const Instant at = NextPoll(touch.at + touch.delay, options.signal_delay);
       if (at > end) continue;
       arrivals.push_back({at, {.page = page, .changed = touch.dated ? touch.at : at}});
