@@ -9,6 +9,8 @@ install(FILES deploy/freshet.service DESTINATION lib/systemd/system COMPONENT se
 # Where administrators look, whatever the prefix.
 install(FILES deploy/debian/freshet.yaml DESTINATION /etc/freshet COMPONENT server)
 install(FILES deploy/freshet.example.yaml DESTINATION share/doc/freshet-server/examples COMPONENT server)
+install(FILES deploy/freshet-sitemap.service deploy/freshet-sitemap.env
+  DESTINATION share/doc/freshet-client/examples COMPONENT client)
 
 # Everything that a package has and a build must have made.
 add_custom_target(freshet_shipped DEPENDS freshetd freshet freshet-sim)

@@ -50,7 +50,7 @@ FRAGMENTS = {
     "freshet trust --source greedy": "needs a source of that name",
     "freshet upsert --crawl-id": "without a crawl id",
     "freshet sitemap": "without a site",
-    "freshet sitemap https://example.org/": "asks the world outside; run against a local site in docs/integrations.md",
+    "freshet sitemap https://example.org/": "asks the world outside; run against a local site in docs/sitemaps.md",
     "freshet crawls set shop": "without an option",
     "freshet restore": "without a checkpoint",
     "freshet restore CHECKPOINT DIR": "needs a checkpoint; run in docs/backup.md",

@@ -38,15 +38,17 @@ check_kubernetes() {
 
 check_unit() {
   command -v systemd-analyze >/dev/null || { echo 'SKIPPED: needs systemd-analyze, of the package systemd' >&2 && exit 77; }
-  # The program need not be installed here.
-  sed 's|^ExecStart=/usr/bin/freshetd |ExecStart=/bin/true |' deploy/freshet.service >"$scratch/freshet.service"
-  local said
-  said=$(systemd-analyze verify --man=no "$scratch/freshet.service" 2>&1) || { echo "$said" && exit 1; }
-  [[ -z $said ]] || { echo "$said" && exit 1; }
-  systemd-analyze security --offline=true --threshold="$worst_exposure" "$scratch/freshet.service" >"$scratch/said" 2>&1 || {
-    cat "$scratch/said" && exit 1
-  }
-  tail -n 1 "$scratch/said"
+  local unit said
+  for unit in freshet freshet-sitemap; do
+    # The program need not be installed here.
+    sed 's|^ExecStart=/usr/bin/freshetd\? |ExecStart=/bin/true |' "deploy/$unit.service" >"$scratch/$unit.service"
+    said=$(systemd-analyze verify --man=no "$scratch/$unit.service" 2>&1) || { echo "$said" && exit 1; }
+    [[ -z $said ]] || { echo "$said" && exit 1; }
+    systemd-analyze security --offline=true --threshold="$worst_exposure" "$scratch/$unit.service" >"$scratch/said" 2>&1 || {
+      cat "$scratch/said" && exit 1
+    }
+    tail -n 1 "$scratch/said"
+  done
 }
 
 # freshetd takes what is shipped as its configuration: it goes on to the store, which is not there. Bad usage is 2.

@@ -18,7 +18,7 @@ struct FeedDate {
   Instant latest;    // that it may mean: a day ends last at -12:00
 };
 
-// Reads what docs/integrations.md lists: W3C and ISO 8601 (2024-05-17T08:30:01.5+02:00, with a
+// Reads what docs/sitemaps.md lists: W3C and ISO 8601 (2024-05-17T08:30:01.5+02:00, with a
 // blank for the T, without seconds, without separators, a month or a year alone), RFC 822 and its
 // successors (Fri, 17 May 24 08:30 CEST), asctime, names of months and zones in any case.
 // A zone that is not known, or that means several, is as if there were none. The years 1 to 9999.

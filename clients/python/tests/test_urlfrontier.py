@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import json
 import subprocess
+import sys
 import time
 import urllib.request
 from collections.abc import Callable
 from pathlib import Path
 
+import grpc
 import pytest
 
 import freshet
-from crawl import MIN_DELAY, PLAIN, POLITE
+from crawl import EXAMPLES, MIN_DELAY, PLAIN, POLITE
 from freshet.v1 import types_pb2
 from frontier import Crawler
 from frontier_stubs import make_stubs
@@ -113,3 +115,82 @@ def test_pages_that_changed_are_fetched_sooner_with_signals(tmp_path: Path, stub
         waited[signals] = crawl(directory, stubs, signals)
     print(f"seconds from change to fetch: {waited[False]:.2f} without signals, {waited[True]:.2f} with them")
     assert waited[True] < 0.6 * waited[False]
+
+
+def copy_frontier(source: str, target: str, code: int = 0) -> str:
+    command = [sys.executable, str(EXAMPLES / "copy_frontier.py"), source, target]
+    done = subprocess.run(command, capture_output=True, text=True)
+    assert done.returncode == code, done.stderr
+    return done.stdout
+
+
+def test_urls_move_from_one_frontier_to_another_and_are_scheduled_there(tmp_path: Path, stubs: object) -> None:
+    """What docs/moving.md tells to do."""
+    messages, services = stubs  # type: ignore[misc]
+    (tmp_path / "old").mkdir()
+    (tmp_path / "new").mkdir()
+    long_ago = int(time.time()) - 86400
+    with Server(tmp_path / "old") as old, Server(tmp_path / "new") as new:
+        frontier = services.URLFrontierStub(grpc.insecure_channel(old.address))
+        news = services.URLFrontierStub(grpc.insecure_channel(new.address))
+
+        def known(number: int) -> object:
+            item = messages.URLItem()
+            item.known.info.url = f"https://example.org/{number}"
+            item.known.info.crawlID = "news"
+            item.known.info.metadata["signature"].values.append(f"{number:02x}")
+            last = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(long_ago))
+            item.known.info.metadata["lastProcessedDate"].values.append(last)
+            item.known.refetchable_from_date = int(time.time()) + 86400 + number
+            return item
+
+        assert all(ack.status == 0 for ack in frontier.PutURLs(known(n) for n in range(20)))
+
+        def items(stub: object) -> list[object]:
+            return list(stub.ListURLs(messages.ListUrlParams(crawlID="news", size=1000)))  # type: ignore[attr-defined]
+
+        dump = tmp_path / "dump.jsonl.gz"
+        assert copy_frontier(old.address, str(dump)) == "20 taken, 0 skipped, 0 failed\n"
+        assert copy_frontier(old.address, new.address) == "20 taken, 0 skipped, 0 failed\n"
+        assert sorted(str(item.known) for item in items(news)) == sorted(str(item.known) for item in items(frontier))  # type: ignore[attr-defined]
+        copy_frontier(str(dump), new.address)
+        assert sorted(str(item.known) for item in items(news)) == sorted(str(item.known) for item in items(frontier))  # type: ignore[attr-defined]
+
+        def client(*arguments: str) -> str:
+            command = [str(BIN / "freshet"), "--server", new.address, *arguments]
+            return subprocess.run(command, check=True, capture_output=True, text=True).stdout
+
+        client("import", "--format", "urlfrontier", str(dump))
+        client("crawls", "set", "news", "--frontier-mode", "scheduled")
+        with freshet.Admin(new.address) as admin:
+            pages = {page.url: page for page in admin.pages() if page.crawl_id == "news"}
+        assert len(pages) == 20
+        assert all(page.crawls == 1 and page.last_crawl_time.seconds == long_ago for page in pages.values())
+        urls = {info.url for info in news.GetURLs(messages.GetParams(crawlID="news", max_queues=1))}
+        assert urls, "they are given out before their clients' dates"
+        assert urls <= set(pages)
+
+
+def test_documents_of_stormcrawler_become_urls_of_the_frontier(tmp_path: Path, stubs: object) -> None:
+    messages, services = stubs  # type: ignore[misc]
+    source = {
+        "url": "https://example.org/",
+        "status": "FETCHED",
+        "metadata": {"fetch%2EstatusCode": ["200"], "signature": "00ff"},
+        "nextFetchDate": "2026-08-01T00:00:00.000Z",
+    }
+    found = {"url": "https://example.org/new", "status": "DISCOVERED", "nextFetchDate": "2026-08-01T00:00:00Z"}
+    dump = tmp_path / "status.jsonl"
+    dump.write_text(json.dumps({"_source": source}) + "\n" + json.dumps(found) + "\n")
+    with Server(tmp_path) as server:
+        assert copy_frontier(str(dump), server.address) == "2 taken, 0 skipped, 0 failed\n"
+        frontier = services.URLFrontierStub(grpc.insecure_channel(server.address))
+        known = frontier.GetURLStatus(messages.URLStatusRequest(url="https://example.org/", crawlID="DEFAULT")).known
+        assert known.refetchable_from_date == 1785542400
+        assert {key: list(texts.values) for key, texts in known.info.metadata.items()} == {
+            "fetch.statusCode": ["200"],
+            "signature": ["00ff"],
+        }
+        dump.write_text("{\n")
+        assert copy_frontier(str(dump), server.address, code=2) == ""
+    assert copy_frontier(server.address, str(dump), code=2) == ""

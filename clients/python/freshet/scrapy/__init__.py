@@ -3,7 +3,7 @@
     ADDONS = {"freshet.scrapy.Addon": 0}
     FRESHET_SERVER = "127.0.0.1:7071"
 
-in the settings of a project is all; spiders stay as they are. See docs/integrations.md for the settings and for what
+in the settings of a project is all; spiders stay as they are. See docs/workers.md for the settings and for what
 becomes of which request.
 """
 
