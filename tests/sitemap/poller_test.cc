@@ -8,6 +8,7 @@
 #include <csignal>
 #include <filesystem>
 #include <fstream>
+#include <future>
 #include <optional>
 
 #include "tests/sitemap/public_here.h"
@@ -65,7 +66,11 @@ class PollerTest : public testing::Test {
   std::vector<DocumentReport> Poll(const std::string& argument) {
     std::vector<DocumentReport> reports;
     Poller poller(
-        options_, *state_, notes_, turn_, [this] { return now_ = now_ + step_; },
+        options_, *state_, notes_, turn_,
+        [this] {
+          if (on_clock_) on_clock_();
+          return now_ = now_ + step_;
+        },
         [&reports](const DocumentReport& report) { reports.push_back(report); });
     status_ = poller.Poll(argument, 0);
     return reports;
@@ -102,6 +107,7 @@ class PollerTest : public testing::Test {
   Mutex turn_;
   Instant now_ = Instant::FromUnixSeconds(1'718'000'000);  // 2024-06-10
   Duration step_;                                          // between two looks at the clock
+  std::function<void()> on_clock_;
   absl::Status status_;
 };
 
@@ -466,15 +472,50 @@ TEST_F(PollerTest, ASiteHasSoMuchTime) {
       << "what was left longest comes first";
 }
 
-// A document that is small on its way may take minutes to read, and all other sites wait.
+// A document that is small on its way may take minutes to read.
 TEST_F(PollerTest, ReadingIsOfTheTimeOfTheSite) {
   site_.Put("/robots.txt", "Sitemap: /1\nSitemap: /2\nSitemap: /3\n");
   for (const char* path : {"/1", "/2", "/3"}) site_.Put(path, Map({{path, ""}}));
-  step_ = Duration::Seconds(1'800);
+  step_ = Duration::Seconds(600);  // a document takes three
   const auto reports = Poll(site_.url());
   ASSERT_EQ(reports.size(), 4U);
   EXPECT_THAT(reports[3].why, HasSubstr("the rest is left for another time"));
   EXPECT_THAT(notes_.Take(), ElementsAre(Page("/1"), Page("/2")));
+}
+
+TEST_F(PollerTest, ReadingEndsWithTheTimeOfTheSite) {
+  site_.Put("/map", Map({{"/a", ""}}) + std::string(8 << 20, ' '));
+  step_ = Duration::Seconds(60);
+  EXPECT_THAT(Why(site_.url() + "/map"), HasSubstr("took more than 3600 s"));
+}
+
+// One document of 49 MB kept all other sites waiting for more than a minute.
+TEST_F(PollerTest, NobodyWaitsWhileADocumentIsRead) {
+  site_.Put("/map", Map({{"/a", ""}}) + std::string(1 << 20, ' '));
+  int looks = 0;
+  on_clock_ = [&] {
+    // By another thread, as a poller of another site would.
+    const bool free = std::async(std::launch::async, [&] {
+                        const bool taken = turn_.TryLock();
+                        if (taken) turn_.Unlock();
+                        return taken;
+                      }).get();
+    looks += free ? 1 : 0;
+  };
+  EXPECT_EQ(Poll(site_.url() + "/map").at(0).new_pages, 1U);
+  EXPECT_GE(looks, 16) << "one for each piece";
+  EXPECT_LT(looks, 32) << "it is read once";
+}
+
+TEST_F(PollerTest, ASignalEndsReading) {
+  site_.Put("/map", Map({{"/a", ""}}) + std::string(1 << 20, ' '));
+  int looks = 0;
+  on_clock_ = [&looks] { ++looks; };
+  options_.fetch.cancelled = [&looks] { return looks > 8; };
+  EXPECT_THAT(Poll(site_.url() + "/map"), IsEmpty());
+  EXPECT_TRUE(absl::IsCancelled(status_)) << status_;
+  EXPECT_LT(looks, 12);
+  EXPECT_THAT(notes_.Take(), IsEmpty());
 }
 
 TEST_F(PollerTest, ARelativeUrlWithBytesThatAreNoCharactersIsLeftOut) {

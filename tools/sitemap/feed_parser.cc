@@ -99,6 +99,7 @@ class Reading {
  private:
   static xmlSAXHandler Handler();
   void Start(const Name& name, int namespaces, const Attributes& attributes);
+  void StartBase(std::string_view base);
   void StartField(const Name& name, const Attributes& attributes);
   void Text(std::string_view more);
   void End();
@@ -110,6 +111,7 @@ class Reading {
   void Refuse(std::string why);
   int Read(char* buffer, int size);
   [[nodiscard]] absl::Status Judge() const;
+  [[nodiscard]] std::string Base() const { return bases_.empty() ? "" : bases_.back().second; }
   [[nodiscard]] bool Own() const { return field_.space == entry_space_; }
 
   const TextSource& source_;
@@ -131,9 +133,10 @@ class Reading {
   int depth_ = 0;
   int entry_depth_ = 0;  // of the entry that is open; 0: none is
   uint64_t entries_ = 0;
-  int namespaces_ = 0;              // that are open
-  std::vector<int> declared_;       // namespaces of each open element
-  std::vector<std::string> bases_;  // xml:base in effect in each
+  int namespaces_ = 0;         // that are open
+  std::vector<int> declared_;  // namespaces of each open element
+  // By xml:base, and the depth of the element that has it: those that are open.
+  std::vector<std::pair<int, std::string>> bases_;
   FeedEntry entry_;
   std::string entry_space_;
   int url_rank_ = 0;  // less is better
@@ -172,11 +175,7 @@ void Reading::Start(const Name& name, int namespaces, const Attributes& attribut
   if (namespaces_ > kMaxFeedNamespaces) {
     return Refuse(fmt::format("it declares more than {} namespaces", kMaxFeedNamespaces));
   }
-  const std::string_view base = attributes.Find("base", true);
-  const std::string around = bases_.empty() ? "" : bases_.back();
-  bases_.push_back(base.empty() || base.size() > kMaxFeedTextBytes
-                       ? around
-                       : JoinUrls(around, std::string(cli::Trimmed(base))));
+  StartBase(attributes.Find("base", true));
   if (depth_ == 1) {
     summary_.kind = KindOf(name.local);
     if (summary_.kind == FeedKind::kUnknown) {
@@ -199,6 +198,13 @@ void Reading::Start(const Name& name, int namespaces, const Attributes& attribut
     return;
   }
   if (entry_depth_ != 0 && depth_ == entry_depth_ + 1) StartField(name, attributes);
+}
+
+// Elements are many, and one that says nothing of its base costs nothing.
+void Reading::StartBase(std::string_view base) {
+  if (base.empty() || base.size() > kMaxFeedBaseBytes) return;
+  std::string joined = JoinUrls(Base(), std::string(cli::Trimmed(base)));
+  if (joined.size() <= kMaxFeedBaseBytes) bases_.emplace_back(depth_, std::move(joined));
 }
 
 void Reading::StartField(const Name& name, const Attributes& attributes) {
@@ -233,7 +239,7 @@ void Reading::End() {
   }
   namespaces_ -= declared_.back();
   declared_.pop_back();
-  bases_.pop_back();
+  if (!bases_.empty() && bases_.back().first == depth_) bases_.pop_back();
   closed_ = --depth_ == 0;
 }
 
@@ -274,7 +280,7 @@ void Reading::TakeUrl(std::string_view url, int rank) {
   if (rank >= url_rank_ || url.empty()) return;
   url_rank_ = rank;
   entry_.url = url.substr(0, kMaxFeedTextBytes);
-  entry_.base = bases_.back();
+  entry_.base = Base();
 }
 
 void Reading::TakeDate(std::string_view text, int rank) {

@@ -22,6 +22,8 @@ inline constexpr size_t kMaxFeedBytes = 50 << 20;  // once decompressed
 inline constexpr uint64_t kMaxFeedEntries = 50'000;
 // Of the text of one element or attribute that is of interest.
 inline constexpr size_t kMaxFeedTextBytes = 16 << 10;
+// An xml:base, and what it makes of the one around it; a longer one counts for nothing.
+inline constexpr size_t kMaxFeedBaseBytes = 2048;
 // Prefixes that are not declared, of which each is told.
 inline constexpr uint64_t kMaxFeedPrefixFaults = 500'000;
 // Namespaces that are declared at one place of a document.

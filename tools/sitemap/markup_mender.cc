@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
+#include <unordered_map>
 #include <utility>
 
 #include "absl/strings/ascii.h"
@@ -27,8 +28,37 @@ bool BeginsName(char c) {
          static_cast<unsigned char>(c) >= 0x80;
 }
 
+// Where the text from `begin` on has the first character that TakeText minds, or its end.
+size_t EndOfPlain(std::string_view text, size_t begin) {
+  static constexpr auto kSpecial = [] {
+    std::array<bool, 256> special{};
+    for (const char c : {'<', '&', '>'}) special[static_cast<unsigned char>(c)] = true;
+    return special;
+  }();
+  const char* at = text.data() + begin;
+  const char* const end = text.data() + text.size();
+  while (at != end && !kSpecial[static_cast<unsigned char>(*at)]) ++at;
+  return static_cast<size_t>(at - text.data());
+}
+
 const xmlChar* XmlText(const std::string& text) {
   return reinterpret_cast<const xmlChar*>(text.c_str());
+}
+
+// What a name of HTML stands for; 0: it is none. The library looks through all names each time.
+uint32_t CharacterOf(std::string_view name) {
+  static const auto* const kCharacters = [] {
+    constexpr unsigned kLast = 0x2666;  // diams
+    auto* const characters = new std::unordered_map<std::string_view, uint32_t>;
+    for (unsigned value = 1; value <= kLast; ++value) {
+      if (const htmlEntityDesc* entity = htmlEntityValueLookup(value)) {
+        characters->emplace(entity->name, value);
+      }
+    }
+    return characters;
+  }();
+  const auto found = kCharacters->find(name);
+  return found == kCharacters->end() ? 0 : found->second;
 }
 
 bool IsName(const std::string& text) { return xmlValidateQName(XmlText(text), 0) == 0; }
@@ -78,10 +108,9 @@ void SkipBlanks(std::string_view* text) {
 absl::Status MarkupMender::Mend(std::string_view text, bool last, std::string* out) {
   for (size_t i = 0; i < text.size() && fault_.empty(); ++i) {
     if (state_ == State::kText) {
-      // Most of a document, at once.
-      size_t end = text.size();
-      for (const char special : {'<', '&', '>'})
-        end = std::min(end, text.substr(0, end).find(special, i));
+      // Most of a document, at once. Each byte is looked at once: a search for one of these
+      // characters after the other would go through the rest of the text again and again.
+      const size_t end = EndOfPlain(text, i);
       out->append(text, i, end - i);
       i = end;
       if (i == text.size()) break;
@@ -159,15 +188,15 @@ void MarkupMender::TakeReference(char c, std::string* out) {
 void MarkupMender::AppendReference(std::string_view reference, std::string* out) {
   uint32_t number = 0;
   if (reference.ends_with(';')) {
-    const std::string name(reference.substr(1, reference.size() - 2));
+    const std::string_view name = reference.substr(1, reference.size() - 2);
     if (name.starts_with('#')) {
       if (NumberOf(name, &number) && !MayBeReferred(number)) number = 0xFFFD;
       if (number != 0 && number != 0xFFFD) {
         out->append(reference);
         return;
       }
-    } else if (const htmlEntityDesc* entity = htmlEntityLookup(XmlText(name))) {
-      number = entity->value;
+    } else {
+      number = CharacterOf(name);
     }
     // These are XML's own.
     if (number == '&' || number == '<' || number == '>' || number == '"' || name == "apos") {

@@ -57,21 +57,6 @@ FetchResult ReadFile(const std::string& path, int input, Spool& body) {
   return result;
 }
 
-// Entries are called for, and counted, until `take` fails; its error is returned then.
-absl::StatusOr<FeedSummary> ForEachEntry(
-    const Spool& body, const FetchResult& fetched,
-    const std::function<absl::Status(uint64_t, const FeedEntry&)>& take) {
-  absl::Status taken;
-  uint64_t row = 0;
-  auto read = ReadDocument(*body.Read(), {.url = fetched.url, .charset = fetched.charset},
-                           [&](const FeedEntry& entry) {
-                             ++row;
-                             if (taken.ok()) taken = take(row, entry);
-                           });
-  RETURN_IF_ERROR(taken);
-  return read;
-}
-
 std::string SiteOf(const std::string& url) {
   const absl::StatusOr<SiteUrl> site = ParseSiteUrl(url);
   return site.ok() ? SiteOfHost(site->host) : "";
@@ -83,6 +68,13 @@ bool IsWithoutRobots(const FetchResult& result) {
   return result.too_many_redirects ||
          (result.outcome != Outcome::kFetched && result.status >= 400 && result.status < 500 &&
           !result.retry_after);
+}
+
+absl::Status Stopped() { return absl::CancelledError("stopped by a signal"); }
+
+std::string TookTooLong(Duration most) {
+  return fmt::format("the site took more than {:.0f} s: the rest is left for another time",
+                     most.seconds());
 }
 
 // The latest instant that a date may mean and that is over.
@@ -124,6 +116,7 @@ absl::StatusOr<Instant> Poller::Due(const std::string& argument) {
 
 absl::Status Poller::Poll(const std::string& argument, int input) {
   if (!body_) {
+    ASSIGN_OR_RETURN(entries_, EntryFile::Create());
     ASSIGN_OR_RETURN(body_, Spool::Create());
   }
   const MutexLock lock(turn_);
@@ -194,8 +187,7 @@ FetchResult Poller::FetchOrRead(const Named& named, const DocumentState& documen
 }
 
 absl::StatusOr<bool> Poller::Visit(const Named& named) {
-  const absl::Status stopped = absl::CancelledError("stopped by a signal");
-  if (options_.fetch.cancelled()) return stopped;
+  if (options_.fetch.cancelled()) return Stopped();
   if (!visited_.insert(named.url).second) return false;
   ASSIGN_OR_RETURN(DocumentState document, state_.FindDocument(named.url));
   const std::string origin = OriginOf(named.url);
@@ -210,7 +202,7 @@ absl::StatusOr<bool> Poller::Visit(const Named& named) {
     return false;
   }
   const FetchResult fetched = FetchOrRead(named, document, now);
-  if (options_.fetch.cancelled()) return stopped;
+  if (options_.fetch.cancelled()) return Stopped();
   ASSIGN_OR_RETURN(const bool changed, Take(named, fetched, &document));
   if (options_.dry_run) return changed;
   document.polled = now;
@@ -244,37 +236,22 @@ absl::StatusOr<bool> Poller::Take(const Named& named, const FetchResult& fetched
 
 absl::StatusOr<bool> Poller::TakeDocument(const Named& named, const FetchResult& fetched,
                                           DocumentState* document) {
-  // Once for what it is, whether all of it is good, and what is new in it; sitemaps and feeds then
-  // again for that, so that nothing is sent of a document that is refused at its end, and a page
-  // that is listed twice is sent once.
   DocumentReport report{.document = named.url};
   std::vector<std::string> children;
   const Instant now = clock_();
-  RETURN_IF_ERROR(state_.Forget());
-  absl::Status kept;
-  const auto look = [&](uint64_t row, const FeedEntry& entry)
-                        FRESHET_REQUIRES(turn_) -> absl::Status {
-    ++report.entries;
-    if (Leave(named, row, entry, &report)) return absl::OkStatus();
-    if (entry.kind != FeedKind::kIndex) {
-      kept = TakeEntry(row, entry, now, &report);
-    } else if (children.size() <= options_.max_documents) {
-      children.push_back(entry.url);
-    }
-    return kept;
-  };
-  const auto read = ForEachEntry(*body_, fetched, look);
-  // Others wait meanwhile.
+  turn_.Unlock();
+  const auto read = ReadEntries(named, fetched, now + site_left_, &report, &children);
+  turn_.Lock();
   site_left_ = site_left_ - std::max(Duration(), clock_() - now);
+  if (absl::IsCancelled(read.status())) return read.status();
   if (!read.ok()) {
-    RETURN_IF_ERROR(state_.Forget());
-    RETURN_IF_ERROR(kept);
     Fail(named, std::string(read.status().message()));
     return false;
   }
   report.kind = NameOf(read->kind);
   report.mended = read->mended;
   if (read->kind != FeedKind::kIndex) {
+    RETURN_IF_ERROR(StageNews(now, &report));
     RETURN_IF_ERROR(SendNews(named, fetched, now, document, &report));
     report_(report);
     return report.new_pages + report.signals > 0;
@@ -288,6 +265,42 @@ absl::StatusOr<bool> Poller::TakeDocument(const Named& named, const FetchResult&
   }
   report_(report);
   return VisitChildren(named, fetched, std::move(children));
+}
+
+absl::StatusOr<FeedSummary> Poller::ReadEntries(const Named& named, const FetchResult& fetched,
+                                                Instant until, DocumentReport* report,
+                                                std::vector<std::string>* children) {
+  RETURN_IF_ERROR(entries_->Clear());
+  absl::Status kept;
+  const auto look = [&](const FeedEntry& entry) {
+    const uint64_t row = ++report->entries;
+    if (!kept.ok() || Leave(named, row, entry, report)) return;
+    if (entry.kind != FeedKind::kIndex) {
+      kept = entries_->Append(row, entry);
+    } else if (children->size() <= options_.max_documents) {
+      children->push_back(entry.url);
+    }
+  };
+  const std::unique_ptr<cli::ByteSource> bytes = body_->Read();
+  const TextSource watched = [&](std::string* out) -> absl::StatusOr<bool> {
+    RETURN_IF_ERROR(kept);
+    if (options_.fetch.cancelled()) return Stopped();
+    if (clock_() >= until) return absl::DeadlineExceededError(TookTooLong(options_.site_timeout));
+    return bytes->Read(out);
+  };
+  auto summary = ReadDocumentText(watched, {.url = fetched.url, .charset = fetched.charset}, look);
+  RETURN_IF_ERROR(kept);
+  return summary;
+}
+
+// A page that is listed twice is staged, and so sent, once.
+absl::Status Poller::StageNews(Instant now, DocumentReport* report) {
+  RETURN_IF_ERROR(state_.Forget());
+  const absl::Status staged =
+      entries_->ForEach([&](uint64_t row, const FeedEntry& entry)
+                            FRESHET_REQUIRES(turn_) { return TakeEntry(row, entry, now, report); });
+  if (!staged.ok()) (void)state_.Forget();
+  return staged;
 }
 
 absl::StatusOr<bool> Poller::TakeRobots(const Named& named, const FetchResult& fetched) {
@@ -343,8 +356,7 @@ absl::StatusOr<bool> Poller::VisitChildren(const Named& named, const FetchResult
       break;
     }
     if (site_left_ <= Duration()) {
-      Fail(named, fmt::format("the site took more than {:.0f} s: the rest is left for another time",
-                              options_.site_timeout.seconds()));
+      Fail(named, TookTooLong(options_.site_timeout));
       break;
     }
     // A file speaks for the operator, and what it names for itself.
@@ -368,7 +380,7 @@ absl::Status Poller::SendNews(const Named& named, const FetchResult& fetched, In
     ASSIGN_OR_RETURN(const bool sent, SendEntry(row, entry, now, report));
     return sent ? absl::OkStatus() : absl::UnavailableError("the connection is lost");
   };
-  absl::Status status = ForEachEntry(*body_, fetched, send).status();
+  absl::Status status = entries_->ForEach(send);
   // Even if the state has failed: what is under way is to end.
   const absl::StatusOr<Receipt> receipt = sender_.Finish();
   if (!receipt.ok()) status = receipt.status();
@@ -411,7 +423,6 @@ absl::Status Poller::TakeEntry(uint64_t row, const FeedEntry& entry, Instant now
 
 absl::StatusOr<bool> Poller::SendEntry(uint64_t row, const FeedEntry& entry, Instant now,
                                        DocumentReport* report) {
-  if (entry.url.empty() || !entry.why.empty()) return true;
   ASSIGN_OR_RETURN(const KnownPage page, state_.FindPage(entry.url));
   if (!page.staged || page.staged->row != row) return true;
   ++(page.known ? report->signals : report->new_pages);

@@ -14,6 +14,7 @@
 #include "absl/status/statusor.h"
 #include "core/base/units.h"
 #include "sync/mutex.h"
+#include "tools/sitemap/entry_file.h"
 #include "tools/sitemap/feed_parser.h"
 #include "tools/sitemap/fetch.h"
 #include "tools/sitemap/intervals.h"
@@ -99,9 +100,9 @@ struct PollerOptions {
 // Owner thread only; several may share what `turn` guards.
 class Poller {
  public:
-  // All outlive the poller. `turn` is held whenever state, sender, clock and report are used, and
-  // not while a site is waited for. `clock` tells the time of each step; `report` is called for
-  // every document that was looked at.
+  // All outlive the poller. `turn` is held whenever state, sender and report are used, and not
+  // while a site is waited for or what it says is read. `clock` tells the time of each step, also
+  // without `turn`; `report` is called for every document that was looked at.
   Poller(PollerOptions options, PollState& state, Sender& sender, Mutex& turn,
          std::function<Instant()> clock, std::function<void(const DocumentReport&)> report);
 
@@ -135,6 +136,15 @@ class Poller {
       FRESHET_REQUIRES(turn_);
   [[nodiscard]] absl::StatusOr<bool> TakeDocument(const Named& named, const FetchResult& fetched,
                                                   DocumentState* document) FRESHET_REQUIRES(turn_);
+  // Reads the document once, without `turn`: what it is, and whether all of it is good. Keeps the
+  // entries that may be used: pages in entries_, documents in `children`.
+  [[nodiscard]] absl::StatusOr<FeedSummary> ReadEntries(const Named& named,
+                                                        const FetchResult& fetched, Instant until,
+                                                        DocumentReport* report,
+                                                        std::vector<std::string>* children)
+      FRESHET_EXCLUDES(turn_);
+  // Stages what is new in entries_.
+  [[nodiscard]] absl::Status StageNews(Instant now, DocumentReport* report) FRESHET_REQUIRES(turn_);
   [[nodiscard]] absl::Status TakeEntry(uint64_t row, const FeedEntry& entry, Instant now,
                                        DocumentReport* report) FRESHET_REQUIRES(turn_);
   [[nodiscard]] absl::StatusOr<bool> VisitChildren(const Named& named, const FetchResult& fetched,
@@ -161,6 +171,7 @@ class Poller {
   const std::function<Instant()> clock_;
   const std::function<void(const DocumentReport&)> report_;
   std::unique_ptr<Spool> body_;
+  std::unique_ptr<EntryFile> entries_;  // of the present document
   int input_ = 0;
   // Of the present poll.
   std::set<std::string> visited_;
