@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <tuple>
 
 #include "absl/strings/numbers.h"
 #include "boost/beast/http/parser.hpp"
@@ -23,19 +22,33 @@ constexpr size_t kLastChunkBytes = 5;
 constexpr size_t kMostFraming = 4;
 constexpr const char* kRetryAfter = "Retry-After";
 
-// The path of a target and its query: "/x" and "y" of "/x?y" and of "http://host/x?y". No path: it
-// is empty.
-std::pair<std::string, std::string> SplitTarget(std::string_view target) {
-  constexpr std::string_view kScheme = "http://";
-  if (SameIgnoringCase(target.substr(0, kScheme.size()), kScheme)) {
-    const size_t slash = target.find('/', kScheme.size());
-    target = slash == std::string_view::npos ? "/" : target.substr(slash);
+// What a request asks for.
+struct Target {
+  std::string authority;  // of "http://host/x?y": "host". Empty: the target names none
+  std::string path;       // of it and of "/x?y": "/x". Empty: the target is none
+  std::string query;      // "y"
+};
+
+// An authority without a host, or with a user name before it, makes no target: programs differ in
+// which host they take it for.
+Target SplitTarget(std::string_view target) {
+  Target split;
+  for (const std::string_view scheme : {"http://", "https://"}) {
+    if (!SameIgnoringCase(target.substr(0, scheme.size()), scheme)) continue;
+    target.remove_prefix(scheme.size());
+    const std::string_view authority = target.substr(0, target.find_first_of("/?#"));
+    if (authority.empty() || authority.find('@') != std::string_view::npos) return {};
+    split.authority = authority;
+    target.remove_prefix(authority.size());
+    break;
   }
-  if (target.empty() || target.front() != '/') return {};
   target = target.substr(0, target.find('#'));
   const size_t query = target.find('?');
-  if (query == std::string_view::npos) return {std::string(target), ""};
-  return {std::string(target.substr(0, query)), std::string(target.substr(query + 1))};
+  if (query != std::string_view::npos) split.query = target.substr(query + 1);
+  split.path = target.substr(0, query);
+  if (split.path.empty() && !split.authority.empty()) split.path = "/";
+  if (!split.path.starts_with('/')) return {};
+  return split;
 }
 
 }  // namespace
@@ -195,9 +208,8 @@ HttpReader::State HttpReader::Refuse(int status, std::string_view line) {
 std::optional<HttpResponse> HttpReader::RefusalOf() const {
   const auto& message = parser_->parser.get();
   const auto hosts = message.count(http::field::host);
-  if (hosts > 1 || (hosts == 0 && message.version() >= 11)) {
-    return TextResponse(400, "the request must have one Host");
-  }
+  const bool unnamed = message[http::field::host].empty() && message.version() >= 11;
+  if (hosts > 1 || unnamed) return TextResponse(400, "the request must have one Host");
   // The parser takes a coding that it does not know for none at all: where the body ends another
   // program between here and the client may see otherwise (RFC 9112, 6.1).
   const auto codings = message.count(http::field::transfer_encoding);
@@ -216,10 +228,14 @@ HttpRequest HttpReader::Head() const {
   const auto& message = parser_->parser.get();
   HttpRequest request;
   request.method = std::string(message.method_string());
-  std::tie(request.path, request.query) =
-      SplitTarget({message.target().data(), message.target().size()});
+  Target target = SplitTarget({message.target().data(), message.target().size()});
+  request.path = std::move(target.path);
+  request.query = std::move(target.query);
   for (const auto& field : message) {
-    request.fields.emplace_back(std::string(field.name_string()), std::string(field.value()));
+    // The host of a target counts, and not what Host says beside it (RFC 9112, 3.2.2).
+    const bool replaced = field.name() == http::field::host && !target.authority.empty();
+    request.fields.emplace_back(std::string(field.name_string()),
+                                replaced ? target.authority : std::string(field.value()));
   }
   request.keep_alive = message.keep_alive();
   return request;

@@ -27,7 +27,7 @@ struct HttpRequest {
   std::string method;
   std::string path;   // without the query
   std::string query;  // as it came, without the question mark
-  HttpFields fields;  // in the order in which they came
+  HttpFields fields;  // in the order in which they came; Host is that of an absolute target
   std::string body;
   std::string peer;  // address of the client, without the port
   // Whether the client has shown a certificate, which was checked, and the subject alternative

@@ -10,6 +10,7 @@
 namespace freshet {
 namespace {
 
+using ::testing::AnyOf;
 using ::testing::HasSubstr;
 
 std::string Get(const std::string& path) {
@@ -31,7 +32,14 @@ class HttpTest : public ::testing::Test {
     return RawClient(number_, request).ReadAnswer();
   }
 
+  HttpOptions Guarded() {
+    HttpOptions options;
+    options.guard = MakeGuard(authoriser_, "127.0.0.1:0");
+    return options;
+  }
+
   std::string posted_;
+  Authoriser authoriser_{{}, false};
   HttpPort port_{MakeRoutes({.metrics = [] { return std::string("freshet_up 1\n"); },
                              .status_json = [] { return std::string("{}"); },
                              .annotate =
@@ -45,7 +53,7 @@ class HttpTest : public ::testing::Test {
                                return standby_counts ? "" : "loading";
                              }},
                             "127.0.0.1:0"),
-                 HttpOptions()};
+                 Guarded()};
   int number_ = 0;
 };
 
@@ -83,6 +91,31 @@ TEST_F(HttpTest, TakesNoAnnotationsOfForeignPages) {
   EXPECT_EQ(Ask(Post("{}", "Host: rebound.example:7072\r\n")).status(), 403);
   EXPECT_EQ(Ask(Post("{}", "Host: localhost\r\nOrigin: http://evil.example\r\n")).status(), 403);
   EXPECT_EQ(posted_, "");
+}
+
+// A page of others whose name was made to point here asks with that name, in whatever form.
+TEST_F(HttpTest, TakesTheNameThatARequestIsFor) {
+  const auto status = [this](const std::string& target, const std::string& host) {
+    return Ask("GET " + target + " HTTP/1.1\r\n" + host + "\r\n").status();
+  };
+  EXPECT_EQ(status("/metrics", "Host: localhost\r\n"), 200);
+  EXPECT_EQ(status("/metrics", "Host: evil.example\r\n"), 403);
+  EXPECT_EQ(status("http://localhost/metrics", "Host: localhost\r\n"), 200);
+  EXPECT_EQ(status("http://evil.example/metrics", "Host: localhost\r\n"), 403);
+  EXPECT_EQ(status("HTTP://evil.example?/metrics", "Host: localhost\r\n"), 404) << "the path is /";
+  EXPECT_EQ(status("https://evil.example/metrics", "Host: localhost\r\n"), 403);
+  for (const char* none : {"Host:\r\n", "Host:   \r\n", ""}) {
+    EXPECT_EQ(status("/metrics", none), 400) << none;
+    EXPECT_EQ(status("/healthz", none), 400) << none;
+  }
+  for (const char* odd : {"http:///metrics", "http://localhost@evil.example/metrics",
+                          "http:/metrics", "ftp://localhost/metrics", "//localhost/metrics"}) {
+    EXPECT_THAT(status(odd, "Host: localhost\r\n"), AnyOf(400, 404)) << odd;
+  }
+  // Browsers do not speak it, and it need not name a host.
+  EXPECT_EQ(Ask("GET /healthz HTTP/1.0\r\n\r\n").status(), 200);
+  EXPECT_EQ(Ask("GET /metrics HTTP/1.0\r\n\r\n").status(), 403);
+  EXPECT_EQ(Ask("GET /metrics HTTP/1.0\r\nHost:\r\n\r\n").status(), 403);
 }
 
 TEST(WhyForeign, AsksForThisMachineByAnAddressOrItsName) {
