@@ -3,7 +3,7 @@
 set -uo pipefail
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
 cd "$root" || exit 2
-all_checks=(format shell proto tidy tests)
+all_checks=(format shell proto prose tidy tests)
 
 # Source files under version control, so that a stray file in a working copy fails nobody's build.
 tracked() { git ls-files --cached --others --exclude-standard -- "$@"; }
@@ -34,6 +34,9 @@ install_buf() {
 check_proto() {
   install_buf && build/lint/node_modules/.bin/buf lint
 }
+
+# The countable rules of CONTRIBUTING.md for what people read.
+check_prose() { tools/lint/prose.py; }
 
 # compiled DIR PATTERN: what the compile commands in DIR have at these paths, largest first, so that no long file is left
 # over at the end.
