@@ -49,8 +49,8 @@ def prose(text: str) -> list[str]:
     """The paragraphs, items and tables of a page, in order, without headings and blocks of code."""
     text = re.sub(r"<!--.*?-->", "", text, flags=re.S)
     text = re.sub(r"^```.*?^```$", "", text, flags=re.S | re.M)
-    parts = re.split(r"\n\s*\n", text)
-    return [part for part in parts if part.strip() and not part.startswith("    ") and not part.lstrip().startswith("#")]
+    parts = [part for part in re.split(r"\n\s*\n", text) if part.strip()]
+    return [part for part in parts if not part.startswith("    ") and not part.lstrip().startswith("#")]
 
 
 def front(page: str, text: str) -> list[str]:
