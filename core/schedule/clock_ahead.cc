@@ -44,7 +44,8 @@ Duration CapAtNow(Instant now, PageRecord* page) {
 
 Duration CapAtNow(Instant now, LeaseRecord* lease) {
   const Duration ahead = lease->assigned - now;
-  if (ahead <= Duration()) return {};
+  // Leases are made ahead of their ticks, and handed out at earlier ones where these are free.
+  if (ahead <= kClocksDiffer) return {};
   lease->assigned = now;
   MoveEnd(ahead, now, &lease->deadline);
   for (LeaseSignal& signal : lease->signals) signal.time = std::min(signal.time, now);

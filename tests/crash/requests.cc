@@ -192,8 +192,11 @@ std::shared_ptr<Op> RandomResult(const Page& page, uint64_t lease, Knowledge* kn
   // What a site makes up costs nothing but itself.
   if (knowledge->Chance(3)) result->set_etag(std::string(600, 'e'));
   if (knowledge->Chance(30)) {
-    // Some sites say that a page was changed when it cannot have been.
-    const int64_t hours = static_cast<int64_t>(knowledge->Below(1000)) - 50;
+    // Some sites say that a page was changed when it cannot have been. None says when it is
+    // fetched: a fetch that is dated ahead counts as one of now, and what was changed with it as
+    // later.
+    const int64_t ago = static_cast<int64_t>(knowledge->Below(1000)) - 50;
+    const int64_t hours = ago == 0 ? 1 : ago;
     SetMicros(MicrosOf(result->fetch_time()) - hours * kHour, result->mutable_last_modified());
   }
   return op;

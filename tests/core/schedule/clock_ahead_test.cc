@@ -57,6 +57,14 @@ TEST(ClockAhead, LeasesAndHostsAreAsLongOutAsTheyWere) {
   EXPECT_EQ(lease.signals[0].time, At(10));
   EXPECT_EQ(lease.signals[1].time, At(5));
 
+  // It may have been handed out at an earlier tick than it was made for, a moment before the start.
+  LeaseRecord handed_out;
+  handed_out.assigned = At(11);
+  handed_out.deadline = At(71);
+  EXPECT_EQ(CapAtNow(At(10), &handed_out), Duration());
+  EXPECT_EQ(handed_out.assigned, At(11));
+  EXPECT_EQ(handed_out.deadline, At(71)) << "its worker was told so";
+
   HostRecord host;
   host.last_assignment = At(3600);
   host.last_throttled = At(3605);
