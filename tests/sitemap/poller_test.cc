@@ -286,6 +286,44 @@ TEST_F(PollerTest, RobotsMayBeNone) {
   EXPECT_THAT(none.Asked(), ElementsAre("/robots.txt", "/sitemap.xml"));
 }
 
+// Its poll came first and found nothing of its own, so the site's own poll was put off for longer
+// and longer, and got "not modified".
+TEST_F(PollerTest, WhatAnotherSiteNamesOfThisOneChangesNothingHere) {
+  SmallSite other(kPublic);
+  other.Put("/robots.txt", "Sitemap: " + site_.url() + "/map");
+  site_.Put("/robots.txt", "Sitemap: /map");
+  site_.PutAnswer("/map", [this](const auto& request, auto& response) {
+    response.set_header("ETag", "\"1\"");
+    response.status = request.has_header("If-None-Match") ? 304 : 200;
+    if (response.status == 200) response.set_content(Map({{"/a", ""}}), "text/xml");
+  });
+  options_.only_due = true;
+  options_.fetch.is_public = [](const IpAddress&) { return true; };
+  const auto reports = Poll(other.url());
+  ASSERT_EQ(reports.size(), 2U);
+  EXPECT_EQ(reports[1].other_hosts, 1U);
+  ASSERT_EQ(Poll(site_.url()).size(), 2U);
+  EXPECT_THAT(notes_.Take(), ElementsAre(Page("/a")));
+}
+
+TEST_F(PollerTest, OnlyTheSiteThatAsksIsLeftAlone) {
+  SmallSite other(kPublic);
+  other.Put("/robots.txt", "Sitemap: " + site_.url() + "/login\n");
+  site_.PutRedirect("/login", other.url() + "/busy");
+  site_.Put("/map", Map({{"/a", ""}}));
+  other.PutAnswer("/busy", [](const auto&, auto& response) {
+    response.status = 503;
+    response.set_header("Retry-After", "86400");
+  });
+  options_.fetch.is_public = [](const IpAddress&) { return true; };
+  EXPECT_THAT(Poll(other.url()).at(1).why, HasSubstr("come again in 86400 s"));
+  EXPECT_EQ(Poll(site_.url() + "/map").at(0).new_pages, 1U);
+  EXPECT_THAT(notes_.Take(), ElementsAre(Page("/a")));
+  EXPECT_THAT(Why(other.url() + "/map"), HasSubstr("left alone"));
+  EXPECT_THAT(Why(site_.url() + "/login"), HasSubstr("503")) << "named by its own site";
+  EXPECT_THAT(Why(site_.url() + "/login"), HasSubstr("left alone")) << "it leads there";
+}
+
 TEST_F(PollerTest, RobotsAreThoseOfTheSiteWhereverTheyLie) {
   SmallSite other(kPublic);
   for (int i = 0; i < 4; ++i) {

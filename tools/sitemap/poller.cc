@@ -1,6 +1,7 @@
 #include "tools/sitemap/poller.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <filesystem>
@@ -107,9 +108,27 @@ Poller::Named Poller::FirstOf(const std::string& argument) const {
   return {.url = site->origin + "/robots.txt", .sites = {SiteOfHost(site->host)}, .robots = true};
 }
 
+// A document that one site names of another is another document: what the poll on its word came
+// to says nothing about the polls of the site that has it.
+std::string Poller::KeyOf(const Named& named) {
+  if (named.sites.empty() || named.sites.contains(SiteOf(named.url))) return named.url;
+  // No site has a blank in its name.
+  return fmt::format("{} {}", fmt::join(named.sites, " "), named.url);
+}
+
+Poller::Named Poller::ChildOf(const Named& named, const FetchResult& fetched,
+                              const std::string& url) {
+  return {.url = url,
+          // A file speaks for the operator, and what it names for itself.
+          .sites = named.sites.empty() ? std::set<std::string>{SiteOf(url)} : named.sites,
+          .only_public = named.only_public || fetched.from_public,
+          .depth = named.depth + (named.robots ? 0 : 1),
+          .child = true};
+}
+
 absl::StatusOr<Instant> Poller::Due(const std::string& argument) {
   const MutexLock lock(turn_);
-  const absl::StatusOr<DocumentState> document = state_.FindDocument(FirstOf(argument).url);
+  const absl::StatusOr<DocumentState> document = state_.FindDocument(KeyOf(FirstOf(argument)));
   if (!document.ok()) return document.status();
   return document->next;
 }
@@ -189,16 +208,16 @@ FetchResult Poller::FetchOrRead(const Named& named, const DocumentState& documen
 absl::StatusOr<bool> Poller::Visit(const Named& named) {
   if (options_.fetch.cancelled()) return Stopped();
   if (!visited_.insert(named.url).second) return false;
-  ASSIGN_OR_RETURN(DocumentState document, state_.FindDocument(named.url));
+  ASSIGN_OR_RETURN(DocumentState document, state_.FindDocument(KeyOf(named)));
   const std::string origin = OriginOf(named.url);
-  ASSIGN_OR_RETURN(DocumentState site, state_.FindDocument(origin));
+  ASSIGN_OR_RETURN(const DocumentState site, state_.FindDocument(origin));
   const Instant now = clock_();
   if (options_.only_due && named.child && now < document.next) return false;
-  if (now < site.not_before) {
+  if (const Instant asked = std::max(site.not_before, document.not_before); now < asked) {
     Fail(named, fmt::format("left alone: the site has asked to come again in {:.0f} s",
-                            (site.not_before - now).seconds()));
-    document.next = site.not_before;
-    if (!options_.dry_run) RETURN_IF_ERROR(state_.PutDocument(named.url, document));
+                            (asked - now).seconds()));
+    document.next = asked;
+    if (!options_.dry_run) RETURN_IF_ERROR(state_.PutDocument(KeyOf(named), document));
     return false;
   }
   const FetchResult fetched = FetchOrRead(named, document, now);
@@ -209,11 +228,15 @@ absl::StatusOr<bool> Poller::Visit(const Named& named) {
   document.interval = NextInterval(options_.intervals, document.interval, changed);
   document.next = NextPoll(now, document.interval, named.url);
   if (fetched.retry_after) {
-    site.not_before = now + *fetched.retry_after;
-    document.next = std::max(document.next, site.not_before);
-    RETURN_IF_ERROR(state_.PutDocument(origin, site));
+    // Of the site that asks, which is where redirects ended, and of what leads there.
+    document.not_before = now + *fetched.retry_after;
+    document.next = std::max(document.next, document.not_before);
+    const std::string asking = OriginOf(fetched.url);
+    ASSIGN_OR_RETURN(DocumentState there, state_.FindDocument(asking));
+    there.not_before = document.not_before;
+    RETURN_IF_ERROR(state_.PutDocument(asking, there));
   }
-  RETURN_IF_ERROR(state_.PutDocument(named.url, document));
+  RETURN_IF_ERROR(state_.PutDocument(KeyOf(named), document));
   return changed;
 }
 
@@ -264,7 +287,7 @@ absl::StatusOr<bool> Poller::TakeDocument(const Named& named, const FetchResult&
     return false;
   }
   report_(report);
-  return VisitChildren(named, fetched, std::move(children));
+  return VisitChildren(named, fetched, children);
 }
 
 absl::StatusOr<FeedSummary> Poller::ReadEntries(const Named& named, const FetchResult& fetched,
@@ -328,28 +351,31 @@ absl::StatusOr<bool> Poller::TakeRobots(const Named& named, const FetchResult& f
   });
   report_(report);
   if (report.entries == 0) children.push_back(OriginOf(named.url) + "/sitemap.xml");
-  return VisitChildren(named, fetched, std::move(children));
+  return VisitChildren(named, fetched, children);
 }
 
 // The ones that were left longest come first, so that each has its turn where there is not time for
 // all.
-absl::Status Poller::SortByLastPoll(std::vector<std::string>* urls) {
-  std::vector<std::pair<Instant, std::string>> sorted;
-  for (std::string& url : *urls) {
-    ASSIGN_OR_RETURN(const DocumentState document, state_.FindDocument(url));
-    sorted.emplace_back(document.polled, std::move(url));
+absl::StatusOr<std::vector<Poller::Named>> Poller::ChildrenOf(
+    const Named& named, const FetchResult& fetched, const std::vector<std::string>& urls) {
+  std::vector<std::pair<Instant, Named>> sorted;
+  for (const std::string& url : urls) {
+    Named child = ChildOf(named, fetched, url);
+    ASSIGN_OR_RETURN(const DocumentState document, state_.FindDocument(KeyOf(child)));
+    sorted.emplace_back(document.polled, std::move(child));
   }
   std::stable_sort(sorted.begin(), sorted.end(),
                    [](const auto& a, const auto& b) { return a.first < b.first; });
-  for (size_t i = 0; i < sorted.size(); ++i) (*urls)[i] = std::move(sorted[i].second);
-  return absl::OkStatus();
+  std::vector<Named> children;
+  for (auto& [polled, child] : sorted) children.push_back(std::move(child));
+  return children;
 }
 
 absl::StatusOr<bool> Poller::VisitChildren(const Named& named, const FetchResult& fetched,
-                                           std::vector<std::string> children) {
-  RETURN_IF_ERROR(SortByLastPoll(&children));
+                                           const std::vector<std::string>& urls) {
+  ASSIGN_OR_RETURN(const std::vector<Named> children, ChildrenOf(named, fetched, urls));
   bool changed = false;
-  for (const std::string& url : children) {
+  for (const Named& child : children) {
     if (visited_.size() >= options_.max_documents) {
       Fail(named, fmt::format("leads to more than {} documents: the rest is left",
                               options_.max_documents));
@@ -359,16 +385,8 @@ absl::StatusOr<bool> Poller::VisitChildren(const Named& named, const FetchResult
       Fail(named, TookTooLong(options_.site_timeout));
       break;
     }
-    // A file speaks for the operator, and what it names for itself.
-    const std::set<std::string> own = {SiteOf(url)};
-    const absl::StatusOr<bool> child =
-        Visit({.url = url,
-               .sites = named.sites.empty() ? own : named.sites,
-               .only_public = named.only_public || fetched.from_public,
-               .depth = named.depth + (named.robots ? 0 : 1),
-               .child = true});
-    RETURN_IF_ERROR(child.status());
-    changed = changed || *child;
+    ASSIGN_OR_RETURN(const bool news, Visit(child));
+    changed = changed || news;
   }
   return changed;
 }
@@ -398,7 +416,7 @@ absl::Status Poller::SendNews(const Named& named, const FetchResult& fetched, In
   const bool all = receipt->again.empty() && report->future == 0 && report->other_hosts == 0;
   document->etag = all ? fetched.etag : "";
   document->last_modified = all ? fetched.last_modified : "";
-  return state_.Commit(named.url, *document);
+  return state_.Commit(KeyOf(named), *document);
 }
 
 absl::Status Poller::TakeEntry(uint64_t row, const FeedEntry& entry, Instant now,

@@ -127,6 +127,10 @@ class Poller {
   };
 
   [[nodiscard]] Named FirstOf(const std::string& argument) const;
+  [[nodiscard]] static Named ChildOf(const Named& named, const FetchResult& fetched,
+                                     const std::string& url);
+  // Under which the state has it.
+  [[nodiscard]] static std::string KeyOf(const Named& named);
   [[nodiscard]] absl::StatusOr<bool> Visit(const Named& named) FRESHET_REQUIRES(turn_);
   [[nodiscard]] FetchResult FetchOrRead(const Named& named, const DocumentState& document,
                                         Instant now) FRESHET_REQUIRES(turn_);
@@ -148,9 +152,12 @@ class Poller {
   [[nodiscard]] absl::Status TakeEntry(uint64_t row, const FeedEntry& entry, Instant now,
                                        DocumentReport* report) FRESHET_REQUIRES(turn_);
   [[nodiscard]] absl::StatusOr<bool> VisitChildren(const Named& named, const FetchResult& fetched,
-                                                   std::vector<std::string> children)
+                                                   const std::vector<std::string>& urls)
       FRESHET_REQUIRES(turn_);
-  [[nodiscard]] absl::Status SortByLastPoll(std::vector<std::string>* urls) FRESHET_REQUIRES(turn_);
+  [[nodiscard]] absl::StatusOr<std::vector<Named>> ChildrenOf(const Named& named,
+                                                              const FetchResult& fetched,
+                                                              const std::vector<std::string>& urls)
+      FRESHET_REQUIRES(turn_);
   [[nodiscard]] absl::Status SendNews(const Named& named, const FetchResult& fetched, Instant now,
                                       DocumentState* document, DocumentReport* report)
       FRESHET_REQUIRES(turn_);
