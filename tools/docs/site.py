@@ -4,8 +4,8 @@
 Pages are copied, at their places in the repository, and with them what they link to: other pages as they are, sources
 and other files as pages that show them, folders as lists. So the site is whole by itself, and each link that works in
 a clone works there. Its contents are those of docs/README.md. Then everything that was built is looked at: links and
-anchors lead somewhere, and nothing is fetched from elsewhere. Exit code 1: something is wrong, which
-is said; 77: there is no mkdocs.
+anchors lead somewhere, and nothing is fetched from elsewhere. Exit code 1: something is wrong, which is said; 77:
+mkdocs or its theme (mkdocs-material) is not there.
 """
 
 import argparse
@@ -25,6 +25,7 @@ FIRST = ("README.md", "docs/README.md")
 CONTENTS = "docs/README.md"
 LINK = re.compile(r"(?<=\]\()([^)\s]+)(?=\))")
 COMMENT = re.compile(r"<!-- doctest:.*?-->\n", re.DOTALL)
+STYLES = "site.css"
 PICTURES = (".svg", ".png")
 LANGUAGES = {".h": "cpp", ".cc": "cpp", ".proto": "protobuf", ".py": "python", ".sh": "bash", ".yaml": "yaml"}
 # More is not read on a page.
@@ -137,20 +138,41 @@ def contents() -> list:
     return [entry for entry in nav if next(iter(entry.values()))]
 
 
+def has_theme() -> bool:
+    """Whether mkdocs, which has an interpreter of its own, knows the theme."""
+    interpreter = pathlib.Path(shutil.which("mkdocs")).read_bytes().split(b"\n")[0].removeprefix(b"#!").split()
+    asks = "import sys; from mkdocs import utils; sys.exit('material' not in utils.get_theme_names())"
+    return subprocess.run([*interpreter, "-c", asks], capture_output=True, check=False).returncode == 0
+
+
 def configuration(work: pathlib.Path, output: pathlib.Path) -> dict:
     return {
         "site_name": "Freshet",
         "docs_dir": str(work),
         "site_dir": str(output),
         "use_directory_urls": False,
-        "theme": {"name": "mkdocs", "highlightjs": False, "navigation_depth": 3},
+        "theme": {
+            "name": "material",
+            "font": False,  # those of the reader's machine
+            "features": ["navigation.tabs", "navigation.tracking", "navigation.top", "search.suggest", "search.highlight"],
+            "palette": [
+                {"media": f"(prefers-color-scheme: {scheme})", "scheme": name, "primary": "teal", "accent": "teal"}
+                | {"toggle": {"icon": icon, "name": f"Show it {other}"}}
+                for scheme, name, icon, other in (
+                    ("light", "default", "material/weather-night", "dark"),
+                    ("dark", "slate", "material/weather-sunny", "light"),
+                )
+            ],
+        },
+        "extra_css": [STYLES],
+        "extra": {"generator": False},
         "plugins": ["search"],
         "nav": contents(),
         "markdown_extensions": [
             "tables",
             "fenced_code",
             "sane_lists",
-            {"codehilite": {"guess_lang": False, "noclasses": True, "pygments_style": "default"}},
+            {"codehilite": {"guess_lang": False, "css_class": "highlight"}},
             {"toc": {"permalink": True}},
         ],
     }
@@ -220,8 +242,8 @@ def main() -> int:
     arguments = parser.parse_args()
     output = arguments.output.resolve()
     work = (arguments.work or output.with_name(output.name + "-pages")).resolve()
-    if not shutil.which("mkdocs"):
-        print("site: SKIPPED: mkdocs is not installed (./dev docs does)", file=sys.stderr)
+    if not shutil.which("mkdocs") or not has_theme():
+        print("site: SKIPPED: mkdocs or its theme is not installed (./dev docs does)", file=sys.stderr)
         return 77
     shutil.rmtree(work, ignore_errors=True)
     try:
@@ -229,6 +251,7 @@ def main() -> int:
     except Mistake as mistake:
         print(f"site: {mistake}", file=sys.stderr)
         return 1
+    shutil.copyfile(HERE / STYLES, work / STYLES)
     settings = work.with_suffix(".json")  # JSON is YAML
     settings.write_text(json.dumps(configuration(work, output), indent=2))
     built = subprocess.run(["mkdocs", "build", "--strict", "--quiet", "--clean", "-f", str(settings)], check=False)
