@@ -13,14 +13,14 @@ _sym_db = _symbol_database.Default()
 
 
 
-DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x15\x66reshet/v1/auth.proto\x12\nfreshet.v1\"\x0f\n\rWhoAmIRequest\"\xa9\x01\n\x0eWhoAmIResponse\x12\x10\n\x08identity\x18\x01 \x01(\t\x12\r\n\x05roles\x18\x02 \x03(\t\x12\x0f\n\x07methods\x18\x03 \x03(\t\x12\x11\n\tcrawl_ids\x18\x04 \x03(\t\x12\r\n\x05hosts\x18\x05 \x03(\t\x12\x0f\n\x07sources\x18\x06 \x03(\t\x12\x1d\n\x10items_per_second\x18\x07 \x01(\x01H\x00\x88\x01\x01\x42\x13\n\x11_items_per_second2N\n\x0b\x41uthService\x12?\n\x06WhoAmI\x12\x19.freshet.v1.WhoAmIRequest\x1a\x1a.freshet.v1.WhoAmIResponseB\x03\xf8\x01\x01\x62\x06proto3')
+DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x15\x66reshet/v1/auth.proto\x12\nfreshet.v1\"\x0f\n\rWhoAmIRequest\"\xa9\x01\n\x0eWhoAmIResponse\x12\x10\n\x08identity\x18\x01 \x01(\t\x12\r\n\x05roles\x18\x02 \x03(\t\x12\x0f\n\x07methods\x18\x03 \x03(\t\x12\x11\n\tcrawl_ids\x18\x04 \x03(\t\x12\r\n\x05hosts\x18\x05 \x03(\t\x12\x0f\n\x07sources\x18\x06 \x03(\t\x12\x1d\n\x10items_per_second\x18\x07 \x01(\x01H\x00\x88\x01\x01\x42\x13\n\x11_items_per_second2N\n\x0b\x41uthService\x12?\n\x06WhoAmI\x12\x19.freshet.v1.WhoAmIRequest\x1a\x1a.freshet.v1.WhoAmIResponseB7\n\x0e\x64\x65v.freshet.v1P\x01Z freshet.dev/freshet/v1;freshetv1\xf8\x01\x01\x62\x06proto3')
 
 _builder.BuildMessageAndEnumDescriptors(DESCRIPTOR, globals())
 _builder.BuildTopDescriptorsAndMessages(DESCRIPTOR, 'freshet.v1.auth_pb2', globals())
 if _descriptor._USE_C_DESCRIPTORS == False:
 
   DESCRIPTOR._options = None
-  DESCRIPTOR._serialized_options = b'\370\001\001'
+  DESCRIPTOR._serialized_options = b'\n\016dev.freshet.v1P\001Z freshet.dev/freshet/v1;freshetv1\370\001\001'
   _WHOAMIREQUEST._serialized_start=37
   _WHOAMIREQUEST._serialized_end=52
   _WHOAMIRESPONSE._serialized_start=55

@@ -14,22 +14,24 @@ _sym_db = _symbol_database.Default()
 from freshet.v1 import types_pb2 as freshet_dot_v1_dot_types__pb2
 
 
-DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x17\x66reshet/v1/ingest.proto\x12\nfreshet.v1\x1a\x16\x66reshet/v1/types.proto\"Q\n\x13ReportCrawlsRequest\x12\x10\n\x08sequence\x18\x01 \x01(\x04\x12(\n\x07results\x18\x02 \x03(\x0b\x32\x17.freshet.v1.CrawlResult\"9\n\x14ReportCrawlsResponse\x12!\n\x03\x61\x63k\x18\x01 \x01(\x0b\x32\x14.freshet.v1.BatchAck\"\x8a\x01\n\x14SignalChangesRequest\x12\x10\n\x08sequence\x18\x01 \x01(\x04\x12)\n\x07signals\x18\x02 \x03(\x0b\x32\x18.freshet.v1.ChangeSignal\x12\x16\n\tpoll_size\x18\x03 \x01(\x04H\x00\x88\x01\x01\x12\x0f\n\x07poll_id\x18\x04 \x01(\x04\x42\x0c\n\n_poll_size\":\n\x15SignalChangesResponse\x12!\n\x03\x61\x63k\x18\x01 \x01(\x0b\x32\x14.freshet.v1.BatchAck2\xc0\x01\n\rIngestService\x12U\n\x0cReportCrawls\x12\x1f.freshet.v1.ReportCrawlsRequest\x1a .freshet.v1.ReportCrawlsResponse(\x01\x30\x01\x12X\n\rSignalChanges\x12 .freshet.v1.SignalChangesRequest\x1a!.freshet.v1.SignalChangesResponse(\x01\x30\x01\x42\x03\xf8\x01\x01\x62\x06proto3')
+DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x17\x66reshet/v1/ingest.proto\x12\nfreshet.v1\x1a\x16\x66reshet/v1/types.proto\"Q\n\x13ReportCrawlsRequest\x12\x10\n\x08sequence\x18\x01 \x01(\x04\x12(\n\x07results\x18\x02 \x03(\x0b\x32\x17.freshet.v1.CrawlResult\"9\n\x14ReportCrawlsResponse\x12!\n\x03\x61\x63k\x18\x01 \x01(\x0b\x32\x14.freshet.v1.BatchAck\"\x8e\x01\n\x14SignalChangesRequest\x12\x10\n\x08sequence\x18\x01 \x01(\x04\x12)\n\x07signals\x18\x02 \x03(\x0b\x32\x18.freshet.v1.ChangeSignal\x12\x16\n\tpoll_size\x18\x03 \x01(\x04H\x00\x88\x01\x01\x12\x13\n\x07poll_id\x18\x04 \x01(\x04\x42\x02\x30\x01\x42\x0c\n\n_poll_size\":\n\x15SignalChangesResponse\x12!\n\x03\x61\x63k\x18\x01 \x01(\x0b\x32\x14.freshet.v1.BatchAck2\xc0\x01\n\rIngestService\x12U\n\x0cReportCrawls\x12\x1f.freshet.v1.ReportCrawlsRequest\x1a .freshet.v1.ReportCrawlsResponse(\x01\x30\x01\x12X\n\rSignalChanges\x12 .freshet.v1.SignalChangesRequest\x1a!.freshet.v1.SignalChangesResponse(\x01\x30\x01\x42\x37\n\x0e\x64\x65v.freshet.v1P\x01Z freshet.dev/freshet/v1;freshetv1\xf8\x01\x01\x62\x06proto3')
 
 _builder.BuildMessageAndEnumDescriptors(DESCRIPTOR, globals())
 _builder.BuildTopDescriptorsAndMessages(DESCRIPTOR, 'freshet.v1.ingest_pb2', globals())
 if _descriptor._USE_C_DESCRIPTORS == False:
 
   DESCRIPTOR._options = None
-  DESCRIPTOR._serialized_options = b'\370\001\001'
+  DESCRIPTOR._serialized_options = b'\n\016dev.freshet.v1P\001Z freshet.dev/freshet/v1;freshetv1\370\001\001'
+  _SIGNALCHANGESREQUEST.fields_by_name['poll_id']._options = None
+  _SIGNALCHANGESREQUEST.fields_by_name['poll_id']._serialized_options = b'0\001'
   _REPORTCRAWLSREQUEST._serialized_start=63
   _REPORTCRAWLSREQUEST._serialized_end=144
   _REPORTCRAWLSRESPONSE._serialized_start=146
   _REPORTCRAWLSRESPONSE._serialized_end=203
   _SIGNALCHANGESREQUEST._serialized_start=206
-  _SIGNALCHANGESREQUEST._serialized_end=344
-  _SIGNALCHANGESRESPONSE._serialized_start=346
-  _SIGNALCHANGESRESPONSE._serialized_end=404
-  _INGESTSERVICE._serialized_start=407
-  _INGESTSERVICE._serialized_end=599
+  _SIGNALCHANGESREQUEST._serialized_end=348
+  _SIGNALCHANGESRESPONSE._serialized_start=350
+  _SIGNALCHANGESRESPONSE._serialized_end=408
+  _INGESTSERVICE._serialized_start=411
+  _INGESTSERVICE._serialized_end=603
 # @@protoc_insertion_point(module_scope)

@@ -15,16 +15,18 @@ from freshet.v1 import types_pb2 as freshet_dot_v1_dot_types__pb2
 from google.protobuf import duration_pb2 as google_dot_protobuf_dot_duration__pb2
 
 
-DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x1a\x66reshet/v1/scheduler.proto\x12\nfreshet.v1\x1a\x16\x66reshet/v1/types.proto\x1a\x1egoogle/protobuf/duration.proto\"\xc9\x01\n\x0c\x43rawlRequest\x12(\n\x05hello\x18\x01 \x01(\x0b\x32\x17.freshet.v1.WorkerHelloH\x00\x12$\n\x06\x63redit\x18\x02 \x01(\x0b\x32\x12.freshet.v1.CreditH\x00\x12*\n\x07results\x18\x03 \x01(\x0b\x32\x17.freshet.v1.ResultBatchH\x00\x12\x32\n\x0freturned_leases\x18\x04 \x01(\x0b\x32\x17.freshet.v1.LeaseReturnH\x00\x42\t\n\x07message\"c\n\x0bWorkerHello\x12\x0e\n\x06worker\x18\x01 \x01(\t\x12\x31\n\x0elease_duration\x18\x02 \x01(\x0b\x32\x19.google.protobuf.Duration\x12\x11\n\tcrawl_ids\x18\x03 \x03(\t\"\x1d\n\x06\x43redit\x12\x13\n\x0b\x61ssignments\x18\x01 \x01(\r\"I\n\x0bResultBatch\x12\x10\n\x08sequence\x18\x01 \x01(\x04\x12(\n\x07results\x18\x02 \x03(\x0b\x32\x17.freshet.v1.CrawlResult\"2\n\x0bLeaseReturn\x12\x10\n\x08sequence\x18\x01 \x01(\x04\x12\x11\n\tlease_ids\x18\x02 \x03(\x04\"\xcc\x01\n\rCrawlResponse\x12\x32\n\x0b\x61ssignments\x18\x01 \x01(\x0b\x32\x1b.freshet.v1.AssignmentBatchH\x00\x12*\n\nresult_ack\x18\x02 \x01(\x0b\x32\x14.freshet.v1.BatchAckH\x00\x12*\n\nreturn_ack\x18\x03 \x01(\x0b\x32\x14.freshet.v1.BatchAckH\x00\x12$\n\x06notice\x18\x04 \x01(\x0b\x32\x12.freshet.v1.NoticeH\x00\x42\t\n\x07message\">\n\x0f\x41ssignmentBatch\x12+\n\x0b\x61ssignments\x18\x01 \x03(\x0b\x32\x16.freshet.v1.Assignment\"\xae\x01\n\x06Notice\x12$\n\x04kind\x18\x01 \x01(\x0e\x32\x16.freshet.v1.NoticeKind\x12\x0c\n\x04text\x18\x02 \x01(\t\x12$\n\x05\x65rror\x18\x03 \x01(\x0b\x32\x15.freshet.v1.ItemError\x12\x31\n\x0elease_duration\x18\x04 \x01(\x0b\x32\x19.google.protobuf.Duration\x12\x17\n\x0fmax_open_leases\x18\x05 \x01(\r\"\xc2\x01\n\x0bNextRequest\x12\x1c\n\x0fmax_assignments\x18\x01 \x01(\rH\x00\x88\x01\x01\x12+\n\x08max_wait\x18\x02 \x01(\x0b\x32\x19.google.protobuf.Duration\x12\x0e\n\x06worker\x18\x03 \x01(\t\x12\x31\n\x0elease_duration\x18\x04 \x01(\x0b\x32\x19.google.protobuf.Duration\x12\x11\n\tcrawl_ids\x18\x05 \x03(\tB\x12\n\x10_max_assignments\"\x98\x01\n\x0cNextResponse\x12+\n\x0b\x61ssignments\x18\x01 \x03(\x0b\x32\x16.freshet.v1.Assignment\x12.\n\x0bretry_after\x18\x02 \x01(\x0b\x32\x19.google.protobuf.Duration\x12+\n\tallowance\x18\x03 \x01(\x0b\x32\x18.freshet.v1.AllowanceUse\"O\n\x0c\x41llowanceUse\x12\x17\n\x0fmax_open_leases\x18\x01 \x01(\r\x12\x13\n\x0bopen_leases\x18\x02 \x01(\r\x12\x11\n\tnewcomers\x18\x03 \x01(\x08*\xda\x01\n\nNoticeKind\x12\x1b\n\x17NOTICE_KIND_UNSPECIFIED\x10\x00\x12\x17\n\x13NOTICE_KIND_WELCOME\x10\x01\x12\x16\n\x12NOTICE_KIND_PAUSED\x10\x02\x12\x17\n\x13NOTICE_KIND_RESUMED\x10\x03\x12\x18\n\x14NOTICE_KIND_DRAINING\x10\x04\x12\x17\n\x13NOTICE_KIND_REFUSED\x10\x05\x12\x17\n\x13NOTICE_KIND_STALLED\x10\x06\x12\x19\n\x15NOTICE_KIND_ALLOWANCE\x10\x07\x32\x8f\x01\n\x10SchedulerService\x12@\n\x05\x43rawl\x12\x18.freshet.v1.CrawlRequest\x1a\x19.freshet.v1.CrawlResponse(\x01\x30\x01\x12\x39\n\x04Next\x12\x17.freshet.v1.NextRequest\x1a\x18.freshet.v1.NextResponseB\x03\xf8\x01\x01\x62\x06proto3')
+DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x1a\x66reshet/v1/scheduler.proto\x12\nfreshet.v1\x1a\x16\x66reshet/v1/types.proto\x1a\x1egoogle/protobuf/duration.proto\"\xc9\x01\n\x0c\x43rawlRequest\x12(\n\x05hello\x18\x01 \x01(\x0b\x32\x17.freshet.v1.WorkerHelloH\x00\x12$\n\x06\x63redit\x18\x02 \x01(\x0b\x32\x12.freshet.v1.CreditH\x00\x12*\n\x07results\x18\x03 \x01(\x0b\x32\x17.freshet.v1.ResultBatchH\x00\x12\x32\n\x0freturned_leases\x18\x04 \x01(\x0b\x32\x17.freshet.v1.LeaseReturnH\x00\x42\t\n\x07message\"c\n\x0bWorkerHello\x12\x0e\n\x06worker\x18\x01 \x01(\t\x12\x31\n\x0elease_duration\x18\x02 \x01(\x0b\x32\x19.google.protobuf.Duration\x12\x11\n\tcrawl_ids\x18\x03 \x03(\t\"\x1d\n\x06\x43redit\x12\x13\n\x0b\x61ssignments\x18\x01 \x01(\r\"I\n\x0bResultBatch\x12\x10\n\x08sequence\x18\x01 \x01(\x04\x12(\n\x07results\x18\x02 \x03(\x0b\x32\x17.freshet.v1.CrawlResult\"6\n\x0bLeaseReturn\x12\x10\n\x08sequence\x18\x01 \x01(\x04\x12\x15\n\tlease_ids\x18\x02 \x03(\x04\x42\x02\x30\x01\"\xcc\x01\n\rCrawlResponse\x12\x32\n\x0b\x61ssignments\x18\x01 \x01(\x0b\x32\x1b.freshet.v1.AssignmentBatchH\x00\x12*\n\nresult_ack\x18\x02 \x01(\x0b\x32\x14.freshet.v1.BatchAckH\x00\x12*\n\nreturn_ack\x18\x03 \x01(\x0b\x32\x14.freshet.v1.BatchAckH\x00\x12$\n\x06notice\x18\x04 \x01(\x0b\x32\x12.freshet.v1.NoticeH\x00\x42\t\n\x07message\">\n\x0f\x41ssignmentBatch\x12+\n\x0b\x61ssignments\x18\x01 \x03(\x0b\x32\x16.freshet.v1.Assignment\"\xae\x01\n\x06Notice\x12$\n\x04kind\x18\x01 \x01(\x0e\x32\x16.freshet.v1.NoticeKind\x12\x0c\n\x04text\x18\x02 \x01(\t\x12$\n\x05\x65rror\x18\x03 \x01(\x0b\x32\x15.freshet.v1.ItemError\x12\x31\n\x0elease_duration\x18\x04 \x01(\x0b\x32\x19.google.protobuf.Duration\x12\x17\n\x0fmax_open_leases\x18\x05 \x01(\r\"\xc2\x01\n\x0bNextRequest\x12\x1c\n\x0fmax_assignments\x18\x01 \x01(\rH\x00\x88\x01\x01\x12+\n\x08max_wait\x18\x02 \x01(\x0b\x32\x19.google.protobuf.Duration\x12\x0e\n\x06worker\x18\x03 \x01(\t\x12\x31\n\x0elease_duration\x18\x04 \x01(\x0b\x32\x19.google.protobuf.Duration\x12\x11\n\tcrawl_ids\x18\x05 \x03(\tB\x12\n\x10_max_assignments\"\x98\x01\n\x0cNextResponse\x12+\n\x0b\x61ssignments\x18\x01 \x03(\x0b\x32\x16.freshet.v1.Assignment\x12.\n\x0bretry_after\x18\x02 \x01(\x0b\x32\x19.google.protobuf.Duration\x12+\n\tallowance\x18\x03 \x01(\x0b\x32\x18.freshet.v1.AllowanceUse\"O\n\x0c\x41llowanceUse\x12\x17\n\x0fmax_open_leases\x18\x01 \x01(\r\x12\x13\n\x0bopen_leases\x18\x02 \x01(\r\x12\x11\n\tnewcomers\x18\x03 \x01(\x08*\xda\x01\n\nNoticeKind\x12\x1b\n\x17NOTICE_KIND_UNSPECIFIED\x10\x00\x12\x17\n\x13NOTICE_KIND_WELCOME\x10\x01\x12\x16\n\x12NOTICE_KIND_PAUSED\x10\x02\x12\x17\n\x13NOTICE_KIND_RESUMED\x10\x03\x12\x18\n\x14NOTICE_KIND_DRAINING\x10\x04\x12\x17\n\x13NOTICE_KIND_REFUSED\x10\x05\x12\x17\n\x13NOTICE_KIND_STALLED\x10\x06\x12\x19\n\x15NOTICE_KIND_ALLOWANCE\x10\x07\x32\x8f\x01\n\x10SchedulerService\x12@\n\x05\x43rawl\x12\x18.freshet.v1.CrawlRequest\x1a\x19.freshet.v1.CrawlResponse(\x01\x30\x01\x12\x39\n\x04Next\x12\x17.freshet.v1.NextRequest\x1a\x18.freshet.v1.NextResponseB7\n\x0e\x64\x65v.freshet.v1P\x01Z freshet.dev/freshet/v1;freshetv1\xf8\x01\x01\x62\x06proto3')
 
 _builder.BuildMessageAndEnumDescriptors(DESCRIPTOR, globals())
 _builder.BuildTopDescriptorsAndMessages(DESCRIPTOR, 'freshet.v1.scheduler_pb2', globals())
 if _descriptor._USE_C_DESCRIPTORS == False:
 
   DESCRIPTOR._options = None
-  DESCRIPTOR._serialized_options = b'\370\001\001'
-  _NOTICEKIND._serialized_start=1443
-  _NOTICEKIND._serialized_end=1661
+  DESCRIPTOR._serialized_options = b'\n\016dev.freshet.v1P\001Z freshet.dev/freshet/v1;freshetv1\370\001\001'
+  _LEASERETURN.fields_by_name['lease_ids']._options = None
+  _LEASERETURN.fields_by_name['lease_ids']._serialized_options = b'0\001'
+  _NOTICEKIND._serialized_start=1447
+  _NOTICEKIND._serialized_end=1665
   _CRAWLREQUEST._serialized_start=99
   _CRAWLREQUEST._serialized_end=300
   _WORKERHELLO._serialized_start=302
@@ -34,19 +36,19 @@ if _descriptor._USE_C_DESCRIPTORS == False:
   _RESULTBATCH._serialized_start=434
   _RESULTBATCH._serialized_end=507
   _LEASERETURN._serialized_start=509
-  _LEASERETURN._serialized_end=559
-  _CRAWLRESPONSE._serialized_start=562
-  _CRAWLRESPONSE._serialized_end=766
-  _ASSIGNMENTBATCH._serialized_start=768
-  _ASSIGNMENTBATCH._serialized_end=830
-  _NOTICE._serialized_start=833
-  _NOTICE._serialized_end=1007
-  _NEXTREQUEST._serialized_start=1010
-  _NEXTREQUEST._serialized_end=1204
-  _NEXTRESPONSE._serialized_start=1207
-  _NEXTRESPONSE._serialized_end=1359
-  _ALLOWANCEUSE._serialized_start=1361
-  _ALLOWANCEUSE._serialized_end=1440
-  _SCHEDULERSERVICE._serialized_start=1664
-  _SCHEDULERSERVICE._serialized_end=1807
+  _LEASERETURN._serialized_end=563
+  _CRAWLRESPONSE._serialized_start=566
+  _CRAWLRESPONSE._serialized_end=770
+  _ASSIGNMENTBATCH._serialized_start=772
+  _ASSIGNMENTBATCH._serialized_end=834
+  _NOTICE._serialized_start=837
+  _NOTICE._serialized_end=1011
+  _NEXTREQUEST._serialized_start=1014
+  _NEXTREQUEST._serialized_end=1208
+  _NEXTRESPONSE._serialized_start=1211
+  _NEXTRESPONSE._serialized_end=1363
+  _ALLOWANCEUSE._serialized_start=1365
+  _ALLOWANCEUSE._serialized_end=1444
+  _SCHEDULERSERVICE._serialized_start=1668
+  _SCHEDULERSERVICE._serialized_end=1811
 # @@protoc_insertion_point(module_scope)

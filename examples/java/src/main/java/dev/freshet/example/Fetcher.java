@@ -1,0 +1,172 @@
+package dev.freshet.example;
+
+import com.google.protobuf.ByteString;
+import com.google.protobuf.Duration;
+import com.google.protobuf.Timestamp;
+import crawlercommons.robots.BaseRobotRules;
+import dev.freshet.v1.Assignment;
+import dev.freshet.v1.CrawlOutcome;
+import dev.freshet.v1.CrawlResult;
+import java.io.IOException;
+import java.net.URI;
+import java.net.http.HttpClient;
+import java.net.http.HttpRequest;
+import java.net.http.HttpResponse;
+import java.security.MessageDigest;
+import java.security.NoSuchAlgorithmException;
+import java.time.DateTimeException;
+import java.time.Instant;
+import java.time.ZoneOffset;
+import java.time.ZonedDateTime;
+import java.time.format.DateTimeFormatter;
+import java.util.Locale;
+import java.util.Optional;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ExecutionException;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.TimeoutException;
+
+/** Fetches pages. When a host is fetched is the server's decision. Thread-safe. */
+final class Fetcher {
+  static final int MOST_REDIRECTS = 5;
+  private static final int MOST_BYTES = 10 << 20;
+  private static final long TIMEOUT_SECONDS = 60;
+  private static final Instant WEB_BEGAN = Instant.parse("1990-01-01T00:00:00Z");
+  private static final DateTimeFormatter HTTP_DATE =
+      DateTimeFormatter.ofPattern("EEE, dd MMM yyyy HH:mm:ss 'GMT'", Locale.ENGLISH).withZone(ZoneOffset.UTC);
+
+  private final String agent;
+  private final HttpClient client = HttpClient.newBuilder()
+      .version(HttpClient.Version.HTTP_1_1)
+      .followRedirects(HttpClient.Redirect.NEVER)
+      .connectTimeout(java.time.Duration.ofSeconds(10))
+      .build();
+  private final Robots robots;
+
+  Fetcher(String agent) {
+    this.agent = agent;
+    robots = new Robots(agent, this::get);
+  }
+
+  /** What a worker reports of a page, whatever the site does. */
+  CrawlResult result(Assignment page) {
+    CrawlResult.Builder result = CrawlResult.newBuilder()
+        .setUrl(page.getUrl())
+        .setCrawlId(page.getCrawlId())
+        .setLeaseId(page.getLeaseId())
+        .setOutcome(CrawlOutcome.CRAWL_OUTCOME_ERROR);
+    try {
+      fetch(page, result);
+    } catch (IOException | RuntimeException e) {
+      // It stays an error.
+    } catch (InterruptedException e) {
+      Thread.currentThread().interrupt();
+    }
+    return result.build();
+  }
+
+  private void fetch(Assignment page, CrawlResult.Builder result) throws IOException, InterruptedException {
+    URI target = URI.create(page.getUrl());
+    Optional<BaseRobotRules> rules = robots.of(target);
+    if (rules.isEmpty()) return;
+    result.setCrawlDelay(Robots.crawlDelay(rules.get()));
+    if (!rules.get().isAllowed(page.getUrl())) {
+      result.setOutcome(CrawlOutcome.CRAWL_OUTCOME_ROBOTS_DENIED);
+      return;
+    }
+    HttpResponse<byte[]> answer = get(conditional(page, target), MOST_BYTES);
+    // That a page has moved for good is a result; where it leads for now is followed, and robots.txt holds there, too.
+    for (int i = 0; i < MOST_REDIRECTS && leadsOn(answer, i == 0); i++) {
+      target = location(answer).orElseThrow();
+      rules = robots.of(target);
+      if (rules.isEmpty() || !rules.get().isAllowed(target.toString())) break;
+      answer = get(conditional(page, target), MOST_BYTES);
+    }
+    describe(answer, result);
+  }
+
+  private static boolean leadsOn(HttpResponse<?> answer, boolean first) {
+    return switch (answer.statusCode()) {
+      case 302, 303, 307 -> location(answer).isPresent();
+      case 301, 308 -> !first && location(answer).isPresent();
+      default -> false;
+    };
+  }
+
+  static Optional<URI> location(HttpResponse<?> answer) {
+    return answer.headers().firstValue("Location").map(answer.uri()::resolve);
+  }
+
+  private static HttpRequest.Builder conditional(Assignment page, URI target) {
+    HttpRequest.Builder request = HttpRequest.newBuilder(target);
+    if (!page.getEtag().isEmpty()) request.header("If-None-Match", page.getEtag());
+    if (page.hasLastModified()) {
+      Instant modified = Instant.ofEpochSecond(page.getLastModified().getSeconds());
+      request.header("If-Modified-Since", HTTP_DATE.format(modified));
+    }
+    return request;
+  }
+
+  /** The answer to one request, in no more than a minute, with the first `most` bytes of its body. */
+  private HttpResponse<byte[]> get(HttpRequest.Builder request, int most) throws IOException, InterruptedException {
+    CompletableFuture<HttpResponse<byte[]>> answer =
+        client.sendAsync(request.header("User-Agent", agent).build(), info -> new LimitedBody(most));
+    try {
+      return answer.get(TIMEOUT_SECONDS, TimeUnit.SECONDS);
+    } catch (ExecutionException | TimeoutException e) {
+      answer.cancel(true);
+      throw new IOException(e);
+    }
+  }
+
+  /** Says what an answer means to the server. */
+  private static void describe(HttpResponse<byte[]> answer, CrawlResult.Builder result) {
+    int code = answer.statusCode();
+    result.setHttpStatus(code);
+    answer.headers().firstValue("ETag").ifPresent(result::setEtag);
+    answer.headers().firstValue("Retry-After").flatMap(Fetcher::retryAfter).ifPresent(result::setRetryAfter);
+    // A site that says 1970 or 2099 would answer for ever that nothing has changed since.
+    answer.headers().firstValue("Last-Modified").flatMap(Fetcher::httpDate)
+        .filter(time -> !time.isBefore(WEB_BEGAN) && !time.isAfter(Instant.now()))
+        .ifPresent(time -> result.setLastModified(Timestamp.newBuilder().setSeconds(time.getEpochSecond())));
+    if (code >= 200 && code < 300) {
+      result.setOutcome(CrawlOutcome.CRAWL_OUTCOME_CHANGED).setContentDigest(digest(answer.body()));
+    } else if (code == 304) {
+      result.setOutcome(CrawlOutcome.CRAWL_OUTCOME_UNCHANGED);
+    } else if (code == 301 || code == 308) {
+      result.setOutcome(CrawlOutcome.CRAWL_OUTCOME_MOVED);
+      try {
+        location(answer).ifPresent(to -> result.setMovedTo(to.toString()));
+      } catch (IllegalArgumentException e) {
+        // It has moved, and does not say where to.
+      }
+    } else if (code == 404 || code == 410) {
+      result.setOutcome(CrawlOutcome.CRAWL_OUTCOME_GONE);
+    }
+  }
+
+  /** The server compares digests of pages. That of the part that matters is better than that of all of it. */
+  private static ByteString digest(byte[] body) {
+    try {
+      return ByteString.copyFrom(MessageDigest.getInstance("SHA-256").digest(body));
+    } catch (NoSuchAlgorithmException e) {
+      throw new IllegalStateException(e);
+    }
+  }
+
+  private static Optional<Duration> retryAfter(String text) {
+    if (text.matches("[0-9]{1,9}")) return Optional.of(Duration.newBuilder().setSeconds(Long.parseLong(text)).build());
+    return httpDate(text)
+        .map(time -> time.getEpochSecond() - Instant.now().getEpochSecond())
+        .filter(seconds -> seconds > 0)
+        .map(seconds -> Duration.newBuilder().setSeconds(seconds).build());
+  }
+
+  private static Optional<Instant> httpDate(String text) {
+    try {
+      return Optional.of(ZonedDateTime.parse(text, DateTimeFormatter.RFC_1123_DATE_TIME).toInstant());
+    } catch (DateTimeException e) {
+      return Optional.empty();
+    }
+  }
+}

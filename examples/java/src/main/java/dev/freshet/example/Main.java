@@ -1,0 +1,140 @@
+package dev.freshet.example;
+
+import dev.freshet.v1.SchedulerServiceGrpc;
+import io.grpc.CallCredentials;
+import io.grpc.ChannelCredentials;
+import io.grpc.Grpc;
+import io.grpc.InsecureChannelCredentials;
+import io.grpc.ManagedChannel;
+import io.grpc.ManagedChannelBuilder;
+import io.grpc.Metadata;
+import io.grpc.Status;
+import io.grpc.TlsChannelCredentials;
+import java.io.File;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.HashMap;
+import java.util.Map;
+import java.util.concurrent.Executor;
+import java.util.concurrent.ThreadLocalRandom;
+import java.util.concurrent.TimeUnit;
+
+/**
+ * A fetch worker in Java: fetches the pages that Freshet hands out, and reports what it found.
+ *
+ * <p>It keeps to robots.txt and reports its Crawl-delay, asks conditionally, and reports permanent redirects instead of
+ * following them. Results are kept until the server has acknowledged them, over reconnects. SIGTERM or Ctrl-C: it takes
+ * no more pages, finishes those that it has, and ends once all results are acknowledged.
+ */
+public final class Main {
+  private static final long SHORTEST_PAUSE = 200;
+  private static final long LONGEST_PAUSE = 20_000;
+
+  private Main() {}
+
+  public static void main(String[] arguments) throws Exception {
+    Map<String, String> options = new HashMap<>();
+    options.put("--server", environment("FRESHET_SERVER", "127.0.0.1:7071"));
+    options.put("--name", "java-worker");
+    options.put("--capacity", "32");
+    options.put("--agent", "freshet-example/1.0");
+    options.put("--tls-ca", environment("FRESHET_TLS_CA", ""));
+    for (int i = 0; i < arguments.length; i += 2) {
+      if (!options.containsKey(arguments[i]) || i + 1 == arguments.length) {
+        System.err.println("usage: java -jar freshet-worker.jar [--server HOST:PORT,...] [--name NAME] [--capacity N]"
+            + " [--agent USER_AGENT] [--tls-ca FILE]");
+        System.exit(2);
+      }
+      options.put(arguments[i], arguments[i + 1]);
+    }
+    Fetcher fetcher = new Fetcher(options.get("--agent"));
+    Worker worker = new Worker(options.get("--name"), Integer.parseInt(options.get("--capacity")), fetcher);
+    Thread main = Thread.currentThread();
+    Runtime.getRuntime().addShutdownHook(new Thread(() -> {
+      worker.stop();
+      try {
+        main.join();
+      } catch (InterruptedException e) {
+        Thread.currentThread().interrupt();
+      }
+      // A stop that was asked for is no failure, as the JVM would have it.
+      Runtime.getRuntime().halt(0);
+    }));
+    run(worker, options.get("--server").split(","), options.get("--tls-ca"));
+    System.out.printf("%s: %d results acknowledged, %d refused%n", options.get("--name"), worker.acknowledged(),
+        worker.refused());
+    System.out.flush();
+  }
+
+  /** Works with one address after the other until the worker is done. */
+  private static void run(Worker worker, String[] addresses, String ca) throws IOException, InterruptedException {
+    long pause = 0;
+    for (int attempt = 0; !worker.done(); attempt++) {
+      Thread.sleep(pause);
+      long before = worker.acknowledged();
+      Worker.End end = serve(worker, addresses[attempt % addresses.length].trim(), ca);
+      if (end.revoked()) {
+        pause = 0;
+        continue;
+      }
+      if (!end.status().isOk()) System.err.println(end.status());
+      if (worker.acknowledged() > before) pause = 0;
+      // Twice as long after each failure, and not all workers at once.
+      pause = Math.min(LONGEST_PAUSE, Math.max(SHORTEST_PAUSE, 2 * pause));
+      pause = pause / 2 + ThreadLocalRandom.current().nextLong(pause / 2);
+    }
+  }
+
+  private static Worker.End serve(Worker worker, String address, String ca) throws IOException, InterruptedException {
+    ManagedChannel channel = channelTo(address, ca);
+    try {
+      SchedulerServiceGrpc.SchedulerServiceStub stub = SchedulerServiceGrpc.newStub(channel);
+      String file = environment("FRESHET_TOKEN_FILE", "");
+      // A token is shown over TLS only.
+      if (!ca.isEmpty() && !file.isEmpty()) stub = stub.withCallCredentials(new Bearer(Files.readString(Path.of(file))));
+      return worker.converse(stub);
+    } finally {
+      channel.shutdown();
+      if (!channel.awaitTermination(5, TimeUnit.SECONDS)) channel.shutdownNow();
+    }
+  }
+
+  private static ManagedChannel channelTo(String address, String ca) throws IOException {
+    ChannelCredentials credentials = ca.isEmpty()
+        ? InsecureChannelCredentials.create()
+        : TlsChannelCredentials.newBuilder().trustManager(new File(ca)).build();
+    ManagedChannelBuilder<?> builder = Grpc.newChannelBuilder(address, credentials)
+        .keepAliveTime(10, TimeUnit.SECONDS)
+        .keepAliveTimeout(5, TimeUnit.SECONDS);
+    // No proxy of the web reads what is in the clear.
+    if (ca.isEmpty()) builder.proxyDetector(target -> null);
+    return builder.build();
+  }
+
+  private static String environment(String name, String fallback) {
+    String value = System.getenv(name);
+    return value == null || value.isEmpty() ? fallback : value;
+  }
+
+  /** Shows a token with each call. */
+  private static final class Bearer extends CallCredentials {
+    private static final Metadata.Key<String> KEY = Metadata.Key.of("authorization", Metadata.ASCII_STRING_MARSHALLER);
+    private final String token;
+
+    Bearer(String token) {
+      this.token = token.strip();
+    }
+
+    @Override
+    public void applyRequestMetadata(RequestInfo info, Executor executor, MetadataApplier applier) {
+      Metadata headers = new Metadata();
+      headers.put(KEY, "Bearer " + token);
+      try {
+        applier.apply(headers);
+      } catch (RuntimeException e) {
+        applier.fail(Status.UNAUTHENTICATED.withCause(e));
+      }
+    }
+  }
+}

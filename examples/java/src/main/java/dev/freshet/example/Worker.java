@@ -1,0 +1,234 @@
+package dev.freshet.example;
+
+import dev.freshet.v1.Assignment;
+import dev.freshet.v1.BatchAck;
+import dev.freshet.v1.CrawlRequest;
+import dev.freshet.v1.CrawlResponse;
+import dev.freshet.v1.CrawlResult;
+import dev.freshet.v1.Credit;
+import dev.freshet.v1.ItemError;
+import dev.freshet.v1.ItemOutcome;
+import dev.freshet.v1.ItemStatus;
+import dev.freshet.v1.ResultBatch;
+import dev.freshet.v1.SchedulerServiceGrpc;
+import dev.freshet.v1.WorkerHello;
+import io.grpc.Status;
+import io.grpc.stub.ClientCallStreamObserver;
+import io.grpc.stub.StreamObserver;
+import java.util.ArrayDeque;
+import java.util.ArrayList;
+import java.util.Deque;
+import java.util.List;
+import java.util.concurrent.BlockingQueue;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
+import java.util.concurrent.LinkedBlockingQueue;
+import java.util.concurrent.ScheduledExecutorService;
+import java.util.concurrent.ThreadFactory;
+import java.util.concurrent.TimeUnit;
+
+/**
+ * What each client of the Crawl stream has to get right: credit, results that are kept until they are acknowledged,
+ * streams that end. It outlives streams. All but {@link #stop} belongs to the thread that calls {@link #converse};
+ * other threads hand over what is to be done there.
+ */
+final class Worker {
+  /** At most 1,000; acknowledgements come once a batch. */
+  private static final int RESULTS_PER_BATCH = 500;
+  /** A worker that stops, and has had nothing for so long although it has credit, will hardly get a page just now. */
+  private static final long QUIET_MILLIS = 250;
+
+  /** Why a stream ended: on purpose, since credit cannot be taken back, or with a status. */
+  record End(boolean revoked, Status status) {}
+
+  private record Batch(long sequence, List<CrawlResult> results) {}
+
+  private final String name;
+  private final int capacity;
+  private final Fetcher fetcher;
+  private final ExecutorService fetches;
+  private final ScheduledExecutorService clock;
+  private final BlockingQueue<Runnable> events = new LinkedBlockingQueue<>();
+  private final Deque<Batch> sent = new ArrayDeque<>(); // in the order in which they are acknowledged
+  private List<CrawlResult> unsent = new ArrayList<>();
+  private boolean stopping;
+  private int open; // pages that are being fetched
+  private int credit; // pages that the server may still send on this stream
+  private int stream;
+  private Status ended; // why this stream ended, once it has
+  private long sequence;
+  private long acknowledged;
+  private long refused;
+
+  Worker(String name, int capacity, Fetcher fetcher) {
+    this.name = name;
+    this.capacity = capacity;
+    this.fetcher = fetcher;
+    ThreadFactory daemons = task -> {
+      Thread thread = new Thread(task);
+      thread.setDaemon(true);
+      return thread;
+    };
+    fetches = Executors.newFixedThreadPool(capacity, daemons);
+    clock = Executors.newSingleThreadScheduledExecutor(daemons);
+  }
+
+  long acknowledged() {
+    return acknowledged;
+  }
+
+  long refused() {
+    return refused;
+  }
+
+  /** Takes no more pages, and finishes those that it has. Any thread. */
+  void stop() {
+    events.add(() -> stopping = true);
+  }
+
+  /** Whether the worker was told to stop and owes nothing. */
+  boolean done() {
+    for (Runnable event = events.poll(); event != null; event = events.poll()) event.run();
+    return stopping && owesNothing();
+  }
+
+  private boolean owesNothing() {
+    return open == 0 && unsent.isEmpty() && sent.isEmpty();
+  }
+
+  /** Works on one stream until it ends, or all is done. */
+  End converse(SchedulerServiceGrpc.SchedulerServiceStub stub) throws InterruptedException {
+    int number = ++stream;
+    ended = null;
+    ClientCallStreamObserver<CrawlRequest> requests =
+        (ClientCallStreamObserver<CrawlRequest>) stub.crawl(new Responses(number));
+    begin(requests);
+    while (true) {
+      send(requests);
+      if (stopping && credit == 0 && owesNothing()) {
+        requests.onCompleted();
+        return new End(false, Status.OK);
+      }
+      Runnable event = stopping ? events.poll(QUIET_MILLIS, TimeUnit.MILLISECONDS) : events.take();
+      if (event != null) {
+        event.run();
+      } else if (credit > 0) {
+        // What is on its way when a stream ends is lost until its lease ends; hardly anything is.
+        requests.cancel("a worker that stops takes its credit back", null);
+        return new End(true, Status.OK);
+      }
+      if (ended != null) return new End(false, ended);
+    }
+  }
+
+  /** Says hello; what was not acknowledged goes first. */
+  private void begin(StreamObserver<CrawlRequest> requests) {
+    List<CrawlResult> again = new ArrayList<>();
+    for (Batch batch : sent) again.addAll(batch.results());
+    again.addAll(unsent);
+    unsent = again;
+    sent.clear();
+    credit = 0;
+    requests.onNext(CrawlRequest.newBuilder().setHello(WorkerHello.newBuilder().setWorker(name)).build());
+  }
+
+  /** Reports what there is to report, and grants credit for what there is room for. */
+  private void send(StreamObserver<CrawlRequest> requests) {
+    while (!unsent.isEmpty()) {
+      int count = Math.min(unsent.size(), RESULTS_PER_BATCH);
+      Batch batch = new Batch(++sequence, List.copyOf(unsent.subList(0, count)));
+      unsent.subList(0, count).clear();
+      sent.add(batch);
+      requests.onNext(CrawlRequest.newBuilder()
+          .setResults(ResultBatch.newBuilder().setSequence(batch.sequence()).addAllResults(batch.results()))
+          .build());
+    }
+    int room = capacity - open - credit;
+    if (stopping || room <= 0) return;
+    credit += room;
+    requests.onNext(CrawlRequest.newBuilder().setCredit(Credit.newBuilder().setAssignments(room)).build());
+  }
+
+  private void take(CrawlResponse message) {
+    switch (message.getMessageCase()) {
+      case ASSIGNMENTS -> message.getAssignments().getAssignmentsList().forEach(this::fetch);
+      case RESULT_ACK -> settle(message.getResultAck());
+      case NOTICE -> System.err.println(name + ": " + message.getNotice().getText());
+      default -> { } // of a later release
+    }
+  }
+
+  private void fetch(Assignment page) {
+    credit--;
+    open++;
+    fetches.execute(() -> {
+      CrawlResult result = fetcher.result(page);
+      events.add(() -> {
+        open--;
+        unsent.add(result);
+      });
+    });
+  }
+
+  /** Forgets a batch but for what the server asks to send again later. */
+  private void settle(BatchAck ack) {
+    if (sent.isEmpty() || sent.peek().sequence() != ack.getSequence()) return;
+    List<CrawlResult> results = sent.remove().results();
+    if (ack.hasError()) {
+      refuse(results, ack.getError());
+      return;
+    }
+    acknowledged += results.size();
+    for (ItemStatus status : ack.getStatusesList()) {
+      if (status.getOutcome() != ItemOutcome.ITEM_OUTCOME_REFUSED) continue;
+      acknowledged--;
+      refuse(List.of(results.get(status.getIndex())), status.getError());
+    }
+  }
+
+  private void refuse(List<CrawlResult> results, ItemError reason) {
+    if (!reason.getRetryable()) {
+      refused += results.size();
+      System.err.printf("%d results refused: %s: %s%n", results.size(), reason.getField(), reason.getReason());
+      return;
+    }
+    // They take room until they come back.
+    open += results.size();
+    clock.schedule(() -> events.add(() -> {
+      open -= results.size();
+      unsent.addAll(results);
+    }), Math.max(1, reason.getRetryAfter().getSeconds()), TimeUnit.SECONDS);
+  }
+
+  /** Hands over what comes in; what a stream still says after its end goes nowhere. */
+  private final class Responses implements StreamObserver<CrawlResponse> {
+    private final int number;
+
+    Responses(int number) {
+      this.number = number;
+    }
+
+    @Override
+    public void onNext(CrawlResponse message) {
+      events.add(() -> {
+        if (number == stream && ended == null) take(message);
+      });
+    }
+
+    @Override
+    public void onError(Throwable error) {
+      end(Status.fromThrowable(error));
+    }
+
+    @Override
+    public void onCompleted() {
+      end(Status.UNAVAILABLE.withDescription("the server has ended the stream"));
+    }
+
+    private void end(Status status) {
+      events.add(() -> {
+        if (number == stream) ended = status;
+      });
+    }
+  }
+}
