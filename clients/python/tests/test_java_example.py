@@ -26,7 +26,7 @@ from server import REPOSITORY
 
 SOURCE = REPOSITORY / "examples/java"
 # What Maven says of a repository that does not answer, and of one that it was told not to ask.
-UNREACHABLE = re.compile(r"Could not transfer|Could not resolve|UnknownHost|Connect(ion)? (to|refused|timed out)|offline mode")
+UNREACHABLE = re.compile(r"Could not (transfer|resolve)|UnknownHost|Connect(ion)? (to|refused|timed out)|offline mode")
 
 
 @pytest.fixture(scope="module")
