@@ -6,14 +6,14 @@ from freshet.v1 import admin_pb2 as freshet_dot_v1_dot_admin__pb2
 
 
 class AdminServiceStub(object):
-    """Operates a server. What is set here is durable and survives a restart; it wins over the
-    command line and configuration file, which give the values of a new database.
+    """Operates a server. The server stores the settings made here. They survive a restart and win over
+    the command line and configuration file, which give the values of a new database.
 
-    Of a cluster with divisions, whichever server is asked: SetPolicy, SetPolitenessDefaults, Pause,
-    Resume, RunEpoch, RegisterSource, UnregisterSource, SetCrawl and DeleteCrawl do it in all
-    divisions, and return once it is done in all. Where the one that is asked fails, it is done in no
-    other. Where another fails, the call fails as that did, and names it; it is done in those that do
-    not, and the same call again does the rest.
+    In a cluster with divisions any server takes these calls for all divisions: SetPolicy,
+    SetPolitenessDefaults, Pause, Resume, RunEpoch, RegisterSource, UnregisterSource, SetCrawl and
+    DeleteCrawl. They return once all divisions have done it. If the server that is asked fails, no
+    other division does it. If another fails, the call fails with its error and names it; the others
+    have done it, and the same call again does the rest.
     """
 
     def __init__(self, channel):
@@ -170,14 +170,14 @@ class AdminServiceStub(object):
 
 
 class AdminServiceServicer(object):
-    """Operates a server. What is set here is durable and survives a restart; it wins over the
-    command line and configuration file, which give the values of a new database.
+    """Operates a server. The server stores the settings made here. They survive a restart and win over
+    the command line and configuration file, which give the values of a new database.
 
-    Of a cluster with divisions, whichever server is asked: SetPolicy, SetPolitenessDefaults, Pause,
-    Resume, RunEpoch, RegisterSource, UnregisterSource, SetCrawl and DeleteCrawl do it in all
-    divisions, and return once it is done in all. Where the one that is asked fails, it is done in no
-    other. Where another fails, the call fails as that did, and names it; it is done in those that do
-    not, and the same call again does the rest.
+    In a cluster with divisions any server takes these calls for all divisions: SetPolicy,
+    SetPolitenessDefaults, Pause, Resume, RunEpoch, RegisterSource, UnregisterSource, SetCrawl and
+    DeleteCrawl. They return once all divisions have done it. If the server that is asked fails, no
+    other division does it. If another fails, the call fails with its error and names it; the others
+    have done it, and the same call again does the rest.
     """
 
     def GetCrawlRate(self, request, context):
@@ -200,8 +200,9 @@ class AdminServiceServicer(object):
         raise NotImplementedError('Method not implemented!')
 
     def GetFleet(self, request, context):
-        """Shows who serves each division of a cluster, and what it does at the moment. Whichever server
-        is asked: the others have three seconds to answer, and those that have not are named.
+        """Shows which server serves each division of a cluster, and what it does at the moment. Any
+        server takes the call. The others have three seconds to answer, and those that do not answer
+        are named.
 
         Errors: FAILED_PRECONDITION at a server without a cluster.
         """
@@ -210,12 +211,13 @@ class AdminServiceServicer(object):
         raise NotImplementedError('Method not implemented!')
 
     def DrainNode(self, request, context):
-        """Has the servers end that serve divisions of a cluster under this name, as a signal would, so
-        that a standby of each takes over. A server ends only where it knows of a standby, and all that
-        it knows of are ready and on other nodes, since Kafka chooses one. Returns before they have
-        ended: GetFleet shows when another server serves. Whichever server is asked, if it has
-        `cluster.address`: the others have three seconds to answer; those that have not are named, and
-        may end all the same. Does nothing to servers of this name that stand by.
+        """Ends the servers of the named node that serve divisions of a cluster, as a signal would, so
+        that a standby of each takes over. A server ends only if it knows of a standby, and if all its
+        standbys are ready and on other nodes, since Kafka chooses one.
+
+        Returns before they have ended; GetFleet shows when another server serves. Any server with
+        `cluster.address` takes the call. The others have three seconds to answer; servers that do not
+        answer are named, and may end all the same. Servers of that node that stand by go on.
 
         Errors: INVALID_ARGUMENT for an empty or malformed name; FAILED_PRECONDITION at a server
         without a cluster.
@@ -343,9 +345,9 @@ class AdminServiceServicer(object):
         raise NotImplementedError('Method not implemented!')
 
     def GetStatistics(self, request, context):
-        """Returns counters and the state of the server, or of all servers that serve divisions of a
-        cluster, whichever is asked: the others have three seconds to answer, and those that have not
-        are named. So are they by GetTrustReport, ListSources, ListCrawls and ListHosts.
+        """Returns counters and the state of the server, or of all divisions of a cluster. The other
+        divisions have three seconds to answer, and those that do not answer are named. The same holds
+        for GetTrustReport, ListSources, ListCrawls and ListHosts.
 
         Errors: only those of every call.
         """
@@ -354,7 +356,7 @@ class AdminServiceServicer(object):
         raise NotImplementedError('Method not implemented!')
 
     def GetTrustReport(self, request, context):
-        """Tells how far each source of signals can be trusted, by burst class.
+        """Says how far each source of signals can be trusted, by burst class and by host.
 
         Errors: NOT_FOUND for a source that is not registered; INVALID_ARGUMENT for a malformed host,
         or a limit over 1,000; RESOURCE_EXHAUSTED when too many lists and reports are under way.
@@ -364,19 +366,19 @@ class AdminServiceServicer(object):
         raise NotImplementedError('Method not implemented!')
 
     def RegisterSource(self, request, context):
-        """Makes a source of signals known. Does nothing when it already is.
+        """Registers a source of signals. Does nothing when it is registered already.
 
         Errors: INVALID_ARGUMENT for a malformed name; RESOURCE_EXHAUSTED when there have been 32
-        sources, those that were unregistered included, since stored pages refer to them. One that was
-        unregistered can be registered again.
+        sources, those that were unregistered included, since stored pages refer to them; an
+        unregistered source can be registered again.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def UnregisterSource(self, request, context):
-        """Has the signals of a source refused from now on, as of one that was never known. What it has
-        said so far, and what was learned of it, stays.
+        """Refuses the signals of a source from now on, as those of an unknown one. Its earlier signals,
+        and the trust learned in it, stay.
 
         Errors: NOT_FOUND for a source that is not registered.
         """
@@ -420,11 +422,11 @@ class AdminServiceServicer(object):
         raise NotImplementedError('Method not implemented!')
 
     def DeleteCrawl(self, request, context):
-        """Has all pages of a crawl id removed, and then what is set for it and what is counted of it.
-        Returns once this is durable; pages then go some at a time, also over restarts, so that
-        assignments go on. Until the last one is gone ListCrawls shows it as being deleted, pages that
-        are left may still be handed out, and upserts of its pages fail with FAILED_PRECONDITION. Does
-        nothing when it is being deleted already.
+        """Removes all pages of a crawl id, and then its settings and counters. Returns once the deletion
+        is durable. Pages then go some at a time, also over restarts, while assignments go on. Until
+        the last page is gone, ListCrawls shows the crawl id as being deleted, the server may hand out
+        remaining pages, and upserts of its pages fail with FAILED_PRECONDITION. Does nothing when it
+        is being deleted already.
 
         Errors: INVALID_ARGUMENT when no crawl id is named; NOT_FOUND when it has neither pages nor
         settings; RESOURCE_EXHAUSTED when too many lists are under way.
@@ -435,8 +437,9 @@ class AdminServiceServicer(object):
 
     def ReportShadow(self, request, context):
         """Tells what a crawl id in shadow mode would gain by being scheduled: how fresh its pages are as
-        its clients have them crawled, and how fresh as many crawls could keep them. Of a fleet, pages
-        of the division of the server that is asked. Reads pages and computes, which takes seconds.
+        its clients have them crawled, and how fresh as many crawls could keep them. In a fleet it
+        looks at pages of the asked server's division. It reads pages and computes, which takes
+        seconds.
 
         Errors: FAILED_PRECONDITION unless the crawl id is in shadow mode; INVALID_ARGUMENT for a
         malformed crawl id, or `limit` or `examples` out of range; RESOURCE_EXHAUSTED when too many
@@ -458,9 +461,8 @@ class AdminServiceServicer(object):
         raise NotImplementedError('Method not implemented!')
 
     def DeleteHost(self, request, context):
-        """Has all pages of a host removed, of all crawl ids, and then what is set for it, as DeleteCrawl
-        does. When it was fetched last, and until when it has asked to be left alone, is remembered
-        until that is over.
+        """Removes all pages of a host, in all crawl ids, and then its settings, as DeleteCrawl does. The
+        server remembers the host's last fetch and its block or pause until that is over.
 
         Errors: NOT_FOUND when the host has neither pages nor settings; INVALID_ARGUMENT for a
         malformed host.
@@ -489,8 +491,8 @@ class AdminServiceServicer(object):
         raise NotImplementedError('Method not implemented!')
 
     def ListAudit(self, request, context):
-        """Tells who has changed what, or was refused to, newest first. Older entries than these are in
-        the file of the server.
+        """Lists who has changed what, or was refused to, newest first. The file of the server has older
+        entries.
 
         Errors: INVALID_ARGUMENT for a malformed time, or `limit` not 1 to 1,000.
         """
@@ -654,14 +656,14 @@ def add_AdminServiceServicer_to_server(servicer, server):
 
  # This class is part of an EXPERIMENTAL API.
 class AdminService(object):
-    """Operates a server. What is set here is durable and survives a restart; it wins over the
-    command line and configuration file, which give the values of a new database.
+    """Operates a server. The server stores the settings made here. They survive a restart and win over
+    the command line and configuration file, which give the values of a new database.
 
-    Of a cluster with divisions, whichever server is asked: SetPolicy, SetPolitenessDefaults, Pause,
-    Resume, RunEpoch, RegisterSource, UnregisterSource, SetCrawl and DeleteCrawl do it in all
-    divisions, and return once it is done in all. Where the one that is asked fails, it is done in no
-    other. Where another fails, the call fails as that did, and names it; it is done in those that do
-    not, and the same call again does the rest.
+    In a cluster with divisions any server takes these calls for all divisions: SetPolicy,
+    SetPolitenessDefaults, Pause, Resume, RunEpoch, RegisterSource, UnregisterSource, SetCrawl and
+    DeleteCrawl. They return once all divisions have done it. If the server that is asked fails, no
+    other division does it. If another fails, the call fails with its error and names it; the others
+    have done it, and the same call again does the rest.
     """
 
     @staticmethod

@@ -6,7 +6,7 @@ from freshet.v1 import auth_pb2 as freshet_dot_v1_dot_auth__pb2
 
 
 class AuthServiceStub(object):
-    """What a client may find out about itself.
+    """Tells a client about itself.
     """
 
     def __init__(self, channel):
@@ -23,7 +23,7 @@ class AuthServiceStub(object):
 
 
 class AuthServiceServicer(object):
-    """What a client may find out about itself.
+    """Tells a client about itself.
     """
 
     def WhoAmI(self, request, context):
@@ -51,7 +51,7 @@ def add_AuthServiceServicer_to_server(servicer, server):
 
  # This class is part of an EXPERIMENTAL API.
 class AuthService(object):
-    """What a client may find out about itself.
+    """Tells a client about itself.
     """
 
     @staticmethod

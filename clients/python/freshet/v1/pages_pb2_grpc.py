@@ -67,7 +67,7 @@ class PagesServiceServicer(object):
         raise NotImplementedError('Method not implemented!')
 
     def RemovePages(self, request, context):
-        """Forgets pages and everything learned about them. A page that is not there is refused with
+        """Removes pages and everything learned about them. A page that is not there is refused with
         NOT_FOUND. Results of its open lease are refused from then on.
 
         Errors: INVALID_ARGUMENT for no URL, more than 1,000 or a malformed crawl id; PERMISSION_DENIED

@@ -6,7 +6,7 @@ from freshet.v1 import scheduler_pb2 as freshet_dot_v1_dot_scheduler__pb2
 
 
 class SchedulerServiceStub(object):
-    """What fetch workers talk to.
+    """Gives pages to fetch workers.
 
     Over any window of w >= 10 ms at most ceil(R w) + 1 assignments leave the server, R being the
     crawl rate; while workers have credit and pages are eligible, at least floor(R w) - 1 do. Ticks
@@ -32,7 +32,7 @@ class SchedulerServiceStub(object):
 
 
 class SchedulerServiceServicer(object):
-    """What fetch workers talk to.
+    """Gives pages to fetch workers.
 
     Over any window of w >= 10 ms at most ceil(R w) + 1 assignments leave the server, R being the
     crawl rate; while workers have credit and pages are eligible, at least floor(R w) - 1 do. Ticks
@@ -102,7 +102,7 @@ def add_SchedulerServiceServicer_to_server(servicer, server):
 
  # This class is part of an EXPERIMENTAL API.
 class SchedulerService(object):
-    """What fetch workers talk to.
+    """Gives pages to fetch workers.
 
     Over any window of w >= 10 ms at most ceil(R w) + 1 assignments leave the server, R being the
     crawl rate; while workers have credit and pages are eligible, at least floor(R w) - 1 do. Ticks
