@@ -140,8 +140,8 @@ std::string ConfigExample() {
           "Configuration of freshetd: `freshetd --config freshet.yaml`. Every key is shown with "
           "its default; leave out what you do not change. docs/configuration.md has ranges, "
           "variables of the environment and what a reload takes. Flags of the command line win "
-          "over the environment, that over this file. What operators set at run time (crawl rate, "
-          "policy, pause, sources, politeness of hosts) is stored and wins over all.",
+          "over the environment, that over this file. Values that operators set at run time (crawl "
+          "rate, policy, pause, sources, politeness of hosts) are stored and win over all.",
           0) +
       Comment(
           "Durations are numbers with a unit: us, ms, s, m, h or d; without one they are seconds.",
@@ -167,11 +167,11 @@ std::string ConfigExample() {
 std::string ConfigReference() {
   std::string out =
       "# Configuration reference\n\n"
-      "Every key of `freshetd`. This page, [the example "
+      "This page has every key of `freshetd`. The server's table of keys "
+      "([server/config/key.h](../server/config/key.h)) makes this page, [the example "
       "file](../deploy/freshet.example.yaml) and [the schema for "
-      "editors](../deploy/freshet.schema.json) are made of one table in the server "
-      "([server/config/key.h](../server/config/key.h)), and a test compares them: after a change "
-      "of it run\n\n"
+      "editors](../deploy/freshet.schema.json), and a test compares them. After a change of the "
+      "table run\n\n"
       "<!-- doctest: skip: writes this page -->\n\n"
       "    FRESHET_WRITE_GOLDEN=1 build/release/tests/server_config_test\n\n"
       "Flags win over the environment, the environment over the file, the file over the defaults. "
@@ -181,7 +181,7 @@ std::string ConfigReference() {
       "is seconds.\n"
       "- **Takes effect**: at a *reload* (SIGHUP, `systemctl reload freshet`) or with the next "
       "*restart*.\n"
-      "- What operators set at run time is stored and wins over keys that are marked with **s**.\n";
+      "- A value that an operator sets at run time is stored, and wins over a key marked **s**.\n";
   ForSections(
       [&](std::string_view section) {
         out += fmt::format("\n## {}\n\n", section.empty() ? "Without a section" : section);

@@ -53,7 +53,7 @@ bool IsSection(std::string_view name) {
 
 const std::vector<ConfigSection>& AllSections() {
   static const auto* const kSections = new std::vector<ConfigSection>{
-      {"tls", "Who may come in: docs/security.md. Paths are those of PEM files; empty is none."},
+      {"tls", "TLS and identities: docs/security.md. Paths name PEM files; empty means none."},
       {"politeness",
        "For hosts without settings of their own. Operators change these at run time too (`freshet "
        "politeness`, `freshet host`)."},

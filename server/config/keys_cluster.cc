@@ -74,40 +74,37 @@ std::vector<ConfigKey> ClusterKeys() {
       TextKey("cluster.brokers", in(&Cluster::brokers))
           .Says("Brokers of Kafka, `host:port` with commas between them."),
       std::move(node).Says(
-          "What this server is called at Kafka, by `freshet fleet` and `fleet drain`. Empty is the "
-          "name of the machine."),
+          "Name of this server at Kafka, in `freshet fleet` and `freshet fleet drain`. Empty is "
+          "the name of the machine."),
       std::move(address).Says(
-          "Where the other servers reach the gRPC port of this one, `host:port`. With it a server "
-          "that stands by takes calls as well and has the one that serves answer them, on behalf "
-          "of "
-          "its clients; it has to be set on all. Empty: it does not listen until it serves."),
+          "Address at which the other servers reach this one's gRPC port, `host:port`; set it "
+          "on all. A standby then takes calls and lets the active server answer them. Empty: a "
+          "standby does not listen."),
       TextKey("cluster.tls_ca", in(&Cluster::tls_ca))
-          .Says(
-              "PEM file of who signs the certificates of the cluster's servers, which are clients "
-              "of each other then. Empty is whom the system believes."),
+          .Says("PEM file of the authority that signs the certificates of the cluster's servers, "
+                "which are then clients of each other. Empty: the authorities of the system."),
       CountKey("cluster.divisions", in(&Cluster::divisions), 1, limits::kSlots)
-          .Says("Over how many servers pages are shared out, by their hosts: the same on all, and "
-                "for ever. Each division has a log and standbys of its own."),
+          .Says("Number of divisions over which pages are shared out, by their hosts: the same "
+                "on all servers, and for ever. Each division has a log and standbys of its own."),
       CountKey("cluster.division", in(&Cluster::division), 0, limits::kSlots - 1)
-          .Says("Which of them this server has, from 0 on. What is of others it sends on to them, "
-                "with `cluster.address`, or refuses."),
+          .Says("Division of this server, from 0 on. It sends items of other divisions on to "
+                "them, with `cluster.address`, or refuses them."),
       CountKey("cluster.replication", in(&Cluster::replication), -1, 100)
-          .Says("How many brokers have each row, of topics that this server makes. -1: as the "
+          .Says("How many brokers keep each row of topics that this server makes. -1: as the "
                 "brokers are configured."),
       SpanKey("cluster.silence", in(&Cluster::silence), kSecond, Duration::Seconds(300))
-          .Says("After so long without a word from the server that serves another one does. "
+          .Says("A standby takes over after so long without a word from the active server. "
                 "Brokers take no less than their `group.min.session.timeout.ms`, usually 6s."),
       FlagKey("cluster.hot_standby", in(&Cluster::hot_standby))
-          .Says(
-              "A server that stands by has all pages in memory, as the one that serves, so that it "
-              "takes over as fast however many there are. Else it loads them once the one that "
-              "serves is silent, or is to end."),
+          .Says("Whether a standby keeps all pages in memory, so that it takes over equally fast "
+                "with any number of pages. If not, it loads them once the active server is "
+                "silent, or is to end."),
       SpanKey("cluster.handover", in(&Cluster::handover), Duration(), Duration::Seconds(600))
-          .Says("A server that is to end serves on for so long, at most, until its standbys, with "
-                "`cluster.address`, have loaded the pages."),
+          .Says("Longest time that a server that is to end goes on serving, until its standbys "
+                "(with `cluster.address`) have loaded the pages."),
       PropertiesKey().Says(
-          "For Kafka's client, such as `{security.protocol: SASL_SSL}`: all that librdkafka knows "
-          "but what Freshet sets itself."),
+          "Settings of Kafka's client, such as `{security.protocol: SASL_SSL}`: any of "
+          "librdkafka that Freshet does not set itself."),
   };
 }
 

@@ -31,8 +31,8 @@ ConfigKey RateKey() {
       .Flag("--crawl-rate")
       .Reloads()
       .Says(
-          "Assignments per second that may leave the server; of a fleet with divisions, all of "
-          "them together, and the value of division 0 counts.");
+          "Assignments per second that may leave the server. In a cluster with divisions it is "
+          "the rate of all together, and the value of division 0 counts.");
 }
 
 ConfigKey ForcedShareKey() {
@@ -47,9 +47,9 @@ ConfigKey ForcedShareKey() {
     return InvalidArgument("{} is not within 0 and 1", config.forced_share);
   };
   return std::move(key).Says(
-      "The part of the crawl rate for which pages go first whose `max_interval` is over or that "
-      "somebody wants rechecked, by registrable domain in turn. Beyond it they go by their value, "
-      "or where nothing else is to be crawled (docs/politeness.md).");
+      "Part of the crawl rate at which forced pages go first: pages past their `max_interval`, "
+      "and rechecks. Registrable domains take turns. Beyond it these pages go by their value, "
+      "or when nothing else is due (docs/politeness.md).");
 }
 
 StatusOr<EstimatorKind> ParseEstimator(const std::string& text) {
@@ -90,8 +90,8 @@ std::vector<ConfigKey> RateKeys() {
       RateKey(),
       SpanKey("pacing.max_lateness", At(&C::max_lateness), Pacer::kUsualLateness, kSecond)
           .Says("How late an assignment may leave, if that is more than a tick (1/crawl_rate). "
-                "Ticks that are missed by more are gone. After a pause so much is made up for, in "
-                "one burst."),
+                "Ticks missed by more are gone. After a pause the server makes up for so much, "
+                "in one burst."),
       ForcedShareKey(),
       TextKey("policy", At(&C::policy))
           .Flag("--policy")
@@ -109,7 +109,7 @@ std::vector<ConfigKey> RateKeys() {
       SpanKey("horizons.day", At(&C::day), kMilli, kYear)
           .Says("Length of a day for everything that the estimators measure in days."),
       SpanKey("epochs.interval", At(&C::epoch_interval), Duration(), kYear)
-          .Says("All pages are re-estimated this long after the last time; 0 only when asked for."),
+          .Says("Time between two estimates of all pages; 0: only on request."),
   };
 }
 
@@ -138,7 +138,7 @@ std::vector<ConfigKey> HostKeys() {
               "The hours of the day within which a host is crawled, such as \"22:00-06:00\" (UTC) "
               "or \"22:00-06:00+02:00\"; `always` is all of the day."),
       SpanKey("politeness.max_crawl_delay", At(&C::max_crawl_delay), Duration(), kYear)
-          .Says("The delay that robots.txt asks for is kept, where it is longer, up to this."),
+          .Says("The server keeps a longer delay that robots.txt asks for, up to this."),
   };
 }
 
@@ -174,8 +174,8 @@ std::vector<ConfigKey> RuleKeys() {
       std::move(rules).Says(
           "Rules for hosts by name (docs/politeness.md), such as `[{name: wiki, suffix: "
           "wiki.example, min_delay: 2s, group: {min_delay: 200ms, max_in_flight: 4}}]`."),
-      std::move(group).Says("What hosts of one address bear together, such as `{min_delay: 250ms, "
-                            "max_in_flight: 2}`."),
+      std::move(group).Says("Limits that hosts of one address share, such as `{min_delay: "
+                            "250ms, max_in_flight: 2}`."),
   };
 }
 
@@ -193,14 +193,14 @@ std::vector<ConfigKey> TroubleKeys() {
       SpanKey("robots.max_backoff", At(&C::max_robots_backoff), kSecond, kYear)
           .Says("The longest of these pauses."),
       SpanKey("gone.backoff", At(&C::gone_backoff), kSecond, kYear)
-          .Says("A page that was gone (404, 410) or has moved (301, 308) is looked for after this "
-                "long, twice as long after each further time. One that no crawl has ever found "
+          .Says("A page that was gone (404, 410) or has moved (301, 308) is tried again after "
+                "this long, then twice as long each time. A page that no crawl has ever found "
                 "begins at 16 times as long."),
       SpanKey("gone.max_backoff", At(&C::max_gone_backoff), kSecond, kYear)
           .Says("The longest of these pauses."),
       FlagKey("gone.retire_moved", At(&C::retire_moved))
-          .Says("Whether pages that have moved are not looked for again until somebody asks for "
-                "them."),
+          .Says("Whether the server tries pages that have moved again only when somebody asks "
+                "for them."),
   };
 }
 

@@ -31,7 +31,7 @@ ConfigKey OpenKey() {
     for (const std::string& open : config.auth_open) RETURN_IF_ERROR(CheckChoice(open, choices));
     return absl::OkStatus();
   };
-  return std::move(key).Reloads().Says("What needs no identity.");
+  return std::move(key).Reloads().Says("Parts that need no identity.");
 }
 
 std::vector<ConfigKey> FileKeys() {
@@ -39,20 +39,19 @@ std::vector<ConfigKey> FileKeys() {
       TextKey("tls.certificate", At(&C::tls_certificate))
           .Flag("--tls-certificate")
           .Reloads()
-          .Says("The server's certificate, and those between it and a root. With it and the key "
-                "both ports speak TLS alone; whether they do changes with a restart."),
+          .Says("The server's certificate, then the intermediate ones. With it and the key both "
+                "ports speak only TLS; switching TLS on or off needs a restart."),
       TextKey("tls.key", At(&C::tls_key)).Flag("--tls-key").Reloads().Says("Its private key."),
       TextKey("tls.client_ca", At(&C::tls_client_ca))
           .Flag("--tls-client-ca")
           .Reloads()
-          .Says("Who signs the certificates of clients. Whether there is one changes with a "
-                "restart."),
+          .Says("Authority that signs the certificates of clients. Adding or removing it needs "
+                "a restart."),
       ClientCertificateKey(),
       TextKey("auth.file", At(&C::auth_file))
           .Flag("--auth-file")
           .Reloads()
-          .Says("YAML file of identities and their roles. Whether there is one changes with a "
-                "restart."),
+          .Says("YAML file of identities and their roles. Adding or removing it needs a restart."),
       OpenKey(),
       SpanKey("reload.interval", At(&C::reload_interval), Duration::Millis(10), Duration::Hours(24))
           .Says("How often files of certificates and identities are looked at. SIGHUP looks at "
@@ -93,8 +92,8 @@ std::vector<ConfigKey> FrontierKeys() {
           .Says("Its crawl ids, 16 at most, whose URLs are given out by crawl value, whatever date "
                 "their clients sent."),
       NamesKey("frontier.shadow_crawls", At(&C::frontier_shadow))
-          .Says("Its crawl ids, 16 at most, of which Freshet learns beside clients that go on "
-                "deciding themselves."),
+          .Says("Its crawl ids, 16 at most, from which Freshet learns while their clients go on "
+                "deciding."),
       NamesKey("frontier.status_keys", At(&C::frontier_status_keys))
           .Says("Keys of metadata that say with which HTTP status a fetch ended; the first that "
                 "is there counts."),
@@ -105,11 +104,11 @@ std::vector<ConfigKey> FrontierKeys() {
                 "crawl ids."),
       CountKey("frontier.max_metadata_bytes", in(&FrontierLimits::metadata_bytes), 0,
                limits::kMaxMessageBytes)
-          .Says("Metadata of a URL; one with more is skipped."),
+          .Says("Bytes of metadata of a URL; the server skips a URL with more."),
       CountKey("frontier.max_urls", in(&FrontierLimits::urls), 1, int64_t{1} << 40)
-          .Says("URLs that there may be; one more fails."),
+          .Says("Most URLs; a further one fails."),
       CountKey("frontier.max_queues", in(&FrontierLimits::queues), 1, int64_t{1} << 31)
-          .Says("Queues that there may be."),
+          .Says("Most queues."),
       CountKey("frontier.max_in_flight", in(&FrontierLimits::flights), 1,
                int64_t{limits::kMaxFlights})
           .Says("URLs that may be in flight; past it GetURLs gives none."),

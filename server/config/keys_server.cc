@@ -34,7 +34,7 @@ std::vector<ConfigKey> LogKeys() {
       ChoiceKey("log_level", At(&C::log_level), LogLevelNames())
           .Flag("--log-level")
           .Reloads()
-          .Says("The least level of what is logged on standard error."),
+          .Says("The least level of messages on standard error."),
       std::move(levels).Reloads().Says(
           "Another level for some modules, such as `{store: debug, grpc: error}`: api, audit, "
           "auth, config, engine, frontier, grpc, indexnow, ops, ports, server, store. "
@@ -43,13 +43,13 @@ std::vector<ConfigKey> LogKeys() {
           .Flag("--log-format")
           .Says("One line an event, as text for people or as JSON for programs."),
       TraceKey().Says(
-          "Share of the messages with results, signals or pages for each of which the log gets a "
-          "line that says how long each part of its way took. 0: none, 1: all."),
+          "Share of messages with results, signals or pages whose way is traced: the log says "
+          "how long each part took. 0: none, 1: all."),
       TextKey("audit_log", At(&C::audit_log))
           .Says("File of everything that an admin has changed or was refused, one line of JSON "
                 "each. Empty is `audit.jsonl` in `data_dir`."),
       CountKey("audit_log_bytes", At(&C::audit_log_bytes), 1 << 16, int64_t{1} << 40)
-          .Says("Of that file; then it is renamed, and the four before it are kept."),
+          .Says("Size at which the server renames that file; it keeps the four before it."),
   };
 }
 
@@ -90,8 +90,8 @@ std::vector<ConfigKey> ServerKeys() {
                 "`http_listen` and names of private networks need no entry."));
   keys.push_back(
       CountKey("http.max_connections", At(&C::max_http_connections), 1, limits::kMaxHttpConnections)
-          .Says("Connections to the HTTP port. One more takes the place of the one that "
-                "has been without a request longest."));
+          .Says("Connections to the HTTP port. A further one replaces the one that has been "
+                "without a request longest."));
   keys.push_back(
       SpanKey("shutdown.grace", At(&C::shutdown_grace), Duration(), Duration::Seconds(600))
           .Says("How long workers may still report after a request to stop."));
