@@ -105,7 +105,7 @@ struct ServerContext {
 };
 
 // Of a message, also once it is inflated.
-inline size_t MostBytes(const ServerContext& context) {
+[[nodiscard]] inline size_t MostBytes(const ServerContext& context) {
   return static_cast<size_t>(context.config.max_message_bytes);
 }
 

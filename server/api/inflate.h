@@ -1,5 +1,5 @@
 // Messages that come compressed. gRPC would inflate whatever it is sent, a thousand bytes from
-// each; here it stops at the size of the largest message.
+// each; here the trailer of gzip says how many there are before any is made.
 #ifndef FRESHET_SERVER_API_INFLATE_H_
 #define FRESHET_SERVER_API_INFLATE_H_
 
@@ -13,8 +13,12 @@ namespace freshet {
 // Whether bytes are gzip's. No message of protobuf starts so.
 [[nodiscard]] bool IsGzip(std::string_view bytes);
 
-// What was compressed. InvalidArgument: more than `most` bytes, or damaged; costs no more memory
-// than `most` then. Thread-safe.
+// How many bytes the last four bytes of gzip say that there are, below 4 GiB. Thread-safe.
+inline constexpr size_t kGzipSizeBytes = 4;
+[[nodiscard]] size_t SizeFromTrailer(std::string_view last_four);
+
+// What was compressed, in one piece, as gRPC compresses. InvalidArgument: more than `most` bytes,
+// which costs nothing; other bytes than the trailer says, or damaged. Thread-safe.
 [[nodiscard]] StatusOr<std::string> Inflate(std::string_view gzip, size_t most);
 
 }  // namespace freshet

@@ -213,6 +213,13 @@ void StreamSet::Hold(size_t bytes) {
   unacked_bytes_ += bytes;
 }
 
+bool StreamSet::TryHold(size_t bytes) {
+  const MutexLock lock(mutex_);
+  if (unacked_bytes_ + bytes > limits_.unacked_bytes) return false;
+  unacked_bytes_ += bytes;
+  return true;
+}
+
 std::vector<std::shared_ptr<MessageStream>> StreamSet::Release(size_t bytes) {
   const MutexLock lock(mutex_);
   CHECK(bytes <= unacked_bytes_, "{} bytes of {}", bytes, unacked_bytes_);

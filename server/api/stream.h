@@ -117,6 +117,9 @@ class StreamSet {
 
   // A message of so many bytes has come in; and is no more.
   void Hold(size_t bytes) FRESHET_EXCLUDES(mutex_);
+  // The same where so many bytes fit beside those that are held; false, and nothing is held, where
+  // they do not.
+  [[nodiscard]] bool TryHold(size_t bytes) FRESHET_EXCLUDES(mutex_);
   // Returns the streams that may read again: for Resume, without any lock.
   [[nodiscard]] std::vector<std::shared_ptr<MessageStream>> Release(size_t bytes)
       FRESHET_EXCLUDES(mutex_);

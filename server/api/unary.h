@@ -72,9 +72,23 @@ class UnaryCall : public CallReactor {
     if (context.divisions != nullptr || rule_.between_servers) shown_ = ShownBy(*info);
   }
 
-  // Takes in the request, of which no more than `most` bytes are inflated. INVALID_ARGUMENT: there
-  // is none, and Answer is all that may follow.
+  ~UnaryCall() override {
+    if (held_ == 0) return;
+    for (const auto& resumed : context_.streams.Release(held_)) resumed->Resume();
+  }
+
+  // Takes in the request. INVALID_ARGUMENT: there is none, or one of more than `most` bytes once it
+  // is inflated; RESOURCE_EXHAUSTED: it does not fit what the server holds of messages. Then Answer
+  // is all that may follow.
   [[nodiscard]] grpc::Status Read(const grpc::ByteBuffer& bytes, size_t most) {
+    most = MostBytesOf(*request_.GetDescriptor(), most);
+    if (const size_t size = SizeOf(bytes); size > limits::kMaxPlainRequestBytes && size <= most) {
+      if (!context_.streams.TryHold(size)) {
+        return {grpc::StatusCode::RESOURCE_EXHAUSTED,
+                "the server holds too many bytes of messages: try again later"};
+      }
+      held_ = size;
+    }
     grpc::ByteBuffer shared(bytes);
     const Status status = ParseMessage(&shared, &request_, &faults_, most);
     if (!status.ok()) return GrpcStatusOf(status);
@@ -200,6 +214,7 @@ class UnaryCall : public CallReactor {
   MessageFaults faults_;
   std::optional<Places::Place> place_;
   std::function<void(const grpc::Status&)> last_;
+  size_t held_ = 0;  // bytes of the request that context.streams counts
   bool answered_ = false;
 };
 

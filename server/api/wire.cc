@@ -220,6 +220,19 @@ void RepairTexts(const Descriptor& type, std::string* bytes, size_t begin, size_
   }
 }
 
+// Our messages do not contain themselves.
+bool RepeatsSomething(const Descriptor& type, int depth) {
+  for (int i = 0; i < type.field_count(); ++i) {
+    const FieldDescriptor& field = *type.field(i);
+    if (field.is_repeated()) return true;
+    if (field.message_type() != nullptr && depth < kMaxDepth &&
+        RepeatsSomething(*field.message_type(), depth + 1)) {
+      return true;
+    }
+  }
+  return false;
+}
+
 bool Parse(std::string_view bytes, google::protobuf::Message* message) {
   return message->ParseFromArray(bytes.data(), static_cast<int>(bytes.size()));
 }
@@ -230,11 +243,35 @@ Status StatusOf(const TextFault& fault) {
   return InvalidArgument("{}: is not valid UTF-8", fault.field);
 }
 
+size_t SizeOf(const grpc::ByteBuffer& bytes) {
+  std::vector<grpc::Slice> slices;
+  const size_t length = bytes.Length();
+  if (length < kGzipSizeBytes || !bytes.Dump(&slices).ok()) return length;
+  // Either end may lie in several slices.
+  std::string first;
+  std::string last;
+  for (const grpc::Slice& slice : slices) {
+    const std::string_view part(reinterpret_cast<const char*>(slice.begin()), slice.size());
+    if (first.size() < kGzipSizeBytes) first += part.substr(0, kGzipSizeBytes - first.size());
+    last += part.substr(part.size() - std::min(part.size(), kGzipSizeBytes));
+    last.erase(0, last.size() - std::min(last.size(), kGzipSizeBytes));
+  }
+  return IsGzip(first) ? std::max(length, SizeFromTrailer(last)) : length;
+}
+
+size_t MostBytesOf(const Descriptor& type, size_t most) {
+  return RepeatsSomething(type, 0) ? most : std::min(most, limits::kMaxPlainRequestBytes);
+}
+
 Status FlatMessage::Take(grpc::ByteBuffer* bytes, size_t most) {
   CHECK(bytes != nullptr);
   text_ = {};
   // What a client leaves that breaks off before its message is through. An empty message is valid.
   if (!bytes->Valid()) return InvalidArgument("the call has brought no message");
+  if (const size_t size = SizeOf(*bytes); size > most) {
+    bytes->Clear();
+    return InvalidArgument("the message has {} bytes, at most {} are allowed", size, most);
+  }
   const bool read = bytes->Length() == 0 || bytes->TrySingleSlice(&whole_).ok() ||
                     bytes->DumpToSingleSlice(&whole_).ok();
   // What it came in is as large as the message.
@@ -286,6 +323,7 @@ Status ParseMessage(grpc::ByteBuffer* bytes, google::protobuf::Message* message,
 Status ReadRequest(const grpc::ByteBuffer& bytes, google::protobuf::Message* request, size_t most) {
   grpc::ByteBuffer shared(bytes);
   MessageFaults faults;
+  most = MostBytesOf(*request->GetDescriptor(), most);
   RETURN_IF_ERROR(ParseMessage(&shared, request, &faults, most));
   return faults.texts.empty() ? absl::OkStatus() : StatusOf(faults.texts.front());
 }

@@ -32,6 +32,10 @@ struct MessageFaults {
   size_t items = 0;              // how many there are, when that is why the message is refused
 };
 
+// How many bytes a message has once it is inflated: as many as have come unless they are gzip's.
+// Inflates nothing. Thread-safe.
+[[nodiscard]] size_t SizeOf(const grpc::ByteBuffer& bytes);
+
 // The bytes of a message in one piece, as they came or inflated. Owner thread only.
 class FlatMessage {
  public:
@@ -39,9 +43,9 @@ class FlatMessage {
   FlatMessage(const FlatMessage&) = delete;
   FlatMessage& operator=(const FlatMessage&) = delete;
 
-  // Takes the bytes, of which no more than `most` are inflated if they are gzip's. InvalidArgument:
-  // none have come (which is not an empty message), they are damaged, or more; then text() is
-  // empty.
+  // Takes the bytes, inflated if they are gzip's. InvalidArgument: none have come (which is not an
+  // empty message), they are damaged, or SizeOf is more than `most`, which costs nothing; then
+  // text() is empty.
   [[nodiscard]] Status Take(grpc::ByteBuffer* bytes, size_t most);
   // Valid as long as this object.
   [[nodiscard]] std::string_view text() const { return text_; }
@@ -52,7 +56,7 @@ class FlatMessage {
   std::string_view text_;
 };
 
-// Reads `message` from `bytes`, which are let go, and inflated, to `most` bytes at most, if they
+// Reads `message` from `bytes`, of SizeOf `most` at most, which are let go, and inflated if they
 // are gzip's. Texts that are not UTF-8 have the bytes at fault replaced by '?' and are listed in
 // `faults`. InvalidArgument, which names the field if there is one: the bytes are no message of
 // this type; its repeated fields hold more than limits::kMaxItemsPerMessage in all; it has more
@@ -66,6 +70,10 @@ class FlatMessage {
 // The same for bytes in one piece.
 [[nodiscard]] Status ParseMessage(std::string_view bytes, google::protobuf::Message* message,
                                   MessageFaults* faults);
+
+// Most bytes of a request of this type, where a message may have `most`:
+// limits::kMaxPlainRequestBytes unless something in it is repeated.
+[[nodiscard]] size_t MostBytesOf(const google::protobuf::Descriptor& type, size_t most);
 
 // The same for a request without items, where a text that is not UTF-8 is a fault of the whole.
 [[nodiscard]] Status ReadRequest(const grpc::ByteBuffer& bytes, google::protobuf::Message* request,

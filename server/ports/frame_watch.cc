@@ -29,6 +29,13 @@ FrameLimits FrameLimitsFor(int64_t metadata_bytes, int64_t streams_per_connectio
 
 bool FrameWatch::Take(std::string_view bytes) {
   while (excess_.empty()) {
+    if (in_data_) {
+      messages_.Take(heads_.TakePayload(&bytes));
+      if (!messages_.whole()) return true;
+      in_data_ = false;
+      if (messages_.End()) Count(limits_.idle, &idle_, "frames that bring almost nothing");
+      continue;
+    }
     const std::optional<FrameHead> head = heads_.Next(&bytes);
     if (!head) return true;
     See(*head);
@@ -45,9 +52,13 @@ void FrameWatch::See(const FrameHead& head) {
     case kContinuationFrame:
       return SeeBlock(head);
     case kRstStreamFrame:
+      messages_.Forget(head.stream);
       return Count(limits_.resets, &resets_, "calls that are taken back");
     case kDataFrame:
-      if (head.length > 0 || (head.flags & kEndStreamFlag) != 0) return;
+      messages_.Begin(head);
+      in_data_ = head.length > 0;
+      if ((head.flags & kEndStreamFlag) != 0) messages_.Forget(head.stream);
+      if (in_data_ || (head.flags & kEndStreamFlag) != 0) return;
       break;
     case kSettingsFrame:
       if ((head.flags & kAckFlag) == 0) break;
@@ -59,7 +70,7 @@ void FrameWatch::See(const FrameHead& head) {
     default:
       break;
   }
-  Count(limits_.idle, &idle_, "frames that bring nothing");
+  Count(limits_.idle, &idle_, "frames that bring almost nothing");
 }
 
 void FrameWatch::SeeCall() {

@@ -1,6 +1,6 @@
 // What a client of HTTP/2 may have a server do for nothing, told by the heads of its frames: gRPC
 // 1.51 takes header blocks of any length, with time that grows by the square of it, and any number
-// of calls that are taken back at once (docs/security.md).
+// of calls that are taken back at once, and messages in pieces of a byte (docs/security.md).
 #ifndef FRESHET_SERVER_PORTS_FRAME_WATCH_H_
 #define FRESHET_SERVER_PORTS_FRAME_WATCH_H_
 
@@ -9,6 +9,7 @@
 
 #include "core/base/units.h"
 #include "server/ports/http2_frames.h"
+#include "server/ports/message_frames.h"
 
 namespace freshet {
 
@@ -21,7 +22,9 @@ struct FrameLimits {
   uint64_t early_calls = 0;
   // Of one connection, within kWindow:
   uint64_t resets = 0;  // RST_STREAM
-  uint64_t idle = 0;    // SETTINGS, PRIORITY, GOAWAY, DATA without data, and what is unknown
+  // SETTINGS, PRIORITY, GOAWAY, DATA that brings nothing or a scrap of a message, and what is
+  // unknown:
+  uint64_t idle = 0;
 
   static constexpr Duration kWindow = Duration::Seconds(10);
 };
@@ -32,7 +35,8 @@ struct FrameLimits {
 // The frames that come on one connection. Thread-compatible.
 class FrameWatch {
  public:
-  explicit FrameWatch(const FrameLimits& limits) : limits_(limits) {}
+  explicit FrameWatch(const FrameLimits& limits)
+      : limits_(limits), messages_(static_cast<size_t>(limits.early_calls)) {}
 
   // Takes in what has come next, in pieces of any size. False: the client has gone beyond a limit,
   // and no more is to be read of it.
@@ -52,6 +56,8 @@ class FrameWatch {
 
   FrameLimits limits_;
   FrameHeads heads_;
+  bool in_data_ = false;  // the payload of a DATA frame is next
+  MessageFrames messages_;
   uint64_t block_bytes_ = 0;
   uint64_t block_frames_ = 0;
   bool settings_sent_ = false;

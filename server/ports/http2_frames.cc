@@ -23,4 +23,11 @@ std::optional<FrameHead> FrameHeads::Next(std::string_view* bytes) {
                    .stream = (byte(5) & 0x7f) << 24 | byte(6) << 16 | byte(7) << 8 | byte(8)};
 }
 
+std::string_view FrameHeads::TakePayload(std::string_view* bytes) {
+  const std::string_view payload = bytes->substr(0, skip_);
+  skip_ -= static_cast<uint32_t>(payload.size());
+  bytes->remove_prefix(payload.size());
+  return payload;
+}
+
 }  // namespace freshet

@@ -24,6 +24,7 @@ enum FrameType : uint8_t {
 inline constexpr uint8_t kAckFlag = 1;        // of SETTINGS and PING
 inline constexpr uint8_t kEndStreamFlag = 1;  // of DATA and HEADERS
 inline constexpr uint8_t kEndHeadersFlag = 4;
+inline constexpr uint8_t kPaddedFlag = 8;  // of DATA and HEADERS
 
 // What comes before the payload of a frame. Value type, thread-compatible.
 struct FrameHead {
@@ -40,6 +41,8 @@ class FrameHeads {
   // Takes from the bytes that came next up to the next head, and returns it; unset: that has yet to
   // come, and all bytes were taken.
   [[nodiscard]] std::optional<FrameHead> Next(std::string_view* bytes);
+  // Takes what has come of the payload that follows the last head; Next skips what is left of it.
+  [[nodiscard]] std::string_view TakePayload(std::string_view* bytes);
 
  private:
   static constexpr size_t kHeadBytes = 9;

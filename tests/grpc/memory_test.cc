@@ -1,4 +1,5 @@
 // What hostile messages cost a server in memory, seen from outside of its process.
+#include <atomic>
 #include <chrono>
 #include <fstream>
 #include <string>
@@ -16,6 +17,8 @@
 
 namespace freshet {
 namespace {
+
+using ::testing::HasSubstr;
 
 constexpr size_t kMessage = limits::kMaxMessageBytes;
 
@@ -90,6 +93,44 @@ TEST_F(MemoryTest, OfWhatIsInflatedIsThatOfTheLargestMessage) {
   const std::string bomb = Gzip(std::string(64 << 20, '\0'));
   Send(bomb, 1, 4);
   EXPECT_LT(PeakOf(daemon_.pid()) - before, 6 * kMessage);
+}
+
+// 16 MB of a field that the server does not know, in 16 KB, behind other fields.
+std::string Bomb(const std::string& fields) {
+  return Gzip(fields + "\xc2\x3e\xe8\xff\xff\x07" + std::string(16'777'192, '\0'));
+}
+
+TEST_F(MemoryTest, OfCallsWithoutItemsIsThatOfSmallRequests) {
+  const size_t before = PeakOf(daemon_.pid());
+  const std::string bomb = Bomb("");
+  for (const char* method :
+       {"/freshet.v1.AdminService/ListNodes", "/urlfrontier.URLFrontier/CountURLs",
+        "/grpc.health.v1.Health/Check"}) {
+    for (int i = 0; i < 3; ++i) {
+      const grpc::Status status = CallRaw(daemon_.channel(), method, bomb);
+      EXPECT_EQ(status.error_code(), grpc::StatusCode::INVALID_ARGUMENT) << method;
+      EXPECT_THAT(status.error_message(), HasSubstr("at most 65536 are allowed")) << method;
+    }
+  }
+  EXPECT_LT(PeakOf(daemon_.pid()) - before, kMessage);
+}
+
+// What a call has brought is kept for as long as it waits.
+TEST_F(MemoryTest, OfCallsThatWaitIsBounded) {
+  const size_t before = PeakOf(daemon_.pid());
+  const std::string bomb = Bomb("\x12\x02\x08\x05");  // max_wait: 5 s
+  std::atomic<int> refused{0};
+  std::vector<std::thread> threads;
+  for (int i = 0; i < 40; ++i) {
+    threads.emplace_back([&] {
+      const grpc::Status status =
+          CallRaw(daemon_.channel(), "/freshet.v1.SchedulerService/Next", bomb);
+      if (status.error_code() == grpc::StatusCode::RESOURCE_EXHAUSTED) ++refused;
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_GE(refused, 32) << "limits.unacknowledged_bytes are eight such messages";
+  EXPECT_LT(PeakOf(daemon_.pid()) - before, 16 * kMessage);
 }
 
 TEST_F(MemoryTest, OfAcknowledgementsThatNobodyReadsIsBounded) {

@@ -30,8 +30,22 @@ TEST(Inflate, StopsAtTheLimit) {
   const std::string gzip = Gzip(std::string(50 << 20, '\0'));
   EXPECT_LT(gzip.size(), size_t{100} << 10);
   const Status status = Inflate(gzip, 1 << 20).status();
-  EXPECT_EQ(status.message(), "the message inflates to more than 1048576 bytes");
+  EXPECT_EQ(status.message(),
+            "the message inflates to 52428800 bytes, at most 1048576 are allowed");
   EXPECT_FALSE(Inflate(Gzip("ab"), 1).ok());
+}
+
+// The trailer is what the server counts before it inflates.
+TEST(Inflate, RefusesOtherBytesThanTheTrailerSays) {
+  const std::string gzip = Gzip(std::string(1000, 'x'));
+  EXPECT_EQ(SizeFromTrailer(gzip.substr(gzip.size() - kGzipSizeBytes)), 1000U);
+  for (const char* lie : {"\xe7\x03\0", "\xe9\x03\0", "\0\0\0", "\x10\x27\0"}) {
+    const std::string lying =
+        gzip.substr(0, gzip.size() - kGzipSizeBytes) + std::string(lie, 3) + std::string(1, '\0');
+    EXPECT_FALSE(Inflate(lying, 10'000).ok()) << SizeFromTrailer(lying.substr(lying.size() - 4));
+  }
+  EXPECT_FALSE(Inflate(gzip + gzip, 10'000).ok()) << "two members, the last of which is counted";
+  EXPECT_FALSE(Inflate(Gzip(std::string(100'000, 'x')) + Gzip("x"), 200'000).ok());
 }
 
 TEST(Inflate, RefusesWhatIsDamaged) {

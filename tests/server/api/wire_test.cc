@@ -15,6 +15,7 @@
 #include "gtest/gtest.h"
 #include "server/api/batch.h"
 #include "server/logging.h"
+#include "tests/support/gzip.h"
 
 namespace freshet {
 namespace {
@@ -85,6 +86,31 @@ TEST_F(WireTest, TellsNoBytesFromNoMessage) {
   const Status status = ParseMessage(&none, &request, &faults, limits::kMaxMessageBytes);
   EXPECT_EQ(status.message(), "the call has brought no message");
   EXPECT_TRUE(Parse("", &request, &faults).ok());
+}
+
+TEST_F(WireTest, CountsWhatIsCompressedBeforeItIsInflated) {
+  const std::string gzip = Gzip(std::string(300'000, 'x'));
+  for (size_t cut = 0; cut <= gzip.size(); cut += cut < 6 || cut + 7 > gzip.size() ? 1 : 50) {
+    const std::vector<grpc::Slice> slices = {grpc::Slice(gzip.substr(0, cut)), grpc::Slice(),
+                                             grpc::Slice(gzip.substr(cut))};
+    EXPECT_EQ(SizeOf(grpc::ByteBuffer(slices.data(), slices.size())), 300'000U) << cut;
+  }
+  const grpc::Slice plain("\x08\x01");
+  EXPECT_EQ(SizeOf(grpc::ByteBuffer(&plain, 1)), 2U);
+  EXPECT_EQ(SizeOf(grpc::ByteBuffer()), 0U);
+}
+
+// Whatever a client adds to a request of a few numbers and texts, little of it is taken in.
+TEST_F(WireTest, TakesLittleWhereNothingIsRepeated) {
+  const std::string unknown = "\xc2\x3e\xf0\xa2\x04" + std::string(70'000, '\0');  // field 1000
+  for (const std::string& bytes : {unknown, Gzip(unknown)}) {
+    const grpc::Slice slice(bytes);
+    v1::GetPageRequest get;
+    const Status status = ReadRequest(grpc::ByteBuffer(&slice, 1), &get, 16 << 20);
+    EXPECT_EQ(status.message(), "the message has 70005 bytes, at most 65536 are allowed");
+    v1::RemovePagesRequest remove;
+    EXPECT_TRUE(ReadRequest(grpc::ByteBuffer(&slice, 1), &remove, 16 << 20).ok());
+  }
 }
 
 TEST_F(WireTest, NamesTextsThatAreNotUtf8) {

@@ -98,8 +98,63 @@ TEST(FrameWatch, BoundsWhatBringsNothing) {
        {Http2Frame(4, 0, 0, ""), Http2Frame(2, 0, 1, std::string(5, '\0')), Http2Frame(0, 0, 1, ""),
         Http2Frame(7, 0, 0, std::string(8, '\0')), Http2Frame(77, 255, 0, "unknown")}) {
     EXPECT_EQ(ExcessOf(Many(5, frame)), "");
-    EXPECT_EQ(ExcessOf(Many(6, frame)), "frames that bring nothing");
+    EXPECT_EQ(ExcessOf(Many(6, frame)), "frames that bring almost nothing");
   }
+}
+
+// A message of gRPC of so many bytes.
+std::string Message(size_t size) {
+  std::string head(5, '\0');
+  for (size_t i = 0; i < 4; ++i) head[4 - i] = static_cast<char>(size >> (8 * i));
+  return head + std::string(size, 'm');
+}
+
+// In DATA frames of so many bytes on a stream, the last of which may be shorter.
+std::string InFrames(uint64_t stream, const std::string& bytes, size_t each) {
+  std::string frames;
+  for (size_t at = 0; at < bytes.size(); at += each) {
+    frames += Http2Frame(0, 0, stream, bytes.substr(at, each));
+  }
+  return frames;
+}
+
+TEST(FrameWatch, TakesMessagesOfAnySize) {
+  for (const size_t size : {0, 1, 200, 300, 1000, 70'000}) {
+    // A message a frame, many to a frame, and large ones in the pieces of gRPC.
+    EXPECT_EQ(ExcessOf(Many(20, InFrames(1, Message(size), 100'000)), 1000), "") << size;
+    EXPECT_EQ(ExcessOf(InFrames(1, Many(20, Message(size)), 16'384), 1000), "") << size;
+    EXPECT_EQ(ExcessOf(InFrames(1, Many(20, Message(size)), 256), 1000), "") << size;
+  }
+  // Two streams in turns.
+  const std::string message = Message(3000);
+  std::string frames;
+  for (size_t at = 0; at < message.size(); at += 300) {
+    frames +=
+        Http2Frame(0, 0, 1, message.substr(at, 300)) + Http2Frame(0, 0, 3, message.substr(at, 300));
+  }
+  EXPECT_EQ(ExcessOf(Many(10, frames), 1000), "");
+  // With padding: a byte that says how much, and so much.
+  const std::string padded = "\x03" + Message(20) + "ppp";
+  EXPECT_EQ(ExcessOf(Many(20, Http2Frame(0, 8, 1, padded)), 11), "");
+}
+
+TEST(FrameWatch, BoundsScrapsOfMessages) {
+  const std::string excess = "frames that bring almost nothing";
+  EXPECT_EQ(ExcessOf(InFrames(1, Message(5 * 255 - 4), 255)), "") << "the last one ends it";
+  EXPECT_EQ(ExcessOf(InFrames(1, Message(7 * 255 - 5), 255)), excess);
+  EXPECT_EQ(ExcessOf(InFrames(1, Message(1000), 1)), excess);
+  std::string streams;
+  for (uint64_t stream = 1; stream < 14; stream += 2) streams += Http2Frame(0, 0, stream, "x");
+  EXPECT_EQ(ExcessOf(streams), excess) << "one of each of seven streams";
+  // What is taken back is forgotten, and so is the earliest of too many.
+  EXPECT_EQ(
+      ExcessOf(Many(5, Http2Frame(0, 0, 1, Message(400).substr(0, 300)) + hostile::Http2Cancel(1))),
+      "");
+  std::string many;
+  for (uint64_t stream = 1; stream < 2000; stream += 2) {
+    many += Http2Frame(0, 0, stream, Message(1000).substr(0, 300));
+  }
+  EXPECT_EQ(ExcessOf(many, 1000), "");
 }
 
 TEST(FrameWatch, LimitsFollowThoseOfTheServer) {

@@ -236,6 +236,18 @@ TEST_P(Frames, FramesThatBringNothingAreCut) {
   EXPECT_TRUE(server.Serves());
 }
 
+// gRPC keeps each frame of a message that is not whole as a piece of its own.
+TEST_P(Frames, MessagesInPiecesOfAByteAreCut) {
+  WireServer server(GetParam());
+  Socket socket = server.Open();
+  const std::string ten_megabytes("\0\0\x98\x96\x80", 5);
+  EXPECT_TRUE(socket.Send(Http2Block(1, HeadersOfCall("/urlfrontier.URLFrontier/PutURLs")) +
+                          Http2Frame(0, 0, 1, ten_megabytes)));
+  EXPECT_LT(SendUntilCut(socket, Http2Frame(0, 0, 1, "x"), 1'000'000), 1'000'000U);
+  server.ExpectCheap();
+  EXPECT_TRUE(server.Serves());
+}
+
 // CVE-2019-9512: gRPC itself ends connections that ping for nothing.
 TEST_P(Frames, PingsWithoutAnythingElseAreCut) {
   WireServer server(GetParam());

@@ -1,0 +1,59 @@
+#include "server/ports/message_frames.h"
+
+#include <algorithm>
+
+namespace freshet {
+namespace {
+
+constexpr uint8_t kHeadBytes = 5;
+
+}  // namespace
+
+void MessageFrames::Begin(const FrameHead& head) {
+  frame_ = head;
+  left_ = head.length;
+  padding_ = 0;
+  padding_is_next_ = (head.flags & kPaddedFlag) != 0;
+  message_ = {};
+  const auto earlier = unfinished_.find(head.stream);
+  if (earlier != unfinished_.end()) message_ = earlier->second;
+}
+
+void MessageFrames::Take(std::string_view payload) {
+  while (!payload.empty() && left_ > 0) {
+    if (left_ <= padding_) {
+      left_ -= static_cast<uint32_t>(std::min<size_t>(left_, payload.size()));
+      return;
+    }
+    if (padding_is_next_ || message_.left == 0) {
+      const auto byte = static_cast<uint8_t>(payload.front());
+      payload.remove_prefix(1);
+      --left_;
+      if (padding_is_next_) {
+        padding_is_next_ = false;
+        padding_ = byte;
+      } else {
+        if (message_.head > 0) message_.size = message_.size << 8 | byte;
+        if (++message_.head == kHeadBytes) message_ = {.left = message_.size};
+      }
+      continue;
+    }
+    const auto taken =
+        static_cast<uint32_t>(std::min<size_t>({message_.left, left_ - padding_, payload.size()}));
+    message_.left -= taken;
+    left_ -= taken;
+    payload.remove_prefix(taken);
+  }
+}
+
+bool MessageFrames::End() {
+  if ((frame_.flags & kEndStreamFlag) != 0 || message_.ended()) {
+    unfinished_.erase(frame_.stream);
+    return false;
+  }
+  unfinished_[frame_.stream] = message_;
+  if (unfinished_.size() > most_unfinished_) unfinished_.erase(unfinished_.begin());
+  return frame_.length < kScrapBytes;
+}
+
+}  // namespace freshet
