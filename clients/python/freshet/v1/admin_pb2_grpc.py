@@ -262,9 +262,9 @@ class AdminServiceServicer(object):
         raise NotImplementedError('Method not implemented!')
 
     def SetHostPoliteness(self, request, context):
-        """Changes the politeness of a host, which need not have pages yet. It holds for the host from the
-        next assignment on; pages that wait by an interval of before follow within seconds (a pass over
-        the pages of the shard).
+        """Changes the politeness of a host, which need not have pages yet. The new values hold from the
+        next assignment on. Pages that wait by an earlier interval follow within seconds, after a pass
+        over the pages of the shard.
 
         Errors: INVALID_ARGUMENT for a malformed host, or a value out of range.
         """
@@ -282,7 +282,7 @@ class AdminServiceServicer(object):
         raise NotImplementedError('Method not implemented!')
 
     def SetPolitenessDefaults(self, request, context):
-        """Changes the politeness of hosts that have none of their own, also of those that wait. When
+        """Changes the politeness of hosts that have none of their own, also for waiting pages. When
         min_page_interval changes, returns once all pages follow, which takes a pass over them.
 
         Errors: INVALID_ARGUMENT for a value out of range.
@@ -302,8 +302,8 @@ class AdminServiceServicer(object):
         raise NotImplementedError('Method not implemented!')
 
     def Resume(self, request, context):
-        """Hands out assignments again; what a pause missed is not made up for. Does nothing when not
-        paused.
+        """Hands out assignments again; assignments missed in the pause are not made up for. Does nothing
+        when not paused.
 
         Errors: only those of every call.
         """
@@ -334,8 +334,8 @@ class AdminServiceServicer(object):
         raise NotImplementedError('Method not implemented!')
 
     def CompactStore(self, request, context):
-        """Rewrites the store without what was replaced or removed, while the server goes on. The store
-        does so by itself as it is written; after large deletions this gives the space back at once.
+        """Rewrites the store without replaced and removed rows, while the server goes on. The store does
+        so by itself as it is written; after large deletions this gives the space back at once.
 
         Errors: RESOURCE_EXHAUSTED when 4 checkpoints and compactions are under way, or the disk has
         too little space; UNAVAILABLE when the store has failed.
@@ -407,8 +407,8 @@ class AdminServiceServicer(object):
         raise NotImplementedError('Method not implemented!')
 
     def SetCrawl(self, request, context):
-        """Changes what is set for a crawl id, which need not have pages yet; it holds from the next
-        assignment on, and for pages that compete under another limit than before within seconds.
+        """Changes the settings of a crawl id, which need not have pages yet; it holds from the next
+        assignment on, and within seconds for pages whose limits changed.
 
         Errors: INVALID_ARGUMENT for a value out of range, and when the shares of all crawl ids would
         sum to more than 1; FAILED_PRECONDITION for a share or a maximum of the rate under a rate
@@ -436,10 +436,10 @@ class AdminServiceServicer(object):
         raise NotImplementedError('Method not implemented!')
 
     def ReportShadow(self, request, context):
-        """Tells what a crawl id in shadow mode would gain by being scheduled: how fresh its pages are as
-        its clients have them crawled, and how fresh as many crawls could keep them. In a fleet it
-        looks at pages of the asked server's division. It reads pages and computes, which takes
-        seconds.
+        """Says what a crawl id in shadow mode would gain by being scheduled. It compares how fresh the
+        crawls of its clients keep the pages with how fresh the same number of crawls could keep them.
+        In a fleet it looks at pages of the asked server's division. It reads pages and computes, which
+        takes seconds.
 
         Errors: FAILED_PRECONDITION unless the crawl id is in shadow mode; INVALID_ARGUMENT for a
         malformed crawl id, or `limit` or `examples` out of range; RESOURCE_EXHAUSTED when too many
@@ -450,8 +450,8 @@ class AdminServiceServicer(object):
         raise NotImplementedError('Method not implemented!')
 
     def ListHosts(self, request, context):
-        """Lists hosts that have pages or settings, in no order. Hosts that come or go between two calls
-        may be in or out.
+        """Lists hosts that have pages or settings, in no order. The list may or may not have hosts that
+        come or go between two calls.
 
         Errors: INVALID_ARGUMENT for `page_size` out of range, or a `page_token` that is not of this
         server; RESOURCE_EXHAUSTED when too many lists are under way.
@@ -481,8 +481,8 @@ class AdminServiceServicer(object):
         raise NotImplementedError('Method not implemented!')
 
     def SetLogLevel(self, request, context):
-        """Changes what a module, or all, logs, until the server is started again or reads another level
-        from its configuration.
+        """Changes the level of one module or of all, until the next start of the server or the next
+        change of its configuration.
 
         Errors: INVALID_ARGUMENT for an unknown module or level.
         """
