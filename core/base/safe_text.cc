@@ -79,6 +79,28 @@ std::string SafeText(std::string_view text) {
   return line;
 }
 
+std::string SafeJson(std::string json) {
+  if (IsPlain(json)) return json;
+  std::string safe;
+  safe.reserve(json.size());
+  const std::string_view text = json;
+  for (size_t i = 0; i < text.size();) {
+    if (static_cast<unsigned char>(text[i]) >= 0x80 && ValidUtf8Prefix(text.substr(i, 4)) == 0) {
+      safe += "\\ufffd";
+      ++i;
+      continue;
+    }
+    const Character next = CharacterAt(text.substr(i));
+    if (IsUnsafe(next.code)) {
+      safe += fmt::format("\\u{:04x}", next.code);
+    } else {
+      safe.append(text, i, next.bytes);
+    }
+    i += next.bytes;
+  }
+  return safe;
+}
+
 std::string CutText(std::string_view text, size_t most) {
   if (text.size() <= most) return std::string(text);
   size_t end = most;

@@ -15,6 +15,10 @@ namespace freshet {
 // UTF-8 \xff. A backslash stays as it is: this is for people.
 [[nodiscard]] std::string SafeText(std::string_view text);
 
+// The same of JSON text, which means what it meant before: those characters are \u009b within its
+// strings. Precondition: it is valid JSON without line breaks, so outside of strings there is none.
+[[nodiscard]] std::string SafeJson(std::string json);
+
 // At most `most` bytes of it, cut before a character, not within one; what was cut ends by "...".
 [[nodiscard]] std::string CutText(std::string_view text, size_t most);
 

@@ -9,6 +9,7 @@
 
 #include "absl/strings/numbers.h"
 #include "core/base/check.h"
+#include "core/base/safe_text.h"
 #include "fmt/format.h"
 #include "freshet/v1/admin.grpc.pb.h"
 #include "freshet/v1/auth.grpc.pb.h"
@@ -72,7 +73,7 @@ int HttpStatusOf(grpc::StatusCode code) {
 }
 
 std::string TextOf(const json& value) {
-  return value.dump(-1, ' ', false, json::error_handler_t::replace);
+  return SafeJson(value.dump(-1, ' ', false, json::error_handler_t::replace));
 }
 
 // Sets a field of a request by its text.

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "absl/strings/numbers.h"
+#include "core/base/safe_text.h"
 #include "nlohmann/json.hpp"
 #include "server/ops/figures_json.h"
 #include "server/ops/unix_seconds.h"
@@ -24,7 +25,7 @@ json Short(double value) {
 }
 
 std::string Dump(const json& value) {
-  return value.dump(-1, ' ', false, json::error_handler_t::replace);
+  return SafeJson(value.dump(-1, ' ', false, json::error_handler_t::replace));
 }
 
 json ShardsJson(const std::vector<ShardSnapshot>& shards) {

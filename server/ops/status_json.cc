@@ -4,6 +4,7 @@
 #include <cmath>
 #include <utility>
 
+#include "core/base/safe_text.h"
 #include "nlohmann/json.hpp"
 #include "server/ops/figures_json.h"
 #include "server/ops/history_figures.h"
@@ -194,7 +195,7 @@ std::string RenderStatusJson(const ServerStatus& status, const HistoryWindow& hi
                              {"worker", assignment.worker},
                              {"value", Number(assignment.value)}});
   }
-  return out.dump(-1, ' ', false, json::error_handler_t::replace);
+  return SafeJson(out.dump(-1, ' ', false, json::error_handler_t::replace));
 }
 
 }  // namespace freshet

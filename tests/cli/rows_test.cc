@@ -77,6 +77,19 @@ TEST(RowsTest, EndsWhereNothingBehindCanBeUnderstood) {
   }
 }
 
+// It became a row each line of which was "not valid UTF-8".
+TEST(RowsTest, AnInputInUtf16IsRefusedAsAWhole) {
+  for (const std::string& mark : {std::string("\xFF\xFE"), std::string("\xFE\xFF")}) {
+    for (const char* command : {"upsert", "remove", "import"}) {
+      FakeServer server;
+      const Outcome run = server.Run({command}, mark + std::string("h\0t\0t\0p\0\n\0", 10));
+      EXPECT_EQ(run.code, kBadUsage) << command;
+      EXPECT_THAT(run.err, HasSubstr("it is UTF-16: make it UTF-8 first")) << command;
+      EXPECT_TRUE(server.pages.upserts.requests.empty()) << command;
+    }
+  }
+}
+
 TEST(RowsTest, IfStrictSendsTheRowsBeforeAMalformedOne) {
   FakeServer server;
   const Outcome run = server.Run({"upsert", "--strict"}, "http://a.test/\nhttp://b.test/ x\n");

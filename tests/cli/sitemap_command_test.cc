@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include <csignal>
+#include <filesystem>
 #include <fstream>
 #include <future>
 #include <nlohmann/json.hpp>
@@ -16,6 +17,7 @@
 #include "tests/support/sanitized.h"
 #include "tests/support/small_site.h"
 #include "tests/support/temp_dir.h"
+#include "tools/sitemap/state.h"
 
 namespace freshet::cli {
 namespace {
@@ -92,6 +94,39 @@ TEST_F(SitemapCommandTest, SaysWhatWouldBeSent) {
   EXPECT_EQ(object["document"], site_.url() + "/map");
   EXPECT_EQ(object["result"], "read");
   EXPECT_EQ(object["new_pages"], 1);
+}
+
+TEST_F(SitemapCommandTest, WhatWouldBeSentCanBeSeenWhileAnotherPolls) {
+  site_.Put("/map", "<urlset>" + Entry(site_.url() + "/a", "2024-05-17") + "</urlset>");
+  ASSERT_EQ(Poll({site_.url() + "/map"}).code, kAccepted);
+  site_.Put("/map", "<urlset>" + Entry(site_.url() + "/a", "2024-05-18") +
+                        Entry(site_.url() + "/b", "2024-05-18") + "</urlset>");
+  const auto other = sitemap::PollState::Open(dir_ / "state", "");
+  ASSERT_TRUE(other.ok()) << other.status();
+  const Outcome dry = Poll({"--dry-run", site_.url() + "/map"});
+  EXPECT_EQ(dry.code, kAccepted) << dry.err;
+  EXPECT_THAT(dry.out, HasSubstr("page " + site_.url() + "/b\n"));
+  EXPECT_THAT(dry.out, HasSubstr("signal " + site_.url() + "/a "));
+  EXPECT_THAT(Poll({site_.url() + "/map"}).err, HasSubstr("another process has it open"));
+  const Outcome none =
+      server_.Run({"sitemap", "--state", dir_ / "none", "--dry-run", site_.url() + "/map"});
+  EXPECT_THAT(none.out, HasSubstr("page " + site_.url() + "/a\n"));
+  EXPECT_FALSE(std::filesystem::exists(dir_ / "none"));
+}
+
+TEST_F(SitemapCommandTest, UrlsThatAreLeftOutAreShownShort) {
+  const std::string odd = "http://other.test/\u009b31m\u202e" + std::string(9'000, 'x');
+  site_.Put("/map", "<urlset>" + Entry(odd, "2024-05-17") + "</urlset>");
+  for (const bool as_json : {false, true}) {
+    const std::string path = site_.url() + "/map";
+    const Outcome run = as_json
+                            ? server_.Run({"--json", "sitemap", "--state", dir_ / "state", path})
+                            : Poll({path});
+    EXPECT_THAT(run.err, HasSubstr("left out: entry 1: http://other.test/"));
+    EXPECT_LT(run.err.size() + run.out.size(), 2'000U);
+    EXPECT_EQ((run.err + run.out).find("\u009b"), std::string::npos);
+    EXPECT_EQ((run.err + run.out).find("\u202e"), std::string::npos);
+  }
 }
 
 TEST_F(SitemapCommandTest, RefusedItemsAreToldAndTriedAgainIfThatMayHelp) {

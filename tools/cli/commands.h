@@ -108,7 +108,10 @@ ExitCode UploadRows(
   }
   if (!batch.rows.empty()) uploader.Send(std::move(batch));
   const grpc::Status status = uploader.Finish();
-  tally.Summarise(uploader.unacknowledged());
+  // Of a command line that names nothing there is nothing to sum up.
+  if (input.ok() || tally.items() + uploader.unacknowledged() > 0) {
+    tally.Summarise(uploader.unacknowledged());
+  }
   ExitCode code = tally.code();
   if (!status.ok()) code = session.Fail(status);
   if (!input.ok()) code = session.Fail(input);

@@ -229,9 +229,7 @@ ExitCode Explain(Session& session, const ExplainOptions& options) {
       code = session.Fail({status.error_code(), url + ": " + status.error_message()});
       if (code == kUnreachable) return code;
     } else if (session.json()) {
-      session.out() << ExplainedJson(response).dump(-1, ' ', false,
-                                                    nlohmann::json::error_handler_t::replace)
-                    << '\n';
+      session.out() << JsonText(ExplainedJson(response)) << '\n';
     } else {
       Explainer(session.out(), response).Print();
     }

@@ -7,6 +7,7 @@
 #include <cmath>
 
 #include "absl/strings/escaping.h"
+#include "core/base/safe_text.h"
 
 namespace freshet::cli {
 namespace {
@@ -112,8 +113,10 @@ ordered_json ToJson(const Message& message) {
   return object;
 }
 
-std::string ToJsonLine(const Message& message) {
-  return ToJson(message).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+std::string JsonText(const ordered_json& value) {
+  return SafeJson(value.dump(-1, ' ', false, ordered_json::error_handler_t::replace));
 }
+
+std::string ToJsonLine(const Message& message) { return JsonText(ToJson(message)); }
 
 }  // namespace freshet::cli

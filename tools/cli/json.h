@@ -16,7 +16,10 @@ namespace freshet::cli {
 // keeps exactly; only larger ones are strings.
 [[nodiscard]] nlohmann::ordered_json ToJson(const google::protobuf::Message& message);
 
-// The same as text without line breaks.
+// JSON without line breaks. Nothing in it can reach a terminal as a control character.
+[[nodiscard]] std::string JsonText(const nlohmann::ordered_json& value);
+
+// The same of a message.
 [[nodiscard]] std::string ToJsonLine(const google::protobuf::Message& message);
 
 }  // namespace freshet::cli

@@ -205,7 +205,23 @@ absl::Status LineSource::PassLongLine() {
   return absl::OkStatus();
 }
 
+absl::Status LineSource::Start() {
+  while (!ended_ && pending_.size() < 2) {
+    const absl::StatusOr<bool> more = bytes_->Read(&pending_);
+    if (!more.ok()) return more.status();
+    ended_ = !*more;
+  }
+  started_ = true;
+  if (!pending_.starts_with("\xFF\xFE") && !pending_.starts_with("\xFE\xFF")) {
+    return absl::OkStatus();
+  }
+  return absl::FailedPreconditionError(
+      "it is UTF-16: make it UTF-8 first, such as by iconv -f UTF-16 -t UTF-8");
+}
+
 absl::StatusOr<bool> LineSource::Next(std::string* line) {
+  const absl::Status started = started_ ? absl::OkStatus() : Start();
+  if (!started.ok()) return started;
   const absl::Status passed = PassLongLine();
   if (!passed.ok()) return passed;
   size_t searched = start_;

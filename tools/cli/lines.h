@@ -63,7 +63,8 @@ class LineSource {
 
   // The next line; false at the end. A byte order mark at the start is dropped, as is a carriage
   // return before a line end. InvalidArgument for a line that is too long or not UTF-8: the next
-  // call goes on behind it. Other errors are those of ByteSource.
+  // call goes on behind it. FailedPrecondition for an input that begins with the mark of UTF-16.
+  // Other errors are those of ByteSource.
   absl::StatusOr<bool> Next(std::string* line);
 
   // True if Next would block because the sender is slow.
@@ -73,6 +74,7 @@ class LineSource {
   [[nodiscard]] size_t line_number() const { return line_number_; }
 
  private:
+  absl::Status Start();
   absl::StatusOr<bool> Deliver(size_t length, size_t consumed, std::string* line);
 
   // Reads on to the end of a line that was too long.
@@ -83,6 +85,7 @@ class LineSource {
   std::string pending_;
   size_t start_ = 0;  // of the part of pending_ that is not yet returned
   size_t line_number_ = 0;
+  bool started_ = false;
   bool ended_ = false;
   bool too_long_ = false;  // what comes next is the rest of a line that was refused
 };

@@ -32,6 +32,18 @@ Progress::~Progress() {
   thread_.join();
   const MutexLock lock(mutex_);
   Hide();
+  if (faults_ > kMaxFaultsPrinted) {
+    *style_.out << fmt::format("freshet: {} more lines like these are not printed\n",
+                               ShowCount(faults_ - kMaxFaultsPrinted));
+  }
+}
+
+void Progress::PrintFault(std::string_view line) {
+  {
+    const MutexLock lock(mutex_);
+    if (++faults_ > kMaxFaultsPrinted) return;
+  }
+  Print(line);
 }
 
 void Progress::Print(std::string_view line) {

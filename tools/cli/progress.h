@@ -13,6 +13,8 @@
 
 namespace freshet::cli {
 
+inline constexpr uint64_t kMaxFaultsPrinted = 100;
+
 // Where and how progress is shown.
 struct ProgressStyle {
   std::ostream* out = nullptr;  // never null while in use
@@ -33,6 +35,9 @@ class Progress {
 
   // Prints a line of something else to the same place, without the two getting mixed up.
   void Print(std::string_view line);
+  // The same of one of many items that something is wrong with: the first kMaxFaultsPrinted, and at
+  // the end how many more there were.
+  void PrintFault(std::string_view line);
 
  private:
   void Run();
@@ -45,6 +50,7 @@ class Progress {
   Mutex mutex_;
   Condition wake_;
   bool stop_ FRESHET_GUARDED_BY(mutex_) = false;
+  uint64_t faults_ FRESHET_GUARDED_BY(mutex_) = 0;
   bool shown_ FRESHET_GUARDED_BY(mutex_) = false;  // a line is on the terminal
   std::thread thread_;
 };

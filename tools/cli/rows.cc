@@ -9,6 +9,7 @@
 #include <optional>
 
 #include "tools/cli/cells.h"
+#include "tools/cli/odd_numbers.h"
 
 namespace freshet::cli {
 namespace {
@@ -170,7 +171,7 @@ class TextRows : public RowSource {
   }
 
   absl::Status ParseJson(Row* row) const {
-    const nlohmann::json object = nlohmann::json::parse(line_, nullptr, false);
+    const nlohmann::json object = ParseObject(line_);
     if (!object.is_object()) return RowError(row->number, "not an object of JSON");
     for (const auto& [name, value] : object.items()) {
       const std::optional<std::string_view> column = ColumnNamed(format_, name);

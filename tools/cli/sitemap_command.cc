@@ -16,6 +16,7 @@
 
 #include "freshet/version.h"
 #include "tools/cli/commands.h"
+#include "tools/cli/json.h"
 #include "tools/cli/parse.h"
 #include "tools/cli/sitemap_sender.h"
 #include "tools/cli/table.h"
@@ -177,8 +178,7 @@ void PrintJson(const Session& session, const DocumentReport& report) {
   object["without_url"] = report.without_url;
   if (!report.left_out.empty()) object["left_out"] = report.left_out;
   object["mended"] = report.mended;
-  session.out() << object.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace)
-                << std::endl;
+  session.out() << JsonText(object) << std::endl;
 }
 
 std::string Counted(uint64_t count, std::string_view one, std::string_view more) {
@@ -186,7 +186,7 @@ std::string Counted(uint64_t count, std::string_view one, std::string_view more)
 }
 
 void PrintLine(const Session& session, const DocumentReport& report) {
-  std::string text = ShowText(report.document) + ": ";
+  std::string text = ShowName(report.document) + ": ";
   if (report.result == DocumentReport::Result::kUnchanged) {
     session.out() << text << "unchanged" << std::endl;
     return;
@@ -226,7 +226,7 @@ class Reports {
     }
     TellLeftOut(report);
     if (report.result == DocumentReport::Result::kFailed) {
-      session_.Complain(fmt::format("{}: {}", ShowText(report.document), ShowText(report.why)));
+      session_.Complain(fmt::format("{}: {}", ShowName(report.document), ShowText(report.why)));
     } else if (!session_.json()) {
       PrintLine(session_, report);
     }
@@ -236,7 +236,7 @@ class Reports {
 
  private:
   void TellLeftOut(const DocumentReport& report) const {
-    const std::string document = ShowText(report.document);
+    const std::string document = ShowName(report.document);
     for (const std::string& one : report.left_out) {
       session_.Complain(fmt::format("{}: left out: {}", document, ShowText(one)));
     }
@@ -264,7 +264,9 @@ ExitCode Sitemap(Session& session, const SitemapOptions& options) {
     stop = std::make_unique<StopSignals>();
     polling.poller.fetch.cancelled = StopSignals::Came;
   }
-  const auto state = PollState::Open(*path, options.news.crawl_id);
+  // What is only looked at may be in use elsewhere.
+  const auto state = options.dry_run ? PollState::OpenCopy(*path, options.news.crawl_id)
+                                     : PollState::Open(*path, options.news.crawl_id);
   if (!state.ok()) {
     session.Complain(std::string(state.status().message()));
     return kBadUsage;

@@ -153,7 +153,7 @@ NewsPrinter::NewsPrinter(const Session& session, NewsOptions options)
 bool NewsPrinter::SendPage(uint64_t, const sitemap::FeedEntry& entry) {
   const v1::PageSpec page = PageOf(entry, options_);
   if (session_.json()) {
-    session_.out() << fmt::format("{{\"page\":{}}}\n", ToJson(page).dump());
+    session_.out() << fmt::format("{{\"page\":{}}}\n", ToJsonLine(page));
   } else {
     session_.out() << "page " << ShowText(entry.url) << '\n';
   }
@@ -163,7 +163,7 @@ bool NewsPrinter::SendPage(uint64_t, const sitemap::FeedEntry& entry) {
 bool NewsPrinter::SendSignal(uint64_t, const sitemap::FeedEntry& entry, Instant changed) {
   const v1::ChangeSignal signal = SignalOf(entry, changed, options_.source, options_.crawl_id);
   if (session_.json()) {
-    session_.out() << fmt::format("{{\"signal\":{}}}\n", ToJson(signal).dump());
+    session_.out() << fmt::format("{{\"signal\":{}}}\n", ToJsonLine(signal));
   } else {
     session_.out() << fmt::format("signal {} {}\n", ShowText(entry.url),
                                   ShowTime(signal.change_time()));

@@ -11,7 +11,7 @@
 namespace freshet::cli {
 
 void Tally::PrintJson(const nlohmann::ordered_json& object) const {
-  session_.out() << object.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace) << '\n';
+  session_.out() << JsonText(object) << '\n';
 }
 
 void Tally::Applied(uint64_t items) {
@@ -31,7 +31,7 @@ void Tally::Refused(uint64_t row, const std::string& name, const std::string& re
 void Tally::Unreadable(uint64_t row, const std::string& what) {
   const MutexLock lock(mutex_);
   ++refused_;
-  progress_.Print(fmt::format("freshet: {}", ShowText(what)));
+  progress_.PrintFault(fmt::format("freshet: {}", ShowText(what)));
   if (!session_.json()) return;
   v1::ItemError error;
   error.set_code(v1::ERROR_CODE_INVALID_ARGUMENT);
@@ -54,7 +54,8 @@ void Tally::Item(uint64_t row, const std::string& name, const v1::ItemStatus& st
     return;
   }
   for (const std::string& note : status.notes()) {
-    progress_.Print(fmt::format("freshet: row {}: {}: {}", row, ShowName(name), ShowText(note)));
+    progress_.PrintFault(
+        fmt::format("freshet: row {}: {}: {}", row, ShowName(name), ShowText(note)));
   }
   switch (status.outcome()) {
     case v1::ITEM_OUTCOME_APPLIED:
@@ -73,8 +74,9 @@ void Tally::Item(uint64_t row, const std::string& name, const v1::ItemStatus& st
     default:
       ++refused_;
       const v1::ItemError& error = status.error();
-      progress_.Print(fmt::format("freshet: row {}: {}: {}{}{}", row, ShowName(name), error.field(),
-                                  error.field().empty() ? "" : ": ", ShowText(error.reason())));
+      progress_.PrintFault(fmt::format("freshet: row {}: {}: {}{}{}", row, ShowName(name),
+                                       error.field(), error.field().empty() ? "" : ": ",
+                                       ShowText(error.reason())));
   }
   if (session_.json()) {
     nlohmann::ordered_json object = {{"row", row}, {"name", name}};

@@ -151,7 +151,7 @@ std::string SampleJson(const TopSample& sample) {
   object["sources"] = list(sample.sources);
   object["crawls"] = list(sample.crawls);
   object["quarantined"] = list(sample.quarantined);
-  return object.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+  return JsonText(object);
 }
 
 // One frame for people needs two samples: rates are of the time between them.

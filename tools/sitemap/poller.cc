@@ -10,6 +10,7 @@
 #include <string_view>
 #include <utility>
 
+#include "core/base/safe_text.h"
 #include "core/base/status.h"
 #include "tools/sitemap/document.h"
 
@@ -18,6 +19,8 @@ namespace {
 
 using Outcome = FetchResult::Outcome;
 using Result = DocumentReport::Result;
+
+constexpr size_t kShownUrlBytes = 200;
 
 bool IsUrl(std::string_view text) { return text.find("://") != std::string_view::npos; }
 
@@ -69,6 +72,11 @@ bool IsWithoutRobots(const FetchResult& result) {
   return result.too_many_redirects ||
          (result.outcome != Outcome::kFetched && result.status >= 400 && result.status < 500 &&
           !result.retry_after);
+}
+
+// A URL that somebody else has written, for a line of a report.
+std::string Shown(std::string_view url) {
+  return CutText(SafeText(url.substr(0, kShownUrlBytes + 1)), kShownUrlBytes);
 }
 
 absl::Status Stopped() { return absl::CancelledError("stopped by a signal"); }
@@ -181,7 +189,7 @@ bool Poller::Leave(const Named& named, uint64_t row, const FeedEntry& entry,
   if (report->left_out.size() < kMaxNamedLeftOut) {
     report->left_out.push_back(entry.url.empty()
                                    ? fmt::format("entry {}: {}", row, why)
-                                   : fmt::format("entry {}: {}: {}", row, entry.url, why));
+                                   : fmt::format("entry {}: {}: {}", row, Shown(entry.url), why));
   }
   return true;
 }

@@ -4,9 +4,15 @@
 #include <sqlite3.h>
 #include <sys/stat.h>
 
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
 #include <filesystem>
+#include <fstream>
+#include <iterator>
 #include <string_view>
 #include <system_error>
+#include <utility>
 
 #include "core/base/status.h"
 
@@ -14,6 +20,7 @@ namespace freshet::sitemap {
 namespace {
 
 constexpr int kVersion = 1;
+constexpr const char* kLogName = "-wal";
 
 // What is staged lies in a table of the connection's own, which SQLite keeps on disk.
 constexpr const char* kStaging = R"(
@@ -30,6 +37,40 @@ CREATE TABLE documents (
 CREATE TABLE pages (url TEXT PRIMARY KEY, modified INTEGER NOT NULL) WITHOUT ROWID;
 CREATE TABLE settings (name TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
 )";
+
+// The bytes of a file; none if there is none.
+std::string BytesOf(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  return {std::istreambuf_iterator<char>(file), {}};
+}
+
+// When the file was last written, and how its log begins, which changes when the log is written
+// anew.
+std::pair<std::filesystem::file_time_type, std::string> StampOf(const std::string& path) {
+  constexpr size_t kLogHeaderBytes = 32;
+  std::error_code none;
+  std::ifstream log(path + kLogName, std::ios::binary);
+  std::string header(kLogHeaderBytes, '\0');
+  log.read(header.data(), static_cast<std::streamsize>(header.size()));
+  return {std::filesystem::last_write_time(path, none), header};
+}
+
+// Copies a database that another process may be writing: transactions go to its log, and now and
+// then from there to the file. A copy of both is good unless that happened meanwhile.
+absl::Status CopyDatabase(const std::string& from, const std::string& to) {
+  constexpr int kAttempts = 10;
+  std::error_code error;
+  if (!std::filesystem::exists(from, error)) return absl::OkStatus();
+  for (int i = 0; i < kAttempts; ++i) {
+    const auto before = StampOf(from);
+    for (const char* part : {"", kLogName}) {
+      std::ofstream(to + part, std::ios::binary | std::ios::trunc) << BytesOf(from + part);
+    }
+    if (StampOf(from) == before) return absl::OkStatus();
+  }
+  return absl::FailedPreconditionError(
+      fmt::format("the state {}: another process writes it all the time", from));
+}
 
 }  // namespace
 
@@ -146,6 +187,32 @@ absl::Status PollState::Prepare(const std::string& crawl_id) {
 
 absl::StatusOr<std::unique_ptr<PollState>> PollState::Open(const std::string& path,
                                                            const std::string& crawl_id) {
+  return Open(path, crawl_id, path);
+}
+
+absl::StatusOr<std::unique_ptr<PollState>> PollState::OpenCopy(const std::string& path,
+                                                               const std::string& crawl_id) {
+  const char* directory = std::getenv("TMPDIR");
+  std::string folder =
+      std::string(directory != nullptr && *directory != '\0' ? directory : "/tmp") +
+      "/freshet-state-XXXXXX";
+  if (mkdtemp(folder.data()) == nullptr) {
+    return absl::InternalError(
+        fmt::format("a temporary folder cannot be made as {}: {}", folder, std::strerror(errno)));
+  }
+  const std::string copy = folder + "/state";
+  const absl::Status copied = CopyDatabase(path, copy);
+  auto state =
+      copied.ok() ? Open(copy, crawl_id, path) : absl::StatusOr<std::unique_ptr<PollState>>(copied);
+  // SQLite has them open, and goes on with files that have no name.
+  std::error_code ignored;
+  std::filesystem::remove_all(folder, ignored);
+  return state;
+}
+
+absl::StatusOr<std::unique_ptr<PollState>> PollState::Open(const std::string& path,
+                                                           const std::string& crawl_id,
+                                                           const std::string& name) {
   std::error_code error;
   const std::filesystem::path folder = std::filesystem::path(path).parent_path();
   if (!folder.empty()) std::filesystem::create_directories(folder, error);
@@ -157,7 +224,7 @@ absl::StatusOr<std::unique_ptr<PollState>> PollState::Open(const std::string& pa
   const absl::Status status = code == SQLITE_OK ? state->Prepare(crawl_id) : state->Failed();
   umask(before);
   if (status.ok()) return state;
-  return absl::Status(status.code(), fmt::format("the state {}: {}", path,
+  return absl::Status(status.code(), fmt::format("the state {}: {}", name,
                                                  std::string_view(status.message().data(),
                                                                   status.message().size())));
 }

@@ -49,6 +49,10 @@ class PollState {
   // of another crawl id.
   [[nodiscard]] static absl::StatusOr<std::unique_ptr<PollState>> Open(const std::string& path,
                                                                        const std::string& crawl_id);
+  // A copy that is gone when the object is, of the file as it is now: what is kept there goes
+  // nowhere else, and another process may have the file open. Empty if there is no such file.
+  [[nodiscard]] static absl::StatusOr<std::unique_ptr<PollState>> OpenCopy(
+      const std::string& path, const std::string& crawl_id);
   ~PollState();
   PollState(const PollState&) = delete;
   PollState& operator=(const PollState&) = delete;
@@ -70,6 +74,10 @@ class PollState {
  private:
   class Statement;
   explicit PollState(sqlite3* database);
+  // `name` is for messages.
+  [[nodiscard]] static absl::StatusOr<std::unique_ptr<PollState>> Open(const std::string& path,
+                                                                       const std::string& crawl_id,
+                                                                       const std::string& name);
   [[nodiscard]] absl::Status Execute(const char* sql);
   [[nodiscard]] absl::Status Failed() const;
   // The transaction of what is staged, unless it is there.

@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <fstream>
 #include <nlohmann/json.hpp>
 #include <set>
@@ -105,6 +106,51 @@ TEST(ImportTest, NamesWhatIsRefusedAndSendsNothingMoreOfIt) {
   for (const auto& request : server.ingest.results.requests) {
     for (const auto& result : request.results()) EXPECT_NE(result.url(), Url(1));
   }
+}
+
+// As Python and many others write them, and no reader of JSON takes them.
+TEST(ImportTest, OddNumbersCostTheirFieldAlone) {
+  for (const std::string number : {"NaN", "Infinity", "-Infinity", "1e999"}) {
+    const std::vector<std::string> lines = {
+        R"({"page":{"url":"https://a.test/","importance":)" + number + R"(,"min_interval":"60s"}})",
+        R"({"page":{"url":"https://a.test/","http_status":)" + number +
+            R"(,"min_interval":"60s"}})",
+        R"({"url":"https://a.test/","importance":)" + number + R"(,"min_interval":"60s"})"};
+    for (const std::string& line : lines) {
+      FakeServer server;
+      const Outcome run = server.Run({"import"}, line + "\n");
+      EXPECT_EQ(run.code, kAccepted) << line << run.err;
+      EXPECT_THAT(run.err, HasSubstr("freshet: -: row 1: https://a.test/: ")) << line;
+      EXPECT_THAT(run.err, HasSubstr("; left out\n")) << line;
+      ASSERT_THAT(UpsertedUrls(server), SizeIs(1)) << line;
+      EXPECT_EQ(server.pages.upserts.requests[0].pages(0).min_interval().seconds(), 60) << line;
+    }
+  }
+  FakeServer server;
+  const Outcome nutch = server.Run(
+      {"import", "--format", "stormcrawler"},
+      R"({"url":"https://a.test/","status":"FETCHED","nextFetchDate":1e999,"metadata":{}})"
+      "\n");
+  EXPECT_EQ(nutch.code, kAccepted) << nutch.err;
+  EXPECT_THAT(nutch.err, HasSubstr("nextFetchDate"));
+  EXPECT_THAT(UpsertedUrls(server), SizeIs(1));
+  // Within a text they are a text.
+  const Outcome text = server.Run(
+      {"import"}, R"({"url":"https://a.test/NaN","importance":NaN,"crawl_id":"a NaN, 1e999"})");
+  EXPECT_EQ(text.code, kAccepted) << text.err;
+  const v1::PageSpec& page = server.pages.upserts.requests.back().pages(0);
+  EXPECT_EQ(page.url(), "https://a.test/NaN");
+  EXPECT_EQ(page.crawl_id(), "a NaN, 1e999");
+}
+
+TEST(ImportTest, ManyBadLinesAreCounted) {
+  FakeServer server;
+  std::string lines;
+  for (int i = 0; i < 1'000; ++i) lines += "noise\n";
+  const Outcome run = server.Run({"import", "--format", "freshet"}, "{\"page\":1}\n" + lines);
+  EXPECT_EQ(run.code, kRefused);
+  EXPECT_EQ(std::count(run.err.begin(), run.err.end(), '\n'), 101);
+  EXPECT_THAT(run.err, HasSubstr("freshet: 901 more lines like these are not printed\n"));
 }
 
 TEST(ImportTest, NamesTheFieldsThatAreLeftOutAndKeepsTheirPage) {

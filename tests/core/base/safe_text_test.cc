@@ -29,6 +29,13 @@ TEST(SafeText, EscapesWhatIsNoUtf8) {
   EXPECT_EQ(SafeText("cut \xe4\xb8"), "cut \\xe4\\xb8");
 }
 
+TEST(SafeJson, EscapesWhatATerminalWouldTakeForACommand) {
+  EXPECT_EQ(SafeJson("{\"a\":\"h\u00e9llo\"}"), "{\"a\":\"h\u00e9llo\"}");
+  EXPECT_EQ(SafeJson("{\"a\":\"\u009b31m\u009d0;t\u009c\u202e\u2066\x7f\"}"),
+            "{\"a\":\"\\u009b31m\\u009d0;t\\u009c\\u202e\\u2066\\u007f\"}");
+  EXPECT_EQ(SafeJson("\"\xff\u4e16\xe4\""), "\"\\ufffd\u4e16\\ufffd\"");
+}
+
 TEST(CutText, CutsBetweenCharacters) {
   EXPECT_EQ(CutText("\u4e16\u754c", 6), "\u4e16\u754c");
   for (const size_t most : {3, 4, 5}) EXPECT_EQ(CutText("\u4e16\u754c", most), "\u4e16...");

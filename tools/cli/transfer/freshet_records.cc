@@ -10,6 +10,7 @@
 #include "fmt/format.h"
 #include "freshet/v1/pages.pb.h"
 #include "tools/cli/item_fields.h"
+#include "tools/cli/odd_numbers.h"
 #include "tools/cli/parse.h"
 #include "tools/cli/transfer/foreign_page.h"
 #include "tools/cli/transfer/line_records.h"
@@ -185,21 +186,33 @@ class FreshetJson : public LineRecords {
            page.last_outcome() == v1::CRAWL_OUTCOME_UNSPECIFIED;
   }
 
-  // Names and values that are not known, of a later release perhaps, cost themselves alone.
+  // Names and values that are not known, of a later release perhaps, cost themselves alone, as do
+  // odd numbers.
   absl::Status Read(std::string_view line, std::vector<std::string>* left_out) {
-    const google::protobuf::StringPiece text(line.data(), line.size());
-    record_.Clear();
-    const auto parsed = google::protobuf::util::JsonStringToMessage(text, &record_);
-    if (parsed.ok()) return absl::OkStatus();
-    google::protobuf::util::JsonParseOptions lenient;
-    lenient.ignore_unknown_fields = true;
-    record_.Clear();
-    const std::string fault = std::string(parsed.message()).substr(0, 120);
-    if (!google::protobuf::util::JsonStringToMessage(text, &record_, lenient).ok()) {
-      return absl::InvalidArgumentError(fmt::format("no PageRecord: {}", fault));
+    const std::string fault = WhyUnread(line, false);
+    if (fault.empty()) return absl::OkStatus();
+    if (WhyUnread(line, true).empty()) {
+      left_out->push_back(fault);
+      return absl::OkStatus();
     }
-    left_out->push_back(fault);
-    return absl::OkStatus();
+    // Fractions may be "NaN", and are left out for it by whoever takes them.
+    if (WhyUnread(QuoteOddNumbers(line), true).empty()) return absl::OkStatus();
+    std::vector<std::string> dropped;
+    if (WhyUnread(DropOddNumbers(line, &dropped), true).empty()) {
+      left_out->insert(left_out->end(), dropped.begin(), dropped.end());
+      return absl::OkStatus();
+    }
+    return absl::InvalidArgumentError(fmt::format("no PageRecord: {}", fault));
+  }
+
+  // Reads the record, or says why it cannot be read.
+  std::string WhyUnread(std::string_view line, bool lenient) {
+    google::protobuf::util::JsonParseOptions options;
+    options.ignore_unknown_fields = lenient;
+    record_.Clear();
+    const auto parsed = google::protobuf::util::JsonStringToMessage(
+        google::protobuf::StringPiece(line.data(), line.size()), &record_, options);
+    return parsed.ok() ? "" : std::string(parsed.message()).substr(0, 120);
   }
 
   v1::PageRecord record_;

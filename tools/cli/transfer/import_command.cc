@@ -166,15 +166,15 @@ class ImportRun {
 
   void RefuseRecord(const std::string& name, const absl::Status& status) {
     ++state_.counts.refused;
-    progress_.Print(
+    progress_.PrintFault(
         fmt::format("freshet: {}: {}", ShowText(name),
                     ShowText(std::string_view(status.message().data(), status.message().size()))));
   }
 
   void Keep(const std::string& name, ImportedPage& page) {
     for (const std::string& fault : page.left_out) {
-      progress_.Print(fmt::format("freshet: {}: row {}: {}: {}; left out", ShowText(name), page.row,
-                                  ShowName(page.page.url()), ShowText(fault)));
+      progress_.PrintFault(fmt::format("freshet: {}: row {}: {}: {}; left out", ShowText(name),
+                                       page.row, ShowName(page.page.url()), ShowText(fault)));
     }
     if (command_.dry_run && session_.json()) PrintPage(page);
     chunk_bytes_ += BytesOf(page);
@@ -189,7 +189,7 @@ class ImportRun {
     object["pending_signals"] = nlohmann::json::array();
     for (const auto& pending : page.signals) object["pending_signals"].push_back(ToJson(pending));
     object["recheck"] = page.recheck;
-    session_.out() << object.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace) << '\n';
+    session_.out() << JsonText(object) << '\n';
   }
 
   ExitCode SendChunk(size_t number) {

@@ -60,9 +60,9 @@ Importer::Importer(Session& session, Progress& progress, ImportCounts& counts)
 Importer::~Importer() = default;
 
 void Importer::Refuse(uint64_t place, const std::string& name, const v1::ItemError& error) {
-  progress_.Print(fmt::format("freshet: {}: row {}: {}: {}{}{}", ShowText(input_),
-                              (*chunk_)[place].row, ShowName(name), error.field(),
-                              error.field().empty() ? "" : ": ", ShowText(error.reason())));
+  progress_.PrintFault(fmt::format("freshet: {}: row {}: {}: {}{}{}", ShowText(input_),
+                                   (*chunk_)[place].row, ShowName(name), error.field(),
+                                   error.field().empty() ? "" : ": ", ShowText(error.reason())));
 }
 
 grpc::Status Importer::Send(const Pages& pages, const std::string& input) {

@@ -12,6 +12,7 @@
 #include "fmt/format.h"
 #include "nlohmann/json.hpp"
 #include "tools/cli/cells.h"
+#include "tools/cli/odd_numbers.h"
 #include "tools/cli/transfer/record_reader.h"
 
 namespace freshet::cli {
@@ -65,7 +66,7 @@ class JsonRecords : public LineRecords {
 
  protected:
   absl::StatusOr<bool> Take(std::string_view line, ImportedPage* page) final {
-    const nlohmann::json object = nlohmann::json::parse(line, nullptr, false);
+    const nlohmann::json object = ParseObject(line);
     if (!object.is_object()) return absl::InvalidArgumentError("not an object of JSON");
     return TakeObject(object, page);
   }

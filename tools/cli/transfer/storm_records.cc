@@ -6,6 +6,7 @@
 
 #include "fmt/format.h"
 #include "tools/cli/item_fields.h"
+#include "tools/cli/odd_numbers.h"
 #include "tools/cli/transfer/foreign_page.h"
 #include "tools/cli/transfer/line_records.h"
 #include "urlfrontier/urlfrontier.pb.h"
@@ -116,7 +117,7 @@ class StormJson : public RecordReader {
     next_ = 0;
     const absl::StatusOr<bool> more = lines_.Next(&line_);
     if (!more.ok() || !*more || Trimmed(line_).empty()) return more;
-    nlohmann::json object = nlohmann::json::parse(line_, nullptr, false);
+    nlohmann::json object = ParseObject(line_);
     if (!object.is_object()) {
       return OfRow(lines_.line_number(), absl::InvalidArgumentError("not an object of JSON"));
     }
@@ -186,15 +187,18 @@ class FrontierJson : public LineRecords {
     urlfrontier::URLItem item;
     google::protobuf::util::JsonParseOptions lenient;
     lenient.ignore_unknown_fields = true;  // of later versions of the API
-    const auto parsed = google::protobuf::util::JsonStringToMessage(
-        google::protobuf::StringPiece(line.data(), line.size()), &item, lenient);
-    if (!parsed.ok()) {
+    const auto read = [&](std::string_view text) {
+      return google::protobuf::util::JsonStringToMessage(
+          google::protobuf::StringPiece(text.data(), text.size()), &item, lenient);
+    };
+    ForeignPage foreign;
+    const auto parsed = read(line);
+    if (!parsed.ok() && !read(DropOddNumbers(line, &foreign.left_out)).ok()) {
       return absl::InvalidArgumentError(
           fmt::format("no URLItem: {}", std::string(parsed.message()).substr(0, 120)));
     }
     const bool known = item.has_known();
     const urlfrontier::URLInfo& info = known ? item.known().info() : item.discovered().info();
-    ForeignPage foreign;
     foreign.url = info.url();
     foreign.crawl_id = info.crawlid().empty() ? options_.crawl_id : info.crawlid();
     foreign.status = known ? Status::kUnknown : Status::kUnfetched;
