@@ -1,7 +1,13 @@
 #include "server/maintenance.h"
 
+#include <grp.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
 #include <algorithm>
+#include <cerrno>
 #include <cstdio>
+#include <cstring>
 #include <functional>
 
 #include "fmt/format.h"
@@ -48,6 +54,19 @@ StatusOr<T> Reporting(const ServerConfig& config,
 int Failed(std::string_view what, const Status& status) {
   fmt::print(stderr, "freshetd: {}: {}\n", what, std::string(status.message()));
   return kNotWhole;
+}
+
+// OK as well where there is no such directory, which its opener tells better.
+Status BecomeOwnerOf(const std::string& directory) {
+  struct stat found {};
+  if (geteuid() != 0 || stat(directory.c_str(), &found) != 0 || found.st_uid == 0) {
+    return absl::OkStatus();
+  }
+  if (setgroups(0, nullptr) == 0 && setgid(found.st_gid) == 0 && setuid(found.st_uid) == 0) {
+    return absl::OkStatus();
+  }
+  return MakeStatus(absl::StatusCode::kPermissionDenied, "cannot become user {}, who owns {}: {}",
+                    found.st_uid, directory, std::strerror(errno));
 }
 
 int PrintReport(std::string_view done, const std::string& dir, const VerifyReport& report) {
@@ -146,6 +165,9 @@ int RepairPages(const ServerConfig& config) {
 }  // namespace
 
 int RunVerify(const ServerConfig& config) {
+  if (const Status status = BecomeOwnerOf(config.data_dir); !status.ok()) {
+    return Failed("cannot verify", status);
+  }
   const StatusOr<std::unique_ptr<Store>> store =
       Reporting<std::unique_ptr<Store>>(config, [&](const StoreOptions& options) {
         StoreOptions existing = options;
@@ -166,6 +188,9 @@ int RunVerify(const ServerConfig& config) {
 }
 
 int RunRepair(const ServerConfig& config) {
+  if (const Status status = BecomeOwnerOf(config.data_dir); !status.ok()) {
+    return Failed("not repaired", status);
+  }
   const int pages = RepairPages(config);
   return std::max(pages, RepairFrontierOf(config));
 }

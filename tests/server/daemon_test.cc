@@ -1,4 +1,6 @@
 // The command line of freshetd: exit codes and the one line on standard output.
+#include <unistd.h>
+
 #include <cstdlib>
 #include <fstream>
 #include <string>
@@ -437,6 +439,26 @@ TEST(Daemon, VerifiesRestoresAndRepairs) {
   EXPECT_THAT(result.out, ContainsRegex("lost: tables=([0-9]+) of [0-9]+, [0-9]+ bytes that cannot "
                                         "be read at all: how many pages"));
   EXPECT_THAT(result.out, HasSubstr("repaired " + dir.path() + "/r\nrepair 0\n")) << result.err;
+}
+
+// Files that root left in the directory of a service would keep the service from its store.
+TEST(Daemon, MaintenanceLeavesFilesToTheOwnerOfTheDirectory) {
+  if (geteuid() != 0) GTEST_SKIP() << "only root can become somebody else";
+  const TempDir dir;
+  const ProgramResult result =
+      RunScript(dir,
+                "chmod 755 $dir\n"
+                "$freshetd --data-dir $dir/d $ports >ready.txt 2>/dev/null &\n"
+                "pid=$!; ready ready.txt $pid; kill $pid; wait $pid\n"
+                "chown -R 65534:65534 $dir/d\n"
+                "$freshetd --verify --data-dir $dir/d 2>&1; echo verify $?\n"
+                "find $dir/d -not -user 65534\n"
+                "f=$(ls $dir/d/*.sst | head -n 1); printf junk | dd of=$f conv=notrunc "
+                "2>/dev/null\n"
+                "$freshetd --repair --data-dir $dir/d 2>&1; echo repair $?\n"
+                "find $dir/d -not -user 65534; echo end\n");
+  EXPECT_THAT(result.out, HasSubstr("problems=0\nverify 0\n"));
+  EXPECT_THAT(result.out, HasSubstr("repair 0\nend\n"));
 }
 
 TEST(Daemon, RefusesMaintenanceOfWhatIsNotThere) {
