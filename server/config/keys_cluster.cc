@@ -74,8 +74,8 @@ std::vector<ConfigKey> ClusterKeys() {
       TextKey("cluster.brokers", in(&Cluster::brokers))
           .Says("Brokers of Kafka, `host:port` with commas between them."),
       std::move(node).Says(
-          "Name of this server at Kafka, in `freshet fleet` and `freshet fleet drain`. Empty is "
-          "the name of the machine."),
+          "Name of this server at Kafka, in `freshet fleet` and `freshet fleet drain NODE`. "
+          "Empty is the name of the machine."),
       std::move(address).Says(
           "Address at which the other servers reach this one's gRPC port, `host:port`; set it "
           "on all. A standby then takes calls and lets the active server answer them. Empty: a "
