@@ -30,8 +30,10 @@ HttpOptions Monitor::Options(int connections) {
   HttpOptions options;
   if (door_.tls() != nullptr) options.tls = [this] { return door_.tls(); };
   options.guard = MakeGuard(door_.authoriser(), config_.http_listen, config_.http_names);
-  options.client = [this](const HttpRequest& request) {
-    return door_.authoriser().ClientOf(CredentialsOf(request));
+  options.recognise = [this](HttpRequest* request) {
+    const Credentials credentials = CredentialsOf(*request);
+    request->client = door_.authoriser().ClientOf(credentials);
+    request->admin = door_.authoriser().IsAdmin(credentials);
   };
   options.max_connections = static_cast<size_t>(connections);
   return options;

@@ -1,6 +1,11 @@
 // How much of a table that all clients share each of them may take. One rule for all such tables
-// (docs/limits.md lists them): a client may have as many places as are free. So one alone gets half
-// of a table, two get a third each, and a newcomer always finds half of what is free.
+// (docs/limits.md lists them):
+// - A client may have as many places of three quarters of the table as are free of them. One client
+//   alone gets three eighths of the table; two that take turns get a quarter each.
+// - The last quarter is kept for newcomers: a client that holds nothing finds one place there.
+// - The last sixteenth is kept for admins, who may take whatever is free.
+// However many clients take all that they may, the table therefore has a place for one more until
+// as many clients hold something as three sixteenths of it are places.
 #ifndef FRESHET_CORE_BASE_SHARES_H_
 #define FRESHET_CORE_BASE_SHARES_H_
 
@@ -22,6 +27,8 @@ struct Claim {
   // What the place is for is among what the client's own limits name: that is an operator's choice,
   // and nobody's invention.
   bool named = false;
+  // The client is an identity with the role admin.
+  bool admin = false;
   bool operator==(const Claim&) const = default;
 };
 
@@ -31,16 +38,20 @@ struct Claim {
 }
 
 // How many more places of `most`, of which `taken` are, a client may take that holds `held`.
-[[nodiscard]] constexpr uint64_t ShareLeft(uint64_t held, uint64_t taken, uint64_t most) {
-  if (taken >= most || held >= most - taken) return 0;
-  return (most - taken - held + 1) / 2;
+[[nodiscard]] constexpr uint64_t ShareLeft(uint64_t held, uint64_t taken, uint64_t most,
+                                           bool admin = false) {
+  if (taken >= most) return 0;
+  if (admin) return most - taken;
+  const uint64_t shared = most - most / 4;
+  if (taken < shared && held < shared - taken) return (shared - taken - held + 1) / 2;
+  return held == 0 && taken < most - most / 16 ? 1 : 0;
 }
 
-// The same in a table of names: it keeps a quarter for what limits name, and for operators.
+// The same in a table of names: a further quarter is kept for what limits name, and for operators.
 [[nodiscard]] constexpr uint64_t NamesLeft(const Claim& claim, uint64_t held, uint64_t taken,
                                            uint64_t most) {
-  if (claim.named || claim.client == 0) return most - std::min(taken, most);
-  return ShareLeft(held, taken, most - most / 4);
+  const bool free = claim.named || claim.admin || claim.client == 0;
+  return free ? most - std::min(taken, most) : ShareLeft(held, taken, most - most / 4);
 }
 
 // Counts the places of each client in a table of names. Thread-compatible.

@@ -80,6 +80,7 @@ CallAuth::CallAuth(Authoriser& authoriser, Clock& clock, std::string_view path,
   generation_ = authoriser_.generation();
   caller_ = Recognise(clock_.Now());
   client_ = Authoriser::ClientOf(caller_.ok() ? *caller_ : Caller(), credentials_);
+  admin_ = caller_.ok() && caller_->claim().admin;
 }
 
 StatusOr<Caller> CallAuth::Recognise(Instant now) const {

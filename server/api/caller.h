@@ -70,6 +70,8 @@ class CallAuth {
   [[nodiscard]] const IpAddress& network() const { return credentials_.network; }
   // Whose calls are counted together (Authoriser::ClientOf). Thread-safe.
   [[nodiscard]] const std::string& client() const { return client_; }
+  // Whether the client was an identity with the role admin when the call was opened. Thread-safe.
+  [[nodiscard]] bool admin() const { return admin_; }
   // Whether the caller may go on. Thread-safe.
   [[nodiscard]] Status Check() const;
   // The caller as identities are now. Not OK as Check. Thread-safe.
@@ -92,6 +94,7 @@ class CallAuth {
   uint64_t generation_ = 0;  // of caller_
   StatusOr<Caller> caller_;
   std::string client_;
+  bool admin_ = false;
 };
 
 }  // namespace freshet

@@ -8,7 +8,7 @@
 namespace freshet {
 
 void ListStream::OnRequest(grpc::ByteBuffer* bytes) {
-  std::optional<Places::Place> place = context_.listings.Take(client());
+  std::optional<Places::Place> place = context_.listings.Take(client(), auth().admin());
   if (!place) {
     return EndList(MakeStatus(absl::StatusCode::kResourceExhausted,
                               "{} lists are being made, or as many of this client as places are "

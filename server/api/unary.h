@@ -129,7 +129,7 @@ class UnaryCall : public CallReactor {
   // it has.
   [[nodiscard]] bool TakePlace() {
     if (place_) return true;
-    std::optional<Places::Place> place = context_.listings.Take(client());
+    std::optional<Places::Place> place = context_.listings.Take(client(), auth().admin());
     if (place) place_.emplace(*std::move(place));
     return place_.has_value();
   }

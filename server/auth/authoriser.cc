@@ -241,6 +241,11 @@ std::string Authoriser::ClientOf(const Credentials& credentials) const {
   return ClientOf(Caller(identity.ok() ? *identity : nullptr), credentials);
 }
 
+bool Authoriser::IsAdmin(const Credentials& credentials) const {
+  const auto identity = Find(credentials);
+  return identity.ok() && Caller(*identity).claim().admin;
+}
+
 std::shared_ptr<ItemBudget> Authoriser::BudgetOf(const Caller& caller,
                                                  const Credentials& credentials, Instant now) {
   std::optional<double> own;

@@ -59,7 +59,10 @@ class Caller {
   // The number of the client (Authoriser::ClientOf), by which what it takes of tables is counted.
   void SetClient(uint64_t client) { client_ = client; }
   [[nodiscard]] Claim claim() const {
-    return {.client = client_, .named = identity_ != nullptr && identity_->crawl_ids.has_value()};
+    if (identity_ == nullptr) return {.client = client_};
+    return {.client = client_,
+            .named = identity_->crawl_ids.has_value(),
+            .admin = (identity_->roles & kAdmin) != 0};
   }
   // What it sends is paid for from here; null: it may send any number of items. Calls and streams
   // of one client have the same.
@@ -142,6 +145,8 @@ class Authoriser {
   [[nodiscard]] static std::string ClientOf(const Caller& caller, const Credentials& credentials);
   // The same of whoever has shown these, whether or not they prove anything.
   [[nodiscard]] std::string ClientOf(const Credentials& credentials) const;
+  // Whether these are of an identity with the role admin.
+  [[nodiscard]] bool IsAdmin(const Credentials& credentials) const;
   // For Caller::SetBudget.
   [[nodiscard]] std::shared_ptr<ItemBudget> BudgetOf(const Caller& caller,
                                                      const Credentials& credentials, Instant now);

@@ -39,12 +39,12 @@ class Places {
 
   explicit Places(size_t most) : state_(std::make_shared<State>()) { state_->most = most; }
 
-  // Nothing: all are taken, or all that the client may have.
-  [[nodiscard]] std::optional<Place> Take(const std::string& client) {
+  // Nothing: all are taken, or all that the client may have. `admin` as in Claim.
+  [[nodiscard]] std::optional<Place> Take(const std::string& client, bool admin) {
     const MutexLock lock(state_->mutex);
     const auto it = state_->by_client.find(client);
     const size_t held = it == state_->by_client.end() ? 0 : it->second;
-    if (ShareLeft(held, state_->taken, state_->most) == 0) return std::nullopt;
+    if (ShareLeft(held, state_->taken, state_->most, admin) == 0) return std::nullopt;
     ++state_->by_client[client];
     ++state_->taken;
     return Place(state_, client);

@@ -114,8 +114,8 @@ std::vector<ConfigKey> WorkerKeys() {
                 "each result."),
       CountKey("workers.max_newcomer_leases", At(&C::max_newcomer_leases), 1,
                limits::kMaxNewcomerLeases)
-          .Says("Open leases of all workers together whose names have sent no result yet. The "
-                "workers of one client may have half of what the others leave."),
+          .Says("Open leases of all workers together whose names have sent no result yet. Each "
+                "client has a share. GetURLs has as many of its own."),
       SpanKey("workers.half_closed_wait", At(&C::half_closed_wait), Duration(), Duration::Hours(1))
           .Says(
               "A worker that closes its side of a Crawl stream with credit left waits so long for "

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "core/base/check.h"
+#include "core/base/shares.h"
 
 namespace freshet {
 
@@ -32,11 +33,8 @@ std::optional<WorkerAllowances::Full> WorkerAllowances::FullBy(const WorkerKey& 
   if (entry != nullptr && held >= entry->allowance) return Full{held, entry->allowance};
   if (proven(worker)) return std::nullopt;
   const uint64_t of_client = HeldByNewcomersOf(worker.client);
-  if (of_client + newcomer_leases_ < limits_.newcomers) return std::nullopt;
-  // What others hold is not for this client, and of the rest it leaves half.
-  const uint64_t others = newcomer_leases_ - of_client;
-  const uint64_t left = limits_.newcomers - std::min(limits_.newcomers, others);
-  return Full{of_client, (left + 1) / 2, /*newcomers=*/true};
+  if (ShareLeft(of_client, newcomer_leases_, limits_.newcomers) > 0) return std::nullopt;
+  return Full{of_client, of_client, /*newcomers=*/true};
 }
 
 void WorkerAllowances::Reserve(const WorkerKey& worker) {

@@ -55,7 +55,8 @@ bool HttpAnswerer::Ask(const HttpRoute& route, HttpRequest request, Ticket ticke
   const auto of_client = std::count_if(calls_.begin(), calls_.end(), [&request](const Call& call) {
     return call.request.client == request.client;
   });
-  if (ShareLeft(static_cast<uint64_t>(of_client), calls_.size(), max_calls_) == 0) return false;
+  if (ShareLeft(static_cast<uint64_t>(of_client), calls_.size(), max_calls_, request.admin) == 0)
+    return false;
   calls_.push_back({.route = &route, .request = std::move(request), .tickets = {ticket}});
   wake_.NotifyOne();
   return true;

@@ -22,7 +22,7 @@ class HttpAnswerer {
   // Called on the thread, once for each call of a route.
   using Deliver = std::function<void(std::vector<Ticket>, HttpResponse)>;
 
-  // At most `max_calls` calls wait, of one client (HttpRequest::client) as many as places are free
+  // At most `max_calls` calls wait, of one client (HttpRequest::client) a share
   // (core/base/shares.h), each for at most `max_tickets` requests. Clients have their turns one
   // after the other.
   HttpAnswerer(size_t max_calls, size_t max_tickets, Deliver deliver);

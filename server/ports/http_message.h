@@ -38,6 +38,7 @@ struct HttpRequest {
   Instant certificate_ends = Instant::Infinite();
   bool keep_alive = false;
   std::string client;  // whose requests are counted together; set for routes that take a while
+  bool admin = false;  // it is an identity with the role admin; set likewise
 
   // The value of a field, its name in any case; empty: there is none. The first of several.
   [[nodiscard]] std::string_view Field(std::string_view name) const;

@@ -368,7 +368,8 @@ class HttpPort::Impl::Connection : public std::enable_shared_from_this<Connectio
       }
     }
     if (!route->slow) return Answer(CallRoute(*route, request), keep_alive_);
-    request.client = port_.options_.client ? port_.options_.client(request) : request.peer;
+    request.client = request.peer;
+    if (port_.options_.recognise) port_.options_.recognise(&request);
     SetState(State::kAnswering);
     SetDeadline(port_.options_.answer_time);
     ticket_ = port_.Ask(*route, std::move(request), *this);

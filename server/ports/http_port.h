@@ -40,9 +40,9 @@ struct HttpOptions {
   // What a client has to end its side once the connection is done, so that it sees the answer.
   Duration linger_time = Duration::Seconds(1);
   size_t max_waiting = limits::kMaxWaitingHttpRequests;
-  // Whose requests are counted together: of one client as many wait as places are free. Unset:
-  // those of an address.
-  std::function<std::string(const HttpRequest&)> client;
+  // Sets HttpRequest::client, whose requests are counted together and wait as core/base/shares.h
+  // has it, and HttpRequest::admin. Unset: those of an address are a client's.
+  std::function<void(HttpRequest*)> recognise;
   // Requests with a body that is larger than `sizes` has it, from their header to their answer. One
   // more takes the place of the first that is still not whole after large_body_time; if there is
   // none, it gets 503. Only those that `guard` lets pass count.

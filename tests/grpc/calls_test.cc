@@ -286,7 +286,7 @@ TEST(Lists, OfOneClientLeavePlacesToOthers) {
     std::unique_ptr<grpc::ClientReader<v1::ExportPagesResponse>> stream;
   };
   std::vector<std::unique_ptr<Stalled>> lists;
-  for (size_t i = 0; i < limits::kMaxListings / 2; ++i) {
+  for (size_t i = 0; i < limits::kMaxListings * 3 / 8; ++i) {
     lists.push_back(std::make_unique<Stalled>());
     lists.back()->stream = stub->ExportPages(&lists.back()->call, {});
     v1::ExportPagesResponse response;
@@ -373,18 +373,25 @@ TEST(Lists, OfSlowClientsAreCutOff) {
 }
 
 TEST(Places, AreGivenBack) {
-  Places places(4);
-  std::optional<Places::Place> first = places.Take("a");
-  std::optional<Places::Place> second = places.Take("a");
+  Places places(5);
+  std::optional<Places::Place> first = places.Take("a", false);
+  std::optional<Places::Place> second = places.Take("a", false);
   EXPECT_TRUE(first && second);
-  EXPECT_FALSE(places.Take("a"));
-  std::optional<Places::Place> third = places.Take("b");
+  EXPECT_FALSE(places.Take("a", false));
+  std::optional<Places::Place> third = places.Take("b", false);
   EXPECT_TRUE(third);
-  EXPECT_FALSE(places.Take("b"));
+  EXPECT_FALSE(places.Take("b", false));
   EXPECT_EQ(places.taken(), 3);
   first.reset();
   EXPECT_EQ(places.taken(), 2);
-  EXPECT_TRUE(places.Take("b"));
+  const std::optional<Places::Place> fourth = places.Take("b", false);
+  EXPECT_TRUE(fourth);
+  // A newcomer finds the last one, and then an admin none either.
+  const std::optional<Places::Place> others = places.Take("c", false);
+  EXPECT_TRUE(others);
+  const std::optional<Places::Place> last = places.Take("a", true);
+  EXPECT_TRUE(last);
+  EXPECT_FALSE(places.Take("d", true));
 }
 
 }  // namespace

@@ -365,14 +365,14 @@ TEST_F(CrawlsTest, RefusesCrawlIdsThatAWorkerCannotHave) {
   request.add_crawl_ids("no id");
   EXPECT_THAT(refused(request),
               testing::Pair(grpc::StatusCode::INVALID_ARGUMENT, HasSubstr("crawl_ids: ")));
-  // One client gets half of what is not kept for operators and for what limits name.
-  for (int i = 0; i < 24; ++i) {
+  // One client gets a part of what is not kept for operators and for what limits name.
+  for (int i = 0; i < 18; ++i) {
     request.set_crawl_ids(0, "c" + std::to_string(i));
     EXPECT_EQ(refused(request).first, grpc::StatusCode::OK);
   }
   request.set_crawl_ids(0, "one_more");
   EXPECT_THAT(refused(request), testing::Pair(grpc::StatusCode::RESOURCE_EXHAUSTED,
-                                              HasSubstr("24 of them for this client")));
+                                              HasSubstr("18 of them for this client")));
   // One with a share has its place already.
   v1::SetCrawlRequest set;
   set.set_share(0.5);

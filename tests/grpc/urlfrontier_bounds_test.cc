@@ -144,7 +144,7 @@ TEST(FrontierBounds, ManyBlocksAreAFewLines) {
 TEST(FrontierBounds, OneTeamDoesNotUseUpTheQueues) {
   GuardedServer guarded({{"evil", "    roles: [worker]\n    crawl_ids: [mine]\n"},
                          {"good", "    roles: [worker]\n    crawl_ids: [news]\n"}},
-                        [](ServerConfig* config) { config->frontier_limits.queues = 40; });
+                        [](ServerConfig* config) { config->frontier_limits.queues = 53; });
   FrontierClient evil(guarded.Open(guarded.Token("evil")));
   FrontierClient good(guarded.Open(guarded.Token("good")));
   std::vector<uf::URLItem> flood;

@@ -182,7 +182,7 @@ TEST(Allowance, IsHalvedWhenLeasesRunOutAndGrowsWithResults) {
 TEST(Allowance, NextSaysThatItIsUsedUp) {
   TestServer server([](ServerConfig* config) {
     config->max_open_leases = 3;
-    config->max_newcomer_leases = 10;
+    config->max_newcomer_leases = 13;
   });
   server.UpsertMany(50);
   const auto next = [&](const std::string& worker, uint32_t most) {

@@ -46,10 +46,10 @@ class ClassTableTest : public testing::Test {
   ClassTable classes_{kShards};
 };
 
-TEST_F(ClassTableTest, ANewcomerGetsHalfOfWhatIsFree) {
-  EXPECT_EQ(Fill(kFirstClient, "a", 0).size(), 24U);
-  EXPECT_EQ(Fill(kSecondClient, "b", 0).size(), 12U);
-  EXPECT_EQ(Fill(kLimited, "l", 0).size(), 27U) << "all that is left";
+TEST_F(ClassTableTest, ANewcomerGetsHalfOfWhatIsSharedAndFree) {
+  EXPECT_EQ(Fill(kFirstClient, "a", 0).size(), 18U);
+  EXPECT_EQ(Fill(kSecondClient, "b", 0).size(), 9U);
+  EXPECT_EQ(Fill(kLimited, "l", 0).size(), 36U) << "all that is left";
   EXPECT_FALSE(classes_.Stage("of rate", true).ok());
 }
 

@@ -93,7 +93,7 @@ TEST(Dispatcher, BoundsWhatInventedNamesTake) {
   TestShards shards({Policy{.kind = PolicyKind::kGreedy}});
   shards.Fill(0, 100);
   Dispatcher dispatcher(shards.router(), shards.clock(), Rate::PerSecond(1000),
-                        {.open_leases = 1000, .newcomer_leases = 8});
+                        {.open_leases = 1000, .newcomer_leases = 10});
   shards.TellLeases([&](const LeaseTallies& tallies) { dispatcher.OnLeases(tallies); });
   dispatcher.Start();
   std::vector<WorkerId> all;
