@@ -664,10 +664,14 @@ Reply ShardState::Impl::Step(const ReportCrawl& event, Instant now, Transaction&
     return Refused(InvalidArgument("lease_id: {} is a lease of {}, not of {}", event.lease.value(),
                                    record.key.url, (event.key ? event.key : event.as_sent)->url));
   }
+  bool late = event.lease != LeaseId() && lease == nullptr;
   if (event.lease == LeaseId()) {
-    // Who fetches a page that is out has done what the lease is for.
+    // A fetch of a page that is out ends its lease, unless another identity holds that.
     Transaction::Lease* open = OpenLease(LeaseOf(record.number, txn), txn);
-    if (open != nullptr && open->record.assigned <= event.fetched) lease = open;
+    if (open != nullptr && open->record.assigned <= event.fetched) {
+      late = IsHeldByAnother(open->record.id, event.reporter, txn);
+      lease = late ? nullptr : open;
+    }
   }
   const bool reported = past && past->page == record.number && past->reported;
   // What ends its own lease comes for the first time, whatever its time.
@@ -686,7 +690,6 @@ Reply ShardState::Impl::Step(const ReportCrawl& event, Instant now, Transaction&
   }
   HeedHost(event, *reply.outcome, lease == nullptr ? nullptr : &lease->record, record.host, now,
            txn);
-  const bool late = event.lease != LeaseId() && lease == nullptr;
   if (late ||
       (lease == nullptr && Fetched(*reply.outcome) && event.fetched <= record.state.last_crawl)) {
     return ObserveOnly(event, *reply.outcome, late ? past : std::nullopt, *page, txn);

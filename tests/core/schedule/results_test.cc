@@ -371,6 +371,31 @@ TEST_F(HeldLeasesTest, OfOthersAreNoneAndTheFetchIsAnObservation) {
   EXPECT_EQ(counters().leases, 1u);
 }
 
+// Nor does a result end it that names the page alone: the page stays out, and so does its host.
+TEST_F(HeldLeasesTest, OfOthersAreNotEndedByTheUrlAlone) {
+  AddCrawled("a", 0);
+  const Assignment assignment = OutTo("identity good", 10);
+  ReportCrawl report{.key = Key("a"), .fetched = At(11), .reporter = Identity("evil")};
+  report.outcome = CrawlOutcome::kChanged;
+  EXPECT_EQ(Apply(report, 12).disposition, Disposition::kObservedOnly);
+  EXPECT_EQ(Page("a").state.last_crawl, At(0));
+  EXPECT_EQ(counters().leases, 1u);
+  // What somebody fetched before the page went out says nothing of the lease.
+  report.fetched = At(5);
+  EXPECT_EQ(Apply(report, 12).disposition, Disposition::kApplied);
+  EXPECT_EQ(counters().leases, 1u);
+  ReportCrawl own = Result(assignment, CrawlOutcome::kChanged, At(13));
+  own.reporter = Identity("good");
+  EXPECT_EQ(Apply(own, 13).disposition, Disposition::kApplied);
+  EXPECT_EQ(counters().leases, 0u);
+  // The holder itself may leave the id out.
+  (void)OutTo("identity good", 20);
+  report.fetched = At(21);
+  report.reporter = Identity("good");
+  EXPECT_EQ(Apply(report, 21).disposition, Disposition::kApplied);
+  EXPECT_EQ(counters().leases, 0u);
+}
+
 // Where there were no identities, or a release did not write them down, nothing is known of whose
 // they are.
 TEST_F(HeldLeasesTest, OfNoIdentityAreAnybodys) {
