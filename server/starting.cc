@@ -180,7 +180,8 @@ Status Starter::LoadFrontier(rocksdb::Env* env, int table_files, LoadedStore* lo
   options.env = env;
   options.page_cache_bytes = 0;
   options.max_open_tables = table_files;
-  const FrontierLimits& limits = config_.frontier_limits;
+  FrontierLimits limits = config_.frontier_limits;
+  limits.uncovered_flights = static_cast<uint64_t>(config_.max_newcomer_leases);
   ASSIGN_OR_RETURN(loaded->frontier, config_.cluster.configured()
                                          ? Frontier::OpenWithin(*loaded->store, limits, clock_)
                                          : Frontier::Open(FrontierDirectory(config_.data_dir),

@@ -10,6 +10,7 @@
 
 #include "absl/strings/numbers.h"
 #include "core/base/check.h"
+#include "core/base/frontier_limits.h"
 #include "core/base/limits.h"
 #include "core/base/url.h"
 #include "grpcpp/alarm.h"
@@ -161,7 +162,7 @@ class ScheduledPull final : public std::enable_shared_from_this<ScheduledPull> {
     // Which queue is next is not the client's to say.
     if (!pull_->key.empty() || !context_.frontier->status().active) return done_({});
     const auto most = static_cast<uint32_t>(std::min<uint64_t>(
-        limits::kMaxAssignmentsPerNext, uint64_t{pull_->urls_per_queue} * pull_->queues));
+        limits::kMaxUrlsPerPull, uint64_t{pull_->urls_per_queue} * pull_->queues));
     if (most == 0) return done_({});
     pull_->lease_seconds = PullLeaseSeconds(context_, pull_->lease_seconds);
     const std::map<uint32_t, uint32_t> shares = context_.url_pages.Shares(most);

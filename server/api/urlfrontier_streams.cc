@@ -208,6 +208,7 @@ class GetUrlsStream final : public CallReactor {
   Status Follow() {
     ASSIGN_OR_RETURN(const Caller* caller, auth().Get());
     pull_->only = caller->crawl_ids();
+    pull_->taker = caller->claim();
     return pull_->crawl ? caller->CheckCrawlId(*pull_->crawl) : absl::OkStatus();
   }
 

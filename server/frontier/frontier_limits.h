@@ -6,6 +6,7 @@
 #include <cstdint>
 
 #include "core/base/frontier_limits.h"
+#include "core/base/limits.h"
 
 namespace freshet {
 
@@ -15,6 +16,9 @@ struct FrontierLimits {
   uint64_t urls = 1'000'000'000;
   uint64_t queues = 10'000'000;  // they are in memory
   uint64_t flights = limits::kMaxFlights;
+  // Of these, what clients hold of others' crawl ids without having reported as much
+  // (server/frontier/taker_shares.h).
+  uint64_t uncovered_flights = limits::kNewcomerLeases;
 };
 
 }  // namespace freshet

@@ -9,8 +9,20 @@
 namespace freshet {
 namespace {
 
-// URLs that are given out before it is known how large what is kept of them is.
+// URLs of a queue that are read together, before it is known how many of them may be given out.
 constexpr size_t kDescribedAtOnce = 16;
+
+// Whether the crawl id is the client's, or as good as that.
+bool Owns(const Claim& claim, const FrontierCrawl& crawl) {
+  return claim.client == 0 || claim.admin || crawl.owner->client == claim.client;
+}
+
+// Takes in one more URL of so many bytes, if it is the first or there is room for it.
+bool AddBytes(size_t more, size_t* bytes) {
+  if (*bytes > 0 && *bytes + more > limits::kMaxBytesPerPull) return false;
+  *bytes += more;
+  return true;
+}
 
 uint32_t BoundedDelay(uint32_t seconds) {
   return std::min(seconds, limits::kMaxFrontierDelaySeconds);
@@ -76,10 +88,13 @@ class FrontierState::Loader final : public FrontierVisitor {
 };
 
 FrontierState::FrontierState(FrontierStore& store, const FrontierLimits& limits)
-    : store_(store), limits_(limits), table_(std::make_unique<QueueTable>()), batch_(store) {}
+    : store_(store),
+      limits_(limits),
+      table_(std::make_unique<QueueTable>(limits_.uncovered_flights)),
+      batch_(store) {}
 
 Status FrontierState::Load() {
-  table_ = std::make_unique<QueueTable>();
+  table_ = std::make_unique<QueueTable>(limits_.uncovered_flights);
   settings_ = {};
   ForgetStaged();
   Loader loader(*table_, &settings_, now_);
@@ -103,6 +118,7 @@ Status FrontierState::Commit() {
     return status;
   }
   table_->Keep();
+  for (const auto& [taker, answered] : results_) table_->CountResult(taker, answered);
   table_->SetDefaultDelay(settings_.default_delay, now_);
   ForgetStaged();
   kept_ = {.settings = settings_, .next_crawl = next_crawl_, .totals = totals_};
@@ -128,6 +144,7 @@ void FrontierState::ForgetStaged() {
   batch_.Clear();
   known_.clear();
   put_ = 0;
+  results_.clear();
 }
 
 // --- Queues
@@ -141,7 +158,9 @@ FrontierQueue* FrontierState::Ensure(std::string_view crawl, std::string_view ke
   }
   const FrontierOwner owner = of != nullptr ? *of->owner : table_->OwnerOf(claim.client);
   const uint64_t queues = table_->counts().kept_queues;
-  if (ShareLeft(owner.counts.kept_queues, queues, limits_.queues) == 0) return nullptr;
+  if (ShareLeft(owner.counts.kept_queues, queues, limits_.queues, claim.admin) == 0) {
+    return nullptr;
+  }
   if (of == nullptr) {
     const size_t crawls = table_->crawls().size();
     if (NamesLeft(claim, owner.crawls, crawls, limits::kMaxFrontierCrawls) == 0) return nullptr;
@@ -157,6 +176,11 @@ FrontierQueue* FrontierState::Ensure(std::string_view crawl, std::string_view ke
 uint64_t FrontierState::FlightsLeft(const FrontierCrawl& crawl, uint64_t more) const {
   return ShareLeft(crawl.owner->counts.in_flight + more, table_->counts().in_flight + more,
                    limits_.flights);
+}
+
+uint64_t FrontierState::FlightsLeft(const FrontierCrawl& crawl, const Claim& taker) const {
+  const uint64_t left = FlightsLeft(crawl);
+  return Owns(taker, crawl) ? left : std::min(left, table_->takers().Left(taker.client));
 }
 
 void FrontierState::Touch(FrontierQueue& queue) {
@@ -191,7 +215,9 @@ Status FrontierState::SetDelay(std::string_view crawl, std::string_view key, uin
   }
   FrontierQueue* queue = Ensure(crawl, key, claim);
   if (queue == nullptr) return MakeStatus(absl::StatusCode::kResourceExhausted, "too many queues");
-  table_->Edit(*queue).delay = seconds;
+  const bool own = Owns(claim, *queue->crawl);
+  table_->Edit(*queue).delay =
+      own ? seconds : std::min(seconds, limits::kMaxFrontierDelaySecondsOfOthers);
   Settle(*queue);
   return absl::OkStatus();
 }
@@ -309,11 +335,12 @@ FrontierOutcome FrontierState::PutOne(const FrontierPut& put, FrontierQueue& que
   }
   const FrontierCounts& all = table_->counts();
   const FrontierCounts& own = queue.crawl->owner->counts;
-  if (!known->exists &&
-      ShareLeft(own.active + own.completed, all.active + all.completed, limits_.urls) == 0) {
+  if (!known->exists && ShareLeft(own.active + own.completed, all.active + all.completed,
+                                  limits_.urls, put.claim.admin) == 0) {
     return FrontierOutcome::kFailed;
   }
   if (known->exists) {
+    StageResult(queue, put.url, /*answered=*/true);
     TakeOut(queue, put.url, *known);
     table_->Count(queue, known->due > 0 ? -1 : 0, known->due > 0 ? 0 : -1);
   } else {
@@ -342,6 +369,12 @@ void FrontierState::TakeOut(FrontierQueue& queue, const std::string& url, const 
 void FrontierState::EndFlight(FrontierQueue& queue, const std::string& url) {
   table_->RemoveFlight(queue, url);
   batch_.DeleteLease(queue.id, url);
+}
+
+void FrontierState::StageResult(const FrontierQueue& queue, const std::string& url, bool answered) {
+  const auto flight = queue.flights.find(url);
+  if (flight == queue.flights.end() || flight->second.taker == 0) return;
+  results_.emplace_back(flight->second.taker, answered);
 }
 
 StatusOr<uint64_t> FrontierState::RemoveOlder(FrontierQueueId id, std::span<const std::string> urls,
@@ -389,7 +422,7 @@ FrontierQueue* FrontierState::NextOfAny(FrontierPull* pull) {
   auto it = crawls.lower_bound(next_crawl_);
   for (size_t i = 0; i < crawls.size(); ++i, ++it) {
     if (it == crawls.end()) it = crawls.begin();
-    if (!pull->Serves(it->second->name) || FlightsLeft(*it->second) == 0) continue;
+    if (!pull->Serves(it->second->name) || FlightsLeft(*it->second, pull->taker) == 0) continue;
     table_->Promote(*it->second, now_);
     FrontierQueue* queue = QueueTable::First(*it->second, pull->urls_per_queue, pull->end);
     if (queue == nullptr) continue;
@@ -402,7 +435,7 @@ FrontierQueue* FrontierState::NextOfAny(FrontierPull* pull) {
 FrontierQueue* FrontierState::NextQueue(FrontierPull* pull) {
   if (!pull->crawl) return NextOfAny(pull);
   FrontierCrawl* crawl = table_->FindCrawl(*pull->crawl);
-  if (crawl == nullptr || FlightsLeft(*crawl) == 0) return nullptr;
+  if (crawl == nullptr || FlightsLeft(*crawl, pull->taker) == 0) return nullptr;
   table_->Promote(*crawl, now_);
   if (pull->key.empty()) return QueueTable::First(*crawl, pull->urls_per_queue, pull->end);
   FrontierQueue* queue = table_->Find(*pull->crawl, pull->key);
@@ -417,15 +450,15 @@ Status FrontierState::Pull(FrontierPull* pull, size_t most, std::vector<Frontier
     pull->end = table_->next_turn();
   }
   const size_t first = served->size();
-  size_t described = first;  // of `served`
-  uint64_t bytes = 0;        // of these
-  while (!pull->over && served->size() - first < most && bytes < limits::kMaxBytesPerPull) {
+  size_t bytes = 0;
+  bool full = false;
+  while (!pull->over && served->size() - first < most && !full) {
     if (!settings_.active || table_->counts().in_flight >= limits_.flights) {
       pull->over = true;
       break;
     }
     FrontierQueue* queue = pull->left_in_queue > 0 ? table_->Find(pull->queue) : nullptr;
-    if (queue != nullptr && FlightsLeft(*queue->crawl) == 0) queue = nullptr;
+    if (queue != nullptr && FlightsLeft(*queue->crawl, pull->taker) == 0) queue = nullptr;
     const bool begun = queue != nullptr;
     if (!begun) {
       queue = pull->queues > 0 ? NextQueue(pull) : nullptr;
@@ -435,44 +468,66 @@ Status FrontierState::Pull(FrontierPull* pull, size_t most, std::vector<Frontier
       pull->left_in_queue = pull->urls_per_queue;
     }
     const size_t room = most - (served->size() - first);
-    const uint64_t may = FlightsLeft(*queue->crawl);
+    const uint64_t may = FlightsLeft(*queue->crawl, pull->taker);
     const size_t want = std::min<uint64_t>({room, pull->left_in_queue, may, kDescribedAtOnce});
-    ASSIGN_OR_RETURN(const size_t got, ServeFrom(*queue, *pull, want, served));
-    if (!begun && got > 0) --pull->queues;
-    pull->left_in_queue = got < want ? 0 : pull->left_in_queue - static_cast<uint32_t>(got);
+    ASSIGN_OR_RETURN(const Given given, ServeFrom(*queue, *pull, want, served, &bytes));
+    full = given.full;
+    if (!begun && given.urls > 0) --pull->queues;
+    const bool goes_on = given.full ? begun || given.urls > 0 : given.urls == want;
+    pull->left_in_queue = goes_on ? pull->left_in_queue - static_cast<uint32_t>(given.urls) : 0;
     // A queue of its own is looked into once.
     if (pull->left_in_queue == 0 && !pull->key.empty()) pull->over = true;
-    if (served->size() - described < kDescribedAtOnce) continue;
-    RETURN_IF_ERROR(AddMetadata(std::span(*served).subspan(described)));
-    for (; described < served->size(); ++described) bytes += (*served)[described].metadata.size();
   }
-  return AddMetadata(std::span(*served).subspan(described));
+  return absl::OkStatus();
 }
 
-StatusOr<size_t> FrontierState::ServeFrom(FrontierQueue& queue, const FrontierPull& pull,
-                                          size_t most, std::vector<FrontierServed>* served) {
-  if (!queue.record.head) return size_t{0};
+StatusOr<FrontierState::Given> FrontierState::ServeFrom(FrontierQueue& queue,
+                                                        const FrontierPull& pull, size_t most,
+                                                        std::vector<FrontierServed>* served,
+                                                        size_t* bytes) {
+  if (!queue.record.head) return Given();
   ASSIGN_OR_RETURN(FrontierStore::DueScan scan,
                    store_.ScanDue(queue.id, *queue.record.head, now_, most));
+  ASSIGN_OR_RETURN(std::vector<FrontierServed> urls, Describe(queue, scan.due, bytes));
   const uint64_t until = BoundedLease(now_ + pull.lease_seconds, now_);
-  for (FrontierDue& due : scan.due) {
-    const FrontierLease lease = {.until = until, .due = due.due};
-    batch_.DeleteDue(queue.id, due.due, due.url);
-    batch_.PutLease(queue.id, due.url, lease);
-    const uint64_t serial = table_->AddFlight(queue, due.url, lease);
-    served->push_back({.queue = queue.id,
-                       .serial = serial,
-                       .crawl = queue.crawl->name,
-                       .key = queue.record.key,
-                       .url = std::move(due.url),
-                       .metadata = {}});
+  const uint64_t taker = Owns(pull.taker, *queue.crawl) ? 0 : pull.taker.client;
+  for (size_t i = 0; i < urls.size(); ++i) {
+    const FrontierLease lease = {.until = until, .due = scan.due[i].due};
+    batch_.DeleteDue(queue.id, lease.due, urls[i].url);
+    batch_.PutLease(queue.id, urls[i].url, lease);
+    urls[i].serial = table_->AddFlight(queue, urls[i].url, lease, taker);
+    served->push_back(std::move(urls[i]));
   }
-  totals_.served += scan.due.size();
+  const Given given = {.urls = urls.size(), .full = urls.size() < scan.due.size()};
+  totals_.served += given.urls;
+  if (given.full) scan.next = std::move(scan.due[given.urls]);
   table_->SetHead(queue, std::move(scan.next));
-  if (!scan.due.empty()) table_->Edit(queue).last_served = now_;
+  if (given.urls > 0) table_->Edit(queue).last_served = now_;
   Touch(queue);
   table_->File(queue, now_);
-  return scan.due.size();
+  return given;
+}
+
+StatusOr<std::vector<FrontierServed>> FrontierState::Describe(const FrontierQueue& queue,
+                                                              std::span<const FrontierDue> due,
+                                                              size_t* bytes) const {
+  std::vector<FrontierStore::ItemName> names;
+  names.reserve(due.size());
+  for (const FrontierDue& one : due) names.push_back({queue.id, one.url});
+  std::vector<StatusOr<FrontierItem>> items = store_.ReadItems(names);
+  std::vector<FrontierServed> urls;
+  for (size_t i = 0; i < due.size(); ++i) {
+    RETURN_IF_ERROR(items[i].status());
+    FrontierServed url = {.queue = queue.id,
+                          .crawl = queue.crawl->name,
+                          .key = queue.record.key,
+                          .url = due[i].url,
+                          .metadata = std::move(items[i]->metadata),
+                          .lease = {}};
+    if (!AddBytes(BytesOf(url), bytes)) break;
+    urls.push_back(std::move(url));
+  }
+  return urls;
 }
 
 void FrontierState::Lend(FrontierQueue& queue, const std::string& url, const FrontierLease& lease,
@@ -510,6 +565,7 @@ StatusOr<FrontierPicked> FrontierState::ServeNamed(std::span<const FrontierName>
     }
   }
   const std::vector<StatusOr<FrontierItem>> items = store_.ReadItems(known);
+  size_t bytes = 0;
   for (size_t i = 0; i < items.size(); ++i) {
     const FrontierName& name = names[places[i]];
     if (!items[i].ok() && !absl::IsNotFound(items[i].status())) return items[i].status();
@@ -522,23 +578,15 @@ StatusOr<FrontierPicked> FrontierState::ServeNamed(std::span<const FrontierName>
                              .url = name.url,
                              .metadata = items[i]->metadata,
                              .lease = {}};
+    if (!AddBytes(BytesOf(served), &bytes)) {
+      picked.refused.push_back(places[i]);
+      continue;
+    }
     Lend(*table_->Find(known[i].queue), name.url,
          {.until = BoundedLease(now_ + lease_seconds, now_), .due = items[i]->due}, &served);
     picked.served.emplace_back(places[i], std::move(served));
   }
   return picked;
-}
-
-Status FrontierState::AddMetadata(std::span<FrontierServed> served) {
-  std::vector<FrontierStore::ItemName> names;
-  names.reserve(served.size());
-  for (const FrontierServed& url : served) names.push_back({url.queue, url.url});
-  std::vector<StatusOr<FrontierItem>> items = store_.ReadItems(names);
-  for (size_t i = 0; i < served.size(); ++i) {
-    RETURN_IF_ERROR(items[i].status());
-    served[i].metadata = std::move(items[i]->metadata);
-  }
-  return absl::OkStatus();
 }
 
 void FrontierState::GiveBack(std::span<const FrontierServed> served) {
@@ -564,6 +612,7 @@ void FrontierState::Expire(size_t most) {
     FrontierQueue& queue = *expired->queue;
     const FrontierDue due = {.due = queue.flights.find(expired->url)->second.lease.due,
                              .url = expired->url};
+    StageResult(queue, expired->url, /*answered=*/false);
     EndFlight(queue, expired->url);
     batch_.PutDue(queue.id, due.due, due.url);
     table_->AddDue(queue, due);

@@ -28,6 +28,8 @@ namespace limits {
 
 // Of a queue, or of all without one of their own: a client that asks for more gets this.
 inline constexpr uint32_t kMaxFrontierDelaySeconds = 86'400;
+// Of a queue of another client's crawl id, unless an admin sets it.
+inline constexpr uint32_t kMaxFrontierDelaySecondsOfOthers = 3600;
 
 }  // namespace limits
 
@@ -60,6 +62,12 @@ struct FrontierServed {
   LeaseId lease;  // of the page, where Freshet schedules the crawl id; zero: it does not
 };
 
+// What it takes to hold it for its client.
+[[nodiscard]] inline size_t BytesOf(const FrontierServed& served) {
+  return sizeof(FrontierServed) + served.crawl.size() + served.key.size() + served.url.size() +
+         served.metadata.size();
+}
+
 // A URL by its names.
 struct FrontierName {
   std::string crawl;
@@ -84,6 +92,7 @@ struct FrontierPull {
   uint32_t urls_per_queue = UINT32_MAX;
   uint32_t queues = UINT32_MAX;
   uint32_t lease_seconds = limits::kUsualFrontierLeaseSeconds;
+  Claim taker;  // of the client
 
   // Of any: whether URLs of this crawl id are for it.
   [[nodiscard]] bool Serves(const std::string& name) const;
@@ -115,7 +124,8 @@ struct FrontierTotals {
 //
 // Leases, delays and blocks are bounded here, whichever door they come through: a longer one counts
 // as limits::kMaxLeaseSeconds, kMaxFrontierDelaySeconds and kMaxBlockSeconds. That goes for what is
-// read from the store, too.
+// read from the store, too. What a client may have in flight of others' crawl ids is bounded by
+// TakerShares; admins, and clients in their own crawl ids, may have what there is.
 //
 // What there may be of crawl ids, queues, URLs and what is in flight is shared as
 // core/base/shares.h has it. All that is in a crawl id counts for the client that brought the crawl
@@ -134,10 +144,11 @@ class FrontierState {
   // --- URLs
   // Outcomes in the order of the URLs.
   [[nodiscard]] std::vector<FrontierOutcome> Put(std::span<const FrontierPut> puts);
-  // Gives out at most `most` URLs that are due and keeps them from others. Nothing was put since
-  // the last commit. A status that is not OK: the store cannot be read.
+  // Gives out at most `most` URLs that are due, and limits::kMaxBytesPerPull of them or one that
+  // has more, and keeps them from others. Nothing was put since the last commit. A status that is
+  // not OK: the store cannot be read.
   [[nodiscard]] Status Pull(FrontierPull* pull, size_t most, std::vector<FrontierServed>* served);
-  // Gives out these URLs, whatever their dates.
+  // Gives out these URLs, whatever their dates, as many bytes of them as Pull; the rest is refused.
   [[nodiscard]] StatusOr<FrontierPicked> ServeNamed(std::span<const FrontierName> names,
                                                     uint32_t lease_seconds);
   // What did not reach its client waits again, as if it had not been given out.
@@ -189,6 +200,8 @@ class FrontierState {
   FrontierQueue* Ensure(std::string_view crawl, std::string_view key, const Claim& claim);
   // How many URLs of the crawl id may go out, beside those and so many more.
   [[nodiscard]] uint64_t FlightsLeft(const FrontierCrawl& crawl, uint64_t more = 0) const;
+  // The same, to this client.
+  [[nodiscard]] uint64_t FlightsLeft(const FrontierCrawl& crawl, const Claim& taker) const;
   void Touch(FrontierQueue& queue);
   // Touches and files it, or lets go of one that is there for nothing.
   void Settle(FrontierQueue& queue);
@@ -199,13 +212,25 @@ class FrontierState {
   // Of a URL that is there: it waits and is in flight no more.
   void TakeOut(FrontierQueue& queue, const std::string& url, const Known& known);
   void EndFlight(FrontierQueue& queue, const std::string& url);
+  // Once it is durable. The URL is in flight.
+  void StageResult(const FrontierQueue& queue, const std::string& url, bool answered);
   [[nodiscard]] FrontierQueue* NextQueue(FrontierPull* pull);
   [[nodiscard]] FrontierQueue* NextOfAny(FrontierPull* pull);
-  [[nodiscard]] StatusOr<size_t> ServeFrom(FrontierQueue& queue, const FrontierPull& pull,
-                                           size_t most, std::vector<FrontierServed>* served);
+  // Gives out up to `most` of what is due, with its metadata, until `served` has
+  // limits::kMaxBytesPerPull.
+  struct Given {
+    size_t urls = 0;
+    bool full = false;  // more was due
+  };
+  [[nodiscard]] StatusOr<Given> ServeFrom(FrontierQueue& queue, const FrontierPull& pull,
+                                          size_t most, std::vector<FrontierServed>* served,
+                                          size_t* bytes);
+  // Those that were looked at, as they would be given out, until these have all bytes that may be.
+  [[nodiscard]] StatusOr<std::vector<FrontierServed>> Describe(const FrontierQueue& queue,
+                                                               std::span<const FrontierDue> due,
+                                                               size_t* bytes) const;
   void Lend(FrontierQueue& queue, const std::string& url, const FrontierLease& lease,
             FrontierServed* served);
-  [[nodiscard]] Status AddMetadata(std::span<FrontierServed> served);
   void RemoveEmpty(FrontierQueue& queue);
   void ForgetStaged();
 
@@ -227,7 +252,8 @@ class FrontierState {
   FrontierBatch batch_;
   std::vector<FrontierQueueId> changed_;
   absl::flat_hash_map<Name, Known> known_;
-  uint64_t put_ = 0;  // URLs
+  uint64_t put_ = 0;                                // URLs
+  std::vector<std::pair<uint64_t, bool>> results_;  // by taker, whether it has answered
   Kept kept_;
 };
 

@@ -190,9 +190,9 @@ void QueueTable::SetHead(FrontierQueue& queue, std::optional<FrontierDue> head) 
 }
 
 uint64_t QueueTable::AddFlight(FrontierQueue& queue, const std::string& url,
-                               const FrontierLease& lease) {
+                               const FrontierLease& lease, uint64_t taker) {
   Save(queue);
-  const FrontierFlight flight = {.lease = lease, .serial = next_serial_++};
+  const FrontierFlight flight = {.lease = lease, .serial = next_serial_++, .taker = taker};
   Link(queue, url, flight);
   Note(FlightCame{.queue = &queue, .url = url});
   ++queue.crawl->counts.in_flight;
@@ -205,6 +205,20 @@ void QueueTable::Link(FrontierQueue& queue, const std::string& url, const Fronti
   const auto [it, added] = queue.flights.try_emplace(url, flight);
   CHECK(added, "{} is in flight", url);
   expiries_[{flight.lease.until, flight.serial}] = {.queue = &queue, .url = &it->first};
+  if (flight.taker != 0) takers_.Take(flight.taker);
+}
+
+void QueueTable::Unlink(FrontierQueue& queue, std::string_view url) {
+  const auto it = queue.flights.find(Key(url));
+  const FrontierFlight& flight = it->second;
+  expiries_.erase({flight.lease.until, flight.serial});
+  if (flight.taker != 0) takers_.Give(flight.taker);
+  queue.flights.erase(it);
+}
+
+void QueueTable::CountResult(uint64_t taker, bool answered) {
+  if (taker == 0) return;
+  answered ? takers_.Answered(taker) : takers_.Expired(taker);
 }
 
 void QueueTable::RemoveFlight(FrontierQueue& queue, std::string_view url) {
@@ -212,8 +226,7 @@ void QueueTable::RemoveFlight(FrontierQueue& queue, std::string_view url) {
   CHECK(it != queue.flights.end(), "{} is not in flight", url);
   Save(queue);
   Note(FlightWent{.queue = &queue, .url = it->first, .flight = it->second});
-  expiries_.erase({it->second.lease.until, it->second.serial});
-  queue.flights.erase(it);
+  Unlink(queue, url);
   --queue.crawl->counts.in_flight;
   --queue.crawl->owner->counts.in_flight;
   --counts_.in_flight;
@@ -342,11 +355,7 @@ void QueueTable::Undo() {
   steps_.clear();
 }
 
-void QueueTable::TakeBack(FlightCame& step) {
-  const auto it = step.queue->flights.find(step.url);
-  expiries_.erase({it->second.lease.until, it->second.serial});
-  step.queue->flights.erase(it);
-}
+void QueueTable::TakeBack(FlightCame& step) { Unlink(*step.queue, step.url); }
 
 void QueueTable::TakeBack(FlightWent& step) { Link(*step.queue, step.url, step.flight); }
 

@@ -19,6 +19,7 @@
 #include "absl/container/flat_hash_map.h"
 #include "absl/container/node_hash_map.h"
 #include "core/base/shares.h"
+#include "server/frontier/taker_shares.h"
 #include "storage/frontier_store.h"
 
 namespace freshet {
@@ -29,6 +30,7 @@ struct FrontierCrawl;
 struct FrontierFlight {
   FrontierLease lease;
   uint64_t serial = 0;  // of no other one
+  uint64_t taker = 0;   // the client that has it of another's crawl id; zero: whoever else
 };
 
 // Written by QueueTable alone, but for `changed`.
@@ -101,7 +103,8 @@ class QueueTable {
  public:
   static constexpr uint64_t kNever = std::numeric_limits<uint64_t>::max();
 
-  QueueTable() = default;
+  // `uncovered_flights`: of clients in others' crawl ids (TakerShares).
+  explicit QueueTable(uint64_t uncovered_flights) : takers_(uncovered_flights) {}
   QueueTable(const QueueTable&) = delete;
   QueueTable& operator=(const QueueTable&) = delete;
 
@@ -144,8 +147,9 @@ class QueueTable {
   void AddDue(FrontierQueue& queue, const FrontierDue& due);
   // Which one is the first that waits; nullopt: none does.
   void SetHead(FrontierQueue& queue, std::optional<FrontierDue> head);
-  // A URL that waited is in flight. Returns its serial.
-  uint64_t AddFlight(FrontierQueue& queue, const std::string& url, const FrontierLease& lease);
+  // A URL that waited is in flight. Returns its serial. `taker` as in FrontierFlight.
+  uint64_t AddFlight(FrontierQueue& queue, const std::string& url, const FrontierLease& lease,
+                     uint64_t taker = 0);
   // As it was stored.
   void RemoveFlight(FrontierQueue& queue, std::string_view url);
   // Puts the queue where it belongs at `now`.
@@ -174,6 +178,9 @@ class QueueTable {
                                             uint64_t end);
 
   // --- What is in flight
+  [[nodiscard]] const TakerShares& takers() const { return takers_; }
+  // A flight of the taker, if it has one, has ended with a result, or without. Not undone.
+  void CountResult(uint64_t taker, bool answered);
   // When the first lease ends; kNever: nothing is in flight.
   [[nodiscard]] uint64_t next_expiry() const;
   struct Expired {
@@ -238,6 +245,7 @@ class QueueTable {
   void Own(FrontierCrawl& crawl);
   void Disown(FrontierCrawl& crawl);
   void Link(FrontierQueue& queue, const std::string& url, const FrontierFlight& flight);
+  void Unlink(FrontierQueue& queue, std::string_view url);
   static void Place(FrontierQueue& queue, FrontierQueue::Place place, uint64_t at,
                     uint32_t flights);
   static void Unfile(FrontierQueue& queue);
@@ -249,6 +257,7 @@ class QueueTable {
   absl::flat_hash_map<FrontierQueueId, FrontierQueue*> by_id_;
   absl::flat_hash_map<uint64_t, std::shared_ptr<FrontierOwner>> owners_;  // by client
   FrontierCounts counts_;
+  TakerShares takers_;
   absl::btree_map<std::pair<uint64_t, uint64_t>, FlightRef> expiries_;  // by end and serial
   uint32_t default_delay_ = 1;
   uint32_t next_crawl_ = 1;

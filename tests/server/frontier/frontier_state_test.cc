@@ -9,6 +9,7 @@
 #include <tuple>
 #include <vector>
 
+#include "core/base/answer_limits.h"
 #include "core/base/limits.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
@@ -357,7 +358,7 @@ TEST_F(FrontierStateTest, WhatWasStoredWithoutABoundHasOneSince) {
 
 // One client leaves room for others, whatever it puts; what it has forgotten is there again.
 TEST_F(FrontierStateTest, EverythingThatThereIsHasAShareOfEachClient) {
-  const FrontierLimits limits = {.urls = 16, .queues = 8, .flights = 4};
+  const FrontierLimits limits = {.urls = 22, .queues = 10, .flights = 5};
   state_ = std::make_unique<FrontierState>(*store_, limits);
   state_->SetNow(now_);
   ASSERT_TRUE(state_->Load().ok());
@@ -396,9 +397,121 @@ TEST_F(FrontierStateTest, EverythingThatThereIsHasAShareOfEachClient) {
   EXPECT_EQ(put(1, "evil too", "one more", "u"), kOk);
 }
 
+// --- Whoever takes what is another's
+
+// A client that puts nothing leaves URLs for others, however long its leases are and however many
+// queues it asks.
+TEST_F(FrontierStateTest, WhoeverTakesWhatIsAnothersLeavesSomeForOthers) {
+  state_ = std::make_unique<FrontierState>(*store_, FrontierLimits{.uncovered_flights = 16});
+  state_->SetNow(now_);
+  ASSERT_TRUE(state_->Load().ok());
+  std::vector<FrontierPut> puts;
+  for (int i = 0; i < 40; ++i) {
+    puts.push_back({.crawl = "c", .key = "k" + std::to_string(i), .url = "u"});
+    puts.back().claim.client = 1;
+  }
+  (void)state_->Put(puts);
+  Commit();
+  const auto pull_of = [](const Claim& taker) {
+    FrontierPull pull;
+    pull.lease_seconds = UINT32_MAX;
+    pull.taker = taker;
+    return pull;
+  };
+  const auto taken = Pull(pull_of({.client = 2}));
+  EXPECT_THAT(taken, SizeIs(6));
+  EXPECT_THAT(Pull(pull_of({.client = 2})), IsEmpty());
+  EXPECT_THAT(Pull(pull_of({.client = 3})), SizeIs(3));
+  // What is refused counts for nobody.
+  std::vector<FrontierServed> refused;
+  FrontierPull fourth = pull_of({.client = 4});
+  ASSERT_TRUE(state_->Pull(&fourth, 7, &refused).ok());
+  EXPECT_THAT(refused, SizeIs(2));
+  state_->Discard();
+  EXPECT_EQ(state_->table().takers().uncovered(), 9U);
+  // Each result makes room.
+  std::vector<FrontierPut> results;
+  for (size_t i = 0; i < 2; ++i) {
+    results.push_back({.crawl = "c", .key = taken[i].key, .url = "u", .known = true, .due = 0});
+  }
+  (void)state_->Put(results);
+  state_->Discard();
+  EXPECT_THAT(Pull(pull_of({.client = 2})), IsEmpty()) << "no result was kept";
+  (void)state_->Put(results);
+  Commit();
+  EXPECT_THAT(Pull(pull_of({.client = 2})), SizeIs(3));
+  // Its owner, and an admin, may have what there is.
+  EXPECT_THAT(Pull(pull_of({.client = 5, .admin = true})), SizeIs(28));
+  Pass(limits::kMaxLeaseSeconds);
+  EXPECT_EQ(state_->table().takers().remembered(), 0U);
+  EXPECT_THAT(Pull(pull_of({.client = 1})), SizeIs(38));
+}
+
+TEST_F(FrontierStateTest, QueuesOfAnothersCrawlIdsAreNotDelayedForLong) {
+  const FrontierPut put = {.crawl = "c", .key = "k", .url = "u", .claim = {.client = 1}};
+  (void)state_->Put({&put, 1});
+  Commit();
+  const auto delay = [this](const Claim& claim) {
+    EXPECT_TRUE(state_->SetDelay("c", "k", UINT32_MAX, claim).ok());
+    Commit();
+    return state_->table().Find("c", "k")->record.delay.value_or(0);
+  };
+  EXPECT_EQ(delay({.client = 2}), limits::kMaxFrontierDelaySecondsOfOthers);
+  EXPECT_EQ(delay({.client = 1}), limits::kMaxFrontierDelaySeconds);
+  EXPECT_EQ(delay({.client = 2, .admin = true}), limits::kMaxFrontierDelaySeconds);
+}
+
+// --- Bytes of what is given out
+
+TEST_F(FrontierStateTest, APullGivesSoManyBytesAtMostAndLosesNothing) {
+  std::vector<FrontierPut> puts;
+  for (int i = 0; i < 60; ++i) {
+    puts.push_back({.crawl = "c",
+                    .key = "k" + std::to_string(i % 3),
+                    .url = "u" + std::to_string(i),
+                    .metadata = std::string(i % 4 == 0 ? 60'000 : 3000, 'x')});
+  }
+  (void)state_->Put(puts);
+  Commit();
+  FrontierPull pull;
+  std::set<std::string> urls;
+  while (!pull.over) {
+    std::vector<FrontierServed> served;
+    ASSERT_TRUE(state_->Pull(&pull, 128, &served).ok());
+    Commit();
+    size_t bytes = 0;
+    for (const FrontierServed& url : served) {
+      bytes += BytesOf(url);
+      urls.insert(url.url);
+    }
+    EXPECT_LE(bytes, limits::kMaxBytesPerPull);
+  }
+  EXPECT_THAT(urls, SizeIs(60));
+}
+
+TEST_F(FrontierStateTest, WhatIsNamedIsGivenUpToSoManyBytes) {
+  std::vector<FrontierPut> puts;
+  std::vector<FrontierName> names;
+  for (int i = 0; i < 8; ++i) {
+    puts.push_back({.crawl = "c",
+                    .key = "k",
+                    .url = "u" + std::to_string(i),
+                    .metadata = std::string(20'000, 'x')});
+    names.push_back({.crawl = "c", .key = "k", .url = puts.back().url});
+  }
+  (void)state_->Put(puts);
+  Commit();
+  const auto picked = state_->ServeNamed(names, 30);
+  ASSERT_TRUE(picked.ok());
+  EXPECT_THAT(picked->served, SizeIs(3));
+  EXPECT_THAT(picked->refused, SizeIs(5));
+  Commit();
+  EXPECT_EQ(state_->table().counts().in_flight, 3U);
+}
+
 // Somebody who was there first takes nothing of it.
 TEST_F(FrontierStateTest, ACrawlIdIsTheClientsWhoseLimitsNameIt) {
-  state_ = std::make_unique<FrontierState>(*store_, FrontierLimits{.queues = 8});
+  state_ = std::make_unique<FrontierState>(*store_, FrontierLimits{.queues = 10});
   state_->SetNow(now_);
   ASSERT_TRUE(state_->Load().ok());
   const auto put = [this](const Claim& claim, const std::string& crawl, const std::string& key) {
@@ -426,7 +539,7 @@ TEST_F(FrontierStateTest, OneClientDoesNotUseUpTheCrawlIds) {
   const auto outcomes = state_->Put(puts);
   Commit();
   const auto made = std::count(outcomes.begin(), outcomes.end(), FrontierOutcome::kOk);
-  EXPECT_EQ(static_cast<size_t>(made), limits::kMaxFrontierCrawls * 3 / 8);
+  EXPECT_EQ(static_cast<size_t>(made), (limits::kMaxFrontierCrawls * 9 / 16 + 1) / 2);
   for (const Claim& claim : {Claim{.client = 2}, Claim{.client = 1, .named = true}}) {
     const FrontierPut one = {
         .crawl = "of" + std::to_string(claim.client), .key = "k", .url = "u", .claim = claim};

@@ -1,0 +1,84 @@
+// How many URLs of the crawl-frontier API a client may have in flight whose crawl ids are another
+// client's. Taking costs nothing, so a client that reports nothing could keep all URLs from others
+// for as long as a lease may last.
+#ifndef FRESHET_SERVER_FRONTIER_TAKER_SHARES_H_
+#define FRESHET_SERVER_FRONTIER_TAKER_SHARES_H_
+
+#include <algorithm>
+#include <cstdint>
+
+#include "absl/container/flat_hash_map.h"
+#include "core/base/limits.h"
+#include "core/base/shares.h"
+
+namespace freshet {
+
+// Each result covers a lease: a client may have as many in flight as results of its leases have
+// come, limits::kMaxNewcomerLeases at most, less one for each lease that has ended without one.
+// Leases beyond that share a table, as core/base/shares.h has it. Clients that hold nothing and
+// have reported nothing are not remembered. Thread-compatible.
+class TakerShares {
+ public:
+  // `uncovered`: the size of that table.
+  explicit TakerShares(uint64_t uncovered) : most_(uncovered) {}
+
+  // How many more the client may take.
+  [[nodiscard]] uint64_t Left(uint64_t client) const {
+    const auto it = takers_.find(client);
+    const Taker taker = it == takers_.end() ? Taker() : it->second;
+    const uint64_t covered = taker.results - std::min(taker.held, taker.results);
+    return covered + ShareLeft(taker.uncovered(), uncovered_, most_);
+  }
+  void Take(uint64_t client) {
+    Change(client, [](Taker& taker) { ++taker.held; });
+  }
+  void Give(uint64_t client) {
+    Change(client, [](Taker& taker) { --taker.held; });
+  }
+  // A result has come of a lease of the client; or the lease has ended without one.
+  void Answered(uint64_t client) {
+    if (takers_.size() >= limits::kMaxClients) ForgetOne();
+    Change(client, [](Taker& taker) {
+      taker.results = std::min<uint64_t>(taker.results + 1, limits::kMaxNewcomerLeases);
+    });
+  }
+  void Expired(uint64_t client) {
+    Change(client, [](Taker& taker) { taker.results -= std::min<uint64_t>(taker.results, 1); });
+  }
+  [[nodiscard]] uint64_t uncovered() const { return uncovered_; }
+  [[nodiscard]] size_t remembered() const { return takers_.size(); }
+
+ private:
+  struct Taker {
+    uint64_t held = 0;
+    uint64_t results = 0;
+    [[nodiscard]] uint64_t uncovered() const { return held - std::min(held, results); }
+  };
+
+  template <typename Step>
+  void Change(uint64_t client, Step step) {
+    Taker& taker = takers_[client];
+    uncovered_ -= taker.uncovered();
+    step(taker);
+    uncovered_ += taker.uncovered();
+    if (taker.held == 0 && taker.results == 0) takers_.erase(client);
+  }
+  // One that holds nothing now, if the first few have one.
+  void ForgetOne() {
+    constexpr int kLookedAt = 64;
+    auto it = takers_.begin();
+    for (int i = 0; i < kLookedAt && it != takers_.end(); ++i, ++it) {
+      if (it->second.held > 0) continue;
+      takers_.erase(it);
+      return;
+    }
+  }
+
+  const uint64_t most_;
+  uint64_t uncovered_ = 0;
+  absl::flat_hash_map<uint64_t, Taker> takers_;
+};
+
+}  // namespace freshet
+
+#endif  // FRESHET_SERVER_FRONTIER_TAKER_SHARES_H_
