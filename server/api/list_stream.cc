@@ -23,7 +23,7 @@ void ListStream::OnRequest(grpc::ByteBuffer* bytes) {
 }
 
 void ListStream::ReadNext() {
-  const bool posted = context_.background.Post([this, self = shared_from_this()] {
+  const bool posted = context_.background.Post(client(), [this, self = shared_from_this()] {
     if (const grpc::Status why = stopped(); !why.ok()) {
       End(why);
       return;

@@ -68,7 +68,7 @@ class ShadowReport : public std::enable_shared_from_this<ShadowReport> {
   }
 
   void Post(Background& thread, std::function<void()> step) {
-    if (!thread.Post(std::move(step))) call_.Answer(StoppingStatus());
+    if (!thread.Post(call_.client(), std::move(step))) call_.Answer(StoppingStatus());
   }
 
   void Read() {

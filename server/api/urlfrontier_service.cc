@@ -392,7 +392,7 @@ class Sweep : public std::enable_shared_from_this<Sweep<Request>> {
 
  private:
   void GoOn() {
-    const bool posted = context_.background.Post([self = this->shared_from_this()] {
+    const bool posted = context_.background.Post(call_->client(), [self = this->shared_from_this()] {
       if (self->call_->cancelled()) return self->call_->Answer(grpc::Status::CANCELLED);
       const Status status = self->Slice();
       if (!status.ok()) return self->call_->Answer(GrpcStatusOf(status));

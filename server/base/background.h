@@ -2,17 +2,18 @@
 #ifndef FRESHET_SERVER_BASE_BACKGROUND_H_
 #define FRESHET_SERVER_BASE_BACKGROUND_H_
 
+#include <deque>
 #include <functional>
+#include <map>
+#include <string>
 #include <thread>
-#include <utility>
-#include <vector>
 
-#include "core/base/units.h"
-#include "server/base/mailbox.h"
+#include "sync/mutex.h"
 
 namespace freshet {
 
-// Thread-safe. Work is done in the order of Post.
+// Clients take turns, one piece of work at a time; the work of each is done in the order of Post.
+// Whoever has much to do posts it in pieces. Thread-safe.
 class Background {
  public:
   Background() : thread_([this] { Run(); }) {}
@@ -21,31 +22,25 @@ class Background {
   Background& operator=(const Background&) = delete;
 
   // Returns false, and drops the work, once stopped.
-  bool Post(std::function<void()> work) {
-    return mailbox_.PushAlways(std::move(work)) == PushOutcome::kTaken;
-  }
+  bool Post(const std::string& client, std::function<void()> work) FRESHET_EXCLUDES(mutex_);
+  // The same for the server itself.
+  bool Post(std::function<void()> work) { return Post({}, std::move(work)); }
   // Work that has not begun.
-  [[nodiscard]] size_t waiting() const { return mailbox_.size(); }
+  [[nodiscard]] size_t waiting() const FRESHET_EXCLUDES(mutex_);
   // Does what was posted and ends the thread. Idempotent.
-  void Stop() {
-    mailbox_.Close();
-    if (thread_.joinable()) thread_.join();
-  }
+  void Stop() FRESHET_EXCLUDES(mutex_);
 
  private:
-  void Run() {
-    while (true) {
-      mailbox_.Wait(Duration::Infinite());
-      const bool closed = mailbox_.closed();
-      std::vector<std::function<void()>> work;
-      std::vector<std::function<void()>> expired;
-      mailbox_.Drain(1, Instant(), &work, &expired);
-      for (const auto& each : work) each();
-      if (closed && mailbox_.empty()) return;
-    }
-  }
+  void Run() FRESHET_EXCLUDES(mutex_);
 
-  Mailbox<std::function<void()>> mailbox_{MailboxLimits{}};
+  mutable Mutex mutex_;
+  Condition wake_;
+  // By client: what it has posted; none is empty.
+  std::map<std::string, std::deque<std::function<void()>>> work_ FRESHET_GUARDED_BY(mutex_);
+  std::deque<std::string> turns_
+      FRESHET_GUARDED_BY(mutex_);  // the clients of work_, the next first
+  size_t waiting_ FRESHET_GUARDED_BY(mutex_) = 0;
+  bool stopped_ FRESHET_GUARDED_BY(mutex_) = false;
   std::thread thread_;
 };
 

@@ -62,7 +62,7 @@ Status FrontierScan::Slice(size_t most, const std::function<bool(const Found&)>&
     RETURN_IF_ERROR(frontier_.store().ScanItems(
         part.id, after_, [&](std::string_view url, const FrontierItem& item) {
           after_ = std::string(url);
-          ++seen;
+          seen += 1 + (url.size() + item.metadata.size()) / kWeighsBytes;
           stopped = Fits(url) && !visit({part.id, part.key, url, item});
           left_off = stopped || seen >= most;
           return !left_off;

@@ -27,14 +27,16 @@ class FrontierScan {
   // `frontier` outlives it.
   FrontierScan(Frontier& frontier, FrontierQuery query);
 
+  static constexpr size_t kWeighsBytes = 512;  // of URL and metadata
+
   struct Found {
     FrontierQueueId queue;
     const std::string& key;
     std::string_view url;
     const FrontierItem& item;
   };
-  // Looks at up to `most` URLs more and calls `visit` for those that fit; ends sooner when that
-  // returns false.
+  // Looks at up to `most` URLs more, one that has kWeighsBytes counting twice and so on, and calls
+  // `visit` for those that fit; ends sooner when that returns false.
   [[nodiscard]] Status Slice(size_t most, const std::function<bool(const Found&)>& visit);
   // There is nothing more.
   [[nodiscard]] bool over() const { return over_; }

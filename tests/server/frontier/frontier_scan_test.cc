@@ -1,0 +1,57 @@
+#include "server/frontier/frontier_scan.h"
+
+#include <future>
+#include <string>
+#include <vector>
+
+#include "fmt/format.h"
+#include "gtest/gtest.h"
+#include "server/base/system_clock.h"
+#include "tests/support/temp_dir.h"
+
+namespace freshet {
+namespace {
+
+// How many URLs a walk through 200 with so much metadata looks at in each slice of 256.
+std::vector<size_t> SlicesOf(size_t metadata_bytes) {
+  const TempDir dir;
+  SystemClock clock;
+  StatusOr<std::unique_ptr<Frontier>> frontier =
+      Frontier::Open(dir / "frontier", StoreOptions{}, FrontierLimits{}, clock);
+  EXPECT_TRUE(frontier.ok()) << frontier.status();
+  if (!frontier.ok()) return {};
+  (*frontier)->Start([](const Status& status) { ADD_FAILURE() << status; });
+  std::vector<FrontierPut> puts;
+  for (int i = 0; i < 200; ++i) {
+    puts.push_back({.crawl = "c",
+                    .key = "k.test",
+                    .url = fmt::format("https://k.test/{:03}", i),
+                    .metadata = std::string(metadata_bytes, 'm')});
+  }
+  std::promise<void> put;
+  (void)(*frontier)->Put(std::move(puts), [&put](const auto&) { put.set_value(); });
+  put.get_future().wait();
+  FrontierScan scan(**frontier, {.crawl = "c", .key = {}, .filter = {}});
+  std::vector<size_t> slices;
+  while (!scan.over()) {
+    size_t seen = 0;
+    EXPECT_TRUE(scan.Slice(256, [&seen](const auto&) { return ++seen > 0; }).ok());
+    slices.push_back(seen);
+  }
+  return slices;
+}
+
+TEST(FrontierScan, AWalkLooksAtFewUrlsWithMuchMetadataAtATime) {
+  EXPECT_EQ(SlicesOf(10).front(), 200U);
+  const std::vector<size_t> slices = SlicesOf(60'000);
+  EXPECT_GE(slices.size(), 66U);
+  size_t all = 0;
+  for (const size_t seen : slices) {
+    EXPECT_LE(seen, 3U);
+    all += seen;
+  }
+  EXPECT_EQ(all, 200U);
+}
+
+}  // namespace
+}  // namespace freshet
