@@ -6,6 +6,7 @@
 
 #include "rocksdb/env.h"
 #include "storage/format.h"
+#include "storage/internal/file_copy.h"
 #include "storage/internal/rocksdb_status.h"
 
 namespace freshet::storage {
@@ -39,6 +40,8 @@ StatusOr<std::string> AbsolutePath(std::string_view path) {
 
 Status LockDirectory(rocksdb::Env* env, const std::string& dir, rocksdb::FileLock** lock) {
   const std::string path = fmt::format("{}/{}", dir, kLockFileName);
+  // To lock it means to open it, or to make what it is a link to.
+  RETURN_IF_ERROR(CheckIsFile(path));
   const rocksdb::Status status = env->LockFile(path, lock);
   if (status.ok()) return absl::OkStatus();
   *lock = nullptr;

@@ -1,6 +1,8 @@
 #include "storage/restore.h"
 
 #include <algorithm>
+#include <filesystem>
+#include <system_error>
 #include <vector>
 
 #include "rocksdb/env.h"
@@ -57,6 +59,11 @@ void Empty(rocksdb::Env* env, const std::string& dir) {
 Status RestoreFrontier(const std::string& checkpoint, const std::string& to,
                        const StoreOptions& options, rocksdb::Env* env) {
   const std::string from = FrontierDirectory(checkpoint);
+  std::error_code error;
+  if (std::filesystem::is_symlink(from, error)) {
+    return MakeStatus(absl::StatusCode::kFailedPrecondition,
+                      "{}: is a link, and may be of another store", from);
+  }
   if (!env->FileExists(from).ok()) return absl::OkStatus();
   const std::string target = FrontierDirectory(to);
   RETURN_IF_ERROR(CopyDatabase(env, from, target));

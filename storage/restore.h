@@ -24,8 +24,8 @@ inline constexpr uint32_t kSkippedGenerations = 1024;
 // the directory of a server of a cluster as well, which has to be at rest.
 //
 // FailedPrecondition: Store::CheckAge, or leave_log where there is none to leave, or a server has
-// `checkpoint` open. NotFound: `checkpoint` holds no database. AlreadyExists: `to` is not empty.
-// Thread-safe.
+// `checkpoint` open, or a file of it is a link, a pipe or a device. NotFound: `checkpoint` holds no
+// database. AlreadyExists: `to` is not empty. Thread-safe.
 [[nodiscard]] StatusOr<VerifyReport> Restore(const std::string& checkpoint, const std::string& to,
                                              const StoreOptions& options);
 

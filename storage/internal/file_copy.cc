@@ -1,11 +1,14 @@
 #include "storage/internal/file_copy.h"
 
+#include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <memory>
 #include <string_view>
+#include <system_error>
 
 #include "rocksdb/env.h"
 #include "storage/internal/rocksdb_status.h"
@@ -20,16 +23,64 @@ bool BelongsToDatabase(std::string_view name) {
          name.ends_with(".sst") || name.ends_with(".log");
 }
 
+Status NoFile(const std::string& path) {
+  return MakeStatus(absl::StatusCode::kFailedPrecondition,
+                    "{}: is no file of a database: it is a link, a pipe, a device or a directory",
+                    path);
+}
+
+// The file that is copied. Owner thread only.
+class Source {
+ public:
+  explicit Source(std::string path) : path_(std::move(path)) {}
+  ~Source() {
+    if (descriptor_ >= 0) close(descriptor_);
+  }
+  Source(const Source&) = delete;
+  Source& operator=(const Source&) = delete;
+
+  Status Open() {
+    // To open a device or a pipe may already do something.
+    RETURN_IF_ERROR(CheckIsFile(path_));
+    descriptor_ = open(path_.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+    struct stat its {};
+    if (descriptor_ < 0 || fstat(descriptor_, &its) != 0) return Failed();
+    // Somebody may have put another one there since.
+    if (!S_ISREG(its.st_mode)) return NoFile(path_);
+    left_ = static_cast<size_t>(its.st_size);
+    return absl::OkStatus();
+  }
+  // The next bytes; none: that was all, as long as the file was when it was opened.
+  StatusOr<rocksdb::Slice> Read() {
+    ssize_t got = 0;
+    do {
+      got = read(descriptor_, buffer_.data(), std::min(buffer_.size(), left_));
+    } while (got < 0 && errno == EINTR);
+    if (got < 0) return Failed();
+    left_ -= static_cast<size_t>(got);
+    return rocksdb::Slice(buffer_.data(), static_cast<size_t>(got));
+  }
+
+ private:
+  [[nodiscard]] Status Failed() const {
+    return MakeStatus(absl::StatusCode::kUnavailable, "reading {}: {}", path_,
+                      std::generic_category().message(errno));
+  }
+
+  const std::string path_;
+  std::string buffer_ = std::string(kCopyBytes, '\0');
+  int descriptor_ = -1;
+  size_t left_ = 0;
+};
+
 Status CopyFile(rocksdb::Env* env, const std::string& from, const std::string& to) {
-  std::unique_ptr<rocksdb::SequentialFile> in;
+  Source in(from);
+  RETURN_IF_ERROR(in.Open());
   std::unique_ptr<rocksdb::WritableFile> out;
-  const rocksdb::EnvOptions plain;
-  RETURN_IF_ERROR(FromRocksDb(env->NewSequentialFile(from, &in, plain), "reading " + from));
-  RETURN_IF_ERROR(FromRocksDb(env->NewWritableFile(to, &out, plain), "writing " + to));
-  std::string buffer(kCopyBytes, '\0');
+  RETURN_IF_ERROR(
+      FromRocksDb(env->NewWritableFile(to, &out, rocksdb::EnvOptions()), "writing " + to));
   while (true) {
-    rocksdb::Slice part;
-    RETURN_IF_ERROR(FromRocksDb(in->Read(kCopyBytes, &part, buffer.data()), "reading " + from));
+    ASSIGN_OR_RETURN(const rocksdb::Slice part, in.Read());
     if (part.empty()) break;
     RETURN_IF_ERROR(FromRocksDb(out->Append(part), "writing " + to));
   }
@@ -63,6 +114,18 @@ Status SyncDirectory(rocksdb::Env* env, const std::string& dir) {
 }
 
 }  // namespace
+
+Status CheckIsFile(const std::string& path) {
+  struct stat its {};
+  return lstat(path.c_str(), &its) != 0 || S_ISREG(its.st_mode) ? absl::OkStatus() : NoFile(path);
+}
+
+Status CheckAreFiles(rocksdb::Env* env, const std::string& dir) {
+  ASSIGN_OR_RETURN(const std::vector<std::string> names, DatabaseFiles(env, dir));
+  for (const std::string& name : names) RETURN_IF_ERROR(CheckIsFile(dir + "/" + name));
+  // RocksDB's own, which it opens as well.
+  return CheckIsFile(dir + "/LOCK");
+}
 
 StatusOr<std::vector<std::string>> DatabaseFiles(rocksdb::Env* env, const std::string& dir) {
   std::vector<std::string> names;

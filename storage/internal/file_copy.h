@@ -19,10 +19,17 @@ namespace freshet::storage {
 [[nodiscard]] StatusOr<std::vector<std::string>> DatabaseFiles(rocksdb::Env* env,
                                                                const std::string& dir);
 
+// Others may have made a directory that somebody restores, checks or repairs. FailedPrecondition,
+// with the path: it is a link, a pipe, a device or a directory, and so no file of a database. What
+// is not there is for others to say. Thread-safe.
+[[nodiscard]] Status CheckIsFile(const std::string& path);
+// The same of all that whoever opens the database opens with it.
+[[nodiscard]] Status CheckAreFiles(rocksdb::Env* env, const std::string& dir);
+
 // Makes the new directory `to` a durable copy of the database in `from`, which must be at rest.
 // Tables, which are never changed in place, become hard links where the file system allows and
-// nobody but the user of this process may change them; all else is copied. CURRENT comes last.
-// Thread-safe.
+// nobody but the user of this process may change them; all else is copied, as long as it was when
+// it was opened. CURRENT comes last. Errors: those of CheckIsFile too. Thread-safe.
 [[nodiscard]] Status CopyDatabase(rocksdb::Env* env, const std::string& from,
                                   const std::string& to);
 

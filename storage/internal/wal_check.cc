@@ -9,6 +9,7 @@
 #include "core/base/check.h"
 #include "rocksdb/env.h"
 #include "storage/internal/crc32c.h"
+#include "storage/internal/file_copy.h"
 #include "storage/internal/rocksdb_status.h"
 #include "storage/internal/sealing.h"
 
@@ -25,6 +26,8 @@ constexpr size_t kSectorBytes = 512;
 // checksums are computed.
 constexpr size_t kPieceBytes = 16 * kLogBlockBytes;
 enum RecordType : uint8_t { kZero = 0, kFull = 1, kFirst = 2, kMiddle = 3, kLast = 4 };
+// RocksDB writes the name of a MANIFEST into CURRENT, of 16 bytes as a rule.
+constexpr uint64_t kMostCurrentBytes = 64;
 // A logical record is a write batch: sequence number (8 bytes), number of changes (4), the changes.
 constexpr size_t kBatchHeaderBytes = 12;
 
@@ -350,14 +353,25 @@ Status DamagedLog(const WalFault& fault) {
   return MakeStatus(absl::StatusCode::kDataLoss, "log is damaged: {}", Describe(fault));
 }
 
+Status NamesNoManifest(const std::string& dir) {
+  return MakeStatus(absl::StatusCode::kDataLoss, "{}/CURRENT: does not name a MANIFEST", dir);
+}
+
+// A file beside CURRENT, and nothing elsewhere.
+bool NamesManifest(std::string_view current) {
+  constexpr std::string_view kBegin = "MANIFEST-";
+  if (!current.starts_with(kBegin) || current.back() != '\n') return false;
+  current.remove_prefix(kBegin.size());
+  current.remove_suffix(1);
+  return !current.empty() && current.find_first_not_of("0123456789") == std::string_view::npos;
+}
+
 // RocksDB takes a bad end of the MANIFEST for a torn tail, whatever it is, and would forget tables
 // whose logs are gone. A MANIFEST that is not there is for RocksDB to report.
 Status CheckManifest(rocksdb::Env* env, const std::string& dir,
                      const std::function<void(char, std::string_view)>& log) {
   ASSIGN_OR_RETURN(std::string current, ReadFile(env, dir + "/CURRENT"));
-  if (current.empty() || current.back() != '\n') {
-    return MakeStatus(absl::StatusCode::kDataLoss, "{}/CURRENT: does not name a MANIFEST", dir);
-  }
+  if (!NamesManifest(current)) return NamesNoManifest(dir);
   current.pop_back();
   const std::string path = dir + "/" + current;
   if (!env->FileExists(path).ok()) {
@@ -433,7 +447,16 @@ class WalChecker {
 StatusOr<bool> DatabaseExists(rocksdb::Env* env, const std::string& dir) {
   std::vector<std::string> children;
   RETURN_IF_ERROR(FromRocksDb(env->GetChildren(dir, &children), "listing " + dir));
-  if (std::find(children.begin(), children.end(), "CURRENT") != children.end()) return true;
+  // Before anybody opens one of them.
+  RETURN_IF_ERROR(CheckAreFiles(env, dir));
+  if (std::find(children.begin(), children.end(), "CURRENT") != children.end()) {
+    uint64_t bytes = 0;
+    RETURN_IF_ERROR(
+        FromRocksDb(env->GetFileSize(dir + "/CURRENT", &bytes), "looking at " + dir + "/CURRENT"));
+    // Whoever opens the database reads all of it.
+    if (bytes > kMostCurrentBytes) return NamesNoManifest(dir);
+    return true;
+  }
   for (const std::string& name : children) {
     if (name.ends_with(".sst") || name.ends_with(".log")) {
       return MakeStatus(absl::StatusCode::kDataLoss, "{}: holds {}, but CURRENT is missing", dir,

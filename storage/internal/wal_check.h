@@ -72,7 +72,8 @@ enum class WalPolicy : uint8_t {
 };
 
 // Whether `dir` holds a database. DataLoss: it holds tables or logs, but not the file that names
-// the MANIFEST; RocksDB would start an empty database among them. Thread-safe.
+// the MANIFEST, among which RocksDB would start an empty database; or that file is far too long.
+// FailedPrecondition: CheckIsFile's (storage/internal/file_copy.h), of one of them. Thread-safe.
 [[nodiscard]] StatusOr<bool> DatabaseExists(rocksdb::Env* env, const std::string& dir);
 
 // Examines the MANIFEST in use and all write-ahead logs in `dir`, in order, and cuts torn tails

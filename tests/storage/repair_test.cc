@@ -1,11 +1,16 @@
 #include "storage/repair.h"
 
+#include <sys/stat.h>
+
 #include <filesystem>
 #include <fstream>
 #include <functional>
 
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "storage/directory.h"
+#include "storage/format.h"
+#include "storage/frontier_store.h"
 #include "storage/restore.h"
 #include "storage/store.h"
 #include "tests/storage/small_store.h"
@@ -248,6 +253,93 @@ TEST_F(RepairTest, OnlyTablesThatNobodyElseMayChangeAreLinked) {
   ASSERT_TRUE(Restore(db(), target, SmallStore()).ok());
   EXPECT_EQ(fs::hard_link_count(tables.front()), 1u);
   EXPECT_EQ(fs::hard_link_count(tables.back()), 2u);
+}
+
+// Whoever may write into a checkpoint, or makes an archive of one, decides what it is made of.
+class StrangeFilesTest : public RepairTest {
+ protected:
+  // Has a file of the store, which may be there already, made by `make`; nothing takes it, and the
+  // reason names it.
+  void ExpectRefused(const fs::path& path, const std::function<void(const fs::path&)>& make) {
+    const fs::path aside = dir_ / "aside";
+    const bool was_there = fs::exists(path);
+    if (was_there) fs::rename(path, aside);
+    make(path);
+    const std::string target = dir_ / "target";
+    const Status restored = Restore(db(), target, SmallStore()).status();
+    EXPECT_THAT(restored.message(), HasSubstr(path.string()));
+    EXPECT_TRUE(!fs::exists(target) || fs::is_empty(target));
+    EXPECT_THAT(Store::Open(db(), SmallStore()).status().message(), HasSubstr(path.string()));
+    EXPECT_THAT(Repair(db(), SmallStore()).status().message(), HasSubstr(path.string()));
+    fs::remove(path);
+    if (was_there) fs::rename(aside, path);
+  }
+  static void MakePipe(const fs::path& path) { ASSERT_EQ(mkfifo(path.c_str(), 0600), 0); }
+  static void LinkToZeros(const fs::path& path) { fs::create_symlink("/dev/zero", path); }
+
+  // One of each kind, and two that no MANIFEST names.
+  [[nodiscard]] std::vector<fs::path> Places() const {
+    std::vector<fs::path> places = {fs::path(db()) / "CURRENT", fs::path(db()) / "999999.sst",
+                                    fs::path(db()) / "999999.log"};
+    for (const auto& entry : fs::directory_iterator(db())) {
+      if (entry.path().filename().string().starts_with("MANIFEST-")) places.push_back(entry.path());
+    }
+    places.push_back(Files(".sst").front());
+    return places;
+  }
+};
+
+TEST_F(StrangeFilesTest, NobodyWaitsForAPipe) {
+  ASSERT_EQ(Places().size(), 5u);
+  for (const fs::path& path : Places()) ExpectRefused(path, &MakePipe);
+}
+
+TEST_F(StrangeFilesTest, NoLinkIsFollowed) {
+  for (const fs::path& path : Places()) ExpectRefused(path, &LinkToZeros);
+  // Also where it leads to a file that is whole.
+  const fs::path table = Files(".sst").front();
+  const fs::path elsewhere = dir_ / "elsewhere.sst";
+  fs::copy_file(table, elsewhere);
+  ExpectRefused(table, [&](const fs::path& path) { fs::create_symlink(elsewhere, path); });
+  EXPECT_TRUE(Restore(db(), dir_ / "whole", SmallStore()).ok()) << "as it was before";
+}
+
+// A repair makes a new one.
+TEST_F(StrangeFilesTest, CurrentNamesAManifestBesideItInAFewBytes) {
+  for (const std::string& text :
+       {std::string(), std::string("\n"), std::string("MANIFEST-\n"), std::string("MANIFEST-1"),
+        std::string("../../../../../../../dev/zero\n"), std::string("MANIFEST-/../CURRENT\n"),
+        std::string(10'000'000, 'M')}) {
+    std::ofstream(fs::path(db()) / "CURRENT", std::ios::trunc) << text;
+    const std::string target = dir_ / "target";
+    for (const Status& refused :
+         {Restore(db(), target, SmallStore()).status(), Store::Open(db(), SmallStore()).status()}) {
+      EXPECT_THAT(refused.message(), HasSubstr("CURRENT: does not name a MANIFEST"));
+      EXPECT_LT(refused.message().size(), 1000u);
+    }
+    EXPECT_TRUE(!fs::exists(target) || fs::is_empty(target));
+  }
+}
+
+TEST_F(StrangeFilesTest, ALockThatIsALinkMakesAndOpensNothing) {
+  const fs::path outside = dir_ / "outside";
+  const fs::path lock = fs::path(db()) / kLockFileName;
+  const auto link = [&](const fs::path& path) { fs::create_symlink(outside, path); };
+  std::ofstream(outside) << "of somebody else";
+  ExpectRefused(lock, link);
+  fs::remove(outside);
+  fs::remove(lock);
+  link(lock);
+  EXPECT_FALSE(Store::Open(db(), SmallStore()).ok());
+  EXPECT_FALSE(fs::exists(outside));
+}
+
+TEST_F(StrangeFilesTest, AFrontierElsewhereIsNotRestored) {
+  const fs::path frontier = FrontierDirectory(db());
+  fs::create_directory(dir_ / "outside");
+  fs::create_directory_symlink(dir_ / "outside", frontier);
+  EXPECT_THAT(Restore(db(), dir_ / "target", SmallStore()).status().message(),
+              HasSubstr(frontier.string()));
 }
 
 TEST_F(RepairTest, ADamagedCheckpointIsNotRestored) {
