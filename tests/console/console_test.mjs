@@ -8,7 +8,8 @@ import { after, before, test } from "node:test";
 import { Browser, assertAccessible, assertQuiet, assertTidy, countDrawn, text } from "./browser.mjs";
 import { Server } from "./server.mjs";
 
-const VIEWS = ["overview", "page", "hosts", "sources", "workers", "control"];
+const TABS = ["overview", "page", "hosts", "sources", "workers", "control"];
+const VIEWS = [...TABS, "terms"];
 const NASTY = "http://host0.test/%3Cimg%20src=x%20onerror=alert(1)%3E";
 
 let browser;
@@ -57,10 +58,10 @@ test("figures move, and plots are drawn", async () => {
   // The values beneath the pointer, by the keyboard.
   await page.locator("canvas").first().focus();
   await page.keyboard.press("ArrowLeft");
-  await page.waitForFunction(() => /asked [0-9.]+ \/s, achieved/.test(document.querySelector("#spoken").textContent));
+  await page.waitForFunction(() => /target [0-9.]+ \/s, achieved/.test(document.querySelector("#spoken").textContent));
   await page.getByText("As a table").first().click();
   await page.locator("details[open] tbody tr").first().waitFor();
-  await page.getByLabel("Plots of the last").selectOption("30d");
+  await page.getByLabel("Show the last").selectOption("30d");
   await page.getByText("As a table").first().click();
   await page.getByText("As a table").first().click();
   // A month has one step so far, which has begun, or two at the turn of an hour.
@@ -84,10 +85,10 @@ test("a URL is found and explained, and rechecked", async () => {
   assert.match(await page.locator("main").innerText(), /95%: [0-9.]+ to/);
   assert.equal(await countDrawn(page), 3);
   await assertAccessible(page);
-  await page.getByRole("button", { name: "Crawl it soon" }).click();
+  await page.getByRole("button", { name: "Crawl soon" }).click();
   const dialog = page.getByRole("dialog");
   await dialog.getByRole("button", { name: "Recheck" }).click();
-  await page.getByText("The page is crawled soon.").first().waitFor();
+  await page.getByText("The page will be crawled soon.").first().waitFor();
   // What a client has named is text, wherever it is shown.
   await page.goto(`${server.url}/#page?url=${encodeURIComponent(NASTY)}`);
   await page.getByRole("heading", { name: NASTY }).waitFor();
@@ -104,7 +105,7 @@ test("the keyboard alone changes the rate, after a confirmation", async () => {
   const focused = () => page.evaluate(() => document.activeElement.textContent || document.activeElement.id);
   await press("Tab");
   assert.equal(await focused(), "Skip to the content");
-  await press("Tab", VIEWS.length);
+  await press("Tab", TABS.length);
   assert.equal(await focused(), "Control");
   await press("Enter");
   await page.getByRole("heading", { name: "Control" }).waitFor();
@@ -155,14 +156,14 @@ test("a pause, a policy and the settings of a host", async () => {
   await page.goto(`${server.url}/#hosts?contains=host7`);
   await page.getByRole("button", { name: "Settings of host7.test" }).click();
   await page.getByLabel("Delay between assignments, seconds").fill("12.5");
-  await page.getByLabel("Crawls at most").fill("500");
-  await page.getByLabel("in any span of, hours").fill("12");
+  await page.getByLabel("Maximum number of crawls").fill("500");
+  await page.getByLabel("in any period of, hours").fill("12");
   await page.getByLabel("Hours of the day, UTC").fill("22:00-06:00");
   await page.getByLabel("Block for, hours").fill("2");
   await page.getByRole("button", { name: "Save…" }).click();
   await page.getByRole("dialog").getByText("Blocked for 2.0 h from now").waitFor();
-  await page.getByRole("dialog").getByText("Crawls at most: any number becomes 500 in 12.0 h").waitFor();
-  await page.getByRole("dialog").getByText("Hours: always becomes 22:00-06:00").waitFor();
+  await page.getByRole("dialog").getByText("Maximum number of crawls: from no limit to 500 in 12.0 h").waitFor();
+  await page.getByRole("dialog").getByText("Hours: from always to 22:00-06:00").waitFor();
   await page.getByRole("dialog").getByRole("button", { name: "Change" }).click();
   await page.getByText(/blocked, ends in/).waitFor();
   const told = await server.cli(["host", "host7.test"]);
@@ -190,13 +191,32 @@ test("every view is tidy and accessible: wide, on a phone, light and dark", asyn
     for (const view of VIEWS) {
       await page.goto(`${server.url}/#${view === "page" ? `page?url=${encodeURIComponent("http://host0.test/page")}` : view}`);
       await page.locator("main h2").first().waitFor({ state: "attached" });
-      await page.waitForFunction(() => !document.querySelector("main").textContent.includes("Asking the server") && document.querySelector("#about").textContent !== "");
+      await page.waitForFunction(() => !document.querySelector("main").textContent.includes("Loading…") && document.querySelector("#about").textContent !== "");
       await assertTidy(page);
       if (options.dark) await assertAccessible(page);
     }
     assertQuiet(page);
     await page.context().close();
   }
+});
+
+test("a term has its meaning as a tooltip, and leads to the list of terms", async () => {
+  const page = await browser.open(server);
+  const link = page.getByRole("link", { name: "leases", exact: true });
+  await link.focus();
+  assert.match(await link.getAttribute("title"), /^lease \(visibility timeout, .*\): The right of one worker/);
+  // The figures beside it change; the focus, and so a pointer's tooltip, stays.
+  const then = await text(page, "#about");
+  await page.waitForFunction(before => document.querySelector("#about").textContent !== before, then);
+  assert.equal(await page.evaluate(() => document.activeElement.textContent), "leases");
+  await page.keyboard.press("Enter");
+  await page.getByRole("heading", { name: "Terms", exact: true }).waitFor();
+  assert.match(await text(page, ".hint"), /^lease .*until a deadline/s);
+  // An address that names something else shows the list alone.
+  await page.goto(`${server.url}/#terms?word=constructor`);
+  await page.waitForFunction(() => document.querySelector(".hint") === null && document.querySelectorAll(".terms dt").length > 20);
+  assertQuiet(page);
+  await page.context().close();
 });
 
 test("the colours can be chosen and are kept", async () => {
@@ -218,7 +238,7 @@ test("who has not the role may look and change nothing", async () => {
   const guarded = await new Server({ args: ["--auth-file", join(dir, "auth.yaml")] }).start();
   try {
     const page = await browser.open(guarded, { token: "reader-token" });
-    await page.getByText("reader, looking only").waitFor();
+    await page.getByText("reader, read-only").waitFor();
     await page.goto(`${guarded.url}/#control`);
     await page.getByText("The identity reader may not do this").first().waitFor();
     assert.ok(await page.getByRole("button", { name: "Set the rate…" }).isDisabled());
@@ -239,7 +259,7 @@ test("who has not the role may look and change nothing", async () => {
 
 test("a restart shows as a lost connection, and loses no history", async () => {
   const page = await browser.open(server);
-  await page.waitForFunction(() => document.querySelectorAll(".summary")[0]?.textContent.includes("asked"));
+  await page.waitForFunction(() => document.querySelectorAll(".summary")[0]?.textContent.includes("target"));
   const first = async () => page.evaluate(async () => (await (await fetch("/console/api/history")).json()).time[0]);
   const oldest = await first();
   await server.stop();

@@ -79,9 +79,9 @@ const view = `page?url=${encodeURIComponent(await busyUrl(busy))}`;
 await shoot(busy, "page-light", { view, ready: "Next crawl expected", full: true });
 await shoot(busy, "page-dark", { view, ready: "Next crawl expected", options: DARK });
 await shoot(busy, "page-phone", { view, ready: "Next crawl expected", options: PHONE });
-await shoot(busy, "sources-light", { view: "sources", ready: "The least trusted" });
+await shoot(busy, "sources-light", { view: "sources", ready: "Lowest trust, by source and host" });
 await shoot(busy, "hosts-light", { view: "hosts", ready: "shown," });
-await shoot(busy, "workers-dark", { view: "workers", ready: "those seen last", options: DARK });
+await shoot(busy, "workers-dark", { view: "workers", ready: "seen last come first", options: DARK });
 await shoot(busy, "control-light", { view: "control", ready: "Now ", act: async page => {
   await page.getByLabel("New rate").fill("200");
   await page.getByRole("button", { name: "Set the rate…" }).click();

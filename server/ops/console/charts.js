@@ -30,13 +30,13 @@ function timeAxis(relative) {
 }
 
 export class TimeChart {
-  // `options`: title, unit, show (value to text), min, max, relative (x to text, of charts that are not of clock time), type.
+  // `options`: title, heading (makes what stands above the plot; the title, if it is missing), unit, show (value to text), min, max, relative (x to text, of charts that are not of clock time), type.
   constructor(options) {
     this.options = options;
     this.canvas = el("canvas", { role: "img", tabindex: 0, "aria-label": `${options.title}: nothing yet.`, onkeydown: event => this.step(event) });
     this.summary = el("p", { class: "summary" });
     this.details = el("details", { class: "data", ontoggle: () => this.tabulate() }, el("summary", {}, "As a table"), el("div"));
-    this.element = el("section", { class: "card chart" }, el("h3", {}, options.title), this.summary,
+    this.element = el("section", { class: "card chart" }, el("h3", {}, options.heading?.() ?? options.title), this.summary,
       el("div", { class: "plot" }, this.canvas), this.details);
     this.series = [];
     this.chart = null;

@@ -4,11 +4,12 @@ import { change } from "./change.js";
 import { el, replace, setText } from "./dom.js";
 import { number, perSecond } from "./format.js";
 import { may, whyNot } from "./session.js";
+import { term } from "./terms.js";
 
 export class Control {
   constructor() {
     this.now = {};
-    this.element = el("div", {}, el("h2", {}, "Control"), el("p", { class: "soft" }, "Each change is asked about first, holds also after a restart, and is written to the log with who made it."),
+    this.element = el("div", {}, el("h2", {}, "Control"), el("p", { class: "soft" }, "The console asks before each change. A change survives restarts, and the log says who made it."),
       el("div", { class: "columns" }, this.rateCard(), this.policyCard(), this.pauseCard()));
     this.loadPolicies();
   }
@@ -32,7 +33,7 @@ export class Control {
       const known = this.now.crawl_rate !== undefined;
       const lines = [known ? `From ${perSecond(this.now.crawl_rate)} to ${perSecond(rate)}.` : `To ${perSecond(rate)}.`];
       if (rate === 0) lines.push("At rate 0 nothing is crawled.");
-      if (this.now.crawl_rate > 0 && rate > 10 * this.now.crawl_rate) lines.push(`That is ${number(rate / this.now.crawl_rate)} times as many.`);
+      if (this.now.crawl_rate > 0 && rate > 10 * this.now.crawl_rate) lines.push(`That is ${number(rate / this.now.crawl_rate)} times the present rate.`);
       await change("rate", { crawl_rate_per_second: rate }, { title: "Change the crawl rate?", lines, yes: "Set the rate",
         done: answer => `The crawl rate is ${perSecond(answer.crawl_rate_per_second)}; it was ${perSecond(answer.previous_crawl_rate_per_second)}.` });
     });
@@ -42,22 +43,22 @@ export class Control {
     this.policyNow = el("p", {}, "–");
     this.policy = el("select", { id: "policy" });
     const field = el("div", { class: "field" }, el("label", { for: "policy" }, "New policy"), this.policy);
-    return this.card("Policy", "AdminService.SetPolicy", this.policyNow, [field], "Set the policy…", async () => {
+    return this.card(term("policy", "Policy"), "AdminService.SetPolicy", this.policyNow, [field], "Set the policy…", async () => {
       const name = this.policy.value;
-      await change("policy", { policy: name }, { title: "Change the policy?", lines: [`From ${this.now.policy} to ${name}.`, "All pages are filed anew; the policy before goes on until that is done."], yes: "Set the policy",
-        done: answer => answer.under_way ? `The server changes to ${name}; the policy before goes on until it is ready.` : `The policy is ${answer.policy}; it was ${answer.previous_policy}.` });
+      await change("policy", { policy: name }, { title: "Change the policy?", lines: [`From ${this.now.policy} to ${name}.`, "The server sorts all pages anew. The present policy stays in force until that is done."], yes: "Set the policy",
+        done: answer => answer.under_way ? `The server is changing to ${name}. The previous policy stays in force until it is ready.` : `The policy is ${answer.policy}; it was ${answer.previous_policy}.` });
     });
   }
 
   pauseCard() {
     this.pauseNow = el("p", {}, "–");
     this.reason = el("input", { id: "reason", type: "text", maxlength: 256, autocomplete: "off" });
-    this.reasonField = el("div", { class: "field" }, el("label", { for: "reason" }, "Reason, for others who wonder"), this.reason);
+    this.reasonField = el("div", { class: "field" }, el("label", { for: "reason" }, "Reason, shown to other operators"), this.reason);
     this.pauseCardElement = this.card("Pause", "AdminService.Pause", this.pauseNow, [this.reasonField], "Pause…", async () => {
       if (this.now.paused) {
-        await change("resume", {}, { title: "Resume assignments?", lines: ["Pages are handed out again; what the pause missed is not made up for."], yes: "Resume", done: "Assignments go on." });
+        await change("resume", {}, { title: "Resume assignments?", lines: ["Workers get pages again. Crawls missed during the pause are not made up for."], yes: "Resume", done: "Assignments continue." });
       } else {
-        await change("pause", { reason: this.reason.value }, { title: "Pause assignments?", lines: ["Nothing is handed out until somebody resumes. Results and signals are still taken."], yes: "Pause", done: "Assignments are paused." });
+        await change("pause", { reason: this.reason.value }, { title: "Pause assignments?", lines: ["Workers get no pages until somebody resumes. The server still accepts results and signals."], yes: "Pause", done: "Assignments are paused." });
       }
     });
     return this.pauseCardElement;

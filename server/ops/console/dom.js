@@ -20,13 +20,36 @@ export function replace(element, ...children) {
   element.replaceChildren(...children.flat().filter(child => child !== null && child !== undefined));
 }
 
+// Like replace, but keeps the elements that are there already and changes only what differs, so that the pointer, the
+// focus and a selection stay where they are. Listeners stay those of the first time.
+export function renew(element, ...children) {
+  settle(element, el("div", {}, ...children));
+}
+
+function settle(element, next) {
+  const here = [...element.childNodes];
+  [...next.childNodes].forEach((node, i) => {
+    const old = here[i];
+    if (old === undefined) element.append(node);
+    else if (old.nodeName !== node.nodeName) old.replaceWith(node);
+    else if (node.nodeType !== Node.ELEMENT_NODE) {
+      if (old.data !== node.data) old.data = node.data;
+    } else {
+      for (const { name } of [...old.attributes]) if (!node.hasAttribute(name)) old.removeAttribute(name);
+      for (const { name, value } of node.attributes) if (old.getAttribute(name) !== value) old.setAttribute(name, value);
+      settle(old, node);
+    }
+  });
+  for (const old of here.slice(next.childNodes.length)) old.remove();
+}
+
 // Changes text only where it differs, so that selections and readers are left alone.
 export function setText(element, text) {
   if (element.textContent !== String(text)) element.textContent = text;
 }
 
-// A table whose rows are lists of cells; `columns` are { name, num } in their order. It scrolls by itself where it is too
-// wide, which a keyboard can do as well.
+// A table whose rows are lists of cells; `columns` are { name, num } in their order. Cells and names are texts, elements, or
+// lists of both. The table scrolls by itself where it is too wide, which a keyboard can do as well.
 export function table(caption, columns, rows, empty) {
   if (rows.length === 0) return el("p", { class: "soft" }, empty);
   const cells = (row, tag) => row.map((cell, i) =>

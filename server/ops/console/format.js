@@ -29,7 +29,7 @@ export function bytes(x) {
 export function span(seconds) {
   if (!known(seconds)) return UNKNOWN;
   const s = Math.abs(Number(seconds));
-  if (!Number.isFinite(s)) return "for ever";
+  if (!Number.isFinite(s)) return "forever";
   if (s < 1) return `${Number(s.toPrecision(2))} s`;
   if (s < 90) return `${s.toFixed(0)} s`;
   if (s < 5400) return `${(s / 60).toFixed(0)} min`;

@@ -10,6 +10,7 @@ import { Hosts } from "./hosts.js";
 import { Sources } from "./sources.js";
 import { Workers } from "./workers.js";
 import { Control } from "./control.js";
+import { Terms } from "./terms.js";
 
 const VIEWS = [
   { name: "overview", title: "Overview", make: () => new Overview() },
@@ -18,6 +19,7 @@ const VIEWS = [
   { name: "sources", title: "Sources", make: () => new Sources() },
   { name: "workers", title: "Workers", make: () => new Workers() },
   { name: "control", title: "Control", make: () => new Control() },
+  { name: "terms", title: "Terms", apart: true, make: parameters => new Terms(parameters) },
 ];
 const INTERVAL_MS = 1000;
 
@@ -36,7 +38,7 @@ function show(focus) {
   view = chosen.make(parameters);
   replace(byId("view"), view.element);
   document.title = `${chosen.title} – Freshet`;
-  replace(byId("tabs"), VIEWS.map(one => el("li", {}, el("a", { href: `#${one.name}`, "aria-current": one === chosen ? "page" : null }, one.title))));
+  replace(byId("tabs"), VIEWS.filter(one => !one.apart).map(one => el("li", {}, el("a", { href: `#${one.name}`, "aria-current": one === chosen ? "page" : null }, one.title))));
   if (!focus) return;
   byId("view").focus({ preventScroll: true });
   scrollTo(0, 0);
@@ -45,11 +47,11 @@ function show(focus) {
 // The state in one word, and what it means for whoever is on call.
 const STATES = {
   serving: ["good", "serving", ""],
-  paused: ["note", "paused", "Assignments are paused: nothing is handed out until somebody resumes them under Control."],
+  paused: ["note", "paused", "Assignments are paused. Workers get no pages until somebody resumes them under Control."],
   starting: ["note", "starting", "The server is starting."],
   stopping: ["note", "stopping", "The server is stopping."],
-  full: ["bad", "disk full", "The disk is full: nothing is acknowledged until there is space, then it goes on by itself."],
-  failed: ["bad", "store failed", "The store has failed: nothing is acknowledged and nothing handed out. Look at the disk and the log, then restart the server, which goes on with what is stored."],
+  full: ["bad", "disk full", "The disk is full. The server acknowledges nothing until there is space, then it continues by itself."],
+  failed: ["bad", "store failed", "The store has failed. The server acknowledges nothing and hands out no pages. Check the disk and the log, then restart the server: it continues with what is stored."],
 };
 
 function showState(overview) {
@@ -69,14 +71,14 @@ function showLost(error) {
   chip.className = "chip bad";
   if (error.kind === "refused") {
     setText(chip, "not allowed");
-    situation("bad", `The server does not show this to you: ${error.message}. Reload and sign in with a token that has the role reader.`);
+    situation("bad", `Access refused: ${error.message}. Reload, and sign in with a token that has the role reader.`);
   } else if (error.kind === "busy") {
     setText(chip, "busy");
-    situation("note", `The server has too much to do to answer: ${error.message}. Trying again.`);
+    situation("note", `The server is too busy to answer: ${error.message}. Trying again.`);
   } else {
     lostSince ??= Date.now() / 1000;
     setText(chip, "connection lost");
-    situation("bad", `No answer from the server since ${clock(lostSince)}: what is shown is of then. Trying again every second.`);
+    situation("bad", `No answer from the server since ${clock(lostSince)}; the figures shown are from then. Trying again every second.`);
   }
   document.body.classList.add("stale");
 }

@@ -2,11 +2,12 @@
 import { get } from "./api.js";
 import { change } from "./change.js";
 import { TimeChart } from "./charts.js";
-import { el, facts, replace, table } from "./dom.js";
+import { el, facts, renew, replace, table } from "./dom.js";
 import { ago, durationOf, instantOf, moment, number, percent, plural, span, words } from "./format.js";
 import { hostLink, pageAddress } from "./links.js";
 import { notice } from "./notice.js";
 import { may, whyNot } from "./session.js";
+import { term } from "./terms.js";
 import { TimeLine } from "./timeline.js";
 
 export class PageView {
@@ -17,7 +18,7 @@ export class PageView {
     this.result = el("div");
     this.element = el("div", {}, el("h2", {}, "Find a page"), this.form(), this.result);
     if (this.url) this.load();
-    else replace(this.result, el("p", { class: "soft" }, "Give the URL of a page to see why it is, or is not, crawled now."));
+    else replace(this.result, el("p", { class: "soft" }, "Enter the URL of a page to see why it is, or is not, crawled now."));
   }
 
   form() {
@@ -39,7 +40,7 @@ export class PageView {
       this.leave();
       this.show(answer);
     } catch (error) {
-      const text = error.status === 404 ? "This page is not known. freshet upsert URL adds it." : `No answer: ${error.message}.`;
+      const text = error.status === 404 ? "The server does not know this page. Add it with: freshet upsert URL" : `No answer: ${error.message}.`;
       replace(this.result, el("p", { class: "card hint" }, text));
     }
   }
@@ -57,8 +58,8 @@ export class PageView {
     this.shown = true;
     this.due = performance.now() + 5000;
     this.text = el("div");
-    this.value = new TimeChart({ title: "Value, and the price that it is to reach", unit: "importance × seconds", show: number, relative: span });
-    this.fresh = new TimeChart({ title: "Probability that the copy is fresh, if no signal comes", unit: "probability", show: percent, relative: span, min: 0, max: 1 });
+    this.value = new TimeChart({ title: "Value of a crawl, and the value to reach (price)", heading: () => [term("value", "Value"), " of a crawl, and the value to reach (", term("price"), ")"], unit: "importance × seconds", show: number, relative: span });
+    this.fresh = new TimeChart({ title: "Probability that the copy is fresh, if no signal arrives", unit: "probability", show: percent, relative: span, min: 0, max: 1 });
     this.line = new TimeLine();
     this.charts = [this.value, this.fresh, this.line];
     this.lists = el("div");
@@ -69,14 +70,14 @@ export class PageView {
   update(answer) {
     const { page, explanation: why } = answer;
     const now = instantOf(why.as_of);
-    replace(this.text, this.headline(page, why, now));
+    renew(this.text, this.headline(page, why, now));
     const points = key => answer.forecast.map(point => ({ x: point.seconds, y: point[key] ?? null }));
     const end = answer.forecast.at(-1)?.seconds ?? 1;
     const price = answer.forecast.map(point => ({ x: point.seconds, y: why.price > 0 ? why.price : null }));
     this.value.update([{ name: "value", points: points("value") }, { name: "price", points: price }], 0, end);
     this.fresh.update([{ name: "probability", points: points("probability_fresh") }], 0, end);
     this.line.update(page, why, now);
-    replace(this.lists, el("div", { class: "columns" }, beliefs(page, why), state(page, why, now), host(why.host_state, now)), crawls(why, now));
+    renew(this.lists, el("div", { class: "columns" }, beliefs(page, why), state(page, why, now), host(why.host_state, now)), crawls(why, now));
   }
 
   headline(page, why, now) {
@@ -86,14 +87,14 @@ export class PageView {
       el("p", { class: "why" }, sentence(why.why)),
       el("p", {}, next ? `Next crawl expected ${next <= now ? "now" : `${ago(next, now)}, ${moment(next)}`}.` : "No crawl is expected."),
       el("p", { class: "buttons left" },
-        el("button", { class: "main", disabled: !allowed || page.recheck_pending, onclick: () => this.recheck(page) }, page.recheck_pending ? "Recheck is waiting" : "Crawl it soon (recheck)"),
+        el("button", { class: "main", disabled: !allowed || page.recheck_pending, onclick: () => this.recheck(page) }, page.recheck_pending ? "Recheck requested" : "Crawl soon (recheck)"),
         allowed ? null : el("span", { class: "soft" }, whyNot("PagesService.RecheckPages"))));
   }
 
   async recheck(page) {
     const answer = await change("recheck", { urls: [page.url], crawl_id: page.crawl_id }, {
-      title: "Recheck this page?", lines: [page.url, "It is crawled as soon as its host and the crawl rate allow, before pages that are due by value."], yes: "Recheck",
-      done: said => said.ack.statuses?.some(status => status.error) ? `Refused: ${said.ack.statuses[0].error.reason}` : "The page is crawled soon." });
+      title: "Recheck this page?", lines: [page.url, "The page is crawled as soon as its host and the crawl rate allow, ahead of pages chosen by value."], yes: "Recheck",
+      done: said => said.ack.statuses?.some(status => status.error) ? `Refused: ${said.ack.statuses[0].error.reason}` : "The page will be crawled soon." });
     if (answer?.ack.statuses?.some(status => status.error)) notice("bad", `Not done: ${answer.ack.statuses[0].error.reason}`);
     this.due = 0;
   }
@@ -107,50 +108,56 @@ const estimate = (value, show) => value ? `${show(value.value)} (95%: ${show(val
 
 function beliefs(page, why) {
   const known = why.estimates ?? {};
-  return el("section", { class: "card" }, el("h3", {}, "What is believed"), facts([
+  return el("section", { class: "card" }, el("h3", {}, "Estimates"), facts([
     ["Changes a day", estimate(known.change_rate_per_day, number)],
-    ["Of these without a signal", `${number(known.unsignalled_rate_per_day)} a day`],
-    ["Signals a day", number(known.signal_rate_per_day)],
-    ["Weight of a signal", number(known.signal_weight)],
-    ["Rests on", `${plural(known.observations, "interval")} between crawls, ${words(known.basis ?? "")}`],
-    ["Still fresh", percent(why.probability_fresh)],
-    ["Importance", number(page.importance)],
-    ["Value", `${number(why.value)} by policy ${why.policy}`],
-    ["Price", why.price > 0 ? number(why.price) : "none now"],
+    ["Changes a day without a signal", number(known.unsignalled_rate_per_day)],
+    [[term("signal", "Signals"), " a day"], number(known.signal_rate_per_day)],
+    [term("signal weight", "Staleness added by a signal"), number(known.signal_weight)],
+    ["Based on", `${plural(known.observations, "interval")} between crawls, ${words(known.basis ?? "")}`],
+    ["Probability of being fresh", percent(why.probability_fresh)],
+    [term("importance", "Importance"), number(page.importance)],
+    [term("value", "Value"), `${number(why.value)}, by policy ${why.policy}`],
+    [["Value to reach (", term("price"), ")"], why.price > 0 ? number(why.price) : "none now"],
   ]));
 }
 
+// Decisions whose names say less than they mean.
+const DECISIONS = {
+  "below price": () => ["value below the ", term("price")], "forced": () => [term("forced page", "forced"), ": due before all values"],
+  "too early": () => "not allowed yet", "never": () => "never: its importance is 0, or the page is gone",
+};
+
 function state(page, why, now) {
-  const pending = (page.pending_signals ?? []).map(one => `${one.signals} of ${one.source}`).join(", ");
-  return el("section", { class: "card" }, el("h3", {}, "How it stands"), facts([
-    ["Decision", words(why.decision)],
+  const pending = (page.pending_signals ?? []).map(one => `${one.signals} from ${one.source}`).join(", ");
+  return el("section", { class: "card" }, el("h3", {}, "State"), facts([
+    ["Decision", DECISIONS[words(why.decision)]?.() ?? words(why.decision)],
     ["Crawls", `${number(page.crawls)}, of which ${number(page.changes)} found a change`],
     ["Last crawl", page.last_crawl_time ? `${ago(instantOf(page.last_crawl_time), now)}, ${words(page.last_outcome)}` : "none yet"],
     ["Last change", page.last_change_time ? ago(instantOf(page.last_change_time), now) : "none seen"],
-    ["Signals since", pending || "none"],
+    ["Signals since the last crawl", pending || "none"],
     ["Errors in a row", number(page.consecutive_errors)],
-    page.lease ? ["Out to", `${page.lease.worker}, until ${moment(instantOf(page.lease.deadline))}`] : null,
+    page.lease ? [term("lease", "Leased to"), `${page.lease.worker}, until ${moment(instantOf(page.lease.deadline))}`] : null,
     ["Known since", moment(instantOf(page.first_seen_time))],
-    ["Crawl id", page.crawl_id],
+    [term("crawl id", "Crawl id"), page.crawl_id],
   ]));
 }
 
 function host(state, now) {
   const next = instantOf(state.next_allowed_time);
-  return el("section", { class: "card" }, el("h3", {}, "Its host"), facts([
-    ["Host", hostLink(state.host)],
+  return el("section", { class: "card" }, el("h3", {}, "Host"), facts([
+    ["Name", hostLink(state.host)],
     ["Next assignment", next && next > now ? ago(next, now) : "allowed now"],
-    ["In flight", `${number(state.in_flight)} of ${state.max_in_flight ? number(state.max_in_flight) : "any number"}`],
+    ["In flight", `${number(state.in_flight)} of ${state.max_in_flight ? number(state.max_in_flight) : "no limit"}`],
     ["Delay", span(durationOf(state.min_delay) ?? 0)],
-    ["Blocked until", state.blocked_until ? moment(instantOf(state.blocked_until)) : "not blocked"],
+    [term("block", "Blocked until"), state.blocked_until ? moment(instantOf(state.blocked_until)) : "not blocked"],
     ["Page interval", span(durationOf(state.min_page_interval) ?? 0)],
   ]));
 }
 
 function crawls(why, now) {
-  const signals = one => (one.signals ?? []).map(each => `${each.signals} of ${each.source}`).join(", ") || "none";
-  return el("section", { class: "card" }, el("h3", {}, "Past crawls that are kept"), table("Past crawls",
-    [{ name: "Crawled" }, { name: "Ago" }, { name: "Since the one before" }, { name: "Signals between" }, { name: "Found" }],
+  const signals = one => (one.signals ?? []).map(each => `${each.signals} from ${each.source}`).join(", ") || "none";
+  return el("section", { class: "card" }, el("h3", {}, "Recorded crawls"), table("Recorded crawls",
+    [{ name: "Crawled" }, { name: "Ago" }, { name: "Since the previous crawl" }, { name: "Signals in between" }, { name: "Found" }],
     [...(why.observations ?? [])].reverse().map(one => [moment(instantOf(one.fetch_time)), ago(instantOf(one.fetch_time), now),
-      one.elapsed ? span(durationOf(one.elapsed)) : "the first", signals(one), one.changed ? "a change" : "no change"]), "It was never crawled."));
+      one.elapsed ? span(durationOf(one.elapsed)) : "first crawl", signals(one), one.changed ? "a change" : "no change"]), "No crawl is recorded."));
 }

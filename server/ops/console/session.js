@@ -17,14 +17,15 @@ export async function loadSession() {
 export const may = method => session.methods.includes(`freshet.v1.${method}`);
 
 export function describe() {
-  if (!session.known) return "not signed in: looking only";
-  const can = may("AdminService.SetCrawlRate") ? "may change settings" : "looking only";
+  if (!session.known) return "not signed in: read-only";
+  const can = may("AdminService.SetCrawlRate") ? "may change settings" : "read-only";
   return session.identity ? `${session.identity}, ${can}` : can;
 }
 
 // What to say beside what somebody may not use.
 export function whyNot(method) {
   if (may(method)) return "";
-  if (!session.known) return "Sign in with a token that has the role admin to change this.";
-  return `The identity ${session.identity} may not do this: it needs the role admin.`;
+  const role = method === "PagesService.RecheckPages" ? "ingester" : "admin";
+  if (!session.known) return `Sign in with a token that has the role ${role} to do this.`;
+  return `The identity ${session.identity} may not do this: it needs the role ${role}.`;
 }

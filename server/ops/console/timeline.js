@@ -6,7 +6,7 @@ const ROWS = { 1: "signals", 2: "no change", 3: "changed" };
 
 export class TimeLine extends TimeChart {
   constructor() {
-    super({ title: "Past crawls and signals", unit: "what was found", show: value => ROWS[value] ?? "", min: 0.5, max: 3.5 });
+    super({ title: "Past crawls and signals", unit: "result", show: value => ROWS[value] ?? "", min: 0.5, max: 3.5 });
   }
 
   update(page, why, now) {
@@ -26,7 +26,7 @@ export class TimeLine extends TimeChart {
     super.update([
       { name: "crawl found a change", points: dots(true, 3), style: dot("triangle") },
       { name: "crawl found no change", points: dots(false, 2), style: dot("rect") },
-      { name: "signals came in this span", points: bars, style: { pointRadius: 4, pointStyle: "circle", borderWidth: 5 } },
+      { name: "signals arrived in this period", points: bars, style: { pointRadius: 4, pointStyle: "circle", borderWidth: 5 } },
     ], first - 0.02 * (now - first), now + 0.02 * (now - first), false);
   }
 
