@@ -37,7 +37,7 @@ async function demo() {
   let out = "";
   run.stdout.on("data", data => { out += data; });
   run.stderr.on("data", data => { out += data; });
-  const http = () => /operator page: http:\/\/([^/]+)\//.exec(out)?.[1] ?? /console: http:\/\/([^/]+)\//.exec(out)?.[1];
+  const http = () => /console: http:\/\/([^/]+)\//.exec(out)?.[1];
   while (!http()) {
     if (run.exitCode !== null) throw new Error(`the demonstration ended: ${out}`);
     await once(run.stdout, "data");

@@ -39,7 +39,7 @@ plays_to_the_end() {
   local share
   share=$(sed -nE 's/.* a second allow, ([0-9.]+) % of them found a change.*/\1/p' "$scratch/out" | tail -n 1)
   within 'share of crawls that found a change' "$share" 0.1 100
-  has_not 'Note: the operator page'
+  has_not 'Note: the console'
   has '^freshetd has stopped'
 }
 

@@ -92,7 +92,7 @@ int Run(int argc, char** argv) {
   CLI::App* play_command = app.add_subcommand("play", "Plays a readied run");
   play_command->add_option("--run-dir", play.run_dir, "Directory of the run")->required();
   play_command->add_option("--server", play.server, "HOST:PORT of freshetd's gRPC")->required();
-  play_command->add_option("--http", play.http, "HOST:PORT of its operator page")->required();
+  play_command->add_option("--http", play.http, "HOST:PORT of its console")->required();
   AddSecurityOptions(*play_command, play.security);
   play_command->add_option("--workers", play.workers, "Fetch workers")->check(CLI::Range(1, 64));
   play_command->callback([&] { status = RunPlay(play); });

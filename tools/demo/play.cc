@@ -12,9 +12,9 @@
 
 #include "tools/common/history.h"
 #include "tools/demo/connection.h"
+#include "tools/demo/console_client.h"
 #include "tools/demo/feeder.h"
 #include "tools/demo/fetch_worker.h"
-#include "tools/demo/operator_page.h"
 #include "tools/demo/prepare.h"
 #include "tools/demo/report.h"
 #include "tools/demo/rule_schedule.h"
@@ -153,7 +153,7 @@ class Watch {
         feeder_(feeder),
         setting_(setting),
         screen_(std::move(setting), options.terminal),
-        page_(options.http, options.security),
+        console_(options.http, options.security),
         per_second_(options.terminal ? kFramesPerSecond : 1) {}
 
   // One sample, shown. An error ends the replay.
@@ -181,8 +181,8 @@ class Watch {
   [[nodiscard]] int64_t interval_micros() const { return kSecondMicros / per_second_; }
   [[nodiscard]] const std::vector<Sample>& samples() const { return samples_; }
   [[nodiscard]] const Setting& setting() const { return setting_; }
-  // Why the operator page did not take the numbers; OK if it did.
-  [[nodiscard]] const Status& page_status() const { return page_status_; }
+  // Why the console did not take the numbers; OK if it did.
+  [[nodiscard]] const Status& console_status() const { return console_status_; }
 
  private:
   [[nodiscard]] RuleSample Advance(RuleSchedule& rule, int64_t now,
@@ -199,10 +199,11 @@ class Watch {
     const size_t earlier = last - std::min(last, static_cast<size_t>(per_second_));
     screen_.Draw(samples_[earlier], samples_[last]);
     // A page that does not answer is asked no more: each question would cost its timeout.
-    if (!page_status_.ok()) return;
-    page_status_ = page_.Annotate(AnnotationJson(setting_, samples_[earlier], samples_[last]));
+    if (!console_status_.ok()) return;
+    console_status_ =
+        console_.Annotate(AnnotationJson(setting_, samples_[earlier], samples_[last]));
     if (last % static_cast<size_t>(per_second_) != 0) return;
-    const int64_t look_ahead = page_.LookAheadMicros().value_or(kLeastLookAheadMicros);
+    const int64_t look_ahead = console_.LookAheadMicros().value_or(kLeastLookAheadMicros);
     lead_micros_ = static_cast<int64_t>(kLeastOfLookAhead * static_cast<double>(look_ahead));
   }
 
@@ -212,8 +213,8 @@ class Watch {
   Feeder& feeder_;
   const Setting setting_;
   Screen screen_;
-  OperatorPage page_;
-  Status page_status_;
+  ConsoleClient console_;
+  Status console_status_;
   const int per_second_;
   int64_t lead_micros_ = static_cast<int64_t>(kLeastOfLookAhead * kLeastLookAheadMicros);
   std::vector<Sample> samples_;
@@ -267,8 +268,8 @@ void PrintSummary(bool over, int64_t polled_until_micros, const Watch& watch) {
   if (watch.samples().size() < 2) return;
   fmt::print("\n{}{}", over ? "" : "Stopped before the end of the history.\n",
              Summary(watch.setting(), watch.samples()));
-  if (!watch.page_status().ok())
-    fmt::print("  Note: {}.\n", std::string(watch.page_status().message()));
+  if (!watch.console_status().ok())
+    fmt::print("  Note: {}.\n", std::string(watch.console_status().message()));
   if (over) PrintLag(watch.setting().timeline, polled_until_micros);
   std::fflush(stdout);
 }

@@ -16,7 +16,7 @@ struct PlayOptions {
   std::string run_dir;
   std::string server;       // host:port of gRPC
   ClientSecurity security;  // how both are reached
-  std::string http;         // host:port of the operator page
+  std::string http;         // host:port of the console
   int workers = 3;          // Crawl streams, >= 1
   bool terminal = false;    // redraw a table; else a line a second
   NowMicros now;

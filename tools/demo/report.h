@@ -62,7 +62,7 @@ struct CrawlPace {
 [[nodiscard]] std::string StatusLine(const Setting& setting, const Sample& earlier,
                                      const Sample& now);
 
-// The JSON object that the operator page takes: series of finite numbers, by name.
+// The JSON object that the console takes: series of finite numbers, by name.
 [[nodiscard]] std::string AnnotationJson(const Setting& setting, const Sample& earlier,
                                          const Sample& now);
 

@@ -1,4 +1,4 @@
-#include "tools/demo/operator_page.h"
+#include "tools/demo/console_client.h"
 
 #include <absl/strings/numbers.h>
 #include <httplib.h>
@@ -17,7 +17,7 @@ absl::string_view FirstWord(std::string_view text) {
 
 }  // namespace
 
-OperatorPage::OperatorPage(const std::string& address, const ClientSecurity& security)
+ConsoleClient::ConsoleClient(const std::string& address, const ClientSecurity& security)
     : address_(address),
       client_(std::make_unique<httplib::Client>(
           (security.speaks_tls() ? "https://" : "http://") + address, security.certificate,
@@ -31,9 +31,9 @@ OperatorPage::OperatorPage(const std::string& address, const ClientSecurity& sec
   client_->set_keep_alive(true);
 }
 
-OperatorPage::~OperatorPage() = default;
+ConsoleClient::~ConsoleClient() = default;
 
-std::optional<int64_t> OperatorPage::LookAheadMicros() {
+std::optional<int64_t> ConsoleClient::LookAheadMicros() {
   constexpr std::string_view kName = "\nfreshet_lookahead_seconds ";
   const httplib::Result result = client_->Get("/metrics");
   if (!result || result->status != 200) return std::nullopt;
@@ -47,16 +47,16 @@ std::optional<int64_t> OperatorPage::LookAheadMicros() {
   return static_cast<int64_t>(seconds * 1e6);
 }
 
-Status OperatorPage::Annotate(const std::string& json) {
+Status ConsoleClient::Annotate(const std::string& json) {
   const httplib::Result result = client_->Post("/annotations", json, "application/json");
   if (!result) {
-    return MakeStatus(absl::StatusCode::kUnavailable, "the operator page at {} does not answer: {}",
+    return MakeStatus(absl::StatusCode::kUnavailable, "the console at {} does not answer: {}",
                       address_, httplib::to_string(result.error()));
   }
   if (result->status / 100 != 2) {
     return MakeStatus(absl::StatusCode::kUnavailable,
-                      "the operator page at {} answers {} to annotations: {}", address_,
-                      result->status, result->body.substr(0, 200));
+                      "the console at {} answers {} to annotations: {}", address_, result->status,
+                      result->body.substr(0, 200));
   }
   return absl::OkStatus();
 }

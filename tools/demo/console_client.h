@@ -1,6 +1,6 @@
-// Sends numbers to freshetd's operator page, which shows them beside its own.
-#ifndef FRESHET_TOOLS_DEMO_OPERATOR_PAGE_H_
-#define FRESHET_TOOLS_DEMO_OPERATOR_PAGE_H_
+// Sends numbers to the console of freshetd, which shows them beside its own.
+#ifndef FRESHET_TOOLS_DEMO_CONSOLE_CLIENT_H_
+#define FRESHET_TOOLS_DEMO_CONSOLE_CLIENT_H_
 
 #include <cstdint>
 #include <memory>
@@ -17,13 +17,13 @@ class Client;
 namespace freshet::demo {
 
 // Owner thread only.
-class OperatorPage {
+class ConsoleClient {
  public:
   // `address` is host:port.
-  OperatorPage(const std::string& address, const ClientSecurity& security);
-  ~OperatorPage();
-  OperatorPage(const OperatorPage&) = delete;
-  OperatorPage& operator=(const OperatorPage&) = delete;
+  ConsoleClient(const std::string& address, const ClientSecurity& security);
+  ~ConsoleClient();
+  ConsoleClient(const ConsoleClient&) = delete;
+  ConsoleClient& operator=(const ConsoleClient&) = delete;
 
   // How long before its tick the server leases a page now, by its metrics. Waits at most half a
   // second; nothing if the page does not say.
@@ -40,4 +40,4 @@ class OperatorPage {
 
 }  // namespace freshet::demo
 
-#endif  // FRESHET_TOOLS_DEMO_OPERATOR_PAGE_H_
+#endif  // FRESHET_TOOLS_DEMO_CONSOLE_CLIENT_H_
