@@ -392,14 +392,15 @@ class Sweep : public std::enable_shared_from_this<Sweep<Request>> {
 
  private:
   void GoOn() {
-    const bool posted = context_.background.Post(call_->client(), [self = this->shared_from_this()] {
-      if (self->call_->cancelled()) return self->call_->Answer(grpc::Status::CANCELLED);
-      const Status status = self->Slice();
-      if (!status.ok()) return self->call_->Answer(GrpcStatusOf(status));
-      if (!self->scan_.over()) return self->GoOn();
-      self->call_->response()->set_value(self->count_);
-      self->call_->Answer(grpc::Status::OK);
-    });
+    const bool posted =
+        context_.background.Post(call_->client(), [self = this->shared_from_this()] {
+          if (self->call_->cancelled()) return self->call_->Answer(grpc::Status::CANCELLED);
+          const Status status = self->Slice();
+          if (!status.ok()) return self->call_->Answer(GrpcStatusOf(status));
+          if (!self->scan_.over()) return self->GoOn();
+          self->call_->response()->set_value(self->count_);
+          self->call_->Answer(grpc::Status::OK);
+        });
     if (!posted) call_->Answer({grpc::StatusCode::UNAVAILABLE, "the server is shutting down"});
   }
 
