@@ -7,8 +7,8 @@
 #include <set>
 
 #include "core/base/limits.h"
+#include "core/base/nearest.h"
 #include "fmt/format.h"
-#include "server/config/nearest.h"
 #include "yaml-cpp/yaml.h"
 
 namespace freshet {

@@ -10,6 +10,7 @@
 #include <nlohmann/json.hpp>
 
 #include "tests/cli/fake_server.h"
+#include "tests/support/small_site.h"
 #include "tools/cli/host_text.h"
 #include "tools/cli/upload.h"
 
@@ -192,16 +193,31 @@ TEST(ConnectionTest, SaysWhenTheServerIsNotReachable) {
     const Outcome run = RunClient({"--server", "127.0.0.1:1", "--connect-timeout", "0.05", command},
                                   "http://a.test/\n");
     EXPECT_EQ(run.code, kUnreachable) << command;
-    EXPECT_EQ(run.err,
-              "freshet: 127.0.0.1:1: not reachable within 0.05 s; if it speaks TLS, --tls or "
-              "--tls-ca is missing\n")
+    EXPECT_EQ(run.err, "freshet: 127.0.0.1:1: connection refused: nobody listened within 0.05 s\n")
         << command;
   }
 }
 
+TEST(ConnectionTest, SaysAtOnceThatNobodyListens) {
+  const Outcome run = RunClient({"--server", "127.0.0.1:1", "--connect-timeout", "2", "stats"});
+  EXPECT_EQ(run.code, kUnreachable);
+  EXPECT_THAT(run.err, StartsWith("127.0.0.1:1: connection refused; trying again for 2 s\n"));
+}
+
+// The ports are neighbours. It took five seconds, and then spoke of TLS.
+TEST(ConnectionTest, KnowsTheHttpPort) {
+  const SmallSite http;
+  const std::string address = http.url().substr(http.url().find("//") + 2);
+  const Outcome run = RunClient({"--server", address, "--connect-timeout", "3600", "stats"});
+  EXPECT_EQ(run.code, kUnreachable);
+  EXPECT_THAT(run.err, HasSubstr("is this the HTTP port?"));
+}
+
 TEST(ConnectionTest, SaysWhatAHandshakeMayLack) {
+  const SmallSite plain;  // somebody who listens, and speaks no TLS
+  const std::string address = plain.url().substr(plain.url().find("//") + 2);
   const Outcome run =
-      RunClient({"--server", "127.0.0.1:1", "--connect-timeout", "0.05", "--tls", "stats"}, "");
+      RunClient({"--server", address, "--connect-timeout", "0.05", "--tls", "stats"}, "");
   EXPECT_EQ(run.code, kUnreachable);
   EXPECT_THAT(run.err, HasSubstr("want --tls-certificate\n"));
 }
@@ -733,8 +749,30 @@ TEST(AdminTest, ListsHostsToTheLastAndDeletesOne) {
   ASSERT_EQ(server.admin.host_lists.size(), 2U);
   EXPECT_EQ(server.admin.host_lists[1].prefix(), "a");
   EXPECT_EQ(server.admin.host_lists[1].contains(), "t");
-  EXPECT_EQ(server.Run({"hosts", "delete", "a.test"}).out,
+  EXPECT_EQ(server.Run({"hosts", "delete", "a.test", "--yes"}).out,
             "a.test: being deleted, 7 pages are left\n");
+}
+
+// A URL of a page deleted its whole host, and nobody was asked.
+TEST(AdminTest, DeletesNothingUnasked) {
+  // Nobody listens there: what is refused is refused before anybody is called.
+  const auto run = [](std::vector<std::string> arguments) {
+    arguments.insert(arguments.begin(), {"--server", "127.0.0.1:1", "--connect-timeout", "0"});
+    return RunClient(std::move(arguments));
+  };
+  for (const char* page : {"https://a.test/", "https://a.test/x", "a.test/x", "https://a.test?q"}) {
+    const Outcome refused = run({"hosts", "delete", page, "--yes"});
+    EXPECT_EQ(refused.code, kBadUsage) << page;
+    EXPECT_THAT(refused.err, HasSubstr("is the URL of a page")) << page;
+  }
+  EXPECT_EQ(run({"hosts", "delete", "https://a.test", "--yes"}).code, kUnreachable);
+  for (const char* kind : {"hosts", "crawls"}) {
+    const Outcome unasked = run({kind, "delete", "a.test"});
+    EXPECT_EQ(unasked.code, kBadUsage) << kind;
+    EXPECT_THAT(unasked.err, HasSubstr("freshet: Remove all pages of ")) << kind;
+    EXPECT_THAT(unasked.err, HasSubstr("--yes")) << kind;
+    EXPECT_EQ(run({kind, "delete", "a.test", "--yes"}).code, kUnreachable) << kind;
+  }
 }
 
 TEST(AdminTest, RemovesASource) {

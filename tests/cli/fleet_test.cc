@@ -95,26 +95,30 @@ TEST(FleetCommand, DrainsANodeAndSaysWhoServesThen) {
   server.admin.hand_over = [](v1::GetFleetResponse* fleet) {
     fleet->mutable_divisions(0)->set_node("crawl-b");
   };
-  const Outcome whole = server.Run({"fleet", "drain", "crawl-a"});
+  const Outcome whole = server.Run({"fleet", "drain", "--yes", "crawl-a"});
   EXPECT_EQ(whole.code, kAccepted) << whole.err;
   EXPECT_EQ(whole.out, "division 2: crawl-b serves\n");
-  EXPECT_THAT(server.Run({"fleet", "drain", "crawl-a", "--json"}).out,
+  EXPECT_THAT(server.Run({"fleet", "drain", "crawl-a", "--yes", "--json"}).out,
               HasSubstr(R"("standbys":["crawl-b"])"));
 
-  const Outcome standby = server.Run({"fleet", "drain", "crawl-b"});
+  const Outcome standby = server.Run({"fleet", "drain", "--yes", "crawl-b"});
   EXPECT_EQ(standby.code, kAccepted);
   EXPECT_THAT(standby.err, HasSubstr("crawl-b serves nothing, and stands by for division 2"));
-  const Outcome nobody = server.Run({"fleet", "drain", "crawl-c"});
+  const Outcome nobody = server.Run({"fleet", "drain", "--yes", "crawl-c"});
   EXPECT_EQ(nobody.code, kRefused);
   EXPECT_THAT(nobody.err, HasSubstr("no server is called crawl-c"));
 
   drained->set_refused("nobody would take over");
   server.admin.drained.add_unanswered()->set_reason("is away");
-  const Outcome refused = server.Run({"fleet", "drain", "crawl-a"});
+  const Outcome refused = server.Run({"fleet", "drain", "--yes", "crawl-a"});
   EXPECT_EQ(refused.code, kRefused);
   EXPECT_THAT(refused.err, HasSubstr("division 2: nobody would take over\n"));
   EXPECT_THAT(refused.err, HasSubstr("division 0: is away\n"));
   EXPECT_EQ(server.Run({"fleet", "drain"}).code, kBadUsage);
+  const Outcome unasked = server.Run({"fleet", "drain", "crawl-a"});
+  EXPECT_EQ(unasked.code, kBadUsage);
+  EXPECT_THAT(unasked.err, HasSubstr("node crawl-a that serve"));
+  EXPECT_THAT(unasked.err, HasSubstr("--yes"));
 }
 
 TEST(FleetCommand, ListsAndStatisticsFailBelowWhatTheyShowWhereADivisionIsMissing) {

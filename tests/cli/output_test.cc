@@ -57,8 +57,15 @@ TEST(ListOutputTest, SaysThatItIsComplete) {
 TEST(ComplaintTest, NamesWhatIsWrongOnce) {
   const FakeServer server;
   EXPECT_EQ(server.Run({"upsrt", "http://a.test/"}).err,
-            "freshet: 'upsrt' is no command (see --help)\n");
+            "freshet: 'upsrt' is no command, did you mean upsert? (see --help)\n");
   EXPECT_EQ(server.Run({}).err, "freshet: no command (see --help)\n");
+  EXPECT_EQ(server.Run({"crawls", "lst"}).err,
+            "freshet: 'lst' is no command, did you mean list? (see --help)\n");
+  EXPECT_EQ(server.Run({"upsert", "--crawlid", "shop", "http://a.test/"}).err,
+            "freshet: unknown flag --crawlid, did you mean --crawl-id? (see --help)\n");
+  EXPECT_EQ(server.Run({"stats", "--sever=a.test:1"}).err,
+            "freshet: unknown flag --sever, did you mean --server? (see --help)\n");
+  EXPECT_EQ(server.Run({"quack"}).err, "freshet: 'quack' is no command (see --help)\n");
   EXPECT_THAT(server.Run({"--timeout"}).err, HasSubstr("--timeout"));
   EXPECT_THAT(server.Run({"import", "/none.tsv"}).err,
               HasSubstr("freshet: /none.tsv: No such file or directory\n"));

@@ -27,9 +27,11 @@ ANSWERS = {
     "freshet sources --remove greedy": {1},
     # This server is of no cluster.
     "freshet fleet": {1},
-    "freshet fleet drain NODE": {1},
+    "freshet fleet drain NODE --yes": {1},
+    # Nobody can be asked here.
+    "freshet fleet drain NODE": {2},
     # The other of two spellings has deleted it before.
-    "freshet crawls delete shop": {0, 1},
+    "freshet crawls delete shop --yes": {0, 1},
 }
 # Not on their own: groups of commands, commands that lack what the sentence does not repeat, or that ask the world.
 FRAGMENTS = {

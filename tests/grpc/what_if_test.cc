@@ -1,4 +1,5 @@
 // freshet-sim what-if asks a running server: what it says of its pages is what they are judged by.
+#include <cstdlib>
 #include <memory>
 #include <string>
 
@@ -144,6 +145,21 @@ TEST_F(WhatIfServerTest, IsACommand) {
   EXPECT_GT(answer["freshness"], answer["freshness_without_signals"]);
   const ProgramResult own = RunProgram(command, "");
   EXPECT_THAT(own.out, HasSubstr("1.728e+07 crawls a day"));
+}
+
+// It had neither flags nor variables for them, so that it reached no server that is secured.
+TEST_F(WhatIfServerTest, SpeaksTlsAndShowsATokenLikeEveryOtherCommand) {
+  const std::string command = "freshet-sim what-if --server " + server_.info.grpc_address;
+  const auto error = [&command](const std::string& flags) {
+    const ProgramResult run = RunProgram(command + flags, "");
+    EXPECT_NE(run.exit_code, 0) << flags;
+    return run.err;
+  };
+  EXPECT_THAT(error(" --tls-ca /none/ca.pem"), HasSubstr("cannot read /none/ca.pem"));
+  EXPECT_THAT(error(" --token-file /none/token"), HasSubstr("cannot read /none/token"));
+  ::setenv("FRESHET_TOKEN_FILE", "/none/of/the/environment", 1);
+  EXPECT_THAT(error(""), HasSubstr("cannot read /none/of/the/environment"));
+  ::unsetenv("FRESHET_TOKEN_FILE");
 }
 
 }  // namespace

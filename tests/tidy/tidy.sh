@@ -30,7 +30,7 @@ forbid '(std::(mutex|shared_mutex|recursive_mutex|condition_variable)|absl::(Mut
   core storage server tools bench tests -- 'lock by sync/mutex.h, whose annotations clang checks'
 forbid '#include [<"](grpc|google/protobuf|freshet/v1|server/|tools/)' storage -- 'storage/ knows neither RPC nor the server'
 # What shows a stranger's text safely is the same for the logs and the terminal.
-forbid '#include "(storage/|server/|core/([^b]|base/([^s]|s[^a])))' tools/cli -- 'the clients link the API only'
+forbid '#include "(storage/|server/|core/([^b]|base/([^ns]|s[^a])))' tools/cli -- 'the clients link the API only'
 forbid '#include "(storage/|server/|tools/(demo|sim|what_if)/|core/([^b]|base/([^ipsu]|i[^p]|p[^u]|s[^at]|u[^n])))|#include [<"](grpc|freshet/v1)' \
   tools/sitemap -- 'polling sites knows addresses, status and units of the core, and no server'
 # The folders of the server, and its files on top, in the order in which they may use each other.

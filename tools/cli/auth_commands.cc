@@ -101,7 +101,7 @@ void AddAuthCommands(CLI::App& app, Action& action) {
   auto* command = app.add_subcommand("auth", "Tokens, and what one may do");
   command->require_subcommand(1);
   auto* hash = command->add_subcommand(
-      "hash-token", "Print what an auth file has of a token, which is read from standard input");
+      "hash-token", "Hash a token for the auth file; reads the token from standard input");
   const auto new_file = std::make_shared<std::string>();
   hash->add_option("--generate", *new_file, "Make a new token instead, and write it to this file");
   hash->callback([new_file, &action] {

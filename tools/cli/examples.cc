@@ -73,7 +73,7 @@ constexpr std::array kOperatorExamples = {
     Example{"freshet fleet",
             "  freshet fleet\n"
             "  freshet --server crawl-b.example.org:7071 fleet --json\n"},
-    Example{"freshet fleet drain", "  freshet fleet drain crawl-a\n"},
+    Example{"freshet fleet drain", "  freshet fleet drain crawl-a --yes\n"},
     Example{"freshet policy",
             "  freshet policy\n"
             "  freshet policy default\n"},
@@ -101,12 +101,12 @@ constexpr std::array kOperatorExamples = {
     Example{"freshet crawls shadow",
             "  freshet crawls shadow news\n"
             "  freshet crawls shadow news --examples 50 --json\n"},
-    Example{"freshet crawls delete", "  freshet crawls delete shop\n"},
+    Example{"freshet crawls delete", "  freshet crawls delete shop --yes\n"},
     Example{"freshet hosts", "  freshet hosts list --prefix www.\n"},
     Example{"freshet hosts list",
             "  freshet hosts list --contains shop\n"
             "  freshet hosts list --prefix www. --json\n"},
-    Example{"freshet hosts delete", "  freshet hosts delete example.org\n"},
+    Example{"freshet hosts delete", "  freshet hosts delete example.org --yes\n"},
     Example{"freshet log-level",
             "  freshet log-level\n"
             "  freshet log-level engine debug\n"

@@ -241,7 +241,7 @@ ExitCode Explain(Session& session, const ExplainOptions& options) {
 
 void AddExplainCommand(CLI::App& app, Action& action) {
   auto* command =
-      app.add_subcommand("explain", "Say why pages are where they are, and what becomes of them");
+      app.add_subcommand("explain", "Explain why pages are crawled or not, with a forecast");
   const auto options = std::make_shared<ExplainOptions>();
   command->add_option("URLS", options->urls, "URLs of pages")->required();
   command->add_option("--crawl-id", options->crawl_id, "Namespace of the pages (DEFAULT)");

@@ -13,6 +13,7 @@
 #include "freshet/v1/admin.grpc.pb.h"
 #include "tools/cli/admin_call.h"
 #include "tools/cli/commands.h"
+#include "tools/cli/confirm.h"
 #include "tools/cli/json.h"
 #include "tools/cli/table.h"
 
@@ -172,7 +173,18 @@ ExitCode ShowStandby(Session& session, const std::string& node) {
   return kAccepted;
 }
 
-ExitCode DrainNode(Session& session, const std::string& node) {
+struct DrainOptions {
+  std::string node;
+  bool yes = false;
+};
+
+ExitCode DrainNode(Session& session, const DrainOptions& options) {
+  const std::string& node = options.node;
+  const ExitCode meant =
+      Confirm(session, options.yes,
+              fmt::format("End the servers of node {} that serve, so that standbys take over",
+                          ShowName(node)));
+  if (meant != kAccepted) return meant;
   v1::DrainNodeRequest request;
   request.set_node(node);
   v1::DrainNodeResponse response;
@@ -208,12 +220,14 @@ void AddFleetCommand(CLI::App& app, Action& action) {
     if (command->get_subcommands().empty()) action = ShowFleet;
   });
   auto* drain = command->add_subcommand(
-      "drain", "Have what a node serves go to its standbys, and say who serves it then");
-  const auto node = std::make_shared<std::string>();
-  drain->add_option("NODE", *node, "What the node is called, as freshet fleet shows it")
+      "drain", "Move the work of a node to its standbys, and say who serves it then");
+  const auto options = std::make_shared<DrainOptions>();
+  drain->add_option("NODE", options->node, "Name of the node, as freshet fleet shows it")
       ->required();
-  drain->callback(
-      [node, &action] { action = [node](Session& session) { return DrainNode(session, *node); }; });
+  AddYes(*drain, options->yes);
+  drain->callback([options, &action] {
+    action = [options](Session& session) { return DrainNode(session, *options); };
+  });
 }
 
 }  // namespace freshet::cli

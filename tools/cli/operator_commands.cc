@@ -178,13 +178,14 @@ ExitCode Host(Session& session, const HostOptions& options) {
 void AddHost(CLI::App& app, Action& action) {
   auto* command = app.add_subcommand("host", "Show or change the politeness of a host");
   const auto options = std::make_shared<HostOptions>();
-  command->add_option("HOST", options->host, "The host, or a URL of it")->required();
+  command->add_option("HOST", options->host, "The host, without a path")->required();
   options->politeness.AddTo(command);
   command->add_option("--max-crawls", options->max_crawls,
                       "Most crawls in any span of time, such as 1000/1d; 0 for no maximum");
   command->add_option("--hours", options->hours,
                       "Hours of the day, such as 22:00-06:00 (UTC) or 22:00-06:00+02:00; always");
-  auto* block = command->add_option("--block-until", options->block_until, "No crawl before this");
+  auto* block =
+      command->add_option("--block-until", options->block_until, "No crawl before this time");
   command->add_flag("--unblock", options->unblock, "Lift a block")->excludes(block);
   command->callback([options, &action] {
     action = [options](Session& session) { return Host(session, *options); };
@@ -218,8 +219,7 @@ ExitCode Politeness(Session& session, const PolitenessOptions& options) {
 }
 
 void AddPoliteness(CLI::App& app, Action& action) {
-  auto* command = app.add_subcommand(
-      "politeness", "Show or change the politeness of hosts without any of their own");
+  auto* command = app.add_subcommand("politeness", "Show or change the default politeness");
   const auto options = std::make_shared<PolitenessOptions>();
   options->AddTo(command);
   command->callback([options, &action] {

@@ -168,7 +168,7 @@ ExitCode Trust(Session& session, const v1::GetTrustReportRequest& request) {
 }
 
 void AddTrust(CLI::App& app, Action& action) {
-  auto* command = app.add_subcommand("trust", "Show how far sources of signals can be trusted");
+  auto* command = app.add_subcommand("trust", "Show how reliable each source of signals is");
   struct Flags {
     std::string source;
     std::string host;

@@ -7,6 +7,7 @@
 #include <cstring>
 #include <exception>
 
+#include "core/base/nearest.h"
 #include "freshet/version.h"
 #include "tools/cli/commands.h"
 #include "tools/cli/config_file.h"
@@ -65,12 +66,52 @@ ExitCode FinishOutput(const Io& io, ExitCode code) {
   return kOutputLost;
 }
 
-// CLI11 looks for a command before it looks at what stands in its place.
+std::string WithNearest(std::string complaint, std::string_view word,
+                        const std::vector<std::string>& names) {
+  const std::string nearest = Nearest(word, names);
+  return nearest.empty() ? complaint : complaint + fmt::format(", did you mean {}?", nearest);
+}
+
+// The innermost command that was named; the program itself if there is none.
+const CLI::App& LastCommand(const CLI::App& app) {
+  const CLI::App* command = &app;
+  while (!command->get_subcommands().empty()) command = command->get_subcommands().back();
+  return *command;
+}
+
+std::string UnknownCommand(const CLI::App& command, std::string_view word) {
+  std::vector<std::string> names;
+  for (const CLI::App* one : command.get_subcommands(nullptr)) names.push_back(one->get_name());
+  return WithNearest(fmt::format("'{}' is no command", ShowName(word)), word, names);
+}
+
+// Those of a command and of the program are taken anywhere.
+std::string UnknownFlag(const CLI::App& app, const CLI::App& command, std::string_view word) {
+  const std::string flag(word.substr(0, word.find('=')));
+  std::vector<std::string> names;
+  for (const CLI::App* of : {&command, &app}) {
+    for (const CLI::Option* option : of->get_options()) {
+      for (const std::string& name : option->get_lnames()) names.push_back("--" + name);
+    }
+  }
+  return WithNearest(fmt::format("unknown flag {}", ShowName(flag)), flag, names);
+}
+
+// CLI11 looks for a command before it looks at what stands in its place, and names all that is left
+// over at once, values of a wrong flag among them.
 std::string Complaint(const CLI::App& app, const CLI::ParseError& error) {
   const bool no_command = dynamic_cast<const CLI::RequiredError*>(&error) != nullptr;
-  if (!no_command || !app.get_subcommands().empty()) return error.what();
-  for (const std::string& word : app.remaining()) {
-    if (!word.starts_with('-')) return fmt::format("'{}' is no command", ShowName(word));
+  const bool extra = dynamic_cast<const CLI::ExtrasError*>(&error) != nullptr;
+  const CLI::App& command = LastCommand(app);
+  const bool needs_command = no_command && command.get_require_subcommand_min() > 0;
+  if (!needs_command && !extra) return error.what();
+  const std::vector<std::string> words = app.remaining(true);
+  for (const std::string& word : words) {
+    if (extra && word.starts_with('-')) return UnknownFlag(app, command, word);
+  }
+  if (extra) return error.what();
+  for (const std::string& word : words) {
+    if (!word.starts_with('-')) return UnknownCommand(command, word);
   }
   return "no command";
 }

@@ -3,9 +3,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <utility>
 
 #include "tools/cli/parse.h"
+#include "tools/cli/probe.h"
 #include "tools/cli/table.h"
 
 namespace freshet::cli {
@@ -13,6 +15,8 @@ namespace {
 
 // Batches that the server sends hold up to 1,000 pages with URLs of up to 8 KiB.
 constexpr int kMaxReceivedBytes = 64 << 20;
+// A server that is there is connected to within this many seconds, but for a slow network.
+constexpr double kSoon = 0.3;
 
 std::chrono::system_clock::time_point After(double seconds) {
   return std::chrono::system_clock::now() +
@@ -44,14 +48,36 @@ absl::Status Session::Connect() {
   auto opened = OpenChannel(settings_.server, settings_.security, arguments);
   if (!opened.ok()) return opened.status();
   channel_ = *std::move(opened);
-  const Progress progress(progress_style(), fmt::format("connecting to {}", settings_.server));
-  if (!channel_->WaitForConnected(After(settings_.connect_seconds))) {
-    channel_.reset();
-    return absl::UnavailableError(fmt::format("{}: not reachable within {} s{}", settings_.server,
-                                              settings_.connect_seconds,
-                                              WhatMayBeMissing(settings_.security)));
+  const auto deadline = After(settings_.connect_seconds);
+  if (channel_->WaitForConnected(std::min(deadline, After(kSoon)))) return absl::OkStatus();
+  const absl::Status failed = AwaitServer(deadline);
+  if (!failed.ok()) channel_.reset();
+  return failed;
+}
+
+// A server may be just starting, so one that is not there is waited for; but whoever waits is told
+// at once.
+absl::Status Session::AwaitServer(std::chrono::system_clock::time_point deadline) const {
+  const Probed probed = Probe(settings_.server);
+  if (probed == Probed::kHttp && !settings_.security.speaks_tls()) {
+    return absl::UnavailableError(
+        fmt::format("{}: answers, but does not speak gRPC: is this the HTTP port? gRPC has a port "
+                    "of its own (7071 by default)",
+                    settings_.server));
   }
-  return absl::OkStatus();
+  const bool nobody = probed == Probed::kNobody;
+  const double left =
+      std::chrono::duration<double>(deadline - std::chrono::system_clock::now()).count();
+  if (nobody && left > 0) {
+    Note(fmt::format("{}: connection refused; trying again for {:.0f} s", settings_.server,
+                     std::ceil(left)));
+  }
+  const Progress progress(progress_style(), fmt::format("connecting to {}", settings_.server));
+  if (channel_->WaitForConnected(deadline)) return absl::OkStatus();
+  return absl::UnavailableError(
+      fmt::format("{}: {} within {} s{}", settings_.server,
+                  nobody ? "connection refused: nobody listened" : "not reachable",
+                  settings_.connect_seconds, nobody ? "" : WhatMayBeMissing(settings_.security)));
 }
 
 std::chrono::system_clock::time_point Session::CallDeadline() const {

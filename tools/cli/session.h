@@ -76,6 +76,8 @@ class Session {
   void Note(std::string_view text) const;
 
  private:
+  [[nodiscard]] absl::Status AwaitServer(std::chrono::system_clock::time_point deadline) const;
+
   Settings settings_;
   Io io_;
   std::shared_ptr<grpc::Channel> channel_;

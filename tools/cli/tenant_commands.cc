@@ -8,6 +8,7 @@
 #include "freshet/v1/admin.grpc.pb.h"
 #include "tools/cli/admin_call.h"
 #include "tools/cli/commands.h"
+#include "tools/cli/confirm.h"
 #include "tools/cli/host_text.h"
 #include "tools/cli/json.h"
 #include "tools/cli/parse.h"
@@ -127,7 +128,18 @@ ExitCode ShowOneCrawl(Session& session, const std::string& crawl_id) {
   return TellUnanswered(session, response);
 }
 
-ExitCode DeleteCrawl(Session& session, const std::string& crawl_id) {
+// A name, and whether the person has said that it is meant.
+struct DeleteOptions {
+  std::string name;
+  bool yes = false;
+};
+
+ExitCode DeleteCrawl(Session& session, const DeleteOptions& options) {
+  const std::string& crawl_id = options.name;
+  const ExitCode meant =
+      Confirm(session, options.yes,
+              fmt::format("Remove all pages of crawl id {}, and its settings", ShowName(crawl_id)));
+  if (meant != kAccepted) return meant;
   v1::DeleteCrawlRequest request;
   request.set_crawl_id(crawl_id);
   v1::DeleteCrawlResponse response;
@@ -203,6 +215,17 @@ void AddNamed(CLI::App& parent, Action& action, const char* name, const char* he
   });
 }
 
+void AddDelete(CLI::App& parent, Action& action, const char* help, const char* argument,
+               const char* argument_help, ExitCode (*run)(Session&, const DeleteOptions&)) {
+  auto* command = parent.add_subcommand("delete", help);
+  const auto options = std::make_shared<DeleteOptions>();
+  command->add_option(argument, options->name, argument_help)->required();
+  AddYes(*command, options->yes);
+  command->callback([options, run, &action] {
+    action = [options, run](Session& session) { return run(session, *options); };
+  });
+}
+
 void AddSetCrawl(CLI::App& parent, Action& action) {
   auto* command = parent.add_subcommand("set", "Change what is set for a crawl id");
   const auto options = std::make_shared<CrawlOptions>();
@@ -259,7 +282,26 @@ ExitCode ListHosts(Session& session, const HostSearch& search) {
   return AskForPages(session, &Admin::ListHosts, request, show);
 }
 
-ExitCode DeleteHost(Session& session, const std::string& host) {
+// The URL of a page is that of a page alone, and not of its host.
+bool NamesPage(std::string_view host) {
+  const size_t scheme = host.find("://");
+  if (scheme != std::string_view::npos) host.remove_prefix(scheme + 3);
+  return host.find_first_of("/?#") != std::string_view::npos;
+}
+
+ExitCode DeleteHost(Session& session, const DeleteOptions& options) {
+  const std::string& host = options.name;
+  if (NamesPage(host)) {
+    return session.Fail(absl::InvalidArgumentError(
+        fmt::format("HOST: {} is the URL of a page: give the host alone, or remove the page with "
+                    "`freshet remove`",
+                    ShowName(host))));
+  }
+  const ExitCode meant =
+      Confirm(session, options.yes,
+              fmt::format("Remove all pages of host {} in all crawl ids, and its settings",
+                          ShowName(host)));
+  if (meant != kAccepted) return meant;
   v1::DeleteHostRequest request;
   request.set_host(host);
   v1::DeleteHostResponse response;
@@ -285,8 +327,8 @@ void AddTenantCommands(CLI::App& app, Action& action) {
   AddNamed(*crawls, action, "show", "Show a crawl id", "CRAWL_ID", "The crawl id", ShowOneCrawl);
   AddSetCrawl(*crawls, action);
   AddShadowCommand(*crawls, action);
-  AddNamed(*crawls, action, "delete", "Remove all pages of a crawl id, and what is set for it",
-           "CRAWL_ID", "The crawl id", DeleteCrawl);
+  AddDelete(*crawls, action, "Remove all pages of a crawl id, and its settings", "CRAWL_ID",
+            "The crawl id", DeleteCrawl);
 
   auto* hosts = app.add_subcommand("hosts", "List, search or delete hosts");
   hosts->require_subcommand(1);
@@ -297,8 +339,8 @@ void AddTenantCommands(CLI::App& app, Action& action) {
   list->callback([search, &action] {
     action = [search](Session& session) { return ListHosts(session, *search); };
   });
-  AddNamed(*hosts, action, "delete", "Remove all pages of a host, and what is set for it", "HOST",
-           "The host, or a URL of it", DeleteHost);
+  AddDelete(*hosts, action, "Remove all pages of a host in all crawl ids, and its settings", "HOST",
+            "The host, without a path", DeleteHost);
 }
 
 }  // namespace freshet::cli

@@ -103,15 +103,17 @@ absl::StatusOr<std::shared_ptr<grpc::ChannelCredentials>> CredentialsOf(
 }  // namespace
 
 void AddSecurityOptions(CLI::App& app, ClientSecurity& security) {
-  app.add_flag("--tls", security.tls, "Speak TLS with whom the system trusts");
+  app.add_flag("--tls", security.tls,
+               "Speak TLS; the system's certificate authorities vouch for the server");
   app.add_option("--tls-ca", security.ca,
-                 "PEM file of who signs the server's certificate; speak TLS")
+                 "CA certificate (PEM) that vouches for the server; turns TLS on")
       ->envname("FRESHET_TLS_CA");
-  app.add_option("--tls-certificate", security.certificate, "PEM file of one's own certificate")
+  app.add_option("--tls-certificate", security.certificate, "The client's certificate (PEM)")
       ->envname("FRESHET_TLS_CERTIFICATE");
-  app.add_option("--tls-key", security.key, "PEM file of its key")->envname("FRESHET_TLS_KEY");
+  app.add_option("--tls-key", security.key, "Private key of the client's certificate (PEM)")
+      ->envname("FRESHET_TLS_KEY");
   app.add_option("--token-file", security.token_file,
-                 "File of one's own token, which FRESHET_TOKEN may also hold")
+                 "File with the client's token; FRESHET_TOKEN can hold the token itself")
       ->envname("FRESHET_TOKEN_FILE");
   // There is no flag for it: everybody on a machine sees command lines.
   if (const char* token = std::getenv("FRESHET_TOKEN"); token != nullptr) security.token = token;

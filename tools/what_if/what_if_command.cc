@@ -21,6 +21,7 @@ namespace {
 struct WhatIfFlags {
   std::string pages;
   std::string server;
+  ClientSecurity security;
   uint64_t limit = 1'000'000;
   size_t sample = 2000;
   WhatIfOptions options;
@@ -51,6 +52,7 @@ Status ReadPages(const WhatIfFlags& flags, WhatIfOptions* options, PageSample* s
   }
   cli::Settings settings;
   settings.server = flags.server;
+  settings.security = flags.security;
   cli::Session session(settings, {.input = STDIN_FILENO,
                                   .out = &std::cout,
                                   .err = &std::cerr,
@@ -87,12 +89,13 @@ Status RunWhatIf(const WhatIfFlags& flags) {
 
 void AddWhatIfCommand(CLI::App& app, CommandAction& action) {
   CLI::App* command = app.add_subcommand(
-      "what-if", "What other crawl rates, policies and signals would make of some pages");
+      "what-if", "Predict freshness at other crawl rates, policies and signal quality");
   auto flags = std::make_shared<WhatIfFlags>();
   WhatIfOptions& options = flags->options;
   command->add_option("--pages", flags->pages,
                       "Table as of plan, with intervals and signals if known; - is standard input");
   command->add_option("--server", flags->server, "Address of a running server, host:port");
+  AddSecurityOptions(*command, flags->security);
   command->add_option("--crawls-per-day", options.crawls_per_day,
                       "Crawls a day of all pages; unset: those of the server");
   command->add_option("--factors", options.factors, "The curve's rates, times --crawls-per-day")

@@ -292,9 +292,7 @@ void AddImportCommand(CLI::App& app, Action& action) {
                       "Files, plain or gzip (- is standard input, as is none): what `freshet "
                       "export` prints, rows of `freshet upsert`, JSON lines of a crawl frontier, "
                       "dumps of Nutch's crawldb, StormCrawler's status index or table");
-  command
-      ->add_option("--format", options->format,
-                   "What they are; auto: told by the first line of each")
+  command->add_option("--format", options->format, "Input format; auto detects it for each file")
       ->check(CLI::IsMember({"auto", "freshet", "nutch", "stormcrawler", "urlfrontier"}))
       ->capture_default_str();
   command->add_option("--resume", options->resume,

@@ -1,4 +1,4 @@
-#include "server/config/nearest.h"
+#include "core/base/nearest.h"
 
 #include "gtest/gtest.h"
 

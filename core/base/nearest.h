@@ -1,6 +1,6 @@
 // What somebody probably meant who wrote a name that is not known.
-#ifndef FRESHET_SERVER_CONFIG_NEAREST_H_
-#define FRESHET_SERVER_CONFIG_NEAREST_H_
+#ifndef FRESHET_CORE_BASE_NEAREST_H_
+#define FRESHET_CORE_BASE_NEAREST_H_
 
 #include <cstddef>
 #include <string>
@@ -19,4 +19,4 @@ namespace freshet {
 
 }  // namespace freshet
 
-#endif  // FRESHET_SERVER_CONFIG_NEAREST_H_
+#endif  // FRESHET_CORE_BASE_NEAREST_H_

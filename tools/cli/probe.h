@@ -1,0 +1,21 @@
+// Finds out why a server cannot be reached.
+#ifndef FRESHET_TOOLS_CLI_PROBE_H_
+#define FRESHET_TOOLS_CLI_PROBE_H_
+
+#include <string>
+
+namespace freshet::cli {
+
+enum class Probed {
+  kNobody,  // connections are refused
+  kHttp,    // somebody speaks HTTP/1
+  kOther,   // or nobody can say
+};
+
+// Connects to "host:port" in plain text and asks for a page. Takes about a second at most, besides
+// looking the name up. Thread-safe.
+[[nodiscard]] Probed Probe(const std::string& address);
+
+}  // namespace freshet::cli
+
+#endif  // FRESHET_TOOLS_CLI_PROBE_H_
