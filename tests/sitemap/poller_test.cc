@@ -177,6 +177,15 @@ TEST_F(PollerTest, IndexesFeedsAndGzip) {
   EXPECT_THAT(notes_.Take(), ElementsAre(Signal("/a", "1715904000")));
 }
 
+TEST_F(PollerTest, RemembersNoUrlThatIsTooLongToFetch) {
+  const std::string longest = site_.url() + "/" + std::string(3000, 'x');
+  site_.Put("/index", "<sitemapindex><sitemap><loc>" + longest + "</loc></sitemap></sitemapindex>");
+  const auto reports = Poll(site_.url() + "/index");
+  ASSERT_EQ(reports.size(), 2U);
+  EXPECT_EQ(reports[1].why, "its URL is longer than 2048 bytes");
+  EXPECT_TRUE(state_->FindDocument(longest)->polled.is_none());
+}
+
 TEST_F(PollerTest, IndexesMayBeTwoDeep) {
   for (const auto& [path, below] :
        std::vector<std::pair<std::string, std::string>>{{"/1", "/2"}, {"/2", "/3"}, {"/3", "/4"}}) {

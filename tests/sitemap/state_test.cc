@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <fstream>
+#include <string>
 
 #include "tests/support/temp_dir.h"
 #include "tools/sitemap/intervals.h"
@@ -26,6 +27,20 @@ class PollStateTest : public testing::Test {
   const TempDir dir_;
   const std::string path_ = dir_ / "a/b/state.db";
 };
+
+TEST_F(PollStateTest, RemembersTheDocumentsThatWerePolledLast) {
+  const auto state = Open();
+  for (int i = 0; i < 5; ++i) {
+    const DocumentState document{.etag = "\"1\"", .polled = kMay + Duration::Days(i)};
+    ASSERT_TRUE(state->PutDocument(std::to_string(i), document).ok());
+  }
+  ASSERT_TRUE(state->KeepDocuments(5).ok());
+  EXPECT_EQ(state->FindDocument("0")->etag, "\"1\"");
+  ASSERT_TRUE(state->KeepDocuments(2).ok());
+  EXPECT_EQ(state->FindDocument("2")->etag, "");
+  EXPECT_EQ(state->FindDocument("3")->etag, "\"1\"");
+  EXPECT_EQ(state->FindDocument("4")->etag, "\"1\"");
+}
 
 TEST_F(PollStateTest, WhatIsCommittedIsKnown) {
   auto state = Open();

@@ -150,6 +150,7 @@ absl::Status Poller::Poll(const std::string& argument, int input) {
   input_ = input;
   visited_.clear();
   site_left_ = options_.site_timeout;
+  if (!options_.dry_run) RETURN_IF_ERROR(state_.KeepDocuments(kMostDocuments));
   return Visit(FirstOf(argument)).status();
 }
 
@@ -216,6 +217,11 @@ FetchResult Poller::FetchOrRead(const Named& named, const DocumentState& documen
 absl::StatusOr<bool> Poller::Visit(const Named& named) {
   if (options_.fetch.cancelled()) return Stopped();
   if (!visited_.insert(named.url).second) return false;
+  // Nothing is remembered of what is never fetched.
+  if (named.child && named.url.size() > kMaxDocumentUrlBytes) {
+    Fail(named, fmt::format("its URL is longer than {} bytes", kMaxDocumentUrlBytes));
+    return false;
+  }
   ASSIGN_OR_RETURN(DocumentState document, state_.FindDocument(KeyOf(named)));
   const std::string origin = OriginOf(named.url);
   ASSIGN_OR_RETURN(const DocumentState site, state_.FindDocument(origin));

@@ -256,6 +256,13 @@ absl::Status PollState::PutDocument(const std::string& url, const DocumentState&
       .Run();
 }
 
+absl::Status PollState::KeepDocuments(size_t most) {
+  return Execute(fmt::format("DELETE FROM documents WHERE url IN (SELECT url FROM documents "
+                             "ORDER BY polled DESC LIMIT -1 OFFSET {})",
+                             most)
+                     .c_str());
+}
+
 absl::StatusOr<KnownPage> PollState::FindPage(const std::string& url) {
   KnownPage page;
   absl::StatusOr<bool> found = find_page_->Bind(url).Step();

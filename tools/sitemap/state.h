@@ -16,6 +16,9 @@ struct sqlite3;
 
 namespace freshet::sitemap {
 
+// Documents that are remembered. Sites name as many as they like, others each time.
+inline constexpr size_t kMostDocuments = 100'000;
+
 // What is known of a document from its last polls. Value type, thread-compatible.
 struct DocumentState {
   std::string etag;           // of the answer whose entries were all taken; or nothing
@@ -59,6 +62,9 @@ class PollState {
 
   [[nodiscard]] absl::StatusOr<DocumentState> FindDocument(const std::string& url);
   [[nodiscard]] absl::Status PutDocument(const std::string& url, const DocumentState& document);
+  // Keeps what is known of `most` documents, those that were polled last. A document that was left
+  // out is polled like a new one.
+  [[nodiscard]] absl::Status KeepDocuments(size_t most);
 
   [[nodiscard]] absl::StatusOr<KnownPage> FindPage(const std::string& url);
   // `row` tells it from the others since the last Commit or Forget. In the place of what was staged
