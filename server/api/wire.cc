@@ -272,8 +272,9 @@ Status FlatMessage::Take(grpc::ByteBuffer* bytes, size_t most) {
     bytes->Clear();
     return InvalidArgument("the message has {} bytes, at most {} are allowed", size, most);
   }
-  const bool read = bytes->Length() == 0 || bytes->TrySingleSlice(&whole_).ok() ||
-                    bytes->DumpToSingleSlice(&whole_).ok();
+  // A copy: gRPC 1.51 ends the process where a slice that its quota counts is let go outside of its
+  // own calls while memory is short. ByteBuffer::Clear is such a call.
+  const bool read = bytes->Length() == 0 || bytes->DumpToSingleSlice(&whole_).ok();
   // What it came in is as large as the message.
   bytes->Clear();
   if (!read) return InvalidArgument("the message cannot be read");
