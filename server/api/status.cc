@@ -155,6 +155,7 @@ ServerStatus GatherStatus(const ServerContext& context) {
   status.calls = context.calls.figures();
   status.audit = context.audit.stats();
   status.unacked_bytes = context.streams.unacked_bytes();
+  status.answer_bytes = context.streams.answer_bytes();
   status.results_refused = context.counters.results_refused;
   status.signals_refused = context.counters.signals_refused;
   status.upserts_applied = context.counters.upserts_applied;

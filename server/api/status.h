@@ -82,6 +82,7 @@ struct ServerStatus {
   uint64_t slowed_by_source = 0;
   uint64_t refused_by_client = 0;
   size_t unacked_bytes = 0;
+  size_t answer_bytes = 0;
   CallFigures calls;
   ConnectionStats connections;  // set by who has them, as is `http`
   HttpStats http;

@@ -6,6 +6,7 @@
 
 #include "core/base/check.h"
 #include "core/base/limits.h"
+#include "core/base/shares.h"
 #include "fmt/format.h"
 #include "grpc/support/time.h"
 #include "server/api/faults.h"
@@ -116,10 +117,8 @@ void StreamSet::Remove(const std::shared_ptr<OpenCall>& call) {
   }
   if (IsStream(*call)) --streams_;
   silent_.erase(it->second.number);
-  if (it->second.ends != nullptr) {
-    waiting_.erase(it->second.ends);
-    if (--ends_ == 0) empty_.NotifyAll();
-  }
+  (void)StopWaitingLocked(call);
+  if (it->second.ends != nullptr && --ends_ == 0) empty_.NotifyAll();
   calls_.erase(it);
 }
 
@@ -220,20 +219,104 @@ bool StreamSet::TryHold(size_t bytes) {
   return true;
 }
 
-std::vector<std::shared_ptr<MessageStream>> StreamSet::Release(size_t bytes) {
+StreamSet::Calls StreamSet::Release(size_t bytes) {
   const MutexLock lock(mutex_);
   CHECK(bytes <= unacked_bytes_, "{} bytes of {}", bytes, unacked_bytes_);
   unacked_bytes_ -= bytes;
-  if (unacked_bytes_ > limits_.unacked_bytes) return {};
-  const auto waiting = std::exchange(waiting_, {});
-  return {waiting.begin(), waiting.end()};
+  return TakeReady();
 }
 
-bool StreamSet::MayRead(const std::shared_ptr<MessageStream>& stream) {
+bool StreamSet::MayRead(const std::shared_ptr<OpenCall>& stream) {
   const MutexLock lock(mutex_);
-  if (unacked_bytes_ <= limits_.unacked_bytes) return true;
-  waiting_.insert(stream);
+  const auto of_client = untaken_.find(stream->client());
+  const bool room = of_client == untaken_.end()
+                        ? Fits({.bytes = 0, .admin = stream->admin(), .waiting = {}}, 1)
+                        : Fits(of_client->second, 1);
+  if (unacked_bytes_ <= limits_.unacked_bytes && room) return true;
+  Wait(stream, 1);
   return false;
+}
+
+StreamSet::Calls StreamSet::SetAnswers(const OpenCall& call, size_t was, size_t now) {
+  const MutexLock lock(mutex_);
+  Untaken& client = untaken_[call.client()];
+  CHECK(was <= client.bytes, "{} bytes of {}", was, client.bytes);
+  client.bytes += now - was;
+  client.admin = call.admin();
+  answer_bytes_ += now - was;
+  if (now >= was) return {};
+  Calls ready = TakeReady();
+  Forget(call.client());
+  return ready;
+}
+
+bool StreamSet::TakeAnswers(const std::shared_ptr<OpenCall>& call, size_t bytes) {
+  const MutexLock lock(mutex_);
+  Untaken& client = untaken_[call->client()];
+  client.admin = call->admin();
+  if (!Fits(client, bytes)) {
+    Wait(call, bytes);
+    return false;
+  }
+  client.bytes += bytes;
+  answer_bytes_ += bytes;
+  return true;
+}
+
+bool StreamSet::Fits(const Untaken& client, size_t bytes) const {
+  const uint64_t left = ShareLeft(client.bytes, answer_bytes_, limits_.unacked_bytes, client.admin);
+  return left >= bytes || (left > 0 && client.bytes == 0);
+}
+
+void StreamSet::Wait(const std::shared_ptr<OpenCall>& call, size_t bytes) {
+  Untaken& client = untaken_[call->client()];
+  client.admin = call->admin();
+  client.waiting[calls_.at(call).number] = {call, bytes};
+  waiting_.insert(call->client());
+}
+
+bool StreamSet::StopWaiting(const std::shared_ptr<OpenCall>& call) {
+  const MutexLock lock(mutex_);
+  return StopWaitingLocked(call);
+}
+
+bool StreamSet::StopWaitingLocked(const std::shared_ptr<OpenCall>& call) {
+  const auto client = untaken_.find(call->client());
+  if (client == untaken_.end()) return false;
+  const bool waited = client->second.waiting.erase(calls_.at(call).number) > 0;
+  Forget(call->client());
+  return waited;
+}
+
+StreamSet::Calls StreamSet::TakeReady() {
+  Calls ready;
+  if (unacked_bytes_ > limits_.unacked_bytes) return ready;
+  for (auto name = waiting_.begin(); name != waiting_.end();) {
+    const std::string& of = *name++;
+    Untaken& client = untaken_[of];
+    size_t asked = 0;
+    for (auto it = client.waiting.begin(); it != client.waiting.end();) {
+      auto& [call, bytes] = it->second;
+      if (!Fits(client, asked + bytes)) break;
+      asked += bytes;
+      ready.push_back(std::move(call));
+      it = client.waiting.erase(it);
+    }
+    Forget(of);
+  }
+  return ready;
+}
+
+void StreamSet::Forget(const std::string& client) {
+  const auto it = untaken_.find(client);
+  if (it == untaken_.end() || !it->second.waiting.empty()) return;
+  if (it->second.bytes == 0) untaken_.erase(it);
+  waiting_.erase(client);
+}
+
+size_t StreamSet::answer_bytes() const {
+  const MutexLock lock(mutex_);
+  return answer_bytes_;
 }
 
 size_t StreamSet::unacked_bytes() const {
@@ -242,6 +325,22 @@ size_t StreamSet::unacked_bytes() const {
 }
 
 // --- OpenCall
+
+void ResumeAll(StreamSet::Calls calls) {
+  static thread_local StreamSet::Calls* running = nullptr;
+  if (running != nullptr) {
+    running->insert(running->end(), std::make_move_iterator(calls.begin()),
+                    std::make_move_iterator(calls.end()));
+    return;
+  }
+  if (calls.empty()) return;
+  running = &calls;
+  for (size_t i = 0; i < calls.size(); ++i) {
+    const std::shared_ptr<OpenCall> call = std::move(calls[i]);
+    call->Resume();
+  }
+  running = nullptr;
+}
 
 const std::string& OpenCall::client() const {
   static const std::string kNobody;
@@ -292,16 +391,16 @@ uint64_t MessageStream::OpenAck() {
 
 void MessageStream::Acknowledge(uint64_t place, grpc::ByteBuffer message) {
   Steps steps;
-  std::vector<std::shared_ptr<MessageStream>> resumed;
+  StreamSet::Calls resumed;
   {
     const MutexLock lock(mutex_);
     CHECK(place >= first_ack_ && place - first_ack_ < acks_.size(), "no such acknowledgement");
     Place& own = acks_[place - first_ack_];
     CHECK(!own.ack, "acknowledged twice");
     own.ack = std::move(message);
+    unwritten_bytes_ += own.ack->Length();
     resumed = LetGo(std::exchange(own.bytes, 0));
     while (!acks_.empty() && acks_.front().ack) {
-      unwritten_bytes_ += acks_.front().ack->Length();
       outgoing_.push_back({.message = *std::move(acks_.front().ack), .sent = nullptr});
       acks_.pop_front();
       ++first_ack_;
@@ -309,10 +408,10 @@ void MessageStream::Acknowledge(uint64_t place, grpc::ByteBuffer message) {
     steps = NextSteps();
   }
   Perform(std::move(steps));
-  for (const auto& stream : resumed) stream->Resume();
+  ResumeAll(std::move(resumed));
 }
 
-std::vector<std::shared_ptr<MessageStream>> MessageStream::LetGo(size_t bytes) {
+StreamSet::Calls MessageStream::LetGo(size_t bytes) {
   if (bytes == 0) return {};
   CHECK(bytes <= unacked_bytes_, "{} bytes of {}", bytes, unacked_bytes_);
   unacked_bytes_ -= bytes;
@@ -415,10 +514,19 @@ MessageStream::Steps MessageStream::NextSteps() {
     outgoing_.clear();
     unwritten_bytes_ = 0;
   }
-  if (finished_) return steps;
+  // Before it is asked whether the stream may read.
+  if (const size_t now = unwritten_bytes_ + writing_bytes_; now != answer_bytes_) {
+    steps.resumed = streams_->SetAnswers(*this, std::exchange(answer_bytes_, now), now);
+  }
+  if (!finished_) NextWriteAndRead(steps);
+  return steps;
+}
+
+void MessageStream::NextWriteAndRead(Steps& steps) {
   if (!in_write_ && !outgoing_.empty()) {
     writing_ = outgoing_.front().message;
-    unwritten_bytes_ -= writing_.Length();
+    writing_bytes_ = writing_.Length();
+    unwritten_bytes_ -= writing_bytes_;
     writing_sent_ = std::move(outgoing_.front().sent);
     outgoing_.pop_front();
     in_write_ = steps.write = true;
@@ -433,7 +541,7 @@ MessageStream::Steps MessageStream::NextSteps() {
       finished_ = true;
       steps.finish = end_status_.value_or(grpc::Status::OK);
     }
-    return steps;
+    return;
   }
   // What waits to be written counts as unacknowledged: a client that does not read its
   // acknowledgements is not read either.
@@ -443,11 +551,15 @@ MessageStream::Steps MessageStream::NextSteps() {
       unwritten_bytes_ < limits::kMaxUnwrittenBytesPerStream && streams_->MayRead(self_)) {
     reading_ = starting_read_ = steps.read = true;
   }
-  return steps;
+}
+
+void MessageStream::Tell(Steps& steps) {
+  for (const Sent& sent : std::exchange(steps.failed, {})) sent(Fate::kNeverLeft);
+  ResumeAll(std::exchange(steps.resumed, {}));
 }
 
 void MessageStream::Perform(Steps steps) {
-  for (const Sent& sent : std::exchange(steps.failed, {})) sent(Fate::kNeverLeft);
+  Tell(steps);
   while (steps.write || steps.read) {
     if (steps.write) {
       // What more there is follows at once: gRPC may keep it together, for one call of the system.
@@ -458,9 +570,12 @@ void MessageStream::Perform(Steps steps) {
     if (!steps.read) return;
     // gRPC allows no read after Finish, so nobody finishes until this one has begun.
     StartRead(&incoming_);
-    const MutexLock lock(mutex_);
-    starting_read_ = false;
-    steps = NextSteps();
+    {
+      const MutexLock lock(mutex_);
+      starting_read_ = false;
+      steps = NextSteps();
+    }
+    Tell(steps);
   }
   // The last use of this object: it may be gone when Finish returns.
   if (!steps.finish) return;
@@ -496,7 +611,7 @@ void MessageStream::OnReadDone(bool ok) {
     OnMessage(&incoming_);
   }
   Steps steps;
-  std::vector<std::shared_ptr<MessageStream>> resumed;
+  StreamSet::Calls resumed;
   {
     const MutexLock lock(mutex_);
     handling_ = false;
@@ -506,7 +621,7 @@ void MessageStream::OnReadDone(bool ok) {
     steps = NextSteps();
   }
   Perform(std::move(steps));
-  for (const auto& stream : resumed) stream->Resume();
+  ResumeAll(std::move(resumed));
 }
 
 void MessageStream::OnWriteDone(bool ok) {
@@ -516,6 +631,7 @@ void MessageStream::OnWriteDone(bool ok) {
     const MutexLock lock(mutex_);
     CHECK(in_write_, "nothing is written");
     in_write_ = false;
+    writing_bytes_ = 0;
     broken_ |= !ok;
     sent = std::exchange(writing_sent_, nullptr);
     steps = NextSteps();
@@ -544,11 +660,12 @@ void MessageStream::OnDone() {
   {
     const MutexLock lock(mutex_);
     broken_ = finished_ = true;
+    writing_bytes_ = 0;
     if (pause_ != nullptr) pause_->Cancel();
     if (stale_ != nullptr) stale_->Cancel();
     steps = NextSteps();
   }
-  for (const Sent& failed : steps.failed) failed(Fate::kNeverLeft);
+  Tell(steps);
   // Others may hold the stream for acknowledgements that are still open.
   const std::shared_ptr<MessageStream> last = std::move(self_);
 }

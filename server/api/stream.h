@@ -38,8 +38,9 @@ struct StreamLimits {
   // may always be open; and as many of each that have said nothing.
   Live<size_t> streams = SIZE_MAX;
   Live<size_t> streams_per_client = SIZE_MAX;  // of these, streams and other calls each by itself
-  Live<size_t> unacked_bytes =
-      SIZE_MAX;  // of messages that all of them have read and not acknowledged
+  // Of messages that all of them have read and not acknowledged; and as many of answers that wait
+  // for their clients to take them.
+  Live<size_t> unacked_bytes = SIZE_MAX;
 };
 
 // What is known of a call while it is open, whatever its method. Thread-safe.
@@ -61,16 +62,26 @@ class OpenCall {
   [[nodiscard]] virtual Instant ends() const { return Instant::Infinite(); }
   // Whether it is a stream, which may stay open for long.
   [[nodiscard]] virtual CallKind kind() const = 0;
+  // Whether that is an identity with the role admin.
+  [[nodiscard]] virtual bool admin() const { return false; }
   // Called again and again: for what has become too late.
   virtual void Look(std::chrono::steady_clock::time_point) {}
+  // What StreamSet::MayRead or TakeAnswers have refused may be asked for again.
+  virtual void Resume() {}
 };
 
 // The open calls of the port, whatever their method, so that they can be counted, those of clients
 // that may not be here any more ended, and streams of messages brought to their end when the
 // server stops; and what these hold together. A call takes one of the places when its first message
-// has come: clients that open calls and drop them without a word keep nobody out. Thread-safe.
+// has come: clients that open calls and drop them without a word keep nobody out.
+//
+// Clients that take no answers make the server keep them. What waits for one client has a share
+// (core/base/shares.h) of StreamLimits::unacked_bytes. A client past its share is read no further,
+// and is given no more to read, until it takes something. Thread-safe.
 class StreamSet {
  public:
+  using Calls = std::vector<std::shared_ptr<OpenCall>>;
+
   static constexpr Duration kCheckInterval = Duration::Seconds(30);
 
   explicit StreamSet(StreamLimits limits = {}) : limits_(limits) {}
@@ -120,14 +131,32 @@ class StreamSet {
   // The same where so many bytes fit beside those that are held; false, and nothing is held, where
   // they do not.
   [[nodiscard]] bool TryHold(size_t bytes) FRESHET_EXCLUDES(mutex_);
-  // Returns the streams that may read again: for Resume, without any lock.
-  [[nodiscard]] std::vector<std::shared_ptr<MessageStream>> Release(size_t bytes)
-      FRESHET_EXCLUDES(mutex_);
-  // Whether the stream may read; if not, a Release will return it.
-  [[nodiscard]] bool MayRead(const std::shared_ptr<MessageStream>& stream) FRESHET_EXCLUDES(mutex_);
+  // Returns the calls that may go on: for Resume, without any lock.
+  [[nodiscard]] Calls Release(size_t bytes) FRESHET_EXCLUDES(mutex_);
+  // Whether the stream may read; if not, a Release or SetAnswers will return it.
+  [[nodiscard]] bool MayRead(const std::shared_ptr<OpenCall>& stream) FRESHET_EXCLUDES(mutex_);
   [[nodiscard]] size_t unacked_bytes() const FRESHET_EXCLUDES(mutex_);
+  // Answers of the call that wait for its client had `was` bytes, and have `now`. Returns as
+  // Release.
+  [[nodiscard]] Calls SetAnswers(const OpenCall& call, size_t was, size_t now)
+      FRESHET_EXCLUDES(mutex_);
+  // So many bytes of answers of the call wait, if its client may have them wait; if not, a
+  // SetAnswers will return it.
+  [[nodiscard]] bool TakeAnswers(const std::shared_ptr<OpenCall>& call, size_t bytes)
+      FRESHET_EXCLUDES(mutex_);
+  // Nothing will return the call; false: something has, or nothing would have.
+  bool StopWaiting(const std::shared_ptr<OpenCall>& call) FRESHET_EXCLUDES(mutex_);
+  // Bytes of answers that wait for clients.
+  [[nodiscard]] size_t answer_bytes() const FRESHET_EXCLUDES(mutex_);
 
  private:
+  // What a client has not taken yet, and its calls that wait until they may go on, in the order in
+  // which they were opened, with what they ask for.
+  struct Untaken {
+    size_t bytes = 0;
+    bool admin = false;
+    std::map<uint64_t, std::pair<std::shared_ptr<OpenCall>, size_t>> waiting;
+  };
   struct Entry {
     uint64_t number = 0;  // in order of opening, calls that are no streams after streams
     bool admitted = false;
@@ -142,6 +171,14 @@ class StreamSet {
   [[nodiscard]] Added AddLocked(const std::shared_ptr<OpenCall>& call, Entry entry)
       FRESHET_REQUIRES(mutex_);
   [[nodiscard]] std::vector<std::shared_ptr<MessageStream>> Ending() const FRESHET_REQUIRES(mutex_);
+  // Whether answers of so many bytes may wait for the client. One that has nothing to take yet may
+  // be given what its first call asks for, as long as there is room for newcomers.
+  [[nodiscard]] bool Fits(const Untaken& client, size_t bytes) const FRESHET_REQUIRES(mutex_);
+  void Wait(const std::shared_ptr<OpenCall>& call, size_t bytes) FRESHET_REQUIRES(mutex_);
+  bool StopWaitingLocked(const std::shared_ptr<OpenCall>& call) FRESHET_REQUIRES(mutex_);
+  // The calls that may go on.
+  [[nodiscard]] Calls TakeReady() FRESHET_REQUIRES(mutex_);
+  void Forget(const std::string& client) FRESHET_REQUIRES(mutex_);
 
   StreamLimits limits_;
   std::atomic<bool> draining_{false};
@@ -155,12 +192,19 @@ class StreamSet {
   // Those that have said nothing yet and are not to be ended, by number.
   std::map<uint64_t, std::shared_ptr<OpenCall>> silent_ FRESHET_GUARDED_BY(mutex_);
   uint64_t opened_ FRESHET_GUARDED_BY(mutex_) = 0;
-  std::set<std::shared_ptr<MessageStream>> waiting_ FRESHET_GUARDED_BY(mutex_);  // for Release
   size_t unacked_bytes_ FRESHET_GUARDED_BY(mutex_) = 0;
+  size_t answer_bytes_ FRESHET_GUARDED_BY(mutex_) = 0;
+  // By client; none without bytes and calls.
+  absl::flat_hash_map<std::string, Untaken> untaken_ FRESHET_GUARDED_BY(mutex_);
+  std::set<std::string> waiting_ FRESHET_GUARDED_BY(mutex_);  // clients with calls that wait
   uint64_t refused_ FRESHET_GUARDED_BY(mutex_) = 0;
   uint64_t refused_by_client_ FRESHET_GUARDED_BY(mutex_) = 0;
   bool ending_ FRESHET_GUARDED_BY(mutex_) = false;
 };
+
+// Has each of the calls go on, without any lock. What one of them lets go on in turn, on the same
+// thread, has its turn after these: thousands that end together must not stand on one stack.
+void ResumeAll(StreamSet::Calls calls);
 
 // One open stream. It lives until gRPC is done with it and nobody holds it any more. Thread-safe;
 // OnMessage is called one at a time.
@@ -186,7 +230,7 @@ class MessageStream : public grpc::ServerBidiReactor<grpc::ByteBuffer, grpc::Byt
   }
   [[nodiscard]] CallKind kind() const final { return CallKind::kStream; }
   // Goes on reading if it may.
-  void Resume() FRESHET_EXCLUDES(mutex_);
+  void Resume() final FRESHET_EXCLUDES(mutex_);
   virtual void OnServerDraining() {}
   // How long whoever has opened the stream should send nothing, for what came of all its streams
   // and calls. Asked before the first message is read and after each pause. Thread-safe.
@@ -245,12 +289,15 @@ class MessageStream : public grpc::ServerBidiReactor<grpc::ByteBuffer, grpc::Byt
     bool more = false;  // is to be written after it
     std::optional<grpc::Status> finish;
     std::vector<Sent> failed;  // messages that will not leave
+    StreamSet::Calls resumed;
   };
   [[nodiscard]] Steps NextSteps() FRESHET_REQUIRES(mutex_);
-  // The bytes of a message are no more; returns who may read again.
-  [[nodiscard]] std::vector<std::shared_ptr<MessageStream>> LetGo(size_t bytes)
-      FRESHET_REQUIRES(mutex_);
+  void NextWriteAndRead(Steps& steps) FRESHET_REQUIRES(mutex_);
+  // The bytes of a message are no more; returns who may go on.
+  [[nodiscard]] StreamSet::Calls LetGo(size_t bytes) FRESHET_REQUIRES(mutex_);
   void Perform(Steps steps) FRESHET_EXCLUDES(mutex_);
+  // Tells others what has become of their messages, and that they may go on.
+  static void Tell(Steps& steps);
   // Takes what is stale out of what waits.
   [[nodiscard]] std::vector<Sent> TakeStale() FRESHET_REQUIRES(mutex_);
   // Has that looked after once the first that waits is stale.
@@ -280,7 +327,9 @@ class MessageStream : public grpc::ServerBidiReactor<grpc::ByteBuffer, grpc::Byt
   bool goes_on_ FRESHET_GUARDED_BY(mutex_) = false;      // although the client has said all
   size_t handled_bytes_ FRESHET_GUARDED_BY(mutex_) = 0;  // of the message in OnMessage
   size_t unacked_bytes_ FRESHET_GUARDED_BY(mutex_) = 0;
-  size_t unwritten_bytes_ FRESHET_GUARDED_BY(mutex_) = 0;  // in outgoing_
+  size_t unwritten_bytes_ FRESHET_GUARDED_BY(mutex_) = 0;  // in outgoing_, and of acks_
+  size_t writing_bytes_ FRESHET_GUARDED_BY(mutex_) = 0;
+  size_t answer_bytes_ FRESHET_GUARDED_BY(mutex_) = 0;  // that the set counts
   bool held_ FRESHET_GUARDED_BY(mutex_) = false;
   bool paused_ FRESHET_GUARDED_BY(mutex_) = false;
   std::unique_ptr<grpc::Alarm> pause_ FRESHET_GUARDED_BY(mutex_);  // its end, while paused_

@@ -74,7 +74,7 @@ class UnaryCall : public CallReactor {
 
   ~UnaryCall() override {
     if (held_ == 0) return;
-    for (const auto& resumed : context_.streams.Release(held_)) resumed->Resume();
+    ResumeAll(context_.streams.Release(held_));
   }
 
   // Takes in the request. INVALID_ARGUMENT: there is none, or one of more than `most` bytes once it

@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "core/base/answer_limits.h"
 #include "core/base/check.h"
 #include "core/base/frontier_limits.h"
 #include "core/base/limits.h"
@@ -129,8 +130,8 @@ class PutDiscoveredStream final : public CallerStream {
 
 // --- URLs that go out
 
-// One call. It writes one message at a time; the frontier is asked for more when all are written.
-// Thread-safe.
+// One call. It writes one message at a time; the frontier is asked for more when all are written,
+// and when the client may have so much wait for it. Thread-safe.
 class GetUrlsStream final : public CallReactor {
  public:
   GetUrlsStream(const ServerContext& context, ServerCall* call)
@@ -167,19 +168,43 @@ class GetUrlsStream final : public CallReactor {
   }
 
   void OnWritten(bool ok) override {
-    if (ok) ++next_;
+    if (ok) {
+      Hold(held_ - BytesOf(urls_[next_]));
+      ++next_;
+    }
     GoOn(ok ? grpc::Status::OK
             : grpc::Status(grpc::StatusCode::CANCELLED, "the client is gone, or takes nothing"));
   }
 
   void Ask() {
+    const std::shared_ptr<CallReactor> self = shared_from_this();
+    if (!context_.streams.TakeAnswers(self, limits::kMaxBytesPerPull)) {
+      // Nobody tells a call that waits what was said before.
+      if (!stopped().ok()) OnStopped();
+      return;
+    }
+    held_ = limits::kMaxBytesPerPull;
     PullUrls(context_, pull_, limits::kMaxUrlsPerPull,
              {.client = auth().client(), .address = NetworkText(auth().network())},
-             [this, self = shared_from_this()](std::vector<FrontierServed> served) {
+             [this, self](std::vector<FrontierServed> served) {
                urls_ = std::move(served);
                next_ = 0;
+               size_t bytes = 0;
+               for (const FrontierServed& url : urls_) bytes += BytesOf(url);
+               Hold(bytes);
                GoOn(grpc::Status::OK);
              });
+  }
+
+  void Resume() override { GoOn(grpc::Status::OK); }
+
+  void OnStopped() override {
+    if (context_.streams.StopWaiting(shared_from_this())) GoOn(stopped());
+  }
+
+  // So many bytes wait for the client.
+  void Hold(size_t bytes) {
+    ResumeAll(context_.streams.SetAnswers(*this, std::exchange(held_, bytes), bytes));
   }
 
   void GoOn(grpc::Status status) {
@@ -189,6 +214,7 @@ class GetUrlsStream final : public CallReactor {
     }
     if (!status.ok()) {
       GiveBackRest();
+      Hold(0);
       End(status);
     } else if (next_ < urls_.size()) {
       const grpc::ByteBuffer bytes = EncodeFrontierUrl(urls_[next_]);
@@ -223,6 +249,7 @@ class GetUrlsStream final : public CallReactor {
   // Of whoever goes on: gRPC after a write, the frontier after a pull.
   std::vector<FrontierServed> urls_;
   size_t next_ = 0;     // of urls_: to be written, or being written
+  size_t held_ = 0;     // bytes that the set of streams counts
   bool begun_ = false;  // a message was written
 };
 
@@ -265,7 +292,7 @@ class ListUrlsStream final : public ListStream {
           }
           Add(found);
           --left_;
-          return left_ > 0 && items_.size() < kListedAtATime;
+          return left_ > 0 && items_.size() < kListedAtATime && bytes_ < limits::kMaxBytesPerPull;
         });
     if (!status.ok()) return EndList(status);
     GoOn();
@@ -282,12 +309,14 @@ class ListUrlsStream final : public ListStream {
     known.set_refetchable_from_date(found.item.due);
     item.set_creation_date(found.item.created);
     items_.push_back(SerialiseMessage(item));
+    bytes_ += items_.back().Length();
   }
 
   void GoOn() override {
     if (!items_.empty()) {
       grpc::ByteBuffer next = items_.front();
       items_.pop_front();
+      bytes_ -= next.Length();
       return Write(next);
     }
     if (left_ == 0 || scan_->over()) return EndList(absl::OkStatus());
@@ -299,6 +328,7 @@ class ListUrlsStream final : public ListStream {
   uint64_t to_skip_ = 0;
   uint64_t left_ = 0;
   std::deque<grpc::ByteBuffer> items_;
+  size_t bytes_ = 0;  // of these
 };
 
 template <typename Stream>

@@ -115,6 +115,9 @@ void WriteClients(const ServerStatus& status, FamilyWriter& out) {
       .Add(status.streams_refused);
   out.Gauge("freshet_unacknowledged_bytes", "Messages that were read and are not acknowledged.")
       .Add(uint64_t{status.unacked_bytes});
+  out.Gauge("freshet_untaken_answer_bytes",
+            "Acknowledgements, assignments and URLs that clients of streams have not taken yet.")
+      .Add(uint64_t{status.answer_bytes});
   out.Gauge("freshet_workers_at_allowance", "Workers with credit that hold all leases they may.")
       .Add(uint64_t{status.dispatch.workers_at_allowance});
   out.Gauge("freshet_reduced_allowances", "Names of workers that lost leases without a result.")

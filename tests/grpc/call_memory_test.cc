@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cstdlib>
 #include <fstream>
 #include <map>
 #include <string>
@@ -11,6 +12,7 @@
 
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "httplib.h"
 #include "tests/crash/daemon.h"
 #include "tests/grpc/frontier_client.h"
 #include "tests/hostile/http2.h"
@@ -63,6 +65,15 @@ class HalfSpoken {
     Promise(stream, message.size());
     if (!message.empty()) Data(stream, message);
   }
+  // Has the call send this message again and again, where it would be filled.
+  void Repeat(uint64_t stream, const std::string& message) {
+    std::string& bytes = repeated_[stream].bytes;
+    bytes.assign(1, '\0');
+    for (const int shift : {24, 16, 8, 0}) {
+      bytes.push_back(static_cast<char>(message.size() >> shift));
+    }
+    bytes += message;
+  }
   // Sends and reads once; whether anything moved. `fill`: more of each message, where there is
   // room.
   bool Turn(bool fill) {
@@ -70,7 +81,7 @@ class HalfSpoken {
     if (out_.size() < 65'536 && fill) {
       for (auto& [stream, window] : windows_) {
         const int64_t size = std::min<int64_t>({window, connection_, 16'000});
-        if (size > 0) Data(stream, std::string(static_cast<size_t>(size), 'x'));
+        if (size > 0) Data(stream, Next(stream, static_cast<size_t>(size)));
       }
     }
     const ssize_t sent = send(socket_.descriptor(), out_.data(), out_.size(), MSG_NOSIGNAL);
@@ -97,6 +108,19 @@ class HalfSpoken {
     windows_[stream] -= static_cast<int64_t>(bytes.size());
     connection_ -= static_cast<int64_t>(bytes.size());
     sent_ += bytes.size();
+  }
+  // Bytes of the message that comes again and again, else of one that is never whole.
+  std::string Next(uint64_t stream, size_t size) {
+    const auto it = repeated_.find(stream);
+    if (it == repeated_.end()) return std::string(size, 'x');
+    Repeated& repeated = it->second;
+    std::string next;
+    while (next.size() < size) {
+      const size_t more = std::min(size - next.size(), repeated.bytes.size() - repeated.at);
+      next += repeated.bytes.substr(repeated.at, more);
+      repeated.at = (repeated.at + more) % repeated.bytes.size();
+    }
+    return next;
   }
   static uint32_t Number(const std::string& bytes, size_t at) {
     uint32_t number = 0;
@@ -138,10 +162,16 @@ class HalfSpoken {
     }
   }
 
+  struct Repeated {
+    std::string bytes;  // with its prefix
+    size_t at = 0;      // is sent next
+  };
+
   RawSocket socket_;
   std::string out_;
   std::string in_;
   std::map<uint64_t, int64_t> windows_;  // of streams that are open
+  std::map<uint64_t, Repeated> repeated_;
   int64_t initial_ = 65'535;
   int64_t connection_ = 65'535;
   uint64_t sent_ = 0;
@@ -153,11 +183,12 @@ class CallMemoryTest : public ::testing::Test {
   void SetUp() override {
     if (kSanitized) GTEST_SKIP() << "sanitizers take memory of their own";
   }
-  CallMemoryTest() : daemon_(dir_ / "data", dir_ / "log") {
+  explicit CallMemoryTest(const std::string& limits =
+                              "  streams: 100\n  streams_per_client: 50\n"
+                              "  list_write_timeout: 1s\n")
+      : daemon_(dir_ / "data", dir_ / "log") {
     std::ofstream(dir_ / "config.yaml") << "durability: none\nfrontier:\n  enabled: true\nlimits:\n"
-                                           "  streams: 100\n  streams_per_client: 50\n"
-                                           "  list_write_timeout: 1s\n"
-                                           "  unacknowledged_bytes: 16777216\n";
+                                        << limits << "  unacknowledged_bytes: 16777216\n";
     daemon_.Spawn({"--config", dir_ / "config.yaml"});
     EXPECT_EQ(daemon_.AwaitReady(), "");
     before_ = MemoryOf(daemon_.pid());
@@ -169,12 +200,32 @@ class CallMemoryTest : public ::testing::Test {
   [[nodiscard]] size_t grown() const {
     return std::max(MemoryOf(daemon_.pid()), before_) - before_;
   }
+  // Of 100 queues, each URL with 60 kB of metadata.
+  void PutLargeUrls(int count) {
+    FrontierClient client(daemon_.channel());
+    std::vector<uf::URLItem> items;
+    for (int i = 0; i < count; ++i) {
+      uf::URLItem item = Discovered("http://a.test/" + std::to_string(i), std::to_string(i % 100));
+      (*item.mutable_discovered()->mutable_info()->mutable_metadata())["note"].add_values(
+          std::string(60'000, 'x'));
+      items.push_back(std::move(item));
+    }
+    (void)client.Put(items);
+    // What the store keeps of them in memory is there already.
+    uf::URLItem item;
+    for (int i = 0; i < count; ++i) {
+      const grpc::Status found =
+          client.Status("http://a.test/" + std::to_string(i), &item, std::to_string(i % 100));
+      EXPECT_TRUE(found.ok()) << found.error_message();
+    }
+    before_ = MemoryOf(daemon_.pid());
+  }
   // Until nothing has moved for a while.
   static void Play(std::vector<HalfSpoken>& connections, bool fill) {
     using Clock = std::chrono::steady_clock;
     const Clock::time_point end = Clock::now() + std::chrono::seconds(60);
     for (Clock::time_point moved = Clock::now();
-         Clock::now() < moved + std::chrono::seconds(1) && Clock::now() < end;) {
+         Clock::now() < moved + std::chrono::seconds(3) && Clock::now() < end;) {
       for (HalfSpoken& connection : connections) {
         if (connection.Turn(fill)) moved = Clock::now();
       }
@@ -226,16 +277,7 @@ TEST_F(CallMemoryTest, OfMessagesThatAreNeverWholeIsBounded) {
 }
 
 TEST_F(CallMemoryTest, OfUrlsThatNobodyTakesIsBounded) {
-  FrontierClient client(daemon_.channel());
-  std::vector<uf::URLItem> items;
-  for (int i = 0; i < 4000; ++i) {
-    uf::URLItem item = Discovered("http://a.test/" + std::to_string(i), std::to_string(i % 100));
-    (*item.mutable_discovered()->mutable_info()->mutable_metadata())["note"].add_values(
-        std::string(60'000, 'x'));
-    items.push_back(std::move(item));
-  }
-  (void)client.Put(items);
-  before_ = MemoryOf(daemon_.pid());
+  PutLargeUrls(4000);
   std::vector<HalfSpoken> connections;
   connections.emplace_back(daemon_.grpc_address());
   uf::GetParams params = Params(1000, 100);
@@ -249,6 +291,78 @@ TEST_F(CallMemoryTest, OfUrlsThatNobodyTakesIsBounded) {
   // And they are cut off, so that others get what they were given.
   for (int i = 0; i < 30 && connections.front().ended() < 30; ++i) Play(connections, false);
   EXPECT_EQ(connections.front().ended(), 30U);
+}
+
+// --- Many calls of clients that take nothing
+
+class UnreadAnswersTest : public CallMemoryTest {
+ protected:
+  UnreadAnswersTest() : CallMemoryTest("  streams: 4000\n  streams_per_client: 4000\n") {}
+
+  // What the server says that clients have not taken.
+  [[nodiscard]] size_t untaken() const {
+    const httplib::Result metrics =
+        httplib::Client("http://" + daemon_.http_address()).Get("/metrics");
+    const std::string body = metrics ? metrics->body : "";
+    const std::string name = "\nfreshet_untaken_answer_bytes ";
+    const size_t at = body.find(name);
+    if (at == std::string::npos) return SIZE_MAX;
+    return static_cast<size_t>(std::strtod(body.c_str() + at + name.size(), nullptr));
+  }
+};
+
+// Each stream holds one batch, and all of a client a share: without the bounds 1.1 MB a stream.
+TEST_F(UnreadAnswersTest, OfGetUrlsAreBoundedForAllStreamsTogether) {
+  PutLargeUrls(4000);
+  std::vector<HalfSpoken> connections;
+  const std::string params = Params(1000, 100).SerializeAsString();
+  for (int i = 0; i < 4; ++i) {
+    HalfSpoken& connection = connections.emplace_back(daemon_.grpc_address());
+    for (uint64_t stream = 1; stream < 400; stream += 2) {
+      connection.Begin(stream, "/urlfrontier.URLFrontier/GetURLs");
+      connection.Whole(stream, params);
+    }
+  }
+  Play(connections, /*fill=*/false);
+  // Of 800 streams some 100 may hold 64 KiB each.
+  EXPECT_LT(grown(), 100 * kMiB);
+}
+
+TEST_F(UnreadAnswersTest, OfListUrlsAreBounded) {
+  PutLargeUrls(1000);
+  std::vector<HalfSpoken> connections;
+  uf::ListUrlParams params;
+  params.set_size(1000);
+  HalfSpoken& connection = connections.emplace_back(daemon_.grpc_address());
+  for (uint64_t stream = 1; stream < 40; stream += 2) {
+    connection.Begin(stream, "/urlfrontier.URLFrontier/ListURLs");
+    connection.Whole(stream, params.SerializeAsString());
+  }
+  Play(connections, /*fill=*/false);
+  // Without a bound 20 times 15 MB.
+  EXPECT_LT(grown(), 60 * kMiB);
+}
+
+// Messages of 240 bytes, each with an acknowledgement of 205, over 20 connections with 100 streams
+// each: without the bound 256 KiB of acknowledgements a stream. It also makes gRPC short of memory.
+TEST_F(UnreadAnswersTest, ToUrlsAreBoundedForAllStreamsTogether) {
+  uf::URLItem item = Discovered("http://a.test/");
+  item.set_id(std::string(200, 'x'));
+  const std::string message = item.SerializeAsString();
+  std::vector<HalfSpoken> connections;
+  for (int i = 0; i < 20; ++i) {
+    HalfSpoken& connection = connections.emplace_back(daemon_.grpc_address());
+    for (uint64_t stream = 1; stream < 200; stream += 2) {
+      connection.Begin(stream, "/urlfrontier.URLFrontier/PutURLs");
+      connection.Repeat(stream, message);
+    }
+  }
+  Play(connections, /*fill=*/true);
+  // Three eighths of 16 MiB, and what was on its way when they were full.
+  EXPECT_GT(untaken(), 1 * kMiB);
+  EXPECT_LT(untaken(), 10 * kMiB);
+  // What gRPC reads beyond that is bounded by its quota, of 150 MB here.
+  EXPECT_LT(grown(), 400 * kMiB);
 }
 
 }  // namespace

@@ -372,6 +372,67 @@ TEST(Lists, OfSlowClientsAreCutOff) {
   EXPECT_EQ(patience.Begin(0, now), now + std::chrono::seconds(30));
 }
 
+// --- Answers that nobody takes
+
+// Thread-compatible.
+class SomeCall final : public OpenCall {
+ public:
+  explicit SomeCall(std::string client, bool admin = false)
+      : client_(std::move(client)), admin_(admin) {}
+  [[nodiscard]] const std::string& client() const override { return client_; }
+  [[nodiscard]] bool admin() const override { return admin_; }
+  void Dismiss(grpc::Status) override {}
+  [[nodiscard]] CallKind kind() const override { return CallKind::kStream; }
+
+ private:
+  const std::string client_;
+  const bool admin_;
+};
+
+class UntakenTest : public ::testing::Test {
+ protected:
+  std::shared_ptr<OpenCall> Open(const std::string& client, bool admin = false) {
+    auto call = std::make_shared<SomeCall>(client, admin);
+    EXPECT_TRUE(streams_.Add(std::shared_ptr<OpenCall>(call)).status.ok());
+    return call;
+  }
+
+  // 1,200 are shared, 300 are for newcomers, and 100 for admins.
+  StreamSet streams_{{.unacked_bytes = 1600}};
+};
+
+TEST_F(UntakenTest, AnswersHaveAShareOfEachClient) {
+  const auto greedy = Open("greedy");
+  const auto other = Open("greedy");
+  EXPECT_TRUE(streams_.MayRead(greedy));
+  EXPECT_TRUE(streams_.SetAnswers(*greedy, 0, 600).empty());
+  EXPECT_FALSE(streams_.MayRead(other)) << "not even over another stream";
+  const auto second = Open("second");
+  EXPECT_TRUE(streams_.TakeAnswers(second, 900)) << "the first that a client asks for";
+  const auto late = Open("late");
+  EXPECT_FALSE(streams_.TakeAnswers(late, 50));
+  EXPECT_TRUE(streams_.TakeAnswers(Open("ops", true), 100));
+  EXPECT_EQ(streams_.answer_bytes(), 1600U);
+  // What is taken lets the others go on, each client within its share.
+  EXPECT_THAT(streams_.SetAnswers(*greedy, 600, 0), testing::UnorderedElementsAre(other, late));
+  EXPECT_EQ(streams_.answer_bytes(), 1000U);
+  EXPECT_THAT(streams_.SetAnswers(*second, 900, 0), testing::IsEmpty()) << "each is told once";
+}
+
+TEST_F(UntakenTest, ACallThatIsOverWaitsNoMore) {
+  const auto greedy = Open("greedy");
+  EXPECT_TRUE(streams_.SetAnswers(*greedy, 0, 1600).empty());
+  const auto one = Open("one");
+  const auto two = Open("two");
+  const auto three = Open("three");
+  for (const auto& call : {one, two, three}) EXPECT_FALSE(streams_.TakeAnswers(call, 10));
+  EXPECT_TRUE(streams_.StopWaiting(one));
+  EXPECT_FALSE(streams_.StopWaiting(one));
+  streams_.Remove(two);
+  EXPECT_THAT(streams_.SetAnswers(*greedy, 1600, 0), testing::ElementsAre(three));
+  EXPECT_EQ(streams_.answer_bytes(), 0U);
+}
+
 TEST(Places, AreGivenBack) {
   Places places(5);
   std::optional<Places::Place> first = places.Take("a", false);
