@@ -315,6 +315,32 @@ TEST_F(PollerTest, WhatAnotherSiteNamesOfThisOneChangesNothingHere) {
   EXPECT_THAT(notes_.Take(), ElementsAre(Page("/a")));
 }
 
+// A site could have the state grow by 160 MB with each poll.
+TEST_F(PollerTest, DocumentsThatAreNowhereLeaveNothingBehind) {
+  const std::string longer = site_.url() + "/" + std::string(3'000, 'x');
+  site_.Put("/robots.txt", "Sitemap: /none\nSitemap: " + longer + "\nSitemap: /map\n");
+  site_.Put("/map", Map({{"/a", ""}}));
+  const auto reports = Poll(site_.url());
+  ASSERT_EQ(reports.size(), 3U);
+  EXPECT_EQ(reports[0].bad_urls, 1U);
+  const auto known = [this](const std::string& url) {
+    return state_->FindDocument(url)->polled != Instant();
+  };
+  EXPECT_TRUE(known(site_.url() + "/map"));
+  EXPECT_FALSE(known(site_.url() + "/none"));
+  EXPECT_FALSE(known(longer));
+  // What was there may come back, and is asked for less and less often.
+  SmallSite gone;
+  gone.Put("/robots.txt", "Sitemap: /map\n");
+  gone.Put("/map", "<urlset/>");
+  EXPECT_EQ(Poll(gone.url()).size(), 2U);
+  const Instant before = state_->FindDocument(gone.url() + "/map")->polled;
+  now_ = now_ + Duration::Hours(1);
+  gone.PutAnswer("/map", [](const auto&, auto& response) { response.status = 404; });
+  EXPECT_EQ(Poll(gone.url()).size(), 2U);
+  EXPECT_GT(state_->FindDocument(gone.url() + "/map")->polled, before);
+}
+
 TEST_F(PollerTest, OnlyTheSiteThatAsksIsLeftAlone) {
   SmallSite other(kPublic);
   other.Put("/robots.txt", "Sitemap: " + site_.url() + "/login\n");

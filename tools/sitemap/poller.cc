@@ -181,6 +181,9 @@ bool Poller::Leave(const Named& named, uint64_t row, const FeedEntry& entry,
   } else if (!entry.why.empty()) {
     ++report->bad_urls;
     why = entry.why;
+  } else if (document && entry.url.size() > kMaxDocumentUrlBytes) {
+    ++report->bad_urls;
+    why = fmt::format("its URL is longer than {} bytes", kMaxDocumentUrlBytes);
   } else if (document ? !MayNameDocument(named, entry.site) : !MayNamePage(named, entry.site)) {
     ++report->other_hosts;
     why = "it is of another host";
@@ -237,7 +240,11 @@ absl::StatusOr<bool> Poller::Visit(const Named& named) {
   const FetchResult fetched = FetchOrRead(named, document, now);
   if (options_.fetch.cancelled()) return Stopped();
   ASSIGN_OR_RETURN(const bool changed, Take(named, fetched, &document));
-  if (options_.dry_run) return changed;
+  // Sites can name as many documents as they like that are nowhere: those leave nothing behind.
+  const bool nowhere =
+      fetched.outcome == Outcome::kNotThere || fetched.outcome == Outcome::kRefused;
+  const bool forgotten = named.child && nowhere && document.polled == Instant();
+  if (options_.dry_run || forgotten) return changed;
   document.polled = now;
   document.interval = NextInterval(options_.intervals, document.interval, changed);
   document.next = NextPoll(now, document.interval, named.url);
