@@ -261,6 +261,19 @@ int RunMaintenance(const ServerConfig& config, const Maintenance& maintenance) {
   return RunRestore(config, maintenance.checkpoint, maintenance.leave_cluster);
 }
 
+constexpr const char* kFooter =
+    "Examples:\n"
+    "  freshetd --data-dir /var/lib/freshet --crawl-rate 25\n"
+    "  freshetd --check-config --config /etc/freshet/freshet.yaml\n"
+    "  freshetd --data-dir /var/lib/freshet --verify\n"
+    "\n"
+    "Files: --data-dir is a directory that the server makes; --config names the configuration, "
+    "such\n"
+    "as /etc/freshet/freshet.yaml.\n"
+    "Environment: a variable for each key with one value, such as FRESHET_CRAWL_RATE for "
+    "crawl_rate.\n"
+    "Exit code: 0 ended by a signal, 1 failed, 2 bad command line or configuration.";
+
 int Main(int argc, char** argv) {
   // First of all: who stops the server before it has read its configuration is heard all the same.
   MaskEndSignals(SIG_BLOCK);
@@ -272,6 +285,7 @@ int Main(int argc, char** argv) {
   AddFlags(app, line);
   Maintenance maintenance;
   AddMaintenanceFlags(app, maintenance);
+  app.footer(kFooter);
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {

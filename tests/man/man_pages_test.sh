@@ -43,6 +43,13 @@ for page in freshet:1 freshetd:8 freshet-sim:1 freshet-bench:1; do
     groff -man -Tutf8 -ww "$work/$name" 2>&1 >/dev/null | grep -v 'adjust line' && fail "$name: groff complains"
   fi
 done
+for name in freshet freshetd; do
+  grep -q '^.SH Examples' "$work/$name" || fail "$name: no examples"
+  grep -q '^Exit code: 0 ' "$work/$name" || fail "$name: no exit codes"
+done
+for heading in Files Environment; do
+  grep -q "^$heading: " "$work/freshetd" || fail "freshetd: no $heading"
+done
 version=$("$bin/freshet" --version)
 for name in freshet freshetd freshet-sim freshet-bench freshet-demo; do
   [[ $("$bin/$name" --version) == "$name ${version#freshet }" ]] || fail "$name: --version says $("$bin/$name" --version)"
