@@ -239,6 +239,7 @@ StatusOr<FrontierPut> MakeFrontierPut(FrontierUrl url) {
 }
 
 grpc::ByteBuffer EncodeFrontierAck(std::string_view id, FrontierOutcome outcome) {
+  id = FrontierAckId(id);
   std::string bytes;
   AppendText(kAckId, IsUtf8(id) ? id : std::string_view(Readable(id)), &bytes);
   if (const uint8_t status = StatusNumber(outcome); status != 0) {
@@ -253,7 +254,7 @@ grpc::ByteBuffer EncodeFrontierBatchAck(std::string_view id,
   std::string statuses;
   for (const FrontierOutcome outcome : outcomes) AppendVarint(StatusNumber(outcome), &statuses);
   std::string bytes;
-  AppendText(kAckId, Readable(id), &bytes);
+  AppendText(kAckId, Readable(FrontierAckId(id)), &bytes);
   AppendText(kAckStatus, statuses, &bytes);
   return ToBuffer(bytes);
 }

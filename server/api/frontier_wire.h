@@ -12,6 +12,7 @@
 #include <string_view>
 #include <vector>
 
+#include "core/base/limits.h"
 #include "core/base/status.h"
 #include "grpcpp/support/byte_buffer.h"
 #include "server/frontier/frontier_state.h"
@@ -49,6 +50,10 @@ struct FrontierBatchMessage {
 // can be kept, for this reason.
 [[nodiscard]] StatusOr<FrontierPut> MakeFrontierPut(FrontierUrl url);
 
+// What comes back of an id: no more than a URL may have.
+[[nodiscard]] inline std::string_view FrontierAckId(std::string_view id) {
+  return id.substr(0, limits::kMaxUrlBytes);
+}
 // AckMessage and BatchAck. An id that is no UTF-8 comes back with '?' for what is not.
 [[nodiscard]] grpc::ByteBuffer EncodeFrontierAck(std::string_view id, FrontierOutcome outcome);
 [[nodiscard]] grpc::ByteBuffer EncodeFrontierBatchAck(std::string_view id,

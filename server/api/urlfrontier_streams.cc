@@ -52,7 +52,7 @@ class PutUrlsStream final : public CallerStream {
     if (!flat.Take(bytes, MostBytes(context_)).ok() || !DecodeFrontierItem(flat.text(), &item)) {
       return Acknowledge(place, EncodeFrontierAck(item.id, FrontierOutcome::kSkipped));
     }
-    std::string id(item.id.empty() ? item.info.url : item.id);
+    std::string id(FrontierAckId(item.id.empty() ? item.info.url : item.id));
     const StatusOr<const Caller*> caller = GetCaller();
     if (!caller.ok()) {
       return Acknowledge(place, EncodeFrontierAck(id, FrontierOutcome::kFailed));
@@ -119,7 +119,7 @@ class PutDiscoveredStream final : public CallerStream {
     auto self = std::static_pointer_cast<PutDiscoveredStream>(shared_from_this());
     const bool go_on = PutUrls(
         context_, std::move(puts),
-        [self, place, id = std::string(batch.id), all = std::move(outcomes),
+        [self, place, id = std::string(FrontierAckId(batch.id)), all = std::move(outcomes),
          positions = std::move(positions)](const std::vector<FrontierOutcome>& own) mutable {
           for (size_t i = 0; i < own.size(); ++i) all[positions[i]] = own[i];
           self->Acknowledge(place, EncodeFrontierBatchAck(id, all));

@@ -140,6 +140,20 @@ TEST(FrontierBounds, ManyBlocksAreAFewLines) {
   EXPECT_THAT(entries.back().before, HasSubstr("\"delayRequestable\":1"));
 }
 
+// An acknowledgement waits for its client, and is no larger than it needs to be.
+TEST(FrontierBounds, LongIdsComeBackCut) {
+  TestServer server;
+  FrontierClient client(server.channel);
+  uf::URLItem item = Discovered("http://a.test/");
+  item.set_id(std::string(100'000, 'x'));
+  const std::string cut(limits::kMaxUrlBytes, 'x');
+  EXPECT_THAT(client.Put(std::vector{item}), testing::ElementsAre(testing::Pair(cut, "OK")));
+  uf::DiscoveredBatch batch;
+  batch.set_id(item.id());
+  *batch.add_items() = Info("http://b.test/");
+  EXPECT_EQ(client.PutBatches({batch})[0].id(), cut);
+}
+
 // A team that puts whatever it may leaves the others their part.
 TEST(FrontierBounds, OneTeamDoesNotUseUpTheQueues) {
   GuardedServer guarded({{"evil", "    roles: [worker]\n    crawl_ids: [mine]\n"},
