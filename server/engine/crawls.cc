@@ -96,7 +96,7 @@ void Crawls::Enqueue(Pending pending) {
   {
     const MutexLock lock(mutex_);
     pending_.push_back(std::move(pending));
-    if (pending_.size() > 1) return;
+    if (std::exchange(storing_, true)) return;
   }
   StoreFirst();
 }
@@ -179,7 +179,6 @@ Status Crawls::StageFirst(Staged* staged) {
   staged->done = std::move(first.done);
   if (status.ok()) return status;
   staged->terms = std::move(before);
-  pending_.pop_front();
   return status;
 }
 
@@ -189,8 +188,11 @@ void Crawls::StoreFirst() {
     Status status;
     {
       const MutexLock lock(mutex_);
-      if (pending_.empty()) return;
+      storing_ = !pending_.empty();
+      if (!storing_) return;
       status = StageFirst(staged.get());
+      // Whoever enqueues from here on leaves the storing to this thread, or to that of OnStored.
+      pending_.pop_front();
     }
     if (!status.ok()) {
       staged->done(status, staged->terms.record);
@@ -248,7 +250,6 @@ void Crawls::Finish(const Staged& staged, const Status& status) {
   std::vector<ClassTerms> terms;
   {
     const MutexLock lock(mutex_);
-    pending_.pop_front();
     const std::string& crawl_id = staged.terms.record.crawl_id;
     if (status.ok()) {
       classes_.Keep(crawl_id, staged.its_class);

@@ -95,7 +95,7 @@ class Crawls {
 
   // The first of the pending changes goes on, and those after it that are refused.
   void StoreFirst() FRESHET_EXCLUDES(mutex_);
-  // Not OK: it is refused, and not among the pending ones any more.
+  // Of the first of the pending ones. Not OK: it is refused.
   [[nodiscard]] Status StageFirst(Staged* staged) FRESHET_REQUIRES(mutex_);
   [[nodiscard]] Status Stage(const Pending& pending, Staged* staged) FRESHET_REQUIRES(mutex_);
   void Enqueue(Pending pending) FRESHET_EXCLUDES(mutex_);
@@ -120,7 +120,8 @@ class Crawls {
   std::map<std::string, Known, std::less<>> by_id_ FRESHET_GUARDED_BY(mutex_);
   ClassTable classes_ FRESHET_GUARDED_BY(mutex_);
   std::shared_ptr<const FrontierModes> modes_ FRESHET_GUARDED_BY(mutex_);
-  std::deque<Pending> pending_ FRESHET_GUARDED_BY(mutex_);  // the first one is being stored
+  std::deque<Pending> pending_ FRESHET_GUARDED_BY(mutex_);
+  bool storing_ FRESHET_GUARDED_BY(mutex_) = false;  // one thread takes them one after the other
   std::map<std::string, std::set<uint16_t>> emptied_ FRESHET_GUARDED_BY(mutex_);
 };
 
