@@ -118,7 +118,7 @@ class FleetTest : public ClusterServers {
     EXPECT_LT(static_cast<size_t>(hosts.hosts_size()), hosts_of_both);
     // Whoever has been answered takes no place of others, though nobody has answered for the first.
     std::vector<std::future<grpc::StatusCode>> lists;
-    for (int i = 0; i < static_cast<int>(limits::kMaxListings) / 2; ++i) {
+    for (int i = 0; i < static_cast<int>(limits::kMaxListings) * 3 / 8; ++i) {
       lists.push_back(
           std::async(std::launch::async, [&] { return CodeOf(second, &Admin::ListHosts, {}); }));
     }
