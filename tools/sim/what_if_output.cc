@@ -77,10 +77,10 @@ PlotPoint PointOf(double x, const FreshnessBand& band) {
 
 std::string SignalSentence(const WhatIfAnswer& answer) {
   const std::string text = fmt::format(
-      "Signals are worth {:+.4f}: {:.4f} with and {:.4f} without them, for which ",
+      "Signals add {:.4f} of freshness: {:.4f} with them, {:.4f} without. Without signals ",
       answer.with_signals - answer.without_signals, answer.with_signals, answer.without_signals);
-  if (std::isinf(answer.crawls_without_signals)) return text + "no number of crawls makes up.\n";
-  return text + fmt::format("{:.4g} crawls a day make up.\n", answer.crawls_without_signals);
+  if (std::isinf(answer.crawls_without_signals)) return text + "no crawl rate gives the same.\n";
+  return text + fmt::format("{:.4g} crawls a day give the same.\n", answer.crawls_without_signals);
 }
 
 }  // namespace
