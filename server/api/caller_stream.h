@@ -40,9 +40,11 @@ class CallerStream : public MessageStream {
   [[nodiscard]] StatusOr<Caller> LookAtCaller() const { return auth_.Look(); }
   // The caller as identities are now, until the next call. Called in OnMessage.
   [[nodiscard]] StatusOr<const Caller*> GetCaller() { return auth_.Get(); }
-  // Has the caller pay for items, and reads no further for as long as it is over its rate, or a
+  // Has the caller pay for items, for one at least for each limits::kMaxPlainRequestBytes that the
+  // message has, and reads no further for as long as it is over its rate, or a
   // source of the items is by `source`. Called in OnMessage.
   void Charge(const Caller& caller, uint64_t items, Duration source = {}) {
+    items = std::max<uint64_t>(items, message_bytes() / limits::kMaxPlainRequestBytes);
     const Duration pause = caller.Pay(items, context_.clock.Now());
     if (pause > Duration()) ++context_.counters.slowed_by_client;
     if (source > Duration()) ++context_.counters.slowed_by_source;

@@ -10,6 +10,7 @@
 #include "fmt/format.h"
 #include "grpc/support/time.h"
 #include "server/api/faults.h"
+#include "server/api/wire.h"
 
 namespace freshet {
 namespace {
@@ -215,6 +216,16 @@ void StreamSet::Hold(size_t bytes) {
 bool StreamSet::TryHold(size_t bytes) {
   const MutexLock lock(mutex_);
   if (unacked_bytes_ + bytes > limits_.unacked_bytes) return false;
+  unacked_bytes_ += bytes;
+  return true;
+}
+
+bool StreamSet::TryHoldOf(const std::shared_ptr<OpenCall>& stream, size_t bytes) {
+  const MutexLock lock(mutex_);
+  if (unacked_bytes_ > 0 && unacked_bytes_ + bytes > limits_.unacked_bytes) {
+    Wait(stream, 1);
+    return false;
+  }
   unacked_bytes_ += bytes;
   return true;
 }
@@ -537,9 +548,18 @@ void MessageStream::NextWriteAndRead(Steps& steps) {
   if (acks_.empty()) held_ = false;
   const bool over = (reads_ended_ && !goes_on_) || end_status_.has_value();
   if (over) {
+    deferred_ = false;
     if (acks_.empty() && outgoing_.empty() && !in_write_ && !handling_ && !starting_read_) {
       finished_ = true;
       steps.finish = end_status_.value_or(grpc::Status::OK);
+    }
+    return;
+  }
+  if (deferred_) {
+    deferred_ = !streams_->TryHoldOf(self_, message_bytes_);
+    if (!deferred_) {
+      BeginHandling();
+      steps.handle = true;
     }
     return;
   }
@@ -558,8 +578,26 @@ void MessageStream::Tell(Steps& steps) {
   ResumeAll(std::exchange(steps.resumed, {}));
 }
 
+void MessageStream::BeginHandling() {
+  handling_ = true;
+  handled_bytes_ = message_bytes_;
+  unacked_bytes_ += message_bytes_;
+}
+
 void MessageStream::Perform(Steps steps) {
   Tell(steps);
+  if (steps.handle) {
+    // On a thread of gRPC's: this one releases what others have sent.
+    const MutexLock lock(mutex_);
+    handler_ = std::make_unique<grpc::Alarm>();
+    handler_->Set(gpr_now(GPR_CLOCK_MONOTONIC), [self = shared_from_this()](bool) {
+      {
+        const MutexLock done(self->mutex_);
+        self->handler_.reset();
+      }
+      self->HandleMessage(/*ok=*/true);
+    });
+  }
   while (steps.write || steps.read) {
     if (steps.write) {
       // What more there is follows at once: gRPC may keep it together, for one call of the system.
@@ -584,24 +622,36 @@ void MessageStream::Perform(Steps steps) {
 }
 
 void MessageStream::OnReadDone(bool ok) {
-  bool ending = false;
-  const size_t bytes = ok ? incoming_.Length() : 0;
+  if (ok && watch_) watch_->CountReceived();
   {
     const MutexLock lock(mutex_);
     CHECK(reading_ && !handling_, "one message at a time");
     reading_ = false;
-    handling_ = true;
     if (!ok) reads_ended_ = true;
     if (ok && !end_status_ && !std::exchange(spoken_, true)) {
       grpc::Status status = streams_->Admit(self_);
       if (!status.ok()) end_status_ = std::move(status);
     }
-    ending = end_status_.has_value();
-    handled_bytes_ = bytes;
-    unacked_bytes_ += bytes;
-    streams_->Hold(bytes);
+    // One that is larger than any may be is refused before it is inflated.
+    message_bytes_ = ok ? std::min<size_t>(SizeOf(incoming_), limits::kMaxMessageBytes) : 0;
+    const bool compressed = ok && message_bytes_ > incoming_.Length();
+    if (!compressed || end_status_) {
+      streams_->Hold(message_bytes_);
+    } else if (!streams_->TryHoldOf(self_, message_bytes_)) {
+      deferred_ = true;
+      return;
+    }
+    BeginHandling();
   }
-  if (ok && watch_) watch_->CountReceived();
+  HandleMessage(ok);
+}
+
+void MessageStream::HandleMessage(bool ok) {
+  bool ending = false;
+  {
+    const MutexLock lock(mutex_);
+    ending = end_status_.has_value();
+  }
   bool goes_on = false;
   if (!ok) {
     goes_on = !ending && OnReadsEnded();

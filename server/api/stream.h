@@ -131,6 +131,10 @@ class StreamSet {
   // The same where so many bytes fit beside those that are held; false, and nothing is held, where
   // they do not.
   [[nodiscard]] bool TryHold(size_t bytes) FRESHET_EXCLUDES(mutex_);
+  // The same for a message of a stream, which may be larger than the limit where nothing else is
+  // held; if it does not fit, a Release will return the stream.
+  [[nodiscard]] bool TryHoldOf(const std::shared_ptr<OpenCall>& stream, size_t bytes)
+      FRESHET_EXCLUDES(mutex_);
   // Returns the calls that may go on: for Resume, without any lock.
   [[nodiscard]] Calls Release(size_t bytes) FRESHET_EXCLUDES(mutex_);
   // Whether the stream may read; if not, a Release or SetAnswers will return it.
@@ -259,6 +263,8 @@ class MessageStream : public grpc::ServerBidiReactor<grpc::ByteBuffer, grpc::Byt
   // Reads no further for so long, and until nothing is owed: the client sends more than it may.
   // Called in OnMessage.
   void PauseReading(Duration time) FRESHET_EXCLUDES(mutex_);
+  // Of the message that OnMessage is called with, once it is inflated. Called in OnMessage.
+  [[nodiscard]] size_t message_bytes() const { return message_bytes_; }
   // Sends a message in no particular order to acknowledgements. `sent` is called once, also when
   // the stream is over already. A message that is not its turn to be written within `patience`,
   // because the client does not read, does not leave.
@@ -286,13 +292,18 @@ class MessageStream : public grpc::ServerBidiReactor<grpc::ByteBuffer, grpc::Byt
   struct Steps {
     bool read = false;
     bool write = false;
-    bool more = false;  // is to be written after it
+    bool more = false;    // is to be written after it
+    bool handle = false;  // the message that was deferred
     std::optional<grpc::Status> finish;
     std::vector<Sent> failed;  // messages that will not leave
     StreamSet::Calls resumed;
   };
   [[nodiscard]] Steps NextSteps() FRESHET_REQUIRES(mutex_);
   void NextWriteAndRead(Steps& steps) FRESHET_REQUIRES(mutex_);
+  // The message that has come counts as held, and is being handled.
+  void BeginHandling() FRESHET_REQUIRES(mutex_);
+  // Of the end of reading if not `ok`.
+  void HandleMessage(bool ok) FRESHET_EXCLUDES(mutex_);
   // The bytes of a message are no more; returns who may go on.
   [[nodiscard]] StreamSet::Calls LetGo(size_t bytes) FRESHET_REQUIRES(mutex_);
   void Perform(Steps steps) FRESHET_EXCLUDES(mutex_);
@@ -311,6 +322,7 @@ class MessageStream : public grpc::ServerBidiReactor<grpc::ByteBuffer, grpc::Byt
   std::optional<CallWatch> watch_;       // set before Begin, if ever
   std::shared_ptr<MessageStream> self_;  // until OnDone
   grpc::ByteBuffer incoming_;            // gRPC's while reading
+  size_t message_bytes_ = 0;             // of it, once it is inflated; of who handles it
   grpc::ByteBuffer writing_;             // gRPC's while writing
   mutable Mutex mutex_;
   std::deque<Place> acks_ FRESHET_GUARDED_BY(mutex_);
@@ -320,8 +332,11 @@ class MessageStream : public grpc::ServerBidiReactor<grpc::ByteBuffer, grpc::Byt
   bool reading_ FRESHET_GUARDED_BY(mutex_) = false;
   bool in_write_ FRESHET_GUARDED_BY(mutex_) = false;
   bool has_written_ FRESHET_GUARDED_BY(mutex_) = false;
-  bool handling_ FRESHET_GUARDED_BY(mutex_) = false;       // OnMessage runs
-  bool spoken_ FRESHET_GUARDED_BY(mutex_) = false;         // a message has come
+  bool handling_ FRESHET_GUARDED_BY(mutex_) = false;  // OnMessage runs
+  // The message in incoming_ waits, compressed, until it fits once it is inflated.
+  bool deferred_ FRESHET_GUARDED_BY(mutex_) = false;
+  std::unique_ptr<grpc::Alarm> handler_ FRESHET_GUARDED_BY(mutex_);  // of one that was deferred
+  bool spoken_ FRESHET_GUARDED_BY(mutex_) = false;                   // a message has come
   bool starting_read_ FRESHET_GUARDED_BY(mutex_) = false;  // StartRead is about to be called
   bool reads_ended_ FRESHET_GUARDED_BY(mutex_) = false;
   bool goes_on_ FRESHET_GUARDED_BY(mutex_) = false;      // although the client has said all

@@ -14,6 +14,7 @@
 #include "tests/grpc/raw_stream.h"
 #include "tests/support/gzip.h"
 #include "tests/support/sanitized.h"
+#include "urlfrontier/urlfrontier.pb.h"
 
 namespace freshet {
 namespace {
@@ -131,6 +132,32 @@ TEST_F(MemoryTest, OfCallsThatWaitIsBounded) {
   for (std::thread& thread : threads) thread.join();
   EXPECT_GE(refused, 32) << "limits.unacknowledged_bytes are eight such messages";
   EXPECT_LT(PeakOf(daemon_.pid()) - before, 16 * kMessage);
+}
+
+// 150 URLs with 64 KB of metadata each, 9.6 MB that gzip makes small, on 32 streams at once: what
+// waits for its commit counts as inflated, and what does not fit waits as it came.
+TEST_F(MemoryTest, OfWhatStreamsInflateIsBounded) {
+  const size_t before = PeakOf(daemon_.pid());
+  std::vector<std::thread> threads;
+  for (int i = 0; i < 32; ++i) {
+    threads.emplace_back([this, i] {
+      urlfrontier::DiscoveredBatch batch;
+      batch.set_id(std::to_string(i));
+      for (int n = 0; n < 150; ++n) {
+        urlfrontier::URLInfo& url = *batch.add_items();
+        url.set_url("https://bomb.test/" + std::to_string(i) + "/" + std::to_string(n));
+        (*url.mutable_metadata())["m"].add_values(std::string(64'000, 'm'));
+      }
+      const std::string bytes = Gzip(batch.SerializeAsString());
+      RawStream stream(daemon_.channel(), "/urlfrontier.URLFrontier/PutDiscovered");
+      for (int times = 0; times < 3; ++times) {
+        EXPECT_EQ(stream.Exchange<urlfrontier::BatchAck>(bytes).statuses_size(), 150);
+      }
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  // Thrice what may be held, for what is made of it; without a bound it would be 64 messages.
+  EXPECT_LT(PeakOf(daemon_.pid()) - before, 28 * kMessage);
 }
 
 TEST_F(MemoryTest, OfAcknowledgementsThatNobodyReadsIsBounded) {
