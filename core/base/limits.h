@@ -45,7 +45,7 @@ inline constexpr int kMaxUnackedMessagesPerStream = 64;
 // Of messages that were read and not yet acknowledged; past it the stream is not read.
 inline constexpr size_t kMaxUnackedBytesPerStream = size_t{32} << 20;
 inline constexpr int kMaxMessageBytes = 16 << 20;
-// Of the request of a call, once it is inflated, in which nothing is repeated.
+// Largest request, inflated, of a call whose request repeats no field.
 inline constexpr size_t kMaxPlainRequestBytes = size_t{64} << 10;
 // Of acknowledgements that wait to be written to a stream; past it the stream is not read.
 inline constexpr size_t kMaxUnwrittenBytesPerStream = size_t{256} << 10;

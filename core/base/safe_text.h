@@ -15,8 +15,9 @@ namespace freshet {
 // UTF-8 \xff. A backslash stays as it is: this is for people.
 [[nodiscard]] std::string SafeText(std::string_view text);
 
-// The same of JSON text, which means what it meant before: those characters are \u009b within its
-// strings. Precondition: it is valid JSON without line breaks, so outside of strings there is none.
+// Makes JSON text safe in the same way. The text means what it meant: such characters are \u009b in
+// its strings. Precondition: it is valid JSON without line breaks, so outside of strings there is
+// none.
 [[nodiscard]] std::string SafeJson(std::string json);
 
 // At most `most` bytes of it, cut before a character, not within one; what was cut ends by "...".

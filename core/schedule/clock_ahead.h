@@ -21,7 +21,8 @@ inline constexpr Duration kClocksDiffer = Duration::Seconds(1);
 // nothing is changed. What crawls of a page observed meanwhile is dropped.
 Duration CapAtNow(Instant now, PageState* page);
 Duration CapAtNow(Instant now, PageRecord* page);
-// One that is ahead by no more than clocks differ is left alone: its worker knows its deadline.
+// A lease that is ahead by no more than clocks differ stays as it is: its worker knows its
+// deadline.
 Duration CapAtNow(Instant now, LeaseRecord* lease);
 // But for what holds a host without having paused it for its answers: that may be meant so.
 Duration CapAtNow(Instant now, HostRecord* host);

@@ -632,7 +632,7 @@ void MessageStream::OnReadDone(bool ok) {
       grpc::Status status = streams_->Admit(self_);
       if (!status.ok()) end_status_ = std::move(status);
     }
-    // One that is larger than any may be is refused before it is inflated.
+    // A message that is larger than allowed is refused before it is inflated.
     message_bytes_ = ok ? std::min<size_t>(SizeOf(incoming_), limits::kMaxMessageBytes) : 0;
     const bool compressed = ok && message_bytes_ > incoming_.Length();
     if (!compressed || end_status_) {

@@ -38,8 +38,8 @@ struct StreamLimits {
   // may always be open; and as many of each that have said nothing.
   Live<size_t> streams = SIZE_MAX;
   Live<size_t> streams_per_client = SIZE_MAX;  // of these, streams and other calls each by itself
-  // Of messages that all of them have read and not acknowledged; and as many of answers that wait
-  // for their clients to take them.
+  // Bytes of messages that all streams have read and not acknowledged. Answers that wait for their
+  // clients to take them may have as many bytes again.
   Live<size_t> unacked_bytes = SIZE_MAX;
 };
 
@@ -263,7 +263,7 @@ class MessageStream : public grpc::ServerBidiReactor<grpc::ByteBuffer, grpc::Byt
   // Reads no further for so long, and until nothing is owed: the client sends more than it may.
   // Called in OnMessage.
   void PauseReading(Duration time) FRESHET_EXCLUDES(mutex_);
-  // Of the message that OnMessage is called with, once it is inflated. Called in OnMessage.
+  // Size of the message that OnMessage handles, inflated. Called in OnMessage.
   [[nodiscard]] size_t message_bytes() const { return message_bytes_; }
   // Sends a message in no particular order to acknowledgements. `sent` is called once, also when
   // the stream is over already. A message that is not its turn to be written within `patience`,
@@ -302,7 +302,7 @@ class MessageStream : public grpc::ServerBidiReactor<grpc::ByteBuffer, grpc::Byt
   void NextWriteAndRead(Steps& steps) FRESHET_REQUIRES(mutex_);
   // The message that has come counts as held, and is being handled.
   void BeginHandling() FRESHET_REQUIRES(mutex_);
-  // Of the end of reading if not `ok`.
+  // Handles the message that has come, or the end of reading if not `ok`.
   void HandleMessage(bool ok) FRESHET_EXCLUDES(mutex_);
   // The bytes of a message are no more; returns who may go on.
   [[nodiscard]] StreamSet::Calls LetGo(size_t bytes) FRESHET_REQUIRES(mutex_);

@@ -13,7 +13,7 @@
 namespace freshet {
 
 // Clients take turns, one piece of work at a time; the work of each is done in the order of Post.
-// Whoever has much to do posts it in pieces. Thread-safe.
+// Callers post long work in pieces. Thread-safe.
 class Background {
  public:
   Background() : thread_([this] { Run(); }) {}

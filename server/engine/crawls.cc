@@ -191,7 +191,7 @@ void Crawls::StoreFirst() {
       storing_ = !pending_.empty();
       if (!storing_) return;
       status = StageFirst(staged.get());
-      // Whoever enqueues from here on leaves the storing to this thread, or to that of OnStored.
+      // Callers that enqueue from here on leave the storing to this thread, or to that of OnStored.
       pending_.pop_front();
     }
     if (!status.ok()) {

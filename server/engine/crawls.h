@@ -95,7 +95,7 @@ class Crawls {
 
   // The first of the pending changes goes on, and those after it that are refused.
   void StoreFirst() FRESHET_EXCLUDES(mutex_);
-  // Of the first of the pending ones. Not OK: it is refused.
+  // Stages the first of the pending changes. Not OK: that change is refused.
   [[nodiscard]] Status StageFirst(Staged* staged) FRESHET_REQUIRES(mutex_);
   [[nodiscard]] Status Stage(const Pending& pending, Staged* staged) FRESHET_REQUIRES(mutex_);
   void Enqueue(Pending pending) FRESHET_EXCLUDES(mutex_);

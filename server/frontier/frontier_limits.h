@@ -16,7 +16,7 @@ struct FrontierLimits {
   uint64_t urls = 1'000'000'000;
   uint64_t queues = 10'000'000;  // they are in memory
   uint64_t flights = limits::kMaxFlights;
-  // Of these, what clients hold of others' crawl ids without having reported as much
+  // Most of these flights that clients hold of others' crawl ids without having reported as many
   // (server/frontier/taker_shares.h).
   uint64_t uncovered_flights = limits::kNewcomerLeases;
 };

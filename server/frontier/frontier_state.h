@@ -28,7 +28,7 @@ namespace limits {
 
 // Of a queue, or of all without one of their own: a client that asks for more gets this.
 inline constexpr uint32_t kMaxFrontierDelaySeconds = 86'400;
-// Of a queue of another client's crawl id, unless an admin sets it.
+// Longest delay of a queue that a client other than the owner of the crawl id or an admin may set.
 inline constexpr uint32_t kMaxFrontierDelaySecondsOfOthers = 3600;
 
 }  // namespace limits

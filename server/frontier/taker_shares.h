@@ -63,7 +63,7 @@ class TakerShares {
     uncovered_ += taker.uncovered();
     if (taker.held == 0 && taker.results == 0) takers_.erase(client);
   }
-  // One that holds nothing now, if the first few have one.
+  // Forgets a taker that holds nothing now, if there is one among the first few.
   void ForgetOne() {
     constexpr int kLookedAt = 64;
     auto it = takers_.begin();

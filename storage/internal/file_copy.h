@@ -23,7 +23,7 @@ namespace freshet::storage {
 // with the path: it is a link, a pipe, a device or a directory, and so no file of a database. What
 // is not there is for others to say. Thread-safe.
 [[nodiscard]] Status CheckIsFile(const std::string& path);
-// The same of all that whoever opens the database opens with it.
+// Checks all files that RocksDB opens with the database in the same way.
 [[nodiscard]] Status CheckAreFiles(rocksdb::Env* env, const std::string& dir);
 
 // Makes the new directory `to` a durable copy of the database in `from`, which must be at rest.

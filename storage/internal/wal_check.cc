@@ -453,7 +453,7 @@ StatusOr<bool> DatabaseExists(rocksdb::Env* env, const std::string& dir) {
     uint64_t bytes = 0;
     RETURN_IF_ERROR(
         FromRocksDb(env->GetFileSize(dir + "/CURRENT", &bytes), "looking at " + dir + "/CURRENT"));
-    // Whoever opens the database reads all of it.
+    // RocksDB reads the whole file when it opens the database.
     if (bytes > kMostCurrentBytes) return NamesNoManifest(dir);
     return true;
   }

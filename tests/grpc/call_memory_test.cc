@@ -200,7 +200,7 @@ class CallMemoryTest : public ::testing::Test {
   [[nodiscard]] size_t grown() const {
     return std::max(MemoryOf(daemon_.pid()), before_) - before_;
   }
-  // Of 100 queues, each URL with 60 kB of metadata.
+  // Puts URLs of 100 queues, each with 60 kB of metadata.
   void PutLargeUrls(int count) {
     FrontierClient client(daemon_.channel());
     std::vector<uf::URLItem> items;
@@ -324,7 +324,7 @@ TEST_F(UnreadAnswersTest, OfGetUrlsAreBoundedForAllStreamsTogether) {
     }
   }
   Play(connections, /*fill=*/false);
-  // Of 800 streams some 100 may hold 64 KiB each.
+  // Some 100 of the 800 streams may hold 64 KiB each.
   EXPECT_LT(grown(), 100 * kMiB);
 }
 

@@ -244,7 +244,7 @@ TEST_F(RepairTest, ACheckpointIsRestored) {
   EXPECT_TRUE(absl::IsNotFound(Restore(dir_ / "none", dir_ / "other", SmallStore()).status()));
 }
 
-// Whoever may write into a checkpoint must not write into the store that was made of it.
+// A user who may write into a checkpoint must not write into the store that was made of it.
 TEST_F(RepairTest, OnlyTablesThatNobodyElseMayChangeAreLinked) {
   const std::vector<fs::path> tables = Files(".sst");
   ASSERT_GE(tables.size(), 2u);
@@ -255,7 +255,7 @@ TEST_F(RepairTest, OnlyTablesThatNobodyElseMayChangeAreLinked) {
   EXPECT_EQ(fs::hard_link_count(tables.back()), 2u);
 }
 
-// Whoever may write into a checkpoint, or makes an archive of one, decides what it is made of.
+// A user who may write into a checkpoint, or makes an archive of one, decides what it is made of.
 class StrangeFilesTest : public RepairTest {
  protected:
   // Has a file of the store, which may be there already, made by `make`; nothing takes it, and the

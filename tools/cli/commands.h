@@ -108,7 +108,7 @@ ExitCode UploadRows(
   }
   if (!batch.rows.empty()) uploader.Send(std::move(batch));
   const grpc::Status status = uploader.Finish();
-  // Of a command line that names nothing there is nothing to sum up.
+  // A command line that names nothing has nothing to sum up.
   if (input.ok() || tally.items() + uploader.unacknowledged() > 0) {
     tally.Summarise(uploader.unacknowledged());
   }

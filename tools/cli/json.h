@@ -19,7 +19,7 @@ namespace freshet::cli {
 // JSON without line breaks. Nothing in it can reach a terminal as a control character.
 [[nodiscard]] std::string JsonText(const nlohmann::ordered_json& value);
 
-// The same of a message.
+// One line of JSON for a message.
 [[nodiscard]] std::string ToJsonLine(const google::protobuf::Message& message);
 
 }  // namespace freshet::cli

@@ -35,7 +35,7 @@ class Progress {
 
   // Prints a line of something else to the same place, without the two getting mixed up.
   void Print(std::string_view line);
-  // The same of one of many items that something is wrong with: the first kMaxFaultsPrinted, and at
+  // Prints a line about a faulty item among many: the first kMaxFaultsPrinted of them, and at
   // the end how many more there were.
   void PrintFault(std::string_view line);
 

@@ -249,7 +249,8 @@ absl::StatusOr<bool> Poller::Visit(const Named& named) {
   document.interval = NextInterval(options_.intervals, document.interval, changed);
   document.next = NextPoll(now, document.interval, named.url);
   if (fetched.retry_after) {
-    // Of the site that asks, which is where redirects ended, and of what leads there.
+    // The wait is for the site that asks, where redirects ended, and for the document that leads
+    // there.
     document.not_before = now + *fetched.retry_after;
     document.next = std::max(document.next, document.not_before);
     const std::string asking = OriginOf(fetched.url);

@@ -70,7 +70,7 @@ TEST(Shares, HoweverGreedyClientsAreANewcomerFindsAPlace) {
       }
     }
   }
-  // Of 64 places 7 clients took all, one after the other.
+  // Seven clients took all of 64 places, one after the other.
   EXPECT_EQ(TakenByGreedy(7, 64, /*in_turn=*/false), 49U);
 }
 
