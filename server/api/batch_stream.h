@@ -57,10 +57,12 @@ class BatchStream final : public CallerStream {
     MessageFaults faults;
     if (const Status status = ParseMessage(bytes, &request, &faults, MostBytes(context_));
         !status.ok()) {
+      ChargeForRefused();
       return Refuse(place, request, faults.items, status);
     }
     const int size = Items::Size(request);
     if (const Status status = CheckItemCount(Items::kField, size, context_.config); !status.ok()) {
+      ChargeForRefused();
       return Refuse(place, request, static_cast<size_t>(size), status);
     }
     const StatusOr<const Caller*> caller = GetCaller();

@@ -53,6 +53,12 @@ class CallerStream : public MessageStream {
     }
   }
 
+  // Has the caller pay for a message that is refused as a whole: an item, or what its bytes cost.
+  // Called in OnMessage.
+  void ChargeForRefused() {
+    if (const StatusOr<const Caller*> caller = GetCaller(); caller.ok()) Charge(**caller, 1);
+  }
+
   const ServerContext& context_;
 
  private:

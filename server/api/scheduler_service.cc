@@ -159,6 +159,7 @@ class CrawlStream final : public CallerStream, public AssignmentSink {
     MessageFaults faults;
     if (const Status status = ParseMessage(bytes, &request, &faults, MostBytes(context_));
         !status.ok()) {
+      ChargeForRefused();
       return Refuse(request, faults.items, status);
     }
     switch (request.message_case()) {

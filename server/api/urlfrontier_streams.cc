@@ -50,6 +50,7 @@ class PutUrlsStream final : public CallerStream {
     FlatMessage flat;
     FrontierItemMessage item;
     if (!flat.Take(bytes, MostBytes(context_)).ok() || !DecodeFrontierItem(flat.text(), &item)) {
+      ChargeForRefused();
       return Acknowledge(place, EncodeFrontierAck(item.id, FrontierOutcome::kSkipped));
     }
     std::string id(FrontierAckId(item.id.empty() ? item.info.url : item.id));
@@ -94,6 +95,7 @@ class PutDiscoveredStream final : public CallerStream {
     FlatMessage flat;
     FrontierBatchMessage batch;
     if (!flat.Take(bytes, MostBytes(context_)).ok() || !DecodeFrontierBatch(flat.text(), &batch)) {
+      ChargeForRefused();
       return Acknowledge(place, EncodeFrontierBatchAck(
                                     batch.id, std::vector(batch.count, FrontierOutcome::kSkipped)));
     }

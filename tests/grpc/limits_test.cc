@@ -5,6 +5,8 @@
 #include "httplib.h"
 #include "tests/grpc/frontier_client.h"
 #include "tests/grpc/guarded_server.h"
+#include "tests/grpc/raw_stream.h"
+#include "tests/support/gzip.h"
 
 namespace freshet {
 namespace {
@@ -233,6 +235,19 @@ TEST(Limits, OfItemsASecondOfAClient) {
   v1::NextResponse next;
   EXPECT_EQ(server.scheduler->Next(&next_call, {}, &next).error_code(),
             StatusCode::RESOURCE_EXHAUSTED);
+}
+
+// A message that cannot be read has cost something all the same, by its bytes once it is inflated.
+TEST(Limits, OfItemsASecondWithMessagesThatAreRefused) {
+  TestServer server([](ServerConfig* config) { config->items_per_second_per_client = 100; });
+  RawStream stream(server, "/freshet.v1.PagesService/UpsertPages");
+  // 4 MiB that are no message count as 64 items each, of which 100 may come at once.
+  const std::string bytes = Gzip(std::string(4 << 20, '\xff'));
+  const Instant begin = server.clock.Now();
+  for (int i = 0; i < 5; ++i) {
+    EXPECT_TRUE(stream.Exchange<v1::UpsertPagesResponse>(bytes).ack().has_error());
+  }
+  EXPECT_GE(server.clock.Now() - begin, Duration::Millis(1450));
 }
 
 // Neither one stream after the other nor many at once get a client more than its rate.

@@ -5,11 +5,15 @@
 #include <algorithm>
 #include <utility>
 
+#include "core/base/safe_text.h"
 #include "tools/cli/json.h"
 #include "tools/cli/table.h"
 
 namespace freshet::cli {
 namespace {
+
+// Bytes of a URL that a line about it shows: a site has written it.
+constexpr size_t kShownNameBytes = 200;
 
 v1::PageSpec PageOf(const sitemap::FeedEntry& entry, const NewsOptions& options) {
   v1::PageSpec page;
@@ -77,7 +81,8 @@ NewsSender::~NewsSender() = default;
 void NewsSender::Book(uint64_t row, const std::string& name, const v1::ItemError& error) {
   const MutexLock lock(mutex_);
   if (++receipt_.refused <= kMaxNamedRefusals) {
-    session_.Complain(fmt::format("entry {}: {}: {}{}{}", row, ShowText(name), error.field(),
+    session_.Complain(fmt::format("entry {}: {}: {}{}{}", row,
+                                  ShowText(CutText(name, kShownNameBytes)), error.field(),
                                   error.field().empty() ? "" : ": ", ShowText(error.reason())));
   }
   if (MayBeTaken(error)) receipt_.again.push_back(row);
