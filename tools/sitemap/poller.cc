@@ -220,11 +220,6 @@ FetchResult Poller::FetchOrRead(const Named& named, const DocumentState& documen
 absl::StatusOr<bool> Poller::Visit(const Named& named) {
   if (options_.fetch.cancelled()) return Stopped();
   if (!visited_.insert(named.url).second) return false;
-  // Nothing is remembered of what is never fetched.
-  if (named.child && named.url.size() > kMaxDocumentUrlBytes) {
-    Fail(named, fmt::format("its URL is longer than {} bytes", kMaxDocumentUrlBytes));
-    return false;
-  }
   ASSIGN_OR_RETURN(DocumentState document, state_.FindDocument(KeyOf(named)));
   const std::string origin = OriginOf(named.url);
   ASSIGN_OR_RETURN(const DocumentState site, state_.FindDocument(origin));
