@@ -10,6 +10,7 @@ namespace freshet {
 namespace {
 
 using grpc::StatusCode;
+using testing::AnyOf;
 using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
@@ -98,7 +99,8 @@ TEST_F(LimitedWorker, ReportsOnItsOwnPagesAlone) {
               ElementsAre(HasSubstr("lease_id: " + std::to_string(lease) + " is not open")));
   by_url.set_url("http://news.test/1");
   by_url.set_crawl_id("news");
-  EXPECT_THAT(Described(server_->Report(by_url)), IsEmpty());
+  // The fleet may hold a lease of this page: then the result counts, and ends nothing.
+  EXPECT_THAT(Described(server_->Report(by_url)), AnyOf(IsEmpty(), ElementsAre("0 OBSERVED_ONLY")));
   server_->Use(server_.Open(server_.Token("fleet")));
   EXPECT_THAT(Described(server_->Report(by_lease)), IsEmpty());
 }

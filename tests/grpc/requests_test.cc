@@ -169,7 +169,7 @@ TEST(CompressedRequests, AreTakenAsFarAsTheyMayBeLarge) {
   EXPECT_TRUE(server.pages->GetPage(&call, request, &page).ok());
   // A hundredth of this was sent.
   EXPECT_TRUE(UpsertCompressed(server, 20 << 20, GRPC_COMPRESS_GZIP, &ack).ok());
-  EXPECT_EQ(ack.error().reason(), "the message inflates to more than 16777216 bytes");
+  EXPECT_EQ(ack.error().reason(), "the message has 20971546 bytes, at most 16777216 are allowed");
   EXPECT_EQ(UpsertCompressed(server, 2000, GRPC_COMPRESS_DEFLATE, &ack).error_code(),
             grpc::StatusCode::UNIMPLEMENTED);
 }
