@@ -24,7 +24,6 @@ printf '<urlset><url><loc>https://example.org/</loc><lastmod>2026-01-01</lastmod
 ANSWERS = {
     "freshet list > /dev/full": {4},
     "freshet --server somehost": {2},
-    "freshet sources --remove greedy": {1},
     # This server is of no cluster.
     "freshet fleet": {1},
     "freshet fleet drain NODE --yes": {1},
