@@ -117,6 +117,8 @@ TEST_F(HttpHandshakes, KeepNoProbeWaiting) {
   StartTls();
   const auto probe = Connect(kHonest);
   ASSERT_TRUE(probe->ShakeHands());
+  // The server has finished that handshake, too, once it answers.
+  EXPECT_THAT(probe->Ask(), testing::HasSubstr("well"));
   slow_ = true;
   const auto slow = Connect(kHostile);
   AwaitBegun(2);
