@@ -205,23 +205,20 @@ TEST(Daemon, SaysThatItIsReadyAndEndsCleanly) {
   }
 }
 
-// The store's CURRENT is a pipe: opening waits until the test gives what was in it.
+// The disk is slow, so that opening the store takes seconds; a signal comes meanwhile.
 constexpr char kHeldOpening[] =
     "$freshetd $ports --data-dir $dir/d --log-level off >$dir/d.out & pid=$!\n"
     "ready $dir/d.out $pid; kill $pid; wait $pid\n"
-    "mv $dir/d/CURRENT $dir/current; mkfifo $dir/d/CURRENT\n"
     "said() { until grep -q \"$1\" $dir/e.err; do kill -0 $pid || exit 9; done; }\n"
-    "$freshetd $ports --data-dir $dir/d 2>$dir/e.err & pid=$!\n"
+    "FRESHET_SLOW_SYNC_MS=300 LD_PRELOAD=" FRESHET_BIN_DIR
+    "/../tests/crash/libfreshet_slow_sync.so $freshetd $ports --data-dir $dir/d 2>$dir/e.err & "
+    "pid=$!\n"
     "said 'answering probes'; kill -TERM $pid; said stopping\n";
 
 TEST(Daemon, EndsWhileItStarts) {
   const TempDir dir;
   const ProgramResult result = RunScript(
-      dir, std::string(kHeldOpening) +
-               // The reader has the pipe, whoever comes later the file.
-               "cp $dir/current $dir/again; exec 3>$dir/d/CURRENT; mv $dir/again $dir/d/CURRENT\n"
-               "cat $dir/current >&3; exec 3>&-\n"
-               "wait $pid; code=$?; cat $dir/e.err >&2; exit $code\n");
+      dir, std::string(kHeldOpening) + "wait $pid; code=$?; cat $dir/e.err >&2; exit $code\n");
   EXPECT_EQ(result.exit_code, 0) << result.err;
   EXPECT_EQ(result.out, "");
   EXPECT_THAT(result.err, HasSubstr("stopped before it served"));
