@@ -210,7 +210,7 @@ constexpr char kHeldOpening[] =
     "$freshetd $ports --data-dir $dir/d --log-level off >$dir/d.out & pid=$!\n"
     "ready $dir/d.out $pid; kill $pid; wait $pid\n"
     "said() { until grep -q \"$1\" $dir/e.err; do kill -0 $pid || exit 9; done; }\n"
-    "FRESHET_SLOW_SYNC_MS=300 LD_PRELOAD=" FRESHET_BIN_DIR
+    "FRESHET_SLOW_SYNC_MS=1000 LD_PRELOAD=" FRESHET_BIN_DIR
     "/../tests/crash/libfreshet_slow_sync.so $freshetd $ports --data-dir $dir/d 2>$dir/e.err & "
     "pid=$!\n"
     "said 'answering probes'; kill -TERM $pid; said stopping\n";
@@ -246,11 +246,11 @@ TEST(Daemon, EndsInOrderBeforeItHasReadItsConfiguration) {
 
 TEST(Daemon, EndsAtOnceAtTheSecondSignal) {
   const TempDir dir;
-  const ProgramResult result =
-      RunScript(dir, std::string(kHeldOpening) +
-                         // One that comes with the first belongs to it.
-                         "until grep -q 'a second signal' $dir/e.err; do kill -INT $pid; done\n"
-                         "wait $pid; code=$?; cat $dir/e.err >&2; exit $code\n");
+  const ProgramResult result = RunScript(
+      dir, std::string(kHeldOpening) +
+               // One that comes with the first belongs to it.
+               "until grep -q 'a second signal' $dir/e.err; do kill -INT $pid || exit 9; done\n"
+               "wait $pid; code=$?; cat $dir/e.err >&2; exit $code\n");
   EXPECT_EQ(result.exit_code, 1) << result.err;
   EXPECT_THAT(result.err, HasSubstr("a second signal"));
 }

@@ -531,7 +531,9 @@ TEST_F(PollerTest, ASiteHasSoMuchTime) {
   site_.Put("/robots.txt", "Sitemap: /1\nSitemap: /2\nSitemap: /3\n");
   for (const char* path : {"/1", "/2", "/3"}) site_.Put(path, Map({{path, ""}}));
   options_.site_timeout = Duration::Micros(1);
-  const auto reports = Poll(site_.url());
+  // On a busy machine robots.txt itself comes too late.
+  std::vector<DocumentReport> reports;
+  for (int tries = 0; tries < 100 && reports.size() < 2; ++tries) reports = Poll(site_.url());
   ASSERT_EQ(reports.size(), 2U);
   EXPECT_THAT(reports[1].why, HasSubstr("the rest is left for another time"));
   options_.site_timeout = Duration::Hours(1);
