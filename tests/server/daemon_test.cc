@@ -210,10 +210,10 @@ constexpr char kHeldOpening[] =
     "$freshetd $ports --data-dir $dir/d --log-level off >$dir/d.out & pid=$!\n"
     "ready $dir/d.out $pid; kill $pid; wait $pid\n"
     "said() { until grep -q \"$1\" $dir/e.err; do kill -0 $pid || exit 9; done; }\n"
-    "FRESHET_SLOW_SYNC_MS=1000 LD_PRELOAD=" FRESHET_BIN_DIR
+    "FRESHET_SLOW_SYNC_MS=5000 LD_PRELOAD=" FRESHET_BIN_DIR
     "/../tests/crash/libfreshet_slow_sync.so $freshetd $ports --data-dir $dir/d 2>$dir/e.err & "
     "pid=$!\n"
-    "said 'answering probes'; kill -TERM $pid; said stopping\n";
+    "said 'opening the store;'; kill -TERM $pid; said stopping\n";
 
 TEST(Daemon, EndsWhileItStarts) {
   const TempDir dir;
