@@ -210,7 +210,7 @@ constexpr char kHeldOpening[] =
     "$freshetd $ports --data-dir $dir/d --log-level off >$dir/d.out & pid=$!\n"
     "ready $dir/d.out $pid; kill $pid; wait $pid\n"
     "said() { until grep -q \"$1\" $dir/e.err; do kill -0 $pid || exit 9; done; }\n"
-    "FRESHET_SLOW_SYNC_MS=5000 LD_PRELOAD=" FRESHET_BIN_DIR
+    "FRESHET_SLOW_SYNC_MS=1500 LD_PRELOAD=" FRESHET_BIN_DIR
     "/../tests/crash/libfreshet_slow_sync.so $freshetd $ports --data-dir $dir/d 2>$dir/e.err & "
     "pid=$!\n"
     "said 'opening the store;'; kill -TERM $pid; said stopping\n";
