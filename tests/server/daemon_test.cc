@@ -446,8 +446,8 @@ TEST(Daemon, MaintenanceLeavesFilesToTheOwnerOfTheDirectory) {
   const ProgramResult result =
       RunScript(dir,
                 "chmod 755 $dir\n"
-                "$freshetd --data-dir $dir/d $ports >ready.txt 2>/dev/null &\n"
-                "pid=$!; ready ready.txt $pid; kill $pid; wait $pid\n"
+                "$freshetd --data-dir $dir/d $ports >$dir/ready.txt 2>/dev/null &\n"
+                "pid=$!; ready $dir/ready.txt $pid; kill $pid; wait $pid\n"
                 "chown -R 65534:65534 $dir/d\n"
                 "$freshetd --verify --data-dir $dir/d 2>&1; echo verify $?\n"
                 "find $dir/d -not -user 65534\n"
