@@ -585,8 +585,8 @@ void MessageStream::BeginHandling() {
 }
 
 void MessageStream::Perform(Steps steps) {
-  Tell(steps);
-  if (steps.handle) {
+  const auto handle_later = [this, &steps] {
+    if (!steps.handle) return;
     // On a thread of gRPC's: this one releases what others have sent.
     const MutexLock lock(mutex_);
     handler_ = std::make_unique<grpc::Alarm>();
@@ -597,7 +597,9 @@ void MessageStream::Perform(Steps steps) {
       }
       self->HandleMessage(/*ok=*/true);
     });
-  }
+  };
+  Tell(steps);
+  handle_later();
   while (steps.write || steps.read) {
     if (steps.write) {
       // What more there is follows at once: gRPC may keep it together, for one call of the system.
@@ -614,6 +616,8 @@ void MessageStream::Perform(Steps steps) {
       steps = NextSteps();
     }
     Tell(steps);
+    // The message that was just read may have been deferred, and fit by now.
+    handle_later();
   }
   // The last use of this object: it may be gone when Finish returns.
   if (!steps.finish) return;
