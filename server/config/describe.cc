@@ -167,21 +167,22 @@ std::string ConfigExample() {
 std::string ConfigReference() {
   std::string out =
       "# Configuration reference\n\n"
-      "This page has every key of `freshetd`. The server's table of keys "
-      "([server/config/key.h](../server/config/key.h)) makes this page, [the example "
+      "This page lists every key of `freshetd`. A test compares this page, [the example "
       "file](../deploy/freshet.example.yaml) and [the schema for "
-      "editors](../deploy/freshet.schema.json), and a test compares them. After a change of the "
-      "table run\n\n"
+      "editors](../deploy/freshet.schema.json) with the server's [table of "
+      "keys](../server/config/key.h). After a change of the table, this command writes these "
+      "files anew:\n\n"
       "<!-- doctest: skip: writes this page -->\n\n"
       "    FRESHET_WRITE_GOLDEN=1 build/release/tests/server_config_test\n\n"
-      "Flags win over the environment, the environment over the file, the file over the defaults. "
-      "How to check and to change a configuration is in "
-      "[operations](operations.md#configuration).\n\n"
-      "- A **duration** is a number with a unit, `us`, `ms`, `s`, `m`, `h` or `d`; without one it "
-      "is seconds.\n"
-      "- **Takes effect**: at a *reload* (SIGHUP, `systemctl reload freshet`) or with the next "
-      "*restart*.\n"
-      "- A value that an operator sets at run time is stored, and wins over a key marked **s**.\n";
+      "A flag overrides the environment, the environment overrides the file, and the file "
+      "overrides the default. [Operations](operations.md#configuration) says how to check and "
+      "change a configuration.\n\n"
+      "- A **duration** is a number with a unit: `us`, `ms`, `s`, `m`, `h` or `d`. A number "
+      "without a unit is in seconds.\n"
+      "- The column **takes effect** says when a change applies: at a *reload* (SIGHUP, `systemctl "
+      "reload freshet`) or at the next *restart*.\n"
+      "- You can also set a key marked **s** while the server runs. The server stores this value, "
+      "and it overrides all others.\n";
   ForSections(
       [&](std::string_view section) {
         out += fmt::format("\n## {}\n\n", section.empty() ? "Without a section" : section);
