@@ -140,6 +140,7 @@ bool Batch::Submit(Router& router, Done done) && {
     }
     std::sort(statuses.begin(), statuses.end(),
               [](const auto& a, const auto& b) { return a.index() < b.index(); });
+    ShortenTexts(&rest->ack);
     BatchCounts counts;
     counts.refused = static_cast<uint64_t>(std::count_if(
         statuses.begin(), statuses.end(),
@@ -148,6 +149,25 @@ bool Batch::Submit(Router& router, Done done) && {
     rest->done(std::move(rest->ack), counts);
   };
   return router.Submit(std::move(events_), settle, trace_);
+}
+
+void ShortenTexts(v1::BatchAck* ack) {
+  constexpr std::string_view kLeftOut = "...";
+  size_t left = kMaxTextBytesPerAck;
+  const auto fits = [&left](const std::string& text) {
+    if (text.size() > left) return false;
+    left -= text.size();
+    return true;
+  };
+  for (v1::ItemStatus& status : *ack->mutable_statuses()) {
+    if (status.has_error() && !fits(status.error().reason())) {
+      status.mutable_error()->set_reason(std::string(kLeftOut));
+    }
+    const auto& notes = status.notes();
+    if (std::all_of(notes.begin(), notes.end(), fits)) continue;
+    status.clear_notes();
+    status.add_notes(std::string(kLeftOut));
+  }
 }
 
 v1::BatchAck RefusedBatch(uint64_t sequence, size_t items, const Status& why) {

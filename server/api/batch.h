@@ -72,6 +72,11 @@ class Batch {
   std::shared_ptr<BatchTrace> trace_;
 };
 
+// Reasons and notes of one acknowledgement have so many bytes at most.
+inline constexpr size_t kMaxTextBytesPerAck = size_t{64} << 10;
+// Puts "..." in place of the reasons and notes that do not fit, the last items' first.
+void ShortenTexts(v1::BatchAck* ack);
+
 // The acknowledgement of a batch that was refused as a whole.
 [[nodiscard]] v1::BatchAck RefusedBatch(uint64_t sequence, size_t items, const Status& why);
 

@@ -50,6 +50,7 @@ void PartedAck::Arrive() {
   if (parted_) {
     std::sort(ack.mutable_statuses()->begin(), ack.mutable_statuses()->end(),
               [](const auto& a, const auto& b) { return a.index() < b.index(); });
+    ShortenTexts(&ack);
   }
   done_(std::move(ack));
 }

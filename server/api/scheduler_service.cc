@@ -76,7 +76,7 @@ class CrawlStream final : public CallerStream, public AssignmentSink {
     response.mutable_notice()->set_kind(v1::NOTICE_KIND_STALLED);
     response.mutable_notice()->set_text("Nothing can be assigned at the moment.");
     *response.mutable_notice()->mutable_error() = FaultOf(why);
-    Send(SerialiseMessage(response));
+    SendNews(SerialiseMessage(response));
   }
   void OnAllowance(uint64_t leases, bool whole) override {
     v1::CrawlResponse response;
@@ -87,8 +87,9 @@ class CrawlStream final : public CallerStream, public AssignmentSink {
               : fmt::format("Leases of this worker ran out without a result: it may have {} open, "
                             "one more with each result.",
                             leases));
-    Send(SerialiseMessage(response));
+    SendNews(SerialiseMessage(response));
   }
+  bool behind() const override { return MessageStream::behind(); }
   // A worker goes on with what it was let in for, or not at all.
   Status CheckCaller() const override {
     const StatusOr<Caller> caller = LookAtCaller();
@@ -197,6 +198,10 @@ class CrawlStream final : public CallerStream, public AssignmentSink {
     }
   }
 
+  void OnCaughtUp() override {
+    if (const WorkerId worker = worker_; worker != kNone && worker != kGone) GoOn(worker, 0);
+  }
+
   void OnClientGone() override {
     const WorkerId worker = worker_.exchange(kGone);
     if (const auto lent = lent_credit(); lent != nullptr) lent->Recall();
@@ -286,7 +291,12 @@ class CrawlStream final : public CallerStream, public AssignmentSink {
     if (credit.assignments() == 0) {
       return SendRefusal(InvalidArgument("assignments: is 0"));
     }
-    context_.dispatcher.Grant(worker, credit.assignments());
+    GoOn(worker, credit.assignments());
+  }
+
+  // With so much more credit.
+  void GoOn(WorkerId worker, uint64_t credit) {
+    context_.dispatcher.Grant(worker, credit);
     if (const auto lent = lent_credit(); lent != nullptr) lent->Lend();
   }
 
@@ -386,7 +396,7 @@ class CrawlStream final : public CallerStream, public AssignmentSink {
     v1::CrawlResponse response;
     response.mutable_notice()->set_kind(kind);
     response.mutable_notice()->set_text(text);
-    Send(SerialiseMessage(response));
+    SendNews(SerialiseMessage(response));
   }
   void SendRefusal(const Status& why) {
     v1::CrawlResponse response;

@@ -239,13 +239,24 @@ StreamSet::Calls StreamSet::Release(size_t bytes) {
 
 bool StreamSet::MayRead(const std::shared_ptr<OpenCall>& stream) {
   const MutexLock lock(mutex_);
-  const auto of_client = untaken_.find(stream->client());
-  const bool room = of_client == untaken_.end()
-                        ? Fits({.bytes = 0, .admin = stream->admin(), .waiting = {}}, 1)
-                        : Fits(of_client->second, 1);
-  if (unacked_bytes_ <= limits_.unacked_bytes && room) return true;
+  if (!MayAnswerLocked(stream)) return false;
+  if (unacked_bytes_ <= limits_.unacked_bytes) return true;
   Wait(stream, 1);
   return false;
+}
+
+bool StreamSet::MayAnswer(const std::shared_ptr<OpenCall>& call) {
+  const MutexLock lock(mutex_);
+  return MayAnswerLocked(call);
+}
+
+bool StreamSet::MayAnswerLocked(const std::shared_ptr<OpenCall>& call) {
+  const auto of_client = untaken_.find(call->client());
+  const bool room = of_client == untaken_.end()
+                        ? Fits({.bytes = 0, .admin = call->admin(), .waiting = {}}, 1)
+                        : Fits(of_client->second, 1);
+  if (!room) Wait(call, 1);
+  return room;
 }
 
 StreamSet::Calls StreamSet::SetAnswers(const OpenCall& call, size_t was, size_t now) {
@@ -526,11 +537,20 @@ MessageStream::Steps MessageStream::NextSteps() {
     unwritten_bytes_ = 0;
   }
   // Before it is asked whether the stream may read.
+  CountAnswers(steps);
+  if (!finished_) NextWriteAndRead(steps);
+  return steps;
+}
+
+void MessageStream::CountAnswers(Steps& steps) {
   if (const size_t now = unwritten_bytes_ + writing_bytes_; now != answer_bytes_) {
     steps.resumed = streams_->SetAnswers(*this, std::exchange(answer_bytes_, now), now);
   }
-  if (!finished_) NextWriteAndRead(steps);
-  return steps;
+  if (broken_ || finished_) return;
+  const bool behind =
+      !outgoing_.empty() &&
+      (unwritten_bytes_ >= limits::kMaxUnwrittenBytesPerStream || !streams_->MayAnswer(self_));
+  steps.caught_up = behind_.exchange(behind) && !behind;
 }
 
 void MessageStream::NextWriteAndRead(Steps& steps) {
@@ -556,8 +576,8 @@ void MessageStream::NextWriteAndRead(Steps& steps) {
     return;
   }
   if (deferred_) {
-    deferred_ = !streams_->TryHoldOf(self_, message_bytes_);
-    if (!deferred_) {
+    if (MayHandle()) {
+      deferred_ = false;
       BeginHandling();
       steps.handle = true;
     }
@@ -573,8 +593,18 @@ void MessageStream::NextWriteAndRead(Steps& steps) {
   }
 }
 
+bool MessageStream::MayHandle() {
+  // Reading began while there was room for its answer: since then others may have filled it.
+  if (!streams_->MayAnswer(self_)) return false;
+  const bool compressed = message_bytes_ > incoming_.Length();
+  if (compressed) return streams_->TryHoldOf(self_, message_bytes_);
+  streams_->Hold(message_bytes_);
+  return true;
+}
+
 void MessageStream::Tell(Steps& steps) {
   for (const Sent& sent : std::exchange(steps.failed, {})) sent(Fate::kNeverLeft);
+  if (std::exchange(steps.caught_up, false)) OnCaughtUp();
   ResumeAll(std::exchange(steps.resumed, {}));
 }
 
@@ -638,10 +668,9 @@ void MessageStream::OnReadDone(bool ok) {
     }
     // A message that is larger than allowed is refused before it is inflated.
     message_bytes_ = ok ? std::min<size_t>(SizeOf(incoming_), limits::kMaxMessageBytes) : 0;
-    const bool compressed = ok && message_bytes_ > incoming_.Length();
-    if (!compressed || end_status_) {
+    if (!ok || end_status_) {
       streams_->Hold(message_bytes_);
-    } else if (!streams_->TryHoldOf(self_, message_bytes_)) {
+    } else if (!MayHandle()) {
       deferred_ = true;
       return;
     }

@@ -139,6 +139,8 @@ class StreamSet {
   [[nodiscard]] Calls Release(size_t bytes) FRESHET_EXCLUDES(mutex_);
   // Whether the stream may read; if not, a Release or SetAnswers will return it.
   [[nodiscard]] bool MayRead(const std::shared_ptr<OpenCall>& stream) FRESHET_EXCLUDES(mutex_);
+  // Whether its client is within its share of answers; if not, a SetAnswers will return the call.
+  [[nodiscard]] bool MayAnswer(const std::shared_ptr<OpenCall>& call) FRESHET_EXCLUDES(mutex_);
   [[nodiscard]] size_t unacked_bytes() const FRESHET_EXCLUDES(mutex_);
   // Answers of the call that wait for its client had `was` bytes, and have `now`. Returns as
   // Release.
@@ -178,6 +180,8 @@ class StreamSet {
   // Whether answers of so many bytes may wait for the client. One that has nothing to take yet may
   // be given what its first call asks for, as long as there is room for newcomers.
   [[nodiscard]] bool Fits(const Untaken& client, size_t bytes) const FRESHET_REQUIRES(mutex_);
+  [[nodiscard]] bool MayAnswerLocked(const std::shared_ptr<OpenCall>& call)
+      FRESHET_REQUIRES(mutex_);
   void Wait(const std::shared_ptr<OpenCall>& call, size_t bytes) FRESHET_REQUIRES(mutex_);
   bool StopWaitingLocked(const std::shared_ptr<OpenCall>& call) FRESHET_REQUIRES(mutex_);
   // The calls that may go on.
@@ -254,6 +258,8 @@ class MessageStream : public grpc::ServerBidiReactor<grpc::ByteBuffer, grpc::Byt
   // The client has said all it will, or is gone; acknowledgements that are open still go out.
   // Called at least once, from any thread, before the stream is over.
   virtual void OnClientGone() {}
+  // The client has taken what it was behind with. Called from any thread.
+  virtual void OnCaughtUp() {}
 
   // A place in the order of acknowledgements. Each must be filled by one call of Acknowledge.
   [[nodiscard]] uint64_t OpenAck() FRESHET_EXCLUDES(mutex_);
@@ -265,11 +271,18 @@ class MessageStream : public grpc::ServerBidiReactor<grpc::ByteBuffer, grpc::Byt
   void PauseReading(Duration time) FRESHET_EXCLUDES(mutex_);
   // Size of the message that OnMessage handles, inflated. Called in OnMessage.
   [[nodiscard]] size_t message_bytes() const { return message_bytes_; }
+  // Whether so much waits for the client that nothing more should be sent to it until OnCaughtUp.
+  // Any thread, with any lock.
+  [[nodiscard]] bool behind() const { return behind_.load(std::memory_order_acquire); }
   // Sends a message in no particular order to acknowledgements. `sent` is called once, also when
   // the stream is over already. A message that is not its turn to be written within `patience`,
   // because the client does not read, does not leave.
   void Send(grpc::ByteBuffer message, Sent sent = nullptr, Duration patience = Duration::Infinite())
       FRESHET_EXCLUDES(mutex_);
+  // The same for what a client that is behind can do without: then it is not sent.
+  void SendNews(const grpc::ByteBuffer& message) FRESHET_EXCLUDES(mutex_) {
+    if (!behind()) Send(message);
+  }
 
  private:
   // An acknowledgement to come, and how large the message was that it is for.
@@ -297,9 +310,14 @@ class MessageStream : public grpc::ServerBidiReactor<grpc::ByteBuffer, grpc::Byt
     std::optional<grpc::Status> finish;
     std::vector<Sent> failed;  // messages that will not leave
     StreamSet::Calls resumed;
+    bool caught_up = false;
   };
   [[nodiscard]] Steps NextSteps() FRESHET_REQUIRES(mutex_);
   void NextWriteAndRead(Steps& steps) FRESHET_REQUIRES(mutex_);
+  // Counts what waits for the client, and tells whether it is behind with it.
+  void CountAnswers(Steps& steps) FRESHET_REQUIRES(mutex_);
+  // Whether the message that has come may be handled; if so, it counts as held.
+  [[nodiscard]] bool MayHandle() FRESHET_REQUIRES(mutex_);
   // The message that has come counts as held, and is being handled.
   void BeginHandling() FRESHET_REQUIRES(mutex_);
   // Handles the message that has come, or the end of reading if not `ok`.
@@ -308,7 +326,7 @@ class MessageStream : public grpc::ServerBidiReactor<grpc::ByteBuffer, grpc::Byt
   [[nodiscard]] StreamSet::Calls LetGo(size_t bytes) FRESHET_REQUIRES(mutex_);
   void Perform(Steps steps) FRESHET_EXCLUDES(mutex_);
   // Tells others what has become of their messages, and that they may go on.
-  static void Tell(Steps& steps);
+  void Tell(Steps& steps);
   // Takes what is stale out of what waits.
   [[nodiscard]] std::vector<Sent> TakeStale() FRESHET_REQUIRES(mutex_);
   // Has that looked after once the first that waits is stale.
@@ -333,7 +351,8 @@ class MessageStream : public grpc::ServerBidiReactor<grpc::ByteBuffer, grpc::Byt
   bool in_write_ FRESHET_GUARDED_BY(mutex_) = false;
   bool has_written_ FRESHET_GUARDED_BY(mutex_) = false;
   bool handling_ FRESHET_GUARDED_BY(mutex_) = false;  // OnMessage runs
-  // The message in incoming_ waits, compressed, until it fits once it is inflated.
+  // The message in incoming_ waits, compressed, until it fits once it is inflated, and until the
+  // client has taken enough of what waits for it.
   bool deferred_ FRESHET_GUARDED_BY(mutex_) = false;
   std::unique_ptr<grpc::Alarm> handler_ FRESHET_GUARDED_BY(mutex_);  // of one that was deferred
   bool spoken_ FRESHET_GUARDED_BY(mutex_) = false;                   // a message has come
@@ -345,6 +364,7 @@ class MessageStream : public grpc::ServerBidiReactor<grpc::ByteBuffer, grpc::Byt
   size_t unwritten_bytes_ FRESHET_GUARDED_BY(mutex_) = 0;  // in outgoing_, and of acks_
   size_t writing_bytes_ FRESHET_GUARDED_BY(mutex_) = 0;
   size_t answer_bytes_ FRESHET_GUARDED_BY(mutex_) = 0;  // that the set counts
+  std::atomic<bool> behind_{false};
   bool held_ FRESHET_GUARDED_BY(mutex_) = false;
   bool paused_ FRESHET_GUARDED_BY(mutex_) = false;
   std::unique_ptr<grpc::Alarm> pause_ FRESHET_GUARDED_BY(mutex_);  // its end, while paused_

@@ -163,14 +163,14 @@ void Dispatcher::Grant(WorkerId id, uint64_t assignments) {
 uint64_t Dispatcher::FreeCredit(WorkerId id) const {
   const MutexLock lock(mutex_);
   const auto it = workers_.find(id);
-  return it == workers_.end() ? 0 : it->second.credit - it->second.reserved;
+  return it == workers_.end() ? 0 : it->second.free_credit();
 }
 
 uint64_t Dispatcher::TakeCredit(WorkerId id, uint64_t most) {
   const MutexLock lock(mutex_);
   const auto it = workers_.find(id);
   if (it == workers_.end()) return 0;
-  const uint64_t taken = std::min(most, it->second.credit - it->second.reserved);
+  const uint64_t taken = std::min(most, it->second.free_credit());
   it->second.credit -= taken;
   return taken;
 }
@@ -384,7 +384,7 @@ void Dispatcher::CountMissed(Instant now) {
   const auto missed = static_cast<uint64_t>(pacer_.SkipMissed(now));
   if (missed == 0) return;
   const bool credit = std::any_of(workers_.begin(), workers_.end(), [](const auto& entry) {
-    return entry.second.credit > 0 && !entry.second.full;
+    return entry.second.credit > 0 && !entry.second.full && !entry.second.sink->behind();
   });
   if (paused_) {
     stats_.ticks_paused += missed;

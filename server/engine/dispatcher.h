@@ -53,6 +53,10 @@ class AssignmentSink {
   virtual void OnPause(bool paused) = 0;
   // Nothing can be leased, for this reason; OK when it goes on.
   virtual void OnStall(const Status& why) = 0;
+  // Whether the worker takes so little of what was delivered that nothing more is meant for it.
+  // When it has caught up, Dispatcher::Grant with no assignments goes on. Any thread, with any
+  // lock.
+  [[nodiscard]] virtual bool behind() const { return false; }
   // The worker may have so many leases open; `whole`: as many as any.
   virtual void OnAllowance(uint64_t /*leases*/, bool /*whole*/) {}
 };
@@ -126,9 +130,9 @@ class Dispatcher {
   // would be one of more than three quarters of these: some places are kept for streams.
   [[nodiscard]] StatusOr<WorkerId> Join(WorkerTerms terms, std::shared_ptr<AssignmentSink> sink,
                                         size_t max_workers) FRESHET_EXCLUDES(mutex_);
-  // Adds credit, up to WorkerLimits::credit in total.
+  // Adds credit, up to WorkerLimits::credit in total, and goes on with what there is of it.
   void Grant(WorkerId worker, uint64_t assignments) FRESHET_EXCLUDES(mutex_);
-  // What it may yet be given, but for what is set aside for it; 0 for one that is gone.
+  // What it may yet be given, but for what is set aside for it; 0 for one that is gone or behind.
   [[nodiscard]] uint64_t FreeCredit(WorkerId worker) const FRESHET_EXCLUDES(mutex_);
   // Takes so much of that, or what there is of it.
   [[nodiscard]] uint64_t TakeCredit(WorkerId worker, uint64_t most) FRESHET_EXCLUDES(mutex_);
@@ -186,7 +190,8 @@ class Dispatcher {
     bool crowded = false;             // is in crowded_
     uint64_t held_for = 0;            // the open refill that its end has waited for
     std::optional<Duration> lingers;  // its patience
-    [[nodiscard]] bool has_credit() const { return credit > reserved && !(terms.waiter && served); }
+    [[nodiscard]] uint64_t free_credit() const { return sink->behind() ? 0 : credit - reserved; }
+    [[nodiscard]] bool has_credit() const { return free_credit() > 0 && !(terms.waiter && served); }
   };
   struct Ready {
     Assignment assignment;

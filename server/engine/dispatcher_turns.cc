@@ -119,7 +119,7 @@ void Dispatcher::AskForAnybody(Refill* refill) {
   uint64_t credit = 0;
   for (const auto& [id, worker] : workers_) {
     if (!worker.queued || worker.full) continue;
-    credit += worker.credit - worker.reserved;
+    credit += worker.free_credit();
     if (credit >= refill->terms.size()) break;
   }
   if (takers == 0) credit = 0;

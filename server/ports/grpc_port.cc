@@ -25,6 +25,9 @@ constexpr size_t kBytesPerConnection = size_t{32} << 10;
 constexpr size_t kBytesPerCall = size_t{16} << 10;
 // Messages that may be on their way at a time, if each is as large as can be.
 constexpr size_t kPartialMessages = 4;
+// gRPC takes in so much of a stream whose messages nobody asks for. It is told not to take in more
+// where the network is fast: thousands of streams that are not read would hold as many megabytes.
+constexpr int kBytesAhead = 64 << 10;
 // When stopping, connections whose clients do not read are cut after this.
 constexpr Duration kCutAfter = Duration::Seconds(3);
 
@@ -96,6 +99,8 @@ StatusOr<int> GrpcPort::Start(grpc::CallbackGenericService& calls) {
   builder.SetMaxReceiveMessageSize(config_.max_message_bytes);
   builder.AddChannelArgument(GRPC_ARG_MAX_METADATA_SIZE, config_.max_metadata_bytes);
   builder.AddChannelArgument(GRPC_ARG_MAX_CONCURRENT_STREAMS, config_.max_streams_per_connection);
+  builder.AddChannelArgument(GRPC_ARG_HTTP2_BDP_PROBE, 0);
+  builder.AddChannelArgument(GRPC_ARG_HTTP2_STREAM_LOOKAHEAD_BYTES, kBytesAhead);
   builder.AddChannelArgument(GRPC_ARG_SERVER_HANDSHAKE_TIMEOUT_MS, Millis(kHandshake));
   // Messages are inflated when they are read, as far as they may be large (server/api/inflate.h).
   builder.AddChannelArgument(GRPC_ARG_ENABLE_PER_MESSAGE_DECOMPRESSION, 0);

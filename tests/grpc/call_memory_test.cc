@@ -10,6 +10,10 @@
 #include <string>
 #include <vector>
 
+#include "fmt/format.h"
+#include "freshet/v1/admin.grpc.pb.h"
+#include "freshet/v1/pages.grpc.pb.h"
+#include "freshet/v1/scheduler.grpc.pb.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "httplib.h"
@@ -299,16 +303,18 @@ class UnreadAnswersTest : public CallMemoryTest {
  protected:
   UnreadAnswersTest() : CallMemoryTest("  streams: 4000\n  streams_per_client: 4000\n") {}
 
-  // What the server says that clients have not taken.
-  [[nodiscard]] size_t untaken() const {
+  // What the server says of itself.
+  [[nodiscard]] size_t Metric(const std::string& name) const {
     const httplib::Result metrics =
         httplib::Client("http://" + daemon_.http_address()).Get("/metrics");
     const std::string body = metrics ? metrics->body : "";
-    const std::string name = "\nfreshet_untaken_answer_bytes ";
-    const size_t at = body.find(name);
+    const std::string line = "\n" + name + " ";
+    const size_t at = body.find(line);
     if (at == std::string::npos) return SIZE_MAX;
-    return static_cast<size_t>(std::strtod(body.c_str() + at + name.size(), nullptr));
+    return static_cast<size_t>(std::strtod(body.c_str() + at + line.size(), nullptr));
   }
+  // What clients have not taken.
+  [[nodiscard]] size_t untaken() const { return Metric("freshet_untaken_answer_bytes"); }
 };
 
 // Each stream holds one batch, and all of a client a share: without the bounds 1.1 MB a stream.
@@ -358,10 +364,51 @@ TEST_F(UnreadAnswersTest, ToUrlsAreBoundedForAllStreamsTogether) {
     }
   }
   Play(connections, /*fill=*/true);
-  // Three eighths of 16 MiB, and what was on its way when they were full. What gRPC itself keeps of
-  // the connections' input comes to several hundred MB more (docs/limits.md).
+  // Three eighths of 16 MiB, and what was on its way when they were full.
   EXPECT_GT(untaken(), 1 * kMiB);
   EXPECT_LT(untaken(), 10 * kMiB);
+  // 64 KiB of input a stream, which nobody reads; 600 to 1,100 MB where gRPC chose how much.
+  EXPECT_LT(grown(), 400 * kMiB);
+}
+
+// A worker that asks for 10,000 pages and reads none is given what it may have waiting, not all.
+TEST_F(UnreadAnswersTest, ToWorkersAreBounded) {
+  const auto pages = v1::PagesService::NewStub(daemon_.channel());
+  for (int batch = 0; batch < 10; ++batch) {
+    v1::UpsertPagesRequest request;
+    for (int i = 0; i < 1000; ++i) {
+      request.add_pages()->set_url(
+          fmt::format("http://h{}.test/{}/{}", i, batch, std::string(2000, 'x')));
+    }
+    grpc::ClientContext context;
+    const auto stream = pages->UpsertPages(&context);
+    v1::UpsertPagesResponse response;
+    ASSERT_TRUE(stream->Write(request) && stream->Read(&response));
+    ASSERT_EQ(response.ack().statuses_size(), 0) << response.ShortDebugString();
+    stream->WritesDone();
+    EXPECT_TRUE(stream->Finish().ok());
+  }
+  v1::SetCrawlRateRequest rate;
+  rate.set_crawl_rate_per_second(5000);
+  v1::SetCrawlRateResponse was;
+  grpc::ClientContext context;
+  ASSERT_TRUE(
+      v1::AdminService::NewStub(daemon_.channel())->SetCrawlRate(&context, rate, &was).ok());
+  std::vector<HalfSpoken> connections;
+  connections.emplace_back(daemon_.grpc_address());
+  v1::CrawlRequest hello;
+  hello.mutable_hello()->set_worker("w");
+  v1::CrawlRequest credit;
+  credit.mutable_credit()->set_assignments(10'000);
+  connections.front().Begin(1, "/freshet.v1.SchedulerService/Crawl");
+  connections.front().Whole(1, hello.SerializeAsString());
+  connections.front().Whole(1, credit.SerializeAsString());
+  Play(connections, /*fill=*/false);
+  // 64 KiB fill what the connection takes, and 256 KiB may wait.
+  EXPECT_GT(untaken(), 200'000U);
+  EXPECT_LT(untaken(), 1 * kMiB);
+  EXPECT_GT(Metric("freshet_open_leases"), 100U);
+  EXPECT_LT(Metric("freshet_open_leases"), 1000U);
 }
 
 }  // namespace

@@ -422,6 +422,61 @@ TEST(Dispatcher, GivesTicksToOneWorkerThatAreVeryClose) {
 }
 
 // Calls of Next that wait leave places to workers on streams.
+// Takes nothing until it is told to. Thread-safe.
+class LazySink final : public AssignmentSink {
+ public:
+  void Deliver(std::vector<Assignment> assignments, Outlook /*outlook*/) override {
+    delivered_ += assignments.size();
+    behind_ = true;
+  }
+  void OnPause(bool /*paused*/) override {}
+  void OnStall(const Status& /*why*/) override {}
+  [[nodiscard]] bool behind() const override { return behind_; }
+  void CatchUp() { behind_ = false; }
+  [[nodiscard]] size_t delivered() const { return delivered_; }
+
+ private:
+  std::atomic<size_t> delivered_{0};
+  std::atomic<bool> behind_{false};
+};
+
+TEST(Dispatcher, GivesNothingMoreToAWorkerThatIsBehind) {
+  TestShards shards({Policy{.kind = PolicyKind::kGreedy}});
+  shards.Fill(0, 10'000);
+  Dispatcher dispatcher(shards.router(), shards.clock(), Rate::PerSecond(1000));
+  dispatcher.Start();
+  const auto lazy = std::make_shared<LazySink>();
+  const auto worker = dispatcher.Join({.name = "w", .lease = Duration::Hours(1)}, lazy, 2);
+  ASSERT_TRUE(worker.ok());
+  dispatcher.Grant(*worker, 5000);
+  const auto delivered = [&](size_t before) {
+    while (lazy->delivered() == before) std::this_thread::yield();
+    // What was set aside for it before follows; then its ticks are unused for want of credit.
+    for (uint64_t unused = dispatcher.stats().ticks_without_credit;
+         dispatcher.stats().ticks_without_credit < unused + 50;) {
+      std::this_thread::yield();
+    }
+    return lazy->delivered();
+  };
+  const size_t first = delivered(0);
+  EXPECT_EQ(dispatcher.FreeCredit(*worker), 0U);
+  EXPECT_EQ(dispatcher.TakeCredit(*worker, 10), 0U);
+  // Another one gets all there is.
+  const auto other = std::make_shared<CountingSink>(100);
+  const auto second = dispatcher.Join({.name = "v", .lease = Duration::Hours(1)}, other, 2);
+  ASSERT_TRUE(second.ok());
+  dispatcher.Grant(*second, 100);
+  (void)other->Await();
+  EXPECT_EQ(lazy->delivered(), first);
+  lazy->CatchUp();
+  EXPECT_EQ(dispatcher.FreeCredit(*worker), 5000 - first);
+  dispatcher.Grant(*worker, 0);
+  EXPECT_GT(delivered(first), first);
+  dispatcher.Leave(*worker);
+  dispatcher.Leave(*second);
+  dispatcher.Stop();
+}
+
 TEST(Dispatcher, WaitersTakeThreeQuartersOfThePlacesAtMost) {
   TestShards shards({Policy{.kind = PolicyKind::kGreedy}});
   const auto join = [&](Dispatcher& dispatcher, size_t places, bool waiter) {
