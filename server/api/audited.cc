@@ -48,7 +48,9 @@ void AuditRefusals(Authoriser& authoriser, AuditLog& log) {
         .outcome = AuditOutcome({static_cast<grpc::StatusCode>(refusal.why.raw_code()),
                                  std::string(refusal.why.message())})};
     if (refusal.network) entry.from = NetworkText(*refusal.network);
-    log.AppendLimited(std::move(entry));
+    // All refusals of a client are of one kind: with a kind for each action they would push what
+    // operators have changed out of the files within hours.
+    log.AppendLimited(std::move(entry), refusal.who);
   });
 }
 
@@ -63,7 +65,8 @@ void CallAudit::Finish(const grpc::Status& status, const google::protobuf::Messa
   }
   const auto written = [done = std::move(done)](const Status&) { done(); };
   if (limited_ || !changed) {
-    log_.AppendLimited(std::move(entry_), written);
+    const std::string kind = entry_.who + '\n' + entry_.action;
+    log_.AppendLimited(std::move(entry_), kind, written);
     return;
   }
   {

@@ -3,6 +3,8 @@
 #ifndef FRESHET_SERVER_API_BATCH_H_
 #define FRESHET_SERVER_API_BATCH_H_
 
+#include <algorithm>
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -74,6 +76,12 @@ class Batch {
 
 // Reasons and notes of one acknowledgement have so many bytes at most.
 inline constexpr size_t kMaxTextBytesPerAck = size_t{64} << 10;
+// The acknowledgement of so many items has at most so many bytes.
+[[nodiscard]] constexpr size_t AckBytes(size_t items) {
+  constexpr size_t kOfOneItem = size_t{2} << 10;
+  constexpr size_t kWithoutText = 64;
+  return std::min(items * kOfOneItem, kMaxTextBytesPerAck + items * kWithoutText);
+}
 // Puts "..." in place of the reasons and notes that do not fit, the last items' first.
 void ShortenTexts(v1::BatchAck* ack);
 

@@ -40,7 +40,7 @@ class BatchStream final : public CallerStream {
   using Request = typename Items::Request;
   using Response = typename Items::Response;
 
-  BatchStream(const ServerContext& context, const grpc::CallbackServerContext& call,
+  BatchStream(const ServerContext& context, grpc::CallbackServerContext& call,
               std::string request_id)
       : CallerStream(context, Items::kPath, call),
         items_(context),
@@ -51,20 +51,20 @@ class BatchStream final : public CallerStream {
  private:
   void OnMessage(grpc::ByteBuffer* bytes) override {
     const auto trace = context_.tracer.Sample(Items::kPath, request_id_);
-    const uint64_t place = OpenAck();
     google::protobuf::Arena arena;
     Request& request = *google::protobuf::Arena::CreateMessage<Request>(&arena);
     MessageFaults faults;
     if (const Status status = ParseMessage(bytes, &request, &faults, MostBytes(context_));
         !status.ok()) {
       ChargeForRefused();
-      return Refuse(place, request, faults.items, status);
+      return Refuse(OpenAck(), request, faults.items, status);
     }
     const int size = Items::Size(request);
     if (const Status status = CheckItemCount(Items::kField, size, context_.config); !status.ok()) {
       ChargeForRefused();
-      return Refuse(place, request, static_cast<size_t>(size), status);
+      return Refuse(OpenAck(), request, static_cast<size_t>(size), status);
     }
+    const uint64_t place = OpenAck(AckBytes(static_cast<size_t>(size)));
     const StatusOr<const Caller*> caller = GetCaller();
     if (!caller.ok()) return Refuse(place, request, static_cast<size_t>(size), caller.status());
     StatusOr<Batch> batch = items_.Convert(request, faults.texts, **caller);

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <utility>
 
-#include "core/base/answer_limits.h"
 #include "core/base/check.h"
 #include "server/api/faults.h"
 #include "server/api/request_id.h"
@@ -12,10 +11,6 @@
 
 namespace freshet {
 namespace {
-
-Duration SinceOf(Patience::Clock::time_point from, Patience::Clock::time_point to) {
-  return Duration::Micros(std::chrono::duration_cast<std::chrono::microseconds>(to - from).count());
-}
 
 // A line of the log, at `debug`, for a stream that is opened.
 void NoteOpened(std::string_view path, const std::string& id, const IpAddress& network) {
@@ -26,16 +21,6 @@ void NoteOpened(std::string_view path, const std::string& id, const IpAddress& n
 }
 
 }  // namespace
-
-Patience::Clock::time_point Patience::Begin(size_t bytes, Clock::time_point now) {
-  began_ = now;
-  for_bytes_ = Duration::FromSeconds(static_cast<double>(bytes) / limits::kLeastBytesPerSecond);
-  return now + (left_ + for_bytes_).chrono();
-}
-
-void Patience::End(Clock::time_point now) {
-  left_ = std::clamp(left_ + for_bytes_ - SinceOf(began_, now), Duration(), most_);
-}
 
 CallReactor::CallReactor(const ServerContext& context, std::string_view path, CallKind kind,
                          grpc::CallbackServerContext* call)
@@ -62,6 +47,16 @@ void CallReactor::Begin() {
 void CallReactor::OnReadDone(bool ok) {
   // It may be over when this returns.
   const std::shared_ptr<CallReactor> held = self_;
+  if (std::exchange(read_, true)) {
+    // A second message. gRPC would keep that, and all that follow it, until the call is over.
+    if (ok) call_.TryCancel();
+    return;
+  }
+  if (ok) {
+    const MutexLock lock(mutex_);
+    // gRPC allows no read after Finish.
+    if (!ended_) StartRead(&further_);
+  }
   if (spoken_.exchange(true)) return;
   if (const grpc::Status status = context_.streams.Admit(self_); !status.ok()) {
     End(status);

@@ -1,6 +1,6 @@
 // What calls have in common that bring one message: they are counted from their first byte on, are
-// ended when their client may not be here any more, and wait for it only as long as it takes
-// something of what it is sent.
+// ended when their client may not be here any more or sends a second message, and wait for it only
+// as long as it takes something of what it is sent.
 #ifndef FRESHET_SERVER_API_CALL_REACTOR_H_
 #define FRESHET_SERVER_API_CALL_REACTOR_H_
 
@@ -18,30 +18,11 @@
 #include "server/api/call_stats.h"
 #include "server/api/caller.h"
 #include "server/api/context.h"
+#include "server/api/patience.h"
 #include "server/api/stream.h"
 #include "sync/mutex.h"
 
 namespace freshet {
-
-// How long a client may leave what it is sent: so long in all, and longer by what it has taken, at
-// limits::kLeastBytesPerSecond; never more than so long again. Thread-compatible.
-class Patience {
- public:
-  using Clock = std::chrono::steady_clock;
-
-  explicit Patience(Duration most) : most_(most), left_(most) {}
-
-  // So many bytes are sent. Returns when the client is too slow.
-  Clock::time_point Begin(size_t bytes, Clock::time_point now);
-  // It has taken them.
-  void End(Clock::time_point now);
-
- private:
-  const Duration most_;
-  Duration left_;
-  Duration for_bytes_;
-  Clock::time_point began_;
-};
 
 // One call. It lives until gRPC is done with it and nobody holds it any more.
 //
@@ -107,6 +88,8 @@ class CallReactor : public grpc::ServerGenericBidiReactor,
   std::shared_ptr<CallReactor> self_;  // until OnDone
   std::atomic<bool> spoken_{false};    // the message has come, or is not waited for any more
   grpc::ByteBuffer incoming_;          // gRPC's while reading
+  grpc::ByteBuffer further_;           // the same: what must not come
+  bool read_ = false;                  // what was read has come; of OnReadDone
   grpc::ByteBuffer outgoing_;          // gRPC's while writing
   mutable Mutex mutex_;
   Patience patience_ FRESHET_GUARDED_BY(mutex_);

@@ -19,12 +19,14 @@ class CallerStream : public MessageStream {
  public:
   // `path` is that of the MethodRule.
   CallerStream(const ServerContext& context, std::string_view path,
-               const grpc::CallbackServerContext& call,
+               grpc::CallbackServerContext& call,
                int unacked = limits::kMaxUnackedMessagesPerStream)
       : MessageStream(unacked),
         context_(context),
+        call_(call),
         auth_(context.authoriser, context.clock, path, call) {
     Watch(context.calls, context.clock, context.calls.Find(path));
+    SetPatience(context.config.list_write_timeout);
   }
 
   Status CheckCaller() const override { return auth_.Check(); }
@@ -62,6 +64,9 @@ class CallerStream : public MessageStream {
   const ServerContext& context_;
 
  private:
+  void Cancel() final { call_.TryCancel(); }
+
+  grpc::CallbackServerContext& call_;
   CallAuth auth_;
 };
 

@@ -21,7 +21,7 @@ namespace {
 // Thread-safe.
 class TakeUrlsStream final : public CallerStream {
  public:
-  TakeUrlsStream(const ServerContext& context, const grpc::CallbackServerContext& call)
+  TakeUrlsStream(const ServerContext& context, grpc::CallbackServerContext& call)
       : CallerStream(context, kTakeUrlsPath, call, limits::kMaxUnackedUrlsPerStream) {}
 
   // The server at the other end has it open as long as it serves: nobody is waited for.

@@ -93,7 +93,7 @@ class ReflectionStream final : public CallerStream {
 
   using Services = std::shared_ptr<const std::vector<std::string>>;
 
-  ReflectionStream(const ServerContext& context, const grpc::CallbackServerContext& call,
+  ReflectionStream(const ServerContext& context, grpc::CallbackServerContext& call,
                    Services services)
       : CallerStream(context, kPath, call), services_(std::move(services)) {}
 

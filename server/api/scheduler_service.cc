@@ -49,7 +49,7 @@ class CrawlStream final : public CallerStream, public AssignmentSink {
  public:
   static constexpr std::string_view kPath = "/freshet.v1.SchedulerService/Crawl";
 
-  CrawlStream(const ServerContext& context, const grpc::CallbackServerContext& call,
+  CrawlStream(const ServerContext& context, grpc::CallbackServerContext& call,
               std::string request_id)
       : CallerStream(context, kPath, call),
         request_id_(std::move(request_id)),
@@ -302,9 +302,9 @@ class CrawlStream final : public CallerStream, public AssignmentSink {
 
   void OnResults(const v1::ResultBatch& results, const std::vector<TextFault>& faults,
                  const std::shared_ptr<MessageTrace>& trace) {
-    const uint64_t place = OpenAck();
     const auto items = static_cast<size_t>(results.results_size());
     Status fault = CheckItemCount("results", results.results_size(), context_.config);
+    const uint64_t place = OpenAck(fault.ok() ? AckBytes(items) : 0);
     if (worker_ == kNone) fault = NotIntroduced();
     const StatusOr<const Caller*> caller = GetCaller();
     if (!caller.ok()) fault = caller.status();
@@ -341,9 +341,9 @@ class CrawlStream final : public CallerStream, public AssignmentSink {
   }
 
   void OnReturns(const v1::LeaseReturn& returns) {
-    const uint64_t place = OpenAck();
     const int items = returns.lease_ids_size();
     Status fault = CheckItemCount("lease_ids", items, context_.config);
+    const uint64_t place = OpenAck(fault.ok() ? AckBytes(static_cast<size_t>(items)) : 0);
     if (worker_ == kNone) fault = NotIntroduced();
     const StatusOr<const Caller*> caller = GetCaller();
     if (!caller.ok()) fault = caller.status();

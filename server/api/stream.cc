@@ -55,6 +55,7 @@ StreamSet::Added StreamSet::AddLocked(const std::shared_ptr<OpenCall>& call, Ent
   entry.number = opened_++ + (stream ? 0 : kFirstCall);
   if (stream) ++streams_;
   silent_[entry.number] = call;
+  ++ClientOf(*call).calls;
   calls_[call] = std::move(entry);
   Added added;
   const size_t most = stream ? limits_.streams.get() : std::max(limits_.streams.get(), kLeastCalls);
@@ -119,6 +120,8 @@ void StreamSet::Remove(const std::shared_ptr<OpenCall>& call) {
   if (IsStream(*call)) --streams_;
   silent_.erase(it->second.number);
   (void)StopWaitingLocked(call);
+  --ClientOf(*call).calls;
+  Forget(call->client());
   if (it->second.ends != nullptr && --ends_ == 0) empty_.NotifyAll();
   calls_.erase(it);
 }
@@ -208,63 +211,62 @@ uint64_t StreamSet::refused_by_client() const {
   return refused_by_client_;
 }
 
-void StreamSet::Hold(size_t bytes) {
+StreamSet::Client& StreamSet::ClientOf(const OpenCall& call) {
+  Client& client = clients_[call.client()];
+  client.admin = call.admin();
+  return client;
+}
+
+void StreamSet::Hold(const OpenCall& call, size_t bytes) {
   const MutexLock lock(mutex_);
+  ClientOf(call).messages += bytes;
   unacked_bytes_ += bytes;
 }
 
-bool StreamSet::TryHold(size_t bytes) {
+bool StreamSet::TryHold(const std::shared_ptr<OpenCall>& call, size_t bytes) {
   const MutexLock lock(mutex_);
-  if (unacked_bytes_ + bytes > limits_.unacked_bytes) return false;
-  unacked_bytes_ += bytes;
-  return true;
-}
-
-bool StreamSet::TryHoldOf(const std::shared_ptr<OpenCall>& stream, size_t bytes) {
-  const MutexLock lock(mutex_);
-  if (unacked_bytes_ > 0 && unacked_bytes_ + bytes > limits_.unacked_bytes) {
-    Wait(stream, 1);
+  Client& client = ClientOf(*call);
+  if (!FitsMessage(client, bytes)) {
+    Wait(client, {.call = call, .message = bytes});
     return false;
   }
+  client.messages += bytes;
   unacked_bytes_ += bytes;
   return true;
 }
 
-StreamSet::Calls StreamSet::Release(size_t bytes) {
+StreamSet::Calls StreamSet::Release(const OpenCall& call, size_t bytes) {
   const MutexLock lock(mutex_);
-  CHECK(bytes <= unacked_bytes_, "{} bytes of {}", bytes, unacked_bytes_);
+  Client& client = ClientOf(call);
+  CHECK(bytes <= client.messages, "{} bytes of {}", bytes, client.messages);
+  client.messages -= bytes;
   unacked_bytes_ -= bytes;
-  return TakeReady();
+  Calls ready = TakeReady();
+  Forget(call.client());
+  return ready;
 }
 
 bool StreamSet::MayRead(const std::shared_ptr<OpenCall>& stream) {
   const MutexLock lock(mutex_);
-  if (!MayAnswerLocked(stream)) return false;
-  if (unacked_bytes_ <= limits_.unacked_bytes) return true;
-  Wait(stream, 1);
-  return false;
+  Client& client = ClientOf(*stream);
+  const bool room = FitsMessage(client, 1) && FitsAnswers(client, 1);
+  if (!room) Wait(client, {.call = stream, .message = 1, .answers = 1});
+  return room;
 }
 
 bool StreamSet::MayAnswer(const std::shared_ptr<OpenCall>& call) {
   const MutexLock lock(mutex_);
-  return MayAnswerLocked(call);
-}
-
-bool StreamSet::MayAnswerLocked(const std::shared_ptr<OpenCall>& call) {
-  const auto of_client = untaken_.find(call->client());
-  const bool room = of_client == untaken_.end()
-                        ? Fits({.bytes = 0, .admin = call->admin(), .waiting = {}}, 1)
-                        : Fits(of_client->second, 1);
-  if (!room) Wait(call, 1);
+  Client& client = ClientOf(*call);
+  const bool room = FitsAnswers(client, 1);
+  if (!room) Wait(client, {.call = call, .answers = 1});
   return room;
 }
 
 StreamSet::Calls StreamSet::SetAnswers(const OpenCall& call, size_t was, size_t now) {
   const MutexLock lock(mutex_);
-  Untaken& client = untaken_[call.client()];
-  CHECK(was <= client.bytes, "{} bytes of {}", was, client.bytes);
-  client.bytes += now - was;
-  client.admin = call.admin();
+  Client& client = ClientOf(call);
+  CHECK(was <= client.answers, "{} bytes of {}", was, client.answers);
+  client.answers += now - was;
   answer_bytes_ += now - was;
   if (now >= was) return {};
   Calls ready = TakeReady();
@@ -274,27 +276,26 @@ StreamSet::Calls StreamSet::SetAnswers(const OpenCall& call, size_t was, size_t 
 
 bool StreamSet::TakeAnswers(const std::shared_ptr<OpenCall>& call, size_t bytes) {
   const MutexLock lock(mutex_);
-  Untaken& client = untaken_[call->client()];
-  client.admin = call->admin();
-  if (!Fits(client, bytes)) {
-    Wait(call, bytes);
+  Client& client = ClientOf(*call);
+  if (!FitsAnswers(client, bytes)) {
+    Wait(client, {.call = call, .answers = bytes});
     return false;
   }
-  client.bytes += bytes;
+  client.answers += bytes;
   answer_bytes_ += bytes;
   return true;
 }
 
-bool StreamSet::Fits(const Untaken& client, size_t bytes) const {
-  const uint64_t left = ShareLeft(client.bytes, answer_bytes_, limits_.unacked_bytes, client.admin);
-  return left >= bytes || (left > 0 && client.bytes == 0);
+bool StreamSet::Fits(const Client& client, size_t held, size_t taken, size_t bytes) const {
+  const uint64_t left = ShareLeft(held, taken, limits_.unacked_bytes, client.admin);
+  return left >= bytes || (left > 0 && held == 0);
 }
 
-void StreamSet::Wait(const std::shared_ptr<OpenCall>& call, size_t bytes) {
-  Untaken& client = untaken_[call->client()];
-  client.admin = call->admin();
-  client.waiting[calls_.at(call).number] = {call, bytes};
-  waiting_.insert(call->client());
+void StreamSet::Wait(Client& client, const Waiting& waiting) {
+  const auto it = calls_.find(waiting.call);
+  if (it == calls_.end()) return;
+  client.waiting[it->second.number] = waiting;
+  waiting_.insert(waiting.call->client());
 }
 
 bool StreamSet::StopWaiting(const std::shared_ptr<OpenCall>& call) {
@@ -303,42 +304,52 @@ bool StreamSet::StopWaiting(const std::shared_ptr<OpenCall>& call) {
 }
 
 bool StreamSet::StopWaitingLocked(const std::shared_ptr<OpenCall>& call) {
-  const auto client = untaken_.find(call->client());
-  if (client == untaken_.end()) return false;
-  const bool waited = client->second.waiting.erase(calls_.at(call).number) > 0;
-  Forget(call->client());
+  // A call that is dismissed may be over, and gone, by now.
+  const auto it = calls_.find(call);
+  if (it == calls_.end()) return false;
+  Client& client = ClientOf(*call);
+  const bool waited = client.waiting.erase(it->second.number) > 0;
+  if (client.waiting.empty()) waiting_.erase(call->client());
   return waited;
 }
 
 StreamSet::Calls StreamSet::TakeReady() {
   Calls ready;
-  if (unacked_bytes_ > limits_.unacked_bytes) return ready;
   for (auto name = waiting_.begin(); name != waiting_.end();) {
     const std::string& of = *name++;
-    Untaken& client = untaken_[of];
-    size_t asked = 0;
+    Client& client = clients_[of];
+    size_t message = 0;
+    size_t answers = 0;
     for (auto it = client.waiting.begin(); it != client.waiting.end();) {
-      auto& [call, bytes] = it->second;
-      if (!Fits(client, asked + bytes)) break;
-      asked += bytes;
-      ready.push_back(std::move(call));
+      Waiting& next = it->second;
+      if (next.message > 0 && !FitsMessage(client, message + next.message)) break;
+      if (next.answers > 0 && !FitsAnswers(client, answers + next.answers)) break;
+      message += next.message;
+      answers += next.answers;
+      ready.push_back(std::move(next.call));
       it = client.waiting.erase(it);
     }
-    Forget(of);
+    if (client.waiting.empty()) waiting_.erase(std::string(of));
   }
   return ready;
 }
 
 void StreamSet::Forget(const std::string& client) {
-  const auto it = untaken_.find(client);
-  if (it == untaken_.end() || !it->second.waiting.empty()) return;
-  if (it->second.bytes == 0) untaken_.erase(it);
-  waiting_.erase(client);
+  const auto it = clients_.find(client);
+  if (it == clients_.end()) return;
+  const Client& of = it->second;
+  if (of.calls == 0 && of.messages == 0 && of.answers == 0) clients_.erase(it);
 }
 
 size_t StreamSet::answer_bytes() const {
   const MutexLock lock(mutex_);
   return answer_bytes_;
+}
+
+bool StreamSet::crowded() const {
+  const MutexLock lock(mutex_);
+  const size_t most = limits_.unacked_bytes;
+  return answer_bytes_ >= most - most / 4;
 }
 
 size_t StreamSet::unacked_bytes() const {
@@ -395,6 +406,28 @@ void MessageStream::Resume() {
   Perform(std::move(steps));
 }
 
+// As long as it is being cut it is not finished, so gRPC still has the call.
+void MessageStream::Look(Patience::Clock::time_point now) {
+  {
+    const MutexLock lock(mutex_);
+    if (!too_slow_ || *too_slow_ > now || finished_ || cutting_ || !streams_->crowded()) return;
+    too_slow_ = std::nullopt;
+    cutting_ = true;
+    if (!end_status_) {
+      end_status_ = {grpc::StatusCode::RESOURCE_EXHAUSTED,
+                     "the client takes nothing of what it is sent, and others need the room"};
+    }
+  }
+  Cancel();
+  Steps steps;
+  {
+    const MutexLock lock(mutex_);
+    cutting_ = false;
+    steps = NextSteps();
+  }
+  Perform(std::move(steps));
+}
+
 void MessageStream::End(grpc::Status status) {
   Steps steps;
   {
@@ -405,9 +438,11 @@ void MessageStream::End(grpc::Status status) {
   Perform(std::move(steps));
 }
 
-uint64_t MessageStream::OpenAck() {
+uint64_t MessageStream::OpenAck(size_t bytes) {
   const MutexLock lock(mutex_);
-  acks_.push_back({.ack = std::nullopt, .bytes = std::exchange(handled_bytes_, 0)});
+  acks_.push_back(
+      {.ack = std::nullopt, .bytes = std::exchange(handled_bytes_, 0), .reserved = bytes});
+  reserved_bytes_ += bytes;
   return first_ack_ + acks_.size() - 1;
 }
 
@@ -421,6 +456,7 @@ void MessageStream::Acknowledge(uint64_t place, grpc::ByteBuffer message) {
     CHECK(!own.ack, "acknowledged twice");
     own.ack = std::move(message);
     unwritten_bytes_ += own.ack->Length();
+    reserved_bytes_ -= std::exchange(own.reserved, 0);
     resumed = LetGo(std::exchange(own.bytes, 0));
     while (!acks_.empty() && acks_.front().ack) {
       outgoing_.push_back({.message = *std::move(acks_.front().ack), .sent = nullptr});
@@ -437,7 +473,7 @@ StreamSet::Calls MessageStream::LetGo(size_t bytes) {
   if (bytes == 0) return {};
   CHECK(bytes <= unacked_bytes_, "{} bytes of {}", bytes, unacked_bytes_);
   unacked_bytes_ -= bytes;
-  return streams_->Release(bytes);
+  return streams_->Release(*this, bytes);
 }
 
 void MessageStream::PauseReading(Duration time) {
@@ -543,7 +579,8 @@ MessageStream::Steps MessageStream::NextSteps() {
 }
 
 void MessageStream::CountAnswers(Steps& steps) {
-  if (const size_t now = unwritten_bytes_ + writing_bytes_; now != answer_bytes_) {
+  if (const size_t now = unwritten_bytes_ + writing_bytes_ + reserved_bytes_;
+      now != answer_bytes_) {
     steps.resumed = streams_->SetAnswers(*this, std::exchange(answer_bytes_, now), now);
   }
   if (broken_ || finished_) return;
@@ -561,6 +598,7 @@ void MessageStream::NextWriteAndRead(Steps& steps) {
     writing_sent_ = std::move(outgoing_.front().sent);
     outgoing_.pop_front();
     in_write_ = steps.write = true;
+    if (patience_) too_slow_ = patience_->Begin(writing_bytes_, Patience::Clock::now());
     // Not of the first one: gRPC would hold it back together with what begins the stream, and not
     // say that it is written, until something else makes it write.
     steps.more = std::exchange(has_written_, true) && !outgoing_.empty();
@@ -569,7 +607,8 @@ void MessageStream::NextWriteAndRead(Steps& steps) {
   const bool over = (reads_ended_ && !goes_on_) || end_status_.has_value();
   if (over) {
     deferred_ = false;
-    if (acks_.empty() && outgoing_.empty() && !in_write_ && !handling_ && !starting_read_) {
+    if (acks_.empty() && outgoing_.empty() && !in_write_ && !handling_ && !starting_read_ &&
+        !cutting_) {
       finished_ = true;
       steps.finish = end_status_.value_or(grpc::Status::OK);
     }
@@ -596,10 +635,7 @@ void MessageStream::NextWriteAndRead(Steps& steps) {
 bool MessageStream::MayHandle() {
   // Reading began while there was room for its answer: since then others may have filled it.
   if (!streams_->MayAnswer(self_)) return false;
-  const bool compressed = message_bytes_ > incoming_.Length();
-  if (compressed) return streams_->TryHoldOf(self_, message_bytes_);
-  streams_->Hold(message_bytes_);
-  return true;
+  return streams_->TryHold(self_, message_bytes_);
 }
 
 void MessageStream::Tell(Steps& steps) {
@@ -669,7 +705,7 @@ void MessageStream::OnReadDone(bool ok) {
     // A message that is larger than allowed is refused before it is inflated.
     message_bytes_ = ok ? std::min<size_t>(SizeOf(incoming_), limits::kMaxMessageBytes) : 0;
     if (!ok || end_status_) {
-      streams_->Hold(message_bytes_);
+      streams_->Hold(*this, message_bytes_);
     } else if (!MayHandle()) {
       deferred_ = true;
       return;
@@ -715,6 +751,8 @@ void MessageStream::OnWriteDone(bool ok) {
     CHECK(in_write_, "nothing is written");
     in_write_ = false;
     writing_bytes_ = 0;
+    if (too_slow_) patience_->End(Patience::Clock::now());
+    too_slow_ = std::nullopt;
     broken_ |= !ok;
     sent = std::exchange(writing_sent_, nullptr);
     steps = NextSteps();

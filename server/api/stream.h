@@ -25,6 +25,7 @@
 #include "grpcpp/support/byte_buffer.h"
 #include "grpcpp/support/server_callback.h"
 #include "server/api/call_stats.h"
+#include "server/api/patience.h"
 #include "server/base/live.h"
 #include "sync/mutex.h"
 
@@ -75,9 +76,10 @@ class OpenCall {
 // server stops; and what these hold together. A call takes one of the places when its first message
 // has come: clients that open calls and drop them without a word keep nobody out.
 //
-// Clients that take no answers make the server keep them. What waits for one client has a share
-// (core/base/shares.h) of StreamLimits::unacked_bytes. A client past its share is read no further,
-// and is given no more to read, until it takes something. Thread-safe.
+// Clients make the server keep what they send until it is acknowledged, and what they are answered
+// until they take it. What is kept of each kind for one client has a share (core/base/shares.h) of
+// StreamLimits::unacked_bytes. A client past a share is read no further, and is given no more to
+// read, until the server, or it, has done its part. Thread-safe.
 class StreamSet {
  public:
   using Calls = std::vector<std::shared_ptr<OpenCall>>;
@@ -126,17 +128,14 @@ class StreamSet {
   // Of these, one too many of its client.
   [[nodiscard]] uint64_t refused_by_client() const FRESHET_EXCLUDES(mutex_);
 
-  // A message of so many bytes has come in; and is no more.
-  void Hold(size_t bytes) FRESHET_EXCLUDES(mutex_);
-  // The same where so many bytes fit beside those that are held; false, and nothing is held, where
-  // they do not.
-  [[nodiscard]] bool TryHold(size_t bytes) FRESHET_EXCLUDES(mutex_);
-  // The same for a message of a stream, which may be larger than the limit where nothing else is
-  // held; if it does not fit, a Release will return the stream.
-  [[nodiscard]] bool TryHoldOf(const std::shared_ptr<OpenCall>& stream, size_t bytes)
+  // A message of so many bytes has come in by the call.
+  void Hold(const OpenCall& call, size_t bytes) FRESHET_EXCLUDES(mutex_);
+  // The same where so many bytes are within the share of its client, or the client's only ones;
+  // false, and nothing is held, where they are not: then a Release will return the call.
+  [[nodiscard]] bool TryHold(const std::shared_ptr<OpenCall>& call, size_t bytes)
       FRESHET_EXCLUDES(mutex_);
-  // Returns the calls that may go on: for Resume, without any lock.
-  [[nodiscard]] Calls Release(size_t bytes) FRESHET_EXCLUDES(mutex_);
+  // The message is no more. Returns the calls that may go on: for Resume, without any lock.
+  [[nodiscard]] Calls Release(const OpenCall& call, size_t bytes) FRESHET_EXCLUDES(mutex_);
   // Whether the stream may read; if not, a Release or SetAnswers will return it.
   [[nodiscard]] bool MayRead(const std::shared_ptr<OpenCall>& stream) FRESHET_EXCLUDES(mutex_);
   // Whether its client is within its share of answers; if not, a SetAnswers will return the call.
@@ -152,16 +151,27 @@ class StreamSet {
       FRESHET_EXCLUDES(mutex_);
   // Nothing will return the call; false: something has, or nothing would have.
   bool StopWaiting(const std::shared_ptr<OpenCall>& call) FRESHET_EXCLUDES(mutex_);
-  // Bytes of answers that wait for clients.
+  // Bytes of answers that wait for clients, and at most so many of those that are being made.
   [[nodiscard]] size_t answer_bytes() const FRESHET_EXCLUDES(mutex_);
+  // Whether so many wait that clients which take nothing are in others' way: what clients share of
+  // the room is full (core/base/shares.h).
+  [[nodiscard]] bool crowded() const FRESHET_EXCLUDES(mutex_);
 
  private:
-  // What a client has not taken yet, and its calls that wait until they may go on, in the order in
-  // which they were opened, with what they ask for.
-  struct Untaken {
-    size_t bytes = 0;
+  // A call that waits for so many bytes.
+  struct Waiting {
+    std::shared_ptr<OpenCall> call;
+    size_t message = 0;
+    size_t answers = 0;
+  };
+  // What is kept for a client, and its calls that wait until they may go on, in the order in which
+  // they were opened.
+  struct Client {
+    size_t messages = 0;  // bytes that were read and are not acknowledged
+    size_t answers = 0;   // bytes that it has not taken
+    size_t calls = 0;     // that are open
     bool admin = false;
-    std::map<uint64_t, std::pair<std::shared_ptr<OpenCall>, size_t>> waiting;
+    std::map<uint64_t, Waiting> waiting;
   };
   struct Entry {
     uint64_t number = 0;  // in order of opening, calls that are no streams after streams
@@ -177,15 +187,23 @@ class StreamSet {
   [[nodiscard]] Added AddLocked(const std::shared_ptr<OpenCall>& call, Entry entry)
       FRESHET_REQUIRES(mutex_);
   [[nodiscard]] std::vector<std::shared_ptr<MessageStream>> Ending() const FRESHET_REQUIRES(mutex_);
-  // Whether answers of so many bytes may wait for the client. One that has nothing to take yet may
-  // be given what its first call asks for, as long as there is room for newcomers.
-  [[nodiscard]] bool Fits(const Untaken& client, size_t bytes) const FRESHET_REQUIRES(mutex_);
-  [[nodiscard]] bool MayAnswerLocked(const std::shared_ptr<OpenCall>& call)
-      FRESHET_REQUIRES(mutex_);
-  void Wait(const std::shared_ptr<OpenCall>& call, size_t bytes) FRESHET_REQUIRES(mutex_);
+  [[nodiscard]] Client& ClientOf(const OpenCall& call) FRESHET_REQUIRES(mutex_);
+  // Whether so many bytes more are within a client's share, that holds `held` of `taken`. One that
+  // holds nothing may have what its first call asks for, as long as there is room for newcomers.
+  [[nodiscard]] bool Fits(const Client& client, size_t held, size_t taken, size_t bytes) const;
+  [[nodiscard]] bool FitsMessage(const Client& client, size_t bytes) const
+      FRESHET_REQUIRES(mutex_) {
+    return Fits(client, client.messages, unacked_bytes_, bytes);
+  }
+  [[nodiscard]] bool FitsAnswers(const Client& client, size_t bytes) const
+      FRESHET_REQUIRES(mutex_) {
+    return Fits(client, client.answers, answer_bytes_, bytes);
+  }
+  void Wait(Client& client, const Waiting& waiting) FRESHET_REQUIRES(mutex_);
   bool StopWaitingLocked(const std::shared_ptr<OpenCall>& call) FRESHET_REQUIRES(mutex_);
   // The calls that may go on.
   [[nodiscard]] Calls TakeReady() FRESHET_REQUIRES(mutex_);
+  // Forgets the client if nothing is kept for it any more.
   void Forget(const std::string& client) FRESHET_REQUIRES(mutex_);
 
   StreamLimits limits_;
@@ -203,7 +221,7 @@ class StreamSet {
   size_t unacked_bytes_ FRESHET_GUARDED_BY(mutex_) = 0;
   size_t answer_bytes_ FRESHET_GUARDED_BY(mutex_) = 0;
   // By client; none without bytes and calls.
-  absl::flat_hash_map<std::string, Untaken> untaken_ FRESHET_GUARDED_BY(mutex_);
+  absl::flat_hash_map<std::string, Client> clients_ FRESHET_GUARDED_BY(mutex_);
   std::set<std::string> waiting_ FRESHET_GUARDED_BY(mutex_);  // clients with calls that wait
   uint64_t refused_ FRESHET_GUARDED_BY(mutex_) = 0;
   uint64_t refused_by_client_ FRESHET_GUARDED_BY(mutex_) = 0;
@@ -227,6 +245,9 @@ class MessageStream : public grpc::ServerBidiReactor<grpc::ByteBuffer, grpc::Byt
   void Watch(CallStats& stats, Clock& clock, CallStats::Method method) {
     watch_.emplace(stats, clock, method, CallKind::kStream);
   }
+  // A client that takes what it is sent more slowly than this loses the stream where others need
+  // the room. Before Begin; unless it is called, none does.
+  void SetPatience(Duration patience) { patience_.emplace(patience); }
   // Starts reading. Call once, right after construction as a shared_ptr.
   void Begin(StreamSet* streams);
   // Reads nothing more, and ends with `status` once everything read is acknowledged and written.
@@ -239,6 +260,7 @@ class MessageStream : public grpc::ServerBidiReactor<grpc::ByteBuffer, grpc::Byt
   [[nodiscard]] CallKind kind() const final { return CallKind::kStream; }
   // Goes on reading if it may.
   void Resume() final FRESHET_EXCLUDES(mutex_);
+  void Look(std::chrono::steady_clock::time_point now) final FRESHET_EXCLUDES(mutex_);
   virtual void OnServerDraining() {}
   // How long whoever has opened the stream should send nothing, for what came of all its streams
   // and calls. Asked before the first message is read and after each pause. Thread-safe.
@@ -261,8 +283,12 @@ class MessageStream : public grpc::ServerBidiReactor<grpc::ByteBuffer, grpc::Byt
   // The client has taken what it was behind with. Called from any thread.
   virtual void OnCaughtUp() {}
 
-  // A place in the order of acknowledgements. Each must be filled by one call of Acknowledge.
-  [[nodiscard]] uint64_t OpenAck() FRESHET_EXCLUDES(mutex_);
+  // Cancels the call, which gRPC still has. Any thread.
+  virtual void Cancel() {}
+
+  // A place in the order of acknowledgements. Each must be filled by one call of Acknowledge; until
+  // then `bytes` of the client's share of answers are kept for it. Called in OnMessage.
+  [[nodiscard]] uint64_t OpenAck(size_t bytes = 0) FRESHET_EXCLUDES(mutex_);
   void Acknowledge(uint64_t place, grpc::ByteBuffer message) FRESHET_EXCLUDES(mutex_);
   // Reads no further before all acknowledgements are out: the server is behind.
   void HoldReading() FRESHET_EXCLUDES(mutex_);
@@ -285,10 +311,11 @@ class MessageStream : public grpc::ServerBidiReactor<grpc::ByteBuffer, grpc::Byt
   }
 
  private:
-  // An acknowledgement to come, and how large the message was that it is for.
+  // An acknowledgement to come, how large the message was that it is for, and how large it may be.
   struct Place {
     std::optional<grpc::ByteBuffer> ack;
     size_t bytes = 0;
+    size_t reserved = 0;
   };
   struct Outgoing {
     grpc::ByteBuffer message;
@@ -363,8 +390,12 @@ class MessageStream : public grpc::ServerBidiReactor<grpc::ByteBuffer, grpc::Byt
   size_t unacked_bytes_ FRESHET_GUARDED_BY(mutex_) = 0;
   size_t unwritten_bytes_ FRESHET_GUARDED_BY(mutex_) = 0;  // in outgoing_, and of acks_
   size_t writing_bytes_ FRESHET_GUARDED_BY(mutex_) = 0;
-  size_t answer_bytes_ FRESHET_GUARDED_BY(mutex_) = 0;  // that the set counts
+  size_t reserved_bytes_ FRESHET_GUARDED_BY(mutex_) = 0;  // for acks_
+  size_t answer_bytes_ FRESHET_GUARDED_BY(mutex_) = 0;    // that the set counts
   std::atomic<bool> behind_{false};
+  std::optional<Patience> patience_ FRESHET_GUARDED_BY(mutex_);
+  std::optional<Patience::Clock::time_point> too_slow_ FRESHET_GUARDED_BY(mutex_);  // while writing
+  bool cutting_ FRESHET_GUARDED_BY(mutex_) = false;  // the call is being cancelled
   bool held_ FRESHET_GUARDED_BY(mutex_) = false;
   bool paused_ FRESHET_GUARDED_BY(mutex_) = false;
   std::unique_ptr<grpc::Alarm> pause_ FRESHET_GUARDED_BY(mutex_);  // its end, while paused_

@@ -74,7 +74,7 @@ class UnaryCall : public CallReactor {
 
   ~UnaryCall() override {
     if (held_ == 0) return;
-    ResumeAll(context_.streams.Release(held_));
+    ResumeAll(context_.streams.Release(*this, held_));
   }
 
   // Takes in the request. INVALID_ARGUMENT: there is none, or one of more than `most` bytes once it
@@ -83,7 +83,7 @@ class UnaryCall : public CallReactor {
   [[nodiscard]] grpc::Status Read(const grpc::ByteBuffer& bytes, size_t most) {
     most = MostBytesOf(*request_.GetDescriptor(), most);
     if (const size_t size = SizeOf(bytes); size > limits::kMaxPlainRequestBytes && size <= most) {
-      if (!context_.streams.TryHold(size)) {
+      if (!context_.streams.TryHold(shared_from_this(), size)) {
         return {grpc::StatusCode::RESOURCE_EXHAUSTED,
                 "the server holds too many bytes of messages: try again later"};
       }

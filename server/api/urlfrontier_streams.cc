@@ -41,12 +41,13 @@ class PutUrlsStream final : public CallerStream {
  public:
   static constexpr std::string_view kPath = "/urlfrontier.URLFrontier/PutURLs";
 
-  PutUrlsStream(const ServerContext& context, const grpc::CallbackServerContext& call)
+  PutUrlsStream(const ServerContext& context, grpc::CallbackServerContext& call)
       : CallerStream(context, kPath, call, limits::kMaxUnackedUrlsPerStream) {}
 
  private:
   void OnMessage(grpc::ByteBuffer* bytes) override {
-    const uint64_t place = OpenAck();
+    // It repeats an id or a URL of the message, and says one word.
+    const uint64_t place = OpenAck(message_bytes());
     FlatMessage flat;
     FrontierItemMessage item;
     if (!flat.Take(bytes, MostBytes(context_)).ok() || !DecodeFrontierItem(flat.text(), &item)) {
@@ -86,12 +87,13 @@ class PutDiscoveredStream final : public CallerStream {
  public:
   static constexpr std::string_view kPath = "/urlfrontier.URLFrontier/PutDiscovered";
 
-  PutDiscoveredStream(const ServerContext& context, const grpc::CallbackServerContext& call)
+  PutDiscoveredStream(const ServerContext& context, grpc::CallbackServerContext& call)
       : CallerStream(context, kPath, call, limits::kMaxUnackedUrlBatchesPerStream) {}
 
  private:
   void OnMessage(grpc::ByteBuffer* bytes) override {
-    const uint64_t place = OpenAck();
+    // It repeats the id, and says one word for each item, which has two bytes at least.
+    const uint64_t place = OpenAck(message_bytes());
     FlatMessage flat;
     FrontierBatchMessage batch;
     if (!flat.Take(bytes, MostBytes(context_)).ok() || !DecodeFrontierBatch(flat.text(), &batch)) {

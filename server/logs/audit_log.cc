@@ -225,11 +225,11 @@ void AuditLog::Append(AuditEntry entry, Done done) {
   if (done) done(full);
 }
 
-void AuditLog::AppendLimited(AuditEntry entry, Done done) {
+void AuditLog::AppendLimited(AuditEntry entry, const std::string& kind, Done done) {
   {
     const MutexLock lock(mutex_);
     entry.at = clock_.Now();
-    if (!repeats_.Admit(entry.who + '\n' + entry.action, entry, entry.at)) {
+    if (!repeats_.Admit(kind, entry, entry.at)) {
       // So that the thread looks when the minute is over.
       wake_.NotifyAll();
       if (!done) return;

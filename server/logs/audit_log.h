@@ -76,8 +76,9 @@ class AuditLog {
   // one when too many wait. Not OK: it is not on the disk, which the server's log says as well.
   void Append(AuditEntry entry, Done done = nullptr) FRESHET_EXCLUDES(mutex_);
   // The same for what anybody can cause at will, such as attempts that are refused: a few a minute
-  // of one action by one client are written out, the others counted (AuditEntry::repeats).
-  void AppendLimited(AuditEntry entry, Done done = nullptr) FRESHET_EXCLUDES(mutex_);
+  // of a kind are written out, the others counted (AuditEntry::repeats).
+  void AppendLimited(AuditEntry entry, const std::string& kind, Done done = nullptr)
+      FRESHET_EXCLUDES(mutex_);
   // The newest entries that came at `since` or later, newest first.
   [[nodiscard]] std::vector<AuditEntry> Recent(size_t most, Instant since = Instant()) const
       FRESHET_EXCLUDES(mutex_);

@@ -33,8 +33,14 @@ void MessageFrames::Take(std::string_view payload) {
         padding_is_next_ = false;
         padding_ = byte;
       } else {
-        if (message_.head > 0) message_.size = message_.size << 8 | byte;
-        if (++message_.head == kHeadBytes) message_ = {.left = message_.size};
+        if (message_.head > 0) {
+          message_.size = message_.size << 8 | byte;
+        } else {
+          message_.scraps = 0;
+        }
+        if (++message_.head == kHeadBytes) {
+          message_ = {.scraps = message_.scraps, .left = message_.size};
+        }
       }
       continue;
     }
@@ -51,9 +57,14 @@ bool MessageFrames::End() {
     unfinished_.erase(frame_.stream);
     return false;
   }
+  bool scrap = frame_.length < kScrapBytes;
+  if (scrap && message_.scraps < kFreeScraps) {
+    ++message_.scraps;
+    scrap = false;
+  }
   unfinished_[frame_.stream] = message_;
   if (unfinished_.size() > most_unfinished_) unfinished_.erase(unfinished_.begin());
-  return frame_.length < kScrapBytes;
+  return scrap;
 }
 
 }  // namespace freshet

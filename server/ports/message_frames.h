@@ -16,8 +16,11 @@ namespace freshet {
 // Thread-compatible.
 class MessageFrames {
  public:
-  // A frame with fewer bytes is a scrap, unless a message ends with it.
+  // A frame with fewer bytes is a scrap, unless a message ends with it, or has brought no more than
+  // kFreeScraps such frames: some clients send the head of a message in a frame of its own, and a
+  // full window may end a frame anywhere.
   static constexpr uint32_t kScrapBytes = 256;
+  static constexpr uint8_t kFreeScraps = 2;
 
   // Keeps track of `most_unfinished` streams in the middle of a message, the latest ones: the
   // server may have ended earlier ones itself.
@@ -38,8 +41,9 @@ class MessageFrames {
   // What is still to come of the message that a stream is in the middle of. A message is a flag,
   // its size in four bytes, and so many bytes.
   struct Message {
-    uint8_t head = 0;   // bytes of flag and size that have come
-    uint32_t size = 0;  // as far as it has come
+    uint8_t head = 0;    // bytes of flag and size that have come
+    uint8_t scraps = 0;  // frames, up to kFreeScraps
+    uint32_t size = 0;   // as far as it has come
     uint32_t left = 0;
     [[nodiscard]] bool ended() const { return head == 0 && left == 0; }
   };

@@ -110,11 +110,13 @@ int TlsIndex() {
   return kIndex;
 }
 
+// gRPC has two names for it, "grpc-exp" and "h2". The HTTP port agrees on none, or on "http/1.1".
 bool SpeaksHttp2(const SSL* tls) {
   const unsigned char* protocol = nullptr;
   unsigned length = 0;
   SSL_get0_alpn_selected(tls, &protocol, &length);
-  return length == 2 && protocol[0] == 'h' && protocol[1] == '2';
+  const std::string_view name(reinterpret_cast<const char*>(protocol), length);
+  return !name.empty() && name != "http/1.1";
 }
 
 // nullptr: it is not watched.

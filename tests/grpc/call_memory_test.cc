@@ -49,7 +49,9 @@ size_t MemoryOf(pid_t pid) {
 // Thread-compatible.
 class HalfSpoken {
  public:
-  explicit HalfSpoken(const std::string& address) : socket_(address) {
+  // `from`: that address of this machine, 127.x.x.x; null: any.
+  explicit HalfSpoken(const std::string& address, const char* from = nullptr)
+      : socket_(address, from) {
     EXPECT_TRUE(socket_.connected());
     (void)fcntl(socket_.descriptor(), F_SETFL, O_NONBLOCK);
     out_ = RawSocket::Http2Preface();
@@ -264,6 +266,18 @@ TEST_F(CallMemoryTest, OfWatchesOfHealthIsBounded) {
   Flood("/grpc.health.v1.Health/Watch", &nothing);
 }
 
+// Each keeps 13,000 pieces of a frame, which no limit counts, where it is not ended.
+TEST_F(CallMemoryTest, OfFurtherMessagesIsBounded) {
+  std::vector<HalfSpoken> connections;
+  HalfSpoken& connection = connections.emplace_back(daemon_.grpc_address());
+  for (uint64_t stream = 1; stream < 80; stream += 2) {
+    connection.Begin(stream, "/grpc.health.v1.Health/Watch");
+    for (int i = 0; i < 300; ++i) connection.Whole(stream, "");
+  }
+  Play(connections, /*fill=*/false);
+  EXPECT_EQ(connection.ended(), 40U);
+}
+
 TEST_F(CallMemoryTest, OfCallsThatSayNothingIsBounded) {
   Flood("/grpc.health.v1.Health/Check", nullptr);
 }
@@ -301,7 +315,8 @@ TEST_F(CallMemoryTest, OfUrlsThatNobodyTakesIsBounded) {
 
 class UnreadAnswersTest : public CallMemoryTest {
  protected:
-  UnreadAnswersTest() : CallMemoryTest("  streams: 4000\n  streams_per_client: 4000\n") {}
+  UnreadAnswersTest()
+      : CallMemoryTest("  streams: 4000\n  streams_per_client: 4000\n  list_write_timeout: 1s\n") {}
 
   // What the server says of itself.
   [[nodiscard]] size_t Metric(const std::string& name) const {
@@ -369,6 +384,27 @@ TEST_F(UnreadAnswersTest, ToUrlsAreBoundedForAllStreamsTogether) {
   EXPECT_LT(untaken(), 10 * kMiB);
   // 64 KiB of input a stream, which nobody reads; 600 to 1,100 MB where gRPC chose how much.
   EXPECT_LT(grown(), 400 * kMiB);
+}
+
+// Clients that read no acknowledgements keep others out for as long as they may leave them, a
+// second here. Nine addresses are nine clients, whose shares are all that clients share.
+TEST_F(UnreadAnswersTest, OfManyClientsGiveWay) {
+  uf::URLItem item = Discovered("http://a.test/");
+  item.set_id(std::string(200, 'x'));
+  const std::string message = item.SerializeAsString();
+  std::vector<HalfSpoken> connections;
+  for (int client = 2; client < 11; ++client) {
+    const std::string from = "127.0.0." + std::to_string(client);
+    HalfSpoken& connection = connections.emplace_back(daemon_.grpc_address(), from.c_str());
+    for (uint64_t stream = 1; stream < 400; stream += 2) {
+      connection.Begin(stream, "/urlfrontier.URLFrontier/PutURLs");
+      connection.Repeat(stream, message);
+    }
+  }
+  for (int i = 0; i < 10 && connections.front().ended() == 0; ++i) Play(connections, /*fill=*/true);
+  EXPECT_GT(connections.front().ended(), 0U);
+  FrontierClient client(daemon_.channel());
+  EXPECT_NE(client.Put(item), "none");
 }
 
 // A worker that asks for 10,000 pages and reads none is given what it may have waiting, not all.

@@ -32,8 +32,8 @@ class RawSocket {
     connected_ = connect(descriptor_, reinterpret_cast<sockaddr*>(&address), sizeof(address)) == 0;
   }
   // To the port of "host:port".
-  explicit RawSocket(const std::string& address)
-      : RawSocket(std::stoi(address.substr(address.rfind(':') + 1))) {}
+  explicit RawSocket(const std::string& address, const char* from = nullptr)
+      : RawSocket(std::stoi(address.substr(address.rfind(':') + 1)), from) {}
   RawSocket(RawSocket&& other) noexcept
       : descriptor_(std::exchange(other.descriptor_, -1)), connected_(other.connected_) {}
   ~RawSocket() { Close(); }

@@ -140,8 +140,8 @@ TEST_F(AuditLogTest, CountsWhatIsRepeated) {
   {
     const auto log = Open();
     for (int i = 0; i < 532; ++i)
-      log->AppendLimited({.who = "network 192.0.2.7", .action = "a", .outcome = "refused"});
-    log->AppendLimited({.who = "network 192.0.2.8", .action = "a"});
+      log->AppendLimited({.who = "network 192.0.2.7", .action = "a", .outcome = "refused"}, "of 7");
+    log->AppendLimited({.who = "network 192.0.2.8", .action = "a"}, "of 8");
   }
   const auto log = Open();
   const std::vector<AuditEntry> recent = log->Recent(1000);

@@ -125,6 +125,13 @@ TEST(FrameWatch, TakesMessagesOfAnySize) {
     EXPECT_EQ(ExcessOf(InFrames(1, Many(20, Message(size)), 16'384), 1000), "") << size;
     EXPECT_EQ(ExcessOf(InFrames(1, Many(20, Message(size)), 256), 1000), "") << size;
   }
+  // The head of each message in a frame of its own, and a window that ends in the middle.
+  const std::string cut = Message(100);
+  EXPECT_EQ(ExcessOf(Many(20, Http2Frame(0, 0, 1, cut.substr(0, 5)) +
+                                  Http2Frame(0, 0, 1, cut.substr(5, 20)) +
+                                  Http2Frame(0, 0, 1, cut.substr(25))),
+                     1000),
+            "");
   // Two streams in turns.
   const std::string message = Message(3000);
   std::string frames;
@@ -140,12 +147,14 @@ TEST(FrameWatch, TakesMessagesOfAnySize) {
 
 TEST(FrameWatch, BoundsScrapsOfMessages) {
   const std::string excess = "frames that bring almost nothing";
-  EXPECT_EQ(ExcessOf(InFrames(1, Message(5 * 255 - 4), 255)), "") << "the last one ends it";
-  EXPECT_EQ(ExcessOf(InFrames(1, Message(7 * 255 - 5), 255)), excess);
+  EXPECT_EQ(ExcessOf(InFrames(1, Message(8 * 255 - 5), 255)), "") << "two are free, one ends it";
+  EXPECT_EQ(ExcessOf(InFrames(1, Message(9 * 255 - 5), 255)), excess);
   EXPECT_EQ(ExcessOf(InFrames(1, Message(1000), 1)), excess);
   std::string streams;
-  for (uint64_t stream = 1; stream < 14; stream += 2) streams += Http2Frame(0, 0, stream, "x");
-  EXPECT_EQ(ExcessOf(streams), excess) << "one of each of seven streams";
+  for (uint64_t stream = 1; stream < 14; stream += 2) {
+    streams += Many(3, Http2Frame(0, 0, stream, "x"));
+  }
+  EXPECT_EQ(ExcessOf(streams), excess) << "the third of each of seven streams";
   // What is taken back is forgotten, and so is the earliest of too many.
   EXPECT_EQ(
       ExcessOf(Many(5, Http2Frame(0, 0, 1, Message(400).substr(0, 300)) + hostile::Http2Cancel(1))),
