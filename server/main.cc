@@ -221,7 +221,7 @@ int Run(const ServerConfig& config, const CommandLine& line) {
       clock, [&server] { server.RequestStop(); }, [&] { Reload(line, server); });
   std::atomic<bool> replaced = false;
   server.WhenReplaced([&] {
-    spdlog::critical("another server of the cluster serves now: this one ends");
+    spdlog::critical("another server of the cluster is active now, so this server ends");
     replaced = true;
     // One signal more would not wait for the end.
     if (!signals.come()) signals.Ask();

@@ -85,17 +85,17 @@ std::string DescribeTables(const storage::TableDamage& tables) {
   if (tables.unreadable > 0) {
     text += fmt::format(
         "lost: tables={} of {}, {} bytes that cannot be read at all: how many pages and other rows "
-        "they held is not known, and what stood there alone is not among the numbers above\n",
+        "these tables had is not known, and the numbers above do not include these rows\n",
         tables.unreadable, tables.tables, tables.unreadable_bytes);
   }
   if (tables.damaged > 0) {
     text += fmt::format(
-        "damaged: tables={} of {}, {} rows in {} bytes, of which those that can be read are "
-        "saved\n",
+        "damaged: tables={} of {}, with {} rows in {} bytes: the repair saves the rows that it can "
+        "read\n",
         tables.damaged, tables.tables, tables.damaged_rows, tables.damaged_bytes);
   }
   if (!tables.complete) {
-    text += "The list of tables is lost: whether any are missing is not known\n";
+    text += "The list of tables is lost: whether tables are missing is not known\n";
   }
   return text;
 }

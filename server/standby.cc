@@ -56,7 +56,7 @@ Status Standby::Prepare(Store& store) {
   options.report = [this] {
     if (stop_ || (!hooks_.has_turn() && !TurnMayCome())) abandoned_ = true;
   };
-  spdlog::info("loading the pages, in case it is this server's turn");
+  spdlog::info("loading the pages, in case this server becomes active");
   StatusOr<LoadedShards> loaded = hooks_.load(store, options);
   if (loaded.ok()) {
     loaded_ = *std::move(loaded);

@@ -37,7 +37,7 @@ struct ChangeLogStats {
 // DataLoss: the partition of the log with this name ends before what a store has read of it.
 [[nodiscard]] inline Status EndsTooSoon(std::string_view log, uint32_t partition) {
   return MakeStatus(absl::StatusCode::kDataLoss,
-                    "partition {} of {} does not reach to where the local store is complete to",
+                    "partition {} of {} ends before the last row that the local store has read",
                     partition, log);
 }
 

@@ -187,7 +187,7 @@ StatusOr<Caller> Authoriser::Check(const MethodRule& rule, const Credentials& cr
   ASSIGN_OR_RETURN(const std::shared_ptr<const Identity> identity, Find(credentials));
   if (identity == nullptr) return Caller();
   if ((identity->roles & (rule.roles | kAdmin)) == 0) {
-    return Denied("{} has none of the roles that this takes: {}", identity->name,
+    return Denied("{} has none of the roles that this call requires: {}", identity->name,
                   RoleNames(rule.roles | kAdmin));
   }
   const auto unchecked = static_cast<LimitKinds>(identity->limits() & ~rule.checked);

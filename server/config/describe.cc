@@ -167,22 +167,21 @@ std::string ConfigExample() {
 std::string ConfigReference() {
   std::string out =
       "# Configuration reference\n\n"
-      "This page lists every key of `freshetd`. A test compares this page, [the example "
+      "This page lists every key of `freshetd`. [Operations](operations.md#configuration) says how "
+      "to check and change a configuration. This command makes the page, [the example "
       "file](../deploy/freshet.example.yaml) and [the schema for "
-      "editors](../deploy/freshet.schema.json) with the server's [table of "
-      "keys](../server/config/key.h). After a change of the table, this command writes these "
-      "files anew:\n\n"
+      "editors](../deploy/freshet.schema.json) from the server's [table of "
+      "keys](../server/config/key.h):\n\n"
       "<!-- doctest: skip: writes this page -->\n\n"
       "    FRESHET_WRITE_GOLDEN=1 build/release/tests/server_config_test\n\n"
-      "A flag overrides the environment, the environment overrides the file, and the file "
-      "overrides the default. [Operations](operations.md#configuration) says how to check and "
-      "change a configuration.\n\n"
+      "A flag overrides the environment variable, the variable overrides the file, and the file "
+      "overrides the default.\n\n"
       "- A **duration** is a number with a unit: `us`, `ms`, `s`, `m`, `h` or `d`. A number "
       "without a unit is in seconds.\n"
       "- The column **takes effect** says when a change applies: at a *reload* (SIGHUP, `systemctl "
       "reload freshet`) or at the next *restart*.\n"
-      "- You can also set a key marked **s** while the server runs. The server stores this value, "
-      "and it overrides all others.\n";
+      "- **s** marks a key that you can also set while the server runs, by a command or in the "
+      "console. The server stores this value, and it overrides all others.\n";
   ForSections(
       [&](std::string_view section) {
         out += fmt::format("\n## {}\n\n", section.empty() ? "Without a section" : section);

@@ -68,43 +68,42 @@ std::vector<ConfigKey> ClusterKeys() {
   address.check = [](const C& config) { return CheckAddress(config.cluster.address); };
   return {
       std::move(name).Says(
-          "Name of the cluster: its topics are `<name>.changes` and `<name>.fleet`. Empty: this "
-          "server is alone, and its disk is the truth. With divisions they are "
-          "`<name>-<division>-of-<divisions>.changes` and so on."),
+          "Name of the cluster: its topics are `<name>.changes` and `<name>.fleet`, with divisions "
+          "`<name>-<division>-of-<divisions>.changes` and so on. Empty: this server is not in a "
+          "cluster."),
       TextKey("cluster.brokers", in(&Cluster::brokers))
-          .Says("Brokers of Kafka, `host:port` with commas between them."),
-      std::move(node).Says(
-          "Name of this server at Kafka, in `freshet fleet` and `freshet fleet drain NODE`. "
-          "Empty is the name of the machine."),
-      std::move(address).Says(
-          "Address at which the other servers reach this one's gRPC port, `host:port`; set it "
-          "on all. A standby then takes calls and lets the active server answer them. Empty: a "
-          "standby does not listen."),
+          .Says("Addresses of the Kafka brokers: `host:port`, separated by commas."),
+      std::move(node).Says("Name of this server in Kafka, in `freshet fleet` and in `freshet fleet "
+                           "drain NODE`. Empty means the name of the machine."),
+      std::move(address).Says("Address at which the other servers reach the gRPC port of this "
+                              "server, `host:port`; set it on all servers. A standby then forwards "
+                              "calls to the active server. Empty: a standby does not listen."),
       TextKey("cluster.tls_ca", in(&Cluster::tls_ca))
-          .Says("PEM file of the authority that signs the certificates of the cluster's servers, "
-                "which are then clients of each other. Empty: the authorities of the system."),
+          .Says(
+              "PEM file of the authority that signs the certificates of the cluster's servers, "
+              "which connect to each other as clients. Empty means the authorities of the system."),
       CountKey("cluster.divisions", in(&Cluster::divisions), 1, limits::kSlots)
-          .Says("Number of divisions over which pages are shared out, by their hosts: the same "
-                "on all servers, and for ever. Each division has a log and standbys of its own."),
+          .Says("Number of divisions that share the pages by their hosts: equal on all servers, "
+                "and never changed. Each division has its own log and standbys."),
       CountKey("cluster.division", in(&Cluster::division), 0, limits::kSlots - 1)
-          .Says("Division of this server, from 0 on. It sends items of other divisions on to "
-                "them, with `cluster.address`, or refuses them."),
+          .Says("Division of this server, counted from 0. If `cluster.address` is set, the server "
+                "sends items of other divisions on to these divisions; otherwise it refuses them."),
       CountKey("cluster.replication", in(&Cluster::replication), -1, 100)
-          .Says("How many brokers keep each row of topics that this server makes. -1: as the "
+          .Says("Number of brokers that keep each row of topics that this server makes. -1: as the "
                 "brokers are configured."),
       SpanKey("cluster.silence", in(&Cluster::silence), kSecond, Duration::Seconds(300))
-          .Says("A standby takes over after so long without a word from the active server. "
-                "Brokers take no less than their `group.min.session.timeout.ms`, usually 6s."),
+          .Says(
+              "A standby takes over when it has heard nothing of the active server for this time. "
+              "Brokers accept no value below their `group.min.session.timeout.ms`, usually 6s."),
       FlagKey("cluster.hot_standby", in(&Cluster::hot_standby))
           .Says("Whether a standby keeps all pages in memory, so that it takes over equally fast "
-                "with any number of pages. If not, it loads them once the active server is "
-                "silent, or is to end."),
+                "with any number of pages. Otherwise it loads the pages when the active server is "
+                "silent or about to end."),
       SpanKey("cluster.handover", in(&Cluster::handover), Duration(), Duration::Seconds(600))
-          .Says("Longest time that a server that is to end goes on serving, until its standbys "
-                "(with `cluster.address`) have loaded the pages."),
-      PropertiesKey().Says(
-          "Settings of Kafka's client, such as `{security.protocol: SASL_SSL}`: any of "
-          "librdkafka that Freshet does not set itself."),
+          .Says("Longest time that a server that is about to end waits until its standbys (with "
+                "`cluster.address`) have loaded the pages. Meanwhile it stays active."),
+      PropertiesKey().Says("Settings of Kafka's client, such as `{security.protocol: SASL_SSL}`: "
+                           "any setting of librdkafka that Freshet does not set itself."),
   };
 }
 

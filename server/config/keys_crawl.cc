@@ -31,8 +31,8 @@ ConfigKey RateKey() {
       .Flag("--crawl-rate")
       .Reloads()
       .Says(
-          "Assignments per second that may leave the server. In a cluster with divisions it is "
-          "the rate of all together, and the value of division 0 counts.");
+          "Number of pages that the server hands out a second. In a cluster with divisions it is "
+          "the rate of all divisions together, and the value of division 0 counts.");
 }
 
 ConfigKey ForcedShareKey() {
@@ -47,8 +47,8 @@ ConfigKey ForcedShareKey() {
     return InvalidArgument("{} is not within 0 and 1", config.forced_share);
   };
   return std::move(key).Says(
-      "Part of the crawl rate at which forced pages go first: pages past their `max_interval`, "
-      "and rechecks. Registrable domains take turns. Beyond it these pages go by their value, "
+      "Part of the crawl rate at which forced pages go first: pages past their `max_interval`, and "
+      "rechecks. Registrable domains take turns. Beyond this part, forced pages go by their value, "
       "or when nothing else is due (docs/politeness.md).");
 }
 
@@ -67,8 +67,8 @@ ConfigKey EstimatorKey() {
                             });
   key.choices = {"default", "mle", "cho_gm"};
   return std::move(key).Says(
-      "How change rates are learned: `default` (pooled over pages, sources and burst classes), or "
-      "for comparison `mle` or `cho_gm` (each page for itself).");
+      "How the server learns change rates: `default` (from pages, sources and burst classes "
+      "together), or for comparison `mle` or `cho_gm` (each page by itself).");
 }
 
 ConfigKey SourcesKey() {
@@ -82,16 +82,16 @@ ConfigKey SourcesKey() {
     return absl::OkStatus();
   };
   return std::move(key).Says(
-      "Sources of change signals that a new database knows; more can be registered at run time.");
+      "Sources of change signals that a new store has; you can register more at run time.");
 }
 
 std::vector<ConfigKey> RateKeys() {
   return {
       RateKey(),
       SpanKey("pacing.max_lateness", At(&C::max_lateness), Pacer::kUsualLateness, kSecond)
-          .Says("How late an assignment may leave, if that is more than a tick (1/crawl_rate). "
-                "Ticks missed by more are gone. After a pause the server makes up for so much, "
-                "in one burst."),
+          .Says("How late the server hands out a page at most, if this is more than a tick "
+                "(1/crawl_rate). Ticks that are later are lost. After a pause the server hands out "
+                "the pages of this time in one burst."),
       ForcedShareKey(),
       TextKey("policy", At(&C::policy))
           .Flag("--policy")
@@ -104,12 +104,12 @@ std::vector<ConfigKey> RateKeys() {
       EstimatorKey(),
       SourcesKey(),
       SpanKey("signals.delay", At(&C::signal_delay), Duration(), kYear)
-          .Says("`greedy_ncis_d` drops signals that come within this time after a crawl. Above 0 "
-                "for that policy."),
+          .Says("The policy `greedy_ncis_d` drops signals that come within this time after a "
+                "crawl, and needs a value above 0."),
       SpanKey("horizons.day", At(&C::day), kMilli, kYear)
           .Says("Length of a day for everything that the estimators measure in days."),
       SpanKey("epochs.interval", At(&C::epoch_interval), Duration(), kYear)
-          .Says("Time between two estimates of all pages; 0: only on request."),
+          .Says("Time between two estimates of all pages. 0: only on request."),
   };
 }
 
@@ -118,27 +118,29 @@ std::vector<ConfigKey> HostKeys() {
   return {
       SpanKey("politeness.min_delay", in(&Polite::min_delay), Duration(), kYear)
           .Reloads()
-          .Says("The shortest time between two assignments of a host; 0 is none."),
+          .Says("Shortest time between two assignments of a host; 0 means no wait."),
       CountKey("politeness.max_in_flight", in(&Polite::max_in_flight), 0, UINT32_MAX)
           .Reloads()
-          .Says("The most of a host's pages that are out at a time; 0 is any number."),
+          .Says("Maximum number of pages of a host that workers hold at the same time; 0 means any "
+                "number."),
       SpanKey("politeness.min_page_interval", in(&Polite::min_page_interval), Duration(), kYear)
           .Reloads()
-          .Says("The shortest time between two crawls of a page; 0 is none."),
+          .Says("Shortest time between two crawls of a page; 0 means no wait."),
       ParsedKey("politeness.max_crawls", KeyType::kCap, in(&Polite::max_crawls), ParseCrawlCap,
                 WriteCap)
           .Reloads()
-          .Says("Most crawls of a host in any span, such as 1000/1d; 0 is any number."),
+          .Says("Maximum number of crawls of a host in any period of a given length, such as "
+                "1000/1d; 0 means any number."),
       ParsedKey("politeness.hours", KeyType::kHours, in(&Polite::hours), ParseDayHours,
                 [](const DayHours& hours) {
                   return hours.always() ? "always" : WriteText(DayHoursText(hours));
                 })
           .Reloads()
-          .Says(
-              "The hours of the day within which a host is crawled, such as \"22:00-06:00\" (UTC) "
-              "or \"22:00-06:00+02:00\"; `always` is all of the day."),
+          .Says("Hours of the day in which a host is crawled, such as \"22:00-06:00\" (UTC) or "
+                "\"22:00-06:00+02:00\"; `always` means all day."),
       SpanKey("politeness.max_crawl_delay", At(&C::max_crawl_delay), Duration(), kYear)
-          .Says("The server keeps a longer delay that robots.txt asks for, up to this."),
+          .Says("Longest crawl-delay of robots.txt that the server follows. The server cuts a "
+                "longer one to this value."),
   };
 }
 
@@ -146,16 +148,15 @@ std::vector<ConfigKey> ThrottleKeys() {
   const auto in = [](auto field) { return At(&C::host_backoff, field); };
   return {
       SpanKey("politeness.throttle_backoff", in(&HostBackoff::first), Duration(), kYear)
-          .Says(
-              "A host that answers with HTTP status 429 or 503, and does not say for how long, is "
-              "left alone for so long, twice as long after each further such answer; 0 is not at "
-              "all."),
+          .Says("Pause of a host after an answer 429 or 503 that does not say for how long. Each "
+                "further answer of this kind doubles the pause; 0 means no pause."),
       SpanKey("politeness.max_throttle_backoff", in(&HostBackoff::longest), kMilli, kYear)
-          .Says("The longest of these pauses."),
+          .Says("Longest pause of a host that answers 429 or 503."),
       SpanKey("politeness.throttle_forgiveness", in(&HostBackoff::quiet), kMilli, kYear)
-          .Says("Each time of this length without such an answer takes back one doubling."),
+          .Says("Each period of this length without an answer 429 or 503 takes back one doubling "
+                "of the pause."),
       SpanKey("politeness.max_retry_after", in(&HostBackoff::longest_asked), kSecond, kYear)
-          .Says("A host is left alone for this long at most, however long Retry-After asks for."),
+          .Says("Longest time that the server leaves a host alone because of Retry-After."),
   };
 }
 
@@ -171,11 +172,11 @@ std::vector<ConfigKey> RuleKeys() {
   };
   group.write = [](const C& config) { return WriteGroup(config.by_address); };
   return {
-      std::move(rules).Says(
-          "Rules for hosts by name (docs/politeness.md), such as `[{name: wiki, suffix: "
-          "wiki.example, min_delay: 2s, group: {min_delay: 200ms, max_in_flight: 4}}]`."),
-      std::move(group).Says("Limits that hosts of one address share, such as `{min_delay: "
-                            "250ms, max_in_flight: 2}`."),
+      std::move(rules).Says("Rules that set the terms of hosts by their names "
+                            "(docs/politeness.md), such as `[{name: wiki, suffix: wiki.example, "
+                            "min_delay: 2s, group: {min_delay: 200ms, max_in_flight: 4}}]`."),
+      std::move(group).Says("Limits that all hosts with the same IP address share, such as "
+                            "`{min_delay: 250ms, max_in_flight: 2}`."),
   };
 }
 
@@ -183,24 +184,23 @@ std::vector<ConfigKey> TroubleKeys() {
   const Duration month = Duration::Days(30);
   return {
       SpanKey("errors.backoff", At(&C::error_backoff), kMilli, month)
-          .Says("A page whose fetch failed waits this long, twice as long after each further "
-                "failure."),
+          .Says("Pause of a page after a failed fetch. Each further failure doubles the pause."),
       SpanKey("errors.max_backoff", At(&C::max_error_backoff), kMilli, kYear)
-          .Says("The longest of these pauses."),
+          .Says("Longest pause of a page after failed fetches."),
       SpanKey("robots.backoff", At(&C::robots_backoff), kSecond, kYear)
-          .Says("A page that robots.txt forbids waits this long, twice as long after each further "
-                "result in a row that says so."),
+          .Says("Pause of a page that robots.txt forbids. Each further result of this kind in a "
+                "row doubles the pause."),
       SpanKey("robots.max_backoff", At(&C::max_robots_backoff), kSecond, kYear)
-          .Says("The longest of these pauses."),
+          .Says("Longest pause of a page that robots.txt forbids."),
       SpanKey("gone.backoff", At(&C::gone_backoff), kSecond, kYear)
-          .Says("A page that was gone (404, 410) or has moved (301, 308) is tried again after "
-                "this long, then twice as long each time. A page that no crawl has ever found "
-                "begins at 16 times as long."),
+          .Says("Pause before the next attempt to crawl a page that was gone (404, 410) or has "
+                "moved (301, 308). Each attempt doubles the pause. A page that no crawl has ever "
+                "found begins with 16 times this pause."),
       SpanKey("gone.max_backoff", At(&C::max_gone_backoff), kSecond, kYear)
-          .Says("The longest of these pauses."),
+          .Says("Longest pause of a page that is gone or has moved."),
       FlagKey("gone.retire_moved", At(&C::retire_moved))
-          .Says("Whether the server tries pages that have moved again only when somebody asks "
-                "for them."),
+          .Says("Whether the server tries a page that has moved again only when somebody asks for "
+                "the page."),
   };
 }
 

@@ -21,7 +21,8 @@ ConfigKey ClientCertificateKey() {
     return config.tls_client_certificate_required ? "required" : "optional";
   };
   return std::move(key).Says(
-      "Whether the gRPC port asks each client for one, or lets them show tokens instead.");
+      "Whether each client of the gRPC port must show a certificate (`required`), or can show a "
+      "token instead (`optional`).");
 }
 
 ConfigKey OpenKey() {
@@ -31,7 +32,8 @@ ConfigKey OpenKey() {
     for (const std::string& open : config.auth_open) RETURN_IF_ERROR(CheckChoice(open, choices));
     return absl::OkStatus();
   };
-  return std::move(key).Reloads().Says("Parts that need no identity.");
+  return std::move(key).Reloads().Says(
+      "Parts of the server that clients can use without an identity.");
 }
 
 std::vector<ConfigKey> FileKeys() {
@@ -39,9 +41,13 @@ std::vector<ConfigKey> FileKeys() {
       TextKey("tls.certificate", At(&C::tls_certificate))
           .Flag("--tls-certificate")
           .Reloads()
-          .Says("The server's certificate, then the intermediate ones. With it and the key both "
-                "ports speak only TLS; switching TLS on or off needs a restart."),
-      TextKey("tls.key", At(&C::tls_key)).Flag("--tls-key").Reloads().Says("Its private key."),
+          .Says("The server's certificate, followed by the intermediate certificates. With a "
+                "certificate and a key both ports speak only TLS; switching TLS on or off needs a "
+                "restart."),
+      TextKey("tls.key", At(&C::tls_key))
+          .Flag("--tls-key")
+          .Reloads()
+          .Says("Private key of the server's certificate."),
       TextKey("tls.client_ca", At(&C::tls_client_ca))
           .Flag("--tls-client-ca")
           .Reloads()
@@ -54,64 +60,67 @@ std::vector<ConfigKey> FileKeys() {
           .Says("YAML file of identities and their roles. Adding or removing it needs a restart."),
       OpenKey(),
       SpanKey("reload.interval", At(&C::reload_interval), Duration::Millis(10), Duration::Hours(24))
-          .Says("How often files of certificates and identities are looked at. SIGHUP looks at "
-                "once."),
+          .Says("How often the server checks whether files of certificates and identities have "
+                "changed. After SIGHUP it checks at once."),
   };
 }
 
 std::vector<ConfigKey> PingKeys() {
   const auto in = [](auto field) { return At(&C::indexnow, field); };
   return {
-      FlagKey("indexnow.enabled", in(&Pings::enabled)).Says("Whether pings are taken."),
+      FlagKey("indexnow.enabled", in(&Pings::enabled)).Says("Whether the server accepts pings."),
       FlagKey("indexnow.verify_keys", in(&Pings::verify_keys))
-          .Says("Whether the key of a ping must be in a file of the host, which is fetched from "
-                "public addresses."),
+          .Says("Whether a ping counts only if its key is in a file of the host. The server "
+                "fetches this file from public addresses only."),
       FlagKey("indexnow.create_pages", in(&Pings::create_pages))
-          .Says("Whether URLs that are not known become pages."),
+          .Says("Whether unknown URLs of pings become pages."),
       TextKey("indexnow.crawl_id", in(&Pings::crawl_id))
-          .Says("The crawl id that the pages have; empty is DEFAULT."),
+          .Says("Crawl id of the pages that pings name; empty means DEFAULT."),
       CountKey("indexnow.max_urls", in(&Pings::max_urls), 1, limits::kMaxIndexNowUrls)
-          .Says("URLs of one request."),
+          .Says("Maximum number of URLs in one request."),
       CountKey("indexnow.max_body_bytes", in(&Pings::max_body_bytes), 1,
                limits::kMaxIndexNowBodyBytes)
-          .Says("Bytes of one request."),
+          .Says("Maximum bytes of one request."),
       SpanKey("indexnow.key_lifetime", in(&Pings::key_lifetime), kSecond, kYear)
-          .Says("How long a key is remembered, good or bad."),
+          .Says("How long the server remembers whether a key is good or bad."),
       SpanKey("indexnow.retry_interval", in(&Pings::retry_interval), kSecond, Duration::Days(1))
-          .Says("How long a host is left alone whose key file could not be fetched."),
+          .Says("If the server could not fetch the key file of a host, how long it waits before it "
+                "tries again."),
       SpanKey("indexnow.key_timeout", in(&Pings::key_timeout), kSecond, Duration::Seconds(60))
-          .Says("How long the fetch of a key file may take."),
+          .Says("Longest time to fetch a key file."),
   };
 }
 
 std::vector<ConfigKey> FrontierKeys() {
   const auto in = [](auto field) { return At(&C::frontier_limits, field); };
   return {
-      FlagKey("frontier.enabled", At(&C::frontier_enabled)).Says("Whether it is served."),
+      FlagKey("frontier.enabled", At(&C::frontier_enabled))
+          .Says("Whether the server offers the crawl-frontier API."),
       NamesKey("frontier.scheduled_crawls", At(&C::frontier_scheduled))
-          .Says("Its crawl ids, 16 at most, whose URLs are given out by crawl value, whatever date "
-                "their clients sent."),
+          .Says("Crawl ids in scheduled mode, 16 at most: the server hands out their URLs by crawl "
+                "value, whatever dates clients have sent."),
       NamesKey("frontier.shadow_crawls", At(&C::frontier_shadow))
-          .Says("Its crawl ids, 16 at most, from which Freshet learns while their clients go on "
-                "deciding."),
+          .Says("Crawl ids in shadow mode, 16 at most: clients decide when a URL is fetched, and "
+                "Freshet only learns."),
       NamesKey("frontier.status_keys", At(&C::frontier_status_keys))
-          .Says("Keys of metadata that say with which HTTP status a fetch ended; the first that "
-                "is there counts."),
+          .Says("Keys of metadata that can hold the HTTP status of a fetch. The first key that a "
+                "URL has counts."),
       NamesKey("frontier.digest_keys", At(&C::frontier_digest_keys))
-          .Says("Keys of metadata that change with the content; the first that is there counts."),
+          .Says("Keys of metadata whose values change with the content of a page. The first key "
+                "that a URL has counts."),
       FlagKey("frontier.zero_is_never", At(&C::frontier_zero_is_never))
-          .Says("Whether a date of zero means never again for pages of scheduled and shadowed "
-                "crawl ids."),
+          .Says("Whether a date of zero means that a page is never fetched again, in scheduled and "
+                "shadow mode."),
       CountKey("frontier.max_metadata_bytes", in(&FrontierLimits::metadata_bytes), 0,
                limits::kMaxMessageBytes)
-          .Says("Bytes of metadata of a URL; the server skips a URL with more."),
+          .Says("Maximum bytes of metadata of a URL. The server skips a URL with more."),
       CountKey("frontier.max_urls", in(&FrontierLimits::urls), 1, int64_t{1} << 40)
-          .Says("Most URLs; a further one fails."),
+          .Says("Maximum number of URLs. A further URL fails."),
       CountKey("frontier.max_queues", in(&FrontierLimits::queues), 1, int64_t{1} << 31)
-          .Says("Most queues."),
+          .Says("Maximum number of queues."),
       CountKey("frontier.max_in_flight", in(&FrontierLimits::flights), 1,
                int64_t{limits::kMaxFlights})
-          .Says("URLs that may be in flight; past it GetURLs gives none."),
+          .Says("Maximum number of URLs in flight. At this number GetURLs returns no URLs."),
   };
 }
 

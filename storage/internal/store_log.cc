@@ -249,8 +249,8 @@ Status Store::Impl::CheckBirth(uint16_t partition) const {
   if (!read.ok() && !absl::IsOutOfRange(read.status())) return read.status();
   if (found == known) return absl::OkStatus();
   return MakeStatus(absl::StatusCode::kFailedPrecondition,
-                    "{}: was read from another {} than there is now: somebody made the topic anew "
-                    "(docs/cluster.md)",
+                    "{}: was built from another topic of the name {}: somebody has deleted the "
+                    "topic and made it again (docs/cluster.md)",
                     dir_, log.name());
 }
 

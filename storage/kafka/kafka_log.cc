@@ -179,15 +179,17 @@ Status KafkaLog::Impl::Own(uint32_t partition) {
   ASSIGN_OR_RETURN(owned->producer, kafka::MakeClient(RD_KAFKA_PRODUCER, own, owned->context));
   // Returns once a broker is there: a client without any looks again after half a second.
   AskWhoLeads(owned->producer.get());
-  Waiting waiting(options_, fmt::format("owning partition {} of {}", partition, topic_));
+  Waiting waiting(options_,
+                  fmt::format("becoming the only writer of partition {} of {}", partition, topic_));
   while (true) {
     if (stopped_) return Stopped();
     const Error error(rd_kafka_init_transactions(owned->producer.get(), kOwnMs));
     if (error == nullptr) break;
     waiting.Go([&] { return std::string(rd_kafka_error_string(error.get())); });
     if (rd_kafka_error_is_retriable(error.get()) != 0) continue;
-    return MakeStatus(absl::StatusCode::kFailedPrecondition, "owning partition {} of {}: {}",
-                      partition, topic_, rd_kafka_error_string(error.get()));
+    return MakeStatus(absl::StatusCode::kFailedPrecondition,
+                      "becoming the only writer of partition {} of {}: {}", partition, topic_,
+                      rd_kafka_error_string(error.get()));
   }
   const MutexLock lock(mutex_);
   partitions_[partition] = owned.get();
@@ -231,8 +233,8 @@ Status KafkaLog::Impl::Send(Partition& partition, std::span<const LogRow> rows) 
   RETURN_IF_ERROR(CommitTransaction(partition));
   if (partition.context.lowest >= before) return absl::OkStatus();
   return Fail(partition, RD_KAFKA_RESP_ERR_NO_ERROR,
-              "has lost what it had: somebody made the topic anew, or brokers forgot what they had "
-              "acknowledged");
+              "has lost rows: somebody has deleted the topic and made it again, or brokers have "
+              "lost what they had acknowledged");
 }
 
 Status KafkaLog::Impl::SendOne(Partition& partition, const LogRow& row) {
@@ -372,7 +374,8 @@ StatusOr<KafkaLog::Impl::ReaderOwner> KafkaLog::Impl::NewReader(uint32_t partiti
 
 StatusOr<uint64_t> KafkaLog::Impl::EndOf(Reader& reader, uint32_t partition, uint64_t from) {
   std::optional<Steady::time_point> short_since;
-  Waiting waiting(options_, fmt::format("asking where partition {} of {} ends", partition, topic_));
+  Waiting waiting(options_,
+                  fmt::format("asking for the end of partition {} of {}", partition, topic_));
   while (true) {
     if (stopped_) return Stopped();
     const Partitions list(rd_kafka_topic_partition_list_new(1));

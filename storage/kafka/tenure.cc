@@ -263,8 +263,8 @@ void KafkaTenure::Impl::Run() {
 void KafkaTenure::Impl::Tell(rd_kafka_resp_err_t trouble) {
   const Steady::time_point now = Steady::now();
   if (!options_.kafka.log || now < tell_) return;
-  options_.kafka.log('W', fmt::format("standing for the turn in the group {}: {}", topic_,
-                                      rd_kafka_err2str(trouble)));
+  options_.kafka.log('W', fmt::format("joining the group {} that chooses the active server: {}",
+                                      topic_, rd_kafka_err2str(trouble)));
   tell_ = now + kTellEvery;
 }
 

@@ -78,7 +78,7 @@ TEST_F(CompareTest, ThreadsDoNotChangeTheTable) {
   options.jobs = 4;
   EXPECT_EQ(TableOf(Play(options), options), alone);
   EXPECT_THAT(alone, HasSubstr("| small | 1 | 20 |"));
-  EXPECT_THAT(alone, HasSubstr("default of worlds, against hindsight after the warm-up"));
+  EXPECT_THAT(alone, HasSubstr("In worlds after the warm-up, the staleness of default differs"));
 }
 
 TEST_F(CompareTest, RowsAreInOrderWithWhatCouldBeHad) {
@@ -179,10 +179,11 @@ TEST(CompareTable, SaysWhatIsBestAndSumsUp) {
                               "-50.0% |  |"));
   EXPECT_THAT(text, HasSubstr("| 0.10000 | +50.0% | +200.0% |"));
   EXPECT_THAT(text,
-              HasSubstr("histories, against the best simple rule: geometric mean +0.0% over 2 "
-                        "rows; worst +100.0% (b at recall 1"));
-  EXPECT_THAT(text, HasSubstr("hindsight after the warm-up: geometric mean +200.0% over 1 rows; "
-                              "worst +200.0% (w)"));
+              HasSubstr("that of the best simple rule by +0.0% on average (geometric mean over 2 "
+                        "rows), and by +100.0% in the worst row (b at recall 1"));
+  EXPECT_THAT(text, HasSubstr("In worlds after the warm-up, "));
+  EXPECT_THAT(text, HasSubstr("that of hindsight by +200.0% on average (geometric mean over 1 "
+                              "rows), and by +200.0% in the worst row (w)"));
   const auto json = nlohmann::json::parse(FormatTable(rows, options, TableFormat::kJson));
   EXPECT_EQ(json["rows"][0]["best_rule"], "greedy");
   EXPECT_EQ(json["worlds_against_hindsight"]["worst"], 3.0);

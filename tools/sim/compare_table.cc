@@ -29,13 +29,14 @@ std::string Sentence(const std::vector<ComparedRow>& rows, bool worlds, RatioKin
                      const std::string& subject) {
   const RatioSummary summary = Summarise(rows, worlds, kind, subject);
   if (summary.rows == 0) return "";
-  return fmt::format("\n{} of {}, {}: geometric mean {} over {} rows; worst {} ({}).\n", subject,
-                     worlds ? "worlds" : "histories",
-                     kind == RatioKind::kBest ? "against the best simple rule"
-                     : worlds                 ? "against hindsight after the warm-up"
-                                              : "against hindsight",
-                     PercentText(summary.geometric_mean), summary.rows, PercentText(summary.worst),
-                     summary.worst_row);
+  const bool best = kind == RatioKind::kBest;
+  const char* where = !worlds ? "histories" : best ? "worlds" : "worlds after the warm-up";
+  return fmt::format(
+      "\nIn {}, the staleness of {} differs from that of {} by {} on average (geometric mean over "
+      "{} rows), and by {} in the worst row ({}).\n",
+      where, subject, best ? "the best simple rule" : "hindsight",
+      PercentText(summary.geometric_mean), summary.rows, PercentText(summary.worst),
+      summary.worst_row);
 }
 
 std::string Markdown(const std::vector<ComparedRow>& rows, const CompareOptions& options) {

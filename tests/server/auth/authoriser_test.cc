@@ -71,7 +71,7 @@ TEST(Authoriser, SaysWhatIsMissing) {
             "the client certificate is nobody's");
   const Status denied = Try(authoriser, "/freshet.v1.AdminService/Pause", Bearer("reader"));
   EXPECT_TRUE(absl::IsPermissionDenied(denied));
-  EXPECT_EQ(denied.message(), "reader has none of the roles that this takes: admin");
+  EXPECT_EQ(denied.message(), "reader has none of the roles that this call requires: admin");
   EXPECT_TRUE(Try(authoriser, kStats, Bearer("reader")).ok());
   EXPECT_TRUE(Try(authoriser, kStats, Certificate({"x.test", "reader.test"})).ok());
   EXPECT_EQ(authoriser.stats().unauthenticated, 3u);

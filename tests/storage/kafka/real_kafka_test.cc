@@ -219,7 +219,7 @@ TEST_F(RealKafkaTest, ATopicThatIsMadeAnewBeneathAServerEndsIt) {
     std::this_thread::sleep_for(std::chrono::milliseconds(100));
   }
   EXPECT_TRUE(absl::IsUnavailable(status)) << status;
-  EXPECT_THAT(std::string(status.message()), HasSubstr("has lost what it had"));
+  EXPECT_THAT(std::string(status.message()), HasSubstr("has lost rows"));
   EXPECT_EQ(node.store->health(), status);
 }
 
@@ -246,7 +246,7 @@ TEST_F(RealKafkaTest, AStandbyDoesNotTakeOverATopicThatWasMadeAnew) {
   follower.may_own = true;
   standby.join();
   EXPECT_TRUE(absl::IsDataLoss(status)) << status;
-  EXPECT_THAT(std::string(status.message()), HasSubstr("does not reach to where the local store"));
+  EXPECT_THAT(std::string(status.message()), HasSubstr("ends before the last row that the local"));
 }
 
 TEST_F(RealKafkaTest, WhoReadsATopicThatIsDeletedCanBeStopped) {
