@@ -5,6 +5,7 @@
 
 #include "server/logs/audit_log.h"
 #include "server/logs/loggers.h"
+#include "server/logs/repeats.h"
 #include "tests/grpc/guarded_server.h"
 #include "urlfrontier/urlfrontier.grpc.pb.h"
 
@@ -191,6 +192,31 @@ TEST(Audit, NamesIdentitiesAndWhoWasRefused) {
   for (const AuditEntry& entry : entries) {
     EXPECT_EQ(AuditLine(entry).find("-token"), std::string::npos);
   }
+}
+
+// Else a stranger pushes what operators have changed out of the files.
+TEST(Audit, RefusalsOfAClientAreOfOneKind) {
+  GuardedServer guarded({{"ops", "    roles: [admin]\n"}, {"eye", "    roles: [reader]\n"}});
+  const auto admin = v1::AdminService::NewStub(guarded.Open({.token = "eye-token"}));
+  const auto refused = [](const grpc::Status& status) {
+    EXPECT_EQ(status.error_code(), grpc::StatusCode::PERMISSION_DENIED);
+  };
+  for (int i = 0; i < 15; ++i) {
+    v1::SetCrawlRateResponse rate;
+    grpc::ClientContext first;
+    refused(admin->SetCrawlRate(&first, {}, &rate));
+    v1::PauseResponse paused;
+    grpc::ClientContext second;
+    refused(admin->Pause(&second, {}, &paused));
+  }
+  const auto change = v1::AdminService::NewStub(guarded.Open({.token = "ops-token"}));
+  v1::SetCrawlRateRequest request;
+  request.set_crawl_rate_per_second(5);
+  v1::SetCrawlRateResponse response;
+  grpc::ClientContext call;
+  EXPECT_TRUE(change->SetCrawlRate(&call, request, &response).ok());
+  const std::vector<AuditEntry> entries = EntriesOf(*guarded);
+  EXPECT_THAT(entries, SizeIs(Repeats<AuditEntry>::kPerWindow + 1));
 }
 
 // --- Ids of calls

@@ -419,6 +419,37 @@ TEST_F(UntakenTest, AnswersHaveAShareOfEachClient) {
   EXPECT_THAT(streams_.SetAnswers(*second, 900, 0), testing::IsEmpty()) << "each is told once";
 }
 
+TEST_F(UntakenTest, MessagesHaveAShareOfEachClient) {
+  const auto greedy = Open("greedy");
+  const auto other = Open("greedy");
+  EXPECT_TRUE(streams_.TryHold(greedy, 600));
+  EXPECT_FALSE(streams_.TryHold(other, 1)) << "not even over another stream";
+  EXPECT_FALSE(streams_.MayRead(greedy));
+  const auto second = Open("second");
+  EXPECT_TRUE(streams_.MayRead(second));
+  EXPECT_TRUE(streams_.TryHold(second, 900)) << "its only one";
+  EXPECT_FALSE(streams_.TryHold(second, 1));
+  EXPECT_FALSE(streams_.TryHold(Open("late"), 1));
+  EXPECT_TRUE(streams_.TryHold(Open("ops", true), 100));
+  EXPECT_EQ(streams_.unacked_bytes(), 1600U);
+  // Answers are another table.
+  EXPECT_TRUE(streams_.TakeAnswers(greedy, 600));
+  EXPECT_THAT(streams_.Release(*second, 900), testing::SizeIs(2)) << "it, and the late one";
+  EXPECT_THAT(streams_.SetAnswers(*greedy, 600, 0), testing::IsEmpty());
+  EXPECT_THAT(streams_.Release(*greedy, 600), testing::UnorderedElementsAre(greedy, other));
+  EXPECT_EQ(streams_.unacked_bytes(), 100U);
+}
+
+// It was dismissed while it ended.
+TEST_F(UntakenTest, ACallThatIsGoneWaitsForNothing) {
+  EXPECT_TRUE(streams_.SetAnswers(*Open("greedy"), 0, 1600).empty());
+  const auto gone = Open("one");
+  streams_.Remove(gone);
+  EXPECT_FALSE(streams_.StopWaiting(gone));
+  EXPECT_FALSE(streams_.TakeAnswers(gone, 10));
+  EXPECT_FALSE(streams_.StopWaiting(gone));
+}
+
 TEST_F(UntakenTest, ACallThatIsOverWaitsNoMore) {
   const auto greedy = Open("greedy");
   EXPECT_TRUE(streams_.SetAnswers(*greedy, 0, 1600).empty());
