@@ -58,10 +58,9 @@ Reply ShardState::Impl::Step(const ForgetCrawl& event, Instant, Transaction& txn
   return {};
 }
 
-void ShardState::Impl::OwnCrawls(const Transaction& txn) {
-  for (const auto& [crawl_id, client] : txn.new_crawls) {
-    if (const auto crawl = crawls.Find(crawl_id)) crawls.Own(*crawl, client);
-  }
+void ShardState::Impl::OwnCrawl(const std::string& crawl_id, const Transaction& txn) {
+  const auto its = txn.new_crawls.find(crawl_id);
+  if (its != txn.new_crawls.end()) crawls.Own(*crawls.Find(crawl_id), its->second);
 }
 
 void ShardState::Impl::InstallCrawls(const Transaction& txn) {

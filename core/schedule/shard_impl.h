@@ -232,7 +232,8 @@ class ShardState::Impl {
   // Whether the client may have pages under a crawl id that is new, which counts for it then.
   [[nodiscard]] Status AdmitNewCrawl(const std::string& crawl_id, const Claim& claim,
                                      Transaction& txn) const;
-  void OwnCrawls(const Transaction& txn);
+  // The crawl id, which has a page, counts for the client whose page was its first in this batch.
+  void OwnCrawl(const std::string& crawl_id, const Transaction& txn);
   // The crawl id is of another class from now on; 0: of none.
   void LeaveClass(CrawlIndex crawl, CrawlClass for_another);
   [[nodiscard]] std::vector<std::string> TakeDeclassed();

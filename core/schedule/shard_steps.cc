@@ -489,6 +489,7 @@ Reply ShardState::Impl::Step(const LeasePage& event, Instant, Transaction& txn) 
   CountAssignment(record, event.at, txn);
   ++txn.counts.assignments;
   ++page->counts.assignments;
+  page->counts.forced += std::isinf(event.value) ? 1 : 0;
   Reply reply;
   reply.assignment = Assignment{.key = record.key,
                                 .host = record.host,

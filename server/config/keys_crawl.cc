@@ -48,8 +48,8 @@ ConfigKey ForcedShareKey() {
   };
   return std::move(key).Says(
       "Part of the crawl rate at which forced pages go first: pages past their `max_interval`, and "
-      "rechecks. Registrable domains take turns. Beyond this part, forced pages go by their value, "
-      "or when nothing else is due (docs/politeness.md).");
+      "rechecks. Clients, crawl ids and domains take turns. Beyond this part, forced pages go by "
+      "their value, or when nothing else is due (docs/politeness.md).");
 }
 
 StatusOr<EstimatorKind> ParseEstimator(const std::string& text) {
