@@ -19,6 +19,7 @@
 #include "grpcpp/client_context.h"
 #include "nlohmann/json.hpp"
 #include "proto/forecast.h"
+#include "server/api/faults.h"
 #include "server/api/inside.h"
 #include "server/logs/loggers.h"
 #include "server/ops/source_verdict.h"
@@ -42,7 +43,7 @@ struct Outcome {
   json response;
 };
 
-grpc::Status Invalid(const std::string& why) { return {grpc::StatusCode::INVALID_ARGUMENT, why}; }
+grpc::Status Invalid(const std::string& why) { return GrpcStatusOf(InvalidArgument("{}", why)); }
 
 int HttpStatusOf(grpc::StatusCode code) {
   switch (code) {
