@@ -221,12 +221,12 @@ void RepairTexts(const Descriptor& type, std::string* bytes, size_t begin, size_
 }
 
 // Our messages do not contain themselves.
-bool RepeatsSomething(const Descriptor& type, int depth) {
+bool RepeatsWithin(const Descriptor& type, int depth) {
   for (int i = 0; i < type.field_count(); ++i) {
     const FieldDescriptor& field = *type.field(i);
     if (field.is_repeated()) return true;
     if (field.message_type() != nullptr && depth < kMaxDepth &&
-        RepeatsSomething(*field.message_type(), depth + 1)) {
+        RepeatsWithin(*field.message_type(), depth + 1)) {
       return true;
     }
   }
@@ -259,9 +259,7 @@ size_t SizeOf(const grpc::ByteBuffer& bytes) {
   return IsGzip(first) ? std::max(length, SizeFromTrailer(last)) : length;
 }
 
-size_t MostBytesOf(const Descriptor& type, size_t most) {
-  return RepeatsSomething(type, 0) ? most : std::min(most, limits::kMaxPlainRequestBytes);
-}
+bool RepeatsSomething(const Descriptor& type) { return RepeatsWithin(type, 0); }
 
 Status FlatMessage::Take(grpc::ByteBuffer* bytes, size_t most) {
   CHECK(bytes != nullptr);
@@ -321,10 +319,10 @@ Status ParseMessage(grpc::ByteBuffer* bytes, google::protobuf::Message* message,
   return ParseMessage(flat.text(), message, faults);
 }
 
-Status ReadRequest(const grpc::ByteBuffer& bytes, google::protobuf::Message* request, size_t most) {
+Status ReadWholeRequest(const grpc::ByteBuffer& bytes, google::protobuf::Message* request,
+                        size_t most) {
   grpc::ByteBuffer shared(bytes);
   MessageFaults faults;
-  most = MostBytesOf(*request->GetDescriptor(), most);
   RETURN_IF_ERROR(ParseMessage(&shared, request, &faults, most));
   return faults.texts.empty() ? absl::OkStatus() : StatusOf(faults.texts.front());
 }
