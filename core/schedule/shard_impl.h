@@ -89,7 +89,7 @@ class ShardState::Impl {
 
   [[nodiscard]] static Status TooManyCrawls(std::string_view field) {
     return MakeStatus(absl::StatusCode::kResourceExhausted,
-                      "{}there are {} crawl ids, the most there can be", field, limits::kMaxCrawls);
+                      "{}there are {} crawl ids, which is the maximum", field, limits::kMaxCrawls);
   }
 
   // --- shard_pages.cc: how a page is filed

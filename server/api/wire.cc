@@ -147,8 +147,8 @@ class Survey {
                              items_, limits::kMaxItemsPerMessage);
     }
     if (unknown_ > limits::kMaxUnknownFieldsPerMessage) {
-      return InvalidArgument("{} fields that are not known, at most {} are allowed in a message",
-                             unknown_, limits::kMaxUnknownFieldsPerMessage);
+      return InvalidArgument("{} unknown fields, and at most {} are allowed in a message", unknown_,
+                             limits::kMaxUnknownFieldsPerMessage);
     }
     if (twice_ != nullptr) return InvalidArgument("{}: occurs twice", twice_->name());
     return absl::OkStatus();
@@ -265,7 +265,7 @@ Status FlatMessage::Take(grpc::ByteBuffer* bytes, size_t most) {
   CHECK(bytes != nullptr);
   text_ = {};
   // What a client leaves that breaks off before its message is through. An empty message is valid.
-  if (!bytes->Valid()) return InvalidArgument("the call has brought no message");
+  if (!bytes->Valid()) return InvalidArgument("the call has no message");
   if (const size_t size = SizeOf(*bytes); size > most) {
     bytes->Clear();
     return InvalidArgument("the message has {} bytes, at most {} are allowed", size, most);
@@ -291,7 +291,7 @@ Status ParseMessage(std::string_view bytes, google::protobuf::Message* message,
                     MessageFaults* faults) {
   CHECK(message != nullptr && faults != nullptr);
   const Descriptor& type = *message->GetDescriptor();
-  const Status none = InvalidArgument("the bytes are no {}", type.full_name());
+  const Status none = InvalidArgument("the bytes are not a {}", type.full_name());
   Survey survey(bytes);
   if (bytes.size() > INT32_MAX || !survey.Walk(type, 0, bytes.size(), 0)) return none;
   if (Status verdict = survey.Verdict(); !verdict.ok()) {
@@ -331,7 +331,7 @@ StatusOr<grpc::ByteBuffer> SerialiseAnswer(const google::protobuf::Message& mess
   const size_t size = message.ByteSizeLong();
   if (size <= limits::kMaxAnswerBytes) return SerialiseMessage(message);
   return MakeStatus(absl::StatusCode::kResourceExhausted,
-                    "the answer would have {} bytes, at most {} are sent: ask for less", size,
+                    "the answer would have {} bytes, more than the limit of {}: ask for less", size,
                     limits::kMaxAnswerBytes);
 }
 

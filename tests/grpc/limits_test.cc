@@ -129,7 +129,7 @@ TEST(Limits, OfHostsAndTheirPages) {
       server.Upsert(PagesOf({"http://a.test/1", "http://a.test/2", "http://a.test/3",
                              "http://b.test/1", "http://c.test/1"}));
   ASSERT_THAT(ack.statuses(), SizeIs(2)) << ack.DebugString();
-  EXPECT_EQ(ack.statuses(0).error().reason(), "a.test has 2 pages, the most that a host may have");
+  EXPECT_EQ(ack.statuses(0).error().reason(), "a.test has 2 pages, the maximum of a host");
   EXPECT_EQ(ack.statuses(1).error().code(), v1::ERROR_CODE_RESOURCE_EXHAUSTED);
   EXPECT_THAT(ack.statuses(1).error().reason(), HasSubstr("there are 2 hosts"));
   // Trying again does not help.

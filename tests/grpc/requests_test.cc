@@ -68,7 +68,7 @@ TEST(Requests, ThatHaveNotComeAreNotEmpty) {
     const grpc::Status status = CallWithoutMessage(server, "/freshet.v1." + method);
     EXPECT_EQ(status.error_code(), grpc::StatusCode::INVALID_ARGUMENT)
         << method << ": " << status.error_message();
-    EXPECT_EQ(status.error_message(), "the call has brought no message") << method;
+    EXPECT_EQ(status.error_message(), "the call has no message") << method;
   }
   for (const std::string method : {"SetActive", "DeleteCrawl", "DeleteQueue", "BlockQueueUntil",
                                    "SetDelay", "SetLogLevel", "SetCrawlLimit"}) {
