@@ -3,9 +3,12 @@
 #ifndef FRESHET_BENCH_COMMANDS_H_
 #define FRESHET_BENCH_COMMANDS_H_
 
+#include <span>
+
 #include "CLI/CLI.hpp"
 #include "core/base/status.h"
 #include "nlohmann/json.hpp"
+#include "tools/common/command_help.h"
 #include "tools/common/command_line.h"
 
 namespace freshet {
@@ -16,6 +19,9 @@ void PrintLine(nlohmann::ordered_json line);
 
 // Largest resident memory of this process so far, in megabytes (2^20 bytes); 0 if unknown.
 [[nodiscard]] double PeakMemoryMb();
+
+// Examples of every command, for its help. Each line runs as it is written.
+[[nodiscard]] std::span<const CommandExample> BenchExamples();
 
 void AddEpochBench(CLI::App& app, CommandAction& action);
 void AddFirstHourBench(CLI::App& app, CommandAction& action);

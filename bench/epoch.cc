@@ -263,14 +263,20 @@ Status RunEpochBench(EpochFlags flags) {
 }  // namespace
 
 void AddEpochBench(CLI::App& app, CommandAction& action) {
-  CLI::App* command = app.add_subcommand("epoch", "How long epochs take, and what waits meanwhile");
+  CLI::App* command = app.add_subcommand(
+      "epoch", "Measure how long an epoch takes, and how long other work waits for it");
   auto flags = std::make_shared<EpochFlags>();
   AddSyntheticFlags(*command, flags->synthetic);
-  command->add_option("--shards", flags->shards)->capture_default_str()->check(CLI::Range(1, 64));
-  command->add_option("--epochs", flags->epochs, "One after the other; the first learns everything")
+  command->add_option("--shards", flags->shards, "Number of shards")
+      ->capture_default_str()
+      ->check(CLI::Range(1, 64));
+  command
+      ->add_option("--epochs", flags->epochs, "Number of epochs; the first epoch learns everything")
       ->capture_default_str()
       ->check(CLI::Range(1, 1000));
-  command->add_option("--durability", flags->durability, "none: waits are not those of the disk")
+  command
+      ->add_option("--durability", flags->durability,
+                   "Durability of the store: sync, wal or none; with none the disk does not count")
       ->capture_default_str();
   command->callback([&action, flags] { action = [flags] { return RunEpochBench(*flags); }; });
 }

@@ -398,7 +398,7 @@ Status RunFirstHour(const FirstHourFlags& flags) {
 
 void AddFirstHourBench(CLI::App& app, CommandAction& action) {
   CLI::App* command =
-      app.add_subcommand("first-hour", "Loading pages alike and crawling them once");
+      app.add_subcommand("first-hour", "Measure the first crawl of many equal pages after loading");
   auto flags = std::make_shared<FirstHourFlags>();
   const auto positive = CLI::Range(1u, 100'000'000u);
   command->add_option("--pages", flags->pages, "Number of pages")
@@ -410,18 +410,20 @@ void AddFirstHourBench(CLI::App& app, CommandAction& action) {
   command->add_option("--policy", flags->policy, "Index policy, or default")->capture_default_str();
   command
       ->add_option("--layers", flags->layers,
-                   "What is driven: shard, index alone, or brute for a scan in its place")
+                   "Parts to measure: the shard, the index alone, or brute for a full scan instead "
+                   "of the index")
       ->delimiter(',')
       ->check(CLI::IsMember({"shard", "index", "brute"}));
-  command->add_option("--importances", flags->importances, "How many importances pages have")
+  command->add_option("--importances", flags->importances, "Number of different importances")
       ->capture_default_str()
       ->check(positive);
   command->add_option("--rate", flags->rate, "Crawls per second of virtual time")
       ->capture_default_str();
-  command->add_option("--out", flags->out, "Pages out at a time")
+  command
+      ->add_option("--out", flags->out, "Maximum number of pages that are leased at the same time")
       ->capture_default_str()
       ->check(positive);
-  command->add_option("--batch", flags->batch, "Pages leased at a time")
+  command->add_option("--batch", flags->batch, "Number of pages in one request")
       ->capture_default_str()
       ->check(positive);
   command->add_option("--host-delay", flags->host_delay, "Seconds between two pages of a host")

@@ -536,14 +536,13 @@ Status RunIndexBench(BenchIndexFlags flags) {
 }  // namespace
 
 void AddIndexBench(CLI::App& app, CommandAction& action) {
-  CLI::App* command = app.add_subcommand("index", "Picks and signals of the price index");
+  CLI::App* command = app.add_subcommand("index", "Measure picks and signals of the price index");
   auto flags = std::make_shared<BenchIndexFlags>();
   command->add_option("--pages", flags->pages, "Number of pages")
       ->capture_default_str()
       ->check(CLI::Range(1u, 1'000'000'000u));
-  command->add_option("--policy", flags->policy, "Index policy, or default: with edges")
-      ->capture_default_str();
-  command->add_option("--against", flags->against, "Rivals in the same run: brute, heap")
+  command->add_option("--policy", flags->policy, "Index policy, or default")->capture_default_str();
+  command->add_option("--against", flags->against, "Rivals to measure in the same run")
       ->delimiter(',')
       ->check(CLI::IsMember({"brute", "heap"}));
   command->add_option("--rate-per-page", flags->rate_per_page, "Crawls per page and second")
@@ -551,14 +550,21 @@ void AddIndexBench(CLI::App& app, CommandAction& action) {
   command->add_option("--signals-per-pick", flags->signals_per_pick, "Signals between two picks")
       ->capture_default_str();
   command->add_option("--edges-per-pick", flags->edges_per_pick,
-                      "Changes of a page's staleness rate between two picks; default: 1, else 0");
-  command->add_option("--hosts", flags->hosts, "Hosts, each blocked after a pick; 0: no politeness")
+                      "Changes of the staleness rate of a page between two picks (1 for the policy "
+                      "default, 0 for others)");
+  command
+      ->add_option("--hosts", flags->hosts,
+                   "Number of hosts, each blocked after a pick; 0 for no politeness")
       ->capture_default_str();
-  command->add_option("--host-delay", flags->host_delay, "Seconds that a host is blocked")
+  command
+      ->add_option("--host-delay", flags->host_delay,
+                   "Seconds for which a host is blocked after a pick")
       ->capture_default_str();
-  command->add_option("--rate-factor", flags->rate_factor, "Change of the crawl rate to measure")
+  command
+      ->add_option("--rate-factor", flags->rate_factor,
+                   "Factor by which the crawl rate changes during the measurement")
       ->capture_default_str();
-  command->add_option("--seconds", flags->seconds, "Of warming up, and of measuring")
+  command->add_option("--seconds", flags->seconds, "Seconds of warming up, and then of measuring")
       ->capture_default_str();
   command->add_option("--seed", flags->seed, "Seed of pages and signals")->capture_default_str();
   command->callback([&action, flags] { action = [flags] { return RunIndexBench(*flags); }; });

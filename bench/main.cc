@@ -20,6 +20,7 @@ void AddBenchmarks(CLI::App& app, CommandAction& action) {
 }  // namespace freshet
 
 int main(int argc, char** argv) {
-  return freshet::RunCommandLine("Benchmarks of Freshet's parts at full size.", "freshet-bench",
-                                 freshet::AddBenchmarks, argc, argv);
+  return freshet::RunCommandLine(
+      "Benchmarks of the parts of Freshet; each prints one JSON object per line.", "freshet-bench",
+      freshet::BenchExamples(), freshet::AddBenchmarks, argc, argv);
 }

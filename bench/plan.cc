@@ -93,7 +93,7 @@ Status RunPlanBench(const BenchPlanFlags& flags) {
 }  // namespace
 
 void AddPlanBench(CLI::App& app, CommandAction& action) {
-  CLI::App* command = app.add_subcommand("plan", "Time and memory of rate plans");
+  CLI::App* command = app.add_subcommand("plan", "Measure time and memory of rate plans");
   auto flags = std::make_shared<BenchPlanFlags>();
   std::vector<std::string> names;
   for (const PlanMethod method : AllPlanMethods()) names.emplace_back(PlanMethodName(method));

@@ -251,30 +251,32 @@ Status RunPromises(const PromisesFlags& flags) {
 
 void AddPromisesBench(CLI::App& app, CommandAction& action) {
   CLI::App* command = app.add_subcommand(
-      "promises", "Whether assignments leave at a constant rate, whatever else is to be done");
+      "promises",
+      "Check that assignments leave at a constant rate while the server does other work");
   auto flags = std::make_shared<PromisesFlags>();
   AddSyntheticFlags(*command, flags->synthetic);
   command->add_option("--rate", flags->rates, "Crawls a second")
       ->delimiter(',')
       ->check(CLI::Range(0.1, 1e6));
-  command->add_option("--workers", flags->workers)->delimiter(',')->check(CLI::Range(1, 1000));
-  command
-      ->add_option(
-          "--beside", flags->beside,
-          "What else the server has to do: " + fmt::format("{}", fmt::join(Besides(), ", ")))
+  command->add_option("--workers", flags->workers, "Numbers of workers")
+      ->delimiter(',')
+      ->check(CLI::Range(1, 1000));
+  command->add_option("--beside", flags->beside, "Other work of the server, a row for each")
       ->delimiter(',')
       ->check(CLI::IsMember(Besides()));
-  command->add_option("--seconds", flags->seconds, "Of each row")
+  command->add_option("--seconds", flags->seconds, "Seconds per row")
       ->capture_default_str()
       ->check(CLI::Range(0.05, 86'400.0));
-  command->add_option("--server", flags->served.program, "Program of the server")
+  command->add_option("--server", flags->served.program, "Path of freshetd")
       ->check(CLI::ExistingFile);
-  command->add_option("--shards", flags->served.shards)
+  command->add_option("--shards", flags->served.shards, "Number of shards")
       ->capture_default_str()
       ->check(CLI::Range(1, 64));
-  command->add_flag("--tls", flags->served.tls,
-                    "The server speaks TLS, with certificates of its own");
-  command->add_option("--durability", flags->served.durability)->capture_default_str();
+  command->add_flag("--tls", flags->served.tls, "Use TLS, with certificates made for the run");
+  command
+      ->add_option("--durability", flags->served.durability,
+                   "When the server acknowledges: sync, wal or none")
+      ->capture_default_str();
   command->callback([&action, flags] { action = [flags] { return RunPromises(*flags); }; });
 }
 

@@ -106,24 +106,29 @@ Status RunRecoverBench(RecoverFlags flags) {
 }  // namespace
 
 void AddRecoverBench(CLI::App& app, CommandAction& action) {
-  CLI::App* command =
-      app.add_subcommand("recover", "Time from a killed process to one that can serve");
+  CLI::App* command = app.add_subcommand(
+      "recover", "Measure the time from the kill of a server until it can serve again");
   auto flags = std::make_shared<RecoverFlags>();
   AddSyntheticFlags(*command, flags->synthetic);
   flags->synthetic.log_rows = 200'000;
-  command->add_option("--log-rows", flags->synthetic.log_rows, "Rows of the log to replay")
+  command
+      ->add_option("--log-rows", flags->synthetic.log_rows, "Number of rows of the log to replay")
       ->capture_default_str();
-  command->add_option("--shards", flags->shards)->capture_default_str()->check(CLI::Range(1, 64));
+  command->add_option("--shards", flags->shards, "Number of shards")
+      ->capture_default_str()
+      ->check(CLI::Range(1, 64));
   command->add_option("--threads", flags->threads, "0: one a core")->capture_default_str();
-  command->add_option("--policy", flags->policy)->capture_default_str();
+  command->add_option("--policy", flags->policy, "Policy of the server")->capture_default_str();
   command->add_option("--dir", flags->dir,
-                      "Keep the store there, and use it when it is there already");
+                      "Directory in which the command keeps the store; if it has one from an "
+                      "earlier run, the command uses that store");
   command
       ->add_option("--killed-under-load", flags->load_seconds,
-                   "Instead, a freshetd is killed after so many seconds of full load")
+                   "Kill a freshetd after this many seconds of full load, instead of a process "
+                   "without a server")
       ->check(CLI::Range(0.01, 86'400.0))
       ->excludes("--log-rows", "--threads", "--policy", "--dir");
-  command->add_option("--server", flags->server, "Program of that server")
+  command->add_option("--server", flags->server, "Path of freshetd")
       ->check(CLI::ExistingFile)
       ->needs("--killed-under-load");
   command->callback([&action, flags] { action = [flags] { return RunRecoverBench(*flags); }; });

@@ -259,69 +259,80 @@ Status RunServeBench(const ServeFlags& flags) {
 void AddRowFlags(CLI::App& command, ServeFlags& flags) {
   command
       .add_option("--mode", flags.modes,
-                  "upsert, crawl, next, signals, results, every one unless some are named; "
-                  "frontier_put, frontier_crawl")
+                  "Kinds of load to measure (upsert, crawl, next, signals and results)")
       ->delimiter(',')
       ->check(CLI::IsMember(
           {"upsert", "crawl", "next", "signals", "results", "frontier_put", "frontier_crawl"}));
-  command.add_option("--workers", flags.workers, "Clients, each with a stream of its own")
+  command
+      .add_option("--workers", flags.workers, "Numbers of clients, each with a stream of its own")
       ->delimiter(',')
       ->check(CLI::Range(1, 1000));
-  command.add_option("--batch", flags.batches, "Items of a message, pages of a call of Next")
+  command
+      .add_option("--batch", flags.batches,
+                  "Numbers of items in a message, or of pages in a call of Next")
       ->delimiter(',')
       ->check(CLI::Range(1, limits::kMaxItemsPerMessage));
-  command.add_option("--credit", flags.credits, "Of each crawl worker")
+  command.add_option("--credit", flags.credits, "Credits of each crawl worker")
       ->delimiter(',')
       ->check(CLI::Range(int64_t{1}, limits::kMaxCreditPerWorker));
-  command.add_option("--seconds", flags.seconds, "Of each row; loading takes what it takes")
+  command.add_option("--seconds", flags.seconds, "Seconds per row, without the time for loading")
       ->capture_default_str()
       ->check(CLI::Range(0.05, 86'400.0));
-  command.add_option("--warmup", flags.warmup, "Seconds before each row that are not measured")
+  command.add_option("--warmup", flags.warmup, "Seconds before each row that do not count")
       ->capture_default_str()
       ->check(CLI::Range(0.0, 3600.0));
   command
-      .add_option(
-          "--items", flags.items,
-          "Of each row at most, 0: any number; unset: for crawl and next a twentieth of the "
-          "pages, with --half a fortieth, so that the table takes a part of them once")
+      .add_option("--items", flags.items,
+                  "Maximum number of items per row; 0 for no maximum (for crawl and next a "
+                  "twentieth of the pages, with --half a fortieth)")
       ->check(CLI::Range(uint64_t{0}, uint64_t{1'000'000'000'000}));
-  command.add_option("--rate", flags.rate, "Crawls per second that may leave")
+  command.add_option("--rate", flags.rate, "Crawl rate of the server, per second")
       ->capture_default_str()
       ->check(CLI::Range(1.0, kGreatestRate));
   command.add_flag("--half", flags.half,
-                   "After each row of crawl, another at half the rate that it reached");
+                   "After each row of crawl measure another row at half the rate of the first");
   command
       .add_option("--idle-streams", flags.idle_streams,
-                  "At the end, the memory that so many idle streams take")
+                  "Also measure the memory of this many idle streams, at the end")
       ->check(CLI::Range(1, limits::kMaxWorkers));
-  command.add_option("--connections", flags.connections, "At most; clients share them")
+  command
+      .add_option("--connections", flags.connections,
+                  "Maximum number of connections, which clients share")
       ->capture_default_str()
       ->check(CLI::Range(1, 1000));
   command
-      .add_option("--in-flight", flags.in_flight,
-                  "Messages of a stream not acknowledged; unset: up to 64, and 8,000 items")
+      .add_option(
+          "--in-flight", flags.in_flight,
+          "Maximum number of unacknowledged messages of a stream (64, and at most 8,000 items)")
       ->check(CLI::Range(1, 10'000));
 }
 
 }  // namespace
 
 void AddServeBench(CLI::App& app, CommandAction& action) {
-  CLI::App* command = app.add_subcommand("serve", "A server under load, over gRPC");
+  CLI::App* command = app.add_subcommand("serve", "Measure a server under load over gRPC");
   auto flags = std::make_shared<ServeFlags>();
   AddSyntheticFlags(*command, flags->synthetic);
   AddRowFlags(*command, *flags);
   ServedOptions& served = flags->served;
-  command->add_option("--target", served.target, "A server that runs, instead of one of our own");
-  command->add_option("--target-http", served.target_http, "Its HTTP address, for its metrics");
+  command->add_option("--target", served.target,
+                      "Address of a running server to measure, instead of starting one");
+  command->add_option("--target-http", served.target_http,
+                      "HTTP address of that server, for its metrics");
   AddSecurityOptions(*command, served.security);
-  command->add_option("--server-pid", served.server_pid, "Its process, if it is on this machine");
+  command->add_option("--server-pid", served.server_pid,
+                      "Process id of that server, if it runs on this machine");
   command->add_flag("--in-process", flags->in_process,
-                    "Store and shards alone, without network: all but next");
-  command->add_flag("--loaded", flags->loaded, "The target has the pages already");
-  command->add_option("--server", served.program, "Program of a server of our own")
-      ->check(CLI::ExistingFile);
-  command->add_option("--shards", served.shards)->capture_default_str()->check(CLI::Range(1, 64));
-  command->add_option("--durability", served.durability)->capture_default_str();
+                    "Measure store and shards without network (every kind of load except next)");
+  command->add_flag("--loaded", flags->loaded, "Do not load pages; the target has them already");
+  command->add_option("--server", served.program, "Path of freshetd")->check(CLI::ExistingFile);
+  command->add_option("--shards", served.shards, "Number of shards")
+      ->capture_default_str()
+      ->check(CLI::Range(1, 64));
+  command
+      ->add_option("--durability", served.durability,
+                   "When the server acknowledges: sync, wal or none")
+      ->capture_default_str();
   command->callback([&action, flags] { action = [flags] { return RunServeBench(*flags); }; });
 }
 

@@ -367,10 +367,11 @@ Status RunStoreBench(const StoreFlags& flags) {
 
 void AddStoreBench(CLI::App& app, CommandAction& action) {
   CLI::App* command =
-      app.add_subcommand("store", "Bytes per page and write amplification of the store");
+      app.add_subcommand("store", "Measure bytes per page and write amplification of the store");
   auto flags = std::make_shared<StoreFlags>();
-  command->add_option("--history", flags->histories, "Real histories instead of made pages");
-  command->add_option("--pages", flags->pages, "Number of made pages")
+  command->add_option("--history", flags->histories,
+                      "Histories to play instead of generated pages");
+  command->add_option("--pages", flags->pages, "Number of generated pages")
       ->capture_default_str()
       ->check(CLI::Range(size_t{1}, size_t{1'000'000'000}));
   command->add_option("--crawls", flags->crawls, "Crawls of every page, 30 days apart")
@@ -378,21 +379,26 @@ void AddStoreBench(CLI::App& app, CommandAction& action) {
       ->check(CLI::Range(0, 1000));
   command
       ->add_option("--signals-per-crawl", flags->signals_per_crawl,
-                   "Signals for each page between two crawls, beside those of the histories")
+                   "Signals per page between two crawls, in addition to those of histories")
       ->capture_default_str()
       ->check(CLI::Range(0.0, 100.0));
-  command->add_option("--signal-sources", flags->signal_sources, "Where they come from, at random")
+  command
+      ->add_option("--signal-sources", flags->signal_sources, "Number of sources of these signals")
       ->capture_default_str()
       ->check(CLI::Range(1, 16));
   command
-      ->add_option("--removed-share", flags->removed_share, "Part of the pages removed at the end")
+      ->add_option("--removed-share", flags->removed_share,
+                   "Part of the pages to remove at the end")
       ->capture_default_str()
       ->check(CLI::Range(0.0, 1.0));
-  command->add_option("--durability", flags->durability, "sync, wal or none")
+  command->add_option("--durability", flags->durability, "Durability of the store")
       ->capture_default_str()
       ->check(CLI::IsMember({"sync", "wal", "none"}));
-  command->add_option("--dir", flags->dir, "New directory that is kept; default: temporary");
-  command->add_option("--seed", flags->seed, "Seed of made pages")->capture_default_str();
+  command->add_option(
+      "--dir", flags->dir,
+      "New directory for the store, which the command keeps (a temporary directory)");
+  command->add_option("--seed", flags->seed, "Random seed of generated pages")
+      ->capture_default_str();
   command->callback([&action, flags] { action = [flags] { return RunStoreBench(*flags); }; });
 }
 

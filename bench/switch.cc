@@ -198,21 +198,25 @@ Status RunSwitchBench(SwitchFlags flags) {
 }  // namespace
 
 void AddSwitchBench(CLI::App& app, CommandAction& action) {
-  CLI::App* command =
-      app.add_subcommand("switch", "How long changes of policy stop assignments; one shard");
+  CLI::App* command = app.add_subcommand(
+      "switch", "Measure how long a change of policy stops assignments, with one shard");
   auto flags = std::make_shared<SwitchFlags>();
   AddSyntheticFlags(*command, flags->synthetic);
-  command->add_option("--policies", flags->policies, "In the order in which they are set")
+  command->add_option("--policies", flags->policies, "Policies, in the order in which they are set")
       ->delimiter(',')
       ->capture_default_str();
-  command->add_option("--seconds", flags->seconds, "Measured before and after each change")
+  command
+      ->add_option("--seconds", flags->seconds,
+                   "Seconds of measurement before and after each change")
       ->capture_default_str()
       ->check(CLI::Range(0.01, 3600.0));
   flags->crawl_rate = 1000;
-  command->add_option("--crawl-rate", flags->crawl_rate, "Crawls per second to plan for")
+  command->add_option("--crawl-rate", flags->crawl_rate, "Crawl rate, per second")
       ->capture_default_str()
       ->check(CLI::Range(0.0, 1e6));
-  command->add_option("--durability", flags->durability, "none: gaps are not those of the disk")
+  command
+      ->add_option("--durability", flags->durability,
+                   "Durability of the store: sync, wal or none; with none the disk does not count")
       ->capture_default_str();
   command->callback([&action, flags] { action = [flags] { return RunSwitchBench(*flags); }; });
 }

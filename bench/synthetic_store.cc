@@ -177,10 +177,10 @@ void AddSyntheticFlags(CLI::App& command, SyntheticOptions& options) {
   command.add_option("--pages", options.pages, "Pages in the store")
       ->capture_default_str()
       ->check(CLI::Range(uint64_t{1}, uint64_t{1'000'000'000}));
-  command.add_option("--pages-per-host", options.pages_per_host)
+  command.add_option("--pages-per-host", options.pages_per_host, "Pages of each host")
       ->capture_default_str()
       ->check(CLI::Range(uint64_t{1}, uint64_t{1'000'000'000}));
-  command.add_option("--seed", options.seed)->capture_default_str();
+  command.add_option("--seed", options.seed, "Random seed of the pages")->capture_default_str();
 }
 
 Status MakeSyntheticStore(const std::string& dir, const SyntheticOptions& options) {

@@ -48,10 +48,10 @@ Status CheckYamlShape(std::string_view yaml) {
   YAML::Parser parser(text);
   Shape shape;
   if (!parser.HandleNextDocument(shape)) return absl::OkStatus();
-  if (shape.has_aliases()) return InvalidArgument("has an alias (*), write the value out");
+  if (shape.has_aliases()) return InvalidArgument("has an alias (*): write the value itself");
   // YAML::Load would take the first document and say nothing of the rest.
   if (parser.HandleNextDocument(shape)) {
-    return InvalidArgument("goes on after its end, it may be one document only");
+    return InvalidArgument("has more than one document");
   }
   return absl::OkStatus();
 }

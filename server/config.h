@@ -32,7 +32,7 @@ namespace freshet {
 struct ServerConfig {
   std::string data_dir = "./data/freshet";
   std::string listen = "127.0.0.1:7071";       // gRPC; port 0: any that is free
-  std::string http_listen = "127.0.0.1:7072";  // metrics and operator page; port 0 likewise
+  std::string http_listen = "127.0.0.1:7072";  // metrics and console; port 0 likewise
   std::vector<std::string> http_names;         // further host names by which HTTP is asked
 
   // Who may come in (docs/security.md). Files are named by their paths; empty: none.

@@ -8,6 +8,7 @@
 #include "core/base/limits.h"
 #include "core/base/text.h"
 #include "core/base/url.h"
+#include "core/base/wrong_value.h"
 #include "server/config_values.h"
 #include "yaml-cpp/yaml.h"
 
@@ -28,23 +29,24 @@ Status At(const std::string& key, const YAML::Node& node, const Status& status) 
 StatusOr<Duration> ReadSpan(const std::string& text) {
   ASSIGN_OR_RETURN(const Duration span, ParseSpanValue(text));
   if (span >= Duration() && span <= kLongest) return span;
-  return InvalidArgument("'{}' is not within 0 and 366 days", text);
+  return InvalidArgument("{}", WrongValue(text, "a duration from 0 to 366 days"));
 }
 
 StatusOr<uint32_t> ReadLimit(const std::string& text) {
   ASSIGN_OR_RETURN(const int64_t limit, ParseIntegerValue(text));
   if (limit >= 0 && limit <= UINT32_MAX) return static_cast<uint32_t>(limit);
-  return InvalidArgument("{} is out of range", limit);
+  return InvalidArgument("{}",
+                         WrongValue(text, fmt::format("a whole number from 0 to {}", UINT32_MAX)));
 }
 
 // The host as in canonical URLs.
 StatusOr<std::string> ReadHost(const std::string& text) {
   const StatusOr<CanonicalUrl> url = Canonicalise("http://" + text + "/");
-  if (text.empty() || !url.ok()) return InvalidArgument("'{}' is no host", text);
+  if (text.empty() || !url.ok()) return InvalidArgument("{}", WrongValue(text, "a host"));
   // Not a URL, a port or the like.
   if (text.find_first_of("/?#@ ") != std::string::npos ||
       (text.find(':') != std::string::npos && text.front() != '[')) {
-    return InvalidArgument("'{}' is more than a host", text);
+    return InvalidArgument("{}", WrongValue(text, "a host alone, without a scheme, port or path"));
   }
   return url->host;
 }
@@ -55,7 +57,8 @@ StatusOr<std::string> ReadSuffix(const std::string& text) {
     return InvalidArgument("'{}' is an address, which has no domains below it", text);
   }
   if (text.front() == '.' || text.front() == '*') {
-    return InvalidArgument("'{}': all below a domain is meant by its name alone", text);
+    return InvalidArgument(
+        "'{}' is not a domain: give its name alone, which stands for all hosts below it", text);
   }
   return host;
 }
@@ -74,10 +77,10 @@ Reader Into(StatusOr<T> (*parse)(const std::string&), Target* target) {
 // Calls `read` for each key of a map, once.
 Status ReadMap(const std::string& key, const YAML::Node& node,
                const std::function<Status(const std::string& name, const YAML::Node&)>& read) {
-  if (!node.IsMap()) return At(key, node, "is no section with keys of its own");
+  if (!node.IsMap()) return At(key, node, "is not a section, which has keys of its own");
   std::set<std::string> seen;
   for (const auto& entry : node) {
-    if (!entry.first.IsScalar()) return At(key, entry.first, "has a key that is no text");
+    if (!entry.first.IsScalar()) return At(key, entry.first, "has a key that is not a text");
     const std::string name = entry.first.Scalar();
     if (!seen.insert(name).second) return At(key + "." + name, entry.first, "is given twice");
     RETURN_IF_ERROR(read(name, entry.second));
@@ -85,23 +88,30 @@ Status ReadMap(const std::string& key, const YAML::Node& node,
   return absl::OkStatus();
 }
 
+std::vector<std::string> NamesOf(const Readers& readers) {
+  std::vector<std::string> names;
+  for (const auto& [name, reader] : readers) names.push_back(name);
+  return names;
+}
+
 Status ReadValue(const std::string& key, const YAML::Node& node, const Readers& readers,
                  const std::string& name) {
   const auto reader = readers.find(name);
-  if (reader == readers.end()) return At(key, node, "unknown key");
-  if (!node.IsScalar()) return At(key, node, "is no single value");
+  if (reader == readers.end())
+    return At(key, node, "unknown key" + DidYouMean(name, NamesOf(readers)));
+  if (!node.IsScalar()) return At(key, node, "is not a single value");
   return At(key, node, reader->second(node.Scalar()));
 }
 
 Status ReadHosts(const std::string& key, const YAML::Node& node, std::vector<std::string>* hosts) {
-  if (!node.IsSequence()) return At(key, node, "is no list");
+  if (!node.IsSequence()) return At(key, node, "is not a list");
   if (node.size() > limits::kMaxHostsPerRule) {
     return At(
         key, node,
         fmt::format("{} hosts are over the limit of {}", node.size(), limits::kMaxHostsPerRule));
   }
   for (const YAML::Node& host : node) {
-    if (!host.IsScalar()) return At(key, host, "holds something that is no name");
+    if (!host.IsScalar()) return At(key, host, "has an entry that is not a name");
     StatusOr<std::string> read = ReadHost(host.Scalar());
     if (!read.ok()) return At(key, host, read.status());
     hosts->push_back(*std::move(read));
@@ -147,14 +157,17 @@ Status ReadRule(const std::string& key, const YAML::Node& node, HostRule* rule) 
 Status ReadHostRules(const std::string& key, const YAML::Node& node, std::vector<HostRule>* rules) {
   rules->clear();
   if (node.IsNull()) return absl::OkStatus();
-  if (!node.IsSequence()) return At(key, node, "is no list");
+  if (!node.IsSequence()) return At(key, node, "is not a list");
   if (node.size() > limits::kMaxHostRules) {
     return At(key, node,
               fmt::format("{} rules are over the limit of {}", node.size(), limits::kMaxHostRules));
   }
+  // After a fault there is none: what half a rule lacks would be told as a second fault.
+  std::vector<HostRule> read;
   for (size_t i = 0; i < node.size(); ++i) {
-    RETURN_IF_ERROR(ReadRule(fmt::format("{}[{}]", key, i), node[i], &rules->emplace_back()));
+    RETURN_IF_ERROR(ReadRule(fmt::format("{}[{}]", key, i), node[i], &read.emplace_back()));
   }
+  *rules = std::move(read);
   return absl::OkStatus();
 }
 

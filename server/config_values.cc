@@ -6,6 +6,7 @@
 #include <system_error>
 
 #include "core/base/limits.h"
+#include "core/base/wrong_value.h"
 
 namespace freshet {
 
@@ -13,13 +14,13 @@ StatusOr<Duration> ParseSpanValue(std::string_view text) {
   double number = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
   if (error != std::errc() || !std::isfinite(number)) {
-    return InvalidArgument("'{}' is no duration, such as 250ms, 30s, 5m, 2h or 7d", text);
+    return InvalidArgument("{}", WrongValue(text, kDurationWords));
   }
   const std::string_view unit = text.substr(static_cast<size_t>(end - text.data()));
   static const std::map<std::string_view, double> kUnits = {
       {"", 1}, {"us", 1e-6}, {"ms", 1e-3}, {"s", 1}, {"m", 60}, {"h", 3600}, {"d", 86400}};
   const auto it = kUnits.find(unit);
-  if (it == kUnits.end()) return InvalidArgument("'{}' has no unit of us, ms, s, m, h, d", text);
+  if (it == kUnits.end()) return InvalidArgument("{}", WrongValue(text, kDurationWords));
   return Duration::FromSeconds(number * it->second);
 }
 
@@ -27,7 +28,7 @@ StatusOr<double> ParseNumberValue(std::string_view text) {
   double number = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
   if (error != std::errc() || end != text.data() + text.size()) {
-    return InvalidArgument("'{}' is no number", text);
+    return InvalidArgument("{}", WrongValue(text, "a number"));
   }
   return number;
 }
@@ -36,7 +37,7 @@ StatusOr<int64_t> ParseIntegerValue(std::string_view text) {
   int64_t number = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
   if (error != std::errc() || end != text.data() + text.size()) {
-    return InvalidArgument("'{}' is no whole number", text);
+    return InvalidArgument("{}", WrongValue(text, "a whole number"));
   }
   return number;
 }
@@ -45,15 +46,16 @@ StatusOr<CrawlCap> ParseCrawlCap(std::string_view text) {
   if (text == "0") return CrawlCap();
   const size_t slash = text.find('/');
   if (slash == std::string_view::npos) {
-    return InvalidArgument("'{}' is no number of crawls in a span, such as 1000/1d, nor 0", text);
+    return InvalidArgument("{}", WrongValue(text, kCrawlCapWords));
   }
   ASSIGN_OR_RETURN(const int64_t count, ParseIntegerValue(text.substr(0, slash)));
   ASSIGN_OR_RETURN(const Duration per, ParseSpanValue(text.substr(slash + 1)));
   if (count < 1 || count > int64_t{limits::kMaxCrawlsPerSpan}) {
-    return InvalidArgument("'{}' is not 1 to {} crawls", text, limits::kMaxCrawlsPerSpan);
+    return InvalidArgument("{}", WrongValue(text, fmt::format("1 to {} crawls in a span of time",
+                                                              limits::kMaxCrawlsPerSpan)));
   }
   if (per < Duration::Seconds(1) || per > Duration::Days(366)) {
-    return InvalidArgument("'{}' is not within 1 s and 366 days", text);
+    return InvalidArgument("{}", WrongValue(text, "crawls in a span of 1 second to 366 days"));
   }
   return CrawlCap{.count = static_cast<uint32_t>(count), .per = per};
 }

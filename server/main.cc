@@ -2,6 +2,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <array>
 #include <atomic>
 #include <csignal>
 #include <cstdio>
@@ -12,6 +13,7 @@
 #include <utility>
 
 #include "CLI/CLI.hpp"
+#include "core/base/counted.h"
 #include "fmt/format.h"
 #include "server/api/context.h"
 #include "server/base/system_clock.h"
@@ -25,6 +27,8 @@
 #include "spdlog/spdlog.h"
 #include "storage/directory.h"
 #include "sync/mutex.h"
+#include "tools/common/command_help.h"
+#include "tools/common/command_line_fault.h"
 
 namespace freshet {
 namespace {
@@ -47,49 +51,53 @@ struct Maintenance {
 };
 
 void AddMaintenanceFlags(CLI::App& app, Maintenance& maintenance) {
-  CLI::Option* verify =
-      app.add_flag("--verify", maintenance.verify, "check the whole store instead of serving it");
+  CLI::Option* verify = app.add_flag("--verify", maintenance.verify,
+                                     "Check the whole store, print what is wrong, and end");
   CLI::Option* repair = app.add_flag("--repair", maintenance.repair,
-                                     "make a damaged store usable, keeping its files aside");
-  CLI::Option* restore =
-      app.add_option("--restore", maintenance.checkpoint,
-                     "make the data directory, missing or empty, of this checkpoint");
+                                     "Make a damaged store usable, keep its old files, and end");
+  CLI::Option* restore = app.add_option(
+      "--restore", maintenance.checkpoint,
+      "Make the data directory, which must be missing or empty, from this checkpoint, and end");
   app.add_flag("--leave-cluster", maintenance.leave_cluster,
-               "with --restore: of the checkpoint, or the directory, of a server of a cluster make "
-               "that of a single server")
+               "With --restore: make a single server from the checkpoint or data directory of a "
+               "server of a cluster")
       ->needs(restore);
   verify->excludes(repair, restore);
   repair->excludes(restore);
-  CLI::Option* check = app.add_flag("--check-config", maintenance.check_config,
-                                    "say all that is wrong with the configuration, and end");
+  CLI::Option* check =
+      app.add_flag("--check-config", maintenance.check_config,
+                   "Print everything that is wrong with the configuration, and end");
   CLI::Option* print = app.add_flag("--print-config", maintenance.print_config,
-                                    "print all values in force and where each comes from, and end");
+                                    "Print all values in force and where each comes from, and end");
   check->excludes(print, verify, repair, restore);
   print->excludes(verify, repair, restore);
 }
 
 void AddFlags(CLI::App& app, CommandLine& line) {
-  app.add_option("--data-dir", line.data_dir, "directory of the store (./data/freshet)");
-  app.add_option("--listen", line.listen, "gRPC address, port 0 = any free (127.0.0.1:7071)");
+  app.add_option("--data-dir", line.data_dir, "Directory of the store (./data/freshet)");
+  app.add_option("--listen", line.listen,
+                 "Address of gRPC; port 0 takes any free port (127.0.0.1:7071)");
   app.add_option("--http-listen", line.http_listen,
-                 "HTTP address of metrics and the console (127.0.0.1:7072)");
-  app.add_option("--crawl-rate", line.crawl_rate, "assignments per second (10)");
-  app.add_option("--policy", line.policy, "crawl policy (default)");
+                 "Address of HTTP, for metrics and the console (127.0.0.1:7072)");
+  app.add_option("--crawl-rate", line.crawl_rate,
+                 "Crawls per second that the server may hand out (10)");
+  app.add_option("--policy", line.policy, "Crawl policy (default); freshet policy lists all");
   app.add_option("--config", line.config_file,
-                 "YAML file; variables FRESHET_... and flags win over it");
+                 "Configuration file (YAML); environment variables and flags override it");
   app.add_option("--durability", line.durability,
-                 "when acknowledgements leave: sync, wal or none (sync)");
-  app.add_option("--shards", line.shards, "number of shards (1)");
+                 "When the server acknowledges: sync, wal or none (sync)");
+  app.add_option("--shards", line.shards, "Number of shards (1)");
   app.add_option("--tls-certificate", line.tls_certificate,
-                 "PEM file of the server's certificate chain: both ports speak TLS");
-  app.add_option("--tls-key", line.tls_key, "PEM file of its private key");
+                 "Certificate chain of the server (PEM); both ports then speak only TLS");
+  app.add_option("--tls-key", line.tls_key, "Private key of the certificate (PEM)");
   app.add_option("--tls-client-ca", line.tls_client_ca,
-                 "PEM file of who signs the certificates of clients");
-  app.add_option("--auth-file", line.auth_file, "YAML file of identities and their roles");
+                 "CA certificate (PEM) that signs the certificates of clients");
+  app.add_option("--auth-file", line.auth_file, "File of identities and their roles (YAML)");
   app.add_flag("--insecure", line.insecure,
-               "listen for other machines without TLS or without identities");
-  app.add_option("--log-level", line.log_level, "trace, debug, info, warn, error or off (info)");
-  app.add_option("--log-format", line.log_format, "text or json (text)");
+               "Serve other machines even without TLS or without identities");
+  app.add_option("--log-level", line.log_level,
+                 "Least level of messages: trace, debug, info, warn, error or off (info)");
+  app.add_option("--log-format", line.log_format, "Format of messages: text or json (text)");
 }
 
 // SIGTERM and SIGINT, and SIGHUP, which asks for files to be read again.
@@ -149,7 +157,7 @@ class EndSignals {
       }
       if (come_ && clock_.Now() - came_at < kOneRequest) continue;
       if (come_ && asked_.exchange(false)) {
-        spdlog::info("stopping already");
+        spdlog::info("already stopping");
         came_at = clock_.Now();
         continue;
       }
@@ -180,7 +188,7 @@ class EndSignals {
 int Stop(Server& server) {
   const Status status = server.Stop();
   if (!status.ok()) {
-    spdlog::critical("stopped with the store in error: {}", status.ToString());
+    spdlog::critical("stopped, but the store has an error: {}", status.ToString());
     return kFailure;
   }
   spdlog::info("stopped");
@@ -190,10 +198,10 @@ int Stop(Server& server) {
 // Whoever says --insecure reads in the log what that means.
 void WarnOfInsecurity(const ServerConfig& config) {
   if (config.tls_certificate.empty()) {
-    spdlog::warn("insecure: without TLS everybody between here and a client reads along");
+    spdlog::warn("insecure: without TLS anybody on the network can read the traffic of clients");
   }
   if (config.auth_file.empty() && config.tls_client_ca.empty()) {
-    spdlog::warn("insecure: without identities everybody who reaches {} or {} may do everything",
+    spdlog::warn("insecure: without identities anybody who reaches {} or {} may do everything",
                  config.listen, config.http_listen);
   }
 }
@@ -207,7 +215,7 @@ void Reload(const CommandLine& line, Server& server) {
   for (const ConfigProblem& problem : loaded.problems) {
     Logger(LogModule::kConfig).error("{}", loaded.Describe(problem));
   }
-  Logger(LogModule::kConfig).error("the configuration is not taken, all stays as it was");
+  Logger(LogModule::kConfig).error("the new configuration is not used; the old one stays in force");
   server.Reload();
 }
 
@@ -228,7 +236,7 @@ int Run(const ServerConfig& config, const CommandLine& line) {
   });
   server.WhenToEnd([&](std::string_view why) {
     if (signals.come()) return;
-    spdlog::warn("this server ends, so that another one of the cluster serves: {}", why);
+    spdlog::warn("this server ends so that another server of the cluster can serve: {}", why);
     signals.Ask();
   });
   if (config.insecure) WarnOfInsecurity(config);
@@ -245,8 +253,9 @@ int Run(const ServerConfig& config, const CommandLine& line) {
   fmt::print("ready grpc={} http={} pages={} recovered_seconds={:.3f}\n", info->grpc_address,
              info->http_address, info->pages, info->recovered_seconds);
   std::fflush(stdout);
-  spdlog::info("serving {} pages: grpc {}, console {}://{}/", info->pages, info->grpc_address,
-               config.tls_certificate.empty() ? "http" : "https", info->http_address);
+  spdlog::info("serving {}: grpc {}, console {}://{}/", Counted(info->pages, "page"),
+               info->grpc_address, config.tls_certificate.empty() ? "http" : "https",
+               info->http_address);
   signals.Await();
   const int status = Stop(server);
   // Who started it is to start it again, to stand by.
@@ -261,12 +270,13 @@ int RunMaintenance(const ServerConfig& config, const Maintenance& maintenance) {
   return RunRestore(config, maintenance.checkpoint, maintenance.leave_cluster);
 }
 
+constexpr std::array kExamples = {
+    CommandExample{"freshetd",
+                   "  freshetd --data-dir /var/lib/freshet --crawl-rate 25\n"
+                   "  freshetd --check-config --config /etc/freshet/freshet.yaml\n"
+                   "  freshetd --data-dir /var/lib/freshet --verify\n"},
+};
 constexpr const char* kFooter =
-    "Examples:\n"
-    "  freshetd --data-dir /var/lib/freshet --crawl-rate 25\n"
-    "  freshetd --check-config --config /etc/freshet/freshet.yaml\n"
-    "  freshetd --data-dir /var/lib/freshet --verify\n"
-    "\n"
     "Files: --data-dir is a directory that the server makes; --config names the configuration, "
     "such\n"
     "as /etc/freshet/freshet.yaml.\n"
@@ -285,12 +295,12 @@ int Main(int argc, char** argv) {
   AddFlags(app, line);
   Maintenance maintenance;
   AddMaintenanceFlags(app, maintenance);
-  app.footer(kFooter);
+  FinishHelp(app, kExamples, kFooter);
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
     if (error.get_exit_code() == 0) return app.exit(error);  // --help and --version
-    fmt::print(stderr, "freshetd: {}\n", error.what());
+    fmt::print(stderr, "freshetd: {} (see --help)\n", CommandLineFault(app, error));
     return kBadUsage;
   }
   LoadedConfig loaded = LoadConfig(line, ProcessEnvironment());

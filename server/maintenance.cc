@@ -126,7 +126,7 @@ int RepairFrontierOf(const ServerConfig& config) {
       RepairFrontier(FrontierDirectory(config.data_dir), OptionsOf(config),
                      [](std::string_view url) { return std::string(FrontierHostOf(url)); });
   if (!report.ok()) {
-    return Failed("the frontier is not repaired, it is where it was", report.status());
+    return Failed("the frontier is not repaired; its files are unchanged", report.status());
   }
   (void)PrintFrontier(report->ok() ? "intact" : "repaired", "found", *report);
   if (report->lost_rows > 0) fmt::print("lost: frontier_rows={}\n", report->lost_rows);
@@ -144,7 +144,7 @@ int RepairPages(const ServerConfig& config) {
   const auto report = Reporting<storage::RepairReport>(config, [&](const StoreOptions& options) {
     return storage::Repair(config.data_dir, options, checks);
   });
-  if (!report.ok()) return Failed("not repaired, everything is where it was", report.status());
+  if (!report.ok()) return Failed("not repaired; all files are unchanged", report.status());
   for (const std::string& note : report->notes) fmt::print("found: {}\n", note);
   if (report->intact) {
     fmt::print("intact {}: pages={} hosts={} leases={}\n", config.data_dir, report->pages,
@@ -155,7 +155,7 @@ int RepairPages(const ServerConfig& config) {
       "saved: pages={} hosts={} leases={}\n"
       "lost: pages={} leases={} other_rows={}\n"
       "{}"
-      "The damaged files are, unchanged, in {}\n"
+      "The damaged files are kept in {}\n"
       "repaired {}\n",
       report->pages, report->hosts, report->leases, report->lost_pages, report->lost_leases,
       report->lost_rows, DescribeTables(report->tables), report->original, config.data_dir);

@@ -33,7 +33,7 @@ void FollowPolicy(const ServerContext& context, const Settings& stored, const st
   if (stored.policy) return SayStored("policy");
   const StatusOr<CrawlPolicy> policy = ResolvePolicy(name, context.config.signal_delay);
   if (!policy.ok() || (policy->plan && context.crawls.any_of_rate())) {
-    Log().warn("policy: {} is not taken: {}", name,
+    Log().warn("policy: {} is not used: {}", name,
                policy.ok() ? "crawl ids have a share or a maximum of the rate"
                            : std::string(policy.status().message()));
     return;
@@ -71,16 +71,17 @@ void Reloader::Take(const ServerConfig& fresh) {
     std::string& before = in_force_[key.name];
     if (value == before) continue;
     if (key.effect == Effect::kRestart || NeedsRestart(key.name, fresh)) {
-      Log().warn("{}: needs a restart: it stays {}, not {}", key.name, Shown(before), Shown(value));
+      Log().warn("{}: a change needs a restart: it stays {} and does not become {}", key.name,
+                 Shown(before), Shown(value));
       continue;
     }
-    Log().info("{}: taken: {} instead of {}", key.name, Shown(value), Shown(before));
+    Log().info("{}: is now {}, was {}", key.name, Shown(value), Shown(before));
     if (key.copy) key.copy(fresh, &config_);
     before = std::move(value);
     taken.insert(key.name);
   }
   if (taken.empty()) {
-    Log().info("the configuration was read again: nothing in it is to be taken");
+    Log().info("the configuration was read again: no value has changed");
     return;
   }
   if (taken.contains("log_level") || taken.contains("log_levels")) SetConfiguredLogLevels(fresh);
@@ -125,7 +126,7 @@ void Reloader::TakeSettings(const ServerConfig& fresh, const Names& names) const
       [&context = context_, rate, policy, politeness, crawl_rate = fresh.crawl_rate,
        name = fresh.policy, fresh_politeness = fresh.politeness](const Reply& reply) {
         if (!reply.status.ok()) {
-          return Log().error("the configuration is not taken: {}", reply.status.ToString());
+          return Log().error("the configuration is not used: {}", reply.status.ToString());
         }
         const Settings stored = context.settings.stored();
         if (rate) FollowRate(context, stored, crawl_rate);

@@ -74,7 +74,7 @@ size_t LendingsOf(const ClusterConfig& cluster) {
 Rate RateOf(const Settings& settings, const ServerConfig& config) {
   const Rate rate = settings.crawl_rate.value_or(config.crawl_rate);
   if (rate != config.crawl_rate) {
-    spdlog::info("crawl rate {:g}, set at run time, wins over {:g}", rate.per_second(),
+    spdlog::info("crawl rate {:g}, set at run time, is used instead of {:g}", rate.per_second(),
                  config.crawl_rate.per_second());
   }
   return rate;
@@ -108,7 +108,7 @@ class Serving::ShardNews final : public ShardObserver {
 
   void OnCommit(Duration, size_t) override {}
   void OnFailure(uint16_t shard, const Status& status) override {
-    spdlog::critical("shard {} stops taking changes: {}", shard, status.ToString());
+    spdlog::critical("shard {} refuses changes from now on: {}", shard, status.ToString());
     serving_.ReportFailure();
   }
   void OnPagesMayBeDue() override { serving_.dispatcher_.Poke(); }
@@ -266,8 +266,7 @@ void Serving::TakeOverPause(const Settings& settings) {
   if (!settings.paused) return;
   dispatcher_.SetPaused(true, settings.pause_reason);
   spdlog::warn(
-      "assignments are paused, as they were before the start{}{}; they go on once somebody "
-      "resumes them",
+      "assignments are paused, as they were before the start{}{}; `freshet resume` ends the pause",
       settings.pause_reason.empty() ? "" : ": ", settings.pause_reason);
 }
 
@@ -375,13 +374,14 @@ void Serving::AwaitStandbys() {
   const Instant latest = clock.Now() + handover;
   if (standbys_.AwaitLoaded(clock, Duration())) return;
   spdlog::info(
-      "serving on while standbys load the pages, {:g} s at most; a second signal does not wait",
+      "serving until the standbys have loaded the pages, for at most {:g} s; a second signal ends "
+      "the server at once",
       handover.seconds());
   // One that cannot serve on keeps nobody waiting.
   while (clock.Now() < latest && !health_.failed() && store_->health().ok() && cluster_->sure()) {
     if (standbys_.AwaitLoaded(clock, kStandbysInterval)) return;
   }
-  spdlog::warn("not all standbys have loaded the pages: ending all the same");
+  spdlog::warn("not all standbys have loaded the pages; ending anyway");
 }
 
 void Serving::StopServing() {

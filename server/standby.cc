@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "absl/status/status.h"
+#include "core/base/counted.h"
 #include "spdlog/spdlog.h"
 
 namespace freshet {
@@ -23,7 +24,7 @@ constexpr uint64_t kFollowedPerPage = 8;
 bool Standby::MayOwn() {
   const bool turn = hooks_.has_turn();
   if (turn && !std::exchange(told_, true)) {
-    spdlog::info("it is this server's turn: taking over the log");
+    spdlog::info("this server takes over the log");
   }
   return turn;
 }
@@ -33,7 +34,7 @@ bool Standby::MayOwnSoon() {
   // The turn may have come meanwhile: what is not loaded then is loaded as at any start.
   if (hooks_.has_turn()) return loaded_.has_value();
   if (!may_come) {
-    if (loaded_) spdlog::info("the server that serves goes on: this one stands by as before");
+    if (loaded_) spdlog::info("the active server goes on serving; this one stays a standby");
     Drop();
     tried_ = false;
     return false;
@@ -62,7 +63,8 @@ Status Standby::Prepare(Store& store) {
     loaded_ = *std::move(loaded);
     followed_ = 0;
     most_followed_ = kFollowedAtLeast + kFollowedPerPage * progress_.pages;
-    spdlog::info("{} pages are loaded, and follow the log", progress_.pages.load());
+    spdlog::info("loaded {}, which follow the log from now on",
+                 Counted(progress_.pages.load(), "page"));
   } else {
     // Tried again when the turn comes, and refused then if it must be.
     if (!absl::IsCancelled(loaded.status())) {
@@ -88,7 +90,7 @@ Status Standby::Update(uint16_t partition, FollowedChanges changes) {
 }
 
 void Standby::Outdate() {
-  if (loaded_) spdlog::info("the pages are to be loaded anew");
+  if (loaded_) spdlog::info("the pages must be loaded again");
   Drop();
   Rest(kAfterOutdating);
 }

@@ -6,6 +6,7 @@
 #include <system_error>
 #include <utility>
 
+#include "core/base/counted.h"
 #include "core/base/limits.h"
 #include "server/api/to_proto.h"
 #include "server/base/host_port.h"
@@ -162,14 +163,14 @@ Status Starter::LoadPages(LoadedStore* loaded) {
   if (standby_ != nullptr) beforehand = standby_->Take(*loaded->store);
   if (beforehand) {
     loaded->pages = *std::move(beforehand);
-    spdlog::info("the pages were loaded beforehand");
+    spdlog::info("the pages are loaded already");
     return absl::OkStatus();
   }
   LoadOptions options;
   options.report = [this] { LogRecovery(); };
   options.cancelled = &progress_.stop_requested;
   ASSIGN_OR_RETURN(loaded->pages, loader_.Load(*loaded->store, options, progress_.load));
-  spdlog::info("loaded {} pages in {:.1f} s", progress_.load.pages.load(),
+  spdlog::info("loaded {} in {:.1f} s", Counted(progress_.load.pages.load(), "page"),
                (clock_.Now() - begun_).seconds());
   return absl::OkStatus();
 }
@@ -188,9 +189,10 @@ Status Starter::LoadFrontier(rocksdb::Env* env, int table_files, LoadedStore* lo
                                                           options, limits, clock_));
   const FrontierStatus status = loaded->frontier->status();
   if (status.counts.queues > 0) {
-    spdlog::info("frontier: {} URLs in {} queues of {} crawl ids, {} in flight",
-                 status.counts.active + status.counts.completed, status.counts.queues,
-                 status.crawls, status.counts.in_flight);
+    spdlog::info("frontier: {} in {} of {}, {} in flight",
+                 Counted(status.counts.active + status.counts.completed, "URL"),
+                 Counted(status.counts.queues, "queue"), Counted(status.crawls, "crawl id"),
+                 status.counts.in_flight);
   }
   return absl::OkStatus();
 }

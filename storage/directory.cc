@@ -26,8 +26,8 @@ StatusOr<std::string> AbsolutePath(std::string_view path) {
     const std::filesystem::path working = std::filesystem::current_path(error);
     if (error) {
       return MakeStatus(absl::StatusCode::kUnavailable,
-                        "{}: is relative to the working directory, which cannot be told: {}", path,
-                        error.message());
+                        "{}: is relative to the working directory, which cannot be found out: {}",
+                        path, error.message());
     }
     absolute = working / absolute;
   }

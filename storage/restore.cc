@@ -62,7 +62,7 @@ Status RestoreFrontier(const std::string& checkpoint, const std::string& to,
   std::error_code error;
   if (std::filesystem::is_symlink(from, error)) {
     return MakeStatus(absl::StatusCode::kFailedPrecondition,
-                      "{}: is a link, and may be of another store", from);
+                      "{}: is a link, and may lead to another store", from);
   }
   if (!env->FileExists(from).ok()) return absl::OkStatus();
   const std::string target = FrontierDirectory(to);

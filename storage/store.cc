@@ -191,8 +191,8 @@ StatusOr<bool> Store::Impl::CheckFamilies(const rocksdb::DBOptions& db_options) 
   for (const std::string& name : stored_names) {
     if (is_among(storage::kRetiredFamilyNames, name)) {
       return MakeStatus(absl::StatusCode::kFailedPrecondition,
-                        "{}: its format is that of a development version and is not read any more: "
-                        "export its pages with the version that wrote it",
+                        "{}: a development version wrote it, in a format that this release cannot "
+                        "read: export its pages with the version that wrote it",
                         dir_);
     }
     if (!is_among(storage::kFamilyNames, name) && !is_among(storage::kFrontierFamilyNames, name)) {
@@ -253,11 +253,10 @@ Status Store::Impl::MigrateFrom(uint32_t format) {
   if (format == storage::kFormatVersion) return absl::OkStatus();
   CHECK(format < storage::kFormatVersion, "format {}", format);
   if (read_only_) {
-    return MakeStatus(
-        absl::StatusCode::kFailedPrecondition,
-        "{}: is of an older format, and its cluster's log brings it up to date: start "
-        "a server of the cluster with it",
-        dir_);
+    return MakeStatus(absl::StatusCode::kFailedPrecondition,
+                      "{}: has an older format, which only its cluster's log can update: start a "
+                      "server of the cluster with it",
+                      dir_);
   }
   const storage::MigrationContext context{
       .db = db_.get(), .families = handles_, .log = options_.log, .progress = options_.progress};
@@ -448,12 +447,14 @@ Status Store::Impl::Resume() {
   const uint64_t needed = options_.reserve_bytes + 2 * memtable_bytes + kResumeSlackBytes;
   uint64_t free_bytes = 0;
   if (env_->GetFreeSpace(dir_, &free_bytes).ok() && free_bytes < needed) {
-    return MakeStatus(absl::StatusCode::kResourceExhausted,
-                      "{}: the device was full; writing goes on when {} bytes are free, now {} are",
-                      dir_, needed, free_bytes);
+    return MakeStatus(
+        absl::StatusCode::kResourceExhausted,
+        "{}: the disk was full; writing goes on when {} bytes are free, and {} are free now", dir_,
+        needed, free_bytes);
   }
   const rocksdb::Status status = db_->Resume();
-  if (!status.ok()) return NoteFailure(FromRocksDb(status, "resuming after the device was full"));
+  if (!status.ok())
+    return NoteFailure(FromRocksDb(status, "writing again after the disk was full"));
   full_ = false;
   Say('I', "there is space again: writing goes on");
   return absl::OkStatus();

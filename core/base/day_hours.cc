@@ -67,7 +67,8 @@ Instant DayHours::NextOpen(Instant at) const {
 Status Validate(const DayHours& hours) {
   if (hours.from >= DayHours::kDay || hours.until < 1 || hours.until > DayHours::kDay ||
       hours.from == hours.until) {
-    return InvalidArgument("hours: {} to {} minutes are no part of a day", hours.from, hours.until);
+    return InvalidArgument("hours: {} to {} minutes are not a part of a day", hours.from,
+                           hours.until);
   }
   if (std::abs(hours.offset) <= kMaxOffset) return absl::OkStatus();
   return InvalidArgument("hours: an offset of {} minutes is over {}", hours.offset, kMaxOffset);
@@ -89,11 +90,11 @@ StatusOr<DayHours> ParseDayHours(std::string_view text) {
       return hours.always() ? DayHours() : hours;
     }
     if (from && until && offset) {
-      return InvalidArgument("'{}' is no time at all; all of the day is 00:00-24:00", shown);
+      return InvalidArgument("'{}' is an empty span; 00:00-24:00 means all of the day", shown);
     }
   }
   return InvalidArgument(
-      "'{}' are no hours, such as 22:00-06:00 (UTC), 22:00-06:00+02:00 or always", shown);
+      "'{}' is not a span of hours, such as 22:00-06:00 (UTC), 22:00-06:00+02:00 or always", shown);
 }
 
 std::string DayHoursText(const DayHours& hours) {

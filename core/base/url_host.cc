@@ -58,7 +58,7 @@ Status AppendLowerCase(std::string_view name, std::string* out) {
 Status AppendName(std::string_view name, std::string* out) {
   if (std::all_of(name.begin(), name.end(), IsAscii)) return AppendLowerCase(name, out);
   if (!ValidateText("url", name, limits::kMaxUrlBytes).ok()) {
-    return InvalidArgument("url: host is no text once its escapes are undone");
+    return InvalidArgument("url: host is not text once its escapes are decoded");
   }
   return AppendDomainInAscii(name, out);
 }
@@ -66,7 +66,7 @@ Status AppendName(std::string_view name, std::string* out) {
 Status AppendBracketed(std::string_view host, std::string* out) {
   if (!host.ends_with(']')) return InvalidArgument("url: host has a bracket that is not closed");
   const std::optional<Ipv6Address> address = ParseIpv6(host.substr(1, host.size() - 2));
-  if (!address) return InvalidArgument("url: host is no valid IPv6 address");
+  if (!address) return InvalidArgument("url: host is not a valid IPv6 address");
   *out += '[';
   AppendIpv6(*address, out);
   *out += ']';
@@ -97,7 +97,7 @@ Status AppendHost(std::string_view host, std::string* out) {
   }
   if (!EndsInNumber(name)) return absl::OkStatus();
   const std::optional<uint32_t> address = ParseIpv4(name);
-  if (!address) return InvalidArgument("url: host ends in a number and is no IPv4 address");
+  if (!address) return InvalidArgument("url: host ends in a number and is not an IPv4 address");
   out->resize(start);
   AppendIpv4(*address, out);
   return absl::OkStatus();

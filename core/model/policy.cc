@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "core/base/check.h"
-#include "fmt/ranges.h"
+#include "core/base/wrong_value.h"
 
 namespace freshet {
 namespace {
@@ -35,12 +35,15 @@ StatusOr<Policy> ParsePolicy(std::string_view name) {
     const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), terms);
     const bool whole = error == std::errc() && end == digits.data() + digits.size();
     if (!whole || terms < 1 || terms > kMaxApproximationTerms) {
-      return InvalidArgument("policy: '{}' needs a number of terms from 1 to {}", name,
-                             kMaxApproximationTerms);
+      return InvalidArgument(
+          "policy: {}",
+          WrongValue(name, fmt::format("ncis_approx_ and a number of terms from 1 to {}",
+                                       kMaxApproximationTerms)));
     }
     return Policy{PolicyKind::kNcisApprox, terms};
   }
-  return InvalidArgument("policy: '{}' is none of {}", name, fmt::join(PolicyNames(), ", "));
+  const std::vector<std::string_view> names = PolicyNames();
+  return InvalidArgument("policy: {}", WrongName(name, "a policy", {names.begin(), names.end()}));
 }
 
 std::string PolicyName(Policy policy) {

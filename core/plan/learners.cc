@@ -68,6 +68,12 @@ std::string_view LearnerName(LearnerKind kind) {
   return "unknown";
 }
 
+std::vector<std::string_view> LearnerNames() {
+  std::vector<std::string_view> names;
+  for (const LearnerKind kind : kLearners) names.push_back(LearnerName(kind));
+  return names;
+}
+
 StatusOr<LearnerKind> ParseLearner(std::string_view name) {
   for (const LearnerKind kind : kLearners) {
     if (LearnerName(kind) == name) return kind;

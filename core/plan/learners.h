@@ -35,7 +35,9 @@ enum class LearnerKind : uint8_t {
 };
 
 [[nodiscard]] std::string_view LearnerName(LearnerKind kind);
-// NotFound for a name that is none of the above.
+// The names of all learners. Thread-safe.
+[[nodiscard]] std::vector<std::string_view> LearnerNames();
+// NotFound for any other name.
 [[nodiscard]] StatusOr<LearnerKind> ParseLearner(std::string_view name);
 
 struct LearnerOptions {

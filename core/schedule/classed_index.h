@@ -11,14 +11,13 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
-#include <vector>
 
-#include "absl/container/flat_hash_map.h"
 #include "core/base/segmented_array.h"
 #include "core/base/units.h"
 #include "core/index/price_index.h"
 #include "core/schedule/crawl_table.h"
 #include "core/schedule/host_gate.h"
+#include "core/schedule/numbered_index.h"
 
 namespace freshet {
 
@@ -33,12 +32,9 @@ struct ClassedPick {
 // and five bytes a page more.
 class ClassedIndex {
  public:
-  // The gate outlives it and tells when a host is free that a class has its first page of. `few`:
-  // not all pages will be in; those of class 0 are numbered as well then, and groups of hosts are
-  // those that the owner tells of alone.
-  explicit ClassedIndex(const HostGate& hosts, bool few = false) : gate_(hosts), few_(few) {}
+  // The gate outlives it and tells when a host is free that a class has its first page of.
+  explicit ClassedIndex(const HostGate& hosts) : gate_(hosts) {}
 
-  // Precondition: not of few.
   void GrowTo(size_t pages, size_t hosts) { common_.GrowTo(pages, hosts); }
   // In this class from now on, whichever it was in before.
   void Put(PageId page, const IndexEntry& entry, CrawlClass crawl_class);
@@ -54,8 +50,6 @@ class ClassedIndex {
   [[nodiscard]] std::optional<ClassedPick> Best(Instant at, ClassSet among);
 
   [[nodiscard]] std::optional<IndexEntry> Find(PageId page) const;
-  // Whether the page is in. Precondition: an index of few.
-  [[nodiscard]] bool Has(PageId page) const { return IsNumbered(page); }
   [[nodiscard]] HostId HostOf(PageId page) const;
   [[nodiscard]] size_t size() const {
     return Sum([](const PriceIndex& index) { return index.size(); });
@@ -74,20 +68,13 @@ class ClassedIndex {
   }
 
  private:
-  // One class but the common one.
-  struct Class {
-    PriceIndex index;
-    std::vector<PageId> pages;  // by their numbers in the index
-    std::vector<PageId> free;   // of these numbers
-    std::vector<HostId> hosts;  // likewise; an id that is given to another host keeps its number
-    absl::flat_hash_map<HostId, HostId> numbers;  // of the hosts
-  };
   struct Classes {
     // One more than the class; 0: it is not in, or in the common index.
     SegmentedArray<uint8_t> of_page;
     SegmentedArray<PageId> number;  // in the index of its class, where that is not the common one
     SegmentedArray<ClassSet> of_host;
-    std::array<std::unique_ptr<Class>, limits::kMaxCrawlClasses> by_class;
+    // The common one has none.
+    std::array<std::unique_ptr<NumberedIndex>, limits::kMaxCrawlClasses> by_class;
     ClassSet some = 0;  // that have an index of their own
   };
 
@@ -104,14 +91,15 @@ class ClassedIndex {
     return classes_ != nullptr && page.value() < classes_->of_page.size() &&
            classes_->of_page[page.value()] != 0;
   }
-  [[nodiscard]] Class& In(PageId page) { return *classes_->by_class[ClassOf(page)]; }
-  [[nodiscard]] const Class& In(PageId page) const { return *classes_->by_class[ClassOf(page)]; }
+  [[nodiscard]] NumberedIndex& In(PageId page) { return *classes_->by_class[ClassOf(page)]; }
+  [[nodiscard]] const NumberedIndex& In(PageId page) const {
+    return *classes_->by_class[ClassOf(page)];
+  }
   [[nodiscard]] PageId NumberOf(PageId page) const { return classes_->number[page.value()]; }
   void PutInClass(PageId page, IndexEntry entry, CrawlClass crawl_class);
-  [[nodiscard]] HostId NumberOfHost(Class& its, CrawlClass crawl_class, HostId host);
+  [[nodiscard]] HostId NumberOfHost(NumberedIndex& its, CrawlClass crawl_class, HostId host);
 
   const HostGate& gate_;
-  const bool few_;
   PriceIndex common_;
   std::unique_ptr<Classes> classes_;  // null until a page is put into another class
 };

@@ -1,12 +1,20 @@
 #include "core/schedule/crawl_policy.h"
 
-#include "fmt/ranges.h"
+#include "core/base/wrong_value.h"
 
 namespace freshet {
 namespace {
 
 // Of such a name only the number can be wrong, which a list of all names would not say.
 bool IsApproximation(std::string_view name) { return name.starts_with("ncis_approx_"); }
+
+// With `first` in front of the names, unless it is empty.
+Status UnknownPolicy(std::string_view name, std::string_view first) {
+  const std::vector<std::string_view> known = CrawlPolicyNames();
+  std::vector<std::string> names(known.begin(), known.end());
+  if (!first.empty()) names.insert(names.begin(), std::string(first));
+  return InvalidArgument("policy: {}", WrongName(name, "a policy", names));
+}
 
 }  // namespace
 
@@ -15,7 +23,7 @@ StatusOr<CrawlPolicy> ParseCrawlPolicy(std::string_view name) {
   const StatusOr<Policy> policy = ParsePolicy(name);
   if (policy.ok()) return CrawlPolicy(*policy);
   if (IsApproximation(name)) return policy.status();
-  return InvalidArgument("policy: '{}' is none of {}", name, fmt::join(CrawlPolicyNames(), ", "));
+  return UnknownPolicy(name, "");
 }
 
 StatusOr<CrawlPolicy> ResolvePolicy(std::string_view name) {
@@ -26,7 +34,7 @@ StatusOr<CrawlPolicy> ResolvePolicy(std::string_view name) {
   }
   StatusOr<CrawlPolicy> policy = ParseCrawlPolicy(name);
   if (policy.ok() || IsApproximation(name)) return policy;
-  return InvalidArgument("{}, default", std::string(policy.status().message()));
+  return UnknownPolicy(name, "default");
 }
 
 StatusOr<CrawlPolicy> ResolvePolicy(std::string_view name, Duration signal_delay) {

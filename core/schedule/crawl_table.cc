@@ -20,6 +20,7 @@ CrawlCounters& CrawlCounters::operator+=(const CrawlCounters& other) {
   hosts += other.hosts;
   out += other.out;
   assignments += other.assignments;
+  forced += other.forced;
   crawls += other.crawls;
   changes += other.changes;
   errors += other.errors;
@@ -45,6 +46,7 @@ std::optional<CrawlIndex> CrawlTable::Intern(std::string_view crawl_id) {
   const CrawlIndex crawl = free_.back();
   free_.pop_back();
   of(crawl).name = crawl_id;
+  of(crawl).key = ClientNumber(crawl_id);
   by_name_.emplace(of(crawl).name, crawl);
   shares_.Take(0);
   return crawl;
@@ -81,6 +83,7 @@ void CrawlTable::SetTerms(CrawlIndex crawl, Terms terms) {
   if (terms.quota != nullptr && terms.quota.get() != before) terms.quota->Add(its.counters.pages);
   has_classes_ = has_classes_ || terms.crawl_class != 0;
   its.deleting = terms.record.deleting;
+  its.operated = terms.record != CrawlRecord{.crawl_id = its.name};
   its.terms = std::make_unique<Terms>(std::move(terms));
   CountTerms(crawl, /*come=*/true);
 }
@@ -89,6 +92,7 @@ void CrawlTable::DropTerms(CrawlIndex crawl) {
   Crawl& its = of(crawl);
   CountTerms(crawl, /*come=*/false);
   its.terms.reset();
+  its.operated = false;
   its.deleting = false;
   ForgetIfUnused(crawl);
 }

@@ -16,6 +16,7 @@
 #include "core/base/shares.h"
 #include "core/base/units.h"
 #include "core/model/page.h"
+#include "core/schedule/forced_turns.h"
 #include "core/schedule/quota.h"
 
 namespace freshet {
@@ -37,6 +38,7 @@ struct CrawlCounters {
   uint64_t hosts = 0;  // now, that have pages of it
   uint64_t out = 0;    // now, of these pages
   uint64_t assignments = 0;
+  uint64_t forced = 0;   // of these, pages that were forced
   uint64_t crawls = 0;   // that succeeded
   uint64_t changes = 0;  // of them, that found a change
   uint64_t errors = 0;
@@ -94,15 +96,25 @@ class CrawlTable {
   [[nodiscard]] CrawlIndex Of(PageId page) const {
     return page.value() < of_page_.size() ? of_page_[page.value()] : CrawlIndex();
   }
-  [[nodiscard]] CrawlClass ClassOf(PageId page) const {
-    if (!has_classes_) return 0;
-    const Terms* its = terms(Of(page));
+  [[nodiscard]] CrawlClass ClassOf(CrawlIndex crawl) const {
+    const Terms* its = terms(crawl);
     return its == nullptr ? CrawlClass{0} : its->crawl_class;
+  }
+  [[nodiscard]] CrawlClass ClassOf(PageId page) const {
+    return has_classes_ ? ClassOf(Of(page)) : CrawlClass{0};
   }
   [[nodiscard]] bool IsShadow(PageId page) const {
     if (shadows_ == 0) return false;
     const Terms* its = terms(Of(page));
     return its != nullptr && its->shadow;
+  }
+  // Whose turn forced pages of the crawl id take, but for domain and lateness.
+  [[nodiscard]] ForcedTurn TurnOf(CrawlIndex crawl) const {
+    const Crawl& its = of(crawl);
+    return {.owner = its.operated ? its.key : its.client,
+            .crawl = its.key,
+            .domain = {},
+            .since = Instant::Infinite()};
   }
   // Pages of the host, `host_pages` in all, that the crawl id has.
   [[nodiscard]] uint32_t PagesOf(HostId host, CrawlIndex crawl, uint32_t host_pages) const;
@@ -119,6 +131,8 @@ class CrawlTable {
     std::unique_ptr<Terms> terms;
     CrawlCounters counters;
     uint64_t client = 0;
+    uint64_t key = 0;       // of its name, as that of a client
+    bool operated = false;  // an operator has set something
     bool deleting = false;
   };
 

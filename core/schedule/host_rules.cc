@@ -33,7 +33,7 @@ Status HostRules::Add(uint32_t index) {
   const auto claim = [&](auto& names, const std::string& name, std::string_view what) -> Status {
     const auto [it, first] = names.try_emplace(name, index);
     if (first) return absl::OkStatus();
-    return InvalidArgument("rule '{}': {} {} is that of rule '{}' already", rule.name, what, name,
+    return InvalidArgument("rule '{}': {} {} is in rule '{}' already", rule.name, what, name,
                            rules_[it->second].name);
   };
   for (const std::string& host : rule.hosts) RETURN_IF_ERROR(claim(by_host_, host, "host"));
@@ -54,7 +54,7 @@ StatusOr<std::shared_ptr<const HostRules>> HostRules::Make(std::vector<HostRule>
   for (uint32_t i = 0; i < made->rules_.size(); ++i) {
     const HostRule& rule = made->rules_[i];
     if (!names.insert(rule.name).second) {
-      return InvalidArgument("rule '{}': another has this name", rule.name);
+      return InvalidArgument("rule '{}': another rule has this name", rule.name);
     }
     RETURN_IF_ERROR(made->Add(i));
     made->groups_.push_back(

@@ -200,21 +200,14 @@ std::optional<ClassedPick> PickSource::BestForced(Instant at, ClassSet among) {
     if (best && GroupIsFree(forced_->HostOf(best->page), at, *forced_)) {
       return ClassedPick{best->page, best->value, classed ? best->crawl_class : CrawlClass{0}};
     }
-    if (best) continue;
-    if (had_turn_.empty()) return std::nullopt;
-    for (const GroupId domain : had_turn_) forced_->SetGroupFree(domain, at);
-    had_turn_.clear();
+    if (!best) return std::nullopt;
   }
 }
 
-Instant PickSource::TakeTurn(const ClassedPick& pick) {
-  if (!std::isinf(pick.value) || !IsForcible(pick.page)) return Instant::Infinite();
-  const GroupId domain = hosts_.DomainOf(forced_->HostOf(pick.page));
-  if (domain != GroupId()) {
-    forced_->SetGroupFree(domain, Instant::Infinite());
-    had_turn_.push_back(domain);
-  }
-  return forced_->Find(pick.page)->forced_at;
+ForcedTurn PickSource::TakeTurn(const ClassedPick& pick) {
+  if (!std::isinf(pick.value) || !IsForcible(pick.page)) return {};
+  forced_->TakeTurn(pick.page);
+  return forced_->TurnOf(pick.page);
 }
 
 // --- Pages ---
@@ -241,13 +234,10 @@ void PickSource::FileForced(PageId id, const IndexEntry& entry) {
     if (IsForcible(id)) forced_->Remove(id);
     return;
   }
-  if (!forced_) forced_ = std::make_unique<ClassedIndex>(hosts_, /*few=*/true);
+  if (!forced_) forced_ = std::make_unique<ForcedPages>(hosts_, crawls_);
   IndexEntry forced = entry;
   forced.eligible_from = std::max(entry.eligible_from, entry.forced_at);
-  forced_->Put(id, forced, ClassOf(id));
-  if (const GroupId domain = hosts_.DomainOf(entry.host); domain != GroupId()) {
-    forced_->SetHostGroup(entry.host, domain);
-  }
+  forced_->Put(id, forced);
   if (pages_.IsAny(id, PageTable::kNotToBePicked)) forced_->Suspend(id);
 }
 

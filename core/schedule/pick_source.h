@@ -12,8 +12,7 @@
 //   TakeRetired   the one before, to be destroyed where nobody waits for it
 //
 // Pages that are to be crawled by an instant, whatever they are worth, are there by their worth,
-// and beside it in an index of their own, where registrable domains take turns, and of a domain the
-// page goes first that is late the longest.
+// and beside it among the forced pages, which take turns (core/schedule/forced_pages.h).
 //
 // Invariants: every known page is in the one in force. A page that is in either is suspended there
 // exactly when its flags say so (PageTable::kNotToBePicked). What is made ready knows every host
@@ -37,6 +36,7 @@
 #include "core/schedule/classed_index.h"
 #include "core/schedule/crawl_policy.h"
 #include "core/schedule/crawl_table.h"
+#include "core/schedule/forced_pages.h"
 #include "core/schedule/host_gate.h"
 #include "core/schedule/page_plan.h"
 #include "core/schedule/page_table.h"
@@ -86,9 +86,9 @@ class PickSource {
   // `forced_first` only where there is no other, and till then by their worth.
   [[nodiscard]] std::optional<ClassedPick> Best(Instant at, ClassSet among = kAllClasses,
                                                 bool forced_first = true);
-  // The page is taken, which was best: since when it is forced, infinite where it went by its
-  // worth. The next page that is forced is then of another domain, as long as there is one.
-  Instant TakeTurn(const ClassedPick& pick);
+  // The page is taken, which was best: the turn that it takes as a forced one; none where it went
+  // by its worth.
+  ForcedTurn TakeTurn(const ClassedPick& pick);
 
   // --- Pages. Precondition of all: the page table has the page.
 
@@ -104,7 +104,7 @@ class PickSource {
   // Has the page compete in the class of its crawl id, which has changed; true: it did not.
   bool FollowClass(PageId id) {
     const bool suspended = pages_.IsAny(id, PageTable::kNotToBePicked);
-    if (forced_) (void)forced_->Move(id, ClassOf(id), suspended);
+    if (forced_) forced_->Move(id, suspended);
     return index_ && index_->Move(id, ClassOf(id), suspended);
   }
   // Of the index: PriceIndex, under the same names; 0: there is none.
@@ -199,10 +199,7 @@ class PickSource {
   const CrawlTable* const crawls_;
   std::unique_ptr<ClassedIndex> index_;
   std::unique_ptr<PlanQueue> queue_;
-  // The pages that are forced now or will be, whatever the policy; null: there was none yet. Its
-  // groups of hosts are domains: those that had their turn are blocked until no other has a page.
-  std::unique_ptr<ClassedIndex> forced_;
-  std::vector<GroupId> had_turn_;
+  std::unique_ptr<ForcedPages> forced_;  // whatever the policy; null: there was none yet
   CrawlPolicy policy_;
   CrawlPolicy in_force_;             // with a plan: picks are taken from the queue
   SegmentedArray<PlanFacts> facts_;  // by PageId, with the queue

@@ -25,7 +25,8 @@ Reply Refused(Status status) {
 
 Status BeingDeleted(std::string_view field, std::string_view name) {
   return MakeStatus(absl::StatusCode::kFailedPrecondition,
-                    "{}: {} is being deleted, and takes no pages until that is done", field, name);
+                    "{}: {} is being deleted, and accepts pages only when that is done", field,
+                    name);
 }
 
 // What the batch has said of the crawl id last; null: nothing.
@@ -58,10 +59,9 @@ Reply ShardState::Impl::Step(const ForgetCrawl& event, Instant, Transaction& txn
   return {};
 }
 
-void ShardState::Impl::OwnCrawls(const Transaction& txn) {
-  for (const auto& [crawl_id, client] : txn.new_crawls) {
-    if (const auto crawl = crawls.Find(crawl_id)) crawls.Own(*crawl, client);
-  }
+void ShardState::Impl::OwnCrawl(const std::string& crawl_id, const Transaction& txn) {
+  const auto its = txn.new_crawls.find(crawl_id);
+  if (its != txn.new_crawls.end()) crawls.Own(*crawls.Find(crawl_id), its->second);
 }
 
 void ShardState::Impl::InstallCrawls(const Transaction& txn) {
@@ -191,8 +191,7 @@ Status ShardState::Impl::AdmitUpsert(const UpsertPage& event, bool created,
   if (terms == nullptr || terms->quota == nullptr) return absl::OkStatus();
   if (!terms->quota->Take()) {
     return MakeStatus(absl::StatusCode::kResourceExhausted,
-                      "crawl_id: {} has {} pages, the most that it may have", crawl_id,
-                      terms->quota->most());
+                      "crawl_id: {} has {} pages, its maximum", crawl_id, terms->quota->most());
   }
   txn.places.Add(terms->quota);
   return absl::OkStatus();
@@ -206,8 +205,8 @@ Status ShardState::Impl::AdmitNewCrawl(const std::string& crawl_id, const Claim&
   uint64_t& own = txn.new_crawls_of_client[claim.client];
   if (crawls.shares().Left(claim, staged - own, own) == 0) {
     return MakeStatus(absl::StatusCode::kResourceExhausted,
-                      "crawl_id: {} is new, and {} crawl ids are this client's already, as many as "
-                      "it may have while there are {}",
+                      "crawl_id: {} is new, and this client has {} crawl ids already, its maximum "
+                      "while there are {}",
                       crawl_id, crawls.shares().held(claim.client) + own, crawls.size() + staged);
   }
   ++own;
@@ -223,13 +222,12 @@ Status ShardState::Impl::AdmitToHost(const std::string& host, Transaction& txn) 
   const uint64_t pages_of_host = (id ? hosts.pages(*id) : 0) + created;
   if (pages_of_host >= options.max_pages_per_host) {
     return MakeStatus(absl::StatusCode::kResourceExhausted,
-                      "url: {} has {} pages, the most that a host may have", host, pages_of_host);
+                      "url: {} has {} pages, the maximum of a host", host, pages_of_host);
   }
   if (id || created > 0 || quota == nullptr) return absl::OkStatus();
   if (!quota->Take()) {
     return MakeStatus(absl::StatusCode::kResourceExhausted,
-                      "url: {} is not known, and there are {} hosts, the most that this server "
-                      "may have",
+                      "url: host {} is new, and there are {} hosts, the maximum of this server",
                       host, quota->most());
   }
   txn.places.Add(quota);

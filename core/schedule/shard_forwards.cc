@@ -125,7 +125,7 @@ StatusOr<HostStatus> ShardState::DescribeHost(const std::string& host, Instant n
   // Nothing is known of it, but what its rule says holds from its first page on.
   const ShardOptions& options = impl_->options;
   const HostRule* rule = options.host_rules == nullptr ? nullptr : options.host_rules->Find(host);
-  if (rule == nullptr) return NotFound("host: {} has no page", host);
+  if (rule == nullptr) return NotFound("host: {} has no pages", host);
   HostGate alone(impl_->hosts.defaults(), options.host_backoff.quiet, options.host_rules,
                  options.max_crawl_delay);
   const HostId id = alone.Intern(host);
@@ -239,7 +239,7 @@ Explanation ShardState::Explain(const PageRecord& page, Instant now) const {
 
 StatusOr<HostRecord> ShardState::FindHost(const std::string& host, uint32_t* in_flight) const {
   const std::optional<HostId> id = impl_->hosts.Find(host);
-  if (!id) return NotFound("host: {} has no page", host);
+  if (!id) return NotFound("host: {} has no pages", host);
   *in_flight = impl_->hosts.in_flight(*id);
   return impl_->hosts.record(*id);
 }

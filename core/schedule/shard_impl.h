@@ -89,7 +89,7 @@ class ShardState::Impl {
 
   [[nodiscard]] static Status TooManyCrawls(std::string_view field) {
     return MakeStatus(absl::StatusCode::kResourceExhausted,
-                      "{}there are {} crawl ids, the most there can be", field, limits::kMaxCrawls);
+                      "{}there are {} crawl ids, which is the maximum", field, limits::kMaxCrawls);
   }
 
   // --- shard_pages.cc: how a page is filed
@@ -232,7 +232,8 @@ class ShardState::Impl {
   // Whether the client may have pages under a crawl id that is new, which counts for it then.
   [[nodiscard]] Status AdmitNewCrawl(const std::string& crawl_id, const Claim& claim,
                                      Transaction& txn) const;
-  void OwnCrawls(const Transaction& txn);
+  // The crawl id, which has a page, counts for the client whose page was its first in this batch.
+  void OwnCrawl(const std::string& crawl_id, const Transaction& txn);
   // The crawl id is of another class from now on; 0: of none.
   void LeaveClass(CrawlIndex crawl, CrawlClass for_another);
   [[nodiscard]] std::vector<std::string> TakeDeclassed();

@@ -152,7 +152,6 @@ void ShardState::Impl::Install(Transaction& txn) {
   }
   // Pages first: one whose lease ends is then filed once, as it is now.
   InstallPages(txn);
-  OwnCrawls(txn);
   InstallLeases(txn);
   InstallCrawls(txn);
   for (const auto& [slot, serial] : txn.next_serials) next_serial[slot] = serial;
@@ -211,6 +210,7 @@ void ShardState::Impl::InstallPages(Transaction& txn) {
     const HostId host = id ? picks.HostOf(*id) : hosts.Intern(record.host);
     if (!id) {
       id = AddPage(record, host, txn.places);
+      OwnCrawl(record.key.crawl_id, txn);
       InstallCounts(page);
     }
     if (page.fetched) picks.Crawled(*id);
@@ -346,7 +346,7 @@ std::optional<Pick> ShardState::Impl::Take(Instant at, ClassSet among, bool forc
   const HostId host = picks.HostOf(id);
   const bool planned = picks.plan_in_force();
   out.Pick(id, host, planned);
-  const Instant forced_since = picks.TakeTurn(*best);
+  const ForcedTurn forced = picks.TakeTurn(*best);
   Mark(id, PageTable::kTaken, true);
   hosts.Pick(host, at);
   picks.HostChanged(host);
@@ -363,9 +363,8 @@ std::optional<Pick> ShardState::Impl::Take(Instant at, ClassSet among, bool forc
             .value = best->value,
             .planned = planned,
             .crawl_class = best->crawl_class,
-            .forced_since = forced_since,
+            .forced = forced,
             .out_of_turn = std::isinf(best->value) && !forced_first,
-            .domain = hosts.DomainOf(host),
             .host = host,
             .host_delay = hosts.Spacing(host),
             .host_again = hosts.picks(host) > 1};

@@ -93,12 +93,10 @@ struct Pick {
   double value = 0;
   bool planned = false;        // picked by a plan
   CrawlClass crawl_class = 0;  // of its crawl id; 0 where it is planned
-  // Of a page that is forced: since when; infinite: it is not.
-  Instant forced_since = Instant::Infinite();
+  ForcedTurn forced;           // that it takes; none: it is not
   // It is forced, and it is not the turn of such pages: nothing else was to be had.
   bool out_of_turn = false;
-  GroupId domain;  // of its host (core/schedule/domain.h); 0: none
-  GroupKey group;  // likewise
+  GroupKey group;  // of its host; 0: none
   GroupTerms group_terms;
   HostId host;
   Duration host_delay;      // HostGate::Spacing

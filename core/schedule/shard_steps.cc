@@ -21,7 +21,7 @@ Reply Refused(Status status) {
 }
 
 Reply UnknownPage(const PageKey& key) {
-  return Refused(NotFound("url: {} is not known in crawl {}", key.url, key.crawl_id));
+  return Refused(NotFound("url: {} is not known in crawl id {}", key.url, key.crawl_id));
 }
 
 // Clocks that are no further apart need no word.
@@ -489,6 +489,7 @@ Reply ShardState::Impl::Step(const LeasePage& event, Instant, Transaction& txn) 
   CountAssignment(record, event.at, txn);
   ++txn.counts.assignments;
   ++page->counts.assignments;
+  page->counts.forced += std::isinf(event.value) ? 1 : 0;
   Reply reply;
   reply.assignment = Assignment{.key = record.key,
                                 .host = record.host,
@@ -581,14 +582,16 @@ void ShardState::Impl::Succeed(const ReportCrawl& report, CrawlOutcome outcome,
   estimator.Advance(state, report.fetched);
   const bool looked = report.looked || DigestsCompare(report, record);
   if (looked) Observe(report, changed, /*late=*/false, page, txn);
-  if (state.crawled() || record.detail.crawls > 0) record.detail.changes += changed ? 1 : 0;
+  // The first crawl has nothing to compare with, whatever its worker says.
+  const bool found = changed && (state.crawled() || record.detail.crawls > 0);
+  record.detail.changes += found ? 1 : 0;
   ++record.detail.crawls;
   TakeValidators(report, changed, record.detail);
   // What an older fetch found must not be compared with what the next one does.
   if (!looked) record.detail.digest = report.digest;
   ++(changed ? txn.counts.changed : txn.counts.unchanged);
   ++page.counts.crawls;
-  page.counts.changes += changed ? 1 : 0;
+  page.counts.changes += found ? 1 : 0;
   page.fetched = true;
   LearnFromLook(record, report.fetched, /*returned=*/true, txn.lessons);
   state.last_crawl = state.carried_at = report.fetched;

@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "core/base/check.h"
+#include "core/base/counted.h"
 #include "core/model/crossing.h"
 #include "core/schedule/shard_impl.h"
 
@@ -32,16 +33,18 @@ std::string ToGo(double seconds) {
 std::string InHow(Instant at, Instant now) { return ToGo((at - now).seconds()); }
 
 std::string GoneText(const PageRecord& page) {
-  if (page.detail.last_outcome != CrawlOutcome::kMoved) return "the last crawl found it gone";
-  return page.detail.moved_to.empty() ? "it has moved" : "it has moved to " + page.detail.moved_to;
+  if (page.detail.last_outcome != CrawlOutcome::kMoved)
+    return "the last crawl did not find the page (it is gone)";
+  return page.detail.moved_to.empty() ? "the page has moved"
+                                      : "the page has moved to " + page.detail.moved_to;
 }
 
 std::string DeniedText(const PageRecord& page) {
   return page.detail.denials == 1
-             ? "the robots.txt of its host forbids it; it waits before that is looked at again"
+             ? "the robots.txt of its host forbids the page; the server will try again later"
              : fmt::format(
-                   "the robots.txt of its host forbids it, as workers said {} times in a "
-                   "row; it waits before that is looked at again",
+                   "the robots.txt of its host forbids the page, as {} results in a row said; the "
+                   "server will try again later",
                    page.detail.denials);
 }
 
@@ -49,30 +52,34 @@ std::string DeniedText(const PageRecord& page) {
 std::string WaitText(const PageRecord& page, Instant eligible_from) {
   const PageState& state = page.state;
   if (page.detail.denials > 0 && state.retry_at == eligible_from) return DeniedText(page);
-  if (state.gone) return GoneText(page) + "; it is looked for again";
+  if (state.gone) return GoneText(page) + "; the server will look for it again";
   if (state.retry_at == eligible_from) {
     if (state.unanswered > 0) {
-      return fmt::format("{} leases in a row ended without an answer; it waits before the next",
-                         state.unanswered);
+      return fmt::format(
+          "{} leases in a row ended without a result; the page waits before the next lease",
+          state.unanswered);
     }
-    if (state.errors > 0) return "it waits after a failed crawl";
+    if (state.errors > 0) return "the page waits after a failed crawl";
     if (state.returned > 0) {
-      return fmt::format("workers gave it back {} times in a row; it waits before the next",
-                         state.returned);
+      return fmt::format(
+          "workers gave the page back {} times in a row; it waits before the next lease",
+          state.returned);
     }
-    return "it was looked for not long ago, and is back after it was gone: the least time between "
-           "two crawls has not passed";
+    return "the page is back after it was gone, and was crawled a short time ago: the shortest "
+           "time between two crawls has not passed";
   }
-  if (page.spec.not_before == eligible_from) return "it is not to be crawled before its time";
-  if (page.spec.importance == 0) return "it is worth nothing, and its maximal interval is not over";
+  if (page.spec.not_before == eligible_from)
+    return "the setting not_before forbids a crawl until then";
+  if (page.spec.importance == 0)
+    return "its importance is 0, and its longest time between crawls (max_interval) has not passed";
   return eligible_from <= state.last_crawl + page.spec.min_interval
-             ? "its minimal interval has not passed"
-             : "the least time between two crawls of any page has not passed";
+             ? "its shortest time between crawls (min_interval) has not passed"
+             : "the shortest time between two crawls of any page has not passed";
 }
 
 std::string NeverText(const PageRecord& page) {
-  if (!page.state.gone) return "it is worth nothing: its importance is 0";
-  return GoneText(page) + "; upsert it or ask for a recheck to have it crawled again";
+  if (!page.state.gone) return "the server does not crawl the page, because its importance is 0";
+  return GoneText(page) + "; to crawl it again, use `freshet upsert` or `freshet recheck`";
 }
 
 // Which part of politeness its host waits for.
@@ -81,32 +88,30 @@ std::string WhyHostWaits(const Explanation& explanation, Instant now) {
   const HostTerms& terms = explanation.host.terms;
   if (explanation.host_free.infinite()) {
     return fmt::format("its host has {} in flight, which is its limit",
-                       explanation.host.in_flight == 1
-                           ? "a page"
-                           : fmt::format("{} pages", explanation.host.in_flight));
+                       Counted(explanation.host.in_flight, "page"));
   }
   const double left = (explanation.host_free - now).seconds();
   const DayHours& hours = terms.hours.value;
   // It would be free before, and they have not begun.
   if (!hours.always() && !hours.Has(explanation.host_free - Duration::Micros(1))) {
-    return fmt::format("its host is crawled within the hours {} alone: {}", DayHoursText(hours),
+    return fmt::format("its host may be crawled only in the hours {}: {}", DayHoursText(hours),
                        ToGo(left));
   }
   const CrawlCap& cap = terms.max_crawls.value;
   if (CapAllows(cap, host.recent_crawls, 0, {}) == explanation.host_free) {
-    return fmt::format("its host has had {} crawls within {:g} s, which is its most: {}", cap.count,
-                       cap.per.seconds(), ToGo(left));
+    return fmt::format("its host has had {} within {:g} s, which is its maximum: {}",
+                       Counted(cap.count, "crawl"), cap.per.seconds(), ToGo(left));
   }
   if (host.blocked_until < explanation.host_free) {
     return fmt::format("the delay between two crawls of its host has not passed: {}", ToGo(left));
   }
   if (explanation.host_throttles > 0) {
     return fmt::format(
-        "its host has answered that it is fetched too often, or cannot answer now ({} in a row): "
-        "{}",
+        "its host said that it is fetched too often or cannot answer now (HTTP 429 or 503, {} in a "
+        "row): {}",
         explanation.host_throttles, ToGo(left));
   }
-  return fmt::format("its host is blocked, by Retry-After or an operator: {}", ToGo(left));
+  return fmt::format("its host is blocked by Retry-After or by an operator: {}", ToGo(left));
 }
 
 // What else a page waits for whose host waits longer, or nobody knows how long.
@@ -121,20 +126,24 @@ std::string WhyBelowPrice(const PageRecord& page, const Explanation& explanation
                           const std::string& in) {
   const double share = explanation.price > 0 ? explanation.value / explanation.price : 0;
   const std::string value = fmt::format(
-      "its value is {:.3g} of the price, what the last page handed out was worth", share);
+      "its value is {:.3g} of the price, which is the value of the last page that was handed out",
+      share);
   // Nothing makes it staler than it is.
   if (std::isinf(explanation.staleness) && !page.state.crawled()) {
-    const std::string stays = "it was never crawled, and " + value +
-                              "; neither time nor a signal adds to it: it does not reach the price";
-    return in.empty() ? stays + ", but goes out when no page is worth more"
-                      : stays + ", but goes out in about " + in +
-                            ", when its maximal interval is over, or when no page is worth more";
+    const std::string stays =
+        "it was never crawled, and " + value +
+        "; neither time nor a signal adds to its value, so it does not reach the price";
+    return in.empty() ? stays + ", but the page is handed out when no page has a higher value"
+                      : stays + ", but the page is handed out in about " + in +
+                            ", when its longest time between crawls has passed, or when no page "
+                            "has a higher value";
   }
   return in.empty() ? value +
-                          "; it does not reach that without a signal, but goes out when no "
-                          "page is worth more"
-                    : value + "; it reaches that in about " + in +
-                          " without a signal, and goes out sooner when no page is worth more";
+                          "; without a signal it does not reach the price, but the page is handed "
+                          "out when no page has a higher value"
+                    : value + "; it reaches the price in about " + in +
+                          " without a signal, and the page is handed out sooner if no page has a "
+                          "higher value";
 }
 
 // One sentence for a person, to the verdict.
@@ -142,8 +151,8 @@ std::string Why(const PageRecord& page, const Explanation& explanation, bool pla
   const bool expected = !explanation.next_crawl.infinite();
   switch (explanation.verdict) {
     case Verdict::kLeased:
-      return fmt::format("it is out on lease {} to worker '{}'", explanation.lease->id.value(),
-                         explanation.lease->worker);
+      return fmt::format("worker '{}' has the page on lease {}", explanation.lease->worker,
+                         explanation.lease->id.value());
     case Verdict::kNever:
       return NeverText(page);
     case Verdict::kHostBusy:
@@ -154,19 +163,22 @@ std::string Why(const PageRecord& page, const Explanation& explanation, bool pla
           InHow(explanation.eligible_from, now),
           explanation.host_free > now ? "; besides, " + WhyHostWaits(explanation, now) : "");
     case Verdict::kForced:
-      if (page.state.gone) return GoneText(page) + "; it is looked for in its turn";
-      return page.state.recheck ? "a recheck was asked for: it goes out in the turn of its domain"
-                                : "its maximal interval is over: it goes out in the turn of its "
-                                  "domain";
+      if (page.state.gone) return GoneText(page) + "; the server looks for it when its turn comes";
+      return page.state.recheck ? "a recheck is requested: the page is handed out when the turn of "
+                                  "its domain comes"
+                                : "its longest time between crawls has passed: the page is handed "
+                                  "out when the turn of its domain comes";
     case Verdict::kDue:
-      return planned ? "it is due by the plan: it goes out with the next ticks"
-                     : "its value has reached the price: it goes out when its turn comes";
+      return planned
+                 ? "the plan has the page crawled now: it is handed out next"
+                 : "its value has reached the price: the page is handed out when its turn comes";
     case Verdict::kBelowPrice:
       break;
   }
   const std::string in = expected ? AboutHowLong((explanation.next_crawl - now).seconds()) : "";
   if (planned) {
-    return expected ? "the plan has it crawled in about " + in : "the plan does not poll it";
+    return expected ? "the plan has the page crawled in about " + in
+                    : "the plan does not crawl the page";
   }
   return WhyBelowPrice(page, explanation, in);
 }

@@ -394,7 +394,7 @@ void GetTrustReport(const ServerContext& context,
                     UnaryCall<v1::GetTrustReportRequest, v1::GetTrustReportResponse>* call) {
   const std::string only = call->request().source();
   if (!only.empty() && !context.sources.Find(only)) {
-    return call->Answer(GrpcStatusOf(NotFound("source: {} is not registered", only)));
+    return call->Answer(GrpcStatusOf(UnknownSource(context.sources, only)));
   }
   constexpr uint32_t kDefaultLimit = 100;
   const uint32_t limit = call->request().has_limit() ? call->request().limit() : kDefaultLimit;
@@ -481,7 +481,7 @@ void RetireSource(const ServerContext& context,
   const std::string name = call->request().source();
   const std::optional<uint8_t> index = context.sources.Find(name);
   if (!index) {
-    return call->Answer(GrpcStatusOf(NotFound("source: {} is not registered", name)));
+    return call->Answer(GrpcStatusOf(UnknownSource(context.sources, name)));
   }
   call->response()->mutable_source()->set_source(name);
   call->response()->mutable_source()->set_signals(context.sources.signals(*index));

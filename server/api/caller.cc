@@ -63,7 +63,7 @@ Status LetIn(Authoriser& authoriser, std::string_view path,
   OnBehalfReader on_behalf = ReadOnBehalf(call);
   if (on_behalf.mistaken()) {
     return MakeStatus(absl::StatusCode::kUnavailable,
-                      "forwarded to a server that is no more: try again");
+                      "the server that this was forwarded to has ended: try again");
   }
   if (on_behalf.let_in()) return absl::OkStatus();
   return authoriser.Authorise(path, CredentialsOf(call)).status();

@@ -112,8 +112,8 @@ Status CheckMode(const ServerContext& context, const CrawlRecord& before,
   if (division.divisions > 1 && context.divisions == nullptr &&
       *record.frontier_mode != FrontierMode::kDates) {
     return MakeStatus(absl::StatusCode::kFailedPrecondition,
-                      "frontier_mode: in a cluster with several divisions without "
-                      "cluster.address there is 'dates' alone");
+                      "frontier_mode: in a cluster with several divisions only 'dates' works "
+                      "without cluster.address");
   }
   const bool elsewhere = division.division != ServerConfig::kFrontierDivision;
   if (context.frontier != nullptr || (elsewhere && context.config.frontier_enabled)) {
@@ -181,7 +181,7 @@ class HostLister : public std::enable_shared_from_this<HostLister> {
   }
 
  private:
-  static Status NoToken() { return InvalidArgument("page_token: is none of this server's"); }
+  static Status NoToken() { return InvalidArgument("page_token: this server did not issue it"); }
   [[nodiscard]] bool IsOwn() const { return division_ == context_.router.division().division; }
   [[nodiscard]] size_t found() const { return static_cast<size_t>(call_.response()->hosts_size()); }
 

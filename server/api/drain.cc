@@ -36,17 +36,18 @@ std::string WhyNotDrained(const std::string& node, const std::vector<v1::FleetSt
     if (!standby.has_behind()) continue;
     any = true;
     if (standby.node() == node) {
-      return fmt::format("its standby at {} is of the same node and might take over: stop it first",
-                         standby.address());
+      return fmt::format(
+          "its standby at {} belongs to the same node and could take over: stop it first",
+          standby.address());
     }
     if (!standby.ready()) {
-      return fmt::format("{} might take over and has not all of the log: wait for it, or stop it",
-                         standby.node());
+      return fmt::format(
+          "standby {} could take over but has not read the whole log yet: wait for it, or stop it",
+          standby.node());
     }
   }
   if (!any) {
-    return "nobody would take over: no standby with cluster.address is heard of that has had all "
-           "of the log";
+    return "no server could take over: no standby with cluster.address has read the whole log";
   }
   return "";
 }

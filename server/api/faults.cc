@@ -5,17 +5,21 @@
 
 #include "core/base/check.h"
 #include "core/base/limits.h"
-#include "core/base/text.h"
+#include "core/base/safe_text.h"
 #include "server/api/to_proto.h"
 
 namespace freshet {
 namespace {
 
+// Longer ones are no names of fields: they may be what was sent.
+constexpr size_t kMaxFieldBytes = 64;
+
 // "field: reason", where the field is a name as in the .proto.
 std::pair<std::string_view, std::string_view> SplitField(const Status& status) {
   const std::string_view message(status.message().data(), status.message().size());
   const size_t end = message.find_first_not_of("abcdefghijklmnopqrstuvwxyz_0123456789");
-  const bool named = end != std::string_view::npos && end > 0 && message.substr(end, 2) == ": ";
+  const bool named = end != std::string_view::npos && end > 0 && end <= kMaxFieldBytes &&
+                     message.substr(end, 2) == ": ";
   if (!named) return {{}, message};
   return {message.substr(0, end), message.substr(end + 2)};
 }
@@ -53,17 +57,12 @@ Status InField(std::string_view field, const Status& status) {
 
 v1::ItemError FaultOf(const Status& status) {
   CHECK(!status.ok(), "what is well is no fault");
-  const auto [field, whole] = SplitField(status);
-  std::string reason(whole);
-  // A reason quotes what was sent: a thousand items with long URLs are not sent back.
-  if (reason.size() > limits::kMaxReasonBytes) {
-    const std::string_view start = std::string_view(reason).substr(0, limits::kMaxReasonBytes);
-    reason.replace(ValidUtf8Prefix(start), std::string::npos, "...");
-  }
+  const auto [field, reason] = SplitField(status);
   v1::ItemError error;
   error.set_code(CodeOf(status, field));
   error.set_field(std::string(field));
-  error.set_reason(std::move(reason));
+  // A reason quotes what was sent: a thousand items with long URLs are not sent back.
+  error.set_reason(CutText(reason, limits::kMaxReasonBytes));
   // What is full for good has a field: a crawl id, a host or the server stays so until somebody
   // removes pages or allows more. What is busy has none.
   const bool full =
@@ -78,7 +77,8 @@ v1::ItemError FaultOf(const Status& status) {
 
 grpc::Status GrpcStatusOf(const Status& status) {
   // Both number their codes alike.
-  return {static_cast<grpc::StatusCode>(status.raw_code()), std::string(status.message())};
+  return {static_cast<grpc::StatusCode>(status.raw_code()),
+          CutText({status.message().data(), status.message().size()}, kMaxCallMessageBytes)};
 }
 
 }  // namespace freshet

@@ -6,6 +6,7 @@
 #ifndef FRESHET_SERVER_API_FAULTS_H_
 #define FRESHET_SERVER_API_FAULTS_H_
 
+#include <cstddef>
 #include <string_view>
 
 #include "core/base/status.h"
@@ -19,10 +20,14 @@ namespace freshet {
 // The same refusal as one of another field.
 [[nodiscard]] Status InField(std::string_view field, const Status& status);
 
+// Of what is said of a call that ends: longer ones are cut, because they quote what was sent.
+inline constexpr size_t kMaxCallMessageBytes = 1024;
+
 // The error of a refused item or message. A reason is cut to limits::kMaxReasonBytes. What is
 // unavailable or exhausted may be tried again after a second.
 [[nodiscard]] v1::ItemError FaultOf(const Status& status);
-// The status of a call as a whole. Foreign to streams, which go on.
+// The status of a call as a whole, its message cut to kMaxCallMessageBytes. Foreign to streams,
+// which go on.
 [[nodiscard]] grpc::Status GrpcStatusOf(const Status& status);
 
 }  // namespace freshet

@@ -82,9 +82,8 @@ void HandleLeaseUrls(const ServerContext& context,
     return call->Answer(GrpcStatusOf(InvalidArgument("crawl_ids: is empty")));
   }
   if (request.max_urls() < 1 || request.max_urls() > limits::kMaxAssignmentsPerNext) {
-    return call->Answer(
-        GrpcStatusOf(InvalidArgument("max_urls: is {}, 1 to {} may be asked for",
-                                     request.max_urls(), limits::kMaxAssignmentsPerNext)));
+    return call->Answer(GrpcStatusOf(InvalidArgument(
+        "max_urls: {} is not 1 to {}", request.max_urls(), limits::kMaxAssignmentsPerNext)));
   }
   PullPages(context,
             {.crawl_ids = {request.crawl_ids().begin(), request.crawl_ids().end()},

@@ -12,6 +12,7 @@
 #include "core/base/limits.h"
 #include "core/base/text.h"
 #include "core/base/url.h"
+#include "core/base/wrong_value.h"
 #include "core/schedule/http_status.h"
 #include "core/schedule/leases.h"
 #include "server/api/faults.h"
@@ -119,7 +120,7 @@ StatusOr<std::optional<CrawlOutcome>> ConvertOutcome(const v1::CrawlResult& resu
       // Under an open lease it is decided one way or another.
       if (report.digest.empty() && report.http_status != 304 && !leased &&
           !IsFailure(report.http_status)) {
-        return InvalidArgument("outcome: is unset and there is no digest to decide it by");
+        return InvalidArgument("outcome: is unset, and there is no digest to decide it by");
       }
       return std::nullopt;
     case v1::CRAWL_OUTCOME_CHANGED:
@@ -138,7 +139,7 @@ StatusOr<std::optional<CrawlOutcome>> ConvertOutcome(const v1::CrawlResult& resu
       break;
   }
   Status unknown =
-      InvalidArgument("outcome: {} is no known outcome", static_cast<int>(result.outcome()));
+      InvalidArgument("outcome: {} is not a known outcome", static_cast<int>(result.outcome()));
   if (!leased) return unknown;
   NoteDropped("outcome", unknown, notes);
   return std::nullopt;
@@ -153,7 +154,7 @@ void DropDigest(const v1::CrawlResult& result, ReportCrawl* report,
        notes);
   if (report->outcome || report->http_status == 304) return;
   report->outcome = CrawlOutcome::kChanged;
-  Note("outcome", "is unset and there is no digest to decide it by: counts as changed", notes);
+  Note("outcome", "is unset, and there is no digest to decide it by; counts as changed", notes);
 }
 
 // What a worker wants back with the next assignment. `report` has the time of the fetch.
@@ -220,7 +221,7 @@ void ConvertHostFacts(const v1::CrawlResult& result, ReportCrawl* report,
   if (const std::optional<IpAddress> address = ParseIpAddress(result.server_address())) {
     report->address = *address;
   } else {
-    Note("server_address", "is no IP address; left out", notes);
+    Note("server_address", "is not an IP address; left out", notes);
   }
 }
 
@@ -277,7 +278,7 @@ StatusOr<Duration> FromProto(const google::protobuf::Duration& duration) {
                     (duration.seconds() == 0 || duration.nanos() == 0 ||
                      (duration.seconds() > 0) == (duration.nanos() > 0));
   if (!fits) {
-    return InvalidArgument("{} s and {} ns are no valid duration", duration.seconds(),
+    return InvalidArgument("{} s and {} ns are not a valid duration", duration.seconds(),
                            duration.nanos());
   }
   return Duration::Seconds(duration.seconds()) + Duration::Micros(duration.nanos() / 1000);
@@ -288,7 +289,7 @@ StatusOr<Instant> FromProto(const google::protobuf::Timestamp& time) {
   const bool fits = time.seconds() >= -62'135'596'800 && time.seconds() <= 253'402'300'799 &&
                     time.nanos() >= 0 && time.nanos() < 1'000'000'000;
   if (!fits) {
-    return InvalidArgument("{} s and {} ns are no valid time", time.seconds(), time.nanos());
+    return InvalidArgument("{} s and {} ns are not a valid time", time.seconds(), time.nanos());
   }
   return Instant::FromUnixSeconds(time.seconds()) + Duration::Micros(time.nanos() / 1000);
 }
@@ -379,6 +380,14 @@ StatusOr<RoutedEvent> ConvertResult(const v1::CrawlResult& result, uint32_t gene
   return RoutedEvent{.slot = slot, .event = std::move(report), .notes = std::move(notes)};
 }
 
+Status UnknownSource(const Sources& sources, std::string_view name) {
+  std::vector<std::string> names;
+  for (const SourceRecord& source : sources.All()) names.push_back(source.name);
+  const std::string meant = DidYouMean(name, names);
+  return NotFound("source: {} is not registered{}", name,
+                  meant.empty() ? "; `freshet sources` lists all, --add adds one" : meant);
+}
+
 StatusOr<RoutedEvent> ConvertSignal(const v1::ChangeSignal& signal, const Sources& sources,
                                     Instant now) {
   ASSIGN_OR_RETURN(HostedKey named, ConvertKey(signal.url(), signal.crawl_id()));
@@ -387,7 +396,7 @@ StatusOr<RoutedEvent> ConvertSignal(const v1::ChangeSignal& signal, const Source
     return InField("source", name);
   }
   const std::optional<uint8_t> source = sources.Find(signal.source());
-  if (!source) return NotFound("source: {} is not registered", signal.source());
+  if (!source) return UnknownSource(sources, signal.source());
   SignalChange change;
   change.key = std::move(named.key);
   change.source = *source;
@@ -492,7 +501,8 @@ StatusOr<std::function<void(CrawlRecord*)>> ConvertCrawl(const v1::SetCrawlReque
                            limits::kMaxPageIds);
   }
   if (!v1::FrontierMode_IsValid(request.frontier_mode())) {
-    return InvalidArgument("frontier_mode: {} is none", static_cast<int>(request.frontier_mode()));
+    return InvalidArgument("frontier_mode: {} is not a mode",
+                           static_cast<int>(request.frontier_mode()));
   }
   ASSIGN_OR_RETURN(const PolitenessSpans spans, ConvertSpans(request));
   return [request, spans](CrawlRecord* crawl) {

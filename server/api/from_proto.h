@@ -56,6 +56,8 @@ struct HostedKey {
 [[nodiscard]] StatusOr<RoutedEvent> ConvertResult(const v1::CrawlResult& result,
                                                   uint32_t generation, Instant now);
 // `pages_in_poll` of the event is left at 1; see SetPolls.
+// NotFound, with what else may have been meant by the name of a source.
+[[nodiscard]] Status UnknownSource(const Sources& sources, std::string_view name);
 [[nodiscard]] StatusOr<RoutedEvent> ConvertSignal(const v1::ChangeSignal& signal,
                                                   const Sources& sources, Instant now);
 [[nodiscard]] StatusOr<RoutedEvent> ConvertReturn(uint64_t lease_id);

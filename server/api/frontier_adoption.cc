@@ -85,8 +85,8 @@ class Adoption : public std::enable_shared_from_this<Adoption> {
 
   void EndSlice() {
     if (!scan_.over()) return GoOn();
-    spdlog::info("frontier: {} URLs of crawl id {} are pages, {} are none", pages_, crawl_id_,
-                 left_out_);
+    spdlog::info("frontier: of the URLs of crawl id {1}, {0} became pages and {2} did not", pages_,
+                 crawl_id_, left_out_);
   }
 
   const ServerContext& context_;

@@ -11,8 +11,8 @@ void ListStream::OnRequest(grpc::ByteBuffer* bytes) {
   std::optional<Places::Place> place = context_.listings.Take(client(), auth().admin());
   if (!place) {
     return EndList(MakeStatus(absl::StatusCode::kResourceExhausted,
-                              "{} lists are being made, or as many of this client as places are "
-                              "free: try again when one of them is done",
+                              "too many lists are being made ({} at a time, and a share of them "
+                              "for each client): try again when one of them is done",
                               limits::kMaxListings));
   }
   place_.emplace(*std::move(place));

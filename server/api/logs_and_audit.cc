@@ -5,10 +5,10 @@
 #include <vector>
 
 #include "fmt/format.h"
-#include "fmt/ranges.h"
 #include "server/api/faults.h"
 #include "server/api/from_proto.h"
 #include "server/api/to_proto.h"
+#include "server/config/written.h"
 #include "server/logs/audit_log.h"
 #include "server/logs/loggers.h"
 
@@ -43,9 +43,7 @@ Status ChangeLevel(const std::string& name, const std::string& level) {
   if (name.empty() || module) {
     return WithKey("level", module ? SetLogLevel(*module, level) : SetLogLevels(level));
   }
-  std::vector<std::string_view> names;
-  for (size_t i = 0; i < kLogModules; ++i) names.push_back(NameOf(static_cast<LogModule>(i)));
-  return InvalidArgument("module: '{}' is none of {}", name, fmt::join(names, ", "));
+  return InvalidArgument("module: {}", WrongModule(name));
 }
 
 }  // namespace

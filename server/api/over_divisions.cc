@@ -76,7 +76,7 @@ void AskDivisions(const ServerContext& context, std::string_view path, ShownByCl
           ? MakeStatus(absl::StatusCode::kFailedPrecondition,
                        "cannot be asked: cluster.address is not set")
           : MakeStatus(absl::StatusCode::kUnavailable,
-                       "nobody serves it, or its server has not answered within {:g} s",
+                       "no server serves it, or the server has not answered within {:g} s",
                        patience.value_or(Duration()).seconds());
   for (const auto& [division, request] : requests) answers.push_back({division, missing});
   if (context.divisions == nullptr || requests.empty()) return done(std::move(answers));

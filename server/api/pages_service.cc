@@ -113,13 +113,14 @@ std::string Standstill(const ServerContext& context) {
   }
   if (dispatcher.rate() != Rate()) return "";
   const bool whole = context.rates == nullptr || context.rates->total() == Rate();
-  return whole ? "the crawl rate is 0" : "no part of the fleet's crawl rate is granted at present";
+  return whole ? "the crawl rate is 0"
+               : "the fleet's leader grants this server no part of the crawl rate now";
 }
 
 // On the shard's thread: reads the page, checks that it is the one meant, explains it.
 grpc::Status DescribePage(const ServerContext& context, const PageKey& key, const ShardView& view,
                           v1::GetPageResponse* response) {
-  const Status unknown = NotFound("url: {} is not known in crawl {}", key.url, key.crawl_id);
+  const Status unknown = NotFound("url: {} is not known in crawl id {}", key.url, key.crawl_id);
   std::vector<PageNumber> candidates;
   view.state.FindNumbers(key, &candidates);
   StatusOr<PageRecord> page = unknown;

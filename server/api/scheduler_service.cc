@@ -98,7 +98,7 @@ class CrawlStream final : public CallerStream, public AssignmentSink {
     const MutexLock lock(mutex_);
     if (!entered_ || (now == nullptr ? !allowed_ : allowed_ == *now)) return absl::OkStatus();
     return MakeStatus(absl::StatusCode::kPermissionDenied,
-                      "the crawl ids that the worker is limited to have changed: open it again");
+                      "the crawl ids that this worker may use have changed: open the stream again");
   }
   void OnServerDraining() override {
     if (const auto lent = lent_credit(); lent != nullptr) lent->Recall();
@@ -211,7 +211,7 @@ class CrawlStream final : public CallerStream, public AssignmentSink {
   void OnHello(const v1::WorkerHello& hello, const std::vector<TextFault>& faults) {
     if (worker_ != kNone) {
       SendRefusal(MakeStatus(absl::StatusCode::kFailedPrecondition,
-                             "hello: the worker has introduced itself already"));
+                             "hello: the worker has already sent one"));
       return;
     }
     if (!faults.empty()) return SendRefusal(StatusOf(faults.front()));

@@ -231,10 +231,11 @@ void HandleReportShadow(const ServerContext& context, Call* call) {
   const StatusOr<std::string> crawl_id = CanonicalCrawlId(call->request().crawl_id());
   if (!crawl_id.ok()) return call->Answer(GrpcStatusOf(crawl_id.status()));
   if (context.crawls.modes()->Of(*crawl_id) != FrontierMode::kShadow) {
-    return call->Answer(GrpcStatusOf(MakeStatus(
-        absl::StatusCode::kFailedPrecondition,
-        "crawl_id: {} is not in shadow mode: set its frontier mode and have it crawled for a while",
-        *crawl_id)));
+    return call->Answer(GrpcStatusOf(MakeStatus(absl::StatusCode::kFailedPrecondition,
+                                                "crawl_id: {} is not in shadow mode: `freshet "
+                                                "crawls set {} --frontier-mode shadow` sets it; "
+                                                "then let its clients crawl for a while",
+                                                *crawl_id, *crawl_id)));
   }
   if (!call->TakePlace()) return call->Answer(UnreadStatus(PushOutcome::kFull));
   std::make_shared<ShadowReport>(context, *crawl_id, call)->Begin();

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "core/base/check.h"
+#include "core/base/counted.h"
 #include "fmt/format.h"
 #include "server/api/to_proto.h"
 #include "server/engine/epochs_of_all.h"
@@ -107,17 +108,18 @@ std::string Describe(const RecoveryStatus& recovery) {
     return DescribeLog("replaying", recovery.replayed_log_bytes, recovery.log_bytes);
   }
   if (recovery.stage == OpenStage::kCatchingUp) {
-    return fmt::format("catching up with the log of the cluster: {} rows so far",
-                       recovery.rows_taken_in);
+    return fmt::format("catching up with the log of the cluster: {} so far",
+                       Counted(recovery.rows_taken_in, "row"));
   }
   if (recovery.stage == OpenStage::kFollowing) {
     return fmt::format(
-        "standing by: has all of the log of the cluster, {} rows so far, and waits for its turn",
-        recovery.rows_taken_in);
+        "standing by: has the whole log of the cluster, {} so far, and waits for its turn",
+        Counted(recovery.rows_taken_in, "row"));
   }
   if (recovery.stage == OpenStage::kMigrating) return "migrating the store to this release";
   if (recovery.stage != OpenStage::kOpen) return "opening the store";
-  if (recovery.share >= 1) return fmt::format("starting: {} pages are loaded", recovery.pages);
+  if (recovery.share >= 1)
+    return fmt::format("starting: {} loaded", Counted(recovery.pages, "page"));
   if (recovery.share == 0 && recovery.expected_pages == 0) return "opening the store";
   // The number expected is an estimate.
   return fmt::format("loading: {} of about {} pages, {:.0f}% of the store", recovery.pages,

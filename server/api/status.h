@@ -1,5 +1,5 @@
 // What the server looks like right now, gathered once for all who show it: GetStatistics, metrics,
-// and the operator page.
+// and the console.
 #ifndef FRESHET_SERVER_API_STATUS_H_
 #define FRESHET_SERVER_API_STATUS_H_
 

@@ -81,7 +81,7 @@ class UnaryCall : public CallReactor {
   // is inflated; RESOURCE_EXHAUSTED: it does not fit what the server holds of messages. Then Answer
   // is all that may follow.
   [[nodiscard]] grpc::Status Read(const grpc::ByteBuffer& bytes, size_t most) {
-    most = MostBytesOf(*request_.GetDescriptor(), most);
+    most = MostBytesOf<Request>(most);
     if (const size_t size = SizeOf(bytes); size > limits::kMaxPlainRequestBytes && size <= most) {
       if (!context_.streams.TryHold(shared_from_this(), size)) {
         return {grpc::StatusCode::RESOURCE_EXHAUSTED,

@@ -107,7 +107,7 @@ StatusOr<RoutedEvent> FromProto(const v1::UrlEvent& event, Instant now) {
     case v1::UrlEvent::kBlocked:
       return BlockFromProto(event.blocked(), now);
     default:
-      return InvalidArgument("events: says nothing that this release knows");
+      return InvalidArgument("events: has nothing that this release knows");
   }
 }
 

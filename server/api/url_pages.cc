@@ -18,7 +18,8 @@ constexpr size_t kPartOfMessage = 2;
 
 Status StatusOfCode(uint32_t code) {
   if (code == 0) return absl::OkStatus();
-  return MakeStatus(static_cast<absl::StatusCode>(code), "the server of another division says so");
+  return MakeStatus(static_cast<absl::StatusCode>(code),
+                    "the server of another division refused it");
 }
 
 }  // namespace
@@ -92,7 +93,7 @@ void UrlPages::Send(Message message, const std::shared_ptr<UnderWay>& under_way)
         const auto response = ResponseIn<v1::TakeUrlsResponse>(answer);
         // Whatever ended the stream says nothing of one event.
         const Status failure =
-            MakeStatus(absl::StatusCode::kUnavailable, "another division does not say");
+            MakeStatus(absl::StatusCode::kUnavailable, "another division did not answer");
         std::vector<Reply> replies;
         for (size_t i = 0; i < places.size(); ++i) {
           const bool said = response.ok() && static_cast<int>(i) < response->codes_size();

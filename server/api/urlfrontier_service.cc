@@ -93,7 +93,7 @@ void ChangeLogLevel(const ServerContext&, UnaryCall<urlfrontier::LogLevelParams,
   static constexpr std::string_view kLevels[] = {"trace", "debug", "info", "warn", "error"};
   const int level = call->request().level();
   if (level < 0 || level >= static_cast<int>(std::size(kLevels))) {
-    return call->Answer(GrpcStatusOf(InvalidArgument("level: {} is none", level)));
+    return call->Answer(GrpcStatusOf(InvalidArgument("level: {} is not a level", level)));
   }
   // Clients name packages of the reference's; one that is a module here is meant.
   const std::optional<LogModule> module = LogModuleNamed(call->request().package());
@@ -292,8 +292,8 @@ Status SetDefaultDelay(FrontierState& state,
   if (delay == before) return absl::OkStatus();
   if (!call->caller().is_admin()) {
     return MakeStatus(absl::StatusCode::kPermissionDenied,
-                      "key: is empty, which is the default of everybody, {} s now, and for an "
-                      "admin to change",
+                      "key: is empty, which stands for the default of all queues ({} s now); only "
+                      "an admin may change it",
                       before);
   }
   call->NoteEach();

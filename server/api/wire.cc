@@ -147,8 +147,8 @@ class Survey {
                              items_, limits::kMaxItemsPerMessage);
     }
     if (unknown_ > limits::kMaxUnknownFieldsPerMessage) {
-      return InvalidArgument("{} fields that are not known, at most {} are allowed in a message",
-                             unknown_, limits::kMaxUnknownFieldsPerMessage);
+      return InvalidArgument("{} unknown fields, and at most {} are allowed in a message", unknown_,
+                             limits::kMaxUnknownFieldsPerMessage);
     }
     if (twice_ != nullptr) return InvalidArgument("{}: occurs twice", twice_->name());
     return absl::OkStatus();
@@ -221,12 +221,12 @@ void RepairTexts(const Descriptor& type, std::string* bytes, size_t begin, size_
 }
 
 // Our messages do not contain themselves.
-bool RepeatsSomething(const Descriptor& type, int depth) {
+bool RepeatsWithin(const Descriptor& type, int depth) {
   for (int i = 0; i < type.field_count(); ++i) {
     const FieldDescriptor& field = *type.field(i);
     if (field.is_repeated()) return true;
     if (field.message_type() != nullptr && depth < kMaxDepth &&
-        RepeatsSomething(*field.message_type(), depth + 1)) {
+        RepeatsWithin(*field.message_type(), depth + 1)) {
       return true;
     }
   }
@@ -259,15 +259,13 @@ size_t SizeOf(const grpc::ByteBuffer& bytes) {
   return IsGzip(first) ? std::max(length, SizeFromTrailer(last)) : length;
 }
 
-size_t MostBytesOf(const Descriptor& type, size_t most) {
-  return RepeatsSomething(type, 0) ? most : std::min(most, limits::kMaxPlainRequestBytes);
-}
+bool RepeatsSomething(const Descriptor& type) { return RepeatsWithin(type, 0); }
 
 Status FlatMessage::Take(grpc::ByteBuffer* bytes, size_t most) {
   CHECK(bytes != nullptr);
   text_ = {};
   // What a client leaves that breaks off before its message is through. An empty message is valid.
-  if (!bytes->Valid()) return InvalidArgument("the call has brought no message");
+  if (!bytes->Valid()) return InvalidArgument("the call has no message");
   if (const size_t size = SizeOf(*bytes); size > most) {
     bytes->Clear();
     return InvalidArgument("the message has {} bytes, at most {} are allowed", size, most);
@@ -293,7 +291,7 @@ Status ParseMessage(std::string_view bytes, google::protobuf::Message* message,
                     MessageFaults* faults) {
   CHECK(message != nullptr && faults != nullptr);
   const Descriptor& type = *message->GetDescriptor();
-  const Status none = InvalidArgument("the bytes are no {}", type.full_name());
+  const Status none = InvalidArgument("the bytes are not a {}", type.full_name());
   Survey survey(bytes);
   if (bytes.size() > INT32_MAX || !survey.Walk(type, 0, bytes.size(), 0)) return none;
   if (Status verdict = survey.Verdict(); !verdict.ok()) {
@@ -321,10 +319,10 @@ Status ParseMessage(grpc::ByteBuffer* bytes, google::protobuf::Message* message,
   return ParseMessage(flat.text(), message, faults);
 }
 
-Status ReadRequest(const grpc::ByteBuffer& bytes, google::protobuf::Message* request, size_t most) {
+Status ReadWholeRequest(const grpc::ByteBuffer& bytes, google::protobuf::Message* request,
+                        size_t most) {
   grpc::ByteBuffer shared(bytes);
   MessageFaults faults;
-  most = MostBytesOf(*request->GetDescriptor(), most);
   RETURN_IF_ERROR(ParseMessage(&shared, request, &faults, most));
   return faults.texts.empty() ? absl::OkStatus() : StatusOf(faults.texts.front());
 }
@@ -333,7 +331,7 @@ StatusOr<grpc::ByteBuffer> SerialiseAnswer(const google::protobuf::Message& mess
   const size_t size = message.ByteSizeLong();
   if (size <= limits::kMaxAnswerBytes) return SerialiseMessage(message);
   return MakeStatus(absl::StatusCode::kResourceExhausted,
-                    "the answer would have {} bytes, at most {} are sent: ask for less", size,
+                    "the answer would have {} bytes, more than the limit of {}: ask for less", size,
                     limits::kMaxAnswerBytes);
 }
 

@@ -5,11 +5,13 @@
 #ifndef FRESHET_SERVER_API_WIRE_H_
 #define FRESHET_SERVER_API_WIRE_H_
 
+#include <algorithm>
 #include <cstddef>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "core/base/limits.h"
 #include "core/base/status.h"
 #include "google/protobuf/message.h"
 #include "grpcpp/support/byte_buffer.h"
@@ -71,13 +73,24 @@ class FlatMessage {
 [[nodiscard]] Status ParseMessage(std::string_view bytes, google::protobuf::Message* message,
                                   MessageFaults* faults);
 
+// Whether something in such a message is repeated. Costs a walk through its type.
+[[nodiscard]] bool RepeatsSomething(const google::protobuf::Descriptor& type);
+
 // Most bytes of a request of this type, where a message may have `most`:
 // limits::kMaxPlainRequestBytes unless something in it is repeated.
-[[nodiscard]] size_t MostBytesOf(const google::protobuf::Descriptor& type, size_t most);
+template <typename Request>
+[[nodiscard]] size_t MostBytesOf(size_t most) {
+  static const bool repeats = RepeatsSomething(*Request::descriptor());
+  return repeats ? most : std::min(most, limits::kMaxPlainRequestBytes);
+}
 
-// The same for a request without items, where a text that is not UTF-8 is a fault of the whole.
-[[nodiscard]] Status ReadRequest(const grpc::ByteBuffer& bytes, google::protobuf::Message* request,
-                                 size_t most);
+// Of a request without items, where a text that is not UTF-8 is a fault of the whole.
+[[nodiscard]] Status ReadWholeRequest(const grpc::ByteBuffer& bytes,
+                                      google::protobuf::Message* request, size_t most);
+template <typename Request>
+[[nodiscard]] Status ReadRequest(const grpc::ByteBuffer& bytes, Request* request, size_t most) {
+  return ReadWholeRequest(bytes, request, MostBytesOf<Request>(most));
+}
 
 // Of a message whose size this server bounds.
 [[nodiscard]] grpc::ByteBuffer SerialiseMessage(const google::protobuf::Message& message);

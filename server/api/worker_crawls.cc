@@ -30,7 +30,7 @@ StatusOr<TakenClasses> ClassesOfWorker(
   }
   const size_t named = std::max(canonical.size(), static_cast<size_t>(crawl_ids.size()));
   if (named > limits::kMaxCrawlsPerWorker) {
-    return InvalidArgument("crawl_ids: {} are named, at most {} may be", named,
+    return InvalidArgument("crawl_ids: the request names {}, and at most {} are allowed", named,
                            limits::kMaxCrawlsPerWorker);
   }
   if (PlansAllPages(context)) {

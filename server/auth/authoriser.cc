@@ -69,7 +69,7 @@ void Credentials::AddAuthorization(std::string_view value) {
 
 Status Caller::CheckCrawlId(std::string_view canonical) const {
   if (identity_ == nullptr || Holds(identity_->crawl_ids, canonical)) return absl::OkStatus();
-  return Denied("crawl_id: {} is limited to {}", identity_->name,
+  return Denied("crawl_id: identity {} may use only the crawl ids {}", identity_->name,
                 fmt::join(*identity_->crawl_ids, ", "));
 }
 
@@ -80,13 +80,13 @@ Status Caller::CheckHost(std::string_view canonical) const {
     return IsWithin(canonical, domain);
   });
   if (within) return absl::OkStatus();
-  return Denied("url: {} is limited to the hosts {} and below", identity_->name,
+  return Denied("url: identity {} may use only the hosts {} and hosts below them", identity_->name,
                 fmt::join(hosts, ", "));
 }
 
 Status Caller::CheckSource(std::string_view name) const {
   if (identity_ == nullptr || Holds(identity_->sources, name)) return absl::OkStatus();
-  return Denied("source: {} is limited to {}", identity_->name,
+  return Denied("source: identity {} may send only as source {}", identity_->name,
                 fmt::join(*identity_->sources, ", "));
 }
 
@@ -187,12 +187,12 @@ StatusOr<Caller> Authoriser::Check(const MethodRule& rule, const Credentials& cr
   ASSIGN_OR_RETURN(const std::shared_ptr<const Identity> identity, Find(credentials));
   if (identity == nullptr) return Caller();
   if ((identity->roles & (rule.roles | kAdmin)) == 0) {
-    return Denied("{} has none of the roles that this call requires: {}", identity->name,
+    return Denied("identity {} has none of the roles that this call requires: {}", identity->name,
                   RoleNames(rule.roles | kAdmin));
   }
   const auto unchecked = static_cast<LimitKinds>(identity->limits() & ~rule.checked);
   if (unchecked != 0) {
-    return Denied("{} is limited to {}, and this is not for those alone", identity->name,
+    return Denied("identity {} is limited to some {}, and this call concerns all", identity->name,
                   KindNames(unchecked));
   }
   return Caller(identity);
@@ -210,7 +210,7 @@ StatusOr<std::shared_ptr<const Identity>> Authoriser::Find(const Credentials& cr
   }
   if (credentials.token) {
     std::shared_ptr<const Identity> identity = all->OfToken(*credentials.token);
-    if (identity == nullptr) return Unauthenticated("authorization: the token is nobody's");
+    if (identity == nullptr) return Unauthenticated("authorization: no identity has this token");
     return identity;
   }
   if (!credentials.certificate) {
@@ -218,14 +218,14 @@ StatusOr<std::shared_ptr<const Identity>> Authoriser::Find(const Credentials& cr
   }
   RETURN_IF_ERROR(CheckCertificate(credentials));
   std::shared_ptr<const Identity> identity = all->OfCertificate(credentials.names);
-  if (identity == nullptr) return Unauthenticated("the client certificate is nobody's");
+  if (identity == nullptr) return Unauthenticated("no identity has this client certificate");
   return identity;
 }
 
 // It was good when the connection was made, which may be open for longer.
 Status Authoriser::CheckCertificate(const Credentials& credentials) const {
   if (clock_ == nullptr || clock_->Now() < credentials.certificate_ends) return absl::OkStatus();
-  return Unauthenticated("the client certificate has ended");
+  return Unauthenticated("the client certificate has expired");
 }
 
 std::string Authoriser::ClientOf(const Caller& caller, const Credentials& credentials) {

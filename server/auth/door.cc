@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "core/base/counted.h"
 #include "server/logs/loggers.h"
 
 namespace freshet {
@@ -83,7 +84,7 @@ Status Door::ReadTls() {
   read.version = old == nullptr ? 1 : old->version + 1;
   WarnOfEnd(read);
   if (old != nullptr)
-    Logger(LogModule::kAuth).info("tls: new connections are served with the files as they are now");
+    Logger(LogModule::kAuth).info("tls: new connections use the files as they are now");
   const MutexLock lock(mutex_);
   if (old != nullptr) ++reloads_;
   tls_ = std::make_shared<const TlsMaterial>(std::move(read));
@@ -98,7 +99,8 @@ StatusOr<bool> Door::ReadIdentities() {
   if (!first && *text == identities_text_) return false;
   StatusOr<Identities> identities = Identities::Parse(*text);
   RETURN_IF_ERROR(WithKey("auth.file", identities.status()));
-  Logger(LogModule::kAuth).info("auth.file: {} identities may come in", identities->size());
+  Logger(LogModule::kAuth)
+      .info("auth.file: has {}", Counted(identities->size(), "identity", "identities"));
   authoriser_.SetIdentities(*std::move(identities));
   identities_text_ = *std::move(text);
   if (first) return true;
@@ -122,8 +124,7 @@ void Door::WarnOfEnd(const TlsMaterial& material) const {
   const auto warn = [now](std::string_view setting, Instant end) {
     if (end > now + kEndIsNear) return;
     Logger(LogModule::kAuth)
-        .warn("{}: {} {:.1f} days", setting,
-              end > now ? "its time is over in" : "its time has been over for",
+        .warn("{}: {} {:.1f} days", setting, end > now ? "expires in" : "has been expired for",
               std::abs((end - now).seconds()) / 86400);
   };
   warn("tls.certificate", material.not_after);

@@ -14,6 +14,7 @@
 #include "absl/strings/ascii.h"
 #include "absl/strings/escaping.h"
 #include "core/base/url.h"
+#include "core/base/wrong_value.h"
 #include "fmt/format.h"
 #include "server/config.h"
 #include "yaml-cpp/yaml.h"
@@ -34,11 +35,11 @@ StatusOr<std::vector<std::string>> TextsOf(std::string_view key, const YAML::Nod
     texts.push_back(node.Scalar());
   } else if (node.IsSequence()) {
     for (const YAML::Node& text : node) {
-      if (!text.IsScalar()) return InvalidArgument("{}: holds something that is no text", key);
+      if (!text.IsScalar()) return InvalidArgument("{}: has an entry that is not a text", key);
       texts.push_back(text.Scalar());
     }
   }
-  if (texts.empty()) return InvalidArgument("{}: is no text and no list of them", key);
+  if (texts.empty()) return InvalidArgument("{}: is not a text or a list of texts", key);
   return texts;
 }
 
@@ -66,7 +67,8 @@ Status ReadRoles(const std::vector<std::string>& texts, Written* out) {
   for (const std::string& text : texts) {
     const Roles role = RoleNamed(text);
     if (role == 0) {
-      return InvalidArgument("roles: '{}' is none of worker, ingester, reader, admin", text);
+      return InvalidArgument("roles: {}",
+                             WrongChoice(text, {"worker", "ingester", "reader", "admin"}));
     }
     out->identity.roles |= role;
   }
@@ -78,7 +80,7 @@ Status ReadHosts(const std::vector<std::string>& texts, Written* out) {
   for (const std::string& text : texts) {
     const StatusOr<CanonicalUrl> url = Canonicalise(fmt::format("http://{}/", text));
     if (!url.ok() || url->text != fmt::format("http://{}/", url->host)) {
-      return InvalidArgument("hosts: '{}' is no host", text);
+      return InvalidArgument("hosts: {}", WrongValue(text, "a host"));
     }
     hosts.push_back(url->host);
   }
@@ -89,7 +91,7 @@ Status ReadCrawlIds(const std::vector<std::string>& texts, Written* out) {
   std::vector<std::string>& ids = out->identity.crawl_ids.emplace();
   for (const std::string& text : texts) {
     const StatusOr<std::string> id = CanonicalCrawlId(text);
-    if (!id.ok()) return InvalidArgument("crawl_ids: '{}' is no crawl id", text);
+    if (!id.ok()) return InvalidArgument("crawl_ids: {}", WrongValue(text, "a crawl id"));
     ids.push_back(*id);
   }
   return absl::OkStatus();
@@ -101,7 +103,7 @@ Status ReadItemRate(const std::vector<std::string>& texts, Written* out) {
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), rate);
   if (texts.size() != 1 || error != std::errc() || end != text.data() + text.size() ||
       !(rate >= limits::kLeastItemsPerSecond && rate <= limits::kMostItemsPerSecond)) {
-    return InvalidArgument("items_per_second: is not one number of {:g} to {:g}",
+    return InvalidArgument("items_per_second: is not one number from {:g} to {:g}",
                            limits::kLeastItemsPerSecond, limits::kMostItemsPerSecond);
   }
   out->identity.items_per_second = rate;
@@ -126,7 +128,9 @@ Status ReadKey(const std::string& key, const std::vector<std::string>& texts, Wr
     return absl::OkStatus();
   }
   if (key == "items_per_second") return ReadItemRate(texts, out);
-  return InvalidArgument("{}: unknown key", key);
+  return InvalidArgument("{}: unknown key{}", key,
+                         DidYouMean(key, {"name", "token_sha256", "certificate", "roles", "hosts",
+                                          "crawl_ids", "sources", "items_per_second"}));
 }
 
 bool IsName(std::string_view name) {
@@ -158,11 +162,11 @@ Status Validate(const Written& written) {
 }
 
 StatusOr<Written> ReadIdentity(const YAML::Node& node) {
-  if (!node.IsMap()) return InvalidArgument("is no list of keys");
+  if (!node.IsMap()) return InvalidArgument("is not a list of keys");
   Written written;
   std::set<std::string> seen;
   for (const auto& entry : node) {
-    if (!entry.first.IsScalar()) return InvalidArgument("has a key that is no text");
+    if (!entry.first.IsScalar()) return InvalidArgument("has a key that is not a text");
     const std::string& key = entry.first.Scalar();
     if (!seen.insert(key).second) return InvalidArgument("{}: is given twice", key);
     ASSIGN_OR_RETURN(const std::vector<std::string> texts, TextsOf(key, entry.second));
@@ -180,10 +184,10 @@ StatusOr<YAML::Node> ListIn(std::string_view yaml) {
   RETURN_IF_ERROR(CheckYamlShape(yaml));
   const YAML::Node root = YAML::Load(std::string(yaml));
   if (!root.IsMap() || root.size() != 1 || !root["identities"]) {
-    return InvalidArgument("the one key of the file is `identities`");
+    return InvalidArgument("the file must have one key, `identities`");
   }
   YAML::Node list = root["identities"];
-  if (!list.IsSequence() || list.size() == 0) return InvalidArgument("identities: is no list");
+  if (!list.IsSequence() || list.size() == 0) return InvalidArgument("identities: is not a list");
   if (list.size() > kMaxIdentities) {
     return InvalidArgument("identities: {} are over the limit of {}", list.size(), kMaxIdentities);
   }
@@ -240,18 +244,20 @@ StatusOr<Identities> Identities::Parse(std::string_view yaml) {
       for (const TokenDigest& digest : written->tokens) {
         const auto [it, fresh] =
             all.by_token_.try_emplace(PrefixOf(digest), Entry{digest, identity});
-        if (!fresh) return InvalidArgument("{}: the token of '{}' is another's too", where, name);
+        if (!fresh)
+          return InvalidArgument("{}: another identity has the token of '{}' too", where, name);
       }
       for (const std::string& certificate : written->certificates) {
         if (!all.by_certificate_.try_emplace(certificate, identity).second) {
-          return InvalidArgument("{}: certificate '{}' is another's too", where, certificate);
+          return InvalidArgument("{}: another identity has the certificate '{}' too", where,
+                                 certificate);
         }
       }
     }
     return all;
   } catch (const YAML::Exception& error) {
     // Where, and not what: the message quotes the text.
-    return InvalidArgument("is no YAML, line {}", error.mark.line + 1);
+    return InvalidArgument("is not valid YAML, line {}", error.mark.line + 1);
   }
 }
 

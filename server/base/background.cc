@@ -8,10 +8,7 @@ bool Background::Post(const std::string& client, std::function<void()> work) {
   {
     const MutexLock lock(mutex_);
     if (stopped_) return false;
-    std::deque<std::function<void()>>& of_client = work_[client];
-    if (of_client.empty()) turns_.push_back(client);
-    of_client.push_back(std::move(work));
-    ++waiting_;
+    work_.Push(client, std::move(work));
   }
   wake_.NotifyOne();
   return true;
@@ -19,7 +16,7 @@ bool Background::Post(const std::string& client, std::function<void()> work) {
 
 size_t Background::waiting() const {
   const MutexLock lock(mutex_);
-  return waiting_;
+  return work_.size();
 }
 
 void Background::Stop() {
@@ -36,19 +33,9 @@ void Background::Run() {
     std::function<void()> next;
     {
       const MutexLock lock(mutex_);
-      while (turns_.empty() && !stopped_) wake_.Wait(mutex_);
-      if (turns_.empty()) return;
-      std::string client = std::move(turns_.front());
-      turns_.pop_front();
-      const auto of_client = work_.find(client);
-      next = std::move(of_client->second.front());
-      of_client->second.pop_front();
-      --waiting_;
-      if (of_client->second.empty()) {
-        work_.erase(of_client);
-      } else {
-        turns_.push_back(std::move(client));
-      }
+      while (work_.empty() && !stopped_) wake_.Wait(mutex_);
+      if (work_.empty()) return;
+      next = work_.Pop();
     }
     next();
   }

@@ -2,12 +2,11 @@
 #ifndef FRESHET_SERVER_BASE_BACKGROUND_H_
 #define FRESHET_SERVER_BASE_BACKGROUND_H_
 
-#include <deque>
 #include <functional>
-#include <map>
 #include <string>
 #include <thread>
 
+#include "server/base/client_turns.h"
 #include "sync/mutex.h"
 
 namespace freshet {
@@ -35,11 +34,7 @@ class Background {
 
   mutable Mutex mutex_;
   Condition wake_;
-  // By client: what it has posted; none is empty.
-  std::map<std::string, std::deque<std::function<void()>>> work_ FRESHET_GUARDED_BY(mutex_);
-  std::deque<std::string> turns_
-      FRESHET_GUARDED_BY(mutex_);  // the clients of work_, the next first
-  size_t waiting_ FRESHET_GUARDED_BY(mutex_) = 0;
+  ClientTurns<std::function<void()>> work_ FRESHET_GUARDED_BY(mutex_);
   bool stopped_ FRESHET_GUARDED_BY(mutex_) = false;
   std::thread thread_;
 };

@@ -6,7 +6,14 @@
 #include <charconv>
 #include <system_error>
 
+#include "core/base/wrong_value.h"
+
 namespace freshet {
+namespace {
+
+constexpr std::string_view kForm = "an address host:port";
+
+}  // namespace
 
 StatusOr<HostPort> ParseHostPort(std::string_view address) {
   const size_t colon = address.rfind(':');
@@ -15,15 +22,16 @@ StatusOr<HostPort> ParseHostPort(std::string_view address) {
   if (colon == std::string_view::npos || colon == 0 ||
       (bracketed && (close == std::string_view::npos || close + 1 != colon)) ||
       (!bracketed && address.find(':') != colon)) {
-    return InvalidArgument("'{}' is not of the form host:port", address);
+    return InvalidArgument("{}", WrongValue(address, kForm));
   }
   HostPort result;
   result.host = bracketed ? address.substr(1, close - 1) : address.substr(0, colon);
   const std::string_view port = address.substr(colon + 1);
   const auto [end, error] = std::from_chars(port.data(), port.data() + port.size(), result.port);
+  if (result.host.empty()) return InvalidArgument("{}", WrongValue(address, kForm));
   if (error != std::errc() || end != port.data() + port.size() || result.port < 0 ||
-      result.port > 65535 || result.host.empty()) {
-    return InvalidArgument("'{}' is not of the form host:port", address);
+      result.port > 65535) {
+    return InvalidArgument("{}; its port is 0 to 65535", WrongValue(address, kForm));
   }
   return result;
 }

@@ -2,12 +2,13 @@
 #include <algorithm>
 #include <utility>
 
-#include "core/base/duration_text.h"
 #include "core/base/limits.h"
 #include "core/base/url.h"
+#include "core/base/wrong_value.h"
 #include "core/schedule/crawl_policy.h"
 #include "server/base/host_port.h"
 #include "server/config/loading.h"
+#include "server/config/written.h"
 
 namespace freshet {
 namespace {
@@ -15,18 +16,17 @@ namespace {
 // OK unless the first is over the second.
 Status CheckOrder(std::string_view key, Duration value, Duration most) {
   if (value <= most) return absl::OkStatus();
-  return InvalidArgument("{}: {} is not within 0 s and {}", key, SecondsText(value),
-                         SecondsText(most));
+  return WithKey(key, WrongRange(WriteSpan(value), "duration", "0s", WriteSpan(most)));
 }
 Status CheckLonger(std::string_view key, Duration value, Duration least) {
   if (value >= least) return absl::OkStatus();
-  return InvalidArgument("{}: {} is less than the {} that it begins at", key, SecondsText(value),
-                         SecondsText(least));
+  return InvalidArgument("{}: '{}' is shorter than the first pause, {}", key, WriteSpan(value),
+                         WriteSpan(least));
 }
 
 Status CheckTls(const ServerConfig& config) {
   if (config.tls_certificate.empty() != config.tls_key.empty()) {
-    return InvalidArgument("{}: is missing, a certificate and its key go together",
+    return InvalidArgument("{}: is missing; a certificate needs its key, and a key its certificate",
                            config.tls_key.empty() ? "tls.key" : "tls.certificate");
   }
   if (!config.tls_client_ca.empty() && config.tls_certificate.empty()) {
@@ -46,20 +46,23 @@ Status CheckAddress(std::string_view key, const std::string& address, const Serv
     return absl::OkStatus();
   }
   return InvalidArgument(
-      "{}: {} can be reached from other machines, which needs {}{}{}; --insecure goes without", key,
-      address, tls ? "" : "tls.certificate and tls.key", tls || identities ? "" : ", and ",
+      "{}: {} can be reached from other machines: set {}{}{}, or --insecure to allow plain text "
+      "without identities",
+      key, address, tls ? "" : "tls.certificate and tls.key", tls || identities ? "" : " and also ",
       identities ? "" : "auth.file or tls.client_ca");
 }
 
 Status CheckModeCrawls(const char* key, const std::vector<std::string>& crawl_ids) {
   if (crawl_ids.size() > limits::kMaxScheduledCrawls) {
-    return InvalidArgument("{}: names {}, at most {} may be", key, crawl_ids.size(),
-                           limits::kMaxScheduledCrawls);
+    return InvalidArgument("{}: has {} crawl ids, and at most {} are allowed", key,
+                           crawl_ids.size(), limits::kMaxScheduledCrawls);
   }
   for (const std::string& crawl_id : crawl_ids) {
     const StatusOr<std::string> canonical = CanonicalCrawlId(crawl_id);
     RETURN_IF_ERROR(WithKey(key, canonical.status()));
-    if (*canonical != crawl_id) return InvalidArgument("{}: '{}' is no crawl id", key, crawl_id);
+    if (*canonical != crawl_id) {
+      return InvalidArgument("{}: {}", key, WrongValue(crawl_id, "a crawl id"));
+    }
   }
   return absl::OkStatus();
 }
@@ -70,7 +73,7 @@ Status CheckFrontier(const ServerConfig& config) {
   RETURN_IF_ERROR(CheckModeCrawls("frontier.shadow_crawls", config.frontier_shadow));
   for (const std::string& crawl_id : config.frontier_shadow) {
     if (std::find(scheduled.begin(), scheduled.end(), crawl_id) == scheduled.end()) continue;
-    return InvalidArgument("frontier.shadow_crawls: '{}' is among frontier.scheduled_crawls, too",
+    return InvalidArgument("frontier.shadow_crawls: '{}' is also in frontier.scheduled_crawls",
                            crawl_id);
   }
   return absl::OkStatus();
@@ -84,7 +87,7 @@ Status CheckClusterFrontier(const ServerConfig& config) {
   if (!cluster.configured() || !config.frontier_enabled) return absl::OkStatus();
   if (config.frontier_limits.metadata_bytes > kMostMetadataInLog) {
     return InvalidArgument(
-        "frontier.max_metadata_bytes: is {}, at most {} fit the log of a cluster",
+        "frontier.max_metadata_bytes: is {}, and at most {} fit into the log of a cluster",
         config.frontier_limits.metadata_bytes, kMostMetadataInLog);
   }
   // The pages of such URLs are in all divisions.
@@ -101,19 +104,22 @@ Status CheckClusterFrontier(const ServerConfig& config) {
 Status CheckCluster(const ServerConfig& config) {
   const ClusterConfig& cluster = config.cluster;
   if (cluster.configured() == cluster.brokers.empty()) {
-    return InvalidArgument("{}: is missing, a cluster has a name and brokers",
+    return InvalidArgument("{}: is missing; a cluster needs a name and brokers",
                            cluster.configured() ? "cluster.brokers" : "cluster.name");
   }
   if (cluster.divisions > 1 && !cluster.configured()) {
-    return InvalidArgument("cluster.divisions: is of a cluster, which has a name and brokers");
+    return InvalidArgument("cluster.divisions: needs cluster.name and cluster.brokers");
   }
   if (cluster.division >= cluster.divisions) {
-    return InvalidArgument("cluster.division: is {}, and cluster.divisions {}: they are 0 to {}",
-                           cluster.division, cluster.divisions, cluster.divisions - 1);
+    return InvalidArgument(
+        "cluster.division: {}, because cluster.divisions is {}",
+        WrongValue(fmt::format("{}", cluster.division),
+                   fmt::format("a whole number from 0 to {}", cluster.divisions - 1)),
+        cluster.divisions);
   }
   if (config.shards > limits::kSlots / cluster.divisions) {
-    return InvalidArgument("shards: is {}, at most {} each of cluster.divisions may have",
-                           config.shards, limits::kSlots / cluster.divisions);
+    return InvalidArgument("shards: is {}, and each of {} divisions may have at most {}",
+                           config.shards, cluster.divisions, limits::kSlots / cluster.divisions);
   }
   return CheckClusterFrontier(config);
 }

@@ -11,7 +11,6 @@
 #include <vector>
 
 #include "core/base/day_hours.h"
-#include "core/base/duration_text.h"
 #include "server/base/live.h"
 #include "server/config/key.h"
 #include "server/config/written.h"
@@ -78,7 +77,8 @@ ConfigKey CountKey(std::string name, A at, int64_t low, int64_t high) {
   key.high = static_cast<double>(high);
   const auto check = [low, high](int64_t number) -> Status {
     if (number >= low && number <= high) return absl::OkStatus();
-    return InvalidArgument("{} is not within {} and {}", number, low, high);
+    return WrongRange(fmt::format("{}", number), "whole number", fmt::format("{}", low),
+                      fmt::format("{}", high));
   };
   key.set = [at, check](const std::string& text, ServerConfig* config) -> Status {
     ASSIGN_OR_RETURN(const int64_t number, ParseIntegerValue(text));
@@ -106,8 +106,7 @@ ConfigKey SpanKey(std::string name, A at, Duration low, Duration high, bool or_z
   key.check = [at, low, high, or_zero](const ServerConfig& config) -> Status {
     const Duration span = at(&config);
     if ((span >= low && span <= high) || (or_zero && span == Duration())) return absl::OkStatus();
-    return InvalidArgument("{} is not within {} and {}", SecondsText(span), SecondsText(low),
-                           SecondsText(high));
+    return WrongRange(WriteSpan(span), "duration", WriteSpan(low), WriteSpan(high));
   };
   return key;
 }

@@ -3,6 +3,7 @@
 #include <cctype>
 
 #include "core/base/limits.h"
+#include "core/base/wrong_value.h"
 #include "server/base/host_port.h"
 #include "server/config/key_makers.h"
 
@@ -22,19 +23,20 @@ bool MayName(char c) {
 
 Status CheckName(const std::string& name) {
   if (name.size() > kMaxNameBytes) {
-    return InvalidArgument("has {} bytes, at most {} may be", name.size(), kMaxNameBytes);
+    return InvalidArgument("has {} bytes, and at most {} are allowed", name.size(), kMaxNameBytes);
   }
   if (std::all_of(name.begin(), name.end(), MayName) && name != "." && name != "..") {
     return absl::OkStatus();
   }
-  return InvalidArgument("'{}' is more than letters, digits, '-', '_' and '.'", name);
+  return InvalidArgument("{}", WrongValue(name, "a name of letters, digits, '-', '_' and '.'"));
 }
 
 Status CheckAddress(const std::string& address) {
   if (address.empty()) return absl::OkStatus();
   ASSIGN_OR_RETURN(const HostPort parts, ParseHostPort(address));
   if (parts.host != "0.0.0.0" && parts.host != "::") return absl::OkStatus();
-  return InvalidArgument("{} is where to listen, and not where others reach this server", address);
+  return InvalidArgument(
+      "{} is an address to listen at; other servers cannot reach this server at it", address);
 }
 
 ConfigKey PropertiesKey() {

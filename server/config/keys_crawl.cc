@@ -24,8 +24,8 @@ ConfigKey RateKey() {
   key.check = [](const C& config) -> Status {
     const double rate = config.crawl_rate.per_second();
     if (rate >= 0 && rate <= limits::kMaxCrawlsPerSecond) return absl::OkStatus();
-    return InvalidArgument("{} is not within 0 and {} per second", rate,
-                           limits::kMaxCrawlsPerSecond);
+    return WrongRange(WriteNumber(rate), "number", "0",
+                      fmt::format("{}", limits::kMaxCrawlsPerSecond));
   };
   return std::move(key)
       .Flag("--crawl-rate")
@@ -44,19 +44,19 @@ ConfigKey ForcedShareKey() {
   key.high = 1;
   key.check = [](const C& config) -> Status {
     if (config.forced_share >= 0 && config.forced_share <= 1) return absl::OkStatus();
-    return InvalidArgument("{} is not within 0 and 1", config.forced_share);
+    return WrongRange(WriteNumber(config.forced_share), "number", "0", "1");
   };
   return std::move(key).Says(
       "Part of the crawl rate at which forced pages go first: pages past their `max_interval`, and "
-      "rechecks. Registrable domains take turns. Beyond this part, forced pages go by their value, "
-      "or when nothing else is due (docs/politeness.md).");
+      "rechecks. Clients, crawl ids and domains take turns. Beyond this part, forced pages go by "
+      "their value, or when nothing else is due (docs/politeness.md).");
 }
 
 StatusOr<EstimatorKind> ParseEstimator(const std::string& text) {
   if (text == "default") return EstimatorKind::kDefault;
   if (text == "mle") return EstimatorKind::kMle;
   if (text == "cho_gm") return EstimatorKind::kChoGm;
-  return InvalidArgument("'{}' is none of default, mle, cho_gm", text);
+  return CheckChoice(text, {"default", "mle", "cho_gm"});
 }
 
 ConfigKey EstimatorKey() {

@@ -18,7 +18,7 @@ ConfigKey TraceKey() {
   key.check = [](const C& config) -> Status {
     const double share = config.trace_share;
     if (share >= 0 && share <= 1) return absl::OkStatus();
-    return InvalidArgument("{} is not within 0 and 1", share);
+    return WrongRange(WriteNumber(share), "number", "0", "1");
   };
   return key;
 }

@@ -7,7 +7,7 @@
 #include <set>
 
 #include "core/base/limits.h"
-#include "core/base/nearest.h"
+#include "core/base/wrong_value.h"
 #include "fmt/format.h"
 #include "yaml-cpp/yaml.h"
 
@@ -32,9 +32,7 @@ std::vector<std::string> KnownNames() {
 
 std::string Unknown(std::string_view what, const std::string& name,
                     const std::vector<std::string>& names) {
-  const std::string nearest = Nearest(name, names);
-  return nearest.empty() ? fmt::format("{}: {}", name, what)
-                         : fmt::format("{}: {}, did you mean {}?", name, what, nearest);
+  return fmt::format("{}: {}{}", name, what, DidYouMean(name, names));
 }
 
 // Takes in one file. Owner thread only.
@@ -46,8 +44,8 @@ class FileReader {
     std::set<std::string> seen;
     for (const auto& entry : map) {
       if (!entry.first.IsScalar()) {
-        Fault(entry.first,
-              fmt::format("{}: has a key that is no text", section.empty() ? "config" : section));
+        Fault(entry.first, fmt::format("{}: has a key that is not a text",
+                                       section.empty() ? "config" : section));
         continue;
       }
       const std::string key = section + entry.first.Scalar();
@@ -65,12 +63,12 @@ class FileReader {
     if (top && IsSection(name)) {
       if (value.IsNull()) return;
       if (value.IsMap()) return ReadMap(value, name + ".");
-      return Fault(at, name + ": is no section with keys of its own");
+      return Fault(at, name + ": is not a section, which has keys of its own");
     }
     // A dot within a name leads nowhere: `limits.streams: 5` is no section.
     const ConfigKey* key = name.find('.') != std::string::npos && top ? nullptr : FindKey(name);
     if (key == nullptr) return Fault(at, Unknown("unknown key", name, KnownNames()));
-    if (key->scalar() && !value.IsScalar()) return Fault(at, name + ": is no single value");
+    if (key->scalar() && !value.IsScalar()) return Fault(at, name + ": is not a single value");
     const Status status = key->scalar() ? WithKey(name, key->set(value.Scalar(), &loaded_.config))
                                         : key->read(name, value, &loaded_.config);
     if (!status.ok()) return Fault(at, std::string(status.message()));
@@ -86,11 +84,12 @@ class FileReader {
 
 void SetText(const ConfigKey& key, const std::string& text, ConfigOrigin origin,
              LoadedConfig* loaded) {
-  const Status status = WithKey(key.name, key.set(text, &loaded->config));
+  const Status status = key.set(text, &loaded->config);
   if (status.ok()) {
     loaded->origins[key.name] = origin;
   } else {
-    loaded->problems.push_back({.text = std::string(status.message())});
+    const std::string& name = origin.kind == Kind::kFlag ? key.flag : key.environment();
+    loaded->problems.push_back({.text = std::string(WithKey(name, status).message())});
   }
 }
 
@@ -135,7 +134,7 @@ void LoadEnvironment(const Environment& environment, LoadedConfig* loaded) {
       if (key.scalar()) names.push_back(key.environment());
     }
     // What is near to no key is somebody else's.
-    if (Nearest(name, names).empty()) continue;
+    if (DidYouMean(name, names).empty()) continue;
     loaded->problems.push_back({.text = Unknown("unknown variable", name, names)});
   }
 }
@@ -160,6 +159,19 @@ void LoadFlags(const CommandLine& line, LoadedConfig* loaded) {
   set("tls.client_ca", line.tls_client_ca);
   set("auth.file", line.auth_file);
   if (line.insecure) set("insecure", "true");
+}
+
+// A problem that begins with a key, which somebody has written: in the file, where the line is
+// named, or by the flag or the variable, which then stands for the key.
+void AddProblemOfKey(std::string text, LoadedConfig* loaded) {
+  const std::string_view name = KeyIn(text);
+  const auto it = loaded->origins.find(std::string(name));
+  const Kind kind = it == loaded->origins.end() ? Kind::kDefault : it->second.kind;
+  const int line = kind == Kind::kFile ? it->second.line : 0;
+  if (kind == Kind::kFlag || kind == Kind::kEnvironment) {
+    text.replace(0, name.size(), loaded->OriginOf(*FindKey(it->first)));
+  }
+  loaded->problems.push_back({.text = std::move(text), .line = line});
 }
 
 }  // namespace
@@ -217,7 +229,7 @@ void LoadYaml(std::string_view yaml, LoadedConfig* loaded) {
     }
     const YAML::Node root = YAML::Load(std::string(yaml));
     if (root.IsNull()) return;
-    if (!root.IsMap()) return fault("config: is no list of keys", LineOf(root));
+    if (!root.IsMap()) return fault("config: is not a list of keys", LineOf(root));
     FileReader(loaded).ReadMap(root, "");
   } catch (const YAML::Exception& error) {
     fault(fmt::format("config: {}", error.what()), error.mark.line + 1);
@@ -238,10 +250,7 @@ LoadedConfig LoadConfig(const CommandLine& line, const Environment& environment)
   LoadEnvironment(environment, &loaded);
   LoadFlags(line, &loaded);
   for (const Status& problem : ProblemsOf(loaded.config)) {
-    std::string text(problem.message());
-    const auto it = loaded.origins.find(KeyIn(text));
-    const bool of_file = it != loaded.origins.end() && it->second.kind == Kind::kFile;
-    loaded.problems.push_back({.text = std::move(text), .line = of_file ? it->second.line : 0});
+    AddProblemOfKey(std::string(problem.message()), &loaded);
   }
   return loaded;
 }

@@ -7,6 +7,7 @@
 
 #include "core/base/day_hours.h"
 #include "core/base/limits.h"
+#include "core/base/wrong_value.h"
 #include "fmt/format.h"
 #include "fmt/ranges.h"
 #include "server/config_values.h"
@@ -109,32 +110,39 @@ std::string WriteGroup(const GroupTerms& terms) {
   return terms == GroupTerms() ? "" : WriteGroupEntries(terms);
 }
 
+Status WrongRange(std::string_view value, std::string_view kind, std::string_view low,
+                  std::string_view high) {
+  return InvalidArgument("{}",
+                         WrongValue(value, fmt::format("a {} from {} to {}", kind, low, high)));
+}
+
 StatusOr<bool> ParseFlagValue(std::string_view text) {
   if (text == "true") return true;
   if (text == "false") return false;
-  return InvalidArgument("'{}' is not true or false", text);
+  return InvalidArgument("{}", WrongChoice(text, {"true", "false"}));
 }
 
 StatusOr<double> ParseItemRate(std::string_view text) {
   ASSIGN_OR_RETURN(const double rate, ParseNumberValue(text));
   const bool some = rate >= limits::kLeastItemsPerSecond && rate <= limits::kMostItemsPerSecond;
   if (rate != 0 && !some) {
-    return InvalidArgument("{} is neither 0 nor within {:g} and {:g}", text,
-                           limits::kLeastItemsPerSecond, limits::kMostItemsPerSecond);
+    return InvalidArgument("{}", WrongValue(text, fmt::format("a number from {:g} to {:g}, or 0",
+                                                              limits::kLeastItemsPerSecond,
+                                                              limits::kMostItemsPerSecond)));
   }
   return rate;
 }
 
 Status CheckChoice(std::string_view text, const std::vector<std::string>& choices) {
   if (std::find(choices.begin(), choices.end(), text) != choices.end()) return absl::OkStatus();
-  return InvalidArgument("'{}' is none of {}", text, fmt::join(choices, ", "));
+  return InvalidArgument("{}", WrongChoice(text, choices));
 }
 
 Status ReadNames(const std::string& key, const YAML::Node& node, std::vector<std::string>* names) {
-  if (!node.IsSequence()) return InvalidArgument("{}: is no list", key);
+  if (!node.IsSequence()) return InvalidArgument("{}: is not a list", key);
   names->clear();
   for (const YAML::Node& name : node) {
-    if (!name.IsScalar()) return InvalidArgument("{}: holds something that is no name", key);
+    if (!name.IsScalar()) return InvalidArgument("{}: has an entry that is not a name", key);
     names->push_back(name.Scalar());
   }
   return absl::OkStatus();
@@ -144,7 +152,7 @@ Status ReadScalars(
     const std::string& key, const YAML::Node& node, std::string_view what,
     const std::function<Status(const std::string& name, const std::string& text)>& take) {
   if (node.IsNull()) return absl::OkStatus();
-  const Status other = InvalidArgument("{}: is no map from {}", key, what);
+  const Status other = InvalidArgument("{}: is not a map from {}", key, what);
   if (!node.IsMap()) return other;
   std::set<std::string> seen;
   for (const auto& entry : node) {
@@ -156,13 +164,19 @@ Status ReadScalars(
   return absl::OkStatus();
 }
 
+std::string WrongModule(std::string_view name) {
+  std::vector<std::string> names;
+  for (size_t i = 0; i < kLogModules; ++i) names.emplace_back(NameOf(static_cast<LogModule>(i)));
+  return WrongName(name, "a module of the log", names);
+}
+
 Status ReadLogLevels(const std::string& key, const YAML::Node& node,
                      std::map<std::string, std::string>* levels) {
   levels->clear();
   return ReadScalars(
       key, node, "modules to levels",
       [&](const std::string& module, const std::string& level) -> Status {
-        if (!LogModuleNamed(module)) return InvalidArgument("{}.{}: is no module", key, module);
+        if (!LogModuleNamed(module)) return InvalidArgument("{}: {}", key, WrongModule(module));
         RETURN_IF_ERROR(WithKey(key + "." + module, CheckChoice(level, LogLevelNames())));
         levels->try_emplace(module, level);
         return absl::OkStatus();

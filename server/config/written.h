@@ -37,6 +37,10 @@ namespace freshet {
 [[nodiscard]] std::string WriteRules(const std::vector<HostRule>& rules);
 [[nodiscard]] std::string WriteGroup(const GroupTerms& terms);
 
+// InvalidArgument: "'5' is not a KIND from LOW to HIGH".
+[[nodiscard]] Status WrongRange(std::string_view value, std::string_view kind, std::string_view low,
+                                std::string_view high);
+
 [[nodiscard]] StatusOr<bool> ParseFlagValue(std::string_view text);
 // Items a second, within limits::kLeastItemsPerSecond and limits::kMostItemsPerSecond; 0: any
 // number.
@@ -52,6 +56,8 @@ namespace freshet {
 [[nodiscard]] Status ReadScalars(
     const std::string& key, const YAML::Node& node, std::string_view what,
     const std::function<Status(const std::string& name, const std::string& text)>& take);
+// Of a name that was looked up among the modules of the log.
+[[nodiscard]] std::string WrongModule(std::string_view name);
 // A map from modules of the log to levels, likewise.
 [[nodiscard]] Status ReadLogLevels(const std::string& key, const YAML::Node& node,
                                    std::map<std::string, std::string>* levels);

@@ -36,28 +36,6 @@ std::array<Kind, 2> NextOf(const std::vector<ShardBid>& bids, const std::vector<
 
 }  // namespace
 
-bool BidRanking::GoesBefore(const Pick& a, const Pick& b) const {
-  const auto lately = [this](const Pick& pick) {
-    const auto it = forced_of_.find(pick.domain);
-    return it == forced_of_.end() ? 0.0 : it->second;
-  };
-  const double of_a = lately(a);
-  const double of_b = lately(b);
-  return of_a != of_b ? of_a < of_b : a.forced_since < b.forced_since;
-}
-
-void BidRanking::NoteForced(const Pick& pick) {
-  // After some hundred more a tick counts half as much.
-  constexpr double kGrowth = 1.005;
-  constexpr double kMostWeight = 1e6;
-  if (pick.domain == GroupId()) return;
-  forced_of_[pick.domain] += weight_;
-  weight_ *= kGrowth;
-  if (weight_ < kMostWeight) return;
-  weight_ /= kMostWeight;
-  absl::erase_if(forced_of_, [](auto& entry) { return (entry.second /= kMostWeight) < 1e-3; });
-}
-
 bool BidRanking::TurnOfPlans(uint64_t planned_pages, uint64_t valued_pages) {
   const uint64_t pages = std::max<uint64_t>(1, planned_pages + valued_pages);
   owed_to_plans_ += static_cast<double>(planned_pages) / static_cast<double>(pages);

@@ -9,7 +9,7 @@
 #include <optional>
 #include <vector>
 
-#include "absl/container/flat_hash_map.h"
+#include "core/schedule/forced_turns.h"
 #include "core/schedule/shard_state.h"
 #include "server/engine/tick_shares.h"
 
@@ -61,8 +61,8 @@ struct TakenBid {
 
 // The dearest first. While the policy changes, some shards may bid by the values of their pages and
 // others by the urgency of a plan, which do not compare: ticks then go to the two kinds in turn, to
-// each as many as the pages of its shards are of all, and within a kind to the dearest. Of two
-// pages that are forced that one goes first whose domain had fewer such ticks of late.
+// each as many as the pages of its shards are of all, and within a kind to the dearest. Pages that
+// are forced take turns (core/schedule/forced_turns.h).
 //
 // Thread-compatible.
 class BidRanking {
@@ -71,17 +71,17 @@ class BidRanking {
   // lack. Turns go on from call to call. Precondition: of several shards none bids what is forced.
   [[nodiscard]] std::vector<size_t> Rank(const std::vector<ShardBid>& bids, size_t ticks);
   // Whether the first of two pages that are forced goes before the second.
-  [[nodiscard]] bool GoesBefore(const Pick& a, const Pick& b) const;
+  [[nodiscard]] bool GoesBefore(const Pick& a, const Pick& b) const {
+    return forced_.Of(a.forced) < forced_.Of(b.forced);
+  }
   // A page that is forced has a tick in its turn.
-  void NoteForced(const Pick& pick);
+  void NoteForced(const Pick& pick) { forced_.Note(pick.forced); }
   // Whether a tick for which both kinds have a page is the turn of plans.
   [[nodiscard]] bool TurnOfPlans(uint64_t planned_pages, uint64_t valued_pages);
 
  private:
   double owed_to_plans_ = 0;  // ticks
-  // Ticks of late by domain, each weighted the more the later it was.
-  absl::flat_hash_map<GroupId, double> forced_of_;
-  double weight_ = 1;  // of the next one
+  ForcedTurns forced_;
 };
 
 inline bool BidChoice::InVain(const Pick& pick) {

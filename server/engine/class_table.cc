@@ -80,7 +80,7 @@ StatusOr<ClassTable::Staged> ClassTable::Stage(const std::string& crawl_id, bool
     if (!Make(crawl_id, {}, std::nullopt)) {
       return MakeStatus(absl::StatusCode::kResourceExhausted,
                         "crawl_id: {} crawl ids have a share or a maximum of the rate, or workers "
-                        "of their own, the most there can be",
+                        "of their own, which is the maximum",
                         shares_.taken());
     }
     it = classes_.find(crawl_id);

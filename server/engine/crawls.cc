@@ -37,8 +37,8 @@ Crawls::Crawls(const std::vector<CrawlRecord>& stored, size_t shards, FrontierMo
     } else {
       // Of a store that was put together from others.
       Logger(LogModule::kEngine)
-          .error("crawl {} has no share or maximum of the rate: {}", record.crawl_id,
-                 std::string(its_class.status().message()));
+          .error("the share and the maximum of the rate of crawl id {} do not count: {}",
+                 record.crawl_id, std::string(its_class.status().message()));
       known.record.share.reset();
       known.record.max_rate.reset();
     }
@@ -105,7 +105,7 @@ void Crawls::Reclass(const std::string& crawl_id) {
   const auto done = [this, crawl_id](const Status& status, const CrawlRecord&) {
     if (status.ok()) return;
     Logger(LogModule::kEngine)
-        .error("workers of crawl {} get nothing: {}", crawl_id, status.ToString());
+        .error("workers of crawl id {} get no pages: {}", crawl_id, status.ToString());
     const MutexLock lock(mutex_);
     classes_.Untold(crawl_id);
   };
@@ -235,8 +235,8 @@ void Crawls::TellOthers(const std::shared_ptr<Staged>& staged) {
     // Nothing is written: a shard that cannot take it has failed.
     if (!reply.status.ok()) {
       Logger(LogModule::kEngine)
-          .error("a shard does not follow crawl {}: {}", staged->terms.record.crawl_id,
-                 std::string(reply.status.message()));
+          .error("a shard did not take over the settings of crawl id {}: {}",
+                 staged->terms.record.crawl_id, std::string(reply.status.message()));
     }
     if (left->Arrive()) Finish(*staged, absl::OkStatus());
   };
@@ -285,7 +285,7 @@ void Crawls::OnEmptied(uint16_t shard, const std::string& crawl_id) {
       Logger(LogModule::kEngine).info("crawl {} is deleted", crawl_id);
     } else {
       Logger(LogModule::kEngine)
-          .warn("crawl {} has no page any more, but its deletion is not over: {}", crawl_id,
+          .warn("all pages of crawl id {} are deleted, but its settings are not: {}", crawl_id,
                 status.ToString());
     }
   });
@@ -318,7 +318,7 @@ Status Crawls::AdmitMode(const CrawlRecord& record) const {
                                   [mode](const auto& entry) { return entry.second == mode; });
   if (static_cast<size_t>(same) < limits::kMaxScheduledCrawls) return absl::OkStatus();
   return MakeStatus(absl::StatusCode::kResourceExhausted,
-                    "frontier_mode: {} crawl ids are in this mode, the most there can be", same);
+                    "frontier_mode: {} crawl ids are in this mode, which is the maximum", same);
 }
 
 std::shared_ptr<const FrontierModes> Crawls::modes() const {

@@ -123,13 +123,13 @@ StatusOr<WorkerId> Dispatcher::Join(WorkerTerms terms, std::shared_ptr<Assignmen
   }
   if (workers_.size() >= max_workers) {
     return MakeStatus(absl::StatusCode::kResourceExhausted,
-                      "{} workers are connected, the most there can be", workers_.size());
+                      "{} workers are connected, which is the maximum", workers_.size());
   }
   if (terms.waiter && waiting_ >= MostWaiters(max_workers)) {
-    return MakeStatus(absl::StatusCode::kResourceExhausted,
-                      "{} calls of Next wait, the most there can be: ask again later, or open a "
-                      "stream of Crawl",
-                      waiting_);
+    return MakeStatus(
+        absl::StatusCode::kResourceExhausted,
+        "{} calls of Next wait, which is the maximum: ask again later, or use the stream Crawl",
+        waiting_);
   }
   const WorkerId id = next_worker_++;
   if (terms.takes != kAllClasses) ++restricted_;

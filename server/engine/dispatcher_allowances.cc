@@ -53,8 +53,10 @@ void Dispatcher::LogAllowance(const WorkerKey& key, bool reduced) {
   if (reduced) {
     if (const auto more = log_reduced_.Admit(now)) {
       Logger(LogModule::kEngine)
-          .warn("leases of worker '{}' of {} ran out without a result: it may hold fewer{}",
-                key.name, key.client, *more);
+          .warn(
+              "leases of worker '{}' of {} ran out without a result: it may now hold fewer "
+              "leases{}",
+              key.name, key.client, *more);
     }
   } else if (const auto more = log_restored_.Admit(now)) {
     Logger(LogModule::kEngine)

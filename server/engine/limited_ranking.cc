@@ -13,7 +13,8 @@ namespace {
 bool IsForced(const Pick& pick) { return std::isinf(pick.value); }
 
 // What one shard has bid, as far as ticks have come: the picks that a tick may get, in a heap for
-// each class, the dearest first.
+// each class, the dearest first. Pages that are forced are in a heap for each class and crawl id,
+// so that none waits behind one of a crawl id whose turn it is not.
 class Table {
  public:
   Table(const ShardBid& bid, const GroupLedger* ledger) : bid_(bid), ledger_(ledger) {
@@ -32,14 +33,25 @@ class Table {
       closed_.pop_back();
     }
   }
-  // The dearest pick of these classes whose group is free at `at`, of those that are `forced` or of
-  // the others.
-  [[nodiscard]] std::optional<size_t> Best(ClassSet among, bool forced, Instant at) {
-    Heaps& heaps = heaps_[forced ? 1 : 0];
+  // The dearest pick of these classes whose group is free at `at`, of those that go by their worth.
+  [[nodiscard]] std::optional<size_t> Best(ClassSet among, Instant at) {
     std::optional<size_t> best;
-    for (ClassSet left = among & heaps.classes; left != 0; left &= left - 1) {
-      const std::optional<size_t> top = Top(heaps, std::countr_zero(left), at);
+    for (ClassSet left = among & by_worth_; left != 0; left &= left - 1) {
+      const std::optional<size_t> top = Top(by_class_[std::countr_zero(left)], at);
+      if (!top) by_worth_ &= ~(left & -left);
       if (top && (!best || Dearer(*top, *best))) best = top;
+    }
+    return best;
+  }
+  // The pick whose turn it is, of those that are forced.
+  [[nodiscard]] std::optional<size_t> BestForced(ClassSet among, Instant at,
+                                                 const BidRanking& ranking) {
+    std::optional<size_t> best;
+    for (Forced& its : forced_) {
+      if ((among & SetOf(its.crawl_class)) == 0) continue;
+      const std::optional<size_t> top = Top(its.heap, at);
+      if (!top) continue;
+      if (!best || ranking.GoesBefore(bid_.picks[*top], bid_.picks[*best])) best = top;
     }
     return best;
   }
@@ -55,9 +67,9 @@ class Table {
     }
     return dearest;
   }
-  // Precondition: it is what Best found last.
+  // Precondition: it is what Best or BestForced found last.
   void Take(size_t pick, Instant at) {
-    Pop(HeapsOf(pick), bid_.picks[pick].crawl_class);
+    Pop(HeapOf(pick));
     if (hosts_again_) last_[bid_.picks[pick].host] = at;
   }
 
@@ -69,9 +81,10 @@ class Table {
     bool operator<(const Closed& other) const { return free_at > other.free_at; }
   };
   using Heap = std::vector<size_t>;
-  struct Heaps {
-    std::array<Heap, limits::kMaxCrawlClasses> of;
-    ClassSet classes = 0;  // whose heaps are not empty
+  struct Forced {
+    CrawlClass crawl_class = 0;
+    uint64_t crawl = 0;
+    Heap heap;
   };
 
   // Of equal ones the one that was taken first.
@@ -81,33 +94,38 @@ class Table {
     return value_a != value_b ? value_a > value_b : a < b;
   }
   void Put(size_t pick) {
-    const CrawlClass crawl_class = bid_.picks[pick].crawl_class;
-    Heaps& heaps = HeapsOf(pick);
-    heaps.classes |= SetOf(crawl_class);
-    Heap& heap = heaps.of[crawl_class];
+    Heap& heap = HeapOf(pick);
     heap.push_back(pick);
     std::push_heap(heap.begin(), heap.end(), [this](size_t a, size_t b) { return Dearer(b, a); });
   }
-  void Pop(Heaps& heaps, size_t crawl_class) {
-    Heap& heap = heaps.of[crawl_class];
+  void Pop(Heap& heap) {
     std::pop_heap(heap.begin(), heap.end(), [this](size_t a, size_t b) { return Dearer(b, a); });
     heap.pop_back();
-    if (heap.empty()) heaps.classes &= ~SetOf(static_cast<CrawlClass>(crawl_class));
   }
-  [[nodiscard]] Heaps& HeapsOf(size_t pick) { return heaps_[IsForced(bid_.picks[pick]) ? 1 : 0]; }
+  [[nodiscard]] Heap& HeapOf(size_t number) {
+    const Pick& pick = bid_.picks[number];
+    if (!IsForced(pick)) {
+      by_worth_ |= SetOf(pick.crawl_class);
+      return by_class_[pick.crawl_class];
+    }
+    const auto its = std::find_if(forced_.begin(), forced_.end(), [&pick](const Forced& other) {
+      return other.crawl_class == pick.crawl_class && other.crawl == pick.forced.crawl;
+    });
+    if (its != forced_.end()) return its->heap;
+    return forced_.emplace_back(Forced{pick.crawl_class, pick.forced.crawl, {}}).heap;
+  }
   [[nodiscard]] Instant FreeAt(const Pick& pick) const {
     const bool grouped = ledger_ != nullptr && pick.group != GroupKey();
     const Instant group = grouped ? ledger_->FreeAt(pick.group, pick.group_terms) : Instant();
     const auto last = hosts_again_ ? last_.find(pick.host) : last_.end();
     return last == last_.end() ? group : std::max(group, last->second + pick.host_delay);
   }
-  [[nodiscard]] std::optional<size_t> Top(Heaps& heaps, int crawl_class, Instant at) {
-    const Heap& heap = heaps.of[static_cast<size_t>(crawl_class)];
+  [[nodiscard]] std::optional<size_t> Top(Heap& heap, Instant at) {
     while (!heap.empty()) {
       const size_t top = heap.front();
       const Instant free_at = FreeAt(bid_.picks[top]);
       if (free_at <= at) return top;
-      Pop(heaps, static_cast<size_t>(crawl_class));
+      Pop(heap);
       if (free_at.infinite()) continue;
       closed_.push_back({free_at, top});
       std::push_heap(closed_.begin(), closed_.end());
@@ -117,7 +135,9 @@ class Table {
 
   const ShardBid& bid_;
   const GroupLedger* ledger_;
-  std::array<Heaps, 2> heaps_;  // of picks by worth, of those that are forced
+  std::array<Heap, limits::kMaxCrawlClasses> by_class_;
+  ClassSet by_worth_ = 0;  // classes of which some of these heaps may have picks
+  std::vector<Forced> forced_;
   size_t released_ = 0;
   std::vector<Closed> closed_;  // a heap of those whose host or group is free later
   // A host that was bid for several ticks may get later ones, which are closer together.
@@ -196,7 +216,7 @@ class LimitedRanking {
   [[nodiscard]] std::optional<TakenBid> BestForced(ClassSet among, size_t tick) {
     std::optional<TakenBid> best;
     for (size_t shard = 0; shard < bids_.size(); ++shard) {
-      const std::optional<size_t> pick = tables_[shard].Best(among, /*forced=*/true, at_[tick]);
+      const std::optional<size_t> pick = tables_[shard].BestForced(among, at_[tick], ranking_);
       if (!pick) continue;
       if (best && !ranking_.GoesBefore(bids_[shard].picks[*pick], PickOf(*best))) continue;
       best = TakenBid{.tick = tick, .shard = shard, .pick = *pick};
@@ -208,7 +228,7 @@ class LimitedRanking {
     // By value, by plan.
     std::array<std::optional<TakenBid>, 2> kinds;
     for (size_t shard = 0; shard < bids_.size(); ++shard) {
-      const std::optional<size_t> pick = tables_[shard].Best(among, /*forced=*/false, at_[tick]);
+      const std::optional<size_t> pick = tables_[shard].Best(among, at_[tick]);
       if (!pick) continue;
       std::optional<TakenBid>& best = kinds[bids_[shard].picks[*pick].planned ? 1 : 0];
       if (best && ValueOf(*best) >= bids_[shard].picks[*pick].value) continue;

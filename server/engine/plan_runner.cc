@@ -14,7 +14,7 @@ namespace freshet {
 namespace {
 
 Status Superseded() {
-  return MakeStatus(absl::StatusCode::kAborted, "policy: another one was set meanwhile");
+  return MakeStatus(absl::StatusCode::kAborted, "policy: another policy was set at the same time");
 }
 
 Status Stopped() { return MakeStatus(absl::StatusCode::kUnavailable, "a shard is stopped"); }

@@ -26,8 +26,7 @@ struct Gather {
 
 Status RefusalOf(PushOutcome outcome) {
   if (outcome == PushOutcome::kFull) {
-    return MakeStatus(absl::StatusCode::kResourceExhausted,
-                      "the server has more waiting than it can take in");
+    return MakeStatus(absl::StatusCode::kResourceExhausted, "the server is overloaded: try again");
   }
   return ServerIsStopping();
 }

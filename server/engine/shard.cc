@@ -41,8 +41,7 @@ Reply RefusedReply(const Status& status) {
 }
 
 Status Overloaded() {
-  return MakeStatus(absl::StatusCode::kResourceExhausted,
-                    "the server has more waiting than it can take in");
+  return MakeStatus(absl::StatusCode::kResourceExhausted, "the server is overloaded: try again");
 }
 
 // Pages are found by the fingerprints that are stored.

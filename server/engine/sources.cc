@@ -30,10 +30,10 @@ StatusOr<SourceRecord> Sources::Propose(const std::string& name) {
   for (const auto& [known, source] : by_name_) used.at(source.index) = true;
   const auto* free = std::find(used.begin(), used.end(), false);
   if (free == used.end()) {
-    return MakeStatus(absl::StatusCode::kResourceExhausted,
-                      "source: {} are known, the most there can be, those that were unregistered "
-                      "included",
-                      limits::kMaxSources);
+    return MakeStatus(
+        absl::StatusCode::kResourceExhausted,
+        "source: {} sources are known, with those that were removed, which is the maximum",
+        limits::kMaxSources);
   }
   const auto index = static_cast<uint8_t>(free - used.begin());
   proposed_[name] = {.index = index, .times = 1};

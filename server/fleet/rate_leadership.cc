@@ -25,7 +25,7 @@ void RateLeadership::Hear(const RateReport& report, const std::optional<FleetTot
     why = Take(report, total);
     if (why.ok()) {
       at_once = std::exchange(waiting_[report.node], std::move(answered));
-      why = MakeStatus(absl::StatusCode::kFailedPrecondition, "a later report has come");
+      why = MakeStatus(absl::StatusCode::kFailedPrecondition, "a later report has arrived");
     } else {
       at_once = std::move(answered);
     }

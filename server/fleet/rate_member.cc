@@ -147,7 +147,7 @@ void RateMember::Impl::Obey(Instant now) {
   const Rate rate = holder_.rate(now);
   if (rate != obeyed_) {
     if (rate == Rate()) {
-      spdlog::warn("this server has no part of the fleet's crawl rate at present");
+      spdlog::warn("this server has no part of the fleet's crawl rate now");
     }
     obeyed_ = rate;
     hooks_.obey(rate);

@@ -46,7 +46,7 @@ std::optional<PingFault> ReadQuery(std::string_view query, Said* said) {
     if (target == nullptr) continue;
     if (*target) return PingFault{400, fmt::format("{}: is given twice", name)};
     *target = Unescaped(equals == std::string_view::npos ? "" : pair.substr(equals + 1));
-    if (!*target) return PingFault{400, fmt::format("{}: has an escape that is none", name)};
+    if (!*target) return PingFault{400, fmt::format("{}: has a malformed escape", name)};
   }
   if (!url) return PingFault{400, "url: is missing"};
   said->urls = {*std::move(url)};
@@ -61,7 +61,7 @@ class Reader final : public nlohmann::json_sax<nlohmann::json> {
   [[nodiscard]] const std::string& fault() const { return fault_; }
 
   bool start_object(size_t) override {
-    return depth_++ == 0 || Fail("is no object with texts and one list of texts");
+    return depth_++ == 0 || Fail("is not an object with texts and one list of texts");
   }
   bool end_object() override {
     --depth_;
@@ -72,7 +72,7 @@ class Reader final : public nlohmann::json_sax<nlohmann::json> {
     return true;
   }
   bool start_array(size_t) override {
-    if (depth_ == 0 || in_list_) return Fail("is no object with texts and one list of texts");
+    if (depth_ == 0 || in_list_) return Fail("is not an object with texts and one list of texts");
     in_list_ = true;
     if (name_ != "urlList") return true;
     if (said_.urls) return Fail("is given twice");
@@ -84,10 +84,10 @@ class Reader final : public nlohmann::json_sax<nlohmann::json> {
     return true;
   }
   bool string(std::string& text) override {
-    if (depth_ == 0) return Fail("is no object");
+    if (depth_ == 0) return Fail("is not an object");
     if (in_list_) return name_ != "urlList" || AddUrl(std::move(text));
     std::optional<std::string>* target = Target();
-    if (target == nullptr) return name_ != "urlList" || Fail("is no list");
+    if (target == nullptr) return name_ != "urlList" || Fail("is not a list");
     if (*target) return Fail("is given twice");
     *target = std::move(text);
     return true;
@@ -100,7 +100,7 @@ class Reader final : public nlohmann::json_sax<nlohmann::json> {
   bool binary(nlohmann::json::binary_t&) override { return Other(); }
   bool parse_error(size_t position, const std::string&,
                    const nlohmann::detail::exception&) override {
-    fault_ = fmt::format("the body is no JSON from byte {}", position);
+    fault_ = fmt::format("the body is not JSON from byte {}", position);
     return false;
   }
 
@@ -120,8 +120,8 @@ class Reader final : public nlohmann::json_sax<nlohmann::json> {
   }
   // What is none of ours may be anything.
   bool Other() {
-    if (depth_ == 0) return Fail("is no object");
-    return (Target() == nullptr && name_ != "urlList") || Fail("is no text");
+    if (depth_ == 0) return Fail("is not an object");
+    return (Target() == nullptr && name_ != "urlList") || Fail("is not a text");
   }
   bool Fail(std::string_view what) {
     fault_ = fmt::format("{}: {}", name_.empty() ? "body" : name_.substr(0, 40), what);

@@ -9,6 +9,7 @@
 #include <variant>
 
 #include "core/base/check.h"
+#include "core/base/counted.h"
 #include "core/base/limits.h"
 #include "core/base/url.h"
 #include "core/fleet/slot_division.h"
@@ -39,9 +40,9 @@ HttpResponse ResponseOf(const StatusOr<PingCounts>& counts) {
     const int status = absl::IsResourceExhausted(counts->busy) ? 429 : 503;
     return RetryResponse(status, std::string(counts->busy.message()), Duration::Seconds(1));
   }
-  return TextResponse(200,
-                      fmt::format("{} pages told, {} unknown, {} new, {} refused", counts->applied,
-                                  counts->unknown, counts->created, counts->refused));
+  return TextResponse(
+      200, fmt::format("{} told, {} unknown, {} new, {} refused", Counted(counts->applied, "page"),
+                       counts->unknown, counts->created, counts->refused));
 }
 
 v1::AnswerPingResponse ToProto(const HttpResponse& response) {

@@ -116,7 +116,7 @@ class AuditLog::File {
       return InvalidArgument("audit_log: cannot write {}: {}", options_.path, ErrorText());
     }
     if (!S_ISREG(about.st_mode)) {
-      return InvalidArgument("audit_log: {} is no file", options_.path);
+      return InvalidArgument("audit_log: {} is not a file", options_.path);
     }
     bytes_ = static_cast<size_t>(about.st_size);
     // A crash may have torn the last line: what follows begins a new one.

@@ -9,6 +9,7 @@
 #include <memory>
 
 #include "core/base/safe_text.h"
+#include "core/base/wrong_value.h"
 #include "nlohmann/json.hpp"
 #include "server/logs/log_text.h"
 #include "spdlog/sinks/sink.h"
@@ -183,7 +184,7 @@ Loggers& TheLoggers() {
 StatusOr<Level> ParseLevel(std::string_view name) {
   const auto* it = std::find(kLevels.begin(), kLevels.end(), name);
   if (it == kLevels.end()) {
-    return InvalidArgument("'{}' is none of {}", name, fmt::join(kLevels, ", "));
+    return InvalidArgument("{}", WrongChoice(name, {kLevels.begin(), kLevels.end()}));
   }
   const auto index = static_cast<size_t>(it - kLevels.begin());
   return index == 5 ? spdlog::level::off : static_cast<Level>(index);

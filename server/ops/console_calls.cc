@@ -19,6 +19,7 @@
 #include "grpcpp/client_context.h"
 #include "nlohmann/json.hpp"
 #include "proto/forecast.h"
+#include "server/api/faults.h"
 #include "server/api/inside.h"
 #include "server/logs/loggers.h"
 #include "server/ops/source_verdict.h"
@@ -42,7 +43,7 @@ struct Outcome {
   json response;
 };
 
-grpc::Status Invalid(const std::string& why) { return {grpc::StatusCode::INVALID_ARGUMENT, why}; }
+grpc::Status Invalid(const std::string& why) { return GrpcStatusOf(InvalidArgument("{}", why)); }
 
 int HttpStatusOf(grpc::StatusCode code) {
   switch (code) {
@@ -79,17 +80,18 @@ std::string TextOf(const json& value) {
 // Sets a field of a request by its text.
 grpc::Status SetField(const std::string& name, const std::string& text, Message* message) {
   const FieldDescriptor* field = message->GetDescriptor()->FindFieldByName(name);
-  if (field == nullptr || field->is_repeated()) return Invalid(name + ": is no parameter of this");
+  if (field == nullptr || field->is_repeated())
+    return Invalid(name + ": is not a parameter of this call");
   const google::protobuf::Reflection& set = *message->GetReflection();
   uint32_t number = 0;
   if (field->cpp_type() == FieldDescriptor::CPPTYPE_STRING) {
     set.SetString(message, field, text);
   } else if (field->cpp_type() != FieldDescriptor::CPPTYPE_UINT32) {
-    return Invalid(name + ": is no parameter of this");
+    return Invalid(name + ": is not a parameter of this call");
   } else if (absl::SimpleAtoi(text, &number)) {
     set.SetUInt32(message, field, number);
   } else {
-    return Invalid(name + ": is no number from 0 to 4294967295");
+    return Invalid(name + ": is not a number from 0 to 4294967295");
   }
   return grpc::Status::OK;
 }
@@ -105,7 +107,7 @@ grpc::Status ReadQueryInto(const std::string& query, Message* message) {
 
 grpc::Status ReadBodyInto(const std::string& body, Message* message) {
   const json given = json::parse(body, nullptr, /*allow_exceptions=*/false);
-  if (!given.is_object()) return Invalid("the body is no JSON object");
+  if (!given.is_object()) return Invalid("the body is not a JSON object");
   const auto status = google::protobuf::util::JsonStringToMessage(body, message);
   if (status.ok()) return grpc::Status::OK;
   return Invalid("the body does not fit: " + std::string(status.message()));

@@ -200,10 +200,10 @@ StatusOr<HistoryQuery> ParseHistoryQuery(const std::string& query) {
       parsed.window = *window;
     } else if (name == "since") {
       if (!absl::SimpleAtoi(value, &parsed.since) || parsed.since < -1) {
-        return InvalidArgument("since: is no instant in Unix seconds");
+        return InvalidArgument("since: is not a time in Unix seconds");
       }
     } else {
-      return InvalidArgument("{}: is no parameter of this", name);
+      return InvalidArgument("{}: is not a parameter of this call", name);
     }
   }
   return parsed;

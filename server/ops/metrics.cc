@@ -245,6 +245,9 @@ void WriteCrawls(const ServerStatus& status, FamilyWriter& out) {
            &CrawlCounters::out);
   by_crawl(out.Counter("freshet_crawl_assignments_total", "Assignments of such pages."),
            &CrawlCounters::assignments);
+  by_crawl(out.Counter("freshet_crawl_forced_assignments_total",
+                       "Of these, of pages that went first whatever they are worth."),
+           &CrawlCounters::forced);
   by_crawl(out.Counter("freshet_crawl_crawls_total", "Crawls of such pages that succeeded."),
            &CrawlCounters::crawls);
   by_crawl(out.Counter("freshet_crawl_changes_total", "Of these, those that found a change."),

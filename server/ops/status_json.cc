@@ -145,13 +145,13 @@ json StatusJson(const ServerStatus& status) {
 
 Status Annotations::Post(const std::string& text) {
   const json posted = json::parse(text, nullptr, /*allow_exceptions=*/false);
-  if (!posted.is_object()) return InvalidArgument("the body is no JSON object of numbers");
+  if (!posted.is_object()) return InvalidArgument("the body is not a JSON object of numbers");
   for (const auto& [name, value] : posted.items()) {
     if (!ValidName(name)) {
       return InvalidArgument("a name must be 1 to 40 characters of a-z and '_'");
     }
     if (!value.is_number() || !std::isfinite(value.get<double>())) {
-      return InvalidArgument("{}: is no finite number", name);
+      return InvalidArgument("{}: is not a finite number", name);
     }
   }
   const MutexLock lock(mutex_);

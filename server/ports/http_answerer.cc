@@ -1,7 +1,7 @@
 #include "server/ports/http_answerer.h"
 
-#include <algorithm>
 #include <exception>
+#include <string>
 #include <utility>
 
 #include "core/base/shares.h"
@@ -40,10 +40,10 @@ void HttpAnswerer::Stop() {
 bool HttpAnswerer::Ask(const HttpRoute& route, HttpRequest request, Ticket ticket,
                        const std::function<bool(Ticket)>& wanted) {
   const MutexLock lock(mutex_);
-  const auto same = std::find_if(calls_.begin(), calls_.end(), [&route](const Call& call) {
+  Call* const same = calls_.Find([&route](const Call& call) {
     return call.route == &route && !route.post && route.lane == HttpLane::kShared;
   });
-  if (same != calls_.end()) {
+  if (same != nullptr) {
     std::vector<Ticket>& tickets = same->tickets;
     if (tickets.size() >= max_tickets_) {
       std::erase_if(tickets, [&wanted](Ticket t) { return !wanted(t); });
@@ -52,12 +52,9 @@ bool HttpAnswerer::Ask(const HttpRoute& route, HttpRequest request, Ticket ticke
     tickets.push_back(ticket);
     return true;
   }
-  const auto of_client = std::count_if(calls_.begin(), calls_.end(), [&request](const Call& call) {
-    return call.request.client == request.client;
-  });
-  if (ShareLeft(static_cast<uint64_t>(of_client), calls_.size(), max_calls_, request.admin) == 0)
-    return false;
-  calls_.push_back({.route = &route, .request = std::move(request), .tickets = {ticket}});
+  const std::string client = request.client;
+  if (ShareLeft(calls_.SizeOf(client), calls_.size(), max_calls_, request.admin) == 0) return false;
+  calls_.Push(client, {.route = &route, .request = std::move(request), .tickets = {ticket}});
   wake_.NotifyOne();
   return true;
 }
@@ -67,17 +64,6 @@ size_t HttpAnswerer::waiting() const {
   return calls_.size();
 }
 
-HttpAnswerer::Call HttpAnswerer::TakeNext() {
-  auto next = std::find_if(calls_.begin(), calls_.end(), [last = last_client_](const Call& call) {
-    return call.request.client != last;
-  });
-  if (next == calls_.end()) next = calls_.begin();
-  Call call = std::move(*next);
-  calls_.erase(next);
-  last_client_ = call.request.client;
-  return call;
-}
-
 void HttpAnswerer::Run() {
   while (true) {
     Call call;
@@ -85,7 +71,7 @@ void HttpAnswerer::Run() {
       const MutexLock lock(mutex_);
       while (calls_.empty() && !stopping_) wake_.Wait(mutex_);
       if (stopping_) return;
-      call = TakeNext();
+      call = calls_.Pop();
     }
     HttpResponse response = CallRoute(*call.route, call.request);
     deliver_(std::move(call.tickets), std::move(response));

@@ -4,12 +4,11 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <deque>
 #include <functional>
-#include <string>
 #include <thread>
 #include <vector>
 
+#include "server/base/client_turns.h"
 #include "server/ports/http_message.h"
 #include "sync/mutex.h"
 
@@ -49,8 +48,6 @@ class HttpAnswerer {
     std::vector<Ticket> tickets;
   };
   void Run() FRESHET_EXCLUDES(mutex_);
-  // That of another client than the last one, if there is one; there is a call.
-  [[nodiscard]] Call TakeNext() FRESHET_REQUIRES(mutex_);
 
   const size_t max_calls_;
   const size_t max_tickets_;
@@ -58,8 +55,7 @@ class HttpAnswerer {
   std::thread thread_;
   mutable Mutex mutex_;
   Condition wake_;
-  std::deque<Call> calls_ FRESHET_GUARDED_BY(mutex_);
-  std::string last_client_ FRESHET_GUARDED_BY(mutex_);
+  ClientTurns<Call> calls_ FRESHET_GUARDED_BY(mutex_);
   bool stopping_ FRESHET_GUARDED_BY(mutex_) = false;
 };
 

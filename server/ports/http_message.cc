@@ -104,7 +104,7 @@ std::string HttpHead(const HttpResponse& response, bool keep_alive) {
 const HttpRoute* FindRoute(const std::vector<HttpRoute>& routes, const HttpRequest& request,
                            HttpResponse* refusal) {
   if (request.path.empty()) {
-    *refusal = TextResponse(400, "the target is no path");
+    *refusal = TextResponse(400, "the target is not a path");
     return nullptr;
   }
   const bool reads = request.method == "GET" || request.method == "HEAD";
@@ -171,7 +171,7 @@ HttpReader::State HttpReader::Read() {
     }
     if (error == http::error::body_limit) return Refuse(413, "the body is too large");
     if (error == http::error::bad_version) return Refuse(505, "the version is not HTTP/1");
-    if (error && error != http::error::need_more) return Refuse(400, "this is no HTTP request");
+    if (error && error != http::error::need_more) return Refuse(400, "this is not an HTTP request");
     if (taken == 0) break;
   }
   if (parser.is_done()) return State::kRequest;

@@ -25,7 +25,7 @@ bool BelongsToDatabase(std::string_view name) {
 
 Status NoFile(const std::string& path) {
   return MakeStatus(absl::StatusCode::kFailedPrecondition,
-                    "{}: is no file of a database: it is a link, a pipe, a device or a directory",
+                    "{}: is not a file of a database, but a link, a pipe, a device or a directory",
                     path);
 }
 

@@ -78,7 +78,7 @@ Status CheckPagesFormat(const std::string& dir, uint64_t format) {
   if (format > kFormatVersion) {
     return MakeStatus(absl::StatusCode::kFailedPrecondition,
                       "{}: format {} was written by a newer release; this one knows formats up to "
-                      "{}. Use the release that wrote it, or restore a checkpoint of before",
+                      "{}. Use the release that wrote it, or restore an older checkpoint",
                       dir, format, kFormatVersion);
   }
   if (format < OldestFormat()) {

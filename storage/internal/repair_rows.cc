@@ -63,8 +63,8 @@ std::string KeyOf(uint64_t prefix) {
 
 Status OfACluster(const std::string& dir) {
   return MakeStatus(absl::StatusCode::kFailedPrecondition,
-                    "{}: is the store of a server of a cluster: empty it, and it is made anew from "
-                    "the cluster's log",
+                    "{}: is the store of a server of a cluster: empty this directory, and the "
+                    "server fills it from the cluster's log",
                     dir);
 }
 

@@ -214,7 +214,7 @@ Status Store::Impl::SetShards(uint32_t shards) {
   if (before == shards) return absl::OkStatus();
   if (options_.truth != nullptr) {
     return MakeStatus(absl::StatusCode::kFailedPrecondition,
-                      "{} shards: a log of {} partitions has as many", shards,
+                      "shards: is {}, and the log has {} partitions: both must be equal", shards,
                       options_.truth->partitions());
   }
   std::string value;

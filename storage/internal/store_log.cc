@@ -193,8 +193,8 @@ Status Store::Impl::CheckAge() const {
   const uint64_t now = SecondsNow(*env_);
   if (!seen || *seen + longest >= now) return absl::OkStatus();
   return MakeStatus(absl::StatusCode::kFailedPrecondition,
-                    "{}: was last written {} days ago, and the log no longer knows what was "
-                    "removed since: empty it, and it is made anew from the log",
+                    "{}: was last written {} days ago, and the log no longer has the removals "
+                    "since then: empty this directory, and the server fills it from the log",
                     dir_, (now - *seen) / 86'400);
 }
 
@@ -507,9 +507,10 @@ Status Store::Impl::OpenAlone() {
   }
   read_only_ = seen.has_value();
   if (!read_only_ || options_.alone) return absl::OkStatus();
-  return MakeStatus(absl::StatusCode::kFailedPrecondition,
-                    "{}: is the store of a server of a cluster, whose truth is the cluster's log",
-                    dir_);
+  return MakeStatus(
+      absl::StatusCode::kFailedPrecondition,
+      "{}: is the store of a server of a cluster; the cluster's log is the source of its data",
+      dir_);
 }
 
 Status Store::Impl::LeaveLog(uint64_t complete_seconds) {

@@ -112,7 +112,7 @@ StatusOr<ListResult> Store::Impl::List(const ListQuery& query, std::string_view 
     // The page that was looked at last.
     const std::optional<PageNumber> last = storage::ParsePageKey(token);
     if (!last || *last < from || *last >= end) {
-      return InvalidArgument("page_token: not one that a list has given");
+      return InvalidArgument("page_token: no list has issued it");
     }
     from = PageNumber(last->value() + 1);
   }

@@ -210,7 +210,7 @@ Status ValidateHost(const HostRecord& host) {
 Status ValidateLease(const LeaseRecord& lease) {
   if (lease.id == LeaseId()) return InvalidArgument("lease id: is zero");
   if (SlotOf(lease.page).value() >= limits::kSlots || SerialOf(lease.page) == 0) {
-    return InvalidArgument("page: {:#x} is no page number", lease.page.value());
+    return InvalidArgument("page: {:#x} is not a page number", lease.page.value());
   }
   if (SlotOfLease(lease.id) != SlotOf(lease.page)) {
     return InvalidArgument("lease id: {:#x} is of another slot than its page", lease.id.value());

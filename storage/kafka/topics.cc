@@ -118,7 +118,7 @@ StatusOr<Found> CheckTopic(rd_kafka_t* client, const Topic& wanted) {
   if (found.partitions == wanted.partitions) return found;
   if (!wanted.of_shards) {
     return MakeStatus(absl::StatusCode::kFailedPrecondition,
-                      "topic {} has {} partitions, and is to have {}: delete it, nothing is in it",
+                      "topic {} has {} partitions and needs {}; it is empty, so delete it",
                       wanted.name, found.partitions, wanted.partitions);
   }
   return MakeStatus(absl::StatusCode::kFailedPrecondition,
@@ -237,14 +237,14 @@ Status JudgeTopic(const std::string& topic, const TopicSettings& settings,
   const auto policy = settings.values.find(kCleanupPolicy);
   if (policy != settings.values.end() && policy->second != "compact") {
     return MakeStatus(absl::StatusCode::kFailedPrecondition,
-                      "topic {} has {}={}, so that Kafka forgets pages: set it to compact", topic,
+                      "topic {} has {}={}, so Kafka would delete pages: set it to compact", topic,
                       kCleanupPolicy, policy->second);
   }
   const std::optional<int64_t> retention = NumberOf(settings, kDeleteRetention);
   if (retention && *retention < kDeleteRetentionMs) {
     return MakeStatus(absl::StatusCode::kFailedPrecondition,
-                      "topic {} has {}={}, so that a server that was away brings back what was "
-                      "removed: set it to {} at least",
+                      "topic {} has {}={}, so a server that was away could bring back removed "
+                      "pages: set it to at least {}",
                       topic, kDeleteRetention, *retention, kDeleteRetentionMs);
   }
   if (settings.replicas == 1) {

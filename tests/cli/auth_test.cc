@@ -29,7 +29,7 @@ TEST(AuthCommands, HashIsThatOfTheTokenAlone) {
   for (const char* wrong : {"", "\n", "two words", "tab\there", "\xc3\xa4"}) {
     const Outcome refused = RunClient({"auth", "hash-token"}, wrong);
     EXPECT_EQ(refused.code, kBadUsage);
-    EXPECT_EQ(refused.err, "freshet: standard input holds something that is no token\n");
+    EXPECT_EQ(refused.err, "freshet: standard input holds something that is not a token\n");
   }
 }
 

@@ -193,7 +193,8 @@ TEST(ConnectionTest, SaysWhenTheServerIsNotReachable) {
     const Outcome run = RunClient({"--server", "127.0.0.1:1", "--connect-timeout", "0.05", command},
                                   "http://a.test/\n");
     EXPECT_EQ(run.code, kUnreachable) << command;
-    EXPECT_EQ(run.err, "freshet: 127.0.0.1:1: connection refused: nobody listened within 0.05 s\n")
+    EXPECT_EQ(run.err,
+              "freshet: 127.0.0.1:1: connection refused: no server listened within 0.05 s\n")
         << command;
   }
 }
@@ -219,34 +220,7 @@ TEST(ConnectionTest, SaysWhatAHandshakeMayLack) {
   const Outcome run =
       RunClient({"--server", address, "--connect-timeout", "0.05", "--tls", "stats"}, "");
   EXPECT_EQ(run.code, kUnreachable);
-  EXPECT_THAT(run.err, HasSubstr("want --tls-certificate\n"));
-}
-
-TEST(ConnectionTest, SaysWhatAnAddressLacks) {
-  const std::map<std::string, std::string> lacks = {
-      {"somehost", "'somehost' has no port: give host:port, such as somehost:7071"},
-      {"somehost:", "'somehost:' has no port: give host:port, such as somehost:7071"},
-      {"10.0.0.1", "'10.0.0.1' has no port: give host:port, such as 10.0.0.1:7071"},
-      {"[::1]", "'[::1]' has no port: give host:port, such as [::1]:7071"},
-      {"::1",
-       "'::1' is no address: give [host]:port where the host holds colons, such as "
-       "[::1]:7071"},
-      {":7071", "':7071' names no host: give host:port"},
-      {"somehost:x", "'somehost:x': the port is not 1 to 65535"},
-      {"somehost:70710", "'somehost:70710': the port is not 1 to 65535"},
-      {"http://somehost:7071",
-       "'http://somehost:7071' is no address: give host:port, without a scheme"}};
-  for (const auto& [address, message] : lacks) {
-    const Outcome run = RunClient({"--server", address, "stats"}, "");
-    EXPECT_EQ(run.code, kBadUsage) << address;
-    EXPECT_THAT(run.err, HasSubstr(message)) << address;
-    EXPECT_THAT(run.err, HasSubstr("--server: ")) << address;
-  }
-  for (const char* address : {"127.0.0.1:1", "[::1]:1", "unix:/nowhere", "dns:///127.0.0.1:1"}) {
-    EXPECT_EQ(RunClient({"--server", address, "--connect-timeout", "0.05", "stats"}, "").code,
-              kUnreachable)
-        << address;
-  }
+  EXPECT_THAT(run.err, HasSubstr("or it wants --tls-certificate\n"));
 }
 
 TEST(ConnectionTest, CountsWhatALostConnectionLeavesUnacknowledged) {
@@ -532,7 +506,10 @@ TEST(GetTest, ShowsPagesAndSaysWhichAreUnknown) {
   const Outcome run = server.Run({"get", "http://a.test/", "http://unknown.test/"});
   EXPECT_EQ(run.code, kRefused);
   EXPECT_THAT(run.out, StartsWith("http://a.test/\n  Its value is below the price.\n"));
-  EXPECT_EQ(run.err, "freshet: http://unknown.test/: no such page\n");
+  EXPECT_EQ(run.err,
+            "freshet: http://unknown.test/: no such page; `freshet upsert` adds a page, and "
+            "--crawl-id names "
+            "another crawl id\n");
   const json object = Lines(server.Run({"get", "--json", "http://a.test/"}).out).at(0);
   EXPECT_EQ(object["page"]["url"], "http://a.test/");
   EXPECT_EQ(object["page"]["crawls"], 3);
@@ -641,22 +618,23 @@ TEST(AdminTest, ShowsWhyAHostIsLeftAlone) {
   FakeServer server;
   EXPECT_EQ(
       server.Run({"host", "a.test"}).out,
-      "a.test: 1 s between crawls, 1 min of a page, 0 of 1 in flight (defaults), blocked until "
-      "2026-03-01 10:00:00Z, answered 3 times in a row that it is fetched too often, last at "
-      "2026-03-01 09:58:20Z\n");
-  EXPECT_THAT(
-      server.Run({"host", "once.test"}).out,
-      testing::EndsWith(", answered that it is fetched too often at 2026-03-01 09:58:20Z\n"));
+      "a.test: 1 s between crawls, 1 min between crawls of a page, 0 of 1 in flight (defaults), "
+      "blocked until 2026-03-01 10:00:00Z, said 3 times in a row that it is fetched too often, the "
+      "last time at 2026-03-01 09:58:20Z\n");
+  EXPECT_THAT(server.Run({"host", "once.test"}).out,
+              testing::EndsWith(", said at 2026-03-01 09:58:20Z that it is fetched too often\n"));
   EXPECT_EQ(server.Run({"host", "a.test", "--min-page-interval", "5m"}).code, kAccepted);
   EXPECT_EQ(server.admin.politeness.min_page_interval().seconds(), 300);
 }
 
 TEST(AdminTest, ShowsAndSetsThePolitenessOfAllHosts) {
   FakeServer server;
-  EXPECT_EQ(server.Run({"politeness"}).out,
-            "1 s between crawls of a host, 1 min of a page, any number of a host in flight\n"
-            "configured: 1 s between crawls of a host, 1 min of a page, at most 1 of a host in "
-            "flight\n");
+  EXPECT_EQ(
+      server.Run({"politeness"}).out,
+      "1 s between crawls of a host, 1 min between crawls of a page, any number in flight for "
+      "each host\n"
+      "configured: 1 s between crawls of a host, 1 min between crawls of a page, at most 1 in "
+      "flight for each host\n");
   EXPECT_EQ(server.Run({"politeness", "--min-delay", "2s", "--max-in-flight", "0"}).code,
             kAccepted);
   EXPECT_EQ(server.admin.defaults.min_delay().seconds(), 2);
@@ -705,14 +683,18 @@ TEST(HostText, SaysWhereTermsComeFrom) {
   host.mutable_group()->set_name("shops");
   host.mutable_group()->mutable_min_delay()->set_seconds(1);
   host.set_customised(true);
-  EXPECT_EQ(ShowHost(host),
-            "a.test: 10 s between crawls, 1 min of a page, 0 of 1 in flight, 7 of at most "
-            "1,000 crawls in 1 d, within the hours 22:00-06:00\n"
-            "from between crawls: its robots.txt, in flight: rule shops, of a page: default, most "
-            "crawls: set for the host, hours: set for crawl ids\n"
-            "group shops: 1 s between crawls, any in flight\n"
-            "crawl-delay reported: 10 s\n"
-            "address reported: 192.0.2.1");
+  EXPECT_EQ(
+      ShowHost(host),
+      "a.test: 10 s between crawls, 1 min between crawls of a page, 0 of 1 in flight, 7 of at "
+      "most 1,000 crawls in 1 d, within the hours 22:00-06:00\n"
+      "  between crawls            10 s              its robots.txt\n"
+      "  between crawls of a page  1 min             default\n"
+      "  in flight                 1                 rule shops\n"
+      "  maximum of crawls         1,000 in 1 d      set for the host\n"
+      "  hours                     22:00-06:00       set for crawl ids\n"
+      "group shops: 1 s between crawls, any in flight\n"
+      "crawl-delay reported: 10 s\n"
+      "address reported: 192.0.2.1");
   EXPECT_THAT(ShowHost(host, 3),
               testing::EndsWith("reported: 10 s\n   address reported: 192.0.2.1"));
 }
@@ -723,6 +705,7 @@ TEST(AdminTest, ShowsAndSetsCrawlIds) {
   EXPECT_THAT(server.Run({"crawls", "show", "shop"}).out,
               HasSubstr("shop: 25.0% of the rate, at most 2,000 pages\n1,234 pages of 0 hosts"));
   EXPECT_EQ(server.Run({"crawls", "show", "unknown"}).code, kRefused);
+  EXPECT_THAT(server.Run({"crawls", "show", "shpo"}).err, HasSubstr("\ndid you mean shop?\n"));
   EXPECT_EQ(server
                 .Run({"crawls", "set", "shop", "--share", "0.5", "--max-rate", "20", "--max-pages",
                       "7", "--min-delay", "2s", "--max-in-flight", "0"})

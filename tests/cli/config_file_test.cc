@@ -74,19 +74,20 @@ TEST(ConfigFileTest, ReadsAllKeys) {
 TEST(ConfigFileTest, NamesWhatIsWrong) {
   const TempDir dir;
   const std::vector<std::pair<std::string, std::string>> wrong = {
-      {"servers: a:1\n", "servers: unknown key"},
+      {"servers: a:1\n", "servers: unknown key, did you mean server?"},
+      {"tls:\n  certificat: a\n", "tls.certificat: unknown key, did you mean tls.certificate?"},
       {"tls:\n  cert: a\n", "tls.cert: unknown key"},
       {"server: a:1\nserver: b:1\n", "server: is there twice"},
-      {"server:\n", "server: is no text"},
-      {"server: [a]\n", "server: is no text"},
+      {"server:\n", "server: is not a text"},
+      {"server: [a]\n", "server: is not a text"},
       {"server: nowhere\n", "server: "},
-      {"json: yes\n", "json: is neither true nor false"},
-      {"tls: maybe\n", "tls: is neither true nor false"},
-      {"tls: [a]\n", "tls: is neither true, false nor a map"},
+      {"json: yes\n", "json: 'yes' is not one of true, false"},
+      {"tls: maybe\n", "tls: 'maybe' is not one of true, false"},
+      {"tls: [a]\n", "tls: is not true, false or a map"},
       {"tls:\n  certificate: a\n", "tls: certificate and key go together"},
-      {"token: two words\n", "token: holds something that is no token"},
+      {"token: two words\n", "token: holds something that is not a token"},
       {"token: a\ntoken_file: b\n", "token: goes with no token_file"},
-      {"- server\n", "is no map of keys"},
+      {"- server\n", "is not a map of keys"},
       {"server: a:1\n  b: {\n", "line "},
       {std::string(70'000, '#'), "larger than 64 KiB"},
       {std::string(60'000, '['), "line 1: "}};
@@ -147,7 +148,7 @@ TEST(ConfigFileTest, IdentitiesAreNotMixed) {
   EXPECT_THAT(run({"--tls-key", dir / "token"}).err,
               HasSubstr("a certificate and its key go together"));
   WriteSettings(dir, "server: 127.0.0.1:1\ntoken_file: token\n");
-  EXPECT_THAT(run({}).err, HasSubstr("holds something that is no token"));
+  EXPECT_THAT(run({}).err, HasSubstr("holds something that is not a token"));
   const Variable token("FRESHET_TOKEN", "of-the-environment");
   EXPECT_EQ(run({}).code, kUnreachable);
 }

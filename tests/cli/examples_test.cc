@@ -27,10 +27,10 @@ std::vector<std::string> CommandsIn(const std::string& help) {
   std::istringstream stream(help);
   bool listed = false;
   for (std::string line; std::getline(stream, line);) {
-    if (listed && line.empty()) break;
+    if (line.empty()) listed = false;
     // Continued lines are further in.
     if (listed && line.starts_with("  ") && line[2] != ' ') commands.push_back(WordsOf(line)[0]);
-    if (line == "Subcommands:") listed = true;
+    if (line == "Commands:" || line.ends_with(" commands:")) listed = true;
   }
   return commands;
 }
@@ -67,6 +67,25 @@ int CheckHelp(const std::vector<std::string>& path, const std::string& above) {
 }
 
 TEST(ExamplesTest, EveryCommandHasSomeOfItsOwn) { EXPECT_GE(CheckHelp({}, ""), 38); }
+
+TEST(ExamplesTest, CommandsStandInGroups) {
+  const std::string help = RunClient({"--help"}).out;
+  for (const char* group : {"Page", "Work", "Signal", "Operating", "Watching", "Other"}) {
+    EXPECT_THAT(help, HasSubstr(std::string("\n\n") + group + " commands:\n  "));
+  }
+  // Every command has a group.
+  EXPECT_THAT(help, testing::Not(HasSubstr("\nCommands:")));
+  EXPECT_THAT(help, testing::Not(HasSubstr("Subcommands")));
+  EXPECT_THAT(RunClient({"crawls", "--help"}).out, HasSubstr("\nCommands:\n  list "));
+}
+
+TEST(ExamplesTest, OptionsSayWhatTheyTake) {
+  const std::string help = RunClient({"--help"}).out;
+  EXPECT_THAT(help, HasSubstr("  --timeout N (0.1 to 86400; default 60)\n"));
+  EXPECT_THAT(help, HasSubstr("  --server TEXT (default 127.0.0.1:7071; or FRESHET_SERVER)\n"));
+  EXPECT_THAT(help, HasSubstr("  --json,--no-json "));
+  EXPECT_THAT(RunClient({"export", "--help"}).out, HasSubstr("  --format {jsonl,tsv} (default "));
+}
 
 TEST(ExamplesTest, WhatAsksNoServerPrintsJsonToo) {
   const auto version = nlohmann::json::parse(RunClient({"version", "--json"}).out);

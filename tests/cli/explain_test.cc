@@ -87,7 +87,9 @@ TEST(ExplainTest, SaysItInWordsNumbersAndCurves) {
   setenv("LC_ALL", "C.UTF-8", 1);
   const Outcome run = server.Run({"explain", "http://a.test/", "http://unknown.test/"});
   EXPECT_EQ(run.code, kRefused);
-  EXPECT_EQ(run.err, "freshet: http://unknown.test/: no such page\n");
+  EXPECT_EQ(run.err,
+            "freshet: http://unknown.test/: no such page; `freshet upsert` adds a page, and "
+            "--crawl-id names another crawl id\n");
   EXPECT_THAT(run.out, HasSubstr("http://a.test/\n  Its value is below the price.\n"));
   EXPECT_THAT(run.out, HasSubstr("changes           0.5 a day"));
   EXPECT_THAT(run.out, HasSubstr("one in 2 d\n"));

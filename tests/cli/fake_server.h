@@ -232,7 +232,9 @@ class FakeAdmin : public v1::AdminService::Service {
   }
   grpc::Status ListCrawls(grpc::ServerContext*, const v1::ListCrawlsRequest* request,
                           v1::ListCrawlsResponse* response) override {
-    if (request->crawl_id() == "unknown") return {grpc::StatusCode::NOT_FOUND, "no such crawl"};
+    if (request->crawl_id() == "unknown" || request->crawl_id() == "shpo") {
+      return {grpc::StatusCode::NOT_FOUND, "no such crawl"};
+    }
     v1::Crawl* shop = response->add_crawls();
     shop->set_crawl_id("shop");
     shop->set_pages(1234);

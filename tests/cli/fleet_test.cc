@@ -47,9 +47,10 @@ TEST(FleetCommand, ShowsTheDivisionsOfAFleetAndFailsWhereOneIsMissing) {
   EXPECT_EQ(part.code, kRefused);
   EXPECT_THAT(part.out, HasSubstr("  not sure of its turn\n"));
   EXPECT_THAT(part.out, HasSubstr("  no answer\n"));
-  EXPECT_THAT(part.out,
-              HasSubstr("\nthose that have answered: 1,234,577 pages, 12 out, 92.5 of 100 crawls a "
-                        "second granted\n"));
+  EXPECT_THAT(
+      part.out,
+      HasSubstr("\nthe divisions that have answered: 1,234,577 pages, 12 out, 92.5 of 100 crawls a "
+                "second granted\n"));
   second->clear_unanswered();
   EXPECT_THAT(server.Run({"fleet"}).out, HasSubstr("\nall: 1,234,577 pages, 12 out, "));
   second->set_unanswered("nobody\nserves");
@@ -103,10 +104,11 @@ TEST(FleetCommand, DrainsANodeAndSaysWhoServesThen) {
 
   const Outcome standby = server.Run({"fleet", "drain", "--yes", "crawl-b"});
   EXPECT_EQ(standby.code, kAccepted);
-  EXPECT_THAT(standby.err, HasSubstr("crawl-b serves nothing, and stands by for division 2"));
+  EXPECT_THAT(standby.err, HasSubstr("crawl-b serves no division; it is a standby for division 2"));
   const Outcome nobody = server.Run({"fleet", "drain", "--yes", "crawl-c"});
   EXPECT_EQ(nobody.code, kRefused);
-  EXPECT_THAT(nobody.err, HasSubstr("no server is called crawl-c"));
+  EXPECT_THAT(nobody.err,
+              HasSubstr("no server with a cluster.address is called crawl-c, did you mean crawl-"));
 
   drained->set_refused("nobody would take over");
   server.admin.drained.add_unanswered()->set_reason("is away");

@@ -76,7 +76,7 @@ TEST(BombTest, IsRefusedAsALineAndAsASitemap) {
   EXPECT_THAT(line.err, HasSubstr("row 1: longer than 1048576 bytes"));
   const Outcome noise = server.Run({"signal", "--sitemap", path});
   EXPECT_EQ(noise.code, kBadUsage);
-  EXPECT_THAT(noise.err, HasSubstr("it is no XML"));
+  EXPECT_THAT(noise.err, HasSubstr("it is not XML"));
   const Outcome sitemap =
       server.Run({"signal", "--sitemap", "-"},
                  Gzip("<urlset>" + std::string(size_t{60} << 20, ' ') + "</urlset>"));
@@ -84,12 +84,36 @@ TEST(BombTest, IsRefusedAsALineAndAsASitemap) {
   EXPECT_THAT(sitemap.err, HasSubstr("larger than 50 MiB"));
 }
 
+TEST(ArgumentTest, InputWithoutRowsIsSaidToHaveNone) {
+  FakeServer server;
+  for (const char* command : {"upsert", "remove", "recheck"}) {
+    const Outcome run = server.Run({command}, "");
+    EXPECT_EQ(run.code, kAccepted);
+    EXPECT_EQ(run.out, "0 pages: the input has no rows\n");
+  }
+}
+
+TEST(ArgumentTest, AFlagIsNamedAsItIsTyped) {
+  FakeServer server;
+  EXPECT_THAT(server.Run({"upsert", "--max-interval", "soon", "http://a.test/"}).err,
+              testing::StartsWith("freshet: --max-interval: 'soon' is not a duration: "));
+  EXPECT_THAT(server.Run({"upsert", "--change-rate", "x", "http://a.test/"}).err,
+              testing::StartsWith("freshet: --change-rate: 'x' is not a number"));
+}
+
 TEST(ArgumentTest, ThatIsNeitherUrlNorFileIsSaidToBe) {
   FakeServer server;
-  for (const char* argument : {"pages.txt", "example.org"}) {
-    const Outcome run = server.Run({"upsert", argument});
-    EXPECT_EQ(run.code, kBadUsage);
-    EXPECT_THAT(run.err, HasSubstr(fmt::format("argument 1: '{}' is neither a URL", argument)));
+  for (const char* command : {"upsert", "remove", "sitemap"}) {
+    const Outcome file = server.Run({command, "pages.txt"});
+    EXPECT_EQ(file.code, kBadUsage) << command;
+    EXPECT_EQ(file.out, "") << command;
+    EXPECT_EQ(file.err, "freshet: argument 1: 'pages.txt' is not a URL (https://...) or a file\n");
+    const Outcome host = server.Run({command, "example.org"});
+    EXPECT_EQ(host.code, kBadUsage) << command;
+    EXPECT_EQ(host.out, "") << command;
+    EXPECT_EQ(host.err,
+              "freshet: argument 1: 'example.org' is not a URL (https://...) or a file, did you "
+              "mean https://example.org/?\n");
   }
 }
 

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <fstream>
+#include <map>
 #include <sstream>
 
 #include "tests/cli/fake_server.h"
@@ -54,18 +55,46 @@ TEST(ListOutputTest, SaysThatItIsComplete) {
   EXPECT_EQ(run.err, "1,001 pages, complete\n");
 }
 
+TEST(ConnectionTest, SaysWhatAnAddressLacks) {
+  const std::map<std::string, std::string> lacks = {
+      {"somehost", "'somehost' is not an address host:port, such as somehost:7071"},
+      {"somehost:", "'somehost:' is not an address host:port, such as somehost:7071"},
+      {"10.0.0.1", "'10.0.0.1' is not an address host:port, such as 10.0.0.1:7071"},
+      {"[::1]", "'[::1]' is not an address host:port, such as [::1]:7071"},
+      {"::1",
+       "'::1' is not an address host:port; a host with colons stands in brackets, such as "
+       "[::1]:7071"},
+      {":7071", "':7071' is not an address host:port: the host is missing"},
+      {"somehost:x", "'somehost:x' is not an address host:port with a port from 1 to 65535"},
+      {"somehost:70710",
+       "'somehost:70710' is not an address host:port with a port from 1 to 65535"},
+      {"http://somehost:7071",
+       "'http://somehost:7071' is not an address host:port, which has no scheme"}};
+  for (const auto& [address, message] : lacks) {
+    const Outcome run = RunClient({"--server", address, "stats"}, "");
+    EXPECT_EQ(run.code, kBadUsage) << address;
+    EXPECT_THAT(run.err, HasSubstr(message)) << address;
+    EXPECT_THAT(run.err, HasSubstr("--server: ")) << address;
+  }
+  for (const char* address : {"127.0.0.1:1", "[::1]:1", "unix:/nowhere", "dns:///127.0.0.1:1"}) {
+    EXPECT_EQ(RunClient({"--server", address, "--connect-timeout", "0.05", "stats"}, "").code,
+              kUnreachable)
+        << address;
+  }
+}
+
 TEST(ComplaintTest, NamesWhatIsWrongOnce) {
   const FakeServer server;
   EXPECT_EQ(server.Run({"upsrt", "http://a.test/"}).err,
-            "freshet: 'upsrt' is no command, did you mean upsert? (see --help)\n");
+            "freshet: 'upsrt' is not a command, did you mean upsert? (see --help)\n");
   EXPECT_EQ(server.Run({}).err, "freshet: no command (see --help)\n");
   EXPECT_EQ(server.Run({"crawls", "lst"}).err,
-            "freshet: 'lst' is no command, did you mean list? (see --help)\n");
+            "freshet: 'lst' is not a command, did you mean list? (see --help)\n");
   EXPECT_EQ(server.Run({"upsert", "--crawlid", "shop", "http://a.test/"}).err,
             "freshet: unknown flag --crawlid, did you mean --crawl-id? (see --help)\n");
   EXPECT_EQ(server.Run({"stats", "--sever=a.test:1"}).err,
             "freshet: unknown flag --sever, did you mean --server? (see --help)\n");
-  EXPECT_EQ(server.Run({"quack"}).err, "freshet: 'quack' is no command (see --help)\n");
+  EXPECT_EQ(server.Run({"quack"}).err, "freshet: 'quack' is not a command (see --help)\n");
   EXPECT_THAT(server.Run({"--timeout"}).err, HasSubstr("--timeout"));
   EXPECT_THAT(server.Run({"import", "/none.tsv"}).err,
               HasSubstr("freshet: /none.tsv: No such file or directory\n"));

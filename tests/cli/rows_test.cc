@@ -19,9 +19,9 @@ using testing::HasSubstr;
 TEST(RowsTest, NamesAMalformedRowAndGoesOnUnlessItIsToBeStrict) {
   const std::vector<std::pair<std::string, std::string>> bad = {
       {"url\timportance\nhttp://a.test/\t1\nhttp://b.test/\tnan\nhttp://c.test/\t1\n",
-       "freshet: row 3: importance: 'nan' is not finite\n"},
+       "freshet: row 3: importance: 'nan' is not a finite number\n"},
       {"http://a.test/\nhttp://b.test/ -1\nhttp://c.test/\n",
-       "freshet: row 2: importance: '-1' is negative\n"},
+       "freshet: row 2: importance: '-1' is not a number of at least 0\n"},
       {"http://a.test/\nhttp://b.test/,http://d.test/\nhttp://c.test/\n",
        "freshet: row 2: looks like CSV, which needs a first line that names its columns, such as "
        "'url,importance'; 'url' alone there means that commas belong to the URLs\n"},

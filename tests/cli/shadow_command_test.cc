@@ -27,12 +27,12 @@ TEST(ShadowCommand, ShowsWhatAShadowWouldGain) {
   FakeServer server;
   EXPECT_THAT(
       server.Run({"crawls", "shadow", "news", "--examples", "3", "--limit", "2000"}).out,
-      AllOf(HasSubstr("news: 3,000 pages, of which 2,000 were read; 0 gone, 0 never crawled, 1,900 "
+      AllOf(HasSubstr("news: 3,000 pages, of which 2,000 read; 0 gone, 0 never crawled, 1,900 "
                       "compared\n8,000 crawls seen; 1,000 of the last 4,000 that were compared "
                       "found a change (25.0%)\nbelieved to be fresh now: 50.0%\n"),
             HasSubstr("600 crawls a day keep 60.0% of requests fresh.\n"),
-            HasSubstr("would keep 80.0% fresh, 70.0% without heeding signals.\n"),
-            HasSubstr("150 crawls a day (25.0% of them) would do"),
+            HasSubstr("would keep 80.0% fresh, or 70.0% without signals.\n"),
+            HasSubstr("150 crawls a day (25.0% of today's) would keep as many fresh"),
             HasSubstr("Crawled too often:\n"), HasSubstr("http://a.test/static"),
             Not(HasSubstr("too rarely"))));
   EXPECT_EQ(server.admin.shadow.limit(), 2000U);

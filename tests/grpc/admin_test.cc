@@ -82,7 +82,7 @@ TEST(Admin, ChangesThePolicy) {
   grpc::ClientContext call;
   const grpc::Status status = server.admin->SetPolicy(&call, request, &unused);
   EXPECT_EQ(status.error_code(), grpc::StatusCode::INVALID_ARGUMENT);
-  EXPECT_THAT(status.error_message(), testing::StartsWith("policy: 'best' is none of"));
+  EXPECT_THAT(status.error_message(), testing::StartsWith("policy: 'best' is not a policy"));
 }
 
 TEST(Admin, APolicyThatNeedsADelayIsRefusedWithoutOne) {

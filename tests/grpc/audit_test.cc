@@ -186,7 +186,8 @@ TEST(Audit, NamesIdentitiesAndWhoWasRefused) {
   ASSERT_THAT(entries, SizeIs(4));
   EXPECT_EQ(entries[0].who, "identity ops");
   EXPECT_EQ(entries[1].who, "identity eye");
-  EXPECT_THAT(entries[1].outcome, HasSubstr("PERMISSION_DENIED: eye has none of the roles"));
+  EXPECT_THAT(entries[1].outcome,
+              HasSubstr("PERMISSION_DENIED: identity eye has none of the roles"));
   EXPECT_EQ(entries[2].who, "nobody known");
   EXPECT_THAT(entries[2].outcome, HasSubstr("UNAUTHENTICATED: "));
   for (const AuditEntry& entry : entries) {
@@ -286,7 +287,7 @@ TEST(LogLevels, CanBeChangedByModule) {
   request.set_level("loud");
   const grpc::Status status = CallAdmin(server, &AdminStub::SetLogLevel, request, &response);
   EXPECT_EQ(status.error_code(), grpc::StatusCode::INVALID_ARGUMENT);
-  EXPECT_THAT(status.error_message(), HasSubstr("level: 'loud' is none of"));
+  EXPECT_THAT(status.error_message(), HasSubstr("level: 'loud' is not one of"));
   ASSERT_TRUE(SetLogLevels("off").ok());
 }
 

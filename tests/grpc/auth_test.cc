@@ -47,8 +47,10 @@ TEST(Auth, ASiteSignalsForItsOwnHostsOnly) {
   AddSignal("http://a.test/", "nothing", &request);  // does not
   const v1::BatchAck ack = server->Signal(request);
   const std::string no_host =
-      "REFUSED PERMISSION_DENIED url: site is limited to the hosts a.test and below";
-  const std::string no_source = "REFUSED PERMISSION_DENIED source: site is limited to cdn";
+      "REFUSED PERMISSION_DENIED url: identity site may use only the hosts a.test and hosts below "
+      "them";
+  const std::string no_source =
+      "REFUSED PERMISSION_DENIED source: identity site may send only as source cdn";
   EXPECT_THAT(Described(ack), ElementsAre("2 " + no_host, "3 " + no_host, "4 " + no_host,
                                           "5 " + no_source, "6 " + no_source));
 }
@@ -60,8 +62,10 @@ TEST(Auth, ATeamKeepsToItsCrawl) {
   pages.add_pages()->set_url("http://a.test/1");
   pages.mutable_pages(0)->set_crawl_id("news");
   pages.add_pages()->set_url("http://a.test/2");
-  EXPECT_THAT(Described(server->Upsert(pages)),
-              ElementsAre("1 REFUSED PERMISSION_DENIED crawl_id: team is limited to news"));
+  EXPECT_THAT(
+      Described(server->Upsert(pages)),
+      ElementsAre(
+          "1 REFUSED PERMISSION_DENIED crawl_id: identity team may use only the crawl ids news"));
   EXPECT_EQ(server->Get("http://a.test/1", "news").page().url(), "http://a.test/1");
 
   const auto code_of = [](const grpc::Status& status) { return status.error_code(); };

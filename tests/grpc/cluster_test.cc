@@ -71,7 +71,7 @@ TEST_F(ClusterTest, AStandbyTakesOverPagesLeasesAndSettings) {
   ASSERT_TRUE(Eventually([&] {
     const std::string address = standby.http_address();
     return !address.empty() &&
-           Probe(address, "/readyz").find("standing by: has all of the log of the cluster") !=
+           Probe(address, "/readyz").find("standing by: has the whole log of the cluster") !=
                std::string::npos;
   }));
   EXPECT_THAT(Probe(standby.http_address(), "/healthz"), HasSubstr("200"));
@@ -135,7 +135,7 @@ TEST_F(ClusterTest, AStandbyHasPingsOfIndexNowAnswered) {
            "200 0 pages told, 0 unknown, 1 new, 0 refused\n";
   }));
   EXPECT_EQ(get("url=https://a.test/1", "site-token"),
-            "200 1 pages told, 0 unknown, 0 new, 0 refused\n");
+            "200 1 page told, 0 unknown, 0 new, 0 refused\n");
   EXPECT_THAT(get("url=https://a.test/1", ""), HasSubstr("401"));
   EXPECT_THAT(get("url=https://b.test/1", "site-token"), HasSubstr("403"));
   EXPECT_THAT(get("url=", "site-token"), HasSubstr("422 url: "));
@@ -145,7 +145,7 @@ TEST_F(ClusterTest, AStandbyHasPingsOfIndexNowAnswered) {
       R"( "https://a.test/2"]})";
   const httplib::Result posted = client.Post("/indexnow", body, "application/json");
   ASSERT_TRUE(posted);
-  EXPECT_EQ(posted->body, "1 pages told, 0 unknown, 1 new, 0 refused\n");
+  EXPECT_EQ(posted->body, "1 page told, 0 unknown, 1 new, 0 refused\n");
   const httplib::Result broken = client.Post("/indexnow", body.substr(1), "application/json");
   ASSERT_TRUE(broken);
   EXPECT_EQ(broken->status, 400);
@@ -156,7 +156,7 @@ TEST_F(ClusterTest, AStandbyHasPingsOfIndexNowAnswered) {
   EXPECT_TRUE(first.Stop().ok());
   ASSERT_TRUE(second.started.get().ok());
   EXPECT_EQ(get("url=https://a.test/2", "site-token"),
-            "200 1 pages told, 0 unknown, 0 new, 0 refused\n");
+            "200 1 page told, 0 unknown, 0 new, 0 refused\n");
   EXPECT_TRUE(standby.Stop().ok());
 }
 
@@ -311,7 +311,7 @@ TEST_F(ClusterTest, WhoServesKnowsItsStandbysAndIsDrainedIfOneWouldTakeOver) {
   request.set_node("a");
   const v1::DrainNodeResponse alone = CallOf(first, &Admin::DrainNode, request);
   ASSERT_EQ(alone.divisions_size(), 1);
-  EXPECT_THAT(alone.divisions(0).refused(), HasSubstr("nobody would take over"));
+  EXPECT_THAT(alone.divisions(0).refused(), HasSubstr("no server could take over"));
   EXPECT_EQ(first.asked_to_end, 0);
 
   AwaitAnnounced(first);

@@ -70,7 +70,7 @@ TEST_F(ConsoleTest, ExplainsAPageAsGetPageDoes) {
   EXPECT_EQ(page["forecast"].size(), 60u);
   EXPECT_THAT(Get("page?url=http%3A%2F%2Fnowhere.test%2F", 404)["error"].dump(), HasSubstr("not"));
   EXPECT_THAT(Get("page?url=nonsense", 400)["error"].dump(), HasSubstr("url"));
-  EXPECT_THAT(Get("page?color=red", 400)["error"].dump(), HasSubstr("color: is no parameter"));
+  EXPECT_THAT(Get("page?color=red", 400)["error"].dump(), HasSubstr("color: is not a parameter"));
   EXPECT_THAT(Get("hosts?page_size=many", 400)["error"].dump(), HasSubstr("page_size"));
 }
 

@@ -200,7 +200,7 @@ TEST_F(CrawlsTest, TakesExactlyAsManyPagesAsAllowedOverAllShards) {
   const std::vector<v1::ErrorCode> refused = Add("shop", 70, 50);
   EXPECT_EQ(refused.size(), 20U);
   for (const v1::ErrorCode code : refused) EXPECT_EQ(code, v1::ERROR_CODE_RESOURCE_EXHAUSTED);
-  EXPECT_THAT(last_error_, HasSubstr("shop has 100 pages, the most that it may have"));
+  EXPECT_THAT(last_error_, HasSubstr("shop has 100 pages, its maximum"));
   EXPECT_EQ(List().at("shop").pages(), 100U);
   EXPECT_TRUE(Add("other", 0, 200).empty());
   server_.Restart();
@@ -359,8 +359,9 @@ TEST_F(CrawlsTest, RefusesCrawlIdsThatAWorkerCannotHave) {
   for (size_t i = 0; i <= limits::kMaxCrawlsPerWorker; ++i) {
     request.add_crawl_ids("c" + std::to_string(i));
   }
-  EXPECT_THAT(refused(request), testing::Pair(grpc::StatusCode::INVALID_ARGUMENT,
-                                              HasSubstr("17 are named, at most 16 may be")));
+  EXPECT_THAT(refused(request),
+              testing::Pair(grpc::StatusCode::INVALID_ARGUMENT,
+                            HasSubstr("the request names 17, and at most 16 are allowed")));
   request.clear_crawl_ids();
   request.add_crawl_ids("no id");
   EXPECT_THAT(refused(request),

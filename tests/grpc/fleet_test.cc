@@ -525,7 +525,7 @@ TEST_F(FleetTest, AnyServerTakesPingsOfIndexNow) {
     (of_second("host" + std::to_string(i) + ".test") ? away : here) = url;
     // A machine under load may take longer than a ping waits.
     EXPECT_TRUE(Eventually([&] {
-      return ping(url).starts_with("200 1 pages told, 0 unknown, 0 new");
+      return ping(url).starts_with("200 1 page told, 0 unknown, 0 new");
     })) << url;
   }
   EXPECT_GE(second.Statistics().ingest().signals_applied(), uint64_t{kHosts});
@@ -560,10 +560,10 @@ TEST_F(FleetTest, AnyServerTakesPingsOfIndexNow) {
   // Who pings others does not wait for whoever is away.
   const Instant begun = first.clock.Now();
   for (int i = 0; i < 5; ++i) EXPECT_THAT(ping(away), HasSubstr("503 division 1: did not answer"));
-  EXPECT_THAT(ping(here), HasSubstr("200 1 pages told"));
+  EXPECT_THAT(ping(here), HasSubstr("200 1 page told"));
   EXPECT_LT((first.clock.Now() - begun).seconds(), 10);
   second.Start();
-  EXPECT_TRUE(Eventually([&] { return ping(away).starts_with("200 1 pages told"); }));
+  EXPECT_TRUE(Eventually([&] { return ping(away).starts_with("200 1 page told"); }));
 }
 
 TEST_F(FleetTest, DivisionsShareOneCrawlRate) {
@@ -646,7 +646,7 @@ TEST_F(FleetTest, ItemsWaitForADivisionThatStartsAndThenSayThatNobodyServesIt) {
   const v1::GetFleetResponse fleet = Fleet(first);
   EXPECT_FALSE(fleet.divisions(0).has_unanswered());
   EXPECT_EQ(fleet.divisions(1).unanswered(),
-            "nobody serves it, or its server has not answered within 3 s");
+            "no server serves it, or the server has not answered within 3 s");
   const std::string metrics = Probe(first.info.http_address, "/metrics");
   const std::string others = std::to_string(100 - own) + "\n";
   const std::string items = R"(freshet_cluster_items_total{cluster="mock-0-of-2",outcome=)";

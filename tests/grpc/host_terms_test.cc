@@ -119,7 +119,7 @@ TEST_F(HostTermsServerTest, TermsAreSetForAHost) {
   EXPECT_TRUE(state.has_next_allowed_time());
   EXPECT_FALSE(Next(100));
   EXPECT_THAT(server_.Get("http://a.test/1").explanation().why(),
-              HasSubstr("its host is crawled within the hours"));
+              HasSubstr("its host may be crawled only in the hours"));
   server_.Restart();
   EXPECT_EQ(Host("a.test").DebugString(), state.DebugString());
   clock_.Advance(Duration::Seconds(121 * 60));
@@ -210,7 +210,7 @@ TEST_F(HostTermsServerTest, AbsurdReportsAreCutOrLeftOut) {
        {std::string("localhost"), std::string("0.0.0.0"), std::string("::"), std::string("1.2.3"),
         std::string("fe80::1%eth0"), std::string(100'000, '1'), std::string("192.0.2.1\0", 10)}) {
     EXPECT_THAT(notes(0, 0, address),
-                UnorderedElementsAre("server_address: is no IP address; left out"));
+                UnorderedElementsAre("server_address: is not an IP address; left out"));
   }
   EXPECT_EQ(Host("a.test").server_address(), "192.0.2.1");
 }

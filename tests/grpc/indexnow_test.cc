@@ -63,7 +63,7 @@ TEST(IndexNow, PingsAreSignals) {
   Pinger pinger(server);
   const auto one = pinger.Get(TestServer::Url(7, 1));
   ASSERT_EQ(StatusOf(one), 200) << one->body;
-  EXPECT_THAT(one->body, HasSubstr("1 pages told, 0 unknown"));
+  EXPECT_THAT(one->body, HasSubstr("1 page told, 0 unknown"));
   const auto many = pinger.PostMany(0, 2010);
   ASSERT_EQ(StatusOf(many), 200) << many->body;
   EXPECT_THAT(many->body, HasSubstr("2000 pages told, 10 unknown, 0 new"));

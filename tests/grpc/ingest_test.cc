@@ -126,11 +126,11 @@ TEST(Ingest, RefusesEachBadResultForItself) {
           "3 REFUSED INVALID_ARGUMENT url: control character at byte 14",
           HasSubstr("4 REFUSED INVALID_ARGUMENT fetch_time: is "),
           "5 REFUSED UNKNOWN_LEASE lease_id: 123456789 was never issued",
-          "6 REFUSED INVALID_ARGUMENT outcome: 99 is no known outcome",
-          "7 REFUSED NOT_FOUND url: http://unknown.test/ is not known in crawl DEFAULT",
+          "6 REFUSED INVALID_ARGUMENT outcome: 99 is not a known outcome",
+          "7 REFUSED NOT_FOUND url: http://unknown.test/ is not known in crawl id DEFAULT",
           "8 REFUSED INVALID_ARGUMENT url: scheme is neither http nor https",
-          "9 REFUSED INVALID_ARGUMENT fetch_time: 0 s and -1 ns are no valid time",
-          "10 REFUSED INVALID_ARGUMENT outcome: is unset and there is no digest to decide it by"));
+          "9 REFUSED INVALID_ARGUMENT fetch_time: 0 s and -1 ns are not a valid time",
+          "10 REFUSED INVALID_ARGUMENT outcome: is unset, and there is no digest to decide it by"));
   // The stream goes on.
   v1::ReportCrawlsRequest good;
   good.add_results()->CopyFrom(request.results(11));
@@ -171,11 +171,12 @@ TEST(Ingest, RefusesEachBadSignalForItself) {
                   "2 REFUSED INVALID_ARGUMENT source: is not valid UTF-8",
                   "3 REFUSED INVALID_ARGUMENT url: control character at byte 14",
                   HasSubstr("4 REFUSED INVALID_ARGUMENT change_time: is "),
-                  "5 REFUSED UNKNOWN_SOURCE source: nobody is not registered",
+                  "5 REFUSED UNKNOWN_SOURCE source: nobody is not registered; `freshet sources` "
+                  "lists all, --add adds one",
                   "6 REFUSED INVALID_ARGUMENT source: is empty",
                   HasSubstr("7 REFUSED INVALID_ARGUMENT source: the name may hold only"),
                   "8 REFUSED INVALID_ARGUMENT signal_id: 200 bytes, at most 128 are allowed",
-                  "9 REFUSED NOT_FOUND url: http://unknown.test/ is not known in crawl DEFAULT",
+                  "9 REFUSED NOT_FOUND url: http://unknown.test/ is not known in crawl id DEFAULT",
                   "10 REFUSED INVALID_ARGUMENT crawl_id: only printable ASCII is allowed"));
   EXPECT_EQ(server.Statistics().ingest().signals_applied(), 1u);
   EXPECT_EQ(server.Statistics().ingest().signals_refused(), 11u);

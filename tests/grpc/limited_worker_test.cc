@@ -79,7 +79,8 @@ TEST_F(LimitedWorker, IsGivenPagesOfItsCrawlIdsAlone) {
   EXPECT_THAT(response.assignments(), IsEmpty());
   const grpc::Status status = Next({"news", "others"}, &response);
   EXPECT_EQ(status.error_code(), StatusCode::PERMISSION_DENIED);
-  EXPECT_THAT(status.error_message(), HasSubstr("team is limited to news, shop"));
+  EXPECT_THAT(status.error_message(),
+              HasSubstr("identity team may use only the crawl ids news, shop"));
 }
 
 TEST_F(LimitedWorker, ReportsOnItsOwnPagesAlone) {

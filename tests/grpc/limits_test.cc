@@ -129,7 +129,7 @@ TEST(Limits, OfHostsAndTheirPages) {
       server.Upsert(PagesOf({"http://a.test/1", "http://a.test/2", "http://a.test/3",
                              "http://b.test/1", "http://c.test/1"}));
   ASSERT_THAT(ack.statuses(), SizeIs(2)) << ack.DebugString();
-  EXPECT_EQ(ack.statuses(0).error().reason(), "a.test has 2 pages, the most that a host may have");
+  EXPECT_EQ(ack.statuses(0).error().reason(), "a.test has 2 pages, the maximum of a host");
   EXPECT_EQ(ack.statuses(1).error().code(), v1::ERROR_CODE_RESOURCE_EXHAUSTED);
   EXPECT_THAT(ack.statuses(1).error().reason(), HasSubstr("there are 2 hosts"));
   // Trying again does not help.
@@ -145,6 +145,45 @@ TEST(Limits, OfHostsAndTheirPages) {
   ASSERT_TRUE(server.pages->RemovePages(&call, remove, &removed).ok());
   EXPECT_THAT(server.Upsert(PagesOf({"http://a.test/3"})).statuses(), IsEmpty());
   EXPECT_EQ(Metric(server, "freshet_limit{name=\"hosts\"}"), 2);
+}
+
+// Hosts have no owners: what an operator sets for the crawl id of a team bounds its hosts.
+TEST(Limits, OfHostsAreNotUsedUpByACrawlIdWithAMaximumOfPages) {
+  GuardedServer server({{"team", "    roles: [ingester]\n    crawl_ids: [team]\n"},
+                        {"other", "    roles: [ingester]\n"},
+                        {"root", "    roles: [admin]\n"}},
+                       [](ServerConfig* config) {
+                         config->shards = 2;
+                         config->max_hosts = 20;
+                       });
+  v1::SetCrawlRequest set;
+  set.set_crawl_id("team");
+  set.set_max_pages(5);
+  v1::SetCrawlResponse was_set;
+  grpc::ClientContext call;
+  ASSERT_TRUE(v1::AdminService::NewStub(server.Open(server.Token("root")))
+                  ->SetCrawl(&call, set, &was_set)
+                  .ok());
+  const auto refused = [&server](const std::string& name, const std::string& crawl_id, int hosts) {
+    v1::UpsertPagesRequest request;
+    for (int i = 0; i < hosts; ++i) {
+      v1::PageSpec& page = *request.add_pages();
+      page.set_url(fmt::format("http://{}{}.test/", name, i));
+      page.set_crawl_id(crawl_id);
+    }
+    grpc::ClientContext upserting;
+    const auto stream =
+        v1::PagesService::NewStub(server.Open(server.Token(name)))->UpsertPages(&upserting);
+    v1::UpsertPagesResponse response;
+    EXPECT_TRUE(stream->Write(request) && stream->Read(&response));
+    stream->WritesDone();
+    EXPECT_TRUE(stream->Finish().ok());
+    return response.ack().statuses_size();
+  };
+  EXPECT_EQ(refused("team", "team", 1000), 995);
+  EXPECT_EQ(refused("team", "another", 10), 10) << "and it may name no other";
+  EXPECT_EQ(refused("other", "DEFAULT", 15), 0);
+  EXPECT_EQ(refused("other", "DEFAULT", 20), 5) << "the server has 20 hosts";
 }
 
 TEST(Limits, OfCredit) {

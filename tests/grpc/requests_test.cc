@@ -1,8 +1,14 @@
 // Requests that no generated client sends: bytes that are no message, or one of more than there may
 // be. Each is answered with a status that says so, and costs no more than its bytes.
+#include <algorithm>
+#include <functional>
 #include <memory>
 #include <string>
 
+#include "google/protobuf/descriptor.h"
+#include "google/protobuf/message.h"
+#include "server/api/faults.h"
+#include "server/auth/methods.h"
 #include "tests/grpc/raw_stream.h"
 #include "tests/grpc/test_server.h"
 
@@ -62,7 +68,7 @@ TEST(Requests, ThatHaveNotComeAreNotEmpty) {
     const grpc::Status status = CallWithoutMessage(server, "/freshet.v1." + method);
     EXPECT_EQ(status.error_code(), grpc::StatusCode::INVALID_ARGUMENT)
         << method << ": " << status.error_message();
-    EXPECT_EQ(status.error_message(), "the call has brought no message") << method;
+    EXPECT_EQ(status.error_message(), "the call has no message") << method;
   }
   for (const std::string method : {"SetActive", "DeleteCrawl", "DeleteQueue", "BlockQueueUntil",
                                    "SetDelay", "SetLogLevel", "SetCrawlLimit"}) {
@@ -88,6 +94,67 @@ TEST(Requests, NameTheFieldOfATextThatIsNotUtf8) {
   expect("PagesService/ListPages", "\x0a\x03\x12\x01\xff", "host: is not valid UTF-8");
   expect("AdminService/Pause", "\x0a\x01\xff", "reason: is not valid UTF-8");
   expect("SchedulerService/Next", "\x1a\x01\xff", "worker: is not valid UTF-8");
+}
+
+using google::protobuf::Descriptor;
+using google::protobuf::DescriptorPool;
+using google::protobuf::FieldDescriptor;
+using google::protobuf::Message;
+using google::protobuf::MessageFactory;
+using google::protobuf::MethodDescriptor;
+
+// Calls `use` with `whole`, in which each text of `part`, and of what is in it, is `text` in turn.
+void WithEachText(const std::string& text, int depth, Message* whole, Message* part,
+                  const std::function<void(const Message&)>& use) {
+  const google::protobuf::Reflection& set = *part->GetReflection();
+  for (int i = 0; i < part->GetDescriptor()->field_count(); ++i) {
+    const FieldDescriptor* field = part->GetDescriptor()->field(i);
+    const bool message = field->cpp_type() == FieldDescriptor::CPPTYPE_MESSAGE;
+    if (field->is_map() || (message && depth == 0)) continue;
+    if (message) {
+      Message* inner =
+          field->is_repeated() ? set.AddMessage(part, field) : set.MutableMessage(part, field);
+      WithEachText(text, depth - 1, whole, inner, use);
+    } else if (field->cpp_type() == FieldDescriptor::CPPTYPE_STRING) {
+      field->is_repeated() ? set.AddString(part, field, text) : set.SetString(part, field, text);
+      use(*whole);
+    }
+    set.ClearField(part, field);
+  }
+}
+
+// The text would not fit what gRPC takes of a status, and the client would not hear why.
+TEST(Requests, AreRefusedWithoutQuotingAllThatTheySay) {
+  TestServer server([](ServerConfig* config) { config->frontier_enabled = true; });
+  // The second reads like the name of a field.
+  const std::vector<std::string> texts = {std::string(60'000, '\'') + "\u00e4",
+                                          std::string(60'000, 'a') + ": b"};
+  std::vector<std::string> refused;
+  for (const MethodRule& rule : AllMethods()) {
+    std::string name(rule.path.substr(1));
+    std::replace(name.begin(), name.end(), '/', '.');
+    const MethodDescriptor* method = DescriptorPool::generated_pool()->FindMethodByName(name);
+    if (method == nullptr || method->client_streaming() || method->server_streaming()) continue;
+    // It would have later tests log more.
+    if (rule.path.ends_with("URLFrontier/SetLogLevel")) continue;
+    const std::unique_ptr<Message> request(
+        MessageFactory::generated_factory()->GetPrototype(method->input_type())->New());
+    for (const std::string& text : texts) {
+      WithEachText(text, 3, request.get(), request.get(), [&](const Message& message) {
+        const std::string path(rule.path);
+        const grpc::Status status = CallRaw(server, path, message.SerializeAsString());
+        EXPECT_LE(status.error_message().size(), kMaxCallMessageBytes + 3) << path;
+        EXPECT_THAT(status.error_message(), Not(HasSubstr("metadata"))) << path;
+        if (status.error_code() == grpc::StatusCode::INVALID_ARGUMENT) refused.push_back(path);
+      });
+    }
+  }
+  const auto refusals = [&refused](const char* method) {
+    return std::count(refused.begin(), refused.end(), method);
+  };
+  EXPECT_EQ(refusals("/freshet.v1.AdminService/SetPolicy"), 2);
+  EXPECT_EQ(refusals("/freshet.v1.AdminService/SetLogLevel"), 4);
+  EXPECT_EQ(refusals("/freshet.v1.PagesService/GetPage"), 4);
 }
 
 // One bad URL among good ones is a fault of its own, as on a stream.

@@ -483,8 +483,9 @@ TEST(BrokenDisk, AcknowledgesNothingMoreAndSaysSo) {
               ElementsAre(HasSubstr("0 REFUSED UNAVAILABLE : the store cannot be written")));
   EXPECT_EQ(HealthOf(server), 2);
   // The reason is told wherever somebody may look for it.
-  EXPECT_THAT(testing::internal::GetCapturedStderr(),
-              HasSubstr("shard 0 stops taking changes: UNAVAILABLE: writing: IO error: injected"));
+  EXPECT_THAT(
+      testing::internal::GetCapturedStderr(),
+      HasSubstr("shard 0 refuses changes from now on: UNAVAILABLE: writing: IO error: injected"));
   httplib::Client http("http://" + server.info.http_address);
   const std::string metrics = http.Get("/metrics")->body;
   EXPECT_THAT(metrics, HasSubstr("freshet_store_writable 0\n"));

@@ -102,8 +102,9 @@ TEST_F(TroubleTest, WhatASiteMakesUpCostsNoResult) {
   EXPECT_THAT(report([](Result* r) { r->set_etag("a\nb"); }),
               ElementsAre("etag: control character at byte 1; left out"));
   EXPECT_EQ(Page().etag(), "\"kept\"");
-  EXPECT_THAT(report([](Result* r) { r->mutable_last_modified()->set_nanos(-1); }),
-              ElementsAre(HasSubstr("last_modified: 0 s and -1 ns are no valid time; left out")));
+  EXPECT_THAT(
+      report([](Result* r) { r->mutable_last_modified()->set_nanos(-1); }),
+      ElementsAre(HasSubstr("last_modified: 0 s and -1 ns are not a valid time; left out")));
   EXPECT_THAT(report([](Result* r) { r->mutable_retry_after()->set_seconds(-5); }),
               ElementsAre("retry_after: is negative; left out"));
   EXPECT_THAT(report([](Result* r) { r->mutable_retry_after()->set_seconds(400 * 86400); }),
@@ -126,7 +127,7 @@ TEST_F(TroubleTest, WhatCannotBeDecidedCountsForTheWorse) {
   result = Answer(static_cast<v1::CrawlOutcome>(99));
   EXPECT_THAT(
       NotesOf(server_.Report(result)),
-      ElementsAre("outcome: 99 is no known outcome; left out", HasSubstr("counts as an error")));
+      ElementsAre("outcome: 99 is not a known outcome; left out", HasSubstr("counts as an error")));
   EXPECT_EQ(Page().last_outcome(), v1::CRAWL_OUTCOME_ERROR);
   EXPECT_FALSE(Page().has_lease());
 }

@@ -16,7 +16,7 @@ fail() {
 # Option names of a help, or of a page, one a line.
 options_of_help() { awk '/^  -/ { print $1 }'; }
 options_of_page() { sed -n 's/^\\fB\(\(\\-[^ ]*\)\)\( .*\)\{0,1\}\\fR$/\1/p' | sed 's/\\-/-/g'; }
-commands_of() { awk '/^Subcommands:$/ { on = 1; next } /^$/ { on = 0 } on && /^  [^ ]/ { print $1 }'; }
+commands_of() { awk '/^([A-Z][a-z]+ c|C)ommands:$/ { on = 1; next } /^$/ { on = 0 } on && /^  [^ ]/ { print $1 }'; }
 
 # All helps of a program in the order of its page.
 helps() {
@@ -43,7 +43,7 @@ for page in freshet:1 freshetd:8 freshet-sim:1 freshet-bench:1; do
     groff -man -Tutf8 -ww "$work/$name" 2>&1 >/dev/null | grep -v 'adjust line' && fail "$name: groff complains"
   fi
 done
-for name in freshet freshetd; do
+for name in freshet freshetd freshet-sim freshet-bench; do
   grep -q '^.SH Examples' "$work/$name" || fail "$name: no examples"
   grep -q '^Exit code: 0 ' "$work/$name" || fail "$name: no exit codes"
 done

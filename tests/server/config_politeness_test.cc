@@ -4,6 +4,7 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "server/config.h"
+#include "server/config/loading.h"
 
 namespace freshet {
 namespace {
@@ -68,18 +69,21 @@ TEST(ConfigPoliteness, ErrorsNameKeyAndLine) {
   const auto rule = [](const std::string& text) {
     return FaultIn("politeness:\n  rules:\n    - {" + text + "}\n");
   };
-  EXPECT_EQ(FaultIn("politeness: { rules: 5 }"), "politeness.rules: is no list (line 1)");
+  EXPECT_EQ(FaultIn("politeness: { rules: 5 }"), "politeness.rules: is not a list (line 1)");
   EXPECT_THAT(rule("suffix: a.example, min_delay: 1s"),
               HasSubstr("politeness.rules[0].name: is missing (line 3)"));
   EXPECT_THAT(rule("name: A B, suffix: a.example"), HasSubstr("politeness.rules[0].name: "));
   EXPECT_THAT(rule("name: a, min_delay: 1s"), HasSubstr("has neither hosts nor suffix"));
   EXPECT_THAT(rule("name: a, suffix: a.example"), HasSubstr("rule 'a': sets nothing"));
   EXPECT_EQ(rule("name: a, delay: 1s"), "politeness.rules[0].delay: unknown key (line 3)");
+  EXPECT_EQ(rule("name: a, min_dely: 1s"),
+            "politeness.rules[0].min_dely: unknown key, did you mean min_delay? (line 3)");
   EXPECT_THAT(rule("name: a, name: b"), HasSubstr("politeness.rules[0].name: is given twice"));
-  EXPECT_THAT(rule("name: a, min_delay: [1s]"), HasSubstr("min_delay: is no single value"));
-  EXPECT_THAT(rule("name: a, min_delay: -1s"), HasSubstr("min_delay: '-1s' is not within"));
+  EXPECT_THAT(rule("name: a, min_delay: [1s]"), HasSubstr("min_delay: is not a single value"));
+  EXPECT_THAT(rule("name: a, min_delay: -1s"),
+              HasSubstr("min_delay: '-1s' is not a duration from 0"));
   EXPECT_THAT(rule("name: a, max_in_flight: 1.5"), HasSubstr("max_in_flight: '1.5'"));
-  EXPECT_THAT(rule("name: a, hours: 22-6"), HasSubstr("hours: '22-6' are no hours"));
+  EXPECT_THAT(rule("name: a, hours: 22-6"), HasSubstr("hours: '22-6' is not a span of hours"));
   for (const char* cap : {"1000", "0/1d", "-1/1d", "10/0", "10/400d", "10/", "/1d", "x/1d",
                           "2000000000/1d", "10/1d/2"}) {
     EXPECT_THAT(rule("name: a, max_crawls: " + std::string(cap)), HasSubstr("[0].max_crawls: '"))
@@ -100,14 +104,22 @@ TEST(ConfigPoliteness, ErrorsNameKeyAndLine) {
   EXPECT_THAT(rule("name: a, suffix: a.example, group: {hours: always}"),
               HasSubstr("politeness.rules[0].group.hours: unknown key"));
   EXPECT_THAT(FaultIn("politeness: { by_address: 3 }"),
-              HasSubstr("politeness.by_address: is no section"));
+              HasSubstr("politeness.by_address: is not a section"));
   EXPECT_THAT(FaultIn("politeness: { hours: 7 }"), HasSubstr("politeness.hours: '7'"));
   EXPECT_THAT(FaultIn("politeness: { max_crawls: 7 }"), HasSubstr("politeness.max_crawls: '7'"));
   EXPECT_THAT(FaultIn("robots: { backoff: 2d, max_backoff: 1d }"), HasSubstr("robots.max_backoff"));
   EXPECT_THAT(FaultIn("politeness:\n  rules:\n"
                       "    - {name: a, hosts: [x.example], min_delay: 1s}\n"
                       "    - {name: b, hosts: [X.example], min_delay: 2s}\n"),
-              HasSubstr("politeness.rules: rule 'b': host x.example is that of rule 'a' already"));
+              HasSubstr("politeness.rules: rule 'b': host x.example is in rule 'a' already"));
+}
+
+// A rule that could not be read has neither name nor hosts, which nobody has written.
+TEST(ConfigPoliteness, AFaultInARuleIsToldOnce) {
+  LoadedConfig loaded;
+  LoadYaml("politeness: {rules: [{name: A B, hosts: [a.example], min_delay: 1s}]}", &loaded);
+  EXPECT_EQ(loaded.problems.size(), 1U);
+  EXPECT_TRUE(loaded.config.host_rules.empty());
 }
 
 TEST(ConfigPoliteness, TooManyRulesAreRefused) {

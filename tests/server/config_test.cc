@@ -194,26 +194,26 @@ sources: [a, b-c]
 TEST(Config, NamesTheKeyAtFault) {
   EXPECT_EQ(ErrorOf(Apply("crawlrate: 1")), "crawlrate: unknown key, did you mean crawl_rate?");
   EXPECT_EQ(ErrorOf(Apply("leases: { longest: 1s }")), "leases.longest: unknown key");
-  EXPECT_EQ(ErrorOf(Apply("leases: 5s")), "leases: is no section with keys of its own");
+  EXPECT_EQ(ErrorOf(Apply("leases: 5s")), "leases: is not a section, which has keys of its own");
   EXPECT_EQ(ErrorOf(Apply("crawl_rate: 1\nshards: 2\n\ncrawl_rate: 1\n")),
             "crawl_rate: is given twice, again in line 4");
   EXPECT_EQ(ErrorOf(Apply("leases:\n  max: 5s\n  default: 5s\n  max: 6s\n")),
             "leases.max: is given twice, again in line 4");
   EXPECT_EQ(ErrorOf(Apply("leases: { max: 5s }\nleases: { default: 5s }\n")),
             "leases: is given twice, again in line 2");
-  EXPECT_EQ(ErrorOf(Apply("listen: { a: 1 }")), "listen: is no single value");
+  EXPECT_EQ(ErrorOf(Apply("listen: { a: 1 }")), "listen: is not a single value");
   EXPECT_THAT(ErrorOf(Apply("leases: { default: soon }")), HasSubstr("leases.default: 'soon'"));
   EXPECT_THAT(ErrorOf(Apply("leases: { default: 5y }")), HasSubstr("leases.default: '5y'"));
-  EXPECT_THAT(ErrorOf(Apply("leases: { default: 2d }")), HasSubstr("leases.default: 172800 s"));
+  EXPECT_THAT(ErrorOf(Apply("leases: { default: 2d }")), HasSubstr("leases.default: '2d' is not"));
   EXPECT_THAT(ErrorOf(Apply("estimator: best")), HasSubstr("estimator: 'best'"));
   EXPECT_THAT(ErrorOf(Apply("politeness: { min_page_interval: 9000d }")),
               HasSubstr("politeness.min_page_interval: "));
   EXPECT_THAT(ErrorOf(Apply("politeness: { throttle_backoff: 2h }")),
-              HasSubstr("politeness.throttle_backoff: 7200 s is not within 0 s and 3600 s"));
+              HasSubstr("politeness.throttle_backoff: '2h' is not a duration from 0s to 1h"));
   EXPECT_THAT(ErrorOf(Apply("politeness: { throttle_forgiveness: 0 }")),
               HasSubstr("politeness.throttle_forgiveness: "));
   EXPECT_THAT(ErrorOf(Apply("shards: 0")), HasSubstr("shards: "));
-  EXPECT_THAT(ErrorOf(Apply("shards: 1.5")), HasSubstr("shards: '1.5' is no whole number"));
+  EXPECT_THAT(ErrorOf(Apply("shards: 1.5")), HasSubstr("shards: '1.5' is not a whole number"));
   EXPECT_THAT(ErrorOf(Apply("sources: x")), HasSubstr("sources: "));
   EXPECT_THAT(ErrorOf(Apply("sources: [X]")), HasSubstr("sources: "));
   EXPECT_THAT(ErrorOf(Apply("durability: maybe")), HasSubstr("durability: 'maybe'"));
@@ -226,15 +226,16 @@ TEST(Config, RefusesBadNumbersAndNames) {
   CommandLine line;
   for (const double rate : {-1.0, std::nan(""), 1e8, HUGE_VAL}) {
     line.crawl_rate = rate;
-    EXPECT_THAT(ErrorOf(MakeConfig(line).status()), HasSubstr("crawl_rate: "));
+    EXPECT_THAT(ErrorOf(MakeConfig(line).status()), HasSubstr("--crawl-rate: '"));
   }
   line.crawl_rate = 0;
   line.policy = "clever";
-  EXPECT_THAT(ErrorOf(MakeConfig(line).status()), HasSubstr("policy: 'clever' is none of"));
+  EXPECT_THAT(ErrorOf(MakeConfig(line).status()),
+              HasSubstr("--policy: 'clever' is not a policy; these are known: default, "));
   // As it stands in the list of names.
   line.policy = "ncis_approx_J";
   EXPECT_EQ(ErrorOf(MakeConfig(line).status()),
-            "policy: 'ncis_approx_J' needs a number of terms from 1 to 1000");
+            "--policy: 'ncis_approx_J' is not ncis_approx_ and a number of terms from 1 to 1000");
 }
 
 TEST(Config, GreedyNcisDNeedsADelay) {
@@ -271,13 +272,14 @@ TEST(Config, BoundsWhatPagesThatGiveTroubleWaitFor) {
   EXPECT_TRUE(config.retire_moved);
   EXPECT_THAT(ErrorOf(Apply("leases: { backoff: 2h }")), HasSubstr("leases.max_backoff: "));
   EXPECT_EQ(ErrorOf(Apply("leases: { max_unanswered: 0 }")),
-            "leases.max_unanswered: 0 is not within 1 and 255");
+            "leases.max_unanswered: '0' is not a whole number from 1 to 255");
   EXPECT_THAT(ErrorOf(Apply("leases: { max_unanswered: 256 }")),
-              HasSubstr("256 is not within 1 and 255"));
-  EXPECT_THAT(ErrorOf(Apply("gone: { backoff: 0s }")), HasSubstr("gone.backoff: 0 s"));
+              HasSubstr("'256' is not a whole number from 1 to 255"));
+  EXPECT_THAT(ErrorOf(Apply("gone: { backoff: 0s }")),
+              HasSubstr("gone.backoff: '0s' is not a duration from 1s to"));
   EXPECT_THAT(ErrorOf(Apply("gone: { backoff: 31d }")), HasSubstr("gone.max_backoff: "));
   EXPECT_EQ(ErrorOf(Apply("gone: { retire_moved: maybe }")),
-            "gone.retire_moved: 'maybe' is not true or false");
+            "gone.retire_moved: 'maybe' is not one of true, false");
 }
 
 TEST(Config, FlagsWinOverTheFile) {
@@ -352,7 +354,7 @@ TEST(Config, NamesCrawlIdsOfTheFrontierThatAreScheduled) {
   EXPECT_THAT(config.frontier_digest_keys, ElementsAre("d", "e"));
   EXPECT_FALSE(config.frontier_zero_is_never);
   EXPECT_EQ(ErrorOf(Apply("frontier: {scheduled_crawls: ['']}\n")),
-            "frontier.scheduled_crawls: '' is no crawl id");
+            "frontier.scheduled_crawls: '' is not a crawl id");
   EXPECT_THAT(ErrorOf(Apply("frontier: {scheduled_crawls: ['a b']}\n")),
               HasSubstr("frontier.scheduled_crawls: "));
   std::string many;
@@ -362,20 +364,21 @@ TEST(Config, NamesCrawlIdsOfTheFrontierThatAreScheduled) {
   EXPECT_EQ(ErrorOf(Apply("frontier: {shadow_crawls: [" + many + "]}\n")),
             "frontier.shadow_crawls: names 17, at most 16 may be");
   EXPECT_EQ(ErrorOf(Apply("frontier: {scheduled_crawls: [a, b], shadow_crawls: [c, b]}\n")),
-            "frontier.shadow_crawls: 'b' is among frontier.scheduled_crawls, too");
+            "frontier.shadow_crawls: 'b' is also in frontier.scheduled_crawls");
   EXPECT_EQ(ErrorOf(Apply("frontier: {shadow_crawls: ['']}\n")),
-            "frontier.shadow_crawls: '' is no crawl id");
+            "frontier.shadow_crawls: '' is not a crawl id");
 }
 
 TEST(Config, OtherMachinesAreServedWithTlsAndIdentitiesOnly) {
   const std::string wide = "listen: '0.0.0.0:1'\n";
   EXPECT_EQ(ErrorOf(Apply(wide)),
-            "listen: 0.0.0.0:1 can be reached from other machines, which needs tls.certificate and "
-            "tls.key, and auth.file or tls.client_ca; --insecure goes without");
+            "listen: 0.0.0.0:1 can be reached from other machines: set tls.certificate and "
+            "tls.key and also auth.file or tls.client_ca, or --insecure to allow plain text "
+            "without identities");
   EXPECT_THAT(ErrorOf(Apply("http_listen: '[::]:1'")), HasSubstr("http_listen: [::]:1 can be"));
   EXPECT_THAT(ErrorOf(Apply("listen: 'example.org:1'")), HasSubstr("can be reached"));
   const std::string tls = "tls: {certificate: c, key: k}\n";
-  EXPECT_THAT(ErrorOf(Apply(wide + tls)), HasSubstr("which needs auth.file or tls.client_ca;"));
+  EXPECT_THAT(ErrorOf(Apply(wide + tls)), HasSubstr("set auth.file or tls.client_ca,"));
   EXPECT_THAT(ErrorOf(Apply(wide + "auth: {file: a}\n")),
               HasSubstr("which needs tls.certificate and tls.key;"));
   EXPECT_TRUE(Apply(wide + tls + "auth: {file: a}\n").ok());
@@ -390,8 +393,10 @@ TEST(Config, NamesWhatIsMissingForTls) {
   EXPECT_THAT(ErrorOf(Apply("tls: {certificate: c}")), HasSubstr("tls.key: is missing"));
   EXPECT_THAT(ErrorOf(Apply("tls: {key: k}")), HasSubstr("tls.certificate: is missing"));
   EXPECT_THAT(ErrorOf(Apply("tls: {client_ca: a}")), HasSubstr("tls.client_ca: needs"));
-  EXPECT_THAT(ErrorOf(Apply("tls: {client_certificate: maybe}")), HasSubstr("'maybe' is none of"));
-  EXPECT_THAT(ErrorOf(Apply("auth: {open: [everything]}")), HasSubstr("'everything' is none of"));
+  EXPECT_THAT(ErrorOf(Apply("tls: {client_certificate: maybe}")),
+              HasSubstr("'maybe' is not one of"));
+  EXPECT_THAT(ErrorOf(Apply("auth: {open: [everything]}")),
+              HasSubstr("'everything' is not one of"));
   EXPECT_TRUE(Apply("auth: {open: [metrics, console, reflection]}").ok());
   EXPECT_THAT(ErrorOf(Apply("reload: {interval: 0}")), HasSubstr("reload.interval: "));
 }

@@ -20,7 +20,7 @@ using ::testing::Not;
 
 TEST(Daemon, RefusesBadUsageWithOneLine) {
   for (const std::string flags :
-       {"--crawl-rate -1", "--crawl-rate nan", "--crawl-rate x", "--policy clever", "--listen here",
+       {"--crawl-rate=-1", "--crawl-rate nan", "--crawl-rate x", "--policy clever", "--listen here",
         "--shards 0", "--durability maybe", "--config /nowhere.yaml", "--config /", "--unknown",
         "extra", "--log-level loud", "--data-dir ''", "--crawl-rate"}) {
     const ProgramResult result = RunProgram("freshetd " + flags, "");
@@ -69,19 +69,41 @@ ProgramResult RunScript(const TempDir& dir, const std::string& script) {
           .err = ReadWholeFile(dir / "err")};
 }
 
+TEST(Daemon, NamesTheFlagTheValueAndWhatIsAllowed) {
+  const std::pair<const char*, const char*> faults[] = {
+      {"--craw-rate 5", "unknown flag --craw-rate, did you mean --crawl-rate? (see --help)"},
+      {"start", "'start' is not expected: freshetd takes only flags (see --help)"},
+      {"--crawl-rate abc", "--crawl-rate: 'abc' is not a number (see --help)"},
+      {"--crawl-rate", "--crawl-rate: its value is missing, a number (see --help)"},
+      {"--crawl-rate=-1", "--crawl-rate: '-1' is not a number from 0 to 10000000"},
+      {"--shards 1.5", "--shards: '1.5' is not a whole number (see --help)"},
+      {"--listen localhost:99999",
+       "--listen: 'localhost:99999' is not an address host:port; its port is 0 to 65535"},
+      {"--policy gredy", "--policy: 'gredy' is not a policy, did you mean greedy?"},
+      {"--durability snyc",
+       "--durability: 'snyc' is not one of sync, wal, none, did you mean sync?"},
+      {"--verify --repair", "--verify and --repair cannot be given together (see --help)"},
+      {"--leave-cluster", "--leave-cluster needs --restore (see --help)"}};
+  for (const auto& [flags, fault] : faults) {
+    const ProgramResult result = RunProgram(std::string("freshetd ") + flags, "");
+    EXPECT_EQ(result.exit_code, 2) << flags;
+    EXPECT_EQ(result.err, std::string("freshetd: ") + fault + "\n");
+  }
+}
+
 TEST(Daemon, ServesOtherMachinesOnlyIfItIsToldTo) {
   ProgramResult result = RunProgram("freshetd --listen 0.0.0.0:0", "");
   EXPECT_EQ(result.exit_code, 2);
   EXPECT_EQ(result.out, "");
-  EXPECT_THAT(result.err, HasSubstr("freshetd: listen: 0.0.0.0:0 can be reached from other"));
+  EXPECT_THAT(result.err, HasSubstr("freshetd: --listen: 0.0.0.0:0 can be reached from other"));
   const TempDir dir;
   result = RunScript(dir,
                      "$freshetd --listen 0.0.0.0:0 --http-listen 127.0.0.1:0 --insecure "
                      "--data-dir $dir/d >$dir/d.out & pid=$!; ready $dir/d.out $pid; kill $pid; "
                      "wait $pid\n");
   EXPECT_EQ(result.exit_code, 0) << result.err;
-  EXPECT_THAT(result.err, HasSubstr("insecure: without TLS everybody"));
-  EXPECT_THAT(result.err, HasSubstr("insecure: without identities everybody"));
+  EXPECT_THAT(result.err, HasSubstr("insecure: without TLS anybody"));
+  EXPECT_THAT(result.err, HasSubstr("insecure: without identities anybody"));
 }
 
 TEST(Daemon, ChecksAConfigurationWithoutTouchingAnything) {
@@ -134,7 +156,7 @@ TEST(Daemon, HangUpTakesWhatCanChange) {
       "said 'shards: needs a restart: it stays 1, not 4'\n"
       "echo 'crawl_rat: 7' >$dir/config; kill -HUP $pid\n"
       "said 'config:1: crawl_rat: unknown key, did you mean crawl_rate?'\n"
-      "said 'the configuration is not taken, all stays as it was'\n"
+      "said 'the new configuration is not used; the old one stays in force'\n"
       "kill $pid; wait $pid || exit 8\n"
       "grep -v '^{.*}$' $dir/d.err && exit 7; exit 0\n");
   EXPECT_EQ(result.exit_code, 0) << result.err << ReadWholeFile(dir / "d.err");
@@ -152,7 +174,7 @@ TEST(Daemon, HangUpReadsIdentitiesAgain) {
       "$freshetd $ports --data-dir $dir/d --auth-file $dir/auth --config $dir/config >$dir/d.out "
       "2>$dir/d.err & pid=$!; ready $dir/d.out $pid\n"
       "echo \"identities: [$one, $two]\" >$dir/auth; kill -HUP $pid\n"
-      "until grep -q '2 identities may come in' $dir/d.err; do kill -0 $pid || exit 9; done\n"
+      "until grep -q 'auth.file: has 2 identities' $dir/d.err; do kill -0 $pid || exit 9; done\n"
       "kill $pid; wait $pid\n");
   EXPECT_EQ(result.exit_code, 0) << result.err;
 }
@@ -187,7 +209,7 @@ TEST(Daemon, KeepsSecretsToItself) {
   EXPECT_THAT(result.out, HasSubstr("freshet_identities 3\n"));
   EXPECT_THAT(result.out, HasSubstr("https://example.org/"));
   EXPECT_THAT(result.out, HasSubstr("rate=1\nstats=1\n"));
-  EXPECT_THAT(result.out, HasSubstr("authorization: the token is nobody's\n"));
+  EXPECT_THAT(result.out, HasSubstr("authorization: no identity has this token\n"));
 }
 
 TEST(Daemon, SaysThatItIsReadyAndEndsCleanly) {

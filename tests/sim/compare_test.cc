@@ -138,7 +138,8 @@ TEST_F(CompareTest, RefusesWhatMakesNoSense) {
     change(options);
     return std::string(Compare(options, [](const std::string&) {}).status().message());
   };
-  EXPECT_THAT(error([](auto& o) { o.worlds = {"nowhere"}; }), HasSubstr("'nowhere' is none of"));
+  EXPECT_THAT(error([](auto& o) { o.worlds = {"nowhere"}; }),
+              HasSubstr("'nowhere' is not a world"));
   EXPECT_THAT(error([](auto& o) { o.worlds = {"fast", "fast"}; }), HasSubstr("named twice"));
   EXPECT_THAT(error([](auto& o) { o.policies = {"default", "wild"}; }), HasSubstr("wild"));
   EXPECT_THAT(error([](auto& o) { o.policies = {"uniform"}; }), HasSubstr("--subject default"));
@@ -148,10 +149,10 @@ TEST_F(CompareTest, RefusesWhatMakesNoSense) {
   EXPECT_THAT(error([](auto& o) { o.histories[0].second = "/nonexistent"; }),
               HasSubstr("/nonexistent"));
   EXPECT_THAT(error([](auto& o) { o.histories.clear(), o.worlds.clear(); }),
-              HasSubstr("nothing to compare"));
+              HasSubstr("give --history or --world"));
   std::ofstream(folder_ + "/other.txt") << "something else\n";
   EXPECT_THAT(error([this](auto& o) { o.out = folder_ + "/other.txt"; }),
-              HasSubstr("line 1 is no result"));
+              HasSubstr("line 1 is not a result"));
 }
 
 ComparedRow MadeRow(const std::string& source, bool is_world, double own, double rule,

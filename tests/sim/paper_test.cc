@@ -67,7 +67,7 @@ TEST(Paper, RefusesWhatMakesNoSense) {
   const auto error = [](const std::string& name, const PaperOptions& options) {
     return std::string(PlayPaper(name, options, [](const PaperProgress&) {}).status().message());
   };
-  EXPECT_THAT(error("fig2", {}), HasSubstr("'fig2' is none of ncis-fig2, ncis-fig3"));
+  EXPECT_THAT(error("fig2", {}), HasSubstr("'fig2' is not an experiment"));
   EXPECT_THAT(error("ncis-fig2", {.repeats = 0}), HasSubstr("--repeats 0"));
   EXPECT_THAT(error("ncis-fig2", {.pages = {0}}), HasSubstr("--pages 0"));
   EXPECT_THAT(error("ncis-fig2", {.pages = {20, 10}}), HasSubstr("rising order"));
@@ -172,7 +172,7 @@ TEST(PaperProgram, PrintsATableAndFailsClearly) {
   EXPECT_EQ(table.err, "");
   const ProgramResult unknown = RunProgram("freshet-sim paper fig99", "");
   EXPECT_EQ(unknown.exit_code, 2);
-  EXPECT_THAT(unknown.err, HasSubstr("'fig99' is none of"));
+  EXPECT_THAT(unknown.err, HasSubstr("'fig99' is not an experiment"));
   const ProgramResult nowhere =
       RunProgram("freshet-sim paper ncis-fig2 " + flags + " --out /dev/null/papers", "");
   EXPECT_NE(nowhere.exit_code, 0);

@@ -96,7 +96,7 @@ TEST(SimValue, ABadCellIsRefusedWithItsRowAndReason) {
       {"greedy\t1\t2\t0,0\t0\t3\t0", "name 2, 1 and 1 sources"},
       {"greedy\t1\t2\t0\t0,\t3\t0", "false_signal_rate: ''"},
       {"ncis_approx_0\t1\t2\t0\t0\t3\t0", "ncis_approx_0"},
-      {"best\t1\t2\t0\t0\t3\t0", "policy: 'best' is none of greedy,"},
+      {"best\t1\t2\t0\t0\t3\t0", "policy: 'best' is not a policy; these are known: greedy,"},
       {"greedy\t1\t2\t0\t0\t3", "6 cells where the header has 7"},
       {"ncis_approx_1000\t1\t1e6\t0.3,0.3,0.3\t1e9,2e9,3e9\t1e-6\t0,0,0", "count vectors"}};
   for (const auto& [row, reason] : bad) {

@@ -189,7 +189,7 @@ TEST(FeedParser, AFaultCostsOneEntryAtMost) {
     const char* bad;
     std::vector<std::string> urls;
   };
-  const std::string in_url = "(its URL has bytes that are no characters of its encoding)";
+  const std::string in_url = "(its URL has bytes that are not characters of its encoding)";
   for (const Case& one : std::vector<Case>{
            {"<item><link>http://a.test/?a=1&b=2&copy=3&</link></item>",
             {"http://a.test/?a=1&b=2&copy=3&"}},
@@ -239,7 +239,7 @@ TEST(FeedParser, AListOfUrlsIsASitemap) {
       Parse("\xEF\xBB\xBFhttp://a.test/1\r\n\n  http://a.test/2 \nnone\nhttps://a.test/3");
   ASSERT_TRUE(list.summary.ok()) << list.summary.status();
   EXPECT_EQ(list.summary->kind, FeedKind::kText);
-  EXPECT_THAT(list.Urls(), ElementsAre("http://a.test/1", "http://a.test/2", "(it is no URL)",
+  EXPECT_THAT(list.Urls(), ElementsAre("http://a.test/1", "http://a.test/2", "(it is not a URL)",
                                        "https://a.test/3"));
   EXPECT_FALSE(Parse("Not found\nhttp://a.test/").summary.ok());
 }

@@ -646,7 +646,7 @@ TEST_F(PollerTest, BadDocumentsAreRefusedAsAWhole) {
     site_.Put("/map", body);
     return Why(map);
   };
-  EXPECT_THAT(why(good.substr(0, good.size() - 1)), HasSubstr("it is no XML"));
+  EXPECT_THAT(why(good.substr(0, good.size() - 1)), HasSubstr("it is not XML"));
   EXPECT_THAT(why(good.substr(0, good.size() / 2)), HasSubstr("cut off"));
   EXPECT_THAT(why("<!DOCTYPE html><html><body>Not found</body></html>"),
               HasSubstr("its root is <html>"));
@@ -750,7 +750,7 @@ TEST_F(PollerTest, FilesAreDocumentsToo) {
 }
 
 TEST_F(PollerTest, AFileWithoutAnEndIsReadSoFar) {
-  EXPECT_THAT(Why("/dev/zero"), HasSubstr("it is no XML"));
+  EXPECT_THAT(Why("/dev/zero"), HasSubstr("it is not XML"));
 }
 
 TEST_F(PollerTest, AWatchedDocumentIsLeftUntilItIsDue) {

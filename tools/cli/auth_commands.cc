@@ -98,7 +98,7 @@ ExitCode Check(Session& session) {
 }  // namespace
 
 void AddAuthCommands(CLI::App& app, Action& action) {
-  auto* command = app.add_subcommand("auth", "Tokens, and what one may do");
+  auto* command = app.add_subcommand("auth", "Make tokens, and show what a token may do");
   command->require_subcommand(1);
   auto* hash = command->add_subcommand(
       "hash-token", "Hash a token for the auth file; reads the token from standard input");
@@ -107,7 +107,7 @@ void AddAuthCommands(CLI::App& app, Action& action) {
   hash->callback([new_file, &action] {
     action = [new_file](Session& session) { return HashToken(session, *new_file); };
   });
-  command->add_subcommand("check", "Show who one is to the server, and what one may do")
+  command->add_subcommand("check", "Show your identity on the server, and what it may do")
       ->callback([&action] { action = Check; });
 }
 

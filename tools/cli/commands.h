@@ -2,9 +2,13 @@
 #ifndef FRESHET_TOOLS_CLI_COMMANDS_H_
 #define FRESHET_TOOLS_CLI_COMMANDS_H_
 
+#include <unistd.h>
+
 #include <CLI/CLI.hpp>
 #include <functional>
+#include <string>
 #include <string_view>
+#include <vector>
 
 #include "absl/status/statusor.h"
 #include "tools/cli/item_fields.h"
@@ -53,6 +57,12 @@ absl::Status FillItem(const Row& row, Set set, Item* item) {
   return absl::OkStatus();
 }
 
+// Tells a person at a terminal who has named nothing that the command waits for what they type.
+inline void TellInput(const Session& session, const std::vector<std::string>& arguments) {
+  if (!arguments.empty() || isatty(session.input()) != 1) return;
+  session.Note("reading standard input, one row a line; Ctrl-D ends it");
+}
+
 // What is next in a source of rows.
 enum class NextRow { kItem, kUnreadable, kEnd };
 
@@ -74,7 +84,8 @@ absl::StatusOr<NextRow> ReadRow(RowSource& rows, bool strict, Convert convert, T
 // The flag that has a command end where a row cannot be read.
 inline void AddStrict(CLI::App& command, bool& strict) {
   command.add_flag("--strict", strict,
-                   "End at the first row that cannot be read, rather than name it and go on");
+                   "Stop at the first row that cannot be read; without this flag the command names "
+                   "such rows and goes on");
 }
 
 // Sends all rows of a source over a stream, and returns the exit code of the command.

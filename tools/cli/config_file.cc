@@ -14,6 +14,7 @@
 #include <string_view>
 #include <utility>
 
+#include "core/base/wrong_value.h"
 #include "tools/cli/parse.h"
 
 namespace freshet::cli {
@@ -72,7 +73,7 @@ class Reader {
   absl::Status Read(const YAML::Node& map, const std::string& prefix) {
     std::set<std::string> seen;
     for (const auto& entry : map) {
-      if (!entry.first.IsScalar()) return Wrong("a key", "is no text");
+      if (!entry.first.IsScalar()) return Wrong("a key", "is not a text");
       const std::string key = prefix + entry.first.Scalar();
       if (!seen.insert(key).second) return Wrong(key, "is there twice");
       const absl::Status status = Take(key, entry.second);
@@ -86,10 +87,12 @@ class Reader {
     if (key == "tls" && value.IsMap()) return Read(value, "tls.");
     std::string* text = TextOf(key);
     if (text == nullptr && key != "server" && key != "json" && key != "tls") {
-      return Wrong(key, "unknown key");
+      static const std::vector<std::string> kKeys = {
+          "server", "json", "tls", "tls.ca", "tls.certificate", "tls.key", "token", "token_file"};
+      return Wrong(key, "unknown key" + DidYouMean(key, kKeys));
     }
     if (!value.IsScalar() || value.Scalar().empty()) {
-      return Wrong(key, key == "tls" ? "is neither true, false nor a map" : "is no text");
+      return Wrong(key, key == "tls" ? "is not true, false or a map" : "is not a text");
     }
     const std::string& scalar = value.Scalar();
     if (key == "json") return TakeFlag(key, scalar, &out_.json);
@@ -119,7 +122,9 @@ class Reader {
 
   static absl::Status TakeFlag(const std::string& key, const std::string& text,
                                std::optional<bool>* flag) {
-    if (text != "true" && text != "false") return Wrong(key, "is neither true nor false");
+    if (text != "true" && text != "false") {
+      return Wrong(key, WrongChoice(text, {"true", "false"}));
+    }
     *flag = text == "true";
     return absl::OkStatus();
   }
@@ -128,7 +133,7 @@ class Reader {
     const bool fits =
         token.size() <= kMaxTokenBytes &&
         std::all_of(token.begin(), token.end(), [](char c) { return c > ' ' && c < 0x7f; });
-    if (!fits) return Wrong("token", "holds something that is no token");
+    if (!fits) return Wrong("token", "holds something that is not a token");
     out_.token = token;
     return absl::OkStatus();
   }
@@ -147,7 +152,7 @@ absl::StatusOr<ConfigFile> Parse(const FileText& file, const std::string& folder
   ConfigFile config;
   try {
     const YAML::Node root = YAML::Load(file.text);
-    if (!root.IsMap() && !root.IsNull()) return absl::InvalidArgumentError("is no map of keys");
+    if (!root.IsMap() && !root.IsNull()) return absl::InvalidArgumentError("is not a map of keys");
     const absl::Status status = Reader(folder, &config).Read(root, "");
     if (!status.ok()) return status;
   } catch (const YAML::Exception& error) {

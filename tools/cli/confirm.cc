@@ -14,7 +14,8 @@ namespace freshet::cli {
 ExitCode Confirm(const Session& session, bool yes, std::string_view what) {
   if (yes) return kAccepted;
   if (!session.screen()) {
-    session.Complain(fmt::format("{}? Nobody can be asked here: --yes says so", what));
+    session.Complain(fmt::format(
+        "{}? Standard input is not a terminal, so nobody can answer: --yes confirms", what));
     return kBadUsage;
   }
   session.out() << what << "? [y/N] " << std::flush;
@@ -31,7 +32,8 @@ ExitCode Confirm(const Session& session, bool yes, std::string_view what) {
 }
 
 void AddYes(CLI::App& command, bool& yes) {
-  command.add_flag("--yes", yes, "Do not ask; needed where standard input is not a terminal");
+  command.add_flag("--yes", yes,
+                   "Do not ask for confirmation; needed in scripts, where nobody can answer");
 }
 
 }  // namespace freshet::cli

@@ -101,13 +101,14 @@ ExitCode Next(Session& session, const NextOptions& options) {
 void AddNext(CLI::App& app, Action& action) {
   auto* command = app.add_subcommand("next", "Take pages to crawl");
   const auto options = std::make_shared<NextOptions>();
-  command->add_option("N,-n,--max-assignments", options->assignments, "Most pages to take (1)");
-  command->add_option("--wait", options->wait, "Longest wait for the first page (1s)");
+  command->add_option("N,-n,--max-assignments", options->assignments,
+                      "Maximum number of pages to take (1)");
+  command->add_option("--wait", options->wait, "How long to wait for the first page (1s)");
   command->add_option("--worker", options->worker, "Name of the worker");
   command->add_option("--lease", options->lease, "How long the pages are leased (5m)");
   command
       ->add_option("--crawl-id", options->crawl_ids,
-                   "Take pages of this crawl id only; several may be named")
+                   "Take only pages of this crawl id; you can repeat this flag")
       ->take_all();
   command->callback([options, &action] {
     action = [options](Session& session) { return Next(session, *options); };
@@ -151,10 +152,12 @@ void AddReport(CLI::App& app, Action& action) {
   const auto options = std::make_shared<ReportOptions>();
   command->add_option(
       "RESULTS", options->arguments,
-      "URL-or-lease OUTCOME [FETCH_TIME] ..., or files; standard input if there "
-      "are none. Lines `url outcome fetch_time`, TSV or CSV with a header, or JSON lines; "
-      "outcomes are changed, unchanged, error, gone and moved");
-  command->add_option("--crawl-id", options->crawl_id, "Namespace of the pages (DEFAULT)");
+      "Each a URL or lease, then its outcome, which a time of the fetch may follow; or files; "
+      "without any the command reads standard input. A file has lines `url outcome fetch_time`, a "
+      "table (TSV or CSV) with a header, or JSON lines. An outcome is changed, unchanged, error, "
+      "gone, moved or robots_denied");
+  command->add_option("--crawl-id", options->crawl_id,
+                      "Crawl id (namespace) of the pages (DEFAULT)");
   AddStrict(*command, options->strict);
   command->callback([options, &action] {
     action = [options](Session& session) { return Report(session, *options); };
@@ -361,21 +364,24 @@ void AddSignal(CLI::App& app, Action& action) {
   const auto options = std::make_shared<SignalOptions>();
   auto* rows = command->add_option(
       "SIGNALS", options->arguments,
-      "URL SOURCE [TIME] ..., or files; standard input if there are none. Lines `url source "
-      "time`, TSV or CSV with a header, or JSON lines. All rows together are one poll of each "
-      "source");
-  auto* each = command->add_flag("--each", options->each,
-                                 "Every row is a poll of its own, sent as soon as it is there");
-  auto* sitemap = command
-                      ->add_option("--sitemap", options->sitemaps,
-                                   "Sitemap (XML, may be gzip-compressed); each is one poll")
-                      ->excludes(rows)
-                      ->excludes(each);
-  command->add_option("--since", options->since, "Leave out entries whose lastmod is before this")
+      "Each a URL and a source, which a time may follow; or files; without any the command reads "
+      "standard input. A file has lines `url source time`, a table (TSV or CSV) with a header, or "
+      "JSON lines. All rows together count as one poll of each source");
+  auto* each =
+      command->add_flag("--each", options->each, "Send each row at once, as a poll of its own");
+  auto* sitemap =
+      command
+          ->add_option("--sitemap", options->sitemaps,
+                       "Sitemap to read (XML, plain or gzip); each sitemap counts as one poll")
+          ->excludes(rows)
+          ->excludes(each);
+  command
+      ->add_option("--since", options->since, "Leave out entries whose lastmod is before this time")
       ->needs(sitemap);
   command->add_option("--source", options->source,
-                      "Source where a row has none (sitemap: sitemap)");
-  command->add_option("--crawl-id", options->crawl_id, "Namespace of the pages (DEFAULT)");
+                      "Source of rows that name none (with --sitemap: sitemap)");
+  command->add_option("--crawl-id", options->crawl_id,
+                      "Crawl id (namespace) of the pages (DEFAULT)");
   AddStrict(*command, options->strict);
   command->callback([options, &action] {
     action = [options](Session& session) { return Signal(session, *options); };

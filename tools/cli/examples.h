@@ -7,8 +7,7 @@
 
 namespace freshet::cli {
 
-// Puts examples in front of `footer` at the end of the help of `app` and of every command below it
-// that has some; the others have `footer` alone.
+// Gives `app` and every command below it their help, with examples in front of `footer`.
 void AddExamples(CLI::App& app, const std::string& footer);
 
 }  // namespace freshet::cli

@@ -13,6 +13,7 @@
 #include "tools/cli/commands.h"
 #include "tools/cli/host_text.h"
 #include "tools/cli/json.h"
+#include "tools/cli/page_text.h"
 #include "tools/cli/sparkline.h"
 #include "tools/cli/table.h"
 
@@ -71,7 +72,7 @@ class Explainer {
   void PrintBelief() {
     const v1::PageEstimates& estimates = why_.estimates();
     const v1::Estimate& rate = estimates.change_rate_per_day();
-    Title("what is believed");
+    Title("estimates");
     std::string changes = fmt::format("{} a day (95%: {} to {})", ShowNumber(rate.value()),
                                       ShowNumber(rate.low()), ShowNumber(rate.high()));
     if (rate.value() > 0) changes += ", one in " + SpanText(86400 / rate.value());
@@ -80,21 +81,25 @@ class Explainer {
     Say("signals", fmt::format("{} a day, one adds {} to the staleness",
                                ShowNumber(estimates.signal_rate_per_day()),
                                ShowNumber(estimates.signal_weight())));
-    Say("still fresh", fmt::format("{}, staleness {}", ShowShare(why_.probability_fresh()),
-                                   ShowNumber(why_.staleness())));
+    if (page_.has_last_crawl_time()) {
+      Say("still fresh", fmt::format("{}, staleness {}", ShowShare(why_.probability_fresh()),
+                                     ShowNumber(why_.staleness())));
+    } else {
+      Say("still fresh", "never crawled: there is no copy yet");
+    }
     Say("importance", ShowNumber(page_.importance()));
   }
 
   void PrintEvidence() {
     const v1::PageEstimates& estimates = why_.estimates();
-    Title("on what evidence");
+    Title("evidence");
     Say("crawls", fmt::format("{}, of which {} found a change", ShowCount(page_.crawls()),
                               ShowCount(page_.changes())));
     Say("last crawl", page_.has_last_crawl_time()
                           ? InstantText(page_.last_crawl_time(), why_.as_of())
                           : "none yet");
     Say("rate rests on",
-        fmt::format("{} intervals between crawls, {}", ShowNumber(estimates.observations()),
+        fmt::format("{} between crawls, {}", ShowIntervals(estimates.observations()),
                     ShowEnum(v1::EstimateBasis_Name(estimates.basis()), "ESTIMATE_BASIS_")));
     for (const v1::PendingSignals& pending : page_.pending_signals()) {
       Say("signals since",
@@ -105,7 +110,7 @@ class Explainer {
   }
 
   void PrintWait() {
-    Title("what it waits for");
+    Title("what the page waits for");
     Say(ShowEnum(v1::Decision_Name(why_.decision()), "DECISION_"), WaitText());
     std::string value = ShowNumber(why_.value());
     if (why_.price() > 0) {
@@ -127,7 +132,7 @@ class Explainer {
     const v1::HostState& host = why_.host_state();
     switch (why_.decision()) {
       case v1::DECISION_DUE:
-        return "its turn: it is worth its price";
+        return "its turn: its value has reached the price";
       case v1::DECISION_BELOW_PRICE:
         return "its value to reach the price";
       case v1::DECISION_LEASED:
@@ -137,20 +142,21 @@ class Explainer {
         if (host.has_next_allowed_time()) {
           return "its host, until " + InstantText(host.next_allowed_time(), why_.as_of());
         }
-        return fmt::format("its host, which has {} crawls in flight", host.in_flight());
+        return fmt::format("its host, which has {} in flight",
+                           ShowCounted(host.in_flight(), "crawl"));
       case v1::DECISION_TOO_EARLY:
         return why_.has_next_expected_crawl_time()
                    ? "its time, " + InstantText(why_.next_expected_crawl_time(), why_.as_of())
                    : "its time";
       case v1::DECISION_FORCED:
         return page_.recheck_pending() ? "its turn: a recheck was asked for"
-                                       : "its turn: it is due whatever its value";
+                                       : "its turn: it is overdue, so its value does not count";
       case v1::DECISION_PAUSED:
-        return "assignments to go on";
+        return "the end of the pause";
       case v1::DECISION_NEVER:
-        return "nothing: it is not crawled";
+        return "nothing: the server does not crawl it";
       default:
-        return "what this version of the client does not know";
+        return "something that this version of the client does not know";
     }
   }
 
@@ -183,7 +189,7 @@ class Explainer {
                                          : std::nan(""));
       if (crawl.has_elapsed()) longest = std::max(longest, gaps.back());
     }
-    Title(fmt::format("the last {} crawls, since {}", crawls.size(),
+    Title(fmt::format("the last {}, since {}", ShowCounted(crawls.size(), "crawl"),
                       ShowTime(crawls[0].fetch_time())));
     Say("changed", fmt::format("{}  {} found a change", marks, utf8_ ? "●" : "*"));
     if (longest <= 0) return;
@@ -226,7 +232,7 @@ ExitCode Explain(Session& session, const ExplainOptions& options) {
     const grpc::Status status =
         Call(session, &v1::PagesService::Stub::GetPage, *stub, request, &response);
     if (!status.ok()) {
-      code = session.Fail({status.error_code(), url + ": " + status.error_message()});
+      code = FailOfPage(session, status, url);
       if (code == kUnreachable) return code;
     } else if (session.json()) {
       session.out() << JsonText(ExplainedJson(response)) << '\n';
@@ -244,7 +250,8 @@ void AddExplainCommand(CLI::App& app, Action& action) {
       app.add_subcommand("explain", "Explain why pages are crawled or not, with a forecast");
   const auto options = std::make_shared<ExplainOptions>();
   command->add_option("URLS", options->urls, "URLs of pages")->required();
-  command->add_option("--crawl-id", options->crawl_id, "Namespace of the pages (DEFAULT)");
+  command->add_option("--crawl-id", options->crawl_id,
+                      "Crawl id (namespace) of the pages (DEFAULT)");
   command->callback([options, &action] {
     action = [options](Session& session) { return Explain(session, *options); };
   });

@@ -10,6 +10,7 @@
 #include <thread>
 #include <utility>
 
+#include "core/base/wrong_value.h"
 #include "freshet/v1/admin.grpc.pb.h"
 #include "tools/cli/admin_call.h"
 #include "tools/cli/commands.h"
@@ -70,7 +71,7 @@ std::string SumOf(const v1::GetFleetResponse& fleet, bool all) {
     granted += division.crawl_rate_per_second();
   }
   return fmt::format("{}: {}, {} out, {} of {} crawls a second granted\n",
-                     all ? "all" : "those that have answered", ShowCounted(pages, "page"),
+                     all ? "all" : "the divisions that have answered", ShowCounted(pages, "page"),
                      ShowCount(out), ShowNumber(granted),
                      ShowNumber(fleet.crawl_rate_per_second()));
 }
@@ -145,11 +146,20 @@ ExitCode AwaitOthers(Session& session, const std::string& node, std::set<uint32_
     }
   }
   for (const uint32_t division : divisions) {
-    ComplainOfDivision(session, division,
-                       "is given up, and that another node serves it has not been seen: ask "
-                       "another server");
+    ComplainOfDivision(
+        session, division,
+        "the node has given it up, and no other node was seen to serve it yet: ask another server");
   }
   return divisions.empty() ? kAccepted : kRefused;
+}
+
+std::vector<std::string> NodesOf(const v1::GetFleetResponse& fleet) {
+  std::vector<std::string> nodes;
+  for (const v1::FleetDivision& division : fleet.divisions()) {
+    nodes.push_back(division.node());
+    for (const v1::FleetStandby& standby : division.standbys()) nodes.push_back(standby.node());
+  }
+  return nodes;
 }
 
 // Of a node that serves nothing: what it stands by for.
@@ -164,12 +174,13 @@ ExitCode ShowStandby(Session& session, const std::string& node) {
     }
   }
   if (divisions.empty()) {
-    session.Complain(fmt::format("no server is called {}, but for standbys without cluster.address",
-                                 ShowText(node)));
+    session.Complain(fmt::format("no server with a cluster.address is called {}{}", ShowText(node),
+                                 DidYouMean(node, NodesOf(fleet))));
     return kRefused;
   }
-  session.Note(fmt::format("{} serves nothing, and stands by for division {}: it may be stopped",
-                           ShowText(node), fmt::join(divisions, ", ")));
+  session.Note(
+      fmt::format("{} serves no division; it is a standby for division {}, so you may stop it",
+                  ShowText(node), fmt::join(divisions, ", ")));
   return kAccepted;
 }
 
@@ -214,13 +225,13 @@ ExitCode DrainNode(Session& session, const DrainOptions& options) {
 
 void AddFleetCommand(CLI::App& app, Action& action) {
   auto* command = app.add_subcommand(
-      "fleet", "Show who serves each division of a cluster: exit code 1 if one is missing");
+      "fleet", "Show which node serves each division of a cluster; exit code 1 if one has none");
   // Called after those of what follows it.
   command->callback([command, &action] {
     if (command->get_subcommands().empty()) action = ShowFleet;
   });
   auto* drain = command->add_subcommand(
-      "drain", "Move the work of a node to its standbys, and say who serves it then");
+      "drain", "Move the work of a node to its standbys, and show which nodes serve it then");
   const auto options = std::make_shared<DrainOptions>();
   drain->add_option("NODE", options->node, "Name of the node, as freshet fleet shows it")
       ->required();

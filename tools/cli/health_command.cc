@@ -63,10 +63,10 @@ ExitCode TellHealth(Session& session, const std::string& service) {
 
 void AddHealthCommand(CLI::App& app, Action& action) {
   auto* command = app.add_subcommand(
-      "health", "Ask whether the server serves: exit code 0 if it does, else 1 or 3");
+      "health", "Check whether the server serves; exit code 0 if it does, 1 or 3 if it does not");
   const auto service = std::make_shared<std::string>();
   command->add_option("SERVICE", *service,
-                      "One of its services, such as freshet.v1.PagesService (all)");
+                      "A gRPC service of the server, such as freshet.v1.PagesService (all)");
   command->callback([service, &action] {
     action = [service](Session& session) { return TellHealth(session, *service); };
   });

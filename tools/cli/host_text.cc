@@ -28,21 +28,33 @@ std::string ShowOrigin(const v1::HostState& host, v1::TermOrigin origin) {
   }
 }
 
-// Where terms come from, unless all are the server's defaults.
+struct Term {
+  const char* name;
+  std::string value;
+  v1::TermOrigin origin;
+};
+
+// A line for each term: its name, its value, and where that comes from. Nothing if all are the
+// server's defaults.
 std::string ShowOrigins(const v1::HostState& host) {
-  const std::pair<const char*, v1::TermOrigin> terms[] = {
-      {"between crawls", host.min_delay_origin()},
-      {"in flight", host.max_in_flight_origin()},
-      {"of a page", host.min_page_interval_origin()},
-      {"most crawls", host.max_crawls_origin()},
-      {"hours", host.hours_origin()}};
+  const bool capped = host.max_crawls().count() > 0;
+  const bool always = host.hours().empty() || host.hours() == "00:00-24:00";
+  const Term terms[] = {{"between crawls", ShowDuration(host.min_delay()), host.min_delay_origin()},
+                        {"between crawls of a page", ShowDuration(host.min_page_interval()),
+                         host.min_page_interval_origin()},
+                        {"in flight", ShowLimit(host.max_in_flight()), host.max_in_flight_origin()},
+                        {"maximum of crawls",
+                         capped ? fmt::format("{} in {}", ShowCount(host.max_crawls().count()),
+                                              ShowDuration(host.max_crawls().per()))
+                                : "none",
+                         host.max_crawls_origin()},
+                        {"hours", always ? "always" : ShowText(host.hours()), host.hours_origin()}};
   std::string text;
   bool any = false;
-  for (const auto& [name, origin] : terms) {
-    if (origin == v1::TERM_ORIGIN_UNSPECIFIED) continue;
-    any = any || origin != v1::TERM_ORIGIN_DEFAULT;
-    text +=
-        fmt::format("{}{}: {}", text.empty() ? "\nfrom " : ", ", name, ShowOrigin(host, origin));
+  for (const Term& term : terms) {
+    if (term.origin == v1::TERM_ORIGIN_UNSPECIFIED) continue;
+    any = any || term.origin != v1::TERM_ORIGIN_DEFAULT;
+    text += fmt::format("\n  {:<26}{:<18}{}", term.name, term.value, ShowOrigin(host, term.origin));
   }
   return any ? text : "";
 }
@@ -51,7 +63,7 @@ bool AllDefaults(const v1::HostState& host) {
   return !host.customised() && ShowOrigins(host).empty();
 }
 
-// What most hosts have none of.
+// What only some hosts have.
 std::string ShowMore(const v1::HostState& host) {
   std::string text;
   if (host.max_crawls().count() > 0) {
@@ -79,17 +91,17 @@ std::string ShowMore(const v1::HostState& host) {
 
 std::string ShowHost(const v1::HostState& host, size_t indent) {
   std::string text = fmt::format(
-      "{}: {} between crawls, {} of a page, {} of {} in flight{}", ShowText(host.host()),
-      ShowDuration(host.min_delay()), ShowDuration(host.min_page_interval()), host.in_flight(),
-      ShowLimit(host.max_in_flight()), AllDefaults(host) ? " (defaults)" : "");
+      "{}: {} between crawls, {} between crawls of a page, {} of {} in flight{}",
+      ShowText(host.host()), ShowDuration(host.min_delay()), ShowDuration(host.min_page_interval()),
+      host.in_flight(), ShowLimit(host.max_in_flight()), AllDefaults(host) ? " (defaults)" : "");
   if (host.has_blocked_until()) text += ", blocked until " + ShowTime(host.blocked_until());
   if (host.throttled_answers() > 0) {
     const std::string last = ShowTime(host.last_throttled_time());
-    text +=
-        host.throttled_answers() == 1
-            ? fmt::format(", answered that it is fetched too often at {}", last)
-            : fmt::format(", answered {} times in a row that it is fetched too often, last at {}",
-                          host.throttled_answers(), last);
+    text += host.throttled_answers() == 1
+                ? fmt::format(", said at {} that it is fetched too often", last)
+                : fmt::format(
+                      ", said {} times in a row that it is fetched too often, the last time at {}",
+                      host.throttled_answers(), last);
   }
   text += ShowMore(host);
   return absl::StrReplaceAll(text, {{"\n", "\n" + std::string(indent, ' ')}});

@@ -72,7 +72,7 @@ std::string QuoteOddNumbers(std::string_view json) {
 
 std::string DropOddNumbers(std::string_view json, std::vector<std::string>* dropped) {
   return ReplaceOddNumbers(json, [dropped](std::string_view name, std::string_view number) {
-    dropped->push_back(fmt::format("{}: {} is no number of JSON", name, number));
+    dropped->push_back(fmt::format("{}: {} is not a number in JSON", name, number));
     return std::string("null");
   });
 }

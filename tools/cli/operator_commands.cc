@@ -90,10 +90,10 @@ struct PolitenessOptions {
   void AddTo(CLI::App* command) {
     command->add_option("--min-delay", min_delay, "Shortest time between two crawls of a host");
     command->add_option("--max-in-flight", max_in_flight,
-                        "Most crawls of a host at once; 0 for no limit");
+                        "Maximum number of crawls of a host at the same time; 0 for no limit");
     command->add_option("--min-page-interval", min_page_interval,
                         "Shortest time between two crawls of a page");
-    command->add_flag("--reset", reset, "Back to the server's defaults");
+    command->add_flag("--reset", reset, "Go back to the server's defaults");
   }
 };
 
@@ -180,24 +180,26 @@ void AddHost(CLI::App& app, Action& action) {
   const auto options = std::make_shared<HostOptions>();
   command->add_option("HOST", options->host, "The host, without a path")->required();
   options->politeness.AddTo(command);
-  command->add_option("--max-crawls", options->max_crawls,
-                      "Most crawls in any span of time, such as 1000/1d; 0 for no maximum");
+  command->add_option(
+      "--max-crawls", options->max_crawls,
+      "Maximum number of crawls in a span of time, such as 1000/1d; 0 for no maximum");
   command->add_option("--hours", options->hours,
-                      "Hours of the day, such as 22:00-06:00 (UTC) or 22:00-06:00+02:00; always");
+                      "Hours of the day in which the host may be crawled, such as 22:00-06:00 "
+                      "(UTC), 22:00-06:00+02:00, or always");
   auto* block =
       command->add_option("--block-until", options->block_until, "No crawl before this time");
-  command->add_flag("--unblock", options->unblock, "Lift a block")->excludes(block);
+  command->add_flag("--unblock", options->unblock, "Remove a block")->excludes(block);
   command->callback([options, &action] {
     action = [options](Session& session) { return Host(session, *options); };
   });
 }
 
 std::string ShowDefaults(const v1::PolitenessDefaults& defaults) {
-  return fmt::format("{} between crawls of a host, {} of a page, {} of a host in flight",
-                     ShowDuration(defaults.min_delay()), ShowDuration(defaults.min_page_interval()),
-                     defaults.max_in_flight() == 0
-                         ? std::string("any number")
-                         : fmt::format("at most {}", defaults.max_in_flight()));
+  return fmt::format(
+      "{} between crawls of a host, {} between crawls of a page, {} in flight for each host",
+      ShowDuration(defaults.min_delay()), ShowDuration(defaults.min_page_interval()),
+      defaults.max_in_flight() == 0 ? std::string("any number")
+                                    : fmt::format("at most {}", defaults.max_in_flight()));
 }
 
 ExitCode Politeness(Session& session, const PolitenessOptions& options) {
@@ -245,7 +247,7 @@ ExitCode Epoch(Session& session) {
   return Ask(
       session, &Admin::RunEpoch, v1::RunEpochRequest(),
       [](const v1::RunEpochResponse& r) {
-        return fmt::format("epoch {}: {} pages in {}", r.epoch(), ShowCount(r.pages()),
+        return fmt::format("epoch {}: {} in {}", r.epoch(), ShowCounted(r.pages(), "page"),
                            ShowDuration(r.duration()));
       },
       "running an epoch");
@@ -297,14 +299,14 @@ void AddOperatorCommands(CLI::App& app, Action& action) {
   AddSimple(app, action, "policy", "Show or set the policy", "POLICY", "Name of a policy", Policy);
   AddHost(app, action);
   AddPoliteness(app, action);
-  AddSimple(app, action, "pause", "Hand out no more pages", "--reason", "Why, for others to see",
-            Pause);
+  AddSimple(app, action, "pause", "Stop handing out pages", "--reason",
+            "Reason that other operators see", Pause);
   AddPlain(app, action, "resume", "Hand out pages again", Resume);
   AddPlain(app, action, "epoch", "Re-estimate all pages now", Epoch);
-  AddSimple(app, action, "checkpoint", "Copy the store consistently while it is in use", "NAME",
-            "Name of the copy's directory", Checkpoint)
+  AddSimple(app, action, "checkpoint", "Make a consistent copy of the store while the server runs",
+            "NAME", "Name of the directory of the copy", Checkpoint)
       ->required();
-  AddPlain(app, action, "compact", "Give back the space of what was replaced or removed", Compact);
+  AddPlain(app, action, "compact", "Free the disk space of replaced and removed records", Compact);
 }
 
 }  // namespace freshet::cli

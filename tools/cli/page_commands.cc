@@ -6,6 +6,7 @@
 #include <thread>
 #include <vector>
 
+#include "absl/strings/str_replace.h"
 #include "freshet/v1/pages.grpc.pb.h"
 #include "tools/cli/commands.h"
 #include "tools/cli/completion.h"
@@ -28,15 +29,22 @@ absl::Status NamesUrl(const Row& row) {
   return absl::InvalidArgumentError(fmt::format("row {}: url: missing", row.number));
 }
 
+// The flag of a column: --max-interval of max_interval.
+std::string FlagOf(std::string_view column) {
+  if (column == "known_change_rate_per_day") return "--change-rate";
+  return "--" + absl::StrReplaceAll(absl::string_view(column.data(), column.size()), {{"_", "-"}});
+}
+
 ExitCode Upsert(Session& session, const UpsertOptions& options) {
   v1::PageSpec defaults;
   for (const auto& [column, value] : options.settings) {
     absl::Status status = SetPageField(column, value, &defaults);
-    if (!status.ok()) return session.Fail(Named(column, status));
+    if (!status.ok()) return session.Fail(Named(FlagOf(column), status));
   }
   const absl::Status connected = session.Connect();
   if (!connected.ok()) return session.Fail(connected);
   const auto stub = v1::PagesService::NewStub(session.channel());
+  TellInput(session, options.arguments);
   const auto rows = RowsOfArguments(options.arguments, PageFormat(), LooksLikeUrl, session.input());
   v1::UpsertPagesRequest prototype;
   prototype.set_reset_unset_settings(options.reset);
@@ -54,8 +62,9 @@ void AddUpsert(CLI::App& app, Action& action) {
   auto* command = app.add_subcommand("upsert", "Add pages, or change their settings");
   const auto options = std::make_shared<UpsertOptions>();
   command->add_option("PAGES", options->arguments,
-                      "URL [IMPORTANCE] ..., or files; standard input if there are none. "
-                      "Lines `url importance`, TSV or CSV with a header, or JSON lines");
+                      "Each a URL, which an importance may follow, or a file; without any the "
+                      "command reads standard input. A file has lines `url importance`, a table "
+                      "(TSV or CSV) with a header, or JSON lines");
   const auto setting = [&](const char* flag, const char* column, const char* help) {
     return command->add_option_function<std::string>(
         flag,
@@ -64,15 +73,19 @@ void AddUpsert(CLI::App& app, Action& action) {
         },
         help);
   };
-  setting("--crawl-id", "crawl_id", "Namespace of the pages (DEFAULT)");
-  setting("--importance", "importance", "Weight where a row has none (1 for new pages)");
+  setting("--crawl-id", "crawl_id", "Crawl id (namespace) of the pages (DEFAULT)");
+  setting("--importance", "importance",
+          "Importance of pages whose row names none (1 for new pages)");
   setting("--min-interval", "min_interval", "Shortest time between crawls, such as 6h; 0 for none");
   setting("--max-interval", "max_interval", "Longest time between crawls; 0 for none");
   setting("--not-before", "not_before", "No crawl before this time");
-  setting("--change-rate", "known_change_rate_per_day", "Known changes per day");
-  setting("--complete-signals", "complete_signals", "Every change is signalled: true or false")
+  setting("--change-rate", "known_change_rate_per_day",
+          "Changes per day, if you know them; the server learns them otherwise");
+  setting("--complete-signals", "complete_signals",
+          "Whether a signal announces every change of the page")
       ->check(Suggest("{true,false}"));
-  command->add_flag("--reset", options->reset, "Put settings that are not given to their defaults");
+  command->add_flag("--reset", options->reset,
+                    "Set all other settings of the pages to their defaults");
   AddStrict(*command, options->strict);
   command->callback([options, &action] {
     action = [options](Session& session) { return Upsert(session, *options); };
@@ -107,6 +120,7 @@ grpc::Status SendUrls(Batch<Request> batch, Tally& tally, CallMethod call) {
 // Sends the URLs of all rows in batches, one call each; a call has one namespace.
 template <typename Request, typename Response, typename CallMethod>
 ExitCode SendAllUrls(Session& session, const UrlOptions& options, CallMethod call) {
+  TellInput(session, options.arguments);
   const auto rows = RowsOfArguments(options.arguments, UrlFormat(), LooksLikeUrl, session.input());
   Progress progress(session.progress_style(), "pages");
   Tally tally(session, progress, "pages");
@@ -133,7 +147,8 @@ ExitCode SendAllUrls(Session& session, const UrlOptions& options, CallMethod cal
   if (status.ok()) {
     status = SendUrls<Request, Response>(std::exchange(batch, {}), tally, call);
   }
-  tally.Summarise(0);
+  // A command line that names nothing has nothing to sum up.
+  if (input.ok() || tally.items() > 0) tally.Summarise(0);
   ExitCode code = tally.code();
   if (!status.ok()) code = session.Fail(status);
   if (!input.ok()) code = session.Fail(input);
@@ -165,9 +180,10 @@ void AddUrlCommand(CLI::App& app, Action& action, const char* name, const char* 
   auto* command = app.add_subcommand(name, help);
   const auto options = std::make_shared<UrlOptions>();
   command->add_option("URLS", options->arguments,
-                      "URLs, or files; standard input if there are none. "
-                      "A URL a line, TSV or CSV with a header, or JSON lines");
-  command->add_option("--crawl-id", options->crawl_id, "Namespace of the pages (DEFAULT)");
+                      "URLs or files; without any the command reads standard input. A file has one "
+                      "URL a line, a table (TSV or CSV) with a header, or JSON lines");
+  command->add_option("--crawl-id", options->crawl_id,
+                      "Crawl id (namespace) of the pages (DEFAULT)");
   AddStrict(*command, options->strict);
   command->callback([options, run, &action] {
     action = [options, run](Session& session) { return run(session, *options); };

@@ -11,6 +11,7 @@
 #include "tools/cli/host_text.h"
 #include "tools/cli/json.h"
 #include "tools/cli/page_list.h"
+#include "tools/cli/page_text.h"
 #include "tools/cli/parse.h"
 #include "tools/cli/table.h"
 
@@ -88,28 +89,34 @@ void PrintCrawls(const v1::Page& page, FactPrinter& facts) {
 }
 
 void PrintEstimates(const v1::PageEstimates& estimates, FactPrinter& facts) {
-  facts.Say("changes per day",
-            fmt::format("{}, {}, from {} intervals between crawls",
-                        ShowEstimate(estimates.change_rate_per_day()),
-                        ShowEnum(v1::EstimateBasis_Name(estimates.basis()), "ESTIMATE_BASIS_"),
-                        ShowNumber(estimates.observations())));
+  facts.Say(
+      "changes per day",
+      fmt::format("{}, {}, from {} between crawls", ShowEstimate(estimates.change_rate_per_day()),
+                  ShowEnum(v1::EstimateBasis_Name(estimates.basis()), "ESTIMATE_BASIS_"),
+                  ShowIntervals(estimates.observations())));
   facts.Say("signals per day",
             fmt::format("{}, weight of one {}", ShowNumber(estimates.signal_rate_per_day()),
                         ShowNumber(estimates.signal_weight())));
 }
 
-void PrintExplanation(const v1::Explanation& why, FactPrinter& facts) {
+void PrintExplanation(const v1::Explanation& why, bool crawled, FactPrinter& facts) {
   facts.Say("decision", ShowEnum(v1::Decision_Name(why.decision()), "DECISION_"));
-  facts.Say("value", fmt::format("{}, price {} ({})", ShowNumber(why.value()),
+  // A value has the unit importance x seconds, which the glossary explains.
+  facts.Say("value", fmt::format("{} importance x seconds, price {} ({})", ShowNumber(why.value()),
                                  ShowNumber(why.price()), ShowText(why.policy())));
   if (why.value_share() < 0.9995) {
     facts.Say("value share", fmt::format("{}: it may be gone, or can wait for others",
                                          ShowShare(why.value_share())));
   }
-  facts.Say("probability fresh", fmt::format("{}, staleness {}", ShowShare(why.probability_fresh()),
-                                             ShowNumber(why.staleness())));
-  facts.Say("effective elapsed",
-            why.has_effective_elapsed() ? ShowDuration(why.effective_elapsed()) : "infinite");
+  if (crawled) {
+    facts.Say("probability fresh",
+              fmt::format("{}, staleness {}", ShowShare(why.probability_fresh()),
+                          ShowNumber(why.staleness())));
+    facts.Say("effective elapsed",
+              why.has_effective_elapsed() ? ShowDuration(why.effective_elapsed()) : "infinite");
+  } else {
+    facts.Say("probability fresh", "never crawled: there is no copy yet");
+  }
   PrintEstimates(why.estimates(), facts);
   facts.Say("next crawl expected",
             why.decision() == v1::DECISION_PAUSED
@@ -128,7 +135,7 @@ void PrintPage(const Session& session, const v1::GetPageResponse& response) {
   FactPrinter facts(session.out());
   PrintSettings(response.page(), facts);
   PrintCrawls(response.page(), facts);
-  PrintExplanation(response.explanation(), facts);
+  PrintExplanation(response.explanation(), response.page().has_last_crawl_time(), facts);
 }
 
 struct GetOptions {
@@ -141,6 +148,7 @@ ExitCode Get(Session& session, const GetOptions& options) {
   const absl::Status connected = session.Connect();
   if (!connected.ok()) return session.Fail(connected);
   const auto stub = v1::PagesService::NewStub(session.channel());
+  TellInput(session, options.arguments);
   const auto rows = RowsOfArguments(options.arguments, kFormat, LooksLikeUrl, session.input());
   ExitCode code = kAccepted;
   Row row;
@@ -160,7 +168,7 @@ ExitCode Get(Session& session, const GetOptions& options) {
       PrintPage(session, response);
       continue;
     }
-    code = session.Fail({status.error_code(), request.url() + ": " + status.error_message()});
+    code = FailOfPage(session, status, request.url());
     if (code == kUnreachable) return code;
   }
 }
@@ -169,8 +177,9 @@ void AddGet(CLI::App& app, Action& action) {
   auto* command = app.add_subcommand("get", "Show pages, and why they are or are not crawled now");
   const auto options = std::make_shared<GetOptions>();
   command->add_option("URLS", options->arguments,
-                      "URLs, or files; standard input if there are none");
-  command->add_option("--crawl-id", options->crawl_id, "Namespace of the pages (DEFAULT)");
+                      "URLs or files; without any the command reads standard input");
+  command->add_option("--crawl-id", options->crawl_id,
+                      "Crawl id (namespace) of the pages (DEFAULT)");
   command->callback([options, &action] {
     action = [options](Session& session) { return Get(session, *options); };
   });

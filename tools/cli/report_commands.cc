@@ -177,7 +177,9 @@ void AddTrust(CLI::App& app, Action& action) {
   const auto flags = std::make_shared<Flags>();
   command->add_option("--source", flags->source, "Only this source");
   command->add_option("--host", flags->host, "Only this host");
-  command->add_option("--limit", flags->limit, "Most hosts and sources, the worst first; 0: none")
+  command
+      ->add_option("--limit", flags->limit,
+                   "Maximum number of hosts and sources, the least reliable first; 0 for none")
       ->check(CLI::Range(0, 1000))
       ->capture_default_str();
   command->callback([flags, &action] {
@@ -244,8 +246,10 @@ void AddSources(CLI::App& app, Action& action) {
   auto* command = app.add_subcommand("sources", "List the sources of signals, add or remove one");
   const auto added = std::make_shared<std::string>();
   const auto removed = std::make_shared<std::string>();
-  auto* add = command->add_option("--add", *added, "Name of a source to make known");
-  command->add_option("--remove", *removed, "Name of a source whose signals are to be refused")
+  auto* add = command->add_option("--add", *added, "Name of a source to add");
+  command
+      ->add_option("--remove", *removed,
+                   "Name of a source to remove; the server refuses its signals from then on")
       ->excludes(add);
   command->callback([added, removed, &action] {
     action = [added, removed](Session& session) {

@@ -56,11 +56,12 @@ ExitCode Restore(Session& session, std::string checkpoint, std::string data_dir)
 
 void AddRestoreCommand(CLI::App& app, Action& action) {
   auto* command = app.add_subcommand(
-      "restore", "Make a data directory of a checkpoint; runs freshetd, needs no server");
+      "restore", "Make a data directory from a checkpoint; needs no running server");
   const auto checkpoint = std::make_shared<std::string>();
   const auto data_dir = std::make_shared<std::string>();
   command->add_option("CHECKPOINT", *checkpoint, "Directory of the checkpoint")->required();
-  command->add_option("DATA_DIR", *data_dir, "Missing or empty")->required();
+  command->add_option("DATA_DIR", *data_dir, "The new data directory; it must be missing or empty")
+      ->required();
   command->callback([checkpoint, data_dir, &action] {
     action = [checkpoint, data_dir](Session& session) {
       return Restore(session, *checkpoint, *data_dir);

@@ -8,8 +8,10 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 
+#include "core/base/wrong_value.h"
 #include "tools/cli/cells.h"
 #include "tools/cli/odd_numbers.h"
+#include "tools/cli/url_argument.h"
 
 namespace freshet::cli {
 namespace {
@@ -26,6 +28,11 @@ std::optional<std::string_view> ColumnNamed(const RowFormat& format, std::string
   const auto it = std::find(format.columns.begin(), format.columns.end(), name);
   if (it == format.columns.end()) return std::nullopt;
   return *it;
+}
+
+// ", did you mean url?" where a column has a name like it.
+std::string MeantColumn(const RowFormat& format, std::string_view name) {
+  return DidYouMean(name, {format.columns.begin(), format.columns.end()});
 }
 
 bool IsNumber(std::string_view text) {
@@ -117,7 +124,9 @@ class TextRows : public RowSource {
     for (const std::string& cell : cells) {
       const std::optional<std::string_view> column = ColumnNamed(format_, Trimmed(cell));
       if (!column) {
-        return RowError(lines_.line_number(), fmt::format("unknown column '{}'", Trimmed(cell)));
+        return RowError(lines_.line_number(),
+                        fmt::format("unknown column {}{}", Quoted(Trimmed(cell)),
+                                    MeantColumn(format_, Trimmed(cell))));
       }
       if (std::find(header_.begin(), header_.end(), *column) != header_.end()) {
         return RowError(lines_.line_number(), fmt::format("column '{}' is there twice", *column));
@@ -175,7 +184,9 @@ class TextRows : public RowSource {
     if (!object.is_object()) return RowError(row->number, "not an object of JSON");
     for (const auto& [name, value] : object.items()) {
       const std::optional<std::string_view> column = ColumnNamed(format_, name);
-      if (!column) return RowError(row->number, fmt::format("unknown field '{}'", name));
+      if (!column)
+        return RowError(row->number, fmt::format("unknown field {}{}", Quoted(name),
+                                                 MeantColumn(format_, name)));
       if (value.is_null()) continue;
       if (value.is_structured()) {
         return RowError(row->number, fmt::format("{}: neither text nor number", name));
@@ -245,8 +256,7 @@ class ArgumentRows : public RowSource {
   absl::StatusOr<bool> TakeItem(Row* row) {
     if (!names_item_(arguments_[next_]) && !NamesLease(arguments_[next_])) {
       return absl::FailedPreconditionError(
-          fmt::format("argument {}: '{}' is neither a URL (https://...) nor a file", next_ + 1,
-                      IsUtf8(arguments_[next_]) ? arguments_[next_] : "?"));
+          fmt::format("argument {}: {}", next_ + 1, NeitherUrlNorFile(arguments_[next_])));
     }
     row->number = ++items_;
     row->fields.clear();

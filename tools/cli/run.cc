@@ -7,13 +7,13 @@
 #include <cstring>
 #include <exception>
 
-#include "core/base/nearest.h"
 #include "freshet/version.h"
 #include "tools/cli/commands.h"
 #include "tools/cli/config_file.h"
 #include "tools/cli/examples.h"
 #include "tools/cli/parse.h"
 #include "tools/cli/table.h"
+#include "tools/common/command_line_fault.h"
 
 namespace freshet::cli {
 namespace {
@@ -66,60 +66,33 @@ ExitCode FinishOutput(const Io& io, ExitCode code) {
   return kOutputLost;
 }
 
-std::string WithNearest(std::string complaint, std::string_view word,
-                        const std::vector<std::string>& names) {
-  const std::string nearest = Nearest(word, names);
-  return nearest.empty() ? complaint : complaint + fmt::format(", did you mean {}?", nearest);
-}
+// The commands in the order of the help, by what they are for.
+struct Group {
+  const char* name;
+  std::vector<const char*> commands;
+};
 
-// The innermost command that was named; the program itself if there is none.
-const CLI::App& LastCommand(const CLI::App& app) {
-  const CLI::App* command = &app;
-  while (!command->get_subcommands().empty()) command = command->get_subcommands().back();
-  return *command;
-}
-
-std::string UnknownCommand(const CLI::App& command, std::string_view word) {
-  std::vector<std::string> names;
-  for (const CLI::App* one : command.get_subcommands(nullptr)) names.push_back(one->get_name());
-  return WithNearest(fmt::format("'{}' is no command", ShowName(word)), word, names);
-}
-
-// Those of a command and of the program are taken anywhere.
-std::string UnknownFlag(const CLI::App& app, const CLI::App& command, std::string_view word) {
-  const std::string flag(word.substr(0, word.find('=')));
-  std::vector<std::string> names;
-  for (const CLI::App* of : {&command, &app}) {
-    for (const CLI::Option* option : of->get_options()) {
-      for (const std::string& name : option->get_lnames()) names.push_back("--" + name);
-    }
+void GroupCommands(CLI::App& app) {
+  static const std::vector<Group> kGroups = {
+      {"Page commands",
+       {"upsert", "remove", "recheck", "get", "list", "explain", "export", "import"}},
+      {"Work commands", {"next", "report"}},
+      {"Signal commands", {"signal", "sitemap", "sources", "trust"}},
+      {"Operating commands",
+       {"rate", "policy", "host", "politeness", "pause", "resume", "epoch", "crawls", "hosts",
+        "checkpoint", "compact", "restore", "auth", "log-level"}},
+      {"Watching commands", {"stats", "top", "health", "fleet", "audit"}},
+      {"Other commands", {"completion", "version"}},
+  };
+  for (const Group& group : kGroups) {
+    for (const char* name : group.commands) app.get_subcommand(name)->group(group.name);
   }
-  return WithNearest(fmt::format("unknown flag {}", ShowName(flag)), flag, names);
-}
-
-// CLI11 looks for a command before it looks at what stands in its place, and names all that is left
-// over at once, values of a wrong flag among them.
-std::string Complaint(const CLI::App& app, const CLI::ParseError& error) {
-  const bool no_command = dynamic_cast<const CLI::RequiredError*>(&error) != nullptr;
-  const bool extra = dynamic_cast<const CLI::ExtrasError*>(&error) != nullptr;
-  const CLI::App& command = LastCommand(app);
-  const bool needs_command = no_command && command.get_require_subcommand_min() > 0;
-  if (!needs_command && !extra) return error.what();
-  const std::vector<std::string> words = app.remaining(true);
-  for (const std::string& word : words) {
-    if (extra && word.starts_with('-')) return UnknownFlag(app, command, word);
-  }
-  if (extra) return error.what();
-  for (const std::string& word : words) {
-    if (!word.starts_with('-')) return UnknownCommand(command, word);
-  }
-  return "no command";
 }
 
 }  // namespace
 
 ExitCode RunCommandLine(std::vector<std::string> arguments, const Io& io) {
-  CLI::App app("Talks to a Freshet server.", "freshet");
+  CLI::App app("The client of a Freshet server.", "freshet");
   Settings settings;
   Action action;
   app.require_subcommand(1);
@@ -145,6 +118,7 @@ ExitCode RunCommandLine(std::vector<std::string> arguments, const Io& io) {
   AddRestoreCommand(app, action);
   AddCompletionCommand(app, action);
   AddVersion(app, action);
+  GroupCommands(app);
   AddExamples(app, kFooter);
   try {
     std::reverse(arguments.begin(), arguments.end());  // CLI11 takes them from the back
@@ -158,7 +132,7 @@ ExitCode RunCommandLine(std::vector<std::string> arguments, const Io& io) {
       app.exit(error, *io.out, *io.err);  // help and version
       return FinishOutput(io, kAccepted);
     }
-    *io.err << "freshet: " << Complaint(app, error) << " (see --help)\n";
+    *io.err << "freshet: " << CommandLineFault(app, error) << " (see --help)\n";
     return kBadUsage;
   } catch (const std::exception& error) {
     *io.err << "freshet: " << error.what() << '\n';

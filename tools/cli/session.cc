@@ -28,10 +28,11 @@ std::chrono::system_clock::time_point After(double seconds) {
 const char* WhatMayBeMissing(const ClientSecurity& security) {
   if (!security.speaks_tls()) return "; if it speaks TLS, --tls or --tls-ca is missing";
   if (security.certificate.empty()) {
-    return "; it may not speak TLS, have a certificate that is not believed for this name, or want "
+    return "; perhaps it does not speak TLS, its certificate is not valid for this name, or it "
+           "wants "
            "--tls-certificate";
   }
-  return "; it may not speak TLS, or one side may not believe the other's certificate";
+  return "; perhaps it does not speak TLS, or one side does not accept the other's certificate";
 }
 
 }  // namespace
@@ -77,7 +78,7 @@ absl::Status Session::AwaitServer(std::chrono::system_clock::time_point deadline
   if (channel_->WaitForConnected(deadline)) return absl::OkStatus();
   return absl::UnavailableError(
       fmt::format("{}: {} within {} s{}", settings_.server,
-                  nobody ? "connection refused: nobody listened" : "not reachable",
+                  nobody ? "connection refused: no server listened" : "not reachable",
                   settings_.connect_seconds, nobody ? "" : WhatMayBeMissing(settings_.security)));
 }
 

@@ -21,13 +21,13 @@ struct ShadowOptions {
 
 std::string ShowSeen(const v1::ReportShadowResponse& report) {
   std::string text =
-      fmt::format("{}: {} pages", ShowText(report.crawl_id()), ShowCount(report.pages()));
+      fmt::format("{}: {}", ShowText(report.crawl_id()), ShowCounted(report.pages(), "page"));
   if (report.pages_read() < report.pages()) {
-    text += fmt::format(", of which {} were read", ShowCount(report.pages_read()));
+    text += fmt::format(", of which {} read", ShowCount(report.pages_read()));
   }
   text += fmt::format("; {} gone, {} never crawled, {} compared\n", ShowCount(report.gone_pages()),
                       ShowCount(report.never_crawled_pages()), ShowCount(report.compared_pages()));
-  text += fmt::format("{} crawls seen", ShowCount(report.crawls()));
+  text += ShowCounted(report.crawls(), "crawl") + " seen";
   if (report.compared_crawls() > 0) {
     text += fmt::format("; {} of the last {} that were compared found a change ({})",
                         ShowCount(report.changes()), ShowCount(report.compared_crawls()),
@@ -40,17 +40,17 @@ std::string ShowSeen(const v1::ReportShadowResponse& report) {
 
 std::string ShowComparison(const v1::ShadowComparison& comparison) {
   std::string text = fmt::format(
-      "By the dates of its clients, {} crawls a day keep {} of requests fresh.\n"
-      "As many of Freshet's choice would keep {} fresh, {} without heeding signals.\n",
+      "With the dates of its clients, {} crawls a day keep {} of requests fresh.\n"
+      "With Freshet's choice the same number would keep {} fresh, or {} without signals.\n",
       ShowNumber(comparison.crawls_per_day()), ShowShare(comparison.freshness()),
       ShowShare(comparison.best_freshness()),
       ShowShare(comparison.best_freshness_without_signals()));
-  text +=
-      fmt::format("{} crawls a day ({} of them) would do for what there is now.\n",
-                  ShowNumber(comparison.crawls_per_day_for_same()),
-                  ShowShare(comparison.crawls_per_day_for_same() / comparison.crawls_per_day()));
-  return text + fmt::format("Computed from {} pages, by what is believed of them.\n",
-                            ShowCount(comparison.sampled_pages()));
+  text += fmt::format(
+      "With Freshet's choice {} crawls a day ({} of today's) would keep as many fresh as today.\n",
+      ShowNumber(comparison.crawls_per_day_for_same()),
+      ShowShare(comparison.crawls_per_day_for_same() / comparison.crawls_per_day()));
+  return text + fmt::format("Computed from {}, with their estimated change rates.\n",
+                            ShowCounted(comparison.sampled_pages(), "page"));
 }
 
 template <typename Pages>
@@ -105,13 +105,14 @@ ExitCode ReportShadow(Session& session, const ShadowOptions& options) {
 
 void AddShadowCommand(CLI::App& crawls, Action& action) {
   auto* command = crawls.add_subcommand(
-      "shadow", "What a crawl id in shadow mode would gain by being scheduled");
+      "shadow", "Show what a crawl id in shadow mode would gain if Freshet scheduled it");
   const auto options = std::make_shared<ShadowOptions>();
   command->add_option("CRAWL_ID", options->crawl_id, "The crawl id")->required();
-  command->add_option("--limit", options->limit, "Most pages to read; unset: 200,000");
+  command->add_option("--limit", options->limit, "Maximum number of pages to read (200,000)");
   command
-      ->add_option("--examples", options->examples,
-                   "Most pages to name that are crawled too often, and too rarely")
+      ->add_option(
+          "--examples", options->examples,
+          "Maximum number of pages to list as crawled too often, and as crawled too rarely")
       ->capture_default_str();
   command->callback([options, &action] {
     action = [options](Session& session) { return ReportShadow(session, *options); };

@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cstdlib>
+#include <filesystem>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <string>
@@ -20,6 +21,7 @@
 #include "tools/cli/parse.h"
 #include "tools/cli/sitemap_sender.h"
 #include "tools/cli/table.h"
+#include "tools/cli/url_argument.h"
 #include "tools/sitemap/polls.h"
 
 namespace freshet::cli {
@@ -102,7 +104,8 @@ absl::Status TakeDuration(const char* option, const std::string& text, Duration*
   if (!parsed.ok()) return Named(option, parsed.status());
   *duration = Duration::Micros(parsed->seconds() * 1'000'000 + parsed->nanos() / 1000);
   if (*duration >= Duration::Seconds(1)) return absl::OkStatus();
-  return absl::InvalidArgumentError(fmt::format("{}: less than a second", option));
+  return absl::InvalidArgumentError(
+      fmt::format("{}: '{}' is not a duration of at least 1 second", option, text));
 }
 
 absl::Status FillOptions(const SitemapOptions& options, sitemap::PollsOptions* polls) {
@@ -136,18 +139,30 @@ absl::Status FillOptions(const SitemapOptions& options, sitemap::PollsOptions* p
   return status;
 }
 
+// A file that is missing is a mistake of the command line.
+absl::Status CheckDocuments(const std::vector<std::string>& arguments) {
+  for (size_t i = 0; i < arguments.size(); ++i) {
+    std::error_code error;
+    if (arguments[i] == "-" || LooksLikeUrl(arguments[i])) continue;
+    if (std::filesystem::exists(arguments[i], error) || error) continue;
+    return absl::InvalidArgumentError(
+        fmt::format("argument {}: {}", i + 1, NeitherUrlNorFile(arguments[i])));
+  }
+  return absl::OkStatus();
+}
+
 absl::StatusOr<std::string> StatePath(const SitemapOptions& options) {
   if (!options.state.empty()) return options.state;
   if (options.news.source.find('/') != std::string::npos || options.news.source.empty()) {
     return absl::InvalidArgumentError(
-        fmt::format("--source: '{}' is no name of a source", options.news.source));
+        fmt::format("--source: '{}' is not a name of a source", options.news.source));
   }
   const std::string name = fmt::format("/freshet/sitemap-{}.db", options.news.source);
   const char* folder = std::getenv("XDG_STATE_HOME");
   if (folder != nullptr && *folder == '/') return folder + name;
   const char* home = std::getenv("HOME");
   if (home != nullptr && *home != '\0') return std::string(home) + "/.local/state" + name;
-  return absl::InvalidArgumentError("--state: without HOME there is no default");
+  return absl::InvalidArgumentError("--state: is missing, and there is no default without HOME");
 }
 
 std::string_view NameOf(DocumentReport::Result result) {
@@ -256,6 +271,8 @@ class Reports {
 ExitCode Sitemap(Session& session, const SitemapOptions& options) {
   sitemap::PollsOptions polling;
   absl::Status status = FillOptions(options, &polling);
+  // Where documents are watched, a file may come later.
+  if (status.ok() && !polling.watch) status = CheckDocuments(options.arguments);
   if (!status.ok()) return session.Fail(status);
   const absl::StatusOr<std::string> path = StatePath(options);
   if (!path.ok()) return session.Fail(path.status());
@@ -294,38 +311,38 @@ ExitCode Sitemap(Session& session, const SitemapOptions& options) {
 
 void AddFetchOptions(CLI::App& command, SitemapOptions& options) {
   command.add_flag("--robots", options.robots,
-                   "Read the sitemaps that robots.txt of each URL's site names; so is done for a "
-                   "URL without path");
+                   "For each URL read the sitemaps that the robots.txt of its site names, as for a "
+                   "URL without a path");
   command.add_flag("--other-hosts", options.other_hosts,
-                   "Documents may name pages and sitemaps of other hosts than their own");
+                   "Accept pages and sitemaps of other hosts than the document's own");
   command
       .add_option("--ca", options.ca_file,
-                  "PEM file of who signs the certificates of the sites, rather than whom the "
-                  "system trusts")
+                  "CA certificates (PEM) that vouch for the sites, instead of the system's")
       ->check(CLI::ExistingFile);
-  command.add_option("--user-agent", options.user_agent, "What sites are told")
+  command.add_option("--user-agent", options.user_agent, "User-Agent header of the requests")
       ->capture_default_str();
   command.add_option("--fetch-timeout", options.fetch_timeout,
                      "Longest time for one document (60s)");
   command.add_option("--site-timeout", options.site_timeout,
-                     "Longest time of a poll for all documents of one site (1h)");
+                     "Longest time of one poll for all documents of a site (1h)");
   command
       .add_option("--sites-at-once", options.sites_at_once,
-                  "Most sites that are waited for side by side")
+                  "Maximum number of sites that are polled at the same time")
       ->check(CLI::Range(1, 256))
       ->capture_default_str();
 }
 
 void AddWatchOptions(CLI::App& command, SitemapOptions& options) {
-  auto* watch = command.add_flag("--watch", options.watch,
-                                 "Stay, and poll again: sooner what changes, later what does not");
-  auto* every =
-      command.add_option("--every", options.every, "The same, with this first interval (1h)");
+  auto* watch = command.add_flag(
+      "--watch", options.watch,
+      "Keep running and poll again: documents that change more often, others less often");
+  auto* every = command.add_option("--every", options.every,
+                                   "As --watch, with this first interval between polls (1h)");
   command.add_option("--min-interval", options.min_interval, "Shortest time between polls (5m)");
   command.add_option("--max-interval", options.max_interval, "Longest time between polls (1d)");
   command
       .add_flag("--dry-run", options.dry_run,
-                "Print what would be sent; send nothing, remember nothing")
+                "Print what the command would send; send and remember nothing")
       ->excludes(watch)
       ->excludes(every);
 }
@@ -334,22 +351,23 @@ void AddWatchOptions(CLI::App& command, SitemapOptions& options) {
 
 void AddSitemapCommand(CLI::App& app, Action& action) {
   auto* command = app.add_subcommand(
-      "sitemap", "Poll sitemaps and feeds: new URLs become pages, newer dates signals");
+      "sitemap", "Poll sitemaps and feeds: new URLs become pages, newer dates become signals");
   const auto options = std::make_shared<SitemapOptions>();
   command
-      ->add_option(
-          "DOCUMENTS", options->arguments,
-          "URLs or files (- is standard input) of sitemaps, their indexes, RSS, Atom or lists "
-          "of URLs, plain or gzip; a URL without path is a site, whose robots.txt names them")
+      ->add_option("DOCUMENTS", options->arguments,
+                   "URLs or files (- is standard input) of sitemaps, sitemap indexes, RSS or Atom "
+                   "feeds, or lists of URLs, plain or gzip. A URL without a path means a site: the "
+                   "command reads the sitemaps that its robots.txt names")
       ->required();
   command->add_option("--source", options->news.source, "Source of the signals")
       ->capture_default_str();
-  command->add_option("--crawl-id", options->news.crawl_id, "Namespace of the pages (DEFAULT)");
+  command->add_option("--crawl-id", options->news.crawl_id,
+                      "Crawl id (namespace) of the pages (DEFAULT)");
   command->add_option("--state", options->state,
-                      "File that remembers what was sent (freshet/sitemap-SOURCE.db in "
-                      "$XDG_STATE_HOME or ~/.local/state)");
+                      "File in which the command remembers what it sent (freshet/sitemap-SOURCE.db "
+                      "in $XDG_STATE_HOME or ~/.local/state)");
   command->add_flag("--priority", options->news.priority,
-                    "New pages get twice their sitemap's priority as importance");
+                    "The importance of a new page is twice its priority in the sitemap");
   AddFetchOptions(*command, *options);
   AddWatchOptions(*command, *options);
   command->callback([options, &action] {

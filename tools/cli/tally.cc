@@ -112,6 +112,10 @@ void Tally::Summarise(uint64_t unacknowledged) const {
     return;
   }
   const uint64_t all = Sum() + unacknowledged;
+  if (all == 0) {
+    session_.out() << "0 " << noun_ << ": the input has no rows\n";
+    return;
+  }
   std::string text =
       fmt::format("{} {}: {} applied", ShowCount(all),
                   all == 1 ? noun_.substr(0, noun_.size() - 1) : noun_, ShowCount(applied_));

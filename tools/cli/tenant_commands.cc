@@ -5,6 +5,7 @@
 #include <memory>
 #include <string>
 
+#include "core/base/nearest.h"
 #include "freshet/v1/admin.grpc.pb.h"
 #include "tools/cli/admin_call.h"
 #include "tools/cli/commands.h"
@@ -59,7 +60,7 @@ std::string ShowSettings(const v1::CrawlSettings& settings) {
     add(ShowDuration(settings.min_delay()) + " between crawls of a host");
   }
   if (settings.has_max_in_flight()) {
-    add(fmt::format("{} of a host in flight", ShowLimit(settings.max_in_flight())));
+    add(fmt::format("{} in flight for each host", ShowLimit(settings.max_in_flight())));
   }
   if (settings.has_min_page_interval()) {
     add(ShowDuration(settings.min_page_interval()) + " between crawls of a page");
@@ -72,8 +73,9 @@ std::string ShowSettings(const v1::CrawlSettings& settings) {
 
 std::string ShowCrawl(const v1::Crawl& crawl) {
   std::string text = fmt::format(
-      "{}: {}\n{} of {}, {} out; since the start {}, {}, {} found "
-      "changed, {} failed, {} gone, {} forbidden by robots.txt",
+      "{}: {}\n{} of {}, {} out\nsince the server started, with what was imported: {}; {}, of "
+      "which "
+      "{} found a change; {} failed, {} found the page gone, {} forbidden by robots.txt",
       ShowText(crawl.crawl_id()), ShowSettings(crawl.settings()),
       ShowCounted(crawl.pages(), "page"), ShowCounted(crawl.hosts(), "host"),
       ShowCount(crawl.out()), ShowCounted(crawl.assignments(), "assignment"),
@@ -83,7 +85,7 @@ std::string ShowCrawl(const v1::Crawl& crawl) {
   if (!by_dates && crawl.settings().frontier_mode() == v1::FRONTIER_MODE_UNSPECIFIED) {
     text += "\nfrontier mode " + ShowMode(crawl.frontier_mode()) + ", as the server is configured";
   }
-  if (crawl.deleting()) text += "\nbeing deleted: these pages are left";
+  if (crawl.deleting()) text += "\nbeing deleted: the pages above are left";
   return text;
 }
 
@@ -118,11 +120,25 @@ ExitCode ListCrawls(Session& session) {
   return AskForPages(session, &Admin::ListCrawls, v1::ListCrawlsRequest(), show);
 }
 
+// After a refusal: the crawl id that was probably meant, of those that the caller may see.
+void SuggestCrawl(Session& session, const std::string& crawl_id) {
+  v1::ListCrawlsRequest request;
+  request.set_page_size(kPageSize);
+  v1::ListCrawlsResponse all;
+  const auto stub = v1::AdminService::NewStub(session.channel());
+  if (!Call(session, &Admin::ListCrawls, *stub, request, &all).ok()) return;
+  std::vector<std::string> names;
+  for (const v1::Crawl& crawl : all.crawls()) names.push_back(crawl.crawl_id());
+  const std::string nearest = Nearest(crawl_id, names);
+  if (!nearest.empty()) session.Note(fmt::format("did you mean {}?", ShowName(nearest)));
+}
+
 ExitCode ShowOneCrawl(Session& session, const std::string& crawl_id) {
   v1::ListCrawlsRequest request;
   request.set_crawl_id(crawl_id);
   v1::ListCrawlsResponse response;
   const ExitCode code = Fetch(session, &Admin::ListCrawls, request, &response);
+  if (code == kRefused) SuggestCrawl(session, crawl_id);
   if (code != kAccepted) return code;
   PrintCrawl(session, response.crawls(0));
   return TellUnanswered(session, response);
@@ -144,6 +160,7 @@ ExitCode DeleteCrawl(Session& session, const DeleteOptions& options) {
   request.set_crawl_id(crawl_id);
   v1::DeleteCrawlResponse response;
   const ExitCode code = Fetch(session, &Admin::DeleteCrawl, request, &response);
+  if (code == kRefused) SuggestCrawl(session, crawl_id);
   if (code == kAccepted) PrintCrawl(session, response.crawl());
   return code;
 }
@@ -227,24 +244,28 @@ void AddDelete(CLI::App& parent, Action& action, const char* help, const char* a
 }
 
 void AddSetCrawl(CLI::App& parent, Action& action) {
-  auto* command = parent.add_subcommand("set", "Change what is set for a crawl id");
+  auto* command = parent.add_subcommand("set", "Change the settings of a crawl id");
   const auto options = std::make_shared<CrawlOptions>();
   command->add_option("CRAWL_ID", options->crawl_id, "The crawl id")->required();
-  command->add_option("--share", options->share,
-                      "Part of the crawl rate that it gets, 0 to 1; 0 for none");
-  command->add_option("--max-rate", options->max_rate, "Most crawls per second; 0 for no maximum");
-  command->add_option("--max-pages", options->max_pages, "Most pages; 0 for no maximum");
+  command->add_option(
+      "--share", options->share,
+      "Part of the crawl rate that the crawl id gets, 0 to 1; 0 for no share of its own");
+  command->add_option("--max-rate", options->max_rate,
+                      "Maximum number of crawls per second; 0 for no maximum");
+  command->add_option("--max-pages", options->max_pages,
+                      "Maximum number of pages; 0 for no maximum");
   command->add_option("--min-delay", options->min_delay,
-                      "Shortest time between two crawls of a host of its pages");
+                      "Shortest time between two crawls of a host, for pages of the crawl id");
   command->add_option("--max-in-flight", options->max_in_flight,
-                      "Most crawls of such a host at once; 0 for no limit");
+                      "Maximum number of crawls of a host at the same time, for pages of the crawl "
+                      "id; 0 for no limit");
   command->add_option("--min-page-interval", options->min_page_interval,
                       "Shortest time between two crawls of a page");
   command
       ->add_option("--frontier-mode", options->frontier_mode,
-                   "How its URLs of the crawl-frontier API go out")
+                   "How the crawl-frontier API hands out URLs of the crawl id")
       ->check(CLI::IsMember({"dates", "shadow", "scheduled"}));
-  command->add_flag("--reset", options->reset, "First take away all that is set");
+  command->add_flag("--reset", options->reset, "First remove all settings of the crawl id");
   command->callback([options, &action] {
     action = [options](Session& session) { return SetCrawl(session, *options); };
   });
@@ -319,12 +340,12 @@ ExitCode DeleteHost(Session& session, const DeleteOptions& options) {
 }  // namespace
 
 void AddTenantCommands(CLI::App& app, Action& action) {
-  auto* crawls =
-      app.add_subcommand("crawls", "List, show, set or delete crawl ids, or compare one");
+  auto* crawls = app.add_subcommand("crawls", "List, show, set, compare or delete crawl ids");
   crawls->require_subcommand(1);
-  crawls->add_subcommand("list", "List the crawl ids and what is counted of them")
+  crawls->add_subcommand("list", "List the crawl ids, with their numbers of pages and crawls")
       ->callback([&action] { action = ListCrawls; });
-  AddNamed(*crawls, action, "show", "Show a crawl id", "CRAWL_ID", "The crawl id", ShowOneCrawl);
+  AddNamed(*crawls, action, "show", "Show the settings and counters of a crawl id", "CRAWL_ID",
+           "The crawl id", ShowOneCrawl);
   AddSetCrawl(*crawls, action);
   AddShadowCommand(*crawls, action);
   AddDelete(*crawls, action, "Remove all pages of a crawl id, and its settings", "CRAWL_ID",
@@ -332,10 +353,10 @@ void AddTenantCommands(CLI::App& app, Action& action) {
 
   auto* hosts = app.add_subcommand("hosts", "List, search or delete hosts");
   hosts->require_subcommand(1);
-  auto* list = hosts->add_subcommand("list", "List hosts, in no order");
+  auto* list = hosts->add_subcommand("list", "List hosts, in no particular order");
   const auto search = std::make_shared<HostSearch>();
-  list->add_option("--prefix", search->prefix, "Only those whose name starts with this");
-  list->add_option("--contains", search->contains, "Only those with this in their name");
+  list->add_option("--prefix", search->prefix, "Only hosts whose name starts with this");
+  list->add_option("--contains", search->contains, "Only hosts whose name contains this");
   list->callback([search, &action] {
     action = [search](Session& session) { return ListHosts(session, *search); };
   });

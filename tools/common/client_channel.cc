@@ -126,7 +126,7 @@ absl::StatusOr<std::string> ReadToken(const std::string& path, const std::string
   const size_t end = text->find_last_not_of(kBlanks);
   std::string token = begin == std::string::npos ? "" : text->substr(begin, end + 1 - begin);
   if (!IsToken(token)) {
-    return absl::InvalidArgumentError(fmt::format("{} holds something that is no token", name));
+    return absl::InvalidArgumentError(fmt::format("{} holds something that is not a token", name));
   }
   return token;
 }
@@ -134,7 +134,7 @@ absl::StatusOr<std::string> ReadToken(const std::string& path, const std::string
 absl::StatusOr<std::string> TokenOf(const ClientSecurity& security) {
   if (!security.token_file.empty()) return ReadToken(security.token_file, security.token_file);
   if (security.token.empty() || IsToken(security.token)) return security.token;
-  return absl::InvalidArgumentError("FRESHET_TOKEN holds something that is no token");
+  return absl::InvalidArgumentError("FRESHET_TOKEN holds something that is not a token");
 }
 
 absl::StatusOr<std::shared_ptr<grpc::Channel>> OpenChannel(

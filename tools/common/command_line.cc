@@ -5,16 +5,19 @@
 #include <iostream>
 
 #include "freshet/version.h"
+#include "tools/common/command_line_fault.h"
 
 namespace freshet {
 namespace {
 
 constexpr int kFailed = 1;
 constexpr int kBadUsage = 2;
+constexpr const char* kFooter = "Exit code: 0 done, 1 failed, 2 bad usage or bad input.";
 
 }  // namespace
 
 int RunCommandLine(const std::string& description, const std::string& program,
+                   std::span<const CommandExample> examples,
                    const std::function<void(CLI::App&, CommandAction&)>& add, int argc,
                    char** argv) {
   const auto fail = [&program](const std::string& why, int code) {
@@ -27,10 +30,12 @@ int RunCommandLine(const std::string& description, const std::string& program,
     app.set_version_flag("--version", program + " " FRESHET_VERSION);
     CommandAction action;
     add(app, action);
+    FinishHelp(app, examples, kFooter);
     try {
       app.parse(argc, argv);
     } catch (const CLI::ParseError& error) {
-      return error.get_exit_code() == 0 ? app.exit(error) : fail(error.what(), kBadUsage);
+      if (error.get_exit_code() == 0) return app.exit(error);  // --help and --version
+      return fail(CommandLineFault(app, error) + " (see --help)", kBadUsage);
     }
     const Status status = action();
     std::cout.flush();

@@ -169,4 +169,8 @@ std::unique_ptr<ReplayPolicy> MakeReplayRule(std::string_view name,
   return nullptr;
 }
 
+std::vector<std::string_view> ReplayRuleNames() {
+  return {"uniform", "importance", "pings_first", "nutch_adaptive"};
+}
+
 }  // namespace freshet

@@ -29,6 +29,9 @@ namespace freshet {
 [[nodiscard]] std::unique_ptr<ReplayPolicy> MakeReplayRule(std::string_view name,
                                                            const std::vector<ReplayPage>& pages);
 
+// The names of all rules. Thread-safe.
+[[nodiscard]] std::vector<std::string_view> ReplayRuleNames();
+
 }  // namespace freshet
 
 #endif  // FRESHET_TOOLS_COMMON_REPLAY_RULES_H_

@@ -10,6 +10,8 @@
 
 #include "CLI/CLI.hpp"
 #include "freshet/version.h"
+#include "tools/common/command_help.h"
+#include "tools/common/command_line_fault.h"
 #include "tools/demo/play.h"
 #include "tools/demo/prepare.h"
 
@@ -97,11 +99,12 @@ int Run(int argc, char** argv) {
   play_command->add_option("--workers", play.workers, "Fetch workers")->check(CLI::Range(1, 64));
   play_command->callback([&] { status = RunPlay(play); });
 
+  FinishHelp(app, {}, "");
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
     if (error.get_exit_code() == 0) return app.exit(error);
-    std::fprintf(stderr, "freshet-demo: %s\n", error.what());
+    std::fprintf(stderr, "freshet-demo: %s (see --help)\n", CommandLineFault(app, error).c_str());
     return kBadUsage;
   }
   if (!status.ok()) {

@@ -39,7 +39,7 @@ Status TakeNumber(std::string_view& text, std::string_view name, Number* number)
   const char* last = value.data() + value.size();
   const auto [end, error] = std::from_chars(value.data(), last, *number);
   if (error != std::errc() || end != last) {
-    return InvalidArgument("'{}' is no {}", value.substr(0, 40), name);
+    return InvalidArgument("'{}' is not a {}", value.substr(0, 40), name);
   }
   return absl::OkStatus();
 }

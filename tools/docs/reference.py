@@ -175,7 +175,7 @@ def markdown_of(page: str, program: str) -> list[str]:
         elif macro == ".B":
             lines += ["<!-- doctest: text -->", "", f"    {said}"]
         elif macro == ".nf":
-            lines += ["<!-- doctest: skip: examples of --help, which tests/cli/examples_test.cc runs -->", ""]
+            lines += ["<!-- doctest: skip: examples of --help, which tests/cli and tests/man check -->", ""]
         elif macro == ".TP":
             lines.append("-")
         elif lines and lines[-1] == "-":

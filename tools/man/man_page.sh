@@ -32,8 +32,8 @@ body() {
     BEGIN { margin = sprintf("%30s", "") }
     NR == 1 { if (level == ".SS") print text($0); next }
     /^Usage: / { heading("Synopsis"); print ".B " text(substr($0, 8)); state = ""; next }
-    /^(Positionals|Options|Subcommands|Commands):$/ || /^\[Option Group: / {
-      flush_entry(); sub(/:$/, ""); heading($0 == "Positionals" ? "Arguments" : $0 == "Subcommands" ? "Commands" : $0)
+    /^(Arguments|Options|([A-Z][a-z]+ c|C)ommands):$/ || /^\[Option Group: / {
+      flush_entry(); sub(/:$/, ""); heading($0)
       state = "entries"; next
     }
     /^Examples:$/ { flush_entry(); heading("Examples"); print ".nf"; state = "examples"; next }
@@ -41,8 +41,8 @@ body() {
     state == "entries" && /^  / {
       flush_entry()
       pending = $0
-      # Where both fit in a line, a space is before the second; the range of a number has spaces, too.
-      if (length(pending) > 30 && substr(pending, 30, 1) == " " && substr(pending, 1, 30) !~ /( in|\[[^]]*) *$/) {
+      # Where both fit in a line, a space is before the second; what stands in brackets has spaces, too.
+      if (length(pending) > 30 && substr(pending, 30, 1) == " " && substr(pending, 1, 30) !~ /\([^)]*$/) {
         entry = substr(pending, 3, 28); meaning = substr(pending, 31)
       } else {
         entry = substr(pending, 3)
@@ -63,7 +63,7 @@ body() {
 }
 
 # The names of the commands of a help.
-commands_of() { awk '/^Subcommands:$/ { on = 1; next } /^$/ { on = 0 } on && /^  [^ ]/ { print $1 }'; }
+commands_of() { awk '/^([A-Z][a-z]+ c|C)ommands:$/ { on = 1; next } /^$/ { on = 0 } on && /^  [^ ]/ { print $1 }'; }
 
 # A section for every command below the program, depth first. Their footers are that of the program.
 sections() {

@@ -12,6 +12,7 @@
 #include "fmt/format.h"
 #include "sync/mutex.h"
 #include "tools/common/threaded_for.h"
+#include "tools/common/wrong_flag.h"
 #include "tools/sim/compare_results.h"
 #include "tools/sim/freshness_bound.h"
 #include "tools/sim/replay_progress.h"
@@ -300,14 +301,14 @@ Status ValidatePolicies(const CompareOptions& options) {
   }
   const auto& all = options.policies;
   if (std::find(all.begin(), all.end(), options.subject) == all.end()) {
-    return InvalidArgument("--subject {}: not one of --policies", options.subject);
+    return WrongFlag("--subject", options.subject, "one of --policies");
   }
   return {};
 }
 
 Status Validate(const CompareOptions& options) {
   if (options.histories.empty() && options.worlds.empty()) {
-    return InvalidArgument("--history, --world: nothing to compare on");
+    return InvalidArgument("give --history or --world");
   }
   RETURN_IF_ERROR(RefuseTwice(options.worlds, "--world"));
   std::vector<std::string> names;
@@ -318,14 +319,15 @@ Status Validate(const CompareOptions& options) {
   }
   RETURN_IF_ERROR(ValidatePolicies(options));
   for (const double rate : options.rates) {
-    if (!(rate > 0 && rate <= 1e9)) return InvalidArgument("--rates {}: not in (0, 1e9]", rate);
+    if (!(rate > 0 && rate <= 1e9))
+      return WrongFlag("--rates", rate, "a number above 0 and up to 1e9");
   }
   for (const double recall : options.recalls) {
     if (!(recall >= 0 && recall <= 1))
-      return InvalidArgument("--recalls {}: not in [0, 1]", recall);
+      return WrongFlag("--recalls", recall, "a number from 0 to 1");
   }
   if (options.seeds < 1 || options.seeds > 1000) {
-    return InvalidArgument("--seeds {}: not in 1 .. 1000", options.seeds);
+    return WrongFlag("--seeds", options.seeds, "a whole number from 1 to 1000");
   }
   return ValidatePace(options.epoch_days, options.warm_up_crawls_per_page);
 }

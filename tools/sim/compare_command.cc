@@ -3,6 +3,7 @@
 #include <memory>
 #include <string>
 
+#include "tools/common/wrong_flag.h"
 #include "tools/sim/commands.h"
 #include "tools/sim/compare.h"
 #include "tools/sim/compare_docs.h"
@@ -31,7 +32,7 @@ Status ParseHistories(const CompareFlags& flags, CompareOptions* options) {
     const size_t equals = text.find('=');
     if (equals == std::string::npos || equals == 0 || equals + 1 == text.size() ||
         text.find('\t') < equals) {
-      return InvalidArgument("--history {}: not NAME=FILE", text);
+      return WrongFlag("--history", text, "of the form NAME=FILE");
     }
     options->histories.emplace_back(text.substr(0, equals), text.substr(equals + 1));
   }
@@ -80,11 +81,11 @@ Status RunCompare(const CompareFlags& flags) {
   CompareOptions options = flags.options;
   ASSIGN_OR_RETURN(const TableFormat format, ParseTableFormat(flags.json ? "json" : flags.format));
   if (flags.docs.empty() != flags.block.empty()) {
-    return InvalidArgument("--docs, --block: both are needed to write a table into a page");
+    return InvalidArgument("--docs and --block must be given together");
   }
   ASSIGN_OR_RETURN(const std::vector<ComparedRow> rows, MakeRows(flags, &options));
   if (flags.fresh > 0 && flags.plot.empty()) {
-    return InvalidArgument("--fresh: needs --plot, the file to draw in");
+    return InvalidArgument("--fresh needs --plot");
   }
   if (!flags.plot.empty()) RETURN_IF_ERROR(WritePlots(MakePlots(flags, options, rows), flags.plot));
   if (!flags.docs.empty()) {
@@ -96,65 +97,74 @@ Status RunCompare(const CompareFlags& flags) {
 }
 
 void AddOutputOptions(CLI::App* command, CompareFlags* flags) {
-  command->add_option("--format", flags->format, "markdown, tsv or json")->capture_default_str();
-  command->add_flag("--json", flags->json, "As --format json");
-  command->add_option("--plot", flags->plot,
-                      "SVG file of staleness over rate; with several histories or recalls each has "
-                      "its name before the extension");
+  command->add_option("--format", flags->format, "Output format: markdown, tsv or json")
+      ->capture_default_str();
+  command->add_flag("--json", flags->json, "Same as --format json");
+  command->add_option(
+      "--plot", flags->plot,
+      "SVG file for a plot of staleness over crawl rate; with several histories or recalls the "
+      "command writes one file for each, with its name before the extension");
   command
       ->add_option("--fresh", flags->fresh,
-                   "Percent: --plot draws the crawl rate that each policy needs to keep so many "
-                   "requests fresh")
+                   "Percent: --plot draws the crawl rate that each policy needs to keep this share "
+                   "of requests fresh")
       ->check(CLI::Range(0.0, 99.9999));
   command->add_option("--rows", flags->rows,
-                      "Plays nothing: the rows of a file that --format tsv has printed");
-  command->add_option("--docs", flags->docs,
-                      "Page whose block gets the table as Markdown, instead of standard output");
+                      "Play nothing; read the rows from a file that --format tsv printed");
+  command->add_option(
+      "--docs", flags->docs,
+      "Markdown page into which the command writes the table, instead of standard output");
   command->add_option("--block", flags->block,
-                      "Name of that block: <!-- freshet-sim compare: NAME -->");
-  command->add_flag("--quiet", flags->quiet, "No progress on standard error");
+                      "Name of the place on that page: <!-- freshet-sim compare: NAME -->");
+  command->add_flag("--quiet", flags->quiet, "Print no progress on standard error");
 }
 
 }  // namespace
 
 void AddCompareCommand(CLI::App& app, CommandAction& action) {
-  CLI::App* command =
-      app.add_subcommand("compare", "A table of policies on histories and generated worlds");
+  CLI::App* command = app.add_subcommand(
+      "compare", "Compare policies on histories and generated worlds, as a table");
   auto flags = std::make_shared<CompareFlags>();
   CompareOptions& options = flags->options;
   options.policies = {"default", "uniform",    "importance", "pings_first", "nutch_adaptive",
                       "greedy",  "greedy_cis", "hindsight",  "clairvoyant", kBound};
   options.rates = {0.5, 2, 5, 20};
   options.recalls = {1, 0.5, 0.2};
-  command->add_option("--history", flags->histories, "NAME=FILE, any number of times");
-  command->add_option("--world", options.worlds, "Generated worlds, or all")->delimiter(',');
+  command->add_option("--history", flags->histories,
+                      "History as NAME=FILE; you can repeat this flag");
+  command->add_option("--world", options.worlds, "Names of generated worlds, or all")
+      ->delimiter(',');
   command
-      ->add_option("--policies", options.policies,
-                   "What to play, as replay's; bound: what none can undercut, however it plays")
+      ->add_option(
+          "--policies", options.policies,
+          "Policies to play, as for replay; bound is a limit that no policy can be better than")
       ->delimiter(',')
       ->capture_default_str();
-  command->add_option("--subject", options.subject, "The policy that the others are held against")
+  command->add_option("--subject", options.subject, "Policy that the others are compared with")
       ->capture_default_str();
-  command->add_option("--rates", options.rates, "Of histories: crawls a day per 1,000 pages")
+  command->add_option("--rates", options.rates, "Crawls a day per 1,000 pages of a history")
       ->delimiter(',')
       ->capture_default_str();
-  command->add_option("--recalls", options.recalls, "Of histories: shares of changes signalled")
+  command
+      ->add_option("--recalls", options.recalls,
+                   "Shares of the changes of a history that signals announce")
       ->delimiter(',')
       ->capture_default_str();
-  command->add_option("--seeds", options.seeds, "Instances to average, of seeds 1, 2, ...")
+  command->add_option("--seeds", options.seeds, "Number of runs to average, with seeds 1, 2, ...")
       ->capture_default_str();
   command->add_option("--epoch-days", options.epoch_days, "Days between two epochs")
       ->capture_default_str();
   command
       ->add_option("--warm-up-crawls-per-page", options.warm_up_crawls_per_page,
-                   "Of worlds: crawls of a page before staleness counts as settled")
+                   "Crawls per page in a world before the measurement begins")
       ->capture_default_str();
-  command->add_option("--jobs", options.jobs, "Threads; 0: as many as there are cores")
+  command->add_option("--jobs", options.jobs, "Number of threads; 0 for one per core")
       ->capture_default_str();
-  command->add_option("--out", options.out, "File of results: what it holds is not played again");
+  command->add_option("--out", options.out,
+                      "File of results; the command does not repeat results that the file has");
   command
       ->add_option("--again", options.again,
-                   "Policies that are played again, whatever --out holds of them")
+                   "Policies to play again, even if --out has their results")
       ->delimiter(',');
   AddOutputOptions(command, flags.get());
   command->callback([&action, flags] { action = [flags] { return RunCompare(*flags); }; });

@@ -113,7 +113,7 @@ StatusOr<ResultFile> ResultFile::Open(const std::string& path,
     ReplayKey key;
     ReplayScore score;
     if (number == 1 || !ParseRow(line, &key, &score)) {
-      return InvalidArgument("{}: line {} is no result of freshet-sim compare", path, number);
+      return InvalidArgument("{}: line {} is not a result of freshet-sim compare", path, number);
     }
     if (std::find(again.begin(), again.end(), key.policy) != again.end()) continue;
     file.scores_[key] = score;

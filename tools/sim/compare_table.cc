@@ -2,6 +2,7 @@
 
 #include <cmath>
 
+#include "core/base/wrong_value.h"
 #include "fmt/format.h"
 #include "nlohmann/json.hpp"
 #include "tools/common/rounded.h"
@@ -147,7 +148,7 @@ StatusOr<TableFormat> ParseTableFormat(const std::string& name) {
   if (name == "markdown") return TableFormat::kMarkdown;
   if (name == "tsv") return TableFormat::kTsv;
   if (name == "json") return TableFormat::kJson;
-  return InvalidArgument("--format {}: not markdown, tsv or json", name);
+  return InvalidArgument("--format: {}", WrongChoice(name, {"markdown", "tsv", "json"}));
 }
 
 RatioSummary Summarise(const std::vector<ComparedRow>& rows, bool worlds, RatioKind kind,

@@ -12,6 +12,7 @@
 #include "core/estimate/mle.h"
 #include "core/estimate/moment.h"
 #include "core/estimate/signals.h"
+#include "tools/common/wrong_flag.h"
 #include "tools/sim/commands.h"
 #include "tools/sim/estimate_default.h"
 #include "tools/sim/tsv.h"
@@ -115,7 +116,7 @@ StatusOr<Observations> ParseObservations(std::string_view text) {
       counts.push_back(n);
     }
     if (fields[2] != "0" && fields[2] != "1") {
-      return InvalidArgument("observation '{}': z is neither 0 nor 1", item);
+      return InvalidArgument("observation '{}': z is not 0 or 1", item);
     }
     if (!observations) observations.emplace(counts.size());
     const Status added = observations->Add(elapsed, counts, fields[2] == "1");
@@ -250,17 +251,17 @@ Status PrintEstimates(std::istream& input, const EstimateFlags& flags) {
 
 Status CheckFlags(const EstimateFlags& flags) {
   if (!(flags.delta > 0 && flags.delta < 1)) {
-    return InvalidArgument("--delta: {} is not between 0 and 1", flags.delta);
+    return WrongFlag("--delta", flags.delta, "a number between 0 and 1");
   }
   if (!(flags.bounds.min >= 0 && flags.bounds.min <= flags.bounds.max)) {
-    return InvalidArgument("--min {} and --max {} are not 0 <= min <= max", flags.bounds.min,
+    return InvalidArgument("--min {} and --max {}: 0 <= min <= max must hold", flags.bounds.min,
                            flags.bounds.max);
   }
   if (!(flags.within > 0 && std::isfinite(flags.within))) {
-    return InvalidArgument("--within: {} is not a finite share above 0", flags.within);
+    return WrongFlag("--within", flags.within, "a number above 0");
   }
   if (!(flags.smoothing >= 0 && std::isfinite(flags.smoothing))) {
-    return InvalidArgument("--smoothing: {} is not a finite time of at least 0", flags.smoothing);
+    return WrongFlag("--smoothing", flags.smoothing, "a number of at least 0");
   }
   return {};
 }
@@ -268,34 +269,38 @@ Status CheckFlags(const EstimateFlags& flags) {
 }  // namespace
 
 void AddEstimateCommand(CLI::App& app, CommandAction& action) {
-  CLI::App* command =
-      app.add_subcommand("estimate", "Change rates and signal weights from crawl histories");
+  CLI::App* command = app.add_subcommand(
+      "estimate", "Estimate change rates and signal weights from crawl histories");
   auto flags = std::make_shared<EstimateFlags>();
   std::vector<std::string> names = {kDefaultMethod};
   for (const Method& method : kMethods) names.emplace_back(method.name);
   command->add_option("--method", flags->method, "Estimator")
       ->required()
       ->check(CLI::IsMember(names));
-  command->add_option("--delta", flags->delta, "1 - coverage of the interval low..high")
+  command
+      ->add_option("--delta", flags->delta,
+                   "Probability that the true rate is outside of the interval low..high")
       ->capture_default_str();
-  command->add_option("--min", flags->bounds.min, "moment: smallest rate")->capture_default_str();
-  command->add_option("--max", flags->bounds.max, "moment: largest rate")->capture_default_str();
+  command->add_option("--min", flags->bounds.min, "Smallest rate (only for moment)")
+      ->capture_default_str();
+  command->add_option("--max", flags->bounds.max, "Largest rate (only for moment)")
+      ->capture_default_str();
+  command
+      ->add_option("--within", flags->within,
+                   "Relative error that the column burn_in refers to: the number of intervals that "
+                   "are needed to reach it (only for moment)")
+      ->capture_default_str();
   command
       ->add_option(
-          "--within", flags->within,
-          "moment: burn_in is the number of intervals until the estimate is off by no more "
-          "than this share of itself")
+          "--smoothing", flags->smoothing,
+          "Length of the imaginary intervals; 0 for plain maximum likelihood (only for cho_gm)")
       ->capture_default_str();
   command
-      ->add_option("--smoothing", flags->smoothing,
-                   "cho_gm: length of the imaginary intervals; 0: plain maximum likelihood")
-      ->capture_default_str();
-  command
-      ->add_option(
-          "input", flags->input,
-          "Table of id and observations, separated by a tab: \"5:1:1,2:0:0\" is two crawls, "
-          "each the time since the one before, signals meanwhile (of several sources 1/0), "
-          "changed or not; - is standard input")
+      ->add_option("input", flags->input,
+                   "Table with the columns id and observations, separated by a tab. The "
+                   "observations \"5:1:1,2:0:0\" are two crawls: for each the time since the "
+                   "previous crawl, the number of signals in between (1/0 for several sources), "
+                   "and whether the page had changed; - is standard input")
       ->capture_default_str();
   command->callback([&action, flags] {
     action = [flags]() -> Status {

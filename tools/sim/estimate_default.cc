@@ -32,7 +32,8 @@ Status Check(const SitePage& page) {
     for (size_t k = 0; k < seen.sources(); ++k) {
       const double n = seen.signals(i, k);
       if (n != std::floor(n) || n > 1e6) {
-        return InvalidArgument("{}: {} is no whole number of signals up to a million", page.id, n);
+        return InvalidArgument("{}: {} is not a whole number of signals up to a million", page.id,
+                               n);
       }
     }
   }

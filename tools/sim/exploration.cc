@@ -5,6 +5,7 @@
 
 #include "core/base/random.h"
 #include "core/plan/binary.h"
+#include "tools/common/wrong_flag.h"
 #include "tools/sim/mean_and_error.h"
 
 namespace freshet {
@@ -15,13 +16,13 @@ Status ValidateExploration(const PlanPages& pages, const ExplorationOptions& opt
   const auto count = static_cast<double>(pages.size());
   const double crawls = options.horizon * options.crawl_rate;
   if (!(crawls >= 2 * count && std::isfinite(crawls)) || pages.size() == 0) {
-    return InvalidArgument("--horizon {}: not two crawls of each of {} pages", options.horizon,
-                           pages.size());
+    return InvalidArgument("--horizon: '{}' is too short for two crawls of each of {} pages",
+                           options.horizon, pages.size());
   }
-  if (options.repeats < 2) return InvalidArgument("--repeats {}: not above 1", options.repeats);
+  if (options.repeats < 2) return WrongFlag("--repeats", options.repeats, "a whole number above 1");
   // Lengths are a geometric series of ratio root 2.
   if (crawls * options.repeats * 3.5 > 2e9) {
-    return InvalidArgument("--horizon {}: over 2e9 crawls to draw", options.horizon);
+    return InvalidArgument("--horizon: '{}' needs more than 2e9 random crawls", options.horizon);
   }
   return {};
 }

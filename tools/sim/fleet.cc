@@ -449,7 +449,7 @@ template <typename Number>
 Status CheckWithin(const char* flag, Number value, std::type_identity_t<Number> least,
                    std::type_identity_t<Number> most) {
   if (value >= least && value <= most) return {};
-  return InvalidArgument("{} {}: not in {} .. {}", flag, value, least, most);
+  return InvalidArgument("{}: '{}' is not a number from {} to {}", flag, value, least, most);
 }
 
 Status ValidateCounts(const FleetOptions& options) {

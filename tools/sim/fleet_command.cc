@@ -80,37 +80,42 @@ Status Run(const FleetFlags& flags) {
 }  // namespace
 
 void AddFleetCommand(CLI::App& app, CommandAction& action) {
-  CLI::App* command =
-      app.add_subcommand("fleet", "One crawl rate over many nodes, against one index");
+  CLI::App* command = app.add_subcommand(
+      "fleet", "Simulate many nodes that share one crawl rate, and compare them with one index");
   auto flags = std::make_shared<FleetFlags>();
   FleetOptions& options = flags->options;
   const auto number = [command](const char* name, auto& value, const char* text) {
     command->add_option(name, value, text)->capture_default_str();
   };
-  number("--nodes", options.nodes, "Nodes at the begin, 1 to 1,000");
-  number("--partitions", options.partitions, "Partitions of all pages; 0: two for each node");
-  number("--pages", options.world.pages, "Pages of all hosts");
+  number("--nodes", options.nodes, "Number of nodes at the start, 1 to 1,000");
+  number("--partitions", options.partitions, "Number of partitions; 0 for two per node");
+  number("--pages", options.world.pages, "Number of pages of all hosts together");
   number("--hosts", options.world.hosts, "Hosts");
-  number("--skew", options.world.skew, "The host of rank k has pages in proportion to k^-skew");
-  number("--policy", options.policy, "default, or an index policy");
+  number(
+      "--skew", options.world.skew,
+      "How unequal hosts are: the host of rank k has a number of pages in proportion to k^-skew");
+  number("--policy", options.policy, "Policy: default or an index policy");
   number("--crawls-per-page-per-day", options.crawls_per_page_per_day, "Crawl rate");
-  number("--days", options.days, "Days that are played");
-  command->add_flag("--learn", options.learn, "Change rates are learned, instead of being known");
+  number("--days", options.days, "Number of days to play");
+  command->add_flag("--learn", options.learn,
+                    "Learn change rates; without this flag they are known");
   number("--epoch-days", options.epoch_days, "Days between two epochs");
   number("--round-seconds", options.round_seconds,
-         "Between two grants of a node; what is a second in a server");
-  number("--gain", options.gain, "How strongly rates answer prices");
+         "Seconds between two grants to a node (1 second in a real server)");
+  number("--gain", options.gain, "How strongly rates respond to prices");
   command->add_flag("--by-pages", options.by_pages,
-                    "Nodes tell no prices, and the rate is split by pages: what prices are worth");
+                    "Split the rate by numbers of pages instead of by prices, for comparison");
   number("--loss", options.loss, "Probability that a message between node and leader is lost");
-  number("--late", options.late, "Probability that it comes up to a grant's lifetime late");
-  number("--deaths", options.deaths, "Nodes that are cut off for good, at random times");
-  number("--joins", options.joins, "Nodes that join, at random times");
-  number("--leader-changes", options.leader_changes, "Leaders that are lost with all they knew");
-  number("--seed", options.seed, "Seed of what happens");
-  number("--world-seed", options.world.seed, "Seed of hosts and pages");
-  command->add_flag("--json", flags->json, "One line of JSON instead of a table");
-  command->add_flag("--quiet", flags->quiet, "No progress on standard error");
+  number("--late", options.late,
+         "Probability that a message is late, by up to the lifetime of a grant");
+  number("--deaths", options.deaths, "Number of nodes that fail for good, at random times");
+  number("--joins", options.joins, "Number of nodes that join, at random times");
+  number("--leader-changes", options.leader_changes,
+         "Number of leaders that fail and lose their state");
+  number("--seed", options.seed, "Random seed of the events");
+  number("--world-seed", options.world.seed, "Random seed of hosts and pages");
+  command->add_flag("--json", flags->json, "Print one line of JSON instead of a table");
+  command->add_flag("--quiet", flags->quiet, "Print no progress on standard error");
   command->callback([&action, flags] { action = [flags] { return Run(*flags); }; });
 }
 

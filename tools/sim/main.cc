@@ -3,6 +3,7 @@
 #include <iostream>
 
 #include "tools/sim/commands.h"
+#include "tools/sim/examples.h"
 #include "tools/what_if/what_if_command.h"
 
 namespace freshet {
@@ -26,6 +27,7 @@ void AddCommands(CLI::App& app, CommandAction& action) {
 
 int main(int argc, char** argv) {
   std::ios::sync_with_stdio(false);
-  return freshet::RunCommandLine("Values, estimates, plans and simulations of recrawl policies.",
-                                 "freshet-sim", freshet::AddCommands, argc, argv);
+  return freshet::RunCommandLine(
+      "Simulates recrawl policies and computes their values, estimates and plans.", "freshet-sim",
+      freshet::SimExamples(), freshet::AddCommands, argc, argv);
 }

@@ -73,24 +73,24 @@ Status RunPaper(const PaperFlags& flags) {
 }  // namespace
 
 void AddPaperCommand(CLI::App& app, CommandAction& action) {
-  CLI::App* command = app.add_subcommand("paper", "Experiments of the papers, as tables and plots");
+  CLI::App* command =
+      app.add_subcommand("paper", "Run the experiments of the papers, as tables and plots");
   auto flags = std::make_shared<PaperFlags>();
   PaperOptions& options = flags->options;
-  command
-      ->add_option("NAME", flags->name, "Which one, or a figure of several; list: names them all")
+  command->add_option("NAME", flags->name, "Experiment or figure; list prints all names")
       ->required();
-  command->add_option("--out", flags->out, "Folder for NAME.csv and NAME.svg");
-  command->add_option("--repeats", options.repeats, "Instances to average")->capture_default_str();
-  command->add_option("--seed", options.seed, "Seed of instances and events")
+  command->add_option("--out", flags->out, "Directory for NAME.csv and NAME.svg");
+  command->add_option("--repeats", options.repeats, "Number of runs to average")
       ->capture_default_str();
-  command->add_option("--pages", options.pages, "Numbers of pages instead of the experiment's own")
+  command->add_option("--seed", options.seed, "Random seed")->capture_default_str();
+  command->add_option("--pages", options.pages, "Numbers of pages (those of the experiment)")
       ->delimiter(',');
   command->add_option("--horizon", options.horizon,
-                      "Units of time to play instead of the experiment's own; 0: those");
-  command->add_option("--threads", options.threads, "0: as many as there are cores")
+                      "Units of time to play; 0 for those of the experiment");
+  command->add_option("--threads", options.threads, "Number of threads; 0 for one per core")
       ->capture_default_str();
-  command->add_flag("--json", flags->json, "JSON instead of a table");
-  command->add_flag("--quiet", flags->quiet, "No progress on standard error");
+  command->add_flag("--json", flags->json, "Print JSON instead of a table");
+  command->add_flag("--quiet", flags->quiet, "Print no progress on standard error");
   command->callback([&action, flags] { action = [flags] { return RunPaper(*flags); }; });
 }
 

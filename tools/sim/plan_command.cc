@@ -9,6 +9,7 @@
 #include "nlohmann/json.hpp"
 #include "tools/common/rounded.h"
 #include "tools/common/threaded_for.h"
+#include "tools/common/wrong_flag.h"
 #include "tools/sim/commands.h"
 #include "tools/sim/exploration.h"
 #include "tools/sim/tsv.h"
@@ -58,7 +59,7 @@ StatusOr<PlanTable> ReadPlanTable(std::istream& input) {
     ASSIGN_OR_RETURN(const double change_rate, PlanNumber(table, kChangeRate, "change_rate"));
     const std::string_view complete = table.Text(kComplete);
     if (complete != "0" && complete != "1") {
-      return table.RowError(fmt::format("complete: '{}' is neither 0 nor 1", complete));
+      return table.RowError(fmt::format("complete: '{}' is not 0 or 1", complete));
     }
     columns.ids.emplace_back(table.Text(kId));
     columns.importance.push_back(importance);
@@ -128,7 +129,7 @@ Status RunPlan(std::istream& input, const PlanFlags& flags) {
 
 Status CheckPlanFlags(const PlanFlags& flags) {
   if (!(flags.options.epsilon >= 0 && flags.options.epsilon <= 1)) {
-    return InvalidArgument("--eps: {} is not between 0 and 1", flags.options.epsilon);
+    return WrongFlag("--eps", flags.options.epsilon, "a number between 0 and 1");
   }
   if ((flags.method == kExploreCommit) != (flags.exploration.horizon != 0)) {
     return InvalidArgument("--horizon: belongs to --method {}, which needs it", kExploreCommit);
@@ -140,34 +141,44 @@ Status CheckPlanFlags(const PlanFlags& flags) {
 }  // namespace
 
 void AddPlanCommand(CLI::App& app, CommandAction& action) {
-  CLI::App* command =
-      app.add_subcommand("plan", "Crawl rates, or probabilities of a crawl on a signal");
+  CLI::App* command = app.add_subcommand(
+      "plan", "Plan crawl rates of pages, or probabilities of a crawl after a signal");
   auto flags = std::make_shared<PlanFlags>();
   std::vector<std::string> names;
   for (const PlanMethod method : AllPlanMethods()) names.emplace_back(PlanMethodName(method));
   names.emplace_back(kExploreCommit);
-  command->add_option("--method", flags->method, "Plan")->required()->check(CLI::IsMember(names));
-  command->add_option("--rate", flags->rate, "Crawls per unit of time, of all pages together")
+  command->add_option("--method", flags->method, "Method of the plan")
+      ->required()
+      ->check(CLI::IsMember(names));
+  command->add_option("--rate", flags->rate, "Crawls per unit of time for all pages together")
       ->required();
-  command->add_flag("--json", flags->json, "Print what the plan costs, not the rates");
-  command->add_option("--eps", flags->options.epsilon, "blc_eps: smallest rate, as a part of R/m")
+  command->add_flag("--json", flags->json, "Print the cost of the plan instead of the rates");
+  command
+      ->add_option("--eps", flags->options.epsilon,
+                   "Smallest rate of a page, as a part of the mean rate (only for blc_eps)")
       ->capture_default_str();
   command
-      ->add_option("--clusters", flags->options.clusters, "frontera_clustered: number of classes")
+      ->add_option("--clusters", flags->options.clusters,
+                   "Number of classes (only for frontera_clustered)")
       ->capture_default_str()
       ->check(CLI::Range(size_t{1}, size_t{100'000'000}));
   command->add_option("--horizon", flags->exploration.horizon,
-                      "explore_commit: time over which exploring is to pay; tells for how long");
+                      "Time in which exploration should pay off; the command prints how long to "
+                      "explore (only for explore_commit)");
   command
-      ->add_option("--repeats", flags->exploration.repeats, "explore_commit: draws of each length")
+      ->add_option("--repeats", flags->exploration.repeats,
+                   "Number of random draws for each length (only for explore_commit)")
       ->capture_default_str();
-  command->add_option("--seed", flags->exploration.seed, "explore_commit: seed of the draws")
+  command
+      ->add_option("--seed", flags->exploration.seed,
+                   "Random seed of these draws (only for explore_commit)")
       ->capture_default_str();
-  command->add_option("--threads", flags->threads, "0: one a core")->capture_default_str();
+  command->add_option("--threads", flags->threads, "Number of threads; 0 for one per core")
+      ->capture_default_str();
   command
       ->add_option("input", flags->input,
-                   "Table of id, importance, change_rate and complete (0 or 1), separated by tabs; "
-                   "- is standard input")
+                   "Table with the columns id, importance, change_rate and complete (0 or 1), "
+                   "separated by tabs; - is standard input")
       ->capture_default_str();
   command->callback([&action, flags] {
     action = [flags]() -> Status {

@@ -191,12 +191,15 @@ class Feed {
 
 Status Validate(const ReplayOptions& options) {
   if (!(options.crawls_per_day > 0) || !std::isfinite(options.crawls_per_day)) {
-    return InvalidArgument("crawls-per-day: {} is not a finite number > 0", options.crawls_per_day);
+    return InvalidArgument("--crawls-per-day: '{}' is not a number above 0",
+                           options.crawls_per_day);
   }
   if (!(options.signal_recall >= 0 && options.signal_recall <= 1)) {
-    return InvalidArgument("signal-recall: {} is not in [0, 1]", options.signal_recall);
+    return InvalidArgument("--signal-recall: '{}' is not a number from 0 to 1",
+                           options.signal_recall);
   }
-  if (options.signal_delay < Duration()) return InvalidArgument("signal-delay-days: negative");
+  if (options.signal_delay < Duration())
+    return InvalidArgument("--signal-delay-days: a delay cannot be negative");
   return {};
 }
 
@@ -240,8 +243,9 @@ StatusOr<ReplaySpan> SpanOf(const std::vector<ReplayPage>& pages, const ReplayOp
     last = std::max({last, page.first_seen, page.touches.empty() ? last : page.touches.back().at});
   }
   const ReplaySpan span{options.from.value_or(pages.front().first_seen), options.to.value_or(last)};
-  if (span.begin >= span.end) return InvalidArgument("from, to: the span is empty");
-  if (pages.front().first_seen >= span.end) return InvalidArgument("to: no page exists before it");
+  if (span.begin >= span.end) return InvalidArgument("--from, --to: there is no time between them");
+  if (pages.front().first_seen >= span.end)
+    return InvalidArgument("--to: no page exists before this time");
   return span;
 }
 

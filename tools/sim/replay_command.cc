@@ -6,6 +6,7 @@
 #include <optional>
 
 #include "nlohmann/json.hpp"
+#include "tools/common/wrong_flag.h"
 #include "tools/sim/commands.h"
 #include "tools/sim/replay.h"
 #include "tools/sim/replay_policies.h"
@@ -35,27 +36,27 @@ struct ReplayFlags {
 StatusOr<Instant> ParseBound(int64_t seconds, const char* flag) {
   constexpr int64_t kLastSecond = 253402300799;  // end of the year 9999
   if (seconds < 0 || seconds > kLastSecond) {
-    return InvalidArgument("{} {}: not a Unix time", flag, seconds);
+    return WrongFlag(flag, seconds, "a Unix time");
   }
   return Instant::FromUnixSeconds(seconds);
 }
 
 Status Validate(const ReplayFlags& flags) {
   if (flags.history.empty() == flags.world.empty()) {
-    return InvalidArgument("--history, --world: one of them is needed, and not both");
+    return InvalidArgument("give either --history or --world");
   }
   if (!flags.history.empty() && !flags.crawls_per_day) {
-    return InvalidArgument("--crawls-per-day: a history has no rate of its own");
+    return InvalidArgument("--crawls-per-day: is missing; a history has no crawl rate of its own");
   }
   if (flags.crawls_per_day && !(*flags.crawls_per_day > 0 && *flags.crawls_per_day <= 1e12)) {
-    return InvalidArgument("--crawls-per-day {}: not in (0, 1e12]", *flags.crawls_per_day);
+    return WrongFlag("--crawls-per-day", *flags.crawls_per_day, "a number above 0 and up to 1e12");
   }
   const double delay = flags.signal_delay_days.value_or(1);
   if (!(delay >= 0) || delay > 36500) {
-    return InvalidArgument("--signal-delay-days {}: not in [0, 36500]", delay);
+    return WrongFlag("--signal-delay-days", delay, "a number from 0 to 36500");
   }
   if (!(flags.explore_days > 0 && flags.explore_days <= 36500)) {
-    return InvalidArgument("--explore-days {}: not in (0, 36500]", flags.explore_days);
+    return WrongFlag("--explore-days", flags.explore_days, "a number above 0 and up to 36500");
   }
   return ValidatePace(flags.epoch_days, flags.warm_up_crawls_per_page);
 }
@@ -126,47 +127,50 @@ Status RunReplay(const ReplayFlags& flags) {
 }  // namespace
 
 void AddReplayCommand(CLI::App& app, CommandAction& action) {
-  CLI::App* command =
-      app.add_subcommand("replay", "Freshness of a policy on a real history or in a world");
+  CLI::App* command = app.add_subcommand(
+      "replay", "Measure the freshness of a policy on a real history or in a generated world");
   auto flags = std::make_shared<ReplayFlags>();
   command->add_option("--history", flags->history, "History file, plain or gzip");
   command->add_option("--world", flags->world, "Generated world (freshet-sim worlds lists them)");
   command
-      ->add_option(
-          "--policy", flags->choice.policy,
-          "default, an index or rate policy, a learner (lambda_learn, lambda_learn_approx, "
-          "binary_learn, explore_commit, eps_greedy), uniform, importance, pings_first, "
-          "nutch_adaptive, or what can only be had afterwards: hindsight, clairvoyant")
+      ->add_option("--policy", flags->choice.policy,
+                   "default; an index or rate policy; a learner (lambda_learn, "
+                   "lambda_learn_approx, binary_learn, explore_commit, eps_greedy); a simple rule "
+                   "(uniform, importance, pings_first, nutch_adaptive); or hindsight and "
+                   "clairvoyant, which use knowledge that no crawler has in time")
       ->capture_default_str();
   command->add_option("--estimator", flags->choice.estimator,
-                      "default, mle or cho_gm; unset: that of the policy");
+                      "Estimator: default, mle or cho_gm (the one of the policy)");
   command->add_option("--crawls-per-day", flags->crawls_per_day,
-                      "Crawls a day of all pages; unset: those of the world");
+                      "Crawls a day for all pages together (those of the world)");
   command->add_option("--signal-delay-days", flags->signal_delay_days,
-                      "Days between two polls; unset: those of the world, of a history 1");
-  command->add_option("--signal-recall", flags->signal_recall, "Share of changes signalled")
+                      "Days between two polls (those of the world; 1 for a history)");
+  command
+      ->add_option("--signal-recall", flags->signal_recall,
+                   "Share of the changes that signals announce")
       ->capture_default_str();
-  command->add_option("--from", flags->from, "Begin, Unix seconds");
-  command->add_option("--to", flags->to, "End, Unix seconds");
-  command->add_option("--seed", flags->seed, "Seed of the world and of the signals dropped")
+  command->add_option("--from", flags->from, "Begin of the time to play, in Unix seconds");
+  command->add_option("--to", flags->to, "End of the time to play, in Unix seconds");
+  command
+      ->add_option("--seed", flags->seed, "Random seed of the world and of the choice of signals")
       ->capture_default_str();
   command->add_option("--epoch-days", flags->epoch_days, "Days between two epochs")
       ->capture_default_str();
   command
       ->add_option("--warm-up-crawls-per-page", flags->warm_up_crawls_per_page,
-                   "In a world: crawls of a page before freshness counts as settled")
+                   "Crawls per page in a world before the measurement begins")
       ->capture_default_str();
   command
       ->add_option("--explore-days", flags->explore_days,
-                   "explore_commit: days of uniform crawls before it commits")
+                   "Days of uniform crawls before the policy commits (only for explore_commit)")
       ->capture_default_str();
-  command->add_option(
-      "--eps", flags->choice.epsilon,
-      "eps_greedy: share of uniform crawls (0.1); binary_learn: smallest rate, as a "
-      "part of the mean (0.2)");
+  command->add_option("--eps", flags->choice.epsilon,
+                      "For eps_greedy the share of uniform crawls (0.1); for binary_learn the "
+                      "smallest rate, as a part of the mean rate (0.2)");
   command->add_flag("--unnamed-polls", flags->unnamed_polls,
-                    "Signals do not tell which poll they came with: nothing is learned of bursts");
-  command->add_flag("--quiet", flags->quiet, "No progress on standard error");
+                    "Do not tell the policy which signals came with the same poll, so that it "
+                    "learns nothing about bursts");
+  command->add_flag("--quiet", flags->quiet, "Print no progress on standard error");
   command->callback([&action, flags] { action = [flags] { return RunReplay(*flags); }; });
 }
 

@@ -2,9 +2,11 @@
 
 #include <utility>
 
+#include "core/base/wrong_value.h"
 #include "core/model/policy.h"
 #include "core/plan/learners.h"
 #include "tools/common/replay_rules.h"
+#include "tools/common/wrong_flag.h"
 #include "tools/sim/replay_clairvoyant.h"
 #include "tools/sim/replay_hindsight.h"
 #include "tools/sim/replay_learner.h"
@@ -17,7 +19,7 @@ StatusOr<EstimatorKind> ParseEstimator(const std::string& name) {
   if (name == "default") return EstimatorKind::kDefault;
   if (name == "mle") return EstimatorKind::kMle;
   if (name == "cho_gm") return EstimatorKind::kChoGm;
-  return InvalidArgument("--estimator {}: not default, mle or cho_gm", name);
+  return InvalidArgument("--estimator: {}", WrongChoice(name, {"default", "mle", "cho_gm"}));
 }
 
 EstimatorKind UsualEstimator(PolicyKind kind) {
@@ -31,13 +33,26 @@ EstimatorKind UsualEstimator(PolicyKind kind) {
   }
 }
 
+// All names that a replay knows. A number of terms that is wrong is told as it is.
+Status UnknownPolicyOr(const Status& status, const std::string& name) {
+  if (name.starts_with("ncis_approx_")) return status;
+  std::vector<std::string> names = {"default"};
+  for (const std::string_view rule : ReplayRuleNames()) names.emplace_back(rule);
+  for (const std::string_view known : CrawlPolicyNames()) names.emplace_back(known);
+  for (const std::string_view learner : LearnerNames()) names.emplace_back(learner);
+  for (const char* later : {"hindsight", "clairvoyant"}) names.emplace_back(later);
+  return InvalidArgument("--policy: {}", WrongName(name, "a policy", names));
+}
+
 StatusOr<ShardOptions> OptionsOf(const ReplayPolicyChoice& choice) {
   ShardOptions options;
   if (choice.policy == "default") {
     ASSIGN_OR_RETURN(options.policy, ResolvePolicy(choice.policy));
     options.estimator.kind = EstimatorKind::kDefault;
   } else {
-    ASSIGN_OR_RETURN(options.policy, ParseCrawlPolicy(choice.policy));
+    const StatusOr<CrawlPolicy> policy = ParseCrawlPolicy(choice.policy);
+    if (!policy.ok()) return UnknownPolicyOr(policy.status(), choice.policy);
+    options.policy = *policy;
     options.estimator.kind =
         options.policy.plan ? EstimatorKind::kDefault : UsualEstimator(options.policy.index.kind);
   }
@@ -90,11 +105,11 @@ StatusOr<std::unique_ptr<ReplayPolicy>> MakeReplayPolicy(const ReplayPolicyChoic
 
 Status ValidatePace(double epoch_days, double warm_up_crawls_per_page) {
   if (!(epoch_days > 0 && epoch_days <= 36500)) {
-    return InvalidArgument("--epoch-days {}: not in (0, 36500]", epoch_days);
+    return WrongFlag("--epoch-days", epoch_days, "a number above 0 and up to 36500");
   }
   if (!(warm_up_crawls_per_page >= 0 && warm_up_crawls_per_page <= 1e9)) {
-    return InvalidArgument("--warm-up-crawls-per-page {}: not in [0, 1e9]",
-                           warm_up_crawls_per_page);
+    return WrongFlag("--warm-up-crawls-per-page", warm_up_crawls_per_page,
+                     "a number from 0 to 1e9");
   }
   return {};
 }

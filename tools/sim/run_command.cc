@@ -12,6 +12,7 @@
 #include "nlohmann/json.hpp"
 #include "sync/mutex.h"
 #include "tools/common/threaded_for.h"
+#include "tools/common/wrong_flag.h"
 #include "tools/sim/commands.h"
 #include "tools/sim/mean_and_error.h"
 #include "tools/sim/progress_clock.h"
@@ -35,14 +36,13 @@ struct RunFlags {
 };
 
 Status Validate(const RunFlags& flags) {
-  if (flags.pages < 1) return InvalidArgument("--pages {}: at least 1 is needed", flags.pages);
-  if (flags.repeats < 1)
-    return InvalidArgument("--repeats {}: at least 1 is needed", flags.repeats);
+  if (flags.pages < 1) return WrongFlag("--pages", flags.pages, "a whole number above 0");
+  if (flags.repeats < 1) return WrongFlag("--repeats", flags.repeats, "a whole number above 0");
   if (!(flags.rate > 0) || std::isinf(flags.rate)) {
-    return InvalidArgument("--rate {}: must be positive and finite", flags.rate);
+    return WrongFlag("--rate", flags.rate, "a number above 0");
   }
   if (!(flags.horizon > 0) || flags.horizon > kLongestHorizon) {
-    return InvalidArgument("--horizon {}: must be positive and at most {}", flags.horizon,
+    return InvalidArgument("--horizon: '{}' is not a number above 0 and up to {}", flags.horizon,
                            kLongestHorizon);
   }
   return {};
@@ -141,20 +141,24 @@ Status Run(const RunFlags& flags) {
 }  // namespace
 
 void AddRunCommand(CLI::App& app, CommandAction& action) {
-  CLI::App* command = app.add_subcommand("run", "Accuracy of a policy in a synthetic world");
+  CLI::App* command = app.add_subcommand(
+      "run", "Measure the accuracy of a policy in a synthetic world of the papers");
   auto flags = std::make_shared<RunFlags>();
-  command->add_option("--policy", flags->policy, "Index policy, plan or learner")
+  command->add_option("--policy", flags->policy, "Index policy, rate policy or learner")
       ->capture_default_str();
-  command->add_option("--world", flags->world, "ncis-fig2, -fig3, -fig4 or -fig8")
+  command
+      ->add_option("--world", flags->world, "World: ncis-fig2, ncis-fig3, ncis-fig4 or ncis-fig8")
       ->capture_default_str();
   command->add_option("--pages", flags->pages, "Pages")->capture_default_str();
-  command->add_option("--rate", flags->rate, "Crawls per unit of time")->capture_default_str();
-  command->add_option("--horizon", flags->horizon, "Units of time")->capture_default_str();
-  command->add_option("--repeats", flags->repeats, "Instances to average")->capture_default_str();
-  command->add_option("--seed", flags->seed, "Seed of instances and events")->capture_default_str();
-  command->add_option("--threads", flags->threads, "0: as many as there are cores")
+  command->add_option("--rate", flags->rate, "Crawls per unit of time for all pages together")
       ->capture_default_str();
-  command->add_flag("--quiet", flags->quiet, "No progress on standard error");
+  command->add_option("--horizon", flags->horizon, "Units of time to play")->capture_default_str();
+  command->add_option("--repeats", flags->repeats, "Number of runs to average")
+      ->capture_default_str();
+  command->add_option("--seed", flags->seed, "Random seed")->capture_default_str();
+  command->add_option("--threads", flags->threads, "Number of threads; 0 for one per core")
+      ->capture_default_str();
+  command->add_flag("--quiet", flags->quiet, "Print no progress on standard error");
   command->callback([&action, flags] { action = [flags] { return Run(*flags); }; });
 }
 

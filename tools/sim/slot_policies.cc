@@ -4,11 +4,13 @@
 #include <utility>
 
 #include "core/base/check.h"
+#include "core/base/wrong_value.h"
 #include "core/index/price_index.h"
 #include "core/model/policy.h"
 #include "core/plan/learners.h"
 #include "core/plan/planner.h"
 #include "core/plan/rate_columns.h"
+#include "core/schedule/crawl_policy.h"
 #include "fmt/format.h"
 #include "tools/sim/learner_policy.h"
 #include "tools/sim/plan_execution.h"
@@ -99,14 +101,11 @@ StatusOr<std::unique_ptr<SlotPolicy>> MakeSlotPolicy(const std::string& name,
   if (learner.ok()) return MakeLearnerPolicy(*learner, pages, crawl_rate);
   const StatusOr<Policy> policy = ParsePolicy(name);
   if (policy.ok()) return std::make_unique<ValuePolicy>(*policy, pages, crawl_rate);
-  std::string plans;
-  for (const PlanMethod plan : AllPlanMethods()) {
-    plans += fmt::format("{}{}", plans.empty() ? "" : ", ", PlanMethodName(plan));
-  }
-  return InvalidArgument(
-      "{}; a plan: {}; or a learner: explore_commit, eps_greedy, lambda_learn, "
-      "lambda_learn_approx, binary_learn",
-      std::string(policy.status().message()), plans);
+  if (name.starts_with("ncis_approx_")) return policy.status();
+  std::vector<std::string> names;
+  for (const std::string_view known : CrawlPolicyNames()) names.emplace_back(known);
+  for (const std::string_view known : LearnerNames()) names.emplace_back(known);
+  return InvalidArgument("--policy: {}", WrongName(name, "a policy", names));
 }
 
 }  // namespace freshet

@@ -7,6 +7,7 @@
 #include <queue>
 
 #include "core/base/check.h"
+#include "core/base/wrong_value.h"
 
 namespace freshet {
 namespace {
@@ -151,10 +152,12 @@ StatusOr<SyntheticWorld> ParseSyntheticWorld(std::string_view name) {
        {.name = "ncis-fig3", .signals = true},
        {.name = "ncis-fig4", .signals = true, .false_signals = true},
        {.name = "ncis-fig8", .signals = true, .false_signals = true, .delayed = true}}};
+  std::vector<std::string> names;
   for (const SyntheticWorld& world : worlds) {
     if (world.name == name) return world;
+    names.emplace_back(world.name);
   }
-  return InvalidArgument("world: '{}' is none of ncis-fig2, ncis-fig3, ncis-fig4, ncis-fig8", name);
+  return InvalidArgument("world: {}", WrongName(name, "a world", names));
 }
 
 std::vector<PaperRates> DrawPages(const SyntheticWorld& world, int pages, Random random) {

@@ -100,12 +100,14 @@ Status PrintValues(std::istream& input) {
 }  // namespace
 
 void AddValueCommand(CLI::App& app, CommandAction& action) {
-  CLI::App* command = app.add_subcommand("value", "Crawl value of every row of a table");
+  CLI::App* command =
+      app.add_subcommand("value", "Compute the crawl value of every row of a table");
   auto input = std::make_shared<std::string>("-");
   command
       ->add_option("input", *input,
-                   "Table of policy, importance, change_rate, recall, false_signal_rate, elapsed "
-                   "and signals, separated by tabs, several sources by commas; - is standard input")
+                   "Table with the columns policy, importance, change_rate, recall, "
+                   "false_signal_rate, elapsed and signals, separated by tabs; values of several "
+                   "sources are separated by commas; - is standard input")
       ->capture_default_str();
   command->callback(
       [&action, input] { action = [input] { return WithInput(*input, PrintValues); }; });

@@ -12,6 +12,7 @@
 #include "core/plan/planner.h"
 #include "sync/mutex.h"
 #include "tools/common/threaded_for.h"
+#include "tools/common/wrong_flag.h"
 #include "tools/sim/mean_and_error.h"
 
 namespace freshet {
@@ -214,21 +215,22 @@ Status Planner::Answer(WhatIfAnswer* answer) const {
 
 Status ValidateOptions(const WhatIfOptions& options, size_t pages) {
   if (!(options.crawls_per_day >= 1e-12 && options.crawls_per_day <= 1e12)) {
-    return InvalidArgument("--crawls-per-day {}: not in 1e-12 .. 1e12", options.crawls_per_day);
+    return WrongFlag("--crawls-per-day", options.crawls_per_day, "a number from 1e-12 to 1e12");
   }
   if (options.all_pages < pages) {
-    return InvalidArgument("{} pages cannot stand for {}", pages, options.all_pages);
+    return InvalidArgument("a sample of {} pages cannot represent {} pages", pages,
+                           options.all_pages);
   }
   for (const double factor : options.factors) {
     if (!(factor >= 1e-6 && factor <= 1e6)) {
-      return InvalidArgument("--factors {}: not in 1e-6 .. 1e6", factor);
+      return WrongFlag("--factors", factor, "a number from 1e-6 to 1e6");
     }
   }
   if (options.draws < 2 || options.draws > 10'000) {
-    return InvalidArgument("--draws {}: not in 2 .. 10000", options.draws);
+    return WrongFlag("--draws", options.draws, "a whole number from 2 to 10000");
   }
   if (!(options.starve_days > 0 && std::isfinite(options.starve_days))) {
-    return InvalidArgument("--starve-days {}: not a finite time above 0", options.starve_days);
+    return WrongFlag("--starve-days", options.starve_days, "a number above 0");
   }
   return {};
 }
@@ -239,7 +241,7 @@ Status ValidatePages(const std::vector<WhatIfPage>& pages) {
     RETURN_IF_ERROR(ValidatePaperRates(page.rates));
     some |= page.rates.importance > 0 && page.rates.change_rate > 0;
   }
-  if (!some) return InvalidArgument("no page both matters and changes");
+  if (!some) return InvalidArgument("no page has an importance and a change rate above 0");
   return {};
 }
 

@@ -2,6 +2,7 @@
 
 #include <cmath>
 
+#include "core/base/counted.h"
 #include "fmt/format.h"
 #include "nlohmann/json.hpp"
 #include "tools/common/rounded.h"
@@ -108,7 +109,7 @@ Status ReadWhatIfPages(std::istream& input, PageSample* sample) {
 }
 
 std::string WhatIfTable(const WhatIfAnswer& answer) {
-  std::string text = fmt::format("{} pages", answer.pages);
+  std::string text = Counted(answer.pages, "page");
   if (answer.sampled < answer.pages) text += fmt::format(", judged by {}", answer.sampled);
   text += fmt::format(
       ", {:.6g} crawls a day.\n\n| crawls/day | freshness | 95% | without signals | 95% |\n"
@@ -169,7 +170,7 @@ std::string WhatIfJson(const WhatIfAnswer& answer) {
 
 std::string WhatIfSvg(const WhatIfAnswer& answer) {
   Plot plot;
-  plot.title = fmt::format("Freshness of {} pages", answer.pages);
+  plot.title = "Freshness of " + Counted(answer.pages, "page");
   plot.x_label = "crawls a day";
   plot.y_label = "share of requests served fresh";
   plot.log_x = true;

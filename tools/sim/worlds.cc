@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "core/base/wrong_value.h"
 #include "fmt/format.h"
 #include "fmt/ranges.h"
 #include "tools/common/history.h"
@@ -335,12 +336,12 @@ constexpr WorldPlan kPlans[] = {
 std::span<const WorldPlan> WorldPlans() { return kPlans; }
 
 StatusOr<const WorldPlan*> FindWorldPlan(std::string_view name) {
-  std::vector<std::string_view> names;
+  std::vector<std::string> names;
   for (const WorldPlan& plan : kPlans) {
     names.emplace_back(plan.name);
     if (name == plan.name) return &plan;
   }
-  return InvalidArgument("world: '{}' is none of {}", name, fmt::join(names, ", "));
+  return InvalidArgument("world: {}", WrongName(name, "a world", names));
 }
 
 StatusOr<World> MakeWorld(std::string_view name, uint64_t seed) {

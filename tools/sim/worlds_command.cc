@@ -38,7 +38,7 @@ std::string HistoryRow(const ReplayPage& page) {
 
 Status RunWorlds(const WorldsFlags& flags) {
   if (flags.world.empty() != flags.out.empty()) {
-    return InvalidArgument("--world, --out: both are needed to write a history");
+    return InvalidArgument("--world and --out must be given together");
   }
   if (flags.world.empty()) {
     PrintGallery();
@@ -56,13 +56,14 @@ Status RunWorlds(const WorldsFlags& flags) {
 }  // namespace
 
 void AddWorldsCommand(CLI::App& app, CommandAction& action) {
-  CLI::App* command = app.add_subcommand("worlds", "Lists the generated worlds, or writes one");
+  CLI::App* command =
+      app.add_subcommand("worlds", "List the generated worlds, or write one as a history");
   auto flags = std::make_shared<WorldsFlags>();
-  command->add_option("--world", flags->world, "The world to write");
+  command->add_option("--world", flags->world, "World to write");
   command->add_option("--out", flags->out,
-                      "History file: what happened, but not which changes were silent, how late "
+                      "History file to write. It does not say which changes were silent, how late "
                       "signals came, and when pages died");
-  command->add_option("--seed", flags->seed, "Seed of the world")->capture_default_str();
+  command->add_option("--seed", flags->seed, "Random seed of the world")->capture_default_str();
   command->callback([&action, flags] { action = [flags] { return RunWorlds(*flags); }; });
 }
 

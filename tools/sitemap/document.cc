@@ -31,7 +31,7 @@ void Settle(const DocumentSource& source, FeedEntry* entry) {
   if (entry->url.empty() || !entry->why.empty()) return;
   // Before it is joined, which escapes them.
   if (entry->url.find(kReplacementText) != std::string::npos) {
-    entry->why = "its URL has bytes that are no characters of its encoding";
+    entry->why = "its URL has bytes that are not characters of its encoding";
     return;
   }
   if (!IsAbsoluteUrl(entry->url)) {
@@ -112,7 +112,7 @@ absl::Status ForEachLine(const TextSource& text, size_t most,
     pending.erase(0, start);
     if (pending.size() > most) {
       return absl::InvalidArgumentError(
-          fmt::format("it is no XML, and has a line of more than {} KiB", most >> 10));
+          fmt::format("it is not XML, and has a line of more than {} KiB", most >> 10));
     }
   }
   return absl::OkStatus();
@@ -129,9 +129,9 @@ absl::StatusOr<FeedSummary> ReadList(const TextSource& text,
         if (line.empty()) return true;
         FeedEntry entry{.kind = FeedKind::kText, .url = std::string(line)};
         if (!IsAbsoluteUrl(line) || !ParseSiteUrl(entry.url).ok()) {
-          entry.why = "it is no URL";
+          entry.why = "it is not a URL";
           if (entries == 0) {
-            return absl::InvalidArgumentError("it is no XML, and its first line is no URL");
+            return absl::InvalidArgumentError("it is not XML, and its first line is not a URL");
           }
         }
         if (++entries > kMaxFeedEntries) {
@@ -141,7 +141,7 @@ absl::StatusOr<FeedSummary> ReadList(const TextSource& text,
         take(std::move(entry));
         return true;
       }));
-  if (entries == 0) return absl::InvalidArgumentError("it is no XML: it is empty");
+  if (entries == 0) return absl::InvalidArgumentError("it is not XML: it is empty");
   return FeedSummary{.kind = FeedKind::kText};
 }
 

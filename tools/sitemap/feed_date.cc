@@ -281,7 +281,7 @@ Instant InstantOf(std::chrono::sys_days day) {
 
 absl::StatusOr<FeedDate> ParseFeedDate(std::string_view text) {
   const absl::Status none =
-      absl::InvalidArgumentError(fmt::format("'{}' is no date", text.substr(0, 60)));
+      absl::InvalidArgumentError(fmt::format("'{}' is not a date", text.substr(0, 60)));
   const std::string_view trimmed = cli::Trimmed(text);
   if (trimmed.size() > kMaxDateBytes) return none;
   const std::string lower = absl::AsciiStrToLower({trimmed.data(), trimmed.size()});

@@ -179,7 +179,7 @@ void Reading::Start(const Name& name, int namespaces, const Attributes& attribut
   if (depth_ == 1) {
     summary_.kind = KindOf(name.local);
     if (summary_.kind == FeedKind::kUnknown) {
-      Refuse(fmt::format("its root is <{}>, which is no sitemap, index, RSS or Atom",
+      Refuse(fmt::format("its root is <{}>, which is not a sitemap, index, RSS or Atom",
                          name.local.substr(0, 60)));
     }
     return;
@@ -349,9 +349,9 @@ absl::Status Reading::Judge() const {
   if (!refused_.empty()) return absl::InvalidArgumentError(refused_);
   if (closed_) return absl::OkStatus();
   if (summary_.kind == FeedKind::kUnknown) {
-    return absl::InvalidArgumentError("it is no XML: it begins with no element");
+    return absl::InvalidArgumentError("it is not XML: it begins with no element");
   }
-  return absl::InvalidArgumentError(fmt::format("it is no XML, or cut off: {}", fault_));
+  return absl::InvalidArgumentError(fmt::format("it is not XML, or cut off: {}", fault_));
 }
 
 absl::StatusOr<FeedSummary> Reading::Run() {

@@ -126,7 +126,7 @@ void MarkupMender::Take(char c, std::string* out) {
   if (state_ == State::kText || state_ == State::kCdata) {
     token_bytes_ = 0;
   } else if (++token_bytes_ > kMaxFeedTokenBytes) {
-    Refuse(fmt::format("it is no XML, or has a tag or comment of more than {} KiB",
+    Refuse(fmt::format("it is not XML, or has a tag or comment of more than {} KiB",
                        kMaxFeedTokenBytes >> 10));
     return;
   }

@@ -32,13 +32,13 @@ struct WhatIfFlags {
 
 Status CheckFlags(const WhatIfFlags& flags) {
   if (flags.pages.empty() == flags.server.empty()) {
-    return InvalidArgument("--pages, --server: one of them is needed, and not both");
+    return InvalidArgument("give either --pages or --server");
   }
   if (!flags.pages.empty() && flags.options.crawls_per_day == 0) {
-    return InvalidArgument("--crawls-per-day: a file has no rate of its own");
+    return InvalidArgument("--crawls-per-day: is missing; a file has no crawl rate of its own");
   }
-  if (flags.sample < 1) return InvalidArgument("--sample 0: no page to judge by");
-  if (flags.limit < 1) return InvalidArgument("--limit 0: no page to read");
+  if (flags.sample < 1) return InvalidArgument("--sample: '0' is not a whole number above 0");
+  if (flags.limit < 1) return InvalidArgument("--limit: '0' is not a whole number above 0");
   return {};
 }
 
@@ -61,7 +61,7 @@ Status ReadPages(const WhatIfFlags& flags, WhatIfOptions* options, PageSample* s
   options->all_pages = pages.all_pages;
   if (options->crawls_per_day == 0) options->crawls_per_day = pages.crawls_per_day;
   if (options->crawls_per_day == 0) {
-    return InvalidArgument("--crawls-per-day: the crawl rate of the server is 0");
+    return InvalidArgument("--crawls-per-day: is missing, and the crawl rate of the server is 0");
   }
   return {};
 }
@@ -71,7 +71,7 @@ Status RunWhatIf(const WhatIfFlags& flags) {
   WhatIfOptions options = flags.options;
   PageSample sample(flags.sample, options.seed);
   RETURN_IF_ERROR(ReadPages(flags, &options, &sample));
-  if (sample.seen() == 0) return InvalidArgument("there are no pages");
+  if (sample.seen() == 0) return InvalidArgument("the input has no pages");
   ProgressClock clock;
   const auto progress = [&](double share) {
     if (flags.quiet) return;
@@ -93,30 +93,38 @@ void AddWhatIfCommand(CLI::App& app, CommandAction& action) {
   auto flags = std::make_shared<WhatIfFlags>();
   WhatIfOptions& options = flags->options;
   command->add_option("--pages", flags->pages,
-                      "Table as of plan, with intervals and signals if known; - is standard input");
+                      "Table as for plan, with columns for intervals and signals if you know them; "
+                      "- is standard input");
   command->add_option("--server", flags->server, "Address of a running server, host:port");
   AddSecurityOptions(*command, flags->security);
   command->add_option("--crawls-per-day", options.crawls_per_day,
-                      "Crawls a day of all pages; unset: those of the server");
-  command->add_option("--factors", options.factors, "The curve's rates, times --crawls-per-day")
+                      "Crawls a day for all pages together (those of the server)");
+  command
+      ->add_option("--factors", options.factors,
+                   "Crawl rates of the curve, as multiples of --crawls-per-day")
       ->delimiter(',')
       ->capture_default_str();
   command
       ->add_option("--starve-days", options.starve_days,
-                   "A page starves that is crawled less than once in so many days")
+                   "Count a page as starving if its crawls are further apart than this many days")
       ->capture_default_str();
-  command->add_option("--sample", flags->sample, "Most pages to judge by, chosen at random")
+  command
+      ->add_option("--sample", flags->sample,
+                   "Maximum number of pages to compute with, chosen at random")
       ->capture_default_str();
-  command->add_option("--limit", flags->limit, "Most pages to read of a server")
+  command->add_option("--limit", flags->limit, "Maximum number of pages to read from a server")
       ->capture_default_str();
-  command->add_option("--draws", options.draws, "Draws of all rates, for the intervals")
+  command
+      ->add_option("--draws", options.draws,
+                   "Number of random draws of all rates, for the confidence intervals")
       ->capture_default_str();
-  command->add_option("--seed", options.seed, "Seed of the draws and of the sample")
+  command->add_option("--seed", options.seed, "Random seed of the draws and of the sample")
       ->capture_default_str();
-  command->add_option("--threads", options.threads, "0: one a core")->capture_default_str();
-  command->add_option("--plot", flags->plot, "SVG file of the curve");
+  command->add_option("--threads", options.threads, "Number of threads; 0 for one per core")
+      ->capture_default_str();
+  command->add_option("--plot", flags->plot, "SVG file for a plot of the curve");
   command->add_flag("--json", flags->json, "Print JSON");
-  command->add_flag("--quiet", flags->quiet, "No progress on standard error");
+  command->add_flag("--quiet", flags->quiet, "Print no progress on standard error");
   command->callback([&action, flags] { action = [flags] { return RunWhatIf(*flags); }; });
 }
 

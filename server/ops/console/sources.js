@@ -1,7 +1,7 @@
 // Sources of signals: how much they say, how far it is true, and what to think of it.
 import { get } from "./api.js";
 import { el, renew, replace, table } from "./dom.js";
-import { ago, instantOf, number, percent } from "./format.js";
+import { ago, instantOf, number, percent, plural } from "./format.js";
 import { term } from "./terms.js";
 
 const GRADES = { reliable: "good", useful: "good", weak: "note", noise: "bad", unproven: "" };
@@ -43,7 +43,7 @@ function card(source, verdict) {
   const text = silent ? "This source has sent no signals since the server started." : verdict?.words ?? "Too early to judge: none of the signalled pages was crawled since, or no learning round has ended since then.";
   return el("section", { class: "card" }, heading, el("p", {}, text),
     el("dl", { class: "facts" }, ...[["Signals since the start", number(source.signals)], [term("precision", "Precision"), verdict ? `${percent(verdict.precision)} (95%: ${percent(verdict.precision_low)} to ${percent(verdict.precision_high)})` : "–"],
-      [term("recall", "Recall"), recallOf(verdict)], ["Learned from", verdict ? `${number(verdict.signals)} signals` : "–"]]
+      [term("recall", "Recall"), recallOf(verdict)], ["Learned from", verdict ? plural(verdict.signals, "signal") : "–"]]
       .map(([name, value]) => el("div", {}, el("dt", {}, name), el("dd", {}, value)))));
 }
 

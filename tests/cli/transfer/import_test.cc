@@ -53,7 +53,7 @@ TEST(ImportTest, SendsSettingsCrawlsSignalsAndRechecks) {
       R"("last_outcome":"CRAWL_OUTCOME_GONE","recheck_pending":true,"pending_signals":[{"source":)"
       R"("cdn","burst_class":"BURST_CLASS_3_TO_9","signals":2}]}})"
       "\n");
-  EXPECT_EQ(run.code, kRefused) << "7d is no duration of JSON";
+  EXPECT_EQ(run.code, kRefused) << "7d is not a duration of JSON";
   EXPECT_THAT(run.err, HasSubstr("freshet: -: row 1: no PageRecord: "));
   EXPECT_THAT(run.out, HasSubstr("1 page imported, 1 refused; with 2 crawls and 2 signals"));
   ASSERT_THAT(server.pages.upserts.requests, SizeIs(1));
@@ -161,9 +161,10 @@ TEST(ImportTest, NamesTheFieldsThatAreLeftOutAndKeepsTheirPage) {
                                  "Score: NaN\n");
   EXPECT_EQ(run.code, kAccepted);
   EXPECT_EQ(run.err,
-            "freshet: -: row 1: https://a.test/: statusName: 'db_lost' is none of a crawldb; left "
+            "freshet: -: row 1: https://a.test/: statusName: 'db_lost' is not a status of a "
+            "crawldb; left "
             "out\n"
-            "freshet: -: row 1: https://a.test/: score: 'NaN' is not finite; left out\n");
+            "freshet: -: row 1: https://a.test/: score: 'NaN' is not a finite number; left out\n");
   EXPECT_THAT(run.out, HasSubstr("1 page imported, 0 refused"));
 }
 
@@ -226,7 +227,7 @@ TEST(ImportTest, AStateIsOfOneInput) {
   EXPECT_THAT(input.err, HasSubstr("is of another import"));
   const Outcome noise = server.Run({"import", "--resume", path, path});
   EXPECT_EQ(noise.code, kBadUsage);
-  EXPECT_THAT(noise.err, HasSubstr("is no state of an import"));
+  EXPECT_THAT(noise.err, HasSubstr("is not the state of an import"));
   EXPECT_THAT(UpsertedUrls(server), IsEmpty());
 }
 

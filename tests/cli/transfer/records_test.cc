@@ -301,8 +301,8 @@ TEST_F(RecordsTest, WhatALaterReleaseMayWriteCostsItselfAlone) {
   ASSERT_THAT(Urls(read), ElementsAre("https://a.test/", "https://a.test/2"));
   EXPECT_THAT(read.errors, ElementsAre(HasSubstr("row 3: no PageRecord: ")));
   ASSERT_THAT(LeftOut(read), SizeIs(4));
-  EXPECT_THAT(LeftOut(read)[0], HasSubstr("importance: nan is no number"));
-  EXPECT_THAT(LeftOut(read)[1], HasSubstr("known_change_rate_per_day: inf is no number"));
+  EXPECT_THAT(LeftOut(read)[0], HasSubstr("importance: nan is not a number"));
+  EXPECT_THAT(LeftOut(read)[1], HasSubstr("known_change_rate_per_day: inf is not a number"));
   EXPECT_THAT(LeftOut(read)[2], HasSubstr("http_status: -1 is not 100 to 599"));
   EXPECT_THAT(LeftOut(read)[3], HasSubstr("https://a.test/2: "));
   EXPECT_FALSE(read.pages[0].page.has_importance());

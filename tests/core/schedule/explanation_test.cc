@@ -57,7 +57,7 @@ TEST_F(ExplanationTest, TheWaitThatEndsLastIsSaid) {
   shard.Apply(Result(*first, CrawlOutcome::kUnchanged, At(1)), At(1));
   const Explanation crawled = explain("a", 2);
   EXPECT_EQ(crawled.verdict, Verdict::kTooEarly);
-  EXPECT_THAT(crawled.why, HasSubstr("least time between two crawls of any page"));
+  EXPECT_THAT(crawled.why, HasSubstr("shortest time between two crawls of any page"));
   EXPECT_THAT(crawled.why, HasSubstr("59.000 s to go; besides, the delay between two crawls"));
   EXPECT_GE(crawled.next_crawl, At(61));
   EXPECT_EQ(explain("b", 2).verdict, Verdict::kHostBusy);
@@ -174,7 +174,7 @@ TEST_F(ExplanationTest, APlanHasTurnsInsteadOfAPrice) {
   shard.RunEpoch(At(0));
   const Explanation later = shard.state().Explain(*shard.Find(Key("a")), At(10));
   EXPECT_EQ(later.verdict, Verdict::kBelowPrice);
-  EXPECT_THAT(later.why, HasSubstr("the plan has it crawled in about"));
+  EXPECT_THAT(later.why, HasSubstr("the plan has the page crawled in about"));
   EXPECT_GT(later.next_crawl, At(10));
   const Explanation due = shard.state().Explain(*shard.Find(Key("a")), later.next_crawl);
   EXPECT_EQ(due.verdict, Verdict::kDue);

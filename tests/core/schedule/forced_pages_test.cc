@@ -1,5 +1,7 @@
 // Pages that are to go out whatever they are worth: how many of all ticks they take, and whose turn
 // it is.
+#include "core/schedule/forced_pages.h"
+
 #include <cmath>
 #include <map>
 #include <string>
@@ -34,8 +36,9 @@ class ForcedPagesTest : public ShardCycleTest {
 
   // A page that was crawled at 0.
   void Add(const std::string& host, double importance, double max_interval_seconds,
-           const std::string& path = "") {
-    UpsertPage event{.key = {"DEFAULT", "https://" + host + "/" + path}, .host = host};
+           const std::string& crawl_id = "DEFAULT", uint64_t client = 0) {
+    UpsertPage event{.key = {crawl_id, "https://" + host + "/"}, .host = host};
+    event.claim.client = client;
     event.importance = importance;
     event.last_crawl = At(0);
     if (max_interval_seconds > 0) event.max_interval = Duration::FromSeconds(max_interval_seconds);
@@ -70,6 +73,8 @@ class ForcedPagesTest : public ShardCycleTest {
     return crawls;
   }
 
+  static constexpr uint64_t kClient = 77;
+  static constexpr uint64_t kOther = 79;
   bool was_forced_ = false;
 };
 
@@ -106,6 +111,60 @@ TEST_F(ForcedPagesTest, OfADomainGoByLateness) {
   EXPECT_EQ(Crawl(40.2, true), "a.site.test");
 }
 
+// They would take all, one turn a domain.
+TEST_F(ForcedPagesTest, OfACrawlIdWithManyDomainsLeaveOtherCrawlIdsTheirTurns) {
+  for (int i = 0; i < 2000; ++i) Add(fmt::format("h.d{}.test", i), 1e-9, 1, "many", kClient);
+  for (int i = 0; i < 300; ++i) Add(fmt::format("h{}.good.test", i), 1e-9, 90, "few", kClient);
+  for (int i = 0; i < 300; ++i) Add(fmt::format("w{}.worth.test", i), 1000, 0, "few", kClient);
+  const std::map<std::string, int> crawls = CrawlTicks(100, 400, 50, 0.25);
+  EXPECT_EQ(crawls.at("worth.test"), 300);
+  EXPECT_NEAR(crawls.at("good.test"), 50, 2);
+}
+
+TEST_F(ForcedPagesTest, OfADomainGainNothingByManyCrawlIds) {
+  for (int i = 0; i < 1000; ++i) {
+    Add(fmt::format("h{}.evil.test", i), 1e-9, 1, fmt::format("c{}", i));
+  }
+  for (int i = 0; i < 300; ++i) Add(fmt::format("h{}.good.test", i), 1e-9, 90, "good", kClient);
+  const std::map<std::string, int> crawls = CrawlTicks(100, 200, 50, 1);
+  EXPECT_NEAR(crawls.at("good.test"), 100, 2);
+}
+
+// After a restart nobody is known to have added a crawl id.
+TEST_F(ForcedPagesTest, OfADomainGainNothingByManyCrawlIdsOfNobody) {
+  for (int i = 0; i < 200; ++i) {
+    Add(fmt::format("h{}.evil.test", i), 1e-9, 1, fmt::format("c{}", i));
+  }
+  for (int i = 0; i < 100; ++i) Add(fmt::format("h{}.good.test", i), 1e-9, 90, "good");
+  EXPECT_NEAR(CrawlTicks(100, 100, 50, 1).at("good.test"), 50, 2);
+}
+
+TEST_F(ForcedPagesTest, OfAClientGainNothingByManyCrawlIdsAndDomains) {
+  for (int i = 0; i < 1000; ++i) {
+    Add(fmt::format("h.d{}.test", i), 1e-9, 1, fmt::format("c{}", i), kClient);
+  }
+  for (int i = 0; i < 100; ++i) Add(fmt::format("h{}.good.test", i), 1e-9, 90, "good", kOther);
+  EXPECT_NEAR(CrawlTicks(100, 100, 50, 1).at("good.test"), 50, 2);
+}
+
+// Whoever added it.
+TEST_F(ForcedPagesTest, OfACrawlIdThatAnOperatorHasSetSomethingForHaveTheirOwnTurns) {
+  for (int i = 0; i < 500; ++i) Add(fmt::format("h.d{}.test", i), 1e-9, 1, fmt::format("c{}", i));
+  SetCrawl set{.terms = {.record = {.crawl_id = "good"}}};
+  set.terms.record.max_pages = 1000;
+  (void)Apply(set, 1);
+  for (int i = 0; i < 100; ++i) Add(fmt::format("h{}.good.test", i), 1e-9, 90, "good");
+  EXPECT_NEAR(CrawlTicks(100, 100, 50, 1).at("good.test"), 50, 2);
+}
+
+TEST_F(ForcedPagesTest, GoOutHoweverManyCrawlIdsThereAre) {
+  constexpr int kCrawlIds = 2 * static_cast<int>(ForcedPages::kMostLots);
+  for (int i = 0; i < kCrawlIds; ++i) {
+    Add(fmt::format("h.d{}.test", i), 0, 50, fmt::format("c{}", i), i % 2 == 0 ? kClient : kOther);
+  }
+  EXPECT_EQ(CrawlTicks(100, kCrawlIds, 1000, 1).size(), kCrawlIds);
+}
+
 // What is over its turn is a page like any other.
 TEST_F(ForcedPagesTest, CompeteByTheirWorthOutOfTurn) {
   Add("a.late.test", 1000, 10);
@@ -123,7 +182,7 @@ TEST_F(ForcedPagesTest, SayWhenTheyAreOutOfTurn) {
   const std::optional<Pick> pick = Take(100, false);
   ASSERT_TRUE(pick);
   EXPECT_TRUE(pick->out_of_turn);
-  EXPECT_EQ(pick->forced_since, At(10));
+  EXPECT_EQ(pick->forced.since, At(10));
   shard_.state().PutBack(pick->page);
   const std::optional<Pick> again = Take(100, true);
   ASSERT_TRUE(again) << "a page that is put back is forced as before";
@@ -150,14 +209,16 @@ TEST_F(ForcedPagesTest, AreNeverLostWhateverChanges) {
   Random random(4);
   constexpr int kHosts = 40;
   const auto host_of = [](uint64_t i) { return fmt::format("h{}.s{}.test", i, i % 7); };
-  for (uint64_t i = 0; i < kHosts; ++i) Add(host_of(i), i % 3 == 0 ? 0 : 1, 5);
+  const auto crawl_of = [](uint64_t i) { return fmt::format("c{}", i % 3); };
+  for (uint64_t i = 0; i < kHosts; ++i) Add(host_of(i), i % 3 == 0 ? 0 : 1, 5, crawl_of(i));
   ForcedShare share(0.25);
   std::map<std::string, double> last;
   for (int i = 1; i <= 4000; ++i) {
     const double at = 10 + i / 20.0;
-    const std::string some = host_of(random.Below(kHosts));
-    UpsertPage event{.key = {"DEFAULT", "https://" + some + "/"}, .host = some};
-    switch (random.Below(6)) {
+    const uint64_t number = random.Below(kHosts);
+    const std::string some = host_of(number);
+    UpsertPage event{.key = {crawl_of(number), "https://" + some + "/"}, .host = some};
+    switch (random.Below(8)) {
       case 0:
         event.importance = static_cast<double>(random.Below(3));
         event.max_interval = Duration::Seconds(5);
@@ -172,6 +233,16 @@ TEST_F(ForcedPagesTest, AreNeverLostWhateverChanges) {
         (void)Apply(slow, at);
         break;
       }
+      case 3:
+        (void)Apply(RemovePage{event.key}, at);
+        Add(some, 1, 5, event.key.crawl_id);
+        break;
+      case 4: {
+        SetCrawl set{.terms = {.record = {.crawl_id = event.key.crawl_id}}};
+        set.terms.crawl_class = static_cast<CrawlClass>(random.Below(2) * (1 + number % 3));
+        (void)Apply(set, at);
+        break;
+      }
       default:
         break;
     }
@@ -179,6 +250,31 @@ TEST_F(ForcedPagesTest, AreNeverLostWhateverChanges) {
     if (!host.empty()) last[host] = at;
   }
   for (uint64_t i = 0; i < kHosts; ++i) EXPECT_GT(last[host_of(i)], 190) << host_of(i);
+}
+
+// An index is 30 KB, and crawl ids cost nothing.
+TEST(ForcedPages, ShareOutLotsAndGiveThemBack) {
+  HostGate gate{PolitenessDefaults()};
+  CrawlTable crawls;
+  ForcedPages forced(gate, &crawls);
+  const HostId host = gate.Intern("a.test");
+  const auto add = [&](uint32_t page, const std::string& crawl_id, uint64_t client) {
+    const CrawlIndex crawl = *crawls.Intern(crawl_id);
+    crawls.Own(crawl, client);
+    crawls.Add(PageId(page), host, crawl, page + 1, /*placed=*/false);
+    IndexEntry entry{.host = host};
+    entry.forced_at = entry.eligible_from = At(1);
+    forced.Put(PageId(page), entry);
+  };
+  constexpr uint32_t kPages = 1000;
+  for (uint32_t i = 0; i < kPages; ++i) add(i, fmt::format("c{}", i), 77);
+  EXPECT_EQ(forced.lots(), 1 + ForcedPages::kMostLots * 3 / 8) << "and one that the others share";
+  add(kPages, "other", 79);
+  EXPECT_EQ(forced.lots(), 2 + ForcedPages::kMostLots * 3 / 8);
+  for (uint32_t i = 0; i <= kPages; ++i) forced.Remove(PageId(i));
+  EXPECT_EQ(forced.lots(), 0);
+  add(0, "again", 77);
+  EXPECT_EQ(forced.lots(), 1);
 }
 
 TEST(ForcedShare, IsMetWithinOneTick) {

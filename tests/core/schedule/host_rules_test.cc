@@ -55,13 +55,13 @@ TEST(HostRules, TheMostSpecificRuleWins) {
 TEST(HostRules, WhatCannotBeMeantIsRefused) {
   std::vector<HostRule> rules = Rules();
   rules.push_back({.name = "below", .suffix = "net", .max_in_flight = 1});
-  EXPECT_THAT(FaultOf(rules), HasSubstr("rule 'below': another has this name"));
+  EXPECT_THAT(FaultOf(rules), HasSubstr("rule 'below': another rule has this name"));
   rules.back().name = "twice";
   rules.back().suffix = "example.com";
   EXPECT_THAT(FaultOf(rules),
-              HasSubstr("rule 'twice': suffix example.com is that of rule 'below' already"));
+              HasSubstr("rule 'twice': suffix example.com is in rule 'below' already"));
   rules.back() = {.name = "twice", .hosts = {"192.0.2.1"}, .max_in_flight = 1};
-  EXPECT_THAT(FaultOf(rules), HasSubstr("host 192.0.2.1 is that of rule 'listed' already"));
+  EXPECT_THAT(FaultOf(rules), HasSubstr("host 192.0.2.1 is in rule 'listed' already"));
   rules.back() = {.name = "none", .max_in_flight = 1};
   EXPECT_THAT(FaultOf(rules), HasSubstr("rule 'none': has neither hosts nor suffix"));
   rules.back() = {.name = "empty", .suffix = "net"};

@@ -235,7 +235,7 @@ TEST_F(HostTermsTest, ExplanationsSayWhichTermAHostWaitsFor) {
   Report(*one, later, CrawlOutcome::kUnchanged);
   EXPECT_FALSE(Next(later + 100));
   const std::string other = one->key.url == "http://c.test/1" ? "c.test/2" : "c.test/1";
-  EXPECT_THAT(Explain(other, later + 100).why, HasSubstr("has had 1 crawls within 3600 s"));
+  EXPECT_THAT(Explain(other, later + 100).why, HasSubstr("has had 1 crawl within 3600 s"));
   EXPECT_FALSE(Next(later + 3599));
   EXPECT_TRUE(Next(later + 3600));
 }

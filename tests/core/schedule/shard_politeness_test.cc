@@ -93,7 +93,8 @@ TEST_F(ShardPolitenessTest, TheLongerIntervalHoldsAndARecheckOverridesBoth) {
   for (int i = 0; i < 3; ++i) Crawl(1);
   EXPECT_THAT(Why("a.example/default", 50), HasSubstr("between two crawls of any page"));
   EXPECT_THAT(Why("b.example/short", 50), HasSubstr("between two crawls of any page"));
-  EXPECT_THAT(Why("c.example/long", 50), HasSubstr("its minimal interval"));
+  EXPECT_THAT(Why("c.example/long", 50),
+              HasSubstr("its shortest time between crawls (min_interval)"));
   EXPECT_FALSE(Next(60.9));
   Crawl(61);
   Crawl(61);

@@ -1,9 +1,12 @@
 // A tenant that may add pages of its own domain alone, and has thousands of them go before all
 // others, under as many hosts: the rest of the crawl rate stays with those who have pages of worth.
+// And one that may use its own crawl id alone, and has pages of thousands of domains there: pages
+// of others that are to go first have their turns.
 #include <ctime>
 #include <filesystem>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "fmt/format.h"
@@ -25,6 +28,22 @@ constexpr int kPages = 2000;
 constexpr int kAssignments = 400;
 // Of the assignments: a quarter, and a little for what was leased before its pages were late.
 constexpr int kMostForced = kAssignments * 35 / 100;
+// Of those that go first: half, and a little for what was leased before.
+constexpr int kLeastOfOthers = kAssignments / 4 / 3;
+
+struct Forcer {
+  std::string limits;  // of its identity
+  std::string crawl_id;
+  std::string_view host;  // of each page, with its number
+  std::string part;       // of all these hosts, and of no other
+};
+
+const std::vector<Forcer>& Forcers() {
+  static const std::vector<Forcer> forcers = {
+      {"hosts: [evil.example]", "DEFAULT", "h{}.evil.example", ".evil.example"},
+      {"crawl_ids: [evil]", "evil", "www.evil{}.example", "www.evil"}};
+  return forcers;
+}
 
 std::string IdentityOf(const std::string& name, const std::string& rest) {
   return fmt::format("  - {{name: {}, token_sha256: {}, {}}}\n", name, HexOf(DigestOf(name)), rest);
@@ -36,8 +55,8 @@ std::shared_ptr<grpc::Channel> ConnectAs(const std::string& address, const std::
 
 // Pages of worth that nobody has fetched yet, or worthless ones that were to be crawled an hour
 // ago.
-std::string Add(const std::shared_ptr<grpc::Channel>& channel, const std::string& domain,
-                bool forced) {
+std::string Add(const std::shared_ptr<grpc::Channel>& channel, const std::string& crawl_id,
+                std::string_view host, bool forced) {
   const auto stub = v1::PagesService::NewStub(channel);
   grpc::ClientContext call;
   const auto stream = stub->UpsertPages(&call);
@@ -45,7 +64,8 @@ std::string Add(const std::shared_ptr<grpc::Channel>& channel, const std::string
     v1::UpsertPagesRequest request;
     for (int i = first; i < first + 500; ++i) {
       v1::PageSpec& page = *request.add_pages();
-      page.set_url(fmt::format("https://h{}.{}/", i, domain));
+      page.set_url("https://" + fmt::format(fmt::runtime(host), i) + "/");
+      page.set_crawl_id(crawl_id);
       page.set_importance(forced ? 1e-9 : 1000);
       if (!forced) continue;
       page.mutable_max_interval()->set_seconds(1);
@@ -64,11 +84,12 @@ std::string Add(const std::shared_ptr<grpc::Channel>& channel, const std::string
   return {};
 }
 
-// Of the next assignments, how many are of the domain; below zero: too few came.
-int CountOf(const std::shared_ptr<grpc::Channel>& channel, const std::string& domain) {
+// Of the next assignments, how many are of each part of a host; empty: too few came.
+std::vector<int> CountOf(const std::shared_ptr<grpc::Channel>& channel,
+                         const std::vector<std::string>& parts) {
   const auto stub = v1::SchedulerService::NewStub(channel);
   int all = 0;
-  int of_domain = 0;
+  std::vector<int> counts(parts.size());
   for (int call_number = 0; call_number < 200 && all < kAssignments; ++call_number) {
     grpc::ClientContext call;
     v1::NextRequest request;
@@ -76,42 +97,61 @@ int CountOf(const std::shared_ptr<grpc::Channel>& channel, const std::string& do
     request.set_max_assignments(50);
     request.mutable_max_wait()->set_seconds(2);
     v1::NextResponse response;
-    if (!stub->Next(&call, request, &response).ok()) return -1;
+    if (!stub->Next(&call, request, &response).ok()) return {};
     for (const v1::Assignment& assignment : response.assignments()) {
       ++all;
-      of_domain += assignment.url().find("." + domain) != std::string::npos ? 1 : 0;
+      for (size_t i = 0; i < parts.size(); ++i) {
+        counts[i] += assignment.url().find(parts[i]) != std::string::npos ? 1 : 0;
+      }
     }
   }
-  return all < kAssignments ? -1 : of_domain;
+  return all < kAssignments ? std::vector<int>() : counts;
+}
+
+std::string Watch(const std::string& address, const Forcer& forcer) {
+  const auto good = ConnectAs(address, "good");
+  const auto evil = ConnectAs(address, "evil");
+  std::string wrong = Add(good, "DEFAULT", "h{}.good.test", /*forced=*/false);
+  if (wrong.empty()) wrong = Add(good, "DEFAULT", "h{}.late.test", /*forced=*/true);
+  if (wrong.empty()) wrong = Add(evil, forcer.crawl_id, forcer.host, /*forced=*/true);
+  if (!wrong.empty()) return wrong;
+  const std::vector<int> counts = CountOf(good, {forcer.part, ".late.test"});
+  if (counts.empty()) return fmt::format("{} assignments did not come", kAssignments);
+  if (counts[0] > kMostForced) {
+    return fmt::format("{} of {} assignments are of whoever forces its pages", counts[0],
+                       kAssignments);
+  }
+  if (counts[1] < kLeastOfOthers) {
+    return fmt::format("{} of {} assignments are of others that are to go first, {} of {}",
+                       counts[1], kAssignments, counts[0], forcer.part);
+  }
+  return {};
+}
+
+std::string Run(const std::string& directory, const Forcer& forcer) {
+  std::filesystem::create_directories(directory);
+  ReplaceFile(directory + "/auth.yaml",
+              "identities:\n" + IdentityOf("good", "roles: [ingester, worker]") +
+                  IdentityOf("evil", "roles: [ingester], " + forcer.limits));
+  crash::Daemon daemon("data", directory + "/log", directory);
+  daemon.Spawn({"--crawl-rate", "200", "--shards", "2", "--auth-file", "auth.yaml"});
+  std::string wrong = daemon.AwaitReady();
+  if (wrong.empty()) wrong = Watch(daemon.grpc_address(), forcer);
+  if (!wrong.empty()) return wrong;
+  daemon.RequestStop();
+  if (!daemon.EndsWithin(3 * kPatienceSeconds)) return "the server did not stop";
+  wrong = daemon.AwaitEnd();
+  return wrong.empty() ? daemon.Verify({}) : wrong;
 }
 
 }  // namespace
 
 std::string Forced(const std::string& directory, Random /*random*/) {
-  std::filesystem::create_directories(directory);
-  ReplaceFile(directory + "/auth.yaml",
-              "identities:\n" + IdentityOf("good", "roles: [ingester, worker]") +
-                  IdentityOf("evil", "roles: [ingester], hosts: [evil.example]"));
-  crash::Daemon daemon("data", directory + "/log", directory);
-  daemon.Spawn({"--crawl-rate", "200", "--shards", "2", "--auth-file", "auth.yaml"});
-  std::string wrong = daemon.AwaitReady();
-  if (!wrong.empty()) return wrong;
-  const auto good = ConnectAs(daemon.grpc_address(), "good");
-  wrong = Add(good, "good.test", /*forced=*/false);
-  if (wrong.empty()) {
-    wrong = Add(ConnectAs(daemon.grpc_address(), "evil"), "evil.example", /*forced=*/true);
+  for (size_t i = 0; i < Forcers().size(); ++i) {
+    const std::string wrong = Run(fmt::format("{}/{}", directory, i), Forcers()[i]);
+    if (!wrong.empty()) return wrong;
   }
-  if (!wrong.empty()) return wrong;
-  const int forced = CountOf(good, "evil.example");
-  if (forced < 0) return fmt::format("{} assignments did not come", kAssignments);
-  if (forced > kMostForced) {
-    return fmt::format("{} of {} assignments are of whoever forces its pages", forced,
-                       kAssignments);
-  }
-  daemon.RequestStop();
-  if (!daemon.EndsWithin(3 * kPatienceSeconds)) return "the server did not stop";
-  wrong = daemon.AwaitEnd();
-  return wrong.empty() ? daemon.Verify({}) : wrong;
+  return {};
 }
 
 }  // namespace freshet::hostile

@@ -22,14 +22,14 @@ v1::FleetStandby Standby(const std::string& node, bool ready) {
 TEST(DrainTest, EndsWhereAllStandbysAreReadyAndOnOtherNodes) {
   EXPECT_EQ(WhyNotDrained("a", {Standby("b", true)}), "");
   EXPECT_EQ(WhyNotDrained("a", {Standby("b", true), Standby("c", true)}), "");
-  EXPECT_THAT(WhyNotDrained("a", {}), HasSubstr("nobody would take over"));
+  EXPECT_THAT(WhyNotDrained("a", {}), HasSubstr("no server could take over"));
   // Who reads the log for the first time is not chosen.
   v1::FleetStandby reads = Standby("d", false);
   reads.clear_behind();
-  EXPECT_THAT(WhyNotDrained("a", {reads}), HasSubstr("nobody would take over"));
+  EXPECT_THAT(WhyNotDrained("a", {reads}), HasSubstr("no server could take over"));
   EXPECT_EQ(WhyNotDrained("a", {reads, Standby("b", true)}), "");
   EXPECT_THAT(WhyNotDrained("a", {Standby("b", true), Standby("c", false)}),
-              HasSubstr("c might take over and has not all of the log"));
+              HasSubstr("standby c could take over but has not read the whole log"));
   EXPECT_THAT(WhyNotDrained("a", {Standby("a", true), Standby("b", true)}),
               HasSubstr("its standby at a:7071 is of the same node"));
 }

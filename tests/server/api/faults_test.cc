@@ -45,5 +45,20 @@ TEST(Faults, LongReasonsAreCutBetweenCharacters) {
   EXPECT_EQ(FaultOf(InvalidArgument("url: {}\u00e4", text)).reason(), text + "...");
 }
 
+TEST(Faults, MessagesOfCallsAreCutBetweenCharacters) {
+  const std::string text(kMaxCallMessageBytes - 1, 'a');
+  EXPECT_EQ(GrpcStatusOf(NotFound("{}b", text)).error_message(), text + "b");
+  EXPECT_EQ(GrpcStatusOf(NotFound("{}\u00e4", text)).error_message(), text + "...");
+  EXPECT_EQ(GrpcStatusOf(NotFound("{}", std::string(1 << 20, 'x'))).error_message().size(),
+            kMaxCallMessageBytes + 3);
+}
+
+// It is what was sent.
+TEST(Faults, WhatIsTooLongForAFieldIsNone) {
+  const v1::ItemError error = FaultOf(NotFound("{}: is unknown", std::string(1 << 20, 'x')));
+  EXPECT_EQ(error.field(), "");
+  EXPECT_LE(error.reason().size(), limits::kMaxReasonBytes + 3);
+}
+
 }  // namespace
 }  // namespace freshet

@@ -84,7 +84,7 @@ TEST_F(WireTest, TellsNoBytesFromNoMessage) {
   MessageFaults faults;
   grpc::ByteBuffer none;
   const Status status = ParseMessage(&none, &request, &faults, limits::kMaxMessageBytes);
-  EXPECT_EQ(status.message(), "the call has brought no message");
+  EXPECT_EQ(status.message(), "the call has no message");
   EXPECT_TRUE(Parse("", &request, &faults).ok());
 }
 
@@ -241,7 +241,7 @@ TEST_F(WireTest, CountsWhatIsRepeated) {
   EXPECT_EQ(count(results(1) + leases(1)).first, "");
   EXPECT_EQ(count(Repeated("\x78\x01", limits::kMaxUnknownFieldsPerMessage)).first, "");
   EXPECT_THAT(count(Repeated("\x78\x01", limits::kMaxUnknownFieldsPerMessage + 1)).first,
-              HasSubstr("16001 fields that are not known, at most 16000"));
+              HasSubstr("16001 unknown fields, and at most 16000"));
 }
 
 TEST_F(WireTest, KeepsTheNumbersOfWhatItRefuses) {

@@ -66,12 +66,13 @@ TEST(Authoriser, SaysWhatIsMissing) {
   EXPECT_EQ(Try(authoriser, kStats, {}).message(),
             "a bearer token or a client certificate is missing");
   EXPECT_EQ(Try(authoriser, kStats, Bearer("guess")).message(),
-            "authorization: the token is nobody's");
+            "authorization: no identity has this token");
   EXPECT_EQ(Try(authoriser, kStats, Certificate({"other.test"})).message(),
-            "the client certificate is nobody's");
+            "no identity has this client certificate");
   const Status denied = Try(authoriser, "/freshet.v1.AdminService/Pause", Bearer("reader"));
   EXPECT_TRUE(absl::IsPermissionDenied(denied));
-  EXPECT_EQ(denied.message(), "reader has none of the roles that this call requires: admin");
+  EXPECT_EQ(denied.message(),
+            "identity reader has none of the roles that this call requires: admin");
   EXPECT_TRUE(Try(authoriser, kStats, Bearer("reader")).ok());
   EXPECT_TRUE(Try(authoriser, kStats, Certificate({"x.test", "reader.test"})).ok());
   EXPECT_EQ(authoriser.stats().unauthenticated, 3u);
@@ -133,7 +134,8 @@ TEST(Authoriser, LimitedIdentitiesCallOnlyWhatIsBoundedByTheirLimits) {
   authoriser.SetIdentities(Some());
   EXPECT_TRUE(Try(authoriser, kSignals, Bearer("site")).ok());
   const Status denied = Try(authoriser, kUpserts, Bearer("site"));
-  EXPECT_EQ(denied.message(), "site is limited to sources, and this is not for those alone");
+  EXPECT_EQ(denied.message(),
+            "identity site is limited to some sources, and this call concerns all");
   EXPECT_TRUE(Try(authoriser, kUpserts, Bearer("team")).ok());
   EXPECT_TRUE(absl::IsPermissionDenied(Try(authoriser, kStats, Bearer("team"))));
 }

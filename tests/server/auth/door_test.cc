@@ -60,7 +60,7 @@ TEST_F(DoorTest, RefusesFilesThatCannotServe) {
   config_.auth_file = dir_ / "auth.yaml";
   EXPECT_THAT(OpenError(), HasSubstr("auth.file: cannot open"));
   ReplaceFile(config_.auth_file, "identities: nobody\n");
-  EXPECT_THAT(OpenError(), HasSubstr("auth.file: identities: is no list"));
+  EXPECT_THAT(OpenError(), HasSubstr("auth.file: identities: is not a list"));
 }
 
 TEST_F(DoorTest, KeepsWhatItHasWhenFilesTurnBad) {

@@ -82,13 +82,13 @@ identities:
 
 TEST(Identities, NamesWhatIsWrongWithAFile) {
   EXPECT_THAT(ParseError(""), HasSubstr("`identities`"));
-  EXPECT_THAT(ParseError("identities: []"), HasSubstr("is no list"));
-  EXPECT_THAT(ParseError("identities: [x]"), HasSubstr("identity 1: is no list of keys"));
+  EXPECT_THAT(ParseError("identities: []"), HasSubstr("is not a list"));
+  EXPECT_THAT(ParseError("identities: [x]"), HasSubstr("identity 1: is not a list of keys"));
   EXPECT_THAT(ParseError("other: 1\nidentities: [x]"), HasSubstr("the one key"));
-  EXPECT_THAT(ParseError(FileWith("    roles: [king]")), HasSubstr("'king' is none of worker"));
+  EXPECT_THAT(ParseError(FileWith("    roles: [king]")), HasSubstr("'king' is not one of worker"));
   EXPECT_THAT(ParseError(FileWith("")), HasSubstr("roles: is missing"));
   EXPECT_THAT(ParseError(FileWith("    roles: [reader]\n    hosts: ['a b']")),
-              HasSubstr("hosts: 'a b' is no host"));
+              HasSubstr("hosts: 'a b' is not a host"));
   EXPECT_THAT(ParseError(FileWith("    roles: [reader]\n    hosts: []")),
               HasSubstr("hosts: is no"));
   EXPECT_THAT(ParseError(FileWith("    roles: [reader]\n    host: [a]")),
@@ -104,7 +104,7 @@ TEST(Identities, NamesWhatIsWrongWithAFile) {
               HasSubstr("'a' is there twice"));
   EXPECT_THAT(ParseError(FileWith("    roles: [reader]\n") +
                          "  - name: b\n    token_sha256: " + kTestDigest + "\n    roles: [reader]"),
-              HasSubstr("the token of 'b' is another's too"));
+              HasSubstr("another identity has the token of 'b' too"));
   EXPECT_THAT(ParseError("a: [" + std::string(kMaxAuthFileBytes, ' ') + "]"), HasSubstr("limit"));
 }
 
@@ -128,7 +128,7 @@ TEST(Identities, NeverQuotesWhatMayBeASecret) {
   EXPECT_THAT(ParseError("identities:\n  - name: a\n    token_sha256: hunter2\n"),
               testing::AllOf(HasSubstr("64 digits"), Not(HasSubstr("hunter2"))));
   EXPECT_THAT(ParseError("identities: [hunter2: [}"),
-              testing::AllOf(HasSubstr("is no YAML, line 1"), Not(HasSubstr("hunter2"))));
+              testing::AllOf(HasSubstr("is not valid YAML, line 1"), Not(HasSubstr("hunter2"))));
 }
 
 TEST(Identities, AHostIsWithinADomainByWholeLabels) {

@@ -47,9 +47,9 @@ TEST_F(LoadingTest, NamesEveryProblemWithItsLine) {
   EXPECT_THAT(Texts(loaded),
               ElementsAre("crawlrate: unknown key, did you mean crawl_rate?",
                           "limits.streems: unknown key, did you mean limits.streams?",
-                          "limits.workers: 'many' is no whole number",
-                          "durability: 'maybe' is none of sync, wal, none",
-                          AllOf(HasSubstr("leases.default: 172800 s is not within")),
+                          "limits.workers: 'many' is not a whole number",
+                          "durability: 'maybe' is not one of sync, wal, none",
+                          AllOf(HasSubstr("leases.default: '2d' is not a duration from")),
                           AllOf(HasSubstr("leases.default: "))));
   EXPECT_EQ(loaded.problems[0].line, 1);
   EXPECT_EQ(loaded.problems[1].line, 3);
@@ -82,7 +82,7 @@ TEST_F(LoadingTest, UnknownVariablesAreNamedAndThoseOfOthersLeftAlone) {
   EXPECT_THAT(Texts(Load("", {{"FRESHET_CRAWLRATE", "5"}})),
               ElementsAre("FRESHET_CRAWLRATE: unknown variable, did you mean FRESHET_CRAWL_RATE?"));
   EXPECT_THAT(Texts(Load("", {{"FRESHET_SHARDS", "x"}})),
-              ElementsAre("shards: 'x' is no whole number"));
+              ElementsAre("FRESHET_SHARDS: 'x' is not a whole number"));
   EXPECT_THAT(Texts(Load("", {{"FRESHET_SERVER", "a:1"},
                               {"FRESHET_TOKEN", "secret"},
                               {"FRESHET_CONFIG", "/nowhere"},
@@ -116,9 +116,10 @@ TEST_F(LoadingTest, DivisionsAreOfAClusterAndEachIsOneOfThem) {
   EXPECT_THAT(Texts(Load("cluster: {divisions: 3}\n")),
               ElementsAre(HasSubstr("cluster.divisions: is of a cluster")));
   EXPECT_THAT(Texts(Load(cluster + "division: 1}\n")),
-              ElementsAre("cluster.division: is 1, and cluster.divisions 1: they are 0 to 0"));
+              ElementsAre("cluster.division: '1' is not a whole number from 0 to 0, because "
+                          "cluster.divisions is 1"));
   EXPECT_THAT(Texts(Load("shards: 3\n" + cluster + "divisions: 2000}\n")),
-              ElementsAre("shards: is 3, at most 2 each of cluster.divisions may have"));
+              ElementsAre("shards: is 3, and each of 2000 divisions may have at most 2"));
 }
 
 TEST_F(LoadingTest, OfAClusterTheFrontierFitsTheLog) {
@@ -144,9 +145,9 @@ TEST_F(LoadingTest, OfAClusterTheFrontierFitsTheLog) {
 
 TEST_F(LoadingTest, SaysWhatIsNoYaml) {
   EXPECT_THAT(Texts(Load("a: [")), ElementsAre(HasSubstr("config: ")));
-  EXPECT_THAT(Texts(Load("- a")), ElementsAre("config: is no list of keys"));
+  EXPECT_THAT(Texts(Load("- a")), ElementsAre("config: is not a list of keys"));
   EXPECT_THAT(Texts(Load("? [a]\n: b\nshards: 0\n")),
-              ElementsAre("config: has a key that is no text", HasSubstr("shards: ")));
+              ElementsAre("config: has a key that is not a text", HasSubstr("shards: ")));
   EXPECT_THAT(Texts(Load("limits.streams: 5\n")),
               ElementsAre(HasSubstr("limits.streams: unknown")));
 }
@@ -155,10 +156,10 @@ TEST_F(LoadingTest, ReadsLevelsOfModules) {
   EXPECT_EQ(Load("log_levels: {store: debug, grpc: off}\n").config.log_levels,
             (std::map<std::string, std::string>{{"grpc", "off"}, {"store", "debug"}}));
   EXPECT_THAT(Texts(Load("log_levels: {stone: debug}\n")),
-              ElementsAre("log_levels.stone: is no module"));
+              ElementsAre("log_levels: 'stone' is not a module of the log, did you mean store?"));
   EXPECT_THAT(Texts(Load("log_levels: {store: loud}\n")),
-              ElementsAre(HasSubstr("log_levels.store: 'loud' is none of")));
-  EXPECT_THAT(Texts(Load("log_levels: 5\n")), ElementsAre(HasSubstr("log_levels: is no map")));
+              ElementsAre(HasSubstr("log_levels.store: 'loud' is not one of")));
+  EXPECT_THAT(Texts(Load("log_levels: 5\n")), ElementsAre(HasSubstr("log_levels: is not a map")));
 }
 
 }  // namespace

@@ -1,4 +1,5 @@
 // Which ticks pages get that are forced, where several shards bid them.
+#include <algorithm>
 #include <limits>
 #include <vector>
 
@@ -16,12 +17,15 @@ const Instant kSince = Instant::FromUnixSeconds(1'700'000'000);
 
 Pick ByWorth(double value) { return {.page = {}, .value = value}; }
 
-Pick Forced(uint32_t domain, int late_seconds = 0, bool out_of_turn = false) {
+Pick Forced(uint32_t domain, int late_seconds = 0, bool out_of_turn = false, uint64_t crawl = 1,
+            uint64_t owner = 1) {
   return {.page = {},
           .value = kForced,
-          .forced_since = kSince - Duration::Seconds(late_seconds),
-          .out_of_turn = out_of_turn,
-          .domain = GroupId(domain)};
+          .forced = {.owner = owner,
+                     .crawl = crawl,
+                     .domain = GroupId(domain),
+                     .since = kSince - Duration::Seconds(late_seconds)},
+          .out_of_turn = out_of_turn};
 }
 
 // A pick for each tick.
@@ -74,6 +78,41 @@ TEST(ForcedRanking, DomainsTakeTurnsOverAllShards) {
     of_good += Rank({evil, good}, {true}, ranking).front() == 1 ? 1 : 0;
   }
   EXPECT_NEAR(of_good, 50, 2);
+}
+
+TEST(ForcedRanking, CrawlIdsTakeTurnsOverAllShardsHoweverManyDomainsOneHas) {
+  BidRanking ranking;
+  int of_good = 0;
+  for (uint32_t i = 0; i < 100; ++i) {
+    const ShardBid evil = BidOf({Forced(100 + i, 1000)});
+    const ShardBid good = BidOf({Forced(2, 1, false, /*crawl=*/2)});
+    of_good += Rank({evil, good}, {true}, ranking).front() == 1 ? 1 : 0;
+  }
+  EXPECT_NEAR(of_good, 50, 2);
+}
+
+TEST(ForcedRanking, OwnersTakeTurnsHoweverManyCrawlIdsOneHas) {
+  BidRanking ranking;
+  int of_good = 0;
+  for (uint32_t i = 0; i < 100; ++i) {
+    const ShardBid evil = BidOf({Forced(100 + i, 1000, false, /*crawl=*/100 + i)});
+    const ShardBid good = BidOf({Forced(2, 1, false, /*crawl=*/2, /*owner=*/2)});
+    of_good += Rank({evil, good}, {true}, ranking).front() == 1 ? 1 : 0;
+  }
+  EXPECT_NEAR(of_good, 50, 2);
+}
+
+// The shard bids it behind another.
+TEST(ForcedRanking, APageDoesNotWaitBehindACrawlIdWhoseTurnItIsNot) {
+  BidRanking ranking;
+  int of_good = 0;
+  for (uint32_t i = 0; i < 100; ++i) {
+    const ShardBid evil = BidOf({Forced(100 + i, 1000), Forced(300 + i, 1000)});
+    const ShardBid both = BidOf({Forced(500 + i, 1), Forced(2, 1, false, /*crawl=*/2)});
+    const std::vector<size_t> shards = Rank({evil, both}, {true, true}, ranking);
+    of_good += std::count(shards.begin(), shards.end(), 1);
+  }
+  EXPECT_NEAR(of_good, 100, 2);
 }
 
 TEST(ForcedRanking, OfADomainTheLatestGoesFirst) {

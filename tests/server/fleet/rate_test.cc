@@ -262,7 +262,7 @@ TEST_F(FleetOfTwo, WhatWaitsIsAnsweredAtTheEnd) {
   report.number = 2;
   leadership_->Hear(report, std::nullopt, answered);
   ASSERT_EQ(said.size(), 1u);
-  EXPECT_THAT(std::string(said[0].message()), HasSubstr("a later report has come"));
+  EXPECT_THAT(std::string(said[0].message()), HasSubstr("a later report has arrived"));
   leadership_->Stop();
   ASSERT_EQ(said.size(), 2u);
   EXPECT_EQ(said[1].code(), absl::StatusCode::kFailedPrecondition);

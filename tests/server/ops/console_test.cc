@@ -105,8 +105,8 @@ TEST(ConsoleHistory, TakesSpansAndNamesWhatIsWrong) {
     EXPECT_THAT(window(bad), HasSubstr("window: is not 1s to 30d")) << bad;
     EXPECT_EQ(Ask(ConsoleGet("/console/api/history", bad)).status, 400) << bad;
   }
-  EXPECT_THAT(window("since=soon"), HasSubstr("since: is no instant"));
-  EXPECT_THAT(window("until=5"), HasSubstr("until: is no parameter"));
+  EXPECT_THAT(window("since=soon"), HasSubstr("since: is not a time"));
+  EXPECT_THAT(window("until=5"), HasSubstr("until: is not a parameter"));
   EXPECT_THAT(window("window=1h&window=2h"), HasSubstr("window: is given twice"));
 }
 

@@ -187,7 +187,7 @@ TEST_F(RealKafkaTest, ATopicThatWouldForgetIsRefused) {
   EXPECT_TRUE(absl::IsFailedPrecondition(status)) << status;
   EXPECT_THAT(
       std::string(status.message()),
-      HasSubstr("has cleanup.policy=delete, so that Kafka forgets pages: set it to compact"));
+      HasSubstr("has cleanup.policy=delete, so Kafka would delete pages: set it to compact"));
 }
 
 TEST_F(RealKafkaTest, ATopicThatForgetsRemovalsTooSoonIsRefused) {

@@ -53,8 +53,8 @@ TEST(TopicsTest, ATopicThatForgetsRemovalsTooSoonIsRefused) {
   kafka::TopicSettings settings = Good();
   settings.values["delete.retention.ms"] = "86400000";
   EXPECT_THAT(Judge(settings).refused,
-              HasSubstr("has delete.retention.ms=86400000, so that a server that was away brings "
-                        "back what was removed: set it to 604800000 at least"));
+              HasSubstr("has delete.retention.ms=86400000, so a server that was away could bring "
+                        "back removed pages: set it to at least 604800000"));
   settings.values["delete.retention.ms"] = "604800001";
   EXPECT_EQ(Judge(settings).refused, "");
 }

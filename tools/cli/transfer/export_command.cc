@@ -236,15 +236,17 @@ void AddExportCommand(CLI::App& app, Action& action) {
   const auto options = std::make_shared<ExportOptions>();
   options->list = AddListOptions(*command);
   command
-      ->add_option("--format", options->format,
-                   "jsonl has all; tsv settings and the last crawl, a row a page")
+      ->add_option(
+          "--format", options->format,
+          "jsonl has everything; tsv has settings and the last crawl, one row for each page")
       ->check(CLI::IsMember({"jsonl", "tsv"}))
       ->capture_default_str();
-  auto* output = command->add_option("--output,-o", options->output,
-                                     "File to write instead, compressed if it ends in .gz");
+  auto* output = command->add_option(
+      "--output,-o", options->output,
+      "File to write instead of standard output; compressed if its name ends in .gz");
   command
       ->add_flag("--resume", options->resume,
-                 "Go on with what an interrupted run has left in the file and beside it")
+                 "Continue an interrupted run that wrote to the same file")
       ->needs(output)
       ->excludes("--page-token");
   command->callback([options, &action] {

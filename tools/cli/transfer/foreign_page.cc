@@ -200,7 +200,7 @@ absl::StatusOr<absl::Time> ParseJavaDate(std::string_view text, const absl::Time
   const auto bad = [text](std::string_view why) {
     return absl::InvalidArgumentError(fmt::format("'{}' {}", text.substr(0, 60), why));
   };
-  if (parts.size() != 6) return bad("is no date as Java prints it");
+  if (parts.size() != 6) return bad("is not a date as Java prints it");
   const std::string_view name = parts[4];
   const bool utc = name == "UTC" || name == "GMT" || name == "Z";
   const bool offset = !utc && name.starts_with("GMT");
@@ -213,7 +213,8 @@ absl::StatusOr<absl::Time> ParseJavaDate(std::string_view text, const absl::Time
   std::string error;
   const char* form = offset ? "%b %d %H:%M:%S %Y%Ez" : "%b %d %H:%M:%S %Y";
   const absl::TimeZone in = utc || offset ? absl::UTCTimeZone() : *zone;
-  if (!absl::ParseTime(form, civil, in, &time, &error)) return bad("is no date as Java prints it");
+  if (!absl::ParseTime(form, civil, in, &time, &error))
+    return bad("is not a date as Java prints it");
   return time;
 }
 

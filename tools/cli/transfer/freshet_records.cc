@@ -30,7 +30,7 @@ bool Fetched(v1::CrawlOutcome outcome) {
 template <typename Set>
 void TakeNumber(const char* name, double value, std::vector<std::string>* left_out, Set set) {
   if (std::isfinite(value) && value >= 0) return set(value);
-  left_out->push_back(fmt::format("{}: {} is no number from 0 on", name, value));
+  left_out->push_back(fmt::format("{}: {} is not a number of at least 0", name, value));
 }
 
 v1::PageSpec SettingsOf(const v1::Page& page, std::vector<std::string>* left_out) {

@@ -274,8 +274,8 @@ ExitCode Import(Session& session, ImportCommand command) {
   absl::TimeZone zone;
   if (!command.time_zone.empty()) {
     if (!absl::LoadTimeZone(command.time_zone, &zone)) {
-      return session.Fail(absl::InvalidArgumentError(
-          fmt::format("--time-zone: '{}' is none that this machine knows", command.time_zone)));
+      return session.Fail(absl::InvalidArgumentError(fmt::format(
+          "--time-zone: '{}' is not a time zone that this machine knows", command.time_zone)));
     }
     command.options.zone = &zone;
   }
@@ -286,32 +286,34 @@ ExitCode Import(Session& session, ImportCommand command) {
 
 void AddImportCommand(CLI::App& app, Action& action) {
   auto* command = app.add_subcommand(
-      "import", "Add pages with what is known of them: of an export, or of another crawler");
+      "import", "Add pages with their history, from an export or from another crawler");
   const auto options = std::make_shared<ImportCommand>();
-  command->add_option("FILES", options->inputs,
-                      "Files, plain or gzip (- is standard input, as is none): what `freshet "
-                      "export` prints, rows of `freshet upsert`, JSON lines of a crawl frontier, "
-                      "dumps of Nutch's crawldb, StormCrawler's status index or table");
+  command->add_option(
+      "FILES", options->inputs,
+      "Files, plain or gzip (- or no file: standard input). A file has the output of `freshet "
+      "export`, rows as for `freshet upsert`, JSON lines of a crawl frontier, a dump of Nutch's "
+      "crawldb, or StormCrawler's status index or table");
   command->add_option("--format", options->format, "Input format; auto detects it for each file")
       ->check(CLI::IsMember({"auto", "freshet", "nutch", "stormcrawler", "urlfrontier"}))
       ->capture_default_str();
   command->add_option("--resume", options->resume,
-                      "File that keeps how far the import is: if it exists, go on there");
+                      "File in which the command stores its progress; if the file exists, the "
+                      "import continues there");
   command->add_option("--crawl-id", options->options.crawl_id,
-                      "Namespace of pages that name none (DEFAULT)");
-  command->add_flag("--no-history", options->no_history,
-                    "Take the last crawl of each page alone, not those before it");
+                      "Crawl id of pages whose record names none (DEFAULT)");
+  command->add_flag("--no-history", options->no_history, "Import only the last crawl of each page");
   command->add_flag(
       "--keep-dates", options->options.keep_dates,
-      "No crawl before the next fetch date of another crawler, where that is to come");
-  command->add_flag("--keep-intervals", options->options.keep_intervals,
-                    "The fetch interval of another crawler is the longest time between crawls");
+      "Keep the next fetch date of the other crawler, if it is in the future: no crawl before it");
+  command->add_flag(
+      "--keep-intervals", options->options.keep_intervals,
+      "Use the fetch interval of the other crawler as the longest time between crawls");
   command->add_flag("--skip-completed", options->options.skip_completed,
-                    "Leave out pages that another crawler would never fetch again");
+                    "Leave out pages that the other crawler would never fetch again");
   command->add_option("--time-zone", options->time_zone,
-                      "Zone of dates that do not say theirs clearly, such as Europe/Paris");
+                      "Time zone of dates that do not name one clearly, such as Europe/Paris");
   command->add_flag("--dry-run", options->dry_run,
-                    "Send nothing; with --json, print what would be sent of each page");
+                    "Send nothing; with --json print what the command would send for each page");
   command->callback([options, &action] {
     action = [options](Session& session) { return Import(session, *options); };
   });

@@ -94,7 +94,7 @@ class NutchFields {
       page_.status = known.status;
       return absl::OkStatus();
     }
-    return absl::InvalidArgumentError(fmt::format("'{}' is none of a crawldb", name));
+    return absl::InvalidArgumentError(fmt::format("'{}' is not a status of a crawldb", name));
   }
 
   // The start of the epoch stands for no time.

@@ -36,7 +36,7 @@ absl::StatusOr<std::optional<json>> Load(const std::string& path, const char* ki
   if (!object.is_object() || object.value("freshet", json()) != json(kind) ||
       object.value("version", json()) != json(kStateVersion)) {
     return absl::InvalidArgumentError(
-        fmt::format("{} is no state of an {} that this version can go on with", path, kind));
+        fmt::format("{} is not the state of an {} that this version can continue", path, kind));
   }
   return object;
 }

@@ -43,7 +43,8 @@ absl::Status SetStormStatus(std::string_view name, ForeignPage* page) {
       return absl::OkStatus();
     }
   }
-  return absl::InvalidArgumentError(fmt::format("status: '{}' is none of StormCrawler", name));
+  return absl::InvalidArgumentError(
+      fmt::format("status: '{}' is not a status of StormCrawler", name));
 }
 
 absl::Status SetNextFetch(std::string_view text, const absl::TimeZone* zone, ForeignPage* page) {

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "core/base/wrong_value.h"
 #include "sync/mutex.h"
 #include "tools/common/threaded_for.h"
 #include "tools/sim/paper/plan.h"
@@ -100,9 +101,9 @@ std::vector<PaperSummary> PaperExperiments() {
 
 StatusOr<PaperResult> PlayPaper(const std::string& name, const PaperOptions& options,
                                 const std::function<void(const PaperProgress&)>& progress) {
-  std::string names;
+  std::vector<std::string> names;
   for (const PaperExperiment& experiment : AllPaperExperiments()) {
-    names += (names.empty() ? "" : ", ") + experiment.summary.name;
+    names.push_back(experiment.summary.name);
     if (experiment.summary.name != name) continue;
     RETURN_IF_ERROR(ValidatePaper(options, experiment));
     PaperOptions played = options;
@@ -117,7 +118,7 @@ StatusOr<PaperResult> PlayPaper(const std::string& name, const PaperOptions& opt
     GatherPaper(values, plan.result);
     return std::move(plan.result);
   }
-  return InvalidArgument("'{}' is none of {}", name, names);
+  return InvalidArgument("{}", WrongName(name, "an experiment", names));
 }
 
 }  // namespace freshet

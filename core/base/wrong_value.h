@@ -1,0 +1,40 @@
+// The one form in which all programs refuse a value: "'0' is not a number above 0". The caller puts
+// the name of the flag, key or field in front of it.
+//
+// All functions are thread-safe.
+#ifndef FRESHET_CORE_BASE_WRONG_VALUE_H_
+#define FRESHET_CORE_BASE_WRONG_VALUE_H_
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace freshet {
+
+// What several programs allow, in words.
+inline constexpr std::string_view kDurationWords =
+    "a duration: a number with us, ms, s, m, h or d, such as 90s or 6h; without a unit in seconds";
+inline constexpr std::string_view kCrawlCapWords =
+    "a number of crawls in a span of time, such as 1000/1d, or 0 for no maximum";
+
+// The value as one line in quotes; of a long one the beginning.
+[[nodiscard]] std::string Quoted(std::string_view value);
+
+// "'VALUE' is not ALLOWED", such as "'soon' is not a number".
+[[nodiscard]] std::string WrongValue(std::string_view value, std::string_view allowed);
+
+// Of a value that is one of a few: "'snyc' is not one of sync, wal, none, did you mean sync?"
+[[nodiscard]] std::string WrongChoice(std::string_view value,
+                                      const std::vector<std::string>& choices);
+
+// Of a name that was looked up among many: "'gredy' is not a policy, did you mean greedy?"; where
+// none is near, "'x' is not a policy; these are known: ...", with some of the names.
+[[nodiscard]] std::string WrongName(std::string_view name, std::string_view kind,
+                                    const std::vector<std::string>& names);
+
+// ", did you mean NAME?" for the nearest of the names; empty if none is near.
+[[nodiscard]] std::string DidYouMean(std::string_view name, const std::vector<std::string>& names);
+
+}  // namespace freshet
+
+#endif  // FRESHET_CORE_BASE_WRONG_VALUE_H_

@@ -1,0 +1,184 @@
+#include "core/schedule/forced_pages.h"
+
+#include <limits>
+#include <utility>
+
+#include "core/base/check.h"
+
+namespace freshet {
+
+// --- Lots ---
+
+ForcedPages::LotId ForcedPages::LotOf(CrawlIndex crawl) {
+  const bool classed = ClassOf(crawl) != 0;
+  const uint64_t owner = OwnerOf(TurnOf(crawl));
+  const uint64_t held = shares_.held(owner);
+  const auto own = of_crawl_.find(crawl);
+  const bool has_one = own != of_crawl_.end();
+  if (has_one && (classed || !lots_[own->second]->over)) return own->second;
+  const bool left = !has_one && ShareLeft(held, shares_.taken(), shares_.most()) > 0;
+  if (left || (classed && !has_one)) return MakeLot(crawl, owner, !left);
+  return SharedLotOf(held > 0 ? owner : 0);
+}
+
+ForcedPages::LotId ForcedPages::MakeLot(std::optional<CrawlIndex> crawl, uint64_t owner,
+                                        bool over) {
+  if (free_.empty()) {
+    free_.push_back(static_cast<LotId>(lots_.size()));
+    lots_.emplace_back();
+  }
+  const LotId lot = free_.back();
+  free_.pop_back();
+  lots_[lot] = std::make_unique<Lot>();
+  lots_[lot]->crawl = crawl;
+  lots_[lot]->owner = owner;
+  lots_[lot]->over = over;
+  if (crawl) {
+    shares_.Take(owner);
+    of_crawl_[*crawl] = lot;
+  } else {
+    shared_[owner] = lot;
+  }
+  return lot;
+}
+
+ForcedPages::LotId ForcedPages::SharedLotOf(uint64_t owner) {
+  const auto its = shared_.find(owner);
+  return its != shared_.end() ? its->second : MakeLot(std::nullopt, owner, /*over=*/false);
+}
+
+void ForcedPages::DropLot(LotId number) {
+  const std::unique_ptr<Lot> lot = std::exchange(lots_[number], nullptr);
+  free_.push_back(number);
+  for (const HostId host : lot->its.hosts()) {
+    const auto its = of_host_.find(host);
+    std::erase(its->second, number);
+    if (its->second.empty()) of_host_.erase(its);
+  }
+  if (lot->crawl) {
+    shares_.Give(lot->owner);
+    of_crawl_.erase(*lot->crawl);
+  } else {
+    shared_.erase(lot->owner);
+  }
+}
+
+// --- Pages and hosts ---
+
+void ForcedPages::Put(PageId page, const IndexEntry& entry) {
+  const LotId lot = LotOf(CrawlOf(page));
+  if (Has(page) && LotOf(page) != lot) Remove(page);
+  lot_of_.GrowTo(page.value() + size_t{1});
+  number_.GrowTo(page.value() + size_t{1});
+  NumberedIndex& its = lots_[lot]->its;
+  if (!Has(page)) {
+    lot_of_[page.value()] = static_cast<LotId>(lot + 1);
+    number_[page.value()] = its.Number(page);
+  }
+  IndexEntry numbered = entry;
+  numbered.host = NumberOfHost(lot, entry.host);
+  its.index.Put(NumberOf(page), numbered);
+  FollowDomain(*lots_[lot], entry.host, numbered.host);
+}
+
+HostId ForcedPages::NumberOfHost(LotId lot, HostId host) {
+  const auto [number, first] = lots_[lot]->its.NumberOf(host);
+  if (!first) return number;
+  of_host_[host].push_back(lot);
+  lots_[lot]->its.index.SetHostFree(number, gate_.FreeAt(host));
+  return number;
+}
+
+void ForcedPages::FollowDomain(Lot& lot, HostId host, HostId number) {
+  const GroupId domain = gate_.DomainOf(host);
+  if (domain == GroupId()) return;
+  const GroupId next(static_cast<uint32_t>(lot.domains.size() + 1));
+  lot.its.index.SetHostGroup(number, lot.domains.try_emplace(domain, next).first->second);
+}
+
+void ForcedPages::Move(PageId page, bool suspended) {
+  if (!Has(page) || LotOf(page) == LotOf(CrawlOf(page))) return;
+  std::optional<IndexEntry> entry = In(page).its.index.Find(NumberOf(page));
+  CHECK(entry, "page {} is in no index", page.value());
+  entry->host = HostOf(page);
+  Put(page, *entry);
+  if (suspended) Suspend(page);
+}
+
+void ForcedPages::Remove(PageId page) {
+  const LotId lot = LotOf(page);
+  NumberedIndex& its = lots_[lot]->its;
+  its.Remove(NumberOf(page));
+  lot_of_[page.value()] = 0;
+  if (its.index.size() == 0) DropLot(lot);
+}
+
+void ForcedPages::SetHostFree(HostId host, Instant free_at) {
+  const auto lots = of_host_.find(host);
+  if (lots == of_host_.end()) return;
+  for (const LotId lot : lots->second) {
+    NumberedIndex& its = lots_[lot]->its;
+    its.index.SetHostFree(its.Known(host), free_at);
+  }
+}
+
+// --- Turns ---
+
+std::optional<PageId> ForcedPages::BestOf(Lot& lot, Instant at) {
+  auto best = lot.its.index.Best(at);
+  if (!best && !lot.had_turn.empty()) {
+    for (const GroupId domain : lot.had_turn) lot.its.index.SetGroupFree(domain, at);
+    lot.had_turn.clear();
+    best = lot.its.index.Best(at);
+  }
+  if (!best) return std::nullopt;
+  return lot.its.PageOf(best->page);
+}
+
+std::optional<ClassedPick> ForcedPages::Best(Instant at, ClassSet among) {
+  std::optional<ClassedPick> best;
+  ForcedTurns::Rank first;
+  for (const std::unique_ptr<Lot>& lot : lots_) {
+    if (lot == nullptr) continue;
+    const CrawlClass crawl_class = ClassOf(*lot);
+    if ((among & SetOf(crawl_class)) == 0) continue;
+    // Whatever page it has, it has no earlier turn than its crawl id.
+    if (best && lot->crawl) {
+      ForcedTurn earliest = TurnOf(*lot->crawl);
+      earliest.since = Instant();
+      if (!(turns_.Of(earliest) < first)) continue;
+    }
+    const std::optional<PageId> page = BestOf(*lot, at);
+    if (!page) continue;
+    const ForcedTurns::Rank rank = turns_.Of(TurnOf(*page));
+    if (best && !(rank < first)) continue;
+    best = ClassedPick{*page, std::numeric_limits<double>::infinity(), crawl_class};
+    first = rank;
+  }
+  return best;
+}
+
+ForcedTurn ForcedPages::TurnOf(PageId page) const {
+  ForcedTurn turn = TurnOf(CrawlOf(page));
+  turn.domain = gate_.DomainOf(HostOf(page));
+  turn.since = In(page).its.index.Find(NumberOf(page))->forced_at;
+  return turn;
+}
+
+void ForcedPages::TakeTurn(PageId page) {
+  const ForcedTurn turn = TurnOf(page);
+  turns_.Note(turn);
+  EndTurn(In(page), turn.domain);
+  // Of several crawl ids that share a lot none has turns of its own: a domain has had its turn
+  // there wherever it was.
+  for (const auto& [owner, lot] : shared_) EndTurn(*lots_[lot], turn.domain);
+}
+
+void ForcedPages::EndTurn(Lot& lot, GroupId domain) {
+  const auto number = lot.domains.find(domain);
+  if (number == lot.domains.end()) return;
+  lot.its.index.SetGroupFree(number->second, Instant::Infinite());
+  lot.had_turn.insert(number->second);
+}
+
+}  // namespace freshet

@@ -1,0 +1,126 @@
+// The pages that are forced now or will be: to be crawled by an instant, whatever they are worth.
+//
+// Each crawl id with such pages has a lot of its own, with an index in which the page goes first
+// that is late the longest. Its groups of hosts are domains: those that had their turn are blocked
+// until no other of the lot has a page. Between the lots the turns of all that was picked decide
+// (core/schedule/forced_turns.h). Lots are shared out like other tables of the clients
+// (core/base/shares.h); crawl ids that find none are together in one more of their client.
+#ifndef FRESHET_CORE_SCHEDULE_FORCED_PAGES_H_
+#define FRESHET_CORE_SCHEDULE_FORCED_PAGES_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "absl/container/flat_hash_map.h"
+#include "absl/container/flat_hash_set.h"
+#include "core/base/segmented_array.h"
+#include "core/base/shares.h"
+#include "core/base/units.h"
+#include "core/schedule/classed_index.h"
+#include "core/schedule/crawl_table.h"
+#include "core/schedule/forced_turns.h"
+#include "core/schedule/host_gate.h"
+#include "core/schedule/numbered_index.h"
+
+namespace freshet {
+
+// Owner thread only. Six bytes for each page of the shard, and some 30 KB a lot.
+class ForcedPages {
+ public:
+  // Of crawl ids of class 0. Each other class has one more, and each client of those that share
+  // one.
+  static constexpr uint64_t kMostLots = 256;
+
+  // Both outlive it, and know of every page that is put. `crawls`: null has all of one crawl id.
+  ForcedPages(const HostGate& hosts, const CrawlTable* crawls) : gate_(hosts), crawls_(crawls) {}
+  ForcedPages(const ForcedPages&) = delete;
+  ForcedPages& operator=(const ForcedPages&) = delete;
+
+  // Adds or replaces a page. One that is suspended stays so, unless Move would move it.
+  void Put(PageId page, const IndexEntry& entry);
+  [[nodiscard]] bool Has(PageId page) const {
+    return page.value() < lot_of_.size() && lot_of_[page.value()] != 0;
+  }
+  // Has the page compete where what is set for its crawl id now puts it.
+  void Move(PageId page, bool suspended);
+  // Precondition of these: the page is in.
+  void Remove(PageId page);
+  void Suspend(PageId page) { In(page).its.index.Suspend(NumberOf(page)); }
+  void Resume(PageId page) { In(page).its.index.Resume(NumberOf(page)); }
+  [[nodiscard]] HostId HostOf(PageId page) const { return In(page).its.HostOf(NumberOf(page)); }
+  // The host is free from then on, as PriceIndex has it.
+  void SetHostFree(HostId host, Instant free_at);
+
+  // The page whose turn it is, of crawl ids of these classes. `at` must not be earlier than in the
+  // call before. Cost: that of an index for each lot that has a page, at most.
+  [[nodiscard]] std::optional<ClassedPick> Best(Instant at, ClassSet among);
+  // Whose turn the page takes.
+  [[nodiscard]] ForcedTurn TurnOf(PageId page) const;
+  // It is taken, in its turn.
+  void TakeTurn(PageId page);
+
+  [[nodiscard]] size_t lots() const { return lots_.size() - free_.size(); }
+
+ private:
+  using LotId = uint16_t;
+  struct Lot {
+    NumberedIndex its;
+    std::optional<CrawlIndex> crawl;  // none: of those of the owner that have no lot of their own
+    uint64_t owner = 0;               // for whom it is counted; 0: those who have no other lot
+    bool over = false;                // there was none left, but for the class of its crawl id
+    absl::flat_hash_map<GroupId, GroupId> domains;  // numbered, so that few take little memory
+    absl::flat_hash_set<GroupId> had_turn;          // of these
+  };
+
+  // Those whose crawl ids count for nobody are of one client together.
+  static uint64_t OwnerOf(const ForcedTurn& turn) { return turn.owner == 0 ? 1 : turn.owner; }
+  [[nodiscard]] CrawlIndex CrawlOf(PageId page) const {
+    return crawls_ == nullptr ? CrawlIndex() : crawls_->Of(page);
+  }
+  [[nodiscard]] CrawlClass ClassOf(CrawlIndex crawl) const {
+    return crawls_ == nullptr ? CrawlClass{0} : crawls_->ClassOf(crawl);
+  }
+  [[nodiscard]] ForcedTurn TurnOf(CrawlIndex crawl) const {
+    return crawls_ == nullptr ? ForcedTurn() : crawls_->TurnOf(crawl);
+  }
+  [[nodiscard]] CrawlClass ClassOf(const Lot& lot) const {
+    return lot.crawl ? ClassOf(*lot.crawl) : CrawlClass{0};
+  }
+  // Precondition of these: the page is in.
+  [[nodiscard]] LotId LotOf(PageId page) const {
+    return static_cast<LotId>(lot_of_[page.value()] - 1);
+  }
+  [[nodiscard]] Lot& In(PageId page) { return *lots_[LotOf(page)]; }
+  [[nodiscard]] const Lot& In(PageId page) const { return *lots_[LotOf(page)]; }
+  [[nodiscard]] PageId NumberOf(PageId page) const { return number_[page.value()]; }
+  // The lot of the crawl id, maybe a new one.
+  [[nodiscard]] LotId LotOf(CrawlIndex crawl);
+  [[nodiscard]] LotId MakeLot(std::optional<CrawlIndex> crawl, uint64_t owner, bool over);
+  [[nodiscard]] LotId SharedLotOf(uint64_t owner);
+  void DropLot(LotId lot);
+  [[nodiscard]] HostId NumberOfHost(LotId lot, HostId host);
+  void FollowDomain(Lot& lot, HostId host, HostId number);
+  // The domain has had its turn in the lot, if it has pages there.
+  static void EndTurn(Lot& lot, GroupId domain);
+  // The best of the lot, a domain's turn after the other's.
+  [[nodiscard]] static std::optional<PageId> BestOf(Lot& lot, Instant at);
+
+  const HostGate& gate_;
+  const CrawlTable* const crawls_;
+  SegmentedArray<LotId> lot_of_;   // by PageId, one more than its lot; 0: it is not in
+  SegmentedArray<PageId> number_;  // in its lot
+  std::vector<std::unique_ptr<Lot>> lots_;
+  std::vector<LotId> free_;
+  absl::flat_hash_map<CrawlIndex, LotId> of_crawl_;  // those that have one of their own
+  absl::flat_hash_map<uint64_t, LotId> shared_;      // by owner
+  absl::flat_hash_map<HostId, std::vector<LotId>> of_host_;
+  Shares shares_{kMostLots};
+  ForcedTurns turns_;
+};
+
+}  // namespace freshet
+
+#endif  // FRESHET_CORE_SCHEDULE_FORCED_PAGES_H_

@@ -1,0 +1,62 @@
+// A price index for some of the pages of a shard: pages and hosts have numbers of its own in it, so
+// that it takes memory for what it has.
+#ifndef FRESHET_CORE_SCHEDULE_NUMBERED_INDEX_H_
+#define FRESHET_CORE_SCHEDULE_NUMBERED_INDEX_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <utility>
+#include <vector>
+
+#include "absl/container/flat_hash_map.h"
+#include "core/base/units.h"
+#include "core/index/price_index.h"
+
+namespace freshet {
+
+// Owner thread only. The owner keeps the number of each page.
+class NumberedIndex {
+ public:
+  // A number for the page, which is not in.
+  [[nodiscard]] PageId Number(PageId page) {
+    if (free_.empty()) {
+      pages_.push_back(page);
+      return PageId(static_cast<uint32_t>(pages_.size() - 1));
+    }
+    const PageId number = free_.back();
+    free_.pop_back();
+    pages_[number.value()] = page;
+    return number;
+  }
+  void Remove(PageId number) {
+    index.Remove(number);
+    free_.push_back(number);
+  }
+  [[nodiscard]] PageId PageOf(PageId number) const { return pages_[number.value()]; }
+
+  // The number of the host, and whether it is a new one. An id that is given to another host keeps
+  // its number.
+  [[nodiscard]] std::pair<HostId, bool> NumberOf(HostId host) {
+    const HostId next(static_cast<uint32_t>(hosts_.size()));
+    const auto [it, first] = numbers_.try_emplace(host, next);
+    if (first) hosts_.push_back(host);
+    return {it->second, first};
+  }
+  // Precondition: it has a number.
+  [[nodiscard]] HostId Known(HostId host) const { return numbers_.at(host); }
+  [[nodiscard]] HostId HostOf(PageId number) const { return hosts_[index.HostOf(number).value()]; }
+  // All that have a number.
+  [[nodiscard]] const std::vector<HostId>& hosts() const { return hosts_; }
+
+  PriceIndex index;
+
+ private:
+  std::vector<PageId> pages_;  // by number
+  std::vector<PageId> free_;   // of these numbers
+  std::vector<HostId> hosts_;  // by number
+  absl::flat_hash_map<HostId, HostId> numbers_;
+};
+
+}  // namespace freshet
+
+#endif  // FRESHET_CORE_SCHEDULE_NUMBERED_INDEX_H_
