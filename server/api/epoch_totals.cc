@@ -103,8 +103,11 @@ Status ReadSamples(const v1::EpochTotals& totals, RateSamples* out) {
   const int size = totals.sample_hashes_size();
   if (static_cast<size_t>(size) > limits::kMaxPriorSamples ||
       totals.sample_changes_size() != size || totals.sample_exposures_size() != size) {
-    return InvalidArgument("sample_hashes, sample_changes, sample_exposures: {}, {} and {}", size,
-                           totals.sample_changes_size(), totals.sample_exposures_size());
+    return InvalidArgument(
+        "sample_hashes: there are {}, with {} sample_changes and {} sample_exposures; the "
+        "numbers must be equal, and {} at most",
+        size, totals.sample_changes_size(), totals.sample_exposures_size(),
+        limits::kMaxPriorSamples);
   }
   for (int i = 0; i < size; ++i) {
     const RateSamples::Kept sample = {.hash = totals.sample_hashes(i),

@@ -85,7 +85,7 @@ Status UseOwn(const TlsPaths& paths, TlsMaterial* material) {
                     SSL_CTX_check_private_key(context) == 1;
   ERR_clear_error();
   if (key == nullptr) {
-    return InvalidArgument("tls.key: {} holds no private key in PEM without a passphrase",
+    return InvalidArgument("tls.key: {} must hold a private key in PEM that has no passphrase",
                            paths.key);
   }
   if (!fits) return InvalidArgument("tls.key: {} is not that of tls.certificate", paths.key);

@@ -128,11 +128,12 @@ StatusOr<bool> ClassTable::GiveToWorkers(const std::string& crawl_id, const Clai
   auto it = classes_.find(crawl_id);
   if (it == classes_.end()) {
     if (!Make(crawl_id, claim, now)) {
-      return MakeStatus(absl::StatusCode::kResourceExhausted,
-                        "crawl_ids: {} crawl ids have workers of their own or a share of the rate, "
-                        "{} of them for this client, as many as it may have: try again when "
-                        "workers of others have gone",
-                        shares_.taken(), shares_.held(claim.client));
+      return MakeStatus(
+          absl::StatusCode::kResourceExhausted,
+          "crawl_ids: this client already has {} crawl ids with workers of their own, "
+          "of {} on the server, and may have no more: try again when workers for "
+          "some crawl ids have left",
+          shares_.held(claim.client), shares_.taken());
     }
     it = classes_.find(crawl_id);
   }

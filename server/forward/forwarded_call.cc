@@ -30,7 +30,8 @@ bool CanBeSent(std::string_view name, std::string_view value) {
     return grpc_slice_from_static_buffer(text.data(), text.size());
   };
   return grpc_header_key_is_legal(slice(name)) != 0 &&
-         (name.ends_with("-bin") || grpc_header_nonbin_value_is_legal(slice(value)) != 0);
+         (grpc_is_binary_header(slice(name)) != 0 ||
+          grpc_header_nonbin_value_is_legal(slice(value)) != 0);
 }
 
 // Adds what one side has sent to what the other one is sent, as far as its name `goes_on`.

@@ -373,7 +373,7 @@ TEST_F(CrawlsTest, RefusesCrawlIdsThatAWorkerCannotHave) {
   }
   request.set_crawl_ids(0, "one_more");
   EXPECT_THAT(refused(request), testing::Pair(grpc::StatusCode::RESOURCE_EXHAUSTED,
-                                              HasSubstr("18 of them for this client")));
+                                              HasSubstr("this client already has 18 crawl ids")));
   // One with a share has its place already.
   v1::SetCrawlRequest set;
   set.set_share(0.5);

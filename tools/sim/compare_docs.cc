@@ -109,8 +109,9 @@ StatusOr<std::string> ReplaceBlock(const std::string& page, const std::string& n
   if (from == std::string::npos || to == std::string::npos || to < from ||
       page.find(begin, from + 1) != std::string::npos ||
       page.find(end, to + 1) != std::string::npos) {
-    return InvalidArgument("{}: not once there, between '{}' and '{}'", name,
-                           begin.substr(0, begin.size() - 1), end.substr(0, end.size() - 1));
+    return InvalidArgument(
+        "{}: the page must have exactly one block of this name, between '{}' and '{}'", name,
+        begin.substr(0, begin.size() - 1), end.substr(0, end.size() - 1));
   }
   return page.substr(0, from + begin.size()) + text + page.substr(to);
 }

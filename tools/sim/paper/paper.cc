@@ -32,7 +32,8 @@ Status ValidatePaper(const PaperOptions& options, const PaperExperiment& experim
     return InvalidArgument("--pages: not in rising order");
   }
   if (!experiment.random && (!options.pages.empty() || options.horizon != 0)) {
-    return InvalidArgument("--pages, --horizon: {} is a formula and plays nothing", name);
+    return InvalidArgument(
+        "--pages, --horizon: experiment {} computes a formula, and takes neither", name);
   }
   if (!experiment.timed && options.horizon != 0) {
     return InvalidArgument("--horizon: {} has no length", name);
