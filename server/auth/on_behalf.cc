@@ -41,6 +41,19 @@ const std::string& OwnKey() {
   return *kKeyOfProcess;
 }
 
+std::string_view MarkOfKey() {
+  static const std::string* const kMark = [] {
+    auto* const mark = new std::string(1, '\0');
+    *mark += static_cast<char>(kKey.size());
+    *mark += kKey;
+    // gRPC has a zero come before a value that is not in base64.
+    *mark += static_cast<char>(OwnKey().size() + 1);
+    *mark += '\0';
+    return mark;
+  }();
+  return *kMark;
+}
+
 std::vector<std::pair<std::string, std::string>> OnBehalfOf(const ShownByClient& client,
                                                             const std::string& key) {
   std::vector<std::pair<std::string, std::string>> metadata;

@@ -16,6 +16,10 @@ namespace freshet {
 
 // The key of this process: 32 random bytes. Who has it is believed whatever it says. Thread-safe.
 [[nodiscard]] const std::string& OwnKey();
+// What comes right before the key in the headers of a call on behalf of a client, as gRPC sends
+// them: HPACK's literal that is not indexed (RFC 7541, section 6.2.2), with a value that is not
+// encoded. Thread-safe.
+[[nodiscard]] std::string_view MarkOfKey();
 
 // What a client has shown. Value type, thread-compatible.
 struct ShownByClient {

@@ -20,6 +20,22 @@ constexpr const char* kUnreached = "the server that serves cannot be reached: tr
 constexpr const char* kReplaced = "another server of the cluster serves now: try again";
 constexpr const char* kStopping = "this server begins to serve, or stops: try again";
 
+grpc::Status TooSilent() {
+  return {grpc::StatusCode::RESOURCE_EXHAUSTED,
+          "too many calls that were opened later have said nothing either: send the first message "
+          "at once, or try again later"};
+}
+Status TooMuchHeld() {
+  return MakeStatus(absl::StatusCode::kResourceExhausted,
+                    "this client has more messages waiting for the server that serves than its "
+                    "share: send less at a time, or try again later");
+}
+grpc::Status TooSlow() {
+  return {
+      grpc::StatusCode::RESOURCE_EXHAUSTED,
+      "a message of this call was not taken in time, and others need its room: try again later"};
+}
+
 }  // namespace
 
 CallForwarder::CallForwarder(const ServerConfig& config, Door& door, Clock& clock,
@@ -47,11 +63,13 @@ void CallForwarder::Stop() {
   {
     const MutexLock lock(mutex_);
     if (std::exchange(stopped_, true)) return;
-    for (const auto& [call, since] : waiting_) {
-      Forget(call);
-      steps.refuse.push_back(call);
+    for (const auto& [number, call] : std::exchange(silent_, {})) {
+      steps.refuse.push_back({call, Unavailable(kStopping)});
     }
-    waiting_.clear();
+    for (const auto& [call, since] : std::exchange(waiting_, {})) {
+      Forget(call);
+      steps.refuse.push_back({call, Unavailable(options_.nobody)});
+    }
     DropLines([](const PeerLine&) { return true; }, kStopping, &steps);
   }
   if (tell_) tell_(false);
@@ -74,7 +92,8 @@ void CallForwarder::AwaitEnd() {
 // --- Calls
 
 grpc::ServerGenericBidiReactor* CallForwarder::Take(grpc::GenericCallbackServerContext& context) {
-  const auto call = std::make_shared<ForwardedCall>(static_cast<ForwardedCalls&>(*this), context);
+  const auto call = std::make_shared<ForwardedCall>(static_cast<ForwardedCalls&>(*this),
+                                                    door_.authoriser(), context, ++last_number_);
   call->Begin();
   ++counters_.open;
   if (!context.method().starts_with(options_.only)) {
@@ -85,30 +104,40 @@ grpc::ServerGenericBidiReactor* CallForwarder::Take(grpc::GenericCallbackServerC
     Refuse(call, Unavailable(options_.nobody));
     return call.get();
   }
-  StatusOr<ToConnect> connect = ToConnect();
+  CallPtr outdone;
+  bool stopped = false;
   {
     const MutexLock lock(mutex_);
-    if (Status room = Admit(call->client()); !room.ok()) {
-      connect = std::move(room);
-    } else {
-      if (peer_) {
-        connect = Assign(call);
-      } else {
-        waiting_.emplace(call, clock_.Now());
-      }
-      if (connect.ok()) ++by_client_[call->client()];
+    stopped = stopped_;
+    if (!stopped) silent_.emplace(call->number(), call);
+    if (silent_.size() > static_cast<size_t>(config_.max_streams)) {
+      outdone = silent_.extract(silent_.begin()).mapped();
     }
   }
-  if (!connect.ok()) {
-    Refuse(call, GrpcStatusOf(connect.status()));
-  } else if (connect->call != nullptr) {
-    Perform({.connect = {*std::move(connect)}});
+  if (stopped) {
+    Refuse(call, Unavailable(kStopping));
+  } else {
+    call->Listen();
   }
+  if (outdone != nullptr) Refuse(outdone, TooSilent());
   return call.get();
 }
 
-Status CallForwarder::Admit(const std::string& client) const {
-  if (stopped_) return MakeStatus(absl::StatusCode::kUnavailable, "{}", kStopping);
+StatusOr<CallForwarder::ToConnect> CallForwarder::Admit(const CallPtr& call, size_t bytes) {
+  RETURN_IF_ERROR(CheckRoom(call->client()));
+  const Instant now = clock_.Now();
+  if (!held_.Hold(call, bytes, most_bytes(), now)) return TooMuchHeld();
+  StatusOr<ToConnect> connect = ToConnect();
+  if (peer_) {
+    connect = Assign(call);
+  } else {
+    waiting_.emplace(call, now);
+  }
+  if (connect.ok()) ++by_client_[call->client()];
+  return connect;
+}
+
+Status CallForwarder::CheckRoom(const std::string& client) const {
   const size_t all = waiting_.size() + calls_.size();
   if (all >= static_cast<size_t>(config_.max_streams)) {
     return MakeStatus(absl::StatusCode::kResourceExhausted,
@@ -150,9 +179,13 @@ StatusOr<CallForwarder::ToConnect> CallForwarder::Assign(const CallPtr& call) {
 }
 
 void CallForwarder::Perform(const Steps& steps) {
-  for (const CallPtr& call : steps.refuse) Refuse(call, Unavailable(options_.nobody));
+  for (const auto& [call, why] : steps.refuse) Refuse(call, why);
   for (const auto& [call, why] : steps.drop) {
     ++counters_.dropped;
+    call->Drop(why);
+  }
+  for (const auto& [call, why] : steps.outdo) {
+    ++counters_.refused;
     call->Drop(why);
   }
   for (const CallPtr& call : steps.cut) call->Cut();
@@ -181,6 +214,7 @@ void CallForwarder::Look() {
     GiveUpOnWaiting(now, &steps);
     GiveUpOnLines(now, &steps);
     GiveUpOnClients(now, &steps);
+    GiveUpOnMessages(now, &steps);
     serving = peer_.has_value();
   }
   tell_(serving);
@@ -202,7 +236,7 @@ void CallForwarder::TakeOver(std::optional<ServingPeer> peer, Steps* steps) {
       steps->connect.push_back(*std::move(connect));
     } else {
       Forget(call);
-      steps->refuse.push_back(call);
+      steps->refuse.push_back({call, Unavailable(options_.nobody)});
     }
   }
 }
@@ -213,7 +247,7 @@ void CallForwarder::DropLines(const std::function<bool(const PeerLine&)>& of_the
   for (auto& [call, route] : calls_) {
     if (route.line == nullptr || !of_these(*route.line)) continue;
     route = {.line = nullptr, .dropped = now};
-    steps->drop.push_back({call, why});
+    steps->drop.push_back({call, Unavailable(why)});
   }
   lines_.Drop(of_these);
 }
@@ -224,7 +258,7 @@ void CallForwarder::GiveUpOnWaiting(Instant now, Steps* steps) {
       ++it;
       continue;
     }
-    steps->refuse.push_back(it->first);
+    steps->refuse.push_back({it->first, Unavailable(options_.nobody)});
     Forget(it->first);
     it = waiting_.erase(it);
   }
@@ -244,53 +278,84 @@ void CallForwarder::GiveUpOnLines(Instant now, Steps* steps) {
 
 void CallForwarder::GiveUpOnClients(Instant now, Steps* steps) {
   for (const auto& [call, route] : calls_) {
-    if (route.line == nullptr && now - route.dropped >= kListenPatience) steps->cut.push_back(call);
+    if (route.dropped && now - *route.dropped >= kListenPatience) steps->cut.push_back(call);
+  }
+}
+
+void CallForwarder::GiveUpOnMessages(Instant now, Steps* steps) {
+  for (const CallPtr& call : held_.Stuck(now - options_.pass_patience)) {
+    const auto it = calls_.find(call);
+    // What waits for somebody to serve has a patience of its own.
+    if (it == calls_.end() || it->second.dropped) continue;
+    it->second.dropped = now;
+    steps->outdo.push_back({call, TooSlow()});
   }
 }
 
 // --- ForwardedCalls
 
-bool CallForwarder::MayRead(const CallPtr& call) {
-  const MutexLock lock(mutex_);
-  if (held_bytes_ < static_cast<size_t>(config_.max_unacked_bytes)) return true;
-  parked_.insert(call);
-  return false;
-}
-
-void CallForwarder::Hold(size_t bytes) {
-  const MutexLock lock(mutex_);
-  held_bytes_ += bytes;
-}
-
-void CallForwarder::Release(size_t bytes) {
-  std::set<CallPtr> read_on;
+void CallForwarder::OnSpoken(const CallPtr& call, size_t bytes) {
+  StatusOr<ToConnect> connect = ToConnect();
   {
     const MutexLock lock(mutex_);
-    held_bytes_ -= bytes;
-    if (held_bytes_ < static_cast<size_t>(config_.max_unacked_bytes)) read_on.swap(parked_);
+    if (silent_.erase(call->number()) == 0) return;
+    connect = Admit(call, bytes);
   }
-  for (const CallPtr& call : read_on) call->ReadOn();
+  if (!connect.ok()) {
+    Refuse(call, GrpcStatusOf(connect.status()));
+  } else if (connect->call != nullptr) {
+    Perform({.connect = {*std::move(connect)}});
+  }
+}
+
+bool CallForwarder::MayRead(const CallPtr& call) {
+  const MutexLock lock(mutex_);
+  return held_.MayRead(call, most_bytes());
+}
+
+grpc::Status CallForwarder::Hold(const CallPtr& call, size_t bytes) {
+  const MutexLock lock(mutex_);
+  return held_.Hold(call, bytes, most_bytes(), clock_.Now()) ? grpc::Status::OK
+                                                             : GrpcStatusOf(TooMuchHeld());
+}
+
+void CallForwarder::Release(const CallPtr& call) {
+  std::vector<CallPtr> read_on;
+  {
+    const MutexLock lock(mutex_);
+    held_.Release(call);
+    read_on = held_.TakeReady(most_bytes());
+  }
+  for (const CallPtr& other : read_on) other->ReadOn();
 }
 
 void CallForwarder::OnClientGone(const CallPtr& call) {
   {
     const MutexLock lock(mutex_);
-    if (waiting_.erase(call) == 0) return;
-    Forget(call);
+    if (waiting_.erase(call) > 0) {
+      Forget(call);
+    } else if (silent_.erase(call->number()) == 0) {
+      return;
+    }
   }
   call->Refuse(grpc::Status::CANCELLED);
 }
 
 void CallForwarder::OnOver(const CallPtr& call) {
   --counters_.open;
-  const MutexLock lock(mutex_);
-  parked_.erase(call);
-  const auto it = calls_.find(call);
-  if (it == calls_.end()) return;
-  Forget(call);
-  if (it->second.line != nullptr) --it->second.line->calls;
-  calls_.erase(it);
-  if (calls_.empty()) over_.NotifyAll();
+  std::vector<CallPtr> read_on;
+  {
+    const MutexLock lock(mutex_);
+    held_.Forget(call);
+    read_on = held_.TakeReady(most_bytes());
+    if (const auto it = calls_.find(call); it != calls_.end()) {
+      Forget(call);
+      if (it->second.line != nullptr) --it->second.line->calls;
+      calls_.erase(it);
+      if (calls_.empty()) over_.NotifyAll();
+    }
+  }
+  for (const CallPtr& other : read_on) other->ReadOn();
 }
 
 }  // namespace freshet

@@ -10,7 +10,6 @@
 #include <map>
 #include <memory>
 #include <optional>
-#include <set>
 #include <string>
 #include <vector>
 
@@ -21,6 +20,7 @@
 #include "server/base/ticker.h"
 #include "server/config.h"
 #include "server/forward/forwarded_call.h"
+#include "server/forward/held_messages.h"
 #include "server/forward/peer_lines.h"
 #include "server/forward/serving_peer.h"
 #include "sync/mutex.h"
@@ -39,6 +39,8 @@ struct ForwardCounters {
 struct ForwardOptions {
   // For somebody to serve, or to be reached: longer than it takes to take over.
   Duration patience = Duration::Seconds(15);
+  // For a message to be passed on whose room others need.
+  Duration pass_patience = Duration::Seconds(10);
   // Those of methods whose path begins so; others are UNIMPLEMENTED.
   std::string only = "/";
   // Also calls that were sent here on behalf of a client: by who stands by for this server. Else
@@ -89,8 +91,8 @@ class CallForwarder final : private ForwardedCalls {
     CallForwarder& forwarder_;
   };
   struct Route {
-    PeerLine* line = nullptr;  // nullptr: the call was dropped
-    Instant dropped;
+    PeerLine* line = nullptr;  // nullptr: it is no more
+    std::optional<Instant> dropped;
   };
   // What there is to be done to a call, without any lock.
   struct ToConnect {
@@ -98,21 +100,26 @@ class CallForwarder final : private ForwardedCalls {
     std::shared_ptr<grpc::Channel> channel;
     std::string key;
   };
-  struct ToDrop {
+  struct ToEnd {
     CallPtr call;
-    const char* why = "";
+    grpc::Status why;
   };
   struct Steps {
     std::vector<ToConnect> connect;
-    std::vector<CallPtr> refuse;  // nobody serves
-    std::vector<ToDrop> drop;
-    std::vector<CallPtr> cut;  // were dropped, and their clients do not listen
+    std::vector<ToEnd> refuse;  // that were not connected
+    std::vector<ToEnd> drop;    // the server that had them serves no more
+    std::vector<ToEnd> outdo;   // others need the room that they take
+    std::vector<CallPtr> cut;   // were dropped, and their clients do not listen
   };
 
   [[nodiscard]] grpc::ServerGenericBidiReactor* Take(grpc::GenericCallbackServerContext& context)
       FRESHET_EXCLUDES(mutex_);
+  // Finds a place for the call, whose first message has so many bytes, and a line unless nobody
+  // serves; not OK: there is none, and this is to be told to the client.
+  [[nodiscard]] StatusOr<ToConnect> Admit(const CallPtr& call, size_t bytes)
+      FRESHET_REQUIRES(mutex_);
   // Whether there is room for another call of that client.
-  [[nodiscard]] Status Admit(const std::string& client) const FRESHET_REQUIRES(mutex_);
+  [[nodiscard]] Status CheckRoom(const std::string& client) const FRESHET_REQUIRES(mutex_);
   void Forget(const CallPtr& call) FRESHET_REQUIRES(mutex_);
   // Finds a line for the call; not OK: there is none, and this is to be told to the client.
   [[nodiscard]] StatusOr<ToConnect> Assign(const CallPtr& call) FRESHET_REQUIRES(mutex_);
@@ -125,14 +132,20 @@ class CallForwarder final : private ForwardedCalls {
   void GiveUpOnWaiting(Instant now, Steps* steps) FRESHET_REQUIRES(mutex_);
   void GiveUpOnLines(Instant now, Steps* steps) FRESHET_REQUIRES(mutex_);
   void GiveUpOnClients(Instant now, Steps* steps) FRESHET_REQUIRES(mutex_);
+  // And what is held of messages that nobody takes, while others need the room.
+  void GiveUpOnMessages(Instant now, Steps* steps) FRESHET_REQUIRES(mutex_);
   void AwaitEnd() FRESHET_EXCLUDES(mutex_);
   void Perform(const Steps& steps);
   void Refuse(const CallPtr& call, const grpc::Status& status);
+  [[nodiscard]] uint64_t most_bytes() const {
+    return static_cast<uint64_t>(config_.max_unacked_bytes);
+  }
 
   // ForwardedCalls
+  void OnSpoken(const CallPtr& call, size_t bytes) override FRESHET_EXCLUDES(mutex_);
   bool MayRead(const CallPtr& call) override FRESHET_EXCLUDES(mutex_);
-  void Hold(size_t bytes) override FRESHET_EXCLUDES(mutex_);
-  void Release(size_t bytes) override FRESHET_EXCLUDES(mutex_);
+  grpc::Status Hold(const CallPtr& call, size_t bytes) override FRESHET_EXCLUDES(mutex_);
+  void Release(const CallPtr& call) override FRESHET_EXCLUDES(mutex_);
   void OnClientGone(const CallPtr& call) override FRESHET_EXCLUDES(mutex_);
   void OnOver(const CallPtr& call) override FRESHET_EXCLUDES(mutex_);
 
@@ -150,11 +163,12 @@ class CallForwarder final : private ForwardedCalls {
   std::optional<ServingPeer> peer_ FRESHET_GUARDED_BY(mutex_);    // nullopt: nobody serves
   std::optional<ServingPeer> former_ FRESHET_GUARDED_BY(mutex_);  // to which the lines lead
   PeerLines lines_ FRESHET_GUARDED_BY(mutex_);
+  std::atomic<uint64_t> last_number_{0};
+  std::map<uint64_t, CallPtr> silent_ FRESHET_GUARDED_BY(mutex_);  // no message yet; by number
   std::map<CallPtr, Route> calls_ FRESHET_GUARDED_BY(mutex_);
   std::map<CallPtr, Instant> waiting_ FRESHET_GUARDED_BY(mutex_);  // for somebody to serve; since
-  std::map<std::string, size_t> by_client_ FRESHET_GUARDED_BY(mutex_);  // of all of these
-  std::set<CallPtr> parked_ FRESHET_GUARDED_BY(mutex_);                 // MayRead said no
-  size_t held_bytes_ FRESHET_GUARDED_BY(mutex_) = 0;
+  std::map<std::string, size_t> by_client_ FRESHET_GUARDED_BY(mutex_);  // of these two
+  HeldMessages held_ FRESHET_GUARDED_BY(mutex_);
   std::unique_ptr<Ticker> ticker_;  // uses all of them
 };
 

@@ -1,14 +1,15 @@
 #include "server/forward/forwarded_call.h"
 
+#include <algorithm>
 #include <string_view>
 #include <utility>
 #include <vector>
 
+#include "google/protobuf/descriptor.h"
 #include "grpc/grpc.h"
 #include "grpcpp/generic/generic_stub.h"
 #include "server/api/caller.h"
 #include "server/auth/on_behalf.h"
-#include "server/base/client_network.h"
 
 namespace freshet {
 namespace {
@@ -50,13 +51,29 @@ grpc::ByteBuffer Plain(const grpc::ByteBuffer& bytes) {
   return {slices.data(), slices.size()};
 }
 
+// Whether the method of this path takes a stream of messages; one that only the server which serves
+// knows may.
+bool TakesStream(std::string_view path) {
+  std::string name(path.substr(path.starts_with('/') ? 1 : 0));
+  std::replace(name.begin(), name.end(), '/', '.');
+  const auto* const method =
+      google::protobuf::DescriptorPool::generated_pool()->FindMethodByName(name);
+  return method == nullptr || method->client_streaming();
+}
+
 }  // namespace
 
-ForwardedCall::ForwardedCall(ForwardedCalls& calls, grpc::GenericCallbackServerContext& context)
+ForwardedCall::ForwardedCall(ForwardedCalls& calls, const Authoriser& authoriser,
+                             grpc::GenericCallbackServerContext& context, uint64_t number)
     : calls_(calls),
       context_(context),
-      client_(NetworkText(CredentialsOf(context).network)),
-      upstream_(*this) {}
+      number_(number),
+      goes_on_(TakesStream(context.method())),
+      upstream_(*this) {
+  const Credentials credentials = CredentialsOf(context);
+  client_ = authoriser.ClientOf(credentials);
+  admin_ = authoriser.enabled() && authoriser.IsAdmin(credentials);
+}
 
 bool ForwardedCall::on_behalf() const {
   for (const auto& [name, value] : context_.client_metadata()) {
@@ -90,14 +107,14 @@ void ForwardedCall::Connect(std::shared_ptr<grpc::Channel> channel, const std::s
   // gone already.
   upstream_.AddMultipleHolds(2);
   upstream_.StartCall();
-  ReadFromClient();
+  TellServer();
   upstream_.RemoveHold();
 }
 
-void ForwardedCall::Drop(const char* why) {
+void ForwardedCall::Drop(grpc::Status why) {
   {
     const MutexLock lock(mutex_);
-    if (dropped_ == nullptr) dropped_ = why;
+    if (!dropped_) dropped_ = std::move(why);
   }
   upstream_context_.TryCancel();
 }
@@ -115,26 +132,38 @@ void ForwardedCall::ReadOn() {
 }
 
 void ForwardedCall::OnReadDone(bool ok) {
-  if (!HoldUpstream()) return;
-  if (ok) {
-    to_server_ = Plain(from_client_);
-    to_server_bytes_ = to_server_.Length();
-    from_client_.Clear();
-    calls_.Hold(to_server_bytes_);
-    upstream_.StartWrite(&to_server_);
-  } else if (context_.IsCancelled()) {
-    // That it has broken off is not that it has said all.
+  const bool first = !std::exchange(spoken_, true);
+  // That it has broken off is not that it has said all.
+  const bool gone = !ok && context_.IsCancelled();
+  if (first && gone) return;
+  if (!first && !HoldUpstream()) return;
+  ended_ = !ok;
+  if (ok) to_server_ = Plain(from_client_);
+  from_client_.Clear();
+  const size_t bytes = to_server_.Length();
+  if (first) return calls_.OnSpoken(shared_from_this(), bytes);
+  grpc::Status room = ok ? calls_.Hold(shared_from_this(), bytes) : grpc::Status::OK;
+  if (gone) {
     upstream_context_.TryCancel();
+  } else if (room.ok()) {
+    TellServer();
   } else {
-    upstream_.StartWritesDone();
+    to_server_.Clear();
+    Drop(std::move(room));
   }
   upstream_.RemoveHold();
 }
 
+void ForwardedCall::TellServer() {
+  if (ended_) return upstream_.StartWritesDone();
+  if (goes_on_) return upstream_.StartWrite(&to_server_);
+  upstream_.StartWriteLast(&to_server_, grpc::WriteOptions());
+}
+
 void ForwardedCall::OnToldServer(bool ok) {
   to_server_.Clear();
-  calls_.Release(to_server_bytes_);
-  if (ok) ReadFromClient();
+  calls_.Release(shared_from_this());
+  if (ok && goes_on_) ReadFromClient();
 }
 
 void ForwardedCall::OnCancel() {
@@ -183,12 +212,12 @@ void ForwardedCall::EndUpstream() {
 }
 
 void ForwardedCall::OnServerDone(const grpc::Status& status) {
-  const char* dropped = nullptr;
+  std::optional<grpc::Status> dropped;
   {
     const MutexLock lock(mutex_);
     dropped = dropped_;
   }
-  if (dropped != nullptr) return Finish({grpc::StatusCode::UNAVAILABLE, dropped});
+  if (dropped) return Finish(*dropped);
   // When to come again is the server's to say.
   PassOn(
       upstream_context_.GetServerTrailingMetadata(),

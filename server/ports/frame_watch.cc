@@ -1,5 +1,7 @@
 #include "server/ports/frame_watch.h"
 
+#include <openssl/crypto.h>
+
 #include <algorithm>
 #include <chrono>
 
@@ -35,6 +37,11 @@ bool FrameWatch::Take(std::string_view bytes) {
       in_data_ = false;
       if (messages_.End()) Count(limits_.idle, &idle_, "frames that bring almost nothing");
       continue;
+    }
+    if (in_headers_) {
+      SeekKey(heads_.TakePayload(&bytes));
+      if (bytes.empty()) return true;
+      in_headers_ = false;
     }
     const std::optional<FrameHead> head = heads_.Next(&bytes);
     if (!head) return true;
@@ -75,7 +82,8 @@ void FrameWatch::See(const FrameHead& head) {
 
 void FrameWatch::SeeCall() {
   block_bytes_ = block_frames_ = 0;
-  if (!settled_ && ++early_calls_ > limits_.early_calls) {
+  unseen_.clear();
+  if (!trusted_ && !settled_ && ++early_calls_ > limits_.early_calls) {
     excess_ = "calls of a client that takes in no settings";
   }
 }
@@ -86,9 +94,26 @@ void FrameWatch::SeeBlock(const FrameHead& head) {
   if (block_bytes_ > limits_.block_bytes || block_frames_ > limits_.block_frames) {
     excess_ = "headers of a call";
   }
+  in_headers_ = !trusted_ && !limits_.key.empty();
+}
+
+void FrameWatch::SeekKey(std::string_view part) {
+  unseen_ += part;
+  std::string_view rest = unseen_;
+  for (size_t at = 0; (at = rest.find(limits_.mark)) != std::string_view::npos;) {
+    const std::string_view shown = rest.substr(at + limits_.mark.size());
+    if (shown.size() < limits_.key.size()) break;
+    // In a time that tells nothing of the key.
+    trusted_ = CRYPTO_memcmp(shown.data(), limits_.key.data(), limits_.key.size()) == 0;
+    if (trusted_) return unseen_.clear();
+    rest = rest.substr(at + 1);
+  }
+  const size_t kept = std::min(rest.size(), limits_.mark.size() + limits_.key.size() - 1);
+  unseen_ = std::string(rest.substr(rest.size() - kept));
 }
 
 void FrameWatch::Count(uint64_t most, uint64_t* count, std::string_view what) {
+  if (trusted_) return;
   if (window_began_ == 0) window_began_ = SteadyMicros();
   if (++*count <= most) return;
   // So the clock is looked at once in so many.

@@ -5,6 +5,7 @@
 #define FRESHET_SERVER_PORTS_FRAME_WATCH_H_
 
 #include <cstdint>
+#include <string>
 #include <string_view>
 
 #include "core/base/units.h"
@@ -26,6 +27,12 @@ struct FrameLimits {
   // unknown:
   uint64_t idle = 0;
 
+  // What a client may show in the headers of a call to be no client but a server of the fleet,
+  // which has the calls of many: its headers alone are bounded from then on. It comes right behind
+  // the mark, which is no secret. Empty: nobody has any.
+  std::string_view mark;
+  std::string_view key;
+
   static constexpr Duration kWindow = Duration::Seconds(10);
 };
 
@@ -44,6 +51,8 @@ class FrameWatch {
   // The server has sent its settings, so the client may say that it has taken them in. gRPC takes
   // what says so earlier for leave to ignore its limits.
   void SettingsSent() { settings_sent_ = true; }
+  // Whether the key was shown.
+  [[nodiscard]] bool trusted() const { return trusted_; }
   // What there was too much of; empty: nothing.
   [[nodiscard]] std::string_view excess() const { return excess_; }
 
@@ -51,6 +60,8 @@ class FrameWatch {
   void See(const FrameHead& head);
   void SeeCall();
   void SeeBlock(const FrameHead& head);
+  // Looks for the key in a part of headers.
+  void SeekKey(std::string_view part);
   // Counts one of those of which `most` may come within a window.
   void Count(uint64_t most, uint64_t* count, std::string_view what);
 
@@ -58,6 +69,9 @@ class FrameWatch {
   FrameHeads heads_;
   bool in_data_ = false;  // the payload of a DATA frame is next
   MessageFrames messages_;
+  bool in_headers_ = false;  // the payload of a frame with headers is next
+  bool trusted_ = false;
+  std::string unseen_;  // the end of the headers so far, in which the key may have begun
   uint64_t block_bytes_ = 0;
   uint64_t block_frames_ = 0;
   bool settings_sent_ = false;

@@ -9,6 +9,7 @@
 #include "core/base/check.h"
 #include "core/base/limits.h"
 #include "grpcpp/resource_quota.h"
+#include "server/auth/on_behalf.h"
 #include "server/base/ticker.h"
 #include "server/logs/loggers.h"
 #include "server/ports/watched_reads.h"
@@ -70,12 +71,19 @@ size_t QuotaBytes(const ServerConfig& config, size_t connections, size_t calls) 
          kBytesPerConnection * connections + kBytesPerCall * calls;
 }
 
+FrameLimits FrameLimitsOf(const ServerConfig& config) {
+  FrameLimits limits = FrameLimitsFor(config.max_metadata_bytes, config.max_streams_per_connection);
+  limits.mark = MarkOfKey();
+  limits.key = OwnKey();
+  return limits;
+}
+
 }  // namespace
 
 GrpcPort::GrpcPort(const ServerConfig& config, size_t connections, Door& door, Clock& clock)
     : config_(config),
       door_(door),
-      frame_limits_(FrameLimitsFor(config.max_metadata_bytes, config.max_streams_per_connection)),
+      frame_limits_(FrameLimitsOf(config)),
       connections_(connections, static_cast<size_t>(config.max_connections_per_client), clock,
                    door.tls() != nullptr ? Speech::kTls : Speech::kHttp2) {
   quota_.Resize(QuotaBytes(config, connections, static_cast<size_t>(config.max_streams)));

@@ -12,6 +12,7 @@
 #include "server/auth/on_behalf.h"
 #include "server/forward/forwarder.h"
 #include "server/forward/peer_lines.h"
+#include "server/ports/watched_reads.h"
 #include "tests/grpc/guarded_server.h"
 
 namespace freshet {
@@ -73,6 +74,7 @@ void RawHeaders(const std::string& address, const std::string& path, const std::
 class Front {
  public:
   static constexpr Duration kPatience = Duration::Seconds(3);
+  static constexpr Duration kPassPatience = Duration::Seconds(1);
 
   explicit Front(ServerConfig config) : config_(std::move(config)) {
     StatusOr<std::unique_ptr<Door>> door = Door::Open(config_, clock_);
@@ -84,7 +86,7 @@ class Front {
           const MutexLock lock(mutex_);
           return StatusOr<std::optional<ServingPeer>>(peer_);
         },
-        ForwardOptions{.patience = kPatience});
+        ForwardOptions{.patience = kPatience, .pass_patience = kPassPatience});
     const StatusOr<int> port = forwarder_->Start();
     EXPECT_TRUE(port.ok()) << port.status();
     address = config_.listen.substr(0, config_.listen.rfind(':') + 1) + std::to_string(*port);
@@ -368,6 +370,95 @@ TEST_F(ForwardTest, WhatWasForwardedOnceIsNotForwardedAgain) {
   EXPECT_EQ(status.error_code(), StatusCode::UNAVAILABLE) << status.error_message();
 }
 
+TEST_F(ForwardTest, CallsThatSayNothingAreNotSentOn) {
+  std::array<grpc::ClientContext, 20> contexts;
+  std::vector<std::unique_ptr<grpc::ClientReaderWriter<v1::CrawlRequest, v1::CrawlResponse>>> calls;
+  for (grpc::ClientContext& context : contexts) calls.push_back(server.scheduler->Crawl(&context));
+  EXPECT_TRUE(Eventually([&] { return front->counters.open == contexts.size(); }));
+  for (grpc::ClientContext& context : contexts) context.TryCancel();
+  for (const auto& call : calls) EXPECT_EQ(call->Finish().error_code(), StatusCode::CANCELLED);
+  EXPECT_TRUE(Eventually([&] { return front->counters.open == 0; }));
+  EXPECT_EQ(front->counters.forwarded, 0U);
+  // To say that there is nothing is to say something.
+  grpc::ClientContext context;
+  const auto nothing = server.pages->UpsertPages(&context);
+  EXPECT_TRUE(nothing->WritesDone());
+  EXPECT_TRUE(nothing->Finish().ok());
+  EXPECT_EQ(front->counters.forwarded, 1U);
+}
+
+// They all come on one connection to the server that serves.
+TEST_F(ForwardTest, CallsThatAreTakenBackLeaveThoseOfOthersAlone) {
+  Worker worker(server);
+  const uint64_t cut = ConnectionsCut();
+  // The front itself takes as many on one connection; two are more than the other server would.
+  const auto most = static_cast<size_t>(2 * server.config.max_streams_per_connection);
+  constexpr size_t kAtOnce = 500;
+  v1::NextRequest request;
+  request.set_max_assignments(1);
+  ToProto(Duration::Seconds(50), request.mutable_max_wait());
+  struct Call {
+    grpc::ClientContext context;
+    v1::NextResponse response;
+    grpc::Status status;
+    std::unique_ptr<grpc::ClientAsyncResponseReader<v1::NextResponse>> reader;
+  };
+  for (size_t sent = 0; sent <= most;) {
+    server.Use(OwnChannel(front->address));
+    grpc::CompletionQueue queue;
+    std::vector<std::unique_ptr<Call>> calls;
+    const uint64_t before = front->counters.forwarded;
+    for (size_t i = 0; i < kAtOnce; ++i, ++sent) {
+      Call& call = *calls.emplace_back(std::make_unique<Call>());
+      request.set_worker("w" + std::to_string(i));
+      call.reader = server.scheduler->AsyncNext(&call.context, request, &queue);
+      call.reader->Finish(&call.response, &call.status, &call);
+    }
+    EXPECT_TRUE(Eventually([&] { return front->counters.forwarded == before + kAtOnce; }));
+    for (const auto& call : calls) call->context.TryCancel();
+    for (size_t i = 0; i < kAtOnce; ++i) {
+      void* tag = nullptr;
+      bool ok = false;
+      ASSERT_TRUE(queue.Next(&tag, &ok));
+    }
+    queue.Shutdown();
+  }
+  EXPECT_TRUE(Eventually([&] { return front->counters.open == 1; }));
+  EXPECT_EQ(ConnectionsCut(), cut);
+  v1::CrawlRequest refused;
+  ASSERT_TRUE(worker.stream->Write(refused));
+  v1::CrawlResponse response;
+  ASSERT_TRUE(worker.stream->Read(&response));
+  EXPECT_EQ(response.notice().kind(), v1::NOTICE_KIND_REFUSED);
+  worker.context.TryCancel();
+  (void)worker.End();
+}
+
+TEST_F(ForwardTest, OfAMethodThatTakesOneMessageNoOtherIsRead) {
+  using Factory = grpc::internal::ClientReaderWriterFactory<v1::NextRequest, v1::NextResponse>;
+  const grpc::internal::RpcMethod method("/freshet.v1.SchedulerService/Next",
+                                         grpc::internal::RpcMethod::BIDI_STREAMING);
+  v1::NextRequest request;
+  request.set_worker("w");
+  request.set_max_assignments(1);
+  ToProto(Duration::Seconds(50), request.mutable_max_wait());
+  grpc::ClientContext context;
+  const std::unique_ptr<grpc::ClientReaderWriter<v1::NextRequest, v1::NextResponse>> call(
+      Factory::Create(server.channel.get(), method, &context));
+  ASSERT_TRUE(call->Write(request));
+  EXPECT_TRUE(Eventually([&] { return front->counters.forwarded == 1; }));
+  std::atomic<bool> taken{false};
+  std::thread writer([&] {
+    request.set_worker(std::string(4 << 20, 'w'));
+    taken = call->Write(request);
+  });
+  for (int i = 0; i < 100; ++i) EXPECT_TRUE(GetRate(server).ok());
+  EXPECT_FALSE(taken);
+  context.TryCancel();
+  writer.join();
+  EXPECT_EQ(call->Finish().error_code(), StatusCode::CANCELLED);
+}
+
 class CrampedForwardTest : public ForwardTest {
  protected:
   CrampedForwardTest()
@@ -397,6 +488,28 @@ TEST_F(CrampedForwardTest, OneCallTooManyIsRefusedAndTheOthersGoOn) {
   (void)workers[1]->End();
 }
 
+TEST_F(CrampedForwardTest, WhoHasSaidNothingForTheLongestMakesRoom) {
+  struct Silent {
+    explicit Silent(TestServer& server) : stream(server.scheduler->Crawl(&context)) {}
+    grpc::ClientContext context;
+    std::unique_ptr<grpc::ClientReaderWriter<v1::CrawlRequest, v1::CrawlResponse>> stream;
+  };
+  std::vector<std::unique_ptr<Silent>> silent;
+  for (uint64_t i = 1; i <= 4; ++i) {
+    server.Use(OwnChannel(front->address));
+    silent.push_back(std::make_unique<Silent>(server));
+    EXPECT_TRUE(Eventually(
+        [&] { return i < 4 ? front->counters.open == i : front->counters.refused == 1; }));
+  }
+  const grpc::Status status = silent.front()->stream->Finish();
+  EXPECT_EQ(status.error_code(), StatusCode::RESOURCE_EXHAUSTED);
+  EXPECT_THAT(status.error_message(), HasSubstr("have said nothing either"));
+  // They keep nobody out who says something.
+  server.Use(OwnChannel(front->address));
+  EXPECT_TRUE(GetRate(server).ok());
+  for (const auto& call : silent) call->context.TryCancel();
+}
+
 TEST(PeerLinesTest, HaveEachAsManyCallsAsOneMayAndAreNoMoreThanTheyMayBe) {
   ServerConfig config;
   config.max_streams_per_connection = 2;
@@ -424,6 +537,89 @@ TEST(PeerLinesTest, HaveEachAsManyCallsAsOneMayAndAreNoMoreThanTheyMayBe) {
 }
 
 // --- On whose behalf
+
+// --- What is held of messages that the server that serves does not read
+
+class HeldForwardTest : public testing::Test {
+ protected:
+  static constexpr size_t kHeld = 1 << 20;       // at most
+  static constexpr size_t kMessage = 400 << 10;  // more than a client's share
+
+  HeldForwardTest()
+      : server_({{"one", "    roles: [ingester]\n    items_per_second: 1\n"},
+                 {"two", "    roles: [ingester]\n    items_per_second: 1\n"},
+                 {"reader", "    roles: [reader]\n"}}) {
+    ServerConfig config = server_->config;
+    config.cluster.tls_ca = server_.path("ca.pem");
+    config.max_unacked_bytes = kHeld;
+    front_ = std::make_unique<Front>(config);
+    front_->Follow(server_->info.grpc_address);
+    server_->info.grpc_address = front_->address;
+  }
+  ~HeldForwardTest() override {
+    for (const auto& stream : streams_) stream->context.TryCancel();
+    front_->Stop();
+  }
+
+  struct Stream {
+    explicit Stream(const std::shared_ptr<grpc::Channel>& channel)
+        : stream(v1::PagesService::NewStub(channel)->UpsertPages(&context)) {}
+    grpc::ClientContext context;
+    std::unique_ptr<grpc::ClientReaderWriter<v1::UpsertPagesRequest, v1::UpsertPagesResponse>>
+        stream;
+  };
+  // Uses up what the client may send for long.
+  void Spend(const std::string& name) {
+    v1::UpsertPagesRequest request;
+    for (int i = 0; i < 1000; ++i) request.add_pages()->set_url(TestServer::Url(i));
+    Stream spent(server_.Open(server_.Token(name)));
+    v1::UpsertPagesResponse response;
+    EXPECT_TRUE(spent.stream->Write(request) && spent.stream->Read(&response));
+    spent.context.TryCancel();
+    (void)spent.stream->Finish();
+  }
+  // A message of the client that is not read.
+  Stream& Send(const std::string& name) {
+    v1::UpsertPagesRequest request;
+    request.add_pages()->set_url(std::string(kMessage, 'x'));
+    streams_.push_back(std::make_unique<Stream>(server_.Open(server_.Token(name))));
+    EXPECT_TRUE(streams_.back()->stream->Write(request));
+    return *streams_.back();
+  }
+  static grpc::Status End(Stream& stream) {
+    v1::UpsertPagesResponse response;
+    while (stream.stream->Read(&response)) continue;
+    return stream.stream->Finish();
+  }
+
+  GuardedServer server_;
+  std::unique_ptr<Front> front_;
+  std::vector<std::unique_ptr<Stream>> streams_;
+};
+
+TEST_F(HeldForwardTest, AClientPastItsShareStopsNobodyElse) {
+  Spend("one");
+  const uint64_t before = front_->counters.forwarded;
+  // One is its share, and two find room beside it.
+  for (int i = 0; i < 3; ++i) Send("one");
+  EXPECT_TRUE(Eventually([&] { return front_->counters.forwarded == before + 3; }));
+  const grpc::Status status = End(Send("one"));
+  EXPECT_EQ(status.error_code(), StatusCode::RESOURCE_EXHAUSTED);
+  EXPECT_THAT(status.error_message(), HasSubstr("more messages waiting"));
+  for (int i = 0; i < 3; ++i) EXPECT_EQ(WhoAmI(server_.Open(server_.Token("reader"))), 0);
+}
+
+TEST_F(HeldForwardTest, WhatIsNotTakenEndsWhenOthersNeedItsRoom) {
+  Spend("one");
+  Spend("two");
+  const uint64_t before = front_->counters.forwarded;
+  Stream& idle = Send("one");
+  EXPECT_TRUE(Eventually([&] { return front_->counters.forwarded == before + 1; }));
+  for (int i = 0; i < 2; ++i) Send("two");
+  const grpc::Status status = End(idle);
+  EXPECT_EQ(status.error_code(), StatusCode::RESOURCE_EXHAUSTED);
+  EXPECT_THAT(status.error_message(), HasSubstr("others need its room"));
+}
 
 // With TLS and identities, like the server that it forwards to.
 class GuardedForwardTest : public testing::Test {

@@ -13,8 +13,13 @@ namespace {
 
 using hostile::Http2Frame;
 
-constexpr FrameLimits kFew = {
-    .block_bytes = 1000, .block_frames = 4, .early_calls = 200, .resets = 5, .idle = 5};
+constexpr FrameLimits kFew = {.block_bytes = 1000,
+                              .block_frames = 4,
+                              .early_calls = 200,
+                              .resets = 5,
+                              .idle = 5,
+                              .mark = "key:",
+                              .key = "of the fleet"};
 
 std::string Many(int times, const std::string& frame) {
   std::string frames;
@@ -164,6 +169,31 @@ TEST(FrameWatch, BoundsScrapsOfMessages) {
     many += Http2Frame(0, 0, stream, Message(1000).substr(0, 300));
   }
   EXPECT_EQ(ExcessOf(many, 1000), "");
+}
+
+// One connection of another server has the calls of all its clients.
+TEST(FrameWatch, AServerOfTheFleetMayTakeBackAnyNumberOfCalls) {
+  std::string taken_back;
+  for (uint64_t stream = 3; stream < 900; stream += 2) {
+    taken_back += hostile::Http2Call(stream, "/a.B/C") + hostile::Http2Cancel(stream);
+  }
+  const auto shown = [&](const std::string& headers) {
+    return ExcessOf(Http2Frame(1, 4, 1, headers) + taken_back + Many(10, Http2Frame(0, 0, 1, "")));
+  };
+  EXPECT_EQ(shown("key:of the fleet"), "");
+  EXPECT_EQ(shown("a key:key:of nobodykey:of the fleet, and more"), "");
+  EXPECT_EQ(
+      ExcessOf(Http2Frame(1, 0, 1, "key:of ") + Http2Frame(9, 4, 1, "the fleet") + taken_back), "");
+  for (const char* headers : {"", "key:of nobody at all", "of the fleet", "key:of the fl"}) {
+    EXPECT_EQ(shown(headers), "calls that are taken back") << headers;
+  }
+  // The end of one call and the beginning of another show nothing.
+  EXPECT_EQ(
+      ExcessOf(Http2Frame(1, 4, 1, "key:of ") + Http2Frame(1, 4, 3, "the fleet") + taken_back),
+      "calls that are taken back");
+  EXPECT_EQ(ExcessOf(Http2Frame(1, 4, 1, "key:of the fleet") +
+                     Http2Frame(1, 4, 3, std::string(1001, 'h'))),
+            "headers of a call");
 }
 
 TEST(FrameWatch, LimitsFollowThoseOfTheServer) {
