@@ -309,7 +309,7 @@ StatusOr<int> Serving::Open() {
     cluster_->Serve(WithPortIfAny(address, port));
   }
   if (rates_ != nullptr) rates_->Start();
-  console_ = std::make_unique<const ConsoleCalls>(grpc_port_.server()->InProcessChannel({}));
+  console_ = std::make_unique<ConsoleCalls>(grpc_port_.server()->InProcessChannel({}));
   open_console_ = console_.get();
   return port;
 }
@@ -425,6 +425,7 @@ void Serving::EndCalls() {
   // A change of policy that waits for its plan ends with a status.
   plans_.Stop();
   health_calls_.EndWatches();
+  if (console_ != nullptr) console_->Stop();
   grpc_port_.Stop();
   watch_ = nullptr;
 }

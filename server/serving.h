@@ -73,7 +73,7 @@ class Serving {
   [[nodiscard]] const ServerContext& context() const { return context_; }
   [[nodiscard]] IndexNowReceiver& indexnow() { return indexnow_; }
   // What the console asks for; null before Open.
-  [[nodiscard]] const ConsoleCalls* console() const { return open_console_; }
+  [[nodiscard]] ConsoleCalls* console() const { return open_console_; }
   [[nodiscard]] std::vector<ShardSnapshot> shards() const;
 
  private:
@@ -139,8 +139,8 @@ class Serving {
   IndexNowReceiver indexnow_;
   GrpcPort grpc_port_;
   std::unique_ptr<Ticker> watch_;  // looks at the calls that are open
-  std::unique_ptr<const ConsoleCalls> console_;
-  std::atomic<const ConsoleCalls*> open_console_{nullptr};  // once it can be used
+  std::unique_ptr<ConsoleCalls> console_;
+  std::atomic<ConsoleCalls*> open_console_{nullptr};  // once it can be used
 };
 
 }  // namespace freshet

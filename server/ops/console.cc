@@ -56,7 +56,7 @@ struct Api {
   std::string listen_host;
 
   [[nodiscard]] HttpResponse Call(const HttpRequest& request) const {
-    const ConsoleCalls* calls = content.calls();
+    ConsoleCalls* calls = content.calls();
     if (calls == nullptr) return ErrorResponse(503, "the server takes no calls yet");
     return calls->Answer(request);
   }

@@ -20,7 +20,7 @@ struct ConsoleContent {
   std::function<std::string(const HistoryQuery&)> history;
   std::function<std::string()> workers;
   // Null: the server takes no calls yet.
-  std::function<const ConsoleCalls*()> calls;
+  std::function<ConsoleCalls*()> calls;
   // Whether identities are asked for. Else only this machine may change anything.
   std::function<bool()> guarded;
 };

@@ -280,9 +280,24 @@ HttpResponse ErrorResponse(int status, std::string_view error) {
 
 ConsoleCalls::ConsoleCalls(std::shared_ptr<grpc::Channel> channel) : channel_(std::move(channel)) {}
 
-HttpResponse ConsoleCalls::Answer(const HttpRequest& request) const {
+void ConsoleCalls::Stop() {
+  const MutexLock lock(mutex_);
+  stopped_ = true;
+  while (under_way_ > 0) over_.Wait(mutex_);
+}
+
+HttpResponse ConsoleCalls::Answer(const HttpRequest& request) {
   const Entry& entry = EntryOf(request);
+  {
+    const MutexLock lock(mutex_);
+    if (stopped_) return ErrorResponse(503, "the server is shutting down");
+    ++under_way_;
+  }
   const Outcome outcome = entry.relay(channel_, request);
+  {
+    const MutexLock lock(mutex_);
+    if (--under_way_ == 0) over_.NotifyAll();
+  }
   const grpc::Status& status = outcome.status;
   const bool under_way = entry.route.name == "policy" && entry.route.post &&
                          status.error_code() == grpc::StatusCode::DEADLINE_EXCEEDED;

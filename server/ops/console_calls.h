@@ -13,6 +13,7 @@
 #include "google/protobuf/message.h"
 #include "grpcpp/channel.h"
 #include "server/ports/http_message.h"
+#include "sync/mutex.h"
 
 namespace freshet {
 
@@ -45,10 +46,17 @@ class ConsoleCalls {
   // JSON. The answer is the response as JSON, or an error with a status that fits its code. What a
   // change of policy does takes longer than anybody waits: 202 then says that it is under way.
   // Precondition: ConsoleCallRoutes has the path of the request.
-  [[nodiscard]] HttpResponse Answer(const HttpRequest& request) const;
+  [[nodiscard]] HttpResponse Answer(const HttpRequest& request) FRESHET_EXCLUDES(mutex_);
+  // Before that server ends, whose channel bears no call any more then: further requests get a 503,
+  // and those under way are over when it returns.
+  void Stop() FRESHET_EXCLUDES(mutex_);
 
  private:
   const std::shared_ptr<grpc::Channel> channel_;
+  Mutex mutex_;
+  Condition over_;
+  bool stopped_ FRESHET_GUARDED_BY(mutex_) = false;
+  int under_way_ FRESHET_GUARDED_BY(mutex_) = 0;
 };
 
 }  // namespace freshet

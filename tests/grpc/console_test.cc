@@ -1,6 +1,11 @@
 // The console's API against a whole server: what it shows is what the services say, what it changes
 // is changed for all, and by those alone who may.
+#include <atomic>
 #include <csignal>
+#include <memory>
+#include <string>
+#include <thread>
+#include <vector>
 
 #include "google/protobuf/util/time_util.h"
 #include "httplib.h"
@@ -136,6 +141,25 @@ TEST_F(ConsoleTest, WhatIsWrongIsSaidAndChangesNothing) {
   Post("host", {{"host", "a b"}}, 400);
   EXPECT_EQ(Get("overview")["crawl_rate"], 200.0);
   EXPECT_EQ(Get("overview")["state"], "serving");
+}
+
+// Its calls go to the server itself, which bears none once it has ended.
+TEST(Console, MayBeAskedWhileTheServerStops) {
+  for (int i = 0; i < 8; ++i) {
+    auto server = std::make_unique<TestServer>();
+    const std::string address = "http://" + server->info.http_address;
+    std::atomic<bool> asked{false};
+    std::vector<std::thread> askers;
+    for (int asker = 0; asker < 3; ++asker) {
+      askers.emplace_back([&] {
+        httplib::Client http(address);
+        while (http.Get("/console/api/hosts")) asked = true;
+      });
+    }
+    while (!asked) std::this_thread::yield();
+    server = nullptr;
+    for (std::thread& asker : askers) asker.join();
+  }
 }
 
 TEST_F(ConsoleTest, TheHistoryOutlivesTheServer) {

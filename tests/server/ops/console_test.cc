@@ -20,7 +20,7 @@ std::vector<HttpRoute> Routes() {
       {.overview = [] { return std::string("{}"); },
        .history = [](const HistoryQuery& query) { return std::to_string(query.window); },
        .workers = [] { return std::string("{}"); },
-       .calls = []() -> const ConsoleCalls* { return nullptr; },
+       .calls = []() -> ConsoleCalls* { return nullptr; },
        .guarded = [] { return false; }},
       "127.0.0.1:0");
 }
