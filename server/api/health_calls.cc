@@ -39,6 +39,7 @@ class HealthCall final : public Reactor,
  public:
   HealthCall(HealthCalls& service, ServerCall* call, bool watches)
       : service_(service),
+        call_(*call),
         watches_(watches),
         client_(Authoriser::ClientOf(Caller(), CredentialsOf(*call))) {}
 
@@ -71,6 +72,11 @@ class HealthCall final : public Reactor,
  private:
   void OnReadDone(bool ok) override {
     const std::shared_ptr<HealthCall> held = self_;
+    if (std::exchange(read_, true)) {
+      // A second message. gRPC would keep that, and all that follow it.
+      if (ok) call_.TryCancel();
+      return;
+    }
     if (spoken_.exchange(true)) return;
     grpc::Status status = service_.calls_.Admit(self_);
     HealthRequest request;
@@ -83,6 +89,11 @@ class HealthCall final : public Reactor,
     if (!status.ok()) return End(status);
     name_ = request.value();
     if (watches_) {
+      {
+        const MutexLock lock(mutex_);
+        // gRPC allows no read after Finish.
+        if (!ending_) StartRead(&further_);
+      }
       service_.Watch(self_);
       return Tell();
     }
@@ -136,12 +147,15 @@ class HealthCall final : public Reactor,
   }
 
   HealthCalls& service_;
+  ServerCall& call_;  // gRPC's, until OnDone
   const bool watches_;
   const std::string client_;
   std::shared_ptr<HealthCall> self_;  // until OnDone
   std::atomic<bool> spoken_{false};
-  std::string name_;  // once it has spoken
+  std::string name_;   // once it has spoken
+  bool read_ = false;  // what was read has come; of OnReadDone
   grpc::ByteBuffer incoming_;
+  grpc::ByteBuffer further_;
   grpc::ByteBuffer outgoing_;
   Mutex mutex_;
   int32_t told_ FRESHET_GUARDED_BY(mutex_) = 0;

@@ -104,6 +104,15 @@ grpc::ServerGenericBidiReactor* CallForwarder::Take(grpc::GenericCallbackServerC
     Refuse(call, Unavailable(options_.nobody));
     return call.get();
   }
+  // Past the limit the server that serves would end the connection, with the calls of all others.
+  if (const size_t bytes = call->metadata_bytes();
+      bytes > static_cast<size_t>(config_.max_metadata_bytes)) {
+    Refuse(call, {grpc::StatusCode::RESOURCE_EXHAUSTED,
+                  fmt::format("metadata: has {} bytes once it is passed on, and at most {} are "
+                              "passed on",
+                              bytes, config_.max_metadata_bytes)});
+    return call.get();
+  }
   CallPtr outdone;
   bool stopped = false;
   {

@@ -24,6 +24,11 @@ bool IsOfConnection(std::string_view name) {
          name == "content-type" || name == "accept-encoding" || name == "te" || name == "host";
 }
 
+// What goes on as it came.
+bool IsOfClient(std::string_view name) {
+  return !IsOfConnection(name) && !IsOnBehalf(name) && name != kAuthorization;
+}
+
 // gRPC takes in what it does not send: it would end the process.
 bool CanBeSent(std::string_view name, std::string_view value) {
   if (name.empty()) return false;
@@ -82,15 +87,29 @@ bool ForwardedCall::on_behalf() const {
   return false;
 }
 
+size_t ForwardedCall::metadata_bytes() const {
+  // What gRPC says itself: the path, the name of the host, its own version and the like.
+  constexpr size_t kOfGrpc = 512;
+  constexpr size_t kKeyBytes = 64;
+  size_t bytes = kOfGrpc + context_.method().size();
+  const auto add = [&bytes](const std::string& name, const std::string& value) {
+    // Each takes 32 more, and what is binary comes as Base64.
+    const bool binary = name.ends_with("-bin");
+    bytes += name.size() + (binary ? (value.size() + 2) / 3 * 4 : value.size()) + 32;
+  };
+  PassOn(context_.client_metadata(), IsOfClient, add);
+  const std::string key(kKeyBytes, ' ');
+  for (const auto& [name, value] : OnBehalfOf(ShownBy(context_), key)) {
+    add(std::string(name), value);
+  }
+  return bytes;
+}
+
 void ForwardedCall::AddMetadata(const std::string& key) {
-  PassOn(
-      context_.client_metadata(),
-      [](std::string_view name) {
-        return !IsOfConnection(name) && !IsOnBehalf(name) && name != kAuthorization;
-      },
-      [this](const std::string& name, const std::string& value) {
-        upstream_context_.AddMetadata(name, value);
-      });
+  PassOn(context_.client_metadata(), IsOfClient,
+         [this](const std::string& name, const std::string& value) {
+           upstream_context_.AddMetadata(name, value);
+         });
   for (const auto& [name, value] : OnBehalfOf(ShownBy(context_), key)) {
     upstream_context_.AddMetadata(name, value);
   }

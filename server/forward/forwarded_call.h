@@ -60,6 +60,8 @@ class ForwardedCall final : public grpc::ServerGenericBidiReactor,
   void Begin() { self_ = shared_from_this(); }
   // Reads the first message. Before the call is given to gRPC.
   void Listen() { StartRead(&from_client_); }
+  // What its metadata takes at the server that serves, as gRPC counts, with what is added to it.
+  [[nodiscard]] size_t metadata_bytes() const;
   // Whether it was forwarded already.
   [[nodiscard]] bool on_behalf() const;
   // Sends all on over the channel, with which it is to be believed for its key.

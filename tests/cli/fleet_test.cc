@@ -110,11 +110,11 @@ TEST(FleetCommand, DrainsANodeAndSaysWhoServesThen) {
   EXPECT_THAT(nobody.err,
               HasSubstr("no server with a cluster.address is called crawl-c, did you mean crawl-"));
 
-  drained->set_refused("nobody would take over");
+  drained->set_refused("no server could take over");
   server.admin.drained.add_unanswered()->set_reason("is away");
   const Outcome refused = server.Run({"fleet", "drain", "--yes", "crawl-a"});
   EXPECT_EQ(refused.code, kRefused);
-  EXPECT_THAT(refused.err, HasSubstr("division 2: nobody would take over\n"));
+  EXPECT_THAT(refused.err, HasSubstr("division 2: no server could take over\n"));
   EXPECT_THAT(refused.err, HasSubstr("division 0: is away\n"));
   EXPECT_EQ(server.Run({"fleet", "drain"}).code, kBadUsage);
   const Outcome unasked = server.Run({"fleet", "drain", "crawl-a"});

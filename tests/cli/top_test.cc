@@ -63,10 +63,10 @@ TEST(TopFramesTest, ADivisionThatComesAndGoesIsNoRate) {
   TopSample without = SampleAt(12, 60);
   v1::UnansweredDivision& missing = *without.statistics.add_unanswered();
   missing.set_division(1);
-  missing.set_reason("nobody serves it");
+  missing.set_reason("no server serves it");
   frames.Add(without);
   const std::string text = Text(frames.Lines({80, 40}));
-  EXPECT_THAT(text, HasSubstr("NOT COUNTED  division 1: nobody serves it\n"));
+  EXPECT_THAT(text, HasSubstr("NOT COUNTED  division 1: no server serves it\n"));
   EXPECT_THAT(text, HasSubstr("crawls     - of 50/s"));
   without.statistics.mutable_server()->mutable_server_time()->set_seconds(1'000'014);
   without.statistics.mutable_schedule()->set_assignments(80);

@@ -133,7 +133,7 @@ TEST_F(ConsoleTest, WhatIsWrongIsSaidAndChangesNothing) {
   EXPECT_THAT(Post("rate", {{"crawl_rate_per_second", -1}}, 400)["error"].dump(),
               HasSubstr("crawl_rate_per_second"));
   EXPECT_THAT(Post("rate", {{"rate", 7}}, 400)["error"].dump(), HasSubstr("rate"));
-  EXPECT_THAT(Post("rate", json::array(), 400)["error"].dump(), HasSubstr("no JSON object"));
+  EXPECT_THAT(Post("rate", json::array(), 400)["error"].dump(), HasSubstr("not a JSON object"));
   EXPECT_EQ(http().Post("/console/api/rate", "{", kJson)->status, 400);
   EXPECT_EQ(http().Post("/console/api/rate", std::string(20'000, ' '), kJson)->status, 413);
   EXPECT_EQ(http().Post("/console/api/rate", "{}", "text/plain")->status, 415);

@@ -203,6 +203,13 @@ TEST_F(ForwardTest, ErrorsMetadataAndDeadlinesComeThrough) {
   ASSERT_NE(ids.first, ids.second);
   EXPECT_EQ(std::string(ids.first->second.data(), ids.first->second.size()), "of-a-client");
 
+  // More would end the connection by which all calls go on.
+  grpc::ClientContext large;
+  large.AddMetadata("x-large", std::string(7600, 'x'));
+  const grpc::Status refused = GetRate(server, &large);
+  EXPECT_EQ(refused.error_code(), StatusCode::RESOURCE_EXHAUSTED);
+  EXPECT_THAT(refused.error_message(), HasSubstr("metadata: has "));
+
   v1::GetPageRequest request;
   request.set_url("http://unknown.test/");
   v1::GetPageResponse response;

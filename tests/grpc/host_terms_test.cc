@@ -232,7 +232,7 @@ TEST_F(HostTermsServerTest, AForbiddenPageIsCountedOnItsOwn) {
     EXPECT_EQ(page.page().crawls(), 0U);
     EXPECT_EQ(page.page().consecutive_errors(), 0U);
     EXPECT_EQ(page.explanation().decision(), v1::DECISION_TOO_EARLY);
-    EXPECT_THAT(page.explanation().why(), HasSubstr("the robots.txt of its host forbids it"));
+    EXPECT_THAT(page.explanation().why(), HasSubstr("the robots.txt of its host forbids the page"));
     if (round > 0) break;
     const v1::IngestStatistics ingest = server_.Statistics().ingest();
     EXPECT_EQ(ingest.results_robots_denied(), 1U);

@@ -211,7 +211,7 @@ TEST(Ingest, AnswersBytesThatAreNoMessageAndGoesOn) {
     // Both responses have the acknowledgement as field 1.
     auto response = stream.Exchange<v1::ReportCrawlsResponse>("\xff\xff\xff garbage");
     EXPECT_EQ(response.ack().error().code(), v1::ERROR_CODE_INVALID_ARGUMENT);
-    EXPECT_THAT(response.ack().error().reason(), HasSubstr("the bytes are no freshet.v1."));
+    EXPECT_THAT(response.ack().error().reason(), HasSubstr("the bytes are not a freshet.v1."));
     response = stream.Exchange<v1::ReportCrawlsResponse>("");
     EXPECT_EQ(response.ack().error().reason(), "is empty");
   }

@@ -90,8 +90,9 @@ TEST_F(LimitedWorker, ReportsOnItsOwnPagesAlone) {
   by_url.set_url("http://others.test/1");
   by_url.set_crawl_id("others");
   by_url.set_outcome(v1::CRAWL_OUTCOME_CHANGED);
-  EXPECT_THAT(Described(server_->Report(by_url)),
-              ElementsAre(HasSubstr("REFUSED PERMISSION_DENIED crawl_id: team is limited")));
+  EXPECT_THAT(
+      Described(server_->Report(by_url)),
+      ElementsAre(HasSubstr("REFUSED PERMISSION_DENIED crawl_id: identity team may use only")));
   // A lease is no way around it, and tells nothing of itself.
   v1::CrawlResult by_lease;
   by_lease.set_lease_id(lease);

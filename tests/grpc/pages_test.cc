@@ -128,7 +128,7 @@ TEST(Pages, ExplainsWhyAPageIsNotCrawled) {
   explanation = server.Get(later.url()).explanation();
   EXPECT_EQ(explanation.decision(), v1::DECISION_TOO_EARLY);
   EXPECT_TRUE(explanation.has_next_expected_crawl_time());
-  EXPECT_THAT(explanation.why(), HasSubstr("not to be crawled before its time"));
+  EXPECT_THAT(explanation.why(), HasSubstr("not_before forbids a crawl until then"));
   EXPECT_EQ(explanation.policy(), "default");
   EXPECT_EQ(explanation.probability_fresh(), 0);
   EXPECT_EQ(explanation.estimates().basis(), v1::ESTIMATE_BASIS_PRIOR);

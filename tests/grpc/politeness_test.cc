@@ -110,7 +110,7 @@ TEST_F(PolitenessTest, ExplanationsNameWhatAPageWaitsFor) {
   ASSERT_TRUE(first);
   const std::string other =
       first->url() == "http://a.test/1" ? "http://a.test/2" : "http://a.test/1";
-  EXPECT_THAT(Why(other), HasSubstr("a page in flight, which is its limit"));
+  EXPECT_THAT(Why(other), HasSubstr("1 page in flight, which is its limit"));
   EXPECT_EQ(server_.Get(other).explanation().decision(), v1::DECISION_HOST_BUSY);
   Report(Result(*first));
   clock_.Advance(Duration::Seconds(30));
@@ -138,7 +138,8 @@ TEST_F(PolitenessTest, AHostThatThrottlesIsLeftAloneAcrossRestarts) {
     server_.config.shards = shards;
     server_.Restart();
     EXPECT_EQ(Host("a.test").DebugString(), before.DebugString());
-    EXPECT_THAT(Why("http://a.test/1"), HasSubstr("fetched too often, or cannot answer now (1"));
+    EXPECT_THAT(Why("http://a.test/1"),
+                HasSubstr("fetched too often or cannot answer now (HTTP 429 or 503, 1"));
   }
   // It is forgiven for being quiet.
   clock_.Advance(Duration::Seconds(1200));
@@ -156,7 +157,7 @@ TEST_F(PolitenessTest, RetryAfterIsHeededWithEveryOutcome) {
     const v1::HostState state = Host(host);
     EXPECT_GE(TimeOf(state.blocked_until()), TimeOf(result.fetch_time()) + Duration::Seconds(1000));
     EXPECT_EQ(state.throttled_answers(), 0u);
-    EXPECT_THAT(Why(assignment->url()), HasSubstr("blocked, by Retry-After or an operator"));
+    EXPECT_THAT(Why(assignment->url()), HasSubstr("blocked by Retry-After or by an operator"));
     v1::RecheckPagesRequest recheck;
     recheck.add_urls(assignment->url());
     v1::RecheckPagesResponse unused;

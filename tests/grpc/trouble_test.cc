@@ -162,7 +162,7 @@ TEST_F(TroubleTest, AMoveIsKeptAndLooksForThePageAgain) {
   const v1::GetPageResponse moved = server_.Get(TestServer::Url(0));
   EXPECT_EQ(moved.page().moved_to(), "http://elsewhere.test/new");
   EXPECT_EQ(moved.explanation().decision(), v1::DECISION_TOO_EARLY);
-  EXPECT_THAT(moved.explanation().why(), HasSubstr("it is looked for again"));
+  EXPECT_THAT(moved.explanation().why(), HasSubstr("the server will look for it again"));
   const v1::GetStatisticsResponse statistics = server_.Statistics();
   EXPECT_EQ(statistics.pages().gone_pages(), 1u);
   EXPECT_EQ(statistics.pages().pages(), 1u) << "the target is not added";
@@ -170,7 +170,7 @@ TEST_F(TroubleTest, AMoveIsKeptAndLooksForThePageAgain) {
   EXPECT_EQ(Page().moved_to(), "http://elsewhere.test/new");
   const v1::GetPageResponse later = server_.Get(TestServer::Url(0));
   EXPECT_EQ(later.explanation().decision(), v1::DECISION_TOO_EARLY);
-  EXPECT_THAT(later.explanation().why(), HasSubstr("it is looked for again"));
+  EXPECT_THAT(later.explanation().why(), HasSubstr("the server will look for it again"));
   EXPECT_EQ(server_.Statistics().pages().gone_pages(), 1u);
 
   v1::SignalChangesRequest signals;

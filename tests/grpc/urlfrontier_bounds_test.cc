@@ -103,7 +103,7 @@ TEST(FrontierBounds, WhatEverybodyFeelsNeedsItsRoleAndIsWrittenDown) {
   EXPECT_TRUE(set(fleet, DelayOf("", 1)).ok());
   const grpc::Status refused = set(fleet, DelayOf("", UINT32_MAX));
   EXPECT_EQ(refused.error_code(), grpc::StatusCode::PERMISSION_DENIED);
-  EXPECT_THAT(refused.error_message(), HasSubstr("key: is empty, which is the default"));
+  EXPECT_THAT(refused.error_message(), HasSubstr("key: is empty, which stands for the default"));
   EXPECT_TRUE(set(fleet, DelayOf("a.test", 5)).ok());
   EXPECT_TRUE(set(ops, DelayOf("", 5)).ok());
   EXPECT_TRUE(set(fleet, DelayOf("", 5)).ok());

@@ -6,6 +6,7 @@ set -uo pipefail
 bin=$(cd "$1" && pwd)
 work=$(mktemp -d)
 server=
+# shellcheck disable=SC2317  # reached through the trap
 stop() {
   [[ -z $server ]] || { kill "$server" && wait "$server"; } 2>/dev/null
   rm -rf "$work"

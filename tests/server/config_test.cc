@@ -38,7 +38,7 @@ TEST(Config, BoundsItsFile) {
               HasSubstr("over the limit"));
   EXPECT_THAT(ErrorOf(Apply("a: &a [x, x]\nb: [*a, *a]\n")), HasSubstr("has an alias"));
   EXPECT_THAT(ErrorOf(Apply("leases: &l {default: *l}\n")), HasSubstr("has an alias"));
-  EXPECT_THAT(ErrorOf(Apply("shards: 2\n---\nshards: 3\n")), HasSubstr("one document only"));
+  EXPECT_THAT(ErrorOf(Apply("shards: 2\n---\nshards: 3\n")), HasSubstr("more than one document"));
   EXPECT_THAT(ErrorOf(Apply("shards: 2\n]\n")), HasSubstr("config: "));
   EXPECT_FALSE(Apply("sources: " + std::string(10'000, '[')).ok());
   EXPECT_TRUE(Apply("---\nshards: 2\n...\n").ok());
@@ -360,9 +360,9 @@ TEST(Config, NamesCrawlIdsOfTheFrontierThatAreScheduled) {
   std::string many;
   for (size_t i = 0; i <= limits::kMaxScheduledCrawls; ++i) many += "c" + std::to_string(i) + ", ";
   EXPECT_EQ(ErrorOf(Apply("frontier: {scheduled_crawls: [" + many + "]}\n")),
-            "frontier.scheduled_crawls: names 17, at most 16 may be");
+            "frontier.scheduled_crawls: has 17 crawl ids, and at most 16 are allowed");
   EXPECT_EQ(ErrorOf(Apply("frontier: {shadow_crawls: [" + many + "]}\n")),
-            "frontier.shadow_crawls: names 17, at most 16 may be");
+            "frontier.shadow_crawls: has 17 crawl ids, and at most 16 are allowed");
   EXPECT_EQ(ErrorOf(Apply("frontier: {scheduled_crawls: [a, b], shadow_crawls: [c, b]}\n")),
             "frontier.shadow_crawls: 'b' is also in frontier.scheduled_crawls");
   EXPECT_EQ(ErrorOf(Apply("frontier: {shadow_crawls: ['']}\n")),
@@ -380,7 +380,7 @@ TEST(Config, OtherMachinesAreServedWithTlsAndIdentitiesOnly) {
   const std::string tls = "tls: {certificate: c, key: k}\n";
   EXPECT_THAT(ErrorOf(Apply(wide + tls)), HasSubstr("set auth.file or tls.client_ca,"));
   EXPECT_THAT(ErrorOf(Apply(wide + "auth: {file: a}\n")),
-              HasSubstr("which needs tls.certificate and tls.key;"));
+              HasSubstr("set tls.certificate and tls.key,"));
   EXPECT_TRUE(Apply(wide + tls + "auth: {file: a}\n").ok());
   EXPECT_TRUE(Apply(wide + "tls: {certificate: c, key: k, client_ca: a}\n").ok());
   EXPECT_TRUE(Apply(wide + "insecure: true\n").ok());

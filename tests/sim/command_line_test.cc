@@ -74,8 +74,6 @@ std::string FaultOf(std::vector<std::string> words) {
 TEST(RunCommandLine, NamesTheFlagTheValueAndWhatIsAllowed) {
   const auto fault = [](const std::string& text) { return "program: " + text + " (see --help)\n"; };
   EXPECT_EQ(FaultOf({"--rate", "abc"}), fault("--rate: 'abc' is not a number"));
-  EXPECT_EQ(FaultOf({"--threads=-1"}),
-            fault("--threads: '-1' is not a whole number of at least 0"));
   EXPECT_EQ(FaultOf({"--days", "1.5"}), fault("--days: '1.5' is not a whole number from 1 to 36"));
   EXPECT_EQ(FaultOf({"--days", "37"}), fault("--days: '37' is not a whole number from 1 to 36"));
   EXPECT_EQ(FaultOf({"--rates", "1,0.1,2"}),

@@ -142,10 +142,10 @@ TEST_F(CompareTest, RefusesWhatMakesNoSense) {
               HasSubstr("'nowhere' is not a world"));
   EXPECT_THAT(error([](auto& o) { o.worlds = {"fast", "fast"}; }), HasSubstr("named twice"));
   EXPECT_THAT(error([](auto& o) { o.policies = {"default", "wild"}; }), HasSubstr("wild"));
-  EXPECT_THAT(error([](auto& o) { o.policies = {"uniform"}; }), HasSubstr("--subject default"));
-  EXPECT_THAT(error([](auto& o) { o.rates = {0}; }), HasSubstr("--rates 0"));
-  EXPECT_THAT(error([](auto& o) { o.recalls = {2}; }), HasSubstr("--recalls 2"));
-  EXPECT_THAT(error([](auto& o) { o.seeds = 0; }), HasSubstr("--seeds 0"));
+  EXPECT_THAT(error([](auto& o) { o.policies = {"uniform"}; }), HasSubstr("--subject: 'default'"));
+  EXPECT_THAT(error([](auto& o) { o.rates = {0}; }), HasSubstr("--rates: '0'"));
+  EXPECT_THAT(error([](auto& o) { o.recalls = {2}; }), HasSubstr("--recalls: '2'"));
+  EXPECT_THAT(error([](auto& o) { o.seeds = 0; }), HasSubstr("--seeds: '0'"));
   EXPECT_THAT(error([](auto& o) { o.histories[0].second = "/nonexistent"; }),
               HasSubstr("/nonexistent"));
   EXPECT_THAT(error([](auto& o) { o.histories.clear(), o.worlds.clear(); }),

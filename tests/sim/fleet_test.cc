@@ -132,19 +132,19 @@ TEST(Fleet, RefusesWhatMakesNoSenseNamingTheFlag) {
     change(options);
     return std::string(PlayFleet(options, [](double) {}).status().message());
   };
-  EXPECT_THAT(error([](auto& o) { o.nodes = 0; }), HasSubstr("--nodes 0"));
-  EXPECT_THAT(error([](auto& o) { o.nodes = 1001; }), HasSubstr("--nodes 1001"));
-  EXPECT_THAT(error([](auto& o) { o.world.pages = 5; }), HasSubstr("--pages 5"));
-  EXPECT_THAT(error([](auto& o) { o.world.hosts = 5000; }), HasSubstr("--hosts 5000"));
-  EXPECT_THAT(error([](auto& o) { o.partitions = 5000; }), HasSubstr("--partitions 5000"));
-  EXPECT_THAT(error([](auto& o) { o.world.skew = -1; }), HasSubstr("--skew -1"));
+  EXPECT_THAT(error([](auto& o) { o.nodes = 0; }), HasSubstr("--nodes: '0'"));
+  EXPECT_THAT(error([](auto& o) { o.nodes = 1001; }), HasSubstr("--nodes: '1001'"));
+  EXPECT_THAT(error([](auto& o) { o.world.pages = 5; }), HasSubstr("--pages: '5'"));
+  EXPECT_THAT(error([](auto& o) { o.world.hosts = 5000; }), HasSubstr("--hosts: '5000'"));
+  EXPECT_THAT(error([](auto& o) { o.partitions = 5000; }), HasSubstr("--partitions: '5000'"));
+  EXPECT_THAT(error([](auto& o) { o.world.skew = -1; }), HasSubstr("--skew: '-1'"));
   EXPECT_THAT(error([](auto& o) { o.crawls_per_page_per_day = 0; }),
-              HasSubstr("--crawls-per-page-per-day 0"));
-  EXPECT_THAT(error([](auto& o) { o.days = 0; }), HasSubstr("--days 0"));
-  EXPECT_THAT(error([](auto& o) { o.round_seconds = 0; }), HasSubstr("--round-seconds 0"));
-  EXPECT_THAT(error([](auto& o) { o.gain = 0; }), HasSubstr("--gain 0"));
-  EXPECT_THAT(error([](auto& o) { o.loss = 2; }), HasSubstr("--loss 2"));
-  EXPECT_THAT(error([](auto& o) { o.late = -1; }), HasSubstr("--late -1"));
+              HasSubstr("--crawls-per-page-per-day: '0'"));
+  EXPECT_THAT(error([](auto& o) { o.days = 0; }), HasSubstr("--days: '0'"));
+  EXPECT_THAT(error([](auto& o) { o.round_seconds = 0; }), HasSubstr("--round-seconds: '0'"));
+  EXPECT_THAT(error([](auto& o) { o.gain = 0; }), HasSubstr("--gain: '0'"));
+  EXPECT_THAT(error([](auto& o) { o.loss = 2; }), HasSubstr("--loss: '2'"));
+  EXPECT_THAT(error([](auto& o) { o.late = -1; }), HasSubstr("--late: '-1'"));
   EXPECT_THAT(error([](auto& o) { o.policy = "lds"; }), HasSubstr("--policy lds"));
   EXPECT_THAT(error([](auto& o) { o.policy = "wild"; }), HasSubstr("wild"));
 }

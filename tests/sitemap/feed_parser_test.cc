@@ -268,12 +268,12 @@ TEST(FeedParser, WhatIsNoFeedIsRefusedWithAReason) {
     return std::string(parsed.summary.status().message());
   };
   EXPECT_THAT(why("<!DOCTYPE html><html><body>"), HasSubstr("root is <html>"));
-  EXPECT_THAT(why("<urlset><url>"), HasSubstr("no XML, or cut off"));
-  EXPECT_THAT(why("<urlset><url><loc>http://a.test/"), HasSubstr("no XML, or cut off"));
+  EXPECT_THAT(why("<urlset><url>"), HasSubstr("not XML, or cut off"));
+  EXPECT_THAT(why("<urlset><url><loc>http://a.test/"), HasSubstr("not XML, or cut off"));
   EXPECT_THAT(why("<urlset><url><loc>http://a.test/</loc></url></urlset"), HasSubstr("cut off"));
-  EXPECT_THAT(why("{\"a\": 1}"), HasSubstr("no XML"));
-  EXPECT_THAT(why(""), HasSubstr("no XML"));
-  EXPECT_THAT(why("<"), HasSubstr("no XML"));
+  EXPECT_THAT(why("{\"a\": 1}"), HasSubstr("not XML"));
+  EXPECT_THAT(why(""), HasSubstr("not XML"));
+  EXPECT_THAT(why("<"), HasSubstr("not XML"));
   EXPECT_THAT(why("<!DOCTYPE urlset [<!ENTITY a 'aaaaaaaaaa'><!ENTITY b '&a;&a;&a;'>]>"
                   "<urlset><url><loc>&b;</loc></url></urlset>"),
               HasSubstr("declares entities"));

@@ -55,8 +55,8 @@ forbid '#include "(server|storage|bench|tools/(cli|demo))/' tools/sim -- 'the si
 forbid '#include "(server|storage|bench|tools/demo)/' tools/what_if -- 'what-if joins the simulator and the client, nothing else'
 forbid '#include "tools/(cli|demo|sim)/' bench -- 'a program uses nothing of another'
 # The program freshetd is above it as well.
-forbid '#include "(tools|bench|tests)/' storage $(find server -name '*.h' -o -name '*.cc' -not -path server/main.cc) -- \
-  'programs are above the service'
+mapfile -t service < <(find server -name '*.h' -o -name '*.cc' -not -path server/main.cc)
+forbid '#include "(tools|bench|tests)/' storage "${service[@]}" -- 'programs are above the service'
 forbid '#include "core/(estimate|index|plan|schedule)/' core/model -- 'the model is below what uses it'
 forbid '#include "core/schedule/' core/base core/estimate core/index core/plan -- 'the shard is above its parts'
 while IFS= read -r line; do

@@ -33,7 +33,7 @@ TEST(DayHours, WhatIsNoneIsRefused) {
     EXPECT_FALSE(hours.ok()) << text;
   }
   EXPECT_THAT(std::string(ParseDayHours("06:00-06:00").status().message()),
-              HasSubstr("no time at all"));
+              HasSubstr("is an empty span"));
   EXPECT_LT(ParseDayHours(std::string(1 << 20, '9')).status().message().size(), 200U);
 }
 

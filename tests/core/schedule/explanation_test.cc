@@ -31,10 +31,12 @@ TEST_F(ExplanationTest, APageNeverCrawledCanBeBelowThePrice) {
   UpsertPage often = Upsert("often", 1);
   often.max_interval = Duration::Days(4);
   Apply(often, 2);
-  EXPECT_THAT(Explain("often", 2).why, HasSubstr("in about 4 days, when its maximal interval"));
+  EXPECT_THAT(Explain("often", 2).why,
+              HasSubstr("in about 4 days, when its longest time between crawls"));
   often.max_interval = Duration::Seconds(5400);
   Apply(often, 3);
-  EXPECT_THAT(Explain("often", 3).why, HasSubstr("in about 90 min, when its maximal interval"));
+  EXPECT_THAT(Explain("often", 3).why,
+              HasSubstr("in about 90 min, when its longest time between crawls"));
   AddCrawled("crawled", 2);
   EXPECT_THAT(Explain("crawled", 3).why, HasSubstr("without a signal"));
 }
@@ -67,7 +69,7 @@ TEST_F(ExplanationTest, TheWaitThatEndsLastIsSaid) {
   ASSERT_TRUE(shard.Next(At(5), kLease, "w"));
   EXPECT_EQ(explain("a", 6).verdict, Verdict::kHostBusy);
   EXPECT_THAT(explain("a", 6).why,
-              HasSubstr("has a page in flight, which is its limit; besides, "));
+              HasSubstr("has 1 page in flight, which is its limit; besides, "));
   EXPECT_THAT(explain("a", 6).why, HasSubstr("55.000 s to go"));
 }
 
@@ -155,9 +157,10 @@ TEST_F(ExplanationTest, TellsWhatForcesAPageAndWhatHoldsIt) {
   event.max_interval = Duration::Seconds(100);
   Apply(event, 0);
   EXPECT_EQ(Explain("a", 10).verdict, Verdict::kTooEarly);
-  EXPECT_THAT(Explain("a", 10).why, HasSubstr("maximal interval is not over: 90.000 s"));
+  EXPECT_THAT(Explain("a", 10).why,
+              HasSubstr("longest time between crawls (max_interval) has not passed: 90.000 s"));
   EXPECT_EQ(Explain("a", 100).verdict, Verdict::kForced);
-  EXPECT_THAT(Explain("a", 100).why, HasSubstr("maximal interval is over"));
+  EXPECT_THAT(Explain("a", 100).why, HasSubstr("longest time between crawls has passed"));
   Apply(Upsert("never", 0), 100);
   EXPECT_EQ(Explain("never", 101).verdict, Verdict::kNever);
   EXPECT_TRUE(Explain("never", 101).next_crawl.infinite());

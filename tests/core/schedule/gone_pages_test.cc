@@ -266,7 +266,7 @@ TEST_F(GonePagesTest, AMoveIsKeptUntilThePageIsFound) {
   Apply(moved, 1);
   EXPECT_EQ(Page("a").detail.moved_to, "https://example.org/new");
   EXPECT_THAT(Explain("a", 2).why,
-              HasSubstr("moved to https://example.org/new; it is looked for again: "));
+              HasSubstr("moved to https://example.org/new; the server will look for it again: "));
   Crawl("a", CrawlOutcome::kChanged, LookedForAt("a"));
   EXPECT_EQ(Page("a").detail.moved_to, "");
 }
@@ -366,7 +366,8 @@ TEST_F(RetiredPagesTest, APageThatHasMovedIsLeftAloneUntilItIsAskedFor) {
   Apply(Signal("a"), 1000 * kDay);
   EXPECT_FALSE(Next(1000 * kDay + 1));
   EXPECT_EQ(Explain("a", 1000 * kDay).verdict, Verdict::kNever);
-  EXPECT_THAT(Explain("a", 1000 * kDay).why, HasSubstr("ask for a recheck"));
+  EXPECT_THAT(Explain("a", 1000 * kDay).why,
+              HasSubstr("use `freshet upsert` or `freshet recheck`"));
   Apply(RecheckPage{Key("a")}, 1001 * kDay);
   EXPECT_TRUE(Next(1001 * kDay));
 }
@@ -411,7 +412,7 @@ TEST_F(GonePagesOfAPlan, AreLookedForInTheirTime) {
   EXPECT_EQ(columns.Pages(), 0u);
   EXPECT_FALSE(shard.Next(At(3000), kLease, "w"));
   const Explanation waits = shard.state().Explain(*shard.Find(Key("a")), At(3000));
-  EXPECT_THAT(waits.why, HasSubstr("it is looked for again: 10 min to go"));
+  EXPECT_THAT(waits.why, HasSubstr("the server will look for it again: 10 min to go"));
   EXPECT_EQ(waits.next_crawl, At(3 + kHour));
   const auto look = shard.Next(At(3 + kHour), kLease, "w");
   ASSERT_TRUE(look);

@@ -221,7 +221,7 @@ TEST_F(HostTermsTest, ExplanationsSayWhichTermAHostWaitsFor) {
   Start(options);
   Add("a.night.test/1");
   EXPECT_FALSE(Next(10)) << "its first page comes outside its hours";
-  EXPECT_THAT(Explain("a.night.test/1", 100).why, HasSubstr("within the hours 02:00-03:00 alone"));
+  EXPECT_THAT(Explain("a.night.test/1", 100).why, HasSubstr("only in the hours 02:00-03:00"));
   EXPECT_EQ(Explain("a.night.test/1", 100).verdict, Verdict::kHostBusy);
   const double two = kMidnight + 7200;
   EXPECT_EQ(Explain("a.night.test/1", 100).next_crawl, At(two));
@@ -324,7 +324,8 @@ TEST_F(HostTermsTest, AForbiddenPageWaitsLong) {
   const PageRecord before = *shard_->Find({"DEFAULT", "http://a.test/1"});
   for (const double wait : {10, 20, 30, 30}) {
     deny();
-    EXPECT_THAT(Explain("a.test/1", now + 1).why, HasSubstr("robots.txt of its host forbids it"));
+    EXPECT_THAT(Explain("a.test/1", now + 1).why,
+                HasSubstr("robots.txt of its host forbids the page"));
     EXPECT_EQ(Explain("a.test/1", now + 1).verdict, Verdict::kTooEarly);
     SignalChange signal{.key = {"DEFAULT", "http://a.test/1"}};
     Apply(signal, now + 1);

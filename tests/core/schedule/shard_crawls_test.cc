@@ -323,7 +323,7 @@ TEST_F(ShardCrawlsTest, OneClientDoesNotUseUpTheTable) {
         continue;
       }
       EXPECT_TRUE(absl::IsResourceExhausted(reply.status)) << reply.status;
-      EXPECT_THAT(std::string(reply.status.message()), HasSubstr("are this client's already"));
+      EXPECT_THAT(std::string(reply.status.message()), HasSubstr("crawl ids already, its maximum"));
     }
   }
   const uint64_t usual = limits::kMaxCrawls - limits::kMaxCrawls / 4;

@@ -236,7 +236,8 @@ TEST_F(ShardPolitenessTest, AHostThatThrottlesIsLeftAloneForLongerAndLonger) {
     EXPECT_LE(pause, 37.5 * (1 << i));
     EXPECT_FALSE(Next(at + pause - 0.01));
     EXPECT_THAT(Why("a.example/19", at + 1),
-                HasSubstr("fetched too often, or cannot answer now (" + std::to_string(i + 1)));
+                HasSubstr("fetched too often or cannot answer now (HTTP 429 or 503, " +
+                          std::to_string(i + 1)));
     before = pause;
     at += pause + 0.001;
   }
@@ -305,7 +306,7 @@ TEST_F(ShardPolitenessTest, SaysWhatAPageWaitsFor) {
   Add("a.example/2");
   const auto first = Next(1);
   const std::string other = first->key == Key("a.example/1") ? "a.example/2" : "a.example/1";
-  EXPECT_THAT(Why(other, 1), HasSubstr("a page in flight, which is its limit"));
+  EXPECT_THAT(Why(other, 1), HasSubstr("1 page in flight, which is its limit"));
   Report(*first, 1.5, CrawlOutcome::kUnchanged);
   EXPECT_THAT(Why(other, 1.6), HasSubstr("delay between two crawls of its host"));
   SetHost block{.host = "a.example"};

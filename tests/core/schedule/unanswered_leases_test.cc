@@ -63,7 +63,7 @@ TEST_F(UnansweredLeasesTest, AfterSoManyThePageWaitsForItsNormalTurn) {
   EXPECT_EQ(counters().given_up, 1u);
   EXPECT_GT(next, at + 60 + 30);
   EXPECT_LE(next, at + 60 + 7 * 86400);
-  EXPECT_THAT(Explain("a", next - 1).why, HasSubstr("4 leases in a row ended without an answer"));
+  EXPECT_THAT(Explain("a", next - 1).why, HasSubstr("4 leases in a row ended without a result"));
   EXPECT_EQ(Explain("a", next - 1).verdict, Verdict::kTooEarly);
 }
 
@@ -118,7 +118,7 @@ TEST_F(UnansweredLeasesTest, APageThatIsGivenBackGoesOutAgainAtOnceAFewTimes) {
     Apply(ReturnLease{assignment->lease}, 1);
   }
   EXPECT_FALSE(Next(1.5));
-  EXPECT_THAT(Explain("a", 1.5).why, HasSubstr("gave it back 4 times"));
+  EXPECT_THAT(Explain("a", 1.5).why, HasSubstr("gave the page back 4 times"));
   const auto assignment = Next(2);
   ASSERT_TRUE(assignment);
   Apply(ReturnLease{assignment->lease}, 2);

@@ -31,7 +31,7 @@ TEST(DrainTest, EndsWhereAllStandbysAreReadyAndOnOtherNodes) {
   EXPECT_THAT(WhyNotDrained("a", {Standby("b", true), Standby("c", false)}),
               HasSubstr("standby c could take over but has not read the whole log"));
   EXPECT_THAT(WhyNotDrained("a", {Standby("a", true), Standby("b", true)}),
-              HasSubstr("its standby at a:7071 is of the same node"));
+              HasSubstr("its standby at a:7071 belongs to the same node"));
 }
 
 }  // namespace

@@ -135,8 +135,8 @@ TEST(EpochTotalsTest, WhatNoServerMeansIsRefused) {
       {"events, ", [](auto& to) { to.set_expected_events(0, -1); }},
       {"events, ", [](auto& to) { to.clear_expected_events(); }},
       {"looks: ", [](auto& to) { to.set_looks(kNan); }},
-      {"sample_hashes, ", [](auto& to) { to.add_sample_hashes(1); }},
-      {"sample_hashes, ",
+      {"sample_hashes: ", [](auto& to) { to.add_sample_hashes(1); }},
+      {"sample_hashes: ",
        [](auto& to) {
          for (int i = 0; i < 5000; ++i) {
            to.add_sample_hashes(1);

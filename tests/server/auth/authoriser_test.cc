@@ -147,7 +147,7 @@ TEST(Authoriser, ItemsAreHeldToTheLimits) {
   EXPECT_TRUE(site.CheckPage("anything", "www.a.test").ok());
   EXPECT_TRUE(site.CheckSource("cdn").ok());
   EXPECT_THAT(std::string(site.CheckHost("b.test").message()),
-              AllOf(HasSubstr("limited to the hosts a.test"), Not(HasSubstr("b.test"))));
+              AllOf(HasSubstr("may use only the hosts a.test"), Not(HasSubstr("b.test"))));
   EXPECT_TRUE(absl::IsPermissionDenied(site.CheckSource("feed")));
   const Caller team = *authoriser.Authorise(kUpserts, Bearer("team"));
   EXPECT_TRUE(team.CheckPage("news", "b.test").ok());

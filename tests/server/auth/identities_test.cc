@@ -84,7 +84,7 @@ TEST(Identities, NamesWhatIsWrongWithAFile) {
   EXPECT_THAT(ParseError(""), HasSubstr("`identities`"));
   EXPECT_THAT(ParseError("identities: []"), HasSubstr("is not a list"));
   EXPECT_THAT(ParseError("identities: [x]"), HasSubstr("identity 1: is not a list of keys"));
-  EXPECT_THAT(ParseError("other: 1\nidentities: [x]"), HasSubstr("the one key"));
+  EXPECT_THAT(ParseError("other: 1\nidentities: [x]"), HasSubstr("must have one key"));
   EXPECT_THAT(ParseError(FileWith("    roles: [king]")), HasSubstr("'king' is not one of worker"));
   EXPECT_THAT(ParseError(FileWith("")), HasSubstr("roles: is missing"));
   EXPECT_THAT(ParseError(FileWith("    roles: [reader]\n    hosts: ['a b']")),

@@ -114,7 +114,7 @@ TEST_F(LoadingTest, DivisionsAreOfAClusterAndEachIsOneOfThem) {
   const std::string cluster = "cluster: {name: a, brokers: b:9092, ";
   EXPECT_THAT(Texts(Load(cluster + "divisions: 3, division: 2}\n")), IsEmpty());
   EXPECT_THAT(Texts(Load("cluster: {divisions: 3}\n")),
-              ElementsAre(HasSubstr("cluster.divisions: is of a cluster")));
+              ElementsAre(HasSubstr("cluster.divisions: needs cluster.name")));
   EXPECT_THAT(Texts(Load(cluster + "division: 1}\n")),
               ElementsAre("cluster.division: '1' is not a whole number from 0 to 0, because "
                           "cluster.divisions is 1"));
@@ -137,8 +137,8 @@ TEST_F(LoadingTest, OfAClusterTheFrontierFitsTheLog) {
   const std::string large = "frontier: {max_metadata_bytes: 524289}\n";
   EXPECT_THAT(Texts(Load(large)), IsEmpty());
   EXPECT_THAT(Texts(Load(one + large)),
-              ElementsAre("frontier.max_metadata_bytes: is 524289, at most 524288 fit the log of "
-                          "a cluster"));
+              ElementsAre("frontier.max_metadata_bytes: is 524289, and at most 524288 fit into the "
+                          "log of a cluster"));
   EXPECT_THAT(Texts(Load(one + "frontier: {max_metadata_bytes: 524289, enabled: false}\n")),
               IsEmpty());
 }

@@ -46,7 +46,7 @@ class HttpTest : public ::testing::Test {
                                  [this](const std::string& body) {
                                    posted_ = body;
                                    return body == "{}" ? absl::OkStatus()
-                                                       : InvalidArgument("no object");
+                                                       : InvalidArgument("not an object");
                                  },
                              .healthy = [] { return true; },
                              .not_ready = [](bool standby_counts) -> std::string {
@@ -83,7 +83,7 @@ TEST_F(HttpTest, TakesAnnotationsOfThisMachine) {
   EXPECT_EQ(posted_, "{}");
   const RawClient::Answer refused = Ask(Post("[]"));
   EXPECT_EQ(refused.status(), 400);
-  EXPECT_EQ(refused.body, "no object\n");
+  EXPECT_EQ(refused.body, "not an object\n");
   EXPECT_EQ(Ask(Get("/annotations")).status(), 405);
 }
 

@@ -21,7 +21,8 @@ TEST(HttpQuery, WhatIsNoQueryIsNamed) {
   for (const char* bad : {"a=%", "a=%4", "a=%zz", "a=1&a=2", "%=1"}) {
     EXPECT_FALSE(ParseQuery(bad).ok()) << bad;
   }
-  EXPECT_THAT(std::string(ParseQuery("a=%zz").status().message()), HasSubstr("a: has an escape"));
+  EXPECT_THAT(std::string(ParseQuery("a=%zz").status().message()),
+              HasSubstr("a: has a malformed escape"));
 }
 
 }  // namespace
