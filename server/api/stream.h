@@ -247,7 +247,10 @@ class MessageStream : public grpc::ServerBidiReactor<grpc::ByteBuffer, grpc::Byt
   }
   // A client that takes what it is sent more slowly than this loses the stream where others need
   // the room. Before Begin; unless it is called, none does.
-  void SetPatience(Duration patience) { patience_.emplace(patience); }
+  void SetPatience(Duration patience) FRESHET_EXCLUDES(mutex_) {
+    const MutexLock lock(mutex_);
+    patience_.emplace(patience);
+  }
   // Starts reading. Call once, right after construction as a shared_ptr.
   void Begin(StreamSet* streams);
   // Reads nothing more, and ends with `status` once everything read is acknowledged and written.

@@ -80,8 +80,8 @@ class FlatMessage {
 // limits::kMaxPlainRequestBytes unless something in it is repeated.
 template <typename Request>
 [[nodiscard]] size_t MostBytesOf(size_t most) {
-  static const bool repeats = RepeatsSomething(*Request::descriptor());
-  return repeats ? most : std::min(most, limits::kMaxPlainRequestBytes);
+  static const bool kRepeats = RepeatsSomething(*Request::descriptor());
+  return kRepeats ? most : std::min(most, limits::kMaxPlainRequestBytes);
 }
 
 // Of a request without items, where a text that is not UTF-8 is a fault of the whole.
