@@ -39,10 +39,10 @@ struct Forcer {
 };
 
 const std::vector<Forcer>& Forcers() {
-  static const std::vector<Forcer> forcers = {
+  static const std::vector<Forcer> kForcers = {
       {"hosts: [evil.example]", "DEFAULT", "h{}.evil.example", ".evil.example"},
       {"crawl_ids: [evil]", "evil", "www.evil{}.example", "www.evil"}};
-  return forcers;
+  return kForcers;
 }
 
 std::string IdentityOf(const std::string& name, const std::string& rest) {
