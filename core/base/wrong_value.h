@@ -23,12 +23,13 @@ inline constexpr std::string_view kCrawlCapWords =
 // "'VALUE' is not ALLOWED", such as "'soon' is not a number".
 [[nodiscard]] std::string WrongValue(std::string_view value, std::string_view allowed);
 
-// Of a value that is one of a few: "'snyc' is not one of sync, wal, none, did you mean sync?"
+// Refuses a value that must be one of a few: "'snyc' is not one of sync, wal, none, did you mean
+// sync?"
 [[nodiscard]] std::string WrongChoice(std::string_view value,
                                       const std::vector<std::string>& choices);
 
-// Of a name that was looked up among many: "'gredy' is not a policy, did you mean greedy?"; where
-// none is near, "'x' is not a policy; these are known: ...", with some of the names.
+// Refuses a name that was looked up among many: "'gredy' is not a policy, did you mean greedy?".
+// Where none is near, it lists some: "'x' is not a policy; these are known: ...".
 [[nodiscard]] std::string WrongName(std::string_view name, std::string_view kind,
                                     const std::vector<std::string>& names);
 

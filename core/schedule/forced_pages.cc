@@ -169,8 +169,8 @@ void ForcedPages::TakeTurn(PageId page) {
   const ForcedTurn turn = TurnOf(page);
   turns_.Note(turn);
   EndTurn(In(page), turn.domain);
-  // Of several crawl ids that share a lot none has turns of its own: a domain has had its turn
-  // there wherever it was.
+  // Crawl ids that share a lot have no turns of their own there: a domain has had its turn in that
+  // lot wherever it was.
   for (const auto& [owner, lot] : shared_) EndTurn(*lots_[lot], turn.domain);
 }
 

@@ -30,8 +30,8 @@ namespace freshet {
 // Owner thread only. Six bytes for each page of the shard, and some 30 KB a lot.
 class ForcedPages {
  public:
-  // Of crawl ids of class 0. Each other class has one more, and each client of those that share
-  // one.
+  // So many crawl ids of class 0 have lots. Each other class has one more, and so has each client
+  // of those that share one.
   static constexpr uint64_t kMostLots = 256;
 
   // Both outlive it, and know of every page that is put. `crawls`: null has all of one crawl id.

@@ -44,7 +44,8 @@ class ForcedTurns {
     }
   };
 
-  // Of a turn without a domain: what no turn of that owner and crawl id goes before.
+  // The rank of the turn. A turn without a domain has a rank that no turn of that owner and crawl
+  // id goes before.
   [[nodiscard]] Rank Of(const ForcedTurn& turn) const {
     const double of_domain = turn.domain == GroupId() ? 0 : Lately(turn.domain.value(), domains_);
     const double of_crawl = Lately(turn.crawl, crawls_);

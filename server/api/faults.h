@@ -20,7 +20,8 @@ namespace freshet {
 // The same refusal as one of another field.
 [[nodiscard]] Status InField(std::string_view field, const Status& status);
 
-// Of what is said of a call that ends: longer ones are cut, because they quote what was sent.
+// The status of a call that ends has a message of so many bytes at most: longer ones, which quote
+// what was sent, are cut.
 inline constexpr size_t kMaxCallMessageBytes = 1024;
 
 // The error of a refused item or message. A reason is cut to limits::kMaxReasonBytes. What is

@@ -84,7 +84,7 @@ template <typename Request>
   return kRepeats ? most : std::min(most, limits::kMaxPlainRequestBytes);
 }
 
-// Of a request without items, where a text that is not UTF-8 is a fault of the whole.
+// Reads a request without items, where a text that is not UTF-8 is a fault of the whole.
 [[nodiscard]] Status ReadWholeRequest(const grpc::ByteBuffer& bytes,
                                       google::protobuf::Message* request, size_t most);
 template <typename Request>

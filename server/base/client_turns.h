@@ -38,7 +38,7 @@ class ClientTurns {
   }
   [[nodiscard]] bool empty() const { return size_ == 0; }
   [[nodiscard]] size_t size() const { return size_; }
-  // Of that client.
+  // How many wait of that client.
   [[nodiscard]] size_t SizeOf(const std::string& client) const {
     const auto its = work_.find(client);
     return its == work_.end() ? 0 : its->second.size();

@@ -328,6 +328,18 @@ class UnreadAnswersTest : public CallMemoryTest {
     if (at == std::string::npos) return SIZE_MAX;
     return static_cast<size_t>(std::strtod(body.c_str() + at + line.size(), nullptr));
   }
+  // A message of 240 bytes, with an acknowledgement of 205.
+  static uf::URLItem SmallPut() {
+    uf::URLItem item = Discovered("http://a.test/");
+    item.set_id(std::string(200, 'x'));
+    return item;
+  }
+  static void PutAgainAndAgain(HalfSpoken& connection, uint64_t streams, const uf::URLItem& item) {
+    for (uint64_t i = 0; i < streams; ++i) {
+      connection.Begin(2 * i + 1, "/urlfrontier.URLFrontier/PutURLs");
+      connection.Repeat(2 * i + 1, item.SerializeAsString());
+    }
+  }
   // What clients have not taken.
   [[nodiscard]] size_t untaken() const { return Metric("freshet_untaken_answer_bytes"); }
 };
@@ -367,16 +379,11 @@ TEST_F(UnreadAnswersTest, OfListUrlsAreBounded) {
 // Messages of 240 bytes, each with an acknowledgement of 205, over 20 connections with 100 streams
 // each: without the bound 256 KiB of acknowledgements a stream. It also makes gRPC short of memory.
 TEST_F(UnreadAnswersTest, ToUrlsAreBoundedForAllStreamsTogether) {
-  uf::URLItem item = Discovered("http://a.test/");
-  item.set_id(std::string(200, 'x'));
-  const std::string message = item.SerializeAsString();
+  const uf::URLItem item = SmallPut();
   std::vector<HalfSpoken> connections;
   for (int i = 0; i < 20; ++i) {
     HalfSpoken& connection = connections.emplace_back(daemon_.grpc_address());
-    for (uint64_t stream = 1; stream < 200; stream += 2) {
-      connection.Begin(stream, "/urlfrontier.URLFrontier/PutURLs");
-      connection.Repeat(stream, message);
-    }
+    PutAgainAndAgain(connection, 100, item);
   }
   Play(connections, /*fill=*/true);
   // Three eighths of 16 MiB, and what was on its way when they were full.
@@ -389,17 +396,12 @@ TEST_F(UnreadAnswersTest, ToUrlsAreBoundedForAllStreamsTogether) {
 // Clients that read no acknowledgements keep others out for as long as they may leave them, a
 // second here. Nine addresses are nine clients, whose shares are all that clients share.
 TEST_F(UnreadAnswersTest, OfManyClientsGiveWay) {
-  uf::URLItem item = Discovered("http://a.test/");
-  item.set_id(std::string(200, 'x'));
-  const std::string message = item.SerializeAsString();
+  const uf::URLItem item = SmallPut();
   std::vector<HalfSpoken> connections;
   for (int client = 2; client < 11; ++client) {
     const std::string from = "127.0.0." + std::to_string(client);
     HalfSpoken& connection = connections.emplace_back(daemon_.grpc_address(), from.c_str());
-    for (uint64_t stream = 1; stream < 400; stream += 2) {
-      connection.Begin(stream, "/urlfrontier.URLFrontier/PutURLs");
-      connection.Repeat(stream, message);
-    }
+    PutAgainAndAgain(connection, 200, item);
   }
   for (int i = 0; i < 10 && connections.front().ended() == 0; ++i) Play(connections, /*fill=*/true);
   EXPECT_GT(connections.front().ended(), 0U);
