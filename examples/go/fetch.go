@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"context"
 	"crypto/sha256"
 	"io"
@@ -26,10 +27,15 @@ const (
 	mostBytes       = 10 << 20
 	mostRobotsBytes = 500 << 10
 	mostRedirects   = 5
+	mostEtagBytes   = 512
+	mostURLBytes    = 8192
 	robotsLife      = 24 * time.Hour
 	robotsRetry     = time.Minute
-	mostRobots      = 10_000
-	pageTimeout     = time.Minute
+	// The worker keeps robots.txt this long for an origin to which only redirects lead so far.
+	robotsLifeElsewhere = 10 * time.Minute
+	// A site may have a long robots.txt for each of any number of names.
+	mostRobotsMemory = 256 << 20
+	pageTimeout      = time.Minute
 )
 
 // fetcher fetches pages. Goroutine-safe. When a host is fetched is the server's decision.
@@ -38,6 +44,7 @@ type fetcher struct {
 	client http.Client
 	mu     sync.Mutex
 	robots map[string]*rules // by origin
+	memory int               // that these take
 }
 
 // rules is what the robots.txt of an origin says; ready is closed once it is read, group is nil where it cannot be.
@@ -45,6 +52,7 @@ type rules struct {
 	ready chan struct{}
 	group *robotstxt.Group
 	until time.Time
+	size  int // about as much memory as it takes at most; of the fetcher's mutex
 }
 
 func newFetcher(agent string) *fetcher {
@@ -60,7 +68,7 @@ func (f *fetcher) follow(request *http.Request, via []*http.Request) error {
 	if (first && moved) || len(via) > mostRedirects {
 		return http.ErrUseLastResponse
 	}
-	if group := f.rulesOf(request.Context(), request.URL); group == nil || !group.Test(pathOf(request.URL)) {
+	if group := f.rulesOf(request.Context(), request.URL, robotsLifeElsewhere); group == nil || !group.Test(pathOf(request.URL)) {
 		return http.ErrUseLastResponse
 	}
 	return nil
@@ -76,7 +84,7 @@ func (f *fetcher) result(ctx context.Context, page *pb.Assignment) *pb.CrawlResu
 	if err != nil {
 		return result
 	}
-	group := f.rulesOf(ctx, target)
+	group := f.rulesOf(ctx, target, robotsLife)
 	if group == nil {
 		return result
 	}
@@ -121,7 +129,10 @@ func (f *fetcher) get(ctx context.Context, page *pb.Assignment, result *pb.Crawl
 // describe says what an answer means to the server.
 func describe(answer *http.Response, body []byte, result *pb.CrawlResult) {
 	result.HttpStatus = proto.Int32(int32(answer.StatusCode))
-	result.Etag = strings.ToValidUTF8(answer.Header.Get("ETag"), "?")
+	// The server leaves out what is longer, and a site must not fill the messages to the server.
+	if etag := strings.ToValidUTF8(answer.Header.Get("ETag"), "?"); len(etag) <= mostEtagBytes {
+		result.Etag = etag
+	}
 	// A site that says 1970 or 2099 would answer for ever that nothing has changed since.
 	if modified, err := http.ParseTime(answer.Header.Get("Last-Modified")); err == nil && modified.Year() >= 1990 && !modified.After(time.Now()) {
 		result.LastModified = timestamppb.New(modified)
@@ -135,7 +146,7 @@ func describe(answer *http.Response, body []byte, result *pb.CrawlResult) {
 		result.Outcome = pb.CrawlOutcome_CRAWL_OUTCOME_UNCHANGED
 	case code == http.StatusMovedPermanently || code == http.StatusPermanentRedirect:
 		result.Outcome = pb.CrawlOutcome_CRAWL_OUTCOME_MOVED
-		if location, err := answer.Location(); err == nil && utf8.ValidString(location.String()) {
+		if location, err := answer.Location(); err == nil && utf8.ValidString(location.String()) && len(location.String()) <= mostURLBytes {
 			result.MovedTo = location.String()
 		}
 	case code == http.StatusNotFound || code == http.StatusGone:
@@ -154,20 +165,16 @@ func retryAfter(text string) *durationpb.Duration {
 }
 
 // rulesOf is what robots.txt says to this agent; nil where it cannot be read, and nothing may be fetched for now.
-func (f *fetcher) rulesOf(ctx context.Context, target *url.URL) *robotstxt.Group {
-	origin := target.Scheme + "://" + target.Host
+func (f *fetcher) rulesOf(ctx context.Context, target *url.URL, life time.Duration) *robotstxt.Group {
+	origin := strings.ToLower(target.Scheme + "://" + target.Host)
 	f.mu.Lock()
 	r := f.robots[origin]
 	if r == nil || r.over() {
-		for key := range f.robots {
-			if len(f.robots) < mostRobots {
-				break
-			}
-			delete(f.robots, key)
-		}
+		f.forget(origin)
 		r = &rules{ready: make(chan struct{})}
 		f.robots[origin] = r
-		go f.read(r, origin)
+		f.resize(origin, r, sizeOf(nil))
+		go f.read(r, origin, life)
 	}
 	f.mu.Unlock()
 	select {
@@ -175,6 +182,41 @@ func (f *fetcher) rulesOf(ctx context.Context, target *url.URL) *robotstxt.Group
 		return r.group
 	case <-ctx.Done():
 		return nil
+	}
+}
+
+// sizeOf is about as much memory as the rules of a text take at most: each wildcard makes a regular expression.
+func sizeOf(body []byte) int {
+	return 1024 + 32*len(body) + 900*(bytes.Count(body, []byte("*"))+bytes.Count(body, []byte("$")))
+}
+
+// resize forgets what is too old, and then the largest, where all take too much. Needs the mutex.
+func (f *fetcher) resize(origin string, r *rules, size int) {
+	if f.robots[origin] != r {
+		return
+	}
+	f.memory += size - r.size
+	r.size = size
+	for f.memory > mostRobotsMemory {
+		first := ""
+		for key, other := range f.robots {
+			if other.over() {
+				first = key
+				break
+			}
+			if first == "" || other.size > f.robots[first].size {
+				first = key
+			}
+		}
+		f.forget(first)
+	}
+}
+
+// forget needs the mutex.
+func (f *fetcher) forget(origin string) {
+	if r := f.robots[origin]; r != nil {
+		f.memory -= r.size
+		delete(f.robots, origin)
 	}
 }
 
@@ -187,7 +229,7 @@ func (r *rules) over() bool {
 	}
 }
 
-func (f *fetcher) read(r *rules, origin string) {
+func (f *fetcher) read(r *rules, origin string, life time.Duration) {
 	defer close(r.ready)
 	r.until = time.Now().Add(robotsRetry)
 	client := http.Client{Timeout: pageTimeout, CheckRedirect: followRobots}
@@ -212,7 +254,10 @@ func (f *fetcher) read(r *rules, origin string) {
 	if answer.StatusCode < 200 || answer.StatusCode >= 300 {
 		body = nil
 	}
-	r.group, r.until = parse(body).FindGroup(f.agent), time.Now().Add(robotsLife)
+	r.group, r.until = parse(body).FindGroup(f.agent), time.Now().Add(life)
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.resize(origin, r, sizeOf(body))
 }
 
 // followRobots goes to other hosts as well: what is found there holds where one has asked first.

@@ -18,14 +18,15 @@ import time
 from dataclasses import dataclass
 from datetime import timedelta
 from pathlib import Path
-from urllib.parse import urljoin, urlsplit
+from urllib.parse import urljoin
 
 import httpx
 from protego import Protego
 
 import freshet
 from freshet import Assignment, Outcome, Result
-from freshet.http import MOVED_PERMANENTLY, conditional_headers, result_of
+from freshet.http import ACCEPT_ENCODING, MOVED_PERMANENTLY, Body, conditional_headers, result_of
+from freshet.robots import KeptRobots, bytes_of, origin_of
 
 logger = logging.getLogger("fetch_worker")
 
@@ -34,7 +35,8 @@ MOST_REDIRECTS = 5
 MOST_ROBOTS_BYTES = 500 << 10
 ROBOTS_LIFE = 86_400.0
 ROBOTS_RETRY = 60.0
-ROBOTS_KEPT = 10_000
+# The worker keeps robots.txt this long for an origin to which only redirects lead so far.
+ROBOTS_LIFE_ELSEWHERE = 600.0
 # What a site may cause. A URL that it names may be none at all, which httpx does not count among its errors.
 FAILURES = (httpx.HTTPError, httpx.InvalidURL, OSError, ValueError, asyncio.TimeoutError)
 
@@ -53,6 +55,7 @@ class Rules:
 
     parsed: Protego | None
     until: float
+    size: int = 1024
 
 
 class Fetcher:
@@ -64,10 +67,15 @@ class Fetcher:
         self._timeout = timeout
         self._save = save
         self._rules: dict[str, asyncio.Task[Rules]] = {}
+        self._kept = KeptRobots()
         # Freshet hands out one page of a host at a time, or as many as the host takes.
         limits = httpx.Limits(max_connections=None, max_keepalive_connections=200, keepalive_expiry=30)
         self._client = httpx.AsyncClient(
-            headers={"User-Agent": agent}, timeout=timeout, limits=limits, follow_redirects=False, trust_env=False
+            headers={"User-Agent": agent} | ACCEPT_ENCODING,
+            timeout=timeout,
+            limits=limits,
+            follow_redirects=False,
+            trust_env=False,
         )
 
     async def close(self) -> None:
@@ -84,7 +92,7 @@ class Fetcher:
     async def _fetch(self, page: Assignment) -> Result:
         url = page.url
         for _ in range(MOST_REDIRECTS + 1):
-            rules = await self._rules_of(url)
+            rules = await self._rules_of(url, ROBOTS_LIFE if url == page.url else ROBOTS_LIFE_ELSEWHERE)
             if rules.parsed is None:
                 return Result(outcome=Outcome.ERROR)
             delay = rules.parsed.crawl_delay(self._agent)
@@ -111,27 +119,28 @@ class Fetcher:
     async def _get(self, url: str, headers: dict[str, str], most: int) -> Answer:
         """An answer of at most so many bytes; what is longer is cut, so that a page without an end has a digest."""
         async with self._client.stream("GET", url, headers=headers) as response:
-            body = bytearray()
-            async for part in response.aiter_bytes():
-                body += part
-                if len(body) >= most:
-                    del body[most:]
+            body = Body(response.headers.get("Content-Encoding", ""), most)
+            async for part in response.aiter_raw():
+                if body.add(part):
                     break
             stream = response.extensions.get("network_stream")
             address = stream.get_extra_info("server_addr") if stream is not None else None
-            return Answer(response.status_code, response.headers, bytes(body), address[0] if address else "")
+            return Answer(response.status_code, response.headers, body.read(), address[0] if address else "")
 
-    async def _rules_of(self, url: str) -> Rules:
-        parts = urlsplit(url)
-        origin = f"{parts.scheme}://{parts.netloc}"
+    async def _rules_of(self, url: str, life: float) -> Rules:
+        origin = origin_of(url)
         task = self._rules.get(origin)
         if task is None or (task.done() and task.result().until <= time.monotonic()):
-            while len(self._rules) >= ROBOTS_KEPT:
-                self._rules.pop(next(iter(self._rules)))
-            task = self._rules[origin] = asyncio.create_task(self._read_rules(origin))
+            task = self._rules[origin] = asyncio.create_task(self._read_and_keep(origin, life))
         return await asyncio.shield(task)
 
-    async def _read_rules(self, origin: str) -> Rules:
+    async def _read_and_keep(self, origin: str, life: float) -> Rules:
+        rules = await self._read_rules(origin, life)
+        for other in self._kept.keep(origin, rules.size, rules.until, time.monotonic()):
+            self._rules.pop(other, None)
+        return rules
+
+    async def _read_rules(self, origin: str, life: float) -> Rules:
         try:
             answer = await asyncio.wait_for(self._get_robots(origin + "/robots.txt"), self._timeout)
         except FAILURES as error:
@@ -142,7 +151,9 @@ class Fetcher:
         # What is not there, or is behind more redirects than are followed, forbids nothing (RFC 9309, section 2.3.1).
         # Some editors begin a text with a mark that says that it is UTF-8.
         text = answer.body.decode("utf-8-sig", "replace") if 200 <= answer.status < 300 else ""
-        return Rules(Protego.parse(text), time.monotonic() + ROBOTS_LIFE)
+        # A long one takes so long that other pages would wait.
+        parsed = await asyncio.to_thread(Protego.parse, text)
+        return Rules(parsed, time.monotonic() + life, bytes_of(text))
 
     async def _get_robots(self, url: str) -> Answer:
         """Follows redirects, to other hosts as well: what is found there holds where one has asked first."""

@@ -15,6 +15,7 @@ import sys
 import time
 import zlib
 from collections.abc import Iterator
+from contextlib import closing
 from datetime import datetime, timedelta, timezone
 from pathlib import Path
 from typing import Any
@@ -24,9 +25,10 @@ import httpx
 
 import freshet
 from freshet import Page, Signal
-from freshet.http import parse_last_modified
+from freshet.http import ACCEPT_ENCODING, Body, parse_last_modified
 
 MOST_BYTES = 64 << 20
+MOST_REDIRECTS = 5
 MOST_SITEMAPS = 10_000
 
 
@@ -46,23 +48,34 @@ class State:
             os.replace(temporary, self._path)
 
 
+def ask(client: httpx.Client, url: str, headers: dict[str, str]) -> httpx.Response:
+    """Follows redirects without their bodies, which httpx would decode whatever their size."""
+    request = client.build_request("GET", url, headers=headers)
+    for _ in range(MOST_REDIRECTS + 1):
+        response = client.send(request, stream=True)
+        if response.next_request is None:
+            return response
+        response.close()
+        request = response.next_request
+    raise ValueError(f"{url} has more than {MOST_REDIRECTS} redirects")
+
+
 def download(client: httpx.Client, url: str, validators: dict[str, str]) -> tuple[bytes, dict[str, str]] | None:
     """The text of a sitemap and what to ask with next time; None when it is the same as before."""
-    with client.stream("GET", url, headers=validators) as response:
+    with closing(ask(client, url, validators)) as response:
         if response.status_code == 304:
             return None
         response.raise_for_status()
-        body = bytearray()
-        for part in response.iter_bytes():
-            body += part
-            if len(body) > MOST_BYTES:
-                raise ValueError(f"{url} is longer than {MOST_BYTES} bytes")
+        body = Body(response.headers.get("Content-Encoding", ""), MOST_BYTES)
+        for part in response.iter_raw():
+            if body.add(part):
+                raise ValueError(f"{url} has {MOST_BYTES} bytes or more")
         names = {"ETag": "If-None-Match", "Last-Modified": "If-Modified-Since"}
         found = {names[name]: response.headers[name] for name in names if name in response.headers}
         # A site that says 1970 or 2099 would answer for ever that nothing has changed since.
         if parse_last_modified(found.get("If-Modified-Since", ""), datetime.now(timezone.utc)) is None:
             found.pop("If-Modified-Since", None)
-    text = bytes(body)
+    text = body.read()
     if text.startswith(b"\x1f\x8b"):
         # What comes behind the compressed data is none of it.
         text = zlib.decompressobj(16 + zlib.MAX_WBITS).decompress(text, MOST_BYTES)
@@ -152,7 +165,7 @@ def main() -> int:
     state = State(options.state)
     try:
         with (
-            httpx.Client(headers={"User-Agent": options.agent}, follow_redirects=True, trust_env=False) as client,
+            httpx.Client(headers={"User-Agent": options.agent} | ACCEPT_ENCODING, trust_env=False) as client,
             freshet.Ingester(options.server) as ingester,
         ):
             while True:

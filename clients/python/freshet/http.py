@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import zlib
 from collections.abc import Mapping
 from datetime import datetime, timedelta, timezone
 from email.utils import format_datetime, parsedate_to_datetime
@@ -13,7 +14,43 @@ from freshet.types import Assignment, Outcome, Result
 MOVED_PERMANENTLY = frozenset({301, 308})
 GONE = frozenset({404, 410})
 NOT_MODIFIED = 304
+ACCEPT_ENCODING = {"Accept-Encoding": "gzip"}
+_DECODED = frozenset({"gzip", "x-gzip", "deflate"})
+_REFUSED = frozenset({"br", "compress", "x-compress", "zstd"})
 _WEB_BEGAN = datetime(1990, 1, 1, tzinfo=timezone.utc)
+
+
+class Body:
+    """The body of an answer as its bytes arrive, decoded to at most `most` bytes. Send `ACCEPT_ENCODING` with the
+    request and give this class the bytes that arrive, not what an HTTP client makes of them: such clients decode a
+    whole part at once with every coding that a site names, and 300 bytes can become gigabytes. Raises ValueError for
+    any coding but gzip and deflate, for more than one, and for a body that breaks its coding."""
+
+    def __init__(self, content_encoding: str, most: int) -> None:
+        # Some sites put names there that compress nothing, such as utf-8.
+        names = (name.strip() for name in content_encoding.lower().split(","))
+        codings = [name for name in names if name in _DECODED | _REFUSED]
+        if len(codings) > 1 or not _DECODED.issuperset(codings):
+            raise ValueError(f"the site answers with Content-Encoding: {content_encoding[:100]}")
+        self._decoder = zlib.decompressobj(zlib.MAX_WBITS | 32) if codings else None
+        self._most = most
+        self._bytes = bytearray()
+
+    def add(self, part: bytes) -> bool:
+        """Takes the next bytes; True once there are `most` of them, and what follows is left out."""
+        left = self._most - len(self._bytes)
+        if self._decoder is None:
+            self._bytes += part[:left]
+        elif left > 0:
+            try:
+                self._bytes += self._decoder.decompress(part, left)
+            except zlib.error as error:
+                raise ValueError(f"the body is not what its Content-Encoding says: {error}") from error
+        return len(self._bytes) >= self._most
+
+    def read(self) -> bytes:
+        """What has been taken so far."""
+        return bytes(self._bytes)
 
 
 def conditional_headers(assignment: Assignment) -> dict[str, str]:

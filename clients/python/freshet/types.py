@@ -17,6 +17,8 @@ from freshet.v1 import types_pb2
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=timezone.utc)
 _LONGEST_REPORTED = timedelta(days=366)
+_MOST_ETAG_BYTES = 512
+_MOST_URL_BYTES = 8192
 
 
 class Outcome(enum.IntEnum):
@@ -92,9 +94,9 @@ class Result:
             lease_id=assignment.lease_id if assignment else self.lease_id,
             outcome=types_pb2.CrawlOutcome.Name(0 if self.outcome is None else int(self.outcome)),
             content_digest=self.content_digest,
-            etag=_sendable(self.etag),
-            moved_to=_sendable(self.moved_to),
-            server_address=_sendable(self.server_address),
+            etag=_sendable(self.etag, _MOST_ETAG_BYTES),
+            moved_to=_sendable(self.moved_to, _MOST_URL_BYTES),
+            server_address=_sendable(self.server_address, _MOST_URL_BYTES),
         )
         if self.fetch_time is not None:
             message.fetch_time.CopyFrom(to_timestamp(self.fetch_time))
@@ -191,6 +193,8 @@ def from_duration(message: Duration) -> timedelta:
         return timedelta.max if message.seconds > 0 else timedelta.min
 
 
-def _sendable(text: str) -> str:
-    """Protobuf takes no text with lone surrogates, which header parsers make of bytes that are not UTF-8."""
-    return text.encode("utf-8", "replace").decode("utf-8")
+def _sendable(text: str, most: int) -> str:
+    """Protobuf takes no text with lone surrogates, which header parsers make of bytes that are not UTF-8. The server
+    leaves out what is longer than `most` bytes, and a site must not fill the messages to the server."""
+    encoded = text.encode("utf-8", "replace")
+    return encoded.decode("utf-8") if len(encoded) <= most else ""

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import gzip
+import hashlib
 import json
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -27,6 +29,7 @@ from crawl import (  # noqa: E402
     start_server,
     wait_for_robots,
 )
+from freshet.v1 import types_pb2  # noqa: E402
 from local_site import Host, Site  # noqa: E402
 from server import Server  # noqa: E402
 
@@ -75,6 +78,32 @@ def test_robots_txt_is_followed_and_read_as_the_world_has_it(tmp_path: Path) -> 
         worker = subprocess.Popen(command, env=environment(server), stdout=subprocess.PIPE, text=True)
         try:
             wait_for_robots(site, server)
+        finally:
+            worker.terminate()
+            worker.communicate(timeout=30)
+        assert worker.returncode == 0
+
+
+def test_an_answer_is_decoded_once_and_to_its_bound_alone(tmp_path: Path) -> None:
+    zeros = gzip.compress(bytes(20 << 20))
+    answers = {
+        "/once": (200, {"Content-Encoding": "gzip"}, zeros),
+        "/twice": (200, {"Content-Encoding": "gzip, gzip"}, gzip.compress(zeros)),
+    }
+    with Site({"127.0.1.1": Host(answers=answers)}) as site, start_server(tmp_path) as server:
+        once, twice = (site.url("127.0.1.1", path) for path in answers)
+        with freshet.Ingester(server.address) as ingester:
+            ingester.upsert([once, twice])
+        command = [sys.executable, str(EXAMPLES / "fetch_worker.py"), "--name", "fetcher"]
+        worker = subprocess.Popen(command, env=environment(server), stdout=subprocess.PIPE, text=True)
+        try:
+            with freshet.Admin(server.address) as admin:
+                until = time.monotonic() + 60
+                while not all(admin.page(url).page.last_outcome for url in (once, twice)):
+                    assert time.monotonic() < until, site.summary()
+                    time.sleep(0.05)
+                assert admin.page(once).page.content_digest == hashlib.sha256(bytes(10 << 20)).digest()
+                assert admin.page(twice).page.last_outcome == types_pb2.CRAWL_OUTCOME_ERROR
         finally:
             worker.terminate()
             worker.communicate(timeout=30)

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import gzip
 import hashlib
+import zlib
 from datetime import datetime, timedelta, timezone
 
 import pytest
 
 from freshet import Assignment, Outcome
-from freshet.http import conditional_headers, parse_date, parse_retry_after, result_of
+from freshet.http import Body, conditional_headers, parse_date, parse_retry_after, result_of
 
 NOW = datetime(2026, 3, 1, 12, tzinfo=timezone.utc)
 URL = "https://example.org/a/b"
@@ -97,3 +99,36 @@ def test_a_page_that_is_known_is_asked_for_conditionally() -> None:
     }
     assert parse_date(conditional_headers(page)["If-Modified-Since"]) == NOW
     assert conditional_headers(Assignment(URL, "DEFAULT", 1, NOW)) == {}
+
+
+def test_a_body_is_decoded_to_its_bound_alone() -> None:
+    text = b"0123456789" * 100
+    for coding, sent in (
+        ("", text),
+        ("gzip", gzip.compress(text)),
+        ("X-GZIP", gzip.compress(text) + b"behind it"),
+        ("deflate", zlib.compress(text)),
+        ("utf-8", text),
+        ("identity, gzip", gzip.compress(text)),
+    ):
+        whole, cut = Body(coding, 1001), Body(coding, 10)
+        # One byte at a time: a network may cut anywhere.
+        assert [whole.add(sent[i : i + 1]) for i in range(len(sent))].count(True) == 0
+        assert whole.read() == text, coding
+        assert cut.add(sent), coding
+        assert cut.add(sent[-1:]), coding
+        assert cut.read() == text[:10], coding
+    bomb = Body("gzip", 100)
+    assert bomb.add(gzip.compress(bytes(100 << 20)))
+    assert len(bomb.read()) == 100
+
+
+@pytest.mark.parametrize("coding", ["gzip, gzip", "gzip,deflate", "br", "zstd", "compress"])
+def test_a_body_of_other_codings_is_refused(coding: str) -> None:
+    with pytest.raises(ValueError, match="Content-Encoding"):
+        Body(coding, 10)
+
+
+def test_a_body_that_breaks_its_coding_is_refused() -> None:
+    with pytest.raises(ValueError, match="Content-Encoding"):
+        Body("gzip", 10).add(b"no gzip at all")

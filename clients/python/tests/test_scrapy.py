@@ -120,6 +120,28 @@ def test_robots_txt_is_read_again(monkeypatch: pytest.MonkeyPatch) -> None:
     assert [is_kept(), is_kept()] == [False, True]
 
 
+def test_a_site_with_many_names_fills_no_crawler() -> None:
+    from scrapy import Request
+    from scrapy.utils.test import get_crawler
+
+    from freshet.robots import MOST_BYTES
+    from freshet.scrapy import FreshetRobotParser, FreshetRobotsTxtMiddleware
+
+    crawler = get_crawler(
+        settings_dict={"ROBOTSTXT_OBEY": True, "ROBOTSTXT_PARSER": "freshet.scrapy.FreshetRobotParser"}
+    )
+    middleware = FreshetRobotsTxtMiddleware(crawler)
+    for n in range(50):
+        answer = middleware.process_request(Request(f"https://n{n}.test/"))
+        if hasattr(answer, "close"):
+            answer.close()
+        parser = FreshetRobotParser.from_crawler(crawler, b"User-agent: *\nDisallow: /\n")
+        # As much as four of them may take.
+        parser.size = MOST_BYTES // 4
+        middleware._parsers[f"n{n}.test"] = parser
+    assert len(middleware._parsers) <= 5
+
+
 def test_the_digest_of_what_matters_decides(tmp_path: Path) -> None:
     with make_site() as site, start_server(tmp_path) as server:
         with freshet.Ingester(server.address) as ingester:

@@ -57,6 +57,15 @@ def test_what_a_site_says_never_raises() -> None:
     assert message.outcome == types_pb2.CRAWL_OUTCOME_ERROR
 
 
+def test_a_site_fills_no_message() -> None:
+    message = Result(etag="x" * 512, moved_to="https://example.org/" + "x" * 8000).to_proto()
+    assert len(message.etag) == 512
+    assert len(message.moved_to) == 8020
+    message = Result(etag="x" * 513, moved_to="https://example.org/" + "ü" * 8000).to_proto()
+    assert message.etag == ""
+    assert message.moved_to == ""
+
+
 def test_a_page_sets_only_what_is_given() -> None:
     message = Page("https://example.org/", importance=0.0, min_interval=timedelta(hours=1)).to_proto()
     assert message.HasField("importance")

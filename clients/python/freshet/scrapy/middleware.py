@@ -15,8 +15,8 @@ from scrapy.utils.httpobj import urlparse_cached
 from scrapy.utils.misc import load_object
 
 from freshet.http import MOVED_PERMANENTLY, NOT_MODIFIED, result_of
+from freshet.robots import origin_of
 from freshet.scrapy.bridge import Bridge
-from freshet.scrapy.robots import origin_of
 from freshet.scrapy.scheduler import META
 from freshet.types import Assignment, Outcome, Result
 

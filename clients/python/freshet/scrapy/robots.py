@@ -4,7 +4,6 @@ next result, and what asks for the text anew."""
 from __future__ import annotations
 
 import time
-from collections import OrderedDict
 from datetime import timedelta
 from typing import Any
 from urllib.parse import urlsplit
@@ -17,16 +16,12 @@ from scrapy.robotstxt import RobotParser
 from scrapy.utils.httpobj import urlparse_cached
 from twisted.internet.defer import Deferred
 
+from freshet.robots import KeptRobots, bytes_of, origin_of
 from freshet.scrapy.bridge import Bridge
 
 _LONGEST = 366 * 86_400.0
 _LIFE = 86_400.0
-_HOSTS = 10_000
-
-
-def origin_of(url: str) -> str:
-    parts = urlsplit(url)
-    return f"{parts.scheme}://{parts.netloc}"
+_MOST_BYTES = 500 << 10
 
 
 class FreshetRobotParser(RobotParser):
@@ -34,7 +29,9 @@ class FreshetRobotParser(RobotParser):
 
     def __init__(self, robotstxt_body: bytes, bridge: Bridge) -> None:
         # Some editors begin a text with a mark that says that it is UTF-8.
-        self._rules = Protego.parse(robotstxt_body.decode("utf-8-sig", "replace"))
+        text = robotstxt_body[:_MOST_BYTES].decode("utf-8-sig", "replace")
+        self._rules = Protego.parse(text)
+        self.size = bytes_of(text)
         self._bridge = bridge
 
     @classmethod
@@ -52,27 +49,41 @@ class FreshetRobotParser(RobotParser):
 
 
 class FreshetRobotsTxtMiddleware(RobotsTxtMiddleware):
-    """Scrapy's own, which keeps what it has read for as long as it runs, but reads it again after a day; and after a
-    minute where it could not be read. Owner thread only."""
+    """Scrapy's own, which keeps what it has read for as long as it runs, but reads it again after a day; after a minute
+    where it could not be read; and where it was forgotten, so that all of it together takes little memory. Owner thread
+    only."""
 
     def __init__(self, crawler: Crawler) -> None:
         super().__init__(crawler)
         self._bridge = Bridge.of(crawler)
-        self._until: OrderedDict[str, float] = OrderedDict()
+        self._kept = KeptRobots()
+        self._asked: set[str] = set()  # hosts whose texts are under way
 
     def process_request(self, request: Request, *arguments: Any, **named: Any) -> Any:
         host = urlparse_cached(request).netloc
-        over = self._until.get(host, 0.0) <= time.monotonic() or self._bridge.was_unreachable(host)
+        self._take_texts()
+        over = self._kept.until(host) <= time.monotonic() or self._bridge.was_unreachable(host)
         if over and not isinstance(self._parsers.get(host), Deferred):
             self._forget(host)
-            self._until[host] = time.monotonic() + _LIFE
-            if len(self._until) > _HOSTS:
-                self._forget(next(iter(self._until)))
+            self._keep(host, bytes_of(""), time.monotonic() + _LIFE)
+            if not request.meta.get("dont_obey_robotstxt"):
+                self._asked.add(host)
         return super().process_request(request, *arguments, **named)
 
+    def _take_texts(self) -> None:
+        there = [host for host in self._asked if not isinstance(self._parsers.get(host, Deferred()), Deferred)]
+        for host in there:
+            self._asked.discard(host)
+            self._keep(host, getattr(self._parsers[host], "size", bytes_of("")), self._kept.until(host))
+
+    def _keep(self, host: str, size: int, until: float) -> None:
+        for other in self._kept.keep(host, size, until, time.monotonic()):
+            self._forget(other)
+
     def _forget(self, host: str) -> None:
-        self._until.pop(host, None)
+        self._kept.forget(host)
         self._bridge.forget_unreachable(host)
         # Those who wait for a text that is under way would wait for ever.
         if not isinstance(self._parsers.get(host), Deferred):
+            self._asked.discard(host)
             self._parsers.pop(host, None)

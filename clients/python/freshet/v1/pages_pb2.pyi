@@ -42,7 +42,7 @@ class CrawlCap(_message.Message):
     def __init__(self, count: _Optional[int] = ..., per: _Optional[_Union[_duration_pb2.Duration, _Mapping]] = ...) -> None: ...
 
 class Explanation(_message.Message):
-    __slots__ = ["as_of", "decision", "effective_elapsed", "estimates", "host_state", "next_expected_crawl_time", "observations", "policy", "price", "probability_fresh", "staleness", "value", "value_share", "why"]
+    __slots__ = ["as_of", "decision", "effective_elapsed", "estimates", "host_state", "next_expected_crawl_time", "observations", "policy", "price", "probability_fresh", "staleness", "staleness_rate_per_day", "value", "value_share", "why"]
     AS_OF_FIELD_NUMBER: _ClassVar[int]
     DECISION_FIELD_NUMBER: _ClassVar[int]
     EFFECTIVE_ELAPSED_FIELD_NUMBER: _ClassVar[int]
@@ -54,6 +54,7 @@ class Explanation(_message.Message):
     PRICE_FIELD_NUMBER: _ClassVar[int]
     PROBABILITY_FRESH_FIELD_NUMBER: _ClassVar[int]
     STALENESS_FIELD_NUMBER: _ClassVar[int]
+    STALENESS_RATE_PER_DAY_FIELD_NUMBER: _ClassVar[int]
     VALUE_FIELD_NUMBER: _ClassVar[int]
     VALUE_SHARE_FIELD_NUMBER: _ClassVar[int]
     WHY_FIELD_NUMBER: _ClassVar[int]
@@ -68,10 +69,11 @@ class Explanation(_message.Message):
     price: float
     probability_fresh: float
     staleness: float
+    staleness_rate_per_day: float
     value: float
     value_share: float
     why: str
-    def __init__(self, as_of: _Optional[_Union[_timestamp_pb2.Timestamp, _Mapping]] = ..., decision: _Optional[_Union[Decision, str]] = ..., why: _Optional[str] = ..., policy: _Optional[str] = ..., value: _Optional[float] = ..., price: _Optional[float] = ..., effective_elapsed: _Optional[_Union[_duration_pb2.Duration, _Mapping]] = ..., staleness: _Optional[float] = ..., probability_fresh: _Optional[float] = ..., estimates: _Optional[_Union[PageEstimates, _Mapping]] = ..., next_expected_crawl_time: _Optional[_Union[_timestamp_pb2.Timestamp, _Mapping]] = ..., host_state: _Optional[_Union[HostState, _Mapping]] = ..., observations: _Optional[_Iterable[_Union[Observation, _Mapping]]] = ..., value_share: _Optional[float] = ...) -> None: ...
+    def __init__(self, as_of: _Optional[_Union[_timestamp_pb2.Timestamp, _Mapping]] = ..., decision: _Optional[_Union[Decision, str]] = ..., why: _Optional[str] = ..., policy: _Optional[str] = ..., value: _Optional[float] = ..., price: _Optional[float] = ..., effective_elapsed: _Optional[_Union[_duration_pb2.Duration, _Mapping]] = ..., staleness: _Optional[float] = ..., probability_fresh: _Optional[float] = ..., estimates: _Optional[_Union[PageEstimates, _Mapping]] = ..., next_expected_crawl_time: _Optional[_Union[_timestamp_pb2.Timestamp, _Mapping]] = ..., host_state: _Optional[_Union[HostState, _Mapping]] = ..., observations: _Optional[_Iterable[_Union[Observation, _Mapping]]] = ..., value_share: _Optional[float] = ..., staleness_rate_per_day: _Optional[float] = ...) -> None: ...
 
 class ExportPagesRequest(_message.Message):
     __slots__ = ["filter", "limit", "page_token"]

@@ -30,6 +30,8 @@ import java.util.concurrent.TimeoutException;
 final class Fetcher {
   static final int MOST_REDIRECTS = 5;
   private static final int MOST_BYTES = 10 << 20;
+  private static final int MOST_ETAG = 512;
+  private static final int MOST_URL = 8192;
   private static final long TIMEOUT_SECONDS = 60;
   private static final Instant WEB_BEGAN = Instant.parse("1990-01-01T00:00:00Z");
   private static final DateTimeFormatter HTTP_DATE =
@@ -67,7 +69,7 @@ final class Fetcher {
 
   private void fetch(Assignment page, CrawlResult.Builder result) throws IOException, InterruptedException {
     URI target = URI.create(page.getUrl());
-    Optional<BaseRobotRules> rules = robots.of(target);
+    Optional<BaseRobotRules> rules = robots.of(target, true);
     if (rules.isEmpty()) return;
     result.setCrawlDelay(Robots.crawlDelay(rules.get()));
     if (!rules.get().isAllowed(page.getUrl())) {
@@ -78,7 +80,7 @@ final class Fetcher {
     // That a page has moved for good is a result; where it leads for now is followed, and robots.txt holds there, too.
     for (int i = 0; i < MOST_REDIRECTS && leadsOn(answer, i == 0); i++) {
       target = location(answer).orElseThrow();
-      rules = robots.of(target);
+      rules = robots.of(target, false);
       if (rules.isEmpty() || !rules.get().isAllowed(target.toString())) break;
       answer = get(conditional(page, target), MOST_BYTES);
     }
@@ -123,7 +125,8 @@ final class Fetcher {
   private static void describe(HttpResponse<byte[]> answer, CrawlResult.Builder result) {
     int code = answer.statusCode();
     result.setHttpStatus(code);
-    answer.headers().firstValue("ETag").ifPresent(result::setEtag);
+    // The server leaves out what is longer, and a site must not fill the messages to the server.
+    answer.headers().firstValue("ETag").filter(tag -> tag.length() <= MOST_ETAG).ifPresent(result::setEtag);
     answer.headers().firstValue("Retry-After").flatMap(Fetcher::retryAfter).ifPresent(result::setRetryAfter);
     // A site that says 1970 or 2099 would answer for ever that nothing has changed since.
     answer.headers().firstValue("Last-Modified").flatMap(Fetcher::httpDate)
@@ -136,7 +139,7 @@ final class Fetcher {
     } else if (code == 301 || code == 308) {
       result.setOutcome(CrawlOutcome.CRAWL_OUTCOME_MOVED);
       try {
-        location(answer).ifPresent(to -> result.setMovedTo(to.toString()));
+        location(answer).map(Object::toString).filter(to -> to.length() <= MOST_URL).ifPresent(result::setMovedTo);
       } catch (IllegalArgumentException e) {
         // It has moved, and does not say where to.
       }

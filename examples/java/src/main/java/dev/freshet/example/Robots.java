@@ -8,7 +8,9 @@ import java.net.URI;
 import java.net.http.HttpRequest;
 import java.net.http.HttpResponse;
 import java.time.Instant;
-import java.util.LinkedHashMap;
+import java.util.Collections;
+import java.util.Comparator;
+import java.util.HashMap;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
@@ -19,8 +21,11 @@ import java.util.concurrent.ExecutionException;
 /** What the robots.txt of each origin says to this agent, by RFC 9309. Thread-safe. */
 final class Robots {
   private static final int MOST_BYTES = 500 << 10;
-  private static final int MOST_ORIGINS = 10_000;
+  // A site may have a long robots.txt for each of any number of names.
+  private static final long MOST_MEMORY = 256L << 20;
   private static final long LIFE_SECONDS = 86_400;
+  // Of an origin to which only redirects lead so far.
+  private static final long LIFE_ELSEWHERE_SECONDS = 600;
   private static final long RETRY_SECONDS = 60;
   private static final long LONGEST_DELAY_MILLIS = 366L * 86_400_000;
 
@@ -29,13 +34,19 @@ final class Robots {
     HttpResponse<byte[]> get(HttpRequest.Builder request, int mostBytes) throws IOException, InterruptedException;
   }
 
-  /** None: the text cannot be read, and nothing may be fetched for now. */
-  private record Rules(Optional<BaseRobotRules> rules, Instant until) {}
+  /** None: the text cannot be read, and nothing may be fetched for now. Size: about as much memory as it takes at most. */
+  private record Rules(Optional<BaseRobotRules> rules, Instant until, long size) {
+    boolean isOver() {
+      return Instant.now().isAfter(until);
+    }
+  }
 
   private final String agentName;
   private final Get get;
-  // The oldest first.
-  private final Map<String, CompletableFuture<Rules>> known = new LinkedHashMap<>();
+  // Those that are read, and those that are being read: one for each page that is under way at most.
+  private final Map<String, Rules> known = new HashMap<>();
+  private final Map<String, CompletableFuture<Rules>> underWay = new HashMap<>();
+  private long memory; // that `known` takes
 
   Robots(String agent, Get get) {
     // What stands for the agent in a robots.txt: freshet-example of freshet-example/1.0 (+https://example.org/bot).
@@ -44,26 +55,60 @@ final class Robots {
   }
 
   /** The rules for a target; none where nothing may be fetched for now. Each origin is asked by one thread. */
-  Optional<BaseRobotRules> of(URI target) throws IOException, InterruptedException {
-    String origin = target.getScheme() + "://" + target.getRawAuthority();
+  Optional<BaseRobotRules> of(URI target, boolean isPage) throws IOException, InterruptedException {
+    String authority = target.getRawAuthority();
+    // Whatever name and password it has.
+    String host = authority.substring(authority.lastIndexOf('@') + 1);
+    String origin = (target.getScheme() + "://" + host).toLowerCase(Locale.ROOT);
     CompletableFuture<Rules> rules;
     boolean mine = false;
     synchronized (known) {
-      rules = known.get(origin);
-      if (rules == null || (rules.isDone() && Instant.now().isAfter(rules.join().until()))) {
-        known.remove(origin);
-        if (known.size() >= MOST_ORIGINS) known.remove(known.keySet().iterator().next());
+      Rules found = known.get(origin);
+      if (found != null && !found.isOver()) return found.rules();
+      rules = underWay.get(origin);
+      if (rules == null) {
         rules = new CompletableFuture<>();
-        known.put(origin, rules);
+        underWay.put(origin, rules);
         mine = true;
       }
     }
-    if (mine) rules.complete(read(origin));
+    if (mine) {
+      Rules read = read(origin, isPage ? LIFE_SECONDS : LIFE_ELSEWHERE_SECONDS);
+      synchronized (known) {
+        underWay.remove(origin);
+        keep(origin, read);
+      }
+      rules.complete(read);
+    }
     try {
       return rules.get().rules();
     } catch (ExecutionException e) {
       throw new IOException(e);
     }
+  }
+
+  /** Forgets what is too old, and then the largest, where all take too much. */
+  private void keep(String origin, Rules rules) {
+    forget(origin);
+    known.put(origin, rules);
+    memory += rules.size();
+    if (memory > MOST_MEMORY) {
+      known.entrySet().stream().filter(e -> e.getValue().isOver()).map(Map.Entry::getKey).toList().forEach(this::forget);
+    }
+    while (memory > MOST_MEMORY) {
+      forget(Collections.max(known.entrySet(), Map.Entry.comparingByValue(Comparator.comparingLong(Rules::size))).getKey());
+    }
+  }
+
+  private void forget(String origin) {
+    Rules rules = known.remove(origin);
+    if (rules != null) memory -= rules.size();
+  }
+
+  private static long sizeOf(byte[] text) {
+    long wildcards = 0;
+    for (byte c : text) if (c == '*' || c == '$') wildcards++;
+    return 1024 + 32L * text.length + 900 * wildcards;
   }
 
   /** Zero: the site asks for none. */
@@ -72,7 +117,7 @@ final class Robots {
     return Duration.newBuilder().setSeconds(millis / 1000).setNanos((int) (millis % 1000) * 1_000_000).build();
   }
 
-  private Rules read(String origin) {
+  private Rules read(String origin, long lifeSeconds) {
     try {
       URI target = URI.create(origin + "/robots.txt");
       HttpResponse<byte[]> answer = get.get(HttpRequest.newBuilder(target), MOST_BYTES);
@@ -85,14 +130,14 @@ final class Robots {
         byte[] text = answer.statusCode() / 100 == 2 ? answer.body() : new byte[0];
         BaseRobotRules rules = new SimpleRobotRulesParser(LONGEST_DELAY_MILLIS, 0)
             .parseContent(target.toString(), text, "text/plain", List.of(agentName));
-        return new Rules(Optional.of(rules), Instant.now().plusSeconds(LIFE_SECONDS));
+        return new Rules(Optional.of(rules), Instant.now().plusSeconds(lifeSeconds), sizeOf(text));
       }
     } catch (InterruptedException e) {
       Thread.currentThread().interrupt();
     } catch (IOException | RuntimeException e) {
       // It cannot be read.
     }
-    return new Rules(Optional.empty(), Instant.now().plusSeconds(RETRY_SECONDS));
+    return new Rules(Optional.empty(), Instant.now().plusSeconds(RETRY_SECONDS), sizeOf(new byte[0]));
   }
 
   private static boolean isRedirect(HttpResponse<?> answer) {
