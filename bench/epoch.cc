@@ -263,20 +263,24 @@ Status RunEpochBench(EpochFlags flags) {
 }  // namespace
 
 void AddEpochBench(CLI::App& app, CommandAction& action) {
-  CLI::App* command = app.add_subcommand(
-      "epoch", "Measure how long an epoch takes, and how long other work waits for it");
+  CLI::App* command = app.add_subcommand("epoch",
+                                         "Measure how long an epoch (new estimates of all pages) "
+                                         "takes, and how long other work waits for it");
   auto flags = std::make_shared<EpochFlags>();
   AddSyntheticFlags(*command, flags->synthetic);
   command->add_option("--shards", flags->shards, "Number of shards")
       ->capture_default_str()
       ->check(CLI::Range(1, 64));
   command
-      ->add_option("--epochs", flags->epochs, "Number of epochs; the first epoch learns everything")
+      ->add_option(
+          "--epochs", flags->epochs,
+          "Number of epochs to time; the first computes the estimates of all pages from scratch")
       ->capture_default_str()
       ->check(CLI::Range(1, 1000));
   command
       ->add_option("--durability", flags->durability,
-                   "Durability of the store: sync, wal or none; with none the disk does not count")
+                   "What written data survives: a power cut (sync), only a crash of the program "
+                   "(wal) or neither (none)")
       ->capture_default_str();
   command->callback([&action, flags] { action = [flags] { return RunEpochBench(*flags); }; });
 }

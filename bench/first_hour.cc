@@ -397,8 +397,8 @@ Status RunFirstHour(const FirstHourFlags& flags) {
 }  // namespace
 
 void AddFirstHourBench(CLI::App& app, CommandAction& action) {
-  CLI::App* command =
-      app.add_subcommand("first-hour", "Measure the first crawl of many equal pages after loading");
+  CLI::App* command = app.add_subcommand(
+      "first-hour", "Measure how fast many pages of equal value are first crawled after loading");
   auto flags = std::make_shared<FirstHourFlags>();
   const auto positive = CLI::Range(1u, 100'000'000u);
   command->add_option("--pages", flags->pages, "Number of pages")
@@ -407,30 +407,41 @@ void AddFirstHourBench(CLI::App& app, CommandAction& action) {
   command->add_option("--hosts", flags->hosts, "Number of hosts")
       ->capture_default_str()
       ->check(positive);
-  command->add_option("--policy", flags->policy, "Index policy, or default")->capture_default_str();
   command
-      ->add_option("--layers", flags->layers,
-                   "Parts to measure: the shard, the index alone, or brute for a full scan instead "
-                   "of the index")
-      ->delimiter(',')
-      ->check(CLI::IsMember({"shard", "index", "brute"}));
-  command->add_option("--importances", flags->importances, "Number of different importances")
-      ->capture_default_str()
-      ->check(positive);
-  command->add_option("--rate", flags->rate, "Crawls per second of virtual time")
+      ->add_option("--policy", flags->policy,
+                   "Crawl policy (only those that rank pages), such as default or greedy")
       ->capture_default_str();
   command
-      ->add_option("--out", flags->out, "Maximum number of pages that are leased at the same time")
+      ->add_option("--layers", flags->layers,
+                   "Parts to measure: shard (all of a shard), index (its index alone) or brute (a "
+                   "full scan instead of the index)")
+      ->delimiter(',')
+      ->check(CLI::IsMember({"shard", "index", "brute"}));
+  command
+      ->add_option("--importances", flags->importances,
+                   "Number of different importances that pages have")
+      ->capture_default_str()
+      ->check(positive);
+  command->add_option("--rate", flags->rate, "Crawls per second of simulated time")
+      ->capture_default_str();
+  command
+      ->add_option("--out", flags->out,
+                   "Maximum number of pages that are out (leased) at the same time")
       ->capture_default_str()
       ->check(positive);
   command->add_option("--batch", flags->batch, "Number of pages in one request")
       ->capture_default_str()
       ->check(positive);
-  command->add_option("--host-delay", flags->host_delay, "Seconds between two pages of a host")
+  command
+      ->add_option("--host-delay", flags->host_delay,
+                   "Shortest time between two pages of a host, in seconds")
       ->capture_default_str();
-  command->add_option("--before", flags->before, "Share of the pages loaded before the first crawl")
+  command
+      ->add_option("--before", flags->before,
+                   "Share (0 to 1) of the pages to load before the first crawl; the rest is loaded "
+                   "during the crawls")
       ->capture_default_str();
-  command->add_option("--rounds", flags->rounds, "How often each page is crawled")
+  command->add_option("--rounds", flags->rounds, "Number of crawls of each page")
       ->capture_default_str();
   command->callback([&action, flags] { action = [flags] { return RunFirstHour(*flags); }; });
 }

@@ -536,13 +536,17 @@ Status RunIndexBench(BenchIndexFlags flags) {
 }  // namespace
 
 void AddIndexBench(CLI::App& app, CommandAction& action) {
-  CLI::App* command = app.add_subcommand("index", "Measure picks and signals of the price index");
+  CLI::App* command =
+      app.add_subcommand("index", "Measure how fast the index picks pages and applies signals");
   auto flags = std::make_shared<BenchIndexFlags>();
   command->add_option("--pages", flags->pages, "Number of pages")
       ->capture_default_str()
       ->check(CLI::Range(1u, 1'000'000'000u));
-  command->add_option("--policy", flags->policy, "Index policy, or default")->capture_default_str();
-  command->add_option("--against", flags->against, "Rivals to measure in the same run")
+  command
+      ->add_option("--policy", flags->policy,
+                   "Crawl policy (only those that rank pages), such as default or greedy")
+      ->capture_default_str();
+  command->add_option("--against", flags->against, "Alternatives to the index to measure too")
       ->delimiter(',')
       ->check(CLI::IsMember({"brute", "heap"}));
   command->add_option("--rate-per-page", flags->rate_per_page, "Crawls per page and second")
@@ -550,11 +554,12 @@ void AddIndexBench(CLI::App& app, CommandAction& action) {
   command->add_option("--signals-per-pick", flags->signals_per_pick, "Signals between two picks")
       ->capture_default_str();
   command->add_option("--edges-per-pick", flags->edges_per_pick,
-                      "Changes of the staleness rate of a page between two picks (1 for the policy "
-                      "default, 0 for others)");
+                      "How many pages change their staleness rate between two picks (default: 1 "
+                      "with --policy default, else 0)");
   command
-      ->add_option("--hosts", flags->hosts,
-                   "Number of hosts, each blocked after a pick; 0 for no politeness")
+      ->add_option(
+          "--hosts", flags->hosts,
+          "Number of hosts, each blocked after a pick of one of its pages; 0 for no politeness")
       ->capture_default_str();
   command
       ->add_option("--host-delay", flags->host_delay,
@@ -564,7 +569,9 @@ void AddIndexBench(CLI::App& app, CommandAction& action) {
       ->add_option("--rate-factor", flags->rate_factor,
                    "Factor by which the crawl rate changes during the measurement")
       ->capture_default_str();
-  command->add_option("--seconds", flags->seconds, "Seconds of warming up, and then of measuring")
+  command
+      ->add_option("--seconds", flags->seconds,
+                   "Seconds of warm-up, and again as many of measurement")
       ->capture_default_str();
   command->add_option("--seed", flags->seed, "Seed of pages and signals")->capture_default_str();
   command->callback([&action, flags] { action = [flags] { return RunIndexBench(*flags); }; });

@@ -93,21 +93,23 @@ Status RunPlanBench(const BenchPlanFlags& flags) {
 }  // namespace
 
 void AddPlanBench(CLI::App& app, CommandAction& action) {
-  CLI::App* command = app.add_subcommand("plan", "Measure time and memory of rate plans");
+  CLI::App* command =
+      app.add_subcommand("plan", "Measure the time and memory that it takes to compute rate plans");
   auto flags = std::make_shared<BenchPlanFlags>();
   std::vector<std::string> names;
   for (const PlanMethod method : AllPlanMethods()) names.emplace_back(PlanMethodName(method));
   command->add_option("--pages", flags->pages, "Number of pages")
       ->capture_default_str()
       ->check(CLI::Range(size_t{1}, size_t{1'000'000'000}));
-  command->add_option("--method", flags->methods, "Plans to time")
+  command->add_option("--method", flags->methods, "Methods of the plans to measure")
       ->delimiter(',')
       ->capture_default_str()
       ->check(CLI::IsMember(names));
   command->add_option("--rate-per-page", flags->rate_per_page, "Crawls per page and unit of time")
       ->capture_default_str();
   command->add_option("--seed", flags->seed, "Seed of the pages")->capture_default_str();
-  command->add_option("--threads", flags->threads, "0: one a core")->capture_default_str();
+  command->add_option("--threads", flags->threads, "Number of threads; 0 for one per core")
+      ->capture_default_str();
   command->callback([&action, flags] { action = [flags] { return RunPlanBench(*flags); }; });
 }
 

@@ -252,22 +252,26 @@ Status RunPromises(const PromisesFlags& flags) {
 void AddPromisesBench(CLI::App& app, CommandAction& action) {
   CLI::App* command = app.add_subcommand(
       "promises",
-      "Check that assignments leave at a constant rate while the server does other work");
+      "Check that the server hands out pages at a constant rate while it does other work");
   auto flags = std::make_shared<PromisesFlags>();
   AddSyntheticFlags(*command, flags->synthetic);
   command->add_option("--rate", flags->rates, "Crawls a second")
       ->delimiter(',')
       ->check(CLI::Range(0.1, 1e6));
-  command->add_option("--workers", flags->workers, "Numbers of workers")
+  command->add_option("--workers", flags->workers, "Numbers of workers to measure with")
       ->delimiter(',')
       ->check(CLI::Range(1, 1000));
-  command->add_option("--beside", flags->beside, "Other work of the server, a row for each")
+  command
+      ->add_option("--beside", flags->beside,
+                   "Other work that the server does during the measurement; each gives one row of "
+                   "the output")
       ->delimiter(',')
       ->check(CLI::IsMember(Besides()));
-  command->add_option("--seconds", flags->seconds, "Seconds per row")
+  command
+      ->add_option("--seconds", flags->seconds, "Seconds of measurement for each row of the output")
       ->capture_default_str()
       ->check(CLI::Range(0.05, 86'400.0));
-  command->add_option("--server", flags->served.program, "Path of freshetd")
+  command->add_option("--server", flags->served.program, "Path of the program freshetd")
       ->check(CLI::ExistingFile);
   command->add_option("--shards", flags->served.shards, "Number of shards")
       ->capture_default_str()
@@ -275,7 +279,8 @@ void AddPromisesBench(CLI::App& app, CommandAction& action) {
   command->add_flag("--tls", flags->served.tls, "Use TLS, with certificates made for the run");
   command
       ->add_option("--durability", flags->served.durability,
-                   "When the server acknowledges: sync, wal or none")
+                   "What the server's data survives: a power cut (sync), only a crash of the "
+                   "server (wal) or neither (none)")
       ->capture_default_str();
   command->callback([&action, flags] { action = [flags] { return RunPromises(*flags); }; });
 }

@@ -112,23 +112,25 @@ void AddRecoverBench(CLI::App& app, CommandAction& action) {
   AddSyntheticFlags(*command, flags->synthetic);
   flags->synthetic.log_rows = 200'000;
   command
-      ->add_option("--log-rows", flags->synthetic.log_rows, "Number of rows of the log to replay")
+      ->add_option("--log-rows", flags->synthetic.log_rows,
+                   "Number of changes in the log, which the recovery must replay")
       ->capture_default_str();
   command->add_option("--shards", flags->shards, "Number of shards")
       ->capture_default_str()
       ->check(CLI::Range(1, 64));
-  command->add_option("--threads", flags->threads, "0: one a core")->capture_default_str();
+  command->add_option("--threads", flags->threads, "Number of threads; 0 for one per core")
+      ->capture_default_str();
   command->add_option("--policy", flags->policy, "Policy of the server")->capture_default_str();
   command->add_option("--dir", flags->dir,
                       "Directory in which the command keeps the store; if it has one from an "
                       "earlier run, the command uses that store");
   command
       ->add_option("--killed-under-load", flags->load_seconds,
-                   "Kill a freshetd after this many seconds of full load, instead of a process "
-                   "without a server")
+                   "Start a server (freshetd) and kill it after this many seconds of full load; "
+                   "without this flag only the store is opened")
       ->check(CLI::Range(0.01, 86'400.0))
       ->excludes("--log-rows", "--threads", "--policy", "--dir");
-  command->add_option("--server", flags->server, "Path of freshetd")
+  command->add_option("--server", flags->server, "Path of the program freshetd")
       ->check(CLI::ExistingFile)
       ->needs("--killed-under-load");
   command->callback([&action, flags] { action = [flags] { return RunRecoverBench(*flags); }; });

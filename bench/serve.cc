@@ -259,51 +259,59 @@ Status RunServeBench(const ServeFlags& flags) {
 void AddRowFlags(CLI::App& command, ServeFlags& flags) {
   command
       .add_option("--mode", flags.modes,
-                  "Kinds of load to measure (upsert, crawl, next, signals and results)")
+                  "Kinds of load to measure (default: upsert, crawl, next, signals and results)")
       ->delimiter(',')
       ->check(CLI::IsMember(
           {"upsert", "crawl", "next", "signals", "results", "frontier_put", "frontier_crawl"}));
   command
-      .add_option("--workers", flags.workers, "Numbers of clients, each with a stream of its own")
+      .add_option("--workers", flags.workers,
+                  "Numbers of clients to measure with; each client has its own stream")
       ->delimiter(',')
       ->check(CLI::Range(1, 1000));
   command
       .add_option("--batch", flags.batches,
-                  "Numbers of items in a message, or of pages in a call of Next")
+                  "Batch sizes: items in a message, or pages in a call of Next")
       ->delimiter(',')
       ->check(CLI::Range(1, limits::kMaxItemsPerMessage));
-  command.add_option("--credit", flags.credits, "Credits of each crawl worker")
+  command
+      .add_option("--credit", flags.credits,
+                  "Credits to measure with: how many pages each crawl worker asks for in advance")
       ->delimiter(',')
       ->check(CLI::Range(int64_t{1}, limits::kMaxCreditPerWorker));
-  command.add_option("--seconds", flags.seconds, "Seconds per row, without the time for loading")
+  command
+      .add_option("--seconds", flags.seconds,
+                  "Seconds of measurement for each row of the output, without the loading")
       ->capture_default_str()
       ->check(CLI::Range(0.05, 86'400.0));
-  command.add_option("--warmup", flags.warmup, "Seconds before each row that do not count")
+  command
+      .add_option("--warmup", flags.warmup,
+                  "Seconds of load before each row of the output, which are not measured")
       ->capture_default_str()
       ->check(CLI::Range(0.0, 3600.0));
   command
       .add_option("--items", flags.items,
-                  "Maximum number of items per row; 0 for no maximum (for crawl and next a "
-                  "twentieth of the pages, with --half a fortieth)")
+                  "Maximum number of items per row of the output; 0 for no maximum (default in "
+                  "modes crawl and next: 1/20 of the pages, with --half 1/40)")
       ->check(CLI::Range(uint64_t{0}, uint64_t{1'000'000'000'000}));
   command.add_option("--rate", flags.rate, "Crawl rate of the server, per second")
       ->capture_default_str()
       ->check(CLI::Range(1.0, kGreatestRate));
-  command.add_flag("--half", flags.half,
-                   "After each row of crawl measure another row at half the rate of the first");
+  command.add_flag(
+      "--half", flags.half,
+      "After each row of --mode crawl, measure one more at half the rate that it reached");
   command
       .add_option("--idle-streams", flags.idle_streams,
                   "Also measure the memory of this many idle streams, at the end")
       ->check(CLI::Range(1, limits::kMaxWorkers));
   command
       .add_option("--connections", flags.connections,
-                  "Maximum number of connections, which clients share")
+                  "Maximum number of connections; the clients share them")
       ->capture_default_str()
       ->check(CLI::Range(1, 1000));
   command
-      .add_option(
-          "--in-flight", flags.in_flight,
-          "Maximum number of unacknowledged messages of a stream (64, and at most 8,000 items)")
+      .add_option("--in-flight", flags.in_flight,
+                  "Maximum number of unacknowledged messages of a stream (default 64, with at most "
+                  "8,000 items in all)")
       ->check(CLI::Range(1, 10'000));
 }
 
@@ -318,20 +326,23 @@ void AddServeBench(CLI::App& app, CommandAction& action) {
   command->add_option("--target", served.target,
                       "Address of a running server to measure, instead of starting one");
   command->add_option("--target-http", served.target_http,
-                      "HTTP address of that server, for its metrics");
+                      "HTTP address of the --target server, for its metrics");
   AddSecurityOptions(*command, served.security);
   command->add_option("--server-pid", served.server_pid,
-                      "Process id of that server, if it runs on this machine");
+                      "Process id of the --target server, if it runs on this machine");
   command->add_flag("--in-process", flags->in_process,
-                    "Measure store and shards without network (every kind of load except next)");
-  command->add_flag("--loaded", flags->loaded, "Do not load pages; the target has them already");
-  command->add_option("--server", served.program, "Path of freshetd")->check(CLI::ExistingFile);
+                    "Measure store and shards without network (any --mode except next)");
+  command->add_flag("--loaded", flags->loaded,
+                    "Do not load pages first; the --target server has them already");
+  command->add_option("--server", served.program, "Path of the program freshetd")
+      ->check(CLI::ExistingFile);
   command->add_option("--shards", served.shards, "Number of shards")
       ->capture_default_str()
       ->check(CLI::Range(1, 64));
   command
       ->add_option("--durability", served.durability,
-                   "When the server acknowledges: sync, wal or none")
+                   "What the server's data survives: a power cut (sync), only a crash of the "
+                   "server (wal) or neither (none)")
       ->capture_default_str();
   command->callback([&action, flags] { action = [flags] { return RunServeBench(*flags); }; });
 }

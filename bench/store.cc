@@ -370,7 +370,7 @@ void AddStoreBench(CLI::App& app, CommandAction& action) {
       app.add_subcommand("store", "Measure bytes per page and write amplification of the store");
   auto flags = std::make_shared<StoreFlags>();
   command->add_option("--history", flags->histories,
-                      "Histories to play instead of generated pages");
+                      "History files to play, instead of generated pages");
   command->add_option("--pages", flags->pages, "Number of generated pages")
       ->capture_default_str()
       ->check(CLI::Range(size_t{1}, size_t{1'000'000'000}));
@@ -379,24 +379,28 @@ void AddStoreBench(CLI::App& app, CommandAction& action) {
       ->check(CLI::Range(0, 1000));
   command
       ->add_option("--signals-per-crawl", flags->signals_per_crawl,
-                   "Signals per page between two crawls, in addition to those of histories")
+                   "Signals to add per page between two crawls, besides those in the history files")
       ->capture_default_str()
       ->check(CLI::Range(0.0, 100.0));
   command
-      ->add_option("--signal-sources", flags->signal_sources, "Number of sources of these signals")
+      ->add_option("--signal-sources", flags->signal_sources,
+                   "Number of sources that send the signals of --signals-per-crawl")
       ->capture_default_str()
       ->check(CLI::Range(1, 16));
   command
       ->add_option("--removed-share", flags->removed_share,
-                   "Part of the pages to remove at the end")
+                   "Share (0 to 1) of the pages to remove at the end")
       ->capture_default_str()
       ->check(CLI::Range(0.0, 1.0));
-  command->add_option("--durability", flags->durability, "Durability of the store")
+  command
+      ->add_option("--durability", flags->durability,
+                   "What written data survives: a power cut (sync), only a crash of the program "
+                   "(wal) or neither (none)")
       ->capture_default_str()
       ->check(CLI::IsMember({"sync", "wal", "none"}));
-  command->add_option(
-      "--dir", flags->dir,
-      "New directory for the store, which the command keeps (a temporary directory)");
+  command->add_option("--dir", flags->dir,
+                      "New directory for the store, kept at the end (default: a temporary one, "
+                      "removed at the end)");
   command->add_option("--seed", flags->seed, "Random seed of generated pages")
       ->capture_default_str();
   command->callback([&action, flags] { action = [flags] { return RunStoreBench(*flags); }; });

@@ -199,7 +199,8 @@ Status RunSwitchBench(SwitchFlags flags) {
 
 void AddSwitchBench(CLI::App& app, CommandAction& action) {
   CLI::App* command = app.add_subcommand(
-      "switch", "Measure how long a change of policy stops assignments, with one shard");
+      "switch",
+      "Measure for how long a change of policy stops the handing out of pages, with one shard");
   auto flags = std::make_shared<SwitchFlags>();
   AddSyntheticFlags(*command, flags->synthetic);
   command->add_option("--policies", flags->policies, "Policies, in the order in which they are set")
@@ -207,7 +208,7 @@ void AddSwitchBench(CLI::App& app, CommandAction& action) {
       ->capture_default_str();
   command
       ->add_option("--seconds", flags->seconds,
-                   "Seconds of measurement before and after each change")
+                   "Seconds of measurement before and after each change of policy")
       ->capture_default_str()
       ->check(CLI::Range(0.01, 3600.0));
   flags->crawl_rate = 1000;
@@ -216,7 +217,8 @@ void AddSwitchBench(CLI::App& app, CommandAction& action) {
       ->check(CLI::Range(0.0, 1e6));
   command
       ->add_option("--durability", flags->durability,
-                   "Durability of the store: sync, wal or none; with none the disk does not count")
+                   "What written data survives: a power cut (sync), only a crash of the program "
+                   "(wal) or neither (none)")
       ->capture_default_str();
   command->callback([&action, flags] { action = [flags] { return RunSwitchBench(*flags); }; });
 }

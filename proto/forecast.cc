@@ -53,7 +53,7 @@ ValueCurve CurveOf(const v1::Explanation& why, double growth) {
 }  // namespace
 
 std::vector<ForecastPoint> Forecast(const v1::Explanation& why, int points) {
-  const double growth = why.estimates().unsignalled_rate_per_day() / kDay;
+  const double growth = why.staleness_rate_per_day() / kDay;
   double span = SecondsToCrawl(why);
   if (span < 1)
     span = std::clamp(growth > 0 ? 3 / growth : kLongestSpan, kShortestSpan, kLongestSpan);

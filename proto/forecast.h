@@ -18,9 +18,9 @@ struct ForecastPoint {
 };
 
 // `points` >= 2 instants at equal distances, from the explanation's to the next expected crawl. If
-// none is expected or it is due, to three mean times between unsignalled changes, within an hour
+// none is expected or it is due, until the staleness exponent has grown by three, within an hour
 // and 366 days.
-//   The staleness exponent s grows by the unsignalled rate, which gives exp(-s) exactly.
+//   The staleness exponent s grows by staleness_rate_per_day, which gives exp(-s).
 //   The value follows V = c G(s)^p, with G(s) = 1 - (1 + s) exp(-s), the value of a page without
 // signals, or s - 1 + exp(-s) under the harmonic policies. c and p are such that V has the value of
 // now and, where the page waits for the price, the price at the next expected crawl; p is 1

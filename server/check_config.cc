@@ -2,13 +2,16 @@
 
 #include <cstdio>
 #include <string>
+#include <utility>
 
 #include "fmt/format.h"
 #include "server/auth/identities.h"
 #include "server/auth/tls_files.h"
+#include "server/become_owner.h"
 #include "server/config/describe.h"
 #include "server/forward/serving_peer.h"
 #include "server/logs/log_text.h"
+#include "storage/directory.h"
 
 namespace freshet {
 namespace {
@@ -40,13 +43,28 @@ int SayProblems(const LoadedConfig& loaded) {
   return loaded.problems.empty() ? 0 : kBadUsage;
 }
 
+// Root reads what the user of the server, who owns the data directory, may not be able to read.
+// Only a warning: root may be who starts the server as well. Precondition: it has no problems.
+void WarnAsOwner(LoadedConfig loaded) {
+  const StatusOr<std::string> data_dir = storage::AbsolutePath(loaded.config.data_dir);
+  if (!data_dir.ok()) return;
+  const StatusOr<std::string> owner = BecomeOwnerOf(*data_dir);
+  if (!owner.ok() || owner->empty()) return;
+  CheckFiles(&loaded);
+  for (const ConfigProblem& problem : loaded.problems) {
+    fmt::print(stderr, "freshetd: warning, for {}: {}\n", *owner,
+               LogText(loaded.Describe(problem)));
+  }
+}
+
 }  // namespace
 
 int RunCheckConfig(LoadedConfig loaded) {
   CheckFiles(&loaded);
-  const int code = SayProblems(loaded);
-  if (code == 0) fmt::print("the configuration is good\n");
-  return code;
+  if (const int code = SayProblems(loaded); code != 0) return code;
+  WarnAsOwner(std::move(loaded));
+  fmt::print("the configuration is good\n");
+  return 0;
 }
 
 int RunPrintConfig(const LoadedConfig& loaded) {

@@ -68,7 +68,8 @@ StatusOr<std::unique_ptr<Cluster>> Cluster::Join(const ServerConfig& config,
       std::unique_ptr<KafkaTenure> tenure,
       KafkaTenure::Open({.kafka = kafka, .node = NodeOf(cluster), .silence = SilenceOf(cluster)},
                         std::move(on_replaced)));
-  ASSIGN_OR_RETURN(std::unique_ptr<KafkaListener> listener, KafkaListener::Open(kafka));
+  ASSIGN_OR_RETURN(std::unique_ptr<KafkaListener> listener,
+                   KafkaListener::Open(kafka, SilenceOf(cluster)));
   return std::unique_ptr<Cluster>(
       new Cluster(kafka, cluster, std::move(log), std::move(tenure), std::move(listener)));
 }
@@ -98,7 +99,7 @@ StatusOr<std::optional<ServingPeer>> Cluster::WhoServes(uint32_t division) {
     if (its == nullptr) {
       KafkaOptions kafka = kafka_;
       kafka.cluster = config_.NameOf(division);
-      ASSIGN_OR_RETURN(its, KafkaListener::Open(kafka));
+      ASSIGN_OR_RETURN(its, KafkaListener::Open(kafka, SilenceOf(config_)));
     }
     listener = its.get();
   }
@@ -115,7 +116,8 @@ StatusOr<std::unique_ptr<RateElection>> Cluster::StandForRate() const {
       KafkaTenure::Join({.kafka = kafka, .node = NodeOf(config_), .silence = SilenceOf(config_)},
                         nullptr));
   tenure->Announce(std::to_string(config_.slots().division));
-  ASSIGN_OR_RETURN(std::unique_ptr<KafkaListener> listener, KafkaListener::Open(kafka));
+  ASSIGN_OR_RETURN(std::unique_ptr<KafkaListener> listener,
+                   KafkaListener::Open(kafka, SilenceOf(config_)));
   return std::make_unique<KafkaRateElection>(std::move(tenure), std::move(listener));
 }
 

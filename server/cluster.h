@@ -48,6 +48,8 @@ class Cluster {
   [[nodiscard]] bool other_is_silent() const;
   // Whether pages may be handed out at this moment.
   [[nodiscard]] bool sure() const { return tenure_->sure(); }
+  // While they may: in which turn of this server's.
+  [[nodiscard]] std::optional<uint64_t> turn() const { return tenure_->turn(); }
   // From now on the others send their clients' calls here, where `address` is; empty: no more.
   void Serve(const std::string& address) FRESHET_EXCLUDES(mutex_);
   // The server that the others are to send them to: Forwarder::Find. Asks Kafka.

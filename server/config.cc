@@ -48,7 +48,8 @@ Status CheckYamlShape(std::string_view yaml) {
   YAML::Parser parser(text);
   Shape shape;
   if (!parser.HandleNextDocument(shape)) return absl::OkStatus();
-  if (shape.has_aliases()) return InvalidArgument("has an alias (*): write the value itself");
+  if (shape.has_aliases())
+    return InvalidArgument("has a YAML alias (*): write the value itself instead");
   // YAML::Load would take the first document and say nothing of the rest.
   if (parser.HandleNextDocument(shape)) {
     return InvalidArgument("has more than one document");

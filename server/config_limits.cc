@@ -15,7 +15,7 @@ Status ReadItemRates(const std::string& key, const YAML::Node& node,
   return ReadScalars(
       key, node, "sources to numbers",
       [&](const std::string& name, const std::string& text) -> Status {
-        if (name.empty()) return InvalidArgument("{}: has a source without a name", key);
+        if (name.empty()) return InvalidArgument("{}: every source needs a name", key);
         RETURN_IF_ERROR(WithKey(key, ValidateText("source", name, limits::kMaxSourceNameBytes)));
         const StatusOr<double> rate = ParseItemRate(text);
         RETURN_IF_ERROR(WithKey(key + "." + name, rate.status()));

@@ -54,11 +54,14 @@ StatusOr<std::string> ReadHost(const std::string& text) {
 StatusOr<std::string> ReadSuffix(const std::string& text) {
   ASSIGN_OR_RETURN(std::string host, ReadHost(text));
   if (host.front() == '[' || (host.back() >= '0' && host.back() <= '9')) {
-    return InvalidArgument("'{}' is an address, which has no domains below it", text);
+    return InvalidArgument(
+        "'{}' is an IP address, not a domain: give a domain, or list the address as a host", text);
   }
   if (text.front() == '.' || text.front() == '*') {
     return InvalidArgument(
-        "'{}' is not a domain: give its name alone, which stands for all hosts below it", text);
+        "'{}' is not a domain: give the name without '*' or a leading '.'; it covers all hosts "
+        "below it",
+        text);
   }
   return host;
 }
@@ -80,7 +83,7 @@ Status ReadMap(const std::string& key, const YAML::Node& node,
   if (!node.IsMap()) return At(key, node, "is not a section, which has keys of its own");
   std::set<std::string> seen;
   for (const auto& entry : node) {
-    if (!entry.first.IsScalar()) return At(key, entry.first, "has a key that is not a text");
+    if (!entry.first.IsScalar()) return At(key, entry.first, "has a key that is not a string");
     const std::string name = entry.first.Scalar();
     if (!seen.insert(name).second) return At(key + "." + name, entry.first, "is given twice");
     RETURN_IF_ERROR(read(name, entry.second));

@@ -17,6 +17,7 @@
 #include "fmt/format.h"
 #include "server/api/context.h"
 #include "server/base/system_clock.h"
+#include "server/base/wall_clock.h"
 #include "server/check_config.h"
 #include "server/config/loading.h"
 #include "server/logging.h"
@@ -52,41 +53,47 @@ struct Maintenance {
 
 void AddMaintenanceFlags(CLI::App& app, Maintenance& maintenance) {
   CLI::Option* verify = app.add_flag("--verify", maintenance.verify,
-                                     "Check the whole store, print what is wrong, and end");
+                                     "Check the whole store, print what is wrong, and exit");
   CLI::Option* repair = app.add_flag("--repair", maintenance.repair,
-                                     "Make a damaged store usable, keep its old files, and end");
+                                     "Make a damaged store usable, keep its old files, and exit");
   CLI::Option* restore = app.add_option(
       "--restore", maintenance.checkpoint,
-      "Make the data directory, which must be missing or empty, from this checkpoint, and end");
+      "Restore this checkpoint into the data directory, which must be missing or empty, and exit");
   app.add_flag("--leave-cluster", maintenance.leave_cluster,
-               "With --restore: make a single server from the checkpoint or data directory of a "
-               "server of a cluster")
+               "With --restore: make a single server, in no cluster, from a checkpoint of a server "
+               "of a cluster")
       ->needs(restore);
   verify->excludes(repair, restore);
   repair->excludes(restore);
   CLI::Option* check =
       app.add_flag("--check-config", maintenance.check_config,
-                   "Print everything that is wrong with the configuration, and end");
-  CLI::Option* print = app.add_flag("--print-config", maintenance.print_config,
-                                    "Print all values in force and where each comes from, and end");
+                   "Print everything that is wrong with the configuration, and exit");
+  CLI::Option* print =
+      app.add_flag("--print-config", maintenance.print_config,
+                   "Print all configuration values in force and where each comes from, and exit");
   check->excludes(print, verify, repair, restore);
   print->excludes(verify, repair, restore);
 }
 
 void AddFlags(CLI::App& app, CommandLine& line) {
-  app.add_option("--data-dir", line.data_dir, "Directory of the store (./data/freshet)");
+  app.add_option("--data-dir", line.data_dir, "Directory of the store (default ./data/freshet)");
   app.add_option("--listen", line.listen,
-                 "Address of gRPC; port 0 takes any free port (127.0.0.1:7071)");
+                 "Address for gRPC; port 0 picks a free port (default 127.0.0.1:7071)");
   app.add_option("--http-listen", line.http_listen,
-                 "Address of HTTP, for metrics and the console (127.0.0.1:7072)");
+                 "Address for HTTP: metrics and the console (default 127.0.0.1:7072)");
   app.add_option("--crawl-rate", line.crawl_rate,
-                 "Crawls per second that the server may hand out (10)");
-  app.add_option("--policy", line.policy, "Crawl policy (default); freshet policy lists all");
+                 "Crawls per second that the server may hand out (default 10)");
+  app.add_option(
+      "--policy", line.policy,
+      "Crawl policy: a name that `freshet policy` lists (default: the policy named default)");
   app.add_option("--config", line.config_file,
                  "Configuration file (YAML); environment variables and flags override it");
-  app.add_option("--durability", line.durability,
-                 "When the server acknowledges: sync, wal or none (sync)");
-  app.add_option("--shards", line.shards, "Number of shards (1)");
+  app.add_option(
+      "--durability", line.durability,
+      "What acknowledged data survives: a power cut (sync, the default), only a crash of the "
+      "server (wal) or neither (none)");
+  app.add_option("--shards", line.shards,
+                 "Number of shards, the parts of the store that run in parallel (default 1)");
   app.add_option("--tls-certificate", line.tls_certificate,
                  "Certificate chain of the server (PEM); both ports then speak only TLS");
   app.add_option("--tls-key", line.tls_key, "Private key of the certificate (PEM)");
@@ -94,10 +101,12 @@ void AddFlags(CLI::App& app, CommandLine& line) {
                  "CA certificate (PEM) that signs the certificates of clients");
   app.add_option("--auth-file", line.auth_file, "File of identities and their roles (YAML)");
   app.add_flag("--insecure", line.insecure,
-               "Serve other machines even without TLS or without identities");
-  app.add_option("--log-level", line.log_level,
-                 "Least level of messages: trace, debug, info, warn, error or off (info)");
-  app.add_option("--log-format", line.log_format, "Format of messages: text or json (text)");
+               "Serve other machines even without TLS or without checking who calls");
+  app.add_option(
+      "--log-level", line.log_level,
+      "Lowest level of messages to log: trace, debug, info (the default), warn, error or off");
+  app.add_option("--log-format", line.log_format,
+                 "Format of log messages: text (the default) or json");
 }
 
 // SIGTERM and SIGINT, and SIGHUP, which asks for files to be read again.
@@ -289,7 +298,9 @@ int Main(int argc, char** argv) {
   MaskEndSignals(SIG_BLOCK);
   // What is stored is the owner's alone: pages, and the secret that fingerprints depend on.
   umask(S_IRWXG | S_IRWXO);
-  CLI::App app("Freshet, the recrawl scheduler: serves which page to fetch next.", "freshetd");
+  CLI::App app(
+      "Freshet, the recrawl scheduler: a server that decides which page a crawler fetches next.",
+      "freshetd");
   app.set_version_flag("--version", std::string("freshetd ") + kVersion);
   CommandLine line;
   AddFlags(app, line);
@@ -319,6 +330,10 @@ int Main(int argc, char** argv) {
   }
   config.data_dir = *data_dir;
   StartLogging(config);
+  if (const Status status = CheckWallClock(); !status.ok()) {
+    spdlog::critical("cannot start: {}", std::string(status.message()));
+    return kFailure;
+  }
   return maintenance.asked() ? RunMaintenance(config, maintenance) : Run(config, line);
 }
 

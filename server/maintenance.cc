@@ -1,18 +1,17 @@
 #include "server/maintenance.h"
 
-#include <grp.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 #include <algorithm>
-#include <cerrno>
 #include <cstdio>
-#include <cstring>
+#include <filesystem>
 #include <functional>
 
+#include "core/base/safe_text.h"
 #include "fmt/format.h"
 #include "server/api/status.h"
 #include "server/base/reporting.h"
+#include "server/become_owner.h"
 #include "server/frontier/frontier_names.h"
 #include "server/store_options.h"
 #include "server/verify.h"
@@ -52,27 +51,32 @@ StatusOr<T> Reporting(const ServerConfig& config,
 }
 
 int Failed(std::string_view what, const Status& status) {
-  fmt::print(stderr, "freshetd: {}: {}\n", what, std::string(status.message()));
+  fmt::print(stderr, "freshetd: {}: {}\n", what, SafeText(std::string(status.message())));
   return kNotWhole;
 }
 
-// OK as well where there is no such directory, which its opener tells better.
-Status BecomeOwnerOf(const std::string& directory) {
+// Where the files of a restore belong to: `directory`, or the one above where it does not exist.
+std::string PlaceOf(const std::string& directory) {
   struct stat found {};
-  if (geteuid() != 0 || stat(directory.c_str(), &found) != 0 || found.st_uid == 0) {
-    return absl::OkStatus();
-  }
-  if (setgroups(0, nullptr) == 0 && setgid(found.st_gid) == 0 && setuid(found.st_uid) == 0) {
-    return absl::OkStatus();
-  }
-  return MakeStatus(absl::StatusCode::kPermissionDenied, "cannot become user {}, who owns {}: {}",
-                    found.st_uid, directory, std::strerror(errno));
+  const bool there = stat(directory.c_str(), &found) == 0;
+  return there ? directory : std::filesystem::path(directory).parent_path().string();
+}
+
+// `as_owner`: BecomeOwnerOf's.
+int FailedAs(const std::string& as_owner, std::string_view what, const Status& status) {
+  if (!absl::IsPermissionDenied(status)) return Failed(what, status);
+  const std::string_view separator = as_owner.empty() ? "" : "; root acts here as ";
+  return Failed(what, MakeStatus(status.code(), "{}{}{}", std::string(status.message()), separator,
+                                 as_owner));
 }
 
 int PrintReport(std::string_view done, const std::string& dir, const VerifyReport& report) {
   for (const std::string& problem : report.problems) fmt::print("problem: {}\n", problem);
   if (report.problem_count > report.problems.size()) {
     fmt::print("problem: {} more\n", report.problem_count - report.problems.size());
+  }
+  for (const FamilyDigest& family : report.digests) {
+    fmt::print("rows {}: {} digest={:016x}\n", family.family, family.rows, family.digest);
   }
   fmt::print("{} {}: pages={} hosts={} leases={} problems={}\n", done, dir, report.pages,
              report.hosts, report.leases, report.problem_count);
@@ -136,7 +140,7 @@ int RepairFrontierOf(const ServerConfig& config) {
   return kWhole;
 }
 
-int RepairPages(const ServerConfig& config) {
+int RepairPages(const ServerConfig& config, const std::string& as_owner) {
   // What RunVerify finds is what is to be mended.
   const storage::RepairChecks checks{
       .verify = [&](const Store& store) { return VerifyStore(store, config); },
@@ -144,7 +148,9 @@ int RepairPages(const ServerConfig& config) {
   const auto report = Reporting<storage::RepairReport>(config, [&](const StoreOptions& options) {
     return storage::Repair(config.data_dir, options, checks);
   });
-  if (!report.ok()) return Failed("not repaired; all files are unchanged", report.status());
+  if (!report.ok()) {
+    return FailedAs(as_owner, "not repaired; all files are unchanged", report.status());
+  }
   for (const std::string& note : report->notes) fmt::print("found: {}\n", note);
   if (report->intact) {
     fmt::print("intact {}: pages={} hosts={} leases={}\n", config.data_dir, report->pages,
@@ -165,9 +171,8 @@ int RepairPages(const ServerConfig& config) {
 }  // namespace
 
 int RunVerify(const ServerConfig& config) {
-  if (const Status status = BecomeOwnerOf(config.data_dir); !status.ok()) {
-    return Failed("cannot verify", status);
-  }
+  const StatusOr<std::string> as_owner = BecomeOwnerOf(config.data_dir);
+  if (!as_owner.ok()) return Failed("cannot verify", as_owner.status());
   const StatusOr<std::unique_ptr<Store>> store =
       Reporting<std::unique_ptr<Store>>(config, [&](const StoreOptions& options) {
         StoreOptions existing = options;
@@ -177,9 +182,9 @@ int RunVerify(const ServerConfig& config) {
       });
   if (!store.ok()) {
     if (absl::IsDataLoss(store.status())) {
-      fmt::print("problem: {}\n", std::string(store.status().message()));
+      fmt::print("problem: {}\n", SafeText(std::string(store.status().message())));
     }
-    return Failed("cannot verify", store.status());
+    return FailedAs(*as_owner, "cannot verify", store.status());
   }
   const StatusOr<VerifyReport> report = VerifyStore(**store, config);
   if (!report.ok()) return Failed("cannot verify", report.status());
@@ -188,19 +193,20 @@ int RunVerify(const ServerConfig& config) {
 }
 
 int RunRepair(const ServerConfig& config) {
-  if (const Status status = BecomeOwnerOf(config.data_dir); !status.ok()) {
-    return Failed("not repaired", status);
-  }
-  const int pages = RepairPages(config);
+  const StatusOr<std::string> as_owner = BecomeOwnerOf(config.data_dir);
+  if (!as_owner.ok()) return Failed("not repaired", as_owner.status());
+  const int pages = RepairPages(config, *as_owner);
   return std::max(pages, RepairFrontierOf(config));
 }
 
 int RunRestore(const ServerConfig& config, const std::string& checkpoint, bool leave_cluster) {
+  const StatusOr<std::string> as_owner = BecomeOwnerOf(PlaceOf(config.data_dir));
+  if (!as_owner.ok()) return Failed("cannot restore", as_owner.status());
   const auto report = Reporting<VerifyReport>(config, [&](StoreOptions options) {
     options.leave_log = leave_cluster;
     return storage::Restore(checkpoint, config.data_dir, options);
   });
-  if (!report.ok()) return Failed("cannot restore", report.status());
+  if (!report.ok()) return FailedAs(*as_owner, "cannot restore", report.status());
   if (report->ok()) {
     const int pages = PrintReport("restored", config.data_dir, *report);
     // Half of a commit may be there of what a standby was taking in when it was killed.

@@ -1,8 +1,8 @@
 // What freshetd does with a store that it does not serve: verify, repair, restore. Each says what
 // it did on standard output and why not on standard error, and gives the program's exit code: 0 the
-// store is whole and usable, 1 it is not. The store must not be in use. Verify and repair write
-// files of the store: started as root they become the user who owns the data directory, so that the
-// server can read those files.
+// store is whole and usable, 1 it is not. The store must not be in use. All write files
+// of the store: started as root they become the user who owns the data directory, or the one above
+// where it is missing, so that the server can read those files.
 #ifndef FRESHET_SERVER_MAINTENANCE_H_
 #define FRESHET_SERVER_MAINTENANCE_H_
 

@@ -4,12 +4,16 @@
 #include <optional>
 #include <utility>
 
+#include "fmt/format.h"
 #include "server/ports/http_credentials.h"
+#include "spdlog/spdlog.h"
 
 namespace freshet {
 namespace {
 
 constexpr Duration kSampleInterval = Duration::Seconds(1);
+// Servers of a fleet refuse what is further off.
+constexpr Duration kMuchAhead = Duration::Millis(500);
 
 }  // namespace
 
@@ -137,7 +141,13 @@ std::string Monitor::NotReady(bool standby_counts) const {
   const Serving* serving = serving_;
   const ClusterStatus cluster = serving == nullptr ? ClusterStatus() : serving->cluster();
   const bool waits = !cluster.name.empty() && (!cluster.sure || cluster.log.waiting > 0);
-  return waits ? "waiting for Kafka: nothing can be acknowledged" : "";
+  if (waits) return "waiting for Kafka: nothing can be acknowledged";
+  return cluster.rate.cut_off ? fmt::format(
+                                    "no part of the fleet's crawl rate for {:.0f} s: the "
+                                    "server that shares it out is not reached, or clocks "
+                                    "differ",
+                                    cluster.rate.ungranted.seconds())
+                              : "";
 }
 
 ConsoleState Monitor::State() const {
@@ -179,7 +189,19 @@ void Monitor::Sample() {
   const ServerStatus status = Gather(*serving);
   // Background work may fail while nobody commits anything.
   watch_.Look(status.stall, status.store, status.now);
+  SayIfAhead(status.now);
   history_.Add(status.now, figures_.Make(status, annotations_.values()));
+}
+
+void Monitor::SayIfAhead(Instant now) {
+  const Duration ahead = clock_.ahead();
+  if (ahead <= kMuchAhead) return;
+  if (const auto more = log_ahead_.Admit(now)) {
+    spdlog::warn(
+        "the time of this server is {:.1f} s ahead of the machine's clock, which was set back; it "
+        "runs slower until they agree{}",
+        ahead.seconds(), *more);
+  }
 }
 
 void Monitor::Stop() {

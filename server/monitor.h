@@ -9,6 +9,7 @@
 
 #include "core/base/status.h"
 #include "server/auth/door.h"
+#include "server/base/log_limit.h"
 #include "server/base/ticker.h"
 #include "server/config.h"
 #include "server/forward/forwarded_pings.h"
@@ -60,6 +61,8 @@ class Monitor {
   [[nodiscard]] std::string StatusJson() const;
   [[nodiscard]] std::string Overview() const;
   void Sample();
+  // In the log, where the clock of the machine was set back.
+  void SayIfAhead(Instant now);
 
   const ServerConfig& config_;
   StartProgress& progress_;
@@ -74,7 +77,8 @@ class Monitor {
   ForwardedPings pings_;  // while the server stands by
   HttpPort http_port_;
   StoreWatch watch_;
-  Ticker sampler_;  // last: it uses all of them
+  LogLimit log_ahead_;  // the sampler's
+  Ticker sampler_;      // last: it uses all of them
 };
 
 }  // namespace freshet

@@ -17,14 +17,17 @@ spdlog::logger& Log() { return Logger(LogModule::kConfig); }
 std::string Shown(const std::string& written) { return written.empty() ? "nothing" : written; }
 
 void SayStored(std::string_view key) {
-  Log().info("{}: what operators have set at run time wins", key);
+  Log().info("{}: the value that an operator set at run time stays in force", key);
 }
 
 // On a shard's thread, after the changes that operators have made before.
 void FollowRate(const ServerContext& context, const Settings& stored, Rate rate) {
   if (stored.crawl_rate) return SayStored("crawl_rate");
   if (context.rates != nullptr && context.router.division().division != RateSharing::kKeeper) {
-    return Log().info("crawl_rate: that of division {} counts", RateSharing::kKeeper);
+    return Log().info(
+        "crawl_rate: the value of this server is not used: the whole cluster uses that of division "
+        "{}",
+        RateSharing::kKeeper);
   }
   (void)ChangeCrawlRate(context, rate);
 }
@@ -34,7 +37,8 @@ void FollowPolicy(const ServerContext& context, const Settings& stored, const st
   const StatusOr<CrawlPolicy> policy = ResolvePolicy(name, context.config.signal_delay);
   if (!policy.ok() || (policy->plan && context.crawls.any_of_rate())) {
     Log().warn("policy: {} is not used: {}", name,
-               policy.ok() ? "crawl ids have a share or a maximum of the rate"
+               policy.ok() ? "it plans the rates of all pages itself, but some crawl ids have a "
+                             "share or max_rate_per_second"
                            : std::string(policy.status().message()));
     return;
   }
@@ -71,8 +75,8 @@ void Reloader::Take(const ServerConfig& fresh) {
     std::string& before = in_force_[key.name];
     if (value == before) continue;
     if (key.effect == Effect::kRestart || NeedsRestart(key.name, fresh)) {
-      Log().warn("{}: a change needs a restart: it stays {} and does not become {}", key.name,
-                 Shown(before), Shown(value));
+      Log().warn("{}: stays {} until a restart; then it becomes {}", key.name, Shown(before),
+                 Shown(value));
       continue;
     }
     Log().info("{}: is now {}, was {}", key.name, Shown(value), Shown(before));
@@ -126,7 +130,8 @@ void Reloader::TakeSettings(const ServerConfig& fresh, const Names& names) const
       [&context = context_, rate, policy, politeness, crawl_rate = fresh.crawl_rate,
        name = fresh.policy, fresh_politeness = fresh.politeness](const Reply& reply) {
         if (!reply.status.ok()) {
-          return Log().error("the configuration is not used: {}", reply.status.ToString());
+          return Log().error("reload refused, the server keeps its earlier configuration: {}",
+                             reply.status.ToString());
         }
         const Settings stored = context.settings.stored();
         if (rate) FollowRate(context, stored, crawl_rate);

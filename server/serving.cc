@@ -32,6 +32,9 @@ constexpr Duration kShutdownDeadline = Duration::Seconds(5);
 // And servers of other divisions, for what was sent to them.
 constexpr Duration kDivisionsDeadline = Duration::Seconds(1);
 
+// How long a commit may wait for Kafka before a standby has its turn.
+constexpr int kSilencesOfWaiting = 2;
+
 // How often open calls are looked at.
 constexpr Duration kWatchInterval = Duration::Millis(250);
 
@@ -169,6 +172,12 @@ Serving::Serving(const ServerConfig& config, Clock& clock, int connections, Metr
                   config.max_lateness, config.forced_share),
       plans_({.interval = config.epoch_interval}, router_, [this] { return dispatcher_.rate(); }),
       rates_(MakeSharedRate(clock, loaded.pages.globals.settings)),
+      shared_settings_(divisions_ == nullptr
+                           ? nullptr
+                           : std::make_unique<SharedSettings>(
+                                 SharedSettingsOptions{.division = config.cluster.slots(),
+                                                       .generation = store_->generation()},
+                                 clock, [this] { return cluster_->sure(); })),
       shard_news_(std::make_unique<ShardNews>(*this)),
       request_ids_(clock.Now()),
       tracer_(config.trace_share, clock),
@@ -200,6 +209,7 @@ Serving::Serving(const ServerConfig& config, Clock& clock, int connections, Metr
                .divisions = divisions_.get(),
                .url_pages = url_pages_,
                .rates = rates_.get(),
+               .shared_settings = shared_settings_.get(),
                .frontier = frontier_.get(),
                .address = [this] { return WithPort(config_.listen, port_); },
                .cluster = cluster_ == nullptr ? std::function<ClusterStatus()>()
@@ -215,7 +225,7 @@ Serving::Serving(const ServerConfig& config, Clock& clock, int connections, Metr
                      indexnow_.AnswerPassedOn(request, credentials, std::move(answered));
                    }},
       model_(divisions_ == nullptr ? nullptr : std::make_unique<SharedModel>(context_)),
-      health_calls_(streams_),
+      health_calls_(HostOf(context_)),
       switchboard_(&door.authoriser()),
       indexnow_(context_),
       grpc_port_(config, static_cast<size_t>(connections), door, clock) {
@@ -229,8 +239,10 @@ Serving::Serving(const ServerConfig& config, Clock& clock, int connections, Metr
       [this](const std::vector<ClassTerms>& terms) { dispatcher_.SetShares(terms); });
   for (const auto& shard : shards_) shard->Start();
   if (cluster_ != nullptr) {
-    dispatcher_.AskBefore(
-        [this] { return cluster_->sure() && (rates_ == nullptr || rates_->MayHandOut()); });
+    dispatcher_.AskBefore([this] {
+      const bool granted = rates_ == nullptr || rates_->MayHandOut();
+      return granted ? cluster_->turn() : std::nullopt;
+    });
   }
   dispatcher_.Start();
   if (frontier_ != nullptr) {
@@ -292,10 +304,12 @@ StatusOr<int> Serving::Open() {
   const std::vector<std::string> names = AddMethods();
   // Frees the port.
   forwarder_ = nullptr;
+  if (shared_settings_ != nullptr) shared_settings_->Start(context_);
   ASSIGN_OR_RETURN(const int port, grpc_port_.Start(switchboard_));
   watch_ = std::make_unique<Ticker>(kWatchInterval, [this] {
     streams_.Look(context_.clock.Now());
     grpc_port_.Allow(streams_.calls());
+    LookAtTurn(context_.clock.Now());
   });
   if (frontier_calls_ != nullptr) {
     RETURN_IF_ERROR(frontier_calls_->Start([this](bool served) {
@@ -396,12 +410,24 @@ bool Serving::HasSuccessor() const {
   });
 }
 
+void Serving::LookAtTurn(Instant now) {
+  if (cluster_ == nullptr) return;
+  // Where Kafka is away for good the turn is not confirmed, and nobody else would have more of it.
+  if (!cluster_->sure() || cluster_->log().Stats().waiting == 0) return waits_since_.reset();
+  if (!waits_since_) waits_since_ = now;
+  const Duration waited = now - *waits_since_;
+  if (waited < config_.cluster.silence * kSilencesOfWaiting || !HasSuccessor()) return;
+  end_(fmt::format("Kafka has taken no commit of this server for {:.0f} s, and a standby is ready",
+                   waited.seconds()));
+}
+
 void Serving::EndCalls() {
   if (cluster_ != nullptr) cluster_->Serve("");
   forwarder_ = nullptr;
   // First the assignments: those leased ahead go back while their shards still work.
   dispatcher_.Stop();
   if (rates_ != nullptr) rates_->Stop();
+  if (shared_settings_ != nullptr) shared_settings_->Stop();
   indexnow_.Stop();
   if (grpc_port_.server() == nullptr) return;
   // Workers may still report what they have in hand; then every stream ends with what was read from
@@ -441,6 +467,7 @@ Status Serving::Close() {
   dispatcher_.Stop();
   // Shards that learn wait for other divisions no more.
   if (divisions_ != nullptr) divisions_->Stop();
+  if (shared_settings_ != nullptr) shared_settings_->Stop();
   url_pages_.Stop();
   indexnow_.Stop();
   plans_.Stop();

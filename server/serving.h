@@ -5,6 +5,7 @@
 #include <atomic>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -18,6 +19,7 @@
 #include "server/base/ticker.h"
 #include "server/fleet/shared_model.h"
 #include "server/fleet/shared_rate.h"
+#include "server/fleet/shared_settings.h"
 #include "server/forward/division_peers.h"
 #include "server/indexnow/receiver.h"
 #include "server/ops/console_calls.h"
@@ -83,6 +85,9 @@ class Serving {
   // Of the store, by shards or the frontier: on any thread.
   void ReportFailure();
   void TakeOverPause(const Settings& settings);
+  // Leaves the turn to a standby that would take over at once where Kafka confirms the turn of this
+  // server and takes none of its commits.
+  void LookAtTurn(Instant now);
   // Whether a standby would take over at once.
   [[nodiscard]] bool HasSuccessor() const;
   // The names of the services that answer, whose methods are in the switchboard from here on.
@@ -97,7 +102,8 @@ class Serving {
   Health& health_;
   Door& door_;
   const std::function<void(std::string_view why)> end_;
-  bool had_successor_ = false;  // when it was told to end; owner: who ends it
+  bool had_successor_ = false;          // when it was told to end; owner: who ends it
+  std::optional<Instant> waits_since_;  // for Kafka, with its turn confirmed; owner: watch_
   // Later members use earlier ones.
   const std::unique_ptr<AuditLog> audit_;
   const std::unique_ptr<Cluster> cluster_;  // nullptr: the server is alone
@@ -128,6 +134,7 @@ class Serving {
   Background upkeep_;
   PlanRunner plans_;
   const std::unique_ptr<SharedRate> rates_;  // nullptr: the crawl rate is this server's own
+  const std::unique_ptr<SharedSettings> shared_settings_;  // nullptr: so are its settings
   const std::unique_ptr<ShardNews> shard_news_;
   RequestIds request_ids_;
   Tracer tracer_;

@@ -66,12 +66,14 @@ Status Standby::Prepare(Store& store) {
     spdlog::info("loaded {}, which follow the log from now on",
                  Counted(progress_.pages.load(), "page"));
   } else {
-    // Tried again when the turn comes, and refused then if it must be.
+    Drop();
+    // Whoever cannot load must not stand: it would take the turn from one that can.
+    if (absl::IsDataLoss(loaded.status())) return loaded.status();
+    // Of others it is tried again when the turn comes, and refused then if it must be.
     if (!absl::IsCancelled(loaded.status())) {
       spdlog::warn("loading the pages beforehand: {}", loaded.status().ToString());
       Rest(kAfterFailure);
     }
-    Drop();
   }
   return absl::OkStatus();
 }

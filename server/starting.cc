@@ -80,11 +80,31 @@ Status Starter::OpenStore(rocksdb::Env* env, const DescriptorPlan& files, Loaded
   RunReporting({[&] { opened = Store::Open(config_.data_dir, options); }}, kReportInterval,
                [this, loaded] {
                  LogRecovery();
+                 if (loaded->cluster != nullptr) LookAtTurn(*loaded->cluster);
                  const bool stop = progress_.stop_requested;
                  if (stop && loaded->cluster != nullptr) loaded->cluster->log().StopWaiting();
                });
+  if (gave_up_ && !opened.ok()) {
+    return MakeStatus(absl::StatusCode::kUnavailable,
+                      "cluster: this server could not become active, because it could not open its "
+                      "log within cluster.handover ({:g} s); the next standby tries: {}",
+                      config_.cluster.handover.seconds(), std::string(opened.status().message()));
+  }
   ASSIGN_OR_RETURN(loaded->store, std::move(opened));
   return loaded->store->SetShards(static_cast<uint32_t>(config_.shards));
+}
+
+void Starter::LookAtTurn(const Cluster& cluster) {
+  const Instant now = clock_.Now();
+  const uint64_t rows = progress_.open.rows_taken_in;
+  // While Kafka does not confirm the turn nobody else has more of it.
+  if (!cluster.sure() || !stuck_since_ || rows != rows_then_) {
+    stuck_since_ = now;
+    rows_then_ = rows;
+  }
+  if (gave_up_ || now - *stuck_since_ < config_.cluster.handover) return;
+  gave_up_ = true;
+  progress_.RequestStop();
 }
 
 Status Starter::JoinCluster(LoadedStore* loaded, StoreOptions* options) {

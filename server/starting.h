@@ -115,6 +115,9 @@ class Starter {
   // Unless a standby has loaded them.
   [[nodiscard]] Status LoadPages(LoadedStore* loaded);
   void LogRecovery();
+  // Ends the start of a server that has had its turn for cluster.handover and is not open yet, and
+  // reads nothing either.
+  void LookAtTurn(const Cluster& cluster);
 
   const ServerConfig& config_;
   Clock& clock_;
@@ -128,6 +131,10 @@ class Starter {
   // far as was heard.
   std::atomic<int64_t> asked_to_load_until_ = 0;
   bool standing_by_ = false;  // the log says so already
+  // Since when it has its turn and has read no row. Of the thread that opens the store.
+  std::optional<Instant> stuck_since_;
+  uint64_t rows_then_ = 0;
+  bool gave_up_ = false;
 };
 
 }  // namespace freshet

@@ -13,6 +13,7 @@
 #include "absl/container/flat_hash_set.h"
 #include "core/base/fingerprint.h"
 #include "core/base/limits.h"
+#include "core/base/safe_text.h"
 #include "core/base/url.h"
 #include "core/schedule/leases.h"
 #include "core/schedule/shard_state.h"
@@ -72,7 +73,7 @@ class DerivedVerifier {
       : store_(store),
         report_(*report),
         state_(options),
-        loaded_(state_, [this](std::string text) { Problem(std::move(text)); }) {}
+        loaded_(state_, [this](const std::string& text) { Problem(text); }) {}
 
   Status Run() {
     RETURN_IF_ERROR(CheckModels());
@@ -86,17 +87,19 @@ class DerivedVerifier {
   }
 
  private:
-  void Problem(std::string text) {
+  // The operator's terminal must not obey names of clients.
+  void Problem(const std::string& text) {
     ++report_.problem_count;
     if (report_.problems.size() < VerifyReport::kMaxProblems) {
-      report_.problems.push_back(std::move(text));
+      report_.problems.push_back(SafeText(text));
     }
   }
 
   Status CheckModels() {
     ASSIGN_OR_RETURN(const GlobalRecords globals, store_.LoadGlobals());
     for (const EpochRecord& epoch : globals.epochs) {
-      if (epoch.shard >= globals.shards) {
+      // A server of a cluster that has only ever stood by knows no number.
+      if (globals.shards > 0 && epoch.shard >= globals.shards) {
         Problem(fmt::format("meta: an epoch of shard {}, of which there are {}", epoch.shard,
                             globals.shards));
       }

@@ -4,6 +4,7 @@
 #ifndef FRESHET_STORAGE_CHANGE_LOG_H_
 #define FRESHET_STORAGE_CHANGE_LOG_H_
 
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <optional>
@@ -41,6 +42,22 @@ struct ChangeLogStats {
                     partition, log);
 }
 
+// DataLoss: rows are missing at the beginning of the partition, so that nobody can be filled from
+// it.
+[[nodiscard]] inline Status BeginsTooLate(std::string_view log, uint32_t partition) {
+  return MakeStatus(absl::StatusCode::kDataLoss,
+                    "partition {} of {} has lost its beginning: somebody has deleted rows, or "
+                    "cleanup.policy was not compact alone",
+                    partition, log);
+}
+
+// Internal: no log takes a row whose key and value have so many bytes, today or later.
+[[nodiscard]] inline Status CheckRowSize(storage::Family family, size_t bytes) {
+  if (bytes <= storage::kMaxRowBytes) return absl::OkStatus();
+  return MakeStatus(absl::StatusCode::kInternal, "a row of family {} has {} bytes, at most {} fit",
+                    storage::IndexOf(family), bytes, storage::kMaxRowBytes);
+}
+
 // Thread-safe, but for one partition at most one of Own, Append and Read runs at a time.
 class ChangeLog {
  public:
@@ -65,7 +82,8 @@ class ChangeLog {
   // log has not told. Waits as long as the log is away, since only the log knows whether they are
   // in it. Precondition: Own.
   //
-  // ResourceExhausted: nothing was appended; the next call may succeed. Any other status is final
+  // ResourceExhausted: nothing was appended; the next call may succeed. Internal, of CheckRowSize:
+  // nothing was appended, and never will be with this row. Any other status is final
   // and is that of every later call, Unavailable where another process owns the partition now;
   // then whether they were appended is known to who reads the partition.
   [[nodiscard]] virtual StatusOr<uint64_t> Append(uint32_t partition,
@@ -74,7 +92,9 @@ class ChangeLog {
   // Gives all that was appended from the offset `from` to at least `end`, which Append has returned
   // to whoever; unset: to the present end. In order; rows that later ones replace may be left out.
   // Returns to where it has read, which whoever appends meanwhile moves on. Waits as long as the
-  // log is away. DataLoss: the partition ends before `from`, or holds what is no row.
+  // log is away. DataLoss: the partition ends before `from`, or holds what is no row, or it is to
+  // be read from 0 and has lost its beginning. Aborted, before the first visit: it ended before
+  // `from` and no longer does, so that rows before `from` may be others.
   [[nodiscard]] virtual StatusOr<uint64_t> Read(uint32_t partition, uint64_t from,
                                                 std::optional<uint64_t> end,
                                                 const Visit& visit) = 0;

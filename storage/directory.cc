@@ -1,5 +1,9 @@
 #include "storage/directory.h"
 
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
 #include <cerrno>
 #include <filesystem>
 #include <system_error>
@@ -15,6 +19,21 @@ namespace {
 // RocksDB puts what the system says at the end of its own text and keeps no number.
 bool Says(const std::string& text, int error) {
   return text.find(std::generic_category().message(error)) != std::string::npos;
+}
+
+bool MayUse(const std::string& path, int mode) {
+  return faccessat(AT_FDCWD, path.c_str(), mode, AT_EACCESS) == 0;
+}
+
+Status NoPermission(const std::string& dir) {
+  for (size_t end = dir.find('/', 1); end != std::string::npos; end = dir.find('/', end + 1)) {
+    const std::string above = dir.substr(0, end);
+    if (MayUse(above, X_OK)) continue;
+    return MakeStatus(absl::StatusCode::kPermissionDenied,
+                      "{}: user {} has no permission to enter {}", dir, geteuid(), above);
+  }
+  return MakeStatus(absl::StatusCode::kPermissionDenied, "{}: user {} has no permission to read it",
+                    dir, geteuid());
 }
 
 }  // namespace
@@ -36,6 +55,19 @@ StatusOr<std::string> AbsolutePath(std::string_view path) {
     if (!part.empty() && part != ".") text += "/" + part.string();
   }
   return text.empty() ? std::string("/") : text;
+}
+
+Status CheckDirectory(const std::string& dir) {
+  struct stat its {};
+  const bool there = stat(dir.c_str(), &its) == 0;
+  if (there && !S_ISDIR(its.st_mode)) {
+    return MakeStatus(absl::StatusCode::kFailedPrecondition, "{}: is not a directory", dir);
+  }
+  if (there && MayUse(dir, R_OK | X_OK)) return absl::OkStatus();
+  if (errno == EACCES) return NoPermission(dir);
+  if (errno == ENOENT) return NotFound("{}: does not exist", dir);
+  return MakeStatus(absl::StatusCode::kUnavailable, "{}: {}", dir,
+                    std::generic_category().message(errno));
 }
 
 Status LockDirectory(rocksdb::Env* env, const std::string& dir, rocksdb::FileLock** lock) {

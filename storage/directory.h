@@ -1,4 +1,4 @@
-// The directory of a store: its name, and the lock on it.
+// The directory of a store: its name, whether it can be looked at, and the lock on it.
 #ifndef FRESHET_STORAGE_DIRECTORY_H_
 #define FRESHET_STORAGE_DIRECTORY_H_
 
@@ -21,6 +21,12 @@ namespace freshet::storage {
 // RocksDB's own GetAbsolutePath gives the working directory alone for every relative path.
 // Thread-safe.
 [[nodiscard]] StatusOr<std::string> AbsolutePath(std::string_view path);
+
+// Whether this user may list and enter `dir`, which RocksDB does not tell from whether it is there.
+// NotFound: it does not exist. FailedPrecondition: it is no directory. PermissionDenied: names the
+// user, and the directory that refuses it, which may be one above. Unavailable: for another reason,
+// which is named. Thread-safe.
+[[nodiscard]] Status CheckDirectory(const std::string& dir);
 
 // Takes the lock of the store in the existing directory `dir`; the caller gives it back by
 // Env::UnlockFile. FailedPrecondition: another store has it, in this process or another one.

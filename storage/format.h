@@ -13,7 +13,13 @@ namespace freshet::storage {
 // Version of the whole database: which column families there are and what their keys mean. A store
 // of an older version is migrated at opening (storage/internal/migrate.h), one of a newer version
 // refused.
-inline constexpr uint32_t kFormatVersion = 3;
+inline constexpr uint32_t kFormatVersion = 4;
+// The oldest version of rows of a log that this program takes in.
+inline constexpr uint32_t kOldestLogFormat = 3;
+
+// The most that the key and the value of one row have together: a log takes a million bytes, of
+// which it needs some itself.
+inline constexpr size_t kMaxRowBytes = 900'000;
 
 // Version byte of each value, in its first byte.
 inline constexpr uint8_t kPageVersion = 1;
@@ -72,6 +78,7 @@ enum class MetaKey : uint8_t {
   kLogName = 12,    // of one with a log: XXH3-64 of the log's name
   kLogOwners = 13,  // + partition (2 bytes): rises with its owners, and a row of it
   kLogBirth = 14,   // + partition (2 bytes): random, of its first owner, and a row of it
+  kEpochPart = 15,  // + shard (2 bytes) part (2 bytes): more of what is learned, format 4
 };
 
 // Locked by the process that has the directory. RocksDB's own LOCK is taken too late: logs are

@@ -8,6 +8,7 @@
 #ifndef FRESHET_STORAGE_FRONTIER_STORE_H_
 #define FRESHET_STORAGE_FRONTIER_STORE_H_
 
+#include <algorithm>
 #include <compare>
 #include <cstdint>
 #include <functional>
@@ -62,16 +63,28 @@ struct FrontierQueueRecord {
   uint64_t completed = 0;  // URLs that are not
   // No URL that waits is before this one; unset: none waits.
   std::optional<FrontierDue> head;
-  std::optional<uint32_t> delay;  // seconds; unset: the default
+  // What an operator has set, in seconds; unset: the default. So is what was set before it was
+  // known who did.
+  std::optional<uint32_t> delay;
   uint64_t blocked_until = 0;
   uint32_t limit = 0;        // of `completed`; zero: none
   uint64_t last_served = 0;  // zero: never
+  // The same as other clients have set it since an operator did.
+  std::optional<uint32_t> asked_delay;
+  uint64_t asked_until = 0;
+
+  // What holds: other clients only ever add to what an operator has set.
+  [[nodiscard]] std::optional<uint32_t> longest_delay() const {
+    return std::max(delay, asked_delay);
+  }
+  [[nodiscard]] uint64_t block_end() const { return std::max(blocked_until, asked_until); }
 };
 
 // What is kept of the frontier as a whole.
 struct FrontierSettings {
   uint32_t default_delay = 1;  // seconds
   bool active = true;
+  uint64_t seen = 0;  // the latest time of a commit; zero: of releases that did not keep it
 };
 
 class FrontierStore;

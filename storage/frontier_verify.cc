@@ -8,9 +8,11 @@
 #include <utility>
 
 #include "core/base/check.h"
+#include "core/base/safe_text.h"
 #include "fmt/format.h"
 #include "rocksdb/db.h"
 #include "rocksdb/write_batch.h"
+#include "storage/directory.h"
 #include "storage/frontier_store.h"
 #include "storage/internal/file_copy.h"
 #include "storage/internal/frontier_rows.h"
@@ -152,7 +154,9 @@ class Pass {
   void Problem(fmt::format_string<Args...> format, Args&&... args) {
     ++report_.problem_count;
     if (report_.problems.size() < FrontierReport::kMaxProblems) {
-      report_.problems.push_back("frontier: " + fmt::format(format, std::forward<Args>(args)...));
+      // The operator's terminal must not obey keys of clients.
+      report_.problems.push_back("frontier: " +
+                                 SafeText(fmt::format(format, std::forward<Args>(args)...)));
     }
   }
   void Lose(FrontierFamily family, const rocksdb::Iterator& rows, std::string_view what) {
@@ -395,7 +399,9 @@ rocksdb::Env* EnvOf(const StoreOptions& options) {
 }
 
 StatusOr<bool> Exists(const std::string& dir, const StoreOptions& options) {
-  if (EnvOf(options)->FileExists(dir).IsNotFound()) return false;
+  const Status there = storage::CheckDirectory(dir);
+  if (absl::IsNotFound(there)) return false;
+  RETURN_IF_ERROR(there);
   return storage::DatabaseExists(EnvOf(options), dir);
 }
 

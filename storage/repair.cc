@@ -131,6 +131,11 @@ class Salvage {
         case MetaKey::kEpoch:  // learned anew
           ReadableOther(DecodeEpoch(key, value, &epoch));
           break;
+        case MetaKey::kEpochPart: {
+          EpochPart part;
+          ReadableOther(DecodeEpochPart(key, value, &part));
+          break;
+        }
         case MetaKey::kGeneration:
           if (ReadableOther(DecodeNumber(key, value, &number))) {
             generation_ = std::max(generation_, number);
@@ -291,7 +296,7 @@ class Repairer {
 
  private:
   StatusOr<std::vector<std::string>> ListOriginal() {
-    if (!env_->FileExists(dir_).ok()) return NotFound("{}: does not exist", dir_);
+    RETURN_IF_ERROR(CheckDirectory(dir_));
     ASSIGN_OR_RETURN(std::vector<std::string> files, DatabaseFiles(env_, dir_));
     if (files.empty()) return NotFound("{}: holds no database", dir_);
     return files;

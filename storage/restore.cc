@@ -55,6 +55,24 @@ void Empty(rocksdb::Env* env, const std::string& dir) {
   DeleteFiles(env, dir);
 }
 
+// `looked`: CheckDirectory's of `dir`. A disk of its own is empty when it is new, but for what its
+// file system keeps there for damaged files.
+Status CheckEmpty(rocksdb::Env* env, const std::string& dir, const Status& looked) {
+  RETURN_IF_ERROR(looked);
+  std::vector<std::string> names;
+  RETURN_IF_ERROR(FromRocksDb(env->GetChildren(dir, &names), "listing " + dir));
+  std::erase_if(names, [&](const std::string& name) {
+    std::error_code error;
+    return name == "." || name == ".." ||
+           (name == "lost+found" &&
+            std::filesystem::symlink_status(dir + "/" + name, error).type() ==
+                std::filesystem::file_type::directory);
+  });
+  if (names.empty()) return absl::OkStatus();
+  return MakeStatus(absl::StatusCode::kAlreadyExists, "{}: is not empty: it holds {}", dir,
+                    names.front());
+}
+
 // What the crawl-frontier API keeps, if the checkpoint has any, so that it opens.
 Status RestoreFrontier(const std::string& checkpoint, const std::string& to,
                        const StoreOptions& options, rocksdb::Env* env) {
@@ -78,21 +96,15 @@ StatusOr<VerifyReport> Restore(const std::string& checkpoint_dir, const std::str
   ASSIGN_OR_RETURN(const std::string checkpoint, AbsolutePath(checkpoint_dir));
   ASSIGN_OR_RETURN(const std::string to, AbsolutePath(data_dir));
   rocksdb::Env* env = options.env != nullptr ? options.env : rocksdb::Env::Default();
-  if (!env->FileExists(checkpoint).ok()) return NotFound("{}: does not exist", checkpoint);
+  RETURN_IF_ERROR(CheckDirectory(checkpoint));
   const StatusOr<bool> exists = DatabaseExists(env, checkpoint);
   if (!exists.ok() || !*exists) {
     return NotFound("{}: holds no checkpoint{}", checkpoint,
                     exists.ok() ? "" : ": " + std::string(exists.status().message()));
   }
-  const bool missing = env->FileExists(to).IsNotFound();
-  std::vector<std::string> there;
-  if (env->GetChildren(to, &there).ok()) {
-    std::erase_if(there, [](const std::string& name) { return name == "." || name == ".."; });
-    if (!there.empty()) {
-      return MakeStatus(absl::StatusCode::kAlreadyExists, "{}: is not empty: it holds {}", to,
-                        there.front());
-    }
-  }
+  const Status target = CheckDirectory(to);
+  const bool missing = absl::IsNotFound(target);
+  RETURN_IF_ERROR(missing ? absl::OkStatus() : CheckEmpty(env, to, target));
   const Status copied = CopyAtRest(env, checkpoint, to);
   StatusOr<VerifyReport> report =
       copied.ok() ? OpenAndVerify(to, options) : StatusOr<VerifyReport>(copied);

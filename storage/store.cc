@@ -96,7 +96,8 @@ Store::Impl::Impl(std::string dir, StoreOptions options)
       next_serials_(std::make_unique<std::array<std::atomic<uint64_t>, limits::kSlots>>()),
       lease_logs_(std::make_unique<LeaseLogs>()),
       page_cache_(std::make_unique<storage::PageCache>(options_.page_cache_bytes)),
-      log_mutexes_(std::make_unique<std::array<Mutex, limits::kMaxShards>>()) {}
+      log_mutexes_(std::make_unique<std::array<Mutex, limits::kMaxShards>>()),
+      followed_(std::make_unique<std::array<Followed, limits::kMaxShards>>()) {}
 
 Store::Impl::~Impl() { Close().IgnoreError(); }
 
@@ -109,9 +110,7 @@ void Store::Impl::Enter(OpenStage stage) const {
 }
 
 Status Store::Impl::CheckExists() const {
-  const rocksdb::Status found = env_->FileExists(dir_);
-  if (found.IsNotFound()) return NotFound("{}: does not exist", dir_);
-  RETURN_IF_ERROR(FromRocksDb(found, "looking for " + dir_));
+  RETURN_IF_ERROR(storage::CheckDirectory(dir_));
   ASSIGN_OR_RETURN(const bool exists, storage::DatabaseExists(env_, dir_));
   return exists ? absl::OkStatus() : NotFound("{}: holds no store", dir_);
 }

@@ -79,12 +79,23 @@ struct ScanResult {
   bool done = false;
 };
 
+// All rows of a column family that come from a log.
+struct FamilyDigest {
+  std::string family;
+  uint64_t rows = 0;
+  uint64_t digest = 0;
+  friend bool operator==(const FamilyDigest&, const FamilyDigest&) = default;
+};
+
 struct VerifyReport {
   uint64_t pages = 0;
   uint64_t hosts = 0;
   uint64_t leases = 0;  // open ones
   uint64_t problem_count = 0;
   std::vector<std::string> problems;  // the first kMaxProblems of them
+  // Only a store in a cluster has them: two stores that have read the same log as far have equal
+  // ones.
+  std::vector<FamilyDigest> digests;
   static constexpr size_t kMaxProblems = 100;
   [[nodiscard]] bool ok() const { return problem_count == 0; }
 };

@@ -67,11 +67,13 @@ Instant DayHours::NextOpen(Instant at) const {
 Status Validate(const DayHours& hours) {
   if (hours.from >= DayHours::kDay || hours.until < 1 || hours.until > DayHours::kDay ||
       hours.from == hours.until) {
-    return InvalidArgument("hours: {} to {} minutes are not a part of a day", hours.from,
-                           hours.until);
+    return InvalidArgument(
+        "hours: from minute {} to minute {} of the day is not a span within one day", hours.from,
+        hours.until);
   }
   if (std::abs(hours.offset) <= kMaxOffset) return absl::OkStatus();
-  return InvalidArgument("hours: an offset of {} minutes is over {}", hours.offset, kMaxOffset);
+  return InvalidArgument("hours: the offset of {} minutes is over the limit of {}", hours.offset,
+                         kMaxOffset);
 }
 
 StatusOr<DayHours> ParseDayHours(std::string_view text) {

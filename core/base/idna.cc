@@ -58,7 +58,8 @@ Status AppendDomainInAscii(std::string_view name, std::string* out) {
       uidna_nameToASCII_UTF8(Processor(), name.data(), static_cast<int32_t>(name.size()),
                              ascii.data(), static_cast<int32_t>(ascii.size()), &info, &code);
   if (code == U_BUFFER_OVERFLOW_ERROR) return too_long();
-  if (U_FAILURE(code)) return InvalidArgument("url: host is not a name: {}", u_errorName(code));
+  if (U_FAILURE(code))
+    return InvalidArgument("url: host is not a valid name: {}", u_errorName(code));
   if (const uint32_t errors = info.errors & ~kPassed; errors != 0) {
     return InvalidArgument("url: host is not a valid name: {}", Reason(errors));
   }

@@ -47,6 +47,19 @@ struct Claim {
   return held == 0 && taken < most - most / 16 ? 1 : 0;
 }
 
+// Whether a client may take one more place of a table whose places are for connections and calls,
+// of which clients need some each and may be given a limit of their own: anybody has a place of
+// three quarters. Of the last quarter half is for clients that hold less than kFewPlaces, a quarter
+// for those that hold nothing, and a quarter for admins.
+inline constexpr uint64_t kFewPlaces = 8;
+[[nodiscard]] constexpr bool MayTakePlace(uint64_t held, uint64_t taken, uint64_t most,
+                                          bool admin = false) {
+  if (taken >= most) return false;
+  if (admin || taken < most - most / 4) return true;
+  if (taken < most - most / 8) return held < kFewPlaces;
+  return held == 0 && taken < most - most / 16;
+}
+
 // The same in a table of names: a further quarter is kept for what limits name, and for operators.
 [[nodiscard]] constexpr uint64_t NamesLeft(const Claim& claim, uint64_t held, uint64_t taken,
                                            uint64_t most) {

@@ -67,7 +67,7 @@ StatusOr<Parts> Split(std::string_view url) {
     parts.path = parts.path.substr(0, mark);
   }
   if (authority.find('@') != std::string_view::npos) {
-    return InvalidArgument("url: user information is not allowed");
+    return InvalidArgument("url: user information (user:password@) is not allowed");
   }
   // The colons of an IPv6 address are inside its brackets.
   const size_t bracket = authority.starts_with('[') ? authority.find(']') : 0;
@@ -84,7 +84,7 @@ StatusOr<int> ParsePort(std::string_view digits, int default_port) {
   int port = 0;
   for (const char c : digits) {
     if (IsDigit(c)) port = port * 10 + (c - '0');
-    if (!IsDigit(c) || port > 65535) return InvalidArgument("url: port is not 0 to 65535");
+    if (!IsDigit(c) || port > 65535) return InvalidArgument("url: port must be 0 to 65535");
   }
   return port;
 }
@@ -112,7 +112,7 @@ StatusOr<CanonicalUrl> Canonicalise(std::string_view url) {
     AppendQuery(*parts.query, &text);
   }
   if (text.size() > limits::kMaxUrlBytes) {
-    return InvalidArgument("url: {} bytes once escaped, at most {} are allowed", text.size(),
+    return InvalidArgument("url: has {} bytes after escaping, at most {} are allowed", text.size(),
                            limits::kMaxUrlBytes);
   }
   return result;

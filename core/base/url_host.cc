@@ -58,7 +58,7 @@ Status AppendLowerCase(std::string_view name, std::string* out) {
 Status AppendName(std::string_view name, std::string* out) {
   if (std::all_of(name.begin(), name.end(), IsAscii)) return AppendLowerCase(name, out);
   if (!ValidateText("url", name, limits::kMaxUrlBytes).ok()) {
-    return InvalidArgument("url: host is not text once its escapes are decoded");
+    return InvalidArgument("url: host is not valid text after its escapes are decoded");
   }
   return AppendDomainInAscii(name, out);
 }
@@ -97,7 +97,8 @@ Status AppendHost(std::string_view host, std::string* out) {
   }
   if (!EndsInNumber(name)) return absl::OkStatus();
   const std::optional<uint32_t> address = ParseIpv4(name);
-  if (!address) return InvalidArgument("url: host ends in a number and is not an IPv4 address");
+  if (!address)
+    return InvalidArgument("url: host ends in a number, but is not a valid IPv4 address");
   out->resize(start);
   AppendIpv4(*address, out);
   return absl::OkStatus();

@@ -250,8 +250,13 @@ Status Quarantine::AddLine(std::string_view line) {
     return InvalidArgument("source: '{}'", line);
   }
   const auto index = static_cast<uint8_t>(source);
-  if (Find(fields[0], index, {}) != nullptr || size_ >= limits::kMaxWatchedSources) {
-    return InvalidArgument("source: {} of '{}' twice, or too many", source, fields[0]);
+  if (Find(fields[0], index, {}) != nullptr) {
+    return InvalidArgument("source: {} of host '{}' is there twice", source, fields[0]);
+  }
+  if (size_ >= limits::kMaxWatchedSources) {
+    return InvalidArgument(
+        "source: no room for {} of host '{}': at most {} watched sources are allowed in all",
+        source, fields[0], limits::kMaxWatchedSources);
   }
   SourceStanding& standing = StandingOf(fields[0], index, hosts_[fields[0]]);
   ++size_;

@@ -127,7 +127,8 @@ std::string SerialiseSite(const std::string& host, const SiteModel& site,
 
 Status ParseSite(std::string_view line, std::string* host, SiteModel* site, SiteCounts* counts) {
   const std::vector<std::string> fields = absl::StrSplit(Text(line), '\t');
-  if (fields.size() != 8) return InvalidArgument("site model: {} fields, not 8", fields.size());
+  if (fields.size() != 8)
+    return InvalidArgument("site model: has {} fields, but must have 8", fields.size());
   std::array<double, 2> prior;
   if (!ParseDoubles(fields[1], ' ', prior) || !(prior[0] > 0) || !(prior[1] > 0)) {
     return InvalidArgument("site model: prior '{}'", fields[1]);

@@ -245,13 +245,16 @@ Status SiteTable::Restore(std::string_view text) {
   // of the pages.
   if (!lines.empty() && lines[0] == kOldModelHeader) return absl::OkStatus();
   if (lines.size() < 2 || lines[0] != kModelHeader) {
-    return InvalidArgument("site models: not of version '{}'", kModelHeader);
+    return InvalidArgument(
+        "site models: their version is not '{}', the only one that this program reads",
+        kModelHeader);
   }
   const auto end_of_sites = std::find_if(lines.begin() + 1, lines.end(), IsSlotLine);
   const auto count = static_cast<size_t>(end_of_sites - lines.begin()) - 1;
   if (count == 0 || count - 1 > limits::kMaxSiteModels) {
-    return InvalidArgument("site models: {} lines, not at most {} of hosts", count,
-                           limits::kMaxSiteModels);
+    return InvalidArgument(
+        "site models: {} lines; there must be one for all hosts, and at most {} for single hosts",
+        count, limits::kMaxSiteModels);
   }
   absl::flat_hash_map<Slot, SiteCounts> slots;
   for (auto line = end_of_sites; line != lines.end(); ++line) {
@@ -268,9 +271,13 @@ Status SiteTable::Restore(std::string_view text) {
     Site& site = sites[i];
     RETURN_IF_ERROR(ParseSite(lines[i + 1], &site.host, &site.model, &site.counts));
     const bool all = i == 0;
-    if (all != site.host.empty() ||
-        (!all && !numbers.emplace(site.host, static_cast<uint16_t>(i)).second)) {
-      return InvalidArgument("site models: host '{}' on line {}", site.host, i + 2);
+    if (all != site.host.empty()) {
+      return InvalidArgument(
+          "site models: host '{}' on line {}: only the first model, that of all hosts, has no host",
+          site.host, i + 2);
+    }
+    if (!all && !numbers.emplace(site.host, static_cast<uint16_t>(i)).second) {
+      return InvalidArgument("site models: host '{}' on line {} is there twice", site.host, i + 2);
     }
   }
   sites_ = std::move(sites);

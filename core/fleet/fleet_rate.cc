@@ -16,8 +16,8 @@ constexpr uint64_t kMostTerm = uint64_t{1} << 62;
 
 Status ValidateRate(Rate rate, const char* field) {
   if (rate.per_second() >= 0 && rate.per_second() <= limits::kMaxCrawlsPerSecond) return {};
-  return InvalidArgument("{}: {} crawls a second is not in 0 .. {}", field, rate.per_second(),
-                         limits::kMaxCrawlsPerSecond);
+  return InvalidArgument("{}: {} crawls a second is out of range: it must be from 0 to {}", field,
+                         rate.per_second(), limits::kMaxCrawlsPerSecond);
 }
 
 }  // namespace
@@ -25,34 +25,39 @@ Status ValidateRate(Rate rate, const char* field) {
 Status Validate(const FleetRateOptions& options) {
   if (options.round < Duration::Millis(1)) return InvalidArgument("round: less than 1 ms");
   if (options.lifetime < options.round * 2 || options.lifetime > Duration::Days(1)) {
-    return InvalidArgument("lifetime: {} is not from two rounds to a day",
-                           SecondsText(options.lifetime));
+    return InvalidArgument(
+        "lifetime: must be from two rounds (of messages to the leader) to a day, but is {}",
+        SecondsText(options.lifetime));
   }
   if (options.clock_bound < Duration() || options.clock_bound > options.lifetime) {
-    return InvalidArgument("clock_bound: {} is not from 0 to the lifetime",
+    return InvalidArgument("clock_bound: must be from 0 to the lifetime, but is {}",
                            SecondsText(options.clock_bound));
   }
   if (options.silence < options.round || options.silence > options.lifetime) {
-    return InvalidArgument("silence: {} is not from one round to the lifetime",
-                           SecondsText(options.silence));
+    return InvalidArgument(
+        "silence: must be from one round (between messages to the leader) to the lifetime of a "
+        "grant, but is {}",
+        SecondsText(options.silence));
   }
   if (!(options.gain > 0 && options.gain <= 100)) {
-    return InvalidArgument("gain: {} is not in (0, 100]", options.gain);
+    return InvalidArgument("gain: must be above 0 and at most 100, but is {}", options.gain);
   }
   if (options.memory < options.round) return InvalidArgument("memory: less than one round");
   if (!(options.probing_share > 0 && options.probing_share <= 0.5)) {
-    return InvalidArgument("probing_share: {} is not in (0, 0.5]", options.probing_share);
+    return InvalidArgument("probing_share: must be above 0 and at most 0.5, but is {}",
+                           options.probing_share);
   }
   if (!(options.dead_band >= 0 && options.dead_band <= 0.5)) {
-    return InvalidArgument("dead_band: {} is not in 0 .. 0.5", options.dead_band);
+    return InvalidArgument("dead_band: must be from 0 to 0.5, but is {}", options.dead_band);
   }
   return {};
 }
 
 Status Validate(const RateReport& report) {
   if (report.price != 0 && !(report.price >= kLeastPrice && report.price <= kMostPrice)) {
-    return InvalidArgument("price: {} is neither 0 nor in {} .. {}", report.price, kLeastPrice,
-                           kMostPrice);
+    return InvalidArgument(
+        "price: the crawl value {} is out of range: it must be 0, or from {} to {}", report.price,
+        kLeastPrice, kMostPrice);
   }
   if (report.demand) {
     const auto& [rate, elasticity] = *report.demand;

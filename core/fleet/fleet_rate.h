@@ -106,6 +106,7 @@ struct RateReport {
   Rate used;                          // pages that left, since the report before
   uint64_t credit = 0;                // pages that workers would take at once, more than there were
   uint64_t pages = 0;                 // that are not out, whatever they are worth
+  bool refuses = false;  // what it was granted last was outside its time: a clock is wrong
 };
 
 // InvalidArgument, naming the field, for what no node can mean: values that are not finite, rates

@@ -20,12 +20,14 @@ Status GrantHolder::Take(const RateGrant& grant, Instant now) {
   if (grant == held_) return {};
   if (std::tie(grant.term, grant.number) <= std::tie(held_.term, held_.number)) {
     return MakeStatus(absl::StatusCode::kFailedPrecondition,
-                      "grant {} of term {}: grant {} of term {} is obeyed already", grant.number,
-                      grant.term, held_.number, held_.term);
+                      "share {} of the crawl rate (leader term {}) is refused: it is not newer "
+                      "than share {} (term {}), which is in use",
+                      grant.number, grant.term, held_.number, held_.term);
   }
   if (grant.until <= now || grant.until > now + longest_) {
     return MakeStatus(absl::StatusCode::kFailedPrecondition,
-                      "until: {:.3f} s from now is not in (0, {:.3f}]; is a clock wrong?",
+                      "until: is {:.3f} s from now, but must be above 0 s and at most {:.3f} s; is "
+                      "a clock wrong?",
                       (grant.until - now).seconds(), longest_.seconds());
   }
   held_ = grant;

@@ -61,17 +61,23 @@ void RateLeader::SetRate(Rate rate) { book_.SetRate(WorthSharing(rate)); }
 Status RateLeader::Refuse(const RateReport& report, Instant now) const {
   RETURN_IF_ERROR(Validate(report));
   if (report.held.term > 0 && report.held.node != report.node) {
-    return InvalidArgument("held: the grant of another node");
+    return InvalidArgument(
+        "held: the leader gave this share of the crawl rate to another node, not to the sender");
   }
   if (report.held.term == term_ && report.held.number > book_.last_number()) {
-    return InvalidArgument("held: grant {} was not made yet", report.held.number);
+    return InvalidArgument(
+        "held: share number {} of the crawl rate is unknown: the leader has not given that number "
+        "yet",
+        report.held.number);
   }
   const auto late = [](const char* why) {
     return MakeStatus(absl::StatusCode::kFailedPrecondition, "sent: {}", why);
   };
   if (options_.places > 0) {
     if (report.place >= options_.places) {
-      return InvalidArgument("place: {} is not below {}", report.place, options_.places);
+      return InvalidArgument(
+          "place: {} is not the number of a division; there are {} divisions, counted from 0",
+          report.place, options_.places);
     }
     const auto place = places_.find(report.place);
     if (place != places_.end() && report.node < place->second.node) {
@@ -301,6 +307,8 @@ std::vector<RateGrant> RateLeader::Round(Instant now) {
     grants = GrantAll(parts, now);
   }
   figures_.nodes = parts.size();
+  figures_.refusing = static_cast<size_t>(std::count_if(
+      parts.begin(), parts.end(), [](const Part& part) { return part.node->report.refuses; }));
   figures_.claimed = book_.Claimed();
   figures_.rate = book_.rate();
   figures_.quiet = book_.quiet();

@@ -19,8 +19,9 @@ namespace freshet {
 
 // What the leader sees, for metrics and people. Value type, thread-compatible.
 struct FleetRateFigures {
-  size_t nodes = 0;  // heard of lately
-  double price = 0;  // the common one of the last round; 0: not known
+  size_t nodes = 0;     // heard of lately
+  size_t refusing = 0;  // of these, those that cannot obey what they are granted
+  double price = 0;     // the common one of the last round; 0: not known
   // Of the nodes that could have more and less: how far the price of the one furthest off is from
   // the common one, as a share of it.
   double price_gap = 0;

@@ -135,7 +135,7 @@ Status ValidatePaperRates(const PaperRates& rates) {
     return InvalidArgument("change_rate: {} is not a finite number >= 0", rates.change_rate);
   }
   if (!(rates.recall >= 0 && rates.recall <= 1)) {
-    return InvalidArgument("recall: {} is not in [0, 1]", rates.recall);
+    return InvalidArgument("recall: {} is not from 0 to 1", rates.recall);
   }
   if (!rate_ok(rates.false_signal_rate)) {
     return InvalidArgument("false_signal_rate: {} is not a finite number >= 0",

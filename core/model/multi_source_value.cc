@@ -165,8 +165,9 @@ StatusOr<MultiSourceOutcome> EvaluateMultiSource(const MultiSourcePage& page, do
   if (!sum.Run()) {
     if (terms == kAllTerms) return EvaluateMultiSourceOnGrid(page, s);
     return MakeStatus(absl::StatusCode::kOutOfRange,
-                      "{} sources at staleness {} need more than {} count vectors", sources.size(),
-                      s, kMaxCountVectors);
+                      "the value of a page with {} sources at staleness {} cannot be computed: "
+                      "there are more than {} combinations of signal counts",
+                      sources.size(), s, kMaxCountVectors);
   }
   MultiSourceOutcome outcome;
   outcome.value = page.importance / gamma * sum.fresh();

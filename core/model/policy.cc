@@ -36,9 +36,9 @@ StatusOr<Policy> ParsePolicy(std::string_view name) {
     const bool whole = error == std::errc() && end == digits.data() + digits.size();
     if (!whole || terms < 1 || terms > kMaxApproximationTerms) {
       return InvalidArgument(
-          "policy: {}",
-          WrongValue(name, fmt::format("ncis_approx_ and a number of terms from 1 to {}",
-                                       kMaxApproximationTerms)));
+          "policy: {}", WrongValue(name, fmt::format("ncis_approx_N, where N is the number of "
+                                                     "terms of the approximation, from 1 to {}",
+                                                     kMaxApproximationTerms)));
     }
     return Policy{PolicyKind::kNcisApprox, terms};
   }

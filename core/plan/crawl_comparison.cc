@@ -53,7 +53,7 @@ StatusOr<CrawlComparison> CompareCrawls(std::span<const ComparedPage> pages) {
     comparison.crawl_rate += page.crawl_rate;
     some |= page.rates.importance > 0 && page.rates.change_rate > 0;
   }
-  if (!some) return InvalidArgument("no page both matters and changes");
+  if (!some) return InvalidArgument("no page has both an importance and a change rate above 0");
   if (!(comparison.crawl_rate > 0)) return InvalidArgument("no page is crawled");
   const RateColumns columns = ColumnsOf(rates);
   RETURN_IF_ERROR(ValidatePlanInput(columns.polled(), comparison.crawl_rate));

@@ -37,9 +37,9 @@ Status ValidateOptions(const LearnerOptions& options) {
   }
   if (!(options.bounds.min >= kSmallestPlanNumber && options.bounds.min <= options.bounds.max &&
         options.bounds.max <= kLargestPlanNumber)) {
-    return InvalidArgument("bounds: {} and {} are not in order or not in {}..{}",
-                           options.bounds.min, options.bounds.max, kSmallestPlanNumber,
-                           kLargestPlanNumber);
+    return InvalidArgument(
+        "bounds: {} to {} is not a valid range: both must be from {} to {}, the smaller one first",
+        options.bounds.min, options.bounds.max, kSmallestPlanNumber, kLargestPlanNumber);
   }
   return {};
 }
@@ -129,7 +129,10 @@ Status Learner::ObserveCrawl(size_t page, double elapsed, bool changed) {
 Status Learner::ObserveSignals(size_t page, double elapsed, double signals) {
   if (page >= observations_.size()) return InvalidArgument("page: {} is not known", page);
   if (complete_.empty() || complete_[page] == 0) {
-    return InvalidArgument("page: {} has no complete signals", page);
+    return InvalidArgument(
+        "page: the method learns only from pages whose signals are marked as complete, and those "
+        "of page {} are not",
+        page);
   }
   return observations_[page].Add(elapsed, {&signals, 1}, signals > 0);
 }

@@ -63,8 +63,10 @@ Status LowDiscrepancySchedule::Validate(std::span<const double> rates, double cr
   if (!(crawl_rate > 0) || !std::isfinite(crawl_rate)) {
     return InvalidArgument("crawl rate: {} is not a finite rate above 0", crawl_rate);
   }
-  if (rates.size() >= std::numeric_limits<uint32_t>::max()) {
-    return InvalidArgument("rates: {} pages are too many", rates.size());
+  constexpr size_t kMost = std::numeric_limits<uint32_t>::max() - size_t{1};
+  if (rates.size() > kMost) {
+    return InvalidArgument("rates: {} pages are too many: at most {} are allowed", rates.size(),
+                           kMost);
   }
   double total = 0;
   for (size_t i = 0; i < rates.size(); ++i) {

@@ -53,14 +53,16 @@ void AddPage(const PlanPages& pages, const RatePlan& plan, CrawlTimes times, siz
 
 Status ValidatePlanInput(const PlanPages& pages, double crawl_rate, const ParallelFor& parallel) {
   if (BadNumber(crawl_rate)) {
-    return InvalidArgument("crawl rate: {} is neither 0 nor in {}..{}", crawl_rate,
-                           kSmallestPlanNumber, kLargestPlanNumber);
+    return InvalidArgument("crawl rate: {} is out of range: it must be 0, or from {} to {}",
+                           crawl_rate, kSmallestPlanNumber, kLargestPlanNumber);
   }
   const size_t size = pages.size();
   if (pages.change_rate.size() != size ||
       (!pages.complete.empty() && pages.complete.size() != size)) {
-    return InvalidArgument("pages: {} importances, {} change rates, {} complete flags", size,
-                           pages.change_rate.size(), pages.complete.size());
+    return InvalidArgument(
+        "pages: the numbers of importances ({}), change rates ({}) and complete flags ({}) must be "
+        "equal",
+        size, pages.change_rate.size(), pages.complete.size());
   }
   const size_t chunks = (size + kPlanChunk - 1) / kPlanChunk;
   std::vector<size_t> first_bad(chunks, size);
@@ -77,8 +79,8 @@ Status ValidatePlanInput(const PlanPages& pages, double crawl_rate, const Parall
   for (const size_t i : first_bad) {
     if (i == size) continue;
     return InvalidArgument(
-        "page {}: importance {} or change rate {} is neither 0 nor in {}..{}, or complete {} not 0 "
-        "or 1",
+        "page {}: importance ({}) and change rate ({}) must be 0 or from {} to {}; complete ({}) "
+        "must be 0 or 1",
         i, pages.importance[i], pages.change_rate[i], kSmallestPlanNumber, kLargestPlanNumber,
         pages.complete.empty() ? 0 : pages.complete[i]);
   }

@@ -43,7 +43,7 @@ StatusOr<CrawlPolicy> ResolvePolicy(std::string_view name, Duration signal_delay
       signal_delay <= Duration()) {
     return InvalidArgument(
         "policy: '{}' discards signals that come within signals.delay after a crawl, and "
-        "signals.delay is 0: set it, or use greedy_ncis",
+        "signals.delay is 0: set signals.delay, or use greedy_ncis",
         name);
   }
   return policy;

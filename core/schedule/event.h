@@ -135,6 +135,16 @@ struct SetHost {
   std::optional<Instant> blocked_until;
 };
 
+// A crawler leaves the host alone until then, if the host has a page of the crawl id; NotFound: it
+// has none. An instant that has passed ends all blocks.
+struct BlockHost {
+  std::string host;
+  std::string crawl_id;
+  Instant until;
+  // By a client that is no operator: the block of the host only ever becomes longer.
+  bool asked = false;
+};
+
 // No page of the host is left, and nothing else that need be kept of it: its record goes, unless
 // that has changed by now. Comes from the shard itself.
 struct ForgetHost {
@@ -195,9 +205,9 @@ struct ChangeSettings {
 };
 
 using Event = std::variant<UpsertPage, RemovePage, RecheckPage, ReportCrawl, SignalChange,
-                           LeasePage, ReturnLease, ExpireLease, SetHost, ForgetHost, SetSource,
-                           ChangeSettings, SetCrawl, ForgetCrawl, DeleteHost, RemoveDeleted,
-                           EndHostDeletion, EnterAgeBin, ReweighSignals, Reestimate>;
+                           LeasePage, ReturnLease, ExpireLease, SetHost, BlockHost, ForgetHost,
+                           SetSource, ChangeSettings, SetCrawl, ForgetCrawl, DeleteHost,
+                           RemoveDeleted, EndHostDeletion, EnterAgeBin, ReweighSignals, Reestimate>;
 
 // --- Replies
 

@@ -22,6 +22,19 @@ Term<T> FirstOf(const std::optional<T>& of_host, const std::optional<T>* of_rule
   return {of_crawls, of_crawls == usual ? TermOrigin::kDefault : TermOrigin::kCrawlId};
 }
 
+// Whether the record says nothing but what a host at rest is known for.
+bool IsPlain(const HostRecord& record) {
+  // A record is forgotten for what it no longer says, whatever else a host may come to have.
+  HostRecord plain = record;
+  plain.blocked_until = plain.last_assignment = plain.last_throttled = Instant();
+  plain.throttles = 0;
+  plain.recent_crawls.clear();
+  // A worker that fetches from it again tells these again.
+  plain.crawl_delay = Duration();
+  plain.address = IpAddress();
+  return plain == HostRecord{.host = record.host};
+}
+
 }  // namespace
 
 void HostGate::SetDefaults(const PolitenessDefaults& defaults) {
@@ -246,6 +259,20 @@ Instant HostGate::ForgottenAt(const Host& host) const {
   return std::max(at, QuietSince(record) + throttles_forgiven_in_ * record.throttles);
 }
 
+void HostGate::SetAtRest(Host& host, bool at_rest) {
+  if (std::exchange(host.leaves, false)) --leaving_;
+  if (std::exchange(host.at_rest, at_rest) == at_rest) return;
+  at_rest ? ++at_rest_ : --at_rest_;
+  if (quota_ == nullptr) return;
+  at_rest ? quota_->Give(1) : quota_->Add(1);
+}
+
+void HostGate::AddPage(HostId host) {
+  Host& entry = hosts_.at(host.value());
+  ++entry.pages;
+  SetAtRest(entry, false);
+}
+
 void HostGate::RemovePage(HostId host) {
   Host& entry = hosts_.at(host.value());
   CHECK(entry.pages > 0, "host {} has no page", entry.record.host);
@@ -255,6 +282,8 @@ void HostGate::RemovePage(HostId host) {
 
 void HostGate::Rest(HostId host) {
   Host& entry = hosts_.at(host.value());
+  SetAtRest(entry, entry.pages == 0 && entry.in_flight == 0 && !entry.record.host.empty() &&
+                       IsPlain(entry.record));
   const Instant until = ForgottenAt(entry);
   if (entry.pages > 0 || until >= entry.resting_until) return;
   entry.resting_until = until;
@@ -262,7 +291,7 @@ void HostGate::Rest(HostId host) {
 }
 
 void HostGate::TakeRested(Instant now, size_t max, std::vector<HostId>* hosts) {
-  while (max > 0 && next_rested() <= now) {
+  while (max > 0 && !resting_.empty() && resting_.top().until <= now) {
     const auto [until, host] = resting_.top();
     resting_.pop();
     Host& entry = hosts_[host.value()];
@@ -275,26 +304,38 @@ void HostGate::TakeRested(Instant now, size_t max, std::vector<HostId>* hosts) {
       Rest(host);
     }
   }
+  TakeTooMany(max, hosts);
+}
+
+void HostGate::TakeTooMany(size_t max, std::vector<HostId>* hosts) {
+  while (max > 0 && TooManyAtRest() && !resting_.empty()) {
+    const auto [until, host] = resting_.top();
+    resting_.pop();
+    Host& entry = hosts_[host.value()];
+    if (until != entry.resting_until) continue;
+    entry.resting_until = Instant::Infinite();
+    if (ForgottenAt(entry) > until) {
+      Rest(host);
+    } else if (entry.at_rest) {
+      entry.leaves = true;
+      ++leaving_;
+      hosts->push_back(host);
+      --max;
+    }
+  }
 }
 
 bool HostGate::CanForget(HostId host, Instant now) const {
   const Host& entry = hosts_.at(host.value());
-  // A record is forgotten for what it no longer says, whatever else a host may come to have.
-  HostRecord plain = entry.record;
-  plain.blocked_until = plain.last_assignment = plain.last_throttled = Instant();
-  plain.throttles = 0;
-  plain.recent_crawls.clear();
-  // A worker that fetches from it again tells these again.
-  plain.crawl_delay = Duration();
-  plain.address = IpAddress();
   return entry.pages == 0 && entry.in_flight == 0 && !entry.record.host.empty() &&
-         ForgottenAt(entry) <= now && plain == HostRecord{.host = entry.record.host};
+         (entry.leaves || ForgottenAt(entry) <= now) && IsPlain(entry.record);
 }
 
 void HostGate::Forget(HostId host) {
   Host& entry = hosts_.at(host.value());
   CHECK(entry.pages == 0 && entry.in_flight == 0, "host {} is in use", entry.record.host);
   SetGroup(host, nullptr);
+  SetAtRest(entry, false);
   ids_.erase(entry.record.host);
   entry = Host();
   free_ids_.push_back(host);

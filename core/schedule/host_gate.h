@@ -40,14 +40,19 @@ enum class HostStanding : uint8_t {
 inline constexpr size_t kHostStandings = 6;
 
 // A host without pages of which nothing need be kept is forgotten: its owner asks for those whose
-// time has come, forgets them in the store, and then here.
+// time has come, forgets them in the store, and then here. Until then a host at rest is one without
+// pages and settings, known for what still runs alone: anybody makes such a host by a page that
+// comes, asks for a pause, and goes. There are kMostAtRest of them at most: of more, those are
+// forgotten whose time comes first.
 //
 // Owner thread only. HostIds are dense; one that was forgotten is given to a later host.
 class HostGate {
  public:
+  static constexpr size_t kMostAtRest = 16'384;
+
   // `forgiven_in`: HostBackoff::quiet. `rules`: null is none. `max_crawl_delay`: that a host has of
-  // what its robots.txt asks for, at most. `quota` counts the hosts that are known; null is none.
-  // `domains`: null has all hosts of no domain.
+  // what its robots.txt asks for, at most. `quota` counts the hosts that are known, but for those
+  // at rest; null is none. `domains`: null has all hosts of no domain.
   explicit HostGate(const PolitenessDefaults& defaults,
                     Duration forgiven_in = Duration::Seconds(600),
                     std::shared_ptr<const HostRules> rules = nullptr,
@@ -99,6 +104,7 @@ class HostGate {
   [[nodiscard]] uint32_t picks(HostId host) const { return hosts_.at(host.value()).picks; }
   [[nodiscard]] uint32_t pages(HostId host) const { return hosts_.at(host.value()).pages; }
   [[nodiscard]] size_t size() const { return ids_.size(); }
+  [[nodiscard]] bool IsAtRest(HostId host) const { return hosts_.at(host.value()).at_rest; }
   // Ids are below this; some may belong to no host now.
   [[nodiscard]] uint32_t id_limit() const { return static_cast<uint32_t>(hosts_.size()); }
 
@@ -141,16 +147,17 @@ class HostGate {
   [[nodiscard]] bool HasPageInterval(HostId host) const;
 
   // A page of the host came or went.
-  void AddPage(HostId host) { ++hosts_.at(host.value()).pages; }
+  void AddPage(HostId host);
   void RemovePage(HostId host);
   // Has the host looked at once its delay and block are over and what it answered is forgiven, if
   // it has no page.
   void Rest(HostId host);
   // Appends hosts to forget, at most `max`: each has no page, nothing set for it, and nothing of
-  // that running. Each is told once, and again after Rest.
+  // that running, or is one at rest of too many. Each is told once, and again after Rest.
   void TakeRested(Instant now, size_t max, std::vector<HostId>* hosts);
   [[nodiscard]] Instant next_rested() const {
-    return resting_.empty() ? Instant::Infinite() : resting_.top().until;
+    if (resting_.empty()) return Instant::Infinite();
+    return TooManyAtRest() ? Instant() : resting_.top().until;
   }
   [[nodiscard]] bool CanForget(HostId host, Instant now) const;
   // Precondition: CanForget, at some instant.
@@ -164,7 +171,9 @@ class HostGate {
     Instant last_pick;        // of these
     Instant assigned_before;  // the assignment before the last; that one where it is not known
     uint32_t pages = 0;
-    Instant resting_until = Instant::Infinite();   // of its entry in resting_ that counts
+    Instant resting_until = Instant::Infinite();  // of its entry in resting_ that counts
+    bool at_rest = false;
+    bool leaves = false;                           // at rest, and one of too many
     std::unique_ptr<PolitenessDefaults> defaults;  // null: those of all
     const HostRule* rule = nullptr;
     GroupId group;
@@ -193,6 +202,10 @@ class HostGate {
   [[nodiscard]] static Instant RestedAt(const Host& host, const HostTerms& terms);
   // And nothing that the host has answered counts any more.
   [[nodiscard]] Instant ForgottenAt(const Host& host) const;
+  void SetAtRest(Host& host, bool at_rest);
+  // Those that leave are as good as gone.
+  [[nodiscard]] bool TooManyAtRest() const { return at_rest_ - leaving_ > kMostAtRest; }
+  void TakeTooMany(size_t max, std::vector<HostId>* hosts);
 
   PolitenessDefaults defaults_;
   Duration throttles_forgiven_in_;
@@ -206,6 +219,8 @@ class HostGate {
   HostGroups groups_;
   absl::flat_hash_map<std::string, HostId> ids_;
   std::vector<HostId> free_ids_;
+  size_t at_rest_ = 0;  // hosts
+  size_t leaving_ = 0;  // of these
   std::priority_queue<Resting, std::vector<Resting>, std::greater<>> resting_;
 };
 

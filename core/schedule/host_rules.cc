@@ -44,7 +44,7 @@ Status HostRules::Add(uint32_t index) {
 StatusOr<std::shared_ptr<const HostRules>> HostRules::Make(std::vector<HostRule> rules,
                                                            const GroupTerms& by_address) {
   if (rules.size() > limits::kMaxHostRules) {
-    return InvalidArgument("{} rules are over the limit of {}", rules.size(),
+    return InvalidArgument("{} host rules are over the limit of {}", rules.size(),
                            limits::kMaxHostRules);
   }
   auto made = std::make_shared<HostRules>();

@@ -191,7 +191,8 @@ Status ShardState::Impl::AdmitUpsert(const UpsertPage& event, bool created,
   if (terms == nullptr || terms->quota == nullptr) return absl::OkStatus();
   if (!terms->quota->Take()) {
     return MakeStatus(absl::StatusCode::kResourceExhausted,
-                      "crawl_id: {} has {} pages, its maximum", crawl_id, terms->quota->most());
+                      "crawl_id: {} already has {} pages, the maximum that its max_pages sets",
+                      crawl_id, terms->quota->most());
   }
   txn.places.Add(terms->quota);
   return absl::OkStatus();
@@ -205,8 +206,8 @@ Status ShardState::Impl::AdmitNewCrawl(const std::string& crawl_id, const Claim&
   uint64_t& own = txn.new_crawls_of_client[claim.client];
   if (crawls.shares().Left(claim, staged - own, own) == 0) {
     return MakeStatus(absl::StatusCode::kResourceExhausted,
-                      "crawl_id: {} is new, and this client has {} crawl ids already, its maximum "
-                      "while there are {}",
+                      "crawl_id: {} is new, but this client already has {} crawl ids, the maximum "
+                      "for one client while the server has {}",
                       crawl_id, crawls.shares().held(claim.client) + own, crawls.size() + staged);
   }
   ++own;
@@ -222,12 +223,13 @@ Status ShardState::Impl::AdmitToHost(const std::string& host, Transaction& txn) 
   const uint64_t pages_of_host = (id ? hosts.pages(*id) : 0) + created;
   if (pages_of_host >= options.max_pages_per_host) {
     return MakeStatus(absl::StatusCode::kResourceExhausted,
-                      "url: {} has {} pages, the maximum of a host", host, pages_of_host);
+                      "url: host {} already has {} pages, the maximum", host, pages_of_host);
   }
-  if (id || created > 0 || quota == nullptr) return absl::OkStatus();
+  const bool counted = id && !hosts.IsAtRest(*id);
+  if (counted || created > 0 || quota == nullptr) return absl::OkStatus();
   if (!quota->Take()) {
     return MakeStatus(absl::StatusCode::kResourceExhausted,
-                      "url: host {} is new, and there are {} hosts, the maximum of this server",
+                      "url: host {} is new, but this server already has {} hosts, the maximum",
                       host, quota->most());
   }
   txn.places.Add(quota);

@@ -73,6 +73,35 @@ Reply ShardState::Impl::Step(const SetHost& event, Instant, Transaction& txn) co
   return {};
 }
 
+bool ShardState::Impl::HasPageOf(const std::string& host, const std::string& crawl_id,
+                                 const Transaction& txn) const {
+  const std::optional<HostId> id = hosts.Find(host);
+  const std::optional<CrawlIndex> crawl = crawls.Find(crawl_id);
+  if (id && crawl && crawls.PagesOf(*id, *crawl, hosts.pages(*id)) > 0) return true;
+  return std::any_of(txn.pages().begin(), txn.pages().end(), [&](const Transaction::Page& page) {
+    return page.created && !page.removed && page.record.host == host &&
+           page.record.key.crawl_id == crawl_id;
+  });
+}
+
+Reply ShardState::Impl::Step(const BlockHost& event, Instant now, Transaction& txn) const {
+  if (!HasPageOf(event.host, event.crawl_id, txn)) {
+    return {.disposition = Disposition::kRefused,
+            .status = NotFound("host: {} has no page of crawl id {}", event.host, event.crawl_id)};
+  }
+  const Instant until = event.until > now ? event.until : Instant();
+  if (!event.asked) {
+    SetHost set = {.host = event.host};
+    set.blocked_until = until;
+    return Step(set, now, txn);
+  }
+  const HostRecord* known = KnownHost(event.host, txn);
+  if (until > (known == nullptr ? Instant() : known->blocked_until)) {
+    StagedHost(event.host, txn)->blocked_until = until;
+  }
+  return {};
+}
+
 Reply ShardState::Impl::Step(const ForgetHost& event, Instant now, Transaction& txn) const {
   const std::optional<HostId> id = hosts.Find(event.host);
   if (!id || !hosts.CanForget(*id, now)) return {};

@@ -89,7 +89,8 @@ class ShardState::Impl {
 
   [[nodiscard]] static Status TooManyCrawls(std::string_view field) {
     return MakeStatus(absl::StatusCode::kResourceExhausted,
-                      "{}there are {} crawl ids, which is the maximum", field, limits::kMaxCrawls);
+                      "{}this server already has {} crawl ids, the maximum", field,
+                      limits::kMaxCrawls);
   }
 
   // --- shard_pages.cc: how a page is filed
@@ -149,6 +150,7 @@ class ShardState::Impl {
   [[nodiscard]] Reply Step(const ReturnLease& event, Instant now, Transaction& txn) const;
   [[nodiscard]] Reply Step(const ExpireLease& event, Instant now, Transaction& txn) const;
   [[nodiscard]] Reply Step(const SetHost& event, Instant now, Transaction& txn) const;
+  [[nodiscard]] Reply Step(const BlockHost& event, Instant now, Transaction& txn) const;
   [[nodiscard]] Reply Step(const ForgetHost& event, Instant now, Transaction& txn) const;
   [[nodiscard]] Reply Step(const SetSource& event, Instant now, Transaction& txn) const;
   [[nodiscard]] Reply Step(const ChangeSettings& event, Instant now, Transaction& txn) const;
@@ -164,6 +166,9 @@ class ShardState::Impl {
   void End(Transaction::Lease& lease, bool reported, Transaction& txn) const;
   // What is known of a lease that is over, also by this batch.
   [[nodiscard]] std::optional<Leases::Past> PastLease(LeaseId id, Transaction& txn) const;
+  // Whether the host has a page of the crawl id, or comes to have one by this batch.
+  [[nodiscard]] bool HasPageOf(const std::string& host, const std::string& crawl_id,
+                               const Transaction& txn) const;
   // As the batch so far leaves it; nullptr: nothing is known of it.
   [[nodiscard]] const HostRecord* KnownHost(const std::string& host, Transaction& txn) const;
   [[nodiscard]] HostRecord* StagedHost(const std::string& host, Transaction& txn) const;

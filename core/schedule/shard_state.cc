@@ -18,7 +18,9 @@ Status StoredTwice(PageNumber page) {
 }
 
 Status HostHasPages(const std::string& host) {
-  return MakeStatus(absl::StatusCode::kInternal, "host {} is removed and has pages", host);
+  return MakeStatus(absl::StatusCode::kInternal,
+                    "the log of changes is inconsistent: it removes host {}, which still has pages",
+                    host);
 }
 
 }  // namespace

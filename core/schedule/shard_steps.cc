@@ -38,8 +38,9 @@ void NoteTime(Instant said, Instant taken, std::vector<std::string>* notes) {
     notes->push_back(fmt::format("fetch_time: is {:.3f} s before the lease began: taken as that",
                                  (taken - said).seconds()));
   } else if (taken + kSameTime < said) {
-    notes->push_back(fmt::format("fetch_time: is {:.3f} s in the server's future: taken as now",
-                                 (said - taken).seconds()));
+    notes->push_back(
+        fmt::format("fetch_time: is {:.3f} s ahead of the server's clock: taken as now",
+                    (said - taken).seconds()));
   }
 }
 
@@ -95,11 +96,11 @@ std::optional<CrawlOutcome> Decide(const ReportCrawl& report, const PageRecord& 
 // What counts where that is so of the result of an open lease, which would go round for ever.
 CrawlOutcome Assume(const ReportCrawl& report, std::vector<std::string>* notes) {
   if (report.digest.empty()) {
-    notes->emplace_back("outcome: is unset and nothing decides it: counts as an error");
+    notes->emplace_back("outcome: is missing and nothing decides it: counts as an error");
     return CrawlOutcome::kError;
   }
   notes->emplace_back(
-      "outcome: is unset and no digest of the same length is stored: counts as changed");
+      "outcome: is missing and no digest of the same length is stored: counts as changed");
   return CrawlOutcome::kChanged;
 }
 
@@ -664,7 +665,7 @@ Reply ShardState::Impl::Step(const ReportCrawl& event, Instant now, Transaction&
     return Refused(NotFound("lease_id: {} is not open", event.lease.value()));
   }
   if (!Names(event, record)) {
-    return Refused(InvalidArgument("lease_id: {} is a lease of {}, not of {}", event.lease.value(),
+    return Refused(InvalidArgument("lease_id: {} is for page {}, not for {}", event.lease.value(),
                                    record.key.url, (event.key ? event.key : event.as_sent)->url));
   }
   bool late = event.lease != LeaseId() && lease == nullptr;
@@ -689,7 +690,7 @@ Reply ShardState::Impl::Step(const ReportCrawl& event, Instant now, Transaction&
   if (!reply.outcome && lease != nullptr) reply.outcome = Assume(event, &reply.notes);
   if (!reply.outcome) {
     return Refused(InvalidArgument(
-        "outcome: is unset and no digest of the same length is stored to decide it by"));
+        "outcome: is missing, and no earlier digest has the same length: report the outcome"));
   }
   HeedHost(event, *reply.outcome, lease == nullptr ? nullptr : &lease->record, record.host, now,
            txn);

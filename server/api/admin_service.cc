@@ -45,7 +45,8 @@ Status ValidateCheckpointName(const std::string& name) {
       });
   if (fine) return absl::OkStatus();
   return InvalidArgument(
-      "name: is not 1 to 64 of a-z, A-Z, 0-9, '_', '-', '.', or starts with '.'");
+      "name: must be 1 to 64 characters of a-z, A-Z, 0-9, '_', '-' and '.', and must not start "
+      "with '.'");
 }
 
 Status MakeCheckpoint(const ServerContext& context, const std::string& name,
@@ -133,8 +134,8 @@ void SetCrawlRate(const ServerContext& context,
   }
   const double rate = call->request().crawl_rate_per_second();
   if (!(rate >= 0 && rate <= limits::kMaxCrawlsPerSecond)) {
-    return call->Answer(GrpcStatusOf(InvalidArgument("crawl_rate_per_second: {} is not 0 to {:.0f}",
-                                                     rate, limits::kMaxCrawlsPerSecond)));
+    return call->Answer(GrpcStatusOf(InvalidArgument(
+        "crawl_rate_per_second: {} is not from 0 to {:.0f}", rate, limits::kMaxCrawlsPerSecond)));
   }
   if (AnsweredByKeeper(context, call)) return;
   call->SetBefore([&context] {
@@ -169,16 +170,17 @@ void GetPolicy(const ServerContext& context,
 
 void SetPolicy(const ServerContext& context,
                UnaryCall<v1::SetPolicyRequest, v1::SetPolicyResponse>* call) {
-  DoInAllDivisions(context, call);
+  if (LeftToKeeper(context, call)) return;
+  SetInAllDivisions(context, call);
   const std::string name = call->request().policy();
   const StatusOr<CrawlPolicy> policy = ResolvePolicy(name, context.config.signal_delay);
   if (!policy.ok()) return call->Answer(GrpcStatusOf(policy.status()));
   if (policy->plan && context.crawls.any_of_rate()) {
-    return call->Answer(GrpcStatusOf(MakeStatus(
-        absl::StatusCode::kFailedPrecondition,
-        "policy: {} plans the rates of all pages itself, but crawl ids have a share or a "
-        "maximum of the rate; take those away first",
-        name)));
+    return call->Answer(GrpcStatusOf(
+        MakeStatus(absl::StatusCode::kFailedPrecondition,
+                   "policy: {} plans the rates of all pages itself, but some crawl ids have a "
+                   "share or max_rate_per_second: remove these settings first",
+                   name)));
   }
   call->response()->set_policy(name);
   const PolicyStatus before = PolicyNow(context.router, context.settings);
@@ -248,7 +250,8 @@ void GetPolitenessDefaults(
 void SetPolitenessDefaults(
     const ServerContext& context,
     UnaryCall<v1::SetPolitenessDefaultsRequest, v1::SetPolitenessDefaultsResponse>* call) {
-  DoInAllDivisions(context, call);
+  if (LeftToKeeper(context, call)) return;
+  SetInAllDivisions(context, call);
   const StatusOr<std::function<void(Settings*)>> set = ConvertDefaults(call->request());
   if (!set.ok()) return call->Answer(GrpcStatusOf(set.status()));
   // As the change itself sees them: others may come before it.
@@ -298,8 +301,55 @@ bool ChangePause(const ServerContext& context, Call* call, bool paused, std::str
   return was_paused;
 }
 
-void Pause(const ServerContext& context, UnaryCall<v1::PauseRequest, v1::PauseResponse>* call) {
-  DoInAllDivisions(context, call);
+using PauseCall = UnaryCall<v1::PauseRequest, v1::PauseResponse>;
+
+// Without the keeper: every server that can be asked pauses, and the keeper hears of it once it
+// can.
+void PauseOthersToo(const ServerContext& context, PauseCall* call, const Status& keeper) {
+  context.shared_settings->KeepPause(call->request().reason());
+  const SlotDivision own = context.router.division();
+  std::vector<std::pair<uint32_t, grpc::ByteBuffer>> requests;
+  for (uint32_t i = 0; i < own.divisions; ++i) {
+    if (i == own.division || i == SettingsSharing::kKeeper) continue;
+    requests.emplace_back(i, SerialiseMessage(call->request()));
+  }
+  AskDivisions(
+      context, call->path(), call->shown(), requests, {},
+      [call, keeper](const DivisionAnswers& answers) {
+        std::vector<std::pair<uint32_t, Status>> others = {{SettingsSharing::kKeeper, keeper}};
+        for (const DivisionAnswer& its : answers) {
+          others.emplace_back(its.division, its.answer.status());
+        }
+        call->Answer(EndOfAll(grpc::Status::OK, others));
+      });
+}
+
+// A pause waits for nobody: this server is paused before the keeper is asked, and if it cannot be.
+void PauseByKeeper(const ServerContext& context, PauseCall* call) {
+  SettingsSharing* const shared = context.shared_settings;
+  if (shared == nullptr || shared->keeps()) return SetInAllDivisions(context, call);
+  call->SetLast([&context, call, shared](const grpc::Status& own) {
+    if (!own.ok()) return call->Answer(own);
+    call->NoteChange();
+    // Another server sends on what the keeper does not answer.
+    if (call->shown().sent_on) {
+      if (!shared->hears_keeper()) shared->KeepPause(call->request().reason());
+      return call->Answer(own);
+    }
+    AskDivisions(context, call->path(), call->shown(),
+                 {{SettingsSharing::kKeeper, SerialiseMessage(call->request())}}, {},
+                 [&context, call, shared](const DivisionAnswers& answers) {
+                   const Status& keeper = answers.front().answer.status();
+                   if (!absl::IsUnavailable(keeper) || shared->hears_keeper()) {
+                     return call->Answer(GrpcStatusOf(keeper));
+                   }
+                   PauseOthersToo(context, call, keeper);
+                 });
+  });
+}
+
+void Pause(const ServerContext& context, PauseCall* call) {
+  PauseByKeeper(context, call);
   const std::string reason = call->request().reason();
   const Status valid = ValidateText("reason", reason, limits::kMaxPauseReasonBytes);
   if (!valid.ok()) return call->Answer(GrpcStatusOf(valid));
@@ -315,7 +365,8 @@ void Pause(const ServerContext& context, UnaryCall<v1::PauseRequest, v1::PauseRe
 }
 
 void Resume(const ServerContext& context, UnaryCall<v1::ResumeRequest, v1::ResumeResponse>* call) {
-  DoInAllDivisions(context, call);
+  if (LeftToKeeper(context, call)) return;
+  SetInAllDivisions(context, call);
   const auto change = [](Settings* settings) {
     settings->paused = false;
     settings->pause_reason.clear();
@@ -399,8 +450,8 @@ void GetTrustReport(const ServerContext& context,
   constexpr uint32_t kDefaultLimit = 100;
   const uint32_t limit = call->request().has_limit() ? call->request().limit() : kDefaultLimit;
   if (limit > limits::kMaxTrustRows) {
-    return call->Answer(
-        GrpcStatusOf(InvalidArgument("limit: {} is more than {}", limit, limits::kMaxTrustRows)));
+    return call->Answer(GrpcStatusOf(
+        InvalidArgument("limit: {} is above the maximum of {}", limit, limits::kMaxTrustRows)));
   }
   StatusOr<std::string> host = std::string();
   if (!call->request().host().empty()) host = ConvertHost(call->request().host());
@@ -449,9 +500,28 @@ void GetTrustReport(const ServerContext& context,
       });
 }
 
+// Adds what other divisions have of the source.
+void AddSourceElsewhere(const ServerContext& context,
+                        UnaryCall<v1::RegisterSourceRequest, v1::RegisterSourceResponse>* call,
+                        std::function<void()> then) {
+  const auto as_registered = [call](const v1::ListSourcesResponse& theirs,
+                                    v1::RegisterSourceResponse* done) {
+    for (const v1::Source& source : theirs.sources()) {
+      if (source.source() == call->request().source()) *done->mutable_source() = source;
+    }
+    return done->has_source();
+  };
+  AddListedElsewhere<v1::ListSourcesResponse>(context, call, "/freshet.v1.AdminService/ListSources",
+                                              SerialiseMessage(v1::ListSourcesRequest()),
+                                              as_registered, std::move(then));
+}
+
 void AddSource(const ServerContext& context,
                UnaryCall<v1::RegisterSourceRequest, v1::RegisterSourceResponse>* call) {
-  DoInAllDivisions(context, call);
+  if (LeftToKeeper(context, call)) return;
+  SetInAllDivisions(context, call, [&context, call](std::function<void()> then) {
+    AddSourceElsewhere(context, call, std::move(then));
+  });
   const Status valid = ValidateSourceName(call->request().source());
   if (!valid.ok()) {
     return call->Answer(GrpcStatusOf(InvalidArgument("source: {}", std::string(valid.message()))));
@@ -477,7 +547,8 @@ void AddSource(const ServerContext& context,
 
 void RetireSource(const ServerContext& context,
                   UnaryCall<v1::UnregisterSourceRequest, v1::UnregisterSourceResponse>* call) {
-  DoInAllDivisions(context, call);
+  if (LeftToKeeper(context, call)) return;
+  RemoveInAllDivisions(context, call);
   const std::string name = call->request().source();
   const std::optional<uint8_t> index = context.sources.Find(name);
   if (!index) {

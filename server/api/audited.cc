@@ -4,7 +4,6 @@
 
 #include "absl/status/status.h"
 #include "fmt/format.h"
-#include "google/protobuf/util/json_util.h"
 #include "server/base/client_network.h"
 #include "server/logs/loggers.h"
 
@@ -22,16 +21,6 @@ void LogEntry(const AuditEntry& entry) {
 }
 
 }  // namespace
-
-std::string AuditText(const google::protobuf::Message& message, bool whole) {
-  google::protobuf::util::JsonPrintOptions options;
-  options.always_print_primitive_fields = whole;
-  std::string json;
-  if (!google::protobuf::util::MessageToJsonString(message, &json, options).ok()) {
-    return "unreadable";
-  }
-  return json == "{}" ? "" : json;
-}
 
 std::string AuditOutcome(const grpc::Status& status) {
   if (status.ok()) return "OK";
@@ -57,23 +46,37 @@ void AuditRefusals(Authoriser& authoriser, AuditLog& log) {
 void CallAudit::Finish(const grpc::Status& status, const google::protobuf::Message& response,
                        std::function<void()> done) {
   entry_.outcome = AuditOutcome(status);
-  const bool changed = changed_ || status.ok();
+  if (!requests_.empty()) entry_.request = requests_.front();
+  const bool changed = changed_ || (status.ok() && !unchanged_);
   if (!changed) {
     entry_.after.clear();
   } else if (entry_.after.empty()) {
     entry_.after = AuditText(response, true);
   }
-  const auto written = [done = std::move(done)](const Status&) { done(); };
-  if (limited_ || !changed) {
-    const std::string kind = entry_.who + '\n' + entry_.action;
-    log_.AppendLimited(std::move(entry_), kind, written);
-    return;
+  AuditLog::Done written = [done = std::move(done)](const Status&) { done(); };
+  if (changed && target_.empty()) return WriteEach(std::move(written));
+  const std::string kind = entry_.who + '\n' + entry_.action;
+  if (changed) {
+    log_.AppendChange(std::move(entry_), kind + '\n' + target_, std::move(written));
+  } else {
+    log_.AppendLimited(std::move(entry_), kind, std::move(written));
   }
-  {
-    const ScopedRequestId id(entry_.request_id);
-    LogEntry(entry_);
+}
+
+void CallAudit::WriteEach(AuditLog::Done written) {
+  const ScopedRequestId id(entry_.request_id);
+  // All but the last: what a request changes may take several entries.
+  for (size_t i = 0; i + 1 < requests_.size(); ++i) {
+    AuditEntry part = entry_;
+    part.request = requests_[i];
+    part.before.clear();
+    part.after.clear();
+    LogEntry(part);
+    log_.Append(std::move(part));
   }
-  log_.Append(std::move(entry_), written);
+  if (!requests_.empty()) entry_.request = std::move(requests_.back());
+  LogEntry(entry_);
+  log_.Append(std::move(entry_), std::move(written));
 }
 
 }  // namespace freshet

@@ -148,7 +148,7 @@ bool Batch::Submit(Router& router, Done done) && {
     counts.unrefused = rest->ack.item_count() - rest->taken - counts.refused;
     rest->done(std::move(rest->ack), counts);
   };
-  return router.Submit(std::move(events_), settle, trace_);
+  return router.Submit(std::move(events_), settle, trace_, client_);
 }
 
 void ShortenTexts(v1::BatchAck* ack) {

@@ -34,7 +34,10 @@ class Batch {
 
   // Items that the caller is not to touch are refused. `caller` outlives the adding; nullptr, and
   // before this is called: it is limited in nothing.
-  void SetCaller(const Caller* caller) { caller_ = caller; }
+  void SetCaller(const Caller* caller) {
+    caller_ = caller;
+    client_ = caller == nullptr ? 0 : caller->claim().client;
+  }
   // The item at `index`: the event that it became, or why it is refused. Called once for every
   // item, in their order. Notes of an event come with its acknowledgement.
   void Add(int index, StatusOr<RoutedEvent> item);
@@ -66,6 +69,7 @@ class Batch {
   v1::BatchAck ack_;  // of the items refused so far
   size_t taken_ = 0;  // by TakeOthers
   const Caller* caller_ = nullptr;
+  uint64_t client_ = 0;  // its Claim::client; 0 = none
   int added_ = 0;
   std::vector<RoutedEvent> events_;
   std::vector<uint32_t> places_;                       // of the events

@@ -3,9 +3,11 @@
 #include <algorithm>
 #include <utility>
 
+#include "core/base/answer_limits.h"
 #include "core/base/check.h"
 #include "server/api/faults.h"
 #include "server/api/request_id.h"
+#include "server/api/wire.h"
 #include "server/base/client_network.h"
 #include "server/logs/loggers.h"
 
@@ -22,15 +24,15 @@ void NoteOpened(std::string_view path, const std::string& id, const IpAddress& n
 
 }  // namespace
 
-CallReactor::CallReactor(const ServerContext& context, std::string_view path, CallKind kind,
+CallReactor::CallReactor(const CallHost& host, std::string_view path, CallKind kind,
                          grpc::CallbackServerContext* call)
-    : context_(context),
+    : host_(host),
       kind_(kind),
       call_(*call),
-      request_id_(TakeRequestId(context.request_ids, *call)),
-      auth_(context.authoriser, context.clock, path, *call),
-      watch_(context.calls, context.clock, context.calls.Find(path), kind),
-      patience_(context.config.list_write_timeout) {
+      request_id_(TakeRequestId(host.request_ids, *call)),
+      auth_(host.authoriser, host.clock, path, *call),
+      watch_(host.calls, host.clock, host.calls.Find(path), kind),
+      patience_(host.config.list_write_timeout) {
   if (kind == CallKind::kStream) NoteOpened(path, request_id_, auth_.network());
 }
 
@@ -38,8 +40,8 @@ void CallReactor::Begin() {
   CHECK(self_ == nullptr, "begun twice");
   self_ = shared_from_this();
   const std::shared_ptr<OpenCall> own = self_;
-  const StreamSet::Added added = context_.streams.Add(own);
-  if (added.outdone != nullptr) added.outdone->Dismiss(context_.streams.TooSilent());
+  const StreamSet::Added added = host_.streams.Add(own);
+  if (added.outdone != nullptr) added.outdone->Dismiss(host_.streams.TooSilent());
   // Also where it was outdone already: gRPC says that nothing comes any more.
   StartRead(&incoming_);
 }
@@ -58,12 +60,20 @@ void CallReactor::OnReadDone(bool ok) {
     if (!ended_) StartRead(&further_);
   }
   if (spoken_.exchange(true)) return;
-  if (const grpc::Status status = context_.streams.Admit(self_); !status.ok()) {
+  if (const grpc::Status status = host_.streams.Admit(self_); !status.ok()) {
     End(status);
     return;
   }
   if (!ok) incoming_.Clear();
-  OnRequest(&incoming_);
+  const size_t bytes = SizeOf(incoming_);
+  if (bytes <= MessageTurns::kShortBytes) return OnRequest(&incoming_);
+  host_.streams.turns().Handle(client(), bytes, [held] {
+    if (const grpc::Status status = held->stopped(); !status.ok()) {
+      held->End(status);
+    } else {
+      held->OnRequest(&held->incoming_);
+    }
+  });
 }
 
 void CallReactor::Dismiss(grpc::Status status) {
@@ -89,16 +99,17 @@ void CallReactor::Write(const grpc::ByteBuffer& message, grpc::WriteOptions opti
   outgoing_ = message;
   {
     const MutexLock lock(mutex_);
-    too_slow_ = patience_.Begin(outgoing_.Length(), Patience::Clock::now());
+    patience_.Begin(outgoing_.Length(), Patience::Clock::now());
+    timed_ = true;
   }
   StartWrite(&outgoing_, options);
 }
 
 // Whoever cancels a call must know that gRPC still has it: what follows the write waits until then.
-void CallReactor::Look(Patience::Clock::time_point now) {
+void CallReactor::Look(Patience::Clock::time_point now, const Crowding& crowding) {
   {
     const MutexLock lock(mutex_);
-    if (!too_slow_ || *too_slow_ > now || cutting_) return;
+    if (!timed_ || cutting_ || patience_.Until(crowding.answers) > now) return;
     cutting_ = true;
   }
   call_.TryCancel();
@@ -108,7 +119,7 @@ void CallReactor::Look(Patience::Clock::time_point now) {
     cutting_ = false;
     written = std::exchange(written_, std::nullopt);
     // Once is enough.
-    too_slow_ = std::nullopt;
+    timed_ = false;
   }
   if (written) OnWritten(*written);
 }
@@ -119,7 +130,7 @@ void CallReactor::OnWriteDone(bool ok) {
   {
     const MutexLock lock(mutex_);
     patience_.End(Patience::Clock::now());
-    too_slow_ = std::nullopt;
+    timed_ = false;
     if (cutting_) {
       written_ = ok;
       return;
@@ -163,8 +174,17 @@ void CallReactor::OnCancel() {
   OnStopped();
 }
 
+void CallReactor::SendAnswer(const grpc::ByteBuffer& message) {
+  if (message.Length() <= limits::kMaxUntimedAnswerBytes && host_.streams.calls_are_few()) {
+    EndWith(message);
+  } else {
+    Write(message);
+  }
+}
+
 void CallReactor::OnDone() {
-  context_.streams.Remove(self_);
+  OnOver();
+  host_.streams.Remove(self_);
   // The last use of this object, unless somebody holds it.
   const std::shared_ptr<CallReactor> last = std::move(self_);
 }

@@ -24,6 +24,25 @@
 
 namespace freshet {
 
+// What calls use of their server, whether it serves or stands by. All outlive the calls. Value
+// type, thread-compatible.
+struct CallHost {
+  const ServerConfig& config;
+  Clock& clock;
+  StreamSet& streams;
+  CallStats& calls;
+  Authoriser& authoriser;
+  RequestIds& request_ids;
+};
+[[nodiscard]] inline CallHost HostOf(const ServerContext& context) {
+  return {.config = context.config,
+          .clock = context.clock,
+          .streams = context.streams,
+          .calls = context.calls,
+          .authoriser = context.authoriser,
+          .request_ids = context.request_ids};
+}
+
 // One call. It lives until gRPC is done with it and nobody holds it any more.
 //
 // Thread-safe. OnRequest and OnWritten are called one at a time, each when what the last one began
@@ -33,7 +52,7 @@ class CallReactor : public grpc::ServerGenericBidiReactor,
                     public std::enable_shared_from_this<CallReactor> {
  public:
   // `call` is gRPC's, until OnDone. `path` is that of a MethodRule.
-  CallReactor(const ServerContext& context, std::string_view path, CallKind kind,
+  CallReactor(const CallHost& host, std::string_view path, CallKind kind,
               grpc::CallbackServerContext* call);
 
   // Waits for the message. Call once, right after construction as a shared_ptr.
@@ -45,7 +64,8 @@ class CallReactor : public grpc::ServerGenericBidiReactor,
   [[nodiscard]] Instant ends() const final { return auth_.ends(); }
   [[nodiscard]] CallKind kind() const final { return kind_; }
   void Dismiss(grpc::Status status) final FRESHET_EXCLUDES(mutex_);
-  void Look(Patience::Clock::time_point now) final FRESHET_EXCLUDES(mutex_);
+  void Look(Patience::Clock::time_point now, const Crowding& crowding) final
+      FRESHET_EXCLUDES(mutex_);
 
   [[nodiscard]] const std::string& request_id() const { return request_id_; }
   // Whether nobody waits for what is made, and why.
@@ -58,6 +78,8 @@ class CallReactor : public grpc::ServerGenericBidiReactor,
   virtual void OnWritten(bool ok) = 0;
   // There is nobody to go on for: while a message is written, or the call waits for something.
   virtual void OnStopped() {}
+  // gRPC is done with the call.
+  virtual void OnOver() {}
 
   void Write(const grpc::ByteBuffer& message, grpc::WriteOptions options = {})
       FRESHET_EXCLUDES(mutex_);
@@ -66,11 +88,13 @@ class CallReactor : public grpc::ServerGenericBidiReactor,
   bool End(const grpc::Status& status) FRESHET_EXCLUDES(mutex_);
   // With a last message, which is small.
   bool EndWith(const grpc::ByteBuffer& message) FRESHET_EXCLUDES(mutex_);
+  // Sends the one answer, after which OnWritten is to end the call. A client may leave an answer
+  // that is small, and keeps its place for as long: then there is no OnWritten. But where places
+  // become few, it has as much time as for one that is large.
+  void SendAnswer(const grpc::ByteBuffer& message) FRESHET_EXCLUDES(mutex_);
 
   [[nodiscard]] grpc::CallbackServerContext& call() const { return call_; }
   [[nodiscard]] CallAuth& auth() { return auth_; }
-
-  const ServerContext& context_;
 
  private:
   void OnReadDone(bool ok) final;
@@ -80,6 +104,7 @@ class CallReactor : public grpc::ServerGenericBidiReactor,
   // Whether this is the first end.
   [[nodiscard]] bool BeginEnd(const grpc::Status& status) FRESHET_EXCLUDES(mutex_);
 
+  const CallHost host_;
   const CallKind kind_;
   grpc::CallbackServerContext& call_;
   const std::string request_id_;
@@ -93,7 +118,7 @@ class CallReactor : public grpc::ServerGenericBidiReactor,
   grpc::ByteBuffer outgoing_;          // gRPC's while writing
   mutable Mutex mutex_;
   Patience patience_ FRESHET_GUARDED_BY(mutex_);
-  std::optional<Patience::Clock::time_point> too_slow_ FRESHET_GUARDED_BY(mutex_);  // while writing
+  bool timed_ FRESHET_GUARDED_BY(mutex_) = false;           // something is written
   bool cutting_ FRESHET_GUARDED_BY(mutex_) = false;         // the call is being cancelled
   std::optional<bool> written_ FRESHET_GUARDED_BY(mutex_);  // what was said of a write meanwhile
   bool ended_ FRESHET_GUARDED_BY(mutex_) = false;

@@ -53,7 +53,8 @@ bool AddCertificate(const grpc::CallbackServerContext& call, std::vector<std::st
 
 Status CheckServer(const MethodRule& rule, const ShownByClient& shown) {
   if (!rule.between_servers || shown.sent_on) return absl::OkStatus();
-  return MakeStatus(absl::StatusCode::kPermissionDenied, "is for the servers of a fleet");
+  return MakeStatus(absl::StatusCode::kPermissionDenied,
+                    "only the servers of a fleet may call this");
 }
 
 Status LetIn(Authoriser& authoriser, std::string_view path,
@@ -63,7 +64,7 @@ Status LetIn(Authoriser& authoriser, std::string_view path,
   OnBehalfReader on_behalf = ReadOnBehalf(call);
   if (on_behalf.mistaken()) {
     return MakeStatus(absl::StatusCode::kUnavailable,
-                      "the server that this was forwarded to has ended: try again");
+                      "the server to which this call was forwarded has shut down: try again");
   }
   if (on_behalf.let_in()) return absl::OkStatus();
   return authoriser.Authorise(path, CredentialsOf(call)).status();

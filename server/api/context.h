@@ -16,6 +16,7 @@
 #include "server/api/message_trace.h"
 #include "server/api/rate_sharing.h"
 #include "server/api/request_id.h"
+#include "server/api/settings_sharing.h"
 #include "server/api/standby_roster.h"
 #include "server/api/stream.h"
 #include "server/auth/authoriser.h"
@@ -90,6 +91,7 @@ struct ServerContext {
   Divisions* divisions;  // nullptr: there are none that can be asked
   UrlPages& url_pages;
   RateSharing* rates;                      // nullptr: the crawl rate is this server's own
+  SettingsSharing* shared_settings;        // nullptr: so are its settings
   Frontier* frontier;                      // nullptr: the crawl-frontier API is not served
   std::function<std::string()> address;    // of the gRPC port, as clients may be told
   std::function<ClusterStatus()> cluster;  // null: this server is of none

@@ -25,7 +25,7 @@ StatusOr<size_t> PageSize(bool has, uint32_t size) {
   constexpr size_t kDefault = 100;
   if (!has) return kDefault;
   if (size >= 1 && size <= limits::kMaxListPageSize) return size;
-  return InvalidArgument("page_size: {} is not 1 to {}", size, limits::kMaxListPageSize);
+  return InvalidArgument("page_size: {} is not from 1 to {}", size, limits::kMaxListPageSize);
 }
 
 using CountersByCrawl = std::map<std::string, CrawlCounters>;
@@ -93,6 +93,20 @@ void AnswerWithCrawl(const ServerContext& context, const CrawlRecord& record, Ca
   call->Answer(grpc::Status::OK);
 }
 
+// Adds what other divisions have of the crawl id.
+void AddCrawlElsewhere(const ServerContext& context,
+                       UnaryCall<v1::SetCrawlRequest, v1::SetCrawlResponse>* call,
+                       std::function<void()> then) {
+  v1::ListCrawlsRequest request;
+  request.set_crawl_id(call->response()->crawl().crawl_id());
+  const auto as_set = [](const v1::ListCrawlsResponse& theirs, v1::SetCrawlResponse* done) {
+    if (!theirs.crawls().empty()) *done->mutable_crawl() = theirs.crawls(0);
+    return done->has_crawl();
+  };
+  AddListedElsewhere<v1::ListCrawlsResponse>(context, call, "/freshet.v1.AdminService/ListCrawls",
+                                             SerialiseMessage(request), as_set, std::move(then));
+}
+
 Status CheckRateTerms(const ServerContext& context, const CrawlRecord& record) {
   if (!record.share && !record.max_rate) return absl::OkStatus();
   if (!PlansAllPages(context)) return absl::OkStatus();
@@ -112,16 +126,16 @@ Status CheckMode(const ServerContext& context, const CrawlRecord& before,
   if (division.divisions > 1 && context.divisions == nullptr &&
       *record.frontier_mode != FrontierMode::kDates) {
     return MakeStatus(absl::StatusCode::kFailedPrecondition,
-                      "frontier_mode: in a cluster with several divisions only 'dates' works "
-                      "without cluster.address");
+                      "frontier_mode: in a cluster with several divisions all modes except 'dates' "
+                      "need cluster.address");
   }
   const bool elsewhere = division.division != ServerConfig::kFrontierDivision;
   if (context.frontier != nullptr || (elsewhere && context.config.frontier_enabled)) {
     return absl::OkStatus();
   }
   return MakeStatus(absl::StatusCode::kFailedPrecondition,
-                    "frontier_mode: this server does not serve the crawl-frontier API "
-                    "(frontier.enabled)");
+                    "frontier_mode: this server does not serve the crawl-frontier API: "
+                    "frontier.enabled is false");
 }
 
 // Whether pages wait otherwise than before by what was set.
@@ -181,7 +195,9 @@ class HostLister : public std::enable_shared_from_this<HostLister> {
   }
 
  private:
-  static Status NoToken() { return InvalidArgument("page_token: this server did not issue it"); }
+  static Status NoToken() {
+    return InvalidArgument("page_token: this server did not issue this token");
+  }
   [[nodiscard]] bool IsOwn() const { return division_ == context_.router.division().division; }
   [[nodiscard]] size_t found() const { return static_cast<size_t>(call_.response()->hosts_size()); }
 
@@ -259,6 +275,21 @@ void HostToProto(const HostStatus& host, const ShardView& view, v1::HostState* o
 
 // --- Crawl ids
 
+void FollowCrawl(const ServerContext& context, const CrawlRecord& before,
+                 const CrawlRecord& record) {
+  if (FilesAnew(context, before, record)) {
+    // As with a host: pages that wait by what was set before are filed anew.
+    for (Shard* shard : context.router.shards()) {
+      (void)shard->Query([](const auto& view) { view.epochs.RequestFiling([](const auto&) {}); });
+    }
+  }
+  const FrontierMode mode = context.crawls.ModeOf(record);
+  if (context.frontier != nullptr && mode != FrontierMode::kDates &&
+      mode != context.crawls.ModeOf(before)) {
+    AdoptUrls(context, record.crawl_id);
+  }
+}
+
 void HandleListCrawls(const ServerContext& context,
                       UnaryCall<v1::ListCrawlsRequest, v1::ListCrawlsResponse>* call) {
   const StatusOr<size_t> size =
@@ -284,7 +315,10 @@ void HandleListCrawls(const ServerContext& context,
 
 void HandleSetCrawl(const ServerContext& context,
                     UnaryCall<v1::SetCrawlRequest, v1::SetCrawlResponse>* call) {
-  DoInAllDivisions(context, call);
+  if (LeftToKeeper(context, call)) return;
+  SetInAllDivisions(context, call, [&context, call](std::function<void()> then) {
+    AddCrawlElsewhere(context, call, std::move(then));
+  });
   const StatusOr<std::string> crawl_id = CanonicalCrawlId(call->request().crawl_id());
   if (!crawl_id.ok()) return call->Answer(GrpcStatusOf(crawl_id.status()));
   const StatusOr<std::function<void(CrawlRecord*)>> set = ConvertCrawl(call->request());
@@ -300,33 +334,23 @@ void HandleSetCrawl(const ServerContext& context,
     RETURN_IF_ERROR(CheckMode(context, *before, *record));
     return CheckRateTerms(context, *record);
   };
-  context.crawls.Set(
-      *crawl_id, change, [&context, call, before](const Status& status, const CrawlRecord& record) {
-        if (!status.ok()) return call->Answer(GrpcStatusOf(status));
-        call->SetBefore([&context, &before] {
-          v1::Crawl message;
-          ToProto(*before, context.crawls.ModeOf(*before), {}, &message);
-          return message;
-        });
-        if (FilesAnew(context, *before, record)) {
-          // As with a host: pages that wait by what was set before are filed anew.
-          for (Shard* shard : context.router.shards()) {
-            (void)shard->Query(
-                [](const auto& view) { view.epochs.RequestFiling([](const auto&) {}); });
-          }
-        }
-        const FrontierMode mode = context.crawls.ModeOf(record);
-        if (context.frontier != nullptr && mode != FrontierMode::kDates &&
-            mode != context.crawls.ModeOf(*before)) {
-          AdoptUrls(context, record.crawl_id);
-        }
-        AnswerWithCrawl(context, record, call);
-      });
+  context.crawls.Set(*crawl_id, change,
+                     [&context, call, before](const Status& status, const CrawlRecord& record) {
+                       if (!status.ok()) return call->Answer(GrpcStatusOf(status));
+                       call->SetBefore([&context, &before] {
+                         v1::Crawl message;
+                         ToProto(*before, context.crawls.ModeOf(*before), {}, &message);
+                         return message;
+                       });
+                       FollowCrawl(context, *before, record);
+                       AnswerWithCrawl(context, record, call);
+                     });
 }
 
 void HandleDeleteCrawl(const ServerContext& context,
                        UnaryCall<v1::DeleteCrawlRequest, v1::DeleteCrawlResponse>* call) {
-  DoInAllDivisions(context, call);
+  if (LeftToKeeper(context, call)) return;
+  RemoveInAllDivisions(context, call);
   const std::string crawl_id = call->request().crawl_id();
   if (crawl_id.empty()) {
     return call->Answer(GrpcStatusOf(InvalidArgument("crawl_id: is not set")));

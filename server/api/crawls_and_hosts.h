@@ -57,6 +57,10 @@ void ReadHostBefore(const ServerContext& context, const std::string& host, Call*
   if (context.router.OwnerOf(SlotOfHost(host)).Read(read) != PushOutcome::kTaken) next();
 }
 
+// Has pages and URLs follow what was set for a crawl id, once it is stored. Thread-safe.
+void FollowCrawl(const ServerContext& context, const CrawlRecord& before,
+                 const CrawlRecord& record);
+
 // The methods of AdminService of these names, less the Handle. Each answers the call, now or later.
 // Thread-safe.
 void HandleListCrawls(const ServerContext& context,

@@ -44,6 +44,8 @@ class Divisions {
   // sent later goes there.
   [[nodiscard]] virtual std::unique_ptr<DivisionCall> Open(uint32_t division, std::string_view path,
                                                            const ShownByClient& client) = 0;
+  // Whether some server is known to serve it, reached or not.
+  [[nodiscard]] virtual bool IsServed(uint32_t division) = 0;
 };
 
 // The response in what a call was answered; DataLoss: it is none. Thread-safe.
@@ -53,8 +55,9 @@ template <typename Response>
   grpc::ByteBuffer bytes = *answer;
   Response response;
   if (!grpc::SerializationTraits<Response>::Deserialize(&bytes, &response).ok()) {
-    return MakeStatus(absl::StatusCode::kDataLoss,
-                      "the server of another division answers what cannot be read");
+    return MakeStatus(
+        absl::StatusCode::kDataLoss,
+        "the answer from the server of another division (part of the hosts) is damaged");
   }
   return response;
 }

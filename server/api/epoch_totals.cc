@@ -17,7 +17,7 @@ bool IsSum(double value) { return std::isfinite(value) && value >= 0; }
 
 Status CheckSum(const char* field, double value) {
   if (IsSum(value)) return absl::OkStatus();
-  return InvalidArgument("{}: {} is not finite and at least 0", field, value);
+  return InvalidArgument("{}: {} is not a finite number >= 0", field, value);
 }
 
 void WriteClass(const ClassSums& sums, v1::EpochClassTotals* out) {
@@ -35,7 +35,7 @@ void WriteClass(const ClassSums& sums, v1::EpochClassTotals* out) {
 
 StatusOr<ClassSums> ReadClass(const v1::EpochClassTotals& totals, uint8_t source) {
   if (totals.burst() >= limits::kBurstClasses) {
-    return InvalidArgument("classes.burst: {} is not below {}", totals.burst(),
+    return InvalidArgument("classes.burst: {} is too large: it must be below {}", totals.burst(),
                            limits::kBurstClasses);
   }
   RETURN_IF_ERROR(CheckSum("classes.signals", totals.signals()));
@@ -79,7 +79,7 @@ Status ReadSums(const v1::EpochTotals& totals, EpochTotals* out) {
 
 Status ReadCounts(const v1::EpochTotals& totals, SiteCounts* out) {
   if (totals.events_size() != kAgeBins || totals.expected_events_size() != kAgeBins) {
-    return InvalidArgument("events, expected_events: {} and {} numbers, not {}",
+    return InvalidArgument("events, expected_events: have {} and {} numbers; each must have {}",
                            totals.events_size(), totals.expected_events_size(), kAgeBins);
   }
   for (const auto* values : {&totals.events(), &totals.expected_events()}) {
@@ -104,8 +104,8 @@ Status ReadSamples(const v1::EpochTotals& totals, RateSamples* out) {
   if (static_cast<size_t>(size) > limits::kMaxPriorSamples ||
       totals.sample_changes_size() != size || totals.sample_exposures_size() != size) {
     return InvalidArgument(
-        "sample_hashes: there are {}, with {} sample_changes and {} sample_exposures; the "
-        "numbers must be equal, and {} at most",
+        "sample_hashes: has {} numbers, sample_changes has {} and sample_exposures has {}: the "
+        "three must have equally many, at most {}",
         size, totals.sample_changes_size(), totals.sample_exposures_size(),
         limits::kMaxPriorSamples);
   }
@@ -151,7 +151,8 @@ void ToProto(const EpochTotals& totals, const Sources& sources, v1::EpochTotals*
 
 StatusOr<EpochTotals> FromProto(const v1::EpochTotals& totals, const Sources& sources) {
   if (totals.classes_size() > kSourceClasses) {
-    return InvalidArgument("classes: {} are more than {}", totals.classes_size(), kSourceClasses);
+    return InvalidArgument("classes: has {} entries; at most {} are allowed", totals.classes_size(),
+                           kSourceClasses);
   }
   EpochTotals out;
   RETURN_IF_ERROR(ReadSums(totals, &out));

@@ -31,6 +31,14 @@ void ShareRate(const ServerContext& context,
   context.rates->Hear(call->request(), Answering(call));
 }
 
+void ShareSettings(const ServerContext& context,
+                   UnaryCall<v1::ShareSettingsRequest, v1::ShareSettingsResponse>* call) {
+  if (context.shared_settings == nullptr) {
+    return call->Answer({grpc::StatusCode::FAILED_PRECONDITION, "this server shares no settings"});
+  }
+  context.shared_settings->Hear(call->request(), Answering(call));
+}
+
 void GetEpochTotals(const ServerContext& context,
                     UnaryCall<v1::GetEpochTotalsRequest, v1::GetEpochTotalsResponse>* call) {
   if (const std::optional<EpochTotals> totals = context.epochs.Totals()) {
@@ -73,6 +81,7 @@ void ReturnLeases(const ServerContext& context,
 std::vector<CallMethod> FleetMethods(const ServerContext& context) {
   return {
       Free("/freshet.v1.FleetService/ShareRate", context, freshet::ShareRate),
+      Free("/freshet.v1.FleetService/ShareSettings", context, freshet::ShareSettings),
       Free("/freshet.v1.FleetService/GetEpochTotals", context, freshet::GetEpochTotals),
       Free("/freshet.v1.FleetService/TakePing", context, freshet::TakePing),
       Unary(Payment::kFreeOfCaller, "/freshet.v1.FleetService/AnswerPing", context,

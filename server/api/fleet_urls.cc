@@ -61,7 +61,8 @@ class TakeUrlsStream final : public CallerStream {
             response->set_codes(places[i], static_cast<uint32_t>(replies[i].status.code()));
           }
           self->Acknowledge(place, SerialiseMessage(*response));
-        });
+        },
+        nullptr, kOfFrontier);
     if (!go_on) HoldReading();
   }
 };
@@ -83,7 +84,7 @@ void HandleLeaseUrls(const ServerContext& context,
   }
   if (request.max_urls() < 1 || request.max_urls() > limits::kMaxAssignmentsPerNext) {
     return call->Answer(GrpcStatusOf(InvalidArgument(
-        "max_urls: {} is not 1 to {}", request.max_urls(), limits::kMaxAssignmentsPerNext)));
+        "max_urls: {} is not from 1 to {}", request.max_urls(), limits::kMaxAssignmentsPerNext)));
   }
   PullPages(context,
             {.crawl_ids = {request.crawl_ids().begin(), request.crawl_ids().end()},

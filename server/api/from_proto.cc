@@ -66,7 +66,7 @@ StatusOr<PolitenessSpans> ConvertSpans(const Request& request) {
 StatusOr<CrawlCap> ConvertCap(const v1::CrawlCap& cap) {
   if (cap.count() == 0) return CrawlCap();
   if (cap.count() > limits::kMaxCrawlsPerSpan) {
-    return InvalidArgument("max_crawls: {} are over the limit of {}", cap.count(),
+    return InvalidArgument("max_crawls: {} crawls are over the limit of {}", cap.count(),
                            limits::kMaxCrawlsPerSpan);
   }
   ASSIGN_OR_RETURN(const Duration per, ConvertSpan("max_crawls", cap.per(), kMaxInterval));
@@ -83,8 +83,8 @@ StatusOr<Instant> ConvertPast(std::string_view field, const google::protobuf::Ti
     return InvalidArgument("{}: is before 1990", field);
   }
   if (*instant > now + kMaxSkew) {
-    return InvalidArgument("{}: is {:.0f} s in the server's future, at most {} are allowed", field,
-                           (*instant - now).seconds(), limits::kMaxClockSkewSeconds);
+    return InvalidArgument("{}: is {:.0f} s ahead of the server's clock, at most {} s are allowed",
+                           field, (*instant - now).seconds(), limits::kMaxClockSkewSeconds);
   }
   return *instant;
 }
@@ -120,7 +120,9 @@ StatusOr<std::optional<CrawlOutcome>> ConvertOutcome(const v1::CrawlResult& resu
       // Under an open lease it is decided one way or another.
       if (report.digest.empty() && report.http_status != 304 && !leased &&
           !IsFailure(report.http_status)) {
-        return InvalidArgument("outcome: is unset, and there is no digest to decide it by");
+        return InvalidArgument(
+            "outcome: is missing, and the server cannot tell it without a digest: report the "
+            "outcome or a digest");
       }
       return std::nullopt;
     case v1::CRAWL_OUTCOME_CHANGED:
@@ -154,7 +156,7 @@ void DropDigest(const v1::CrawlResult& result, ReportCrawl* report,
        notes);
   if (report->outcome || report->http_status == 304) return;
   report->outcome = CrawlOutcome::kChanged;
-  Note("outcome", "is unset, and there is no digest to decide it by; counts as changed", notes);
+  Note("outcome", "is missing, and there is no digest to decide it; counts as changed", notes);
 }
 
 // What a worker wants back with the next assignment. `report` has the time of the fetch.
@@ -489,19 +491,19 @@ static_assert(v1::FRONTIER_MODE_SCHEDULED == static_cast<int>(FrontierMode::kSch
 StatusOr<std::function<void(CrawlRecord*)>> ConvertCrawl(const v1::SetCrawlRequest& request) {
   const auto in = [](double value, double most) { return value >= 0 && value <= most; };
   if (request.has_share() && !in(request.share(), 1)) {
-    return InvalidArgument("share: {} is not 0 to 1", request.share());
+    return InvalidArgument("share: {} is not from 0 to 1", request.share());
   }
   if (request.has_max_rate_per_second() &&
       !in(request.max_rate_per_second(), limits::kMaxCrawlsPerSecond)) {
-    return InvalidArgument("max_rate_per_second: {} is not 0 to {:.0f}",
+    return InvalidArgument("max_rate_per_second: {} is not from 0 to {:.0f}",
                            request.max_rate_per_second(), limits::kMaxCrawlsPerSecond);
   }
   if (request.has_max_pages() && request.max_pages() > limits::kMaxPageIds) {
-    return InvalidArgument("max_pages: {} is more than {}", request.max_pages(),
+    return InvalidArgument("max_pages: {} is above the maximum of {}", request.max_pages(),
                            limits::kMaxPageIds);
   }
   if (!v1::FrontierMode_IsValid(request.frontier_mode())) {
-    return InvalidArgument("frontier_mode: {} is not a mode",
+    return InvalidArgument("frontier_mode: {} is not a known mode",
                            static_cast<int>(request.frontier_mode()));
   }
   ASSIGN_OR_RETURN(const PolitenessSpans spans, ConvertSpans(request));
@@ -532,8 +534,8 @@ StatusOr<Duration> ConvertLease(bool has, const google::protobuf::Duration& leas
   const StatusOr<Duration> duration = FromProto(lease);
   if (!duration.ok()) return InField("lease_duration", duration.status());
   if (*duration < Duration::Seconds(1) || *duration > max) {
-    return InvalidArgument("lease_duration: {} is not 1 to {}", SecondsText(*duration),
-                           SecondsText(max));
+    return InvalidArgument("lease_duration: {} is out of range: it must be from 1 s to {}",
+                           SecondsText(*duration), SecondsText(max));
   }
   return *duration;
 }

@@ -1,6 +1,8 @@
 #include "server/api/frontier_adoption.h"
 
 #include <memory>
+#include <optional>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -8,6 +10,7 @@
 #include "core/base/url.h"
 #include "server/api/scheduled_crawls.h"
 #include "server/api/url_pages.h"
+#include "server/api/urls_of_queue.h"
 #include "server/frontier/frontier_scan.h"
 #include "spdlog/spdlog.h"
 
@@ -27,60 +30,89 @@ class Adoption : public std::enable_shared_from_this<Adoption> {
   }
 
  private:
+  using Parts = std::vector<UrlsOfQueue>;
+  // A URL and its page.
+  struct Adopted {
+    FrontierQueueId queue;
+    std::string key;
+    std::string url;
+    RoutedEvent page;
+  };
+  using All = std::vector<Adopted>;
+
   void Slice() {
-    const FrontierMode mode = context_.crawls.modes()->Of(crawl_id_);
-    if (mode == FrontierMode::kDates) return;
-    std::vector<RoutedEvent> events;
+    if (context_.crawls.modes()->Of(crawl_id_) == FrontierMode::kDates) return;
+    Parts parts;
     const Status status =
-        scan_.Slice(limits::kFrontierSlice, [&](const FrontierScan::Found& found) {
-          Add(mode, found, &events);
+        scan_.Slice(limits::kFrontierSlice, [&parts](const FrontierScan::Found& found) {
+          if (found.item.due > 0) AddUrl(found.queue, found.key, found.url, &parts);
           return true;
         });
-    if (!status.ok()) {
-      spdlog::error("frontier: URLs of crawl id {} do not become pages: {}", crawl_id_,
-                    std::string(status.message()));
-      return;
-    }
-    if (events.empty()) return EndSlice();
+    if (!status.ok()) return Fail(status);
+    if (parts.empty()) return EndSlice();
     // The next ones come when these are durable.
-    Submit(std::move(events));
+    Adopt(std::move(parts));
   }
 
-  void Submit(std::vector<RoutedEvent> events) {
-    const auto kept = std::make_shared<const std::vector<RoutedEvent>>(events);
+  void Fail(const Status& status) {
+    spdlog::error("frontier: URLs of crawl id {} do not become pages: {}", crawl_id_,
+                  std::string(status.message()));
+  }
+
+  // URLs that were deleted since the scan found them get no page. A later deletion is a later step
+  // of the frontier, and the removal of the page that it sends comes behind this.
+  void Adopt(Parts parts) {
+    context_.frontier->Run<All>([self = shared_from_this(), parts = std::move(parts)](
+                                    FrontierState& state) { return self->Pages(state, parts); },
+                                [self = shared_from_this()](StatusOr<All> all) {
+                                  if (!all.ok()) return self->Fail(all.status());
+                                  if (all->empty()) return self->EndSlice();
+                                  self->Submit(*std::move(all));
+                                });
+  }
+
+  StatusOr<All> Pages(FrontierState& state, const Parts& parts) {
+    All all;
+    const FrontierMode mode = context_.crawls.modes()->Of(crawl_id_);
+    for (const UrlsOfQueue& part : parts) {
+      ASSIGN_OR_RETURN(std::vector<std::string> urls, state.Waiting(part.queue, part.urls));
+      for (std::string& url : urls) {
+        std::optional<FrontierName> name = PageOfUrl(mode, crawl_id_, part.key, url);
+        if (!name) {
+          ++left_out_;
+          continue;
+        }
+        const Slot slot = SlotOfHost(name->key);
+        UpsertPage upsert = {.key = {.crawl_id = crawl_id_, .url = std::move(name->url)},
+                             .host = std::move(name->key)};
+        all.push_back({.queue = part.queue,
+                       .key = part.key,
+                       .url = std::move(url),
+                       .page = {.slot = slot, .event = std::move(upsert), .notes = {}}});
+      }
+    }
+    return all;
+  }
+
+  void Submit(All all) {
+    std::vector<RoutedEvent> events;
+    for (Adopted& one : all) events.push_back(std::move(one.page));
     (void)context_.url_pages.Submit(
-        std::move(events), [self = shared_from_this(), kept](const std::vector<Reply>& replies) {
-          std::vector<RoutedEvent> again;
+        std::move(events),
+        [self = shared_from_this(), all = std::move(all)](const std::vector<Reply>& replies) {
+          Parts again;
           for (size_t i = 0; i < replies.size(); ++i) {
             const Status& status = replies[i].status;
             // Only a division that cannot be told is waited for: limits are a verdict.
             if (absl::IsUnavailable(status)) {
-              again.push_back((*kept)[i]);
+              AddUrl(all[i].queue, all[i].key, all[i].url, &again);
             } else {
               ++(status.ok() ? self->pages_ : self->left_out_);
             }
           }
           if (again.empty()) return self->EndSlice();
-          self->context_.url_pages.Later([self, again = std::move(again)] {
-            if (self->context_.crawls.modes()->Of(self->crawl_id_) == FrontierMode::kDates) return;
-            self->Submit(again);
-          });
+          self->context_.url_pages.Later([self, again = std::move(again)] { self->Adopt(again); });
         });
-  }
-
-  void Add(FrontierMode mode, const FrontierScan::Found& found, std::vector<RoutedEvent>* events) {
-    if (found.item.due == 0) return;
-    StatusOr<FrontierName> name = ScheduledName(crawl_id_, std::string(found.url));
-    const bool fits = name.ok() && (mode == FrontierMode::kShadow ||
-                                    (name->url == found.url && name->key == found.key));
-    if (!fits) {
-      ++left_out_;
-      return;
-    }
-    const Slot slot = SlotOfHost(name->key);
-    UpsertPage upsert = {.key = {.crawl_id = crawl_id_, .url = std::move(name->url)},
-                         .host = std::move(name->key)};
-    events->push_back({.slot = slot, .event = std::move(upsert), .notes = {}});
   }
 
   void EndSlice() {

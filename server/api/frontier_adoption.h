@@ -12,7 +12,9 @@ namespace freshet {
 // the background, and goes on until all have one, the crawl id goes by dates again or the server
 // stops; a stop ends it for good. Pages that are there stay as they are. A URL that no page can
 // stand for is left out: it is none or, in scheduled mode, under another text or key than its page
-// would be. Thread-safe. `context` has a frontier.
+// would be. A URL that is deleted or ended meanwhile gets no page: each is looked up on the
+// frontier's thread, which sends its page on at once, so that a removal follows it. Thread-safe.
+// `context` has a frontier.
 void AdoptUrls(const ServerContext& context, const std::string& crawl_id);
 
 }  // namespace freshet

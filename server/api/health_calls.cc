@@ -1,11 +1,9 @@
 #include "server/api/health_calls.h"
 
-#include <atomic>
 #include <utility>
 
 #include "core/base/limits.h"
 #include "google/protobuf/wrappers.pb.h"
-#include "server/api/caller.h"
 #include "server/api/faults.h"
 #include "server/api/wire.h"
 
@@ -32,136 +30,76 @@ grpc::ByteBuffer HealthMessage(int32_t status) {
 
 }  // namespace
 
-// One call. Thread-safe.
-class HealthCall final : public Reactor,
-                         public OpenCall,
-                         public std::enable_shared_from_this<HealthCall> {
+// One call: Watch is a stream, Check is not. Thread-safe.
+class HealthCall final : public CallReactor {
  public:
-  HealthCall(HealthCalls& service, ServerCall* call, bool watches)
-      : service_(service),
-        call_(*call),
-        watches_(watches),
-        client_(Authoriser::ClientOf(Caller(), CredentialsOf(*call))) {}
+  HealthCall(HealthCalls& service, std::string_view path, CallKind kind, ServerCall* call)
+      : CallReactor(service.host_, path, kind, call), service_(service) {}
 
-  void Begin() {
-    self_ = shared_from_this();
-    const std::shared_ptr<OpenCall> own = self_;
-    const StreamSet::Added added = service_.calls_.Add(own);
-    if (added.outdone != nullptr) added.outdone->Dismiss(service_.calls_.TooSilent());
-    StartRead(&incoming_);
-  }
   // What it is to be told, if it was not yet.
   void Tell() FRESHET_EXCLUDES(mutex_) {
     const int32_t status = StatusOfService(service_.Find(name_));
     {
       const MutexLock lock(mutex_);
-      if (writing_ || ending_ || status == told_) return;
-      writing_ = true;
+      if (busy_ || status == told_) return;
+      busy_ = true;
       told_ = status;
     }
-    outgoing_ = HealthMessage(status);
-    StartWrite(&outgoing_);
+    Write(HealthMessage(status));
   }
-
-  [[nodiscard]] const std::string& client() const override { return client_; }
-  [[nodiscard]] CallKind kind() const override {
-    return watches_ ? CallKind::kStream : CallKind::kUnary;
-  }
-  void Dismiss(grpc::Status status) override { End(std::move(status)); }
 
  private:
-  void OnReadDone(bool ok) override {
-    const std::shared_ptr<HealthCall> held = self_;
-    if (std::exchange(read_, true)) {
-      // A second message. gRPC would keep that, and all that follow it.
-      if (ok) call_.TryCancel();
-      return;
-    }
-    if (spoken_.exchange(true)) return;
-    grpc::Status status = service_.calls_.Admit(self_);
+  void OnRequest(grpc::ByteBuffer* bytes) override {
     HealthRequest request;
-    if (!ok) incoming_.Clear();
-    if (status.ok()) {
-      status = GrpcStatusOf(
-          ReadRequest(incoming_, &request, static_cast<size_t>(limits::kMaxMetadataBytes)));
-    }
-    incoming_.Clear();
-    if (!status.ok()) return End(status);
+    const Status status =
+        ReadRequest(*bytes, &request, static_cast<size_t>(limits::kMaxMetadataBytes));
+    bytes->Clear();
+    if (!status.ok()) return Stop(GrpcStatusOf(status));
     name_ = request.value();
-    if (watches_) {
-      {
-        const MutexLock lock(mutex_);
-        // gRPC allows no read after Finish.
-        if (!ending_) StartRead(&further_);
-      }
-      service_.Watch(self_);
+    if (kind() == CallKind::kStream) {
+      service_.Watch(std::static_pointer_cast<HealthCall>(shared_from_this()));
       return Tell();
     }
     const std::optional<bool> serving = service_.Find(name_);
-    if (!serving) return End({grpc::StatusCode::NOT_FOUND, "service name unknown"});
+    if (!serving) return Stop({grpc::StatusCode::NOT_FOUND, "service name unknown"});
     {
       const MutexLock lock(mutex_);
-      if (std::exchange(ending_, true)) return;
+      if (std::exchange(busy_, true)) return;
     }
-    outgoing_ = HealthMessage(StatusOfService(serving));
-    StartWriteAndFinish(&outgoing_, {}, grpc::Status::OK);
+    SendAnswer(HealthMessage(StatusOfService(serving)));
   }
-  void OnWriteDone(bool ok) override {
-    std::optional<grpc::Status> end;
-    {
-      const MutexLock lock(mutex_);
-      writing_ = false;
-      if (!ok && !ending_) end_ = grpc::Status::CANCELLED;
-      end = std::exchange(end_, std::nullopt);
-      ending_ = ending_ || end.has_value();
-    }
-    if (end) {
-      Finish(*end);
-    } else {
-      Tell();
-    }
+  void OnWritten(bool ok) override {
+    const bool goes_on = ok && kind() == CallKind::kStream;
+    // Also if it comes only now: then it finds that nothing is written.
+    SetIdle();
+    if (const grpc::Status why = stopped(); !why.ok()) return Stop(why);
+    if (goes_on) return Tell();
+    Stop(ok ? grpc::Status::OK
+            : grpc::Status(grpc::StatusCode::UNAVAILABLE, "the answer was not taken"));
   }
-  void OnCancel() override {
-    spoken_ = true;
-    End(grpc::Status::CANCELLED);
-  }
-  void OnDone() override {
-    service_.Forget(self_);
-    service_.calls_.Remove(self_);
-    const std::shared_ptr<HealthCall> last = std::move(self_);
+  void OnStopped() override { Stop(stopped()); }
+  void OnOver() override {
+    service_.Forget(std::static_pointer_cast<HealthCall>(shared_from_this()));
   }
 
-  // Once what is being written has left.
-  void End(grpc::Status status) FRESHET_EXCLUDES(mutex_) {
-    spoken_ = true;
+  void SetIdle() FRESHET_EXCLUDES(mutex_) {
+    const MutexLock lock(mutex_);
+    busy_ = false;
+  }
+  // Ends the call, unless something is written: then OnWritten does.
+  void Stop(const grpc::Status& status) FRESHET_EXCLUDES(mutex_) {
     {
       const MutexLock lock(mutex_);
-      if (ending_) return;
-      if (writing_) {
-        end_ = std::move(status);
-        return;
-      }
-      ending_ = true;
+      if (std::exchange(busy_, true)) return;
     }
-    Finish(status);
+    End(status);
   }
 
   HealthCalls& service_;
-  ServerCall& call_;  // gRPC's, until OnDone
-  const bool watches_;
-  const std::string client_;
-  std::shared_ptr<HealthCall> self_;  // until OnDone
-  std::atomic<bool> spoken_{false};
-  std::string name_;   // once it has spoken
-  bool read_ = false;  // what was read has come; of OnReadDone
-  grpc::ByteBuffer incoming_;
-  grpc::ByteBuffer further_;
-  grpc::ByteBuffer outgoing_;
+  std::string name_;  // once it has spoken
   Mutex mutex_;
   int32_t told_ FRESHET_GUARDED_BY(mutex_) = 0;
-  bool writing_ FRESHET_GUARDED_BY(mutex_) = false;
-  bool ending_ FRESHET_GUARDED_BY(mutex_) = false;
-  std::optional<grpc::Status> end_ FRESHET_GUARDED_BY(mutex_);  // when the write is through
+  bool busy_ FRESHET_GUARDED_BY(mutex_) = false;  // something is written, or the call is over
 };
 
 void HealthCalls::Set(const std::string& service, bool serving) {
@@ -181,12 +119,15 @@ void HealthCalls::SetAll(bool serving) {
 }
 
 std::vector<CallMethod> HealthCalls::Methods() {
-  return {{"/grpc.health.v1.Health/Check", [this](ServerCall* call) { return Start(call, false); }},
-          {"/grpc.health.v1.Health/Watch", [this](ServerCall* call) { return Start(call, true); }}};
+  const auto method = [this](std::string_view path, CallKind kind) -> CallMethod {
+    return {path, [this, path, kind](ServerCall* call) { return Start(path, kind, call); }};
+  };
+  return {method("/grpc.health.v1.Health/Check", CallKind::kUnary),
+          method("/grpc.health.v1.Health/Watch", CallKind::kStream)};
 }
 
-Reactor* HealthCalls::Start(ServerCall* call, bool watches) {
-  const auto own = std::make_shared<HealthCall>(*this, call, watches);
+Reactor* HealthCalls::Start(std::string_view path, CallKind kind, ServerCall* call) {
+  const auto own = std::make_shared<HealthCall>(*this, path, kind, call);
   own->Begin();
   return own.get();
 }

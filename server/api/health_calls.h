@@ -7,10 +7,11 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "server/api/call_method.h"
-#include "server/api/stream.h"
+#include "server/api/call_reactor.h"
 #include "sync/mutex.h"
 
 namespace freshet {
@@ -20,8 +21,7 @@ class HealthCall;
 // Thread-safe.
 class HealthCalls {
  public:
-  // `calls`, which outlives this, counts them.
-  explicit HealthCalls(StreamSet& calls) : calls_(calls) {}
+  explicit HealthCalls(const CallHost& host) : host_(host) {}
 
   // From here on the service is known. The empty name is that of the server, which always is.
   void Set(const std::string& service, bool serving) FRESHET_EXCLUDES(mutex_);
@@ -35,7 +35,7 @@ class HealthCalls {
  private:
   friend class HealthCall;
 
-  [[nodiscard]] Reactor* Start(ServerCall* call, bool watches);
+  [[nodiscard]] Reactor* Start(std::string_view path, CallKind kind, ServerCall* call);
   // Nothing: the service is not known.
   [[nodiscard]] std::optional<bool> Find(const std::string& service) const FRESHET_EXCLUDES(mutex_);
   void Watch(const std::shared_ptr<HealthCall>& call) FRESHET_EXCLUDES(mutex_);
@@ -43,7 +43,7 @@ class HealthCalls {
   [[nodiscard]] std::set<std::shared_ptr<HealthCall>> watchers() const FRESHET_EXCLUDES(mutex_);
   void TellWatchers() FRESHET_EXCLUDES(mutex_);
 
-  StreamSet& calls_;
+  const CallHost host_;
   mutable Mutex mutex_;
   std::map<std::string, bool> serving_ FRESHET_GUARDED_BY(mutex_) = {{"", false}};
   std::set<std::shared_ptr<HealthCall>> watchers_ FRESHET_GUARDED_BY(mutex_);

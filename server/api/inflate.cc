@@ -13,7 +13,7 @@ namespace {
 // zlib's words for: 15 bits of window, in gzip's frame.
 constexpr int kGzipWindow = 15 + 16;
 
-Status Damaged() { return InvalidArgument("the message is not gzip, or damaged"); }
+Status Damaged() { return InvalidArgument("the message is not gzip, or it is damaged"); }
 
 }  // namespace
 

@@ -4,6 +4,7 @@
 
 #include "core/base/limits.h"
 #include "server/api/faults.h"
+#include "server/api/unary.h"
 
 namespace freshet {
 
@@ -11,11 +12,17 @@ void ListStream::OnRequest(grpc::ByteBuffer* bytes) {
   std::optional<Places::Place> place = context_.listings.Take(client(), auth().admin());
   if (!place) {
     return EndList(MakeStatus(absl::StatusCode::kResourceExhausted,
-                              "too many lists are being made ({} at a time, and a share of them "
-                              "for each client): try again when one of them is done",
+                              "too many requests for lists are running (at most {} at a time, and "
+                              "fewer for one client): try again when one has ended",
                               limits::kMaxListings));
   }
   place_.emplace(*std::move(place));
+  const StatusOr<const Caller*> caller = auth().Get();
+  if (!caller.ok()) return EndList(caller.status());
+  if (const grpc::Status paid = PayForCall(context_, **caller, call()); !paid.ok()) {
+    End(paid);
+    return;
+  }
   const Status status = Open(*bytes);
   bytes->Clear();
   if (!status.ok()) return EndList(status);

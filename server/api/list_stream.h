@@ -24,7 +24,7 @@ class ListStream : public CallReactor {
  public:
   // As those of CallReactor.
   ListStream(const ServerContext& context, std::string_view path, ServerCall* call)
-      : CallReactor(context, path, CallKind::kStream, call) {}
+      : CallReactor(HostOf(context), path, CallKind::kStream, call), context_(context) {}
 
  protected:
   // Takes in the request. Not OK: the call ends with it; else ReadNext follows.
@@ -37,6 +37,8 @@ class ListStream : public CallReactor {
   void ReadNext();
   // The last use of this object, unless somebody holds it.
   void EndList(const Status& status);
+
+  const ServerContext& context_;
 
  private:
   void OnRequest(grpc::ByteBuffer* bytes) final;

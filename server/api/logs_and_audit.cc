@@ -73,7 +73,7 @@ void HandleListAudit(const ServerContext& context,
   const uint32_t limit = request.has_limit() ? request.limit() : kUsual;
   if (limit < 1 || limit > kMaxRecentAudit) {
     return call->Answer(
-        GrpcStatusOf(InvalidArgument("limit: {} is not 1 to {}", limit, kMaxRecentAudit)));
+        GrpcStatusOf(InvalidArgument("limit: {} is not from 1 to {}", limit, kMaxRecentAudit)));
   }
   StatusOr<Instant> since = Instant();
   if (request.has_since()) since = FromProto(request.since());

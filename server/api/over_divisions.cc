@@ -74,10 +74,11 @@ void AskDivisions(const ServerContext& context, std::string_view path, ShownByCl
   const Status missing =
       context.divisions == nullptr
           ? MakeStatus(absl::StatusCode::kFailedPrecondition,
-                       "cannot be asked: cluster.address is not set")
-          : MakeStatus(absl::StatusCode::kUnavailable,
-                       "no server serves it, or the server has not answered within {:g} s",
-                       patience.value_or(Duration()).seconds());
+                       "cannot be reached: cluster.address is not set")
+          : MakeStatus(
+                absl::StatusCode::kUnavailable,
+                "no server serves this division, or its server has not answered within {:g} s",
+                patience.value_or(Duration()).seconds());
   for (const auto& [division, request] : requests) answers.push_back({division, missing});
   if (context.divisions == nullptr || requests.empty()) return done(std::move(answers));
   const auto asking = std::make_shared<Asking>(std::move(answers), std::move(done));

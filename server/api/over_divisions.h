@@ -15,6 +15,7 @@
 #include "freshet/v1/admin.pb.h"
 #include "server/api/context.h"
 #include "server/api/divisions.h"
+#include "server/api/elsewhere.h"
 #include "server/api/faults.h"
 #include "server/api/fleet_sums.h"
 #include "server/api/unary.h"
@@ -92,25 +93,104 @@ void AnswerForAll(const ServerContext& context, UnaryCall<Request, Response>* ca
 [[nodiscard]] grpc::Status EndOfAll(const grpc::Status& own,
                                     const std::vector<std::pair<uint32_t, Status>>& others);
 
+// Adds to the response of a call what other divisions list of the same, as they answer `request` at
+// `path`; then calls `then`. `as_done` makes of a list what its division would have answered to the
+// call, as bool(const List&, Response*); false: the list has nothing of it.
+template <typename List, typename Request, typename Response, typename AsDone>
+void AddListedElsewhere(const ServerContext& context, UnaryCall<Request, Response>* call,
+                        std::string_view path, const grpc::ByteBuffer& request, AsDone as_done,
+                        std::function<void()> then) {
+  AskOtherDivisions(
+      context, path, call->shown(), request, kFleetViewPatience,
+      [call, as_done = std::move(as_done), then = std::move(then)](const DivisionAnswers& answers) {
+        for (const DivisionAnswer& its : answers) {
+          const StatusOr<List> theirs = ResponseIn<List>(its.answer);
+          Response done;
+          if (theirs.ok() && as_done(*theirs, &done)) AddDone(done, call->response());
+        }
+        then();
+      });
+}
+
+// Has the servers of all other divisions do what the call asks for, which ended so in this one,
+// then does `last`, which may be null, and answers it.
+template <typename Request, typename Response>
+void FinishInOtherDivisions(const ServerContext& context, UnaryCall<Request, Response>* call,
+                            const grpc::Status& own, std::function<void()> last = nullptr) {
+  if (!own.ok() && own.error_code() != grpc::StatusCode::NOT_FOUND) return call->Answer(own);
+  if (own.ok()) call->NoteChange();
+  AskOtherDivisions(context, call->path(), call->shown(), SerialiseMessage(call->request()), {},
+                    [call, own, last = std::move(last)](const DivisionAnswers& answers) {
+                      std::vector<std::pair<uint32_t, Status>> others;
+                      for (const DivisionAnswer& its : answers) {
+                        const StatusOr<Response> theirs = ResponseIn<Response>(its.answer);
+                        others.emplace_back(its.division, theirs.status());
+                        if (theirs.ok()) AddDone(*theirs, call->response());
+                      }
+                      if (last) last();
+                      call->Answer(EndOfAll(own, others));
+                    });
+}
+
 // Has the servers of all other divisions do what the call asks for, once this one has, or has
 // found that it has not what it is about. Before anything may answer the call, which then ends with
 // all of them.
 template <typename Request, typename Response>
 void DoInAllDivisions(const ServerContext& context, UnaryCall<Request, Response>* call) {
   if (!SpansFleet(context, call->shown())) return;
-  call->SetLast([&context, call](const grpc::Status& own) {
-    if (!own.ok() && own.error_code() != grpc::StatusCode::NOT_FOUND) return call->Answer(own);
-    if (own.ok()) call->NoteChange();
-    AskOtherDivisions(context, call->path(), call->shown(), SerialiseMessage(call->request()), {},
-                      [call, own](const DivisionAnswers& answers) {
-                        std::vector<std::pair<uint32_t, Status>> others;
-                        for (const DivisionAnswer& its : answers) {
-                          const StatusOr<Response> theirs = ResponseIn<Response>(its.answer);
-                          others.emplace_back(its.division, theirs.status());
-                          if (theirs.ok()) AddDone(*theirs, call->response());
-                        }
-                        call->Answer(EndOfAll(own, others));
-                      });
+  call->SetLast(
+      [&context, call](const grpc::Status& own) { FinishInOtherDivisions(context, call, own); });
+}
+
+// --- Settings, which have one order in a fleet (SettingsSharing)
+
+// Whether the keeper of the settings is to be asked instead, which answers the call. A call that
+// another server has sent on is this one's to answer.
+template <typename Request, typename Response>
+bool LeftToKeeper(const ServerContext& context, UnaryCall<Request, Response>* call) {
+  const SettingsSharing* const shared = context.shared_settings;
+  if (shared == nullptr || shared->keeps() || call->shown().sent_on) return false;
+  AnswerElsewhere(context, SettingsSharing::kKeeper, call);
+  return true;
+}
+
+// At the keeper: once this server has done what the call asks for, all other divisions follow its
+// settings, and the call ends with all of them. `add`, which may be null, adds what those have to
+// the response, and then calls what it is given. Before anything may answer the call.
+template <typename Request, typename Response>
+void SetInAllDivisions(const ServerContext& context, UnaryCall<Request, Response>* call,
+                       std::function<void(std::function<void()>)> add = nullptr) {
+  if (context.shared_settings == nullptr || !context.shared_settings->keeps()) return;
+  call->SetLast([&context, call, add = std::move(add)](const grpc::Status& own) {
+    if (!own.ok()) {
+      // It may be stored all the same, as where a plan of a policy fails.
+      context.shared_settings->Publish(nullptr);
+      return call->Answer(own);
+    }
+    call->NoteChange();
+    context.shared_settings->Publish(
+        [call, add](const std::vector<std::pair<uint32_t, Status>>& others) {
+          const grpc::Status end = EndOfAll(grpc::Status::OK, others);
+          if (!end.ok() || !add) return call->Answer(end);
+          add([call, end] { call->Answer(end); });
+        });
+  });
+}
+
+// The same for what is taken away, which a division may have that the keeper does not know of: all
+// servers are asked to take it away, then to follow the settings.
+template <typename Request, typename Response>
+void RemoveInAllDivisions(const ServerContext& context, UnaryCall<Request, Response>* call) {
+  SettingsSharing* const shared = context.shared_settings;
+  if (shared == nullptr) return;
+  if (!shared->keeps()) {
+    return call->SetLast([shared, call](const grpc::Status& own) {
+      shared->Forget();
+      call->Answer(own);
+    });
+  }
+  call->SetLast([&context, call, shared](const grpc::Status& own) {
+    FinishInOtherDivisions(context, call, own, [shared] { shared->Publish(nullptr); });
   });
 }
 

@@ -84,7 +84,7 @@ class Lister final : public ListStream {
     if (context_.divisions != nullptr) shown_ = ShownBy(call());
     SpanDivisions();
     if (!TakeToken(request.page_token())) {
-      return InvalidArgument("page_token: this server did not issue it");
+      return InvalidArgument("page_token: this server did not issue this token");
     }
     request_ = std::move(request);
     return absl::OkStatus();

@@ -1,5 +1,6 @@
 #include "server/api/pages_service.h"
 
+#include <algorithm>
 #include <optional>
 #include <string>
 #include <utility>
@@ -54,6 +55,13 @@ class Upserts {
   const ServerContext& context_;
 };
 
+bool IsAllRefused(const v1::BatchAck& ack, int items) {
+  const auto refused = std::count_if(
+      ack.statuses().begin(), ack.statuses().end(),
+      [](const v1::ItemStatus& status) { return status.outcome() == v1::ITEM_OUTCOME_REFUSED; });
+  return refused == items;
+}
+
 // The urls of a unary request as one batch; the call is answered when all is durable.
 template <typename Request, typename Response>
 void RunUrls(const ServerContext& context, UnaryCall<Request, Response>* call,
@@ -81,6 +89,7 @@ void RunUrls(const ServerContext& context, UnaryCall<Request, Response>* call,
   if (context.divisions != nullptr && !call->shown().sent_on)
     parts = batch.TakeOthers(context.router.division());
   const auto all = std::make_shared<PartedAck>(parts.size(), [call](v1::BatchAck ack) {
+    if (IsAllRefused(ack, call->request().urls_size())) call->NoteNoChange();
     *call->response()->mutable_ack() = std::move(ack);
     call->Answer(grpc::Status::OK);
   });

@@ -7,16 +7,24 @@
 namespace freshet {
 namespace {
 
+// However many others need the room.
+constexpr Duration kLeast = Duration::Seconds(1);
+
 Duration SinceOf(Patience::Clock::time_point from, Patience::Clock::time_point to) {
   return Duration::Micros(std::chrono::duration_cast<std::chrono::microseconds>(to - from).count());
 }
 
 }  // namespace
 
-Patience::Clock::time_point Patience::Begin(size_t bytes, Clock::time_point now) {
+void Patience::Begin(size_t bytes, Clock::time_point now) {
   began_ = now;
   for_bytes_ = Duration::FromSeconds(static_cast<double>(bytes) / limits::kLeastBytesPerSecond);
-  return now + (left_ + for_bytes_).chrono();
+}
+
+Patience::Clock::time_point Patience::Until(double crowding) const {
+  const Duration left =
+      std::max(std::min(left_, kLeast), Duration::FromSeconds(left_.seconds() * (1 - crowding)));
+  return began_ + (left + for_bytes_).chrono();
 }
 
 void Patience::End(Clock::time_point now) {

@@ -21,6 +21,8 @@ struct RateSharingStatus {
   Rate granted;                    // to this division, now
   uint64_t grants = 0;             // that came
   uint64_t unheard = 0;            // reports that nobody answered with one
+  Duration ungranted;              // for how long none has been in force; zero: one is
+  bool cut_off = false;            // that is too long: nothing is handed out
   double price = 0;                // of this division; 0: not known
   double price_gap = 0;            // FleetRateFigures, where this server leads
 };

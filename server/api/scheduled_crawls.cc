@@ -8,6 +8,7 @@
 #include <set>
 #include <utility>
 
+#include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
 #include "core/base/check.h"
 #include "core/base/frontier_limits.h"
@@ -29,11 +30,20 @@ constexpr std::chrono::milliseconds kElsewherePatience{1000};
 
 // --- What comes in
 
-// The first value of the first of these keys that is there.
+// The first value of the first of these keys that is there, in whatever case: some releases of
+// clients write all keys in lower case. Among several spellings the given one comes first.
 std::string FirstOf(const urlfrontier::URLInfo& info, const std::vector<std::string>& keys) {
   for (const std::string& key : keys) {
-    const auto it = info.metadata().find(key);
-    if (it != info.metadata().end() && it->second.values_size() > 0) return it->second.values(0);
+    const urlfrontier::StringList* found = nullptr;
+    std::string_view spelling;
+    for (const auto& [name, values] : info.metadata()) {
+      if (values.values().empty() || !absl::EqualsIgnoreCase(name, key)) continue;
+      const bool first = found == nullptr || name == key;
+      if (!first && (spelling == key || spelling < name)) continue;
+      found = &values;
+      spelling = name;
+    }
+    if (found != nullptr) return found->values(0);
   }
   return {};
 }
@@ -56,7 +66,7 @@ struct PageNews {
   bool never = false;  // again
   // Whatever the page makes of it, the URL is acknowledged as the frontier has taken it.
   bool shadow = false;
-  ReportCrawl report;  // of one that is known
+  std::optional<ReportCrawl> report;  // of one that is known, by a client that may make one
 };
 
 // One call of Put.
@@ -66,8 +76,10 @@ struct PutUnderWay {
   std::vector<size_t> places;                  // among these, by URL that the frontier was given
   std::vector<std::optional<PageNews>> pages;  // likewise; unset: of a crawl id without pages
   std::vector<FrontierName> names;             // likewise: of the page
-  // By event: whose outcome depends on it; unset: none's.
+  // By event: the URL, among those that the frontier was given, whose outcome depends on it; unset:
+  // none's.
   std::vector<std::optional<size_t>> asked;
+  uint64_t since = 0;  // what it has made in the frontier is no older
 };
 
 PageNews NewsOf(const ServerContext& context, FrontierMode mode, const FrontierName& name,
@@ -76,8 +88,8 @@ PageNews NewsOf(const ServerContext& context, FrontierMode mode, const FrontierN
                    .known = put.known,
                    .never = put.known && put.due == 0 && context.config.frontier_zero_is_never,
                    .shadow = mode == FrontierMode::kShadow,
-                   .report = {}};
-  if (news.known && !news.never) news.report = ReportOf(context, name, put);
+                   .report = std::nullopt};
+  if (news.known && !news.never && put.reports) news.report = ReportOf(context, name, put);
   return news;
 }
 
@@ -95,15 +107,14 @@ std::vector<RoutedEvent> EventsFor(PutUnderWay& put, const std::vector<FrontierO
     const Slot slot = SlotOfHost(news.host);
     const auto add = [&](Event event) {
       events.push_back({.slot = slot, .event = std::move(event), .notes = {}});
-      put.asked.push_back(news.shadow ? std::nullopt : std::optional(put.places[i]));
+      put.asked.push_back(news.shadow ? std::nullopt : std::optional(i));
     };
     if (news.never) {
-      add(RemovePage{.key = {.crawl_id = put.names[i].crawl, .url = put.names[i].url},
-                     .as_sent = std::nullopt});
+      add(RemovalOf(put.names[i]));
       continue;
     }
     add(UpsertOf(put.names[i]));
-    if (news.known) add(std::move(news.report));
+    if (news.report) add(*std::move(news.report));
   }
   return events;
 }
@@ -119,27 +130,49 @@ bool NobodyWaits(const ServerContext& context, const PutUnderWay& put,
          });
 }
 
-// What the page could not take is to be sent again, but for what it never will.
-void TakeReplies(const std::vector<Reply>& replies, PutUnderWay& put) {
+// What the page could not take is to be sent again, but for what it never will. Returns the URLs
+// that have no page.
+std::vector<FrontierName> TakeReplies(const std::vector<Reply>& replies, PutUnderWay& put) {
+  std::vector<FrontierName> refused;
   for (size_t i = 0; i < replies.size(); ++i) {
     const Status& status = replies[i].status;
     // There was no page to remove.
     if (status.ok() || absl::IsNotFound(status) || !put.asked[i]) continue;
-    put.outcomes[*put.asked[i]] =
+    const size_t url = *put.asked[i];
+    put.outcomes[put.places[url]] =
         absl::IsInvalidArgument(status) ? FrontierOutcome::kSkipped : FrontierOutcome::kFailed;
+    // A division that does not answer may have taken it.
+    if (!absl::IsUnavailable(status)) refused.push_back(put.names[url]);
   }
+  return refused;
+}
+
+// A URL that is new and has no page leaves the frontier again: it would count for no limit of
+// pages. `done` follows in any case.
+void TakeBack(const ServerContext& context, std::vector<FrontierName> refused, uint64_t since,
+              std::function<void()> done) {
+  if (refused.empty()) return done();
+  context.frontier->Run<bool>(
+      [refused = std::move(refused), since](FrontierState& state) -> StatusOr<bool> {
+        for (const FrontierName& name : refused) {
+          const FrontierQueue* queue = state.table().Find(name.crawl, name.key);
+          const StatusOr<FrontierItem> item = state.Read(name.crawl, name.key, name.url);
+          if (queue == nullptr || !item.ok() || item->created < since) continue;
+          RETURN_IF_ERROR(state.RemoveOlder(queue->id, {&name.url, 1}, item->created + 1).status());
+        }
+        return true;
+      },
+      [done = std::move(done)](const StatusOr<bool>&) { done(); });
 }
 
 // --- What goes out
 
-// Pages of which the frontier knows nothing are no pages of it any more. Somebody may put one again
-// at the same time: then it stays.
-void RemoveUnknown(const ServerContext& context, const FrontierName& name) {
+// A page that is never to be given out goes. Somebody may put its URL again at the same time: then
+// it stays.
+void RemoveEnded(const ServerContext& context, const FrontierName& name) {
   const Slot slot = SlotOfHost(name.key);
-  RemovePage remove = {.key = {.crawl_id = name.crawl, .url = name.url}, .as_sent = std::nullopt};
   context.url_pages.Tell(
-      {.slot = slot, .event = std::move(remove), .notes = {}},
-      [&context, name, slot](const Status&) {
+      {.slot = slot, .event = RemovalOf(name), .notes = {}}, [&context, name, slot](const Status&) {
         context.frontier->Run<FrontierItem>(
             [name](FrontierState& state) { return state.Read(name.crawl, name.key, name.url); },
             [&context, name, slot](const StatusOr<FrontierItem>& item) {
@@ -160,7 +193,9 @@ class ScheduledPull final : public std::enable_shared_from_this<ScheduledPull> {
   void Begin(const std::vector<std::string>& crawl_ids, const PullingClient& who) {
     pull_->over = true;
     // Which queue is next is not the client's to say.
-    if (!pull_->key.empty() || !context_.frontier->status().active) return done_({});
+    const FrontierStatus frontier = context_.frontier->status();
+    if (!pull_->key.empty() || !frontier.active) return done_({});
+    deleted_ = frontier.totals.deleted;
     const auto most = static_cast<uint32_t>(std::min<uint64_t>(
         limits::kMaxUrlsPerPull, uint64_t{pull_->urls_per_queue} * pull_->queues));
     if (most == 0) return done_({});
@@ -293,8 +328,8 @@ class ScheduledPull final : public std::enable_shared_from_this<ScheduledPull> {
     if (names.empty()) return done_({});
     const auto shared = std::make_shared<const std::vector<FrontierName>>(std::move(names));
     context_.frontier->Run<FrontierPicked>(
-        [shared, seconds = pull_->lease_seconds](FrontierState& state) {
-          return state.ServeNamed(*shared, seconds);
+        [shared, seconds = pull_->lease_seconds, deleted = deleted_](FrontierState& state) {
+          return state.ServeNamed(*shared, seconds, deleted);
         },
         [self = shared_from_this(), shared, leases = std::move(leases)](
             StatusOr<FrontierPicked> picked) { self->Finish(*shared, leases, std::move(picked)); });
@@ -309,7 +344,7 @@ class ScheduledPull final : public std::enable_shared_from_this<ScheduledPull> {
     std::vector<LeaseId> refused;
     for (const size_t place : picked->refused) refused.push_back(leases[place]);
     context_.url_pages.GiveBack(refused);
-    for (const size_t place : picked->unknown) RemoveUnknown(context_, names[place]);
+    for (const size_t place : picked->ended) RemoveEnded(context_, names[place]);
     std::vector<FrontierServed> served;
     for (auto& [place, url] : picked->served) {
       url.lease = leases[place];
@@ -321,6 +356,7 @@ class ScheduledPull final : public std::enable_shared_from_this<ScheduledPull> {
   const ServerContext& context_;
   const std::shared_ptr<FrontierPull> pull_;
   const Frontier::PullDone done_;
+  uint64_t deleted_ = 0;  // URLs, before any page was asked for
   grpc::Alarm alarm_;
   Mutex mutex_;
   bool own_asked_ FRESHET_GUARDED_BY(mutex_) = false;
@@ -333,6 +369,19 @@ class ScheduledPull final : public std::enable_shared_from_this<ScheduledPull> {
 
 bool IsScheduled(const ServerContext& context, std::string_view crawl) {
   return context.crawls.modes()->Of(crawl) == FrontierMode::kScheduled;
+}
+
+std::optional<FrontierName> PageOfUrl(FrontierMode mode, const std::string& crawl,
+                                      std::string_view key, std::string_view url) {
+  if (mode == FrontierMode::kDates) return std::nullopt;
+  StatusOr<FrontierName> name = ScheduledName(crawl, std::string(url));
+  const bool has_one =
+      name.ok() && (mode == FrontierMode::kShadow || (name->url == url && name->key == key));
+  return has_one ? std::optional(*std::move(name)) : std::nullopt;
+}
+
+RemovePage RemovalOf(const FrontierName& name) {
+  return {.key = {.crawl_id = name.crawl, .url = name.url}, .as_sent = std::nullopt};
 }
 
 StatusOr<FrontierName> ScheduledName(const std::string& crawl, const std::string& url) {
@@ -350,6 +399,7 @@ bool PutUrls(const ServerContext& context, std::vector<FrontierPut> puts, Fronti
   auto under_way = std::make_shared<PutUnderWay>();
   under_way->done = std::move(done);
   under_way->outcomes.assign(puts.size(), FrontierOutcome::kSkipped);
+  under_way->since = context.frontier->NowSeconds();
   std::vector<FrontierPut> taken;
   for (size_t i = 0; i < puts.size(); ++i) {
     FrontierPut& put = puts[i];
@@ -381,10 +431,11 @@ bool PutUrls(const ServerContext& context, std::vector<FrontierPut> puts, Fronti
       return under_way->done(under_way->outcomes);
     }
     // The stream is not read any further than its unacknowledged items go anyway.
-    (void)context.url_pages.Submit(std::move(events), [under_way](std::vector<Reply> replies) {
-      TakeReplies(replies, *under_way);
-      under_way->done(under_way->outcomes);
-    });
+    (void)context.url_pages.Submit(
+        std::move(events), [&context, under_way](std::vector<Reply> replies) {
+          TakeBack(context, TakeReplies(replies, *under_way), under_way->since,
+                   [under_way] { under_way->done(under_way->outcomes); });
+        });
   });
 }
 
@@ -424,22 +475,24 @@ void GiveBackUrls(const ServerContext& context, std::vector<FrontierServed> serv
   context.frontier->GiveBack(std::move(served));
 }
 
-void BlockScheduledHost(const ServerContext& context, const std::string& crawl,
-                        const std::string& key, uint64_t until,
+void BlockScheduledHost(const ServerContext& context, BlockHost block,
                         std::function<void(const Status&)> done) {
-  const StatusOr<CanonicalUrl> url = Canonicalise("http://" + key + "/");
-  if (!IsScheduled(context, crawl) || !url.ok()) return done(absl::OkStatus());
-  const uint64_t most = static_cast<uint64_t>(context.clock.Now().micros() / 1'000'000) +
-                        static_cast<uint64_t>(limits::kMaxBlockSeconds);
-  SetHost event = {.host = url->host};
-  event.blocked_until = Instant::FromUnixSeconds(static_cast<int64_t>(std::min(until, most)));
-  const Slot slot = SlotOfHost(url->host);
-  RoutedEvent block = {.slot = slot, .event = std::move(event), .notes = {}};
-  if (context.url_pages.IsElsewhere(slot)) {
-    return context.url_pages.Tell(std::move(block), std::move(done));
-  }
-  context.url_pages.Tell(std::move(block), [](const Status&) {});
-  done(absl::OkStatus());
+  context.frontier->Run<bool>(
+      [crawl = block.crawl_id, host = block.host](FrontierState& state) -> StatusOr<bool> {
+        const FrontierQueue* queue = state.table().Find(crawl, host);
+        return queue != nullptr && queue->has_urls();
+      },
+      [&context, block, done = std::move(done)](const StatusOr<bool>& known) {
+        if (!known.ok()) return done(known.status());
+        if (!*known) return done(NotFound("key: {} has no URL of the crawl id", block.host));
+        const Slot slot = SlotOfHost(block.host);
+        RoutedEvent event = {.slot = slot, .event = block, .notes = {}};
+        if (context.url_pages.IsElsewhere(slot)) {
+          return context.url_pages.Tell(std::move(event), done);
+        }
+        context.url_pages.Tell(std::move(event), [](const Status&) {});
+        done(absl::OkStatus());
+      });
 }
 
 }  // namespace freshet

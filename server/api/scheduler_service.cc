@@ -42,6 +42,12 @@ constexpr Duration kStalledRetry = Duration::Seconds(1);
 // Every connection has a port of its own, and none says who it is.
 std::string PeerWithoutPort(const std::string& peer) { return peer.substr(0, peer.rfind(':')); }
 
+// When so little is left of a lease that its page is handed to nobody: the worker would have less
+// than half of the time.
+Instant HalfOver(Instant deadline, Duration lease) {
+  return deadline - Duration::Micros(lease.micros() / 2);
+}
+
 // --- Crawl
 
 // One worker.
@@ -111,29 +117,48 @@ class CrawlStream final : public CallerStream, public AssignmentSink {
     for (const Assignment& assignment : assignments) {
       ToProto(assignment, response.mutable_assignments()->add_assignments());
     }
-    auto& dispatcher = context_.dispatcher;
-    Duration patience = Duration::Infinite();
+    Instant half_over = Instant::Infinite();
     for (const Assignment& its : assignments) {
-      // Half of the lease, less what has passed of it.
-      const Duration half = Duration::Micros((its.deadline - its.at).micros() / 2);
-      patience = std::min(patience, its.at + half - context_.clock.Now());
+      half_over = std::min(half_over, HalfOver(its.deadline, its.deadline - its.at));
     }
-    const auto give_back = [&dispatcher, leases = LeasesOf(assignments)](Fate fate) {
-      if (fate != Fate::kSent) dispatcher.GiveBack(leases, fate == Fate::kNeverLeft);
-    };
-    Send(SerialiseMessage(response), give_back, std::max(patience, Duration()));
+    SendBefore(half_over, response, assignments.size(),
+               [&dispatcher = context_.dispatcher, leases = LeasesOf(assignments)](Fate fate) {
+                 if (fate != Fate::kSent) dispatcher.GiveBack(leases, fate == Fate::kNeverLeft);
+               });
   }
 
-  // Of another division, for credit that was lent.
-  void SendAssignmentsOf(uint32_t division, const v1::NextResponse& next) {
+  // Pages that leave before half of their leases is over, or not at all: then the worker has the
+  // credit for them again.
+  void SendBefore(Instant half_over, const v1::CrawlResponse& response, uint64_t pages, Sent sent) {
+    const Instant now = context_.clock.Now();
+    Sent told = [weak = weak_from_this(), pages, sent = std::move(sent)](Fate fate) {
+      sent(fate);
+      const auto self = std::static_pointer_cast<CrawlStream>(weak.lock());
+      if (fate == Fate::kNeverLeft && self != nullptr) self->GoOnWith(pages);
+    };
+    if (half_over <= now) return told(Fate::kNeverLeft);
+    // No lease is longer than the longest.
+    const Duration most = context_.config.max_lease;
+    Send(SerialiseMessage(response), std::move(told), std::min(half_over, now + most) - now);
+  }
+
+  // Sends pages of another division, which were leased for so long for credit that was lent.
+  void SendAssignmentsOf(uint32_t division, Duration lease, const v1::NextResponse& next) {
     v1::CrawlResponse response;
+    Instant half_over = Instant::Infinite();
+    for (const v1::Assignment& its : next.assignments()) {
+      const StatusOr<Instant> deadline = FromProto(its.deadline());
+      if (deadline.ok()) half_over = std::min(half_over, HalfOver(*deadline, lease));
+    }
     *response.mutable_assignments()->mutable_assignments() = next.assignments();
     std::vector<LeaseId> leases = LeasesIn(next);
-    context_.counters.assignments_elsewhere += leases.size();
-    Send(SerialiseMessage(response),
-         [&context = context_, division, client = client_, leases = std::move(leases)](Fate fate) {
-           if (fate != Fate::kSent) ReturnElsewhere(context, division, client, leases);
-         });
+    const size_t count = leases.size();
+    context_.counters.assignments_elsewhere += count;
+    SendBefore(
+        half_over, response, count,
+        [&context = context_, division, client = client_, leases = std::move(leases)](Fate fate) {
+          if (fate != Fate::kSent) ReturnElsewhere(context, division, client, leases);
+        });
   }
 
   // For a client that can only listen any more.
@@ -198,8 +223,10 @@ class CrawlStream final : public CallerStream, public AssignmentSink {
     }
   }
 
-  void OnCaughtUp() override {
-    if (const WorkerId worker = worker_; worker != kNone && worker != kGone) GoOn(worker, 0);
+  void OnCaughtUp() override { GoOnWith(0); }
+
+  void GoOnWith(uint64_t credit) {
+    if (const WorkerId worker = worker_; worker != kNone && worker != kGone) GoOn(worker, credit);
   }
 
   void OnClientGone() override {
@@ -211,7 +238,7 @@ class CrawlStream final : public CallerStream, public AssignmentSink {
   void OnHello(const v1::WorkerHello& hello, const std::vector<TextFault>& faults) {
     if (worker_ != kNone) {
       SendRefusal(MakeStatus(absl::StatusCode::kFailedPrecondition,
-                             "hello: the worker has already sent one"));
+                             "hello: this worker has already sent its hello"));
       return;
     }
     if (!faults.empty()) return SendRefusal(StatusOf(faults.front()));
@@ -239,6 +266,7 @@ class CrawlStream final : public CallerStream, public AssignmentSink {
                                   .address = address_,
                                   .lease = lease,
                                   .takes = takes,
+                                  .admin = admin(),
                                   .waits_until = {}},
                                  self, static_cast<size_t>(context_.config.max_workers));
     if (!worker.ok()) return SendRefusal(worker.status());
@@ -254,21 +282,22 @@ class CrawlStream final : public CallerStream, public AssignmentSink {
     Send(SerialiseMessage(response));
     if (context_.dispatcher.paused()) OnPause(true);
     if (const Status why = context_.dispatcher.stalled(); !why.ok()) OnStall(why);
-    if (SpansFleet(context_, client_)) LendCreditOf(hello, *worker);
+    if (SpansFleet(context_, client_)) LendCreditOf(hello, lease, *worker);
   }
 
-  void LendCreditOf(const v1::WorkerHello& hello, WorkerId worker) {
+  void LendCreditOf(const v1::WorkerHello& hello, Duration lease, WorkerId worker) {
     v1::NextRequest terms;
     terms.set_worker(hello.worker());
-    if (hello.has_lease_duration()) *terms.mutable_lease_duration() = hello.lease_duration();
+    // Also where the worker leaves it to its server: all of its leases are of one length.
+    ToProto(lease, terms.mutable_lease_duration());
     *terms.mutable_crawl_ids() = hello.crawl_ids();
     const std::weak_ptr<MessageStream> stream = weak_from_this();
     const auto lent = std::make_shared<LentCredit>(
         context_, client_, std::move(terms), worker,
-        [stream, &context = context_, client = client_](uint32_t division,
-                                                        const v1::NextResponse& next) {
+        [stream, lease, &context = context_, client = client_](uint32_t division,
+                                                               const v1::NextResponse& next) {
           const auto self = std::static_pointer_cast<CrawlStream>(stream.lock());
-          if (self != nullptr) return self->SendAssignmentsOf(division, next);
+          if (self != nullptr) return self->SendAssignmentsOf(division, lease, next);
           ReturnElsewhere(context, division, client, LeasesIn(next));
         });
     {
@@ -452,6 +481,8 @@ class NextCall final : public UnaryCall<v1::NextRequest, v1::NextResponse>, publ
         for (const Assignment& assignment : assignments) {
           ToProto(assignment, response()->add_assignments());
           delivered_.push_back(assignment.lease);
+          half_over_ = std::min(half_over_,
+                                HalfOver(assignment.deadline, assignment.deadline - assignment.at));
         }
         assignments.clear();
         complete = outlook != Outlook::kMore;
@@ -485,7 +516,7 @@ class NextCall final : public UnaryCall<v1::NextRequest, v1::NextResponse>, publ
   grpc::Status Enter(const v1::NextRequest& request) {
     const uint32_t most = request.has_max_assignments() ? request.max_assignments() : 1;
     if (most < 1 || most > static_cast<uint32_t>(limits::kMaxAssignmentsPerNext)) {
-      return GrpcStatusOf(InvalidArgument("max_assignments: {} is not 1 to {}", most,
+      return GrpcStatusOf(InvalidArgument("max_assignments: {} is not from 1 to {}", most,
                                           limits::kMaxAssignmentsPerNext));
     }
     StatusOr<Duration> wait = Duration::Seconds(1);
@@ -493,7 +524,7 @@ class NextCall final : public UnaryCall<v1::NextRequest, v1::NextResponse>, publ
     if (!wait.ok() || *wait < Duration() ||
         *wait > Duration::Seconds(limits::kMaxNextWaitSeconds)) {
       return GrpcStatusOf(
-          InvalidArgument("max_wait: is not 0 to {} s", limits::kMaxNextWaitSeconds));
+          InvalidArgument("max_wait: must be from 0 to {} s", limits::kMaxNextWaitSeconds));
     }
     const Status name = ValidateText("worker", request.worker(), limits::kMaxWorkerNameBytes);
     if (!name.ok()) return GrpcStatusOf(name);
@@ -524,6 +555,7 @@ class NextCall final : public UnaryCall<v1::NextRequest, v1::NextResponse>, publ
          .address = address,
          .lease = *lease,
          .takes = takes->set,
+         .admin = caller().is_admin(),
          .waiter = true,
          .waits_until = context_.clock.Now() + std::max(*wait, kMinNextWait)},
         std::static_pointer_cast<NextCall>(shared_from_this()),
@@ -547,7 +579,10 @@ class NextCall final : public UnaryCall<v1::NextRequest, v1::NextResponse>, publ
       } else if (stalled) {
         status = grpc::Status::OK;
       }
-      if (!status.ok() || call().IsCancelled()) unsent = std::move(delivered_);
+      // They have waited for those that came after them.
+      const bool late = half_over_ <= context_.clock.Now();
+      if (late) response()->clear_assignments();
+      if (late || !status.ok() || call().IsCancelled()) unsent = std::exchange(delivered_, {});
       if (context_.dispatcher.paused() || context_.dispatcher.rate() == Rate()) {
         ToProto(kPausedRetry, response()->mutable_retry_after());
       } else if (status.ok() && delivered_.empty()) {
@@ -574,6 +609,7 @@ class NextCall final : public UnaryCall<v1::NextRequest, v1::NextResponse>, publ
   Mutex mutex_;
   bool finished_ FRESHET_GUARDED_BY(mutex_) = false;
   std::vector<LeaseId> delivered_ FRESHET_GUARDED_BY(mutex_);
+  Instant half_over_ FRESHET_GUARDED_BY(mutex_) = Instant::Infinite();  // the first of their leases
 };
 
 Reactor* StartCrawl(const ServerContext& context, ServerCall* call) {

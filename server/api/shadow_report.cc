@@ -213,11 +213,11 @@ class ShadowReport : public std::enable_shared_from_this<ShadowReport> {
 Status CheckRequest(const v1::ReportShadowRequest& request) {
   if (request.has_limit() &&
       (request.limit() == 0 || request.limit() > limits::kMaxShadowReportPages)) {
-    return InvalidArgument("limit: {} is not 1 to {}", request.limit(),
+    return InvalidArgument("limit: {} is not from 1 to {}", request.limit(),
                            limits::kMaxShadowReportPages);
   }
   if (request.examples() > limits::kMaxShadowReportExamples) {
-    return InvalidArgument("examples: {} is more than {}", request.examples(),
+    return InvalidArgument("examples: {} is above the maximum of {}", request.examples(),
                            limits::kMaxShadowReportExamples);
   }
   return absl::OkStatus();
@@ -231,11 +231,11 @@ void HandleReportShadow(const ServerContext& context, Call* call) {
   const StatusOr<std::string> crawl_id = CanonicalCrawlId(call->request().crawl_id());
   if (!crawl_id.ok()) return call->Answer(GrpcStatusOf(crawl_id.status()));
   if (context.crawls.modes()->Of(*crawl_id) != FrontierMode::kShadow) {
-    return call->Answer(GrpcStatusOf(MakeStatus(absl::StatusCode::kFailedPrecondition,
-                                                "crawl_id: {} is not in shadow mode: `freshet "
-                                                "crawls set {} --frontier-mode shadow` sets it; "
-                                                "then let its clients crawl for a while",
-                                                *crawl_id, *crawl_id)));
+    return call->Answer(GrpcStatusOf(
+        MakeStatus(absl::StatusCode::kFailedPrecondition,
+                   "crawl_id: {} is not in shadow mode: set it by `freshet crawls set {} "
+                   "--frontier-mode shadow`, then let its clients crawl for a while",
+                   *crawl_id, *crawl_id)));
   }
   if (!call->TakePlace()) return call->Answer(UnreadStatus(PushOutcome::kFull));
   std::make_shared<ShadowReport>(context, *crawl_id, call)->Begin();

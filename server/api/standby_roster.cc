@@ -19,7 +19,7 @@ Status StandbyRoster::Hear(const v1::FleetStandby& standby, Instant now) {
   std::pair key(standby.node(), standby.address());
   if (heard_.size() >= kMost && !heard_.contains(key)) {
     return MakeStatus(absl::StatusCode::kResourceExhausted,
-                      "{} standbys are known, which is the maximum", kMost);
+                      "{} standby servers are already known, the maximum", kMost);
   }
   heard_.insert_or_assign(std::move(key), Heard{.standby = standby, .at = now});
   heard_one_.NotifyAll();

@@ -318,6 +318,7 @@ void ToProto(const Explanation& explanation, const PageRecord& page,
             out->mutable_effective_elapsed());
   }
   out->set_staleness(explanation.staleness);
+  out->set_staleness_rate_per_day(explanation.estimate.rates.staleness_rate * kDay);
   out->set_probability_fresh(std::exp(-explanation.staleness));
   ToProto(explanation.estimate, page, out->mutable_estimates());
   if (!explanation.next_crawl.infinite() && !standstill) {

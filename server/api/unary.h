@@ -4,6 +4,7 @@
 #ifndef FRESHET_SERVER_API_UNARY_H_
 #define FRESHET_SERVER_API_UNARY_H_
 
+#include <algorithm>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -65,17 +66,15 @@ class UnaryCall : public CallReactor {
 
   UnaryCall(const ServerContext& context, std::string_view path, Payment payment, Handler handler,
             grpc::CallbackServerContext* info)
-      : CallReactor(context, path, CallKind::kUnary, info),
+      : CallReactor(HostOf(context), path, CallKind::kUnary, info),
+        context_(context),
         rule_(*FindMethod(path)),
         payment_(payment),
         handler_(handler) {
     if (context.divisions != nullptr || rule_.between_servers) shown_ = ShownBy(*info);
   }
 
-  ~UnaryCall() override {
-    if (held_ == 0) return;
-    ResumeAll(context_.streams.Release(*this, held_));
-  }
+  ~UnaryCall() override { LetGo(); }
 
   // Takes in the request. INVALID_ARGUMENT: there is none, or one of more than `most` bytes once it
   // is inflated; RESOURCE_EXHAUSTED: it does not fit what the server holds of messages. Then Answer
@@ -92,6 +91,9 @@ class UnaryCall : public CallReactor {
     grpc::ByteBuffer shared(bytes);
     const Status status = ParseMessage(&shared, &request_, &faults_, most);
     if (!status.ok()) return GrpcStatusOf(status);
+    // A call may wait for long before it is answered: what nobody reads keeps no room meanwhile.
+    request_.DiscardUnknownFields();
+    HoldOnly(request_.ByteSizeLong());
     if (audit_) audit_->SetRequest(request_);
     // Those of items are for whoever answers item by item.
     const auto& texts = faults_.texts;
@@ -112,9 +114,13 @@ class UnaryCall : public CallReactor {
   void NoteChange() {
     if (audit_) audit_->NoteChange();
   }
-  // This one changes what is everybody's: it is written down however many there are.
-  void NoteEach() {
-    if (audit_) audit_->NoteEach();
+  // Nothing is.
+  void NoteNoChange() {
+    if (audit_) audit_->NoteNoChange();
+  }
+  // What is changed, where programs may change the same all the time.
+  void SetTarget(std::string target) {
+    if (audit_) audit_->SetTarget(std::move(target));
   }
   [[nodiscard]] bool audited() const { return audit_.has_value(); }
   [[nodiscard]] const Credentials& credentials() { return auth().credentials(); }
@@ -149,6 +155,8 @@ class UnaryCall : public CallReactor {
     if (const grpc::Status why = stopped(); (rule_.roles & kReader) != 0 && !why.ok()) status = why;
     if (status.ok()) status = Serialise();
     LogCall(rule_.path, request_id(), status);
+    // The client may leave the answer for long: others need the room that its request has taken.
+    LetGo();
     if (!audit_) return Send(status);
     // Nobody hears of a change that is not written down.
     audit_->Finish(status, response_, [this, status] { Send(status); });
@@ -167,6 +175,18 @@ class UnaryCall : public CallReactor {
       Answer(status);
     }
   }
+  // The request is no more, and counts for nothing.
+  void LetGo() {
+    request_.Clear();
+    HoldOnly(0);
+  }
+  // No more than so many bytes of the request are kept; few count for nothing.
+  void HoldOnly(size_t bytes) {
+    const size_t kept = bytes > limits::kMaxPlainRequestBytes ? std::min(bytes, held_) : 0;
+    if (const size_t less = std::exchange(held_, kept) - kept; less > 0) {
+      ResumeAll(context_.streams.Release(*this, less));
+    }
+  }
   // Admits the caller and takes in the request.
   [[nodiscard]] grpc::Status Receive(const grpc::ByteBuffer& bytes) {
     grpc::Status status = Admit();
@@ -174,6 +194,8 @@ class UnaryCall : public CallReactor {
     if (status.ok()) status = Read(bytes, MostBytes(context_));
     return status;
   }
+
+  const ServerContext& context_;
 
  private:
   // Finds out who makes the call, and has them pay for it: before the request is read, which costs
@@ -187,14 +209,13 @@ class UnaryCall : public CallReactor {
     reply_ = *std::move(bytes);
     return grpc::Status::OK;
   }
-  // A client may leave what is small, and keeps its place for as long.
   void Send(const grpc::Status& status) {
     if (!status.ok()) {
       End(status);
-    } else if (!place_ && reply_.Length() <= limits::kMaxUntimedAnswerBytes) {
-      EndWith(reply_);
-    } else {
+    } else if (place_) {
       Write(reply_);
+    } else {
+      SendAnswer(reply_);
     }
   }
   void OnWritten(bool ok) final {
@@ -252,7 +273,7 @@ grpc::Status UnaryCall<Request, Response>::Admit() {
                         .who = client(),
                         .from = NetworkText(credentials().network),
                         .action = std::string(rule_.path)};
-    audit_.emplace(context_.audit, std::move(entry), !changes);
+    audit_.emplace(context_.audit, std::move(entry));
   }
   if (payment_ == Payment::kFree) return grpc::Status::OK;
   caller_ = **caller;

@@ -35,9 +35,12 @@ struct Writer {
   void operator()(const ReturnLease& returned) const {
     out->set_returned_lease_id(returned.lease.value());
   }
-  void operator()(const SetHost& host) const {
-    out->mutable_blocked()->set_host(host.host);
-    ToProto(host.blocked_until.value_or(Instant()), out->mutable_blocked()->mutable_until());
+  void operator()(const BlockHost& block) const {
+    v1::UrlHostBlock* const blocked = out->mutable_blocked();
+    blocked->set_host(block.host);
+    blocked->set_crawl_id(block.crawl_id);
+    blocked->set_asked(block.asked);
+    ToProto(block.until, blocked->mutable_until());
   }
   template <typename Other>
   void operator()(const Other& /*event*/) const {
@@ -63,10 +66,11 @@ StatusOr<RoutedEvent> UpsertFromProto(const v1::UrlPage& upserted) {
 }
 
 StatusOr<RoutedEvent> BlockFromProto(const v1::UrlHostBlock& blocked, Instant now) {
-  SetHost event;
+  BlockHost event = {.host = {}, .crawl_id = blocked.crawl_id(), .asked = blocked.asked()};
+  if (event.crawl_id.empty()) return InvalidArgument("crawl_id: is empty");
   ASSIGN_OR_RETURN(event.host, ConvertHost(blocked.host()));
   ASSIGN_OR_RETURN(const Instant until, FromProto(blocked.until()));
-  event.blocked_until = std::min(until, now + Duration::Seconds(limits::kMaxBlockSeconds));
+  event.until = std::min(until, now + Duration::Seconds(limits::kMaxBlockSeconds));
   const Slot slot = SlotOfHost(event.host);
   return RoutedEvent{.slot = slot, .event = std::move(event), .notes = {}};
 }
@@ -107,7 +111,8 @@ StatusOr<RoutedEvent> FromProto(const v1::UrlEvent& event, Instant now) {
     case v1::UrlEvent::kBlocked:
       return BlockFromProto(event.blocked(), now);
     default:
-      return InvalidArgument("events: has nothing that this release knows");
+      return InvalidArgument(
+          "events: an event is empty, or of a kind that this release does not know");
   }
 }
 

@@ -18,7 +18,7 @@ namespace freshet {
 // told.
 [[nodiscard]] ReportCrawl ReportOfFetch(PageKey key, int status, std::string digest, Instant now);
 
-// `event` is an UpsertPage, RemovePage or ReturnLease, a SetHost that blocks, or a ReportCrawl as
+// `event` is an UpsertPage, RemovePage or ReturnLease, a BlockHost, or a ReportCrawl as
 // ReportOfFetch makes it.
 void ToProto(const Event& event, v1::UrlEvent* out);
 // The same event where it is to be taken in. InvalidArgument: it is none.

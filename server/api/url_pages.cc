@@ -18,8 +18,9 @@ constexpr size_t kPartOfMessage = 2;
 
 Status StatusOfCode(uint32_t code) {
   if (code == 0) return absl::OkStatus();
-  return MakeStatus(static_cast<absl::StatusCode>(code),
-                    "the server of another division refused it");
+  return MakeStatus(
+      static_cast<absl::StatusCode>(code),
+      "the server that has this URL (of another division) refused it: see the status code");
 }
 
 }  // namespace
@@ -46,7 +47,9 @@ bool UrlPages::Submit(std::vector<RoutedEvent> events,
   const SlotDivision own = router_.division();
   const bool any_elsewhere = std::any_of(
       events.begin(), events.end(), [this](const auto& event) { return IsElsewhere(event.slot); });
-  if (!any_elsewhere) return router_.Submit(std::move(events), std::move(done));
+  if (!any_elsewhere) {
+    return router_.Submit(std::move(events), std::move(done), nullptr, kOfFrontier);
+  }
   std::vector<RoutedEvent> here;
   std::vector<size_t> places;  // of these
   std::vector<Message> messages;
@@ -75,9 +78,10 @@ bool UrlPages::Submit(std::vector<RoutedEvent> events,
       events.size(), messages.size() + (here.empty() ? 0 : 1), std::move(done));
   for (Message& message : messages) Send(std::move(message), under_way);
   if (here.empty()) return true;
-  return router_.Submit(std::move(here), [under_way, places](std::vector<Reply> replies) {
+  const auto take = [under_way, places](std::vector<Reply> replies) {
     under_way->Take(places, std::move(replies));
-  });
+  };
+  return router_.Submit(std::move(here), take, nullptr, kOfFrontier);
 }
 
 bool UrlPages::IsFull(const Message& message, size_t next_bytes) const {

@@ -32,6 +32,10 @@ inline constexpr size_t kMostLeasings = 1000;
 // Submits at a time that nobody waits for.
 inline constexpr size_t kMostUnawaited = 1024;
 
+// Events that the crawl-frontier API makes of its URLs have their turns at the shards as if one
+// client sent them. Numbers of clients (ClientNumber) are odd.
+inline constexpr uint64_t kOfFrontier = 2;
+
 // Thread-safe.
 class UrlPages {
  public:

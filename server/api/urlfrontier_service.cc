@@ -7,9 +7,11 @@
 
 #include "core/base/answer_limits.h"
 #include "core/base/frontier_limits.h"
+#include "core/base/url.h"
 #include "server/api/faults.h"
 #include "server/api/scheduled_crawls.h"
 #include "server/api/unary.h"
+#include "server/api/url_removal.h"
 #include "server/api/urlfrontier_streams.h"
 #include "server/frontier/frontier_names.h"
 #include "server/frontier/frontier_scan.h"
@@ -93,7 +95,7 @@ void ChangeLogLevel(const ServerContext&, UnaryCall<urlfrontier::LogLevelParams,
   static constexpr std::string_view kLevels[] = {"trace", "debug", "info", "warn", "error"};
   const int level = call->request().level();
   if (level < 0 || level >= static_cast<int>(std::size(kLevels))) {
-    return call->Answer(GrpcStatusOf(InvalidArgument("level: {} is not a level", level)));
+    return call->Answer(GrpcStatusOf(InvalidArgument("level: {} is not a known log level", level)));
   }
   // Clients name packages of the reference's; one that is a module here is meant.
   const std::optional<LogModule> module = LogModuleNamed(call->request().package());
@@ -123,16 +125,6 @@ void ListCrawls(const ServerContext& context, UnaryCall<urlfrontier::Local, Stri
       [](Names names, StringList* response) {
         response->mutable_values()->Assign(names.begin(), names.end());
       });
-}
-
-void DeleteCrawl(const ServerContext& context,
-                 UnaryCall<urlfrontier::DeleteCrawlMessage, Long>* call) {
-  Run<uint64_t, urlfrontier::DeleteCrawlMessage, Long>(
-      context, call,
-      [crawl = CrawlOf(call->request().value())](FrontierState& state) -> StatusOr<uint64_t> {
-        return state.DeleteCrawl(crawl);
-      },
-      SetLong);
 }
 
 // --- Queues
@@ -185,7 +177,7 @@ class QueueList : public std::enable_shared_from_this<QueueList> {
 
   [[nodiscard]] bool IsListed(const FrontierQueue& queue, uint64_t now) const {
     if (call_->request().include_inactive()) return queue.has_urls();
-    return queue.record.active > 0 && queue.record.blocked_until < now;
+    return queue.record.active > 0 && queue.record.block_end() < now;
   }
 
   void Answer() {
@@ -239,19 +231,21 @@ void GetStats(const ServerContext& context,
       });
 }
 
-void DeleteQueue(const ServerContext& context,
-                 UnaryCall<urlfrontier::QueueWithinCrawlParams, Long>* call) {
-  const auto& request = call->request();
-  Run<uint64_t, urlfrontier::QueueWithinCrawlParams, Long>(
-      context, call,
-      [crawl = CrawlOf(request.crawlid()), key = request.key()](
-          FrontierState& state) -> StatusOr<uint64_t> { return state.DeleteQueue(crawl, key); },
-      SetLong);
-}
-
 // Names that no queue can have are those of no queue.
 bool NamesAQueue(const std::string& crawl, const std::string& key) {
   return !key.empty() && IsFrontierName(key) && IsFrontierName(crawl);
+}
+
+// Answers a call that does nothing, and has the audit log say so.
+template <typename Request>
+void AnswerUnchanged(UnaryCall<Request, Empty>* call) {
+  call->NoteNoChange();
+  call->Answer(grpc::Status::OK);
+}
+
+// As whom the caller sets what holds for others, too.
+SetBy SetterOf(const Caller& caller) {
+  return caller.is_admin() ? SetBy::kOperator : SetBy::kClient;
 }
 
 // A crawler leaves a host alone for as long as the host may ask for, an admin for as long as one
@@ -263,23 +257,49 @@ uint64_t BlockEnd(const ServerContext& context, const Caller& caller, uint64_t u
   return std::min(until, context.frontier->NowSeconds() + seconds);
 }
 
-void BlockQueueUntil(const ServerContext& context,
-                     UnaryCall<urlfrontier::BlockQueueParams, Empty>* call) {
-  const auto& request = call->request();
-  const std::string crawl = CrawlOf(request.crawlid());
-  if (!MayAsk(crawl, call)) return;
-  if (!NamesAQueue(crawl, request.key())) return call->Answer(grpc::Status::OK);
-  const uint64_t until = BlockEnd(context, call->caller(), request.time());
+using BlockCall = UnaryCall<urlfrontier::BlockQueueParams, Empty>;
+
+// Where Freshet schedules the URLs, the host of their pages is what is blocked. One that has none
+// is as a queue that nobody knows.
+void BlockScheduled(const ServerContext& context, BlockCall* call, const std::string& crawl,
+                    const std::string& host, uint64_t until) {
+  const SetBy by = SetterOf(call->caller());
   BlockScheduledHost(
-      context, crawl, request.key(), until, [&context, call, crawl, until](const Status& status) {
+      context,
+      {.host = host,
+       .crawl_id = crawl,
+       .until = Instant::FromUnixSeconds(static_cast<int64_t>(until)),
+       .asked = by == SetBy::kClient},
+      [&context, call, crawl, host, until, by](const Status& status) {
+        if (absl::IsNotFound(status)) return AnswerUnchanged(call);
         if (!status.ok()) {
           return call->Answer({grpc::StatusCode::UNAVAILABLE,
                                "the division of the host cannot be told at the moment: try again"});
         }
         RunChange<urlfrontier::BlockQueueParams>(
-            context, call, [call, crawl, key = call->request().key(), until](FrontierState& state) {
-              return state.BlockUntil(crawl, key, until, call->caller().claim());
+            context, call, [call, crawl, host, until, by](FrontierState& state) -> Status {
+              if (state.table().Find(crawl, host) == nullptr) return absl::OkStatus();
+              return state.BlockUntil(crawl, host, until, call->caller().claim(), by);
             });
+      });
+}
+
+void BlockQueueUntil(const ServerContext& context, BlockCall* call) {
+  const auto& request = call->request();
+  const std::string crawl = CrawlOf(request.crawlid());
+  if (!MayAsk(crawl, call)) return;
+  if (!NamesAQueue(crawl, request.key())) return AnswerUnchanged(call);
+  call->SetTarget(crawl + '\n' + request.key());
+  const uint64_t until = BlockEnd(context, call->caller(), request.time());
+  if (IsScheduled(context, crawl)) {
+    const StatusOr<CanonicalUrl> url = Canonicalise("http://" + request.key() + "/");
+    if (!url.ok()) return AnswerUnchanged(call);
+    return BlockScheduled(context, call, crawl, url->host, until);
+  }
+  RunChange<urlfrontier::BlockQueueParams>(
+      context, call, [call, crawl, until](FrontierState& state) {
+        return state.BlockUntil(crawl, call->request().key(), until, call->caller().claim(),
+                                SetterOf(call->caller()));
       });
 }
 
@@ -289,14 +309,16 @@ Status SetDefaultDelay(FrontierState& state,
                        UnaryCall<urlfrontier::QueueDelayParams, Empty>* call) {
   const uint32_t before = state.default_delay();
   const uint32_t delay = call->request().delay_requestable();
-  if (delay == before) return absl::OkStatus();
+  if (delay == before) {
+    call->NoteNoChange();
+    return absl::OkStatus();
+  }
   if (!call->caller().is_admin()) {
     return MakeStatus(absl::StatusCode::kPermissionDenied,
-                      "key: is empty, which stands for the default of all queues ({} s now); only "
-                      "an admin may change it",
+                      "key: is empty, which would change the default delay of all queues (now {} "
+                      "s); only an admin may do that: give a key",
                       before);
   }
-  call->NoteEach();
   call->SetBefore([before] {
     urlfrontier::QueueDelayParams params;
     params.set_delay_requestable(before);
@@ -313,12 +335,11 @@ void SetDelay(const ServerContext& context, UnaryCall<urlfrontier::QueueDelayPar
     return RunChange<urlfrontier::QueueDelayParams>(
         context, call, [call](FrontierState& state) { return SetDefaultDelay(state, call); });
   }
-  if (!NamesAQueue(crawl, request.key())) {
-    return call->Answer(grpc::Status::OK);
-  }
+  if (!NamesAQueue(crawl, request.key())) return AnswerUnchanged(call);
+  call->SetTarget(crawl + '\n' + request.key());
   RunChange<urlfrontier::QueueDelayParams>(context, call, [call, crawl](FrontierState& state) {
     return state.SetDelay(crawl, call->request().key(), call->request().delay_requestable(),
-                          call->caller().claim());
+                          call->caller().claim(), SetterOf(call->caller()));
   });
 }
 
@@ -372,18 +393,22 @@ void GetURLStatus(const ServerContext& context,
       });
 }
 
-// Counts or purges in the background, slice by slice. Thread-compatible: one slice at a time.
+// Counts or forgets in the background, slice by slice. Thread-compatible: one slice at a time.
 template <typename Request>
 class Sweep : public std::enable_shared_from_this<Sweep<Request>> {
  public:
   using Call = UnaryCall<Request, Long>;
-  // `before`: URLs that came in earlier are forgotten; unset: they are counted.
-  Sweep(const ServerContext& context, Call* call, FrontierQuery query,
-        std::optional<uint64_t> before)
+  using Last = std::function<void(FrontierState&)>;
+  // `before`: URLs that came in earlier are forgotten; unset: they are counted. `last`: what is
+  // done then, if anything.
+  Sweep(const ServerContext& context, Call* call, const FrontierQuery& query,
+        std::optional<uint64_t> before, Last last = nullptr)
       : context_(context),
         call_(call),
+        crawl_(query.crawl),
         before_(before),
-        scan_(*context.frontier, std::move(query)) {}
+        last_(std::move(last)),
+        scan_(*context.frontier, query) {}
 
   void Begin() {
     if (!call_->TakePlace()) return call_->Answer(UnreadStatus(PushOutcome::kFull));
@@ -392,46 +417,111 @@ class Sweep : public std::enable_shared_from_this<Sweep<Request>> {
 
  private:
   void GoOn() {
-    const bool posted =
-        context_.background.Post(call_->client(), [self = this->shared_from_this()] {
-          if (self->call_->cancelled()) return self->call_->Answer(grpc::Status::CANCELLED);
-          const Status status = self->Slice();
-          if (!status.ok()) return self->call_->Answer(GrpcStatusOf(status));
-          if (!self->scan_.over()) return self->GoOn();
-          self->call_->response()->set_value(self->count_);
-          self->call_->Answer(grpc::Status::OK);
-        });
+    const bool posted = context_.background.Post(
+        call_->client(), [self = this->shared_from_this()] { self->Slice(); });
     if (!posted) call_->Answer({grpc::StatusCode::UNAVAILABLE, "the server is shutting down"});
   }
 
-  Status Slice() {
-    std::vector<std::pair<FrontierQueueId, std::vector<std::string>>> old;
-    RETURN_IF_ERROR(
+  void Slice() {
+    if (call_->cancelled()) return call_->Answer(grpc::Status::CANCELLED);
+    std::vector<UrlsOfQueue> old;
+    const Status status =
         scan_.Slice(limits::kFrontierSlice, [this, &old](const FrontierScan::Found& found) {
           if (!before_) {
             ++count_;
           } else if (found.item.created < *before_) {
-            if (old.empty() || old.back().first != found.queue) old.push_back({found.queue, {}});
-            old.back().second.emplace_back(found.url);
+            AddUrl(found.queue, found.key, found.url, &old);
           }
           return true;
-        }));
-    for (const auto& part : old) {
-      const auto remove = [this, &part](FrontierState& state) {
-        return state.RemoveOlder(part.first, part.second, *before_);
-      };
-      ASSIGN_OR_RETURN(const uint64_t removed, context_.frontier->Wait<uint64_t>(remove));
-      count_ += removed;
+        });
+    if (!status.ok()) return call_->Answer(GrpcStatusOf(status));
+    if (old.empty()) return EndSlice();
+    RemoveUrls(context_, crawl_, std::move(old), *before_,
+               [self = this->shared_from_this()](StatusOr<uint64_t> removed) {
+                 if (!removed.ok()) return self->call_->Answer(GrpcStatusOf(removed.status()));
+                 self->count_ += *removed;
+                 self->EndSlice();
+               });
+  }
+
+  void EndSlice() {
+    if (!scan_.over()) return GoOn();
+    if (last_ == nullptr) {
+      SetLong(count_, call_->response());
+      return call_->Answer(grpc::Status::OK);
     }
-    return absl::OkStatus();
+    Run<uint64_t, Request, Long>(
+        context_, call_,
+        [self = this->shared_from_this()](FrontierState& state) -> StatusOr<uint64_t> {
+          self->last_(state);
+          return self->count_;
+        },
+        SetLong);
   }
 
   const ServerContext& context_;
   Call* const call_;
+  const std::string crawl_;
   const std::optional<uint64_t> before_;
+  const Last last_;
   FrontierScan scan_;
   uint64_t count_ = 0;
 };
+
+// Deletes the URLs of a crawl id, or of its queue `key`. Where they have pages, these are looked
+// for one by one, and `last` is done then; where the crawl id goes by dates, `at_once` forgets them
+// and returns how many there were. Which it is the frontier's thread finds: see AdoptUrls.
+template <typename Request>
+void DeleteUrls(const ServerContext& context, UnaryCall<Request, Long>* call,
+                const std::string& crawl, const std::string& key,
+                std::function<uint64_t(FrontierState&)> at_once,
+                std::function<void(FrontierState&)> last) {
+  using Deleted = std::optional<uint64_t>;
+  context.frontier->Run<Deleted>(
+      [&context, crawl, at_once = std::move(at_once)](FrontierState& state) -> StatusOr<Deleted> {
+        if (context.crawls.modes()->Of(crawl) != FrontierMode::kDates) return Deleted();
+        return Deleted(at_once(state));
+      },
+      [&context, call, crawl, key, last = std::move(last)](const StatusOr<Deleted>& deleted) {
+        if (!deleted.ok()) return call->Answer(GrpcStatusOf(deleted.status()));
+        if (*deleted) {
+          SetLong(**deleted, call->response());
+          return call->Answer(grpc::Status::OK);
+        }
+        std::make_shared<Sweep<Request>>(context, call,
+                                         FrontierQuery{.crawl = crawl, .key = key, .filter = {}},
+                                         UINT64_MAX, last)
+            ->Begin();
+      });
+}
+
+void DeleteCrawl(const ServerContext& context,
+                 UnaryCall<urlfrontier::DeleteCrawlMessage, Long>* call) {
+  const std::string crawl = CrawlOf(call->request().value());
+  DeleteUrls(
+      context, call, crawl, /*key=*/{},
+      [crawl](FrontierState& state) { return state.DeleteCrawl(crawl); },
+      // What is set for its queues goes as well, but for a URL that was put meanwhile.
+      [crawl](FrontierState& state) {
+        const FrontierCrawl* left = state.table().FindCrawl(crawl);
+        if (left != nullptr && left->counts.active + left->counts.completed > 0) return;
+        (void)state.DeleteCrawl(crawl);
+      });
+}
+
+void DeleteQueue(const ServerContext& context,
+                 UnaryCall<urlfrontier::QueueWithinCrawlParams, Long>* call) {
+  const std::string crawl = CrawlOf(call->request().crawlid());
+  const std::string& key = call->request().key();
+  if (key.empty()) return call->Answer(grpc::Status::OK);  // of no queue, though of all in a query
+  DeleteUrls(
+      context, call, crawl, key,
+      [crawl, key](FrontierState& state) { return state.DeleteQueue(crawl, key); },
+      [crawl, key](FrontierState& state) {
+        const FrontierQueue* left = state.table().Find(crawl, key);
+        if (left != nullptr && !left->has_urls()) (void)state.DeleteQueue(crawl, key);
+      });
+}
 
 void CountURLs(const ServerContext& context, UnaryCall<urlfrontier::CountUrlParams, Long>* call) {
   const auto& request = call->request();
@@ -440,9 +530,7 @@ void CountURLs(const ServerContext& context, UnaryCall<urlfrontier::CountUrlPara
                          .key = request.key(),
                          .filter = request.filter(),
                          .ignore_case = request.ignorecase()};
-  std::make_shared<Sweep<urlfrontier::CountUrlParams>>(context, call, std::move(query),
-                                                       std::nullopt)
-      ->Begin();
+  std::make_shared<Sweep<urlfrontier::CountUrlParams>>(context, call, query, std::nullopt)->Begin();
 }
 
 void PurgeURLs(const ServerContext& context, UnaryCall<urlfrontier::PurgeUrlParams, Long>* call) {
@@ -453,7 +541,7 @@ void PurgeURLs(const ServerContext& context, UnaryCall<urlfrontier::PurgeUrlPara
                          .key = request.key(),
                          .filter = {},
                          .ignore_case = false};
-  std::make_shared<Sweep<urlfrontier::PurgeUrlParams>>(context, call, std::move(query),
+  std::make_shared<Sweep<urlfrontier::PurgeUrlParams>>(context, call, query,
                                                        age < now ? now - age : 0)
       ->Begin();
 }

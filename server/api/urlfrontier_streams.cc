@@ -36,6 +36,11 @@ constexpr std::string_view kGetUrlsPath = "/urlfrontier.URLFrontier/GetURLs";
 
 // --- URLs that come in
 
+// Whether the caller's word on what a fetch has found counts, as with ReportCrawls.
+bool MayReport(const Caller& caller) {
+  return caller.is_admin() || (caller.identity()->roles & kWorker) != 0;
+}
+
 // Thread-safe.
 class PutUrlsStream final : public CallerStream {
  public:
@@ -68,6 +73,7 @@ class PutUrlsStream final : public CallerStream {
       return Acknowledge(place, EncodeFrontierAck(id, FrontierOutcome::kFailed));
     }
     put->claim = (*caller)->claim();
+    put->reports = MayReport(**caller);
     put->known = item.known;
     put->due = item.due;
     std::vector<FrontierPut> puts;
@@ -139,7 +145,8 @@ class PutDiscoveredStream final : public CallerStream {
 class GetUrlsStream final : public CallReactor {
  public:
   GetUrlsStream(const ServerContext& context, ServerCall* call)
-      : CallReactor(context, "/urlfrontier.URLFrontier/GetURLs", CallKind::kStream, call) {}
+      : CallReactor(HostOf(context), "/urlfrontier.URLFrontier/GetURLs", CallKind::kStream, call),
+        context_(context) {}
 
  private:
   void OnRequest(grpc::ByteBuffer* bytes) override {
@@ -147,6 +154,8 @@ class GetUrlsStream final : public CallReactor {
     bytes->Clear();
     if (!status.ok()) {
       End(GrpcStatusOf(status));
+    } else if (const grpc::Status paid = Pay(); !paid.ok()) {
+      End(paid);
     } else if (!pull_->key.empty() && !pull_->crawl) {
       // A key names a queue within a crawl id.
       End(grpc::Status::OK);
@@ -188,6 +197,7 @@ class GetUrlsStream final : public CallReactor {
       return;
     }
     held_ = limits::kMaxBytesPerPull;
+    asked_ = context_.clock.Now();
     PullUrls(context_, pull_, limits::kMaxUrlsPerPull,
              {.client = auth().client(), .address = NetworkText(auth().network())},
              [this, self](std::vector<FrontierServed> served) {
@@ -216,7 +226,8 @@ class GetUrlsStream final : public CallReactor {
     if (status.ok()) {
       status = GrpcStatusOf(Follow());
     }
-    if (!status.ok()) {
+    const bool late = next_ < urls_.size() && HalfOver();
+    if (!status.ok() || late) {
       GiveBackRest();
       Hold(0);
       End(status);
@@ -234,6 +245,17 @@ class GetUrlsStream final : public CallReactor {
     }
   }
 
+  // Whether the client would have less than half of the time that it asked for. After a stall of
+  // the process or of the log, or where the client takes its time.
+  [[nodiscard]] bool HalfOver() const {
+    return (context_.clock.Now() - asked_) * 2 > Duration::Seconds(pull_->lease_seconds);
+  }
+
+  grpc::Status Pay() {
+    const StatusOr<const Caller*> caller = auth().Get();
+    return caller.ok() ? PayForCall(context_, **caller, call()) : GrpcStatusOf(caller.status());
+  }
+
   // What the caller is limited to now.
   Status Follow() {
     ASSIGN_OR_RETURN(const Caller* caller, auth().Get());
@@ -249,9 +271,11 @@ class GetUrlsStream final : public CallReactor {
     urls_.clear();
   }
 
+  const ServerContext& context_;
   const std::shared_ptr<FrontierPull> pull_ = std::make_shared<FrontierPull>();
   // Of whoever goes on: gRPC after a write, the frontier after a pull.
   std::vector<FrontierServed> urls_;
+  Instant asked_;       // when no lease of these had begun
   size_t next_ = 0;     // of urls_: to be written, or being written
   size_t held_ = 0;     // bytes that the set of streams counts
   bool begun_ = false;  // a message was written

@@ -147,7 +147,7 @@ class Survey {
                              items_, limits::kMaxItemsPerMessage);
     }
     if (unknown_ > limits::kMaxUnknownFieldsPerMessage) {
-      return InvalidArgument("{} unknown fields, and at most {} are allowed in a message", unknown_,
+      return InvalidArgument("the message has {} unknown fields; at most {} are allowed", unknown_,
                              limits::kMaxUnknownFieldsPerMessage);
     }
     if (twice_ != nullptr) return InvalidArgument("{}: occurs twice", twice_->name());
@@ -291,7 +291,7 @@ Status ParseMessage(std::string_view bytes, google::protobuf::Message* message,
                     MessageFaults* faults) {
   CHECK(message != nullptr && faults != nullptr);
   const Descriptor& type = *message->GetDescriptor();
-  const Status none = InvalidArgument("the bytes are not a {}", type.full_name());
+  const Status none = InvalidArgument("the message is not a valid {}", type.full_name());
   Survey survey(bytes);
   if (bytes.size() > INT32_MAX || !survey.Walk(type, 0, bytes.size(), 0)) return none;
   if (Status verdict = survey.Verdict(); !verdict.ok()) {

@@ -36,7 +36,7 @@ StatusOr<TakenClasses> ClassesOfWorker(
   if (PlansAllPages(context)) {
     return MakeStatus(absl::StatusCode::kFailedPrecondition,
                       "crawl_ids: the policy {} plans the rates of all pages itself, and hands out "
-                      "those of any crawl id; set another policy first, or name none",
+                      "pages of every crawl id: name no crawl ids, or set another policy first",
                       context.settings.policy());
   }
   return context.crawls.ClassesOf(canonical, caller.claim(), context.clock.Now());

@@ -84,7 +84,8 @@ Status Door::ReadTls() {
   read.version = old == nullptr ? 1 : old->version + 1;
   WarnOfEnd(read);
   if (old != nullptr)
-    Logger(LogModule::kAuth).info("tls: new connections use the files as they are now");
+    Logger(LogModule::kAuth)
+        .info("tls: certificate and key files were read again; new connections use them");
   const MutexLock lock(mutex_);
   if (old != nullptr) ++reloads_;
   tls_ = std::make_shared<const TlsMaterial>(std::move(read));
@@ -114,7 +115,7 @@ void Door::Count(const Status& status, Status* last) {
   *last = status;
   if (status.ok() || said) return;
   Logger(LogModule::kAuth)
-      .error("{}; what was read before stays in use", std::string(status.message()));
+      .error("{}; the earlier content of the file stays in use", std::string(status.message()));
   const MutexLock lock(mutex_);
   ++failed_reloads_;
 }

@@ -35,11 +35,11 @@ StatusOr<std::vector<std::string>> TextsOf(std::string_view key, const YAML::Nod
     texts.push_back(node.Scalar());
   } else if (node.IsSequence()) {
     for (const YAML::Node& text : node) {
-      if (!text.IsScalar()) return InvalidArgument("{}: has an entry that is not a text", key);
+      if (!text.IsScalar()) return InvalidArgument("{}: has an entry that is not a string", key);
       texts.push_back(text.Scalar());
     }
   }
-  if (texts.empty()) return InvalidArgument("{}: is not a text or a list of texts", key);
+  if (texts.empty()) return InvalidArgument("{}: must be a string or a list of strings", key);
   return texts;
 }
 
@@ -56,7 +56,7 @@ Status ReadTokens(const std::vector<std::string>& texts, Written* out) {
     // Not quoted: it may be the token itself, put here by mistake.
     if (!digest) {
       return InvalidArgument(
-          "token_sha256: is not 64 digits of hex, as `freshet auth hash-token` prints them");
+          "token_sha256: must be 64 hexadecimal digits, as `freshet auth hash-token` prints them");
     }
     out->tokens.push_back(*digest);
   }
@@ -103,7 +103,7 @@ Status ReadItemRate(const std::vector<std::string>& texts, Written* out) {
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), rate);
   if (texts.size() != 1 || error != std::errc() || end != text.data() + text.size() ||
       !(rate >= limits::kLeastItemsPerSecond && rate <= limits::kMostItemsPerSecond)) {
-    return InvalidArgument("items_per_second: is not one number from {:g} to {:g}",
+    return InvalidArgument("items_per_second: must be a single number from {:g} to {:g}",
                            limits::kLeastItemsPerSecond, limits::kMostItemsPerSecond);
   }
   out->identity.items_per_second = rate;
@@ -145,36 +145,39 @@ Status Validate(const Written& written) {
   const Identity& identity = written.identity;
   if (identity.roles == 0) return InvalidArgument("roles: is missing");
   if (written.tokens.empty() && written.certificates.empty()) {
-    return InvalidArgument("token_sha256: is missing, and so is certificate");
+    return InvalidArgument(
+        "token_sha256: is missing; an identity needs token_sha256 or certificate");
   }
   // Rates and policies are everybody's.
   if (identity.limits() != 0 && (identity.roles & kAdmin) != 0) {
     return InvalidArgument(
-        "roles: an admin cannot be limited to crawl_ids, hosts or sources: give it an identity of "
-        "its own");
+        "roles: an identity with the role admin cannot be limited to crawl_ids, hosts or sources: "
+        "use a separate identity for the admin");
   }
   // Assignments may be had of some crawl ids, but come from all their hosts.
   if ((identity.limits() & ~kCrawlIds) != 0 && (identity.roles & kWorker) != 0) {
     return InvalidArgument(
-        "roles: a worker cannot be limited to hosts or sources: give it an identity of its own");
+        "roles: an identity with the role worker cannot be limited to hosts or sources: use a "
+        "separate identity for the worker");
   }
   return absl::OkStatus();
 }
 
 StatusOr<Written> ReadIdentity(const YAML::Node& node) {
-  if (!node.IsMap()) return InvalidArgument("is not a list of keys");
+  if (!node.IsMap()) return InvalidArgument("must be a map of keys to values");
   Written written;
   std::set<std::string> seen;
   for (const auto& entry : node) {
-    if (!entry.first.IsScalar()) return InvalidArgument("has a key that is not a text");
+    if (!entry.first.IsScalar()) return InvalidArgument("has a key that is not a string");
     const std::string& key = entry.first.Scalar();
     if (!seen.insert(key).second) return InvalidArgument("{}: is given twice", key);
     ASSIGN_OR_RETURN(const std::vector<std::string> texts, TextsOf(key, entry.second));
     RETURN_IF_ERROR(ReadKey(key, texts, &written));
   }
   if (!IsName(written.identity.name)) {
-    return InvalidArgument("name: is not 1 to {} of a-z, A-Z, 0-9, '_', '-', '.', '@'",
-                           kMaxIdentityNameBytes);
+    return InvalidArgument(
+        "name: must be 1 to {} characters of a-z, A-Z, 0-9, '_', '-', '.' and '@'",
+        kMaxIdentityNameBytes);
   }
   RETURN_IF_ERROR(Validate(written));
   return written;
@@ -189,7 +192,8 @@ StatusOr<YAML::Node> ListIn(std::string_view yaml) {
   YAML::Node list = root["identities"];
   if (!list.IsSequence() || list.size() == 0) return InvalidArgument("identities: is not a list");
   if (list.size() > kMaxIdentities) {
-    return InvalidArgument("identities: {} are over the limit of {}", list.size(), kMaxIdentities);
+    return InvalidArgument("identities: {} identities are over the limit of {}", list.size(),
+                           kMaxIdentities);
   }
   return list;
 }
@@ -227,7 +231,7 @@ bool IsWithin(std::string_view host, std::string_view domain) {
 
 StatusOr<Identities> Identities::Parse(std::string_view yaml) {
   if (yaml.size() > kMaxAuthFileBytes) {
-    return InvalidArgument("is over the limit of {} bytes", kMaxAuthFileBytes);
+    return InvalidArgument("the file is over the limit of {} bytes", kMaxAuthFileBytes);
   }
   try {
     ASSIGN_OR_RETURN(const YAML::Node list, ListIn(yaml));

@@ -31,9 +31,9 @@ inline constexpr size_t kMaxAuthFileBytes = size_t{4} << 20;
 inline constexpr size_t kMaxIdentities = 10'000;
 inline constexpr size_t kMaxIdentityNameBytes = 64;
 
-// SHA-256 of a token. The token itself is kept nowhere.
+// A SHA-256. Of a token nothing else is kept.
 using TokenDigest = std::array<unsigned char, 32>;
-[[nodiscard]] TokenDigest DigestOf(std::string_view token);
+[[nodiscard]] TokenDigest DigestOf(std::string_view text);
 // 64 digits of hex, either case.
 [[nodiscard]] std::optional<TokenDigest> ParseDigest(std::string_view hex);
 // In lower case.

@@ -83,6 +83,7 @@ constexpr MethodRule kCalls[] = {
 // For those alone who have the key of the server (server/auth/on_behalf.h).
 constexpr MethodRule kBetweenServers[] = {
     {"/freshet.v1.FleetService/ShareRate", 0, kNoLimits, "", true},
+    {"/freshet.v1.FleetService/ShareSettings", 0, kNoLimits, "", true},
     {"/freshet.v1.FleetService/GetEpochTotals", 0, kNoLimits, "", true},
     {"/freshet.v1.FleetService/TakePing", 0, kNoLimits, "", true},
     {"/freshet.v1.FleetService/AnswerPing", 0, kNoLimits, "", true},

@@ -76,7 +76,7 @@ Status UseOwn(const TlsPaths& paths, TlsMaterial* material) {
   }
   ERR_clear_error();
   if (!used) {
-    return InvalidArgument("tls.certificate: {} cannot be used, its key may be too weak",
+    return InvalidArgument("tls.certificate: {} cannot be used; its key may be too weak",
                            paths.certificate);
   }
   const BioPtr bio = Memory(material->key);
@@ -88,7 +88,8 @@ Status UseOwn(const TlsPaths& paths, TlsMaterial* material) {
     return InvalidArgument("tls.key: {} must hold a private key in PEM that has no passphrase",
                            paths.key);
   }
-  if (!fits) return InvalidArgument("tls.key: {} is not that of tls.certificate", paths.key);
+  if (!fits)
+    return InvalidArgument("tls.key: the key in {} does not belong to tls.certificate", paths.key);
   material->not_before = InstantOf(X509_get0_notBefore(chain.front().get()));
   material->not_after = InstantOf(X509_get0_notAfter(chain.front().get()));
   return absl::OkStatus();
@@ -192,7 +193,8 @@ StatusOr<std::string> ReadPem(std::string_view setting, const std::string& path)
   StatusOr<std::string> text = ReadSettingsFile(path, kMaxPemBytes);
   RETURN_IF_ERROR(WithKey(setting, text.status()));
   if (text->size() > kMaxPemBytes) {
-    return InvalidArgument("{}: {} is over the limit of {} bytes", setting, path, kMaxPemBytes);
+    return InvalidArgument("{}: the file {} is over the limit of {} bytes", setting, path,
+                           kMaxPemBytes);
   }
   return text;
 }

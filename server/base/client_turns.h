@@ -3,7 +3,9 @@
 #ifndef FRESHET_SERVER_BASE_CLIENT_TURNS_H_
 #define FRESHET_SERVER_BASE_CLIENT_TURNS_H_
 
+#include <algorithm>
 #include <cstddef>
+#include <cstdint>
 #include <deque>
 #include <map>
 #include <string>
@@ -11,35 +13,51 @@
 
 namespace freshet {
 
-// What one client brings comes out in its order, what several do by turns. Thread-compatible.
-template <typename Work>
+// What one client brings comes out in its order. Of several clients the one comes next that has
+// been served least since it began to wait, by the weights of its work; with equal weights they
+// take turns (start-time fair queueing: Goyal, Vin, Cheng 1996). Thread-compatible.
+template <typename Work, typename Client = std::string>
 class ClientTurns {
  public:
-  void Push(const std::string& client, Work work) {
-    std::deque<Work>& its = work_[client];
-    if (its.empty()) turns_.push_back(client);
-    its.push_back(std::move(work));
+  void Push(const Client& client, Work work, size_t weight = 1) {
+    std::deque<Item>& its = work_[client];
+    its.push_back({std::move(work), weight});
     ++size_;
+    if (its.size() > 1) return;
+    // A client that was served just now does not come before those that have waited since.
+    const auto served = served_.find(client);
+    const uint64_t start = served == served_.end() ? now_ : std::max(now_, served->second);
+    turns_.emplace(Turn{start, ++pushed_}, client);
   }
+  // What Pop returns next. Precondition: not empty.
+  [[nodiscard]] Work& front() { return work_.at(turns_.begin()->second).front().work; }
   // Precondition: not empty.
   [[nodiscard]] Work Pop() {
-    std::string client = std::move(turns_.front());
-    turns_.pop_front();
-    const auto its = work_.find(client);
-    Work next = std::move(its->second.front());
+    auto turn = turns_.extract(turns_.begin());
+    const auto its = work_.find(turn.mapped());
+    Item next = std::move(its->second.front());
     its->second.pop_front();
-    --size_;
+    now_ = turn.key().first;
+    const uint64_t end = now_ + next.weight;
+    if (--size_ == 0) {
+      // Nobody has waited.
+      served_.clear();
+    } else {
+      std::erase_if(served_, [this](const auto& one) { return one.second <= now_; });
+      served_[turn.mapped()] = end;
+    }
     if (its->second.empty()) {
       work_.erase(its);
     } else {
-      turns_.push_back(std::move(client));
+      turn.key() = {end, ++pushed_};
+      turns_.insert(std::move(turn));
     }
-    return next;
+    return std::move(next.work);
   }
   [[nodiscard]] bool empty() const { return size_ == 0; }
   [[nodiscard]] size_t size() const { return size_; }
   // How many wait of that client.
-  [[nodiscard]] size_t SizeOf(const std::string& client) const {
+  [[nodiscard]] size_t SizeOf(const Client& client) const {
     const auto its = work_.find(client);
     return its == work_.end() ? 0 : its->second.size();
   }
@@ -47,16 +65,26 @@ class ClientTurns {
   template <typename Wanted>
   [[nodiscard]] Work* Find(Wanted wanted) {
     for (auto& [client, its] : work_) {
-      for (Work& work : its) {
-        if (wanted(work)) return &work;
+      for (Item& item : its) {
+        if (wanted(item.work)) return &item.work;
       }
     }
     return nullptr;
   }
 
  private:
-  std::map<std::string, std::deque<Work>> work_;  // by client; none is empty
-  std::deque<std::string> turns_;                 // of these clients, the next first
+  struct Item {
+    Work work;
+    size_t weight = 0;
+  };
+  // How much a client that waits has been served, and which of several came first.
+  using Turn = std::pair<uint64_t, uint64_t>;
+
+  std::map<Client, std::deque<Item>> work_;  // by client; none is empty
+  std::map<Turn, Client> turns_;             // of these clients, the next first
+  std::map<Client, uint64_t> served_;        // more than `now_`, while anything waits
+  uint64_t now_ = 0;                         // as far as the client has been served that was last
+  uint64_t pushed_ = 0;
   size_t size_ = 0;
 };
 

@@ -31,7 +31,7 @@ StatusOr<HostPort> ParseHostPort(std::string_view address) {
   if (result.host.empty()) return InvalidArgument("{}", WrongValue(address, kForm));
   if (error != std::errc() || end != port.data() + port.size() || result.port < 0 ||
       result.port > 65535) {
-    return InvalidArgument("{}; its port is 0 to 65535", WrongValue(address, kForm));
+    return InvalidArgument("{}; the port must be 0 to 65535", WrongValue(address, kForm));
   }
   return result;
 }

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <chrono>
 
+#include "server/base/wall_clock.h"
+
 namespace freshet {
 namespace {
 
@@ -23,12 +25,28 @@ int64_t RaiseTo(std::atomic<int64_t>& value, int64_t floor) {
 }  // namespace
 
 Instant SystemClock::Now() {
-  const int64_t wall = MicrosOf<std::chrono::system_clock>();
+  const int64_t wall = std::min(MicrosOf<std::chrono::system_clock>(), kLastWallTime.micros());
   return time_.At(wall, MicrosOf<std::chrono::steady_clock>());
 }
 
+int64_t RisingTime::TakeLoss(int64_t ahead, int64_t steady) {
+  int64_t from = slowed_at_.load(std::memory_order_relaxed);
+  if (steady - from < kLosesOneIn) return 0;
+  // For one of those that ask at the same time.
+  if (!slowed_at_.compare_exchange_strong(from, steady, std::memory_order_relaxed)) return 0;
+  return std::min(ahead, std::min(steady - from, kLongestStepUs) / kLosesOneIn);
+}
+
 Instant RisingTime::At(int64_t wall, int64_t steady) {
-  const int64_t offset = RaiseTo(offset_us_, wall - steady);
+  int64_t offset = RaiseTo(offset_us_, wall - steady);
+  int64_t ahead = offset - (wall - steady);
+  if (ahead <= kToleratedUs) {
+    ahead = 0;
+    slowed_at_.store(steady, std::memory_order_relaxed);
+  } else if (const int64_t loss = TakeLoss(ahead, steady); loss > 0) {
+    offset = offset_us_.fetch_sub(loss, std::memory_order_relaxed) - loss;
+  }
+  ahead_us_.store(ahead, std::memory_order_relaxed);
   return Instant::FromMicros(RaiseTo(last_us_, steady + offset));
 }
 

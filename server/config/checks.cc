@@ -20,8 +20,10 @@ Status CheckOrder(std::string_view key, Duration value, Duration most) {
 }
 Status CheckLonger(std::string_view key, Duration value, Duration least) {
   if (value >= least) return absl::OkStatus();
-  return InvalidArgument("{}: '{}' is shorter than the first pause, {}", key, WriteSpan(value),
-                         WriteSpan(least));
+  return InvalidArgument(
+      "{}: '{}' is too short: it must be at least {}, which the backoff key of the same section "
+      "sets",
+      key, WriteSpan(value), WriteSpan(least));
 }
 
 Status CheckTls(const ServerConfig& config) {
@@ -87,7 +89,8 @@ Status CheckClusterFrontier(const ServerConfig& config) {
   if (!cluster.configured() || !config.frontier_enabled) return absl::OkStatus();
   if (config.frontier_limits.metadata_bytes > kMostMetadataInLog) {
     return InvalidArgument(
-        "frontier.max_metadata_bytes: is {}, and at most {} fit into the log of a cluster",
+        "frontier.max_metadata_bytes: {} is too large for the log of a cluster; at most {} are "
+        "allowed",
         config.frontier_limits.metadata_bytes, kMostMetadataInLog);
   }
   // The pages of such URLs are in all divisions.
@@ -95,8 +98,9 @@ Status CheckClusterFrontier(const ServerConfig& config) {
   for (const auto& [key, crawls] : {std::pair("scheduled_crawls", &config.frontier_scheduled),
                                     std::pair("shadow_crawls", &config.frontier_shadow)}) {
     if (crawls->empty()) continue;
-    return InvalidArgument("frontier.{}: needs cluster.address in a cluster with {} divisions", key,
-                           cluster.divisions);
+    return InvalidArgument(
+        "frontier.{}: also set cluster.address; a cluster with {} divisions needs it", key,
+        cluster.divisions);
   }
   return absl::OkStatus();
 }
@@ -118,8 +122,9 @@ Status CheckCluster(const ServerConfig& config) {
         cluster.divisions);
   }
   if (config.shards > limits::kSlots / cluster.divisions) {
-    return InvalidArgument("shards: is {}, and each of {} divisions may have at most {}",
-                           config.shards, cluster.divisions, limits::kSlots / cluster.divisions);
+    return InvalidArgument(
+        "shards: {} is too many: in a cluster with {} divisions each division may have at most {}",
+        config.shards, cluster.divisions, limits::kSlots / cluster.divisions);
   }
   return CheckClusterFrontier(config);
 }

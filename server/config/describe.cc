@@ -174,8 +174,6 @@ std::string ConfigReference() {
       "keys](../server/config/key.h):\n\n"
       "<!-- doctest: skip: writes this page -->\n\n"
       "    FRESHET_WRITE_GOLDEN=1 build/release/tests/server_config_test\n\n"
-      "A flag overrides the environment variable, the variable overrides the file, and the file "
-      "overrides the default.\n\n"
       "- A **duration** is a number with a unit: `us`, `ms`, `s`, `m`, `h` or `d`. A number "
       "without a unit is in seconds.\n"
       "- The column **takes effect** says when a change applies: at a *reload* (SIGHUP, `systemctl "

@@ -36,7 +36,8 @@ Status CheckAddress(const std::string& address) {
   ASSIGN_OR_RETURN(const HostPort parts, ParseHostPort(address));
   if (parts.host != "0.0.0.0" && parts.host != "::") return absl::OkStatus();
   return InvalidArgument(
-      "{} is an address to listen at; other servers cannot reach this server at it", address);
+      "{} only works for listening: give an address at which other servers can reach this server",
+      address);
 }
 
 ConfigKey PropertiesKey() {
@@ -69,43 +70,37 @@ std::vector<ConfigKey> ClusterKeys() {
   ConfigKey address = TextKey("cluster.address", in(&Cluster::address));
   address.check = [](const C& config) { return CheckAddress(config.cluster.address); };
   return {
-      std::move(name).Says(
-          "Name of the cluster: its topics are `<name>.changes` and `<name>.fleet`, with divisions "
-          "`<name>-<division>-of-<divisions>.changes` and so on. Empty: this server is not in a "
-          "cluster."),
+      std::move(name).Says("Name of the cluster and of its topics (`<name>.changes`, "
+                           "`<name>.fleet`). Empty: no cluster."),
       TextKey("cluster.brokers", in(&Cluster::brokers))
           .Says("Addresses of the Kafka brokers: `host:port`, separated by commas."),
-      std::move(node).Says("Name of this server in Kafka, in `freshet fleet` and in `freshet fleet "
-                           "drain NODE`. Empty means the name of the machine."),
-      std::move(address).Says("Address at which the other servers reach the gRPC port of this "
-                              "server, `host:port`; set it on all servers. A standby then forwards "
-                              "calls to the active server. Empty: a standby does not listen."),
+      std::move(node).Says(
+          "Name of this server in Kafka and in `freshet fleet`. Empty: the name of the machine."),
+      std::move(address).Says("Address (`host:port`) at which the other servers reach this gRPC "
+                              "port; set it on all servers. A standby then forwards calls to the "
+                              "active server. Empty: a standby does not listen."),
       TextKey("cluster.tls_ca", in(&Cluster::tls_ca))
-          .Says(
-              "PEM file of the authority that signs the certificates of the cluster's servers, "
-              "which connect to each other as clients. Empty means the authorities of the system."),
+          .Says("PEM file of the authority that signs the certificates of the cluster's servers. "
+                "Empty: the authorities of the system."),
       CountKey("cluster.divisions", in(&Cluster::divisions), 1, limits::kSlots)
           .Says("Number of divisions that share the pages by their hosts: equal on all servers, "
-                "and never changed. Each division has its own log and standbys."),
+                "and never changed."),
       CountKey("cluster.division", in(&Cluster::division), 0, limits::kSlots - 1)
-          .Says("Division of this server, counted from 0. If `cluster.address` is set, the server "
-                "sends items of other divisions on to these divisions; otherwise it refuses them."),
+          .Says("Division of this server, counted from 0. With `cluster.address` the server "
+                "forwards items of other divisions; otherwise it refuses them."),
       CountKey("cluster.replication", in(&Cluster::replication), -1, 100)
-          .Says("Number of brokers that keep each row of topics that this server makes. -1: as the "
-                "brokers are configured."),
-      SpanKey("cluster.silence", in(&Cluster::silence), kSecond, Duration::Seconds(300))
           .Says(
-              "A standby takes over when it has heard nothing of the active server for this time. "
-              "Brokers accept no value below their `group.min.session.timeout.ms`, usually 6s."),
+              "Replicas of the topics that this server makes. -1: as the brokers are configured."),
+      SpanKey("cluster.silence", in(&Cluster::silence), kSecond, Duration::Seconds(300))
+          .Says("A standby takes over after this time without a sign of the active server. Brokers "
+                "accept no value below `group.min.session.timeout.ms`, usually 6s."),
       FlagKey("cluster.hot_standby", in(&Cluster::hot_standby))
-          .Says("Whether a standby keeps all pages in memory, so that it takes over equally fast "
-                "with any number of pages. Otherwise it loads the pages when the active server is "
-                "silent or about to end."),
+          .Says("Whether a standby keeps all pages in memory, so that it takes over faster."),
       SpanKey("cluster.handover", in(&Cluster::handover), Duration(), Duration::Seconds(600))
-          .Says("Longest time that a server that is about to end waits until its standbys (with "
-                "`cluster.address`) have loaded the pages. Meanwhile it stays active."),
-      PropertiesKey().Says("Settings of Kafka's client, such as `{security.protocol: SASL_SSL}`: "
-                           "any setting of librdkafka that Freshet does not set itself."),
+          .Says("Longest time that an ending server stays active while its standbys (with "
+                "`cluster.address`) load the pages."),
+      PropertiesKey().Says("Settings of Kafka's client librdkafka that Freshet does not set, such "
+                           "as `{security.protocol: SASL_SSL}`."),
   };
 }
 

@@ -31,8 +31,8 @@ ConfigKey RateKey() {
       .Flag("--crawl-rate")
       .Reloads()
       .Says(
-          "Number of pages that the server hands out a second. In a cluster with divisions it is "
-          "the rate of all divisions together, and the value of division 0 counts.");
+          "Pages that the server hands out a second. With divisions this is the rate of all "
+          "divisions together, and the value of division 0 counts.");
 }
 
 ConfigKey ForcedShareKey() {
@@ -48,8 +48,7 @@ ConfigKey ForcedShareKey() {
   };
   return std::move(key).Says(
       "Part of the crawl rate at which forced pages go first: pages past their `max_interval`, and "
-      "rechecks. Clients, crawl ids and domains take turns. Beyond this part, forced pages go by "
-      "their value, or when nothing else is due (docs/politeness.md).");
+      "rechecks (docs/politeness.md).");
 }
 
 StatusOr<EstimatorKind> ParseEstimator(const std::string& text) {
@@ -67,31 +66,30 @@ ConfigKey EstimatorKey() {
                             });
   key.choices = {"default", "mle", "cho_gm"};
   return std::move(key).Says(
-      "How the server learns change rates: `default` (from pages, sources and burst classes "
-      "together), or for comparison `mle` or `cho_gm` (each page by itself).");
+      "How the server learns change rates: `default`, or for comparison `mle` or `cho_gm`, which "
+      "look at each page by itself.");
 }
 
 ConfigKey SourcesKey() {
   ConfigKey key = NamesKey("sources", At(&C::sources));
   key.check = [](const C& config) -> Status {
     if (config.sources.size() > static_cast<size_t>(limits::kMaxSources)) {
-      return InvalidArgument("{} are over the limit of {}", config.sources.size(),
+      return InvalidArgument("{} sources are over the limit of {}", config.sources.size(),
                              limits::kMaxSources);
     }
     for (const std::string& source : config.sources) RETURN_IF_ERROR(ValidateSourceName(source));
     return absl::OkStatus();
   };
   return std::move(key).Says(
-      "Sources of change signals that a new store has; you can register more at run time.");
+      "Sources of signals that a new store has; you can register more at run time.");
 }
 
 std::vector<ConfigKey> RateKeys() {
   return {
       RateKey(),
       SpanKey("pacing.max_lateness", At(&C::max_lateness), Pacer::kUsualLateness, kSecond)
-          .Says("How late the server hands out a page at most, if this is more than a tick "
-                "(1/crawl_rate). Ticks that are later are lost. After a pause the server hands out "
-                "the pages of this time in one burst."),
+          .Says("Longest lateness of a page, if more than a tick (1/crawl_rate). Later ticks are "
+                "lost. After a pause the server hands out the pages of this time in one burst."),
       ForcedShareKey(),
       TextKey("policy", At(&C::policy))
           .Flag("--policy")
@@ -104,10 +102,10 @@ std::vector<ConfigKey> RateKeys() {
       EstimatorKey(),
       SourcesKey(),
       SpanKey("signals.delay", At(&C::signal_delay), Duration(), kYear)
-          .Says("The policy `greedy_ncis_d` drops signals that come within this time after a "
-                "crawl, and needs a value above 0."),
+          .Says("The policy `greedy_ncis_d` drops signals within this time after a crawl, and "
+                "needs a value above 0."),
       SpanKey("horizons.day", At(&C::day), kMilli, kYear)
-          .Says("Length of a day for everything that the estimators measure in days."),
+          .Says("Length of a day for the estimators."),
       SpanKey("epochs.interval", At(&C::epoch_interval), Duration(), kYear)
           .Says("Time between two estimates of all pages. 0: only on request."),
   };
@@ -118,29 +116,27 @@ std::vector<ConfigKey> HostKeys() {
   return {
       SpanKey("politeness.min_delay", in(&Polite::min_delay), Duration(), kYear)
           .Reloads()
-          .Says("Shortest time between two assignments of a host; 0 means no wait."),
+          .Says("Shortest time between two assignments of a host; 0: no wait."),
       CountKey("politeness.max_in_flight", in(&Polite::max_in_flight), 0, UINT32_MAX)
           .Reloads()
-          .Says("Maximum number of pages of a host that workers hold at the same time; 0 means any "
-                "number."),
+          .Says("Maximum number of pages of a host that workers hold; 0: any number."),
       SpanKey("politeness.min_page_interval", in(&Polite::min_page_interval), Duration(), kYear)
           .Reloads()
-          .Says("Shortest time between two crawls of a page; 0 means no wait."),
+          .Says("Shortest time between two crawls of a page; 0: no wait."),
       ParsedKey("politeness.max_crawls", KeyType::kCap, in(&Polite::max_crawls), ParseCrawlCap,
                 WriteCap)
           .Reloads()
-          .Says("Maximum number of crawls of a host in any period of a given length, such as "
-                "1000/1d; 0 means any number."),
+          .Says(
+              "Maximum number of crawls of a host in any period, such as 1000/1d; 0: any number."),
       ParsedKey("politeness.hours", KeyType::kHours, in(&Polite::hours), ParseDayHours,
                 [](const DayHours& hours) {
                   return hours.always() ? "always" : WriteText(DayHoursText(hours));
                 })
           .Reloads()
-          .Says("Hours of the day in which a host is crawled, such as \"22:00-06:00\" (UTC) or "
-                "\"22:00-06:00+02:00\"; `always` means all day."),
+          .Says("Hours in which a host is crawled, such as \"22:00-06:00\" (UTC) or "
+                "\"22:00-06:00+02:00\"; `always`: all day."),
       SpanKey("politeness.max_crawl_delay", At(&C::max_crawl_delay), Duration(), kYear)
-          .Says("Longest crawl-delay of robots.txt that the server follows. The server cuts a "
-                "longer one to this value."),
+          .Says("The server cuts a longer crawl-delay of robots.txt to this value."),
   };
 }
 
@@ -148,15 +144,14 @@ std::vector<ConfigKey> ThrottleKeys() {
   const auto in = [](auto field) { return At(&C::host_backoff, field); };
   return {
       SpanKey("politeness.throttle_backoff", in(&HostBackoff::first), Duration(), kYear)
-          .Says("Pause of a host after an answer 429 or 503 that does not say for how long. Each "
-                "further answer of this kind doubles the pause; 0 means no pause."),
+          .Says("Pause of a host after an answer 429 or 503 without Retry-After. Each further such "
+                "answer doubles the pause; 0: no pause."),
       SpanKey("politeness.max_throttle_backoff", in(&HostBackoff::longest), kMilli, kYear)
           .Says("Longest pause of a host that answers 429 or 503."),
       SpanKey("politeness.throttle_forgiveness", in(&HostBackoff::quiet), kMilli, kYear)
-          .Says("Each period of this length without an answer 429 or 503 takes back one doubling "
-                "of the pause."),
+          .Says("Each period of this length without an answer 429 or 503 halves the next pause."),
       SpanKey("politeness.max_retry_after", in(&HostBackoff::longest_asked), kSecond, kYear)
-          .Says("Longest time that the server leaves a host alone because of Retry-After."),
+          .Says("Longest pause of a host because of Retry-After."),
   };
 }
 
@@ -188,19 +183,18 @@ std::vector<ConfigKey> TroubleKeys() {
       SpanKey("errors.max_backoff", At(&C::max_error_backoff), kMilli, kYear)
           .Says("Longest pause of a page after failed fetches."),
       SpanKey("robots.backoff", At(&C::robots_backoff), kSecond, kYear)
-          .Says("Pause of a page that robots.txt forbids. Each further result of this kind in a "
-                "row doubles the pause."),
+          .Says("Pause of a page that robots.txt forbids. Each further such result in a row "
+                "doubles the pause."),
       SpanKey("robots.max_backoff", At(&C::max_robots_backoff), kSecond, kYear)
           .Says("Longest pause of a page that robots.txt forbids."),
       SpanKey("gone.backoff", At(&C::gone_backoff), kSecond, kYear)
-          .Says("Pause before the next attempt to crawl a page that was gone (404, 410) or has "
-                "moved (301, 308). Each attempt doubles the pause. A page that no crawl has ever "
-                "found begins with 16 times this pause."),
+          .Says("Pause of a page that is gone (404, 410) or has moved (301, 308). Each attempt "
+                "doubles the pause. A page that no crawl has ever found begins with 16 times this "
+                "pause."),
       SpanKey("gone.max_backoff", At(&C::max_gone_backoff), kSecond, kYear)
           .Says("Longest pause of a page that is gone or has moved."),
       FlagKey("gone.retire_moved", At(&C::retire_moved))
-          .Says("Whether the server tries a page that has moved again only when somebody asks for "
-                "the page."),
+          .Says("Whether the server tries a moved page again only when somebody asks for it."),
   };
 }
 

@@ -21,8 +21,8 @@ ConfigKey ClientCertificateKey() {
     return config.tls_client_certificate_required ? "required" : "optional";
   };
   return std::move(key).Says(
-      "Whether each client of the gRPC port must show a certificate (`required`), or can show a "
-      "token instead (`optional`).");
+      "Whether each gRPC client must show a certificate (`required`), or can show a token instead "
+      "(`optional`).");
 }
 
 ConfigKey OpenKey() {
@@ -41,9 +41,8 @@ std::vector<ConfigKey> FileKeys() {
       TextKey("tls.certificate", At(&C::tls_certificate))
           .Flag("--tls-certificate")
           .Reloads()
-          .Says("The server's certificate, followed by the intermediate certificates. With a "
-                "certificate and a key both ports speak only TLS; switching TLS on or off needs a "
-                "restart."),
+          .Says("The server's certificate with its intermediate certificates. With a certificate "
+                "and a key both ports speak only TLS; switching TLS on or off needs a restart."),
       TextKey("tls.key", At(&C::tls_key))
           .Flag("--tls-key")
           .Reloads()
@@ -51,8 +50,7 @@ std::vector<ConfigKey> FileKeys() {
       TextKey("tls.client_ca", At(&C::tls_client_ca))
           .Flag("--tls-client-ca")
           .Reloads()
-          .Says("Authority that signs the certificates of clients. Adding or removing it needs "
-                "a restart."),
+          .Says("Authority that signs client certificates. Adding or removing it needs a restart."),
       ClientCertificateKey(),
       TextKey("auth.file", At(&C::auth_file))
           .Flag("--auth-file")
@@ -60,8 +58,8 @@ std::vector<ConfigKey> FileKeys() {
           .Says("YAML file of identities and their roles. Adding or removing it needs a restart."),
       OpenKey(),
       SpanKey("reload.interval", At(&C::reload_interval), Duration::Millis(10), Duration::Hours(24))
-          .Says("How often the server checks whether files of certificates and identities have "
-                "changed. After SIGHUP it checks at once."),
+          .Says("How often the server looks for changed files of certificates and identities. "
+                "After SIGHUP it looks at once."),
   };
 }
 
@@ -82,10 +80,9 @@ std::vector<ConfigKey> PingKeys() {
                limits::kMaxIndexNowBodyBytes)
           .Says("Maximum bytes of one request."),
       SpanKey("indexnow.key_lifetime", in(&Pings::key_lifetime), kSecond, kYear)
-          .Says("How long the server remembers whether a key is good or bad."),
+          .Says("How long the server remembers a good or bad key."),
       SpanKey("indexnow.retry_interval", in(&Pings::retry_interval), kSecond, Duration::Days(1))
-          .Says("If the server could not fetch the key file of a host, how long it waits before it "
-                "tries again."),
+          .Says("Pause after a failed fetch of a key file."),
       SpanKey("indexnow.key_timeout", in(&Pings::key_timeout), kSecond, Duration::Seconds(60))
           .Says("Longest time to fetch a key file."),
   };
@@ -98,22 +95,22 @@ std::vector<ConfigKey> FrontierKeys() {
           .Says("Whether the server offers the crawl-frontier API."),
       NamesKey("frontier.scheduled_crawls", At(&C::frontier_scheduled))
           .Says("Crawl ids in scheduled mode, 16 at most: the server hands out their URLs by crawl "
-                "value, whatever dates clients have sent."),
+                "value."),
       NamesKey("frontier.shadow_crawls", At(&C::frontier_shadow))
           .Says("Crawl ids in shadow mode, 16 at most: clients decide when a URL is fetched, and "
                 "Freshet only learns."),
       NamesKey("frontier.status_keys", At(&C::frontier_status_keys))
-          .Says("Keys of metadata that can hold the HTTP status of a fetch. The first key that a "
-                "URL has counts."),
+          .Says("Metadata keys with the HTTP status of a fetch, in upper or lower case. The first "
+                "key that a URL has counts."),
       NamesKey("frontier.digest_keys", At(&C::frontier_digest_keys))
-          .Says("Keys of metadata whose values change with the content of a page. The first key "
+          .Says("Metadata keys with a digest of the content, in upper or lower case. The first key "
                 "that a URL has counts."),
       FlagKey("frontier.zero_is_never", At(&C::frontier_zero_is_never))
-          .Says("Whether a date of zero means that a page is never fetched again, in scheduled and "
-                "shadow mode."),
+          .Says("Whether date 0 means that a page is never fetched again, in scheduled and shadow "
+                "mode."),
       CountKey("frontier.max_metadata_bytes", in(&FrontierLimits::metadata_bytes), 0,
                limits::kMaxMessageBytes)
-          .Says("Maximum bytes of metadata of a URL. The server skips a URL with more."),
+          .Says("Maximum bytes of a URL's metadata. The server skips a URL with more."),
       CountKey("frontier.max_urls", in(&FrontierLimits::urls), 1, int64_t{1} << 40)
           .Says("Maximum number of URLs. A further URL fails."),
       CountKey("frontier.max_queues", in(&FrontierLimits::queues), 1, int64_t{1} << 31)

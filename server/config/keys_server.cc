@@ -34,23 +34,20 @@ std::vector<ConfigKey> LogKeys() {
       ChoiceKey("log_level", At(&C::log_level), LogLevelNames())
           .Flag("--log-level")
           .Reloads()
-          .Says("Lowest level of messages that the server writes to standard error."),
-      std::move(levels).Reloads().Says(
-          "Different levels for some modules, such as `{store: debug, grpc: error}`: api, audit, "
-          "auth, config, engine, frontier, grpc, indexnow, ops, ports, server, store. `freshet "
-          "log-level` changes these until the next start."),
+          .Says("Lowest level of messages in the log."),
+      std::move(levels).Reloads().Says("Different levels for some modules, such as `{store: debug, "
+                                       "grpc: error}`. `freshet log-level` lists the modules."),
       ChoiceKey("log_format", At(&C::log_format), {"text", "json"})
           .Flag("--log-format")
-          .Says(
-              "The log has one line for each event: as text for people, or as JSON for programs."),
-      TraceKey().Says("Share of messages with results, signals or pages that the server traces: "
-                      "the log says how long each stage took. 0: none, 1: all."),
+          .Says("Form of the lines in the log: text for people, or JSON for programs."),
+      TraceKey().Says(
+          "Share of messages for which the log says how long each stage took. 0: none, 1: all."),
       TextKey("audit_log", At(&C::audit_log))
-          .Says("File with one line of JSON for each thing that an admin has changed, or was "
-                "refused. Empty means `audit.jsonl` in `data_dir`."),
+          .Says("File of the audit log, with a line of JSON for each entry. Empty: `audit.jsonl` "
+                "in `data_dir`."),
       CountKey("audit_log_bytes", At(&C::audit_log_bytes), 1 << 16, int64_t{1} << 40)
-          .Says("Size in bytes at which the server renames the audit log and begins a new one. The "
-                "server keeps four older files."),
+          .Says("Size in bytes at which the server begins a new audit log. The server keeps four "
+                "older files."),
   };
 }
 
@@ -60,41 +57,37 @@ std::vector<ConfigKey> ServerKeys() {
   std::vector<ConfigKey> keys = {
       TextKey("data_dir", At(&C::data_dir))
           .Flag("--data-dir")
-          .Says("Directory of the store; only one server at a time can use it. A relative path "
-                "starts at the working directory."),
+          .Says("Directory of the store, for one server at a time."),
       TextKey("listen", At(&C::listen))
           .Flag("--listen")
-          .Says("Address of the gRPC port, for workers, ingesters and operators. Port 0 means any "
-                "free port."),
+          .Says("Address of the gRPC port. Port 0 means any free port."),
       TextKey("http_listen", At(&C::http_listen))
           .Flag("--http-listen")
-          .Says("Address of the HTTP port, for `/metrics`, `/healthz`, `/readyz` and the console."),
+          .Says("Address of the HTTP port, for metrics, health and the console."),
       FlagKey("insecure", At(&C::insecure))
           .Flag("--insecure")
-          .Says("Lets the server listen for other machines without TLS or without identities."),
+          .Says("Lets the server listen for other machines without TLS or identities."),
       CountKey("shards", At(&C::shards), 1, limits::kMaxShards)
           .Flag("--shards")
-          .Says("Number of threads that share the pages by their hosts. It can change at each "
-                "start; each shard then learns its model anew."),
+          .Says("Number of threads that share the pages by their hosts. After a change each shard "
+                "learns its model anew."),
       ChoiceKey("durability", At(&C::durability), {"sync", "wal", "none"})
           .Flag("--durability")
-          .Says("Acknowledged data survives a power cut with `sync`, and a crash of the server "
-                "with `wal`. With `none` a crash loses the data of the last moments."),
+          .Says("Acknowledged data survives a power cut with `sync`, only a crash of the server "
+                "with `wal`, and neither with `none`."),
   };
   std::vector<ConfigKey> logs = LogKeys();
   std::move(logs.begin(), logs.end(), std::back_inserter(keys));
-  keys.push_back(
-      NamesKey("http.names", At(&C::http_names))
-          .Says("Further host names by which clients use the HTTP port without TLS and without an "
-                "identity, such as `freshet.example.org`. Addresses, `localhost`, the host of "
-                "`http_listen` and names of private networks need no entry."));
+  keys.push_back(NamesKey("http.names", At(&C::http_names))
+                     .Says("Further host names by which clients without an identity can use the "
+                           "HTTP port without TLS (docs/console.md)."));
   keys.push_back(
       CountKey("http.max_connections", At(&C::max_http_connections), 1, limits::kMaxHttpConnections)
-          .Says("Maximum number of connections to the HTTP port. A further connection replaces the "
-                "one that has been without a request longest."));
+          .Says("Maximum number of HTTP connections. A further connection replaces the one that "
+                "has been idle longest."));
   keys.push_back(
       SpanKey("shutdown.grace", At(&C::shutdown_grace), Duration(), Duration::Seconds(600))
-          .Says("How long the server still accepts results after somebody has asked it to stop."));
+          .Says("How long the server still accepts results while it stops."));
   return keys;
 }
 

@@ -44,7 +44,7 @@ class FileReader {
     std::set<std::string> seen;
     for (const auto& entry : map) {
       if (!entry.first.IsScalar()) {
-        Fault(entry.first, fmt::format("{}: has a key that is not a text",
+        Fault(entry.first, fmt::format("{}: has a key that is not a string",
                                        section.empty() ? "config" : section));
         continue;
       }
@@ -229,7 +229,7 @@ void LoadYaml(std::string_view yaml, LoadedConfig* loaded) {
     }
     const YAML::Node root = YAML::Load(std::string(yaml));
     if (root.IsNull()) return;
-    if (!root.IsMap()) return fault("config: is not a list of keys", LineOf(root));
+    if (!root.IsMap()) return fault("config: must be a map of keys to values", LineOf(root));
     FileReader(loaded).ReadMap(root, "");
   } catch (const YAML::Exception& error) {
     fault(fmt::format("config: {}", error.what()), error.mark.line + 1);

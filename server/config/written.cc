@@ -152,7 +152,7 @@ Status ReadScalars(
     const std::string& key, const YAML::Node& node, std::string_view what,
     const std::function<Status(const std::string& name, const std::string& text)>& take) {
   if (node.IsNull()) return absl::OkStatus();
-  const Status other = InvalidArgument("{}: is not a map from {}", key, what);
+  const Status other = InvalidArgument("{}: must be a map from {}", key, what);
   if (!node.IsMap()) return other;
   std::set<std::string> seen;
   for (const auto& entry : node) {

@@ -79,8 +79,8 @@ StatusOr<ClassTable::Staged> ClassTable::Stage(const std::string& crawl_id, bool
   if (made) {
     if (!Make(crawl_id, {}, std::nullopt)) {
       return MakeStatus(absl::StatusCode::kResourceExhausted,
-                        "crawl_id: {} crawl ids have a share or a maximum of the rate, or workers "
-                        "of their own, which is the maximum",
+                        "crawl_id: the maximum is reached: {} crawl ids have a share, a "
+                        "max_rate_per_second or workers of their own",
                         shares_.taken());
     }
     it = classes_.find(crawl_id);
@@ -130,9 +130,8 @@ StatusOr<bool> ClassTable::GiveToWorkers(const std::string& crawl_id, const Clai
     if (!Make(crawl_id, claim, now)) {
       return MakeStatus(
           absl::StatusCode::kResourceExhausted,
-          "crawl_ids: this client already has {} crawl ids with workers of their own, "
-          "of {} on the server, and may have no more: try again when workers for "
-          "some crawl ids have left",
+          "crawl_ids: the maximum is reached: this client has {} crawl ids with workers of their "
+          "own (the server {}): try again when some of these workers have left",
           shares_.held(claim.client), shares_.taken());
     }
     it = classes_.find(crawl_id);

@@ -37,7 +37,7 @@ Crawls::Crawls(const std::vector<CrawlRecord>& stored, size_t shards, FrontierMo
     } else {
       // Of a store that was put together from others.
       Logger(LogModule::kEngine)
-          .error("the share and the maximum of the rate of crawl id {} do not count: {}",
+          .error("share and max_rate_per_second of crawl id {} are not applied: {}",
                  record.crawl_id, std::string(its_class.status().message()));
       known.record.share.reset();
       known.record.max_rate.reset();
@@ -152,8 +152,9 @@ Status Crawls::Stage(const Pending& pending, Staged* staged) {
     if (crawl_id != pending.crawl_id) shares += known.record.share.value_or(0);
   }
   if (shares > kMostShares) {
-    return InvalidArgument("share: with {:g} the shares of all crawl ids sum to {:g}, more than 1",
-                           terms.record.share.value_or(0), shares);
+    return InvalidArgument(
+        "share: with {:g} here, the shares of all crawl ids would sum to {:g}, more than 1",
+        terms.record.share.value_or(0), shares);
   }
   if (pending.store) RETURN_IF_ERROR(AdmitMode(terms.record));
   terms.shadow = ModeOf(terms.record) == FrontierMode::kShadow;
@@ -235,7 +236,7 @@ void Crawls::TellOthers(const std::shared_ptr<Staged>& staged) {
     // Nothing is written: a shard that cannot take it has failed.
     if (!reply.status.ok()) {
       Logger(LogModule::kEngine)
-          .error("a shard did not take over the settings of crawl id {}: {}",
+          .error("a shard did not apply the settings of crawl id {}: {}",
                  staged->terms.record.crawl_id, std::string(reply.status.message()));
     }
     if (left->Arrive()) Finish(*staged, absl::OkStatus());
@@ -318,7 +319,7 @@ Status Crawls::AdmitMode(const CrawlRecord& record) const {
                                   [mode](const auto& entry) { return entry.second == mode; });
   if (static_cast<size_t>(same) < limits::kMaxScheduledCrawls) return absl::OkStatus();
   return MakeStatus(absl::StatusCode::kResourceExhausted,
-                    "frontier_mode: {} crawl ids are in this mode, which is the maximum", same);
+                    "frontier_mode: the maximum is reached: {} crawl ids are in this mode", same);
 }
 
 std::shared_ptr<const FrontierModes> Crawls::modes() const {

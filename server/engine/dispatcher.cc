@@ -6,6 +6,7 @@
 
 #include "core/base/check.h"
 #include "core/base/limits.h"
+#include "core/base/shares.h"
 #include "core/schedule/leases.h"
 #include "core/schedule/shard_state.h"
 #include "server/base/stopping.h"
@@ -114,6 +115,27 @@ void Dispatcher::Stop() {
 
 // --- Workers
 
+Status Dispatcher::CheckPlace(const WorkerTerms& terms, size_t max_workers) const {
+  const auto it = places_.find(terms.client);
+  const Places own = it == places_.end() ? Places() : it->second;
+  const size_t others = workers_.size() - waiting_;
+  const char* const kept = ", but for places of clients that have few";
+  if (terms.waiter) {
+    const size_t most =
+        std::min(MostWaiters(max_workers), max_workers - std::min(others, max_workers));
+    if (MayTakePlace(own.waiters, waiting_, most, terms.admin)) return absl::OkStatus();
+    return MakeStatus(absl::StatusCode::kResourceExhausted,
+                      "{} calls of Next are already waiting, the maximum{}: try again later, or "
+                      "use the stream Crawl",
+                      waiting_, waiting_ < most ? kept : "");
+  }
+  const size_t most = max_workers - std::min(waiting_, max_workers);
+  if (MayTakePlace(own.others, others, most, terms.admin)) return absl::OkStatus();
+  return MakeStatus(absl::StatusCode::kResourceExhausted,
+                    "{} workers are already connected, the maximum{}: try again later",
+                    workers_.size(), others < most ? kept : "");
+}
+
 StatusOr<WorkerId> Dispatcher::Join(WorkerTerms terms, std::shared_ptr<AssignmentSink> sink,
                                     size_t max_workers) {
   CHECK(sink != nullptr, "assignments go somewhere");
@@ -121,16 +143,9 @@ StatusOr<WorkerId> Dispatcher::Join(WorkerTerms terms, std::shared_ptr<Assignmen
   if (stopping_) {
     return ServerIsStopping();
   }
-  if (workers_.size() >= max_workers) {
-    return MakeStatus(absl::StatusCode::kResourceExhausted,
-                      "{} workers are connected, which is the maximum", workers_.size());
-  }
-  if (terms.waiter && waiting_ >= MostWaiters(max_workers)) {
-    return MakeStatus(
-        absl::StatusCode::kResourceExhausted,
-        "{} calls of Next wait, which is the maximum: ask again later, or use the stream Crawl",
-        waiting_);
-  }
+  RETURN_IF_ERROR(CheckPlace(terms, max_workers));
+  Places& places = places_[terms.client];
+  ++(terms.waiter ? places.waiters : places.others);
   const WorkerId id = next_worker_++;
   if (terms.takes != kAllClasses) ++restricted_;
   if (terms.waiter) {
@@ -223,6 +238,9 @@ void Dispatcher::Dismiss(WorkerId id) {
   Worker& worker = it->second;
   if (worker.terms.takes != kAllClasses) --restricted_;
   if (worker.terms.waiter) --waiting_;
+  const auto places = places_.find(worker.terms.client);
+  --(worker.terms.waiter ? places->second.waiters : places->second.others);
+  if (places->second.waiters + places->second.others == 0) places_.erase(places);
   if (worker.terms.waiter || worker.lingers) EndWait(id, worker);
   if (worker.crowded) {
     std::erase(crowded_, id);
@@ -346,8 +364,8 @@ void Dispatcher::Run() {
     {
       const MutexLock lock(mutex_);
       if (stopping_) return;
+      LookAtTurn(&actions);
       const Instant now = clock_.Now();
-      held_back_ = may_hand_out_ && !may_hand_out_();
       ExpireWaiters(now, &actions);
       CountMissed(now);
       Release(now, &actions);
@@ -359,6 +377,13 @@ void Dispatcher::Run() {
     }
     Perform(actions);
   }
+}
+
+void Dispatcher::LookAtTurn(Actions* actions) {
+  const std::optional<uint64_t> turn = ask_turn_ ? ask_turn_() : 0;
+  // Another server may have had the pages since, and may have handed them out.
+  if (turn != turn_) DropReady(0, actions);
+  turn_ = turn;
 }
 
 void Dispatcher::ExpireWaiters(Instant now, Actions* actions) {
@@ -390,7 +415,7 @@ void Dispatcher::CountMissed(Instant now) {
     stats_.ticks_paused += missed;
   } else if (!credit) {
     stats_.ticks_without_credit += missed;
-  } else if (held_back_ || !stalled_.ok()) {
+  } else if (!turn_ || !stalled_.ok()) {
     stats_.ticks_stalled += missed;
   } else if (barren_) {
     stats_.ticks_without_page += missed;
@@ -400,7 +425,7 @@ void Dispatcher::CountMissed(Instant now) {
 }
 
 void Dispatcher::Release(Instant now, Actions* actions) {
-  if (paused_ || held_back_) return;
+  if (paused_ || !turn_) return;
   bool to_stream = false;
   while (!ready_.empty() && pacer_.next() <= now && ReleaseTime() <= now) {
     Ready ready = std::move(ready_.front());
@@ -454,7 +479,7 @@ Instant Dispatcher::ReleaseTime() const {
 }
 
 bool Dispatcher::CanPlan(Instant now) const {
-  return !paused_ && !held_back_ && !stopping_ && in_refill_ == 0 && AnyInTurn() &&
+  return !paused_ && turn_ && !stopping_ && in_refill_ == 0 && AnyInTurn() &&
          pacer_.rate().per_second() > 0 && barren_until_ <= now;
 }
 
@@ -482,6 +507,7 @@ void Dispatcher::Plan(Instant now, Actions* actions) {
   const auto count = static_cast<size_t>(std::min(std::floor(ticks) + 1, room));
   auto refill = std::make_shared<Refill>(router_.shards().size());
   refill->asked = now;
+  refill->turn = turn_;
   planned_in_row_ = proven_in_row_;
   Instant at = last_at_;
   for (size_t i = 0; i < count; ++i) {
@@ -504,7 +530,7 @@ Instant Dispatcher::NextWake(Instant now) const {
   Instant wake = now + kIdle;
   if (!waiters_.empty()) wake = std::min(wake, waiters_.begin()->first);
   if (paused_ || pacer_.rate().per_second() == 0) return wake;
-  if (held_back_) return std::min(wake, now + kHeldBackWait);
+  if (!turn_) return std::min(wake, now + kHeldBackWait);
   if (!ready_.empty()) {
     wake = std::min(wake, std::max(pacer_.next(), ReleaseTime()));
   }
@@ -612,7 +638,7 @@ void Dispatcher::Finish(const std::shared_ptr<Refill>& refill) {
     in_refill_ = 0;
     open_refill_ = 0;
     // There is no tick for it any more if the rate went to zero meanwhile.
-    const bool no_use = stopping_ || paused_ || pacer_.rate() == Rate();
+    const bool no_use = stopping_ || paused_ || pacer_.rate() == Rate() || refill->turn != turn_;
     bool any = false;
     bool short_of_pages = false;
     const uint64_t newcomer_leases = allowances_.newcomer_leases();

@@ -67,6 +67,7 @@ struct WorkerTerms {
   std::string address;  // where it comes from, without the port
   Duration lease;
   ClassSet takes = kAllClasses;  // classes of crawl ids; it is given their pages only
+  bool admin = false;            // the client is an identity with the role admin
   // A waiter is served once: after its first assignments only what is set aside for it already
   // follows, and at `waits_until` it is told that nothing came.
   bool waiter = false;
@@ -119,15 +120,20 @@ class Dispatcher {
   Dispatcher(const Dispatcher&) = delete;
   Dispatcher& operator=(const Dispatcher&) = delete;
 
-  // Before Start. Nothing leaves while the answer is no: it is asked at the last moment, under the
-  // lock of this.
-  void AskBefore(std::function<bool()> may_hand_out) { may_hand_out_ = std::move(may_hand_out); }
+  // The number of the turn in which this server may hand out pages; nullopt: it may not now.
+  // Another number each time that a server may have handed out pages in its place in between.
+  using Turn = std::function<std::optional<uint64_t>()>;
+
+  // Before Start. Nothing leaves without a turn, nor what was asked for in another turn: that is
+  // given back. `turn` is asked at the last moment, under the lock of this.
+  void AskBefore(Turn turn) { ask_turn_ = std::move(turn); }
   void Start();
   // Ends handing out and gives back what was leased ahead. Idempotent.
   void Stop() FRESHET_EXCLUDES(mutex_);
 
-  // A worker without credit. ResourceExhausted when `max_workers` are there already, or a waiter
-  // would be one of more than three quarters of these: some places are kept for streams.
+  // A worker without credit. Waiters have three quarters of `max_workers` places at most, and the
+  // others those that waiters leave. Of both, clients have a share as of connections
+  // (MayTakePlace). ResourceExhausted: there is no place for one more.
   [[nodiscard]] StatusOr<WorkerId> Join(WorkerTerms terms, std::shared_ptr<AssignmentSink> sink,
                                         size_t max_workers) FRESHET_EXCLUDES(mutex_);
   // Adds credit, up to WorkerLimits::credit in total, and goes on with what there is of it.
@@ -211,6 +217,7 @@ class Dispatcher {
   static constexpr WorkerId kNobody = 0;
 
   void Run();
+  void LookAtTurn(Actions* actions) FRESHET_REQUIRES(mutex_);
   void ExpireWaiters(Instant now, Actions* actions) FRESHET_REQUIRES(mutex_);
   void CountMissed(Instant now) FRESHET_REQUIRES(mutex_);
   void Release(Instant now, Actions* actions) FRESHET_REQUIRES(mutex_);
@@ -264,6 +271,9 @@ class Dispatcher {
   void Dismiss(WorkerId id) FRESHET_REQUIRES(mutex_);
   void EndWait(WorkerId id, const Worker& worker) FRESHET_REQUIRES(mutex_);
   void SetWait(WorkerId id, Worker& worker, Instant until) FRESHET_REQUIRES(mutex_);
+  // Not OK: there is no place for this one.
+  [[nodiscard]] Status CheckPlace(const WorkerTerms& terms, size_t max_workers) const
+      FRESHET_REQUIRES(mutex_);
   void DropReady(size_t keep, Actions* actions) FRESHET_REQUIRES(mutex_);
   void Perform(Actions& actions);
 
@@ -291,8 +301,9 @@ class Dispatcher {
   bool paused_ FRESHET_GUARDED_BY(mutex_) = false;
   std::string pause_reason_ FRESHET_GUARDED_BY(mutex_);
   Status stalled_ FRESHET_GUARDED_BY(mutex_);
-  std::function<bool()> may_hand_out_;                 // unset: yes
-  bool held_back_ FRESHET_GUARDED_BY(mutex_) = false;  // the last answer was no
+  Turn ask_turn_;  // unset: it is always the same one
+  // The last answer: the turn of all that is ready.
+  std::optional<uint64_t> turn_ FRESHET_GUARDED_BY(mutex_);
   WorkerId next_worker_ FRESHET_GUARDED_BY(mutex_) = 1;
   absl::flat_hash_map<WorkerId, Worker> workers_ FRESHET_GUARDED_BY(mutex_);
   // In turn; may hold some that are not.
@@ -307,6 +318,12 @@ class Dispatcher {
   int planned_in_row_ FRESHET_GUARDED_BY(mutex_) = 0;    // or will be if every term gets a page
   std::multimap<Instant, WorkerId> waiters_ FRESHET_GUARDED_BY(mutex_);  // and who lingers
   size_t waiting_ FRESHET_GUARDED_BY(mutex_) = 0;                        // waiters among workers_
+  // How many of workers_ one client has.
+  struct Places {
+    size_t waiters = 0;
+    size_t others = 0;
+  };
+  absl::flat_hash_map<std::string, Places> places_ FRESHET_GUARDED_BY(mutex_);  // none are empty
   const uint64_t max_credit_;
   WorkerAllowances allowances_ FRESHET_GUARDED_BY(mutex_);
   LogLimit log_reduced_ FRESHET_GUARDED_BY(mutex_);

@@ -54,13 +54,13 @@ void Dispatcher::LogAllowance(const WorkerKey& key, bool reduced) {
     if (const auto more = log_reduced_.Admit(now)) {
       Logger(LogModule::kEngine)
           .warn(
-              "leases of worker '{}' of {} ran out without a result: it may now hold fewer "
-              "leases{}",
+              "leases of worker '{}' of {} ran out without a result: this worker may now hold "
+              "fewer leases{}",
               key.name, key.client, *more);
     }
   } else if (const auto more = log_restored_.Admit(now)) {
     Logger(LogModule::kEngine)
-        .info("worker '{}' of {} may hold as many leases as any other again{}", key.name,
+        .info("worker '{}' of {} may again hold as many leases as other workers{}", key.name,
               key.client, *more);
   }
 }

@@ -19,6 +19,7 @@ struct Dispatcher::Refill {
   Countdown bid;      // shards that have said what they have
   Countdown settled;  // shards that have leased what they were told to
   Instant asked;
+  std::optional<uint64_t> turn;  // in which it was asked
   std::vector<LeaseTerms> terms;
   std::vector<WorkerId> workers;                       // by term; kNobody: not known, or none
   std::vector<std::optional<Assignment>> assignments;  // by term

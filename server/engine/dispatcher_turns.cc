@@ -29,7 +29,7 @@ void Dispatcher::Queue(WorkerId id, Worker& worker) {
 
 void Dispatcher::PutInTurn(WorkerId id, const Worker& worker) {
   TurnQueue& queue = allowances_.proven(worker.key) ? in_turn_ : newcomers_in_turn_;
-  queue.Push(id, worker.terms.takes);
+  queue.Push(id, worker.terms.takes, worker.terms.client);
   // That nothing was found says nothing of what was not asked for.
   if ((worker.terms.takes & ~asked_for_) != 0) barren_until_ = Instant::None();
 }

@@ -231,7 +231,8 @@ void EpochRunner::End(Instant now, const Status& status) {
     // Nobody may have asked for it.
     if (!status.ok() && cancelled_.ok()) {
       Logger(LogModule::kEngine)
-          .error("shard {}: epoch {} failed: {}", index(), last_.number + 1, status.ToString());
+          .error("shard {}: epoch {} (new estimates of all pages) failed: {}", index(),
+                 last_.number + 1, status.ToString());
     }
     if (status.ok()) {
       last_ = {.number = number_,

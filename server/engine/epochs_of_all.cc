@@ -67,8 +67,8 @@ void Confirm(const Router& router, const CrawlPolicy& policy,
              const std::function<void(const Status&)>& done) {
   const auto ask = [policy](const ShardView& view, const EpochRunner::Done& report) {
     if (view.state.in_force() == policy) return report(EpochResult());
-    report(
-        MakeStatus(absl::StatusCode::kAborted, "policy: another policy was set at the same time"));
+    report(MakeStatus(absl::StatusCode::kAborted,
+                      "policy: another policy was set at the same time, so this one is not used"));
   };
   AskAll(router, ask, [done](const Status& status, const EpochResult&) { done(status); });
 }

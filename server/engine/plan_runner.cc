@@ -14,7 +14,8 @@ namespace freshet {
 namespace {
 
 Status Superseded() {
-  return MakeStatus(absl::StatusCode::kAborted, "policy: another policy was set at the same time");
+  return MakeStatus(absl::StatusCode::kAborted,
+                    "policy: another policy was set at the same time, so this one is not used");
 }
 
 Status Stopped() { return MakeStatus(absl::StatusCode::kUnavailable, "a shard is stopped"); }

@@ -43,12 +43,12 @@ Status Router::CheckDivision(Slot slot) const {
   const uint32_t of = division_.Of(slot);
   if (of == division_.division) return absl::OkStatus();
   return MakeStatus(absl::StatusCode::kFailedPrecondition,
-                    "host: is of division {} of {}, and this server has division {}", of,
+                    "host: belongs to division {} of {}, but this server serves division {}", of,
                     division_.divisions, division_.division);
 }
 
 bool Router::Submit(std::vector<RoutedEvent> events, std::function<void(std::vector<Reply>)> done,
-                    const std::shared_ptr<BatchTrace>& trace) {
+                    const std::shared_ptr<BatchTrace>& trace, uint64_t client) {
   CHECK(done, "somebody is told of the replies");
   std::vector<EventBatch> batches(shards_.size());
   std::vector<std::vector<size_t>> places(shards_.size());
@@ -79,6 +79,7 @@ bool Router::Submit(std::vector<RoutedEvent> events, std::function<void(std::vec
       gather->Finish();
     };
     batches[shard].trace = trace;
+    batches[shard].client = client;
     const PushOutcome outcome = shards_[shard]->Submit(std::move(batches[shard]));
     go_on &= outcome == PushOutcome::kTaken;
     if (outcome == PushOutcome::kFull || outcome == PushOutcome::kClosed) {

@@ -34,9 +34,9 @@ class Router {
   // durable, on any thread, maybe before Submit returns. A shard that cannot take its part has it
   // refused, and so are events of another server's slots. Returns false when the producer should
   // stop until `done` is called. What the shards take for their parts is in `trace` before, unless
-  // that is null.
+  // that is null. `client` is the Claim::client that sends them (0 = the server itself).
   bool Submit(std::vector<RoutedEvent> events, std::function<void(std::vector<Reply>)> done,
-              const std::shared_ptr<BatchTrace>& trace = nullptr);
+              const std::shared_ptr<BatchTrace>& trace = nullptr, uint64_t client = 0);
 
   // One event that the server needs done itself, whatever the load, of a slot that it has. `done`
   // is not called when the server is stopping.

@@ -130,8 +130,9 @@ void Shard::Stop() {
 
 PushOutcome Shard::Submit(EventBatch&& batch) {
   const size_t weight = batch.events.size();
+  const uint64_t client = batch.client;
   Request request = std::move(batch);
-  const PushOutcome outcome = mailbox_.Push(std::move(request), weight, clock_.Now());
+  const PushOutcome outcome = mailbox_.Push(std::move(request), weight, clock_.Now(), client);
   if (outcome == PushOutcome::kFull || outcome == PushOutcome::kClosed) {
     batch = std::move(std::get<EventBatch>(request));
   }

@@ -39,6 +39,7 @@ struct EventBatch {
   std::vector<Event> events;
   std::function<void(std::vector<Reply>)> done;  // called once, on the shard's thread
   std::shared_ptr<BatchTrace> trace;             // null: nobody asks how long it takes
+  uint64_t client = 0;                           // Claim::client of who sends it
 };
 
 // What an assignment is to be, before there is a page for it.

@@ -276,8 +276,10 @@ void Load::LookForTwin(const ShardState& state, PageNumber number) {
     if (!other.ok() || other->key != page->key) continue;
     progress_.stored_twice.fetch_add(1, std::memory_order_relaxed);
     Logger(LogModule::kEngine)
-        .warn("{} is stored twice, as page {:#x} and as page {:#x}: freshetd --repair keeps one",
-              page->key.url, number.value(), other->number.value());
+        .warn(
+            "{} is stored twice, as page {:#x} and as page {:#x}: run freshetd --repair, which "
+            "keeps one",
+            page->key.url, number.value(), other->number.value());
     return;
   }
 }

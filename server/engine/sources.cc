@@ -32,7 +32,7 @@ StatusOr<SourceRecord> Sources::Propose(const std::string& name) {
   if (free == used.end()) {
     return MakeStatus(
         absl::StatusCode::kResourceExhausted,
-        "source: {} sources are known, with those that were removed, which is the maximum",
+        "source: the server already has {} sources, the maximum (removed ones count too)",
         limits::kMaxSources);
   }
   const auto index = static_cast<uint8_t>(free - used.begin());
@@ -86,6 +86,16 @@ std::vector<SourceRecord> Sources::All() const {
   all.reserve(by_name_.size());
   for (const auto& [name, source] : by_name_) {
     if (!source.retired) all.push_back({.name = name, .index = source.index});
+  }
+  return all;
+}
+
+std::vector<SourceRecord> Sources::AllKnown() const {
+  const MutexLock lock(mutex_);
+  std::vector<SourceRecord> all;
+  all.reserve(by_name_.size());
+  for (const auto& [name, source] : by_name_) {
+    all.push_back({.name = name, .index = source.index, .retired = source.retired});
   }
   return all;
 }

@@ -56,6 +56,8 @@ class Sources {
   [[nodiscard]] std::string NameOf(uint8_t index) const FRESHET_EXCLUDES(mutex_);
   // Those that are not retired, by name.
   [[nodiscard]] std::vector<SourceRecord> All() const FRESHET_EXCLUDES(mutex_);
+  // Those that are, too.
+  [[nodiscard]] std::vector<SourceRecord> AllKnown() const FRESHET_EXCLUDES(mutex_);
 
   // So many signals of a source have come: counts them. Returns how long no more of it should be
   // taken in, zero for no time.

@@ -10,7 +10,8 @@ namespace {
 
 Status NotLeading() {
   return MakeStatus(absl::StatusCode::kFailedPrecondition,
-                    "this server does not share out the crawl rate");
+                    "only the leader (the server that shares out the crawl rate) answers this, and "
+                    "this server is not the leader");
 }
 
 }  // namespace

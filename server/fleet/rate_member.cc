@@ -2,9 +2,11 @@
 
 #include <algorithm>
 #include <cmath>
+#include <string>
 #include <utility>
 
 #include "core/base/limits.h"
+#include "server/base/log_limit.h"
 #include "spdlog/spdlog.h"
 
 namespace freshet {
@@ -26,8 +28,10 @@ class RateMember::Impl : public std::enable_shared_from_this<RateMember::Impl> {
        RateMemberHooks hooks)
       : node_(node),
         place_(place),
+        options_(options),
         clock_(clock),
         hooks_(std::move(hooks)),
+        since_(clock.Now()),
         holder_(node, options) {}
 
   void Attend() FRESHET_EXCLUDES(mutex_);
@@ -46,8 +50,13 @@ class RateMember::Impl : public std::enable_shared_from_this<RateMember::Impl> {
   }
   [[nodiscard]] uint64_t grants() const { return grants_; }
   [[nodiscard]] uint64_t unheard() const { return unheard_; }
+  [[nodiscard]] Duration ungranted() const {
+    return std::max(clock_.Now() - std::max(since_, Instant::FromMicros(until_)), Duration());
+  }
 
  private:
+  // Whether the grant is outside its time; if so, that is said.
+  [[nodiscard]] bool IsOfAnotherTime(const RateGrant& grant, Instant now) FRESHET_REQUIRES(mutex_);
   void SeeCredit(Instant now, uint64_t credit) FRESHET_REQUIRES(mutex_);
   [[nodiscard]] RateReport MakeReport(Instant now, const HandedOut& handed_out)
       FRESHET_REQUIRES(mutex_);
@@ -56,13 +65,18 @@ class RateMember::Impl : public std::enable_shared_from_this<RateMember::Impl> {
 
   const NodeId node_;
   const uint32_t place_;
+  const FleetRateOptions options_;
   Clock& clock_;
   const RateMemberHooks hooks_;
+  const Instant since_;             // it has been there
   std::atomic<int64_t> until_ = 0;  // of the grant, in micros
   std::atomic<uint64_t> grants_ = 0;
   std::atomic<uint64_t> unheard_ = 0;
   mutable Mutex mutex_;
   bool stopped_ FRESHET_GUARDED_BY(mutex_) = false;
+  bool refuses_ FRESHET_GUARDED_BY(mutex_) = false;  // RateReport::refuses
+  std::string why_ FRESHET_GUARDED_BY(mutex_);       // the last report brought no grant
+  LogLimit log_refused_ FRESHET_GUARDED_BY(mutex_);
   GrantHolder holder_ FRESHET_GUARDED_BY(mutex_);
   Rate obeyed_ FRESHET_GUARDED_BY(mutex_);  // as the hook was told last
   uint64_t reports_ FRESHET_GUARDED_BY(mutex_) = 0;
@@ -108,6 +122,7 @@ RateReport RateMember::Impl::MakeReport(Instant now, const HandedOut& handed_out
   report.number = ++reports_;
   report.sent = now;
   report.held = holder_.held();
+  report.refuses = refuses_;
   hooks_.describe(&report);
   const double seconds = reported_.is_none() ? 0 : (now - reported_).seconds();
   const auto used = static_cast<double>(handed_out.assignments - before_.assignments);
@@ -131,6 +146,7 @@ void RateMember::Impl::OnAnswer(uint64_t report, const StatusOr<RateGrant>& gran
   Status taken = grant.status();
   if (taken.ok() && grant->term > 0) {
     taken = holder_.Take(*grant, now);
+    refuses_ = !taken.ok() && IsOfAnotherTime(*grant, now);
     if (taken.ok()) {
       ++grants_;
       Obey(now);
@@ -138,16 +154,30 @@ void RateMember::Impl::OnAnswer(uint64_t report, const StatusOr<RateGrant>& gran
   }
   if (!taken.ok()) {
     ++unheard_;
+    why_ = std::string(taken.message());
     spdlog::debug("no part of the crawl rate: {}", std::string(taken.message()));
   }
   if (report == reports_) waits_until_ = taken.ok() ? Instant() : now + kAgain;
+}
+
+bool RateMember::Impl::IsOfAnotherTime(const RateGrant& grant, Instant now) {
+  const Duration ahead = grant.until - options_.lifetime - now;
+  if (grant.until > now && ahead <= options_.clock_bound) return false;
+  if (const auto more = log_refused_.Admit(now)) {
+    spdlog::warn(
+        "the clock of the server that shares out the crawl rate is about {:.1f} s {} this one's, "
+        "so that its grants cannot be obeyed: set the clocks of all servers right{}",
+        std::abs(ahead.seconds()), ahead > Duration() ? "ahead of" : "behind", *more);
+  }
+  return true;
 }
 
 void RateMember::Impl::Obey(Instant now) {
   const Rate rate = holder_.rate(now);
   if (rate != obeyed_) {
     if (rate == Rate()) {
-      spdlog::warn("this server has no part of the fleet's crawl rate now");
+      spdlog::warn("this server has no part of the fleet's crawl rate now{}{}",
+                   why_.empty() ? "" : ": ", why_);
     }
     obeyed_ = rate;
     hooks_.obey(rate);
@@ -168,5 +198,6 @@ bool RateMember::MayHandOut() const { return impl_->MayHandOut(); }
 Rate RateMember::granted() const { return impl_->granted(); }
 uint64_t RateMember::grants() const { return impl_->grants(); }
 uint64_t RateMember::unheard() const { return impl_->unheard(); }
+Duration RateMember::ungranted() const { return impl_->ungranted(); }
 
 }  // namespace freshet

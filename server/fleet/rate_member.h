@@ -64,6 +64,8 @@ class RateMember {
   // Grants that came, and reports that nobody answered with one.
   [[nodiscard]] uint64_t grants() const;
   [[nodiscard]] uint64_t unheard() const;
+  // For how long no grant has been in force; zero: one is.
+  [[nodiscard]] Duration ungranted() const;
 
  private:
   class Impl;

@@ -33,7 +33,7 @@ void ToProto(const FleetTotal& total, v1::FleetCrawlRate* out) {
 StatusOr<FleetTotal> FromProto(const v1::FleetCrawlRate& total) {
   const double rate = total.per_second();
   if (!(rate >= 0 && rate <= limits::kMaxCrawlsPerSecond)) {
-    return InvalidArgument("crawl_rate.per_second: {} is not 0 to {:.0f}", rate,
+    return InvalidArgument("crawl_rate.per_second: {} is not from 0 to {:.0f}", rate,
                            limits::kMaxCrawlsPerSecond);
   }
   ASSIGN_OR_RETURN(const Instant told, FromProto(total.told()));
@@ -54,6 +54,7 @@ void ToProto(const RateReport& report, v1::ShareRateRequest* out) {
   out->set_used_per_second(report.used.per_second());
   out->set_credit(report.credit);
   out->set_pages(report.pages);
+  out->set_refuses(report.refuses);
 }
 
 StatusOr<RateReport> FromProto(const v1::ShareRateRequest& request) {
@@ -63,7 +64,8 @@ StatusOr<RateReport> FromProto(const v1::ShareRateRequest& request) {
                     .price = request.price(),
                     .used = Rate::PerSecond(request.used_per_second()),
                     .credit = request.credit(),
-                    .pages = request.pages()};
+                    .pages = request.pages(),
+                    .refuses = request.refuses()};
   ASSIGN_OR_RETURN(report.sent, FromProto(request.sent()));
   ASSIGN_OR_RETURN(report.held, FromProto(request.held()));
   if (request.has_demand_per_second()) {

@@ -64,8 +64,8 @@ void SharedModel::Take(uint32_t division, const StatusOr<grpc::ByteBuffer>& answ
     status = totals.status();
   }
   Logger(LogModule::kEngine)
-      .warn("learning from what division {} said {}: {}", division,
-            totals_.contains(division) ? "before" : "nothing yet",
+      .warn("division {} sent no new statistics, so estimates use {}: {}", division,
+            totals_.contains(division) ? "its previous ones" : "the other divisions only",
             std::string(StatusOfDivision(division, status).message()));
 }
 

@@ -4,9 +4,11 @@
 #include <cmath>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "freshet/v1/fleet.grpc.pb.h"
 #include "server/api/wire.h"
+#include "server/fleet/fleet_run.h"
 #include "server/fleet/rate_wire.h"
 #include "spdlog/spdlog.h"
 
@@ -15,14 +17,13 @@ namespace {
 
 constexpr const char* kPath = "/freshet.v1.FleetService/ShareRate";
 constexpr Duration kFindEvery = Duration::Millis(500);
-// A run of a server, of which there are fewer in a division.
-constexpr int kGenerationBits = 40;
 // By so much of it a rate moves before plans are made anew for it, which looks at all pages.
 constexpr double kPlanAgain = 0.1;
-
-NodeId NodeOf(const SharedRateOptions& options) {
-  return NodeId(uint64_t{options.division.division} << kGenerationBits | options.generation);
-}
+// Of the silence, for which a server that gave up the lead does not stand for it: another one has
+// it by then, and if there is none, grants last until this one leads again.
+constexpr double kRestsFor = 0.5;
+// Lifetimes of a grant after which a server without one says that it is cut off.
+constexpr int kCutOffAfter = 2;
 
 }  // namespace
 
@@ -39,16 +40,17 @@ SharedRate::SharedRate(const SharedRateOptions& options, Clock& clock, Router& r
                        Dispatcher& dispatcher, PlanRunner& plans, Divisions& divisions,
                        std::function<bool()> serves, Stand stand)
     : options_(options),
+      sharing_(SharingOptions(options.division.divisions, options.silence)),
       clock_(clock),
       dispatcher_(dispatcher),
       plans_(plans),
       divisions_(divisions),
       stand_(std::move(stand)),
       probe_(router, clock),
-      leadership_(SharingOptions(options.division.divisions, options.silence), clock,
-                  [this] { return Leads(); }),
-      member_(NodeOf(options), options.division.division,
-              SharingOptions(options.division.divisions, options.silence), clock,
+      leadership_(sharing_, clock, [this] { return Leads(); }),
+      review_(sharing_),
+      member_(NodeId(FleetRunOf(options.division, options.generation)), options.division.division,
+              sharing_, clock,
               {.serves = std::move(serves),
                .describe =
                    [this](RateReport* report) {
@@ -77,26 +79,67 @@ void SharedRate::Stop() {
   if (finder_ != nullptr) finder_->Stop();
   leadership_.Stop();
   member_.Stop();
-  elected_ = nullptr;
-  election_ = nullptr;
+  // It leaves its turn, which may take a while: nobody waits for that who waits for the division.
+  std::vector<std::shared_ptr<void>> ended;
+  {
+    const MutexLock lock(mutex_);
+    if (election_ != nullptr) ended.push_back(std::move(election_));
+  }
+  leaver_.Destroy(std::move(ended));
 }
 
 std::optional<uint64_t> SharedRate::Leads() const {
-  const RateElection* const election = elected_;
+  std::shared_ptr<RateElection> election;
+  {
+    const MutexLock lock(mutex_);
+    election = election_;
+  }
   return election == nullptr ? std::nullopt : election->leads();
 }
 
-void SharedRate::FindLeader() {
-  if (election_ == nullptr) {
-    StatusOr<std::unique_ptr<RateElection>> election = stand_();
-    if (!election.ok()) {
-      return spdlog::warn("who shares out the crawl rate is not known: {}",
-                          std::string(election.status().message()));
-    }
-    election_ = *std::move(election);
-    elected_ = election_.get();
+std::shared_ptr<RateElection> SharedRate::Election() {
+  {
+    const MutexLock lock(mutex_);
+    if (election_ != nullptr) return election_;
   }
-  const StatusOr<std::optional<uint32_t>> leader = election_->Leader();
+  if (clock_.Now() < stands_from_) return nullptr;
+  StatusOr<std::unique_ptr<RateElection>> election = stand_();
+  if (!election.ok()) {
+    spdlog::warn("who shares out the crawl rate is not known: {}",
+                 std::string(election.status().message()));
+    return nullptr;
+  }
+  const MutexLock lock(mutex_);
+  return election_ = *std::move(election);
+}
+
+void SharedRate::ReviewLead() {
+  size_t serving = 1;
+  const SlotDivision own = options_.division;
+  for (uint32_t division = 0; division < own.divisions; ++division) {
+    if (division != own.division && divisions_.IsServed(division)) ++serving;
+  }
+  const std::optional<FleetRateFigures> figures = leadership_.figures();
+  if (!review_.GivesUp(figures, serving, clock_.Now())) return;
+  spdlog::warn(
+      "this server gives up sharing out the crawl rate: of {} servers {} report to it, and {} "
+      "cannot obey what it grants, as clocks differ",
+      serving, figures->nodes, figures->refusing);
+  std::shared_ptr<RateElection> given_up;
+  {
+    const MutexLock lock(mutex_);
+    given_up.swap(election_);
+  }
+  // Which may take a while.
+  given_up.reset();
+  stands_from_ = clock_.Now() + Duration::FromSeconds(options_.silence.seconds() * kRestsFor);
+}
+
+void SharedRate::FindLeader() {
+  ReviewLead();
+  const std::shared_ptr<RateElection> election = Election();
+  if (election == nullptr) return;
+  const StatusOr<std::optional<uint32_t>> leader = election->Leader();
   if (!leader.ok() || !*leader || **leader >= options_.division.divisions) return;
   {
     const MutexLock lock(mutex_);
@@ -204,7 +247,9 @@ RateSharingStatus SharedRate::status() const {
                            .granted = member_.granted(),
                            .grants = member_.grants(),
                            .unheard = member_.unheard(),
+                           .ungranted = member_.ungranted(),
                            .price = probe_.figures().price};
+  status.cut_off = status.ungranted >= sharing_.lifetime * kCutOffAfter;
   if (const auto figures = leadership_.figures()) {
     status.leads = true;
     status.price_gap = figures->price_gap;

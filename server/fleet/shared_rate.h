@@ -13,9 +13,11 @@
 #include "core/base/status.h"
 #include "core/base/units.h"
 #include "core/fleet/fleet_rate.h"
+#include "core/fleet/lead_review.h"
 #include "core/fleet/slot_division.h"
 #include "server/api/divisions.h"
 #include "server/api/rate_sharing.h"
+#include "server/base/reaper.h"
 #include "server/base/system_clock.h"
 #include "server/base/ticker.h"
 #include "server/engine/dispatcher.h"
@@ -66,7 +68,8 @@ class SharedRate final : public RateSharing {
   ~SharedRate() override { Stop(); }
 
   void Start();
-  // Leads no more, and obeys nothing new. Before the dispatcher is destroyed. Idempotent.
+  // Leads no more, and obeys nothing new; the destructor waits until Kafka knows. Before the
+  // dispatcher is destroyed. Idempotent.
   void Stop();
 
   // Whether anything may be handed out: as cheap as a load.
@@ -85,26 +88,34 @@ class SharedRate final : public RateSharing {
   void Send(const RateReport& report, RateMemberHooks::Answered answered) FRESHET_EXCLUDES(mutex_);
   void Obey(Rate rate);
   void FindLeader() FRESHET_EXCLUDES(mutex_);
+  // What it stands by, or stands by anew; null: it does not.
+  [[nodiscard]] std::shared_ptr<RateElection> Election() FRESHET_EXCLUDES(mutex_);
+  // Gives up the lead where that is of no use to the others.
+  void ReviewLead() FRESHET_EXCLUDES(mutex_);
   void Attend();
-  [[nodiscard]] std::optional<uint64_t> Leads() const;
+  [[nodiscard]] std::optional<uint64_t> Leads() const FRESHET_EXCLUDES(mutex_);
 
   const SharedRateOptions options_;
+  const FleetRateOptions sharing_;
   Clock& clock_;
   Dispatcher& dispatcher_;
   PlanRunner& plans_;
   Divisions& divisions_;
   const Stand stand_;
   PriceProbe probe_;
-  std::unique_ptr<RateElection> election_;             // by the finder alone, until Stop
-  std::atomic<const RateElection*> elected_{nullptr};  // it, once it is there
   mutable Mutex mutex_;
+  // Set by the finder alone, until Stop. Null: it does not stand now.
+  std::shared_ptr<RateElection> election_ FRESHET_GUARDED_BY(mutex_);
+  Instant stands_from_;  // the finder's
   std::optional<FleetTotal> total_ FRESHET_GUARDED_BY(mutex_);
   std::optional<uint32_t> leader_ FRESHET_GUARDED_BY(mutex_);  // the division whose server leads
   std::atomic<double> planned_{0};  // the rate that plans were last made anew for, a second
   RateLeadership leadership_;
+  LeadReview review_;  // the finder's
   RateMember member_;
   std::unique_ptr<Ticker> finder_;
   std::unique_ptr<Ticker> attender_;
+  Reaper leaver_;  // of what Stop ends
 };
 
 }  // namespace freshet

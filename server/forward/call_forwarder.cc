@@ -12,29 +12,12 @@ namespace {
 constexpr Duration kLookEvery = Duration::Millis(500);
 // Calls that are told so end at once; a client that does not listen holds nobody up.
 constexpr Duration kStopPatience = Duration::Millis(300);
-constexpr Duration kListenPatience = Duration::Seconds(2);
 
 grpc::Status Unavailable(const char* why) { return {grpc::StatusCode::UNAVAILABLE, why}; }
 
 constexpr const char* kUnreached = "the server that serves cannot be reached: try again";
 constexpr const char* kReplaced = "another server of the cluster serves now: try again";
 constexpr const char* kStopping = "this server begins to serve, or stops: try again";
-
-grpc::Status TooSilent() {
-  return {grpc::StatusCode::RESOURCE_EXHAUSTED,
-          "too many calls that were opened later have said nothing either: send the first message "
-          "at once, or try again later"};
-}
-Status TooMuchHeld() {
-  return MakeStatus(absl::StatusCode::kResourceExhausted,
-                    "this client has more messages waiting for the server that serves than its "
-                    "share: send less at a time, or try again later");
-}
-grpc::Status TooSlow() {
-  return {
-      grpc::StatusCode::RESOURCE_EXHAUSTED,
-      "a message of this call was not taken in time, and others need its room: try again later"};
-}
 
 }  // namespace
 
@@ -46,7 +29,14 @@ CallForwarder::CallForwarder(const ServerConfig& config, Door& door, Clock& cloc
       counters_(counters),
       find_(std::move(find)),
       options_(std::move(options)),
-      lines_(config, door) {}
+      lines_(config, door),
+      streams_(Limits()) {}
+
+StreamLimits CallForwarder::Limits() const {
+  return {.streams = static_cast<size_t>(config_.max_streams.get()),
+          .streams_per_client = static_cast<size_t>(config_.max_streams_per_client.get()),
+          .unacked_bytes = static_cast<size_t>(config_.max_unacked_bytes.get())};
+}
 
 Status CallForwarder::Start(std::function<void(bool)> tell) {
   // What cannot be is said now rather than to the first client.
@@ -63,24 +53,21 @@ void CallForwarder::Stop() {
   {
     const MutexLock lock(mutex_);
     if (std::exchange(stopped_, true)) return;
-    for (const auto& [number, call] : std::exchange(silent_, {})) {
-      steps.refuse.push_back({call, Unavailable(kStopping)});
-    }
     for (const auto& [call, since] : std::exchange(waiting_, {})) {
-      Forget(call);
       steps.refuse.push_back({call, Unavailable(options_.nobody)});
     }
     DropLines([](const PeerLine&) { return true; }, kStopping, &steps);
   }
   if (tell_) tell_(false);
+  streams_.DismissSilent(Unavailable(kStopping));
   Perform(steps);
   AwaitEnd();
-  Steps rest;
+  std::vector<CallPtr> rest;
   {
     const MutexLock lock(mutex_);
-    for (const auto& [call, route] : calls_) rest.cut.push_back(call);
+    for (const auto& [call, line] : calls_) rest.push_back(call);
   }
-  Perform(rest);
+  for (const CallPtr& call : rest) call->Cut();
   AwaitEnd();
 }
 
@@ -92,10 +79,17 @@ void CallForwarder::AwaitEnd() {
 // --- Calls
 
 grpc::ServerGenericBidiReactor* CallForwarder::Take(grpc::GenericCallbackServerContext& context) {
-  const auto call = std::make_shared<ForwardedCall>(static_cast<ForwardedCalls&>(*this),
-                                                    door_.authoriser(), context, ++last_number_);
+  const ForwardPatience patience = {.with_server = options_.pass_patience,
+                                    .with_client = config_.list_write_timeout};
+  const auto call = std::make_shared<ForwardedCall>(static_cast<ForwardedCalls&>(*this), streams_,
+                                                    door_.authoriser(), patience, context);
   call->Begin();
   ++counters_.open;
+  const StreamSet::Added added = streams_.Add(call);
+  if (added.outdone != nullptr) {
+    ++counters_.refused;
+    added.outdone->Dismiss(streams_.TooSilent());
+  }
   if (!context.method().starts_with(options_.only)) {
     Refuse(call, {grpc::StatusCode::UNIMPLEMENTED, ""});
     return call.get();
@@ -108,74 +102,30 @@ grpc::ServerGenericBidiReactor* CallForwarder::Take(grpc::GenericCallbackServerC
   if (const size_t bytes = call->metadata_bytes();
       bytes > static_cast<size_t>(config_.max_metadata_bytes)) {
     Refuse(call, {grpc::StatusCode::RESOURCE_EXHAUSTED,
-                  fmt::format("metadata: has {} bytes once it is passed on, and at most {} are "
-                              "passed on",
+                  fmt::format("metadata: the call would have {} bytes of metadata when forwarded "
+                              "to another server; at most {} are allowed",
                               bytes, config_.max_metadata_bytes)});
     return call.get();
   }
-  CallPtr outdone;
   bool stopped = false;
   {
     const MutexLock lock(mutex_);
     stopped = stopped_;
-    if (!stopped) silent_.emplace(call->number(), call);
-    if (silent_.size() > static_cast<size_t>(config_.max_streams)) {
-      outdone = silent_.extract(silent_.begin()).mapped();
-    }
   }
   if (stopped) {
     Refuse(call, Unavailable(kStopping));
   } else {
     call->Listen();
   }
-  if (outdone != nullptr) Refuse(outdone, TooSilent());
   return call.get();
-}
-
-StatusOr<CallForwarder::ToConnect> CallForwarder::Admit(const CallPtr& call, size_t bytes) {
-  RETURN_IF_ERROR(CheckRoom(call->client()));
-  const Instant now = clock_.Now();
-  if (!held_.Hold(call, bytes, most_bytes(), now)) return TooMuchHeld();
-  StatusOr<ToConnect> connect = ToConnect();
-  if (peer_) {
-    connect = Assign(call);
-  } else {
-    waiting_.emplace(call, now);
-  }
-  if (connect.ok()) ++by_client_[call->client()];
-  return connect;
-}
-
-Status CallForwarder::CheckRoom(const std::string& client) const {
-  const size_t all = waiting_.size() + calls_.size();
-  if (all >= static_cast<size_t>(config_.max_streams)) {
-    return MakeStatus(absl::StatusCode::kResourceExhausted,
-                      "{} calls are forwarded, the most that this server takes: end some, or try "
-                      "again later",
-                      all);
-  }
-  const auto of_client = by_client_.find(client);
-  if (of_client != by_client_.end() &&
-      of_client->second >= static_cast<size_t>(config_.max_streams_per_client)) {
-    return MakeStatus(absl::StatusCode::kResourceExhausted,
-                      "{} calls of this client are forwarded, the most that one may have: end "
-                      "some, or try again later",
-                      of_client->second);
-  }
-  return absl::OkStatus();
-}
-
-void CallForwarder::Forget(const CallPtr& call) {
-  const auto of_client = by_client_.find(call->client());
-  if (--of_client->second == 0) by_client_.erase(of_client);
 }
 
 StatusOr<CallForwarder::ToConnect> CallForwarder::Assign(const CallPtr& call) {
   StatusOr<PeerLine*> line = lines_.Find(*peer_);
   if (absl::IsResourceExhausted(line.status())) {
     return MakeStatus(absl::StatusCode::kResourceExhausted,
-                      "{} calls are forwarded, the most that the connections to the server that "
-                      "serves take: end some, or try again later",
+                      "this server already forwards {} calls to the active server, the maximum: "
+                      "end some streams, or try again later",
                       calls_.size());
   }
   if (!line.ok()) {
@@ -183,7 +133,7 @@ StatusOr<CallForwarder::ToConnect> CallForwarder::Assign(const CallPtr& call) {
     return MakeStatus(absl::StatusCode::kUnavailable, "{}", kUnreached);
   }
   if ((*line)->calls++ == 0) (*line)->connected = clock_.Now();
-  calls_.emplace(call, Route{.line = *line});
+  calls_.emplace(call, *line);
   return ToConnect{.call = call, .channel = (*line)->channel, .key = peer_->key};
 }
 
@@ -193,11 +143,6 @@ void CallForwarder::Perform(const Steps& steps) {
     ++counters_.dropped;
     call->Drop(why);
   }
-  for (const auto& [call, why] : steps.outdo) {
-    ++counters_.refused;
-    call->Drop(why);
-  }
-  for (const CallPtr& call : steps.cut) call->Cut();
   for (const auto& [call, channel, key] : steps.connect) {
     ++counters_.forwarded;
     call->Connect(channel, key);
@@ -222,12 +167,12 @@ void CallForwarder::Look() {
     const Instant now = clock_.Now();
     GiveUpOnWaiting(now, &steps);
     GiveUpOnLines(now, &steps);
-    GiveUpOnClients(now, &steps);
-    GiveUpOnMessages(now, &steps);
     serving = peer_.has_value();
   }
   tell_(serving);
   Perform(steps);
+  streams_.SetLimits(Limits());
+  streams_.Look(clock_.Now());
 }
 
 void CallForwarder::TakeOver(std::optional<ServingPeer> peer, Steps* steps) {
@@ -244,7 +189,6 @@ void CallForwarder::TakeOver(std::optional<ServingPeer> peer, Steps* steps) {
     if (connect.ok()) {
       steps->connect.push_back(*std::move(connect));
     } else {
-      Forget(call);
       steps->refuse.push_back({call, Unavailable(options_.nobody)});
     }
   }
@@ -252,10 +196,9 @@ void CallForwarder::TakeOver(std::optional<ServingPeer> peer, Steps* steps) {
 
 void CallForwarder::DropLines(const std::function<bool(const PeerLine&)>& of_these, const char* why,
                               Steps* steps) {
-  const Instant now = clock_.Now();
-  for (auto& [call, route] : calls_) {
-    if (route.line == nullptr || !of_these(*route.line)) continue;
-    route = {.line = nullptr, .dropped = now};
+  for (auto& [call, line] : calls_) {
+    if (line == nullptr || !of_these(*line)) continue;
+    line = nullptr;
     steps->drop.push_back({call, Unavailable(why)});
   }
   lines_.Drop(of_these);
@@ -268,7 +211,6 @@ void CallForwarder::GiveUpOnWaiting(Instant now, Steps* steps) {
       continue;
     }
     steps->refuse.push_back({it->first, Unavailable(options_.nobody)});
-    Forget(it->first);
     it = waiting_.erase(it);
   }
 }
@@ -285,30 +227,22 @@ void CallForwarder::GiveUpOnLines(Instant now, Steps* steps) {
             kUnreached, steps);
 }
 
-void CallForwarder::GiveUpOnClients(Instant now, Steps* steps) {
-  for (const auto& [call, route] : calls_) {
-    if (route.dropped && now - *route.dropped >= kListenPatience) steps->cut.push_back(call);
-  }
-}
-
-void CallForwarder::GiveUpOnMessages(Instant now, Steps* steps) {
-  for (const CallPtr& call : held_.Stuck(now - options_.pass_patience)) {
-    const auto it = calls_.find(call);
-    // What waits for somebody to serve has a patience of its own.
-    if (it == calls_.end() || it->second.dropped) continue;
-    it->second.dropped = now;
-    steps->outdo.push_back({call, TooSlow()});
-  }
-}
-
 // --- ForwardedCalls
 
-void CallForwarder::OnSpoken(const CallPtr& call, size_t bytes) {
+void CallForwarder::OnSpoken(const CallPtr& call) {
+  grpc::Status room = streams_.Admit(call);
+  if (room.ok()) room = call->KeepMessage();
+  if (!room.ok()) return Refuse(call, room);
   StatusOr<ToConnect> connect = ToConnect();
   {
     const MutexLock lock(mutex_);
-    if (silent_.erase(call->number()) == 0) return;
-    connect = Admit(call, bytes);
+    if (stopped_) {
+      connect = MakeStatus(absl::StatusCode::kUnavailable, "{}", kStopping);
+    } else if (peer_) {
+      connect = Assign(call);
+    } else {
+      waiting_.emplace(call, clock_.Now());
+    }
   }
   if (!connect.ok()) {
     Refuse(call, GrpcStatusOf(connect.status()));
@@ -317,54 +251,23 @@ void CallForwarder::OnSpoken(const CallPtr& call, size_t bytes) {
   }
 }
 
-bool CallForwarder::MayRead(const CallPtr& call) {
-  const MutexLock lock(mutex_);
-  return held_.MayRead(call, most_bytes());
-}
-
-grpc::Status CallForwarder::Hold(const CallPtr& call, size_t bytes) {
-  const MutexLock lock(mutex_);
-  return held_.Hold(call, bytes, most_bytes(), clock_.Now()) ? grpc::Status::OK
-                                                             : GrpcStatusOf(TooMuchHeld());
-}
-
-void CallForwarder::Release(const CallPtr& call) {
-  std::vector<CallPtr> read_on;
-  {
-    const MutexLock lock(mutex_);
-    held_.Release(call);
-    read_on = held_.TakeReady(most_bytes());
-  }
-  for (const CallPtr& other : read_on) other->ReadOn();
-}
-
 void CallForwarder::OnClientGone(const CallPtr& call) {
   {
     const MutexLock lock(mutex_);
-    if (waiting_.erase(call) > 0) {
-      Forget(call);
-    } else if (silent_.erase(call->number()) == 0) {
-      return;
-    }
+    if (waiting_.erase(call) == 0) return;
   }
   call->Refuse(grpc::Status::CANCELLED);
 }
 
 void CallForwarder::OnOver(const CallPtr& call) {
   --counters_.open;
-  std::vector<CallPtr> read_on;
-  {
-    const MutexLock lock(mutex_);
-    held_.Forget(call);
-    read_on = held_.TakeReady(most_bytes());
-    if (const auto it = calls_.find(call); it != calls_.end()) {
-      Forget(call);
-      if (it->second.line != nullptr) --it->second.line->calls;
-      calls_.erase(it);
-      if (calls_.empty()) over_.NotifyAll();
-    }
-  }
-  for (const CallPtr& other : read_on) other->ReadOn();
+  streams_.Remove(call);
+  const MutexLock lock(mutex_);
+  const auto it = calls_.find(call);
+  if (it == calls_.end()) return;
+  if (it->second != nullptr) --it->second->calls;
+  calls_.erase(it);
+  if (calls_.empty()) over_.NotifyAll();
 }
 
 }  // namespace freshet

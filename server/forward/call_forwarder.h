@@ -20,7 +20,6 @@
 #include "server/base/ticker.h"
 #include "server/config.h"
 #include "server/forward/forwarded_call.h"
-#include "server/forward/held_messages.h"
 #include "server/forward/peer_lines.h"
 #include "server/forward/serving_peer.h"
 #include "sync/mutex.h"
@@ -71,6 +70,10 @@ class CallForwarder final : private ForwardedCalls {
   [[nodiscard]] Status Start(std::function<void(bool somebody)> tell);
   // Ends all calls, with UNAVAILABLE. Idempotent.
   void Stop() FRESHET_EXCLUDES(mutex_);
+  // Counts all calls of the port, also those that are answered here.
+  [[nodiscard]] StreamSet& streams() { return streams_; }
+  // Bytes of answers that wait for clients.
+  [[nodiscard]] size_t answer_bytes() const { return streams_.answer_bytes(); }
   // Where calls go; nullopt: nobody serves.
   [[nodiscard]] std::optional<ServingPeer> peer() const FRESHET_EXCLUDES(mutex_) {
     const MutexLock lock(mutex_);
@@ -90,10 +93,6 @@ class CallForwarder final : private ForwardedCalls {
    private:
     CallForwarder& forwarder_;
   };
-  struct Route {
-    PeerLine* line = nullptr;  // nullptr: it is no more
-    std::optional<Instant> dropped;
-  };
   // What there is to be done to a call, without any lock.
   struct ToConnect {
     CallPtr call;
@@ -108,19 +107,10 @@ class CallForwarder final : private ForwardedCalls {
     std::vector<ToConnect> connect;
     std::vector<ToEnd> refuse;  // that were not connected
     std::vector<ToEnd> drop;    // the server that had them serves no more
-    std::vector<ToEnd> outdo;   // others need the room that they take
-    std::vector<CallPtr> cut;   // were dropped, and their clients do not listen
   };
 
   [[nodiscard]] grpc::ServerGenericBidiReactor* Take(grpc::GenericCallbackServerContext& context)
       FRESHET_EXCLUDES(mutex_);
-  // Finds a place for the call, whose first message has so many bytes, and a line unless nobody
-  // serves; not OK: there is none, and this is to be told to the client.
-  [[nodiscard]] StatusOr<ToConnect> Admit(const CallPtr& call, size_t bytes)
-      FRESHET_REQUIRES(mutex_);
-  // Whether there is room for another call of that client.
-  [[nodiscard]] Status CheckRoom(const std::string& client) const FRESHET_REQUIRES(mutex_);
-  void Forget(const CallPtr& call) FRESHET_REQUIRES(mutex_);
   // Finds a line for the call; not OK: there is none, and this is to be told to the client.
   [[nodiscard]] StatusOr<ToConnect> Assign(const CallPtr& call) FRESHET_REQUIRES(mutex_);
   void Look() FRESHET_EXCLUDES(mutex_);
@@ -128,24 +118,18 @@ class CallForwarder final : private ForwardedCalls {
   // Drops the calls of these lines, and the lines.
   void DropLines(const std::function<bool(const PeerLine&)>& of_these, const char* why,
                  Steps* steps) FRESHET_REQUIRES(mutex_);
-  // Ends what has waited for too long: for somebody to serve, to be reached, to be listened to.
+  // Ends what has waited for too long: for somebody to serve, to be reached.
   void GiveUpOnWaiting(Instant now, Steps* steps) FRESHET_REQUIRES(mutex_);
   void GiveUpOnLines(Instant now, Steps* steps) FRESHET_REQUIRES(mutex_);
-  void GiveUpOnClients(Instant now, Steps* steps) FRESHET_REQUIRES(mutex_);
-  // And what is held of messages that nobody takes, while others need the room.
-  void GiveUpOnMessages(Instant now, Steps* steps) FRESHET_REQUIRES(mutex_);
   void AwaitEnd() FRESHET_EXCLUDES(mutex_);
   void Perform(const Steps& steps);
   void Refuse(const CallPtr& call, const grpc::Status& status);
-  [[nodiscard]] uint64_t most_bytes() const {
-    return static_cast<uint64_t>(config_.max_unacked_bytes);
-  }
+  // As the configuration has it now.
+  [[nodiscard]] StreamLimits Limits() const;
 
   // ForwardedCalls
-  void OnSpoken(const CallPtr& call, size_t bytes) override FRESHET_EXCLUDES(mutex_);
-  bool MayRead(const CallPtr& call) override FRESHET_EXCLUDES(mutex_);
-  grpc::Status Hold(const CallPtr& call, size_t bytes) override FRESHET_EXCLUDES(mutex_);
-  void Release(const CallPtr& call) override FRESHET_EXCLUDES(mutex_);
+  void OnSpoken(const CallPtr& call) override FRESHET_EXCLUDES(mutex_);
+  void OnOutdone() override { ++counters_.refused; }
   void OnClientGone(const CallPtr& call) override FRESHET_EXCLUDES(mutex_);
   void OnOver(const CallPtr& call) override FRESHET_EXCLUDES(mutex_);
 
@@ -163,13 +147,10 @@ class CallForwarder final : private ForwardedCalls {
   std::optional<ServingPeer> peer_ FRESHET_GUARDED_BY(mutex_);    // nullopt: nobody serves
   std::optional<ServingPeer> former_ FRESHET_GUARDED_BY(mutex_);  // to which the lines lead
   PeerLines lines_ FRESHET_GUARDED_BY(mutex_);
-  std::atomic<uint64_t> last_number_{0};
-  std::map<uint64_t, CallPtr> silent_ FRESHET_GUARDED_BY(mutex_);  // no message yet; by number
-  std::map<CallPtr, Route> calls_ FRESHET_GUARDED_BY(mutex_);
+  StreamSet streams_;  // all calls, and what is held of them
+  std::map<CallPtr, PeerLine*> calls_ FRESHET_GUARDED_BY(mutex_);  // nullptr: it is no more
   std::map<CallPtr, Instant> waiting_ FRESHET_GUARDED_BY(mutex_);  // for somebody to serve; since
-  std::map<std::string, size_t> by_client_ FRESHET_GUARDED_BY(mutex_);  // of these two
-  HeldMessages held_ FRESHET_GUARDED_BY(mutex_);
-  std::unique_ptr<Ticker> ticker_;  // uses all of them
+  std::unique_ptr<Ticker> ticker_;                                 // uses all of them
 };
 
 }  // namespace freshet

@@ -1,9 +1,12 @@
 #include "server/forward/division_peers.h"
 
+#include <algorithm>
+#include <functional>
 #include <utility>
 #include <vector>
 
 #include "core/base/check.h"
+#include "server/base/reporting.h"
 #include "spdlog/spdlog.h"
 
 namespace freshet {
@@ -14,6 +17,7 @@ namespace {
 constexpr Duration kAttendEvery = Duration::Millis(50);
 constexpr uint64_t kRoundsOfWaiting = 10;
 constexpr Duration kFindEvery = Duration::Millis(500);
+constexpr size_t kSearchesAtATime = 16;
 // A call that is not used for so long makes room for others. To a stream of signals it is an end:
 // a poll that goes on afterwards is two to the other division.
 constexpr Duration kIdle = Duration::Seconds(60);
@@ -75,6 +79,12 @@ void DivisionPeers::Stop() {
 
 // --- Who serves
 
+bool DivisionPeers::IsServed(uint32_t division) {
+  const MutexLock lock(mutex_);
+  // Asked for here, it is looked for from now on.
+  return !stopped_ && PeerOf(division).serves.has_value();
+}
+
 void DivisionPeers::AttendCalls() {
   std::vector<CallPtr> calls;
   std::map<uint32_t, uint64_t> serving;
@@ -98,13 +108,23 @@ void DivisionPeers::FindAll() {
     const MutexLock lock(mutex_);
     for (const auto& [division, peer] : peers_) divisions.push_back(division);
   }
-  for (const uint32_t division : divisions) {
-    StatusOr<std::optional<ServingPeer>> found = find_(division);
-    const MutexLock lock(mutex_);
-    if (stopped_) return;
-    // While Kafka is away nobody else can have begun to serve.
-    if (found.ok() && *found != PeerOf(division).serves) TakeOver(division, *std::move(found));
+  if (divisions.size() == 1) return FindOne(divisions.front());
+  // A broker that does not answer about one division keeps nobody from the others.
+  std::vector<std::function<void()>> searches(std::min(divisions.size(), kSearchesAtATime));
+  for (size_t i = 0; i < searches.size(); ++i) {
+    searches[i] = [this, &divisions, first = i, step = searches.size()] {
+      for (size_t at = first; at < divisions.size(); at += step) FindOne(divisions[at]);
+    };
   }
+  RunReporting(searches, kReportInterval, nullptr);
+}
+
+void DivisionPeers::FindOne(uint32_t division) {
+  StatusOr<std::optional<ServingPeer>> found = find_(division);
+  const MutexLock lock(mutex_);
+  // While Kafka is away nobody else can have begun to serve.
+  if (stopped_ || !found.ok() || *found == PeerOf(division).serves) return;
+  TakeOver(division, *std::move(found));
 }
 
 void DivisionPeers::TakeOver(uint32_t division, std::optional<ServingPeer> serves) {

@@ -36,9 +36,10 @@ class DivisionPeers final : public Divisions, private PeerCalls {
   // For somebody to serve, or to be reached: longer than it takes to take over.
   static constexpr Duration kPatience = Duration::Seconds(15);
 
-  // `find` is called about twice a second for each division that was ever asked, on a thread of
-  // this. Messages wait for `patience` at most, and are refused with ResourceExhausted while those
-  // that wait have more than `limits.unacknowledged_bytes`. All that is referred to outlives this.
+  // `find` is called about twice a second for each division that was ever asked, on threads of
+  // this, and at the same time for several divisions. Messages wait for `patience` at most, and are
+  // refused with ResourceExhausted while those that wait have more than
+  // `limits.unacknowledged_bytes`. All that is referred to outlives this.
   DivisionPeers(const ServerConfig& config, Door& door, Clock& clock, Find find,
                 Duration patience = kPatience);
   ~DivisionPeers() override { Stop(); }
@@ -46,6 +47,7 @@ class DivisionPeers final : public Divisions, private PeerCalls {
   [[nodiscard]] std::unique_ptr<DivisionCall> Open(uint32_t division, std::string_view path,
                                                    const ShownByClient& client) override
       FRESHET_EXCLUDES(mutex_);
+  [[nodiscard]] bool IsServed(uint32_t division) override FRESHET_EXCLUDES(mutex_);
   // Answers all that is open, and whatever comes yet, by Unavailable. Idempotent.
   void Stop() FRESHET_EXCLUDES(mutex_);
 
@@ -61,6 +63,7 @@ class DivisionPeers final : public Divisions, private PeerCalls {
 
   void AttendCalls() FRESHET_EXCLUDES(mutex_);
   void FindAll() FRESHET_EXCLUDES(mutex_);
+  void FindOne(uint32_t division) FRESHET_EXCLUDES(mutex_);
   void TakeOver(uint32_t division, std::optional<ServingPeer> serves) FRESHET_REQUIRES(mutex_);
   [[nodiscard]] Peer& PeerOf(uint32_t division) FRESHET_REQUIRES(mutex_) {
     return peers_.try_emplace(division, config_, door_).first->second;

@@ -56,25 +56,50 @@ grpc::ByteBuffer Plain(const grpc::ByteBuffer& bytes) {
   return {slices.data(), slices.size()};
 }
 
-// Whether the method of this path takes a stream of messages; one that only the server which serves
-// knows may.
-bool TakesStream(std::string_view path) {
+// Null: only the server which serves may know it.
+const google::protobuf::MethodDescriptor* MethodOf(std::string_view path) {
   std::string name(path.substr(path.starts_with('/') ? 1 : 0));
   std::replace(name.begin(), name.end(), '/', '.');
-  const auto* const method =
-      google::protobuf::DescriptorPool::generated_pool()->FindMethodByName(name);
-  return method == nullptr || method->client_streaming();
+  return google::protobuf::DescriptorPool::generated_pool()->FindMethodByName(name);
+}
+
+// A message that is no larger takes the room of nobody: gRPC takes in as many bytes of a stream
+// that is not read.
+constexpr size_t kLittle = 64 << 10;
+// Whoever does not listen to the end of its call holds it up no longer.
+constexpr Duration kListenPatience = Duration::Seconds(2);
+
+grpc::Status TooManyMessages() {
+  return {
+      grpc::StatusCode::RESOURCE_EXHAUSTED,
+      "too many messages of this client wait to be forwarded: send less at a time, or try again "
+      "later"};
+}
+grpc::Status TooManyAnswers() {
+  return {grpc::StatusCode::RESOURCE_EXHAUSTED,
+          "too many answers for this client wait to be read: read them, or ask for less at a time"};
+}
+grpc::Status TooSlow() {
+  return {
+      grpc::StatusCode::RESOURCE_EXHAUSTED,
+      "a message of this call was not taken in time, and others need its room: try again later"};
 }
 
 }  // namespace
 
-ForwardedCall::ForwardedCall(ForwardedCalls& calls, const Authoriser& authoriser,
-                             grpc::GenericCallbackServerContext& context, uint64_t number)
+ForwardedCall::ForwardedCall(ForwardedCalls& calls, StreamSet& streams,
+                             const Authoriser& authoriser, const ForwardPatience& patience,
+                             grpc::GenericCallbackServerContext& context)
     : calls_(calls),
+      streams_(streams),
       context_(context),
-      number_(number),
-      goes_on_(TakesStream(context.method())),
-      upstream_(*this) {
+      server_patience_(patience.with_server),
+      upstream_(*this),
+      with_client_(patience.with_client) {
+  if (const auto* const method = MethodOf(context.method()); method != nullptr) {
+    goes_on_ = method->client_streaming();
+    kind_ = goes_on_ || method->server_streaming() ? CallKind::kStream : CallKind::kUnary;
+  }
   const Credentials credentials = CredentialsOf(context);
   client_ = authoriser.ClientOf(credentials);
   admin_ = authoriser.enabled() && authoriser.IsAdmin(credentials);
@@ -133,35 +158,115 @@ void ForwardedCall::Connect(std::shared_ptr<grpc::Channel> channel, const std::s
 void ForwardedCall::Drop(grpc::Status why) {
   {
     const MutexLock lock(mutex_);
-    if (!dropped_) dropped_ = std::move(why);
+    if (!dropped_) {
+      dropped_ = std::move(why);
+      dropped_at_ = Patience::Clock::now();
+    }
   }
   upstream_context_.TryCancel();
+  StartReadFromServer();
+}
+
+// As long as something is written gRPC has the call, and no longer: what follows the write waits.
+void ForwardedCall::Cut() {
+  {
+    const MutexLock lock(mutex_);
+    if (!writing_ || cutting_) return;
+    cutting_ = true;
+  }
+  context_.TryCancel();
+  std::optional<bool> written;
+  {
+    const MutexLock lock(mutex_);
+    cutting_ = false;
+    written = std::exchange(written_, std::nullopt);
+  }
+  if (written) OnWritten(*written);
+}
+
+void ForwardedCall::Look(Patience::Clock::time_point now, const Crowding& crowding) {
+  bool server_slow = false;
+  bool client_slow = false;
+  bool unheard = false;
+  {
+    const MutexLock lock(mutex_);
+    if (!dropped_) {
+      server_slow = with_server_ && message_ && message_->bytes > kLittle &&
+                    crowding.messages > 0 && with_server_->Until(crowding.messages) <= now;
+      client_slow = writing_ && crowding.answers > 0 && with_client_.Until(crowding.answers) <= now;
+    }
+    unheard = dropped_ && dropped_at_ + kListenPatience.chrono() <= now;
+  }
+  if (server_slow || client_slow) {
+    calls_.OnOutdone();
+    Drop(TooSlow());
+  }
+  if (client_slow || unheard) Cut();
+}
+
+void ForwardedCall::LetGo(std::optional<Kept> ForwardedCall::*kept) {
+  std::optional<Kept> gone;
+  {
+    const MutexLock lock(mutex_);
+    gone = std::exchange(this->*kept, std::nullopt);
+  }
+  if (gone) ResumeAll(streams_.Drop(*this, *gone));
+}
+
+void ForwardedCall::Resume() {
+  bool client = false;
+  bool server = false;
+  {
+    const MutexLock lock(mutex_);
+    if (upstream_over_) return;
+    client = awaits_client_;
+    server = awaits_server_;
+  }
+  if (client && streams_.MayRead(shared_from_this())) StartReadFromClient();
+  if (server && streams_.MayAnswer(shared_from_this())) StartReadFromServer();
 }
 
 // --- From the client to the server
 
 void ForwardedCall::ReadFromClient() {
-  if (calls_.MayRead(shared_from_this())) StartRead(&from_client_);
+  {
+    const MutexLock lock(mutex_);
+    awaits_client_ = true;
+  }
+  if (streams_.MayRead(shared_from_this())) StartReadFromClient();
 }
 
-void ForwardedCall::ReadOn() {
+void ForwardedCall::StartReadFromClient() {
+  {
+    const MutexLock lock(mutex_);
+    if (!std::exchange(awaits_client_, false)) return;
+  }
   if (!HoldUpstream()) return;
   StartRead(&from_client_);
   upstream_.RemoveHold();
 }
 
+grpc::Status ForwardedCall::KeepMessage() {
+  const size_t bytes = to_server_.Length();
+  if (bytes == 0) return grpc::Status::OK;
+  std::optional<Kept> kept = streams_.Keep(*this, /*answers=*/false, bytes);
+  if (!kept) return TooManyMessages();
+  const MutexLock lock(mutex_);
+  message_ = kept;
+  return grpc::Status::OK;
+}
+
 void ForwardedCall::OnReadDone(bool ok) {
-  const bool first = !std::exchange(spoken_, true);
+  const bool first = !std::exchange(read_, true);
   // That it has broken off is not that it has said all.
   const bool gone = !ok && context_.IsCancelled();
-  if (first && gone) return;
+  if (first && (gone || spoken_.exchange(true))) return;
   if (!first && !HoldUpstream()) return;
   ended_ = !ok;
   if (ok) to_server_ = Plain(from_client_);
   from_client_.Clear();
-  const size_t bytes = to_server_.Length();
-  if (first) return calls_.OnSpoken(shared_from_this(), bytes);
-  grpc::Status room = ok ? calls_.Hold(shared_from_this(), bytes) : grpc::Status::OK;
+  if (first) return calls_.OnSpoken(shared_from_this());
+  grpc::Status room = KeepMessage();
   if (gone) {
     upstream_context_.TryCancel();
   } else if (room.ok()) {
@@ -175,18 +280,30 @@ void ForwardedCall::OnReadDone(bool ok) {
 
 void ForwardedCall::TellServer() {
   if (ended_) return upstream_.StartWritesDone();
+  {
+    const MutexLock lock(mutex_);
+    // However large it is: one that is being taken at all is taken soon.
+    with_server_.emplace(server_patience_);
+    with_server_->Begin(0, Patience::Clock::now());
+  }
   if (goes_on_) return upstream_.StartWrite(&to_server_);
   upstream_.StartWriteLast(&to_server_, grpc::WriteOptions());
 }
 
 void ForwardedCall::OnToldServer(bool ok) {
   to_server_.Clear();
-  calls_.Release(shared_from_this());
+  {
+    const MutexLock lock(mutex_);
+    with_server_ = std::nullopt;
+  }
+  LetGo(&ForwardedCall::message_);
   if (ok && goes_on_) ReadFromClient();
 }
 
 void ForwardedCall::OnCancel() {
   upstream_context_.TryCancel();
+  StartReadFromServer();
+  if (!spoken_.exchange(true)) return Finish(grpc::Status::CANCELLED);
   calls_.OnClientGone(shared_from_this());
 }
 
@@ -201,16 +318,63 @@ void ForwardedCall::OnServerBegan(bool ok) {
         context_.AddInitialMetadata(name, value);
       });
   StartSendInitialMetadata();
+  ReadFromServer();
+}
+
+void ForwardedCall::ReadFromServer() {
+  {
+    const MutexLock lock(mutex_);
+    awaits_server_ = true;
+    // Nothing more comes of it but its end.
+    if (!dropped_ && !context_.IsCancelled() && !streams_.MayAnswer(shared_from_this())) return;
+  }
+  StartReadFromServer();
+}
+
+void ForwardedCall::StartReadFromServer() {
+  {
+    const MutexLock lock(mutex_);
+    if (!std::exchange(awaits_server_, false)) return;
+  }
   upstream_.StartRead(&from_server_);
 }
 
 void ForwardedCall::OnServerSaid(bool ok) {
   if (!ok) return EndUpstream();
+  const size_t bytes = from_server_.Length();
+  std::optional<Kept> kept = streams_.Keep(*this, /*answers=*/true, bytes);
+  if (!kept) {
+    from_server_.Clear();
+    calls_.OnOutdone();
+    Drop(TooManyAnswers());
+    return EndUpstream();
+  }
+  {
+    const MutexLock lock(mutex_);
+    answer_ = kept;
+    with_client_.Begin(bytes, Patience::Clock::now());
+    writing_ = true;
+  }
   StartWrite(&from_server_);
 }
 
 void ForwardedCall::OnWriteDone(bool ok) {
-  if (ok) return upstream_.StartRead(&from_server_);
+  {
+    const MutexLock lock(mutex_);
+    writing_ = false;
+    with_client_.End(Patience::Clock::now());
+    if (cutting_) {
+      written_ = ok;
+      return;
+    }
+  }
+  OnWritten(ok);
+}
+
+void ForwardedCall::OnWritten(bool ok) {
+  from_server_.Clear();
+  LetGo(&ForwardedCall::answer_);
+  if (ok) return ReadFromServer();
   upstream_context_.TryCancel();
   EndUpstream();
 }
@@ -250,6 +414,8 @@ void ForwardedCall::OnServerDone(const grpc::Status& status) {
 }
 
 void ForwardedCall::OnDone() {
+  LetGo(&ForwardedCall::message_);
+  LetGo(&ForwardedCall::answer_);
   calls_.OnOver(self_);
   // The last use of this object, unless somebody holds it.
   const std::shared_ptr<ForwardedCall> self = std::move(self_);

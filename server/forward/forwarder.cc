@@ -10,9 +10,13 @@ namespace freshet {
 Forwarder::Forwarder(const ServerConfig& config, size_t connections, Door& door, Clock& clock,
                      ForwardCounters& counters, CallForwarder::Find find, ForwardOptions options)
     : calls_(config, door, clock, counters, std::move(find), std::move(options)),
-      health_calls_({.streams = static_cast<size_t>(config.max_streams),
-                     .streams_per_client = static_cast<size_t>(config.max_streams_per_client)}),
-      health_(health_calls_),
+      request_ids_(clock.Now()),
+      health_({.config = config,
+               .clock = clock,
+               .streams = calls_.streams(),
+               .calls = call_stats_,
+               .authoriser = door.authoriser(),
+               .request_ids = request_ids_}),
       port_(config, connections, door, clock) {
   switchboard_.Add(health_.Methods());
   switchboard_.SetRest(calls_.service());

@@ -6,8 +6,9 @@
 #include <optional>
 
 #include "core/base/status.h"
+#include "server/api/call_stats.h"
 #include "server/api/health_calls.h"
-#include "server/api/stream.h"
+#include "server/api/request_id.h"
 #include "server/api/switchboard.h"
 #include "server/auth/door.h"
 #include "server/base/system_clock.h"
@@ -33,6 +34,8 @@ class Forwarder {
   [[nodiscard]] StatusOr<int> Start();
   // Ends all calls, with UNAVAILABLE; the port is free. Idempotent.
   void Stop();
+  // As CallForwarder.
+  [[nodiscard]] size_t answer_bytes() const { return calls_.answer_bytes(); }
   // Where calls go; nullopt: nobody serves.
   [[nodiscard]] std::optional<ServingPeer> peer() const { return calls_.peer(); }
 
@@ -40,7 +43,8 @@ class Forwarder {
   void TellHealth(bool serving);
 
   CallForwarder calls_;
-  StreamSet health_calls_;
+  CallStats call_stats_;
+  RequestIds request_ids_;
   HealthCalls health_;
   Switchboard switchboard_;
   GrpcPort port_;  // its server calls `switchboard_`

@@ -21,7 +21,8 @@ bool BrokeOff(const Status& status) {
 
 Status TooMuch() {
   return MakeStatus(absl::StatusCode::kResourceExhausted,
-                    "more waits for other divisions than this server holds: try again later");
+                    "too many requests wait for servers of other divisions (parts of the hosts): "
+                    "try again later");
 }
 
 Status Stopping() {

@@ -20,7 +20,7 @@ StatusOr<PeerLine*> PeerLines::Find(const ServingPeer& peer) {
   }
   if (present >= kMost) {
     return MakeStatus(absl::StatusCode::kResourceExhausted,
-                      "{} connections with {} calls each lead to {}, as many as there may be",
+                      "the maximum is reached: {} connections with {} calls each are open to {}",
                       present, most, peer.address);
   }
   ASSIGN_OR_RETURN(std::shared_ptr<grpc::Channel> channel, ConnectTo(peer, config_, door_));

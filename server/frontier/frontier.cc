@@ -13,6 +13,8 @@ namespace {
 
 // How long a URL over the bound may wait before it is refused.
 constexpr Duration kPatience = Duration::Seconds(2);
+// After it could not mend what a clock that ran ahead has left behind.
+constexpr Duration kMendPause = Duration::Seconds(10);
 // Without anything to do the thread looks up this often.
 constexpr Duration kLongestWait = Duration::Seconds(60);
 
@@ -36,6 +38,14 @@ StatusOr<std::unique_ptr<Frontier>> Frontier::Load(std::unique_ptr<FrontierStore
   std::unique_ptr<Frontier> frontier(new Frontier(std::move(store), limits, clock));
   frontier->state_.SetNow(frontier->NowSeconds());
   RETURN_IF_ERROR(frontier->state_.Load());
+  if (const uint64_t ahead = frontier->state_.ahead(); ahead > 0) {
+    Logger(LogModule::kFrontier)
+        .warn(
+            "frontier: it has times that are later than the clock shows, by up to {} s, {} queues "
+            "among them: the clock ran ahead. They count as of this start, and URLs that were put "
+            "meanwhile are due now",
+            ahead, frontier->state_.queues_ahead());
+  }
   frontier->Publish();
   return frontier;
 }
@@ -68,9 +78,10 @@ uint64_t Frontier::NowSeconds() const {
 
 bool Frontier::Put(std::vector<FrontierPut> puts, PutDone done) {
   const size_t count = puts.size();
+  const uint64_t client = puts.empty() ? 0 : puts.front().claim.client;
   Op op = PutOp{.puts = std::move(puts), .done = std::move(done)};
   const PushOutcome outcome =
-      mailbox_.Push(std::move(op), std::max<size_t>(count, 1), clock_.Now());
+      mailbox_.Push(std::move(op), std::max<size_t>(count, 1), clock_.Now(), client);
   if (outcome == PushOutcome::kTaken) return true;
   if (outcome == PushOutcome::kTakenOver) return false;
   std::get<PutOp>(op).done(std::vector<FrontierOutcome>(count, FrontierOutcome::kFailed));
@@ -78,8 +89,9 @@ bool Frontier::Put(std::vector<FrontierPut> puts, PutDone done) {
 }
 
 void Frontier::Pull(std::shared_ptr<FrontierPull> pull, size_t most, PullDone done) {
+  const uint64_t client = pull->taker.client;
   Op op = PullOp{.pull = std::move(pull), .most = most, .done = std::move(done)};
-  if (mailbox_.PushAlways(std::move(op)) == PushOutcome::kTaken) return;
+  if (mailbox_.PushAlways(std::move(op), client, most) == PushOutcome::kTaken) return;
   auto& refused = std::get<PullOp>(op);
   refused.pull->over = true;
   refused.done({});
@@ -129,7 +141,8 @@ void Frontier::Loop() {
     if (expiry < static_cast<uint64_t>(now.micros() / 1'000'000) + 60) {
       wait = Instant::FromUnixSeconds(static_cast<int64_t>(expiry)) - now;
     }
-    if (mailbox_.empty()) mailbox_.Wait(wait);
+    if (state_.ahead() > 0) wait = std::min(wait, Duration::Seconds(now < mend_from_ ? 1 : 0));
+    if (mailbox_.empty() && wait > Duration()) mailbox_.Wait(wait);
     const bool closed = mailbox_.closed();
     std::vector<Op> ops;
     std::vector<Op> late;
@@ -150,6 +163,7 @@ void Frontier::Turn(std::vector<Op> ops) {
     state_.Expire(limits::kMaxUrlsPerCommit);
     if (!Settle().ok()) expire_from_ = NowSeconds() + 1;
   }
+  Mend();
   if (ops.empty()) return Publish();
   std::vector<Answer> answers;
   ServePulls(ops, &answers);
@@ -162,6 +176,19 @@ void Frontier::Turn(std::vector<Op> ops) {
   for (const Answer& answer : answers) answer(committed);
 }
 
+void Frontier::Mend() {
+  if (state_.ahead() == 0 || clock_.Now() < mend_from_) return;
+  // By itself, as what expires.
+  const Status status = state_.MendAhead(limits::kMaxUrlsPerCommit);
+  if (!status.ok()) {
+    state_.Discard();
+    Logger(LogModule::kFrontier)
+        .error("frontier: what a clock that ran ahead has left behind stays: {}",
+               status.ToString());
+  }
+  if (!status.ok() || !Settle().ok()) mend_from_ = clock_.Now() + kMendPause;
+}
+
 void Frontier::ServePulls(std::vector<Op>& ops, std::vector<Answer>* answers) {
   for (Op& op : ops) {
     auto* pull = std::get_if<PullOp>(&op);
@@ -169,7 +196,7 @@ void Frontier::ServePulls(std::vector<Op>& ops, std::vector<Answer>* answers) {
     auto served = std::make_shared<std::vector<FrontierServed>>();
     const Status status = state_.Pull(pull->pull.get(), pull->most, served.get());
     if (!status.ok()) {
-      Logger(LogModule::kFrontier).error("frontier: nothing is given out: {}", status.ToString());
+      Logger(LogModule::kFrontier).error("frontier: no URLs are handed out: {}", status.ToString());
       pull->pull->over = true;
     }
     answers->push_back([served, op = std::move(*pull)](const Status& committed) {

@@ -126,6 +126,8 @@ class Frontier {
   [[nodiscard]] bool Post(Change change);
   void Loop();
   void Turn(std::vector<Op> ops);
+  // Some of what a clock that ran ahead has left behind, if there is any.
+  void Mend();
   void ServePulls(std::vector<Op>& ops, std::vector<Answer>* answers);
   void StagePuts(std::vector<Op>& ops, std::vector<Answer>* answers);
   // What was staged is durable, or as if it had not been.
@@ -145,6 +147,7 @@ class Frontier {
   // Likewise: while the store takes nothing, leases that are over stay, and are looked at once a
   // second.
   uint64_t expire_from_ = 0;
+  Instant mend_from_;  // likewise
   mutable Mutex mutex_;
   FrontierStatus status_ FRESHET_GUARDED_BY(mutex_);
   std::thread thread_;

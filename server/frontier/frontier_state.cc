@@ -39,7 +39,8 @@ uint64_t BoundedLease(uint64_t until, uint64_t now) {
 }  // namespace
 
 // Takes in what is stored. Earlier releases kept whatever a client had asked for, 136 years of a
-// lease among them: it is bounded as what comes now. Owner thread only.
+// lease among them: it is bounded as what comes now. So are times of a clock that was ahead. Owner
+// thread only.
 class FrontierState::Loader final : public FrontierVisitor {
  public:
   Loader(QueueTable& table, FrontierSettings* settings, uint64_t now)
@@ -65,16 +66,29 @@ class FrontierState::Loader final : public FrontierVisitor {
       return Damage("a queue is there twice");
     }
     if (record.delay) record.delay = BoundedDelay(*record.delay);
+    if (record.asked_delay) record.asked_delay = BoundedDelay(*record.asked_delay);
     record.blocked_until = BoundedBlock(record.blocked_until, now_);
+    record.asked_until = BoundedBlock(record.asked_until, now_);
+    if (record.last_served > now_) {
+      ahead_[id] = record.last_served - now_;
+      settings_->seen = std::max(settings_->seen, record.last_served);
+      record.last_served = now_;
+    }
     table_.AddQueue(*crawl->second, std::move(record), id.queue);
     return absl::OkStatus();
   }
   Status OnLease(FrontierQueueId id, std::string_view url, const FrontierLease& lease) override {
     FrontierQueue* queue = table_.Find(id);
     if (queue == nullptr) return Damage("a lease is of no queue");
+    const auto ahead = ahead_.find(id);
+    const uint64_t by = ahead == ahead_.end() ? 0 : std::min(ahead->second, lease.until);
     (void)table_.AddFlight(*queue, std::string(url),
-                           {.until = BoundedLease(lease.until, now_), .due = lease.due});
+                           {.until = BoundedLease(lease.until - by, now_), .due = lease.due});
     return absl::OkStatus();
+  }
+  // Queues that were served at times that are later than now, and by how many seconds.
+  [[nodiscard]] const absl::flat_hash_map<FrontierQueueId, uint64_t>& ahead() const {
+    return ahead_;
   }
 
  private:
@@ -85,6 +99,7 @@ class FrontierState::Loader final : public FrontierVisitor {
   QueueTable& table_;
   FrontierSettings* settings_;
   const uint64_t now_;
+  absl::flat_hash_map<FrontierQueueId, uint64_t> ahead_;
 };
 
 FrontierState::FrontierState(FrontierStore& store, const FrontierLimits& limits)
@@ -96,14 +111,20 @@ FrontierState::FrontierState(FrontierStore& store, const FrontierLimits& limits)
 Status FrontierState::Load() {
   table_ = std::make_unique<QueueTable>(limits_.uncovered_flights);
   settings_ = {};
+  ahead_.clear();
+  mend_place_ = {};
   ForgetStaged();
   Loader loader(*table_, &settings_, now_);
   RETURN_IF_ERROR(store_.Load(loader));
   for (const auto& [number, crawl] : table_->crawls()) {
     for (const auto& [key, queue] : crawl->queues) table_->File(*queue, now_);
   }
+  for (const auto& [queue, seconds] : loader.ahead()) ahead_.insert(queue);
   table_->Keep();
-  kept_ = {.settings = settings_, .next_crawl = next_crawl_, .totals = totals_};
+  kept_ = {.settings = settings_,
+           .next_crawl = next_crawl_,
+           .totals = totals_,
+           .mend_place = mend_place_};
   return absl::OkStatus();
 }
 
@@ -111,6 +132,10 @@ Status FrontierState::Commit() {
   for (const FrontierQueueId id : changed_) {
     const FrontierQueue* queue = table_->Find(id);
     if (queue != nullptr) batch_.PutQueue(id, queue->record);  // else deleted since
+  }
+  if (!batch_.empty() && now_ > settings_.seen) {
+    settings_.seen = now_;
+    batch_.PutSettings(settings_);
   }
   const Status status = store_.Commit(batch_);
   if (!status.ok()) {
@@ -120,8 +145,12 @@ Status FrontierState::Commit() {
   table_->Keep();
   for (const auto& [taker, answered] : results_) table_->CountResult(taker, answered);
   table_->SetDefaultDelay(settings_.default_delay, now_);
+  if (ahead() == 0) ahead_.clear();
   ForgetStaged();
-  kept_ = {.settings = settings_, .next_crawl = next_crawl_, .totals = totals_};
+  kept_ = {.settings = settings_,
+           .next_crawl = next_crawl_,
+           .totals = totals_,
+           .mend_place = mend_place_};
   return status;
 }
 
@@ -129,6 +158,7 @@ void FrontierState::Discard() {
   table_->Undo();
   settings_ = kept_.settings;
   next_crawl_ = kept_.next_crawl;
+  mend_place_ = kept_.mend_place;
   totals_ = kept_.totals;
   totals_.put_failed += put_;
   kept_.totals = totals_;
@@ -190,7 +220,7 @@ void FrontierState::Touch(FrontierQueue& queue) {
 
 void FrontierState::Settle(FrontierQueue& queue) {
   const FrontierQueueRecord& record = queue.record;
-  const bool terms = record.delay || record.limit > 0 || record.blocked_until >= now_;
+  const bool terms = record.longest_delay() || record.limit > 0 || record.block_end() >= now_;
   if (!queue.has_urls() && !terms) return RemoveEmpty(queue);
   Touch(queue);
   table_->File(queue, now_);
@@ -206,7 +236,7 @@ void FrontierState::RemoveEmpty(FrontierQueue& queue) {
 }
 
 Status FrontierState::SetDelay(std::string_view crawl, std::string_view key, uint32_t seconds,
-                               const Claim& claim) {
+                               const Claim& claim, SetBy by) {
   seconds = BoundedDelay(seconds);
   if (key.empty()) {
     settings_.default_delay = seconds;
@@ -215,21 +245,29 @@ Status FrontierState::SetDelay(std::string_view crawl, std::string_view key, uin
   }
   FrontierQueue* queue = Ensure(crawl, key, claim);
   if (queue == nullptr) return MakeStatus(absl::StatusCode::kResourceExhausted, "too many queues");
-  const bool own = Owns(claim, *queue->crawl);
-  table_->Edit(*queue).delay =
-      own ? seconds : std::min(seconds, limits::kMaxFrontierDelaySecondsOfOthers);
+  if (!Owns(claim, *queue->crawl)) {
+    seconds = std::min(seconds, limits::kMaxFrontierDelaySecondsOfOthers);
+  }
+  FrontierQueueRecord& record = table_->Edit(*queue);
+  const bool set = by == SetBy::kOperator;
+  if (set) record.delay = seconds;
+  record.asked_delay = set ? std::nullopt : std::optional(seconds);
   Settle(*queue);
   return absl::OkStatus();
 }
 
 Status FrontierState::BlockUntil(std::string_view crawl, std::string_view key, uint64_t until,
-                                 const Claim& claim) {
+                                 const Claim& claim, SetBy by) {
   FrontierQueue* queue = until > now_ ? Ensure(crawl, key, claim) : table_->Find(crawl, key);
   if (queue == nullptr) {
     if (until <= now_) return absl::OkStatus();
     return MakeStatus(absl::StatusCode::kResourceExhausted, "too many queues");
   }
-  table_->Edit(*queue).blocked_until = until > now_ ? BoundedBlock(until, now_) : 0;
+  until = until > now_ ? BoundedBlock(until, now_) : 0;
+  FrontierQueueRecord& record = table_->Edit(*queue);
+  const bool set = by == SetBy::kOperator;
+  if (set) record.blocked_until = until;
+  record.asked_until = set ? 0 : until;
   Settle(*queue);
   return absl::OkStatus();
 }
@@ -333,11 +371,21 @@ FrontierOutcome FrontierState::PutOne(const FrontierPut& put, FrontierQueue& que
   if (!put.known && known->exists) {
     return known->due > 0 ? FrontierOutcome::kKnown : FrontierOutcome::kSkipped;
   }
+  const bool keeps_flight = !put.reports && queue.flights.contains(put.url);
+  // Nothing is both over and in flight.
+  if (keeps_flight && put.due == 0) return FrontierOutcome::kFailed;
   const FrontierCounts& all = table_->counts();
   const FrontierCounts& own = queue.crawl->owner->counts;
   if (!known->exists && ShareLeft(own.active + own.completed, all.active + all.completed,
                                   limits_.urls, put.claim.admin) == 0) {
     return FrontierOutcome::kFailed;
+  }
+  if (keeps_flight) {
+    MoveFlight(queue, put.url, put.due);
+    known->due = put.due;
+    batch_.PutItem(queue.id, put.url,
+                   {.due = put.due, .created = known->created, .metadata = put.metadata});
+    return FrontierOutcome::kOk;
   }
   if (known->exists) {
     StageResult(queue, put.url, /*answered=*/true);
@@ -371,33 +419,95 @@ void FrontierState::EndFlight(FrontierQueue& queue, const std::string& url) {
   batch_.DeleteLease(queue.id, url);
 }
 
+void FrontierState::MoveFlight(FrontierQueue& queue, const std::string& url, uint64_t due) {
+  table_->SetFlightDue(queue, url, due);
+  batch_.PutLease(queue.id, url, queue.flights.find(url)->second.lease);
+}
+
 void FrontierState::StageResult(const FrontierQueue& queue, const std::string& url, bool answered) {
   const auto flight = queue.flights.find(url);
   if (flight == queue.flights.end() || flight->second.taker == 0) return;
   results_.emplace_back(flight->second.taker, answered);
 }
 
-StatusOr<uint64_t> FrontierState::RemoveOlder(FrontierQueueId id, std::span<const std::string> urls,
-                                              uint64_t before) {
+StatusOr<FrontierQueue*> FrontierState::ReadAll(FrontierQueueId id,
+                                                std::span<const std::string> urls) {
   std::vector<FrontierStore::ItemName> unread;
   for (const std::string& url : urls) {
     if (!known_.contains(Name(id, url))) unread.push_back({id, url});
   }
   RETURN_IF_ERROR(ReadKnown(unread));
+  return table_->Find(id);
+}
+
+void FrontierState::Remove(FrontierQueue& queue, const std::string& url, Known* known) {
+  TakeOut(queue, url, *known);
+  table_->Count(queue, known->due > 0 ? -1 : 0, known->due > 0 ? 0 : -1);
+  batch_.DeleteItem(queue.id, url);
+  known->exists = false;
+}
+
+StatusOr<uint64_t> FrontierState::RemoveOlder(FrontierQueueId id, std::span<const std::string> urls,
+                                              uint64_t before) {
+  ASSIGN_OR_RETURN(FrontierQueue * queue, ReadAll(id, urls));
   uint64_t removed = 0;
-  FrontierQueue* queue = table_->Find(id);
   if (queue == nullptr) return removed;
   for (const std::string& url : urls) {
     Known& known = known_[{id, url}];
     if (!known.exists || known.created >= before) continue;
-    TakeOut(*queue, url, known);
-    table_->Count(*queue, known.due > 0 ? -1 : 0, known.due > 0 ? 0 : -1);
-    batch_.DeleteItem(id, url);
-    known.exists = false;
+    Remove(*queue, url, &known);
     ++removed;
   }
   Settle(*queue);
   return removed;
+}
+
+StatusOr<std::vector<std::string>> FrontierState::EndOlder(FrontierQueueId id,
+                                                           std::span<const std::string> urls,
+                                                           uint64_t before) {
+  ASSIGN_OR_RETURN(FrontierQueue * queue, ReadAll(id, urls));
+  std::vector<std::string> ended;
+  if (queue == nullptr) return ended;
+  for (const std::string& url : urls) {
+    Known& known = known_[{id, url}];
+    if (!known.exists || known.created >= before) continue;
+    ended.push_back(url);
+    if (known.due == 0) continue;
+    TakeOut(*queue, url, known);
+    table_->Count(*queue, -1, 1);
+    known.due = 0;
+    batch_.PutItem(id, url, {.due = 0, .created = known.created, .metadata = {}});
+  }
+  Settle(*queue);
+  return ended;
+}
+
+StatusOr<uint64_t> FrontierState::RemoveEnded(FrontierQueueId id,
+                                              std::span<const std::string> urls) {
+  ASSIGN_OR_RETURN(FrontierQueue * queue, ReadAll(id, urls));
+  uint64_t removed = 0;
+  if (queue == nullptr) return removed;
+  for (const std::string& url : urls) {
+    Known& known = known_[{id, url}];
+    if (!known.exists || known.due > 0) continue;
+    Remove(*queue, url, &known);
+    ++removed;
+  }
+  totals_.deleted += removed;
+  Settle(*queue);
+  return removed;
+}
+
+StatusOr<std::vector<std::string>> FrontierState::Waiting(FrontierQueueId id,
+                                                          std::span<const std::string> urls) {
+  ASSIGN_OR_RETURN(const FrontierQueue* queue, ReadAll(id, urls));
+  std::vector<std::string> waiting;
+  if (queue == nullptr) return waiting;
+  for (const std::string& url : urls) {
+    const Known& known = known_[{id, url}];
+    if (known.exists && known.due > 0) waiting.push_back(url);
+  }
+  return waiting;
 }
 
 StatusOr<FrontierItem> FrontierState::Read(std::string_view crawl, std::string_view key,
@@ -546,47 +656,78 @@ void FrontierState::Lend(FrontierQueue& queue, const std::string& url, const Fro
   ++totals_.served;
 }
 
+std::optional<FrontierItem> FrontierState::Adopt(const FrontierName& name) {
+  FrontierQueue* queue = Ensure(name.crawl, name.key, {});
+  if (queue == nullptr) return std::nullopt;
+  const FrontierPut put = {.crawl = name.crawl, .key = name.key, .url = name.url, .metadata = {}};
+  Known& known = known_[{queue->id, name.url}];
+  const FrontierOutcome outcome = PutOne(put, *queue, &known);
+  Settle(*queue);
+  if (outcome != FrontierOutcome::kOk) return std::nullopt;
+  return FrontierItem{.due = known.due, .created = known.created, .metadata = {}};
+}
+
 StatusOr<FrontierPicked> FrontierState::ServeNamed(std::span<const FrontierName> names,
-                                                   uint32_t lease_seconds) {
+                                                   uint32_t lease_seconds, uint64_t deleted) {
   FrontierPicked picked;
+  std::vector<std::optional<FrontierItem>> items(names.size());
   std::vector<FrontierStore::ItemName> known;
-  std::vector<size_t> places;
+  std::vector<size_t> places;  // of these
+  std::vector<size_t> absent;
   for (size_t i = 0; i < names.size(); ++i) {
     const FrontierQueue* queue = table_->Find(names[i].crawl, names[i].key);
-    if (queue == nullptr) {
-      picked.unknown.push_back(i);
-    } else if (known_.contains(Name(queue->id, names[i].url)) || !settings_.active ||
-               FlightsLeft(*queue->crawl, places.size()) == 0) {
+    if (!settings_.active || (queue != nullptr && known_.contains(Name(queue->id, names[i].url)))) {
       // What is staged of it is not read from the store.
       picked.refused.push_back(i);
+    } else if (queue == nullptr) {
+      absent.push_back(i);
     } else {
       known.push_back({queue->id, names[i].url});
       places.push_back(i);
     }
   }
-  const std::vector<StatusOr<FrontierItem>> items = store_.ReadItems(known);
+  std::vector<StatusOr<FrontierItem>> read = store_.ReadItems(known);
+  for (size_t i = 0; i < read.size(); ++i) {
+    if (read[i].ok()) {
+      items[places[i]] = *std::move(read[i]);
+    } else if (absl::IsNotFound(read[i].status())) {
+      absent.push_back(places[i]);
+    } else {
+      return read[i].status();
+    }
+  }
+  for (const size_t place : absent) {
+    if (deleted == totals_.deleted) items[place] = Adopt(names[place]);
+    if (!items[place]) picked.refused.push_back(place);
+  }
+  LendPicked(names, items, lease_seconds, &picked);
+  return picked;
+}
+
+void FrontierState::LendPicked(std::span<const FrontierName> names,
+                               std::span<std::optional<FrontierItem>> items, uint32_t lease_seconds,
+                               FrontierPicked* picked) {
   size_t bytes = 0;
   for (size_t i = 0; i < items.size(); ++i) {
-    const FrontierName& name = names[places[i]];
-    if (!items[i].ok() && !absl::IsNotFound(items[i].status())) return items[i].status();
-    if (!items[i].ok() || items[i]->due == 0) {
-      picked.unknown.push_back(places[i]);
+    if (!items[i]) continue;
+    if (items[i]->due == 0) {
+      picked->ended.push_back(i);
       continue;
     }
-    FrontierServed served = {.crawl = name.crawl,
-                             .key = name.key,
-                             .url = name.url,
-                             .metadata = items[i]->metadata,
+    FrontierQueue& queue = *table_->Find(names[i].crawl, names[i].key);
+    FrontierServed served = {.crawl = names[i].crawl,
+                             .key = names[i].key,
+                             .url = names[i].url,
+                             .metadata = std::move(items[i]->metadata),
                              .lease = {}};
-    if (!AddBytes(BytesOf(served), &bytes)) {
-      picked.refused.push_back(places[i]);
+    if (FlightsLeft(*queue.crawl) == 0 || !AddBytes(BytesOf(served), &bytes)) {
+      picked->refused.push_back(i);
       continue;
     }
-    Lend(*table_->Find(known[i].queue), name.url,
+    Lend(queue, names[i].url,
          {.until = BoundedLease(now_ + lease_seconds, now_), .due = items[i]->due}, &served);
-    picked.served.emplace_back(places[i], std::move(served));
+    picked->served.emplace_back(i, std::move(served));
   }
-  return picked;
 }
 
 void FrontierState::GiveBack(std::span<const FrontierServed> served) {

@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
+#include "absl/container/flat_hash_set.h"
 #include "core/base/frontier_limits.h"
 #include "core/base/shares.h"
 #include "core/base/status.h"
@@ -33,6 +34,9 @@ inline constexpr uint32_t kMaxFrontierDelaySecondsOfOthers = 3600;
 
 }  // namespace limits
 
+// An operator sets a delay or a block as it is to be; other clients may only add to it.
+enum class SetBy : uint8_t { kOperator, kClient };
+
 // A URL that a client puts. Crawl id and key are not empty.
 struct FrontierPut {
   std::string crawl;
@@ -42,6 +46,9 @@ struct FrontierPut {
   bool known = false;  // else discovered
   uint64_t due = 0;    // of one that is known: seconds since 1970; zero: never again
   Claim claim;         // of the client
+  // Whether the client may say what a fetch has found. If not, what is known of the URL changes,
+  // and whoever has it in flight keeps it.
+  bool reports = true;
 };
 
 enum class FrontierOutcome : uint8_t {
@@ -78,7 +85,7 @@ struct FrontierName {
 // What became of URLs that were picked elsewhere: places among those that were named.
 struct FrontierPicked {
   std::vector<std::pair<size_t, FrontierServed>> served;
-  std::vector<size_t> unknown;  // or never to be given out
+  std::vector<size_t> ended;    // never to be given out
   std::vector<size_t> refused;  // for now
 };
 
@@ -113,6 +120,7 @@ struct FrontierTotals {
   uint64_t served = 0;
   uint64_t given_back = 0;  // of those served: their clients were gone
   uint64_t expired = 0;     // leases that ended without a word
+  uint64_t deleted = 0;     // URLs whose pages were removed before
 };
 
 // Each change is made in memory and staged; Commit makes all of them durable, and nothing may be
@@ -121,6 +129,10 @@ struct FrontierTotals {
 //
 // A commit's changes are not seen by Pull, which reads what is stored: where both are wanted, pull
 // first, or commit in between.
+//
+// A clock that ran ahead and was set back has left times behind that are later than the present
+// one. They count as of the load; a lease lasts as much longer as it had left when its queue was
+// served last. Dates and blocks are what clients want, and stay.
 //
 // Leases, delays and blocks are bounded here, whichever door they come through: a longer one counts
 // as limits::kMaxLeaseSeconds, kMaxFrontierDelaySeconds and kMaxBlockSeconds. That goes for what is
@@ -149,24 +161,46 @@ class FrontierState {
   // not OK: the store cannot be read.
   [[nodiscard]] Status Pull(FrontierPull* pull, size_t most, std::vector<FrontierServed>* served);
   // Gives out these URLs, whatever their dates, as many bytes of them as Pull; the rest is refused.
+  // A URL that is not there comes in, as if its page's owner had put it: unless there are as many
+  // as there may be, or some were deleted since totals().deleted was `deleted`, this one perhaps
+  // among them.
   [[nodiscard]] StatusOr<FrontierPicked> ServeNamed(std::span<const FrontierName> names,
-                                                    uint32_t lease_seconds);
+                                                    uint32_t lease_seconds, uint64_t deleted);
   // What did not reach its client waits again, as if it had not been given out.
   void GiveBack(std::span<const FrontierServed> served);
+  // By how many seconds the clock was ahead of now before the load, and not everything that it has
+  // left behind is mended in the store; zero: not at all.
+  [[nodiscard]] uint64_t ahead() const;
+  // Queues that were served at such times.
+  [[nodiscard]] size_t queues_ahead() const { return ahead_.size(); }
+  // Mends what is in the store until it has looked at `most` queues and URLs: URLs that were put
+  // without a date, and are due once that time comes, are due now. Nothing else is staged.
+  [[nodiscard]] Status MendAhead(size_t most);
   // Leases that are over by now, at most `most`, end.
   void Expire(size_t most);
   // Forgets those of these URLs of a queue that came in before `before`; returns how many.
   [[nodiscard]] StatusOr<uint64_t> RemoveOlder(FrontierQueueId queue,
                                                std::span<const std::string> urls, uint64_t before);
+  // The same in two commits, between which their pages go: first these URLs are never to be given
+  // out, then those are forgotten of which that still holds. Returns which, and how many.
+  [[nodiscard]] StatusOr<std::vector<std::string>> EndOlder(FrontierQueueId queue,
+                                                            std::span<const std::string> urls,
+                                                            uint64_t before);
+  [[nodiscard]] StatusOr<uint64_t> RemoveEnded(FrontierQueueId queue,
+                                               std::span<const std::string> urls);
+  // Those of these URLs of a queue that are there, and to be given out some time; what is staged
+  // counts.
+  [[nodiscard]] StatusOr<std::vector<std::string>> Waiting(FrontierQueueId queue,
+                                                           std::span<const std::string> urls);
   [[nodiscard]] StatusOr<FrontierItem> Read(std::string_view crawl, std::string_view key,
                                             std::string_view url) const;
 
   // --- Queues; what is set for one that has no URLs yet is kept for when it has
   // ResourceExhausted: there are as many as there may be. With an empty key: of all queues.
   [[nodiscard]] Status SetDelay(std::string_view crawl, std::string_view key, uint32_t seconds,
-                                const Claim& claim = {});
+                                const Claim& claim = {}, SetBy by = SetBy::kOperator);
   [[nodiscard]] Status BlockUntil(std::string_view crawl, std::string_view key, uint64_t until,
-                                  const Claim& claim = {});
+                                  const Claim& claim = {}, SetBy by = SetBy::kOperator);
   // NotFound: there is no such queue. Zero: no limit.
   [[nodiscard]] Status SetLimit(std::string_view crawl, std::string_view key, uint32_t limit);
   // Both return how many URLs there were.
@@ -195,6 +229,13 @@ class FrontierState {
     uint64_t created = 0;
   };
   using Name = std::pair<FrontierQueueId, std::string>;
+  // How far MendAhead has come.
+  struct MendPlace {
+    uint32_t crawl = 0;
+    std::string key;  // of the queue that comes next, or of one before it
+    // Where the queue with that key goes on; unset: it was not looked at yet.
+    std::optional<FrontierDue> due;
+  };
 
   // The queue, made if there is none; nullptr: there is no room for one of this client.
   FrontierQueue* Ensure(std::string_view crawl, std::string_view key, const Claim& claim);
@@ -208,10 +249,16 @@ class FrontierState {
   [[nodiscard]] bool IsAcceptable(const FrontierPut& put);
   // What is stored of the URLs that are not staged yet.
   [[nodiscard]] Status ReadKnown(std::span<const FrontierStore::ItemName> names);
+  // All of these are known then. The queue; nullptr: it is not there any more.
+  [[nodiscard]] StatusOr<FrontierQueue*> ReadAll(FrontierQueueId id,
+                                                 std::span<const std::string> urls);
+  void Remove(FrontierQueue& queue, const std::string& url, Known* known);
   FrontierOutcome PutOne(const FrontierPut& put, FrontierQueue& queue, Known* known);
   // Of a URL that is there: it waits and is in flight no more.
   void TakeOut(FrontierQueue& queue, const std::string& url, const Known& known);
   void EndFlight(FrontierQueue& queue, const std::string& url);
+  // The same for a URL that is in flight and stays so, and is due then once it is not.
+  void MoveFlight(FrontierQueue& queue, const std::string& url, uint64_t due);
   // Once it is durable. The URL is in flight.
   void StageResult(const FrontierQueue& queue, const std::string& url, bool answered);
   [[nodiscard]] FrontierQueue* NextQueue(FrontierPull* pull);
@@ -229,16 +276,26 @@ class FrontierState {
   [[nodiscard]] StatusOr<std::vector<FrontierServed>> Describe(const FrontierQueue& queue,
                                                                std::span<const FrontierDue> due,
                                                                size_t* bytes) const;
+  // Takes in a URL that is not there; nullopt: there is no room for it.
+  [[nodiscard]] std::optional<FrontierItem> Adopt(const FrontierName& name);
+  // Gives out those that have an item.
+  void LendPicked(std::span<const FrontierName> names, std::span<std::optional<FrontierItem>> items,
+                  uint32_t lease_seconds, FrontierPicked* picked);
   void Lend(FrontierQueue& queue, const std::string& url, const FrontierLease& lease,
             FrontierServed* served);
   void RemoveEmpty(FrontierQueue& queue);
   void ForgetStaged();
+  // The queue at mend_place_, or the next one after it; nullptr: that was the last.
+  [[nodiscard]] FrontierQueue* NextToMend();
+  [[nodiscard]] Status MendFlights(FrontierQueue& queue);
+  [[nodiscard]] Status MendDue(FrontierQueue& queue, std::span<const FrontierDue> due);
 
   // What is to hold again when the staged changes do not come to hold.
   struct Kept {
     FrontierSettings settings;
     uint32_t next_crawl = 0;
     FrontierTotals totals;
+    MendPlace mend_place;
   };
 
   FrontierStore& store_;
@@ -248,6 +305,8 @@ class FrontierState {
   std::unique_ptr<QueueTable> table_;
   uint32_t next_crawl_ = 0;  // whose turn it is
   FrontierTotals totals_;
+  absl::flat_hash_set<FrontierQueueId> ahead_;  // at the load
+  MendPlace mend_place_;
   // Staged:
   FrontierBatch batch_;
   std::vector<FrontierQueueId> changed_;

@@ -232,6 +232,15 @@ void QueueTable::RemoveFlight(FrontierQueue& queue, std::string_view url) {
   --counts_.in_flight;
 }
 
+void QueueTable::SetFlightDue(FrontierQueue& queue, const std::string& url, uint64_t due) {
+  FrontierFlight flight = queue.flights.find(url)->second;
+  Note(FlightWent{.queue = &queue, .url = url, .flight = flight});
+  Unlink(queue, url);
+  flight.lease.due = due;
+  Link(queue, url, flight);
+  Note(FlightCame{.queue = &queue, .url = url});
+}
+
 void QueueTable::Unfile(FrontierQueue& queue) {
   FrontierCrawl& crawl = *queue.crawl;
   if (queue.place == FrontierQueue::Place::kWaiting) {
@@ -281,7 +290,7 @@ void QueueTable::SetDefaultDelay(uint32_t seconds, uint64_t now) {
   if (std::exchange(default_delay_, seconds) == seconds) return;
   CHECK(saved_queues_.empty(), "what was changed before is kept or undone first");
   for (const auto& [id, queue] : by_id_) {
-    if (!queue->record.delay) Move(*queue, now);
+    if (!queue->record.longest_delay()) Move(*queue, now);
   }
 }
 
@@ -299,7 +308,9 @@ void QueueTable::Save(FrontierQueue& queue) {
                                       .delay = record.delay,
                                       .blocked_until = record.blocked_until,
                                       .limit = record.limit,
-                                      .last_served = record.last_served},
+                                      .last_served = record.last_served,
+                                      .asked_delay = record.asked_delay,
+                                      .asked_until = record.asked_until},
                            .place = queue.place,
                            .filed_at = queue.filed_at,
                            .filed_flights = queue.filed_flights});
@@ -396,9 +407,10 @@ uint64_t QueueTable::ServesFrom(const FrontierQueue& queue) const {
   const FrontierQueueRecord& record = queue.record;
   if (!record.head || (record.limit > 0 && record.completed >= record.limit)) return kNever;
   uint64_t from = record.head->due;
-  if (record.blocked_until > 0) from = std::max(from, SaturatingAdd(record.blocked_until, 1));
+  const uint64_t block_end = record.block_end();
+  if (block_end > 0) from = std::max(from, SaturatingAdd(block_end, 1));
   if (record.last_served > 0) {
-    const uint64_t delay = record.delay.value_or(default_delay_);
+    const uint64_t delay = record.longest_delay().value_or(default_delay_);
     from = std::max(from, SaturatingAdd(record.last_served, delay + 1));
   }
   return from;

@@ -152,6 +152,8 @@ class QueueTable {
                      uint64_t taker = 0);
   // As it was stored.
   void RemoveFlight(FrontierQueue& queue, std::string_view url);
+  // The URL, which is in flight, is due then once it is not.
+  void SetFlightDue(FrontierQueue& queue, const std::string& url, uint64_t due);
   // Puts the queue where it belongs at `now`.
   void File(FrontierQueue& queue, uint64_t now);
 

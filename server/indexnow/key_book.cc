@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "core/base/shares.h"
 #include "server/logs/loggers.h"
 
 namespace freshet {
@@ -41,13 +42,20 @@ bool KeyBook::MayAdd(const KeyFile& file, const std::string& sender, Instant now
     return it == counts.end() ? size_t{0} : it->second;
   };
   const auto its = senders_.find(sender);
-  if (pending_.size() >= limits::kMaxIndexNowPendingKeys ||
-      (its != senders_.end() && its->second.pending >= kMostOfSender) ||
-      count(of_host_, file.host) >= kMostOfHost ||
+  const size_t held = its == senders_.end() ? 0 : its->second.pending;
+  if (ShareLeft(held, pending_.size(), limits::kMaxIndexNowPendingKeys) == 0 ||
+      held >= kMostOfSender || count(of_host_, file.host) >= kMostOfHost ||
       count(of_pair_, std::pair(file.host, sender)) >= limits::kMaxIndexNowKeysOfHost) {
     return false;
   }
   return lookups_.Of(sender, std::nullopt, now)->TakeIfLeft(1, now) == Duration();
+}
+
+bool KeyBook::Fits(const std::string& sender, size_t bytes) const {
+  const auto it = senders_.find(sender);
+  const size_t held = it == senders_.end() ? 0 : it->second.bytes;
+  const uint64_t left = ShareLeft(held, stats_.pending_bytes, limits::kMaxIndexNowPendingBytes);
+  return left >= bytes || (left > 0 && held == 0);
 }
 
 KeyBook::Answer KeyBook::Check(const KeyFile& file, const std::string& key,
@@ -59,23 +67,20 @@ KeyBook::Answer KeyBook::Check(const KeyFile& file, const std::string& key,
   if (const std::string* why = bad_.Find(name, now)) {
     return {.standing = Standing::kBad, .why = *why};
   }
-  if (stopping_ || stats_.pending_bytes + bytes > limits::kMaxIndexNowPendingBytes) return {};
+  if (stopping_ || !Fits(sender, bytes)) return {};
   auto it = pending_.find(name);
   if (it == pending_.end()) {
     if (!MayAdd(file, sender, now)) return {};
-    it =
-        pending_
-            .try_emplace(
-                name, Lookup{.file = file, .key = key, .sender = sender, .bytes = 0, .waiters = {}})
-            .first;
+    Lookup lookup = {.file = file, .key = key, .sender = sender, .waiting = {}};
+    it = pending_.try_emplace(name, std::move(lookup)).first;
     ++of_host_[file.host];
     ++of_pair_[{file.host, sender}];
     ++senders_[sender].pending;
     queue_.push_back(name);
     wake_.NotifyOne();
   }
-  it->second.bytes += bytes;
-  it->second.waiters.push_back(std::move(waiter));
+  it->second.waiting.push_back({.sender = sender, .bytes = bytes, .waiter = std::move(waiter)});
+  senders_[sender].bytes += bytes;
   stats_.pending_bytes += bytes;
   return {.standing = Standing::kPending, .why = ""};
 }
@@ -115,10 +120,16 @@ KeyBook::Lookup KeyBook::Finished(const std::string& name) {
   if (--of_pair_[pair] == 0) of_pair_.erase(pair);
   Sender& sender = senders_.at(lookup.sender);
   --sender.running;
-  if (--sender.pending == 0) senders_.erase(lookup.sender);
+  --sender.pending;
+  Leave(lookup.sender);
   // Another of the sender's may go now.
   wake_.NotifyOne();
   return lookup;
+}
+
+void KeyBook::Leave(const std::string& sender) {
+  const auto it = senders_.find(sender);
+  if (it->second.pending == 0 && it->second.bytes == 0) senders_.erase(it);
 }
 
 // Anybody may send keys that nobody has.
@@ -127,7 +138,8 @@ void KeyBook::LogRefusal(const KeyFile& file, const std::string& why) {
   if (!rest) return;
   // Not the key: it is a secret of sorts.
   Logger(LogModule::kIndexnow)
-      .info("indexnow: a key of {} is not taken: {}{}", file.host, why, *rest);
+      .info("indexnow: the key that a ping gave for {} is not accepted: {}{}", file.host, why,
+            *rest);
 }
 
 void KeyBook::Remember(const std::string& name, const KeyFetch& fetch) {
@@ -169,9 +181,14 @@ void KeyBook::Run() {
       Remember(*name, fetch);
       lookup = Finished(*name);
     }
-    for (const Waiter& waiter : lookup.waiters) waiter(fetch.outcome == KeyFetch::Outcome::kGood);
+    const bool good = fetch.outcome == KeyFetch::Outcome::kGood;
+    for (const Ping& ping : lookup.waiting) ping.waiter(good);
     const MutexLock lock(mutex_);
-    stats_.pending_bytes -= lookup.bytes;
+    for (const Ping& ping : lookup.waiting) {
+      stats_.pending_bytes -= ping.bytes;
+      senders_.at(ping.sender).bytes -= ping.bytes;
+      Leave(ping.sender);
+    }
   }
 }
 

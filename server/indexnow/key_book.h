@@ -59,9 +59,9 @@ struct KeyStats {
 
 // Remembers good and bad keys for IndexNowConfig::key_lifetime, hosts that could not be reached for
 // retry_interval, in memory. A host is asked at most once a second. Anybody may send keys that
-// nobody has, so senders take turns: each has a share of what may wait, of one host
-// (limits::kMaxIndexNowKeysOfHost) and in all, some lookups a second, and half of the threads.
-// Thread-safe.
+// nobody has, so senders take turns: each has a share of what may wait, in keys of one host
+// (limits::kMaxIndexNowKeysOfHost), in keys and in bytes of all, some lookups a second, and half of
+// the threads. Thread-safe.
 class KeyBook {
  public:
   // How a key stands.
@@ -99,15 +99,21 @@ class KeyBook {
   [[nodiscard]] KeyStats stats() const FRESHET_EXCLUDES(mutex_);
 
  private:
+  // One that waits for a key.
+  struct Ping {
+    std::string sender;
+    size_t bytes = 0;
+    Waiter waiter;
+  };
   struct Lookup {
     KeyFile file;
     std::string key;
     std::string sender;  // who asked first
-    size_t bytes = 0;
-    std::vector<Waiter> waiters;
+    std::vector<Ping> waiting;
   };
   struct Sender {
     size_t pending = 0;
+    size_t bytes = 0;        // of pings that wait
     int running = 0;         // of these
     uint64_t last_turn = 0;  // counts all turns
   };
@@ -116,8 +122,12 @@ class KeyBook {
   [[nodiscard]] std::optional<std::string> NextInTurn(Duration* wait) FRESHET_REQUIRES(mutex_);
   // Takes the lookup out of all counts.
   [[nodiscard]] Lookup Finished(const std::string& name) FRESHET_REQUIRES(mutex_);
+  // Forgets a sender that has nothing.
+  void Leave(const std::string& sender) FRESHET_REQUIRES(mutex_);
   void LogRefusal(const KeyFile& file, const std::string& why) FRESHET_REQUIRES(mutex_);
   void Remember(const std::string& name, const KeyFetch& fetch) FRESHET_REQUIRES(mutex_);
+  // Whether the sender has a share left of the bytes that wait (core/base/shares.h).
+  [[nodiscard]] bool Fits(const std::string& sender, size_t bytes) const FRESHET_REQUIRES(mutex_);
   [[nodiscard]] bool MayAdd(const KeyFile& file, const std::string& sender, Instant now)
       FRESHET_REQUIRES(mutex_);
 

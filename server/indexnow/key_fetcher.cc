@@ -1,11 +1,5 @@
 #include "server/indexnow/key_fetcher.h"
 
-#include <netdb.h>
-#include <netinet/in.h>
-#include <sys/socket.h>
-
-#include <array>
-#include <memory>
 #include <string_view>
 #include <vector>
 
@@ -13,30 +7,12 @@
 #include "core/base/public_address.h"
 #include "fmt/format.h"
 #include "server/indexnow/key_request.h"
+#include "server/indexnow/name_lookup.h"
 
 namespace freshet {
 namespace {
 
 using Outcome = KeyFetch::Outcome;
-
-// The addresses of a host as texts of numbers; none: it has none, or nobody knows.
-std::vector<std::string> Resolve(const std::string& host) {
-  addrinfo hints{};
-  hints.ai_family = AF_UNSPEC;
-  hints.ai_socktype = SOCK_STREAM;
-  addrinfo* found = nullptr;
-  if (getaddrinfo(host.c_str(), nullptr, &hints, &found) != 0) return {};
-  const std::unique_ptr<addrinfo, void (*)(addrinfo*)> owner(found, freeaddrinfo);
-  std::vector<std::string> texts;
-  for (const addrinfo* next = found; next != nullptr; next = next->ai_next) {
-    std::array<char, NI_MAXHOST> text{};
-    if (getnameinfo(next->ai_addr, next->ai_addrlen, text.data(), text.size(), nullptr, 0,
-                    NI_NUMERICHOST) == 0) {
-      texts.emplace_back(text.data());
-    }
-  }
-  return texts;
-}
 
 std::string_view Trimmed(std::string_view text) {
   const size_t first = text.find_first_not_of(" \t\r\n");
@@ -72,7 +48,7 @@ KeyFetch FetchKey(const KeyFile& file, const std::string& key, Duration timeout,
   if (file.host.front() == '[') return {Outcome::kBad, "the host is an address"};
   const bool test = test_port != 0;
   const std::vector<std::string> addresses =
-      test ? std::vector<std::string>{"127.0.0.1"} : Resolve(file.host);
+      test ? std::vector<std::string>{"127.0.0.1"} : LookUp(file.host, timeout, cancelled);
   if (addresses.empty()) return {Outcome::kUnreachable, "the host's name cannot be looked up"};
   for (const std::string& text : addresses) {
     const auto address = ParseIpAddress(text);

@@ -26,8 +26,8 @@ struct KeyFetch {
 // means a moment later is not asked. All of them must be public (core/base/public_address.h).
 // HTTPS checks the host's certificate against the system's authorities. No redirect is followed.
 // The answer must be 200 with the key and nothing else but white space around it, at most
-// limits::kMaxKeyFileBytes. Takes at most `timeout` once the name is looked up, which the system's
-// resolver limits; returns early when `cancelled` becomes true. `test_port` is that of
+// limits::kMaxKeyFileBytes. Takes at most `timeout` to look up the name, and as long again for the
+// rest; returns early when `cancelled` becomes true. `test_port` is that of
 // IndexNowConfig. Thread-safe.
 [[nodiscard]] KeyFetch FetchKey(const KeyFile& file, const std::string& key, Duration timeout,
                                 int test_port, const std::atomic<bool>& cancelled);

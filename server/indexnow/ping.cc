@@ -46,7 +46,7 @@ std::optional<PingFault> ReadQuery(std::string_view query, Said* said) {
     if (target == nullptr) continue;
     if (*target) return PingFault{400, fmt::format("{}: is given twice", name)};
     *target = Unescaped(equals == std::string_view::npos ? "" : pair.substr(equals + 1));
-    if (!*target) return PingFault{400, fmt::format("{}: has a malformed escape", name)};
+    if (!*target) return PingFault{400, fmt::format("{}: has a malformed %-escape", name)};
   }
   if (!url) return PingFault{400, "url: is missing"};
   said->urls = {*std::move(url)};
@@ -61,7 +61,8 @@ class Reader final : public nlohmann::json_sax<nlohmann::json> {
   [[nodiscard]] const std::string& fault() const { return fault_; }
 
   bool start_object(size_t) override {
-    return depth_++ == 0 || Fail("is not an object with texts and one list of texts");
+    return depth_++ == 0 ||
+           Fail("must be a JSON object with strings as values, except urlList, a list of strings");
   }
   bool end_object() override {
     --depth_;
@@ -72,7 +73,9 @@ class Reader final : public nlohmann::json_sax<nlohmann::json> {
     return true;
   }
   bool start_array(size_t) override {
-    if (depth_ == 0 || in_list_) return Fail("is not an object with texts and one list of texts");
+    if (depth_ == 0 || in_list_)
+      return Fail(
+          "must be a JSON object with strings as values, except urlList, a list of strings");
     in_list_ = true;
     if (name_ != "urlList") return true;
     if (said_.urls) return Fail("is given twice");
@@ -121,7 +124,7 @@ class Reader final : public nlohmann::json_sax<nlohmann::json> {
   // What is none of ours may be anything.
   bool Other() {
     if (depth_ == 0) return Fail("is not an object");
-    return (Target() == nullptr && name_ != "urlList") || Fail("is not a text");
+    return (Target() == nullptr && name_ != "urlList") || Fail("is not a string");
   }
   bool Fail(std::string_view what) {
     fault_ = fmt::format("{}: {}", name_.empty() ? "body" : name_.substr(0, 40), what);

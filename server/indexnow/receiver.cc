@@ -100,7 +100,9 @@ void IndexNowReceiver::AnswerPassedOn(
   }
   if (!passed_on_.Take()) {
     return answered(MakeStatus(absl::StatusCode::kResourceExhausted,
-                               "{} pings of standbys are being answered", kMostPassedOn));
+                               "{} pings that standby servers forwarded are already being "
+                               "answered, the maximum: try again",
+                               kMostPassedOn));
   }
   const HttpRequest ping = {
       .method = request.method(), .query = request.query(), .body = request.body()};
@@ -213,8 +215,10 @@ void IndexNowReceiver::TellOwn(std::vector<std::string> urls, uint64_t poll_size
 void IndexNowReceiver::PassOn(uint32_t division, const std::vector<std::string>& urls, Told done) {
   const Instant now = context_.clock.Now();
   if (!MayPassOn(division, now)) {
-    return done(MakeStatus(absl::StatusCode::kUnavailable,
-                           "division {}: did not answer some seconds ago", division));
+    return done(MakeStatus(
+        absl::StatusCode::kUnavailable,
+        "division {}: its server did not answer a few seconds ago, so it is not asked again yet",
+        division));
   }
   CountSent(context_, urls.size(), now);
   context_.counters.sent_on += urls.size();
@@ -261,8 +265,9 @@ void IndexNowReceiver::TakePassedOn(const v1::TakePingRequest& request,
                                     std::function<void(StatusOr<v1::TakePingResponse>)> answered) {
   if (stopping_) return answered(ServerIsStopping());
   if (!config_.enabled) {
-    return answered(MakeStatus(absl::StatusCode::kFailedPrecondition,
-                               "indexnow.enabled is false at the server of the division"));
+    return answered(
+        MakeStatus(absl::StatusCode::kFailedPrecondition,
+                   "indexnow.enabled is false on the server of this division (part of the hosts)"));
   }
   if (request.urls().empty() || request.poll_size() < static_cast<uint64_t>(request.urls_size())) {
     return answered(InvalidArgument("urls: {} of {}", request.urls_size(), request.poll_size()));
@@ -298,7 +303,7 @@ void IndexNowReceiver::TellLater(const std::vector<std::string>& urls, bool good
   // Some of them may have been taken in: nobody says which.
   counters_.dropped += urls.size();
   Logger(LogModule::kIndexnow)
-      .warn("indexnow: of {} URLs some or all are dropped: {}", urls.size(),
+      .warn("indexnow: some or all of {} URLs are dropped: {}", urls.size(),
             std::string(status.message()));
 }
 

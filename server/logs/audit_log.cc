@@ -116,7 +116,7 @@ class AuditLog::File {
       return InvalidArgument("audit_log: cannot write {}: {}", options_.path, ErrorText());
     }
     if (!S_ISREG(about.st_mode)) {
-      return InvalidArgument("audit_log: {} is not a file", options_.path);
+      return InvalidArgument("audit_log: {} is not a regular file", options_.path);
     }
     bytes_ = static_cast<size_t>(about.st_size);
     // A crash may have torn the last line: what follows begins a new one.
@@ -218,24 +218,36 @@ void AuditLog::Append(AuditEntry entry, Done done) {
     }
     ++stats_.failed;
   }
-  const Status full = MakeStatus(absl::StatusCode::kResourceExhausted,
-                                 "audit_log: {} entries wait for the disk", kMaxWaitingAudit);
+  const Status full = MakeStatus(
+      absl::StatusCode::kResourceExhausted,
+      "audit_log: {} entries already wait to be written to disk, the maximum", kMaxWaitingAudit);
   spdlog::error("{}: {} of {} is not written", std::string(full.message()), entry.action,
                 entry.who);
   if (done) done(full);
 }
 
+bool AuditLog::Admit(Repeats<AuditEntry>& repeats, AuditEntry* entry, const std::string& kind,
+                     Done* done) {
+  entry->at = clock_.Now();
+  if (repeats.Admit(kind, *entry, entry->at)) return true;
+  // So that the thread looks when the minute is over.
+  wake_.NotifyAll();
+  if (*done) waiting_.push_back({.entry = {}, .done = std::move(*done)});
+  return false;
+}
+
 void AuditLog::AppendLimited(AuditEntry entry, const std::string& kind, Done done) {
   {
     const MutexLock lock(mutex_);
-    entry.at = clock_.Now();
-    if (!repeats_.Admit(kind, entry, entry.at)) {
-      // So that the thread looks when the minute is over.
-      wake_.NotifyAll();
-      if (!done) return;
-      waiting_.push_back({.entry = {}, .done = std::move(done)});
-      return;
-    }
+    if (!Admit(repeats_, &entry, kind, &done)) return;
+  }
+  Append(std::move(entry), std::move(done));
+}
+
+void AuditLog::AppendChange(AuditEntry entry, const std::string& kind, Done done) {
+  {
+    const MutexLock lock(mutex_);
+    if (changes_.Remembers(kind) && !Admit(changes_, &entry, kind, &done)) return;
   }
   Append(std::move(entry), std::move(done));
 }
@@ -262,8 +274,9 @@ void AuditLog::Run() {
     {
       const MutexLock lock(mutex_);
       if (waiting_.empty() && !stopping_) {
-        wake_.WaitFor(mutex_, repeats_.empty() ? std::chrono::hours(1)
-                                               : Repeats<AuditEntry>::kWindow.chrono());
+        wake_.WaitFor(mutex_, repeats_.empty() && changes_.empty()
+                                  ? std::chrono::hours(1)
+                                  : Repeats<AuditEntry>::kWindow.chrono());
       }
       over = stopping_;
       entries = Overdue(over);
@@ -278,10 +291,12 @@ void AuditLog::Run() {
 std::vector<AuditLog::Waiting> AuditLog::Overdue(bool all) {
   std::vector<Waiting> entries;
   const Instant now = clock_.Now();
-  for (auto& [entry, left_out] : repeats_.Take(now, all)) {
-    entry.at = now;
-    entry.repeats = left_out;
-    entries.push_back({.entry = std::move(entry), .done = nullptr});
+  for (Repeats<AuditEntry>* repeats : {&repeats_, &changes_}) {
+    for (auto& [entry, left_out] : repeats->Take(now, all)) {
+      entry.at = now;
+      entry.repeats = left_out;
+      entries.push_back({.entry = std::move(entry), .done = nullptr});
+    }
   }
   return entries;
 }

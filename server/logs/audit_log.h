@@ -79,6 +79,10 @@ class AuditLog {
   // of a kind are written out, the others counted (AuditEntry::repeats).
   void AppendLimited(AuditEntry entry, const std::string& kind, Done done = nullptr)
       FRESHET_EXCLUDES(mutex_);
+  // The same for changes of one thing, which programs may make all the time: of each kind a few a
+  // minute are written out, and all of a kind that is not among those remembered.
+  void AppendChange(AuditEntry entry, const std::string& kind, Done done = nullptr)
+      FRESHET_EXCLUDES(mutex_);
   // The newest entries that came at `since` or later, newest first.
   [[nodiscard]] std::vector<AuditEntry> Recent(size_t most, Instant since = Instant()) const
       FRESHET_EXCLUDES(mutex_);
@@ -95,6 +99,9 @@ class AuditLog {
   AuditLog(AuditOptions options, Clock& clock, std::unique_ptr<File> file,
            std::deque<AuditEntry> recent);
   void Run() FRESHET_EXCLUDES(mutex_);
+  // Takes it if it is to be written; false: it was counted, and `done` will be called.
+  [[nodiscard]] bool Admit(Repeats<AuditEntry>& repeats, AuditEntry* entry, const std::string& kind,
+                           Done* done) FRESHET_REQUIRES(mutex_);
   // Entries of what was left out and is due to be said.
   [[nodiscard]] std::vector<Waiting> Overdue(bool all) FRESHET_REQUIRES(mutex_);
   void Write(std::vector<Waiting> entries) FRESHET_EXCLUDES(mutex_);
@@ -107,6 +114,8 @@ class AuditLog {
   std::vector<Waiting> waiting_ FRESHET_GUARDED_BY(mutex_);
   std::deque<AuditEntry> recent_ FRESHET_GUARDED_BY(mutex_);
   Repeats<AuditEntry> repeats_ FRESHET_GUARDED_BY(mutex_);
+  // Apart, as their kinds are as many as clients like.
+  Repeats<AuditEntry> changes_ FRESHET_GUARDED_BY(mutex_);
   AuditStats stats_ FRESHET_GUARDED_BY(mutex_);
   bool stopping_ FRESHET_GUARDED_BY(mutex_) = false;
   std::thread thread_;  // last: it uses all of them

@@ -38,6 +38,11 @@ class Repeats {
     return false;
   }
 
+  // Whether Admit counts it by its own kind.
+  [[nodiscard]] bool Remembers(const std::string& kind) const {
+    return kinds_.size() < kMaxKinds || kinds_.contains(kind);
+  }
+
   // The last entry of each kind whose minute is over, or of `all`, with how many were left out, if
   // any. Their minutes begin anew.
   [[nodiscard]] std::vector<std::pair<Entry, uint64_t>> Take(Instant now, bool all) {

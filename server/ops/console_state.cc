@@ -195,12 +195,12 @@ StatusOr<HistoryQuery> ParseHistoryQuery(const std::string& query) {
     if (name == "window") {
       const std::optional<int64_t> window = ParseSpan(value);
       if (!window || *window > History::kMaxWindow) {
-        return InvalidArgument("window: is not 1s to 30d, such as 15m, 6h or 7d");
+        return InvalidArgument("window: must be from 1s to 30d, such as 15m, 6h or 7d");
       }
       parsed.window = *window;
     } else if (name == "since") {
       if (!absl::SimpleAtoi(value, &parsed.since) || parsed.since < -1) {
-        return InvalidArgument("since: is not a time in Unix seconds");
+        return InvalidArgument("since: must be a time in Unix seconds");
       }
     } else {
       return InvalidArgument("{}: is not a parameter of this call", name);

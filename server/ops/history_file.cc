@@ -9,11 +9,12 @@ namespace freshet {
 namespace {
 
 constexpr int kFileVersion = 1;
+constexpr const char* kSeriesTable =
+    "CREATE TABLE series (number INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE)";
 // Values are doubles of the machine one after the other, by number of series.
-constexpr const char* kHistoryTables = R"(
-CREATE TABLE series (number INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE);
-CREATE TABLE rows (level INTEGER, at INTEGER, vals BLOB NOT NULL, PRIMARY KEY (level, at)) WITHOUT ROWID;
-)";
+constexpr const char* kRowsTable =
+    "CREATE TABLE rows (level INTEGER, at INTEGER, vals BLOB NOT NULL, PRIMARY KEY (level, at)) "
+    "WITHOUT ROWID";
 
 }  // namespace
 
@@ -114,19 +115,33 @@ Status HistoryFile::Prepare() {
   }
   if (found > kFileVersion) {
     return MakeStatus(absl::StatusCode::kFailedPrecondition,
-                      "it has version {}, and this program knows {}", found, kFileVersion);
+                      "the file has version {}, but this program knows only up to {}", found,
+                      kFileVersion);
   }
   if (found == 0) {
-    return Execute(
-        fmt::format("BEGIN; {} PRAGMA user_version={}; COMMIT;", kHistoryTables, kFileVersion)
-            .c_str());
+    return Execute(fmt::format("BEGIN; {}; {}; PRAGMA user_version={}; COMMIT;", kSeriesTable,
+                               kRowsTable, kFileVersion)
+                       .c_str());
   }
+  RETURN_IF_ERROR(CheckTables());
   Statement check(database_.get(), "PRAGMA quick_check(1)");
   if (check.Step() != SQLITE_ROW) return Failed();
   if (const std::string said = check.Text(0); said != "ok") {
     return MakeStatus(absl::StatusCode::kDataLoss, "{}", said);
   }
   return absl::OkStatus();
+}
+
+// A view in the place of a table may have rows without an end.
+Status HistoryFile::CheckTables() {
+  Statement tables(database_.get(),
+                   "SELECT sql FROM sqlite_master WHERE sql IS NOT NULL ORDER BY name LIMIT 3");
+  std::vector<std::string> found;
+  int code = SQLITE_ROW;
+  while ((code = tables.Step()) == SQLITE_ROW) found.push_back(tables.Text(0));
+  if (code != SQLITE_DONE) return Failed();
+  if (found == std::vector<std::string>{kRowsTable, kSeriesTable}) return absl::OkStatus();
+  return MakeStatus(absl::StatusCode::kDataLoss, "it has other tables");
 }
 
 Status HistoryFile::LoadNames(HistoryRings* rings) {
@@ -152,7 +167,9 @@ Status HistoryFile::Load(int64_t now, HistoryRings* rings) {
     HistoryRow row{.at = rows.Number(1), .values = rows.Values(2)};
     if (level < 0 || level >= static_cast<int64_t>(HistoryRings::kLevels.size()) || row.at < 0 ||
         row.values.size() > rings->names().size()) {
-      return MakeStatus(absl::StatusCode::kDataLoss, "a row of level {} does not fit", level);
+      return MakeStatus(
+          absl::StatusCode::kDataLoss,
+          "the file of the history is damaged: it has an impossible row (of level {})", level);
     }
     rings->Restore(static_cast<size_t>(level), std::move(row));
   }

@@ -43,6 +43,7 @@ class HistoryFile {
 
   explicit HistoryFile(sqlite3* database);
   [[nodiscard]] Status Prepare();
+  [[nodiscard]] Status CheckTables();
   [[nodiscard]] Status Execute(const char* sql);
   [[nodiscard]] Status Failed() const;
   [[nodiscard]] Status WriteRows(const std::vector<std::string>& names, const Batch& rows);

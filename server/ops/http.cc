@@ -93,8 +93,10 @@ std::function<std::optional<HttpResponse>(const HttpRoute&, const HttpRequest&)>
     Authoriser& authoriser, const std::string& listen, std::vector<std::string> names) {
   return [&authoriser, listen_host = HostOf(listen), names = std::move(names)](
              const HttpRoute& route, const HttpRequest& request) -> std::optional<HttpResponse> {
-    // A browser sends its cookies and passwords along with what a page of others asks for here.
-    if (route.path.starts_with(kApi)) {
+    // A browser sends its passwords and certificates along with what a page of others asks for
+    // here. Without them that page is a sender like others.
+    const bool as_client = request.certificate || !request.Field("Authorization").empty();
+    if (route.path.starts_with(kApi) || (as_client && route.path == "/indexnow")) {
       if (const std::string why = WhyOfOtherOrigin(request); !why.empty()) {
         return TextResponse(403, why);
       }

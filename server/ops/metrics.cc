@@ -306,6 +306,10 @@ void WriteSharedRate(const RateSharingStatus& rate, const Labels& name, FamilyWr
             "Of the divisions that could have more and less: how far the price that is furthest "
             "off is from the common one, as a share of it. Of who shares the rate out.");
   if (rate.leads) out.Add(rate.price_gap, name);
+  out.Gauge("freshet_fleet_ungranted_seconds",
+            "For how long this division has had no part of the crawl rate that is in force; 0 "
+            "while it has one.");
+  if (rate.shared) out.Add(rate.ungranted.seconds(), name);
   out.Counter("freshet_fleet_rate_reports_total",
               "Reports of this division: `granted` a part of the rate, or `unheard`, as nobody "
               "answered with one.");

@@ -145,7 +145,8 @@ json StatusJson(const ServerStatus& status) {
 
 Status Annotations::Post(const std::string& text) {
   const json posted = json::parse(text, nullptr, /*allow_exceptions=*/false);
-  if (!posted.is_object()) return InvalidArgument("the body is not a JSON object of numbers");
+  if (!posted.is_object())
+    return InvalidArgument("the body must be a JSON object whose values are numbers");
   for (const auto& [name, value] : posted.items()) {
     if (!ValidName(name)) {
       return InvalidArgument("a name must be 1 to 40 characters of a-z and '_'");
@@ -158,8 +159,8 @@ Status Annotations::Post(const std::string& text) {
   std::map<std::string, double> merged = values_;
   for (const auto& [name, value] : posted.items()) merged[name] = value.get<double>();
   if (merged.size() > kMaxSeries) {
-    return MakeStatus(absl::StatusCode::kResourceExhausted, "at most {} names can be posted",
-                      kMaxSeries);
+    return MakeStatus(absl::StatusCode::kResourceExhausted,
+                      "too many names: at most {} can be posted", kMaxSeries);
   }
   values_ = std::move(merged);
   return absl::OkStatus();

@@ -35,9 +35,9 @@ void StoreWatch::Look(const Status& failure, const StoreStats& stats, Instant no
   if (!health_.failed())
     Logger(LogModule::kOps).critical("the store has failed: {}", failure.ToString());
   health_.ReportFailure();
-  on_change_(
-      MakeStatus(absl::StatusCode::kUnavailable,
-                 "the store of the server has failed, pages are handed out after a restart"));
+  on_change_(MakeStatus(
+      absl::StatusCode::kUnavailable,
+      "the store of the server has failed: no page is handed out until the server restarts"));
 }
 
 void StoreWatch::LookAtFullDisk(const StoreStats& stats, Instant now) {
@@ -62,7 +62,7 @@ void StoreWatch::LookAtFullDisk(const StoreStats& stats, Instant now) {
   health_.SetFull(true);
   on_change_(
       MakeStatus(absl::StatusCode::kResourceExhausted,
-                 "the disk of the server is full, pages are handed out when there is space"));
+                 "the disk of the server is full: no page is handed out until there is space"));
 }
 
 void StoreWatch::LookAtSpace(const StoreStats& stats, Instant now) {

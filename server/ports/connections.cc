@@ -9,14 +9,17 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
 #include <cstring>
 #include <memory>
 #include <utility>
 
 #include "core/base/check.h"
+#include "core/base/shares.h"
 #include "fmt/format.h"
 #include "server/base/client_network.h"
+#include "server/base/grpc_threads.h"
 #include "server/logs/loggers.h"
 #include "server/ports/listen.h"
 
@@ -35,6 +38,11 @@ constexpr Duration kStatsRecount = Duration::Millis(500);
 constexpr Duration kRest = Duration::Millis(100);
 // One that has said nothing by then is closed.
 constexpr Duration kSilence = Duration::Seconds(20);
+// A handshake takes gRPC a millisecond or two. One that is not answered by then, on a machine that
+// has much to do, makes way for the next.
+constexpr Duration kLongestHandshake = Duration::Seconds(1);
+// Where tcpi_data_segs_out is in Linux's tcp_info, which has more than that of netinet/tcp.h.
+constexpr size_t kDataSegmentsOut = 156;
 
 bool IsOutOfSomething(int error) {
   return error == EMFILE || error == ENFILE || error == ENOBUFS || error == ENOMEM;
@@ -76,6 +84,7 @@ void Connections::Stop() {
     close(std::exchange(wake_, -1));
   }
   for (const int listener : std::exchange(listeners_, {})) close(listener);
+  while (!to_shake_hands_.empty()) close(to_shake_hands_.Pop());
 }
 
 void Connections::CutAll() {
@@ -123,6 +132,8 @@ Duration Connections::Patience(Instant now) const {
   if (!leaving_.empty()) wait = std::min(wait, leaving_.front().until - now);
   if (const auto overdue = lobby_.next_overdue()) wait = std::min(wait, *overdue - now);
   if (resting_until_ > now) wait = std::min(wait, resting_until_ - now);
+  // Nobody says when gRPC has answered.
+  if (!to_shake_hands_.empty()) wait = std::min(wait, Duration::Millis(1));
   return wait;
 }
 
@@ -177,16 +188,20 @@ void Connections::Attend(Instant now) {
   const std::vector<int> spoken = lobby_.Spoken();
   for (const int descriptor : spoken) HandOne(descriptor, now);
   lobby_.CloseOverdue(now);
+  ShakeHands(now);
   const MutexLock lock(mutex_);
   TellOfLobby();
 }
 
 bool Connections::FullOf(const IpAddress& network, Instant now) {
-  const auto it = by_network_.find(network);
-  if (it == by_network_.end() || it->second < per_client_) return false;
+  const auto full = [&]() FRESHET_REQUIRES(mutex_) {
+    const auto it = by_network_.find(network);
+    const size_t held = it == by_network_.end() ? 0 : it->second;
+    return held >= per_client_ || !MayTakePlace(held, open_.size(), limit_);
+  };
+  if (!full()) return false;
   if (now >= recounted_ + kRecount) Recount(now);
-  const auto counted = by_network_.find(network);
-  return counted != by_network_.end() && counted->second >= per_client_;
+  return full();
 }
 
 void Connections::HandOne(int descriptor, Instant now) {
@@ -197,11 +212,14 @@ void Connections::HandOne(int descriptor, Instant now) {
   }
   one.network = NetworkOfSocket(descriptor);
   bool full = false;
+  size_t held = 0;
   {
     const MutexLock lock(mutex_);
     Forget(descriptor);
     full = FullOf(one.network, now);
     if (full) {
+      const auto its = by_network_.find(one.network);
+      if (its != by_network_.end()) held = its->second;
       ++stats_.refused;
       ++stats_.refused_by_client;
     } else {
@@ -212,14 +230,44 @@ void Connections::HandOne(int descriptor, Instant now) {
     TellOfLobby();
   }
   if (full) {
-    return Refuse(descriptor,
-                  fmt::format("{} connections from {} are open, the most that one client may have",
-                              per_client_, NetworkText(one.network)),
-                  now);
+    return Refuse(
+        descriptor,
+        fmt::format("{} connections from {} are open, the most that one client may have{}", held,
+                    NetworkText(one.network), held < per_client_ ? " now" : ""),
+        now);
   }
   const int on = 1;
   (void)setsockopt(descriptor, IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on));
+  if (speech_ == Speech::kTls) return to_shake_hands_.Push(one.network.pieces, descriptor);
   hand_over_(descriptor);
+}
+
+void Connections::ShakeHands(Instant now) {
+  std::erase_if(shaking_, [now](const Shaking& one) { return one.until <= now || Answered(one); });
+  while (!to_shake_hands_.empty() && shaking_.size() < GrpcThreadsForLongWork()) {
+    const int descriptor = to_shake_hands_.Pop();
+    Shaking next = {.descriptor = descriptor, .until = now + kLongestHandshake};
+    pollfd gone = {.fd = descriptor, .events = POLLRDHUP, .revents = 0};
+    if (poll(&gone, 1, 0) > 0 || !IdentityOf(descriptor, &next.identity)) {
+      const MutexLock lock(mutex_);
+      Forget(descriptor);
+      close(descriptor);
+      continue;
+    }
+    shaking_.push_back(next);
+    hand_over_(descriptor);
+  }
+}
+
+bool Connections::Answered(const Shaking& one) {
+  Identity identity;
+  if (!IdentityOf(one.descriptor, &identity) || identity != one.identity) return true;
+  uint32_t sent = 0;
+  std::array<char, kDataSegmentsOut + sizeof(sent)> info{};
+  socklen_t size = info.size();
+  if (getsockopt(one.descriptor, IPPROTO_TCP, TCP_INFO, info.data(), &size) != 0) return true;
+  std::memcpy(&sent, info.data() + kDataSegmentsOut, sizeof(sent));
+  return size < info.size() || sent > 0;
 }
 
 void Connections::TellOfLobby() {

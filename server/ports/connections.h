@@ -1,7 +1,8 @@
 // The gRPC port's connections. gRPC takes any number of them, each with a file descriptor and
 // memory of its own; so they are accepted here, counted, and handed over once they speak HTTP/2 or
-// TLS. One too many is told so in the words of HTTP/2, and closed: rather one that is silent than
-// one that comes.
+// TLS. gRPC shakes hands on the threads that serve all calls: those that speak TLS are handed over
+// a few at a time, by turns of their networks. One too many is told so in the words of HTTP/2, and
+// closed: rather one that is silent than one that comes.
 #ifndef FRESHET_SERVER_PORTS_CONNECTIONS_H_
 #define FRESHET_SERVER_PORTS_CONNECTIONS_H_
 
@@ -19,6 +20,7 @@
 #include "core/base/ip_address.h"
 #include "core/base/status.h"
 #include "core/base/units.h"
+#include "server/base/client_turns.h"
 #include "server/base/log_limit.h"
 #include "server/base/system_clock.h"
 #include "server/ports/lobby.h"
@@ -76,6 +78,12 @@ class Connections {
     Identity identity;
     IpAddress network;
   };
+  // A connection that was handed over and has not been answered.
+  struct Shaking {
+    int descriptor = -1;
+    Identity identity;
+    Instant until;  // then it is no longer waited for
+  };
   // A refused connection that is given the time to hear why.
   struct Leaving {
     int descriptor = -1;
@@ -96,6 +104,8 @@ class Connections {
   // Hands over those that have begun to speak, and closes those that did not in time.
   void Attend(Instant now) FRESHET_EXCLUDES(mutex_);
   void HandOne(int descriptor, Instant now) FRESHET_EXCLUDES(mutex_);
+  // Hands over those whose turn it is to shake hands.
+  void ShakeHands(Instant now) FRESHET_EXCLUDES(mutex_);
   // What the thread knows about those that are silent, for others.
   void TellOfLobby() FRESHET_REQUIRES(mutex_);
   // `why`: for people.
@@ -108,6 +118,8 @@ class Connections {
   void SeeOff(Instant now, bool all);
   static void Tell(Leaving& leaving);
   [[nodiscard]] static bool IdentityOf(int descriptor, Identity* identity);
+  // Whether the server has answered what the client began with, or the socket is no more.
+  [[nodiscard]] static bool Answered(const Shaking& one);
 
   const size_t limit_;
   const size_t per_client_;
@@ -115,11 +127,13 @@ class Connections {
   Clock& clock_;
   HandOver hand_over_;
   std::vector<int> listeners_;
-  int wake_ = -1;                // an eventfd
-  Lobby lobby_;                  // of the thread
-  LogLimit complaints_;          // of the thread
-  std::deque<Leaving> leaving_;  // of the thread, the oldest first
-  Instant resting_until_;        // of the thread: nothing is accepted before
+  int wake_ = -1;                                 // an eventfd
+  Lobby lobby_;                                   // of the thread
+  ClientTurns<int, Ipv6Address> to_shake_hands_;  // of the thread: counted as open
+  std::vector<Shaking> shaking_;                  // of the thread
+  LogLimit complaints_;                           // of the thread
+  std::deque<Leaving> leaving_;                   // of the thread, the oldest first
+  Instant resting_until_;                         // of the thread: nothing is accepted before
   std::thread thread_;
   mutable Mutex mutex_;
   // Of those handed over; may hold some that gRPC has closed since.

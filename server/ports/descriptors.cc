@@ -39,7 +39,7 @@ StatusOr<DescriptorPlan> PlanDescriptors(uint64_t limit, const DescriptorWishes&
   const uint64_t needed = own + least_tables + kLeastConnections + kLeastHttp;
   if (limit < needed) {
     return MakeStatus(absl::StatusCode::kResourceExhausted,
-                      "the process may open {} files, at least {} are needed: raise the limit "
+                      "the process may open only {} files, but needs at least {}: raise the limit "
                       "(ulimit -n, or LimitNOFILE= of systemd)",
                       limit, needed);
   }

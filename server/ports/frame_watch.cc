@@ -14,19 +14,38 @@ int64_t SteadyMicros() {
       .count();
 }
 
+// Clients open their windows again, of the stream and of the connection, for each message at most,
+// of which a DATA frame may bring many, and as they open a call. Leave for so many of these frames
+// may add up.
+constexpr uint64_t kUpdatesPerFrame = 4;
+constexpr uint64_t kBytesPerUpdate = 4;
+constexpr uint64_t kMostUpdates = 100'000;
+
+// Uses one up, if there is any.
+bool TakeOne(uint64_t* left) {
+  if (*left == 0) return false;
+  --*left;
+  return true;
+}
+
 }  // namespace
 
 FrameLimits FrameLimitsFor(int64_t metadata_bytes, int64_t streams_per_connection) {
   // Calls with too much metadata are refused one by one up to here, so that a client which has put
-  // a little too much into one hears why.
-  constexpr int64_t kLeastBlock = 256 << 10;
+  // a little too much into one hears why. Headers that never end are kept, for each connection, and
+  // gRPC counts nothing of them.
+  constexpr int64_t kLeastBlock = 32 << 10;
   constexpr int64_t kLeastCount = 1000;
+  // Before gRPC opens its window again, a stream brings 16 KiB (grpc_port.cc). So one comes here
+  // only by frames of less than 8 bytes each: no message with a URL is as small.
+  constexpr uint64_t kUnreadFrames = 2048;
   return {.block_bytes = static_cast<uint64_t>(std::max(4 * metadata_bytes, kLeastBlock)),
           .block_frames = 256,
           .early_calls = static_cast<uint64_t>(std::max(streams_per_connection, kLeastCount)),
           // A client may take back all that it has open, and once more.
           .resets = static_cast<uint64_t>(std::max(2 * streams_per_connection, kLeastCount)),
-          .idle = kLeastCount};
+          .idle = kLeastCount,
+          .unread = kUnreadFrames};
 }
 
 bool FrameWatch::Take(std::string_view bytes) {
@@ -35,7 +54,7 @@ bool FrameWatch::Take(std::string_view bytes) {
       messages_.Take(heads_.TakePayload(&bytes));
       if (!messages_.whole()) return true;
       in_data_ = false;
-      if (messages_.End()) Count(limits_.idle, &idle_, "frames that bring almost nothing");
+      SeeData();
       continue;
     }
     if (in_headers_) {
@@ -54,37 +73,79 @@ void FrameWatch::See(const FrameHead& head) {
   switch (head.type) {
     case kHeadersFrame:
     case kPushPromiseFrame:
-      SeeCall();
+      SeeCall(head);
       return SeeBlock(head);
     case kContinuationFrame:
       return SeeBlock(head);
     case kRstStreamFrame:
-      messages_.Forget(head.stream);
+      messages_.Close(head.stream);
       return Count(limits_.resets, &resets_, "calls that are taken back");
     case kDataFrame:
       messages_.Begin(head);
       in_data_ = head.length > 0;
-      if ((head.flags & kEndStreamFlag) != 0) messages_.Forget(head.stream);
+      if ((head.flags & kEndStreamFlag) != 0) messages_.Close(head.stream);
       if (in_data_ || (head.flags & kEndStreamFlag) != 0) return;
       break;
     case kSettingsFrame:
       if ((head.flags & kAckFlag) == 0) break;
       settled_ |= settings_sent_;
-      return;
-    case kPingFrame:  // gRPC counts those itself, and knows what they follow
+      if (TakeOne(&settings_acks_)) return;
+      return Count(limits_.idle, &idle_, "acknowledgements of settings that were not sent");
+    case kPingFrame:
+      // gRPC counts the others itself, and knows what they follow.
+      if ((head.flags & kAckFlag) == 0 || TakeOne(&ping_acks_)) return;
+      return Count(limits_.idle, &idle_, "answers to pings that were not sent");
     case kWindowUpdateFrame:
-      return;
+      if (TakeOne(&window_updates_)) return;
+      return Count(limits_.idle, &idle_, "updates of windows");
     default:
       break;
   }
   Count(limits_.idle, &idle_, "frames that bring almost nothing");
 }
 
-void FrameWatch::SeeCall() {
+void FrameWatch::SeeData() {
+  const MessageFrames::Ended ended = messages_.End();
+  if (ended.scrap) Count(limits_.idle, &idle_, "frames that bring almost nothing");
+  if (!trusted_ && ended.unread > limits_.unread) {
+    excess_ = "small frames on a stream that the server does not read at the moment";
+  }
+}
+
+void FrameWatch::SeeCall(const FrameHead& head) {
   block_bytes_ = block_frames_ = 0;
   unseen_.clear();
-  if (!trusted_ && !settled_ && ++early_calls_ > limits_.early_calls) {
+  if ((head.flags & kEndStreamFlag) != 0) {
+    messages_.Close(head.stream);
+  } else {
+    messages_.Open(head.stream);
+  }
+  window_updates_ = std::min(window_updates_ + kUpdatesPerFrame, kMostUpdates);
+  if (trusted_) return;
+  // gRPC has no more open itself, but for those that it passes over as it closes the connection.
+  const bool too_many = messages_.open() > 2 * limits_.early_calls;
+  if ((!settled_ && ++early_calls_ > limits_.early_calls) || too_many) {
     excess_ = "calls of a client that takes in no settings";
+  }
+}
+
+void FrameWatch::Sending(std::string_view bytes) {
+  settings_sent_ = true;
+  const size_t again = std::min(unsent_, bytes.size());
+  unsent_ -= again;
+  bytes.remove_prefix(again);
+  while (const std::optional<FrameHead> head = sent_heads_.Next(&bytes)) {
+    const bool data = head->type == kDataFrame || head->type == kHeadersFrame;
+    const bool ends = data && (head->flags & kEndStreamFlag) != 0;
+    if (ends || head->type == kRstStreamFrame) messages_.Close(head->stream);
+    if (head->type == kWindowUpdateFrame) messages_.OpenWindow(head->stream);
+    if (head->type == kDataFrame) {
+      window_updates_ = std::min(
+          window_updates_ + kUpdatesPerFrame + head->length / kBytesPerUpdate, kMostUpdates);
+    }
+    const bool asks = (head->flags & kAckFlag) == 0;
+    if (asks && head->type == kSettingsFrame) ++settings_acks_;
+    if (asks && head->type == kPingFrame) ++ping_acks_;
   }
 }
 

@@ -1,6 +1,7 @@
 // What a client of HTTP/2 may have a server do for nothing, told by the heads of its frames: gRPC
 // 1.51 takes header blocks of any length, with time that grows by the square of it, and any number
-// of calls that are taken back at once, and messages in pieces of a byte (docs/security.md).
+// of calls that are taken back at once, messages in pieces of a byte, and any number of messages
+// that nobody has read (docs/security.md).
 #ifndef FRESHET_SERVER_PORTS_FRAME_WATCH_H_
 #define FRESHET_SERVER_PORTS_FRAME_WATCH_H_
 
@@ -23,9 +24,11 @@ struct FrameLimits {
   uint64_t early_calls = 0;
   // Of one connection, within kWindow:
   uint64_t resets = 0;  // RST_STREAM
-  // SETTINGS, PRIORITY, GOAWAY, DATA that brings nothing or a scrap of a message, and what is
-  // unknown:
+  // SETTINGS, PRIORITY, GOAWAY, DATA that brings nothing or a scrap of a message, WINDOW_UPDATE and
+  // acknowledgements beyond those that follow what was sent, and what is unknown:
   uint64_t idle = 0;
+  // DATA frames of one stream with almost nothing since the server has let its client send more.
+  uint64_t unread = 0;
 
   // What a client may show in the headers of a call to be no client but a server of the fleet,
   // which has the calls of many: its headers alone are bounded from then on. It comes right behind
@@ -39,18 +42,21 @@ struct FrameLimits {
 // Those of a server that takes so much metadata a call and so many calls a connection.
 [[nodiscard]] FrameLimits FrameLimitsFor(int64_t metadata_bytes, int64_t streams_per_connection);
 
-// The frames that come on one connection. Thread-compatible.
+// The frames that come on one connection, and those that leave. Thread-compatible.
 class FrameWatch {
  public:
-  explicit FrameWatch(const FrameLimits& limits)
-      : limits_(limits), messages_(static_cast<size_t>(limits.early_calls)) {}
+  explicit FrameWatch(const FrameLimits& limits) : limits_(limits) {}
 
   // Takes in what has come next, in pieces of any size. False: the client has gone beyond a limit,
   // and no more is to be read of it.
   [[nodiscard]] bool Take(std::string_view bytes);
-  // The server has sent its settings, so the client may say that it has taken them in. gRPC takes
-  // what says so earlier for leave to ignore its limits.
-  void SettingsSent() { settings_sent_ = true; }
+  // The server is about to send these bytes, in pieces of any size: the client may answer before it
+  // is known that they are sent. Once some are, the client may say that it has taken in the
+  // server's settings, which come first; gRPC takes what says so earlier for leave to ignore its
+  // limits.
+  void Sending(std::string_view bytes);
+  // So many bytes at the end of those were not sent: they come again next.
+  void NotSent(size_t bytes) { unsent_ = bytes; }
   // Whether the key was shown.
   [[nodiscard]] bool trusted() const { return trusted_; }
   // What there was too much of; empty: nothing.
@@ -58,7 +64,8 @@ class FrameWatch {
 
  private:
   void See(const FrameHead& head);
-  void SeeCall();
+  void SeeData();
+  void SeeCall(const FrameHead& head);
   void SeeBlock(const FrameHead& head);
   // Looks for the key in a part of headers.
   void SeekKey(std::string_view part);
@@ -67,6 +74,8 @@ class FrameWatch {
 
   FrameLimits limits_;
   FrameHeads heads_;
+  FrameHeads sent_heads_{0};
+  size_t unsent_ = 0;
   bool in_data_ = false;  // the payload of a DATA frame is next
   MessageFrames messages_;
   bool in_headers_ = false;  // the payload of a frame with headers is next
@@ -76,6 +85,10 @@ class FrameWatch {
   uint64_t block_frames_ = 0;
   bool settings_sent_ = false;
   bool settled_ = false;  // the client has taken in the settings
+  // Frames that the client may send for what was sent to it, and for calls that it opened:
+  uint64_t settings_acks_ = 0;
+  uint64_t ping_acks_ = 0;
+  uint64_t window_updates_ = 0;
   uint64_t early_calls_ = 0;
   uint64_t resets_ = 0;  // since window_began_
   uint64_t idle_ = 0;

@@ -28,7 +28,8 @@ constexpr size_t kBytesPerCall = size_t{16} << 10;
 constexpr size_t kPartialMessages = 4;
 // gRPC takes in so much of a stream whose messages nobody asks for. It is told not to take in more
 // where the network is fast: thousands of streams that are not read would hold as many megabytes.
-constexpr int kBytesAhead = 64 << 10;
+// A message that is being read may always come as a whole. FrameLimits::unread goes by this.
+constexpr int kBytesAhead = 16 << 10;
 // When stopping, connections whose clients do not read are cut after this.
 constexpr Duration kCutAfter = Duration::Seconds(3);
 
@@ -119,7 +120,9 @@ StatusOr<int> GrpcPort::Start(grpc::CallbackGenericService& calls) {
   if (door_.tls() != nullptr) WatchTls(frame_limits_);
   if (!ReadsAreWatched()) {
     Logger(LogModule::kPorts)
-        .error("what clients send cannot be watched: gRPC reads by functions of its own");
+        .error(
+            "limits on what clients send are not enforced: this build of the gRPC library bypasses "
+            "the read functions of freshetd");
   }
   server_ = builder.BuildAndStart();
   if (server_ == nullptr) {

@@ -34,10 +34,15 @@ struct FrameHead {
   uint32_t stream = 0;
 };
 
-// Finds the heads in what a client of HTTP/2 sends, its preface included, which it does not look
-// at. Thread-compatible.
+// Finds the heads in what one side of HTTP/2 sends. Thread-compatible.
 class FrameHeads {
  public:
+  // The preface that a client sends before its frames has so many bytes.
+  static constexpr uint32_t kPrefaceBytes = 24;
+
+  // Does not look at so many bytes that come first, such as what a client sends before its frames.
+  explicit FrameHeads(uint32_t before = kPrefaceBytes) : skip_(before) {}
+
   // Takes from the bytes that came next up to the next head, and returns it; unset: that has yet to
   // come, and all bytes were taken.
   [[nodiscard]] std::optional<FrameHead> Next(std::string_view* bytes);
@@ -46,9 +51,8 @@ class FrameHeads {
 
  private:
   static constexpr size_t kHeadBytes = 9;
-  static constexpr uint32_t kPrefaceBytes = 24;
 
-  uint32_t skip_ = kPrefaceBytes;  // until the next head
+  uint32_t skip_;  // until the next head
   std::array<uint8_t, kHeadBytes> head_{};
   size_t there_ = 0;  // bytes of head_
 };

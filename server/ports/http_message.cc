@@ -167,7 +167,7 @@ HttpReader::State HttpReader::Read() {
     if (parser.is_header_done() && !AdmitBody()) return State::kRefused;
     const size_t most = std::max(parser_->body_bytes, sizes_.body_bytes);
     if (parser_->taken > sizes_.header_bytes + kMostFraming * most) {
-      return Refuse(413, "the body comes in too many pieces");
+      return Refuse(413, "the body comes in too many small chunks: send larger ones");
     }
     if (error == http::error::body_limit) return Refuse(413, "the body is too large");
     if (error == http::error::bad_version) return Refuse(505, "the version is not HTTP/1");

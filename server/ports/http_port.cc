@@ -21,8 +21,10 @@
 #include "boost/asio/ssl/stream.hpp"
 #include "boost/asio/steady_timer.hpp"
 #include "boost/asio/write.hpp"
+#include "core/base/answer_limits.h"
 #include "core/base/check.h"
 #include "server/base/client_network.h"
+#include "server/base/places.h"
 #include "server/logs/loggers.h"
 #include "server/ports/http_answerer.h"
 #include "server/ports/listen.h"
@@ -42,6 +44,8 @@ constexpr Duration kComplaintInterval = Duration::Seconds(60);
 constexpr Duration kStopTime = Duration::Seconds(1);
 // What a client may still send to a connection that is done.
 constexpr size_t kMaxLingeringBytes = 1 << 20;
+// Where no network has more than one connection, a younger one than this makes no room.
+constexpr Duration kYoung = Duration::Seconds(1);
 
 // As in HttpStats. Counted by the loop's thread, read by any.
 struct HttpCounters {
@@ -86,13 +90,16 @@ class HttpPort::Impl {
   struct Client {
     size_t connections = 0;
     size_t handshakes = 0;                   // under way
+    size_t unsent = 0;                       // bytes of answers
     std::deque<Connection*> to_shake_hands;  // when others have
   };
 
   void Accept();
-  // The connection goes that has been without a whole request the longest, of a client that has
-  // the most.
-  void MakeRoom();
+  // Whether there is room for one more connection, or can be made.
+  [[nodiscard]] bool HasRoom();
+  // The one that has been without a whole request the longest, of a client that has the most.
+  // Precondition: there are some.
+  [[nodiscard]] Connection& Weakest();
   // Begins the handshake now, or when fewer of its client are under way.
   void ShakeHands(Connection& connection);
   void OnHandsShaken(const IpAddress& network);
@@ -108,10 +115,15 @@ class HttpPort::Impl {
     return answerers_[static_cast<size_t>(route.lane)];
   }
   [[nodiscard]] HttpAnswerer MakeAnswerer();
-  // Makes room for so many bytes more, which belong to `by`.
-  void AddUnsent(size_t bytes, const Connection* by);
-  // Makes room for one large body more; false if there is none.
-  [[nodiscard]] bool MakeRoomForLargeBody();
+  // Makes room for so many bytes more, of an answer that `by` is about to write: a client that has
+  // the most loses its oldest.
+  void AddUnsent(size_t bytes, const Connection& by);
+  void RemoveUnsent(size_t bytes, const Connection& by);
+  // Sets HttpRequest::client and ::admin.
+  void Recognise(HttpRequest* request) const;
+  // A place for a large body of that client. If there is none, the oldest of its own that has taken
+  // long loses its place, or where it has none, the oldest of anybody's.
+  [[nodiscard]] std::optional<Places::Place> TakeLargePlace(const HttpRequest& head);
 
   const std::vector<HttpRoute> routes_;
   const HttpOptions options_;
@@ -123,10 +135,12 @@ class HttpPort::Impl {
   asio::steady_timer silence_{context_};
   asio::steady_timer stop_timer_{context_};
   Connections connections_;
+  size_t closing_ = 0;  // closed, but the handshake of each is still under way
   absl::flat_hash_map<IpAddress, Client> clients_;  // none without anything
   absl::flat_hash_map<Ticket, Connection*> waiting_;
   Ticket next_ticket_ = 1;
   size_t unsent_bytes_ = 0;
+  Places large_places_{options_.max_large_bodies};
   std::list<Connection*> large_bodies_;  // first the one that began first
   bool silent_ = false;                  // has complained lately
   bool stopping_ = false;
@@ -138,6 +152,8 @@ class HttpPort::Impl {
 
 // One client. Lives until it is closed and the last of its operations is over.
 class HttpPort::Impl::Connection : public std::enable_shared_from_this<Connection> {
+  using Clock = std::chrono::steady_clock;
+
  public:
   Connection(Impl& port, tcp::socket socket)
       : port_(port),
@@ -156,13 +172,18 @@ class HttpPort::Impl::Connection : public std::enable_shared_from_this<Connectio
       SSL* tls = SSL_new(port.options_.tls()->context.get());
       CHECK(tls != nullptr, "no memory for a connection");
       tls_ = std::make_unique<TlsStream>(socket_, tls);
+      // Asked before the costly part of a handshake: nobody waits any more for that of a connection
+      // that was closed meanwhile.
+      const auto still_wanted = [](SSL*, void* self) {
+        return static_cast<Connection*>(self)->given_up_ ? 0 : 1;
+      };
+      SSL_set_cert_cb(tls, still_wanted, this);
     }
   }
 
   void Begin(Connections::iterator place) {
     place_ = place;
-    SetDeadline(port_.options_.request_time);
-    request_timed_ = true;
+    BeginRequest();
     if (tls_ == nullptr) return Read();
     // A part of the first request, as far as time goes.
     port_.ShakeHands(*this);
@@ -192,6 +213,8 @@ class HttpPort::Impl::Connection : public std::enable_shared_from_this<Connectio
     deadline_.cancel();
     if (shaking_hands_) {
       // The other thread finds out by itself.
+      given_up_ = true;
+      ++port_.closing_;
       (void)shutdown(socket_.native_handle(), SHUT_RDWR);
     } else {
       socket_.close(ignored);
@@ -217,12 +240,14 @@ class HttpPort::Impl::Connection : public std::enable_shared_from_this<Connectio
   void OnAnswer(const HttpResponse& response) {
     if (state_ == State::kAnswering) Answer(response, keep_alive_);
   }
-  // Whether others may have the place of the large body that is being read.
+  // Whether another may have the place of the large body that is being read.
   [[nodiscard]] bool SlowWithLargeBody() const {
-    return state_ == State::kReading && large_ &&
-           large_->began + port_.options_.large_body_time.chrono() < Clock::now();
+    return state_ == State::kReading && large_ && large_->others_from < Clock::now();
   }
+  // Of whom it has the place.
+  [[nodiscard]] const std::string& large_client() const { return large_->client; }
   [[nodiscard]] const IpAddress& network() const { return network_; }
+  [[nodiscard]] bool young() const { return Clock::now() < began_ + kYoung.chrono(); }
   [[nodiscard]] size_t unsent() const { return state_ == State::kWriting ? answer_.size() : 0; }
 
  private:
@@ -234,18 +259,33 @@ class HttpPort::Impl::Connection : public std::enable_shared_from_this<Connectio
     kClosed,
   };
   void SetState(State state) {
-    if (state_ == State::kWriting) port_.unsent_bytes_ -= answer_.size();
+    if (state_ == State::kWriting) port_.RemoveUnsent(answer_.size(), *this);
     state_ = state;
   }
 
-  void SetDeadline(Duration after) {
-    deadline_.expires_after(after.chrono());
+  void SetDeadline(Duration after) { SetDeadline(Clock::now() + after.chrono()); }
+  void SetDeadline(Clock::time_point at) {
+    deadline_.expires_at(at);
     deadline_.async_wait([self = shared_from_this(), turn = ++deadline_turn_](const error_code& e) {
       if (!e && turn == self->deadline_turn_) self->OnDeadline();
     });
   }
+  // The first byte of a request may come, or has.
+  void BeginRequest() {
+    request_end_ = Clock::now() + port_.options_.request_time.chrono();
+    request_timed_ = true;
+    SetDeadline(request_end_);
+  }
+  // Until when it must be whole. A large body must come at a least rate besides.
+  [[nodiscard]] Clock::time_point RequestEnd() const {
+    if (!large_) return request_end_;
+    const Duration of_bytes =
+        Duration::FromSeconds(static_cast<double>(large_->bytes) / limits::kLeastBytesPerSecond);
+    return std::min(request_end_, large_->others_from + of_bytes.chrono());
+  }
   void OnDeadline() {
     if (state_ == State::kReading && reader_.begun()) {
+      if (RequestEnd() > Clock::now()) return SetDeadline(RequestEnd());
       ++port_.counters_.timed_out;
       Answer(TextResponse(408, "the request took too long"), false);
     } else if (state_ == State::kAnswering) {
@@ -261,6 +301,7 @@ class HttpPort::Impl::Connection : public std::enable_shared_from_this<Connectio
   void OnHandshake(const error_code& error) {
     shaking_hands_ = false;
     port_.OnHandsShaken(network_);
+    if (given_up_) --port_.closing_;
     if (state_ == State::kClosed) return;
     if (error) return Close();
     names_ = PeerNames(tls_->native_handle());
@@ -292,11 +333,13 @@ class HttpPort::Impl::Connection : public std::enable_shared_from_this<Connectio
     if (state_ != State::kReading) return;
     if (error) return Close();
     reader_.Give({chunk_.data(), size});
+    if (large_) large_->bytes += size;
     GoOn();
   }
 
   // Takes the next request out of what was read, or reads on.
   void GoOn() {
+    if (reader_.begun() && !request_timed_) BeginRequest();
     switch (reader_.Read()) {
       case HttpReader::State::kRequest:
         return Handle(reader_.TakeRequest());
@@ -304,10 +347,6 @@ class HttpPort::Impl::Connection : public std::enable_shared_from_this<Connectio
         return Answer(reader_.TakeRefusal(), false);
       case HttpReader::State::kWantsMore:
         break;
-    }
-    if (reader_.begun() && !request_timed_) {
-      SetDeadline(port_.options_.request_time);
-      request_timed_ = true;
     }
     if (reader_.TakeExpectation()) {
       // It fits into the buffer of a connection that has nothing to send; a client that does not
@@ -339,17 +378,24 @@ class HttpPort::Impl::Connection : public std::enable_shared_from_this<Connectio
     if (port_.options_.guard) {
       if (auto denied = port_.options_.guard(*route, head)) return denied;
     }
-    if (!port_.MakeRoomForLargeBody()) {
+    port_.Recognise(&head);
+    std::optional<Places::Place> place = port_.TakeLargePlace(head);
+    if (!place) {
       ++port_.counters_.refused;
       return Busy();
     }
     auto& all = port_.large_bodies_;
-    large_ = {.place = all.insert(all.end(), this), .began = Clock::now()};
+    large_.emplace(
+        LargeBody{.place = *std::move(place),
+                  .client = head.client,
+                  .at = all.insert(all.end(), this),
+                  .others_from = Clock::now() + port_.options_.large_body_time.chrono()});
+    SetDeadline(RequestEnd());
     *bytes = route->body_bytes;
     return std::nullopt;
   }
   void ForgetLarge() {
-    if (large_) port_.large_bodies_.erase(large_->place);
+    if (large_) port_.large_bodies_.erase(large_->at);
     large_.reset();
   }
 
@@ -368,8 +414,7 @@ class HttpPort::Impl::Connection : public std::enable_shared_from_this<Connectio
       }
     }
     if (!route->slow) return Answer(CallRoute(*route, request), keep_alive_);
-    request.client = request.peer;
-    if (port_.options_.recognise) port_.options_.recognise(&request);
+    port_.Recognise(&request);
     SetState(State::kAnswering);
     SetDeadline(port_.options_.answer_time);
     ticket_ = port_.Ask(*route, std::move(request), *this);
@@ -388,7 +433,7 @@ class HttpPort::Impl::Connection : public std::enable_shared_from_this<Connectio
     answer_ = response;
     head_ = HttpHead(response, !ends_);
     if (head_only_) answer_.body = nullptr;
-    port_.AddUnsent(answer_.size(), this);
+    port_.AddUnsent(answer_.size(), *this);
     SetState(State::kWriting);
     SetDeadline(port_.options_.answer_time);
     std::array<asio::const_buffer, 2> buffers = {asio::buffer(head_)};
@@ -429,10 +474,12 @@ class HttpPort::Impl::Connection : public std::enable_shared_from_this<Connectio
   }
 
   using TlsStream = asio::ssl::stream<tcp::socket&>;
-  using Clock = std::chrono::steady_clock;
   struct LargeBody {
-    std::list<Connection*>::iterator place;
-    Clock::time_point began;
+    Places::Place place;
+    std::string client;
+    std::list<Connection*>::iterator at;  // in the port's list
+    Clock::time_point others_from;        // may have the place
+    size_t bytes = 0;                     // that have come since
   };
 
   Impl& port_;
@@ -448,9 +495,12 @@ class HttpPort::Impl::Connection : public std::enable_shared_from_this<Connectio
   IpAddress network_;
   Connections::iterator place_;
   State state_ = State::kReading;
+  const Clock::time_point began_ = Clock::now();
   bool shaking_hands_ = false;
-  bool reading_ = false;        // a read is under way
-  bool request_timed_ = false;  // the deadline is that of a request
+  std::atomic<bool> given_up_{false};  // closed while it shakes hands
+  bool reading_ = false;               // a read is under way
+  bool request_timed_ = false;         // the deadline is that of a request
+  Clock::time_point request_end_;
   bool head_only_ = false;
   bool keep_alive_ = false;  // as the request has it
   bool ends_ = false;        // after the answer
@@ -529,8 +579,11 @@ void HttpPort::Impl::OnAccepted(const error_code& error, tcp::socket socket) {
   // A client that went away before it was served is no reason to pause.
   if (error == asio::error::connection_aborted) return Accept();
   if (error) return PauseAccepting(error.message());
-  if (connections_.size() >= options_.max_connections) MakeRoom();
   ++counters_.taken;
+  if (!HasRoom()) {
+    ++counters_.evicted;
+    return Accept();
+  }
   ++counters_.open;
   const auto place = connections_.insert(connections_.end(), nullptr);
   *place = std::make_shared<Connection>(*this, std::move(socket));
@@ -539,13 +592,23 @@ void HttpPort::Impl::OnAccepted(const error_code& error, tcp::socket socket) {
   Accept();
 }
 
-void HttpPort::Impl::MakeRoom() {
+bool HttpPort::Impl::HasRoom() {
+  // Each has a descriptor and memory until the other thread comes to it.
+  if (closing_ > options_.max_connections / 4) return false;
+  if (connections_.size() < options_.max_connections) return true;
+  Connection& weakest = Weakest();
+  // Many networks at once would otherwise end each other's connections before any is answered.
+  if (weakest.young() && clients_[weakest.network()].connections == 1) return false;
+  weakest.Evict();
+  return true;
+}
+
+HttpPort::Impl::Connection& HttpPort::Impl::Weakest() {
   size_t most = 0;
   for (const auto& [network, client] : clients_) most = std::max(most, client.connections);
-  const auto of_most = std::find_if(connections_.begin(), connections_.end(), [&](const auto& one) {
+  return **std::find_if(connections_.begin(), connections_.end(), [&](const auto& one) {
     return clients_[one->network()].connections == most;
   });
-  (*of_most)->Evict();
 }
 
 void HttpPort::Impl::ShakeHands(Connection& connection) {
@@ -583,7 +646,7 @@ void HttpPort::Impl::Leave(Connection& connection) {
 // Descriptors have run out, most likely: the connection that waits would be reported again at once.
 void HttpPort::Impl::PauseAccepting(const std::string& reason) {
   ++counters_.failed;
-  if (!connections_.empty()) MakeRoom();
+  if (!connections_.empty()) Weakest().Evict();
   if (!std::exchange(silent_, true)) {
     Logger(LogModule::kPorts).warn("http: cannot accept a connection: {}", reason);
     silence_.expires_after(kComplaintInterval.chrono());
@@ -616,22 +679,44 @@ void HttpPort::Impl::Deliver(const std::vector<Ticket>& tickets, const HttpRespo
   }
 }
 
-void HttpPort::Impl::AddUnsent(size_t bytes, const Connection* by) {
+void HttpPort::Impl::AddUnsent(size_t bytes, const Connection& by) {
   unsent_bytes_ += bytes;
-  for (auto it = connections_.begin();
-       unsent_bytes_ > options_.max_unsent_bytes && it != connections_.end();) {
-    const std::shared_ptr<Connection> connection = *it++;
-    if (connection.get() != by && connection->unsent() > 0) connection->Evict();
+  clients_[by.network()].unsent += bytes;
+  while (unsent_bytes_ > options_.max_unsent_bytes) {
+    std::shared_ptr<Connection> of_most;
+    for (const auto& one : connections_) {
+      if (one->unsent() == 0) continue;
+      if (of_most == nullptr ||
+          clients_[one->network()].unsent > clients_[of_most->network()].unsent) {
+        of_most = one;
+      }
+    }
+    if (of_most == nullptr) return;
+    of_most->Evict();
   }
 }
 
-bool HttpPort::Impl::MakeRoomForLargeBody() {
-  if (large_bodies_.size() < options_.max_large_bodies) return true;
-  const auto slow = std::find_if(large_bodies_.begin(), large_bodies_.end(),
-                                 [](const Connection* one) { return one->SlowWithLargeBody(); });
-  if (slow == large_bodies_.end()) return false;
+void HttpPort::Impl::RemoveUnsent(size_t bytes, const Connection& by) {
+  unsent_bytes_ -= bytes;
+  clients_[by.network()].unsent -= bytes;
+}
+
+void HttpPort::Impl::Recognise(HttpRequest* request) const {
+  request->client = request->peer;
+  if (options_.recognise) options_.recognise(request);
+}
+
+std::optional<Places::Place> HttpPort::Impl::TakeLargePlace(const HttpRequest& head) {
+  auto place = large_places_.Take(head.client, head.admin);
+  if (place) return place;
+  const auto own = [&](const Connection* one) { return one->large_client() == head.client; };
+  const bool has_some = std::any_of(large_bodies_.begin(), large_bodies_.end(), own);
+  const auto slow = std::find_if(
+      large_bodies_.begin(), large_bodies_.end(),
+      [&](const Connection* one) { return one->SlowWithLargeBody() && (!has_some || own(one)); });
+  if (slow == large_bodies_.end()) return std::nullopt;
   (*slow)->Evict();
-  return true;
+  return large_places_.Take(head.client, head.admin);
 }
 
 HttpStats HttpPort::Impl::stats() const {

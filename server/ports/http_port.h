@@ -25,6 +25,8 @@ struct HttpOptions {
   std::function<std::optional<HttpResponse>(const HttpRoute&, const HttpRequest&)> guard;
   // At the cap a new connection takes the place of the one that has been without a whole request
   // the longest, of those of a client that has the most: a network (server/base/client_network.h).
+  // Where none has more than one, and each is younger than a second, the new one is closed. So it
+  // is while more than a quarter as many are closed whose handshakes have not ended yet.
   // As many connections may be waiting for the system to hand them over besides.
   size_t max_connections = 256;
   // Handshakes of TLS of one client that are under way at a time; its others wait. They are made on
@@ -43,11 +45,16 @@ struct HttpOptions {
   // Sets HttpRequest::client, whose requests are counted together and wait as core/base/shares.h
   // has it, and HttpRequest::admin. Unset: those of an address are a client's.
   std::function<void(HttpRequest*)> recognise;
-  // Requests with a body that is larger than `sizes` has it, from their header to their answer. One
-  // more takes the place of the first that is still not whole after large_body_time; if there is
-  // none, it gets 503. Only those that `guard` lets pass count.
+  // Requests with a body that is larger than `sizes` has it, from their header to their answer. A
+  // client (`recognise`) has a share of them (core/base/shares.h). One more takes the place of the
+  // first that is still not whole after large_body_time: of the client's own if it has some, else
+  // of all; if there is none, it gets 503. A body that has come more slowly than
+  // limits::kLeastBytesPerSecond since large_body_time ends with 408. Only those that `guard` lets
+  // pass count.
   size_t max_large_bodies = limits::kMaxLargeHttpBodies;
   Duration large_body_time = Duration::Seconds(1);
+  // Of answers. Past it a client that has the most loses its oldest connection that is being
+  // answered.
   size_t max_unsent_bytes = limits::kMaxUnsentHttpBytes;
 };
 

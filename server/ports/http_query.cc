@@ -41,7 +41,7 @@ StatusOr<HttpParameters> ParseQuery(std::string_view query) {
     std::optional<std::string> value =
         Unescaped(equals == std::string_view::npos ? "" : pair.substr(equals + 1));
     if (!name || !value) {
-      return InvalidArgument("{}: has a malformed escape", name.value_or("a parameter"));
+      return InvalidArgument("{}: has a malformed %-escape", name.value_or("a parameter"));
     }
     for (const auto& [other, unused] : parameters) {
       if (other == *name) return InvalidArgument("{}: is given twice", *name);

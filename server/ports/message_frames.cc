@@ -9,14 +9,25 @@ constexpr uint8_t kHeadBytes = 5;
 
 }  // namespace
 
+void MessageFrames::Open(uint32_t stream) {
+  if (stream % 2 == 0 || stream <= last_) return;
+  last_ = stream;
+  streams_[stream] = {};
+}
+
+void MessageFrames::OpenWindow(uint32_t stream) {
+  const auto found = streams_.find(stream);
+  if (found != streams_.end()) found->second.unread = 0;
+}
+
 void MessageFrames::Begin(const FrameHead& head) {
   frame_ = head;
   left_ = head.length;
   padding_ = 0;
   padding_is_next_ = (head.flags & kPaddedFlag) != 0;
   message_ = {};
-  const auto earlier = unfinished_.find(head.stream);
-  if (earlier != unfinished_.end()) message_ = earlier->second;
+  const auto found = streams_.find(head.stream);
+  if (found != streams_.end()) message_ = found->second.message;
 }
 
 void MessageFrames::Take(std::string_view payload) {
@@ -52,19 +63,19 @@ void MessageFrames::Take(std::string_view payload) {
   }
 }
 
-bool MessageFrames::End() {
-  if ((frame_.flags & kEndStreamFlag) != 0 || message_.ended()) {
-    unfinished_.erase(frame_.stream);
-    return false;
-  }
-  bool scrap = frame_.length < kScrapBytes;
+MessageFrames::Ended MessageFrames::End() {
+  const auto found = streams_.find(frame_.stream);
+  if (found == streams_.end()) return {};
+  Stream& stream = found->second;
+  const bool small = frame_.length < kScrapBytes;
+  if (small) ++stream.unread;
+  bool scrap = small && !message_.ended();
   if (scrap && message_.scraps < kFreeScraps) {
     ++message_.scraps;
     scrap = false;
   }
-  unfinished_[frame_.stream] = message_;
-  if (unfinished_.size() > most_unfinished_) unfinished_.erase(unfinished_.begin());
-  return scrap;
+  stream.message = message_;
+  return {.scrap = scrap, .unread = stream.unread};
 }
 
 }  // namespace freshet

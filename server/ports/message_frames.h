@@ -1,14 +1,15 @@
-// The messages of gRPC in the DATA frames of one connection: where one ends, and how little of one
-// a frame brings. gRPC 1.51 keeps each frame of a message that is not whole as a piece of its own,
-// which takes 40 bytes beside what it brings, and counts nothing of that.
+// The messages of gRPC in the DATA frames of one connection: where one ends, how little of one a
+// frame brings, and how many small frames gRPC may hold. gRPC 1.51 keeps each frame that nobody has
+// read, and each of a message that is not whole, as a piece of its own, which takes 40 bytes beside
+// what it brings, and counts nothing of that.
 #ifndef FRESHET_SERVER_PORTS_MESSAGE_FRAMES_H_
 #define FRESHET_SERVER_PORTS_MESSAGE_FRAMES_H_
 
 #include <cstddef>
 #include <cstdint>
-#include <map>
 #include <string_view>
 
+#include "absl/container/flat_hash_map.h"
 #include "server/ports/http2_frames.h"
 
 namespace freshet {
@@ -22,9 +23,15 @@ class MessageFrames {
   static constexpr uint32_t kScrapBytes = 256;
   static constexpr uint8_t kFreeScraps = 2;
 
-  // Keeps track of `most_unfinished` streams in the middle of a message, the latest ones: the
-  // server may have ended earlier ones itself.
-  explicit MessageFrames(size_t most_unfinished) : most_unfinished_(most_unfinished) {}
+  // A call begins, unless its number is one that gRPC passes over: clients have odd ones, each
+  // higher than those before.
+  void Open(uint32_t stream);
+  // Nothing more comes of it, or gRPC forgets what has come: frames of streams that are not open
+  // are passed over.
+  void Close(uint32_t stream) { streams_.erase(stream); }
+  [[nodiscard]] size_t open() const { return streams_.size(); }
+  // The server lets the client send more, which gRPC 1.51 does once what has come is read.
+  void OpenWindow(uint32_t stream);
 
   // A DATA frame begins.
   void Begin(const FrameHead& head);
@@ -32,10 +39,12 @@ class MessageFrames {
   void Take(std::string_view payload);
   // Whether its payload has come as a whole.
   [[nodiscard]] bool whole() const { return left_ == 0; }
-  // It has. Returns whether it was a scrap.
-  [[nodiscard]] bool End();
-  // No more comes on the stream.
-  void Forget(uint32_t stream) { unfinished_.erase(stream); }
+  struct Ended {
+    bool scrap = false;
+    uint32_t unread = 0;  // frames of less than kScrapBytes of the stream since OpenWindow
+  };
+  // It has.
+  [[nodiscard]] Ended End();
 
  private:
   // What is still to come of the message that a stream is in the middle of. A message is a flag,
@@ -48,12 +57,17 @@ class MessageFrames {
     [[nodiscard]] bool ended() const { return head == 0 && left == 0; }
   };
 
-  size_t most_unfinished_;
-  std::map<uint32_t, Message> unfinished_;  // by stream; mostly none
-  FrameHead frame_;                         // of these:
-  uint32_t left_ = 0;                       // bytes to come
-  uint32_t padding_ = 0;                    // of them at the end
-  bool padding_is_next_ = false;            // the byte that says how many
+  struct Stream {
+    Message message;
+    uint32_t unread = 0;
+  };
+
+  absl::flat_hash_map<uint32_t, Stream> streams_;  // that are open
+  uint32_t last_ = 0;                              // that was opened
+  FrameHead frame_;                                // of these:
+  uint32_t left_ = 0;                              // bytes to come
+  uint32_t padding_ = 0;                           // of them at the end
+  bool padding_is_next_ = false;                   // the byte that says how many
   Message message_;
 };
 

@@ -24,6 +24,13 @@ namespace {
 // As many as a process of Linux may have unless the system is told otherwise.
 constexpr size_t kMostDescriptors = 1 << 20;
 
+template <typename Function>
+Function* Next(const char* name) {
+  auto* const function = reinterpret_cast<Function*>(dlsym(RTLD_NEXT, name));
+  CHECK(function != nullptr, "there is no {}", name);
+  return function;
+}
+
 // What tells a socket from others that had or will have its number; 0: it is none.
 uint64_t CookieOf(int descriptor) {
   uint64_t cookie = 0;
@@ -38,29 +45,54 @@ void TellOf(const FrameWatch& watch) {
   const MutexLock lock(mutex);
   SystemClock clock;
   if (const auto more = complaints.Admit(clock.Now())) {
-    Logger(LogModule::kPorts).warn("a connection is cut: too many {}{}", watch.excess(), *more);
+    Logger(LogModule::kPorts)
+        .warn("closed a connection because its client sent too many {}{}", watch.excess(), *more);
   }
 }
 
 std::atomic<uint64_t> cut{0};
 
-// Shows the watch what has come; whether the connection may go on.
-bool Show(std::string_view bytes, FrameWatch* watch) {
-  const bool was_cut = !watch->excess().empty();
-  if (watch->Take(bytes)) return true;
-  if (!was_cut) {
-    ++cut;
-    TellOf(*watch);
+// One connection, which gRPC reads and writes at the same time. Thread-safe.
+class Connection {
+ public:
+  explicit Connection(const FrameLimits& limits) : watch_(limits) {}
+
+  // For the next one.
+  void Begin(const FrameLimits& limits) FRESHET_EXCLUDES(mutex_) {
+    const MutexLock lock(mutex_);
+    watch_ = FrameWatch(limits);
   }
-  return false;
-}
+  // Shows the watch what has come; whether the connection may go on.
+  [[nodiscard]] bool Show(std::string_view bytes) FRESHET_EXCLUDES(mutex_) {
+    const MutexLock lock(mutex_);
+    const bool was_cut = !watch_.excess().empty();
+    if (watch_.Take(bytes)) return true;
+    if (!was_cut) {
+      ++cut;
+      TellOf(watch_);
+    }
+    return false;
+  }
+  // The same for what is about to leave, and for how much of it does not.
+  void Sending(std::string_view bytes) FRESHET_EXCLUDES(mutex_) {
+    const MutexLock lock(mutex_);
+    watch_.Sending(bytes);
+  }
+  void NotSent(size_t bytes) FRESHET_EXCLUDES(mutex_) {
+    const MutexLock lock(mutex_);
+    watch_.NotSent(bytes);
+  }
+
+ private:
+  Mutex mutex_;
+  FrameWatch watch_ FRESHET_GUARDED_BY(mutex_);
+};
 
 // --- Plain text
 
 struct WatchedSocket {
-  uint64_t cookie = 0;
-  FrameWatch watch;
-  std::atomic<bool> answered{false};  // something was sent: settings come first
+  std::atomic<uint64_t> cookie = 0;
+  Connection connection;
 };
 
 // By number. Each is made once, and used again for the next connection that has its number: whoever
@@ -83,12 +115,11 @@ WatchedSocket* Watched(int descriptor) {
 bool ShowRead(int descriptor, const msghdr& message, size_t length) {
   WatchedSocket* const watched = Watched(descriptor);
   if (watched == nullptr) return true;
-  if (watched->answered.load(std::memory_order_acquire)) watched->watch.SettingsSent();
   for (size_t i = 0; i < message.msg_iovlen && length > 0; ++i) {
     const iovec& part = message.msg_iov[i];
     const size_t size = std::min(part.iov_len, length);
     length -= size;
-    if (Show({static_cast<const char*>(part.iov_base), size}, &watched->watch)) continue;
+    if (watched->connection.Show({static_cast<const char*>(part.iov_base), size})) continue;
     if (watched->cookie == CookieOf(descriptor)) return false;
     // The number is another socket's by now, of which nobody has asked.
     Sockets()[descriptor].store(nullptr, std::memory_order_release);
@@ -97,16 +128,32 @@ bool ShowRead(int descriptor, const msghdr& message, size_t length) {
   return true;
 }
 
+ssize_t Send(int descriptor, const msghdr* message, int flags) {
+  static auto* const kNext = Next<ssize_t(int, const msghdr*, int)>("sendmsg");
+  WatchedSocket* const watched = Watched(descriptor);
+  if (watched == nullptr) return kNext(descriptor, message, flags);
+  size_t all = 0;
+  for (size_t i = 0; i < message->msg_iovlen; ++i) {
+    const iovec& part = message->msg_iov[i];
+    watched->connection.Sending({static_cast<const char*>(part.iov_base), part.iov_len});
+    all += part.iov_len;
+  }
+  const ssize_t length = kNext(descriptor, message, flags);
+  watched->connection.NotSent(all - static_cast<size_t>(std::max<ssize_t>(length, 0)));
+  return length;
+}
+
 // --- TLS
 
 std::atomic<const FrameLimits*> tls_limits{nullptr};
 
-void FreeWatch(void*, void* watch, CRYPTO_EX_DATA*, int, long, void*) {  // NOLINT: OpenSSL's type
-  delete static_cast<FrameWatch*>(watch);
+void FreeConnection(void*, void* connection, CRYPTO_EX_DATA*, int, long,
+                    void*) {  // NOLINT: OpenSSL's type
+  delete static_cast<Connection*>(connection);
 }
 
 int TlsIndex() {
-  static const int kIndex = SSL_get_ex_new_index(0, nullptr, nullptr, nullptr, &FreeWatch);
+  static const int kIndex = SSL_get_ex_new_index(0, nullptr, nullptr, nullptr, &FreeConnection);
   return kIndex;
 }
 
@@ -120,21 +167,14 @@ bool SpeaksHttp2(const SSL* tls) {
 }
 
 // nullptr: it is not watched.
-FrameWatch* Watched(SSL* tls) {
+Connection* Watched(SSL* tls) {
   const FrameLimits* limits = tls_limits.load(std::memory_order_acquire);
   if (limits == nullptr || SSL_is_server(tls) == 0) return nullptr;
-  auto* watch = static_cast<FrameWatch*>(SSL_get_ex_data(tls, TlsIndex()));
-  if (watch != nullptr || !SpeaksHttp2(tls)) return watch;
-  watch = new FrameWatch(*limits);
-  CHECK(SSL_set_ex_data(tls, TlsIndex(), watch) == 1, "no memory");
-  return watch;
-}
-
-template <typename Function>
-Function* Next(const char* name) {
-  auto* const function = reinterpret_cast<Function*>(dlsym(RTLD_NEXT, name));
-  CHECK(function != nullptr, "there is no {}", name);
-  return function;
+  auto* connection = static_cast<Connection*>(SSL_get_ex_data(tls, TlsIndex()));
+  if (connection != nullptr || !SpeaksHttp2(tls)) return connection;
+  connection = new Connection(*limits);
+  CHECK(SSL_set_ex_data(tls, TlsIndex(), connection) == 1, "no memory");
+  return connection;
 }
 
 }  // namespace
@@ -145,12 +185,11 @@ bool WatchSocket(int descriptor, const FrameLimits& limits) {
   std::atomic<WatchedSocket*>& slot = Sockets()[descriptor];
   WatchedSocket* watched = slot.load(std::memory_order_acquire);
   if (watched == nullptr) {
-    slot.store(new WatchedSocket{CookieOf(descriptor), FrameWatch(limits)},
+    slot.store(new WatchedSocket{CookieOf(descriptor), Connection(limits)},
                std::memory_order_release);
   } else {
     watched->cookie = CookieOf(descriptor);
-    watched->watch = FrameWatch(limits);
-    watched->answered.store(false, std::memory_order_release);
+    watched->connection.Begin(limits);
   }
   return true;
 }
@@ -180,28 +219,28 @@ __attribute__((visibility("default"), used)) ssize_t recvmsg(int descriptor, msg
 
 __attribute__((visibility("default"), used)) ssize_t sendmsg(int descriptor, const msghdr* message,
                                                              int flags) {
-  static auto* const kNext = freshet::Next<ssize_t(int, const msghdr*, int)>("sendmsg");
-  if (freshet::WatchedSocket* const watched = freshet::Watched(descriptor); watched != nullptr) {
-    watched->answered.store(true, std::memory_order_release);
-  }
-  return kNext(descriptor, message, flags);
+  return freshet::Send(descriptor, message, flags);
 }
 
 __attribute__((visibility("default"), used)) int SSL_write(SSL* tls, const void* buffer, int size) {
   static auto* const kNext = freshet::Next<int(SSL*, const void*, int)>("SSL_write");
-  if (freshet::FrameWatch* const watch = freshet::Watched(tls)) watch->SettingsSent();
-  return kNext(tls, buffer, size);
+  freshet::Connection* const connection = freshet::Watched(tls);
+  if (connection == nullptr || size <= 0) return kNext(tls, buffer, size);
+  const auto all = static_cast<size_t>(size);
+  connection->Sending({static_cast<const char*>(buffer), all});
+  const int length = kNext(tls, buffer, size);
+  connection->NotSent(all - static_cast<size_t>(std::max(length, 0)));
+  return length;
 }
 
 __attribute__((visibility("default"), used)) int SSL_read(SSL* tls, void* buffer, int size) {
   static auto* const kNext = freshet::Next<int(SSL*, void*, int)>("SSL_read");
   const int length = kNext(tls, buffer, size);
   if (length <= 0) return length;
-  freshet::FrameWatch* const watch = freshet::Watched(tls);
-  if (watch == nullptr) return length;
-  if (freshet::Show({static_cast<const char*>(buffer), static_cast<size_t>(length)}, watch)) {
-    return length;
-  }
+  freshet::Connection* const connection = freshet::Watched(tls);
+  if (connection == nullptr) return length;
+  const auto bytes = static_cast<size_t>(length);
+  if (connection->Show({static_cast<const char*>(buffer), bytes})) return length;
   // Whoever reads takes it for the end of what can be read.
   ERR_raise(ERR_LIB_USER, ERR_R_OPERATION_FAIL);
   return -1;

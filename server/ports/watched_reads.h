@@ -1,8 +1,8 @@
 // The bytes that gRPC 1.51 reads of its clients pass through here: it has no place of its own where
 // they can be looked at. This program defines `recvmsg` and `SSL_read`, by which gRPC reads in
 // plain text and through TLS; they do what the system's do, and show a FrameWatch what has come of
-// the connections that are watched (docs/decisions/0110). `sendmsg` and `SSL_write` tell it that
-// the server has begun to answer.
+// the connections that are watched (docs/decisions/0110). `sendmsg` and `SSL_write` show it what
+// the server answers.
 #ifndef FRESHET_SERVER_PORTS_WATCHED_READS_H_
 #define FRESHET_SERVER_PORTS_WATCHED_READS_H_
 

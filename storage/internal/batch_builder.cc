@@ -5,12 +5,17 @@
 #include "core/base/check.h"
 #include "core/base/url.h"
 #include "core/schedule/leases.h"
+#include "rocksdb/iterator.h"
+#include "storage/change_log.h"
+#include "storage/internal/epoch_rows.h"
 #include "storage/internal/keys.h"
 #include "storage/internal/records.h"
+#include "storage/internal/rocksdb_status.h"
 
 namespace freshet {
 
 using storage::Family;
+using storage::FromRocksDb;
 
 Status Store::Impl::BatchBuilder::Add(const Changes& changes) {
   CHECK(batch_.Count() == 0, "a batch is of one commit");
@@ -40,21 +45,37 @@ Status Store::Impl::BatchBuilder::Add(const Changes& changes) {
     Put(Family::kMeta, key);
   }
   if (changes.epoch) {
-    const std::string key = storage::MetaKeyOf(storage::MetaKey::kEpoch, changes.epoch->shard);
-    storage::EncodeEpoch(key, *changes.epoch, &value_);
-    Put(Family::kMeta, key);
+    RETURN_IF_ERROR(AddEpoch(*changes.epoch));
   }
-  return absl::OkStatus();
+  return row_;
 }
 
 void Store::Impl::BatchBuilder::Put(Family family, const std::string& key) {
   const rocksdb::Status status = batch_.Put(store_.handle(family), key, value_);
   CHECK(status.ok(), "{}", status.ToString());
+  row_.Update(CheckRowSize(family, key.size() + value_.size()));
 }
 
 void Store::Impl::BatchBuilder::Delete(Family family, const std::string& key) {
   const rocksdb::Status status = batch_.Delete(store_.handle(family), key);
   CHECK(status.ok(), "{}", status.ToString());
+}
+
+Status Store::Impl::BatchBuilder::AddEpoch(const EpochRecord& epoch) {
+  const auto put = [this](const std::string& key, const std::string& value) {
+    value_ = value;
+    Put(Family::kMeta, key);
+  };
+  const uint16_t parts = storage::EncodeEpochRows(epoch, put);
+  // Of an epoch that learned more.
+  const std::unique_ptr<rocksdb::Iterator> it(
+      store_.db_->NewIterator(rocksdb::ReadOptions(), store_.handle(Family::kMeta)));
+  for (it->Seek(storage::EpochPartKeyOf(epoch.shard, parts)); it->Valid(); it->Next()) {
+    const auto row = storage::ParseEpochPartKey(it->key().ToStringView());
+    if (!row || row->shard != epoch.shard) break;
+    Delete(Family::kMeta, it->key().ToString());
+  }
+  return FromRocksDb(it->status(), "reading what was learned before");
 }
 
 Status Store::Impl::BatchBuilder::AddPage(const PageWrite& write) {
@@ -125,9 +146,11 @@ Status Store::Impl::BatchBuilder::AddLeases(const Changes& changes) {
   shard_ = changes.shard;
   const auto read = [this](uint64_t sequence) { return store_.ReadLeaseRow(shard_, sequence); };
   ASSIGN_OR_RETURN(leases_, (*store_.lease_logs_)[shard_].Plan(changes, read));
-  const std::string key = storage::LeaseKeyOf(shard_, leases_.sequence);
-  storage::EncodeLeases(key, leases_.entries, &value_);
-  Put(Family::kLeases, key);
+  storage::ForEachLeaseRow(leases_.sequence, leases_.entries, [&](uint64_t sequence, auto entries) {
+    const std::string key = storage::LeaseKeyOf(shard_, sequence);
+    storage::EncodeLeases(key, entries, &value_);
+    Put(Family::kLeases, key);
+  });
   for (const uint64_t sequence : leases_.dropped) {
     Delete(Family::kLeases, storage::LeaseKeyOf(shard_, sequence));
   }

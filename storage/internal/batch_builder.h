@@ -16,8 +16,8 @@ class Store::Impl::BatchBuilder {
  public:
   explicit BatchBuilder(const Impl& store) : store_(store) {}
 
-  // Precondition: `changes` is valid (storage/internal/validate.h). Errors: hosts could not be
-  // read.
+  // Precondition: `changes` is valid (storage/internal/validate.h). Internal: a row is larger than
+  // storage::kMaxRowBytes. Other errors: hosts could not be read.
   [[nodiscard]] Status Add(const Changes& changes);
   [[nodiscard]] rocksdb::WriteBatch* batch() { return &batch_; }
   // The batch was written: what it gave out is taken.
@@ -32,6 +32,7 @@ class Store::Impl::BatchBuilder {
   void Put(storage::Family family, const std::string& key);
   void Delete(storage::Family family, const std::string& key);
   [[nodiscard]] Status AddPage(const PageWrite& write);
+  [[nodiscard]] Status AddEpoch(const EpochRecord& epoch);
   void AddRemoval(const PageRecord& page);
   [[nodiscard]] Status AddHost(const HostRecord& host);
   void AddHostRemoval(const std::string& host);
@@ -52,6 +53,7 @@ class Store::Impl::BatchBuilder {
 
   rocksdb::WriteBatch batch_;
   std::string value_;
+  Status row_;  // of the first row that is too large
   std::vector<Row> written_;
   std::string rows_;
   std::vector<PageNumber> removed_;

@@ -17,6 +17,10 @@ namespace freshet::storage {
 namespace {
 
 constexpr size_t kCopyBytes = 1 << 20;
+// A file of this size of which less than this part is stored was made to fill a disk: a copy
+// stores the holes as well.
+constexpr int64_t kLargeFileBytes = int64_t{64} << 20;
+constexpr int64_t kLeastStored = 64;
 
 bool BelongsToDatabase(std::string_view name) {
   return name == "CURRENT" || name == "IDENTITY" || name.starts_with("MANIFEST-") ||
@@ -47,9 +51,15 @@ class Source {
     if (descriptor_ < 0 || fstat(descriptor_, &its) != 0) return Failed();
     // Somebody may have put another one there since.
     if (!S_ISREG(its.st_mode)) return NoFile(path_);
+    if (its.st_size >= kLargeFileBytes && its.st_blocks * 512 < its.st_size / kLeastStored) {
+      return MakeStatus(absl::StatusCode::kFailedPrecondition,
+                        "{}: {} bytes are mostly holes, which no file of a database has", path_,
+                        its.st_size);
+    }
     left_ = static_cast<size_t>(its.st_size);
     return absl::OkStatus();
   }
+  [[nodiscard]] size_t left() const { return left_; }
   // The next bytes; none: that was all, as long as the file was when it was opened.
   StatusOr<rocksdb::Slice> Read() {
     ssize_t got = 0;
@@ -63,8 +73,9 @@ class Source {
 
  private:
   [[nodiscard]] Status Failed() const {
-    return MakeStatus(absl::StatusCode::kUnavailable, "reading {}: {}", path_,
-                      std::generic_category().message(errno));
+    return MakeStatus(
+        errno == EACCES ? absl::StatusCode::kPermissionDenied : absl::StatusCode::kUnavailable,
+        "reading {}: {}", path_, std::generic_category().message(errno));
   }
 
   const std::string path_;
@@ -76,6 +87,11 @@ class Source {
 Status CopyFile(rocksdb::Env* env, const std::string& from, const std::string& to) {
   Source in(from);
   RETURN_IF_ERROR(in.Open());
+  uint64_t free_bytes = 0;
+  if (env->GetFreeSpace(to.substr(0, to.rfind('/')), &free_bytes).ok() && free_bytes < in.left()) {
+    return MakeStatus(absl::StatusCode::kResourceExhausted,
+                      "copying {} needs {} bytes, and {} are free", from, in.left(), free_bytes);
+  }
   std::unique_ptr<rocksdb::WritableFile> out;
   RETURN_IF_ERROR(
       FromRocksDb(env->NewWritableFile(to, &out, rocksdb::EnvOptions()), "writing " + to));

@@ -26,6 +26,7 @@ bool IsMark(std::string_view key) {
     case MetaKey::kGeneration:  // another server has begun to serve: lease ids go on from there
     case MetaKey::kSettings:
     case MetaKey::kEpoch:
+    case MetaKey::kEpochPart:
     case MetaKey::kSecret:
     case MetaKey::kCrawl:
       return false;

@@ -42,6 +42,8 @@ enum QueueTag : int {
   kQueueBlockedUntil = 7,
   kLimit = 8,
   kLastServed = 9,
+  kAskedDelay = 10,  // one more than it is
+  kAskedUntil = 11,
 };
 
 }  // namespace
@@ -145,6 +147,8 @@ std::string EncodeFrontier(const FrontierQueueRecord& record) {
   fields.Unsigned(kQueueBlockedUntil, record.blocked_until);
   fields.Unsigned(kLimit, record.limit);
   fields.Unsigned(kLastServed, record.last_served);
+  if (record.asked_delay) fields.Unsigned(kAskedDelay, uint64_t{*record.asked_delay} + 1);
+  fields.Unsigned(kAskedUntil, record.asked_until);
   return value;
 }
 
@@ -153,6 +157,7 @@ std::string EncodeFrontier(const FrontierSettings& settings) {
   Writer writer(&value);
   writer.Varint(settings.default_delay);
   writer.U8(settings.active ? 1 : 0);
+  if (settings.seen > 0) writer.Varint(settings.seen);
   return value;
 }
 
@@ -204,6 +209,12 @@ bool DecodeFrontier(std::string_view value, FrontierQueueRecord* record) {
       case kLastServed:
         record->last_served = fields.Unsigned();
         break;
+      case kAskedDelay:
+        record->asked_delay = static_cast<uint32_t>(fields.Unsigned(uint64_t{UINT32_MAX} + 1) - 1);
+        break;
+      case kAskedUntil:
+        record->asked_until = fields.Unsigned();
+        break;
       default:
         fields.Fail();
     }
@@ -215,6 +226,8 @@ bool DecodeFrontier(std::string_view value, FrontierSettings* settings) {
   Reader reader(value);
   settings->default_delay = static_cast<uint32_t>(reader.Varint());
   settings->active = reader.U8() != 0;
+  // Releases before did not keep it.
+  settings->seen = reader.done() ? 0 : reader.Varint();
   return reader.done();
 }
 

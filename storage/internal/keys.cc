@@ -69,6 +69,12 @@ std::string CrawlKeyOf(std::string_view crawl_id) {
   return MetaKeyOf(MetaKey::kCrawl).append(crawl_id);
 }
 
+std::string EpochPartKeyOf(uint16_t shard, uint16_t part) {
+  std::string key = MetaKeyOf(MetaKey::kEpochPart, shard);
+  AppendBigEndian(&key, part, sizeof(part));
+  return key;
+}
+
 std::string SlotPrefix(Slot slot) {
   CHECK(slot.value() < limits::kSlots, "slot {}", slot.value());
   std::string key;
@@ -107,6 +113,12 @@ std::optional<uint8_t> ParseSourceKey(std::string_view key) {
 std::optional<uint16_t> ParseMetaKey(MetaKey kind, std::string_view key) {
   if (key.size() != 3 || key[0] != static_cast<char>(kind)) return std::nullopt;
   return static_cast<uint16_t>(ReadBigEndian(key.substr(1)));
+}
+
+std::optional<EpochPartKeyParts> ParseEpochPartKey(std::string_view key) {
+  if (key.size() != 5 || key[0] != static_cast<char>(MetaKey::kEpochPart)) return std::nullopt;
+  return EpochPartKeyParts{.shard = static_cast<uint16_t>(ReadBigEndian(key.substr(1, 2))),
+                           .part = static_cast<uint16_t>(ReadBigEndian(key.substr(3)))};
 }
 
 std::optional<std::string_view> ParseCrawlKey(std::string_view key) {

@@ -6,7 +6,7 @@
 //   host   := slot:2 host                                hosts
 //   lease  := shard:2 sequence:8                         leases
 //   source := index:1                                    sources
-//   meta   := MetaKey:1 [shard:2 | slot:2 | crawl id]    meta
+//   meta   := MetaKey:1 [shard:2 [part:2] | slot:2 | crawl id]    meta
 //
 // All functions are thread-safe.
 #ifndef FRESHET_STORAGE_INTERNAL_KEYS_H_
@@ -30,6 +30,7 @@ namespace freshet::storage {
 [[nodiscard]] std::string MetaKeyOf(MetaKey key);
 [[nodiscard]] std::string MetaKeyOf(MetaKey key, uint16_t shard_or_slot);
 [[nodiscard]] std::string CrawlKeyOf(std::string_view crawl_id);
+[[nodiscard]] std::string EpochPartKeyOf(uint16_t shard, uint16_t part);
 
 // Start of every key of a slot.
 [[nodiscard]] std::string SlotPrefix(Slot slot);
@@ -43,6 +44,10 @@ struct LeaseKeyParts {
   uint16_t shard = 0;
   uint64_t sequence = 0;
 };
+struct EpochPartKeyParts {
+  uint16_t shard = 0;
+  uint16_t part = 0;
+};
 
 // nullopt for bytes that no function above composes.
 [[nodiscard]] std::optional<PageNumber> ParsePageKey(std::string_view key);
@@ -51,6 +56,7 @@ struct LeaseKeyParts {
 [[nodiscard]] std::optional<uint8_t> ParseSourceKey(std::string_view key);
 // The shard or slot of a two-part meta key of this kind.
 [[nodiscard]] std::optional<uint16_t> ParseMetaKey(MetaKey kind, std::string_view key);
+[[nodiscard]] std::optional<EpochPartKeyParts> ParseEpochPartKey(std::string_view key);
 // The crawl id, not empty.
 [[nodiscard]] std::optional<std::string_view> ParseCrawlKey(std::string_view key);
 

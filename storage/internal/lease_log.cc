@@ -18,14 +18,14 @@ constexpr uint64_t kSlackEntries = 4096;
 // long again.
 constexpr size_t kSaidAgain = 64;
 
-Instant NewestAssignment(const std::vector<LeaseEntry>& entries, Instant newest) {
+Instant NewestAssignment(std::span<const LeaseEntry> entries, Instant newest) {
   for (const LeaseEntry& entry : entries) newest = std::max(newest, entry.record.assigned);
   return newest;
 }
 
 }  // namespace
 
-void LeaseLog::Load(uint64_t sequence, const std::vector<LeaseEntry>& entries) {
+void LeaseLog::Load(uint64_t sequence, std::span<const LeaseEntry> entries) {
   Append(sequence, entries);
   next_sequence_ = sequence + 1;
 }
@@ -90,8 +90,8 @@ Status LeaseLog::PlanCut(Instant now, const ReadRow& read, LeaseWrite& write) co
 }
 
 void LeaseLog::Install(const LeaseWrite& write) {
-  Append(write.sequence, write.entries);
-  next_sequence_ = write.sequence + 1;
+  ForEachLeaseRow(write.sequence, write.entries,
+                  [this](uint64_t sequence, auto entries) { Load(sequence, entries); });
   for (const uint64_t sequence : write.dropped) {
     CHECK(rows_.front().sequence == sequence && rows_.front().live == 0,
           "row {} of the lease log is dropped out of turn", sequence);
@@ -100,7 +100,7 @@ void LeaseLog::Install(const LeaseWrite& write) {
   }
 }
 
-void LeaseLog::Append(uint64_t sequence, const std::vector<LeaseEntry>& entries) {
+void LeaseLog::Append(uint64_t sequence, std::span<const LeaseEntry> entries) {
   CHECK(rows_.empty() || rows_.back().sequence < sequence, "row {} of the lease log", sequence);
   const Instant newest =
       NewestAssignment(entries, rows_.empty() ? Instant() : rows_.back().assigned);

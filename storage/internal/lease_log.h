@@ -1,6 +1,6 @@
-// The leases of one shard as the store keeps them: a log, to which each commit appends one row of
-// what it says of leases, and that is cut off at its beginning. So a lease costs some bytes and no
-// row of its own. Internal to storage/.
+// The leases of one shard as the store keeps them: a log, to which each commit appends rows of what
+// it says of leases, as few as their size allows, and that is cut off at its beginning. So a lease
+// costs some bytes and no row of its own. Internal to storage/.
 //
 // What is said later replaces what was said before, so only the oldest row may go, once all of its
 // entries are replaced, or said again by the commit that drops it; and not before all assignments
@@ -9,9 +9,11 @@
 #ifndef FRESHET_STORAGE_INTERNAL_LEASE_LOG_H_
 #define FRESHET_STORAGE_INTERNAL_LEASE_LOG_H_
 
+#include <algorithm>
 #include <cstdint>
 #include <deque>
 #include <functional>
+#include <span>
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
@@ -22,9 +24,21 @@
 
 namespace freshet::storage {
 
+// Of one row: more of them are more rows.
+inline constexpr size_t kMostEntriesOfRow = 1024;
+
+// Calls `visit` with the entries of each row that they make, the first of this sequence.
+// Thread-safe.
+template <typename F>
+void ForEachLeaseRow(uint64_t sequence, std::span<const LeaseEntry> entries, const F& visit) {
+  for (size_t at = 0; at < entries.size(); at += kMostEntriesOfRow) {
+    visit(sequence++, entries.subspan(at, std::min(kMostEntriesOfRow, entries.size() - at)));
+  }
+}
+
 // What one commit does to the log.
 struct LeaseWrite {
-  uint64_t sequence = 0;  // of the row that it appends
+  uint64_t sequence = 0;  // of the first row that it appends
   std::vector<LeaseEntry> entries;
   std::vector<uint64_t> dropped;  // rows to be deleted
 };
@@ -37,7 +51,7 @@ class LeaseLog {
   using ReadRow = std::function<StatusOr<std::vector<LeaseEntry>>(uint64_t sequence)>;
 
   // Start-up, by rising sequence.
-  void Load(uint64_t sequence, const std::vector<LeaseEntry>& entries);
+  void Load(uint64_t sequence, std::span<const LeaseEntry> entries);
   // After all of it: leases that are over count among the latest limits::kMaxRememberedLeases, or
   // not at all.
   void FinishLoad();
@@ -66,7 +80,7 @@ class LeaseLog {
     bool over = false;
   };
 
-  void Append(uint64_t sequence, const std::vector<LeaseEntry>& entries);
+  void Append(uint64_t sequence, std::span<const LeaseEntry> entries);
   void Forget(LeaseId id);
   [[nodiscard]] Row& RowOf(uint64_t sequence);
   // Drops rows from the beginning, and says again what is live in them.

@@ -129,8 +129,7 @@ bool ReadEntry(Reader& reader, uint8_t known, Before& before, LeaseEntry& entry)
 
 }  // namespace
 
-void EncodeLeases(std::string_view key, const std::vector<LeaseEntry>& entries,
-                  std::string* value) {
+void EncodeLeases(std::string_view key, std::span<const LeaseEntry> entries, std::string* value) {
   // What needs no more than the first version has is written as that.
   const bool held = std::any_of(entries.begin(), entries.end(), [](const LeaseEntry& entry) {
     return HeadOf(entry) == kOpen && !entry.record.client.empty();

@@ -1,9 +1,10 @@
-// Rows of the lease log: what one commit says of leases, packed into one value. Internal to
+// Rows of the lease log: what one commit says of leases, packed into values. Internal to
 // storage/.
 #ifndef FRESHET_STORAGE_INTERNAL_LEASE_ROWS_H_
 #define FRESHET_STORAGE_INTERNAL_LEASE_ROWS_H_
 
 #include <cstdint>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -27,7 +28,7 @@ struct LeaseEntry {
 
 // Replaces the contents of `value`; DecodeLeases appends, in the order of writing. On the terms of
 // storage/internal/records.h.
-void EncodeLeases(std::string_view key, const std::vector<LeaseEntry>& entries, std::string* value);
+void EncodeLeases(std::string_view key, std::span<const LeaseEntry> entries, std::string* value);
 [[nodiscard]] Status DecodeLeases(std::string_view key, std::string_view value,
                                   std::vector<LeaseEntry>* entries);
 

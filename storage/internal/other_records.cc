@@ -1,6 +1,7 @@
 // The records of hosts, sources, crawl ids and of the program itself. Layout tables:
 // docs/storage-format.md.
 #include <algorithm>
+#include <limits>
 
 #include "core/base/check.h"
 #include "storage/internal/codec.h"
@@ -61,6 +62,7 @@ enum EpochTag : int {
   kEpochNumber = 1,
   kFinished = 2,
   kSiteModel = 3,
+  kEpochParts = 4,
 };
 
 void WriteSpan(int tag, const std::optional<Duration>& span, FieldWriter& fields) {
@@ -420,7 +422,8 @@ Status DecodeCrawl(std::string_view key, std::string_view value, CrawlRecord* cr
   return Finish(Family::kMeta, key, fields.done(), ValidateCrawl(*crawl));
 }
 
-void EncodeEpoch(std::string_view key, const EpochRecord& epoch, std::string* value) {
+void EncodeEpoch(std::string_view key, const EpochRecord& epoch, std::string* value,
+                 uint16_t parts) {
   DCHECK(ParseMetaKey(MetaKey::kEpoch, key) == epoch.shard, "shard {} under another key",
          epoch.shard);
   BeginValue(kMetaVersion, value);
@@ -428,16 +431,19 @@ void EncodeEpoch(std::string_view key, const EpochRecord& epoch, std::string* va
   fields.Unsigned(kEpochNumber, epoch.number);
   fields.Time(kFinished, epoch.finished);
   fields.Bytes(kSiteModel, epoch.site_model);
+  fields.Unsigned(kEpochParts, parts);
   SealValue(Family::kMeta, key, value);
 }
 
-Status DecodeEpoch(std::string_view key, std::string_view value, EpochRecord* epoch) {
+Status DecodeEpoch(std::string_view key, std::string_view value, EpochRecord* epoch,
+                   uint16_t* parts) {
   ASSIGN_OR_RETURN(const std::string_view payload,
                    OpenValue(Family::kMeta, key, value, kMetaVersion));
   const std::optional<uint16_t> shard = ParseMetaKey(MetaKey::kEpoch, key);
   if (!shard) return BadRow(Family::kMeta, key, "key is malformed");
   *epoch = EpochRecord();
   epoch->shard = *shard;
+  uint64_t more = 0;
   FieldReader fields(payload);
   while (fields.Next()) {
     switch (fields.tag()) {
@@ -450,11 +456,46 @@ Status DecodeEpoch(std::string_view key, std::string_view value, EpochRecord* ep
       case kSiteModel:
         epoch->site_model = fields.Bytes();
         break;
+      case kEpochParts:
+        more = fields.Unsigned(std::numeric_limits<uint16_t>::max());
+        break;
       default:
         fields.Fail();
     }
   }
+  if (parts != nullptr) *parts = static_cast<uint16_t>(more);
   return Finish(Family::kMeta, key, fields.done(), ValidateEpoch(*epoch));
+}
+
+void EncodeEpochPart(std::string_view key, uint64_t number, std::string_view text,
+                     std::string* value) {
+  DCHECK(ParseEpochPartKey(key).has_value(), "a part of an epoch under another key");
+  BeginValue(kMetaVersion, value);
+  FieldWriter fields(value);
+  fields.Unsigned(kEpochNumber, number);
+  fields.Bytes(kSiteModel, text);
+  SealValue(Family::kMeta, key, value);
+}
+
+Status DecodeEpochPart(std::string_view key, std::string_view value, EpochPart* part) {
+  ASSIGN_OR_RETURN(const std::string_view payload,
+                   OpenValue(Family::kMeta, key, value, kMetaVersion));
+  if (!ParseEpochPartKey(key)) return BadRow(Family::kMeta, key, "key is malformed");
+  *part = EpochPart();
+  FieldReader fields(payload);
+  while (fields.Next()) {
+    switch (fields.tag()) {
+      case kEpochNumber:
+        part->number = fields.Unsigned();
+        break;
+      case kSiteModel:
+        part->text = fields.Bytes();
+        break;
+      default:
+        fields.Fail();
+    }
+  }
+  return Finish(Family::kMeta, key, fields.done(), absl::OkStatus());
 }
 
 void EncodeSecret(std::string_view key, const FingerprintSecret& secret, std::string* value) {

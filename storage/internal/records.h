@@ -63,8 +63,20 @@ void EncodeSettings(std::string_view key, const Settings& settings, std::string*
 void EncodeCrawl(std::string_view key, const CrawlRecord& crawl, std::string* value);
 [[nodiscard]] Status DecodeCrawl(std::string_view key, std::string_view value, CrawlRecord* crawl);
 
-void EncodeEpoch(std::string_view key, const EpochRecord& epoch, std::string* value);
-[[nodiscard]] Status DecodeEpoch(std::string_view key, std::string_view value, EpochRecord* epoch);
+// `parts`: rows that have the rest of what was learned (storage/internal/epoch_rows.h).
+void EncodeEpoch(std::string_view key, const EpochRecord& epoch, std::string* value,
+                 uint16_t parts = 0);
+[[nodiscard]] Status DecodeEpoch(std::string_view key, std::string_view value, EpochRecord* epoch,
+                                 uint16_t* parts = nullptr);
+
+// A piece of what an epoch of this number learned.
+struct EpochPart {
+  uint64_t number = 0;
+  std::string text;
+};
+void EncodeEpochPart(std::string_view key, uint64_t number, std::string_view text,
+                     std::string* value);
+[[nodiscard]] Status DecodeEpochPart(std::string_view key, std::string_view value, EpochPart* part);
 
 void EncodeSecret(std::string_view key, const FingerprintSecret& secret, std::string* value);
 [[nodiscard]] Status DecodeSecret(std::string_view key, std::string_view value,

@@ -9,6 +9,7 @@
 #include "rocksdb/sst_file_reader.h"
 #include "rocksdb/table_properties.h"
 #include "storage/internal/file_copy.h"
+#include "storage/internal/rocksdb_env.h"
 #include "storage/internal/rocksdb_status.h"
 #include "storage/internal/sealing.h"
 #include "storage/internal/tuning.h"
@@ -157,7 +158,7 @@ StatusOr<std::unique_ptr<DamagedDatabase>> DamagedDatabase::Open(const std::stri
                                                                  const StoreOptions& options,
                                                                  const RepairNote& note) {
   std::unique_ptr<DamagedDatabase> database(new DamagedDatabase(note));
-  rocksdb::Env* env = options.env != nullptr ? options.env : rocksdb::Env::Default();
+  rocksdb::Env* env = RocksDbEnv(options);
   ASSIGN_OR_RETURN(const Tables tables, ReadTables(env, dir));
   const auto log = [&](char, std::string_view line) { note(std::string(line)); };
   Status status = CheckLogs(env, dir, WalPolicy::kCut, log);

@@ -16,6 +16,7 @@
 #include "rocksdb/write_batch.h"
 #include "storage/change_log.h"
 #include "storage/internal/lease_log.h"
+#include "storage/internal/log_tail.h"
 #include "storage/internal/page_cache.h"
 #include "storage/store.h"
 #include "sync/mutex.h"
@@ -87,6 +88,11 @@ class Store::Impl {
     uint32_t next_serial FRESHET_GUARDED_BY(mutex) = 1;
     absl::flat_hash_map<std::string, uint32_t> serials FRESHET_GUARDED_BY(mutex);
   };
+  // What was taken in last of a partition, and when that was looked at.
+  struct Followed {
+    storage::LogTail tail;
+    uint64_t looked_micros = 0;
+  };
   using LeaseLogs = std::array<storage::LeaseLog, limits::kMaxShards>;
   // What start-up reads of leases.
   struct StoredLeases {
@@ -115,6 +121,10 @@ class Store::Impl {
   [[nodiscard]] Status LimitMemtables();
   // Reads a number of `meta`; nullopt: there is none.
   [[nodiscard]] StatusOr<std::optional<uint64_t>> ReadNumber(const std::string& key) const;
+  // A row of `meta`. NotFound: there is none.
+  [[nodiscard]] StatusOr<std::string> ReadMeta(const std::string& key) const;
+  // Deletes all that epochs have learned.
+  [[nodiscard]] Status DropEpochs(rocksdb::WriteBatch* batch) const;
   [[nodiscard]] Status ReadGeneration();
   [[nodiscard]] Status ReadSerialMarks();
   [[nodiscard]] Status OpenLeaseLogs();
@@ -167,6 +177,8 @@ class Store::Impl {
   void OutdatePrepared();
   // Rows of one partition on their way into the store.
   class RowTaker;
+  // DataLoss: the partition has other rows than this store has taken in last.
+  [[nodiscard]] Status CheckTail(uint16_t partition) const;
   // Takes in what a partition has, to `end` as ChangeLog::Read does.
   [[nodiscard]] Status CatchUp(uint16_t partition, std::optional<uint64_t> end);
   // The same of all partitions, so many at a time.
@@ -223,6 +235,8 @@ class Store::Impl {
   // By partition, each held from a row's place in the log to its place here: else the offset of a
   // later commit could say that an earlier one is here.
   const std::unique_ptr<std::array<Mutex, limits::kMaxShards>> log_mutexes_;
+  // By partition, each that of whoever reads it.
+  const std::unique_ptr<std::array<Followed, limits::kMaxShards>> followed_;
   mutable std::atomic<uint64_t> page_cache_hits_ = 0;
   mutable std::atomic<uint64_t> page_cache_misses_ = 0;
   std::atomic<bool> failed_ = false;  // failure_ is set

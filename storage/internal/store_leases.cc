@@ -149,11 +149,13 @@ StatusOr<std::unique_ptr<Store::Impl::LeaseLogs>> Store::Impl::DealLeases(
   for (uint32_t i = 0; i < shards; ++i) {
     const auto shard = static_cast<uint16_t>(i);
     if (dealt[shard].empty()) continue;
-    const uint64_t sequence = (*lease_logs_)[shard].next_sequence();
-    const std::string key = storage::LeaseKeyOf(shard, sequence);
-    storage::EncodeLeases(key, dealt[shard], &value);
-    status.Update(FromRocksDb(batch->Put(family, key, value), "leases"));
-    (*logs)[shard].Load(sequence, dealt[shard]);
+    const auto add = [&](uint64_t sequence, auto entries) {
+      const std::string key = storage::LeaseKeyOf(shard, sequence);
+      storage::EncodeLeases(key, entries, &value);
+      status.Update(FromRocksDb(batch->Put(family, key, value), "leases"));
+      (*logs)[shard].Load(sequence, entries);
+    };
+    storage::ForEachLeaseRow((*lease_logs_)[shard].next_sequence(), dealt[shard], add);
   }
   RETURN_IF_ERROR(status);
   for (storage::LeaseLog& log : *logs) log.FinishLoad();

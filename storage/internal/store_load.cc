@@ -3,6 +3,7 @@
 
 #include "core/base/check.h"
 #include "rocksdb/perf_level.h"
+#include "storage/internal/epoch_rows.h"
 #include "storage/internal/keys.h"
 #include "storage/internal/records.h"
 #include "storage/internal/rocksdb_status.h"
@@ -181,7 +182,13 @@ StatusOr<GlobalRecords> Store::Impl::LoadGlobals() const {
   Cursor epochs(db_.get(), handle(Family::kMeta), epoch_prefix);
   for (; epochs.At(epoch_prefix); epochs.Next()) {
     EpochRecord& epoch = globals.epochs.emplace_back();
-    RETURN_IF_ERROR(storage::DecodeEpoch(epochs.key(), epochs.value(), &epoch));
+    bool whole = false;
+    const auto read = [this](const std::string& key) { return ReadMeta(key); };
+    RETURN_IF_ERROR(storage::DecodeEpochRows(epochs.key(), epochs.value(), read, &epoch, &whole));
+    if (whole) continue;
+    Say('W', fmt::format("shard {}: what epoch {} learned is there only in part, and is learned "
+                         "anew",
+                         epoch.shard, epoch.number));
   }
   RETURN_IF_ERROR(FromRocksDb(epochs.status(), "reading epochs"));
 
@@ -207,6 +214,28 @@ StatusOr<GlobalRecords> Store::Impl::LoadGlobals() const {
   return globals;
 }
 
+StatusOr<std::string> Store::Impl::ReadMeta(const std::string& key) const {
+  std::string value;
+  const rocksdb::Status found =
+      db_->Get(rocksdb::ReadOptions(), handle(Family::kMeta), key, &value);
+  if (found.IsNotFound()) return NotFound("meta: no such row");
+  RETURN_IF_ERROR(FromRocksDb(found, "reading meta"));
+  return value;
+}
+
+Status Store::Impl::DropEpochs(rocksdb::WriteBatch* batch) const {
+  for (const MetaKey kind : {MetaKey::kEpoch, MetaKey::kEpochPart}) {
+    const std::string prefix = MetaKeyOf(kind);
+    Cursor rows(db_.get(), handle(Family::kMeta), prefix);
+    for (; rows.At(prefix); rows.Next()) {
+      RETURN_IF_ERROR(
+          FromRocksDb(batch->Delete(handle(Family::kMeta), rows.key()), "dropping an epoch"));
+    }
+    RETURN_IF_ERROR(FromRocksDb(rows.status(), "reading epochs"));
+  }
+  return absl::OkStatus();
+}
+
 Status Store::Impl::SetShards(uint32_t shards) {
   CHECK(shards >= 1 && shards <= limits::kMaxShards, "{} shards", shards);
   const std::string key = MetaKeyOf(MetaKey::kLayout);
@@ -225,10 +254,9 @@ Status Store::Impl::SetShards(uint32_t shards) {
   ASSIGN_OR_RETURN(const GlobalRecords globals, LoadGlobals());
   EpochRecord last;
   for (const EpochRecord& epoch : globals.epochs) last.number = std::max(last.number, epoch.number);
-  for (uint16_t shard = 0; shard < limits::kMaxShards; ++shard) {
+  RETURN_IF_ERROR(DropEpochs(&batch));
+  for (uint16_t shard = 0; shard < shards && last.number > 0; ++shard) {
     const std::string epoch_key = MetaKeyOf(MetaKey::kEpoch, shard);
-    RETURN_IF_ERROR(FromRocksDb(batch.Delete(handle(Family::kMeta), epoch_key), "shards"));
-    if (shard >= shards || last.number == 0) continue;
     last.shard = shard;
     storage::EncodeEpoch(epoch_key, last, &value);
     RETURN_IF_ERROR(FromRocksDb(batch.Put(handle(Family::kMeta), epoch_key, value), "shards"));

@@ -38,10 +38,14 @@ constexpr size_t kRowsAtOnce = 4096;
 // The log keeps word of removed rows for seven days: a store that was away for longer might keep
 // rows that are removed. A day less, as clocks differ.
 constexpr std::chrono::hours kLongestAway{6 * 24};
+// A time further ahead than this was written by a clock that was wrong, or is read by one.
+constexpr std::chrono::hours kMostAhead{12};
 constexpr uint64_t kMarkEverySeconds = 60;
 // Who follows reads again after this many looks at whether its turn has come.
 constexpr int kLooksBetweenReads = 10;
 constexpr int kLookEveryMicros = 50'000;
+// Whoever has not looked for longer may have missed that brokers lost rows and took others.
+constexpr uint64_t kUnseenMicros = 5'000'000;
 // A pass over the log that takes longer ends with a store that is behind.
 constexpr uint64_t kLongMicros = 2'000'000;
 // Each waits for Kafka, which does several things at a time.
@@ -63,11 +67,13 @@ uint64_t NumberOf(const ChangeLog& log) {
 
 // Of the rows of a log.
 Status CheckLogFormat(uint64_t format) {
-  if (format == storage::kFormatVersion) return absl::OkStatus();
+  if (format >= storage::kOldestLogFormat && format <= storage::kFormatVersion) {
+    return absl::OkStatus();
+  }
   return MakeStatus(absl::StatusCode::kFailedPrecondition,
-                    "the log of the cluster has rows of format {}, this program takes and makes "
-                    "those of {}: use {} one, or a cluster of another name (docs/upgrading.md)",
-                    format, storage::kFormatVersion,
+                    "the log of the cluster has rows of format {}, this program takes those of {} "
+                    "to {}: use {} one, or a cluster of another name (docs/upgrading.md)",
+                    format, storage::kOldestLogFormat, storage::kFormatVersion,
                     format > storage::kFormatVersion ? "a newer" : "the older");
 }
 
@@ -190,7 +196,14 @@ Status Store::Impl::WriteDurably(rocksdb::WriteBatch* batch, uint16_t partition)
 Status Store::Impl::CheckAge() const {
   ASSIGN_OR_RETURN(const std::optional<uint64_t> seen, ReadNumber(MetaKeyOf(MetaKey::kLogTime)));
   const auto longest = static_cast<uint64_t>(std::chrono::seconds(kLongestAway).count());
+  const auto most_ahead = static_cast<uint64_t>(std::chrono::seconds(kMostAhead).count());
   const uint64_t now = SecondsNow(*env_);
+  if (seen && *seen > now + most_ahead) {
+    return MakeStatus(absl::StatusCode::kFailedPrecondition,
+                      "{}: was last written {} hours from now, so its age is not known: set the "
+                      "clock, or empty this directory, and the server fills it from the log",
+                      dir_, (*seen - now) / 3600);
+  }
   if (!seen || *seen + longest >= now) return absl::OkStatus();
   return MakeStatus(absl::StatusCode::kFailedPrecondition,
                     "{}: was last written {} days ago, and the log no longer has the removals "
@@ -268,7 +281,9 @@ Status Store::Impl::MarkName(const ChangeLog& log) {
 }
 
 Status Store::Impl::MarkTime(uint64_t seconds) {
-  if (seconds < marked_seconds_ + kMarkEverySeconds) return absl::OkStatus();
+  // A clock that was ahead is set back.
+  const uint64_t since = std::max(seconds, marked_seconds_) - std::min(seconds, marked_seconds_);
+  if (since < kMarkEverySeconds) return absl::OkStatus();
   rocksdb::WriteBatch batch;
   RETURN_IF_ERROR(PutTime(batch, seconds));
   RETURN_IF_ERROR(Write(&batch, false));
@@ -295,6 +310,7 @@ Status Store::Impl::CatchUp(Store& store) {
   } while (env_->NowMicros() - began > kLongMicros && rows_taken_in_ - before > kRowsAtOnce);
   RETURN_IF_ERROR(Follow(store));
   RETURN_IF_ERROR(OfAll(kPartitionsAtOnce, [this](uint16_t partition) { return Own(partition); }));
+  RETURN_IF_ERROR(CheckAge());
   OutdatePrepared();
   rocksdb::WriteBatch batch;
   std::string value;
@@ -323,9 +339,13 @@ Status Store::Impl::Follow(Store& store) {
 }
 
 Status Store::Impl::CatchUpAll(uint32_t at_once) {
+  // Whoever was cut off or suspended for that long, before or while it reads, has read on behind
+  // removals that the log no longer has.
+  RETURN_IF_ERROR(CheckAge());
   const uint64_t begun = SecondsNow(*env_);
   RETURN_IF_ERROR(
       OfAll(at_once, [this](uint16_t partition) { return CatchUp(partition, std::nullopt); }));
+  RETURN_IF_ERROR(CheckAge());
   if (options_.progress != nullptr) options_.progress->at_end_seconds = begun;
   return MarkTime(begun);
 }
@@ -374,7 +394,14 @@ Status Store::Impl::Own(uint16_t partition) {
 StatusOr<uint64_t> Store::Impl::AppendOwners(uint16_t partition) {
   ASSIGN_OR_RETURN(const std::optional<uint64_t> before,
                    ReadNumber(MetaKeyOf(MetaKey::kLogOwners, partition)));
-  return AppendNumbers(partition, {{MetaKey::kLogOwners, before.value_or(0) + 1}});
+  Numbers numbers = {{MetaKey::kLogOwners, before.value_or(0) + 1}};
+  ASSIGN_OR_RETURN(const std::optional<uint64_t> format,
+                   ReadNumber(MetaKeyOf(MetaKey::kLogFormat, partition)));
+  // What comes from now on programs of before cannot take in.
+  if (format != storage::kFormatVersion) {
+    numbers.emplace_back(MetaKey::kLogFormat, storage::kFormatVersion);
+  }
+  return AppendNumbers(partition, numbers);
 }
 
 StatusOr<uint64_t> Store::Impl::AppendFirst(uint16_t partition) {
@@ -428,21 +455,25 @@ void Store::Impl::OutdatePrepared() {
 // Owner thread only.
 class Store::Impl::RowTaker {
  public:
-  RowTaker(Impl& impl, uint16_t partition)
+  // `first`: the first row that it takes is the first of the log.
+  RowTaker(Impl& impl, uint16_t partition, bool first)
       : impl_(impl),
         partition_(partition),
+        first_(first),
         format_key_(MetaKeyOf(MetaKey::kLogFormat, partition)),
         followed_(impl.prepared_ && !impl.outdated_) {}
 
   Status Take(const LogRow& row, uint64_t next) {
     RETURN_IF_ERROR(storage::GoOn(impl_.options_.progress));
-    // The first of all rows, however often the log was compacted.
+    if (first_) RETURN_IF_ERROR(CheckFirst(row));
+    first_ = false;
     if (row.family == Family::kMeta && row.key == format_key_ && row.value) {
       uint64_t format = 0;
       RETURN_IF_ERROR(storage::DecodeNumber(row.key, *row.value, &format));
       RETURN_IF_ERROR(CheckLogFormat(format));
     }
     RETURN_IF_ERROR(FromRocksDb(Add(row), "taking in a row"));
+    (*impl_.followed_)[partition_].tail.Add(row, next);
     if (followed_) news_.Add(row);
     ++impl_.rows_taken_in_;
     if (impl_.options_.progress != nullptr) ++impl_.options_.progress->rows_taken_in;
@@ -464,6 +495,15 @@ class Store::Impl::RowTaker {
   [[nodiscard]] size_t rows() const { return rows_; }
 
  private:
+  // However often a log was compacted: it begins with its format, or, where that was raised, with
+  // what the first owner has said beside it.
+  [[nodiscard]] Status CheckFirst(const LogRow& row) const {
+    if (row.family == Family::kMeta && row.value &&
+        (row.key == format_key_ || row.key == MetaKeyOf(MetaKey::kLogBirth, partition_))) {
+      return absl::OkStatus();
+    }
+    return BeginsTooLate(impl_.options_.truth->name(), partition_);
+  }
   rocksdb::Status Add(const LogRow& row) {
     if (row.family == Family::kFrontierGone) {
       return storage::ForgetFrontier(impl_.frontier_handles_, std::string(row.key), &batch_);
@@ -474,6 +514,7 @@ class Store::Impl::RowTaker {
 
   Impl& impl_;
   const uint16_t partition_;
+  bool first_;
   const std::string format_key_;
   rocksdb::WriteBatch batch_;
   size_t rows_ = 0;
@@ -481,15 +522,47 @@ class Store::Impl::RowTaker {
   storage::FollowedRows news_;
 };
 
+Status Store::Impl::CheckTail(uint16_t partition) const {
+  const storage::LogTail& tail = (*followed_)[partition].tail;
+  const std::optional<uint64_t> first = tail.first();
+  if (!first) return absl::OkStatus();
+  ASSIGN_OR_RETURN(const std::optional<uint64_t> mark,
+                   ReadNumber(MetaKeyOf(MetaKey::kLogOffset, partition)));
+  bool other = false;
+  const auto look = [&](const LogRow& row, uint64_t next) {
+    other = tail.Contradicts(row, next);
+    return other || next >= mark.value_or(0) ? absl::OutOfRangeError("seen enough")
+                                             : absl::OkStatus();
+  };
+  // What ends before is for whoever reads on to say.
+  const Status read = options_.truth->Read(partition, *first, std::nullopt, look).status();
+  if (!other) return absl::IsOutOfRange(read) || absl::IsAborted(read) ? absl::OkStatus() : read;
+  return MakeStatus(absl::StatusCode::kDataLoss,
+                    "partition {} of {} has lost rows that the local store has read: brokers have "
+                    "lost what they had acknowledged",
+                    partition, options_.truth->name());
+}
+
 Status Store::Impl::CatchUp(uint16_t partition, std::optional<uint64_t> end) {
+  Followed& followed = (*followed_)[partition];
+  const uint64_t now = env_->NowMicros();
+  const uint64_t looked = std::exchange(followed.looked_micros, now);
+  const bool unseen = std::max(now, looked) - std::min(now, looked) > kUnseenMicros;
+  if (unseen) RETURN_IF_ERROR(CheckTail(partition));
   ASSIGN_OR_RETURN(const std::optional<uint64_t> from,
                    ReadNumber(MetaKeyOf(MetaKey::kLogOffset, partition)));
-  RowTaker taker(*this, partition);
-  ASSIGN_OR_RETURN(const uint64_t next,
-                   options_.truth->Read(partition, from.value_or(0), end,
-                                        [&taker](const LogRow& row, uint64_t after) {
-                                          return taker.Take(row, after);
-                                        }));
+  RowTaker taker(*this, partition, from.value_or(0) == 0);
+  const auto read = [&] {
+    return options_.truth->Read(
+        partition, from.value_or(0), end,
+        [&taker](const LogRow& row, uint64_t after) { return taker.Take(row, after); });
+  };
+  StatusOr<uint64_t> reached = read();
+  while (absl::IsAborted(reached.status())) {
+    RETURN_IF_ERROR(CheckTail(partition));
+    reached = read();
+  }
+  ASSIGN_OR_RETURN(const uint64_t next, std::move(reached));
   if (taker.rows() > 0 || from != next) RETURN_IF_ERROR(taker.Write(next));
   // Who follows takes in a few every second.
   if (taker.rows() >= kRowsAtOnce) {

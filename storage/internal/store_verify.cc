@@ -1,7 +1,10 @@
 // Verification: every row is read and the column families are compared with each other.
+#include <xxhash.h>
+
 #include "core/base/limits.h"
 #include "core/base/url.h"
 #include "rocksdb/convenience.h"
+#include "storage/internal/epoch_rows.h"
 #include "storage/internal/keys.h"
 #include "storage/internal/lease_rows.h"
 #include "storage/internal/records.h"
@@ -72,7 +75,6 @@ class Verifier {
       const std::string_view value = it->value().ToStringView();
       uint64_t number = 0;
       Settings settings;
-      EpochRecord epoch;
       if (key == storage::MetaKeyOf(MetaKey::kFormat) ||
           key == storage::MetaKeyOf(MetaKey::kGeneration) ||
           key == storage::MetaKeyOf(MetaKey::kLayout) ||
@@ -92,7 +94,10 @@ class Verifier {
         CrawlRecord crawl;
         Note(storage::DecodeCrawl(key, value, &crawl));
       } else if (storage::ParseMetaKey(MetaKey::kEpoch, key)) {
-        Note(storage::DecodeEpoch(key, value, &epoch));
+        CheckEpoch(key, value);
+      } else if (storage::ParseEpochPartKey(key)) {
+        storage::EpochPart part;
+        Note(storage::DecodeEpochPart(key, value, &part));
       } else if (const auto slot = storage::ParseMetaKey(MetaKey::kNextSerial, key)) {
         Note(storage::DecodeNumber(key, value, &number));
         if (*slot >= limits::kSlots) Problem(Family::kMeta, key, "of a slot that does not exist");
@@ -101,6 +106,20 @@ class Verifier {
       }
     }
     NoteEnd(Family::kMeta, *it);
+  }
+
+  void CheckEpoch(std::string_view key, std::string_view value) {
+    EpochRecord epoch;
+    bool whole = true;
+    const auto read = [this](const std::string& part) -> StatusOr<std::string> {
+      std::string found;
+      const rocksdb::Status status = db_->Get(read_, handle(Family::kMeta), part, &found);
+      if (status.IsNotFound()) return NotFound("no such row");
+      RETURN_IF_ERROR(FromRocksDb(status, "reading meta"));
+      return found;
+    };
+    Note(storage::DecodeEpochRows(key, value, read, &epoch, &whole));
+    if (!whole) Problem(Family::kMeta, key, "what the epoch learned is there only in part");
   }
 
   void CheckSources() {
@@ -190,10 +209,44 @@ class Verifier {
   absl::flat_hash_map<uint64_t, std::string> hosts_;
 };
 
+// Whether each server writes this row of `meta` for itself.
+bool IsOwnRow(std::string_view key) {
+  static const std::array<std::string, 6> kOwn = {
+      storage::MetaKeyOf(MetaKey::kFormat),  storage::MetaKeyOf(MetaKey::kLayout),
+      storage::MetaKeyOf(MetaKey::kSecret),  storage::MetaKeyOf(MetaKey::kLogOffset),
+      storage::MetaKeyOf(MetaKey::kLogTime), storage::MetaKeyOf(MetaKey::kLogName)};
+  return std::any_of(kOwn.begin(), kOwn.end(),
+                     [key](std::string_view own) { return key.substr(0, 1) == own; });
+}
+
+StatusOr<FamilyDigest> DigestOf(rocksdb::DB& db, rocksdb::ColumnFamilyHandle* family) {
+  FamilyDigest found{.family = family->GetName()};
+  const bool meta = found.family == storage::NameOf(Family::kMeta);
+  rocksdb::ReadOptions read;
+  read.fill_cache = false;
+  const std::unique_ptr<rocksdb::Iterator> it(db.NewIterator(read, family));
+  for (it->SeekToFirst(); it->Valid(); it->Next()) {
+    if (meta && IsOwnRow(it->key().ToStringView())) continue;
+    ++found.rows;
+    found.digest = XXH3_64bits_withSeed(it->key().data(), it->key().size(), found.digest);
+    found.digest = XXH3_64bits_withSeed(it->value().data(), it->value().size(), found.digest);
+  }
+  RETURN_IF_ERROR(FromRocksDb(it->status(), "reading " + found.family));
+  return found;
+}
+
 }  // namespace
 
 StatusOr<VerifyReport> Store::Impl::Verify() const {
   VerifyReport report = Verifier(db_.get(), handles_).Run();
+  if (has_frontier()) {
+    std::vector<rocksdb::ColumnFamilyHandle*> families(handles_.begin(), handles_.end());
+    families.insert(families.end(), frontier_handles_.begin(), frontier_handles_.end());
+    for (rocksdb::ColumnFamilyHandle* family : families) {
+      ASSIGN_OR_RETURN(FamilyDigest digest, DigestOf(*db_, family));
+      report.digests.push_back(std::move(digest));
+    }
+  }
   rocksdb::ReadOptions read;
   read.fill_cache = false;
   for (const rocksdb::Status& status :

@@ -10,6 +10,7 @@
 #include "rocksdb/slice_transform.h"
 #include "rocksdb/statistics.h"
 #include "rocksdb/table.h"
+#include "storage/internal/rocksdb_env.h"
 
 namespace freshet::storage {
 namespace {
@@ -75,7 +76,7 @@ class OneNeighbourhood : public rocksdb::SliceTransform {
 
 rocksdb::DBOptions MakeDbOptions(const StoreOptions& options) {
   rocksdb::DBOptions db;
-  db.env = options.env != nullptr ? options.env : rocksdb::Env::Default();
+  db.env = RocksDbEnv(options);
   db.create_if_missing = true;
   db.create_missing_column_families = true;
   db.info_log = std::make_shared<ForwardingLogger>(options.log);

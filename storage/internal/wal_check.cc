@@ -340,7 +340,7 @@ std::string Describe(const WalFault& fault) {
 Status CutLog(rocksdb::Env* env, const WalFault& fault,
               const std::function<void(char, std::string_view)>& log) {
   if (log) log('W', fmt::format("cutting off the end of {}", Describe(fault)));
-  // The file system's own Truncate is not implemented by RocksDB.
+  // RocksDB refuses FileSystem::Truncate, so the file itself is cut.
   std::unique_ptr<rocksdb::WritableFile> file;
   rocksdb::Status status = env->ReopenWritableFile(fault.file, &file, rocksdb::EnvOptions());
   if (status.ok()) status = file->Truncate(fault.offset);

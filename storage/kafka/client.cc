@@ -7,6 +7,8 @@
 #include <string_view>
 #include <utility>
 
+#include "absl/strings/numbers.h"
+
 namespace freshet::kafka {
 namespace {
 
@@ -53,6 +55,10 @@ void Delivered(rd_kafka_t* /*client*/, const rd_kafka_message_t* message, void* 
 // time it is asked of another, and until then a commit, say, waits for it: librdkafka's own 60 s
 // are longer than anybody wants to wait for a take-over.
 constexpr const char* kSocketTimeoutMs = "10000";
+// Becoming the owner of a partition asks anew after that, and each question fences the one before.
+constexpr int64_t kMostSocketTimeoutMs = 10'000;
+// What librdkafka allows by default, for the longest row and what goes with it.
+constexpr int64_t kLeastMessageBytes = 1'000'000;
 
 // Of readers. How long a broker that has nothing new waits: it tells of an end, and answers what it
 // is asked next, only after that; librdkafka's 500 ms are long for somebody who waits for a
@@ -72,14 +78,35 @@ Status Set(rd_kafka_conf_t* conf, const std::string& name, const std::string& va
   return InvalidArgument("cluster.properties.{}: {}", name, std::string(error.data()));
 }
 
+// Of cluster.properties: what may be set, but not to anything.
+Status CheckProperty(const std::string& name, const std::string& value) {
+  if (std::find(kOurs.begin(), kOurs.end(), name) != kOurs.end()) {
+    return InvalidArgument("cluster.properties.{}: is set by the server itself", name);
+  }
+  if (name == "group.instance.id") {
+    return InvalidArgument(
+        "cluster.properties.{}: is not allowed: the group would wait for a server that has left",
+        name);
+  }
+  int64_t number = 0;
+  if (!absl::SimpleAtoi(value, &number)) return absl::OkStatus();
+  if (name == "socket.timeout.ms" && number > kMostSocketTimeoutMs) {
+    return InvalidArgument("cluster.properties.{}: is {}, and at most {} are allowed", name, value,
+                           kMostSocketTimeoutMs);
+  }
+  if ((name == "message.max.bytes" || name == "max.message.bytes") && number < kLeastMessageBytes) {
+    return InvalidArgument("cluster.properties.{}: is {}, and rows need at least {}", name, value,
+                           kLeastMessageBytes);
+  }
+  return absl::OkStatus();
+}
+
 Status SetAll(const KafkaOptions& options, const Properties& usual, const Properties& own,
               rd_kafka_conf_t* conf) {
   RETURN_IF_ERROR(Set(conf, "socket.timeout.ms", kSocketTimeoutMs));
   for (const auto& [name, value] : usual) RETURN_IF_ERROR(Set(conf, name, value));
   for (const auto& [name, value] : options.properties) {
-    if (std::find(kOurs.begin(), kOurs.end(), name) != kOurs.end()) {
-      return InvalidArgument("cluster.properties.{}: is set by the server itself", name);
-    }
+    RETURN_IF_ERROR(CheckProperty(name, value));
     RETURN_IF_ERROR(Set(conf, name, value));
   }
   RETURN_IF_ERROR(Set(conf, "bootstrap.servers", options.brokers));

@@ -10,6 +10,7 @@
 
 #include "core/base/check.h"
 #include "storage/kafka/client.h"
+#include "storage/kafka/topic_watch.h"
 #include "storage/kafka/topics.h"
 #include "sync/mutex.h"
 
@@ -39,6 +40,9 @@ constexpr int kOwnMs = 11'000;
 // The most that brokers allow by default. A transaction that its owner leaves open holds nobody
 // up: who owns the partition next ends it.
 constexpr const char* kTransactionTimeoutMs = "900000";
+// A start has more to do at first.
+constexpr auto kFirstLook = std::chrono::seconds(30);
+constexpr auto kLookEvery = std::chrono::hours(1);
 // A transaction that takes longer is one that waits for Kafka.
 constexpr auto kSlow = std::chrono::seconds(5);
 
@@ -88,7 +92,8 @@ class KafkaLog::Impl {
       : options_(options),
         topic_(kafka::TopicOf(options)),
         partitions_(options.partitions),
-        readers_(options.partitions) {}
+        readers_(options.partitions),
+        watch_(options, kFirstLook, kLookEvery) {}
 
   [[nodiscard]] const std::string& name() const { return topic_; }
   [[nodiscard]] uint32_t partitions() const { return options_.partitions; }
@@ -141,8 +146,13 @@ class KafkaLog::Impl {
   // What an error of a call on a transaction means; OK: call again.
   [[nodiscard]] Status Judge(Partition& partition, const rd_kafka_error_t* error);
   [[nodiscard]] StatusOr<ReaderOwner> NewReader(uint32_t partition, uint64_t from);
+  // Where the partition begins or ends; nullopt: no broker says so, and `*error` why.
+  [[nodiscard]] std::optional<uint64_t> Ask(Reader& reader, uint32_t partition, int64_t which,
+                                            rd_kafka_resp_err_t* error) const;
+  // DataLoss: it begins behind the first row that it had.
+  [[nodiscard]] Status CheckBeginning(Reader& reader, uint32_t partition);
   // The offset after the last row that is committed by now. DataLoss: the partition has ended
-  // before `from` for a while.
+  // before `from` for a while. Aborted: it has, and no longer does.
   [[nodiscard]] StatusOr<uint64_t> EndOf(Reader& reader, uint32_t partition, uint64_t from);
   // Has a client that waits in vain ask who leads the topic's partitions now: by itself it waits
   // for a broker that is gone until socket.timeout.ms are over.
@@ -164,6 +174,7 @@ class KafkaLog::Impl {
   std::atomic<uint64_t> bytes_ = 0;
   std::atomic<uint64_t> transaction_micros_ = 0;
   std::atomic<uint64_t> rows_read_ = 0;
+  const kafka::TopicWatch watch_;
 };
 
 Status KafkaLog::Impl::Own(uint32_t partition) {
@@ -185,6 +196,12 @@ Status KafkaLog::Impl::Own(uint32_t partition) {
     if (stopped_) return Stopped();
     const Error error(rd_kafka_init_transactions(owned->producer.get(), kOwnMs));
     if (error == nullptr) break;
+    if (rd_kafka_error_code(error.get()) == RD_KAFKA_RESP_ERR_INVALID_TRANSACTION_TIMEOUT) {
+      return MakeStatus(absl::StatusCode::kFailedPrecondition,
+                        "becoming the only writer of partition {} of {}: the brokers allow no "
+                        "transaction of {} ms: raise their transaction.max.timeout.ms to that",
+                        partition, topic_, kTransactionTimeoutMs);
+    }
     waiting.Go([&] { return std::string(rd_kafka_error_string(error.get())); });
     if (rd_kafka_error_is_retriable(error.get()) != 0) continue;
     return MakeStatus(absl::StatusCode::kFailedPrecondition,
@@ -203,6 +220,10 @@ StatusOr<uint64_t> KafkaLog::Impl::Append(uint32_t index, std::span<const LogRow
   CHECK(found != nullptr, "partition {} is not owned", index);
   Partition& partition = *found;
   if (partition.failed) return partition.failure;
+  for (const LogRow& row : rows) {
+    const size_t value = row.value ? row.value->size() : 0;
+    RETURN_IF_ERROR(CheckRowSize(row.family, row.key.size() + value));
+  }
   const Steady::time_point start = Steady::now();
   partition.context.lowest = std::numeric_limits<uint64_t>::max();
   partition.began = start.time_since_epoch().count();
@@ -330,6 +351,7 @@ StatusOr<uint64_t> KafkaLog::Impl::Read(uint32_t partition, uint64_t from,
   ReaderOwner reader = std::move(readers_[partition]);
   if (reader == nullptr || reader->next != from) {
     ASSIGN_OR_RETURN(reader, NewReader(partition, from));
+    if (from == 0) RETURN_IF_ERROR(CheckBeginning(*reader, partition));
   }
   if (!end) {
     // To one that has just begun to read its client says so itself.
@@ -372,25 +394,50 @@ StatusOr<KafkaLog::Impl::ReaderOwner> KafkaLog::Impl::NewReader(uint32_t partiti
   return reader;
 }
 
+std::optional<uint64_t> KafkaLog::Impl::Ask(Reader& reader, uint32_t partition, int64_t which,
+                                            rd_kafka_resp_err_t* error) const {
+  const Partitions list(rd_kafka_topic_partition_list_new(1));
+  rd_kafka_topic_partition_t& asked = *rd_kafka_topic_partition_list_add(
+      list.get(), topic_.c_str(), static_cast<int32_t>(partition));
+  // Of a client that reads what is committed the end is that of it. Of
+  // rd_kafka_query_watermark_offsets it would be too, but that waits longer than it is told to
+  // where the broker is gone.
+  asked.offset = which;
+  *error = rd_kafka_offsets_for_times(reader.client.get(), list.get(), kEndMs);
+  if (*error == RD_KAFKA_RESP_ERR_NO_ERROR) *error = asked.err;
+  reader.stuck = IsUnknown(*error);
+  if (*error != RD_KAFKA_RESP_ERR_NO_ERROR || asked.offset < 0) return std::nullopt;
+  return static_cast<uint64_t>(asked.offset);
+}
+
+Status KafkaLog::Impl::CheckBeginning(Reader& reader, uint32_t partition) {
+  Waiting waiting(options_,
+                  fmt::format("asking for the beginning of partition {} of {}", partition, topic_));
+  while (true) {
+    if (stopped_) return Stopped();
+    rd_kafka_resp_err_t error = RD_KAFKA_RESP_ERR_NO_ERROR;
+    const auto lowest = Ask(reader, partition, RD_KAFKA_OFFSET_BEGINNING, &error);
+    // Compaction leaves the first offset as it is, however few rows are left.
+    if (lowest) return *lowest == 0 ? absl::OkStatus() : BeginsTooLate(topic_, partition);
+    rd_kafka_poll(reader.client.get(), kAgainMs);
+    AskWhoLeads(reader.client.get());
+    waiting.Go([&] { return std::string(rd_kafka_err2str(error)); });
+  }
+}
+
 StatusOr<uint64_t> KafkaLog::Impl::EndOf(Reader& reader, uint32_t partition, uint64_t from) {
   std::optional<Steady::time_point> short_since;
   Waiting waiting(options_,
                   fmt::format("asking for the end of partition {} of {}", partition, topic_));
   while (true) {
     if (stopped_) return Stopped();
-    const Partitions list(rd_kafka_topic_partition_list_new(1));
-    rd_kafka_topic_partition_t& asked = *rd_kafka_topic_partition_list_add(
-        list.get(), topic_.c_str(), static_cast<int32_t>(partition));
-    // Of a client that reads what is committed this is the end of that. Of
-    // rd_kafka_query_watermark_offsets it would be too, but that waits longer than it is told to
-    // where the broker is gone.
-    asked.offset = RD_KAFKA_OFFSET_END;
-    rd_kafka_resp_err_t error = rd_kafka_offsets_for_times(reader.client.get(), list.get(), kEndMs);
-    if (error == RD_KAFKA_RESP_ERR_NO_ERROR) error = asked.err;
-    reader.stuck = IsUnknown(error);
-    if (error == RD_KAFKA_RESP_ERR_NO_ERROR && asked.offset >= 0) {
-      const auto end = static_cast<uint64_t>(asked.offset);
-      if (end >= from) return end;
+    rd_kafka_resp_err_t error = RD_KAFKA_RESP_ERR_NO_ERROR;
+    if (const auto end = Ask(reader, partition, RD_KAFKA_OFFSET_END, &error)) {
+      if (*end >= from) {
+        if (!short_since) return *end;
+        return MakeStatus(absl::StatusCode::kAborted, "partition {} of {} ended before {}",
+                          partition, topic_, from);
+      }
       if (!short_since) short_since = Steady::now();
       if (Steady::now() - *short_since > kShortFor) return EndsTooSoon(topic_, partition);
     }

@@ -21,8 +21,10 @@ namespace {
 
 using kafka::Client;
 using kafka::Context;
+using kafka::Destroyer;
 using kafka::Error;
 using kafka::Partitions;
+using Queue = std::unique_ptr<rd_kafka_queue_t, Destroyer<rd_kafka_queue_destroy>>;
 using Steady = std::chrono::steady_clock;
 
 constexpr int kPollMs = 50;
@@ -44,6 +46,7 @@ constexpr int kSilentOf = 3;
 constexpr int kSilentIn = 10;
 constexpr std::chrono::milliseconds kLeastSilent = 3 * kAskEvery;
 constexpr std::chrono::seconds kTellEvery{10};
+constexpr std::chrono::minutes kCompareEvery{10};
 
 Partitions TheTurn(const std::string& topic) {
   Partitions turn(rd_kafka_topic_partition_list_new(1));
@@ -54,18 +57,26 @@ Partitions TheTurn(const std::string& topic) {
 // What who has the turn has told the group last.
 struct Word {
   uint64_t beat = 0;  // another one each time; 0: none
+  uint64_t silence_ms =
+      0;  // after which others may take the turn; 0: another release, which says none
   std::string announced;
 };
 
-std::string TextOf(const Word& word) { return fmt::format("{}\n{}", word.beat, word.announced); }
+std::string TextOf(const Word& word) {
+  return fmt::format("{} {}\n{}", word.beat, word.silence_ms, word.announced);
+}
 
 // Nothing of what another release says, or nobody has said.
 Word WordOf(std::string_view text) {
   Word word;
   const size_t end = text.find('\n');
   if (end == std::string_view::npos) return word;
-  const auto [rest, error] = std::from_chars(text.data(), text.data() + end, word.beat);
-  if (error != std::errc() || rest != text.data() + end) return {};
+  const char* const line = text.data() + end;
+  auto read = std::from_chars(text.data(), line, word.beat);
+  if (read.ec == std::errc() && read.ptr != line && *read.ptr == ' ') {
+    read = std::from_chars(read.ptr + 1, line, word.silence_ms);
+  }
+  if (read.ec != std::errc() || read.ptr != line) return {};
   word.announced = text.substr(end + 1);
   return word;
 }
@@ -104,18 +115,14 @@ class KafkaTenure::Impl {
   [[nodiscard]] bool End();
   // Precondition: End, and LeaveGroup if that may be. False: librdkafka 2.0.2 aborts the process
   // when this is destroyed, as the group may have taken this member in, also after End has looked,
-  // and has not told it what it is assigned (its issue 4312).
+  // and has not told it what it is assigned (its issue 4312); or waits for the group for ever.
   [[nodiscard]] bool MayBeDestroyed() const FRESHET_EXCLUDES(mutex_) {
     const MutexLock lock(mutex_);
-    return !stood_ || answered_;
+    return closed_ && (!stood_ || answered_);
   }
-  // So that nobody waits for the silence. Precondition: End.
-  void LeaveGroup() {
-    if (std::exchange(left_, true)) return;
-    // Closing alone does not leave, in librdkafka 2.0.2, where nothing is assigned.
-    if (!assigned_) rd_kafka_unsubscribe(client_.get());
-    rd_kafka_consumer_close(client_.get());
-  }
+  // So that nobody waits for the silence, after which the group has forgotten this member anyway:
+  // it takes no longer than that, whether the group answers or not. Precondition: End.
+  void LeaveGroup();
   [[nodiscard]] bool assigned() const { return assigned_; }
   [[nodiscard]] bool sure() const {
     return assigned_ && SinceConfirmed() < options_.silence * kSureOf / kSureIn;
@@ -181,6 +188,7 @@ class KafkaTenure::Impl {
   bool may_close_ = true;
   bool stood_ = false;
   bool left_ = false;
+  bool closed_ = true;  // librdkafka waits for no answer of the group
   // Owner: the thread.
   bool served_ = false;
   bool lost_ = false;
@@ -252,6 +260,20 @@ bool KafkaTenure::Impl::AwaitFirstAnswer() {
   return true;
 }
 
+void KafkaTenure::Impl::LeaveGroup() {
+  if (std::exchange(left_, true)) return;
+  // Closing alone does not leave, in librdkafka 2.0.2, where nothing is assigned.
+  if (!assigned_) rd_kafka_unsubscribe(client_.get());
+  const Queue queue(rd_kafka_queue_new(client_.get()));
+  const Error refused(rd_kafka_consumer_close_queue(client_.get(), queue.get()));
+  if (refused != nullptr) return;
+  const auto until = Steady::now() + options_.silence;
+  do {
+    rd_kafka_queue_poll_callback(queue.get(), kPollMs);
+    closed_ = rd_kafka_consumer_closed(client_.get()) != 0;
+  } while (!closed_ && Steady::now() < until);
+}
+
 void KafkaTenure::Impl::Run() {
   while (!stopping_) {
     const kafka::Message message(rd_kafka_consumer_poll(client_.get(), kPollMs));
@@ -275,7 +297,7 @@ bool KafkaTenure::Impl::MayAsk() const {
 
 void KafkaTenure::Impl::Ask() {
   const Partitions offsets = TheTurn(topic_);
-  Word word{.beat = ++beat_};
+  Word word{.beat = ++beat_, .silence_ms = static_cast<uint64_t>(options_.silence.count())};
   {
     const MutexLock lock(mutex_);
     word.announced = announced_;
@@ -361,8 +383,8 @@ void KafkaTenure::Announce(std::string text) { impl_->Announce(std::move(text));
 
 class KafkaListener::Impl {
  public:
-  explicit Impl(const KafkaOptions& options)
-      : options_(options), topic_(kafka::FleetTopicOf(options)) {}
+  Impl(const KafkaOptions& options, std::chrono::milliseconds silence)
+      : options_(options), silence_(silence), topic_(kafka::FleetTopicOf(options)) {}
   [[nodiscard]] Status Open() {
     context_.options = &options_;
     ASSIGN_OR_RETURN(client_, kafka::MakeClient(RD_KAFKA_CONSUMER,
@@ -372,15 +394,22 @@ class KafkaListener::Impl {
                                                 context_));
     return absl::OkStatus();
   }
-  [[nodiscard]] StatusOr<std::string> Announced(std::chrono::milliseconds patience) const {
+  [[nodiscard]] StatusOr<std::string> Announced(std::chrono::milliseconds patience)
+      FRESHET_EXCLUDES(mutex_) {
     ASSIGN_OR_RETURN(Word word, Hear(client_, topic_, patience));
+    const MutexLock lock(mutex_);
+    Compare(word);
     return std::move(word.announced);
   }
   [[nodiscard]] bool IsSilent(std::chrono::milliseconds silence, std::chrono::milliseconds patience)
       FRESHET_EXCLUDES(mutex_);
 
  private:
+  // Of two servers with other silences the one with the shorter takes what the other still has.
+  void Compare(const Word& word) FRESHET_REQUIRES(mutex_);
+
   const KafkaOptions options_;
+  const std::chrono::milliseconds silence_;
   const std::string topic_;
   Context context_;
   Client client_;  // uses context_
@@ -389,7 +418,19 @@ class KafkaListener::Impl {
   uint64_t beat_ FRESHET_GUARDED_BY(mutex_) = 0;
   Steady::time_point since_ FRESHET_GUARDED_BY(mutex_);
   bool silent_ FRESHET_GUARDED_BY(mutex_) = false;
+  Steady::time_point compare_ FRESHET_GUARDED_BY(mutex_);
 };
+
+void KafkaListener::Impl::Compare(const Word& word) {
+  const auto own = static_cast<uint64_t>(silence_.count());
+  if (own == 0 || word.silence_ms == 0 || word.silence_ms == own || !options_.log) return;
+  const Steady::time_point now = Steady::now();
+  if (now < compare_) return;
+  compare_ = now + kCompareEvery;
+  options_.log('W', fmt::format("cluster.silence is {} ms here, and {} ms on the server that has "
+                                "the turn of {}: set the same on all servers",
+                                own, word.silence_ms, topic_));
+}
 
 bool KafkaListener::Impl::IsSilent(std::chrono::milliseconds silence,
                                    std::chrono::milliseconds patience) {
@@ -399,7 +440,7 @@ bool KafkaListener::Impl::IsSilent(std::chrono::milliseconds silence,
   if (!word.ok()) {
     // Silent is who says nothing to brokers that answer.
     if (!silent_) since_ = now;
-  } else if (word->beat == 0 || word->beat != beat_) {
+  } else if (Compare(*word); word->beat == 0 || word->beat != beat_) {
     beat_ = word->beat;
     since_ = now;
     silent_ = false;
@@ -410,8 +451,9 @@ bool KafkaListener::Impl::IsSilent(std::chrono::milliseconds silence,
   return silent_;
 }
 
-StatusOr<std::unique_ptr<KafkaListener>> KafkaListener::Open(const KafkaOptions& options) {
-  auto impl = std::make_unique<Impl>(options);
+StatusOr<std::unique_ptr<KafkaListener>> KafkaListener::Open(const KafkaOptions& options,
+                                                             std::chrono::milliseconds silence) {
+  auto impl = std::make_unique<Impl>(options, silence);
   RETURN_IF_ERROR(impl->Open());
   return std::unique_ptr<KafkaListener>(new KafkaListener(std::move(impl)));
 }

@@ -72,8 +72,10 @@ class KafkaTenure {
 // members are answered nothing else while the turn is given anew. Thread-safe.
 class KafkaListener {
  public:
-  // InvalidArgument: an option or property is none.
-  [[nodiscard]] static StatusOr<std::unique_ptr<KafkaListener>> Open(const KafkaOptions& options);
+  // Warns, where the options say to, of a server with another silence than this (TenureOptions);
+  // zero: compares nothing. InvalidArgument: an option or property is none.
+  [[nodiscard]] static StatusOr<std::unique_ptr<KafkaListener>> Open(
+      const KafkaOptions& options, std::chrono::milliseconds silence = {});
   ~KafkaListener();
   KafkaListener(const KafkaListener&) = delete;
   KafkaListener& operator=(const KafkaListener&) = delete;

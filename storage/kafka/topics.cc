@@ -31,6 +31,11 @@ constexpr const char* kCleanupPolicy = "cleanup.policy";
 constexpr const char* kDeleteRetention = "delete.retention.ms";
 constexpr const char* kInSync = "min.insync.replicas";
 constexpr const char* kUnclean = "unclean.leader.election.enable";
+constexpr const char* kMessageBytes = "max.message.bytes";
+// As much as the client sends at a time (kafka/client.cc), and what a broker adds to that.
+constexpr int64_t kLeastBatchBytes = 1'000'012;
+// What the turn and the ownership of partitions lie in.
+constexpr std::array<const char*, 2> kBrokersTopics = {"__consumer_offsets", "__transaction_state"};
 // Of so many replicas most have a row before it is acknowledged, and one may still be away.
 constexpr int kReplicasToSpare = 3;
 constexpr size_t kReasonBytes = 512;
@@ -201,6 +206,40 @@ std::optional<int64_t> NumberOf(const TopicSettings& settings, const char* name)
   return number;
 }
 
+// OK, or from where on there are rows, if not from the first.
+Status CheckBeginnings(const KafkaOptions& options, rd_kafka_t* client, const std::string& topic) {
+  const Partitions list(rd_kafka_topic_partition_list_new(static_cast<int>(options.partitions)));
+  for (uint32_t i = 0; i < options.partitions; ++i) {
+    rd_kafka_topic_partition_list_add(list.get(), topic.c_str(), static_cast<int32_t>(i))->offset =
+        RD_KAFKA_OFFSET_BEGINNING;
+  }
+  if (rd_kafka_offsets_for_times(client, list.get(), kAnswerMs) != RD_KAFKA_RESP_ERR_NO_ERROR) {
+    return absl::OkStatus();
+  }
+  for (const auto& found : std::span(list->elems, static_cast<size_t>(list->cnt))) {
+    if (found.err == RD_KAFKA_RESP_ERR_NO_ERROR && found.offset > 0) {
+      return BeginsTooLate(topic, static_cast<uint32_t>(found.partition));
+    }
+  }
+  return absl::OkStatus();
+}
+
+// Those of the brokers, as far as they say.
+void CheckBrokersTopics(const KafkaOptions& options, rd_kafka_t* client) {
+  for (const std::string topic : kBrokersTopics) {
+    if (options.cancelled != nullptr && *options.cancelled) return;
+    const StatusOr<Found> found = Find(client, topic);
+    // It is made when somebody needs it first.
+    if (!found.ok() || found->partitions == 0) continue;
+    auto values = SettingsOf(client, topic);
+    if (!values.ok()) values = std::map<std::string, std::string>();
+    for (const std::string& line :
+         JudgeBrokersTopic(topic, {.values = *std::move(values), .replicas = found->replicas})) {
+      if (options.log) options.log('W', line);
+    }
+  }
+}
+
 Status CheckSettings(const KafkaOptions& options, rd_kafka_t* client, const std::string& topic,
                      int replicas) {
   const auto warn = [&](const std::string& line) {
@@ -247,6 +286,12 @@ Status JudgeTopic(const std::string& topic, const TopicSettings& settings,
                       "pages: set it to at least {}",
                       topic, kDeleteRetention, *retention, kDeleteRetentionMs);
   }
+  const std::optional<int64_t> bytes = NumberOf(settings, kMessageBytes);
+  if (bytes && *bytes < kLeastBatchBytes) {
+    return MakeStatus(absl::StatusCode::kFailedPrecondition,
+                      "topic {} has {}={}, so Kafka would refuse rows: set it to at least {}",
+                      topic, kMessageBytes, *bytes, kLeastBatchBytes);
+  }
   if (settings.replicas == 1) {
     warnings->push_back(fmt::format(
         "topic {} has one replica: what is acknowledged is lost with the disk of one broker",
@@ -264,6 +309,33 @@ Status JudgeTopic(const std::string& topic, const TopicSettings& settings,
                     topic, kUnclean));
   }
   return absl::OkStatus();
+}
+
+std::vector<std::string> JudgeBrokersTopic(const std::string& topic,
+                                           const TopicSettings& settings) {
+  if (settings.replicas == 1) {
+    return {
+        fmt::format("topic {} has one replica: no server can take over while one broker is "
+                    "away, nor after its disk is lost",
+                    topic)};
+  }
+  if (NumberOf(settings, kInSync).value_or(2) >= 2) return {};
+  return {
+      fmt::format("topic {} has {}=1: no server can take over after the disk of one broker is "
+                  "lost while others are away",
+                  topic, kInSync)};
+}
+
+Status LookAtTopics(const KafkaOptions& options) {
+  Context context{.options = &options};
+  ASSIGN_OR_RETURN(const Client client, MakeReader(context));
+  CheckBrokersTopics(options, client.get());
+  const Topic wanted{.name = TopicOf(options),
+                     .partitions = static_cast<int>(options.partitions),
+                     .of_shards = true};
+  ASSIGN_OR_RETURN(const Found found, CheckTopic(client.get(), wanted));
+  RETURN_IF_ERROR(CheckSettings(options, client.get(), wanted.name, found.replicas));
+  return CheckBeginnings(options, client.get(), wanted.name);
 }
 
 Status EnsureTopic(const KafkaOptions& options) {

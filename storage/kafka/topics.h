@@ -18,6 +18,11 @@ namespace freshet::kafka {
 // The same of the one whose only partition is the turn of a server. Nothing is written to it.
 [[nodiscard]] Status EnsureFleetTopic(const KafkaOptions& options);
 
+// Looks at the topic of a log that is in use, and at those of the brokers that servers depend on;
+// warns where the options say to. FailedPrecondition as EnsureTopic's. DataLoss: a partition no
+// longer begins with its first row. Any other failure: the brokers do not say.
+[[nodiscard]] Status LookAtTopics(const KafkaOptions& options);
+
 // What a broker says of the topic of a log.
 struct TopicSettings {
   std::map<std::string, std::string> values;  // those in force, the brokers' own among them
@@ -29,6 +34,10 @@ struct TopicSettings {
 // they could be. What `settings` does not have passes.
 [[nodiscard]] Status JudgeTopic(const std::string& topic, const TopicSettings& settings,
                                 std::vector<std::string>* warnings);
+
+// The same of a topic of the brokers' own: warnings alone.
+[[nodiscard]] std::vector<std::string> JudgeBrokersTopic(const std::string& topic,
+                                                         const TopicSettings& settings);
 
 }  // namespace freshet::kafka
 

@@ -29,7 +29,9 @@ v1::Explanation Waiting() {
   why.set_staleness(0.5);
   why.set_probability_fresh(std::exp(-0.5));
   why.set_value_share(1);
-  why.mutable_estimates()->set_unsignalled_rate_per_day(0.5);
+  why.set_staleness_rate_per_day(0.5);
+  // The page changes less now than on average.
+  why.mutable_estimates()->set_unsignalled_rate_per_day(0.8);
   why.mutable_estimates()->mutable_change_rate_per_day()->set_value(0.5);
   why.mutable_next_expected_crawl_time()->set_seconds(kNow + 86400);
   for (int i = 0; i < 3; ++i) {
@@ -59,7 +61,7 @@ TEST(ForecastTest, TakesTheExtremes) {
   why = Waiting();
   why.clear_next_expected_crawl_time();
   EXPECT_EQ(Forecast(why, 2)[1].seconds, 6 * 86400);
-  why.mutable_estimates()->set_unsignalled_rate_per_day(0);
+  why.set_staleness_rate_per_day(0);
   EXPECT_EQ(Forecast(why, 2)[1].seconds, 366 * 86400);
   EXPECT_NEAR(Forecast(why, 2)[1].value, 20, 1e-9);
   why.set_staleness(std::numeric_limits<double>::infinity());

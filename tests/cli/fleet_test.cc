@@ -107,8 +107,8 @@ TEST(FleetCommand, DrainsANodeAndSaysWhoServesThen) {
   EXPECT_THAT(standby.err, HasSubstr("crawl-b serves no division; it is a standby for division 2"));
   const Outcome nobody = server.Run({"fleet", "drain", "--yes", "crawl-c"});
   EXPECT_EQ(nobody.code, kRefused);
-  EXPECT_THAT(nobody.err,
-              HasSubstr("no server with a cluster.address is called crawl-c, did you mean crawl-"));
+  EXPECT_THAT(nobody.err, HasSubstr("no server is named crawl-c (servers without cluster.address "
+                                    "are not seen), did you mean crawl-"));
 
   drained->set_refused("no server could take over");
   server.admin.drained.add_unanswered()->set_reason("is away");

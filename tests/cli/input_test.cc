@@ -76,7 +76,7 @@ TEST(BombTest, IsRefusedAsALineAndAsASitemap) {
   EXPECT_THAT(line.err, HasSubstr("row 1: longer than 1048576 bytes"));
   const Outcome noise = server.Run({"signal", "--sitemap", path});
   EXPECT_EQ(noise.code, kBadUsage);
-  EXPECT_THAT(noise.err, HasSubstr("it is not XML"));
+  EXPECT_THAT(noise.err, HasSubstr("the document is not XML"));
   const Outcome sitemap =
       server.Run({"signal", "--sitemap", "-"},
                  Gzip("<urlset>" + std::string(size_t{60} << 20, ' ') + "</urlset>"));

@@ -108,7 +108,8 @@ TEST(ListOutputTest, ThatEndsEarlyIsAnError) {
   const Outcome quiet = server.Run({"list"});
   EXPECT_EQ(quiet.code, kUnreachable);
   EXPECT_EQ(quiet.err,
-            "freshet: the server ended the list early, after 3 pages: --page-token abc\n");
+            "freshet: the server ended the list before it had sent all pages, after 3 pages: "
+            "--page-token abc\n");
   // A limit that was not reached is no reason to end either.
   EXPECT_EQ(server.Run({"list", "--limit", "4"}).code, kUnreachable);
   EXPECT_EQ(server.Run({"list", "--limit", "3"}).code, kAccepted);

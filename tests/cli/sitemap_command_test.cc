@@ -158,7 +158,7 @@ TEST_F(SitemapCommandTest, WhatIsLeftOutIsNamedAndNothingUsableIsAFailure) {
   site_.Put("/none", "<urlset>" + other + "<url/></urlset>");
   const Outcome none = Poll({"--json", site_.url() + "/none"});
   EXPECT_EQ(none.code, kRefused);
-  EXPECT_THAT(none.err, HasSubstr("/none: nothing of it could be used"));
+  EXPECT_THAT(none.err, HasSubstr("/none: no page or sitemap of this document could be used"));
   const json object = json::parse(none.out);
   EXPECT_EQ(object["other_hosts"], 1);
   EXPECT_EQ(object["without_url"], 1);
@@ -173,7 +173,7 @@ TEST_F(SitemapCommandTest, BadUsageAndBadDocumentsHaveTheirCodes) {
   site_.Put("/html", "<html/>");
   const Outcome html = Poll({site_.url() + "/html"});
   EXPECT_EQ(html.code, kRefused);
-  EXPECT_THAT(html.err, HasSubstr("/html: its root is <html>"));
+  EXPECT_THAT(html.err, HasSubstr("/html: the document's root is <html>"));
   for (const std::vector<std::string>& arguments :
        std::vector<std::vector<std::string>>{{},
                                              {"--every", "soon", "x"},
@@ -184,6 +184,7 @@ TEST_F(SitemapCommandTest, BadUsageAndBadDocumentsHaveTheirCodes) {
                                              {"--every", "1h", "--dry-run", "x"},
                                              {"--site-timeout", "0", "x"},
                                              {"--sites-at-once", "0", "x"},
+                                             {"--site-pages", "0", "x"},
                                              {"--state", "/proc/none/x", "x"}}) {
     EXPECT_EQ(Poll(arguments).code, kBadUsage) << testing::PrintToString(arguments);
   }

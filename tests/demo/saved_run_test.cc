@@ -168,7 +168,8 @@ TEST_F(SavedRunTest, PrepareRefusesWhatItCannotPlay) {
   EXPECT_EQ(Prepare(options, 5).status().code(), absl::StatusCode::kInvalidArgument);
   options = Options(60);
   options.recall = 1.5;
-  EXPECT_THAT(std::string(Prepare(options, 5).status().message()), HasSubstr("recall 1.5 is not"));
+  EXPECT_THAT(std::string(Prepare(options, 5).status().message()),
+              HasSubstr("recall 1.5 is out of range"));
   options = Options(60);
   options.years = 0;
   EXPECT_EQ(Prepare(options, 5).status().code(), absl::StatusCode::kInvalidArgument);

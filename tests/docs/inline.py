@@ -44,6 +44,7 @@ FRAGMENTS = {
     "freshet host": "without a host",
     "freshet import sitemap.xml...": "needs files of other crawlers; tests/cli/transfer has some",
     "freshet host --block-until": "without a host",
+    "freshet hosts delete": "without a host",
     "freshet get": "without a URL",
     "freshet explain": "without a URL",
     "freshet report": "without rows",

@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
+import shutil
 import signal
 import socket
 import subprocess
 import time
 from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from net import Place
 
 PROPERTIES = """\
 process.roles=broker,controller
 node.id={node}
 controller.quorum.voters={voters}
-listeners=PLAINTEXT://127.0.0.1:{port},CONTROLLER://127.0.0.1:{controller}
-advertised.listeners=PLAINTEXT://127.0.0.1:{port}
+listeners=PLAINTEXT://{host}:{port},CONTROLLER://{host}:{controller}
+advertised.listeners=PLAINTEXT://{host}:{port}
 controller.listener.names=CONTROLLER
 listener.security.protocol.map=PLAINTEXT:PLAINTEXT,CONTROLLER:PLAINTEXT
 log.dirs={data}
@@ -33,12 +38,19 @@ broker.heartbeat.interval.ms=500
 controller.quorum.election.timeout.ms=1000
 controller.quorum.fetch.timeout.ms=2000
 """
+# Rows that later ones replace are left out within seconds.
+COMPACTING = """\
+log.roll.ms=4000
+log.cleaner.backoff.ms=1000
+log.cleaner.min.cleanable.ratio=0.01
+log.segment.delete.delay.ms=1000
+"""
 LOG = ["defaultLogLevel=info", "showDateTime=true", "dateTimeFormat=yyyy-MM-dd'T'HH:mm:ss.SSS"]
 # Clients come to a listener of their own, show who they are, and may do what they were allowed; brokers and tools, on
 # the other, all.
 SECURED = """\
-listeners=PLAINTEXT://127.0.0.1:{port},CONTROLLER://127.0.0.1:{controller},CLIENT://127.0.0.1:{secured}
-advertised.listeners=PLAINTEXT://127.0.0.1:{port},CLIENT://127.0.0.1:{secured}
+listeners=PLAINTEXT://{host}:{port},CONTROLLER://{host}:{controller},CLIENT://{host}:{secured}
+advertised.listeners=PLAINTEXT://{host}:{port},CLIENT://{host}:{secured}
 listener.security.protocol.map=PLAINTEXT:PLAINTEXT,CONTROLLER:PLAINTEXT,CLIENT:SASL_SSL
 inter.broker.listener.name=PLAINTEXT
 sasl.enabled.mechanisms=SCRAM-SHA-512
@@ -62,26 +74,31 @@ def free_ports(count: int) -> list[int]:
             one.close()
 
 
-def make_certificate(certificate: Path) -> Path:
-    """One for brokers on 127.0.0.1, which signs itself; the file with its key as well."""
+def make_certificate(certificate: Path, hosts: list[str]) -> Path:
+    """One for brokers at these addresses, which signs itself; the file with its key as well."""
     key, both = certificate.with_suffix(".key"), certificate.with_suffix(".keystore")
     command = ["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-days", "2"]
-    name = ["-subj", "/CN=127.0.0.1", "-addext", "subjectAltName=IP:127.0.0.1"]
+    names = ",".join(f"IP:{host}" for host in sorted(set(hosts)))
+    name = ["-subj", "/CN=brokers", "-addext", f"subjectAltName={names}"]
     subprocess.run([*command, *name, "-keyout", key, "-out", certificate], check=True, capture_output=True)
     both.write_text(key.read_text("ascii") + certificate.read_text("ascii"), encoding="ascii")
     return both
 
 
 class Broker:
-    def __init__(self, directory: Path, jars: Path, settings: dict[str, object]) -> None:
+    def __init__(self, directory: Path, jars: Path, settings: dict[str, object], place: Place | None) -> None:
         self._directory = directory
         self._jars = jars
+        self.place = place
+        self.host = place.address if place else "127.0.0.1"
         self._port = int(str(settings["port"]))
         self._process: subprocess.Popen[bytes] | None = None
         directory.mkdir(parents=True)
         self._properties = directory / "server.properties"
-        template = PROPERTIES + (SECURED if "secured" in settings else "")  # the later of two lines counts
-        self._properties.write_text(template.format(data=directory / "data", **settings), encoding="utf-8")
+        # The later of two lines counts.
+        template = PROPERTIES + (COMPACTING if settings["compacting"] else "") + (SECURED if "secured" in settings else "")
+        self._data = directory / "data"
+        self._properties.write_text(template.format(data=self._data, host=self.host, **settings), encoding="utf-8")
         users = ["--add-scram", f"SCRAM-SHA-512=[{settings['user']}]"] if "secured" in settings else []
         self.java("kafka.tools.StorageTool", "format", "-t", CLUSTER_ID, "-c", str(self._properties), *users)
 
@@ -96,15 +113,15 @@ class Broker:
 
     def start(self) -> None:
         with (self._directory / "log").open("ab") as log:
-            self._process = subprocess.Popen(
-                self._command("kafka.Kafka", str(self._properties)), stdout=log, stderr=log
-            )
+            prefix = self.place.prefix if self.place else []
+            command = [*prefix, *self._command("kafka.Kafka", str(self._properties))]
+            self._process = subprocess.Popen(command, stdout=log, stderr=log)
 
     def await_listening(self, seconds: float) -> None:
         until = time.monotonic() + seconds
         while time.monotonic() < until:
             with socket.socket() as probe:
-                if probe.connect_ex(("127.0.0.1", self._port)) == 0:
+                if probe.connect_ex((self.host, self._port)) == 0:
                     return
             time.sleep(0.1)
         message = f"broker at {self._port} does not listen: {self._directory / 'log'}"
@@ -124,6 +141,15 @@ class Broker:
         if self._process is not None:
             self._process.send_signal(signal.SIGCONT)
 
+    def copy_disk(self) -> None:
+        """Killed before."""
+        shutil.copytree(self._data, self._directory / "older", dirs_exist_ok=True)
+
+    def take_older_disk(self) -> None:
+        """Killed before: what it has written since the copy was made is gone."""
+        shutil.rmtree(self._data)
+        (self._directory / "older").rename(self._data)
+
 
 USER = ("freshet", "not-told-to-anybody")
 # What that user may do to what is called like its cluster: as docs/cluster.md has it, and what a test does to a topic itself.
@@ -140,17 +166,28 @@ class Brokers:
     `secured_for`: clients come as USER, by SASL_SSL, and may use what is called so or begins so.
     """
 
-    def __init__(self, directory: Path, jars: Path, count: int, secured_for: str | None = None) -> None:
+    def __init__(
+        self,
+        directory: Path,
+        jars: Path,
+        count: int,
+        secured_for: str | None = None,
+        *,
+        places: list[Place] | None = None,
+        compacting: bool = False,
+    ) -> None:
+        """`places`: of each broker; None: on 127.0.0.1. `compacting`: all the time."""
         ports = free_ports(3 * count)
-        voters = ",".join(f"{i + 1}@127.0.0.1:{ports[count + i]}" for i in range(count))
-        self._open_addresses = ",".join(f"127.0.0.1:{port}" for port in ports[:count])
+        hosts = [place.address for place in places] if places else ["127.0.0.1"] * count
+        voters = ",".join(f"{i + 1}@{host}:{ports[count + i]}" for i, host in enumerate(hosts))
+        self._open_addresses = ",".join(f"{host}:{port}" for host, port in zip(hosts, ports, strict=False))
         self.addresses = self._open_addresses
         self.properties: dict[str, str] = {}  # of clients
         self._secured_for = secured_for
         secured: list[dict[str, object]] = [{} for _ in range(count)]
         if secured_for is not None:
             authority = directory / "brokers.pem"
-            keystore = make_certificate(authority)
+            keystore = make_certificate(authority, hosts)
             credentials = f"name={USER[0]},password={USER[1]}"
             self.properties = {
                 "security.protocol": "SASL_SSL",
@@ -161,7 +198,7 @@ class Brokers:
             }
             for i, settings in enumerate(secured):
                 settings.update(secured=ports[2 * count + i], user=credentials, keystore=keystore)
-            self.addresses = ",".join(f"127.0.0.1:{port}" for port in ports[2 * count :])
+            self.addresses = ",".join(f"{host}:{port}" for host, port in zip(hosts, ports[2 * count :], strict=True))
         self.each = [
             Broker(
                 directory / f"broker{i + 1}",
@@ -173,8 +210,10 @@ class Brokers:
                     "controller": ports[count + i],
                     "copies": count,
                     "insync": min(count, 2),
+                    "compacting": compacting,
                     **secured[i],
                 },
+                places[i] if places else None,
             )
             for i in range(count)
         ]
@@ -187,6 +226,18 @@ class Brokers:
         if self._secured_for is not None:
             self._allow(self._secured_for)
         return self
+
+    def set_topic(self, topic: str, **settings: str | None) -> None:
+        """As an operator does, with _ for the dots of names; None: as it is by default."""
+        change = {name.replace("_", "."): value for name, value in settings.items()}
+        added = ",".join(f"{name}={value}" for name, value in change.items() if value is not None)
+        deleted = ",".join(name for name, value in change.items() if value is None)
+        self.each[0].java(
+            *("kafka.admin.ConfigCommand", "--bootstrap-server", self._open_addresses, "--alter"),
+            *("--entity-type", "topics", "--entity-name", topic),
+            *(("--add-config", added) if added else ()),
+            *(("--delete-config", deleted) if deleted else ()),
+        )
 
     def _allow(self, cluster: str) -> None:
         for kind, operations in RIGHTS:

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import contextlib
 import json
+import os
 import shutil
 import signal
+import struct
 import subprocess
 import threading
 import time
 import urllib.error
 import urllib.request
+from dataclasses import dataclass
 from http.client import HTTPException
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -19,19 +22,26 @@ from brokers import free_ports
 
 if TYPE_CHECKING:
     from brokers import Brokers
+    from net import Place
 
 
 CLUSTER = "fleet"
 
 
 def cluster_settings(
-    brokers: Brokers, name: str, silence: int, *, forward: bool = False, division: tuple[int, int] = (0, 1)
+    brokers: Brokers,
+    name: str,
+    silence: int,
+    *,
+    forward: bool = False,
+    division: tuple[int, int] = (0, 1),
+    host: str = "127.0.0.1",
 ) -> str:
     """What a server of the cluster has in its configuration besides what any has.
 
     `forward`: it takes calls as it stands by, and items of other divisions; `division`: of how many.
     """
-    address = ", address: '127.0.0.1:0'" if forward else ""
+    address = f", address: '{host}:0'" if forward else ""
     address += f", division: {division[0]}, divisions: {division[1]}"
     properties = json.dumps(brokers.properties)  # is YAML
     return (
@@ -40,22 +50,55 @@ def cluster_settings(
     )
 
 
+@dataclass
+class Machine:
+    """What a node runs on, where that is not simply this one."""
+
+    place: Place
+    clock: Path  # the library by which its clock can be set
+    disk_bytes: int
+
+
 class Node:
     """A freshetd that is started again when it ends by itself, as a service manager does."""
 
-    def __init__(self, directory: Path, program: Path, name: str, settings: str, left: Path | None = None) -> None:
+    def __init__(
+        self,
+        directory: Path,
+        program: Path,
+        name: str,
+        settings: str,
+        left: Path | None = None,
+        machine: Machine | None = None,
+    ) -> None:
         """`settings`: the lines of its configuration; `left`: the data of a server of a cluster, of which it is made."""
         self.name = name
+        self.place = machine.place if machine else None
+        host = self.place.address if self.place else "127.0.0.1"
         grpc_port, http_port = free_ports(2)
-        self.address = f"127.0.0.1:{grpc_port}"
-        self.http = f"127.0.0.1:{http_port}"
+        self.address = f"{host}:{grpc_port}"
+        self.http = f"{host}:{http_port}"
         self.directory = directory / name
-        self.data = self.directory / "data"
         self.directory.mkdir()
+        self._disk = self.directory / "disk"
+        self._disk.mkdir()
+        if machine:
+            size = f"size={machine.disk_bytes}"
+            subprocess.run(["mount", "-t", "tmpfs", "-o", size, "tmpfs", self._disk], check=True)
+        self.data = self._disk / "data"
         config = self.directory / "freshet.yaml"
         config.write_text(settings, encoding="utf-8")
-        self._command = [str(program), "--config", str(config), "--data-dir", str(self.data)]
-        self._command += ["--listen", self.address, "--http-listen", self.http]
+        self._clock = self.directory / "clock"
+        self._environment = dict(os.environ)
+        self.offset = 0.0
+        self.set_clock(0)
+        self._program = str(program)
+        self._arguments = ["--config", str(config), "--data-dir", str(self.data)]
+        self._arguments += ["--listen", self.address, "--http-listen", self.http]
+        self._command = [self._program, *self._arguments]
+        if machine:
+            self._environment |= {"LD_PRELOAD": str(machine.clock), "FRESHET_CLOCK": str(self._clock)}
+            self._command = [*machine.place.prefix, *self._command, "--insecure"]
         if left is not None:
             self._restore(left, "--leave-cluster")
         self._lock = threading.Lock()
@@ -65,20 +108,21 @@ class Node:
         self.start()
         threading.Thread(target=self._watch, daemon=True).start()
 
-    def start(self) -> None:
+    def start(self, after: subprocess.Popen[bytes] | None = None) -> None:
+        """Once that one has ended, unless somebody has ended or started it since."""
         with self._lock, (self.directory / "log").open("ab") as log:
-            if not self._wanted:
+            if not self._wanted or self._process is not after:
                 return
-            self._process = subprocess.Popen(self._command, stdout=log, stderr=log)
+            self._process = subprocess.Popen(self._command, env=self._environment, stdout=log, stderr=log)
 
     def _watch(self) -> None:
         while self._wanted:
             with self._lock:
-                ended = self._process is not None and self._process.poll() is not None
-            if ended:
+                process = self._process
+            if process is not None and process.poll() is not None:
                 self.ended_by_itself += 1
                 time.sleep(0.2)
-                self.start()
+                self.start(after=process)
             time.sleep(0.1)
 
     def _signal(self, number: int) -> None:
@@ -99,16 +143,37 @@ class Node:
 
     def restore(self, checkpoint: str) -> None:
         """Killed before. The checkpoint is below its data, of which nothing else is left."""
-        kept = self.directory / "checkpoint"
+        kept = self._disk / "checkpoint"
         subprocess.run(["rm", "-rf", str(kept)], check=True)
         Path(checkpoint).rename(kept)
         self.lose_disk()
         self._restore(kept)
 
     def _restore(self, source: Path, *arguments: str) -> None:
-        command = [self._command[0], "--restore", str(source), "--data-dir", str(self.data), *arguments]
+        command = [self._program, "--restore", str(source), "--data-dir", str(self.data), *arguments]
         with (self.directory / "log").open("ab") as log:
             subprocess.run(command, stdout=log, stderr=log, check=True)
+
+    def set_clock(self, offset: float) -> None:
+        """By so many seconds its clock is ahead from now on."""
+        self.offset = offset
+        # In one write: what it has mapped is the file.
+        with self._clock.open("r+b" if self._clock.exists() else "wb") as clock:
+            clock.write(struct.pack("<q", int(offset * 1e9)))
+
+    def fill_disk(self, left: int) -> None:
+        """So that no more than so many bytes are free."""
+        free = shutil.disk_usage(self._disk).free
+        with (self._disk / "filler").open("wb") as filler:
+            os.posix_fallocate(filler.fileno(), 0, max(1, free - left))
+
+    def empty_disk(self) -> None:
+        (self._disk / "filler").unlink(missing_ok=True)
+
+    def verify(self) -> str:
+        """Killed before. What the program says of its data."""
+        command = [self._program, "--verify", "--data-dir", str(self.data)]
+        return subprocess.run(command, capture_output=True, text=True, check=False).stdout
 
     def pause(self) -> None:
         self._signal(signal.SIGSTOP)
@@ -122,6 +187,11 @@ class Node:
     def end(self) -> None:
         self._wanted = False
         self.kill()
+
+    def clear(self) -> None:
+        """Ended before: its disk is given back."""
+        if self.place:
+            subprocess.run(["umount", self._disk], check=False)
 
     @property
     def pid(self) -> int:

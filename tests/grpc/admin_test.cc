@@ -52,7 +52,7 @@ TEST(Admin, ChangesTheCrawlRate) {
     grpc::ClientContext call;
     const grpc::Status status = server.admin->SetCrawlRate(&call, request, &unused);
     EXPECT_EQ(status.error_code(), grpc::StatusCode::INVALID_ARGUMENT);
-    EXPECT_THAT(status.error_message(), HasSubstr(" is not 0 to 10000000"));
+    EXPECT_THAT(status.error_message(), HasSubstr(" is not from 0 to 10000000"));
   }
   v1::SetCrawlRateResponse unused;
   grpc::ClientContext call;

@@ -1,5 +1,6 @@
 // Who changed what is written down before the answer leaves; calls have ids; levels of the log and
 // much of the configuration can be changed while the server runs.
+#include <algorithm>
 #include <fstream>
 #include <sstream>
 
@@ -218,6 +219,61 @@ TEST(Audit, RefusalsOfAClientAreOfOneKind) {
   EXPECT_TRUE(change->SetCrawlRate(&call, request, &response).ok());
   const std::vector<AuditEntry> entries = EntriesOf(*guarded);
   EXPECT_THAT(entries, SizeIs(Repeats<AuditEntry>::kPerWindow + 1));
+}
+
+// --- Removals
+
+v1::BatchAck RemoveFrom(TestServer& server, const std::vector<std::string>& urls) {
+  v1::RemovePagesRequest request;
+  for (const std::string& url : urls) request.add_urls(url);
+  v1::RemovePagesResponse response;
+  grpc::ClientContext call;
+  EXPECT_TRUE(server.pages->RemovePages(&call, request, &response).ok());
+  return response.ack();
+}
+
+// Attempts that change nothing are a few lines, and what is removed behind them has its own.
+TEST(Audit, NoRemovalIsHiddenBehindOthers) {
+  TestServer server;
+  server.UpsertMany(60, 60);
+  for (int i = 0; i < 50; ++i) (void)RemoveFrom(server, {"http://decoy.test/"});
+  for (int i = 0; i < 25; ++i) (void)RemoveFrom(server, {TestServer::Url(i, 60)});
+  EXPECT_EQ(RemoveFrom(server, {TestServer::Url(50, 60), "http://decoy.test/"}).statuses_size(), 1);
+  for (int i = 25; i < 30; ++i) (void)RemoveFrom(server, {TestServer::Url(i, 60)});
+  const std::vector<AuditEntry> entries = EntriesOf(server);
+  EXPECT_THAT(entries, SizeIs(Repeats<AuditEntry>::kPerWindow + 31));
+  const auto names = [](const AuditEntry& entry) {
+    return entry.request.find(TestServer::Url(50, 60)) != std::string::npos;
+  };
+  EXPECT_EQ(std::count_if(entries.begin(), entries.end(), names), 1);
+}
+
+// As many entries as it takes, each with the digest of the list that a client may have kept.
+TEST(Audit, ALongRemovalNamesAllItsHosts) {
+  TestServer server;
+  server.UpsertMany(500, 500);
+  std::vector<std::string> urls;
+  for (int i = 0; i < 100; ++i) {
+    urls.push_back("http://decoy.test/" + std::to_string(i) + std::string(60, 'x'));
+  }
+  for (int i = 0; i < 500; ++i) urls.push_back(TestServer::Url(i, 500));
+  urls.push_back("no URL");
+  EXPECT_EQ(RemoveFrom(server, urls).statuses_size(), 101);
+  const std::vector<AuditEntry> entries = EntriesOf(server);
+  ASSERT_GT(entries.size(), 1U);
+  std::string all;
+  for (const AuditEntry& entry : entries) {
+    EXPECT_LE(entry.request.size(), kMaxAuditTextBytes);
+    EXPECT_EQ(entry.request_id, entries[0].request_id);
+    EXPECT_THAT(entry.request, HasSubstr("\"urls\":601"));
+    EXPECT_THAT(entry.request, MatchesRegex(".*\"urls_sha256\":\"[0-9a-f]+\".*"));
+    all += entry.request;
+  }
+  EXPECT_THAT(all, HasSubstr("\"decoy.test\":100"));
+  EXPECT_THAT(all, HasSubstr("\"no URL\":1"));
+  for (int i = 0; i < 500; ++i) {
+    EXPECT_THAT(all, HasSubstr("\"host" + std::to_string(i) + ".test\":1"));
+  }
 }
 
 // --- Ids of calls

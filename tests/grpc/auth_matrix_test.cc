@@ -329,6 +329,11 @@ class Browser {
     return result ? result->status : 0;
   }
 
+  int Ping(const httplib::Headers& headers) {
+    const auto result = client_->Get("/indexnow?url=http://a.test/&key=12345678", headers);
+    return result ? result->status : 0;
+  }
+
  private:
   const std::string pem_;
   const std::string key_;
@@ -369,6 +374,25 @@ TEST(AuthMatrix, HttpPathsAreForWhomTheirRoleLetsIn) {
     Browser browser(server, {.token = "admin-token", .pair = pair});
     for (const auto& [path, who] : ExpectedPaths()) EXPECT_EQ(browser.Try(path), 0) << path;
   }
+}
+
+// A browser sends the password and the certificate along with what a page of others asks for.
+TEST(AuthMatrix, APageOfAnotherSiteSendsNoPingsAsTheOperator) {
+  GuardedServer server(OnePerRole(), TakePings);
+  for (const Showing& showing : {server.Token("admin"), server.Certificate("admin")}) {
+    Browser browser(server, showing);
+    EXPECT_EQ(browser.Ping({}), 200);
+    EXPECT_EQ(browser.Ping({{"Sec-Fetch-Site", "cross-site"}}), 403);
+    EXPECT_EQ(browser.Ping({{"Sec-Fetch-Site", "same-site"}}), 403);
+    EXPECT_EQ(browser.Ping({{"Origin", "https://evil.example"}}), 403);
+    EXPECT_EQ(browser.Ping({{"Origin", "null"}}), 403);
+  }
+  GuardedServer open(OnePerRole(), [](ServerConfig* config) {
+    config->auth_open = {"indexnow"};
+    TakePings(config);
+  });
+  Browser anybody(open, {});
+  EXPECT_EQ(anybody.Ping({{"Sec-Fetch-Site", "cross-site"}}), 200) << "a sender like others";
 }
 
 TEST(AuthMatrix, WhatIsSetOpenIsOpenAndNothingElse) {

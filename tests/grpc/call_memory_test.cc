@@ -12,6 +12,7 @@
 
 #include "fmt/format.h"
 #include "freshet/v1/admin.grpc.pb.h"
+#include "freshet/v1/ingest.grpc.pb.h"
 #include "freshet/v1/pages.grpc.pb.h"
 #include "freshet/v1/scheduler.grpc.pb.h"
 #include "gmock/gmock.h"
@@ -57,6 +58,8 @@ class HalfSpoken {
     out_ = RawSocket::Http2Preface();
   }
 
+  // Of no call the server may send any answer. Before any is begun.
+  void GiveNoWindow() { out_ += Http2Frame(kSettings, 0, 0, std::string("\0\x04\0\0\0\0", 6)); }
   void Begin(uint64_t stream, const std::string& method) {
     out_ += Http2Call(stream, method);
     windows_[stream] = initial_;
@@ -80,6 +83,11 @@ class HalfSpoken {
     }
     bytes += message;
   }
+  // The same, but only once.
+  void Send(uint64_t stream, const std::string& message) {
+    Repeat(stream, message);
+    repeated_[stream].once = true;
+  }
   // Sends and reads once; whether anything moved. `fill`: more of each message, where there is
   // room.
   bool Turn(bool fill) {
@@ -87,7 +95,9 @@ class HalfSpoken {
     if (out_.size() < 65'536 && fill) {
       for (auto& [stream, window] : windows_) {
         const int64_t size = std::min<int64_t>({window, connection_, 16'000});
-        if (size > 0) Data(stream, Next(stream, static_cast<size_t>(size)));
+        if (size <= 0) continue;
+        const std::string next = Next(stream, static_cast<size_t>(size));
+        if (!next.empty()) Data(stream, next);
       }
     }
     const ssize_t sent = send(socket_.descriptor(), out_.data(), out_.size(), MSG_NOSIGNAL);
@@ -109,6 +119,8 @@ class HalfSpoken {
   [[nodiscard]] size_t ended() const { return ended_; }
 
  private:
+  static constexpr uint8_t kSettings = 4;
+
   void Data(uint64_t stream, const std::string& bytes) {
     out_ += Http2Frame(kData, 0, stream, bytes);
     windows_[stream] -= static_cast<int64_t>(bytes.size());
@@ -120,6 +132,11 @@ class HalfSpoken {
     const auto it = repeated_.find(stream);
     if (it == repeated_.end()) return std::string(size, 'x');
     Repeated& repeated = it->second;
+    if (repeated.once) {
+      const size_t at =
+          std::exchange(repeated.at, std::min(repeated.at + size, repeated.bytes.size()));
+      return repeated.bytes.substr(at, repeated.at - at);
+    }
     std::string next;
     while (next.size() < size) {
       const size_t more = std::min(size - next.size(), repeated.bytes.size() - repeated.at);
@@ -149,7 +166,6 @@ class HalfSpoken {
   void Take(uint8_t type, uint8_t flags, uint32_t stream, const std::string& payload) {
     constexpr uint8_t kHeaders = 1;
     constexpr uint8_t kRstStream = 3;
-    constexpr uint8_t kSettings = 4;
     constexpr uint8_t kWindowUpdate = 8;
     if (type == kWindowUpdate) {
       const auto more = static_cast<int64_t>(Number(payload, 0) & 0x7fffffff);
@@ -171,6 +187,7 @@ class HalfSpoken {
   struct Repeated {
     std::string bytes;  // with its prefix
     size_t at = 0;      // is sent next
+    bool once = false;
   };
 
   RawSocket socket_;
@@ -193,7 +210,9 @@ class CallMemoryTest : public ::testing::Test {
                               "  streams: 100\n  streams_per_client: 50\n"
                               "  list_write_timeout: 1s\n")
       : daemon_(dir_ / "data", dir_ / "log") {
-    std::ofstream(dir_ / "config.yaml") << "durability: none\nfrontier:\n  enabled: true\nlimits:\n"
+    std::ofstream(dir_ / "config.yaml") << "durability: none\nfrontier:\n  enabled: true\n"
+                                           // Connections here answer no pings.
+                                           "keepalive:\n  interval: 0\nlimits:\n"
                                         << limits << "  unacknowledged_bytes: 16777216\n";
     daemon_.Spawn({"--config", dir_ / "config.yaml"});
     EXPECT_EQ(daemon_.AwaitReady(), "");
@@ -315,8 +334,10 @@ TEST_F(CallMemoryTest, OfUrlsThatNobodyTakesIsBounded) {
 
 class UnreadAnswersTest : public CallMemoryTest {
  protected:
-  UnreadAnswersTest()
-      : CallMemoryTest("  streams: 4000\n  streams_per_client: 4000\n  list_write_timeout: 1s\n") {}
+  explicit UnreadAnswersTest(
+      const std::string& limits =
+          "  streams: 6000\n  streams_per_client: 4000\n  list_write_timeout: 1s\n")
+      : CallMemoryTest(limits) {}
 
   // What the server says of itself.
   [[nodiscard]] size_t Metric(const std::string& name) const {
@@ -393,20 +414,129 @@ TEST_F(UnreadAnswersTest, ToUrlsAreBoundedForAllStreamsTogether) {
   EXPECT_LT(grown(), 400 * kMiB);
 }
 
-// Clients that read no acknowledgements keep others out for as long as they may leave them, a
-// second here. Nine addresses are nine clients, whose shares are all that clients share.
-TEST_F(UnreadAnswersTest, OfManyClientsGiveWay) {
+// Twenty clients that read no acknowledgements take all that they may, and a further one finds room
+// nevertheless.
+TEST_F(UnreadAnswersTest, OfManyClientsLeaveRoomForOthers) {
   const uf::URLItem item = SmallPut();
   std::vector<HalfSpoken> connections;
-  for (int client = 2; client < 11; ++client) {
+  for (int client = 2; client < 22; ++client) {
     const std::string from = "127.0.0." + std::to_string(client);
     HalfSpoken& connection = connections.emplace_back(daemon_.grpc_address(), from.c_str());
     PutAgainAndAgain(connection, 200, item);
   }
-  for (int i = 0; i < 10 && connections.front().ended() == 0; ++i) Play(connections, /*fill=*/true);
-  EXPECT_GT(connections.front().ended(), 0U);
+  Play(connections, /*fill=*/true);
+  EXPECT_GT(untaken(), 8 * kMiB);
   FrontierClient client(daemon_.channel());
   EXPECT_NE(client.Put(item), "none");
+}
+
+// The smallest answers of all, to whoever asks: they keep their places only while these are many.
+TEST_F(UnreadAnswersTest, OfHealthChecksGiveWay) {
+  std::vector<HalfSpoken> connections;
+  for (int client = 2; client < 6; ++client) {
+    const std::string from = "127.0.0." + std::to_string(client);
+    HalfSpoken& connection = connections.emplace_back(daemon_.grpc_address(), from.c_str());
+    connection.GiveNoWindow();
+    for (uint64_t stream = 1; stream < 2000; stream += 2) {
+      connection.Begin(stream, "/grpc.health.v1.Health/Check");
+      connection.Whole(stream, "");
+    }
+  }
+  Play(connections, /*fill=*/false);
+  size_t ended = 0;
+  for (const HalfSpoken& connection : connections) ended += connection.ended();
+  EXPECT_GE(ended, 2000U) << "of 4000 the first quarter of 6000 places may stay";
+}
+
+// A table that so many addresses fill that no newcomer finds room in it; the patience is of
+// minutes.
+class CrowdedAnswersTest : public UnreadAnswersTest {
+ protected:
+  CrowdedAnswersTest()
+      : UnreadAnswersTest(
+            "  streams: 4000\n  streams_per_client: 4000\n  list_write_timeout: 10m\n") {}
+};
+
+TEST_F(CrowdedAnswersTest, ANewClientFindsRoomWithinSeconds) {
+  // Each has an acknowledgement of some 29 KB.
+  v1::ReportCrawlsRequest request;
+  request.set_sequence(1);
+  for (int i = 0; i < 1000; ++i) request.add_results();
+  const std::string message = request.SerializeAsString();
+  std::vector<HalfSpoken> connections;
+  // Twenty clients take all that clients share, and the others what is kept for newcomers.
+  for (int client = 0; client < 200; ++client) {
+    const std::string from = "127.0.1." + std::to_string(client + 1);
+    HalfSpoken& connection = connections.emplace_back(daemon_.grpc_address(), from.c_str());
+    for (uint64_t i = 0; i < (client < 20 ? 30U : 4U); ++i) {
+      connection.Begin(2 * i + 1, "/freshet.v1.IngestService/ReportCrawls");
+      connection.Whole(2 * i + 1, message);
+    }
+  }
+  Play(connections, /*fill=*/false);
+  grpc::ClientContext context;
+  context.set_deadline(std::chrono::system_clock::now() + std::chrono::seconds(60));
+  v1::UpsertPagesRequest page;
+  page.add_pages()->set_url("http://bystander.test/");
+  v1::UpsertPagesResponse response;
+  const auto pages = v1::PagesService::NewStub(daemon_.channel());
+  const auto stream = pages->UpsertPages(&context);
+  EXPECT_TRUE(stream->Write(page) && stream->Read(&response)) << untaken();
+  stream->WritesDone();
+  EXPECT_TRUE(stream->Finish().ok());
+  Play(connections, /*fill=*/false);
+  size_t ended = 0;
+  for (const HalfSpoken& connection : connections) ended += connection.ended();
+  EXPECT_GT(ended, 0U) << "they made room";
+}
+
+TEST_F(CrowdedAnswersTest, WhatNobodyReadsOfACallThatWaitsTakesNoRoom) {
+  v1::NextRequest request;
+  request.set_worker("w");
+  request.set_max_assignments(1);
+  request.mutable_max_wait()->set_seconds(60);
+  request.GetReflection()->MutableUnknownFields(&request)->AddLengthDelimited(
+      1000, std::string(1 * kMiB, 'x'));
+  std::vector<HalfSpoken> connections;
+  HalfSpoken& connection = connections.emplace_back(daemon_.grpc_address());
+  connection.Begin(1, "/freshet.v1.SchedulerService/Next");
+  connection.Send(1, request.SerializeAsString());
+  // Also until the call waits.
+  Play(connections, /*fill=*/true);
+  EXPECT_EQ(connection.ended(), 0U);
+  EXPECT_GT(connection.sent(), 1 * kMiB);
+  EXPECT_EQ(Metric("freshet_unacknowledged_bytes"), 0U);
+}
+
+// An answer that nobody takes is small, and the request that it answers is not.
+TEST_F(CrowdedAnswersTest, RequestsThatAreAnsweredTakeNoRoom) {
+  const std::string url = "http://a.test/" + std::string(1400, 'x');
+  const auto pages = v1::PagesService::NewStub(daemon_.channel());
+  {
+    grpc::ClientContext context;
+    v1::UpsertPagesRequest page;
+    page.add_pages()->set_url(url);
+    v1::UpsertPagesResponse response;
+    const auto stream = pages->UpsertPages(&context);
+    EXPECT_TRUE(stream->Write(page) && stream->Read(&response));
+    stream->WritesDone();
+    EXPECT_TRUE(stream->Finish().ok());
+  }
+  v1::RecheckPagesRequest request;
+  for (int i = 0; i < 1000; ++i) request.add_urls(url);
+  const std::string message = request.SerializeAsString();
+  std::vector<HalfSpoken> connections;
+  for (int client = 2; client < 10; ++client) {
+    const std::string from = "127.0.0." + std::to_string(client);
+    HalfSpoken& connection = connections.emplace_back(daemon_.grpc_address(), from.c_str());
+    connection.GiveNoWindow();
+    for (uint64_t i = 0; i < 4; ++i) {
+      connection.Begin(2 * i + 1, "/freshet.v1.PagesService/RecheckPages");
+      connection.Send(2 * i + 1, message);
+    }
+  }
+  Play(connections, /*fill=*/true);
+  EXPECT_EQ(Metric("freshet_unacknowledged_bytes"), 0U);
 }
 
 // A worker that asks for 10,000 pages and reads none is given what it may have waiting, not all.

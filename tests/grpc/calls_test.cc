@@ -1,6 +1,7 @@
 // What calls may hold, whatever their method, and who goes on having them.
 #include <atomic>
 #include <deque>
+#include <future>
 #include <memory>
 #include <thread>
 
@@ -354,22 +355,40 @@ TEST(Lists, OfSlowClientsAreCutOff) {
   Patience patience(Duration::Seconds(30));
   Clock::time_point now = start;
   // A message each 20 s is too slow from the second one on, though each leaves in time.
-  EXPECT_EQ(patience.Begin(0, now), now + std::chrono::seconds(30));
+  patience.Begin(0, now);
+  EXPECT_EQ(patience.Until(), now + std::chrono::seconds(30));
   now += std::chrono::seconds(20);
   patience.End(now);
-  EXPECT_EQ(patience.Begin(0, now), now + std::chrono::seconds(10));
+  patience.Begin(0, now);
+  EXPECT_EQ(patience.Until(), now + std::chrono::seconds(10));
   // Whoever takes 16 KiB a second may go on for ever, and gains no more than it began with.
   patience.End(now);
   for (int i = 0; i < 100; ++i) {
-    EXPECT_GT(patience.Begin(65'536, now), now + std::chrono::seconds(13));
+    patience.Begin(65'536, now);
+    EXPECT_GT(patience.Until(), now + std::chrono::seconds(13));
     now += std::chrono::seconds(4);
     patience.End(now);
   }
   for (int i = 0; i < 100; ++i) {
-    (void)patience.Begin(1 << 20, now);
+    patience.Begin(1 << 20, now);
     patience.End(now);
   }
-  EXPECT_EQ(patience.Begin(0, now), now + std::chrono::seconds(30));
+  patience.Begin(0, now);
+  EXPECT_EQ(patience.Until(), now + std::chrono::seconds(30));
+}
+
+TEST(Lists, OfSlowClientsAreCutOffSoonerWhereOthersNeedTheRoom) {
+  using std::chrono::seconds;
+  const Patience::Clock::time_point now;
+  Patience patience(Duration::Seconds(30));
+  patience.Begin(65'536, now);
+  EXPECT_EQ(patience.Until(0), now + seconds(34));
+  EXPECT_EQ(patience.Until(0.5), now + seconds(19));
+  EXPECT_EQ(patience.Until(1), now + seconds(5)) << "the rate of 16 KiB a second, and a second";
+  // Who has used its patience up has no more for it.
+  patience.End(now + seconds(34));
+  patience.Begin(0, now + seconds(34));
+  EXPECT_EQ(patience.Until(1), now + seconds(34));
 }
 
 // --- Answers that nobody takes
@@ -438,6 +457,205 @@ TEST_F(UntakenTest, MessagesHaveAShareOfEachClient) {
   EXPECT_THAT(streams_.SetAnswers(*greedy, 600, 0), testing::IsEmpty());
   EXPECT_THAT(streams_.Release(*greedy, 600), testing::UnorderedElementsAre(greedy, other));
   EXPECT_EQ(streams_.unacked_bytes(), 100U);
+}
+
+// Streams that send the same message again and again, two at a time each, whatever is answered.
+class BusyStreams {
+ public:
+  BusyStreams(const std::shared_ptr<grpc::Channel>& channel, const std::string& method, int count,
+              const std::string& bytes) {
+    const grpc::Slice slice(bytes);
+    message_ = grpc::ByteBuffer(&slice, 1);
+    grpc::GenericStub stub(channel);
+    for (int i = 0; i < count; ++i) {
+      One& one = streams_.emplace_back();
+      one.stream = stub.PrepareCall(&one.call, method, &queue_);
+      one.stream->StartCall(&one.opened);
+    }
+    thread_ = std::thread([this] { Run(); });
+  }
+  ~BusyStreams() {
+    over_ = true;
+    for (One& one : streams_) one.call.TryCancel();
+    thread_.join();
+  }
+  [[nodiscard]] int answers() const { return answers_; }
+
+ private:
+  struct One;
+  struct Step {
+    One* of = nullptr;
+    enum { kOpened, kWritten, kRead } kind = kOpened;
+  };
+  struct One {
+    grpc::ClientContext call;
+    std::unique_ptr<grpc::ClientAsyncReaderWriter<grpc::ByteBuffer, grpc::ByteBuffer>> stream;
+    grpc::ByteBuffer answer;
+    int unanswered = 0;
+    bool writing = false;
+    Step opened{this, Step::kOpened};
+    Step written{this, Step::kWritten};
+    Step read{this, Step::kRead};
+  };
+
+  void Write(One& one) {
+    if (one.writing || one.unanswered == 2) return;
+    one.writing = true;
+    ++one.unanswered;
+    ++steps_;
+    one.stream->Write(message_, &one.written);
+  }
+  void Read(One& one) {
+    ++steps_;
+    one.stream->Read(&one.answer, &one.read);
+  }
+  void Run() {
+    steps_ = streams_.size();
+    void* tag = nullptr;
+    bool ok = false;
+    while (steps_ > 0 && queue_.Next(&tag, &ok)) {
+      --steps_;
+      const Step& step = *static_cast<Step*>(tag);
+      One& one = *step.of;
+      if (step.kind == Step::kWritten) one.writing = false;
+      if (!ok || over_) continue;
+      if (step.kind == Step::kRead) {
+        ++answers_;
+        --one.unanswered;
+      }
+      if (step.kind != Step::kWritten) Read(one);
+      Write(one);
+    }
+    queue_.Shutdown();
+    while (queue_.Next(&tag, &ok)) {
+    }
+  }
+
+  grpc::ByteBuffer message_;
+  grpc::CompletionQueue queue_;
+  std::deque<One> streams_;
+  size_t steps_ = 0;  // that are under way; of the thread
+  std::atomic<bool> over_{false};
+  std::atomic<int> answers_{0};
+  std::thread thread_;
+};
+
+std::string PagesOf(const std::string& crawl_id, int pages) {
+  v1::UpsertPagesRequest request;
+  request.set_sequence(1);
+  for (int i = 0; i < pages; ++i) {
+    v1::PageSpec& page = *request.add_pages();
+    page.set_url("https://" + crawl_id + std::to_string(i) + ".test/");
+    page.set_crawl_id(crawl_id);
+  }
+  return request.SerializeAsString();
+}
+
+// Counted, and not timed: a machine that is slow is so for both.
+TEST(CallsTest, AClientWithManyStreamsDelaysAnotherByFewOfItsMessages) {
+  const std::string method = "/freshet.v1.PagesService/UpsertPages";
+  GuardedServer server({{"greedy", "    roles: [ingester]\n    crawl_ids: [greedy]\n"},
+                        {"small", "    roles: [ingester]\n    crawl_ids: [small]\n"}});
+  RawStream small(server.Open(server.Token("small")), method);
+  const std::string message = PagesOf("small", 10);
+  (void)small.Exchange<v1::UpsertPagesResponse>(message);
+  const BusyStreams greedy(server.Open(server.Token("greedy")), method, 200,
+                           PagesOf("greedy", 500));
+  // All of them have sent something by then.
+  ASSERT_TRUE(Eventually([&] { return greedy.answers() >= 400; }));
+  constexpr int kExchanges = 10;
+  const int before = greedy.answers();
+  for (int i = 0; i < kExchanges; ++i) {
+    const auto answer = small.Exchange<v1::UpsertPagesResponse>(message);
+    EXPECT_EQ(answer.ack().item_count(), 10U);
+    EXPECT_TRUE(answer.ack().statuses().empty()) << answer.ShortDebugString();
+  }
+  EXPECT_LE(greedy.answers() - before, 60 * kExchanges);
+}
+
+TEST(MessageTurnsTest, AClientWaitsForOneMessageOfAnotherHoweverManyStreamsThatHas) {
+  MessageTurns turns({.callers = 1, .helper = false});
+  std::vector<std::string> order;
+  turns.Handle("greedy", 1, [&] {
+    order.emplace_back("greedy 0");
+    // While this one is handled.
+    for (int i = 1; i <= 3; ++i) {
+      turns.Handle("greedy", 1000, [&order, i] { order.push_back(fmt::format("greedy {}", i)); });
+    }
+    turns.Handle("small", 10, [&order] { order.emplace_back("small"); });
+    EXPECT_EQ(turns.waiting(), 4U);
+  });
+  EXPECT_THAT(order, testing::ElementsAre("greedy 0", "greedy 1", "small", "greedy 2", "greedy 3"));
+  EXPECT_EQ(turns.waiting(), 0U);
+}
+
+TEST(MessageTurnsTest, AHelperHandlesWhatWaits) {
+  std::promise<void> helped;
+  {
+    MessageTurns turns({.callers = 1, .helper = true});
+    turns.Handle("a", 1, [&] {
+      turns.Handle("a", 1, [&] { helped.set_value(); });
+      // On another thread: this one is not done before it.
+      helped.get_future().wait();
+    });
+    EXPECT_EQ(turns.waiting(), 0U);
+  }
+}
+
+TEST(MessageTurnsTest, SoManyAreHandledAtATime) {
+  MessageTurns turns({.callers = 2, .helper = false});
+  bool within = false;
+  turns.Handle("a", 1, [&] {
+    turns.Handle("a", 1, [&] {
+      within = true;
+      turns.Handle("a", 1, [&] { within = false; });
+      EXPECT_TRUE(within) << "a third one waits";
+    });
+    EXPECT_FALSE(within);
+  });
+}
+
+TEST_F(UntakenTest, PatienceShrinksAsNewcomersFindNoRoom) {
+  EXPECT_EQ(streams_.crowding().answers, 0);
+  EXPECT_TRUE(streams_.SetAnswers(*Open("greedy"), 0, 1199).empty());
+  EXPECT_EQ(streams_.crowding().answers, 0);
+  EXPECT_TRUE(streams_.SetAnswers(*Open("one"), 0, 150).empty());
+  EXPECT_NEAR(streams_.crowding().answers, 0.5, 0.01);
+  EXPECT_TRUE(streams_.TakeAnswers(Open("two"), 1)) << "a newcomer still finds room";
+  EXPECT_TRUE(streams_.SetAnswers(*Open("three"), 0, 150).empty());
+  EXPECT_FALSE(streams_.TakeAnswers(Open("four"), 1));
+  EXPECT_EQ(streams_.crowding().answers, 1);
+  EXPECT_EQ(streams_.crowding().messages, 0) << "of another table";
+  streams_.Hold(*Open("greedy"), 1350);
+  EXPECT_NEAR(streams_.crowding().messages, 0.5, 0.01);
+}
+
+TEST_F(UntakenTest, WhatHasComeTakesNoPlaceBeyondAShare) {
+  const auto greedy = Open("greedy");
+  for (const bool answers : {false, true}) {
+    const auto kept = streams_.Keep(*greedy, answers, 600);
+    ASSERT_TRUE(kept);
+    EXPECT_FALSE(kept->beside);
+  }
+  const auto beside = streams_.Keep(*greedy, /*answers=*/true, 900);
+  ASSERT_TRUE(beside && beside->beside);
+  EXPECT_EQ(streams_.answer_bytes(), 600U);
+  EXPECT_TRUE(streams_.Keep(*greedy, /*answers=*/false, 700)) << "1,600 in all";
+  EXPECT_FALSE(streams_.Keep(*greedy, /*answers=*/true, 1));
+  EXPECT_TRUE(streams_.Keep(*Open("second"), /*answers=*/true, 300)) << "of its share";
+  EXPECT_FALSE(streams_.MayRead(greedy));
+  EXPECT_THAT(streams_.Drop(*greedy, *beside), testing::IsEmpty());
+  EXPECT_TRUE(streams_.Keep(*greedy, /*answers=*/true, 900));
+}
+
+// A call may wait for room of each kind: what waits for one alone goes on first.
+TEST_F(UntakenTest, ACallWaitsForWhateverComesFirst) {
+  const auto call = Open("one");
+  EXPECT_TRUE(streams_.TryHold(call, 600));
+  EXPECT_TRUE(streams_.SetAnswers(*call, 0, 600).empty());
+  EXPECT_FALSE(streams_.MayAnswer(call));
+  EXPECT_FALSE(streams_.MayRead(call));
+  EXPECT_THAT(streams_.SetAnswers(*call, 600, 0), testing::ElementsAre(call));
 }
 
 // It was dismissed while it ended.

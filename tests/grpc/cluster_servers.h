@@ -19,6 +19,9 @@ namespace freshet {
 class ClusterServers : public testing::Test {
  protected:
   using Admin = v1::AdminService::Stub;
+
+  explicit ClusterServers(int brokers = 1) : kafka_("mock", /*partitions=*/2, brokers) {}
+
   TestServer::Tweak InCluster(int divisions = 1, int division = 0,
                               const std::string& address = "127.0.0.1:0") {
     return [=, this](ServerConfig* config) {

@@ -101,6 +101,43 @@ TEST_F(ClusterTest, AStandbyTakesOverPagesLeasesAndSettings) {
   EXPECT_TRUE(standby.Stop().ok());
 }
 
+// A client that got no answer from a server that failed sends again, to the one that serves now.
+TEST_F(ClusterTest, SignalsAndResultsThatAreSentAgainAfterATakeOverCountOnce) {
+  auto first = std::make_unique<TestServer>(InCluster());
+  first->UpsertMany(20);
+  AwaitAnnounced(*first);
+  const v1::NextResponse leased = first->Next(1);
+  ASSERT_EQ(leased.assignments_size(), 1);
+  v1::CrawlResult by_lease;
+  by_lease.set_lease_id(leased.assignments(0).lease_id());
+  by_lease.set_outcome(v1::CRAWL_OUTCOME_CHANGED);
+  v1::SignalChangesRequest signals;
+  for (int i = 0; i < 20; ++i) {
+    signals.add_signals()->set_url(TestServer::Url(i));
+    signals.mutable_signals(i)->set_source("cdn");
+    signals.mutable_signals(i)->set_signal_id("purge 17");
+  }
+  ASSERT_THAT(Described(first->Signal(signals)), testing::IsEmpty());
+  ASSERT_THAT(Described(first->Report(by_lease)), testing::IsEmpty());
+  const std::string page = first->Get(TestServer::Url(1)).page().DebugString();
+
+  SecondServer second(first->config);
+  ASSERT_TRUE(Eventually([&] {
+    const std::string address = second.server->http_address();
+    return !address.empty() && Probe(address, "/readyz?standby=true") == "200 ok\n";
+  }));
+  EXPECT_TRUE(first->Stop().ok());
+  const StatusOr<ServingInfo> info = second.started.get();
+  ASSERT_TRUE(info.ok()) << info.status();
+  first->Use(OwnChannel(info->grpc_address));
+  const std::vector<std::string> again = Described(first->Signal(signals));
+  ASSERT_EQ(again.size(), 20U);
+  for (const std::string& outcome : again) EXPECT_THAT(outcome, HasSubstr(" DUPLICATE"));
+  EXPECT_THAT(Described(first->Report(by_lease)), testing::ElementsAre("0 DUPLICATE"));
+  EXPECT_EQ(first->Get(TestServer::Url(1)).page().DebugString(), page);
+  EXPECT_TRUE(second.server->Stop().ok());
+}
+
 // The one that serves answers, and decides on behalf of who sent them.
 TEST_F(ClusterTest, AStandbyHasPingsOfIndexNowAnswered) {
   const TempDir dir;
@@ -371,6 +408,90 @@ TEST_F(ClusterTest, WhoseLogTakesNothingAnyMoreEndsAndTheStandbyServes) {
   ASSERT_TRUE(info.ok()) << info.status();
   EXPECT_EQ(info->pages, 50U);
   EXPECT_TRUE(second.server->Stop().ok());
+}
+
+// Its group answers, and nothing else does: a standby would do better.
+TEST_F(ClusterTest, WhoseCommitsWaitWhileAStandbyIsReadyLeavesItsTurn) {
+  TestServer first(InCluster());
+  first.UpsertMany(50);
+  AwaitAnnounced(first);
+  kafka_.Fail(MockKafka::kEndTxn, RD_KAFKA_RESP_ERR_COORDINATOR_LOAD_IN_PROGRESS);
+  v1::SetCrawlRateRequest rate;
+  rate.set_crawl_rate_per_second(5);
+  auto waits =
+      std::async(std::launch::async, [&] { return CodeOf(first, &Admin::SetCrawlRate, rate); });
+  // Without one it stays, and goes on when it can.
+  ASSERT_TRUE(Eventually([&] {
+    return Probe(first.info.http_address, "/readyz").find("waiting for Kafka") != std::string::npos;
+  }));
+  EXPECT_EQ(first.asked_to_end, 0);
+  auto second = std::make_unique<SecondServer>(first.config);
+  // On a machine under load the group takes the turn of the first before. The second gives it up
+  // then, as it cannot open its log either, and is started again.
+  const auto start_again = [&] { second = std::make_unique<SecondServer>(first.config); };
+  EXPECT_TRUE(Eventually(
+      [&] {
+        if (second->started.wait_for(std::chrono::seconds(0)) == std::future_status::ready) {
+          start_again();
+        }
+        return first.asked_to_end + first.replaced > 0;
+      },
+      Duration::Seconds(400)));
+  // Which is what its program does then.
+  kafka_.Forgive(MockKafka::kEndTxn);
+  (void)first.Stop();
+  (void)waits.get();
+  StatusOr<ServingInfo> info = second->started.get();
+  if (absl::IsUnavailable(info.status())) {
+    start_again();
+    info = second->started.get();
+  }
+  ASSERT_TRUE(info.ok()) << info.status();
+  EXPECT_EQ(info->pages, 50U);
+  EXPECT_TRUE(second->server->Stop().ok());
+}
+
+// Cut off from the broker that has the group of the rate.
+class CutOffTest : public ClusterServers {
+ protected:
+  static constexpr int kOther = 2;
+
+  CutOffTest() : ClusterServers(/*brokers=*/2) {
+    MakeFleetTopics();
+    kafka_.MoveGroup("mock-rate-of-2", kOther);
+  }
+};
+
+TEST_F(CutOffTest, WhoEndsLeavesItsTurnWithoutWaitingForTheGroupOfTheRate) {
+  TestServer alone;
+  ServerConfig config = alone.config;
+  InCluster(/*divisions=*/2, /*division=*/0)(&config);
+  config.cluster.silence = Duration::Seconds(60);
+  SecondServer node(config);
+  const StatusOr<ServingInfo> info = node.started.get();
+  ASSERT_TRUE(info.ok()) << info.status();
+  alone.Use(OwnChannel(info->grpc_address));
+  ASSERT_TRUE(Eventually([&] { return CallOf(alone, &Admin::GetFleet, {}).divisions(0).leads(); }));
+  kafka_.Mute(kOther);
+  const auto begun = std::chrono::steady_clock::now();
+  EXPECT_TRUE(node.server->Stop().ok());
+  EXPECT_LT(std::chrono::steady_clock::now() - begun, std::chrono::seconds(40));
+}
+
+TEST_F(ClusterTest, WhoHasItsTurnAndCannotOpenItsLogLeavesIt) {
+  TestServer first(InCluster());
+  AwaitAnnounced(first);
+  ServerConfig config = first.config;
+  config.cluster.handover = Duration::Seconds(1);
+  SecondServer second(config);
+  ASSERT_TRUE(Eventually(
+      [&] { return !CallOf(first, &Admin::GetFleet, {}).divisions(0).standbys().empty(); }));
+  EXPECT_TRUE(first.Stop().ok());
+  kafka_.Fail(MockKafka::kEndTxn, RD_KAFKA_RESP_ERR_COORDINATOR_LOAD_IN_PROGRESS);
+  const StatusOr<ServingInfo> info = second.started.get();
+  EXPECT_TRUE(absl::IsUnavailable(info.status())) << info.status();
+  EXPECT_THAT(std::string(info.status().message()), HasSubstr("the next standby tries"));
+  kafka_.Forgive(MockKafka::kEndTxn);
 }
 
 TEST_F(ClusterTest, WithoutKafkaNothingIsHandedOutAndReadinessSaysSoUntilItIsBack) {

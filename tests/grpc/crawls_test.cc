@@ -200,7 +200,7 @@ TEST_F(CrawlsTest, TakesExactlyAsManyPagesAsAllowedOverAllShards) {
   const std::vector<v1::ErrorCode> refused = Add("shop", 70, 50);
   EXPECT_EQ(refused.size(), 20U);
   for (const v1::ErrorCode code : refused) EXPECT_EQ(code, v1::ERROR_CODE_RESOURCE_EXHAUSTED);
-  EXPECT_THAT(last_error_, HasSubstr("shop has 100 pages, its maximum"));
+  EXPECT_THAT(last_error_, HasSubstr("shop already has 100 pages, the maximum"));
   EXPECT_EQ(List().at("shop").pages(), 100U);
   EXPECT_TRUE(Add("other", 0, 200).empty());
   server_.Restart();
@@ -373,7 +373,7 @@ TEST_F(CrawlsTest, RefusesCrawlIdsThatAWorkerCannotHave) {
   }
   request.set_crawl_ids(0, "one_more");
   EXPECT_THAT(refused(request), testing::Pair(grpc::StatusCode::RESOURCE_EXHAUSTED,
-                                              HasSubstr("this client already has 18 crawl ids")));
+                                              HasSubstr("this client has 18 crawl ids")));
   // One with a share has its place already.
   v1::SetCrawlRequest set;
   set.set_share(0.5);

@@ -81,7 +81,7 @@ TEST(Descriptors, TooFewAreRefusedAtTheStart) {
   daemon.Spawn({});
   EXPECT_EQ(daemon.AwaitReady(), "instead of getting ready, freshetd ended with exit code 1");
   EXPECT_THAT(ReadWholeFile(dir / "log"),
-              HasSubstr("cannot start: the process may open 100 files, at least "));
+              HasSubstr("cannot start: the process may open only 100 files, but needs at least "));
 }
 
 }  // namespace

@@ -1,7 +1,9 @@
 // Crawl ids of the crawl-frontier API in a fleet, whose URLs are in one division and whose pages
 // are in all.
 #include <algorithm>
+#include <atomic>
 #include <chrono>
+#include <future>
 #include <map>
 #include <memory>
 #include <optional>
@@ -21,6 +23,21 @@ using testing::Each;
 using testing::HasSubstr;
 using testing::Pair;
 using testing::SizeIs;
+
+// A real clock that a test stops and moves on. Thread-safe.
+class HeldClock final : public Clock {
+ public:
+  Instant Now() override {
+    const int64_t held = held_us_;
+    return held > 0 ? Instant::FromMicros(held) : real_.Now();
+  }
+  void Hold() { held_us_ = real_.Now().micros(); }
+  void Pass(Duration by) { held_us_ += by.micros(); }
+
+ private:
+  SystemClock real_;
+  std::atomic<int64_t> held_us_ = 0;
+};
 
 class FleetFrontierTest : public ClusterServers {
  protected:
@@ -49,6 +66,16 @@ class FleetFrontierTest : public ClusterServers {
       if (of_division[DivisionOf(url)]++ < count / 2) urls.push_back(std::move(url));
     }
     return urls;
+  }
+  static std::optional<std::string> FirstOf(uint32_t division,
+                                            const std::vector<std::string>& urls) {
+    const auto it = std::find_if(urls.begin(), urls.end(), [division](const std::string& url) {
+      return DivisionOf(url) == division;
+    });
+    return it != urls.end() ? std::optional(*it) : std::nullopt;
+  }
+  static size_t ShardOf(const TestServer& server, const std::string& url) {
+    return SlotOfHost(Canonicalise(url)->host).value() % static_cast<size_t>(server.config.shards);
   }
   static void PutAll(FrontierClient& client, const std::vector<std::string>& urls,
                      const std::string& crawl) {
@@ -118,8 +145,10 @@ TEST_F(FleetFrontierTest, GivesOutPagesOfAllDivisionsByTheirValue) {
   }
   EXPECT_EQ(client.Stats("shop").counts().at("completed"), 2U);
 
-  // A queue that is blocked is a host that is.
-  const std::string host = Canonicalise(some[1])->host;
+  // A queue that is blocked is a host that is, as long as that has a page.
+  const std::string blocked = *FirstOf(1, urls);
+  ASSERT_NE(blocked, some[1]);
+  const std::string host = Canonicalise(blocked)->host;
   client.Block(host, kFarAway, "shop");
   EXPECT_TRUE(Eventually([&] {
     v1::GetHostRequest request;
@@ -130,19 +159,27 @@ TEST_F(FleetFrontierTest, GivesOutPagesOfAllDivisionsByTheirValue) {
            response.host_state().has_blocked_until();
   }));
 
-  // A page of which the frontier has nothing any more is none: its lease reaches nobody, and it
-  // goes.
+  // URLs that are deleted take their pages along.
   PutAll(client, urls, "news");
   EXPECT_EQ(client.DeleteCrawl("news"), urls.size());
-  PutAll(client, {"https://unlike.test/"}, "news");
-  EXPECT_TRUE(Eventually([&] {
-    for (const std::string& url : client.Get(ParamsIn("news", 9, 99, kLong))) {
-      EXPECT_EQ(url, "https://unlike.test/");
-    }
-    return std::none_of(urls.begin(), urls.end(), [&](const std::string& url) {
-      return url != some[1] && PageOf(first, url, "news").has_value();
-    });
-  }));
+  for (const std::string& url : urls) EXPECT_FALSE(PageOf(first, url, "news")) << url;
+}
+
+TEST_F(FleetFrontierTest, GivesOutPagesOfAllDivisionsThatItNeverHadAUrlOf) {
+  TestServer first(InFleet(0));
+  TestServer other(InFleet(1));
+  FrontierClient client(other.channel);
+  const std::vector<std::string> urls = Urls(8);
+  v1::UpsertPagesRequest request;
+  for (const std::string& url : urls) {
+    v1::PageSpec& page = *request.add_pages();
+    page.set_url(url);
+    page.set_crawl_id("shop");
+  }
+  EXPECT_EQ(first.Upsert(request).statuses_size(), 0);
+  EXPECT_EQ(Take(client, "shop", urls.size()), std::set<std::string>(urls.begin(), urls.end()));
+  for (const std::string& url : urls) EXPECT_TRUE(PageOf(first, url, "shop")) << url;
+  EXPECT_EQ(client.Stats("shop").size(), urls.size());
 }
 
 // What is of a division that nobody serves is to be put again; the other ones are given out.
@@ -184,6 +221,62 @@ TEST_F(FleetFrontierTest, UrlsFromBeforeBecomePagesInAllDivisionsAndOneThatIsAwa
   for (const auto& [url, outcome] : client.Put(items)) {
     EXPECT_EQ(outcome, DivisionOf(url) == 0 ? "OK" : "FAIL") << url;
   }
+}
+
+// A URL is deleted while it becomes a page and a division is away: its page does not follow when
+// that division is back.
+TEST_F(FleetFrontierTest, UrlsThatAreDeletedWhileTheyBecomePagesStayDeleted) {
+  HeldClock clock;
+  TestServer first(InFleet(0), nullptr, &clock);
+  TestServer other(InFleet(1));
+  const std::string near = *FirstOf(0, Urls(2));
+  // Of the same division and shard, in the order in which they become pages.
+  std::string deleted;
+  std::string kept;
+  for (const std::string& url : Urls(200, "away")) {
+    if (DivisionOf(url) == 0) continue;
+    if (deleted.empty()) {
+      deleted = url;
+    } else if (url > deleted && ShardOf(other, url) == ShardOf(other, deleted)) {
+      kept = url;
+      break;
+    }
+  }
+  ASSERT_FALSE(kept.empty());
+  FrontierClient client(first.channel);
+  PutAll(client, {near, deleted, kept}, "late");
+  EXPECT_TRUE(other.Stop().ok());
+  clock.Hold();
+  v1::SetCrawlRequest request;
+  request.set_crawl_id("late");
+  request.set_frontier_mode(v1::FRONTIER_MODE_SCHEDULED);
+  // The call waits for the other division, too.
+  std::future<grpc::StatusCode> setting =
+      std::async(std::launch::async, [&] { return CodeOf(first, &Admin::SetCrawl, request); });
+  // The others wait for their division then, which they do for 15 s by the clock.
+  ASSERT_TRUE(Eventually([&] { return PageOf(first, near, "late").has_value(); }));
+  clock.Pass(Duration::Seconds(8));
+  const auto remove = [&] {
+    uf::QueueWithinCrawlParams queue;
+    queue.set_key(Canonicalise(deleted)->host);
+    queue.set_crawlid("late");
+    uf::Long count;
+    grpc::ClientContext call;
+    return client.stub->DeleteQueue(&call, queue, &count).ok();
+  };
+  std::future<bool> deletion = std::async(std::launch::async, remove);
+  ASSERT_TRUE(Eventually([&] {
+    uf::URLItem item;
+    EXPECT_TRUE(FrontierClient(first.channel).Status(deleted, &item, "", "late").ok());
+    return item.known().refetchable_from_date() == 0;
+  }));
+  clock.Pass(Duration::Seconds(8));
+  other.Start();
+  // It may be told to try again.
+  EXPECT_TRUE(deletion.get() || Eventually(remove));
+  (void)setting.get();
+  EXPECT_TRUE(Eventually([&] { return PageOf(first, kept, "late").has_value(); }));
+  EXPECT_FALSE(PageOf(first, deleted, "late"));
 }
 
 }  // namespace

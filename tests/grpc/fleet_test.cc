@@ -12,6 +12,7 @@
 #include "core/fleet/slot_division.h"
 #include "freshet/v1/fleet.grpc.pb.h"
 #include "tests/grpc/cluster_servers.h"
+#include "tests/support/ahead_of_clock.h"
 
 namespace freshet {
 namespace {
@@ -133,6 +134,15 @@ class FleetTest : public ClusterServers {
     EXPECT_EQ(cut.error_code(), grpc::StatusCode::UNAVAILABLE);
     EXPECT_THAT(cut.error_message(), HasSubstr("division 0: "));
   }
+  // What the server's own division has set for a crawl id.
+  static v1::CrawlSettings SettingsOf(TestServer& server, const std::string& crawl_id) {
+    v1::ListCrawlsRequest request;
+    request.set_crawl_id(crawl_id);
+    v1::ListCrawlsResponse response;
+    grpc::ClientContext call;
+    const grpc::Status status = server.admin->ListCrawls(&call, request, &response);
+    return status.ok() ? response.crawls(0).settings() : v1::CrawlSettings();
+  }
   // A source that is registered at one server is known in both divisions.
   static void ExpectSourcesOfBoth(TestServer& first, TestServer& second, int pages) {
     v1::RegisterSourceRequest source;
@@ -198,14 +208,13 @@ TEST_F(FleetTest, ServersThatCannotBeAskedRefuseWhatIsOfAnotherDivision) {
   EXPECT_GT(of_first.size(), 0U);
   EXPECT_GT(of_second.size(), 0U);
   EXPECT_EQ(of_first.size() + of_second.size(), size_t{kPages});
-  EXPECT_THAT(of_second.front(),
-              HasSubstr("REFUSED FAILED_PRECONDITION host: is of division 1 of 2, and this server "
-                        "has division 0"));
+  EXPECT_THAT(of_second.front(), HasSubstr("REFUSED FAILED_PRECONDITION host: belongs to division "
+                                           "1 of 2, but this server serves division 0"));
   EXPECT_EQ(first.Statistics().pages().pages(), of_first.size());
   const v1::GetFleetResponse fleet = Fleet(first);
   EXPECT_EQ(fleet.divisions(0).pages(), of_first.size());
   EXPECT_FALSE(fleet.divisions(0).has_address());
-  EXPECT_EQ(fleet.divisions(1).unanswered(), "cannot be asked: cluster.address is not set");
+  EXPECT_EQ(fleet.divisions(1).unanswered(), "cannot be reached: cluster.address is not set");
   EXPECT_EQ(second.Statistics().pages().pages(), of_second.size());
 
   // A page is at one of them, and the other says where.
@@ -224,7 +233,7 @@ TEST_F(FleetTest, ServersThatCannotBeAskedRefuseWhatIsOfAnotherDivision) {
         continue;
       }
       EXPECT_EQ(status.error_code(), grpc::StatusCode::FAILED_PRECONDITION);
-      EXPECT_THAT(status.error_message(), HasSubstr("of 2, and this server has"));
+      EXPECT_THAT(status.error_message(), HasSubstr("of 2, but this server serves"));
       v1::GetHostResponse its;
       grpc::ClientContext again;
       EXPECT_EQ(server->admin->GetHost(&again, host, &its).error_code(),
@@ -240,10 +249,10 @@ TEST_F(FleetTest, ServersThatCannotBeAskedRefuseWhatIsOfAnotherDivision) {
   result.set_url(leased.assignments(0).url());
   ToProto(second.clock.Now(), result.mutable_fetch_time());
   result.set_content_digest("digest");
-  EXPECT_THAT(Described(second.Report(result)).at(0), HasSubstr("is of division 0 of 2"));
+  EXPECT_THAT(Described(second.Report(result)).at(0), HasSubstr("belongs to division 0 of 2"));
   result.clear_url();
   result.set_lease_id(leased.assignments(0).lease_id());
-  EXPECT_THAT(Described(second.Report(result)).at(0), HasSubstr("is of division 0 of 2"));
+  EXPECT_THAT(Described(second.Report(result)).at(0), HasSubstr("belongs to division 0 of 2"));
   EXPECT_THAT(Described(first.Report(result)), IsEmpty());
   EXPECT_THAT(Probe(second.info.http_address, "/metrics"),
               HasSubstr(R"(freshet_cluster_turn{cluster="mock-1-of-2"} 1)"));
@@ -445,6 +454,68 @@ TEST_F(FleetTest, WhatIsSetAtOneServerHoldsInAllDivisions) {
   EXPECT_TRUE(Fleet(second).divisions(0).paused());
 }
 
+// Whoever asks which server: all divisions end up with the same, the last of them.
+TEST_F(FleetTest, SettingsAtTwoServersAtOnceHaveOneOrder) {
+  TestServer first(InCluster(/*divisions=*/2, /*division=*/0));
+  TestServer second(InCluster(/*divisions=*/2, /*division=*/1));
+  ExpectBothDescribed(first, second, 0);
+  const auto at_once = [](const std::function<void()>& one, const std::function<void()>& other) {
+    auto done = std::async(std::launch::async, one);
+    other();
+    done.get();
+  };
+  for (int i = 0; i < 5; ++i) {
+    const auto set_delay = [&](TestServer& server, int seconds) {
+      v1::SetPolitenessDefaultsRequest polite;
+      ToProto(Duration::Seconds(seconds), polite.mutable_min_delay());
+      (void)CallOf(server, &Admin::SetPolitenessDefaults, polite);
+    };
+    at_once([&] { set_delay(first, 2 * i + 1); }, [&] { set_delay(second, 2 * i + 2); });
+    const auto delay = [&](TestServer& server) {
+      const auto now = CallOf(server, &Admin::GetPolitenessDefaults, {});
+      return now.defaults().min_delay().seconds();
+    };
+    EXPECT_EQ(delay(first), delay(second));
+    at_once([&] { (void)CallOf(first, &Admin::Pause, {}); },
+            [&] { (void)CallOf(second, &Admin::Resume, {}); });
+    EXPECT_EQ(Fleet(first).divisions(0).paused(), Fleet(first).divisions(1).paused());
+    const auto set_share = [&](TestServer& server, double share) {
+      v1::SetCrawlRequest crawl;
+      crawl.set_crawl_id("news");
+      crawl.set_share(share);
+      (void)CallOf(server, &Admin::SetCrawl, crawl);
+    };
+    at_once([&] { set_share(first, 0.1 + 0.01 * i); }, [&] { set_share(second, 0.5 + 0.01 * i); });
+    const auto share = [](TestServer& server) { return SettingsOf(server, "news").share(); };
+    EXPECT_EQ(share(first), share(second));
+  }
+}
+
+TEST_F(FleetTest, ADivisionThatWasAwayTakesOverWhatWasSetMeanwhile) {
+  TestServer first(InCluster(/*divisions=*/2, /*division=*/0));
+  TestServer second(InCluster(/*divisions=*/2, /*division=*/1));
+  ExpectBothDescribed(first, second, 0);
+  EXPECT_TRUE(second.Stop().ok());
+  v1::PauseRequest pause;
+  pause.set_reason("a new disk");
+  EXPECT_EQ(CodeOf(first, &Admin::Pause, pause), grpc::StatusCode::UNAVAILABLE);
+  v1::RegisterSourceRequest source;
+  source.set_source("feeds");
+  EXPECT_EQ(CodeOf(first, &Admin::RegisterSource, source), grpc::StatusCode::UNAVAILABLE);
+  v1::SetCrawlRequest crawl;
+  crawl.set_crawl_id("news");
+  crawl.set_max_pages(7);
+  EXPECT_EQ(CodeOf(first, &Admin::SetCrawl, crawl), grpc::StatusCode::UNAVAILABLE);
+  second.Start();
+  EXPECT_TRUE(Eventually([&] { return second.Statistics().schedule().paused(); }));
+  EXPECT_EQ(second.Statistics().schedule().pause_reason(), "a new disk");
+  EXPECT_TRUE(Eventually([&] { return SettingsOf(second, "news").max_pages() == 7U; }));
+  v1::GetTrustReportRequest trust;
+  trust.set_source("feeds");
+  EXPECT_TRUE(Eventually(
+      [&] { return CodeOf(second, &Admin::GetTrustReport, trust) == grpc::StatusCode::OK; }));
+}
+
 // Pages of one division change all the time; those of the other are known by name alone.
 TEST_F(FleetTest, DivisionsLearnOneModelOfAllPages) {
   TestServer first(InCluster(/*divisions=*/2, /*division=*/0));
@@ -559,7 +630,8 @@ TEST_F(FleetTest, AnyServerTakesPingsOfIndexNow) {
   EXPECT_THAT(ping(away), HasSubstr("503 division 1: "));
   // Who pings others does not wait for whoever is away.
   const Instant begun = first.clock.Now();
-  for (int i = 0; i < 5; ++i) EXPECT_THAT(ping(away), HasSubstr("503 division 1: did not answer"));
+  for (int i = 0; i < 5; ++i)
+    EXPECT_THAT(ping(away), HasSubstr("503 division 1: its server did not answer"));
   EXPECT_THAT(ping(here), HasSubstr("200 1 page told"));
   EXPECT_LT((first.clock.Now() - begun).seconds(), 10);
   second.Start();
@@ -628,6 +700,23 @@ TEST_F(FleetTest, DivisionsShareOneCrawlRate) {
   })) << fleet.DebugString();
 }
 
+// Nobody shares the rate out that it could reach.
+TEST_F(FleetTest, ADivisionWithoutAPartOfTheRateIsNotReady) {
+  AheadOfClock clock;
+  TestServer second(InCluster(/*divisions=*/2, /*division=*/1), nullptr, &clock);
+  ASSERT_TRUE(
+      Eventually([&] { return Probe(second.info.http_address, "/readyz").find("200") == 0; }));
+  clock.Advance(Duration::Seconds(60));
+  EXPECT_TRUE(Eventually([&] {
+    return Probe(second.info.http_address, "/readyz").find("no part of the fleet's crawl rate") !=
+           std::string::npos;
+  }));
+  const std::string metrics = Probe(second.info.http_address, "/metrics");
+  const std::string name = R"(freshet_fleet_ungranted_seconds{cluster="mock-1-of-2"} )";
+  ASSERT_THAT(metrics, HasSubstr(name));
+  EXPECT_GE(std::stod(metrics.substr(metrics.find(name) + name.size())), 60);
+}
+
 TEST_F(FleetTest, ItemsWaitForADivisionThatStartsAndThenSayThatNobodyServesIt) {
   TestServer first([this](ServerConfig* config) {
     InCluster(/*divisions=*/2, /*division=*/0)(config);
@@ -646,7 +735,7 @@ TEST_F(FleetTest, ItemsWaitForADivisionThatStartsAndThenSayThatNobodyServesIt) {
   const v1::GetFleetResponse fleet = Fleet(first);
   EXPECT_FALSE(fleet.divisions(0).has_unanswered());
   EXPECT_EQ(fleet.divisions(1).unanswered(),
-            "no server serves it, or the server has not answered within 3 s");
+            "no server serves this division, or its server has not answered within 3 s");
   const std::string metrics = Probe(first.info.http_address, "/metrics");
   const std::string others = std::to_string(100 - own) + "\n";
   const std::string items = R"(freshet_cluster_items_total{cluster="mock-0-of-2",outcome=)";
@@ -670,9 +759,10 @@ TEST_F(FleetTest, ItemsWaitForADivisionThatStartsAndThenSayThatNobodyServesIt) {
            std::string::npos;
   }));
   // More than `limits.unacked_bytes` does not wait.
-  EXPECT_THAT(remove(), Contains(HasSubstr("REFUSED RESOURCE_EXHAUSTED : more waits for other "
-                                           "divisions"))
-                            .Times(static_cast<int>(100 - own)));
+  EXPECT_THAT(remove(),
+              Contains(HasSubstr("REFUSED RESOURCE_EXHAUSTED : too many requests wait for "
+                                 "servers of other divisions"))
+                  .Times(static_cast<int>(100 - own)));
   auto waits = std::async(std::launch::async, [&] { return first.Upsert(request); });
   TestServer second(InCluster(/*divisions=*/2, /*division=*/1));
   EXPECT_THAT(waits_to_be_removed.get(), AllOf(SizeIs(100), Each(HasSubstr("NOT_FOUND"))));

@@ -16,6 +16,7 @@
 #include "server/auth/identities.h"
 #include "tests/grpc/cluster_servers.h"
 #include "tests/grpc/test_worker.h"
+#include "tests/support/ahead_of_clock.h"
 
 namespace freshet {
 namespace {
@@ -113,6 +114,32 @@ TEST_F(FleetWorkersTest, TakePagesOfAllDivisionsByOneStream) {
     const v1::BatchAck ack = Exchange(worker, again, &taken);
     for (const std::string& line : Described(ack)) EXPECT_THAT(line, HasSubstr("DUPLICATE"));
   }
+}
+
+// As after a stop of the process: what other servers have sent lies there since.
+TEST_F(FleetWorkersTest, AreGivenNothingOfAnotherDivisionWhoseLeaseIsHalfOver) {
+  AheadOfClock clock;
+  TestServer first(InCluster(/*divisions=*/2, /*division=*/0), nullptr, &clock);
+  TestServer second(InCluster(/*divisions=*/2, /*division=*/1));
+  SetRate(first, 50);
+  TestWorker worker(first);
+  worker.Grant(4);
+  v1::UpsertPagesRequest upsert;
+  for (int i = 0; upsert.pages_size() < 2; ++i) {
+    const std::string url = TestServer::Url(i, 100);
+    const SlotDivision slots{.divisions = 2, .division = 1};
+    if (slots.Has(SlotOfHost(Canonicalise(url)->host))) upsert.add_pages()->set_url(url);
+  }
+  const v1::PageSpec late = upsert.pages(1);
+  upsert.mutable_pages()->RemoveLast();
+  ASSERT_THAT(Described(second.Upsert(upsert)), IsEmpty());
+  ASSERT_THAT(worker.ReadAssignments(1), testing::SizeIs(1));
+  clock.Advance(first.config.default_lease.get());
+  *upsert.mutable_pages(0) = late;
+  ASSERT_THAT(Described(second.Upsert(upsert)), IsEmpty());
+  // The call that was under way is given up in any case.
+  EXPECT_TRUE(Eventually([&] { return second.Statistics().schedule().returned_leases() >= 2; }));
+  worker.Cancel();
 }
 
 TEST_F(FleetWorkersTest, ACreditOfOneGoesFromDivisionToDivision) {

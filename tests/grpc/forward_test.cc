@@ -5,14 +5,18 @@
 #include <unistd.h>
 
 #include <array>
+#include <atomic>
 #include <fstream>
 #include <map>
 #include <sstream>
+#include <thread>
 
 #include "server/auth/on_behalf.h"
+#include "server/forward/division_peers.h"
 #include "server/forward/forwarder.h"
 #include "server/forward/peer_lines.h"
 #include "server/ports/watched_reads.h"
+#include "tests/grpc/front.h"
 #include "tests/grpc/guarded_server.h"
 
 namespace freshet {
@@ -69,51 +73,6 @@ void RawHeaders(const std::string& address, const std::string& path, const std::
   for (int i = 0; i < 3 && recv(plug, answer.data(), answer.size(), 0) > 0; ++i) continue;
   close(plug);
 }
-
-// Forwards to whatever server is set. Thread-safe.
-class Front {
- public:
-  static constexpr Duration kPatience = Duration::Seconds(3);
-  static constexpr Duration kPassPatience = Duration::Seconds(1);
-
-  explicit Front(ServerConfig config) : config_(std::move(config)) {
-    StatusOr<std::unique_ptr<Door>> door = Door::Open(config_, clock_);
-    EXPECT_TRUE(door.ok()) << door.status();
-    door_ = *std::move(door);
-    forwarder_ = std::make_unique<Forwarder>(
-        config_, 100, *door_, clock_, counters,
-        [this] {
-          const MutexLock lock(mutex_);
-          return StatusOr<std::optional<ServingPeer>>(peer_);
-        },
-        ForwardOptions{.patience = kPatience, .pass_patience = kPassPatience});
-    const StatusOr<int> port = forwarder_->Start();
-    EXPECT_TRUE(port.ok()) << port.status();
-    address = config_.listen.substr(0, config_.listen.rfind(':') + 1) + std::to_string(*port);
-  }
-  void Follow(const std::string& server, const std::string& key = OwnKey()) {
-    const MutexLock lock(mutex_);
-    peer_ = {.address = server, .key = key};
-  }
-  void FollowNobody() {
-    const MutexLock lock(mutex_);
-    peer_.reset();
-  }
-  // Looks at the files of its certificate.
-  void Reload() { door_->Reload(); }
-  void Stop() { forwarder_->Stop(); }
-
-  std::string address;
-  ForwardCounters counters;
-
- private:
-  const ServerConfig config_;
-  SystemClock clock_;
-  std::unique_ptr<Door> door_;
-  Mutex mutex_;
-  std::optional<ServingPeer> peer_ FRESHET_GUARDED_BY(mutex_);
-  std::unique_ptr<Forwarder> forwarder_;  // last: it uses all of them
-};
 
 grpc::Status GetRate(TestServer& server, grpc::ClientContext* call) {
   v1::GetCrawlRateResponse response;
@@ -208,7 +167,7 @@ TEST_F(ForwardTest, ErrorsMetadataAndDeadlinesComeThrough) {
   large.AddMetadata("x-large", std::string(7600, 'x'));
   const grpc::Status refused = GetRate(server, &large);
   EXPECT_EQ(refused.error_code(), StatusCode::RESOURCE_EXHAUSTED);
-  EXPECT_THAT(refused.error_message(), HasSubstr("metadata: has "));
+  EXPECT_THAT(refused.error_message(), HasSubstr("metadata: the call would have "));
 
   v1::GetPageRequest request;
   request.set_url("http://unknown.test/");
@@ -483,14 +442,24 @@ TEST_F(CrampedForwardTest, OneCallTooManyIsRefusedAndTheOthersGoOn) {
     server.Use(OwnChannel(front->address));
     worker = std::make_unique<Worker>(server);
   }
-  server.Use(OwnChannel(front->address));
-  const grpc::Status status = GetRate(server);
+  const auto one_more = [&] {
+    server.Use(OwnChannel(front->address));
+    grpc::ClientContext context;
+    const auto stream = server.pages->ListPages(&context, {});
+    v1::ListPagesResponse response;
+    while (stream->Read(&response)) continue;
+    return stream->Finish();
+  };
+  const grpc::Status status = one_more();
   EXPECT_EQ(status.error_code(), StatusCode::RESOURCE_EXHAUSTED);
-  EXPECT_THAT(status.error_message(), HasSubstr("2 calls of this client are forwarded"));
+  EXPECT_THAT(status.error_message(), HasSubstr("2 streams of this client are open"));
   EXPECT_EQ(front->counters.refused, 1U);
+  // Calls that are no streams have places of their own.
+  server.Use(OwnChannel(front->address));
+  EXPECT_TRUE(GetRate(server).ok());
   workers[0]->context.TryCancel();
   (void)workers[0]->End();
-  EXPECT_TRUE(Eventually([&] { return GetRate(server).ok(); }));
+  EXPECT_TRUE(Eventually([&] { return one_more().ok(); }));
   workers[1]->context.TryCancel();
   (void)workers[1]->End();
 }
@@ -545,20 +514,18 @@ TEST(PeerLinesTest, HaveEachAsManyCallsAsOneMayAndAreNoMoreThanTheyMayBe) {
 
 // --- On whose behalf
 
-// --- What is held of messages that the server that serves does not read
+// --- What is held of messages and answers that nobody takes
 
 class HeldForwardTest : public testing::Test {
  protected:
   static constexpr size_t kHeld = 1 << 20;       // at most
   static constexpr size_t kMessage = 400 << 10;  // more than a client's share
 
-  HeldForwardTest()
-      : server_({{"one", "    roles: [ingester]\n    items_per_second: 1\n"},
-                 {"two", "    roles: [ingester]\n    items_per_second: 1\n"},
-                 {"reader", "    roles: [reader]\n"}}) {
+  HeldForwardTest() : server_(Identities()) {
     ServerConfig config = server_->config;
     config.cluster.tls_ca = server_.path("ca.pem");
     config.max_unacked_bytes = kHeld;
+    config.list_write_timeout = Duration::Seconds(1);
     front_ = std::make_unique<Front>(config);
     front_->Follow(server_->info.grpc_address);
     server_->info.grpc_address = front_->address;
@@ -567,6 +534,18 @@ class HeldForwardTest : public testing::Test {
     for (const auto& stream : streams_) stream->context.TryCancel();
     front_->Stop();
   }
+
+  static GuardedServer::Written Identities() {
+    GuardedServer::Written all = {{"one", "    roles: [ingester]\n    items_per_second: 1\n"},
+                                  {"two", "    roles: [ingester]\n    items_per_second: 1\n"},
+                                  {"loader", "    roles: [ingester]\n"},
+                                  {"reader", "    roles: [reader]\n"}};
+    for (int i = 0; i < kReaders; ++i) {
+      all.emplace_back("reader" + std::to_string(i), "    roles: [reader]\n");
+    }
+    return all;
+  }
+  static constexpr int kReaders = 12;
 
   struct Stream {
     explicit Stream(const std::shared_ptr<grpc::Channel>& channel)
@@ -584,6 +563,27 @@ class HeldForwardTest : public testing::Test {
     EXPECT_TRUE(spent.stream->Write(request) && spent.stream->Read(&response));
     spent.context.TryCancel();
     (void)spent.stream->Finish();
+  }
+  // An export of 5 MB, which its client does not read.
+  struct Export {
+    explicit Export(const std::shared_ptr<grpc::Channel>& channel)
+        : stream(v1::PagesService::NewStub(channel)->ExportPages(&context, {})) {}
+    ~Export() { context.TryCancel(); }
+    grpc::ClientContext context;
+    std::unique_ptr<grpc::ClientReader<v1::ExportPagesResponse>> stream;
+  };
+  void Load() {
+    Stream load(server_.Open(server_.Token("loader")));
+    v1::UpsertPagesResponse response;
+    for (int batch = 0; batch < 5; ++batch) {
+      v1::UpsertPagesRequest request;
+      for (int i = 0; i < 1000; ++i) {
+        request.add_pages()->set_url(TestServer::Url(1000 * batch + i) + std::string(1000, 'x'));
+      }
+      EXPECT_TRUE(load.stream->Write(request) && load.stream->Read(&response));
+    }
+    load.context.TryCancel();
+    (void)load.stream->Finish();
   }
   // A message of the client that is not read.
   Stream& Send(const std::string& name) {
@@ -612,7 +612,7 @@ TEST_F(HeldForwardTest, AClientPastItsShareStopsNobodyElse) {
   EXPECT_TRUE(Eventually([&] { return front_->counters.forwarded == before + 3; }));
   const grpc::Status status = End(Send("one"));
   EXPECT_EQ(status.error_code(), StatusCode::RESOURCE_EXHAUSTED);
-  EXPECT_THAT(status.error_message(), HasSubstr("more messages waiting"));
+  EXPECT_THAT(status.error_message(), HasSubstr("too many messages of this client"));
   for (int i = 0; i < 3; ++i) EXPECT_EQ(WhoAmI(server_.Open(server_.Token("reader"))), 0);
 }
 
@@ -626,6 +626,23 @@ TEST_F(HeldForwardTest, WhatIsNotTakenEndsWhenOthersNeedItsRoom) {
   const grpc::Status status = End(idle);
   EXPECT_EQ(status.error_code(), StatusCode::RESOURCE_EXHAUSTED);
   EXPECT_THAT(status.error_message(), HasSubstr("others need its room"));
+}
+
+TEST_F(HeldForwardTest, AnswersThatClientsDoNotTakeHaveAShareAndAnEnd) {
+  Load();
+  std::vector<std::unique_ptr<Export>> exports;
+  const auto open = [&](const std::string& name) {
+    exports.push_back(std::make_unique<Export>(server_.Open(server_.Token(name))));
+  };
+  for (int i = 0; i < 3; ++i) open("reader");
+  EXPECT_TRUE(Eventually([&] { return front_->answer_bytes() > kHeld / 4; }));
+  for (int i = 0; i < 20; ++i) EXPECT_EQ(WhoAmI(server_.Open(server_.Token("loader"))), 0);
+  EXPECT_LE(front_->answer_bytes(), 3 * kHeld / 8);
+  EXPECT_EQ(front_->counters.refused, 0U) << "nobody else needs the room";
+  // Each finds a place, until newcomers find none: then those go that take nothing.
+  for (int i = 0; i < kReaders; ++i) open("reader" + std::to_string(i));
+  EXPECT_TRUE(Eventually([&] { return front_->counters.refused > 0; }));
+  EXPECT_TRUE(Eventually([&] { return WhoAmI(server_.Open(server_.Token("loader"))) == 0; }));
 }
 
 // With TLS and identities, like the server that it forwards to.
@@ -730,6 +747,28 @@ TEST_F(GuardedForwardTest, AServerThatIsNotOfTheAuthorityIsNotBelieved) {
   call.set_deadline(std::chrono::system_clock::now() + std::chrono::seconds(2));
   EXPECT_FALSE(GetRate(*server_, &call).ok());
   server_->info.grpc_address = own;
+}
+
+// One that is slow to be found keeps nobody from the others.
+TEST(DivisionPeersTest, AreLookedForAtTheSameTime) {
+  constexpr uint32_t kOthers = 5;
+  ServerConfig config;
+  SystemClock clock;
+  const StatusOr<std::unique_ptr<Door>> door = Door::Open(config, clock);
+  ASSERT_TRUE(door.ok()) << door.status();
+  std::atomic<uint32_t> searches = 0;
+  std::atomic<bool> over = false;
+  DivisionPeers peers(config, **door, clock,
+                      [&](uint32_t /*division*/) -> StatusOr<std::optional<ServingPeer>> {
+                        ++searches;
+                        while (searches < kOthers && !over) std::this_thread::yield();
+                        return std::optional<ServingPeer>();
+                      });
+  for (uint32_t division = 0; division < kOthers; ++division) {
+    EXPECT_FALSE(peers.IsServed(division));
+  }
+  EXPECT_TRUE(Eventually([&] { return searches >= kOthers; }));
+  over = true;
 }
 
 TEST(Forwarder, NamesTheFileThatCannotBeRead) {

@@ -119,18 +119,18 @@ TEST(Ingest, RefusesEachBadResultForItself) {
   EXPECT_EQ(response.ack().item_count(), 12u);
   EXPECT_THAT(
       Described(response.ack()),
-      ElementsAre(
-          "0 REFUSED INVALID_ARGUMENT url: is empty",
-          "1 REFUSED INVALID_ARGUMENT url: 100014 bytes, at most 8192 are allowed",
-          "2 REFUSED INVALID_ARGUMENT url: is not valid UTF-8",
-          "3 REFUSED INVALID_ARGUMENT url: control character at byte 14",
-          HasSubstr("4 REFUSED INVALID_ARGUMENT fetch_time: is "),
-          "5 REFUSED UNKNOWN_LEASE lease_id: 123456789 was never issued",
-          "6 REFUSED INVALID_ARGUMENT outcome: 99 is not a known outcome",
-          "7 REFUSED NOT_FOUND url: http://unknown.test/ is not known in crawl id DEFAULT",
-          "8 REFUSED INVALID_ARGUMENT url: scheme is neither http nor https",
-          "9 REFUSED INVALID_ARGUMENT fetch_time: 0 s and -1 ns are not a valid time",
-          "10 REFUSED INVALID_ARGUMENT outcome: is unset, and there is no digest to decide it by"));
+      ElementsAre("0 REFUSED INVALID_ARGUMENT url: is empty",
+                  "1 REFUSED INVALID_ARGUMENT url: 100014 bytes, at most 8192 are allowed",
+                  "2 REFUSED INVALID_ARGUMENT url: is not valid UTF-8",
+                  "3 REFUSED INVALID_ARGUMENT url: control character at byte 14",
+                  HasSubstr("4 REFUSED INVALID_ARGUMENT fetch_time: is "),
+                  "5 REFUSED UNKNOWN_LEASE lease_id: 123456789 was never issued",
+                  "6 REFUSED INVALID_ARGUMENT outcome: 99 is not a known outcome",
+                  "7 REFUSED NOT_FOUND url: http://unknown.test/ is not known in crawl id DEFAULT",
+                  "8 REFUSED INVALID_ARGUMENT url: scheme is neither http nor https",
+                  "9 REFUSED INVALID_ARGUMENT fetch_time: 0 s and -1 ns are not a valid time",
+                  "10 REFUSED INVALID_ARGUMENT outcome: is missing, and the server cannot tell it "
+                  "without a digest: report the outcome or a digest"));
   // The stream goes on.
   v1::ReportCrawlsRequest good;
   good.add_results()->CopyFrom(request.results(11));
@@ -211,7 +211,8 @@ TEST(Ingest, AnswersBytesThatAreNoMessageAndGoesOn) {
     // Both responses have the acknowledgement as field 1.
     auto response = stream.Exchange<v1::ReportCrawlsResponse>("\xff\xff\xff garbage");
     EXPECT_EQ(response.ack().error().code(), v1::ERROR_CODE_INVALID_ARGUMENT);
-    EXPECT_THAT(response.ack().error().reason(), HasSubstr("the bytes are not a freshet.v1."));
+    EXPECT_THAT(response.ack().error().reason(),
+                HasSubstr("the message is not a valid freshet.v1."));
     response = stream.Exchange<v1::ReportCrawlsResponse>("");
     EXPECT_EQ(response.ack().error().reason(), "is empty");
   }

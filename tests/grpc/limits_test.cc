@@ -129,9 +129,9 @@ TEST(Limits, OfHostsAndTheirPages) {
       server.Upsert(PagesOf({"http://a.test/1", "http://a.test/2", "http://a.test/3",
                              "http://b.test/1", "http://c.test/1"}));
   ASSERT_THAT(ack.statuses(), SizeIs(2)) << ack.DebugString();
-  EXPECT_EQ(ack.statuses(0).error().reason(), "a.test has 2 pages, the maximum of a host");
+  EXPECT_EQ(ack.statuses(0).error().reason(), "host a.test already has 2 pages, the maximum");
   EXPECT_EQ(ack.statuses(1).error().code(), v1::ERROR_CODE_RESOURCE_EXHAUSTED);
-  EXPECT_THAT(ack.statuses(1).error().reason(), HasSubstr("there are 2 hosts"));
+  EXPECT_THAT(ack.statuses(1).error().reason(), HasSubstr("already has 2 hosts"));
   // Trying again does not help.
   for (const v1::ItemStatus& status : ack.statuses()) EXPECT_FALSE(status.error().retryable());
   // They are counted again after a start, and room that is made is used.
@@ -274,6 +274,75 @@ TEST(Limits, OfItemsASecondOfAClient) {
   v1::NextResponse next;
   EXPECT_EQ(server.scheduler->Next(&next_call, {}, &next).error_code(),
             StatusCode::RESOURCE_EXHAUSTED);
+}
+
+// Two clients that open what they may leave places for others, and for admins.
+TEST(Limits, OfStreamsLeavePlacesForNewClients) {
+  const std::string ingester = "    roles: [ingester]\n";
+  GuardedServer server(
+      {{"one", ingester}, {"two", ingester}, {"new", ingester}, {"admin", "    roles: [admin]\n"}},
+      [](ServerConfig* config) {
+        config->max_streams = 64;
+        config->max_streams_per_client = 64;
+      });
+  struct Stream {
+    grpc::ClientContext call;
+    std::unique_ptr<grpc::ClientReaderWriter<v1::UpsertPagesRequest, v1::UpsertPagesResponse>> half;
+  };
+  std::vector<std::unique_ptr<Stream>> open;
+  const auto opened = [&](const std::string& who) {
+    const auto pages = v1::PagesService::NewStub(server.Open(server.Token(who)));
+    int count = 0;
+    while (count < 100) {
+      auto stream = std::make_unique<Stream>();
+      stream->half = pages->UpsertPages(&stream->call);
+      v1::UpsertPagesResponse response;
+      (void)stream->half->Write(PagesOf({"http://a.test/"}));
+      if (!stream->half->Read(&response)) {
+        EXPECT_EQ(stream->half->Finish().error_code(), StatusCode::RESOURCE_EXHAUSTED);
+        return count;
+      }
+      open.push_back(std::move(stream));
+      ++count;
+    }
+    return count;
+  };
+  EXPECT_EQ(opened("one"), 48);
+  EXPECT_EQ(opened("two"), 8) << "it has few";
+  EXPECT_EQ(opened("new"), 1) << "it has none";
+  EXPECT_EQ(opened("admin"), 7);
+  for (const auto& stream : open) {
+    stream->call.TryCancel();
+    (void)stream->half->Finish();
+  }
+}
+
+// Lists and pulls cost what other calls cost, or a client could make as many as it likes.
+TEST(Limits, OfItemsASecondWithCallsThatOnlyTake) {
+  TestServer server([](ServerConfig* config) { config->items_per_second_per_client = 10; });
+  FrontierClient frontier(server.channel);
+  const auto ends = [](const std::function<StatusCode()>& call) {
+    for (int i = 0; i < 100; ++i) {
+      if (call() == StatusCode::RESOURCE_EXHAUSTED) return true;
+    }
+    return false;
+  };
+  EXPECT_TRUE(ends([&] {
+    grpc::ClientContext call;
+    const auto list = server.pages->ListPages(&call, v1::ListPagesRequest());
+    v1::ListPagesResponse page;
+    while (list->Read(&page)) {
+    }
+    return list->Finish().error_code();
+  }));
+  EXPECT_TRUE(ends([&] {
+    grpc::ClientContext call;
+    const auto urls = frontier.stub->GetURLs(&call, urlfrontier::GetParams());
+    urlfrontier::URLInfo url;
+    while (urls->Read(&url)) {
+    }
+    return urls->Finish().error_code();
+  }));
 }
 
 // A message that cannot be read has cost something all the same, by its bytes once it is inflated.

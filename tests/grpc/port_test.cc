@@ -209,7 +209,7 @@ size_t ThreadsOfProcess() {
 
 TEST(Port, StreamsOfReflectionHoldNoThreads) {
   TestServer server([](ServerConfig* config) {
-    config->max_streams = 100;
+    config->max_streams = 200;
     config->max_streams_per_client = 90;
   });
   const size_t before = ThreadsOfProcess();

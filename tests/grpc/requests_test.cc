@@ -57,7 +57,8 @@ TEST(Requests, ThatAreNoMessageAreInvalidArguments) {
     const grpc::Status status = CallRaw(server, "/freshet.v1." + method, kNoMessage);
     EXPECT_EQ(status.error_code(), grpc::StatusCode::INVALID_ARGUMENT)
         << method << ": " << status.error_message();
-    EXPECT_THAT(status.error_message(), HasSubstr("the bytes are not a freshet.v1.")) << method;
+    EXPECT_THAT(status.error_message(), HasSubstr("the message is not a valid freshet.v1."))
+        << method;
   }
 }
 

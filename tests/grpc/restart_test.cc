@@ -391,10 +391,11 @@ TEST(Overload, HoldsBackThenRefusesWithADelay) {
   ASSERT_TRUE(Eventually([&] { return stall.stalled(); }));
   waiting = send(100, 40);
   ASSERT_TRUE(Eventually([&] { return WaitingEvents(server) == 40; }));
-  over = send(200, 40);
-  ASSERT_TRUE(Eventually([&] { return WaitingEvents(server) == 80; }));
+  over = send(200, 30);
+  ASSERT_TRUE(Eventually([&] { return WaitingEvents(server) == 70; }));
   const Instant full = server.clock.Now();
-  // Past twice the limit nothing is taken, and the answer is immediate.
+  // Past one and a half times the limit nothing more is taken of a client, and the answer is
+  // immediate.
   const v1::BatchAck refused = server.Signal(Signals(300, 40));
   EXPECT_EQ(refused.statuses_size(), 40);
   for (const v1::ItemStatus& status : refused.statuses()) {
@@ -408,7 +409,7 @@ TEST(Overload, HoldsBackThenRefusesWithADelay) {
   EXPECT_EQ(waiting.get().statuses_size(), 0);
   // Taken over the limit, and then waited in vain.
   const v1::BatchAck late = over.get();
-  EXPECT_EQ(late.statuses_size(), 40);
+  EXPECT_EQ(late.statuses_size(), 30);
   EXPECT_EQ(late.statuses(0).error().code(), v1::ERROR_CODE_RESOURCE_EXHAUSTED);
   EXPECT_EQ(server.Signal(Signals(300, 40)).statuses_size(), 0);
 }

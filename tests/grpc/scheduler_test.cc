@@ -226,7 +226,8 @@ TEST(Scheduler, AnswersWhatAWorkerDoesWrongAndGoesOn) {
   EXPECT_THAT(refusal(hello), HasSubstr("worker: 129 bytes"));
   hello.mutable_hello()->set_worker("w");
   hello.mutable_hello()->mutable_lease_duration()->set_seconds(1'000'000);
-  EXPECT_THAT(refusal(hello), HasSubstr("lease_duration: 1000000 s is not 1 to"));
+  EXPECT_THAT(refusal(hello),
+              HasSubstr("lease_duration: 1000000 s is out of range: it must be from 1 s to"));
   hello.mutable_hello()->mutable_lease_duration()->set_seconds(7);
   ASSERT_TRUE(stream->Write(hello));
   ASSERT_TRUE(stream->Read(&response));

@@ -54,6 +54,7 @@ class TestServer {
   void Start() {
     server_ = std::make_unique<Server>(config, server_clock_, env_);
     server_->WhenToEnd([this](std::string_view) { ++asked_to_end; });
+    server_->WhenReplaced([this] { ++replaced; });
     const StatusOr<ServingInfo> started = server_->Start();
     ASSERT_TRUE(started.ok()) << started.status().ToString();
     info = *started;
@@ -156,6 +157,7 @@ class TestServer {
   SystemClock clock;
   ServingInfo info;
   std::atomic<int> asked_to_end = 0;  // how often it was, so that another serves
+  std::atomic<int> replaced = 0;      // how often it was told that another serves
   std::shared_ptr<grpc::Channel> channel;
   std::unique_ptr<v1::SchedulerService::Stub> scheduler;
   std::unique_ptr<v1::IngestService::Stub> ingest;

@@ -1,6 +1,8 @@
 // What one client of the crawl-frontier API cannot take from all others: leases, delays and blocks
 // are bounded, and what everybody feels needs a role and is written down.
+#include <algorithm>
 #include <fstream>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -69,6 +71,40 @@ TEST(FrontierBounds, NoLeaseIsLongerThanTheLongest) {
   EXPECT_THAT(client.Get(Params()), SizeIs(2));
 }
 
+// What waits for a client that takes its time is not given out once half of its lease is over.
+TEST(FrontierBounds, NothingIsGivenOutWhoseLeaseIsHalfOver) {
+  constexpr size_t kUrls = 4000;
+  constexpr uint32_t kLease = 100;
+  SecondsClock clock;
+  TestServer server({}, nullptr, &clock);
+  FrontierClient client(server.channel);
+  std::vector<uf::URLItem> items;
+  for (size_t i = 0; i < kUrls; ++i) {
+    items.push_back(Discovered("http://a.test/" + std::to_string(i)));
+    uf::StringList& more =
+        (*items.back().mutable_discovered()->mutable_info()->mutable_metadata())["more"];
+    more.add_values(std::string(2000, 'x'));
+  }
+  ASSERT_THAT(client.Put(items), SizeIs(kUrls));
+  grpc::ClientContext call;
+  const auto stream = client.stub->GetURLs(&call, Params(0, 0, kLease));
+  std::set<std::string> urls;
+  uf::URLInfo info;
+  ASSERT_TRUE(stream->Read(&info));
+  urls.insert(info.url());
+  clock.Pass(kLease / 2 + 1);
+  while (stream->Read(&info)) urls.insert(info.url());
+  EXPECT_TRUE(stream->Finish().ok());
+  EXPECT_LT(urls.size(), kUrls);
+  // The others are due again once the end of the call is seen, and the delay of the queue is over.
+  ASSERT_TRUE(Eventually([&] { return client.Stats().inprocess() == urls.size(); }));
+  clock.Pass(2);
+  for (const std::string& url : client.Get(Params(0, 0, kLease))) {
+    EXPECT_TRUE(urls.insert(url).second) << url;
+  }
+  EXPECT_EQ(urls.size(), kUrls);
+}
+
 TEST(FrontierBounds, NoDelayAndNoBlockIsForEver) {
   SecondsClock clock;
   TestServer server({}, nullptr, &clock);
@@ -103,7 +139,8 @@ TEST(FrontierBounds, WhatEverybodyFeelsNeedsItsRoleAndIsWrittenDown) {
   EXPECT_TRUE(set(fleet, DelayOf("", 1)).ok());
   const grpc::Status refused = set(fleet, DelayOf("", UINT32_MAX));
   EXPECT_EQ(refused.error_code(), grpc::StatusCode::PERMISSION_DENIED);
-  EXPECT_THAT(refused.error_message(), HasSubstr("key: is empty, which stands for the default"));
+  EXPECT_THAT(refused.error_message(),
+              HasSubstr("key: is empty, which would change the default delay of all queues"));
   EXPECT_TRUE(set(fleet, DelayOf("a.test", 5)).ok());
   EXPECT_TRUE(set(ops, DelayOf("", 5)).ok());
   EXPECT_TRUE(set(fleet, DelayOf("", 5)).ok());
@@ -128,16 +165,211 @@ TEST(FrontierBounds, WhatEverybodyFeelsNeedsItsRoleAndIsWrittenDown) {
   EXPECT_EQ(entries[5].action, "/urlfrontier.URLFrontier/BlockQueueUntil");
 }
 
-// A crawler that regulates its queues does not fill the log, and hides nothing behind that.
-TEST(FrontierBounds, ManyBlocksAreAFewLines) {
+// --- What a role may say of a host
+
+// A server whose crawl id `shop` is scheduled and whose `seen` is in shadow mode; its host
+// victim.test has pages in both, and in `plain`.
+class FrontierRoles : public ::testing::Test {
+ protected:
+  FrontierRoles() {
+    guarded_->Use(guarded_.Open(guarded_.Token("ops")));
+    v1::UpsertPagesRequest request;
+    request.add_pages()->set_url("http://victim.test/1");
+    EXPECT_EQ(guarded_->Upsert(request).statuses_size(), 0);
+    for (const char* crawl : {"shop", "seen", "plain"}) {
+      EXPECT_EQ(ops_.Put(Discovered("http://victim.test/1", "", crawl)), "OK");
+    }
+    EXPECT_EQ(ops_.Put(Discovered("http://fence.test/1", "", "shop")), "OK");
+  }
+
+  // Unset: it is not known.
+  std::optional<v1::HostState> Host(const std::string& host) {
+    v1::GetHostRequest request;
+    request.set_host(host);
+    v1::GetHostResponse response;
+    grpc::ClientContext call;
+    if (!guarded_->admin->GetHost(&call, request, &response).ok()) return std::nullopt;
+    return response.host_state();
+  }
+  int64_t BlockedFor(const std::string& host) {
+    const std::optional<v1::HostState> state = Host(host);
+    if (!state || !state->has_blocked_until()) return 0;
+    return state->blocked_until().seconds() - static_cast<int64_t>(clock_.seconds());
+  }
+  // What was told of hosts before holds.
+  void Settle() {
+    const int64_t until = ++settled_ + 100;
+    worker_.Block("fence.test", clock_.seconds() + static_cast<uint64_t>(until), "shop");
+    EXPECT_TRUE(Eventually([&] { return BlockedFor("fence.test") == until; }));
+  }
+  void BlockByWorker(const std::string& host, uint64_t until) {
+    worker_.Block(host, until, "shop");
+    Settle();
+  }
+  uf::URLItem Fetched(const std::string& url, const std::string& crawl, const std::string& status) {
+    uf::URLItem item = KnownUntil(clock_.seconds() + 3600, url, "", crawl);
+    (*item.mutable_known()->mutable_info()->mutable_metadata())["fetch.statusCode"].add_values(
+        status);
+    return item;
+  }
+
+  SecondsClock clock_;
+  GuardedServer guarded_{
+      {{"ops", "    roles: [admin]\n"},
+       {"fetcher", "    roles: [worker]\n    crawl_ids: [shop, seen, plain]\n"},
+       {"loader", "    roles: [ingester]\n    crawl_ids: [shop, seen, plain]\n"}},
+      [](ServerConfig* config) {
+        config->frontier_scheduled = {"shop"};
+        config->frontier_shadow = {"seen"};
+        config->frontier_limits.queues = 53;
+      },
+      &clock_};
+  FrontierClient ops_{guarded_.Open(guarded_.Token("ops"))};
+  FrontierClient worker_{guarded_.Open(guarded_.Token("fetcher"))};
+  FrontierClient loader_{guarded_.Open(guarded_.Token("loader"))};
+  int64_t settled_ = 0;
+};
+
+TEST_F(FrontierRoles, AWorkerLiftsNeitherAnOperatorsBlockNorARetryAfter) {
+  constexpr int64_t kMonth = 30 * 86'400;
+  v1::SetHostPolitenessRequest block;
+  block.set_host("victim.test");
+  block.mutable_blocked_until()->set_seconds(static_cast<int64_t>(clock_.seconds()) + kMonth);
+  grpc::ClientContext call;
+  v1::SetHostPolitenessResponse response;
+  ASSERT_TRUE(guarded_->admin->SetHostPoliteness(&call, block, &response).ok());
+  for (const uint64_t until : {uint64_t{0}, clock_.seconds() + 2, uint64_t{1} << 63}) {
+    BlockByWorker("victim.test", until);
+    EXPECT_EQ(BlockedFor("victim.test"), kMonth);
+  }
+  // The site asks for an hour.
+  ops_.Block("victim.test", 0, "shop");
+  Settle();
+  EXPECT_EQ(BlockedFor("victim.test"), 0);
+  v1::CrawlResult result;
+  result.set_url("http://victim.test/1");
+  result.set_outcome(v1::CRAWL_OUTCOME_ERROR);
+  result.set_http_status(429);
+  result.mutable_retry_after()->set_seconds(3600);
+  EXPECT_EQ(guarded_->Report(result).statuses_size(), 0);
+  const int64_t asked = BlockedFor("victim.test");
+  EXPECT_GE(asked, 3600);
+  for (const uint64_t until : {uint64_t{0}, clock_.seconds() + 2}) {
+    BlockByWorker("victim.test", until);
+    EXPECT_EQ(BlockedFor("victim.test"), asked);
+    EXPECT_EQ(Host("victim.test")->throttled_answers(), 1U);
+  }
+  BlockByWorker("victim.test", clock_.seconds() + 7200);
+  EXPECT_EQ(BlockedFor("victim.test"), 7200);
+}
+
+TEST_F(FrontierRoles, BlocksOfHostsWithoutPagesMakeNothing) {
+  for (int i = 0; i < 100; ++i) {
+    const std::string host = "h" + std::to_string(i) + ".test";
+    worker_.Block(host, clock_.seconds() + 1000, "shop");
+    ops_.Block(host, clock_.seconds() + 1000, "shop");
+  }
+  Settle();
+  for (int i = 0; i < 100; ++i) EXPECT_FALSE(Host("h" + std::to_string(i) + ".test"));
+  // All that there may be of queues is free.
+  EXPECT_EQ(loader_.Put(Discovered("http://new.test/", "", "shop")), "OK");
+  // A URL without its page is none of a host.
+  v1::RemovePagesRequest remove;
+  remove.set_crawl_id("shop");
+  remove.add_urls("http://new.test/");
+  grpc::ClientContext call;
+  v1::RemovePagesResponse removed;
+  ASSERT_TRUE(guarded_->pages->RemovePages(&call, remove, &removed).ok());
+  BlockByWorker("new.test", clock_.seconds() + 1000);
+  EXPECT_EQ(BlockedFor("new.test"), 0);
+}
+
+TEST_F(FrontierRoles, AWorkerOnlyAddsToWhatAnOperatorHasSetForAQueue) {
+  const auto comes = [&] { return !ops_.Get(ParamsIn("plain", 0, 0, 1)).empty(); };
+  ops_.Block("victim.test", clock_.seconds() + 100, "plain");
+  worker_.Block("victim.test", 0, "plain");
+  worker_.Block("victim.test", clock_.seconds() + 1, "plain");
+  clock_.Pass(100);
+  EXPECT_FALSE(comes());
+  // It ends what it has set itself.
+  worker_.Block("victim.test", clock_.seconds() + 500, "plain");
+  clock_.Pass(1);
+  EXPECT_FALSE(comes());
+  worker_.Block("victim.test", 0, "plain");
+  EXPECT_TRUE(comes());
+  ops_.SetDelay("victim.test", 300, "plain");
+  worker_.SetDelay("victim.test", 0, "plain");
+  clock_.Pass(300);
+  EXPECT_FALSE(comes());
+  clock_.Pass(1);
+  EXPECT_TRUE(comes());
+}
+
+// Who says which URLs there are does not say what fetches have found.
+TEST_F(FrontierRoles, AnIngesterReportsNothing) {
+  const std::string url = "http://victim.test/1";
+  for (const char* crawl : {"shop", "seen"}) {
+    for (const char* status : {"503", "503", "404"}) {
+      EXPECT_EQ(loader_.Put(Fetched(url, crawl, status)), "OK");
+    }
+    uf::URLItem item;
+    EXPECT_TRUE(ops_.Status(url, &item, "", crawl).ok());
+    EXPECT_EQ(item.known().refetchable_from_date(), clock_.seconds() + 3600);
+    Settle();
+    const v1::Page page = guarded_->Get(url, crawl).page();
+    EXPECT_EQ(page.last_outcome(), v1::CRAWL_OUTCOME_UNSPECIFIED) << crawl;
+    EXPECT_EQ(page.consecutive_errors(), 0U) << crawl;
+    EXPECT_EQ(Host("victim.test")->throttled_answers(), 0U) << crawl;
+    EXPECT_EQ(BlockedFor("victim.test"), 0) << crawl;
+    // New pages come in this way, too.
+    EXPECT_EQ(loader_.Put(Fetched("http://victim.test/2", crawl, "503")), "OK");
+    EXPECT_EQ(guarded_->Get("http://victim.test/2", crawl).page().crawl_id(), crawl);
+  }
+  // A worker does.
+  EXPECT_EQ(worker_.Put(Fetched(url, "shop", "404")), "OK");
+  EXPECT_EQ(guarded_->Get(url, "shop").page().last_outcome(), v1::CRAWL_OUTCOME_GONE);
+  EXPECT_EQ(worker_.Put(Fetched(url, "seen", "503")), "OK");
+  EXPECT_TRUE(Eventually([&] { return Host("victim.test")->throttled_answers() == 1; }));
+}
+
+TEST_F(FrontierRoles, AnIngesterEndsNoLease) {
+  const std::string url = "http://victim.test/1";
+  EXPECT_THAT(worker_.Get(ParamsIn("plain", 0, 0, 600)), SizeIs(1));
+  EXPECT_EQ(loader_.Put(Fetched(url, "plain", "200")), "OK");
+  EXPECT_EQ(loader_.Put(KnownUntil(0, url, "", "plain")), "FAIL");
+  EXPECT_EQ(ops_.Stats("plain").inprocess(), 1U);
+  EXPECT_EQ(worker_.Put(Fetched(url, "plain", "200")), "OK");
+  EXPECT_EQ(ops_.Stats("plain").inprocess(), 0U);
+}
+
+// A crawler that regulates its queue again and again does not fill the log, and hides nothing
+// behind that.
+TEST(FrontierBounds, ManyDelaysOfAQueueAreAFewLines) {
   TestServer server;
   FrontierClient client(server.channel);
-  for (int i = 0; i < 100; ++i) client.SetDelay("host" + std::to_string(i) + ".test", 5);
+  for (uint32_t i = 0; i < 100; ++i) client.SetDelay("host.test", 5 + i);
   client.SetDelay("", 7);
   const std::vector<AuditEntry> entries = AuditOf(server);
   ASSERT_FALSE(entries.empty());
   EXPECT_LT(entries.size(), 30U);
   EXPECT_THAT(entries.back().before, HasSubstr("\"delayRequestable\":1"));
+}
+
+TEST(FrontierBounds, NoBlockIsHiddenBehindThoseOfOtherQueues) {
+  TestServer server;
+  FrontierClient client(server.channel);
+  const uint64_t until = 4'000'000'000;
+  const auto block = [&](const std::string& host) { client.Block(host, until); };
+  for (int i = 0; i < 25; ++i) block("decoy" + std::to_string(i) + ".test");
+  block("important.test");
+  block("decoy.test");
+  const std::vector<AuditEntry> entries = AuditOf(server);
+  EXPECT_THAT(entries, SizeIs(27));
+  EXPECT_EQ(std::count_if(entries.begin(), entries.end(),
+                          [](const AuditEntry& entry) {
+                            return entry.request.find("important.test") != std::string::npos;
+                          }),
+            1);
 }
 
 // An acknowledgement waits for its client, and is no larger than it needs to be.

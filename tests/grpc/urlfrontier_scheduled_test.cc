@@ -53,6 +53,14 @@ class ScheduledFrontier : public ::testing::Test {
     return urls;
   }
   v1::Page Page(const std::string& url) { return server_.Get(url, "shop").page(); }
+  bool HasPage(const std::string& url) {
+    v1::GetPageRequest request;
+    request.set_url(url);
+    request.set_crawl_id("shop");
+    v1::GetPageResponse response;
+    grpc::ClientContext call;
+    return server_.pages->GetPage(&call, request, &response).ok();
+  }
 
   TestServer server_{[](ServerConfig* config) {
     config->shards = 2;
@@ -120,12 +128,105 @@ TEST_F(ScheduledFrontier, NeverGivesOutWhatIsCompletedOrPurged) {
   EXPECT_THAT(TakeUrls(2), UnorderedElementsAre("http://a.test/2", "http://a.test/3"));
   EXPECT_THAT(client_.Get(ParamsIn("shop")), IsEmpty());
   EXPECT_EQ(client_.Stats("shop").counts().at("completed"), 1U);
-  // What was deleted is removed when it comes up.
+  // Its page goes with a URL that is deleted.
   EXPECT_EQ(client_.Put(Discovered("http://b.test/1", "", "shop")), "OK");
   EXPECT_EQ(client_.DeleteQueue("b.test", "shop"), 1U);
   EXPECT_THAT(client_.Get(ParamsIn("shop")), IsEmpty());
   EXPECT_EQ(client_.Put(Discovered("http://b.test/1", "", "shop")), "OK");
   EXPECT_THAT(TakeUrls(1), ElementsAre("http://b.test/1"));
+}
+
+// Freshet acknowledged these pages, and nobody has removed them.
+TEST_F(ScheduledFrontier, GivesOutPagesThatItNeverHadAUrlOf) {
+  v1::UpsertPagesRequest request;
+  std::vector<std::string> urls;
+  for (int i = 0; i < 20; ++i) {
+    urls.push_back("http://h" + std::to_string(i) + ".test/");
+    v1::PageSpec& page = *request.add_pages();
+    page.set_url(urls.back());
+    page.set_crawl_id("shop");
+    page.set_importance(7);
+  }
+  EXPECT_EQ(server_.Upsert(request).statuses_size(), 0);
+  EXPECT_THAT(TakeUrls(20), ::testing::UnorderedElementsAreArray(urls));
+  EXPECT_EQ(client_.Stats("shop").size(), 20U);
+  EXPECT_EQ(client_.Stats("shop").inprocess(), 20U);
+  for (const std::string& url : urls) {
+    EXPECT_EQ(Page(url).importance(), 7) << url;
+    EXPECT_EQ(client_.Put(Fetched(url, "200", "abc")), "OK");
+    EXPECT_EQ(Page(url).crawls(), 1U) << url;
+  }
+  server_.Restart();
+  client_ = FrontierClient(server_.channel);
+  EXPECT_EQ(client_.Stats("shop").size(), 20U);
+}
+
+TEST_F(ScheduledFrontier, GivesOutPagesFromBeforeTheModeWasSet) {
+  v1::UpsertPagesRequest request;
+  v1::PageSpec& page = *request.add_pages();
+  page.set_url("http://a.test/1");
+  page.set_crawl_id("later");
+  EXPECT_EQ(server_.Upsert(request).statuses_size(), 0);
+  v1::SetCrawlRequest mode;
+  mode.set_crawl_id("later");
+  mode.set_frontier_mode(v1::FRONTIER_MODE_SCHEDULED);
+  v1::SetCrawlResponse response;
+  grpc::ClientContext call;
+  ASSERT_TRUE(server_.admin->SetCrawl(&call, mode, &response).ok());
+  EXPECT_THAT(TakeUrls(1, ParamsIn("later", 0, 0, 1000)), ElementsAre("http://a.test/1"));
+}
+
+// Else they would come back: a page without a URL is given out.
+TEST_F(ScheduledFrontier, UrlsThatAreDeletedTakeTheirPagesAlong) {
+  const auto put = [this](const std::string& url) {
+    EXPECT_EQ(client_.Put(Discovered(url, "", "shop")), "OK");
+  };
+  for (const char* url : {"http://a.test/1", "http://a.test/2", "http://b.test/1"}) put(url);
+  // One of them is in flight.
+  EXPECT_THAT(TakeUrls(1, ParamsIn("shop", 1, 1, 1000)), ::testing::SizeIs(1));
+  EXPECT_EQ(client_.DeleteQueue("a.test", "shop"), 2U);
+  EXPECT_EQ(client_.Stats("shop").numberofqueues(), 1U);
+  EXPECT_FALSE(HasPage("http://a.test/1"));
+  EXPECT_FALSE(HasPage("http://a.test/2"));
+  EXPECT_TRUE(HasPage("http://b.test/1"));
+  EXPECT_EQ(client_.DeleteCrawl("shop"), 1U);
+  EXPECT_FALSE(HasPage("http://b.test/1"));
+  EXPECT_THAT(client_.Crawls(), IsEmpty());
+  server_.Restart();
+  client_ = FrontierClient(server_.channel);
+  EXPECT_THAT(client_.Get(ParamsIn("shop")), IsEmpty());
+  EXPECT_EQ(client_.Stats("shop").size(), 0U);
+}
+
+// What is refused leaves no trace, or `max_pages` would bound neither memory nor disk.
+TEST_F(ScheduledFrontier, KeepsNoUrlWhosePageIsRefused) {
+  v1::SetCrawlRequest request;
+  request.set_crawl_id("shop");
+  request.set_max_pages(2);
+  v1::SetCrawlResponse response;
+  grpc::ClientContext call;
+  ASSERT_TRUE(server_.admin->SetCrawl(&call, request, &response).ok());
+  std::map<std::string, int> outcomes;
+  for (int i = 0; i < 10; ++i) {
+    const std::string url = "http://h" + std::to_string(i) + ".test/";
+    ++outcomes[client_.Put(Discovered(url, "", "shop"))];
+    ++outcomes[client_.Put(Fetched(url, "200", "abc"))];
+  }
+  EXPECT_EQ(outcomes["OK"], 4);
+  EXPECT_EQ(outcomes["FAIL"], 16);
+  EXPECT_EQ(client_.Stats("shop").size(), 2U);
+  EXPECT_EQ(client_.Stats("shop").numberofqueues(), 2U);
+  // A batch, too, in which a URL stands twice.
+  uf::DiscoveredBatch batch;
+  for (const char* url : {"http://x.test/1", "http://x.test/1", "http://h0.test/"}) {
+    *batch.add_items() = Info(url, "", "shop");
+  }
+  EXPECT_THAT(client_.PutBatches({batch})[0].statuses(),
+              ElementsAre(uf::AckMessage::FAIL, uf::AckMessage::FAIL, uf::AckMessage::SKIPPED));
+  EXPECT_EQ(client_.Stats("shop").size(), 2U);
+  // What was there before stays.
+  EXPECT_EQ(client_.Put(Fetched("http://h0.test/", "200", "abd")), "OK");
+  EXPECT_EQ(client_.Stats("shop").size(), 2U);
 }
 
 TEST_F(ScheduledFrontier, HeedsLimitsBlocksAndInactivity) {

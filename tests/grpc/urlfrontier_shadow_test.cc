@@ -171,6 +171,28 @@ TEST_F(ShadowFrontier, LearnsFromMetadataAndHoldsUpNobody) {
             grpc::StatusCode::NOT_FOUND);
 }
 
+// StormCrawler after 3.5.1 writes all keys in lower case.
+TEST_F(ShadowFrontier, LearnsFromKeysInWhateverCase) {
+  const std::string url = "http://a.test/1";
+  const auto put = [&](const std::vector<std::pair<std::string, std::string>>& pairs) {
+    uf::URLItem item = KnownUntil(kShadowFarAway, url, "", "news");
+    auto& metadata = *item.mutable_known()->mutable_info()->mutable_metadata();
+    for (const auto& [key, value] : pairs) metadata[key].add_values(value);
+    EXPECT_EQ(client_.Put(item), "OK");
+    return Page(url).page();
+  };
+  EXPECT_EQ(put({{"fetch.statuscode", "200"}, {"Signature", "one"}}).changes(), 0U);
+  EXPECT_EQ(put({{"fetch.statuscode", "200"}, {"SIGNATURE", "two"}}).changes(), 1U);
+  EXPECT_EQ(put({{"fetch.statuscode", "404"}}).http_status(), 404);
+  // A key that is written as in the configuration comes before all others.
+  EXPECT_EQ(put({{"fetch.statuscode", "410"},
+                 {"fetch.statusCode", "200"},
+                 {"FETCH.STATUSCODE", "410"},
+                 {"signature", "two"}})
+                .http_status(),
+            200);
+}
+
 TEST_F(ShadowFrontier, ReportsWhatItWouldGain) {
   EXPECT_THAT(operator_.Report("news").why_not(), HasSubstr("crawled yet"));
   // All are fetched once a day; every tenth changes twice as often as that, the others never do.
@@ -267,6 +289,17 @@ TEST_F(ShadowFrontier, UrlsFromBeforeBecomePagesWhenTheModeIsSet) {
   ASSERT_TRUE(operator_.SetMode("news", v1::FRONTIER_MODE_SCHEDULED).ok());
   EXPECT_EQ(TakeScheduled(50).size(), 50U);
   EXPECT_THAT(client_.Get(ParamsIn("news", 0, 0, 1000)), IsEmpty());
+}
+
+// Else they would come back once the crawl id is scheduled.
+TEST_F(ShadowFrontier, UrlsThatAreDeletedTakeTheirPagesAlong) {
+  EXPECT_EQ(client_.Put(Discovered("http://a.test/1", "another key", "news")), "OK");
+  EXPECT_EQ(client_.Put(Discovered("http://b.test/1", "", "news")), "OK");
+  EXPECT_EQ(client_.DeleteQueue("another key", "news"), 1U);
+  ASSERT_TRUE(operator_.SetMode("news", v1::FRONTIER_MODE_SCHEDULED).ok());
+  EXPECT_THAT(TakeScheduled(1), ElementsAre("http://b.test/1"));
+  EXPECT_THAT(client_.Get(ParamsIn("news", 0, 0, 1000)), IsEmpty());
+  EXPECT_EQ(client_.Stats("news").size(), 1U);
 }
 
 TEST_F(ShadowFrontier, OfEachModeThereAreSixteenAtMost) {

@@ -36,8 +36,8 @@ TEST(Config, BoundsItsFile) {
   EXPECT_TRUE(Apply("# " + std::string(limits::kMaxConfigBytes - 2, 'x')).ok());
   EXPECT_THAT(ErrorOf(Apply("# " + std::string(limits::kMaxConfigBytes - 1, 'x'))),
               HasSubstr("over the limit"));
-  EXPECT_THAT(ErrorOf(Apply("a: &a [x, x]\nb: [*a, *a]\n")), HasSubstr("has an alias"));
-  EXPECT_THAT(ErrorOf(Apply("leases: &l {default: *l}\n")), HasSubstr("has an alias"));
+  EXPECT_THAT(ErrorOf(Apply("a: &a [x, x]\nb: [*a, *a]\n")), HasSubstr("has a YAML alias"));
+  EXPECT_THAT(ErrorOf(Apply("leases: &l {default: *l}\n")), HasSubstr("has a YAML alias"));
   EXPECT_THAT(ErrorOf(Apply("shards: 2\n---\nshards: 3\n")), HasSubstr("more than one document"));
   EXPECT_THAT(ErrorOf(Apply("shards: 2\n]\n")), HasSubstr("config: "));
   EXPECT_FALSE(Apply("sources: " + std::string(10'000, '[')).ok());
@@ -235,7 +235,8 @@ TEST(Config, RefusesBadNumbersAndNames) {
   // As it stands in the list of names.
   line.policy = "ncis_approx_J";
   EXPECT_EQ(ErrorOf(MakeConfig(line).status()),
-            "--policy: 'ncis_approx_J' is not ncis_approx_ and a number of terms from 1 to 1000");
+            "--policy: 'ncis_approx_J' is not ncis_approx_N, where N is the number of terms of the "
+            "approximation, from 1 to 1000");
 }
 
 TEST(Config, GreedyNcisDNeedsADelay) {

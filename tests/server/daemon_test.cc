@@ -78,7 +78,7 @@ TEST(Daemon, NamesTheFlagTheValueAndWhatIsAllowed) {
       {"--crawl-rate=-1", "--crawl-rate: '-1' is not a number from 0 to 10000000"},
       {"--shards 1.5", "--shards: '1.5' is not a whole number (see --help)"},
       {"--listen localhost:99999",
-       "--listen: 'localhost:99999' is not an address host:port; its port is 0 to 65535"},
+       "--listen: 'localhost:99999' is not an address host:port; the port must be 0 to 65535"},
       {"--policy gredy", "--policy: 'gredy' is not a policy, did you mean greedy?"},
       {"--durability snyc",
        "--durability: 'snyc' is not one of sync, wal, none, did you mean sync?"},
@@ -126,6 +126,26 @@ TEST(Daemon, ChecksAConfigurationWithoutTouchingAnything) {
   EXPECT_EQ(result.out, "the configuration is good\n");
 }
 
+// Root reads all files, and the server's user may not.
+TEST(Daemon, ChecksFilesForTheOwnerOfTheDataDirectoryAsWell) {
+  if (geteuid() != 0) GTEST_SKIP() << "only root can become somebody else";
+  const TempDir dir;
+  const ProgramResult result =
+      RunScript(dir,
+                "chmod 755 $dir; install -d -o 65534 $dir/d\n"
+                "digest=$(sha256sum </dev/null | cut -d ' ' -f 1)\n"
+                "echo \"identities: [{name: a, token_sha256: $digest, roles: [reader]}]\" "
+                ">$dir/auth; chmod 600 $dir/auth\n"
+                "check() { $freshetd --check-config --data-dir $dir/$1 --auth-file $dir/auth; }\n"
+                "check d; echo root $?; check missing; echo other $?\n"
+                "chown 65534 $dir/auth; check d; echo own $?\n");
+  EXPECT_EQ(result.out,
+            "the configuration is good\nroot 0\nthe configuration is good\nother 0\n"
+            "the configuration is good\nown 0\n");
+  EXPECT_THAT(result.err, MatchesRegex("freshetd: warning, for user 65534, who owns " + dir.path() +
+                                       "/d: auth.file: [^\n]*Permission denied\n"));
+}
+
 TEST(Daemon, PrintsWhereValuesComeFrom) {
   const TempDir dir;
   std::ofstream(dir / "f") << "crawl_rate: 5\nlimits:\n  streams: 7\n";
@@ -153,7 +173,7 @@ TEST(Daemon, HangUpTakesWhatCanChange) {
       "2>$dir/d.err & pid=$!; ready $dir/d.out $pid\n"
       "echo '{crawl_rate: 6, shards: 4, limits: {streams: 9}}' >$dir/config; kill -HUP $pid\n"
       "said 'crawl_rate: is now 6, was 5'; said 'limits.streams: is now 9, was 10000'\n"
-      "said 'shards: a change needs a restart: it stays 1 and does not become 4'\n"
+      "said 'shards: stays 1 until a restart; then it becomes 4'\n"
       "echo 'crawl_rat: 7' >$dir/config; kill -HUP $pid\n"
       "said 'config:1: crawl_rat: unknown key, did you mean crawl_rate?'\n"
       "said 'the new configuration is not used; the old one stays in force'\n"
@@ -225,6 +245,33 @@ TEST(Daemon, SaysThatItIsReadyAndEndsCleanly) {
                                          "recovered_seconds=[0-9.]+\n"));
     EXPECT_THAT(result.err, HasSubstr("stopped"));
   }
+}
+
+// A clock that stands before 1970 ended RocksDB by an assertion.
+TEST(Daemon, SaysThatTheClockCannotBeTrue) {
+  const TempDir dir;
+  const ProgramResult result = RunScript(
+      dir,
+      "trap 'kill $pid 2>&-' EXIT\n"
+      "now=$(date +%s); ahead() { echo $(($1 - now)) >$dir/ahead; }\n"
+      "other=\"env FRESHET_CLOCK_AHEAD=$dir/ahead LD_PRELOAD=" FRESHET_BIN_DIR
+      "/../tests/crash/libfreshet_other_clock.so $freshetd $ports --data-dir $dir/d\"\n"
+      // The clock is set back while it runs: the server's time goes on, and RocksDB's is 1970.
+      "ahead $now; $other >$dir/d.out & pid=$!; ready $dir/d.out $pid; ahead -86400\n"
+      "run() { '" FRESHET_BIN_DIR
+      "/freshet' --server $(sed 's/.*grpc=\\([^ ]*\\).*/\\1/' $dir/d.out) \"$@\" >&2 || exit 7; }\n"
+      "run upsert https://example.org/1; run checkpoint now; run upsert https://example.org/2\n"
+      "kill $pid; wait $pid || exit 8\n"
+      "for at in -86400 0 4133980800; do ahead $at; timeout 60 $other 2>$dir/said; echo $?\n"
+      "  grep -o 'cannot start: the clock of this machine says [0-9]*' $dir/said; done\n"
+      "ahead -86400; $other --verify 2>$dir/said; echo $?\n"
+      "ahead $now; $other --verify >&2 || exit 9\n");
+  EXPECT_EQ(result.exit_code, 0) << result.err;
+  EXPECT_EQ(result.out,
+            "1\ncannot start: the clock of this machine says 1969\n"
+            "1\ncannot start: the clock of this machine says 1970\n"
+            "1\ncannot start: the clock of this machine says 2101\n"
+            "1\n");
 }
 
 // The disk is slow, so that opening the store takes seconds; a signal comes meanwhile.
@@ -479,6 +526,60 @@ TEST(Daemon, MaintenanceLeavesFilesToTheOwnerOfTheDirectory) {
                 "find $dir/d -not -user 65534; echo end\n");
   EXPECT_THAT(result.out, HasSubstr("problems=0\nverify 0\n"));
   EXPECT_THAT(result.out, HasSubstr("repair 0\nend\n"));
+}
+
+TEST(Daemon, ARestoreByRootLeavesFilesToTheOwnerOfTheDirectory) {
+  if (geteuid() != 0) GTEST_SKIP() << "only root can become somebody else";
+  const TempDir dir;
+  const ProgramResult result = RunScript(
+      dir, std::string(kFill) +
+               "chmod 755 $dir; mv $dir/d/checkpoints/backup $dir/backup\n"
+               "chown -R 65534:65534 $dir/backup\n"
+               "install -d -o 65534 -g 65534 -m 700 $dir/there $dir/above\n"
+               "for to in there above/new; do\n"
+               "  $freshet restore $dir/backup $dir/$to; echo restore $?\n"
+               "  $freshetd --verify --data-dir $dir/$to 2>/dev/null; echo verify $?\n"
+               "done; find $dir/there $dir/above -not -user 65534\n"
+               // Root's where root is the owner.
+               "install -d -m 700 $dir/closed; $freshet restore $dir/backup $dir/closed/d\n"
+               "find $dir/closed -not -user 0\n"
+               // What the owner may not read is not restored for it.
+               "mv $dir/backup $dir/closed/backup\n"
+               "$freshet restore $dir/closed/backup $dir/above/other; echo restore $?\n"
+               "ls $dir/above\n");
+  const std::string restored = ": pages=10 hosts=3 leases=1 problems=0\n";
+  const std::string& d = dir.path();
+  EXPECT_EQ(result.out, "restored " + d + "/there" + restored + "restore 0\nverified " + d +
+                            "/there" + restored + "verify 0\nrestored " + d + "/above/new" +
+                            restored + "restore 0\nverified " + d + "/above/new" + restored +
+                            "verify 0\nrestored " + d + "/closed/d" + restored +
+                            "restore 1\nnew\n");
+  EXPECT_EQ(result.err, "freshetd: cannot restore: " + d +
+                            "/closed/backup: user 65534 has no permission to enter " + d +
+                            "/closed; root acts here as user 65534, who owns " + d + "/above\n");
+}
+
+TEST(Daemon, MaintenanceSaysThatTheOwnerMayNotEnterADirectory) {
+  if (geteuid() != 0) GTEST_SKIP() << "only root can become somebody else";
+  const TempDir dir;
+  const ProgramResult result = RunScript(
+      dir,
+      "chmod 755 $dir\n"
+      "$freshetd --data-dir $dir/d $ports >$dir/ready.txt 2>/dev/null &\n"
+      "pid=$!; ready $dir/ready.txt $pid; kill $pid; wait $pid\n"
+      "mkdir -m 700 $dir/closed; mv $dir/d $dir/closed/d; chown -R 65534 $dir/closed/d\n"
+      "for do in verify repair; do $freshetd --$do --data-dir $dir/closed/d; echo $do $?; done\n"
+      "chmod 711 $dir/closed; chmod 300 $dir/closed/d\n"
+      "for do in verify repair; do $freshetd --$do --data-dir $dir/closed/d; echo $do $?; done\n");
+  EXPECT_EQ(result.out, "verify 1\nrepair 1\nverify 1\nrepair 1\n");
+  const std::string d = dir.path() + "/closed/d: user 65534 has no permission to ";
+  EXPECT_THAT(result.err, HasSubstr("cannot verify: " + d + "enter " + dir.path() +
+                                    "/closed; root acts here as user 65534, who owns " +
+                                    dir.path() + "/closed/d\n"));
+  EXPECT_THAT(result.err, HasSubstr("all files are unchanged: " + d + "enter " + dir.path()));
+  EXPECT_THAT(result.err, HasSubstr("cannot verify: " + d + "read it; "));
+  EXPECT_THAT(result.err, HasSubstr("all files are unchanged: " + d + "read it; "));
+  EXPECT_THAT(result.err, Not(HasSubstr("does not exist")));
 }
 
 TEST(Daemon, RefusesMaintenanceOfWhatIsNotThere) {

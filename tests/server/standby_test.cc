@@ -172,7 +172,7 @@ TEST_F(StandbyTest, WhatIsOutOfDateOrHasFailedIsLoadedAnewAfterARest) {
   asked_for_ = true;
   for (const bool fails : {false, true}) {
     EXPECT_TRUE(standby_.MayOwnSoon());
-    if (fails) fault_ = absl::DataLossError("page 3: too short");
+    if (fails) fault_ = absl::ResourceExhaustedError("no memory");
     ASSERT_TRUE(standby_.Prepare(*store_).ok());
     if (!fails) standby_.Outdate();
     // The store is told once that nothing is prepared.
@@ -199,10 +199,18 @@ TEST_F(StandbyTest, LoadsAnewOnceManyRecordsWereFollowed) {
 
 TEST_F(StandbyTest, StandsByAllTheSameWhenItCannotLoad) {
   silent_ = true;
-  fault_ = absl::DataLossError("page 3: too short");
+  fault_ = absl::ResourceExhaustedError("no memory");
   EXPECT_TRUE(standby_.Prepare(*store_).ok());
   EXPECT_EQ(Taken(), "");
   EXPECT_EQ(progress_.pages, 0U);
+}
+
+// It would take the turn from a standby that can.
+TEST_F(StandbyTest, StandsByNoLongerOnceItsStoreIsDamaged) {
+  silent_ = true;
+  fault_ = absl::DataLossError("page 3: too short");
+  EXPECT_EQ(standby_.Prepare(*store_), fault_);
+  EXPECT_EQ(Taken(), "");
 }
 
 }  // namespace

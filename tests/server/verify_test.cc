@@ -82,7 +82,7 @@ void PutHost(RawDatabase& raw, const std::string& host, uint32_t serial, Slot sl
 }
 void PutLease(RawDatabase& raw, const LeaseRecord& lease) {
   std::string value;
-  storage::EncodeLeases(LeaseKey(9), {{.record = lease}}, &value);
+  storage::EncodeLeases(LeaseKey(9), std::vector<storage::LeaseEntry>{{.record = lease}}, &value);
   raw.Put(Family::kLeases, LeaseKey(9), value);
 }
 void PutSource(RawDatabase& raw, const std::string& name, uint8_t index) {
@@ -173,6 +173,17 @@ TEST_F(Verify, AnIntactStoreHasNoProblem) {
   EXPECT_EQ(report.pages, 3u);
   EXPECT_EQ(report.hosts, 2u);
   EXPECT_EQ(report.leases, 1u);
+}
+
+// A server of a cluster that has only ever stood by has what others learned, and no number of
+// shards.
+TEST_F(Verify, AnEpochOfAServerThatNeverServedIsNoProblem) {
+  {
+    RawDatabase raw(dir_ / "db");
+    PutEpoch(raw, {.shard = 0});
+    raw.Delete(Family::kMeta, storage::MetaKeyOf(MetaKey::kLayout));
+  }
+  EXPECT_THAT(Report().problems, IsEmpty());
 }
 
 // However they alternate in what pages have seen.

@@ -153,7 +153,7 @@ TEST(CompareCommand, DrawsWhatItPlayed) {
           folder + "/s.svg",
       "");
   EXPECT_EQ(run.exit_code, 0) << run.err;
-  EXPECT_THAT(run.out, HasSubstr("from that of the best simple rule by "));
+  EXPECT_THAT(run.out, HasSubstr("less stale than the best simple rule on average"));
   EXPECT_EQ(run.out.back(), '\n');
   EXPECT_THAT(run.err, HasSubstr(" left\n"));
   EXPECT_THAT(ReadWholeFile(folder + "/s-php-recall-0.5.svg"), HasSubstr("pings_first: 0.5, 0.20"));

@@ -83,7 +83,7 @@ TEST_F(HistoryTest, NamesTheRowAtFault) {
   const auto twice =
       ReadHistory(Plain("https://a.example/x\t1\t100\t\nhttps://a.example/x\t1\t100\t\n"));
   EXPECT_THAT(std::string(twice.status().message()),
-              HasSubstr("row 2: url 'https://a.example/x' is that of row 1"));
+              HasSubstr("row 2: url 'https://a.example/x' is already in row 1"));
 }
 
 TEST_F(HistoryTest, RefusesWhatIsMissingEmptyOrCutOff) {
@@ -105,9 +105,9 @@ TEST(ParseHistoryRowTest, SaysWhatIsWrong) {
   EXPECT_THAT(ErrorOf("u\t1x\t100\t"), HasSubstr("importance '1x'"));
   EXPECT_THAT(ErrorOf("u\t1\t-5\t"), HasSubstr("first_seen '-5'"));
   EXPECT_THAT(ErrorOf("u\t1\t99999999999999\t"), HasSubstr("first_seen"));
-  EXPECT_THAT(ErrorOf("u\t1\t100\t200"), HasSubstr("touch '200'"));
-  EXPECT_THAT(ErrorOf("u\t1\t100\t200:x"), HasSubstr("touch '200:x'"));
-  EXPECT_THAT(ErrorOf("u\t1\t100\t200:c,,300:c"), HasSubstr("touch ''"));
+  EXPECT_THAT(ErrorOf("u\t1\t100\t200"), HasSubstr("change '200'"));
+  EXPECT_THAT(ErrorOf("u\t1\t100\t200:x"), HasSubstr("change '200:x'"));
+  EXPECT_THAT(ErrorOf("u\t1\t100\t200:c,,300:c"), HasSubstr("change ''"));
 }
 
 TEST(ShippedHistoryTest, HasTheCountsThatItsDescriptionNames) {

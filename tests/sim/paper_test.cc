@@ -74,7 +74,7 @@ TEST(Paper, RefusesWhatMakesNoSense) {
   EXPECT_THAT(error("ncis-fig2", {.pages = {20, 20}}), HasSubstr("rising order"));
   EXPECT_THAT(error("ncis-fig2", {.horizon = -1}), HasSubstr("--horizon -1"));
   EXPECT_THAT(error("ncis-fig2", {.horizon = NAN}), HasSubstr("--horizon nan"));
-  EXPECT_THAT(error("ncis-fig10", {.horizon = 5}), HasSubstr("has no length"));
+  EXPECT_THAT(error("ncis-fig10", {.horizon = 5}), HasSubstr("does not run over time"));
   EXPECT_THAT(error("learn-fig1b", {.horizon = 5}), HasSubstr("at least 100"));
   EXPECT_THAT(error("ncis-fig9", {.pages = {20, 30}}), HasSubstr("one number of pages"));
   EXPECT_THAT(error("frontera-f1f2", {.pages = {20}}), HasSubstr("computes a formula"));

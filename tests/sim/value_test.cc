@@ -88,7 +88,7 @@ TEST(SimValue, ABadCellIsRefusedWithItsRowAndReason) {
       {"greedy\t1\tnan\t0\t0\t3\t0", "change_rate: 'nan'"},
       {"greedy\t-1\t2\t0\t0\t3\t0", "importance: '-1' is negative"},
       {"greedy\tinf\t2\t0\t0\t3\t0", "importance: 'inf'"},
-      {"greedy\t1\t2\t1.5\t0\t3\t0", "recall: 1.5 is not in [0, 1]"},
+      {"greedy\t1\t2\t1.5\t0\t3\t0", "recall: 1.5 is not from 0 to 1"},
       {"greedy\t1\t2\t0\t0\t3x\t0", "elapsed: '3x'"},
       {"greedy\t1\t2\t0\t0\t\t0", "elapsed: ''"},
       {"greedy\t1\t2\t0\t0\t3\t0.5", "signals: 0.5 is not a whole number"},
@@ -98,7 +98,8 @@ TEST(SimValue, ABadCellIsRefusedWithItsRowAndReason) {
       {"ncis_approx_0\t1\t2\t0\t0\t3\t0", "ncis_approx_0"},
       {"best\t1\t2\t0\t0\t3\t0", "policy: 'best' is not a policy; these are known: greedy,"},
       {"greedy\t1\t2\t0\t0\t3", "6 cells where the header has 7"},
-      {"ncis_approx_1000\t1\t1e6\t0.3,0.3,0.3\t1e9,2e9,3e9\t1e-6\t0,0,0", "count vectors"}};
+      {"ncis_approx_1000\t1\t1e6\t0.3,0.3,0.3\t1e9,2e9,3e9\t1e-6\t0,0,0",
+       "combinations of signal counts"}};
   for (const auto& [row, reason] : bad) {
     const ProgramResult result =
         RunProgram("freshet-sim value", kHeader + std::string("greedy\t1\t2\t0\t0\t3\t0\n") + row);

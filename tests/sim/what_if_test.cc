@@ -205,8 +205,9 @@ TEST(WhatIfTable, ReadsWhatPlanReadsAndMore) {
     return std::string(PagesOfTable(text).status().message());
   };
   const std::string head = "id\timportance\tchange_rate\t";
-  EXPECT_THAT(error(head + "low\na\t1\t1\t0\n"), HasSubstr("one without the other"));
-  EXPECT_THAT(error(head + "recall\tprecision\tfalse_rate\n"), HasSubstr("follows"));
+  EXPECT_THAT(error(head + "low\na\t1\t1\t0\n"), HasSubstr("give both columns, or none"));
+  EXPECT_THAT(error(head + "recall\tprecision\tfalse_rate\n"),
+              HasSubstr("give only one of these columns"));
   EXPECT_THAT(error(head + "low\thigh\na\t1\t1\t2\t3\n"), HasSubstr("row 1 (line 2): change_rate"));
   EXPECT_THAT(error(head + "recall\na\t1\t1\t2\n"), HasSubstr("recall"));
   EXPECT_THAT(error(head + "recall\tprecision\na\t1\t1\t1\t0\n"), HasSubstr("precision"));

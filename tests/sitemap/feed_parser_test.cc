@@ -276,9 +276,9 @@ TEST(FeedParser, WhatIsNoFeedIsRefusedWithAReason) {
   EXPECT_THAT(why("<"), HasSubstr("not XML"));
   EXPECT_THAT(why("<!DOCTYPE urlset [<!ENTITY a 'aaaaaaaaaa'><!ENTITY b '&a;&a;&a;'>]>"
                   "<urlset><url><loc>&b;</loc></url></urlset>"),
-              HasSubstr("declares entities"));
+              HasSubstr("declares XML entities"));
   EXPECT_THAT(why("<!DOCTYPE urlset [<!ENTITY a SYSTEM 'file:///etc/passwd'>]><urlset/>"),
-              HasSubstr("declares entities"));
+              HasSubstr("declares XML entities"));
   std::string deep = "<urlset>";
   for (int i = 0; i < 100; ++i) deep += "<a>";
   EXPECT_THAT(why(deep), HasSubstr("deep"));

@@ -10,11 +10,11 @@
 #include <fstream>
 #include <future>
 #include <optional>
+#include <set>
 
-#include "tests/sitemap/public_here.h"
+#include "tests/sitemap/poller_fixture.h"
 #include "tests/support/gzip.h"
 #include "tests/support/small_site.h"
-#include "tests/support/temp_dir.h"
 
 namespace freshet::sitemap {
 namespace {
@@ -23,93 +23,6 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
 using Result = DocumentReport::Result;
-
-// Remembers what it gets. Thread-compatible.
-class Notes : public Sender {
- public:
-  bool SendPage(uint64_t, const FeedEntry& entry) override {
-    sent.push_back("page " + entry.url);
-    return true;
-  }
-  bool SendSignal(uint64_t, const FeedEntry& entry, Instant changed) override {
-    sent.push_back("signal " + entry.url + " " +
-                   std::to_string(entry.modified->told.micros() / 1'000'000));
-    changes.push_back(changed);
-    return true;
-  }
-  [[nodiscard]] absl::StatusOr<Receipt> Finish() override {
-    if (finish) finish();
-    if (!status.ok()) return status;
-    return std::exchange(receipt, {});
-  }
-  std::vector<std::string> Take() { return std::exchange(sent, {}); }
-
-  std::vector<std::string> sent;
-  std::vector<Instant> changes;
-  std::function<void()> finish;
-  absl::Status status;
-  Receipt receipt;
-};
-
-class PollerTest : public testing::Test {
- protected:
-  PollerTest() {
-    options_.fetch.user_agent = "freshet/test";
-    options_.fetch.is_public = IsPublicHere;
-    Reopen();
-  }
-  void Reopen() {
-    state_.reset();
-    state_ = *PollState::Open(dir_ / "state", "");
-  }
-  // The reports of one poll.
-  std::vector<DocumentReport> Poll(const std::string& argument) {
-    std::vector<DocumentReport> reports;
-    Poller poller(
-        options_, *state_, notes_, turn_,
-        [this] {
-          if (on_clock_) on_clock_();
-          return now_ = now_ + step_;
-        },
-        [&reports](const DocumentReport& report) { reports.push_back(report); });
-    status_ = poller.Poll(argument, 0);
-    return reports;
-  }
-  // Of a poll that fails, of one document.
-  std::string Why(const std::string& argument) {
-    const std::vector<DocumentReport> reports = Poll(argument);
-    EXPECT_EQ(reports.size(), 1U);
-    EXPECT_EQ(reports.at(0).result, Result::kFailed);
-    EXPECT_THAT(notes_.Take(), IsEmpty());
-    EXPECT_TRUE(status_.ok()) << status_;
-    return reports.at(0).why;
-  }
-  // A sitemap of pages and their dates; without one if it is empty.
-  std::string Map(const std::vector<std::pair<std::string, std::string>>& pages) const {
-    std::string text = "<urlset>";
-    for (const auto& [path, date] : pages) {
-      text += "<url><loc>" + site_.url() + path + "</loc>";
-      if (!date.empty()) text += "<lastmod>" + date + "</lastmod>";
-      text += "</url>";
-    }
-    return text + "</urlset>";
-  }
-  std::string Page(const std::string& path) const { return "page " + site_.url() + path; }
-  std::string Signal(const std::string& path, const std::string& seconds) const {
-    return "signal " + site_.url() + path + " " + seconds;
-  }
-
-  SmallSite site_;
-  const TempDir dir_;
-  PollerOptions options_;
-  std::unique_ptr<PollState> state_;
-  Notes notes_;
-  Mutex turn_;
-  Instant now_ = Instant::FromUnixSeconds(1'718'000'000);  // 2024-06-10
-  Duration step_;                                          // between two looks at the clock
-  std::function<void()> on_clock_;
-  absl::Status status_;
-};
 
 TEST_F(PollerTest, NewUrlsArePagesAndNewerDatesSignals) {
   site_.Put("/map", Map({{"/a", "2024-05-17"}, {"/b", ""}}));
@@ -194,7 +107,7 @@ TEST_F(PollerTest, IndexesMayBeTwoDeep) {
   }
   const auto reports = Poll(site_.url() + "/1");
   ASSERT_EQ(reports.size(), 3U);
-  EXPECT_EQ(reports[2].why, "indexes are more than 2 deep");
+  EXPECT_EQ(reports[2].why, "sitemap indexes are nested more than 2 deep");
   EXPECT_THAT(site_.Asked(), ElementsAre("/1", "/2", "/3"));
 }
 
@@ -209,7 +122,8 @@ TEST_F(PollerTest, AnArgumentLeadsToSoManyDocuments) {
   const auto reports = Poll(site_.url() + "/index");
   ASSERT_EQ(reports.size(), 4U);
   EXPECT_EQ(reports[3].document, site_.url() + "/index");
-  EXPECT_EQ(reports[3].why, "leads to more than 3 documents: the rest is left");
+  EXPECT_EQ(reports[3].why,
+            "leads to more than 3 documents in all: the rest of them is not fetched");
   EXPECT_EQ(notes_.Take().size(), 2U);
 }
 
@@ -279,8 +193,10 @@ TEST_F(PollerTest, RobotsMayBeNone) {
   }
   EXPECT_THAT(notes_.Take(), ElementsAre(Page("/a")));
   for (status = 500; status < 600; status += 11) {
-    EXPECT_EQ(Why(site_.url()),
-              "unreachable, so the site is left: the site answers " + std::to_string(status));
+    EXPECT_EQ(
+        Why(site_.url()),
+        "robots.txt cannot be fetched, so nothing else of the site is fetched: the site answers " +
+            std::to_string(status));
   }
   site_.PutAnswer("/robots.txt", [](const auto&, auto& response) {
     response.status = 429;
@@ -354,9 +270,9 @@ TEST_F(PollerTest, OnlyTheSiteThatAsksIsLeftAlone) {
   EXPECT_THAT(Poll(other.url()).at(1).why, HasSubstr("come again in 86400 s"));
   EXPECT_EQ(Poll(site_.url() + "/map").at(0).new_pages, 1U);
   EXPECT_THAT(notes_.Take(), ElementsAre(Page("/a")));
-  EXPECT_THAT(Why(other.url() + "/map"), HasSubstr("left alone"));
+  EXPECT_THAT(Why(other.url() + "/map"), HasSubstr("not fetched: "));
   EXPECT_THAT(Why(site_.url() + "/login"), HasSubstr("503")) << "named by its own site";
-  EXPECT_THAT(Why(site_.url() + "/login"), HasSubstr("left alone")) << "it leads there";
+  EXPECT_THAT(Why(site_.url() + "/login"), HasSubstr("not fetched: ")) << "it leads there";
 }
 
 TEST_F(PollerTest, RobotsAreThoseOfTheSiteWhereverTheyLie) {
@@ -646,12 +562,12 @@ TEST_F(PollerTest, BadDocumentsAreRefusedAsAWhole) {
     site_.Put("/map", body);
     return Why(map);
   };
-  EXPECT_THAT(why(good.substr(0, good.size() - 1)), HasSubstr("it is not XML"));
+  EXPECT_THAT(why(good.substr(0, good.size() - 1)), HasSubstr("the document is not XML"));
   EXPECT_THAT(why(good.substr(0, good.size() / 2)), HasSubstr("cut off"));
   EXPECT_THAT(why("<!DOCTYPE html><html><body>Not found</body></html>"),
-              HasSubstr("its root is <html>"));
+              HasSubstr("the document's root is <html>"));
   EXPECT_THAT(why("<!DOCTYPE urlset [<!ENTITY a 'ha'><!ENTITY b '&a;&a;'>]>" + good),
-              HasSubstr("declares entities"));
+              HasSubstr("declares XML entities"));
   EXPECT_THAT(why(std::string(size_t{60} << 20, ' ') + good), HasSubstr("larger than 50 MiB"));
   EXPECT_THAT(why(Gzip(good + std::string(size_t{60} << 20, ' '))),
               HasSubstr("larger than 50 MiB, when decompressed"));
@@ -682,7 +598,8 @@ TEST_F(PollerTest, SitesAreLeftAloneForAsLongAsTheyAsk) {
   EXPECT_THAT(Why(site_.url() + "/busy"), HasSubstr("the site answers 429"));
   now_ = now_ + Duration::Seconds(60);
   Reopen();
-  EXPECT_EQ(Why(site_.url() + "/map"), "left alone: the site has asked to come again in 60 s");
+  EXPECT_EQ(Why(site_.url() + "/map"),
+            "not fetched: the site asked for a wait of another 60 s (Retry-After)");
   EXPECT_EQ(state_->FindDocument(site_.url() + "/map")->next, now_ + Duration::Seconds(60));
   now_ = now_ + Duration::Seconds(60);
   EXPECT_EQ(Poll(site_.url() + "/map").at(0).new_pages, 1U);
@@ -750,7 +667,7 @@ TEST_F(PollerTest, FilesAreDocumentsToo) {
 }
 
 TEST_F(PollerTest, AFileWithoutAnEndIsReadSoFar) {
-  EXPECT_THAT(Why("/dev/zero"), HasSubstr("it is not XML"));
+  EXPECT_THAT(Why("/dev/zero"), HasSubstr("the document is not XML"));
 }
 
 TEST_F(PollerTest, AWatchedDocumentIsLeftUntilItIsDue) {

@@ -135,5 +135,24 @@ TEST_F(PollsTest, WatchedSitesAreReadAsTheyAreDue) {
   EXPECT_THAT(taker_.urls, testing::IsSupersetOf({one_.url() + "/1", two_.url() + "/2"}));
 }
 
+// The clock was ten years ahead at the first poll, and is set right while all wait.
+TEST_F(PollsTest, AClockThatIsSetBackKeepsNobodyWaiting) {
+  options_.watch = true;
+  options_.poller.only_due = true;
+  const Instant right = now_;
+  now_ = right + Duration::Days(3650);
+  std::atomic<int> polls = 0;
+  on_report_ = [&polls](const DocumentReport& report) {
+    if (report.result != DocumentReport::Result::kFailed) ++polls;
+  };
+  int waits = 0;
+  const absl::Status status = Run({one_.url() + "/map"}, [&](Duration, int descriptor) {
+    if (polls == 1) now_ = right;
+    return polls == 2 || ++waits == 100 || WaitFor(Duration::Millis(100), descriptor);
+  });
+  EXPECT_TRUE(absl::IsCancelled(status)) << status;
+  EXPECT_EQ(polls, 2);
+}
+
 }  // namespace
 }  // namespace freshet::sitemap

@@ -1,6 +1,9 @@
 #include "storage/directory.h"
 
+#include <unistd.h>
+
 #include <filesystem>
+#include <fstream>
 
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
@@ -28,6 +31,35 @@ TEST(AbsolutePath, KeepsWhatIsAbsoluteAndPutsTheRestIntoTheWorkingDirectory) {
   EXPECT_EQ(*AbsolutePath("../x"), here + "/../x");
   EXPECT_EQ(*AbsolutePath("."), here);
   EXPECT_EQ(*AbsolutePath(""), here);
+}
+
+// As a user whom permissions keep out, whoever runs the tests.
+TEST(CheckDirectory, TellsWhatIsNotThereFromWhatMayNotBeRead) {
+  const TempDir dir;
+  const std::string store = dir / "closed/store";
+  std::filesystem::create_directories(store);
+  std::ofstream(dir / "file") << "x";
+  EXPECT_EQ(CheckDirectory(store), absl::OkStatus());
+  EXPECT_TRUE(absl::IsNotFound(CheckDirectory(dir / "closed/none")));
+  EXPECT_EQ(CheckDirectory(dir / "file").code(), absl::StatusCode::kFailedPrecondition);
+  EXPECT_EQ(CheckDirectory(dir / "file/store").code(), absl::StatusCode::kUnavailable);
+  std::filesystem::permissions(dir.path(), std::filesystem::perms(0755));
+  const bool root = geteuid() == 0;
+  const auto look = [&](const std::string& path, int mode) {
+    std::filesystem::permissions(path, std::filesystem::perms(mode));
+    if (root) EXPECT_EQ(seteuid(65534), 0);
+    Status status = CheckDirectory(store);
+    if (root) EXPECT_EQ(seteuid(0), 0);
+    return status;
+  };
+  const Status unreadable = look(store, 0300);
+  EXPECT_TRUE(absl::IsPermissionDenied(unreadable));
+  EXPECT_THAT(std::string(unreadable.message()), HasSubstr("has no permission to read it"));
+  const Status closed = look(dir / "closed", 0600);
+  EXPECT_TRUE(absl::IsPermissionDenied(closed));
+  EXPECT_THAT(std::string(closed.message()),
+              HasSubstr("has no permission to enter " + (dir / "closed")));
+  std::filesystem::permissions(dir / "closed", std::filesystem::perms(0700));
 }
 
 // What the system says when the lock is asked for. Thread-compatible.

@@ -80,6 +80,7 @@ TEST_F(FollowedRowsTest, WhatShardsAreMadeWithAndDamageAreBeyondIt) {
       {Family::kMeta, MetaKeyOf(MetaKey::kGeneration), "x"},
       {Family::kMeta, MetaKeyOf(MetaKey::kSettings), "x"},
       {Family::kMeta, MetaKeyOf(MetaKey::kEpoch, 1), "x"},
+      {Family::kMeta, EpochPartKeyOf(1, 0), "x"},
       {Family::kMeta, MetaKeyOf(MetaKey::kSecret), "x"},
       {Family::kMeta, CrawlKeyOf("shop"), std::nullopt},
       {Family::kMeta, "\x63", "of a later release"},

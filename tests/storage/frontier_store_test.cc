@@ -190,13 +190,32 @@ TEST(FrontierRows, NoQueueHasMoreUrlsThanThereCanBe) {
   EXPECT_FALSE(storage::DecodeFrontier(storage::EncodeFrontier(record), &read));
 }
 
+TEST(FrontierRows, SettingsOfReleasesThatKeptNoTimeAreRead) {
+  FrontierSettings read;
+  ASSERT_TRUE(storage::DecodeFrontier(std::string_view("\x07\0", 2), &read));
+  EXPECT_EQ(read.default_delay, 7U);
+  EXPECT_FALSE(read.active);
+  EXPECT_EQ(read.seen, 0U);
+  const std::string value = storage::EncodeFrontier(FrontierSettings{.seen = 1'700'000'000});
+  ASSERT_TRUE(storage::DecodeFrontier(value, &read));
+  EXPECT_EQ(read.seen, 1'700'000'000U);
+  EXPECT_FALSE(storage::DecodeFrontier(value.substr(0, value.size() - 1), &read));
+  EXPECT_FALSE(storage::DecodeFrontier(value + "x", &read));
+}
+
 TEST(FrontierRows, DamagedValuesAreNoRecords) {
-  const FrontierQueueRecord record = {
-      .key = "k", .active = 300, .head = FrontierDue{.due = 7, .url = "u"}, .delay = 9};
+  const FrontierQueueRecord record = {.key = "k",
+                                      .active = 300,
+                                      .head = FrontierDue{.due = 7, .url = "u"},
+                                      .delay = 9,
+                                      .asked_delay = 0,
+                                      .asked_until = 300};
   const std::string value = storage::EncodeFrontier(record);
   FrontierQueueRecord read;
   ASSERT_TRUE(storage::DecodeFrontier(value, &read));
   EXPECT_EQ(storage::EncodeFrontier(read), value);
+  EXPECT_EQ(read.asked_delay, 0U);
+  EXPECT_EQ(read.asked_until, 300U);
   for (size_t size = 0; size + 1 < value.size(); ++size) {
     // Cut at the end of a field it is a shorter record; else it is none.
     FrontierQueueRecord cut;

@@ -110,6 +110,19 @@ TEST_F(FrontierVerifyTest, CountsWhatIsThere) {
   EXPECT_EQ(intact.original, "");
 }
 
+TEST_F(FrontierVerifyTest, KeysOfClientsAreNoOrdersToTheTerminal) {
+  Write([](FrontierBatch& batch) {
+    batch.PutQueue(
+        {.crawl = 1, .queue = 2},
+        {.key = "\x1b]0;owned\a\nverified: problems=0", .active = 7, .completed = 0, .delay = 7});
+  });
+  const FrontierReport report = Verify();
+  EXPECT_THAT(report.problems, testing::Contains(HasSubstr("\\x1b]0;owned")));
+  for (const std::string& problem : report.problems) {
+    EXPECT_EQ(problem.find_first_of("\x1b\a\n"), std::string::npos) << problem;
+  }
+}
+
 TEST_F(FrontierVerifyTest, HasNothingToSayWhereThereIsNoDatabase) {
   const StatusOr<FrontierReport> report = VerifyFrontier(dir_ / "nowhere", Options());
   ASSERT_TRUE(report.ok()) << report.status();

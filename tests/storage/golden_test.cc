@@ -299,6 +299,30 @@ void AddLeases(std::vector<Row>* rows) {
                    }});
 }
 
+void AddEpochs(std::vector<Row>* rows) {
+  std::string key = MetaKeyOf(MetaKey::kEpoch, 2);
+  std::string value;
+  EncodeEpoch(key, GoldenEpoch(), &value);
+  rows->push_back({"epoch.v1", key, value, [](auto k, auto bytes) {
+                     EpochRecord epoch;
+                     return DecodeEpoch(k, bytes, &epoch).ok() && epoch == GoldenEpoch();
+                   }});
+  EncodeEpoch(key, GoldenEpoch(), &value, 300);
+  rows->push_back({"epoch_in_parts.v1", key, value, [](auto k, auto bytes) {
+                     EpochRecord epoch;
+                     uint16_t parts = 0;
+                     return DecodeEpoch(k, bytes, &epoch, &parts).ok() && epoch == GoldenEpoch() &&
+                            parts == 300;
+                   }});
+  key = EpochPartKeyOf(2, 258);
+  EncodeEpochPart(key, 41, std::string("c\0d", 3), &value);
+  rows->push_back({"epoch_part.v1", key, value, [](auto k, auto bytes) {
+                     EpochPart part;
+                     return DecodeEpochPart(k, bytes, &part).ok() && part.number == 41 &&
+                            part.text == std::string("c\0d", 3);
+                   }});
+}
+
 std::vector<Row> AllRows() {
   std::vector<Row> rows = PageRows();
   std::string value;
@@ -342,12 +366,7 @@ std::vector<Row> AllRows() {
                   }});
   AddSettings(&rows);
   AddCrawls(&rows);
-  key = MetaKeyOf(MetaKey::kEpoch, 2);
-  EncodeEpoch(key, GoldenEpoch(), &value);
-  rows.push_back({"epoch.v1", key, value, [](auto k, auto bytes) {
-                    EpochRecord epoch;
-                    return DecodeEpoch(k, bytes, &epoch).ok() && epoch == GoldenEpoch();
-                  }});
+  AddEpochs(&rows);
   key = MetaKeyOf(MetaKey::kSecret);
   EncodeSecret(key, GoldenSecret(), &value);
   rows.push_back({"secret.v1", key, value, [](auto k, auto bytes) {
@@ -453,7 +472,7 @@ TEST_P(GoldenDatabase, AReleasedFormatOpensWithAllItsContents) {
   EXPECT_TRUE(report.ok() && report->ok());
 }
 
-INSTANTIATE_TEST_SUITE_P(Formats, GoldenDatabase, testing::Values(kFormatVersion));
+INSTANTIATE_TEST_SUITE_P(Formats, GoldenDatabase, testing::Values(3U, kFormatVersion));
 
 }  // namespace
 }  // namespace freshet::storage

@@ -50,6 +50,8 @@ TEST(Keys, ParsersRefuseWhatIsNoKey) {
   EXPECT_FALSE(ParseLeaseKey(std::string(9, '\0')));
   EXPECT_FALSE(ParseSourceKey(""));
   EXPECT_FALSE(ParseMetaKey(MetaKey::kEpoch, MetaKeyOf(MetaKey::kNextSerial, 1)));
+  EXPECT_FALSE(ParseEpochPartKey(MetaKeyOf(MetaKey::kEpochPart, 1)));
+  EXPECT_EQ(ParseEpochPartKey(EpochPartKeyOf(1, 258))->part, 258);
   RandomRecords random(4);
   for (int i = 0; i < 20000; ++i) {
     const std::string bytes = random.Bytes(random.Below(14));

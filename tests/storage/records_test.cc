@@ -134,6 +134,15 @@ class Kinds {
                     },
                     [this](auto key, auto value) { return DecodeEpoch(key, value, &epoch2_); },
                     [this] { return epoch_ == epoch2_; }});
+    all_.push_back(
+        {"epoch part", EpochPartKeyOf(63, 2),
+         [this](const std::string& key) {
+           epoch_ = random_.Epoch(63);
+           EncodeEpochPart(key, epoch_.number, epoch_.site_model, &value_);
+           return value_;
+         },
+         [this](auto key, auto value) { return DecodeEpochPart(key, value, &part_); },
+         [this] { return part_.number == epoch_.number && part_.text == epoch_.site_model; }});
   }
 
   // Of one commit, most of them alike.
@@ -169,6 +178,7 @@ class Kinds {
   Settings settings_, settings2_;
   CrawlRecord crawl_, crawl2_;
   EpochRecord epoch_, epoch2_;
+  EpochPart part_;
 };
 
 TEST(Records, DecodeGivesBackWhatWasEncoded) {
@@ -215,9 +225,9 @@ TEST(Records, AValueUnderAnotherKeyIsFound) {
 TEST(Records, ArbitraryPayloadsNeverCrashAndAreValidOrRefused) {
   Kinds kinds(4);
   const std::map<std::string, Family> families = {
-      {"page", Family::kPages},     {"host", Family::kHosts},    {"leases", Family::kLeases},
-      {"source", Family::kSources}, {"settings", Family::kMeta}, {"epoch", Family::kMeta},
-      {"crawl", Family::kMeta}};
+      {"page", Family::kPages},      {"host", Family::kHosts},    {"leases", Family::kLeases},
+      {"source", Family::kSources},  {"settings", Family::kMeta}, {"epoch", Family::kMeta},
+      {"epoch part", Family::kMeta}, {"crawl", Family::kMeta}};
   int accepted = 0;
   for (Kind& kind : kinds.all()) {
     SCOPED_TRACE(kind.name);

@@ -244,6 +244,31 @@ TEST_F(RepairTest, ACheckpointIsRestored) {
   EXPECT_TRUE(absl::IsNotFound(Restore(dir_ / "none", dir_ / "other", SmallStore()).status()));
 }
 
+// A new disk has this directory of its file system, and nothing else.
+TEST_F(RepairTest, ADiskWithNothingButLostAndFoundIsEmpty) {
+  const fs::path target = dir_ / "disk";
+  fs::create_directories(target / "lost+found");
+  EXPECT_TRUE(absl::IsNotFound(Restore(dir_ / "none", target, SmallStore()).status()));
+  const auto report = Restore(db(), target, SmallStore());
+  ASSERT_TRUE(report.ok()) << report.status();
+  EXPECT_TRUE(report->ok());
+  EXPECT_TRUE(fs::is_directory(target / "lost+found"));
+  // Only this directory: neither with others, nor a file of its name.
+  EXPECT_TRUE(absl::IsAlreadyExists(Restore(db(), target, SmallStore()).status()));
+  const fs::path other = dir_ / "other";
+  fs::create_directory(other);
+  std::ofstream(other / "lost+found") << "of somebody";
+  EXPECT_TRUE(absl::IsAlreadyExists(Restore(db(), other, SmallStore()).status()));
+  // A restore that fails leaves it as it was.
+  const fs::path third = dir_ / "third";
+  fs::create_directories(third / "lost+found");
+  FlipBit(Files(".sst").back(), 30, 5);
+  const auto damaged = Restore(db(), third, SmallStore());
+  EXPECT_FALSE(damaged.ok() && damaged->ok());
+  EXPECT_TRUE(fs::is_directory(third / "lost+found"));
+  EXPECT_EQ(std::distance(fs::directory_iterator(third), {}), 1);
+}
+
 // A user who may write into a checkpoint must not write into the store that was made of it.
 TEST_F(RepairTest, OnlyTablesThatNobodyElseMayChangeAreLinked) {
   const std::vector<fs::path> tables = Files(".sst");
@@ -301,6 +326,24 @@ TEST_F(StrangeFilesTest, NoLinkIsFollowed) {
   const fs::path elsewhere = dir_ / "elsewhere.sst";
   fs::copy_file(table, elsewhere);
   ExpectRefused(table, [&](const fs::path& path) { fs::create_symlink(elsewhere, path); });
+  EXPECT_TRUE(Restore(db(), dir_ / "whole", SmallStore()).ok()) << "as it was before";
+}
+
+// A copy stores the holes as well: a few bytes would fill a disk.
+TEST_F(StrangeFilesTest, AFileOfHolesIsNotCopied) {
+  for (const char* name : {"999999.log", "999999.sst"}) {
+    const fs::path path = fs::path(db()) / name;
+    std::ofstream(path) << "x";
+    fs::resize_file(path, uint64_t{8} << 30);
+    // Somebody else's table is copied, not linked.
+    fs::permissions(path, fs::perms::group_write, fs::perm_options::add);
+    const std::string target = dir_ / "target";
+    const Status restored = Restore(db(), target, SmallStore()).status();
+    EXPECT_THAT(restored.message(),
+                HasSubstr(path.string() + ": 8589934592 bytes are mostly holes"));
+    EXPECT_TRUE(!fs::exists(target) || fs::is_empty(target));
+    fs::remove(path);
+  }
   EXPECT_TRUE(Restore(db(), dir_ / "whole", SmallStore()).ok()) << "as it was before";
 }
 

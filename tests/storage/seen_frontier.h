@@ -23,17 +23,22 @@ class SeenFrontier final : public FrontierVisitor {
     return Add("crawl {} {}", crawl, name);
   }
   Status OnQueue(FrontierQueueId queue, FrontierQueueRecord record) override {
-    return Add("queue {} {} {}: {} {} head {} {} delay {} blocked {} limit {} served {}",
+    return Add("queue {} {} {}: {} {} head {} {} delay {} blocked {} limit {} served {}{}",
                queue.crawl, queue.queue, record.key, record.active, record.completed,
                record.head ? record.head->due : 0, record.head ? record.head->url : "none",
                record.delay ? std::to_string(*record.delay) : "none", record.blocked_until,
-               record.limit, record.last_served);
+               record.limit, record.last_served, Asked(record));
   }
   Status OnLease(FrontierQueueId queue, std::string_view url, const FrontierLease& lease) override {
     return Add("lease {} {} {}: {} {}", queue.crawl, queue.queue, url, lease.until, lease.due);
   }
 
  private:
+  // What clients that are no operators have added; empty: nothing.
+  static std::string Asked(const FrontierQueueRecord& record) {
+    if (!record.asked_delay && record.asked_until == 0) return "";
+    return fmt::format(" asked {} {}", record.asked_delay.value_or(0), record.asked_until);
+  }
   template <typename... Args>
   Status Add(fmt::format_string<Args...> format, Args&&... args) {
     lines.push_back(fmt::format(format, std::forward<Args>(args)...));

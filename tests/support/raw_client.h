@@ -24,6 +24,15 @@ class RawClient {
   RawClient() : socket_(socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)) {}
   explicit RawClient(int port) : RawClient() { Connect(port); }
   RawClient(int port, std::string_view bytes) : RawClient(port) { Send(bytes); }
+  // Comes from that address of this machine.
+  RawClient(int port, std::string_view bytes, const char* from) : RawClient() {
+    sockaddr_in address{};
+    address.sin_family = AF_INET;
+    EXPECT_EQ(inet_pton(AF_INET, from, &address.sin_addr), 1);
+    EXPECT_EQ(bind(socket_, reinterpret_cast<sockaddr*>(&address), sizeof address), 0);
+    Connect(port);
+    Send(bytes);
+  }
   ~RawClient() {
     if (socket_ >= 0) close(socket_);
   }

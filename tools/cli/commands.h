@@ -84,8 +84,8 @@ absl::StatusOr<NextRow> ReadRow(RowSource& rows, bool strict, Convert convert, T
 // The flag that has a command end where a row cannot be read.
 inline void AddStrict(CLI::App& command, bool& strict) {
   command.add_flag("--strict", strict,
-                   "Stop at the first row that cannot be read; without this flag the command names "
-                   "such rows and goes on");
+                   "Stop at the first unreadable row; without this flag the command reports such "
+                   "rows and skips them");
 }
 
 // Sends all rows of a source over a stream, and returns the exit code of the command.

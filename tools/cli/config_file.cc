@@ -73,7 +73,7 @@ class Reader {
   absl::Status Read(const YAML::Node& map, const std::string& prefix) {
     std::set<std::string> seen;
     for (const auto& entry : map) {
-      if (!entry.first.IsScalar()) return Wrong("a key", "is not a text");
+      if (!entry.first.IsScalar()) return Wrong("a key", "is not a string");
       const std::string key = prefix + entry.first.Scalar();
       if (!seen.insert(key).second) return Wrong(key, "is there twice");
       const absl::Status status = Take(key, entry.second);
@@ -92,7 +92,7 @@ class Reader {
       return Wrong(key, "unknown key" + DidYouMean(key, kKeys));
     }
     if (!value.IsScalar() || value.Scalar().empty()) {
-      return Wrong(key, key == "tls" ? "is not true, false or a map" : "is not a text");
+      return Wrong(key, key == "tls" ? "is not true, false or a map" : "is not a string");
     }
     const std::string& scalar = value.Scalar();
     if (key == "json") return TakeFlag(key, scalar, &out_.json);
@@ -206,7 +206,8 @@ absl::StatusOr<ConfigFile> ReadConfigFile(const std::string& path) {
 }
 
 void AddConfigOption(CLI::App& app, std::string& path) {
-  app.add_option("--config", path, "Settings file (~/.config/freshet/config.yaml); '' reads none")
+  app.add_option("--config", path,
+                 "Settings file (default ~/.config/freshet/config.yaml); '' reads none")
       ->envname("FRESHET_CONFIG");
 }
 

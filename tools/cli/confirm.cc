@@ -15,7 +15,7 @@ ExitCode Confirm(const Session& session, bool yes, std::string_view what) {
   if (yes) return kAccepted;
   if (!session.screen()) {
     session.Complain(fmt::format(
-        "{}? Standard input is not a terminal, so nobody can answer: --yes confirms", what));
+        "{}? Standard input is not a terminal, so nobody can answer: give --yes to confirm", what));
     return kBadUsage;
   }
   session.out() << what << "? [y/N] " << std::flush;

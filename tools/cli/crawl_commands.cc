@@ -102,10 +102,10 @@ void AddNext(CLI::App& app, Action& action) {
   auto* command = app.add_subcommand("next", "Take pages to crawl");
   const auto options = std::make_shared<NextOptions>();
   command->add_option("N,-n,--max-assignments", options->assignments,
-                      "Maximum number of pages to take (1)");
-  command->add_option("--wait", options->wait, "How long to wait for the first page (1s)");
-  command->add_option("--worker", options->worker, "Name of the worker");
-  command->add_option("--lease", options->lease, "How long the pages are leased (5m)");
+                      "Maximum number of pages to take (default 1)");
+  command->add_option("--wait", options->wait, "How long to wait for the first page (default 1s)");
+  command->add_option("--worker", options->worker, "Name of the worker that takes the pages");
+  command->add_option("--lease", options->lease, "How long the pages are leased (default 5m)");
   command
       ->add_option("--crawl-id", options->crawl_ids,
                    "Take only pages of this crawl id; you can repeat this flag")
@@ -152,12 +152,12 @@ void AddReport(CLI::App& app, Action& action) {
   const auto options = std::make_shared<ReportOptions>();
   command->add_option(
       "RESULTS", options->arguments,
-      "Each a URL or lease, then its outcome, which a time of the fetch may follow; or files; "
-      "without any the command reads standard input. A file has lines `url outcome fetch_time`, a "
-      "table (TSV or CSV) with a header, or JSON lines. An outcome is changed, unchanged, error, "
-      "gone, moved or robots_denied");
+      "URLs or leases, each followed by its outcome and, if known, the time of the fetch; or names "
+      "of files. Without arguments the command reads standard input. A file has lines `url outcome "
+      "fetch_time`, a table (TSV or CSV) with a header, or JSON lines. An outcome is changed, "
+      "unchanged, error, gone, moved or robots_denied");
   command->add_option("--crawl-id", options->crawl_id,
-                      "Crawl id (namespace) of the pages (DEFAULT)");
+                      "Crawl id (namespace) of the pages; default: DEFAULT");
   AddStrict(*command, options->strict);
   command->callback([options, &action] {
     action = [options](Session& session) { return Report(session, *options); };
@@ -364,11 +364,13 @@ void AddSignal(CLI::App& app, Action& action) {
   const auto options = std::make_shared<SignalOptions>();
   auto* rows = command->add_option(
       "SIGNALS", options->arguments,
-      "Each a URL and a source, which a time may follow; or files; without any the command reads "
-      "standard input. A file has lines `url source time`, a table (TSV or CSV) with a header, or "
-      "JSON lines. All rows together count as one poll of each source");
-  auto* each =
-      command->add_flag("--each", options->each, "Send each row at once, as a poll of its own");
+      "URLs, each followed by its source and, if known, the time of the change; or names of files. "
+      "Without arguments the command reads standard input. A file has lines `url source time`, a "
+      "table (TSV or CSV) with a header, or JSON lines. All rows together count as one poll of "
+      "each source");
+  auto* each = command->add_flag(
+      "--each", options->each,
+      "Send each row as soon as it is read; each row then counts as a separate poll");
   auto* sitemap =
       command
           ->add_option("--sitemap", options->sitemaps,
@@ -379,9 +381,9 @@ void AddSignal(CLI::App& app, Action& action) {
       ->add_option("--since", options->since, "Leave out entries whose lastmod is before this time")
       ->needs(sitemap);
   command->add_option("--source", options->source,
-                      "Source of rows that name none (with --sitemap: sitemap)");
+                      "Source of rows that give none (default with --sitemap: sitemap)");
   command->add_option("--crawl-id", options->crawl_id,
-                      "Crawl id (namespace) of the pages (DEFAULT)");
+                      "Crawl id (namespace) of the pages; default: DEFAULT");
   AddStrict(*command, options->strict);
   command->callback([options, &action] {
     action = [options](Session& session) { return Signal(session, *options); };

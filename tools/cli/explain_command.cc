@@ -251,7 +251,7 @@ void AddExplainCommand(CLI::App& app, Action& action) {
   const auto options = std::make_shared<ExplainOptions>();
   command->add_option("URLS", options->urls, "URLs of pages")->required();
   command->add_option("--crawl-id", options->crawl_id,
-                      "Crawl id (namespace) of the pages (DEFAULT)");
+                      "Crawl id (namespace) of the pages; default: DEFAULT");
   command->callback([options, &action] {
     action = [options](Session& session) { return Explain(session, *options); };
   });

@@ -174,8 +174,9 @@ ExitCode ShowStandby(Session& session, const std::string& node) {
     }
   }
   if (divisions.empty()) {
-    session.Complain(fmt::format("no server with a cluster.address is called {}{}", ShowText(node),
-                                 DidYouMean(node, NodesOf(fleet))));
+    session.Complain(
+        fmt::format("no server is named {} (servers without cluster.address are not seen){}",
+                    ShowText(node), DidYouMean(node, NodesOf(fleet))));
     return kRefused;
   }
   session.Note(
@@ -224,14 +225,16 @@ ExitCode DrainNode(Session& session, const DrainOptions& options) {
 }  // namespace
 
 void AddFleetCommand(CLI::App& app, Action& action) {
-  auto* command = app.add_subcommand(
-      "fleet", "Show which node serves each division of a cluster; exit code 1 if one has none");
+  auto* command = app.add_subcommand("fleet",
+                                     "Show which node serves each division (part of the hosts) of "
+                                     "a cluster; exit code 1 if a division has no node");
   // Called after those of what follows it.
   command->callback([command, &action] {
     if (command->get_subcommands().empty()) action = ShowFleet;
   });
   auto* drain = command->add_subcommand(
-      "drain", "Move the work of a node to its standbys, and show which nodes serve it then");
+      "drain",
+      "Move the work of a node to its standby servers, and show which nodes serve it then");
   const auto options = std::make_shared<DrainOptions>();
   drain->add_option("NODE", options->node, "Name of the node, as freshet fleet shows it")
       ->required();

@@ -63,10 +63,11 @@ ExitCode TellHealth(Session& session, const std::string& service) {
 
 void AddHealthCommand(CLI::App& app, Action& action) {
   auto* command = app.add_subcommand(
-      "health", "Check whether the server serves; exit code 0 if it does, 1 or 3 if it does not");
+      "health", "Check whether the server is ready; exit code 0 if it is, 1 or 3 if it is not");
   const auto service = std::make_shared<std::string>();
-  command->add_option("SERVICE", *service,
-                      "A gRPC service of the server, such as freshet.v1.PagesService (all)");
+  command->add_option(
+      "SERVICE", *service,
+      "A gRPC service of the server, such as freshet.v1.PagesService (default: all)");
   command->callback([service, &action] {
     action = [service](Session& session) { return TellHealth(session, *service); };
   });

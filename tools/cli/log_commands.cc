@@ -96,7 +96,8 @@ ExitCode Audit(Session& session, const std::string& limit, const std::string& si
 void AddLogCommands(CLI::App& app, Action& action) {
   auto* level = app.add_subcommand("log-level", "Show or set what the server logs");
   const auto words = std::make_shared<std::pair<std::string, std::string>>();
-  level->add_option("MODULE", words->first, "A module, such as engine (all)");
+  level->add_option("MODULE", words->first,
+                    "A module of the server, such as engine (default: all)");
   level->add_option("LEVEL", words->second, "trace, debug, info, warn, error or off");
   level->callback([words, &action] {
     action = [words](Session& session) { return LogLevel(session, words->first, words->second); };
@@ -104,8 +105,9 @@ void AddLogCommands(CLI::App& app, Action& action) {
 
   auto* audit = app.add_subcommand("audit", "Show which identity changed what, newest first");
   const auto options = std::make_shared<std::pair<std::string, std::string>>();
-  audit->add_option("--limit", options->first, "Maximum number of entries, 1 to 1000 (100)");
-  audit->add_option("--since", options->second, "Only entries since this time");
+  audit->add_option("--limit", options->first,
+                    "Maximum number of entries, 1 to 1000 (default 100)");
+  audit->add_option("--since", options->second, "Show only entries since this time");
   audit->callback([options, &action] {
     action = [options](Session& session) {
       return Audit(session, options->first, options->second);

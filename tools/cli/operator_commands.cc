@@ -176,9 +176,10 @@ ExitCode Host(Session& session, const HostOptions& options) {
 }
 
 void AddHost(CLI::App& app, Action& action) {
-  auto* command = app.add_subcommand("host", "Show or change the politeness of a host");
+  auto* command =
+      app.add_subcommand("host", "Show or change how often and when a host may be crawled");
   const auto options = std::make_shared<HostOptions>();
-  command->add_option("HOST", options->host, "The host, without a path")->required();
+  command->add_option("HOST", options->host, "Name of the host, without a path")->required();
   options->politeness.AddTo(command);
   command->add_option(
       "--max-crawls", options->max_crawls,
@@ -221,7 +222,8 @@ ExitCode Politeness(Session& session, const PolitenessOptions& options) {
 }
 
 void AddPoliteness(CLI::App& app, Action& action) {
-  auto* command = app.add_subcommand("politeness", "Show or change the default politeness");
+  auto* command = app.add_subcommand(
+      "politeness", "Show or change the default politeness: how often any host may be crawled");
   const auto options = std::make_shared<PolitenessOptions>();
   options->AddTo(command);
   command->callback([options, &action] {
@@ -295,16 +297,19 @@ void AddPlain(CLI::App& app, Action& action, const char* name, const char* help,
 }  // namespace
 
 void AddOperatorCommands(CLI::App& app, Action& action) {
-  AddSimple(app, action, "rate", "Show or set the crawl rate", "RATE", "Crawls per second", Rate);
-  AddSimple(app, action, "policy", "Show or set the policy", "POLICY", "Name of a policy", Policy);
+  AddSimple(app, action, "rate", "Show or set the crawl rate", "RATE",
+            "Crawl rate to set, in crawls per second", Rate);
+  AddSimple(app, action, "policy",
+            "Show or set the crawl policy, the rule that picks the next page", "POLICY",
+            "Name of the policy to set", Policy);
   AddHost(app, action);
   AddPoliteness(app, action);
   AddSimple(app, action, "pause", "Stop handing out pages", "--reason",
-            "Reason that other operators see", Pause);
+            "Reason to show to other operators", Pause);
   AddPlain(app, action, "resume", "Hand out pages again", Resume);
-  AddPlain(app, action, "epoch", "Re-estimate all pages now", Epoch);
+  AddPlain(app, action, "epoch", "Compute new estimates (change rates) of all pages now", Epoch);
   AddSimple(app, action, "checkpoint", "Make a consistent copy of the store while the server runs",
-            "NAME", "Name of the directory of the copy", Checkpoint)
+            "NAME", "Name of the directory to write the copy of the store to", Checkpoint)
       ->required();
   AddPlain(app, action, "compact", "Free the disk space of replaced and removed records", Compact);
 }

@@ -62,9 +62,9 @@ void AddUpsert(CLI::App& app, Action& action) {
   auto* command = app.add_subcommand("upsert", "Add pages, or change their settings");
   const auto options = std::make_shared<UpsertOptions>();
   command->add_option("PAGES", options->arguments,
-                      "Each a URL, which an importance may follow, or a file; without any the "
-                      "command reads standard input. A file has lines `url importance`, a table "
-                      "(TSV or CSV) with a header, or JSON lines");
+                      "URLs or names of files. A URL may be followed by its importance. Without "
+                      "arguments the command reads standard input. A file has lines `url "
+                      "importance`, a table (TSV or CSV) with a header, or JSON lines");
   const auto setting = [&](const char* flag, const char* column, const char* help) {
     return command->add_option_function<std::string>(
         flag,
@@ -73,19 +73,19 @@ void AddUpsert(CLI::App& app, Action& action) {
         },
         help);
   };
-  setting("--crawl-id", "crawl_id", "Crawl id (namespace) of the pages (DEFAULT)");
+  setting("--crawl-id", "crawl_id", "Crawl id (namespace) of the pages; default: DEFAULT");
   setting("--importance", "importance",
-          "Importance of pages whose row names none (1 for new pages)");
+          "Importance of pages whose row gives none (default for new pages: 1)");
   setting("--min-interval", "min_interval", "Shortest time between crawls, such as 6h; 0 for none");
   setting("--max-interval", "max_interval", "Longest time between crawls; 0 for none");
   setting("--not-before", "not_before", "No crawl before this time");
   setting("--change-rate", "known_change_rate_per_day",
           "Changes per day, if you know them; the server learns them otherwise");
   setting("--complete-signals", "complete_signals",
-          "Whether a signal announces every change of the page")
+          "Whether signals announce every change of the page")
       ->check(Suggest("{true,false}"));
   command->add_flag("--reset", options->reset,
-                    "Set all other settings of the pages to their defaults");
+                    "Set all settings that this command does not give to their defaults");
   AddStrict(*command, options->strict);
   command->callback([options, &action] {
     action = [options](Session& session) { return Upsert(session, *options); };
@@ -179,11 +179,12 @@ void AddUrlCommand(CLI::App& app, Action& action, const char* name, const char* 
                    ExitCode (*run)(Session&, const UrlOptions&)) {
   auto* command = app.add_subcommand(name, help);
   const auto options = std::make_shared<UrlOptions>();
-  command->add_option("URLS", options->arguments,
-                      "URLs or files; without any the command reads standard input. A file has one "
-                      "URL a line, a table (TSV or CSV) with a header, or JSON lines");
+  command->add_option(
+      "URLS", options->arguments,
+      "URLs or names of files; without arguments the command reads standard input. A file "
+      "has one URL a line, a table (TSV or CSV) with a header, or JSON lines");
   command->add_option("--crawl-id", options->crawl_id,
-                      "Crawl id (namespace) of the pages (DEFAULT)");
+                      "Crawl id (namespace) of the pages; default: DEFAULT");
   AddStrict(*command, options->strict);
   command->callback([options, run, &action] {
     action = [options, run](Session& session) { return run(session, *options); };

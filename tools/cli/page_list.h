@@ -84,7 +84,8 @@ ExitCode PrintStream(const Session& session, const ListOptions& options,
     session.Note(fmt::format("{}, more follows{}", count, go_on));
     return kAccepted;
   }
-  session.Complain(fmt::format("the server ended the list early, after {}{}", count, go_on));
+  session.Complain(fmt::format("the server ended the list before it had sent all pages, after {}{}",
+                               count, go_on));
   return kUnreachable;
 }
 

@@ -177,9 +177,9 @@ void AddGet(CLI::App& app, Action& action) {
   auto* command = app.add_subcommand("get", "Show pages, and why they are or are not crawled now");
   const auto options = std::make_shared<GetOptions>();
   command->add_option("URLS", options->arguments,
-                      "URLs or files; without any the command reads standard input");
+                      "URLs or files; without arguments the command reads standard input");
   command->add_option("--crawl-id", options->crawl_id,
-                      "Crawl id (namespace) of the pages (DEFAULT)");
+                      "Crawl id (namespace) of the pages; default: DEFAULT");
   command->callback([options, &action] {
     action = [options](Session& session) { return Get(session, *options); };
   });

@@ -175,11 +175,12 @@ void AddTrust(CLI::App& app, Action& action) {
     uint32_t limit = 20;
   };
   const auto flags = std::make_shared<Flags>();
-  command->add_option("--source", flags->source, "Only this source");
-  command->add_option("--host", flags->host, "Only this host");
+  command->add_option("--source", flags->source, "Show only this source");
+  command->add_option("--host", flags->host, "Show only this host");
   command
-      ->add_option("--limit", flags->limit,
-                   "Maximum number of hosts and sources, the least reliable first; 0 for none")
+      ->add_option(
+          "--limit", flags->limit,
+          "Maximum number of hosts and sources to list, the least reliable first; 0 for none")
       ->check(CLI::Range(0, 1000))
       ->capture_default_str();
   command->callback([flags, &action] {

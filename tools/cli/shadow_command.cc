@@ -108,11 +108,12 @@ void AddShadowCommand(CLI::App& crawls, Action& action) {
       "shadow", "Show what a crawl id in shadow mode would gain if Freshet scheduled it");
   const auto options = std::make_shared<ShadowOptions>();
   command->add_option("CRAWL_ID", options->crawl_id, "The crawl id")->required();
-  command->add_option("--limit", options->limit, "Maximum number of pages to read (200,000)");
+  command->add_option("--limit", options->limit,
+                      "Maximum number of pages to read (default 200,000)");
   command
       ->add_option(
           "--examples", options->examples,
-          "Maximum number of pages to list as crawled too often, and as crawled too rarely")
+          "Maximum number of example pages of each kind: crawled too often, and crawled too rarely")
       ->capture_default_str();
   command->callback([options, &action] {
     action = [options](Session& session) { return ReportShadow(session, *options); };

@@ -42,6 +42,7 @@ struct SitemapOptions {
   std::string every;
   std::string min_interval;
   std::string max_interval;
+  uint64_t site_pages = sitemap::PollerOptions().site_pages;
   size_t sites_at_once = sitemap::PollsOptions().at_once;
   bool watch = false;
   bool robots = false;
@@ -114,6 +115,7 @@ absl::Status FillOptions(const SitemapOptions& options, sitemap::PollsOptions* p
   poller->fetch.ca_file = options.ca_file;
   poller->robots = options.robots;
   poller->other_hosts = options.other_hosts;
+  poller->site_pages = options.site_pages;
   poller->dry_run = options.dry_run;
   polls->watch = options.watch || !options.every.empty();
   polls->at_once = options.sites_at_once;
@@ -260,7 +262,8 @@ class Reports {
                                     ShowCount(report.LeftOut() - report.left_out.size())));
     }
     if (report.Useless()) {
-      session_.Complain(fmt::format("{}: nothing of it could be used", document));
+      session_.Complain(
+          fmt::format("{}: no page or sitemap of this document could be used", document));
     }
   }
 
@@ -311,20 +314,28 @@ ExitCode Sitemap(Session& session, const SitemapOptions& options) {
 
 void AddFetchOptions(CLI::App& command, SitemapOptions& options) {
   command.add_flag("--robots", options.robots,
-                   "For each URL read the sitemaps that the robots.txt of its site names, as for a "
+                   "For each URL read the sitemaps named in the robots.txt of its site, as for a "
                    "URL without a path");
   command.add_flag("--other-hosts", options.other_hosts,
-                   "Accept pages and sitemaps of other hosts than the document's own");
+                   "Also accept pages and sitemaps of hosts other than the document's own");
   command
-      .add_option("--ca", options.ca_file,
-                  "CA certificates (PEM) that vouch for the sites, instead of the system's")
+      .add_option(
+          "--ca", options.ca_file,
+          "CA certificates (PEM) to check the certificates of sites with, instead of the system's")
       ->check(CLI::ExistingFile);
   command.add_option("--user-agent", options.user_agent, "User-Agent header of the requests")
       ->capture_default_str();
   command.add_option("--fetch-timeout", options.fetch_timeout,
-                     "Longest time for one document (60s)");
+                     "Time limit for fetching one document (default 60s)");
   command.add_option("--site-timeout", options.site_timeout,
-                     "Longest time of one poll for all documents of a site (1h)");
+                     "Time limit for one poll of a site, all its documents together (default 1h)");
+  command
+      .add_option(
+          "--site-pages", options.site_pages,
+          "Maximum number of new pages in one poll of a site, all its documents together; a "
+          "URL longer than 256 bytes counts as several pages")
+      ->check(CLI::Range(1, 1'000'000'000))
+      ->capture_default_str();
   command
       .add_option("--sites-at-once", options.sites_at_once,
                   "Maximum number of sites that are polled at the same time")
@@ -335,11 +346,14 @@ void AddFetchOptions(CLI::App& command, SitemapOptions& options) {
 void AddWatchOptions(CLI::App& command, SitemapOptions& options) {
   auto* watch = command.add_flag(
       "--watch", options.watch,
-      "Keep running and poll again: documents that change more often, others less often");
-  auto* every = command.add_option("--every", options.every,
-                                   "As --watch, with this first interval between polls (1h)");
-  command.add_option("--min-interval", options.min_interval, "Shortest time between polls (5m)");
-  command.add_option("--max-interval", options.max_interval, "Longest time between polls (1d)");
+      "Keep running and poll again; documents that change often are polled more often than others");
+  auto* every = command.add_option(
+      "--every", options.every,
+      "Keep running like --watch; this sets the first interval between polls (default 1h)");
+  command.add_option("--min-interval", options.min_interval,
+                     "Shortest time between polls (default 5m)");
+  command.add_option("--max-interval", options.max_interval,
+                     "Longest time between polls (default 1d)");
   command
       .add_flag("--dry-run", options.dry_run,
                 "Print what the command would send; send and remember nothing")
@@ -362,12 +376,12 @@ void AddSitemapCommand(CLI::App& app, Action& action) {
   command->add_option("--source", options->news.source, "Source of the signals")
       ->capture_default_str();
   command->add_option("--crawl-id", options->news.crawl_id,
-                      "Crawl id (namespace) of the pages (DEFAULT)");
+                      "Crawl id (namespace) of the pages; default: DEFAULT");
   command->add_option("--state", options->state,
-                      "File in which the command remembers what it sent (freshet/sitemap-SOURCE.db "
-                      "in $XDG_STATE_HOME or ~/.local/state)");
+                      "File in which the command remembers what it sent (default: "
+                      "freshet/sitemap-SOURCE.db in $XDG_STATE_HOME or ~/.local/state)");
   command->add_flag("--priority", options->news.priority,
-                    "The importance of a new page is twice its priority in the sitemap");
+                    "Set the importance of a new page to twice its priority in the sitemap");
   AddFetchOptions(*command, *options);
   AddWatchOptions(*command, *options);
   command->callback([options, &action] {

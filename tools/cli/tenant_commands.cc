@@ -249,7 +249,7 @@ void AddSetCrawl(CLI::App& parent, Action& action) {
   command->add_option("CRAWL_ID", options->crawl_id, "The crawl id")->required();
   command->add_option(
       "--share", options->share,
-      "Part of the crawl rate that the crawl id gets, 0 to 1; 0 for no share of its own");
+      "Share (0 to 1) of the crawl rate that the crawl id gets; 0 for no share of its own");
   command->add_option("--max-rate", options->max_rate,
                       "Maximum number of crawls per second; 0 for no maximum");
   command->add_option("--max-pages", options->max_pages,
@@ -263,9 +263,10 @@ void AddSetCrawl(CLI::App& parent, Action& action) {
                       "Shortest time between two crawls of a page");
   command
       ->add_option("--frontier-mode", options->frontier_mode,
-                   "How the crawl-frontier API hands out URLs of the crawl id")
+                   "How the crawl-frontier API (of URLFrontier) hands out URLs of the crawl id")
       ->check(CLI::IsMember({"dates", "shadow", "scheduled"}));
-  command->add_flag("--reset", options->reset, "First remove all settings of the crawl id");
+  command->add_flag("--reset", options->reset,
+                    "Remove all earlier settings of the crawl id before setting those given here");
   command->callback([options, &action] {
     action = [options](Session& session) { return SetCrawl(session, *options); };
   });
@@ -361,7 +362,7 @@ void AddTenantCommands(CLI::App& app, Action& action) {
     action = [search](Session& session) { return ListHosts(session, *search); };
   });
   AddDelete(*hosts, action, "Remove all pages of a host in all crawl ids, and its settings", "HOST",
-            "The host, without a path", DeleteHost);
+            "Name of the host, without a path", DeleteHost);
 }
 
 }  // namespace freshet::cli

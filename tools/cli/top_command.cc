@@ -206,10 +206,12 @@ ExitCode Top(Session& session, const TopOptions& options) {
 }  // namespace
 
 void AddTopCommand(CLI::App& app, Action& action) {
-  auto* command = app.add_subcommand("top", "Watch rates, price, freshness, workers and sources");
+  auto* command = app.add_subcommand("top",
+                                     "Watch crawl rates, freshness, workers, sources and the price "
+                                     "(crawl value of the page picked last)");
   const auto options = std::make_shared<TopOptions>();
   command->add_flag("--once", options->once,
-                    "Print one frame and end, as when the output is not a terminal");
+                    "Print one frame and end; this is the default if the output is not a terminal");
   command->add_option("--interval", options->interval, "Time between frames, in seconds")
       ->check(CLI::Range(0.1, 3600.0))
       ->capture_default_str();

@@ -104,9 +104,9 @@ absl::StatusOr<std::shared_ptr<grpc::ChannelCredentials>> CredentialsOf(
 
 void AddSecurityOptions(CLI::App& app, ClientSecurity& security) {
   app.add_flag("--tls", security.tls,
-               "Speak TLS; the system's certificate authorities vouch for the server");
+               "Use TLS; check the server's certificate against the CA certificates of the system");
   app.add_option("--tls-ca", security.ca,
-                 "CA certificate (PEM) that vouches for the server; turns TLS on")
+                 "CA certificate (PEM) to check the server's certificate with; turns TLS on")
       ->envname("FRESHET_TLS_CA");
   app.add_option("--tls-certificate", security.certificate, "The client's certificate (PEM)")
       ->envname("FRESHET_TLS_CERTIFICATE");

@@ -50,7 +50,9 @@ StatusOr<Touch> ParseTouch(std::string_view text) {
   const size_t colon = std::min(text.find(':'), text.size());
   const std::string_view kind = text.substr(std::min(colon + 1, text.size()));
   if (kind != "c" && kind != "m") {
-    return InvalidArgument("touch '{}' is not TIME:c or TIME:m", text.substr(0, 40));
+    return InvalidArgument(
+        "change '{}' is not TIME:c (the content changed) or TIME:m (a minor change)",
+        text.substr(0, 40));
   }
   ASSIGN_OR_RETURN(const int64_t seconds, ParseTime(text.substr(0, colon), "touch"));
   return Touch{.unix_seconds = seconds, .change = kind == "c"};
@@ -107,7 +109,7 @@ Status RowError(const std::string& path, size_t row, const Status& status) {
 
 StatusOr<HistoryPage> ParseHistoryRow(std::string_view row) {
   if (std::count(row.begin(), row.end(), '\t') != 3) {
-    return InvalidArgument("not four fields separated by tabs");
+    return InvalidArgument("a row must have four fields, separated by tabs");
   }
   HistoryPage page;
   page.url = TakeField(row, '\t');
@@ -138,7 +140,7 @@ StatusOr<std::vector<HistoryPage>> ReadHistory(const std::string& path) {
     if (!page.ok()) return RowError(path, row, page.status());
     const auto [earlier, is_new] = row_of_url.emplace(page->url, row);
     if (!is_new) {
-      return InvalidArgument("{}: row {}: url '{}' is that of row {}", path, row,
+      return InvalidArgument("{}: row {}: url '{}' is already in row {}", path, row,
                              page->url.substr(0, 200), earlier->second);
     }
     pages.push_back(*std::move(page));

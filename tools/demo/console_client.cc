@@ -55,8 +55,8 @@ Status ConsoleClient::Annotate(const std::string& json) {
   }
   if (result->status / 100 != 2) {
     return MakeStatus(absl::StatusCode::kUnavailable,
-                      "the console at {} answers {} to annotations: {}", address_, result->status,
-                      result->body.substr(0, 200));
+                      "the console at {} refused annotations with status {}: {}", address_,
+                      result->status, result->body.substr(0, 200));
   }
   return absl::OkStatus();
 }

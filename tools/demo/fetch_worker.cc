@@ -92,7 +92,8 @@ Status FetchWorker::HandleAssignments(Stream& stream, const v1::AssignmentBatch&
   const auto count = static_cast<uint64_t>(batch.assignments_size());
   if (count > credit_) {
     return MakeStatus(absl::StatusCode::kInternal,
-                      "the server sent {} assignments on a credit of {}", count, credit_);
+                      "the server sent {} assignments, but the worker had asked for at most {}",
+                      count, credit_);
   }
   credit_ -= count;
   v1::CrawlRequest request;

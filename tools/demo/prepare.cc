@@ -63,7 +63,7 @@ StatusOr<SavedRun> PlanRun(const PrepareOptions& options) {
   }
   run.recall = options.recall;
   if (!(run.recall >= 0 && run.recall <= 1)) {
-    return InvalidArgument("recall {} is not in [0, 1]", run.recall);
+    return InvalidArgument("signal recall {} is out of range: it must be from 0 to 1", run.recall);
   }
   return run;
 }

@@ -28,7 +28,7 @@ StatusOr<std::string_view> TakeValue(std::string_view& text, std::string_view na
   const std::string_view line = TakeLine(text);
   if (line.substr(0, name.size()) != name || line.size() <= name.size() ||
       line[name.size()] != ' ') {
-    return InvalidArgument("has no line '{} VALUE' where it belongs", name);
+    return InvalidArgument("the next line must be '{} VALUE', but it is not", name);
   }
   return line.substr(name.size() + 1);
 }

@@ -32,7 +32,7 @@ double Timeline::days() const {
 StatusOr<Timeline> MakeTimeline(const std::vector<HistoryPage>& history, double seconds,
                                 double days) {
   if (!(seconds >= 1 && seconds <= kLongestRunSeconds)) {
-    return InvalidArgument("seconds {} is not within 1 and {}", seconds, kLongestRunSeconds);
+    return InvalidArgument("seconds: {} is not a number from 1 to {}", seconds, kLongestRunSeconds);
   }
   int64_t first = std::numeric_limits<int64_t>::max();
   int64_t last = 0;
@@ -42,7 +42,7 @@ StatusOr<Timeline> MakeTimeline(const std::vector<HistoryPage>& history, double 
     if (!page.touches.empty()) last = std::max(last, page.touches.back().unix_seconds);
   }
   const double wall_micros = seconds * 1e6;
-  if (!(days > 0)) return InvalidArgument("{} days are not more than none", days);
+  if (!(days > 0)) return InvalidArgument("days: {} is not a number above 0", days);
   const double span = std::floor(days * kDaySeconds);
   Timeline timeline;
   timeline.history_end_seconds = last;
@@ -51,8 +51,10 @@ StatusOr<Timeline> MakeTimeline(const std::vector<HistoryPage>& history, double 
   if (timeline.history_begin_seconds >= last) return InvalidArgument("the history has no length");
   timeline.wall_micros_per_day = wall_micros / timeline.days();
   if (!(timeline.wall_micros_per_day >= kShortestDayMicros)) {
-    return InvalidArgument("a day would take {:.3f} ms, the shortest possible is 1 ms",
-                           timeline.wall_micros_per_day / 1000);
+    return InvalidArgument(
+        "one day of the history would take {:.3f} ms, but at least 1 ms is needed: choose a longer "
+        "run",
+        timeline.wall_micros_per_day / 1000);
   }
   return timeline;
 }

@@ -191,7 +191,9 @@ def markdown_of(page: str, program: str) -> list[str]:
 
 
 def plain(text: str) -> str:
-    return re.sub(r"\\f[BR]|\\&", "", text).replace("\\-", "-").replace("\\e", "\\").strip('"')
+    text = re.sub(r"\\f[BR]|\\&", "", text).replace("\\-", "-").replace("\\e", "\\")
+    # The quotes of a macro's argument; an example may end with a quote of its own.
+    return text[1:-1] if len(text) > 1 and text[0] == text[-1] == '"' else text
 
 
 # --- HTTP

@@ -55,8 +55,7 @@ StatusOr<std::vector<ComparedRow>> ReadRows(const std::string& file, CompareOpti
 StatusOr<std::vector<ComparedRow>> MakeRows(const CompareFlags& flags, CompareOptions* options) {
   if (!flags.rows.empty()) {
     if (!flags.histories.empty() || !options->worlds.empty()) {
-      return InvalidArgument(
-          "--rows: nothing is played, so that --history and --world say nothing");
+      return InvalidArgument("--rows: runs no simulation: leave out --history and --world");
     }
     return ReadRows(flags.rows, options);
   }
@@ -100,22 +99,23 @@ void AddOutputOptions(CLI::App* command, CompareFlags* flags) {
   command->add_option("--format", flags->format, "Output format: markdown, tsv or json")
       ->capture_default_str();
   command->add_flag("--json", flags->json, "Same as --format json");
-  command->add_option(
-      "--plot", flags->plot,
-      "SVG file for a plot of staleness over crawl rate; with several histories or recalls the "
-      "command writes one file for each, with its name before the extension");
+  command->add_option("--plot", flags->plot,
+                      "SVG file for a plot of staleness against crawl rate; with several histories "
+                      "or recalls one file for each, whose name ends in that history or recall");
   command
       ->add_option("--fresh", flags->fresh,
-                   "Percent: --plot draws the crawl rate that each policy needs to keep this share "
-                   "of requests fresh")
+                   "With --plot: draw the crawl rate that each policy needs to keep this "
+                   "percentage of requests fresh")
       ->check(CLI::Range(0.0, 99.9999));
-  command->add_option("--rows", flags->rows,
-                      "Play nothing; read the rows from a file that --format tsv printed");
+  command->add_option(
+      "--rows", flags->rows,
+      "Run no simulation; read the rows from a file saved earlier with --format tsv");
   command->add_option(
       "--docs", flags->docs,
       "Markdown page into which the command writes the table, instead of standard output");
   command->add_option("--block", flags->block,
-                      "Name of the place on that page: <!-- freshet-sim compare: NAME -->");
+                      "Name of the block on the --docs page that the table replaces: <!-- "
+                      "freshet-sim compare: NAME -->");
   command->add_flag("--quiet", flags->quiet, "Print no progress on standard error");
 }
 
@@ -123,7 +123,8 @@ void AddOutputOptions(CLI::App* command, CompareFlags* flags) {
 
 void AddCompareCommand(CLI::App& app, CommandAction& action) {
   CLI::App* command = app.add_subcommand(
-      "compare", "Compare policies on histories and generated worlds, as a table");
+      "compare",
+      "Simulate several policies on histories and generated worlds, and compare them in a table");
   auto flags = std::make_shared<CompareFlags>();
   CompareOptions& options = flags->options;
   options.policies = {"default", "uniform",    "importance", "pings_first", "nutch_adaptive",
@@ -131,40 +132,45 @@ void AddCompareCommand(CLI::App& app, CommandAction& action) {
   options.rates = {0.5, 2, 5, 20};
   options.recalls = {1, 0.5, 0.2};
   command->add_option("--history", flags->histories,
-                      "History as NAME=FILE; you can repeat this flag");
+                      "File with a history of changes, and the name to print for it, as NAME=FILE; "
+                      "you can repeat this flag");
   command->add_option("--world", options.worlds, "Names of generated worlds, or all")
       ->delimiter(',');
   command
-      ->add_option(
-          "--policies", options.policies,
-          "Policies to play, as for replay; bound is a limit that no policy can be better than")
+      ->add_option("--policies", options.policies,
+                   "Policies to simulate, named as for the replay command; bound is a limit that "
+                   "no policy can exceed")
       ->delimiter(',')
       ->capture_default_str();
-  command->add_option("--subject", options.subject, "Policy that the others are compared with")
+  command->add_option("--subject", options.subject, "Policy with which the others are compared")
       ->capture_default_str();
   command->add_option("--rates", options.rates, "Crawls a day per 1,000 pages of a history")
       ->delimiter(',')
       ->capture_default_str();
   command
-      ->add_option("--recalls", options.recalls,
-                   "Shares of the changes of a history that signals announce")
+      ->add_option(
+          "--recalls", options.recalls,
+          "Recalls to simulate: shares (0 to 1) of the changes of a history that signals announce")
       ->delimiter(',')
       ->capture_default_str();
   command->add_option("--seeds", options.seeds, "Number of runs to average, with seeds 1, 2, ...")
       ->capture_default_str();
-  command->add_option("--epoch-days", options.epoch_days, "Days between two epochs")
+  command
+      ->add_option(
+          "--epoch-days", options.epoch_days,
+          "Days between two epochs; each epoch estimates the change rates of all pages anew")
       ->capture_default_str();
   command
       ->add_option("--warm-up-crawls-per-page", options.warm_up_crawls_per_page,
-                   "Crawls per page in a world before the measurement begins")
+                   "Crawls per page in a generated world before the measurement begins")
       ->capture_default_str();
   command->add_option("--jobs", options.jobs, "Number of threads; 0 for one per core")
       ->capture_default_str();
   command->add_option("--out", options.out,
-                      "File of results; the command does not repeat results that the file has");
+                      "File that keeps results; the command skips what the file has results of");
   command
       ->add_option("--again", options.again,
-                   "Policies to play again, even if --out has their results")
+                   "Policies to simulate again, even if the --out file has their results")
       ->delimiter(',');
   AddOutputOptions(command, flags.get());
   command->callback([&action, flags] { action = [flags] { return RunCompare(*flags); }; });

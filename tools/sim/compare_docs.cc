@@ -110,8 +110,9 @@ StatusOr<std::string> ReplaceBlock(const std::string& page, const std::string& n
       page.find(begin, from + 1) != std::string::npos ||
       page.find(end, to + 1) != std::string::npos) {
     return InvalidArgument(
-        "{}: the page must have exactly one block of this name, between '{}' and '{}'", name,
-        begin.substr(0, begin.size() - 1), end.substr(0, end.size() - 1));
+        "{}: the file of --docs must have exactly one block with this name, between the lines '{}' "
+        "and '{}'",
+        name, begin.substr(0, begin.size() - 1), end.substr(0, end.size() - 1));
   }
   return page.substr(0, from + begin.size()) + text + page.substr(to);
 }

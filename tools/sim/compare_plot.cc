@@ -89,7 +89,8 @@ std::vector<ComparePlot> NeededPlots(const std::vector<ComparedRow>& rows,
 }
 
 Status WritePlots(const std::vector<ComparePlot>& plots, const std::string& file) {
-  if (plots.empty()) return InvalidArgument("--plot: no history, and worlds have no rates to draw");
+  if (plots.empty())
+    return InvalidArgument("--plot: needs --history, because a world has only one crawl rate");
   const std::filesystem::path path(file);
   for (const ComparePlot& plot : plots) {
     const std::filesystem::path own =

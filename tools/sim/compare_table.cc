@@ -15,6 +15,10 @@ std::string PercentText(double ratio) {
   return std::isnan(ratio) ? "" : fmt::format("{:+.1f}%", 100 * (ratio - 1));
 }
 
+std::string StalerText(double ratio) {
+  return fmt::format("{:.1f}% {} stale", std::abs(100 * (ratio - 1)), ratio < 1 ? "less" : "more");
+}
+
 std::string RowName(const ComparedRow& row) {
   if (row.is_world) return row.source;
   return fmt::format("{} at recall {:.4g} and {:.4g} crawls a day per 1,000 pages", row.source,
@@ -33,11 +37,12 @@ std::string Sentence(const std::vector<ComparedRow>& rows, bool worlds, RatioKin
   const bool best = kind == RatioKind::kBest;
   const char* where = !worlds ? "histories" : best ? "worlds" : "worlds after the warm-up";
   return fmt::format(
-      "\nIn {}, the staleness of {} differs from that of {} by {} on average (geometric mean over "
-      "{} rows), and by {} in the worst row ({}).\n",
-      where, subject, best ? "the best simple rule" : "hindsight",
-      PercentText(summary.geometric_mean), summary.rows, PercentText(summary.worst),
-      summary.worst_row);
+      "\nIn {}, {} is {} than {} on average (geometric mean of {} rows). In the worst row, {}, it "
+      "is "
+      "{}.\n",
+      where, subject, StalerText(summary.geometric_mean),
+      best ? "the best simple rule" : "hindsight", summary.rows, summary.worst_row,
+      StalerText(summary.worst));
 }
 
 std::string Markdown(const std::vector<ComparedRow>& rows, const CompareOptions& options) {

@@ -116,7 +116,8 @@ StatusOr<Observations> ParseObservations(std::string_view text) {
       counts.push_back(n);
     }
     if (fields[2] != "0" && fields[2] != "1") {
-      return InvalidArgument("observation '{}': z is not 0 or 1", item);
+      return InvalidArgument(
+          "observation '{}': the last number must be 1 (the page had changed) or 0", item);
     }
     if (!observations) observations.emplace(counts.size());
     const Status added = observations->Add(elapsed, counts, fields[2] == "1");
@@ -279,21 +280,26 @@ void AddEstimateCommand(CLI::App& app, CommandAction& action) {
       ->check(CLI::IsMember(names));
   command
       ->add_option("--delta", flags->delta,
-                   "Probability that the true rate is outside of the interval low..high")
+                   "Probability that the true rate is outside the interval between the columns low "
+                   "and high of the output")
       ->capture_default_str();
-  command->add_option("--min", flags->bounds.min, "Smallest rate (only for moment)")
+  command
+      ->add_option("--min", flags->bounds.min,
+                   "Smallest change rate to return (only with --method moment)")
       ->capture_default_str();
-  command->add_option("--max", flags->bounds.max, "Largest rate (only for moment)")
+  command
+      ->add_option("--max", flags->bounds.max,
+                   "Largest change rate to return (only with --method moment)")
       ->capture_default_str();
   command
       ->add_option("--within", flags->within,
-                   "Relative error that the column burn_in refers to: the number of intervals that "
-                   "are needed to reach it (only for moment)")
+                   "Relative error for column burn_in, the number of intervals after which the "
+                   "error is below it (only with --method moment)")
       ->capture_default_str();
   command
-      ->add_option(
-          "--smoothing", flags->smoothing,
-          "Length of the imaginary intervals; 0 for plain maximum likelihood (only for cho_gm)")
+      ->add_option("--smoothing", flags->smoothing,
+                   "Length of the imaginary intervals that smooth the estimate; 0 for plain "
+                   "maximum likelihood (only with --method cho_gm)")
       ->capture_default_str();
   command
       ->add_option("input", flags->input,

@@ -22,11 +22,13 @@ PageKey KeyOf(size_t index) { return {"DEFAULT", fmt::format("https://{}/{}", kH
 Status Check(const SitePage& page) {
   const Observations& seen = page.observations;
   if (seen.sources() > limits::kMaxSources) {
-    return InvalidArgument("{}: {} sources, at most {}", page.id, seen.sources(),
+    return InvalidArgument("{}: has {} sources, at most {} are allowed", page.id, seen.sources(),
                            limits::kMaxSources);
   }
-  if (seen.total_elapsed() * kDaySeconds * 1e6 > static_cast<double>(kNow.micros()) / 2) {
-    return InvalidArgument("{}: {} days are too long a history", page.id, seen.total_elapsed());
+  const double most_days = static_cast<double>(kNow.micros()) / 2 / (kDaySeconds * 1e6);
+  if (seen.total_elapsed() > most_days) {
+    return InvalidArgument("{}: the history covers {} days; at most {:.0f} are allowed", page.id,
+                           seen.total_elapsed(), most_days);
   }
   for (size_t i = 0; i < seen.size(); ++i) {
     for (size_t k = 0; k < seen.sources(); ++k) {

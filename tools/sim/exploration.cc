@@ -22,7 +22,9 @@ Status ValidateExploration(const PlanPages& pages, const ExplorationOptions& opt
   if (options.repeats < 2) return WrongFlag("--repeats", options.repeats, "a whole number above 1");
   // Lengths are a geometric series of ratio root 2.
   if (crawls * options.repeats * 3.5 > 2e9) {
-    return InvalidArgument("--horizon: '{}' needs more than 2e9 random crawls", options.horizon);
+    return InvalidArgument(
+        "--horizon: '{}' needs more than 2e9 random crawls: give a shorter one, or fewer --repeats",
+        options.horizon);
   }
   return {};
 }

@@ -502,7 +502,10 @@ StatusOr<FleetResult> PlayFleet(const FleetOptions& options,
   FleetShardsOptions shards;
   ASSIGN_OR_RETURN(shards.shard.policy, ResolvePolicy(options.policy));
   if (shards.shard.policy.plan) {
-    return InvalidArgument("--policy {}: follows a plan and has no price", options.policy);
+    return InvalidArgument(
+        "--policy {}: plans the rates of all pages; only policies that rank pages can be simulated "
+        "here",
+        options.policy);
   }
   shards.learn = options.learn;
   shards.epoch = Duration::FromSeconds(options.epoch_days * kDay);

@@ -80,39 +80,48 @@ Status Run(const FleetFlags& flags) {
 }  // namespace
 
 void AddFleetCommand(CLI::App& app, CommandAction& action) {
-  CLI::App* command = app.add_subcommand(
-      "fleet", "Simulate many nodes that share one crawl rate, and compare them with one index");
+  CLI::App* command = app.add_subcommand("fleet",
+                                         "Simulate many nodes that share one crawl rate, and "
+                                         "compare them with one node that has all pages");
   auto flags = std::make_shared<FleetFlags>();
   FleetOptions& options = flags->options;
   const auto number = [command](const char* name, auto& value, const char* text) {
     command->add_option(name, value, text)->capture_default_str();
   };
   number("--nodes", options.nodes, "Number of nodes at the start, 1 to 1,000");
-  number("--partitions", options.partitions, "Number of partitions; 0 for two per node");
+  number("--partitions", options.partitions,
+         "Number of partitions of the hosts; 0 for two per node");
   number("--pages", options.world.pages, "Number of pages of all hosts together");
-  number("--hosts", options.world.hosts, "Hosts");
+  number("--hosts", options.world.hosts, "Number of hosts");
   number(
       "--skew", options.world.skew,
       "How unequal hosts are: the host of rank k has a number of pages in proportion to k^-skew");
-  number("--policy", options.policy, "Policy: default or an index policy");
-  number("--crawls-per-page-per-day", options.crawls_per_page_per_day, "Crawl rate");
-  number("--days", options.days, "Number of days to play");
+  number("--policy", options.policy,
+         "Crawl policy (only those that rank pages), such as default or greedy_ncis");
+  number("--crawls-per-page-per-day", options.crawls_per_page_per_day, "Crawls per page and day");
+  number("--days", options.days, "Number of days to simulate");
   command->add_flag("--learn", options.learn,
-                    "Learn change rates; without this flag they are known");
-  number("--epoch-days", options.epoch_days, "Days between two epochs");
-  number("--round-seconds", options.round_seconds,
-         "Seconds between two grants to a node (1 second in a real server)");
-  number("--gain", options.gain, "How strongly rates respond to prices");
+                    "Let the nodes learn change rates; without this flag they know the true rates");
+  number("--epoch-days", options.epoch_days,
+         "Days between two epochs; each epoch estimates the change rates of all pages anew");
+  number(
+      "--round-seconds", options.round_seconds,
+      "Seconds between two messages that give a node its share of the rate (1 in a real server)");
+  number("--gain", options.gain,
+         "How strongly the rate of a node follows the value of the page that it picked last");
   command->add_flag("--by-pages", options.by_pages,
-                    "Split the rate by numbers of pages instead of by prices, for comparison");
+                    "For comparison, split the rate by the nodes' numbers of pages, not by the "
+                    "value of their crawls");
   number("--loss", options.loss, "Probability that a message between node and leader is lost");
   number("--late", options.late,
-         "Probability that a message is late, by up to the lifetime of a grant");
+         "Probability that a message is late, by up to the time for which a share of the rate is "
+         "valid");
   number("--deaths", options.deaths, "Number of nodes that fail for good, at random times");
   number("--joins", options.joins, "Number of nodes that join, at random times");
   number("--leader-changes", options.leader_changes,
-         "Number of leaders that fail and lose their state");
-  number("--seed", options.seed, "Random seed of the events");
+         "How often the leader, which shares out the rate, fails and loses its state");
+  number("--seed", options.seed,
+         "Random seed of nodes that fail, nodes that join, and messages that are late or lost");
   number("--world-seed", options.world.seed, "Random seed of hosts and pages");
   command->add_flag("--json", flags->json, "Print one line of JSON instead of a table");
   command->add_flag("--quiet", flags->quiet, "Print no progress on standard error");

@@ -28,6 +28,6 @@ void AddCommands(CLI::App& app, CommandAction& action) {
 int main(int argc, char** argv) {
   std::ios::sync_with_stdio(false);
   return freshet::RunCommandLine(
-      "Simulates recrawl policies and computes their values, estimates and plans.", "freshet-sim",
-      freshet::SimExamples(), freshet::AddCommands, argc, argv);
+      "Simulates recrawl policies, estimates change rates, and computes crawl plans.",
+      "freshet-sim", freshet::SimExamples(), freshet::AddCommands, argc, argv);
 }

@@ -73,20 +73,25 @@ Status RunPaper(const PaperFlags& flags) {
 }  // namespace
 
 void AddPaperCommand(CLI::App& app, CommandAction& action) {
-  CLI::App* command =
-      app.add_subcommand("paper", "Run the experiments of the papers, as tables and plots");
+  CLI::App* command = app.add_subcommand(
+      "paper", "Run the experiments of the research papers, and write tables and plots");
   auto flags = std::make_shared<PaperFlags>();
   PaperOptions& options = flags->options;
-  command->add_option("NAME", flags->name, "Experiment or figure; list prints all names")
+  command
+      ->add_option("NAME", flags->name,
+                   "Name of the experiment or figure; give 'list' to print all names")
       ->required();
-  command->add_option("--out", flags->out, "Directory for NAME.csv and NAME.svg");
+  command->add_option("--out", flags->out, "Directory to write NAME.csv and NAME.svg to");
   command->add_option("--repeats", options.repeats, "Number of runs to average")
       ->capture_default_str();
   command->add_option("--seed", options.seed, "Random seed")->capture_default_str();
-  command->add_option("--pages", options.pages, "Numbers of pages (those of the experiment)")
+  command
+      ->add_option("--pages", options.pages,
+                   "Numbers of pages to run with (default: the numbers of the experiment)")
       ->delimiter(',');
   command->add_option("--horizon", options.horizon,
-                      "Units of time to play; 0 for those of the experiment");
+                      "Length of the simulation, in the unit of time of the change rates; 0 for "
+                      "that of the experiment");
   command->add_option("--threads", options.threads, "Number of threads; 0 for one per core")
       ->capture_default_str();
   command->add_flag("--json", flags->json, "Print JSON instead of a table");

@@ -132,7 +132,8 @@ Status CheckPlanFlags(const PlanFlags& flags) {
     return WrongFlag("--eps", flags.options.epsilon, "a number between 0 and 1");
   }
   if ((flags.method == kExploreCommit) != (flags.exploration.horizon != 0)) {
-    return InvalidArgument("--horizon: belongs to --method {}, which needs it", kExploreCommit);
+    return InvalidArgument("--horizon: must be given with --method {}, and only with that method",
+                           kExploreCommit);
   }
   RETURN_IF_ERROR(ValidatePlanInput(PlanPages{}, flags.rate));
   return {};
@@ -142,7 +143,8 @@ Status CheckPlanFlags(const PlanFlags& flags) {
 
 void AddPlanCommand(CLI::App& app, CommandAction& action) {
   CLI::App* command = app.add_subcommand(
-      "plan", "Plan crawl rates of pages, or probabilities of a crawl after a signal");
+      "plan",
+      "Compute the best crawl rate of each page, or its probability of a crawl after a signal");
   auto flags = std::make_shared<PlanFlags>();
   std::vector<std::string> names;
   for (const PlanMethod method : AllPlanMethods()) names.emplace_back(PlanMethodName(method));
@@ -152,26 +154,30 @@ void AddPlanCommand(CLI::App& app, CommandAction& action) {
       ->check(CLI::IsMember(names));
   command->add_option("--rate", flags->rate, "Crawls per unit of time for all pages together")
       ->required();
-  command->add_flag("--json", flags->json, "Print the cost of the plan instead of the rates");
+  command->add_flag("--json", flags->json,
+                    "Print the cost of the plan as JSON, instead of the rates");
   command
       ->add_option("--eps", flags->options.epsilon,
-                   "Smallest rate of a page, as a part of the mean rate (only for blc_eps)")
+                   "Smallest crawl rate of a page, as a fraction of the mean rate (only with "
+                   "--method blc_eps)")
       ->capture_default_str();
   command
       ->add_option("--clusters", flags->options.clusters,
-                   "Number of classes (only for frontera_clustered)")
+                   "Number of classes of similar pages (only with --method frontera_clustered)")
       ->capture_default_str()
       ->check(CLI::Range(size_t{1}, size_t{100'000'000}));
   command->add_option("--horizon", flags->exploration.horizon,
                       "Time in which exploration should pay off; the command prints how long to "
-                      "explore (only for explore_commit)");
+                      "explore (only with --method explore_commit)");
   command
       ->add_option("--repeats", flags->exploration.repeats,
-                   "Number of random draws for each length (only for explore_commit)")
+                   "Number of random simulations for each length of exploration that the command "
+                   "tries (only with --method "
+                   "explore_commit)")
       ->capture_default_str();
   command
       ->add_option("--seed", flags->exploration.seed,
-                   "Random seed of these draws (only for explore_commit)")
+                   "Random seed of the draws of --repeats (only with --method explore_commit)")
       ->capture_default_str();
   command->add_option("--threads", flags->threads, "Number of threads; 0 for one per core")
       ->capture_default_str();

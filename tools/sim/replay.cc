@@ -243,7 +243,8 @@ StatusOr<ReplaySpan> SpanOf(const std::vector<ReplayPage>& pages, const ReplayOp
     last = std::max({last, page.first_seen, page.touches.empty() ? last : page.touches.back().at});
   }
   const ReplaySpan span{options.from.value_or(pages.front().first_seen), options.to.value_or(last)};
-  if (span.begin >= span.end) return InvalidArgument("--from, --to: there is no time between them");
+  if (span.begin >= span.end)
+    return InvalidArgument("--from, --to: the begin must be before the end");
   if (pages.front().first_seen >= span.end)
     return InvalidArgument("--to: no page exists before this time");
   return span;

@@ -128,48 +128,60 @@ Status RunReplay(const ReplayFlags& flags) {
 
 void AddReplayCommand(CLI::App& app, CommandAction& action) {
   CLI::App* command = app.add_subcommand(
-      "replay", "Measure the freshness of a policy on a real history or in a generated world");
+      "replay",
+      "Simulate a policy on a real history or in a generated world, and measure its freshness");
   auto flags = std::make_shared<ReplayFlags>();
   command->add_option("--history", flags->history, "History file, plain or gzip");
   command->add_option("--world", flags->world, "Generated world (freshet-sim worlds lists them)");
   command
-      ->add_option("--policy", flags->choice.policy,
-                   "default; an index or rate policy; a learner (lambda_learn, "
-                   "lambda_learn_approx, binary_learn, explore_commit, eps_greedy); a simple rule "
-                   "(uniform, importance, pings_first, nutch_adaptive); or hindsight and "
-                   "clairvoyant, which use knowledge that no crawler has in time")
+      ->add_option(
+          "--policy", flags->choice.policy,
+          "Crawl policy: default; one that ranks pages or plans rates; a learner (lambda_learn, "
+          "lambda_learn_approx, binary_learn, explore_commit, eps_greedy); a simple rule "
+          "(uniform, importance, pings_first, nutch_adaptive); or hindsight and "
+          "clairvoyant, which use knowledge that no crawler has in time")
       ->capture_default_str();
-  command->add_option("--estimator", flags->choice.estimator,
-                      "Estimator: default, mle or cho_gm (the one of the policy)");
-  command->add_option("--crawls-per-day", flags->crawls_per_day,
-                      "Crawls a day for all pages together (those of the world)");
+  command->add_option(
+      "--estimator", flags->choice.estimator,
+      "Estimator of change rates: mle, cho_gm or default (that of policy default); without this "
+      "flag each policy uses its own");
+  command->add_option(
+      "--crawls-per-day", flags->crawls_per_day,
+      "Crawls a day for all pages together (default: the rate that --world brings)");
   command->add_option("--signal-delay-days", flags->signal_delay_days,
-                      "Days between two polls (those of the world; 1 for a history)");
+                      "Days between two polls for signals, the longest delay of one (default: that "
+                      "of the world; 1 for a history)");
   command
       ->add_option("--signal-recall", flags->signal_recall,
-                   "Share of the changes that signals announce")
+                   "Share (0 to 1) of the changes that signals announce")
       ->capture_default_str();
-  command->add_option("--from", flags->from, "Begin of the time to play, in Unix seconds");
-  command->add_option("--to", flags->to, "End of the time to play, in Unix seconds");
+  command->add_option("--from", flags->from, "Begin of the simulated time, in Unix seconds");
+  command->add_option("--to", flags->to, "End of the simulated time, in Unix seconds");
   command
       ->add_option("--seed", flags->seed, "Random seed of the world and of the choice of signals")
       ->capture_default_str();
-  command->add_option("--epoch-days", flags->epoch_days, "Days between two epochs")
+  command
+      ->add_option(
+          "--epoch-days", flags->epoch_days,
+          "Days between two epochs; each epoch estimates the change rates of all pages anew")
       ->capture_default_str();
   command
       ->add_option("--warm-up-crawls-per-page", flags->warm_up_crawls_per_page,
-                   "Crawls per page in a world before the measurement begins")
+                   "Crawls per page in a generated world before the measurement begins")
       ->capture_default_str();
   command
       ->add_option("--explore-days", flags->explore_days,
-                   "Days of uniform crawls before the policy commits (only for explore_commit)")
+                   "Days of uniform crawls before policy explore_commit fixes its plan (only for "
+                   "that policy)")
       ->capture_default_str();
-  command->add_option("--eps", flags->choice.epsilon,
-                      "For eps_greedy the share of uniform crawls (0.1); for binary_learn the "
-                      "smallest rate, as a part of the mean rate (0.2)");
-  command->add_flag("--unnamed-polls", flags->unnamed_polls,
-                    "Do not tell the policy which signals came with the same poll, so that it "
-                    "learns nothing about bursts");
+  command->add_option(
+      "--eps", flags->choice.epsilon,
+      "With --policy eps_greedy the share of uniform crawls (default 0.1); with binary_learn the "
+      "smallest rate, as a fraction of the mean rate (default 0.2)");
+  command->add_flag(
+      "--unnamed-polls", flags->unnamed_polls,
+      "Hide from the policy which signals came in the same poll; it then cannot learn how "
+      "signals come in bursts");
   command->add_flag("--quiet", flags->quiet, "Print no progress on standard error");
   command->callback([&action, flags] { action = [flags] { return RunReplay(*flags); }; });
 }

@@ -116,7 +116,9 @@ Status Run(const RunFlags& flags) {
   RETURN_IF_ERROR(Validate(flags));
   for (const WorldPlan& plan : WorldPlans()) {
     if (flags.world != plan.name) continue;
-    return InvalidArgument("--world {0}: played by freshet-sim replay --world {0}", plan.name);
+    return InvalidArgument(
+        "--world {0}: this command cannot play this world: use freshet-sim replay --world {0}",
+        plan.name);
   }
   ASSIGN_OR_RETURN(const SyntheticWorld world, ParseSyntheticWorld(flags.world));
   const auto started = std::chrono::steady_clock::now();
@@ -141,18 +143,25 @@ Status Run(const RunFlags& flags) {
 }  // namespace
 
 void AddRunCommand(CLI::App& app, CommandAction& action) {
-  CLI::App* command = app.add_subcommand(
-      "run", "Measure the accuracy of a policy in a synthetic world of the papers");
+  CLI::App* command =
+      app.add_subcommand("run",
+                         "Simulate a policy on the synthetic pages of the research papers, and "
+                         "measure its accuracy (the share of requests that it serves fresh)");
   auto flags = std::make_shared<RunFlags>();
-  command->add_option("--policy", flags->policy, "Index policy, rate policy or learner")
+  command
+      ->add_option("--policy", flags->policy,
+                   "Crawl policy: any that ranks pages, plans rates or learns")
       ->capture_default_str();
   command
       ->add_option("--world", flags->world, "World: ncis-fig2, ncis-fig3, ncis-fig4 or ncis-fig8")
       ->capture_default_str();
-  command->add_option("--pages", flags->pages, "Pages")->capture_default_str();
+  command->add_option("--pages", flags->pages, "Number of pages")->capture_default_str();
   command->add_option("--rate", flags->rate, "Crawls per unit of time for all pages together")
       ->capture_default_str();
-  command->add_option("--horizon", flags->horizon, "Units of time to play")->capture_default_str();
+  command
+      ->add_option("--horizon", flags->horizon,
+                   "Length of the simulation, in the unit of time of the change rates")
+      ->capture_default_str();
   command->add_option("--repeats", flags->repeats, "Number of runs to average")
       ->capture_default_str();
   command->add_option("--seed", flags->seed, "Random seed")->capture_default_str();

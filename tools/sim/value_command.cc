@@ -50,7 +50,7 @@ StatusOr<Row> ParseRow(const TsvReader& table) {
   for (size_t k = 0; k < recalls.size(); ++k) {
     row.sources.push_back({recalls[k], false_rates[k]});
     if (recalls[k] > 1) {
-      return table.RowError(fmt::format("recall: {} is not in [0, 1]", recalls[k]));
+      return table.RowError(fmt::format("recall: {} is not from 0 to 1", recalls[k]));
     }
     if (row.signals[k] != std::floor(row.signals[k])) {
       return table.RowError(fmt::format("signals: {} is not a whole number", row.signals[k]));
@@ -100,8 +100,8 @@ Status PrintValues(std::istream& input) {
 }  // namespace
 
 void AddValueCommand(CLI::App& app, CommandAction& action) {
-  CLI::App* command =
-      app.add_subcommand("value", "Compute the crawl value of every row of a table");
+  CLI::App* command = app.add_subcommand(
+      "value", "Compute the value of crawling each page of a table (one page per row)");
   auto input = std::make_shared<std::string>("-");
   command
       ->add_option("input", *input,

@@ -218,8 +218,9 @@ Status ValidateOptions(const WhatIfOptions& options, size_t pages) {
     return WrongFlag("--crawls-per-day", options.crawls_per_day, "a number from 1e-12 to 1e12");
   }
   if (options.all_pages < pages) {
-    return InvalidArgument("a sample of {} pages cannot represent {} pages", pages,
-                           options.all_pages);
+    return InvalidArgument(
+        "pages: the sample has {} pages, more than the {} pages from which it is drawn", pages,
+        options.all_pages);
   }
   for (const double factor : options.factors) {
     if (!(factor >= 1e-6 && factor <= 1e6)) {

@@ -91,10 +91,10 @@ Status ReadWhatIfPages(std::istream& input, PageSample* sample) {
                                                     {"complete", "low", "high", "recall",
                                                      "false_rate", "precision"}));
   if (table.Has(kWhatIfLow) != table.Has(kWhatIfHigh)) {
-    return InvalidArgument("header: low and high: one without the other");
+    return InvalidArgument("header: low and high: give both columns, or none");
   }
   if (table.Has(kWhatIfFalseRate) && table.Has(kWhatIfPrecision)) {
-    return InvalidArgument("header: false_rate and precision: each follows from the other");
+    return InvalidArgument("header: false_rate and precision: give only one of these columns");
   }
   while (true) {
     ASSIGN_OR_RETURN(const bool more, table.Next());

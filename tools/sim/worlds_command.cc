@@ -56,13 +56,14 @@ Status RunWorlds(const WorldsFlags& flags) {
 }  // namespace
 
 void AddWorldsCommand(CLI::App& app, CommandAction& action) {
-  CLI::App* command =
-      app.add_subcommand("worlds", "List the generated worlds, or write one as a history");
+  CLI::App* command = app.add_subcommand(
+      "worlds",
+      "List the generated worlds (sets of invented pages), or write one as a history file");
   auto flags = std::make_shared<WorldsFlags>();
-  command->add_option("--world", flags->world, "World to write");
+  command->add_option("--world", flags->world, "Generated world to write");
   command->add_option("--out", flags->out,
-                      "History file to write. It does not say which changes were silent, how late "
-                      "signals came, and when pages died");
+                      "History file to write. It does not record which changes sent no signal, how "
+                      "late signals came, and when pages were deleted");
   command->add_option("--seed", flags->seed, "Random seed of the world")->capture_default_str();
   command->callback([&action, flags] { action = [flags] { return RunWorlds(*flags); }; });
 }

@@ -112,7 +112,7 @@ absl::Status ForEachLine(const TextSource& text, size_t most,
     pending.erase(0, start);
     if (pending.size() > most) {
       return absl::InvalidArgumentError(
-          fmt::format("it is not XML, and has a line of more than {} KiB", most >> 10));
+          fmt::format("the document is not XML, and has a line of more than {} KiB", most >> 10));
     }
   }
   return absl::OkStatus();
@@ -131,17 +131,18 @@ absl::StatusOr<FeedSummary> ReadList(const TextSource& text,
         if (!IsAbsoluteUrl(line) || !ParseSiteUrl(entry.url).ok()) {
           entry.why = "it is not a URL";
           if (entries == 0) {
-            return absl::InvalidArgumentError("it is not XML, and its first line is not a URL");
+            return absl::InvalidArgumentError(
+                "the document is not XML, and its first line is not a URL");
           }
         }
         if (++entries > kMaxFeedEntries) {
           return absl::InvalidArgumentError(
-              fmt::format("it has more than {} entries", kMaxFeedEntries));
+              fmt::format("the document has more than {} entries", kMaxFeedEntries));
         }
         take(std::move(entry));
         return true;
       }));
-  if (entries == 0) return absl::InvalidArgumentError("it is not XML: it is empty");
+  if (entries == 0) return absl::InvalidArgumentError("the document is not XML: it is empty");
   return FeedSummary{.kind = FeedKind::kText};
 }
 
@@ -150,14 +151,26 @@ absl::StatusOr<FeedSummary> ReadList(const TextSource& text,
 absl::StatusOr<FeedSummary> ReadDocumentText(const TextSource& bytes, const DocumentSource& source,
                                              const std::function<void(FeedEntry)>& entry) {
   SiteText text(bytes, source.charset);
+  size_t url_bytes = 0;
+  const auto fits = [&url_bytes] {
+    if (url_bytes <= kMaxFeedUrlBytes) return absl::OkStatus();
+    return absl::InvalidArgumentError(
+        fmt::format("the URLs of the document have more than {} MiB, each with its xml:base",
+                    kMaxFeedUrlBytes >> 20));
+  };
   const auto take = [&](FeedEntry found) {
     Settle(source, &found);
-    entry(std::move(found));
+    url_bytes += found.url.size();
+    if (fits().ok()) entry(std::move(found));
   };
-  const TextSource next = [&text](std::string* out) { return text.Next(out); };
+  const TextSource next = [&](std::string* out) -> absl::StatusOr<bool> {
+    RETURN_IF_ERROR(fits());
+    return text.Next(out);
+  };
   ASSIGN_OR_RETURN(const char first, text.First());
   absl::StatusOr<FeedSummary> summary = first == '<' ? ReadFeed(next, take) : ReadList(next, take);
   RETURN_IF_ERROR(summary.status());
+  RETURN_IF_ERROR(fits());
   RETURN_IF_ERROR(text.Drain());
   summary->mended += text.replaced();
   return summary;

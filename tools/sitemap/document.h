@@ -28,9 +28,9 @@ struct DocumentSource {
 // Calls `entry` for each entry of a sitemap, index, RSS or Atom, or for each line of a list of
 // URLs, and returns what it is. Its URL is absolute and without what surrounds it, unless `why`
 // says why it cannot be used. InvalidArgument with the reason for what is no such document or has
-// more than kMaxFeedBytes once decompressed, DataLoss for gzip that is corrupt: then entries may
-// have been called for, so whoever wants all or nothing reads twice. An entry whose date cannot be
-// read carries the error and spoils no other.
+// more than kMaxFeedBytes once decompressed or kMaxFeedUrlBytes of URLs, DataLoss for gzip that is
+// corrupt: then entries may have been called for, so whoever wants all or nothing reads twice. An
+// entry whose date cannot be read carries the error and spoils no other.
 [[nodiscard]] absl::StatusOr<FeedSummary> ReadDocument(cli::ByteSource& bytes,
                                                        const DocumentSource& source,
                                                        const std::function<void(FeedEntry)>& entry);

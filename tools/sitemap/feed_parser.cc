@@ -158,7 +158,8 @@ void Reading::Refuse(std::string why) {
 void Reading::Fault(const xmlError& error) {
   if (error.level == XML_ERR_WARNING) return;
   if (error.domain == XML_FROM_NAMESPACE) {
-    if (++prefix_faults_ > kMaxFeedPrefixFaults) Refuse("it declares none of its prefixes");
+    if (++prefix_faults_ > kMaxFeedPrefixFaults)
+      Refuse("the document uses namespace prefixes, but declares none");
   } else if (closed_) {
     behind_ = true;
   } else if (fault_.empty() && error.message != nullptr) {
@@ -173,14 +174,15 @@ void Reading::Start(const Name& name, int namespaces, const Attributes& attribut
   declared_.push_back(namespaces);
   namespaces_ += namespaces;
   if (namespaces_ > kMaxFeedNamespaces) {
-    return Refuse(fmt::format("it declares more than {} namespaces", kMaxFeedNamespaces));
+    return Refuse(fmt::format("the document declares more than {} namespaces", kMaxFeedNamespaces));
   }
   StartBase(attributes.Find("base", true));
   if (depth_ == 1) {
     summary_.kind = KindOf(name.local);
     if (summary_.kind == FeedKind::kUnknown) {
-      Refuse(fmt::format("its root is <{}>, which is not a sitemap, index, RSS or Atom",
-                         name.local.substr(0, 60)));
+      Refuse(fmt::format(
+          "the document's root is <{}>, which is not a sitemap, sitemap index, RSS or Atom",
+          name.local.substr(0, 60)));
     }
     return;
   }
@@ -193,7 +195,7 @@ void Reading::Start(const Name& name, int namespaces, const Attributes& attribut
     url_rank_ = kNoRank;
     date_rank_ = kNoRank;
     if (++entries_ > kMaxFeedEntries) {
-      Refuse(fmt::format("it has more than {} entries", kMaxFeedEntries));
+      Refuse(fmt::format("the document has more than {} entries", kMaxFeedEntries));
     }
     return;
   }
@@ -349,9 +351,9 @@ absl::Status Reading::Judge() const {
   if (!refused_.empty()) return absl::InvalidArgumentError(refused_);
   if (closed_) return absl::OkStatus();
   if (summary_.kind == FeedKind::kUnknown) {
-    return absl::InvalidArgumentError("it is not XML: it begins with no element");
+    return absl::InvalidArgumentError("the document is not XML: it begins with no element");
   }
-  return absl::InvalidArgumentError(fmt::format("it is not XML, or cut off: {}", fault_));
+  return absl::InvalidArgumentError(fmt::format("the document is not XML, or cut off: {}", fault_));
 }
 
 absl::StatusOr<FeedSummary> Reading::Run() {

@@ -19,6 +19,8 @@ namespace freshet::sitemap {
 
 // What the protocol of sitemaps allows, and enough for any feed.
 inline constexpr size_t kMaxFeedBytes = 50 << 20;  // once decompressed
+// Of the URLs of all entries together: a base makes much of little.
+inline constexpr size_t kMaxFeedUrlBytes = kMaxFeedBytes;
 inline constexpr uint64_t kMaxFeedEntries = 50'000;
 // Of the text of one element or attribute that is of interest.
 inline constexpr size_t kMaxFeedTextBytes = 16 << 10;

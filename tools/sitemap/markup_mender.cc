@@ -126,7 +126,7 @@ void MarkupMender::Take(char c, std::string* out) {
   if (state_ == State::kText || state_ == State::kCdata) {
     token_bytes_ = 0;
   } else if (++token_bytes_ > kMaxFeedTokenBytes) {
-    Refuse(fmt::format("it is not XML, or has a tag or comment of more than {} KiB",
+    Refuse(fmt::format("the document is not XML, or has a tag or comment of more than {} KiB",
                        kMaxFeedTokenBytes >> 10));
     return;
   }
@@ -294,7 +294,7 @@ void MarkupMender::AppendTag(std::string* out) {
   out->push_back('>');
   open_.push_back(std::move(name));
   if (open_.size() > kMaxFeedDepth) {
-    Refuse(fmt::format("its elements are more than {} deep", kMaxFeedDepth));
+    Refuse(fmt::format("the elements of the document are nested more than {} deep", kMaxFeedDepth));
   }
 }
 
@@ -307,7 +307,8 @@ void MarkupMender::AppendAttributes(std::string_view rest, std::string* out) {
       continue;
     }
     if (++count > kMaxFeedAttributes) {
-      Refuse(fmt::format("it has a tag of more than {} attributes", kMaxFeedAttributes));
+      Refuse(
+          fmt::format("the document has a tag with more than {} attributes", kMaxFeedAttributes));
       return;
     }
     std::string name(TakeUntil(" \t\r\n=/", &rest));
@@ -341,7 +342,7 @@ void MarkupMender::CountName(std::string_view name) {
   if (names_.contains(name)) return;
   names_.emplace(name);
   if (names_.size() > kMaxFeedNames) {
-    Refuse(fmt::format("it has more than {} different names", kMaxFeedNames));
+    Refuse(fmt::format("the document has more than {} different names of tags", kMaxFeedNames));
   }
 }
 
@@ -385,7 +386,7 @@ void MarkupMender::TakeDoctype(char c) {
   matched_ = c == kEntity[matched_] ? matched_ + 1 : (c == '<' ? 1 : 0);
   if (matched_ == kEntity.size()) {
     matched_ = 0;
-    Refuse("it declares entities, which no feed needs");
+    Refuse("the document declares XML entities, which are not allowed here");
     return;
   }
   if (quote_ != 0) {

@@ -10,6 +10,7 @@
 #include <string_view>
 #include <utility>
 
+#include "core/base/limits.h"
 #include "core/base/safe_text.h"
 #include "core/base/status.h"
 #include "tools/sitemap/document.h"
@@ -21,6 +22,13 @@ using Outcome = FetchResult::Outcome;
 using Result = DocumentReport::Result;
 
 constexpr size_t kShownUrlBytes = 200;
+
+// The bytes of a URL once bytes that no URL has are escaped.
+size_t EscapedBytes(std::string_view url) {
+  size_t bytes = 0;
+  for (const char byte : url) bytes += byte > ' ' && byte < '\x7f' ? 1 : 3;
+  return bytes;
+}
 
 bool IsUrl(std::string_view text) { return text.find("://") != std::string_view::npos; }
 
@@ -86,6 +94,13 @@ std::string TookTooLong(Duration most) {
                      most.seconds());
 }
 
+std::string AddedTooMany(uint64_t most) {
+  return fmt::format(
+      "the site has added {} pages in this poll (a URL counts once for each {} bytes): the rest is "
+      "left for another time",
+      most, kUrlBytesPerPage);
+}
+
 // The latest instant that a date may mean and that is over.
 Instant ChangeOf(const FeedDate& date, Instant now) { return std::min(date.latest, now); }
 
@@ -136,9 +151,20 @@ Poller::Named Poller::ChildOf(const Named& named, const FetchResult& fetched,
 
 absl::StatusOr<Instant> Poller::Due(const std::string& argument) {
   const MutexLock lock(turn_);
-  const absl::StatusOr<DocumentState> document = state_.FindDocument(KeyOf(FirstOf(argument)));
-  if (!document.ok()) return document.status();
-  return document->next;
+  ASSIGN_OR_RETURN(const DocumentState document, Find(KeyOf(FirstOf(argument))));
+  return document.next;
+}
+
+absl::StatusOr<DocumentState> Poller::Find(const std::string& key) {
+  ASSIGN_OR_RETURN(DocumentState document, state_.FindDocument(key));
+  const Instant now = clock_();
+  if (document.polled > now) {
+    const Duration ahead = document.polled - now;
+    document.polled = document.next = now;
+    document.not_before = document.not_before - ahead;
+  }
+  if (document.not_before > now + kMaxRetryAfter) document.not_before = Instant();
+  return document;
 }
 
 absl::Status Poller::Poll(const std::string& argument, int input) {
@@ -149,7 +175,9 @@ absl::Status Poller::Poll(const std::string& argument, int input) {
   const MutexLock lock(turn_);
   input_ = input;
   visited_.clear();
+  foreign_ = 0;
   site_left_ = options_.site_timeout;
+  site_pages_ = 0;
   if (!options_.dry_run) RETURN_IF_ERROR(state_.KeepDocuments(kMostDocuments));
   return Visit(FirstOf(argument)).status();
 }
@@ -187,6 +215,10 @@ bool Poller::Leave(const Named& named, uint64_t row, const FeedEntry& entry,
   } else if (document ? !MayNameDocument(named, entry.site) : !MayNamePage(named, entry.site)) {
     ++report->other_hosts;
     why = "it is of another host";
+  } else if (EscapedBytes(entry.url) > limits::kMaxUrlBytes) {
+    // The server would refuse it, and the state keep it all the same.
+    ++report->bad_urls;
+    why = fmt::format("its URL is longer than {} bytes", limits::kMaxUrlBytes);
   } else {
     return false;
   }
@@ -220,14 +252,15 @@ FetchResult Poller::FetchOrRead(const Named& named, const DocumentState& documen
 absl::StatusOr<bool> Poller::Visit(const Named& named) {
   if (options_.fetch.cancelled()) return Stopped();
   if (!visited_.insert(named.url).second) return false;
-  ASSIGN_OR_RETURN(DocumentState document, state_.FindDocument(KeyOf(named)));
+  ASSIGN_OR_RETURN(DocumentState document, Find(KeyOf(named)));
   const std::string origin = OriginOf(named.url);
-  ASSIGN_OR_RETURN(const DocumentState site, state_.FindDocument(origin));
+  ASSIGN_OR_RETURN(const DocumentState site, Find(origin));
   const Instant now = clock_();
   if (options_.only_due && named.child && now < document.next) return false;
   if (const Instant asked = std::max(site.not_before, document.not_before); now < asked) {
-    Fail(named, fmt::format("left alone: the site has asked to come again in {:.0f} s",
-                            (asked - now).seconds()));
+    Fail(named,
+         fmt::format("not fetched: the site asked for a wait of another {:.0f} s (Retry-After)",
+                     (asked - now).seconds()));
     document.next = asked;
     if (!options_.dry_run) RETURN_IF_ERROR(state_.PutDocument(KeyOf(named), document));
     return false;
@@ -249,7 +282,7 @@ absl::StatusOr<bool> Poller::Visit(const Named& named) {
     document.not_before = now + *fetched.retry_after;
     document.next = std::max(document.next, document.not_before);
     const std::string asking = OriginOf(fetched.url);
-    ASSIGN_OR_RETURN(DocumentState there, state_.FindDocument(asking));
+    ASSIGN_OR_RETURN(DocumentState there, Find(asking));
     there.not_before = document.not_before;
     RETURN_IF_ERROR(state_.PutDocument(asking, there));
   }
@@ -267,8 +300,12 @@ absl::StatusOr<bool> Poller::Take(const Named& named, const FetchResult& fetched
     return false;
   }
   if (fetched.outcome != Outcome::kFetched) {
-    Fail(named, named.robots ? fmt::format("unreachable, so the site is left: {}", fetched.why)
-                             : fetched.why);
+    Fail(named,
+         named.robots
+             ? fmt::format(
+                   "robots.txt cannot be fetched, so nothing else of the site is fetched: {}",
+                   fetched.why)
+             : fetched.why);
     return false;
   }
   return TakeDocument(named, fetched, document);
@@ -300,7 +337,8 @@ absl::StatusOr<bool> Poller::TakeDocument(const Named& named, const FetchResult&
   document->etag.clear();
   document->last_modified.clear();
   if (named.depth == kMaxIndexDepth) {
-    Fail(named, fmt::format("indexes are more than {} deep", kMaxIndexDepth), report);
+    Fail(named, fmt::format("sitemap indexes are nested more than {} deep", kMaxIndexDepth),
+         report);
     return false;
   }
   report_(report);
@@ -378,7 +416,7 @@ absl::StatusOr<std::vector<Poller::Named>> Poller::ChildrenOf(
   std::vector<std::pair<Instant, Named>> sorted;
   for (const std::string& url : urls) {
     Named child = ChildOf(named, fetched, url);
-    ASSIGN_OR_RETURN(const DocumentState document, state_.FindDocument(KeyOf(child)));
+    ASSIGN_OR_RETURN(const DocumentState document, Find(KeyOf(child)));
     sorted.emplace_back(document.polled, std::move(child));
   }
   std::stable_sort(sorted.begin(), sorted.end(),
@@ -394,14 +432,28 @@ absl::StatusOr<bool> Poller::VisitChildren(const Named& named, const FetchResult
   bool changed = false;
   for (const Named& child : children) {
     if (visited_.size() >= options_.max_documents) {
-      Fail(named, fmt::format("leads to more than {} documents: the rest is left",
-                              options_.max_documents));
+      Fail(named,
+           fmt::format("leads to more than {} documents in all: the rest of them is not fetched",
+                       options_.max_documents));
       break;
     }
     if (site_left_ <= Duration()) {
       Fail(named, TookTooLong(options_.site_timeout));
       break;
     }
+    if (site_pages_ >= options_.site_pages) {
+      Fail(named, AddedTooMany(options_.site_pages));
+      break;
+    }
+    const bool foreign = !child.sites.contains(SiteOf(child.url));
+    if (foreign && foreign_ == kMaxForeignDocuments) {
+      Fail(named,
+           fmt::format(
+               "leads to more than {} documents at other hosts: the next polls fetch the rest",
+               kMaxForeignDocuments));
+      break;
+    }
+    foreign_ += foreign ? 1 : 0;
     ASSIGN_OR_RETURN(const bool news, Visit(child));
     changed = changed || news;
   }
@@ -461,6 +513,7 @@ absl::StatusOr<bool> Poller::SendEntry(uint64_t row, const FeedEntry& entry, Ins
   ASSIGN_OR_RETURN(const KnownPage page, state_.FindPage(entry.url));
   if (!page.staged || page.staged->row != row) return true;
   ++(page.known ? report->signals : report->new_pages);
+  if (!page.known) site_pages_ += 1 + (entry.url.size() - 1) / kUrlBytesPerPage;
   return page.known ? sender_.SendSignal(row, entry, ChangeOf(*entry.modified, now))
                     : sender_.SendPage(row, entry);
 }

@@ -33,6 +33,11 @@ inline constexpr Instant kEarliestDate = Instant::FromUnixSeconds(631'152'000); 
 inline constexpr Duration kMaxDateAhead = Duration::Seconds(300);
 // Of what is left out of one document so many are named, the others counted.
 inline constexpr size_t kMaxNamedLeftOut = 10;
+// Documents at other hosts that one poll of an argument fetches: a site must not have the poller
+// flood another one. The others come with the next polls.
+inline constexpr size_t kMaxForeignDocuments = 50;
+// A new page counts as one for each of so many bytes of its URL, the last of which may be fewer.
+inline constexpr size_t kUrlBytesPerPage = 256;
 
 // What became of what was sent of one document.
 struct Receipt {
@@ -89,6 +94,9 @@ struct PollerOptions {
   size_t max_documents = kMaxDocuments;
   // Of all its documents together, for each poll: how long its answers, and to read them, may take.
   Duration site_timeout = Duration::Hours(1);
+  // New pages of all its documents together, for each poll, counted by kUrlBytesPerPage. The
+  // document that comes to them is taken as a whole.
+  uint64_t site_pages = 1'000'000;
   bool dry_run = false;   // leave the state as it is
   bool only_due = false;  // leave documents whose interval is not over
 };
@@ -131,6 +139,9 @@ class Poller {
                                      const std::string& url);
   // Under which the state has it.
   [[nodiscard]] static std::string KeyOf(const Named& named);
+  // What the state has. Times that a clock wrote which was ahead of the present one are brought
+  // back: the document is due.
+  [[nodiscard]] absl::StatusOr<DocumentState> Find(const std::string& key) FRESHET_REQUIRES(turn_);
   [[nodiscard]] absl::StatusOr<bool> Visit(const Named& named) FRESHET_REQUIRES(turn_);
   [[nodiscard]] FetchResult FetchOrRead(const Named& named, const DocumentState& document,
                                         Instant now) FRESHET_REQUIRES(turn_);
@@ -182,7 +193,9 @@ class Poller {
   int input_ = 0;
   // Of the present poll.
   std::set<std::string> visited_;
-  Duration site_left_;  // of the time that the site may take
+  size_t foreign_ = 0;       // of these, at other hosts
+  Duration site_left_;       // of the time that the site may take
+  uint64_t site_pages_ = 0;  // that it has added
 };
 
 }  // namespace freshet::sitemap

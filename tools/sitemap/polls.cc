@@ -58,7 +58,7 @@ struct Site {
   std::thread poll;
   std::atomic<bool> over = false;  // the poll is, and has set what follows
   absl::Status status;
-  Instant next;
+  Duration wait;  // infinite: for ever
 };
 
 // Owner thread only.
@@ -130,7 +130,7 @@ class Polls {
       site->poll.join();
       site->over = false;
       --running_;
-      site->due = site->next;
+      site->due = site->wait.infinite() ? Instant::Infinite() : clock_() + site->wait;
       if (!site->status.ok() && !stop_) {
         status_ = site->status;
         Stop();
@@ -140,6 +140,13 @@ class Polls {
 
   // Those that have waited longest come first.
   void StartWhatIsDue() {
+    // A clock that was set back would keep every site waiting for as long.
+    const Instant now = clock_();
+    if (now < std::exchange(looked_, now)) {
+      for (const auto& site : sites_) {
+        if (!site->due.infinite()) site->due = std::min(site->due, now);
+      }
+    }
     while (running_ < options_.at_once) {
       const auto first =
           std::min_element(sites_.begin(), sites_.end(), [](const auto& a, const auto& b) {
@@ -152,18 +159,18 @@ class Polls {
       Site& site = **first;
       ++running_;
       site.poll = std::thread([this, &site] {
-        site.status = PollSite(site.arguments, &site.next);
+        site.status = PollSite(site.arguments, &site.wait);
         site.over = true;
         bell_.Ring();
       });
     }
   }
 
-  absl::Status PollSite(const std::vector<std::string>& arguments, Instant* next) {
+  absl::Status PollSite(const std::vector<std::string>& arguments, Duration* wait) {
     PollerOptions options = options_.poller;
     options.fetch.cancelled = [this] { return stop_ || options_.poller.fetch.cancelled(); };
     Poller poller(options, state_, sender_, turn_, clock_, report_);
-    *next = Instant::Infinite();
+    *wait = Duration::Infinite();
     for (const std::string& argument : arguments) {
       if (!options_.watch) {
         RETURN_IF_ERROR(poller.Poll(argument, input_));
@@ -176,7 +183,7 @@ class Polls {
         ASSIGN_OR_RETURN(due, poller.Due(argument));
         if (!status.ok()) due = clock_() + options_.retry;
       }
-      *next = std::min(*next, due);
+      *wait = std::min(*wait, due - clock_());
     }
     return absl::OkStatus();
   }
@@ -188,7 +195,8 @@ class Polls {
   const std::function<Instant()>& clock_;
   const std::function<void(const DocumentReport&)>& report_;
   const Bell bell_;
-  Mutex turn_;  // of the pollers
+  Mutex turn_;      // of the pollers
+  Instant looked_;  // at the clock last
   std::vector<std::unique_ptr<Site>> sites_;
   size_t running_ = 0;
   std::atomic<bool> stop_ = false;

@@ -61,7 +61,8 @@ Status ReadPages(const WhatIfFlags& flags, WhatIfOptions* options, PageSample* s
   options->all_pages = pages.all_pages;
   if (options->crawls_per_day == 0) options->crawls_per_day = pages.crawls_per_day;
   if (options->crawls_per_day == 0) {
-    return InvalidArgument("--crawls-per-day: is missing, and the crawl rate of the server is 0");
+    return InvalidArgument(
+        "--crawls-per-day: is missing: it is needed because the crawl rate of the server is 0");
   }
   return {};
 }
@@ -93,15 +94,16 @@ void AddWhatIfCommand(CLI::App& app, CommandAction& action) {
   auto flags = std::make_shared<WhatIfFlags>();
   WhatIfOptions& options = flags->options;
   command->add_option("--pages", flags->pages,
-                      "Table as for plan, with columns for intervals and signals if you know them; "
-                      "- is standard input");
+                      "Table of pages, in the format of the plan command, with columns for "
+                      "intervals and signals if you know them; - is standard input");
   command->add_option("--server", flags->server, "Address of a running server, host:port");
   AddSecurityOptions(*command, flags->security);
-  command->add_option("--crawls-per-day", options.crawls_per_day,
-                      "Crawls a day for all pages together (those of the server)");
+  command->add_option(
+      "--crawls-per-day", options.crawls_per_day,
+      "Crawls a day for all pages together (default: the crawl rate of the server)");
   command
       ->add_option("--factors", options.factors,
-                   "Crawl rates of the curve, as multiples of --crawls-per-day")
+                   "Crawl rates to compute, as multiples of --crawls-per-day")
       ->delimiter(',')
       ->capture_default_str();
   command
@@ -110,19 +112,20 @@ void AddWhatIfCommand(CLI::App& app, CommandAction& action) {
       ->capture_default_str();
   command
       ->add_option("--sample", flags->sample,
-                   "Maximum number of pages to compute with, chosen at random")
+                   "Maximum number of pages to compute with; the command picks them at random")
       ->capture_default_str();
   command->add_option("--limit", flags->limit, "Maximum number of pages to read from a server")
       ->capture_default_str();
   command
-      ->add_option("--draws", options.draws,
-                   "Number of random draws of all rates, for the confidence intervals")
+      ->add_option(
+          "--draws", options.draws,
+          "How many times all change rates are drawn at random, for the confidence intervals")
       ->capture_default_str();
   command->add_option("--seed", options.seed, "Random seed of the draws and of the sample")
       ->capture_default_str();
   command->add_option("--threads", options.threads, "Number of threads; 0 for one per core")
       ->capture_default_str();
-  command->add_option("--plot", flags->plot, "SVG file for a plot of the curve");
+  command->add_option("--plot", flags->plot, "SVG file for a plot of freshness against crawl rate");
   command->add_flag("--json", flags->json, "Print JSON");
   command->add_flag("--quiet", flags->quiet, "Print no progress on standard error");
   command->callback([&action, flags] { action = [flags] { return RunWhatIf(*flags); }; });

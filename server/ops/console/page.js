@@ -85,7 +85,7 @@ export class PageView {
     const allowed = may("PagesService.RecheckPages");
     return el("section", { class: "card" }, el("h3", { class: "break" }, page.url),
       el("p", { class: "why" }, sentence(why.why)),
-      el("p", {}, next ? `Next crawl expected ${next <= now ? "now" : `${ago(next, now)}, ${moment(next)}`}.` : "No crawl is expected."),
+      el("p", {}, next ? `Next crawl expected ${next <= now ? "now" : `${ago(next, now)}, ${moment(next)}, if no signal arrives`}.` : "No crawl is expected."),
       el("p", { class: "buttons left" },
         el("button", { class: "main", disabled: !allowed || page.recheck_pending, onclick: () => this.recheck(page) }, page.recheck_pending ? "Recheck requested" : "Crawl soon (recheck)"),
         allowed ? null : el("span", { class: "soft" }, whyNot("PagesService.RecheckPages"))));

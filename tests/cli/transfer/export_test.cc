@@ -48,7 +48,8 @@ TEST(ExportTest, AnInterruptedExportGoesOnInItsFile) {
     server.pages.export_status = {grpc::StatusCode::UNAVAILABLE, "going down"};
     const Outcome cut = server.Run({"export", "--output", path});
     EXPECT_EQ(cut.code, kUnreachable);
-    EXPECT_THAT(cut.err, HasSubstr("1,000 pages in " + path + "; the same command with --resume"));
+    EXPECT_THAT(cut.err, HasSubstr("1,000 pages in " + path +
+                                   "; to continue, run the same command with --resume"));
     // What a crash left behind the last part that was noted is written again.
     std::ofstream(path, std::ios::app) << "half a li";
     EXPECT_EQ(server.Run({"export", "--output", path, "--resume", "a.test"}).code, kBadUsage);

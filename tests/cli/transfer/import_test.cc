@@ -164,7 +164,9 @@ TEST(ImportTest, NamesTheFieldsThatAreLeftOutAndKeepsTheirPage) {
             "freshet: -: row 1: https://a.test/: statusName: 'db_lost' is not a status of a "
             "crawldb; left "
             "out\n"
-            "freshet: -: row 1: https://a.test/: score: 'NaN' is not a finite number; left out\n");
+            "freshet: -: row 1: https://a.test/: score: 'NaN' is not a finite number; left out\n"
+            "1 page without a last crawl: the input does not say when it was (StormCrawler and URL "
+            "Frontier: metadata key lastProcessedDate)\n");
   EXPECT_THAT(run.out, HasSubstr("1 page imported, 0 refused"));
 }
 
@@ -193,7 +195,7 @@ TEST(ImportTest, AnInterruptedImportGoesOnBehindWhatWasAcknowledged) {
     const Outcome run = server.Run(command);
     EXPECT_EQ(run.code, kUnreachable);
     EXPECT_THAT(run.err, HasSubstr("going down"));
-    EXPECT_THAT(run.err, HasSubstr("to go on, run the same command again"));
+    EXPECT_THAT(run.err, HasSubstr("to continue, run the same command again"));
     EXPECT_THAT(UpsertedUrls(server), SizeIs(8000));
   }
   FakeServer server;
@@ -209,6 +211,61 @@ TEST(ImportTest, AnInterruptedImportGoesOnBehindWhatWasAcknowledged) {
   EXPECT_EQ(again.code, kRefused) << "as the import was";
   EXPECT_THAT(again.err, HasSubstr("this import is complete"));
   EXPECT_THAT(UpsertedUrls(server), SizeIs(101));
+}
+
+// The second run would send other things than the first, and sent nothing.
+TEST(ImportTest, ACompleteImportDoesNotGoOnWithOtherOptionsOrFiles) {
+  const TempDir dir;
+  const std::string path = Write(dir, "pages.jsonl", Lines(0, 2));
+  const std::string more = Write(dir, "more.jsonl", Lines(2, 3));
+  FakeServer server;
+  const std::vector<std::string> first = {"import",      "--resume", dir / "state", "--keep-dates",
+                                          "--time-zone", "UTC",      path};
+  ASSERT_EQ(server.Run(first).code, kAccepted);
+  const Outcome again = server.Run(first);
+  EXPECT_EQ(again.code, kAccepted);
+  EXPECT_THAT(again.err, HasSubstr("is complete, and nothing was left to send"));
+  const Outcome options =
+      server.Run({"import", "--resume", dir / "state", "--crawl-id", "shop", path});
+  EXPECT_EQ(options.code, kBadUsage);
+  EXPECT_THAT(options.err,
+              HasSubstr("is of an import with other options: --keep-dates --time-zone UTC; now "
+                        "they are: --crawl-id shop. To import with these, delete the file"));
+  EXPECT_THAT(server.Run({"import", "--resume", dir / "state", path}).err,
+              HasSubstr("now they are: none."));
+  std::vector<std::string> files = first;
+  files.push_back(more);
+  const Outcome other = server.Run(files);
+  EXPECT_EQ(other.code, kBadUsage);
+  EXPECT_THAT(other.err, HasSubstr("is of another import, which is complete: it had 1 input"));
+  EXPECT_THAT(UpsertedUrls(server), SizeIs(2));
+}
+
+TEST(ImportTest, SaysWhyCrawlsAreNotImported) {
+  FakeServer server;
+  const auto known = [](const std::string& url, const std::string& metadata) {
+    return R"({"known":{"info":{"url":"https://a.test/)" + url + R"(","metadata":{)" + metadata +
+           R"(}},"refetchableFromDate":"1700086400"}})" + "\n";
+  };
+  const std::string lines =
+      known("1", R"("signature":{"values":["0f"]},"fetch.statusCode":{"values":["200"]})") +
+      known("2", "") + known("3", R"("lastProcessedDate":{"values":["2023-11-13T22:13:20Z"]})") +
+      R"({"discovered":{"info":{"url":"https://a.test/4"}}})" + "\n";
+  for (const bool dry : {false, true}) {
+    std::vector<std::string> command = {"import", "--format", "urlfrontier"};
+    if (dry) command.emplace_back("--dry-run");
+    const Outcome run = server.Run(command, lines);
+    EXPECT_EQ(run.code, kAccepted) << run.err;
+    EXPECT_THAT(run.out, HasSubstr("with 1 crawl and"));
+    EXPECT_THAT(run.err,
+                HasSubstr("2 pages without a last crawl: the input does not say when it was "
+                          "(StormCrawler and URL Frontier: metadata key "
+                          "lastProcessedDate)\n"));
+  }
+  EXPECT_EQ(json::parse(server.Run({"--json", "import"}, lines).out)["undated"], 2);
+  const Outcome dated =
+      server.Run({"import"}, known("3", R"("lastProcessedDate":{"values":["1700000000"]})"));
+  EXPECT_EQ(dated.err, "");
 }
 
 TEST(ImportTest, AStateIsOfOneInput) {

@@ -168,6 +168,16 @@ TEST_F(RecordsTest, NutchCsvAndJsonSayTheSame) {
       "\n"));
 }
 
+TEST_F(RecordsTest, SomeFaultsOfAPageAreListed) {
+  std::string text = "https://a.test/1\tVersion: 7\n";
+  for (int i = 0; i < 1000; ++i) text += "\xff\n";
+  const Read read = ReadText(text + "https://a.test/2\tVersion: 7\n");
+  ASSERT_THAT(read.pages, SizeIs(2));
+  ASSERT_THAT(read.pages[0].left_out, SizeIs(kMostNotes + 1));
+  EXPECT_EQ(read.pages[0].left_out.back(), "further faults of the page are not listed");
+  EXPECT_THAT(read.pages[1].left_out, IsEmpty());
+}
+
 TEST_F(RecordsTest, ABadFieldOfNutchCostsItselfAlone) {
   const Read read = ReadText(
       "https://a.test/1\tVersion: 7\n"
@@ -237,6 +247,44 @@ TEST_F(RecordsTest, DocumentsOfStormCrawlerArePages) {
   EXPECT_EQ(read.pages[3].results[0].moved_to(), "https://a.test/");
   options_.skip_completed = true;
   EXPECT_THAT(Urls(ReadText(fetched + "\n" + gone + "\n")), ElementsAre("https://a.test/"));
+}
+
+// StormCrawler after 3.5.1 writes all keys in lower case, and releases before it some as servers
+// do.
+TEST_F(RecordsTest, MetadataOfStormCrawlerIsInWhateverCase) {
+  const std::string rest =
+      R"("fetchinterval":["1440"],"protocol%2Eetag":["\"x\""],)"
+      R"("Last-Modified":["Mon, 13 Nov 2023 20:13:20 GMT"],"Signature":["00ff10"]})";
+  const Read storm =
+      ReadText(R"({"url":"https://a.test/","status":"FETCHED","metadata":{)"
+               R"("fetch%2Estatuscode":["200"],"lastprocesseddate":["2023-11-13T22:13:20Z"],)" +
+               rest + R"(,"nextFetchDate":"2023-11-15T22:13:20Z"})" + "\n" +
+               R"({"url":"https://a.test/2","status":"REDIRECTION","metadata":{)"
+               R"("_redirto":"https://a.test/"},"nextFetchDate":"2023-11-15T22:13:20Z"})"
+               "\n"
+               R"({"url":"https://a.test/3","status":"FETCH_ERROR","metadata":{)"
+               R"("FETCH.ERROR.COUNT":"3"},"nextFetchDate":"2023-11-15T22:13:20Z"})"
+               "\n");
+  EXPECT_THAT(storm.errors, IsEmpty());
+  ASSERT_THAT(storm.pages, SizeIs(3));
+  ASSERT_THAT(storm.pages[0].results, SizeIs(1));
+  const v1::CrawlResult& result = storm.pages[0].results[0];
+  EXPECT_EQ(result.fetch_time().seconds(), kNow - 86400);
+  EXPECT_EQ(result.http_status(), 200);
+  EXPECT_EQ(result.etag(), "\"x\"");
+  EXPECT_EQ(result.last_modified().seconds(), kNow - 86400 - 7200);
+  EXPECT_EQ(result.content_digest(), std::string("\x00\xff\x10", 3));
+  EXPECT_EQ(storm.pages[1].results[0].moved_to(), "https://a.test/");
+  EXPECT_THAT(storm.pages[2].results, SizeIs(3));
+  const Read frontier =
+      ReadText(R"({"known":{"info":{"url":"https://a.test/","metadata":{"fetch.statuscode":)"
+               R"({"values":["200"]},"lastprocesseddate":{"values":["2023-11-13T22:13:20Z"]}}},)"
+               R"("refetchableFromDate":"1700086400"}})"
+               "\n");
+  EXPECT_THAT(frontier.errors, IsEmpty());
+  ASSERT_THAT(frontier.pages, SizeIs(1));
+  ASSERT_THAT(frontier.pages[0].results, SizeIs(1));
+  EXPECT_EQ(frontier.pages[0].results[0].fetch_time().seconds(), kNow - 86400);
 }
 
 TEST_F(RecordsTest, TheTableOfStormCrawlerIsPages) {

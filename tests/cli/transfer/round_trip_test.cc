@@ -3,10 +3,12 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <fstream>
 #include <map>
 #include <set>
 #include <string>
 
+#include "fmt/format.h"
 #include "tests/cli/real_server.h"
 #include "tests/support/temp_dir.h"
 
@@ -79,6 +81,25 @@ void Fill(RealServer& server) {
   ASSERT_EQ(server.Run({"sources", "--add", "shop-feed"}).code, kAccepted);
   ASSERT_EQ(server.Run({"signal", "https://a.test/signalled", "shop-feed"}).code, kAccepted);
   ASSERT_EQ(server.Run({"recheck", "https://a.test/never"}).code, kAccepted);
+}
+
+// The server keeps a source for ever.
+TEST(RoundTripTest, AFileAddsFewSources) {
+  const TempDir dir;
+  RealServer server(dir.path());
+  json record = {{"page", {{"url", "https://a.test/"}}}};
+  for (int i = 0; i < 40; ++i) {
+    record["page"]["pending_signals"].push_back(
+        {{"source", fmt::format("junk{:02}", i)}, {"burst_class", 1}, {"signals", 1}});
+  }
+  std::ofstream(dir / "pages.jsonl") << record.dump() << "\n";
+  const Outcome imported = server.Run({"import", dir / "pages.jsonl"});
+  EXPECT_EQ(imported.code, kRefused) << imported.err;
+  EXPECT_THAT(imported.err, HasSubstr("the input names more than 8 sources that the server does "
+                                      "not know; add those that you trust"));
+  const std::string sources = server.Run({"sources"}).out;
+  EXPECT_THAT(sources, HasSubstr("junk07"));
+  EXPECT_THAT(sources, testing::Not(HasSubstr("junk08")));
 }
 
 TEST(RoundTripTest, LosesNothingThatTheApiCanCarry) {

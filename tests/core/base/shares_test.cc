@@ -108,5 +108,22 @@ TEST(Shares, WhatIsGivenBackIsFreeAgain) {
   EXPECT_EQ(shares.Left({.client = 2}, 4), 0U) << "others are about to take them";
 }
 
+TEST(Shares, PlacesAreLeftForClientsThatHaveFew) {
+  for (const uint64_t most : {64U, 10'000U}) {
+    uint64_t taken = 0;
+    while (MayTakePlace(taken, taken, most)) ++taken;
+    EXPECT_EQ(taken, most - most / 4);
+    uint64_t clients = 0;
+    for (uint64_t held = 0; MayTakePlace(0, taken, most); held = 0, ++clients) {
+      for (; MayTakePlace(held, taken, most); ++held) ++taken;
+    }
+    EXPECT_GE(clients, most / 64 + most / 16);
+    EXPECT_EQ(taken, most - most / 16);
+    while (MayTakePlace(taken, taken, most, /*admin=*/true)) ++taken;
+    EXPECT_EQ(taken, most);
+  }
+  EXPECT_TRUE(MayTakePlace(2, 2, 3)) << "a small table has nothing to keep";
+}
+
 }  // namespace
 }  // namespace freshet

@@ -320,7 +320,10 @@ TEST_F(HearTest, RefusesWhatNoNodeCanMeanNamingIt) {
   EXPECT_THAT(Refusal([](auto& r) { r.used = Rate::PerSecond(-1); }), HasSubstr("used"));
   EXPECT_THAT(Refusal([](auto& r) { r.held.rate = Rate::PerSecond(HUGE_VAL); }), HasSubstr("rate"));
   EXPECT_THAT(Refusal([](auto& r) { r.held = {NodeId(2), 5, 0}; }), HasSubstr("another node"));
-  EXPECT_THAT(Refusal([](auto& r) { r.held = {NodeId(1), 5, 3}; }), HasSubstr("not made yet"));
+  EXPECT_THAT(Refusal([](auto& r) {
+                r.held = {NodeId(1), 5, 3};
+              }),
+              HasSubstr("share number 3 of the crawl rate is unknown"));
   EXPECT_THAT(Refusal([](auto& r) { r.sent = r.sent + Duration::Seconds(1); }),
               HasSubstr("in the future"));
   EXPECT_THAT(Refusal([](auto& r) { r.sent = r.sent - Duration::Seconds(60); }),

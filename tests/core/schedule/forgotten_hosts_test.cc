@@ -159,6 +159,88 @@ TEST_F(ForgottenHostsTest, ALaterHostTakesNothingOverFromTheOneBefore) {
   EXPECT_EQ(assignment->host, "b.test");
 }
 
+// --- At rest: known for a pause alone
+
+constexpr int kMostAtRest = HostGate::kMostAtRest;
+
+// Pages of hosts from `first` on, all of which ask for a pause and go. The later a host, the
+// longer.
+void ComeAndGo(MemoryShard& shard, int first, int count, double at) {
+  std::vector<Event> add;
+  std::vector<Event> report;
+  std::vector<Event> remove;
+  for (int i = first; i < first + count; ++i) {
+    const std::string host = "h" + std::to_string(i) + ".test";
+    add.emplace_back(On(host));
+    ReportCrawl result{.key = On(host).key, .fetched = At(at)};
+    result.outcome = CrawlOutcome::kError;
+    result.http_status = 503;
+    result.retry_after = Duration::Seconds(1000 + i);
+    report.emplace_back(result);
+    remove.emplace_back(From(host));
+  }
+  for (const std::vector<Event>& events : {add, report, remove}) {
+    for (const Reply& reply : shard.Apply(events, At(at))) ASSERT_TRUE(reply.status.ok());
+  }
+}
+
+bool IsKnown(MemoryShard& shard, int host) {
+  uint32_t in_flight = 0;
+  return shard.state().FindHost("h" + std::to_string(host) + ".test", &in_flight).ok();
+}
+
+// Who brings pages and removes them again takes no host from others.
+TEST(HostsAtRest, TakeNoPlaceOfAHost) {
+  ShardOptions options;
+  options.host_quota = std::make_shared<Quota>(2);
+  MemoryShard shard(options);
+  for (int i = 0; i < 100; i += 2) ComeAndGo(shard, i, 2, i);
+  EXPECT_EQ(options.host_quota->used(), 0U);
+  EXPECT_EQ(shard.state().counters().hosts, 100U);
+  // One that comes back takes its place again, and has to find one; its pause holds.
+  EXPECT_EQ(shard.Apply(On("h1.test"), At(200)).disposition, Disposition::kCreated);
+  EXPECT_FALSE(shard.Next(At(201), kLease, "w"));
+  EXPECT_EQ(options.host_quota->used(), 1U);
+  EXPECT_EQ(shard.Apply(On("a.test"), At(200)).disposition, Disposition::kCreated);
+  EXPECT_TRUE(absl::IsResourceExhausted(shard.Apply(On("h2.test"), At(200)).status));
+  EXPECT_EQ(options.host_quota->used(), 2U);
+  // Settings are an operator's, and count.
+  ASSERT_TRUE(shard.Apply(From("a.test"), At(201)).status.ok());
+  EXPECT_EQ(options.host_quota->used(), 1U);
+  SetHost set{.host = "h3.test"};
+  set.min_delay = std::optional(Duration::Seconds(5));
+  (void)shard.Apply(set, At(202));
+  EXPECT_EQ(options.host_quota->used(), 2U);
+}
+
+TEST(HostsAtRest, TakeNoPlaceAfterARestart) {
+  ShardOptions options;
+  options.host_quota = std::make_shared<Quota>(1);
+  ShardState state(options);
+  for (const char* host : {"a.test", "b.test", "c.test"}) {
+    (void)state.LoadHost({.host = host, .blocked_until = At(10'000)});
+  }
+  ASSERT_TRUE(state.FinishLoad().empty());
+  EXPECT_EQ(options.host_quota->used(), 0U);
+  Transaction txn;
+  EXPECT_TRUE(state.Step(On("d.test"), At(0), txn).status.ok());
+}
+
+// Of too many, those go whose pause is over first, in the store, too.
+TEST(HostsAtRest, AreSoManyAtMost) {
+  MemoryShard shard{ShardOptions()};
+  constexpr int kStep = 1024;
+  constexpr int kAll = kMostAtRest + 2 * kStep;
+  for (int i = 0; i < kAll; i += kStep) {
+    ComeAndGo(shard, i, kStep, 1);
+    shard.RunTimers(At(1));
+  }
+  EXPECT_EQ(shard.state().counters().hosts, uint64_t{kMostAtRest});
+  EXPECT_GT(shard.state().next_timer(), At(1000)) << "nothing is left to be done at once";
+  EXPECT_FALSE(IsKnown(shard, 0));
+  EXPECT_TRUE(IsKnown(shard, kAll - 1));
+}
+
 TEST_F(ForgottenHostsTest, OfReleasesThatKeptThemTheyGoAfterTheStart) {
   ShardState state(Polite());
   (void)state.LoadHost({.host = "empty.test", .last_assignment = At(-5)});

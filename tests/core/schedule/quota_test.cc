@@ -41,7 +41,7 @@ TEST(PagesPerHost, RefusesThePageAfterTheLastThatAHostMayHave) {
   EXPECT_EQ(replies[1].disposition, Disposition::kCreated);
   EXPECT_TRUE(absl::IsResourceExhausted(replies[2].status));
   EXPECT_THAT(std::string(replies[2].status.message()),
-              HasSubstr("a.test has 2 pages, the maximum of a host"));
+              HasSubstr("host a.test already has 2 pages, the maximum"));
   EXPECT_EQ(replies[3].disposition, Disposition::kCreated);
   EXPECT_TRUE(replies[4].status.ok()) << "it has this page";
   EXPECT_TRUE(absl::IsResourceExhausted(shard.Apply(PageAt("a.test", 2), At(1)).status));
@@ -62,7 +62,7 @@ TEST(HostQuota, RefusesAHostTooManyOverAllShards) {
   const Reply refused = one.Apply(PageAt("c.test", 0), At(1));
   EXPECT_TRUE(absl::IsResourceExhausted(refused.status));
   EXPECT_THAT(std::string(refused.status.message()),
-              HasSubstr("host c.test is new, and there are 2 hosts"));
+              HasSubstr("host c.test is new, but this server already has 2 hosts"));
   // Pages of hosts that are known still come in.
   EXPECT_EQ(one.Apply(PageAt("a.test", 2), At(2)).disposition, Disposition::kCreated);
   // One that is forgotten makes room.

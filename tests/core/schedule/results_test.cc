@@ -52,7 +52,7 @@ TEST_F(ResultsTest, AClockThatIsAheadIsTakenAsNow) {
   AddCrawled("a", 0);
   const Assignment first = Out(10);
   const Reply reply = Apply(Result(first, CrawlOutcome::kChanged, At(250)), 12);
-  EXPECT_THAT(reply.notes, ElementsAre(HasSubstr("238.000 s in the server's future")));
+  EXPECT_THAT(reply.notes, ElementsAre(HasSubstr("238.000 s ahead of the server's clock")));
   EXPECT_EQ(Page("a").state.last_crawl, At(12));
   // The next worker's clock is right.
   const Assignment second = Out(20);
@@ -154,7 +154,7 @@ TEST_F(ResultsTest, AResultThatNothingDecidesCountsForTheWorse) {
   Reply reply = Apply(silent, 12);
   EXPECT_EQ(reply.disposition, Disposition::kApplied);
   EXPECT_EQ(reply.outcome, CrawlOutcome::kError);
-  EXPECT_THAT(reply.notes, ElementsAre(HasSubstr("outcome: is unset")));
+  EXPECT_THAT(reply.notes, ElementsAre(HasSubstr("outcome: is missing")));
   EXPECT_EQ(counters().leases, 0u);
   EXPECT_GT(Page("a").state.retry_at, At(12));
 

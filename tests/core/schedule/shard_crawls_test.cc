@@ -107,7 +107,8 @@ TEST_F(ShardCrawlsTest, RefusesThePageAfterTheLastThatACrawlIdMayHave) {
   const auto replies = shard_.Apply(events, At(2));
   EXPECT_EQ(replies[0].disposition, Disposition::kCreated);
   EXPECT_TRUE(absl::IsResourceExhausted(replies[1].status));
-  EXPECT_THAT(std::string(replies[1].status.message()), HasSubstr("shop has 3 pages, its maximum"));
+  EXPECT_THAT(std::string(replies[1].status.message()),
+              HasSubstr("shop already has 3 pages, the maximum"));
   EXPECT_EQ(replies[2].disposition, Disposition::kCreated);
   // Pages that are there are changed as before.
   UpsertPage change = PageOf("shop", 0, "a.test");
@@ -323,7 +324,8 @@ TEST_F(ShardCrawlsTest, OneClientDoesNotUseUpTheTable) {
         continue;
       }
       EXPECT_TRUE(absl::IsResourceExhausted(reply.status)) << reply.status;
-      EXPECT_THAT(std::string(reply.status.message()), HasSubstr("crawl ids already, its maximum"));
+      EXPECT_THAT(std::string(reply.status.message()),
+                  HasSubstr("crawl ids, the maximum for one client while"));
     }
   }
   const uint64_t usual = limits::kMaxCrawls - limits::kMaxCrawls / 4;

@@ -301,6 +301,40 @@ TEST_F(ShardPolitenessTest, AnOperatorLiftsABlock) {
   EXPECT_EQ(Host("a.example").blocked_until, Instant());
 }
 
+// A crawler's word on a host of its crawl id.
+TEST_F(ShardPolitenessTest, AClientOnlyMakesABlockLonger) {
+  const auto ask = [this](const std::string& host, double until, double at,
+                          const std::string& crawl_id = "DEFAULT") {
+    return Apply(BlockHost{.host = host, .crawl_id = crawl_id, .until = At(until), .asked = true},
+                 at);
+  };
+  Add("a.example/1");
+  Crawl(1, CrawlOutcome::kError, 429);
+  const Instant throttled = Host("a.example").blocked_until;
+  EXPECT_TRUE(ask("a.example", 0, 2).status.ok());
+  EXPECT_TRUE(ask("a.example", 3, 2).status.ok());
+  EXPECT_EQ(Host("a.example").blocked_until, throttled);
+  EXPECT_EQ(Host("a.example").throttles, 1);
+  EXPECT_TRUE(ask("a.example", 500, 3).status.ok());
+  EXPECT_EQ(Host("a.example").blocked_until, At(500));
+  EXPECT_TRUE(ask("a.example", 400, 4).status.ok());
+  EXPECT_EQ(Host("a.example").blocked_until, At(500));
+  // An operator says what holds.
+  const BlockHost end{.host = "a.example", .crawl_id = "DEFAULT"};
+  EXPECT_TRUE(Apply(end, 5).status.ok());
+  EXPECT_EQ(Host("a.example").blocked_until, Instant());
+  EXPECT_EQ(Host("a.example").throttles, 0);
+  // A host has a page of the crawl id, or nothing is made of it.
+  EXPECT_TRUE(absl::IsNotFound(ask("a.example", 500, 6, "other").status));
+  EXPECT_TRUE(absl::IsNotFound(ask("b.example", 500, 6).status));
+  EXPECT_EQ(shard_.state().counters().hosts, 1U);
+  UpsertPage other{.key = {"other", "https://a.example/2"}, .host = "a.example"};
+  const std::vector<Event> both = {
+      other, BlockHost{.host = "a.example", .crawl_id = "other", .until = At(600), .asked = true}};
+  shard_.Apply(both, At(7));
+  EXPECT_EQ(Host("a.example").blocked_until, At(600));
+}
+
 TEST_F(ShardPolitenessTest, SaysWhatAPageWaitsFor) {
   Add("a.example/1");
   Add("a.example/2");

@@ -38,7 +38,7 @@ TEST_F(ShardStateTest, APageOfAnEarlierReleaseGoesByTheTextItWasStoredUnder) {
     report.key.reset();
     if (of_slot) report.key = Key("new");
     report.as_sent = Key("other");
-    EXPECT_THAT(Apply(report, of_slot ? 12 : 100'002).status.message(), HasSubstr("is a lease of"));
+    EXPECT_THAT(Apply(report, of_slot ? 12 : 100'002).status.message(), HasSubstr("is for page"));
     report.as_sent = assignment->key;
     EXPECT_EQ(Apply(report, of_slot ? 13 : 100'003).disposition, Disposition::kApplied);
     EXPECT_EQ(counters().leases, 0u);

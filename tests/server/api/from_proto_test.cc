@@ -58,7 +58,7 @@ TEST(FromProto, HostsComeFromHostsAndUrls) {
   // The field is named once.
   EXPECT_EQ(ConvertHost("a b").status().message(), "host: holds a space or control character");
   EXPECT_EQ(ConvertHost("http://:80/x").status().message(), "host: is missing");
-  EXPECT_EQ(ConvertHost("a.test:x").status().message(), "host: port is not 0 to 65535");
+  EXPECT_EQ(ConvertHost("a.test:x").status().message(), "host: port must be 0 to 65535");
   EXPECT_FALSE(ConvertHost("ftp://x.test/").ok());
 }
 

@@ -59,13 +59,15 @@ TEST(UrlEventsTest, AFetchIsToldByItsStatusAndDigest) {
 }
 
 TEST(UrlEventsTest, AHostIsBlockedForNoLongerThanAnyMayBe) {
-  SetHost block = {.host = "a.test"};
-  block.blocked_until = kToday + Duration::Seconds(60);
+  BlockHost block = {.host = "a.test", .crawl_id = "shop", .asked = true};
+  block.until = kToday + Duration::Seconds(60);
   const RoutedEvent told = Told(block);
   EXPECT_EQ(told.slot, SlotOfHost("a.test"));
-  EXPECT_EQ(std::get<SetHost>(told.event).blocked_until, block.blocked_until);
-  block.blocked_until = kToday + Duration::Seconds(2 * limits::kMaxBlockSeconds);
-  EXPECT_EQ(std::get<SetHost>(Told(block).event).blocked_until,
+  EXPECT_EQ(std::get<BlockHost>(told.event).until, block.until);
+  EXPECT_EQ(std::get<BlockHost>(told.event).crawl_id, "shop");
+  EXPECT_TRUE(std::get<BlockHost>(told.event).asked);
+  block.until = kToday + Duration::Seconds(2 * limits::kMaxBlockSeconds);
+  EXPECT_EQ(std::get<BlockHost>(Told(block).event).until,
             kToday + Duration::Seconds(limits::kMaxBlockSeconds));
 }
 
@@ -81,6 +83,11 @@ TEST(UrlEventsTest, RefusesWhatIsNone) {
   EXPECT_FALSE(FromProto(message, kToday).ok());
   message.set_returned_lease_id(0);
   EXPECT_FALSE(FromProto(message, kToday).ok());
+  // Of a release whose hosts were blocked whatever their pages.
+  message.mutable_blocked()->set_host("a.test");
+  EXPECT_FALSE(FromProto(message, kToday).ok());
+  message.mutable_blocked()->set_crawl_id("shop");
+  EXPECT_TRUE(FromProto(message, kToday).ok());
   message.mutable_blocked()->set_host("no host at all");
   EXPECT_FALSE(FromProto(message, kToday).ok());
   message.mutable_blocked()->set_host("a.test");

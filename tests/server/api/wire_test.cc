@@ -171,7 +171,7 @@ TEST_F(WireTest, RefusesWhatIsNoMessage) {
     v1::SignalChangesRequest read;
     const Status status = Parse(bytes, &read, &faults);
     EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument);
-    EXPECT_EQ(status.message(), "the bytes are not a freshet.v1.SignalChangesRequest");
+    EXPECT_EQ(status.message(), "the message is not a valid freshet.v1.SignalChangesRequest");
   }
 }
 
@@ -185,10 +185,9 @@ TEST_F(WireTest, TakesNoMoreMemoryThanTheMessageWhateverItHolds) {
   const std::string sequence = "\x08\x07";
   const std::vector<Hostile> all = {
       {"pages: 8388600 items", sequence + Repeated(std::string("\x12\x00", 2), kBytes / 2 - 8)},
-      {"unknown fields, and at most", sequence + Repeated("\x78\x01", kBytes / 2 - 2)},
-      {"unknown fields, and at most",
-       sequence + Repeated(std::string("\x7a\x00", 2), kBytes / 2 - 2)},
-      {"unknown fields, and at most",
+      {"unknown fields; at most", sequence + Repeated("\x78\x01", kBytes / 2 - 2)},
+      {"unknown fields; at most", sequence + Repeated(std::string("\x7a\x00", 2), kBytes / 2 - 2)},
+      {"unknown fields; at most",
        sequence + Delimited(2, Repeated(std::string("\x7a\x00", 2), kBytes / 2 - 8))},
       {"not_before: occurs twice",
        sequence + Delimited(2, Repeated(std::string("\x32\x00", 2), kBytes / 2 - 8))},
@@ -241,7 +240,7 @@ TEST_F(WireTest, CountsWhatIsRepeated) {
   EXPECT_EQ(count(results(1) + leases(1)).first, "");
   EXPECT_EQ(count(Repeated("\x78\x01", limits::kMaxUnknownFieldsPerMessage)).first, "");
   EXPECT_THAT(count(Repeated("\x78\x01", limits::kMaxUnknownFieldsPerMessage + 1)).first,
-              HasSubstr("16001 unknown fields, and at most 16000"));
+              HasSubstr("16001 unknown fields; at most 16000"));
 }
 
 TEST_F(WireTest, KeepsTheNumbersOfWhatItRefuses) {

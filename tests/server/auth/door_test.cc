@@ -43,7 +43,7 @@ class DoorTest : public testing::Test {
 TEST_F(DoorTest, RefusesFilesThatCannotServe) {
   EXPECT_EQ(OpenError(), "");
   ReplaceFile(config_.tls_key, authority_.Issue({}).key);
-  EXPECT_THAT(OpenError(), HasSubstr("is not that of tls.certificate"));
+  EXPECT_THAT(OpenError(), HasSubstr("does not belong to tls.certificate"));
   ReplaceFile(config_.tls_key, "no key");
   EXPECT_THAT(OpenError(), HasSubstr("tls.key: "));
   ReplaceFile(config_.tls_certificate, "no certificate");

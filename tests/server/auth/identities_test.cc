@@ -83,14 +83,15 @@ identities:
 TEST(Identities, NamesWhatIsWrongWithAFile) {
   EXPECT_THAT(ParseError(""), HasSubstr("`identities`"));
   EXPECT_THAT(ParseError("identities: []"), HasSubstr("is not a list"));
-  EXPECT_THAT(ParseError("identities: [x]"), HasSubstr("identity 1: is not a list of keys"));
+  EXPECT_THAT(ParseError("identities: [x]"),
+              HasSubstr("identity 1: must be a map of keys to values"));
   EXPECT_THAT(ParseError("other: 1\nidentities: [x]"), HasSubstr("must have one key"));
   EXPECT_THAT(ParseError(FileWith("    roles: [king]")), HasSubstr("'king' is not one of worker"));
   EXPECT_THAT(ParseError(FileWith("")), HasSubstr("roles: is missing"));
   EXPECT_THAT(ParseError(FileWith("    roles: [reader]\n    hosts: ['a b']")),
               HasSubstr("hosts: 'a b' is not a host"));
   EXPECT_THAT(ParseError(FileWith("    roles: [reader]\n    hosts: []")),
-              HasSubstr("hosts: is no"));
+              HasSubstr("hosts: must be a string"));
   EXPECT_THAT(ParseError(FileWith("    roles: [reader]\n    host: [a]")),
               HasSubstr("host: unknown key"));
   EXPECT_THAT(ParseError(FileWith("    roles: [reader]\n    items_per_second: 0")),
@@ -126,7 +127,7 @@ TEST(Identities, DoesNotPretendToLimitWorkersAndAdmins) {
 // Whoever puts a token where its hash belongs does not find it in the log.
 TEST(Identities, NeverQuotesWhatMayBeASecret) {
   EXPECT_THAT(ParseError("identities:\n  - name: a\n    token_sha256: hunter2\n"),
-              testing::AllOf(HasSubstr("64 digits"), Not(HasSubstr("hunter2"))));
+              testing::AllOf(HasSubstr("64 hexadecimal digits"), Not(HasSubstr("hunter2"))));
   EXPECT_THAT(ParseError("identities: [hunter2: [}"),
               testing::AllOf(HasSubstr("is not valid YAML, line 1"), Not(HasSubstr("hunter2"))));
 }

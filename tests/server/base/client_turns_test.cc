@@ -12,7 +12,8 @@ namespace {
 
 using testing::ElementsAre;
 
-std::vector<std::string> PopAll(ClientTurns<std::string>& turns) {
+template <typename Client>
+std::vector<std::string> PopAll(ClientTurns<std::string, Client>& turns) {
   std::vector<std::string> popped;
   while (!turns.empty()) popped.push_back(turns.Pop());
   return popped;
@@ -27,8 +28,30 @@ TEST(ClientTurns, GoRoundHoweverMuchOneBrings) {
   EXPECT_EQ(turns.SizeOf("c"), 0u);
   EXPECT_EQ(turns.Pop(), "a1");
   turns.Push("c", "c1");
-  EXPECT_THAT(PopAll(turns), ElementsAre("b1", "a2", "c1", "a3"));
+  EXPECT_THAT(PopAll(turns), ElementsAre("b1", "c1", "a2", "a3"));
   EXPECT_EQ(turns.SizeOf("a"), 0u);
+}
+
+TEST(ClientTurns, GoByWeight) {
+  ClientTurns<std::string, int> turns;
+  for (const char* work : {"large1", "large2", "large3"}) turns.Push(1, work, 10);
+  for (const char* work : {"s1", "s2", "s3"}) turns.Push(2, work, 4);
+  EXPECT_EQ(turns.front(), "large1");
+  EXPECT_THAT(PopAll(turns), ElementsAre("large1", "s1", "s2", "s3", "large2", "large3"));
+  // One that comes again each time it was served does not keep the others from their turns.
+  turns.Push(1, "a1");
+  turns.Push(1, "a2");
+  turns.Push(2, "b1");
+  EXPECT_EQ(turns.Pop(), "a1");
+  EXPECT_EQ(turns.Pop(), "b1");
+  turns.Push(2, "b2");
+  EXPECT_EQ(turns.Pop(), "a2");
+  EXPECT_EQ(turns.Pop(), "b2");
+  // Who has just come owes nothing, and is owed nothing.
+  for (const char* work : {"large4", "large5"}) turns.Push(1, work, 10);
+  EXPECT_EQ(turns.Pop(), "large4");
+  for (const char* work : {"t1", "t2", "t3", "t4"}) turns.Push(3, work, 4);
+  EXPECT_THAT(PopAll(turns), ElementsAre("t1", "t2", "t3", "large5", "t4"));
 }
 
 TEST(ClientTurns, FindWhatWaits) {

@@ -92,6 +92,44 @@ TEST(Mailbox, WaitsForMoreThanWasThere) {
   EXPECT_THAT(Drained(box, 100, At(0)), ElementsAre(2, 3));
 }
 
+TEST(Mailbox, HasAPlaceForAClientHoweverMuchAnotherBrings) {
+  Mailbox<int> box(kLimits);
+  EXPECT_EQ(box.Push(1, 8, At(0), 7), PushOutcome::kTaken);
+  EXPECT_EQ(box.Push(2, 7, At(0), 7), PushOutcome::kTakenOver);
+  EXPECT_EQ(box.Push(3, 1, At(0), 7), PushOutcome::kFull) << "the last quarter is for others";
+  EXPECT_EQ(box.Push(4, 2, At(0), 8), PushOutcome::kTakenOver);
+  EXPECT_EQ(box.Push(5, 1, At(0), 8), PushOutcome::kFull) << "one item of each of them";
+  EXPECT_EQ(box.PushAlways(6), PushOutcome::kTaken);
+  EXPECT_THAT(Drained(box, 100, At(1)), ElementsAre(1, 4, 6, 2)) << "each has its turn";
+}
+
+TEST(Mailbox, AsksNobodyToStopOfWhomLittleWaits) {
+  Mailbox<int> box({.weight = 160, .hard_weight = 320, .patience = Duration::Millis(5)});
+  EXPECT_EQ(box.Push(1, 235, At(0), 7), PushOutcome::kTaken) << "the first one, whatever it weighs";
+  EXPECT_EQ(box.Push(2, 5, At(0), 7), PushOutcome::kTakenOver);
+  for (int i = 0; i < 10; ++i) {
+    int item = i;
+    EXPECT_EQ(box.Push(std::move(item), 1, At(0), 8), PushOutcome::kTaken);
+  }
+  EXPECT_EQ(box.Push(3, 1, At(0), 8), PushOutcome::kFull) << "no more than a sixteenth";
+  std::vector<int> expired;
+  EXPECT_THAT(Drained(box, 1000, At(5), &expired), testing::SizeIs(11));
+  EXPECT_THAT(expired, ElementsAre(2));
+  EXPECT_EQ(box.Push(3, 1, At(6), 8), PushOutcome::kTaken);
+}
+
+TEST(Mailbox, WhatCostsMoreThanItWeighsFillsATurn) {
+  Mailbox<int> box(kLimits);
+  for (const int i : {1, 2, 3}) {
+    int item = i;
+    EXPECT_EQ(box.PushAlways(std::move(item), 7, 6), PushOutcome::kTaken);
+  }
+  EXPECT_EQ(box.weight(), 0u);
+  EXPECT_EQ(box.Push(4, 2, At(0), 8), PushOutcome::kTaken);
+  EXPECT_THAT(Drained(box, 10, At(0)), ElementsAre(1, 4)) << "each client has its turn";
+  EXPECT_THAT(Drained(box, 10, At(0)), ElementsAre(2));
+}
+
 TEST(Mailbox, GivesBackWhatWaitedTooLongOverTheBound) {
   Mailbox<int> box(kLimits);
   EXPECT_EQ(box.Push(1, 8, At(0)), PushOutcome::kTaken);

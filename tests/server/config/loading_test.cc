@@ -119,7 +119,8 @@ TEST_F(LoadingTest, DivisionsAreOfAClusterAndEachIsOneOfThem) {
               ElementsAre("cluster.division: '1' is not a whole number from 0 to 0, because "
                           "cluster.divisions is 1"));
   EXPECT_THAT(Texts(Load("shards: 3\n" + cluster + "divisions: 2000}\n")),
-              ElementsAre("shards: is 3, and each of 2000 divisions may have at most 2"));
+              ElementsAre("shards: 3 is too many: in a cluster with 2000 divisions each division "
+                          "may have at most 2"));
 }
 
 TEST_F(LoadingTest, OfAClusterTheFrontierFitsTheLog) {
@@ -127,27 +128,27 @@ TEST_F(LoadingTest, OfAClusterTheFrontierFitsTheLog) {
   const std::string one = "cluster: {name: a, brokers: b:9092}\n";
   const std::string scheduled = "frontier: {scheduled_crawls: [news]}\n";
   EXPECT_THAT(Texts(Load(one + scheduled)), IsEmpty());
-  EXPECT_THAT(
-      Texts(Load(two + scheduled)),
-      ElementsAre(
-          "frontier.scheduled_crawls: needs cluster.address in a cluster with 2 divisions"));
+  EXPECT_THAT(Texts(Load(two + scheduled)),
+              ElementsAre("frontier.scheduled_crawls: also set cluster.address; a cluster with 2 "
+                          "divisions needs it"));
   EXPECT_THAT(
       Texts(Load(two + "frontier: {shadow_crawls: [news]}\n")),
-      ElementsAre("frontier.shadow_crawls: needs cluster.address in a cluster with 2 divisions"));
+      ElementsAre(
+          "frontier.shadow_crawls: also set cluster.address; a cluster with 2 divisions needs it"));
   const std::string large = "frontier: {max_metadata_bytes: 524289}\n";
   EXPECT_THAT(Texts(Load(large)), IsEmpty());
   EXPECT_THAT(Texts(Load(one + large)),
-              ElementsAre("frontier.max_metadata_bytes: is 524289, and at most 524288 fit into the "
-                          "log of a cluster"));
+              ElementsAre("frontier.max_metadata_bytes: 524289 is too large for the log of a "
+                          "cluster; at most 524288 are allowed"));
   EXPECT_THAT(Texts(Load(one + "frontier: {max_metadata_bytes: 524289, enabled: false}\n")),
               IsEmpty());
 }
 
 TEST_F(LoadingTest, SaysWhatIsNoYaml) {
   EXPECT_THAT(Texts(Load("a: [")), ElementsAre(HasSubstr("config: ")));
-  EXPECT_THAT(Texts(Load("- a")), ElementsAre("config: is not a list of keys"));
+  EXPECT_THAT(Texts(Load("- a")), ElementsAre("config: must be a map of keys to values"));
   EXPECT_THAT(Texts(Load("? [a]\n: b\nshards: 0\n")),
-              ElementsAre("config: has a key that is not a text", HasSubstr("shards: ")));
+              ElementsAre("config: has a key that is not a string", HasSubstr("shards: ")));
   EXPECT_THAT(Texts(Load("limits.streams: 5\n")),
               ElementsAre(HasSubstr("limits.streams: unknown")));
 }
@@ -159,7 +160,7 @@ TEST_F(LoadingTest, ReadsLevelsOfModules) {
               ElementsAre("log_levels: 'stone' is not a module of the log, did you mean store?"));
   EXPECT_THAT(Texts(Load("log_levels: {store: loud}\n")),
               ElementsAre(HasSubstr("log_levels.store: 'loud' is not one of")));
-  EXPECT_THAT(Texts(Load("log_levels: 5\n")), ElementsAre(HasSubstr("log_levels: is not a map")));
+  EXPECT_THAT(Texts(Load("log_levels: 5\n")), ElementsAre(HasSubstr("log_levels: must be a map")));
 }
 
 }  // namespace

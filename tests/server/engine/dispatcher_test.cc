@@ -311,6 +311,50 @@ TEST_F(StalledDispatcher, LeavesAHostAloneFromWhenItsPageLeft) {
   dispatcher_.Leave(*worker);
 }
 
+// A server that may hand out pages now and then, as one that other servers take the turn from.
+class DispatcherWithTurns : public testing::Test {
+ protected:
+  ~DispatcherWithTurns() override { dispatcher_.Stop(); }
+
+  // Nothing leaves while `turn` says something else each time that it is asked, and all that was
+  // leased comes back; then all leaves in one turn. The dispatcher asks before each hand-out.
+  void ExpectNothingToLeave(Dispatcher::Turn turn) {
+    shards_.TellLeases([this](const LeaseTallies& tallies) {
+      for (const auto& [key, tally] : tallies) ended_ += tally.ended;
+      dispatcher_.OnLeases(tallies);
+    });
+    shards_.Fill(0, 1);
+    dispatcher_.AskBefore(
+        [this, turn = std::move(turn)] { return settled_ ? std::optional<uint64_t>(0) : turn(); });
+    dispatcher_.Start();
+    const auto sink = std::make_shared<CountingSink>(1);
+    const auto worker = dispatcher_.Join({.name = "w", .lease = Duration::Hours(1)}, sink, 1);
+    ASSERT_TRUE(worker.ok());
+    dispatcher_.Grant(*worker, 1);
+    while (ended_ < 3 && !sink->served()) std::this_thread::yield();
+    EXPECT_FALSE(sink->served());
+    settled_ = true;
+    (void)sink->Await();
+    dispatcher_.Leave(*worker);
+    dispatcher_.Stop();
+  }
+
+  TestShards shards_{{Policy{.kind = PolicyKind::kGreedy}}};
+  Dispatcher dispatcher_{shards_.router(), shards_.clock(), Rate::PerSecond(1000)};
+  std::atomic<bool> settled_ = false;
+  std::atomic<uint64_t> ended_ = 0;  // leases
+};
+
+TEST_F(DispatcherWithTurns, HandsOutNothingThatWasLeasedInAnotherTurn) {
+  ExpectNothingToLeave([asked = uint64_t{0}]() mutable { return std::optional(asked++); });
+}
+
+TEST_F(DispatcherWithTurns, HandsOutNothingThatWasReadyWhenHandingOutWasHeldBack) {
+  ExpectNothingToLeave([asked = 0]() mutable {
+    return ++asked % 2 != 0 ? std::optional<uint64_t>(1) : std::nullopt;
+  });
+}
+
 // Says how a waiter's wait ended. Thread-safe.
 class WaitingSink final : public AssignmentSink {
  public:
@@ -409,7 +453,7 @@ TEST(Dispatcher, GivesTicksToOneWorkerThatAreVeryClose) {
   const Instant begin = shards.clock().Now();
   for (int i = 0; i < 100; ++i) {
     const auto worker =
-        dispatcher.Join({.name = "w" + std::to_string(i), .lease = Duration::Hours(1)}, sink, 100);
+        dispatcher.Join({.name = "w" + std::to_string(i), .lease = Duration::Hours(1)}, sink, 200);
     ASSERT_TRUE(worker.ok());
     workers.push_back(*worker);
     dispatcher.Grant(*worker, 1000);
@@ -481,7 +525,8 @@ TEST(Dispatcher, GivesNothingMoreToAWorkerThatIsBehind) {
 TEST(Dispatcher, WaitersTakeThreeQuartersOfThePlacesAtMost) {
   TestShards shards({Policy{.kind = PolicyKind::kGreedy}});
   const auto join = [&](Dispatcher& dispatcher, size_t places, bool waiter) {
-    WorkerTerms terms{.name = "w", .lease = Duration::Hours(1)};
+    // Nothing is kept from an admin.
+    WorkerTerms terms{.name = "w", .lease = Duration::Hours(1), .admin = true};
     terms.waiter = waiter;
     if (waiter) terms.waits_until = Instant::Infinite();
     return dispatcher.Join(terms, std::make_shared<CountingSink>(1), places);
@@ -499,14 +544,45 @@ TEST(Dispatcher, WaitersTakeThreeQuartersOfThePlacesAtMost) {
     EXPECT_EQ(waiting.size(), waiters) << places;
     EXPECT_EQ(last.status().code(), absl::StatusCode::kResourceExhausted);
     if (places == 1) continue;
-    EXPECT_THAT(
-        std::string(last.status().message()),
-        testing::StartsWith(std::to_string(waiters) + " calls of Next wait, which is the maximum"));
+    EXPECT_THAT(std::string(last.status().message()),
+                testing::StartsWith(std::to_string(waiters) +
+                                    " calls of Next are already waiting, the maximum"));
     for (size_t i = waiters; i < places; ++i) EXPECT_TRUE(join(dispatcher, places, false).ok());
     EXPECT_FALSE(join(dispatcher, places, false).ok());
     // One that leaves makes room for another.
     dispatcher.Leave(waiting.front());
     EXPECT_TRUE(join(dispatcher, places, true).ok());
+  }
+}
+
+// Of waiters as of others: some clients that take all they may keep nobody else out.
+TEST(Dispatcher, GreedyClientsLeavePlacesToOthers) {
+  TestShards shards({Policy{.kind = PolicyKind::kGreedy}});
+  for (const bool waiter : {true, false}) {
+    Dispatcher dispatcher(shards.router(), shards.clock(), Rate::PerSecond(1000));
+    const auto join = [&](const std::string& client, bool admin = false) {
+      WorkerTerms terms{.name = "w", .client = client, .lease = Duration::Hours(1), .admin = admin};
+      terms.waiter = waiter;
+      if (waiter) terms.waits_until = Instant::Infinite();
+      return dispatcher.Join(terms, std::make_shared<CountingSink>(1), 1000);
+    };
+    std::vector<WorkerId> greedy;
+    for (const char* client : {"greedy", "greedy too"}) {
+      while (true) {
+        const StatusOr<WorkerId> worker = join(client);
+        if (!worker.ok()) break;
+        greedy.push_back(*worker);
+      }
+    }
+    EXPECT_THAT(std::string(join("greedy").status().message()),
+                testing::HasSubstr("the maximum, but for places of clients that have few"));
+    for (int i = 0; i < 7; ++i) EXPECT_TRUE(join("honest").ok()) << i;
+    EXPECT_TRUE(join("new").ok());
+    EXPECT_TRUE(join("admin", /*admin=*/true).ok());
+    // A place that is given back counts no more.
+    const size_t had = greedy.size();
+    for (const WorkerId worker : greedy) dispatcher.Leave(worker);
+    for (size_t i = 0; i + 32 < had; ++i) ASSERT_TRUE(join("honest").ok()) << i;
   }
 }
 

@@ -22,11 +22,11 @@ bool Any(WorkerId) { return true; }
 
 TEST(TurnQueue, PassesOverThoseWhoDoNotTakeThePage) {
   TurnQueue queue;
-  queue.Push(1, kOne);
-  queue.Push(2, kTwo);
-  queue.Push(3, kAllClasses);
-  queue.Push(4, kOne | kTwo);
-  queue.Push(5, kOne);
+  queue.Push(1, kOne, "client");
+  queue.Push(2, kTwo, "client");
+  queue.Push(3, kAllClasses, "client");
+  queue.Push(4, kOne | kTwo, "client");
+  queue.Push(5, kOne, "client");
   EXPECT_EQ(queue.Takes(Any), kAllClasses);
   EXPECT_EQ(queue.Pop(kTwo, Any), 2U);
   EXPECT_EQ(queue.Pop(kTwo, Any), 3U);
@@ -38,9 +38,33 @@ TEST(TurnQueue, PassesOverThoseWhoDoNotTakeThePage) {
   EXPECT_TRUE(queue.empty());
 }
 
+TEST(TurnQueue, ClientsTakeTurnsHoweverManyWorkersTheyHave) {
+  TurnQueue queue;
+  constexpr WorkerId kAlone = 101;
+  const auto push = [&queue](WorkerId id) {
+    queue.Push(id, kAllClasses, id == kAlone ? "alone" : "many");
+  };
+  for (WorkerId id = 1; id < kAlone; ++id) push(id);
+  push(kAlone);
+  std::vector<int> turns(kAlone + 1);
+  for (int i = 0; i < 400; ++i) {
+    const std::optional<WorkerId> id = queue.Pop(kOne, Any);
+    ASSERT_TRUE(id);
+    ++turns[*id];
+    push(*id);
+  }
+  EXPECT_EQ(turns[kAlone], 200);
+  for (WorkerId id = 1; id < kAlone; ++id) EXPECT_EQ(turns[id], 2) << id;
+  // A client that comes later has its turn next but one, and none for the time before.
+  queue.Push(kAlone + 1, kAllClasses, "late");
+  EXPECT_LT(*queue.Pop(kOne, Any), kAlone + 1);
+  EXPECT_EQ(queue.Pop(kOne, Any), kAlone);
+  EXPECT_EQ(queue.Pop(kOne, Any), kAlone + 1);
+}
+
 TEST(TurnQueue, DropsThoseWhoTakeNothingAnyMore) {
   TurnQueue queue;
-  for (WorkerId id = 1; id <= 4; ++id) queue.Push(id, id == 2 ? kTwo : kOne);
+  for (WorkerId id = 1; id <= 4; ++id) queue.Push(id, id == 2 ? kTwo : kOne, "client");
   const auto even = [](WorkerId id) { return id % 2 == 0; };
   EXPECT_EQ(queue.Pop(kOne, even), 4U);
   EXPECT_EQ(queue.Takes(Any), kTwo);

@@ -143,6 +143,52 @@ TEST_F(FleetOfTwo, DivisionWithoutWorkersLeavesItsPartToOthers) {
   EXPECT_GT(divisions_[1].obeyed.per_second(), 100);
 }
 
+// As its clock is wrong, or that of who leads.
+TEST_F(FleetOfTwo, WhoIsGrantedWhatIsOutsideItsTimeSaysSo) {
+  RunFor(Duration::Seconds(5));
+  ASSERT_EQ(leadership_->figures()->refusing, 0U);
+  HandClock behind;
+  RateReport report;
+  RateMemberHooks::Answered answer;
+  RateMember member(NodeId(7), 0, options_, behind,
+                    {.serves = [] { return true; },
+                     .describe = [](RateReport*) {},
+                     .handed_out = [] { return HandedOut(); },
+                     .send =
+                         [&](const RateReport& its, RateMemberHooks::Answered answered) {
+                           report = its;
+                           answer = std::move(answered);
+                         },
+                     .obey = [](Rate) {}});
+  const auto grant = [&](Duration ahead) {
+    answer(RateGrant{.node = NodeId(7),
+                     .term = 1,
+                     .number = report.number,
+                     .rate = Rate::PerSecond(1),
+                     .until = behind.Now() + options_.lifetime + ahead});
+    behind.Advance(Duration::Seconds(1));
+    member.Attend();
+  };
+  member.Attend();
+  EXPECT_FALSE(report.refuses);
+  grant(Duration::Seconds(2));
+  EXPECT_TRUE(report.refuses);
+  EXPECT_FALSE(member.MayHandOut());
+  EXPECT_EQ(member.ungranted(), Duration::Seconds(1));
+  // Which the leader counts.
+  report.node = NodeId(1);
+  report.place = 0;
+  report.number = 1000;
+  report.sent = clock_.Now();
+  leadership_->Hear(report, {}, [](const auto&) {});
+  RunFor(options_.round);
+  EXPECT_EQ(leadership_->figures()->refusing, 1U);
+  grant(Duration());
+  EXPECT_FALSE(report.refuses);
+  EXPECT_TRUE(member.MayHandOut());
+  EXPECT_EQ(member.ungranted(), Duration());
+}
+
 TEST_F(FleetOfTwo, NothingIsHandedOutOnceGrantsHaveRunOut) {
   RunFor(Duration::Seconds(5));
   connected_ = false;

@@ -299,16 +299,17 @@ TEST_F(FrontierStateTest, GivesOutWhatIsNamedWhateverItsDate) {
       {.crawl = "c", .key = "k", .url = "never", .metadata = {}, .known = true, .due = 0}};
   EXPECT_THAT(state_->Put(puts), ::testing::Each(FrontierOutcome::kOk));
   // What is staged cannot be read yet.
-  auto picked = state_->ServeNamed(std::vector{named("due")}, 30);
+  auto picked = state_->ServeNamed(std::vector{named("due")}, 30, 0);
   ASSERT_TRUE(picked.ok());
   EXPECT_THAT(picked->refused, ::testing::ElementsAre(0));
   Commit();
   const std::vector<FrontierName> names = {named("never"), named("later"), named("nothing"),
                                            named("due")};
   for (const uint64_t in_flight : {2, 2}) {
-    picked = state_->ServeNamed(names, 30);
+    picked = state_->ServeNamed(names, 30, /*deleted=*/1);
     ASSERT_TRUE(picked.ok());
-    EXPECT_THAT(picked->unknown, ::testing::UnorderedElementsAre(0, 2));
+    EXPECT_THAT(picked->ended, ::testing::ElementsAre(0));
+    EXPECT_THAT(picked->refused, ::testing::ElementsAre(2));
     ASSERT_THAT(picked->served, SizeIs(2));
     EXPECT_EQ(picked->served[0].first, 1U);
     EXPECT_EQ(picked->served[1].second.url, "due");
@@ -325,9 +326,80 @@ TEST_F(FrontierStateTest, GivesOutWhatIsNamedWhateverItsDate) {
   EXPECT_THAT(Pull({}), SizeIs(1));
   Commit();
   state_->SetActive(false);
-  picked = state_->ServeNamed(names, 30);
+  picked = state_->ServeNamed(names, 30, 0);
   ASSERT_TRUE(picked.ok());
   EXPECT_THAT(picked->refused, SizeIs(4));
+}
+
+// The page of such a URL came by another door than the frontier's.
+TEST_F(FrontierStateTest, WhatIsNamedAndNotThereComesIn) {
+  const std::vector<FrontierName> names = {{.crawl = "c", .key = "k", .url = "a"},
+                                           {.crawl = "c", .key = "k", .url = "b"}};
+  const auto picked = state_->ServeNamed(names, 30, 0);
+  ASSERT_TRUE(picked.ok());
+  EXPECT_THAT(picked->served, SizeIs(2));
+  Commit();
+  ASSERT_TRUE(state_->Load().ok());
+  EXPECT_EQ(state_->table().counts().active, 2U);
+  EXPECT_EQ(state_->table().counts().in_flight, 2U);
+  EXPECT_THAT(Pull({}), IsEmpty());
+  state_->SetNow(kStart + 100);
+  state_->Expire(10);
+  Commit();
+  EXPECT_THAT(Pull({}), SizeIs(2));
+}
+
+TEST_F(FrontierStateTest, WhatIsNamedComesInAsFarAsThereIsRoom) {
+  state_ = std::make_unique<FrontierState>(*store_, FrontierLimits{.urls = 8});
+  state_->SetNow(now_);
+  ASSERT_TRUE(state_->Load().ok());
+  std::vector<FrontierName> names;
+  for (int i = 0; i < 8; ++i)
+    names.push_back({.crawl = "c", .key = "k", .url = "u" + std::to_string(i)});
+  const auto picked = state_->ServeNamed(names, 30, 0);
+  ASSERT_TRUE(picked.ok());
+  EXPECT_THAT(picked->served, SizeIs(3));
+  EXPECT_THAT(picked->refused, SizeIs(5));
+  Commit();
+  EXPECT_EQ(state_->table().counts().active, 3U);
+}
+
+// A page that was picked before its URL was deleted does not bring it back.
+TEST_F(FrontierStateTest, WhatWasDeletedMeanwhileDoesNotComeIn) {
+  const std::vector<FrontierPut> puts = {{.crawl = "c", .key = "k", .url = "a", .metadata = {}},
+                                         {.crawl = "c", .key = "k", .url = "b", .metadata = {}}};
+  EXPECT_THAT(state_->Put(puts), ::testing::Each(FrontierOutcome::kOk));
+  Commit();
+  const uint64_t deleted = state_->totals().deleted;
+  const FrontierQueueId queue = state_->table().Find("c", "k")->id;
+  const std::vector<std::string> urls = {"a", "b"};
+  const auto ended = state_->EndOlder(queue, urls, UINT64_MAX);
+  ASSERT_TRUE(ended.ok());
+  EXPECT_EQ(*ended, urls);
+  Commit();
+  // Its page is to go at once, and not to be given out.
+  auto picked = state_->ServeNamed(std::vector{FrontierName{"c", "k", "a"}}, 30, deleted);
+  ASSERT_TRUE(picked.ok());
+  EXPECT_THAT(picked->ended, ::testing::ElementsAre(0));
+  EXPECT_THAT(Pull({}), IsEmpty());
+  // One that is put again meanwhile stays.
+  const FrontierPut again = {
+      .crawl = "c", .key = "k", .url = "b", .metadata = {}, .known = true, .due = kStart};
+  EXPECT_EQ(state_->Put({&again, 1})[0], FrontierOutcome::kOk);
+  Commit();
+  const auto removed = state_->RemoveEnded(queue, urls);
+  ASSERT_TRUE(removed.ok());
+  EXPECT_EQ(*removed, 1U);
+  Commit();
+  EXPECT_EQ(state_->table().counts().active, 1U);
+  EXPECT_EQ(state_->table().counts().completed, 0U);
+  picked = state_->ServeNamed(std::vector{FrontierName{"c", "k", "a"}}, 30, deleted);
+  ASSERT_TRUE(picked.ok());
+  EXPECT_THAT(picked->refused, ::testing::ElementsAre(0));
+  picked =
+      state_->ServeNamed(std::vector{FrontierName{"c", "k", "a"}}, 30, state_->totals().deleted);
+  ASSERT_TRUE(picked.ok());
+  EXPECT_THAT(picked->served, SizeIs(1));
 }
 
 // Releases before kept whatever clients had asked for.
@@ -461,6 +533,82 @@ TEST_F(FrontierStateTest, QueuesOfAnothersCrawlIdsAreNotDelayedForLong) {
   EXPECT_EQ(delay({.client = 2, .admin = true}), limits::kMaxFrontierDelaySeconds);
 }
 
+// --- What an operator has set
+
+TEST_F(FrontierStateTest, OtherClientsOnlyAddToWhatAnOperatorHasSet) {
+  const FrontierPut put = {.crawl = "c", .key = "k", .url = "u", .claim = {.client = 1}};
+  (void)state_->Put({&put, 1});
+  const Claim worker = {.client = 1};
+  const auto block = [&](uint64_t until, SetBy by) {
+    EXPECT_TRUE(state_->BlockUntil("c", "k", until, worker, by).ok());
+    Commit();
+    Load();
+    return state_->table().Find("c", "k")->record.block_end();
+  };
+  EXPECT_EQ(block(now_ + 50, SetBy::kOperator), now_ + 50);
+  EXPECT_EQ(block(0, SetBy::kClient), now_ + 50);
+  EXPECT_EQ(block(now_ + 1, SetBy::kClient), now_ + 50);
+  EXPECT_EQ(block(now_ + 90, SetBy::kClient), now_ + 90);
+  // What a client has set, a client ends.
+  EXPECT_EQ(block(0, SetBy::kClient), now_ + 50);
+  EXPECT_EQ(block(now_ + 90, SetBy::kClient), now_ + 90);
+  EXPECT_EQ(block(now_ + 20, SetBy::kOperator), now_ + 20);
+  EXPECT_EQ(block(0, SetBy::kOperator), 0U);
+  const auto delay = [&](uint32_t seconds, SetBy by) {
+    EXPECT_TRUE(state_->SetDelay("c", "k", seconds, worker, by).ok());
+    Commit();
+    Load();
+    return state_->table().Find("c", "k")->record.longest_delay();
+  };
+  EXPECT_EQ(delay(30, SetBy::kClient), 30U);
+  EXPECT_EQ(delay(0, SetBy::kClient), 0U);
+  EXPECT_EQ(delay(60, SetBy::kOperator), 60U);
+  EXPECT_EQ(delay(1, SetBy::kClient), 60U);
+  EXPECT_EQ(delay(90, SetBy::kClient), 90U);
+  EXPECT_EQ(delay(2, SetBy::kOperator), 2U);
+}
+
+// --- Clients that report nothing
+
+TEST_F(FrontierStateTest, WhoeverMayNotReportTakesNothingFromThoseWhoFetch) {
+  FrontierPut put = {.crawl = "c", .key = "k", .url = "u", .metadata = "old"};
+  (void)state_->Put({&put, 1});
+  Commit();
+  FrontierPull pull;
+  pull.lease_seconds = 10;
+  std::vector<FrontierServed> served = Pull(pull);
+  ASSERT_THAT(served, SizeIs(1));
+  put.known = true;
+  put.reports = false;
+  put.due = now_ + 100;
+  put.metadata = "new";
+  EXPECT_EQ(state_->Put({&put, 1})[0], FrontierOutcome::kOk);
+  Commit();
+  EXPECT_EQ(state_->table().counts().in_flight, 1U);
+  EXPECT_EQ(state_->Read("c", "k", "u")->metadata, "new");
+  // It is no more over than it is with another.
+  put.due = 0;
+  EXPECT_EQ(state_->Put({&put, 1})[0], FrontierOutcome::kFailed);
+  Commit();
+  Load();
+  EXPECT_EQ(state_->table().counts().in_flight, 1U);
+  // The date holds once the lease is over.
+  Pass(10);
+  EXPECT_EQ(state_->table().counts().in_flight, 0U);
+  EXPECT_THAT(Pull({}), IsEmpty());
+  Pass(90);
+  EXPECT_THAT(Pull({}), SizeIs(1));
+  // The one who fetches ends it; nobody has it then, and any client may set its date.
+  put = {.crawl = "c", .key = "k", .url = "u", .known = true, .due = now_ + 5};
+  EXPECT_EQ(state_->Put({&put, 1})[0], FrontierOutcome::kOk);
+  EXPECT_EQ(state_->table().counts().in_flight, 0U);
+  put.reports = false;
+  put.due = 0;
+  EXPECT_EQ(state_->Put({&put, 1})[0], FrontierOutcome::kOk);
+  Commit();
+  EXPECT_EQ(state_->table().counts().completed, 1U);
+}
+
 // --- Bytes of what is given out
 
 TEST_F(FrontierStateTest, APullGivesSoManyBytesAtMostAndLosesNothing) {
@@ -501,7 +649,7 @@ TEST_F(FrontierStateTest, WhatIsNamedIsGivenUpToSoManyBytes) {
   }
   (void)state_->Put(puts);
   Commit();
-  const auto picked = state_->ServeNamed(names, 30);
+  const auto picked = state_->ServeNamed(names, 30, 0);
   ASSERT_TRUE(picked.ok());
   EXPECT_THAT(picked->served, SizeIs(3));
   EXPECT_THAT(picked->refused, SizeIs(5));

@@ -26,10 +26,12 @@ std::string CountsText(const FrontierCounts& counts) {
 std::string QueueText(const QueueTable& table, const FrontierQueue& queue) {
   const FrontierQueueRecord& record = queue.record;
   std::string text = fmt::format(
-      "  queue {}.{} {} active {} completed {} delay {} blocked {} limit {} served {} from {}\n",
+      "  queue {}.{} {} active {} completed {} delay {} {} blocked {} {} limit {} served {} from "
+      "{}\n",
       queue.id.crawl, queue.id.queue, record.key, record.active, record.completed,
-      record.delay ? fmt::to_string(*record.delay) : "usual", record.blocked_until, record.limit,
-      record.last_served, table.ServesFrom(queue));
+      record.delay ? fmt::to_string(*record.delay) : "usual",
+      record.asked_delay ? fmt::to_string(*record.asked_delay) : "usual", record.blocked_until,
+      record.asked_until, record.limit, record.last_served, table.ServesFrom(queue));
   if (record.head) text += fmt::format("   head {} {}\n", record.head->due, record.head->url);
   std::map<std::string, std::string> flights;
   for (const auto& [url, flight] : queue.flights) {
@@ -117,6 +119,7 @@ class RefusedTurns : public ::testing::Test {
   }
   std::string Crawl() { return "c" + std::to_string(Number(1, 4)); }
   std::string Key() { return "k" + std::to_string(Number(1, 4)); }
+  SetBy By() { return Number(0, 1) == 0 ? SetBy::kOperator : SetBy::kClient; }
 
   void Put() {
     std::vector<FrontierPut> puts(Number(1, 9));
@@ -124,6 +127,7 @@ class RefusedTurns : public ::testing::Test {
       put = {.crawl = Crawl(), .key = Key(), .url = "u" + std::to_string(Number(1, 9))};
       put.claim.client = Number(1, 3);
       put.known = Number(0, 2) > 0;
+      put.reports = Number(0, 2) > 0;
       if (put.known) put.due = Number(0, 3) == 0 ? 0 : Number(now_ - 5, now_ + 9);
     }
     put_ += puts.size();
@@ -145,11 +149,12 @@ class RefusedTurns : public ::testing::Test {
         state_->GiveBack(served_);
         return served_.clear();
       case 2:
-        return (void)state_->SetDelay(Crawl(), Key(), static_cast<uint32_t>(Number(0, 5)));
+        return (void)state_->SetDelay(Crawl(), Key(), static_cast<uint32_t>(Number(0, 5)), {},
+                                      By());
       case 3:
         return (void)state_->SetDelay("", "", static_cast<uint32_t>(Number(0, 5)));
       case 4:
-        return (void)state_->BlockUntil(Crawl(), Key(), now_ + Number(0, 9));
+        return (void)state_->BlockUntil(Crawl(), Key(), now_ + Number(0, 9), {}, By());
       case 5:
         return (void)state_->SetLimit(Crawl(), Key(), static_cast<uint32_t>(Number(0, 3)));
       case 6:

@@ -177,18 +177,46 @@ TEST_F(KeyBookTest, ASenderHasAShareOfAllPlaces) {
   EXPECT_EQ(Check(book, "slow-key", "other.test", 1, "another").standing, Standing::kPending);
 }
 
+// However many senders have their share, one that is new finds a place.
+TEST_F(KeyBookTest, SomePlacesAreForNewSenders) {
+  KeyBook book(config_, clock_);
+  for (int i = 0; i < 2000; ++i) {
+    const std::string number = std::to_string(i);
+    (void)Check(book, "slow-key", "host" + number + ".test", 1, "evil" + std::to_string(i % 20));
+  }
+  EXPECT_EQ(Check(book, "slow-key", "other.test", 1, "another").standing, Standing::kPending);
+}
+
 TEST_F(KeyBookTest, WhatWaitsIsBounded) {
   KeyBook book(config_, clock_);
-  const size_t half = limits::kMaxIndexNowPendingBytes / 2;
-  EXPECT_EQ(Check(book, "slow-key", "a.test", half).standing, Standing::kPending);
-  EXPECT_EQ(Check(book, "slow-key", "a.test", half).standing, Standing::kPending);
-  EXPECT_EQ(Check(book, "slow-key", "a.test", 1).standing, Standing::kBusy);
-  EXPECT_EQ(Check(book, "other-key", "b.test", 1).standing, Standing::kBusy);
+  size_t bytes = 0;
+  for (int sender = 0; sender < 100; ++sender) {
+    const std::string name = "sender" + std::to_string(sender);
+    while (Check(book, "slow-key", "a.test", 1 << 16, name).standing == Standing::kPending) {
+      bytes += 1 << 16;
+      ASSERT_LE(bytes, limits::kMaxIndexNowPendingBytes);
+    }
+  }
+  EXPECT_EQ(book.stats().pending_bytes, bytes);
+  EXPECT_GT(bytes, limits::kMaxIndexNowPendingBytes / 2);
   // Nobody waits for the host.
   const auto begun = std::chrono::steady_clock::now();
   book.Stop();
   EXPECT_LT(std::chrono::steady_clock::now() - begun, std::chrono::seconds(3));
   EXPECT_EQ(good_ + bad_, 0);
+}
+
+// Pings of every size for one key, until the sender is refused.
+TEST_F(KeyBookTest, ASenderHasAShareOfAllBytes) {
+  KeyBook book(config_, clock_);
+  for (const size_t bytes : {size_t{1} << 20, size_t{1} << 16, size_t{1} << 10, size_t{1}}) {
+    while (Check(book, "slow-key", "a.test", bytes, "evil").standing == Standing::kPending) {
+    }
+  }
+  EXPECT_EQ(Check(book, "good-key-1", "b.test", 1 << 20, "another").standing, Standing::kPending);
+  WaitFor(good_, 1);
+  const uint64_t left = book.stats().pending_bytes;
+  EXPECT_LE(left, limits::kMaxIndexNowPendingBytes / 2) << "the other one's are free again";
 }
 
 TEST(ExpiringNames, ForgetInTime) {

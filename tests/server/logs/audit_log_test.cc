@@ -151,6 +151,29 @@ TEST_F(AuditLogTest, CountsWhatIsRepeated) {
   EXPECT_EQ(repeats, 532 - Repeats<AuditEntry>::kPerWindow);
 }
 
+// Else what somebody wants to hide would be one of them.
+TEST_F(AuditLogTest, ChangesOfMoreKindsThanItRemembersAreAllWritten) {
+  constexpr size_t kKinds = Repeats<AuditEntry>::kMaxKinds + 500;
+  {
+    const auto log = Open();
+    for (size_t i = 0; i < kKinds; ++i) {
+      std::promise<void> written;
+      const std::string kind = "kind " + std::to_string(i);
+      log->AppendChange({.action = kind}, kind, [&](const Status&) { written.set_value(); });
+      written.get_future().wait();
+    }
+    EXPECT_EQ(log->stats().written, kKinds);
+    // What is refused is of kinds of its own.
+    for (int i = 0; i < 30; ++i) log->AppendLimited({.action = "refused"}, "refused");
+    for (int i = 0; i < 30; ++i) log->AppendChange({.action = "kind 1"}, "kind 1");
+  }
+  const auto log = Open();
+  EXPECT_THAT(log->Recent(1000)[0].action, testing::AnyOf("refused", "kind 1"));
+  uint64_t repeats = 0;
+  for (const AuditEntry& entry : log->Recent(1000)) repeats += entry.repeats;
+  EXPECT_EQ(repeats, 30 - Repeats<AuditEntry>::kPerWindow + 31 - Repeats<AuditEntry>::kPerWindow);
+}
+
 TEST_F(AuditLogTest, SaysWhyItCannotBeWritten) {
   for (const std::string& path :
        {dir_ / "no/such/audit.jsonl", dir_.path(), std::string("/dev/null")}) {

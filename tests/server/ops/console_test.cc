@@ -102,10 +102,10 @@ TEST(ConsoleHistory, TakesSpansAndNamesWhatIsWrong) {
   EXPECT_EQ(window("window=90s"), "90");
   for (const char* bad :
        {"window=", "window=31d", "window=-1", "window=9223372036854775807d", "window=x"}) {
-    EXPECT_THAT(window(bad), HasSubstr("window: is not 1s to 30d")) << bad;
+    EXPECT_THAT(window(bad), HasSubstr("window: must be from 1s to 30d")) << bad;
     EXPECT_EQ(Ask(ConsoleGet("/console/api/history", bad)).status, 400) << bad;
   }
-  EXPECT_THAT(window("since=soon"), HasSubstr("since: is not a time"));
+  EXPECT_THAT(window("since=soon"), HasSubstr("since: must be a time"));
   EXPECT_THAT(window("until=5"), HasSubstr("until: is not a parameter"));
   EXPECT_THAT(window("window=1h&window=2h"), HasSubstr("window: is given twice"));
 }

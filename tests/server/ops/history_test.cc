@@ -2,6 +2,8 @@
 // with the disk.
 #include "server/ops/history.h"
 
+#include <sqlite3.h>
+
 #include <cmath>
 #include <filesystem>
 #include <fstream>
@@ -182,6 +184,27 @@ TEST_F(StoredHistory, ADamagedFileIsPutAsideAndNothingElseIsLost) {
     History history;
     history.Open(dir_ / "history", At(200));
     EXPECT_EQ(history.Seconds().rows.size(), 50u);
+  }
+}
+
+// A view may have rows without an end, and a trigger does more than is asked for.
+TEST_F(StoredHistory, AFileWithOtherTablesIsPutAside) {
+  const std::string numbers =
+      "WITH RECURSIVE c(n) AS (SELECT 0 UNION ALL SELECT n + 1 FROM c) SELECT ";
+  for (const std::string& sql :
+       {"DROP TABLE series; CREATE VIEW series AS " + numbers +
+            "n AS number, 'a' || n AS name FROM c",
+        "DROP TABLE rows; CREATE VIEW rows AS " + numbers +
+            "0 AS level, n AS at, x'' AS vals FROM c",
+        std::string("CREATE TRIGGER more AFTER INSERT ON rows BEGIN DELETE FROM series; END")}) {
+    fs::remove_all(dir_ / "history");
+    Record(0, 50);
+    sqlite3* database = nullptr;
+    ASSERT_EQ(sqlite3_open(file().c_str(), &database), SQLITE_OK);
+    EXPECT_EQ(sqlite3_exec(database, sql.c_str(), nullptr, nullptr, nullptr), SQLITE_OK) << sql;
+    sqlite3_close(database);
+    Record(100, 150);
+    EXPECT_TRUE(fs::exists(file() + ".damaged")) << sql;
   }
 }
 

@@ -3,11 +3,14 @@
 #include <fcntl.h>
 #include <sys/resource.h>
 
+#include <algorithm>
 #include <atomic>
 #include <set>
 
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "server/base/client_network.h"
+#include "server/base/grpc_threads.h"
 #include "spdlog/spdlog.h"
 #include "sync/mutex.h"
 #include "tests/support/raw_socket.h"
@@ -45,6 +48,17 @@ class Holder {
       read.push_back(byte);
     }
     return read;
+  }
+  // Sends something on each, as gRPC does in a handshake.
+  void AnswerAll() {
+    const MutexLock lock(mutex_);
+    for (const int each : held_) (void)send(each, "x", 1, MSG_NOSIGNAL);
+  }
+  [[nodiscard]] size_t CountFrom(const std::string& network) {
+    const MutexLock lock(mutex_);
+    return static_cast<size_t>(std::count_if(held_.begin(), held_.end(), [&](int each) {
+      return NetworkText(NetworkOfSocket(each)) == network;
+    }));
   }
   void CloseOne() {
     const MutexLock lock(mutex_);
@@ -169,9 +183,34 @@ TEST_F(ConnectionsTest, RefusesOneTooManyOfAClient) {
   EXPECT_EQ(connections.stats().open, 3U);
 }
 
+// Two clients that take what they may leave places for others.
+TEST_F(ConnectionsTest, LeavesPlacesForNewClients) {
+  Connections connections(64, 32, clock_);
+  Start(connections);
+  std::vector<RawSocket> clients;
+  const auto come = [&](const std::string& from) {
+    clients.emplace_back(port_, from.c_str());
+    ASSERT_TRUE(clients.back().connected());
+    EXPECT_TRUE(clients.back().Send(RawSocket::Http2Preface()));
+  };
+  for (int i = 0; i < 32; ++i) {
+    come("127.0.0.2");
+    come("127.0.0.3");
+  }
+  // Three quarters are anybody's, and they hold more than the few that a new client may have.
+  ASSERT_TRUE(holder_.Await(48));
+  bool closed = false;
+  EXPECT_THAT(clients.back().Read(&closed),
+              HasSubstr("24 connections from 127.0.0.3 are open, the most that one client may"));
+  for (int i = 0; i < 8; ++i) come("127.0.0.4");
+  EXPECT_TRUE(holder_.Await(56));
+  for (int i = 5; i < 9; ++i) come("127.0.0." + std::to_string(i));
+  EXPECT_TRUE(holder_.Await(60));
+}
+
 // What is handed over is whole, however it came.
 TEST_F(ConnectionsTest, HandsOverWhoSpeaksHttp2AndClosesOthers) {
-  Connections connections(10, 10, clock_);
+  Connections connections(20, 10, clock_);
   Start(connections);
   const std::string preface = RawSocket::Http2Preface();
   for (const std::string said : {"GET / HTTP/1.1\r\n\r\n", "PRI * HTTP/1", "\x16\x03\x01"}) {
@@ -203,7 +242,7 @@ class SetClock final : public Clock {
 
 TEST_F(ConnectionsTest, ClosesWhoSaysNothingInTime) {
   SetClock clock;
-  Connections connections(10, 10, clock);
+  Connections connections(20, 10, clock);
   Start(connections);
   const RawSocket silent(port_);
   const RawSocket beginning(port_);
@@ -224,6 +263,42 @@ TEST_F(ConnectionsTest, ClosesWhoSaysNothingInTime) {
   }
   EXPECT_TRUE(CountsSilent(connections, 2));
   EXPECT_EQ(connections.stats().open, 2u);
+}
+
+// gRPC shakes hands on the threads that serve everybody.
+TEST_F(ConnectionsTest, HandsOverFewHandshakesAtATimeByTurnsOfNetworks) {
+  SetClock clock;
+  Connections connections(200, 100, clock, Speech::kTls);
+  Start(connections);
+  const std::string hello("\x16\x03\x01", 3);
+  const size_t at_once = GrpcThreadsForLongWork();
+  const auto connect = [&](const char* from) {
+    const size_t open = connections.stats().open;
+    RawSocket client(port_, from);
+    EXPECT_TRUE(client.Send(hello));
+    while (connections.stats().open == open) std::this_thread::yield();
+    return client;
+  };
+  std::vector<RawSocket> greedy;
+  for (size_t i = 0; i < at_once + 5; ++i) greedy.push_back(connect("127.0.0.2"));
+  ASSERT_TRUE(holder_.Await(at_once));
+  const RawSocket honest = connect("127.0.0.1");
+  // The last of the greedy ones does not wait for its turn.
+  greedy.back().Close();
+  EXPECT_EQ(holder_.CountFrom("127.0.0.2"), at_once);
+  for (size_t i = 1; i <= 2; ++i) {
+    holder_.AnswerAll();
+    ASSERT_TRUE(holder_.Await(at_once + i));
+  }
+  EXPECT_EQ(holder_.CountFrom("127.0.0.1"), 1U);
+  while (connections.stats().open > at_once + 5) holder_.AnswerAll();
+  EXPECT_TRUE(holder_.Await(at_once + 5));
+  // One that is never answered makes way as well.
+  clock.Advance(Duration::Seconds(2));
+  const RawSocket next = connect("127.0.0.1");
+  EXPECT_TRUE(holder_.Await(at_once + 6));
+  connections.Stop();
+  EXPECT_EQ(holder_.CountFrom("127.0.0.1"), 2U);
 }
 
 // A number that gRPC has given back may name something else by now.
@@ -253,7 +328,7 @@ TEST_F(ConnectionsTest, ASecondServerCannotListenThere) {
 
 TEST_F(ConnectionsTest, ListensByNameAndAtAnyAddress) {
   for (const std::string address : {"localhost:0", "0.0.0.0:0", "[::]:0", "[::1]:0"}) {
-    Connections connections(8, 8, clock_);
+    Connections connections(16, 8, clock_);
     const StatusOr<int> port = connections.Listen(address);
     // Not every machine has IPv6.
     if (!port.ok() && address[0] == '[') continue;
@@ -291,7 +366,7 @@ TEST_F(ConnectionsTest, SurvivesAFloodOfTooMany) {
 
 TEST_F(ConnectionsTest, RestsWhenTheSystemHasNoDescriptorLeft) {
   if (kSanitized) GTEST_SKIP() << "UBSan looks at objects through a pipe, and there is none";
-  Connections connections(10, 10, clock_);
+  Connections connections(20, 10, clock_);
   Start(connections);
   const RawSocket client = Client();
   ASSERT_TRUE(holder_.Await(1));

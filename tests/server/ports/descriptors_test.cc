@@ -64,7 +64,7 @@ TEST(Descriptors, TooFewAreRefusedWithTheNumberNeeded) {
   const Status status = PlanDescriptors(100, kWishes).status();
   EXPECT_EQ(status.code(), absl::StatusCode::kResourceExhausted);
   EXPECT_THAT(std::string(status.message()),
-              HasSubstr("the process may open 100 files, at least 152 are needed"));
+              HasSubstr("the process may open only 100 files, but needs at least 152"));
   EXPECT_FALSE(PlanDescriptors(151, kWishes).ok());
   EXPECT_TRUE(PlanDescriptors(152, kWishes).ok());
 }

@@ -18,6 +18,7 @@ constexpr FrameLimits kFew = {.block_bytes = 1000,
                               .early_calls = 200,
                               .resets = 5,
                               .idle = 5,
+                              .unread = 100,
                               .mark = "key:",
                               .key = "of the fleet"};
 
@@ -30,7 +31,8 @@ std::string Many(int times, const std::string& frame) {
 // What a watch says of what comes after the preface, in pieces of so many bytes.
 std::string ExcessOf(const std::string& frames, size_t piece, bool settings_sent = true) {
   FrameWatch watch(kFew);
-  if (settings_sent) watch.SettingsSent();
+  const std::string asks = Http2Frame(4, 0, 0, "") + Http2Frame(6, 0, 0, std::string(8, 'p'));
+  if (settings_sent) watch.Sending(Many(100, asks));
   const std::string all = std::string(kHttp2Preface) + frames;
   bool taken = true;
   for (size_t at = 0; taken && at < all.size(); at += piece) {
@@ -59,6 +61,27 @@ TEST(FrameWatch, TakesWhatHonestClientsSend) {
               hostile::Http2Ping() + Http2Frame(8, 0, stream, std::string("\0\0\1\0", 4));
   }
   EXPECT_EQ(ExcessOf(frames), "");
+}
+
+// Nobody reads such frames one after the other for nothing: three connections of them kept gRPC's
+// threads busy.
+TEST(FrameWatch, BoundsAnswersToWhatWasNotSent) {
+  const std::string settings = Http2Frame(4, 1, 0, "");
+  const std::string ping = Http2Frame(6, 1, 0, std::string(8, 'p'));
+  const std::string update = Http2Frame(8, 0, 0, std::string("\0\0\0\1", 4));
+  EXPECT_EQ(ExcessOf(Many(105, settings)), "");
+  EXPECT_EQ(ExcessOf(Many(106, settings)), "acknowledgements of settings that were not sent");
+  EXPECT_EQ(ExcessOf(Many(105, ping)), "");
+  EXPECT_EQ(ExcessOf(Many(106, ping)), "answers to pings that were not sent");
+  EXPECT_EQ(ExcessOf(Many(5, update)), "");
+  EXPECT_EQ(ExcessOf(Many(6, update)), "updates of windows");
+  // Each call may have four, and each DATA frame that was sent one more for each four bytes.
+  EXPECT_EQ(ExcessOf(hostile::Http2Call(1, "/a.B/C") + Many(9, update)), "");
+  FrameWatch reader(kFew);
+  reader.Sending(Http2Frame(4, 0, 0, "") + Many(10, Http2Frame(0, 0, 1, "data")));
+  EXPECT_TRUE(reader.Take(kHttp2Preface));
+  EXPECT_TRUE(reader.Take(Many(55, update)));
+  EXPECT_FALSE(reader.Take(update));
 }
 
 TEST(FrameWatch, BoundsTheHeadersOfACall) {
@@ -107,6 +130,9 @@ TEST(FrameWatch, BoundsWhatBringsNothing) {
   }
 }
 
+// The call that has a stream.
+std::string Opened(uint64_t stream) { return hostile::Http2Call(stream, "/a.B/C"); }
+
 // A message of gRPC of so many bytes.
 std::string Message(size_t size) {
   std::string head(5, '\0');
@@ -126,15 +152,16 @@ std::string InFrames(uint64_t stream, const std::string& bytes, size_t each) {
 TEST(FrameWatch, TakesMessagesOfAnySize) {
   for (const size_t size : {0, 1, 200, 300, 1000, 70'000}) {
     // A message a frame, many to a frame, and large ones in the pieces of gRPC.
-    EXPECT_EQ(ExcessOf(Many(20, InFrames(1, Message(size), 100'000)), 1000), "") << size;
-    EXPECT_EQ(ExcessOf(InFrames(1, Many(20, Message(size)), 16'384), 1000), "") << size;
-    EXPECT_EQ(ExcessOf(InFrames(1, Many(20, Message(size)), 256), 1000), "") << size;
+    EXPECT_EQ(ExcessOf(Opened(1) + Many(20, InFrames(1, Message(size), 100'000)), 1000), "")
+        << size;
+    EXPECT_EQ(ExcessOf(Opened(1) + InFrames(1, Many(20, Message(size)), 16'384), 1000), "") << size;
+    EXPECT_EQ(ExcessOf(Opened(1) + InFrames(1, Many(20, Message(size)), 256), 1000), "") << size;
   }
   // The head of each message in a frame of its own, and a window that ends in the middle.
   const std::string cut = Message(100);
-  EXPECT_EQ(ExcessOf(Many(20, Http2Frame(0, 0, 1, cut.substr(0, 5)) +
-                                  Http2Frame(0, 0, 1, cut.substr(5, 20)) +
-                                  Http2Frame(0, 0, 1, cut.substr(25))),
+  EXPECT_EQ(ExcessOf(Opened(1) + Many(20, Http2Frame(0, 0, 1, cut.substr(0, 5)) +
+                                              Http2Frame(0, 0, 1, cut.substr(5, 20)) +
+                                              Http2Frame(0, 0, 1, cut.substr(25))),
                      1000),
             "");
   // Two streams in turns.
@@ -144,31 +171,111 @@ TEST(FrameWatch, TakesMessagesOfAnySize) {
     frames +=
         Http2Frame(0, 0, 1, message.substr(at, 300)) + Http2Frame(0, 0, 3, message.substr(at, 300));
   }
-  EXPECT_EQ(ExcessOf(Many(10, frames), 1000), "");
+  EXPECT_EQ(ExcessOf(Opened(1) + Opened(3) + Many(10, frames), 1000), "");
   // With padding: a byte that says how much, and so much.
   const std::string padded = "\x03" + Message(20) + "ppp";
-  EXPECT_EQ(ExcessOf(Many(20, Http2Frame(0, 8, 1, padded)), 11), "");
+  EXPECT_EQ(ExcessOf(Opened(1) + Many(20, Http2Frame(0, 8, 1, padded)), 11), "");
 }
 
 TEST(FrameWatch, BoundsScrapsOfMessages) {
   const std::string excess = "frames that bring almost nothing";
-  EXPECT_EQ(ExcessOf(InFrames(1, Message(8 * 255 - 5), 255)), "") << "two are free, one ends it";
-  EXPECT_EQ(ExcessOf(InFrames(1, Message(9 * 255 - 5), 255)), excess);
-  EXPECT_EQ(ExcessOf(InFrames(1, Message(1000), 1)), excess);
+  EXPECT_EQ(ExcessOf(Opened(1) + InFrames(1, Message(8 * 255 - 5), 255)), "")
+      << "two are free, one ends it";
+  EXPECT_EQ(ExcessOf(Opened(1) + InFrames(1, Message(9 * 255 - 5), 255)), excess);
+  EXPECT_EQ(ExcessOf(Opened(1) + InFrames(1, Message(1000), 1)), excess);
   std::string streams;
   for (uint64_t stream = 1; stream < 14; stream += 2) {
-    streams += Many(3, Http2Frame(0, 0, stream, "x"));
+    streams += Opened(stream) + Many(3, Http2Frame(0, 0, stream, "x"));
   }
   EXPECT_EQ(ExcessOf(streams), excess) << "the third of each of seven streams";
-  // What is taken back is forgotten, and so is the earliest of too many.
-  EXPECT_EQ(
-      ExcessOf(Many(5, Http2Frame(0, 0, 1, Message(400).substr(0, 300)) + hostile::Http2Cancel(1))),
-      "");
-  std::string many;
-  for (uint64_t stream = 1; stream < 2000; stream += 2) {
-    many += Http2Frame(0, 0, stream, Message(1000).substr(0, 300));
+  // What is taken back is forgotten.
+  std::string taken_back;
+  for (uint64_t stream = 1; stream < 10; stream += 2) {
+    taken_back += Opened(stream) + InFrames(stream, Message(400).substr(0, 300), 150) +
+                  hostile::Http2Cancel(stream);
   }
-  EXPECT_EQ(ExcessOf(many, 1000), "");
+  EXPECT_EQ(ExcessOf(taken_back), "");
+}
+
+// What streams are may say only those that gRPC has open: others are passed over there.
+TEST(FrameWatch, ScrapsHideBehindNoOtherStreams) {
+  const std::string excess = "frames that bring almost nothing";
+  for (const uint64_t first : {1, 2, 0x7f000001}) {
+    std::string others;
+    for (uint64_t i = 0; i < 1100; ++i) others += Http2Frame(0, 0, first + 2 * i, "x");
+    EXPECT_EQ(ExcessOf(Opened(5) + others, 1000), "");
+    EXPECT_EQ(ExcessOf(Opened(5) + others + InFrames(5, Message(1000), 1), 1000), excess);
+    EXPECT_EQ(ExcessOf(Opened(5) + InFrames(5, Message(0), 1) + others, 1000), "");
+  }
+  // Nor may a call that gRPC does not take for one.
+  std::string calls = Http2Frame(4, 1, 0, "") + Opened(1001);
+  for (uint64_t stream = 1; stream < 1000; ++stream) {
+    calls += Opened(stream) + Http2Frame(0, 0, stream, "x");
+  }
+  EXPECT_EQ(ExcessOf(calls, 1000), "");
+  EXPECT_EQ(ExcessOf(calls + InFrames(1001, Message(1000), 1), 1000), excess);
+}
+
+// The watch of a connection on which so many small messages have come by a call.
+FrameWatch WithMessages(int count) {
+  FrameWatch watch(kFew);
+  EXPECT_TRUE(watch.Take(std::string(kHttp2Preface) + Opened(1)));
+  EXPECT_TRUE(watch.Take(Many(count, Http2Frame(0, 0, 1, Message(0)))));
+  return watch;
+}
+
+TEST(FrameWatch, BoundsSmallFramesOfAStreamThatIsNotRead) {
+  const std::string excess = "small frames on a stream that the server does not read at the moment";
+  const std::string most = Many(100, Http2Frame(0, 0, 1, Message(0)));
+  EXPECT_EQ(ExcessOf(Opened(1) + most), "");
+  EXPECT_EQ(ExcessOf(Opened(1) + most + Http2Frame(0, 0, 1, Message(0))), excess);
+  // Each small, however they part a message.
+  EXPECT_EQ(ExcessOf(Opened(1) + Many(34, Http2Frame(0, 0, 1, std::string(1, '\0')) +
+                                              Http2Frame(0, 0, 1, std::string(1, '\0')) +
+                                              Http2Frame(0, 0, 1, std::string(3, '\0')))),
+            excess);
+  EXPECT_EQ(ExcessOf(Opened(1) + Many(500, Http2Frame(0, 0, 1, Message(251)))), "");
+  // Each stream has its own.
+  EXPECT_EQ(ExcessOf(Opened(1) + Opened(3) + most + Many(100, Http2Frame(0, 0, 3, Message(0)))),
+            "");
+
+  const std::string window("\0\0\1\0", 4);
+  FrameWatch read = WithMessages(100);
+  // In pieces of any size, and again what was not sent.
+  const std::string sent = Http2Frame(4, 0, 0, "settings") + Http2Frame(8, 0, 1, window);
+  for (size_t at = 0; at < sent.size(); ++at) {
+    read.Sending(std::string_view(sent).substr(at, 3));
+    read.NotSent(std::min<size_t>(2, sent.size() - at - 1));
+  }
+  EXPECT_TRUE(read.Take(most));
+  EXPECT_FALSE(read.Take(most));
+  FrameWatch unread = WithMessages(100);
+  unread.Sending(Http2Frame(8, 0, 0, window) + Http2Frame(8, 0, 3, window) +
+                 Http2Frame(0, 0, 1, "answer"));
+  EXPECT_FALSE(unread.Take(most));
+}
+
+// gRPC passes over what comes of a call that the server has ended.
+TEST(FrameWatch, CallsThatTheServerHasEndedCountForNothing) {
+  for (const std::string& end :
+       {Http2Frame(1, 5, 1, "trailers"), Http2Frame(0, 1, 1, "last"), hostile::Http2Cancel(1)}) {
+    FrameWatch watch = WithMessages(100);
+    watch.Sending(Http2Frame(4, 0, 0, "") + end);
+    EXPECT_TRUE(watch.Take(Many(500, Http2Frame(0, 0, 1, Message(0)))));
+  }
+  // One after the other, none of which the client ends itself.
+  FrameWatch watch(kFew);
+  watch.Sending(Http2Frame(4, 0, 0, ""));
+  EXPECT_TRUE(watch.Take(std::string(kHttp2Preface) + Http2Frame(4, 1, 0, "")));
+  for (uint64_t stream = 1; stream < 5000; stream += 2) {
+    ASSERT_TRUE(watch.Take(Opened(stream))) << stream;
+    watch.Sending(Http2Frame(1, 5, stream, "trailers"));
+  }
+  // More than gRPC ever has open.
+  bool taken = true;
+  for (uint64_t stream = 5001; taken && stream < 9000; stream += 2)
+    taken = watch.Take(Opened(stream));
+  EXPECT_FALSE(taken);
 }
 
 // One connection of another server has the calls of all its clients.
@@ -198,7 +305,8 @@ TEST(FrameWatch, AServerOfTheFleetMayTakeBackAnyNumberOfCalls) {
 
 TEST(FrameWatch, LimitsFollowThoseOfTheServer) {
   const FrameLimits usual = FrameLimitsFor(8 << 10, 1000);
-  EXPECT_EQ(usual.block_bytes, 256U << 10);
+  EXPECT_EQ(usual.block_bytes, 32U << 10);
+  EXPECT_EQ(FrameLimitsFor(1 << 10, 1000).block_bytes, 32U << 10);
   EXPECT_EQ(usual.resets, 2000U);
   EXPECT_EQ(usual.early_calls, 1000U);
   EXPECT_EQ(FrameLimitsFor(1 << 20, 1).block_bytes, 4U << 20);

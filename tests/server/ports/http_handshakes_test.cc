@@ -3,6 +3,8 @@
 #include <openssl/ssl.h>
 
 #include <atomic>
+#include <csignal>
+#include <filesystem>
 #include <future>
 #include <memory>
 #include <string>
@@ -60,6 +62,8 @@ class TlsClient {
 class HttpHandshakes : public testing::Test {
  protected:
   void SetUp() override {
+    // OpenSSL writes to connections that the port has closed.
+    (void)signal(SIGPIPE, SIG_IGN);
     const TestAuthority authority;
     const KeyPair pair = authority.Issue({.names = "IP:127.0.0.1"});
     ReplaceFile(dir_ / "server.pem", pair.certificate);
@@ -68,13 +72,13 @@ class HttpHandshakes : public testing::Test {
         LoadTls({.certificate = dir_ / "server.pem", .key = dir_ / "server.key", .client_ca = ""});
     ASSERT_TRUE(tls.ok()) << tls.status();
     // A handshake of which the server's part takes as long as the test wants.
-    SSL_CTX_set_cert_cb(
+    SSL_CTX_set_client_hello_cb(
         tls->context.get(),
-        [](SSL*, void* self) {
+        [](SSL*, int*, void* self) {
           auto& test = *static_cast<HttpHandshakes*>(self);
           ++test.begun_;
           if (test.slow_) test.opened_.wait();
-          return 1;
+          return SSL_CLIENT_HELLO_SUCCESS;
         },
         this);
     tls_ = std::make_shared<const TlsMaterial>(*std::move(tls));
@@ -163,6 +167,64 @@ TEST_F(HttpHandshakes, EndWithThePort) {
   gate_.set_value();
   port_->Stop();
   (void)slow->ShakeHands();
+}
+
+size_t OpenDescriptors() {
+  return static_cast<size_t>(std::distance(std::filesystem::directory_iterator("/proc/self/fd"),
+                                           std::filesystem::directory_iterator()));
+}
+
+// A connection that is closed while it shakes hands keeps its descriptor until that ends.
+TEST_F(HttpHandshakes, OfClosedConnectionsKeepFewDescriptors) {
+  constexpr size_t kMost = 8;
+  HttpOptions options = WithoutHurry();
+  options.tls = [this] { return tls_; };
+  options.max_connections = kMost;
+  slow_ = true;
+  Start(std::move(options));
+  const size_t before = OpenDescriptors();
+  // The first one keeps the thread that shakes hands; the others begin behind it, four of each
+  // network, and take each other's places.
+  std::vector<std::unique_ptr<TlsClient>> clients;
+  for (int network = 2; network < 20; ++network) {
+    for (int i = 0; i < 4; ++i) {
+      clients.push_back(Connect(("127.0.0." + std::to_string(network)).c_str()));
+    }
+  }
+  AwaitBegun(1);
+  while (port_->stats().taken < clients.size()) std::this_thread::yield();
+  const size_t of_port = OpenDescriptors() - before - clients.size();
+  EXPECT_LE(of_port, kMost + kMost / 4 + 2);
+  EXPECT_GE(port_->stats().evicted, clients.size() - kMost - 1);
+  gate_.set_value();
+  // Nobody waits for those that were closed: they cost nothing more, and others are taken again.
+  for (const auto& client : clients) (void)client->ShakeHands();
+  clients.clear();
+  const auto late = Connect(kHonest);
+  EXPECT_TRUE(late->ShakeHands());
+  EXPECT_THAT(late->Ask(), testing::HasSubstr("well"));
+}
+
+TEST_F(HttpHandshakes, ManyNetworksDoNotEndEachOthersYoungConnections) {
+  HttpOptions options = WithoutHurry();
+  options.max_connections = 2;
+  Start(options);
+  const RawSocket first(number_, "127.0.0.2");
+  const RawSocket second(number_, "127.0.0.3");
+  while (port_->stats().taken < 2) std::this_thread::yield();
+  const RawSocket third(number_, "127.0.0.4");
+  bool closed = false;
+  EXPECT_EQ(third.Read(&closed), "");
+  EXPECT_TRUE(closed);
+  for (const RawSocket* one : {&first, &second}) {
+    ASSERT_TRUE(one->Send(kAskProbe));
+    EXPECT_THAT(one->Read(&closed, "well"), testing::HasSubstr("well"));
+  }
+  // One that has been here for a while makes room.
+  std::this_thread::sleep_for(std::chrono::milliseconds(1100));
+  const RawSocket fourth(number_, "127.0.0.5");
+  ASSERT_TRUE(fourth.Send(kAskProbe));
+  EXPECT_THAT(fourth.Read(&closed, "well"), testing::HasSubstr("well"));
 }
 
 // At the cap it is the client with the most connections that loses one.

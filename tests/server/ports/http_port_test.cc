@@ -3,6 +3,7 @@
 
 #include <sys/resource.h>
 
+#include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <fstream>
@@ -56,7 +57,7 @@ class HttpPortTest : public ::testing::Test {
          }});
     routes.push_back({.path = "/upload",
                       .post = true,
-                      .body_bytes = 100'000,
+                      .body_bytes = 4'000'000,
                       .answer = [](const HttpRequest& r) {
                         return TextResponse(200, std::to_string(r.body.size()));
                       }});
@@ -242,43 +243,103 @@ constexpr char kUploadHead[] =
 const std::string kWholeUpload = kUploadHead + ("\r\n" + std::string(kUpload, 'x'));
 const std::string kUploadBegun = kUploadHead + std::string("Expect: 100-continue\r\n\r\n");
 
-// Has a place of those that are large.
-RawClient BeginUpload(int port) {
-  RawClient client(port, kUploadBegun);
-  EXPECT_EQ(client.ReadAnswer().status(), 100);
-  return client;
+// An identity, else a network: here what a request says of itself.
+HttpOptions PatientWithClients() {
+  HttpOptions options = Patient();
+  options.large_body_time = Duration::Seconds(3600);
+  options.recognise = [](HttpRequest* request) { request->client = request->Field("X-Client"); };
+  return options;
+}
+
+std::string OfClient(const std::string& client, std::string request) {
+  return request.insert(request.find("\r\n") + 2, "X-Client: " + client + "\r\n");
 }
 
 TEST_F(HttpPortTest, AFewBodiesMayBeLargeAtATime) {
-  HttpOptions options = Patient();
+  HttpOptions options = PatientWithClients();
   options.max_large_bodies = 2;
-  options.large_body_time = Duration::Seconds(3600);
   Start(options);
-  RawClient first = BeginUpload(number_);
-  RawClient second = BeginUpload(number_);
-  const RawClient::Answer refused = Ask(kWholeUpload);
+  RawClient first(number_, OfClient("a", kUploadBegun));
+  EXPECT_EQ(first.ReadAnswer().status(), 100);
+  RawClient second(number_, OfClient("b", kUploadBegun));
+  EXPECT_EQ(second.ReadAnswer().status(), 100);
+  const RawClient::Answer refused = Ask(OfClient("c", kWholeUpload));
   EXPECT_EQ(refused.status(), 503);
   EXPECT_THAT(refused.head, HasSubstr("Retry-After: 1\r\n"));
   EXPECT_EQ(Ask(kProbe).status(), 200);
   ASSERT_TRUE(first.Send(std::string(kUpload, 'x')));
   EXPECT_EQ(first.ReadAnswer().body, "50000\n");
-  EXPECT_EQ(Ask(kWholeUpload).body, "50000\n");
+  EXPECT_EQ(Ask(OfClient("c", kWholeUpload)).body, "50000\n");
   EXPECT_EQ(port_->stats().evicted, 0u);
 }
 
-TEST_F(HttpPortTest, ALargeBodyThatIsSlowGivesItsPlaceToTheNext) {
+TEST_F(HttpPortTest, LargeBodiesOfOneClientLeavePlacesToOthers) {
+  Start(PatientWithClients());
+  std::vector<RawClient> greedy;
+  std::vector<int> statuses;
+  for (int i = 0; i < 20; ++i) {
+    greedy.emplace_back(number_, OfClient("greedy", kUploadBegun));
+    statuses.push_back(greedy.back().ReadAnswer().status());
+  }
+  EXPECT_EQ(std::count(statuses.begin(), statuses.end(), 100), 3) << "of 8";
+  EXPECT_EQ(std::count(statuses.begin(), statuses.end(), 503), 17);
+  for (int i = 0; i < 3; ++i) {
+    EXPECT_EQ(Ask(OfClient("another", kWholeUpload)).body, "50000\n");
+  }
+  // It has its places back once they are answered.
+  ASSERT_TRUE(greedy.front().Send(std::string(kUpload, 'x')));
+  EXPECT_EQ(greedy.front().ReadAnswer().body, "50000\n");
+  EXPECT_EQ(Ask(OfClient("greedy", kWholeUpload)).body, "50000\n");
+  EXPECT_EQ(port_->stats().evicted, 0u);
+}
+
+TEST_F(HttpPortTest, ALargeBodyThatComesTooSlowlyEnds) {
   HttpOptions options = Patient();
-  options.max_large_bodies = 2;
-  options.large_body_time = Duration::Millis(20);
+  options.large_body_time = Duration::Millis(100);
   Start(options);
-  RawClient oldest = BeginUpload(number_);
-  RawClient younger = BeginUpload(number_);
-  std::this_thread::sleep_for(std::chrono::milliseconds(40));
-  EXPECT_EQ(Ask(kWholeUpload).body, "50000\n");
-  EXPECT_TRUE(oldest.Ended());
-  ASSERT_TRUE(younger.Send(std::string(kUpload, 'x')));
-  EXPECT_EQ(younger.ReadAnswer().body, "50000\n");
+  RawClient slow(number_, kUploadBegun);
+  EXPECT_EQ(slow.ReadAnswer().status(), 100);
+  // A byte at a time, for ten seconds at most.
+  for (int i = 0; i < 1000 && !slow.Readable(10); ++i) ASSERT_TRUE(slow.Send("x"));
+  EXPECT_EQ(slow.ReadAnswer().status(), 408);
+  EXPECT_TRUE(slow.Ended());
+  EXPECT_EQ(port_->stats().timed_out, 1u);
+  EXPECT_EQ(port_->stats().evicted, 0u);
+}
+
+// Has a place, and has sent so much that it may take minutes for the rest.
+RawClient NearlyUpload(int port, const std::string& of) {
+  RawClient client(port, OfClient(of,
+                                  "POST /upload HTTP/1.1\r\nHost: localhost\r\n"
+                                  "Content-Length: 4000000\r\nExpect: 100-continue\r\n\r\n"));
+  EXPECT_EQ(client.ReadAnswer().status(), 100);
+  EXPECT_TRUE(client.Send(std::string(3'999'999, 'x')));
+  return client;
+}
+
+TEST_F(HttpPortTest, ALargeBodyThatTakesLongGivesItsPlaceToTheNext) {
+  HttpOptions options = PatientWithClients();
+  options.max_large_bodies = 4;
+  options.large_body_time = Duration::Seconds(1);
+  Start(options);
+  RawClient oldest = NearlyUpload(number_, "a");
+  RawClient second = NearlyUpload(number_, "b");
+  const auto upload = [this](const std::string& of) {
+    while (Ask(OfClient(of, kWholeUpload)).body != "50000\n") {
+    }
+  };
+  // A client that has its share may only replace what is its own.
+  upload("b");
+  EXPECT_TRUE(second.Ended());
   EXPECT_EQ(port_->stats().evicted, 1u);
+  // New clients take what is free, and then what anybody has had for long.
+  std::vector<RawClient> others;
+  for (const char* of : {"c", "d", "e"}) others.push_back(NearlyUpload(number_, of));
+  upload("f");
+  EXPECT_TRUE(oldest.Ended());
+  EXPECT_EQ(port_->stats().evicted, 2u);
+  ASSERT_TRUE(others[0].Send("x"));
+  EXPECT_EQ(others[0].ReadAnswer().body, "4000000\n");
 }
 
 uint64_t ResidentBytes() {
@@ -316,6 +377,23 @@ TEST_F(HttpPortTest, ClosesSlowReadersWhenTooMuchIsUnsent) {
   EXPECT_EQ(third.ReadAnswer().body.size(), big_->size());
   EXPECT_EQ(second.ReadAnswer().body.size(), big_->size());
   EXPECT_EQ(port_->stats().evicted, 1u);
+}
+
+// Networks are told apart by the address that they come from.
+TEST_F(HttpPortTest, AnswersThatOneClientDoesNotReadCloseNobodyElses) {
+  big_ = std::make_shared<const std::string>(16 << 20, 'x');
+  HttpOptions options = Patient();
+  options.max_unsent_bytes = 40 << 20;
+  Start(options);
+  RawClient bystander(number_, Get("/big"), "127.0.0.9");
+  EXPECT_TRUE(bystander.Readable(60'000));
+  std::vector<RawClient> greedy;
+  for (int i = 0; i < 8; ++i) {
+    greedy.emplace_back(number_, Get("/big"));
+    EXPECT_TRUE(greedy.back().Readable(60'000));
+  }
+  EXPECT_EQ(bystander.ReadAnswer().body.size(), big_->size());
+  EXPECT_GT(port_->stats().evicted, 5u);
 }
 
 TEST_F(HttpPortTest, OneCallAnswersAllThatWaitAndTooMuchIsRefused) {

@@ -22,7 +22,7 @@ TEST(HttpQuery, WhatIsNoQueryIsNamed) {
     EXPECT_FALSE(ParseQuery(bad).ok()) << bad;
   }
   EXPECT_THAT(std::string(ParseQuery("a=%zz").status().message()),
-              HasSubstr("a: has a malformed escape"));
+              HasSubstr("a: has a malformed %-escape"));
 }
 
 }  // namespace

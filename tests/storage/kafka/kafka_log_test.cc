@@ -291,6 +291,31 @@ TEST(KafkaLogTest, PropertiesAreRefusedByName) {
               HasSubstr("cluster.properties.no.such"));
 }
 
+TEST(KafkaLogTest, PropertiesThatTakeOversCannotBearAreRefused) {
+  MockKafka kafka;
+  const auto refusal = [&](const std::string& name, const std::string& value) {
+    KafkaOptions options = kafka.options();
+    options.properties[name] = value;
+    return std::string(KafkaLog::Open(options).status().message());
+  };
+  EXPECT_THAT(refusal("group.instance.id", "a"),
+              HasSubstr("cluster.properties.group.instance.id: is not allowed"));
+  EXPECT_THAT(refusal("socket.timeout.ms", "10001"),
+              HasSubstr("socket.timeout.ms: is 10001, and at most 10000 are allowed"));
+  EXPECT_EQ(refusal("socket.timeout.ms", "10000"), "");
+  EXPECT_THAT(refusal("message.max.bytes", "999999"),
+              HasSubstr("message.max.bytes: is 999999, and rows need at least 1000000"));
+}
+
+TEST(KafkaLogTest, BrokersThatAllowNoLongTransactionsAreNamedAsTheReason) {
+  MockKafka kafka;
+  const auto log = OpenLog(kafka.options());
+  kafka.Fail(MockKafka::kInitProducerId, RD_KAFKA_RESP_ERR_INVALID_TRANSACTION_TIMEOUT);
+  const Status owned = log->Own(0);
+  EXPECT_TRUE(absl::IsFailedPrecondition(owned)) << owned;
+  EXPECT_THAT(std::string(owned.message()), HasSubstr("raise their transaction.max.timeout.ms"));
+}
+
 TEST(KafkaLogTest, WithoutBrokersOpeningSaysSoInTime) {
   KafkaOptions options{.cluster = "c", .brokers = "127.0.0.1:1", .partitions = 1};
   options.open_patience = std::chrono::milliseconds(200);

@@ -80,6 +80,17 @@ class ShortLog final : public ChangeLog {
   int rows_;
 };
 
+// Reads the log to its end, and ends instead of waiting for its turn. Thread-safe.
+class PassingFollower final : public Follower {
+ public:
+  Status CaughtUp() override { return absl::CancelledError("has all of it"); }
+  bool MayOwn() override { return false; }
+  bool MayOwnSoon() override { return false; }
+  Status Prepare(Store&) override { return absl::OkStatus(); }
+  Status Update(uint16_t, FollowedChanges) override { return absl::OkStatus(); }
+  void Outdate() override {}
+};
+
 class StoreOnKafkaTest : public testing::Test {
  protected:
   Node Start(const std::string& dir, const MockKafka& kafka, Follower* follower = nullptr) {
@@ -641,6 +652,40 @@ TEST_F(StoreOnKafkaTest, TheNumberOfShardsIsThatOfPartitions) {
   ASSERT_TRUE(node.status.ok()) << node.status;
   EXPECT_TRUE(node.store->SetShards(2).ok());
   EXPECT_TRUE(absl::IsFailedPrecondition(node.store->SetShards(3)));
+}
+
+TEST_F(StoreOnKafkaTest, StoresThatHaveReadTheSameLogHaveTheSameDigests) {
+  MockKafka kafka("mock", 1);
+  const auto digests = [this](const std::string& dir) {
+    StoreOptions options = SmallStore();
+    options.alone = true;
+    const StatusOr<std::unique_ptr<Store>> store = Store::Open(dir_ / dir, options);
+    EXPECT_TRUE(store.ok()) << store.status();
+    const StatusOr<VerifyReport> report = (*store)->Verify();
+    EXPECT_TRUE(report.ok()) << report.status();
+    return report->digests;
+  };
+  uint64_t pages = 0;
+  const auto serve = [&](const std::string& dir) {
+    const Node node = Start(dir, kafka);
+    ASSERT_TRUE(node.status.ok()) << node.status;
+    ++pages;
+    const PageRecord page = random_.Page("example.org", pages, pages);
+    ASSERT_TRUE(node.store->Commit(OnePage(page)).ok());
+  };
+  const auto follow = [&](const std::string& dir) {
+    PassingFollower follower;
+    EXPECT_TRUE(absl::IsCancelled(Start(dir, kafka, &follower).status));
+  };
+  serve("one");
+  follow("two");
+  EXPECT_EQ(digests("one"), digests("two"));
+  EXPECT_EQ(digests("one").size(), storage::kFamilies + storage::kFrontierFamilyNames.size());
+  EXPECT_EQ(digests("one")[storage::IndexOf(storage::Family::kPages)].rows, 1u);
+  serve("one");
+  EXPECT_NE(digests("one"), digests("two"));
+  follow("two");
+  EXPECT_EQ(digests("one"), digests("two"));
 }
 
 }  // namespace

@@ -5,17 +5,21 @@
 #include <gtest/gtest.h>
 
 #include <array>
+#include <atomic>
 #include <functional>
 #include <memory>
 #include <string>
 #include <thread>
 
 #include "tests/storage/kafka/mock_kafka.h"
+#include "tests/storage/kafka/said.h"
 
 namespace freshet {
 namespace {
 
+using testing::Contains;
 using testing::HasSubstr;
+using testing::Not;
 
 TenureOptions TenureOf(const MockKafka& kafka, const std::string& name) {
   return {.kafka = kafka.options(), .node = name, .silence = std::chrono::seconds(6)};
@@ -58,6 +62,31 @@ TEST(KafkaTenureTest, OneHasTheTurnAndWhenItLeavesTheNextOne) {
 
   first = nullptr;
   EXPECT_TRUE(Within(std::chrono::seconds(100), [&] { return second->sure(); }));
+}
+
+TEST(KafkaTenureTest, AnotherSilenceThanThatOfTheServerThatHasTheTurnIsWarnedOfOnce) {
+  const MockKafka kafka;
+  const auto first = Join(TenureOf(kafka, "first"));
+  first->Announce("first");
+  Said said;
+  const KafkaOptions options = said.By(kafka.options());
+  const auto hear = [&](std::chrono::milliseconds silence) {
+    const auto listener = KafkaListener::Open(options, silence);
+    ASSERT_TRUE(listener.ok()) << listener.status();
+    ASSERT_TRUE(Within(std::chrono::seconds(100), [&] {
+      const StatusOr<std::string> word = (*listener)->Announced(std::chrono::seconds(1));
+      return word.ok() && *word == "first";
+    }));
+    (void)(*listener)->IsSilent(silence, std::chrono::seconds(1));
+    (void)(*listener)->Announced(std::chrono::seconds(1));
+  };
+  hear(std::chrono::seconds(6));
+  hear(std::chrono::seconds(0));
+  EXPECT_THAT(said.warnings(), Not(Contains(HasSubstr("cluster.silence"))));
+  hear(std::chrono::seconds(9));
+  EXPECT_THAT(
+      said.warnings(),
+      Contains(HasSubstr("cluster.silence is 9000 ms here, and 6000 ms on the server")).Times(1));
 }
 
 TEST(KafkaTenureTest, WhoDoesNotStandIsNotGivenTheTurn) {
@@ -117,6 +146,29 @@ TEST(KafkaTenureTest, WhoHasTheTurnTellsTheOthersWhatItAnnounces) {
   EXPECT_TRUE(Within(std::chrono::seconds(100), [&] { return heard() == "of the second"; }));
 }
 
+TEST(KafkaTenureTest, WhoseTurnAnotherHasIsToldOnce) {
+  MockKafka kafka;
+  std::array<std::atomic<int>, 2> lost = {};
+  std::array<std::unique_ptr<KafkaTenure>, 2> servers;
+  servers[0] = Join(TenureOf(kafka, "first"), [&] { ++lost[0]; });
+  ASSERT_TRUE(Within(std::chrono::seconds(100), [&] { return servers[0]->sure(); }));
+  servers[1] = Join(TenureOf(kafka, "second"), [&] { ++lost[1]; });
+  // As if neither had been heard for the silence. Either is given the turn then.
+  const auto meet_anew = [&] {
+    kafka.Fail(MockKafka::kHeartbeat, RD_KAFKA_RESP_ERR_UNKNOWN_MEMBER_ID);
+    EXPECT_TRUE(Within(std::chrono::seconds(100),
+                       [&] { return !servers[0]->assigned() && !servers[1]->assigned(); }));
+    kafka.Forgive(MockKafka::kHeartbeat);
+    EXPECT_TRUE(Within(std::chrono::seconds(100),
+                       [&] { return servers[0]->sure() || servers[1]->sure(); }));
+  };
+  EXPECT_TRUE(Within(std::chrono::seconds(400), [&] {
+    meet_anew();
+    return Within(std::chrono::seconds(2), [&] { return lost[0] > 0; });
+  }));
+  EXPECT_EQ(lost[0], 1);
+}
+
 // As of a server that was killed, or is stopped.
 TEST(KafkaTenureTest, WhoHasTheTurnAndConfirmsItNoMoreIsSilentToTheNext) {
   MockKafka kafka;
@@ -167,6 +219,18 @@ TEST(KafkaTenureTest, OneMayLeaveThatTheGroupDoesNotAnswer) {
   const auto took = std::chrono::steady_clock::now() - begun;
   EXPECT_GT(took, std::chrono::seconds(3)) << "an answer is waited for";
   EXPECT_LT(took, std::chrono::seconds(40));
+}
+
+// librdkafka would wait for the group for ever. As of a server that is cut off from its broker.
+TEST(KafkaTenureTest, OneLeavesWithoutAnAnswerOfTheGroup) {
+  MockKafka kafka;
+  auto tenure = Join(TenureOf(kafka, "node"));
+  ASSERT_TRUE(Within(std::chrono::seconds(100), [&] { return tenure->sure(); }));
+  kafka.Mute(1);
+  EXPECT_TRUE(Within(std::chrono::seconds(100), [&] { return !tenure->sure(); }));
+  const auto begun = std::chrono::steady_clock::now();
+  tenure = nullptr;
+  EXPECT_LT(std::chrono::steady_clock::now() - begun, std::chrono::seconds(60));
 }
 
 TEST(KafkaTenureTest, NamesThePropertyThatCannotBe) {

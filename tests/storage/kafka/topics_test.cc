@@ -72,6 +72,28 @@ TEST(TopicsTest, WhatIsLessSafeThanItCouldBeIsWarnedOf) {
               ElementsAre(HasSubstr("has one replica"), HasSubstr("election.enable=true")));
 }
 
+TEST(TopicsTest, ATopicThatRefusesLongRowsIsRefused) {
+  kafka::TopicSettings settings = Good();
+  settings.values["max.message.bytes"] = "1000000";
+  EXPECT_THAT(Judge(settings).refused, HasSubstr("has max.message.bytes=1000000"));
+  settings.values["max.message.bytes"] = "1048588";
+  EXPECT_EQ(Judge(settings).refused, "");
+}
+
+TEST(TopicsTest, TopicsOfTheBrokersAreWarnedOfWhereADiskEndsTakeOvers) {
+  const auto judge = [](const kafka::TopicSettings& settings) {
+    return kafka::JudgeBrokersTopic("__transaction_state", settings);
+  };
+  EXPECT_THAT(judge(Good()), IsEmpty());
+  EXPECT_THAT(judge({}), IsEmpty());
+  kafka::TopicSettings settings = Good();
+  settings.values["min.insync.replicas"] = "1";
+  EXPECT_THAT(judge(settings),
+              ElementsAre(HasSubstr("__transaction_state has min.insync.replicas=1")));
+  settings.replicas = 1;
+  EXPECT_THAT(judge(settings), ElementsAre(HasSubstr("__transaction_state has one replica")));
+}
+
 TEST(TopicsTest, WhatBrokersDoNotSayPasses) {
   EXPECT_EQ(Judge({}).refused, "");
   EXPECT_THAT(Judge({}).warnings, IsEmpty());

@@ -188,8 +188,8 @@ class FileExport {
       unlink(state_path_.c_str());
       return code;
     }
-    session_.Complain(
-        fmt::format("{} in {}; the same command with --resume goes on", count, options_.output));
+    session_.Complain(fmt::format("{} in {}; to continue, run the same command with --resume",
+                                  count, options_.output));
     return code;
   }
 

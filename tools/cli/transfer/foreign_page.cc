@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "absl/strings/escaping.h"
+#include "absl/strings/match.h"
 #include "fmt/format.h"
 #include "tools/cli/cells.h"
 #include "tools/cli/item_fields.h"
@@ -121,7 +122,12 @@ void AddResults(const ForeignPage& page, std::optional<absl::Time> last, absl::T
 }  // namespace
 
 void Note(const absl::Status& taken, std::vector<std::string>* left_out) {
-  if (!taken.ok()) left_out->emplace_back(taken.message().data(), taken.message().size());
+  if (taken.ok() || left_out->size() > kMostNotes) return;
+  if (left_out->size() == kMostNotes) {
+    left_out->emplace_back("further faults of the page are not listed");
+  } else {
+    left_out->emplace_back(taken.message().data(), taken.message().size());
+  }
 }
 
 ImportedPage FromForeign(const ForeignPage& page, const ImportOptions& options) {
@@ -139,6 +145,7 @@ ImportedPage FromForeign(const ForeignPage& page, const ImportOptions& options) 
   }
   const bool unknown_last =
       !last && (page.status == Status::kFetched || page.status == Status::kUnknown);
+  imported.undated = unknown_last;
   if (page.next_fetch && !page.completed && *page.next_fetch > options.now &&
       (options.keep_dates || unknown_last)) {
     *imported.page.mutable_not_before() = ToProto(*page.next_fetch);
@@ -158,25 +165,30 @@ ForeignPage::Status StatusOfHttp(int code) {
 
 absl::Status TakeMetadata(std::string_view key, std::string_view value, ForeignPage* page) {
   constexpr std::string_view kOfProtocol = "protocol.";
-  if (key.starts_with(kOfProtocol)) key.remove_prefix(kOfProtocol.size());
+  if (absl::StartsWithIgnoreCase(AbslView(key), AbslView(kOfProtocol))) {
+    key.remove_prefix(kOfProtocol.size());
+  }
+  const auto is = [key](std::string_view name) {
+    return absl::EqualsIgnoreCase(AbslView(key), AbslView(name));
+  };
   const auto take_time = [&](std::optional<absl::Time>* time) {
     return Named(key, Assign(ParseAnyTime(value), [time](absl::Time x) { *time = x; }));
   };
-  if (key == "lastProcessedDate") return take_time(&page->last_fetch);
-  if (key == "last-modified") return take_time(&page->last_modified);
-  if (key == "signature") page->signature = value;
-  if (key == "etag") page->etag = value;
-  if (key == "_redirTo") page->moved_to = value;
-  if (key == "fetchInterval") {
+  if (is("lastProcessedDate")) return take_time(&page->last_fetch);
+  if (is("last-modified")) return take_time(&page->last_modified);
+  if (is("signature")) page->signature = value;
+  if (is("etag")) page->etag = value;
+  if (is("_redirTo")) page->moved_to = value;
+  if (is("fetchInterval")) {
     return Named(key, Assign(ParseNonNegative(value),
                              [page](double minutes) { page->interval = absl::Minutes(minutes); }));
   }
-  if (key == "fetch.statusCode") {
+  if (is("fetch.statusCode")) {
     return Named(key, Assign(ParseCount(value), [page](uint64_t code) {
                    page->http_status = static_cast<int>(std::min<uint64_t>(code, 999));
                  }));
   }
-  if (key == "fetch.error.count") {
+  if (is("fetch.error.count")) {
     return Named(key, Assign(ParseCount(value), [page](uint64_t x) { page->failures = x; }));
   }
   return absl::OkStatus();

@@ -35,7 +35,11 @@ struct ForeignPage {
   std::vector<std::string> left_out;  // as of ImportedPage
 };
 
-// Notes that a field is left out, if it was not taken.
+// Faults of a page that are listed.
+inline constexpr size_t kMostNotes = 10;
+
+// Notes that a field is left out, if it was not taken; of many the first kMostNotes, and that there
+// are more.
 void Note(const absl::Status& taken, std::vector<std::string>* left_out);
 
 // The page for Freshet. The last fetch, if nothing says when it was, is the next one less the
@@ -43,8 +47,9 @@ void Note(const absl::Status& taken, std::vector<std::string>* left_out);
 // fetched elsewhere is not all due at once. A score above 0 is the importance.
 [[nodiscard]] ImportedPage FromForeign(const ForeignPage& page, const ImportOptions& options);
 
-// Takes one entry of the metadata that StormCrawler keeps, and sends to crawl frontiers; what means
-// nothing here is left alone. InvalidArgument names the key whose value is not what it should be.
+// Takes one entry of the metadata that StormCrawler keeps, and sends to crawl frontiers; its
+// releases write the key in different cases, which are all the same here. What means nothing here
+// is left alone. InvalidArgument names the key whose value is not what it should be.
 absl::Status TakeMetadata(std::string_view key, std::string_view value, ForeignPage* page);
 
 // What a status code of HTTP says of a page.

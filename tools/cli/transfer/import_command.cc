@@ -49,6 +49,20 @@ size_t BytesOf(const ImportedPage& page) {
   return bytes;
 }
 
+// The options that decide what is sent, as one may write them.
+std::string OptionsText(const ImportCommand& command) {
+  const ImportOptions& options = command.options;
+  std::string text;
+  if (command.format != "auto") text += " --format " + command.format;
+  if (!options.crawl_id.empty()) text += " --crawl-id " + options.crawl_id;
+  if (!options.history) text += " --no-history";
+  if (options.keep_dates) text += " --keep-dates";
+  if (options.keep_intervals) text += " --keep-intervals";
+  if (options.skip_completed) text += " --skip-completed";
+  if (!command.time_zone.empty()) text += " --time-zone " + command.time_zone;
+  return text.empty() ? "none" : text.substr(1);
+}
+
 // One run of the command. Owner thread only.
 class ImportRun {
  public:
@@ -62,7 +76,10 @@ class ImportRun {
     absl::Status status = LoadState();
     if (!status.ok()) return session_.Fail(status);
     if (state_.complete) {
-      session_.Note(fmt::format("{}: this import is complete", command_.resume));
+      session_.Note(fmt::format(
+          "{}: this import is complete, and nothing was left to send; to repeat it, delete this "
+          "file",
+          command_.resume));
       return Conclude();
     }
     if (!command_.dry_run) status = session_.Connect();
@@ -75,6 +92,8 @@ class ImportRun {
       }
     }
     state_.complete = true;
+    state_.input = command_.inputs.size() - 1;
+    state_.name = command_.inputs.back();
     status = SaveState();
     if (!status.ok()) return session_.Fail(status);
     return Conclude();
@@ -82,11 +101,25 @@ class ImportRun {
 
  private:
   absl::Status LoadState() {
+    const std::string options = OptionsText(command_);
+    state_.options = options;
     if (command_.resume.empty()) return absl::OkStatus();
     const auto loaded = LoadImportState(command_.resume);
     if (!loaded.ok()) return loaded.status();
     if (!*loaded) return absl::OkStatus();
     state_ = **loaded;
+    if (!state_.options) state_.options = options;
+    if (*state_.options != options) {
+      return absl::InvalidArgumentError(
+          fmt::format("{} is of an import with other options: {}; now they are: {}. To import "
+                      "with these, delete the file",
+                      command_.resume, ShowText(*state_.options), ShowText(options)));
+    }
+    if (state_.complete && state_.input + 1 < command_.inputs.size()) {
+      return absl::InvalidArgumentError(
+          fmt::format("{} is of another import, which is complete: it had {}", command_.resume,
+                      ShowCounted(state_.input + 1, "input")));
+    }
     if (state_.input >= command_.inputs.size() || command_.inputs[state_.input] != state_.name) {
       return absl::InvalidArgumentError(
           fmt::format("{} is of another import: its input was {}", command_.resume, state_.name));
@@ -199,6 +232,7 @@ class ImportRun {
       for (const ImportedPage& page : chunk_) {
         state_.counts.results += page.results.size();
         state_.counts.histories_left_out += page.history_left_out;
+        state_.counts.undated += page.undated;
         for (const auto& pending : page.signals) state_.counts.signals += pending.signals();
       }
     } else {
@@ -218,8 +252,9 @@ class ImportRun {
   ExitCode Interrupted(const grpc::Status& status) const {
     const ExitCode code = session_.Fail(status);
     if (command_.resume.empty()) return code;
-    session_.Complain(fmt::format("to go on, run the same command again: {} knows how far it is",
-                                  command_.resume));
+    session_.Complain(
+        fmt::format("to continue, run the same command again: {} holds the progress of the import",
+                    command_.resume));
     return code;
   }
 
@@ -232,7 +267,8 @@ class ImportRun {
                                                 {"results", counts.results},
                                                 {"signals", counts.signals},
                                                 {"incomplete", counts.incomplete},
-                                                {"histories_left_out", counts.histories_left_out}})
+                                                {"histories_left_out", counts.histories_left_out},
+                                                {"undated", counts.undated}})
                             .dump()
                      << '\n';
       return;
@@ -250,6 +286,12 @@ class ImportRun {
           fmt::format("{} without the crawls before the last: signals that came "
                       "between them cannot be imported",
                       ShowCounted(counts.histories_left_out, "page")));
+    }
+    if (counts.undated > 0) {
+      session_.Note(fmt::format(
+          "{} without a last crawl: the input does not say when it was (StormCrawler and URL "
+          "Frontier: metadata key lastProcessedDate)",
+          ShowCounted(counts.undated, "page")));
     }
   }
 
@@ -300,18 +342,18 @@ void AddImportCommand(CLI::App& app, Action& action) {
                       "File in which the command stores its progress; if the file exists, the "
                       "import continues there");
   command->add_option("--crawl-id", options->options.crawl_id,
-                      "Crawl id of pages whose record names none (DEFAULT)");
+                      "Crawl id of pages whose record has none; default: DEFAULT");
   command->add_flag("--no-history", options->no_history, "Import only the last crawl of each page");
   command->add_flag(
       "--keep-dates", options->options.keep_dates,
-      "Keep the next fetch date of the other crawler, if it is in the future: no crawl before it");
+      "Do not crawl a page before the next fetch date that the other crawler has for it");
   command->add_flag(
       "--keep-intervals", options->options.keep_intervals,
       "Use the fetch interval of the other crawler as the longest time between crawls");
   command->add_flag("--skip-completed", options->options.skip_completed,
                     "Leave out pages that the other crawler would never fetch again");
   command->add_option("--time-zone", options->time_zone,
-                      "Time zone of dates that do not name one clearly, such as Europe/Paris");
+                      "Time zone of dates without a clear time zone, such as Europe/Paris");
   command->add_flag("--dry-run", options->dry_run,
                     "Send nothing; with --json print what the command would send for each page");
   command->callback([options, &action] {

@@ -28,6 +28,8 @@ struct ImportedPage {
   std::vector<std::string> left_out;
   // Crawls that are known of and not sent, since the API does not take the signals between them.
   bool history_left_out = false;
+  // It may have been crawled, and nothing says when: no last crawl is sent.
+  bool undated = false;
 };
 
 // How what is read becomes what is sent. Value type, thread-compatible.

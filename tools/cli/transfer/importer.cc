@@ -78,7 +78,10 @@ grpc::Status Importer::Send(const Pages& pages, const std::string& input) {
       static_cast<uint64_t>(std::count(not_taken_.begin(), not_taken_.end(), true));
   counts_.refused += refused;
   counts_.pages += pages.size() - refused;
-  for (const ImportedPage& page : pages) counts_.histories_left_out += page.history_left_out;
+  for (const ImportedPage& page : pages) {
+    counts_.histories_left_out += page.history_left_out;
+    counts_.undated += page.undated;
+  }
   return status;
 }
 
@@ -140,9 +143,28 @@ grpc::Status Importer::SendResults(const Pages& pages) {
   return reports_->Drain(sent);
 }
 
+void Importer::LearnSources() {
+  v1::ListSourcesResponse known;
+  const auto stub = v1::AdminService::NewStub(session_.channel());
+  if (Call(session_, &Admin::ListSources, *stub, v1::ListSourcesRequest(), &known).ok()) {
+    for (const v1::Source& source : known.sources()) sources_.insert(source.source());
+  }
+  most_sources_ = sources_.size() + kMostNewSources;
+}
+
 void Importer::AddSources(const ImportedPage& page) {
   for (const v1::PendingSignals& pending : page.signals) {
-    if (!sources_.insert(pending.source()).second) continue;
+    if (most_sources_ == 0) LearnSources();
+    if (sources_.contains(pending.source())) continue;
+    // A source keeps its place for ever: a file must not use them all up.
+    if (sources_.size() >= most_sources_) {
+      if (std::exchange(said_too_many_, true)) return;
+      return progress_.Print(fmt::format(
+          "freshet: the input names more than {} sources that the server does not know; add those "
+          "that you trust with `freshet sources --add`, and import again",
+          kMostNewSources));
+    }
+    sources_.insert(pending.source());
     v1::RegisterSourceRequest request;
     request.set_source(pending.source());
     v1::RegisterSourceResponse response;

@@ -24,10 +24,14 @@ struct ImportCounts {
   uint64_t signals = 0;     // signals that were sent
   uint64_t incomplete = 0;  // crawls, signals and rechecks that the server does not take
   uint64_t histories_left_out = 0;
+  uint64_t undated = 0;  // pages of which nothing says when they were crawled
 };
 
 // Most signals of one kind that are sent for a page: more say nothing more.
 inline constexpr uint32_t kMaxSignalsOfAKind = 100;
+
+// Sources that an input may add: the server keeps them for ever.
+inline constexpr size_t kMostNewSources = 8;
 
 // Sends chunks of pages: their settings, then their crawls, then what waits for a crawl. A chunk is
 // acknowledged before the next is sent, and sending one again does no harm. Owner thread only.
@@ -52,7 +56,9 @@ class Importer {
   grpc::Status SendResults(const Pages& pages);
   grpc::Status SendSignals(const Pages& pages);
   grpc::Status SendRechecks(const Pages& pages);
-  // Has the server know the sources of signals.
+  // Asks for the sources that the server knows.
+  void LearnSources();
+  // Has the server know the sources of signals, up to kMostNewSources of them.
   void AddSources(const ImportedPage& page);
   // Says why the server does not take something of the page at this place of the chunk.
   void Refuse(uint64_t place, const std::string& name, const v1::ItemError& error);
@@ -63,7 +69,9 @@ class Importer {
   std::unique_ptr<Stream<v1::UpsertPagesRequest, v1::UpsertPagesResponse>> upserts_;
   std::unique_ptr<Stream<v1::ReportCrawlsRequest, v1::ReportCrawlsResponse>> reports_;
   std::unique_ptr<Stream<v1::SignalChangesRequest, v1::SignalChangesResponse>> signals_;
-  std::set<std::string> sources_;  // that were added
+  std::set<std::string> sources_;  // that the server knows, or was told of
+  size_t most_sources_ = 0;        // none: the server was not asked yet
+  bool said_too_many_ = false;
   // Of the chunk that is being sent.
   const Pages* chunk_ = nullptr;
   std::string input_;

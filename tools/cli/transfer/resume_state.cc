@@ -8,6 +8,7 @@
 #include <cstring>
 #include <string_view>
 #include <system_error>
+#include <utility>
 
 #include "fmt/format.h"
 
@@ -90,14 +91,17 @@ absl::StatusOr<std::optional<ImportState>> LoadImportState(const std::string& pa
                       .row = object.at("row"),
                       .url = object.at("url"),
                       .complete = object.at("complete"),
+                      .options = std::nullopt,
                       .counts = {}};
+    if (object.contains("options")) state.options = object.at("options").get<std::string>();
     const json& counts = object.at("counts");
     state.counts = {.pages = counts.at("pages"),
                     .refused = counts.at("refused"),
                     .results = counts.at("results"),
                     .signals = counts.at("signals"),
                     .incomplete = counts.at("incomplete"),
-                    .histories_left_out = counts.at("histories_left_out")};
+                    .histories_left_out = counts.at("histories_left_out"),
+                    .undated = counts.value("undated", uint64_t{0})};
     return state;
   });
 }
@@ -113,19 +117,21 @@ absl::StatusOr<std::optional<ExportState>> LoadExportState(const std::string& pa
 
 absl::Status Save(const ImportState& state, const std::string& path) {
   const ImportCounts& counts = state.counts;
-  return SaveObject({{"input", state.input},
-                     {"name", state.name},
-                     {"row", state.row},
-                     {"url", state.url},
-                     {"complete", state.complete},
-                     {"counts",
-                      {{"pages", counts.pages},
-                       {"refused", counts.refused},
-                       {"results", counts.results},
-                       {"signals", counts.signals},
-                       {"incomplete", counts.incomplete},
-                       {"histories_left_out", counts.histories_left_out}}}},
-                    "import", path);
+  json object = {{"input", state.input},
+                 {"name", state.name},
+                 {"row", state.row},
+                 {"url", state.url},
+                 {"complete", state.complete},
+                 {"counts",
+                  {{"pages", counts.pages},
+                   {"refused", counts.refused},
+                   {"results", counts.results},
+                   {"signals", counts.signals},
+                   {"incomplete", counts.incomplete},
+                   {"histories_left_out", counts.histories_left_out},
+                   {"undated", counts.undated}}}};
+  if (state.options) object["options"] = *state.options;
+  return SaveObject(std::move(object), "import", path);
 }
 
 absl::Status Save(const ExportState& state, const std::string& path) {

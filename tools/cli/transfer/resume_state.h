@@ -21,6 +21,8 @@ struct ImportState {
   uint64_t row = 0;    // 0: nothing is acknowledged yet
   std::string url;
   bool complete = false;  // there was nothing after it
+  // What the import was asked to do; unset: of a release that did not keep it.
+  std::optional<std::string> options;
   ImportCounts counts;
 };
 

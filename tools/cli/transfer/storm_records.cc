@@ -2,6 +2,8 @@
 #include <google/protobuf/util/json_util.h>
 
 #include <array>
+#include <map>
+#include <string>
 #include <utility>
 
 #include "fmt/format.h"
@@ -204,7 +206,10 @@ class FrontierJson : public LineRecords {
     foreign.crawl_id = info.crawlid().empty() ? options_.crawl_id : info.crawlid();
     foreign.status = known ? Status::kUnknown : Status::kUnfetched;
     if (foreign.url.empty()) return absl::InvalidArgumentError("url: missing");
-    for (const auto& [key, values] : info.metadata()) {
+    // In an order: the last spelling of a key counts, which is the one in lower case.
+    const std::map<std::string, urlfrontier::StringList> metadata(info.metadata().begin(),
+                                                                  info.metadata().end());
+    for (const auto& [key, values] : metadata) {
       if (!values.values().empty()) NoteMetadata(key, values.values(0), &foreign);
     }
     if (known && item.known().refetchable_from_date() == 0) {

@@ -246,7 +246,7 @@ StatusOr<PaperPlan> PlanExploration(bool regret, const PaperOptions& options) {
       .log_x = true,
       .log_y = true};
   result.x = HorizonsUpTo(longest);
-  if (result.x.empty()) return InvalidArgument("--horizon {}: at least 100 is needed", longest);
+  if (result.x.empty()) return InvalidArgument("--horizon {}: must be at least 100", longest);
   const auto play = [regret, horizons = result.x](const LearnInstance& instance,
                                                   Random events) -> StatusOr<std::vector<double>> {
     ASSIGN_OR_RETURN(const ExplorationCurve curve,

@@ -18,14 +18,14 @@ using PaperValues = std::vector<std::vector<std::vector<double>>>;
 Status ValidatePaper(const PaperOptions& options, const PaperExperiment& experiment) {
   const std::string& name = experiment.summary.name;
   if (options.repeats < 1 || options.repeats > 1000) {
-    return InvalidArgument("--repeats {}: not in 1 .. 1000", options.repeats);
+    return InvalidArgument("--repeats {}: must be from 1 to 1000", options.repeats);
   }
   if (!(options.horizon >= 0 && options.horizon <= kLongestHorizon)) {
-    return InvalidArgument("--horizon {}: not in 0 .. {}", options.horizon, kLongestHorizon);
+    return InvalidArgument("--horizon {}: must be from 0 to {}", options.horizon, kLongestHorizon);
   }
   for (const int pages : options.pages) {
     if (pages < 1 || pages > 10'000'000) {
-      return InvalidArgument("--pages {}: not in 1 .. 10000000", pages);
+      return InvalidArgument("--pages {}: must be from 1 to 10000000", pages);
     }
   }
   if (!std::is_sorted(options.pages.begin(), options.pages.end(), std::less_equal<>())) {
@@ -33,13 +33,14 @@ Status ValidatePaper(const PaperOptions& options, const PaperExperiment& experim
   }
   if (!experiment.random && (!options.pages.empty() || options.horizon != 0)) {
     return InvalidArgument(
-        "--pages, --horizon: experiment {} computes a formula, and takes neither", name);
+        "--pages, --horizon: experiment {} only computes a formula: leave out both", name);
   }
   if (!experiment.timed && options.horizon != 0) {
-    return InvalidArgument("--horizon: {} has no length", name);
+    return InvalidArgument("--horizon: experiment {} does not run over time: leave out --horizon",
+                           name);
   }
   if (!experiment.many_sizes && options.pages.size() > 1) {
-    return InvalidArgument("--pages: {} has one number of pages", name);
+    return InvalidArgument("--pages: experiment {} takes only one number of pages", name);
   }
   return {};
 }

@@ -1,0 +1,437 @@
+#include "server/api/stream_set.h"
+
+#include <algorithm>
+#include <iterator>
+#include <utility>
+
+#include "core/base/check.h"
+#include "core/base/shares.h"
+#include "fmt/format.h"
+#include "server/api/faults.h"
+#include "server/api/stream.h"
+
+namespace freshet {
+namespace {
+
+// Calls that are no streams come in bursts and are over soon: so many may always be under way, and
+// half as many of one client.
+constexpr size_t kLeastCalls = 1000;
+// Numbers of such calls begin here, so that silent ones are in an order of their own.
+constexpr uint64_t kFirstCall = uint64_t{1} << 63;
+
+bool IsStream(const OpenCall& call) { return call.kind() == CallKind::kStream; }
+
+grpc::Status ShuttingDown() {
+  return {grpc::StatusCode::UNAVAILABLE, "the server is shutting down"};
+}
+
+// As Crowding has it, of a table of so many bytes (core/base/shares.h).
+double CrowdingOf(size_t taken, size_t most) {
+  const size_t shared = most - most / 4;
+  const size_t for_newcomers = most - most / 16 - shared;
+  if (taken < shared || for_newcomers == 0) return 0;
+  const auto of_newcomers = static_cast<double>(taken - shared + 1);
+  return std::min(1.0, of_newcomers / static_cast<double>(for_newcomers));
+}
+
+}  // namespace
+
+StreamSet::Added StreamSet::Add(const std::shared_ptr<OpenCall>& call) {
+  const MutexLock lock(mutex_);
+  return AddLocked(call, {});
+}
+
+StreamSet::Added StreamSet::Add(const std::shared_ptr<MessageStream>& stream) {
+  const MutexLock lock(mutex_);
+  Added added = AddLocked(stream, {.ends = stream});
+  ++ends_;
+  if (!ending_) return added;
+  silent_.erase(calls_[stream].number);
+  return {.status = ShuttingDown(), .outdone = std::move(added.outdone)};
+}
+
+StreamSet::Added StreamSet::AddLocked(const std::shared_ptr<OpenCall>& call, Entry entry) {
+  const bool stream = IsStream(*call);
+  entry.number = opened_++ + (stream ? 0 : kFirstCall);
+  if (stream) ++streams_;
+  silent_[entry.number] = call;
+  ++ClientOf(*call).calls;
+  calls_[call] = std::move(entry);
+  Added added;
+  const size_t most = stream ? limits_.streams.get() : std::max(limits_.streams.get(), kLeastCalls);
+  if (silent_.size() <= most) return added;
+  const auto first_call = silent_.lower_bound(kFirstCall);
+  const auto begin = stream ? silent_.begin() : first_call;
+  const auto end = stream ? first_call : silent_.end();
+  if (static_cast<size_t>(std::distance(begin, end)) > most) {
+    ++refused_;
+    added.outdone = silent_.extract(begin).mapped();
+  }
+  return added;
+}
+
+grpc::Status StreamSet::TooSilent() const {
+  return {grpc::StatusCode::RESOURCE_EXHAUSTED,
+          "too many calls that were opened later have said nothing either: send the first message "
+          "at once, or try again later"};
+}
+
+grpc::Status StreamSet::Admit(const std::shared_ptr<OpenCall>& call) {
+  const MutexLock lock(mutex_);
+  const auto it = calls_.find(call);
+  CHECK(it != calls_.end() && !it->second.admitted, "not added, or admitted already");
+  silent_.erase(it->second.number);
+  const bool stream = IsStream(*call);
+  const char* const what = stream ? "streams" : "calls";
+  Places& places = places_[static_cast<size_t>(call->kind())];
+  const size_t least = stream ? 0 : kLeastCalls;
+  const size_t most = std::max(limits_.streams.get(), least);
+  const auto its = places.by_client.find(call->client());
+  const size_t of_client = its == places.by_client.end() ? 0 : its->second;
+  if (!MayTakePlace(of_client, places.taken, most, call->admin())) {
+    ++refused_;
+    return {grpc::StatusCode::RESOURCE_EXHAUSTED,
+            fmt::format("{} {} are open, the most that this server takes{}: end some, or try "
+                        "again later",
+                        places.taken, what,
+                        places.taken < most ? ", but for places of clients that have few" : "")};
+  }
+  if (of_client >= std::max(limits_.streams_per_client.get(), least / 2)) {
+    ++refused_;
+    ++refused_by_client_;
+    return {grpc::StatusCode::RESOURCE_EXHAUSTED,
+            fmt::format("{} {} of this client are open, the most that one may have: end "
+                        "some, or try again later",
+                        of_client, what)};
+  }
+  ++places.by_client[call->client()];
+  ++places.taken;
+  if (!stream) calls_taken_ = places.taken;
+  it->second.admitted = true;
+  return grpc::Status::OK;
+}
+
+void StreamSet::Remove(const std::shared_ptr<OpenCall>& call) {
+  const MutexLock lock(mutex_);
+  const auto it = calls_.find(call);
+  CHECK(it != calls_.end(), "not added");
+  if (it->second.admitted) {
+    Places& places = places_[static_cast<size_t>(call->kind())];
+    --places.taken;
+    if (!IsStream(*call)) calls_taken_ = places.taken;
+    const auto of_client = places.by_client.find(call->client());
+    if (--of_client->second == 0) places.by_client.erase(of_client);
+  }
+  if (IsStream(*call)) --streams_;
+  silent_.erase(it->second.number);
+  (void)StopWaitingLocked(call);
+  --ClientOf(*call).calls;
+  Forget(call->client());
+  if (it->second.ends != nullptr && --ends_ == 0) empty_.NotifyAll();
+  calls_.erase(it);
+}
+
+bool StreamSet::calls_are_few() const {
+  return calls_taken_ < std::max(limits_.streams.get(), kLeastCalls) / 4;
+}
+
+std::vector<std::shared_ptr<MessageStream>> StreamSet::Ending() const {
+  std::vector<std::shared_ptr<MessageStream>> all;
+  for (const auto& [call, entry] : calls_) {
+    if (entry.ends != nullptr) all.push_back(entry.ends);
+  }
+  return all;
+}
+
+void StreamSet::NoticeDraining() {
+  draining_ = true;
+  std::vector<std::shared_ptr<MessageStream>> streams;
+  {
+    const MutexLock lock(mutex_);
+    streams = Ending();
+  }
+  for (const auto& stream : streams) stream->OnServerDraining();
+}
+
+std::vector<std::shared_ptr<OpenCall>> StreamSet::All() const {
+  const MutexLock lock(mutex_);
+  std::vector<std::shared_ptr<OpenCall>> calls;
+  calls.reserve(calls_.size());
+  for (const auto& [call, entry] : calls_) calls.push_back(call);
+  return calls;
+}
+
+void StreamSet::CheckCallers() {
+  for (const auto& call : All()) {
+    if (const Status status = call->CheckCaller(); !status.ok()) {
+      call->Dismiss(GrpcStatusOf(status));
+    }
+  }
+}
+
+void StreamSet::DismissSilent(const grpc::Status& status) {
+  Calls silent;
+  {
+    const MutexLock lock(mutex_);
+    for (const auto& [number, call] : silent_) silent.push_back(call);
+  }
+  for (const auto& call : silent) call->Dismiss(status);
+}
+
+void StreamSet::Look(Instant now) {
+  if (const Instant checked = checked_; now >= checked + kCheckInterval || now < checked) {
+    checked_ = now;
+    CheckCallers();
+  }
+  const auto steady = std::chrono::steady_clock::now();
+  const Crowding crowded = crowding();
+  for (const auto& call : All()) {
+    call->Look(steady, crowded);
+    if (call->ends() > now) continue;
+    if (const Status status = call->CheckCaller(); !status.ok()) {
+      call->Dismiss(GrpcStatusOf(status));
+    }
+  }
+}
+
+void StreamSet::EndAll() {
+  std::vector<std::shared_ptr<MessageStream>> streams;
+  {
+    const MutexLock lock(mutex_);
+    ending_ = true;
+    streams = Ending();
+  }
+  for (const auto& stream : streams) stream->End(ShuttingDown());
+}
+
+bool StreamSet::WaitUntilEmpty(Duration timeout) {
+  const MutexLock lock(mutex_);
+  if (ends_ > 0) empty_.WaitFor(mutex_, timeout.chrono());
+  return ends_ == 0;
+}
+
+size_t StreamSet::size() const {
+  const MutexLock lock(mutex_);
+  return streams_;
+}
+
+size_t StreamSet::calls() const {
+  const MutexLock lock(mutex_);
+  return calls_.size();
+}
+
+uint64_t StreamSet::refused() const {
+  const MutexLock lock(mutex_);
+  return refused_;
+}
+
+uint64_t StreamSet::refused_by_client() const {
+  const MutexLock lock(mutex_);
+  return refused_by_client_;
+}
+
+StreamSet::Client& StreamSet::ClientOf(const OpenCall& call) {
+  Client& client = clients_[call.client()];
+  client.admin = call.admin();
+  return client;
+}
+
+void StreamSet::Hold(const OpenCall& call, size_t bytes) {
+  const MutexLock lock(mutex_);
+  ClientOf(call).messages += bytes;
+  unacked_bytes_ += bytes;
+}
+
+bool StreamSet::TryHold(const std::shared_ptr<OpenCall>& call, size_t bytes) {
+  const MutexLock lock(mutex_);
+  Client& client = ClientOf(*call);
+  if (!FitsMessage(client, bytes)) {
+    Wait(client, {.call = call, .message = bytes});
+    return false;
+  }
+  client.messages += bytes;
+  unacked_bytes_ += bytes;
+  return true;
+}
+
+StreamSet::Calls StreamSet::Release(const OpenCall& call, size_t bytes) {
+  const MutexLock lock(mutex_);
+  Client& client = ClientOf(call);
+  CHECK(bytes <= client.messages, "{} bytes of {}", bytes, client.messages);
+  client.messages -= bytes;
+  unacked_bytes_ -= bytes;
+  Calls ready = TakeReady();
+  Forget(call.client());
+  return ready;
+}
+
+bool StreamSet::MayRead(const std::shared_ptr<OpenCall>& stream) {
+  const MutexLock lock(mutex_);
+  Client& client = ClientOf(*stream);
+  const bool room = FitsMessage(client, 1) && FitsAnswers(client, 1);
+  if (!room) Wait(client, {.call = stream, .message = 1, .answers = 1});
+  return room;
+}
+
+bool StreamSet::MayAnswer(const std::shared_ptr<OpenCall>& call) {
+  const MutexLock lock(mutex_);
+  Client& client = ClientOf(*call);
+  const bool room = FitsAnswers(client, 1);
+  if (!room) Wait(client, {.call = call, .answers = 1});
+  return room;
+}
+
+StreamSet::Calls StreamSet::SetAnswers(const OpenCall& call, size_t was, size_t now) {
+  const MutexLock lock(mutex_);
+  Client& client = ClientOf(call);
+  CHECK(was <= client.answers, "{} bytes of {}", was, client.answers);
+  client.answers += now - was;
+  answer_bytes_ += now - was;
+  if (now >= was) return {};
+  Calls ready = TakeReady();
+  Forget(call.client());
+  return ready;
+}
+
+bool StreamSet::TakeAnswers(const std::shared_ptr<OpenCall>& call, size_t bytes) {
+  const MutexLock lock(mutex_);
+  Client& client = ClientOf(*call);
+  if (!FitsAnswers(client, bytes)) {
+    Wait(client, {.call = call, .answers = bytes});
+    return false;
+  }
+  client.answers += bytes;
+  answer_bytes_ += bytes;
+  return true;
+}
+
+bool StreamSet::Fits(const Client& client, size_t held, size_t taken, size_t bytes) const {
+  const uint64_t left = ShareLeft(held, taken, limits_.unacked_bytes, client.admin);
+  return left >= bytes || (left > 0 && held == 0);
+}
+
+void StreamSet::Wait(Client& client, const Waiting& waiting) {
+  const auto it = calls_.find(waiting.call);
+  if (it == calls_.end()) return Forget(waiting.call->client());
+  const auto [own, added] = client.waiting.try_emplace(it->second.number, waiting);
+  if (!added) {
+    own->second.message = std::min(own->second.message, waiting.message);
+    own->second.answers = std::min(own->second.answers, waiting.answers);
+  }
+  waiting_.insert(waiting.call->client());
+}
+
+bool StreamSet::StopWaiting(const std::shared_ptr<OpenCall>& call) {
+  const MutexLock lock(mutex_);
+  return StopWaitingLocked(call);
+}
+
+bool StreamSet::StopWaitingLocked(const std::shared_ptr<OpenCall>& call) {
+  // A call that is dismissed may be over, and gone, by now.
+  const auto it = calls_.find(call);
+  if (it == calls_.end()) return false;
+  Client& client = ClientOf(*call);
+  const bool waited = client.waiting.erase(it->second.number) > 0;
+  if (client.waiting.empty()) waiting_.erase(call->client());
+  return waited;
+}
+
+StreamSet::Calls StreamSet::TakeReady() {
+  Calls ready;
+  for (auto name = waiting_.begin(); name != waiting_.end();) {
+    const std::string& of = *name++;
+    Client& client = clients_[of];
+    size_t message = 0;
+    size_t answers = 0;
+    for (auto it = client.waiting.begin(); it != client.waiting.end();) {
+      Waiting& next = it->second;
+      if (next.message > 0 && !FitsMessage(client, message + next.message)) break;
+      if (next.answers > 0 && !FitsAnswers(client, answers + next.answers)) break;
+      message += next.message;
+      answers += next.answers;
+      ready.push_back(std::move(next.call));
+      it = client.waiting.erase(it);
+    }
+    if (client.waiting.empty()) waiting_.erase(std::string(of));
+  }
+  return ready;
+}
+
+void StreamSet::Forget(const std::string& client) {
+  const auto it = clients_.find(client);
+  if (it == clients_.end()) return;
+  const Client& of = it->second;
+  if (of.calls == 0 && of.messages == 0 && of.answers == 0) clients_.erase(it);
+}
+
+size_t StreamSet::answer_bytes() const {
+  const MutexLock lock(mutex_);
+  return answer_bytes_;
+}
+
+std::optional<Kept> StreamSet::Keep(const OpenCall& call, bool answers, size_t bytes) {
+  const MutexLock lock(mutex_);
+  Client& client = ClientOf(call);
+  const bool fits = answers ? FitsAnswers(client, bytes) : FitsMessage(client, bytes);
+  if (fits) {
+    (answers ? client.answers : client.messages) += bytes;
+    (answers ? answer_bytes_ : unacked_bytes_) += bytes;
+  } else if (const size_t most = limits_.unacked_bytes;
+             bytes <= most - std::min(beside_bytes_, most)) {
+    beside_bytes_ += bytes;
+  } else {
+    Forget(call.client());
+    return std::nullopt;
+  }
+  return Kept{.bytes = bytes, .answers = answers, .beside = !fits};
+}
+
+StreamSet::Calls StreamSet::Drop(const OpenCall& call, const Kept& kept) {
+  const MutexLock lock(mutex_);
+  if (kept.beside) {
+    beside_bytes_ -= kept.bytes;
+    return {};
+  }
+  Client& client = ClientOf(call);
+  (kept.answers ? client.answers : client.messages) -= kept.bytes;
+  (kept.answers ? answer_bytes_ : unacked_bytes_) -= kept.bytes;
+  Calls ready = TakeReady();
+  Forget(call.client());
+  return ready;
+}
+
+Crowding StreamSet::crowding() const {
+  const MutexLock lock(mutex_);
+  const size_t most = limits_.unacked_bytes;
+  return {.messages = CrowdingOf(unacked_bytes_, most), .answers = CrowdingOf(answer_bytes_, most)};
+}
+
+size_t StreamSet::unacked_bytes() const {
+  const MutexLock lock(mutex_);
+  return unacked_bytes_;
+}
+
+// --- OpenCall
+
+void ResumeAll(StreamSet::Calls calls) {
+  static thread_local StreamSet::Calls* running = nullptr;
+  if (running != nullptr) {
+    running->insert(running->end(), std::make_move_iterator(calls.begin()),
+                    std::make_move_iterator(calls.end()));
+    return;
+  }
+  if (calls.empty()) return;
+  running = &calls;
+  for (size_t i = 0; i < calls.size(); ++i) {
+    const std::shared_ptr<OpenCall> call = std::move(calls[i]);
+    call->Resume();
+  }
+  running = nullptr;
+}
+
+const std::string& OpenCall::client() const {
+  static const std::string kNobody;
+  return kNobody;
+}
+
+}  // namespace freshet

@@ -1,0 +1,20 @@
+// One run of a server of a fleet, told apart from all others.
+#ifndef FRESHET_SERVER_FLEET_FLEET_RUN_H_
+#define FRESHET_SERVER_FLEET_FLEET_RUN_H_
+
+#include <cstdint>
+
+#include "core/fleet/slot_division.h"
+
+namespace freshet {
+
+// The number of the run in which the server of a division has this generation of its store: later
+// runs of a division have higher numbers. A division has fewer than 2^40 runs.
+[[nodiscard]] inline uint64_t FleetRunOf(const SlotDivision& division, uint64_t generation) {
+  constexpr int kGenerationBits = 40;
+  return uint64_t{division.division} << kGenerationBits | generation;
+}
+
+}  // namespace freshet
+
+#endif  // FRESHET_SERVER_FLEET_FLEET_RUN_H_

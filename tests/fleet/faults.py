@@ -1,0 +1,451 @@
+"""What is done to servers, brokers and the network between them, one thing at a time."""
+
+from __future__ import annotations
+
+import collections
+import random
+import time
+from typing import TYPE_CHECKING
+
+import grpc
+from freshet.v1 import admin_pb2, admin_pb2_grpc
+from load import LEASE
+from memory import Heartbeat, Memory, Timeline
+from nodes import CLUSTER, Node, await_serving
+
+if TYPE_CHECKING:
+    from acts import Acts
+    from brokers import Broker, Brokers
+    from net import Net
+
+SILENCE = 5
+GRANT = 10  # seconds for which a part of the rate lasts
+# By then a division hands out again after a fault is over: a take-over, and a part of the rate for it.
+HANDS_OUT = 60
+# For so long a server that says that it is well may hand out nothing.
+SILENT_WHILE_WELL = 2 * GRANT + 20
+DAY = 86_400
+ENOUGH_ON_DISK = 100 << 20  # where a server takes nothing more in
+RESURRECTED = 400
+
+
+def topic_of(division: int, divisions: int) -> str:
+    return f"{CLUSTER}.changes" if divisions == 1 else f"{CLUSTER}-{division}-of-{divisions}.changes"
+
+
+class Stage:
+    """What faults are done to."""
+
+    def __init__(
+        self, divisions: list[list[Node]], brokers: Brokers, net: Net | None, memory: Memory, timeline: Timeline
+    ) -> None:
+        self.divisions = divisions
+        self.brokers = brokers
+        self.net = net
+        self.memory = memory
+        self.timeline = timeline
+        self.heartbeat = Heartbeat()
+        self._seen = 0
+        self._last = [0.0] * len(divisions)
+
+    def of(self, node: Node) -> int:
+        return next(i for i, nodes in enumerate(self.divisions) if node in nodes)
+
+    def serving(self, division: int) -> Node:
+        nodes = self.divisions[division]
+        return next((node for node in nodes if node.ready()), nodes[0])
+
+    def last_received(self, division: int) -> float:
+        """When something of the division was received last."""
+        leases = self.memory.leases
+        for lease in leases[self._seen :]:
+            of = lease.division(len(self.divisions))
+            self._last[of] = max(self._last[of], lease.received)
+            self._seen += 1
+        return self._last[division]
+
+    def await_handing_out(self, begin: float) -> list[str]:
+        """Each division hands out something after `begin`, but while it pauses as it was told to."""
+        faults = []
+        for division in range(len(self.divisions)):
+            left = float(HANDS_OUT)
+            before = time.monotonic()
+            while self.last_received(division) < begin:
+                time.sleep(0.1)
+                now = time.monotonic()
+                if not self.serving(division).status(patience=1).get("paused", False):
+                    left -= now - before
+                before = now
+                if left < 0:
+                    said = "; ".join(f"{node.name}: {node.readiness()}" for node in self.divisions[division])
+                    faults.append(f"division {division} hands out nothing for {HANDS_OUT} s: {said}")
+                    break
+            self.memory.checked["L12 hands out again"] += 1
+        return faults
+
+
+class Chaos:
+    """Of nodes mostly one that serves."""
+
+    def __init__(self, stage: Stage, acts: Acts, dice: random.Random, steps: list[str]) -> None:
+        self._stage = stage
+        self._acts = acts
+        self._divisions = stage.divisions
+        self._brokers = stage.brokers
+        self._timeline = stage.timeline
+        self._dice = dice
+        self._steps = steps
+        self.done: collections.Counter[str] = collections.Counter()
+        self.failovers: list[float] = []
+        self.hand_overs: list[float] = []
+        self.faults: list[str] = []
+
+    def play(self, seconds: float) -> None:
+        until = time.monotonic() + seconds
+        while time.monotonic() < until:
+            self._await_all(90)
+            time.sleep(self._dice.uniform(2, 6))
+            step = self._dice.choice(self._steps)
+            self.done[step] += 1
+            print(f"{until - time.monotonic():6.1f} s left: {step}", flush=True)
+            getattr(self, f"_{step}")()
+            self._await_all(90)
+            self.faults += [f"after {step}: {fault}" for fault in self._stage.await_handing_out(time.time())]
+
+    def _await_all(self, seconds: float) -> None:
+        for nodes in self._divisions:
+            await_serving(nodes, seconds)
+
+    def _serving(self) -> tuple[Node, list[Node]]:
+        """The one that serves some division, and all nodes of that."""
+        division = self._dice.randrange(len(self._divisions))
+        return self._stage.serving(division), self._divisions[division]
+
+    # --- Servers end
+
+    def _kill(self) -> None:
+        node, nodes = self._serving()
+        node.kill()
+        self.failovers.append(await_serving(nodes, 90))
+        node.start()
+
+    def _lose(self) -> None:
+        node, nodes = self._serving()
+        node.kill()
+        node.lose_disk()
+        await_serving(nodes, 90)
+        node.start()
+
+    def _restore(self) -> None:
+        """Its disk is lost as well, but for a checkpoint that is some seconds old."""
+        node, nodes = self._serving()
+        with grpc.insecure_channel(node.address) as channel:
+            stub = admin_pb2_grpc.AdminServiceStub(channel)
+            request = admin_pb2.CreateCheckpointRequest(name=f"play-{self.done['restore']}")
+            try:
+                checkpoint = stub.CreateCheckpoint(request, timeout=20).path
+            except grpc.RpcError:
+                self.done["restore without checkpoint"] += 1
+                return
+        time.sleep(self._dice.uniform(0, 4))
+        node.kill()
+        node.restore(checkpoint)
+        await_serving(nodes, 90)
+        node.start()
+
+    def _restart(self) -> None:
+        self._serving()[0].terminate()
+
+    def _standby(self) -> None:
+        """One that stands by comes and goes, which the one that serves does not notice."""
+        node, nodes = self._serving()
+        other = self._dice.choice([each for each in nodes if each is not node])
+        ended = other.ended_by_itself
+        other.terminate()
+        until = time.monotonic() + 60
+        while other.ended_by_itself == ended or "standing by" not in other.readiness():
+            if other.ready() or time.monotonic() > until:
+                break
+            time.sleep(0.1)
+        time.sleep(2)
+        if not node.ready():
+            self.faults.append(f"{node.name} serves no more, as {other.name} has come and gone")
+
+    def _drain(self) -> None:
+        """Asked of a standby, which has the one that serves answer."""
+        node, nodes = self._serving()
+        others = [other for other in nodes if other is not node]
+        with grpc.insecure_channel(self._dice.choice(others).address) as channel:
+            stub = admin_pb2_grpc.AdminServiceStub(channel)
+            try:
+                response = stub.DrainNode(admin_pb2.DrainNodeRequest(node=node.name), timeout=20)
+            except grpc.RpcError:
+                self.done["drain unanswered"] += 1
+                return
+        if any(division.HasField("refused") for division in response.divisions) or not response.divisions:
+            self.done["drain refused"] += 1
+            return
+        until = time.monotonic() + 20
+        while node.ready():
+            if time.monotonic() > until:
+                message = f"{node.name} was drained and goes on"
+                raise TimeoutError(message)
+            time.sleep(0.01)
+        seconds = await_serving(nodes, 90)
+        if node.ready():
+            self.done["drained serves again"] += 1
+        else:
+            self.hand_overs.append(seconds)
+
+    # --- Servers stop and go on
+
+    def _stop(self, node: Node, seconds: float) -> None:
+        span = self._timeline.begin("stop", node.name)
+        node.pause()
+        time.sleep(seconds)
+        node.go_on()
+        # What was on its way then comes now.
+        span.end = time.time() + 1
+
+    def _pause(self) -> None:
+        self._stop(self._serving()[0], self._dice.choice([1, 3, SILENCE + 3, 3 * SILENCE]))
+
+    def _pause_through(self) -> None:
+        """It is stopped, the next one serves and dies, and the turn may come back to it."""
+        node, nodes = self._serving()
+        span = self._timeline.begin("stop", node.name)
+        node.pause()
+        others = [other for other in nodes if other is not node]
+        until = time.monotonic() + 60
+        while not any(other.ready() for other in others) and time.monotonic() < until:
+            time.sleep(0.1)
+        for other in others:
+            other.kill()
+        node.go_on()
+        span.end = time.time() + 1
+        await_serving(nodes, 90)
+        for other in others:
+            other.start()
+
+    def _long_stop(self) -> None:
+        """One that stands by is stopped until removals are compacted out of the log: it may not stand by any more."""
+        node, nodes = self._serving()
+        division = self._stage.of(node)
+        other = self._dice.choice([each for each in nodes if each is not node])
+        self._acts.add_pages(RESURRECTED)
+        time.sleep(3)
+        topic = topic_of(division, len(self._divisions))
+        self._brokers.set_topic(topic, delete_retention_ms="100")
+        span = self._timeline.begin("stop", other.name)
+        other.pause()
+        removed = self._acts.remove_pages(RESURRECTED)
+        time.sleep(25)
+        # For it a week has passed, as is left out of the settings that the topic has again.
+        self._brokers.set_topic(topic, delete_retention_ms=str(7 * DAY * 1000))
+        ended = other.ended_by_itself
+        other.set_clock(7 * DAY + 3600)
+        other.go_on()
+        span.end = time.time() + 1
+        until = time.monotonic() + 30
+        while other.ended_by_itself == ended and time.monotonic() < until:
+            time.sleep(0.1)
+        self._stage.memory.checked["L4 long away"] += 1
+        if other.ended_by_itself == ended:
+            self.faults.append(f"{other.name}: '{other.readiness()}' when it was away for longer than delete.retention.ms")
+            node.kill()
+            # It takes over, with a clock by which it has no part of the rate, and answers.
+            self._count_returned(removed)
+            node.start()
+        other.kill()
+        other.lose_disk()
+        other.set_clock(0)
+        other.start()
+
+    def _count_returned(self, removed: list[str]) -> None:
+        returned = sum(self._acts.is_there(url) for url in removed)
+        if returned > 0:
+            self.faults.append(f"{returned} of {len(removed)} removed pages are there again")
+
+    # --- Clocks
+
+    def _leader(self) -> Node:
+        """Who shares out the rate."""
+        for division in range(len(self._divisions)):
+            node = self._stage.serving(division)
+            with grpc.insecure_channel(node.address) as channel:
+                try:
+                    fleet = admin_pb2_grpc.AdminServiceStub(channel).GetFleet(admin_pb2.GetFleetRequest(), timeout=5)
+                except grpc.RpcError:
+                    continue
+            for each in fleet.divisions:
+                if each.leads:
+                    return self._stage.serving(each.division)
+        return self._stage.serving(0)
+
+    def _clock(self) -> None:
+        """The clock of whoever shares out the rate jumps two seconds ahead, and back."""
+        node = self._leader()
+        span = self._timeline.begin("clock", node.name, amount=2.5)
+        node.set_clock(2)
+        time.sleep(2.5)
+        node.set_clock(0)
+        time.sleep(8)  # it counts slower until then
+        span.end = time.time() + 2 * LEASE
+
+    def _skew(self) -> None:
+        """Within what a fleet takes."""
+        node, _ = self._serving()
+        span = self._timeline.begin("clock", node.name, amount=0.5)
+        node.set_clock(self._dice.choice([-0.3, 0.3]))
+        time.sleep(self._dice.uniform(5, 15))
+        node.set_clock(0)
+        span.end = time.time() + 2 * LEASE
+
+    # --- Disks
+
+    def _full(self) -> None:
+        node, _ = self._serving()
+        node.fill_disk(ENOUGH_ON_DISK)
+        time.sleep(self._dice.uniform(2, 6))
+        node.empty_disk()
+
+    # --- Brokers
+
+    def _broker_of_chance(self) -> Broker:
+        return self._dice.choice(self._brokers.each)
+
+    def _broker(self) -> None:
+        span = self._timeline.begin("brokers")
+        broker = self._broker_of_chance()
+        broker.kill()
+        time.sleep(self._dice.uniform(0, 5))
+        broker.start()
+        broker.await_listening(120)
+        span.end = time.time()
+
+    def _broker_pause(self) -> None:
+        span = self._timeline.begin("brokers")
+        broker = self._broker_of_chance()
+        broker.pause()
+        time.sleep(self._dice.uniform(1, 8))
+        broker.go_on()
+        span.end = time.time()
+
+    def _roll(self) -> None:
+        """Each in turn, so that whoever coordinates groups and transactions, and who has partitions, moves."""
+        span = self._timeline.begin("brokers")
+        for broker in self._brokers.each:
+            broker.kill()
+            time.sleep(4)
+            broker.start()
+            broker.await_listening(120)
+            time.sleep(3)
+        span.end = time.time()
+
+    def _outage(self) -> None:
+        """No broker answers, for longer than a lease lasts as well."""
+        span = self._timeline.begin("brokers")
+        for broker in self._brokers.each:
+            broker.pause()
+        time.sleep(self._dice.choice([3, LEASE + 3]))
+        for broker in self._brokers.each:
+            broker.go_on()
+        span.end = time.time()
+
+    def _old_disk(self) -> None:
+        """A broker forgets what it has written for some seconds, as one that lost its caches does; the others have it."""
+        span = self._timeline.begin("brokers")
+        broker = self._broker_of_chance()
+        broker.kill()
+        broker.copy_disk()
+        broker.start()
+        broker.await_listening(120)
+        time.sleep(self._dice.uniform(4, 10))
+        broker.kill()
+        # Others know by then that it is away, so that it leads nothing when it is back.
+        time.sleep(6)
+        broker.take_older_disk()
+        broker.start()
+        broker.await_listening(120)
+        span.end = time.time()
+
+    def _drift(self) -> None:
+        """Somebody changes a topic, and back."""
+        topic = topic_of(self._dice.randrange(len(self._divisions)), len(self._divisions))
+        name, value, good = self._dice.choice(
+            [
+                ("cleanup_policy", "[compact,delete]", "compact"),
+                ("min_insync_replicas", "1", "2"),
+                ("segment_ms", "1000", None),
+            ]
+        )
+        self._brokers.set_topic(topic, **{name: value})
+        time.sleep(self._dice.uniform(1, 4))
+        self._brokers.set_topic(topic, **{name: good})
+
+    # --- Network
+
+    def _watch_cut(self, seconds: float, nodes: list[Node], *, somebody_can: bool) -> None:
+        """While it lasts: who says that it is well hands out; another does, where one can."""
+        divisions = {self._stage.of(node) for node in nodes}
+        # When it was last seen that a division hands out, pauses, or says that it is not well.
+        since = dict.fromkeys(divisions, time.time())
+        until = time.monotonic() + seconds
+        while time.monotonic() < until:
+            time.sleep(0.5)
+            for division in divisions:
+                node = self._stage.serving(division)
+                excused = node.status(patience=1).get("paused", False) or not (somebody_can or node.ready())
+                since[division] = max(since[division], time.time() if excused else self._stage.last_received(division))
+                silent = time.time() - since[division]
+                if silent > (HANDS_OUT if somebody_can else SILENT_WHILE_WELL):
+                    said = f"{node.name} says '{node.readiness()}'"
+                    self.faults.append(f"division {division}: {said} and hands out nothing for {silent:.0f} s")
+                    since[division] = float("inf")
+        self._stage.memory.checked["L12 well is well"] += len(divisions)
+
+    def _cut(
+        self,
+        pairs: list[tuple[Node, Node | Broker]],
+        seconds: float,
+        *,
+        both_ways: bool = True,
+        somebody_can: bool = False,
+    ) -> None:
+        net = self._stage.net
+        assert net is not None
+        nodes = [node for pair in pairs for node in pair if isinstance(node, Node)]
+        span = self._timeline.begin("cut", *(node.name for node in nodes))
+        try:
+            for a, b in pairs:
+                assert a.place is not None
+                assert b.place is not None
+                net.cut(a.place, b.place, both_ways=both_ways)
+            self._watch_cut(seconds, nodes, somebody_can=somebody_can)
+        finally:
+            net.heal()
+            span.end = time.time()
+
+    def _cut_servers(self) -> None:
+        """Each reaches Kafka and its clients, and none another server."""
+        everybody = [node for nodes in self._divisions for node in nodes]
+        pairs: list[tuple[Node, Node | Broker]] = [
+            (a, b) for i, a in enumerate(everybody) for b in everybody[i + 1 :]
+        ]
+        self._cut(pairs, self._dice.choice([5, SILENT_WHILE_WELL + 15]))
+
+    def _cut_broker(self) -> None:
+        pair: tuple[Node, Node | Broker] = (self._serving()[0], self._broker_of_chance())
+        self._cut([pair], self._dice.choice([3, 20, HANDS_OUT + 5]), somebody_can=True)
+
+    def _cut_one_way(self) -> None:
+        """What the server sends to brokers is lost, or what one of them answers."""
+        node, _ = self._serving()
+        pairs: list[tuple[Node, Node | Broker]] = [(node, broker) for broker in self._brokers.each]
+        self._cut(pairs[: self._dice.randint(1, len(pairs))], self._dice.choice([3, SILENCE + 3]), both_ways=False)
+
+
+# Those that need a network, disks and clocks of the play's own.
+OF_OWN = ["cut_servers", "cut_broker", "cut_one_way", "clock", "skew", "full", "long_stop"]
+STEPS = ["kill", "kill", "lose", "restore", "pause", "pause", "pause_through", "restart", "standby", "drain"]
+STEPS += ["broker", "broker_pause", "roll", "outage", "old_disk", "drift"]

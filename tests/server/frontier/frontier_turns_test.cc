@@ -1,0 +1,105 @@
+// Clients have their turns at the frontier, however much one of them brings.
+#include <algorithm>
+#include <cstddef>
+#include <future>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "core/base/frontier_limits.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "server/base/system_clock.h"
+#include "server/frontier/frontier.h"
+#include "tests/support/temp_dir.h"
+
+namespace freshet {
+namespace {
+
+using testing::Each;
+using testing::ElementsAre;
+
+std::vector<FrontierPut> Batch(uint64_t client, const std::string& crawl, size_t urls) {
+  std::vector<FrontierPut> puts(urls);
+  for (size_t i = 0; i < urls; ++i) {
+    const std::string host = crawl + ".test";
+    puts[i] = {.crawl = crawl,
+               .key = host,
+               .url = "https://" + host + "/" + std::to_string(i),
+               .metadata = {},
+               .claim = {.client = client}};
+  }
+  return puts;
+}
+
+// A frontier that is not started, so that all waits before anything is served.
+class FrontierTurns : public testing::Test {
+ protected:
+  FrontierTurns() {
+    StoreOptions options;
+    options.durability = Durability::kNone;
+    auto opened = Frontier::Open(dir_ / "frontier", options, FrontierLimits(), clock_);
+    EXPECT_TRUE(opened.ok()) << opened.status();
+    if (opened.ok()) frontier_ = *std::move(opened);
+  }
+
+  const TempDir dir_;
+  SystemClock clock_;
+  std::unique_ptr<Frontier> frontier_;
+};
+
+TEST_F(FrontierTurns, AClientWaitsForOneBatchOfAnother) {
+  ASSERT_NE(frontier_, nullptr);
+  Frontier& frontier = *frontier_;
+  std::vector<std::string> order;
+  std::promise<void> all;
+  // Each fills a commit.
+  for (int i = 0; i < 8; ++i) {
+    (void)frontier.Put(Batch(1, "greedy", limits::kMaxUrlsPerCommit), [&](const auto& outcomes) {
+      EXPECT_EQ(outcomes.size(), limits::kMaxUrlsPerCommit);
+      order.emplace_back("greedy");
+      if (order.size() == 10) all.set_value();
+    });
+  }
+  EXPECT_TRUE(frontier.Put(Batch(2, "small", 50), [&](const auto& outcomes) {
+    EXPECT_THAT(outcomes, Each(FrontierOutcome::kOk));
+    order.emplace_back("small");
+  }));
+  auto pull = std::make_shared<FrontierPull>();
+  pull->crawl = "small";
+  pull->taker = {.client = 3};
+  frontier.Pull(pull, 10, [&](const std::vector<FrontierServed>&) { order.emplace_back("pull"); });
+  frontier.Start([](const Status&) {});
+  all.get_future().wait();
+  frontier.Stop();
+  EXPECT_THAT(std::vector<std::string>(order.begin(), order.begin() + 3),
+              testing::UnorderedElementsAre("greedy", "small", "pull"));
+}
+
+TEST_F(FrontierTurns, AClientWaitsForFewPullsOfAnother) {
+  ASSERT_NE(frontier_, nullptr);
+  Frontier& frontier = *frontier_;
+  std::vector<std::string> order;
+  std::promise<void> all;
+  constexpr size_t kPulls = 500;
+  for (size_t i = 0; i < kPulls; ++i) {
+    auto pull = std::make_shared<FrontierPull>();
+    pull->crawl = "greedy";
+    pull->taker = {.client = 1};
+    frontier.Pull(pull, 128, [&](const std::vector<FrontierServed>&) {
+      order.emplace_back("greedy");
+      if (order.size() == kPulls + 1) all.set_value();
+    });
+  }
+  EXPECT_TRUE(
+      frontier.Put(Batch(2, "small", 50), [&](const auto&) { order.emplace_back("small"); }));
+  frontier.Start([](const Status&) {});
+  all.get_future().wait();
+  frontier.Stop();
+  const auto small = std::find(order.begin(), order.end(), "small") - order.begin();
+  EXPECT_LE(small, static_cast<std::ptrdiff_t>(limits::kMaxUrlsPerCommit / 128));
+}
+
+}  // namespace
+}  // namespace freshet
