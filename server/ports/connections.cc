@@ -68,9 +68,10 @@ StatusOr<int> Connections::Listen(const std::string& address) {
   return sockets.front().port;
 }
 
-void Connections::Start(HandOver hand_over) {
+void Connections::Start(HandOver hand_over, Closed closed) {
   CHECK(!thread_.joinable() && !listeners_.empty(), "not listening, or started already");
   hand_over_ = std::move(hand_over);
+  closed_ = std::move(closed);
   wake_ = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
   CHECK(wake_ >= 0, "eventfd: {}", std::strerror(errno));
   thread_ = std::thread([this] { Run(); });
@@ -318,6 +319,7 @@ void Connections::Forget(int descriptor) const {
   CHECK(network != by_network_.end(), "a connection is not counted");
   if (--network->second == 0) by_network_.erase(network);
   open_.erase(it);
+  if (closed_) closed_(descriptor);
 }
 
 void Connections::SeeOff(Instant now, bool all) {

@@ -45,6 +45,9 @@ class Connections {
  public:
   // Takes over a connected descriptor, closing it in the end.
   using HandOver = std::function<void(int descriptor)>;
+  // Hears that one which was handed over is closed, some time later, and before another one with
+  // its number is handed over. Calls nothing of this object.
+  using Closed = std::function<void(int descriptor)>;
 
   // At most `limit` are open at a time, and of those that have spoken `per_client` from one network
   // (server/base/client_network.h); clients begin with `speech`. `clock` outlives this.
@@ -57,7 +60,7 @@ class Connections {
   // other process can listen there. Returns the port. Unavailable says why not.
   [[nodiscard]] StatusOr<int> Listen(const std::string& address);
   // From here on connections are taken. `hand_over` is called on a thread of this object's.
-  void Start(HandOver hand_over);
+  void Start(HandOver hand_over, Closed closed = nullptr);
   // Listens no more; afterwards nothing is handed over. Idempotent.
   void Stop();
 
@@ -126,6 +129,7 @@ class Connections {
   const Speech speech_;
   Clock& clock_;
   HandOver hand_over_;
+  Closed closed_;
   std::vector<int> listeners_;
   int wake_ = -1;                                 // an eventfd
   Lobby lobby_;                                   // of the thread

@@ -83,7 +83,7 @@ void FrameWatch::See(const FrameHead& head) {
     case kDataFrame:
       messages_.Begin(head);
       in_data_ = head.length > 0;
-      if ((head.flags & kEndStreamFlag) != 0) messages_.Close(head.stream);
+      if ((head.flags & kEndStreamFlag) != 0) messages_.EndInput(head.stream);
       if (in_data_ || (head.flags & kEndStreamFlag) != 0) return;
       break;
     case kSettingsFrame:
@@ -115,11 +115,8 @@ void FrameWatch::SeeData() {
 void FrameWatch::SeeCall(const FrameHead& head) {
   block_bytes_ = block_frames_ = 0;
   unseen_.clear();
-  if ((head.flags & kEndStreamFlag) != 0) {
-    messages_.Close(head.stream);
-  } else {
-    messages_.Open(head.stream);
-  }
+  messages_.Open(head.stream);
+  if ((head.flags & kEndStreamFlag) != 0) messages_.EndInput(head.stream);
   window_updates_ = std::min(window_updates_ + kUpdatesPerFrame, kMostUpdates);
   if (trusted_) return;
   // gRPC has no more open itself, but for those that it passes over as it closes the connection.
@@ -147,6 +144,11 @@ void FrameWatch::Sending(std::string_view bytes) {
     if (asks && head->type == kSettingsFrame) ++settings_acks_;
     if (asks && head->type == kPingFrame) ++ping_acks_;
   }
+}
+
+WireHeld FrameWatch::held() const {
+  if (trusted_) return {};
+  return {.calls = messages_.open(), .bytes = messages_.unfinished()};
 }
 
 void FrameWatch::SeeBlock(const FrameHead& head) {

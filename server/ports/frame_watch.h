@@ -12,6 +12,7 @@
 #include "core/base/units.h"
 #include "server/ports/http2_frames.h"
 #include "server/ports/message_frames.h"
+#include "server/ports/wire_shares.h"
 
 namespace freshet {
 
@@ -57,6 +58,10 @@ class FrameWatch {
   void Sending(std::string_view bytes);
   // So many bytes at the end of those were not sent: they come again next.
   void NotSent(size_t bytes) { unsent_ = bytes; }
+  // What of gRPC's memory the connection holds; nothing once the key was shown.
+  [[nodiscard]] WireHeld held() const;
+  // The client holds too much of this together with others, as if a limit of its own said so.
+  void Exceed(std::string_view what) { excess_ = what; }
   // Whether the key was shown.
   [[nodiscard]] bool trusted() const { return trusted_; }
   // What there was too much of; empty: nothing.

@@ -25,7 +25,11 @@ constexpr Duration kHandshake = Duration::Seconds(20);
 constexpr size_t kBytesPerConnection = size_t{32} << 10;
 constexpr size_t kBytesPerCall = size_t{16} << 10;
 // Messages that may be on their way at a time, if each is as large as can be.
-constexpr size_t kPartialMessages = 4;
+constexpr size_t kPartialMessages = 16;
+// gRPC keeps a call until its answer has left, when the server has no part in it any more. It may
+// keep so many for each that the server takes, and those of so many connections at least.
+constexpr uint64_t kKeptPerCall = 4;
+constexpr uint64_t kFullConnections = 16;
 // gRPC takes in so much of a stream whose messages nobody asks for. It is told not to take in more
 // where the network is fast: thousands of streams that are not read would hold as many megabytes.
 // A message that is being read may always come as a whole. FrameLimits::unread goes by this.
@@ -62,14 +66,17 @@ void SetAges(const ServerConfig& config, grpc::ServerBuilder* builder) {
   set(GRPC_ARG_MAX_CONNECTION_AGE_GRACE_MS, config.connection_grace);
 }
 
+size_t PartialBytes(const ServerConfig& config) {
+  return std::max(static_cast<size_t>(config.max_unacked_bytes),
+                  kPartialMessages * static_cast<size_t>(config.max_message_bytes));
+}
+
 // What gRPC may hold of all connections together: messages that were read and are not acknowledged
 // yet, some that are not whole yet, and what connections and calls need. Past it gRPC takes in
 // less, and ends streams.
 size_t QuotaBytes(const ServerConfig& config, size_t connections, size_t calls) {
   const auto unacked = static_cast<size_t>(config.max_unacked_bytes);
-  const auto message = static_cast<size_t>(config.max_message_bytes);
-  return unacked + std::max(unacked / 2, kPartialMessages * message) +
-         kBytesPerConnection * connections + kBytesPerCall * calls;
+  return unacked + PartialBytes(config) + kBytesPerConnection * connections + kBytesPerCall * calls;
 }
 
 FrameLimits FrameLimitsOf(const ServerConfig& config) {
@@ -87,13 +94,20 @@ GrpcPort::GrpcPort(const ServerConfig& config, size_t connections, Door& door, C
       frame_limits_(FrameLimitsOf(config)),
       connections_(connections, static_cast<size_t>(config.max_connections_per_client), clock,
                    door.tls() != nullptr ? Speech::kTls : Speech::kHttp2) {
-  quota_.Resize(QuotaBytes(config, connections, static_cast<size_t>(config.max_streams)));
+  Resize(connections, static_cast<size_t>(config.max_streams));
 }
 
 GrpcPort::~GrpcPort() { Stop(); }
 
-void GrpcPort::Allow(size_t calls) {
-  quota_.Resize(QuotaBytes(config_, connections_.stats().open, calls));
+void GrpcPort::Allow(size_t calls) { Resize(connections_.stats().open, calls); }
+
+void GrpcPort::Resize(size_t connections, size_t calls) {
+  quota_.Resize(QuotaBytes(config_, connections, calls));
+  const auto streams = static_cast<uint64_t>(config_.max_streams);
+  const auto per_connection = static_cast<uint64_t>(config_.max_streams_per_connection);
+  wire_shares_->SetMost(
+      {.calls = std::max(kKeptPerCall * streams, kFullConnections * per_connection),
+       .bytes = PartialBytes(config_)});
 }
 
 StatusOr<int> GrpcPort::Start(grpc::CallbackGenericService& calls) {
@@ -117,7 +131,6 @@ StatusOr<int> GrpcPort::Start(grpc::CallbackGenericService& calls) {
   SetKeepalive(config_, &builder);
   SetAges(config_, &builder);
   builder.RegisterCallbackGenericService(&calls);
-  if (door_.tls() != nullptr) WatchTls(frame_limits_);
   if (!ReadsAreWatched()) {
     Logger(LogModule::kPorts)
         .error(
@@ -129,7 +142,7 @@ StatusOr<int> GrpcPort::Start(grpc::CallbackGenericService& calls) {
     return MakeStatus(absl::StatusCode::kUnavailable, "listen: gRPC cannot serve at {}",
                       config_.listen);
   }
-  connections_.Start([this](int descriptor) { HandOver(descriptor); });
+  connections_.Start([this](int descriptor) { HandOver(descriptor); }, ForgetSocket);
   return port;
 }
 
@@ -145,13 +158,18 @@ void GrpcPort::Stop() {
 }
 
 void GrpcPort::HandOver(int descriptor) {
-  if (door_.tls() == nullptr && !WatchSocket(descriptor, frame_limits_)) {
+  const auto hand_over = [this, descriptor] {
+    grpc::experimental::ExternalConnectionAcceptor::NewConnectionParameters connection;
+    connection.fd = descriptor;
+    acceptor_->HandleNewConnection(&connection);
+  };
+  if (door_.tls() != nullptr) {
+    WatchTls(descriptor, frame_limits_, wire_shares_, hand_over);
+  } else if (WatchSocket(descriptor, frame_limits_, wire_shares_)) {
+    hand_over();
+  } else {
     close(descriptor);
-    return;
   }
-  grpc::experimental::ExternalConnectionAcceptor::NewConnectionParameters connection;
-  connection.fd = descriptor;
-  acceptor_->HandleNewConnection(&connection);
 }
 
 }  // namespace freshet

@@ -18,6 +18,7 @@
 #include "server/ports/connections.h"
 #include "server/ports/frame_watch.h"
 #include "server/ports/grpc_credentials.h"
+#include "server/ports/wire_shares.h"
 
 namespace freshet {
 
@@ -47,10 +48,13 @@ class GrpcPort {
 
  private:
   void HandOver(int descriptor);
+  void Resize(size_t connections, size_t calls);
 
   const ServerConfig& config_;
   Door& door_;
   const FrameLimits frame_limits_;
+  // Connections that gRPC has not freed yet may outlive this.
+  const std::shared_ptr<WireShares> wire_shares_ = std::make_shared<WireShares>();
   Connections connections_;
   grpc::ResourceQuota quota_{"freshet"};
   std::unique_ptr<grpc::experimental::ExternalConnectionAcceptor> acceptor_;

@@ -15,9 +15,25 @@ void MessageFrames::Open(uint32_t stream) {
   streams_[stream] = {};
 }
 
-void MessageFrames::OpenWindow(uint32_t stream) {
+void MessageFrames::Close(uint32_t stream) {
+  EndInput(stream);
+  streams_.erase(stream);
+}
+
+void MessageFrames::EndInput(uint32_t stream) {
+  Stream* const reading = Reading(stream);
+  if (reading == nullptr) return;
+  unfinished_ -= reading->message.unfinished();
+  reading->input_ended = true;
+}
+
+MessageFrames::Stream* MessageFrames::Reading(uint32_t stream) {
   const auto found = streams_.find(stream);
-  if (found != streams_.end()) found->second.unread = 0;
+  return found == streams_.end() || found->second.input_ended ? nullptr : &found->second;
+}
+
+void MessageFrames::OpenWindow(uint32_t stream) {
+  if (Stream* const reading = Reading(stream)) reading->unread = 0;
 }
 
 void MessageFrames::Begin(const FrameHead& head) {
@@ -26,8 +42,7 @@ void MessageFrames::Begin(const FrameHead& head) {
   padding_ = 0;
   padding_is_next_ = (head.flags & kPaddedFlag) != 0;
   message_ = {};
-  const auto found = streams_.find(head.stream);
-  if (found != streams_.end()) message_ = found->second.message;
+  if (const Stream* const reading = Reading(head.stream)) message_ = reading->message;
 }
 
 void MessageFrames::Take(std::string_view payload) {
@@ -47,10 +62,11 @@ void MessageFrames::Take(std::string_view payload) {
         if (message_.head > 0) {
           message_.size = message_.size << 8 | byte;
         } else {
-          message_.scraps = 0;
+          message_.size = message_.scraps = 0;
         }
         if (++message_.head == kHeadBytes) {
-          message_ = {.scraps = message_.scraps, .left = message_.size};
+          message_.head = 0;
+          message_.left = message_.size;
         }
       }
       continue;
@@ -64,18 +80,19 @@ void MessageFrames::Take(std::string_view payload) {
 }
 
 MessageFrames::Ended MessageFrames::End() {
-  const auto found = streams_.find(frame_.stream);
-  if (found == streams_.end()) return {};
-  Stream& stream = found->second;
+  Stream* const stream = Reading(frame_.stream);
+  if (stream == nullptr) return {};
   const bool small = frame_.length < kScrapBytes;
-  if (small) ++stream.unread;
+  if (small) ++stream->unread;
   bool scrap = small && !message_.ended();
   if (scrap && message_.scraps < kFreeScraps) {
     ++message_.scraps;
     scrap = false;
   }
-  stream.message = message_;
-  return {.scrap = scrap, .unread = stream.unread};
+  unfinished_ += message_.unfinished();
+  unfinished_ -= stream->message.unfinished();
+  stream->message = message_;
+  return {.scrap = scrap, .unread = stream->unread};
 }
 
 }  // namespace freshet

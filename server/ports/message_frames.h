@@ -1,5 +1,6 @@
-// The messages of gRPC in the DATA frames of one connection: where one ends, how little of one a
-// frame brings, and how many small frames gRPC may hold. gRPC 1.51 keeps each frame that nobody has
+// The messages of gRPC in the DATA frames of one connection: where one ends, how much has come of
+// those that are not whole, how little of one a frame brings, and how many small frames gRPC may
+// hold. gRPC 1.51 keeps each frame that nobody has
 // read, and each of a message that is not whole, as a piece of its own, which takes 40 bytes beside
 // what it brings, and counts nothing of that.
 #ifndef FRESHET_SERVER_PORTS_MESSAGE_FRAMES_H_
@@ -26,10 +27,13 @@ class MessageFrames {
   // A call begins, unless its number is one that gRPC passes over: clients have odd ones, each
   // higher than those before.
   void Open(uint32_t stream);
-  // Nothing more comes of it, or gRPC forgets what has come: frames of streams that are not open
-  // are passed over.
-  void Close(uint32_t stream) { streams_.erase(stream); }
+  // gRPC forgets the call: frames of streams that are not open are passed over.
+  void Close(uint32_t stream);
+  // Nothing more comes of the call. gRPC keeps it until it has sent the server's answer.
+  void EndInput(uint32_t stream);
   [[nodiscard]] size_t open() const { return streams_.size(); }
+  // Bytes that have come of messages that are not whole, by frames that have come whole.
+  [[nodiscard]] uint64_t unfinished() const { return unfinished_; }
   // The server lets the client send more, which gRPC 1.51 does once what has come is read.
   void OpenWindow(uint32_t stream);
 
@@ -47,22 +51,28 @@ class MessageFrames {
   [[nodiscard]] Ended End();
 
  private:
-  // What is still to come of the message that a stream is in the middle of. A message is a flag,
-  // its size in four bytes, and so many bytes.
+  // The message that a stream is in the middle of. A message is a flag, its size in four bytes, and
+  // so many bytes.
   struct Message {
     uint8_t head = 0;    // bytes of flag and size that have come
     uint8_t scraps = 0;  // frames, up to kFreeScraps
     uint32_t size = 0;   // as far as it has come
-    uint32_t left = 0;
+    uint32_t left = 0;   // to come
     [[nodiscard]] bool ended() const { return head == 0 && left == 0; }
+    [[nodiscard]] uint32_t unfinished() const { return left > 0 ? size - left : 0; }
   };
 
   struct Stream {
     Message message;
     uint32_t unread = 0;
+    bool input_ended = false;
   };
 
+  // nullptr: the stream is not open, or its input has ended.
+  [[nodiscard]] Stream* Reading(uint32_t stream);
+
   absl::flat_hash_map<uint32_t, Stream> streams_;  // that are open
+  uint64_t unfinished_ = 0;                        // of all of them
   uint32_t last_ = 0;                              // that was opened
   FrameHead frame_;                                // of these:
   uint32_t left_ = 0;                              // bytes to come

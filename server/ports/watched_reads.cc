@@ -11,8 +11,10 @@
 #include <memory>
 #include <optional>
 #include <string_view>
+#include <utility>
 
 #include "core/base/check.h"
+#include "server/base/client_network.h"
 #include "server/base/log_limit.h"
 #include "server/base/system_clock.h"
 #include "server/logs/loggers.h"
@@ -55,37 +57,56 @@ std::atomic<uint64_t> cut{0};
 // One connection, which gRPC reads and writes at the same time. Thread-safe.
 class Connection {
  public:
-  explicit Connection(const FrameLimits& limits) : watch_(limits) {}
+  Connection(const FrameLimits& limits, std::shared_ptr<WireShares> shares,
+             const IpAddress& network) {
+    Begin(limits, std::move(shares), network);
+  }
 
-  // For the next one.
-  void Begin(const FrameLimits& limits) FRESHET_EXCLUDES(mutex_) {
+  void Begin(const FrameLimits& limits, std::shared_ptr<WireShares> shares,
+             const IpAddress& network) FRESHET_EXCLUDES(mutex_) {
     const MutexLock lock(mutex_);
-    watch_ = FrameWatch(limits);
+    watch_.emplace(limits);
+    account_.emplace(std::move(shares), network);
+  }
+  // Watches nothing more until it begins anew.
+  void End() FRESHET_EXCLUDES(mutex_) {
+    const MutexLock lock(mutex_);
+    watch_.reset();
+    account_.reset();
   }
   // Shows the watch what has come; whether the connection may go on.
   [[nodiscard]] bool Show(std::string_view bytes) FRESHET_EXCLUDES(mutex_) {
     const MutexLock lock(mutex_);
-    const bool was_cut = !watch_.excess().empty();
-    if (watch_.Take(bytes)) return true;
-    if (!was_cut) {
-      ++cut;
-      TellOf(watch_);
-    }
+    if (!watch_) return true;
+    if (!watch_->excess().empty()) return false;
+    if (watch_->Take(bytes) && Count()) return true;
+    ++cut;
+    TellOf(*watch_);
     return false;
   }
   // The same for what is about to leave, and for how much of it does not.
   void Sending(std::string_view bytes) FRESHET_EXCLUDES(mutex_) {
     const MutexLock lock(mutex_);
-    watch_.Sending(bytes);
+    if (!watch_) return;
+    watch_->Sending(bytes);
+    (void)Count();  // of calls that end
   }
   void NotSent(size_t bytes) FRESHET_EXCLUDES(mutex_) {
     const MutexLock lock(mutex_);
-    watch_.NotSent(bytes);
+    if (watch_) watch_->NotSent(bytes);
   }
 
  private:
+  [[nodiscard]] bool Count() FRESHET_REQUIRES(mutex_) {
+    const std::string_view excess = account_->Hold(watch_->held());
+    if (!excess.empty()) watch_->Exceed(excess);
+    return excess.empty();
+  }
+
   Mutex mutex_;
-  FrameWatch watch_ FRESHET_GUARDED_BY(mutex_);
+  // Set from Begin to End.
+  std::optional<FrameWatch> watch_ FRESHET_GUARDED_BY(mutex_);
+  std::optional<WireAccount> account_ FRESHET_GUARDED_BY(mutex_);
 };
 
 // --- Plain text
@@ -122,7 +143,7 @@ bool ShowRead(int descriptor, const msghdr& message, size_t length) {
     if (watched->connection.Show({static_cast<const char*>(part.iov_base), size})) continue;
     if (watched->cookie == CookieOf(descriptor)) return false;
     // The number is another socket's by now, of which nobody has asked.
-    Sockets()[descriptor].store(nullptr, std::memory_order_release);
+    watched->connection.End();
     return true;
   }
   return true;
@@ -145,7 +166,13 @@ ssize_t Send(int descriptor, const msghdr* message, int flags) {
 
 // --- TLS
 
-std::atomic<const FrameLimits*> tls_limits{nullptr};
+// What gRPC prepares to shake hands with on this thread.
+struct Greeted {
+  const FrameLimits& limits;
+  const std::shared_ptr<WireShares>& shares;
+  IpAddress network;
+};
+thread_local const Greeted* greeted = nullptr;
 
 void FreeConnection(void*, void* connection, CRYPTO_EX_DATA*, int, long,
                     void*) {  // NOLINT: OpenSSL's type
@@ -166,37 +193,48 @@ bool SpeaksHttp2(const SSL* tls) {
   return !name.empty() && name != "http/1.1";
 }
 
+void WatchGreeted(SSL* tls) {
+  if (tls == nullptr || greeted == nullptr) return;
+  auto connection =
+      std::make_unique<Connection>(greeted->limits, greeted->shares, greeted->network);
+  CHECK(SSL_set_ex_data(tls, TlsIndex(), connection.release()) == 1, "no memory");
+}
+
 // nullptr: it is not watched.
 Connection* Watched(SSL* tls) {
-  const FrameLimits* limits = tls_limits.load(std::memory_order_acquire);
-  if (limits == nullptr || SSL_is_server(tls) == 0) return nullptr;
-  auto* connection = static_cast<Connection*>(SSL_get_ex_data(tls, TlsIndex()));
-  if (connection != nullptr || !SpeaksHttp2(tls)) return connection;
-  connection = new Connection(*limits);
-  CHECK(SSL_set_ex_data(tls, TlsIndex(), connection) == 1, "no memory");
-  return connection;
+  auto* const connection = static_cast<Connection*>(SSL_get_ex_data(tls, TlsIndex()));
+  return connection != nullptr && SpeaksHttp2(tls) ? connection : nullptr;
 }
 
 }  // namespace
 
-bool WatchSocket(int descriptor, const FrameLimits& limits) {
+bool WatchSocket(int descriptor, const FrameLimits& limits, std::shared_ptr<WireShares> shares) {
   if (descriptor < 0 || static_cast<size_t>(descriptor) >= kMostDescriptors) return false;
   any_socket.store(true, std::memory_order_release);
+  const IpAddress network = NetworkOfSocket(descriptor);
   std::atomic<WatchedSocket*>& slot = Sockets()[descriptor];
-  WatchedSocket* watched = slot.load(std::memory_order_acquire);
+  WatchedSocket* const watched = slot.load(std::memory_order_acquire);
   if (watched == nullptr) {
-    slot.store(new WatchedSocket{CookieOf(descriptor), Connection(limits)},
+    slot.store(new WatchedSocket{.cookie = CookieOf(descriptor),
+                                 .connection = Connection(limits, std::move(shares), network)},
                std::memory_order_release);
   } else {
     watched->cookie = CookieOf(descriptor);
-    watched->connection.Begin(limits);
+    watched->connection.Begin(limits, std::move(shares), network);
   }
   return true;
 }
 
-void WatchTls(const FrameLimits& limits) {
-  // Connections that are open keep those that they have begun with.
-  tls_limits.store(new FrameLimits(limits), std::memory_order_release);
+void ForgetSocket(int descriptor) {
+  if (WatchedSocket* const watched = Watched(descriptor)) watched->connection.End();
+}
+
+void WatchTls(int descriptor, const FrameLimits& limits, const std::shared_ptr<WireShares>& shares,
+              const std::function<void()>& hand_over) {
+  const Greeted now = {.limits = limits, .shares = shares, .network = NetworkOfSocket(descriptor)};
+  greeted = &now;
+  hand_over();
+  greeted = nullptr;
 }
 
 uint64_t ConnectionsCut() { return cut; }
@@ -206,6 +244,13 @@ uint64_t ConnectionsCut() { return cut; }
 // --- What gRPC calls
 
 extern "C" {
+
+__attribute__((visibility("default"), used)) SSL* SSL_new(SSL_CTX* context) {
+  static auto* const kNext = freshet::Next<SSL*(SSL_CTX*)>("SSL_new");
+  SSL* const tls = kNext(context);
+  freshet::WatchGreeted(tls);
+  return tls;
+}
 
 __attribute__((visibility("default"), used)) ssize_t recvmsg(int descriptor, msghdr* message,
                                                              int flags) {
@@ -253,6 +298,7 @@ namespace freshet {
 bool ReadsAreWatched() {
   return dlsym(RTLD_DEFAULT, "recvmsg") == reinterpret_cast<void*>(&recvmsg) &&
          dlsym(RTLD_DEFAULT, "sendmsg") == reinterpret_cast<void*>(&sendmsg) &&
+         dlsym(RTLD_DEFAULT, "SSL_new") == reinterpret_cast<void*>(&SSL_new) &&
          dlsym(RTLD_DEFAULT, "SSL_read") == reinterpret_cast<void*>(&SSL_read) &&
          dlsym(RTLD_DEFAULT, "SSL_write") == reinterpret_cast<void*>(&SSL_write);
 }

@@ -2,11 +2,13 @@
 // they can be looked at. This program defines `recvmsg` and `SSL_read`, by which gRPC reads in
 // plain text and through TLS; they do what the system's do, and show a FrameWatch what has come of
 // the connections that are watched (docs/decisions/0110). `sendmsg` and `SSL_write` show it what
-// the server answers.
+// the server answers. `SSL_new` tells which connection speaks TLS.
 #ifndef FRESHET_SERVER_PORTS_WATCHED_READS_H_
 #define FRESHET_SERVER_PORTS_WATCHED_READS_H_
 
 #include <cstdint>
+#include <functional>
+#include <memory>
 
 #include "server/ports/frame_watch.h"
 
@@ -14,12 +16,17 @@ namespace freshet {
 
 // All functions are thread-safe.
 
-// From here on what is read of a connected socket in plain text is watched, until it is closed. A
-// client that goes beyond a limit is no longer read: gRPC finds its connection reset. False: its
-// number is too high.
-[[nodiscard]] bool WatchSocket(int descriptor, const FrameLimits& limits);
-// The same of all connections that shake hands for HTTP/2 from here on as a server.
-void WatchTls(const FrameLimits& limits);
+// What is read of a connection in plain text is watched from here on. A client that goes beyond a
+// limit, or its share, is no longer read: gRPC finds its connection reset. False: the number of the
+// descriptor is too high. nullptr: there are no shares.
+[[nodiscard]] bool WatchSocket(int descriptor, const FrameLimits& limits,
+                               std::shared_ptr<WireShares> shares);
+// A connection is closed: what it held counts no more.
+void ForgetSocket(int descriptor);
+// The same of a connection that speaks TLS, whose handshake as a server gRPC prepares within
+// `hand_over`, until gRPC has freed that.
+void WatchTls(int descriptor, const FrameLimits& limits, const std::shared_ptr<WireShares>& shares,
+              const std::function<void()>& hand_over);
 
 // Connections that went beyond a limit, since the start.
 [[nodiscard]] uint64_t ConnectionsCut();

@@ -3,6 +3,7 @@
 #include <fcntl.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <chrono>
 #include <cstdlib>
 #include <fstream>
@@ -112,11 +113,17 @@ class HalfSpoken {
       moved = true;
       Understand();
     }
-    return moved;
+    if (got == 0 || (got < 0 && errno == ECONNRESET)) {
+      ended_ += windows_.size();
+      windows_.clear();
+      cut_ = true;
+    }
+    return moved && !cut_;
   }
   [[nodiscard]] uint64_t sent() const { return sent_; }
-  // Streams that the server has ended.
+  // Streams that the server has ended, one by one or with the connection.
   [[nodiscard]] size_t ended() const { return ended_; }
+  [[nodiscard]] bool cut() const { return cut_; }
 
  private:
   static constexpr uint8_t kSettings = 4;
@@ -199,6 +206,7 @@ class HalfSpoken {
   int64_t connection_ = 65'535;
   uint64_t sent_ = 0;
   size_t ended_ = 0;
+  bool cut_ = false;
 };
 
 class CallMemoryTest : public ::testing::Test {
@@ -311,6 +319,39 @@ TEST_F(CallMemoryTest, OfMessagesThatAreNeverWholeIsBounded) {
   Play(connections, /*fill=*/true);
   // Without a bound all of 24 times 16 MiB.
   EXPECT_LT(grown(), 200 * kMiB) << connections.front().sent() << " bytes were sent";
+}
+
+// They used up what gRPC may hold, and gRPC ended streams and connections of others for it.
+TEST_F(CallMemoryTest, OfUnfinishedMessagesEndsNothingOfOthers) {
+  const auto pages = v1::PagesService::NewStub(daemon_.channel());
+  grpc::ClientContext context;
+  const auto stream = pages->UpsertPages(&context);
+  v1::UpsertPagesRequest request;
+  request.add_pages()->set_url("http://honest.test/");
+  const auto is_acknowledged = [&] {
+    request.set_sequence(request.sequence() + 1);
+    v1::UpsertPagesResponse response;
+    return stream->Write(request) && stream->Read(&response);
+  };
+  EXPECT_TRUE(is_acknowledged());
+  std::vector<HalfSpoken> connections;
+  for (int i = 0; i < 6; ++i) {
+    HalfSpoken& connection = connections.emplace_back(daemon_.grpc_address(), "127.0.0.2");
+    for (uint64_t call = 1; call < 12; call += 2) {
+      connection.Begin(call, "/freshet.v1.PagesService/UpsertPages");
+      connection.Promise(call, 16 * kMiB - 100);
+    }
+  }
+  Play(connections, /*fill=*/true);
+  EXPECT_TRUE(is_acknowledged());
+  size_t cut = 0;
+  for (const HalfSpoken& connection : connections) cut += connection.cut() ? 1 : 0;
+  EXPECT_GT(cut, 0U);
+  EXPECT_LT(grown(), 250 * kMiB);
+  // A network that holds nothing sends what it likes.
+  request.mutable_pages(0)->set_url("http://honest.test/" + std::string(1000, 'a'));
+  for (int i = 0; i < 2000; ++i) *request.add_pages() = request.pages(0);
+  EXPECT_TRUE(is_acknowledged());
 }
 
 TEST_F(CallMemoryTest, OfUrlsThatNobodyTakesIsBounded) {

@@ -278,6 +278,30 @@ TEST(FrameWatch, CallsThatTheServerHasEndedCountForNothing) {
   EXPECT_FALSE(taken);
 }
 
+// What the connection holds of gRPC's memory: calls until they end, and what has come of messages.
+TEST(FrameWatch, SaysWhatItHolds) {
+  FrameWatch watch(kFew);
+  const auto take = [&](const std::string& frames) {
+    EXPECT_TRUE(watch.Take(frames));
+    return watch.held();
+  };
+  const std::string message = Message(3000);
+  EXPECT_EQ(take(std::string(kHttp2Preface) + Opened(1) + Opened(3)), (WireHeld{.calls = 2}));
+  EXPECT_EQ(take(Http2Frame(0, 0, 1, message.substr(0, 1005))),
+            (WireHeld{.calls = 2, .bytes = 1000}));
+  EXPECT_EQ(take(Http2Frame(0, 0, 3, message.substr(0, 505))),
+            (WireHeld{.calls = 2, .bytes = 1500}));
+  EXPECT_EQ(take(Http2Frame(0, 0, 1, message.substr(1005) + message.substr(0, 305))),
+            (WireHeld{.calls = 2, .bytes = 800}));
+  // The client says no more by it, and waits for the answer.
+  EXPECT_EQ(take(Http2Frame(0, 1, 1, message.substr(305))), (WireHeld{.calls = 2, .bytes = 500}));
+  EXPECT_EQ(take(Http2Frame(1, 5, 5, "headers")), (WireHeld{.calls = 3, .bytes = 500}));
+  watch.Sending(Http2Frame(4, 0, 0, "") + Http2Frame(1, 5, 1, "trailers"));
+  EXPECT_EQ(take(hostile::Http2Cancel(3)), (WireHeld{.calls = 1}));
+  // Those of a server of the fleet are its clients'.
+  EXPECT_EQ(take(Http2Frame(1, 4, 7, "key:of the fleet")), WireHeld());
+}
+
 // One connection of another server has the calls of all its clients.
 TEST(FrameWatch, AServerOfTheFleetMayTakeBackAnyNumberOfCalls) {
   std::string taken_back;
