@@ -615,6 +615,44 @@ TEST(MessageTurnsTest, SoManyAreHandledAtATime) {
   });
 }
 
+// Messages of 400 bytes that inflated to 16 MB kept both threads of a machine with two processors:
+// another client with one message at a time was left 3% of its rate.
+TEST(MessageTurnsTest, LongMessagesLeaveAThread) {
+  constexpr size_t kLong = MessageTurns::kLongBytes;
+  MessageTurns turns({.callers = 2, .helper = false});
+  std::vector<std::string> order;
+  turns.Handle("greedy", kLong, [&] {
+    for (int i = 1; i <= 3; ++i) {
+      turns.Handle("greedy", kLong, [&order, i] { order.push_back(fmt::format("long {}", i)); });
+    }
+    EXPECT_EQ(turns.waiting(), 3U);
+    // At once, on the other thread; what waits behind it alternates with long ones.
+    turns.Handle("small", kLong - 1, [&] {
+      order.emplace_back("small 1");
+      turns.Handle("small", 1, [&] { order.emplace_back("small 2"); });
+      turns.Handle("small", 1, [&] { order.emplace_back("small 3"); });
+    });
+    EXPECT_THAT(order, testing::ElementsAre("small 1", "small 2", "small 3"));
+    EXPECT_EQ(turns.waiting(), 3U);
+  });
+  EXPECT_THAT(order,
+              testing::ElementsAre("small 1", "small 2", "small 3", "long 1", "long 2", "long 3"));
+}
+
+// Where there is one thread, both kinds have it in turns.
+TEST(MessageTurnsTest, LongAndShortMessagesAlternate) {
+  constexpr size_t kLong = MessageTurns::kLongBytes;
+  MessageTurns turns({.callers = 1, .helper = false});
+  std::vector<std::string> order;
+  turns.Handle("first", 1, [&] {
+    for (int i = 1; i <= 2; ++i) {
+      turns.Handle("greedy", kLong, [&order, i] { order.push_back(fmt::format("long {}", i)); });
+      turns.Handle("small", 1, [&order, i] { order.push_back(fmt::format("small {}", i)); });
+    }
+  });
+  EXPECT_THAT(order, testing::ElementsAre("long 1", "small 1", "long 2", "small 2"));
+}
+
 TEST_F(UntakenTest, PatienceShrinksAsNewcomersFindNoRoom) {
   EXPECT_EQ(streams_.crowding().answers, 0);
   EXPECT_TRUE(streams_.SetAnswers(*Open("greedy"), 0, 1199).empty());
