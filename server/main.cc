@@ -340,4 +340,11 @@ int Main(int argc, char** argv) {
 }  // namespace
 }  // namespace freshet
 
+// What jemalloc reads at the start: threads of its own give back what is free for ten seconds. Else
+// only threads that allocate do so, and what a flood of calls took stays while nothing happens.
+extern "C" {
+extern const char* malloc_conf;
+const char* malloc_conf = "background_thread:true";
+}
+
 int main(int argc, char** argv) { return freshet::Main(argc, argv); }
