@@ -243,9 +243,12 @@ int Run(const ServerConfig& config, const CommandLine& line) {
     // One signal more would not wait for the end.
     if (!signals.come()) signals.Ask();
   });
-  server.WhenToEnd([&](std::string_view why) {
-    if (signals.come()) return;
-    spdlog::warn("this server ends so that another server of the cluster can serve: {}", why);
+  server.WhenToEnd([&](std::string_view why, bool at_once) {
+    if (signals.come() && !at_once) return;
+    spdlog::log(at_once ? spdlog::level::critical : spdlog::level::warn,
+                "this server ends {}so that another server of the cluster can serve: {}",
+                at_once ? "at once " : "", why);
+    if (at_once) std::_Exit(kFailure);
     signals.Ask();
   });
   if (config.insecure) WarnOfInsecurity(config);

@@ -14,6 +14,8 @@ namespace {
 constexpr Duration kSampleInterval = Duration::Seconds(1);
 // Servers of a fleet refuse what is further off.
 constexpr Duration kMuchAhead = Duration::Millis(500);
+// A disk that answers no write for so long keeps clients waiting.
+constexpr Duration kDiskSilence = Duration::Seconds(5);
 
 }  // namespace
 
@@ -142,6 +144,10 @@ std::string Monitor::NotReady(bool standby_counts) const {
   const ClusterStatus cluster = serving == nullptr ? ClusterStatus() : serving->cluster();
   const bool waits = !cluster.name.empty() && (!cluster.sure || cluster.log.waiting > 0);
   if (waits) return "waiting for Kafka: nothing can be acknowledged";
+  const Duration silence = serving == nullptr ? Duration() : serving->disk_silence();
+  if (silence >= kDiskSilence) {
+    return fmt::format("the disk has answered no write for {:.0f} s", silence.seconds());
+  }
   return cluster.rate.cut_off ? fmt::format(
                                     "no part of the fleet's crawl rate for {:.0f} s: the "
                                     "server that shares it out is not reached, or clocks "

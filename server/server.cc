@@ -26,7 +26,7 @@ class Server::Impl {
   Status Stop();
   void RequestStop() { progress_.RequestStop(); }
   void WhenReplaced(std::function<void()> end) { on_replaced_ = std::move(end); }
-  void WhenToEnd(std::function<void(std::string_view)> end) { on_end_ = std::move(end); }
+  void WhenToEnd(Serving::End end) { on_end_ = std::move(end); }
   void Reload(const ServerConfig* config) FRESHET_EXCLUDES(mutex_) {
     const MutexLock lock(mutex_);
     if (config != nullptr && reloader_ != nullptr) reloader_->Take(*config);
@@ -52,7 +52,7 @@ class Server::Impl {
   bool stopped_ = false;
   StartProgress progress_;
   std::function<void()> on_replaced_;
-  std::function<void(std::string_view)> on_end_;
+  Serving::End on_end_;
   Metrics metrics_;
   Health health_;
   mutable Mutex mutex_;
@@ -144,7 +144,7 @@ void Server::Reload(const ServerConfig& config) { impl_->Reload(&config); }
 
 void Server::WhenReplaced(std::function<void()> end) { impl_->WhenReplaced(std::move(end)); }
 
-void Server::WhenToEnd(std::function<void(std::string_view)> end) {
+void Server::WhenToEnd(std::function<void(std::string_view why, bool at_once)> end) {
   impl_->WhenToEnd(std::move(end));
 }
 

@@ -42,10 +42,12 @@ class Server {
   // Before Start. Of a server of a cluster: `end` is called at most once, on a thread of its own,
   // when another server has taken its place; this one can do nothing more than Stop.
   void WhenReplaced(std::function<void()> end);
-  // Before Start. Of a server of a cluster: `end` is called at most once, with the reason, when
-  // another server is to take its place: an operator drains this node, or its store takes nothing
-  // any more. It is to have Stop called, by another thread, as this is called on one of the server.
-  void WhenToEnd(std::function<void(std::string_view why)> end);
+  // Before Start. Of a server of a cluster: `end` is called with the reason when another server is
+  // to take its place: an operator drains this node, or its store takes nothing any more. It is to
+  // have Stop called, by another thread, as this is called on one of the server. `at_once`: Stop
+  // would wait for a disk that gives no answer, so the process is to end without. Called at most
+  // once for each.
+  void WhenToEnd(std::function<void(std::string_view why, bool at_once)> end);
   // A Start under way gives up at the next safe point, Cancelled. Thread-safe, also during Start.
   void RequestStop();
   // Where probes are answered, host:port: empty until they are, which is early in Start. Also

@@ -1,6 +1,7 @@
 #include "server/serving.h"
 
 #include <algorithm>
+#include <array>
 #include <atomic>
 #include <memory>
 #include <utility>
@@ -84,10 +85,11 @@ Rate RateOf(const Settings& settings, const ServerConfig& config) {
 }
 
 // Calls it the first time alone. What this returns may outlive the server.
-std::function<void(std::string_view)> Once(std::function<void(std::string_view)> call) {
-  return [call = std::move(call),
-          called = std::make_shared<std::atomic<bool>>(false)](std::string_view why) {
-    if (call && !called->exchange(true)) call(why);
+Serving::End Once(Serving::End call) {
+  // In order, and at once.
+  const auto called = std::make_shared<std::array<std::atomic<bool>, 2>>();
+  return [call = std::move(call), called](std::string_view why, bool at_once) {
+    if (call && !(*called)[at_once ? 1 : 0].exchange(true)) call(why, at_once);
   };
 }
 
@@ -132,8 +134,7 @@ class Serving::ShardNews final : public ShardObserver {
 };
 
 Serving::Serving(const ServerConfig& config, Clock& clock, int connections, Metrics& metrics,
-                 Health& health, Door& door, LoadedStore loaded,
-                 std::function<void(std::string_view)> end)
+                 Health& health, Door& door, LoadedStore loaded, End end)
     : config_(config),
       health_(health),
       door_(door),
@@ -214,7 +215,7 @@ Serving::Serving(const ServerConfig& config, Clock& clock, int connections, Metr
                .address = [this] { return WithPort(config_.listen, port_); },
                .cluster = cluster_ == nullptr ? std::function<ClusterStatus()>()
                                               : [this] { return cluster(); },
-               .end = [end = end_] { end("an operator drains this node"); },
+               .end = [end = end_] { end("an operator drains this node", /*at_once=*/false); },
                .take_ping =
                    [this](const v1::TakePingRequest& request, auto answered) {
                      indexnow_.TakePassedOn(request, std::move(answered));
@@ -271,7 +272,7 @@ std::unique_ptr<SharedRate> Serving::MakeSharedRate(Clock& clock, const Settings
 void Serving::ReportFailure() {
   health_.ReportFailure();
   // Nobody takes the turn of a server that still confirms it.
-  if (cluster_ != nullptr) end_("its store takes nothing any more");
+  if (cluster_ != nullptr) end_("its store takes nothing any more", /*at_once=*/false);
 }
 
 void Serving::TakeOverPause(const Settings& settings) {
@@ -310,6 +311,7 @@ StatusOr<int> Serving::Open() {
     streams_.Look(context_.clock.Now());
     grpc_port_.Allow(streams_.calls());
     LookAtTurn(context_.clock.Now());
+    LookAtDisk(context_.clock.Now());
   });
   if (frontier_calls_ != nullptr) {
     RETURN_IF_ERROR(frontier_calls_->Start([this](bool served) {
@@ -386,13 +388,16 @@ void Serving::AwaitStandbys() {
   Clock& clock = context_.clock;
   const Duration handover = config_.cluster.handover;
   const Instant latest = clock.Now() + handover;
-  if (standbys_.AwaitLoaded(clock, Duration())) return;
+  // One that cannot serve on keeps nobody waiting.
+  const auto serves = [this] {
+    return !health_.failed() && store_->health().ok() && cluster_->sure();
+  };
+  if (!serves() || standbys_.AwaitLoaded(clock, Duration())) return;
   spdlog::info(
       "serving until the standbys have loaded the pages, for at most {:g} s; a second signal ends "
       "the server at once",
       handover.seconds());
-  // One that cannot serve on keeps nobody waiting.
-  while (clock.Now() < latest && !health_.failed() && store_->health().ok() && cluster_->sure()) {
+  while (clock.Now() < latest && serves()) {
     if (standbys_.AwaitLoaded(clock, kStandbysInterval)) return;
   }
   spdlog::warn("not all standbys have loaded the pages; ending anyway");
@@ -418,7 +423,23 @@ void Serving::LookAtTurn(Instant now) {
   const Duration waited = now - *waits_since_;
   if (waited < config_.cluster.silence * kSilencesOfWaiting || !HasSuccessor()) return;
   end_(fmt::format("Kafka has taken no commit of this server for {:.0f} s, and a standby is ready",
-                   waited.seconds()));
+                   waited.seconds()),
+       /*at_once=*/false);
+}
+
+void Serving::LookAtDisk(Instant now) {
+  const StoreWrites writes = store_->writes();
+  const bool answers = writes.begun == writes.ended || writes.ended != writes_ended_;
+  if (answers || !disk_answered_) disk_answered_ = now;
+  writes_ended_ = writes.ended;
+  disk_silence_ = now - *disk_answered_;
+  if (cluster_ == nullptr || !cluster_->sure()) return;
+  if (disk_silence_ < config_.cluster.silence * kSilencesOfWaiting || !HasSuccessor()) return;
+  // In order it would end no sooner than the disk answers, and keep its turn until then. What the
+  // disk has not taken is in the log.
+  end_(fmt::format("the disk has answered no write for {:.0f} s, and a standby is ready",
+                   disk_silence().seconds()),
+       /*at_once=*/true);
 }
 
 void Serving::EndCalls() {

@@ -16,6 +16,7 @@
 #include "server/api/status.h"
 #include "server/api/switchboard.h"
 #include "server/api/url_pages.h"
+#include "server/base/live.h"
 #include "server/base/ticker.h"
 #include "server/fleet/shared_model.h"
 #include "server/fleet/shared_rate.h"
@@ -34,13 +35,14 @@ namespace freshet {
 // ones also without those before.
 class Serving {
  public:
+  using End = std::function<void(std::string_view why, bool at_once)>;
+
   // Sets the shards and their threads going. At most `connections` of gRPC are open at a time. All
   // that is referred to outlives this; `metrics` tells this what the shards say.
-  // `end` ends the server from outside, for the reason that it is given, and is called at most
-  // once; null: nothing does.
+  // `end` ends the server from outside, for the reason that it is given: in order at most once, and
+  // at most once at once; null: nothing does.
   Serving(const ServerConfig& config, Clock& clock, int connections, Metrics& metrics,
-          Health& health, Door& door, LoadedStore loaded,
-          std::function<void(std::string_view)> end);
+          Health& health, Door& door, LoadedStore loaded, End end);
   Serving(const Serving&) = delete;
   Serving& operator=(const Serving&) = delete;
   ~Serving();
@@ -77,6 +79,8 @@ class Serving {
   // What the console asks for; null before Open.
   [[nodiscard]] ConsoleCalls* console() const { return open_console_; }
   [[nodiscard]] std::vector<ShardSnapshot> shards() const;
+  // For how long the disk has had writes and has answered none; 0: it answers, or has none.
+  [[nodiscard]] Duration disk_silence() const { return disk_silence_; }
 
  private:
   class ShardNews;
@@ -88,6 +92,8 @@ class Serving {
   // Leaves the turn to a standby that would take over at once where Kafka confirms the turn of this
   // server and takes none of its commits.
   void LookAtTurn(Instant now);
+  // The same where the disk gives no answer.
+  void LookAtDisk(Instant now);
   // Whether a standby would take over at once.
   [[nodiscard]] bool HasSuccessor() const;
   // The names of the services that answer, whose methods are in the switchboard from here on.
@@ -101,9 +107,12 @@ class Serving {
   const ServerConfig& config_;
   Health& health_;
   Door& door_;
-  const std::function<void(std::string_view why)> end_;
-  bool had_successor_ = false;          // when it was told to end; owner: who ends it
-  std::optional<Instant> waits_since_;  // for Kafka, with its turn confirmed; owner: watch_
+  const End end_;
+  bool had_successor_ = false;            // when it was told to end; owner: who ends it
+  std::optional<Instant> waits_since_;    // for Kafka, with its turn confirmed; owner: watch_
+  uint64_t writes_ended_ = 0;             // of the disk; owner: watch_
+  std::optional<Instant> disk_answered_;  // owner: watch_
+  Live<Duration> disk_silence_;
   // Later members use earlier ones.
   const std::unique_ptr<AuditLog> audit_;
   const std::unique_ptr<Cluster> cluster_;  // nullptr: the server is alone

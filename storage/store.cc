@@ -391,11 +391,13 @@ Status Store::Impl::Write(rocksdb::WriteBatch* batch, bool sync) {
   write.memtable_insert_hint_per_batch = !batch->HasDeleteRange();
   write.disableWAL = options_.durability == Durability::kNone;
   write.sync = sync && !write.disableWAL;
+  ++writes_begun_;
   rocksdb::Status status = db_->Write(write, batch);
   if (status.ok() && sync && write.disableWAL) {
     // Without a log only a flush makes anything durable.
     status = db_->Flush(rocksdb::FlushOptions(), families());
   }
+  ++writes_ended_;
   return NoteWriteError(status);
 }
 
@@ -522,6 +524,7 @@ StatusOr<ScanResult> Store::ScanPages(PageNumber from, PageNumber end, size_t co
 }
 Status Store::Commit(const Changes& changes) { return impl_->Commit(changes); }
 Status Store::health() const { return impl_->health(); }
+StoreWrites Store::writes() const { return impl_->writes(); }
 Status Store::TryResume() { return impl_->EnsureSpace(); }
 Status Store::Checkpoint(const std::string& dir) { return impl_->Checkpoint(dir); }
 StatusOr<VerifyReport> Store::Verify() const { return impl_->Verify(); }

@@ -135,6 +135,12 @@ struct StoreStats {
   std::array<uint64_t, kLevels> table_files{};  // by level
 };
 
+// Writes of the disk since opening. Value type, thread-compatible.
+struct StoreWrites {
+  uint64_t begun = 0;
+  uint64_t ended = 0;
+};
+
 // What pages are read for.
 enum class ReadFor : uint8_t {
   kLooking,
@@ -219,6 +225,8 @@ class Store {
   // OK while commits can succeed; ResourceExhausted while the device is full; else what ended
   // writing. Found out by commits and by background work.
   [[nodiscard]] Status health() const;
+  // Where some are under way and none ends, the disk gives no answer.
+  [[nodiscard]] StoreWrites writes() const;
   // After the device was full: lets commits succeed again if there is space, which else the next
   // commit does. ResourceExhausted: there is none.
   [[nodiscard]] Status TryResume();

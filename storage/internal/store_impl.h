@@ -70,6 +70,11 @@ class Store::Impl {
   [[nodiscard]] rocksdb::DB& db() const { return *db_; }
   [[nodiscard]] Status CommitFrontier(rocksdb::WriteBatch* batch);
   [[nodiscard]] Status health() const;
+  [[nodiscard]] StoreWrites writes() const {
+    // In this order one that ends meanwhile counts as begun.
+    const uint64_t ended = writes_ended_;
+    return {.begun = writes_begun_, .ended = ended};
+  }
   // OK if there is space for another commit, after resuming if it had run out.
   [[nodiscard]] Status EnsureSpace();
   [[nodiscard]] Status Checkpoint(const std::string& dir);
@@ -243,6 +248,8 @@ class Store::Impl {
   std::atomic<bool> full_ = false;    // RocksDB ran out of space and was not resumed yet
   std::atomic<uint64_t> commits_ = 0;
   std::atomic<uint64_t> refused_commits_ = 0;
+  std::atomic<uint64_t> writes_begun_ = 0;
+  std::atomic<uint64_t> writes_ended_ = 0;
 
   mutable Mutex mutex_;
   Status failure_ FRESHET_GUARDED_BY(mutex_);

@@ -18,6 +18,7 @@
 #include "server/forward/forwarded_pings.h"
 #include "tests/grpc/cluster_servers.h"
 #include "tests/grpc/test_worker.h"
+#include "tests/support/faulty_env.h"
 
 namespace freshet {
 namespace {
@@ -449,6 +450,38 @@ TEST_F(ClusterTest, WhoseCommitsWaitWhileAStandbyIsReadyLeavesItsTurn) {
   ASSERT_TRUE(info.ok()) << info.status();
   EXPECT_EQ(info->pages, 50U);
   EXPECT_TRUE(second->server->Stop().ok());
+}
+
+// A disk that hangs gives no error, and whoever waits for it cannot end in order.
+TEST_F(ClusterTest, WhoseDiskGivesNoAnswerEndsAtOnceWhereAStandbyIsReady) {
+  FaultyEnv disk(1);
+  TestServer first(
+      [this](ServerConfig* config) {
+        InCluster()(config);
+        config->cluster.silence = Duration::Seconds(2);
+      },
+      disk.env());
+  AwaitAnnounced(first);
+  first.UpsertMany(50);
+  disk.SetHanging(true);
+  auto stuck = std::async(std::launch::async, [&] { first.UpsertMany(60); });
+  EXPECT_TRUE(Eventually([&] {
+    return Probe(first.info.http_address, "/readyz").find("the disk has answered no write for") !=
+           std::string::npos;
+  }));
+  EXPECT_EQ(first.asked_to_end_at_once, 0) << "nobody else has more of it";
+  SecondServer second(first.config);
+  EXPECT_TRUE(Eventually([&] { return first.asked_to_end_at_once == 1; }, Duration::Seconds(400)));
+  EXPECT_EQ(first.asked_to_end, 0);
+  disk.SetHanging(false);
+  stuck.get();
+  EXPECT_TRUE(
+      Eventually([&] { return Probe(first.info.http_address, "/readyz").find("200") == 0; }));
+  EXPECT_TRUE(first.Stop().ok());
+  const StatusOr<ServingInfo> info = second.started.get();
+  ASSERT_TRUE(info.ok()) << info.status();
+  EXPECT_EQ(info->pages, 60U);
+  EXPECT_TRUE(second.server->Stop().ok());
 }
 
 // Cut off from the broker that has the group of the rate.

@@ -53,7 +53,9 @@ class TestServer {
 
   void Start() {
     server_ = std::make_unique<Server>(config, server_clock_, env_);
-    server_->WhenToEnd([this](std::string_view) { ++asked_to_end; });
+    server_->WhenToEnd([this](std::string_view, bool at_once) {
+      ++(at_once ? asked_to_end_at_once : asked_to_end);
+    });
     server_->WhenReplaced([this] { ++replaced; });
     const StatusOr<ServingInfo> started = server_->Start();
     ASSERT_TRUE(started.ok()) << started.status().ToString();
@@ -157,7 +159,8 @@ class TestServer {
   SystemClock clock;
   ServingInfo info;
   std::atomic<int> asked_to_end = 0;  // how often it was, so that another serves
-  std::atomic<int> replaced = 0;      // how often it was told that another serves
+  std::atomic<int> asked_to_end_at_once = 0;
+  std::atomic<int> replaced = 0;  // how often it was told that another serves
   std::shared_ptr<grpc::Channel> channel;
   std::unique_ptr<v1::SchedulerService::Stub> scheduler;
   std::unique_ptr<v1::IngestService::Stub> ingest;

@@ -132,6 +132,8 @@ class FaultyEnv::Disk : public rocksdb::FileSystemWrapper {
   uint64_t free_bytes_ = kUnlimited;
   bool dead_ = false;
   bool fired_ = false;
+  bool hanging_ = false;
+  Condition goes_on_;  // no longer hanging
   std::function<void()> on_log_sync_;
 
  private:
@@ -150,6 +152,7 @@ class FaultyEnv::Disk : public rocksdb::FileSystemWrapper {
 
   // Counts one operation. An error: it must not happen.
   IOStatus Begin(const std::string& what) {
+    while (hanging_) goes_on_.Wait(mutex_);
     ++operations_;
     if (!dead_ && die_.Strike()) dead_ = fired_ = true;
     if (dead_) return IOStatus::IOError("injected: machine is dead", what);
@@ -411,6 +414,10 @@ void FaultyEnv::FailLogAppendAt(uint64_t n) {
 }
 void FaultyEnv::SetFreeBytes(uint64_t bytes) {
   disk_->Locked([&] { disk_->free_bytes_ = bytes; });
+}
+void FaultyEnv::SetHanging(bool hanging) {
+  disk_->Locked([&] { disk_->hanging_ = hanging; });
+  disk_->goes_on_.NotifyAll();
 }
 void FaultyEnv::ClearFaults() {
   disk_->Locked([&] { disk_->ClearFaults(); });

@@ -49,6 +49,8 @@ class FaultyEnv {
   // Bytes that appends may still take; deletions give none back. What goes beyond fails for lack of
   // space, after writing what fits.
   void SetFreeBytes(uint64_t bytes);
+  // Operations wait until this is called with false.
+  void SetHanging(bool hanging);
   void ClearFaults();
   // Whether a fault of the first four kinds has happened.
   [[nodiscard]] bool fired() const;
