@@ -511,8 +511,8 @@ class Chaos:
     def _slow_link(self) -> None:
         """From one that serves to all brokers and servers: far away, or over a thin line as well."""
         node, _ = self._serving()
-        others = [other for nodes in self._divisions for other in nodes if other is not node]
-        pairs: Pairs = [(node, other) for other in [*self._brokers.each, *others]]
+        others: list[Node | Broker] = [other for nodes in self._divisions for other in nodes if other is not node]
+        pairs: Pairs = [(node, other) for other in others + self._brokers.each]
         with self._healed("slow", pairs) as net:
             net.make_slow(self._dice.uniform(0.05, 0.3), self._dice.choice(LINK_RATES))
             for a, b in places(pairs):

@@ -93,7 +93,7 @@ class Net:
 
     def make_slow(self, latency: float, rate: float) -> None:
         """Links that are slowed down from now on have this latency in seconds, and together this rate in bytes a second."""
-        command = [sys.executable, Path(__file__).parent / "slow.py", TUN, str(latency), str(rate)]
+        command = [sys.executable, str(Path(__file__).parent / "slow.py"), TUN, str(latency), str(rate)]
         self._slow = subprocess.Popen(command, stdin=-1, stdout=-1)
         assert self._slow.stdout is not None
         self._slow.stdout.readline()
