@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 SILENCE = 5
 GRANT = 10  # seconds for which a part of the rate lasts
 LINK_RATES = [100_000, 10_000_000]  # bytes a second
-QUOTAS = [10_000, 50_000]
+QUOTAS = [2_000, 20_000]
 # By then a division hands out again after a fault is over: a take-over, and a part of the rate for it.
 HANDS_OUT = 60
 # For so long a server that says that it is well may hand out nothing.
