@@ -230,11 +230,17 @@ class Brokers:
     def set_topic(self, topic: str, **settings: str | None) -> None:
         """As an operator does, with _ for the dots of names; None: as it is by default."""
         change = {name.replace("_", "."): value for name, value in settings.items()}
+        self._configure(["--entity-type", "topics", "--entity-name", topic], change)
+
+    def set_quota(self, **settings: str | None) -> None:
+        """What all clients with one name may do together at each broker; None: as they like."""
+        self._configure(["--entity-type", "clients", "--entity-default"], settings)
+
+    def _configure(self, entity: list[str], change: dict[str, str | None]) -> None:
         added = ",".join(f"{name}={value}" for name, value in change.items() if value is not None)
         deleted = ",".join(name for name, value in change.items() if value is None)
         self.each[0].java(
-            *("kafka.admin.ConfigCommand", "--bootstrap-server", self._open_addresses, "--alter"),
-            *("--entity-type", "topics", "--entity-name", topic),
+            *("kafka.admin.ConfigCommand", "--bootstrap-server", self._open_addresses, "--alter", *entity),
             *(("--add-config", added) if added else ()),
             *(("--delete-config", deleted) if deleted else ()),
         )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import collections
+import contextlib
 import random
 import time
 from typing import TYPE_CHECKING
@@ -11,15 +12,21 @@ import grpc
 from freshet.v1 import admin_pb2, admin_pb2_grpc
 from load import LEASE
 from memory import Heartbeat, Memory, Timeline
-from nodes import CLUSTER, Node, await_serving
+from nodes import CLUSTER, FAILS, HANGS, WELL, Node, await_serving
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from acts import Acts
     from brokers import Broker, Brokers
-    from net import Net
+    from net import Net, Place
+
+    Pairs = list[tuple[Node, Node | Broker]]
 
 SILENCE = 5
 GRANT = 10  # seconds for which a part of the rate lasts
+LINK_RATES = [100_000, 10_000_000]  # bytes a second
+QUOTAS = [2_000, 20_000]
 # By then a division hands out again after a fault is over: a take-over, and a part of the rate for it.
 HANDS_OUT = 60
 # For so long a server that says that it is well may hand out nothing.
@@ -27,10 +34,22 @@ SILENT_WHILE_WELL = 2 * GRANT + 20
 DAY = 86_400
 ENOUGH_ON_DISK = 100 << 20  # where a server takes nothing more in
 RESURRECTED = 400
+ENDS = 30  # seconds after which a server that has no disk has ended
 
 
 def topic_of(division: int, divisions: int) -> str:
     return f"{CLUSTER}.changes" if divisions == 1 else f"{CLUSTER}-{division}-of-{divisions}.changes"
+
+
+def nodes_of(pairs: Pairs) -> list[Node]:
+    return [node for pair in pairs for node in pair if isinstance(node, Node)]
+
+
+def places(pairs: Pairs) -> Iterator[tuple[Place, Place]]:
+    for a, b in pairs:
+        assert a.place is not None
+        assert b.place is not None
+        yield a.place, b.place
 
 
 class Stage:
@@ -309,6 +328,39 @@ class Chaos:
         time.sleep(self._dice.uniform(2, 6))
         node.empty_disk()
 
+    def _bad_disk(self) -> None:
+        """Its writes fail, or wait; then it is well again, or there is a new one."""
+        node, nodes = self._serving()
+        if self._dice.random() < 0.5:
+            self._hang(node)
+            return
+        ended = node.ended_by_itself
+        node.set_disk(FAILS)
+        try:
+            until = time.monotonic() + ENDS
+            while node.ended_by_itself == ended and time.monotonic() < until:
+                time.sleep(0.1)
+            self._stage.memory.checked["L12 ends without a disk"] += 1
+            if node.ended_by_itself == ended:
+                self.faults.append(f"{node.name} says '{node.readiness()}' and goes on for {ENDS} s without a disk")
+            self.failovers.append(await_serving([other for other in nodes if other is not node], 90))
+            if self._dice.random() < 0.5:
+                node.kill()
+                node.lose_disk()
+        finally:
+            node.set_disk(WELL)
+        if not node.pid:
+            node.start()
+
+    def _hang(self, node: Node) -> None:
+        """It may keep its turn meanwhile."""
+        node.set_disk(HANGS)
+        try:
+            time.sleep(self._dice.choice([2, LEASE, 25]))
+            self.done["disk hung, turn kept" if node.ready() else "disk hung, turn left"] += 1
+        finally:
+            node.set_disk(WELL)
+
     # --- Brokers
 
     def _broker_of_chance(self) -> Broker:
@@ -347,7 +399,7 @@ class Chaos:
         span = self._timeline.begin("brokers")
         for broker in self._brokers.each:
             broker.pause()
-        time.sleep(self._dice.choice([3, LEASE + 3]))
+        time.sleep(self._dice.choice([7, LEASE + 3]))
         for broker in self._brokers.each:
             broker.go_on()
         span.end = time.time()
@@ -383,6 +435,15 @@ class Chaos:
         time.sleep(self._dice.uniform(1, 4))
         self._brokers.set_topic(topic, **{name: good})
 
+    def _quota(self) -> None:
+        """Brokers answer servers later, so that these send or read no more than so many bytes a second."""
+        names = self._dice.choice([["producer_byte_rate"], ["consumer_byte_rate"], ["producer_byte_rate", "consumer_byte_rate"]])
+        self._brokers.set_quota(**dict.fromkeys(names, str(self._dice.choice(QUOTAS))))
+        try:
+            time.sleep(self._dice.uniform(5, 20))
+        finally:
+            self._brokers.set_quota(**dict.fromkeys(names))
+
     # --- Network
 
     def _watch_cut(self, seconds: float, nodes: list[Node], *, somebody_can: bool) -> None:
@@ -406,22 +467,25 @@ class Chaos:
 
     def _cut(
         self,
-        pairs: list[tuple[Node, Node | Broker]],
+        pairs: Pairs,
         seconds: float,
         *,
         both_ways: bool = True,
         somebody_can: bool = False,
     ) -> None:
+        with self._healed("cut", pairs) as net:
+            for a, b in places(pairs):
+                net.cut(a, b, both_ways=both_ways)
+            self._watch_cut(seconds, nodes_of(pairs), somebody_can=somebody_can)
+
+    @contextlib.contextmanager
+    def _healed(self, kind: str, pairs: Pairs) -> Iterator[Net]:
+        """Afterwards; what is done between these is in the timeline."""
         net = self._stage.net
         assert net is not None
-        nodes = [node for pair in pairs for node in pair if isinstance(node, Node)]
-        span = self._timeline.begin("cut", *(node.name for node in nodes))
+        span = self._timeline.begin(kind, *(node.name for node in nodes_of(pairs)))
         try:
-            for a, b in pairs:
-                assert a.place is not None
-                assert b.place is not None
-                net.cut(a.place, b.place, both_ways=both_ways)
-            self._watch_cut(seconds, nodes, somebody_can=somebody_can)
+            yield net
         finally:
             net.heal()
             span.end = time.time()
@@ -429,23 +493,34 @@ class Chaos:
     def _cut_servers(self) -> None:
         """Each reaches Kafka and its clients, and none another server."""
         everybody = [node for nodes in self._divisions for node in nodes]
-        pairs: list[tuple[Node, Node | Broker]] = [
+        pairs: Pairs = [
             (a, b) for i, a in enumerate(everybody) for b in everybody[i + 1 :]
         ]
         self._cut(pairs, self._dice.choice([5, SILENT_WHILE_WELL + 15]))
 
     def _cut_broker(self) -> None:
-        pair: tuple[Node, Node | Broker] = (self._serving()[0], self._broker_of_chance())
-        self._cut([pair], self._dice.choice([3, 20, HANDS_OUT + 5]), somebody_can=True)
+        pairs: Pairs = [(self._serving()[0], self._broker_of_chance())]
+        self._cut(pairs, self._dice.choice([3, 20, HANDS_OUT + 5]), somebody_can=True)
 
     def _cut_one_way(self) -> None:
         """What the server sends to brokers is lost, or what one of them answers."""
         node, _ = self._serving()
-        pairs: list[tuple[Node, Node | Broker]] = [(node, broker) for broker in self._brokers.each]
+        pairs: Pairs = [(node, broker) for broker in self._brokers.each]
         self._cut(pairs[: self._dice.randint(1, len(pairs))], self._dice.choice([3, SILENCE + 3]), both_ways=False)
+
+    def _slow_link(self) -> None:
+        """From one that serves to all brokers and servers: far away, or over a thin line as well."""
+        node, _ = self._serving()
+        others: list[Node | Broker] = [other for nodes in self._divisions for other in nodes if other is not node]
+        pairs: Pairs = [(node, other) for other in others + self._brokers.each]
+        with self._healed("slow", pairs) as net:
+            net.make_slow(self._dice.uniform(0.05, 0.3), self._dice.choice(LINK_RATES))
+            for a, b in places(pairs):
+                net.slow_down(a, b)
+            self._watch_cut(self._dice.uniform(10, 30), [node], somebody_can=True)
 
 
 # Those that need a network, disks and clocks of the play's own.
-OF_OWN = ["cut_servers", "cut_broker", "cut_one_way", "clock", "skew", "full", "long_stop"]
+OF_OWN = ["cut_servers", "cut_broker", "cut_one_way", "clock", "skew", "full", "bad_disk", "slow_link", "long_stop"]
 STEPS = ["kill", "kill", "lose", "restore", "pause", "pause", "pause_through", "restart", "standby", "drain"]
-STEPS += ["broker", "broker_pause", "roll", "outage", "old_disk", "drift"]
+STEPS += ["broker", "broker_pause", "roll", "outage", "old_disk", "drift", "quota"]

@@ -65,10 +65,10 @@ class Play:
         self._arguments = arguments
         self._brokers = brokers
         self._net = net
-        self._clock = directory / "clock.so"
+        self._machine = directory / "machine.so"
         if net:
-            source = Path(__file__).parent / "clock.c"
-            subprocess.run(["cc", "-O2", "-shared", "-fPIC", "-o", self._clock, source, "-ldl"], check=True)
+            source = Path(__file__).parent / "machine.c"
+            subprocess.run(["cc", "-O2", "-shared", "-fPIC", "-o", self._machine, source, "-ldl"], check=True)
         self.nodes = [self._member(f"node{i + 1}", i % arguments.divisions) for i in range(arguments.nodes)]
         self._divisions = [self.nodes[i :: arguments.divisions] for i in range(arguments.divisions)]
         self._memory = Memory()
@@ -81,7 +81,7 @@ class Play:
         self._chaos = Chaos(self._stage, self._acts, random.Random(arguments.seed), arguments.steps.split(","))
 
     def _member(self, name: str, division: int) -> Node:
-        machine = Machine(self._net.place(), self._clock, DISK_BYTES) if self._net else None
+        machine = Machine(self._net.place(), self._machine, DISK_BYTES) if self._net else None
         of = (division, self._arguments.divisions)
         host = machine.place.address if machine else "127.0.0.1"
         settings = cluster_settings(self._brokers, name, SILENCE, forward=True, division=of, host=host)
@@ -249,7 +249,7 @@ def main() -> int:
     arguments = parser.parse_args()
     own = not arguments.plain and enter()
     if not own:
-        print(f"without {', '.join(OF_OWN)}: these need namespaces (unshare, ip)", file=sys.stderr)
+        print(f"without {', '.join(OF_OWN)}: these need namespaces and tun devices (unshare, ip)", file=sys.stderr)
     arguments.steps = arguments.steps or ",".join(STEPS + (OF_OWN if own else []))
     directory = arguments.directory or Path(tempfile.mkdtemp(prefix="freshet-fleet-"))
     directory.mkdir(parents=True, exist_ok=True)

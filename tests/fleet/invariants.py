@@ -25,7 +25,7 @@ SLACK = 0.05
 TRANSIT = 1.0
 # Of times that are told in whole microseconds and kept as floating-point numbers.
 ROUNDING = 0.001
-# That a server may have had in its hands when it was stopped, and that leave it when it goes on.
+# That a server may have had in its hands when it was stopped, and that leave it when it goes on: of each stop.
 IN_HAND = 2
 # A call that was not answered has come to its end by then, also where a stopped server went on meanwhile.
 UNANSWERED = 60.0
@@ -101,8 +101,11 @@ class Judge:
             if lease.received > lease.until - LEASE / 2 + TRANSIT + slack:
                 late[lease.node].append(lease)
         for node, leases in late.items():
-            stops = len(self._timeline.within(("stop",), 0, float("inf"), node))
-            if len(leases) > IN_HAND * stops:
+            stops: collections.Counter[float] = collections.Counter()
+            for lease in leases:
+                spans = self._timeline.within(("stop",), lease.until - LEASE, lease.received, node)
+                stops[spans[-1].begin if spans else 0] += 1
+            if 0 in stops or max(stops.values()) > IN_HAND:
                 worst = max(leases, key=lambda lease: lease.received - lease.until)
                 over = worst.received - worst.until
                 faults.append(

@@ -28,6 +28,8 @@ if TYPE_CHECKING:
     from nodes import Node
 
 LEASE = 10
+# Seconds for an answer when all is quiet, so that a slow machine is no finding. Before that clients turn to others sooner.
+PATIENCE = 30
 # Of the workers here; pages of others are for the crawler of the crawl-frontier API.
 CRAWL_IDS = ["DEFAULT"]
 # Of leases: what is answered at once; later, while it lasts; when it is over; never.
@@ -215,12 +217,12 @@ class Client:
 
     def page(self, url: str) -> pages_pb2.GetPageResponse | None:
         said = ""
-        until = time.monotonic() + 60
+        until = time.monotonic() + 2 * PATIENCE
         while time.monotonic() < until:
             for node in self.nodes:
                 stub = self.stub(pages_pb2_grpc.PagesServiceStub, node)
                 try:
-                    return stub.GetPage(pages_pb2.GetPageRequest(url=url), timeout=5)
+                    return stub.GetPage(pages_pb2.GetPageRequest(url=url), timeout=PATIENCE)
                 except grpc.RpcError as error:
                     if error.code() == grpc.StatusCode.NOT_FOUND:
                         return None

@@ -89,7 +89,7 @@ class Heartbeat:
 
 @dataclass
 class Span:
-    kind: str  # stop, clock, cut, brokers, kill
+    kind: str  # stop, clock, cut, slow, brokers
     nodes: tuple[str, ...]
     begin: float
     end: float = math.inf

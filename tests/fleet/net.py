@@ -1,7 +1,8 @@
 """The play's own network: a namespace for each server and broker, which packets leave by way of the play's alone.
 
 Nothing of it can be reached from elsewhere: the play's namespace has no other link. A cut is a rule there by which what
-comes from one address and goes to another is dropped without a word, as by a cable that is pulled.
+comes from one address and goes to another is dropped without a word, as by a cable that is pulled. A slow link is a rule
+by which it goes to a tun device, where slow.py keeps it for a while: kernels need not have netem.
 """
 
 from __future__ import annotations
@@ -15,7 +16,8 @@ from pathlib import Path
 
 INSIDE = "FRESHET_FLEET_NETWORK"
 # Rules of cuts come before the one by which packets reach addresses of the namespace itself.
-CUT, LOCAL = "10", "100"
+CUT, SLOW, LOCAL = "10", "20", "100"
+TUN, TABLE = "slow0", "20"
 
 
 def run(*command: str) -> None:
@@ -28,6 +30,7 @@ def enter() -> bool:
         return INSIDE in os.environ
     command = ["unshare", "--net", "--mount", *([] if os.getuid() == 0 else ["--map-root-user"])]
     probe = "ip link add probe0 type veth peer name probe1 && ip rule add pref 9 from 10.9.0.2 to 10.9.0.6 blackhole"
+    probe += f" && ip tuntap add dev {TUN} mode tun"
     if subprocess.run([*command, "sh", "-c", probe], capture_output=True, check=False).returncode != 0:
         return False
     os.environ[INSIDE] = "1"
@@ -40,6 +43,7 @@ class Place:
     def __init__(self, number: int) -> None:
         self.address = f"10.9.{number}.2"
         hub, link = f"10.9.{number}.1", f"place{number}"
+        self.link = link
         # Ends when its input does: with the play, however that ends.
         self._holder = subprocess.Popen(["unshare", "--net", "sh", "-c", "echo; exec cat"], stdin=-1, stdout=-1)
         assert self._holder.stdout is not None
@@ -68,6 +72,7 @@ class Net:
     def __init__(self) -> None:
         self._places: list[Place] = []
         self._lock = threading.Lock()
+        self._slow: subprocess.Popen[bytes] | None = None
 
     def __enter__(self) -> Net:
         run("ip", "link", "set", "lo", "up")
@@ -86,10 +91,34 @@ class Net:
         for a, b in pairs:
             run("ip", "rule", "add", "pref", CUT, "from", a.address, "to", b.address, "blackhole")
 
+    def make_slow(self, latency: float, rate: float) -> None:
+        """Links that are slowed down from now on have this latency in seconds, and together this rate in bytes a second."""
+        command = [sys.executable, str(Path(__file__).parent / "slow.py"), TUN, str(latency), str(rate)]
+        self._slow = subprocess.Popen(command, stdin=-1, stdout=-1)
+        assert self._slow.stdout is not None
+        self._slow.stdout.readline()
+        run("ip", "link", "set", TUN, "up")
+        run("ip", "route", "add", "default", "dev", TUN, "table", TABLE)
+
+    def slow_down(self, one: Place, other: Place) -> None:
+        """Each way, and after `make_slow`. What comes back from the device has another origin, so that the rule takes it once."""
+        for a, b in ((one, other), (other, one)):
+            run("ip", "rule", "add", "pref", SLOW, "iif", a.link, "from", a.address, "to", b.address, "lookup", TABLE)
+
     def heal(self) -> None:
-        while subprocess.run(["ip", "rule", "del", "pref", CUT], capture_output=True, check=False).returncode == 0:
-            pass
+        for pref in (CUT, SLOW):
+            while subprocess.run(["ip", "rule", "del", "pref", pref], capture_output=True, check=False).returncode == 0:
+                pass
+        self._end_slow()
+
+    def _end_slow(self) -> None:
+        """The device, and the route to it, end with the process."""
+        if self._slow:
+            self._slow.kill()
+            self._slow.wait()
+            self._slow = None
 
     def __exit__(self, *_: object) -> None:
+        self._end_slow()
         for place in self._places:
             place.leave()

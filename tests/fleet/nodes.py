@@ -26,6 +26,8 @@ if TYPE_CHECKING:
 
 
 CLUSTER = "fleet"
+# How a disk is, as machine.c has it: it works; writes fail with EIO; writes wait until it is in another state.
+WELL, FAILS, HANGS = range(3)
 
 
 def cluster_settings(
@@ -55,7 +57,7 @@ class Machine:
     """What a node runs on, where that is not simply this one."""
 
     place: Place
-    clock: Path  # the library by which its clock can be set
+    faults: Path  # the library by which its clock and its disk can be wrong
     disk_bytes: int
 
 
@@ -78,7 +80,7 @@ class Node:
         grpc_port, http_port = free_ports(2)
         self.address = f"{host}:{grpc_port}"
         self.http = f"{host}:{http_port}"
-        self.directory = directory / name
+        self.directory = (directory / name).resolve()
         self.directory.mkdir()
         self._disk = self.directory / "disk"
         self._disk.mkdir()
@@ -88,16 +90,17 @@ class Node:
         self.data = self._disk / "data"
         config = self.directory / "freshet.yaml"
         config.write_text(settings, encoding="utf-8")
-        self._clock = self.directory / "clock"
+        self._faults = self.directory / "faults"
         self._environment = dict(os.environ)
-        self.offset = 0.0
-        self.set_clock(0)
+        self._offset, self._disk_state = 0.0, WELL
+        self._tell_faults()
         self._program = str(program)
         self._arguments = ["--config", str(config), "--data-dir", str(self.data)]
         self._arguments += ["--listen", self.address, "--http-listen", self.http]
         self._command = [self._program, *self._arguments]
         if machine:
-            self._environment |= {"LD_PRELOAD": str(machine.clock), "FRESHET_CLOCK": str(self._clock)}
+            self._environment |= {"LD_PRELOAD": str(machine.faults), "FRESHET_MACHINE": str(self._faults)}
+            self._environment["FRESHET_DISK"] = str(self._disk)
             self._command = [*machine.place.prefix, *self._command, "--insecure"]
         if left is not None:
             self._restore(left, "--leave-cluster")
@@ -156,10 +159,18 @@ class Node:
 
     def set_clock(self, offset: float) -> None:
         """By so many seconds its clock is ahead from now on."""
-        self.offset = offset
+        self._offset = offset
+        self._tell_faults()
+
+    def set_disk(self, state: int) -> None:
+        """WELL, FAILS or HANGS, from now on."""
+        self._disk_state = state
+        self._tell_faults()
+
+    def _tell_faults(self) -> None:
         # In one write: what it has mapped is the file.
-        with self._clock.open("r+b" if self._clock.exists() else "wb") as clock:
-            clock.write(struct.pack("<q", int(offset * 1e9)))
+        with self._faults.open("r+b" if self._faults.exists() else "wb") as faults:
+            faults.write(struct.pack("<qq", int(self._offset * 1e9), self._disk_state))
 
     def fill_disk(self, left: int) -> None:
         """So that no more than so many bytes are free."""

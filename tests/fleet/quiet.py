@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import grpc
 from freshet.v1 import admin_pb2, admin_pb2_grpc
 from invariants import last_values
-from load import LEASE
+from load import LEASE, PATIENCE
 from nodes import await_serving
 
 if TYPE_CHECKING:
@@ -29,14 +29,14 @@ def interval_of(node: Node) -> object:
     with grpc.insecure_channel(node.address) as channel:
         stub = admin_pb2_grpc.AdminServiceStub(channel)
         try:
-            answer = stub.GetPolitenessDefaults(admin_pb2.GetPolitenessDefaultsRequest(), timeout=5)
+            answer = stub.GetPolitenessDefaults(admin_pb2.GetPolitenessDefaultsRequest(), timeout=PATIENCE)
         except grpc.RpcError:
             return None
         return round(answer.defaults.min_page_interval.ToMilliseconds())
 
 
 def paused_of(node: Node) -> object:
-    return node.status().get("paused")
+    return node.status(PATIENCE).get("paused")
 
 
 OF = {"interval": interval_of, "pause": paused_of}
@@ -57,16 +57,19 @@ def await_equal(stage: Stage, name: str, ask: Callable[[Node], object]) -> list[
 
 
 def check_settings(stage: Stage, acts: Acts) -> list[str]:
-    """Pairs of calls at two servers at once, which both are answered: all divisions end up with the same one."""
-    faults = []
-    for _ in range(PAIRS):
-        acts.set_pair()
-        faults += await_equal(stage, "interval", interval_of)
-    for _ in range(PAIRS // 2):
+    """Pairs of calls at two servers at once, which both are answered: all divisions end up with the same one. Ends at its first finding."""
+
+    def pause() -> None:
         acts.pair(acts.pause, acts.resume)
-        faults += await_equal(stage, "pause", paused_of)
-    acts.go_on()
-    return faults + [fault for name, ask in OF.items() for fault in await_equal(stage, name, ask)]
+
+    rounds = [("interval", acts.set_pair)] * PAIRS + [("pause", pause)] * (PAIRS // 2) + [("pause", acts.go_on)]
+    for name, change in rounds:
+        change()
+        faults = await_equal(stage, name, OF[name])
+        if faults:
+            acts.go_on()
+            return faults
+    return await_equal(stage, "interval", interval_of)
 
 
 def check_directories(stage: Stage, acts: Acts, make: Callable[[int], Node]) -> list[str]:

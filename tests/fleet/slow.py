@@ -1,0 +1,48 @@
+"""A link that is slow: gives each packet of a tun device back after a time, until its input ends.
+
+usage: slow.py DEVICE LATENCY_SECONDS BYTES_A_SECOND
+"""
+
+from __future__ import annotations
+
+import collections
+import fcntl
+import os
+import select
+import struct
+import sys
+import time
+
+TUNSETIFF, IFF_TUN, IFF_NO_PI = 0x400454CA, 0x0001, 0x1000
+MOST = 1 << 16  # bytes of a packet
+LONGEST = 1.0  # seconds that a packet waits for those before it; later ones are lost
+
+
+def attach(device: str) -> int:
+    tun = os.open("/dev/net/tun", os.O_RDWR)
+    fcntl.ioctl(tun, TUNSETIFF, struct.pack("16sH", device.encode(), IFF_TUN | IFF_NO_PI))
+    return tun
+
+
+def main() -> None:
+    tun, latency, rate = attach(sys.argv[1]), float(sys.argv[2]), float(sys.argv[3])
+    print(flush=True)  # ready
+    waiting: collections.deque[tuple[float, bytes]] = collections.deque()
+    free = 0.0  # when the link has passed on what it was given
+    while True:
+        left = max(0.0, waiting[0][0] - time.monotonic()) if waiting else None
+        readable, _, _ = select.select([tun, 0], [], [], left)
+        if 0 in readable:
+            return
+        now = time.monotonic()
+        if tun in readable:
+            packet = os.read(tun, MOST)
+            if free - now < LONGEST:
+                free = max(free, now) + len(packet) / rate
+                waiting.append((free + latency, packet))
+        while waiting and waiting[0][0] <= now:
+            os.write(tun, waiting.popleft()[1])
+
+
+if __name__ == "__main__":
+    main()
