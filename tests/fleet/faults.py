@@ -332,7 +332,7 @@ class Chaos:
         """Its writes fail, or wait; then it is well again, or there is a new one."""
         node, nodes = self._serving()
         if self._dice.random() < 0.5:
-            self._hang(node)
+            self._hang(node, nodes)
             return
         ended = node.ended_by_itself
         node.set_disk(FAILS)
@@ -352,14 +352,26 @@ class Chaos:
         if not node.pid:
             node.start()
 
-    def _hang(self, node: Node) -> None:
-        """It may keep its turn meanwhile."""
+    def _hang(self, node: Node, nodes: list[Node]) -> None:
+        """Where that lasts, another one serves: it is ready by then, or loads what there is first."""
+        ended = node.ended_by_itself
         node.set_disk(HANGS)
         try:
-            time.sleep(self._dice.choice([2, LEASE, 25]))
-            self.done["disk hung, turn kept" if node.ready() else "disk hung, turn left"] += 1
+            if self._dice.random() < 0.5:
+                time.sleep(self._dice.choice([2, LEASE]))
+                return
+            until = time.monotonic() + HANDS_OUT
+            while node.ended_by_itself == ended and time.monotonic() < until:
+                time.sleep(0.1)
+            self._stage.memory.checked["L12 ends while the disk hangs"] += 1
+            if node.ended_by_itself == ended:
+                said = f"{node.name} says '{node.readiness()}'"
+                self.faults.append(f"{said} and goes on for {HANDS_OUT} s while its disk hangs")
+            self.failovers.append(await_serving([other for other in nodes if other is not node], 90))
         finally:
             node.set_disk(WELL)
+        if not node.pid:
+            node.start()
 
     # --- Brokers
 
