@@ -458,7 +458,7 @@ TEST_F(ClusterTest, WhoseDiskGivesNoAnswerEndsAtOnceWhereAStandbyIsReady) {
   TestServer first(
       [this](ServerConfig* config) {
         InCluster()(config);
-        config->cluster.silence = Duration::Seconds(2);
+        config->durability = "sync";
       },
       disk.env());
   AwaitAnnounced(first);
