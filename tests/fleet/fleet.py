@@ -130,7 +130,7 @@ class Play:
         judge = Judge(self._memory, self._timeline, self._stage.heartbeat, divisions)
         faults = self.faults_so_far() + judge.all() + judge.reads(self._acts.reads)
         faults += check_settings(self._stage, self._acts)
-        faults += check_pages([self._client], self._memory, self._timeline) + self._crawler.check()
+        faults += check_pages([self._client], self._memory, self._timeline) + self._crawler.check(self._timeline)
         self._await_all()
         serving = [self._stage.serving(i) for i in range(len(self._divisions))]
         faults += check_directories(self._stage, self._acts, lambda i: self._member(f"replayed{i}", i))

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 import grpc
 
 if TYPE_CHECKING:
+    from memory import Timeline
     from collections.abc import Iterable
     from types import ModuleType
 
@@ -169,15 +170,19 @@ class FrontierCrawler:
 
     # --- Afterwards
 
-    def check(self) -> list[str]:
+    def check(self, timeline: Timeline) -> list[str]:
         faults = list(self.memory.faults)
         latest: dict[str, GivenOut] = {}
         for each in sorted(self.memory.given_out, key=lambda given: given.received):
             before = latest.get(each.url)
-            if before is not None and each.received < self._over(before):
+            # A server whose clock is ahead counts from a later time than the next one.
+            clock = timeline.clock(each.received - LEASE, each.received)
+            if before is not None and each.received < self._over(before) - clock:
                 early = self._over(before) - each.received
+                at = each.received - self.memory.given_out[0].received
                 faults.append(
-                    f"{each.url}: given out by {each.node} {early:.3f} s before that by {before.node} was over"
+                    f"{each.url}: given out by {each.node} after {at:.3f} s, {early:.3f} s before that by "
+                    f"{before.node} was over"
                 )
             latest[each.url] = each
         if not any(answer.taken < math.inf for answers in self.memory.answers.values() for answer in answers):
