@@ -13,10 +13,10 @@ from typing import TYPE_CHECKING, Any
 import grpc
 
 if TYPE_CHECKING:
-    from memory import Timeline
     from collections.abc import Iterable
     from types import ModuleType
 
+    from memory import Timeline
     from nodes import Node
 
 QUEUES = 30
