@@ -90,8 +90,9 @@ ConsoleContent Monitor::Console() {
           .workers =
               [this] {
                 const Serving* serving = serving_;
-                return RenderWorkers(serving == nullptr ? std::vector<WorkerRecord>()
-                                                        : serving->dispatcher().workers(),
+                return RenderWorkers(serving == nullptr || console_is_open()
+                                         ? std::vector<WorkerRecord>()
+                                         : serving->dispatcher().workers(),
                                      clock_.Now());
               },
           .calls =
@@ -172,7 +173,16 @@ std::string Monitor::Overview() const {
   if (serving == nullptr) return RenderStartingOverview(state, Recovery());
   const ServerStatus status = Gather(*serving);
   if (state.word == "failed") state.detail = status.failure.ToString();
-  return RenderOverview(state, status, serving->shards(), serving->dispatcher().recent());
+  return RenderOverview(state, status, serving->shards(), Recent(*serving));
+}
+
+bool Monitor::console_is_open() const {
+  return door_.authoriser().enabled() && door_.authoriser().IsOpen("console");
+}
+
+std::vector<RecentAssignment> Monitor::Recent(const Serving& serving) const {
+  if (console_is_open()) return {};
+  return serving.dispatcher().recent();
 }
 
 void Monitor::Show(Serving* serving) {
@@ -183,7 +193,7 @@ void Monitor::Show(Serving* serving) {
 std::string Monitor::StatusJson() const {
   Serving* serving = serving_;
   if (serving == nullptr) return RenderStartingJson(Recovery());
-  return RenderStatusJson(Gather(*serving), history_.Seconds(), serving->dispatcher().recent(),
+  return RenderStatusJson(Gather(*serving), history_.Seconds(), Recent(*serving),
                           annotations_.values());
 }
 

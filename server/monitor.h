@@ -60,6 +60,10 @@ class Monitor {
   [[nodiscard]] ConsoleState State() const;
   [[nodiscard]] std::string StatusJson() const;
   [[nodiscard]] std::string Overview() const;
+  // Whether anybody may look at the console, identities or not: what is of one tenant is left out.
+  [[nodiscard]] bool console_is_open() const;
+  // The assignments that the console shows.
+  [[nodiscard]] std::vector<RecentAssignment> Recent(const Serving& serving) const;
   void Sample();
   // In the log, where the clock of the machine was set back.
   void SayIfAhead(Instant now);

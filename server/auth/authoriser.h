@@ -111,6 +111,8 @@ class Authoriser {
   Authoriser(std::vector<std::string> open, bool certificates, double items_per_second = 0,
              Clock* clock = nullptr);
 
+  // Whether that is let in without an identity.
+  [[nodiscard]] bool IsOpen(std::string_view what) const FRESHET_EXCLUDES(mutex_);
   // From the next call on.
   void SetOpen(std::vector<std::string> open) FRESHET_EXCLUDES(mutex_);
   void SetUsualItems(double items_per_second) { budgets_.SetUsual(items_per_second); }
@@ -159,8 +161,6 @@ class Authoriser {
   [[nodiscard]] std::shared_ptr<const Identities> identities() const FRESHET_EXCLUDES(mutex_);
   void Tell(const MethodRule& rule, const Credentials& credentials, const Status& why) const
       FRESHET_EXCLUDES(mutex_);
-
-  [[nodiscard]] bool IsOpen(std::string_view what) const FRESHET_EXCLUDES(mutex_);
 
   // Whether it has shown a certificate that has not ended.
   [[nodiscard]] Status CheckCertificate(const Credentials& credentials) const;

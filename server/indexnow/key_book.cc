@@ -16,8 +16,10 @@ constexpr Duration kHostInterval = Duration::Seconds(1);
 
 void ExpiringNames::Put(const std::string& name, std::string value, Instant until) {
   const uint64_t serial = ++next_;
-  by_name_[name] = {.value = std::move(value), .until = until, .serial = serial};
-  order_.emplace_back(serial, name);
+  const TokenDigest digest = DigestOf(name);
+  if (value.size() > kMostValueBytes) value.resize(kMostValueBytes);
+  by_name_[digest] = {.value = std::move(value), .until = until, .serial = serial};
+  order_.emplace_back(serial, digest);
   // What was put again or erased leaves an entry behind, which goes with the oldest.
   while (by_name_.size() > most_ || order_.size() > 2 * most_) {
     const auto it = by_name_.find(order_.front().second);
@@ -27,7 +29,7 @@ void ExpiringNames::Put(const std::string& name, std::string value, Instant unti
 }
 
 const std::string* ExpiringNames::Find(const std::string& name, Instant now) const {
-  const auto it = by_name_.find(name);
+  const auto it = by_name_.find(DigestOf(name));
   return it == by_name_.end() || it->second.until <= now ? nullptr : &it->second.value;
 }
 

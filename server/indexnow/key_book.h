@@ -16,6 +16,7 @@
 #include "absl/container/flat_hash_map.h"
 #include "core/base/limits.h"
 #include "core/base/units.h"
+#include "server/auth/identities.h"
 #include "server/base/log_limit.h"
 #include "server/base/named_budgets.h"
 #include "server/base/system_clock.h"
@@ -26,14 +27,18 @@
 
 namespace freshet {
 
-// Names that hold until a time of their own; at the cap the oldest goes. Thread-compatible.
+// Names that hold until a time of their own; at the cap the oldest goes. Keeps a digest of each
+// name, which may be as long as a URL. Thread-compatible.
 class ExpiringNames {
  public:
+  // Of a value more is cut off.
+  static constexpr size_t kMostValueBytes = 200;
+
   explicit ExpiringNames(size_t most) : most_(most) {}
   void Put(const std::string& name, std::string value, Instant until);
   // nullptr: it is not there, or not any longer. Valid until the next call.
   [[nodiscard]] const std::string* Find(const std::string& name, Instant now) const;
-  void Erase(const std::string& name) { by_name_.erase(name); }
+  void Erase(const std::string& name) { by_name_.erase(DigestOf(name)); }
   [[nodiscard]] size_t size() const { return by_name_.size(); }
 
  private:
@@ -44,9 +49,9 @@ class ExpiringNames {
   };
   const size_t most_;
   uint64_t next_ = 0;
-  absl::flat_hash_map<std::string, Entry> by_name_;
+  absl::flat_hash_map<TokenDigest, Entry> by_name_;
   // As they came; those of which the serial is another were put again later.
-  std::deque<std::pair<uint64_t, std::string>> order_;
+  std::deque<std::pair<uint64_t, TokenDigest>> order_;
 };
 
 // Value type, thread-compatible. Since the start, but for what is pending.

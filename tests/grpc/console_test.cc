@@ -232,6 +232,26 @@ TEST_F(GuardedConsole, ActsAsWhoeverAsks) {
   EXPECT_EQ(site->Get("/console/api/overview")->status, 403);
 }
 
+// URLs are what tenants keep from each other, and each second showed the last twenty.
+TEST(OpenConsole, ShowsFiguresAndNobodysPagesOrWorkers) {
+  GuardedServer server({{"worker", "    roles: [worker, ingester]\n"}},
+                       [](ServerConfig* config) { config->auth_open = {"console"}; });
+  server->Use(server.Open(server.Token("worker")));
+  server->UpsertMany(2, 2);
+  EXPECT_EQ(server->Next(1, /*wait_ms=*/10'000).assignments_size(), 1);
+  httplib::Client anybody("https://" + server->info.http_address);
+  anybody.set_ca_cert_path(server.path("ca.pem"));
+  for (const char* path : {"/console/api/overview", "/status.json", "/console/api/workers"}) {
+    const httplib::Result shown = anybody.Get(path);
+    ASSERT_TRUE(shown);
+    EXPECT_EQ(shown->status, 200);
+    EXPECT_THAT(shown->body, Not(HasSubstr("host0.test/"))) << path;
+    EXPECT_THAT(shown->body, Not(HasSubstr("host1.test/"))) << path;
+    EXPECT_THAT(shown->body, Not(HasSubstr("identity"))) << path;
+  }
+  EXPECT_EQ(json::parse(anybody.Get("/console/api/overview")->body)["pages"], 2);
+}
+
 TEST_F(GuardedConsole, ASignedInBrowserIsNoToolOfOtherSites) {
   const auto admin = As(server_.Token("admin"));
   const auto from = [&](const std::string& origin) {

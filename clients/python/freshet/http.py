@@ -34,19 +34,22 @@ class Body:
             raise ValueError(f"the site answers with Content-Encoding: {content_encoding[:100]}")
         self._decoder = zlib.decompressobj(zlib.MAX_WBITS | 32) if codings else None
         self._most = most
+        self._received = 0
         self._bytes = bytearray()
 
     def add(self, part: bytes) -> bool:
-        """Takes the next bytes; True once there are `most` of them, and what follows is left out."""
+        """Takes the next bytes; True once there are `most` of them, decoded or as they arrived, and what follows is
+        left out. What arrives behind the end of the compressed data is dropped."""
+        self._received += len(part)
         left = self._most - len(self._bytes)
         if self._decoder is None:
             self._bytes += part[:left]
-        elif left > 0:
+        elif left > 0 and not self._decoder.eof:
             try:
                 self._bytes += self._decoder.decompress(part, left)
             except zlib.error as error:
                 raise ValueError(f"the body is not what its Content-Encoding says: {error}") from error
-        return len(self._bytes) >= self._most
+        return max(len(self._bytes), self._received) >= self._most
 
     def read(self) -> bytes:
         """What has been taken so far."""

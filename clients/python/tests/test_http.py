@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import hashlib
+import tracemalloc
 import zlib
 from datetime import datetime, timedelta, timezone
 
@@ -121,6 +122,29 @@ def test_a_body_is_decoded_to_its_bound_alone() -> None:
     bomb = Body("gzip", 100)
     assert bomb.add(gzip.compress(bytes(100 << 20)))
     assert len(bomb.read()) == 100
+
+
+@pytest.mark.parametrize(
+    "sent",
+    [
+        gzip.compress(b"text") + bytes(8 << 20),
+        # Stored blocks of nothing (RFC 1951, 3.2.4).
+        gzip.compress(b"")[:10] + b"\x00\x00\x00\xff\xff" * (1 << 20),
+    ],
+)
+def test_a_body_without_an_end_ends_at_its_bound(sent: bytes) -> None:
+    body = Body("gzip", 1 << 20)
+    tracemalloc.start()
+    parts = 0
+    for at in range(0, len(sent), 1 << 16):
+        parts += 1
+        if body.add(sent[at : at + (1 << 16)]):
+            break
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert parts == 16
+    assert peak < 1 << 20
+    assert body.read() in (b"", b"text")
 
 
 @pytest.mark.parametrize("coding", ["gzip, gzip", "gzip,deflate", "br", "zstd", "compress"])

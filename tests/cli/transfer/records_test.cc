@@ -359,6 +359,17 @@ TEST_F(RecordsTest, WhatALaterReleaseMayWriteCostsItselfAlone) {
   EXPECT_EQ(read.pages[1].page.importance(), 3);
 }
 
+// A line of 70 bytes took a gigabyte, and half a million results.
+TEST_F(RecordsTest, ALineMakesNoMoreFailuresThanTheServerCounts) {
+  const Read read = ReadText(R"({"page":{"url":"https://a.test/","consecutiveErrors":4294967295}})"
+                             "\n");
+  EXPECT_THAT(read.errors, IsEmpty());
+  ASSERT_THAT(read.pages, SizeIs(1));
+  EXPECT_THAT(read.pages[0].results, SizeIs(255));
+  EXPECT_THAT(LeftOut(read),
+              ElementsAre(HasSubstr("consecutive_errors: 4294967040 of 4294967295")));
+}
+
 TEST_F(RecordsTest, ExportsOfCrawlFrontiersArePages) {
   const std::string lines =
       R"({"known":{"info":{"url":"https://a.test/","key":"a.test","metadata":{"signature":)"

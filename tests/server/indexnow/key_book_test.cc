@@ -1,11 +1,14 @@
 #include "server/indexnow/key_book.h"
 
+#include <malloc.h>
+
 #include <atomic>
 #include <string>
 #include <thread>
 
 #include "gtest/gtest.h"
 #include "httplib.h"
+#include "tests/support/sanitized.h"
 
 namespace freshet {
 namespace {
@@ -231,6 +234,22 @@ TEST(ExpiringNames, ForgetInTime) {
   ASSERT_NE(names.Find("4", start), nullptr);
   EXPECT_EQ(*names.Find("4", start), "w");
   EXPECT_LE(names.size(), 3U);
+}
+
+// Anybody may name 65,536 files that hosts do not have, each by a URL of 8 KiB.
+TEST(ExpiringNames, KeepNoNames) {
+  if (kSanitized) GTEST_SKIP() << "sanitizers allocate themselves";
+  constexpr size_t kMost = 1000;
+  ExpiringNames names(kMost);
+  const size_t before = mallinfo2().uordblks;
+  const std::string url(8000, 'u');
+  for (size_t i = 0; i < kMost; ++i) {
+    names.Put(url + std::to_string(i), std::string(1000, 'w'), Instant::Infinite());
+  }
+  EXPECT_LT(mallinfo2().uordblks - before, kMost * 800);
+  ASSERT_NE(names.Find(url + "7", Instant()), nullptr);
+  EXPECT_EQ(names.Find(url + "7", Instant())->size(), ExpiringNames::kMostValueBytes);
+  EXPECT_EQ(names.Find(url, Instant()), nullptr);
 }
 
 }  // namespace

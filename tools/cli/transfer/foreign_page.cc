@@ -15,9 +15,6 @@ namespace {
 
 using Status = ForeignPage::Status;
 
-// What a page can fail in a row, as far as anybody counts.
-constexpr uint64_t kMaxFailures = 255;
-
 absl::string_view AbslView(std::string_view text) { return {text.data(), text.size()}; }
 
 google::protobuf::Timestamp ToProto(absl::Time time) {

@@ -109,7 +109,7 @@ class Crawls {
         page_.has_last_crawl_time() ? page_.last_crawl_time() : page_.first_seen_time();
     const v1::CrawlOutcome outcome = page_.last_outcome();
     const bool failed = outcome == v1::CRAWL_OUTCOME_ERROR;
-    uint32_t count = page_.consecutive_errors();
+    uint32_t count = std::min(page_.consecutive_errors(), kMaxFailures);
     if (failed) count = std::max<uint32_t>(count, 1);
     uint32_t place = 0;
     const auto append = [&] {
@@ -163,6 +163,10 @@ class FreshetJson : public LineRecords {
     if (IsToldOnly(record_.page())) {
       *page->page.mutable_last_crawl_time() = record_.page().last_crawl_time();
       return true;
+    }
+    if (const uint32_t errors = record_.page().consecutive_errors(); errors > kMaxFailures) {
+      page->left_out.push_back(
+          fmt::format("consecutive_errors: {} of {}", errors - kMaxFailures, errors));
     }
     Crawls crawls(record_.page());
     const bool any = !record_.observations().empty();
@@ -264,7 +268,10 @@ class FreshetRows : public RecordReader {
       return absl::InvalidArgumentError(
           "last_crawl_time: missing, and there is a crawl to tell of");
     }
-    if (errors > 255) return absl::InvalidArgumentError("consecutive_errors: more than 255");
+    if (errors > kMaxFailures) {
+      return absl::InvalidArgumentError(
+          fmt::format("consecutive_errors: more than {}", kMaxFailures));
+    }
     // As of a page of the API, which is where the row comes from.
     v1::Page known;
     known.set_url(spec.url());

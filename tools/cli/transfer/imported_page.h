@@ -43,6 +43,8 @@ struct ImportOptions {
   const absl::TimeZone* zone = nullptr;  // of times without a zone, or one by a name alone; or null
 };
 
+// What a page can fail in a row, as far as the server counts.
+inline constexpr uint32_t kMaxFailures = 255;
 // Seconds between the failures of a page in a row: their times are not known, but tell them apart.
 inline constexpr int64_t kFailureSeconds = 1;
 
