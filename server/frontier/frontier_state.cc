@@ -204,7 +204,7 @@ FrontierQueue* FrontierState::Ensure(std::string_view crawl, std::string_view ke
 }
 
 uint64_t FrontierState::FlightsLeft(const FrontierCrawl& crawl, uint64_t more) const {
-  return ShareLeft(crawl.owner->counts.in_flight + more, table_->counts().in_flight + more,
+  return ShareLeft(crawl.owner->counts.flight_places + more, table_->counts().flight_places + more,
                    limits_.flights);
 }
 
@@ -563,7 +563,7 @@ Status FrontierState::Pull(FrontierPull* pull, size_t most, std::vector<Frontier
   size_t bytes = 0;
   bool full = false;
   while (!pull->over && served->size() - first < most && !full) {
-    if (!settings_.active || table_->counts().in_flight >= limits_.flights) {
+    if (!settings_.active || table_->counts().flight_places >= limits_.flights) {
       pull->over = true;
       break;
     }

@@ -16,6 +16,13 @@ uint64_t SaturatingAdd(uint64_t a, uint64_t b) {
 // Debian's Abseil has a class of its own for views.
 absl::string_view Key(std::string_view text) { return {text.data(), text.size()}; }
 
+// In memory a head is the beginning of one, which comes before it. So a queue takes the same room
+// however long its URLs are.
+FrontierDue Beginning(const FrontierDue& head) {
+  constexpr size_t kUrlBytes = 64;
+  return {.due = head.due, .url = head.url.substr(0, kUrlBytes)};
+}
+
 // Adds a signed number to one that must not become negative.
 void Add(int64_t change, uint64_t* value) {
   CHECK(change >= 0 || *value >= static_cast<uint64_t>(-change), "{} of {}", change, *value);
@@ -26,6 +33,7 @@ void Shift(const FrontierCounts& from, const FrontierCounts& to, FrontierCounts*
   sum->active += to.active - from.active;
   sum->completed += to.completed - from.completed;
   sum->in_flight += to.in_flight - from.in_flight;
+  sum->flight_places += to.flight_places - from.flight_places;
   sum->queues += to.queues - from.queues;
   sum->active_queues += to.active_queues - from.active_queues;
   sum->kept_queues += to.kept_queues - from.kept_queues;
@@ -114,6 +122,7 @@ FrontierQueue& QueueTable::AddQueue(FrontierCrawl& crawl, FrontierQueueRecord re
   const auto active = static_cast<int64_t>(std::exchange(record.active, 0));
   const auto completed = static_cast<int64_t>(std::exchange(record.completed, 0));
   queue->record = std::move(record);
+  if (queue->record.head) queue->record.head = Beginning(*queue->record.head);
   by_id_[queue->id] = queue.get();
   Note(QueueCame{.queue = queue.get()});
   ++crawl.counts.kept_queues;
@@ -181,12 +190,13 @@ void QueueTable::Count(FrontierQueue& queue, int64_t active, int64_t completed) 
 void QueueTable::AddDue(FrontierQueue& queue, const FrontierDue& due) {
   if (queue.record.head && *queue.record.head <= due) return;
   Save(queue);
-  queue.record.head = due;
+  queue.record.head = Beginning(due);
 }
 
-void QueueTable::SetHead(FrontierQueue& queue, std::optional<FrontierDue> head) {
+void QueueTable::SetHead(FrontierQueue& queue, const std::optional<FrontierDue>& head) {
   Save(queue);
-  queue.record.head = std::move(head);
+  queue.record.head.reset();
+  if (head) queue.record.head = Beginning(*head);
 }
 
 uint64_t QueueTable::AddFlight(FrontierQueue& queue, const std::string& url,
@@ -195,10 +205,17 @@ uint64_t QueueTable::AddFlight(FrontierQueue& queue, const std::string& url,
   const FrontierFlight flight = {.lease = lease, .serial = next_serial_++, .taker = taker};
   Link(queue, url, flight);
   Note(FlightCame{.queue = &queue, .url = url});
-  ++queue.crawl->counts.in_flight;
-  ++queue.crawl->owner->counts.in_flight;
-  ++counts_.in_flight;
+  CountFlight(queue, url.size(), 1, &counts_);
   return flight.serial;
+}
+
+void QueueTable::CountFlight(FrontierQueue& queue, size_t url_bytes, int64_t change,
+                             FrontierCounts* all) {
+  const int64_t places = change * static_cast<int64_t>(PlacesOfFlight(url_bytes));
+  for (FrontierCounts* counts : {&queue.crawl->counts, &queue.crawl->owner->counts, all}) {
+    Add(change, &counts->in_flight);
+    Add(places, &counts->flight_places);
+  }
 }
 
 void QueueTable::Link(FrontierQueue& queue, const std::string& url, const FrontierFlight& flight) {
@@ -226,10 +243,8 @@ void QueueTable::RemoveFlight(FrontierQueue& queue, std::string_view url) {
   CHECK(it != queue.flights.end(), "{} is not in flight", url);
   Save(queue);
   Note(FlightWent{.queue = &queue, .url = it->first, .flight = it->second});
+  CountFlight(queue, url.size(), -1, &counts_);
   Unlink(queue, url);
-  --queue.crawl->counts.in_flight;
-  --queue.crawl->owner->counts.in_flight;
-  --counts_.in_flight;
 }
 
 void QueueTable::SetFlightDue(FrontierQueue& queue, const std::string& url, uint64_t due) {

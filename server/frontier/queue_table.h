@@ -58,6 +58,7 @@ struct FrontierCounts {
   uint64_t active = 0;
   uint64_t completed = 0;
   uint64_t in_flight = 0;
+  uint64_t flight_places = 0;  // of these: long URLs take several (PlacesOfFlight)
   uint64_t queues = 0;         // that have URLs
   uint64_t active_queues = 0;  // that have some scheduled
   uint64_t kept_queues = 0;    // all that are in memory
@@ -88,6 +89,12 @@ struct FrontierCrawl {
   // all that have as much as it may take.
   std::map<uint32_t, absl::btree_map<uint64_t, FrontierQueue*>> ready;
 };
+
+// A URL in flight is in memory, so that a longer one counts for several.
+[[nodiscard]] constexpr uint64_t PlacesOfFlight(size_t url_bytes) {
+  constexpr size_t kBytesPerPlace = 256;
+  return 1 + url_bytes / kBytesPerPlace;
+}
 
 // Times are whole seconds since 1970. A queue may serve at `now` when something of it is due, it is
 // not blocked until now or later, fewer than its limit are completed, and its last service and
@@ -143,10 +150,11 @@ class QueueTable {
   [[nodiscard]] FrontierQueueRecord& Edit(FrontierQueue& queue);
   // So many URLs more (or less) are scheduled, and completed.
   void Count(FrontierQueue& queue, int64_t active, int64_t completed);
-  // A URL waits.
+  // A URL waits. A queue's head is no later than the first that does: of its URL only the first
+  // bytes are in memory.
   void AddDue(FrontierQueue& queue, const FrontierDue& due);
   // Which one is the first that waits; nullopt: none does.
-  void SetHead(FrontierQueue& queue, std::optional<FrontierDue> head);
+  void SetHead(FrontierQueue& queue, const std::optional<FrontierDue>& head);
   // A URL that waited is in flight. Returns its serial. `taker` as in FrontierFlight.
   uint64_t AddFlight(FrontierQueue& queue, const std::string& url, const FrontierLease& lease,
                      uint64_t taker = 0);
@@ -246,6 +254,8 @@ class QueueTable {
   void TakeBack(CrawlWent& step);
   void Own(FrontierCrawl& crawl);
   void Disown(FrontierCrawl& crawl);
+  static void CountFlight(FrontierQueue& queue, size_t url_bytes, int64_t change,
+                          FrontierCounts* all);
   void Link(FrontierQueue& queue, const std::string& url, const FrontierFlight& flight);
   void Unlink(FrontierQueue& queue, std::string_view url);
   static void Place(FrontierQueue& queue, FrontierQueue::Place place, uint64_t at,

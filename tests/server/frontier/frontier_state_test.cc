@@ -279,6 +279,56 @@ TEST_F(FrontierStateTest, WhatIsGivenBackIsDueAsBefore) {
   EXPECT_THAT(Pull({}), IsEmpty());
 }
 
+// Each queue and each lease kept a URL of 8 KiB: one client with its share of queues filled the
+// memory of the server, and of each later start.
+TEST_F(FrontierStateTest, LongUrlsTakeNoMoreMemory) {
+  const std::string base(8000, 'u');
+  std::vector<FrontierPut> puts;
+  for (const char* end : {"3", "1", "2"}) {
+    puts.push_back({.crawl = "c", .key = "k", .url = base + end, .metadata = {}});
+  }
+  EXPECT_THAT(state_->Put(puts), ::testing::Each(FrontierOutcome::kOk));
+  Commit();
+  for (const char* end : {"1", "2", "3"}) {
+    for (int times = 0; times < 2; ++times) {
+      const auto& head = state_->table().Find("c", "k")->record.head;
+      ASSERT_TRUE(head.has_value());
+      EXPECT_LE(head->url.capacity(), 100U);
+      Load();
+    }
+    FrontierPull one;
+    one.urls_per_queue = 3;
+    one.queues = 1;
+    std::vector<FrontierServed> served;
+    ASSERT_TRUE(state_->Pull(&one, 1, &served).ok());
+    ASSERT_THAT(served, SizeIs(1));
+    EXPECT_EQ(served[0].url, base + end);
+    Commit();
+    Pass(2);
+  }
+  EXPECT_FALSE(state_->table().Find("c", "k")->record.head.has_value());
+  EXPECT_EQ(state_->table().counts().flight_places, 3 * PlacesOfFlight(8001));
+  EXPECT_EQ(PlacesOfFlight(8001), 32U);
+  Pass(1'000'000);
+  EXPECT_EQ(state_->table().counts().flight_places, 0U);
+}
+
+TEST_F(FrontierStateTest, ALongUrlInFlightCountsForSeveral) {
+  state_ = std::make_unique<FrontierState>(*store_, FrontierLimits{.flights = 200});
+  state_->SetNow(now_);
+  ASSERT_TRUE(state_->Load().ok());
+  std::vector<FrontierPut> puts;
+  for (int i = 0; i < 20; ++i) {
+    const std::string number = std::to_string(10 + i);
+    puts.push_back(
+        {.crawl = "c", .key = number, .url = std::string(8000, 'u') + number, .metadata = {}});
+  }
+  EXPECT_THAT(state_->Put(puts), ::testing::Each(FrontierOutcome::kOk));
+  Commit();
+  // Three eighths of 200 places, 32 of them for each URL.
+  EXPECT_THAT(Pull({}, /*at_a_time=*/1), SizeIs(3));
+}
+
 TEST_F(FrontierStateTest, WhatWasNotCommittedIsGoneAfterALoad) {
   const std::vector<FrontierPut> puts = {{.crawl = "c", .key = "k", .url = "a", .metadata = {}}};
   (void)state_->Put(puts);
