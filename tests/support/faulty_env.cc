@@ -151,7 +151,7 @@ class FaultyEnv::Disk : public rocksdb::FileSystemWrapper {
   };
 
   // Counts one operation. An error: it must not happen.
-  IOStatus Begin(const std::string& what) {
+  IOStatus Begin(const std::string& what) FRESHET_REQUIRES(mutex_) {
     while (hanging_) goes_on_.Wait(mutex_);
     ++operations_;
     if (!dead_ && die_.Strike()) dead_ = fired_ = true;
