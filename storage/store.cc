@@ -17,6 +17,7 @@
 #include "storage/internal/keys.h"
 #include "storage/internal/migrate.h"
 #include "storage/internal/records.h"
+#include "storage/internal/rocksdb_env.h"
 #include "storage/internal/rocksdb_status.h"
 #include "storage/internal/secret.h"
 #include "storage/internal/store_impl.h"
@@ -88,10 +89,20 @@ class Store::Impl::ReplayWatch : public rocksdb::WalFilter {
   OpenProgress& progress_;
 };
 
+namespace {
+
+StoreOptions WithEnv(StoreOptions options, rocksdb::Env* env) {
+  options.env = env;
+  return options;
+}
+
+}  // namespace
+
 Store::Impl::Impl(std::string dir, StoreOptions options)
     : dir_(std::move(dir)),
-      options_(std::move(options)),
-      env_(options_.env != nullptr ? options_.env : rocksdb::Env::Default()),
+      watched_env_(storage::WatchWrites(storage::RocksDbEnv(options), writes_)),
+      options_(WithEnv(std::move(options), watched_env_.get())),
+      env_(watched_env_.get()),
       slot_hosts_(std::make_unique<std::array<SlotHosts, limits::kSlots>>()),
       next_serials_(std::make_unique<std::array<std::atomic<uint64_t>, limits::kSlots>>()),
       lease_logs_(std::make_unique<LeaseLogs>()),
@@ -391,13 +402,11 @@ Status Store::Impl::Write(rocksdb::WriteBatch* batch, bool sync) {
   write.memtable_insert_hint_per_batch = !batch->HasDeleteRange();
   write.disableWAL = options_.durability == Durability::kNone;
   write.sync = sync && !write.disableWAL;
-  ++writes_begun_;
   rocksdb::Status status = db_->Write(write, batch);
   if (status.ok() && sync && write.disableWAL) {
     // Without a log only a flush makes anything durable.
     status = db_->Flush(rocksdb::FlushOptions(), families());
   }
-  ++writes_ended_;
   return NoteWriteError(status);
 }
 

@@ -135,7 +135,7 @@ struct StoreStats {
   std::array<uint64_t, kLevels> table_files{};  // by level
 };
 
-// Writes of the disk since opening. Value type, thread-compatible.
+// Appends and syncs of files since opening. Value type, thread-compatible.
 struct StoreWrites {
   uint64_t begun = 0;
   uint64_t ended = 0;

@@ -18,6 +18,7 @@
 #include "storage/internal/lease_log.h"
 #include "storage/internal/log_tail.h"
 #include "storage/internal/page_cache.h"
+#include "storage/internal/watched_env.h"
 #include "storage/store.h"
 #include "sync/mutex.h"
 
@@ -72,8 +73,8 @@ class Store::Impl {
   [[nodiscard]] Status health() const;
   [[nodiscard]] StoreWrites writes() const {
     // In this order one that ends meanwhile counts as begun.
-    const uint64_t ended = writes_ended_;
-    return {.begun = writes_begun_, .ended = ended};
+    const uint64_t ended = writes_->ended;
+    return {.begun = writes_->begun, .ended = ended};
   }
   // OK if there is space for another commit, after resuming if it had run out.
   [[nodiscard]] Status EnsureSpace();
@@ -209,7 +210,9 @@ class Store::Impl {
 
   // --- Constant after opening ---
   const std::string dir_;
-  const StoreOptions options_;
+  const std::shared_ptr<storage::WriteCounts> writes_ = std::make_shared<storage::WriteCounts>();
+  const std::unique_ptr<rocksdb::Env> watched_env_;
+  const StoreOptions options_;  // with that
   rocksdb::Env* const env_;
   rocksdb::FileLock* lock_ = nullptr;
   std::shared_ptr<rocksdb::Cache> cache_;
@@ -248,8 +251,6 @@ class Store::Impl {
   std::atomic<bool> full_ = false;    // RocksDB ran out of space and was not resumed yet
   std::atomic<uint64_t> commits_ = 0;
   std::atomic<uint64_t> refused_commits_ = 0;
-  std::atomic<uint64_t> writes_begun_ = 0;
-  std::atomic<uint64_t> writes_ended_ = 0;
 
   mutable Mutex mutex_;
   Status failure_ FRESHET_GUARDED_BY(mutex_);
