@@ -142,6 +142,9 @@ void Connections::Accept(int listener, Instant now) {
   for (int i = 0; i < kAcceptsAtOnce; ++i) {
     const int descriptor = accept4(listener, nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC);
     if (descriptor >= 0) {
+      // A peek stops at urgent data otherwise, and what is behind it wakes the thread for ever.
+      const int on = 1;
+      (void)setsockopt(descriptor, SOL_SOCKET, SO_OOBINLINE, &on, sizeof(on));
       Take(descriptor, now);
     } else if (IsOutOfSomething(errno)) {
       const char* why = std::strerror(errno);

@@ -45,6 +45,8 @@ FrameLimits FrameLimitsFor(int64_t metadata_bytes, int64_t streams_per_connectio
           // A client may take back all that it has open, and once more.
           .resets = static_cast<uint64_t>(std::max(2 * streams_per_connection, kLeastCount)),
           .idle = kLeastCount,
+          // A window of each call that the server ends may be on its way.
+          .stray = static_cast<uint64_t>(4 * std::max(streams_per_connection, kLeastCount)),
           .unread = kUnreadFrames};
 }
 
@@ -56,6 +58,11 @@ bool FrameWatch::Take(std::string_view bytes) {
       in_data_ = false;
       SeeData();
       continue;
+    }
+    if (reset_left_ > 0) {
+      reset_left_ -= static_cast<uint32_t>(heads_.TakePayload(&bytes).size());
+      if (reset_left_ > 0) return true;
+      messages_.Close(reset_stream_);
     }
     if (in_headers_) {
       SeekKey(heads_.TakePayload(&bytes));
@@ -72,18 +79,21 @@ bool FrameWatch::Take(std::string_view bytes) {
 void FrameWatch::See(const FrameHead& head) {
   switch (head.type) {
     case kHeadersFrame:
-    case kPushPromiseFrame:
       SeeCall(head);
       return SeeBlock(head);
     case kContinuationFrame:
       return SeeBlock(head);
     case kRstStreamFrame:
-      messages_.Close(head.stream);
+      // gRPC acts once the payload has come.
+      reset_stream_ = head.stream;
+      reset_left_ = head.length;
       return Count(limits_.resets, &resets_, "calls that are taken back");
     case kDataFrame:
       messages_.Begin(head);
       in_data_ = head.length > 0;
-      if ((head.flags & kEndStreamFlag) != 0) messages_.EndInput(head.stream);
+      if (in_data_ && !messages_.Reads(head.stream)) {
+        return Count(limits_.stray, &stray_, "frames of calls that are over");
+      }
       if (in_data_ || (head.flags & kEndStreamFlag) != 0) return;
       break;
     case kSettingsFrame:
@@ -115,7 +125,7 @@ void FrameWatch::SeeData() {
 void FrameWatch::SeeCall(const FrameHead& head) {
   block_bytes_ = block_frames_ = 0;
   unseen_.clear();
-  messages_.Open(head.stream);
+  if (messages_.Open(head.stream)) ++calls_since_sent_;
   if ((head.flags & kEndStreamFlag) != 0) messages_.EndInput(head.stream);
   window_updates_ = std::min(window_updates_ + kUpdatesPerFrame, kMostUpdates);
   if (trusted_) return;
@@ -128,6 +138,8 @@ void FrameWatch::SeeCall(const FrameHead& head) {
 
 void FrameWatch::Sending(std::string_view bytes) {
   settings_sent_ = true;
+  // gRPC writes one piece after the other, each with all that is ready.
+  if (bytes.size() > unsent_) calls_since_sent_ = 0;
   const size_t again = std::min(unsent_, bytes.size());
   unsent_ -= again;
   bytes.remove_prefix(again);
@@ -148,7 +160,8 @@ void FrameWatch::Sending(std::string_view bytes) {
 
 WireHeld FrameWatch::held() const {
   if (trusted_) return {};
-  return {.calls = messages_.open(), .bytes = messages_.unfinished()};
+  return {.calls = std::min<uint64_t>(calls_since_sent_, messages_.open()),
+          .bytes = messages_.held()};
 }
 
 void FrameWatch::SeeBlock(const FrameHead& head) {
@@ -186,7 +199,7 @@ void FrameWatch::Count(uint64_t most, uint64_t* count, std::string_view what) {
     return;
   }
   window_began_ = now;
-  resets_ = idle_ = 0;
+  resets_ = idle_ = stray_ = 0;
   *count = 1;
 }
 

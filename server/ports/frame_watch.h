@@ -28,6 +28,8 @@ struct FrameLimits {
   // SETTINGS, PRIORITY, GOAWAY, DATA that brings nothing or a scrap of a message, WINDOW_UPDATE and
   // acknowledgements beyond those that follow what was sent, and what is unknown:
   uint64_t idle = 0;
+  // DATA frames of streams that are not open any more, or never were:
+  uint64_t stray = 0;
   // DATA frames of one stream with almost nothing since the server has let its client send more.
   uint64_t unread = 0;
 
@@ -58,7 +60,9 @@ class FrameWatch {
   void Sending(std::string_view bytes);
   // So many bytes at the end of those were not sent: they come again next.
   void NotSent(size_t bytes) { unsent_ = bytes; }
-  // What of gRPC's memory the connection holds; nothing once the key was shown.
+  // What of gRPC's memory the connection holds, as far as the server has no say in it: calls that
+  // the client has opened since gRPC last had something written, and bytes of messages. Nothing
+  // once the key was shown.
   [[nodiscard]] WireHeld held() const;
   // The client holds too much of this together with others, as if a limit of its own said so.
   void Exceed(std::string_view what) { excess_ = what; }
@@ -94,9 +98,13 @@ class FrameWatch {
   uint64_t settings_acks_ = 0;
   uint64_t ping_acks_ = 0;
   uint64_t window_updates_ = 0;
+  uint32_t reset_left_ = 0;  // bytes to come of a RST_STREAM of that stream:
+  uint32_t reset_stream_ = 0;
+  uint64_t calls_since_sent_ = 0;
   uint64_t early_calls_ = 0;
   uint64_t resets_ = 0;  // since window_began_
   uint64_t idle_ = 0;
+  uint64_t stray_ = 0;
   int64_t window_began_ = 0;  // microseconds of a steady clock; 0: nothing was counted yet
   std::string_view excess_;
 };

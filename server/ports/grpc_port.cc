@@ -124,6 +124,9 @@ StatusOr<int> GrpcPort::Start(grpc::CallbackGenericService& calls) {
   builder.AddChannelArgument(GRPC_ARG_MAX_CONCURRENT_STREAMS, config_.max_streams_per_connection);
   builder.AddChannelArgument(GRPC_ARG_HTTP2_BDP_PROBE, 0);
   builder.AddChannelArgument(GRPC_ARG_HTTP2_STREAM_LOOKAHEAD_BYTES, kBytesAhead);
+  // Each piece of a message keeps the block into which it was read: MessageFrames counts on this.
+  builder.AddChannelArgument(GRPC_ARG_TCP_MAX_READ_CHUNK_SIZE,
+                             static_cast<int>(MessageFrames::kBlockBytes));
   builder.AddChannelArgument(GRPC_ARG_SERVER_HANDSHAKE_TIMEOUT_MS, Millis(kHandshake));
   // Messages are inflated when they are read, as far as they may be large (server/api/inflate.h).
   builder.AddChannelArgument(GRPC_ARG_ENABLE_PER_MESSAGE_DECOMPRESSION, 0);

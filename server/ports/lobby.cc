@@ -1,6 +1,7 @@
 #include "server/ports/lobby.h"
 
 #include <sys/epoll.h>
+#include <sys/ioctl.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -18,8 +19,11 @@ namespace {
 
 // Connections that are looked at before the thread looks at anything else.
 constexpr int kEventsAtOnce = 64;
-// The first record of TLS, whatever its version: a handshake.
+// The first record of TLS, whatever its version, is a handshake. Its head has two more bytes of
+// version and two of its length.
 constexpr std::string_view kTlsHandshake = "\x16\x03";
+constexpr size_t kTlsHeadBytes = 5;
+constexpr size_t kMostTlsBytes = size_t{16} << 10;
 
 // With fewer bytes than this the socket counts as having none.
 void WakeAt(int socket, int bytes) {
@@ -28,9 +32,7 @@ void WakeAt(int socket, int bytes) {
 
 }  // namespace
 
-Lobby::Lobby(Speech speech)
-    : beginning_(speech == Speech::kTls ? kTlsHandshake : kHttp2Preface),
-      epoll_(epoll_create1(EPOLL_CLOEXEC)) {
+Lobby::Lobby(Speech speech) : speech_(speech), epoll_(epoll_create1(EPOLL_CLOEXEC)) {
   CHECK(epoll_ >= 0, "epoll: {}", std::strerror(errno));
 }
 
@@ -55,7 +57,8 @@ std::vector<int> Lobby::Spoken() {
   std::vector<int> spoken;
   for (int i = 0; i < count; ++i) {
     const int socket = events[i].data.fd;
-    const Said said = Listen(socket);
+    size_t needed = 0;
+    const Said said = Listen(socket, &needed);
     const bool ended = (events[i].events & (EPOLLRDHUP | EPOLLHUP | EPOLLERR)) != 0;
     if (said == Said::kPreface) {
       Forget(socket);
@@ -66,7 +69,7 @@ std::vector<int> Lobby::Spoken() {
       Forget(socket);
       close(socket);
     } else {
-      WakeAt(socket, static_cast<int>(beginning_.size()));
+      WakeAt(socket, static_cast<int>(needed));
     }
   }
   return spoken;
@@ -94,13 +97,25 @@ std::optional<Instant> Lobby::next_overdue() const {
   return waiting_.front().until;
 }
 
-Lobby::Said Lobby::Listen(int socket) const {
+Lobby::Said Lobby::Listen(int socket, size_t* needed) const {
+  const bool tls = speech_ == Speech::kTls;
+  const std::string_view beginning = tls ? kTlsHandshake : kHttp2Preface;
+  *needed = tls ? kTlsHeadBytes : beginning.size();
   char bytes[kHttp2Preface.size()];
-  const ssize_t n = recv(socket, bytes, beginning_.size(), MSG_PEEK | MSG_DONTWAIT);
+  const ssize_t n = recv(socket, bytes, *needed, MSG_PEEK | MSG_DONTWAIT);
   if (n <= 0) return Said::kNothing;
   const std::string_view said(bytes, static_cast<size_t>(n));
-  if (!beginning_.starts_with(said)) return Said::kSomethingElse;
-  return said.size() == beginning_.size() ? Said::kPreface : Said::kPart;
+  if (!beginning.starts_with(said.substr(0, beginning.size()))) return Said::kSomethingElse;
+  if (said.size() < *needed) return Said::kPart;
+  if (!tls) return Said::kPreface;
+  // All of the record: until then gRPC has nothing to do, and others may shake hands.
+  const auto byte = [&said](size_t i) { return size_t{static_cast<uint8_t>(said[i])}; };
+  const size_t length = byte(3) << 8 | byte(4);
+  if (length == 0 || length > kMostTlsBytes) return Said::kSomethingElse;
+  *needed += length;
+  int there = 0;
+  if (ioctl(socket, FIONREAD, &there) != 0) return Said::kSomethingElse;
+  return static_cast<size_t>(there) < *needed ? Said::kPart : Said::kPreface;
 }
 
 void Lobby::Forget(int socket) {

@@ -53,11 +53,12 @@ class Lobby {
   };
   enum class Said : uint8_t { kNothing, kPart, kPreface, kSomethingElse };
 
-  [[nodiscard]] Said Listen(int socket) const;
+  // `needed`: so many bytes are to be there before it is listened to again.
+  [[nodiscard]] Said Listen(int socket, size_t* needed) const;
   // It waits no more; its socket stays open.
   void Forget(int socket);
 
-  const std::string_view beginning_;
+  const Speech speech_;
   const int epoll_;
   std::list<Waiting> waiting_;  // the oldest first
   absl::flat_hash_map<int, std::list<Waiting>::iterator> by_socket_;

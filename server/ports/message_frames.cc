@@ -9,22 +9,22 @@ constexpr uint8_t kHeadBytes = 5;
 
 }  // namespace
 
-void MessageFrames::Open(uint32_t stream) {
-  if (stream % 2 == 0 || stream <= last_) return;
+bool MessageFrames::Open(uint32_t stream) {
+  if (stream % 2 == 0 || stream <= last_) return false;
   last_ = stream;
   streams_[stream] = {};
+  return true;
 }
 
 void MessageFrames::Close(uint32_t stream) {
-  EndInput(stream);
-  streams_.erase(stream);
+  const auto found = streams_.find(stream);
+  if (found == streams_.end()) return;
+  held_ -= found->second.held;
+  streams_.erase(found);
 }
 
 void MessageFrames::EndInput(uint32_t stream) {
-  Stream* const reading = Reading(stream);
-  if (reading == nullptr) return;
-  unfinished_ -= reading->message.unfinished();
-  reading->input_ended = true;
+  if (Stream* const reading = Reading(stream)) reading->input_ended = true;
 }
 
 MessageFrames::Stream* MessageFrames::Reading(uint32_t stream) {
@@ -42,6 +42,8 @@ void MessageFrames::Begin(const FrameHead& head) {
   padding_ = 0;
   padding_is_next_ = (head.flags & kPaddedFlag) != 0;
   message_ = {};
+  ends_ = false;
+  if (head.length == 0 && (head.flags & kEndStreamFlag) != 0) return EndInput(head.stream);
   if (const Stream* const reading = Reading(head.stream)) message_ = reading->message;
 }
 
@@ -67,6 +69,7 @@ void MessageFrames::Take(std::string_view payload) {
         if (++message_.head == kHeadBytes) {
           message_.head = 0;
           message_.left = message_.size;
+          ends_ |= message_.left == 0;
         }
       }
       continue;
@@ -74,6 +77,7 @@ void MessageFrames::Take(std::string_view payload) {
     const auto taken =
         static_cast<uint32_t>(std::min<size_t>({message_.left, left_ - padding_, payload.size()}));
     message_.left -= taken;
+    ends_ |= message_.left == 0;
     left_ -= taken;
     payload.remove_prefix(taken);
   }
@@ -89,9 +93,12 @@ MessageFrames::Ended MessageFrames::End() {
     ++message_.scraps;
     scrap = false;
   }
-  unfinished_ += message_.unfinished();
-  unfinished_ -= stream->message.unfinished();
+  held_ -= stream->held;
+  if (ends_) stream->held = 0;
+  if (!message_.ended()) stream->held += std::max(frame_.length, kBlockBytes);
+  held_ += stream->held;
   stream->message = message_;
+  if ((frame_.flags & kEndStreamFlag) != 0) stream->input_ended = true;
   return {.scrap = scrap, .unread = stream->unread};
 }
 

@@ -37,7 +37,7 @@ void AppendHeader(std::string_view name, std::string_view value, std::string* ou
 }  // namespace
 
 Refusal::Refusal(std::string reason) : reason_(std::move(reason)) {
-  CHECK(reason_.size() <= kMaxReasonBytes, "{}", reason_);
+  if (reason_.size() > kMaxReasonBytes) reason_.resize(kMaxReasonBytes);
 }
 
 std::string Refusal::Greeting() const { return Frame(kSettingsFrame, 0, 0, ""); }

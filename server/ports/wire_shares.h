@@ -1,6 +1,6 @@
-// What clients hold in gRPC 1.51 of which the server knows nothing: calls that it has answered and
-// whose answers nobody takes, and messages that are not whole yet. gRPC has one bound of memory for
-// all connections; once a client has used that up, gRPC ends calls of others.
+// What clients hold in gRPC 1.51 of which the server knows nothing: calls whose answers cannot
+// leave, as the client takes nothing, and messages that are not whole yet. gRPC has one bound of
+// memory for all connections; once a client has used that up, gRPC ends calls of others.
 #ifndef FRESHET_SERVER_PORTS_WIRE_SHARES_H_
 #define FRESHET_SERVER_PORTS_WIRE_SHARES_H_
 
@@ -17,7 +17,7 @@ namespace freshet {
 
 // Value type, thread-compatible.
 struct WireHeld {
-  uint64_t calls = 0;  // whose end the server has not sent
+  uint64_t calls = 0;  // that came while nothing was written
   uint64_t bytes = 0;  // of messages that are not whole
   friend bool operator==(const WireHeld&, const WireHeld&) = default;
 };

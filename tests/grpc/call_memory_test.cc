@@ -363,6 +363,45 @@ TEST_F(CallMemoryTest, OfUnfinishedMessagesEndsNothingOfOthers) {
   EXPECT_TRUE(is_acknowledged());
 }
 
+class BlockedClientsTest : public CallMemoryTest {
+ protected:
+  BlockedClientsTest()
+      : CallMemoryTest(
+            "  streams: 100\n  streams_per_client: 50\n  streams_per_connection: 100\n") {}
+};
+
+// gRPC keeps each call until its answer has left: 300 connections that were read by nobody, and
+// whose calls were refused, held 1.4 GB.
+TEST_F(BlockedClientsTest, HaveAShareOfTheCallsWhoseAnswersCannotLeave) {
+  constexpr int kConnections = 12;  // with 100 calls each; one network may have 600
+  std::vector<RawSocket> connections;
+  std::vector<std::string> out(kConnections, RawSocket::Http2Preface() + Http2Frame(4, 1, 0, ""));
+  std::vector<uint64_t> streams(kConnections, 1);
+  for (int i = 0; i < kConnections; ++i) {
+    connections.emplace_back(daemon_.grpc_address(), "127.0.0.2", /*receives=*/2304);
+    (void)fcntl(connections.back().descriptor(), F_SETFL, O_NONBLOCK);
+  }
+  bool cut = false;
+  using Clock = std::chrono::steady_clock;
+  const Clock::time_point end = Clock::now() + std::chrono::seconds(100);
+  while (!cut && Clock::now() < end) {
+    for (size_t i = 0; i < kConnections; ++i) {
+      for (; out[i].size() < 10'000; streams[i] += 2) out[i] += Http2Call(streams[i], "/a.B/C");
+      const ssize_t sent =
+          send(connections[i].descriptor(), out[i].data(), out[i].size(), MSG_NOSIGNAL);
+      if (sent > 0) out[i].erase(0, static_cast<size_t>(sent));
+      cut |= sent < 0 && errno != EAGAIN;
+    }
+    usleep(1000);
+  }
+  EXPECT_TRUE(cut);
+  std::ifstream log(dir_ / "log");
+  const std::string said((std::istreambuf_iterator<char>(log)), {});
+  EXPECT_THAT(said, testing::HasSubstr("too many calls whose answers it does not take"));
+  FrontierClient client(daemon_.channel());
+  EXPECT_NE(client.Put(Discovered("http://a.test/")), "none");
+}
+
 TEST_F(CallMemoryTest, OfUrlsThatNobodyTakesIsBounded) {
   PutLargeUrls(4000);
   std::vector<HalfSpoken> connections;

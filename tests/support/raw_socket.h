@@ -16,9 +16,13 @@ namespace freshet {
 // Thread-compatible.
 class RawSocket {
  public:
-  // To 127.0.0.1, from that address of this machine, 127.x.x.x, if one is named.
-  explicit RawSocket(int port, const char* from = nullptr)
+  // To 127.0.0.1, from that address of this machine, 127.x.x.x, if one is named. The system takes
+  // so many bytes of what comes; 0: as many as it likes.
+  explicit RawSocket(int port, const char* from = nullptr, int receives = 0)
       : descriptor_(socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)) {
+    if (receives > 0) {
+      (void)setsockopt(descriptor_, SOL_SOCKET, SO_RCVBUF, &receives, sizeof(receives));
+    }
     if (from != nullptr) {
       sockaddr_in own{};
       own.sin_family = AF_INET;
@@ -32,8 +36,8 @@ class RawSocket {
     connected_ = connect(descriptor_, reinterpret_cast<sockaddr*>(&address), sizeof(address)) == 0;
   }
   // To the port of "host:port".
-  explicit RawSocket(const std::string& address, const char* from = nullptr)
-      : RawSocket(std::stoi(address.substr(address.rfind(':') + 1)), from) {}
+  explicit RawSocket(const std::string& address, const char* from = nullptr, int receives = 0)
+      : RawSocket(std::stoi(address.substr(address.rfind(':') + 1)), from, receives) {}
   RawSocket(RawSocket&& other) noexcept
       : descriptor_(std::exchange(other.descriptor_, -1)), connected_(other.connected_) {}
   ~RawSocket() { Close(); }

@@ -270,7 +270,7 @@ TEST_F(ConnectionsTest, HandsOverFewHandshakesAtATimeByTurnsOfNetworks) {
   SetClock clock;
   Connections connections(200, 100, clock, Speech::kTls);
   Start(connections);
-  const std::string hello("\x16\x03\x01", 3);
+  const std::string hello("\x16\x03\x01\0\x01\x01", 6);
   const size_t at_once = GrpcThreadsForLongWork();
   const auto connect = [&](const char* from) {
     const size_t open = connections.stats().open;
@@ -299,6 +299,51 @@ TEST_F(ConnectionsTest, HandsOverFewHandshakesAtATimeByTurnsOfNetworks) {
   EXPECT_TRUE(holder_.Await(at_once + 6));
   connections.Stop();
   EXPECT_EQ(holder_.CountFrom("127.0.0.1"), 2U);
+}
+
+// Two bytes took a place among those that shake hands for a second, from each network in turn.
+TEST_F(ConnectionsTest, HandsOverNoHandshakeThatHasNotComeWhole) {
+  SetClock clock;
+  Connections connections(200, 100, clock, Speech::kTls);
+  Start(connections);
+  const std::string hello = std::string("\x16\x03\x01\x01\0", 5) + std::string(256, 'h');
+  std::vector<RawSocket> slow;
+  for (const char* from : {"127.0.0.2", "127.0.0.3", "127.0.0.4", "127.0.0.5"}) {
+    for (const size_t bytes : {2, 5, 260}) {
+      slow.emplace_back(port_, from);
+      EXPECT_TRUE(slow.back().Send(hello.substr(0, bytes)));
+    }
+  }
+  while (connections.stats().open < slow.size()) std::this_thread::yield();
+  const RawSocket honest(port_);
+  EXPECT_TRUE(honest.Send(hello));
+  ASSERT_TRUE(holder_.Await(1));
+  EXPECT_EQ(holder_.CountFrom("127.0.0.1"), 1U);
+  EXPECT_TRUE(slow.back().Send(hello.substr(260)));
+  holder_.AnswerAll();
+  EXPECT_TRUE(holder_.Await(2));
+  // No record is longer than 16 KiB, nor empty.
+  for (const char* head : {"\x16\x03\x01\x40\x01", "\x16\x03\x01\0\0"}) {
+    const RawSocket wrong(port_);
+    EXPECT_TRUE(wrong.Send(std::string(head, 5)));
+    bool closed = false;
+    EXPECT_EQ(wrong.Read(&closed), "");
+    EXPECT_TRUE(closed);
+  }
+}
+
+// What is behind urgent data woke the thread again and again.
+TEST_F(ConnectionsTest, UrgentBytesAreBytesLikeOthers) {
+  Connections connections(10, 10, clock_);
+  Start(connections);
+  const RawSocket urgent(port_);
+  const std::string preface(kHttp2Preface);
+  EXPECT_TRUE(urgent.Send(preface.substr(0, 10)));
+  EXPECT_EQ(send(urgent.descriptor(), "!", 1, MSG_OOB), 1);
+  EXPECT_TRUE(urgent.Send(preface.substr(10)));
+  bool closed = false;
+  EXPECT_EQ(urgent.Read(&closed), "");
+  EXPECT_TRUE(closed);
 }
 
 // A number that gRPC has given back may name something else by now.

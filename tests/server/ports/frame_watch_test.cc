@@ -18,6 +18,7 @@ constexpr FrameLimits kFew = {.block_bytes = 1000,
                               .early_calls = 200,
                               .resets = 5,
                               .idle = 5,
+                              .stray = 5000,
                               .unread = 100,
                               .mark = "key:",
                               .key = "of the fleet"};
@@ -278,28 +279,62 @@ TEST(FrameWatch, CallsThatTheServerHasEndedCountForNothing) {
   EXPECT_FALSE(taken);
 }
 
-// What the connection holds of gRPC's memory: calls until they end, and what has come of messages.
+// What the connection holds of gRPC's memory: calls while nothing is written, and messages.
 TEST(FrameWatch, SaysWhatItHolds) {
+  constexpr uint64_t kBlock = MessageFrames::kBlockBytes;
   FrameWatch watch(kFew);
+  // Byte by byte: gRPC acts once a frame has come as a whole.
   const auto take = [&](const std::string& frames) {
-    EXPECT_TRUE(watch.Take(frames));
+    for (const char byte : frames) EXPECT_TRUE(watch.Take({&byte, 1}));
     return watch.held();
   };
-  const std::string message = Message(3000);
+  const std::string message = Message(30'000);
   EXPECT_EQ(take(std::string(kHttp2Preface) + Opened(1) + Opened(3)), (WireHeld{.calls = 2}));
-  EXPECT_EQ(take(Http2Frame(0, 0, 1, message.substr(0, 1005))),
-            (WireHeld{.calls = 2, .bytes = 1000}));
+  EXPECT_EQ(take(Http2Frame(0, 0, 1, message.substr(0, 10'005))),
+            (WireHeld{.calls = 2, .bytes = 10'005}));
+  // A small piece keeps the block that it came in.
   EXPECT_EQ(take(Http2Frame(0, 0, 3, message.substr(0, 505))),
-            (WireHeld{.calls = 2, .bytes = 1500}));
-  EXPECT_EQ(take(Http2Frame(0, 0, 1, message.substr(1005) + message.substr(0, 305))),
-            (WireHeld{.calls = 2, .bytes = 800}));
-  // The client says no more by it, and waits for the answer.
-  EXPECT_EQ(take(Http2Frame(0, 1, 1, message.substr(305))), (WireHeld{.calls = 2, .bytes = 500}));
-  EXPECT_EQ(take(Http2Frame(1, 5, 5, "headers")), (WireHeld{.calls = 3, .bytes = 500}));
-  watch.Sending(Http2Frame(4, 0, 0, "") + Http2Frame(1, 5, 1, "trailers"));
-  EXPECT_EQ(take(hostile::Http2Cancel(3)), (WireHeld{.calls = 1}));
+            (WireHeld{.calls = 2, .bytes = 10'005 + kBlock}));
+  EXPECT_EQ(take(Http2Frame(0, 0, 1, message.substr(10'005) + message.substr(0, 305))),
+            (WireHeld{.calls = 2, .bytes = message.size() - 10'005 + 305 + kBlock}));
+  // The client says no more by it, as far as the frame comes as a whole.
+  const std::string last = Http2Frame(0, 1, 1, message.substr(305));
+  const std::string end = last.substr(last.size() - 1);
+  EXPECT_EQ(take(last.substr(0, last.size() - 1)).bytes, message.size() - 10'005 + 305 + kBlock);
+  EXPECT_EQ(take(end), (WireHeld{.calls = 2, .bytes = kBlock}));
+  EXPECT_EQ(take(Http2Frame(1, 5, 5, "headers")), (WireHeld{.calls = 3, .bytes = kBlock}));
+  // gRPC writes what is ready, and so the calls that are open go on.
+  const std::string sent = Http2Frame(4, 0, 0, "settings") + Http2Frame(1, 5, 1, "trailers");
+  watch.Sending(sent);
+  EXPECT_EQ(watch.held(), (WireHeld{.bytes = kBlock}));
+  watch.NotSent(10);
+  EXPECT_EQ(take(Opened(7)), (WireHeld{.calls = 1, .bytes = kBlock}));
+  watch.Sending(sent.substr(sent.size() - 10));
+  EXPECT_EQ(watch.held().calls, 1U) << "nothing new was written";
+  // The message was not whole: it stays until gRPC forgets the call.
+  EXPECT_EQ(take(Http2Frame(0, 1, 3, "x")).bytes, 2 * kBlock);
+  const std::string cancel = hostile::Http2Cancel(3);
+  EXPECT_EQ(take(cancel.substr(0, cancel.size() - 1)).bytes, 2 * kBlock);
+  EXPECT_EQ(take(cancel.substr(cancel.size() - 1)).bytes, 0U);
   // Those of a server of the fleet are its clients'.
-  EXPECT_EQ(take(Http2Frame(1, 4, 7, "key:of the fleet")), WireHeld());
+  EXPECT_EQ(take(Http2Frame(1, 4, 9, "key:of the fleet")), WireHeld());
+}
+
+// gRPC skips frames that it does not know. One PUSH_PROMISE hid all later calls from the watch.
+TEST(FrameWatch, NoOtherFrameHidesCalls) {
+  for (uint64_t type = 0; type <= 255; ++type) {
+    if (type == 1) continue;
+    FrameWatch watch(kFew);
+    EXPECT_TRUE(watch.Take(std::string(kHttp2Preface) + Http2Frame(type, 4, 0x7fffffff, "1234") +
+                           Opened(1) + Http2Frame(0, 0, 1, Message(1000).substr(0, 500))));
+    EXPECT_EQ(watch.held(), (WireHeld{.calls = 1, .bytes = MessageFrames::kBlockBytes})) << type;
+  }
+}
+
+TEST(FrameWatch, BoundsFramesOfCallsThatAreOver) {
+  const std::string stray = Http2Frame(0, 0, 3, std::string(300, 'x'));
+  EXPECT_EQ(ExcessOf(Opened(1) + Many(5000, stray), 100'000), "");
+  EXPECT_EQ(ExcessOf(Opened(1) + Many(5001, stray), 100'000), "frames of calls that are over");
 }
 
 // One connection of another server has the calls of all its clients.

@@ -7,7 +7,6 @@
 #include <fstream>
 #include <memory>
 #include <string>
-#include <vector>
 
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
@@ -104,12 +103,10 @@ class HeldCalls final : public grpc::CallbackGenericService {
 // The gRPC port in plain text or with TLS, and what it takes of the machine.
 class WireServer {
  public:
-  // Takes so many calls a connection.
-  explicit WireServer(bool tls, int calls = limits::kMaxStreamsPerConnection) : tls_(tls) {
+  explicit WireServer(bool tls) : tls_(tls) {
     // OpenSSL writes to connections that the server has ended.
     std::signal(SIGPIPE, SIG_IGN);
     config_.listen = "127.0.0.1:0";
-    config_.max_streams = config_.max_streams_per_connection = calls;
     if (tls) {
       hostile::SpeakTls();
       const KeyPair pair = TestAuthority().Issue({.names = "IP:127.0.0.1"});
@@ -142,8 +139,6 @@ class WireServer {
     }
     return true;
   }
-  // Has the port notice which connections have been closed.
-  void Recount() { port_->Allow(0); }
   // A connection that has introduced itself, and says that it has taken in the settings.
   [[nodiscard]] Socket Open(const std::string& taken_in = Http2Frame(4, 1, 0, "")) {
     Socket socket(address_, kPatienceMillis, tls_ ? Opening::kAsServersWant : Opening::kPlain);
@@ -412,41 +407,6 @@ TEST_P(Frames, HonestCallsMayEndTogether) {
   }
   for (uint64_t stream = 1; stream < 1800; stream += 2) frames += hostile::Http2Cancel(stream);
   EXPECT_THAT(AnswerTo(socket, frames), testing::HasSubstr("pppppppp"));
-}
-
-// gRPC keeps 4.7 KB for each call until its answer has left: 300 connections whose calls were
-// refused, and whose clients took no answer, held 1.4 GB.
-TEST_P(Frames, CallsThatStayOpenHaveAShareByNetwork) {
-  WireServer server(GetParam(), /*calls=*/100);
-  std::string calls;
-  for (uint64_t stream = 1; stream < 200; stream += 2) {
-    calls += Http2Block(stream, HeadersOfCall(kWaits));
-  }
-  // One network has three eighths of 1,600.
-  std::vector<Socket> open;
-  for (int i = 0; i < 6; ++i) {
-    open.push_back(server.Open());
-    EXPECT_FALSE(IsCut(open.back(), calls)) << i;
-  }
-  Socket another = server.Open();
-  EXPECT_TRUE(IsCut(another, calls));
-  EXPECT_TRUE(server.Serves());
-  // Calls that have ended are not counted, nor those of a connection that is closed.
-  another = server.Open();
-  std::string ended;
-  for (uint64_t stream = 1; stream < 1000; stream += 2) {
-    ended += Http2Block(stream, HeadersOfCall(kWaits)) + hostile::Http2Cancel(stream);
-  }
-  EXPECT_FALSE(IsCut(another, ended));
-  open.pop_back();
-  bool found_room = false;
-  for (int tries = 0; !found_room && tries < 200; ++tries) {
-    hostile::Pause(50);
-    server.Recount();
-    Socket next = server.Open();
-    found_room = !IsCut(next, calls);
-  }
-  EXPECT_TRUE(found_room);
 }
 
 }  // namespace

@@ -56,6 +56,15 @@ TEST(Refusal, SendsAwayWhoCallsNothing) {
   EXPECT_EQ(refusal.Farewell(), Frame(7, 0, 0, std::string("\0\0\0\0\0\0\0\x0b", 8) + "full"));
 }
 
+// A text with an address in it may be longer than one byte of HPACK says.
+TEST(Refusal, CutsWhatIsTooLong) {
+  Refusal refusal(std::string(1000, 'r'));
+  const std::string answer =
+      refusal.Answer(hostile::kHttp2Preface + hostile::Http2Call(1, "/a.B/C"));
+  EXPECT_THAT(answer, testing::HasSubstr(std::string(100, 'r')));
+  EXPECT_LT(answer.size(), 300U);
+}
+
 TEST(Refusal, SurvivesAnyBytes) {
   std::mt19937_64 random(1);
   for (int round = 0; round < 2000; ++round) {
