@@ -4,6 +4,7 @@
 
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "tests/hostile/http2.h"
 
 namespace freshet {
 namespace {
