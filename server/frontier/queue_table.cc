@@ -16,11 +16,11 @@ uint64_t SaturatingAdd(uint64_t a, uint64_t b) {
 // Debian's Abseil has a class of its own for views.
 absl::string_view Key(std::string_view text) { return {text.data(), text.size()}; }
 
-// In memory a head is the beginning of one, which comes before it. So a queue takes the same room
-// however long its URLs are.
-FrontierDue Beginning(const FrontierDue& head) {
+// A queue takes the same room in memory however long its URLs are.
+void Shorten(std::optional<FrontierDue>* head) {
   constexpr size_t kUrlBytes = 64;
-  return {.due = head.due, .url = head.url.substr(0, kUrlBytes)};
+  if (!*head || (*head)->url.size() <= kUrlBytes) return;
+  *head = FrontierDue{.due = (*head)->due, .url = (*head)->url.substr(0, kUrlBytes)};
 }
 
 // Adds a signed number to one that must not become negative.
@@ -122,7 +122,7 @@ FrontierQueue& QueueTable::AddQueue(FrontierCrawl& crawl, FrontierQueueRecord re
   const auto active = static_cast<int64_t>(std::exchange(record.active, 0));
   const auto completed = static_cast<int64_t>(std::exchange(record.completed, 0));
   queue->record = std::move(record);
-  if (queue->record.head) queue->record.head = Beginning(*queue->record.head);
+  Shorten(&queue->record.head);
   by_id_[queue->id] = queue.get();
   Note(QueueCame{.queue = queue.get()});
   ++crawl.counts.kept_queues;
@@ -190,13 +190,12 @@ void QueueTable::Count(FrontierQueue& queue, int64_t active, int64_t completed) 
 void QueueTable::AddDue(FrontierQueue& queue, const FrontierDue& due) {
   if (queue.record.head && *queue.record.head <= due) return;
   Save(queue);
-  queue.record.head = Beginning(due);
+  queue.record.head = due;
 }
 
-void QueueTable::SetHead(FrontierQueue& queue, const std::optional<FrontierDue>& head) {
+void QueueTable::SetHead(FrontierQueue& queue, std::optional<FrontierDue> head) {
   Save(queue);
-  queue.record.head.reset();
-  if (head) queue.record.head = Beginning(*head);
+  queue.record.head = std::move(head);
 }
 
 uint64_t QueueTable::AddFlight(FrontierQueue& queue, const std::string& url,
@@ -342,7 +341,12 @@ void QueueTable::Note(Step step) {
 }
 
 void QueueTable::Keep() {
-  for (const SavedQueue& saved : saved_queues_) saved.queue->saved = false;
+  for (const SavedQueue& saved : saved_queues_) {
+    saved.queue->saved = false;
+    // Not before: until they are committed, URLs before it that were given out would be found
+    // again.
+    Shorten(&saved.queue->record.head);
+  }
   for (const SavedCrawl& saved : saved_crawls_) saved.crawl->saved = false;
   saved_queues_.clear();
   saved_crawls_.clear();

@@ -150,11 +150,10 @@ class QueueTable {
   [[nodiscard]] FrontierQueueRecord& Edit(FrontierQueue& queue);
   // So many URLs more (or less) are scheduled, and completed.
   void Count(FrontierQueue& queue, int64_t active, int64_t completed);
-  // A URL waits. A queue's head is no later than the first that does: of its URL only the first
-  // bytes are in memory.
+  // A URL waits.
   void AddDue(FrontierQueue& queue, const FrontierDue& due);
   // Which one is the first that waits; nullopt: none does.
-  void SetHead(FrontierQueue& queue, const std::optional<FrontierDue>& head);
+  void SetHead(FrontierQueue& queue, std::optional<FrontierDue> head);
   // A URL that waited is in flight. Returns its serial. `taker` as in FrontierFlight.
   uint64_t AddFlight(FrontierQueue& queue, const std::string& url, const FrontierLease& lease,
                      uint64_t taker = 0);
@@ -166,7 +165,8 @@ class QueueTable {
   void File(FrontierQueue& queue, uint64_t now);
 
   // --- Taking back
-  // What was changed stays. The first call begins the journal: what is loaded needs none.
+  // What was changed stays. The first call begins the journal: what is loaded needs none. From here
+  // on a head may be the beginning of the first that waits, which comes before it.
   void Keep();
   // What was changed since the last Keep was not.
   void Undo();

@@ -313,6 +313,25 @@ TEST_F(FrontierStateTest, LongUrlsTakeNoMoreMemory) {
   EXPECT_EQ(state_->table().counts().flight_places, 0U);
 }
 
+// One turn looks into a queue several times before anything is committed.
+TEST_F(FrontierStateTest, UrlsThatBeginAlikeAreGivenOutOnce) {
+  const std::string base = "http://a.test/" + std::string(100, 'p');
+  std::vector<FrontierPut> puts;
+  for (int i = 10; i < 50; ++i) {
+    puts.push_back({.crawl = "c", .key = "k", .url = base + std::to_string(i), .metadata = {}});
+  }
+  EXPECT_THAT(state_->Put(puts), ::testing::Each(FrontierOutcome::kOk));
+  Commit();
+  FrontierPull all;
+  std::vector<FrontierServed> served;
+  ASSERT_TRUE(state_->Pull(&all, puts.size(), &served).ok());
+  ASSERT_THAT(served, SizeIs(puts.size()));
+  for (size_t i = 0; i < puts.size(); ++i) EXPECT_EQ(served[i].url, puts[i].url);
+  Commit();
+  Pass(1'000'000);
+  EXPECT_THAT(Pull({}, /*at_a_time=*/3), SizeIs(puts.size()));
+}
+
 TEST_F(FrontierStateTest, ALongUrlInFlightCountsForSeveral) {
   state_ = std::make_unique<FrontierState>(*store_, FrontierLimits{.flights = 200});
   state_->SetNow(now_);
