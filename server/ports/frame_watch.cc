@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <utility>
 
 namespace freshet {
 namespace {
@@ -125,7 +126,7 @@ void FrameWatch::SeeData() {
 void FrameWatch::SeeCall(const FrameHead& head) {
   block_bytes_ = block_frames_ = 0;
   unseen_.clear();
-  if (messages_.Open(head.stream)) ++calls_since_sent_;
+  if (messages_.Open(head.stream)) ++calls_since_write_;
   if ((head.flags & kEndStreamFlag) != 0) messages_.EndInput(head.stream);
   window_updates_ = std::min(window_updates_ + kUpdatesPerFrame, kMostUpdates);
   if (trusted_) return;
@@ -138,8 +139,9 @@ void FrameWatch::SeeCall(const FrameHead& head) {
 
 void FrameWatch::Sending(std::string_view bytes) {
   settings_sent_ = true;
-  // gRPC writes one piece after the other, each with all that is ready.
-  if (bytes.size() > unsent_) calls_since_sent_ = 0;
+  // gRPC writes one piece after the other, each with all that is ready, and keeps the calls of one
+  // until all of it has left.
+  if (bytes.size() > unsent_) calls_in_write_ += std::exchange(calls_since_write_, 0);
   const size_t again = std::min(unsent_, bytes.size());
   unsent_ -= again;
   bytes.remove_prefix(again);
@@ -160,8 +162,12 @@ void FrameWatch::Sending(std::string_view bytes) {
 
 WireHeld FrameWatch::held() const {
   if (trusted_) return {};
-  return {.calls = std::min<uint64_t>(calls_since_sent_, messages_.open()),
-          .bytes = messages_.held()};
+  return {.calls = calls_since_write_ + calls_in_write_, .bytes = messages_.held()};
+}
+
+void FrameWatch::NotSent(size_t bytes) {
+  unsent_ = bytes;
+  if (bytes == 0) calls_in_write_ = 0;
 }
 
 void FrameWatch::SeeBlock(const FrameHead& head) {

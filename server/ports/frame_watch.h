@@ -59,9 +59,9 @@ class FrameWatch {
   // limits.
   void Sending(std::string_view bytes);
   // So many bytes at the end of those were not sent: they come again next.
-  void NotSent(size_t bytes) { unsent_ = bytes; }
+  void NotSent(size_t bytes);
   // What of gRPC's memory the connection holds, as far as the server has no say in it: calls that
-  // the client has opened since gRPC last had something written, and bytes of messages. Nothing
+  // the client has opened since all that gRPC wrote last has left, and bytes of messages. Nothing
   // once the key was shown.
   [[nodiscard]] WireHeld held() const;
   // The client holds too much of this together with others, as if a limit of its own said so.
@@ -100,7 +100,8 @@ class FrameWatch {
   uint64_t window_updates_ = 0;
   uint32_t reset_left_ = 0;  // bytes to come of a RST_STREAM of that stream:
   uint32_t reset_stream_ = 0;
-  uint64_t calls_since_sent_ = 0;
+  uint64_t calls_since_write_ = 0;  // that came since the last write began
+  uint64_t calls_in_write_ = 0;     // and before it, until all of it has left
   uint64_t early_calls_ = 0;
   uint64_t resets_ = 0;  // since window_began_
   uint64_t idle_ = 0;

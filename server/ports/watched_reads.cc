@@ -89,11 +89,12 @@ class Connection {
     const MutexLock lock(mutex_);
     if (!watch_) return;
     watch_->Sending(bytes);
-    (void)Count();  // of calls that end
   }
   void NotSent(size_t bytes) FRESHET_EXCLUDES(mutex_) {
     const MutexLock lock(mutex_);
-    if (watch_) watch_->NotSent(bytes);
+    if (!watch_) return;
+    watch_->NotSent(bytes);
+    (void)Count();  // of calls whose answers have left
   }
 
  private:
