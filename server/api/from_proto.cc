@@ -162,7 +162,12 @@ void DropDigest(const v1::CrawlResult& result, ReportCrawl* report,
 // What a worker wants back with the next assignment. `report` has the time of the fetch.
 void ConvertValidators(const v1::CrawlResult& result, ReportCrawl* report,
                        std::vector<std::string>* notes) {
-  const Status etag = ValidateText("etag", result.etag(), limits::kMaxValidatorBytes);
+  Status etag = ValidateText("etag", result.etag(), limits::kMaxValidatorBytes);
+  // RFC 9110 allows more; but programs read it differently, and many cannot send it back.
+  const auto printable = [](char c) { return c >= ' ' && c <= '~'; };
+  if (etag.ok() && !std::all_of(result.etag().begin(), result.etag().end(), printable)) {
+    etag = InvalidArgument("etag: has characters that are not ASCII");
+  }
   if (etag.ok()) {
     report->etag = result.etag();
   } else {

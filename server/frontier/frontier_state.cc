@@ -203,6 +203,14 @@ FrontierQueue* FrontierState::Ensure(std::string_view crawl, std::string_view ke
   return &table_->AddQueue(*of, std::move(record));
 }
 
+bool FrontierState::MakesQueueOfOthers(std::string_view crawl, std::string_view key,
+                                       const Claim& claim) {
+  FrontierCrawl* of = table_->FindCrawl(crawl);
+  if (of == nullptr) return false;
+  table_->ClaimCrawl(*of, claim);
+  return !Owns(claim, *of) && table_->Find(crawl, key) == nullptr;
+}
+
 uint64_t FrontierState::FlightsLeft(const FrontierCrawl& crawl, uint64_t more) const {
   return ShareLeft(crawl.owner->counts.flight_places + more, table_->counts().flight_places + more,
                    limits_.flights);
@@ -243,6 +251,7 @@ Status FrontierState::SetDelay(std::string_view crawl, std::string_view key, uin
     batch_.PutSettings(settings_);
     return absl::OkStatus();
   }
+  if (MakesQueueOfOthers(crawl, key, claim)) return absl::OkStatus();
   FrontierQueue* queue = Ensure(crawl, key, claim);
   if (queue == nullptr) return MakeStatus(absl::StatusCode::kResourceExhausted, "too many queues");
   if (!Owns(claim, *queue->crawl)) {
@@ -258,6 +267,7 @@ Status FrontierState::SetDelay(std::string_view crawl, std::string_view key, uin
 
 Status FrontierState::BlockUntil(std::string_view crawl, std::string_view key, uint64_t until,
                                  const Claim& claim, SetBy by) {
+  if (MakesQueueOfOthers(crawl, key, claim)) return absl::OkStatus();
   FrontierQueue* queue = until > now_ ? Ensure(crawl, key, claim) : table_->Find(crawl, key);
   if (queue == nullptr) {
     if (until <= now_) return absl::OkStatus();

@@ -239,6 +239,10 @@ class FrontierState {
 
   // The queue, made if there is none; nullptr: there is no room for one of this client.
   FrontierQueue* Ensure(std::string_view crawl, std::string_view key, const Claim& claim);
+  // Whether what is set for the queue would make one of another client's crawl id, which counts as
+  // that client's and stays: nothing is set then.
+  [[nodiscard]] bool MakesQueueOfOthers(std::string_view crawl, std::string_view key,
+                                        const Claim& claim);
   // How many URLs of the crawl id may go out, beside those and so many more.
   [[nodiscard]] uint64_t FlightsLeft(const FrontierCrawl& crawl, uint64_t more = 0) const;
   // The same, to this client.

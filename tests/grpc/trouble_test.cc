@@ -101,6 +101,8 @@ TEST_F(TroubleTest, WhatASiteMakesUpCostsNoResult) {
               ElementsAre("etag: 600 bytes, at most 512 are allowed; left out"));
   EXPECT_THAT(report([](Result* r) { r->set_etag("a\nb"); }),
               ElementsAre("etag: control character at byte 1; left out"));
+  EXPECT_THAT(report([](Result* r) { r->set_etag("\"\u00e9\""); }),
+              ElementsAre("etag: has characters that are not ASCII; left out"));
   EXPECT_EQ(Page().etag(), "\"kept\"");
   EXPECT_THAT(
       report([](Result* r) { r->mutable_last_modified()->set_nanos(-1); }),

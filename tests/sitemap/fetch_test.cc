@@ -99,6 +99,19 @@ TEST_F(FetchTest, APublicSiteLeadsToNoPrivateAddress) {
   EXPECT_TRUE(open.from_public);
 }
 
+// A name may have another address when the same is asked again, without decoding.
+TEST_F(FetchTest, APublicSiteLeadsToNoPrivateAddressByWhatCannotBeDecoded) {
+  int looked = 0;
+  options_.is_public = [&looked](const IpAddress&) { return looked++ == 0; };
+  site_.PutAnswer("/a", [](const auto&, auto& response) {
+    response.set_header("Content-Encoding", "gzip");
+    response.set_content("no gzip", "text/xml");
+  });
+  const FetchResult result = Get({.url = site_.url() + "/a"});
+  EXPECT_EQ(result.outcome, Outcome::kRefused);
+  EXPECT_THAT(result.why, HasSubstr("which is not a public address"));
+}
+
 TEST_F(FetchTest, SpeaksHttpAlone) {
   site_.PutRedirect("/a", "file:///etc/passwd");
   site_.PutRedirect("/b", "http://user:word@127.0.0.1/");

@@ -279,13 +279,14 @@ FetchResult Fetch(const FetchRequest& request, const FetchOptions& options, Spoo
     FetchResult result = hop.Run();
     left = left - hop.elapsed();
     result.elapsed = options.timeout - left;
+    // Whatever it is asked next, also the same again.
+    only_public = only_public || result.from_public;
     if (hop.undecodable() && decode) {
       decode = false;
       continue;
     }
     next = hop.Redirect();
     if (next.empty()) return result;
-    only_public = only_public || result.from_public;
     ++hops;
   }
   FetchResult result =

@@ -60,7 +60,8 @@ def conditional_headers(assignment: Assignment) -> dict[str, str]:
     """Headers of a request for a page that has been fetched before: the server need not send it again if it is the
     same."""
     headers = {}
-    if assignment.etag:
+    # HTTP clients refuse to send others.
+    if assignment.etag.isascii() and assignment.etag.isprintable() and assignment.etag:
         headers["If-None-Match"] = assignment.etag
     if assignment.last_modified is not None:
         headers["If-Modified-Since"] = format_datetime(assignment.last_modified.astimezone(timezone.utc), usegmt=True)

@@ -100,6 +100,7 @@ def test_a_page_that_is_known_is_asked_for_conditionally() -> None:
     }
     assert parse_date(conditional_headers(page)["If-Modified-Since"]) == NOW
     assert conditional_headers(Assignment(URL, "DEFAULT", 1, NOW)) == {}
+    assert conditional_headers(Assignment(URL, "DEFAULT", 1, NOW, etag='"é"')) == {}
 
 
 def test_a_body_is_decoded_to_its_bound_alone() -> None:

@@ -538,6 +538,26 @@ TEST_F(FrontierStateTest, EverythingThatThereIsHasAShareOfEachClient) {
   EXPECT_EQ(put(1, "evil too", "one more", "u"), kOk);
 }
 
+// Delays and blocks of queues that nobody has used up the share of the crawl id's owner, for good.
+TEST_F(FrontierStateTest, NobodyMakesQueuesOfAnothersCrawlId) {
+  const FrontierPut put = {.crawl = "news", .key = "k", .url = "u", .claim = {.client = 1}};
+  EXPECT_EQ(state_->Put({&put, 1})[0], FrontierOutcome::kOk);
+  Commit();
+  using enum SetBy;
+  for (int i = 0; i < 5; ++i) {
+    const std::string key = std::to_string(i);
+    EXPECT_TRUE(state_->SetDelay("news", key, 30, {.client = 2}, kClient).ok());
+    EXPECT_TRUE(state_->BlockUntil("news", key, now_ + 60, {.client = 2}, kClient).ok());
+  }
+  EXPECT_TRUE(state_->SetDelay("news", "k", 30, {.client = 2}, kClient).ok());
+  Commit();
+  EXPECT_EQ(state_->table().counts().kept_queues, 1U);
+  EXPECT_EQ(state_->table().Find("news", "k")->record.asked_delay, 30U);
+  EXPECT_TRUE(state_->SetDelay("news", "own", 30, {.client = 1}, kClient).ok());
+  Commit();
+  EXPECT_EQ(state_->table().counts().kept_queues, 2U);
+}
+
 // --- Whoever takes what is another's
 
 // A client that puts nothing leaves URLs for others, however long its leases are and however many
