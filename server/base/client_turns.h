@@ -43,8 +43,13 @@ class ClientTurns {
       // Nobody has waited.
       served_.clear();
     } else {
-      std::erase_if(served_, [this](const auto& one) { return one.second <= now_; });
       served_[turn.mapped()] = end;
+      // Those that are over are as if they were not there. Now and then, so that a turn costs no
+      // more where many clients wait.
+      if (served_.size() > most_served_) {
+        std::erase_if(served_, [this](const auto& one) { return one.second <= now_; });
+        most_served_ = std::max(kFewServed, 2 * served_.size());
+      }
     }
     if (its->second.empty()) {
       work_.erase(its);
@@ -73,6 +78,8 @@ class ClientTurns {
   }
 
  private:
+  static constexpr size_t kFewServed = 64;
+
   struct Item {
     Work work;
     size_t weight = 0;
@@ -82,8 +89,9 @@ class ClientTurns {
 
   std::map<Client, std::deque<Item>> work_;  // by client; none is empty
   std::map<Turn, Client> turns_;             // of these clients, the next first
-  std::map<Client, uint64_t> served_;        // more than `now_`, while anything waits
-  uint64_t now_ = 0;                         // as far as the client has been served that was last
+  std::map<Client, uint64_t> served_;  // what is more than `now_` counts, while anything waits
+  size_t most_served_ = kFewServed;    // until some are looked for that do not
+  uint64_t now_ = 0;                   // as far as the client has been served that was last
   uint64_t pushed_ = 0;
   size_t size_ = 0;
 };
