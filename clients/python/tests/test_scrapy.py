@@ -142,6 +142,21 @@ def test_a_site_with_many_names_fills_no_crawler() -> None:
     assert len(middleware._parsers) <= 5
 
 
+def test_a_link_that_is_too_long_takes_no_place() -> None:
+    from scrapy.utils.test import get_crawler
+
+    from freshet import Page
+    from freshet.scrapy import Bridge
+
+    crawler = get_crawler(settings_dict={})
+    bridge = Bridge.of(crawler)
+    assert not bridge.add(Page("https://example.org/" + "x" * 8_192))
+    assert not bridge._found
+    assert not bridge._seen
+    assert crawler.stats is not None
+    assert crawler.stats.get_value("freshet/links_refused") == 1
+
+
 def test_the_digest_of_what_matters_decides(tmp_path: Path) -> None:
     with make_site() as site, start_server(tmp_path) as server:
         with freshet.Ingester(server.address) as ingester:
