@@ -56,16 +56,19 @@ def bounded(text: str) -> Rules:
             others = len(group) if value in known else 0
         else:
             others = max(0, len(group) - 1)
+        # A line that says nothing ends a group as others do.
         if shared + others > MOST_SHARED:
-            continue
-        shared += others
+            value = ""
+        else:
+            shared += others
         if names_agent and value:
             known.add(value)
             group.add(value)
         elif not names_agent and ("*" in value or "$" in value):
             if any(wildcards[name] >= MOST_WILDCARDS for name in group):
-                continue
-            wildcards.update(group)
+                value = ""
+            else:
+                wildcards.update(group)
         kept.append(f"{field}: {value}\n")
     rules = "".join(kept)
     return Rules(rules, bytes_of(rules) + _BYTES_PER_SHARED * shared)

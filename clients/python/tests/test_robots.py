@@ -66,8 +66,12 @@ def test_rules_take_no_more_memory_than_they_count_for(lines: str) -> None:
         "".join(f"User-agent:{n}\n" for n in range(300)) + "Allow:/*$\n" * 500,
         "".join(f"User-agent:a{'*' * n}\n" for n in range(200)) + "Allow:/\n" * 500,
         "".join(f"User-agent:{n}*\n" for n in range(500)) + "Allow:/\n" * 500,
+        "User-agent:a\n"
+        + "Allow:/*x\n" * 1_000
+        + "".join(f"User-agent:a\nUser-agent:c{n}\nAllow:/*x\n" for n in range(500))
+        + "Allow:/\n" * 500,
     ],
-    ids=["wildcards", "agents", "names of stars", "names with stars"],
+    ids=["wildcards", "agents", "names of stars", "names with stars", "groups of nothing"],
 )
 def test_no_robots_txt_takes_seconds_or_gigabytes(text: str) -> None:
     Protego.parse("User-agent: *\nAllow: /*a$\n").can_fetch("http://a.test/", "x")
