@@ -62,9 +62,9 @@ def test_rules_take_no_more_memory_than_they_count_for(lines: str) -> None:
 @pytest.mark.parametrize(
     "text",
     [
-        "User-agent: *\n" + "".join(f"allow:/*{n:x}z\n" for n in range(40_000)),
+        "User-agent: *\n" + "".join(f"allow:/*xxxx{n:x}z\n" for n in range(30_000)),
         "".join(f"User-agent:{n}\n" for n in range(300)) + "Allow:/*$\n" * 500,
-        "".join(f"User-agent:a{'*' * n}\n" for n in range(200)) + "Allow:/\n" * 500,
+        "".join(f"User-agent:a{'*' * n}\n" for n in range(300)) + "Allow:/\n" * 500,
         "".join(f"User-agent:{n}*\n" for n in range(500)) + "Allow:/\n" * 500,
         "User-agent:a\n"
         + "Allow:/*x\n" * 1_000
@@ -86,7 +86,7 @@ def test_no_robots_txt_takes_seconds_or_gigabytes(text: str) -> None:
     assert taken <= read.size <= 20 << 20
     begun = time.process_time()
     assert rules.can_fetch("http://a.test/" + "x" * 8_000, "x")
-    assert time.process_time() - begun < 0.3
+    assert time.process_time() - begun < 0.2
 
 
 def test_what_is_bounded_says_the_same() -> None:

@@ -165,11 +165,11 @@ def test_robots_txt_with_many_wildcards_holds_up_no_crawler() -> None:
 
     from freshet.scrapy import FreshetRobotParser
 
-    text = "User-agent: *\n" + "".join(f"allow:/*{n:x}z\n" for n in range(40_000))
+    text = "User-agent: *\n" + "".join(f"allow:/*xxxx{n:x}z\n" for n in range(30_000))
     parser = FreshetRobotParser.from_crawler(get_crawler(), text.encode())
     begun = time.process_time()
     assert parser.allowed("https://example.org/" + "x" * 8_000, "agent")
-    assert time.process_time() - begun < 0.3
+    assert time.process_time() - begun < 0.2
 
 
 def test_a_link_that_is_too_long_takes_no_place() -> None:
