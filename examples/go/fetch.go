@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"crypto/sha256"
+	"errors"
 	"io"
 	"net"
 	"net/http"
@@ -38,6 +39,9 @@ const (
 	pageTimeout      = time.Minute
 )
 
+// errLongURL has a redirect end in an error: every rule of a robots.txt would be compared with the URL.
+var errLongURL = errors.New("the URL is too long")
+
 // fetcher fetches pages. Goroutine-safe. When a host is fetched is the server's decision.
 type fetcher struct {
 	agent  string
@@ -68,6 +72,9 @@ func (f *fetcher) follow(request *http.Request, via []*http.Request) error {
 	if (first && moved) || len(via) > mostRedirects {
 		return http.ErrUseLastResponse
 	}
+	if len(request.URL.String()) > mostURLBytes {
+		return errLongURL
+	}
 	if group := f.rulesOf(request.Context(), request.URL, robotsLifeElsewhere); group == nil || !group.Test(pathOf(request.URL)) {
 		return http.ErrUseLastResponse
 	}
@@ -81,7 +88,7 @@ func (f *fetcher) result(ctx context.Context, page *pb.Assignment) *pb.CrawlResu
 	result := &pb.CrawlResult{Url: page.Url, CrawlId: page.CrawlId, LeaseId: page.LeaseId}
 	result.Outcome = pb.CrawlOutcome_CRAWL_OUTCOME_ERROR
 	target, err := url.Parse(page.Url)
-	if err != nil {
+	if err != nil || len(page.Url) > mostURLBytes {
 		return result
 	}
 	group := f.rulesOf(ctx, target, robotsLife)
@@ -254,6 +261,7 @@ func (f *fetcher) read(r *rules, origin string, life time.Duration) {
 	if answer.StatusCode < 200 || answer.StatusCode >= 300 {
 		body = nil
 	}
+	body = bounded(body)
 	r.group, r.until = parse(body).FindGroup(f.agent), time.Now().Add(life)
 	f.mu.Lock()
 	defer f.mu.Unlock()

@@ -26,7 +26,8 @@ from protego import Protego
 import freshet
 from freshet import Assignment, Outcome, Result
 from freshet.http import ACCEPT_ENCODING, MOVED_PERMANENTLY, Body, conditional_headers, result_of
-from freshet.robots import KeptRobots, bytes_of, origin_of
+from freshet.robots import KeptRobots, bounded, origin_of
+from freshet.types import is_long
 
 logger = logging.getLogger("fetch_worker")
 
@@ -92,6 +93,8 @@ class Fetcher:
     async def _fetch(self, page: Assignment) -> Result:
         url = page.url
         for _ in range(MOST_REDIRECTS + 1):
+            if is_long(url):
+                return Result(outcome=Outcome.ERROR)
             rules = await self._rules_of(url, ROBOTS_LIFE if url == page.url else ROBOTS_LIFE_ELSEWHERE)
             if rules.parsed is None:
                 return Result(outcome=Outcome.ERROR)
@@ -152,8 +155,9 @@ class Fetcher:
         # Some editors begin a text with a mark that says that it is UTF-8.
         text = answer.body.decode("utf-8-sig", "replace") if 200 <= answer.status < 300 else ""
         # A long one takes so long that other pages would wait.
-        parsed = await asyncio.to_thread(Protego.parse, text)
-        return Rules(parsed, time.monotonic() + life, bytes_of(text))
+        read = await asyncio.to_thread(bounded, text)
+        parsed = await asyncio.to_thread(Protego.parse, read.text)
+        return Rules(parsed, time.monotonic() + life, read.size)
 
     async def _get_robots(self, url: str) -> Answer:
         """Follows redirects, to other hosts as well: what is found there holds where one has asked first."""

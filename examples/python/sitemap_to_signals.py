@@ -9,13 +9,13 @@ was seen is kept in a state file, so that a restart signals nothing twice.
 from __future__ import annotations
 
 import argparse
+import asyncio
 import json
 import os
 import sys
-import time
 import zlib
 from collections.abc import Iterator
-from contextlib import closing
+from contextlib import aclosing
 from datetime import datetime, timedelta, timezone
 from pathlib import Path
 from typing import Any
@@ -30,6 +30,19 @@ from freshet.http import ACCEPT_ENCODING, Body, parse_last_modified
 MOST_BYTES = 64 << 20
 MOST_REDIRECTS = 5
 MOST_SITEMAPS = 10_000
+# For a document, redirects included: a site may send a byte whenever a client would give up.
+MOST_SECONDS = 60.0
+MOST_SHOWN = 200
+# What a site may cause.
+FAILURES = (
+    httpx.HTTPError,
+    httpx.InvalidURL,
+    ValueError,
+    OSError,
+    asyncio.TimeoutError,
+    zlib.error,
+    ElementTree.ParseError,
+)
 
 
 class State:
@@ -48,26 +61,28 @@ class State:
             os.replace(temporary, self._path)
 
 
-def ask(client: httpx.Client, url: str, headers: dict[str, str]) -> httpx.Response:
+async def ask(client: httpx.AsyncClient, url: str, headers: dict[str, str]) -> httpx.Response:
     """Follows redirects without their bodies, which httpx would decode whatever their size."""
     request = client.build_request("GET", url, headers=headers)
     for _ in range(MOST_REDIRECTS + 1):
-        response = client.send(request, stream=True)
+        response = await client.send(request, stream=True)
         if response.next_request is None:
             return response
-        response.close()
+        await response.aclose()
         request = response.next_request
     raise ValueError(f"{url} has more than {MOST_REDIRECTS} redirects")
 
 
-def download(client: httpx.Client, url: str, validators: dict[str, str]) -> tuple[bytes, dict[str, str]] | None:
+async def download(
+    client: httpx.AsyncClient, url: str, validators: dict[str, str]
+) -> tuple[bytes, dict[str, str]] | None:
     """The text of a sitemap and what to ask with next time; None when it is the same as before."""
-    with closing(ask(client, url, validators)) as response:
+    async with aclosing(await ask(client, url, validators)) as response:
         if response.status_code == 304:
             return None
         response.raise_for_status()
         body = Body(response.headers.get("Content-Encoding", ""), MOST_BYTES)
-        for part in response.iter_raw():
+        async for part in response.aiter_raw():
             if body.add(part):
                 raise ValueError(f"{url} has {MOST_BYTES} bytes or more")
         names = {"ETag": "If-None-Match", "Last-Modified": "If-Modified-Since"}
@@ -113,7 +128,9 @@ def signals_of(changed: list[tuple[str, str]]) -> list[Signal]:
     return found
 
 
-def poll(client: httpx.Client, ingester: freshet.Ingester, options: argparse.Namespace, state: State) -> None:
+async def poll(
+    client: httpx.AsyncClient, ingester: freshet.aio.Ingester, options: argparse.Namespace, state: State
+) -> None:
     """All sitemaps once, those that an index names as well."""
     waiting, seen = list(options.sitemaps), set(options.sitemaps)
     new: list[str] = []
@@ -121,10 +138,10 @@ def poll(client: httpx.Client, ingester: freshet.Ingester, options: argparse.Nam
     while waiting and len(seen) <= MOST_SITEMAPS:
         url = waiting.pop()
         try:
-            answer = download(client, url, state.validators.get(url, {}))
+            answer = await asyncio.wait_for(download(client, url, state.validators.get(url, {})), MOST_SECONDS)
             listed = [] if answer is None else list(entries(answer[0]))
-        except (httpx.HTTPError, httpx.InvalidURL, ValueError, OSError, zlib.error, ElementTree.ParseError) as error:
-            print(f"{url}: {error}", file=sys.stderr)
+        except FAILURES as error:
+            print(f"{url[:MOST_SHOWN]}: {error or 'it takes too long'}"[: 3 * MOST_SHOWN], file=sys.stderr)
             continue
         for kind, location, lastmod in listed:
             if kind == "sitemap" and location not in seen:
@@ -140,8 +157,9 @@ def poll(client: httpx.Client, ingester: freshet.Ingester, options: argparse.Nam
         # An index that is the same says nothing of what it names, so it is read in full each time.
         if answer is not None and all(kind == "url" for kind, _, _ in listed):
             state.validators[url] = answer[1]
-    added = ingester.upsert(Page(url, crawl_id=options.crawl_id) for url in new) if new else freshet.Summary()
-    sent = ingester.signal(options.source, signals_of(changed)) if changed else freshet.Summary()
+    pages = (Page(url, crawl_id=options.crawl_id) for url in new)
+    added = await ingester.upsert(pages) if new else freshet.Summary()
+    sent = await ingester.signal(options.source, signals_of(changed)) if changed else freshet.Summary()
     state.save()
     print(
         f"{len(new)} new ({added.applied} added), {len(changed)} changed "
@@ -149,7 +167,20 @@ def poll(client: httpx.Client, ingester: freshet.Ingester, options: argparse.Nam
         flush=True,
     )
     for refusal in added.refusals + sent.refusals:
-        print(f"refused: {refusal.item}: {refusal.reason}", file=sys.stderr)
+        print(f"refused: {refusal.item[:MOST_SHOWN]}: {refusal.reason}", file=sys.stderr)
+
+
+async def watch(options: argparse.Namespace) -> None:
+    state = State(options.state)
+    async with (
+        httpx.AsyncClient(headers={"User-Agent": options.agent} | ACCEPT_ENCODING, trust_env=False) as client,
+        freshet.aio.Ingester(options.server) as ingester,
+    ):
+        while True:
+            await poll(client, ingester, options, state)
+            if options.every is None:
+                return
+            await asyncio.sleep(options.every)
 
 
 def main() -> int:
@@ -162,17 +193,9 @@ def main() -> int:
     parser.add_argument("--every", type=float, help="poll again after so many seconds; otherwise once")
     parser.add_argument("--agent", default="freshet-example/1.0", help="User-Agent, with a way to reach you")
     options = parser.parse_args()
-    state = State(options.state)
     try:
-        with (
-            httpx.Client(headers={"User-Agent": options.agent} | ACCEPT_ENCODING, trust_env=False) as client,
-            freshet.Ingester(options.server) as ingester,
-        ):
-            while True:
-                poll(client, ingester, options, state)
-                if options.every is None:
-                    return 0
-                time.sleep(options.every)
+        asyncio.run(watch(options))
+        return 0
     except freshet.FreshetError as error:
         print(f"{sys.argv[0]}: {error}", file=sys.stderr)
         return 1

@@ -1,10 +1,28 @@
-"""Which robots.txt a crawler keeps: a site may have a long one for each of its names, and as many names as it likes."""
+"""What a crawler reads of a robots.txt, and which it keeps: a site may have a long one for each of its names, and as
+many names as it likes."""
 
 from __future__ import annotations
 
+import re
+from collections import Counter
+from typing import NamedTuple
 from urllib.parse import urlsplit
 
 MOST_BYTES = 256 << 20
+# Each wildcard of an agent is compared with each URL.
+MOST_WILDCARDS = 1_000
+# A rule is there once for each agent of its group: so often, beside the first.
+MOST_SHARED = 50_000
+_BYTES_PER_SHARED = 180
+# What Protego reads, which takes common misspellings and lines without a colon.
+_LINE = re.compile(r"\s*(user[ -]?agent|allow|diss?all?[ao]w|diasllow|crawl[ -]delay)(?:\s*:|\s)([^#]*)", re.IGNORECASE)
+
+
+class Rules(NamedTuple):
+    """What to have parsed, and about as much memory as it takes then at most."""
+
+    text: str
+    size: int
 
 
 def origin_of(url: str) -> str:
@@ -13,9 +31,52 @@ def origin_of(url: str) -> str:
     return f"{parts.scheme}://{parts.netloc.rpartition('@')[2].lower()}"
 
 
+def bounded(text: str) -> Rules:
+    """The agents, rules and delays of a robots.txt, without what would cost a crawler seconds for each URL, or
+    gigabytes: wildcards of an agent after the first thousand, and rules of very many agents at once."""
+    kept: list[str] = []
+    known: set[str] = set()
+    group: set[str] = set()
+    has_rules = False
+    wildcards: Counter[str] = Counter()  # by agent
+    shared = 0
+    for line in text.splitlines():
+        match = _LINE.match(line)
+        if match is None:
+            continue
+        field, value = match[1].lower(), match[2].strip()
+        names_agent = field.startswith("user")
+        if names_agent and has_rules:
+            group = set()
+        has_rules = not names_agent
+        if names_agent:
+            # There are no wildcards in names, but for the name of all.
+            value = value.lower().replace("*", "") or value[:1]
+            # Protego looks an agent that it knows up among those of the group.
+            others = len(group) if value in known else 0
+        else:
+            others = max(0, len(group) - 1)
+        # A line that says nothing ends a group as others do.
+        if shared + others > MOST_SHARED:
+            value = ""
+        else:
+            shared += others
+        if names_agent and value:
+            known.add(value)
+            group.add(value)
+        elif not names_agent and ("*" in value or "$" in value):
+            if any(wildcards[name] >= MOST_WILDCARDS for name in group):
+                value = ""
+            else:
+                wildcards.update(group)
+        kept.append(f"{field}: {value}\n")
+    rules = "".join(kept)
+    return Rules(rules, bytes_of(rules) + _BYTES_PER_SHARED * shared)
+
+
 def bytes_of(text: str) -> int:
-    """About as much memory as the rules of a text take at most once Protego has read them: with wildcards they take up
-    to ninety times as much as the text."""
+    """About as much memory as the rules of a text take at most once Protego has read them, each for one agent: with
+    wildcards they take up to ninety times as much as the text."""
     return 1024 + 32 * len(text) + 900 * (text.count("*") + text.count("$"))
 
 

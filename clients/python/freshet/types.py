@@ -18,7 +18,8 @@ from freshet.v1 import types_pb2
 _EPOCH = datetime(1970, 1, 1, tzinfo=timezone.utc)
 _LONGEST_REPORTED = timedelta(days=366)
 _MOST_ETAG_BYTES = 512
-_MOST_URL_BYTES = 8192
+# The server takes no longer URL.
+MOST_URL_BYTES = 8192
 
 
 class Outcome(enum.IntEnum):
@@ -95,8 +96,8 @@ class Result:
             outcome=types_pb2.CrawlOutcome.Name(0 if self.outcome is None else int(self.outcome)),
             content_digest=self.content_digest,
             etag=_sendable(self.etag, _MOST_ETAG_BYTES),
-            moved_to=_sendable(self.moved_to, _MOST_URL_BYTES),
-            server_address=_sendable(self.server_address, _MOST_URL_BYTES),
+            moved_to=_sendable(self.moved_to, MOST_URL_BYTES),
+            server_address=_sendable(self.server_address, MOST_URL_BYTES),
         )
         if self.fetch_time is not None:
             message.fetch_time.CopyFrom(to_timestamp(self.fetch_time))
@@ -191,6 +192,15 @@ def from_duration(message: Duration) -> timedelta:
         return timedelta(seconds=message.seconds, microseconds=message.nanos // 1000)
     except OverflowError:
         return timedelta.max if message.seconds > 0 else timedelta.min
+
+
+def is_long(url: str) -> bool:
+    """Whether the server would refuse the URL for its length, whatever else is wrong with it."""
+    return len(url) > MOST_URL_BYTES or (not url.isascii() and bytes_of_url(url) > MOST_URL_BYTES)
+
+
+def bytes_of_url(url: str) -> int:
+    return len(url.encode("utf-8", "surrogatepass"))
 
 
 def _sendable(text: str, most: int) -> str:

@@ -5,9 +5,13 @@ from __future__ import annotations
 import gzip
 import hashlib
 import json
+import socket
 import subprocess
 import sys
+import threading
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import pytest
@@ -157,6 +161,44 @@ def test_a_sitemap_is_polled_as_the_world_serves_it(server: Server, tmp_path: Pa
         said = run(server, "sitemap_to_signals.py", "--state", str(state), site.url("127.0.1.1", "/s.gz"))
     assert "1 new (1 added)" in said
     assert list(json.loads(state.read_text())["validators"].values()) == [{"If-None-Match": '"x"'}]
+
+
+def test_a_sitemap_ends_no_poller(server: Server, tmp_path: Path) -> None:
+    """One sitemap has a URL that no message can hold, another never ends its headers, and a third its body."""
+    link = gzip.compress(b"<urlset><url><loc>https://example.org/" + b"x" * (17 << 20) + b"</loc></url></urlset>")
+    good = b"<urlset><url><loc>https://example.org/a</loc></url></urlset>"
+    answers = {"/long": (200, {"Content-Encoding": "gzip"}, link), "/good": (200, {}, good)}
+    state = tmp_path / "state.json"
+    program = (EXAMPLES / "sitemap_to_signals.py").read_text()
+    hasty = tmp_path / "hasty.py"
+    hasty.write_text(program.replace("MOST_SECONDS = 60.0", "MOST_SECONDS = 3.0"))
+    with Site({"127.0.1.1": Host(answers=answers)}) as site, dripping(b"X: ") as headers, dripping(b"\r\n") as body:
+        sitemaps = [site.url("127.0.1.1", "/good"), site.url("127.0.1.1", "/long"), headers, body]
+        said = run(server, str(hasty), "--state", str(state), *sitemaps)
+    assert "2 new (1 added)" in said
+    assert set(json.loads(state.read_text())["validators"]) == set(sitemaps[:2])
+
+
+@contextmanager
+def dripping(begin: bytes) -> Iterator[str]:
+    """A server that sends a byte at a time, each before a client would give up; yields its URL."""
+    ended = threading.Event()
+
+    def serve() -> None:
+        connection, _ = listener.accept()
+        with connection, suppress(OSError):
+            connection.sendall(b"HTTP/1.1 200 OK\r\nContent-Length: 1000\r\n" + begin)
+            while not ended.wait(0.2):
+                connection.sendall(b"x")
+
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        thread = threading.Thread(target=serve)
+        thread.start()
+        try:
+            yield f"http://127.0.0.1:{listener.getsockname()[1]}/sitemap.xml"
+        finally:
+            ended.set()
+            thread.join()
 
 
 def test_a_bulk_load_reads_what_an_export_wrote(server: Server, tmp_path: Path) -> None:

@@ -37,6 +37,30 @@ def test_a_bad_item_is_refused_by_itself(server: Server) -> None:
     ]
 
 
+def test_a_link_that_no_message_can_hold_keeps_no_other_away(server: Server) -> None:
+    """Each is refused as the server would, and those beside it are taken."""
+    long = ["https://evil.example/" + "x" * (17 << 20), "https://evil.example/" + "\u00e9" * 4_096]
+    with freshet.Ingester(server.address, patience=5, backoff=FAST) as ingester:
+        summary = ingester.upsert([long[0], *urls(998), long[1]])
+        assert (summary.applied, summary.refused) == (998, 2)
+        assert [(r.item, r.code, r.field, r.reason) for r in summary.refusals] == [
+            (url[:8192], "INVALID_ARGUMENT", "url", f"{len(url.encode())} bytes, at most 8192 are allowed")
+            for url in long
+        ]
+        assert ingester.signal("cdn", [long[0], *urls(2)]).refused == 1
+        assert ingester.recheck([*urls(2), long[0]]).applied == 2
+        assert ingester.report([Result(url=url, outcome=Outcome.CHANGED) for url in (long[0], *urls(2))]).items == 3
+        assert ingester.remove([long[0]]).refused == 1
+
+
+def test_a_message_that_the_server_finds_too_large_is_not_sent_again(tmp_path: Path) -> None:
+    with Server(tmp_path, config="limits: {message_bytes: 10000}\n") as server:
+        ingester = freshet.Ingester(server.address, patience=60, backoff=FAST)
+        with pytest.raises(freshet.CallFailed, match="larger than max"):
+            ingester.upsert(urls(1_000))
+        assert ingester.upsert(urls(10)).applied == 10
+
+
 def test_a_long_input_survives_kills_of_the_server(server: Server) -> None:
     """The source is read once, and a part of it is under way whenever the server is killed."""
     count = 60_000

@@ -5,7 +5,9 @@ from __future__ import annotations
 import asyncio
 import importlib.util
 import sys
+import time
 import tracemalloc
+from datetime import datetime, timezone
 from types import ModuleType
 
 import pytest
@@ -17,7 +19,7 @@ import httpx  # noqa: E402
 from protego import Protego  # noqa: E402
 
 from crawl import EXAMPLES  # noqa: E402
-from freshet.robots import MOST_BYTES, KeptRobots, bytes_of, origin_of  # noqa: E402
+from freshet.robots import MOST_BYTES, KeptRobots, Rules, bounded, bytes_of, origin_of  # noqa: E402
 
 
 def test_an_origin_is_the_same_whoever_asks() -> None:
@@ -57,6 +59,62 @@ def test_rules_take_no_more_memory_than_they_count_for(lines: str) -> None:
     assert taken <= bytes_of(text)
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        "User-agent: *\n" + "".join(f"allow:/*xxxx{n:x}z\n" for n in range(30_000)),
+        "".join(f"User-agent:{n}\n" for n in range(300)) + "Allow:/*$\n" * 500,
+        "".join(f"User-agent:a{'*' * n}\n" for n in range(300)) + "Allow:/\n" * 500,
+        "".join(f"User-agent:{n}*\n" for n in range(500)) + "Allow:/\n" * 500,
+        "User-agent:a\n"
+        + "Allow:/*x\n" * 1_000
+        + "".join(f"User-agent:a\nUser-agent:c{n}\nAllow:/*x\n" for n in range(500))
+        + "Allow:/\n" * 500,
+    ],
+    ids=["wildcards", "agents", "names of stars", "names with stars", "groups of nothing"],
+)
+def test_no_robots_txt_takes_seconds_or_gigabytes(text: str) -> None:
+    Protego.parse("User-agent: *\nAllow: /*a$\n").can_fetch("http://a.test/", "x")
+    read = bounded(text)
+    tracemalloc.start()
+    try:
+        rules = Protego.parse(read.text)
+        assert rules.can_fetch("http://a.test/" + "x" * 8_000, "x")
+        taken = tracemalloc.get_traced_memory()[0]
+    finally:
+        tracemalloc.stop()
+    assert taken <= read.size <= 20 << 20
+    begun = time.process_time()
+    assert rules.can_fetch("http://a.test/" + "x" * 8_000, "x")
+    assert time.process_time() - begun < 0.2
+
+
+def test_what_is_bounded_says_the_same() -> None:
+    text = """\
+Sitemap: https://a.test/sitemap.xml
+USER-AGENT : One # the first
+Useragent: two*
+Disalow: /private/  # misspelt
+crawl delay: 7
+Allow /private/*.html$
+User-agent: *
+Disallow:
+User-agent: three
+Disallow: /
+"""
+    rules = Protego.parse(bounded(text).text)
+    for agent in ("one", "Two/2.0"):
+        assert not rules.can_fetch("https://a.test/private/1", agent)
+        assert rules.can_fetch("https://a.test/private/1.html", agent)
+        assert rules.crawl_delay(agent) == 7
+    assert rules.can_fetch("https://a.test/private/1", "four")
+    assert not rules.can_fetch("https://a.test/", "three")
+    # Each agent has a thousand wildcards, wherever its group is.
+    group = "".join(f"Disallow: /*/{n}/$\n" for n in range(1_000))
+    rules = Protego.parse(bounded("".join(f"User-agent: a{n}\n{group}" for n in range(20))).text)
+    assert not rules.can_fetch("https://a.test/x/999/", "a19")
+
+
 def fetch_worker(monkeypatch: pytest.MonkeyPatch) -> ModuleType:
     spec = importlib.util.spec_from_file_location("fetch_worker", EXAMPLES / "fetch_worker.py")
     assert spec is not None
@@ -76,7 +134,7 @@ def test_a_site_with_many_names_fills_no_worker(monkeypatch: pytest.MonkeyPatch)
         return module.Answer(200, httpx.Headers(), b"User-agent: *\nDisallow: /private/\n", "")
 
     # As much as four of them may take.
-    monkeypatch.setattr(module, "bytes_of", lambda text: MOST_BYTES // 4)
+    monkeypatch.setattr(module, "bounded", lambda text: Rules(text, MOST_BYTES // 4))
 
     async def crawl() -> None:
         fetcher = module.Fetcher("agent", most_bytes=1000, timeout=60.0, save=None)
@@ -88,6 +146,27 @@ def test_a_site_with_many_names_fills_no_worker(monkeypatch: pytest.MonkeyPatch)
         for n in range(50):
             await fetcher._rules_of(f"http://n{n}.test/", module.ROBOTS_LIFE)
         assert len(fetcher._rules) <= 4
+        await fetcher.close()
+
+    asyncio.run(crawl())
+
+
+def test_a_redirect_to_a_url_that_is_too_long_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
+    module = fetch_worker(monkeypatch)
+    asked: list[str] = []
+
+    async def get(url: str, *_: object) -> object:
+        asked.append(url)
+        if url.endswith("/robots.txt"):
+            return module.Answer(404, httpx.Headers(), b"", "")
+        return module.Answer(302, httpx.Headers({"Location": "http://two.test/" + "x" * 8_192}), b"", "")
+
+    async def crawl() -> None:
+        fetcher = module.Fetcher("agent", most_bytes=1000, timeout=60.0, save=None)
+        monkeypatch.setattr(fetcher, "_get", get)
+        page = module.Assignment(url="http://one.test/", crawl_id="", lease_id=1, deadline=datetime.now(timezone.utc))
+        assert (await fetcher.fetch(page)).outcome == module.Outcome.ERROR
+        assert asked == ["http://one.test/robots.txt", "http://one.test/"]
         await fetcher.close()
 
     asyncio.run(crawl())

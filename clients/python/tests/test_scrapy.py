@@ -6,6 +6,7 @@ import json
 import signal
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -140,6 +141,50 @@ def test_a_site_with_many_names_fills_no_crawler() -> None:
         parser.size = MOST_BYTES // 4
         middleware._parsers[f"n{n}.test"] = parser
     assert len(middleware._parsers) <= 5
+
+
+def test_robots_txt_is_asked_about_no_url_that_is_too_long() -> None:
+    from scrapy import Request
+    from scrapy.exceptions import IgnoreRequest
+    from scrapy.utils.test import get_crawler
+
+    from freshet.scrapy import FreshetRobotsTxtMiddleware
+
+    crawler = get_crawler(
+        settings_dict={"ROBOTSTXT_OBEY": True, "ROBOTSTXT_PARSER": "freshet.scrapy.FreshetRobotParser"}
+    )
+    middleware = FreshetRobotsTxtMiddleware(crawler)
+    with pytest.raises(IgnoreRequest) as ignored:
+        middleware.process_request(Request("https://example.org/" + "x" * 8_192))
+    # What robots.txt forbids is another result than an error.
+    assert "robots.txt" not in str(ignored.value)
+
+
+def test_robots_txt_with_many_wildcards_holds_up_no_crawler() -> None:
+    from scrapy.utils.test import get_crawler
+
+    from freshet.scrapy import FreshetRobotParser
+
+    text = "User-agent: *\n" + "".join(f"allow:/*xxxx{n:x}z\n" for n in range(30_000))
+    parser = FreshetRobotParser.from_crawler(get_crawler(), text.encode())
+    begun = time.process_time()
+    assert parser.allowed("https://example.org/" + "x" * 8_000, "agent")
+    assert time.process_time() - begun < 0.2
+
+
+def test_a_link_that_is_too_long_takes_no_place() -> None:
+    from scrapy.utils.test import get_crawler
+
+    from freshet import Page
+    from freshet.scrapy import Bridge
+
+    crawler = get_crawler(settings_dict={})
+    bridge = Bridge.of(crawler)
+    assert not bridge.add(Page("https://example.org/" + "x" * 8_192))
+    assert not bridge._found
+    assert not bridge._seen
+    assert crawler.stats is not None
+    assert crawler.stats.get_value("freshet/links_refused") == 1
 
 
 def test_the_digest_of_what_matters_decides(tmp_path: Path) -> None:

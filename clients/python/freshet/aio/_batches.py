@@ -62,7 +62,9 @@ class Method:
 class BatchStream:
     """One run over a source of messages. Owner thread only."""
 
-    def __init__(self, method: Method, source: AsyncIterator[Message], connections: Connections) -> None:
+    def __init__(
+        self, method: Method, source: AsyncIterator[Message], connections: Connections, summary: Summary
+    ) -> None:
         self._method = method
         self._source = source
         self._connections = connections
@@ -75,7 +77,7 @@ class BatchStream:
         # The latest of: the last acknowledgement, the first message that was sent after it, and the end of a stream
         # that had nothing to wait for.
         self._progress = time.monotonic()
-        self.summary = Summary()
+        self.summary = summary
 
     async def run(self, patience: float) -> Summary:
         """Raises Unavailable when the server has acknowledged nothing for `patience` seconds although it should, and
@@ -144,7 +146,7 @@ class BatchStream:
             code, details = await call.code(), await call.details()
         except grpc.aio.AioRpcError as error:
             code, details = error.code(), error.details()
-        if not is_transient(code):
+        if not is_transient(code, details or ""):
             raise failure(code, details or "")
         if self._done and code == grpc.StatusCode.OK:
             return None

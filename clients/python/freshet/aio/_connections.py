@@ -28,8 +28,12 @@ _TRANSIENT = {
 }
 
 
-def is_transient(code: grpc.StatusCode) -> bool:
-    return code in _TRANSIENT
+# What gRPC says of a message that the receiver does not take: no other attempt makes it shorter.
+_TOO_LARGE = "larger than max"
+
+
+def is_transient(code: grpc.StatusCode, details: str = "") -> bool:
+    return code in _TRANSIENT and not (code == grpc.StatusCode.RESOURCE_EXHAUSTED and _TOO_LARGE in details)
 
 
 def failure(code: grpc.StatusCode, reason: str) -> FreshetError:

@@ -11,12 +11,12 @@ from typing import Any, TypeVar
 
 import grpc.aio
 
-from freshet._acks import Summary
+from freshet._acks import Refusal, Summary
 from freshet.aio._batches import BatchStream, Message, Method
 from freshet.aio._connections import Connections
 from freshet.backoff import Backoff
 from freshet.target import Target
-from freshet.types import Page, Result, Signal
+from freshet.types import MOST_URL_BYTES, Page, Result, Signal, bytes_of_url, is_long
 from freshet.v1 import ingest_pb2, pages_pb2, types_pb2
 from freshet.v1.ingest_pb2_grpc import IngestServiceStub
 from freshet.v1.pages_pb2_grpc import PagesServiceStub
@@ -61,7 +61,8 @@ _SIGNAL = Method(
 class Ingester:
     """Sends items in batches, with flow control: an iterable is read as fast as the server takes it in, so it may be
     of any length. Each call returns once everything is acknowledged, that is durable. Items that the server asks to
-    send again are, ten times in all; the others that it refuses are in the summary. When a connection breaks the next
+    send again are, ten times in all; the others that it refuses are in the summary, as are those whose URLs are too
+    long for any server, which are not sent. When a connection breaks the next
     address is tried; Unavailable is raised when for `patience` seconds nothing could be sent, or nothing that was
     sent was acknowledged.
 
@@ -97,11 +98,11 @@ class Ingester:
         def spec(page: Page | str) -> types_pb2.PageSpec:
             return (Page(page) if isinstance(page, str) else page).to_proto()
 
-        return await self._send(_upsert(reset_unset_settings), _messages(pages, spec))
+        return await self._send(_upsert(reset_unset_settings), pages, spec)
 
     async def report(self, results: AnyIterable[Result]) -> Summary:
         """Reports crawls, of leases from Next or that nobody ordered; each result names its page by url or lease_id."""
-        return await self._send(_REPORT, _messages(results, Result.to_proto))
+        return await self._send(_REPORT, results, Result.to_proto)
 
     async def signal(self, source: str, signals: AnyIterable[Signal | str], *, poll_size: int | None = None) -> Summary:
         """Tells what one poll of a source has found changed; a string is a URL. How many pages a poll names is part of
@@ -121,7 +122,7 @@ class Ingester:
                 extra["poll_size"] = len(signals)
         if poll_size == 1:
             extra["poll_id"] = 0
-        return await self._send(_SIGNAL, _messages(signals, message, extra))
+        return await self._send(_SIGNAL, signals, message, extra)
 
     async def remove(self, urls: AnyIterable[str], *, crawl_id: str = "") -> Summary:
         """Forgets pages with everything learned about them."""
@@ -144,8 +145,16 @@ class Ingester:
     def _connections(self) -> Connections:
         return Connections(self._target, self._backoff, self._connect_timeout, self._random)
 
-    async def _send(self, method: Method, messages: AsyncIterator[Message]) -> Summary:
-        return await BatchStream(method, messages, self._connections()).run(self._patience)
+    async def _send(
+        self,
+        method: Method,
+        items: AnyIterable[T],
+        to_proto: Callable[[T], Any],
+        extra: dict[str, Any] | None = None,
+    ) -> Summary:
+        summary = Summary()
+        messages = _messages(_sendable(items, to_proto, method.name, summary), extra)
+        return await BatchStream(method, messages, self._connections(), summary).run(self._patience)
 
     async def _send_unary(self, call: Callable[[Any, list[str], Any], Any], urls: AnyIterable[str]) -> Summary:
         """A call a thousand URLs, in the shape of a stream, which has the reconnects."""
@@ -154,7 +163,7 @@ class Ingester:
             return _UnaryCalls(lambda items: call(PagesServiceStub(channel), items, metadata))
 
         method = Method(call=stream, request=lambda sequence, message: (sequence, message.items), name=str)
-        return await self._send(method, _messages(urls, str))
+        return await self._send(method, urls, str)
 
 
 class _UnaryResponse:
@@ -208,14 +217,26 @@ async def _each(items: AnyIterable[T]) -> AsyncIterator[T]:
             yield item
 
 
-async def _messages(
-    items: AnyIterable[T], to_proto: Callable[[T], Any], extra: dict[str, Any] | None = None
-) -> AsyncIterator[Message]:
+async def _sendable(
+    items: AnyIterable[T], to_proto: Callable[[T], Any], name: Callable[[Any], str], summary: Summary
+) -> AsyncIterator[Any]:
+    """What a message can hold. One long URL, which a site may have named, would have the others of its message refused
+    as well."""
+    async for item in _each(items):
+        message = to_proto(item)
+        url = name(message)
+        if is_long(url):
+            reason = f"{bytes_of_url(url)} bytes, at most {MOST_URL_BYTES} are allowed"
+            summary.refuse(Refusal(item=url[:MOST_URL_BYTES], code="INVALID_ARGUMENT", field="url", reason=reason))
+        else:
+            yield message
+
+
+async def _messages(items: AsyncIterator[Any], extra: dict[str, Any] | None) -> AsyncIterator[Message]:
     """Messages of items, full by number or by size."""
     batch: list[Any] = []
     size = 0
-    async for item in _each(items):
-        message = to_proto(item)
+    async for message in items:
         length = len(message) if isinstance(message, str) else message.ByteSize()
         if batch and (len(batch) >= _ITEMS_PER_MESSAGE or size + length > _BYTES_PER_MESSAGE):
             yield Message(batch, dict(extra or {}))

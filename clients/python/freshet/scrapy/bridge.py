@@ -18,7 +18,7 @@ from scrapy.settings import BaseSettings
 from freshet import aio
 from freshet.errors import FreshetError
 from freshet.target import DEFAULT_ADDRESS, Target
-from freshet.types import Assignment, Page, Result
+from freshet.types import Assignment, Page, Result, is_long
 
 logger = logging.getLogger(__name__)
 
@@ -101,7 +101,11 @@ class Bridge:
     # --- Links -------------------------------------------------------------------------------------------------------
 
     def add(self, page: Page) -> bool:
-        """Has a page added, unless that was done not long ago; False when too many wait for the server already."""
+        """Has a page added, unless that was done not long ago; False when too many wait for the server already, or when
+        the URL is too long for it."""
+        if is_long(page.url):
+            self.count("links_refused")
+            return False
         key = hash((page.crawl_id, page.url))
         if key in self._seen:
             self._seen.move_to_end(key)
@@ -129,6 +133,8 @@ class Bridge:
                 continue
             for refusal in summary.refusals:
                 logger.info("link %s was refused: %s", refusal.item, refusal.reason)
+            for _ in range(summary.refused):
+                self.count("links_refused")
             for _ in range(summary.applied):
                 self.count("links_added")
 

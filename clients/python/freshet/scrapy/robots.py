@@ -12,12 +12,14 @@ from protego import Protego
 from scrapy import Request
 from scrapy.crawler import Crawler
 from scrapy.downloadermiddlewares.robotstxt import RobotsTxtMiddleware
+from scrapy.exceptions import IgnoreRequest
 from scrapy.robotstxt import RobotParser
 from scrapy.utils.httpobj import urlparse_cached
 from twisted.internet.defer import Deferred
 
-from freshet.robots import KeptRobots, bytes_of, origin_of
+from freshet.robots import KeptRobots, bounded, bytes_of, origin_of
 from freshet.scrapy.bridge import Bridge
+from freshet.types import MOST_URL_BYTES, is_long
 
 _LONGEST = 366 * 86_400.0
 _LIFE = 86_400.0
@@ -29,9 +31,8 @@ class FreshetRobotParser(RobotParser):
 
     def __init__(self, robotstxt_body: bytes, bridge: Bridge) -> None:
         # Some editors begin a text with a mark that says that it is UTF-8.
-        text = robotstxt_body[:_MOST_BYTES].decode("utf-8-sig", "replace")
+        text, self.size = bounded(robotstxt_body[:_MOST_BYTES].decode("utf-8-sig", "replace"))
         self._rules = Protego.parse(text)
-        self.size = bytes_of(text)
         self._bridge = bridge
 
     @classmethod
@@ -60,13 +61,17 @@ class FreshetRobotsTxtMiddleware(RobotsTxtMiddleware):
         self._asked: set[str] = set()  # hosts whose texts are under way
 
     def process_request(self, request: Request, *arguments: Any, **named: Any) -> Any:
+        obeys = not request.meta.get("dont_obey_robotstxt")
+        # Redirects lead to such, each of which every rule would be compared with.
+        if obeys and is_long(request.url) and request.url.startswith(("http:", "https:")):
+            raise IgnoreRequest(f"a URL of more than {MOST_URL_BYTES} bytes")
         host = urlparse_cached(request).netloc
         self._take_texts()
         over = self._kept.until(host) <= time.monotonic() or self._bridge.was_unreachable(host)
         if over and not isinstance(self._parsers.get(host), Deferred):
             self._forget(host)
             self._keep(host, bytes_of(""), time.monotonic() + _LIFE)
-            if not request.meta.get("dont_obey_robotstxt"):
+            if obeys:
                 self._asked.add(host)
         return super().process_request(request, *arguments, **named)
 

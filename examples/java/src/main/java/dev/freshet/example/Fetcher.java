@@ -69,6 +69,7 @@ final class Fetcher {
 
   private void fetch(Assignment page, CrawlResult.Builder result) throws IOException, InterruptedException {
     URI target = URI.create(page.getUrl());
+    refuseLong(target);
     Optional<BaseRobotRules> rules = robots.of(target, true);
     if (rules.isEmpty()) return;
     result.setCrawlDelay(Robots.crawlDelay(rules.get()));
@@ -80,11 +81,17 @@ final class Fetcher {
     // That a page has moved for good is a result; where it leads for now is followed, and robots.txt holds there, too.
     for (int i = 0; i < MOST_REDIRECTS && leadsOn(answer, i == 0); i++) {
       target = location(answer).orElseThrow();
+      refuseLong(target);
       rules = robots.of(target, false);
       if (rules.isEmpty() || !rules.get().isAllowed(target.toString())) break;
       answer = get(conditional(page, target), MOST_BYTES);
     }
     describe(answer, result);
+  }
+
+  /** Every rule of a robots.txt would be compared with it. */
+  private static void refuseLong(URI target) throws IOException {
+    if (target.toString().length() > MOST_URL) throw new IOException("the URL is too long");
   }
 
   private static boolean leadsOn(HttpResponse<?> answer, boolean first) {

@@ -1,0 +1,69 @@
+package main
+
+import (
+	"regexp"
+	"strings"
+)
+
+const (
+	// Each wildcard of an agent is compared with each URL.
+	mostWildcards = 1000
+	// A rule is there once for each agent of its group: so often, beside the first.
+	mostShared = 50_000
+)
+
+// robotsLine is what the library reads, which takes common misspellings.
+var robotsLine = regexp.MustCompile(`(?i)^[\s\x{feff}]*(user-?agent|allow|disallow|crawl-?delay)\s*:([^#]*)`)
+
+// bounded is the agents, rules and delays of a robots.txt, without what would cost seconds for each URL, or gigabytes:
+// wildcards of an agent after the first thousand, and rules of very many agents at once.
+func bounded(text []byte) []byte {
+	var kept strings.Builder
+	group := map[string]bool{}
+	hasRules := false
+	wildcards := map[string]int{} // by agent
+	shared := 0
+	for _, line := range strings.FieldsFunc(string(text), func(c rune) bool { return c == '\n' || c == '\r' }) {
+		match := robotsLine.FindStringSubmatch(line)
+		if match == nil {
+			continue
+		}
+		field, value := strings.ToLower(match[1]), strings.TrimSpace(match[2])
+		if strings.HasPrefix(field, "user") {
+			if hasRules {
+				group, hasRules = map[string]bool{}, false
+			}
+			value = strings.ToLower(value)
+			if group[value] {
+				continue // the library would have its rules twice
+			}
+			group[value] = true
+		} else {
+			others := max(0, len(group)-1)
+			if shared+others > mostShared {
+				continue
+			}
+			shared += others
+			if strings.ContainsAny(value, "*$") && !count(group, wildcards) {
+				continue
+			}
+			// Only what the library takes for a rule ends a group.
+			hasRules = hasRules || (value != "" && field != "crawl-delay" && field != "crawldelay")
+		}
+		kept.WriteString(field + ": " + value + "\n")
+	}
+	return []byte(kept.String())
+}
+
+// count adds a wildcard to the agents of a group, unless one of them has enough.
+func count(group map[string]bool, wildcards map[string]int) bool {
+	for agent := range group {
+		if wildcards[agent] >= mostWildcards {
+			return false
+		}
+	}
+	for agent := range group {
+		wildcards[agent]++
+	}
+	return true
+}
