@@ -3,6 +3,7 @@ many names as it likes."""
 
 from __future__ import annotations
 
+import heapq
 import re
 from collections import Counter
 from typing import NamedTuple
@@ -88,21 +89,34 @@ class KeptRobots:
     def __init__(self, most: int = MOST_BYTES) -> None:
         self._most = most
         self._bytes = 0
-        self._kept: dict[str, tuple[int, float]] = {}  # bytes, and until when, the oldest first
+        self._kept: dict[str, tuple[int, float]] = {}  # bytes, and until when
+        # By age and by size; those that _kept has otherwise are no longer there.
+        self._by_end: list[tuple[float, str, int]] = []
+        self._by_size: list[tuple[int, str, float]] = []
 
     def keep(self, origin: str, size: int, until: float, now: float) -> list[str]:
         """Rules are there now. Returns what is to be forgotten, maybe these as well."""
         self.forget(origin)
         self._kept[origin] = (size, until)
         self._bytes += size
+        heapq.heappush(self._by_end, (until, origin, size))
+        heapq.heappush(self._by_size, (-size, origin, until))
         forgotten = []
-        if self._bytes > self._most:
-            forgotten = [other for other, (_, its_until) in self._kept.items() if its_until <= now]
-            for other in forgotten:
+        while self._bytes > self._most and self._by_end and self._by_end[0][0] <= now:
+            its_until, other, its_size = heapq.heappop(self._by_end)
+            if self._kept.get(other) == (its_size, its_until):
+                forgotten.append(other)
                 self.forget(other)
         while self._bytes > self._most:
-            forgotten.append(max(self._kept, key=lambda other: self._kept[other][0]))
-            self.forget(forgotten[-1])
+            negative, other, its_until = heapq.heappop(self._by_size)
+            if self._kept.get(other) == (-negative, its_until):
+                forgotten.append(other)
+                self.forget(other)
+        if len(self._by_end) + len(self._by_size) > 4 * len(self._kept) + 100:
+            self._by_end = [(its_until, other, its_size) for other, (its_size, its_until) in self._kept.items()]
+            self._by_size = [(-its_size, other, its_until) for other, (its_size, its_until) in self._kept.items()]
+            heapq.heapify(self._by_end)
+            heapq.heapify(self._by_size)
         return forgotten
 
     def until(self, origin: str) -> float:

@@ -42,6 +42,22 @@ def test_what_is_too_old_is_forgotten_first_and_then_the_longest() -> None:
     assert kept.keep("one more", 1, until=50, now=6) == ["new"]
 
 
+def test_an_origin_more_costs_the_same_however_many_there_are() -> None:
+    few, many = KeptRobots(100), KeptRobots(100_000)
+    for count, kept in ((100, few), (100_000, many)):
+        for n in range(count):
+            kept.keep(str(n), 1, until=50, now=0)
+
+    def seconds_of(kept: KeptRobots) -> float:
+        begun = time.process_time()
+        for n in range(1000):
+            assert len(kept.keep(f"new {n}", 1, until=50, now=0)) == 1
+        return time.process_time() - begun
+
+    # A thousand times as much where each is looked at.
+    assert seconds_of(many) < 100 * max(seconds_of(few), 0.001)
+
+
 @pytest.mark.parametrize(
     "lines",
     ["Disallow: /%d\n", "Allow:/\n", "Allow:/*%d$\n", "Allow:/%d$\n", "User-agent:%d\n", "User-agent:%d\nAllow:/%d\n"],
