@@ -27,6 +27,44 @@ TEST_F(PollerTest, RobotsFloodNoOtherHost) {
   EXPECT_THAT(paths, testing::SizeIs(70)) << "those that were left come first";
 }
 
+// A site that had many documents polled had the poller forget those of all other sites, which it
+// then polled at once although they had asked it to wait.
+TEST_F(PollerTest, ASiteTakesNoOtherSitesPlaceInTheState) {
+  options_.most_remembered = 4;
+  SmallSite other(kPublic);
+  site_.Put("/map", Map({{"/a", ""}}));
+  site_.PutAnswer("/busy", [](const auto&, auto& response) {
+    response.status = 503;
+    response.set_header("Retry-After", "36000");
+  });
+  Poll(site_.url() + "/map");
+  Poll(site_.url() + "/busy");
+  const DocumentState before = Known(site_.url() + "/map");
+  EXPECT_NE(before.etag, "");
+  notes_.Take();
+  // All that the hostile site has is polled later, asks for a wait, or leads to the other site.
+  options_.fetch.is_public = [](const IpAddress&) { return true; };
+  for (int i = 0; i < 4; ++i) {
+    now_ = now_ + Duration::Seconds(1);
+    std::string robots = "Sitemap: " + site_.url() + "/map\n";
+    for (int k = 0; k < 3; ++k) {
+      const std::string path = "/" + std::to_string(i) + "-" + std::to_string(k);
+      robots += "Sitemap: " + path + "\n";
+      k == 0 ? other.PutRedirect(path, site_.url() + "/busy") : other.Put(path, "<urlset/>");
+    }
+    other.Put("/robots.txt", robots);
+    Poll(other.url());
+  }
+  EXPECT_THAT(other.Asked(), testing::SizeIs(testing::Ge(8)));
+  EXPECT_EQ(Known(site_.url() + "/map").etag, before.etag);
+  EXPECT_EQ(Known(site_.url() + "/map").next, before.next);
+  EXPECT_EQ(Known(site_.url() + "/map").interval, before.interval);
+  const size_t asked = site_.Asked().size();
+  EXPECT_THAT(Why(site_.url() + "/map"), HasSubstr("not fetched: the site asked for a wait"));
+  EXPECT_THAT(Why(site_.url() + "/new"), HasSubstr("not fetched: the site asked for a wait"));
+  EXPECT_THAT(site_.Asked(), testing::SizeIs(asked));
+}
+
 TEST_F(PollerTest, AClockThatWasAheadKeepsNoSiteWaiting) {
   site_.Put("/map", Map({{"/a", ""}}));
   site_.PutAnswer("/busy", [](const auto&, auto& response) {

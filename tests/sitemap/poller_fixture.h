@@ -44,6 +44,9 @@ class Notes : public Sender {
   Receipt receipt;
 };
 
+// The site of a SmallSite without another address.
+inline constexpr const char* kHere = "127.0.0.1";
+
 class PollerTest : public testing::Test {
  protected:
   PollerTest() {
@@ -54,6 +57,10 @@ class PollerTest : public testing::Test {
   void Reopen() {
     state_.reset();
     state_ = *PollState::Open(dir_ / "state", "");
+  }
+  // What the polls of a site know of a document.
+  DocumentState Known(const std::string& url, const std::string& site = kHere) {
+    return *state_->FindDocument({site, url});
   }
   // The reports of one poll.
   std::vector<DocumentReport> Poll(const std::string& argument) {

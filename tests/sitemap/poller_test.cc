@@ -96,7 +96,7 @@ TEST_F(PollerTest, RemembersNoUrlThatIsTooLongToFetch) {
   const auto reports = Poll(site_.url() + "/index");
   ASSERT_EQ(reports.size(), 1U);
   EXPECT_THAT(reports[0].left_out, ElementsAre(HasSubstr("its URL is longer than 2048 bytes")));
-  EXPECT_TRUE(state_->FindDocument(longest)->polled.is_none());
+  EXPECT_TRUE(Known(longest).polled.is_none());
 }
 
 TEST_F(PollerTest, IndexesMayBeTwoDeep) {
@@ -239,9 +239,7 @@ TEST_F(PollerTest, DocumentsThatAreNowhereLeaveNothingBehind) {
   const auto reports = Poll(site_.url());
   ASSERT_EQ(reports.size(), 3U);
   EXPECT_EQ(reports[0].bad_urls, 1U);
-  const auto known = [this](const std::string& url) {
-    return state_->FindDocument(url)->polled != Instant();
-  };
+  const auto known = [this](const std::string& url) { return Known(url).polled != Instant(); };
   EXPECT_TRUE(known(site_.url() + "/map"));
   EXPECT_FALSE(known(site_.url() + "/none"));
   EXPECT_FALSE(known(longer));
@@ -250,11 +248,11 @@ TEST_F(PollerTest, DocumentsThatAreNowhereLeaveNothingBehind) {
   gone.Put("/robots.txt", "Sitemap: /map\n");
   gone.Put("/map", "<urlset/>");
   EXPECT_EQ(Poll(gone.url()).size(), 2U);
-  const Instant before = state_->FindDocument(gone.url() + "/map")->polled;
+  const Instant before = Known(gone.url() + "/map").polled;
   now_ = now_ + Duration::Hours(1);
   gone.PutAnswer("/map", [](const auto&, auto& response) { response.status = 404; });
   EXPECT_EQ(Poll(gone.url()).size(), 2U);
-  EXPECT_GT(state_->FindDocument(gone.url() + "/map")->polled, before);
+  EXPECT_GT(Known(gone.url() + "/map").polled, before);
 }
 
 TEST_F(PollerTest, OnlyTheSiteThatAsksIsLeftAlone) {
@@ -428,17 +426,17 @@ TEST_F(PollerTest, LastModifiedIsKeptIfItCanBeTrue) {
         "Fri, 01 Jan 2099 00:00:00 GMT", "yesterday", "-1", "Mon, 10 Jun 2024 06:13:21 GMT"}) {
     value = impossible;
     Poll(map);
-    EXPECT_EQ(state_->FindDocument(map)->last_modified, "") << value;
+    EXPECT_EQ(Known(map).last_modified, "") << value;
   }
   value = "Mon, 10 Jun 2024 06:13:20 GMT";
   Poll(map);
-  EXPECT_EQ(state_->FindDocument(map)->last_modified, value);
+  EXPECT_EQ(Known(map).last_modified, value);
   Poll(map);
   EXPECT_EQ(asked.back(), value);
   // What an older version has kept is not sent either.
-  DocumentState document = *state_->FindDocument(map);
+  DocumentState document = Known(map);
   document.last_modified = "Fri, 01 Jan 2099 00:00:00 GMT";
-  ASSERT_TRUE(state_->PutDocument(map, document).ok());
+  ASSERT_TRUE(state_->PutDocument({kHere, map}, document).ok());
   Poll(map);
   EXPECT_EQ(asked.back(), "");
 }
@@ -600,7 +598,7 @@ TEST_F(PollerTest, SitesAreLeftAloneForAsLongAsTheyAsk) {
   Reopen();
   EXPECT_EQ(Why(site_.url() + "/map"),
             "not fetched: the site asked for a wait of another 60 s (Retry-After)");
-  EXPECT_EQ(state_->FindDocument(site_.url() + "/map")->next, now_ + Duration::Seconds(60));
+  EXPECT_EQ(Known(site_.url() + "/map").next, now_ + Duration::Seconds(60));
   now_ = now_ + Duration::Seconds(60);
   EXPECT_EQ(Poll(site_.url() + "/map").at(0).new_pages, 1U);
   EXPECT_THAT(site_.Asked(), ElementsAre("/busy", "/map"));
@@ -679,7 +677,7 @@ TEST_F(PollerTest, AWatchedDocumentIsLeftUntilItIsDue) {
   EXPECT_EQ(Poll(site_.url() + "/index").size(), 1U);
   now_ = now_ + Duration::Hours(2);
   EXPECT_EQ(Poll(site_.url() + "/index").size(), 2U);
-  EXPECT_EQ(state_->FindDocument(site_.url() + "/map")->interval, Duration::Seconds(5400))
+  EXPECT_EQ(Known(site_.url() + "/map").interval, Duration::Seconds(5400))
       << "nothing was new, so it grew";
   options_.fetch.cancelled = [] { return true; };
   EXPECT_THAT(Poll(site_.url() + "/index"), IsEmpty());

@@ -2,6 +2,7 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sqlite3.h>
 
 #include <fstream>
 #include <string>
@@ -24,6 +25,11 @@ class PollStateTest : public testing::Test {
     return state.ok() ? *std::move(state) : nullptr;
   }
 
+  // The tag of a document; none: the document is forgotten.
+  static std::string Tag(PollState& state, const DocumentKey& key) {
+    return state.FindDocument(key)->etag;
+  }
+
   const TempDir dir_;
   const std::string path_ = dir_ / "a/b/state.db";
 };
@@ -32,14 +38,95 @@ TEST_F(PollStateTest, RemembersTheDocumentsThatWerePolledLast) {
   const auto state = Open();
   for (int i = 0; i < 5; ++i) {
     const DocumentState document{.etag = "\"1\"", .polled = kMay + Duration::Days(i)};
-    ASSERT_TRUE(state->PutDocument(std::to_string(i), document).ok());
+    ASSERT_TRUE(state->PutDocument({"a.test", std::to_string(i)}, document).ok());
   }
-  ASSERT_TRUE(state->KeepDocuments(5).ok());
-  EXPECT_EQ(state->FindDocument("0")->etag, "\"1\"");
-  ASSERT_TRUE(state->KeepDocuments(2).ok());
-  EXPECT_EQ(state->FindDocument("2")->etag, "");
-  EXPECT_EQ(state->FindDocument("3")->etag, "\"1\"");
-  EXPECT_EQ(state->FindDocument("4")->etag, "\"1\"");
+  const Instant now = kMay + Duration::Days(5);
+  ASSERT_TRUE(state->KeepDocuments("a.test", 5, now).ok());
+  EXPECT_EQ(Tag(*state, {"a.test", "0"}), "\"1\"");
+  ASSERT_TRUE(state->KeepDocuments("a.test", 2, now).ok());
+  EXPECT_EQ(Tag(*state, {"a.test", "2"}), "");
+  EXPECT_EQ(Tag(*state, {"a.test", "3"}), "\"1\"");
+  EXPECT_EQ(Tag(*state, {"a.test", "4"}), "\"1\"");
+}
+
+TEST_F(PollStateTest, BoundsEachSiteByItself) {
+  const auto state = Open();
+  const DocumentKey early{"a.test", "http://a.test/map"};
+  const DocumentKey same_url{"b.test", early.url};
+  ASSERT_TRUE(state->PutDocument(early, {.etag = "\"a\"", .polled = kMay}).ok());
+  for (int i = 0; i < 5; ++i) {
+    const Instant polled = kMay + Duration::Days(1 + i);
+    const DocumentKey key{"b.test", "http://b.test/" + std::to_string(i)};
+    ASSERT_TRUE(state->PutDocument(key, {.etag = "\"b\"", .polled = polled}).ok());
+  }
+  ASSERT_TRUE(state->PutDocument(same_url, {.etag = "\"b\"", .polled = kMay}).ok());
+  EXPECT_EQ(Tag(*state, early), "\"a\"");
+  ASSERT_TRUE(state->KeepDocuments("b.test", 1, kMay + Duration::Days(9)).ok());
+  EXPECT_EQ(Tag(*state, early), "\"a\"");
+  EXPECT_EQ(Tag(*state, same_url), "");
+  EXPECT_EQ(Tag(*state, {"b.test", "http://b.test/3"}), "");
+  EXPECT_EQ(Tag(*state, {"b.test", "http://b.test/4"}), "\"b\"");
+}
+
+TEST_F(PollStateTest, KeepsAWaitUntilItIsOver) {
+  const auto state = Open();
+  const Instant end = kMay + Duration::Hours(10);
+  ASSERT_TRUE(state->PutDocument({"a.test", "http://a.test"}, {.not_before = end}).ok());
+  ASSERT_TRUE(state->PutDocument({"a.test", "http://a.test/map"}, {.polled = kMay}).ok());
+  ASSERT_TRUE(state->KeepDocuments("a.test", 1, kMay).ok());
+  EXPECT_EQ(*state->FindWait("http://a.test", end), end);
+  ASSERT_TRUE(state->PutDocument({"a.test", "http://a.test/map"}, {.polled = kMay}).ok());
+  ASSERT_TRUE(state->KeepDocuments("a.test", 1, end).ok());
+  EXPECT_TRUE(state->FindWait("http://a.test", end)->is_none());
+}
+
+TEST_F(PollStateTest, FindsTheLatestWaitThatCanBe) {
+  const auto state = Open();
+  EXPECT_TRUE(state->FindWait("http://a.test", kMay)->is_none());
+  for (int i = 0; i < 3; ++i) {
+    const DocumentKey key{"site" + std::to_string(i) + ".test", "http://a.test"};
+    ASSERT_TRUE(state->PutDocument(key, {.not_before = kMay + Duration::Hours(i)}).ok());
+  }
+  EXPECT_EQ(*state->FindWait("http://a.test", kMay + Duration::Hours(1)),
+            kMay + Duration::Hours(1));
+  EXPECT_TRUE(state->FindWait("http://b.test", kMay + Duration::Hours(1))->is_none());
+}
+
+TEST_F(PollStateTest, FilesOfVersion1AreReadOn) {
+  const std::string old = dir_ / "old";
+  sqlite3* database = nullptr;
+  ASSERT_EQ(sqlite3_open(old.c_str(), &database), SQLITE_OK);
+  ASSERT_EQ(sqlite3_exec(database, R"(
+CREATE TABLE documents (
+  url TEXT PRIMARY KEY, etag TEXT NOT NULL, last_modified TEXT NOT NULL, polled INTEGER NOT NULL,
+  interval INTEGER NOT NULL, next INTEGER NOT NULL, not_before INTEGER NOT NULL) WITHOUT ROWID;
+CREATE TABLE pages (url TEXT PRIMARY KEY, modified INTEGER NOT NULL) WITHOUT ROWID;
+CREATE TABLE settings (name TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
+INSERT INTO settings VALUES ('crawl_id', '');
+INSERT INTO pages VALUES ('http://a.test/', 5);
+INSERT INTO documents VALUES ('http://www.a.test/map', 'own', 'yesterday', 1, 2, 3, 4);
+INSERT INTO documents VALUES ('b.test http://a.test/map', 'on the word of b', '', 1, 2, 3, 4);
+INSERT INTO documents VALUES ('/my files/map', 'file', '', 1, 2, 3, 4);
+INSERT INTO documents VALUES ('http://a.test', '', '', 0, 0, 0, 7);
+PRAGMA user_version=1)",
+                         nullptr, nullptr, nullptr),
+            SQLITE_OK);
+  sqlite3_close(database);
+  for (int i = 0; i < 2; ++i) {
+    const auto state = PollState::Open(old, "");
+    ASSERT_TRUE(state.ok()) << state.status();
+    const DocumentState own = *(*state)->FindDocument({"a.test", "http://www.a.test/map"});
+    EXPECT_EQ(own.etag, "own");
+    EXPECT_EQ(own.last_modified, "yesterday");
+    EXPECT_EQ(own.polled, Instant::FromMicros(1));
+    EXPECT_EQ(own.interval, Duration::Micros(2));
+    EXPECT_EQ(own.next, Instant::FromMicros(3));
+    EXPECT_EQ(own.not_before, Instant::FromMicros(4));
+    EXPECT_EQ(Tag(**state, {"b.test", "http://a.test/map"}), "on the word of b");
+    EXPECT_EQ(Tag(**state, {"", "/my files/map"}), "file");
+    EXPECT_EQ(*(*state)->FindWait("http://a.test", kMay), Instant::FromMicros(7));
+    EXPECT_TRUE((*state)->FindPage("http://a.test/")->known);
+  }
 }
 
 TEST_F(PollStateTest, WhatIsCommittedIsKnown) {
@@ -56,7 +143,7 @@ TEST_F(PollStateTest, WhatIsCommittedIsKnown) {
                            .interval = Duration::Hours(1),
                            .next = kMay + Duration::Hours(1),
                            .not_before = kMay + Duration::Hours(2)};
-  ASSERT_TRUE(state->Commit("http://a.test/map", kept).ok());
+  ASSERT_TRUE(state->Commit({"a.test", "http://a.test/map"}, kept).ok());
   state.reset();
   state = Open();
   EXPECT_EQ(state->FindPage("http://a.test/")->modified, kMay);
@@ -64,7 +151,7 @@ TEST_F(PollStateTest, WhatIsCommittedIsKnown) {
   EXPECT_TRUE(state->FindPage("http://b.test/")->known);
   EXPECT_TRUE(state->FindPage("http://b.test/")->modified.is_none());
   EXPECT_FALSE(state->FindPage("http://c.test/")->known);
-  const DocumentState found = *state->FindDocument("http://a.test/map");
+  const DocumentState found = *state->FindDocument({"a.test", "http://a.test/map"});
   EXPECT_EQ(found.etag, kept.etag);
   EXPECT_EQ(found.last_modified, kept.last_modified);
   EXPECT_EQ(found.polled, kept.polled);

@@ -1,7 +1,6 @@
 #include "tools/sitemap/poller.h"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <filesystem>
@@ -126,24 +125,20 @@ Poller::Named Poller::FirstOf(const std::string& argument) const {
   const absl::StatusOr<SiteUrl> site = ParseSiteUrl(argument);
   if (!site.ok()) return {.url = argument};
   if (!options_.robots && !site->is_root) {
-    return {.url = argument, .sites = {SiteOfHost(site->host)}};
+    return {.url = argument, .site = SiteOfHost(site->host)};
   }
-  return {.url = site->origin + "/robots.txt", .sites = {SiteOfHost(site->host)}, .robots = true};
+  return {.url = site->origin + "/robots.txt", .site = SiteOfHost(site->host), .robots = true};
 }
 
 // A document that one site names of another is another document: what the poll on its word came
 // to says nothing about the polls of the site that has it.
-std::string Poller::KeyOf(const Named& named) {
-  if (named.sites.empty() || named.sites.contains(SiteOf(named.url))) return named.url;
-  // No site has a blank in its name.
-  return fmt::format("{} {}", fmt::join(named.sites, " "), named.url);
-}
+DocumentKey Poller::KeyOf(const Named& named) { return {named.site, named.url}; }
 
 Poller::Named Poller::ChildOf(const Named& named, const FetchResult& fetched,
                               const std::string& url) {
   return {.url = url,
           // A file speaks for the operator, and what it names for itself.
-          .sites = named.sites.empty() ? std::set<std::string>{SiteOf(url)} : named.sites,
+          .site = named.site.empty() ? SiteOf(url) : named.site,
           .only_public = named.only_public || fetched.from_public,
           .depth = named.depth + (named.robots ? 0 : 1),
           .child = true};
@@ -155,7 +150,7 @@ absl::StatusOr<Instant> Poller::Due(const std::string& argument) {
   return document.next;
 }
 
-absl::StatusOr<DocumentState> Poller::Find(const std::string& key) {
+absl::StatusOr<DocumentState> Poller::Find(const DocumentKey& key) {
   ASSIGN_OR_RETURN(DocumentState document, state_.FindDocument(key));
   const Instant now = clock_();
   if (document.polled > now) {
@@ -178,7 +173,7 @@ absl::Status Poller::Poll(const std::string& argument, int input) {
   foreign_ = 0;
   site_left_ = options_.site_timeout;
   site_pages_ = 0;
-  if (!options_.dry_run) RETURN_IF_ERROR(state_.KeepDocuments(kMostDocuments));
+  bounded_.clear();
   return Visit(FirstOf(argument)).status();
 }
 
@@ -191,7 +186,7 @@ void Poller::Fail(const Named& named, std::string why, DocumentReport report) {
 }
 
 bool Poller::MayNamePage(const Named& named, const std::string& site) const {
-  return options_.other_hosts || named.sites.empty() || named.sites.contains(site);
+  return options_.other_hosts || named.site.empty() || named.site == site;
 }
 
 // The robots.txt of a site may name sitemaps wherever they are; these name its pages alone.
@@ -253,11 +248,14 @@ absl::StatusOr<bool> Poller::Visit(const Named& named) {
   if (options_.fetch.cancelled()) return Stopped();
   if (!visited_.insert(named.url).second) return false;
   ASSIGN_OR_RETURN(DocumentState document, Find(KeyOf(named)));
-  const std::string origin = OriginOf(named.url);
-  ASSIGN_OR_RETURN(const DocumentState site, Find(origin));
   const Instant now = clock_();
+  if (!options_.dry_run && bounded_.insert(named.site).second) {
+    RETURN_IF_ERROR(state_.KeepDocuments(named.site, options_.most_remembered, now));
+  }
+  ASSIGN_OR_RETURN(const Instant site_wait,
+                   state_.FindWait(OriginOf(named.url), now + kMaxRetryAfter));
   if (options_.only_due && named.child && now < document.next) return false;
-  if (const Instant asked = std::max(site.not_before, document.not_before); now < asked) {
+  if (const Instant asked = std::max(site_wait, document.not_before); now < asked) {
     Fail(named,
          fmt::format("not fetched: the site asked for a wait of another {:.0f} s (Retry-After)",
                      (asked - now).seconds()));
@@ -281,10 +279,8 @@ absl::StatusOr<bool> Poller::Visit(const Named& named) {
     // there.
     document.not_before = now + *fetched.retry_after;
     document.next = std::max(document.next, document.not_before);
-    const std::string asking = OriginOf(fetched.url);
-    ASSIGN_OR_RETURN(DocumentState there, Find(asking));
-    there.not_before = document.not_before;
-    RETURN_IF_ERROR(state_.PutDocument(asking, there));
+    RETURN_IF_ERROR(state_.PutDocument({named.site, OriginOf(fetched.url)},
+                                       {.not_before = document.not_before}));
   }
   RETURN_IF_ERROR(state_.PutDocument(KeyOf(named), document));
   return changed;
@@ -445,7 +441,7 @@ absl::StatusOr<bool> Poller::VisitChildren(const Named& named, const FetchResult
       Fail(named, AddedTooMany(options_.site_pages));
       break;
     }
-    const bool foreign = !child.sites.contains(SiteOf(child.url));
+    const bool foreign = child.site != SiteOf(child.url);
     if (foreign && foreign_ == kMaxForeignDocuments) {
       Fail(named,
            fmt::format(

@@ -92,6 +92,7 @@ struct PollerOptions {
   bool robots = false;       // of every site, not only of URLs that name a site alone
   bool other_hosts = false;  // documents may name pages and documents of other hosts
   size_t max_documents = kMaxDocuments;
+  size_t most_remembered = kMostDocuments;  // of one site, before each poll
   // Of all its documents together, for each poll: how long its answers, and to read them, may take.
   Duration site_timeout = Duration::Hours(1);
   // New pages of all its documents together, for each poll, counted by kUrlBytesPerPage. The
@@ -127,7 +128,7 @@ class Poller {
   // Something to fetch, and on whose word.
   struct Named {
     std::string url;
-    std::set<std::string> sites;  // whose pages it may name (SiteOfHost); empty: all
+    std::string site;  // whose pages it may name (SiteOfHost); empty: those of all
     bool only_public = false;
     bool robots = false;
     int depth = 0;  // of indexes above
@@ -137,11 +138,10 @@ class Poller {
   [[nodiscard]] Named FirstOf(const std::string& argument) const;
   [[nodiscard]] static Named ChildOf(const Named& named, const FetchResult& fetched,
                                      const std::string& url);
-  // Under which the state has it.
-  [[nodiscard]] static std::string KeyOf(const Named& named);
+  [[nodiscard]] static DocumentKey KeyOf(const Named& named);
   // What the state has. Times that a clock wrote which was ahead of the present one are brought
   // back: the document is due.
-  [[nodiscard]] absl::StatusOr<DocumentState> Find(const std::string& key) FRESHET_REQUIRES(turn_);
+  [[nodiscard]] absl::StatusOr<DocumentState> Find(const DocumentKey& key) FRESHET_REQUIRES(turn_);
   [[nodiscard]] absl::StatusOr<bool> Visit(const Named& named) FRESHET_REQUIRES(turn_);
   [[nodiscard]] FetchResult FetchOrRead(const Named& named, const DocumentState& document,
                                         Instant now) FRESHET_REQUIRES(turn_);
@@ -193,9 +193,10 @@ class Poller {
   int input_ = 0;
   // Of the present poll.
   std::set<std::string> visited_;
-  size_t foreign_ = 0;       // of these, at other hosts
-  Duration site_left_;       // of the time that the site may take
-  uint64_t site_pages_ = 0;  // that it has added
+  size_t foreign_ = 0;             // of these, at other hosts
+  Duration site_left_;             // of the time that the site may take
+  uint64_t site_pages_ = 0;        // that it has added
+  std::set<std::string> bounded_;  // sites whose rows of earlier polls KeepDocuments has bounded
 };
 
 }  // namespace freshet::sitemap

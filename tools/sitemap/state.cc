@@ -15,11 +15,12 @@
 #include <utility>
 
 #include "core/base/status.h"
+#include "tools/sitemap/site_url.h"
 
 namespace freshet::sitemap {
 namespace {
 
-constexpr int kVersion = 1;
+constexpr int kVersion = 2;
 constexpr const char* kLogName = "-wal";
 
 // What is staged lies in a table of the connection's own, which SQLite keeps on disk.
@@ -30,13 +31,26 @@ CREATE INDEX temp.staged_row ON staged (row);
 )";
 
 // Times and spans are microseconds; 0 is none.
-constexpr const char* kTables = R"(
+constexpr const char* kDocuments = R"(
 CREATE TABLE documents (
-  url TEXT PRIMARY KEY, etag TEXT NOT NULL, last_modified TEXT NOT NULL, polled INTEGER NOT NULL,
-  interval INTEGER NOT NULL, next INTEGER NOT NULL, not_before INTEGER NOT NULL) WITHOUT ROWID;
+  site TEXT, url TEXT, etag TEXT NOT NULL, last_modified TEXT NOT NULL, polled INTEGER NOT NULL,
+  interval INTEGER NOT NULL, next INTEGER NOT NULL, not_before INTEGER NOT NULL,
+  PRIMARY KEY (site, url)) WITHOUT ROWID;
+CREATE INDEX waits ON documents (url, not_before) WHERE not_before > 0;
+)";
+constexpr const char* kTables = R"(
 CREATE TABLE pages (url TEXT PRIMARY KEY, modified INTEGER NOT NULL) WITHOUT ROWID;
 CREATE TABLE settings (name TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
 )";
+
+// In version 1 a site and a blank stood before the URL of a document at another host. The name of a
+// file begins with a slash, and can have blanks.
+DocumentKey KeyOfVersion1(const std::string& name) {
+  const size_t blank = name.starts_with('/') ? std::string::npos : name.find(' ');
+  if (blank != std::string::npos) return {name.substr(0, blank), name.substr(blank + 1)};
+  const absl::StatusOr<SiteUrl> site = ParseSiteUrl(name);
+  return {site.ok() ? SiteOfHost(site->host) : "", name};
+}
 
 // The bytes of a file; none if there is none.
 std::string BytesOf(const std::string& path) {
@@ -153,10 +167,13 @@ absl::Status PollState::Prepare(const std::string& crawl_id) {
   const int64_t found = version.Number(0);
   version.Reset();
   if (found == 0) {
+    RETURN_IF_ERROR(Execute(kDocuments));
     RETURN_IF_ERROR(Execute(kTables));
     RETURN_IF_ERROR(Execute(fmt::format("PRAGMA user_version={}", kVersion).c_str()));
     Statement put(database_.get(), "INSERT INTO settings VALUES ('crawl_id', ?)");
     RETURN_IF_ERROR(put.Bind(crawl_id).Run());
+  } else if (found == 1) {
+    RETURN_IF_ERROR(Migrate());
   } else if (found != kVersion) {
     return absl::FailedPreconditionError(
         fmt::format("it has version {}, and this program knows {}", found, kVersion));
@@ -175,14 +192,37 @@ absl::Status PollState::Prepare(const std::string& crawl_id) {
   const auto make = [this](const char* sql) {
     return std::make_unique<Statement>(database_.get(), sql);
   };
-  find_document_ = make("SELECT * FROM documents WHERE url=?");
-  put_document_ = make("INSERT OR REPLACE INTO documents VALUES (?,?,?,?,?,?,?)");
+  find_document_ = make("SELECT * FROM documents WHERE site=? AND url=?");
+  put_document_ = make("INSERT OR REPLACE INTO documents VALUES (?,?,?,?,?,?,?,?)");
+  keep_documents_ = make(
+      "DELETE FROM documents WHERE site=?1 AND url IN (SELECT url FROM documents WHERE site=?1 "
+      "ORDER BY not_before > ?2 DESC, polled DESC LIMIT -1 OFFSET ?3)");
+  find_wait_ = make(
+      "SELECT max(not_before) FROM documents WHERE url=? AND not_before > 0 AND not_before <= ?");
   find_page_ = make(
       "SELECT modified, 1, row FROM staged WHERE url=?1 UNION ALL "
       "SELECT modified, 0, 0 FROM pages WHERE url=?1");
   stage_ = make("INSERT OR REPLACE INTO staged VALUES (?,?,?)");
   unstage_ = make("DELETE FROM staged WHERE row=?");
   return absl::OkStatus();
+}
+
+absl::Status PollState::Migrate() {
+  RETURN_IF_ERROR(Execute("ALTER TABLE documents RENAME TO documents1"));
+  RETURN_IF_ERROR(Execute(kDocuments));
+  Statement rows(database_.get(), "SELECT url FROM documents1");
+  Statement put(database_.get(),
+                "INSERT OR REPLACE INTO documents SELECT ?2, ?3, etag, last_modified, polled, "
+                "interval, next, not_before FROM documents1 WHERE url=?1");
+  absl::StatusOr<bool> row = rows.Step();
+  for (; row.ok() && *row; row = rows.Step()) {
+    const std::string name = rows.Text(0);
+    const DocumentKey key = KeyOfVersion1(name);
+    RETURN_IF_ERROR(put.Bind(name).Bind(key.site).Bind(key.url).Run());
+  }
+  rows.Reset();
+  RETURN_IF_ERROR(row.status());
+  return Execute("DROP TABLE documents1; PRAGMA user_version=2");
 }
 
 absl::StatusOr<std::unique_ptr<PollState>> PollState::Open(const std::string& path,
@@ -229,24 +269,25 @@ absl::StatusOr<std::unique_ptr<PollState>> PollState::Open(const std::string& pa
                                                                   status.message().size())));
 }
 
-absl::StatusOr<DocumentState> PollState::FindDocument(const std::string& url) {
-  const absl::StatusOr<bool> found = find_document_->Bind(url).Step();
+absl::StatusOr<DocumentState> PollState::FindDocument(const DocumentKey& key) {
+  const absl::StatusOr<bool> found = find_document_->Bind(key.site).Bind(key.url).Step();
   DocumentState document;
   if (found.ok() && *found) {
-    document.etag = find_document_->Text(1);
-    document.last_modified = find_document_->Text(2);
-    document.polled = Instant::FromMicros(find_document_->Number(3));
-    document.interval = Duration::Micros(find_document_->Number(4));
-    document.next = Instant::FromMicros(find_document_->Number(5));
-    document.not_before = Instant::FromMicros(find_document_->Number(6));
+    document.etag = find_document_->Text(2);
+    document.last_modified = find_document_->Text(3);
+    document.polled = Instant::FromMicros(find_document_->Number(4));
+    document.interval = Duration::Micros(find_document_->Number(5));
+    document.next = Instant::FromMicros(find_document_->Number(6));
+    document.not_before = Instant::FromMicros(find_document_->Number(7));
   }
   find_document_->Reset();
   if (!found.ok()) return found.status();
   return document;
 }
 
-absl::Status PollState::PutDocument(const std::string& url, const DocumentState& document) {
-  return put_document_->Bind(url)
+absl::Status PollState::PutDocument(const DocumentKey& key, const DocumentState& document) {
+  return put_document_->Bind(key.site)
+      .Bind(key.url)
       .Bind(document.etag)
       .Bind(document.last_modified)
       .Bind(document.polled.micros())
@@ -256,11 +297,16 @@ absl::Status PollState::PutDocument(const std::string& url, const DocumentState&
       .Run();
 }
 
-absl::Status PollState::KeepDocuments(size_t most) {
-  return Execute(fmt::format("DELETE FROM documents WHERE url IN (SELECT url FROM documents "
-                             "ORDER BY polled DESC LIMIT -1 OFFSET {})",
-                             most)
-                     .c_str());
+absl::Status PollState::KeepDocuments(const std::string& site, size_t most, Instant now) {
+  return keep_documents_->Bind(site).Bind(now.micros()).Bind(static_cast<int64_t>(most)).Run();
+}
+
+absl::StatusOr<Instant> PollState::FindWait(const std::string& url, Instant latest) {
+  const absl::StatusOr<bool> found = find_wait_->Bind(url).Bind(latest.micros()).Step();
+  const Instant wait = Instant::FromMicros(found.ok() && *found ? find_wait_->Number(0) : 0);
+  find_wait_->Reset();
+  if (!found.ok()) return found.status();
+  return wait;
 }
 
 absl::StatusOr<KnownPage> PollState::FindPage(const std::string& url) {
@@ -294,11 +340,11 @@ absl::Status PollState::Unstage(uint64_t row) {
   return unstage_->Bind(static_cast<int64_t>(row)).Run();
 }
 
-absl::Status PollState::Commit(const std::string& url, const DocumentState& document) {
+absl::Status PollState::Commit(const DocumentKey& key, const DocumentState& document) {
   RETURN_IF_ERROR(Begin());
   absl::Status status =
       Execute("INSERT OR REPLACE INTO pages SELECT url, modified FROM staged; DELETE FROM staged;");
-  if (status.ok()) status = PutDocument(url, document);
+  if (status.ok()) status = PutDocument(key, document);
   if (status.ok()) status = Execute("COMMIT");
   if (!status.ok()) (void)Execute("ROLLBACK");
   return status;

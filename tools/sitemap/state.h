@@ -16,8 +16,17 @@ struct sqlite3;
 
 namespace freshet::sitemap {
 
-// Documents that are remembered. Sites name as many as they like, others each time.
+// Documents of one site that are remembered. A site names as many as it likes, others each time.
+// More than one poll fetches: what a poll leaves comes first in the next one, which must know it.
 inline constexpr size_t kMostDocuments = 100'000;
+
+// A document, and the site on whose word it is polled (SiteOfHost). The polls of each site store
+// rows of their own, so that no site changes or takes the place of what is known for another one.
+// Value type, thread-compatible.
+struct DocumentKey {
+  std::string site;  // empty: the operator names the document, which is a file
+  std::string url;
+};
 
 // What is known of a document from its last polls. Value type, thread-compatible.
 struct DocumentState {
@@ -60,11 +69,14 @@ class PollState {
   PollState(const PollState&) = delete;
   PollState& operator=(const PollState&) = delete;
 
-  [[nodiscard]] absl::StatusOr<DocumentState> FindDocument(const std::string& url);
-  [[nodiscard]] absl::Status PutDocument(const std::string& url, const DocumentState& document);
-  // Keeps what is known of `most` documents, those that were polled last. A document that was left
-  // out is polled like a new one.
-  [[nodiscard]] absl::Status KeepDocuments(size_t most);
+  [[nodiscard]] absl::StatusOr<DocumentState> FindDocument(const DocumentKey& key);
+  [[nodiscard]] absl::Status PutDocument(const DocumentKey& key, const DocumentState& document);
+  // Keeps `most` documents of a site: first those whose wait is not over at `now`, then those that
+  // were polled last. A document that was left out is polled like a new one.
+  [[nodiscard]] absl::Status KeepDocuments(const std::string& site, size_t most, Instant now);
+  // The latest `not_before` of this URL that is at most `latest`, whichever site named the URL.
+  // None: there is none.
+  [[nodiscard]] absl::StatusOr<Instant> FindWait(const std::string& url, Instant latest);
 
   [[nodiscard]] absl::StatusOr<KnownPage> FindPage(const std::string& url);
   // `row` tells it from the others since the last Commit or Forget. In the place of what was staged
@@ -73,7 +85,7 @@ class PollState {
   // Takes one back that the server has not taken.
   [[nodiscard]] absl::Status Unstage(uint64_t row);
   // All that is staged becomes known, together with what is known of its document.
-  [[nodiscard]] absl::Status Commit(const std::string& url, const DocumentState& document);
+  [[nodiscard]] absl::Status Commit(const DocumentKey& key, const DocumentState& document);
   // Nothing is staged any more.
   [[nodiscard]] absl::Status Forget();
 
@@ -89,9 +101,12 @@ class PollState {
   // The transaction of what is staged, unless it is there.
   [[nodiscard]] absl::Status Begin();
   [[nodiscard]] absl::Status Prepare(const std::string& crawl_id);
+  // Gives each row of a file of version 1 its site.
+  [[nodiscard]] absl::Status Migrate();
 
   const std::unique_ptr<sqlite3, int (*)(sqlite3*)> database_;
-  std::unique_ptr<Statement> find_document_, put_document_, find_page_, stage_, unstage_;
+  std::unique_ptr<Statement> find_document_, put_document_, keep_documents_, find_wait_;
+  std::unique_ptr<Statement> find_page_, stage_, unstage_;
 };
 
 }  // namespace freshet::sitemap
