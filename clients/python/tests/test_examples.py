@@ -185,20 +185,18 @@ def dripping(begin: bytes) -> Iterator[str]:
     ended = threading.Event()
 
     def serve() -> None:
-        connection, _ = listener.accept()
-        with connection, suppress(OSError):
+        with suppress(OSError), listener.accept()[0] as connection:
             connection.sendall(b"HTTP/1.1 200 OK\r\nContent-Length: 1000\r\n" + begin)
             while not ended.wait(0.2):
                 connection.sendall(b"x")
 
     with socket.create_server(("127.0.0.1", 0)) as listener:
-        thread = threading.Thread(target=serve)
-        thread.start()
+        # It may wait for somebody who never comes.
+        threading.Thread(target=serve, daemon=True).start()
         try:
             yield f"http://127.0.0.1:{listener.getsockname()[1]}/sitemap.xml"
         finally:
             ended.set()
-            thread.join()
 
 
 def test_a_bulk_load_reads_what_an_export_wrote(server: Server, tmp_path: Path) -> None:
