@@ -311,8 +311,9 @@ StatusOr<int> Serving::Open() {
     streams_.Look(context_.clock.Now());
     grpc_port_.Allow(streams_.calls());
     LookAtTurn(context_.clock.Now());
-    LookAtDisk(context_.clock.Now());
   });
+  disk_watch_ =
+      std::make_unique<Ticker>(kWatchInterval, [this] { LookAtDisk(context_.clock.Now()); });
   if (frontier_calls_ != nullptr) {
     RETURN_IF_ERROR(frontier_calls_->Start([this](bool served) {
       health_calls_.Set(urlfrontier::URLFrontier::service_full_name(), served);
@@ -434,7 +435,9 @@ void Serving::LookAtDisk(Instant now) {
   writes_ended_ = writes.ended;
   disk_silence_ = now - *disk_answered_;
   if (cluster_ == nullptr || !cluster_->sure()) return;
-  if (disk_silence_ < config_.cluster.silence * kSilencesOfWaiting || !HasSuccessor()) return;
+  if (disk_silence_ < config_.cluster.silence * kSilencesOfWaiting) return;
+  // Once it ends it hears of no standby any more.
+  if (!had_successor_ && !HasSuccessor()) return;
   // In order it would end no sooner than the disk answers, and keep its turn until then. What the
   // disk has not taken is in the log.
   end_(fmt::format("the disk has answered no write for {:.0f} s, and a standby is ready",
@@ -502,6 +505,7 @@ Status Serving::Close() {
   // A cluster's frontier is in the store.
   Status closed = frontier_ != nullptr ? frontier_->Close() : absl::OkStatus();
   closed.Update(store_->Close());
+  disk_watch_ = nullptr;
   // A full disk has lost nothing that was acknowledged.
   return health.ok() || absl::IsResourceExhausted(health) ? closed : health;
 }

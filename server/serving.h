@@ -108,10 +108,10 @@ class Serving {
   Health& health_;
   Door& door_;
   const End end_;
-  bool had_successor_ = false;            // when it was told to end; owner: who ends it
-  std::optional<Instant> waits_since_;    // for Kafka, with its turn confirmed; owner: watch_
-  uint64_t writes_ended_ = 0;             // of the disk; owner: watch_
-  std::optional<Instant> disk_answered_;  // owner: watch_
+  std::atomic<bool> had_successor_ = false;  // when it was told to end
+  std::optional<Instant> waits_since_;       // for Kafka, with its turn confirmed; owner: watch_
+  uint64_t writes_ended_ = 0;                // of the disk; owner: disk_watch_
+  std::optional<Instant> disk_answered_;     // owner: disk_watch_
   Live<Duration> disk_silence_;
   // Later members use earlier ones.
   const std::unique_ptr<AuditLog> audit_;
@@ -154,7 +154,8 @@ class Serving {
   Switchboard switchboard_;
   IndexNowReceiver indexnow_;
   GrpcPort grpc_port_;
-  std::unique_ptr<Ticker> watch_;  // looks at the calls that are open
+  std::unique_ptr<Ticker> watch_;       // looks at the calls that are open
+  std::unique_ptr<Ticker> disk_watch_;  // also while the server ends
   std::unique_ptr<ConsoleCalls> console_;
   std::atomic<ConsoleCalls*> open_console_{nullptr};  // once it can be used
 };

@@ -101,8 +101,9 @@ TEST_F(FetchTest, APublicSiteLeadsToNoPrivateAddress) {
 
 // A name may have another address when the same is asked again, without decoding.
 TEST_F(FetchTest, APublicSiteLeadsToNoPrivateAddressByWhatCannotBeDecoded) {
-  int looked = 0;
-  options_.is_public = [&looked](const IpAddress&) { return looked++ == 0; };
+  static int looked;
+  looked = 0;
+  options_.is_public = [](const IpAddress&) { return looked++ == 0; };
   site_.PutAnswer("/a", [](const auto&, auto& response) {
     response.set_header("Content-Encoding", "gzip");
     response.set_content("no gzip", "text/xml");
