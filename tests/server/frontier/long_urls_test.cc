@@ -1,0 +1,124 @@
+// Long URLs of the crawl frontier: what they take in memory, and whether each is given out once.
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "server/frontier/frontier_state.h"
+#include "tests/support/temp_dir.h"
+
+namespace freshet {
+namespace {
+
+using ::testing::SizeIs;
+
+class FrontierLongUrls : public ::testing::Test {
+ protected:
+  FrontierLongUrls() {
+    StoreOptions options;
+    options.durability = Durability::kNone;
+    options.reserve_bytes = 0;
+    auto opened = FrontierStore::Open(dir_ / "frontier", options);
+    EXPECT_TRUE(opened.ok()) << opened.status();
+    store_ = *std::move(opened);
+    Load();
+  }
+  void Load() {
+    state_ = std::make_unique<FrontierState>(*store_, FrontierLimits());
+    state_->SetNow(now_);
+    ASSERT_TRUE(state_->Load().ok());
+  }
+  void Pass(uint64_t seconds) {
+    now_ += seconds;
+    state_->SetNow(now_);
+    state_->Expire(SIZE_MAX);
+    Commit();
+  }
+  void Commit() { ASSERT_TRUE(state_->Commit().ok()); }
+  std::vector<FrontierServed> Pull(FrontierPull pull, size_t at_a_time) {
+    std::vector<FrontierServed> served;
+    while (!pull.over) {
+      EXPECT_TRUE(state_->Pull(&pull, at_a_time, &served).ok());
+      Commit();
+    }
+    return served;
+  }
+
+  const TempDir dir_;
+  uint64_t now_ = 1'700'000'000;
+  std::unique_ptr<FrontierStore> store_;
+  std::unique_ptr<FrontierState> state_;
+};
+
+// Each queue and each lease kept a URL of 8 KiB: one client with its share of queues filled the
+// memory of the server, and of each later start.
+TEST_F(FrontierLongUrls, LongUrlsTakeNoMoreMemory) {
+  const std::string base(8000, 'u');
+  std::vector<FrontierPut> puts;
+  for (const char* end : {"3", "1", "2"}) {
+    puts.push_back({.crawl = "c", .key = "k", .url = base + end, .metadata = {}});
+  }
+  EXPECT_THAT(state_->Put(puts), ::testing::Each(FrontierOutcome::kOk));
+  Commit();
+  for (const char* end : {"1", "2", "3"}) {
+    for (int times = 0; times < 2; ++times) {
+      const auto& head = state_->table().Find("c", "k")->record.head;
+      ASSERT_TRUE(head.has_value());
+      EXPECT_LE(head->url.capacity(), 100U);
+      Load();
+    }
+    FrontierPull one;
+    one.urls_per_queue = 3;
+    one.queues = 1;
+    std::vector<FrontierServed> served;
+    ASSERT_TRUE(state_->Pull(&one, 1, &served).ok());
+    ASSERT_THAT(served, SizeIs(1));
+    EXPECT_EQ(served[0].url, base + end);
+    Commit();
+    Pass(2);
+  }
+  EXPECT_FALSE(state_->table().Find("c", "k")->record.head.has_value());
+  EXPECT_EQ(state_->table().counts().flight_places, 3 * PlacesOfFlight(8001));
+  EXPECT_EQ(PlacesOfFlight(8001), 32U);
+  Pass(1'000'000);
+  EXPECT_EQ(state_->table().counts().flight_places, 0U);
+}
+
+// One turn looks into a queue several times before anything is committed.
+TEST_F(FrontierLongUrls, UrlsThatBeginAlikeAreGivenOutOnce) {
+  const std::string base = "http://a.test/" + std::string(100, 'p');
+  std::vector<FrontierPut> puts;
+  for (int i = 10; i < 50; ++i) {
+    puts.push_back({.crawl = "c", .key = "k", .url = base + std::to_string(i), .metadata = {}});
+  }
+  EXPECT_THAT(state_->Put(puts), ::testing::Each(FrontierOutcome::kOk));
+  Commit();
+  FrontierPull all;
+  std::vector<FrontierServed> served;
+  ASSERT_TRUE(state_->Pull(&all, puts.size(), &served).ok());
+  ASSERT_THAT(served, SizeIs(puts.size()));
+  for (size_t i = 0; i < puts.size(); ++i) EXPECT_EQ(served[i].url, puts[i].url);
+  Commit();
+  Pass(1'000'000);
+  EXPECT_THAT(Pull({}, /*at_a_time=*/3), SizeIs(puts.size()));
+}
+
+TEST_F(FrontierLongUrls, ALongUrlInFlightCountsForSeveral) {
+  state_ = std::make_unique<FrontierState>(*store_, FrontierLimits{.flights = 200});
+  state_->SetNow(now_);
+  ASSERT_TRUE(state_->Load().ok());
+  std::vector<FrontierPut> puts;
+  for (int i = 0; i < 20; ++i) {
+    const std::string number = std::to_string(10 + i);
+    puts.push_back(
+        {.crawl = "c", .key = number, .url = std::string(8000, 'u') + number, .metadata = {}});
+  }
+  EXPECT_THAT(state_->Put(puts), ::testing::Each(FrontierOutcome::kOk));
+  Commit();
+  // Three eighths of 200 places, 32 of them for each URL.
+  EXPECT_THAT(Pull({}, /*at_a_time=*/1), SizeIs(3));
+}
+
+}  // namespace
+}  // namespace freshet
