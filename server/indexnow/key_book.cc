@@ -17,7 +17,7 @@ constexpr Duration kHostInterval = Duration::Seconds(1);
 void ExpiringNames::Put(const std::string& name, std::string value, Instant until) {
   const uint64_t serial = ++next_;
   const TokenDigest digest = DigestOf(name);
-  if (value.size() > kMostValueBytes) value.resize(kMostValueBytes);
+  if (value.size() > kMostValueBytes) value = value.substr(0, kMostValueBytes);
   by_name_[digest] = {.value = std::move(value), .until = until, .serial = serial};
   order_.emplace_back(serial, digest);
   // What was put again or erased leaves an entry behind, which goes with the oldest.

@@ -52,8 +52,9 @@ class WatchedFile final : public rocksdb::FSWritableFileOwnerWrapper {
 
 class WatchedFiles final : public rocksdb::FileSystemWrapper {
  public:
-  WatchedFiles(std::shared_ptr<rocksdb::FileSystem> base, std::shared_ptr<WriteCounts> counts)
-      : FileSystemWrapper(std::move(base)), counts_(std::move(counts)) {}
+  WatchedFiles(const std::shared_ptr<rocksdb::FileSystem>& base,
+               std::shared_ptr<WriteCounts> counts)
+      : FileSystemWrapper(base), counts_(std::move(counts)) {}
   [[nodiscard]] const char* Name() const override { return "FreshetWatchedFiles"; }
 
   IOStatus NewWritableFile(const std::string& path, const rocksdb::FileOptions& options,

@@ -115,7 +115,7 @@ TEST_F(TroubleTest, WhatASiteMakesUpCostsNoResult) {
               ElementsAre("content_digest: 513 bytes, at most 512 are allowed; left out"));
   EXPECT_THAT(report([](Result* r) { r->set_moved_to("http://elsewhere.test/"); }),
               ElementsAre("moved_to: is not of a page that has moved; left out"));
-  EXPECT_EQ(Page().crawls(), 8u);
+  EXPECT_EQ(Page().crawls(), 9u);
   EXPECT_EQ(server_.Statistics().ingest().results_refused(), 0u);
 }
 
