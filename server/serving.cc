@@ -500,12 +500,12 @@ Status Serving::Close() {
   upkeep_.Stop();
   StopShards();
   const Status health = store_->health();
-  // Nobody waits for this one's disk, which the log can do without.
+  // Nobody waits for this one's disk from here on, which the log can do without.
+  disk_watch_ = nullptr;
   if (cluster_ != nullptr) cluster_->Leave();
   // A cluster's frontier is in the store.
   Status closed = frontier_ != nullptr ? frontier_->Close() : absl::OkStatus();
   closed.Update(store_->Close());
-  disk_watch_ = nullptr;
   // A full disk has lost nothing that was acknowledged.
   return health.ok() || absl::IsResourceExhausted(health) ? closed : health;
 }

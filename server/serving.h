@@ -155,7 +155,7 @@ class Serving {
   IndexNowReceiver indexnow_;
   GrpcPort grpc_port_;
   std::unique_ptr<Ticker> watch_;       // looks at the calls that are open
-  std::unique_ptr<Ticker> disk_watch_;  // also while the server ends
+  std::unique_ptr<Ticker> disk_watch_;  // until the turn is left
   std::unique_ptr<ConsoleCalls> console_;
   std::atomic<ConsoleCalls*> open_console_{nullptr};  // once it can be used
 };

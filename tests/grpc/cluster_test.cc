@@ -503,9 +503,18 @@ TEST_F(ClusterTest, WhoseDiskGivesNoAnswerWhileItEndsEndsAtOnce) {
       },
       Duration::Seconds(400)));
   disk.SetHanging(true);
+  v1::SetCrawlRateRequest rate;
+  rate.set_crawl_rate_per_second(5);
+  auto stuck =
+      std::async(std::launch::async, [&] { return CodeOf(first, &Admin::SetCrawlRate, rate); });
+  EXPECT_TRUE(Eventually([&] {
+    return Probe(first.info.http_address, "/readyz").find("the disk has answered no write for") !=
+           std::string::npos;
+  }));
   auto stopped = std::async(std::launch::async, [&] { return first.Stop(); });
   EXPECT_TRUE(Eventually([&] { return first.asked_to_end_at_once == 1; }, Duration::Seconds(400)));
   disk.SetHanging(false);
+  (void)stuck.get();
   EXPECT_TRUE(stopped.get().ok());
   const StatusOr<ServingInfo> info = second.started.get();
   ASSERT_TRUE(info.ok()) << info.status();
