@@ -484,44 +484,6 @@ TEST_F(ClusterTest, WhoseDiskGivesNoAnswerEndsAtOnceWhereAStandbyIsReady) {
   EXPECT_TRUE(second.server->Stop().ok());
 }
 
-// In order it would end once the disk answers, and keep its turn until then.
-TEST_F(ClusterTest, WhoseDiskGivesNoAnswerWhileItEndsEndsAtOnce) {
-  FaultyEnv disk(1);
-  TestServer first(
-      [this](ServerConfig* config) {
-        InCluster()(config);
-        config->durability = "sync";
-      },
-      disk.env());
-  AwaitAnnounced(first);
-  first.UpsertMany(50);
-  SecondServer second(first.config);
-  ASSERT_TRUE(Eventually(
-      [&] {
-        const auto division = CallOf(first, &Admin::GetFleet, {}).divisions(0);
-        return division.standbys_size() == 1 && division.standbys(0).ready();
-      },
-      Duration::Seconds(400)));
-  disk.SetHanging(true);
-  v1::SetCrawlRateRequest rate;
-  rate.set_crawl_rate_per_second(5);
-  auto stuck =
-      std::async(std::launch::async, [&] { return CodeOf(first, &Admin::SetCrawlRate, rate); });
-  EXPECT_TRUE(Eventually([&] {
-    return Probe(first.info.http_address, "/readyz").find("the disk has answered no write for") !=
-           std::string::npos;
-  }));
-  auto stopped = std::async(std::launch::async, [&] { return first.Stop(); });
-  EXPECT_TRUE(Eventually([&] { return first.asked_to_end_at_once == 1; }, Duration::Seconds(400)));
-  disk.SetHanging(false);
-  (void)stuck.get();
-  EXPECT_TRUE(stopped.get().ok());
-  const StatusOr<ServingInfo> info = second.started.get();
-  ASSERT_TRUE(info.ok()) << info.status();
-  EXPECT_EQ(info->pages, 50U);
-  EXPECT_TRUE(second.server->Stop().ok());
-}
-
 // Cut off from the broker that has the group of the rate.
 class CutOffTest : public ClusterServers {
  protected:
