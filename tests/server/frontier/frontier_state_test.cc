@@ -14,15 +14,13 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "server/frontier/frontier_names.h"
-#include "tests/support/temp_dir.h"
+#include "tests/server/frontier/frontier_fixture.h"
 
 namespace freshet {
 namespace {
 
 using ::testing::IsEmpty;
 using ::testing::SizeIs;
-
-constexpr uint64_t kStart = 1'000'000;
 
 // What is right, by looking at all there is. Thread-compatible.
 class Twin {
@@ -90,37 +88,11 @@ class Twin {
   }
 };
 
-class FrontierStateTest : public ::testing::Test {
+class FrontierStateTest : public FrontierFixture {
  protected:
-  FrontierStateTest() {
-    StoreOptions options;
-    options.durability = Durability::kNone;
-    options.reserve_bytes = 0;
-    auto opened = FrontierStore::Open(dir_ / "frontier", options);
-    EXPECT_TRUE(opened.ok()) << opened.status();
-    store_ = *std::move(opened);
-    Load();
-  }
-  void Load() {
-    state_ = std::make_unique<FrontierState>(*store_, FrontierLimits());
-    state_->SetNow(now_);
-    ASSERT_TRUE(state_->Load().ok());
-  }
   void Pass(uint64_t seconds) {
-    now_ += seconds;
-    state_->SetNow(now_);
-    state_->Expire(SIZE_MAX);
+    FrontierFixture::Pass(seconds);
     twin_.Expire(now_);
-    Commit();
-  }
-  void Commit() { ASSERT_TRUE(state_->Commit().ok()); }
-  std::vector<FrontierServed> Pull(FrontierPull pull, size_t at_a_time = 7) {
-    std::vector<FrontierServed> served;
-    while (!pull.over) {
-      EXPECT_TRUE(state_->Pull(&pull, at_a_time, &served).ok());
-      Commit();
-    }
-    return served;
   }
 
   // --- Random work on both
@@ -215,12 +187,8 @@ class FrontierStateTest : public ::testing::Test {
     }
   }
 
-  TempDir dir_;
-  uint64_t now_ = kStart;
   std::mt19937 random_;
   Twin twin_;
-  std::unique_ptr<FrontierStore> store_;
-  std::unique_ptr<FrontierState> state_;
 };
 
 TEST_F(FrontierStateTest, DoesWhatItsTwinDoesAlsoAcrossReloads) {

@@ -6,50 +6,14 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "server/frontier/frontier_state.h"
-#include "tests/support/temp_dir.h"
+#include "tests/server/frontier/frontier_fixture.h"
 
 namespace freshet {
 namespace {
 
 using ::testing::SizeIs;
 
-class FrontierLongUrls : public ::testing::Test {
- protected:
-  FrontierLongUrls() {
-    StoreOptions options;
-    options.durability = Durability::kNone;
-    options.reserve_bytes = 0;
-    auto opened = FrontierStore::Open(dir_ / "frontier", options);
-    EXPECT_TRUE(opened.ok()) << opened.status();
-    store_ = *std::move(opened);
-    Load();
-  }
-  void Load() {
-    state_ = std::make_unique<FrontierState>(*store_, FrontierLimits());
-    state_->SetNow(now_);
-    ASSERT_TRUE(state_->Load().ok());
-  }
-  void Pass(uint64_t seconds) {
-    now_ += seconds;
-    state_->SetNow(now_);
-    state_->Expire(SIZE_MAX);
-    Commit();
-  }
-  void Commit() { ASSERT_TRUE(state_->Commit().ok()); }
-  std::vector<FrontierServed> Pull(FrontierPull pull, size_t at_a_time) {
-    std::vector<FrontierServed> served;
-    while (!pull.over) {
-      EXPECT_TRUE(state_->Pull(&pull, at_a_time, &served).ok());
-      Commit();
-    }
-    return served;
-  }
-
-  const TempDir dir_;
-  uint64_t now_ = 1'700'000'000;
-  std::unique_ptr<FrontierStore> store_;
-  std::unique_ptr<FrontierState> state_;
-};
+class FrontierLongUrls : public FrontierFixture {};
 
 // Each queue and each lease kept a URL of 8 KiB: one client with its share of queues filled the
 // memory of the server, and of each later start.
