@@ -230,7 +230,7 @@ class Taking final : public std::enable_shared_from_this<Taking> {
   const v1::FleetSettings part_;
   const bool stay_paused_;
   const TakingDone done_;
-  // Of whoever goes on.
+  // The step that goes on owns these.
   std::function<void(Settings*)> politeness_;
   CrawlPolicy policy_;
   std::string policy_name_;

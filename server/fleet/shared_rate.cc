@@ -19,8 +19,8 @@ constexpr const char* kPath = "/freshet.v1.FleetService/ShareRate";
 constexpr Duration kFindEvery = Duration::Millis(500);
 // By so much of it a rate moves before plans are made anew for it, which looks at all pages.
 constexpr double kPlanAgain = 0.1;
-// Of the silence, for which a server that gave up the lead does not stand for it: another one has
-// it by then, and if there is none, grants last until this one leads again.
+// A server that gave up the lead does not stand for it during this part of the silence: another one
+// has it by then, and if there is none, grants last until this one leads again.
 constexpr double kRestsFor = 0.5;
 // Lifetimes of a grant after which a server without one says that it is cut off.
 constexpr int kCutOffAfter = 2;

@@ -66,7 +66,7 @@ const google::protobuf::MethodDescriptor* MethodOf(std::string_view path) {
 // A message that is no larger takes the room of nobody: gRPC takes in as many bytes of a stream
 // that is not read.
 constexpr size_t kLittle = 64 << 10;
-// Whoever does not listen to the end of its call holds it up no longer.
+// A client that does not listen to the end of its call holds it up no longer.
 constexpr Duration kListenPatience = Duration::Seconds(2);
 
 grpc::Status TooManyMessages() {

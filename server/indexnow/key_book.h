@@ -31,7 +31,7 @@ namespace freshet {
 // name, which may be as long as a URL. Thread-compatible.
 class ExpiringNames {
  public:
-  // Of a value more is cut off.
+  // A longer value is cut to so many bytes.
   static constexpr size_t kMostValueBytes = 200;
 
   explicit ExpiringNames(size_t most) : most_(most) {}
@@ -104,7 +104,7 @@ class KeyBook {
   [[nodiscard]] KeyStats stats() const FRESHET_EXCLUDES(mutex_);
 
  private:
-  // One that waits for a key.
+  // A ping that waits for a key.
   struct Ping {
     std::string sender;
     size_t bytes = 0;

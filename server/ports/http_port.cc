@@ -244,7 +244,7 @@ class HttpPort::Impl::Connection : public std::enable_shared_from_this<Connectio
   [[nodiscard]] bool SlowWithLargeBody() const {
     return state_ == State::kReading && large_ && large_->others_from < Clock::now();
   }
-  // Of whom it has the place.
+  // The client that has the place of the body.
   [[nodiscard]] const std::string& large_client() const { return large_->client; }
   [[nodiscard]] const IpAddress& network() const { return network_; }
   [[nodiscard]] bool young() const { return Clock::now() < began_ + kYoung.chrono(); }

@@ -53,8 +53,8 @@ struct HttpOptions {
   // pass count.
   size_t max_large_bodies = limits::kMaxLargeHttpBodies;
   Duration large_body_time = Duration::Seconds(1);
-  // Of answers. Past it a client that has the most loses its oldest connection that is being
-  // answered.
+  // Answers may have so many bytes. Past it a client that has the most loses its oldest connection
+  // that is being answered.
   size_t max_unsent_bytes = limits::kMaxUnsentHttpBytes;
 };
 

@@ -1,8 +1,7 @@
 // The messages of gRPC in the DATA frames of one connection: where one ends, how much gRPC holds of
 // those that are not whole, how little of one a frame brings, and how many small frames gRPC may
-// hold. gRPC 1.51 keeps each frame that nobody has
-// read, and each of a message that is not whole, as a piece of its own, which takes 40 bytes beside
-// what it brings, and counts nothing of that.
+// hold. gRPC 1.51 keeps each frame that nobody has read, and each of a message that is not whole,
+// as a piece of its own, which takes 40 bytes beside what it brings, and counts nothing of that.
 #ifndef FRESHET_SERVER_PORTS_MESSAGE_FRAMES_H_
 #define FRESHET_SERVER_PORTS_MESSAGE_FRAMES_H_
 

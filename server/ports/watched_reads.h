@@ -23,8 +23,8 @@ namespace freshet {
                                std::shared_ptr<WireShares> shares);
 // A connection is closed: what it held counts no more.
 void ForgetSocket(int descriptor);
-// The same of a connection that speaks TLS, whose handshake as a server gRPC prepares within
-// `hand_over`, until gRPC has freed that.
+// A connection that speaks TLS is watched likewise, until gRPC has freed it. gRPC prepares its
+// handshake as a server within `hand_over`.
 void WatchTls(int descriptor, const FrameLimits& limits, const std::shared_ptr<WireShares>& shares,
               const std::function<void()>& hand_over);
 
