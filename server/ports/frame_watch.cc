@@ -165,10 +165,6 @@ WireHeld FrameWatch::held() const {
   return {.calls = calls_since_write_ + calls_in_write_, .bytes = messages_.held()};
 }
 
-void FrameWatch::NotSent(size_t bytes) {
-  unsent_ = bytes;
-  if (bytes == 0) calls_in_write_ = 0;
-}
 
 void FrameWatch::SeeBlock(const FrameHead& head) {
   block_bytes_ += head.length;

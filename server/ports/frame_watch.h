@@ -59,7 +59,9 @@ class FrameWatch {
   // limits.
   void Sending(std::string_view bytes);
   // So many bytes at the end of those were not sent: they come again next.
-  void NotSent(size_t bytes);
+  void NotSent(size_t bytes) { unsent_ = bytes; }
+  // The system has taken all that gRPC has written.
+  void AllLeft() { calls_in_write_ = 0; }
   // What of gRPC's memory the connection holds, as far as the server has no say in it: calls that
   // the client has opened since all that gRPC wrote last has left, and bytes of messages. Nothing
   // once the key was shown.

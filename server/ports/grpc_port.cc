@@ -167,12 +167,11 @@ void GrpcPort::HandOver(int descriptor) {
     acceptor_->HandleNewConnection(&connection);
   };
   if (door_.tls() != nullptr) {
-    WatchTls(descriptor, frame_limits_, wire_shares_, hand_over);
+    if (WatchTls(descriptor, frame_limits_, wire_shares_, hand_over)) return;
   } else if (WatchSocket(descriptor, frame_limits_, wire_shares_)) {
-    hand_over();
-  } else {
-    close(descriptor);
+    return hand_over();
   }
+  close(descriptor);
 }
 
 }  // namespace freshet

@@ -25,6 +25,8 @@ namespace {
 
 // As many as a process of Linux may have unless the system is told otherwise.
 constexpr size_t kMostDescriptors = 1 << 20;
+// Pieces of a write that gRPC 1.51 gives to one `sendmsg`: further ones may follow.
+constexpr size_t kMostPieces = 260;
 
 template <typename Function>
 Function* Next(const char* name) {
@@ -57,11 +59,6 @@ std::atomic<uint64_t> cut{0};
 // One connection, which gRPC reads and writes at the same time. Thread-safe.
 class Connection {
  public:
-  Connection(const FrameLimits& limits, std::shared_ptr<WireShares> shares,
-             const IpAddress& network) {
-    Begin(limits, std::move(shares), network);
-  }
-
   void Begin(const FrameLimits& limits, std::shared_ptr<WireShares> shares,
              const IpAddress& network) FRESHET_EXCLUDES(mutex_) {
     const MutexLock lock(mutex_);
@@ -87,13 +84,17 @@ class Connection {
   // The same for what is about to leave, and for how much of it does not.
   void Sending(std::string_view bytes) FRESHET_EXCLUDES(mutex_) {
     const MutexLock lock(mutex_);
-    if (!watch_) return;
-    watch_->Sending(bytes);
+    if (watch_) watch_->Sending(bytes);
   }
   void NotSent(size_t bytes) FRESHET_EXCLUDES(mutex_) {
     const MutexLock lock(mutex_);
+    if (watch_) watch_->NotSent(bytes);
+  }
+  // The system has taken all that gRPC has written.
+  void AllLeft() FRESHET_EXCLUDES(mutex_) {
+    const MutexLock lock(mutex_);
     if (!watch_) return;
-    watch_->NotSent(bytes);
+    watch_->AllLeft();
     (void)Count();  // of calls whose answers have left
   }
 
@@ -110,10 +111,12 @@ class Connection {
   std::optional<WireAccount> account_ FRESHET_GUARDED_BY(mutex_);
 };
 
-// --- Plain text
+// --- Sockets
 
 struct WatchedSocket {
   std::atomic<uint64_t> cookie = 0;
+  // What passes through the socket itself is encrypted.
+  std::atomic<bool> tls = false;
   Connection connection;
 };
 
@@ -133,10 +136,27 @@ WatchedSocket* Watched(int descriptor) {
   return Sockets()[descriptor].load(std::memory_order_acquire);
 }
 
+// nullptr: the number of the descriptor is too high.
+WatchedSocket* Watch(int descriptor, bool tls, const FrameLimits& limits,
+                     std::shared_ptr<WireShares> shares) {
+  if (descriptor < 0 || static_cast<size_t>(descriptor) >= kMostDescriptors) return nullptr;
+  any_socket.store(true, std::memory_order_release);
+  std::atomic<WatchedSocket*>& slot = Sockets()[descriptor];
+  WatchedSocket* watched = slot.load(std::memory_order_acquire);
+  if (watched == nullptr) {
+    watched = new WatchedSocket;
+    slot.store(watched, std::memory_order_release);
+  }
+  watched->cookie = CookieOf(descriptor);
+  watched->tls = tls;
+  watched->connection.Begin(limits, std::move(shares), NetworkOfSocket(descriptor));
+  return watched;
+}
+
 // Whether the socket may go on after this was read.
 bool ShowRead(int descriptor, const msghdr& message, size_t length) {
   WatchedSocket* const watched = Watched(descriptor);
-  if (watched == nullptr) return true;
+  if (watched == nullptr || watched->tls) return true;
   for (size_t i = 0; i < message.msg_iovlen && length > 0; ++i) {
     const iovec& part = message.msg_iov[i];
     const size_t size = std::min(part.iov_len, length);
@@ -154,14 +174,19 @@ ssize_t Send(int descriptor, const msghdr* message, int flags) {
   static auto* const kNext = Next<ssize_t(int, const msghdr*, int)>("sendmsg");
   WatchedSocket* const watched = Watched(descriptor);
   if (watched == nullptr) return kNext(descriptor, message, flags);
+  const bool plain = !watched->tls;
   size_t all = 0;
   for (size_t i = 0; i < message->msg_iovlen; ++i) {
     const iovec& part = message->msg_iov[i];
-    watched->connection.Sending({static_cast<const char*>(part.iov_base), part.iov_len});
+    if (plain) {
+      watched->connection.Sending({static_cast<const char*>(part.iov_base), part.iov_len});
+    }
     all += part.iov_len;
   }
   const ssize_t length = kNext(descriptor, message, flags);
-  watched->connection.NotSent(all - static_cast<size_t>(std::max<ssize_t>(length, 0)));
+  const size_t left = all - static_cast<size_t>(std::max<ssize_t>(length, 0));
+  if (plain) watched->connection.NotSent(left);
+  if (left == 0 && message->msg_iovlen < kMostPieces) watched->connection.AllLeft();
   return length;
 }
 
@@ -169,19 +194,18 @@ ssize_t Send(int descriptor, const msghdr* message, int flags) {
 
 // What gRPC prepares to shake hands with on this thread.
 struct Greeted {
-  const FrameLimits& limits;
-  const std::shared_ptr<WireShares>& shares;
-  IpAddress network;
+  WatchedSocket* socket = nullptr;
+  uint64_t cookie = 0;
 };
 thread_local const Greeted* greeted = nullptr;
 
-void FreeConnection(void*, void* connection, CRYPTO_EX_DATA*, int, long,
-                    void*) {  // NOLINT: OpenSSL's type
-  delete static_cast<Connection*>(connection);
+void FreeGreeted(void*, void* tie, CRYPTO_EX_DATA*, int, long,
+                 void*) {  // NOLINT: OpenSSL's type
+  delete static_cast<Greeted*>(tie);
 }
 
 int TlsIndex() {
-  static const int kIndex = SSL_get_ex_new_index(0, nullptr, nullptr, nullptr, &FreeConnection);
+  static const int kIndex = SSL_get_ex_new_index(0, nullptr, nullptr, nullptr, &FreeGreeted);
   return kIndex;
 }
 
@@ -196,46 +220,36 @@ bool SpeaksHttp2(const SSL* tls) {
 
 void WatchGreeted(SSL* tls) {
   if (tls == nullptr || greeted == nullptr) return;
-  auto connection =
-      std::make_unique<Connection>(greeted->limits, greeted->shares, greeted->network);
-  CHECK(SSL_set_ex_data(tls, TlsIndex(), connection.release()) == 1, "no memory");
+  auto its = std::make_unique<Greeted>(*greeted);
+  CHECK(SSL_set_ex_data(tls, TlsIndex(), its.release()) == 1, "no memory");
 }
 
-// nullptr: it is not watched.
+// nullptr: it is not watched, or not any longer.
 Connection* Watched(SSL* tls) {
-  auto* const connection = static_cast<Connection*>(SSL_get_ex_data(tls, TlsIndex()));
-  return connection != nullptr && SpeaksHttp2(tls) ? connection : nullptr;
+  const auto* const its = static_cast<Greeted*>(SSL_get_ex_data(tls, TlsIndex()));
+  if (its == nullptr || its->cookie != its->socket->cookie || !SpeaksHttp2(tls)) return nullptr;
+  return &its->socket->connection;
 }
 
 }  // namespace
 
 bool WatchSocket(int descriptor, const FrameLimits& limits, std::shared_ptr<WireShares> shares) {
-  if (descriptor < 0 || static_cast<size_t>(descriptor) >= kMostDescriptors) return false;
-  any_socket.store(true, std::memory_order_release);
-  const IpAddress network = NetworkOfSocket(descriptor);
-  std::atomic<WatchedSocket*>& slot = Sockets()[descriptor];
-  WatchedSocket* const watched = slot.load(std::memory_order_acquire);
-  if (watched == nullptr) {
-    slot.store(new WatchedSocket{.cookie = CookieOf(descriptor),
-                                 .connection = Connection(limits, std::move(shares), network)},
-               std::memory_order_release);
-  } else {
-    watched->cookie = CookieOf(descriptor);
-    watched->connection.Begin(limits, std::move(shares), network);
-  }
-  return true;
+  return Watch(descriptor, /*tls=*/false, limits, std::move(shares)) != nullptr;
 }
 
 void ForgetSocket(int descriptor) {
   if (WatchedSocket* const watched = Watched(descriptor)) watched->connection.End();
 }
 
-void WatchTls(int descriptor, const FrameLimits& limits, const std::shared_ptr<WireShares>& shares,
+bool WatchTls(int descriptor, const FrameLimits& limits, std::shared_ptr<WireShares> shares,
               const std::function<void()>& hand_over) {
-  const Greeted now = {.limits = limits, .shares = shares, .network = NetworkOfSocket(descriptor)};
+  WatchedSocket* const socket = Watch(descriptor, /*tls=*/true, limits, std::move(shares));
+  if (socket == nullptr) return false;
+  const Greeted now = {.socket = socket, .cookie = socket->cookie};
   greeted = &now;
   hand_over();
   greeted = nullptr;
+  return true;
 }
 
 uint64_t ConnectionsCut() { return cut; }

@@ -2,7 +2,8 @@
 // they can be looked at. This program defines `recvmsg` and `SSL_read`, by which gRPC reads in
 // plain text and through TLS; they do what the system's do, and show a FrameWatch what has come of
 // the connections that are watched (docs/decisions/0110). `sendmsg` and `SSL_write` show it what
-// the server answers. `SSL_new` tells which connection speaks TLS.
+// the server answers, and `sendmsg` also when that has left. `SSL_new` tells which connection
+// speaks TLS.
 #ifndef FRESHET_SERVER_PORTS_WATCHED_READS_H_
 #define FRESHET_SERVER_PORTS_WATCHED_READS_H_
 
@@ -21,12 +22,13 @@ namespace freshet {
 // descriptor is too high. nullptr: there are no shares.
 [[nodiscard]] bool WatchSocket(int descriptor, const FrameLimits& limits,
                                std::shared_ptr<WireShares> shares);
+// A connection that speaks TLS is watched in the same way. gRPC prepares its handshake as a server
+// within `hand_over`, which is not called where this is false.
+[[nodiscard]] bool WatchTls(int descriptor, const FrameLimits& limits,
+                            std::shared_ptr<WireShares> shares,
+                            const std::function<void()>& hand_over);
 // A connection is closed: what it held counts no more.
 void ForgetSocket(int descriptor);
-// A connection that speaks TLS is watched likewise, until gRPC has freed it. gRPC prepares its
-// handshake as a server within `hand_over`.
-void WatchTls(int descriptor, const FrameLimits& limits, const std::shared_ptr<WireShares>& shares,
-              const std::function<void()>& hand_over);
 
 // Connections that went beyond a limit, since the start.
 [[nodiscard]] uint64_t ConnectionsCut();

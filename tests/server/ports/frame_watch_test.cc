@@ -311,9 +311,12 @@ TEST(FrameWatch, SaysWhatItHolds) {
   EXPECT_EQ(take(Opened(7)), (WireHeld{.calls = 4, .bytes = kBlock}));
   watch.Sending(sent.substr(sent.size() - 10));
   watch.NotSent(0);
+  EXPECT_EQ(watch.held().calls, 4U) << "more of the same write may follow";
+  watch.AllLeft();
   EXPECT_EQ(watch.held(), (WireHeld{.calls = 1, .bytes = kBlock}));
   watch.Sending(Http2Frame(8, 0, 0, "more"));
   watch.NotSent(0);
+  watch.AllLeft();
   EXPECT_EQ(watch.held(), (WireHeld{.bytes = kBlock}));
   // The message was not whole: it stays until gRPC forgets the call.
   EXPECT_EQ(take(Http2Frame(0, 1, 3, "x")).bytes, 2 * kBlock);

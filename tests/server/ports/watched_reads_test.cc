@@ -1,0 +1,198 @@
+#include "server/ports/watched_reads.h"
+
+#include <netinet/in.h>
+#include <openssl/bio.h>
+#include <openssl/ssl.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <memory>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "gtest/gtest.h"
+#include "server/auth/tls_files.h"
+#include "server/base/client_network.h"
+#include "tests/hostile/http2.h"
+#include "tests/support/raw_socket.h"
+#include "tests/support/temp_dir.h"
+#include "tests/support/test_certificates.h"
+
+namespace freshet {
+namespace {
+
+using hostile::Http2Call;
+using hostile::Http2Frame;
+
+constexpr uint64_t kCalls = 100;
+// What one network may have of 64 places.
+constexpr uint64_t kShare = 24 * WireShares::kCallsPerPlace;
+
+std::string Opened() {
+  std::string bytes = hostile::kHttp2Preface + Http2Frame(4, 0, 0, "");
+  for (uint64_t i = 0; i < kCalls; ++i) bytes += Http2Call(2 * i + 1, "/a.B/C");
+  return bytes;
+}
+
+std::vector<std::string> Answers() {
+  std::vector<std::string> answers = {Http2Frame(4, 0, 0, "")};
+  for (uint64_t i = 0; i < kCalls; ++i) answers.push_back(Http2Frame(1, 5, 2 * i + 1, "trailers"));
+  return answers;
+}
+
+// A connection of which one side is as a server has it, and is done here by hand.
+class WatchedReadsTest : public testing::Test {
+ protected:
+  WatchedReadsTest() {
+    shares_->SetMost({.calls = 64 * WireShares::kCallsPerPlace, .bytes = 1 << 30});
+    sockaddr_in address{};
+    address.sin_family = AF_INET;
+    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    socklen_t size = sizeof(address);
+    listener_ = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    EXPECT_EQ(bind(listener_, reinterpret_cast<sockaddr*>(&address), size), 0);
+    EXPECT_EQ(listen(listener_, 1), 0);
+    EXPECT_EQ(getsockname(listener_, reinterpret_cast<sockaddr*>(&address), &size), 0);
+    client_ = std::make_unique<RawSocket>(ntohs(address.sin_port));
+    own_ = accept(listener_, nullptr, nullptr);
+    EXPECT_GE(own_, 0);
+  }
+  ~WatchedReadsTest() override {
+    ForgetSocket(own_);
+    close(own_);
+    close(listener_);
+  }
+
+  // How many calls count as held, to within a step.
+  [[nodiscard]] uint64_t held() const {
+    const IpAddress network = NetworkOfSocket(own_);
+    uint64_t free = kShare;
+    while (free > 0 && !shares_->Change(network, {}, {.calls = free}).empty()) --free;
+    if (free > 0) EXPECT_EQ(shares_->Change(network, {.calls = free}, {}), "");
+    return kShare - free;
+  }
+  [[nodiscard]] std::string Receive() const {
+    std::string bytes(1 << 20, '\0');
+    iovec part = {.iov_base = bytes.data(), .iov_len = bytes.size()};
+    msghdr message{};
+    message.msg_iov = &part;
+    message.msg_iovlen = 1;
+    const ssize_t size = recvmsg(own_, &message, 0);
+    bytes.resize(static_cast<size_t>(std::max<ssize_t>(size, 0)));
+    return bytes;
+  }
+  void Send(const std::vector<std::string>& pieces) const {
+    std::vector<iovec> parts;
+    size_t all = 0;
+    for (const std::string& piece : pieces) {
+      parts.push_back({.iov_base = const_cast<char*>(piece.data()), .iov_len = piece.size()});
+      all += piece.size();
+    }
+    msghdr message{};
+    message.msg_iov = parts.data();
+    message.msg_iovlen = parts.size();
+    EXPECT_EQ(sendmsg(own_, &message, MSG_NOSIGNAL), static_cast<ssize_t>(all));
+  }
+
+  const FrameLimits limits_ = FrameLimitsFor(8192, 1000);
+  const std::shared_ptr<WireShares> shares_ = std::make_shared<WireShares>();
+  std::unique_ptr<RawSocket> client_;
+  int own_ = -1;
+
+ private:
+  int listener_ = -1;
+};
+
+// gRPC gives a long write to the system by 260 pieces at a time, and keeps its calls until the
+// last.
+TEST_F(WatchedReadsTest, CallsAreHeldUntilTheWholeWriteHasLeft) {
+  ASSERT_TRUE(WatchSocket(own_, limits_, shares_));
+  const std::string opened = Opened();
+  EXPECT_TRUE(client_->Send(opened));
+  for (size_t got = 0; got < opened.size();) got += Receive().size();
+  EXPECT_GE(held(), kCalls - WireAccount::kFree.calls);
+  std::vector<std::string> pieces = Answers();
+  const std::string last = pieces.back();
+  pieces.pop_back();
+  while (pieces.size() < 260) pieces.push_back(Http2Frame(8, 0, 0, "more"));
+  Send(pieces);
+  EXPECT_GE(held(), kCalls - WireAccount::kFree.calls);
+  Send({last});
+  EXPECT_EQ(held(), 0U);
+}
+
+// What is encrypted has not left: a client that takes nothing keeps its calls.
+TEST_F(WatchedReadsTest, CallsAreHeldUntilWhatWasEncryptedHasLeft) {
+  const TempDir dir;
+  const TestAuthority authority;
+  const KeyPair pair = authority.Issue({.names = "DNS:a.test"});
+  ReplaceFile(dir / "certificate", pair.certificate);
+  ReplaceFile(dir / "key", pair.key);
+  const StatusOr<TlsMaterial> material =
+      LoadTls({.certificate = dir / "certificate", .key = dir / "key", .client_ca = ""});
+  ASSERT_TRUE(material.ok()) << material.status();
+  SSL_CTX_set_alpn_select_cb(
+      material->context.get(),
+      [](SSL*, const unsigned char** out, unsigned char* size, const unsigned char* in, unsigned,
+         void*) {
+        *out = in + 1;
+        *size = in[0];
+        return SSL_TLSEXT_ERR_OK;
+      },
+      nullptr);
+  const std::unique_ptr<SSL_CTX, SslContextFree> context(SSL_CTX_new(TLS_client_method()));
+  SSL* server = nullptr;
+  ASSERT_TRUE(WatchTls(own_, limits_, shares_, [&] { server = SSL_new(material->context.get()); }));
+  SSL* const client = SSL_new(context.get());
+  const unsigned char protocols[] = {2, 'h', '2'};
+  EXPECT_EQ(SSL_set_alpn_protos(client, protocols, sizeof(protocols)), 0);
+  // As gRPC does it: what is encrypted goes to the socket in a step of its own.
+  BIO* in_server = nullptr;
+  BIO* outside = nullptr;
+  ASSERT_EQ(BIO_new_bio_pair(&in_server, 1 << 20, &outside, 1 << 20), 1);
+  SSL_set_bio(server, in_server, in_server);
+  SSL_set_fd(client, client_->descriptor());
+  SSL_set_accept_state(server);
+  SSL_set_connect_state(client);
+  const auto send_on = [&] {
+    std::string bytes(1 << 20, '\0');
+    const int size = BIO_read(outside, bytes.data(), static_cast<int>(bytes.size()));
+    if (size > 0) Send({bytes.substr(0, static_cast<size_t>(size))});
+  };
+  std::string opened = Opened();
+  std::thread speaker([&] {
+    EXPECT_EQ(SSL_connect(client), 1);
+    EXPECT_EQ(SSL_write(client, opened.data(), static_cast<int>(opened.size())),
+              static_cast<int>(opened.size()));
+  });
+  size_t got = 0;
+  while (got < opened.size()) {
+    const std::string bytes = Receive();
+    ASSERT_FALSE(bytes.empty());
+    EXPECT_EQ(BIO_write(outside, bytes.data(), static_cast<int>(bytes.size())),
+              static_cast<int>(bytes.size()));
+    if (SSL_is_init_finished(server) == 0) (void)SSL_do_handshake(server);
+    char buffer[65'536];
+    for (int size = 0; (size = SSL_read(server, buffer, sizeof(buffer))) > 0;) {
+      got += static_cast<size_t>(size);
+    }
+    send_on();
+  }
+  speaker.join();
+  EXPECT_GE(held(), kCalls - WireAccount::kFree.calls);
+  for (const std::string& answer : Answers()) {
+    EXPECT_EQ(SSL_write(server, answer.data(), static_cast<int>(answer.size())),
+              static_cast<int>(answer.size()));
+  }
+  EXPECT_GE(held(), kCalls - WireAccount::kFree.calls);
+  send_on();
+  EXPECT_EQ(held(), 0U);
+  SSL_free(client);
+  SSL_free(server);
+  BIO_free(outside);
+}
+
+}  // namespace
+}  // namespace freshet
