@@ -45,8 +45,14 @@ bool KeyBook::MayAdd(const KeyFile& file, const std::string& sender, Instant now
   };
   const auto its = senders_.find(sender);
   const size_t held = its == senders_.end() ? 0 : its->second.pending;
+  const size_t of_host = count(of_host_, file.host);
+  // A place of a host becomes free each second. Whoever asks all the time would have it.
+  if (of_host >= kMostOfHost / 2 &&
+      crowded_.Of(file.host + " " + sender, std::nullopt, now)->TakeIfLeft(1, now) > Duration()) {
+    return false;
+  }
   if (ShareLeft(held, pending_.size(), limits::kMaxIndexNowPendingKeys) == 0 ||
-      held >= kMostOfSender || count(of_host_, file.host) >= kMostOfHost ||
+      held >= kMostOfSender || of_host >= kMostOfHost ||
       count(of_pair_, std::pair(file.host, sender)) >= limits::kMaxIndexNowKeysOfHost) {
     return false;
   }

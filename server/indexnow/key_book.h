@@ -87,6 +87,9 @@ class KeyBook {
   static constexpr size_t kMostOfSender = limits::kMaxIndexNowPendingKeys / 8;
   // Lookups that one sender may cause a second.
   static constexpr double kLookupsOfSender = 10;
+  // How often a second a sender may ask for a place of a host half of whose places are taken. Those
+  // that are refused are told to come again after as long.
+  static constexpr double kAsksOfCrowdedHost = 0.1;
 
   // Both outlive this.
   KeyBook(const IndexNowConfig& config, Clock& clock);
@@ -155,7 +158,8 @@ class KeyBook {
   // When each may be asked again; those that may are left out.
   absl::flat_hash_map<std::string, Instant> host_free_ FRESHET_GUARDED_BY(mutex_);
   uint64_t turns_ FRESHET_GUARDED_BY(mutex_) = 0;
-  NamedBudgets lookups_{kLookupsOfSender};  // by sender
+  NamedBudgets lookups_{kLookupsOfSender};    // by sender
+  NamedBudgets crowded_{kAsksOfCrowdedHost};  // by host and sender
   LogLimit log_refused_ FRESHET_GUARDED_BY(mutex_);
   KeyStats stats_ FRESHET_GUARDED_BY(mutex_);
   std::array<std::thread, limits::kKeyFetchThreads> threads_;

@@ -156,6 +156,22 @@ TEST_F(KeyBookTest, SendersTakeTurnsAtAHost) {
   EXPECT_LE(bad_, 2);
 }
 
+// Else many senders, of which each asks all the time, have every place of a host that becomes free.
+TEST_F(KeyBookTest, WhoAsksMoreOftenAtACrowdedHostHasNoBetterChance) {
+  KeyBook book(config_, clock_);
+  for (size_t i = 0; i <= KeyBook::kMostOfHost; ++i) {
+    (void)Check(book, "no-such-key-" + std::to_string(i), "a.test", 100, std::to_string(i));
+  }
+  for (int i = 0; i < 10; ++i) {
+    EXPECT_EQ(Check(book, "made-up", "a.test", 100, "evil").standing, Standing::kBusy);
+  }
+  for (int i = 0; i < 1000 && bad_ < 2; ++i) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(10));
+  }
+  EXPECT_EQ(Check(book, "made-up", "a.test", 100, "evil").standing, Standing::kBusy);
+  EXPECT_EQ(Check(book, "good-key-1", "a.test", 100, "its own").standing, Standing::kPending);
+}
+
 TEST_F(KeyBookTest, SlowHostsOfOneSenderLeaveThreadsToOthers) {
   KeyBook book(config_, clock_);
   for (const char* host : {"a.test", "b.test", "c.test", "d.test", "e.test"}) {
