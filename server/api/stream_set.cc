@@ -16,6 +16,9 @@ namespace {
 // Calls that are no streams come in bursts and are over soon: so many may always be under way, and
 // half as many of one client.
 constexpr size_t kLeastCalls = 1000;
+// Of clients that wait so many are looked at when something becomes free, in turns: a message does
+// not cost more where thousands of clients wait.
+constexpr size_t kLookedAt = 64;
 // Numbers of such calls begin here, so that silent ones are in an order of their own.
 constexpr uint64_t kFirstCall = uint64_t{1} << 63;
 
@@ -183,6 +186,7 @@ void StreamSet::Look(Instant now) {
     checked_ = now;
     CheckCallers();
   }
+  ResumeAll(TakeAllReady());
   const auto steady = std::chrono::steady_clock::now();
   const Crowding crowded = crowding();
   for (const auto& call : All()) {
@@ -260,9 +264,7 @@ StreamSet::Calls StreamSet::Release(const OpenCall& call, size_t bytes) {
   CHECK(bytes <= client.messages, "{} bytes of {}", bytes, client.messages);
   client.messages -= bytes;
   unacked_bytes_ -= bytes;
-  Calls ready = TakeReady();
-  Forget(call.client());
-  return ready;
+  return TakeReady(call);
 }
 
 bool StreamSet::MayRead(const std::shared_ptr<OpenCall>& stream) {
@@ -288,9 +290,7 @@ StreamSet::Calls StreamSet::SetAnswers(const OpenCall& call, size_t was, size_t 
   client.answers += now - was;
   answer_bytes_ += now - was;
   if (now >= was) return {};
-  Calls ready = TakeReady();
-  Forget(call.client());
-  return ready;
+  return TakeReady(call);
 }
 
 bool StreamSet::TakeAnswers(const std::shared_ptr<OpenCall>& call, size_t bytes) {
@@ -336,24 +336,46 @@ bool StreamSet::StopWaitingLocked(const std::shared_ptr<OpenCall>& call) {
   return waited;
 }
 
-StreamSet::Calls StreamSet::TakeReady() {
-  Calls ready;
-  for (auto name = waiting_.begin(); name != waiting_.end();) {
-    const std::string& of = *name++;
-    Client& client = clients_[of];
-    size_t message = 0;
-    size_t answers = 0;
-    for (auto it = client.waiting.begin(); it != client.waiting.end();) {
-      Waiting& next = it->second;
-      if (next.message > 0 && !FitsMessage(client, message + next.message)) break;
-      if (next.answers > 0 && !FitsAnswers(client, answers + next.answers)) break;
-      message += next.message;
-      answers += next.answers;
-      ready.push_back(std::move(next.call));
-      it = client.waiting.erase(it);
-    }
-    if (client.waiting.empty()) waiting_.erase(std::string(of));
+void StreamSet::TakeReadyOf(const std::string& name, Calls* ready) {
+  Client& client = clients_[name];
+  size_t message = 0;
+  size_t answers = 0;
+  for (auto it = client.waiting.begin(); it != client.waiting.end();) {
+    Waiting& next = it->second;
+    if (next.message > 0 && !FitsMessage(client, message + next.message)) break;
+    if (next.answers > 0 && !FitsAnswers(client, answers + next.answers)) break;
+    message += next.message;
+    answers += next.answers;
+    ready->push_back(std::move(next.call));
+    it = client.waiting.erase(it);
   }
+  if (client.waiting.empty()) waiting_.erase(std::string(name));
+}
+
+StreamSet::Calls StreamSet::TakeReady(size_t most_clients) {
+  Calls ready;
+  const size_t clients = std::min(most_clients, waiting_.size());
+  for (size_t i = 0; i < clients; ++i) {
+    auto next = waiting_.upper_bound(looked_at_);
+    if (next == waiting_.end()) next = waiting_.begin();
+    looked_at_ = *next;
+    TakeReadyOf(looked_at_, &ready);
+  }
+  return ready;
+}
+
+StreamSet::Calls StreamSet::TakeAllReady() {
+  const MutexLock lock(mutex_);
+  return TakeReady(SIZE_MAX);
+}
+
+StreamSet::Calls StreamSet::TakeReady(const OpenCall& released) {
+  Calls ready;
+  if (waiting_.contains(released.client())) TakeReadyOf(released.client(), &ready);
+  Calls others = TakeReady(kLookedAt);
+  ready.insert(ready.end(), std::make_move_iterator(others.begin()),
+               std::make_move_iterator(others.end()));
+  Forget(released.client());
   return ready;
 }
 
@@ -395,9 +417,7 @@ StreamSet::Calls StreamSet::Drop(const OpenCall& call, const Kept& kept) {
   Client& client = ClientOf(call);
   (kept.answers ? client.answers : client.messages) -= kept.bytes;
   (kept.answers ? answer_bytes_ : unacked_bytes_) -= kept.bytes;
-  Calls ready = TakeReady();
-  Forget(call.client());
-  return ready;
+  return TakeReady(call);
 }
 
 Crowding StreamSet::crowding() const {

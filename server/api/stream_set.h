@@ -129,8 +129,9 @@ class StreamSet {
   void CheckCallers() FRESHET_EXCLUDES(mutex_);
   // Dismisses the calls that have said nothing yet.
   void DismissSilent(const grpc::Status& status) FRESHET_EXCLUDES(mutex_);
-  // Looks at every call, dismisses those of callers whose proof has ended by `now`, and every
-  // kCheckInterval all whose callers may not go on.
+  // Lets those go on that Release has not found yet, looks at every call, dismisses those of
+  // callers whose proof has ended by `now`, and every kCheckInterval all whose callers may not go
+  // on.
   void Look(Instant now) FRESHET_EXCLUDES(mutex_);
   // Returns when no stream of messages is open or `timeout` has passed; whether none is.
   bool WaitUntilEmpty(Duration timeout) FRESHET_EXCLUDES(mutex_);
@@ -224,8 +225,13 @@ class StreamSet {
   // Besides what the call waits for already: it is returned as soon as one of them fits.
   void Wait(Client& client, const Waiting& waiting) FRESHET_REQUIRES(mutex_);
   bool StopWaitingLocked(const std::shared_ptr<OpenCall>& call) FRESHET_REQUIRES(mutex_);
-  // The calls that may go on.
-  [[nodiscard]] Calls TakeReady() FRESHET_REQUIRES(mutex_);
+  // The calls that may go on: of that client; of so many clients, the next in turn; and of all.
+  void TakeReadyOf(const std::string& name, Calls* ready) FRESHET_REQUIRES(mutex_);
+  [[nodiscard]] Calls TakeReady(size_t most_clients) FRESHET_REQUIRES(mutex_);
+  [[nodiscard]] Calls TakeAllReady() FRESHET_EXCLUDES(mutex_);
+  // The call has given back bytes: those of its client that may go on, and of some others. Look
+  // finds the rest.
+  [[nodiscard]] Calls TakeReady(const OpenCall& released) FRESHET_REQUIRES(mutex_);
   // Forgets the client if nothing is kept for it any more.
   void Forget(const std::string& client) FRESHET_REQUIRES(mutex_);
 
@@ -248,6 +254,7 @@ class StreamSet {
   // By client; none without bytes and calls.
   absl::flat_hash_map<std::string, Client> clients_ FRESHET_GUARDED_BY(mutex_);
   std::set<std::string> waiting_ FRESHET_GUARDED_BY(mutex_);  // clients with calls that wait
+  std::string looked_at_ FRESHET_GUARDED_BY(mutex_);          // of these, the last one
   std::atomic<size_t> calls_taken_ = 0;                       // places of calls that are no streams
   uint64_t refused_ FRESHET_GUARDED_BY(mutex_) = 0;
   uint64_t refused_by_client_ FRESHET_GUARDED_BY(mutex_) = 0;

@@ -402,6 +402,9 @@ class SomeCall final : public OpenCall {
   [[nodiscard]] bool admin() const override { return admin_; }
   void Dismiss(grpc::Status) override {}
   [[nodiscard]] CallKind kind() const override { return CallKind::kStream; }
+  void Resume() override { resumed = true; }
+
+  bool resumed = false;
 
  private:
   const std::string client_;
@@ -410,7 +413,7 @@ class SomeCall final : public OpenCall {
 
 class UntakenTest : public ::testing::Test {
  protected:
-  std::shared_ptr<OpenCall> Open(const std::string& client, bool admin = false) {
+  std::shared_ptr<SomeCall> Open(const std::string& client, bool admin = false) {
     auto call = std::make_shared<SomeCall>(client, admin);
     EXPECT_TRUE(streams_.Add(std::shared_ptr<OpenCall>(call)).status.ok());
     return call;
@@ -457,6 +460,25 @@ TEST_F(UntakenTest, MessagesHaveAShareOfEachClient) {
   EXPECT_THAT(streams_.SetAnswers(*greedy, 600, 0), testing::IsEmpty());
   EXPECT_THAT(streams_.Release(*greedy, 600), testing::UnorderedElementsAre(greedy, other));
   EXPECT_EQ(streams_.unacked_bytes(), 100U);
+}
+
+// A message must not cost more where thousands of clients wait: some are told at once, and the
+// others soon.
+TEST_F(UntakenTest, ManyClientsThatWaitAreToldInTurns) {
+  const auto greedy = Open("greedy");
+  EXPECT_TRUE(streams_.TakeAnswers(greedy, 1500));
+  std::vector<std::shared_ptr<SomeCall>> waiting;
+  for (int i = 0; i < 300; ++i) {
+    waiting.push_back(Open(std::to_string(i)));
+    EXPECT_FALSE(streams_.MayAnswer(waiting.back()));
+  }
+  const StreamSet::Calls first = streams_.SetAnswers(*greedy, 1500, 1400);
+  const StreamSet::Calls second = streams_.SetAnswers(*greedy, 1400, 0);
+  EXPECT_EQ(first.size(), 64U);
+  EXPECT_EQ(second.size(), 64U) << "others";
+  streams_.Look(Instant());
+  const auto resumed = std::ranges::count_if(waiting, [](const auto& one) { return one->resumed; });
+  EXPECT_EQ(resumed, 300 - 128);
 }
 
 // Streams that send the same message again and again, two at a time each, whatever is answered.
