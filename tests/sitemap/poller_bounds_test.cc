@@ -65,6 +65,17 @@ TEST_F(PollerTest, ASiteTakesNoOtherSitesPlaceInTheState) {
   EXPECT_THAT(site_.Asked(), testing::SizeIs(asked));
 }
 
+// Whoever runs the DNS of a site may name another address between two polls.
+TEST_F(PollerTest, APublicSiteIsNotPrivateAtTheNextPoll) {
+  site_.Put("/map", Map({{"/a", ""}}));
+  options_.fetch.is_public = [](const IpAddress&) { return true; };
+  EXPECT_EQ(Poll(site_.url() + "/map").at(0).new_pages, 1U);
+  const size_t asked = site_.Asked().size();
+  options_.fetch.is_public = [](const IpAddress&) { return false; };
+  EXPECT_THAT(Why(site_.url() + "/map"), HasSubstr("which is not a public address"));
+  EXPECT_THAT(site_.Asked(), testing::SizeIs(asked));
+}
+
 TEST_F(PollerTest, AClockThatWasAheadKeepsNoSiteWaiting) {
   site_.Put("/map", Map({{"/a", ""}}));
   site_.PutAnswer("/busy", [](const auto&, auto& response) {

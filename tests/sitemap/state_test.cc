@@ -129,6 +129,36 @@ PRAGMA user_version=1)",
   }
 }
 
+TEST_F(PollStateTest, FilesOfVersion2AreReadOn) {
+  const std::string old = dir_ / "old";
+  sqlite3* database = nullptr;
+  ASSERT_EQ(sqlite3_open(old.c_str(), &database), SQLITE_OK);
+  ASSERT_EQ(sqlite3_exec(database, R"(
+CREATE TABLE documents (
+  site TEXT, url TEXT, etag TEXT NOT NULL, last_modified TEXT NOT NULL, polled INTEGER NOT NULL,
+  interval INTEGER NOT NULL, next INTEGER NOT NULL, not_before INTEGER NOT NULL,
+  PRIMARY KEY (site, url)) WITHOUT ROWID;
+CREATE TABLE pages (url TEXT PRIMARY KEY, modified INTEGER NOT NULL) WITHOUT ROWID;
+CREATE TABLE settings (name TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
+INSERT INTO settings VALUES ('crawl_id', '');
+INSERT INTO documents VALUES ('a.test', 'http://a.test/map', 'own', 'yesterday', 1, 2, 3, 4);
+PRAGMA user_version=2)",
+                         nullptr, nullptr, nullptr),
+            SQLITE_OK);
+  sqlite3_close(database);
+  const DocumentKey key{"a.test", "http://a.test/map"};
+  for (const bool from_public : {false, true}) {
+    const auto state = PollState::Open(old, "");
+    ASSERT_TRUE(state.ok()) << state.status();
+    DocumentState own = *(*state)->FindDocument(key);
+    EXPECT_EQ(own.etag, "own");
+    EXPECT_EQ(own.not_before, Instant::FromMicros(4));
+    EXPECT_EQ(own.from_public, from_public);
+    own.from_public = true;
+    EXPECT_TRUE((*state)->PutDocument(key, own).ok());
+  }
+}
+
 TEST_F(PollStateTest, WhatIsCommittedIsKnown) {
   auto state = Open();
   EXPECT_FALSE(state->FindPage("http://a.test/")->known);

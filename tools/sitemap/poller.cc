@@ -233,7 +233,8 @@ FetchResult Poller::FetchOrRead(const Named& named, const DocumentState& documen
   turn_.Unlock();
   FetchResult result =
       fetch ? Fetch({.url = named.url,
-                     .only_public = named.only_public,
+                     // Its site may have been led elsewhere since by those who run its DNS.
+                     .only_public = named.only_public || document.from_public,
                      .etag = document.etag,
                      .last_modified = PossibleLastModified(document.last_modified, now)},
                     options, *body_)
@@ -265,6 +266,7 @@ absl::StatusOr<bool> Poller::Visit(const Named& named) {
   }
   const FetchResult fetched = FetchOrRead(named, document, now);
   if (options_.fetch.cancelled()) return Stopped();
+  document.from_public |= fetched.from_public;
   ASSIGN_OR_RETURN(const bool changed, Take(named, fetched, &document));
   // Sites can name as many documents as they like that are nowhere: those leave nothing behind.
   const bool nowhere =

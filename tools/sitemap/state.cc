@@ -20,7 +20,8 @@
 namespace freshet::sitemap {
 namespace {
 
-constexpr int kVersion = 2;
+constexpr int kVersion = 3;
+constexpr const char* kSetVersion = "PRAGMA user_version=3";  // kVersion
 constexpr const char* kLogName = "-wal";
 
 // What is staged lies in a table of the connection's own, which SQLite keeps on disk.
@@ -35,7 +36,7 @@ constexpr const char* kDocuments = R"(
 CREATE TABLE documents (
   site TEXT, url TEXT, etag TEXT NOT NULL, last_modified TEXT NOT NULL, polled INTEGER NOT NULL,
   interval INTEGER NOT NULL, next INTEGER NOT NULL, not_before INTEGER NOT NULL,
-  PRIMARY KEY (site, url)) WITHOUT ROWID;
+  from_public INTEGER NOT NULL, PRIMARY KEY (site, url)) WITHOUT ROWID;
 CREATE INDEX waits ON documents (url, not_before) WHERE not_before > 0;
 )";
 constexpr const char* kTables = R"(
@@ -169,11 +170,15 @@ absl::Status PollState::Prepare(const std::string& crawl_id) {
   if (found == 0) {
     RETURN_IF_ERROR(Execute(kDocuments));
     RETURN_IF_ERROR(Execute(kTables));
-    RETURN_IF_ERROR(Execute(fmt::format("PRAGMA user_version={}", kVersion).c_str()));
+    RETURN_IF_ERROR(Execute(kSetVersion));
     Statement put(database_.get(), "INSERT INTO settings VALUES ('crawl_id', ?)");
     RETURN_IF_ERROR(put.Bind(crawl_id).Run());
   } else if (found == 1) {
-    RETURN_IF_ERROR(Migrate());
+    RETURN_IF_ERROR(MigrateFromVersion1());
+  } else if (found == 2) {
+    RETURN_IF_ERROR(
+        Execute("ALTER TABLE documents ADD COLUMN from_public INTEGER NOT NULL DEFAULT 0"));
+    RETURN_IF_ERROR(Execute(kSetVersion));
   } else if (found != kVersion) {
     return absl::FailedPreconditionError(
         fmt::format("it has version {}, and this program knows {}", found, kVersion));
@@ -193,7 +198,7 @@ absl::Status PollState::Prepare(const std::string& crawl_id) {
     return std::make_unique<Statement>(database_.get(), sql);
   };
   find_document_ = make("SELECT * FROM documents WHERE site=? AND url=?");
-  put_document_ = make("INSERT OR REPLACE INTO documents VALUES (?,?,?,?,?,?,?,?)");
+  put_document_ = make("INSERT OR REPLACE INTO documents VALUES (?,?,?,?,?,?,?,?,?)");
   keep_documents_ = make(
       "DELETE FROM documents WHERE site=?1 AND url IN (SELECT url FROM documents WHERE site=?1 "
       "ORDER BY not_before > ?2 DESC, polled DESC LIMIT -1 OFFSET ?3)");
@@ -207,13 +212,13 @@ absl::Status PollState::Prepare(const std::string& crawl_id) {
   return absl::OkStatus();
 }
 
-absl::Status PollState::Migrate() {
+absl::Status PollState::MigrateFromVersion1() {
   RETURN_IF_ERROR(Execute("ALTER TABLE documents RENAME TO documents1"));
   RETURN_IF_ERROR(Execute(kDocuments));
   Statement rows(database_.get(), "SELECT url FROM documents1");
   Statement put(database_.get(),
                 "INSERT OR REPLACE INTO documents SELECT ?2, ?3, etag, last_modified, polled, "
-                "interval, next, not_before FROM documents1 WHERE url=?1");
+                "interval, next, not_before, 0 FROM documents1 WHERE url=?1");
   absl::StatusOr<bool> row = rows.Step();
   for (; row.ok() && *row; row = rows.Step()) {
     const std::string name = rows.Text(0);
@@ -222,7 +227,8 @@ absl::Status PollState::Migrate() {
   }
   rows.Reset();
   RETURN_IF_ERROR(row.status());
-  return Execute("DROP TABLE documents1; PRAGMA user_version=2");
+  RETURN_IF_ERROR(Execute("DROP TABLE documents1"));
+  return Execute(kSetVersion);
 }
 
 absl::StatusOr<std::unique_ptr<PollState>> PollState::Open(const std::string& path,
@@ -279,6 +285,7 @@ absl::StatusOr<DocumentState> PollState::FindDocument(const DocumentKey& key) {
     document.interval = Duration::Micros(find_document_->Number(5));
     document.next = Instant::FromMicros(find_document_->Number(6));
     document.not_before = Instant::FromMicros(find_document_->Number(7));
+    document.from_public = find_document_->Number(8) != 0;
   }
   find_document_->Reset();
   if (!found.ok()) return found.status();
@@ -294,6 +301,7 @@ absl::Status PollState::PutDocument(const DocumentKey& key, const DocumentState&
       .Bind(document.interval.micros())
       .Bind(document.next.micros())
       .Bind(document.not_before.micros())
+      .Bind(int64_t{document.from_public})
       .Run();
 }
 

@@ -36,6 +36,7 @@ struct DocumentState {
   Duration interval;          // between polls, when it is watched; zero: not yet chosen
   Instant next;               // when it is due
   Instant not_before;         // as the site asked; none: it did not
+  bool from_public = false;   // it has come from a public address
 };
 
 // Whether a page is known, and the latest date that the server has taken of it; and what the
@@ -102,7 +103,7 @@ class PollState {
   [[nodiscard]] absl::Status Begin();
   [[nodiscard]] absl::Status Prepare(const std::string& crawl_id);
   // Gives each row of a file of version 1 its site.
-  [[nodiscard]] absl::Status Migrate();
+  [[nodiscard]] absl::Status MigrateFromVersion1();
 
   const std::unique_ptr<sqlite3, int (*)(sqlite3*)> database_;
   std::unique_ptr<Statement> find_document_, put_document_, keep_documents_, find_wait_;
