@@ -99,20 +99,6 @@ TEST_F(FetchTest, APublicSiteLeadsToNoPrivateAddress) {
   EXPECT_TRUE(open.from_public);
 }
 
-// A name may have another address when the same is asked again, without decoding.
-TEST_F(FetchTest, APublicSiteLeadsToNoPrivateAddressByWhatCannotBeDecoded) {
-  static int looked;
-  looked = 0;
-  options_.is_public = [](const IpAddress&) { return looked++ == 0; };
-  site_.PutAnswer("/a", [](const auto&, auto& response) {
-    response.set_header("Content-Encoding", "gzip");
-    response.set_content("no gzip", "text/xml");
-  });
-  const FetchResult result = Get({.url = site_.url() + "/a"});
-  EXPECT_EQ(result.outcome, Outcome::kRefused);
-  EXPECT_THAT(result.why, HasSubstr("which is not a public address"));
-}
-
 TEST_F(FetchTest, SpeaksHttpAlone) {
   site_.PutRedirect("/a", "file:///etc/passwd");
   site_.PutRedirect("/b", "http://user:word@127.0.0.1/");
@@ -167,6 +153,7 @@ TEST_F(FetchTest, AContentEncodingThatIsNoneIsPassedOver) {
                                            {"gzip", packed},
                                            {"gzip", packed + std::string(200'000, 'x')},
                                            {"gzip", Gzip(packed)},
+                                           {"gzip, gzip", Gzip(packed)},
                                            {"binary", packed}}) {
     site_.PutAnswer("/a", [&one](const auto&, auto& response) {
       response.set_header("Content-Encoding", one.encoding);
@@ -176,6 +163,39 @@ TEST_F(FetchTest, AContentEncodingThatIsNoneIsPassedOver) {
     EXPECT_EQ(result.outcome, Outcome::kFetched) << one.encoding << ": " << result.why;
     EXPECT_EQ(Body(), "<a/>") << one.encoding;
   }
+}
+
+// 8 KB of several compressions kept a thread for hours, and 5 KB took 600 MB.
+TEST_F(FetchTest, NothingElseIsDecompressed) {
+  site_.PutAnswer("/a", [](const auto& request, auto& response) {
+    response.set_header(request.get_param_value("name"), request.get_param_value("value"));
+    response.set_content("<a/>", "text/xml");
+  });
+  for (const char* encoding : {"br", "zstd", "deflate", "compress"}) {
+    const FetchResult result =
+        Get({.url = site_.url() + "/a?name=Content-Encoding&value=" + encoding});
+    EXPECT_EQ(result.outcome, Outcome::kFailed) << encoding;
+    EXPECT_THAT(result.why, HasSubstr("and was asked for by gzip"));
+  }
+  for (const char* encoding : {"gzip", "gzip,gzip,gzip", "zstd", "GZIP,%20identity"}) {
+    const FetchResult result =
+        Get({.url = site_.url() + "/a?name=Transfer-encoding&value=" + encoding});
+    EXPECT_EQ(result.outcome, Outcome::kRefused) << encoding;
+    EXPECT_THAT(result.why, HasSubstr("Transfer-Encoding"));
+  }
+}
+
+TEST_F(FetchTest, WhatIsCompressedTwiceHasACap) {
+  // The head of a gzip file whose name has no end, so that nothing comes of it.
+  const std::string endless =
+      std::string("\x1f\x8b\x08\x08\0\0\0\0\0\x03", 10) + std::string(60 << 20, 'A');
+  site_.PutAnswer("/a", [packed = Gzip(endless)](const auto&, auto& response) {
+    response.set_header("Content-Encoding", "gzip");
+    response.set_content(packed, "text/xml");
+  });
+  EXPECT_EQ(Get({.url = site_.url() + "/a"}).outcome, Outcome::kFetched);
+  std::string text;
+  EXPECT_THAT(body_->Read()->Read(&text).status().ToString(), HasSubstr("compressed twice"));
 }
 
 TEST_F(FetchTest, TellsTheStatusTheCharsetAndTheTime) {

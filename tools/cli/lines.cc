@@ -6,6 +6,7 @@
 #include <unistd.h>
 #include <zlib.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <string_view>
@@ -123,7 +124,27 @@ std::unique_ptr<ByteSource> ByteSource::FromDescriptor(int descriptor) {
   return std::unique_ptr<ByteSource>(new ByteSource(descriptor, false));
 }
 
+std::unique_ptr<ByteSource> ByteSource::Of(std::unique_ptr<ByteSource> packed, size_t most) {
+  std::unique_ptr<ByteSource> source(new ByteSource(-1, false));
+  source->packed_ = std::move(packed);
+  source->most_packed_ = most;
+  return source;
+}
+
+absl::StatusOr<size_t> ByteSource::FillFromPacked() {
+  std::string part;
+  const absl::StatusOr<bool> more = packed_->Read(&part);
+  if (!more.ok()) return more.status();
+  if (part.size() > most_packed_ && inflater_ != nullptr) {
+    return absl::DataLossError("it is compressed twice, and the first time to too much");
+  }
+  most_packed_ -= std::min(part.size(), most_packed_);
+  std::copy(part.begin(), part.end(), buffer_.begin());
+  return part.size();
+}
+
 absl::StatusOr<size_t> ByteSource::Fill() {
+  if (packed_ != nullptr) return FillFromPacked();
   while (true) {
     const ssize_t got = read(descriptor_, buffer_.data(), buffer_.size());
     if (got >= 0) return static_cast<size_t>(got);
@@ -171,6 +192,7 @@ absl::StatusOr<bool> ByteSource::Read(std::string* out) {
 bool ByteSource::WouldWait() const {
   if (!peeked_.empty()) return false;
   if (inflater_ && !inflater_->NeedsInput()) return false;
+  if (packed_ != nullptr) return packed_->WouldWait();
   pollfd wait{descriptor_, POLLIN, 0};
   return poll(&wait, 1, 0) == 0;
 }

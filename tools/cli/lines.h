@@ -15,7 +15,7 @@ namespace freshet::cli {
 
 // Bytes of a file descriptor, decompressed if they start like gzip.
 //
-// Holds at most two buffers of 64 KiB, whatever the size of the input and of what it decompresses
+// Holds at most three buffers of 64 KiB, whatever the size of the input and of what it decompresses
 // to. Owner thread only.
 class ByteSource {
  public:
@@ -23,6 +23,9 @@ class ByteSource {
   static absl::StatusOr<std::unique_ptr<ByteSource>> Open(const std::string& path);
   // Reads from a descriptor that stays open and owned by others.
   static std::unique_ptr<ByteSource> FromDescriptor(int descriptor);
+  // What another source has, decompressed if that starts like gzip, too. DataLoss if it has more
+  // than `most` bytes, and is compressed.
+  static std::unique_ptr<ByteSource> Of(std::unique_ptr<ByteSource> packed, size_t most);
 
   ~ByteSource();
   ByteSource(const ByteSource&) = delete;
@@ -43,9 +46,12 @@ class ByteSource {
   struct Inflater;
   ByteSource(int descriptor, bool owned);
   absl::StatusOr<size_t> Fill();
+  absl::StatusOr<size_t> FillFromPacked();
 
-  int descriptor_;
+  int descriptor_;  // -1: of packed_
   bool owned_;
+  std::unique_ptr<ByteSource> packed_;
+  size_t most_packed_ = 0;  // bytes of these that may still come
   bool started_ = false;
   std::string peeked_;  // what Read returns before anything else
   std::vector<char> buffer_;

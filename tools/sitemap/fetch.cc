@@ -67,15 +67,14 @@ std::string CharsetOf(std::string_view type) {
 // One request and its answer. Thread-compatible.
 class Hop {
  public:
-  Hop(const SiteUrl& url, const FetchRequest& request, bool only_public, bool decode,
-      Duration timeout, const FetchOptions& options, Spool& body)
+  Hop(const SiteUrl& url, const FetchRequest& request, bool only_public, Duration timeout,
+      const FetchOptions& options, Spool& body)
       : only_public_(only_public),
         timeout_(timeout),
         options_(options),
         body_(body),
         curl_(curl_easy_init(), curl_easy_cleanup) {
     SetRequest(url, request);
-    if (!decode) Set(curl_.get(), CURLOPT_HTTP_CONTENT_DECODING, 0L);
     SetLimits();
   }
   Hop(const Hop&) = delete;
@@ -84,9 +83,6 @@ class Hop {
   FetchResult Run() {
     FetchResult result;
     const CURLcode code = curl_easy_perform(curl_.get());
-    // A part that cannot be decompressed, or bytes behind one that could.
-    undecodable_ = code == CURLE_BAD_CONTENT_ENCODING ||
-                   (code == CURLE_WRITE_ERROR && refused_.empty() && broken_.empty());
     result.url = Get<char*>(curl_.get(), CURLINFO_EFFECTIVE_URL);
     result.status = static_cast<int>(Get<long>(curl_.get(), CURLINFO_RESPONSE_CODE));
     if (const char* type = Get<char*>(curl_.get(), CURLINFO_CONTENT_TYPE)) {
@@ -103,8 +99,6 @@ class Hop {
     }
     return result;
   }
-  // Whether what came is not what its Content-Encoding says.
-  [[nodiscard]] bool undecodable() const { return undecodable_; }
   // Where the answer sends us; empty: nowhere.
   [[nodiscard]] std::string Redirect() const {
     const char* url = Get<char*>(curl_.get(), CURLINFO_REDIRECT_URL);
@@ -121,8 +115,10 @@ class Hop {
     Set(curl, CURLOPT_PROTOCOLS_STR, "http,https");
     Set(curl, CURLOPT_USERAGENT, options_.user_agent.c_str());
     if (!options_.ca_file.empty()) Set(curl, CURLOPT_CAINFO, options_.ca_file.c_str());
-    // What is compressed on its way only; a document that is a gzip file stays one.
+    // Whoever reads the document undoes what it is compressed by: libcurl would do so for as long
+    // as several compressions, one in the other, make it, and look at no limit meanwhile.
     Set(curl, CURLOPT_ACCEPT_ENCODING, "gzip");
+    Set(curl, CURLOPT_HTTP_CONTENT_DECODING, 0L);
     if (!request.etag.empty()) AddHeader("If-None-Match: " + request.etag);
     if (!request.last_modified.empty()) AddHeader("If-Modified-Since: " + request.last_modified);
     Set(curl, CURLOPT_HTTPHEADER, headers_.get());
@@ -177,11 +173,21 @@ class Hop {
     return 0;
   }
 
-  static size_t Header(const char*, size_t, size_t size, void* self) {
+  static size_t Header(const char* data, size_t, size_t size, void* self) {
     auto& hop = *static_cast<Hop*>(self);
     hop.header_read_ += size;
-    if (hop.header_read_ <= kMaxHeaderBytes) return size;
-    hop.refused_ = TooManyHeaders();
+    if (hop.header_read_ > kMaxHeaderBytes) {
+      hop.refused_ = TooManyHeaders();
+      return 0;
+    }
+    // Libcurl undoes those, too, whether it is told to or not.
+    const std::string line = absl::AsciiStrToLower({data, size});
+    constexpr std::string_view kName = "transfer-encoding:";
+    if (!line.starts_with(kName)) return size;
+    const absl::string_view value =
+        absl::StripAsciiWhitespace(absl::string_view(line).substr(kName.size()));
+    if (value == "chunked" || value == "identity") return size;
+    hop.refused_ = "it comes with a Transfer-Encoding that it was not asked for";
     return 0;
   }
   static std::string TooManyHeaders() {
@@ -205,6 +211,13 @@ class Hop {
                       : status == 304                  ? Outcome::kNotModified
                       : status == 404 || status == 410 ? Outcome::kNotThere
                                                        : Outcome::kFailed;
+    const std::string encoding = absl::AsciiStrToLower(Field("Content-Encoding"));
+    for (const char* other : {"br", "zstd", "deflate", "compress"}) {
+      if (status != 200 || encoding != other) continue;
+      result->outcome = Outcome::kFailed;
+      result->why = fmt::format("it is compressed by '{}', and was asked for by gzip", other);
+      return;
+    }
     result->etag = Field("ETag");
     result->last_modified = Field("Last-Modified");
     if (status != 200 && status != 304) result->why = fmt::format("the site answers {}", status);
@@ -242,7 +255,6 @@ class Hop {
                                                                        curl_slist_free_all};
   size_t read_ = 0;
   size_t header_read_ = 0;
-  bool undecodable_ = false;
   std::string refused_;
   std::string broken_;  // why what came cannot be kept
   char error_[CURL_ERROR_SIZE] = "";
@@ -260,9 +272,8 @@ FetchResult Failed(Outcome outcome, std::string why) {
 FetchResult Fetch(const FetchRequest& request, const FetchOptions& options, Spool& body) {
   std::string next = request.url;
   bool only_public = request.only_public;
-  bool decode = true;
   Duration left = options.timeout;
-  for (int hops = 0; hops <= kMaxRedirects;) {
+  for (int hops = 0; hops <= kMaxRedirects; ++hops) {
     if (next.size() > kMaxDocumentUrlBytes) {
       return Failed(Outcome::kRefused,
                     fmt::format("its URL is longer than {} bytes", kMaxDocumentUrlBytes));
@@ -275,19 +286,13 @@ FetchResult Fetch(const FetchRequest& request, const FetchOptions& options, Spoo
     if (const absl::Status cleared = body.Clear(); !cleared.ok()) {
       return Failed(Outcome::kFailed, std::string(cleared.message()));
     }
-    Hop hop(*url, request, only_public, decode, left, options, body);
+    Hop hop(*url, request, only_public, left, options, body);
     FetchResult result = hop.Run();
     left = left - hop.elapsed();
     result.elapsed = options.timeout - left;
-    // Whatever it is asked next, also the same again.
     only_public = only_public || result.from_public;
-    if (hop.undecodable() && decode) {
-      decode = false;
-      continue;
-    }
     next = hop.Redirect();
     if (next.empty()) return result;
-    ++hops;
   }
   FetchResult result =
       Failed(Outcome::kRefused, fmt::format("more than {} redirects", kMaxRedirects));

@@ -15,7 +15,7 @@
 
 namespace freshet::sitemap {
 
-// Without what compresses it on its way. What a gzip file decompresses to has a cap of its own
+// As it comes. What a gzip file decompresses to has a cap of its own
 // (tools/sitemap/document.h).
 inline constexpr size_t kMaxFetchedBytes = 50 << 20;
 inline constexpr size_t kMaxHeaderBytes = 64 << 10;
@@ -70,10 +70,10 @@ struct FetchResult {
 
 // Follows up to kMaxRedirects redirects; one that leads from a public address to one that is not is
 // refused, and so is every such address if the request says so: each connection goes to the very
-// address that was checked. A Content-Encoding that names no compression, or another one than that
-// of the content, costs a second request, whose content is taken as it comes. No proxy of the
-// environment is used, as it would connect by itself. `body` is the document when fetched, and
-// anything else otherwise. Thread-safe.
+// address that was checked. The document is kept as it comes: compressed by gzip, if the site does
+// so; an answer that says it is compressed by anything else fails. No proxy of the environment is
+// used, as it would connect by itself. `body` is the document when fetched, and anything else
+// otherwise. Thread-safe.
 [[nodiscard]] FetchResult Fetch(const FetchRequest& request, const FetchOptions& options,
                                 Spool& body);
 

@@ -9,6 +9,8 @@
 #include <cstring>
 #include <string>
 
+#include "tools/sitemap/fetch.h"
+
 namespace freshet::sitemap {
 namespace {
 
@@ -51,7 +53,7 @@ absl::Status Spool::Clear() {
 
 std::unique_ptr<cli::ByteSource> Spool::Read() const {
   lseek(descriptor_, 0, SEEK_SET);
-  return cli::ByteSource::FromDescriptor(descriptor_);
+  return cli::ByteSource::Of(cli::ByteSource::FromDescriptor(descriptor_), kMaxFetchedBytes);
 }
 
 }  // namespace freshet::sitemap

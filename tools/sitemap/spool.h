@@ -28,8 +28,8 @@ class Spool {
   [[nodiscard]] absl::Status Clear();
   [[nodiscard]] size_t size() const { return size_; }
 
-  // All of it from the beginning, decompressed if it is gzip. At most one reader at a time, and
-  // none while something is appended.
+  // All of it from the beginning, decompressed if it is gzip: a gzip file may be compressed once
+  // more on its way. At most one reader at a time, and none while something is appended.
   [[nodiscard]] std::unique_ptr<cli::ByteSource> Read() const;
 
  private:
