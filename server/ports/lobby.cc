@@ -1,13 +1,13 @@
 #include "server/ports/lobby.h"
 
 #include <sys/epoll.h>
-#include <sys/ioctl.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
 #include <cerrno>
 #include <cstring>
 #include <iterator>
+#include <string>
 #include <string_view>
 #include <utility>
 
@@ -19,15 +19,27 @@ namespace {
 
 // Connections that are looked at before the thread looks at anything else.
 constexpr int kEventsAtOnce = 64;
-// The first record of TLS, whatever its version, is a handshake. Its head has two more bytes of
-// version and two of its length.
+// The first records of TLS, whatever its version, are of a handshake. Their heads have another byte
+// of version and two of the length.
 constexpr std::string_view kTlsHandshake = "\x16\x03";
 constexpr size_t kTlsHeadBytes = 5;
 constexpr size_t kMostTlsBytes = size_t{16} << 10;
+// The message in them has a head, too: ClientHello, and three bytes of the length.
+constexpr size_t kHelloHeadBytes = 4;
+constexpr char kClientHello = 1;
+// Honest clients need one record, or two.
+constexpr size_t kMostHelloRecords = 8;
+constexpr size_t kMostHelloBytes = kMostTlsBytes + kMostHelloRecords * kTlsHeadBytes;
 
 // With fewer bytes than this the socket counts as having none.
 void WakeAt(int socket, int bytes) {
   (void)setsockopt(socket, SOL_SOCKET, SO_RCVLOWAT, &bytes, sizeof(bytes));
+}
+
+size_t NumberOf(std::string_view bytes) {
+  size_t number = 0;
+  for (const char byte : bytes) number = number << 8 | static_cast<uint8_t>(byte);
+  return number;
 }
 
 }  // namespace
@@ -57,8 +69,7 @@ std::vector<int> Lobby::Spoken() {
   std::vector<int> spoken;
   for (int i = 0; i < count; ++i) {
     const int socket = events[i].data.fd;
-    size_t needed = 0;
-    const Said said = Listen(socket, &needed);
+    const auto [said, needed] = Listen(socket);
     const bool ended = (events[i].events & (EPOLLRDHUP | EPOLLHUP | EPOLLERR)) != 0;
     if (said == Said::kPreface) {
       Forget(socket);
@@ -97,25 +108,39 @@ std::optional<Instant> Lobby::next_overdue() const {
   return waiting_.front().until;
 }
 
-Lobby::Said Lobby::Listen(int socket, size_t* needed) const {
+Lobby::Heard Lobby::ListenForHello(std::string_view said) {
+  std::string hello;
+  size_t needed = 0;
+  for (size_t records = 0; records < kMostHelloRecords; ++records) {
+    const std::string_view record = said.substr(needed);
+    if (!kTlsHandshake.starts_with(record.substr(0, kTlsHandshake.size()))) break;
+    needed += kTlsHeadBytes;
+    if (said.size() < needed) return {Said::kPart, needed};
+    const auto length = NumberOf(record.substr(3, 2));
+    if (length == 0 || length > kMostTlsBytes) break;
+    hello += record.substr(kTlsHeadBytes, length);
+    needed += length;
+    if (!hello.empty() && hello[0] != kClientHello) break;
+    const bool headed = hello.size() >= kHelloHeadBytes;
+    const size_t all = headed ? kHelloHeadBytes + NumberOf({&hello[1], kHelloHeadBytes - 1}) : 0;
+    if (all > kMostTlsBytes || needed > kMostHelloBytes) break;
+    if (said.size() < needed) return {Said::kPart, needed};
+    if (headed && hello.size() >= all) return {Said::kPreface, needed};
+  }
+  return {Said::kSomethingElse, needed};
+}
+
+Lobby::Heard Lobby::Listen(int socket) const {
   const bool tls = speech_ == Speech::kTls;
-  const std::string_view beginning = tls ? kTlsHandshake : kHttp2Preface;
-  *needed = tls ? kTlsHeadBytes : beginning.size();
-  char bytes[kHttp2Preface.size()];
-  const ssize_t n = recv(socket, bytes, *needed, MSG_PEEK | MSG_DONTWAIT);
-  if (n <= 0) return Said::kNothing;
+  char bytes[kMostHelloBytes];
+  const size_t most = tls ? sizeof(bytes) : kHttp2Preface.size();
+  const ssize_t n = recv(socket, bytes, most, MSG_PEEK | MSG_DONTWAIT);
+  const size_t first = tls ? kTlsHeadBytes : kHttp2Preface.size();
+  if (n <= 0) return {Said::kNothing, first};
   const std::string_view said(bytes, static_cast<size_t>(n));
-  if (!beginning.starts_with(said.substr(0, beginning.size()))) return Said::kSomethingElse;
-  if (said.size() < *needed) return Said::kPart;
-  if (!tls) return Said::kPreface;
-  // All of the record: until then gRPC has nothing to do, and others may shake hands.
-  const auto byte = [&said](size_t i) { return size_t{static_cast<uint8_t>(said[i])}; };
-  const size_t length = byte(3) << 8 | byte(4);
-  if (length == 0 || length > kMostTlsBytes) return Said::kSomethingElse;
-  *needed += length;
-  int there = 0;
-  if (ioctl(socket, FIONREAD, &there) != 0) return Said::kSomethingElse;
-  return static_cast<size_t>(there) < *needed ? Said::kPart : Said::kPreface;
+  if (tls) return ListenForHello(said);
+  if (!kHttp2Preface.starts_with(said)) return {Said::kSomethingElse, first};
+  return {said.size() < first ? Said::kPart : Said::kPreface, first};
 }
 
 void Lobby::Forget(int socket) {

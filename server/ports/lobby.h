@@ -53,8 +53,15 @@ class Lobby {
   };
   enum class Said : uint8_t { kNothing, kPart, kPreface, kSomethingElse };
 
-  // `needed`: so many bytes are to be there before it is listened to again.
-  [[nodiscard]] Said Listen(int socket, size_t* needed) const;
+  struct Heard {
+    Said said = Said::kNothing;
+    size_t needed = 0;  // bytes that are to be there before it is listened to again
+  };
+
+  [[nodiscard]] Heard Listen(int socket) const;
+  // gRPC has something to do once the first message of the handshake is there, and not before: it
+  // may come in any number of records (RFC 8446, 5.1).
+  [[nodiscard]] static Heard ListenForHello(std::string_view said);
   // It waits no more; its socket stays open.
   void Forget(int socket);
 

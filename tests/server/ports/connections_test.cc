@@ -270,7 +270,7 @@ TEST_F(ConnectionsTest, HandsOverFewHandshakesAtATimeByTurnsOfNetworks) {
   SetClock clock;
   Connections connections(200, 100, clock, Speech::kTls);
   Start(connections);
-  const std::string hello("\x16\x03\x01\0\x01\x01", 6);
+  const std::string hello("\x16\x03\x01\0\x04\x01\0\0\0", 9);
   const size_t at_once = GrpcThreadsForLongWork();
   const auto connect = [&](const char* from) {
     const size_t open = connections.stats().open;
@@ -306,7 +306,8 @@ TEST_F(ConnectionsTest, HandsOverNoHandshakeThatHasNotComeWhole) {
   SetClock clock;
   Connections connections(200, 100, clock, Speech::kTls);
   Start(connections);
-  const std::string hello = std::string("\x16\x03\x01\x01\0", 5) + std::string(256, 'h');
+  const std::string hello =
+      std::string("\x16\x03\x01\x01\0\x01\0\0\xfc", 9) + std::string(252, 'h');
   std::vector<RawSocket> slow;
   for (const char* from : {"127.0.0.2", "127.0.0.3", "127.0.0.4", "127.0.0.5"}) {
     for (const size_t bytes : {2, 5, 260}) {
@@ -322,14 +323,48 @@ TEST_F(ConnectionsTest, HandsOverNoHandshakeThatHasNotComeWhole) {
   EXPECT_TRUE(slow.back().Send(hello.substr(260)));
   holder_.AnswerAll();
   EXPECT_TRUE(holder_.Await(2));
-  // No record is longer than 16 KiB, nor empty.
-  for (const char* head : {"\x16\x03\x01\x40\x01", "\x16\x03\x01\0\0"}) {
+  // No record is longer than 16 KiB, nor empty; a handshake begins with a ClientHello.
+  for (const char* head : {"\x16\x03\x01\x40\x01\x01\0\0\0", "\x16\x03\x01\0\0\x01\0\0\0",
+                           "\x16\x03\x01\0\4\x02\0\0\0", "\x16\x03\x01\0\4\x01\x01\0\0"}) {
     const RawSocket wrong(port_);
-    EXPECT_TRUE(wrong.Send(std::string(head, 5)));
+    EXPECT_TRUE(wrong.Send(std::string(head, 9)));
     bool closed = false;
     EXPECT_EQ(wrong.Read(&closed), "");
     EXPECT_TRUE(closed);
   }
+}
+
+// A whole record of the head alone took the place: a message may come in several.
+TEST_F(ConnectionsTest, HandsOverNoHandshakeWhoseRecordsHaveNotAllCome) {
+  SetClock clock;
+  Connections connections(200, 100, clock, Speech::kTls);
+  Start(connections);
+  const std::string head("\x16\x03\x01\0\x04\x01\0\0\x08", 9);
+  const std::string half("\x16\x03\x01\0\x04half", 9);
+  std::vector<RawSocket> slow;
+  for (const char* from : {"127.0.0.2", "127.0.0.3", "127.0.0.4"}) {
+    for (const std::string& said : {head, head + half, head + half + half.substr(0, 8)}) {
+      slow.emplace_back(port_, from);
+      EXPECT_TRUE(slow.back().Send(said));
+    }
+  }
+  while (connections.stats().open < slow.size()) std::this_thread::yield();
+  const RawSocket honest(port_);
+  EXPECT_TRUE(honest.Send(head + half));
+  EXPECT_TRUE(honest.Send(half));
+  ASSERT_TRUE(holder_.Await(1));
+  EXPECT_EQ(holder_.CountFrom("127.0.0.1"), 1U);
+  holder_.AnswerAll();
+  EXPECT_TRUE(slow.back().Send(half.substr(8)));
+  EXPECT_TRUE(holder_.Await(2));
+  // Many records that say next to nothing.
+  const RawSocket wrong(port_);
+  std::string bytes;
+  for (int i = 0; i < 10; ++i) bytes += std::string("\x16\x03\x01\0\1", 5) + (i == 0 ? '\1' : '\0');
+  EXPECT_TRUE(wrong.Send(bytes));
+  bool closed = false;
+  EXPECT_EQ(wrong.Read(&closed), "");
+  EXPECT_TRUE(closed);
 }
 
 // What is behind urgent data woke the thread again and again.
