@@ -14,6 +14,7 @@
 
 #include "CLI/CLI.hpp"
 #include "core/base/counted.h"
+#include "core/base/sanitized.h"
 #include "fmt/format.h"
 #include "server/api/context.h"
 #include "server/base/system_clock.h"
@@ -228,6 +229,14 @@ void Reload(const CommandLine& line, Server& server) {
   server.Reload();
 }
 
+// Everything is closed. gRPC 1.51 waits for a thread that sleeps for up to ten seconds once a
+// client has not taken its answers at once; whoever restarts the server would wait with it.
+[[noreturn]] void EndProcess(int code) {
+  spdlog::shutdown();
+  std::fflush(nullptr);
+  std::_Exit(code);
+}
+
 int Run(const ServerConfig& config, const CommandLine& line) {
   // A client that goes away must not end the server.
   std::signal(SIGPIPE, SIG_IGN);
@@ -271,7 +280,9 @@ int Run(const ServerConfig& config, const CommandLine& line) {
   signals.Await();
   const int status = Stop(server);
   // Who started it is to start it again, to stand by.
-  return replaced ? kFailure : status;
+  const int code = replaced ? kFailure : status;
+  if (!kSanitized) EndProcess(code);
+  return code;
 }
 
 int RunMaintenance(const ServerConfig& config, const Maintenance& maintenance) {

@@ -11,10 +11,10 @@
 #include <future>
 #include <nlohmann/json.hpp>
 
+#include "core/base/sanitized.h"
 #include "tests/cli/real_server.h"
 #include "tests/support/gzip.h"
 #include "tests/support/run_program.h"
-#include "tests/support/sanitized.h"
 #include "tests/support/small_site.h"
 #include "tests/support/temp_dir.h"
 #include "tools/sitemap/state.h"

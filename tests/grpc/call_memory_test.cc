@@ -12,6 +12,7 @@
 #include <string>
 #include <vector>
 
+#include "core/base/sanitized.h"
 #include "fmt/format.h"
 #include "freshet/v1/admin.grpc.pb.h"
 #include "freshet/v1/ingest.grpc.pb.h"
@@ -24,7 +25,6 @@
 #include "tests/grpc/frontier_client.h"
 #include "tests/hostile/http2.h"
 #include "tests/support/raw_socket.h"
-#include "tests/support/sanitized.h"
 #include "tests/support/temp_dir.h"
 
 namespace freshet {
@@ -367,39 +367,56 @@ class BlockedClientsTest : public CallMemoryTest {
  protected:
   BlockedClientsTest()
       : CallMemoryTest(
-            "  streams: 100\n  streams_per_client: 50\n  streams_per_connection: 100\n") {}
+            "  streams: 100\n  streams_per_client: 50\n  streams_per_connection: 100\n") {
+    for (int i = 0; i < kConnections; ++i) {
+      connections_.emplace_back(daemon_.grpc_address(), "127.0.0.2", /*receives=*/2304);
+      (void)fcntl(connections_.back().descriptor(), F_SETFL, O_NONBLOCK);
+    }
+  }
+  // Sends further calls as far as the server takes them; whether a connection was cut.
+  bool CallOn() {
+    bool cut = false;
+    for (size_t i = 0; i < kConnections; ++i) {
+      for (; out_[i].size() < 10'000; streams_[i] += 2) out_[i] += Http2Call(streams_[i], "/a.B/C");
+      const ssize_t sent =
+          send(connections_[i].descriptor(), out_[i].data(), out_[i].size(), MSG_NOSIGNAL);
+      if (sent > 0) out_[i].erase(0, static_cast<size_t>(sent));
+      cut |= sent < 0 && errno != EAGAIN;
+    }
+    usleep(1000);
+    return cut;
+  }
+
+ private:
+  static constexpr size_t kConnections = 12;  // with 100 calls each; one network may have 600
+
+  std::vector<RawSocket> connections_;
+  std::vector<std::string> out_ =
+      std::vector<std::string>(kConnections, RawSocket::Http2Preface() + Http2Frame(4, 1, 0, ""));
+  std::vector<uint64_t> streams_ = std::vector<uint64_t>(kConnections, 1);
 };
 
 // gRPC keeps each call until its answer has left: 300 connections that were read by nobody, and
 // whose calls were refused, held 1.4 GB.
 TEST_F(BlockedClientsTest, HaveAShareOfTheCallsWhoseAnswersCannotLeave) {
-  constexpr int kConnections = 12;  // with 100 calls each; one network may have 600
-  std::vector<RawSocket> connections;
-  std::vector<std::string> out(kConnections, RawSocket::Http2Preface() + Http2Frame(4, 1, 0, ""));
-  std::vector<uint64_t> streams(kConnections, 1);
-  for (int i = 0; i < kConnections; ++i) {
-    connections.emplace_back(daemon_.grpc_address(), "127.0.0.2", /*receives=*/2304);
-    (void)fcntl(connections.back().descriptor(), F_SETFL, O_NONBLOCK);
-  }
   bool cut = false;
   using Clock = std::chrono::steady_clock;
   const Clock::time_point end = Clock::now() + std::chrono::seconds(100);
-  while (!cut && Clock::now() < end) {
-    for (size_t i = 0; i < kConnections; ++i) {
-      for (; out[i].size() < 10'000; streams[i] += 2) out[i] += Http2Call(streams[i], "/a.B/C");
-      const ssize_t sent =
-          send(connections[i].descriptor(), out[i].data(), out[i].size(), MSG_NOSIGNAL);
-      if (sent > 0) out[i].erase(0, static_cast<size_t>(sent));
-      cut |= sent < 0 && errno != EAGAIN;
-    }
-    usleep(1000);
-  }
+  while (!cut && Clock::now() < end) cut = CallOn();
   EXPECT_TRUE(cut);
   std::ifstream log(dir_ / "log");
   const std::string said((std::istreambuf_iterator<char>(log)), {});
   EXPECT_THAT(said, testing::HasSubstr("too many calls whose answers it does not take"));
   FrontierClient client(daemon_.channel());
   EXPECT_NE(client.Put(Discovered("http://a.test/")), "none");
+}
+
+// gRPC waited for up to ten seconds for a thread that sleeps once a write has not left at once.
+TEST_F(BlockedClientsTest, DoNotKeepTheProcessFromEnding) {
+  for (int i = 0; i < 1000 && !CallOn(); ++i) {
+  }
+  daemon_.RequestStop();
+  EXPECT_TRUE(daemon_.EndsWithin(7));
 }
 
 TEST_F(CallMemoryTest, OfUrlsThatNobodyTakesIsBounded) {

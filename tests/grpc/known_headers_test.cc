@@ -8,10 +8,10 @@
 #include <optional>
 #include <string>
 
+#include "core/base/sanitized.h"
 #include "tests/grpc/guarded_server.h"
 #include "tests/grpc/raw_stream.h"
 #include "tests/hostile/socket.h"
-#include "tests/support/sanitized.h"
 
 namespace freshet {
 namespace {

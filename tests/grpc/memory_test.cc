@@ -6,6 +6,7 @@
 #include <thread>
 #include <vector>
 
+#include "core/base/sanitized.h"
 #include "freshet/v1/ingest.grpc.pb.h"
 #include "freshet/v1/pages.pb.h"
 #include "gmock/gmock.h"
@@ -13,7 +14,6 @@
 #include "tests/crash/daemon.h"
 #include "tests/grpc/raw_stream.h"
 #include "tests/support/gzip.h"
-#include "tests/support/sanitized.h"
 #include "urlfrontier/urlfrontier.pb.h"
 
 namespace freshet {

@@ -5,13 +5,13 @@
 #include <memory>
 #include <thread>
 
+#include "core/base/sanitized.h"
 #include "fmt/format.h"
 #include "server/auth/identities.h"
 #include "tests/crash/daemon.h"
 #include "tests/hostile/honest.h"
 #include "tests/hostile/socket.h"
 #include "tests/hostile/usage.h"
-#include "tests/support/sanitized.h"
 #include "tests/support/test_certificates.h"
 
 namespace freshet::hostile {

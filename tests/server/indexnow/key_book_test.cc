@@ -6,9 +6,9 @@
 #include <string>
 #include <thread>
 
+#include "core/base/sanitized.h"
 #include "gtest/gtest.h"
 #include "httplib.h"
-#include "tests/support/sanitized.h"
 
 namespace freshet {
 namespace {

@@ -7,6 +7,7 @@
 #include <atomic>
 #include <set>
 
+#include "core/base/sanitized.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "server/base/client_network.h"
@@ -14,7 +15,6 @@
 #include "spdlog/spdlog.h"
 #include "sync/mutex.h"
 #include "tests/support/raw_socket.h"
-#include "tests/support/sanitized.h"
 
 namespace freshet {
 namespace {

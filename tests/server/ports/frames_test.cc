@@ -8,6 +8,7 @@
 #include <memory>
 #include <string>
 
+#include "core/base/sanitized.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "server/base/system_clock.h"
@@ -15,7 +16,6 @@
 #include "tests/hostile/http2.h"
 #include "tests/hostile/known_headers.h"
 #include "tests/hostile/socket.h"
-#include "tests/support/sanitized.h"
 #include "tests/support/temp_dir.h"
 #include "tests/support/test_certificates.h"
 

@@ -15,11 +15,11 @@
 #include <thread>
 #include <vector>
 
+#include "core/base/sanitized.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "server/ports/listen.h"
 #include "tests/support/raw_client.h"
-#include "tests/support/sanitized.h"
 
 namespace freshet {
 namespace {

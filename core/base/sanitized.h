@@ -1,9 +1,10 @@
-#ifndef FRESHET_TESTS_SUPPORT_SANITIZED_H_
-#define FRESHET_TESTS_SUPPORT_SANITIZED_H_
+#ifndef FRESHET_CORE_BASE_SANITIZED_H_
+#define FRESHET_CORE_BASE_SANITIZED_H_
 
 namespace freshet {
 
 // Sanitizers keep what is freed and shadows of all memory: what a process takes says nothing then.
+// They report at its end.
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 inline constexpr bool kSanitized = true;
 #elif defined(__has_feature)
@@ -15,4 +16,4 @@ inline constexpr bool kSanitized = false;
 
 }  // namespace freshet
 
-#endif  // FRESHET_TESTS_SUPPORT_SANITIZED_H_
+#endif  // FRESHET_CORE_BASE_SANITIZED_H_
