@@ -36,6 +36,7 @@ const (
 	robotsLifeElsewhere = 10 * time.Minute
 	// A site may have a long robots.txt for each of any number of names.
 	mostRobotsMemory = 256 << 20
+	mostRobotsSteps  = 20_000_000 // a fifth of a second
 	pageTimeout      = time.Minute
 )
 
@@ -56,7 +57,15 @@ type rules struct {
 	ready chan struct{}
 	group *robotstxt.Group
 	until time.Time
-	size  int // about as much memory as it takes at most; of the fetcher's mutex
+	// Bytes of rules with wildcards: the library compares each of them with each byte of a URL.
+	wildcardBytes int
+	size          int // about as much memory as it takes at most; of the fetcher's mutex
+}
+
+// allow is false as well where a long URL and many wildcards would take seconds.
+func (r *rules) allow(target *url.URL) bool {
+	path := pathOf(target)
+	return len(path)*r.wildcardBytes <= mostRobotsSteps && r.group.Test(path)
 }
 
 func newFetcher(agent string) *fetcher {
@@ -75,7 +84,7 @@ func (f *fetcher) follow(request *http.Request, via []*http.Request) error {
 	if len(request.URL.String()) > mostURLBytes {
 		return errLongURL
 	}
-	if group := f.rulesOf(request.Context(), request.URL, robotsLifeElsewhere); group == nil || !group.Test(pathOf(request.URL)) {
+	if rules := f.rulesOf(request.Context(), request.URL, robotsLifeElsewhere); rules == nil || !rules.allow(request.URL) {
 		return http.ErrUseLastResponse
 	}
 	return nil
@@ -91,12 +100,12 @@ func (f *fetcher) result(ctx context.Context, page *pb.Assignment) *pb.CrawlResu
 	if err != nil || len(page.Url) > mostURLBytes {
 		return result
 	}
-	group := f.rulesOf(ctx, target, robotsLife)
-	if group == nil {
+	rules := f.rulesOf(ctx, target, robotsLife)
+	if rules == nil {
 		return result
 	}
-	result.CrawlDelay = durationpb.New(group.CrawlDelay)
-	if !group.Test(pathOf(target)) {
+	result.CrawlDelay = durationpb.New(rules.group.CrawlDelay)
+	if !rules.allow(target) {
 		result.Outcome = pb.CrawlOutcome_CRAWL_OUTCOME_ROBOTS_DENIED
 		return result
 	}
@@ -172,7 +181,7 @@ func retryAfter(text string) *durationpb.Duration {
 }
 
 // rulesOf is what robots.txt says to this agent; nil where it cannot be read, and nothing may be fetched for now.
-func (f *fetcher) rulesOf(ctx context.Context, target *url.URL, life time.Duration) *robotstxt.Group {
+func (f *fetcher) rulesOf(ctx context.Context, target *url.URL, life time.Duration) *rules {
 	origin := strings.ToLower(target.Scheme + "://" + target.Host)
 	f.mu.Lock()
 	r := f.robots[origin]
@@ -186,7 +195,10 @@ func (f *fetcher) rulesOf(ctx context.Context, target *url.URL, life time.Durati
 	f.mu.Unlock()
 	select {
 	case <-r.ready:
-		return r.group
+		if r.group == nil {
+			return nil
+		}
+		return r
 	case <-ctx.Done():
 		return nil
 	}
@@ -261,7 +273,7 @@ func (f *fetcher) read(r *rules, origin string, life time.Duration) {
 	if answer.StatusCode < 200 || answer.StatusCode >= 300 {
 		body = nil
 	}
-	body = bounded(body)
+	body, r.wildcardBytes = bounded(body)
 	r.group, r.until = parse(body).FindGroup(f.agent), time.Now().Add(life)
 	f.mu.Lock()
 	defer f.mu.Unlock()

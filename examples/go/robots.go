@@ -16,13 +16,15 @@ const (
 var robotsLine = regexp.MustCompile(`(?i)^[\s\x{feff}]*(user-?agent|allow|disallow|crawl-?delay)\s*:([^#]*)`)
 
 // bounded is the agents, rules and delays of a robots.txt, without what would cost seconds for each URL, or gigabytes:
-// wildcards of an agent after the first thousand, and rules of very many agents at once.
-func bounded(text []byte) []byte {
+// wildcards of an agent after the first thousand, and rules of very many agents at once. Also so many bytes of kept
+// rules with wildcards.
+func bounded(text []byte) ([]byte, int) {
 	var kept strings.Builder
 	group := map[string]bool{}
 	hasRules := false
 	wildcards := map[string]int{} // by agent
 	shared := 0
+	wildcardBytes := 0
 	for _, line := range strings.FieldsFunc(string(text), func(c rune) bool { return c == '\n' || c == '\r' }) {
 		match := robotsLine.FindStringSubmatch(line)
 		if match == nil {
@@ -44,26 +46,29 @@ func bounded(text []byte) []byte {
 				continue
 			}
 			shared += others
-			if strings.ContainsAny(value, "*$") && !count(group, wildcards) {
-				continue
+			if strings.ContainsAny(value, "*$") {
+				if !count(group, wildcards, max(1, strings.Count(value, "*"))) {
+					continue
+				}
+				wildcardBytes += len(value)
 			}
 			// Only what the library takes for a rule ends a group.
 			hasRules = hasRules || (value != "" && field != "crawl-delay" && field != "crawldelay")
 		}
 		kept.WriteString(field + ": " + value + "\n")
 	}
-	return []byte(kept.String())
+	return []byte(kept.String()), wildcardBytes
 }
 
-// count adds a wildcard to the agents of a group, unless one of them has enough.
-func count(group map[string]bool, wildcards map[string]int) bool {
+// count adds wildcards to the agents of a group, unless one of them would have too many.
+func count(group map[string]bool, wildcards map[string]int, stars int) bool {
 	for agent := range group {
-		if wildcards[agent] >= mostWildcards {
+		if wildcards[agent]+stars > mostWildcards {
 			return false
 		}
 	}
 	for agent := range group {
-		wildcards[agent]++
+		wildcards[agent] += stars
 	}
 	return true
 }

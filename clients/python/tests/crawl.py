@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import subprocess
 import sys
 import threading
 import time
@@ -173,6 +174,33 @@ def robots_are_known(site: Site, admin: freshet.Admin) -> bool:
                 return False
             assert outcome == expected, f"{number}{path}: {outcome}"
     return True
+
+
+def assert_costly_robots_cost_little(command: list[str], directory: Path) -> None:
+    """Each of its rules is compared with each URL: 30 seconds for one, where nobody bounds it."""
+    name = "127.0.1.1"
+    site = Site({name: Host({})})
+    rules = "".join(f"Disallow: /*{'a' * 400}{n}\n" for n in range(1200))
+    site.hosts[name].answers["/robots.txt"] = (200, {}, f"User-agent: *\n{rules}".encode())
+    with site, start_server(directory) as server:
+        urls = [site.url(name, f"/{n}{'a' * 8000}") for n in range(8)]
+        with freshet.Ingester(server.address) as ingester:
+            ingester.upsert(urls)
+        worker = subprocess.Popen(command, env=environment(server), stdout=subprocess.PIPE, text=True)
+        try:
+            until = time.monotonic() + 100
+            with freshet.Admin(server.address) as admin:
+                while outcomes := [admin.page(url).page.last_outcome for url in urls]:
+                    if types_pb2.CRAWL_OUTCOME_UNSPECIFIED not in outcomes:
+                        break
+                    assert time.monotonic() < until, "it is still at it"
+                    threading.Event().wait(0.05)
+            times = Path(f"/proc/{worker.pid}/stat").read_text().rsplit(")", 1)[1].split()[11:13]
+        finally:
+            worker.terminate()
+            worker.communicate(timeout=30)
+    assert set(outcomes) == {types_pb2.CRAWL_OUTCOME_ROBOTS_DENIED}
+    assert sum(map(int, times)) / os.sysconf("SC_CLK_TCK") < 15, "processor seconds"
 
 
 def wait_for_robots(site: Site, server: Server, seconds: float = 100.0) -> None:

@@ -12,6 +12,7 @@ import pytest
 import freshet
 from crawl import (
     all_fetched,
+    assert_costly_robots_cost_little,
     assert_known,
     assert_polite,
     change_some,
@@ -82,6 +83,10 @@ def test_robots_txt_is_followed_and_read_as_the_world_has_it(program: list[str],
             worker.terminate()
             worker.communicate(timeout=30)
         assert worker.returncode == 0
+
+
+def test_costly_robots_txt_costs_little(program: list[str], tmp_path: Path) -> None:
+    assert_costly_robots_cost_little(program, tmp_path)
 
 
 def test_no_result_is_lost_when_the_server_is_killed(program: list[str], tmp_path: Path) -> None:

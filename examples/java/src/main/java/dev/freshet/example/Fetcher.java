@@ -3,7 +3,6 @@ package dev.freshet.example;
 import com.google.protobuf.ByteString;
 import com.google.protobuf.Duration;
 import com.google.protobuf.Timestamp;
-import crawlercommons.robots.BaseRobotRules;
 import dev.freshet.v1.Assignment;
 import dev.freshet.v1.CrawlOutcome;
 import dev.freshet.v1.CrawlResult;
@@ -70,7 +69,7 @@ final class Fetcher {
   private void fetch(Assignment page, CrawlResult.Builder result) throws IOException, InterruptedException {
     URI target = URI.create(page.getUrl());
     refuseLong(target);
-    Optional<BaseRobotRules> rules = robots.of(target, true);
+    Optional<Robots.Said> rules = robots.of(target, true);
     if (rules.isEmpty()) return;
     result.setCrawlDelay(Robots.crawlDelay(rules.get()));
     if (!rules.get().isAllowed(page.getUrl())) {

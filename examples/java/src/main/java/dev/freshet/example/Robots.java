@@ -7,6 +7,7 @@ import java.io.IOException;
 import java.net.URI;
 import java.net.http.HttpRequest;
 import java.net.http.HttpResponse;
+import java.nio.charset.StandardCharsets;
 import java.time.Instant;
 import java.util.Collections;
 import java.util.Comparator;
@@ -27,6 +28,8 @@ final class Robots {
   // Of an origin to which only redirects lead so far.
   private static final long LIFE_ELSEWHERE_SECONDS = 600;
   private static final long RETRY_SECONDS = 60;
+  // A fifth of a second.
+  private static final long MOST_STEPS = 100_000_000;
   private static final long LONGEST_DELAY_MILLIS = 366L * 86_400_000;
 
   /** How a text is fetched. */
@@ -34,8 +37,16 @@ final class Robots {
     HttpResponse<byte[]> get(HttpRequest.Builder request, int mostBytes) throws IOException, InterruptedException;
   }
 
+  /** What a robots.txt says. WildcardBytes: of lines with wildcards, which the library compares with each byte of a URL. */
+  record Said(BaseRobotRules rules, long wildcardBytes) {
+    /** False as well where a long URL and many wildcards would take seconds. */
+    boolean isAllowed(String url) {
+      return url.length() * wildcardBytes <= MOST_STEPS && rules.isAllowed(url);
+    }
+  }
+
   /** None: the text cannot be read, and nothing may be fetched for now. Size: about as much memory as it takes at most. */
-  private record Rules(Optional<BaseRobotRules> rules, Instant until, long size) {
+  private record Rules(Optional<Said> rules, Instant until, long size) {
     boolean isOver() {
       return Instant.now().isAfter(until);
     }
@@ -55,7 +66,7 @@ final class Robots {
   }
 
   /** The rules for a target; none where nothing may be fetched for now. Each origin is asked by one thread. */
-  Optional<BaseRobotRules> of(URI target, boolean isPage) throws IOException, InterruptedException {
+  Optional<Said> of(URI target, boolean isPage) throws IOException, InterruptedException {
     String authority = target.getRawAuthority();
     // Whatever name and password it has.
     String host = authority.substring(authority.lastIndexOf('@') + 1);
@@ -111,9 +122,14 @@ final class Robots {
     return 1024 + 32L * text.length + 900 * wildcards;
   }
 
+  private static long wildcardBytesOf(byte[] text) {
+    return new String(text, StandardCharsets.ISO_8859_1).lines()
+        .filter(line -> line.indexOf('*') >= 0 || line.indexOf('$') >= 0).mapToLong(String::length).sum();
+  }
+
   /** Zero: the site asks for none. */
-  static Duration crawlDelay(BaseRobotRules rules) {
-    long millis = Math.max(0, rules.getCrawlDelay());
+  static Duration crawlDelay(Said said) {
+    long millis = Math.max(0, said.rules().getCrawlDelay());
     return Duration.newBuilder().setSeconds(millis / 1000).setNanos((int) (millis % 1000) * 1_000_000).build();
   }
 
@@ -130,7 +146,7 @@ final class Robots {
         byte[] text = answer.statusCode() / 100 == 2 ? answer.body() : new byte[0];
         BaseRobotRules rules = new SimpleRobotRulesParser(LONGEST_DELAY_MILLIS, 0)
             .parseContent(target.toString(), text, "text/plain", List.of(agentName));
-        return new Rules(Optional.of(rules), Instant.now().plusSeconds(lifeSeconds), sizeOf(text));
+        return new Rules(Optional.of(new Said(rules, wildcardBytesOf(text))), Instant.now().plusSeconds(lifeSeconds), sizeOf(text));
       }
     } catch (InterruptedException e) {
       Thread.currentThread().interrupt();
