@@ -543,7 +543,6 @@ FrontierQueue* FrontierState::NextOfAny(FrontierPull* pull) {
   for (size_t i = 0; i < crawls.size(); ++i, ++it) {
     if (it == crawls.end()) it = crawls.begin();
     if (!pull->Serves(it->second->name) || FlightsLeft(*it->second, pull->taker) == 0) continue;
-    table_->Promote(*it->second, now_);
     FrontierQueue* queue = QueueTable::First(*it->second, pull->urls_per_queue, pull->end);
     if (queue == nullptr) continue;
     next_crawl_ = it->first + 1;
@@ -556,7 +555,6 @@ FrontierQueue* FrontierState::NextQueue(FrontierPull* pull) {
   if (!pull->crawl) return NextOfAny(pull);
   FrontierCrawl* crawl = table_->FindCrawl(*pull->crawl);
   if (crawl == nullptr || FlightsLeft(*crawl, pull->taker) == 0) return nullptr;
-  table_->Promote(*crawl, now_);
   if (pull->key.empty()) return QueueTable::First(*crawl, pull->urls_per_queue, pull->end);
   FrontierQueue* queue = table_->Find(*pull->crawl, pull->key);
   const bool serves = queue != nullptr && table_->ServesFrom(*queue) <= now_ &&
@@ -564,9 +562,26 @@ FrontierQueue* FrontierState::NextQueue(FrontierPull* pull) {
   return serves ? queue : nullptr;
 }
 
+void FrontierState::Promote(const FrontierPull& pull) {
+  if (pull.crawl) {
+    FrontierCrawl* crawl = table_->FindCrawl(*pull.crawl);
+    if (crawl != nullptr) table_->Promote(*crawl, now_, kPromotedAtOnce);
+    return;
+  }
+  const auto& crawls = table_->crawls();
+  auto it = crawls.lower_bound(next_promoted_);
+  size_t left = kPromotedAtOnce;
+  for (size_t i = 0; i < crawls.size() && left > 0; ++i, ++it) {
+    if (it == crawls.end()) it = crawls.begin();
+    if (!pull.Serves(it->second->name)) continue;
+    left -= table_->Promote(*it->second, now_, left);
+    next_promoted_ = it->first + 1;
+  }
+}
+
 Status FrontierState::Pull(FrontierPull* pull, size_t most, std::vector<FrontierServed>* served) {
   if (pull->end == 0) {
-    for (const auto& [number, crawl] : table_->crawls()) table_->Promote(*crawl, now_);
+    Promote(*pull);
     pull->end = table_->next_turn();
   }
   const size_t first = served->size();

@@ -145,6 +145,9 @@ struct FrontierTotals {
 // Thread-compatible.
 class FrontierState {
  public:
+  // Queues that one pull takes in. Millions may become ready in one second, after a restart too.
+  static constexpr size_t kPromotedAtOnce = 4096;
+
   // `store` outlives it.
   FrontierState(FrontierStore& store, const FrontierLimits& limits);
 
@@ -157,8 +160,9 @@ class FrontierState {
   // Outcomes in the order of the URLs.
   [[nodiscard]] std::vector<FrontierOutcome> Put(std::span<const FrontierPut> puts);
   // Gives out at most `most` URLs that are due, and limits::kMaxBytesPerPull of them or one that
-  // has more, and keeps them from others. Nothing was put since the last commit. A status that is
-  // not OK: the store cannot be read.
+  // has more, and keeps them from others. Nothing was put since the last commit. Where more than
+  // kPromotedAtOnce queues have become ready, further pulls see the others. A status that is not
+  // OK: the store cannot be read.
   [[nodiscard]] Status Pull(FrontierPull* pull, size_t most, std::vector<FrontierServed>* served);
   // Gives out these URLs, whatever their dates, as many bytes of them as Pull; the rest is refused.
   // A URL that is not there comes in, as if its page's owner had put it: unless there are as many
@@ -266,6 +270,8 @@ class FrontierState {
   // Once it is durable. The URL is in flight.
   void StageResult(const FrontierQueue& queue, const std::string& url, bool answered);
   [[nodiscard]] FrontierQueue* NextQueue(FrontierPull* pull);
+  // Takes in queues that have become ready, of the crawl ids that the pull is for in turn.
+  void Promote(const FrontierPull& pull);
   [[nodiscard]] FrontierQueue* NextOfAny(FrontierPull* pull);
   // Gives out up to `most` of what is due, with its metadata, until `served` has
   // limits::kMaxBytesPerPull.
@@ -307,7 +313,8 @@ class FrontierState {
   uint64_t now_ = 0;
   FrontierSettings settings_;
   std::unique_ptr<QueueTable> table_;
-  uint32_t next_crawl_ = 0;  // whose turn it is
+  uint32_t next_crawl_ = 0;     // whose turn it is
+  uint32_t next_promoted_ = 0;  // whose queues become ready first
   FrontierTotals totals_;
   absl::flat_hash_set<FrontierQueueId> ahead_;  // at the load
   MendPlace mend_place_;

@@ -435,8 +435,10 @@ uint64_t QueueTable::ServesFrom(const FrontierQueue& queue) const {
   return from;
 }
 
-void QueueTable::Promote(FrontierCrawl& crawl, uint64_t now) {
-  while (!crawl.waiting.empty() && crawl.waiting.begin()->first.first <= now) {
+size_t QueueTable::Promote(FrontierCrawl& crawl, uint64_t now, size_t most) {
+  size_t promoted = 0;
+  for (; promoted < most; ++promoted) {
+    if (crawl.waiting.empty() || crawl.waiting.begin()->first.first > now) break;
     FrontierQueue& queue = *crawl.waiting.begin()->second;
     Unfile(queue);
     queue.place = FrontierQueue::Place::kReady;
@@ -444,6 +446,7 @@ void QueueTable::Promote(FrontierCrawl& crawl, uint64_t now) {
     queue.filed_flights = static_cast<uint32_t>(queue.flights.size());
     crawl.ready[queue.filed_flights][queue.filed_at] = &queue;
   }
+  return promoted;
 }
 
 FrontierQueue* QueueTable::First(const FrontierCrawl& crawl, uint32_t flights, uint64_t end) {

@@ -180,8 +180,9 @@ class QueueTable {
   [[nodiscard]] uint64_t ServesFrom(const FrontierQueue& queue) const;
   // The turn that the next queue gets which becomes ready: those before it are ready already.
   [[nodiscard]] uint64_t next_turn() const { return next_turn_; }
-  // Takes in the queues that have become ready by `now`.
-  void Promote(FrontierCrawl& crawl, uint64_t now);
+  // Takes in the queues that have become ready by `now`, the first `most` of them. Returns how
+  // many.
+  size_t Promote(FrontierCrawl& crawl, uint64_t now, size_t most);
   // The ready queue whose turn is first, if that is before `end` and it has less than `flights` in
   // flight. It stays where it is: serving it, and File, move it.
   [[nodiscard]] static FrontierQueue* First(const FrontierCrawl& crawl, uint32_t flights,

@@ -247,6 +247,29 @@ TEST_F(FrontierStateTest, WhatIsGivenBackIsDueAsBefore) {
   EXPECT_THAT(Pull({}), IsEmpty());
 }
 
+// All queues of a crawl id became ready in one turn, for seconds in which nobody was served.
+TEST_F(FrontierStateTest, QueuesThatAreDueAtOnceBecomeReadyInParts) {
+  constexpr size_t kAtOnce = FrontierState::kPromotedAtOnce;
+  std::vector<FrontierPut> puts;
+  for (size_t i = 0; i < 2 * kAtOnce; ++i) {
+    puts.push_back({.crawl = i == 0 ? "b" : "a",
+                    .key = std::to_string(i),
+                    .url = "u",
+                    .metadata = {},
+                    .known = true,
+                    .due = kStart + 10});
+  }
+  EXPECT_THAT(state_->Put(puts), ::testing::Each(FrontierOutcome::kOk));
+  Commit();
+  Pass(20);
+  EXPECT_THAT(Pull({.crawl = "a"}, SIZE_MAX), SizeIs(kAtOnce));
+  // The rest of it keeps no other crawl id waiting.
+  const auto served = Pull({}, SIZE_MAX);
+  EXPECT_THAT(served, SizeIs(kAtOnce));
+  EXPECT_THAT(served, ::testing::Contains(::testing::Field(&FrontierServed::crawl, "b")));
+  EXPECT_THAT(Pull({}), IsEmpty());
+}
+
 TEST_F(FrontierStateTest, WhatWasNotCommittedIsGoneAfterALoad) {
   const std::vector<FrontierPut> puts = {{.crawl = "c", .key = "k", .url = "a", .metadata = {}}};
   (void)state_->Put(puts);
