@@ -232,8 +232,8 @@ void Reload(const CommandLine& line, Server& server) {
 // Everything is closed. gRPC 1.51 waits for a thread that sleeps for up to ten seconds once a
 // client has not taken its answers at once; whoever restarts the server would wait with it.
 [[noreturn]] void EndProcess(int code) {
-  spdlog::shutdown();
-  std::fflush(nullptr);
+  FlushLogs();
+  std::fflush(stdout);
   std::_Exit(code);
 }
 
