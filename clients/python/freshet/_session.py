@@ -168,6 +168,11 @@ class Session:
         if self._begun.pop(assignment.lease_id, None) is not None:
             self._return(assignment.lease_id)
 
+    def give_back_begun(self) -> None:
+        """Gives back what has begun and has no result."""
+        for lease in list(self._begun.values()):
+            self.give_back(lease.assignment)
+
     def stop(self, now: float) -> None:
         """Asks for no more, and gives back what has not begun."""
         self.stopping = True

@@ -14,6 +14,7 @@ from freshet._acks import Refusal
 from freshet._loop import background_loop
 from freshet._session import WorkerStatistics
 from freshet.backoff import Backoff
+from freshet.errors import Stopped
 from freshet.target import Target
 from freshet.types import Assignment, Outcome, Result
 from freshet.v1 import types_pb2
@@ -111,6 +112,8 @@ class Worker:
             try:
                 for assignment in self:
                     self.report(assignment, self._handled(handler, assignment))
+            except Stopped:
+                pass  # the page was given back, as the handler took longer than the stop
             except BaseException as problem:
                 problems.append(problem)
 

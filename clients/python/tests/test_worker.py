@@ -143,6 +143,48 @@ def test_stopping_finishes_what_has_begun_and_gives_back_the_rest(server: Server
     asyncio.run(run())
 
 
+def test_fetches_that_take_longer_than_the_stop_are_given_back(server: Server) -> None:
+    async def assert_nothing_is_open() -> None:
+        async with aio.Admin(server.address) as admin:
+            assert not [page.url async for page in admin.pages() if page.HasField("lease")]
+
+    async def run() -> None:
+        await aio.Ingester(server.address).upsert(urls(10))
+        begun: list[str] = []
+
+        async def handle(assignment: Assignment) -> Result:
+            begun.append(assignment.url)
+            await asyncio.sleep(1000)
+            raise AssertionError
+
+        async with aio.Worker(server.address, name="w", capacity=4, stop_timeout=2.0) as worker:
+            running = asyncio.create_task(worker.run(handle))
+            while len(begun) < 4:
+                await asyncio.wait({running}, timeout=0.01)
+        await running
+        assert worker.statistics.returned == worker.statistics.assignments
+        await assert_nothing_is_open()
+
+    asyncio.run(run())
+    # A thread cannot be cancelled: it ends with its fetch.
+    begun, over = threading.Event(), threading.Event()
+
+    def handle(assignment: Assignment) -> Result:
+        begun.set()
+        over.wait(60)
+        return fetched(assignment)
+
+    with freshet.Worker(server.address, name="w", capacity=1, stop_timeout=2.0) as worker:
+        crew = threading.Thread(target=lambda: worker.run(handle, threads=1))
+        crew.start()
+        assert begun.wait(60)
+        worker.stop()
+        asyncio.run(assert_nothing_is_open())
+        over.set()
+        crew.join(60)
+    assert worker.statistics.results.items == 0
+
+
 def test_stopping_takes_credit_back_while_a_fetch_takes_its_time(server: Server) -> None:
     """A page that becomes due after the stop goes to others, although the worker had credit for it."""
 

@@ -29,6 +29,9 @@ logger = logging.getLogger("freshet")
 
 Handler = Callable[[Assignment], Awaitable[Result]]
 
+# Seconds of a stop that are left for what is given back because its fetch takes too long.
+_LAST_WORDS = 1.0
+
 
 class _CreditRevoked(Exception):
     """The stream is given up on purpose: the next one begins without credit."""
@@ -82,6 +85,7 @@ class Worker:
         self._error: FreshetError | None = None
         self._welcome = False
         self._closed = False
+        self._handlers: set[asyncio.Task[None]] = set()
         self._driver: asyncio.Task[None] | None = None
 
     # --- For the program ---------------------------------------------------------------------------------------------
@@ -152,21 +156,32 @@ class Worker:
         what it returns; returns once the worker has stopped. A handler that raises is reported as an error."""
         async with _Cancelling() as tasks:
             for _ in range(concurrency or 16):
-                tasks.start(self._handle(handler))
+                task = tasks.start(self._handle(handler))
+                self._handlers.add(task)
+                task.add_done_callback(self._handlers.discard)
 
     async def stop(self, timeout: float | None = None) -> None:
         """Takes no more pages, gives back those that have not begun, waits for the results of the others and for all
-        acknowledgements, and closes: at the latest after `timeout` seconds (`stop_timeout` unless given). Pages without
-        a result then come back when their leases end; `unacknowledged` has the results that may be lost. Pages that the
-        server still sends for credit that it was given go back at once; it is left when it has sent none for a quarter
-        of a second."""
+        acknowledgements, and closes: at the latest after `timeout` seconds (`stop_timeout` unless given). Shortly
+        before, it cancels the handlers of `run` and gives back the pages that have no result; `unacknowledged` has the
+        results that may be lost. Pages that the server still sends for credit that it was given go back at once; it is
+        left when it has sent none for a quarter of a second."""
         if self._closed:
             return
         now = time.monotonic()
         self._session.stop(now)
         self._owes.ring()
         self._changed.ring()
-        end = now + (self._stop_timeout if timeout is None else timeout)
+        seconds = self._stop_timeout if timeout is None else timeout
+        await self._await_idle(now + seconds - min(_LAST_WORDS, seconds / 4))
+        for task in list(self._handlers):
+            task.cancel()
+        self._session.give_back_begun()
+        self._owes.ring()
+        await self._await_idle(now + seconds)
+        await self._close()
+
+    async def _await_idle(self, end: float) -> None:
         while self._error is None and (now := time.monotonic()) < end:
             if not self._session.idle:
                 await self._changed.wait(end - now)
@@ -174,7 +189,6 @@ class Worker:
                 await self._changed.wait(min(end, self._session.quiet_from) - now)
             else:
                 break
-        await self._close()
 
     def unacknowledged(self) -> list[types_pb2.CrawlResult]:
         """Results that the server has not acknowledged so far, in the order in which they were reported."""
@@ -208,14 +222,21 @@ class Worker:
     async def _handle(self, handler: Handler) -> None:
         while (assignment := await self.next()) is not None:
             try:
-                result = await handler(assignment)
+                await self.report(assignment, await self._handled(handler, assignment))
             except asyncio.CancelledError:
                 self.give_back(assignment)
+                if self.stopping:
+                    return
                 raise
-            except Exception:
-                logger.exception("worker %s: the handler failed for %s", self._session.name, assignment.url)
-                result = Result(outcome=Outcome.ERROR)
-            await self.report(assignment, result)
+            except Stopped:
+                return  # the page was given back
+
+    async def _handled(self, handler: Handler, assignment: Assignment) -> Result:
+        try:
+            return await handler(assignment)
+        except Exception:
+            logger.exception("worker %s: the handler failed for %s", self._session.name, assignment.url)
+            return Result(outcome=Outcome.ERROR)
 
     async def _close(self) -> None:
         self._closed = True
@@ -357,8 +378,9 @@ class _Cancelling:
     def __init__(self) -> None:
         self._tasks: list[asyncio.Task[None]] = []
 
-    def start(self, coroutine: Any) -> None:
+    def start(self, coroutine: Any) -> asyncio.Task[None]:
         self._tasks.append(asyncio.get_running_loop().create_task(coroutine))
+        return self._tasks[-1]
 
     async def __aenter__(self) -> _Cancelling:
         return self
