@@ -1,7 +1,7 @@
 #include "server/frontier/frontier_scan.h"
 
+#include <iterator>
 #include <utility>
-#include <vector>
 
 #include "absl/strings/ascii.h"
 
@@ -9,6 +9,12 @@ namespace freshet {
 namespace {
 
 constexpr size_t kQueuesAtATime = 256;
+// Queues that one turn of the frontier looks at: those without URLs cost it little, and there may
+// be millions of them.
+constexpr size_t kLooksAtATime = 4096;
+// As many URLs as cost about as much: such a turn, and to find the end of a queue in the store.
+constexpr size_t kWeighsLook = 16;
+constexpr size_t kWeighsQueue = 4;
 
 std::string Lower(std::string_view text) {
   return absl::AsciiStrToLower(absl::string_view(text.data(), text.size()));
@@ -22,23 +28,24 @@ FrontierScan::FrontierScan(Frontier& frontier, FrontierQuery query)
       filter_(query_.ignore_case ? Lower(query_.filter) : query_.filter) {}
 
 Status FrontierScan::FindQueues() {
-  using Parts = std::vector<Part>;
-  const std::string& key = query_.key;
-  ASSIGN_OR_RETURN(
-      Parts parts, frontier_.Wait<Parts>([this, &key](FrontierState& state) -> StatusOr<Parts> {
-        Parts found;
-        const FrontierCrawl* crawl = state.table().FindCrawl(query_.crawl);
-        if (crawl == nullptr) return found;
-        auto it = key.empty() ? crawl->queues.upper_bound(last_key_) : crawl->queues.find(key);
-        for (; it != crawl->queues.end() && found.size() < kQueuesAtATime; ++it) {
-          found.push_back({it->second->id, it->first});
-          if (!key.empty()) break;
-        }
-        return found;
-      }));
-  found_all_ = !key.empty() || parts.size() < kQueuesAtATime;
-  for (Part& part : parts) parts_.push_back(std::move(part));
-  if (!parts_.empty()) last_key_ = parts_.back().key;
+  ASSIGN_OR_RETURN(Look look, frontier_.Wait<Look>([this](FrontierState& state) -> StatusOr<Look> {
+    Look look;
+    const FrontierCrawl* crawl = state.table().FindCrawl(query_.crawl);
+    if (crawl == nullptr) return look;
+    const bool one = !query_.key.empty();
+    auto it = one ? crawl->queues.find(query_.key) : crawl->queues.upper_bound(last_key_);
+    const auto end = one && it != crawl->queues.end() ? std::next(it) : crawl->queues.end();
+    for (size_t looked = 0; it != end && looked < kLooksAtATime; ++it, ++looked) {
+      if (look.parts.size() == kQueuesAtATime) break;
+      look.last_key = it->first;
+      if (it->second->has_urls()) look.parts.push_back({it->second->id, it->first});
+    }
+    look.all = it == end;
+    return look;
+  }));
+  found_all_ = look.all;
+  last_key_ = std::move(look.last_key);
+  for (Part& part : look.parts) parts_.push_back(std::move(part));
   return absl::OkStatus();
 }
 
@@ -52,9 +59,13 @@ Status FrontierScan::Slice(size_t most, const std::function<bool(const Found&)>&
   size_t seen = 0;
   bool stopped = false;
   while (!over_ && !stopped && seen < most) {
+    if (parts_.empty() && found_all_) {
+      over_ = true;
+      break;
+    }
     if (parts_.empty()) {
-      if (!found_all_) RETURN_IF_ERROR(FindQueues());
-      over_ = parts_.empty();
+      RETURN_IF_ERROR(FindQueues());
+      seen += kWeighsLook;
       continue;
     }
     const Part& part = parts_.front();
@@ -70,6 +81,7 @@ Status FrontierScan::Slice(size_t most, const std::function<bool(const Found&)>&
     if (left_off) break;
     parts_.pop_front();
     after_.clear();
+    seen += kWeighsQueue;
   }
   return absl::OkStatus();
 }

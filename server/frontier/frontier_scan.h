@@ -36,7 +36,8 @@ class FrontierScan {
     const FrontierItem& item;
   };
   // Looks at up to `most` URLs more, one that has kWeighsBytes counting twice and so on, and calls
-  // `visit` for those that fit; ends sooner when that returns false.
+  // `visit` for those that fit; ends sooner when that returns false. What it takes to find queues
+  // counts as well.
   [[nodiscard]] Status Slice(size_t most, const std::function<bool(const Found&)>& visit);
   // There is nothing more.
   [[nodiscard]] bool over() const { return over_; }
@@ -46,6 +47,12 @@ class FrontierScan {
     FrontierQueueId id;
     std::string key;
   };
+  struct Look {
+    std::vector<Part> parts;
+    std::string last_key;  // of those that were looked at
+    bool all = true;
+  };
+  // Some more of those that have URLs.
   [[nodiscard]] Status FindQueues();
   [[nodiscard]] bool Fits(std::string_view url) const;
 
@@ -54,7 +61,7 @@ class FrontierScan {
   const std::string filter_;  // as it is compared
   std::deque<Part> parts_;    // to be read, the first at hand
   std::string after_;         // the last URL of it that was looked at
-  std::string last_key_;      // of those that were found
+  std::string last_key_;      // of those that were looked at
   bool found_all_ = false;
   bool over_ = false;
 };

@@ -53,5 +53,33 @@ TEST(FrontierScan, AWalkLooksAtFewUrlsWithMuchMetadataAtATime) {
   EXPECT_EQ(all, 200U);
 }
 
+// A client could have millions of them, and one walk looked at all in a slice.
+TEST(FrontierScan, AWalkLooksAtQueuesWithoutUrlsInSlices) {
+  const TempDir dir;
+  SystemClock clock;
+  auto frontier = Frontier::Open(dir / "frontier", StoreOptions{}, FrontierLimits{}, clock);
+  ASSERT_TRUE(frontier.ok()) << frontier.status();
+  (*frontier)->Start([](const Status& status) { ADD_FAILURE() << status; });
+  const auto made = (*frontier)->Wait<bool>([](FrontierState& state) -> StatusOr<bool> {
+    for (int i = 0; i < 100'000; ++i) {
+      RETURN_IF_ERROR(state.SetDelay("c", fmt::format("{:06}", i), 5));
+    }
+    return true;
+  });
+  ASSERT_TRUE(made.ok()) << made.status();
+  std::promise<void> put;
+  (void)(*frontier)->Put({{.crawl = "c", .key = "last", .url = "u", .metadata = {}}},
+                         [&put](const auto&) { put.set_value(); });
+  put.get_future().wait();
+  FrontierScan scan(**frontier, {.crawl = "c", .key = {}, .filter = {}});
+  int slices = 0;
+  int found = 0;
+  for (; !scan.over(); ++slices) {
+    EXPECT_TRUE(scan.Slice(256, [&found](const auto&) { return ++found > 0; }).ok());
+  }
+  EXPECT_GE(slices, 2);
+  EXPECT_EQ(found, 1);
+}
+
 }  // namespace
 }  // namespace freshet
