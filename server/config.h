@@ -70,9 +70,11 @@ struct ServerConfig {
                                    .min_page_interval = Duration::Seconds(60)};
   HostBackoff host_backoff = {.first = Duration::Seconds(30)};
 
-  // Of hosts that rules match, also before they are known, and what hosts of one address bear.
+  // Of hosts that rules match, also before they are known, and what hosts of one address, or
+  // of one registrable domain, bear.
   std::vector<HostRule> host_rules;
   GroupTerms by_address;
+  GroupTerms by_domain;
   Duration max_crawl_delay = Duration::Seconds(300);  // of what robots.txt may ask for
   // Pages that robots.txt forbids.
   Duration robots_backoff = Duration::Days(1);

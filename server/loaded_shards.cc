@@ -67,7 +67,10 @@ Status ShardsLoader::Finish(Store& store, LoadedShards& loaded) const {
 Status ShardsLoader::MakeShards(Store& store, LoadedShards* loaded) const {
   loaded->epochs = std::make_shared<EpochExchange>(static_cast<size_t>(config_.shards));
   // One for all shards: a group is one object.
-  ASSIGN_OR_RETURN(const auto rules, HostRules::Make(config_.host_rules, config_.by_address));
+  ASSIGN_OR_RETURN(const auto rules,
+                   HostRules::Make(config_.host_rules, {.by_address = config_.by_address,
+                                                        .by_domain = config_.by_domain,
+                                                        .domain_of = RegistrableDomainOf}));
   std::shared_ptr<Quota> hosts;
   if (config_.max_hosts > 0) {
     hosts = std::make_shared<Quota>(static_cast<uint64_t>(config_.max_hosts));

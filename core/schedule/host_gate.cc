@@ -5,6 +5,7 @@
 
 #include "absl/strings/string_view.h"
 #include "core/base/check.h"
+#include "core/base/ip_address.h"
 #include "core/schedule/host_backoff.h"
 
 namespace freshet {
@@ -98,11 +99,16 @@ HostId HostGate::Put(const HostRecord& record) {
 
 void HostGate::Regroup(HostId host) {
   const Host& its = hosts_[host.value()];
-  const GroupTerms& by_address = rules_->by_address();
+  const SharedTerms& shared = rules_->shared();
   if (its.rule != nullptr && its.rule->group) {
     SetGroup(host, rules_->GroupOf(*its.rule));
-  } else if (by_address != GroupTerms() && !its.record.address.none()) {
-    SetGroup(host, addresses_.Of(its.record.address, by_address));
+  } else if (shared.by_domain != GroupTerms()) {
+    const std::string_view name = its.record.host;
+    const std::string_view domain = shared.domain_of == nullptr ? name : shared.domain_of(name);
+    SetGroup(host, shared_groups_.Of("domain " + std::string(domain), shared.by_domain));
+  } else if (shared.by_address != GroupTerms() && !its.record.address.none()) {
+    SetGroup(host,
+             shared_groups_.Of("address " + IpAddressText(its.record.address), shared.by_address));
   } else {
     SetGroup(host, nullptr);
   }

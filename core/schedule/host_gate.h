@@ -213,7 +213,7 @@ class HostGate {
   Duration max_crawl_delay_;
   std::shared_ptr<Quota> quota_;
   DomainNumber domains_;
-  AddressGroups addresses_;
+  SharedGroups shared_groups_;
   Instant heard_;
   std::vector<Host> hosts_;  // by HostId
   HostGroups groups_;

@@ -42,14 +42,14 @@ Status HostRules::Add(uint32_t index) {
 }
 
 StatusOr<std::shared_ptr<const HostRules>> HostRules::Make(std::vector<HostRule> rules,
-                                                           const GroupTerms& by_address) {
+                                                           const SharedTerms& shared) {
   if (rules.size() > limits::kMaxHostRules) {
     return InvalidArgument("{} host rules are over the limit of {}", rules.size(),
                            limits::kMaxHostRules);
   }
   auto made = std::make_shared<HostRules>();
   made->rules_ = std::move(rules);
-  made->by_address_ = by_address;
+  made->shared_ = shared;
   std::set<std::string_view> names;
   for (uint32_t i = 0; i < made->rules_.size(); ++i) {
     const HostRule& rule = made->rules_[i];
@@ -81,13 +81,10 @@ std::shared_ptr<const HostGroup> HostRules::GroupOf(const HostRule& rule) const 
   return groups_[index];
 }
 
-std::shared_ptr<const HostGroup> AddressGroups::Of(const IpAddress& address,
-                                                   const GroupTerms& terms) {
-  CHECK(!address.none(), "no address");
-  std::weak_ptr<const HostGroup>& known = groups_[address];
+std::shared_ptr<const HostGroup> SharedGroups::Of(std::string name, const GroupTerms& terms) {
+  std::weak_ptr<const HostGroup>& known = groups_[name];
   if (std::shared_ptr<const HostGroup> group = known.lock()) return group;
-  auto group =
-      std::make_shared<const HostGroup>(HostGroup{"address " + IpAddressText(address), terms});
+  auto group = std::make_shared<const HostGroup>(HostGroup{std::move(name), terms});
   known = group;
   if (groups_.size() >= sweep_at_) {
     absl::erase_if(groups_, [](const auto& entry) { return entry.second.expired(); });

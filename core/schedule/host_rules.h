@@ -12,10 +12,10 @@
 
 #include "absl/container/flat_hash_map.h"
 #include "core/base/day_hours.h"
-#include "core/base/ip_address.h"
 #include "core/base/status.h"
 #include "core/base/units.h"
 #include "core/model/crawl_cap.h"
+#include "core/schedule/domain.h"
 #include "core/schedule/host_group.h"
 
 namespace freshet {
@@ -35,20 +35,27 @@ struct HostRule {
   bool operator==(const HostRule&) const = default;
 };
 
+// What hosts bear together that no rule names; terms of zero: nothing is asked for. A host is in
+// one group, so that at most one of the two is set. Value type, thread-compatible.
+struct SharedTerms {
+  GroupTerms by_address;
+  GroupTerms by_domain;
+  RegistrableDomain domain_of = nullptr;  // null: every host is a domain of its own
+};
+
 // Immutable, so thread-safe. Finding costs a hash lookup for each label of a host's name.
 class HostRules {
  public:
   HostRules() = default;
-  // `by_address`: what the hosts of one address bear together; zero: nothing is asked for.
   // InvalidArgument names the rule that is empty, sets nothing or names what another one does.
-  [[nodiscard]] static StatusOr<std::shared_ptr<const HostRules>> Make(
-      std::vector<HostRule> rules, const GroupTerms& by_address);
+  [[nodiscard]] static StatusOr<std::shared_ptr<const HostRules>> Make(std::vector<HostRule> rules,
+                                                                       const SharedTerms& shared);
 
   // That of the host itself, else that of the longest suffix; null: none.
   [[nodiscard]] const HostRule* Find(std::string_view host) const;
   // The group of that rule; null: it has none.
   [[nodiscard]] std::shared_ptr<const HostGroup> GroupOf(const HostRule& rule) const;
-  [[nodiscard]] const GroupTerms& by_address() const { return by_address_; }
+  [[nodiscard]] const SharedTerms& shared() const { return shared_; }
   [[nodiscard]] size_t size() const { return rules_.size(); }
 
  private:
@@ -58,19 +65,20 @@ class HostRules {
   std::vector<std::shared_ptr<const HostGroup>> groups_;  // of each
   absl::flat_hash_map<std::string, uint32_t> by_host_;
   absl::flat_hash_map<std::string, uint32_t> by_suffix_;
-  GroupTerms by_address_;
+  SharedTerms shared_;
 };
 
-// The groups of addresses, one object each for as long as a host has it. Owner thread only.
-class AddressGroups {
+// The groups of addresses and domains, one object each for as long as a host has it. Owner thread
+// only.
+class SharedGroups {
  public:
-  [[nodiscard]] std::shared_ptr<const HostGroup> Of(const IpAddress& address,
-                                                    const GroupTerms& terms);
+  // `name` as messages have it.
+  [[nodiscard]] std::shared_ptr<const HostGroup> Of(std::string name, const GroupTerms& terms);
   // Those of which no host is any more included.
   [[nodiscard]] size_t size() const { return groups_.size(); }
 
  private:
-  absl::flat_hash_map<IpAddress, std::weak_ptr<const HostGroup>> groups_;
+  absl::flat_hash_map<std::string, std::weak_ptr<const HostGroup>> groups_;
   size_t sweep_at_ = 1024;  // with so many, those that are over are dropped
 };
 

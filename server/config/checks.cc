@@ -148,7 +148,7 @@ std::vector<Status> ProblemsOf(const ServerConfig& config) {
   // Names its field itself.
   add(ResolvePolicy(config.policy, config.signal_delay).status());
   add(WithKey("indexnow.crawl_id", CanonicalCrawlId(config.indexnow.crawl_id).status()));
-  add(WithKey("politeness.rules", HostRules::Make(config.host_rules, config.by_address).status()));
+  add(WithKey("politeness.rules", HostRules::Make(config.host_rules, {}).status()));
   add(CheckOrder("leases.default", config.default_lease, config.max_lease));
   add(CheckOrder("politeness.throttle_backoff", config.host_backoff.first,
                  config.host_backoff.longest));

@@ -161,17 +161,29 @@ std::vector<ConfigKey> RuleKeys() {
     return ReadHostRules(key, node, &config->host_rules);
   };
   rules.write = [](const C& config) { return WriteRules(config.host_rules); };
-  ConfigKey group = MakeKey("politeness.by_address", KeyType::kGroup, At(&C::by_address));
-  group.read = [](const std::string& key, const YAML::Node& node, C* config) {
-    return ReadGroupTerms(key, node, &config->by_address);
+  const auto shared = [](const char* name, GroupTerms C::*terms) {
+    ConfigKey key = MakeKey(name, KeyType::kGroup, At(terms));
+    key.read = [terms](const std::string& path, const YAML::Node& node, C* config) {
+      return ReadGroupTerms(path, node, &(config->*terms));
+    };
+    key.write = [terms](const C& config) { return WriteGroup(config.*terms); };
+    return key;
   };
-  group.write = [](const C& config) { return WriteGroup(config.by_address); };
+  ConfigKey by_domain = shared("politeness.by_domain", &C::by_domain);
+  by_domain.check = [](const C& config) {
+    const bool both = config.by_domain != GroupTerms() && config.by_address != GroupTerms();
+    return both ? InvalidArgument("cannot be set together with politeness.by_address")
+                : absl::OkStatus();
+  };
   return {
       std::move(rules).Says("Rules that set the terms of hosts by their names "
                             "(docs/politeness.md), such as `[{name: wiki, suffix: wiki.example, "
                             "min_delay: 2s, group: {min_delay: 200ms, max_in_flight: 4}}]`."),
-      std::move(group).Says("Limits that all hosts with the same IP address share, such as "
-                            "`{min_delay: 250ms, max_in_flight: 2}`."),
+      shared("politeness.by_address", &C::by_address)
+          .Says("Limits that all hosts with the same IP address share, such as "
+                "`{min_delay: 250ms, max_in_flight: 2}`."),
+      std::move(by_domain).Says("Limits that all hosts of a registrable domain share, such as "
+                                "`{max_in_flight: 16}`. Excludes `by_address`."),
   };
 }
 

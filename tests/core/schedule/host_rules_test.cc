@@ -23,8 +23,8 @@ std::vector<HostRule> Rules() {
            .max_in_flight = 7}};
 }
 
-std::shared_ptr<const HostRules> Made(std::vector<HostRule> rules, const GroupTerms& by_address) {
-  auto made = HostRules::Make(std::move(rules), by_address);
+std::shared_ptr<const HostRules> Made(std::vector<HostRule> rules, const SharedTerms& shared) {
+  auto made = HostRules::Make(std::move(rules), shared);
   EXPECT_TRUE(made.ok()) << made.status();
   return *made;
 }
@@ -98,7 +98,7 @@ TEST(HostRules, EachTermComesFromTheFirstThatSaysSomething) {
 }
 
 TEST(HostRules, AHostIsInTheGroupOfItsRuleElseOfItsAddress) {
-  HostGate gate({}, Duration::Seconds(600), Made(Rules(), {.max_in_flight = 5}));
+  HostGate gate({}, Duration::Seconds(600), Made(Rules(), {.by_address = {.max_in_flight = 5}}));
   const HostId ruled = gate.Intern("b.deep.example.com");
   ASSERT_NE(gate.GroupOf(ruled), nullptr);
   EXPECT_EQ(*gate.GroupOf(ruled), (HostGroup{"deeper", kPair}));
@@ -121,14 +121,33 @@ TEST(HostRules, AHostIsInTheGroupOfItsRuleElseOfItsAddress) {
   EXPECT_EQ(gate.GroupOf(ruled)->name, "deeper") << "its rule goes before";
 }
 
+std::string_view LastLabels(std::string_view host) {
+  const size_t dot = host.rfind('.', host.rfind('.') - 1);
+  return dot == std::string_view::npos ? host : host.substr(dot + 1);
+}
+
+// Names below one's own cost nothing: each could have as many pages in flight as a host may.
+TEST(HostRules, HostsOfOneDomainMayShareALimit) {
+  HostGate gate({.max_in_flight = 1}, Duration::Seconds(600),
+                Made(Rules(), {.by_domain = {.max_in_flight = 2}, .domain_of = &LastLabels}));
+  const HostId a = gate.Intern("a.evil.test");
+  const HostId b = gate.Intern("b.evil.test");
+  const HostId c = gate.Intern("c.evil.test");
+  EXPECT_EQ(*gate.GroupOf(a), (HostGroup{"domain evil.test", {.max_in_flight = 2}}));
+  EXPECT_EQ(gate.GroupOf(b), gate.GroupOf(a)) << "one object";
+  EXPECT_EQ(gate.GroupOf(gate.Intern("b.deep.example.com"))->name, "deeper");
+  const Instant now = Instant::FromUnixSeconds(1'000'000);
+  gate.Pick(a, now);
+  EXPECT_LE(gate.FreeAt(c), now);
+  gate.Pick(b, now);
+  EXPECT_GT(gate.FreeAt(c), now);
+  EXPECT_LE(gate.FreeAt(gate.Intern("a.good.test")), now);
+}
+
 // Hosts that move about leave nothing behind.
-TEST(HostRules, GroupsOfAddressesThatAreOverAreDropped) {
-  AddressGroups groups;
-  for (uint16_t i = 1; i <= 5000; ++i) {
-    IpAddress address;
-    address.pieces[7] = i;
-    (void)groups.Of(address, kPair);
-  }
+TEST(HostRules, SharedGroupsThatAreOverAreDropped) {
+  SharedGroups groups;
+  for (int i = 1; i <= 5000; ++i) (void)groups.Of("address " + std::to_string(i), kPair);
   EXPECT_LT(groups.size(), 2000U);
 }
 

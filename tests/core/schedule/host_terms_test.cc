@@ -36,7 +36,7 @@ size_t MostInWindow(const std::vector<Instant>& times, Duration per) {
 }
 
 std::shared_ptr<const HostRules> RulesOf(std::vector<HostRule> rules, GroupTerms by_address = {}) {
-  return *HostRules::Make(std::move(rules), by_address);
+  return *HostRules::Make(std::move(rules), {.by_address = by_address});
 }
 
 // Picks that are put back or become leases, and kills: what is left is what was committed.
