@@ -55,7 +55,7 @@ bool FrameWatch::Take(std::string_view bytes) {
   while (excess_.empty()) {
     if (in_data_) {
       messages_.Take(heads_.TakePayload(&bytes));
-      if (!messages_.whole()) return true;
+      if (messages_.left() > 0) return true;
       in_data_ = false;
       SeeData();
       continue;
@@ -126,7 +126,10 @@ void FrameWatch::SeeData() {
 void FrameWatch::SeeCall(const FrameHead& head) {
   block_bytes_ = block_frames_ = 0;
   unseen_.clear();
-  if (messages_.Open(head.stream)) ++calls_since_write_;
+  if (messages_.Open(head.stream)) {
+    ++opened_;
+    ++calls_since_write_;
+  }
   if ((head.flags & kEndStreamFlag) != 0) messages_.EndInput(head.stream);
   window_updates_ = std::min(window_updates_ + kUpdatesPerFrame, kMostUpdates);
   if (trusted_) return;
@@ -164,7 +167,6 @@ WireHeld FrameWatch::held() const {
   if (trusted_) return {};
   return {.calls = calls_since_write_ + calls_in_write_, .bytes = messages_.held()};
 }
-
 
 void FrameWatch::SeeBlock(const FrameHead& head) {
   block_bytes_ += head.length;

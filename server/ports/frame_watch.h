@@ -68,6 +68,11 @@ class FrameWatch {
   [[nodiscard]] WireHeld held() const;
   // The client holds too much of this together with others, as if a limit of its own said so.
   void Exceed(std::string_view what) { excess_ = what; }
+  // Calls that the client has opened so far, and those that have not ended.
+  [[nodiscard]] uint64_t opened() const { return opened_; }
+  [[nodiscard]] uint64_t open() const { return messages_.open(); }
+  // Bytes of a message that are still to come in the present frame.
+  [[nodiscard]] size_t data_left() const { return in_data_ ? messages_.left() : 0; }
   // Whether the key was shown.
   [[nodiscard]] bool trusted() const { return trusted_; }
   // What there was too much of; empty: nothing.
@@ -102,6 +107,7 @@ class FrameWatch {
   uint64_t window_updates_ = 0;
   uint32_t reset_left_ = 0;  // bytes to come of a RST_STREAM of that stream:
   uint32_t reset_stream_ = 0;
+  uint64_t opened_ = 0;
   uint64_t calls_since_write_ = 0;  // that came since the last write began
   uint64_t calls_in_write_ = 0;     // and before it, until all of it has left
   uint64_t early_calls_ = 0;

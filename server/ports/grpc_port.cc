@@ -10,6 +10,8 @@
 #include "core/base/limits.h"
 #include "grpcpp/resource_quota.h"
 #include "server/auth/on_behalf.h"
+#include "server/base/client_network.h"
+#include "server/base/client_network.h"
 #include "server/base/ticker.h"
 #include "server/logs/loggers.h"
 #include "server/ports/watched_reads.h"
@@ -88,10 +90,25 @@ FrameLimits FrameLimitsOf(const ServerConfig& config) {
 
 }  // namespace
 
+class GrpcPort::Announced final : public grpc::CallbackGenericService {
+ public:
+  Announced(grpc::CallbackGenericService& calls, WireTurns& turns) : calls_(calls), turns_(turns) {}
+
+  grpc::ServerGenericBidiReactor* CreateReactor(grpc::GenericCallbackServerContext* call) override {
+    turns_.Heard(NetworkOfPeer(call->peer()));
+    return calls_.CreateReactor(call);
+  }
+
+ private:
+  grpc::CallbackGenericService& calls_;
+  WireTurns& turns_;
+};
+
 GrpcPort::GrpcPort(const ServerConfig& config, size_t connections, Door& door, Clock& clock)
     : config_(config),
       door_(door),
       frame_limits_(FrameLimitsOf(config)),
+      wire_turns_(std::make_shared<WireTurns>(WakeSocket)),
       connections_(connections, static_cast<size_t>(config.max_connections_per_client), clock,
                    door.tls() != nullptr ? Speech::kTls : Speech::kHttp2) {
   Resize(connections, static_cast<size_t>(config.max_streams));
@@ -99,7 +116,10 @@ GrpcPort::GrpcPort(const ServerConfig& config, size_t connections, Door& door, C
 
 GrpcPort::~GrpcPort() { Stop(); }
 
-void GrpcPort::Allow(size_t calls) { Resize(connections_.stats().open, calls); }
+void GrpcPort::Allow(size_t calls) {
+  Resize(connections_.stats().open, calls);
+  wire_turns_->WakeAll();
+}
 
 void GrpcPort::Resize(size_t connections, size_t calls) {
   quota_.Resize(QuotaBytes(config_, connections, calls));
@@ -133,7 +153,8 @@ StatusOr<int> GrpcPort::Start(grpc::CallbackGenericService& calls) {
   builder.SetCompressionAlgorithmSupportStatus(GRPC_COMPRESS_DEFLATE, false);
   SetKeepalive(config_, &builder);
   SetAges(config_, &builder);
-  builder.RegisterCallbackGenericService(&calls);
+  calls_ = std::make_unique<Announced>(calls, *wire_turns_);
+  builder.RegisterCallbackGenericService(calls_.get());
   if (!ReadsAreWatched()) {
     Logger(LogModule::kPorts)
         .error(
@@ -166,9 +187,10 @@ void GrpcPort::HandOver(int descriptor) {
     connection.fd = descriptor;
     acceptor_->HandleNewConnection(&connection);
   };
+  const WireBooks books = {.shares = wire_shares_, .turns = wire_turns_};
   if (door_.tls() != nullptr) {
-    if (WatchTls(descriptor, frame_limits_, wire_shares_, hand_over)) return;
-  } else if (WatchSocket(descriptor, frame_limits_, wire_shares_)) {
+    if (WatchTls(descriptor, frame_limits_, books, hand_over)) return;
+  } else if (WatchSocket(descriptor, frame_limits_, books)) {
     return hand_over();
   }
   close(descriptor);

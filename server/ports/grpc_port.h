@@ -19,6 +19,7 @@
 #include "server/ports/frame_watch.h"
 #include "server/ports/grpc_credentials.h"
 #include "server/ports/wire_shares.h"
+#include "server/ports/wire_turns.h"
 
 namespace freshet {
 
@@ -38,8 +39,9 @@ class GrpcPort {
   // Takes no more connections, gives calls that are open one second, and ends. Idempotent.
   void Stop();
 
-  // How much memory gRPC may take follows from how many connections and calls there are: called
-  // again and again; else there may be as many as there can be.
+  // Looks at connections that wait for their turn. How much memory gRPC may take follows from how
+  // many connections and calls there are: called again and again; else there may be as many as
+  // there can be.
   void Allow(size_t calls);
 
   // nullptr before Start. Lives as long as this.
@@ -47,6 +49,9 @@ class GrpcPort {
   [[nodiscard]] ConnectionStats connections() const { return connections_.stats(); }
 
  private:
+  // Tells the turns of the calls that come in, and passes them on.
+  class Announced;
+
   void HandOver(int descriptor);
   void Resize(size_t connections, size_t calls);
 
@@ -55,9 +60,11 @@ class GrpcPort {
   const FrameLimits frame_limits_;
   // Connections that gRPC has not freed yet may outlive this.
   const std::shared_ptr<WireShares> wire_shares_ = std::make_shared<WireShares>();
+  const std::shared_ptr<WireTurns> wire_turns_;
   Connections connections_;
   grpc::ResourceQuota quota_{"freshet"};
   std::unique_ptr<grpc::experimental::ExternalConnectionAcceptor> acceptor_;
+  std::unique_ptr<Announced> calls_;
   std::unique_ptr<grpc::Server> server_;
   bool stopped_ = false;
 };

@@ -46,8 +46,8 @@ class MessageFrames {
   void Begin(const FrameHead& head);
   // The next of its payload has come.
   void Take(std::string_view payload);
-  // Whether its payload has come as a whole.
-  [[nodiscard]] bool whole() const { return left_ == 0; }
+  // Bytes of its payload that are to come.
+  [[nodiscard]] uint32_t left() const { return left_; }
   struct Ended {
     bool scrap = false;
     uint32_t unread = 0;  // frames of less than kScrapBytes of the stream since OpenWindow

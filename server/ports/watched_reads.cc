@@ -6,6 +6,7 @@
 #include <sys/socket.h>
 
 #include <algorithm>
+#include <array>
 #include <atomic>
 #include <cerrno>
 #include <memory>
@@ -59,24 +60,39 @@ std::atomic<uint64_t> cut{0};
 // One connection, which gRPC reads and writes at the same time. Thread-safe.
 class Connection {
  public:
-  void Begin(const FrameLimits& limits, std::shared_ptr<WireShares> shares,
-             const IpAddress& network) FRESHET_EXCLUDES(mutex_) {
+  void Begin(int descriptor, const FrameLimits& limits, const WireBooks& books)
+      FRESHET_EXCLUDES(mutex_) {
     const MutexLock lock(mutex_);
+    Stop();
+    descriptor_ = descriptor;
+    network_ = NetworkOfSocket(descriptor);
     watch_.emplace(limits);
-    account_.emplace(std::move(shares), network);
+    account_.emplace(books.shares, network_);
+    turns_ = books.turns;
   }
   // Watches nothing more until it begins anew.
   void End() FRESHET_EXCLUDES(mutex_) {
     const MutexLock lock(mutex_);
-    watch_.reset();
-    account_.reset();
+    Stop();
+  }
+  // How many bytes may be read now.
+  [[nodiscard]] size_t MayRead() FRESHET_EXCLUDES(mutex_) {
+    const MutexLock lock(mutex_);
+    if (!watch_ || turns_ == nullptr || watch_->trusted() || !watch_->excess().empty()) {
+      return SIZE_MAX;
+    }
+    const size_t most = turns_->MayRead(network_, descriptor_);
+    // The rest of a frame opens no call.
+    return most == WireTurns::kPiece ? most + watch_->data_left() : most;
   }
   // Shows the watch what has come; whether the connection may go on.
   [[nodiscard]] bool Show(std::string_view bytes) FRESHET_EXCLUDES(mutex_) {
     const MutexLock lock(mutex_);
     if (!watch_) return true;
     if (!watch_->excess().empty()) return false;
-    if (watch_->Take(bytes) && Count()) return true;
+    const bool fits = watch_->Take(bytes);
+    TellTurns();
+    if (fits && Count()) return true;
     ++cut;
     TellOf(*watch_);
     return false;
@@ -84,7 +100,9 @@ class Connection {
   // The same for what is about to leave, and for how much of it does not.
   void Sending(std::string_view bytes) FRESHET_EXCLUDES(mutex_) {
     const MutexLock lock(mutex_);
-    if (watch_) watch_->Sending(bytes);
+    if (!watch_) return;
+    watch_->Sending(bytes);
+    TellTurns();
   }
   void NotSent(size_t bytes) FRESHET_EXCLUDES(mutex_) {
     const MutexLock lock(mutex_);
@@ -99,6 +117,26 @@ class Connection {
   }
 
  private:
+  void Stop() FRESHET_REQUIRES(mutex_) {
+    if (turns_ != nullptr) {
+      turns_->Count(network_, 0, told_open_);
+      turns_->Forget(network_, descriptor_);
+    }
+    told_opened_ = told_open_ = 0;
+    turns_ = nullptr;
+    watch_.reset();
+    account_.reset();
+  }
+  void TellTurns() FRESHET_REQUIRES(mutex_) {
+    if (turns_ == nullptr) return;
+    const uint64_t opened = watch_->opened() - told_opened_;
+    const uint64_t open = watch_->trusted() ? 0 : watch_->open();
+    const uint64_t ended = told_open_ + opened - open;
+    if (opened == 0 && ended == 0) return;
+    told_opened_ += opened;
+    told_open_ = open;
+    turns_->Count(network_, opened, ended);
+  }
   [[nodiscard]] bool Count() FRESHET_REQUIRES(mutex_) {
     const std::string_view excess = account_->Hold(watch_->held());
     if (!excess.empty()) watch_->Exceed(excess);
@@ -109,6 +147,11 @@ class Connection {
   // Set from Begin to End.
   std::optional<FrameWatch> watch_ FRESHET_GUARDED_BY(mutex_);
   std::optional<WireAccount> account_ FRESHET_GUARDED_BY(mutex_);
+  std::shared_ptr<WireTurns> turns_ FRESHET_GUARDED_BY(mutex_);
+  int descriptor_ FRESHET_GUARDED_BY(mutex_) = -1;
+  IpAddress network_ FRESHET_GUARDED_BY(mutex_);
+  uint64_t told_opened_ FRESHET_GUARDED_BY(mutex_) = 0;  // what turns_ know
+  uint64_t told_open_ FRESHET_GUARDED_BY(mutex_) = 0;
 };
 
 // --- Sockets
@@ -137,8 +180,7 @@ WatchedSocket* Watched(int descriptor) {
 }
 
 // nullptr: the number of the descriptor is too high.
-WatchedSocket* Watch(int descriptor, bool tls, const FrameLimits& limits,
-                     std::shared_ptr<WireShares> shares) {
+WatchedSocket* Watch(int descriptor, bool tls, const FrameLimits& limits, const WireBooks& books) {
   if (descriptor < 0 || static_cast<size_t>(descriptor) >= kMostDescriptors) return nullptr;
   any_socket.store(true, std::memory_order_release);
   std::atomic<WatchedSocket*>& slot = Sockets()[descriptor];
@@ -149,7 +191,7 @@ WatchedSocket* Watch(int descriptor, bool tls, const FrameLimits& limits,
   }
   watched->cookie = CookieOf(descriptor);
   watched->tls = tls;
-  watched->connection.Begin(limits, std::move(shares), NetworkOfSocket(descriptor));
+  watched->connection.Begin(descriptor, limits, books);
   return watched;
 }
 
@@ -168,6 +210,37 @@ bool ShowRead(int descriptor, const msghdr& message, size_t length) {
     return true;
   }
   return true;
+}
+
+// How many bytes of the socket may be read now.
+size_t MayRead(int descriptor) {
+  WatchedSocket* const watched = Watched(descriptor);
+  const size_t most = watched == nullptr ? SIZE_MAX : watched->connection.MayRead();
+  if (most == SIZE_MAX || watched->cookie == CookieOf(descriptor)) return most;
+  // The number is another socket's by now.
+  watched->connection.End();
+  return SIZE_MAX;
+}
+
+// Reads no more than so many bytes.
+ssize_t Receive(int descriptor, msghdr* message, int flags, size_t most) {
+  static auto* const kNext = Next<ssize_t(int, msghdr*, int)>("recvmsg");
+  std::array<iovec, 4> parts{};
+  if (most == SIZE_MAX || message->msg_iovlen > parts.size()) {
+    return kNext(descriptor, message, flags);
+  }
+  size_t count = 0;
+  for (; count < message->msg_iovlen && most > 0; ++count) {
+    parts[count] = message->msg_iov[count];
+    parts[count].iov_len = std::min(parts[count].iov_len, most);
+    most -= parts[count].iov_len;
+  }
+  iovec* const all = std::exchange(message->msg_iov, parts.data());
+  const size_t all_count = std::exchange(message->msg_iovlen, count);
+  const ssize_t length = kNext(descriptor, message, flags);
+  message->msg_iov = all;
+  message->msg_iovlen = all_count;
+  return length;
 }
 
 ssize_t Send(int descriptor, const msghdr* message, int flags) {
@@ -233,23 +306,29 @@ Connection* Watched(SSL* tls) {
 
 }  // namespace
 
-bool WatchSocket(int descriptor, const FrameLimits& limits, std::shared_ptr<WireShares> shares) {
-  return Watch(descriptor, /*tls=*/false, limits, std::move(shares)) != nullptr;
+bool WatchSocket(int descriptor, const FrameLimits& limits, const WireBooks& books) {
+  return Watch(descriptor, /*tls=*/false, limits, books) != nullptr;
 }
 
 void ForgetSocket(int descriptor) {
   if (WatchedSocket* const watched = Watched(descriptor)) watched->connection.End();
 }
 
-bool WatchTls(int descriptor, const FrameLimits& limits, std::shared_ptr<WireShares> shares,
+bool WatchTls(int descriptor, const FrameLimits& limits, const WireBooks& books,
               const std::function<void()>& hand_over) {
-  WatchedSocket* const socket = Watch(descriptor, /*tls=*/true, limits, std::move(shares));
+  WatchedSocket* const socket = Watch(descriptor, /*tls=*/true, limits, books);
   if (socket == nullptr) return false;
   const Greeted now = {.socket = socket, .cookie = socket->cookie};
   greeted = &now;
   hand_over();
   greeted = nullptr;
   return true;
+}
+
+void WakeSocket(int descriptor) {
+  // The system tells whoever waits once the least is set that is to be there.
+  const int one = 1;
+  (void)setsockopt(descriptor, SOL_SOCKET, SO_RCVLOWAT, &one, sizeof(one));
 }
 
 uint64_t ConnectionsCut() { return cut; }
@@ -269,8 +348,12 @@ __attribute__((visibility("default"), used)) SSL* SSL_new(SSL_CTX* context) {
 
 __attribute__((visibility("default"), used)) ssize_t recvmsg(int descriptor, msghdr* message,
                                                              int flags) {
-  static auto* const kNext = freshet::Next<ssize_t(int, msghdr*, int)>("recvmsg");
-  const ssize_t length = kNext(descriptor, message, flags);
+  const size_t most = freshet::MayRead(descriptor);
+  if (most == 0) {
+    errno = EAGAIN;
+    return -1;
+  }
+  const ssize_t length = freshet::Receive(descriptor, message, flags, most);
   if (length <= 0 || (flags & MSG_PEEK) != 0) return length;
   if (freshet::ShowRead(descriptor, *message, static_cast<size_t>(length))) return length;
   errno = ECONNRESET;

@@ -12,23 +12,31 @@
 #include <memory>
 
 #include "server/ports/frame_watch.h"
+#include "server/ports/wire_shares.h"
+#include "server/ports/wire_turns.h"
 
 namespace freshet {
+
+// What connections share with others; nullptr: nothing is counted. Value type, thread-compatible.
+struct WireBooks {
+  std::shared_ptr<WireShares> shares;
+  std::shared_ptr<WireTurns> turns;
+};
 
 // All functions are thread-safe.
 
 // What is read of a connection in plain text is watched from here on. A client that goes beyond a
-// limit, or its share, is no longer read: gRPC finds its connection reset. False: the number of the
-// descriptor is too high. nullptr: there are no shares.
-[[nodiscard]] bool WatchSocket(int descriptor, const FrameLimits& limits,
-                               std::shared_ptr<WireShares> shares);
+// limit, or its share, is no longer read: gRPC finds its connection reset. A client whose turn it
+// is not is read when it is. False: the number of the descriptor is too high.
+[[nodiscard]] bool WatchSocket(int descriptor, const FrameLimits& limits, const WireBooks& books);
 // A connection that speaks TLS is watched in the same way. gRPC prepares its handshake as a server
 // within `hand_over`, which is not called where this is false.
-[[nodiscard]] bool WatchTls(int descriptor, const FrameLimits& limits,
-                            std::shared_ptr<WireShares> shares,
+[[nodiscard]] bool WatchTls(int descriptor, const FrameLimits& limits, const WireBooks& books,
                             const std::function<void()>& hand_over);
 // A connection is closed: what it held counts no more.
 void ForgetSocket(int descriptor);
+// Has gRPC look at the socket again, if there is something to be read.
+void WakeSocket(int descriptor);
 
 // Connections that went beyond a limit, since the start.
 [[nodiscard]] uint64_t ConnectionsCut();

@@ -3,10 +3,12 @@
 #include <netinet/in.h>
 #include <openssl/bio.h>
 #include <openssl/ssl.h>
+#include <poll.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <memory>
 #include <string>
 #include <thread>
@@ -70,7 +72,9 @@ class WatchedReadsTest : public testing::Test {
     const IpAddress network = NetworkOfSocket(own_);
     uint64_t free = kShare;
     while (free > 0 && !shares_->Change(network, {}, {.calls = free}).empty()) --free;
-    if (free > 0) EXPECT_EQ(shares_->Change(network, {.calls = free}, {}), "");
+    if (free > 0) {
+      EXPECT_EQ(shares_->Change(network, {.calls = free}, {}), "");
+    }
     return kShare - free;
   }
   [[nodiscard]] std::string Receive() const {
@@ -98,6 +102,8 @@ class WatchedReadsTest : public testing::Test {
 
   const FrameLimits limits_ = FrameLimitsFor(8192, 1000);
   const std::shared_ptr<WireShares> shares_ = std::make_shared<WireShares>();
+  const std::shared_ptr<WireTurns> turns_ = std::make_shared<WireTurns>(WakeSocket);
+  const WireBooks books_ = {.shares = shares_, .turns = turns_};
   std::unique_ptr<RawSocket> client_;
   int own_ = -1;
 
@@ -108,7 +114,7 @@ class WatchedReadsTest : public testing::Test {
 // gRPC gives a long write to the system by 260 pieces at a time, and keeps its calls until the
 // last.
 TEST_F(WatchedReadsTest, CallsAreHeldUntilTheWholeWriteHasLeft) {
-  ASSERT_TRUE(WatchSocket(own_, limits_, shares_));
+  ASSERT_TRUE(WatchSocket(own_, limits_, books_));
   const std::string opened = Opened();
   EXPECT_TRUE(client_->Send(opened));
   for (size_t got = 0; got < opened.size();) got += Receive().size();
@@ -121,6 +127,31 @@ TEST_F(WatchedReadsTest, CallsAreHeldUntilTheWholeWriteHasLeft) {
   EXPECT_GE(held(), kCalls - WireAccount::kFree.calls);
   Send({last});
   EXPECT_EQ(held(), 0U);
+}
+
+// Where gRPC has many calls that the server has not heard of, a client that has opened most of them
+// is read no further until some are taken up. What others say is read.
+TEST_F(WatchedReadsTest, AreHeldBackUntilCallsAreTakenUp) {
+  ASSERT_TRUE(WatchSocket(own_, limits_, books_));
+  const IpAddress network = NetworkOfSocket(own_);
+  std::vector<IpAddress> others;
+  for (const char* peer : {"ipv4:192.0.2.1:1", "ipv4:192.0.2.2:1", "ipv4:192.0.2.3:1"}) {
+    others.push_back(NetworkOfPeer(peer));
+  }
+  EXPECT_TRUE(client_->Send(Opened()));
+  const std::string first = Receive();
+  EXPECT_GT(first.size(), 2000U) << "there are few";
+  const uint64_t opened = turns_->unheard();
+  for (const IpAddress& other : others) turns_->Count(other, WireTurns::kFew, 0);
+  EXPECT_TRUE(client_->Send(std::string(1000, '\0')));
+  EXPECT_EQ(Receive(), "");
+  EXPECT_EQ(errno, EAGAIN);
+  pollfd ready = {.fd = own_, .events = POLLIN, .revents = 0};
+  EXPECT_EQ(poll(&ready, 1, 0), 1);
+  for (uint64_t i = 0; i < opened; ++i) turns_->Heard(network);
+  EXPECT_EQ(Receive().size(), WireTurns::kPiece);
+  for (const IpAddress& other : others) turns_->Count(other, 0, WireTurns::kFew);
+  EXPECT_GT(Receive().size(), WireTurns::kPiece);
 }
 
 // What is encrypted has not left: a client that takes nothing keeps its calls.
@@ -144,7 +175,7 @@ TEST_F(WatchedReadsTest, CallsAreHeldUntilWhatWasEncryptedHasLeft) {
       nullptr);
   const std::unique_ptr<SSL_CTX, SslContextFree> context(SSL_CTX_new(TLS_client_method()));
   SSL* server = nullptr;
-  ASSERT_TRUE(WatchTls(own_, limits_, shares_, [&] { server = SSL_new(material->context.get()); }));
+  ASSERT_TRUE(WatchTls(own_, limits_, books_, [&] { server = SSL_new(material->context.get()); }));
   SSL* const client = SSL_new(context.get());
   const unsigned char protocols[] = {2, 'h', '2'};
   EXPECT_EQ(SSL_set_alpn_protos(client, protocols, sizeof(protocols)), 0);
