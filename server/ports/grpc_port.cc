@@ -11,7 +11,6 @@
 #include "grpcpp/resource_quota.h"
 #include "server/auth/on_behalf.h"
 #include "server/base/client_network.h"
-#include "server/base/client_network.h"
 #include "server/base/ticker.h"
 #include "server/logs/loggers.h"
 #include "server/ports/watched_reads.h"
@@ -175,7 +174,10 @@ void GrpcPort::Stop() {
   connections_.Stop();
   if (server_ == nullptr || std::exchange(stopped_, true)) return;
   // gRPC waits for ever for a connection to take what is written to it, pings included.
-  Ticker cutter(kCutAfter, [this] { connections_.CutAll(); });
+  Ticker cutter(kCutAfter, [this] {
+    connections_.CutAll();
+    wire_turns_->End();
+  });
   server_->Shutdown(std::chrono::system_clock::now() + std::chrono::seconds(1));
   server_->Wait();
   cutter.Stop();

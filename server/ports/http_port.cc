@@ -39,6 +39,9 @@ using Ticket = HttpAnswerer::Ticket;
 
 // After the system had no descriptor for a connection.
 constexpr Duration kAcceptPause = Duration::Millis(100);
+// Connections that are taken before others that are open are looked at again: one that is new would
+// else wait for a request of each of these, for each connection that came before it.
+constexpr int kAcceptsAtOnce = 64;
 constexpr Duration kComplaintInterval = Duration::Seconds(60);
 // How long answers may still leave when the port stops.
 constexpr Duration kStopTime = Duration::Seconds(1);
@@ -104,7 +107,8 @@ class HttpPort::Impl {
   void ShakeHands(Connection& connection);
   void OnHandsShaken(const IpAddress& network);
   void Leave(Connection& connection);
-  void OnAccepted(const error_code& error, tcp::socket socket);
+  void OnAccepted(error_code error, tcp::socket socket);
+  void Take(tcp::socket socket);
   void PauseAccepting(const std::string& reason);
   void BeginStop();
   void CloseAll();
@@ -532,6 +536,7 @@ StatusOr<int> HttpPort::Impl::Start(const std::string& address) {
   ASSIGN_OR_RETURN(const ListeningSocket listening, Listen(address));
   error_code error;
   acceptor_.assign(listening.ipv6 ? tcp::v6() : tcp::v4(), listening.descriptor, error);
+  if (!error) acceptor_.non_blocking(true, error);
   CHECK(!error, "an event loop that takes no socket: {}", error.message());
   Accept();
   for (HttpAnswerer& answerer : answerers_) answerer.Start();
@@ -574,22 +579,29 @@ void HttpPort::Impl::Accept() {
   });
 }
 
-void HttpPort::Impl::OnAccepted(const error_code& error, tcp::socket socket) {
+void HttpPort::Impl::OnAccepted(error_code error, tcp::socket socket) {
   if (stopping_) return;
-  // A client that went away before it was served is no reason to pause.
-  if (error == asio::error::connection_aborted) return Accept();
-  if (error) return PauseAccepting(error.message());
+  for (int more = kAcceptsAtOnce; error != asio::error::would_block;) {
+    // A client that went away before it was served is no reason to pause.
+    if (error && error != asio::error::connection_aborted) return PauseAccepting(error.message());
+    if (!error) Take(std::move(socket));
+    if (--more == 0) break;
+    socket = acceptor_.accept(context_, error);
+  }
+  Accept();
+}
+
+void HttpPort::Impl::Take(tcp::socket socket) {
   ++counters_.taken;
   if (!HasRoom()) {
     ++counters_.evicted;
-    return Accept();
+    return;
   }
   ++counters_.open;
   const auto place = connections_.insert(connections_.end(), nullptr);
   *place = std::make_shared<Connection>(*this, std::move(socket));
   ++clients_[(*place)->network()].connections;
   (*place)->Begin(place);
-  Accept();
 }
 
 bool HttpPort::Impl::HasRoom() {

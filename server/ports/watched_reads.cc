@@ -26,6 +26,8 @@ namespace {
 
 // As many as a process of Linux may have unless the system is told otherwise.
 constexpr size_t kMostDescriptors = 1 << 20;
+// As many bytes as whoever reads likes.
+constexpr size_t kAny = SIZE_MAX;
 // Pieces of a write that gRPC 1.51 gives to one `sendmsg`: further ones may follow.
 constexpr size_t kMostPieces = 260;
 
@@ -75,11 +77,12 @@ class Connection {
     const MutexLock lock(mutex_);
     Stop();
   }
-  // How many bytes may be read now.
-  [[nodiscard]] size_t MayRead() FRESHET_EXCLUDES(mutex_) {
+  // How many bytes may be read now; unset: none any more.
+  [[nodiscard]] std::optional<size_t> MayRead() FRESHET_EXCLUDES(mutex_) {
     const MutexLock lock(mutex_);
+    if (turns_ != nullptr && turns_->ended()) return std::nullopt;
     if (!watch_ || turns_ == nullptr || watch_->trusted() || !watch_->excess().empty()) {
-      return SIZE_MAX;
+      return kAny;
     }
     const size_t most = turns_->MayRead(network_, descriptor_);
     // The rest of a frame opens no call.
@@ -212,21 +215,21 @@ bool ShowRead(int descriptor, const msghdr& message, size_t length) {
   return true;
 }
 
-// How many bytes of the socket may be read now.
-size_t MayRead(int descriptor) {
+// How many bytes of the socket may be read now; unset: none any more.
+std::optional<size_t> MayRead(int descriptor) {
   WatchedSocket* const watched = Watched(descriptor);
-  const size_t most = watched == nullptr ? SIZE_MAX : watched->connection.MayRead();
-  if (most == SIZE_MAX || watched->cookie == CookieOf(descriptor)) return most;
+  const std::optional<size_t> most = watched == nullptr ? kAny : watched->connection.MayRead();
+  if (most == kAny || watched->cookie == CookieOf(descriptor)) return most;
   // The number is another socket's by now.
   watched->connection.End();
-  return SIZE_MAX;
+  return kAny;
 }
 
 // Reads no more than so many bytes.
 ssize_t Receive(int descriptor, msghdr* message, int flags, size_t most) {
   static auto* const kNext = Next<ssize_t(int, msghdr*, int)>("recvmsg");
   std::array<iovec, 4> parts{};
-  if (most == SIZE_MAX || message->msg_iovlen > parts.size()) {
+  if (most == kAny || message->msg_iovlen > parts.size()) {
     return kNext(descriptor, message, flags);
   }
   size_t count = 0;
@@ -348,12 +351,12 @@ __attribute__((visibility("default"), used)) SSL* SSL_new(SSL_CTX* context) {
 
 __attribute__((visibility("default"), used)) ssize_t recvmsg(int descriptor, msghdr* message,
                                                              int flags) {
-  const size_t most = freshet::MayRead(descriptor);
-  if (most == 0) {
-    errno = EAGAIN;
+  const std::optional<size_t> most = freshet::MayRead(descriptor);
+  if (!most || *most == 0) {
+    errno = most ? EAGAIN : ECONNRESET;
     return -1;
   }
-  const ssize_t length = freshet::Receive(descriptor, message, flags, most);
+  const ssize_t length = freshet::Receive(descriptor, message, flags, *most);
   if (length <= 0 || (flags & MSG_PEEK) != 0) return length;
   if (freshet::ShowRead(descriptor, *message, static_cast<size_t>(length))) return length;
   errno = ECONNRESET;

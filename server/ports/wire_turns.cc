@@ -80,6 +80,11 @@ void WireTurns::WakeAll() {
   }
 }
 
+void WireTurns::End() {
+  ended_ = true;
+  WakeAll();
+}
+
 uint64_t WireTurns::unheard() const {
   const MutexLock lock(mutex_);
   return unheard_;

@@ -4,6 +4,7 @@
 #ifndef FRESHET_SERVER_PORTS_WIRE_TURNS_H_
 #define FRESHET_SERVER_PORTS_WIRE_TURNS_H_
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -46,6 +47,10 @@ class WireTurns {
   // Wakes all that wait. To be called again and again: gRPC may drop a call of which the server
   // never hears.
   void WakeAll() FRESHET_EXCLUDES(mutex_);
+  // Nothing is read any more: the server ends, and would first do all that clients have sent.
+  void End() FRESHET_EXCLUDES(mutex_);
+  // Whether that was said.
+  [[nodiscard]] bool ended() const { return ended_; }
   // Calls that gRPC has read and the server has not heard of.
   [[nodiscard]] uint64_t unheard() const FRESHET_EXCLUDES(mutex_);
 
@@ -68,6 +73,7 @@ class WireTurns {
   void Tidy(Networks::iterator network) FRESHET_REQUIRES(mutex_);
 
   const Wake wake_;
+  std::atomic<bool> ended_{false};
   mutable Mutex mutex_;
   Networks networks_ FRESHET_GUARDED_BY(mutex_);      // with calls or waiting sockets
   std::set<Key> waiting_ FRESHET_GUARDED_BY(mutex_);  // networks with waiting sockets

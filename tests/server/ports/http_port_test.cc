@@ -46,6 +46,11 @@ class HttpPortTest : public ::testing::Test {
     std::vector<HttpRoute> routes;
     routes.push_back(
         {.path = "/probe", .answer = [](const HttpRequest&) { return TextResponse(200, "ok"); }});
+    routes.push_back({.path = "/wait", .answer = [this](const HttpRequest&) {
+                        opened_.wait();
+                        open_.push_back(port_->stats().open);
+                        return TextResponse(200, "ok");
+                      }});
     routes.push_back({.path = "/big", .slow = true, .answer = [this](const HttpRequest&) {
                         ++big_calls_;
                         if (gate_) opened_.wait();
@@ -83,6 +88,7 @@ class HttpPortTest : public ::testing::Test {
   std::optional<std::promise<void>> gate_;
   std::shared_future<void> opened_;
   std::atomic<int> big_calls_ = 0;
+  std::vector<size_t> open_;  // connections at each call of /wait; of the port's thread
   std::unique_ptr<HttpPort> port_;
   int number_ = 0;
 };
@@ -98,6 +104,24 @@ TEST_F(HttpPortTest, AnswersAProbeBesideClientsThatNeverFinish) {
     for (RawClient& client : slow) ASSERT_TRUE(client.Send("x"));
     ASSERT_EQ(Ask(kProbe).status(), 200);
   }
+}
+
+// A new connection waited for a request of each busy one, as often as others had come before it.
+TEST_F(HttpPortTest, TakesNewConnectionsTogether) {
+  CloseGate();
+  Start(Patient());
+  RawClient busy(number_, kProbe);
+  EXPECT_EQ(busy.ReadAnswer().status(), 200);
+  std::string requests;
+  for (int i = 0; i < 60; ++i) requests += Get("/wait");
+  ASSERT_TRUE(busy.Send(requests));
+  std::vector<RawClient> clients;
+  for (int i = 0; i < 60; ++i) clients.emplace_back(number_, kProbe);
+  gate_->set_value();
+  for (RawClient& client : clients) EXPECT_EQ(client.ReadAnswer().status(), 200);
+  port_.reset();
+  ASSERT_GE(open_.size(), 5U);
+  EXPECT_GE(open_[4], 60U);
 }
 
 TEST_F(HttpPortTest, AnswersAProbeBesideMoreClientsThanItHolds) {

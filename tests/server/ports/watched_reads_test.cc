@@ -154,6 +154,15 @@ TEST_F(WatchedReadsTest, AreHeldBackUntilCallsAreTakenUp) {
   EXPECT_GT(Receive().size(), WireTurns::kPiece);
 }
 
+// A server that ends would first answer all calls that clients have sent.
+TEST_F(WatchedReadsTest, NothingIsReadOnceTheServerEnds) {
+  ASSERT_TRUE(WatchSocket(own_, limits_, books_));
+  EXPECT_TRUE(client_->Send(Opened()));
+  turns_->End();
+  EXPECT_EQ(Receive(), "");
+  EXPECT_EQ(errno, ECONNRESET);
+}
+
 // What is encrypted has not left: a client that takes nothing keeps its calls.
 TEST_F(WatchedReadsTest, CallsAreHeldUntilWhatWasEncryptedHasLeft) {
   const TempDir dir;
