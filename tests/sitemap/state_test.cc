@@ -3,7 +3,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sqlite3.h>
+#include <sys/stat.h>
 
+#include <filesystem>
 #include <fstream>
 #include <string>
 
@@ -33,6 +35,17 @@ class PollStateTest : public testing::Test {
   const TempDir dir_;
   const std::string path_ = dir_ / "a/b/state.db";
 };
+
+// A neighbour on the machine could have replaced the file.
+TEST_F(PollStateTest, FoldersAreOfTheOwnerAlone) {
+  const mode_t before = umask(0);
+  EXPECT_NE(Open(), nullptr);
+  umask(before);
+  using std::filesystem::perms;
+  for (const char* folder : {"a", "a/b"}) {
+    EXPECT_EQ(std::filesystem::status(dir_ / folder).permissions(), perms::owner_all) << folder;
+  }
+}
 
 TEST_F(PollStateTest, RemembersTheDocumentsThatWerePolledLast) {
   const auto state = Open();

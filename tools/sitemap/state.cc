@@ -9,7 +9,6 @@
 #include <cstring>
 #include <filesystem>
 #include <fstream>
-#include <iterator>
 #include <string_view>
 #include <system_error>
 #include <utility>
@@ -53,12 +52,6 @@ DocumentKey KeyOfVersion1(const std::string& name) {
   return {site.ok() ? SiteOfHost(site->host) : "", name};
 }
 
-// The bytes of a file; none if there is none.
-std::string BytesOf(const std::string& path) {
-  std::ifstream file(path, std::ios::binary);
-  return {std::istreambuf_iterator<char>(file), {}};
-}
-
 // When the file was last written, and how its log begins, which changes when the log is written
 // anew.
 std::pair<std::filesystem::file_time_type, std::string> StampOf(const std::string& path) {
@@ -79,7 +72,8 @@ absl::Status CopyDatabase(const std::string& from, const std::string& to) {
   for (int i = 0; i < kAttempts; ++i) {
     const auto before = StampOf(from);
     for (const char* part : {"", kLogName}) {
-      std::ofstream(to + part, std::ios::binary | std::ios::trunc) << BytesOf(from + part);
+      std::filesystem::remove(to + part, error);
+      std::filesystem::copy_file(from + part, to + part, error);  // the log may not be there
     }
     if (StampOf(from) == before) return absl::OkStatus();
   }
@@ -259,10 +253,10 @@ absl::StatusOr<std::unique_ptr<PollState>> PollState::OpenCopy(const std::string
 absl::StatusOr<std::unique_ptr<PollState>> PollState::Open(const std::string& path,
                                                            const std::string& crawl_id,
                                                            const std::string& name) {
+  const mode_t before = umask(077);
   std::error_code error;
   const std::filesystem::path folder = std::filesystem::path(path).parent_path();
   if (!folder.empty()) std::filesystem::create_directories(folder, error);
-  const mode_t before = umask(077);
   sqlite3* database = nullptr;
   const int code =
       sqlite3_open_v2(path.c_str(), &database, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE, nullptr);

@@ -2,14 +2,17 @@
 // how an import that was interrupted goes on.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 
 #include <algorithm>
+#include <filesystem>
 #include <fstream>
 #include <nlohmann/json.hpp>
 #include <set>
 
 #include "tests/cli/fake_server.h"
 #include "tests/support/temp_dir.h"
+#include "tools/cli/transfer/resume_state.h"
 
 namespace freshet::cli {
 namespace {
@@ -41,6 +44,25 @@ std::vector<std::string> UpsertedUrls(const FakeServer& server) {
     for (const auto& page : request.pages()) urls.push_back(page.url());
   }
   return urls;
+}
+
+// A neighbour who may write to the folder had the command write over any file of its user.
+TEST(ImportTest, TheProgressIsWrittenThroughNoLink) {
+  const TempDir dir;
+  const std::string victim = Write(dir, "victim", "precious");
+  ImportState state{.input = "i",
+                    .name = "n",
+                    .row = 1,
+                    .url = 1,
+                    .complete = false,
+                    .options = std::nullopt,
+                    .counts = {}};
+  std::filesystem::create_symlink(victim, dir / "state.new");
+  ASSERT_TRUE(Save(state, dir / "state").ok());
+  EXPECT_EQ(std::filesystem::file_size(victim), 8U);
+  ASSERT_TRUE(LoadImportState(dir / "state").ok());
+  ASSERT_EQ(mkfifo((dir / "pipe").c_str(), 0600), 0);
+  EXPECT_FALSE(LoadImportState(dir / "pipe").ok());
 }
 
 TEST(ImportTest, SendsSettingsCrawlsSignalsAndRechecks) {

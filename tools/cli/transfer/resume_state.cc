@@ -1,8 +1,10 @@
 #include "tools/cli/transfer/resume_state.h"
 
 #include <fcntl.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
@@ -27,12 +29,16 @@ absl::Status FileError(const std::string& path, int error) {
 
 // The object in a file that says what it is; nothing if there is no file.
 absl::StatusOr<std::optional<json>> Load(const std::string& path, const char* kind) {
-  std::FILE* file = std::fopen(path.c_str(), "rb");
-  if (file == nullptr && errno == ENOENT) return std::nullopt;
-  if (file == nullptr) return FileError(path, errno);
+  // A pipe would be waited for.
+  const int file = open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+  if (file < 0 && errno == ENOENT) return std::nullopt;
+  if (file < 0) return FileError(path, errno);
+  struct stat status {};
+  const bool plain = fstat(file, &status) == 0 && S_ISREG(status.st_mode);
   std::string text(kMaxStateBytes, '\0');
-  text.resize(std::fread(text.data(), 1, text.size(), file));
-  std::fclose(file);
+  const ssize_t length = plain ? read(file, text.data(), text.size()) : 0;
+  text.resize(static_cast<size_t>(std::max<ssize_t>(length, 0)));
+  close(file);
   json object = json::parse(text, nullptr, false);
   if (!object.is_object() || object.value("freshet", json()) != json(kind) ||
       object.value("version", json()) != json(kStateVersion)) {
@@ -43,7 +49,9 @@ absl::StatusOr<std::optional<json>> Load(const std::string& path, const char* ki
 }
 
 absl::Status WriteDurably(const std::string& text, const std::string& path) {
-  const int file = open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+  // Whoever else may write to the folder may have put a link there.
+  (void)unlink(path.c_str());
+  const int file = open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
   if (file < 0) return FileError(path, errno);
   std::string_view rest = text;
   bool good = true;
