@@ -19,7 +19,7 @@ constexpr size_t kLeastCalls = 1000;
 // Of clients that wait so many are looked at when something becomes free, in turns: a message does
 // not cost more where thousands of clients wait.
 constexpr size_t kLookedAt = 64;
-// Numbers of such calls begin here, so that silent ones are in an order of their own.
+// Numbers of such calls begin here: of the calls that wait, streams go on first.
 constexpr uint64_t kFirstCall = uint64_t{1} << 63;
 
 bool IsStream(const OpenCall& call) { return call.kind() == CallKind::kStream; }
@@ -49,7 +49,7 @@ StreamSet::Added StreamSet::Add(const std::shared_ptr<MessageStream>& stream) {
   Added added = AddLocked(stream, {.ends = stream});
   ++ends_;
   if (!ending_) return added;
-  silent_.erase(calls_[stream].number);
+  SilentOf(*stream).erase(calls_[stream].number);
   return {.status = ShuttingDown(), .outdone = std::move(added.outdone)};
 }
 
@@ -57,18 +57,15 @@ StreamSet::Added StreamSet::AddLocked(const std::shared_ptr<OpenCall>& call, Ent
   const bool stream = IsStream(*call);
   entry.number = opened_++ + (stream ? 0 : kFirstCall);
   if (stream) ++streams_;
-  silent_[entry.number] = call;
+  Silent& silent = SilentOf(*call);
+  silent[entry.number] = call;
   ++ClientOf(*call).calls;
   calls_[call] = std::move(entry);
   Added added;
   const size_t most = stream ? limits_.streams.get() : std::max(limits_.streams.get(), kLeastCalls);
-  if (silent_.size() <= most) return added;
-  const auto first_call = silent_.lower_bound(kFirstCall);
-  const auto begin = stream ? silent_.begin() : first_call;
-  const auto end = stream ? first_call : silent_.end();
-  if (static_cast<size_t>(std::distance(begin, end)) > most) {
+  if (silent.size() > most) {
     ++refused_;
-    added.outdone = silent_.extract(begin).mapped();
+    added.outdone = silent.extract(silent.begin()).mapped();
   }
   return added;
 }
@@ -83,7 +80,7 @@ grpc::Status StreamSet::Admit(const std::shared_ptr<OpenCall>& call) {
   const MutexLock lock(mutex_);
   const auto it = calls_.find(call);
   CHECK(it != calls_.end() && !it->second.admitted, "not added, or admitted already");
-  silent_.erase(it->second.number);
+  SilentOf(*call).erase(it->second.number);
   const bool stream = IsStream(*call);
   const char* const what = stream ? "streams" : "calls";
   Places& places = places_[static_cast<size_t>(call->kind())];
@@ -126,7 +123,7 @@ void StreamSet::Remove(const std::shared_ptr<OpenCall>& call) {
     if (--of_client->second == 0) places.by_client.erase(of_client);
   }
   if (IsStream(*call)) --streams_;
-  silent_.erase(it->second.number);
+  SilentOf(*call).erase(it->second.number);
   (void)StopWaitingLocked(call);
   --ClientOf(*call).calls;
   Forget(call->client());
@@ -176,7 +173,9 @@ void StreamSet::DismissSilent(const grpc::Status& status) {
   Calls silent;
   {
     const MutexLock lock(mutex_);
-    for (const auto& [number, call] : silent_) silent.push_back(call);
+    for (const Silent& kind : silent_) {
+      for (const auto& [number, call] : kind) silent.push_back(call);
+    }
   }
   for (const auto& call : silent) call->Dismiss(status);
 }

@@ -206,6 +206,10 @@ class StreamSet {
     size_t taken = 0;
     absl::flat_hash_map<std::string, size_t> by_client;
   };
+  using Silent = std::map<uint64_t, std::shared_ptr<OpenCall>>;
+  [[nodiscard]] Silent& SilentOf(const OpenCall& call) FRESHET_REQUIRES(mutex_) {
+    return silent_[static_cast<size_t>(call.kind())];
+  }
   [[nodiscard]] std::vector<std::shared_ptr<OpenCall>> All() const FRESHET_EXCLUDES(mutex_);
   [[nodiscard]] Added AddLocked(const std::shared_ptr<OpenCall>& call, Entry entry)
       FRESHET_REQUIRES(mutex_);
@@ -246,7 +250,7 @@ class StreamSet {
   size_t streams_ FRESHET_GUARDED_BY(mutex_) = 0;            // of all methods
   size_t ends_ FRESHET_GUARDED_BY(mutex_) = 0;               // streams of messages
   // Those that have said nothing yet and are not to be ended, by number.
-  std::map<uint64_t, std::shared_ptr<OpenCall>> silent_ FRESHET_GUARDED_BY(mutex_);
+  std::array<Silent, 2> silent_ FRESHET_GUARDED_BY(mutex_);  // by CallKind
   uint64_t opened_ FRESHET_GUARDED_BY(mutex_) = 0;
   size_t unacked_bytes_ FRESHET_GUARDED_BY(mutex_) = 0;
   size_t answer_bytes_ FRESHET_GUARDED_BY(mutex_) = 0;

@@ -50,13 +50,7 @@ std::vector<std::string> UpsertedUrls(const FakeServer& server) {
 TEST(ImportTest, TheProgressIsWrittenThroughNoLink) {
   const TempDir dir;
   const std::string victim = Write(dir, "victim", "precious");
-  ImportState state{.input = "i",
-                    .name = "n",
-                    .row = 1,
-                    .url = 1,
-                    .complete = false,
-                    .options = std::nullopt,
-                    .counts = {}};
+  const ImportState state{.name = "n", .row = 1, .url = "u"};
   std::filesystem::create_symlink(victim, dir / "state.new");
   ASSERT_TRUE(Save(state, dir / "state").ok());
   EXPECT_EQ(std::filesystem::file_size(victim), 8U);
