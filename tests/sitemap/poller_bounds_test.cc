@@ -1,6 +1,8 @@
 // What a site may take of the poller's time, place and neighbours.
+#include <future>
 #include <set>
 #include <string>
+#include <thread>
 
 #include "tests/sitemap/poller_fixture.h"
 
@@ -8,6 +10,7 @@ namespace freshet::sitemap {
 namespace {
 
 using testing::HasSubstr;
+using Result = DocumentReport::Result;
 
 TEST_F(PollerTest, RobotsFloodNoOtherHost) {
   SmallSite other(kPublic);
@@ -90,7 +93,8 @@ TEST_F(PollerTest, AClockThatWasAheadKeepsNoSiteWaiting) {
     notes_.Take();
     now_ = right;
     Poller poller(
-        options_, *state_, notes_, turn_, [this] { return now_; }, [](const DocumentReport&) {});
+        options_, *state_, make_sender_, turn_, [this] { return now_; },
+        [](const DocumentReport&) {});
     EXPECT_EQ(*poller.Due(site_.url() + "/map"), right);
     EXPECT_THAT(Why(site_.url() + "/busy"),
                 HasSubstr("not fetched: the site asked for a wait of another "));
@@ -140,11 +144,11 @@ TEST_F(PollerTest, ASiteAddsSoManyPagesInAPoll) {
   }
   site_.Put("/robots.txt", robots);
   const DocumentReport left = Poll(site_.url()).back();
-  EXPECT_EQ(left.result, DocumentReport::Result::kFailed);
-  EXPECT_THAT(left.why, HasSubstr("the site has added 5 pages in this poll"));
+  EXPECT_EQ(left.result, Result::kFailed);
+  EXPECT_THAT(left.why, HasSubstr("the site has announced 5 pages in this poll"));
   EXPECT_THAT(notes_.Take(), testing::SizeIs(6)) << "the second map comes to it, and is read";
   const DocumentReport last = Poll(site_.url()).back();
-  EXPECT_EQ(last.result, DocumentReport::Result::kUnchanged) << "each poll has its own";
+  EXPECT_EQ(last.result, Result::kUnchanged) << "each poll has its own";
   EXPECT_THAT(notes_.Take(), testing::SizeIs(3)) << "those that were left come first";
 }
 
@@ -155,6 +159,153 @@ TEST_F(PollerTest, ALongUrlCountsAsSeveralPages) {
   site_.Put("/two", Map({{"/b", ""}}));
   EXPECT_THAT(Poll(site_.url()).back().why, HasSubstr("the rest is left for another time"));
   EXPECT_THAT(notes_.Take(), testing::SizeIs(1));
+}
+
+TEST_F(PollerTest, ASiteSendsSoManySignalsInAPoll) {
+  options_.site_pages = 5;
+  std::string robots;
+  const auto put = [this](int map, const std::string& date) {
+    const std::string path = "/map" + std::to_string(map);
+    site_.Put(path, Map({{path + "/a", date}, {path + "/b", date}, {path + "/c", date}}));
+    return path;
+  };
+  for (int i = 0; i < 3; ++i) robots += "Sitemap: " + put(i, "2024-05-17") + "\n";
+  site_.Put("/robots.txt", robots);
+  Poll(site_.url());
+  Poll(site_.url());
+  EXPECT_THAT(notes_.Take(), testing::SizeIs(9));
+  for (int i = 0; i < 3; ++i) put(i, "2024-05-18");
+  now_ = now_ + Duration::Seconds(1);
+  EXPECT_THAT(Poll(site_.url()).back().why, HasSubstr("has announced 5 pages in this poll"));
+  EXPECT_THAT(notes_.Take(), testing::SizeIs(6)) << "signals";
+  EXPECT_EQ(Poll(site_.url()).back().result, Result::kUnchanged);
+  EXPECT_THAT(notes_.Take(), testing::SizeIs(3)) << "those that were left come first";
+}
+
+// New pages of a document, named by their numbers.
+std::vector<std::pair<std::string, std::string>> Pages(size_t count) {
+  std::vector<std::pair<std::string, std::string>> pages;
+  for (size_t i = 0; i < count; ++i) pages.emplace_back("/" + std::to_string(i), "");
+  return pages;
+}
+
+// A document of 50,000 entries kept all other sites waiting until the server had taken the last.
+TEST_F(PollerTest, NobodyWaitsWhileADocumentIsSent) {
+  site_.Put("/map", Map(Pages(4 * kMinPiece)));
+  std::future<size_t> other;
+  std::vector<size_t> had_turn;  // after so many entries
+  notes_.settle = [&] {
+    now_ = now_ + Duration::Seconds(1);
+    if (other.valid()) had_turn.push_back(other.get());
+    other = std::async(std::launch::async, [this] {
+      turn_.Lock();
+      const size_t sent = notes_.sent.size();
+      turn_.Unlock();
+      return sent;
+    });
+    while (turn_.Waiting() == 0) std::this_thread::yield();
+  };
+  EXPECT_EQ(Poll(site_.url() + "/map").at(0).new_pages, 4 * kMinPiece);
+  EXPECT_THAT(had_turn, testing::ElementsAre(kMinPiece, 2 * kMinPiece, 3 * kMinPiece));
+}
+
+TEST_F(PollerTest, PiecesGrowWhereTheServerIsQuick) {
+  site_.Put("/map", Map(Pages(7 * kMinPiece)));
+  std::vector<size_t> settled;
+  notes_.settle = [&] { settled.push_back(notes_.sent.size()); };
+  Poll(site_.url() + "/map");
+  EXPECT_THAT(settled, testing::ElementsAre(kMinPiece, 3 * kMinPiece, 7 * kMinPiece));
+}
+
+// The server takes so little that the time of the site does not suffice for its news.
+TEST_F(PollerTest, SendingIsOfTheTimeOfTheSite) {
+  options_.site_timeout = Duration::Seconds(60);
+  const std::string map = site_.url() + "/map";
+  const size_t all = 5 * kMinPiece;
+  site_.Put("/map", Map(Pages(all)));
+  notes_.settle = [this] { now_ = now_ + Duration::Seconds(25); };
+  const DocumentReport first = Poll(map).at(0);
+  EXPECT_TRUE(status_.ok()) << status_;
+  EXPECT_EQ(first.result, Result::kFailed);
+  EXPECT_THAT(first.why, HasSubstr("took more than 60 s: the rest is left for another time"));
+  EXPECT_EQ(first.new_pages, 3 * kMinPiece) << "the time ends in the middle of the document";
+  std::vector<std::string> sent = notes_.Take();
+  EXPECT_EQ(sent.size(), 3 * kMinPiece);
+  EXPECT_EQ(Known(map).etag, "") << "there is more of it";
+  Reopen();
+  const DocumentReport second = Poll(map).at(0);
+  EXPECT_EQ(second.result, Result::kRead) << second.why;
+  EXPECT_EQ(second.new_pages, 2 * kMinPiece) << "what the server has taken is not sent again";
+  for (const std::string& one : notes_.Take()) sent.push_back(one);
+  EXPECT_EQ(std::set<std::string>(sent.begin(), sent.end()).size(), all);
+  EXPECT_EQ(Poll(map).at(0).result, Result::kUnchanged);
+}
+
+// A site lost its hour because another one had the turn.
+TEST_F(PollerTest, ItsTurnIsNotOfTheTimeOfTheSite) {
+  site_.Put("/robots.txt", "Sitemap: /1\nSitemap: /2\n");
+  site_.Put("/2", Map({{"/b", ""}}));
+  std::future<void> other;
+  site_.PutAnswer("/1", [&](const auto&, auto& response) {
+    turn_.Lock();
+    other = std::async(std::launch::async, [this] {
+      while (turn_.Waiting() == 0) std::this_thread::yield();
+      now_ = now_ + Duration::Hours(2);
+      turn_.Unlock();
+    });
+    response.set_content(Map({{"/a", ""}}), "application/xml");
+  });
+  const auto reports = Poll(site_.url());
+  ASSERT_EQ(reports.size(), 3U);
+  EXPECT_EQ(reports[2].result, Result::kRead) << reports[2].why;
+  EXPECT_THAT(notes_.Take(), testing::ElementsAre(Page("/a"), Page("/b")));
+}
+
+// An index of 10,000 sitemaps is a lot to look up.
+TEST_F(PollerTest, LookingUpAnIndexIsOfTheTimeOfTheSite) {
+  options_.max_documents = 2 * kMaxPiece;
+  std::string index = "<sitemapindex>";
+  for (size_t i = 0; i < options_.max_documents; ++i) {
+    index += "<sitemap><loc>/" + std::to_string(i) + "</loc></sitemap>";
+  }
+  site_.Put("/index", index + "</sitemapindex>");
+  options_.site_timeout = Duration::Seconds(60);
+  size_t looks = 0;
+  on_clock_ = [&] {
+    // Each look-up is a look at the clock; the time is over before the first sitemap.
+    if (++looks > 2 * kMaxPiece) now_ = now_ + Duration::Hours(1);
+  };
+  EXPECT_THAT(Poll(site_.url() + "/index").back().why, HasSubstr("took more than 60 s"));
+  EXPECT_THAT(site_.Asked(), testing::SizeIs(1));
+}
+
+// Another site's poll may send a page while this one's document waits for its turn.
+TEST_F(PollerTest, WhatIsSentMeanwhileIsNotSentAgain) {
+  site_.Put("/map", Map(Pages(2 * kMinPiece)));
+  const std::string late = site_.url() + "/" + std::to_string(2 * kMinPiece - 1);
+  bool committed = false;
+  notes_.settle = [&] {
+    if (std::exchange(committed, true)) return;
+    const uint64_t stage = state_->NewStage();
+    EXPECT_TRUE(state_->Stage(stage, 1, late, now_).ok());
+    EXPECT_TRUE(state_->Commit(stage, 1).ok());
+  };
+  EXPECT_EQ(Poll(site_.url() + "/map").at(0).new_pages, 2 * kMinPiece - 1);
+  EXPECT_THAT(notes_.Take(), testing::Not(testing::Contains("page " + late)));
+  EXPECT_EQ(state_->FindPage(late)->modified, now_) << "what is known stays so";
+}
+
+// Signals of many turns are one poll of one size.
+TEST_F(PollerTest, TheSizeOfAPollIsKnownBeforeItIsSent) {
+  auto pages = Pages(3 * kMinPiece);
+  site_.Put("/map", Map(pages));
+  Poll(site_.url() + "/map");
+  for (size_t i = 0; i < 2 * kMinPiece; ++i) pages[i].second = "2024-05-18";
+  pages.emplace_back("/new", "");
+  site_.Put("/map", Map(pages));
+  EXPECT_EQ(Poll(site_.url() + "/map").at(0).signals, 2 * kMinPiece);
+  Poll(site_.url() + "/map");
+  EXPECT_THAT(signals_, testing::ElementsAre(0, 2 * kMinPiece));
 }
 
 }  // namespace

@@ -30,8 +30,8 @@ class Notes : public Sender {
     changes.push_back(changed);
     return true;
   }
-  [[nodiscard]] absl::StatusOr<Receipt> Finish() override {
-    if (finish) finish();
+  [[nodiscard]] absl::StatusOr<Receipt> Settle() override {
+    if (settle) settle();
     if (!status.ok()) return status;
     return std::exchange(receipt, {});
   }
@@ -39,9 +39,23 @@ class Notes : public Sender {
 
   std::vector<std::string> sent;
   std::vector<Instant> changes;
-  std::function<void()> finish;
+  std::function<void()> settle;
   absl::Status status;
   Receipt receipt;
+};
+
+// Hands on to one that outlives it what it gets. Thread-compatible.
+class Forward : public Sender {
+ public:
+  explicit Forward(Sender& to) : to_(to) {}
+  bool SendPage(uint64_t row, const FeedEntry& entry) override { return to_.SendPage(row, entry); }
+  bool SendSignal(uint64_t row, const FeedEntry& entry, Instant changed) override {
+    return to_.SendSignal(row, entry, changed);
+  }
+  [[nodiscard]] absl::StatusOr<Receipt> Settle() override { return to_.Settle(); }
+
+ private:
+  Sender& to_;
 };
 
 // The site of a SmallSite without another address.
@@ -66,7 +80,7 @@ class PollerTest : public testing::Test {
   std::vector<DocumentReport> Poll(const std::string& argument) {
     std::vector<DocumentReport> reports;
     Poller poller(
-        options_, *state_, notes_, turn_,
+        options_, *state_, make_sender_, turn_,
         [this] {
           if (on_clock_) on_clock_();
           return now_ = now_ + step_;
@@ -104,7 +118,12 @@ class PollerTest : public testing::Test {
   PollerOptions options_;
   std::unique_ptr<PollState> state_;
   Notes notes_;
-  Mutex turn_;
+  std::vector<uint64_t> signals_;  // that each document was said to have which has news
+  const MakeSender make_sender_ = [this](uint64_t signals) {
+    signals_.push_back(signals);
+    return std::make_unique<Forward>(notes_);
+  };
+  Turn turn_;
   Instant now_ = Instant::FromUnixSeconds(1'718'000'000);  // 2024-06-10
   Duration step_;                                          // between two looks at the clock
   std::function<void()> on_clock_;

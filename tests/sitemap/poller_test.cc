@@ -465,7 +465,8 @@ TEST_F(PollerTest, ASiteHasSoMuchTime) {
 TEST_F(PollerTest, ReadingIsOfTheTimeOfTheSite) {
   site_.Put("/robots.txt", "Sitemap: /1\nSitemap: /2\nSitemap: /3\n");
   for (const char* path : {"/1", "/2", "/3"}) site_.Put(path, Map({{path, ""}}));
-  step_ = Duration::Seconds(600);  // a document takes three
+  step_ = Duration::Seconds(60);  // a document takes about ten, the robots.txt seven
+  options_.site_timeout = Duration::Seconds(1500);
   const auto reports = Poll(site_.url());
   ASSERT_EQ(reports.size(), 4U);
   EXPECT_THAT(reports[3].why, HasSubstr("the rest is left for another time"));
@@ -631,7 +632,7 @@ TEST_F(PollerTest, AfterAKillNothingIsMissed) {
   const pid_t process = fork();
   if (process == 0) {
     state_ = *PollState::Open(dir_ / "state", "");
-    notes_.finish = [] { kill(getpid(), SIGKILL); };
+    notes_.settle = [] { kill(getpid(), SIGKILL); };
     Poll(map);
     _exit(1);
   }

@@ -9,9 +9,7 @@
 #include <future>
 #include <memory>
 
-#include "tests/sitemap/public_here.h"
-#include "tests/support/small_site.h"
-#include "tests/support/temp_dir.h"
+#include "tests/sitemap/poller_fixture.h"
 
 namespace freshet::sitemap {
 namespace {
@@ -27,12 +25,14 @@ class Taker : public Sender {
     return true;
   }
   bool SendSignal(uint64_t, const FeedEntry&, Instant) override { return true; }
-  [[nodiscard]] absl::StatusOr<Receipt> Finish() override {
+  [[nodiscard]] absl::StatusOr<Receipt> Settle() override {
+    if (settle) settle();
     if (gone) return absl::UnavailableError("gone");
     return Receipt();
   }
   std::vector<std::string> urls;
   std::atomic<bool> gone = false;
+  std::function<void()> settle;
 };
 
 bool WaitFor(Duration time, int descriptor) {
@@ -50,7 +50,9 @@ class PollsTest : public testing::Test {
   }
   absl::Status Run(const std::vector<std::string>& arguments, const Waiting& wait = WaitFor) {
     return RunPolls(
-        options_, arguments, 0, *state_, taker_, [this] { return now_.load(); },
+        options_, arguments, 0, *state_,
+        [this](uint64_t) { return std::make_unique<Forward>(taker_); },
+        [this] { return now_.load(); },
         [this](const DocumentReport& report) {
           if (report.result == DocumentReport::Result::kRead) read_.push_back(report.document);
           if (on_report_) on_report_(report);
@@ -82,6 +84,34 @@ TEST_F(PollsTest, ASlowSiteKeepsNobodyWaiting) {
   };
   ASSERT_TRUE(Run({one_.url() + "/slow", two_.url() + "/map"}).ok());
   EXPECT_THAT(read_, ElementsAre(two_.url() + "/map", one_.url() + "/slow"));
+}
+
+// The server takes a second for each piece of what the first site announces; the other site answers
+// when that has begun.
+TEST_F(PollsTest, ASiteThatAnnouncesMuchKeepsNobodyWaiting) {
+  std::string map = "<urlset>";
+  for (size_t i = 0; i < 100 * kMinPiece; ++i) {
+    map += "<url><loc>/1/" + std::to_string(i) + "</loc></url>";
+  }
+  one_.Put("/map", map + "</urlset>");
+  std::promise<void> begun;
+  two_.PutAnswer("/map", [&](const auto&, auto& response) {
+    begun.get_future().wait();
+    response.set_content("<urlset><url><loc>/2</loc></url></urlset>", "text/xml");
+  });
+  std::promise<void> other;
+  on_report_ = [&](const DocumentReport& report) {
+    if (report.document == two_.url() + "/map") other.set_value();
+  };
+  int pieces = 0;
+  taker_.settle = [&, other_read = other.get_future().share()] {
+    if (++pieces == 1) begun.set_value();
+    now_ = now_.load() + Duration::Seconds(1);
+    // Which it cannot become in the turn of this site.
+    (void)other_read.wait_for(std::chrono::milliseconds(50));
+  };
+  ASSERT_TRUE(Run({one_.url() + "/map", two_.url() + "/map"}).ok());
+  EXPECT_THAT(read_, ElementsAre(two_.url() + "/map", one_.url() + "/map"));
 }
 
 TEST_F(PollsTest, DocumentsOfOneSiteComeOneAfterTheOther) {

@@ -175,25 +175,31 @@ PRAGMA user_version=2)",
 TEST_F(PollStateTest, WhatIsCommittedIsKnown) {
   auto state = Open();
   EXPECT_FALSE(state->FindPage("http://a.test/")->known);
-  ASSERT_TRUE(state->Stage(1, "http://a.test/", kMay).ok());
-  ASSERT_TRUE(state->Stage(2, "http://b.test/", Instant::None()).ok());
-  ASSERT_TRUE(state->Stage(3, "http://c.test/", kMay).ok());
-  EXPECT_TRUE(state->FindPage("http://a.test/")->staged);
-  ASSERT_TRUE(state->Unstage(3).ok());
+  const uint64_t stage = state->NewStage();
+  ASSERT_TRUE(state->Stage(stage, 1, "http://a.test/", kMay).ok());
+  ASSERT_TRUE(state->Stage(stage, 2, "http://b.test/", Instant::None()).ok());
+  ASSERT_TRUE(state->Stage(stage, 3, "http://c.test/", kMay).ok());
+  ASSERT_TRUE(state->Stage(stage, 4, "http://d.test/", kMay).ok());
+  EXPECT_TRUE(state->FindPage("http://a.test/", stage)->staged);
+  ASSERT_TRUE(state->Keep().ok());
+  ASSERT_TRUE(state->Unstage(stage, 3).ok());
+  ASSERT_TRUE(state->Commit(stage, 3).ok());
+  EXPECT_FALSE(state->FindPage("http://a.test/", stage)->staged);
+  EXPECT_TRUE(state->FindPage("http://d.test/", stage)->staged) << "its piece comes later";
   const DocumentState kept{.etag = "\"1\"",
                            .last_modified = "yesterday",
                            .polled = kMay,
                            .interval = Duration::Hours(1),
                            .next = kMay + Duration::Hours(1),
                            .not_before = kMay + Duration::Hours(2)};
-  ASSERT_TRUE(state->Commit({"a.test", "http://a.test/map"}, kept).ok());
+  ASSERT_TRUE(state->PutDocument({"a.test", "http://a.test/map"}, kept).ok());
   state.reset();
   state = Open();
   EXPECT_EQ(state->FindPage("http://a.test/")->modified, kMay);
-  EXPECT_FALSE(state->FindPage("http://a.test/")->staged);
   EXPECT_TRUE(state->FindPage("http://b.test/")->known);
   EXPECT_TRUE(state->FindPage("http://b.test/")->modified.is_none());
   EXPECT_FALSE(state->FindPage("http://c.test/")->known);
+  EXPECT_FALSE(state->FindPage("http://d.test/")->known);
   const DocumentState found = *state->FindDocument({"a.test", "http://a.test/map"});
   EXPECT_EQ(found.etag, kept.etag);
   EXPECT_EQ(found.last_modified, kept.last_modified);
@@ -205,12 +211,36 @@ TEST_F(PollStateTest, WhatIsCommittedIsKnown) {
 
 TEST_F(PollStateTest, WhatIsStagedAloneIsNot) {
   auto state = Open();
-  ASSERT_TRUE(state->Stage(1, "http://a.test/", kMay).ok());
-  ASSERT_TRUE(state->Forget().ok());
-  EXPECT_FALSE(state->FindPage("http://a.test/")->known);
-  ASSERT_TRUE(state->Stage(1, "http://a.test/", kMay).ok());
+  const uint64_t stage = state->NewStage();
+  ASSERT_TRUE(state->Stage(stage, 1, "http://a.test/", kMay).ok());
+  ASSERT_TRUE(state->Keep().ok());
+  ASSERT_TRUE(state->Stage(stage, 2, "http://b.test/", kMay).ok());
+  ASSERT_TRUE(state->Forget(stage).ok());
+  for (const char* url : {"http://a.test/", "http://b.test/"}) {
+    EXPECT_FALSE(state->FindPage(url)->known);
+    EXPECT_FALSE(state->FindPage(url, stage)->staged);
+  }
+  ASSERT_TRUE(state->Stage(stage, 1, "http://a.test/", kMay).ok());
+  ASSERT_TRUE(state->Keep().ok());
   state.reset();
   EXPECT_FALSE(Open()->FindPage("http://a.test/")->known);
+}
+
+TEST_F(PollStateTest, StagesDoNotMix) {
+  const auto state = Open();
+  const uint64_t one = state->NewStage();
+  const uint64_t two = state->NewStage();
+  ASSERT_TRUE(state->Stage(one, 1, "http://a.test/", kMay).ok());
+  ASSERT_TRUE(state->Stage(one, 2, "http://b.test/", kMay).ok());
+  ASSERT_TRUE(state->Keep().ok());
+  ASSERT_TRUE(state->Stage(two, 1, "http://a.test/", kMay + Duration::Days(1)).ok());
+  ASSERT_TRUE(state->Keep().ok());
+  ASSERT_TRUE(state->Commit(two, 2).ok());
+  EXPECT_EQ(state->FindPage("http://a.test/")->modified, kMay + Duration::Days(1));
+  EXPECT_FALSE(state->FindPage("http://b.test/")->known);
+  EXPECT_EQ(state->FindPage("http://a.test/", one)->staged->modified, kMay);
+  ASSERT_TRUE(state->Forget(two).ok());
+  EXPECT_TRUE(state->FindPage("http://b.test/", one)->staged);
 }
 
 TEST_F(PollStateTest, BelongsToOneProcessAndOneCrawl) {

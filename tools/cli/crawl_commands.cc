@@ -229,7 +229,7 @@ absl::Status SendPolls(RowSource& rows, const SignalOptions& options, Tally& tal
     const auto poll = polls.try_emplace(signal.source(), polls.size() + 1, uploader).first;
     if (!poll->second.Add(signal, row.number)) break;
   }
-  for (auto& [source, poll] : polls) poll.End();
+  for (auto& [source, poll] : polls) poll.Flush();
   return status;
 }
 
@@ -286,7 +286,7 @@ SitemapCounts SendSitemap(const Sitemap& sitemap, const SignalOptions& options, 
       if (!poll.Add(SignalOf(entry, changed, options.source, options.crawl_id), number)) break;
     }
   }
-  poll.End();
+  poll.Flush();
   return counts;
 }
 

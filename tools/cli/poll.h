@@ -2,6 +2,7 @@
 #ifndef FRESHET_TOOLS_CLI_POLL_H_
 #define FRESHET_TOOLS_CLI_POLL_H_
 
+#include <algorithm>
 #include <cstdint>
 #include <utility>
 
@@ -12,12 +13,14 @@ namespace freshet::cli {
 using SignalUploader = Uploader<v1::SignalChangesRequest, v1::SignalChangesResponse>;
 
 // Collects the signals of one poll. As long as it fits in one message the server can count the
-// pages of each host itself; beyond that, every message says how large the poll is so far.
+// pages of each host itself; beyond that, every message says how large the poll is, as far as that
+// is known.
 // Thread-compatible.
 class Poll {
  public:
-  // `id` tells it from the other polls of the upload.
-  Poll(uint64_t id, SignalUploader& uploader) : id_(id), uploader_(uploader) {}
+  // `id` tells it from the other polls of the upload. It has `least` signals or more.
+  Poll(uint64_t id, SignalUploader& uploader, uint64_t least = 0)
+      : id_(id), least_(least), uploader_(uploader) {}
 
   // False when the stream is broken.
   bool Add(const v1::ChangeSignal& signal, uint64_t row) {
@@ -29,19 +32,20 @@ class Poll {
     return true;
   }
 
-  // Sends what is left.
-  bool End() { return batch_.rows.empty() || Send(size_ > batch_.rows.size()); }
+  // Sends what has come; more may follow if `least` says so.
+  bool Flush() { return batch_.rows.empty() || Send(std::max(size_, least_) > batch_.rows.size()); }
 
  private:
   bool Send(bool part) {
     if (part) {
-      batch_.request.set_poll_size(size_);
+      batch_.request.set_poll_size(std::max(size_, least_));
       batch_.request.set_poll_id(id_);
     }
     return uploader_.Send(std::exchange(batch_, {}));
   }
 
   const uint64_t id_;
+  const uint64_t least_;
   SignalUploader& uploader_;
   Batch<v1::SignalChangesRequest> batch_;
   uint64_t size_ = 0;

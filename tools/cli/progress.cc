@@ -20,8 +20,9 @@ constexpr const char* kEraseLine = "\r\x1b[K";
 
 }  // namespace
 
-Progress::Progress(ProgressStyle style, std::string what)
-    : style_(style), what_(std::move(what)), thread_([this] { Run(); }) {}
+Progress::Progress(ProgressStyle style, std::string what) : style_(style), what_(std::move(what)) {
+  if (!style_.quiet) thread_ = std::thread([this] { Run(); });
+}
 
 Progress::~Progress() {
   {
@@ -29,7 +30,7 @@ Progress::~Progress() {
     stop_ = true;
   }
   wake_.NotifyAll();
-  thread_.join();
+  if (thread_.joinable()) thread_.join();
   const MutexLock lock(mutex_);
   Hide();
   if (faults_ > kMaxFaultsPrinted) {

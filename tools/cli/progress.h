@@ -19,6 +19,7 @@ inline constexpr uint64_t kMaxFaultsPrinted = 100;
 struct ProgressStyle {
   std::ostream* out = nullptr;  // never null while in use
   bool terminal = false;        // one line that is rewritten, else a line now and then
+  bool quiet = false;           // nothing but what Print is given
 };
 
 // From one second after it was made until it is destroyed, shows `what`, the count and the elapsed

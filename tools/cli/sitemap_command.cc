@@ -291,18 +291,18 @@ ExitCode Sitemap(Session& session, const SitemapOptions& options) {
     session.Complain(std::string(state.status().message()));
     return kBadUsage;
   }
-  std::unique_ptr<sitemap::Sender> sender;
-  if (options.dry_run) {
-    sender = std::make_unique<NewsPrinter>(session, options.news);
-  } else {
+  if (!options.dry_run) {
     status = session.Connect();
     if (!status.ok()) return session.Fail(status);
-    sender = std::make_unique<NewsSender>(session, options.news);
   }
+  const auto make_sender = [&](uint64_t signals) -> std::unique_ptr<sitemap::Sender> {
+    if (options.dry_run) return std::make_unique<NewsPrinter>(session, options.news);
+    return std::make_unique<NewsSender>(session, options.news, signals);
+  };
   Reports reports(session);
   const int stopped = stop ? stop->descriptor() : -1;
   status = sitemap::RunPolls(
-      polling, options.arguments, session.input(), **state, *sender, Now,
+      polling, options.arguments, session.input(), **state, make_sender, Now,
       [&reports](const DocumentReport& report) { reports.Take(report); },
       [stopped](Duration time, int other) { return WaitFor(stopped, other, time); });
   if (status.ok()) return reports.code();
@@ -332,8 +332,8 @@ void AddFetchOptions(CLI::App& command, SitemapOptions& options) {
   command
       .add_option(
           "--site-pages", options.site_pages,
-          "Maximum number of new pages in one poll of a site, all its documents together; a "
-          "URL longer than 256 bytes counts as several pages")
+          "Maximum number of new pages and signals in one poll of a site, all its documents "
+          "together; a URL longer than 256 bytes counts as several pages")
       ->check(CLI::Range(1, 1'000'000'000))
       ->capture_default_str();
   command

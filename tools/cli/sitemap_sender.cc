@@ -51,12 +51,12 @@ v1::ChangeSignal SignalOf(const sitemap::FeedEntry& entry, Instant changed,
 
 double ImportanceOf(double priority) { return 2 * std::max(priority, 0.05); }
 
-// A stream and what is counted of it.
+// A stream and what is counted of it. Many may be open at once, so it does not say how far it is.
 template <typename AnyUploader>
 struct NewsSender::Upload {
   template <typename Open>
   Upload(NewsSender& sender, const char* noun, Open open)
-      : progress(sender.session_.progress_style(), noun),
+      : progress(QuietStyle(sender.session_), noun),
         tally(sender.session_, progress, noun),
         uploader(sender.session_, tally, open) {
     // Nothing is booked before something is sent.
@@ -65,22 +65,34 @@ struct NewsSender::Upload {
     });
   }
 
+  static ProgressStyle QuietStyle(const Session& session) {
+    ProgressStyle style = session.progress_style();
+    style.quiet = true;
+    return style;
+  }
+
   Progress progress;
   Tally tally;
   AnyUploader uploader;
 };
 
-NewsSender::NewsSender(Session& session, NewsOptions options)
+NewsSender::NewsSender(Session& session, NewsOptions options, uint64_t signals)
     : session_(session),
       options_(std::move(options)),
+      signals_(signals),
       pages_(v1::PagesService::NewStub(session.channel())),
       ingest_(v1::IngestService::NewStub(session.channel())) {}
 
-NewsSender::~NewsSender() = default;
+NewsSender::~NewsSender() {
+  // What they still wait for is booked here.
+  page_upload_.reset();
+  signal_upload_.reset();
+}
 
 void NewsSender::Book(uint64_t row, const std::string& name, const v1::ItemError& error) {
   const MutexLock lock(mutex_);
-  if (++receipt_.refused <= kMaxNamedRefusals) {
+  ++receipt_.refused;
+  if (++named_ <= kMaxNamedRefusals) {
     session_.Complain(fmt::format("entry {}: {}: {}{}{}", row,
                                   ShowText(CutText(name, kShownNameBytes)), error.field(),
                                   error.field().empty() ? "" : ": ", ShowText(error.reason())));
@@ -109,14 +121,17 @@ bool NewsSender::SendSignal(uint64_t row, const sitemap::FeedEntry& entry, Insta
     signal_upload_ = std::make_unique<Upload<SignalUploader>>(
         *this, "signals",
         [this](grpc::ClientContext* context) { return ingest_->SignalChanges(context); });
-    poll_ = std::make_unique<Poll>(1, signal_upload_->uploader);
+    poll_ = std::make_unique<Poll>(1, signal_upload_->uploader, signals_);
   }
   return poll_->Add(SignalOf(entry, changed, options_.source, options_.crawl_id), row);
 }
 
+// A stream that the server has ended, when all was answered for, is opened again for what follows.
 template <typename AnyUploader>
-absl::Status NewsSender::End(Upload<AnyUploader>& upload) const {
-  const grpc::Status status = upload.uploader.Finish();
+absl::Status NewsSender::Settle(std::unique_ptr<Upload<AnyUploader>>* upload) const {
+  if ((*upload)->uploader.Drain()) return absl::OkStatus();
+  const grpc::Status status = (*upload)->uploader.Finish();
+  upload->reset();
   if (status.ok()) return absl::OkStatus();
   const std::string server = session_.settings().server;
   switch (status.error_code()) {
@@ -132,19 +147,15 @@ absl::Status NewsSender::End(Upload<AnyUploader>& upload) const {
   }
 }
 
-absl::StatusOr<sitemap::Receipt> NewsSender::Finish() {
+absl::StatusOr<sitemap::Receipt> NewsSender::Settle() {
   absl::Status status;
   if (page_upload_) {
     if (!page_batch_.rows.empty()) page_upload_->uploader.Send(std::exchange(page_batch_, {}));
-    status = End(*page_upload_);
-    page_upload_.reset();
+    status = Settle(&page_upload_);
   }
   if (signal_upload_) {
-    poll_->End();
-    const absl::Status ended = End(*signal_upload_);
-    if (status.ok()) status = ended;
-    poll_.reset();
-    signal_upload_.reset();
+    poll_->Flush();
+    status.Update(Settle(&signal_upload_));
   }
   const MutexLock lock(mutex_);
   sitemap::Receipt receipt = std::exchange(receipt_, {});
@@ -176,6 +187,6 @@ bool NewsPrinter::SendSignal(uint64_t, const sitemap::FeedEntry& entry, Instant 
   return true;
 }
 
-absl::StatusOr<sitemap::Receipt> NewsPrinter::Finish() { return sitemap::Receipt(); }
+absl::StatusOr<sitemap::Receipt> NewsPrinter::Settle() { return sitemap::Receipt(); }
 
 }  // namespace freshet::cli

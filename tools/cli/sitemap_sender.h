@@ -33,18 +33,18 @@ struct NewsOptions {
 [[nodiscard]] v1::ChangeSignal SignalOf(const sitemap::FeedEntry& entry, Instant changed,
                                         const std::string& source, const std::string& crawl_id);
 
-// Sends pages and signals on a stream each, which a document opens when it needs it. Owner thread
-// only.
+// Sends the news of a document: pages and signals on a stream each, which it opens when it needs
+// it. Owner thread only.
 class NewsSender : public sitemap::Sender {
  public:
-  // The session is connected, and outlives the sender.
-  NewsSender(Session& session, NewsOptions options);
+  // The session is connected, and outlives the sender. The document has so many signals.
+  NewsSender(Session& session, NewsOptions options, uint64_t signals);
   ~NewsSender() override;
 
   bool SendPage(uint64_t row, const sitemap::FeedEntry& entry) override;
   bool SendSignal(uint64_t row, const sitemap::FeedEntry& entry, Instant changed) override;
   // Unavailable when the server cannot be reached, Internal with its reason when it ends a stream.
-  [[nodiscard]] absl::StatusOr<sitemap::Receipt> Finish() override;
+  [[nodiscard]] absl::StatusOr<sitemap::Receipt> Settle() override;
 
  private:
   using PageUploader = Uploader<v1::UpsertPagesRequest, v1::UpsertPagesResponse>;
@@ -53,10 +53,11 @@ class NewsSender : public sitemap::Sender {
 
   void Book(uint64_t row, const std::string& name, const v1::ItemError& error);
   template <typename AnyUploader>
-  [[nodiscard]] absl::Status End(Upload<AnyUploader>& upload) const;
+  [[nodiscard]] absl::Status Settle(std::unique_ptr<Upload<AnyUploader>>* upload) const;
 
   Session& session_;
   const NewsOptions options_;
+  const uint64_t signals_;
   const std::unique_ptr<v1::PagesService::Stub> pages_;
   const std::unique_ptr<v1::IngestService::Stub> ingest_;
   std::unique_ptr<Upload<PageUploader>> page_upload_;
@@ -65,6 +66,7 @@ class NewsSender : public sitemap::Sender {
   std::unique_ptr<Poll> poll_;
   Mutex mutex_;
   sitemap::Receipt receipt_ FRESHET_GUARDED_BY(mutex_);
+  uint64_t named_ FRESHET_GUARDED_BY(mutex_) = 0;  // refusals
 };
 
 // Prints what would be sent, one a line, and sends nothing. Owner thread only.
@@ -73,7 +75,7 @@ class NewsPrinter : public sitemap::Sender {
   NewsPrinter(const Session& session, NewsOptions options);
   bool SendPage(uint64_t row, const sitemap::FeedEntry& entry) override;
   bool SendSignal(uint64_t row, const sitemap::FeedEntry& entry, Instant changed) override;
-  [[nodiscard]] absl::StatusOr<sitemap::Receipt> Finish() override;
+  [[nodiscard]] absl::StatusOr<sitemap::Receipt> Settle() override;
 
  private:
   const Session& session_;

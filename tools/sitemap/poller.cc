@@ -93,10 +93,11 @@ std::string TookTooLong(Duration most) {
                      most.seconds());
 }
 
-std::string AddedTooMany(uint64_t most) {
+std::string AnnouncedTooMany(uint64_t most) {
   return fmt::format(
-      "the site has added {} pages in this poll (a URL counts once for each {} bytes): the rest is "
-      "left for another time",
+      "the site has announced {} pages in this poll, new ones and newer dates (a URL counts once "
+      "for "
+      "each {} bytes): the rest is left for another time",
       most, kUrlBytesPerPage);
 }
 
@@ -110,11 +111,11 @@ std::string PossibleLastModified(const std::string& value, Instant fetched) {
   return date.ok() && date->told >= kEarliestDate && date->told <= fetched ? value : "";
 }
 
-Poller::Poller(PollerOptions options, PollState& state, Sender& sender, Mutex& turn,
+Poller::Poller(PollerOptions options, PollState& state, MakeSender make_sender, Turn& turn,
                std::function<Instant()> clock, std::function<void(const DocumentReport&)> report)
     : options_(std::move(options)),
       state_(state),
-      sender_(sender),
+      make_sender_(std::move(make_sender)),
       turn_(turn),
       clock_(std::move(clock)),
       report_(std::move(report)) {}
@@ -145,9 +146,11 @@ Poller::Named Poller::ChildOf(const Named& named, const FetchResult& fetched,
 }
 
 absl::StatusOr<Instant> Poller::Due(const std::string& argument) {
-  const MutexLock lock(turn_);
-  ASSIGN_OR_RETURN(const DocumentState document, Find(KeyOf(FirstOf(argument))));
-  return document.next;
+  turn_.Lock();
+  const absl::StatusOr<DocumentState> document = Find(KeyOf(FirstOf(argument)));
+  turn_.Unlock();
+  RETURN_IF_ERROR(document.status());
+  return document->next;
 }
 
 absl::StatusOr<DocumentState> Poller::Find(const DocumentKey& key) {
@@ -167,14 +170,39 @@ absl::Status Poller::Poll(const std::string& argument, int input) {
     ASSIGN_OR_RETURN(entries_, EntryFile::Create());
     ASSIGN_OR_RETURN(body_, Spool::Create());
   }
-  const MutexLock lock(turn_);
+  turn_.Lock();
+  charged_ = clock_();
+  stage_ = state_.NewStage();
   input_ = input;
   visited_.clear();
   foreign_ = 0;
   site_left_ = options_.site_timeout;
   site_pages_ = 0;
   bounded_.clear();
-  return Visit(FirstOf(argument)).status();
+  absl::Status status = Visit(FirstOf(argument)).status();
+  turn_.Unlock();
+  return status;
+}
+
+void Poller::Charge() {
+  const Instant now = clock_();
+  site_left_ = site_left_ - std::max(Duration(), now - charged_);
+  charged_ = now;
+}
+
+void Poller::WithoutTurn(const std::function<Duration()>& work) {
+  Charge();
+  turn_.Unlock();
+  site_left_ = site_left_ - work();
+  turn_.Lock();
+  charged_ = clock_();
+}
+
+absl::Status Poller::GiveTurnOn() {
+  WithoutTurn([] { return Duration(); });
+  if (options_.fetch.cancelled()) return Stopped();
+  if (site_left_ > Duration()) return absl::OkStatus();
+  return absl::DeadlineExceededError(TookTooLong(options_.site_timeout));
 }
 
 void Poller::Fail(const Named& named, std::string why, DocumentReport report) {
@@ -225,12 +253,24 @@ bool Poller::Leave(const Named& named, uint64_t row, const FeedEntry& entry,
   return true;
 }
 
+Poller::Found Poller::Look(const Named& named, const DocumentState& document, Instant now) {
+  Found found{.report = {.document = named.url}};
+  WithoutTurn([&] {
+    found.fetched = FetchOrRead(named, document, now);
+    if (found.fetched.outcome != Outcome::kFetched || named.robots) return found.fetched.elapsed;
+    found.read_at = clock_();
+    const Instant until = found.read_at + site_left_ - found.fetched.elapsed;
+    found.read = ReadEntries(named, until, &found);
+    return found.fetched.elapsed + std::max(Duration(), clock_() - found.read_at);
+  });
+  return found;
+}
+
 FetchResult Poller::FetchOrRead(const Named& named, const DocumentState& document, Instant now) {
   // Files are for the operator to name: what a document names is a URL or nothing.
   const bool fetch = named.child || IsUrl(named.url);
   FetchOptions options = options_.fetch;
   options.timeout = std::min(options.timeout, site_left_);
-  turn_.Unlock();
   FetchResult result =
       fetch ? Fetch({.url = named.url,
                      // Its site may have been led elsewhere since by those who run its DNS.
@@ -239,8 +279,6 @@ FetchResult Poller::FetchOrRead(const Named& named, const DocumentState& documen
                      .last_modified = PossibleLastModified(document.last_modified, now)},
                     options, *body_)
             : ReadFile(named.url, input_, *body_);
-  turn_.Lock();
-  site_left_ = site_left_ - result.elapsed;
   result.last_modified = PossibleLastModified(result.last_modified, clock_());
   return result;
 }
@@ -264,10 +302,11 @@ absl::StatusOr<bool> Poller::Visit(const Named& named) {
     if (!options_.dry_run) RETURN_IF_ERROR(state_.PutDocument(KeyOf(named), document));
     return false;
   }
-  const FetchResult fetched = FetchOrRead(named, document, now);
+  Found found = Look(named, document, now);
+  const FetchResult& fetched = found.fetched;
   if (options_.fetch.cancelled()) return Stopped();
   document.from_public |= fetched.from_public;
-  ASSIGN_OR_RETURN(const bool changed, Take(named, fetched, &document));
+  ASSIGN_OR_RETURN(const bool changed, Take(named, found, &document));
   // Sites can name as many documents as they like that are nowhere: those leave nothing behind.
   const bool nowhere =
       fetched.outcome == Outcome::kNotThere || fetched.outcome == Outcome::kRefused;
@@ -288,8 +327,8 @@ absl::StatusOr<bool> Poller::Visit(const Named& named) {
   return changed;
 }
 
-absl::StatusOr<bool> Poller::Take(const Named& named, const FetchResult& fetched,
-                                  DocumentState* document) {
+absl::StatusOr<bool> Poller::Take(const Named& named, Found& found, DocumentState* document) {
+  const FetchResult& fetched = found.fetched;
   if (named.robots && (fetched.outcome == Outcome::kFetched || IsWithoutRobots(fetched))) {
     return TakeRobots(named, fetched);
   }
@@ -306,55 +345,67 @@ absl::StatusOr<bool> Poller::Take(const Named& named, const FetchResult& fetched
              : fetched.why);
     return false;
   }
-  return TakeDocument(named, fetched, document);
+  return TakeDocument(named, found, document);
 }
 
-absl::StatusOr<bool> Poller::TakeDocument(const Named& named, const FetchResult& fetched,
+absl::StatusOr<bool> Poller::TakeDocument(const Named& named, Found& found,
                                           DocumentState* document) {
-  DocumentReport report{.document = named.url};
-  std::vector<std::string> children;
-  const Instant now = clock_();
-  turn_.Unlock();
-  const auto read = ReadEntries(named, fetched, now + site_left_, &report, &children);
-  turn_.Lock();
-  site_left_ = site_left_ - std::max(Duration(), clock_() - now);
-  if (absl::IsCancelled(read.status())) return read.status();
-  if (!read.ok()) {
-    Fail(named, std::string(read.status().message()));
+  DocumentReport& report = found.report;
+  if (absl::IsCancelled(found.read.status())) return found.read.status();
+  if (!found.read.ok()) {
+    Fail(named, std::string(found.read.status().message()));
     return false;
   }
-  report.kind = NameOf(read->kind);
-  report.mended = read->mended;
-  if (read->kind != FeedKind::kIndex) {
-    RETURN_IF_ERROR(StageNews(now, &report));
-    RETURN_IF_ERROR(SendNews(named, fetched, now, document, &report));
-    report_(report);
-    return report.new_pages + report.signals > 0;
+  report.kind = NameOf(found.read->kind);
+  report.mended = found.read->mended;
+  if (found.read->kind == FeedKind::kIndex) return TakeIndex(named, found, document);
+  const absl::StatusOr<News> news = StageNews(found.read_at, &report);
+  absl::StatusOr<bool> taken = news.ok() ? absl::StatusOr<bool>(true) : news.status();
+  if (news.ok() && news->pages + news->signals > 0) {
+    const std::unique_ptr<Sender> sender = make_sender_(news->signals);
+    taken = SendNews(*sender, found.read_at, &report);
   }
+  const absl::Status forgotten = state_.Forget(stage_);
+  if (!taken.ok()) {
+    if (!absl::IsCancelled(taken.status())) {
+      Fail(named, std::string(taken.status().message()), report);
+    }
+    if (!absl::IsDeadlineExceeded(taken.status())) return taken.status();
+  }
+  RETURN_IF_ERROR(forgotten);
+  // What was left for another time, or on the word of somebody else, would not be seen again if the
+  // document were not.
+  const bool all = taken.ok() && *taken && report.future == 0 && report.other_hosts == 0;
+  document->etag = all ? found.fetched.etag : "";
+  document->last_modified = all ? found.fetched.last_modified : "";
+  if (taken.ok()) report_(report);
+  return report.new_pages + report.signals > 0;
+}
+
+absl::StatusOr<bool> Poller::TakeIndex(const Named& named, const Found& found,
+                                       DocumentState* document) {
   // What an index names is polled each time, so it is read each time.
   document->etag.clear();
   document->last_modified.clear();
   if (named.depth == kMaxIndexDepth) {
     Fail(named, fmt::format("sitemap indexes are nested more than {} deep", kMaxIndexDepth),
-         report);
+         found.report);
     return false;
   }
-  report_(report);
-  return VisitChildren(named, fetched, children);
+  report_(found.report);
+  return VisitChildren(named, found.fetched, found.children);
 }
 
-absl::StatusOr<FeedSummary> Poller::ReadEntries(const Named& named, const FetchResult& fetched,
-                                                Instant until, DocumentReport* report,
-                                                std::vector<std::string>* children) {
+absl::StatusOr<FeedSummary> Poller::ReadEntries(const Named& named, Instant until, Found* found) {
   RETURN_IF_ERROR(entries_->Clear());
   absl::Status kept;
   const auto look = [&](const FeedEntry& entry) {
-    const uint64_t row = ++report->entries;
-    if (!kept.ok() || Leave(named, row, entry, report)) return;
+    const uint64_t row = ++found->report.entries;
+    if (!kept.ok() || Leave(named, row, entry, &found->report)) return;
     if (entry.kind != FeedKind::kIndex) {
       kept = entries_->Append(row, entry);
-    } else if (children->size() <= options_.max_documents) {
-      children->push_back(entry.url);
+    } else if (found->children.size() <= options_.max_documents) {
+      found->children.push_back(entry.url);
     }
   };
   const std::unique_ptr<cli::ByteSource> bytes = body_->Read();
@@ -364,19 +415,25 @@ absl::StatusOr<FeedSummary> Poller::ReadEntries(const Named& named, const FetchR
     if (clock_() >= until) return absl::DeadlineExceededError(TookTooLong(options_.site_timeout));
     return bytes->Read(out);
   };
+  const FetchResult& fetched = found->fetched;
   auto summary = ReadDocumentText(watched, {.url = fetched.url, .charset = fetched.charset}, look);
   RETURN_IF_ERROR(kept);
   return summary;
 }
 
 // A page that is listed twice is staged, and so sent, once.
-absl::Status Poller::StageNews(Instant now, DocumentReport* report) {
-  RETURN_IF_ERROR(state_.Forget());
-  const absl::Status staged =
-      entries_->ForEach([&](uint64_t row, const FeedEntry& entry)
-                            FRESHET_REQUIRES(turn_) { return TakeEntry(row, entry, now, report); });
-  if (!staged.ok()) (void)state_.Forget();
-  return staged;
+absl::StatusOr<Poller::News> Poller::StageNews(Instant now, DocumentReport* report) {
+  News news;
+  size_t looked = 0;
+  RETURN_IF_ERROR(entries_->ForEach(
+      [&](uint64_t row, const FeedEntry& entry) FRESHET_REQUIRES(turn_) -> absl::Status {
+        RETURN_IF_ERROR(TakeEntry(row, entry, now, &news, report));
+        if (++looked % kMaxPiece != 0) return absl::OkStatus();
+        RETURN_IF_ERROR(state_.Keep());
+        return GiveTurnOn();
+      }));
+  RETURN_IF_ERROR(state_.Keep());
+  return news;
 }
 
 absl::StatusOr<bool> Poller::TakeRobots(const Named& named, const FetchResult& fetched) {
@@ -416,6 +473,7 @@ absl::StatusOr<std::vector<Poller::Named>> Poller::ChildrenOf(
     Named child = ChildOf(named, fetched, url);
     ASSIGN_OR_RETURN(const DocumentState document, Find(KeyOf(child)));
     sorted.emplace_back(document.polled, std::move(child));
+    if (sorted.size() % kMaxPiece == 0) WithoutTurn([] { return Duration(); });
   }
   std::stable_sort(sorted.begin(), sorted.end(),
                    [](const auto& a, const auto& b) { return a.first < b.first; });
@@ -435,12 +493,13 @@ absl::StatusOr<bool> Poller::VisitChildren(const Named& named, const FetchResult
                        options_.max_documents));
       break;
     }
+    Charge();
     if (site_left_ <= Duration()) {
       Fail(named, TookTooLong(options_.site_timeout));
       break;
     }
     if (site_pages_ >= options_.site_pages) {
-      Fail(named, AddedTooMany(options_.site_pages));
+      Fail(named, AnnouncedTooMany(options_.site_pages));
       break;
     }
     const bool foreign = child.site != SiteOf(child.url);
@@ -458,35 +517,7 @@ absl::StatusOr<bool> Poller::VisitChildren(const Named& named, const FetchResult
   return changed;
 }
 
-absl::Status Poller::SendNews(const Named& named, const FetchResult& fetched, Instant now,
-                              DocumentState* document, DocumentReport* report) {
-  const auto send = [&](uint64_t row, const FeedEntry& entry)
-                        FRESHET_REQUIRES(turn_) -> absl::Status {
-    ASSIGN_OR_RETURN(const bool sent, SendEntry(row, entry, now, report));
-    return sent ? absl::OkStatus() : absl::UnavailableError("the connection is lost");
-  };
-  absl::Status status = entries_->ForEach(send);
-  // Even if the state has failed: what is under way is to end.
-  const absl::StatusOr<Receipt> receipt = sender_.Finish();
-  if (!receipt.ok()) status = receipt.status();
-  if (!status.ok()) {
-    Fail(named, std::string(status.message()), *report);
-    // The error is what matters: what is staged is forgotten with the state at the latest.
-    (void)state_.Forget();
-    return status;
-  }
-  if (options_.dry_run) return state_.Forget();
-  for (const uint64_t row : receipt->again) RETURN_IF_ERROR(state_.Unstage(row));
-  report->refused = receipt->refused;
-  // What was left for another time, or on the word of somebody else, would not be seen again if the
-  // document were not.
-  const bool all = receipt->again.empty() && report->future == 0 && report->other_hosts == 0;
-  document->etag = all ? fetched.etag : "";
-  document->last_modified = all ? fetched.last_modified : "";
-  return state_.Commit(KeyOf(named), *document);
-}
-
-absl::Status Poller::TakeEntry(uint64_t row, const FeedEntry& entry, Instant now,
+absl::Status Poller::TakeEntry(uint64_t row, const FeedEntry& entry, Instant now, News* news,
                                DocumentReport* report) {
   Instant modified;
   if (absl::IsNotFound(entry.modified.status())) {
@@ -498,22 +529,74 @@ absl::Status Poller::TakeEntry(uint64_t row, const FeedEntry& entry, Instant now
   } else {
     modified = entry.modified->told;
   }
-  ASSIGN_OR_RETURN(const KnownPage page, state_.FindPage(entry.url));
+  ASSIGN_OR_RETURN(const KnownPage page, state_.FindPage(entry.url, stage_));
   // Of a page that is listed twice the latest date counts.
   if (page.staged ? modified <= page.staged->modified : page.known && modified <= page.modified) {
     return absl::OkStatus();
   }
-  return state_.Stage(row, entry.url, modified);
+  if (!page.staged) ++(page.known ? news->signals : news->pages);
+  return state_.Stage(stage_, row, entry.url, modified);
 }
 
-absl::StatusOr<bool> Poller::SendEntry(uint64_t row, const FeedEntry& entry, Instant now,
-                                       DocumentReport* report) {
-  ASSIGN_OR_RETURN(const KnownPage page, state_.FindPage(entry.url));
-  if (!page.staged || page.staged->row != row) return true;
+absl::StatusOr<bool> Poller::SendNews(Sender& sender, Instant now, DocumentReport* report) {
+  bool all = true;
+  uint64_t last = 0;  // row
+  size_t looked = 0;
+  size_t sent = 0;
+  const auto settle = [&]() FRESHET_REQUIRES(turn_) -> absl::Status {
+    const Instant begin = clock_();
+    ASSIGN_OR_RETURN(const bool taken, Settle(sender, last, report));
+    const Duration took = clock_() - begin;
+    if (took > kPieceTime) {
+      piece_ = std::max(piece_ / 2, kMinPiece);
+    } else if (sent >= piece_ && took < kShortPieceTime) {
+      piece_ = std::min(piece_ * 2, kMaxPiece);
+    }
+    all = all && taken;
+    looked = sent = 0;
+    return absl::OkStatus();
+  };
+  RETURN_IF_ERROR(entries_->ForEach(
+      [&](uint64_t row, const FeedEntry& entry) FRESHET_REQUIRES(turn_) -> absl::Status {
+        // Not behind the last one: then nothing would be left to do in another turn.
+        if (sent >= piece_ || looked == kMaxPiece) {
+          RETURN_IF_ERROR(settle());
+          RETURN_IF_ERROR(GiveTurnOn());
+        }
+        ASSIGN_OR_RETURN(const size_t one, SendEntry(sender, row, entry, now, report));
+        last = row;
+        ++looked;
+        sent += one;
+        return absl::OkStatus();
+      }));
+  RETURN_IF_ERROR(settle());
+  return all;
+}
+
+absl::StatusOr<size_t> Poller::SendEntry(Sender& sender, uint64_t row, const FeedEntry& entry,
+                                         Instant now, DocumentReport* report) {
+  ASSIGN_OR_RETURN(const KnownPage page, state_.FindPage(entry.url, stage_));
+  if (!page.staged || page.staged->row != row) return 0;
+  // Since it was staged the poll of another site may have sent it.
+  if (page.known && page.staged->modified <= page.modified) {
+    RETURN_IF_ERROR(state_.Unstage(stage_, row));
+    return 0;
+  }
   ++(page.known ? report->signals : report->new_pages);
-  if (!page.known) site_pages_ += 1 + (entry.url.size() - 1) / kUrlBytesPerPage;
-  return page.known ? sender_.SendSignal(row, entry, ChangeOf(*entry.modified, now))
-                    : sender_.SendPage(row, entry);
+  site_pages_ += 1 + (entry.url.size() - 1) / kUrlBytesPerPage;
+  const bool sent = page.known ? sender.SendSignal(row, entry, ChangeOf(*entry.modified, now))
+                               : sender.SendPage(row, entry);
+  if (sent) return 1;
+  RETURN_IF_ERROR(sender.Settle().status());
+  return absl::UnavailableError("the connection is lost");
+}
+
+absl::StatusOr<bool> Poller::Settle(Sender& sender, uint64_t row, DocumentReport* report) {
+  ASSIGN_OR_RETURN(const Receipt receipt, sender.Settle());
+  report->refused += receipt.refused;
+  for (const uint64_t again : receipt.again) RETURN_IF_ERROR(state_.Unstage(stage_, again));
+  RETURN_IF_ERROR(options_.dry_run ? state_.Keep() : state_.Commit(stage_, row));
+  return receipt.again.empty();
 }
 
 }  // namespace freshet::sitemap

@@ -13,7 +13,6 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "core/base/units.h"
-#include "sync/mutex.h"
 #include "tools/sitemap/entry_file.h"
 #include "tools/sitemap/feed_parser.h"
 #include "tools/sitemap/fetch.h"
@@ -21,6 +20,7 @@
 #include "tools/sitemap/site_url.h"
 #include "tools/sitemap/spool.h"
 #include "tools/sitemap/state.h"
+#include "tools/sitemap/turn.h"
 
 namespace freshet::sitemap {
 
@@ -36,8 +36,15 @@ inline constexpr size_t kMaxNamedLeftOut = 10;
 // Documents at other hosts that one poll of an argument fetches: a site must not have the poller
 // flood another one. The others come with the next polls.
 inline constexpr size_t kMaxForeignDocuments = 50;
-// A new page counts as one for each of so many bytes of its URL, the last of which may be fewer.
+// A new page or signal counts as one for each of so many bytes of its URL, the last of which may be
+// fewer.
 inline constexpr size_t kUrlBytesPerPage = 256;
+// What a site does in one turn: at most kMaxPiece entries are looked up, and of these so many sent,
+// fewer or more, as the server takes them between these times.
+inline constexpr size_t kMaxPiece = 1000;
+inline constexpr size_t kMinPiece = 50;
+inline constexpr Duration kShortPieceTime = Duration::Millis(50);
+inline constexpr Duration kPieceTime = Duration::Millis(200);
 
 // What became of what was sent of one document.
 struct Receipt {
@@ -46,19 +53,22 @@ struct Receipt {
   std::vector<uint64_t> again;
 };
 
-// Where news goes. Thread-compatible.
+// Where the news of one document goes. Thread-compatible.
 class Sender {
  public:
   virtual ~Sender() = default;
-  // Rows are numbers of entries in their document. False: the connection is lost, and Finish says
+  // Rows are numbers of entries in their document. False: the connection is lost, and Settle says
   // how.
   virtual bool SendPage(uint64_t row, const FeedEntry& entry) = 0;
   // The entry has a date; `changed` is the latest instant that it may mean and that is over. All
-  // signals up to Finish are one poll.
+  // signals of a sender are one poll.
   virtual bool SendSignal(uint64_t row, const FeedEntry& entry, Instant changed) = 0;
-  // Waits until everything has been answered for.
-  [[nodiscard]] virtual absl::StatusOr<Receipt> Finish() = 0;
+  // Waits until everything has been answered for that was sent since the last time. More may follow
+  // unless it fails: Unavailable or Internal.
+  [[nodiscard]] virtual absl::StatusOr<Receipt> Settle() = 0;
 };
+// For a document that has so many signals.
+using MakeSender = std::function<std::unique_ptr<Sender>(uint64_t signals)>;
 
 // What a poll of a document came to.
 struct DocumentReport {
@@ -93,10 +103,11 @@ struct PollerOptions {
   bool other_hosts = false;  // documents may name pages and documents of other hosts
   size_t max_documents = kMaxDocuments;
   size_t most_remembered = kMostDocuments;  // of one site, before each poll
-  // Of all its documents together, for each poll: how long its answers, and to read them, may take.
+  // Of all its documents together, for each poll: how long its answers, to read them, and to send
+  // its news may take, without the turns of others.
   Duration site_timeout = Duration::Hours(1);
-  // New pages of all its documents together, for each poll, counted by kUrlBytesPerPage. The
-  // document that comes to them is taken as a whole.
+  // New pages and signals of all its documents together, for each poll, counted by
+  // kUrlBytesPerPage. The document that comes to them is taken as a whole.
   uint64_t site_pages = 1'000'000;
   bool dry_run = false;   // leave the state as it is
   bool only_due = false;  // leave documents whose interval is not over
@@ -109,16 +120,18 @@ struct PollerOptions {
 // Owner thread only; several may share what `turn` guards.
 class Poller {
  public:
-  // All outlive the poller. `turn` is held whenever state, sender and report are used, and not
-  // while a site is waited for or what it says is read. `clock` tells the time of each step, also
-  // without `turn`; `report` is called for every document that was looked at.
-  Poller(PollerOptions options, PollState& state, Sender& sender, Mutex& turn,
+  // All outlive the poller. `turn` is held whenever state, senders and report are used, for a piece
+  // of a document at a time (kMaxPiece), and not while a site is waited for or what it says is
+  // read. `clock` tells the time of each step, also without `turn`; `report` is called for every
+  // document that was looked at.
+  Poller(PollerOptions options, PollState& state, MakeSender make_sender, Turn& turn,
          std::function<Instant()> clock, std::function<void(const DocumentReport&)> report);
 
   // Polls what an argument of the command line names: a URL, a file, or "-" for the descriptor
   // `input`; and all that it leads to. A document that cannot be used is reported, sends nothing
   // and is no error. Errors end the poll: Cancelled, or those of the sender and the state, after
-  // which what was sent and not yet known is sent again by the next poll.
+  // which what was sent and not yet known is sent again by the next poll. What the site's time does
+  // not suffice for is left to the next poll.
   [[nodiscard]] absl::Status Poll(const std::string& argument, int input) FRESHET_EXCLUDES(turn_);
   // When that is due again: later than now after a poll that was not a dry run. None before its
   // first poll.
@@ -134,6 +147,20 @@ class Poller {
     int depth = 0;  // of indexes above
     bool child = false;
   };
+  // What comes of it without `turn`.
+  struct Found {
+    FetchResult fetched;
+    // If it was fetched, and is no robots.txt:
+    Instant read_at;
+    absl::StatusOr<FeedSummary> read = absl::UnknownError("not read");
+    DocumentReport report;
+    std::vector<std::string> children;
+  };
+  // What staging has found.
+  struct News {
+    uint64_t pages = 0;
+    uint64_t signals = 0;
+  };
 
   [[nodiscard]] Named FirstOf(const std::string& argument) const;
   [[nodiscard]] static Named ChildOf(const Named& named, const FetchResult& fetched,
@@ -143,25 +170,46 @@ class Poller {
   // back: the document is due.
   [[nodiscard]] absl::StatusOr<DocumentState> Find(const DocumentKey& key) FRESHET_REQUIRES(turn_);
   [[nodiscard]] absl::StatusOr<bool> Visit(const Named& named) FRESHET_REQUIRES(turn_);
-  [[nodiscard]] FetchResult FetchOrRead(const Named& named, const DocumentState& document,
-                                        Instant now) FRESHET_REQUIRES(turn_);
-  [[nodiscard]] absl::StatusOr<bool> Take(const Named& named, const FetchResult& fetched,
-                                          DocumentState* document) FRESHET_REQUIRES(turn_);
+  // Gives the turn on, to whoever has waited longest, and has another one when `work` is done. The
+  // site pays for the time of its turns and for what `work` returns; not for waiting.
+  void WithoutTurn(const std::function<Duration()>& work) FRESHET_REQUIRES(turn_);
+  // Has the site pay for its present turn so far.
+  void Charge() FRESHET_REQUIRES(turn_);
+  // The same between two pieces of a document. Cancelled, or DeadlineExceeded if the site's time is
+  // over.
+  [[nodiscard]] absl::Status GiveTurnOn() FRESHET_REQUIRES(turn_);
+  [[nodiscard]] Found Look(const Named& named, const DocumentState& document, Instant now)
+      FRESHET_REQUIRES(turn_);
+  [[nodiscard]] absl::StatusOr<bool> Take(const Named& named, Found& found, DocumentState* document)
+      FRESHET_REQUIRES(turn_);
   [[nodiscard]] absl::StatusOr<bool> TakeRobots(const Named& named, const FetchResult& fetched)
       FRESHET_REQUIRES(turn_);
-  [[nodiscard]] absl::StatusOr<bool> TakeDocument(const Named& named, const FetchResult& fetched,
+  [[nodiscard]] absl::StatusOr<bool> TakeDocument(const Named& named, Found& found,
                                                   DocumentState* document) FRESHET_REQUIRES(turn_);
-  // Reads the document once, without `turn`: what it is, and whether all of it is good. Keeps the
-  // entries that may be used: pages in entries_, documents in `children`.
-  [[nodiscard]] absl::StatusOr<FeedSummary> ReadEntries(const Named& named,
-                                                        const FetchResult& fetched, Instant until,
-                                                        DocumentReport* report,
-                                                        std::vector<std::string>* children)
-      FRESHET_EXCLUDES(turn_);
-  // Stages what is new in entries_.
-  [[nodiscard]] absl::Status StageNews(Instant now, DocumentReport* report) FRESHET_REQUIRES(turn_);
+  [[nodiscard]] absl::StatusOr<bool> TakeIndex(const Named& named, const Found& found,
+                                               DocumentState* document) FRESHET_REQUIRES(turn_);
+  [[nodiscard]] FetchResult FetchOrRead(const Named& named, const DocumentState& document,
+                                        Instant now) FRESHET_EXCLUDES(turn_);
+  // Reads the document once: what it is, and whether all of it is good. Keeps the entries that may
+  // be used: pages in entries_, documents in `found`.
+  [[nodiscard]] absl::StatusOr<FeedSummary> ReadEntries(const Named& named, Instant until,
+                                                        Found* found) FRESHET_EXCLUDES(turn_);
+  // Stages what is new in entries_, a piece in each turn.
+  [[nodiscard]] absl::StatusOr<News> StageNews(Instant now, DocumentReport* report)
+      FRESHET_REQUIRES(turn_);
   [[nodiscard]] absl::Status TakeEntry(uint64_t row, const FeedEntry& entry, Instant now,
-                                       DocumentReport* report) FRESHET_REQUIRES(turn_);
+                                       News* news, DocumentReport* report) FRESHET_REQUIRES(turn_);
+  // Sends what is staged and commits it, a piece in each turn. True: the server has answered for
+  // all of it, and wants nothing of it again.
+  [[nodiscard]] absl::StatusOr<bool> SendNews(Sender& sender, Instant now, DocumentReport* report)
+      FRESHET_REQUIRES(turn_);
+  // How many were sent: 0 or 1.
+  [[nodiscard]] absl::StatusOr<size_t> SendEntry(Sender& sender, uint64_t row,
+                                                 const FeedEntry& entry, Instant now,
+                                                 DocumentReport* report) FRESHET_REQUIRES(turn_);
+  // Commits what the server has taken of the entries up to this row. True: all of it.
+  [[nodiscard]] absl::StatusOr<bool> Settle(Sender& sender, uint64_t row, DocumentReport* report)
+      FRESHET_REQUIRES(turn_);
   [[nodiscard]] absl::StatusOr<bool> VisitChildren(const Named& named, const FetchResult& fetched,
                                                    const std::vector<std::string>& urls)
       FRESHET_REQUIRES(turn_);
@@ -169,11 +217,6 @@ class Poller {
                                                               const FetchResult& fetched,
                                                               const std::vector<std::string>& urls)
       FRESHET_REQUIRES(turn_);
-  [[nodiscard]] absl::Status SendNews(const Named& named, const FetchResult& fetched, Instant now,
-                                      DocumentState* document, DocumentReport* report)
-      FRESHET_REQUIRES(turn_);
-  [[nodiscard]] absl::StatusOr<bool> SendEntry(uint64_t row, const FeedEntry& entry, Instant now,
-                                               DocumentReport* report) FRESHET_REQUIRES(turn_);
   void Fail(const Named& named, std::string why, DocumentReport report = {})
       FRESHET_REQUIRES(turn_);
   // Counts and names what is left out. False: it is not.
@@ -184,18 +227,21 @@ class Poller {
 
   const PollerOptions options_;
   PollState& state_;
-  Sender& sender_;
-  Mutex& turn_;
+  const MakeSender make_sender_;
+  Turn& turn_;
   const std::function<Instant()> clock_;
   const std::function<void(const DocumentReport&)> report_;
   std::unique_ptr<Spool> body_;
   std::unique_ptr<EntryFile> entries_;  // of the present document
   int input_ = 0;
+  Instant charged_;           // when the site paid last for its turn
+  size_t piece_ = kMinPiece;  // how many entries are sent in one turn
   // Of the present poll.
+  uint64_t stage_ = 0;  // of the state
   std::set<std::string> visited_;
   size_t foreign_ = 0;             // of these, at other hosts
   Duration site_left_;             // of the time that the site may take
-  uint64_t site_pages_ = 0;        // that it has added
+  uint64_t site_pages_ = 0;        // that it has announced
   std::set<std::string> bounded_;  // sites whose rows of earlier polls KeepDocuments has bounded
 };
 

@@ -15,8 +15,8 @@
 #include <utility>
 
 #include "core/base/status.h"
-#include "sync/mutex.h"
 #include "tools/sitemap/site_url.h"
+#include "tools/sitemap/turn.h"
 
 namespace freshet::sitemap {
 namespace {
@@ -64,13 +64,13 @@ struct Site {
 // Owner thread only.
 class Polls {
  public:
-  Polls(const PollsOptions& options, int input, PollState& state, Sender& sender,
+  Polls(const PollsOptions& options, int input, PollState& state, const MakeSender& make_sender,
         const std::function<Instant()>& clock,
         const std::function<void(const DocumentReport&)>& report)
       : options_(options),
         input_(input),
         state_(state),
-        sender_(sender),
+        make_sender_(make_sender),
         clock_(clock),
         report_(report) {}
   ~Polls() {
@@ -169,7 +169,7 @@ class Polls {
   absl::Status PollSite(const std::vector<std::string>& arguments, Duration* wait) {
     PollerOptions options = options_.poller;
     options.fetch.cancelled = [this] { return stop_ || options_.poller.fetch.cancelled(); };
-    Poller poller(options, state_, sender_, turn_, clock_, report_);
+    Poller poller(options, state_, make_sender_, turn_, clock_, report_);
     *wait = Duration::Infinite();
     for (const std::string& argument : arguments) {
       if (!options_.watch) {
@@ -191,11 +191,11 @@ class Polls {
   const PollsOptions& options_;
   const int input_;
   PollState& state_;
-  Sender& sender_;
+  const MakeSender& make_sender_;
   const std::function<Instant()>& clock_;
   const std::function<void(const DocumentReport&)>& report_;
   const Bell bell_;
-  Mutex turn_;      // of the pollers
+  Turn turn_;       // of the pollers
   Instant looked_;  // at the clock last
   std::vector<std::unique_ptr<Site>> sites_;
   size_t running_ = 0;
@@ -206,11 +206,11 @@ class Polls {
 }  // namespace
 
 absl::Status RunPolls(const PollsOptions& options, const std::vector<std::string>& arguments,
-                      int input, PollState& state, Sender& sender,
+                      int input, PollState& state, const MakeSender& make_sender,
                       const std::function<Instant()>& clock,
                       const std::function<void(const DocumentReport&)>& report,
                       const Waiting& wait) {
-  return Polls(options, input, state, sender, clock, report).Run(arguments, wait);
+  return Polls(options, input, state, make_sender, clock, report).Run(arguments, wait);
 }
 
 }  // namespace freshet::sitemap

@@ -33,7 +33,7 @@ using Waiting = std::function<bool(Duration, int descriptor)>;
 // Thread-compatible.
 [[nodiscard]] absl::Status RunPolls(const PollsOptions& options,
                                     const std::vector<std::string>& arguments, int input,
-                                    PollState& state, Sender& sender,
+                                    PollState& state, const MakeSender& make_sender,
                                     const std::function<Instant()>& clock,
                                     const std::function<void(const DocumentReport&)>& report,
                                     const Waiting& wait);

@@ -26,8 +26,9 @@ constexpr const char* kLogName = "-wal";
 // What is staged lies in a table of the connection's own, which SQLite keeps on disk.
 constexpr const char* kStaging = R"(
 CREATE TEMP TABLE staged (
-  url TEXT PRIMARY KEY, modified INTEGER NOT NULL, row INTEGER NOT NULL) WITHOUT ROWID;
-CREATE INDEX temp.staged_row ON staged (row);
+  stage INTEGER, url TEXT, modified INTEGER NOT NULL, row INTEGER NOT NULL,
+  PRIMARY KEY (stage, url)) WITHOUT ROWID;
+CREATE INDEX temp.staged_row ON staged (stage, row);
 )";
 
 // Times and spans are microseconds; 0 is none.
@@ -199,10 +200,13 @@ absl::Status PollState::Prepare(const std::string& crawl_id) {
   find_wait_ = make(
       "SELECT max(not_before) FROM documents WHERE url=? AND not_before > 0 AND not_before <= ?");
   find_page_ = make(
-      "SELECT modified, 1, row FROM staged WHERE url=?1 UNION ALL "
+      "SELECT modified, 1, row FROM staged WHERE stage=?2 AND url=?1 UNION ALL "
       "SELECT modified, 0, 0 FROM pages WHERE url=?1");
-  stage_ = make("INSERT OR REPLACE INTO staged VALUES (?,?,?)");
-  unstage_ = make("DELETE FROM staged WHERE row=?");
+  stage_ = make("INSERT OR REPLACE INTO staged VALUES (?,?,?,?)");
+  unstage_ = make("DELETE FROM staged WHERE stage=? AND row=?");
+  commit_ = make(
+      "INSERT OR REPLACE INTO pages SELECT url, modified FROM staged WHERE stage=? AND row<=?");
+  forget_ = make("DELETE FROM staged WHERE stage=? AND row<=?");
   return absl::OkStatus();
 }
 
@@ -311,9 +315,9 @@ absl::StatusOr<Instant> PollState::FindWait(const std::string& url, Instant late
   return wait;
 }
 
-absl::StatusOr<KnownPage> PollState::FindPage(const std::string& url) {
+absl::StatusOr<KnownPage> PollState::FindPage(const std::string& url, uint64_t stage) {
   KnownPage page;
-  absl::StatusOr<bool> found = find_page_->Bind(url).Step();
+  absl::StatusOr<bool> found = find_page_->Bind(url).Bind(static_cast<int64_t>(stage)).Step();
   for (; found.ok() && *found; found = find_page_->Step()) {
     const Instant modified = Instant::FromMicros(find_page_->Number(0));
     if (find_page_->Number(1) != 0) {
@@ -332,28 +336,40 @@ absl::Status PollState::Begin() {
   return sqlite3_get_autocommit(database_.get()) != 0 ? Execute("BEGIN") : absl::OkStatus();
 }
 
-absl::Status PollState::Stage(uint64_t row, const std::string& url, Instant modified) {
-  // One transaction for all that a document says: each by itself would be written by itself.
+// One transaction for a piece of what a document says: each by itself would be written by itself.
+absl::Status PollState::Stage(uint64_t stage, uint64_t row, const std::string& url,
+                              Instant modified) {
   RETURN_IF_ERROR(Begin());
-  return stage_->Bind(url).Bind(modified.micros()).Bind(static_cast<int64_t>(row)).Run();
+  return stage_->Bind(static_cast<int64_t>(stage))
+      .Bind(url)
+      .Bind(modified.micros())
+      .Bind(static_cast<int64_t>(row))
+      .Run();
 }
 
-absl::Status PollState::Unstage(uint64_t row) {
-  return unstage_->Bind(static_cast<int64_t>(row)).Run();
+absl::Status PollState::Unstage(uint64_t stage, uint64_t row) {
+  RETURN_IF_ERROR(Begin());
+  return unstage_->Bind(static_cast<int64_t>(stage)).Bind(static_cast<int64_t>(row)).Run();
 }
 
-absl::Status PollState::Commit(const DocumentKey& key, const DocumentState& document) {
-  RETURN_IF_ERROR(Begin());
-  absl::Status status =
-      Execute("INSERT OR REPLACE INTO pages SELECT url, modified FROM staged; DELETE FROM staged;");
-  if (status.ok()) status = PutDocument(key, document);
+absl::Status PollState::Keep() {
+  return sqlite3_get_autocommit(database_.get()) != 0 ? absl::OkStatus() : Execute("COMMIT");
+}
+
+absl::Status PollState::Commit(uint64_t stage, uint64_t row) {
+  absl::Status status = Begin();
+  for (Statement* const statement : {commit_.get(), forget_.get()}) {
+    if (!status.ok()) break;
+    status = statement->Bind(static_cast<int64_t>(stage)).Bind(static_cast<int64_t>(row)).Run();
+  }
   if (status.ok()) status = Execute("COMMIT");
   if (!status.ok()) (void)Execute("ROLLBACK");
   return status;
 }
 
-absl::Status PollState::Forget() {
-  return sqlite3_get_autocommit(database_.get()) != 0 ? absl::OkStatus() : Execute("ROLLBACK");
+absl::Status PollState::Forget(uint64_t stage) {
+  if (sqlite3_get_autocommit(database_.get()) == 0) RETURN_IF_ERROR(Execute("ROLLBACK"));
+  return forget_->Bind(static_cast<int64_t>(stage)).Bind(INT64_MAX).Run();
 }
 
 }  // namespace freshet::sitemap

@@ -48,13 +48,13 @@ struct KnownPage {
   };
   bool known = false;
   Instant modified;              // none: it had no date
-  std::optional<Staged> staged;  // since the last Commit or Forget
+  std::optional<Staged> staged;  // and neither committed nor forgotten
 };
 
-// An SQLite database. What one document says is staged while it is sent, and becomes known with
-// Commit alone, once the server has it; without, it is as if nothing had been staged. One process
-// at a time may have a file open. Errors are Internal: the disk, or a file that is none of ours.
-// Owner thread only.
+// An SQLite database. What one document says is staged before it is sent, on a stage of its own,
+// and becomes known with Commit alone, piece by piece, as the server has it; without, it is as if
+// nothing had been staged. One process at a time may have a file open. Errors are Internal: the
+// disk, or a file that is none of ours. Thread-compatible.
 class PollState {
  public:
   // Makes the file and the folders that lead to it, readable by the owner alone, if there is none.
@@ -79,16 +79,22 @@ class PollState {
   // None: there is none.
   [[nodiscard]] absl::StatusOr<Instant> FindWait(const std::string& url, Instant latest);
 
-  [[nodiscard]] absl::StatusOr<KnownPage> FindPage(const std::string& url);
-  // `row` tells it from the others since the last Commit or Forget. In the place of what was staged
-  // of this URL before.
-  [[nodiscard]] absl::Status Stage(uint64_t row, const std::string& url, Instant modified);
-  // Takes one back that the server has not taken.
-  [[nodiscard]] absl::Status Unstage(uint64_t row);
-  // All that is staged becomes known, together with what is known of its document.
-  [[nodiscard]] absl::Status Commit(const DocumentKey& key, const DocumentState& document);
-  // Nothing is staged any more.
-  [[nodiscard]] absl::Status Forget();
+  // Another stage, > 0, on which nothing is.
+  [[nodiscard]] uint64_t NewStage() { return ++stages_; }
+  // `stage` 0 = without what is staged.
+  [[nodiscard]] absl::StatusOr<KnownPage> FindPage(const std::string& url, uint64_t stage = 0);
+  // `row` tells it from the others of the stage. In the place of what was staged of this URL there.
+  // Between Stage or Unstage and Keep, Commit or Forget nothing but FindPage is to be called.
+  [[nodiscard]] absl::Status Stage(uint64_t stage, uint64_t row, const std::string& url,
+                                   Instant modified);
+  // Takes one back that the server has not taken, or has already.
+  [[nodiscard]] absl::Status Unstage(uint64_t stage, uint64_t row);
+  // What was staged stays so, until Commit or Forget.
+  [[nodiscard]] absl::Status Keep();
+  // What is staged up to this row becomes known.
+  [[nodiscard]] absl::Status Commit(uint64_t stage, uint64_t row);
+  // Nothing is on the stage any more.
+  [[nodiscard]] absl::Status Forget(uint64_t stage);
 
  private:
   class Statement;
@@ -99,7 +105,7 @@ class PollState {
                                                                        const std::string& name);
   [[nodiscard]] absl::Status Execute(const char* sql);
   [[nodiscard]] absl::Status Failed() const;
-  // The transaction of what is staged, unless it is there.
+  // The transaction of what is staged next, unless it is there.
   [[nodiscard]] absl::Status Begin();
   [[nodiscard]] absl::Status Prepare(const std::string& crawl_id);
   // Gives each row of a file of version 1 its site.
@@ -107,7 +113,8 @@ class PollState {
 
   const std::unique_ptr<sqlite3, int (*)(sqlite3*)> database_;
   std::unique_ptr<Statement> find_document_, put_document_, keep_documents_, find_wait_;
-  std::unique_ptr<Statement> find_page_, stage_, unstage_;
+  std::unique_ptr<Statement> find_page_, stage_, unstage_, commit_, forget_;
+  uint64_t stages_ = 0;
 };
 
 }  // namespace freshet::sitemap
