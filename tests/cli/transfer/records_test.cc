@@ -370,6 +370,25 @@ TEST_F(RecordsTest, ALineMakesNoMoreFailuresThanTheServerCounts) {
               ElementsAre(HasSubstr("consecutive_errors: 4294967040 of 4294967295")));
 }
 
+// The sum of one line's dates ended the command, and nothing of the file was imported.
+TEST_F(RecordsTest, DatesMayBeTheFirstAndTheLast) {
+  const Read read = ReadText(
+      R"({"page":{"url":"https://a.test/","last_crawl_time":"9999-12-31T23:59:59Z","crawls":1,)"
+      R"("consecutive_errors":1}})"
+      "\n"
+      R"({"page":{"url":"https://b.test/"},"observations":[{"fetch_time":"0001-01-01T00:00:00Z",)"
+      R"("elapsed":"1.5s","changed":true}]})"
+      "\n"
+      R"({"page":{"url":"https://c.test/"},"observations":[{"fetch_time":"2024-01-01T00:00:01Z",)"
+      R"("elapsed":"1.5s","changed":true}]})"
+      "\n");
+  EXPECT_THAT(read.errors, IsEmpty());
+  ASSERT_THAT(read.pages, SizeIs(3));
+  const auto& results = read.pages[2].results;
+  ASSERT_THAT(results, SizeIs(2));
+  EXPECT_EQ(TimeUtil::ToString(results[0].fetch_time()), "2023-12-31T23:59:59.500Z");
+}
+
 TEST_F(RecordsTest, ExportsOfCrawlFrontiersArePages) {
   const std::string lines =
       R"({"known":{"info":{"url":"https://a.test/","key":"a.test","metadata":{"signature":)"

@@ -50,6 +50,21 @@ v1::PageSpec SettingsOf(const v1::Page& page, std::vector<std::string>* left_out
   return spec;
 }
 
+// The instant so much later, or the first or last one that a message can hold: what a file says may
+// be any, and protobuf's own sums end the program beyond that.
+Timestamp Later(const Timestamp& time, int64_t seconds, int64_t nanos = 0) {
+  constexpr int64_t kSecond = 1'000'000'000;
+  seconds += time.seconds();
+  nanos += time.nanos();
+  seconds += nanos / kSecond - (nanos % kSecond < 0 ? 1 : 0);
+  nanos = (nanos % kSecond + kSecond) % kSecond;
+  Timestamp later;
+  later.set_seconds(
+      std::clamp<int64_t>(seconds, TimeUtil::kTimestampMinSeconds, TimeUtil::kTimestampMaxSeconds));
+  later.set_nanos(later.seconds() == seconds ? static_cast<int32_t>(nanos) : 0);
+  return later;
+}
+
 // The crawls of a page as results. Owner thread only.
 class Crawls {
  public:
@@ -112,9 +127,7 @@ class Crawls {
     uint32_t count = std::min(page_.consecutive_errors(), kMaxFailures);
     if (failed) count = std::max<uint32_t>(count, 1);
     uint32_t place = 0;
-    const auto append = [&] {
-      return &Append(since + TimeUtil::SecondsToDuration(++place * kFailureSeconds));
-    };
+    const auto append = [&] { return &Append(Later(since, ++place * kFailureSeconds)); };
     // Nothing but a failure leaves where a page had moved to before it.
     if (failed && !page_.moved_to().empty()) {
       v1::CrawlResult* moved = append();
@@ -174,7 +187,10 @@ class FreshetJson : public LineRecords {
     if (any && options_.history && !page->history_left_out) {
       const v1::Observation& first = record_.observations(0);
       // The crawl that the first was compared with.
-      if (first.has_elapsed()) crawls.Add(first.fetch_time() - first.elapsed(), true);
+      if (first.has_elapsed()) {
+        crawls.Add(Later(first.fetch_time(), -first.elapsed().seconds(), -first.elapsed().nanos()),
+                   true);
+      }
       for (const v1::Observation& x : record_.observations()) {
         crawls.Add(x.fetch_time(), x.changed());
       }
