@@ -30,6 +30,37 @@ TEST_F(PollerTest, RobotsFloodNoOtherHost) {
   EXPECT_THAT(paths, testing::SizeIs(70)) << "those that were left come first";
 }
 
+// 10,000 documents of a site could each lead to another one, which was asked as often.
+TEST_F(PollerTest, RedirectsFloodNoOtherHost) {
+  SmallSite other(kPublic);
+  std::string robots;
+  for (int i = 0; i < 70; ++i) {
+    const std::string path = "/map" + std::to_string(i);
+    robots += "Sitemap: " + path + "\n";
+    site_.PutRedirect(path, other.url() + path);
+    other.Put(path, "<urlset/>");
+  }
+  site_.Put("/robots.txt", robots);
+  options_.fetch.is_public = [](const IpAddress&) { return true; };
+  EXPECT_THAT(Poll(site_.url()).back().why, HasSubstr("leads to more than 50 documents"));
+  EXPECT_EQ(other.Asked().size(), kMaxForeignDocuments);
+}
+
+// A page of another site that answers 503 kept that site's own polls away.
+TEST_F(PollerTest, WhatASiteNamesKeepsNoOtherWaiting) {
+  SmallSite other(kPublic);
+  other.Put("/robots.txt", "Sitemap: " + site_.url() + "/busy\n");
+  site_.PutAnswer("/busy", [](const auto&, auto& response) {
+    response.status = 503;
+    response.set_header("Retry-After", "86400");
+  });
+  site_.Put("/map", Map({{"/a", ""}}));
+  options_.fetch.is_public = [](const IpAddress&) { return true; };
+  EXPECT_THAT(Poll(other.url()).at(1).why, HasSubstr("come again in 86400 s"));
+  EXPECT_EQ(Poll(site_.url() + "/map").at(0).new_pages, 1U);
+  EXPECT_THAT(Poll(other.url()).at(1).why, HasSubstr("asked for a wait")) << "who was told to wait";
+}
+
 // A site that had many documents polled had the poller forget those of all other sites, which it
 // then polled at once although they had asked it to wait.
 TEST_F(PollerTest, ASiteTakesNoOtherSitesPlaceInTheState) {

@@ -87,22 +87,31 @@ TEST_F(PollStateTest, KeepsAWaitUntilItIsOver) {
   ASSERT_TRUE(state->PutDocument({"a.test", "http://a.test"}, {.not_before = end}).ok());
   ASSERT_TRUE(state->PutDocument({"a.test", "http://a.test/map"}, {.polled = kMay}).ok());
   ASSERT_TRUE(state->KeepDocuments("a.test", 1, kMay).ok());
-  EXPECT_EQ(*state->FindWait("http://a.test", end), end);
+  EXPECT_EQ(*state->FindWait("a.test", "http://a.test", end), end);
   ASSERT_TRUE(state->PutDocument({"a.test", "http://a.test/map"}, {.polled = kMay}).ok());
   ASSERT_TRUE(state->KeepDocuments("a.test", 1, end).ok());
-  EXPECT_TRUE(state->FindWait("http://a.test", end)->is_none());
+  EXPECT_TRUE(state->FindWait("a.test", "http://a.test", end)->is_none());
 }
 
-TEST_F(PollStateTest, FindsTheLatestWaitThatCanBe) {
+// What one site names at another's host must not keep that from its own polls.
+TEST_F(PollStateTest, FindsTheLatestWaitThatCountsForASite) {
   const auto state = Open();
-  EXPECT_TRUE(state->FindWait("http://a.test", kMay)->is_none());
-  for (int i = 0; i < 3; ++i) {
-    const DocumentKey key{"site" + std::to_string(i) + ".test", "http://a.test"};
-    ASSERT_TRUE(state->PutDocument(key, {.not_before = kMay + Duration::Hours(i)}).ok());
+  const auto wait = [&state](const std::string& site, int hours) {
+    return (*state->FindWait(site, "http://a.test", kMay + Duration::Hours(hours)) - kMay)
+               .seconds() /
+           3600;
+  };
+  EXPECT_TRUE(state->FindWait("a.test", "http://a.test", kMay)->is_none());
+  for (const auto& [site, hours] : {std::pair("a.test", 1), std::pair("evil.test", 2)}) {
+    ASSERT_TRUE(
+        state->PutDocument({site, "http://a.test"}, {.not_before = kMay + Duration::Hours(hours)})
+            .ok());
   }
-  EXPECT_EQ(*state->FindWait("http://a.test", kMay + Duration::Hours(1)),
-            kMay + Duration::Hours(1));
-  EXPECT_TRUE(state->FindWait("http://b.test", kMay + Duration::Hours(1))->is_none());
+  EXPECT_EQ(wait("a.test", 9), 1);
+  EXPECT_EQ(wait("another.test", 9), 1);
+  EXPECT_EQ(wait("evil.test", 9), 2);
+  EXPECT_EQ(wait("evil.test", 1), 1) << "no later than can be";
+  EXPECT_TRUE(state->FindWait("b.test", "http://b.test", kMay + Duration::Hours(1))->is_none());
 }
 
 TEST_F(PollStateTest, FilesOfVersion1AreReadOn) {
@@ -137,7 +146,7 @@ PRAGMA user_version=1)",
     EXPECT_EQ(own.not_before, Instant::FromMicros(4));
     EXPECT_EQ(Tag(**state, {"b.test", "http://a.test/map"}), "on the word of b");
     EXPECT_EQ(Tag(**state, {"", "/my files/map"}), "file");
-    EXPECT_EQ(*(*state)->FindWait("http://a.test", kMay), Instant::FromMicros(7));
+    EXPECT_EQ(*(*state)->FindWait("a.test", "http://a.test", kMay), Instant::FromMicros(7));
     EXPECT_TRUE((*state)->FindPage("http://a.test/")->known);
   }
 }

@@ -291,8 +291,14 @@ FetchResult Fetch(const FetchRequest& request, const FetchOptions& options, Spoo
     left = left - hop.elapsed();
     result.elapsed = options.timeout - left;
     only_public = only_public || result.from_public;
-    next = hop.Redirect();
+    const std::string from = std::exchange(next, hop.Redirect());
     if (next.empty()) return result;
+    std::string why = request.why_not ? request.why_not(from, next) : "";
+    if (!why.empty()) {
+      result.outcome = Outcome::kRefused;
+      result.why = std::move(why);
+      return result;
+    }
   }
   FetchResult result =
       Failed(Outcome::kRefused, fmt::format("more than {} redirects", kMaxRedirects));

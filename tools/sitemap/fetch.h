@@ -45,6 +45,8 @@ struct FetchRequest {
   // What came with the document the last time, to ask whether it has changed; or nothing.
   std::string etag;
   std::string last_modified;
+  // Asked before a redirect is followed, if set: why it is not to be; empty: it is.
+  std::function<std::string(const std::string& from, const std::string& to)> why_not;
 };
 
 struct FetchResult {

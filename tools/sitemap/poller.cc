@@ -93,6 +93,16 @@ std::string TookTooLong(Duration most) {
                      most.seconds());
 }
 
+std::string TooManyForeign() {
+  return fmt::format(
+      "leads to more than {} documents at other hosts: the next polls fetch the rest",
+      kMaxForeignDocuments);
+}
+
+std::string AskedToWait(Duration wait) {
+  return fmt::format("the site asked for a wait of another {:.0f} s (Retry-After)", wait.seconds());
+}
+
 std::string AnnouncedTooMany(uint64_t most) {
   return fmt::format(
       "the site has announced {} pages in this poll, new ones and newer dates (a URL counts once "
@@ -266,6 +276,20 @@ Poller::Found Poller::Look(const Named& named, const DocumentState& document, In
   return found;
 }
 
+std::string Poller::WhyNotTo(const Named& named, const std::string& from, const std::string& to,
+                             Instant now) {
+  const std::string site = SiteOf(to);
+  if (site == SiteOf(from) || site == named.site) return "";
+  if (foreign_ == kMaxForeignDocuments) return TooManyForeign();
+  ++foreign_;
+  turn_.Lock();
+  const absl::StatusOr<Instant> wait =
+      state_.FindWait(named.site, OriginOf(to), now + kMaxRetryAfter);
+  turn_.Unlock();
+  if (!wait.ok() || *wait <= now) return "";
+  return "it leads to another site: " + AskedToWait(*wait - now);
+}
+
 FetchResult Poller::FetchOrRead(const Named& named, const DocumentState& document, Instant now) {
   // Files are for the operator to name: what a document names is a URL or nothing.
   const bool fetch = named.child || IsUrl(named.url);
@@ -276,7 +300,9 @@ FetchResult Poller::FetchOrRead(const Named& named, const DocumentState& documen
                      // Its site may have been led elsewhere since by those who run its DNS.
                      .only_public = named.only_public || document.from_public,
                      .etag = document.etag,
-                     .last_modified = PossibleLastModified(document.last_modified, now)},
+                     .last_modified = PossibleLastModified(document.last_modified, now),
+                     .why_not = [&](const auto& from,
+                                    const auto& to) { return WhyNotTo(named, from, to, now); }},
                     options, *body_)
             : ReadFile(named.url, input_, *body_);
   result.last_modified = PossibleLastModified(result.last_modified, clock_());
@@ -292,12 +318,10 @@ absl::StatusOr<bool> Poller::Visit(const Named& named) {
     RETURN_IF_ERROR(state_.KeepDocuments(named.site, options_.most_remembered, now));
   }
   ASSIGN_OR_RETURN(const Instant site_wait,
-                   state_.FindWait(OriginOf(named.url), now + kMaxRetryAfter));
+                   state_.FindWait(named.site, OriginOf(named.url), now + kMaxRetryAfter));
   if (options_.only_due && named.child && now < document.next) return false;
   if (const Instant asked = std::max(site_wait, document.not_before); now < asked) {
-    Fail(named,
-         fmt::format("not fetched: the site asked for a wait of another {:.0f} s (Retry-After)",
-                     (asked - now).seconds()));
+    Fail(named, "not fetched: " + AskedToWait(asked - now));
     document.next = asked;
     if (!options_.dry_run) RETURN_IF_ERROR(state_.PutDocument(KeyOf(named), document));
     return false;
@@ -504,10 +528,7 @@ absl::StatusOr<bool> Poller::VisitChildren(const Named& named, const FetchResult
     }
     const bool foreign = child.site != SiteOf(child.url);
     if (foreign && foreign_ == kMaxForeignDocuments) {
-      Fail(named,
-           fmt::format(
-               "leads to more than {} documents at other hosts: the next polls fetch the rest",
-               kMaxForeignDocuments));
+      Fail(named, TooManyForeign());
       break;
     }
     foreign_ += foreign ? 1 : 0;

@@ -188,6 +188,9 @@ class Poller {
                                                   DocumentState* document) FRESHET_REQUIRES(turn_);
   [[nodiscard]] absl::StatusOr<bool> TakeIndex(const Named& named, const Found& found,
                                                DocumentState* document) FRESHET_REQUIRES(turn_);
+  // Why a document that this one leads to, at another site, is not fetched; empty: it is.
+  [[nodiscard]] std::string WhyNotTo(const Named& named, const std::string& from,
+                                     const std::string& to, Instant now);
   [[nodiscard]] FetchResult FetchOrRead(const Named& named, const DocumentState& document,
                                         Instant now) FRESHET_EXCLUDES(turn_);
   // Reads the document once: what it is, and whether all of it is good. Keeps the entries that may

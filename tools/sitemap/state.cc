@@ -198,7 +198,8 @@ absl::Status PollState::Prepare(const std::string& crawl_id) {
       "DELETE FROM documents WHERE site=?1 AND url IN (SELECT url FROM documents WHERE site=?1 "
       "ORDER BY not_before > ?2 DESC, polled DESC LIMIT -1 OFFSET ?3)");
   find_wait_ = make(
-      "SELECT max(not_before) FROM documents WHERE url=? AND not_before > 0 AND not_before <= ?");
+      "SELECT max(not_before) FROM documents WHERE url=?1 AND not_before > 0 AND not_before <= ?2 "
+      "AND site IN (?3, ?4)");
   find_page_ = make(
       "SELECT modified, 1, row FROM staged WHERE stage=?2 AND url=?1 UNION ALL "
       "SELECT modified, 0, 0 FROM pages WHERE url=?1");
@@ -307,8 +308,12 @@ absl::Status PollState::KeepDocuments(const std::string& site, size_t most, Inst
   return keep_documents_->Bind(site).Bind(now.micros()).Bind(static_cast<int64_t>(most)).Run();
 }
 
-absl::StatusOr<Instant> PollState::FindWait(const std::string& url, Instant latest) {
-  const absl::StatusOr<bool> found = find_wait_->Bind(url).Bind(latest.micros()).Step();
+absl::StatusOr<Instant> PollState::FindWait(const std::string& site, const std::string& url,
+                                            Instant latest) {
+  const absl::StatusOr<SiteUrl> origin = ParseSiteUrl(url);
+  const std::string own = origin.ok() ? SiteOfHost(origin->host) : site;
+  const absl::StatusOr<bool> found =
+      find_wait_->Bind(url).Bind(latest.micros()).Bind(site).Bind(own).Step();
   const Instant wait = Instant::FromMicros(found.ok() && *found ? find_wait_->Number(0) : 0);
   find_wait_->Reset();
   if (!found.ok()) return found.status();

@@ -75,9 +75,11 @@ class PollState {
   // Keeps `most` documents of a site: first those whose wait is not over at `now`, then those that
   // were polled last. A document that was left out is polled like a new one.
   [[nodiscard]] absl::Status KeepDocuments(const std::string& site, size_t most, Instant now);
-  // The latest `not_before` of this URL that is at most `latest`, whichever site named the URL.
-  // None: there is none.
-  [[nodiscard]] absl::StatusOr<Instant> FindWait(const std::string& url, Instant latest);
+  // The latest `not_before` of this URL that is at most `latest`, as the site itself has asked, or
+  // by what `site` has named there: what one site names keeps no other from its polls. None: there
+  // is none.
+  [[nodiscard]] absl::StatusOr<Instant> FindWait(const std::string& site, const std::string& url,
+                                                 Instant latest);
 
   // Another stage, > 0, on which nothing is.
   [[nodiscard]] uint64_t NewStage() { return ++stages_; }
