@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import hashlib
+import importlib
 import json
 import socket
 import subprocess
@@ -86,6 +87,17 @@ def test_robots_txt_is_followed_and_read_as_the_world_has_it(tmp_path: Path) -> 
             worker.terminate()
             worker.communicate(timeout=30)
         assert worker.returncode == 0
+
+
+def test_a_worker_keeps_no_cookies(monkeypatch: pytest.MonkeyPatch) -> None:
+    import httpx
+
+    monkeypatch.syspath_prepend(EXAMPLES)
+    fetcher = importlib.import_module("fetch_worker").Fetcher("agent", most_bytes=1, timeout=1, save=None)
+    request = httpx.Request("GET", "https://example.org/")
+    answer = httpx.Response(200, headers=[("Set-Cookie", f"a{n}=1") for n in range(1000)], request=request)
+    fetcher._client.cookies.extract_cookies(answer)
+    assert not fetcher._client.cookies
 
 
 def test_an_answer_is_decoded_once_and_to_its_bound_alone(tmp_path: Path) -> None:
