@@ -17,6 +17,7 @@ import socket
 import time
 from dataclasses import dataclass
 from datetime import timedelta
+from http.cookiejar import CookieJar, DefaultCookiePolicy
 from pathlib import Path
 from urllib.parse import urljoin
 
@@ -73,6 +74,8 @@ class Fetcher:
         limits = httpx.Limits(max_connections=None, max_keepalive_connections=200, keepalive_expiry=30)
         self._client = httpx.AsyncClient(
             headers={"User-Agent": agent} | ACCEPT_ENCODING,
+            # The client would keep all cookies of all sites.
+            cookies=CookieJar(DefaultCookiePolicy(allowed_domains=[])),
             timeout=timeout,
             limits=limits,
             follow_redirects=False,

@@ -4,6 +4,9 @@
 Each poll of a sitemap is one poll to the server, which learns from it how far the sitemap can be trusted. Pages that
 are listed for the first time are added; a page whose `lastmod` differs from that of the poll before is signalled. What
 was seen is kept in a state file, so that a restart signals nothing twice.
+
+Each sitemap of the command line is polled by itself, one after the other. What its site can cost the others in time,
+memory and disk has a bound. `freshet sitemap` reads larger sites.
 """
 
 from __future__ import annotations
@@ -13,13 +16,14 @@ import asyncio
 import json
 import os
 import sys
+import time
 import zlib
-from collections.abc import Iterator
 from contextlib import aclosing
 from datetime import datetime, timedelta, timezone
+from http.cookiejar import CookieJar, DefaultCookiePolicy
 from pathlib import Path
-from typing import Any
-from xml.etree import ElementTree
+from typing import TypedDict
+from xml.parsers import expat
 
 import httpx
 
@@ -29,35 +33,58 @@ from freshet.http import ACCEPT_ENCODING, Body, parse_last_modified
 
 MOST_BYTES = 64 << 20
 MOST_REDIRECTS = 5
-MOST_SITEMAPS = 10_000
 # For a document, redirects included: a site may send a byte whenever a client would give up.
 MOST_SECONDS = 60.0
+# As the protocol of sitemaps has it.
+MOST_ENTRIES = 50_000
+MOST_URL_BYTES = 2_048
+# Of the texts that are kept beside URLs.
+MOST_LASTMOD = 100
+MOST_VALIDATOR = 1_000
+# An XML parser keeps the names of a document, the elements around the place where it is, and a tag as a whole.
+MOST_NAMES = 1_000
+MOST_DEPTH = 100
+PART_BYTES = 1 << 20
+# For a sitemap of the command line and all that it names, in each poll. A poll looks at them before each document.
+MOST_SITEMAPS = 1_000
+MOST_SITE_SECONDS = 600.0
+MOST_SITE_BYTES = 128 << 20
+# About what a page takes in memory beside its URL.
+PAGE_BYTES = 200
 MOST_SHOWN = 200
 # What a site may cause.
 FAILURES = (
     httpx.HTTPError,
     httpx.InvalidURL,
     ValueError,
+    LookupError,  # an encoding that there is none of
     OSError,
     asyncio.TimeoutError,
     zlib.error,
-    ElementTree.ParseError,
+    expat.ExpatError,
 )
 
 
+class Document(TypedDict):
+    """What to ask with next time, and the `lastmod` of each page that the document lists."""
+
+    validators: dict[str, str]
+    pages: dict[str, str]
+
+
 class State:
-    """What was seen at the last poll: validators by sitemap, and `lastmod` by URL. Written as a whole, or not."""
+    """The documents of the last poll by URL, for each sitemap of the command line. Written as a whole, or not."""
 
     def __init__(self, path: Path | None) -> None:
         self._path = path
-        known: dict[str, Any] = json.loads(path.read_text()) if path is not None and path.exists() else {}
-        self.validators: dict[str, dict[str, str]] = known.get("validators", {})
-        self.pages: dict[str, str] = known.get("pages", {})
+        self.sites: dict[str, dict[str, Document]] = {}
+        if path is not None and path.exists():
+            self.sites = json.loads(path.read_text())
 
     def save(self) -> None:
         if self._path is not None:
             temporary = self._path.with_suffix(".new")
-            temporary.write_text(json.dumps({"validators": self.validators, "pages": self.pages}))
+            temporary.write_text(json.dumps(self.sites))
             os.replace(temporary, self._path)
 
 
@@ -86,7 +113,8 @@ async def download(
             if body.add(part):
                 raise ValueError(f"{url} has {MOST_BYTES} bytes or more")
         names = {"ETag": "If-None-Match", "Last-Modified": "If-Modified-Since"}
-        found = {names[name]: response.headers[name] for name in names if name in response.headers}
+        headers = {name: response.headers.get(name, "") for name in names}
+        found = {names[name]: value for name, value in headers.items() if 0 < len(value) <= MOST_VALIDATOR}
         # A site that says 1970 or 2099 would answer for ever that nothing has changed since.
         if parse_last_modified(found.get("If-Modified-Since", ""), datetime.now(timezone.utc)) is None:
             found.pop("If-Modified-Since", None)
@@ -97,13 +125,54 @@ async def download(
     return text, found
 
 
-def entries(text: bytes) -> Iterator[tuple[str, str, str]]:
-    """Kind (`sitemap` or `url`), location and lastmod of each entry."""
-    for element in ElementTree.fromstring(text):
-        kind = element.tag.rpartition("}")[2]
-        fields = {child.tag.rpartition("}")[2]: (child.text or "").strip() for child in element}
-        if kind in ("sitemap", "url") and fields.get("loc"):
-            yield kind, fields["loc"], fields.get("lastmod", "")
+class Entries:
+    """Reads kind (`sitemap` or `url`), location and lastmod of each entry; of the document it keeps nothing else."""
+
+    def __init__(self, text: bytes) -> None:
+        self.found: list[tuple[str, str, str]] = []
+        self._path: list[str] = []
+        self._names: set[str] = set()
+        self._fields: dict[str, str] = {}
+        self._text = ""
+        self._heard = False
+        parser = expat.ParserCreate()
+        parser.StartDoctypeDeclHandler = self._doctype
+        parser.StartElementHandler = self._start
+        parser.EndElementHandler = self._end
+        parser.CharacterDataHandler = self._data
+        for at in range(0, len(text), PART_BYTES):
+            self._heard = False
+            parser.Parse(text[at : at + PART_BYTES], False)
+            if not self._heard:
+                raise ValueError(f"{PART_BYTES} bytes without an element")
+        parser.Parse(b"", True)
+
+    def _doctype(self, *_: object) -> None:
+        raise ValueError("it has a document type, which can make gigabytes of a line")
+
+    def _start(self, name: str, attributes: dict[str, str]) -> None:
+        self._heard = True
+        self._text = ""
+        self._path.append(name.rpartition(":")[2])
+        self._names.update((name, *attributes))
+        if len(self._path) > MOST_DEPTH or len(self._names) > MOST_NAMES:
+            raise ValueError(f"more than {MOST_NAMES} names, or {MOST_DEPTH} elements within each other")
+
+    def _data(self, text: str) -> None:
+        self._heard = True
+        self._text = (self._text + text)[: MOST_URL_BYTES + 1]
+
+    def _end(self, _: str) -> None:
+        name = self._path.pop()
+        if len(self._path) == 2 and name in ("loc", "lastmod"):
+            self._fields[name] = self._text.strip()
+        elif len(self._path) == 1:
+            location, lastmod = self._fields.get("loc", ""), self._fields.get("lastmod", "")
+            self._fields = {}
+            if name in ("sitemap", "url") and location and len(location.encode()) <= MOST_URL_BYTES:
+                self.found.append((name, location, lastmod[:MOST_LASTMOD]))
+            if len(self.found) > MOST_ENTRIES:
+                raise ValueError(f"more than {MOST_ENTRIES} entries")
 
 
 def instant(lastmod: str) -> datetime | None:
@@ -123,46 +192,62 @@ def signals_of(changed: list[tuple[str, str]]) -> list[Signal]:
     found = []
     for url, lastmod in changed:
         when = instant(lastmod)
-        identifier = f"{lastmod}" if lastmod.isascii() and len(lastmod) <= 100 else ""
+        identifier = lastmod if lastmod.isascii() else ""
         found.append(Signal(url, change_time=when if when and when <= latest else None, signal_id=identifier))
     return found
 
 
-async def poll(
-    client: httpx.AsyncClient, ingester: freshet.aio.Ingester, options: argparse.Namespace, state: State
-) -> None:
-    """All sitemaps once, those that an index names as well."""
-    waiting, seen = list(options.sitemaps), set(options.sitemaps)
-    new: list[str] = []
-    changed: list[tuple[str, str]] = []
-    while waiting and len(seen) <= MOST_SITEMAPS:
-        url = waiting.pop()
+async def read(client: httpx.AsyncClient, url: str, before: Document | None) -> tuple[list[str], Document]:
+    """The sitemaps that a document names, and what to keep of it."""
+    answer = await asyncio.wait_for(download(client, url, before["validators"] if before else {}), MOST_SECONDS)
+    if answer is None:
+        return [], before or {"validators": {}, "pages": {}}
+    found = Entries(answer[0]).found
+    named = [location for kind, location, _ in found if kind == "sitemap"]
+    pages = {location: lastmod for kind, location, lastmod in found if kind == "url"}
+    # An index that is the same says nothing of what it names, so it is read in full each time.
+    return named, {"validators": {} if named else answer[1], "pages": pages}
+
+
+async def read_site(client: httpx.AsyncClient, sitemap: str, before: dict[str, Document]) -> dict[str, Document]:
+    """The documents of a sitemap: itself and those that it names. One that cannot be read is as it was before."""
+    until = time.monotonic() + MOST_SITE_SECONDS
+    left = MOST_SITE_BYTES
+    sitemaps = [sitemap]
+    documents: dict[str, Document] = {}
+    for url in sitemaps:
+        if left <= 0 or time.monotonic() > until or len(documents) >= MOST_SITEMAPS:
+            print(f"{sitemap[:MOST_SHOWN]}: {len(documents)} documents are read, and no more", file=sys.stderr)
+            break
         try:
-            answer = await asyncio.wait_for(download(client, url, state.validators.get(url, {})), MOST_SECONDS)
-            listed = [] if answer is None else list(entries(answer[0]))
+            named, documents[url] = await read(client, url, before.get(url))
         except FAILURES as error:
             print(f"{url[:MOST_SHOWN]}: {error or 'it takes too long'}"[: 3 * MOST_SHOWN], file=sys.stderr)
-            continue
-        for kind, location, lastmod in listed:
-            if kind == "sitemap" and location not in seen:
-                seen.add(location)
-                waiting.append(location)
-            elif kind == "url":
-                before = state.pages.get(location)
-                if before is None:
-                    new.append(location)
-                elif before != lastmod:
-                    changed.append((location, lastmod))
-                state.pages[location] = lastmod
-        # An index that is the same says nothing of what it names, so it is read in full each time.
-        if answer is not None and all(kind == "url" for kind, _, _ in listed):
-            state.validators[url] = answer[1]
+            if url == sitemap:
+                return before
+            named, documents[url] = [], before.get(url, {"validators": {}, "pages": {}})
+        left -= sum(len(page) + PAGE_BYTES for page in documents[url]["pages"])
+        known = set(sitemaps)
+        sitemaps += [name for name in dict.fromkeys(named) if name not in known][: MOST_SITEMAPS + 1 - len(sitemaps)]
+    return documents
+
+
+async def poll(
+    client: httpx.AsyncClient, ingester: freshet.aio.Ingester, options: argparse.Namespace, state: State, sitemap: str
+) -> None:
+    before = state.sites.get(sitemap, {})
+    documents = await read_site(client, sitemap, before)
+    known = {url: lastmod for document in before.values() for url, lastmod in document["pages"].items()}
+    listed = {url: lastmod for document in documents.values() for url, lastmod in document["pages"].items()}
+    new = [url for url in listed if url not in known]
+    changed = [(url, lastmod) for url, lastmod in listed.items() if known.get(url, lastmod) != lastmod]
     pages = (Page(url, crawl_id=options.crawl_id) for url in new)
     added = await ingester.upsert(pages) if new else freshet.Summary()
     sent = await ingester.signal(options.source, signals_of(changed)) if changed else freshet.Summary()
+    state.sites[sitemap] = documents
     state.save()
     print(
-        f"{len(new)} new ({added.applied} added), {len(changed)} changed "
+        f"{sitemap[:MOST_SHOWN]}: {len(new)} new ({added.applied} added), {len(changed)} changed "
         f"({sent.applied} signals taken, {sent.stale} of pages crawled since)",
         flush=True,
     )
@@ -173,11 +258,17 @@ async def poll(
 async def watch(options: argparse.Namespace) -> None:
     state = State(options.state)
     async with (
-        httpx.AsyncClient(headers={"User-Agent": options.agent} | ACCEPT_ENCODING, trust_env=False) as client,
+        httpx.AsyncClient(
+            headers={"User-Agent": options.agent} | ACCEPT_ENCODING,
+            # The client would keep all cookies of all sites.
+            cookies=CookieJar(DefaultCookiePolicy(allowed_domains=[])),
+            trust_env=False,
+        ) as client,
         freshet.aio.Ingester(options.server) as ingester,
     ):
         while True:
-            await poll(client, ingester, options, state)
+            for sitemap in options.sitemaps:
+                await poll(client, ingester, options, state, sitemap)
             if options.every is None:
                 return
             await asyncio.sleep(options.every)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import hashlib
+import importlib
 import json
 import socket
 import subprocess
@@ -60,7 +61,7 @@ def test_a_site_that_changes_is_crawled_from_end_to_end(tmp_path: Path) -> None:
         try:
             site.wait_for(all_fetched(site))
             news = change_some(site)
-            assert "0 new (0 added), 40 changed" in poll_sitemaps(site, server, tmp_path)
+            assert poll_sitemaps(site, server, tmp_path).count("0 new (0 added), 10 changed") == 4
             with freshet.Ingester(server.address) as ingester:
                 ingester.recheck([site.url("127.0.0.4", "/0")])
             site.wait_for(news)
@@ -86,6 +87,17 @@ def test_robots_txt_is_followed_and_read_as_the_world_has_it(tmp_path: Path) -> 
             worker.terminate()
             worker.communicate(timeout=30)
         assert worker.returncode == 0
+
+
+def test_a_worker_keeps_no_cookies(monkeypatch: pytest.MonkeyPatch) -> None:
+    import httpx
+
+    monkeypatch.syspath_prepend(EXAMPLES)
+    fetcher = importlib.import_module("fetch_worker").Fetcher("agent", most_bytes=1, timeout=1, save=None)
+    request = httpx.Request("GET", "https://example.org/")
+    answer = httpx.Response(200, headers=[("Set-Cookie", f"a{n}=1") for n in range(1000)], request=request)
+    fetcher._client.cookies.extract_cookies(answer)
+    assert not fetcher._client.cookies
 
 
 def test_an_answer_is_decoded_once_and_to_its_bound_alone(tmp_path: Path) -> None:
@@ -160,7 +172,8 @@ def test_a_sitemap_is_polled_as_the_world_serves_it(server: Server, tmp_path: Pa
     with site:
         said = run(server, "sitemap_to_signals.py", "--state", str(state), site.url("127.0.1.1", "/s.gz"))
     assert "1 new (1 added)" in said
-    assert list(json.loads(state.read_text())["validators"].values()) == [{"If-None-Match": '"x"'}]
+    (documents,) = json.loads(state.read_text()).values()
+    assert [document["validators"] for document in documents.values()] == [{"If-None-Match": '"x"'}]
 
 
 def test_a_sitemap_ends_no_poller(server: Server, tmp_path: Path) -> None:
@@ -175,8 +188,66 @@ def test_a_sitemap_ends_no_poller(server: Server, tmp_path: Path) -> None:
     with Site({"127.0.1.1": Host(answers=answers)}) as site, dripping(b"X: ") as headers, dripping(b"\r\n") as body:
         sitemaps = [site.url("127.0.1.1", "/good"), site.url("127.0.1.1", "/long"), headers, body]
         said = run(server, str(hasty), "--state", str(state), *sitemaps)
-    assert "2 new (1 added)" in said
-    assert set(json.loads(state.read_text())["validators"]) == set(sitemaps[:2])
+    assert said.count("1 new (1 added)") == 1
+    assert said.count("0 new (0 added)") == 3
+    sites = json.loads(state.read_text())
+    assert [page for site in sites.values() for document in site.values() for page in document["pages"]] == [
+        "https://example.org/a"
+    ]
+
+
+GOOD = b"<urlset><url><loc>https://example.org/%d</loc></url></urlset>"
+
+
+def test_a_sitemap_takes_a_poller_little_memory(server: Server, tmp_path: Path) -> None:
+    """Each of them is some kilobytes on its way, and would be gigabytes in memory, or end the poller."""
+    entity = b'<!DOCTYPE u [<!ENTITY a "' + b"a" * 50_000 + b'">]><!--' + b" " * (8 << 20) + b"-->"
+    hostile = {
+        "/entities": entity + b"<urlset><url><loc>" + b"&a;" * 15_000 + b"</loc></url></urlset>",
+        "/elements": b"<urlset>" + b"<a/>" * (1 << 20) + b"</urlset>",
+        "/names": b"<urlset>" + b"".join(b"<a%d/>" % n for n in range(200_000)) + b"</urlset>",
+        "/depth": b"<a>" * (2 << 20),
+        "/attributes": b"<urlset " + b" ".join(b"a%d=''" % n for n in range(500_000)) + b"/>",
+        "/fields": b"<urlset><url>" + b"".join(b"<a%d>%s</a%d>" % (n, b"x" * 10_000, n) for n in range(900)),
+        "/entries": b"<urlset>" + b"<url><loc>https://example.org/</loc></url>" * 50_001 + b"</urlset>",
+        "/encoding": b'<?xml version="1.0" encoding="none"?><urlset/>',
+    }
+    answers = {path: (200, {"Content-Encoding": "gzip"}, gzip.compress(text, 1)) for path, text in hostile.items()}
+    answers["/good"] = (200, {}, GOOD % 1)
+    measure = "import resource, subprocess, sys; print(subprocess.call(sys.argv[1:]), end=' '); "
+    measure += "print(resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss)"
+    with Site({"127.0.1.1": Host(answers=answers)}) as site:
+        sitemaps = [site.url("127.0.1.1", path) for path in answers]
+        poller = [sys.executable, str(EXAMPLES / "sitemap_to_signals.py"), *sitemaps]
+        command = [sys.executable, "-c", measure, *poller]
+        said = subprocess.run(command, env=environment(server), capture_output=True, text=True, timeout=60).stdout
+    code, kilobytes = map(int, said.splitlines()[-1].split())
+    assert code == 0
+    assert said.count("0 new (0 added)") == len(hostile)
+    assert said.count("1 new (1 added)") == 1
+    assert kilobytes < 200_000
+
+
+def test_no_site_keeps_a_poller_from_another(server: Server, tmp_path: Path) -> None:
+    """Two indexes name more sitemaps than a poll reads, and new ones each time."""
+    site = Site({f"127.0.1.{n}": Host() for n in (1, 2, 3)})
+    state = tmp_path / "state.json"
+    program = (EXAMPLES / "sitemap_to_signals.py").read_text()
+    hasty = tmp_path / "hasty.py"
+    hasty.write_text(program.replace("MOST_SITEMAPS = 1_000", "MOST_SITEMAPS = 20"))
+    with site:
+        sitemaps = [site.url(f"127.0.1.{n}", "/s") for n in (1, 2, 3)]
+        site.hosts["127.0.1.2"].answers["/s"] = (200, {}, GOOD % 1)
+        for turn in range(2):
+            for name in ("127.0.1.1", "127.0.1.3"):
+                urls = (site.url(name, f"/{turn}-{n}") for n in range(10_001))
+                named = "".join(f"<sitemap><loc>{url}</loc></sitemap>" for url in urls)
+                site.hosts[name].answers["/s"] = (200, {}, f"<sitemapindex>{named}</sitemapindex>".encode())
+            said = run(server, str(hasty), "--state", str(state), *sitemaps)
+            assert f"{sitemaps[1]}: {1 - turn} new" in said
+    sites = json.loads(state.read_text())
+    assert list(sites) == sitemaps
+    assert all(len(documents) <= 20 for documents in sites.values())
 
 
 @contextmanager

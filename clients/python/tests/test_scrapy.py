@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 import signal
 import subprocess
@@ -28,6 +29,8 @@ from crawl import (  # noqa: E402
     start_server,
     wait_for_robots,
 )
+from freshet.v1 import types_pb2  # noqa: E402
+from local_site import Host, Site  # noqa: E402
 from server import Server  # noqa: E402
 
 PROJECT = EXAMPLES / "scrapy_project"
@@ -85,6 +88,32 @@ def test_robots_txt_is_followed_and_read_as_the_world_has_it(tmp_path: Path) -> 
         finally:
             log = stop_spider(spider, tmp_path)
         assert "Traceback" not in log, log
+
+
+def test_an_answer_that_is_too_large_or_cannot_be_read_is_an_error(tmp_path: Path) -> None:
+    large = bytes(11 << 20)
+    answers = {
+        "/large": (200, {}, large),
+        "/large-once-decoded": (200, {"Content-Encoding": "gzip"}, gzip.compress(large)),
+        "/broken": (200, {"Content-Encoding": "gzip"}, b"no gzip"),
+        "/around": (302, {"Location": "/around"}, b""),
+    }
+    site = Site({f"127.0.1.{n}": Host(answers=answers) for n in (1, 2)})
+    with site, start_server(tmp_path) as server:
+        urls = [site.url(name, path) for name in site.hosts for path in answers]
+        with freshet.Ingester(server.address) as ingester:
+            ingester.upsert(urls)
+        # Two that nobody reports would take all places until their leases end.
+        spider = start_spider(server, tmp_path, "-s", "FRESHET_CAPACITY=2")
+        try:
+            with freshet.Admin(server.address) as admin:
+                until = time.monotonic() + 60
+                while not all(outcomes := [admin.page(url).page.last_outcome for url in urls]):
+                    assert time.monotonic() < until, outcomes
+                    time.sleep(0.05)
+        finally:
+            stop_spider(spider, tmp_path)
+        assert set(outcomes) == {types_pb2.CRAWL_OUTCOME_ERROR}
 
 
 def test_robots_txt_is_read_again(monkeypatch: pytest.MonkeyPatch) -> None:

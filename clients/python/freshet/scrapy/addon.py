@@ -34,6 +34,8 @@ class Addon:
             "DOWNLOAD_DELAY": 0,
             "CONCURRENT_REQUESTS_PER_DOMAIN": settings.getint("CONCURRENT_REQUESTS"),
             "AUTOTHROTTLE_ENABLED": False,
+            # Of each answer, and of what it is decoded to.
+            "DOWNLOAD_MAXSIZE": 10 << 20,
             "TWISTED_REACTOR": "twisted.internet.asyncioreactor.AsyncioSelectorReactor",
         }.items():
             settings.set(name, value, "addon")

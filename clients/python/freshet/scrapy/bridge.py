@@ -12,6 +12,7 @@ from collections.abc import Callable
 from datetime import timedelta
 from weakref import WeakKeyDictionary
 
+from scrapy import Request
 from scrapy.crawler import Crawler
 from scrapy.settings import BaseSettings
 
@@ -22,6 +23,8 @@ from freshet.types import Assignment, Page, Result, is_long
 
 logger = logging.getLogger(__name__)
 
+# In the meta of a request whose result is reported.
+_REPORTED = "freshet_reported"
 _SEEN = 100_000
 _FOUND = 20_000
 _HOSTS = 10_000
@@ -89,7 +92,11 @@ class Bridge:
         if self._sending is not None:
             await self._sending
 
-    def report(self, assignment: Assignment, result: Result) -> None:
+    def report(self, request: Request, assignment: Assignment, result: Result) -> None:
+        """The first result of a request counts."""
+        if request.meta.get(_REPORTED):
+            return
+        request.meta[_REPORTED] = True
         if self.worker is not None and not self.worker.closed:
             self.worker.report_nowait(assignment, result)
             self.count(f"results/{result.outcome.name.lower() if result.outcome else 'undecided'}")

@@ -59,7 +59,7 @@ class FreshetMiddleware:
         assignment: Assignment | None = request.meta.get(META)
         if assignment is None:
             return response
-        self._bridge.report(assignment, self._result(assignment, request, response))
+        self._bridge.report(request, assignment, self._result(assignment, request, response))
         if response.status == NOT_MODIFIED or response.status in MOVED_PERMANENTLY:
             raise IgnoreRequest(f"{response.status}: reported to Freshet")
         return response
@@ -76,7 +76,7 @@ class FreshetMiddleware:
             unreachable = self._bridge.is_unreachable(urlparse_cached(request).netloc)
             outcome = Outcome.ERROR if unreachable else Outcome.ROBOTS_DENIED
         crawl_delay = self._bridge.crawl_delay(origin_of(assignment.url))
-        self._bridge.report(assignment, Result(outcome=outcome, crawl_delay=crawl_delay))
+        self._bridge.report(request, assignment, Result(outcome=outcome, crawl_delay=crawl_delay))
         return None
 
     def _robots(self, host: str, response: Response) -> Response:

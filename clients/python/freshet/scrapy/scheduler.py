@@ -5,6 +5,8 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections import deque
+from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 from scrapy import Request, Spider
@@ -12,11 +14,12 @@ from scrapy.core.scheduler import BaseScheduler
 from scrapy.crawler import Crawler
 from scrapy.exceptions import NotConfigured
 from twisted.internet.defer import Deferred
+from twisted.python.failure import Failure
 
 from freshet.errors import FreshetError
 from freshet.http import MOVED_PERMANENTLY, conditional_headers
 from freshet.scrapy.bridge import Bridge
-from freshet.types import Assignment, Page
+from freshet.types import Assignment, Outcome, Page, Result
 
 logger = logging.getLogger(__name__)
 
@@ -135,4 +138,12 @@ class FreshetScheduler(BaseScheduler):
         # That a page has moved is the server's to know; retries are its decision, too.
         statuses = [*request.meta.get("handle_httpstatus_list", []), *MOVED_PERMANENTLY]
         meta = {META: assignment, "dont_retry": True, "dont_cache": True, "handle_httpstatus_list": statuses}
-        return request.replace(meta={**request.meta, **meta}, dont_filter=True)
+        errback = partial(self._failed, assignment, request.errback)
+        return request.replace(meta={**request.meta, **meta}, errback=errback, dont_filter=True)
+
+    def _failed(self, assignment: Assignment, errback: Callable[[Failure], Any] | None, failure: Failure) -> Any:
+        """Reports what no middleware is shown: that another one fails at an answer, such as one that becomes too large
+        when it is decoded, or has too many redirects."""
+        request: Request = failure.request  # type: ignore[attr-defined]
+        self._bridge.report(request, assignment, Result(outcome=Outcome.ERROR))
+        return failure if errback is None else errback(failure)

@@ -10,4 +10,6 @@ ADDONS = {"freshet.scrapy.Addon": 0}
 
 CONCURRENT_REQUESTS = 16
 DOWNLOAD_TIMEOUT = 60
+# Scrapy would keep all cookies of all sites.
+COOKIES_ENABLED = False
 TELNETCONSOLE_ENABLED = False
