@@ -351,13 +351,17 @@ __attribute__((visibility("default"), used)) SSL* SSL_new(SSL_CTX* context) {
 
 __attribute__((visibility("default"), used)) ssize_t recvmsg(int descriptor, msghdr* message,
                                                              int flags) {
+  // Nothing is taken from the connection.
+  if ((flags & (MSG_PEEK | MSG_ERRQUEUE)) != 0) {
+    return freshet::Receive(descriptor, message, flags, freshet::kAny);
+  }
   const std::optional<size_t> most = freshet::MayRead(descriptor);
   if (!most || *most == 0) {
     errno = most ? EAGAIN : ECONNRESET;
     return -1;
   }
   const ssize_t length = freshet::Receive(descriptor, message, flags, *most);
-  if (length <= 0 || (flags & MSG_PEEK) != 0) return length;
+  if (length <= 0) return length;
   if (freshet::ShowRead(descriptor, *message, static_cast<size_t>(length))) return length;
   errno = ECONNRESET;
   return -1;
