@@ -106,7 +106,7 @@ struct ServerConfig {
   Live<Duration> shutdown_grace = Duration::Millis(1000);
 
   // Connections to the HTTP port; at the cap the one without a request for the longest is closed.
-  size_t max_http_connections = 256;
+  size_t max_http_connections = 1024;
   // The gRPC port. Pings find out about clients that are gone without a word: after so long without
   // a word one is sent (zero: none are), and so long its answer may take.
   Duration keepalive_interval = Duration::Seconds(10);
