@@ -104,6 +104,7 @@ TEST_F(PollerTest, APublicSiteIsNotPrivateAtTheNextPoll) {
   site_.Put("/map", Map({{"/a", ""}}));
   options_.fetch.is_public = [](const IpAddress&) { return true; };
   EXPECT_EQ(Poll(site_.url() + "/map").at(0).new_pages, 1U);
+  notes_.Take();
   const size_t asked = site_.Asked().size();
   options_.fetch.is_public = [](const IpAddress&) { return false; };
   EXPECT_THAT(Why(site_.url() + "/map"), HasSubstr("which is not a public address"));

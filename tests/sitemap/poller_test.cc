@@ -464,7 +464,7 @@ TEST_F(PollerTest, ASiteHasSoMuchTime) {
 TEST_F(PollerTest, ReadingIsOfTheTimeOfTheSite) {
   site_.Put("/robots.txt", "Sitemap: /1\nSitemap: /2\nSitemap: /3\n");
   for (const char* path : {"/1", "/2", "/3"}) site_.Put(path, Map({{path, ""}}));
-  step_ = Duration::Seconds(60);  // a document takes about ten, the robots.txt seven
+  step_ = Duration::Seconds(60);  // a document takes nine, the robots.txt seven
   options_.site_timeout = Duration::Seconds(1500);
   const auto reports = Poll(site_.url());
   ASSERT_EQ(reports.size(), 4U);

@@ -169,14 +169,14 @@ PRAGMA user_version=2)",
             SQLITE_OK);
   sqlite3_close(database);
   const DocumentKey key{"a.test", "http://a.test/map"};
-  for (const bool from_public : {false, true}) {
+  for (const bool site_public : {false, true}) {
     const auto state = PollState::Open(old, "");
     ASSERT_TRUE(state.ok()) << state.status();
     DocumentState own = *(*state)->FindDocument(key);
     EXPECT_EQ(own.etag, "own");
     EXPECT_EQ(own.not_before, Instant::FromMicros(4));
-    EXPECT_EQ(own.from_public, from_public);
-    own.from_public = true;
+    EXPECT_EQ(own.site_public, site_public);
+    own.site_public = true;
     EXPECT_TRUE((*state)->PutDocument(key, own).ok());
   }
 }

@@ -272,6 +272,7 @@ FetchResult Failed(Outcome outcome, std::string why) {
 FetchResult Fetch(const FetchRequest& request, const FetchOptions& options, Spool& body) {
   std::string next = request.url;
   bool only_public = request.only_public;
+  bool site_public = false;
   Duration left = options.timeout;
   for (int hops = 0; hops <= kMaxRedirects; ++hops) {
     if (next.size() > kMaxDocumentUrlBytes) {
@@ -291,6 +292,8 @@ FetchResult Fetch(const FetchRequest& request, const FetchOptions& options, Spoo
     left = left - hop.elapsed();
     result.elapsed = options.timeout - left;
     only_public = only_public || result.from_public;
+    if (hops == 0) site_public = result.from_public;
+    result.site_public = site_public;
     const std::string from = std::exchange(next, hop.Redirect());
     if (next.empty()) return result;
     std::string why = request.why_not ? request.why_not(from, next) : "";

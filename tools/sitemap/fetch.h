@@ -62,9 +62,10 @@ struct FetchResult {
   std::string url;  // where it came from in the end
   int status = 0;   // of HTTP, in the end; 0: nothing has answered
   bool too_many_redirects = false;
-  std::string charset;  // as Content-Type names it, or nothing
-  Duration elapsed;     // until the site had answered or failed to
-  bool from_public = false;
+  std::string charset;       // as Content-Type names it, or nothing
+  Duration elapsed;          // until the site had answered or failed to
+  bool from_public = false;  // in the end
+  bool site_public = false;  // the site that was asked first is
   std::string etag;
   std::string last_modified;
   std::optional<Duration> retry_after;  // what the site asks for with 429 and 503

@@ -298,7 +298,7 @@ FetchResult Poller::FetchOrRead(const Named& named, const DocumentState& documen
   FetchResult result =
       fetch ? Fetch({.url = named.url,
                      // Its site may have been led elsewhere since by those who run its DNS.
-                     .only_public = named.only_public || document.from_public,
+                     .only_public = named.only_public || document.site_public,
                      .etag = document.etag,
                      .last_modified = PossibleLastModified(document.last_modified, now),
                      .why_not = [&](const auto& from,
@@ -329,7 +329,7 @@ absl::StatusOr<bool> Poller::Visit(const Named& named) {
   Found found = Look(named, document, now);
   const FetchResult& fetched = found.fetched;
   if (options_.fetch.cancelled()) return Stopped();
-  document.from_public |= fetched.from_public;
+  document.site_public |= fetched.site_public;
   ASSIGN_OR_RETURN(const bool changed, Take(named, found, &document));
   // Sites can name as many documents as they like that are nowhere: those leave nothing behind.
   const bool nowhere =

@@ -36,7 +36,7 @@ constexpr const char* kDocuments = R"(
 CREATE TABLE documents (
   site TEXT, url TEXT, etag TEXT NOT NULL, last_modified TEXT NOT NULL, polled INTEGER NOT NULL,
   interval INTEGER NOT NULL, next INTEGER NOT NULL, not_before INTEGER NOT NULL,
-  from_public INTEGER NOT NULL, PRIMARY KEY (site, url)) WITHOUT ROWID;
+  site_public INTEGER NOT NULL, PRIMARY KEY (site, url)) WITHOUT ROWID;
 CREATE INDEX waits ON documents (url, not_before) WHERE not_before > 0;
 )";
 constexpr const char* kTables = R"(
@@ -172,7 +172,7 @@ absl::Status PollState::Prepare(const std::string& crawl_id) {
     RETURN_IF_ERROR(MigrateFromVersion1());
   } else if (found == 2) {
     RETURN_IF_ERROR(
-        Execute("ALTER TABLE documents ADD COLUMN from_public INTEGER NOT NULL DEFAULT 0"));
+        Execute("ALTER TABLE documents ADD COLUMN site_public INTEGER NOT NULL DEFAULT 0"));
     RETURN_IF_ERROR(Execute(kSetVersion));
   } else if (found != kVersion) {
     return absl::FailedPreconditionError(
@@ -284,7 +284,7 @@ absl::StatusOr<DocumentState> PollState::FindDocument(const DocumentKey& key) {
     document.interval = Duration::Micros(find_document_->Number(5));
     document.next = Instant::FromMicros(find_document_->Number(6));
     document.not_before = Instant::FromMicros(find_document_->Number(7));
-    document.from_public = find_document_->Number(8) != 0;
+    document.site_public = find_document_->Number(8) != 0;
   }
   find_document_->Reset();
   if (!found.ok()) return found.status();
@@ -300,7 +300,7 @@ absl::Status PollState::PutDocument(const DocumentKey& key, const DocumentState&
       .Bind(document.interval.micros())
       .Bind(document.next.micros())
       .Bind(document.not_before.micros())
-      .Bind(int64_t{document.from_public})
+      .Bind(int64_t{document.site_public})
       .Run();
 }
 

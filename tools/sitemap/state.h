@@ -36,7 +36,7 @@ struct DocumentState {
   Duration interval;          // between polls, when it is watched; zero: not yet chosen
   Instant next;               // when it is due
   Instant not_before;         // as the site asked; none: it did not
-  bool from_public = false;   // it has come from a public address
+  bool site_public = false;   // its site has had a public address
 };
 
 // Whether a page is known, and the latest date that the server has taken of it; and what the

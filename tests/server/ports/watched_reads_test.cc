@@ -28,19 +28,20 @@ namespace {
 using hostile::Http2Call;
 using hostile::Http2Frame;
 
-constexpr uint64_t kCalls = 100;
+constexpr uint64_t kOpenedCalls = 100;
 // What one network may have of 64 places.
 constexpr uint64_t kShare = 24 * WireShares::kCallsPerPlace;
 
 std::string Opened() {
   std::string bytes = hostile::kHttp2Preface + Http2Frame(4, 0, 0, "");
-  for (uint64_t i = 0; i < kCalls; ++i) bytes += Http2Call(2 * i + 1, "/a.B/C");
+  for (uint64_t i = 0; i < kOpenedCalls; ++i) bytes += Http2Call(2 * i + 1, "/a.B/C");
   return bytes;
 }
 
 std::vector<std::string> Answers() {
   std::vector<std::string> answers = {Http2Frame(4, 0, 0, "")};
-  for (uint64_t i = 0; i < kCalls; ++i) answers.push_back(Http2Frame(1, 5, 2 * i + 1, "trailers"));
+  for (uint64_t i = 0; i < kOpenedCalls; ++i)
+    answers.push_back(Http2Frame(1, 5, 2 * i + 1, "trailers"));
   return answers;
 }
 
@@ -118,13 +119,13 @@ TEST_F(WatchedReadsTest, CallsAreHeldUntilTheWholeWriteHasLeft) {
   const std::string opened = Opened();
   EXPECT_TRUE(client_->Send(opened));
   for (size_t got = 0; got < opened.size();) got += Receive().size();
-  EXPECT_GE(held(), kCalls - WireAccount::kFree.calls);
+  EXPECT_GE(held(), kOpenedCalls - WireAccount::kFree.calls);
   std::vector<std::string> pieces = Answers();
   const std::string last = pieces.back();
   pieces.pop_back();
   while (pieces.size() < 260) pieces.push_back(Http2Frame(8, 0, 0, "more"));
   Send(pieces);
-  EXPECT_GE(held(), kCalls - WireAccount::kFree.calls);
+  EXPECT_GE(held(), kOpenedCalls - WireAccount::kFree.calls);
   Send({last});
   EXPECT_EQ(held(), 0U);
 }
@@ -221,12 +222,12 @@ TEST_F(WatchedReadsTest, CallsAreHeldUntilWhatWasEncryptedHasLeft) {
     send_on();
   }
   speaker.join();
-  EXPECT_GE(held(), kCalls - WireAccount::kFree.calls);
+  EXPECT_GE(held(), kOpenedCalls - WireAccount::kFree.calls);
   for (const std::string& answer : Answers()) {
     EXPECT_EQ(SSL_write(server, answer.data(), static_cast<int>(answer.size())),
               static_cast<int>(answer.size()));
   }
-  EXPECT_GE(held(), kCalls - WireAccount::kFree.calls);
+  EXPECT_GE(held(), kOpenedCalls - WireAccount::kFree.calls);
   send_on();
   EXPECT_EQ(held(), 0U);
   SSL_free(client);
