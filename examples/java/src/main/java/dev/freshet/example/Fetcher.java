@@ -69,21 +69,23 @@ final class Fetcher {
   private void fetch(Assignment page, CrawlResult.Builder result) throws IOException, InterruptedException {
     URI target = URI.create(page.getUrl());
     refuseLong(target);
-    Optional<Robots.Said> rules = robots.of(target, true);
+    // Of the page in all, with what is read of robots.txt: a site may redirect each time.
+    Instant end = Instant.now().plusSeconds(TIMEOUT_SECONDS);
+    Optional<Robots.Said> rules = robots.of(target, true, end);
     if (rules.isEmpty()) return;
     result.setCrawlDelay(Robots.crawlDelay(rules.get()));
     if (!rules.get().isAllowed(page.getUrl())) {
       result.setOutcome(CrawlOutcome.CRAWL_OUTCOME_ROBOTS_DENIED);
       return;
     }
-    HttpResponse<byte[]> answer = get(conditional(page, target), MOST_BYTES);
+    HttpResponse<byte[]> answer = get(conditional(page, target), MOST_BYTES, end);
     // That a page has moved for good is a result; where it leads for now is followed, and robots.txt holds there, too.
     for (int i = 0; i < MOST_REDIRECTS && leadsOn(answer, i == 0); i++) {
       target = location(answer).orElseThrow();
       refuseLong(target);
-      rules = robots.of(target, false);
+      rules = robots.of(target, false, end);
       if (rules.isEmpty() || !rules.get().isAllowed(target.toString())) break;
-      answer = get(conditional(page, target), MOST_BYTES);
+      answer = get(conditional(page, target), MOST_BYTES, end);
     }
     describe(answer, result);
   }
@@ -115,16 +117,21 @@ final class Fetcher {
     return request;
   }
 
-  /** The answer to one request, in no more than a minute, with the first `most` bytes of its body. */
-  private HttpResponse<byte[]> get(HttpRequest.Builder request, int most) throws IOException, InterruptedException {
+  /** The answer to one request, until `end`, with the first `most` bytes of its body. */
+  private HttpResponse<byte[]> get(HttpRequest.Builder request, int most, Instant end)
+      throws IOException, InterruptedException {
     CompletableFuture<HttpResponse<byte[]>> answer =
         client.sendAsync(request.header("User-Agent", agent).build(), info -> new LimitedBody(most));
     try {
-      return answer.get(TIMEOUT_SECONDS, TimeUnit.SECONDS);
+      return answer.get(millisUntil(end), TimeUnit.MILLISECONDS);
     } catch (ExecutionException | TimeoutException e) {
       answer.cancel(true);
       throw new IOException(e);
     }
+  }
+
+  static long millisUntil(Instant end) {
+    return Math.max(0, java.time.Duration.between(Instant.now(), end).toMillis());
   }
 
   /** Says what an answer means to the server. */

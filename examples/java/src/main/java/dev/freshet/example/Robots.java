@@ -18,6 +18,8 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ExecutionException;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.TimeoutException;
 
 /** What the robots.txt of each origin says to this agent, by RFC 9309. Thread-safe. */
 final class Robots {
@@ -34,7 +36,8 @@ final class Robots {
 
   /** How a text is fetched. */
   interface Get {
-    HttpResponse<byte[]> get(HttpRequest.Builder request, int mostBytes) throws IOException, InterruptedException;
+    HttpResponse<byte[]> get(HttpRequest.Builder request, int mostBytes, Instant end)
+        throws IOException, InterruptedException;
   }
 
   /** What a robots.txt says. WildcardBytes: of lines with wildcards, which the library compares with each byte of a URL. */
@@ -65,8 +68,8 @@ final class Robots {
     this.get = get;
   }
 
-  /** The rules for a target; none where nothing may be fetched for now. Each origin is asked by one thread. */
-  Optional<Said> of(URI target, boolean isPage) throws IOException, InterruptedException {
+  /** The rules for a target, until `end`; none where nothing may be fetched now. Each origin is asked by one thread. */
+  Optional<Said> of(URI target, boolean isPage, Instant end) throws IOException, InterruptedException {
     String authority = target.getRawAuthority();
     // Whatever name and password it has.
     String host = authority.substring(authority.lastIndexOf('@') + 1);
@@ -84,7 +87,7 @@ final class Robots {
       }
     }
     if (mine) {
-      Rules read = read(origin, isPage ? LIFE_SECONDS : LIFE_ELSEWHERE_SECONDS);
+      Rules read = read(origin, isPage ? LIFE_SECONDS : LIFE_ELSEWHERE_SECONDS, end);
       synchronized (known) {
         underWay.remove(origin);
         keep(origin, read);
@@ -92,8 +95,8 @@ final class Robots {
       rules.complete(read);
     }
     try {
-      return rules.get().rules();
-    } catch (ExecutionException e) {
+      return rules.get(Fetcher.millisUntil(end), TimeUnit.MILLISECONDS).rules();
+    } catch (ExecutionException | TimeoutException e) {
       throw new IOException(e);
     }
   }
@@ -133,13 +136,13 @@ final class Robots {
     return Duration.newBuilder().setSeconds(millis / 1000).setNanos((int) (millis % 1000) * 1_000_000).build();
   }
 
-  private Rules read(String origin, long lifeSeconds) {
+  private Rules read(String origin, long lifeSeconds, Instant end) {
     try {
       URI target = URI.create(origin + "/robots.txt");
-      HttpResponse<byte[]> answer = get.get(HttpRequest.newBuilder(target), MOST_BYTES);
+      HttpResponse<byte[]> answer = get.get(HttpRequest.newBuilder(target), MOST_BYTES, end);
       // Redirects lead to other hosts as well: what is found there holds where one has asked first.
       for (int i = 0; i < Fetcher.MOST_REDIRECTS && isRedirect(answer); i++) {
-        answer = get.get(HttpRequest.newBuilder(Fetcher.location(answer).orElseThrow()), MOST_BYTES);
+        answer = get.get(HttpRequest.newBuilder(Fetcher.location(answer).orElseThrow()), MOST_BYTES, end);
       }
       if (answer.statusCode() < 500) {
         // What is not there, or is behind more redirects than are followed, forbids nothing.
@@ -153,7 +156,9 @@ final class Robots {
     } catch (IOException | RuntimeException e) {
       // It cannot be read.
     }
-    return new Rules(Optional.empty(), Instant.now().plusSeconds(RETRY_SECONDS), sizeOf(new byte[0]));
+    // Another page has more time, if this one has used up its own.
+    Instant now = Instant.now();
+    return new Rules(Optional.empty(), now.isBefore(end) ? now.plusSeconds(RETRY_SECONDS) : now, sizeOf(new byte[0]));
   }
 
   private static boolean isRedirect(HttpResponse<?> answer) {
