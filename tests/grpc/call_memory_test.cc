@@ -395,10 +395,15 @@ class BlockedClientsTest : public CallMemoryTest {
  private:
   // Takes no answers.
   struct Caller {
-    explicit Caller(const std::string& address) : socket(address, "127.0.0.2", /*receives=*/2304) {}
+    // Takes in the settings of the server, which come first.
+    explicit Caller(const std::string& address) : socket(address, "127.0.0.2", /*receives=*/2304) {
+      EXPECT_TRUE(socket.Send(RawSocket::Http2Preface()));
+      char settings[64];
+      EXPECT_GT(recv(socket.descriptor(), settings, sizeof(settings), 0), 0);
+    }
 
     RawSocket socket;
-    std::string out = RawSocket::Http2Preface() + Http2Frame(4, 1, 0, "");
+    std::string out = Http2Frame(4, 1, 0, "");
     uint64_t stream = 1;
   };
   std::array<std::unique_ptr<Caller>, 12> callers_;  // with 100 calls each; a network may have 600

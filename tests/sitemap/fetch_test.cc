@@ -115,7 +115,7 @@ TEST_F(FetchTest, SpeaksHttpAlone) {
 
 TEST_F(FetchTest, SizesHaveCaps) {
   site_.PutAnswer("/large", [](const auto&, auto& response) {
-    response.set_content(std::string(kMaxFetchedBytes + 1, ' '), "text/xml");
+    response.set_content(std::string(kMaxFetchedBytes + 1, ' '), "application/octet-stream");
   });
   const FetchResult large = Get({.url = site_.url() + "/large"});
   EXPECT_EQ(large.outcome, Outcome::kRefused);
@@ -191,7 +191,7 @@ TEST_F(FetchTest, WhatIsCompressedTwiceHasACap) {
       std::string("\x1f\x8b\x08\x08\0\0\0\0\0\x03", 10) + std::string(60 << 20, 'A');
   site_.PutAnswer("/a", [packed = Gzip(endless)](const auto&, auto& response) {
     response.set_header("Content-Encoding", "gzip");
-    response.set_content(packed, "text/xml");
+    response.set_content(packed, "application/octet-stream");
   });
   EXPECT_EQ(Get({.url = site_.url() + "/a"}).outcome, Outcome::kFetched);
   std::string text;

@@ -360,7 +360,9 @@ TEST_F(ConnectionsTest, HandsOverNoHandshakeWhoseRecordsHaveNotAllCome) {
   // Many records that say next to nothing.
   const RawSocket wrong(port_);
   std::string bytes;
-  for (int i = 0; i < 10; ++i) bytes += std::string("\x16\x03\x01\0\1", 5) + (i == 0 ? '\1' : '\0');
+  for (const char byte : std::string("\1\0\0\xc8......", 10)) {
+    bytes += std::string("\x16\x03\x01\0\1", 5) + byte;
+  }
   EXPECT_TRUE(wrong.Send(bytes));
   bool closed = false;
   EXPECT_EQ(wrong.Read(&closed), "");
