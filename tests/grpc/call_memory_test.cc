@@ -369,7 +369,7 @@ class BlockedClientsTest : public CallMemoryTest {
  protected:
   BlockedClientsTest()
       : CallMemoryTest(
-            "  streams: 100\n  streams_per_client: 50\n  streams_per_connection: 100\n") {}
+            "  streams: 100\n  streams_per_client: 50\n  streams_per_connection: 1000\n") {}
   // Sends further calls as far as the server takes them. gRPC itself closes a connection with too
   // many calls at a time, which comes again.
   void CallOn() {
@@ -387,10 +387,6 @@ class BlockedClientsTest : public CallMemoryTest {
     }
     usleep(1000);
   }
-  [[nodiscard]] std::string Said() const {
-    std::ifstream log(dir_ / "log");
-    return {std::istreambuf_iterator<char>(log), {}};
-  }
 
  private:
   // Takes no answers.
@@ -406,26 +402,22 @@ class BlockedClientsTest : public CallMemoryTest {
     std::string out = Http2Frame(4, 1, 0, "");
     uint64_t stream = 1;
   };
-  std::array<std::unique_ptr<Caller>, 12> callers_;  // with 100 calls each; a network may have 600
+  std::array<std::unique_ptr<Caller>, 100>
+      callers_;  // with 1,000 calls each; a network may have 6,000
 };
 
 // gRPC keeps each call until its answer has left: 300 connections that were read by nobody, and
 // whose calls were refused, held 1.4 GB.
-TEST_F(BlockedClientsTest, HaveAShareOfTheCallsWhoseAnswersCannotLeave) {
-  constexpr const char* kTooMany = "too many calls whose answers it does not take";
-  using Clock = std::chrono::steady_clock;
-  const Clock::time_point end = Clock::now() + std::chrono::seconds(100);
-  while (Said().find(kTooMany) == std::string::npos && Clock::now() < end) CallOn();
-  EXPECT_THAT(Said(), testing::HasSubstr(kTooMany));
+TEST_F(BlockedClientsTest, HoldLittle) {
+  size_t most = 0;
+  for (int i = 0; i < 200; ++i) {
+    CallOn();
+    most = std::max(most, grown());
+  }
+  // Without a share of the calls 450 to 580 MB.
+  EXPECT_LT(most, 350 * kMiB);
   FrontierClient client(daemon_.channel());
   EXPECT_NE(client.Put(Discovered("http://a.test/")), "none");
-}
-
-// gRPC waited for up to ten seconds for a thread that sleeps once a write has not left at once.
-TEST_F(BlockedClientsTest, DoNotKeepTheProcessFromEnding) {
-  for (int i = 0; i < 300; ++i) CallOn();
-  daemon_.RequestStop();
-  EXPECT_TRUE(daemon_.EndsWithin(7));
 }
 
 TEST_F(CallMemoryTest, OfUrlsThatNobodyTakesIsBounded) {
