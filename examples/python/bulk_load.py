@@ -16,6 +16,7 @@ import gzip
 import json
 import sys
 import time
+import zlib
 from collections.abc import Iterator
 from datetime import datetime, timedelta
 from typing import IO, Any
@@ -24,6 +25,16 @@ import freshet
 from freshet import Page
 
 EVERY = 5.0
+MOST_LINE_BYTES = 1 << 20
+
+
+def lines_of(file: IO[bytes]) -> Iterator[bytes]:
+    """The lines of a file; one that is longer than MOST_LINE_BYTES ends there, and its rest is passed over."""
+    while line := file.readline(MOST_LINE_BYTES):
+        rest = line
+        while len(rest) == MOST_LINE_BYTES and not rest.endswith(b"\n"):
+            rest = file.readline(MOST_LINE_BYTES)
+        yield line
 
 
 SETTINGS = {field.name for field in dataclasses.fields(Page)}
@@ -75,8 +86,10 @@ class Loader:
         for name in names:
             with self._open(name) as lines:
                 columns: list[str] = []
-                for number, raw in enumerate(lines, 1):
+                for number, raw in enumerate(lines_of(lines), 1):
                     try:
+                        if len(raw) == MOST_LINE_BYTES:
+                            raise ValueError("the line is too long")
                         # Some editors begin a text with a mark that says that it is UTF-8.
                         line = raw.decode("utf-8-sig" if number == 1 else "utf-8").strip()
                         if not line or line.startswith("#"):
@@ -85,9 +98,9 @@ class Loader:
                             columns = line.split("\t")
                             continue
                         page = page_of(line, self._crawl_id, columns)
-                    except (ValueError, TypeError, OverflowError) as error:
+                    except (ValueError, TypeError, OverflowError, AttributeError, RecursionError) as error:
                         self.malformed += 1
-                        print(f"{name}:{number}: {error}", file=sys.stderr)
+                        print(f"{name}:{number}: {ascii(str(error))[1:-1]}", file=sys.stderr)
                         continue
                     yield page
                     self.read += 1
@@ -113,7 +126,7 @@ def main() -> int:
     try:
         with freshet.Ingester(options.server) as ingester:
             summary = ingester.upsert(loader.pages(options.files), reset_unset_settings=options.reset)
-    except (OSError, freshet.FreshetError) as error:
+    except (OSError, EOFError, zlib.error, freshet.FreshetError) as error:
         print(f"{sys.argv[0]}: {error}", file=sys.stderr)
         return 2
     seconds = time.monotonic() - start

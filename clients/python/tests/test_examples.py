@@ -136,10 +136,16 @@ def test_a_bulk_load_names_what_is_wrong_and_takes_the_rest(server: Server, tmp_
         '{"url": "https://example.org/e", "nonsense": 1}',
         "https://example.org/f\tmany",
         "no url",
+        '{"url": "https://example.org/g", "not_before": 5}',
+        '{"a":' * 100_000,
+        "https://example.org/" + "h" * (2 << 20),
     ]
     with gzip.open(tmp_path / "pages.gz", "wt") as packed:
         packed.write("\n".join(lines))
     assert "4 pages taken" in run(server, "bulk_load.py", str(tmp_path / "pages.gz"), code=1)
+    cut = tmp_path / "cut.gz"
+    cut.write_bytes((tmp_path / "pages.gz").read_bytes()[:-20])
+    run(server, "bulk_load.py", str(cut), code=2)
     assert "1 pages taken" in run(server, "bulk_load.py", "--crawl-id", "shop", input="https://example.org/a\n")
     run(server, "bulk_load.py", str(tmp_path / "none.tsv"), code=2)
     with freshet.Admin(server.address) as admin:
