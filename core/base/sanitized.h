@@ -1,3 +1,4 @@
+// Whether this program runs under a sanitizer.
 #ifndef FRESHET_CORE_BASE_SANITIZED_H_
 #define FRESHET_CORE_BASE_SANITIZED_H_
 
