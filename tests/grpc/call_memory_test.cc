@@ -20,7 +20,6 @@
 #include "freshet/v1/ingest.grpc.pb.h"
 #include "freshet/v1/pages.grpc.pb.h"
 #include "freshet/v1/scheduler.grpc.pb.h"
-#include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "httplib.h"
 #include "tests/crash/daemon.h"
