@@ -41,7 +41,7 @@ using Ticket = HttpAnswerer::Ticket;
 constexpr Duration kAcceptPause = Duration::Millis(100);
 // Connections that are taken before others that are open are looked at again: one that is new would
 // else wait for a request of each of these, for each connection that came before it.
-constexpr int kAcceptsAtOnce = 64;
+constexpr int kTakenAtOnce = 64;
 constexpr Duration kComplaintInterval = Duration::Seconds(60);
 // How long answers may still leave when the port stops.
 constexpr Duration kStopTime = Duration::Seconds(1);
@@ -581,7 +581,7 @@ void HttpPort::Impl::Accept() {
 
 void HttpPort::Impl::OnAccepted(error_code error, tcp::socket socket) {
   if (stopping_) return;
-  for (int more = kAcceptsAtOnce; error != asio::error::would_block;) {
+  for (int more = kTakenAtOnce; error != asio::error::would_block;) {
     // A client that went away before it was served is no reason to pause.
     if (error && error != asio::error::connection_aborted) return PauseAccepting(error.message());
     if (!error) Take(std::move(socket));
