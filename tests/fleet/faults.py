@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     Pairs = list[tuple[Node, Node | Broker]]
 
 SILENCE = 5
+HANDOVER = 20  # seconds for which a server that ends waits for others, at most
 GRANT = 10  # seconds for which a part of the rate lasts
 LINK_RATES = [100_000, 10_000_000]  # bytes a second
 QUOTAS = [2_000, 20_000]
@@ -204,7 +205,7 @@ class Chaos:
         if any(division.HasField("refused") for division in response.divisions) or not response.divisions:
             self.done["drain refused"] += 1
             return
-        until = time.monotonic() + 20
+        until = time.monotonic() + HANDOVER + 10
         while node.ready():
             if time.monotonic() > until:
                 message = f"{node.name} was drained and goes on"
