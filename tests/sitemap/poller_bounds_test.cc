@@ -278,15 +278,18 @@ TEST_F(PollerTest, ItsTurnIsNotOfTheTimeOfTheSite) {
   site_.Put("/robots.txt", "Sitemap: /1\nSitemap: /2\n");
   site_.Put("/2", Map({{"/b", ""}}));
   std::future<void> other;
-  site_.PutAnswer("/1", [&](const auto&, auto& response) {
-    turn_.Lock();
-    other = std::async(std::launch::async, [this] {
-      while (turn_.Waiting() == 0) std::this_thread::yield();
-      now_ = now_ + Duration::Hours(2);
-      turn_.Unlock();
-    });
-    response.set_content(Map({{"/a", ""}}), "application/xml");
-  });
+  // One thread takes the turn, and another one gives it on.
+  site_.PutAnswer(
+      "/1", [&](const auto&, auto& response) FRESHET_THREAD_ANNOTATION(no_thread_safety_analysis) {
+        turn_.Lock();
+        other = std::async(std::launch::async,
+                           [this]() FRESHET_THREAD_ANNOTATION(no_thread_safety_analysis) {
+                             while (turn_.Waiting() == 0) std::this_thread::yield();
+                             now_ = now_ + Duration::Hours(2);
+                             turn_.Unlock();
+                           });
+        response.set_content(Map({{"/a", ""}}), "application/xml");
+      });
   const auto reports = Poll(site_.url());
   ASSERT_EQ(reports.size(), 3U);
   EXPECT_EQ(reports[2].result, Result::kRead) << reports[2].why;
