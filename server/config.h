@@ -70,8 +70,8 @@ struct ServerConfig {
                                    .min_page_interval = Duration::Seconds(60)};
   HostBackoff host_backoff = {.first = Duration::Seconds(30)};
 
-  // Of hosts that rules match, also before they are known, and what hosts of one address, or
-  // of one registrable domain, bear.
+  // Rules set terms of hosts, also before these are known. Hosts of one address, or of one
+  // registrable domain, may share limits.
   std::vector<HostRule> host_rules;
   GroupTerms by_address;
   GroupTerms by_domain;

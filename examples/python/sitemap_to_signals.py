@@ -38,7 +38,7 @@ MOST_SECONDS = 60.0
 # As the protocol of sitemaps has it.
 MOST_ENTRIES = 50_000
 MOST_URL_BYTES = 2_048
-# Of the texts that are kept beside URLs.
+# The state keeps texts of so many characters beside URLs.
 MOST_LASTMOD = 100
 MOST_VALIDATOR = 1_000
 # An XML parser keeps the names of a document, the elements around the place where it is, and a tag as a whole.

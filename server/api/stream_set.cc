@@ -9,6 +9,7 @@
 #include "fmt/format.h"
 #include "server/api/faults.h"
 #include "server/api/stream.h"
+#include "server/base/next_after.h"
 
 namespace freshet {
 namespace {
@@ -16,8 +17,8 @@ namespace {
 // Calls that are no streams come in bursts and are over soon: so many may always be under way, and
 // half as many of one client.
 constexpr size_t kLeastCalls = 1000;
-// Of clients that wait so many are looked at when something becomes free, in turns: a message does
-// not cost more where thousands of clients wait.
+// The set looks at so many waiting clients when something becomes free, in turns: a message costs
+// no more where thousands of clients wait.
 constexpr size_t kLookedAt = 64;
 // Numbers of such calls begin here: of the calls that wait, streams go on first.
 constexpr uint64_t kFirstCall = uint64_t{1} << 63;
@@ -355,9 +356,7 @@ StreamSet::Calls StreamSet::TakeReady(size_t most_clients) {
   Calls ready;
   const size_t clients = std::min(most_clients, waiting_.size());
   for (size_t i = 0; i < clients; ++i) {
-    auto next = waiting_.upper_bound(looked_at_);
-    if (next == waiting_.end()) next = waiting_.begin();
-    looked_at_ = *next;
+    looked_at_ = *NextAfter(waiting_, looked_at_);
     TakeReadyOf(looked_at_, &ready);
   }
   return ready;

@@ -59,11 +59,9 @@ Status FrontierScan::Slice(size_t most, const std::function<bool(const Found&)>&
   size_t seen = 0;
   bool stopped = false;
   while (!over_ && !stopped && seen < most) {
-    if (parts_.empty() && found_all_) {
-      over_ = true;
-      break;
-    }
     if (parts_.empty()) {
+      over_ = found_all_;
+      if (over_) break;
       RETURN_IF_ERROR(FindQueues());
       seen += kWeighsLook;
       continue;

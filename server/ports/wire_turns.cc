@@ -3,18 +3,9 @@
 #include <algorithm>
 #include <iterator>
 
+#include "server/base/next_after.h"
+
 namespace freshet {
-namespace {
-
-// The next after `last`, from the beginning after the end. Precondition: not empty.
-template <typename Set>
-auto NextAfter(const Set& all, const typename Set::value_type& last) {
-  const auto next = all.upper_bound(last);
-  return next == all.end() ? all.begin() : next;
-}
-
-}  // namespace
-
 uint64_t WireTurns::Most() const { return std::max(kLeast, kFew / std::max<uint64_t>(active_, 1)); }
 
 void WireTurns::SetUnheard(Network& network, uint64_t unheard) {

@@ -99,7 +99,7 @@ TEST_F(PollerTest, ASiteTakesNoOtherSitesPlaceInTheState) {
   EXPECT_THAT(site_.Asked(), testing::SizeIs(asked));
 }
 
-// Whoever runs the DNS of a site may name another address between two polls.
+// The DNS of a site may name another address between two polls.
 TEST_F(PollerTest, APublicSiteIsNotPrivateAtTheNextPoll) {
   site_.Put("/map", Map({{"/a", ""}}));
   options_.fetch.is_public = [](const IpAddress&) { return true; };

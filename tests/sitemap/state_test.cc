@@ -27,6 +27,16 @@ class PollStateTest : public testing::Test {
     return state.ok() ? *std::move(state) : nullptr;
   }
 
+  // A file that this program did not make, as the SQL has it.
+  [[nodiscard]] std::string MakeFile(const char* sql) const {
+    const std::string path = dir_ / "old";
+    sqlite3* database = nullptr;
+    EXPECT_EQ(sqlite3_open(path.c_str(), &database), SQLITE_OK);
+    EXPECT_EQ(sqlite3_exec(database, sql, nullptr, nullptr, nullptr), SQLITE_OK);
+    sqlite3_close(database);
+    return path;
+  }
+
   // The tag of a document; none: the document is forgotten.
   static std::string Tag(PollState& state, const DocumentKey& key) {
     return state.FindDocument(key)->etag;
@@ -115,10 +125,7 @@ TEST_F(PollStateTest, FindsTheLatestWaitThatCountsForASite) {
 }
 
 TEST_F(PollStateTest, FilesOfVersion1AreReadOn) {
-  const std::string old = dir_ / "old";
-  sqlite3* database = nullptr;
-  ASSERT_EQ(sqlite3_open(old.c_str(), &database), SQLITE_OK);
-  ASSERT_EQ(sqlite3_exec(database, R"(
+  const std::string old = MakeFile(R"(
 CREATE TABLE documents (
   url TEXT PRIMARY KEY, etag TEXT NOT NULL, last_modified TEXT NOT NULL, polled INTEGER NOT NULL,
   interval INTEGER NOT NULL, next INTEGER NOT NULL, not_before INTEGER NOT NULL) WITHOUT ROWID;
@@ -130,10 +137,7 @@ INSERT INTO documents VALUES ('http://www.a.test/map', 'own', 'yesterday', 1, 2,
 INSERT INTO documents VALUES ('b.test http://a.test/map', 'on the word of b', '', 1, 2, 3, 4);
 INSERT INTO documents VALUES ('/my files/map', 'file', '', 1, 2, 3, 4);
 INSERT INTO documents VALUES ('http://a.test', '', '', 0, 0, 0, 7);
-PRAGMA user_version=1)",
-                         nullptr, nullptr, nullptr),
-            SQLITE_OK);
-  sqlite3_close(database);
+PRAGMA user_version=1)");
   for (int i = 0; i < 2; ++i) {
     const auto state = PollState::Open(old, "");
     ASSERT_TRUE(state.ok()) << state.status();
@@ -152,10 +156,7 @@ PRAGMA user_version=1)",
 }
 
 TEST_F(PollStateTest, FilesOfVersion2AreReadOn) {
-  const std::string old = dir_ / "old";
-  sqlite3* database = nullptr;
-  ASSERT_EQ(sqlite3_open(old.c_str(), &database), SQLITE_OK);
-  ASSERT_EQ(sqlite3_exec(database, R"(
+  const std::string old = MakeFile(R"(
 CREATE TABLE documents (
   site TEXT, url TEXT, etag TEXT NOT NULL, last_modified TEXT NOT NULL, polled INTEGER NOT NULL,
   interval INTEGER NOT NULL, next INTEGER NOT NULL, not_before INTEGER NOT NULL,
@@ -164,10 +165,7 @@ CREATE TABLE pages (url TEXT PRIMARY KEY, modified INTEGER NOT NULL) WITHOUT ROW
 CREATE TABLE settings (name TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
 INSERT INTO settings VALUES ('crawl_id', '');
 INSERT INTO documents VALUES ('a.test', 'http://a.test/map', 'own', 'yesterday', 1, 2, 3, 4);
-PRAGMA user_version=2)",
-                         nullptr, nullptr, nullptr),
-            SQLITE_OK);
-  sqlite3_close(database);
+PRAGMA user_version=2)");
   const DocumentKey key{"a.test", "http://a.test/map"};
   for (const bool site_public : {false, true}) {
     const auto state = PollState::Open(old, "");

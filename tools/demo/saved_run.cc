@@ -88,7 +88,7 @@ StatusOr<SavedRun> ParseSavedRun(std::string_view text) {
 
 Status WriteSavedRun(const std::string& path, const SavedRun& run) {
   const std::string fresh = path + ".new";
-  // Whoever else may write to the folder may have put a link there.
+  // Another user who may write to the folder may have put a link there.
   std::error_code ignored;
   std::filesystem::remove(fresh, ignored);
   errno = 0;

@@ -115,8 +115,8 @@ class Hop {
     Set(curl, CURLOPT_PROTOCOLS_STR, "http,https");
     Set(curl, CURLOPT_USERAGENT, options_.user_agent.c_str());
     if (!options_.ca_file.empty()) Set(curl, CURLOPT_CAINFO, options_.ca_file.c_str());
-    // Whoever reads the document undoes what it is compressed by: libcurl would do so for as long
-    // as several compressions, one in the other, make it, and look at no limit meanwhile.
+    // The reader of the document undoes its compression. Libcurl would undo several compressions,
+    // one in the other, and look at no limit meanwhile.
     Set(curl, CURLOPT_ACCEPT_ENCODING, "gzip");
     Set(curl, CURLOPT_HTTP_CONTENT_DECODING, 0L);
     if (!request.etag.empty()) AddHeader("If-None-Match: " + request.etag);

@@ -106,8 +106,7 @@ std::string AskedToWait(Duration wait) {
 std::string AnnouncedTooMany(uint64_t most) {
   return fmt::format(
       "the site has announced {} pages in this poll, new ones and newer dates (a URL counts once "
-      "for "
-      "each {} bytes): the rest is left for another time",
+      "for each {} bytes): the rest is left for another time",
       most, kUrlBytesPerPage);
 }
 

@@ -20,7 +20,6 @@ namespace freshet::sitemap {
 namespace {
 
 constexpr int kVersion = 3;
-constexpr const char* kSetVersion = "PRAGMA user_version=3";  // kVersion
 constexpr const char* kLogName = "-wal";
 
 // What is staged lies in a table of the connection's own, which SQLite keeps on disk.
@@ -43,6 +42,8 @@ constexpr const char* kTables = R"(
 CREATE TABLE pages (url TEXT PRIMARY KEY, modified INTEGER NOT NULL) WITHOUT ROWID;
 CREATE TABLE settings (name TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
 )";
+
+std::string SetVersion() { return fmt::format("PRAGMA user_version={}", kVersion); }
 
 // In version 1 a site and a blank stood before the URL of a document at another host. The name of a
 // file begins with a slash, and can have blanks.
@@ -165,7 +166,7 @@ absl::Status PollState::Prepare(const std::string& crawl_id) {
   if (found == 0) {
     RETURN_IF_ERROR(Execute(kDocuments));
     RETURN_IF_ERROR(Execute(kTables));
-    RETURN_IF_ERROR(Execute(kSetVersion));
+    RETURN_IF_ERROR(Execute(SetVersion().c_str()));
     Statement put(database_.get(), "INSERT INTO settings VALUES ('crawl_id', ?)");
     RETURN_IF_ERROR(put.Bind(crawl_id).Run());
   } else if (found == 1) {
@@ -173,7 +174,7 @@ absl::Status PollState::Prepare(const std::string& crawl_id) {
   } else if (found == 2) {
     RETURN_IF_ERROR(
         Execute("ALTER TABLE documents ADD COLUMN site_public INTEGER NOT NULL DEFAULT 0"));
-    RETURN_IF_ERROR(Execute(kSetVersion));
+    RETURN_IF_ERROR(Execute(SetVersion().c_str()));
   } else if (found != kVersion) {
     return absl::FailedPreconditionError(
         fmt::format("it has version {}, and this program knows {}", found, kVersion));
@@ -227,7 +228,7 @@ absl::Status PollState::MigrateFromVersion1() {
   rows.Reset();
   RETURN_IF_ERROR(row.status());
   RETURN_IF_ERROR(Execute("DROP TABLE documents1"));
-  return Execute(kSetVersion);
+  return Execute(SetVersion().c_str());
 }
 
 absl::StatusOr<std::unique_ptr<PollState>> PollState::Open(const std::string& path,

@@ -12,15 +12,20 @@
 
 namespace freshet {
 
+// A store that waits for no disk.
+inline StoreOptions QuickStore() {
+  StoreOptions options;
+  options.durability = Durability::kNone;
+  options.reserve_bytes = 0;
+  return options;
+}
+
 class FrontierFixture : public ::testing::Test {
  protected:
   static constexpr uint64_t kStart = 1'000'000;
 
   FrontierFixture() {
-    StoreOptions options;
-    options.durability = Durability::kNone;
-    options.reserve_bytes = 0;
-    auto opened = FrontierStore::Open(dir_ / "frontier", options);
+    auto opened = FrontierStore::Open(dir_ / "frontier", QuickStore());
     EXPECT_TRUE(opened.ok()) << opened.status();
     store_ = *std::move(opened);
     Load();

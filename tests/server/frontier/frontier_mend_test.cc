@@ -11,6 +11,7 @@
 #include "gtest/gtest.h"
 #include "server/frontier/frontier.h"
 #include "storage/frontier_verify.h"
+#include "tests/server/frontier/frontier_fixture.h"
 #include "tests/support/temp_dir.h"
 
 namespace freshet {
@@ -21,13 +22,6 @@ using ::testing::SizeIs;
 
 constexpr uint64_t kMorning = 1'000'000;
 constexpr uint64_t kHour = 3600;
-
-StoreOptions OptionsOfMended() {
-  StoreOptions options;
-  options.durability = Durability::kNone;
-  options.reserve_bytes = 0;
-  return options;
-}
 
 FrontierPut Discovered(const std::string& key, const std::string& url) {
   return {.crawl = "c", .key = key, .url = url, .metadata = "m"};
@@ -53,7 +47,7 @@ class FrontierMendTest : public ::testing::Test {
   void LoadAt(uint64_t now) {
     state_.reset();
     store_.reset();
-    auto opened = FrontierStore::Open(dir_ / "frontier", OptionsOfMended());
+    auto opened = FrontierStore::Open(dir_ / "frontier", QuickStore());
     ASSERT_TRUE(opened.ok()) << opened.status();
     store_ = *std::move(opened);
     state_ = std::make_unique<FrontierState>(*store_, FrontierLimits());
@@ -101,7 +95,7 @@ class FrontierMendTest : public ::testing::Test {
   void ExpectSound() {
     state_.reset();
     store_.reset();
-    const auto report = VerifyFrontier(dir_ / "frontier", OptionsOfMended());
+    const auto report = VerifyFrontier(dir_ / "frontier", QuickStore());
     ASSERT_TRUE(report.ok()) << report.status();
     EXPECT_THAT(report->problems, IsEmpty());
   }
@@ -237,7 +231,7 @@ TEST(FrontierAhead, IsMendedByItselfAndSaid) {
   const TempDir dir;
   MovedClock clock;
   const auto open = [&] {
-    auto frontier = Frontier::Open(dir / "frontier", OptionsOfMended(), FrontierLimits(), clock);
+    auto frontier = Frontier::Open(dir / "frontier", QuickStore(), FrontierLimits(), clock);
     EXPECT_TRUE(frontier.ok()) << frontier.status();
     (*frontier)->Start([](const Status& status) { ADD_FAILURE() << status; });
     return *std::move(frontier);

@@ -49,7 +49,7 @@ absl::StatusOr<std::optional<json>> Load(const std::string& path, const char* ki
 }
 
 absl::Status WriteDurably(const std::string& text, const std::string& path) {
-  // Whoever else may write to the folder may have put a link there.
+  // Another user who may write to the folder may have put a link there.
   (void)unlink(path.c_str());
   const int file = open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
   if (file < 0) return FileError(path, errno);

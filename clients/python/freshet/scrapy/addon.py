@@ -34,7 +34,7 @@ class Addon:
             "DOWNLOAD_DELAY": 0,
             "CONCURRENT_REQUESTS_PER_DOMAIN": settings.getint("CONCURRENT_REQUESTS"),
             "AUTOTHROTTLE_ENABLED": False,
-            # Of each answer, and of what it is decoded to.
+            # Scrapy takes so many bytes of an answer, and decodes it to as many.
             "DOWNLOAD_MAXSIZE": 10 << 20,
             "TWISTED_REACTOR": "twisted.internet.asyncioreactor.AsyncioSelectorReactor",
         }.items():
