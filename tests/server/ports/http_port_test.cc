@@ -119,7 +119,7 @@ TEST_F(HttpPortTest, TakesNewConnectionsTogether) {
   for (int i = 0; i < 60; ++i) clients.emplace_back(number_, kProbe);
   gate_->set_value();
   for (RawClient& client : clients) EXPECT_EQ(client.ReadAnswer().status(), 200);
-  port_.reset();
+  port_->Stop();
   ASSERT_GE(open_.size(), 5U);
   EXPECT_GE(open_[4], 60U);
 }
