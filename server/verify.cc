@@ -203,6 +203,10 @@ class DerivedVerifier {
       if (state_.FindLease(lease.id) != lease) {
         Problem(fmt::format("lease {:#x}: is not open after loading", lease.id.value()));
       }
+      if (!lease.host.empty()) {
+        ++in_flight[lease.host];
+        continue;
+      }
       for (const StatusOr<PageRecord>& page : store_.ReadPages({&lease.page, 1})) {
         if (page.ok()) ++in_flight[page->host];  // else Store::Verify has said so
       }

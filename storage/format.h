@@ -25,7 +25,8 @@ inline constexpr size_t kMaxRowBytes = 900'000;
 inline constexpr uint8_t kPageVersion = 1;
 inline constexpr uint8_t kHostVersion = 1;
 inline constexpr uint8_t kLeaseVersion = 1;
-inline constexpr uint8_t kHeldLeaseVersion = 2;  // of leases that say whose they are
+inline constexpr uint8_t kHeldLeaseVersion = 2;    // of leases that say whose they are
+inline constexpr uint8_t kOrphanLeaseVersion = 3;  // and of leases whose page was removed
 inline constexpr uint8_t kSourceVersion = 1;
 inline constexpr uint8_t kMetaVersion = 1;
 

@@ -243,9 +243,11 @@ class Salvage {
   }
 
   void SaveLease(LeaseRecord lease, absl::flat_hash_set<PageNumber>& leased) {
-    // Of what is over, only the memory is saved; it needs no page.
+    // Of what is over, only the memory is saved; it needs no page, nor does a lease that names the
+    // host of a removed page.
+    const bool needs_page = !lease.over && lease.host.empty();
     const bool of_saved_page = std::binary_search(saved_.begin(), saved_.end(), lease.page);
-    if (lease.over || (of_saved_page && leased.insert(lease.page).second)) {
+    if (!needs_page || (of_saved_page && leased.insert(lease.page).second)) {
       for (const LeaseSignal& signal : lease.signals) SeeSource(signal.source_class);
       changes_.leases.push_back(std::move(lease));
       return;

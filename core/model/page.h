@@ -235,6 +235,9 @@ struct LeaseRecord {
   Instant assigned;
   Instant deadline;
   std::vector<LeaseSignal> signals;  // at most limits::kMaxSignalsDuringLease, the newest
+  // The host that is fetched from although the page was removed meanwhile; empty: the page is
+  // there, or the lease is over.
+  std::string host;
   // One that is over is kept for a while, with id and page alone, so that a result that is sent
   // again, or late, is known for what it is.
   bool over = false;

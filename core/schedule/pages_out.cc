@@ -30,9 +30,13 @@ const PagesOut::Out& PagesOut::Lease(PageId page, LeaseId lease, Instant deadlin
   CHECK(it->second.lease == LeaseId(), "page {} has lease {:x}", page.value(),
         it->second.lease.value());
   it->second.lease = lease;
-  deadlines_.push_back({deadline, lease});
-  std::push_heap(deadlines_.begin(), deadlines_.end(), std::greater<>());
+  AddDeadline(deadline, lease);
   return it->second;
+}
+
+void PagesOut::AddDeadline(Instant at, LeaseId lease) {
+  deadlines_.push_back({at, lease});
+  std::push_heap(deadlines_.begin(), deadlines_.end(), std::greater<>());
 }
 
 PagesOut::Out PagesOut::End(PageId page) {
@@ -47,6 +51,11 @@ void PagesOut::Orphan(PageId page) {
   const Out removed = End(page);
   CHECK(removed.lease != LeaseId(), "page {} is not leased", page.value());
   orphans_.emplace(removed.lease, removed.host);
+}
+
+void PagesOut::AddOrphan(LeaseId lease, HostId host, Instant deadline) {
+  CHECK(orphans_.emplace(lease, host).second, "lease {:x} is known", lease.value());
+  AddDeadline(deadline, lease);
 }
 
 HostId PagesOut::EndOrphan(LeaseId lease) {

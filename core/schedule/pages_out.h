@@ -34,6 +34,8 @@ class PagesOut {
   Out End(PageId page);
   // The page is removed, its lease goes on. Precondition: it is leased.
   void Orphan(PageId page);
+  // The lease of a page that was removed before the start. Precondition: it is not known.
+  void AddOrphan(LeaseId lease, HostId host, Instant deadline);
   // The lease of a removed page ends; the host under which it was picked. Precondition: it is one.
   HostId EndOrphan(LeaseId lease);
   [[nodiscard]] bool IsOrphan(LeaseId lease) const { return orphans_.contains(lease); }
@@ -60,6 +62,7 @@ class PagesOut {
     LeaseId lease;
     bool operator>(const Deadline& other) const { return at > other.at; }
   };
+  void AddDeadline(Instant at, LeaseId lease);
   // Leaves the deadlines of open leases alone.
   void DropEnded(const Leases& leases);
 

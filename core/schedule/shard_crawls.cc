@@ -241,7 +241,7 @@ Status ShardState::Impl::AdmitToHost(const std::string& host, Transaction& txn) 
 void ShardState::Impl::RemoveStaged(Transaction::Page& page, Transaction& txn) const {
   if (Transaction::Lease* lease = OpenLease(LeaseOf(page.record.number, txn), txn)) {
     // Its worker fetches the page all the same: until it answers, its host is not free for another.
-    lease->orphan = true;
+    lease->record.host = page.record.host;
   }
   page.removed = true;
 }

@@ -56,6 +56,8 @@ class ShardState::Impl {
   [[nodiscard]] Status LoadPages(std::span<const PageToLoad> batch, Instant now);
   void LoadAssignment(PageNumber page, Instant at);
   void LoadLease(const LeaseRecord& lease);
+  // Of a page that was removed.
+  void LoadOrphan(const LeaseRecord& lease);
   [[nodiscard]] std::vector<PageNumber> FinishLoad();
   void FinishLeases();
   [[nodiscard]] Status Follow(const FollowedChanges& changes, Instant now);

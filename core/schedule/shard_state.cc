@@ -71,6 +71,7 @@ void ShardState::Impl::LoadAssignment(PageNumber page, Instant at) {
 
 void ShardState::Impl::LoadLease(const LeaseRecord& lease) {
   if (lease.over) return leases.Remember(lease);
+  if (!lease.host.empty()) return LoadOrphan(lease);
   const std::optional<PageId> id = pages.Find(lease.page);
   // The page may have been removed by a release that left its lease behind; the lease then just
   // ends.
@@ -79,6 +80,16 @@ void ShardState::Impl::LoadLease(const LeaseRecord& lease) {
   out.Pick(*id, host, /*planned=*/false);
   hosts.Pick(host, lease.assigned);
   HandOut(*id, lease);
+  picks.HostChanged(host);
+}
+
+void ShardState::Impl::LoadOrphan(const LeaseRecord& lease) {
+  if (out.IsOrphan(lease.id)) return;
+  const HostId host = hosts.Intern(lease.host);
+  hosts.Pick(host, lease.assigned);
+  leases.Put(lease);
+  out.AddOrphan(lease.id, host, lease.deadline);
+  hosts.OpenLease(host, lease.assigned);
   picks.HostChanged(host);
 }
 
@@ -150,7 +161,7 @@ Status ShardState::Impl::Follow(const FollowedChanges& changes, Instant now) {
 void ShardState::Impl::Install(Transaction& txn) {
   InstallHosts(txn);
   for (const Transaction::Lease& lease : txn.leases()) {
-    if (lease.orphan) Orphan(lease);
+    if (lease.orphan()) Orphan(lease);
   }
   // Pages first: one whose lease ends is then filed once, as it is now.
   InstallPages(txn);

@@ -195,7 +195,6 @@ Transaction::Lease* ShardState::Impl::OpenLease(LeaseId id, Transaction& txn) co
     const LeaseRecord* installed = leases.Find(id);
     if (installed == nullptr) return nullptr;
     staged = txn.PutLease(*installed);
-    staged->orphan = out.IsOrphan(id);
   }
   return staged->closed ? nullptr : staged;
 }
@@ -214,7 +213,7 @@ bool ShardState::Impl::IsHeldByAnother(LeaseId id, const Reporter& reporter,
 }
 
 void ShardState::Impl::End(Transaction::Lease& lease, bool reported, Transaction& txn) const {
-  if (lease.orphan) {
+  if (lease.orphan()) {
     lease.closed = lease.forgotten = true;
     lease.reported = reported;
     return;
@@ -644,7 +643,7 @@ void ShardState::Impl::Fail(const ReportCrawl& report, CrawlOutcome outcome, Ins
 Reply ShardState::Impl::Step(const ReportCrawl& event, Instant now, Transaction& txn) const {
   const bool anothers = IsHeldByAnother(event.lease, event.reporter, txn);
   Transaction::Lease* lease = anothers ? nullptr : OpenLease(event.lease, txn);
-  if (lease != nullptr && lease->orphan) {
+  if (lease != nullptr && lease->orphan()) {
     // Of a page that is not there any more; one that was added under its URL since is another.
     End(*lease, /*reported=*/true, txn);
     lease->answered = true;

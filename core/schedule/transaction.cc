@@ -135,7 +135,7 @@ Changes Transaction::Finish() {
     return a.record->number < b.record->number;
   });
   for (const Lease& lease : leases_) {
-    if (lease.forgotten || lease.orphan) {
+    if (lease.forgotten) {
       changes.closed_leases.push_back(lease.record.id);
     } else if (lease.closed) {
       changes.leases.push_back(Over(lease.record, lease.reported));

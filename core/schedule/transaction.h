@@ -44,15 +44,15 @@ class Transaction {
   struct Lease {
     LeaseRecord record;
     bool closed = false;
-    bool reported = false;   // by a result under it
-    bool answered = false;   // closed by a result, under it or by URL
-    bool forgotten = false;  // closed, and not to be remembered
-    // Its page is removed: the store need not know it any more, but the fetch goes on.
-    bool orphan = false;
+    bool reported = false;    // by a result under it
+    bool answered = false;    // closed by a result, under it or by URL
+    bool forgotten = false;   // closed, and not to be remembered
     bool expired = false;     // closed by its deadline
     bool given_up = false;    // expired, and its page waits for its normal turn
     bool never_left = false;  // closed, as in ReturnLease
     Instant host_left;
+    // Its page is removed, but the fetch goes on.
+    [[nodiscard]] bool orphan() const { return !record.host.empty(); }
   };
 
   // Takes a record as the store holds it, or `mended`, and then to be written. Loading the same

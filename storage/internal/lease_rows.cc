@@ -31,6 +31,8 @@ constexpr uint8_t kOtherLength = 16;
 constexpr uint8_t kSignals = 32;
 // From kHeldLeaseVersion on: its client is not that of the entry before.
 constexpr uint8_t kOtherClient = 64;
+// From kOrphanLeaseVersion on: its page was removed, and its host is named.
+constexpr uint8_t kOrphan = 128;
 
 // What the entry before leaves behind.
 struct Before {
@@ -59,6 +61,7 @@ void WriteEntry(const LeaseEntry& entry, Before& before, Writer& writer) {
     head |= length == before.length ? 0 : kOtherLength;
     head |= lease.signals.empty() ? 0 : kSignals;
     head |= lease.client == before.client ? 0 : kOtherClient;
+    head |= lease.host.empty() ? 0 : kOrphan;
   }
   writer.U8(head);
   writer.Varint(what == kGone ? SlotOfLease(lease.id).value() : SlotOf(lease.page).value());
@@ -75,6 +78,7 @@ void WriteEntry(const LeaseEntry& entry, Before& before, Writer& writer) {
   if ((head & kOtherLength) != 0) writer.Varint(before.length = length);
   if ((head & kOtherWorker) != 0) writer.Text(before.worker = lease.worker);
   if ((head & kOtherClient) != 0) writer.Text(before.client = lease.client);
+  if ((head & kOrphan) != 0) writer.Text(lease.host);
   if ((head & kSignals) == 0) return;
   writer.U8(static_cast<uint8_t>(lease.signals.size()));
   for (const LeaseSignal& signal : lease.signals) {
@@ -89,6 +93,7 @@ void ReadOpen(Reader& reader, uint8_t head, Before& before, LeaseRecord& lease) 
   lease.worker = before.worker;
   if ((head & kOtherClient) != 0) before.client = reader.Text();
   lease.client = before.client;
+  if ((head & kOrphan) != 0) lease.host = reader.Text();
   lease.deadline = Instant::FromMicros(
       WrappingAdd(lease.assigned.micros(), static_cast<int64_t>(before.length)));
   if ((head & kSignals) == 0) return;
@@ -127,14 +132,27 @@ bool ReadEntry(Reader& reader, uint8_t known, Before& before, LeaseEntry& entry)
   return reader.ok();
 }
 
+// What needs no more than an earlier version has is written as that.
+uint8_t VersionFor(std::span<const LeaseEntry> entries) {
+  uint8_t version = kLeaseVersion;
+  for (const LeaseEntry& entry : entries) {
+    if (HeadOf(entry) != kOpen) continue;
+    if (!entry.record.host.empty()) return kOrphanLeaseVersion;
+    if (!entry.record.client.empty()) version = kHeldLeaseVersion;
+  }
+  return version;
+}
+
+// The version of the value, if it is one of ours; else the first, which it then is refused as.
+uint8_t VersionOf(std::string_view value) {
+  const uint8_t version = value.empty() ? 0 : static_cast<uint8_t>(value.front());
+  return version <= kOrphanLeaseVersion ? std::max(version, kLeaseVersion) : kLeaseVersion;
+}
+
 }  // namespace
 
 void EncodeLeases(std::string_view key, std::span<const LeaseEntry> entries, std::string* value) {
-  // What needs no more than the first version has is written as that.
-  const bool held = std::any_of(entries.begin(), entries.end(), [](const LeaseEntry& entry) {
-    return HeadOf(entry) == kOpen && !entry.record.client.empty();
-  });
-  BeginValue(held ? kHeldLeaseVersion : kLeaseVersion, value);
+  BeginValue(VersionFor(entries), value);
   Writer writer(value);
   Before before;
   for (const LeaseEntry& entry : entries) WriteEntry(entry, before, writer);
@@ -143,11 +161,11 @@ void EncodeLeases(std::string_view key, std::span<const LeaseEntry> entries, std
 
 Status DecodeLeases(std::string_view key, std::string_view value,
                     std::vector<LeaseEntry>* entries) {
-  const bool held = value.starts_with(static_cast<char>(kHeldLeaseVersion));
-  ASSIGN_OR_RETURN(
-      const std::string_view payload,
-      OpenValue(Family::kLeases, key, value, held ? kHeldLeaseVersion : kLeaseVersion));
-  const auto known = static_cast<uint8_t>(held ? 0x7F : 0x3F);
+  const uint8_t version = VersionOf(value);
+  ASSIGN_OR_RETURN(const std::string_view payload, OpenValue(Family::kLeases, key, value, version));
+  const uint8_t known = version == kLeaseVersion       ? 0x3F
+                        : version == kHeldLeaseVersion ? 0x7F
+                                                       : 0xFF;
   Reader reader(payload);
   Before before;
   while (!reader.rest().empty()) {

@@ -172,7 +172,7 @@ class Verifier {
   }
 
   void CheckLeases() {
-    absl::flat_hash_map<LeaseId, PageNumber> open;
+    absl::flat_hash_map<LeaseId, std::optional<PageNumber>> open;  // none: the page was removed
     const auto it = Rows(Family::kLeases);
     for (; it->Valid(); it->Next()) {
       const std::string_view key = it->key().ToStringView();
@@ -184,12 +184,16 @@ class Verifier {
         open.erase(entry.record.id);
         const bool dropped = entry.kind == storage::LeaseEntry::Kind::kDropped;
         // Of one that is over the page may be gone.
-        if (!dropped && !entry.record.over) open[entry.record.id] = entry.record.page;
+        if (dropped || entry.record.over) continue;
+        std::optional<PageNumber>& page = open[entry.record.id];
+        if (entry.record.host.empty()) page = entry.record.page;
       }
     }
     NoteEnd(Family::kLeases, *it);
     report_.leases = open.size();
-    for (const auto& [id, page] : open) CheckLeasedPage(id, page);
+    for (const auto& [id, page] : open) {
+      if (page) CheckLeasedPage(id, *page);
+    }
   }
 
   void CheckLeasedPage(LeaseId id, PageNumber page) {

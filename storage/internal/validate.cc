@@ -217,11 +217,15 @@ Status ValidateLease(const LeaseRecord& lease) {
   }
   if (lease.reported && !lease.over) return InvalidArgument("reported: of an open lease");
   if (lease.over && (!lease.worker.empty() || !lease.client.empty() || !lease.assigned.is_none() ||
-                     !lease.deadline.is_none() || !lease.signals.empty())) {
+                     !lease.deadline.is_none() || !lease.signals.empty() || !lease.host.empty())) {
     return InvalidArgument("over: a lease that is over has an id and a page alone");
   }
   RETURN_IF_ERROR(BoundedText("worker", lease.worker, 0, limits::kMaxWorkerNameBytes));
   RETURN_IF_ERROR(BoundedText("client", lease.client, 0, limits::kMaxWorkerNameBytes));
+  RETURN_IF_ERROR(BoundedText("host", lease.host, 0, limits::kMaxHostBytes));
+  if (!lease.host.empty() && SlotOfHost(lease.host) != SlotOf(lease.page)) {
+    return InvalidArgument("host: {} is of another slot than the page", lease.host);
+  }
   RETURN_IF_ERROR(NotNegative("assigned", lease.assigned));
   if (lease.deadline < lease.assigned) return InvalidArgument("deadline: before the assignment");
   if (lease.signals.size() > limits::kMaxSignalsDuringLease) {

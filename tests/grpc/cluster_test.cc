@@ -41,12 +41,14 @@ class ClusterTest : public ClusterServers {
     return urls;
   }
   // The pages and leases of a server that has ended are those of the one that serves now, to which
-  // its clients turn.
+  // its clients turn; `removed` are leases of pages that are not there any more.
   static void ExpectTakenOver(TestServer& ended, const std::set<std::string>& leased,
-                              const StatusOr<ServingInfo>& info, uint64_t pages) {
+                              const StatusOr<ServingInfo>& info, uint64_t pages,
+                              size_t removed = 0) {
     ASSERT_TRUE(info.ok()) << info.status();
     EXPECT_EQ(info->pages, pages);
     ended.Use(OwnChannel(info->grpc_address));
+    EXPECT_EQ(ended.Statistics().schedule().open_leases(), leased.size() + removed);
     for (const std::string& url : leased) EXPECT_TRUE(ended.Get(url).page().has_lease()) << url;
     for (const std::string& url : Lease(ended, 20)) EXPECT_FALSE(leased.contains(url)) << url;
   }
@@ -55,8 +57,11 @@ class ClusterTest : public ClusterServers {
 TEST_F(ClusterTest, AStandbyTakesOverPagesLeasesAndSettings) {
   auto first = std::make_unique<TestServer>(InCluster());
   first->UpsertMany(300);
-  const std::set<std::string> leased = Lease(*first, 20);
+  std::set<std::string> leased = Lease(*first, 20);
   ASSERT_EQ(leased.size(), 20U);
+  // Its worker fetches it all the same.
+  first->Remove(*leased.begin());
+  leased.erase(leased.begin());
   v1::SetCrawlRateRequest faster;
   faster.set_crawl_rate_per_second(123);
   v1::SetCrawlRateResponse response;
@@ -88,13 +93,13 @@ TEST_F(ClusterTest, AStandbyTakesOverPagesLeasesAndSettings) {
   // Who reaches the standby is served all the same.
   ASSERT_FALSE(standby.forwarding_address().empty());
   first->Use(OwnChannel(standby.forwarding_address()));
-  EXPECT_EQ(first->Statistics().pages().pages(), 300U);
+  EXPECT_EQ(first->Statistics().pages().pages(), 299U);
   EXPECT_TRUE(first->Get(*leased.begin()).page().has_lease());
   EXPECT_THAT(Probe(standby.http_address(), "/metrics"),
               HasSubstr(R"(freshet_cluster_calls_total{cluster="mock",outcome="forwarded"} 2)"));
 
   EXPECT_TRUE(first->Stop().ok());
-  ExpectTakenOver(*first, leased, second.started.get(), 300);
+  ExpectTakenOver(*first, leased, second.started.get(), 299, /*removed=*/1);
   v1::GetCrawlRateResponse rate;
   grpc::ClientContext again;
   ASSERT_TRUE(first->admin->GetCrawlRate(&again, {}, &rate).ok());

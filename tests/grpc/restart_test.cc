@@ -128,6 +128,34 @@ TEST(Restart, LeavesHostsAloneForTheRestOfTheirDelays) {
   }
 }
 
+// Its worker fetches a page all the same that is removed meanwhile.
+TEST(Restart, AHostIsBusyWithAPageThatWasRemoved) {
+  TestServer server([](ServerConfig* config) { config->politeness.max_in_flight = 1; });
+  server.UpsertMany(2, 1);
+  const v1::NextResponse next = server.Next(1);
+  ASSERT_EQ(next.assignments_size(), 1);
+  const std::string removed = next.assignments(0).url();
+  const std::string other = TestServer::Url(removed == TestServer::Url(0, 1) ? 1 : 0, 1);
+  server.Remove(removed);
+  const auto in_flight = [&] { return server.Get(other).explanation().host_state().in_flight(); };
+  EXPECT_EQ(in_flight(), 1u);
+  for (const int shards : {1, 3, 3, 2}) {
+    server.config.shards = shards;
+    server.Restart();
+    EXPECT_EQ(in_flight(), 1u);
+    EXPECT_EQ(server.Statistics().schedule().open_leases(), 1u);
+    EXPECT_THAT(server.Get(other).explanation().why(), HasSubstr("in flight"));
+  }
+  v1::CrawlResult late;
+  late.set_lease_id(next.assignments(0).lease_id());
+  late.set_outcome(v1::CRAWL_OUTCOME_UNCHANGED);
+  EXPECT_EQ(server.Report(late).statuses_size(), 1);
+  EXPECT_EQ(in_flight(), 0u);
+  server.Restart();
+  EXPECT_EQ(in_flight(), 0u);
+  EXPECT_EQ(server.Statistics().schedule().open_leases(), 0u);
+}
+
 TEST(Restart, StaysPausedForTheSameReason) {
   TestServer server;
   server.UpsertMany(1);

@@ -99,6 +99,15 @@ class TestServer {
       EXPECT_EQ(ack.statuses_size(), 0) << ack.DebugString();
     }
   }
+  void Remove(const std::string& url) {
+    v1::RemovePagesRequest request;
+    request.add_urls(url);
+    v1::RemovePagesResponse response;
+    grpc::ClientContext call;
+    const grpc::Status status = pages->RemovePages(&call, request, &response);
+    EXPECT_TRUE(status.ok()) << status.error_message();
+    EXPECT_EQ(response.ack().statuses_size(), 0) << response.DebugString();
+  }
   static std::string Url(int i, int hosts = 10) {
     return "http://host" + std::to_string(i % hosts) + ".test/" + std::to_string(i);
   }

@@ -175,6 +175,27 @@ TEST_F(Verify, AnIntactStoreHasNoProblem) {
   EXPECT_EQ(report.leases, 1u);
 }
 
+// Its host is busy until it ends: repair keeps it.
+TEST_F(Verify, ALeaseOfARemovedPageIsNoProblem) {
+  LeaseRecord lease = LeaseOf(PageOf(kHost, 3), 2);
+  lease.host = kHost;
+  {
+    RawDatabase raw(dir_ / "db");
+    PutLease(raw, lease);
+  }
+  VerifyReport report = Report();
+  EXPECT_THAT(report.problems, IsEmpty());
+  EXPECT_EQ(report.leases, 2u);
+  {
+    RawDatabase raw(dir_ / "db");
+    Flip(raw, Family::kPages, KeyOf(PageOf(kOtherHost, 1)));
+  }
+  ASSERT_TRUE(storage::Repair(dir_ / "db", Options(), {}).ok());
+  report = Report();
+  EXPECT_THAT(report.problems, IsEmpty());
+  EXPECT_EQ(report.leases, 2u);
+}
+
 // A server of a cluster that has only ever stood by has what others learned, and no number of
 // shards.
 TEST_F(Verify, AnEpochOfAServerThatNeverServedIsNoProblem) {

@@ -164,6 +164,17 @@ std::vector<LeaseEntry> GoldenHeldLeases() {
   return {{.record = held}, {.record = next}, {.record = unknown}};
 }
 
+// One of a removed page, and one of a page that is there.
+std::vector<LeaseEntry> GoldenOrphanLeases() {
+  LeaseRecord orphan = GoldenLease();
+  orphan.client = "identity news";
+  orphan.host = kHost;
+  LeaseRecord next = orphan;
+  next.id = LeaseId(next.id.value() + (uint64_t{1} << 12));
+  next.host.clear();
+  return {{.record = orphan}, {.record = next}};
+}
+
 HostRecord GoldenThrottledHost() {
   HostRecord host = GoldenHost();
   host.min_page_interval = Duration::Seconds(90);
@@ -296,6 +307,11 @@ void AddLeases(std::vector<Row>* rows) {
   rows->push_back({"leases_held.v2", key, value, [](auto k, auto bytes) {
                      std::vector<LeaseEntry> leases;
                      return DecodeLeases(k, bytes, &leases).ok() && leases == GoldenHeldLeases();
+                   }});
+  EncodeLeases(key, GoldenOrphanLeases(), &value);
+  rows->push_back({"leases_orphan.v3", key, value, [](auto k, auto bytes) {
+                     std::vector<LeaseEntry> leases;
+                     return DecodeLeases(k, bytes, &leases).ok() && leases == GoldenOrphanLeases();
                    }});
 }
 

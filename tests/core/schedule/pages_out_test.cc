@@ -102,6 +102,15 @@ TEST_F(PagesOutTest, TheLeaseOfARemovedPageGoesOn) {
   EXPECT_EQ(out_.Find(PageId(1))->lease, LeaseId(12));
 }
 
+TEST_F(PagesOutTest, TheLeaseOfAPageThatWasRemovedBeforeTheStartIsOutToo) {
+  leases_.Put(Lease(11, At(40)));
+  out_.AddOrphan(LeaseId(11), HostId(7), At(40));
+  EXPECT_EQ(out_.size(), 1u);
+  EXPECT_EQ(Expired(At(40)), std::vector{LeaseId(11)});
+  EXPECT_EQ(out_.EndOrphan(LeaseId(11)), HostId(7));
+  EXPECT_EQ(out_.size(), 0u);
+}
+
 using PagesOutDeathTest = PagesOutTest;
 
 TEST_F(PagesOutDeathTest, NoPageIsOutTwice) {
