@@ -27,7 +27,7 @@ inline constexpr uint32_t kUsualShadowReportExamples = 10;
 inline constexpr uint64_t kMaxFlights = 10'000'000;
 // URLs that wait for the frontier; past it they are refused for now.
 inline constexpr size_t kMaxWaitingUrls = 65'536;
-// That one commit covers.
+// URLs that one commit covers. A long one counts as several (CostOf in server/base/mailbox.h).
 inline constexpr size_t kMaxUrlsPerCommit = 4096;
 // That are given out to one call before it is asked whether it has written them.
 inline constexpr size_t kMaxUrlsPerPull = 128;

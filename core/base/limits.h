@@ -85,7 +85,8 @@ inline constexpr int kMaxListPageSize = 1000;
 // RESOURCE_EXHAUSTED.
 inline constexpr size_t kMaxMailboxEvents = 16'384;
 inline constexpr int kMailboxWaitMillis = 2000;
-// Events that one drain takes, and so the most that one write batch and one sync cover.
+// Events that one drain takes, and so the most that one write batch and one sync cover. A long one
+// counts as several (CostOf in server/base/mailbox.h).
 inline constexpr size_t kMaxEventsPerCommit = 4096;
 static_assert(kMaxEventsPerCommit <= kMaxMailboxEvents);
 static_assert(kMaxItemsPerMessage <= static_cast<int>(kMaxEventsPerCommit));

@@ -2,7 +2,7 @@
 // the bound is told so, and stops producing until its item was taken (flow control). An item that
 // was over the bound and has then waited too long is given back unserved, so that a shard that
 // cannot keep up refuses work instead of falling behind without limit. Items of one client come out
-// in their order; several clients take turns by weight (server/base/client_turns.h).
+// in their order; several clients take turns by cost (server/base/client_turns.h).
 #ifndef FRESHET_SERVER_BASE_MAILBOX_H_
 #define FRESHET_SERVER_BASE_MAILBOX_H_
 
@@ -27,6 +27,13 @@ struct MailboxLimits {
   Duration patience;  // how long an item over `weight` may wait
 };
 
+// An event of more bytes takes as long as several: one for each so many bytes.
+inline constexpr size_t kBytesOfAnEvent = 256;
+// What so many events cost, of so many bytes together.
+constexpr size_t CostOf(size_t events, size_t bytes) {
+  return std::max(events, bytes / kBytesOfAnEvent);
+}
+
 enum class PushOutcome {
   kTaken,      // go on
   kTakenOver,  // taken, but the box is full: produce nothing more until this item is served
@@ -45,8 +52,9 @@ class Mailbox {
   static constexpr size_t kLittle = 16;
 
   // Adds an item of `weight` events at the end of what waits of that client (Claim::client; 0 = the
-  // server itself). It is left as it was unless it is taken.
-  PushOutcome Push(T&& item, size_t weight, Instant now, uint64_t client = 0)
+  // server itself). It takes as long as `cost` events, if these are more (CostOf). It is left as it
+  // was unless it is taken.
+  PushOutcome Push(T&& item, size_t weight, Instant now, uint64_t client = 0, size_t cost = 0)
       FRESHET_EXCLUDES(mutex_) {
     MutexLock lock(mutex_);
     if (closed_) return PushOutcome::kClosed;
@@ -59,7 +67,7 @@ class Mailbox {
     const bool over = weight_ > 0 && weight_ + weight > limits_.weight && !little;
     Add({.item = std::move(item),
          .weight = weight,
-         .cost = weight,
+         .cost = std::max(weight, cost),
          .expires = over ? now + limits_.patience : Instant::Infinite(),
          .client = client});
     // Here and below without the lock, for which the consumer would have to wait once more.
@@ -104,36 +112,37 @@ class Mailbox {
     condition_.NotifyOne();
   }
 
-  // Takes items from the front, by turns, until their cost reaches `most` (the first one whatever
-  // it costs). Those whose patience is over by `now` go to `expired` and cost nothing.
-  void Drain(size_t most, Instant now, std::vector<T>* items, std::vector<T>* expired)
-      FRESHET_EXCLUDES(mutex_) {
+  // Takes items from the front, by turns, until their cost and that of what was `taken` before
+  // reach `most`. The first one is taken whatever it costs, and what costs nothing always. Items
+  // whose patience is over by `now` go to `expired` and cost nothing.
+  void Drain(size_t most, Instant now, std::vector<T>* items, std::vector<T>* expired,
+             size_t taken = 0) FRESHET_EXCLUDES(mutex_) {
     const MutexLock lock(mutex_);
-    size_t taken = 0;
     while (!entries_.empty()) {
       Entry& front = entries_.front();
       const bool late = front.expires <= now;
-      if (!late && taken > 0 && taken + front.cost > most) break;
+      if (!late && taken > 0 && front.cost > 0 && taken + front.cost > most) break;
       if (!late) taken += front.cost;
       (late ? expired : items)->push_back(Take(front.weight));
     }
   }
 
-  // Takes items from the front, by turns, until their weight reaches `max_weight`, or one comes
-  // that was taken over the limit. They weigh on, until Release, as they wait for something else.
-  // Returns their weight.
-  [[nodiscard]] size_t DrainAhead(size_t max_weight, std::vector<T>* items)
-      FRESHET_EXCLUDES(mutex_) {
+  // Takes items from the front, by turns, until their cost reaches `most`, or one comes that was
+  // taken over the limit. They weigh on, until Release, as they wait for something else. Returns
+  // their weight.
+  [[nodiscard]] size_t DrainAhead(size_t most, std::vector<T>* items) FRESHET_EXCLUDES(mutex_) {
     const MutexLock lock(mutex_);
     size_t taken = 0;
+    size_t weight = 0;
     more_ = false;
     while (!entries_.empty()) {
       Entry& front = entries_.front();
-      if (!front.expires.infinite() || taken + front.weight > max_weight) break;
-      taken += front.weight;
+      if (!front.expires.infinite() || taken + front.cost > most) break;
+      taken += front.cost;
+      weight += front.weight;
       items->push_back(Take(0));
     }
-    return taken;
+    return weight;
   }
   // What DrainAhead has returned.
   void Release(size_t weight) FRESHET_EXCLUDES(mutex_) {

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <iterator>
 #include <utility>
+#include <variant>
 
 #include "core/base/check.h"
 #include "core/base/limits.h"
@@ -44,6 +45,30 @@ Status Overloaded() {
   return MakeStatus(absl::StatusCode::kResourceExhausted, "the server is overloaded: try again");
 }
 
+size_t BytesOf(const PageKey& key) { return key.crawl_id.size() + key.url.size(); }
+size_t BytesOf(const std::optional<PageKey>& key) { return key ? BytesOf(*key) : 0; }
+
+// What a client may make long of an event.
+struct EventBytes {
+  size_t operator()(const UpsertPage& event) const { return BytesOf(event.key); }
+  size_t operator()(const RemovePage& event) const {
+    return BytesOf(event.key) + BytesOf(event.as_sent);
+  }
+  size_t operator()(const RecheckPage& event) const { return BytesOf(event.key); }
+  size_t operator()(const ReportCrawl& event) const {
+    return BytesOf(event.key) + BytesOf(event.as_sent) + event.digest.size() + event.etag.size() +
+           event.last_modified.size() + event.moved_to.size();
+  }
+  size_t operator()(const SignalChange& event) const { return BytesOf(event.key); }
+  size_t operator()(const auto& /*other*/) const { return 0; }
+};
+
+size_t CostOfEvents(const std::vector<Event>& events) {
+  size_t bytes = 0;
+  for (const Event& event : events) bytes += std::visit(EventBytes(), event);
+  return CostOf(events.size(), bytes);
+}
+
 // Pages are found by the fingerprints that are stored.
 ShardOptions WithFingerprintsOf(const Store& store, ShardOptions options) {
   options.fingerprinter = store.fingerprinter();
@@ -65,6 +90,7 @@ struct Shard::Turn {
   };
   void Add(std::vector<Event> more, std::function<void(std::vector<Reply>)> done,
            std::shared_ptr<BatchTrace> trace = nullptr) {
+    cost += CostOfEvents(more);
     runs.push_back({.first = events.size(),
                     .count = more.size(),
                     .done = std::move(done),
@@ -73,9 +99,9 @@ struct Shard::Turn {
   }
 
   [[nodiscard]] bool empty() const { return runs.empty() && queries.empty(); }
-  // Room for a message of the greatest size.
+  // Room for as many events as a message may have.
   [[nodiscard]] bool has_room() const {
-    return events.size() + limits::kMaxItemsPerMessage <= limits::kMaxEventsPerCommit;
+    return cost + limits::kMaxItemsPerMessage <= limits::kMaxEventsPerCommit;
   }
   // What other turns may change in the meantime is to be read anew.
   void ForgetRead() {
@@ -85,6 +111,7 @@ struct Shard::Turn {
 
   Instant now;
   std::vector<Event> events;
+  size_t cost = 0;  // of these events
   std::vector<Run> runs;
   std::vector<Reply> replies;  // one for each event
   std::vector<ShardQuery> queries;
@@ -130,9 +157,10 @@ void Shard::Stop() {
 
 PushOutcome Shard::Submit(EventBatch&& batch) {
   const size_t weight = batch.events.size();
+  const size_t cost = CostOfEvents(batch.events);
   const uint64_t client = batch.client;
   Request request = std::move(batch);
-  const PushOutcome outcome = mailbox_.Push(std::move(request), weight, clock_.Now(), client);
+  const PushOutcome outcome = mailbox_.Push(std::move(request), weight, clock_.Now(), client, cost);
   if (outcome == PushOutcome::kFull || outcome == PushOutcome::kClosed) {
     batch = std::move(std::get<EventBatch>(request));
   }
@@ -205,7 +233,7 @@ void Shard::AcceptWaiting(Turn& turn) {
   if (!turn.has_room()) return;
   std::vector<Request> requests;
   std::vector<Request> expired;
-  mailbox_.Drain(limits::kMaxEventsPerCommit - turn.events.size(), turn.now, &requests, &expired);
+  mailbox_.Drain(limits::kMaxEventsPerCommit, turn.now, &requests, &expired, turn.cost);
   for (Request& request : expired) {
     auto& batch = std::get<EventBatch>(request);  // nothing else has weight
     batch.done(std::vector<Reply>(batch.events.size(), RefusedReply(Overloaded())));
@@ -426,8 +454,7 @@ void Shard::LookAhead(const Transaction& under_way) {
     const bool takes_more = failure_.ok() && next.has_room();
     if (takes_more) {
       std::vector<Request> requests;
-      next.ahead +=
-          mailbox_.DrainAhead(limits::kMaxEventsPerCommit - next.events.size(), &requests);
+      next.ahead += mailbox_.DrainAhead(limits::kMaxEventsPerCommit - next.cost, &requests);
       for (Request& request : requests) Accept(request, next);
       // Why it cannot be read is said to the turn itself.
       (void)ReadPages(next, next.looked_at, &under_way);

@@ -79,9 +79,13 @@ uint64_t Frontier::NowSeconds() const {
 bool Frontier::Put(std::vector<FrontierPut> puts, PutDone done) {
   const size_t count = puts.size();
   const uint64_t client = puts.empty() ? 0 : puts.front().claim.client;
+  size_t bytes = 0;
+  for (const FrontierPut& put : puts) {
+    bytes += put.key.size() + put.url.size() + put.metadata.size();
+  }
   Op op = PutOp{.puts = std::move(puts), .done = std::move(done)};
-  const PushOutcome outcome =
-      mailbox_.Push(std::move(op), std::max<size_t>(count, 1), clock_.Now(), client);
+  const PushOutcome outcome = mailbox_.Push(std::move(op), std::max<size_t>(count, 1), clock_.Now(),
+                                            client, CostOf(count, bytes));
   if (outcome == PushOutcome::kTaken) return true;
   if (outcome == PushOutcome::kTakenOver) return false;
   std::get<PutOp>(op).done(std::vector<FrontierOutcome>(count, FrontierOutcome::kFailed));

@@ -130,6 +130,25 @@ TEST(Mailbox, WhatCostsMoreThanItWeighsFillsATurn) {
   EXPECT_THAT(Drained(box, 10, At(0)), ElementsAre(2));
 }
 
+TEST(Mailbox, WhatCostsMoreThanATurnIsTakenAlone) {
+  Mailbox<int> box(kLimits);
+  EXPECT_EQ(box.Push(1, 1, At(0), 7, 30), PushOutcome::kTaken);
+  EXPECT_EQ(box.Push(2, 1, At(0), 7, 30), PushOutcome::kTaken);
+  EXPECT_EQ(box.PushAlways(3), PushOutcome::kTaken);
+  EXPECT_EQ(box.Push(4, 1, At(0), 8), PushOutcome::kTaken);
+  EXPECT_EQ(box.weight(), 3u) << "the bound counts events";
+  std::vector<int> items;
+  EXPECT_EQ(box.DrainAhead(10, &items), 0u);
+  EXPECT_THAT(items, IsEmpty());
+  EXPECT_THAT(Drained(box, 10, At(0)), ElementsAre(1, 3)) << "but for what costs nothing";
+  EXPECT_THAT(Drained(box, 10, At(0)), ElementsAre(4));
+  std::vector<int> expired;
+  box.Drain(10, At(0), &items, &expired, 1);
+  EXPECT_THAT(items, IsEmpty()) << "not beside what was taken before";
+  EXPECT_THAT(Drained(box, 10, At(0)), ElementsAre(2));
+  EXPECT_EQ(box.weight(), 0u);
+}
+
 TEST(Mailbox, GivesBackWhatWaitedTooLongOverTheBound) {
   Mailbox<int> box(kLimits);
   EXPECT_EQ(box.Push(1, 8, At(0)), PushOutcome::kTaken);

@@ -367,6 +367,42 @@ TEST_F(LookAheadTest, NoMoreThanATurnIsTakenIn) {
   }
 }
 
+// Pages with long URLs fill a turn though they are few, and others wait for one message of them.
+TEST_F(LookAheadTest, LongUrlsFillATurn) {
+  Load();
+  disk_.Close();
+  std::future<Replies> under_way = Submit(SignalsOf(0, kPages));
+  disk_.AwaitVisitor();
+  // Each answer is the number of commits until then.
+  const auto push = [&](uint64_t client, const std::string& name, int pages) {
+    auto answer = std::make_shared<std::promise<uint64_t>>();
+    EventBatch batch = {.events = {},
+                        .done =
+                            [this, answer](const Replies& replies) {
+                              for (const Reply& reply : replies) EXPECT_TRUE(reply.status.ok());
+                              answer->set_value(shard_->snapshot().commits);
+                            },
+                        .trace = nullptr,
+                        .client = client};
+    for (int i = 0; i < pages; ++i) {
+      batch.events.emplace_back(Upsert(Key(name + std::to_string(i))));
+    }
+    EXPECT_EQ(shard_->Submit(std::move(batch)), PushOutcome::kTaken);
+    return answer->get_future();
+  };
+  const std::string pad(8000, 'x');
+  constexpr int kFew = 200;
+  static_assert(CostOf(kFew, kFew * 8000) > limits::kMaxEventsPerCommit);
+  auto first = push(1, "first" + pad, kFew);
+  auto second = push(1, "second" + pad, kFew);
+  auto other = push(2, "other", 1);
+  disk_.Open();
+  under_way.get();
+  const uint64_t commits_of_other = other.get();
+  EXPECT_LT(first.get(), commits_of_other) << "one commit for both";
+  EXPECT_GT(second.get(), commits_of_other) << "it waits for more than one message";
+}
+
 // A shard that is told to stop while the disk is busy serves what it has taken in.
 TEST_F(LookAheadTest, StoppingDuringACommitLosesNothing) {
   Load();

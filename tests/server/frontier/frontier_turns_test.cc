@@ -77,6 +77,27 @@ TEST_F(FrontierTurns, AClientWaitsForOneBatchOfAnother) {
               testing::UnorderedElementsAre("greedy", "small", "pull"));
 }
 
+TEST_F(FrontierTurns, LongMetadataCountsAsSeveralUrls) {
+  ASSERT_NE(frontier_, nullptr);
+  Frontier& frontier = *frontier_;
+  std::vector<std::string> order;
+  std::promise<void> all;
+  const auto put = [&](uint64_t client, const std::string& crawl, size_t urls, size_t metadata) {
+    std::vector<FrontierPut> puts = Batch(client, crawl, urls);
+    for (FrontierPut& its : puts) its.metadata.assign(metadata, 'x');
+    EXPECT_TRUE(frontier.Put(std::move(puts), [&, crawl](const auto&) {
+      order.push_back(crawl);
+      if (order.size() == 4) all.set_value();
+    }));
+  };
+  for (int i = 0; i < 2; ++i) put(1, "long", 100, 10'000);
+  for (int i = 0; i < 2; ++i) put(2, "short", 200, 10);
+  frontier.Start([](const Status&) {});
+  all.get_future().wait();
+  frontier.Stop();
+  EXPECT_THAT(order, ElementsAre("long", "short", "short", "long"));
+}
+
 TEST_F(FrontierTurns, AClientWaitsForFewPullsOfAnother) {
   ASSERT_NE(frontier_, nullptr);
   Frontier& frontier = *frontier_;
