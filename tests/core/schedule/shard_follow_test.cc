@@ -216,6 +216,12 @@ TEST_P(ShardFollowTest, IsAsOneThatIsLoadedFromWhatItHasFollowed) {
       }
       before = std::move(now);
     }
+    // Workers fetch what is removed meanwhile all the same.
+    for (const LeaseRecord& lease : OpenLeases()) {
+      const auto page = shard_.pages().find(lease.page);
+      if (page == shard_.pages().end() || random.Below(2) > 0) continue;
+      Apply(RemovePage{.key = PageKey(page->second.key)}, at);
+    }
     const Records last = Stored();
     ASSERT_TRUE(followed->Follow(before.ChangesTo(last), At(at)).ok());
     const std::unique_ptr<ShardState> loaded = Load(last, GetParam(), At(at));
