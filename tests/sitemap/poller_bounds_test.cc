@@ -1,10 +1,15 @@
 // What a site may take of the poller's time, place and neighbours.
+#include <sys/resource.h>
+
+#include <csignal>
+#include <cstdlib>
 #include <future>
 #include <set>
 #include <string>
 #include <thread>
 
 #include "tests/sitemap/poller_fixture.h"
+#include "tests/support/gzip.h"
 
 namespace freshet::sitemap {
 namespace {
@@ -212,6 +217,68 @@ TEST_F(PollerTest, ASiteSendsSoManySignalsInAPoll) {
   EXPECT_THAT(notes_.Take(), testing::SizeIs(6)) << "signals";
   EXPECT_EQ(Poll(site_.url()).back().result, Result::kUnchanged);
   EXPECT_THAT(notes_.Take(), testing::SizeIs(3)) << "those that were left come first";
+}
+
+// While it lives this process writes no file beyond so many bytes: as on a disk that is full.
+class SmallFiles {
+ public:
+  explicit SmallFiles(rlim_t bytes) : handler_(std::signal(SIGXFSZ, SIG_IGN)) {
+    getrlimit(RLIMIT_FSIZE, &before_);
+    const rlimit limit{bytes, before_.rlim_max};
+    EXPECT_EQ(setrlimit(RLIMIT_FSIZE, &limit), 0);
+  }
+  ~SmallFiles() {
+    setrlimit(RLIMIT_FSIZE, &before_);
+    (void)std::signal(SIGXFSZ, handler_);
+  }
+  SmallFiles(const SmallFiles&) = delete;
+  SmallFiles& operator=(const SmallFiles&) = delete;
+
+ private:
+  void (*const handler_)(int);
+  rlimit before_{};
+};
+
+// A document of a few kilobytes ended the poller for all sites: it has 3 MB of URLs, and what is
+// staged of them takes twice as much.
+TEST_F(PollerTest, AFullDirectoryForTemporaryFilesFailsADocumentAlone) {
+  std::vector<std::pair<std::string, std::string>> pages;
+  for (int i = 0; i < 400; ++i) {
+    pages.emplace_back("/" + std::to_string(i) + std::string(7500, 'a'), "");
+  }
+  site_.Put("/robots.txt", "Sitemap: /large\nSitemap: /small\n");
+  site_.Put("/large", Gzip(Map(pages)));
+  site_.Put("/small", Map({{"/a", ""}}));
+  std::vector<DocumentReport> reports;
+  {
+    const SmallFiles small(rlim_t{4} << 20);
+    reports = Poll(site_.url());
+  }
+  EXPECT_TRUE(status_.ok()) << status_;
+  ASSERT_EQ(reports.size(), 3U);
+  EXPECT_EQ(reports[1].result, Result::kFailed);
+  EXPECT_THAT(reports[1].why,
+              HasSubstr("a temporary file in " + TemporaryDirectory() + " cannot be written"));
+  EXPECT_EQ(reports[2].new_pages, 1U);
+  EXPECT_THAT(notes_.Take(), testing::ElementsAre(Page("/a")));
+  reports = Poll(site_.url());
+  EXPECT_EQ(reports.at(1).new_pages, 400U) << reports.at(1).why;
+}
+
+TEST_F(PollerTest, WithoutADirectoryForTemporaryFilesDocumentsFail) {
+  site_.Put("/map", Map({{"/a", ""}}));
+  const std::string before = TemporaryDirectory();
+  setenv("TMPDIR", "/proc/none", 1);
+  EXPECT_THAT(Why(site_.url() + "/map"), HasSubstr("a temporary file in /proc/none"));
+  setenv("TMPDIR", before.c_str(), 1);
+  EXPECT_GT(Known(site_.url() + "/map").next, now_) << "it is not polled at once again";
+}
+
+TEST_F(PollerTest, AStateThatCannotBeWrittenEndsThePoll) {
+  site_.Put("/map", Map({{"/a", ""}}));
+  const SmallFiles small(4096);
+  EXPECT_EQ(Poll(site_.url() + "/map").at(0).result, Result::kFailed);
+  EXPECT_TRUE(absl::IsInternal(status_)) << status_;
 }
 
 // New pages of a document, named by their numbers.

@@ -92,7 +92,9 @@ absl::Status EntryFile::ForEach(
   const auto holds = [&](size_t count) -> absl::StatusOr<bool> {
     while (read.size() - at < count && more) {
       read.erase(0, std::exchange(at, 0));
-      ASSIGN_OR_RETURN(more, bytes->Read(&read));
+      const absl::StatusOr<bool> got = bytes->Read(&read);
+      if (!got.ok()) return TemporaryFileError("read", std::string(got.status().message()));
+      more = *got;
     }
     return read.size() - at >= count;
   };
@@ -103,7 +105,7 @@ absl::Status EntryFile::ForEach(
     std::memcpy(&fixed, read.data() + at, sizeof(fixed));
     at += sizeof(fixed);
     ASSIGN_OR_RETURN(const bool whole, holds(fixed.url_bytes));
-    if (!whole) return absl::InternalError("a temporary file is shorter than what was written");
+    if (!whole) return TemporaryFileError("read", "it is shorter than what was written");
     const FeedEntry entry = EntryOf(fixed, read.substr(at, fixed.url_bytes));
     at += fixed.url_bytes;
     RETURN_IF_ERROR(take(fixed.row, entry));

@@ -16,11 +16,10 @@
 namespace freshet::sitemap {
 
 // Reading a document takes as long as its site likes. A poller reads it once, by itself, and goes
-// through this file whenever it needs the entries: that takes as long as there are entries.
-// Thread-compatible.
+// through this file whenever it needs the entries: that takes as long as there are entries. Errors
+// are TemporaryFileError. Thread-compatible.
 class EntryFile {
  public:
-  // Internal when no file can be made; so are the errors of the others.
   [[nodiscard]] static absl::StatusOr<std::unique_ptr<EntryFile>> Create();
 
   [[nodiscard]] absl::Status Clear();

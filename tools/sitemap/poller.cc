@@ -175,10 +175,6 @@ absl::StatusOr<DocumentState> Poller::Find(const DocumentKey& key) {
 }
 
 absl::Status Poller::Poll(const std::string& argument, int input) {
-  if (!body_) {
-    ASSIGN_OR_RETURN(entries_, EntryFile::Create());
-    ASSIGN_OR_RETURN(body_, Spool::Create());
-  }
   turn_.Lock();
   charged_ = clock_();
   stage_ = state_.NewStage();
@@ -289,11 +285,21 @@ std::string Poller::WhyNotTo(const Named& named, const std::string& from, const 
   return "it leads to another site: " + AskedToWait(*wait - now);
 }
 
+absl::Status Poller::MakeFiles() {
+  if (body_) return absl::OkStatus();
+  ASSIGN_OR_RETURN(entries_, EntryFile::Create());
+  ASSIGN_OR_RETURN(body_, Spool::Create());
+  return absl::OkStatus();
+}
+
 FetchResult Poller::FetchOrRead(const Named& named, const DocumentState& document, Instant now) {
   // Files are for the operator to name: what a document names is a URL or nothing.
   const bool fetch = named.child || IsUrl(named.url);
   FetchOptions options = options_.fetch;
   options.timeout = std::min(options.timeout, site_left_);
+  if (const absl::Status made = MakeFiles(); !made.ok()) {
+    return {.outcome = Outcome::kFailed, .why = std::string(made.message())};
+  }
   FetchResult result =
       fetch ? Fetch({.url = named.url,
                      // Its site may have been led elsewhere since by those who run its DNS.
@@ -388,14 +394,16 @@ absl::StatusOr<bool> Poller::TakeDocument(const Named& named, Found& found,
     const std::unique_ptr<Sender> sender = make_sender_(news->signals);
     taken = SendNews(*sender, found.read_at, &report);
   }
-  const absl::Status forgotten = state_.Forget(stage_);
+  state_.Forget(stage_);
   if (!taken.ok()) {
     if (!absl::IsCancelled(taken.status())) {
       Fail(named, std::string(taken.status().message()), report);
     }
-    if (!absl::IsDeadlineExceeded(taken.status())) return taken.status();
+    // The time of the site is over, or temporary files have no room: others may go on.
+    if (!absl::IsDeadlineExceeded(taken.status()) && !absl::IsResourceExhausted(taken.status())) {
+      return taken.status();
+    }
   }
-  RETURN_IF_ERROR(forgotten);
   // What was left for another time, or on the word of somebody else, would not be seen again if the
   // document were not.
   const bool all = taken.ok() && *taken && report.future == 0 && report.other_hosts == 0;
@@ -441,6 +449,8 @@ absl::StatusOr<FeedSummary> Poller::ReadEntries(const Named& named, Instant unti
   const FetchResult& fetched = found->fetched;
   auto summary = ReadDocumentText(watched, {.url = fetched.url, .charset = fetched.charset}, look);
   RETURN_IF_ERROR(kept);
+  // The room is for what is staged.
+  RETURN_IF_ERROR(body_->Clear());
   return summary;
 }
 
@@ -451,11 +461,8 @@ absl::StatusOr<Poller::News> Poller::StageNews(Instant now, DocumentReport* repo
   RETURN_IF_ERROR(entries_->ForEach(
       [&](uint64_t row, const FeedEntry& entry) FRESHET_REQUIRES(turn_) -> absl::Status {
         RETURN_IF_ERROR(TakeEntry(row, entry, now, &news, report));
-        if (++looked % kMaxPiece != 0) return absl::OkStatus();
-        RETURN_IF_ERROR(state_.Keep());
-        return GiveTurnOn();
+        return ++looked % kMaxPiece == 0 ? GiveTurnOn() : absl::OkStatus();
       }));
-  RETURN_IF_ERROR(state_.Keep());
   return news;
 }
 
@@ -615,7 +622,7 @@ absl::StatusOr<bool> Poller::Settle(Sender& sender, uint64_t row, DocumentReport
   ASSIGN_OR_RETURN(const Receipt receipt, sender.Settle());
   report->refused += receipt.refused;
   for (const uint64_t again : receipt.again) RETURN_IF_ERROR(state_.Unstage(stage_, again));
-  RETURN_IF_ERROR(options_.dry_run ? state_.Keep() : state_.Commit(stage_, row));
+  if (!options_.dry_run) RETURN_IF_ERROR(state_.Commit(stage_, row));
   return receipt.again.empty();
 }
 

@@ -129,9 +129,9 @@ class Poller {
 
   // Polls what an argument of the command line names: a URL, a file, or "-" for the descriptor
   // `input`; and all that it leads to. A document that cannot be used is reported, sends nothing
-  // and is no error. Errors end the poll: Cancelled, or those of the sender and the state, after
-  // which what was sent and not yet known is sent again by the next poll. What the site's time does
-  // not suffice for is left to the next poll.
+  // and is no error. Errors end the poll: Cancelled, or those of the sender and the state file,
+  // after which what was sent and not yet known is sent again by the next poll. What the site's
+  // time, or the room for temporary files, does not suffice for is left to the next poll.
   [[nodiscard]] absl::Status Poll(const std::string& argument, int input) FRESHET_EXCLUDES(turn_);
   // When that is due again: later than now after a poll that was not a dry run. None before its
   // first poll.
@@ -191,6 +191,8 @@ class Poller {
   // Why a document that this one leads to, at another site, is not fetched; empty: it is.
   [[nodiscard]] std::string WhyNotTo(const Named& named, const std::string& from,
                                      const std::string& to, Instant now);
+  // Those of the present document, unless they are there.
+  [[nodiscard]] absl::Status MakeFiles() FRESHET_EXCLUDES(turn_);
   [[nodiscard]] FetchResult FetchOrRead(const Named& named, const DocumentState& document,
                                         Instant now) FRESHET_EXCLUDES(turn_);
   // Reads the document once: what it is, and whether all of it is good. Keeps the entries that may

@@ -14,19 +14,26 @@
 namespace freshet::sitemap {
 namespace {
 
-absl::Status Failed(std::string_view what) {
-  return absl::InternalError(
-      fmt::format("a temporary file cannot be {}: {}", what, std::strerror(errno)));
+absl::Status Failed(std::string_view done) {
+  return TemporaryFileError(done, std::strerror(errno));
 }
 
 }  // namespace
 
-absl::StatusOr<std::unique_ptr<Spool>> Spool::Create() {
+std::string TemporaryDirectory() {
   const char* directory = std::getenv("TMPDIR");
-  std::string name = std::string(directory != nullptr && *directory != '\0' ? directory : "/tmp") +
-                     "/freshet-sitemap-XXXXXX";
+  return directory != nullptr && *directory != '\0' ? directory : "/tmp";
+}
+
+absl::Status TemporaryFileError(std::string_view done, std::string_view why) {
+  return absl::ResourceExhaustedError(
+      fmt::format("a temporary file in {} cannot be {}: {}", TemporaryDirectory(), done, why));
+}
+
+absl::StatusOr<std::unique_ptr<Spool>> Spool::Create() {
+  std::string name = TemporaryDirectory() + "/freshet-sitemap-XXXXXX";
   const int descriptor = mkostemp(name.data(), O_CLOEXEC);
-  if (descriptor < 0) return Failed(fmt::format("made as {}", name));
+  if (descriptor < 0) return Failed("made");
   unlink(name.c_str());
   return std::unique_ptr<Spool>(new Spool(descriptor));
 }

@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <memory>
+#include <string>
 #include <string_view>
 
 #include "absl/status/status.h"
@@ -12,17 +13,20 @@
 
 namespace freshet::sitemap {
 
-// A file without a name in the directory for temporary files (TMPDIR): it is gone when the object
-// is, or the process. Thread-compatible.
+// The directory for temporary files: TMPDIR, or /tmp.
+[[nodiscard]] std::string TemporaryDirectory();
+// ResourceExhausted, which names that directory: a file there cannot be `done`.
+[[nodiscard]] absl::Status TemporaryFileError(std::string_view done, std::string_view why);
+
+// A file without a name in the directory for temporary files: it is gone when the object is, or the
+// process. Errors are TemporaryFileError. Thread-compatible.
 class Spool {
  public:
-  // Internal when no such file can be made.
   [[nodiscard]] static absl::StatusOr<std::unique_ptr<Spool>> Create();
   ~Spool();
   Spool(const Spool&) = delete;
   Spool& operator=(const Spool&) = delete;
 
-  // Internal when the disk does not take it.
   [[nodiscard]] absl::Status Append(std::string_view bytes);
   // Forgets what it holds.
   [[nodiscard]] absl::Status Clear();

@@ -1,20 +1,24 @@
 #include "tools/sitemap/state.h"
 
+#include <fcntl.h>
 #include <fmt/format.h>
 #include <sqlite3.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
 #include <fstream>
+#include <functional>
 #include <string_view>
 #include <system_error>
 #include <utility>
 
 #include "core/base/status.h"
 #include "tools/sitemap/site_url.h"
+#include "tools/sitemap/spool.h"
 
 namespace freshet::sitemap {
 namespace {
@@ -22,12 +26,16 @@ namespace {
 constexpr int kVersion = 3;
 constexpr const char* kLogName = "-wal";
 
-// What is staged lies in a table of the connection's own, which SQLite keeps on disk.
+// Nobody reads the file again, or what was in it before an error. In larger pages URLs would leave
+// most of the room unused.
 constexpr const char* kStaging = R"(
-CREATE TEMP TABLE staged (
-  stage INTEGER, url TEXT, modified INTEGER NOT NULL, row INTEGER NOT NULL,
-  PRIMARY KEY (stage, url)) WITHOUT ROWID;
-CREATE INDEX temp.staged_row ON staged (stage, row);
+PRAGMA page_size=1024;
+PRAGMA journal_mode=OFF;
+PRAGMA synchronous=OFF;
+BEGIN;
+CREATE TABLE staged (
+  url TEXT PRIMARY KEY, modified INTEGER NOT NULL, row INTEGER NOT NULL) WITHOUT ROWID;
+CREATE INDEX staged_row ON staged (row);
 )";
 
 // Times and spans are microseconds; 0 is none.
@@ -136,6 +144,69 @@ class PollState::Statement {
   int bound_ = 0;
 };
 
+// What is on one stage, in a database of its own without a name. To forget it takes no more than to
+// close that, which a full disk allows. Thread-compatible.
+class PollState::Staging {
+ public:
+  [[nodiscard]] static absl::StatusOr<std::unique_ptr<Staging>> Create() {
+    std::string name = TemporaryDirectory() + "/freshet-stage-XXXXXX";
+    const int descriptor = mkostemp(name.data(), O_CLOEXEC);
+    if (descriptor < 0) return TemporaryFileError("made", std::strerror(errno));
+    close(descriptor);
+    sqlite3* opened = nullptr;
+    sqlite3_open_v2(name.c_str(), &opened, SQLITE_OPEN_READWRITE, nullptr);
+    unlink(name.c_str());
+    Database database(opened, sqlite3_close);
+    if (sqlite3_exec(opened, kStaging, nullptr, nullptr, nullptr) != SQLITE_OK) {
+      return TemporaryFileError("written", sqlite3_errmsg(opened));
+    }
+    return std::unique_ptr<Staging>(new Staging(std::move(database)));
+  }
+
+  [[nodiscard]] absl::StatusOr<std::optional<KnownPage::Staged>> Find(const std::string& url) {
+    std::optional<KnownPage::Staged> staged;
+    const absl::StatusOr<bool> found = find_.Bind(url).Step();
+    if (found.ok() && *found) {
+      staged = {static_cast<uint64_t>(find_.Number(0)), Instant::FromMicros(find_.Number(1))};
+    }
+    find_.Reset();
+    if (!found.ok()) return Failed(found.status());
+    return staged;
+  }
+  [[nodiscard]] absl::Status Put(uint64_t row, const std::string& url, Instant modified) {
+    return Failed(put_.Bind(url).Bind(modified.micros()).Bind(static_cast<int64_t>(row)).Run());
+  }
+  [[nodiscard]] absl::Status Remove(uint64_t first, uint64_t last) {
+    return Failed(
+        remove_.Bind(static_cast<int64_t>(first)).Bind(static_cast<int64_t>(last)).Run());
+  }
+  // Calls for all up to this row until `take` fails, and returns its error.
+  [[nodiscard]] absl::Status ForEach(
+      uint64_t row, const std::function<absl::Status(const std::string&, Instant)>& take) {
+    absl::Status taken;
+    absl::StatusOr<bool> found = list_.Bind(static_cast<int64_t>(row)).Step();
+    for (; found.ok() && *found && taken.ok(); found = list_.Step()) {
+      taken = take(list_.Text(0), Instant::FromMicros(list_.Number(1)));
+    }
+    list_.Reset();
+    return taken.ok() ? Failed(found.status()) : taken;
+  }
+
+ private:
+  using Database = std::unique_ptr<sqlite3, int (*)(sqlite3*)>;
+  explicit Staging(Database database) : database_(std::move(database)) {}
+  // Nothing, if nothing has.
+  [[nodiscard]] static absl::Status Failed(const absl::Status& status) {
+    return status.ok() ? status : TemporaryFileError("written", std::string(status.message()));
+  }
+
+  const Database database_;
+  Statement find_{database_.get(), "SELECT row, modified FROM staged WHERE url=?"};
+  Statement put_{database_.get(), "INSERT OR REPLACE INTO staged VALUES (?,?,?)"};
+  Statement remove_{database_.get(), "DELETE FROM staged WHERE row BETWEEN ? AND ?"};
+  Statement list_{database_.get(), "SELECT url, modified FROM staged WHERE row<=?"};
+};
+
 PollState::PollState(sqlite3* database) : database_(database, sqlite3_close) {}
 PollState::~PollState() = default;
 
@@ -154,10 +225,11 @@ absl::Status PollState::Execute(const char* sql) {
 }
 
 absl::Status PollState::Prepare(const std::string& crawl_id) {
-  // The lock of the first transaction is kept until the process ends, however it does.
+  // The lock of the first transaction is kept until the process ends, however it does. Temporary
+  // files have errors of their own, so this connection has none: it sorts little.
   RETURN_IF_ERROR(
       Execute("PRAGMA locking_mode=EXCLUSIVE; PRAGMA journal_mode=WAL; PRAGMA synchronous=NORMAL;"
-              "PRAGMA temp_store=FILE; BEGIN EXCLUSIVE;"));
+              "PRAGMA temp_store=MEMORY; BEGIN EXCLUSIVE;"));
   Statement version(database_.get(), "PRAGMA user_version");
   const absl::StatusOr<bool> has_version = version.Step();
   RETURN_IF_ERROR(has_version.status());
@@ -189,26 +261,20 @@ absl::Status PollState::Prepare(const std::string& crawl_id) {
         fmt::format("it was kept for the crawl id '{}', not '{}'", kept_for, crawl_id));
   }
   RETURN_IF_ERROR(Execute("COMMIT"));
-  RETURN_IF_ERROR(Execute(kStaging));
   const auto make = [this](const char* sql) {
     return std::make_unique<Statement>(database_.get(), sql);
   };
   find_document_ = make("SELECT * FROM documents WHERE site=? AND url=?");
   put_document_ = make("INSERT OR REPLACE INTO documents VALUES (?,?,?,?,?,?,?,?,?)");
   keep_documents_ = make(
-      "DELETE FROM documents WHERE site=?1 AND url IN (SELECT url FROM documents WHERE site=?1 "
-      "ORDER BY not_before > ?2 DESC, polled DESC LIMIT -1 OFFSET ?3)");
+      "DELETE FROM documents WHERE site=?1 AND (not_before > ?2, polled) <= "
+      "(SELECT not_before > ?2, polled FROM documents WHERE site=?1 ORDER BY 1 DESC, 2 DESC "
+      "LIMIT 1 OFFSET ?3)");
   find_wait_ = make(
       "SELECT max(not_before) FROM documents WHERE url=?1 AND not_before > 0 AND not_before <= ?2 "
       "AND site IN (?3, ?4)");
-  find_page_ = make(
-      "SELECT modified, 1, row FROM staged WHERE stage=?2 AND url=?1 UNION ALL "
-      "SELECT modified, 0, 0 FROM pages WHERE url=?1");
-  stage_ = make("INSERT OR REPLACE INTO staged VALUES (?,?,?,?)");
-  unstage_ = make("DELETE FROM staged WHERE stage=? AND row=?");
-  commit_ = make(
-      "INSERT OR REPLACE INTO pages SELECT url, modified FROM staged WHERE stage=? AND row<=?");
-  forget_ = make("DELETE FROM staged WHERE stage=? AND row<=?");
+  find_page_ = make("SELECT modified FROM pages WHERE url=?");
+  put_page_ = make("INSERT OR REPLACE INTO pages VALUES (?,?)");
   return absl::OkStatus();
 }
 
@@ -238,10 +304,7 @@ absl::StatusOr<std::unique_ptr<PollState>> PollState::Open(const std::string& pa
 
 absl::StatusOr<std::unique_ptr<PollState>> PollState::OpenCopy(const std::string& path,
                                                                const std::string& crawl_id) {
-  const char* directory = std::getenv("TMPDIR");
-  std::string folder =
-      std::string(directory != nullptr && *directory != '\0' ? directory : "/tmp") +
-      "/freshet-state-XXXXXX";
+  std::string folder = TemporaryDirectory() + "/freshet-state-XXXXXX";
   if (mkdtemp(folder.data()) == nullptr) {
     return absl::InternalError(
         fmt::format("a temporary folder cannot be made as {}: {}", folder, std::strerror(errno)));
@@ -323,59 +386,53 @@ absl::StatusOr<Instant> PollState::FindWait(const std::string& site, const std::
 
 absl::StatusOr<KnownPage> PollState::FindPage(const std::string& url, uint64_t stage) {
   KnownPage page;
-  absl::StatusOr<bool> found = find_page_->Bind(url).Bind(static_cast<int64_t>(stage)).Step();
-  for (; found.ok() && *found; found = find_page_->Step()) {
-    const Instant modified = Instant::FromMicros(find_page_->Number(0));
-    if (find_page_->Number(1) != 0) {
-      page.staged = {static_cast<uint64_t>(find_page_->Number(2)), modified};
-    } else {
-      page.known = true;
-      page.modified = modified;
-    }
+  const absl::StatusOr<bool> found = find_page_->Bind(url).Step();
+  if (found.ok() && *found) {
+    page.known = true;
+    page.modified = Instant::FromMicros(find_page_->Number(0));
   }
   find_page_->Reset();
-  if (!found.ok()) return found.status();
+  RETURN_IF_ERROR(found.status());
+  if (const auto it = stages_.find(stage); it != stages_.end()) {
+    ASSIGN_OR_RETURN(page.staged, it->second->Find(url));
+  }
   return page;
 }
 
-absl::Status PollState::Begin() {
-  return sqlite3_get_autocommit(database_.get()) != 0 ? Execute("BEGIN") : absl::OkStatus();
-}
-
-// One transaction for a piece of what a document says: each by itself would be written by itself.
 absl::Status PollState::Stage(uint64_t stage, uint64_t row, const std::string& url,
                               Instant modified) {
-  RETURN_IF_ERROR(Begin());
-  return stage_->Bind(static_cast<int64_t>(stage))
-      .Bind(url)
-      .Bind(modified.micros())
-      .Bind(static_cast<int64_t>(row))
-      .Run();
+  std::unique_ptr<Staging>& staging = stages_[stage];
+  if (!staging) {
+    auto created = Staging::Create();
+    if (!created.ok()) {
+      stages_.erase(stage);
+      return created.status();
+    }
+    staging = *std::move(created);
+  }
+  return staging->Put(row, url, modified);
 }
 
 absl::Status PollState::Unstage(uint64_t stage, uint64_t row) {
-  RETURN_IF_ERROR(Begin());
-  return unstage_->Bind(static_cast<int64_t>(stage)).Bind(static_cast<int64_t>(row)).Run();
-}
-
-absl::Status PollState::Keep() {
-  return sqlite3_get_autocommit(database_.get()) != 0 ? absl::OkStatus() : Execute("COMMIT");
+  const auto it = stages_.find(stage);
+  return it == stages_.end() ? absl::OkStatus() : it->second->Remove(row, row);
 }
 
 absl::Status PollState::Commit(uint64_t stage, uint64_t row) {
-  absl::Status status = Begin();
-  for (Statement* const statement : {commit_.get(), forget_.get()}) {
-    if (!status.ok()) break;
-    status = statement->Bind(static_cast<int64_t>(stage)).Bind(static_cast<int64_t>(row)).Run();
-  }
+  const auto it = stages_.find(stage);
+  if (it == stages_.end()) return absl::OkStatus();
+  RETURN_IF_ERROR(Execute("BEGIN"));
+  absl::Status status = it->second->ForEach(row, [this](const std::string& url, Instant modified) {
+    return put_page_->Bind(url).Bind(modified.micros()).Run();
+  });
   if (status.ok()) status = Execute("COMMIT");
-  if (!status.ok()) (void)Execute("ROLLBACK");
-  return status;
+  if (!status.ok()) {
+    (void)Execute("ROLLBACK");
+    return status;
+  }
+  return it->second->Remove(0, row);
 }
 
-absl::Status PollState::Forget(uint64_t stage) {
-  if (sqlite3_get_autocommit(database_.get()) == 0) RETURN_IF_ERROR(Execute("ROLLBACK"));
-  return forget_->Bind(static_cast<int64_t>(stage)).Bind(INT64_MAX).Run();
-}
+void PollState::Forget(uint64_t stage) { stages_.erase(stage); }
 
 }  // namespace freshet::sitemap

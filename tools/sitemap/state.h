@@ -4,6 +4,7 @@
 #define FRESHET_TOOLS_SITEMAP_STATE_H_
 
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -53,8 +54,9 @@ struct KnownPage {
 
 // An SQLite database. What one document says is staged before it is sent, on a stage of its own,
 // and becomes known with Commit alone, piece by piece, as the server has it; without, it is as if
-// nothing had been staged. One process at a time may have a file open. Errors are Internal: the
-// disk, or a file that is none of ours. Thread-compatible.
+// nothing had been staged. One process at a time may have a file open. Errors of the database are
+// Internal: its disk, or a file that is none of ours. A stage is a temporary file. Its errors are
+// TemporaryFileError, and all that can be done after one is to forget the stage. Thread-compatible.
 class PollState {
  public:
   // Makes the file and the folders that lead to it, readable by the owner alone, if there is none.
@@ -72,8 +74,9 @@ class PollState {
 
   [[nodiscard]] absl::StatusOr<DocumentState> FindDocument(const DocumentKey& key);
   [[nodiscard]] absl::Status PutDocument(const DocumentKey& key, const DocumentState& document);
-  // Keeps `most` documents of a site: first those whose wait is not over at `now`, then those that
-  // were polled last. A document that was left out is polled like a new one.
+  // Keeps at most so many documents of a site: first those whose wait is not over at `now`, then
+  // those that were polled last; of those that were polled at one instant all or none. A document
+  // that was left out is polled like a new one.
   [[nodiscard]] absl::Status KeepDocuments(const std::string& site, size_t most, Instant now);
   // The latest `not_before` of this URL that is at most `latest`, as the site itself has asked, or
   // by what `site` has named there: what one site names keeps no other from its polls. None: there
@@ -82,24 +85,22 @@ class PollState {
                                                  Instant latest);
 
   // Another stage, > 0, on which nothing is.
-  [[nodiscard]] uint64_t NewStage() { return ++stages_; }
+  [[nodiscard]] uint64_t NewStage() { return ++last_stage_; }
   // `stage` 0 = without what is staged.
   [[nodiscard]] absl::StatusOr<KnownPage> FindPage(const std::string& url, uint64_t stage = 0);
   // `row` tells it from the others of the stage. In the place of what was staged of this URL there.
-  // Between Stage or Unstage and Keep, Commit or Forget nothing but FindPage is to be called.
   [[nodiscard]] absl::Status Stage(uint64_t stage, uint64_t row, const std::string& url,
                                    Instant modified);
   // Takes one back that the server has not taken, or has already.
   [[nodiscard]] absl::Status Unstage(uint64_t stage, uint64_t row);
-  // What was staged stays so, until Commit or Forget.
-  [[nodiscard]] absl::Status Keep();
   // What is staged up to this row becomes known.
   [[nodiscard]] absl::Status Commit(uint64_t stage, uint64_t row);
-  // Nothing is on the stage any more.
-  [[nodiscard]] absl::Status Forget(uint64_t stage);
+  // Nothing is on the stage any more, and it takes no room.
+  void Forget(uint64_t stage);
 
  private:
   class Statement;
+  class Staging;
   explicit PollState(sqlite3* database);
   // `name` is for messages.
   [[nodiscard]] static absl::StatusOr<std::unique_ptr<PollState>> Open(const std::string& path,
@@ -107,16 +108,15 @@ class PollState {
                                                                        const std::string& name);
   [[nodiscard]] absl::Status Execute(const char* sql);
   [[nodiscard]] absl::Status Failed() const;
-  // The transaction of what is staged next, unless it is there.
-  [[nodiscard]] absl::Status Begin();
   [[nodiscard]] absl::Status Prepare(const std::string& crawl_id);
   // Gives each row of a file of version 1 its site.
   [[nodiscard]] absl::Status MigrateFromVersion1();
 
   const std::unique_ptr<sqlite3, int (*)(sqlite3*)> database_;
   std::unique_ptr<Statement> find_document_, put_document_, keep_documents_, find_wait_;
-  std::unique_ptr<Statement> find_page_, stage_, unstage_, commit_, forget_;
-  uint64_t stages_ = 0;
+  std::unique_ptr<Statement> find_page_, put_page_;
+  uint64_t last_stage_ = 0;
+  std::map<uint64_t, std::unique_ptr<Staging>> stages_;  // on which something is
 };
 
 }  // namespace freshet::sitemap
