@@ -169,6 +169,38 @@ TEST_F(SitemapCommandTest, RefusedItemsAreToldAndTriedAgainIfThatMayHelp) {
   EXPECT_EQ(server_.pages.upserts.requests[1].pages(0).url(), site_.url() + "/b");
 }
 
+TEST_F(SitemapCommandTest, OfOnePollSoManyComplaintsArePrinted) {
+  std::string robots;
+  for (int i = 0; i < 12; ++i) {
+    const std::string path = "/" + std::to_string(i);
+    std::string map = "<urlset>";
+    for (int k = 0; k < 20; ++k) {
+      map += Entry(path + "/" + std::to_string(k), "2024-05-17");
+      if (i < 6) map += Entry("http://other.test/", "2024-05-17");
+    }
+    site_.Put(path, map + "</urlset>");
+    robots += "Sitemap: " + path + "\n";
+  }
+  site_.Put("/robots.txt", robots);
+  server_.pages.upserts.judge = [](const auto& request, v1::BatchAck* ack) {
+    for (int i = 0; i < request.pages_size(); ++i) {
+      *ack->add_statuses() = Refusal(static_cast<uint32_t>(i), v1::ERROR_CODE_INVALID_ARGUMENT,
+                                     "url", "is ugly");
+    }
+  };
+  const Outcome run = Poll({site_.url()});
+  EXPECT_EQ(run.code, kRefused);
+  EXPECT_THAT(run.err, HasSubstr("/0: refused: entry 1: " + site_.url() + "/0/0: url: is ugly\n"));
+  // Ten refusals, ten entries that are left out and how many more of each of three documents; then
+  // three more such documents, and six with refusals alone.
+  EXPECT_EQ(std::count(run.err.begin(), run.err.end(), '\n'), 3 * 21 + 1) << run.err;
+  EXPECT_THAT(run.err, HasSubstr(site_.url() + ": 123 more lines about this site's documents"));
+  const std::string out =
+      server_.Run({"--json", "sitemap", "--state", dir_ / "other", site_.url()}).out;
+  EXPECT_EQ(std::count(out.begin(), out.end(), '\n'), 13);
+  EXPECT_EQ(json::parse(out.substr(out.rfind('\n', out.size() - 2)))["refused"], 20);
+}
+
 TEST_F(SitemapCommandTest, WhatIsLeftOutIsNamedAndNothingUsableIsAFailure) {
   const std::string other = "<url><loc>http://other.test/</loc></url>";
   site_.Put("/map", "<urlset>" + other + Entry("/a", "2024-05-17") + "</urlset>");

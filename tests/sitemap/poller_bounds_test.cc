@@ -281,6 +281,37 @@ TEST_F(PollerTest, AStateThatCannotBeWrittenEndsThePoll) {
   EXPECT_TRUE(absl::IsInternal(status_)) << status_;
 }
 
+// A site wrote 120,000 lines into the log of the poller, which then lost those about other sites.
+TEST_F(PollerTest, APollTellsSoManyComplaints) {
+  std::string robots;
+  for (uint64_t i = 0; i < kMaxComplaints + 10; ++i) {
+    robots += "Sitemap: /none" + std::to_string(i) + "\n";
+  }
+  site_.Put("/robots.txt", robots + "Sitemap: /last\n");
+  site_.Put("/last", Map({{"/a", ""}}));
+  std::vector<uint64_t> untold;
+  options_.untold = [&](const std::string& argument, uint64_t complaints) {
+    EXPECT_EQ(argument, site_.url());
+    untold.push_back(complaints);
+  };
+  notes_.status = absl::UnavailableError("gone");
+  for (int poll = 0; poll < 2; ++poll) {
+    const std::vector<DocumentReport> reports = Poll(site_.url());
+    uint64_t told = 0;
+    for (const DocumentReport& report : reports) {
+      if (report.untold) {
+        EXPECT_FALSE(report.why.empty()) << "it is only not to be told";
+      } else {
+        told += report.Complaints().size();
+      }
+    }
+    EXPECT_EQ(told, kMaxComplaints + (status_.ok() ? 0 : 1)) << "each poll has its own";
+    EXPECT_FALSE(reports.back().untold) << "that the server is gone, or a page sent";
+    notes_.status = absl::OkStatus();
+  }
+  EXPECT_THAT(untold, testing::ElementsAre(10, 10));
+}
+
 // New pages of a document, named by their numbers.
 std::vector<std::pair<std::string, std::string>> Pages(size_t count) {
   std::vector<std::pair<std::string, std::string>> pages;

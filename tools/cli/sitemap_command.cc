@@ -241,32 +241,25 @@ class Reports {
         report.Useless()) {
       code_ = kRefused;
     }
-    TellLeftOut(report);
-    if (report.result == DocumentReport::Result::kFailed) {
-      session_.Complain(fmt::format("{}: {}", ShowName(report.document), ShowText(report.why)));
-    } else if (!session_.json()) {
+    if (!report.untold) {
+      for (const std::string& one : report.Complaints()) {
+        session_.Complain(fmt::format("{}: {}", ShowName(report.document), ShowText(one)));
+      }
+    }
+    if (session_.json()) {
+      PrintJson(session_, report);
+    } else if (report.result != DocumentReport::Result::kFailed) {
       PrintLine(session_, report);
     }
-    if (session_.json()) PrintJson(session_, report);
+  }
+  // A poll of this argument has so many complaints more.
+  void TakeUntold(const std::string& argument, uint64_t lines) const {
+    session_.Complain(fmt::format("{}: {} about this site's documents left out", ShowName(argument),
+                                  Counted(lines, "more line", "more lines")));
   }
   [[nodiscard]] ExitCode code() const { return code_; }
 
  private:
-  void TellLeftOut(const DocumentReport& report) const {
-    const std::string document = ShowName(report.document);
-    for (const std::string& one : report.left_out) {
-      session_.Complain(fmt::format("{}: left out: {}", document, ShowText(one)));
-    }
-    if (report.LeftOut() > report.left_out.size()) {
-      session_.Complain(fmt::format("{}: left out: {} more", document,
-                                    ShowCount(report.LeftOut() - report.left_out.size())));
-    }
-    if (report.Useless()) {
-      session_.Complain(
-          fmt::format("{}: no page or sitemap of this document could be used", document));
-    }
-  }
-
   const Session& session_;
   ExitCode code_ = kAccepted;
 };
@@ -300,6 +293,9 @@ ExitCode Sitemap(Session& session, const SitemapOptions& options) {
     return std::make_unique<NewsSender>(session, options.news, signals);
   };
   Reports reports(session);
+  polling.poller.untold = [&reports](const std::string& argument, uint64_t lines) {
+    reports.TakeUntold(argument, lines);
+  };
   const int stopped = stop ? stop->descriptor() : -1;
   status = sitemap::RunPolls(
       polling, options.arguments, session.input(), **state, make_sender, Now,

@@ -13,7 +13,7 @@
 
 namespace freshet::cli {
 
-// Refusals of one document that are named on standard error; the others are counted.
+// Refusals of one document that are named; the others are counted.
 inline constexpr uint64_t kMaxNamedRefusals = 10;
 
 // What is sent beside what the entries say.

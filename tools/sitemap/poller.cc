@@ -120,6 +120,18 @@ std::string PossibleLastModified(const std::string& value, Instant fetched) {
   return date.ok() && date->told >= kEarliestDate && date->told <= fetched ? value : "";
 }
 
+std::vector<std::string> DocumentReport::Complaints() const {
+  std::vector<std::string> complaints;
+  for (const std::string& one : refusals) complaints.push_back("refused: " + one);
+  for (const std::string& one : left_out) complaints.push_back("left out: " + one);
+  if (LeftOut() > left_out.size()) {
+    complaints.push_back(fmt::format("left out: {} more", LeftOut() - left_out.size()));
+  }
+  if (Useless()) complaints.emplace_back("no page or sitemap of this document could be used");
+  if (result == Result::kFailed) complaints.push_back(why);
+  return complaints;
+}
+
 Poller::Poller(PollerOptions options, PollState& state, MakeSender make_sender, Turn& turn,
                std::function<Instant()> clock, std::function<void(const DocumentReport&)> report)
     : options_(std::move(options)),
@@ -184,7 +196,10 @@ absl::Status Poller::Poll(const std::string& argument, int input) {
   site_left_ = options_.site_timeout;
   site_pages_ = 0;
   bounded_.clear();
+  complaints_ = 0;
+  untold_ = 0;
   absl::Status status = Visit(FirstOf(argument)).status();
+  if (untold_ > 0) options_.untold(argument, untold_);
   turn_.Unlock();
   return status;
 }
@@ -215,6 +230,14 @@ void Poller::Fail(const Named& named, std::string why, DocumentReport report) {
   if (named.robots) report.kind = "robots";
   report.result = Result::kFailed;
   report.why = std::move(why);
+  Report(std::move(report));
+}
+
+void Poller::Report(DocumentReport report) {
+  const uint64_t complaints = report.Complaints().size();
+  report.untold = complaints > 0 && complaints_ >= kMaxComplaints;
+  complaints_ += complaints;
+  if (report.untold) untold_ += complaints;
   report_(report);
 }
 
@@ -362,7 +385,7 @@ absl::StatusOr<bool> Poller::Take(const Named& named, Found& found, DocumentStat
     return TakeRobots(named, fetched);
   }
   if (fetched.outcome == Outcome::kNotModified) {
-    report_({.document = named.url, .result = Result::kUnchanged});
+    Report({.document = named.url, .result = Result::kUnchanged});
     return false;
   }
   if (fetched.outcome != Outcome::kFetched) {
@@ -396,20 +419,21 @@ absl::StatusOr<bool> Poller::TakeDocument(const Named& named, Found& found,
   }
   state_.Forget(stage_);
   if (!taken.ok()) {
+    // The time of the site is over, or temporary files have no room: others may go on.
+    const bool goes_on =
+        absl::IsDeadlineExceeded(taken.status()) || absl::IsResourceExhausted(taken.status());
+    if (!goes_on) complaints_ = 0;
     if (!absl::IsCancelled(taken.status())) {
       Fail(named, std::string(taken.status().message()), report);
     }
-    // The time of the site is over, or temporary files have no room: others may go on.
-    if (!absl::IsDeadlineExceeded(taken.status()) && !absl::IsResourceExhausted(taken.status())) {
-      return taken.status();
-    }
+    if (!goes_on) return taken.status();
   }
   // What was left for another time, or on the word of somebody else, would not be seen again if the
   // document were not.
   const bool all = taken.ok() && *taken && report.future == 0 && report.other_hosts == 0;
   document->etag = all ? found.fetched.etag : "";
   document->last_modified = all ? found.fetched.last_modified : "";
-  if (taken.ok()) report_(report);
+  if (taken.ok()) Report(report);
   return report.new_pages + report.signals > 0;
 }
 
@@ -423,7 +447,7 @@ absl::StatusOr<bool> Poller::TakeIndex(const Named& named, const Found& found,
          found.report);
     return false;
   }
-  report_(found.report);
+  Report(found.report);
   return VisitChildren(named, found.fetched, found.children);
 }
 
@@ -489,7 +513,7 @@ absl::StatusOr<bool> Poller::TakeRobots(const Named& named, const FetchResult& f
                  {.url = url, .why = site.ok() ? "" : std::string(site.status().message())},
                  &report);
   });
-  report_(report);
+  Report(report);
   if (report.entries == 0) children.push_back(OriginOf(named.url) + "/sitemap.xml");
   return VisitChildren(named, fetched, children);
 }
@@ -621,6 +645,7 @@ absl::StatusOr<size_t> Poller::SendEntry(Sender& sender, uint64_t row, const Fee
 absl::StatusOr<bool> Poller::Settle(Sender& sender, uint64_t row, DocumentReport* report) {
   ASSIGN_OR_RETURN(const Receipt receipt, sender.Settle());
   report->refused += receipt.refused;
+  report->refusals.insert(report->refusals.end(), receipt.refusals.begin(), receipt.refusals.end());
   for (const uint64_t again : receipt.again) RETURN_IF_ERROR(state_.Unstage(stage_, again));
   if (!options_.dry_run) RETURN_IF_ERROR(state_.Commit(stage_, row));
   return receipt.again.empty();

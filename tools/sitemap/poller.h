@@ -33,6 +33,9 @@ inline constexpr Instant kEarliestDate = Instant::FromUnixSeconds(631'152'000); 
 inline constexpr Duration kMaxDateAhead = Duration::Seconds(300);
 // Of what is left out of one document so many are named, the others counted.
 inline constexpr size_t kMaxNamedLeftOut = 10;
+// Lines about what is wrong that one poll of an argument tells; the others are counted. The
+// document that comes to them is told as a whole, and so is what ends the poll.
+inline constexpr uint64_t kMaxComplaints = 50;
 // Documents at other hosts that one poll of an argument fetches: a site must not have the poller
 // flood another one. The others come with the next polls.
 inline constexpr size_t kMaxForeignDocuments = 50;
@@ -49,6 +52,7 @@ inline constexpr Duration kPieceTime = Duration::Millis(200);
 // What became of what was sent of one document.
 struct Receipt {
   uint64_t refused = 0;
+  std::vector<std::string> refusals;  // the first of the document, each with its reason
   // Rows of those that may be taken another time: the source is not registered, the server is busy.
   std::vector<uint64_t> again;
 };
@@ -90,10 +94,14 @@ struct DocumentReport {
   uint64_t without_url = 0;           // with none
   std::vector<std::string> left_out;  // the first of these, each with its reason
   uint64_t mended = 0;                // faults of what is no good XML, and was read all the same
+  std::vector<std::string> refusals;  // the first of those that were refused, each with its reason
+  bool untold = false;                // its complaints are only counted: the poll has told enough
 
   [[nodiscard]] uint64_t LeftOut() const { return other_hosts + bad_urls + without_url; }
   // Whether it names something, and nothing of it could be used.
   [[nodiscard]] bool Useless() const { return entries > 0 && LeftOut() == entries; }
+  // Lines about what is wrong with it, each for a person.
+  [[nodiscard]] std::vector<std::string> Complaints() const;
 };
 
 struct PollerOptions {
@@ -111,6 +119,10 @@ struct PollerOptions {
   uint64_t site_pages = 1'000'000;
   bool dry_run = false;   // leave the state as it is
   bool only_due = false;  // leave documents whose interval is not over
+  // Called at the end of a poll of an argument that has so many complaints which were not told. The
+  // turn is held.
+  std::function<void(const std::string& argument, uint64_t complaints)> untold =
+      [](const std::string&, uint64_t) {};
 };
 
 // Last-Modified as a site sends it, if it can be true at `fetched`: not before 1990, and not after
@@ -224,6 +236,7 @@ class Poller {
       FRESHET_REQUIRES(turn_);
   void Fail(const Named& named, std::string why, DocumentReport report = {})
       FRESHET_REQUIRES(turn_);
+  void Report(DocumentReport report) FRESHET_REQUIRES(turn_);
   // Counts and names what is left out. False: it is not.
   bool Leave(const Named& named, uint64_t row, const FeedEntry& entry,
              DocumentReport* report) const;
@@ -247,6 +260,8 @@ class Poller {
   size_t foreign_ = 0;             // of these, at other hosts
   Duration site_left_;             // of the time that the site may take
   uint64_t site_pages_ = 0;        // that it has announced
+  uint64_t complaints_ = 0;        // about its documents
+  uint64_t untold_ = 0;            // of these
   std::set<std::string> bounded_;  // sites whose rows of earlier polls KeepDocuments has bounded
 };
 
