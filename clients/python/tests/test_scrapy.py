@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import asyncio
 import gzip
 import json
 import signal
 import subprocess
 import sys
 import time
+from datetime import datetime, timezone
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -29,6 +32,7 @@ from crawl import (  # noqa: E402
     start_server,
     wait_for_robots,
 )
+from freshet import Page  # noqa: E402
 from freshet.v1 import types_pb2  # noqa: E402
 from local_site import Host, Site  # noqa: E402
 from server import Server  # noqa: E402
@@ -204,7 +208,6 @@ def test_robots_txt_with_many_wildcards_holds_up_no_crawler() -> None:
 def test_a_link_that_is_too_long_takes_no_place() -> None:
     from scrapy.utils.test import get_crawler
 
-    from freshet import Page
     from freshet.scrapy import Bridge
 
     crawler = get_crawler(settings_dict={})
@@ -214,6 +217,132 @@ def test_a_link_that_is_too_long_takes_no_place() -> None:
     assert not bridge._seen
     assert crawler.stats is not None
     assert crawler.stats.get_value("freshet/links_refused") == 1
+
+
+def links_of(url: str, number: int) -> list[Page]:
+    return [Page(f"{url}{n}") for n in range(number)]
+
+
+def test_no_site_takes_the_places_of_other_sites_links() -> None:
+    from freshet.scrapy.links import FoundLinks
+
+    found = FoundLinks(2_000)
+    for site, share in {"a.test": 750, "b.test": 375}.items():
+        assert sum(found.add(page, site) for page in links_of(f"https://{site}/", 10_000)) == share
+    # Wherever the links lead: who names them is who pays.
+    for n in range(400):
+        for page in links_of(f"https://n{n}.test/", 10):
+            found.add(page, f"n{n}.test")
+    assert 1_500 <= len(found) < 1_900
+    assert found.add(Page("https://good.test/"), "good.test")
+    # What an operator begins with has all that is free.
+    left = 2_000 - len(found)
+    assert sum(found.add(page, "") for page in links_of("https://start.test/", 10_000)) == left
+    # Each site is in a turn once.
+    turn = [page.url for page in found.take(404)]
+    assert "https://good.test/" in turn
+    assert sum(url.startswith("https://a.test/") for url in turn) == 1
+    assert len(found.take(10_000)) == 2_000 - 404
+    assert not found
+
+
+def test_a_site_is_all_that_its_owner_can_name() -> None:
+    from freshet.scrapy.links import site_of
+
+    sites = {
+        "https://a.b.Example.co.uk:8443/c": "example.co.uk",
+        "https://one.github.io/": "one.github.io",
+        "http://127.0.0.1:80/a.b": "127.0.0.1",
+        "http://wiki.internal/": "wiki.internal",
+        "http://localhost": "localhost",
+        "http://[::1]:80/": "[::1]",
+    }
+    assert {url: site_of(url) for url in sites} == sites
+
+
+def test_a_page_of_many_links_takes_no_place_of_others(caplog: pytest.LogCaptureFixture) -> None:
+    from scrapy import Request
+    from scrapy.http import Response
+    from scrapy.utils.test import get_crawler
+
+    from freshet.scrapy import Addon, Bridge, FreshetLinksMiddleware, FreshetScheduler
+
+    crawler = get_crawler(settings_dict={"FRESHET_LINKS_PER_PAGE": 100, "ADDONS": {Addon: 0}})
+    assert "freshet.scrapy.FreshetLinksMiddleware" in crawler.settings["SPIDER_MIDDLEWARES"]
+    middleware = FreshetLinksMiddleware.from_crawler(crawler)
+    scheduler = FreshetScheduler.from_crawler(crawler)
+
+    def found(url: str, links: int) -> int:
+        """How many of so many links of a page are taken."""
+        answer = Response(url)
+        named = [Request(f"{url}{n}") for n in range(links)]
+        login = Request("https://login.test/", method="POST")
+        *kept, last = middleware.process_spider_output(answer, [*named, login])
+        assert last is login
+        return sum(scheduler.enqueue_request(link) for link in kept)
+
+    async def crawl() -> None:
+        # It sends when it is its turn.
+        assert [found("https://good.test/", 100), found("https://evil.com/", 20_000)] == [100, 100]
+        for n in range(500):
+            found(f"https://n{n}.evil.com/{n}/", 100)
+        assert found("https://better.test/", 100) == 100
+        urls = [page.url for page in Bridge.of(crawler)._found.take(90)]
+        assert sum(url.startswith(("https://good.test/", "https://better.test/")) for url in urls) == 60
+
+    asyncio.run(crawl())
+    assert crawler.stats is not None
+    assert crawler.stats.get_value("freshet/links_dropped") > 19_900 + 40_000
+    # One line a minute.
+    assert [record.getMessage() for record in caplog.records if "dropped" in record.getMessage()] == [
+        "1 links were dropped so far, the last one of https://evil.com/"
+    ]
+
+
+class Ingester:
+    """Is slow at first, as a server that slows a client down."""
+
+    def __init__(self) -> None:
+        self.batches: list[int] = []
+
+    async def upsert(self, pages: list[Page]) -> freshet.Summary:
+        self.batches.append(len(pages))
+        await asyncio.sleep(0.2 if len(self.batches) <= 4 else 0)
+        return freshet.Summary(applied=len(pages))
+
+
+def test_links_wait_for_results(monkeypatch: pytest.MonkeyPatch) -> None:
+    from scrapy import Request
+    from scrapy.utils.test import get_crawler
+
+    from freshet.scrapy import Bridge
+
+    monkeypatch.setattr("freshet.scrapy.bridge._LONG_TURN", 0.1)
+    crawler = get_crawler(settings_dict={})
+    bridge = Bridge.of(crawler)
+    results = freshet.Summary()
+    worker = SimpleNamespace(closed=False, statistics=SimpleNamespace(results=results), report_nowait=lambda *_: None)
+    ingester = Ingester()
+    vars(bridge).update(worker=worker, _ingester=ingester)
+
+    async def crawl() -> None:
+        assignment = freshet.Assignment("https://a.test/", "DEFAULT", 1, datetime.now(timezone.utc))
+        bridge.report(Request(assignment.url), assignment, freshet.Result())
+        for page in links_of("https://a.test/", 4_000):
+            bridge.add(page, "a.test")
+        await asyncio.sleep(0.2)
+        assert not ingester.batches
+        results.applied = 1
+        assert bridge._sending is not None
+        await bridge._sending
+
+    asyncio.run(crawl())
+    # What takes long is sent in smaller parts, until it does no more.
+    assert ingester.batches[:4] == [1000, 500, 250, 125]
+    assert max(ingester.batches[4:]) > 900
+    assert sum(ingester.batches) == 4_000
+    assert crawler.stats is not None
+    assert crawler.stats.get_value("freshet/links_added") == 4_000
 
 
 def test_the_digest_of_what_matters_decides(tmp_path: Path) -> None:

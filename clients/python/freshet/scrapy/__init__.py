@@ -9,13 +9,14 @@ becomes of which request.
 
 from freshet.scrapy.addon import Addon
 from freshet.scrapy.bridge import Bridge
-from freshet.scrapy.middleware import FreshetMiddleware
+from freshet.scrapy.middleware import FreshetLinksMiddleware, FreshetMiddleware
 from freshet.scrapy.robots import FreshetRobotParser, FreshetRobotsTxtMiddleware
 from freshet.scrapy.scheduler import FreshetScheduler
 
 __all__ = [
     "Addon",
     "Bridge",
+    "FreshetLinksMiddleware",
     "FreshetMiddleware",
     "FreshetRobotParser",
     "FreshetRobotsTxtMiddleware",

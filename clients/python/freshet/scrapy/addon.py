@@ -6,7 +6,8 @@ import logging
 
 from scrapy.settings import BaseSettings
 
-# Outside of all others: it sees what is left of an answer when redirects and robots.txt have had their say.
+# Outside of all others: it sees what is left of an answer when redirects and robots.txt have had their say, and what
+# the spider's other middlewares leave of links.
 MIDDLEWARE_ORDER = 10
 SCRAPYS_ROBOTS = "scrapy.downloadermiddlewares.robotstxt.RobotsTxtMiddleware"
 ROBOTS_ORDER = 100
@@ -23,6 +24,7 @@ class Addon:
         settings.set("SCHEDULER", "freshet.scrapy.FreshetScheduler", "addon")
         middlewares = settings["DOWNLOADER_MIDDLEWARES"]
         middlewares.setdefault("freshet.scrapy.FreshetMiddleware", MIDDLEWARE_ORDER)
+        settings["SPIDER_MIDDLEWARES"].setdefault("freshet.scrapy.FreshetLinksMiddleware", MIDDLEWARE_ORDER)
         # In the place of the one that it is made of.
         if SCRAPYS_ROBOTS not in middlewares:
             middlewares[SCRAPYS_ROBOTS] = None

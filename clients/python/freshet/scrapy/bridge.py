@@ -7,7 +7,7 @@ import asyncio
 import logging
 import math
 import time
-from collections import OrderedDict, deque
+from collections import OrderedDict
 from collections.abc import Callable
 from datetime import timedelta
 from weakref import WeakKeyDictionary
@@ -18,6 +18,7 @@ from scrapy.settings import BaseSettings
 
 from freshet import aio
 from freshet.errors import FreshetError
+from freshet.scrapy.links import FoundLinks
 from freshet.target import DEFAULT_ADDRESS, Target
 from freshet.types import Assignment, Page, Result, is_long
 
@@ -29,7 +30,14 @@ _SEEN = 100_000
 _FOUND = 20_000
 _HOSTS = 10_000
 _ROBOTS_RETRY = 60.0
-_ITEMS_PER_UPSERT = 1_000
+_MOST_PER_UPSERT = 1_000
+_FEWEST_PER_UPSERT = 50
+# A turn of links that takes longer is too long for the results that wait meanwhile, in seconds.
+_LONG_TURN = 0.5
+_LOOK_AT_RESULTS = 0.05
+# For the links that are left when the crawler closes, in seconds.
+_LAST_LINKS = 30.0
+_WORD_EVERY = 60.0
 
 
 def target_of(settings: BaseSettings) -> Target:
@@ -57,8 +65,12 @@ class Bridge:
         self.worker: aio.Worker | None = None
         self._ingester: aio.Ingester | None = None
         self._seen: OrderedDict[int, None] = OrderedDict()
-        self._found: deque[Page] = deque()
+        self._found = FoundLinks(_FOUND)
         self._sending: asyncio.Task[None] | None = None
+        self._turn = _MOST_PER_UPSERT
+        self._reported = 0
+        self._dropped = 0
+        self._next_word = 0.0
         self._delays: OrderedDict[str, timedelta] = OrderedDict()
         self._unreachable: OrderedDict[str, float] = OrderedDict()
 
@@ -90,7 +102,9 @@ class Bridge:
             if unacknowledged:
                 logger.warning("%d results were not acknowledged", unacknowledged)
         if self._sending is not None:
-            await self._sending
+            await asyncio.wait({self._sending}, timeout=_LAST_LINKS)
+            self._sending.cancel()
+            await asyncio.gather(self._sending, return_exceptions=True)
 
     def report(self, request: Request, assignment: Assignment, result: Result) -> None:
         """The first result of a request counts."""
@@ -99,17 +113,18 @@ class Bridge:
         request.meta[_REPORTED] = True
         if self.worker is not None and not self.worker.closed:
             self.worker.report_nowait(assignment, result)
+            self._reported += 1
             self.count(f"results/{result.outcome.name.lower() if result.outcome else 'undecided'}")
 
-    def count(self, name: str) -> None:
-        if self._crawler.stats is not None:
-            self._crawler.stats.inc_value(f"freshet/{name}")
+    def count(self, name: str, number: int = 1) -> None:
+        if self._crawler.stats is not None and number > 0:
+            self._crawler.stats.inc_value(f"freshet/{name}", number)
 
     # --- Links -------------------------------------------------------------------------------------------------------
 
-    def add(self, page: Page) -> bool:
-        """Has a page added, unless that was done not long ago; False when too many wait for the server already, or when
-        the URL is too long for it."""
+    def add(self, page: Page, site: str = "") -> bool:
+        """Has a page added that a page of `site` names, unless that was done not long ago; False when so many of the
+        site wait for the server already as may, or when the URL is too long for it."""
         if is_long(page.url):
             self.count("links_refused")
             return False
@@ -117,33 +132,61 @@ class Bridge:
         if key in self._seen:
             self._seen.move_to_end(key)
             return True
-        if len(self._found) >= _FOUND:
-            self.count("links_dropped")
+        if not self._found.add(page, site):
+            self.drop(site)
             return False
         self._seen[key] = None
         if len(self._seen) > _SEEN:
             self._seen.popitem(last=False)
-        self._found.append(page)
         if self._sending is None or self._sending.done():
             self._sending = asyncio.get_running_loop().create_task(self._send())
         return True
 
+    def drop(self, found_at: str) -> None:
+        """Counts a link that is one too many of a page or of a site, and says so now and then."""
+        self.count("links_dropped")
+        self._dropped += 1
+        now = time.monotonic()
+        if now >= self._next_word:
+            self._next_word = now + _WORD_EVERY
+            logger.warning("%d links were dropped so far, the last one of %s", self._dropped, found_at or "the start")
+
     async def _send(self) -> None:
+        """Sends links in turns, each behind the results that there are by then: the server may slow a client down, and
+        takes links and results of it out of the same rate."""
         assert self._ingester is not None
-        while self._found:
-            batch = [self._found.popleft() for _ in range(min(len(self._found), _ITEMS_PER_UPSERT))]
-            try:
-                summary = await self._ingester.upsert(batch)
-            except FreshetError as error:
-                logger.error("%d links were not added: %s", len(batch), error)
-                self.count("links_dropped")
-                continue
-            for refusal in summary.refusals:
-                logger.info("link %s was refused: %s", refusal.item, refusal.reason)
-            for _ in range(summary.refused):
-                self.count("links_refused")
-            for _ in range(summary.applied):
-                self.count("links_added")
+        batch: list[Page] = []
+        try:
+            while self._found:
+                begun = time.monotonic()
+                await self._await_results()
+                batch = self._found.take(self._turn)
+                await self._upsert(self._ingester, batch)
+                batch = []
+                slow = time.monotonic() - begun > _LONG_TURN
+                self._turn = max(_FEWEST_PER_UPSERT, self._turn // 2) if slow else min(_MOST_PER_UPSERT, self._turn * 2)
+        except asyncio.CancelledError:
+            logger.warning("%d links were not added", len(batch) + len(self._found))
+            raise
+
+    async def _await_results(self) -> None:
+        if self.worker is None:
+            return
+        reported = self._reported
+        while self.worker.statistics.results.items < reported and not self.worker.closed:  # noqa: ASYNC110
+            await asyncio.sleep(_LOOK_AT_RESULTS)
+
+    async def _upsert(self, ingester: aio.Ingester, batch: list[Page]) -> None:
+        try:
+            summary = await ingester.upsert(batch)
+        except FreshetError as error:
+            logger.error("%d links were not added: %s", len(batch), error)
+            self.count("links_dropped", len(batch))
+            return
+        for refusal in summary.refusals:
+            logger.info("link %s was refused: %s", refusal.item, refusal.reason)
+        self.count("links_refused", summary.refused)
+        self.count("links_added", summary.applied)
 
     # --- Hosts -------------------------------------------------------------------------------------------------------
 

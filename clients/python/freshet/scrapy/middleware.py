@@ -1,23 +1,26 @@
-"""Reports to the server what became of the pages that it has handed out."""
+"""Reports to the server what became of the pages that it has handed out, and marks the links of each."""
 
 from __future__ import annotations
 
 import logging
 from collections.abc import Callable
 from typing import Any
+from weakref import WeakKeyDictionary
 
 from scrapy import Request
 from scrapy.crawler import Crawler
 from scrapy.exceptions import IgnoreRequest
 from scrapy.http import Response
 from scrapy.http.request import NO_CALLBACK
+from scrapy.spidermiddlewares.base import BaseSpiderMiddleware
 from scrapy.utils.httpobj import urlparse_cached
 from scrapy.utils.misc import load_object
 
 from freshet.http import MOVED_PERMANENTLY, NOT_MODIFIED, result_of
 from freshet.robots import origin_of
 from freshet.scrapy.bridge import Bridge
-from freshet.scrapy.scheduler import META
+from freshet.scrapy.links import site_of
+from freshet.scrapy.scheduler import FOUND_AT, META, is_link
 from freshet.types import Assignment, Outcome, Result
 
 logger = logging.getLogger(__name__)
@@ -108,3 +111,25 @@ class FreshetMiddleware:
     def _header(self, response: Response, name: str) -> str:
         value = response.headers.get(name)
         return value.decode("utf-8", "replace") if isinstance(value, bytes) else ""
+
+
+class FreshetLinksMiddleware(BaseSpiderMiddleware):
+    """A spider middleware, next to the engine: it marks links with the site that names them, and leaves those of a page
+    out that are more than FRESHET_LINKS_PER_PAGE."""
+
+    def __init__(self, crawler: Crawler) -> None:
+        super().__init__(crawler)
+        self._bridge = Bridge.of(crawler)
+        self._follows_links = crawler.settings.getbool("FRESHET_ADD_LINKS", True)
+        self._most = crawler.settings.getint("FRESHET_LINKS_PER_PAGE", 1_000)
+        self._links_of: WeakKeyDictionary[Response, int] = WeakKeyDictionary()
+
+    def get_processed_request(self, request: Request, response: Response | None) -> Request | None:
+        if response is None or not self._follows_links or not is_link(request):
+            return request
+        links = self._links_of[response] = self._links_of.get(response, 0) + 1
+        if links > self._most:
+            self._bridge.drop(response.url)
+            return None
+        request.meta[FOUND_AT] = site_of(response.url)
+        return request

@@ -24,8 +24,17 @@ from freshet.types import Assignment, Outcome, Page, Result
 logger = logging.getLogger(__name__)
 
 META = "freshet"
+# In the meta of a link: the site whose page names it.
+FOUND_AT = "freshet_found_at"
 # Requests of the spider's own that wait at a time: forms, logins and what else is no page to be crawled again.
 _MOST_DIRECT = 10_000
+
+
+def is_link(request: Request) -> bool:
+    """Whether it is a page to be added, if links are; else the crawler makes the request itself."""
+    if META in request.meta or request.meta.get("freshet_direct"):
+        return False
+    return request.method == "GET" and not request.body and request.url.startswith(("http:", "https:"))
 
 
 class FreshetScheduler(BaseScheduler):
@@ -78,11 +87,10 @@ class FreshetScheduler(BaseScheduler):
         return not self._ended
 
     def enqueue_request(self, request: Request) -> bool:
-        if self._is_link(request):
+        if self._follows_links and is_link(request):
             crawl_id = request.meta.get("freshet_crawl_id", self._crawl_id)
-            return self._bridge.add(
-                Page(request.url, crawl_id=crawl_id, importance=request.meta.get("freshet_importance"))
-            )
+            page = Page(request.url, crawl_id=crawl_id, importance=request.meta.get("freshet_importance"))
+            return self._bridge.add(page, request.meta.get(FOUND_AT, ""))
         if META not in request.meta and len(self._direct) >= _MOST_DIRECT:
             self._bridge.count("direct_dropped")
             return False
@@ -99,11 +107,6 @@ class FreshetScheduler(BaseScheduler):
             return self._direct.popleft()
         assignment = self._next_assignment()
         return None if assignment is None else self._request_of(assignment)
-
-    def _is_link(self, request: Request) -> bool:
-        if META in request.meta or request.meta.get("freshet_direct") or not self._follows_links:
-            return False
-        return request.method == "GET" and not request.body and request.url.startswith(("http:", "https:"))
 
     def _next_assignment(self) -> Assignment | None:
         if self._ended or self._bridge.worker is None:
