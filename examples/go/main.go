@@ -51,7 +51,8 @@ func main() {
 			continue
 		}
 		if err != nil {
-			log.Print(err)
+			// Quoted: what a server says may be what a site has chosen.
+			log.Printf("%q", err)
 		}
 		if w.acknowledged > before {
 			pause = 0

@@ -134,7 +134,7 @@ func (w *worker) take(ctx context.Context, message *pb.CrawlResponse) {
 	case *pb.CrawlResponse_ResultAck:
 		w.settle(m.ResultAck)
 	case *pb.CrawlResponse_Notice:
-		log.Printf("%s: %s", w.name, m.Notice.Text)
+		log.Printf("%s: %q", w.name, m.Notice.Text)
 	}
 }
 
@@ -161,7 +161,7 @@ func (w *worker) settle(ack *pb.BatchAck) {
 func (w *worker) refuse(results []*pb.CrawlResult, reason *pb.ItemError) {
 	if !reason.Retryable {
 		w.refused += len(results)
-		log.Printf("%d results refused: %s: %s", len(results), reason.Field, reason.Reason)
+		log.Printf("%d results refused: %q: %q", len(results), reason.Field, reason.Reason)
 		return
 	}
 	// They take room until they come back, so that the channel holds them.

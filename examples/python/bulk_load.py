@@ -22,7 +22,7 @@ from datetime import datetime, timedelta
 from typing import IO, Any
 
 import freshet
-from freshet import Page
+from freshet import Page, safe_text
 
 EVERY = 5.0
 MOST_LINE_BYTES = 1 << 20
@@ -100,7 +100,7 @@ class Loader:
                         page = page_of(line, self._crawl_id, columns)
                     except (ValueError, TypeError, OverflowError, AttributeError, RecursionError) as error:
                         self.malformed += 1
-                        print(f"{name}:{number}: {ascii(str(error))[1:-1]}", file=sys.stderr)
+                        print(safe_text(f"{name}:{number}: {error}"), file=sys.stderr)
                         continue
                     yield page
                     self.read += 1
@@ -127,11 +127,11 @@ def main() -> int:
         with freshet.Ingester(options.server) as ingester:
             summary = ingester.upsert(loader.pages(options.files), reset_unset_settings=options.reset)
     except (OSError, EOFError, zlib.error, freshet.FreshetError) as error:
-        print(f"{sys.argv[0]}: {error}", file=sys.stderr)
+        print(safe_text(f"{sys.argv[0]}: {error}"), file=sys.stderr)
         return 2
     seconds = time.monotonic() - start
     for refusal in summary.refusals:
-        print(f"refused: {refusal.item}: {refusal.field}: {refusal.reason}", file=sys.stderr)
+        print(safe_text(f"refused: {refusal.item}: {refusal.field}: {refusal.reason}"), file=sys.stderr)
     refused = summary.refused + loader.malformed
     print(f"{summary.applied:,} pages taken in {seconds:.1f} s, {refused:,} refused")
     return 1 if refused else 0

@@ -216,7 +216,8 @@ def main() -> int:
             if items.failure:
                 raise items.failure
     except (grpc.RpcError, OSError, ValueError, KeyError) as error:
-        print(f"{sys.argv[0]}: {error.details() if isinstance(error, grpc.Call) else error}", file=sys.stderr)
+        problem = error.details() if isinstance(error, grpc.Call) else error
+        print(f"{sys.argv[0]}: {ascii(str(problem))[1:-1]}", file=sys.stderr)
         return 2
     print(f"{counts['taken']:,} taken, {counts['skipped']:,} skipped, {counts['failed']:,} failed")
     return 1 if counts["skipped"] or counts["failed"] else 0

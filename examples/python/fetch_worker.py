@@ -25,7 +25,7 @@ import httpx
 from protego import Protego
 
 import freshet
-from freshet import Assignment, Outcome, Result
+from freshet import Assignment, Outcome, Result, safe_text
 from freshet.http import ACCEPT_ENCODING, MOVED_PERMANENTLY, Body, conditional_headers, result_of
 from freshet.robots import KeptRobots, bounded, origin_of
 from freshet.types import is_long
@@ -90,7 +90,7 @@ class Fetcher:
         try:
             return await asyncio.wait_for(self._fetch(page), self._timeout)
         except FAILURES as error:
-            logger.info("%s: %s: %s", page.url, type(error).__name__, error)
+            logger.info("%s: %s: %s", safe_text(page.url), type(error).__name__, safe_text(error))
             return Result(outcome=Outcome.ERROR)
 
     async def _fetch(self, page: Assignment) -> Result:
@@ -150,7 +150,7 @@ class Fetcher:
         try:
             answer = await asyncio.wait_for(self._get_robots(origin + "/robots.txt"), self._timeout)
         except FAILURES as error:
-            logger.info("%s/robots.txt: %s: %s", origin, type(error).__name__, error)
+            logger.info("%s/robots.txt: %s: %s", safe_text(origin), type(error).__name__, safe_text(error))
             return Rules(None, time.monotonic() + ROBOTS_RETRY)
         if answer.status >= 500:
             return Rules(None, time.monotonic() + ROBOTS_RETRY)

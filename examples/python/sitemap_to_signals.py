@@ -28,7 +28,7 @@ from xml.parsers import expat
 import httpx
 
 import freshet
-from freshet import Page, Signal
+from freshet import Page, Signal, safe_text
 from freshet.http import ACCEPT_ENCODING, Body, parse_last_modified
 
 MOST_BYTES = 64 << 20
@@ -222,7 +222,8 @@ async def read_site(client: httpx.AsyncClient, sitemap: str, before: dict[str, D
         try:
             named, documents[url] = await read(client, url, before.get(url))
         except FAILURES as error:
-            print(f"{url[:MOST_SHOWN]}: {error or 'it takes too long'}"[: 3 * MOST_SHOWN], file=sys.stderr)
+            problem = f"{url[:MOST_SHOWN]}: {error or 'it takes too long'}"
+            print(safe_text(problem[: 3 * MOST_SHOWN]), file=sys.stderr)
             if url == sitemap:
                 return before
             named, documents[url] = [], before.get(url, {"validators": {}, "pages": {}})
@@ -252,7 +253,7 @@ async def poll(
         flush=True,
     )
     for refusal in added.refusals + sent.refusals:
-        print(f"refused: {refusal.item[:MOST_SHOWN]}: {refusal.reason}", file=sys.stderr)
+        print(safe_text(f"refused: {refusal.item[:MOST_SHOWN]}: {refusal.reason}"), file=sys.stderr)
 
 
 async def watch(options: argparse.Namespace) -> None:
@@ -288,7 +289,7 @@ def main() -> int:
         asyncio.run(watch(options))
         return 0
     except freshet.FreshetError as error:
-        print(f"{sys.argv[0]}: {error}", file=sys.stderr)
+        print(safe_text(f"{sys.argv[0]}: {error}"), file=sys.stderr)
         return 1
     except KeyboardInterrupt:
         return 130

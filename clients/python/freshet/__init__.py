@@ -15,6 +15,7 @@ from freshet.backoff import Backoff
 from freshet.errors import CallFailed, Denied, FreshetError, Stopped, Unavailable
 from freshet.ingester import Ingester
 from freshet.target import Target
+from freshet.text import safe_text
 from freshet.types import Assignment, Outcome, Page, Result, Signal
 from freshet.worker import Worker
 
@@ -43,4 +44,5 @@ __all__ = [
     "Worker",
     "WorkerStatistics",
     "aio",
+    "safe_text",
 ]

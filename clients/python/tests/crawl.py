@@ -8,10 +8,15 @@ import sys
 import threading
 import time
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from typing import Any
+
+import grpc
 
 import freshet
-from freshet.v1 import types_pb2
+from freshet.v1 import scheduler_pb2, types_pb2
+from freshet.v1.scheduler_pb2_grpc import SchedulerServiceServicer, add_SchedulerServiceServicer_to_server
 from local_site import Host, Request, Site, begun
 from server import REPOSITORY, Server
 
@@ -214,3 +219,57 @@ def wait_for_robots(site: Site, server: Server, seconds: float = 100.0) -> None:
         "what cannot be read forbids all"
     )
     assert not fetched & {("127.0.1.1", "/private/1"), ("127.0.1.2", "/private/1")}
+
+
+# --- A server that does not keep its promises ------------------------------------------------------------------------
+
+ORDERS = "\x1b]0;pwned\x07 \x9b2J \u202e"
+
+
+class FaultyServer(SchedulerServiceServicer):
+    """Greets with orders to the terminal, hands out one page, if any, and acknowledges nothing.
+    `with FaultyServer() as server`."""
+
+    def __init__(self, page: str = "") -> None:
+        self.greeted = threading.Event()
+        self.reported = threading.Event()
+        self._page = page
+        self._serving = grpc.server(ThreadPoolExecutor(4))
+        add_SchedulerServiceServicer_to_server(self, self._serving)
+        self.address = f"127.0.0.1:{self._serving.add_insecure_port('127.0.0.1:0')}"
+
+    def __enter__(self) -> FaultyServer:
+        self._serving.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.stop()
+
+    def stop(self) -> None:
+        self._serving.stop(None).wait()
+
+    def Crawl(self, request_iterator: Any, context: Any) -> Any:
+        yield scheduler_pb2.CrawlResponse(notice=scheduler_pb2.Notice(text=ORDERS))
+        for request in request_iterator:
+            kind = request.WhichOneof("message")
+            if kind == "credit":
+                self.greeted.set()
+            if kind == "credit" and self._page:
+                page = types_pb2.Assignment(lease_id=1, url=self._page)
+                self._page = ""
+                yield scheduler_pb2.CrawlResponse(assignments=scheduler_pb2.AssignmentBatch(assignments=[page]))
+            if kind == "results":
+                self.reported.set()
+
+
+def assert_no_orders_to_the_terminal(program: list[str], escaped: str) -> None:
+    with FaultyServer() as server:
+        worker = subprocess.Popen([*program, "--server", server.address], stderr=subprocess.PIPE, text=True)
+        try:
+            assert server.greeted.wait(30)
+        finally:
+            worker.terminate()
+            _, said = worker.communicate(timeout=30)
+    assert worker.returncode == 0
+    assert escaped in said
+    assert not [letter for letter in said if letter != "\n" and not letter.isprintable()]

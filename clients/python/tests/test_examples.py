@@ -40,10 +40,15 @@ from server import Server  # noqa: E402
 
 
 def run(server: Server, program: str, *arguments: str, code: int = 0, **options: str) -> str:
+    return run_all(server, program, *arguments, code=code, **options)[0]
+
+
+def run_all(server: Server, program: str, *arguments: str, code: int = 0, **options: str) -> tuple[str, str]:
+    """What it says on standard output, and on standard error."""
     command = [sys.executable, str(EXAMPLES / program), *arguments]
     done = subprocess.run(command, env=environment(server), capture_output=True, text=True, timeout=60, **options)  # type: ignore[call-overload]
     assert done.returncode == code, done.stdout + done.stderr
-    return str(done.stdout)
+    return done.stdout, done.stderr
 
 
 def poll_sitemaps(site: Site, server: Server, directory: Path) -> str:
@@ -200,6 +205,22 @@ def test_a_sitemap_ends_no_poller(server: Server, tmp_path: Path) -> None:
     assert [page for site in sites.values() for document in site.values() for page in document["pages"]] == [
         "https://example.org/a"
     ]
+
+
+def test_what_others_name_is_no_order_to_the_terminal(server: Server, tmp_path: Path) -> None:
+    orders = tmp_path / "orders.txt"
+    orders.write_text("http://a/\x1b]0;pwned\x07\nhttp://a/\x9b31m\u202e\nhttp://a/ \x1b[2J\n", encoding="utf-8")
+    sitemap = "<urlset><url><loc>ftp://x/&#x9b;2J&#x202e;evil</loc></url></urlset>"
+    index = "<sitemapindex><sitemap><loc>ftp://x/&#x9b;2J&#x202e;evil</loc></sitemap></sitemapindex>"
+    answers = {"/pages": (200, {}, sitemap.encode()), "/index": (200, {}, index.encode())}
+    said = "".join(run_all(server, "bulk_load.py", str(orders), code=1))
+    assert r"refused: http://a/\x1b]0;pwned\x07: " in said
+    with Site({"127.0.1.1": Host(answers=answers)}) as site:
+        urls = [site.url("127.0.1.1", path) for path in answers]
+        polled = "".join(run_all(server, "sitemap_to_signals.py", *urls))
+    assert r"refused: ftp://x/\u009b2J\u202eevil: " in polled
+    assert polled.count(r"ftp://x/\u009b2J\u202eevil: ") == 2
+    assert not [letter for letter in said + polled if letter != "\n" and not letter.isprintable()]
 
 
 GOOD = b"<urlset><url><loc>https://example.org/%d</loc></url></urlset>"

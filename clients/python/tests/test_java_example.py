@@ -14,6 +14,7 @@ from crawl import (
     all_fetched,
     assert_costly_robots_cost_little,
     assert_known,
+    assert_no_orders_to_the_terminal,
     assert_polite,
     change_some,
     enter_robots_site,
@@ -107,3 +108,7 @@ def test_no_result_is_lost_when_the_server_is_killed(program: list[str], tmp_pat
         fetched = {site.url(request.host, request.path) for request in site.requests}
         with freshet.Admin(server.address) as admin:
             assert {page.url for page in admin.pages() if page.crawls} == fetched
+
+
+def test_what_a_server_says_is_no_order_to_the_terminal(program: list[str]) -> None:
+    assert_no_orders_to_the_terminal(program, r"\u001b]0;pwned\u0007 \u009b2J \u202e")

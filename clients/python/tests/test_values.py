@@ -13,7 +13,7 @@ import grpc.aio
 import pytest
 from google.protobuf.duration_pb2 import Duration
 
-from freshet import Backoff, Outcome, Page, Result, Target
+from freshet import Backoff, Outcome, Page, Result, Target, safe_text
 from freshet.types import from_duration, from_timestamp, to_duration, to_timestamp
 from freshet.v1 import types_pb2
 
@@ -179,3 +179,14 @@ def test_pauses_grow_to_a_bound_and_differ() -> None:
     assert len(set(pauses)) == len(pauses)
     with pytest.raises(ValueError, match="back-off"):
         Backoff(first=2, longest=1)
+
+
+def test_a_text_is_no_order_to_the_terminal() -> None:
+    texts = {
+        "https://example.org/ä?b=\\c": "https://example.org/ä?b=\\c",
+        "\x1b]0;a\x07\n\r\t\x7f\x9b": r"\x1b]0;a\x07\n\r\t\x7f\u009b",
+        "\u202ea\u2028\u200f\u061c\ufeff\u2066": r"\u202ea\u2028\u200f\u061c\ufeff\u2066",
+        b"\xff".decode("utf-8", "surrogateescape"): r"\udcff",
+    }
+    assert {text: safe_text(text) for text in texts} == texts
+    assert safe_text(ValueError("a\x1b")) == r"a\x1b"

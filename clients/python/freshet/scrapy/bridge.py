@@ -20,6 +20,7 @@ from freshet import aio
 from freshet.errors import FreshetError
 from freshet.scrapy.links import FoundLinks
 from freshet.target import DEFAULT_ADDRESS, Target
+from freshet.text import safe_text
 from freshet.types import Assignment, Page, Result, is_long
 
 logger = logging.getLogger(__name__)
@@ -149,7 +150,8 @@ class Bridge:
         now = time.monotonic()
         if now >= self._next_word:
             self._next_word = now + _WORD_EVERY
-            logger.warning("%d links were dropped so far, the last one of %s", self._dropped, found_at or "the start")
+            last = safe_text(found_at) or "the start"
+            logger.warning("%d links were dropped so far, the last one of %s", self._dropped, last)
 
     async def _send(self) -> None:
         """Sends links in turns, each behind the results that there are by then: the server may slow a client down, and
@@ -184,7 +186,7 @@ class Bridge:
             self.count("links_dropped", len(batch))
             return
         for refusal in summary.refusals:
-            logger.info("link %s was refused: %s", refusal.item, refusal.reason)
+            logger.info("link %s was refused: %s", safe_text(refusal.item), safe_text(refusal.reason))
         self.count("links_refused", summary.refused)
         self.count("links_added", summary.applied)
 

@@ -78,7 +78,7 @@ public final class Main {
         pause = 0;
         continue;
       }
-      if (!end.status().isOk()) System.err.println(end.status());
+      if (!end.status().isOk()) System.err.println(Worker.printable(end.status().toString()));
       if (worker.acknowledged() > before) pause = 0;
       // Twice as long after each failure, and not all workers at once.
       pause = Math.min(LONGEST_PAUSE, Math.max(SHORTEST_PAUSE, 2 * pause));

@@ -26,6 +26,8 @@ import java.util.concurrent.LinkedBlockingQueue;
 import java.util.concurrent.ScheduledExecutorService;
 import java.util.concurrent.ThreadFactory;
 import java.util.concurrent.TimeUnit;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
 
 /**
  * What each client of the Crawl stream has to get right: credit, results that are kept until they are acknowledged,
@@ -37,6 +39,8 @@ final class Worker {
   private static final int RESULTS_PER_BATCH = 500;
   /** A worker that stops, and has had nothing for so long although it has credit, will hardly get a page just now. */
   private static final long QUIET_MILLIS = 250;
+  /** Control characters, marks that turn the direction of writing, and separators of lines. */
+  private static final Pattern UNPRINTABLE = Pattern.compile("[\\p{Cc}\\p{Cf}\\p{Zl}\\p{Zp}]");
 
   /** Why a stream ended: on purpose, since credit cannot be taken back, or with a status. */
   record End(boolean revoked, Status status) {}
@@ -153,7 +157,7 @@ final class Worker {
     switch (message.getMessageCase()) {
       case ASSIGNMENTS -> message.getAssignments().getAssignmentsList().forEach(this::fetch);
       case RESULT_ACK -> settle(message.getResultAck());
-      case NOTICE -> System.err.println(name + ": " + message.getNotice().getText());
+      case NOTICE -> System.err.println(printable(name + ": " + message.getNotice().getText()));
       default -> { } // of a later release
     }
   }
@@ -189,7 +193,8 @@ final class Worker {
   private void refuse(List<CrawlResult> results, ItemError reason) {
     if (!reason.getRetryable()) {
       refused += results.size();
-      System.err.printf("%d results refused: %s: %s%n", results.size(), reason.getField(), reason.getReason());
+      System.err.println(
+          printable(results.size() + " results refused: " + reason.getField() + ": " + reason.getReason()));
       return;
     }
     // They take room until they come back.
@@ -198,6 +203,12 @@ final class Worker {
       open -= results.size();
       unsent.addAll(results);
     }), Math.max(1, reason.getRetryAfter().getSeconds()), TimeUnit.SECONDS);
+  }
+
+  /** As one line: what a terminal could take for anything but a letter is escaped, whoever has chosen the text. */
+  static String printable(String text) {
+    return UNPRINTABLE.matcher(text)
+        .replaceAll(found -> Matcher.quoteReplacement(String.format("\\u%04x", found.group().codePointAt(0))));
   }
 
   /** Hands over what comes in; what a stream still says after its end goes nowhere. */
