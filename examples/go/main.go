@@ -2,7 +2,8 @@
 //
 // It keeps to robots.txt and reports its Crawl-delay, asks conditionally, and reports permanent redirects instead of
 // following them. Results are kept until the server has acknowledged them, over reconnects. SIGTERM or Ctrl-C: it takes
-// no more pages, finishes those that it has, and ends once all results are acknowledged.
+// no more pages, finishes those that it has, and ends once all results are acknowledged, at the latest after
+// -stop-timeout.
 package main
 
 import (
@@ -30,6 +31,7 @@ func main() {
 	name := flag.String("name", "go-worker", "the same at each start")
 	capacity := flag.Int("capacity", 32, "pages at a time")
 	agent := flag.String("agent", "freshet-example/1.0", "User-Agent, with a way to reach you")
+	stopTimeout := flag.Duration("stop-timeout", 30*time.Second, "how long a stop may take")
 	ca := flag.String("tls-ca", os.Getenv("FRESHET_TLS_CA"), "PEM: TLS, and who signs the server's certificate")
 	flag.Parse()
 	proof, err := credentialsOf(*ca)
@@ -38,14 +40,24 @@ func main() {
 	}
 	ctx, cancel := signal.NotifyContext(context.Background(), syscall.SIGTERM, os.Interrupt)
 	defer cancel()
-	// A second signal does not wait.
-	context.AfterFunc(ctx, cancel)
+	// The streams outlive the signal: what is open is finished and reported after it. A server that does not answer
+	// keeps nobody.
+	streams, giveUp := context.WithCancel(context.Background())
+	defer giveUp()
+	context.AfterFunc(ctx, func() {
+		// A second signal does not wait.
+		cancel()
+		time.AfterFunc(*stopTimeout, giveUp)
+	})
 	w := newWorker(*name, *capacity, newFetcher(*agent))
 	addresses := strings.Split(*server, ",")
-	for attempt, pause := 0, time.Duration(0); !w.done(ctx); attempt++ {
-		time.Sleep(pause)
+	for attempt, pause := 0, time.Duration(0); !w.done(ctx) && streams.Err() == nil; attempt++ {
+		select {
+		case <-time.After(pause):
+		case <-streams.Done():
+		}
 		before := w.acknowledged
-		err := serve(ctx, w, strings.TrimSpace(addresses[attempt%len(addresses)]), proof)
+		err := serve(ctx, streams, w, strings.TrimSpace(addresses[attempt%len(addresses)]), proof)
 		if err == errCreditRevoked {
 			pause = 0
 			continue
@@ -61,19 +73,21 @@ func main() {
 		pause = min(20*time.Second, max(200*time.Millisecond, 2*pause))
 		pause = pause/2 + rand.N(pause/2)
 	}
-	fmt.Printf("%s: %d results acknowledged, %d refused\n", *name, w.acknowledged, w.refused)
+	fmt.Printf("%s: %d results acknowledged, %d refused, %d not acknowledged\n", *name, w.acknowledged, w.refused, w.owed())
+	if w.owed() > 0 {
+		log.Fatal("the stop has taken too long")
+	}
 }
 
 // serve connects to one address and works until the stream ends; nil means that all is done.
-func serve(ctx context.Context, w *worker, address string, proof []grpc.DialOption) error {
+func serve(ctx, streams context.Context, w *worker, address string, proof []grpc.DialOption) error {
 	options := append(proof, grpc.WithKeepaliveParams(keepalive.ClientParameters{Time: 10 * time.Second, Timeout: 5 * time.Second}))
 	connection, err := grpc.NewClient(address, options...)
 	if err != nil {
 		return err
 	}
 	defer connection.Close()
-	// Not the context of the signal: what is open is finished and reported after it.
-	streamContext, cancel := context.WithCancel(context.Background())
+	streamContext, cancel := context.WithCancel(streams)
 	defer cancel()
 	stream, err := pb.NewSchedulerServiceClient(connection).Crawl(streamContext)
 	if err != nil {

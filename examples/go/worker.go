@@ -46,7 +46,16 @@ func newWorker(name string, capacity int, fetch *fetcher) *worker {
 
 // done says whether the worker was told to stop and owes nothing.
 func (w *worker) done(ctx context.Context) bool {
-	return ctx.Err() != nil && w.open == 0 && len(w.unsent) == 0 && len(w.sent) == 0
+	return ctx.Err() != nil && w.owed() == 0
+}
+
+// owed is how many pages have no acknowledged result, those included that are being fetched.
+func (w *worker) owed() int {
+	owed := w.open + len(w.unsent)
+	for _, b := range w.sent {
+		owed += len(b.results)
+	}
+	return owed
 }
 
 // converse works on one stream until it ends, and says why; nil means that all is done.

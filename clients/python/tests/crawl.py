@@ -273,3 +273,20 @@ def assert_no_orders_to_the_terminal(program: list[str], escaped: str) -> None:
     assert worker.returncode == 0
     assert escaped in said
     assert not [letter for letter in said if letter != "\n" and not letter.isprintable()]
+
+
+def assert_a_stop_ends_without_a_server(program: list[str], *limit: str) -> None:
+    with make_site() as site, FaultyServer(site.url(PLAIN[0], "/1")) as server:
+        command = [*program, "--server", server.address, *limit]
+        worker = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
+        try:
+            assert server.reported.wait(30)
+            server.stop()
+        finally:
+            worker.terminate()
+            try:
+                said, _ = worker.communicate(timeout=30)
+            finally:
+                worker.kill()
+    assert worker.returncode == 1
+    assert "0 results acknowledged, 0 refused, 1 not acknowledged" in said

@@ -12,6 +12,7 @@ import pytest
 import freshet
 from crawl import (
     all_fetched,
+    assert_a_stop_ends_without_a_server,
     assert_costly_robots_cost_little,
     assert_known,
     assert_no_orders_to_the_terminal,
@@ -112,3 +113,7 @@ def test_no_result_is_lost_when_the_server_is_killed(program: list[str], tmp_pat
 
 def test_what_a_server_says_is_no_order_to_the_terminal(program: list[str]) -> None:
     assert_no_orders_to_the_terminal(program, r"\u001b]0;pwned\u0007 \u009b2J \u202e")
+
+
+def test_a_stop_ends_while_the_server_is_away(program: list[str]) -> None:
+    assert_a_stop_ends_without_a_server(program, "--stop-timeout", "2")

@@ -19,13 +19,15 @@ import java.util.Map;
 import java.util.concurrent.Executor;
 import java.util.concurrent.ThreadLocalRandom;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicInteger;
 
 /**
  * A fetch worker in Java: fetches the pages that Freshet hands out, and reports what it found.
  *
  * <p>It keeps to robots.txt and reports its Crawl-delay, asks conditionally, and reports permanent redirects instead of
  * following them. Results are kept until the server has acknowledged them, over reconnects. SIGTERM or Ctrl-C: it takes
- * no more pages, finishes those that it has, and ends once all results are acknowledged.
+ * no more pages, finishes those that it has, and ends once all results are acknowledged, at the latest after
+ * {@code --stop-timeout} seconds.
  */
 public final class Main {
   private static final long SHORTEST_PAUSE = 200;
@@ -39,31 +41,42 @@ public final class Main {
     options.put("--name", "java-worker");
     options.put("--capacity", "32");
     options.put("--agent", "freshet-example/1.0");
+    options.put("--stop-timeout", "30");
     options.put("--tls-ca", environment("FRESHET_TLS_CA", ""));
     for (int i = 0; i < arguments.length; i += 2) {
       if (!options.containsKey(arguments[i]) || i + 1 == arguments.length) {
         System.err.println("usage: java -jar freshet-worker.jar [--server HOST:PORT,...] [--name NAME] [--capacity N]"
-            + " [--agent USER_AGENT] [--tls-ca FILE]");
+            + " [--agent USER_AGENT] [--stop-timeout SECONDS] [--tls-ca FILE]");
         System.exit(2);
       }
       options.put(arguments[i], arguments[i + 1]);
     }
     Fetcher fetcher = new Fetcher(options.get("--agent"));
     Worker worker = new Worker(options.get("--name"), Integer.parseInt(options.get("--capacity")), fetcher);
+    long stopMillis = Math.max(1, 1_000 * Long.parseLong(options.get("--stop-timeout")));
+    AtomicInteger code = new AtomicInteger(1);
     Thread main = Thread.currentThread();
     Runtime.getRuntime().addShutdownHook(new Thread(() -> {
       worker.stop();
       try {
+        main.join(stopMillis);
+        // A server that does not answer keeps nobody.
+        main.interrupt();
         main.join();
       } catch (InterruptedException e) {
         Thread.currentThread().interrupt();
       }
       // A stop that was asked for is no failure, as the JVM would have it.
-      Runtime.getRuntime().halt(0);
+      Runtime.getRuntime().halt(code.get());
     }));
-    run(worker, options.get("--server").split(","), options.get("--tls-ca"));
-    System.out.printf("%s: %d results acknowledged, %d refused%n", options.get("--name"), worker.acknowledged(),
-        worker.refused());
+    try {
+      run(worker, options.get("--server").split(","), options.get("--tls-ca"));
+      code.set(0);
+    } catch (InterruptedException e) {
+      System.err.println(options.get("--name") + ": the stop has taken too long");
+    }
+    System.out.printf("%s: %d results acknowledged, %d refused, %d not acknowledged%n", options.get("--name"),
+        worker.acknowledged(), worker.refused(), worker.owed());
     System.out.flush();
   }
 

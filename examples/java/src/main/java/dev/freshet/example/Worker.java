@@ -93,11 +93,12 @@ final class Worker {
   /** Whether the worker was told to stop and owes nothing. */
   boolean done() {
     for (Runnable event = events.poll(); event != null; event = events.poll()) event.run();
-    return stopping && owesNothing();
+    return stopping && owed() == 0;
   }
 
-  private boolean owesNothing() {
-    return open == 0 && unsent.isEmpty() && sent.isEmpty();
+  /** How many pages have no acknowledged result, those included that are being fetched. */
+  int owed() {
+    return open + unsent.size() + sent.stream().mapToInt(batch -> batch.results().size()).sum();
   }
 
   /** Works on one stream until it ends, or all is done. */
@@ -109,7 +110,7 @@ final class Worker {
     begin(requests);
     while (true) {
       send(requests);
-      if (stopping && credit == 0 && owesNothing()) {
+      if (stopping && credit == 0 && owed() == 0) {
         requests.onCompleted();
         return new End(false, Status.OK);
       }
