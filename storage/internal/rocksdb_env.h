@@ -7,8 +7,9 @@
 
 namespace freshet::storage {
 
-// That of the options, else the system's, whose wall clock RocksDB never sees before 1970: there it
-// would end the process by an assertion. Lives for ever. Thread-safe.
+// That of the options, else the system's, where RocksDB sees nothing by which it would end the
+// process by an assertion: no wall clock before 1970, and no table that is damaged where RocksDB
+// checks too late (storage/internal/table_check.h). Lives for ever. Thread-safe.
 [[nodiscard]] rocksdb::Env* RocksDbEnv(const StoreOptions& options);
 
 }  // namespace freshet::storage

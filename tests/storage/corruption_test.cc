@@ -9,6 +9,7 @@
 #include "tests/storage/small_store.h"
 #include "tests/storage/store_model.h"
 #include "tests/support/flip_bit.h"
+#include "tests/support/properties_byte.h"
 #include "tests/support/temp_dir.h"
 
 namespace freshet {
@@ -97,6 +98,19 @@ TEST_F(CorruptionTest, AFlippedBitInATableIsFound) {
     }
   }
   EXPECT_GE(flips, 5 * 12);
+}
+
+// RocksDB reads this block before it verifies its checksum, and asserts what the block says.
+TEST_F(CorruptionTest, AFlippedBitInThePropertiesOfATableIsFound) {
+  for (const std::filesystem::path& file : files_) {
+    if (file.extension() != ".sst") continue;
+    for (int bit = 0; bit < 8; ++bit) {
+      SCOPED_TRACE(fmt::format("{} bit {}", file.filename().string(), bit));
+      const auto store = Store::Open(CopyWithFlip(file, PropertiesByte(file), bit), LittleCache());
+      EXPECT_TRUE(absl::IsDataLoss(store.status())) << store.status();
+      EXPECT_THAT(std::string(store.status().message()), HasSubstr(file.filename()));
+    }
+  }
 }
 
 TEST_F(CorruptionTest, ADamagedRowIsNamedWithFileAndOffset) {

@@ -10,6 +10,7 @@
 #include "gtest/gtest.h"
 #include "storage/frontier_store.h"
 #include "tests/support/flip_bit.h"
+#include "tests/support/properties_byte.h"
 #include "tests/support/temp_dir.h"
 
 namespace freshet {
@@ -195,6 +196,19 @@ TEST_F(FrontierVerifyTest, FindsDamagedTablesAndSavesTheOthers) {
   EXPECT_EQ(repaired.original, Directory() + "-damaged-1");
   EXPECT_TRUE(std::filesystem::exists(repaired.original + "/CURRENT"));
   EXPECT_THAT(Verify().problems, IsEmpty());
+  ASSERT_NE(Open(), nullptr);
+}
+
+TEST_F(FrontierVerifyTest, LeavesOutATableWithoutItsProperties) {
+  std::vector<std::filesystem::path> tables;
+  for (const auto& file : std::filesystem::directory_iterator(Directory())) {
+    if (file.path().extension() == ".sst") tables.push_back(file.path());
+  }
+  ASSERT_FALSE(tables.empty());
+  FlipBit(tables.front(), PropertiesByte(tables.front()), 7);
+  const auto opened = FrontierStore::Open(Directory(), Options());
+  EXPECT_TRUE(absl::IsDataLoss(opened.status())) << opened.status();
+  ExpectFoundAndMended(tables.front().filename());
   ASSERT_NE(Open(), nullptr);
 }
 

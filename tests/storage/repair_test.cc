@@ -16,6 +16,7 @@
 #include "tests/storage/small_store.h"
 #include "tests/storage/store_model.h"
 #include "tests/support/flip_bit.h"
+#include "tests/support/properties_byte.h"
 #include "tests/support/temp_dir.h"
 
 namespace freshet::storage {
@@ -124,6 +125,32 @@ TEST_F(RepairTest, ADamagedTableLosesWhatStoodThereAlone) {
       }
       for (const auto& [id, lease] : saved.leases) EXPECT_EQ(lease, all.leases.at(id));
     }
+  }
+}
+
+// A table that RocksDB must not even open costs its own rows alone.
+TEST_F(RepairTest, ATableWithoutItsPropertiesIsLeftOut) {
+  const StoreContents all = script_.After(kRepairedCommits);
+  const fs::path intact = dir_ / "intact";
+  fs::copy(db(), intact);
+  const std::vector<fs::path> tables = Files(".sst");
+  for (const fs::path& table : tables) {
+    SCOPED_TRACE(table.filename().string());
+    fs::remove_all(db());
+    fs::copy(intact, db());
+    FlipBit(table, PropertiesByte(table), 7);
+    const auto restored = Restore(db(), dir_ / "restored", SmallStore());
+    EXPECT_TRUE(absl::IsDataLoss(restored.status())) << restored.status();
+    EXPECT_THAT(std::string(restored.status().message()), HasSubstr(table.filename()));
+    EXPECT_FALSE(fs::exists(dir_ / "restored"));
+    // Without CURRENT, RocksDB looks at all tables for itself.
+    if (table == tables.front()) fs::resize_file(db() + "/CURRENT", 0);
+    const auto report = Repair(db(), SmallStore());
+    ASSERT_TRUE(report.ok()) << report.status();
+    EXPECT_FALSE(report->intact);
+    EXPECT_EQ(report->tables.unreadable, 1U);
+    EXPECT_EQ(report->tables.damaged, 0U);
+    for (const auto& [number, page] : Read().pages) EXPECT_EQ(page, all.pages.at(number));
   }
 }
 

@@ -1,0 +1,29 @@
+// Where a flipped bit makes RocksDB end the process by an assertion, if it reads the table.
+#ifndef FRESHET_TESTS_SUPPORT_PROPERTIES_BYTE_H_
+#define FRESHET_TESTS_SUPPORT_PROPERTIES_BYTE_H_
+
+#include <cstddef>
+#include <filesystem>
+#include <fstream>
+
+namespace freshet {
+
+// The last byte of the block of properties of a table, without its trailer: the highest of the
+// number that ends the block. The metaindex follows, and the footer says where it begins.
+inline size_t PropertiesByte(const std::filesystem::path& table) {
+  constexpr int kFooterBytes = 53;
+  constexpr size_t kTrailerBytes = 5;
+  std::ifstream in(table, std::ios::binary);
+  in.seekg(1 - kFooterBytes, std::ios::end);
+  size_t metaindex = 0;
+  for (int shift = 0;; shift += 7) {
+    const int byte = in.get();
+    metaindex |= static_cast<size_t>(byte & 0x7F) << shift;
+    if (byte < 0x80) break;
+  }
+  return metaindex - kTrailerBytes - 1;
+}
+
+}  // namespace freshet
+
+#endif  // FRESHET_TESTS_SUPPORT_PROPERTIES_BYTE_H_
