@@ -11,6 +11,7 @@
 #include "rocksdb/utilities/checkpoint.h"
 #include "rocksdb/write_batch.h"
 #include "storage/directory.h"
+#include "storage/internal/closing.h"
 #include "storage/internal/format_check.h"
 #include "storage/internal/frontier_rows.h"
 #include "storage/internal/frontier_tuning.h"
@@ -168,7 +169,7 @@ Status FrontierStore::Impl::Close() {
     db_ = nullptr;
     return absl::OkStatus();
   }
-  rocksdb::Status status = db_->Flush(rocksdb::FlushOptions(), handles_);
+  rocksdb::Status status = storage::FlushAtEnd(*db_, handles_, options_.durability);
   for (rocksdb::ColumnFamilyHandle* handle : handles_) {
     db_->DestroyColumnFamilyHandle(handle).PermitUncheckedError();
   }

@@ -12,6 +12,7 @@
 #include "rocksdb/wal_filter.h"
 #include "storage/directory.h"
 #include "storage/internal/batch_builder.h"
+#include "storage/internal/closing.h"
 #include "storage/internal/format_check.h"
 #include "storage/internal/frontier_tuning.h"
 #include "storage/internal/keys.h"
@@ -355,7 +356,8 @@ Status Store::Impl::Close() {
   Status status;
   if (db_ != nullptr) {
     if (!failed_ && !full_) {
-      status = FromRocksDb(db_->Flush(rocksdb::FlushOptions(), families()), "flushing " + dir_);
+      status = FromRocksDb(storage::FlushAtEnd(*db_, families(), options_.durability),
+                           "flushing " + dir_);
     }
     for (rocksdb::ColumnFamilyHandle* family : families()) {
       status.Update(FromRocksDb(db_->DestroyColumnFamilyHandle(family), "closing " + dir_));

@@ -1,5 +1,6 @@
 // The store over a machine that fails: what was acknowledged is there, what was not is wholly there
 // or wholly absent, and nothing is acknowledged after a failure.
+#include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <cstdlib>
@@ -10,6 +11,8 @@
 
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "rocksdb/env.h"
+#include "storage/frontier_store.h"
 #include "storage/store.h"
 #include "tests/storage/small_store.h"
 #include "tests/storage/store_model.h"
@@ -370,6 +373,94 @@ TEST(Fault, AProcessThatDiesLosesNothingWithoutSync) {
   env.ClearFaults();
   ExpectIntact(script, {.acknowledged = kFaultyCommits, .tried_one_more = false}, dir / "db",
                FaultyStore(env, Durability::kWal));
+}
+
+// By its clock each sync of a log takes as long as it is told. Thread-safe.
+class SlowEnv : public rocksdb::EnvWrapper {
+ public:
+  explicit SlowEnv(FaultyEnv& disk) : EnvWrapper(disk.env()), disk_(disk) {}
+  ~SlowEnv() override { disk_.OnLogSync({}); }
+  [[nodiscard]] const char* Name() const override { return "SlowEnv"; }
+  uint64_t NowNanos() override { return target()->NowNanos() + late_; }
+  void SyncsTake(std::chrono::nanoseconds time) {
+    disk_.OnLogSync([this, time] { late_ += static_cast<uint64_t>(time.count()); });
+  }
+
+ private:
+  FaultyEnv& disk_;
+  std::atomic<uint64_t> late_ = 0;
+};
+
+size_t TablesIn(const std::string& dir) {
+  const std::filesystem::directory_iterator files(dir);
+  return static_cast<size_t>(std::count_if(begin(files), end(files), [](const auto& file) {
+    return file.path().extension() == ".sst";
+  }));
+}
+
+// Where a sync takes long, tens of them would keep a server from its end.
+TEST(Fault, AnEndWritesTablesWhereTheDiskIsFastEnough) {
+  const Script script(3, kFaultyCommits);
+  for (const Durability durability : {Durability::kSync, Durability::kWal, Durability::kNone}) {
+    for (const bool slow : {false, true}) {
+      SCOPED_TRACE(fmt::format("{}{}", DurabilityName(durability), slow ? ", slow" : ""));
+      TempDir dir;
+      FaultyEnv disk(1);
+      SlowEnv env(disk);
+      StoreOptions options = FaultyStore(disk, durability);
+      options.write_buffer_bytes = 4 << 20;
+      options.env = &env;
+      {
+        const auto store = Store::Open(dir / "db", options);
+        ASSERT_TRUE(store.ok()) << store.status();
+        for (const ScriptedCommit& commit : script.commits()) {
+          ASSERT_TRUE((*store)->Commit(commit.changes).ok());
+        }
+        if (slow) env.SyncsTake(std::chrono::seconds(2));
+        const size_t before = TablesIn(dir / "db");
+        EXPECT_TRUE((*store)->Close().ok());
+        const bool written = !slow || durability == Durability::kNone;
+        EXPECT_EQ(TablesIn(dir / "db") > before, written);
+        env.SyncsTake(std::chrono::seconds(0));
+      }
+      // A regular end loses nothing, even if the power is cut after it.
+      disk.Crash();
+      ExpectIntact(script, {.acknowledged = kFaultyCommits, .tried_one_more = false}, dir / "db",
+                   options);
+    }
+  }
+}
+
+TEST(Fault, AnEndLeavesTheFrontierInItsLogOnASlowDisk) {
+  for (const Durability durability : {Durability::kSync, Durability::kWal, Durability::kNone}) {
+    for (const bool slow : {false, true}) {
+      SCOPED_TRACE(fmt::format("{}{}", DurabilityName(durability), slow ? ", slow" : ""));
+      TempDir dir;
+      FaultyEnv disk(1);
+      SlowEnv env(disk);
+      StoreOptions options = SmallStore(&env);
+      options.durability = durability;
+      {
+        const auto store = FrontierStore::Open(dir / "db", options);
+        ASSERT_TRUE(store.ok()) << store.status();
+        FrontierBatch batch(**store);
+        batch.PutItem({.crawl = 1, .queue = 1}, "http://a.test/", {.due = 5, .created = 3});
+        ASSERT_TRUE((*store)->Commit(batch).ok());
+        if (slow) env.SyncsTake(std::chrono::seconds(2));
+        EXPECT_TRUE((*store)->Close().ok());
+        EXPECT_EQ(TablesIn(dir / "db") > 0, !slow || durability == Durability::kNone);
+        env.SyncsTake(std::chrono::seconds(0));
+      }
+      disk.Crash();
+      const auto store = FrontierStore::Open(dir / "db", options);
+      ASSERT_TRUE(store.ok()) << store.status();
+      const FrontierStore::ItemName name{.queue = {.crawl = 1, .queue = 1},
+                                         .url = "http://a.test/"};
+      const auto items = (*store)->ReadItems({&name, 1});
+      ASSERT_TRUE(items.front().ok()) << items.front().status();
+      EXPECT_EQ(items.front()->due, 5U);
+    }
+  }
 }
 
 TEST(Fault, OneSyncServesAllThatWait) {

@@ -1,0 +1,22 @@
+// What a store writes at its end. Internal to storage/.
+#ifndef FRESHET_STORAGE_INTERNAL_CLOSING_H_
+#define FRESHET_STORAGE_INTERNAL_CLOSING_H_
+
+#include <vector>
+
+#include "rocksdb/db.h"
+#include "storage/options.h"
+
+namespace freshet::storage {
+
+// Makes all that was written durable. Writes it to tables as well, so that the next start has less
+// to replay: one family after the other, for about a second, since each costs several syncs, and a
+// sync may take seconds. The logs have what is left, unless `durability` is none: then everything
+// goes to tables. Errors: those of RocksDB. Thread-compatible.
+[[nodiscard]] rocksdb::Status FlushAtEnd(rocksdb::DB& db,
+                                         const std::vector<rocksdb::ColumnFamilyHandle*>& families,
+                                         Durability durability);
+
+}  // namespace freshet::storage
+
+#endif  // FRESHET_STORAGE_INTERNAL_CLOSING_H_
