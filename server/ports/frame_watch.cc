@@ -151,7 +151,8 @@ void FrameWatch::Sending(std::string_view bytes) {
   while (const std::optional<FrameHead> head = sent_heads_.Next(&bytes)) {
     const bool data = head->type == kDataFrame || head->type == kHeadersFrame;
     const bool ends = data && (head->flags & kEndStreamFlag) != 0;
-    if (ends || head->type == kRstStreamFrame) messages_.Close(head->stream);
+    const bool over = ends || head->type == kRstStreamFrame;
+    if (over && messages_.Close(head->stream)) ++answers_in_write_;
     if (head->type == kWindowUpdateFrame) messages_.OpenWindow(head->stream);
     if (head->type == kDataFrame) {
       window_updates_ = std::min(

@@ -13,6 +13,7 @@
 #include "server/ports/http2_frames.h"
 #include "server/ports/message_frames.h"
 #include "server/ports/wire_shares.h"
+#include "server/ports/wire_turns.h"
 
 namespace freshet {
 
@@ -61,16 +62,18 @@ class FrameWatch {
   // So many bytes at the end of those were not sent: they come again next.
   void NotSent(size_t bytes) { unsent_ = bytes; }
   // The system has taken all that gRPC has written.
-  void AllLeft() { calls_in_write_ = 0; }
+  void AllLeft() { calls_in_write_ = answers_in_write_ = 0; }
   // What of gRPC's memory the connection holds, as far as the server has no say in it: calls that
   // the client has opened since all that gRPC wrote last has left, and bytes of messages. Nothing
   // once the key was shown.
   [[nodiscard]] WireHeld held() const;
   // The client holds too much of this together with others, as if a limit of its own said so.
   void Exceed(std::string_view what) { excess_ = what; }
-  // Calls that the client has opened so far, and those that have not ended.
-  [[nodiscard]] uint64_t opened() const { return opened_; }
-  [[nodiscard]] uint64_t open() const { return messages_.open(); }
+  // Calls that the client has opened. One is open until the client has cancelled it, or all that
+  // gRPC has written of its answer has left.
+  [[nodiscard]] WireCalls calls() const {
+    return {.opened = opened_, .open = messages_.open() + answers_in_write_};
+  }
   // Bytes of a message that are still to come in the present frame.
   [[nodiscard]] size_t data_left() const { return in_data_ ? messages_.left() : 0; }
   // Whether the key was shown.
@@ -110,6 +113,7 @@ class FrameWatch {
   uint64_t opened_ = 0;
   uint64_t calls_since_write_ = 0;  // that came since the last write began
   uint64_t calls_in_write_ = 0;     // and before it, until all of it has left
+  uint64_t answers_in_write_ = 0;   // calls that end in what has not left
   uint64_t early_calls_ = 0;
   uint64_t resets_ = 0;  // since window_began_
   uint64_t idle_ = 0;

@@ -6,6 +6,7 @@
 #include <chrono>
 #include <utility>
 
+#include "absl/container/flat_hash_map.h"
 #include "core/base/check.h"
 #include "core/base/limits.h"
 #include "grpcpp/resource_quota.h"
@@ -14,6 +15,7 @@
 #include "server/base/ticker.h"
 #include "server/logs/loggers.h"
 #include "server/ports/watched_reads.h"
+#include "sync/mutex.h"
 
 namespace freshet {
 namespace {
@@ -89,18 +91,68 @@ FrameLimits FrameLimitsOf(const ServerConfig& config) {
 
 }  // namespace
 
+class GrpcPort::CallBook final : public grpc::ContextAllocator {
+ public:
+  explicit CallBook(WireTurns& turns) : turns_(turns) {}
+
+  grpc::GenericCallbackServerContext* NewGenericCallbackServerContext() override {
+    Call call;
+    call.context = std::make_unique<grpc::GenericCallbackServerContext>();
+    call.age = turns_.Made();
+    grpc::GenericCallbackServerContext* const context = call.context.get();
+    const MutexLock lock(mutex_);
+    calls_[context] = std::move(call);
+    return context;
+  }
+  // The server hears of the call.
+  void Note(const grpc::CallbackServerContext& context) {
+    const IpAddress network = NetworkOfPeer(context.peer());
+    const MutexLock lock(mutex_);
+    const auto found = calls_.find(&context);
+    CHECK(found != calls_.end(), "a call of another book");
+    found->second.network = network;
+    turns_.Heard(network, found->second.age);
+  }
+  // gRPC is done with the call.
+  void Release(grpc::CallbackServerContext* context) override {
+    Call call;
+    {
+      const MutexLock lock(mutex_);
+      const auto found = calls_.find(context);
+      CHECK(found != calls_.end(), "a call of another book");
+      call = std::move(found->second);
+      calls_.erase(found);
+    }
+    turns_.Ended(call.network);
+  }
+  void Release(grpc::GenericCallbackServerContext* context) override {
+    Release(static_cast<grpc::CallbackServerContext*>(context));
+  }
+
+ private:
+  struct Call {
+    std::unique_ptr<grpc::GenericCallbackServerContext> context;
+    uint64_t age = 0;   // in which it was made
+    IpAddress network;  // once the server has heard of it
+  };
+
+  WireTurns& turns_;
+  Mutex mutex_;
+  absl::flat_hash_map<const grpc::CallbackServerContext*, Call> calls_ FRESHET_GUARDED_BY(mutex_);
+};
+
 class GrpcPort::Announced final : public grpc::CallbackGenericService {
  public:
-  Announced(grpc::CallbackGenericService& calls, WireTurns& turns) : calls_(calls), turns_(turns) {}
+  Announced(grpc::CallbackGenericService& calls, CallBook& book) : calls_(calls), book_(book) {}
 
   grpc::ServerGenericBidiReactor* CreateReactor(grpc::GenericCallbackServerContext* call) override {
-    turns_.Heard(NetworkOfPeer(call->peer()));
+    book_.Note(*call);
     return calls_.CreateReactor(call);
   }
 
  private:
   grpc::CallbackGenericService& calls_;
-  WireTurns& turns_;
+  CallBook& book_;
 };
 
 GrpcPort::GrpcPort(const ServerConfig& config, size_t connections, Door& door, Clock& clock)
@@ -117,16 +169,16 @@ GrpcPort::~GrpcPort() { Stop(); }
 
 void GrpcPort::Allow(size_t calls) {
   Resize(connections_.stats().open, calls);
-  wire_turns_->WakeAll();
+  wire_turns_->Look();
 }
 
 void GrpcPort::Resize(size_t connections, size_t calls) {
   quota_.Resize(QuotaBytes(config_, connections, calls));
   const auto streams = static_cast<uint64_t>(config_.max_streams);
   const auto per_connection = static_cast<uint64_t>(config_.max_streams_per_connection);
-  wire_shares_->SetMost(
-      {.calls = std::max(kKeptPerCall * streams, kFullConnections * per_connection),
-       .bytes = PartialBytes(config_)});
+  const uint64_t kept = std::max(kKeptPerCall * streams, kFullConnections * per_connection);
+  wire_shares_->SetMost({.calls = kept, .bytes = PartialBytes(config_)});
+  wire_turns_->SetMost(kept);
 }
 
 StatusOr<int> GrpcPort::Start(grpc::CallbackGenericService& calls) {
@@ -152,7 +204,9 @@ StatusOr<int> GrpcPort::Start(grpc::CallbackGenericService& calls) {
   builder.SetCompressionAlgorithmSupportStatus(GRPC_COMPRESS_DEFLATE, false);
   SetKeepalive(config_, &builder);
   SetAges(config_, &builder);
-  calls_ = std::make_unique<Announced>(calls, *wire_turns_);
+  auto book = std::make_unique<CallBook>(*wire_turns_);
+  calls_ = std::make_unique<Announced>(calls, *book);
+  builder.SetContextAllocator(std::move(book));
   builder.RegisterCallbackGenericService(calls_.get());
   if (!ReadsAreWatched()) {
     Logger(LogModule::kPorts)

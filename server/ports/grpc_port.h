@@ -49,7 +49,9 @@ class GrpcPort {
   [[nodiscard]] ConnectionStats connections() const { return connections_.stats(); }
 
  private:
-  // Tells the turns of the calls that come in, and passes them on.
+  // Makes what gRPC keeps of calls, and tells the turns when they come in and end.
+  class CallBook;
+  // Has each call noted, and passes it on.
   class Announced;
 
   void HandOver(int descriptor);

@@ -16,11 +16,12 @@ bool MessageFrames::Open(uint32_t stream) {
   return true;
 }
 
-void MessageFrames::Close(uint32_t stream) {
+bool MessageFrames::Close(uint32_t stream) {
   const auto found = streams_.find(stream);
-  if (found == streams_.end()) return;
+  if (found == streams_.end()) return false;
   held_ -= found->second.held;
   streams_.erase(found);
+  return true;
 }
 
 void MessageFrames::EndInput(uint32_t stream) {

@@ -28,8 +28,9 @@ class MessageFrames {
   // A call begins. False: its number is one that gRPC passes over: clients have odd ones, each
   // higher than those before.
   bool Open(uint32_t stream);
-  // gRPC forgets the call: frames of streams that are not open are passed over.
-  void Close(uint32_t stream);
+  // gRPC takes nothing more of the call: frames of streams that are not open are passed over.
+  // Returns whether it was open.
+  bool Close(uint32_t stream);
   // Nothing more comes of the call. gRPC keeps it, and what has come, until it has sent the
   // server's answer.
   void EndInput(uint32_t stream);

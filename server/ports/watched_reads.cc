@@ -93,14 +93,21 @@ class Connection {
     const MutexLock lock(mutex_);
     if (!watch_) return true;
     if (!watch_->excess().empty()) return false;
-    const bool fits = watch_->Take(bytes);
-    TellTurns();
-    if (fits && Count()) return true;
+    if (watch_->Take(bytes) && Count()) {
+      TellTurns();
+      return true;
+    }
+    OverLocked();
     ++cut;
     TellOf(*watch_);
     return false;
   }
-  // The same for what is about to leave, and for how much of it does not.
+  // Nothing more passes here. gRPC keeps its socket until it has ended all its calls.
+  void Over() FRESHET_EXCLUDES(mutex_) {
+    const MutexLock lock(mutex_);
+    if (watch_) OverLocked();
+  }
+  // The same as Show for what is about to leave, and for how much of it does not.
   void Sending(std::string_view bytes) FRESHET_EXCLUDES(mutex_) {
     const MutexLock lock(mutex_);
     if (!watch_) return;
@@ -117,28 +124,34 @@ class Connection {
     if (!watch_) return;
     watch_->AllLeft();
     (void)Count();  // of calls whose answers have left
+    TellTurns();
   }
 
  private:
   void Stop() FRESHET_REQUIRES(mutex_) {
     if (turns_ != nullptr) {
-      turns_->Count(network_, 0, told_open_);
+      turns_->Count(network_, told_, {.opened = told_.opened});
       turns_->Forget(network_, descriptor_);
     }
-    told_opened_ = told_open_ = 0;
+    told_ = {};
+    over_ = false;
     turns_ = nullptr;
     watch_.reset();
     account_.reset();
   }
+  void OverLocked() FRESHET_REQUIRES(mutex_) {
+    over_ = true;
+    TellTurns();
+  }
   void TellTurns() FRESHET_REQUIRES(mutex_) {
     if (turns_ == nullptr) return;
-    const uint64_t opened = watch_->opened() - told_opened_;
-    const uint64_t open = watch_->trusted() ? 0 : watch_->open();
-    const uint64_t ended = told_open_ + opened - open;
-    if (opened == 0 && ended == 0) return;
-    told_opened_ += opened;
-    told_open_ = open;
-    turns_->Count(network_, opened, ended);
+    WireCalls now = watch_->calls();
+    // Nobody waits for those of a server of the fleet, and gRPC gets nothing of a last piece.
+    if (watch_->trusted() || over_) now.opened = told_.opened;
+    if (over_) now.open = 0;
+    if (now == told_) return;
+    turns_->Count(network_, told_, now);
+    told_ = now;
   }
   [[nodiscard]] bool Count() FRESHET_REQUIRES(mutex_) {
     const std::string_view excess = account_->Hold(watch_->held());
@@ -153,8 +166,8 @@ class Connection {
   std::shared_ptr<WireTurns> turns_ FRESHET_GUARDED_BY(mutex_);
   int descriptor_ FRESHET_GUARDED_BY(mutex_) = -1;
   IpAddress network_ FRESHET_GUARDED_BY(mutex_);
-  uint64_t told_opened_ FRESHET_GUARDED_BY(mutex_) = 0;  // what turns_ know
-  uint64_t told_open_ FRESHET_GUARDED_BY(mutex_) = 0;
+  bool over_ FRESHET_GUARDED_BY(mutex_) = false;
+  WireCalls told_ FRESHET_GUARDED_BY(mutex_);  // what turns_ know
 };
 
 // --- Sockets
@@ -215,6 +228,16 @@ bool ShowRead(int descriptor, const msghdr& message, size_t length) {
   return true;
 }
 
+// What the system has answered to whoever reads or writes: leaves `errno` as it was.
+void ShowResult(int descriptor, ssize_t length, bool read) {
+  if (length > 0 || (length == 0 && !read)) return;
+  const int error = errno;
+  if (length < 0 && (error == EAGAIN || error == EINTR)) return;
+  WatchedSocket* const watched = Watched(descriptor);
+  if (watched != nullptr && watched->cookie == CookieOf(descriptor)) watched->connection.Over();
+  errno = error;
+}
+
 // How many bytes of the socket may be read now; unset: none any more.
 std::optional<size_t> MayRead(int descriptor) {
   WatchedSocket* const watched = Watched(descriptor);
@@ -260,6 +283,7 @@ ssize_t Send(int descriptor, const msghdr* message, int flags) {
     all += part.iov_len;
   }
   const ssize_t length = kNext(descriptor, message, flags);
+  ShowResult(descriptor, length, /*read=*/false);
   const size_t left = all - static_cast<size_t>(std::max<ssize_t>(length, 0));
   if (plain) watched->connection.NotSent(left);
   if (left == 0 && message->msg_iovlen < kMostPieces) watched->connection.AllLeft();
@@ -361,6 +385,7 @@ __attribute__((visibility("default"), used)) ssize_t recvmsg(int descriptor, msg
     return -1;
   }
   const ssize_t length = freshet::Receive(descriptor, message, flags, *most);
+  freshet::ShowResult(descriptor, length, /*read=*/true);
   if (length <= 0) return length;
   if (freshet::ShowRead(descriptor, *message, static_cast<size_t>(length))) return length;
   errno = ECONNRESET;

@@ -3,44 +3,91 @@
 #include <algorithm>
 #include <iterator>
 
+#include "core/base/check.h"
+#include "core/base/shares.h"
 #include "server/base/next_after.h"
 
 namespace freshet {
+namespace {
+
+// So many networks are looked at for one that may be read; Look finds the others.
+constexpr size_t kLookedAt = 16;
+
+}  // namespace
+
 uint64_t WireTurns::Most() const { return std::max(kLeast, kFew / std::max<uint64_t>(active_, 1)); }
 
-void WireTurns::SetUnheard(Network& network, uint64_t unheard) {
-  active_ += (unheard > 0 ? 1 : 0);
-  active_ -= (network.unheard > 0 ? 1 : 0);
-  unheard_ += unheard - network.unheard;
-  network.unheard = unheard;
+bool WireTurns::IsBeyond(const Network& network) const {
+  const Calls& calls = network.calls;
+  return (AreMany() && calls.Unheard() >= Most()) ||
+         ShareLeft(calls.LeftBehind(), left_behind_, most_) == 0;
 }
 
-void WireTurns::Count(const IpAddress& network, uint64_t opened, uint64_t ended) {
+void WireTurns::Set(Network& network, const Calls& now) {
+  const Calls& before = network.calls;
+  active_ += (now.Unheard() > 0 ? 1 : 0);
+  active_ -= (before.Unheard() > 0 ? 1 : 0);
+  unheard_ += now.Unheard() - before.Unheard();
+  left_behind_ += now.LeftBehind() - before.LeftBehind();
+  network.calls = now;
+}
+
+void WireTurns::SetMost(uint64_t most) {
+  const MutexLock lock(mutex_);
+  most_ = most;
+}
+
+void WireTurns::Count(const IpAddress& network, const WireCalls& before, const WireCalls& now) {
   const MutexLock lock(mutex_);
   const auto it = networks_.try_emplace(network.pieces).first;
-  Network& its = it->second;
-  its.open += opened;
-  its.open -= std::min(ended, its.open);
-  SetUnheard(its, std::min(its.unheard + opened, its.open));
-  if (ended > 0) WakeNext(it);
+  Calls calls = it->second.calls;
+  calls.open += now.open - before.open;
+  calls.unheard[age_ % 2] += now.opened - before.opened;
+  Set(it->second, calls);
   Tidy(it);
 }
 
-void WireTurns::Heard(const IpAddress& network) {
+uint64_t WireTurns::Made() {
+  const MutexLock lock(mutex_);
+  ++made_[age_ % 2];
+  return age_;
+}
+
+void WireTurns::Heard(const IpAddress& network, uint64_t age) {
+  const MutexLock lock(mutex_);
+  CHECK(made_[age % 2] > 0, "no call of age {} is unheard", age);
+  --made_[age % 2];
+  const auto it = networks_.try_emplace(network.pieces).first;
+  Calls calls = it->second.calls;
+  ++calls.heard;
+  // It may have been read in the age before, and is then forgotten there.
+  uint64_t& its = calls.unheard[age % 2];
+  uint64_t& others = calls.unheard[(age + 1) % 2];
+  if (its > 0) {
+    --its;
+  } else if (others > 0) {
+    --others;
+  }
+  Set(it->second, calls);
+  WakeNext(it);
+}
+
+void WireTurns::Ended(const IpAddress& network) {
   const MutexLock lock(mutex_);
   const auto it = networks_.find(network.pieces);
-  if (it == networks_.end() || it->second.unheard == 0) return;
-  SetUnheard(it->second, it->second.unheard - 1);
+  CHECK(it != networks_.end() && it->second.calls.heard > 0, "no call has been heard of");
+  Calls calls = it->second.calls;
+  --calls.heard;
+  Set(it->second, calls);
   WakeNext(it);
+  Tidy(it);
 }
 
 size_t WireTurns::MayRead(const IpAddress& network, int descriptor) {
   const MutexLock lock(mutex_);
-  const auto it = networks_.find(network.pieces);
-  const bool many = unheard_ >= kFew;
-  if (it == networks_.end()) return many ? kPiece : SIZE_MAX;
+  const auto it = networks_.try_emplace(network.pieces).first;
   Network& its = it->second;
-  if (many && its.unheard >= Most()) {
+  if (IsBeyond(its)) {
     its.waiting.insert(descriptor);
     waiting_.insert(it->first);
     return 0;
@@ -49,7 +96,7 @@ size_t WireTurns::MayRead(const IpAddress& network, int descriptor) {
   // What is read may open no call, of which the server would hear.
   WakeOne(it);
   Tidy(it);
-  return many ? kPiece : SIZE_MAX;
+  return AreMany() ? kPiece : SIZE_MAX;
 }
 
 void WireTurns::Forget(const IpAddress& network, int descriptor) {
@@ -60,8 +107,27 @@ void WireTurns::Forget(const IpAddress& network, int descriptor) {
   Tidy(it);
 }
 
-void WireTurns::WakeAll() {
+void WireTurns::Look() {
   const MutexLock lock(mutex_);
+  if (++looks_ >= kLooksPerAge && made_[(age_ + 1) % 2] == 0) ForgetUnmade();
+  WakeAll();
+}
+
+void WireTurns::ForgetUnmade() {
+  // All that gRPC made of what it read in the age before this one has been heard of.
+  ++age_;
+  looks_ = 0;
+  for (auto it = networks_.begin(); it != networks_.end();) {
+    const auto next = std::next(it);
+    Calls calls = it->second.calls;
+    calls.unheard[age_ % 2] = 0;
+    Set(it->second, calls);
+    Tidy(it);
+    it = next;
+  }
+}
+
+void WireTurns::WakeAll() {
   for (auto it = networks_.begin(); it != networks_.end();) {
     const auto next = std::next(it);
     for (const int descriptor : it->second.waiting) wake_(descriptor);
@@ -73,6 +139,7 @@ void WireTurns::WakeAll() {
 
 void WireTurns::End() {
   ended_ = true;
+  const MutexLock lock(mutex_);
   WakeAll();
 }
 
@@ -81,13 +148,21 @@ uint64_t WireTurns::unheard() const {
   return unheard_;
 }
 
+uint64_t WireTurns::left_behind() const {
+  const MutexLock lock(mutex_);
+  return left_behind_;
+}
+
 void WireTurns::WakeNext(Networks::iterator network) {
-  if (unheard_ < kFew && !waiting_.empty()) {
-    const auto next = NextAfter(waiting_, woken_);
-    woken_ = *next;
-    WakeOne(networks_.find(woken_));
-  } else if (network->second.unheard < Most()) {
-    WakeOne(network);
+  if (AreMany()) {
+    if (!IsBeyond(network->second)) WakeOne(network);
+    return;
+  }
+  const size_t most = std::min(kLookedAt, waiting_.size());
+  for (size_t i = 0; i < most; ++i) {
+    woken_ = *NextAfter(waiting_, woken_);
+    const auto next = networks_.find(woken_);
+    if (!IsBeyond(next->second)) return WakeOne(next);
   }
 }
 
@@ -104,7 +179,7 @@ void WireTurns::WakeOne(Networks::iterator network) {
 void WireTurns::Tidy(Networks::iterator network) {
   const Network& its = network->second;
   if (its.waiting.empty()) waiting_.erase(network->first);
-  if (its.open == 0 && its.waiting.empty()) networks_.erase(network);
+  if (its.calls.empty() && its.waiting.empty()) networks_.erase(network);
 }
 
 }  // namespace freshet

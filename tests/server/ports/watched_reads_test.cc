@@ -143,16 +143,45 @@ TEST_F(WatchedReadsTest, AreHeldBackUntilCallsAreTakenUp) {
   const std::string first = Receive();
   EXPECT_GT(first.size(), 2000U) << "there are few";
   const uint64_t opened = turns_->unheard();
-  for (const IpAddress& other : others) turns_->Count(other, WireTurns::kFew, 0);
+  constexpr WireCalls kMany = {.opened = WireTurns::kFew, .open = WireTurns::kFew};
+  for (const IpAddress& other : others) turns_->Count(other, {}, kMany);
+  std::vector<uint64_t> made(opened + others.size() * WireTurns::kFew);
+  for (uint64_t& age : made) age = turns_->Made();
   EXPECT_TRUE(client_->Send(std::string(1000, '\0')));
   EXPECT_EQ(Receive(), "");
   EXPECT_EQ(errno, EAGAIN);
   pollfd ready = {.fd = own_, .events = POLLIN, .revents = 0};
   EXPECT_EQ(poll(&ready, 1, 0), 1);
-  for (uint64_t i = 0; i < opened; ++i) turns_->Heard(network);
+  for (uint64_t i = 0; i < opened; ++i) turns_->Heard(network, made[i]);
   EXPECT_EQ(Receive().size(), WireTurns::kPiece);
-  for (const IpAddress& other : others) turns_->Count(other, 0, WireTurns::kFew);
+  for (const IpAddress& other : others) {
+    for (uint64_t i = 0; i < WireTurns::kFew; ++i) turns_->Heard(other, made[opened]);
+  }
   EXPECT_GT(Receive().size(), WireTurns::kPiece);
+}
+
+// Calls are left behind that their client has cancelled, and all of a connection that is closed:
+// gRPC keeps its socket as long as the server has one of them.
+TEST_F(WatchedReadsTest, CallsOfClosedConnectionsAreLeftBehind) {
+  ASSERT_TRUE(WatchSocket(own_, limits_, books_));
+  const IpAddress network = NetworkOfSocket(own_);
+  const std::string opened = Opened() + hostile::Http2Cancel(1);
+  EXPECT_TRUE(client_->Send(opened));
+  for (size_t got = 0; got < opened.size();) got += Receive().size();
+  EXPECT_EQ(turns_->unheard(), kOpenedCalls);
+  EXPECT_EQ(turns_->left_behind(), 1U);
+  // An answer leaves.
+  Send({Http2Frame(4, 0, 0, ""), Http2Frame(1, 5, 3, "trailers")});
+  EXPECT_EQ(turns_->left_behind(), 2U);
+  client_ = nullptr;
+  EXPECT_EQ(Receive(), "");
+  EXPECT_EQ(turns_->left_behind(), kOpenedCalls);
+  ForgetSocket(own_);
+  EXPECT_EQ(turns_->left_behind(), kOpenedCalls);
+  for (uint64_t i = 0; i < kOpenedCalls; ++i) turns_->Heard(network, turns_->Made());
+  EXPECT_EQ(turns_->unheard(), 0U);
+  for (uint64_t i = 0; i < kOpenedCalls; ++i) turns_->Ended(network);
+  EXPECT_EQ(turns_->left_behind(), 0U);
 }
 
 // A server that ends would first answer all calls that clients have sent.

@@ -1,5 +1,7 @@
 #include "server/ports/wire_turns.h"
 
+#include <deque>
+#include <map>
 #include <string>
 #include <utility>
 #include <vector>
@@ -22,72 +24,149 @@ IpAddress NetworkNumber(int number) {
 class WireTurnsTest : public testing::Test {
  protected:
   std::vector<int> TakeWoken() { return std::exchange(woken_, {}); }
+  // Clients of the network open calls, of which gRPC makes so many.
+  void Open(int network, uint64_t calls, uint64_t made) {
+    turns_.Count(NetworkNumber(network), {}, {.opened = calls, .open = calls});
+    for (uint64_t i = 0; i < made; ++i) made_[network].push_back(turns_.Made());
+  }
+  void Open(int network, uint64_t calls) { Open(network, calls, calls); }
+  void Cancel(int network, uint64_t calls) {
+    turns_.Count(NetworkNumber(network), {.open = calls}, {});
+  }
+  void Hear(int network, uint64_t calls) {
+    for (uint64_t i = 0; i < calls; ++i) {
+      turns_.Heard(NetworkNumber(network), made_[network].front());
+      made_[network].pop_front();
+    }
+  }
+  void End(int network, uint64_t calls) {
+    for (uint64_t i = 0; i < calls; ++i) turns_.Ended(NetworkNumber(network));
+  }
+  void LookForAnAge() {
+    for (int i = 0; i < WireTurns::kLooksPerAge; ++i) turns_.Look();
+  }
 
   std::vector<int> woken_;
+  std::map<int, std::deque<uint64_t>> made_;  // by network, what Made has returned
   WireTurns turns_{[this](int descriptor) { woken_.push_back(descriptor); }};
 };
 
 TEST_F(WireTurnsTest, NobodyWaitsWhileThereAreFew) {
-  turns_.Count(NetworkNumber(1), WireTurns::kFew - 1, 0);
+  Open(1, WireTurns::kFew - 1);
   EXPECT_EQ(turns_.MayRead(NetworkNumber(1), 1), SIZE_MAX);
   EXPECT_EQ(turns_.MayRead(NetworkNumber(2), 2), SIZE_MAX);
 }
 
 TEST_F(WireTurnsTest, WhoHasMostWaitsForThemToBeTakenUp) {
-  turns_.Count(NetworkNumber(1), WireTurns::kFew, 0);
+  Open(1, WireTurns::kFew);
   EXPECT_EQ(turns_.MayRead(NetworkNumber(1), 1), 0U);
   EXPECT_EQ(turns_.MayRead(NetworkNumber(1), 2), 0U);
   EXPECT_EQ(turns_.MayRead(NetworkNumber(2), 3), WireTurns::kPiece);
   EXPECT_THAT(TakeWoken(), IsEmpty());
-  turns_.Heard(NetworkNumber(1));
+  Hear(1, 1);
   EXPECT_THAT(TakeWoken(), ElementsAre(1));
   // What is read of one may open no call, so that nothing would wake the next.
   EXPECT_EQ(turns_.MayRead(NetworkNumber(1), 1), SIZE_MAX);
   EXPECT_THAT(TakeWoken(), ElementsAre(2));
-  turns_.Heard(NetworkNumber(1));
+  Hear(1, 1);
   EXPECT_THAT(TakeWoken(), IsEmpty()) << "each is woken once";
 }
 
 TEST_F(WireTurnsTest, NetworksHaveEqualParts) {
-  for (int network = 1; network <= 4; ++network) {
-    turns_.Count(NetworkNumber(network), network == 1 ? WireTurns::kFew : 10, 0);
-  }
+  for (int network = 1; network <= 4; ++network) Open(network, network == 1 ? WireTurns::kFew : 10);
   // With a quarter each.
   EXPECT_EQ(turns_.MayRead(NetworkNumber(1), 1), 0U);
   EXPECT_EQ(turns_.MayRead(NetworkNumber(2), 2), WireTurns::kPiece);
-  turns_.Count(NetworkNumber(2), WireTurns::kFew / 4, 0);
+  Open(2, WireTurns::kFew / 4);
   EXPECT_EQ(turns_.MayRead(NetworkNumber(2), 2), 0U);
   // Once there are few, they are woken by turns.
-  for (uint64_t i = 0; i < 2 * WireTurns::kFew; ++i) turns_.Heard(NetworkNumber(1));
+  Hear(1, WireTurns::kFew);
   EXPECT_THAT(TakeWoken(), UnorderedElementsAre(1, 2));
   // However many networks there are, each may have a few.
-  for (int network = 5; network < 255; ++network) turns_.Count(NetworkNumber(network), 2, 0);
+  for (int network = 5; network < 255; ++network) Open(network, 2);
   EXPECT_EQ(turns_.MayRead(NetworkNumber(5), 5), WireTurns::kPiece);
 }
 
-// gRPC may drop a call, or end it by itself.
-TEST_F(WireTurnsTest, CallsThatEndAreWaitedForNoLonger) {
-  turns_.Count(NetworkNumber(1), WireTurns::kFew, 0);
+// gRPC has them all the same, and the server hears of each.
+TEST_F(WireTurnsTest, CancelledCallsAreWaitedFor) {
+  Open(1, WireTurns::kFew);
+  Cancel(1, WireTurns::kFew);
+  EXPECT_EQ(turns_.unheard(), WireTurns::kFew);
   EXPECT_EQ(turns_.MayRead(NetworkNumber(1), 1), 0U);
-  turns_.Count(NetworkNumber(1), 0, WireTurns::kFew - 1);
-  EXPECT_EQ(turns_.unheard(), 1U);
-  EXPECT_THAT(TakeWoken(), ElementsAre(1));
-  // Those that were heard of may stay open.
-  turns_.Heard(NetworkNumber(1));
+  Hear(1, WireTurns::kFew);
   EXPECT_EQ(turns_.unheard(), 0U);
-  turns_.Count(NetworkNumber(1), 0, 1);
-  turns_.Heard(NetworkNumber(1));
+  EXPECT_THAT(TakeWoken(), ElementsAre(1));
+}
+
+// Clients cancel calls, or close connections, faster than the server ends the calls.
+TEST_F(WireTurnsTest, CallsThatAreLeftBehindCountUntilTheServerEndsThem) {
+  constexpr uint64_t kMost = 160;
+  constexpr uint64_t kShare = kMost * 3 / 8;
+  turns_.SetMost(kMost);
+  Open(1, kShare);
+  Hear(1, kShare);
+  EXPECT_EQ(turns_.left_behind(), 0U);
+  EXPECT_EQ(turns_.MayRead(NetworkNumber(1), 1), SIZE_MAX) << "an open call may need more";
+  Cancel(1, kShare);
+  EXPECT_EQ(turns_.left_behind(), kShare);
+  EXPECT_EQ(turns_.MayRead(NetworkNumber(1), 1), 0U);
+  EXPECT_EQ(turns_.MayRead(NetworkNumber(2), 2), SIZE_MAX);
+  // Those that wait to be heard of count as well.
+  Open(3, kMost);
+  EXPECT_EQ(turns_.MayRead(NetworkNumber(3), 3), SIZE_MAX);
+  Cancel(3, kMost);
+  EXPECT_EQ(turns_.MayRead(NetworkNumber(3), 3), 0U);
+  EXPECT_EQ(turns_.MayRead(NetworkNumber(2), 2), 0U) << "of all networks there are most";
+  Hear(3, kMost);
+  EXPECT_EQ(turns_.left_behind(), kMost + kShare);
+  EXPECT_THAT(TakeWoken(), IsEmpty());
+  End(3, kMost);
+  End(1, kShare);
+  EXPECT_EQ(turns_.left_behind(), 0U);
+  EXPECT_THAT(TakeWoken(), UnorderedElementsAre(1, 2, 3));
+}
+
+// gRPC refuses a call by itself, or its client cancels it at once.
+TEST_F(WireTurnsTest, CallsThatGrpcNeverMakesAreForgotten) {
+  Open(1, 2 * WireTurns::kFew, 1);
+  EXPECT_EQ(turns_.MayRead(NetworkNumber(1), 1), SIZE_MAX) << "gRPC has few";
+  LookForAnAge();
+  // Calls that are read now are of another age. The one that was made may be behind the others.
+  Open(2, WireTurns::kFew);
+  EXPECT_EQ(turns_.MayRead(NetworkNumber(1), 1), 0U);
+  for (int i = 0; i < 10; ++i) LookForAnAge();
+  EXPECT_EQ(turns_.unheard(), 3 * WireTurns::kFew);
+  Hear(1, 1);
+  LookForAnAge();
+  EXPECT_EQ(turns_.unheard(), WireTurns::kFew);
+  EXPECT_EQ(turns_.MayRead(NetworkNumber(1), 1), WireTurns::kPiece);
+  Hear(2, WireTurns::kFew);
+  LookForAnAge();
   EXPECT_EQ(turns_.unheard(), 0U);
 }
 
+// However many calls gRPC has refused of a network that has others open, or opens more.
+TEST_F(WireTurnsTest, ForgottenCallsDoNotAddUp) {
+  Open(1, 1000);
+  Hear(1, 1000);
+  for (int i = 0; i < 10; ++i) {
+    Open(1, 100, 50);
+    Cancel(1, 50);
+    Hear(1, 50);
+    End(1, 50);
+    LookForAnAge();
+    EXPECT_LE(turns_.unheard(), 100U);
+  }
+}
+
 TEST_F(WireTurnsTest, ClosedSocketsAreNotWoken) {
-  turns_.Count(NetworkNumber(1), WireTurns::kFew, 0);
+  Open(1, WireTurns::kFew);
   EXPECT_EQ(turns_.MayRead(NetworkNumber(1), 1), 0U);
   EXPECT_EQ(turns_.MayRead(NetworkNumber(1), 2), 0U);
   turns_.Forget(NetworkNumber(1), 1);
-  turns_.WakeAll();
+  turns_.Look();
   EXPECT_THAT(TakeWoken(), ElementsAre(2));
-  turns_.WakeAll();
+  turns_.Look();
   EXPECT_THAT(TakeWoken(), IsEmpty());
 }
 
