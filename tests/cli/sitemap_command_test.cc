@@ -17,6 +17,7 @@
 #include "tests/support/run_program.h"
 #include "tests/support/small_site.h"
 #include "tests/support/temp_dir.h"
+#include "tests/support/wall_time.h"
 #include "tools/sitemap/state.h"
 
 namespace freshet::cli {
@@ -290,27 +291,19 @@ class Client {
   pid_t process_ = 0;
 };
 
-// Waits for what another process does.
-bool Becomes(const std::function<bool()>& condition) {
-  const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(60);
-  while (std::chrono::steady_clock::now() < end) {
-    if (condition()) return true;
-    std::this_thread::yield();
-  }
-  return false;
-}
-
 TEST_F(SitemapCommandTest, WatchesUntilItIsToldToStop) {
   const std::string out = dir_ / "out";
   site_.Put("/map", "<urlset>" + Entry(site_.url() + "/a", "2024-05-17") + "</urlset>");
   Client client(server_.address, {"--state", dir_ / "state", "--every", "1s", site_.url() + "/map"},
                 out);
-  EXPECT_TRUE(Becomes([&] { return ReadWholeFile(out).find("1 new page,") != std::string::npos; }));
+  EXPECT_TRUE(
+      Eventually([&] { return ReadWholeFile(out).find("1 new page,") != std::string::npos; }));
   const Outcome second = Poll({site_.url() + "/map"});
   EXPECT_EQ(second.code, kBadUsage);
   EXPECT_THAT(second.err, HasSubstr("another process has it open"));
   site_.Put("/map", "<urlset>" + Entry(site_.url() + "/a", "2024-05-18") + "</urlset>");
-  EXPECT_TRUE(Becomes([&] { return ReadWholeFile(out).find("1 signal\n") != std::string::npos; }));
+  EXPECT_TRUE(
+      Eventually([&] { return ReadWholeFile(out).find("1 signal\n") != std::string::npos; }));
   client.Signal(SIGTERM);
   EXPECT_EQ(client.Wait(), kAccepted);
   EXPECT_EQ(server_.ingest.signals.requests.size(), 1U);
@@ -350,7 +343,7 @@ TEST_F(SitemapCommandTest, MemoryDoesNotGrowWithTheDocument) {
                   {"--state", dir_ / path, "--watch", "--max-interval", "1s", "--min-interval",
                    "1s", site_.url() + "/" + path},
                   out);
-    EXPECT_TRUE(Becomes([&] { return ReadWholeFile(out).find(" entr") != std::string::npos; }));
+    EXPECT_TRUE(Eventually([&] { return ReadWholeFile(out).find(" entr") != std::string::npos; }));
     const int64_t kilobytes = client.MaxKilobytes();
     client.Signal(SIGTERM);
     EXPECT_EQ(client.Wait(), kAccepted);

@@ -12,6 +12,7 @@
 #include "nlohmann/json.hpp"
 #include "server/ops/history.h"
 #include "tests/grpc/guarded_server.h"
+#include "tests/support/wall_time.h"
 
 namespace freshet {
 namespace {
@@ -156,7 +157,7 @@ TEST(Console, MayBeAskedWhileTheServerStops) {
         while (http.Get("/console/api/hosts")) asked = true;
       });
     }
-    while (!asked) std::this_thread::yield();
+    WaitUntil([&] { return asked.load(); });
     server = nullptr;
     for (std::thread& asker : askers) asker.join();
   }

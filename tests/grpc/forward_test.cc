@@ -18,6 +18,7 @@
 #include "server/ports/watched_reads.h"
 #include "tests/grpc/front.h"
 #include "tests/grpc/guarded_server.h"
+#include "tests/support/wall_time.h"
 
 namespace freshet {
 namespace {
@@ -761,7 +762,7 @@ TEST(DivisionPeersTest, AreLookedForAtTheSameTime) {
   DivisionPeers peers(config, **door, clock,
                       [&](uint32_t /*division*/) -> StatusOr<std::optional<ServingPeer>> {
                         ++searches;
-                        while (searches < kOthers && !over) std::this_thread::yield();
+                        WaitUntil([&] { return searches >= kOthers || over; });
                         return std::optional<ServingPeer>();
                       });
   for (uint32_t division = 0; division < kOthers; ++division) {

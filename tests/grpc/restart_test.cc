@@ -3,7 +3,6 @@
 #include <future>
 #include <map>
 #include <set>
-#include <thread>
 
 #include "core/base/url.h"
 #include "httplib.h"
@@ -13,6 +12,7 @@
 #include "tests/grpc/test_server.h"
 #include "tests/grpc/test_worker.h"
 #include "tests/support/faulty_env.h"
+#include "tests/support/wall_time.h"
 
 namespace freshet {
 namespace {
@@ -367,7 +367,7 @@ class Stall {
   explicit Stall(FaultyEnv* faulty) {
     faulty->OnLogSync([state = state_] {
       if (state->stalling) state->stalled = true;
-      while (state->stalling) std::this_thread::yield();
+      WaitUntil([&] { return !state->stalling; });
     });
   }
   void Begin() { state_->stalling = true; }

@@ -23,6 +23,7 @@
 #include "server/logging.h"
 #include "server/server.h"
 #include "tests/support/temp_dir.h"
+#include "tests/support/wall_time.h"
 
 namespace freshet {
 
@@ -205,18 +206,6 @@ inline std::shared_ptr<grpc::Channel> OwnChannel(const std::string& address,
   arguments.SetInt(GRPC_ARG_INITIAL_RECONNECT_BACKOFF_MS, 50);
   arguments.SetInt(GRPC_ARG_MAX_RECONNECT_BACKOFF_MS, 50);
   return grpc::CreateCustomChannel(address, grpc::InsecureChannelCredentials(), arguments);
-}
-
-// Calls `condition` until it is true, at most for `timeout`; whether it became true. What a server
-// does by itself, after an acknowledgement, can only be watched.
-inline bool Eventually(const std::function<bool()>& condition,
-                       Duration timeout = Duration::Seconds(60)) {
-  SystemClock clock;
-  const Instant end = clock.Now() + timeout;
-  while (clock.Now() < end) {
-    if (condition()) return true;
-  }
-  return condition();
 }
 
 }  // namespace freshet

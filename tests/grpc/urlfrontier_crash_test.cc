@@ -11,6 +11,7 @@
 #include "tests/crash/daemon.h"
 #include "tests/grpc/frontier_client.h"
 #include "tests/support/temp_dir.h"
+#include "tests/support/wall_time.h"
 
 namespace freshet {
 namespace {
@@ -103,7 +104,7 @@ TEST_F(KilledFrontier, LosesNothingThatWasAcknowledgedAndHandsOutNothingTwice) {
         if (!stream->Finish().ok()) return;
       }
     });
-    while (!enough) std::this_thread::yield();
+    WaitUntil([&] { return enough.load(); });
     EXPECT_EQ(daemon_.Kill(), "");
     putter.join();
     getter.join();

@@ -13,6 +13,7 @@
 #include "tests/grpc/frontier_client.h"
 #include "tests/grpc/test_server.h"
 #include "tests/support/temp_dir.h"
+#include "tests/support/wall_time.h"
 
 namespace freshet {
 namespace {
@@ -364,7 +365,7 @@ TEST_F(KilledScheduledFrontier, KeepsWhatWasAcknowledgedInBothStores) {
       reader.join();
       (void)stream->Finish();
     });
-    while (!enough) std::this_thread::yield();
+    WaitUntil([&] { return enough.load(); });
     EXPECT_EQ(daemon_.Kill(), "");
     putter.join();
     Start();

@@ -6,10 +6,10 @@
 #include <future>
 #include <set>
 #include <string>
-#include <thread>
 
 #include "tests/sitemap/poller_fixture.h"
 #include "tests/support/gzip.h"
+#include "tests/support/wall_time.h"
 
 namespace freshet::sitemap {
 namespace {
@@ -333,7 +333,7 @@ TEST_F(PollerTest, NobodyWaitsWhileADocumentIsSent) {
       turn_.Unlock();
       return sent;
     });
-    while (turn_.Waiting() == 0) std::this_thread::yield();
+    WaitUntil([&] { return turn_.Waiting() > 0; });
   };
   EXPECT_EQ(Poll(site_.url() + "/map").at(0).new_pages, 4 * kMinPiece);
   EXPECT_THAT(had_turn, testing::ElementsAre(kMinPiece, 2 * kMinPiece, 3 * kMinPiece));
@@ -382,7 +382,7 @@ TEST_F(PollerTest, ItsTurnIsNotOfTheTimeOfTheSite) {
         turn_.Lock();
         other = std::async(std::launch::async,
                            [this]() FRESHET_THREAD_ANNOTATION(no_thread_safety_analysis) {
-                             while (turn_.Waiting() == 0) std::this_thread::yield();
+                             WaitUntil([&] { return turn_.Waiting() > 0; });
                              now_ = now_ + Duration::Hours(2);
                              turn_.Unlock();
                            });

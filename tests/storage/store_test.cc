@@ -15,6 +15,7 @@
 #include "tests/storage/random_records.h"
 #include "tests/storage/small_store.h"
 #include "tests/support/temp_dir.h"
+#include "tests/support/wall_time.h"
 
 namespace freshet {
 namespace {
@@ -379,11 +380,7 @@ TEST_F(StoreTest, CompactionsWaitUntilTheyAreStarted) {
   EXPECT_GT(store->Stats().flushed_bytes, size_t{4} * options.write_buffer_bytes);
   EXPECT_EQ(store->Stats().compacted_bytes, 0U);
   ASSERT_TRUE(store->StartCompactions().ok());
-  const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(60);
-  while (store->Stats().compacted_bytes == 0 && std::chrono::steady_clock::now() < end) {
-    std::this_thread::yield();
-  }
-  EXPECT_GT(store->Stats().compacted_bytes, 0U);
+  EXPECT_TRUE(Eventually([&] { return store->Stats().compacted_bytes > 0; }));
   EXPECT_EQ(LoadAll(*store).pages.size(), pages.size());
 }
 

@@ -1,10 +1,8 @@
 #include "storage/internal/wal_check.h"
 
-#include <chrono>
 #include <filesystem>
 #include <fstream>
 #include <sstream>
-#include <thread>
 
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
@@ -14,6 +12,7 @@
 #include "tests/storage/store_model.h"
 #include "tests/support/faulty_env.h"
 #include "tests/support/temp_dir.h"
+#include "tests/support/wall_time.h"
 
 namespace freshet::storage {
 namespace {
@@ -415,11 +414,7 @@ TEST_F(DeadStore, IsServedBeforeAnythingIsWritten) {
   // Then memtables have their limit: the next commits find them full.
   ASSERT_TRUE((*store)->StartCompactions().ok());
   for (int i = 0; i < 3; ++i) ASSERT_TRUE((*store)->Commit(changes).ok());
-  const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(60);
-  while ((*store)->Stats().flushed_bytes == 0 && std::chrono::steady_clock::now() < end) {
-    std::this_thread::yield();
-  }
-  EXPECT_GT((*store)->Stats().flushed_bytes, 0U);
+  EXPECT_TRUE(Eventually([&] { return (*store)->Stats().flushed_bytes > 0; }));
 }
 
 TEST_F(DeadStore, AMissingFileIsRefused) {

@@ -13,6 +13,7 @@
 #include "gtest/gtest.h"
 #include "httplib.h"
 #include "sync/mutex.h"
+#include "tests/support/wall_time.h"
 
 namespace freshet {
 
@@ -32,7 +33,7 @@ class SmallSite {
     url_ = "http://" + std::string(address) + ":" + std::to_string(port_);
     thread_ = std::thread([this] { server_.listen_after_bind(); });
     // Until then it cannot be stopped.
-    while (!server_.is_running()) std::this_thread::yield();
+    WaitUntil([this] { return server_.is_running(); });
   }
   ~SmallSite() {
     server_.stop();

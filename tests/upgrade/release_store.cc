@@ -15,6 +15,7 @@
 #include "freshet/v1/scheduler.grpc.pb.h"
 #include "gtest/gtest.h"
 #include "tests/grpc/frontier_client.h"
+#include "tests/support/wall_time.h"
 
 namespace freshet {
 namespace {
@@ -202,8 +203,7 @@ void Lease(Clients& clients) {
   const v1::NextResponse lost = clients.Next(
       "worker: 'lost' max_assignments: 1 max_wait { seconds: 20 } lease_duration { seconds: 1 }");
   ASSERT_EQ(lost.assignments_size(), 1);
-  while (clients.Get(lost.assignments(0).url()).unanswered_leases() == 0) {
-  }
+  WaitUntil([&] { return clients.Get(lost.assignments(0).url()).unanswered_leases() > 0; });
   for (int i = 0; i < 3; ++i) {
     const v1::NextResponse next = clients.Next(
         "worker: 'holder' max_assignments: 1 max_wait { seconds: 20 } "

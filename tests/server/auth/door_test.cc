@@ -7,6 +7,7 @@
 #include "server/base/system_clock.h"
 #include "tests/support/temp_dir.h"
 #include "tests/support/test_certificates.h"
+#include "tests/support/wall_time.h"
 
 namespace freshet {
 namespace {
@@ -107,8 +108,7 @@ TEST_F(DoorTest, LooksAtItsFilesByItself) {
   const auto door = *Door::Open(config_, clock_);
   const uint64_t before = door->tls()->version;
   Write(authority_.Issue({}));
-  while (door->tls()->version == before) {
-  }
+  WaitUntil([&] { return door->tls()->version != before; });
   EXPECT_GE(door->stats().reloads, 1u);
 }
 

@@ -2,9 +2,9 @@
 
 #include <future>
 #include <string>
-#include <thread>
 
 #include "gtest/gtest.h"
+#include "tests/support/wall_time.h"
 
 namespace freshet {
 namespace {
@@ -28,7 +28,7 @@ TEST(Background, ClientsTakeTurnsHoweverMuchOneHasPosted) {
   });
   EXPECT_EQ(background.waiting(), 7U);
   begin.set_value();
-  while (background.waiting() > 0) std::this_thread::yield();
+  WaitUntil([&] { return background.waiting() == 0; });
   background.Stop();
   EXPECT_EQ(done, "abcaCaaa");
   EXPECT_FALSE(background.Post([] {}));

@@ -2,13 +2,13 @@
 #include <future>
 #include <memory>
 #include <string>
-#include <thread>
 #include <utility>
 
 #include "gtest/gtest.h"
 #include "server/config.h"
 #include "server/engine/epochs_of_all.h"
 #include "tests/server/engine/test_shards.h"
+#include "tests/support/wall_time.h"
 
 namespace freshet {
 namespace {
@@ -38,7 +38,7 @@ class ChangePolicyTest : public testing::Test {
   }
   PolicyStatus Now() { return PolicyNow(shards_.router(), settings_); }
   void AwaitInForce(size_t shard, const CrawlPolicy& policy) {
-    while (shards_[shard].snapshot().in_force != policy) std::this_thread::yield();
+    WaitUntil([&] { return shards_[shard].snapshot().in_force == policy; });
   }
 
   TestShards shards_{{kGreedy, kGreedy}};

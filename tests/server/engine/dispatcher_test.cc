@@ -8,13 +8,13 @@
 #include <memory>
 #include <set>
 #include <string>
-#include <thread>
 #include <utility>
 #include <vector>
 
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "tests/server/engine/test_shards.h"
+#include "tests/support/wall_time.h"
 
 namespace freshet {
 namespace {
@@ -79,8 +79,7 @@ TEST(Dispatcher, HearsOfLeasesAfterItHasStopped) {
   dispatcher.Grant(*second, 1);
   // It waits for the lease of the other of its name.
   const uint64_t before = dispatcher.stats().ticks_without_credit;
-  while (dispatcher.stats().ticks_without_credit == before) {
-  }
+  WaitUntil([&] { return dispatcher.stats().ticks_without_credit > before; });
   dispatcher.Stop();
   LeaseTallies tallies;
   tallies[{"", "w"}].ended = 1;
@@ -125,8 +124,7 @@ TEST(Dispatcher, BoundsWhatInventedNamesTake) {
   (void)late->Await();
   // One that has waited need not wait any more when its result comes.
   const auto waiting = join("late", "here", 1);
-  while (dispatcher.stats().workers_at_allowance == 0) {
-  }
+  WaitUntil([&] { return dispatcher.stats().workers_at_allowance > 0; });
   answered.clear();
   answered[{"here", "late"}].answered = 1;
   dispatcher.OnLeases(answered);
@@ -233,7 +231,7 @@ TEST(Dispatcher, UsesTicksAsLateAsItMay) {
   const auto sink = std::make_shared<CountingSink>(200);
   const auto worker = dispatcher.Join({.name = "w", .lease = Duration::Hours(1)}, sink, 1);
   ASSERT_TRUE(worker.ok());
-  while (shards.clock().Now() < begin + Duration::Millis(150)) std::this_thread::yield();
+  WaitUntil([&] { return shards.clock().Now() >= begin + Duration::Millis(150); });
   dispatcher.Grant(*worker, 200);
   (void)sink->Await();
   dispatcher.Leave(*worker);
@@ -255,12 +253,12 @@ class StalledDispatcher : public testing::Test {
     shards_.Hold(0, over);
     const Instant begin = shards_.clock().Now();
     dispatcher_.Grant(worker, 2);
-    while (shards_.clock().Now() < begin + stall) std::this_thread::yield();
+    WaitUntil([&] { return shards_.clock().Now() >= begin + stall; });
     over.set_value();
   }
   // The assignments that leave, once there are so many.
   std::vector<RecentAssignment> AwaitRecent(size_t count) {
-    while (dispatcher_.recent().size() < count) std::this_thread::yield();
+    WaitUntil([&] { return dispatcher_.recent().size() >= count; });
     return dispatcher_.recent();
   }
 
@@ -331,7 +329,7 @@ class DispatcherWithTurns : public testing::Test {
     const auto worker = dispatcher_.Join({.name = "w", .lease = Duration::Hours(1)}, sink, 1);
     ASSERT_TRUE(worker.ok());
     dispatcher_.Grant(*worker, 1);
-    while (ended_ < 3 && !sink->served()) std::this_thread::yield();
+    WaitUntil([&] { return ended_ >= 3 || sink->served(); });
     EXPECT_FALSE(sink->served());
     settled_ = true;
     (void)sink->Await();
@@ -494,12 +492,10 @@ TEST(Dispatcher, GivesNothingMoreToAWorkerThatIsBehind) {
   ASSERT_TRUE(worker.ok());
   dispatcher.Grant(*worker, 5000);
   const auto delivered = [&](size_t before) {
-    while (lazy->delivered() == before) std::this_thread::yield();
+    WaitUntil([&] { return lazy->delivered() != before; });
     // What was set aside for it before follows; then its ticks are unused for want of credit.
-    for (uint64_t unused = dispatcher.stats().ticks_without_credit;
-         dispatcher.stats().ticks_without_credit < unused + 50;) {
-      std::this_thread::yield();
-    }
+    const uint64_t unused = dispatcher.stats().ticks_without_credit;
+    WaitUntil([&] { return dispatcher.stats().ticks_without_credit >= unused + 50; });
     return lazy->delivered();
   };
   const size_t first = delivered(0);
@@ -693,8 +689,7 @@ TEST_F(RestrictedWorkers, AreToldInTimeThatNothingCame) {
   const auto one = Expect({"one"}, kPages);
   (void)Join("one", SetOf(1), one, kPages);
   EXPECT_TRUE(one->Served());
-  while (!none->timed_out()) {
-  }
+  WaitUntil([&] { return none->timed_out(); });
 }
 
 // A plan knows no crawl ids.

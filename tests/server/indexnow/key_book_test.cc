@@ -9,6 +9,7 @@
 #include "core/base/sanitized.h"
 #include "gtest/gtest.h"
 #include "httplib.h"
+#include "tests/support/wall_time.h"
 
 namespace freshet {
 namespace {
@@ -40,7 +41,7 @@ class KeyHost {
     port = server_.bind_to_any_port("127.0.0.1");
     thread_ = std::thread([this] { server_.listen_after_bind(); });
     // A stop that comes earlier would be lost.
-    while (!server_.is_running()) std::this_thread::yield();
+    WaitUntil([this] { return server_.is_running(); });
   }
   ~KeyHost() {
     over = true;

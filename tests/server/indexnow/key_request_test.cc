@@ -16,6 +16,7 @@
 #include "httplib.h"
 #include "tests/support/temp_dir.h"
 #include "tests/support/test_certificates.h"
+#include "tests/support/wall_time.h"
 
 namespace freshet {
 namespace {
@@ -148,7 +149,7 @@ TEST(KeyRequest, HttpsNeedsACertificateOfTheHost) {
                [](const auto&, auto& answer) { answer.set_content("key", "text/plain"); });
     const int port = server.bind_to_any_port("127.0.0.1");
     std::thread thread([&server] { server.listen_after_bind(); });
-    while (!server.is_running()) std::this_thread::yield();
+    WaitUntil([&] { return server.is_running(); });
     const SmallFile file = Fetch(static_cast<uint16_t>(port), true);
     believed.push_back(file.body == "key" && file.failure.empty());
     server.stop();

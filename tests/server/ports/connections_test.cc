@@ -15,6 +15,7 @@
 #include "spdlog/spdlog.h"
 #include "sync/mutex.h"
 #include "tests/support/raw_socket.h"
+#include "tests/support/wall_time.h"
 
 namespace freshet {
 namespace {
@@ -94,9 +95,7 @@ class ConnectionsTest : public testing::Test {
 
   // They are closed before they are counted.
   [[nodiscard]] bool CountsSilent(const Connections& connections, uint64_t count) {
-    const Instant end = clock_.Now() + Duration::Seconds(60);
-    while (connections.stats().silent < count && clock_.Now() < end) {
-    }
+    (void)Eventually([&] { return connections.stats().silent >= count; });
     return connections.stats().silent == count;
   }
 
@@ -137,8 +136,7 @@ TEST_F(ConnectionsTest, SilentOnesMakeRoomTheOldestFirst) {
   Start(connections);
   std::vector<RawSocket> silent;
   for (int i = 0; i < 3; ++i) silent.emplace_back(port_);
-  while (connections.stats().open < 3) {
-  }
+  WaitUntil([&] { return connections.stats().open >= 3; });
   const RawSocket honest = Client();
   EXPECT_TRUE(holder_.Await(1));
   bool closed = false;
@@ -247,8 +245,7 @@ TEST_F(ConnectionsTest, ClosesWhoSaysNothingInTime) {
   const RawSocket silent(port_);
   const RawSocket beginning(port_);
   EXPECT_TRUE(beginning.Send("PRI"));
-  while (connections.stats().open < 2) {
-  }
+  WaitUntil([&] { return connections.stats().open >= 2; });
   clock.Advance(Duration::Seconds(19));
   const RawSocket first = Client();
   EXPECT_TRUE(holder_.Await(1));
@@ -276,7 +273,7 @@ TEST_F(ConnectionsTest, HandsOverFewHandshakesAtATimeByTurnsOfNetworks) {
     const size_t open = connections.stats().open;
     RawSocket client(port_, from);
     EXPECT_TRUE(client.Send(hello));
-    while (connections.stats().open == open) std::this_thread::yield();
+    WaitUntil([&] { return connections.stats().open != open; });
     return client;
   };
   std::vector<RawSocket> greedy;
@@ -291,7 +288,10 @@ TEST_F(ConnectionsTest, HandsOverFewHandshakesAtATimeByTurnsOfNetworks) {
     ASSERT_TRUE(holder_.Await(at_once + i));
   }
   EXPECT_EQ(holder_.CountFrom("127.0.0.1"), 1U);
-  while (connections.stats().open > at_once + 5) holder_.AnswerAll();
+  WaitUntil([&] {
+    holder_.AnswerAll();
+    return connections.stats().open <= at_once + 5;
+  });
   EXPECT_TRUE(holder_.Await(at_once + 5));
   // One that is never answered makes way as well.
   clock.Advance(Duration::Seconds(2));
@@ -315,7 +315,7 @@ TEST_F(ConnectionsTest, HandsOverNoHandshakeThatHasNotComeWhole) {
       EXPECT_TRUE(slow.back().Send(hello.substr(0, bytes)));
     }
   }
-  while (connections.stats().open < slow.size()) std::this_thread::yield();
+  WaitUntil([&] { return connections.stats().open >= slow.size(); });
   const RawSocket honest(port_);
   EXPECT_TRUE(honest.Send(hello));
   ASSERT_TRUE(holder_.Await(1));
@@ -348,7 +348,7 @@ TEST_F(ConnectionsTest, HandsOverNoHandshakeWhoseRecordsHaveNotAllCome) {
       EXPECT_TRUE(slow.back().Send(said));
     }
   }
-  while (connections.stats().open < slow.size()) std::this_thread::yield();
+  WaitUntil([&] { return connections.stats().open >= slow.size(); });
   const RawSocket honest(port_);
   EXPECT_TRUE(honest.Send(head + half));
   EXPECT_TRUE(honest.Send(half));

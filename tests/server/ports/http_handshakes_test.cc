@@ -16,6 +16,7 @@
 #include "tests/support/raw_socket.h"
 #include "tests/support/temp_dir.h"
 #include "tests/support/test_certificates.h"
+#include "tests/support/wall_time.h"
 
 namespace freshet {
 namespace {
@@ -103,7 +104,7 @@ class HttpHandshakes : public testing::Test {
     return std::make_unique<TlsClient>(client_.get(), number_, from);
   }
   void AwaitBegun(int handshakes) const {
-    while (begun_ < handshakes) std::this_thread::yield();
+    WaitUntil([&] { return begun_ >= handshakes; });
   }
 
   TempDir dir_;
@@ -192,7 +193,7 @@ TEST_F(HttpHandshakes, OfClosedConnectionsKeepFewDescriptors) {
     }
   }
   AwaitBegun(1);
-  while (port_->stats().taken < clients.size()) std::this_thread::yield();
+  WaitUntil([&] { return port_->stats().taken >= clients.size(); });
   const size_t of_port = OpenDescriptors() - before - clients.size();
   EXPECT_LE(of_port, kMost + kMost / 4 + 2);
   EXPECT_GE(port_->stats().evicted, clients.size() - kMost - 1);
@@ -211,7 +212,7 @@ TEST_F(HttpHandshakes, ManyNetworksDoNotEndEachOthersYoungConnections) {
   Start(options);
   const RawSocket first(number_, "127.0.0.2");
   const RawSocket second(number_, "127.0.0.3");
-  while (port_->stats().taken < 2) std::this_thread::yield();
+  WaitUntil([&] { return port_->stats().taken >= 2; });
   const RawSocket third(number_, "127.0.0.4");
   bool closed = false;
   EXPECT_EQ(third.Read(&closed), "");

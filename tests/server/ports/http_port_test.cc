@@ -20,6 +20,7 @@
 #include "gtest/gtest.h"
 #include "server/ports/listen.h"
 #include "tests/support/raw_client.h"
+#include "tests/support/wall_time.h"
 
 namespace freshet {
 namespace {
@@ -426,8 +427,7 @@ TEST_F(HttpPortTest, OneCallAnswersAllThatWaitAndTooMuchIsRefused) {
   options.max_waiting = 4;  // of which one client alone gets half
   Start(options);
   RawClient running(number_, Get("/big"));
-  while (big_calls_ == 0) {
-  }
+  WaitUntil([this] { return big_calls_ > 0; });
   std::vector<RawClient> waiting;
   for (int i = 0; i < 20; ++i) waiting.emplace_back(number_, Get("/big"));
   const std::string post = "POST /post HTTP/1.1\r\nHost: localhost\r\nContent-Length: 1\r\n\r\nx";
@@ -574,8 +574,7 @@ TEST_F(HttpPortTest, LetsAnAnswerLeaveWhenItStops) {
   RawClient idle(number_, kProbe);
   EXPECT_EQ(idle.ReadAnswer().status(), 200);
   RawClient asking(number_, Get("/big"));
-  while (big_calls_ == 0) {
-  }
+  WaitUntil([this] { return big_calls_ > 0; });
   const auto stopped = std::async(std::launch::async, [this] { port_->Stop(); });
   gate_->set_value();
   const RawClient::Answer answer = asking.ReadAnswer();
