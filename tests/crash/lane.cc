@@ -7,6 +7,7 @@
 #include "fmt/format.h"
 #include "freshet/v1/admin.grpc.pb.h"
 #include "freshet/v1/pages.grpc.pb.h"
+#include "tests/support/wall_time.h"
 
 namespace freshet::crash {
 namespace {
@@ -23,8 +24,6 @@ epochs: {interval: 300ms}
 shutdown: {grace: 30ms}
 politeness: {min_delay: 0, max_in_flight: 0, min_page_interval: 0, throttle_backoff: 0}
 )";
-
-void RestMicros(int64_t micros) { std::this_thread::sleep_for(std::chrono::microseconds(micros)); }
 
 std::map<std::string, v1::Page> ListAll(const std::shared_ptr<grpc::Channel>& channel,
                                         Knowledge* knowledge) {
@@ -129,7 +128,7 @@ void Lane::RequestStop() {
 void Lane::KillWhileStarting() {
   for (int64_t times = 1 + Below(2); times > 0; --times) {
     daemon_->Spawn(Flags());
-    RestMicros(Below(100'000));
+    LetPass(Duration::Micros(Below(100'000)));
     Kill();
     ++tally_.starting;
   }
@@ -145,7 +144,7 @@ Lane::End Lane::PickEnd() {
 }
 
 void Lane::Finish(End end) {
-  RestMicros(Below(end == End::kLoad ? 120'000 : 50'000));
+  LetPass(Duration::Micros(Below(end == End::kLoad ? 120'000 : 50'000)));
   if (end == End::kQuiet) return FinishQuiet();
   const auto stub = v1::AdminService::NewStub(daemon_->channel());
   grpc::ClientContext call;
@@ -156,7 +155,7 @@ void Lane::Finish(End end) {
       v1::RunEpochResponse response;
       (void)stub->RunEpoch(&call, {}, &response);
     });
-    RestMicros(Below(6'000));
+    LetPass(Duration::Micros(Below(6'000)));
   } else if (end == End::kCheckpoint) {
     ++tally_.copies;
     v1::CreateCheckpointRequest request;
@@ -165,11 +164,11 @@ void Lane::Finish(End end) {
       v1::CreateCheckpointResponse response;
       (void)stub->CreateCheckpoint(&call, request, &response);
     });
-    RestMicros(Below(15'000));
+    LetPass(Duration::Micros(Below(15'000)));
   } else if (end == End::kStopping) {
     ++tally_.stopping;
     RequestStop();
-    RestMicros(Below(60'000));
+    LetPass(Duration::Micros(Below(60'000)));
   }
   if (end == End::kStopped) {
     ++tally_.stops;

@@ -9,6 +9,7 @@
 #include "freshet/v1/pages.grpc.pb.h"
 #include "freshet/v1/scheduler.grpc.pb.h"
 #include "tests/crash/requests.h"
+#include "tests/support/wall_time.h"
 
 namespace freshet::crash {
 namespace {
@@ -16,9 +17,7 @@ namespace {
 enum Sender { kUpserts, kSignals, kReports, kWorker, kRemovals, kLooks };
 
 constexpr size_t kLeasesAhead = 4;
-constexpr int kPause = 1;  // milliseconds, where there is nothing to do
-
-void Rest(int millis) { std::this_thread::sleep_for(std::chrono::milliseconds(millis)); }
+constexpr Duration kPause = Duration::Millis(1);  // where there is nothing to do
 
 }  // namespace
 
@@ -47,15 +46,11 @@ void Load::Run(void (Load::*client)()) {
 }
 
 void Load::AwaitTraffic() const {
-  const int64_t end = NowMicros() + 20'000'000;
-  while (NowMicros() < end) {
-    {
-      const MutexLock lock(knowledge_.mutex);
-      if (knowledge_.acknowledged > first_acknowledged_ + 20) return;
-    }
-    Rest(kPause);
-  }
-  knowledge_.Fail("nothing is acknowledged");
+  const auto flows = [this] {
+    const MutexLock lock(knowledge_.mutex);
+    return knowledge_.acknowledged > first_acknowledged_ + 20;
+  };
+  if (!Eventually(flows, Duration::Seconds(20))) knowledge_.Fail("nothing is acknowledged");
 }
 
 void Load::Stop() {
@@ -107,7 +102,7 @@ void Load::Pump(Stream& stream, Build build) {
     }
     if (open.empty()) {
       if (!Going()) break;
-      Rest(kPause);
+      LetPass(kPause);
       continue;
     }
     Response response;
@@ -335,7 +330,7 @@ void Load::Removals() {
       }
     }
     if (sent.empty()) {
-      Rest(kPause);
+      LetPass(kPause);
       continue;
     }
     grpc::ClientContext call;
@@ -360,7 +355,7 @@ void Load::Operate() {
     const bool fine = OperateOnce(*stub, &call, &knowledge_);
     Leave(&call);
     if (!fine) return;
-    Rest(kPause);
+    LetPass(kPause);
   }
   bool abandoned = false;
   {

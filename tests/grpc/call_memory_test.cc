@@ -27,6 +27,7 @@
 #include "tests/hostile/http2.h"
 #include "tests/support/raw_socket.h"
 #include "tests/support/temp_dir.h"
+#include "tests/support/wall_time.h"
 
 namespace freshet {
 namespace {
@@ -270,10 +271,8 @@ class CallMemoryTest : public ::testing::Test {
   void Flood(const std::string& method, const std::string* message) {
     FloodAndClose(method, message);
     // Although nothing happens any more.
-    using Clock = std::chrono::steady_clock;
-    const Clock::time_point end = Clock::now() + std::chrono::seconds(100);
-    while (grown() > 60 * kMiB && Clock::now() < end) usleep(100'000);
-    EXPECT_LT(grown(), 60 * kMiB) << "is not given back";
+    EXPECT_TRUE(Eventually([this] { return grown() < 60 * kMiB; }, Duration::Seconds(100)))
+        << grown() << " bytes are not given back";
   }
   void FloodAndClose(const std::string& method, const std::string* message) {
     std::vector<HalfSpoken> connections;
@@ -384,7 +383,7 @@ class BlockedClientsTest : public CallMemoryTest {
         caller = nullptr;
       }
     }
-    usleep(1000);
+    LetPass(Duration::Millis(1));
   }
 
  private:

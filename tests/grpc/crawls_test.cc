@@ -3,7 +3,6 @@
 #include <map>
 #include <set>
 #include <string>
-#include <thread>
 #include <utility>
 #include <vector>
 
@@ -90,10 +89,7 @@ class CrawlsTest : public testing::Test {
   // Waits until it is so; a test that waits in vain says so.
   template <typename Condition>
   static void Await(Condition condition) {
-    for (int i = 0; i < 3000 && !condition(); ++i) {
-      std::this_thread::sleep_for(std::chrono::milliseconds(10));
-    }
-    EXPECT_TRUE(condition());
+    EXPECT_TRUE(Eventually(condition));
   }
   // Takes pages and reports them, for a while; how many of each crawl id came.
   std::map<std::string, int> CrawlFor(std::chrono::milliseconds time) {

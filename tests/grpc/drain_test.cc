@@ -14,6 +14,7 @@
 #include "sync/mutex.h"
 #include "tests/grpc/test_server.h"
 #include "tests/support/relay.h"
+#include "tests/support/wall_time.h"
 
 namespace freshet {
 namespace {
@@ -181,7 +182,7 @@ class Fleet {
     thread_ = std::thread([this] {
       while (!ended_) {
         for (const auto& worker : workers_) worker->Retry();
-        std::this_thread::sleep_for(milliseconds(100));
+        LetPass(Duration::Millis(100));
       }
     });
   }
@@ -189,9 +190,7 @@ class Fleet {
     ended_ = true;
     thread_.join();
     for (const auto& worker : workers_) worker->Cancel();
-    for (const auto& worker : workers_) {
-      while (!worker->over()) std::this_thread::sleep_for(milliseconds(1));
-    }
+    for (const auto& worker : workers_) WaitUntil([&] { return worker->over(); });
   }
   [[nodiscard]] const std::vector<std::unique_ptr<Worker>>& workers() const { return workers_; }
   // Of all workers.

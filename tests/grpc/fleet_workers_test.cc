@@ -5,7 +5,6 @@
 #include <memory>
 #include <set>
 #include <string>
-#include <thread>
 #include <utility>
 #include <vector>
 
@@ -184,8 +183,7 @@ TEST_F(FleetWorkersTest, ACreditOfOneGoesFromDivisionToDivision) {
     EXPECT_TRUE(Eventually([&] { return metric(first, "freshet_worker_credit 0\n"); }));
     gone.Cancel();
     add_pages(1);
-    std::this_thread::sleep_for(std::chrono::milliseconds(200));
-    return !metric(second, none);
+    return Eventually([&] { return !metric(second, none); }, Duration::Millis(200));
   }));
   // A worker does not stay where it has found some.
   add_pages(200);

@@ -219,7 +219,7 @@ TEST_F(ForwardTest, CallsWaitForSomebodyToServe) {
   front->FollowNobody();
   EXPECT_TRUE(Eventually([&] { return ACallWaits(server); }));
   std::thread later([this] {
-    std::this_thread::sleep_for(std::chrono::milliseconds(300));
+    LetPass(Duration::Millis(300));
     front->Follow(server.info.grpc_address);
   });
   EXPECT_TRUE(GetRate(server).ok());
@@ -237,7 +237,7 @@ TEST_F(ForwardTest, CallsMayGiveUpWhileSomebodyBeginsToServe) {
   constexpr size_t kCalls = 300;
   for (int round = 0; round < 4; ++round) {
     front->FollowNobody();
-    std::this_thread::sleep_for(std::chrono::milliseconds(600));
+    LetPass(Duration::Millis(600));
     grpc::CompletionQueue queue;
     std::vector<std::unique_ptr<Call>> calls;
     const auto start = std::chrono::system_clock::now();
@@ -303,7 +303,7 @@ TEST_F(ForwardTest, AClientThatDoesNotListenIsCutOffOnceAnotherServes) {
   grpc::ClientContext context;
   const auto deaf = server.pages->ExportPages(&context, {});
   // Until what it does not read has filled the window.
-  std::this_thread::sleep_for(std::chrono::milliseconds(300));
+  LetPass(Duration::Millis(300));
   EXPECT_EQ(front->counters.open, 1U);
   TestServer other;
   front->Follow(other.info.grpc_address);

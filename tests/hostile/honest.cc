@@ -8,6 +8,7 @@
 #include "freshet/v1/pages.grpc.pb.h"
 #include "freshet/v1/scheduler.grpc.pb.h"
 #include "tests/hostile/socket.h"
+#include "tests/support/wall_time.h"
 
 namespace freshet::hostile {
 namespace {
@@ -51,7 +52,7 @@ std::string Insist(const std::function<std::string()>& exchange) {
       return fmt::format("{:.1f} s; {}", waited, problem.empty() ? "then an answer" : problem);
     }
     if (problem.empty()) return {};
-    Pause(50);
+    LetPass(Duration::Millis(50));
   }
 }
 
@@ -115,7 +116,7 @@ void Honest::Repeat(size_t client, const std::function<std::string()>& exchange)
       Fail(fmt::format("the honest {} was not served for {}", served.client, problem));
       return;
     }
-    Pause(100);
+    LetPass(Duration::Millis(100));
   }
 }
 

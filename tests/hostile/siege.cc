@@ -13,6 +13,7 @@
 #include "tests/hostile/socket.h"
 #include "tests/hostile/usage.h"
 #include "tests/support/test_certificates.h"
+#include "tests/support/wall_time.h"
 
 namespace freshet::hostile {
 namespace {
@@ -127,14 +128,12 @@ std::string Siege::CheckFetches() const {
 // Connections of clients that have gone are given up, and the threads that served them.
 std::string Siege::CheckLeftovers() {
   Usage after;
-  for (int tries = 0; tries < kPatienceSeconds * 20; ++tries) {
+  const auto few_left = [&] {
     after = UsageOf(daemon_.pid());
-    if (after.threads <= before_.threads + kMostThreadsLeft &&
-        after.files <= before_.files + kMostFilesLeft) {
-      return {};
-    }
-    Pause(50);
-  }
+    return after.threads <= before_.threads + kMostThreadsLeft &&
+           after.files <= before_.files + kMostFilesLeft;
+  };
+  if (Eventually(few_left, Duration::Seconds(kPatienceSeconds))) return {};
   return fmt::format("{} threads and {} open files are left, {} and {} before", after.threads,
                      after.files, before_.threads, before_.files);
 }
@@ -157,7 +156,7 @@ std::string Siege::End(const std::vector<Script>& scripts) {
       ledger_.assignments(), ledger_.Worst().second, after.peak_mib, before_.peak_mib, served);
 
   std::vector<std::thread> threads = Launch(scripts, 0.5);
-  Pause(200);
+  LetPass(Duration::Millis(200));
   daemon_.RequestStop();
   const bool ended = daemon_.EndsWithin(3 * kPatienceSeconds);
   for (std::thread& thread : threads) thread.join();

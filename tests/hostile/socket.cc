@@ -2,7 +2,6 @@
 
 #include <arpa/inet.h>
 #include <netinet/in.h>
-#include <poll.h>
 #include <sys/socket.h>
 #include <sys/time.h>
 #include <unistd.h>
@@ -103,7 +102,5 @@ void Socket::Reset() {
   setsockopt(fd_, SOL_SOCKET, SO_LINGER, &at_once, sizeof at_once);
   Close();
 }
-
-void Pause(int millis) { poll(nullptr, 0, millis); }
 
 }  // namespace freshet::hostile

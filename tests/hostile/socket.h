@@ -55,9 +55,6 @@ class Socket {
   SSL* tls_ = nullptr;  // null: plain text
 };
 
-// Waits; what a client does that drips.
-void Pause(int millis);
-
 }  // namespace freshet::hostile
 
 #endif  // FRESHET_TESTS_HOSTILE_SOCKET_H_

@@ -3,14 +3,13 @@
 
 #include <gtest/gtest.h>
 
-#include <chrono>
 #include <string>
-#include <thread>
 
 #include "fmt/format.h"
 #include "server/base/system_clock.h"
 #include "tests/storage/small_store.h"
 #include "tests/support/temp_dir.h"
+#include "tests/support/wall_time.h"
 
 namespace freshet {
 namespace {
@@ -179,12 +178,7 @@ TEST_F(StandbyTest, WhatIsOutOfDateOrHasFailedIsLoadedAnewAfterARest) {
     EXPECT_FALSE(standby_.MayOwnSoon());
     EXPECT_FALSE(standby_.MayOwnSoon());
     if (fails) break;
-    SystemClock clock;
-    const Instant end = clock.Now() + Duration::Seconds(60);
-    while (!standby_.MayOwnSoon()) {
-      ASSERT_LT(clock.Now(), end);
-      std::this_thread::sleep_for(std::chrono::milliseconds(50));
-    }
+    ASSERT_TRUE(Eventually([this] { return standby_.MayOwnSoon(); }));
   }
 }
 

@@ -2,7 +2,6 @@
 // or wholly absent, and nothing is acknowledged after a failure.
 #include <algorithm>
 #include <atomic>
-#include <chrono>
 #include <cstdlib>
 #include <filesystem>
 #include <functional>
@@ -18,6 +17,7 @@
 #include "tests/storage/store_model.h"
 #include "tests/support/faulty_env.h"
 #include "tests/support/temp_dir.h"
+#include "tests/support/wall_time.h"
 
 namespace freshet {
 namespace {
@@ -312,7 +312,7 @@ TEST(Fault, AReserveIsKeptFree) {
   // RocksDB does some things behind opening.
   uint64_t before = env.operations();
   for (int quiet = 0; quiet < 10; ++quiet) {
-    std::this_thread::sleep_for(std::chrono::milliseconds(50));
+    LetPass(Duration::Millis(50));
     if (std::exchange(before, env.operations()) != before) quiet = 0;
   }
   const Status refused = (*store)->Commit(script.commits()[1].changes);
@@ -469,11 +469,7 @@ TEST(Fault, OneSyncServesAllThatWait) {
   TempDir dir;
   FaultyEnv env(1);
   // Syncs take about as long as those of a fast disk; in that time the other threads come to wait.
-  env.OnLogSync([] {
-    using std::chrono::steady_clock;
-    const auto end = steady_clock::now() + std::chrono::milliseconds(3);
-    while (steady_clock::now() < end) std::this_thread::yield();
-  });
+  env.OnLogSync([] { LetPass(Duration::Millis(3)); });
   auto store = Store::Open(dir / "db", FaultyStore(env));
   ASSERT_TRUE(store.ok()) << store.status();
   const uint64_t syncs_before = env.log_syncs();

@@ -1,12 +1,10 @@
 #include "storage/store.h"
 
-#include <chrono>
 #include <cmath>
 #include <filesystem>
 #include <fstream>
 #include <map>
 #include <sstream>
-#include <thread>
 
 #include "core/base/url.h"
 #include "gmock/gmock.h"
@@ -51,11 +49,8 @@ std::vector<std::string> FilesWith(const std::string& dir, const std::string& te
 // The same once files that are not needed any more have been deleted, which a thread of the store's
 // own may do.
 std::vector<std::string> FilesLeftWith(const std::string& dir, const std::string& text) {
-  std::vector<std::string> names = FilesWith(dir, text);
-  for (int i = 0; i < 100 && !names.empty(); ++i) {
-    std::this_thread::sleep_for(std::chrono::milliseconds(100));
-    names = FilesWith(dir, text);
-  }
+  std::vector<std::string> names;
+  (void)Eventually([&] { return (names = FilesWith(dir, text)).empty(); }, Duration::Seconds(10));
   return names;
 }
 

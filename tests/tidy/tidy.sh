@@ -68,7 +68,11 @@ forbid '(system_clock|steady_clock|high_resolution_clock)::now\(|random_device|[
   core storage -- 'time and seeds are arguments'
 forbid 'random_device|[^_a-z]s?rand\(|[^_a-z]time\((nullptr|NULL|0)\)|gettimeofday' server tools bench -- \
   'seeds come from flags, time from server/system_clock'
-forbid '(sleep_for|sleep_until|[^_a-z]u?sleep)\(' core storage -- 'nothing waits here'
+sleeps='(sleep_for|sleep_until|[^_a-z](u|nano)?sleep)\('
+forbid "$sleeps" core storage -- 'nothing waits here'
+mapfile -t tests < <(find tests \( -name '*.h' -o -name '*.cc' \) -not -path tests/support/wall_time.h)
+forbid "$sleeps|poll\(nullptr, 0|while \(.*yield\(\)|while \(.*\) (\{\}|;)" "${tests[@]}" -- \
+  'a test waits by tests/support/wall_time.h: Eventually, WaitUntil or LetPass'
 forbid 'using namespace std' core storage server tools bench tests -- 'name what you use'
 forbid '\b(TO''DO|FIX''ME|X''XX|HA''CK)\b' core storage server tools bench tests -- 'finish it or leave it out'
 

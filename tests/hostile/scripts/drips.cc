@@ -5,6 +5,7 @@
 
 #include "tests/hostile/scripts.h"
 #include "tests/hostile/socket.h"
+#include "tests/support/wall_time.h"
 
 namespace freshet::hostile {
 
@@ -24,7 +25,7 @@ void Drips(Attack& attack) {
       socket.Send(kStarts[attack.Below(std::size(kStarts))]);
       sockets.push_back(std::move(socket));
     }
-    Pause(20);
+    LetPass(Duration::Millis(20));
     for (Socket& socket : sockets) {
       if (!socket.Send("x") || attack.OneIn(200)) {
         std::swap(socket, sockets.back());

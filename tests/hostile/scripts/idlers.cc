@@ -3,6 +3,7 @@
 
 #include "tests/hostile/scripts.h"
 #include "tests/hostile/socket.h"
+#include "tests/support/wall_time.h"
 
 namespace freshet::hostile {
 
@@ -14,7 +15,7 @@ void Idlers(Attack& attack) {
       sockets.emplace_back(
           attack.OneIn(2) ? attack.target().http_address : attack.target().grpc_address, 200);
     } else {
-      Pause(20);
+      LetPass(Duration::Millis(20));
       if (attack.OneIn(5)) sockets[attack.Below(sockets.size())].Reset();
     }
   }

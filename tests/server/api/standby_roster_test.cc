@@ -1,11 +1,11 @@
 // Standbys that a server has heard of.
 #include "server/api/standby_roster.h"
 
-#include <chrono>
 #include <string>
 #include <thread>
 
 #include "gtest/gtest.h"
+#include "tests/support/wall_time.h"
 
 namespace freshet {
 namespace {
@@ -89,7 +89,7 @@ TEST(StandbyRosterTest, AwaitsThoseThatMayTakeOverAndCanLoad) {
   ASSERT_TRUE(roster.Hear(two[1], clock.Now()).ok());
   EXPECT_FALSE(roster.AwaitLoaded(clock, kSoon)) << "either may take over";
   std::thread later([&] {
-    std::this_thread::sleep_for(std::chrono::milliseconds(20));
+    LetPass(Duration::Millis(20));
     two[1].set_loaded(true);
     EXPECT_TRUE(roster.Hear(two[1], clock.Now()).ok());
   });

@@ -1,10 +1,8 @@
 #include "server/engine/epoch_exchange.h"
 
-#include <chrono>
 #include <future>
 #include <memory>
 #include <string>
-#include <thread>
 #include <vector>
 
 #include "core/estimate/page_estimator.h"
@@ -14,6 +12,7 @@
 #include "server/engine/epochs_of_all.h"
 #include "tests/server/engine/test_shards.h"
 #include "tests/support/faulty_env.h"
+#include "tests/support/wall_time.h"
 
 namespace freshet {
 namespace {
@@ -226,7 +225,7 @@ TEST(Epochs, EndWhereverTheyAreWhenShardsStop) {
               [&](const Status& status, const EpochResult&) { epoch.set_value(status); });
     ChangePoliteness(shards.router(), {}, /*pages=*/true,
                      [&](const Status& status) { filing.set_value(status); });
-    std::this_thread::sleep_for(std::chrono::milliseconds(delay));
+    LetPass(Duration::Millis(delay));
     for (size_t i = 0; i < 2; ++i) shards[i].Stop();
     for (std::promise<Status>* told : {&epoch, &filing}) {
       const Status status = told->get_future().get();
@@ -256,15 +255,15 @@ TEST(Epochs, AreRunAgainAfterTheDiskWasFull) {
       answer = result;
       over = true;
     });
-    while (!over) {
+    WaitUntil([&] {
       now = now + Duration::Millis(10);
       if (epochs.Due(now)) {
         Transaction txn;
         epochs.Slice(state, now, txn);
       }
       epochs.Notify();
-      std::this_thread::yield();
-    }
+      return over;
+    });
     return answer;
   };
   env.SetFreeBytes(0);

@@ -33,9 +33,7 @@ class KeyHost {
       answer.set_content(std::string(1 << 20, ' ') + "large-key", "text/plain");
     });
     server_.Get("/slow-key.txt", [this](const auto&, auto& answer) {
-      for (int i = 0; i < 100 && !over; ++i) {
-        std::this_thread::sleep_for(std::chrono::milliseconds(50));
-      }
+      (void)Eventually([this] { return over.load(); }, Duration::Seconds(5));
       answer.set_content("slow-key", "text/plain");
     });
     port = server_.bind_to_any_port("127.0.0.1");
@@ -108,9 +106,7 @@ class KeyBookTest : public testing::Test {
                       [this](bool good) { ++(good ? good_ : bad_); });
   }
   void WaitFor(const std::atomic<int>& count, int most) {
-    for (int i = 0; i < 1000 && count < most; ++i) {
-      std::this_thread::sleep_for(std::chrono::milliseconds(10));
-    }
+    (void)Eventually([&] { return count >= most; });
     EXPECT_EQ(count, most);
   }
 
@@ -166,9 +162,7 @@ TEST_F(KeyBookTest, WhoAsksMoreOftenAtACrowdedHostHasNoBetterChance) {
   for (int i = 0; i < 10; ++i) {
     EXPECT_EQ(Check(book, "made-up", "a.test", 100, "evil").standing, Standing::kBusy);
   }
-  for (int i = 0; i < 1000 && bad_ < 2; ++i) {
-    std::this_thread::sleep_for(std::chrono::milliseconds(10));
-  }
+  (void)Eventually([this] { return bad_ >= 2; }, Duration::Seconds(10));
   EXPECT_EQ(Check(book, "made-up", "a.test", 100, "evil").standing, Standing::kBusy);
   EXPECT_EQ(Check(book, "good-key-1", "a.test", 100, "its own").standing, Standing::kPending);
 }
@@ -179,9 +173,7 @@ TEST_F(KeyBookTest, SlowHostsOfOneSenderLeaveThreadsToOthers) {
     EXPECT_EQ(Check(book, "slow-key", host, 100, "evil").standing, Standing::kPending);
   }
   EXPECT_EQ(Check(book, "good-key-1", "f.test", 100, "its own").standing, Standing::kPending);
-  for (int i = 0; i < 1000 && good_ == 0; ++i) {
-    std::this_thread::sleep_for(std::chrono::milliseconds(10));
-  }
+  EXPECT_TRUE(Eventually([this] { return good_ > 0; }));
   // It came before any of the slow ones.
   EXPECT_EQ(host_.asked, 1);
 }

@@ -222,7 +222,7 @@ TEST_F(HttpHandshakes, ManyNetworksDoNotEndEachOthersYoungConnections) {
     EXPECT_THAT(one->Read(&closed, "well"), testing::HasSubstr("well"));
   }
   // One that has been here for a while makes room.
-  std::this_thread::sleep_for(std::chrono::milliseconds(1100));
+  LetPass(Duration::Millis(1100));
   const RawSocket fourth(number_, "127.0.0.5");
   ASSERT_TRUE(fourth.Send(kAskProbe));
   EXPECT_THAT(fourth.Read(&closed, "well"), testing::HasSubstr("well"));

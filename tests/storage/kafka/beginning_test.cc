@@ -4,7 +4,6 @@
 
 #include <chrono>
 #include <string>
-#include <thread>
 #include <vector>
 
 #include "storage/internal/keys.h"
@@ -14,6 +13,7 @@
 #include "tests/storage/kafka/node.h"
 #include "tests/storage/kafka/said.h"
 #include "tests/support/temp_dir.h"
+#include "tests/support/wall_time.h"
 
 namespace freshet {
 namespace {
@@ -110,11 +110,8 @@ TEST_F(BeginningTest, ServersThatRunAreToldWhenTheBeginningGoes) {
   const kafka::TopicWatch watch(said.By(kafka_.options()), std::chrono::milliseconds(0),
                                 std::chrono::milliseconds(10));
   const auto told = [&](const char* what) {
-    const auto until = std::chrono::steady_clock::now() + std::chrono::minutes(1);
     const auto matches = Contains(HasSubstr(what));
-    while (!testing::Matches(matches)(said.lines()) && std::chrono::steady_clock::now() < until) {
-      std::this_thread::sleep_for(std::chrono::milliseconds(10));
-    }
+    (void)Eventually([&] { return testing::Matches(matches)(said.lines()); });
     EXPECT_THAT(said.lines(), matches);
   };
   told("its settings are not known");

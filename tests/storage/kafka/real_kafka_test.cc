@@ -25,6 +25,7 @@
 #include "tests/storage/small_store.h"
 #include "tests/storage/store_model.h"
 #include "tests/support/temp_dir.h"
+#include "tests/support/wall_time.h"
 
 namespace freshet {
 namespace {
@@ -128,12 +129,9 @@ class RealKafkaTest : public testing::Test {
     return *std::move(joined);
   }
 
-  // A moment between two looks at whose turn it is.
-  static void Wait() { std::this_thread::sleep_for(std::chrono::milliseconds(50)); }
   // Whether it has its turn within a minute.
   static bool AwaitTurn(const KafkaTenure& tenure) {
-    for (int i = 0; i < 1200 && !tenure.sure(); ++i) Wait();
-    return tenure.sure();
+    return Eventually([&] { return tenure.sure(); });
   }
 
   static Status CommitPage(Store& store, const PageRecord& page) {
@@ -216,7 +214,7 @@ TEST_F(RealKafkaTest, ATopicThatIsMadeAnewBeneathAServerEndsIt) {
   // A topic that brokers do not know for a moment aborts what is appended.
   for (uint32_t i = 21; i <= 320 && (status.ok() || absl::IsResourceExhausted(status)); ++i) {
     status = CommitPage(*node.store, random_.Page("host.example", i, i));
-    std::this_thread::sleep_for(std::chrono::milliseconds(100));
+    LetPass(Duration::Millis(100));
   }
   EXPECT_TRUE(absl::IsUnavailable(status)) << status;
   EXPECT_THAT(std::string(status.message()), HasSubstr("has lost rows"));
@@ -239,8 +237,8 @@ TEST_F(RealKafkaTest, AStandbyDoesNotTakeOverATopicThatWasMadeAnew) {
   options.follower = &follower;
   Status status;
   std::thread standby([&] { status = Store::Open(dir_ / "standby", options).status(); });
-  while (!follower.caught_up) std::this_thread::sleep_for(std::chrono::milliseconds(20));
-  std::this_thread::sleep_for(std::chrono::seconds(1));
+  WaitUntil([&] { return follower.caught_up.load(); });
+  LetPass(Duration::Seconds(1));
   DeleteTopic();
   MakeTopic({{"cleanup.policy", "compact"}, {"delete.retention.ms", "604800000"}});
   follower.may_own = true;
@@ -263,7 +261,7 @@ TEST_F(RealKafkaTest, WhoReadsATopicThatIsDeletedCanBeStopped) {
     std::thread reader([&] {
       while (status.ok()) status = (*log)->Read(0, *end, std::nullopt, take).status();
     });
-    std::this_thread::sleep_for(std::chrono::seconds(10));
+    LetPass(Duration::Seconds(10));
     (*log)->StopWaiting();
     reader.join();
     EXPECT_TRUE(absl::IsCancelled(status)) << status;
@@ -299,7 +297,7 @@ TEST_F(RealKafkaTest, OneMayLeaveAtAnyMomentOfJoining) {
   ASSERT_TRUE(AwaitTurn(*serving));
   for (int ms = 0; ms < 40; ++ms) {
     auto standby = Join("a");
-    std::this_thread::sleep_for(std::chrono::milliseconds(ms));
+    LetPass(Duration::Millis(ms));
     standby = nullptr;
   }
   // So many in so short a time may cost it its turn, which it has again then.
@@ -313,12 +311,12 @@ TEST_F(RealKafkaTest, AStandbyThatIsStoppedAndStartedTakesTheTurnOfNobody) {
   // One that has met the group, and one that has not.
   for (const int looks : {100, 4, 0}) {
     auto standby = Join("a");
-    for (int i = 0; i < looks; ++i) Wait();
+    LetPass(Duration::Millis(50) * looks);
     standby = nullptr;
     standby = Join("a");
     for (int i = 0; i < 160; ++i) {
       ASSERT_TRUE(serving->sure()) << looks << ": " << i * 50 << " ms after another start";
-      Wait();
+      LetPass(Duration::Millis(50));
     }
   }
 }

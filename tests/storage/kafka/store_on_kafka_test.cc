@@ -31,6 +31,7 @@
 #include "tests/storage/small_store.h"
 #include "tests/storage/store_model.h"
 #include "tests/support/temp_dir.h"
+#include "tests/support/wall_time.h"
 
 namespace freshet {
 namespace {
@@ -285,13 +286,14 @@ TEST_F(StoreOnKafkaTest, WhatWasPreparedFollowsPagesAndHostsUntilTheStoreIsOpen)
     };
     std::thread later([&] {
       // Once those of before are followed, or nothing is.
-      while (!follower.may_own) {
-        std::this_thread::sleep_for(std::chrono::milliseconds(10));
+      WaitUntil([&] {
         const MutexLock lock(follower.mutex);
-        if (follower.updates == 0) continue;
-        commit_to(60);
-        follower.may_own = true;
-      }
+        return follower.may_own || follower.updates > 0;
+      });
+      const MutexLock lock(follower.mutex);
+      if (follower.may_own) return;
+      commit_to(60);
+      follower.may_own = true;
     });
     const Node second = Start(name + "-standby", kafka, &follower);
     later.join();

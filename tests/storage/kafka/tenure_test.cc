@@ -9,10 +9,10 @@
 #include <functional>
 #include <memory>
 #include <string>
-#include <thread>
 
 #include "tests/storage/kafka/mock_kafka.h"
 #include "tests/storage/kafka/said.h"
+#include "tests/support/wall_time.h"
 
 namespace freshet {
 namespace {
@@ -38,14 +38,8 @@ std::unique_ptr<KafkaListener> Listen(const MockKafka& kafka) {
   return listener.ok() ? *std::move(listener) : nullptr;
 }
 
-bool Within(std::chrono::seconds most, const std::function<bool()>& holds) {
-  const auto until = std::chrono::steady_clock::now() + most;
-  while (!holds()) {
-    if (std::chrono::steady_clock::now() > until) return false;
-    std::this_thread::sleep_for(std::chrono::milliseconds(10));
-  }
-  return true;
-}
+// Joining takes these brokers long on a machine under load.
+constexpr Duration kPatience = Duration::Seconds(100);
 
 // Which of them it is may change while one joins: librdkafka's brokers then keep a member from
 // saying that it is there until a second before it counts as silent, and a machine under load
@@ -53,15 +47,15 @@ bool Within(std::chrono::seconds most, const std::function<bool()>& holds) {
 TEST(KafkaTenureTest, OneHasTheTurnAndWhenItLeavesTheNextOne) {
   const MockKafka kafka;
   auto first = Join(TenureOf(kafka, "first"));
-  ASSERT_TRUE(Within(std::chrono::seconds(100), [&] { return first->sure(); }));
+  ASSERT_TRUE(Eventually([&] { return first->sure(); }, kPatience));
   EXPECT_TRUE(first->assigned());
 
   const auto second = Join(TenureOf(kafka, "second"));
   // Long enough for the group to have taken it in.
-  EXPECT_FALSE(Within(std::chrono::seconds(4), [&] { return first->sure() && second->sure(); }));
+  EXPECT_FALSE(Eventually([&] { return first->sure() && second->sure(); }, Duration::Seconds(4)));
 
   first = nullptr;
-  EXPECT_TRUE(Within(std::chrono::seconds(100), [&] { return second->sure(); }));
+  EXPECT_TRUE(Eventually([&] { return second->sure(); }, kPatience));
 }
 
 TEST(KafkaTenureTest, AnotherSilenceThanThatOfTheServerThatHasTheTurnIsWarnedOfOnce) {
@@ -73,10 +67,12 @@ TEST(KafkaTenureTest, AnotherSilenceThanThatOfTheServerThatHasTheTurnIsWarnedOfO
   const auto hear = [&](std::chrono::milliseconds silence) {
     const auto listener = KafkaListener::Open(options, silence);
     ASSERT_TRUE(listener.ok()) << listener.status();
-    ASSERT_TRUE(Within(std::chrono::seconds(100), [&] {
-      const StatusOr<std::string> word = (*listener)->Announced(std::chrono::seconds(1));
-      return word.ok() && *word == "first";
-    }));
+    ASSERT_TRUE(Eventually(
+        [&] {
+          const StatusOr<std::string> word = (*listener)->Announced(std::chrono::seconds(1));
+          return word.ok() && *word == "first";
+        },
+        kPatience));
     (void)(*listener)->IsSilent(silence, std::chrono::seconds(1));
     (void)(*listener)->Announced(std::chrono::seconds(1));
   };
@@ -98,28 +94,28 @@ TEST(KafkaTenureTest, WhoDoesNotStandIsNotGivenTheTurn) {
   const std::unique_ptr<KafkaTenure> waits = *std::move(opened);
   {
     const auto stands = Join(TenureOf(kafka, "b"));
-    ASSERT_TRUE(Within(std::chrono::seconds(100), [&] { return stands->sure(); }));
+    ASSERT_TRUE(Eventually([&] { return stands->sure(); }, kPatience));
   }
-  EXPECT_FALSE(Within(std::chrono::seconds(2), [&] { return waits->assigned(); }));
+  EXPECT_FALSE(Eventually([&] { return waits->assigned(); }, Duration::Seconds(2)));
   ASSERT_TRUE(waits->Stand().ok());
-  EXPECT_TRUE(Within(std::chrono::seconds(100), [&] { return waits->sure(); }));
+  EXPECT_TRUE(Eventually([&] { return waits->sure(); }, kPatience));
 }
 
 TEST(KafkaTenureTest, WhoHearsNothingFromTheGroupIsNotSureAndIsAgainWhenItDoes) {
   MockKafka kafka;
   const auto tenure = Join(TenureOf(kafka, "node"));
-  ASSERT_TRUE(Within(std::chrono::seconds(100), [&] { return tenure->sure(); }));
+  ASSERT_TRUE(Eventually([&] { return tenure->sure(); }, kPatience));
   kafka.Down();
-  EXPECT_TRUE(Within(std::chrono::seconds(60), [&] { return !tenure->sure(); }));
+  EXPECT_TRUE(Eventually([&] { return !tenure->sure(); }, Duration::Seconds(60)));
   kafka.Up();
-  EXPECT_TRUE(Within(std::chrono::seconds(100), [&] { return tenure->sure(); }));
+  EXPECT_TRUE(Eventually([&] { return tenure->sure(); }, kPatience));
 }
 
 TEST(KafkaTenureTest, WhoHasTheTurnTellsTheOthersWhatItAnnounces) {
   const MockKafka kafka;
   std::array<std::unique_ptr<KafkaTenure>, 2> servers;
   servers[0] = Join(TenureOf(kafka, "first"));
-  ASSERT_TRUE(Within(std::chrono::seconds(100), [&] { return servers[0]->sure(); }));
+  ASSERT_TRUE(Eventually([&] { return servers[0]->sure(); }, kPatience));
   servers[1] = Join(TenureOf(kafka, "second"));
   const auto listener = Listen(kafka);
   const auto heard = [&] {
@@ -130,10 +126,12 @@ TEST(KafkaTenureTest, WhoHasTheTurnTellsTheOthersWhatItAnnounces) {
   };
   // Whoever has the turn, its text is heard.
   const auto told = [&](const std::array<std::string, 2>& texts) {
-    return Within(std::chrono::seconds(100), [&] {
-      const size_t serves = servers[0]->sure() ? 0 : 1;
-      return servers[serves]->sure() && heard() == texts[serves];
-    });
+    return Eventually(
+        [&] {
+          const size_t serves = servers[0]->sure() ? 0 : 1;
+          return servers[serves]->sure() && heard() == texts[serves];
+        },
+        kPatience);
   };
   EXPECT_TRUE(told({"", ""}));
   const std::array<std::string, 2> texts = {"127.0.0.1:7071 and a key", "of the second"};
@@ -143,7 +141,7 @@ TEST(KafkaTenureTest, WhoHasTheTurnTellsTheOthersWhatItAnnounces) {
   EXPECT_TRUE(told({"", ""}));
   announce({"", "of the second"});
   servers[0] = nullptr;
-  EXPECT_TRUE(Within(std::chrono::seconds(100), [&] { return heard() == "of the second"; }));
+  EXPECT_TRUE(Eventually([&] { return heard() == "of the second"; }, kPatience));
 }
 
 TEST(KafkaTenureTest, WhoseTurnAnotherHasIsToldOnce) {
@@ -151,21 +149,22 @@ TEST(KafkaTenureTest, WhoseTurnAnotherHasIsToldOnce) {
   std::array<std::atomic<int>, 2> lost = {};
   std::array<std::unique_ptr<KafkaTenure>, 2> servers;
   servers[0] = Join(TenureOf(kafka, "first"), [&] { ++lost[0]; });
-  ASSERT_TRUE(Within(std::chrono::seconds(100), [&] { return servers[0]->sure(); }));
+  ASSERT_TRUE(Eventually([&] { return servers[0]->sure(); }, kPatience));
   servers[1] = Join(TenureOf(kafka, "second"), [&] { ++lost[1]; });
   // As if neither had been heard for the silence. Either is given the turn then.
   const auto meet_anew = [&] {
     kafka.Fail(MockKafka::kHeartbeat, RD_KAFKA_RESP_ERR_UNKNOWN_MEMBER_ID);
-    EXPECT_TRUE(Within(std::chrono::seconds(100),
-                       [&] { return !servers[0]->assigned() && !servers[1]->assigned(); }));
+    EXPECT_TRUE(
+        Eventually([&] { return !servers[0]->assigned() && !servers[1]->assigned(); }, kPatience));
     kafka.Forgive(MockKafka::kHeartbeat);
-    EXPECT_TRUE(Within(std::chrono::seconds(100),
-                       [&] { return servers[0]->sure() || servers[1]->sure(); }));
+    EXPECT_TRUE(Eventually([&] { return servers[0]->sure() || servers[1]->sure(); }, kPatience));
   };
-  EXPECT_TRUE(Within(std::chrono::seconds(400), [&] {
-    meet_anew();
-    return Within(std::chrono::seconds(2), [&] { return lost[0] > 0; });
-  }));
+  EXPECT_TRUE(Eventually(
+      [&] {
+        meet_anew();
+        return Eventually([&] { return lost[0] > 0; }, Duration::Seconds(2));
+      },
+      Duration::Seconds(400)));
   EXPECT_EQ(lost[0], 1);
 }
 
@@ -174,17 +173,17 @@ TEST(KafkaTenureTest, WhoHasTheTurnAndConfirmsItNoMoreIsSilentToTheNext) {
   MockKafka kafka;
   std::array<std::unique_ptr<KafkaTenure>, 2> servers;
   servers[0] = Join(TenureOf(kafka, "first"));
-  ASSERT_TRUE(Within(std::chrono::seconds(100), [&] { return servers[0]->sure(); }));
+  ASSERT_TRUE(Eventually([&] { return servers[0]->sure(); }, kPatience));
   servers[1] = Join(TenureOf(kafka, "second"));
   const auto listener = Listen(kafka);
   const auto is_silent = [&] {
     return listener->IsSilent(std::chrono::seconds(6), std::chrono::seconds(1));
   };
   const auto silent_within = [&](int seconds) {
-    return Within(std::chrono::seconds(seconds), is_silent);
+    return Eventually(is_silent, Duration::Seconds(seconds));
   };
   // While one joins these brokers take no word of the other.
-  ASSERT_TRUE(Within(std::chrono::seconds(100), [&] { return !silent_within(4); }));
+  ASSERT_TRUE(Eventually([&] { return !silent_within(4); }, kPatience));
   kafka.Fail(MockKafka::kOffsetCommit, RD_KAFKA_RESP_ERR_GROUP_AUTHORIZATION_FAILED);
   EXPECT_TRUE(silent_within(100));
   // What the brokers do not say changes nothing.
@@ -192,19 +191,19 @@ TEST(KafkaTenureTest, WhoHasTheTurnAndConfirmsItNoMoreIsSilentToTheNext) {
   EXPECT_TRUE(is_silent());
   kafka.Forgive(MockKafka::kOffsetCommit);
   kafka.Up();
-  EXPECT_TRUE(Within(std::chrono::seconds(100), [&] { return !is_silent(); }));
+  EXPECT_TRUE(Eventually([&] { return !is_silent(); }, kPatience));
 }
 
 // librdkafka would abort.
 TEST(KafkaTenureTest, OneMayLeaveAtAnyMomentOfJoining) {
   const MockKafka kafka;
   const auto first = Join(TenureOf(kafka, "first"));
-  ASSERT_TRUE(Within(std::chrono::seconds(100), [&] { return first->sure(); }));
+  ASSERT_TRUE(Eventually([&] { return first->sure(); }, kPatience));
   for (int wait_ms = 0; wait_ms < 1200; wait_ms += 150) {
     const auto second = Join(TenureOf(kafka, "second"));
-    std::this_thread::sleep_for(std::chrono::milliseconds(wait_ms));
+    LetPass(Duration::Millis(wait_ms));
   }
-  EXPECT_TRUE(Within(std::chrono::seconds(100), [&] { return first->sure(); }));
+  EXPECT_TRUE(Eventually([&] { return first->sure(); }, kPatience));
 }
 
 // Likewise: the group takes it in, and does not say what it is assigned.
@@ -213,7 +212,7 @@ TEST(KafkaTenureTest, OneMayLeaveThatTheGroupDoesNotAnswer) {
   kafka.DelayNext(MockKafka::kSyncGroup);
   auto tenure = Join(TenureOf(kafka, "first"));
   // Time enough to be taken in.
-  EXPECT_FALSE(Within(std::chrono::seconds(4), [&] { return tenure->assigned(); }));
+  EXPECT_FALSE(Eventually([&] { return tenure->assigned(); }, Duration::Seconds(4)));
   const auto begun = std::chrono::steady_clock::now();
   tenure = nullptr;
   const auto took = std::chrono::steady_clock::now() - begun;
@@ -225,9 +224,9 @@ TEST(KafkaTenureTest, OneMayLeaveThatTheGroupDoesNotAnswer) {
 TEST(KafkaTenureTest, OneLeavesWithoutAnAnswerOfTheGroup) {
   MockKafka kafka;
   auto tenure = Join(TenureOf(kafka, "node"));
-  ASSERT_TRUE(Within(std::chrono::seconds(100), [&] { return tenure->sure(); }));
+  ASSERT_TRUE(Eventually([&] { return tenure->sure(); }, kPatience));
   kafka.Mute(1);
-  EXPECT_TRUE(Within(std::chrono::seconds(100), [&] { return !tenure->sure(); }));
+  EXPECT_TRUE(Eventually([&] { return !tenure->sure(); }, kPatience));
   const auto begun = std::chrono::steady_clock::now();
   tenure = nullptr;
   EXPECT_LT(std::chrono::steady_clock::now() - begun, std::chrono::seconds(60));
