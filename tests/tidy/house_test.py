@@ -103,6 +103,11 @@ class OffendersTest(unittest.TestCase):
         del files["bench/0.h"]
         self.assertEqual(told(files), [])
 
+    def test_a_clock_by_any_name(self):
+        source = "using Steady = std::chrono::steady_clock;\nvoid F() { G(Steady::now()); }  // Steady::now()\n"
+        self.assertEqual(told({"storage/a.cc": source}), ["storage/a.cc: 1 reads of a clock, at most 0"])
+        self.assertEqual(told({"bench/a.cc": source}), [])
+
     def test_too_few_asserts(self):
         function = "void F() {\n" + "  G();\n" * 9 + "}\n"
         asserts = "void F() {\n  CHECK(a);  // CHECK(b)\n" + "  G();\n" * 9 + "}\n"
