@@ -229,8 +229,9 @@ Status LoadPages(const PromisesFlags& flags, const Served& served) {
 }
 
 Status RunPromises(const PromisesFlags& flags) {
-  const auto& beside = flags.beside;
-  if (!flags.served.tls && std::count(beside.begin(), beside.end(), kCertificates) > 0) {
+  const bool certificates =
+      std::find(flags.beside.begin(), flags.beside.end(), kCertificates) != flags.beside.end();
+  if (certificates && !flags.served.tls) {
     return MakeStatus(absl::StatusCode::kInvalidArgument, "beside certificates: needs --tls");
   }
   ASSIGN_OR_RETURN(const ScratchDir scratch, ScratchDir::Make("freshet-promises"));

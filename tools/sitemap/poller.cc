@@ -607,19 +607,20 @@ absl::StatusOr<bool> Poller::SendNews(Sender& sender, Instant now, DocumentRepor
     looked = sent = 0;
     return absl::OkStatus();
   };
-  RETURN_IF_ERROR(entries_->ForEach(
-      [&](uint64_t row, const FeedEntry& entry) FRESHET_REQUIRES(turn_) -> absl::Status {
-        // Not behind the last one: then nothing would be left to do in another turn.
-        if (sent >= piece_ || looked == kMaxPiece) {
-          RETURN_IF_ERROR(settle());
-          RETURN_IF_ERROR(GiveTurnOn());
-        }
-        ASSIGN_OR_RETURN(const size_t one, SendEntry(sender, row, entry, now, report));
-        last = row;
-        ++looked;
-        sent += one;
-        return absl::OkStatus();
-      }));
+  const auto send = [&](uint64_t row, const FeedEntry& entry)
+                        FRESHET_REQUIRES(turn_) -> absl::Status {
+    // Not behind the last one: then nothing would be left to do in another turn.
+    if (sent >= piece_ || looked == kMaxPiece) {
+      RETURN_IF_ERROR(settle());
+      RETURN_IF_ERROR(GiveTurnOn());
+    }
+    ASSIGN_OR_RETURN(const size_t one, SendEntry(sender, row, entry, now, report));
+    last = row;
+    ++looked;
+    sent += one;
+    return absl::OkStatus();
+  };
+  RETURN_IF_ERROR(entries_->ForEach(send));
   RETURN_IF_ERROR(settle());
   return all;
 }
