@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <optional>
 #include <utility>
 
 #include "absl/container/flat_hash_map.h"
@@ -123,7 +124,9 @@ class GrpcPort::CallBook final : public grpc::ContextAllocator {
       call = std::move(found->second);
       calls_.erase(found);
     }
-    turns_.Ended(call.network);
+    // gRPC drops a call that is made while the server ends.
+    if (!call.network) turns_.Heard(IpAddress(), call.age);
+    turns_.Ended(call.network.value_or(IpAddress()));
   }
   void Release(grpc::GenericCallbackServerContext* context) override {
     Release(static_cast<grpc::CallbackServerContext*>(context));
@@ -132,8 +135,8 @@ class GrpcPort::CallBook final : public grpc::ContextAllocator {
  private:
   struct Call {
     std::unique_ptr<grpc::GenericCallbackServerContext> context;
-    uint64_t age = 0;   // in which it was made
-    IpAddress network;  // once the server has heard of it
+    uint64_t age = 0;                  // in which it was made
+    std::optional<IpAddress> network;  // once the server has heard of it
   };
 
   WireTurns& turns_;
