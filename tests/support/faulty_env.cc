@@ -133,7 +133,8 @@ class FaultyEnv::Disk : public rocksdb::FileSystemWrapper {
   bool dead_ = false;
   bool fired_ = false;
   bool hanging_ = false;
-  Condition goes_on_;  // no longer hanging
+  Condition goes_on_;   // no longer hanging
+  size_t waiting_ = 0;  // operations, for that
   std::function<void()> on_log_sync_;
 
  private:
@@ -152,7 +153,9 @@ class FaultyEnv::Disk : public rocksdb::FileSystemWrapper {
 
   // Counts one operation. An error: it must not happen.
   IOStatus Begin(const std::string& what) FRESHET_REQUIRES(mutex_) {
+    ++waiting_;
     while (hanging_) goes_on_.Wait(mutex_);
+    --waiting_;
     ++operations_;
     if (!dead_ && die_.Strike()) dead_ = fired_ = true;
     if (dead_) return IOStatus::IOError("injected: machine is dead", what);
@@ -418,6 +421,9 @@ void FaultyEnv::SetFreeBytes(uint64_t bytes) {
 void FaultyEnv::SetHanging(bool hanging) {
   disk_->Locked([&] { disk_->hanging_ = hanging; });
   disk_->goes_on_.NotifyAll();
+}
+size_t FaultyEnv::hanging() const {
+  return disk_->Locked([&] { return disk_->waiting_; });
 }
 void FaultyEnv::ClearFaults() {
   disk_->Locked([&] { disk_->ClearFaults(); });

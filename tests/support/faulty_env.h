@@ -51,6 +51,8 @@ class FaultyEnv {
   void SetFreeBytes(uint64_t bytes);
   // Operations wait until this is called with false.
   void SetHanging(bool hanging);
+  // Operations that wait so.
+  [[nodiscard]] size_t hanging() const;
   void ClearFaults();
   // Whether a fault of the first four kinds has happened.
   [[nodiscard]] bool fired() const;
