@@ -139,6 +139,16 @@ uint32_t GenerationFor(const ServerContext& context, const v1::CrawlResult& resu
   return own ? static_cast<uint32_t>(context.store.generation()) : kLeaseGenerations;
 }
 
+// Unavailable: the lease is of a later run of this division. A server of a cluster may have been
+// replaced without knowing it yet, and its successor knows the lease.
+Status CheckRun(const ServerContext& context, const v1::CrawlResult& result, uint32_t generation) {
+  const LeaseId lease(result.lease_id());
+  if (!context.config.cluster.configured() || GenerationOfLease(lease) <= generation) return {};
+  return MakeStatus(absl::StatusCode::kUnavailable,
+                    "lease_id: {} is not of this server: another may be active now",
+                    result.lease_id());
+}
+
 }  // namespace
 
 Batch ConvertResults(const ServerContext& context, uint64_t sequence,
@@ -150,6 +160,10 @@ Batch ConvertResults(const ServerContext& context, uint64_t sequence,
   for (int i = 0; i < results.size(); ++i) {
     const bool whole = FindTextFault(faults, i) == nullptr;
     const uint32_t generation = GenerationFor(context, results[i]);
+    if (const Status run = CheckRun(context, results[i], generation); !run.ok()) {
+      batch.Add(i, run);
+      continue;
+    }
     batch.Add(i, whole ? ConvertResult(results[i], generation, now)
                        : ConvertMended(results[i], faults, i, generation, now));
   }

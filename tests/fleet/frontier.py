@@ -53,6 +53,7 @@ class FrontierMemory:
     given_out: list[GivenOut] = field(default_factory=list)
     answers: dict[str, list[Answer]] = field(default_factory=lambda: collections.defaultdict(list))
     faults: list[str] = field(default_factory=list)
+    early: list[tuple[GivenOut, int]] = field(default_factory=list)  # before that date
 
     def by_value(self) -> int:
         """How many were given out of the crawl id whose URLs go by it."""
@@ -146,9 +147,10 @@ class FrontierCrawler:
     def _note(self, given: list[GivenOut]) -> None:
         for each in given:
             date = self.memory.date(each.url, each.asked)
-            early = date is not None and each.received < date and crawl_of(each.url) != SCHEDULED
-            if date == 0 or early:
-                self.memory.faults.append(f"{each.url}: given out by {each.node}, and is due at {date or 'no time'}")
+            if date == 0:
+                self.memory.faults.append(f"{each.url}: given out by {each.node}, and is due at no time")
+            elif date is not None and each.received < date and crawl_of(each.url) != SCHEDULED:
+                self.memory.early.append((each, date))
         self.memory.given_out += given
 
     def _answer(self, given: list[GivenOut]) -> None:
@@ -172,6 +174,10 @@ class FrontierCrawler:
 
     def check(self, timeline: Timeline) -> list[str]:
         faults = list(self.memory.faults)
+        for each, date in self.memory.early:
+            # By the clock of the server that has the queues, which may be ahead.
+            if (early := date - timeline.clock(each.asked, each.received) - each.received) > 0:
+                faults.append(f"{each.url}: given out by {each.node} {early:.3f} s before it was due")
         latest: dict[str, GivenOut] = {}
         for each in sorted(self.memory.given_out, key=lambda given: given.received):
             before = latest.get(each.url)

@@ -107,6 +107,27 @@ TEST_F(ClusterTest, AStandbyTakesOverPagesLeasesAndSettings) {
   EXPECT_TRUE(standby.Stop().ok());
 }
 
+// A server that was replaced may not know it yet.
+TEST_F(ClusterTest, AResultUnderALeaseOfALaterServerIsToBeSentAgain) {
+  TestServer server(InCluster());
+  server.UpsertMany(1);
+  const v1::NextResponse next = server.Next(1);
+  ASSERT_EQ(next.assignments_size(), 1);
+  v1::CrawlResult result;
+  result.set_url(next.assignments(0).url());
+  result.set_outcome(v1::CRAWL_OUTCOME_CHANGED);
+  constexpr uint64_t kNextRun = uint64_t{1} << 44;
+  result.set_lease_id(next.assignments(0).lease_id() + kNextRun);
+  const v1::BatchAck ack = server.Report(result);
+  ASSERT_EQ(ack.statuses_size(), 1);
+  EXPECT_EQ(ack.statuses(0).error().code(), v1::ERROR_CODE_UNAVAILABLE);
+  EXPECT_TRUE(ack.statuses(0).error().retryable());
+  EXPECT_FALSE(server.Get(result.url()).page().has_last_crawl_time());
+  result.set_lease_id(next.assignments(0).lease_id());
+  EXPECT_EQ(server.Report(result).statuses_size(), 0);
+  EXPECT_TRUE(server.Stop().ok());
+}
+
 // A client that got no answer from a server that failed sends again, to the one that serves now.
 TEST_F(ClusterTest, SignalsAndResultsThatAreSentAgainAfterATakeOverCountOnce) {
   auto first = std::make_unique<TestServer>(InCluster());

@@ -13,6 +13,7 @@
 #include "sync/mutex.h"
 #include "tests/crash/daemon.h"
 #include "tests/support/temp_dir.h"
+#include "tests/support/wall_time.h"
 
 namespace freshet {
 namespace {
@@ -109,7 +110,9 @@ TEST(KilledServer, KeepsTheCapOfEachHost) {
     daemon.Spawn({"--config", dir / "config.yaml", "--durability", "wal", "--shards",
                   std::to_string(1 + run % 3)});
     ASSERT_EQ(daemon.AwaitReady(), "");
-    if (run == 0) ASSERT_EQ(AddPages(daemon.channel()), "");
+    if (run == 0) {
+      ASSERT_EQ(AddPages(daemon.channel()), "");
+    }
     std::vector<std::thread> workers;
     for (int i = 0; i < 3; ++i) {
       workers.emplace_back(

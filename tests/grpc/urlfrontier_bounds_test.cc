@@ -38,13 +38,6 @@ uf::QueueDelayParams DelayOf(const std::string& key, uint32_t seconds) {
   return params;
 }
 
-uf::BlockQueueParams BlockOf(const std::string& key, uint64_t until) {
-  uf::BlockQueueParams params;
-  params.set_key(key);
-  params.set_time(until);
-  return params;
-}
-
 template <typename Request>
 grpc::Status Ask(FrontierStub& stub,
                  grpc::Status (FrontierStub::*method)(grpc::ClientContext*, const Request&,
