@@ -22,6 +22,7 @@
 #include "core/estimate/estimator.h"
 #include "server/engine/epochs_of_all.h"
 #include "server/engine/router.h"
+#include "storage/pages_read.h"
 #include "storage/store.h"
 #include "tools/common/rounded.h"
 

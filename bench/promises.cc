@@ -21,6 +21,7 @@
 #include "bench/served.h"
 #include "bench/synthetic_store.h"
 #include "bench/windows.h"
+#include "core/base/limits.h"
 #include "core/schedule/pacer.h"
 #include "fmt/format.h"
 #include "nlohmann/json.hpp"

@@ -19,6 +19,7 @@
 #include "core/schedule/shard_state.h"
 #include "core/schedule/transaction.h"
 #include "fmt/format.h"
+#include "storage/pages_read.h"
 #include "tools/common/history.h"
 #include "tools/common/rounded.h"
 

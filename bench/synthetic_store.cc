@@ -13,6 +13,7 @@
 #include "core/base/limits.h"
 #include "core/base/random.h"
 #include "core/base/url.h"
+#include "core/model/page.h"
 #include "core/schedule/changes.h"
 #include "fmt/format.h"
 #include "storage/internal/keys.h"

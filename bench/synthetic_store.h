@@ -7,7 +7,8 @@
 
 #include "CLI/CLI.hpp"
 #include "core/base/status.h"
-#include "core/model/page.h"
+#include "core/base/units.h"
+#include "core/model/page_key.h"
 
 namespace freshet {
 

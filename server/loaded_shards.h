@@ -19,6 +19,8 @@
 
 namespace freshet {
 
+struct FollowedChanges;
+
 // Thread-compatible, and each shard by itself.
 struct LoadedShards {
   GlobalRecords globals;

@@ -12,6 +12,7 @@
 #include <utility>
 
 #include "core/base/status.h"
+#include "core/schedule/followed_changes.h"
 #include "server/engine/shard_loader.h"
 #include "server/loaded_shards.h"
 #include "storage/follower.h"

@@ -18,6 +18,7 @@
 #include "core/schedule/leases.h"
 #include "core/schedule/shard_state.h"
 #include "fmt/format.h"
+#include "storage/pages_read.h"
 
 namespace freshet {
 namespace {

@@ -5,10 +5,10 @@
 #include <cstdint>
 
 #include "core/base/status.h"
-#include "core/schedule/changes.h"
 
 namespace freshet {
 
+struct FollowedChanges;
 class Store;
 
 // Owner thread only, that which opens the store, but for Update: whoever takes long is late for its

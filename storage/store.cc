@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "core/base/check.h"
+#include "core/model/page.h"
 #include "rocksdb/cache.h"
 #include "rocksdb/env.h"
 #include "rocksdb/listener.h"
@@ -25,6 +26,7 @@
 #include "storage/internal/tuning.h"
 #include "storage/internal/validate.h"
 #include "storage/internal/wal_check.h"
+#include "storage/pages_read.h"
 
 namespace freshet {
 

@@ -15,14 +15,26 @@
 
 #include "core/base/status.h"
 #include "core/base/units.h"
-#include "core/model/page.h"
+#include "core/model/crawl.h"
+#include "core/model/epoch.h"
+#include "core/model/page_number.h"
+#include "core/model/settings.h"
+#include "core/model/source.h"
 #include "core/schedule/changes.h"
 #include "storage/format.h"
 #include "storage/options.h"
 
 namespace freshet {
 
+struct Changes;
 struct FrontierReport;
+struct HostRecord;
+struct LeaseRecord;
+struct ListResult;
+struct PageRecord;
+struct PageSpec;
+struct PageState;
+struct ScanResult;
 
 // What start-up reads of one page. The references are valid during the call.
 struct LoadedPage {
@@ -66,17 +78,6 @@ struct ListQuery {
   std::optional<std::string> crawl_id;
   std::string host;
   std::string url_prefix;
-};
-
-struct ListResult {
-  std::vector<PageRecord> pages;
-  std::string next_token;  // empty: that was all
-};
-
-struct ScanResult {
-  std::vector<PageRecord> pages;
-  PageNumber next;  // where to go on; meaningless when done
-  bool done = false;
 };
 
 // All rows of a column family that come from a log.

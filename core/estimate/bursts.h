@@ -21,7 +21,7 @@
 #include "absl/container/flat_hash_map.h"
 #include "absl/container/flat_hash_set.h"
 #include "core/base/units.h"
-#include "core/model/page.h"
+#include "core/model/page_number.h"
 
 namespace freshet {
 

@@ -7,6 +7,7 @@
 #include "core/estimate/cho_gm.h"
 #include "core/estimate/mle.h"
 #include "core/estimate/observation.h"
+#include "core/model/page.h"
 
 namespace freshet {
 namespace {

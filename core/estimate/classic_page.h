@@ -4,9 +4,12 @@
 #define FRESHET_CORE_ESTIMATE_CLASSIC_PAGE_H_
 
 #include "core/base/units.h"
-#include "core/model/page.h"
+#include "core/model/page_rates.h"
 
 namespace freshet {
+
+struct PageState;
+struct PageStatistics;
 
 // Imaginary intervals of this length, one changed and one not, both without signals, keep every
 // estimate finite (Cho and Garcia-Molina). In days; the order of the interval between two crawls of

@@ -19,6 +19,7 @@
 #include "core/estimate/page_estimator.h"
 #include "core/estimate/quarantine.h"
 #include "core/estimate/site_table.h"
+#include "core/model/page.h"
 
 namespace freshet {
 namespace {

@@ -22,9 +22,16 @@
 #include "core/estimate/quarantine.h"
 #include "core/estimate/signal_windows.h"
 #include "core/estimate/site_table.h"
-#include "core/model/page.h"
+#include "core/model/page_number.h"
+#include "core/model/page_rates.h"
+#include "core/model/signal.h"
 
 namespace freshet {
+
+struct BurstSignal;
+struct CrawlObservation;
+struct PageRecord;
+struct PageState;
 
 enum class EstimatorKind : uint8_t {
   kDefault,  // docs/model.md, "The default estimator": pooled over pages

@@ -8,6 +8,7 @@
 
 #include "boost/math/distributions/gamma.hpp"
 #include "core/base/limits.h"
+#include "core/model/page.h"
 
 namespace freshet {
 namespace {

@@ -6,10 +6,13 @@
 #include "absl/container/inlined_vector.h"
 #include "core/base/units.h"
 #include "core/estimate/site.h"
-#include "core/model/page.h"
 #include "core/model/page_statistics.h"
+#include "core/model/signal.h"
 
 namespace freshet {
+
+struct PageSpec;
+struct PageState;
 
 // Half-lives, in days, after which evidence counts half. Three processes are learned, each at a
 // pace of its own: signalled changes are seen without a crawl, so a page that went quiet is known

@@ -8,7 +8,7 @@
 
 #include "core/base/units.h"
 #include "core/fleet/fleet_rate.h"
-#include "core/model/page.h"
+#include "core/model/page_rates.h"
 
 namespace freshet {
 

@@ -6,7 +6,7 @@
 
 #include "core/base/units.h"
 #include "core/model/crawl_value.h"
-#include "core/model/page.h"
+#include "core/model/page_rates.h"
 #include "core/model/policy.h"
 
 namespace freshet {

@@ -35,7 +35,7 @@
 #include <limits>
 
 #include "core/base/status.h"
-#include "core/model/page.h"
+#include "core/model/page_rates.h"
 #include "core/model/policy.h"
 
 namespace freshet {

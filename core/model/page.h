@@ -1,5 +1,6 @@
-// What Freshet knows of a page, a host, a lease and a signal source: the plain records that the
-// shard state machine changes and the store keeps. Nothing here knows how it is encoded.
+// What Freshet knows of a page: the plain records that the shard state machine changes and the
+// store keeps. What it knows of a host, a lease, a crawl id and a signal source is in the headers
+// beside this one. Nothing here knows how it is encoded.
 //
 // All structs of this file are value types, thread-compatible.
 #ifndef FRESHET_CORE_MODEL_PAGE_H_
@@ -10,31 +11,17 @@
 #include <limits>
 #include <optional>
 #include <string>
-#include <string_view>
 #include <vector>
 
-#include "core/base/day_hours.h"
-#include "core/base/ip_address.h"
-#include "core/base/limits.h"
 #include "core/base/units.h"
-#include "core/model/crawl_cap.h"
+#include "core/model/crawl_outcome.h"
+#include "core/model/page_key.h"
 #include "core/model/page_number.h"
+#include "core/model/page_rates.h"
 #include "core/model/page_statistics.h"
 #include "core/model/signal.h"
 
 namespace freshet {
-
-// Names a page: one URL may be crawled for several purposes, each a namespace of its own. Both
-// parts are canonical (core/base/url.h).
-struct PageKey {
-  std::string crawl_id;
-  std::string url;
-  bool operator==(const PageKey&) const = default;
-  template <typename H>
-  friend H AbslHashValue(H h, const PageKey& key) {
-    return H::combine(std::move(h), key.crawl_id, key.url);
-  }
-};
 
 // What the owner of a page asked for. Set by Upsert, never by the service.
 struct PageSpec {
@@ -45,24 +32,6 @@ struct PageSpec {
   std::optional<Rate> known_change_rate;  // set: used instead of an estimate
   bool complete_signals = false;          // every change of this page is signalled
   bool operator==(const PageSpec&) const = default;
-};
-
-// PageRates::age_bin of a page whose rates do not depend on the age of its last event.
-inline constexpr uint8_t kAgeless = 255;
-
-// The rates that the scheduler uses now. Per second of wall-clock time, as of
-// `PageState::carried_at`.
-struct PageRates {
-  double change_rate = 0;       // Delta
-  double unsignalled_rate = 0;  // alpha
-  double signal_rate = 0;       // gamma, summed over sources
-  double signal_weight = 0;     // kappa of the one source that stands for all; may be infinite
-  double staleness_rate = 0;    // ds/dt
-  // The bin of the age curve that the rates hold for (core/estimate/operational_time.h), and the
-  // site model they come from. Written by the Estimator alone.
-  uint8_t age_bin = kAgeless;
-  uint16_t site = 0;
-  bool operator==(const PageRates&) const = default;
 };
 
 inline constexpr double kNeverCrawledStaleness = std::numeric_limits<double>::infinity();
@@ -113,15 +82,6 @@ struct PageState {
   [[nodiscard]] bool crawled() const { return !last_crawl.is_none(); }
 };
 
-enum class CrawlOutcome : uint8_t {
-  kUnchanged = 1,
-  kChanged = 2,
-  kError = 3,
-  kGone = 4,
-  kMoved = 5,
-  kRobotsDenied = 6,  // robots.txt forbids it: nobody has looked
-};
-
 // The id that a source gave a signal, as far as it need be told from the others of its page.
 struct SignalId {
   uint8_t source = 0;
@@ -167,94 +127,6 @@ struct PageRecord {
   PageState state;
   PageDetail detail;
   bool operator==(const PageRecord&) const = default;
-};
-
-// Politeness of one host, and what became of it.
-struct HostRecord {
-  std::string host;
-  std::optional<Duration> min_delay;      // between two assignments; unset: configured default
-  std::optional<uint32_t> max_in_flight;  // unset: configured default; 0: no limit
-  // Between two crawls of a page; unset: configured default.
-  std::optional<Duration> min_page_interval;
-  Instant blocked_until;    // none: not blocked
-  Instant last_assignment;  // none: never
-  // Answers in a row that said that the host is fetched too often or cannot answer now, as of the
-  // last of them (core/schedule/host_backoff.h).
-  uint8_t throttles = 0;
-  Instant last_throttled;  // none: never
-  // All its pages are being removed, and no new ones are taken until they are.
-  bool deleting = false;
-  std::optional<CrawlCap> max_crawls;  // unset: configured default; count 0: no cap
-  std::optional<DayHours> hours;       // unset: configured default
-  // What workers have reported last: the Crawl-delay of its robots.txt, zero: none; and the address
-  // that it was fetched from.
-  Duration crawl_delay;
-  IpAddress address;
-  RecentCrawls recent_crawls;  // where it has a cap
-  bool operator==(const HostRecord&) const = default;
-};
-
-// How URLs go out that clients of the crawl-frontier API have put under a crawl id.
-enum class FrontierMode : uint8_t {
-  kDates = 0,      // when their clients have said
-  kShadow = 1,     // likewise; each is a page as well, of which Freshet learns and hands out none
-  kScheduled = 2,  // by crawl value, as pages
-};
-
-// What an operator has set for a crawl id. What is unset is as for crawl ids without a record.
-struct CrawlRecord {
-  std::string crawl_id;
-  // Of the crawl rate, in (0, 1]: what its pages get while one of them is eligible.
-  std::optional<double> share;
-  std::optional<Rate> max_rate;       // of its assignments, > 0
-  std::optional<uint64_t> max_pages;  // that it may have
-  // Politeness of its pages and their hosts where the host has none of its own.
-  std::optional<Duration> min_delay;
-  std::optional<uint32_t> max_in_flight;  // 0: no limit
-  std::optional<Duration> min_page_interval;
-  // All its pages are being removed, and no new ones are taken until they are.
-  bool deleting = false;
-  std::optional<FrontierMode> frontier_mode;  // unset: as configured
-  bool operator==(const CrawlRecord&) const = default;
-};
-
-// A signal that arrived while its page was out on a lease: it may be newer than the fetch.
-struct LeaseSignal {
-  Instant time;
-  SourceClass source_class;
-  bool operator==(const LeaseSignal&) const = default;
-};
-
-struct LeaseRecord {
-  LeaseId id;
-  PageNumber page;
-  std::string worker;  // the name that it gives itself
-  // Whose worker it is: kIdentityClient and the name of an identity, or the network that it comes
-  // from; empty: a release that did not say has written it.
-  std::string client;
-  Instant assigned;
-  Instant deadline;
-  std::vector<LeaseSignal> signals;  // at most limits::kMaxSignalsDuringLease, the newest
-  // The host that is fetched from although the page was removed meanwhile; empty: the page is
-  // there, or the lease is over.
-  std::string host;
-  // One that is over is kept for a while, with id and page alone, so that a result that is sent
-  // again, or late, is known for what it is.
-  bool over = false;
-  bool reported = false;  // a result under it was taken; only of one that is over
-  bool operator==(const LeaseRecord&) const = default;
-};
-
-// How LeaseRecord::client begins where it names an identity.
-inline constexpr std::string_view kIdentityClient = "identity ";
-
-// A named source of change signals. What it has sent is counted in metrics; what it is worth is
-// part of the site model.
-struct SourceRecord {
-  std::string name;
-  uint8_t index = 0;     // below limits::kMaxSources; frozen once given
-  bool retired = false;  // its signals are refused; name and index stay, for what was counted
-  bool operator==(const SourceRecord&) const = default;
 };
 
 }  // namespace freshet

@@ -8,32 +8,16 @@
 #include <vector>
 
 #include "core/base/units.h"
-#include "core/model/page.h"
+#include "core/model/crawl.h"
+#include "core/model/epoch.h"
+#include "core/model/host.h"
+#include "core/model/lease.h"
+#include "core/model/settings.h"
+#include "core/model/source.h"
 
 namespace freshet {
 
-// Configuration set at run time; survives restarts and then wins over flags and files.
-struct Settings {
-  std::optional<Rate> crawl_rate;     // unset: as configured
-  std::optional<std::string> policy;  // unset: as configured
-  bool paused = false;
-  std::string pause_reason;  // empty: none was given, or not paused
-  // Politeness of hosts that have none of their own. Unset: as configured.
-  std::optional<Duration> min_delay;
-  std::optional<uint32_t> max_in_flight;
-  std::optional<Duration> min_page_interval;
-  bool operator==(const Settings&) const = default;
-};
-
-// What the last finished epoch of a shard learned, so that a restart goes on with it. After a
-// change of the number of shards it is learned anew; only the number stays.
-struct EpochRecord {
-  uint16_t shard = 0;
-  uint64_t number = 0;
-  Instant finished;
-  std::string site_model;  // Estimator::SerialiseModel(), opaque to the store; empty: none
-  bool operator==(const EpochRecord&) const = default;
-};
+struct PageRecord;
 
 // How long, at least, a store that is closed or killed knows of each lease when its page was
 // assigned, whether or not the lease is over, counted to the last commit: hosts with shorter delays
@@ -69,19 +53,6 @@ struct Changes {
     return pages.empty() && removed_pages.empty() && hosts.empty() && removed_hosts.empty() &&
            leases.empty() && closed_leases.empty() && sources.empty() && crawls.empty() &&
            removed_crawls.empty() && !settings && !epoch;
-  }
-};
-
-// What whoever owns the records has committed, for those who follow: as it is now, and no page or
-// host occurs twice. Leases are not part of it. Thread-compatible.
-struct FollowedChanges {
-  std::vector<PageRecord> pages;
-  std::vector<PageNumber> removed_pages;
-  std::vector<HostRecord> hosts;
-  std::vector<std::string> removed_hosts;
-
-  [[nodiscard]] bool empty() const {
-    return pages.empty() && removed_pages.empty() && hosts.empty() && removed_hosts.empty();
   }
 };
 

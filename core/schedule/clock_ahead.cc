@@ -2,6 +2,10 @@
 
 #include <algorithm>
 
+#include "core/model/host.h"
+#include "core/model/lease.h"
+#include "core/model/page.h"
+
 namespace freshet {
 namespace {
 

@@ -6,9 +6,13 @@
 #define FRESHET_CORE_SCHEDULE_CLOCK_AHEAD_H_
 
 #include "core/base/units.h"
-#include "core/model/page.h"
 
 namespace freshet {
+
+struct HostRecord;
+struct LeaseRecord;
+struct PageRecord;
+struct PageState;
 
 // The clocks of two servers, one of which takes the place of the other, may differ by this.
 inline constexpr Duration kClocksDiffer = Duration::Seconds(1);

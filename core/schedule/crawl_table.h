@@ -15,7 +15,7 @@
 #include "core/base/segmented_array.h"
 #include "core/base/shares.h"
 #include "core/base/units.h"
-#include "core/model/page.h"
+#include "core/model/crawl.h"
 #include "core/schedule/forced_turns.h"
 #include "core/schedule/quota.h"
 

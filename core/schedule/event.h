@@ -11,10 +11,16 @@
 #include <variant>
 #include <vector>
 
+#include "core/base/day_hours.h"
+#include "core/base/ip_address.h"
 #include "core/base/status.h"
 #include "core/base/units.h"
-#include "core/model/page.h"
-#include "core/schedule/changes.h"
+#include "core/model/crawl_cap.h"
+#include "core/model/crawl_outcome.h"
+#include "core/model/page_key.h"
+#include "core/model/page_number.h"
+#include "core/model/settings.h"
+#include "core/model/source.h"
 #include "core/schedule/crawl_table.h"
 
 namespace freshet {

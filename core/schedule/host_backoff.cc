@@ -4,6 +4,7 @@
 
 #include "core/base/check.h"
 #include "core/base/random.h"
+#include "core/model/host.h"
 
 namespace freshet {
 namespace {

@@ -7,9 +7,10 @@
 #include <string_view>
 
 #include "core/base/units.h"
-#include "core/model/page.h"
 
 namespace freshet {
+
+struct HostRecord;
 
 // Value type, thread-compatible.
 struct HostBackoff {

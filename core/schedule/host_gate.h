@@ -18,7 +18,7 @@
 
 #include "absl/container/flat_hash_map.h"
 #include "core/base/units.h"
-#include "core/model/page.h"
+#include "core/model/host.h"
 #include "core/schedule/domain.h"
 #include "core/schedule/host_group.h"
 #include "core/schedule/host_groups.h"

@@ -10,7 +10,7 @@
 
 #include "absl/container/flat_hash_map.h"
 #include "core/base/units.h"
-#include "core/model/page.h"
+#include "core/model/lease.h"
 #include "core/schedule/event.h"
 
 namespace freshet {

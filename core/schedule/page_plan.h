@@ -9,7 +9,7 @@
 
 #include "core/base/status.h"
 #include "core/base/units.h"
-#include "core/model/page.h"
+#include "core/model/page_number.h"
 #include "core/plan/planner.h"
 
 namespace freshet {

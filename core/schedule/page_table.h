@@ -15,7 +15,7 @@
 #include "core/base/limits.h"
 #include "core/base/segmented_array.h"
 #include "core/base/units.h"
-#include "core/model/page.h"
+#include "core/model/page_number.h"
 
 namespace freshet {
 

@@ -8,7 +8,6 @@
 
 #include "absl/container/flat_hash_map.h"
 #include "core/base/units.h"
-#include "core/model/page.h"
 #include "core/schedule/leases.h"
 
 namespace freshet {

@@ -8,6 +8,7 @@
 #include "core/base/limits.h"
 #include "core/base/url.h"
 #include "core/schedule/clock_ahead.h"
+#include "core/schedule/followed_changes.h"
 #include "core/schedule/shard_impl.h"
 
 namespace freshet {

@@ -29,6 +29,8 @@
 #include "core/base/units.h"
 #include "core/estimate/estimator.h"
 #include "core/index/index_entry.h"
+#include "core/model/host.h"
+#include "core/model/lease.h"
 #include "core/model/page.h"
 #include "core/schedule/crawl_policy.h"
 #include "core/schedule/crawl_table.h"
@@ -46,6 +48,8 @@
 #include "core/schedule/transaction.h"
 
 namespace freshet {
+
+struct FollowedChanges;
 
 struct ShardOptions {
   CrawlPolicy policy;

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "core/base/limits.h"
+#include "core/model/page.h"
 
 namespace freshet {
 namespace {

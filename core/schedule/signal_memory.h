@@ -5,10 +5,12 @@
 #define FRESHET_CORE_SCHEDULE_SIGNAL_MEMORY_H_
 
 #include "core/base/units.h"
-#include "core/model/page.h"
 #include "core/schedule/event.h"
 
 namespace freshet {
+
+struct PageDetail;
+struct PageRecord;
 
 // Whether a signal of the same id and source was taken: among the latest
 // limits::kMaxRememberedSignalIds of the page.

@@ -14,7 +14,7 @@
 
 #include "core/base/status.h"
 #include "core/base/units.h"
-#include "core/model/page.h"
+#include "core/model/page_key.h"
 #include "core/schedule/event.h"
 #include "core/schedule/shard_state.h"
 #include "freshet/v1/admin.pb.h"
@@ -25,6 +25,8 @@
 #include "server/engine/sources.h"
 
 namespace freshet {
+
+struct CrawlRecord;
 
 [[nodiscard]] StatusOr<Duration> FromProto(const google::protobuf::Duration& duration);
 [[nodiscard]] StatusOr<Instant> FromProto(const google::protobuf::Timestamp& time);

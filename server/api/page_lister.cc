@@ -19,6 +19,7 @@
 #include "server/api/over_divisions.h"
 #include "server/api/to_proto.h"
 #include "server/api/wire.h"
+#include "storage/pages_read.h"
 
 namespace freshet {
 namespace {

@@ -12,6 +12,7 @@
 #include "core/base/url.h"
 #include "core/plan/crawl_comparison.h"
 #include "server/api/crawls_and_hosts.h"
+#include "storage/pages_read.h"
 
 namespace freshet {
 namespace {

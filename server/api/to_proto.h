@@ -9,7 +9,7 @@
 #include <string>
 
 #include "core/base/units.h"
-#include "core/model/page.h"
+#include "core/model/crawl.h"
 #include "core/schedule/event.h"
 #include "core/schedule/shard_state.h"
 #include "freshet/v1/admin.pb.h"
@@ -18,6 +18,9 @@
 #include "server/engine/sources.h"
 
 namespace freshet {
+
+struct LeaseRecord;
+struct PageRecord;
 
 // The one place where instants and spans become messages. What a page is believed to do may be
 // further away than a message can say (a page that changes once in 300,000 years): an instant

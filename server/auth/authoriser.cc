@@ -6,7 +6,7 @@
 #include "absl/strings/escaping.h"
 #include "absl/strings/match.h"
 #include "core/base/check.h"
-#include "core/model/page.h"
+#include "core/model/lease.h"
 #include "fmt/format.h"
 #include "fmt/ranges.h"
 #include "server/base/client_network.h"

@@ -14,7 +14,7 @@
 #include <vector>
 
 #include "core/base/status.h"
-#include "core/model/page.h"
+#include "core/model/crawl.h"
 #include "core/schedule/crawl_table.h"
 #include "core/schedule/event.h"
 #include "server/engine/class_table.h"

@@ -8,6 +8,7 @@
 #include "core/base/check.h"
 #include "core/base/limits.h"
 #include "server/logs/loggers.h"
+#include "storage/pages_read.h"
 
 namespace freshet {
 namespace {

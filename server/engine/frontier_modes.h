@@ -8,7 +8,7 @@
 #include <string_view>
 #include <vector>
 
-#include "core/model/page.h"
+#include "core/model/crawl.h"
 
 namespace freshet {
 

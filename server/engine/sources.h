@@ -16,7 +16,7 @@
 #include "core/base/limits.h"
 #include "core/base/status.h"
 #include "core/base/units.h"
-#include "core/model/page.h"
+#include "core/model/source.h"
 #include "server/base/named_budgets.h"
 #include "sync/mutex.h"
 

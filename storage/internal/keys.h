@@ -18,7 +18,7 @@
 #include <string_view>
 
 #include "core/base/units.h"
-#include "core/model/page.h"
+#include "core/model/page_number.h"
 #include "storage/format.h"
 
 namespace freshet::storage {

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "core/base/status.h"
-#include "core/model/page.h"
+#include "core/model/lease.h"
 
 namespace freshet::storage {
 

@@ -18,6 +18,7 @@
 
 #include "core/base/fingerprint.h"
 #include "core/base/status.h"
+#include "core/model/host.h"
 #include "core/model/page.h"
 #include "core/schedule/changes.h"
 #include "storage/format.h"

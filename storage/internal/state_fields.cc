@@ -7,6 +7,7 @@
 #include <type_traits>
 
 #include "core/base/check.h"
+#include "core/model/page.h"
 
 namespace freshet::storage {
 namespace {

@@ -6,8 +6,14 @@
 
 #include <string>
 
-#include "core/model/page.h"
 #include "storage/internal/codec.h"
+
+namespace freshet {
+
+struct PageSpec;
+struct PageState;
+
+}  // namespace freshet
 
 namespace freshet::storage {
 

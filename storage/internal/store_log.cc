@@ -13,6 +13,7 @@
 #include <utility>
 
 #include "core/base/check.h"
+#include "core/schedule/followed_changes.h"
 #include "rocksdb/env.h"
 #include "storage/change_log.h"
 #include "storage/follower.h"

@@ -9,6 +9,7 @@
 #include "storage/internal/rocksdb_status.h"
 #include "storage/internal/sealing.h"
 #include "storage/internal/store_impl.h"
+#include "storage/pages_read.h"
 
 namespace freshet {
 

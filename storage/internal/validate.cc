@@ -5,6 +5,11 @@
 #include "core/base/limits.h"
 #include "core/base/text.h"
 #include "core/base/url.h"
+#include "core/model/crawl.h"
+#include "core/model/host.h"
+#include "core/model/lease.h"
+#include "core/model/page.h"
+#include "core/model/source.h"
 #include "core/schedule/leases.h"
 #include "storage/internal/keys.h"
 

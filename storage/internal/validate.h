@@ -6,9 +6,24 @@
 #ifndef FRESHET_STORAGE_INTERNAL_VALIDATE_H_
 #define FRESHET_STORAGE_INTERNAL_VALIDATE_H_
 
+#include <string_view>
+
 #include "core/base/status.h"
-#include "core/model/page.h"
 #include "core/schedule/changes.h"
+
+namespace freshet {
+
+struct CrawlRecord;
+struct HostRecord;
+struct LeaseRecord;
+struct PageDetail;
+struct PageKey;
+struct PageRecord;
+struct PageSpec;
+struct PageState;
+struct SourceRecord;
+
+}  // namespace freshet
 
 namespace freshet::storage {
 

@@ -5,6 +5,9 @@
 #include <string>
 
 #include "core/base/random.h"
+#include "core/model/crawl.h"
+#include "core/model/host.h"
+#include "core/model/lease.h"
 #include "core/model/page.h"
 #include "core/schedule/changes.h"
 

@@ -2,6 +2,7 @@
 
 #include "core/base/check.h"
 #include "core/base/url.h"
+#include "storage/pages_read.h"
 
 namespace freshet {
 namespace {

@@ -10,6 +10,7 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "storage/internal/keys.h"
+#include "storage/pages_read.h"
 #include "tests/storage/random_records.h"
 #include "tests/storage/small_store.h"
 #include "tests/support/temp_dir.h"

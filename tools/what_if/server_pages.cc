@@ -4,6 +4,7 @@
 #include <memory>
 
 #include "core/model/crawl_value.h"
+#include "core/model/page.h"
 #include "freshet/v1/admin.grpc.pb.h"
 #include "freshet/v1/pages.grpc.pb.h"
 #include "tools/cli/table.h"

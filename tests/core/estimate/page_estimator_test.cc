@@ -6,6 +6,7 @@
 #include <random>
 #include <vector>
 
+#include "core/model/page.h"
 #include "gtest/gtest.h"
 #include "tests/core/estimate/source_classes.h"
 

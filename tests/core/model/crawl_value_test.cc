@@ -2,6 +2,7 @@
 // quadrature and simulation of the threshold policy, and swept for order and continuity.
 #include "core/model/crawl_value.h"
 
+#include <algorithm>
 #include <cmath>
 #include <fstream>
 #include <limits>

@@ -1,6 +1,7 @@
 // Several signal sources: against one source, against simulation, and at the limit of its work.
 #include "core/model/multi_source_value.h"
 
+#include <algorithm>
 #include <cmath>
 #include <random>
 

@@ -4,6 +4,7 @@
 #include <set>
 #include <string>
 
+#include "core/model/host.h"
 #include "core/schedule/http_status.h"
 #include "gtest/gtest.h"
 #include "tests/core/schedule/instants.h"

@@ -1,5 +1,6 @@
 #include "core/schedule/host_rules.h"
 
+#include "core/base/limits.h"
 #include "core/schedule/host_gate.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "core/base/random.h"
+#include "core/schedule/followed_changes.h"
 #include "tests/core/schedule/shard_cycle.h"
 
 namespace freshet {

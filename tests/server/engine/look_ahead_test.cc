@@ -19,6 +19,7 @@
 #include "gtest/gtest.h"
 #include "server/engine/shard.h"
 #include "storage/format.h"
+#include "storage/pages_read.h"
 #include "storage/store.h"
 #include "sync/mutex.h"
 #include "tests/support/faulty_env.h"

@@ -1,5 +1,7 @@
 #include "server/engine/worker_allowance.h"
 
+#include <vector>
+
 #include "gtest/gtest.h"
 
 namespace freshet {

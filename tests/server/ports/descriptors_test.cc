@@ -2,6 +2,8 @@
 
 #include <sys/resource.h>
 
+#include <string>
+
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 

@@ -6,6 +6,7 @@
 #include <memory>
 #include <string>
 
+#include "core/schedule/followed_changes.h"
 #include "rocksdb/env.h"
 #include "storage/follower.h"
 #include "tests/storage/kafka/mock_kafka.h"

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "core/schedule/followed_changes.h"
 #include "rocksdb/env.h"
 #include "storage/follower.h"
 #include "storage/internal/keys.h"

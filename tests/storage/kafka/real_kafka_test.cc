@@ -15,6 +15,7 @@
 #include <utility>
 
 #include "absl/strings/str_split.h"
+#include "core/schedule/followed_changes.h"
 #include "storage/follower.h"
 #include "storage/kafka/client.h"
 #include "storage/kafka/kafka_log.h"

@@ -15,6 +15,7 @@
 #include <thread>
 #include <vector>
 
+#include "core/schedule/followed_changes.h"
 #include "fmt/format.h"
 #include "rocksdb/env.h"
 #include "storage/follower.h"

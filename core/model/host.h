@@ -1,0 +1,43 @@
+// What Freshet knows of a host, as the store keeps it. Value type, thread-compatible.
+#ifndef FRESHET_CORE_MODEL_HOST_H_
+#define FRESHET_CORE_MODEL_HOST_H_
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "core/base/day_hours.h"
+#include "core/base/ip_address.h"
+#include "core/base/units.h"
+#include "core/model/crawl_cap.h"
+
+namespace freshet {
+
+// Politeness of one host, and what became of it.
+struct HostRecord {
+  std::string host;
+  std::optional<Duration> min_delay;      // between two assignments; unset: configured default
+  std::optional<uint32_t> max_in_flight;  // unset: configured default; 0: no limit
+  // Between two crawls of a page; unset: configured default.
+  std::optional<Duration> min_page_interval;
+  Instant blocked_until;    // none: not blocked
+  Instant last_assignment;  // none: never
+  // Answers in a row that said that the host is fetched too often or cannot answer now, as of the
+  // last of them (core/schedule/host_backoff.h).
+  uint8_t throttles = 0;
+  Instant last_throttled;  // none: never
+  // All its pages are being removed, and no new ones are taken until they are.
+  bool deleting = false;
+  std::optional<CrawlCap> max_crawls;  // unset: configured default; count 0: no cap
+  std::optional<DayHours> hours;       // unset: configured default
+  // What workers have reported last: the Crawl-delay of its robots.txt, zero: none; and the address
+  // that it was fetched from.
+  Duration crawl_delay;
+  IpAddress address;
+  RecentCrawls recent_crawls;  // where it has a cap
+  bool operator==(const HostRecord&) const = default;
+};
+
+}  // namespace freshet
+
+#endif  // FRESHET_CORE_MODEL_HOST_H_

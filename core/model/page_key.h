@@ -1,0 +1,24 @@
+// What names a page. Value type, thread-compatible.
+#ifndef FRESHET_CORE_MODEL_PAGE_KEY_H_
+#define FRESHET_CORE_MODEL_PAGE_KEY_H_
+
+#include <string>
+#include <utility>
+
+namespace freshet {
+
+// Names a page: one URL may be crawled for several purposes, each a namespace of its own. Both
+// parts are canonical (core/base/url.h).
+struct PageKey {
+  std::string crawl_id;
+  std::string url;
+  bool operator==(const PageKey&) const = default;
+  template <typename H>
+  friend H AbslHashValue(H h, const PageKey& key) {
+    return H::combine(std::move(h), key.crawl_id, key.url);
+  }
+};
+
+}  // namespace freshet
+
+#endif  // FRESHET_CORE_MODEL_PAGE_KEY_H_

@@ -1,0 +1,28 @@
+// The settings of the server that the store keeps. Value type, thread-compatible.
+#ifndef FRESHET_CORE_MODEL_SETTINGS_H_
+#define FRESHET_CORE_MODEL_SETTINGS_H_
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "core/base/units.h"
+
+namespace freshet {
+
+// Configuration set at run time; survives restarts and then wins over flags and files.
+struct Settings {
+  std::optional<Rate> crawl_rate;     // unset: as configured
+  std::optional<std::string> policy;  // unset: as configured
+  bool paused = false;
+  std::string pause_reason;  // empty: none was given, or not paused
+  // Politeness of hosts that have none of their own. Unset: as configured.
+  std::optional<Duration> min_delay;
+  std::optional<uint32_t> max_in_flight;
+  std::optional<Duration> min_page_interval;
+  bool operator==(const Settings&) const = default;
+};
+
+}  // namespace freshet
+
+#endif  // FRESHET_CORE_MODEL_SETTINGS_H_
