@@ -8,10 +8,10 @@
 #include <optional>
 #include <utility>
 
-#include "core/base/limits.h"
 #include "core/base/random.h"
 #include "fmt/format.h"
 #include "google/protobuf/arena.h"
+#include "server/base/limits.h"
 
 namespace freshet {
 namespace {

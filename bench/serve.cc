@@ -24,6 +24,7 @@
 #include "bench/served.h"
 #include "bench/synthetic_store.h"
 #include "fmt/format.h"
+#include "server/base/limits.h"
 #include "storage/store.h"
 #include "tools/common/rounded.h"
 

@@ -5,7 +5,7 @@
 #include <limits>
 #include <utility>
 
-#include "core/base/limits.h"
+#include "server/base/limits.h"
 #include "tools/common/rounded.h"
 
 namespace freshet {

@@ -4,8 +4,8 @@
 #include <cstdio>
 #include <utility>
 
-#include "core/base/limits.h"
 #include "fmt/format.h"
+#include "server/base/limits.h"
 #include "server/engine/shard_loader.h"
 
 namespace freshet {

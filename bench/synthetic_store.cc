@@ -10,6 +10,7 @@
 #include <thread>
 #include <vector>
 
+#include "core/base/id_limits.h"
 #include "core/base/limits.h"
 #include "core/base/random.h"
 #include "core/base/url.h"

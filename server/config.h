@@ -21,6 +21,7 @@
 #include "core/schedule/host_gate.h"
 #include "core/schedule/host_rules.h"
 #include "core/schedule/pacer.h"
+#include "server/base/limits.h"
 #include "server/base/live.h"
 #include "server/config_cluster.h"
 #include "server/config_indexnow.h"

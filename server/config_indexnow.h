@@ -6,8 +6,8 @@
 #include <cstddef>
 #include <string>
 
-#include "core/base/limits.h"
 #include "core/base/units.h"
+#include "server/base/limits.h"
 #include "server/base/live.h"
 
 namespace freshet {

@@ -9,6 +9,7 @@
 #include "core/base/text.h"
 #include "core/base/url.h"
 #include "core/base/wrong_value.h"
+#include "server/base/limits.h"
 #include "server/config_values.h"
 #include "yaml-cpp/yaml.h"
 

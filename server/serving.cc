@@ -6,9 +6,7 @@
 #include <memory>
 #include <utility>
 
-#include "core/base/answer_limits.h"
 #include "core/base/check.h"
-#include "core/base/limits.h"
 #include "fmt/format.h"
 #include "server/api/admin_service.h"
 #include "server/api/audited.h"
@@ -20,7 +18,9 @@
 #include "server/api/scheduler_service.h"
 #include "server/api/service_names.h"
 #include "server/api/urlfrontier_service.h"
+#include "server/base/answer_limits.h"
 #include "server/base/host_port.h"
+#include "server/base/limits.h"
 #include "server/base/reporting.h"
 #include "server/base/stopping.h"
 #include "spdlog/spdlog.h"

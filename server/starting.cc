@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "core/base/counted.h"
-#include "core/base/limits.h"
+#include "core/base/id_limits.h"
 #include "server/api/to_proto.h"
 #include "server/base/host_port.h"
 #include "server/base/reporting.h"

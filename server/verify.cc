@@ -12,7 +12,7 @@
 #include "absl/container/flat_hash_map.h"
 #include "absl/container/flat_hash_set.h"
 #include "core/base/fingerprint.h"
-#include "core/base/limits.h"
+#include "core/base/id_limits.h"
 #include "core/base/safe_text.h"
 #include "core/base/url.h"
 #include "core/schedule/leases.h"

@@ -8,6 +8,7 @@
 
 #include "absl/strings/match.h"
 #include "core/base/ascii.h"
+#include "core/base/id_limits.h"
 #include "core/base/limits.h"
 #include "core/base/text.h"
 #include "core/base/url_host.h"

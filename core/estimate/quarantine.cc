@@ -9,6 +9,7 @@
 
 #include "absl/strings/str_split.h"
 #include "core/base/check.h"
+#include "core/base/id_limits.h"
 #include "core/base/limits.h"
 #include "fmt/format.h"
 

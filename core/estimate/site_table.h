@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
-#include "core/base/limits.h"
+#include "core/base/id_limits.h"
 #include "core/base/status.h"
 #include "core/base/units.h"
 #include "core/estimate/epoch_sums.h"

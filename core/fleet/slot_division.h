@@ -5,7 +5,7 @@
 
 #include <cstdint>
 
-#include "core/base/limits.h"
+#include "core/base/id_limits.h"
 #include "core/base/units.h"
 
 namespace freshet {

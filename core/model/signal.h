@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "core/base/check.h"
-#include "core/base/limits.h"
+#include "core/base/id_limits.h"
 
 namespace freshet {
 

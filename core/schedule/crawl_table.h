@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
-#include "core/base/limits.h"
+#include "core/base/id_limits.h"
 #include "core/base/segmented_array.h"
 #include "core/base/shares.h"
 #include "core/base/units.h"

@@ -12,7 +12,7 @@
 #include <optional>
 #include <vector>
 
-#include "core/base/limits.h"
+#include "core/base/id_limits.h"
 #include "core/base/segmented_array.h"
 #include "core/base/units.h"
 #include "core/model/page_number.h"

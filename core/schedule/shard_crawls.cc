@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "core/base/check.h"
+#include "core/base/id_limits.h"
 #include "core/base/limits.h"
 #include "core/schedule/shard_impl.h"
 

@@ -24,7 +24,7 @@
 #include <vector>
 
 #include "core/base/fingerprint.h"
-#include "core/base/limits.h"
+#include "core/base/id_limits.h"
 #include "core/base/status.h"
 #include "core/base/units.h"
 #include "core/estimate/estimator.h"

@@ -7,6 +7,7 @@
 
 #include "core/base/check.h"
 #include "core/base/duration_text.h"
+#include "core/base/id_limits.h"
 #include "core/base/limits.h"
 #include "core/base/url.h"
 #include "core/schedule/http_status.h"

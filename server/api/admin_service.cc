@@ -31,6 +31,7 @@
 #include "server/api/source_figures.h"
 #include "server/api/status.h"
 #include "server/api/to_proto.h"
+#include "server/base/limits.h"
 #include "server/engine/epochs_of_all.h"
 #include "sync/mutex.h"
 

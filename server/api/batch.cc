@@ -9,6 +9,7 @@
 #include "core/base/url.h"
 #include "server/api/faults.h"
 #include "server/api/to_proto.h"
+#include "server/base/limits.h"
 
 namespace freshet {
 

@@ -3,11 +3,11 @@
 #include <algorithm>
 #include <utility>
 
-#include "core/base/answer_limits.h"
 #include "core/base/check.h"
 #include "server/api/faults.h"
 #include "server/api/request_id.h"
 #include "server/api/wire.h"
+#include "server/base/answer_limits.h"
 #include "server/base/client_network.h"
 #include "server/logs/loggers.h"
 

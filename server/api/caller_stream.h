@@ -7,10 +7,10 @@
 #include <string>
 #include <string_view>
 
-#include "core/base/limits.h"
 #include "server/api/caller.h"
 #include "server/api/context.h"
 #include "server/api/stream.h"
+#include "server/base/limits.h"
 
 namespace freshet {
 

@@ -9,13 +9,13 @@
 #include <utility>
 #include <vector>
 
-#include "core/base/limits.h"
 #include "fmt/format.h"
 #include "server/api/elsewhere.h"
 #include "server/api/from_proto.h"
 #include "server/api/frontier_adoption.h"
 #include "server/api/over_divisions.h"
 #include "server/api/worker_crawls.h"
+#include "server/base/limits.h"
 
 namespace freshet {
 namespace {

@@ -5,6 +5,7 @@
 #include <optional>
 #include <string>
 
+#include "core/base/id_limits.h"
 #include "core/base/limits.h"
 #include "core/estimate/operational_time.h"
 

@@ -4,9 +4,9 @@
 #include <utility>
 
 #include "core/base/check.h"
-#include "core/base/limits.h"
 #include "core/base/safe_text.h"
 #include "server/api/to_proto.h"
+#include "server/base/limits.h"
 
 namespace freshet {
 namespace {

@@ -4,8 +4,6 @@
 #include <utility>
 #include <vector>
 
-#include "core/base/frontier_limits.h"
-#include "core/base/limits.h"
 #include "server/api/batch.h"
 #include "server/api/caller_stream.h"
 #include "server/api/faults.h"
@@ -14,6 +12,8 @@
 #include "server/api/url_events.h"
 #include "server/api/url_pages.h"
 #include "server/api/wire.h"
+#include "server/base/frontier_limits.h"
+#include "server/base/limits.h"
 
 namespace freshet {
 namespace {

@@ -9,6 +9,7 @@
 #include "core/base/check.h"
 #include "core/base/duration_text.h"
 #include "core/base/fingerprint.h"
+#include "core/base/id_limits.h"
 #include "core/base/limits.h"
 #include "core/base/text.h"
 #include "core/base/url.h"
@@ -16,6 +17,7 @@
 #include "core/schedule/http_status.h"
 #include "core/schedule/leases.h"
 #include "server/api/faults.h"
+#include "server/base/limits.h"
 
 namespace freshet {
 namespace {

@@ -6,11 +6,11 @@
 #include <utility>
 #include <vector>
 
-#include "core/base/frontier_limits.h"
 #include "core/base/url.h"
 #include "server/api/scheduled_crawls.h"
 #include "server/api/url_pages.h"
 #include "server/api/urls_of_queue.h"
+#include "server/base/frontier_limits.h"
 #include "server/frontier/frontier_scan.h"
 #include "spdlog/spdlog.h"
 

@@ -3,10 +3,10 @@
 #include <optional>
 #include <utility>
 
-#include "core/base/frontier_limits.h"
 #include "core/base/limits.h"
 #include "core/base/text.h"
 #include "grpcpp/support/slice.h"
+#include "server/base/frontier_limits.h"
 #include "server/frontier/frontier_names.h"
 
 namespace freshet {

@@ -2,10 +2,10 @@
 
 #include <utility>
 
-#include "core/base/limits.h"
 #include "google/protobuf/wrappers.pb.h"
 #include "server/api/faults.h"
 #include "server/api/wire.h"
+#include "server/base/limits.h"
 
 namespace freshet {
 namespace {

@@ -4,11 +4,11 @@
 #include <chrono>
 #include <utility>
 
-#include "core/base/limits.h"
 #include "server/api/lease_returns.h"
 #include "server/api/scheduler_service.h"
 #include "server/api/to_proto.h"
 #include "server/api/wire.h"
+#include "server/base/limits.h"
 
 namespace freshet {
 namespace {

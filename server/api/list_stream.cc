@@ -2,9 +2,9 @@
 
 #include <utility>
 
-#include "core/base/limits.h"
 #include "server/api/faults.h"
 #include "server/api/unary.h"
+#include "server/base/limits.h"
 
 namespace freshet {
 

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "core/base/answer_limits.h"
+#include "server/base/answer_limits.h"
 
 namespace freshet {
 namespace {

@@ -29,6 +29,7 @@
 #include "server/api/wire.h"
 #include "server/api/worker_crawls.h"
 #include "server/base/client_network.h"
+#include "server/base/limits.h"
 #include "sync/mutex.h"
 
 namespace freshet {

@@ -7,11 +7,11 @@
 #include <utility>
 #include <vector>
 
-#include "core/base/frontier_limits.h"
 #include "core/base/reservoir.h"
 #include "core/base/url.h"
 #include "core/plan/crawl_comparison.h"
 #include "server/api/crawls_and_hosts.h"
+#include "server/base/frontier_limits.h"
 #include "storage/pages_read.h"
 
 namespace freshet {

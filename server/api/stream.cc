@@ -5,12 +5,12 @@
 #include <utility>
 
 #include "core/base/check.h"
-#include "core/base/limits.h"
 #include "core/base/shares.h"
 #include "fmt/format.h"
 #include "grpc/support/time.h"
 #include "server/api/faults.h"
 #include "server/api/wire.h"
+#include "server/base/limits.h"
 
 namespace freshet {
 namespace {

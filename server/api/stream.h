@@ -12,7 +12,6 @@
 #include <optional>
 #include <vector>
 
-#include "core/base/limits.h"
 #include "core/base/units.h"
 #include "grpcpp/alarm.h"
 #include "grpcpp/support/byte_buffer.h"
@@ -20,6 +19,7 @@
 #include "server/api/call_stats.h"
 #include "server/api/patience.h"
 #include "server/api/stream_set.h"
+#include "server/base/limits.h"
 #include "sync/mutex.h"
 
 namespace freshet {

@@ -13,7 +13,6 @@
 #include <utility>
 #include <vector>
 
-#include "core/base/answer_limits.h"
 #include "core/base/check.h"
 #include "grpcpp/support/byte_buffer.h"
 #include "grpcpp/support/server_callback.h"
@@ -26,6 +25,7 @@
 #include "server/api/faults.h"
 #include "server/api/request_id.h"
 #include "server/api/wire.h"
+#include "server/base/answer_limits.h"
 #include "server/base/client_network.h"
 #include "server/base/places.h"
 #include "server/logs/loggers.h"

@@ -11,6 +11,7 @@
 #include "core/base/url.h"
 #include "server/api/from_proto.h"
 #include "server/api/to_proto.h"
+#include "server/base/limits.h"
 
 namespace freshet {
 namespace {

@@ -4,10 +4,10 @@
 #include <atomic>
 #include <utility>
 
-#include "core/base/limits.h"
 #include "core/schedule/leases.h"
 #include "server/api/url_events.h"
 #include "server/api/wire.h"
+#include "server/base/limits.h"
 
 namespace freshet {
 namespace {

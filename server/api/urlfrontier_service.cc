@@ -5,14 +5,14 @@
 #include <utility>
 #include <vector>
 
-#include "core/base/answer_limits.h"
-#include "core/base/frontier_limits.h"
 #include "core/base/url.h"
 #include "server/api/faults.h"
 #include "server/api/scheduled_crawls.h"
 #include "server/api/unary.h"
 #include "server/api/url_removal.h"
 #include "server/api/urlfrontier_streams.h"
+#include "server/base/answer_limits.h"
+#include "server/base/frontier_limits.h"
 #include "server/frontier/frontier_names.h"
 #include "server/frontier/frontier_scan.h"
 #include "server/logs/loggers.h"

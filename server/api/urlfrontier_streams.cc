@@ -7,10 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include "core/base/answer_limits.h"
 #include "core/base/check.h"
-#include "core/base/frontier_limits.h"
-#include "core/base/limits.h"
 #include "server/api/call_reactor.h"
 #include "server/api/caller.h"
 #include "server/api/caller_stream.h"
@@ -21,7 +18,9 @@
 #include "server/api/scheduled_crawls.h"
 #include "server/api/unary.h"
 #include "server/api/wire.h"
+#include "server/base/answer_limits.h"
 #include "server/base/client_network.h"
+#include "server/base/frontier_limits.h"
 #include "server/frontier/frontier_names.h"
 #include "server/frontier/frontier_scan.h"
 #include "urlfrontier/urlfrontier.pb.h"

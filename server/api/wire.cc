@@ -4,15 +4,15 @@
 #include <cstdint>
 #include <optional>
 
-#include "core/base/answer_limits.h"
 #include "core/base/check.h"
-#include "core/base/limits.h"
 #include "core/base/text.h"
 #include "google/protobuf/descriptor.h"
 #include "google/protobuf/wire_format.h"
 #include "google/protobuf/wire_format_lite.h"
 #include "grpcpp/support/proto_buffer_writer.h"
 #include "server/api/inflate.h"
+#include "server/base/answer_limits.h"
+#include "server/base/limits.h"
 
 namespace freshet {
 namespace {

@@ -11,11 +11,11 @@
 #include <string_view>
 #include <vector>
 
-#include "core/base/limits.h"
 #include "core/base/status.h"
 #include "google/protobuf/message.h"
 #include "grpcpp/support/byte_buffer.h"
 #include "grpcpp/support/slice.h"
+#include "server/base/limits.h"
 
 namespace freshet {
 

@@ -5,8 +5,8 @@
 #include <utility>
 #include <vector>
 
-#include "core/base/limits.h"
 #include "core/base/url.h"
+#include "server/base/limits.h"
 
 namespace freshet {
 

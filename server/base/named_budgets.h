@@ -9,9 +9,9 @@
 #include <string>
 
 #include "absl/container/flat_hash_map.h"
-#include "core/base/limits.h"
 #include "core/base/units.h"
 #include "server/base/item_budget.h"
+#include "server/base/limits.h"
 #include "server/base/live.h"
 #include "sync/mutex.h"
 

@@ -2,7 +2,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "core/base/limits.h"
+#include "core/base/id_limits.h"
 #include "core/base/url.h"
 #include "core/base/wrong_value.h"
 #include "core/schedule/crawl_policy.h"

@@ -2,7 +2,7 @@
 #include <algorithm>
 #include <cctype>
 
-#include "core/base/limits.h"
+#include "core/base/id_limits.h"
 #include "core/base/wrong_value.h"
 #include "server/base/host_port.h"
 #include "server/config/key_makers.h"

@@ -1,5 +1,5 @@
 // Who may come in: TLS, identities, pings; and the crawl-frontier API.
-#include "core/base/limits.h"
+#include "server/base/limits.h"
 #include "server/config/key_makers.h"
 
 namespace freshet {

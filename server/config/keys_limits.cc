@@ -1,5 +1,7 @@
 // What clients may have: leases, connections, streams, items, workers.
+#include "core/base/id_limits.h"
 #include "core/base/limits.h"
+#include "server/base/limits.h"
 #include "server/config/key_makers.h"
 #include "server/config_limits.h"
 

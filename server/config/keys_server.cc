@@ -1,5 +1,6 @@
 // The process itself: its store, its addresses, its logs.
-#include "core/base/limits.h"
+#include "core/base/id_limits.h"
+#include "server/base/limits.h"
 #include "server/config/key_makers.h"
 #include "server/logs/loggers.h"
 

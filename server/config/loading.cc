@@ -6,9 +6,9 @@
 #include <array>
 #include <set>
 
-#include "core/base/limits.h"
 #include "core/base/wrong_value.h"
 #include "fmt/format.h"
+#include "server/base/limits.h"
 #include "yaml-cpp/yaml.h"
 
 namespace freshet {

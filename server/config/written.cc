@@ -6,10 +6,10 @@
 #include <utility>
 
 #include "core/base/day_hours.h"
-#include "core/base/limits.h"
 #include "core/base/wrong_value.h"
 #include "fmt/format.h"
 #include "fmt/ranges.h"
+#include "server/base/limits.h"
 #include "server/config_values.h"
 #include "server/logs/loggers.h"
 #include "yaml-cpp/yaml.h"

@@ -15,7 +15,7 @@
 #include <string_view>
 #include <vector>
 
-#include "core/base/limits.h"
+#include "core/base/id_limits.h"
 #include "core/base/shares.h"
 #include "core/base/status.h"
 #include "core/base/units.h"

@@ -4,9 +4,8 @@
 #include <utility>
 
 #include "core/base/check.h"
-#include "core/base/frontier_limits.h"
-#include "core/base/limits.h"
 #include "server/base/countdown.h"
+#include "server/base/frontier_limits.h"
 #include "server/logs/loggers.h"
 
 namespace freshet {

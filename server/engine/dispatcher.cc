@@ -5,10 +5,10 @@
 #include <utility>
 
 #include "core/base/check.h"
-#include "core/base/limits.h"
 #include "core/base/shares.h"
 #include "core/schedule/leases.h"
 #include "core/schedule/shard_state.h"
+#include "server/base/limits.h"
 #include "server/base/stopping.h"
 #include "server/engine/dispatcher_refill.h"
 #include "spdlog/spdlog.h"

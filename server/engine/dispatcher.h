@@ -15,11 +15,11 @@
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
-#include "core/base/limits.h"
 #include "core/base/units.h"
 #include "core/schedule/event.h"
 #include "core/schedule/forced_share.h"
 #include "core/schedule/pacer.h"
+#include "server/base/limits.h"
 #include "server/base/log_limit.h"
 #include "server/base/system_clock.h"
 #include "server/engine/bids.h"

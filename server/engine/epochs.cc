@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "core/base/check.h"
-#include "core/base/limits.h"
+#include "core/base/id_limits.h"
 #include "server/logs/loggers.h"
 #include "storage/pages_read.h"
 

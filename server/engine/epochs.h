@@ -14,7 +14,7 @@
 #include <memory>
 #include <vector>
 
-#include "core/base/limits.h"
+#include "core/base/id_limits.h"
 #include "core/base/status.h"
 #include "core/base/units.h"
 #include "core/schedule/event.h"

@@ -11,7 +11,6 @@
 #include <optional>
 #include <vector>
 
-#include "core/base/limits.h"
 #include "core/base/units.h"
 #include "server/engine/bids.h"
 #include "server/engine/group_ledger.h"

@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "core/base/check.h"
-#include "core/base/limits.h"
+#include "core/base/id_limits.h"
 #include "server/base/countdown.h"
 #include "server/base/stopping.h"
 

@@ -8,7 +8,7 @@
 #include <variant>
 
 #include "core/base/check.h"
-#include "core/base/limits.h"
+#include "server/base/limits.h"
 #include "server/base/stopping.h"
 #include "server/logs/loggers.h"
 

@@ -10,7 +10,7 @@
 
 #include "absl/container/flat_hash_map.h"
 #include "core/base/check.h"
-#include "core/base/limits.h"
+#include "core/base/id_limits.h"
 #include "core/base/url.h"
 #include "core/schedule/clock_ahead.h"
 #include "server/base/reporting.h"

@@ -7,9 +7,9 @@
 #include <utility>
 #include <vector>
 
-#include "core/base/limits.h"
 #include "core/base/units.h"
 #include "core/schedule/shard_state.h"
+#include "server/base/limits.h"
 #include "server/base/mailbox.h"
 #include "server/engine/epochs.h"
 

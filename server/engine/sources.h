@@ -13,7 +13,7 @@
 #include <utility>
 #include <vector>
 
-#include "core/base/limits.h"
+#include "core/base/id_limits.h"
 #include "core/base/status.h"
 #include "core/base/units.h"
 #include "core/model/source.h"

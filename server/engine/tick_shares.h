@@ -19,7 +19,7 @@
 #include <utility>
 #include <vector>
 
-#include "core/base/limits.h"
+#include "core/base/id_limits.h"
 #include "core/base/units.h"
 #include "core/schedule/crawl_table.h"
 

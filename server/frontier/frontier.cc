@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "core/base/check.h"
-#include "core/base/frontier_limits.h"
+#include "server/base/frontier_limits.h"
 #include "server/logs/loggers.h"
 
 namespace freshet {

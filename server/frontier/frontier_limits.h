@@ -5,8 +5,8 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "core/base/frontier_limits.h"
-#include "core/base/limits.h"
+#include "server/base/frontier_limits.h"
+#include "server/base/limits.h"
 
 namespace freshet {
 

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cstdint>
 
-#include "core/base/frontier_limits.h"
+#include "server/base/frontier_limits.h"
 
 namespace freshet {
 

@@ -2,9 +2,9 @@
 
 #include <algorithm>
 
-#include "core/base/answer_limits.h"
 #include "core/base/check.h"
-#include "core/base/limits.h"
+#include "server/base/answer_limits.h"
+#include "server/base/limits.h"
 
 namespace freshet {
 namespace {

@@ -15,10 +15,10 @@
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/container/flat_hash_set.h"
-#include "core/base/frontier_limits.h"
 #include "core/base/shares.h"
 #include "core/base/status.h"
 #include "core/base/units.h"
+#include "server/base/frontier_limits.h"
 #include "server/frontier/frontier_limits.h"
 #include "server/frontier/queue_table.h"
 #include "storage/frontier_store.h"

@@ -8,8 +8,8 @@
 #include <cstdint>
 
 #include "absl/container/flat_hash_map.h"
-#include "core/base/limits.h"
 #include "core/base/shares.h"
+#include "server/base/limits.h"
 
 namespace freshet {
 

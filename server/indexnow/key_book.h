@@ -14,9 +14,9 @@
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
-#include "core/base/limits.h"
 #include "core/base/units.h"
 #include "server/auth/identities.h"
+#include "server/base/limits.h"
 #include "server/base/log_limit.h"
 #include "server/base/named_budgets.h"
 #include "server/base/system_clock.h"

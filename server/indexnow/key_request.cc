@@ -17,8 +17,8 @@
 #include "boost/beast/http/parser.hpp"
 #include "boost/beast/http/read.hpp"
 #include "boost/beast/http/string_body.hpp"
-#include "core/base/limits.h"
 #include "fmt/format.h"
+#include "server/base/limits.h"
 
 namespace freshet {
 namespace {

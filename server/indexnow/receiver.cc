@@ -16,6 +16,7 @@
 #include "fmt/format.h"
 #include "freshet/v1/fleet.grpc.pb.h"
 #include "server/api/over_divisions.h"
+#include "server/base/limits.h"
 #include "server/base/stopping.h"
 #include "server/logs/loggers.h"
 #include "server/ports/http_credentials.h"

@@ -7,10 +7,10 @@
 #include <optional>
 #include <utility>
 
-#include "core/base/limits.h"
 #include "fmt/format.h"
 #include "server/api/batch.h"
 #include "server/api/from_proto.h"
+#include "server/base/limits.h"
 #include "server/engine/routed_event.h"
 
 namespace freshet {

@@ -9,7 +9,6 @@
 
 #include "absl/container/flat_hash_map.h"
 #include "core/base/check.h"
-#include "core/base/limits.h"
 #include "grpcpp/resource_quota.h"
 #include "server/auth/on_behalf.h"
 #include "server/base/client_network.h"

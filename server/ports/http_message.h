@@ -12,8 +12,8 @@
 #include <utility>
 #include <vector>
 
-#include "core/base/limits.h"
 #include "core/base/units.h"
+#include "server/base/limits.h"
 
 namespace freshet {
 

@@ -4,7 +4,7 @@
 #include <cstring>
 
 #include "core/base/check.h"
-#include "core/base/limits.h"
+#include "core/base/id_limits.h"
 
 namespace freshet::storage {
 namespace {

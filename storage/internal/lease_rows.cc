@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "core/base/check.h"
-#include "core/base/limits.h"
+#include "core/base/id_limits.h"
 #include "core/schedule/leases.h"
 #include "storage/format.h"
 #include "storage/internal/codec.h"

@@ -3,6 +3,7 @@
 #include <optional>
 
 #include "core/base/check.h"
+#include "core/base/limits.h"
 #include "storage/internal/codec.h"
 #include "storage/internal/keys.h"
 #include "storage/internal/records.h"

@@ -1,7 +1,7 @@
 // Verification: every row is read and the column families are compared with each other.
 #include <xxhash.h>
 
-#include "core/base/limits.h"
+#include "core/base/id_limits.h"
 #include "core/base/url.h"
 #include "rocksdb/convenience.h"
 #include "storage/internal/epoch_rows.h"

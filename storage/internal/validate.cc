@@ -2,6 +2,7 @@
 
 #include <limits>
 
+#include "core/base/id_limits.h"
 #include "core/base/limits.h"
 #include "core/base/text.h"
 #include "core/base/url.h"

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "core/base/check.h"
-#include "core/base/limits.h"
+#include "core/base/id_limits.h"
 #include "core/schedule/leases.h"
 #include "freshet/v1/admin.pb.h"
 #include "freshet/v1/ingest.pb.h"
@@ -19,6 +19,7 @@
 #include "server/api/faults.h"
 #include "server/api/from_proto.h"
 #include "server/api/wire.h"
+#include "server/base/limits.h"
 #include "server/engine/sources.h"
 #include "server/logging.h"
 

@@ -5,10 +5,10 @@
 #include <memory>
 #include <thread>
 
-#include "core/base/answer_limits.h"
 #include "google/protobuf/wrappers.pb.h"
 #include "server/api/call_reactor.h"
 #include "server/api/wire.h"
+#include "server/base/answer_limits.h"
 #include "server/base/places.h"
 #include "tests/grpc/frontier_client.h"
 #include "tests/grpc/guarded_server.h"

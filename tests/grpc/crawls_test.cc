@@ -6,7 +6,7 @@
 #include <utility>
 #include <vector>
 
-#include "core/base/limits.h"
+#include "server/base/limits.h"
 #include "tests/grpc/test_server.h"
 
 namespace freshet {

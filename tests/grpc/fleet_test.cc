@@ -7,10 +7,10 @@
 #include <utility>
 #include <vector>
 
-#include "core/base/limits.h"
 #include "core/base/url.h"
 #include "core/fleet/slot_division.h"
 #include "freshet/v1/fleet.grpc.pb.h"
+#include "server/base/limits.h"
 #include "tests/grpc/cluster_servers.h"
 #include "tests/support/ahead_of_clock.h"
 

@@ -2,7 +2,7 @@
 #include <map>
 #include <string>
 
-#include "core/base/limits.h"
+#include "core/base/id_limits.h"
 #include "httplib.h"
 #include "tests/grpc/raw_stream.h"
 #include "tests/grpc/test_server.h"

@@ -2,7 +2,7 @@
 // spoils nothing around it.
 #include <thread>
 
-#include "core/base/limits.h"
+#include "server/base/limits.h"
 #include "tests/grpc/raw_stream.h"
 #include "tests/grpc/test_server.h"
 

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "core/base/limits.h"
+#include "server/base/limits.h"
 #include "server/frontier/frontier_state.h"
 #include "server/logs/audit_log.h"
 #include "tests/grpc/frontier_client.h"

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "core/base/frontier_limits.h"
+#include "server/base/frontier_limits.h"
 #include "storage/restore.h"
 #include "tests/grpc/frontier_client.h"
 #include "tests/grpc/raw_stream.h"

@@ -3,9 +3,9 @@
 #include <cmath>
 #include <fstream>
 
-#include "core/base/frontier_limits.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "server/base/frontier_limits.h"
 #include "server/base/host_port.h"
 #include "server/config_limits.h"
 #include "tests/support/temp_dir.h"

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <set>
 
-#include "core/base/limits.h"
+#include "core/base/id_limits.h"
 #include "gtest/gtest.h"
 #include "tests/storage/random_records.h"
 

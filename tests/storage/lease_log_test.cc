@@ -2,6 +2,7 @@
 
 #include <map>
 
+#include "core/base/id_limits.h"
 #include "core/base/limits.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"

@@ -2,6 +2,7 @@
 
 #include <cmath>
 
+#include "core/base/id_limits.h"
 #include "core/base/limits.h"
 #include "core/base/url.h"
 #include "storage/internal/keys.h"

@@ -126,7 +126,7 @@ while read -r limit; do
     END { exit !found }' docs/limits.md ||
     fail "$limit: docs/limits.md has no row that says what one client gets of it, and when it is given back;" \
       'of a limit that is no table of all clients tests/tidy/own_limits.txt says so'
-done < <(grep -hoE 'inline constexpr [a-z0-9_:]+ kMax[A-Za-z]+' core/base/limits.h core/base/frontier_limits.h |
+done < <(grep -hoE 'inline constexpr [a-z0-9_:]+ kMax[A-Za-z]+' core/base/{,id_}limits.h server/base/{,frontier_}limits.h |
   sed 's/.* //' | sort -u)
 
 # --- Docs ---------------------------------------------------------------------------------------------------

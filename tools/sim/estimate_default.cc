@@ -4,7 +4,7 @@
 #include <cmath>
 #include <span>
 
-#include "core/base/limits.h"
+#include "core/base/id_limits.h"
 #include "tools/sim/memory_shard.h"
 
 namespace freshet {

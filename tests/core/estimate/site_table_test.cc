@@ -5,6 +5,7 @@
 #include <string>
 #include <utility>
 
+#include "core/base/id_limits.h"
 #include "core/base/limits.h"
 #include "core/base/url.h"
 #include "core/model/page_number.h"

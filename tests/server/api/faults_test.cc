@@ -2,8 +2,8 @@
 
 #include <string>
 
-#include "core/base/limits.h"
 #include "gtest/gtest.h"
+#include "server/base/limits.h"
 
 namespace freshet {
 namespace {

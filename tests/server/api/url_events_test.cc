@@ -9,6 +9,7 @@
 #include "core/base/url.h"
 #include "core/schedule/leases.h"
 #include "gtest/gtest.h"
+#include "server/base/limits.h"
 
 namespace freshet {
 namespace {

@@ -4,7 +4,6 @@
 
 #include <random>
 
-#include "core/base/limits.h"
 #include "core/base/text.h"
 #include "freshet/v1/admin.pb.h"
 #include "freshet/v1/ingest.pb.h"
@@ -14,6 +13,7 @@
 #include "google/protobuf/arena.h"
 #include "gtest/gtest.h"
 #include "server/api/batch.h"
+#include "server/base/limits.h"
 #include "server/logging.h"
 #include "tests/support/gzip.h"
 

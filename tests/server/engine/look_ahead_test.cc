@@ -12,11 +12,11 @@
 #include <utility>
 #include <vector>
 
-#include "core/base/limits.h"
 #include "core/base/random.h"
 #include "core/base/url.h"
 #include "core/schedule/leases.h"
 #include "gtest/gtest.h"
+#include "server/base/limits.h"
 #include "server/engine/shard.h"
 #include "storage/format.h"
 #include "storage/pages_read.h"

@@ -3,8 +3,8 @@
 #include <string>
 #include <vector>
 
-#include "core/base/limits.h"
 #include "gtest/gtest.h"
+#include "server/base/limits.h"
 #include "tests/server/engine/test_shards.h"
 
 namespace freshet {

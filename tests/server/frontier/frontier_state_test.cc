@@ -9,10 +9,10 @@
 #include <tuple>
 #include <vector>
 
-#include "core/base/answer_limits.h"
-#include "core/base/limits.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "server/base/answer_limits.h"
+#include "server/base/limits.h"
 #include "server/frontier/frontier_names.h"
 #include "tests/server/frontier/frontier_fixture.h"
 

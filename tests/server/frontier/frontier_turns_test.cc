@@ -7,9 +7,9 @@
 #include <utility>
 #include <vector>
 
-#include "core/base/frontier_limits.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "server/base/frontier_limits.h"
 #include "server/base/system_clock.h"
 #include "server/frontier/frontier.h"
 #include "tests/support/temp_dir.h"

@@ -4,7 +4,6 @@
 #include <string>
 #include <vector>
 
-#include "core/base/limits.h"
 #include "fmt/format.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"

@@ -11,6 +11,7 @@
 #include "core/estimate/site_table.h"
 #include "core/schedule/leases.h"
 #include "fmt/format.h"
+#include "server/base/limits.h"
 #include "storage/internal/keys.h"
 #include "storage/internal/records.h"
 #include "tests/storage/kafka/mock_kafka.h"

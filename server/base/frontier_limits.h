@@ -1,7 +1,7 @@
-// The caps of the crawl-frontier API, as core/base/limits.h has those of all else. What can be
-// configured beside them is in FrontierLimits (server/frontier/frontier_state.h).
-#ifndef FRESHET_CORE_BASE_FRONTIER_LIMITS_H_
-#define FRESHET_CORE_BASE_FRONTIER_LIMITS_H_
+// The caps of the crawl-frontier API, as server/base/limits.h has those of all other calls. What
+// can be configured beside them is in FrontierLimits (server/frontier/frontier_limits.h).
+#ifndef FRESHET_SERVER_BASE_FRONTIER_LIMITS_H_
+#define FRESHET_SERVER_BASE_FRONTIER_LIMITS_H_
 
 #include <cstddef>
 #include <cstdint>
@@ -38,4 +38,4 @@ inline constexpr uint32_t kUsualFrontierLeaseSeconds = 30;
 
 }  // namespace freshet::limits
 
-#endif  // FRESHET_CORE_BASE_FRONTIER_LIMITS_H_
+#endif  // FRESHET_SERVER_BASE_FRONTIER_LIMITS_H_

@@ -1,6 +1,6 @@
 // The caps of what is answered: of one message, and of how slowly a client may take it.
-#ifndef FRESHET_CORE_BASE_ANSWER_LIMITS_H_
-#define FRESHET_CORE_BASE_ANSWER_LIMITS_H_
+#ifndef FRESHET_SERVER_BASE_ANSWER_LIMITS_H_
+#define FRESHET_SERVER_BASE_ANSWER_LIMITS_H_
 
 #include <cstddef>
 
@@ -21,4 +21,4 @@ inline constexpr size_t kMaxUntimedAnswerBytes = size_t{4} << 10;
 
 }  // namespace freshet::limits
 
-#endif  // FRESHET_CORE_BASE_ANSWER_LIMITS_H_
+#endif  // FRESHET_SERVER_BASE_ANSWER_LIMITS_H_

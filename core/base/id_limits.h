@@ -1,0 +1,31 @@
+// How many things there may be that are numbered: their ids, in memory and in stored rows, are only
+// so wide.
+#ifndef FRESHET_CORE_BASE_ID_LIMITS_H_
+#define FRESHET_CORE_BASE_ID_LIMITS_H_
+
+#include <cstddef>
+#include <cstdint>
+
+namespace freshet::limits {
+
+inline constexpr uint16_t kSlots = 4096;
+inline constexpr size_t kMaxShards = 64;
+// Of each page the queue of a rate plan may have to keep times, which it numbers by 28 bits.
+inline constexpr uint64_t kMaxPagesPerShard = (uint64_t{1} << 28) - 1;
+// Verification has all pages of a store in one shard; one page id is kept free.
+inline constexpr uint64_t kMaxPageIds = (uint64_t{1} << 32) - 1;
+static_assert(kMaxPagesPerShard <= kMaxPageIds);
+// Named signal sources. With four burst classes each, a (source, class) pair fits in one byte.
+inline constexpr int kMaxSources = 32;
+inline constexpr int kBurstClasses = 4;
+static_assert(kMaxSources * kBurstClasses <= 256);
+// Crawl ids that have pages or settings.
+inline constexpr size_t kMaxCrawls = 65'535;
+// Crawl ids with a share or a maximum of the crawl rate, or whose pages some workers take alone,
+// each of which has an index of its own in every shard, and all others together: a bit of a word
+// for each.
+inline constexpr size_t kMaxCrawlClasses = 64;
+
+}  // namespace freshet::limits
+
+#endif  // FRESHET_CORE_BASE_ID_LIMITS_H_
