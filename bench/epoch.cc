@@ -20,6 +20,8 @@
 #include "bench/stack.h"
 #include "bench/synthetic_store.h"
 #include "core/estimate/estimator.h"
+#include "core/estimate/learned_sites.h"
+#include "core/estimate/page_estimate.h"
 #include "server/engine/epochs_of_all.h"
 #include "server/engine/router.h"
 #include "storage/pages_read.h"

@@ -16,8 +16,13 @@
 #include "core/base/check.h"
 #include "core/index/brute_index.h"
 #include "core/index/price_index.h"
+#include "core/model/page.h"
+#include "core/schedule/changes.h"
 #include "core/schedule/crawl_policy.h"
+#include "core/schedule/pick.h"
+#include "core/schedule/shard_options.h"
 #include "core/schedule/shard_state.h"
+#include "core/schedule/transaction.h"
 #include "fmt/format.h"
 #include "tools/common/rounded.h"
 

@@ -6,6 +6,7 @@
 
 #include "fmt/format.h"
 #include "server/base/limits.h"
+#include "server/engine/epoch_exchange.h"
 #include "server/engine/shard_loader.h"
 
 namespace freshet {

@@ -164,7 +164,7 @@ Status ShardsLoader::LoadCrawls(LoadedShards* loaded) const {
   }
   loaded->crawls =
       std::make_unique<Crawls>(loaded->globals.crawls, loaded->shards.size(), std::move(modes));
-  for (const CrawlTable::Terms& terms : loaded->crawls->Terms()) {
+  for (const CrawlTerms& terms : loaded->crawls->Terms()) {
     for (const auto& shard : loaded->shards) RETURN_IF_ERROR(shard->state().LoadCrawl(terms));
   }
   return absl::OkStatus();

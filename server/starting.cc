@@ -8,6 +8,7 @@
 
 #include "core/base/counted.h"
 #include "core/base/id_limits.h"
+#include "core/schedule/page_to_load.h"
 #include "server/api/to_proto.h"
 #include "server/base/host_port.h"
 #include "server/base/reporting.h"

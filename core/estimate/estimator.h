@@ -4,7 +4,6 @@
 #define FRESHET_CORE_ESTIMATE_ESTIMATOR_H_
 
 #include <atomic>
-#include <bitset>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -14,14 +13,10 @@
 #include <utility>
 #include <vector>
 
-#include "core/base/id_limits.h"
 #include "core/base/status.h"
 #include "core/base/units.h"
-#include "core/estimate/epoch_sums.h"
-#include "core/estimate/lessons.h"
-#include "core/estimate/quarantine.h"
-#include "core/estimate/signal_windows.h"
-#include "core/estimate/site_table.h"
+#include "core/estimate/estimator_options.h"
+#include "core/estimate/trust.h"
 #include "core/model/page_number.h"
 #include "core/model/page_rates.h"
 #include "core/model/signal.h"
@@ -30,65 +25,14 @@ namespace freshet {
 
 struct BurstSignal;
 struct CrawlObservation;
+class EpochSums;
+struct LearnedSites;
+struct Lessons;
+struct PageEstimate;
 struct PageRecord;
 struct PageState;
-
-enum class EstimatorKind : uint8_t {
-  kDefault,  // docs/model.md, "The default estimator": pooled over pages
-  kMle,      // per page: unsignalled rate and signal weight by maximum likelihood
-  kChoGm,    // per page: change rate alone, signals ignored
-};
-
-struct EstimatorOptions {
-  EstimatorKind kind = EstimatorKind::kDefault;
-  // The length of a day. Half-lives and age edges are counted in days, so that accelerated time
-  // needs this one number only.
-  Duration day = Duration::Days(1);
-  // Every event from here on is recorded; none: from the first recorded one on.
-  Instant since;
-};
-
-// What is believed of one page.
-struct PageEstimate {
-  PageRates rates;
-  double staleness = 0;  // of the page's state under these rates; infinite before the first crawl
-  // Of the gamma distribution that is believed of the change rate; infinite: it is known.
-  double shape = 0;
-  double observations = 0;  // effective number of crawl intervals behind it, after fading
-
-  // Bounds of the 95% interval of the change rate, per second. Some microseconds.
-  [[nodiscard]] std::pair<double, double> Interval95() const;
-};
-
-// What the signals of one (source, burst class) have proved worth.
-struct SourceTrust {
-  SourceClass source_class;
-  double signals = 0;        // effective number counted, after fading
-  double truth = 0;          // of them, those that stood for a change
-  double precision = 0;      // probability that a signal stands for a change
-  double precision_low = 0;  // 95% interval
-  double precision_high = 0;
-  double recall = 0;  // share of all changes that this class signals
-};
-
-// The same of a source at one host: over all burst classes, and of the last few dozen crawls. A
-// host without a model of its own has the latter alone.
-struct HostTrust {
-  std::string host;
-  uint8_t source = 0;
-  double signals = 0;  // effective number counted, after fading
-  double precision = 0;
-  double precision_low = 0;
-  double precision_high = 0;
-  double recall = 0;
-  SourceStanding lately;
-};
-
-// By index.
-using SourceSet = std::bitset<limits::kMaxSources>;
-
-// Worse ones first: in quarantine, then by the upper end of the precision, host and source.
-[[nodiscard]] bool IsWorse(const HostTrust& a, const HostTrust& b);
+struct PlacedSignal;
+struct QuarantineNews;
 
 // Owner thread only, but for what says otherwise.
 class Estimator {

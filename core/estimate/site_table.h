@@ -16,21 +16,12 @@
 #include "core/base/status.h"
 #include "core/base/units.h"
 #include "core/estimate/epoch_sums.h"
+#include "core/estimate/learned_sites.h"
 #include "core/estimate/site.h"
 #include "core/estimate/site_learner.h"
 #include "core/model/page_number.h"
 
 namespace freshet {
-
-// What a table learned in an epoch, ready to be installed. Value type, thread-compatible.
-struct LearnedSites {
-  SiteModel all;
-  std::vector<std::pair<uint16_t, SiteModel>> models;     // of sites, by number
-  std::vector<std::pair<uint16_t, std::string>> vacated;  // and who gets the seat; empty: nobody
-  // Slots some of whose pages were filed by another model than they now have (MovedNotably).
-  std::bitset<limits::kSlots> moved;
-  std::string text;  // of the table, once it is installed; see Serialise
-};
 
 // Sites are numbered: 0 stands for all hosts together and is the model of those without a seat. A
 // number keeps its meaning for pages that were not re-estimated since; one that lost its host

@@ -15,7 +15,7 @@
 #include "core/base/segmented_array.h"
 #include "core/base/units.h"
 #include "core/index/price_index.h"
-#include "core/schedule/crawl_table.h"
+#include "core/schedule/crawl_terms.h"
 #include "core/schedule/host_gate.h"
 #include "core/schedule/numbered_index.h"
 

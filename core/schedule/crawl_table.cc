@@ -61,7 +61,7 @@ void CrawlTable::Own(CrawlIndex crawl, uint64_t client) {
 }
 
 void CrawlTable::CountTerms(CrawlIndex crawl, bool come) {
-  const Terms* its = terms(crawl);
+  const CrawlTerms* its = terms(crawl);
   if (its == nullptr) return;
   if (its->record.deleting) come ? ++deletions_ : --deletions_;
   if (its->shadow) come ? ++shadows_ : --shadows_;
@@ -76,7 +76,7 @@ void CrawlTable::CountTerms(CrawlIndex crawl, bool come) {
   if (HasPoliteness(its->record)) count(polite_);
 }
 
-void CrawlTable::SetTerms(CrawlIndex crawl, Terms terms) {
+void CrawlTable::SetTerms(CrawlIndex crawl, CrawlTerms terms) {
   Crawl& its = of(crawl);
   CountTerms(crawl, /*come=*/false);
   const Quota* before = its.terms == nullptr ? nullptr : its.terms->quota.get();
@@ -84,7 +84,7 @@ void CrawlTable::SetTerms(CrawlIndex crawl, Terms terms) {
   has_classes_ = has_classes_ || terms.crawl_class != 0;
   its.deleting = terms.record.deleting;
   its.operated = terms.record != CrawlRecord{.crawl_id = its.name};
-  its.terms = std::make_unique<Terms>(std::move(terms));
+  its.terms = std::make_unique<CrawlTerms>(std::move(terms));
   CountTerms(crawl, /*come=*/true);
 }
 

@@ -11,56 +11,20 @@
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
-#include "core/base/id_limits.h"
 #include "core/base/segmented_array.h"
 #include "core/base/shares.h"
 #include "core/base/units.h"
-#include "core/model/crawl.h"
+#include "core/schedule/crawl_terms.h"
 #include "core/schedule/forced_turns.h"
 #include "core/schedule/quota.h"
 
 namespace freshet {
-
-// Dense number of a crawl id in its shard's memory. Never stored.
-using CrawlIndex = StrongId<struct CrawlIndexTag, uint16_t>;
-// Crawl ids with a share or a maximum of the crawl rate have a class each, all others the class 0.
-// The same on all shards; never stored.
-using CrawlClass = uint8_t;
-// A bit for each class.
-using ClassSet = uint64_t;
-inline constexpr ClassSet kAllClasses = ~ClassSet{0};
-constexpr ClassSet SetOf(CrawlClass crawl_class) { return ClassSet{1} << crawl_class; }
-static_assert(limits::kMaxCrawlClasses == 64);
-
-// Since the crawl id was first seen by this run, but for what there is now.
-struct CrawlCounters {
-  uint64_t pages = 0;  // now
-  uint64_t hosts = 0;  // now, that have pages of it
-  uint64_t out = 0;    // now, of these pages
-  uint64_t assignments = 0;
-  uint64_t forced = 0;   // of these, pages that were forced
-  uint64_t crawls = 0;   // that succeeded
-  uint64_t changes = 0;  // of them, that found a change
-  uint64_t errors = 0;
-  uint64_t gone = 0;           // results that found the page gone or moved
-  uint64_t robots_denied = 0;  // that said that robots.txt forbids it
-  CrawlCounters& operator+=(const CrawlCounters& other);
-  bool operator==(const CrawlCounters&) const = default;
-};
 
 // Owner thread only. Pages of the first crawl id take no memory here; with others it is two bytes a
 // page and some fifty a host of theirs. A crawl id that has neither pages nor a record is
 // forgotten, with its counters.
 class CrawlTable {
  public:
-  // What an operator has set, as the shard is told of it.
-  struct Terms {
-    CrawlRecord record;
-    CrawlClass crawl_class = 0;
-    std::shared_ptr<Quota> quota;  // null: any number of pages
-    bool shadow = false;           // none of its pages is handed out
-  };
-
   // The index of the crawl id, maybe a new one; nullopt: there are limits::kMaxCrawls.
   [[nodiscard]] std::optional<CrawlIndex> Intern(std::string_view crawl_id);
   // The crawl id counts for this client, unless it counts for one already.
@@ -74,11 +38,11 @@ class CrawlTable {
   [[nodiscard]] bool known(CrawlIndex crawl) const { return !of(crawl).name.empty(); }
   [[nodiscard]] const std::string& name(CrawlIndex crawl) const { return of(crawl).name; }
   // nullptr: nothing is set.
-  [[nodiscard]] const Terms* terms(CrawlIndex crawl) const { return of(crawl).terms.get(); }
+  [[nodiscard]] const CrawlTerms* terms(CrawlIndex crawl) const { return of(crawl).terms.get(); }
   [[nodiscard]] const CrawlCounters& counters(CrawlIndex crawl) const { return of(crawl).counters; }
 
   // What was set from now on. Pages that it has are counted by its quota.
-  void SetTerms(CrawlIndex crawl, Terms terms);
+  void SetTerms(CrawlIndex crawl, CrawlTerms terms);
   // Nothing is set any more.
   void DropTerms(CrawlIndex crawl);
   [[nodiscard]] bool deleting(CrawlIndex crawl) const { return of(crawl).deleting; }
@@ -97,7 +61,7 @@ class CrawlTable {
     return page.value() < of_page_.size() ? of_page_[page.value()] : CrawlIndex();
   }
   [[nodiscard]] CrawlClass ClassOf(CrawlIndex crawl) const {
-    const Terms* its = terms(crawl);
+    const CrawlTerms* its = terms(crawl);
     return its == nullptr ? CrawlClass{0} : its->crawl_class;
   }
   [[nodiscard]] CrawlClass ClassOf(PageId page) const {
@@ -105,7 +69,7 @@ class CrawlTable {
   }
   [[nodiscard]] bool IsShadow(PageId page) const {
     if (shadows_ == 0) return false;
-    const Terms* its = terms(Of(page));
+    const CrawlTerms* its = terms(Of(page));
     return its != nullptr && its->shadow;
   }
   // Whose turn forced pages of the crawl id take, but for domain and lateness.
@@ -128,7 +92,7 @@ class CrawlTable {
  private:
   struct Crawl {
     std::string name;  // empty: the index is free
-    std::unique_ptr<Terms> terms;
+    std::unique_ptr<CrawlTerms> terms;
     CrawlCounters counters;
     uint64_t client = 0;
     uint64_t key = 0;       // of its name, as that of a client

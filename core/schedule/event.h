@@ -13,6 +13,7 @@
 
 #include "core/base/day_hours.h"
 #include "core/base/ip_address.h"
+#include "core/base/shares.h"
 #include "core/base/status.h"
 #include "core/base/units.h"
 #include "core/model/crawl_cap.h"
@@ -21,7 +22,7 @@
 #include "core/model/page_number.h"
 #include "core/model/settings.h"
 #include "core/model/source.h"
-#include "core/schedule/crawl_table.h"
+#include "core/schedule/crawl_terms.h"
 
 namespace freshet {
 
@@ -165,7 +166,7 @@ struct SetSource {
 // What is set for a crawl id from now on. Every shard is told; the one that is to have it stored
 // first of all.
 struct SetCrawl {
-  CrawlTable::Terms terms;
+  CrawlTerms terms;
   bool store = false;
 };
 

@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "core/base/check.h"
+#include "core/schedule/host_gate.h"
 
 namespace freshet {
 

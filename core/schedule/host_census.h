@@ -3,26 +3,15 @@
 #ifndef FRESHET_CORE_SCHEDULE_HOST_CENSUS_H_
 #define FRESHET_CORE_SCHEDULE_HOST_CENSUS_H_
 
-#include <array>
 #include <cstddef>
 #include <cstdint>
 
 #include "core/base/units.h"
-#include "core/schedule/host_gate.h"
+#include "core/schedule/host_standing.h"
 
 namespace freshet {
 
-// Hosts by HostStanding. Value type, thread-compatible.
-struct HostCounts {
-  std::array<uint64_t, kHostStandings> by_standing{};
-  HostCounts& operator+=(const HostCounts& other) {
-    for (size_t i = 0; i < by_standing.size(); ++i) by_standing[i] += other.by_standing[i];
-    return *this;
-  }
-  [[nodiscard]] uint64_t operator[](HostStanding standing) const {
-    return by_standing[static_cast<size_t>(standing)];
-  }
-};
+class HostGate;
 
 // Owner thread only.
 class HostCensus {

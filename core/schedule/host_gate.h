@@ -23,21 +23,11 @@
 #include "core/schedule/host_group.h"
 #include "core/schedule/host_groups.h"
 #include "core/schedule/host_rules.h"
+#include "core/schedule/host_standing.h"
 #include "core/schedule/host_terms.h"
 #include "core/schedule/quota.h"
 
 namespace freshet {
-
-// What a host is at an instant: the first of these that holds.
-enum class HostStanding : uint8_t {
-  kBlocked,   // it is left alone for a while: an operator or its own answers have asked for that
-  kInFlight,  // as many of its pages are out as may be
-  kDelayed,   // its delay or its cap is not over
-  kHours,     // it is outside of its hours
-  kGroup,     // the group that it is in is not free
-  kFree,      // a page of it may be fetched now
-};
-inline constexpr size_t kHostStandings = 6;
 
 // A host without pages of which nothing need be kept is forgotten: its owner asks for those whose
 // time has come, forgets them in the store, and then here. Until then a host at rest is one without

@@ -82,10 +82,10 @@ void ShardState::Impl::InstallCrawls(const Transaction& txn) {
   }
 }
 
-void ShardState::Impl::InstallCrawl(const CrawlTable::Terms& terms) {
+void ShardState::Impl::InstallCrawl(const CrawlTerms& terms) {
   const std::optional<CrawlIndex> index = crawls.Intern(terms.record.crawl_id);
   CHECK(index, "{} crawl ids", crawls.size());
-  const CrawlTable::Terms* before = crawls.terms(*index);
+  const CrawlTerms* before = crawls.terms(*index);
   if ((before == nullptr ? 0 : before->crawl_class) != terms.crawl_class) reclassing = 0;
   LeaveClass(*index, terms.crawl_class);
   const auto politeness = [](const CrawlRecord& record) {
@@ -105,7 +105,7 @@ void ShardState::Impl::InstallCrawl(const CrawlTable::Terms& terms) {
 void ShardState::Impl::LeaveClass(CrawlIndex crawl, CrawlClass for_another) {
   const std::string& crawl_id = crawls.name(crawl);
   std::erase(declassed, crawl_id);
-  const CrawlTable::Terms* terms = crawls.terms(crawl);
+  const CrawlTerms* terms = crawls.terms(crawl);
   const bool left = terms != nullptr && terms->crawl_class != 0 && for_another == 0;
   if (left) declassed.push_back(crawl_id);
 }
@@ -126,7 +126,7 @@ void ShardState::Impl::InstallCounts(const Transaction::Page& page) {
 
 Duration ShardState::Impl::IntervalOf(CrawlIndex crawl, HostId host) const {
   if (crawls.polite().empty() || hosts.HasPageInterval(host)) return hosts.PageInterval(host);
-  const CrawlTable::Terms* terms = crawls.terms(crawl);
+  const CrawlTerms* terms = crawls.terms(crawl);
   const bool own = terms != nullptr && terms->record.min_page_interval;
   return own ? *terms->record.min_page_interval : hosts.PageInterval(host);
 }
@@ -188,7 +188,7 @@ Status ShardState::Impl::AdmitUpsert(const UpsertPage& event, bool created,
   if (!created) return absl::OkStatus();
   RETURN_IF_ERROR(AdmitToHost(event.host, txn));
   if (!crawl) return AdmitNewCrawl(crawl_id, event.claim, txn);
-  const CrawlTable::Terms* terms = crawls.terms(*crawl);
+  const CrawlTerms* terms = crawls.terms(*crawl);
   if (terms == nullptr || terms->quota == nullptr) return absl::OkStatus();
   if (!terms->quota->Take()) {
     return MakeStatus(absl::StatusCode::kResourceExhausted,

@@ -6,7 +6,7 @@
 #include <cstdint>
 
 #include "core/base/units.h"
-#include "core/schedule/host_census.h"
+#include "core/schedule/host_standing.h"
 #include "core/schedule/lateness.h"
 
 namespace freshet {

@@ -2,7 +2,14 @@
 #include <algorithm>
 #include <utility>
 
+#include "core/base/limits.h"
+#include "core/estimate/epoch_sums.h"
+#include "core/estimate/learned_sites.h"
+#include "core/model/epoch.h"
 #include "core/schedule/clock_ahead.h"
+#include "core/schedule/followed_changes.h"
+#include "core/schedule/host_backoff.h"
+#include "core/schedule/shard_figures.h"
 #include "core/schedule/shard_impl.h"
 
 namespace freshet {
@@ -78,7 +85,7 @@ void ShardState::TakeGroupStandings(std::vector<GroupStanding>* standings) {
   impl_->hosts.groups().TakeStandings(standings);
 }
 
-Status ShardState::LoadCrawl(const CrawlTable::Terms& terms) {
+Status ShardState::LoadCrawl(const CrawlTerms& terms) {
   RETURN_IF_ERROR(InternCrawl(terms.record.crawl_id).status());
   impl_->InstallCrawl(terms);
   return absl::OkStatus();
@@ -98,7 +105,7 @@ std::vector<CrawlStatus> ShardState::Crawls() const {
     const CrawlIndex crawl(i);
     if (!crawls.known(crawl)) continue;
     // One that has a class of its own and nothing else is known to workers alone.
-    const CrawlTable::Terms* terms = crawls.terms(crawl);
+    const CrawlTerms* terms = crawls.terms(crawl);
     const bool nothing_set =
         terms != nullptr && terms->record == CrawlRecord{.crawl_id = crawls.name(crawl)};
     if (nothing_set && crawls.counters(crawl).pages == 0) continue;

@@ -27,18 +27,28 @@
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/container/flat_hash_set.h"
+#include "core/estimate/estimator.h"
+#include "core/estimate/lessons.h"
+#include "core/estimate/page_estimate.h"
 #include "core/index/index_entry.h"
+#include "core/model/page.h"
 #include "core/schedule/age_bin_wheel.h"
 #include "core/schedule/crawl_table.h"
+#include "core/schedule/explanation.h"
 #include "core/schedule/freshness_sample.h"
 #include "core/schedule/host_census.h"
 #include "core/schedule/host_gate.h"
 #include "core/schedule/leases.h"
 #include "core/schedule/page_table.h"
+#include "core/schedule/page_to_load.h"
 #include "core/schedule/pages_out.h"
+#include "core/schedule/pick.h"
 #include "core/schedule/pick_source.h"
+#include "core/schedule/shard_counters.h"
+#include "core/schedule/shard_options.h"
 #include "core/schedule/shard_state.h"
 #include "core/schedule/signal_waits.h"
+#include "core/schedule/transaction.h"
 #include "core/schedule/urgency.h"
 
 namespace freshet {
@@ -245,7 +255,7 @@ class ShardState::Impl {
   void LeaveClass(CrawlIndex crawl, CrawlClass for_another);
   [[nodiscard]] std::vector<std::string> TakeDeclassed();
   void InstallCrawls(const Transaction& txn);
-  void InstallCrawl(const CrawlTable::Terms& terms);
+  void InstallCrawl(const CrawlTerms& terms);
   void InstallCounts(const Transaction::Page& page);
   // Between two crawls of a page of that host.
   [[nodiscard]] Duration IntervalOf(CrawlIndex crawl, HostId host) const;

@@ -147,7 +147,7 @@ PageId ShardState::Impl::AddPage(const PageRecord& record, HostId host, TakenPla
       pages.Add(record.number, options.fingerprinter.Of(record.key.crawl_id, record.key.url));
   const std::optional<CrawlIndex> crawl = crawls.Intern(record.key.crawl_id);
   CHECK(crawl, "{} crawl ids", crawls.size());
-  const CrawlTable::Terms* terms = crawls.terms(*crawl);
+  const CrawlTerms* terms = crawls.terms(*crawl);
   const bool placed = terms != nullptr && terms->quota != nullptr && places.Use(terms->quota.get());
   CountPage(id, host, *crawl, placed);
   // Maybe its first: a rule may have hours for it.

@@ -23,160 +23,43 @@
 #include <string_view>
 #include <vector>
 
-#include "core/base/fingerprint.h"
-#include "core/base/id_limits.h"
 #include "core/base/status.h"
 #include "core/base/units.h"
-#include "core/estimate/estimator.h"
-#include "core/index/index_entry.h"
-#include "core/model/host.h"
-#include "core/model/lease.h"
-#include "core/model/page.h"
-#include "core/schedule/crawl_policy.h"
-#include "core/schedule/crawl_table.h"
-#include "core/schedule/domain.h"
+#include "core/estimate/trust.h"
+#include "core/model/page_number.h"
+#include "core/schedule/crawl_terms.h"
 #include "core/schedule/event.h"
-#include "core/schedule/freshness_sample.h"
-#include "core/schedule/host_backoff.h"
-#include "core/schedule/host_gate.h"
-#include "core/schedule/host_groups.h"
-#include "core/schedule/leases.h"
-#include "core/schedule/page_plan.h"
-#include "core/schedule/quota.h"
-#include "core/schedule/shard_counters.h"
-#include "core/schedule/shard_figures.h"
-#include "core/schedule/transaction.h"
 
 namespace freshet {
 
+struct BelievedFreshness;
+struct CrawlPolicy;
+struct EpochRecord;
+class EpochSums;
+struct Explanation;
 struct FollowedChanges;
-
-struct ShardOptions {
-  CrawlPolicy policy;
-  EstimatorOptions estimator;
-  PolitenessDefaults politeness;
-  HostBackoff host_backoff;
-  std::shared_ptr<const HostRules> host_rules;        // null: none
-  Duration max_crawl_delay = Duration::Seconds(300);  // of what robots.txt may ask for
-  // After a failed crawl the page waits this long, twice as long after each further failure.
-  Duration error_backoff = Duration::Seconds(60);
-  Duration max_error_backoff = Duration::Days(7);
-  // After a lease that ran out unanswered the page waits this long, twice as long after each
-  // further one. From the max_unanswered-th on it waits for its normal turn, as if it had been
-  // fetched.
-  Duration lease_backoff = Duration::Seconds(60);
-  Duration max_lease_backoff = Duration::Hours(1);
-  uint32_t max_unanswered = 5;
-  // A page that is gone is looked for after this long, twice as long after each further crawl that
-  // does not find it.
-  Duration gone_backoff = Duration::Hours(1);
-  Duration max_gone_backoff = Duration::Days(30);
-  // One that robots.txt forbids waits this long, twice as long after each further result in a row
-  // that says so.
-  Duration robots_backoff = Duration::Days(1);
-  Duration max_robots_backoff = Duration::Days(30);
-  bool retire_moved = false;  // one that has moved is not looked for again
-  // greedy_ncis_d discards signals that arrive within this time after a crawl (T_delay).
-  Duration signal_delay;
-  uint64_t max_pages = limits::kMaxPagesPerShard;
-  // Pages of a host that is given one more, and hosts of all shards that are given a page, at most.
-  uint64_t max_pages_per_host = UINT64_MAX;
-  std::shared_ptr<Quota> host_quota;      // null: any number
-  RegistrableDomain domain_of = nullptr;  // null: every host is a domain of its own
-  uint16_t shard = 0;
-  // Makes lease ids of different runs of the program differ; from the store.
-  uint32_t generation = 1;
-  Fingerprinter fingerprinter;  // with the secret of the store
-};
-
-// The page that is worth most at the instant asked for.
-struct Pick {
-  PageNumber page;
-  // Infinite for a page whose recheck or max interval is due. Under a plan, the urgency
-  // (core/plan/plan_queue.h), which compares with that of other plans, not with a value.
-  double value = 0;
-  bool planned = false;        // picked by a plan
-  CrawlClass crawl_class = 0;  // of its crawl id; 0 where it is planned
-  ForcedTurn forced;           // that it takes; none: it is not
-  // It is forced, and it is not the turn of such pages: nothing else was to be had.
-  bool out_of_turn = false;
-  GroupKey group;  // of its host; 0: none
-  GroupTerms group_terms;
-  HostId host;
-  Duration host_delay;      // HostGate::Spacing
-  bool host_again = false;  // another pick of the host is out
-};
-
-// A stored page, computed as far as is possible without changing the shard. Value type,
-// thread-compatible.
-struct PageToLoad {
-  PageNumber number;
-  uint64_t fingerprint = 0;
-  IndexEntry entry;
-  Instant last_crawl;  // the page interval of its host counts from here; none: it does not hold
-  Instant edge;        // infinite: its rates do not change by age
-  std::array<BurstSignal, 2> bursts;
-  FreshnessSample::Page believed;
-  CrawlIndex crawl;    // for the owner to set, where it has had other crawl ids interned
-  bool ahead = false;  // by the owner, too: its state was capped (core/schedule/clock_ahead.h)
-  bool gone = false;
-  bool never = false;  // no time makes it worth a crawl
-};
-
-// What a shard knows of a crawl id. Value type, thread-compatible.
-struct CrawlStatus {
-  std::string crawl_id;
-  CrawlCounters counters;
-};
-
-// What a shard knows of a host. Value type, thread-compatible.
-struct HostStatus {
-  HostRecord record;
-  HostTerms terms;
-  std::string rule;                        // that matches it; empty: none
-  std::shared_ptr<const HostGroup> group;  // that it is in; null: none
-  Instant allowed_at;                      // but for what is in flight and its group; or before now
-  uint32_t pages = 0;
-  uint32_t in_flight = 0;
-};
-
-// Which hosts a list of them is to have; an empty text fits all. Value type, thread-compatible.
-struct HostQuery {
-  std::string prefix;
-  std::string part;  // somewhere in the name
-};
-
-// What decides about the next crawl of a page.
-enum class Verdict : uint8_t {
-  kDue,         // among the next, by value or by the plan
-  kBelowPrice,  // or later by the plan
-  kLeased,      // out, or picked and about to be
-  kHostBusy,    // and no other wait ends later
-  kTooEarly,
-  kForced,
-  kNever,  // at no time, or not unless somebody asks for it
-};
-
-// Why a page is, or is not, crawled now.
-struct Explanation {
-  double value = 0;
-  // What the value of the policy's formula was multiplied with, in (0, 1]: under `default` less
-  // than one for pages that may be gone (core/estimate/life.h), or can wait
-  // (core/schedule/urgency.h).
-  double value_share = 1;
-  double price = 0;
-  double staleness = 0;
-  double effective_elapsed_seconds = 0;  // infinite when no unsignalled change ever happens
-  PageEstimate estimate;
-  Instant next_crawl;     // expected if no signal comes; infinite: not at this price
-  Instant eligible_from;  // none: now
-  std::optional<LeaseRecord> lease;
-  HostStatus host;
-  int host_throttles = 0;  // answers in a row for which the host still waits longer
-  Instant host_free;       // infinite: once one of its pages comes back
-  Verdict verdict = Verdict::kNever;
-  std::string why;  // the same as one sentence for a person
-};
+struct GroupNews;
+struct GroupStanding;
+struct HostBackoff;
+struct HostQuery;
+struct HostRecord;
+struct HostStatus;
+struct IndexRates;
+struct LearnedSites;
+struct LeaseRecord;
+struct PageRecord;
+struct PageSpec;
+struct PageState;
+struct PageToLoad;
+struct Pick;
+struct PlanColumns;
+struct PlannedCrawls;
+struct PolitenessDefaults;
+struct QuarantineNews;
+struct ShardCounters;
+struct ShardFigures;
+struct ShardOptions;
+class Transaction;
 
 // Owner thread only, but for what says otherwise.
 class ShardState {
@@ -191,7 +74,7 @@ class ShardState {
   // number of Follow, all leases, and FinishLeases
   [[nodiscard]] Status LoadEpoch(const EpochRecord& epoch);
   // What is set for a crawl id. ResourceExhausted beyond limits::kMaxCrawls, as is InternCrawl.
-  [[nodiscard]] Status LoadCrawl(const CrawlTable::Terms& terms);
+  [[nodiscard]] Status LoadCrawl(const CrawlTerms& terms);
   // The index of a crawl id, for PageToLoad. Valid until a page of another is loaded, unless a page
   // of it is.
   [[nodiscard]] StatusOr<CrawlIndex> InternCrawl(std::string_view crawl_id);

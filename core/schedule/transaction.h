@@ -23,8 +23,9 @@
 #include "core/model/page_key.h"
 #include "core/model/source.h"
 #include "core/schedule/changes.h"
-#include "core/schedule/crawl_table.h"
+#include "core/schedule/crawl_terms.h"
 #include "core/schedule/event.h"
+#include "core/schedule/quota.h"
 #include "core/schedule/shard_counters.h"
 
 namespace freshet {

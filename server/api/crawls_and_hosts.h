@@ -7,6 +7,7 @@
 #include <string>
 
 #include "core/base/url.h"
+#include "core/schedule/explanation.h"
 #include "core/schedule/shard_state.h"
 #include "freshet/v1/admin.pb.h"
 #include "server/api/context.h"

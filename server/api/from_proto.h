@@ -16,7 +16,6 @@
 #include "core/base/units.h"
 #include "core/model/page_key.h"
 #include "core/schedule/event.h"
-#include "core/schedule/shard_state.h"
 #include "freshet/v1/admin.pb.h"
 #include "freshet/v1/ingest.pb.h"
 #include "freshet/v1/pages.pb.h"

@@ -10,6 +10,7 @@
 
 #include "absl/strings/escaping.h"
 #include "core/base/url.h"
+#include "core/schedule/explanation.h"
 #include "fmt/format.h"
 #include "freshet/v1/pages.pb.h"
 #include "grpcpp/server_context.h"

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "core/base/url.h"
+#include "core/schedule/explanation.h"
 #include "server/api/batch_stream.h"
 #include "server/api/elsewhere.h"
 #include "server/api/faults.h"

@@ -10,7 +10,10 @@
 #include <vector>
 
 #include "core/base/units.h"
-#include "core/schedule/shard_state.h"
+#include "core/schedule/crawl_terms.h"
+#include "core/schedule/freshness_sample.h"
+#include "core/schedule/shard_counters.h"
+#include "core/schedule/shard_figures.h"
 #include "freshet/v1/admin.pb.h"
 #include "server/api/cluster_status.h"
 #include "server/api/context.h"

@@ -10,17 +10,23 @@
 
 #include "core/base/units.h"
 #include "core/model/crawl.h"
+#include "core/model/signal.h"
 #include "core/schedule/event.h"
-#include "core/schedule/shard_state.h"
 #include "freshet/v1/admin.pb.h"
 #include "freshet/v1/pages.pb.h"
 #include "freshet/v1/types.pb.h"
-#include "server/engine/sources.h"
 
 namespace freshet {
 
+struct CrawlCounters;
+struct CrawlObservation;
+struct Explanation;
+struct HostStatus;
 struct LeaseRecord;
+struct PageEstimate;
 struct PageRecord;
+struct PolitenessDefaults;
+class Sources;
 
 // The one place where instants and spans become messages. What a page is believed to do may be
 // further away than a message can say (a page that changes once in 300,000 years): an instant

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "core/schedule/forced_turns.h"
-#include "core/schedule/shard_state.h"
+#include "core/schedule/pick.h"
 #include "server/engine/tick_shares.h"
 
 namespace freshet {

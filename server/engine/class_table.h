@@ -19,7 +19,7 @@
 #include "core/base/shares.h"
 #include "core/base/status.h"
 #include "core/base/units.h"
-#include "core/schedule/crawl_table.h"
+#include "core/schedule/crawl_terms.h"
 #include "sync/mutex.h"
 
 namespace freshet {

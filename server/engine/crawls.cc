@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "core/base/check.h"
+#include "core/schedule/quota.h"
 #include "server/base/countdown.h"
 #include "server/base/frontier_limits.h"
 #include "server/logs/loggers.h"
@@ -57,9 +58,9 @@ void Crawls::Start(Tell tell, std::function<void(std::vector<ClassTerms>)> on_te
   if (!terms.empty()) on_terms_(std::move(terms));
 }
 
-std::vector<CrawlTable::Terms> Crawls::Terms() const {
+std::vector<CrawlTerms> Crawls::Terms() const {
   const MutexLock lock(mutex_);
-  std::vector<CrawlTable::Terms> terms;
+  std::vector<CrawlTerms> terms;
   for (const auto& [crawl_id, known] : by_id_) {
     terms.push_back({.record = known.record,
                      .crawl_class = OfRate(known.record) ? classes_.Of(crawl_id) : CrawlClass{0},
@@ -144,7 +145,7 @@ void Crawls::OnDeclassed(uint16_t shard, const std::string& crawl_id) {
 }
 
 Status Crawls::Stage(const Pending& pending, Staged* staged) {
-  CrawlTable::Terms& terms = staged->terms;
+  CrawlTerms& terms = staged->terms;
   RETURN_IF_ERROR(pending.change(&terms.record));
   double shares = terms.record.share.value_or(0);
   for (const auto& [crawl_id, known] : by_id_) {
@@ -170,7 +171,7 @@ Status Crawls::Stage(const Pending& pending, Staged* staged) {
 Status Crawls::StageFirst(Staged* staged) {
   Pending& first = pending_.front();
   const auto it = by_id_.find(first.crawl_id);
-  CrawlTable::Terms before;
+  CrawlTerms before;
   if (it != by_id_.end()) before = {.record = it->second.record, .quota = it->second.quota};
   before.record.crawl_id = first.crawl_id;
   staged->terms = before;
@@ -205,7 +206,7 @@ void Crawls::StoreFirst() {
 }
 
 Event Crawls::EventOf(const Staged& staged, bool store) {
-  const CrawlTable::Terms& terms = staged.terms;
+  const CrawlTerms& terms = staged.terms;
   store = store && staged.store;
   const bool blank = Blank(terms.record) && terms.crawl_class == 0 && !terms.shadow;
   if (blank) return ForgetCrawl{.crawl_id = terms.record.crawl_id, .store = store};
@@ -216,7 +217,7 @@ void Crawls::OnStored(const std::shared_ptr<Staged>& staged, const Reply& reply)
   if (!reply.status.ok()) return Finish(*staged, reply.status);
   {
     const MutexLock lock(mutex_);
-    const CrawlTable::Terms& terms = staged->terms;
+    const CrawlTerms& terms = staged->terms;
     if (Blank(terms.record)) {
       by_id_.erase(terms.record.crawl_id);
       emptied_.erase(terms.record.crawl_id);

@@ -15,7 +15,7 @@
 
 #include "core/base/status.h"
 #include "core/model/crawl.h"
-#include "core/schedule/crawl_table.h"
+#include "core/schedule/crawl_terms.h"
 #include "core/schedule/event.h"
 #include "server/engine/class_table.h"
 #include "server/engine/frontier_modes.h"
@@ -41,7 +41,7 @@ class Crawls {
   void Start(Tell tell, std::function<void(std::vector<ClassTerms>)> on_terms)
       FRESHET_EXCLUDES(mutex_);
   // For ShardState::LoadCrawl of every shard.
-  [[nodiscard]] std::vector<CrawlTable::Terms> Terms() const FRESHET_EXCLUDES(mutex_);
+  [[nodiscard]] std::vector<CrawlTerms> Terms() const FRESHET_EXCLUDES(mutex_);
 
   // Applies `change` to what is set for the crawl id, as the changes asked for before left it; has
   // it stored and all shards follow; then calls `done`, with the record as it is now. What
@@ -87,7 +87,7 @@ class Crawls {
   };
   // A change that is being stored.
   struct Staged {
-    CrawlTable::Terms terms;
+    CrawlTerms terms;
     ClassTable::Staged its_class;
     Done done;
     bool store = true;

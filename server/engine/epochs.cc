@@ -7,8 +7,12 @@
 
 #include "core/base/check.h"
 #include "core/base/id_limits.h"
+#include "core/schedule/shard_state.h"
+#include "core/schedule/transaction.h"
+#include "server/engine/epoch_exchange.h"
 #include "server/logs/loggers.h"
 #include "storage/pages_read.h"
+#include "storage/store.h"
 
 namespace freshet {
 namespace {
@@ -252,6 +256,8 @@ void EpochRunner::End(Instant now, const Status& status) {
   }
   running_waiters_.clear();
 }
+
+void EpochRunner::Expect() { options_.exchange->Expect(index()); }
 
 void EpochRunner::Cancel(Instant now, const Status& reason) {
   CHECK(!reason.ok());

@@ -17,13 +17,18 @@
 #include "core/base/id_limits.h"
 #include "core/base/status.h"
 #include "core/base/units.h"
+#include "core/estimate/learned_sites.h"
+#include "core/model/page_number.h"
+#include "core/schedule/crawl_policy.h"
 #include "core/schedule/event.h"
-#include "core/schedule/shard_state.h"
-#include "core/schedule/transaction.h"
-#include "server/engine/epoch_exchange.h"
-#include "storage/store.h"
 
 namespace freshet {
+
+class EpochExchange;
+struct PageRecord;
+class ShardState;
+class Store;
+class Transaction;
 
 struct EpochOptions {
   Slot first_slot;  // every `stride`-th slot from here on is the shard's
@@ -88,7 +93,7 @@ class EpochRunner {
   void Cancel(Instant now, const Status& reason);
   // An epoch of all shards is about to be asked for: the others are to wait for this one. Any
   // thread.
-  void Expect() { options_.exchange->Expect(index()); }
+  void Expect();
   // Tells the requests that ended with the slice. Call once the slice's events are committed.
   void Notify();
 

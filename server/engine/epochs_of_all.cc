@@ -6,6 +6,7 @@
 
 #include "core/base/check.h"
 #include "core/schedule/crawl_policy.h"
+#include "core/schedule/followed_changes.h"
 #include "server/base/countdown.h"
 #include "server/base/stopping.h"
 #include "sync/mutex.h"

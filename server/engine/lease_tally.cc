@@ -1,6 +1,8 @@
 #include "server/engine/lease_tally.h"
 
 #include "core/schedule/leases.h"
+#include "core/schedule/shard_state.h"
+#include "core/schedule/transaction.h"
 
 namespace freshet {
 

@@ -7,10 +7,11 @@
 #include <utility>
 
 #include "absl/container/flat_hash_map.h"
-#include "core/schedule/shard_state.h"
-#include "core/schedule/transaction.h"
 
 namespace freshet {
+
+class ShardState;
+class Transaction;
 
 // What tells workers apart whose leases are counted. Names are what clients make up, so that none
 // of them counts for another client. Value type, thread-compatible.

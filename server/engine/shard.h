@@ -16,7 +16,16 @@
 
 #include "core/base/status.h"
 #include "core/base/units.h"
+#include "core/estimate/trust.h"
+#include "core/schedule/crawl_policy.h"
+#include "core/schedule/crawl_terms.h"
 #include "core/schedule/event.h"
+#include "core/schedule/freshness_sample.h"
+#include "core/schedule/host_groups.h"
+#include "core/schedule/pick.h"
+#include "core/schedule/shard_counters.h"
+#include "core/schedule/shard_figures.h"
+#include "core/schedule/shard_options.h"
 #include "core/schedule/shard_state.h"
 #include "core/schedule/transaction.h"
 #include "server/base/mailbox.h"
@@ -33,6 +42,8 @@
 #include "sync/mutex.h"
 
 namespace freshet {
+
+struct QuarantineNews;
 
 // Some events of one client, answered together and in order.
 struct EventBatch {

@@ -12,9 +12,15 @@
 #include "core/base/check.h"
 #include "core/base/id_limits.h"
 #include "core/base/url.h"
+#include "core/model/page.h"
 #include "core/schedule/clock_ahead.h"
+#include "core/schedule/leases.h"
+#include "core/schedule/page_to_load.h"
+#include "core/schedule/shard_state.h"
+#include "core/schedule/transaction.h"
 #include "server/base/reporting.h"
 #include "server/logs/loggers.h"
+#include "storage/store.h"
 #include "sync/mutex.h"
 
 namespace freshet {

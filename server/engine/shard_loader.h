@@ -8,10 +8,12 @@
 #include <vector>
 
 #include "core/base/status.h"
-#include "core/schedule/shard_state.h"
-#include "storage/store.h"
+#include "core/base/units.h"
 
 namespace freshet {
+
+class ShardState;
+class Store;
 
 // How far a load has come. Thread-safe: read by others while it runs.
 struct LoadProgress {

@@ -8,12 +8,13 @@
 #include <vector>
 
 #include "core/base/units.h"
-#include "core/schedule/shard_state.h"
 #include "server/base/limits.h"
 #include "server/base/mailbox.h"
-#include "server/engine/epochs.h"
 
 namespace freshet {
+
+class EpochRunner;
+class ShardState;
 
 // What a query may look at, on the shard's thread.
 struct ShardView {

@@ -21,7 +21,7 @@
 
 #include "core/base/id_limits.h"
 #include "core/base/units.h"
-#include "core/schedule/crawl_table.h"
+#include "core/schedule/crawl_terms.h"
 
 namespace freshet {
 

@@ -15,7 +15,7 @@
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/functional/function_ref.h"
-#include "core/schedule/crawl_table.h"
+#include "core/schedule/crawl_terms.h"
 
 namespace freshet {
 

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "core/fleet/price_meter.h"
+#include "core/index/index_entry.h"
 #include "server/engine/shard.h"
 #include "sync/mutex.h"
 

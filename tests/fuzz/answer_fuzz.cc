@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "core/base/check.h"
+#include "core/schedule/explanation.h"
 #include "freshet/v1/admin.pb.h"
 #include "freshet/v1/ingest.pb.h"
 #include "freshet/v1/pages.pb.h"

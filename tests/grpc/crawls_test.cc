@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "server/base/limits.h"
+#include "sync/mutex.h"
 #include "tests/grpc/test_server.h"
 
 namespace freshet {

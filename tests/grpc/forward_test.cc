@@ -11,6 +11,7 @@
 #include <sstream>
 #include <thread>
 
+#include "core/schedule/followed_changes.h"
 #include "server/auth/on_behalf.h"
 #include "server/forward/division_peers.h"
 #include "server/forward/forwarder.h"

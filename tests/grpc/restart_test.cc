@@ -5,6 +5,7 @@
 #include <set>
 
 #include "core/base/url.h"
+#include "core/model/page.h"
 #include "httplib.h"
 #include "nlohmann/json.hpp"
 #include "storage/store.h"

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "server/base/frontier_limits.h"
+#include "storage/pages_read.h"
 #include "storage/restore.h"
 #include "tests/grpc/frontier_client.h"
 #include "tests/grpc/raw_stream.h"

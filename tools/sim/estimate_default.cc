@@ -5,6 +5,7 @@
 #include <span>
 
 #include "core/base/id_limits.h"
+#include "core/schedule/explanation.h"
 #include "tools/sim/memory_shard.h"
 
 namespace freshet {

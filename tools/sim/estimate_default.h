@@ -10,6 +10,7 @@
 #include "core/base/status.h"
 #include "core/estimate/estimator.h"
 #include "core/estimate/observation.h"
+#include "core/estimate/page_estimate.h"
 
 namespace freshet {
 

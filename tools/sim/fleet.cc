@@ -17,6 +17,7 @@
 #include "core/fleet/rate_leader.h"
 #include "core/schedule/crawl_policy.h"
 #include "core/schedule/pacer.h"
+#include "core/schedule/pick.h"
 #include "tools/sim/fleet_shards.h"
 
 namespace freshet {

@@ -6,6 +6,9 @@
 
 #include "core/base/check.h"
 #include "core/base/url.h"
+#include "core/estimate/epoch_sums.h"
+#include "core/estimate/learned_sites.h"
+#include "core/schedule/pick.h"
 #include "tools/sim/crawl_report.h"
 
 namespace freshet {

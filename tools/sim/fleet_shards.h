@@ -10,6 +10,7 @@
 
 #include "core/base/units.h"
 #include "core/fleet/price_meter.h"
+#include "core/schedule/shard_options.h"
 #include "tools/sim/fleet_world.h"
 #include "tools/sim/memory_shard.h"
 

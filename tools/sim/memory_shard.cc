@@ -4,6 +4,10 @@
 #include <utility>
 
 #include "core/base/check.h"
+#include "core/estimate/epoch_sums.h"
+#include "core/estimate/learned_sites.h"
+#include "core/schedule/page_plan.h"
+#include "core/schedule/pick.h"
 
 namespace freshet {
 

@@ -10,10 +10,14 @@
 #include "absl/container/flat_hash_map.h"
 #include "core/base/units.h"
 #include "core/model/page.h"
+#include "core/model/page_number.h"
+#include "core/schedule/shard_options.h"
 #include "core/schedule/shard_state.h"
 #include "core/schedule/transaction.h"
 
 namespace freshet {
+
+class EpochSums;
 
 // Owner thread only. Instants given to it must not step back.
 class MemoryShard {

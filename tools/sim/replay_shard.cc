@@ -5,6 +5,7 @@
 #include "core/base/check.h"
 #include "core/base/fingerprint.h"
 #include "core/base/url.h"
+#include "core/schedule/pick.h"
 #include "tools/sim/crawl_report.h"
 
 namespace freshet {

@@ -8,11 +8,14 @@
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
-#include "core/schedule/shard_state.h"
+#include "core/model/crawl_outcome.h"
+#include "core/schedule/event.h"
 #include "tools/sim/memory_shard.h"
 #include "tools/sim/replay.h"
 
 namespace freshet {
+
+struct ShardOptions;
 
 // Owner thread only. All pages have the crawl id "replay" and one signal source; hosts have no
 // politeness.

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <string>
 
+#include "core/base/limits.h"
 #include "core/estimate/estimator.h"
 #include "core/estimate/site.h"
 #include "gtest/gtest.h"

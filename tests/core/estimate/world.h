@@ -12,6 +12,8 @@
 #include <vector>
 
 #include "core/estimate/estimator.h"
+#include "core/estimate/lessons.h"
+#include "core/estimate/page_estimate.h"
 #include "core/model/page.h"
 #include "fmt/format.h"
 #include "gtest/gtest.h"

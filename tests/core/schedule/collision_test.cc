@@ -7,7 +7,13 @@
 #include <utility>
 #include <vector>
 
+#include "core/base/fingerprint.h"
 #include "core/base/random.h"
+#include "core/estimate/epoch_sums.h"
+#include "core/estimate/learned_sites.h"
+#include "core/schedule/freshness_sample.h"
+#include "core/schedule/pick.h"
+#include "core/schedule/shard_options.h"
 #include "core/schedule/shard_state.h"
 #include "core/schedule/transaction.h"
 #include "gmock/gmock.h"

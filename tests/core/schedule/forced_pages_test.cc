@@ -10,6 +10,7 @@
 
 #include "core/base/random.h"
 #include "core/schedule/forced_share.h"
+#include "core/schedule/pick.h"
 #include "fmt/format.h"
 #include "tests/core/schedule/shard_cycle.h"
 

@@ -4,6 +4,10 @@
 #include <string>
 
 #include "core/base/url.h"
+#include "core/schedule/freshness_sample.h"
+#include "core/schedule/page_plan.h"
+#include "core/schedule/page_to_load.h"
+#include "core/schedule/pick.h"
 #include "core/schedule/transaction.h"
 #include "fmt/format.h"
 #include "tests/core/schedule/shard_cycle.h"

@@ -3,6 +3,7 @@
 #include <memory>
 #include <string>
 
+#include "core/schedule/host_gate.h"
 #include "gtest/gtest.h"
 #include "tests/core/schedule/instants.h"
 

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "core/schedule/explanation.h"
 #include "core/schedule/host_gate.h"
 #include "core/schedule/shard_state.h"
 #include "gmock/gmock.h"

@@ -3,6 +3,7 @@
 #include <string>
 #include <vector>
 
+#include "core/schedule/pick.h"
 #include "tests/core/schedule/shard_cycle.h"
 
 namespace freshet {

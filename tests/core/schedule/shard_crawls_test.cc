@@ -2,7 +2,10 @@
 #include <map>
 #include <set>
 
+#include "core/base/limits.h"
 #include "core/base/url.h"
+#include "core/schedule/page_to_load.h"
+#include "core/schedule/pick.h"
 #include "tests/core/schedule/shard_cycle.h"
 
 namespace freshet {

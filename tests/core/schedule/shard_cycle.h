@@ -5,6 +5,9 @@
 #include <optional>
 #include <string>
 
+#include "core/schedule/explanation.h"
+#include "core/schedule/shard_counters.h"
+#include "core/schedule/shard_options.h"
 #include "core/schedule/shard_state.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"

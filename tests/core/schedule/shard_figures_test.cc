@@ -1,6 +1,7 @@
 // What a shard says of itself: how late its crawls are, its hosts, its index.
 #include "core/schedule/shard_figures.h"
 
+#include "core/schedule/freshness_sample.h"
 #include "tests/core/schedule/shard_cycle.h"
 
 namespace freshet {

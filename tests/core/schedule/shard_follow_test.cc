@@ -9,6 +9,8 @@
 
 #include "core/base/random.h"
 #include "core/schedule/followed_changes.h"
+#include "core/schedule/page_to_load.h"
+#include "core/schedule/pick.h"
 #include "tests/core/schedule/shard_cycle.h"
 
 namespace freshet {

@@ -6,6 +6,10 @@
 
 #include "core/base/url.h"
 #include "core/schedule/crawl_policy.h"
+#include "core/schedule/explanation.h"
+#include "core/schedule/page_plan.h"
+#include "core/schedule/page_to_load.h"
+#include "core/schedule/pick.h"
 #include "gtest/gtest.h"
 #include "tests/core/schedule/instants.h"
 #include "tools/sim/memory_shard.h"

@@ -3,6 +3,9 @@
 #include <string>
 #include <vector>
 
+#include "core/schedule/explanation.h"
+#include "core/schedule/page_to_load.h"
+#include "core/schedule/pick.h"
 #include "core/schedule/shard_state.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"

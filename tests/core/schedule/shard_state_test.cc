@@ -7,6 +7,8 @@
 
 #include "core/base/limits.h"
 #include "core/base/url.h"
+#include "core/schedule/page_to_load.h"
+#include "core/schedule/pick.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "tests/core/schedule/shard_cycle.h"

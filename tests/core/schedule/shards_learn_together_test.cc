@@ -8,6 +8,8 @@
 
 #include "core/base/random.h"
 #include "core/base/url.h"
+#include "core/estimate/epoch_sums.h"
+#include "core/estimate/learned_sites.h"
 #include "fmt/format.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"

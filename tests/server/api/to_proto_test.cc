@@ -4,8 +4,10 @@
 #include <cstdint>
 #include <string>
 
+#include "core/model/page.h"
 #include "google/protobuf/util/time_util.h"
 #include "gtest/gtest.h"
+#include "server/engine/sources.h"
 
 namespace freshet {
 namespace {

@@ -10,6 +10,7 @@
 
 #include "core/base/random.h"
 #include "core/schedule/classed_index.h"
+#include "core/schedule/pick.h"
 #include "server/engine/bids.h"
 
 namespace freshet {

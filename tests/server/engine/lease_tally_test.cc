@@ -1,5 +1,11 @@
 #include "server/engine/lease_tally.h"
 
+#include "core/model/lease.h"
+#include "core/model/page.h"
+#include "core/schedule/leases.h"
+#include "core/schedule/shard_options.h"
+#include "core/schedule/shard_state.h"
+#include "core/schedule/transaction.h"
 #include "gtest/gtest.h"
 
 namespace freshet {

@@ -12,7 +12,9 @@
 #include <vector>
 
 #include "core/base/url.h"
+#include "core/schedule/crawl_policy.h"
 #include "gtest/gtest.h"
+#include "server/engine/epoch_exchange.h"
 #include "server/engine/router.h"
 #include "server/engine/shard.h"
 #include "storage/store.h"

@@ -1,0 +1,28 @@
+// What can be chosen about an estimator. Value types, thread-compatible.
+#ifndef FRESHET_CORE_ESTIMATE_ESTIMATOR_OPTIONS_H_
+#define FRESHET_CORE_ESTIMATE_ESTIMATOR_OPTIONS_H_
+
+#include <cstdint>
+
+#include "core/base/units.h"
+
+namespace freshet {
+
+enum class EstimatorKind : uint8_t {
+  kDefault,  // docs/model.md, "The default estimator": pooled over pages
+  kMle,      // per page: unsignalled rate and signal weight by maximum likelihood
+  kChoGm,    // per page: change rate alone, signals ignored
+};
+
+struct EstimatorOptions {
+  EstimatorKind kind = EstimatorKind::kDefault;
+  // The length of a day. Half-lives and age edges are counted in days, so that accelerated time
+  // needs this one number only.
+  Duration day = Duration::Days(1);
+  // Every event from here on is recorded; none: from the first recorded one on.
+  Instant since;
+};
+
+}  // namespace freshet
+
+#endif  // FRESHET_CORE_ESTIMATE_ESTIMATOR_OPTIONS_H_

@@ -1,0 +1,25 @@
+// What an estimator believes of a page. Value type, thread-compatible.
+#ifndef FRESHET_CORE_ESTIMATE_PAGE_ESTIMATE_H_
+#define FRESHET_CORE_ESTIMATE_PAGE_ESTIMATE_H_
+
+#include <utility>
+
+#include "core/model/page_rates.h"
+
+namespace freshet {
+
+// What is believed of one page.
+struct PageEstimate {
+  PageRates rates;
+  double staleness = 0;  // of the page's state under these rates; infinite before the first crawl
+  // Of the gamma distribution that is believed of the change rate; infinite: it is known.
+  double shape = 0;
+  double observations = 0;  // effective number of crawl intervals behind it, after fading
+
+  // Bounds of the 95% interval of the change rate, per second. Some microseconds.
+  [[nodiscard]] std::pair<double, double> Interval95() const;
+};
+
+}  // namespace freshet
+
+#endif  // FRESHET_CORE_ESTIMATE_PAGE_ESTIMATE_H_

@@ -1,0 +1,34 @@
+// A page on its way from the store into a shard.
+#ifndef FRESHET_CORE_SCHEDULE_PAGE_TO_LOAD_H_
+#define FRESHET_CORE_SCHEDULE_PAGE_TO_LOAD_H_
+
+#include <array>
+#include <cstdint>
+
+#include "core/base/units.h"
+#include "core/index/index_entry.h"
+#include "core/model/page.h"
+#include "core/schedule/crawl_terms.h"
+#include "core/schedule/freshness_sample.h"
+
+namespace freshet {
+
+// A stored page, computed as far as is possible without changing the shard. Value type,
+// thread-compatible.
+struct PageToLoad {
+  PageNumber number;
+  uint64_t fingerprint = 0;
+  IndexEntry entry;
+  Instant last_crawl;  // the page interval of its host counts from here; none: it does not hold
+  Instant edge;        // infinite: its rates do not change by age
+  std::array<BurstSignal, 2> bursts;
+  FreshnessSample::Page believed;
+  CrawlIndex crawl;    // for the owner to set, where it has had other crawl ids interned
+  bool ahead = false;  // by the owner, too: its state was capped (core/schedule/clock_ahead.h)
+  bool gone = false;
+  bool never = false;  // no time makes it worth a crawl
+};
+
+}  // namespace freshet
+
+#endif  // FRESHET_CORE_SCHEDULE_PAGE_TO_LOAD_H_

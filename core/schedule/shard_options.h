@@ -1,0 +1,63 @@
+// What can be chosen about a shard.
+#ifndef FRESHET_CORE_SCHEDULE_SHARD_OPTIONS_H_
+#define FRESHET_CORE_SCHEDULE_SHARD_OPTIONS_H_
+
+#include <cstdint>
+#include <memory>
+
+#include "core/base/fingerprint.h"
+#include "core/base/id_limits.h"
+#include "core/base/units.h"
+#include "core/estimate/estimator_options.h"
+#include "core/schedule/crawl_policy.h"
+#include "core/schedule/domain.h"
+#include "core/schedule/host_backoff.h"
+#include "core/schedule/host_terms.h"
+
+namespace freshet {
+
+class HostRules;
+class Quota;
+
+// Value type, thread-compatible.
+struct ShardOptions {
+  CrawlPolicy policy;
+  EstimatorOptions estimator;
+  PolitenessDefaults politeness;
+  HostBackoff host_backoff;
+  std::shared_ptr<const HostRules> host_rules;        // null: none
+  Duration max_crawl_delay = Duration::Seconds(300);  // of what robots.txt may ask for
+  // After a failed crawl the page waits this long, twice as long after each further failure.
+  Duration error_backoff = Duration::Seconds(60);
+  Duration max_error_backoff = Duration::Days(7);
+  // After a lease that ran out unanswered the page waits this long, twice as long after each
+  // further one. From the max_unanswered-th on it waits for its normal turn, as if it had been
+  // fetched.
+  Duration lease_backoff = Duration::Seconds(60);
+  Duration max_lease_backoff = Duration::Hours(1);
+  uint32_t max_unanswered = 5;
+  // A page that is gone is looked for after this long, twice as long after each further crawl that
+  // does not find it.
+  Duration gone_backoff = Duration::Hours(1);
+  Duration max_gone_backoff = Duration::Days(30);
+  // One that robots.txt forbids waits this long, twice as long after each further result in a row
+  // that says so.
+  Duration robots_backoff = Duration::Days(1);
+  Duration max_robots_backoff = Duration::Days(30);
+  bool retire_moved = false;  // one that has moved is not looked for again
+  // greedy_ncis_d discards signals that arrive within this time after a crawl (T_delay).
+  Duration signal_delay;
+  uint64_t max_pages = limits::kMaxPagesPerShard;
+  // Pages of a host that is given one more, and hosts of all shards that are given a page, at most.
+  uint64_t max_pages_per_host = UINT64_MAX;
+  std::shared_ptr<Quota> host_quota;      // null: any number
+  RegistrableDomain domain_of = nullptr;  // null: every host is a domain of its own
+  uint16_t shard = 0;
+  // Makes lease ids of different runs of the program differ; from the store.
+  uint32_t generation = 1;
+  Fingerprinter fingerprinter;  // with the secret of the store
+};
+
+}  // namespace freshet
+
+#endif  // FRESHET_CORE_SCHEDULE_SHARD_OPTIONS_H_
