@@ -8,6 +8,7 @@
 
 #include "absl/strings/numbers.h"
 #include "server/auth/on_behalf.h"
+#include "server/config.h"
 #include "server/logging.h"
 
 namespace freshet {

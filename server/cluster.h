@@ -12,7 +12,7 @@
 
 #include "core/base/status.h"
 #include "server/api/cluster_status.h"
-#include "server/config.h"
+#include "server/config_cluster.h"
 #include "server/fleet/shared_rate.h"
 #include "server/forward/serving_peer.h"
 #include "storage/kafka/kafka_log.h"
@@ -20,6 +20,8 @@
 #include "sync/mutex.h"
 
 namespace freshet {
+
+struct ServerConfig;
 
 // Thread-safe.
 class Cluster {

@@ -4,6 +4,7 @@
 
 #include "core/base/limits.h"
 #include "core/base/text.h"
+#include "server/config.h"
 #include "server/config/written.h"
 #include "yaml-cpp/yaml.h"
 

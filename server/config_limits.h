@@ -9,13 +9,14 @@
 #include <vector>
 
 #include "core/base/status.h"
-#include "server/config.h"
 
 namespace YAML {  // NOLINT(readability-identifier-naming): theirs
 class Node;
 }  // namespace YAML
 
 namespace freshet {
+
+struct ServerConfig;
 
 // A map from names of sources to items a second. Takes the place of what was read before.
 // InvalidArgument begins with the key at fault.

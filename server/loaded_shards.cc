@@ -6,6 +6,7 @@
 #include "core/schedule/clock_ahead.h"
 #include "core/schedule/followed_changes.h"
 #include "server/base/registrable_domain.h"
+#include "server/config.h"
 #include "server/engine/runtime_settings.h"
 #include "spdlog/spdlog.h"
 

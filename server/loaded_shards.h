@@ -10,7 +10,6 @@
 #include "core/base/units.h"
 #include "core/schedule/crawl_policy.h"
 #include "server/base/system_clock.h"
-#include "server/config.h"
 #include "server/engine/crawls.h"
 #include "server/engine/epoch_exchange.h"
 #include "server/engine/shard.h"
@@ -20,6 +19,7 @@
 namespace freshet {
 
 struct FollowedChanges;
+struct ServerConfig;
 
 // Thread-compatible, and each shard by itself.
 struct LoadedShards {

@@ -9,6 +9,7 @@
 #include "grpc/support/log.h"
 #include "server/base/log_limit.h"
 #include "server/base/system_clock.h"
+#include "server/config.h"
 #include "server/logs/loggers.h"
 #include "sync/mutex.h"
 

@@ -5,9 +5,9 @@
 #include <string>
 #include <string_view>
 
-#include "server/config.h"
-
 namespace freshet {
+
+struct ServerConfig;
 
 // Logs as `config` says, and takes in what the libraries below would print by themselves.
 // Thread-compatible: once, before other threads start.

@@ -12,6 +12,7 @@
 #include "server/api/status.h"
 #include "server/base/reporting.h"
 #include "server/become_owner.h"
+#include "server/config.h"
 #include "server/frontier/frontier_names.h"
 #include "server/store_options.h"
 #include "server/verify.h"

@@ -8,9 +8,9 @@
 
 #include <string>
 
-#include "server/config.h"
-
 namespace freshet {
+
+struct ServerConfig;
 
 // Reads everything and compares; one line for each problem.
 [[nodiscard]] int RunVerify(const ServerConfig& config);

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "fmt/format.h"
+#include "server/config.h"
 #include "server/ports/http_credentials.h"
 #include "spdlog/spdlog.h"
 
@@ -31,6 +32,8 @@ Monitor::Monitor(const ServerConfig& config, int connections, StartProgress& pro
       http_port_(Routes(), Options(connections)),
       watch_(health, [this](const Status& why) { serving_.load()->dispatcher().SetStalled(why); }),
       sampler_(kSampleInterval, [this] { Sample(); }) {}
+
+StatusOr<int> Monitor::Start() { return http_port_.Start(config_.http_listen); }
 
 HttpOptions Monitor::Options(int connections) {
   HttpOptions options;

@@ -11,7 +11,6 @@
 #include "server/auth/door.h"
 #include "server/base/log_limit.h"
 #include "server/base/ticker.h"
-#include "server/config.h"
 #include "server/forward/forwarded_pings.h"
 #include "server/ops/console.h"
 #include "server/ops/health.h"
@@ -27,6 +26,8 @@
 
 namespace freshet {
 
+struct ServerConfig;
+
 // Thread-safe. Start once.
 class Monitor {
  public:
@@ -38,7 +39,7 @@ class Monitor {
   Monitor& operator=(const Monitor&) = delete;
 
   // Answers probes. Returns the port.
-  [[nodiscard]] StatusOr<int> Start() { return http_port_.Start(config_.http_listen); }
+  [[nodiscard]] StatusOr<int> Start();
   // From here on it shows this, which must live until Stop has returned, and keeps a history of it
   // beside its store.
   void Show(Serving* serving);

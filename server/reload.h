@@ -8,10 +8,11 @@
 #include <string>
 
 #include "server/auth/door.h"
-#include "server/config.h"
 #include "server/serving.h"
 
 namespace freshet {
+
+struct ServerConfig;
 
 // Owner thread only.
 class Reloader {

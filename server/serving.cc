@@ -23,6 +23,7 @@
 #include "server/base/limits.h"
 #include "server/base/reporting.h"
 #include "server/base/stopping.h"
+#include "server/config.h"
 #include "spdlog/spdlog.h"
 
 namespace freshet {

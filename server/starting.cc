@@ -12,6 +12,7 @@
 #include "server/api/to_proto.h"
 #include "server/base/host_port.h"
 #include "server/base/reporting.h"
+#include "server/config.h"
 #include "server/store_options.h"
 #include "spdlog/spdlog.h"
 

@@ -15,7 +15,6 @@
 #include "server/api/status.h"
 #include "server/base/system_clock.h"
 #include "server/cluster.h"
-#include "server/config.h"
 #include "server/engine/shard_loader.h"
 #include "server/forward/forwarder.h"
 #include "server/forward/serving_peer.h"
@@ -34,6 +33,8 @@ class Env;
 }  // namespace rocksdb
 
 namespace freshet {
+
+struct ServerConfig;
 
 // How far a start has come, for others to see, and whether it goes on. Thread-safe.
 struct StartProgress {

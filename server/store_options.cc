@@ -1,6 +1,7 @@
 #include "server/store_options.h"
 
 #include "core/base/check.h"
+#include "server/config.h"
 #include "server/logging.h"
 
 namespace freshet {

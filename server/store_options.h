@@ -2,10 +2,11 @@
 #ifndef FRESHET_SERVER_STORE_OPTIONS_H_
 #define FRESHET_SERVER_STORE_OPTIONS_H_
 
-#include "server/config.h"
 #include "storage/options.h"
 
 namespace freshet {
+
+struct ServerConfig;
 
 // The store writes to the server's log. Precondition: the configuration is valid. Thread-safe.
 [[nodiscard]] StoreOptions StoreOptionsOf(const ServerConfig& config);

@@ -22,6 +22,7 @@
 #include "core/schedule/shard_options.h"
 #include "core/schedule/shard_state.h"
 #include "fmt/format.h"
+#include "server/config.h"
 #include "storage/pages_read.h"
 
 namespace freshet {

@@ -3,10 +3,11 @@
 #define FRESHET_SERVER_VERIFY_H_
 
 #include "core/base/status.h"
-#include "server/config.h"
 #include "storage/store.h"
 
 namespace freshet {
+
+struct ServerConfig;
 
 // Reads the whole store twice: once as a start-up does, into a shard that owns every slot, once
 // page by page with URL and detail. Adds to what Store::Verify finds, in the same report:

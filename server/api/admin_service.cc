@@ -32,6 +32,9 @@
 #include "server/api/status.h"
 #include "server/api/to_proto.h"
 #include "server/base/limits.h"
+#include "server/base/slots.h"
+#include "server/config.h"
+#include "server/engine/crawls.h"
 #include "server/engine/epochs_of_all.h"
 #include "sync/mutex.h"
 

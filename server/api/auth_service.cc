@@ -3,6 +3,10 @@
 #include <algorithm>
 #include <string>
 
+#include "server/auth/authoriser.h"
+#include "server/auth/identities.h"
+#include "server/auth/methods.h"
+
 namespace freshet {
 namespace {
 

@@ -10,6 +10,7 @@
 #include "server/api/faults.h"
 #include "server/api/to_proto.h"
 #include "server/base/limits.h"
+#include "server/config.h"
 
 namespace freshet {
 

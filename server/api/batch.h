@@ -20,12 +20,13 @@
 #include "server/api/batch_counts.h"
 #include "server/api/wire.h"
 #include "server/auth/authoriser.h"
-#include "server/config.h"
 #include "server/engine/batch_trace.h"
 #include "server/engine/routed_event.h"
 #include "server/engine/router.h"
 
 namespace freshet {
+
+struct ServerConfig;
 
 // Owner thread only until Submit.
 class Batch {

@@ -13,9 +13,12 @@
 #include "server/api/batch.h"
 #include "server/api/caller_stream.h"
 #include "server/api/context.h"
+#include "server/api/message_trace.h"
 #include "server/api/parted_ack.h"
 #include "server/api/unary.h"
 #include "server/api/wire.h"
+#include "server/config.h"
+#include "server/engine/router.h"
 
 namespace freshet {
 

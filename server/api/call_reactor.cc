@@ -9,6 +9,7 @@
 #include "server/api/wire.h"
 #include "server/base/answer_limits.h"
 #include "server/base/client_network.h"
+#include "server/config.h"
 #include "server/logs/loggers.h"
 
 namespace freshet {

@@ -19,7 +19,10 @@
 #include "server/api/caller.h"
 #include "server/api/context.h"
 #include "server/api/patience.h"
+#include "server/api/request_id.h"
 #include "server/api/stream.h"
+#include "server/auth/authoriser.h"
+#include "server/base/system_clock.h"
 #include "sync/mutex.h"
 
 namespace freshet {

@@ -11,6 +11,8 @@
 #include "server/api/context.h"
 #include "server/api/stream.h"
 #include "server/base/limits.h"
+#include "server/base/system_clock.h"
+#include "server/config.h"
 
 namespace freshet {
 

@@ -4,43 +4,53 @@
 #define FRESHET_SERVER_API_CONTEXT_H_
 
 #include <atomic>
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <string>
 
+#include "core/base/status.h"
 #include "core/base/units.h"
 #include "freshet/version.h"
-#include "server/api/call_stats.h"
-#include "server/api/cluster_status.h"
-#include "server/api/divisions.h"
-#include "server/api/message_trace.h"
-#include "server/api/rate_sharing.h"
-#include "server/api/request_id.h"
-#include "server/api/settings_sharing.h"
-#include "server/api/standby_roster.h"
-#include "server/api/stream.h"
-#include "server/auth/authoriser.h"
-#include "server/base/background.h"
-#include "server/base/places.h"
-#include "server/base/slots.h"
-#include "server/base/system_clock.h"
-#include "server/config.h"
-#include "server/engine/crawls.h"
-#include "server/engine/dispatcher.h"
-#include "server/engine/epoch_exchange.h"
-#include "server/engine/plan_runner.h"
-#include "server/engine/router.h"
-#include "server/engine/runtime_settings.h"
-#include "server/engine/sources.h"
-#include "server/frontier/frontier.h"
-#include "server/logs/audit_log.h"
-#include "storage/store.h"
 
 namespace freshet {
 
-inline constexpr const char* kVersion = FRESHET_VERSION;
+namespace v1 {
+class AnswerPingRequest;
+class AnswerPingResponse;
+class TakePingRequest;
+class TakePingResponse;
+}  // namespace v1
 
+class AuditLog;
+class Authoriser;
+class Background;
+class CallStats;
+class Clock;
+struct ClusterStatus;
+class Crawls;
+struct Credentials;
+class Dispatcher;
+class Divisions;
+class EpochExchange;
+class Frontier;
+class Places;
+class PlanRunner;
+class RateSharing;
+class RequestIds;
+class Router;
+class RuntimeSettings;
+struct ServerConfig;
+class SettingsSharing;
+class Slots;
+class Sources;
+class StandbyRoster;
+class Store;
+class StreamSet;
+class Tracer;
 class UrlPages;
+
+inline constexpr const char* kVersion = FRESHET_VERSION;
 
 // Counts of items that never reach a shard, or whose fate only the handlers know. Thread-safe.
 struct HandlerCounters {
@@ -107,9 +117,7 @@ struct ServerContext {
 };
 
 // Of a message, also once it is inflated.
-[[nodiscard]] inline size_t MostBytes(const ServerContext& context) {
-  return static_cast<size_t>(context.config.max_message_bytes);
-}
+[[nodiscard]] size_t MostBytes(const ServerContext& context);
 
 }  // namespace freshet
 

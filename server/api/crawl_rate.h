@@ -4,6 +4,9 @@
 
 #include "core/base/units.h"
 #include "server/api/context.h"
+#include "server/api/rate_sharing.h"
+#include "server/engine/dispatcher.h"
+#include "server/engine/plan_runner.h"
 
 namespace freshet {
 

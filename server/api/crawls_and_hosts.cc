@@ -16,6 +16,8 @@
 #include "server/api/over_divisions.h"
 #include "server/api/worker_crawls.h"
 #include "server/base/limits.h"
+#include "server/config.h"
+#include "server/engine/crawls.h"
 
 namespace freshet {
 namespace {

@@ -4,6 +4,7 @@
 
 #include "core/base/text.h"
 #include "fmt/format.h"
+#include "server/api/cluster_status.h"
 #include "server/api/faults.h"
 #include "server/api/fleet_view.h"
 #include "server/api/over_divisions.h"

@@ -7,7 +7,9 @@
 
 #include "core/base/units.h"
 #include "server/api/context.h"
+#include "server/api/divisions.h"
 #include "server/api/faults.h"
+#include "server/api/rate_sharing.h"
 #include "server/api/unary.h"
 #include "server/api/wire.h"
 

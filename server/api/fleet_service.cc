@@ -8,7 +8,12 @@
 #include "server/api/epoch_totals.h"
 #include "server/api/fleet_urls.h"
 #include "server/api/lease_returns.h"
+#include "server/api/rate_sharing.h"
+#include "server/api/settings_sharing.h"
+#include "server/api/standby_roster.h"
 #include "server/api/url_pages.h"
+#include "server/config.h"
+#include "server/engine/epoch_exchange.h"
 
 namespace freshet {
 namespace {

@@ -14,6 +14,7 @@
 #include "server/api/wire.h"
 #include "server/base/frontier_limits.h"
 #include "server/base/limits.h"
+#include "server/engine/dispatcher.h"
 
 namespace freshet {
 namespace {

@@ -6,8 +6,10 @@
 
 #include "server/api/crawl_rate.h"
 #include "server/api/over_divisions.h"
+#include "server/api/standby_roster.h"
 #include "server/api/status.h"
 #include "server/api/to_proto.h"
+#include "server/config.h"
 
 namespace freshet {
 namespace {

@@ -11,6 +11,7 @@
 #include "server/api/url_pages.h"
 #include "server/api/urls_of_queue.h"
 #include "server/base/frontier_limits.h"
+#include "server/engine/crawls.h"
 #include "server/frontier/frontier_scan.h"
 #include "spdlog/spdlog.h"
 

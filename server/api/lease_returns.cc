@@ -6,6 +6,7 @@
 #include "server/api/divisions.h"
 #include "server/api/from_proto.h"
 #include "server/api/wire.h"
+#include "server/config.h"
 
 namespace freshet {
 

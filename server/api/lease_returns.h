@@ -12,6 +12,7 @@
 #include "server/api/batch.h"
 #include "server/api/context.h"
 #include "server/auth/authoriser.h"
+#include "server/auth/on_behalf.h"
 
 namespace freshet {
 

@@ -9,6 +9,8 @@
 #include "server/api/to_proto.h"
 #include "server/api/wire.h"
 #include "server/base/limits.h"
+#include "server/base/slots.h"
+#include "server/engine/dispatcher.h"
 
 namespace freshet {
 namespace {

@@ -19,6 +19,7 @@
 #include "server/api/context.h"
 #include "server/api/divisions.h"
 #include "server/auth/on_behalf.h"
+#include "server/engine/turn_queue.h"
 #include "sync/mutex.h"
 
 namespace freshet {

@@ -8,6 +8,7 @@
 #include "server/api/faults.h"
 #include "server/api/from_proto.h"
 #include "server/api/to_proto.h"
+#include "server/config.h"
 #include "server/config/written.h"
 #include "server/logs/audit_log.h"
 #include "server/logs/loggers.h"

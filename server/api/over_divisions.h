@@ -18,6 +18,7 @@
 #include "server/api/elsewhere.h"
 #include "server/api/faults.h"
 #include "server/api/fleet_sums.h"
+#include "server/api/settings_sharing.h"
 #include "server/api/unary.h"
 #include "server/api/wire.h"
 

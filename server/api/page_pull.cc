@@ -5,6 +5,12 @@
 #include <memory>
 #include <utility>
 
+#include "server/base/system_clock.h"
+#include "server/config.h"
+#include "server/engine/class_table.h"
+#include "server/engine/crawls.h"
+#include "server/engine/dispatcher.h"
+#include "server/engine/turn_queue.h"
 #include "sync/mutex.h"
 
 namespace freshet {

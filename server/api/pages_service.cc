@@ -14,7 +14,10 @@
 #include "server/api/from_proto.h"
 #include "server/api/page_lister.h"
 #include "server/api/parted_ack.h"
+#include "server/api/rate_sharing.h"
 #include "server/api/to_proto.h"
+#include "server/engine/dispatcher.h"
+#include "server/engine/runtime_settings.h"
 
 namespace freshet {
 namespace {

@@ -22,6 +22,7 @@
 #include "server/api/inside.h"
 #include "server/api/lease_returns.h"
 #include "server/api/lent_credit.h"
+#include "server/api/message_trace.h"
 #include "server/api/over_divisions.h"
 #include "server/api/parted_ack.h"
 #include "server/api/to_proto.h"
@@ -30,6 +31,7 @@
 #include "server/api/worker_crawls.h"
 #include "server/base/client_network.h"
 #include "server/base/limits.h"
+#include "server/engine/dispatcher.h"
 #include "sync/mutex.h"
 
 namespace freshet {

@@ -12,6 +12,7 @@
 #include "core/plan/crawl_comparison.h"
 #include "server/api/crawls_and_hosts.h"
 #include "server/base/frontier_limits.h"
+#include "server/engine/crawls.h"
 #include "storage/pages_read.h"
 
 namespace freshet {

@@ -5,7 +5,9 @@
 #include "core/base/check.h"
 #include "core/base/counted.h"
 #include "fmt/format.h"
+#include "server/api/stream_set.h"
 #include "server/api/to_proto.h"
+#include "server/config.h"
 #include "server/engine/epochs_of_all.h"
 
 namespace freshet {

@@ -8,6 +8,7 @@
 #include "server/api/url_events.h"
 #include "server/api/wire.h"
 #include "server/base/limits.h"
+#include "server/config.h"
 
 namespace freshet {
 namespace {

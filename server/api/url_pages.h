@@ -18,11 +18,12 @@
 #include "server/base/slots.h"
 #include "server/base/system_clock.h"
 #include "server/base/ticker.h"
-#include "server/config.h"
 #include "server/engine/router.h"
 #include "sync/mutex.h"
 
 namespace freshet {
+
+struct ServerConfig;
 
 inline constexpr std::string_view kTakeUrlsPath = "/freshet.v1.FleetService/TakeUrls";
 inline constexpr std::string_view kLeaseUrlsPath = "/freshet.v1.FleetService/LeaseUrls";

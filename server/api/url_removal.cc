@@ -8,6 +8,7 @@
 #include "core/base/url.h"
 #include "server/api/scheduled_crawls.h"
 #include "server/api/url_pages.h"
+#include "server/engine/crawls.h"
 
 namespace freshet {
 namespace {

@@ -13,6 +13,8 @@
 #include "server/api/urlfrontier_streams.h"
 #include "server/base/answer_limits.h"
 #include "server/base/frontier_limits.h"
+#include "server/config.h"
+#include "server/engine/crawls.h"
 #include "server/frontier/frontier_names.h"
 #include "server/frontier/frontier_scan.h"
 #include "server/logs/loggers.h"

@@ -6,7 +6,10 @@
 #include <vector>
 
 #include "core/base/url.h"
+#include "core/schedule/crawl_policy.h"
 #include "server/base/limits.h"
+#include "server/engine/crawls.h"
+#include "server/engine/runtime_settings.h"
 
 namespace freshet {
 

@@ -8,6 +8,7 @@
 #include "google/protobuf/repeated_ptr_field.h"
 #include "server/api/context.h"
 #include "server/auth/authoriser.h"
+#include "server/engine/class_table.h"
 
 namespace freshet {
 

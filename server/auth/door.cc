@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "core/base/counted.h"
+#include "server/config.h"
 #include "server/logs/loggers.h"
 
 namespace freshet {
@@ -52,6 +53,8 @@ std::shared_ptr<const TlsMaterial> Door::tls() const {
   const MutexLock lock(mutex_);
   return tls_;
 }
+
+bool Door::client_certificate_required() const { return config_.tls_client_certificate_required; }
 
 void Door::Reload() {
   const MutexLock lock(reloading_);

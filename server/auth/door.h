@@ -14,10 +14,11 @@
 #include "server/auth/tls_files.h"
 #include "server/base/system_clock.h"
 #include "server/base/ticker.h"
-#include "server/config.h"
 #include "sync/mutex.h"
 
 namespace freshet {
+
+struct ServerConfig;
 
 // Value type, thread-compatible.
 struct DoorStats {
@@ -41,9 +42,7 @@ class Door {
 
   // nullptr: the ports speak plain text. Whether it is one stays as it is.
   [[nodiscard]] std::shared_ptr<const TlsMaterial> tls() const FRESHET_EXCLUDES(mutex_);
-  [[nodiscard]] bool client_certificate_required() const {
-    return config_.tls_client_certificate_required;
-  }
+  [[nodiscard]] bool client_certificate_required() const;
   [[nodiscard]] Authoriser& authoriser() { return authoriser_; }
 
   // Takes what is set in `config` for files, what is open and the rate of a client; the rest of it

@@ -14,6 +14,8 @@
 #include "server/api/crawls_and_hosts.h"
 #include "server/api/from_proto.h"
 #include "server/api/to_proto.h"
+#include "server/config.h"
+#include "server/engine/crawls.h"
 #include "server/engine/epochs_of_all.h"
 #include "sync/mutex.h"
 

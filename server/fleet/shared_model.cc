@@ -10,6 +10,7 @@
 #include "server/api/epoch_totals.h"
 #include "server/api/over_divisions.h"
 #include "server/api/wire.h"
+#include "server/engine/epoch_exchange.h"
 #include "server/logs/loggers.h"
 
 namespace freshet {

@@ -10,6 +10,7 @@
 #include "core/base/status.h"
 #include "core/base/units.h"
 #include "core/estimate/epoch_sums.h"
+#include "grpcpp/support/byte_buffer.h"
 #include "server/api/context.h"
 #include "sync/mutex.h"
 

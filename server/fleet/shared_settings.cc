@@ -4,8 +4,12 @@
 #include <utility>
 
 #include "core/base/check.h"
+#include "core/model/settings.h"
+#include "core/schedule/event.h"
 #include "server/api/divisions.h"
 #include "server/api/wire.h"
+#include "server/engine/dispatcher.h"
+#include "server/engine/runtime_settings.h"
 #include "server/fleet/fleet_run.h"
 #include "server/fleet/settings_keeper.h"
 #include "server/fleet/settings_taking.h"

@@ -4,6 +4,7 @@
 
 #include "fmt/format.h"
 #include "server/api/faults.h"
+#include "server/config.h"
 #include "spdlog/spdlog.h"
 
 namespace freshet {

@@ -7,6 +7,7 @@
 
 #include "core/base/check.h"
 #include "server/base/reporting.h"
+#include "server/config.h"
 #include "spdlog/spdlog.h"
 
 namespace freshet {

@@ -18,13 +18,14 @@
 #include "server/auth/door.h"
 #include "server/base/system_clock.h"
 #include "server/base/ticker.h"
-#include "server/config.h"
 #include "server/forward/peer_call.h"
 #include "server/forward/peer_lines.h"
 #include "server/forward/serving_peer.h"
 #include "sync/mutex.h"
 
 namespace freshet {
+
+struct ServerConfig;
 
 // Thread-safe.
 class DivisionPeers final : public Divisions, private PeerCalls {

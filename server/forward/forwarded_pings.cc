@@ -6,6 +6,7 @@
 #include "freshet/v1/fleet.grpc.pb.h"
 #include "server/api/inside.h"
 #include "server/auth/on_behalf.h"
+#include "server/config.h"
 #include "spdlog/spdlog.h"
 
 namespace freshet {

@@ -13,13 +13,14 @@
 #include "core/base/units.h"
 #include "server/auth/door.h"
 #include "server/base/system_clock.h"
-#include "server/config.h"
 #include "server/forward/forwarder.h"
 #include "server/forward/serving_peer.h"
 #include "server/ports/http_message.h"
 #include "sync/mutex.h"
 
 namespace freshet {
+
+struct ServerConfig;
 
 // Thread-safe, but for one Answer at a time.
 class ForwardedPings {

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "server/api/service_names.h"
+#include "server/config.h"
 
 namespace freshet {
 

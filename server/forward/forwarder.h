@@ -12,12 +12,13 @@
 #include "server/api/switchboard.h"
 #include "server/auth/door.h"
 #include "server/base/system_clock.h"
-#include "server/config.h"
 #include "server/forward/call_forwarder.h"
 #include "server/forward/serving_peer.h"
 #include "server/ports/grpc_port.h"
 
 namespace freshet {
+
+struct ServerConfig;
 
 // Thread-safe but for Start and Stop.
 class Forwarder {

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "server/config.h"
+
 namespace freshet {
 
 StatusOr<PeerLine*> PeerLines::Find(const ServingPeer& peer) {

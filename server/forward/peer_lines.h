@@ -13,10 +13,11 @@
 #include "core/base/status.h"
 #include "core/base/units.h"
 #include "server/auth/door.h"
-#include "server/config.h"
 #include "server/forward/serving_peer.h"
 
 namespace freshet {
+
+struct ServerConfig;
 
 // A connection, in the hands of PeerLines.
 struct PeerLine {

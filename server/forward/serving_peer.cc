@@ -9,6 +9,7 @@
 #include "grpcpp/security/credentials.h"
 #include "grpcpp/support/channel_arguments.h"
 #include "server/auth/tls_files.h"
+#include "server/config.h"
 
 namespace freshet {
 namespace {

@@ -11,9 +11,10 @@
 #include "grpcpp/channel.h"
 #include "grpcpp/support/status.h"
 #include "server/auth/door.h"
-#include "server/config.h"
 
 namespace freshet {
+
+struct ServerConfig;
 
 // Value type, thread-compatible.
 struct ServingPeer {

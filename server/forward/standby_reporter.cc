@@ -8,6 +8,7 @@
 #include "core/base/units.h"
 #include "freshet/v1/fleet.grpc.pb.h"
 #include "server/auth/on_behalf.h"
+#include "server/config.h"
 #include "spdlog/spdlog.h"
 #include "sync/mutex.h"
 

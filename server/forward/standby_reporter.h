@@ -12,10 +12,11 @@
 #include "freshet/v1/fleet.pb.h"
 #include "server/auth/door.h"
 #include "server/base/ticker.h"
-#include "server/config.h"
 #include "server/forward/serving_peer.h"
 
 namespace freshet {
+
+struct ServerConfig;
 
 // Thread-safe.
 class StandbyReporter {

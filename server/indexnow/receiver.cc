@@ -18,6 +18,7 @@
 #include "server/api/over_divisions.h"
 #include "server/base/limits.h"
 #include "server/base/stopping.h"
+#include "server/config.h"
 #include "server/logs/loggers.h"
 #include "server/ports/http_credentials.h"
 

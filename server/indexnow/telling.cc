@@ -11,6 +11,7 @@
 #include "server/api/batch.h"
 #include "server/api/from_proto.h"
 #include "server/base/limits.h"
+#include "server/config.h"
 #include "server/engine/routed_event.h"
 
 namespace freshet {

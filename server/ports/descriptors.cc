@@ -6,6 +6,7 @@
 #include <thread>
 #include <utility>
 
+#include "server/config.h"
 #include "server/logs/loggers.h"
 
 namespace freshet {

@@ -6,9 +6,10 @@
 #include <cstdint>
 
 #include "core/base/status.h"
-#include "server/config.h"
 
 namespace freshet {
+
+struct ServerConfig;
 
 // What an operator would like. Value type, thread-compatible.
 struct DescriptorWishes {

@@ -13,6 +13,7 @@
 #include "server/auth/on_behalf.h"
 #include "server/base/client_network.h"
 #include "server/base/ticker.h"
+#include "server/config.h"
 #include "server/logs/loggers.h"
 #include "server/ports/watched_reads.h"
 #include "sync/mutex.h"

@@ -14,7 +14,6 @@
 #include "grpcpp/server_builder.h"
 #include "server/auth/door.h"
 #include "server/base/system_clock.h"
-#include "server/config.h"
 #include "server/ports/connections.h"
 #include "server/ports/frame_watch.h"
 #include "server/ports/grpc_credentials.h"
@@ -22,6 +21,8 @@
 #include "server/ports/wire_turns.h"
 
 namespace freshet {
+
+struct ServerConfig;
 
 // Thread-safe but for Start and Stop.
 class GrpcPort {

@@ -6,6 +6,7 @@
 #include <string_view>
 
 #include "core/base/check.h"
+#include "core/schedule/crawl_policy.h"
 #include "server/base/host_port.h"
 #include "server/config.h"
 

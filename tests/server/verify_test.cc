@@ -9,8 +9,10 @@
 #include <vector>
 
 #include "core/base/url.h"
+#include "core/schedule/crawl_policy.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "server/config.h"
 #include "storage/internal/lease_rows.h"
 #include "storage/repair.h"
 #include "tests/storage/raw_database.h"

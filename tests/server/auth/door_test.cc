@@ -5,6 +5,7 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "server/base/system_clock.h"
+#include "server/config.h"
 #include "tests/support/temp_dir.h"
 #include "tests/support/test_certificates.h"
 #include "tests/support/wall_time.h"

@@ -12,6 +12,7 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "server/base/system_clock.h"
+#include "server/config.h"
 #include "server/ports/grpc_port.h"
 #include "tests/hostile/http2.h"
 #include "tests/hostile/known_headers.h"
