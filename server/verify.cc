@@ -15,6 +15,7 @@
 #include "core/base/id_limits.h"
 #include "core/base/safe_text.h"
 #include "core/base/url.h"
+#include "core/model/host.h"
 #include "core/schedule/freshness_sample.h"
 #include "core/schedule/leases.h"
 #include "core/schedule/page_to_load.h"

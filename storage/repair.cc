@@ -8,6 +8,7 @@
 #include "absl/container/flat_hash_set.h"
 #include "absl/container/inlined_vector.h"
 #include "core/base/id_limits.h"
+#include "core/schedule/changes.h"
 #include "core/schedule/leases.h"
 #include "rocksdb/env.h"
 #include "storage/directory.h"

@@ -20,7 +20,6 @@
 #include "core/model/page_number.h"
 #include "core/model/settings.h"
 #include "core/model/source.h"
-#include "core/schedule/changes.h"
 #include "storage/format.h"
 #include "storage/options.h"
 

@@ -7,7 +7,7 @@
 #include <string>
 #include <utility>
 
-#include "core/schedule/changes.h"
+#include "core/model/settings.h"
 #include "core/schedule/event.h"
 #include "core/schedule/host_gate.h"
 #include "sync/mutex.h"

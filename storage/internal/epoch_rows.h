@@ -13,7 +13,7 @@
 #include <string_view>
 
 #include "core/base/status.h"
-#include "core/schedule/changes.h"
+#include "core/model/epoch.h"
 #include "storage/format.h"
 
 namespace freshet::storage {

@@ -7,7 +7,6 @@
 #include <string>
 
 #include "absl/container/flat_hash_map.h"
-#include "core/schedule/changes.h"
 #include "core/schedule/followed_changes.h"
 #include "storage/change_log.h"
 

@@ -18,9 +18,12 @@
 
 #include "core/base/fingerprint.h"
 #include "core/base/status.h"
+#include "core/model/crawl.h"
+#include "core/model/epoch.h"
 #include "core/model/host.h"
 #include "core/model/page.h"
-#include "core/schedule/changes.h"
+#include "core/model/settings.h"
+#include "core/model/source.h"
 #include "storage/format.h"
 
 namespace freshet::storage {

@@ -11,6 +11,7 @@
 #include "core/model/lease.h"
 #include "core/model/page.h"
 #include "core/model/source.h"
+#include "core/schedule/changes.h"
 #include "core/schedule/leases.h"
 #include "storage/internal/keys.h"
 

@@ -9,11 +9,12 @@
 #include <string_view>
 
 #include "core/base/status.h"
-#include "core/schedule/changes.h"
 
 namespace freshet {
 
+struct Changes;
 struct CrawlRecord;
+struct EpochRecord;
 struct HostRecord;
 struct LeaseRecord;
 struct PageDetail;
@@ -21,6 +22,7 @@ struct PageKey;
 struct PageRecord;
 struct PageSpec;
 struct PageState;
+struct Settings;
 struct SourceRecord;
 
 }  // namespace freshet

@@ -6,6 +6,7 @@
 
 #include "core/base/url.h"
 #include "core/model/page.h"
+#include "core/schedule/changes.h"
 #include "httplib.h"
 #include "nlohmann/json.hpp"
 #include "storage/store.h"

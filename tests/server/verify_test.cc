@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "core/base/url.h"
+#include "core/schedule/changes.h"
 #include "core/schedule/crawl_policy.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"

@@ -3,6 +3,7 @@
 #include <map>
 #include <string>
 
+#include "core/schedule/changes.h"
 #include "gtest/gtest.h"
 #include "storage/internal/keys.h"
 #include "storage/internal/records.h"

@@ -6,10 +6,11 @@
 
 #include "core/base/random.h"
 #include "core/model/crawl.h"
+#include "core/model/epoch.h"
 #include "core/model/host.h"
 #include "core/model/lease.h"
 #include "core/model/page.h"
-#include "core/schedule/changes.h"
+#include "core/model/settings.h"
 
 namespace freshet {
 

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "core/base/status.h"
+#include "core/schedule/changes.h"
 #include "storage/store.h"
 #include "tests/storage/random_records.h"
 

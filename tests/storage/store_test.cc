@@ -7,6 +7,7 @@
 #include <sstream>
 
 #include "core/base/url.h"
+#include "core/schedule/changes.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "storage/internal/keys.h"

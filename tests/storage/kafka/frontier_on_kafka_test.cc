@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "core/schedule/changes.h"
 #include "fmt/format.h"
 #include "storage/frontier_store.h"
 #include "storage/frontier_verify.h"
