@@ -175,8 +175,10 @@ void RemoveEnded(const ServerContext& context, const FrontierName& name) {
   const Slot slot = SlotOfHost(name.key);
   context.url_pages.Tell(
       {.slot = slot, .event = RemovalOf(name), .notes = {}}, [&context, name, slot](const Status&) {
-        context.frontier->Run<FrontierItem>(
-            [name](FrontierState& state) { return state.Read(name.crawl, name.key, name.url); },
+        context.frontier->Read<FrontierItem>(
+            [name](const FrontierState& state) {
+              return state.Read(name.crawl, name.key, name.url);
+            },
             [&context, name, slot](const StatusOr<FrontierItem>& item) {
               if (!item.ok() || item->due == 0) return;
               context.url_pages.Tell({.slot = slot, .event = UpsertOf(name), .notes = {}},
@@ -479,8 +481,8 @@ void GiveBackUrls(const ServerContext& context, std::vector<FrontierServed> serv
 
 void BlockScheduledHost(const ServerContext& context, BlockHost block,
                         std::function<void(const Status&)> done) {
-  context.frontier->Run<bool>(
-      [crawl = block.crawl_id, host = block.host](FrontierState& state) -> StatusOr<bool> {
+  context.frontier->Read<bool>(
+      [crawl = block.crawl_id, host = block.host](const FrontierState& state) -> StatusOr<bool> {
         const FrontierQueue* queue = state.table().Find(crawl, host);
         return queue != nullptr && queue->has_urls();
       },

@@ -33,15 +33,28 @@ constexpr size_t kQueuesPerTurn = 8192;
 
 std::string CrawlOf(const std::string& crawl) { return std::string(FrontierCrawlName(crawl)); }
 
-// Runs `work` and answers the call with what `fill` makes of it.
+// Answers the call with what `fill` makes of a result.
 template <typename T, typename Request, typename Response>
-void Run(const ServerContext& context, UnaryCall<Request, Response>* call,
-         std::function<StatusOr<T>(FrontierState&)> work, std::function<void(T, Response*)> fill) {
-  context.frontier->Run<T>(std::move(work), [call, fill](StatusOr<T> result) {
+std::function<void(StatusOr<T>)> AnswerOf(UnaryCall<Request, Response>* call,
+                                          std::function<void(T, Response*)> fill) {
+  return [call, fill = std::move(fill)](StatusOr<T> result) {
     if (!result.ok()) return call->Answer(GrpcStatusOf(result.status()));
     fill(*std::move(result), call->response());
     call->Answer(grpc::Status::OK);
-  });
+  };
+}
+
+// Runs `work`, or `look`, and answers the call with what `fill` makes of it.
+template <typename T, typename Request, typename Response>
+void Run(const ServerContext& context, UnaryCall<Request, Response>* call,
+         std::function<StatusOr<T>(FrontierState&)> work, std::function<void(T, Response*)> fill) {
+  context.frontier->Run<T>(std::move(work), AnswerOf<T>(call, std::move(fill)));
+}
+template <typename T, typename Request, typename Response>
+void Read(const ServerContext& context, UnaryCall<Request, Response>* call,
+          std::function<StatusOr<T>(const FrontierState&)> look,
+          std::function<void(T, Response*)> fill) {
+  context.frontier->Read<T>(std::move(look), AnswerOf<T>(call, std::move(fill)));
 }
 
 // The same for changes that say nothing of themselves.
@@ -88,8 +101,8 @@ void SetActive(const ServerContext& context, UnaryCall<urlfrontier::Active, Empt
 }
 
 void GetActive(const ServerContext& context, UnaryCall<urlfrontier::Local, Boolean>* call) {
-  Run<bool, urlfrontier::Local, Boolean>(
-      context, call, [](FrontierState& state) -> StatusOr<bool> { return state.active(); },
+  Read<bool, urlfrontier::Local, Boolean>(
+      context, call, [](const FrontierState& state) -> StatusOr<bool> { return state.active(); },
       [](bool active, Boolean* response) { response->set_state(active); });
 }
 
@@ -112,9 +125,9 @@ void ChangeLogLevel(const ServerContext&, UnaryCall<urlfrontier::LogLevelParams,
 void ListCrawls(const ServerContext& context, UnaryCall<urlfrontier::Local, StringList>* call) {
   if (!call->TakePlace()) return call->Answer(UnreadStatus(PushOutcome::kFull));
   using Names = std::vector<std::string>;
-  Run<Names, urlfrontier::Local, StringList>(
+  Read<Names, urlfrontier::Local, StringList>(
       context, call,
-      [caller = call->caller()](FrontierState& state) -> StatusOr<Names> {
+      [caller = call->caller()](const FrontierState& state) -> StatusOr<Names> {
         Names names;
         for (const auto& [number, crawl] : state.table().crawls()) {
           // What a caller may not ask about is not there for it.
@@ -145,9 +158,9 @@ class QueueList : public std::enable_shared_from_this<QueueList> {
 
   void GoOn() {
     if (call_->cancelled()) return call_->Answer(grpc::Status::CANCELLED);
-    context_.frontier->Run<bool>(
+    context_.frontier->Read<bool>(
         [self = shared_from_this(), now = context_.frontier->NowSeconds()](
-            FrontierState& state) -> StatusOr<bool> { return self->Look(state, now); },
+            const FrontierState& state) -> StatusOr<bool> { return self->Look(state, now); },
         [self = shared_from_this()](StatusOr<bool> over) {
           if (!over.ok()) return self->call_->Answer(GrpcStatusOf(over.status()));
           if (!*over) return self->GoOn();
@@ -157,7 +170,7 @@ class QueueList : public std::enable_shared_from_this<QueueList> {
 
  private:
   // Returns whether that was all.
-  bool Look(FrontierState& state, uint64_t now) {
+  bool Look(const FrontierState& state, uint64_t now) {
     const FrontierCrawl* crawl = state.table().FindCrawl(crawl_);
     if (crawl == nullptr) return true;
     auto it = last_key_ ? crawl->queues.upper_bound(*last_key_) : crawl->queues.begin();
@@ -209,9 +222,9 @@ void GetStats(const ServerContext& context,
               UnaryCall<urlfrontier::QueueWithinCrawlParams, urlfrontier::Stats>* call) {
   const std::string crawl = CrawlOf(call->request().crawlid());
   if (!MayAsk(crawl, call)) return;
-  Run<FrontierCounts, urlfrontier::QueueWithinCrawlParams, urlfrontier::Stats>(
+  Read<FrontierCounts, urlfrontier::QueueWithinCrawlParams, urlfrontier::Stats>(
       context, call,
-      [crawl, key = call->request().key()](FrontierState& state) -> StatusOr<FrontierCounts> {
+      [crawl, key = call->request().key()](const FrontierState& state) -> StatusOr<FrontierCounts> {
         const FrontierCrawl* found = state.table().FindCrawl(crawl);
         if (found == nullptr) return FrontierCounts();
         if (key.empty()) return found->counts;
@@ -381,9 +394,9 @@ void GetURLStatus(const ServerContext& context,
     key = std::move(name->key);
     url = std::move(name->url);
   }
-  Run<FrontierItem, urlfrontier::URLStatusRequest, urlfrontier::URLItem>(
+  Read<FrontierItem, urlfrontier::URLStatusRequest, urlfrontier::URLItem>(
       context, call,
-      [crawl, key, url](FrontierState& state) { return state.Read(crawl, key, url); },
+      [crawl, key, url](const FrontierState& state) { return state.Read(crawl, key, url); },
       [crawl, key, url](FrontierItem item, urlfrontier::URLItem* response) {
         urlfrontier::KnownURLItem& known = *response->mutable_known();
         (void)known.mutable_info()->MergeFromString(item.metadata);

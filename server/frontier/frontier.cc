@@ -104,15 +104,13 @@ void Frontier::Pull(std::shared_ptr<FrontierPull> pull, size_t most, PullDone do
 void Frontier::GiveBack(std::vector<FrontierServed> served) {
   auto shared = std::make_shared<std::vector<FrontierServed>>(std::move(served));
   // Where it has stopped they stay in flight until their leases are over.
-  (void)Post([shared](FrontierState& state) -> Answer {
+  (void)Post(Change([shared](FrontierState& state) -> Answer {
     state.GiveBack(*shared);
     return [](const Status&) {};
-  });
+  }));
 }
 
-bool Frontier::Post(Change change) {
-  return mailbox_.PushAlways(Op(std::move(change))) == PushOutcome::kTaken;
-}
+bool Frontier::Post(Op op) { return mailbox_.PushAlways(std::move(op)) == PushOutcome::kTaken; }
 
 FrontierStatus Frontier::status() const {
   FrontierStatus status;
@@ -169,6 +167,10 @@ void Frontier::Turn(std::vector<Op> ops) {
   }
   Mend();
   if (ops.empty()) return Publish();
+  // What they see is to be durable, and they are not to be refused with what others change.
+  for (Op& op : ops) {
+    if (auto* reading = std::get_if<Reading>(&op)) (*reading)(state_);
+  }
   std::vector<Answer> answers;
   ServePulls(ops, &answers);
   StagePuts(ops, &answers);

@@ -82,12 +82,23 @@ class Frontier {
     };
     if (!Post(std::move(change))) done(Stopped());
   }
+
+  // --- Reading, which waits for no commit: also while the store takes nothing
+  // Calls `done` with what `look` returns, which sees what is durable. Unavailable: stopped.
+  template <typename T>
+  void Read(std::function<StatusOr<T>(const FrontierState&)> look,
+            std::function<void(StatusOr<T>)> done) {
+    Reading reading = [look = std::move(look), done](const FrontierState& state) {
+      done(look(state));
+    };
+    if (!Post(std::move(reading))) done(Stopped());
+  }
   // The same, waiting for it. Not from a callback.
   template <typename T>
-  [[nodiscard]] StatusOr<T> Wait(std::function<StatusOr<T>(FrontierState&)> work) {
+  [[nodiscard]] StatusOr<T> ReadNow(std::function<StatusOr<T>(const FrontierState&)> look) {
     std::promise<StatusOr<T>> answer;
-    Run<T>(std::move(work),
-           [&answer](StatusOr<T> outcome) { answer.set_value(std::move(outcome)); });
+    Read<T>(std::move(look),
+            [&answer](StatusOr<T> outcome) { answer.set_value(std::move(outcome)); });
     return answer.get_future().get();
   }
 
@@ -116,14 +127,15 @@ class Frontier {
     size_t most = 0;
     PullDone done;
   };
-  using Op = std::variant<PutOp, PullOp, Change>;
+  using Reading = std::function<void(const FrontierState&)>;
+  using Op = std::variant<PutOp, PullOp, Change, Reading>;
 
   Frontier(std::unique_ptr<FrontierStore> store, const FrontierLimits& limits, Clock& clock);
 
   [[nodiscard]] static StatusOr<std::unique_ptr<Frontier>> Load(
       std::unique_ptr<FrontierStore> store, const FrontierLimits& limits, Clock& clock);
   [[nodiscard]] static Status Stopped();
-  [[nodiscard]] bool Post(Change change);
+  [[nodiscard]] bool Post(Op op);
   void Loop();
   void Turn(std::vector<Op> ops);
   // Some of what a clock that ran ahead has left behind, if there is any.

@@ -28,21 +28,22 @@ FrontierScan::FrontierScan(Frontier& frontier, FrontierQuery query)
       filter_(query_.ignore_case ? Lower(query_.filter) : query_.filter) {}
 
 Status FrontierScan::FindQueues() {
-  ASSIGN_OR_RETURN(Look look, frontier_.Wait<Look>([this](FrontierState& state) -> StatusOr<Look> {
-    Look look;
-    const FrontierCrawl* crawl = state.table().FindCrawl(query_.crawl);
-    if (crawl == nullptr) return look;
-    const bool one = !query_.key.empty();
-    auto it = one ? crawl->queues.find(query_.key) : crawl->queues.upper_bound(last_key_);
-    const auto end = one && it != crawl->queues.end() ? std::next(it) : crawl->queues.end();
-    for (size_t looked = 0; it != end && looked < kLooksAtATime; ++it, ++looked) {
-      if (look.parts.size() == kQueuesAtATime) break;
-      look.last_key = it->first;
-      if (it->second->has_urls()) look.parts.push_back({it->second->id, it->first});
-    }
-    look.all = it == end;
-    return look;
-  }));
+  ASSIGN_OR_RETURN(
+      Look look, frontier_.ReadNow<Look>([this](const FrontierState& state) -> StatusOr<Look> {
+        Look look;
+        const FrontierCrawl* crawl = state.table().FindCrawl(query_.crawl);
+        if (crawl == nullptr) return look;
+        const bool one = !query_.key.empty();
+        auto it = one ? crawl->queues.find(query_.key) : crawl->queues.upper_bound(last_key_);
+        const auto end = one && it != crawl->queues.end() ? std::next(it) : crawl->queues.end();
+        for (size_t looked = 0; it != end && looked < kLooksAtATime; ++it, ++looked) {
+          if (look.parts.size() == kQueuesAtATime) break;
+          look.last_key = it->first;
+          if (it->second->has_urls()) look.parts.push_back({it->second->id, it->first});
+        }
+        look.all = it == end;
+        return look;
+      }));
   found_all_ = look.all;
   last_key_ = std::move(look.last_key);
   for (Part& part : look.parts) parts_.push_back(std::move(part));

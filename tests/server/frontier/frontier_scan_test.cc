@@ -60,13 +60,16 @@ TEST(FrontierScan, AWalkLooksAtQueuesWithoutUrlsInSlices) {
   auto frontier = Frontier::Open(dir / "frontier", StoreOptions{}, FrontierLimits{}, clock);
   ASSERT_TRUE(frontier.ok()) << frontier.status();
   (*frontier)->Start([](const Status& status) { ADD_FAILURE() << status; });
-  const auto made = (*frontier)->Wait<bool>([](FrontierState& state) -> StatusOr<bool> {
-    for (int i = 0; i < 100'000; ++i) {
-      RETURN_IF_ERROR(state.SetDelay("c", fmt::format("{:06}", i), 5));
-    }
-    return true;
-  });
-  ASSERT_TRUE(made.ok()) << made.status();
+  std::promise<StatusOr<bool>> made;
+  (*frontier)->Run<bool>(
+      [](FrontierState& state) -> StatusOr<bool> {
+        for (int i = 0; i < 100'000; ++i) {
+          RETURN_IF_ERROR(state.SetDelay("c", fmt::format("{:06}", i), 5));
+        }
+        return true;
+      },
+      [&made](StatusOr<bool> done) { made.set_value(std::move(done)); });
+  ASSERT_TRUE(made.get_future().get().ok());
   std::promise<void> put;
   (void)(*frontier)->Put({{.crawl = "c", .key = "last", .url = "u", .metadata = {}}},
                          [&put](const auto&) { put.set_value(); });

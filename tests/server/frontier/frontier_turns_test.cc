@@ -12,6 +12,7 @@
 #include "server/base/frontier_limits.h"
 #include "server/base/system_clock.h"
 #include "server/frontier/frontier.h"
+#include "tests/support/faulty_env.h"
 #include "tests/support/temp_dir.h"
 
 namespace freshet {
@@ -96,6 +97,30 @@ TEST_F(FrontierTurns, LongMetadataCountsAsSeveralUrls) {
   all.get_future().wait();
   frontier.Stop();
   EXPECT_THAT(order, ElementsAre("long", "short", "short", "long"));
+}
+
+// They were refused with the changes that shared their turn.
+TEST(FrontierReads, AreAnsweredWhileTheDiskIsFull) {
+  const TempDir dir;
+  SystemClock clock;
+  FaultyEnv disk(1);
+  StoreOptions options;
+  options.reserve_bytes = uint64_t{32} << 20;
+  options.env = disk.env();
+  auto opened = Frontier::Open(dir / "frontier", options, FrontierLimits(), clock);
+  ASSERT_TRUE(opened.ok()) << opened.status();
+  Frontier& frontier = **opened;
+  disk.SetFreeBytes(1 << 20);
+  std::vector<FrontierOutcome> put;
+  (void)frontier.Put(Batch(1, "c", 1), [&](const auto& outcomes) { put = outcomes; });
+  std::promise<StatusOr<bool>> active;
+  frontier.Read<bool>([](const FrontierState& state) -> StatusOr<bool> { return state.active(); },
+                      [&active](StatusOr<bool> answer) { active.set_value(std::move(answer)); });
+  frontier.Start([](const Status& status) { ADD_FAILURE() << status; });
+  EXPECT_TRUE(active.get_future().get().value_or(false));
+  frontier.Stop();
+  EXPECT_THAT(put, ElementsAre(FrontierOutcome::kFailed));
+  disk.ClearFaults();
 }
 
 TEST_F(FrontierTurns, AClientWaitsForFewPullsOfAnother) {
