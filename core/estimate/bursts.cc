@@ -35,8 +35,8 @@ double BestShift(double crawled, double truth, double logit, double start) {
 }  // namespace
 
 void Bursts::AddPage(Burst& burst, PageNumber page) {
-  burst.pages.push_back(page);
-  ++pages_;
+  if (burst.pages.size() >= limits::kMaxBurstPages) return;
+  pages_ += burst.pages.insert(page).second ? 1 : 0;
 }
 
 const Bursts::Odds* Bursts::Find(uint32_t burst, const Staged& staged) const {
@@ -86,17 +86,12 @@ void Bursts::Restore(uint32_t burst, double shift, PageNumber page) {
   // What was learned of it so far becomes its prior.
   its.odds.start = its.odds.shift = its.odds.weighed = shift;
   if (started) ages_.push_back({burst, 0});
-  if (!its.restored.insert(page).second) return;
   AddPage(its, page);
   Shrink();
 }
 
-void Bursts::FinishRestoring() {
-  for (auto& [number, burst] : bursts_) burst.restored = {};
-}
-
 void Bursts::Shrink() {
-  // The newest stays, however large.
+  // The newest stays.
   while (ages_.size() > 1 &&
          (ages_.size() > limits::kMaxBursts || pages_ > limits::kMaxBurstPages)) {
     const Age oldest = ages_.front();
@@ -130,17 +125,17 @@ void Bursts::TakeReweighed(size_t max, std::vector<PageNumber>* pages) {
     const auto found = bursts_.find(reweighed_.front());
     if (found != bursts_.end()) {
       Burst& b = found->second;
-      if (done_ == 0) b.odds.weighed = b.odds.shift;
-      const size_t take = std::min(max, b.pages.size() - std::min(done_, b.pages.size()));
-      const auto from = b.pages.begin() + static_cast<std::ptrdiff_t>(done_);
-      pages->insert(pages->end(), from, from + static_cast<std::ptrdiff_t>(take));
-      done_ += take;
-      max -= take;
-      if (done_ < b.pages.size()) return;
+      if (done_ == PageNumber()) b.odds.weighed = b.odds.shift;
+      auto page = b.pages.upper_bound(done_);
+      for (; page != b.pages.end() && max > 0; ++page, --max) {
+        pages->push_back(*page);
+        done_ = *page;
+      }
+      if (page != b.pages.end()) return;
       b.odds.queued = false;
     }
     reweighed_.pop_front();
-    done_ = 0;
+    done_ = PageNumber();
   }
 }
 

@@ -18,8 +18,8 @@
 #include <utility>
 #include <vector>
 
+#include "absl/container/btree_set.h"
 #include "absl/container/flat_hash_map.h"
-#include "absl/container/flat_hash_set.h"
 #include "core/base/units.h"
 #include "core/model/page_number.h"
 
@@ -30,8 +30,9 @@ inline constexpr double kBurstDeviation = 2.5;
 
 // The bursts of late, and the pages that wait in each. Numbers are durable (PageState::bursts);
 // what the crawls of a burst have proved is durable as the weight that its waiting pages carry, so
-// that a start goes on from there. Bounded: limits::kMaxBursts bursts with limits::kMaxBurstPages
-// pages in all; past that the oldest are forgotten, whose pages keep the weight they have.
+// that a start goes on from there. A page is in a burst once, however often its poll names it.
+// Bounded: limits::kMaxBursts bursts with limits::kMaxBurstPages pages in all; past that the oldest
+// are forgotten. A page whose burst was forgotten, or is too large to list it, keeps its weight.
 //
 // Owner thread only.
 class Bursts {
@@ -68,11 +69,8 @@ class Bursts {
   // the number of the burst, > 0.
   uint32_t Join(uint64_t poll, PageNumber page, Staged& staged) const;
   // At start-up: a stored page that waits in `burst`, whose shift was `shift` so far; what is said
-  // last of a burst counts, and a page of it is told once however often it is said. No-op for burst
-  // 0.
+  // last of a burst counts. No-op for burst 0.
   void Restore(uint32_t burst, double shift, PageNumber page);
-  // Nothing more is restored. Idempotent.
-  void FinishRestoring();
 
   // b, as the batch so far leaves it. Precondition: Knows(burst, staged).
   [[nodiscard]] double Shift(uint32_t burst, const Staged& staged) const {
@@ -89,7 +87,8 @@ class Bursts {
   void Install(const Staged& staged);
 
   // Moves at most `max` pages to `pages` whose burst has become worth notably more or less than
-  // when its pages were weighed last. They may have been crawled, or have gone, since they joined.
+  // when its pages were weighed last, by number within a burst. They may have been crawled, or have
+  // gone, since they joined.
   void TakeReweighed(size_t max, std::vector<PageNumber>* pages);
   [[nodiscard]] bool has_reweighed() const { return !reweighed_.empty(); }
 
@@ -98,12 +97,12 @@ class Bursts {
  private:
   struct Burst {
     Odds odds;
-    std::vector<PageNumber> pages;
-    absl::flat_hash_set<PageNumber> restored;  // of them, until FinishRestoring
+    absl::btree_set<PageNumber> pages;
   };
 
   // nullptr: not known.
   [[nodiscard]] const Odds* Find(uint32_t burst, const Staged& staged) const;
+  // No-op for a page that the burst has.
   void AddPage(Burst& burst, PageNumber page);
   // Forgets the oldest until the limits hold.
   void Shrink();
@@ -111,9 +110,9 @@ class Bursts {
   absl::flat_hash_map<uint32_t, Burst> bursts_;
   absl::flat_hash_map<uint64_t, uint32_t> by_poll_;
   std::deque<Age> ages_;  // oldest first
-  // Bursts to weigh anew, and how many pages of the first are done.
+  // Bursts to weigh anew, and the last page of the first that is done; 0: none is.
   std::deque<uint32_t> reweighed_;
-  size_t done_ = 0;
+  PageNumber done_;
   size_t pages_ = 0;
   uint32_t last_ = 0;
 };

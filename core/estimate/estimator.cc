@@ -767,7 +767,6 @@ void Estimator::RestoreSignals(std::span<const BurstSignal> bursts, PageNumber p
     impl_->bursts().Restore(signal.burst, signal.shift, page);
   }
 }
-void Estimator::FinishRestoring() { impl_->bursts().FinishRestoring(); }
 void Estimator::BeginEpoch(Instant now) { impl_->BeginEpoch(now); }
 void Estimator::Collect(const PageRecord& page) { impl_->Collect(page); }
 Estimator::SiteMemory Estimator::site_memory() const { return impl_->site_memory(); }

@@ -120,7 +120,6 @@ class Estimator {
   [[nodiscard]] bool Reweigh(PageState& state, const Lessons& lessons) const;
   // At start-up, for every stored page: the bursts it waits in.
   void RestoreSignals(std::span<const BurstSignal> bursts, PageNumber page);
-  void FinishRestoring();
 
   // An epoch: BeginEpoch, Collect every page once (in any order, in slices), EndCollecting, Learn,
   // FinishEpoch, which makes the learned model current; then the owner re-estimates the pages of

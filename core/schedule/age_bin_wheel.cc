@@ -6,6 +6,8 @@ namespace freshet {
 namespace {
 
 constexpr int64_t kBucketsPerDay = 64;
+// Void entries, beyond as many as there are others.
+constexpr size_t kMostVoid = 4096;
 
 }  // namespace
 
@@ -17,15 +19,45 @@ void AgeBinWheel::Set(PageId page, Instant edge) {
   if (page.value() >= tags_.size()) tags_.GrowTo(page.value() + size_t{1});
   uint16_t& tag = tags_[page.value()];
   if (edge.infinite()) {
+    edges_ -= tag == 0 ? 0 : 1;
     tag = 0;
     return;
   }
   const Bucket bucket = edge.micros() / width_.micros() + 1;
   if (tag == TagOf(bucket)) return;
+  edges_ += tag == 0 ? 1 : 0;
   tag = TagOf(bucket);
   const auto [it, created] = buckets_.try_emplace(bucket);
   if (created) order_.push(bucket);
   it->second.push_back(page.value());
+  ++entries_;
+  Sweep();
+}
+
+void AgeBinWheel::Sweep() {
+  if (!sweep_.empty()) {
+    // It may have come due meanwhile.
+    const auto found = buckets_.find(sweep_.back());
+    if (found != buckets_.end()) DropVoid(found->first, found->second);
+    sweep_.pop_back();
+  } else if (entries_ > 2 * edges_ + kMostVoid) {
+    for (const auto& [bucket, entries] : buckets_) sweep_.push_back(bucket);
+  }
+}
+
+void AgeBinWheel::DropVoid(Bucket bucket, std::vector<uint32_t>& entries) {
+  const uint16_t tag = TagOf(bucket);
+  size_t kept = 0;
+  for (const uint32_t page : entries) {
+    if (tags_[page] != tag) continue;
+    // Another entry of the page would be one too many.
+    tags_[page] = 0;
+    entries[kept++] = page;
+  }
+  entries_ -= entries.size() - kept;
+  entries.resize(kept);
+  entries.shrink_to_fit();
+  for (const uint32_t page : entries) tags_[page] = tag;
 }
 
 void AgeBinWheel::TakeDue(Instant now, size_t max, std::vector<PageId>* pages) {
@@ -37,8 +69,10 @@ void AgeBinWheel::TakeDue(Instant now, size_t max, std::vector<PageId>* pages) {
     while (!entries.empty() && max > 0) {
       const uint32_t page = entries.back();
       entries.pop_back();
+      --entries_;
       if (tags_[page] != TagOf(bucket)) continue;
       tags_[page] = 0;
+      --edges_;
       pages->push_back(PageId(page));
       --max;
     }

@@ -19,7 +19,8 @@
 namespace freshet {
 
 // Owner thread only. Memory: two bytes a page and four for each entry. A page whose edge moved
-// leaves its old entry behind until that is due; it is then void.
+// leaves its old entry behind, which is void. Once there are more void entries than others they are
+// dropped, a bucket with each entry that comes.
 class AgeBinWheel {
  public:
   // `day` is the unit of the age edges (EstimatorOptions::day), at least 64 us.
@@ -32,6 +33,8 @@ class AgeBinWheel {
   void TakeDue(Instant now, size_t max, std::vector<PageId>* pages);
   // When TakeDue has something to do again.
   [[nodiscard]] Instant next() const;
+  // Void ones included.
+  [[nodiscard]] size_t entries() const { return entries_; }
 
  private:
   using Bucket = int64_t;  // ends at Bucket x width_
@@ -40,10 +43,17 @@ class AgeBinWheel {
     return static_cast<uint16_t>(static_cast<uint64_t>(bucket) % UINT16_MAX + 1);
   }
 
+  // Goes on with dropping what is void, or begins where it is time.
+  void Sweep();
+  void DropVoid(Bucket bucket, std::vector<uint32_t>& entries);
+
   const Duration width_;
   SegmentedArray<uint16_t> tags_;  // by PageId
   absl::flat_hash_map<Bucket, std::vector<uint32_t>> buckets_;
   std::priority_queue<Bucket, std::vector<Bucket>, std::greater<>> order_;
+  size_t entries_ = 0;
+  size_t edges_ = 0;           // pages that have one
+  std::vector<Bucket> sweep_;  // still to be looked at
 };
 
 }  // namespace freshet

@@ -11,6 +11,9 @@
 namespace freshet {
 namespace {
 
+// Entries of hosts to be looked at, beyond two for each host: then those that do not count go.
+constexpr size_t kMostVoid = 4096;
+
 // When the delay since an assignment is over; none: there was no assignment.
 Instant Delayed(Duration delay, Instant last) { return last == Instant() ? last : last + delay; }
 
@@ -294,6 +297,17 @@ void HostGate::Rest(HostId host) {
   if (entry.pages > 0 || until >= entry.resting_until) return;
   entry.resting_until = until;
   resting_.push({until, host});
+  // On a standby nobody takes them.
+  if (resting_.size() > 2 * hosts_.size() + kMostVoid) DropVoid();
+}
+
+void HostGate::DropVoid() {
+  std::vector<Resting> count;
+  for (uint32_t i = 0; i < id_limit(); ++i) {
+    const Instant until = hosts_[i].resting_until;
+    if (!until.infinite()) count.push_back({until, HostId(i)});
+  }
+  resting_ = decltype(resting_)(std::greater<>(), std::move(count));
 }
 
 void HostGate::TakeRested(Instant now, size_t max, std::vector<HostId>* hosts) {

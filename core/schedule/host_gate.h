@@ -149,6 +149,8 @@ class HostGate {
     if (resting_.empty()) return Instant::Infinite();
     return TooManyAtRest() ? Instant() : resting_.top().until;
   }
+  // Entries of hosts that are to be looked at; some do not count any more.
+  [[nodiscard]] size_t resting() const { return resting_.size(); }
   [[nodiscard]] bool CanForget(HostId host, Instant now) const;
   // Precondition: CanForget, at some instant.
   void Forget(HostId host);
@@ -193,6 +195,8 @@ class HostGate {
   // And nothing that the host has answered counts any more.
   [[nodiscard]] Instant ForgottenAt(const Host& host) const;
   void SetAtRest(Host& host, bool at_rest);
+  // Drops entries of resting_ that do not count.
+  void DropVoid();
   // Those that leave are as good as gone.
   [[nodiscard]] bool TooManyAtRest() const { return at_rest_ - leaving_ > kMostAtRest; }
   void TakeTooMany(size_t max, std::vector<HostId>* hosts);

@@ -22,7 +22,6 @@ GroupId HostGroups::Join(std::shared_ptr<const HostGroup> group, const Load& loa
   if (first) free_.empty() ? groups_.resize(groups_.size() + 1) : free_.pop_back();
   const GroupId id = it->second;
   Group& its = at(id);
-  if (first) its = Group{};
   its.group = std::move(group);
   its.key = key;
   ++its.hosts;
@@ -41,11 +40,10 @@ void HostGroups::Leave(GroupId group, const Load& load) {
   its.load.in_flight -= load.in_flight;
   its.load.picks -= load.picks;
   if (its.load.picks == 0) its.load.last_pick = Instant();
-  NoteChange(group);
-  if (--its.hosts > 0) return;
+  if (--its.hosts > 0) return NoteChange(group);
   gone_.push_back({its.key, its.group->terms, 0, its.load.last_assignment});
   ids_.erase(its.key);
-  its = Group{};
+  its = Group{.changed = its.changed};
   free_.push_back(group);
 }
 
@@ -122,8 +120,8 @@ void HostGroups::TakeStandings(std::vector<GroupStanding>* standings) {
   }
   for (const GroupId id : changed_) {
     Group& its = at(id);
-    // It may be another one by now, noted again behind.
-    if (!std::exchange(its.changed, false)) continue;
+    its.changed = false;
+    if (its.group == nullptr) continue;
     standings->push_back(
         {its.key, its.group->terms, its.load.in_flight - its.load.picks, its.load.last_assignment});
   }

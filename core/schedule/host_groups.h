@@ -69,6 +69,8 @@ class HostGroups {
   GroupId Hear(const GroupNews& news, Instant now);
   // Appends what has changed since the last call, picks not counted that are out now.
   void TakeStandings(std::vector<GroupStanding>* standings);
+  // Forgets which groups are gone. Precondition: nobody has been told of them.
+  void ForgetGone() { gone_.clear(); }
 
  private:
   struct Group {
@@ -76,7 +78,7 @@ class HostGroups {
     GroupKey key;
     uint32_t hosts = 0;
     Load load;  // of all its hosts
-    bool changed = false;
+    bool changed = false;  // the id is among those that changed, whoever has it
   };
 
   [[nodiscard]] Group& at(GroupId group) { return groups_.at(group.value()); }

@@ -95,6 +95,7 @@ uint32_t* PageTable::PlaceOf(PageNumber number, bool make) {
     if (!make) return nullptr;
     chunks[chunk] = std::make_unique<Chunk>();
     chunks[chunk]->fill(kNoId);
+    ++chunks_;
   }
   return &(*chunks[chunk])[serial & ((uint64_t{1} << kChunkBits) - 1)];
 }
@@ -137,7 +138,15 @@ void PageTable::Remove(PageId id) {
   CHECK(known(id));
   by_fingerprint_.Erase(fingerprint(id), id,
                         [this](PageId other) { return rows_[other.value()].fingerprint; });
-  *PlaceOf(number(id), false) = kNoId;
+  const PageNumber removed = number(id);
+  *PlaceOf(removed, false) = kNoId;
+  std::unique_ptr<Chunk>& chunk =
+      by_number_[SlotOf(removed).value()][SerialOf(removed) >> kChunkBits];
+  const auto is_free = [](uint32_t place) { return place == kNoId; };
+  if (std::all_of(chunk->begin(), chunk->end(), is_free)) {
+    chunk = nullptr;
+    --chunks_;
+  }
   rows_[id.value()] = Row();
   free_.push_back(id.value());
   --size_;

@@ -119,6 +119,8 @@ class PageTable {
   [[nodiscard]] size_t size() const { return size_; }
   // Every id is below.
   [[nodiscard]] uint32_t id_limit() const { return static_cast<uint32_t>(rows_.size()); }
+  // Of 256 bytes, by which pages are found by number.
+  [[nodiscard]] size_t chunks() const { return chunks_; }
 
  private:
   // A number uses 12 of its upper 16 bits for the slot: the flags are above them.
@@ -140,8 +142,9 @@ class PageTable {
   SegmentedArray<Row> rows_;  // by PageId
   std::vector<uint32_t> free_;
   // By slot, then by serial: numbers are dense within a slot, so this is an array, not a hash
-  // table. A chunk of pages that are all removed is dropped at the next restart.
+  // table. Numbers do not come again: a chunk of pages that are all removed is null.
   std::array<std::vector<std::unique_ptr<Chunk>>, limits::kSlots> by_number_;
+  size_t chunks_ = 0;  // that are not
   FingerprintSet by_fingerprint_;
   size_t size_ = 0;
 };

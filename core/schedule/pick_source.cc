@@ -147,7 +147,7 @@ void PickSource::GroupChanged(GroupId group) {
   if (index_) index_->SetGroupFree(group, hosts_.groups().FreeAt(group));
   const auto blocked = blocked_with_group_.find(group);
   if (blocked == blocked_with_group_.end()) return;
-  const std::vector<HostId> hosts = std::move(blocked->second);
+  const absl::btree_set<HostId> hosts = std::move(blocked->second);
   blocked_with_group_.erase(blocked);
   for (const HostId host : hosts) {
     if (queue_) queue_->SetHostFree(host, hosts_.FreeAt(host));
@@ -162,7 +162,7 @@ bool PickSource::GroupIsFree(HostId host, Instant at, Hosts& its) {
   const Instant free_at = hosts_.groups().FreeAt(group);
   if (free_at <= at) return true;
   its.SetHostFree(host, std::max(free_at, hosts_.FreeAt(host)));
-  if (free_at.infinite()) blocked_with_group_[group].push_back(host);
+  if (free_at.infinite()) blocked_with_group_[group].insert(host);
   return false;
 }
 

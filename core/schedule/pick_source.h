@@ -29,6 +29,7 @@
 #include <utility>
 #include <vector>
 
+#include "absl/container/btree_set.h"
 #include "absl/container/flat_hash_map.h"
 #include "core/base/segmented_array.h"
 #include "core/base/units.h"
@@ -213,7 +214,7 @@ class PickSource {
   std::vector<std::shared_ptr<void>> retired_;
   bool groups_ = false;  // a host is in a group, or was
   // Hosts that queue and `forced_` hold blocked until they are told that their group is free.
-  absl::flat_hash_map<GroupId, std::vector<HostId>> blocked_with_group_;
+  absl::flat_hash_map<GroupId, absl::btree_set<HostId>> blocked_with_group_;
   Instant latest_;  // the latest instant heard of
   Instant picked_;  // that of the latest pick, never later than the next one's
 };

@@ -25,6 +25,7 @@
 #include <string_view>
 #include <vector>
 
+#include "absl/container/btree_set.h"
 #include "absl/container/flat_hash_map.h"
 #include "absl/container/flat_hash_set.h"
 #include "core/estimate/estimator.h"
@@ -320,7 +321,7 @@ class ShardState::Impl {
   std::array<Urgency, limits::kMaxCrawlClasses> urgencies;
   uint64_t epoch = 0;
   Instant loaded_at = Instant::Infinite();  // the last load or Follow; infinite: not known
-  std::vector<PageNumber> ahead;            // to be written with the times of then
+  absl::btree_set<PageNumber> ahead;        // to be written with the times of then
   PageTable pages;
   CrawlTable crawls;
   PickSource picks;

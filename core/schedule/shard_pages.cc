@@ -177,6 +177,7 @@ void ShardState::Impl::DropPage(PageId id) {
   SetGone(id, false);
   freshness.Remove(id);
   waits.Remove(id);
+  ahead.erase(pages.number(id));
   pages.Remove(id);
   --counters.pages;
   CHECK(counters.pages == pages.size(), "{} pages, {} in the table", counters.pages, pages.size());

@@ -43,7 +43,7 @@ Status ShardState::Impl::LoadPages(std::span<const PageToLoad> batch, Instant no
   hosts.Hear(now);
   if (!now.is_none()) loaded_at = now;
   for (const PageToLoad& page : batch) {
-    if (page.ahead) ahead.push_back(page.number);
+    if (page.ahead) ahead.insert(page.number);
     if (pages.Find(page.number)) return StoredTwice(page.number);
     const PageId id = pages.Append(page.number, page.fingerprint);
     hosts.AddPage(page.entry.host);
@@ -110,7 +110,6 @@ std::vector<PageNumber> ShardState::Impl::FinishLoad() {
 void ShardState::Impl::FinishLeases() {
   CHECK(leases.size() <= out.size(), "{} leases of {} pages", leases.size(), out.size());
   leases.SortRemembered();
-  estimator.FinishRestoring();
   counters.hosts = hosts.size();
   counters.leases = leases.size();
 }
@@ -146,10 +145,11 @@ Status ShardState::Impl::Follow(const FollowedChanges& changes, Instant now) {
     PageState state = record.state;
     if (!now.is_none() && AheadOf(now, state) > Duration()) {
       CapAtNow(now, &state);
-      ahead.push_back(record.number);
+      ahead.insert(record.number);
     }
     Refile(*id, host, record.spec, state);
   }
+  hosts.groups().ForgetGone();
   counters.hosts = hosts.size();
   // Alarms that are over do not pile up until the first pick, which then has less to do. A plan
   // would take its time from it, and file what is new otherwise than a load does.
@@ -287,8 +287,8 @@ void ShardState::Impl::TakeDueTimers(Instant now, size_t max, std::vector<Event>
   CHECK(expired.size() <= max, "{} leases ran out of {}", expired.size(), max);
   max -= expired.size();
   // What is loaded for an event is capped, and then written, whatever the event.
-  for (; max > 0 && !ahead.empty(); --max, ahead.pop_back()) {
-    events->push_back(EnterAgeBin{ahead.back()});
+  for (; max > 0 && !ahead.empty(); --max, ahead.erase(ahead.begin())) {
+    events->push_back(EnterAgeBin{*ahead.begin()});
   }
   std::vector<PageId> due;
   edges.TakeDue(now, max, &due);

@@ -42,6 +42,29 @@ TEST(Bursts, StartWithoutAShift) {
   EXPECT_EQ(bursts.Shift(burst, {}), 0);
 }
 
+// A sitemap or a bridge repeats itself, in one message and over many.
+TEST(Bursts, HaveAPageOnce) {
+  Bursts bursts;
+  Bursts::Staged staged;
+  for (int i = 0; i < 1000; ++i) (void)bursts.Join(7, PageNumber(4), staged);
+  bursts.Install(staged);
+  const uint32_t burst = Join(bursts, 7, PageNumber(4));
+  (void)Join(bursts, 8, PageNumber(4));
+  (void)Join(bursts, 7, PageNumber(4));
+  EXPECT_EQ(bursts.pages(), 2u) << "one in either burst";
+  Observe(bursts, burst, 0.5, 0);
+  EXPECT_EQ(Take(bursts), std::vector<PageNumber>{PageNumber(4)});
+}
+
+// A standby hears of a page with each of its changes.
+TEST(Bursts, HaveAPageOnceThatIsRestored) {
+  Bursts bursts;
+  for (int i = 0; i < 3; ++i) {
+    for (uint64_t page = 1; page <= 2; ++page) bursts.Restore(41, 0.5, PageNumber(page));
+  }
+  EXPECT_EQ(bursts.pages(), 2u);
+}
+
 // The shift is where the derivative of the posterior is zero: true signals beyond those expected,
 // against the pull of the prior.
 TEST(Bursts, ShiftsAreModesOfTheirPosterior) {
@@ -140,11 +163,18 @@ TEST(Bursts, ForgetTheOldestAtTheLimit) {
 TEST(Bursts, ForgetTheOldestWhenTooManyPagesWait) {
   Bursts bursts;
   const uint32_t first = Join(bursts, 1, PageNumber(1));
-  for (uint64_t page = 0; page < limits::kMaxBurstPages; ++page) {
+  for (uint64_t page = 1; page <= limits::kMaxBurstPages; ++page) {
     (void)Join(bursts, 2, PageNumber(page));
   }
   EXPECT_FALSE(bursts.Knows(first, {}));
   EXPECT_EQ(bursts.pages(), limits::kMaxBurstPages);
+  // Of one poll that goes on and on no more are listed.
+  const uint32_t large = Join(bursts, 2, PageNumber(limits::kMaxBurstPages + 1));
+  EXPECT_TRUE(bursts.Knows(large, {}));
+  EXPECT_EQ(bursts.pages(), limits::kMaxBurstPages);
+  (void)Join(bursts, 3, PageNumber(1));
+  EXPECT_FALSE(bursts.Knows(large, {}));
+  EXPECT_EQ(bursts.pages(), 1u);
 }
 
 // A batch goes by what it has staged, and what is dropped is as if it had never been.

@@ -68,5 +68,22 @@ TEST(AgeBinWheel, APageHasOneEdge) {
   EXPECT_THAT(Due(wheel, kStart + Duration::Days(3)), ElementsAre(PageId(3)));
 }
 
+// An edge may be years away, and a standby takes none.
+TEST(AgeBinWheel, EdgesThatMovedPileUpNowhere) {
+  AgeBinWheel wheel(Duration::Days(1));
+  for (uint32_t page = 0; page < 1000; ++page) wheel.Set(PageId(page), kStart);
+  for (int i = 0; i < 100'000; ++i) {
+    // Back to the same instant, and on to another.
+    wheel.Set(PageId(7), Instant::Infinite());
+    wheel.Set(PageId(7), kStart + Duration::Days(900));
+    wheel.Set(PageId(8), kStart + kBucket * static_cast<double>(1 + i % 5000));
+  }
+  EXPECT_LT(wheel.entries(), 20'000u);
+  EXPECT_EQ(Due(wheel, kStart + Duration::Days(899)).size(), 999u);
+  EXPECT_THAT(Due(wheel, kStart + Duration::Days(901)), ElementsAre(PageId(7)));
+  EXPECT_EQ(wheel.entries(), 0u);
+  EXPECT_TRUE(wheel.next().infinite());
+}
+
 }  // namespace
 }  // namespace freshet

@@ -1,8 +1,10 @@
 #include "core/schedule/host_gate.h"
 
 #include <list>
+#include <memory>
 #include <random>
 #include <string>
+#include <vector>
 
 #include "core/schedule/leases.h"
 #include "gtest/gtest.h"
@@ -116,6 +118,44 @@ LeaseId NextId(Leases& leases, Slot slot) {
   EXPECT_EQ(leases.NextId(slot, 0), id) << "until it is given out";
   leases.GaveOut(1);
   return id;
+}
+
+// As on a standby, which hears of many hosts and forgets none by itself.
+TEST(HostGate, HostsThatComeAndGoLeaveNothingBehind) {
+  HostGate gate(PolitenessDefaults{});
+  for (int i = 1; i <= 100'000; ++i) {
+    const Instant until = kStart + Duration::Seconds(i);
+    const HostId host = gate.Put({.host = "host.test", .blocked_until = until});
+    gate.Rest(host);
+    gate.Forget(host);
+  }
+  EXPECT_LT(gate.resting(), 5000u);
+  const HostId host = gate.Put({.host = "host.test", .blocked_until = kStart});
+  gate.Rest(host);
+  std::vector<HostId> rested;
+  gate.TakeRested(kStart + Duration::Seconds(200'000), 10, &rested);
+  EXPECT_EQ(rested, std::vector<HostId>{host});
+  EXPECT_EQ(gate.resting(), 0u);
+}
+
+TEST(HostGroups, AGroupThatIsGoneIsToldOfOnce) {
+  HostGroups groups;
+  const auto group_of = [](const std::string& name) {
+    return std::make_shared<const HostGroup>(HostGroup{.name = name, .terms = {}});
+  };
+  const auto told = [&groups] {
+    std::vector<GroupStanding> standings;
+    groups.TakeStandings(&standings);
+    return standings.size();
+  };
+  groups.Leave(groups.Join(group_of("a"), {}), {});
+  EXPECT_EQ(told(), 1u);
+  groups.Leave(groups.Join(group_of("a"), {}), {});
+  (void)groups.Join(group_of("b"), {});
+  EXPECT_EQ(told(), 2u);
+  groups.Leave(groups.Join(group_of("a"), {}), {});
+  groups.ForgetGone();
+  EXPECT_EQ(told(), 0u);
 }
 
 TEST(Leases, IdsTellTheSlotAndNeverRepeatOverRuns) {

@@ -117,6 +117,20 @@ TEST(PageTable, FlagsLeaveTheNumberAlone) {
   EXPECT_TRUE(table.Is(id, PageTable::kGone));
 }
 
+// Numbers only rise, so that pages that come and go would otherwise leave their places behind.
+TEST(PageTable, PagesThatComeAndGoTakeNoRoom) {
+  PageTable table;
+  const PageId stays = table.Add(MakePageNumber(Slot(3), 100), 1);
+  for (uint64_t serial = 200; serial < 20'000; ++serial) {
+    table.Remove(table.Add(MakePageNumber(Slot(3), serial), serial));
+  }
+  EXPECT_EQ(table.chunks(), 1u);
+  EXPECT_EQ(table.Find(MakePageNumber(Slot(3), 100)), stays);
+  EXPECT_FALSE(table.Find(MakePageNumber(Slot(3), 300)));
+  table.Remove(stays);
+  EXPECT_EQ(table.chunks(), 0u);
+}
+
 TEST(PageTable, FindsNothingWhereNothingIs) {
   PageTable table;
   EXPECT_FALSE(table.Find(Number(3, 1)));

@@ -5,6 +5,7 @@
 #include <memory>
 #include <string>
 #include <utility>
+#include <variant>
 #include <vector>
 
 #include "core/base/random.h"
@@ -258,6 +259,29 @@ TEST_P(ShardFollowTest, WhatDoesNotFitIsRefused) {
   EXPECT_TRUE(state.Follow(no_host, At(2)).ok());
   no_host.removed_hosts = {"example.com"};
   EXPECT_THAT(state.Follow(no_host, At(3)).message(), HasSubstr("has pages"));
+}
+
+// The clock of a standby may be behind for as long as it follows.
+TEST_P(ShardFollowTest, APageThatIsAheadIsWrittenOnce) {
+  ShardState state(ShardOptions{});
+  ASSERT_TRUE(state.FinishLoad().empty());
+  const auto written = [&] {
+    std::vector<Event> events;
+    state.TakeDueTimers(At(10), 100, &events);
+    return std::count_if(events.begin(), events.end(), [](const Event& event) {
+      return std::holds_alternative<EnterAgeBin>(event);
+    });
+  };
+  Apply(Upsert("page"), 100);
+  FollowedChanges changes;
+  changes.pages.push_back(shard_.pages().begin()->second);
+  for (int i = 0; i < 3; ++i) ASSERT_TRUE(state.Follow(changes, At(10)).ok());
+  EXPECT_EQ(written(), 1);
+  ASSERT_TRUE(state.Follow(changes, At(10)).ok());
+  FollowedChanges removed;
+  removed.removed_pages = {changes.pages[0].number};
+  ASSERT_TRUE(state.Follow(removed, At(10)).ok());
+  EXPECT_EQ(written(), 0);
 }
 
 INSTANTIATE_TEST_SUITE_P(Policies, ShardFollowTest,
