@@ -465,7 +465,8 @@ void PullUrls(const ServerContext& context, const std::shared_ptr<FrontierPull>&
         for (const std::string& crawl : *scheduled) {
           if (pull->Serves(crawl)) asked.push_back(crawl);
         }
-        if (!served.empty() || pull->queues == 0 || asked.empty()) return done(std::move(served));
+        const bool goes_on = !served.empty() || !pull->over;
+        if (goes_on || pull->queues == 0 || asked.empty()) return done(std::move(served));
         std::make_shared<ScheduledPull>(context, pull, done)->Begin(asked, who);
       });
 }

@@ -64,8 +64,8 @@ class Frontier {
   // Outcomes come in the order of the URLs, once they are durable: at once, all failed, when more
   // waits than may, or after Stop. Returns false when no more should be sent until they have come.
   [[nodiscard]] bool Put(std::vector<FrontierPut> puts, PutDone done);
-  // Gives out at most `most` URLs, or fewer and FrontierPull::over. `pull` is not to be touched
-  // before `done` is called.
+  // Gives out at most `most` URLs, and none at times; there are no more once FrontierPull::over is
+  // set. `pull` is not to be touched before `done` is called.
   void Pull(std::shared_ptr<FrontierPull> pull, size_t most, PullDone done);
   // What was given out and has not reached its client.
   void GiveBack(std::vector<FrontierServed> served);

@@ -587,7 +587,8 @@ Status FrontierState::Pull(FrontierPull* pull, size_t most, std::vector<Frontier
   const size_t first = served->size();
   size_t bytes = 0;
   bool full = false;
-  while (!pull->over && served->size() - first < most && !full) {
+  size_t empty = 0;
+  while (!pull->over && served->size() - first < most && empty < most && !full) {
     if (!settings_.active || table_->counts().flight_places >= limits_.flights) {
       pull->over = true;
       break;
@@ -607,6 +608,7 @@ Status FrontierState::Pull(FrontierPull* pull, size_t most, std::vector<Frontier
     const size_t want = std::min<uint64_t>({room, pull->left_in_queue, may, kDescribedAtOnce});
     ASSIGN_OR_RETURN(const Given given, ServeFrom(*queue, *pull, want, served, &bytes));
     full = given.full;
+    if (given.urls == 0) ++empty;
     if (!begun && given.urls > 0) --pull->queues;
     const bool goes_on = given.full ? begun || given.urls > 0 : given.urls == want;
     pull->left_in_queue = goes_on ? pull->left_in_queue - static_cast<uint32_t>(given.urls) : 0;

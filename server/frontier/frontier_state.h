@@ -161,8 +161,9 @@ class FrontierState {
   [[nodiscard]] std::vector<FrontierOutcome> Put(std::span<const FrontierPut> puts);
   // Gives out at most `most` URLs that are due, and limits::kMaxBytesPerPull of them or one that
   // has more, and keeps them from others. Nothing was put since the last commit. Where more than
-  // kPromotedAtOnce queues have become ready, further pulls see the others. A status that is not
-  // OK: the store cannot be read.
+  // kPromotedAtOnce queues have become ready, further pulls see the others. It ends as well, and is
+  // not over, once it has looked at `most` queues whose first URL has gone and that have nothing
+  // due. A status that is not OK: the store cannot be read.
   [[nodiscard]] Status Pull(FrontierPull* pull, size_t most, std::vector<FrontierServed>* served);
   // Gives out these URLs, whatever their dates, as many bytes of them as Pull; the rest is refused.
   // A URL that is not there comes in, as if its page's owner had put it: unless there are as many

@@ -177,6 +177,8 @@ void QueueTable::Count(FrontierQueue& queue, int64_t active, int64_t completed) 
   const bool was_active = queue.record.active > 0;
   Add(active, &queue.record.active);
   Add(completed, &queue.record.completed);
+  // Nothing waits: only the store says what comes after a head that has gone.
+  if (queue.record.active <= queue.flights.size()) queue.record.head = std::nullopt;
   const int64_t queues = int64_t{queue.has_urls()} - int64_t{had_urls};
   const int64_t active_queues = int64_t{queue.record.active > 0} - int64_t{was_active};
   for (FrontierCounts* counts : {&queue.crawl->counts, &queue.crawl->owner->counts, &counts_}) {

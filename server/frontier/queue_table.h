@@ -148,7 +148,8 @@ class QueueTable {
   // --- Changes of a queue; each needs File once all are made
   // To set the terms of the queue, and when it was served; not how many URLs it has.
   [[nodiscard]] FrontierQueueRecord& Edit(FrontierQueue& queue);
-  // So many URLs more (or less) are scheduled, and completed.
+  // So many URLs more (or less) are scheduled, and completed. Those that have gone wait no more and
+  // are not in flight; those that have come are added after it.
   void Count(FrontierQueue& queue, int64_t active, int64_t completed);
   // A URL waits.
   void AddDue(FrontierQueue& queue, const FrontierDue& due);
