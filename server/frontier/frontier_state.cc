@@ -197,7 +197,7 @@ FrontierQueue* FrontierState::Ensure(std::string_view crawl, std::string_view ke
     of = &table_->AddCrawl(0, crawl, claim);
     batch_.PutCrawl(of->number, crawl);
   }
-  if (!table_->HasRoomForQueue(*of)) return nullptr;
+  if (!of->has_room()) return nullptr;
   FrontierQueueRecord record;
   record.key = std::string(key);
   return &table_->AddQueue(*of, std::move(record));
@@ -538,14 +538,13 @@ bool FrontierPull::Serves(const std::string& name) const {
 }
 
 FrontierQueue* FrontierState::NextOfAny(FrontierPull* pull) {
-  const auto& crawls = table_->crawls();
-  auto it = crawls.lower_bound(next_crawl_);
-  for (size_t i = 0; i < crawls.size(); ++i, ++it) {
-    if (it == crawls.end()) it = crawls.begin();
-    if (!pull->Serves(it->second->name) || FlightsLeft(*it->second, pull->taker) == 0) continue;
-    FrontierQueue* queue = QueueTable::First(*it->second, pull->urls_per_queue, pull->end);
+  CrawlRound& round = pull->round;
+  while (auto* const crawl = round.Next(table_->turns(), table_->crawls(), next_crawl_)) {
+    if (!pull->Serves(crawl->name) || FlightsLeft(*crawl, pull->taker) == 0) continue;
+    FrontierQueue* queue = QueueTable::First(*crawl, pull->urls_per_queue, pull->end);
     if (queue == nullptr) continue;
-    next_crawl_ = it->first + 1;
+    round.Keep(*crawl);
+    next_crawl_ = crawl->number + 1;
     return queue;
   }
   return nullptr;
@@ -568,14 +567,13 @@ void FrontierState::Promote(const FrontierPull& pull) {
     if (crawl != nullptr) table_->Promote(*crawl, now_, kPromotedAtOnce);
     return;
   }
-  const auto& crawls = table_->crawls();
-  auto it = crawls.lower_bound(next_promoted_);
+  const CrawlTurns::Coming& coming = table_->turns().coming();
   size_t left = kPromotedAtOnce;
-  for (size_t i = 0; i < crawls.size() && left > 0; ++i, ++it) {
-    if (it == crawls.end()) it = crawls.begin();
-    if (!pull.Serves(it->second->name)) continue;
-    left -= table_->Promote(*it->second, now_, left);
-    next_promoted_ = it->first + 1;
+  for (auto it = coming.begin(); left > 0 && it != coming.end() && it->first.first <= now_;) {
+    const auto place = it->first;
+    FrontierCrawl& crawl = *it->second;
+    if (pull.Serves(crawl.name)) left -= table_->Promote(crawl, now_, left);
+    it = coming.upper_bound(place);
   }
 }
 

@@ -107,6 +107,7 @@ struct FrontierPull {
   bool over = false;  // there is nothing more for it
   // Where it stands: the state's own.
   uint64_t end = 0;  // queues whose turn comes later are for others
+  CrawlRound round;  // of any
   FrontierQueueId queue;
   uint32_t left_in_queue = 0;
 };
@@ -314,8 +315,7 @@ class FrontierState {
   uint64_t now_ = 0;
   FrontierSettings settings_;
   std::unique_ptr<QueueTable> table_;
-  uint32_t next_crawl_ = 0;     // whose turn it is
-  uint32_t next_promoted_ = 0;  // whose queues become ready first
+  uint32_t next_crawl_ = 0;  // whose turn it is
   FrontierTotals totals_;
   absl::flat_hash_set<FrontierQueueId> ahead_;  // at the load
   MendPlace mend_place_;

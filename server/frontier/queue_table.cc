@@ -159,6 +159,7 @@ void QueueTable::RemoveCrawl(FrontierCrawl& crawl) {
   }
   Shift(crawl.counts, {}, &counts_);
   Disown(crawl);
+  turns_.Remove(crawl);
   by_name_.erase(crawl.name);
   auto node = crawls_.extract(crawl.number);
   Note(CrawlWent{.crawl = std::move(node.mapped())});
@@ -267,6 +268,7 @@ void QueueTable::Unfile(FrontierQueue& queue) {
     if (bucket->second.empty()) crawl.ready.erase(bucket);
   }
   queue.place = FrontierQueue::Place::kNowhere;
+  turns_.File(crawl);
 }
 
 void QueueTable::Place(FrontierQueue& queue, FrontierQueue::Place place, uint64_t at,
@@ -279,6 +281,7 @@ void QueueTable::Place(FrontierQueue& queue, FrontierQueue::Place place, uint64_
   } else if (place == FrontierQueue::Place::kReady) {
     queue.crawl->ready[flights][at] = &queue;
   }
+  turns_.File(*queue.crawl);
 }
 
 void QueueTable::File(FrontierQueue& queue, uint64_t now) {
@@ -286,7 +289,7 @@ void QueueTable::File(FrontierQueue& queue, uint64_t now) {
   Move(queue, now);
 }
 
-void QueueTable::Move(FrontierQueue& queue, uint64_t now) const {
+void QueueTable::Move(FrontierQueue& queue, uint64_t now) {
   using enum FrontierQueue::Place;
   const uint64_t from = ServesFrom(queue);
   const auto flights = static_cast<uint32_t>(queue.flights.size());
@@ -419,6 +422,7 @@ void QueueTable::TakeBack(CrawlWent& step) {
   }
   by_name_[crawl.name] = &crawl;
   Own(crawl);
+  turns_.File(crawl);
   crawls_[crawl.number] = std::move(step.crawl);
 }
 
@@ -443,11 +447,10 @@ size_t QueueTable::Promote(FrontierCrawl& crawl, uint64_t now, size_t most) {
     if (crawl.waiting.empty() || crawl.waiting.begin()->first.first > now) break;
     FrontierQueue& queue = *crawl.waiting.begin()->second;
     Unfile(queue);
-    queue.place = FrontierQueue::Place::kReady;
-    queue.filed_at = next_turn_++;
-    queue.filed_flights = static_cast<uint32_t>(queue.flights.size());
-    crawl.ready[queue.filed_flights][queue.filed_at] = &queue;
+    Place(queue, FrontierQueue::Place::kReady, next_turn_++,
+          static_cast<uint32_t>(queue.flights.size()));
   }
+  if (promoted > 0) turns_.PutOff(crawl, now);
   return promoted;
 }
 

@@ -19,12 +19,11 @@
 #include "absl/container/flat_hash_map.h"
 #include "absl/container/node_hash_map.h"
 #include "core/base/shares.h"
+#include "server/frontier/crawl_turns.h"
 #include "server/frontier/taker_shares.h"
 #include "storage/frontier_store.h"
 
 namespace freshet {
-
-struct FrontierCrawl;
 
 // A URL in flight. Value type, thread-compatible.
 struct FrontierFlight {
@@ -88,6 +87,12 @@ struct FrontierCrawl {
   // Those that may serve, in rotation, apart by how much each has in flight: a request leaves out
   // all that have as much as it may take.
   std::map<uint32_t, absl::btree_map<uint64_t, FrontierQueue*>> ready;
+  // Where it stands among those that come (CrawlTurns), and since when the turn is with others.
+  std::pair<uint64_t, uint64_t> comes = {std::numeric_limits<uint64_t>::max(), 0};
+  uint64_t put_off = 0;
+
+  // A number that is free again may be taken again by the store's terms, so that all may be.
+  [[nodiscard]] bool has_room() const { return next_queue < std::numeric_limits<uint32_t>::max(); }
 };
 
 // A URL in flight is in memory, so that a longer one counts for several.
@@ -120,9 +125,7 @@ class QueueTable {
   [[nodiscard]] FrontierQueue* Find(std::string_view crawl, std::string_view key) const;
   [[nodiscard]] FrontierQueue* Find(FrontierQueueId id) const;
   // By number.
-  [[nodiscard]] const std::map<uint32_t, std::unique_ptr<FrontierCrawl>>& crawls() const {
-    return crawls_;
-  }
+  [[nodiscard]] const FrontierCrawls& crawls() const { return crawls_; }
   [[nodiscard]] const FrontierCounts& counts() const { return counts_; }
 
   // What is this client's; blank: nothing.
@@ -140,10 +143,6 @@ class QueueTable {
   // Both are there, though nobody finds them, until Keep.
   void Remove(FrontierQueue& queue);
   void RemoveCrawl(FrontierCrawl& crawl);
-  // A number that is free again may be taken again by the store's terms, so that all may be.
-  [[nodiscard]] bool HasRoomForQueue(const FrontierCrawl& crawl) const {
-    return crawl.next_queue < std::numeric_limits<uint32_t>::max();
-  }
 
   // --- Changes of a queue; each needs File once all are made
   // To set the terms of the queue, and when it was served; not how many URLs it has.
@@ -179,6 +178,8 @@ class QueueTable {
   // --- Serving
   // From when on it may serve, as far as known: something may be due later than it seems.
   [[nodiscard]] uint64_t ServesFrom(const FrontierQueue& queue) const;
+  // Which crawl ids have queues that may serve, or that may once Promote has taken them in.
+  [[nodiscard]] const CrawlTurns& turns() const { return turns_; }
   // The turn that the next queue gets which becomes ready: those before it are ready already.
   [[nodiscard]] uint64_t next_turn() const { return next_turn_; }
   // Takes in the queues that have become ready by `now`, the first `most` of them. Returns how
@@ -260,13 +261,13 @@ class QueueTable {
                           FrontierCounts* all);
   void Link(FrontierQueue& queue, const std::string& url, const FrontierFlight& flight);
   void Unlink(FrontierQueue& queue, std::string_view url);
-  static void Place(FrontierQueue& queue, FrontierQueue::Place place, uint64_t at,
-                    uint32_t flights);
-  static void Unfile(FrontierQueue& queue);
+  void Place(FrontierQueue& queue, FrontierQueue::Place place, uint64_t at, uint32_t flights);
+  void Unfile(FrontierQueue& queue);
   // File, whatever becomes of it.
-  void Move(FrontierQueue& queue, uint64_t now) const;
+  void Move(FrontierQueue& queue, uint64_t now);
 
-  std::map<uint32_t, std::unique_ptr<FrontierCrawl>> crawls_;
+  FrontierCrawls crawls_;
+  CrawlTurns turns_;
   absl::flat_hash_map<std::string, FrontierCrawl*> by_name_;
   absl::flat_hash_map<FrontierQueueId, FrontierQueue*> by_id_;
   absl::flat_hash_map<uint64_t, std::shared_ptr<FrontierOwner>> owners_;  // by client

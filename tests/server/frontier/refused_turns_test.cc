@@ -1,4 +1,5 @@
 // What the store refuses of the frontier leaves no trace, whatever it was, and costs what it was.
+#include <algorithm>
 #include <chrono>
 #include <random>
 #include <string>
@@ -42,6 +43,17 @@ std::string QueueText(const QueueTable& table, const FrontierQueue& queue) {
   return text;
 }
 
+// That the crawl id is found if it has queues that are ready, and if it has some that wait.
+void ExpectFound(const CrawlTurns& turns, const FrontierCrawl& crawl) {
+  EXPECT_EQ(turns.ready().contains(crawl.number), !crawl.ready.empty());
+  if (crawl.waiting.empty()) {
+    EXPECT_EQ(crawl.comes.first, QueueTable::kNever);
+  } else {
+    EXPECT_EQ(crawl.comes.first, std::max(crawl.waiting.begin()->first.first, crawl.put_off));
+    EXPECT_EQ(turns.coming().at(crawl.comes), &crawl);
+  }
+}
+
 // That each queue stands where it says, and nothing else does.
 void ExpectFiled(const FrontierCrawl& crawl) {
   using enum FrontierQueue::Place;
@@ -67,6 +79,7 @@ std::string TextOf(const FrontierState& state) {
       fmt::format("active {} delay {} expiry {} {}\n", state.active(), state.default_delay(),
                   table.next_expiry(), CountsText(table.counts()));
   std::map<uint64_t, FrontierCounts> of_owners;
+  size_t coming = 0;
   for (const auto& [number, crawl] : table.crawls()) {
     text += fmt::format(" crawl {} {} {}\n", number, crawl->name, CountsText(crawl->counts));
     EXPECT_EQ(table.FindCrawl(crawl->name), crawl.get());
@@ -79,6 +92,12 @@ std::string TextOf(const FrontierState& state) {
     counts.kept_queues += crawl->counts.kept_queues;
     for (const auto& [key, queue] : crawl->queues) text += QueueText(table, *queue);
     ExpectFiled(*crawl);
+    ExpectFound(table.turns(), *crawl);
+    coming += crawl->waiting.empty() ? 0 : 1;
+  }
+  EXPECT_EQ(table.turns().coming().size(), coming);
+  for (const auto& [number, crawl] : table.turns().ready()) {
+    EXPECT_EQ(table.crawls().at(number).get(), crawl);
   }
   for (const auto& [client, counts] : of_owners) {
     EXPECT_EQ(CountsText(table.OwnerOf(client).counts), CountsText(counts));
