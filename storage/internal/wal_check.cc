@@ -28,6 +28,8 @@ constexpr size_t kPieceBytes = 16 * kLogBlockBytes;
 enum RecordType : uint8_t { kZero = 0, kFull = 1, kFirst = 2, kMiddle = 3, kLast = 4 };
 // RocksDB writes the name of a MANIFEST into CURRENT, of 16 bytes as a rule.
 constexpr uint64_t kMostCurrentBytes = 64;
+// More than the store writes at once.
+constexpr size_t kMostRepeatedBytes = size_t{256} << 20;
 // A logical record is a write batch: sequence number (8 bytes), number of changes (4), the changes.
 constexpr size_t kBatchHeaderBytes = 12;
 
@@ -52,25 +54,30 @@ struct Header {
   bool cut_by_file = false;
 };
 
-// Precondition: a whole header at `offset`, within its block.
-Header ReadHeader(std::string_view log, size_t offset) {
+// The header at the beginning of `rest`, which lies at `offset` of its log and goes on to the end.
+// Precondition: the header is whole, within its block.
+Header ReadHeader(std::string_view rest, size_t offset) {
   Header header;
-  header.crc = Unmask(ReadFixed<uint32_t>(log.substr(offset)));
-  header.length = ReadFixed<uint16_t>(log.substr(offset + 4));
-  header.type = static_cast<uint8_t>(log[offset + 6]);
-  const size_t block_end = (offset / kLogBlockBytes + 1) * kLogBlockBytes;
-  header.cut_by_file = log.size() < block_end;
-  header.room = std::min(block_end, log.size()) - offset - kHeaderBytes;
+  header.crc = Unmask(ReadFixed<uint32_t>(rest));
+  header.length = ReadFixed<uint16_t>(rest.substr(4));
+  header.type = static_cast<uint8_t>(rest[6]);
+  const size_t block_rest = kLogBlockBytes - offset % kLogBlockBytes;
+  header.cut_by_file = rest.size() < block_rest;
+  header.room = std::min(block_rest, rest.size()) - kHeaderBytes;
   return header;
 }
 
-std::string_view TypeAndPayload(std::string_view log, size_t offset, size_t length) {
-  return log.substr(offset + kHeaderBytes - 1, 1 + length);
+std::string_view TypeAndPayload(std::string_view rest, size_t length) {
+  return rest.substr(kHeaderBytes - 1, 1 + length);
 }
 
-bool Intact(std::string_view log, size_t offset, const Header& header) {
-  return header.type >= kFull && header.type <= kLast && header.length <= header.room &&
-         Crc32c(0, TypeAndPayload(log, offset, header.length)) == header.crc;
+// The checksum alone says whether it is one.
+bool IsPossible(const Header& header) {
+  return header.type >= kFull && header.type <= kLast && header.length <= header.room;
+}
+
+bool Intact(std::string_view rest, const Header& header) {
+  return IsPossible(header) && Crc32c(0, TypeAndPayload(rest, header.length)) == header.crc;
 }
 
 bool AllZeros(std::string_view bytes) {
@@ -78,26 +85,31 @@ bool AllZeros(std::string_view bytes) {
 }
 
 // Another length than the stored one makes the checksum right: the length was damaged.
-bool LengthWasDamaged(std::string_view log, size_t offset, const Header& header) {
-  uint32_t crc = Crc32c(0, log.substr(offset + kHeaderBytes - 1, 1));
+bool LengthWasDamaged(std::string_view rest, const Header& header) {
+  uint32_t crc = Crc32c(0, rest.substr(kHeaderBytes - 1, 1));
   for (size_t length = 0; length <= header.room; ++length) {
     if (crc == header.crc && length > 0) return true;
-    if (length < header.room) crc = Crc32c(crc, log.substr(offset + kHeaderBytes + length, 1));
+    if (length < header.room) crc = Crc32c(crc, rest.substr(kHeaderBytes + length, 1));
   }
   return false;
 }
 
-// An intact record of at least `smallest` bytes begins behind `offset`: what is bad at `offset` was
-// followed by later writes.
-bool IntactRecordBehind(std::string_view log, size_t offset, size_t smallest) {
-  for (size_t at = offset + 1; at + kHeaderBytes <= log.size(); ++at) {
-    const size_t block_rest = kLogBlockBytes - at % kLogBlockBytes;
-    if (block_rest < kHeaderBytes) continue;
-    const Header header = ReadHeader(log, at);
-    if (header.type != kFull && header.type != kFirst) continue;
-    if (header.length >= smallest && Intact(log, at, header)) return true;
+// How many bytes at each place of `text` are those of its beginning, up to the place `last`; 0 for
+// the beginning itself. No byte is compared more than twice (the Z function).
+std::vector<uint32_t> SameAsBeginning(std::string_view text, size_t last) {
+  CHECK(last < text.size() && text.size() <= UINT32_MAX, "{} of {} bytes", last, text.size());
+  std::vector<uint32_t> same(last + 1);
+  size_t from = 0;  // [from, to) is known to be the same as the beginning
+  size_t to = 0;
+  for (size_t at = 1; at <= last; ++at) {
+    size_t length = at < to ? std::min<size_t>(to - at, same[at - from]) : 0;
+    while (at + length < text.size() && text[length] == text[at + length]) ++length;
+    same[at] = static_cast<uint32_t>(length);
+    if (at + length <= to) continue;
+    from = at;
+    to = at + length;
   }
-  return false;
+  return same;
 }
 
 // The file ends in zeros that begin in or before the last sector boundary behind `offset`: blocks
@@ -120,9 +132,11 @@ class LogScan {
     kNoBatch,     // a record that is too short for a write batch
   };
 
-  explicit LogScan(LogKind kind) : smallest_(kind == LogKind::kWal ? kBatchHeaderBytes : 1) {}
+  // From `start` on, where a record begins.
+  explicit LogScan(LogKind kind, size_t start = 0)
+      : smallest_(kind == LogKind::kWal ? kBatchHeaderBytes : 1), offset_(start) {}
 
-  // `piece` follows those of the calls before; all but the last are whole blocks. Not to be called
+  // `piece` follows those of the calls before; all but the last end with a block. Not to be called
   // again once it did not get to the end of a piece.
   End Scan(std::string_view piece) {
     const size_t base = offset_;
@@ -132,10 +146,11 @@ class LogScan {
         offset_ += block_rest;
         continue;
       }
-      if (piece.size() - (offset_ - base) < kHeaderBytes) return End::kBadBytes;
-      const Header header = ReadHeader(piece, offset_ - base);
-      if (!Intact(piece, offset_ - base, header)) return End::kBadBytes;
-      const End end = Take(header, TypeAndPayload(piece, offset_ - base, header.length).substr(1));
+      const std::string_view rest = piece.substr(offset_ - base);
+      if (rest.size() < kHeaderBytes) return End::kBadBytes;
+      const Header header = ReadHeader(rest, offset_);
+      if (!Intact(rest, header)) return End::kBadBytes;
+      const End end = Take(header, TypeAndPayload(rest, header.length).substr(1));
       if (end != End::kOfPiece) return end;
     }
     return End::kOfPiece;
@@ -178,7 +193,7 @@ class LogScan {
 
   const size_t smallest_;  // payload of a record
   WalContents contents_;
-  size_t offset_ = 0;
+  size_t offset_;
   bool in_record_ = false;  // between FIRST and LAST
   size_t record_start_ = 0;
   std::string batch_header_;  // of the record at hand, as far as it was read
@@ -187,9 +202,10 @@ class LogScan {
 // Reads a log that is in memory, and says what the first bad place is. Owner thread only.
 class LogJudge {
  public:
-  LogJudge(std::string_view log, LogKind kind)
+  LogJudge(std::string_view log, LogKind kind, const OpenProgress* progress)
       : log_(log),
         kind_(kind),
+        progress_(progress),
         smallest_(kind == LogKind::kWal ? kBatchHeaderBytes : 1),
         scan_(kind) {}
 
@@ -215,33 +231,63 @@ class LogJudge {
  private:
   void JudgeBadBytes() {
     const size_t offset = scan_.offset();
-    if (log_.size() - offset < kHeaderBytes) return Torn("a record's header is cut off");
-    if (AllZeros(log_.substr(offset))) return Torn("nothing but zeros follows");
-    if (IsRepeated(scan_.start())) return Torn("a write that failed, and was repeated");
-    const Header header = ReadHeader(log_, offset);
+    const std::string_view rest = log_.substr(offset);
+    if (rest.size() < kHeaderBytes) return Torn("a record's header is cut off");
+    if (AllZeros(rest)) return Torn("nothing but zeros follows");
+    const Header header = ReadHeader(rest, offset);
+    if (IsRepeated(header)) return Torn("a write that failed, and was repeated");
     const bool cut_off = header.length > header.room && header.cut_by_file;
     if (!cut_off && !EndsInUnwrittenSectors(log_, offset)) {
       return Damaged(header.length > header.room ? "a record's length is impossible"
                                                  : "a record's checksum is wrong");
     }
-    if (LengthWasDamaged(log_, offset, header)) return Damaged("a record's length is wrong");
-    if (IntactRecordBehind(log_, offset, smallest_))
-      return Damaged("a record before intact ones is bad");
+    if (LengthWasDamaged(rest, header)) return Damaged("a record's length is wrong");
+    if (IntactRecordBehind(offset)) return Damaged("a record before intact ones is bad");
     Torn(cut_off ? "a record is cut off" : "a record's end was never written");
   }
 
-  // The bytes at `start` are the beginning of those that follow, and without them the log is
-  // intact.
-  [[nodiscard]] bool IsRepeated(size_t start) const {
+  // The bytes at the start of the record at hand, of which the part with `header` is bad, are the
+  // beginning of those that follow, and without them the log is intact.
+  [[nodiscard]] bool IsRepeated(const Header& header) const {
+    const size_t start = scan_.start();
     const std::string_view tail = log_.substr(start);
-    for (size_t again = 1; again <= tail.size() / 2; ++again) {
-      if (tail.substr(again, again) != tail.substr(0, again)) continue;
-      const std::string without = std::string(log_.substr(0, start)).append(tail.substr(again));
-      LogScan scan(kind_);
-      if (scan.Scan(without) == LogScan::End::kOfPiece && !scan.in_record()) return true;
+    // The repetition begins with the bytes that it repeats. It would be as bad, were the whole part
+    // among them, or the header where that is bad: few lengths come into question.
+    const size_t good = scan_.offset() - start;
+    const size_t bad = kHeaderBytes + (IsPossible(header) ? header.length : 0);
+    const size_t longest = std::min({tail.size() / 2, good + bad - 1, kMostRepeatedBytes});
+    const std::vector<uint32_t> same = SameAsBeginning(tail.substr(0, 2 * longest), longest);
+    for (size_t again = 1; again <= longest && !Cancelled(); ++again) {
+      if (same[again] < again) continue;
+      LogScan scan(kind_, start);
+      if (scan.Scan(tail.substr(again)) == LogScan::End::kOfPiece && !scan.in_record()) return true;
     }
     return false;
   }
+
+  // What is bad at `offset` was followed by later writes. Junk can be made of which this takes
+  // minutes, as each checksum is of up to a block.
+  [[nodiscard]] bool IntactRecordBehind(size_t offset) const {
+    for (size_t at = offset + 1; at + kHeaderBytes <= log_.size(); ++at) {
+      const size_t block_rest = kLogBlockBytes - at % kLogBlockBytes;
+      if (block_rest < kHeaderBytes) continue;
+      const std::string_view rest = log_.substr(at);
+      const Header header = ReadHeader(rest, at);
+      if (header.type != kFull && header.type != kFirst) continue;
+      if (header.length < smallest_ || !IsPossible(header) || !MayBeBatch(rest)) continue;
+      if (Cancelled()) return false;
+      if (Intact(rest, header)) return true;
+    }
+    return false;
+  }
+
+  // Sequence numbers have 56 bits: most junk is none without a look at its checksum.
+  [[nodiscard]] bool MayBeBatch(std::string_view rest) const {
+    return kind_ != LogKind::kWal || rest[kHeaderBytes + sizeof(uint64_t) - 1] == '\0';
+  }
+
+  // Nobody will read what is found.
+  [[nodiscard]] bool Cancelled() const { return progress_ != nullptr && progress_->cancelled; }
 
   void Torn(std::string what) { Fault(true, std::move(what)); }
   void Damaged(std::string what) { Fault(false, std::move(what)); }
@@ -256,7 +302,8 @@ class LogJudge {
 
   const std::string_view log_;
   const LogKind kind_;
-  const size_t smallest_;  // payload of a record
+  const OpenProgress* const progress_;  // may be null
+  const size_t smallest_;               // payload of a record
   LogScan scan_;
   WalReading reading_;
 };
@@ -282,7 +329,16 @@ StatusOr<std::string_view> ReadPiece(rocksdb::SequentialFile& file, const std::s
   return std::string_view(buffer.data(), filled);
 }
 
-// As ReadLog, of a file. Holds only a piece of it at a time, all of it where it is not intact.
+// As ReadLog, of a file.
+StatusOr<WalReading> ReadWholeLog(rocksdb::Env* env, const std::string& path, LogKind kind,
+                                  const OpenProgress* progress) {
+  ASSIGN_OR_RETURN(const std::string bytes, ReadFile(env, path));
+  WalReading reading = LogJudge(bytes, kind, progress).Read();
+  RETURN_IF_ERROR(GoOn(progress));
+  return reading;
+}
+
+// As ReadWholeLog, of a write-ahead log. Holds a piece of it at a time, all where it is not intact.
 StatusOr<WalReading> ReadWalFile(rocksdb::Env* env, const std::string& path,
                                  OpenProgress* progress) {
   std::unique_ptr<rocksdb::SequentialFile> file;
@@ -299,8 +355,7 @@ StatusOr<WalReading> ReadWalFile(rocksdb::Env* env, const std::string& path,
     if (scan.in_record()) break;
     return WalReading{.contents = scan.contents()};
   }
-  ASSIGN_OR_RETURN(const std::string bytes, ReadFile(env, path));
-  return ReadLog(bytes, LogKind::kWal);
+  return ReadWholeLog(env, path, LogKind::kWal, progress);
 }
 
 uint64_t BytesOf(rocksdb::Env* env, const std::vector<std::string>& paths) {
@@ -369,7 +424,8 @@ bool NamesManifest(std::string_view current) {
 // RocksDB takes a bad end of the MANIFEST for a torn tail, whatever it is, and would forget tables
 // whose logs are gone. A MANIFEST that is not there is for RocksDB to report.
 Status CheckManifest(rocksdb::Env* env, const std::string& dir,
-                     const std::function<void(char, std::string_view)>& log) {
+                     const std::function<void(char, std::string_view)>& log,
+                     const OpenProgress* progress) {
   ASSIGN_OR_RETURN(std::string current, ReadFile(env, dir + "/CURRENT"));
   if (!NamesManifest(current)) return NamesNoManifest(dir);
   current.pop_back();
@@ -378,8 +434,7 @@ Status CheckManifest(rocksdb::Env* env, const std::string& dir,
     return MakeStatus(absl::StatusCode::kDataLoss, "{}/CURRENT names {}, which is missing", dir,
                       Printable(current));
   }
-  ASSIGN_OR_RETURN(const std::string bytes, ReadFile(env, path));
-  WalReading reading = ReadLog(bytes, LogKind::kManifest);
+  ASSIGN_OR_RETURN(WalReading reading, ReadWholeLog(env, path, LogKind::kManifest, progress));
   if (!reading.faulty) return absl::OkStatus();
   reading.fault.file = path;
   return reading.fault.torn ? CutLog(env, reading.fault, log) : DamagedLog(reading.fault);
@@ -466,11 +521,13 @@ StatusOr<bool> DatabaseExists(rocksdb::Env* env, const std::string& dir) {
   return false;
 }
 
-WalReading ReadLog(std::string_view bytes, LogKind kind) { return LogJudge(bytes, kind).Read(); }
+WalReading ReadLog(std::string_view bytes, LogKind kind) {
+  return LogJudge(bytes, kind, nullptr).Read();
+}
 
 Status CheckLogs(rocksdb::Env* env, const std::string& dir, WalPolicy policy,
                  const std::function<void(char, std::string_view)>& log, OpenProgress* progress) {
-  RETURN_IF_ERROR(CheckManifest(env, dir, log));
+  RETURN_IF_ERROR(CheckManifest(env, dir, log, progress));
   ASSIGN_OR_RETURN(const std::vector<std::string> paths, ListWals(env, dir));
   if (progress != nullptr) {
     progress->checked_log_bytes = progress->replayed_log_bytes = 0;

@@ -2,6 +2,7 @@
 
 #include <filesystem>
 #include <fstream>
+#include <future>
 #include <sstream>
 
 #include "gmock/gmock.h"
@@ -169,6 +170,38 @@ TEST(ReadLog, AWriteThatFailedAndWasRepeatedIsATornTail) {
   }
 }
 
+// As erased flash reads, and junk of every other kind that is the same over and over. A look at
+// every two runs of bytes that are the same would take days.
+TEST(ReadLog, ALogThatRepeatsItselfIsJudgedAtOnce) {
+  RandomRecords random(9);
+  LogBuilder log;
+  log.Add(100, random);
+  const std::string intact = log.bytes;
+  for (const char byte : {'\xff', '\x01', '\x02', '?'}) {
+    const std::string bytes = intact + std::string(size_t{32} << 20, byte);
+    for (const std::string& end : {std::string(), std::string(1024, '\0')}) {
+      const WalReading reading = ReadLog(bytes + end, LogKind::kWal);
+      ASSERT_TRUE(reading.faulty);
+      EXPECT_EQ(reading.fault.torn, !end.empty()) << reading.fault.what;
+      EXPECT_EQ(reading.fault.offset, intact.size());
+    }
+  }
+}
+
+// A record of equal bytes repeats parts of itself.
+TEST(ReadLog, AFailedWriteOfEqualBytesWasRepeated) {
+  for (const size_t length : {12, 300, 40'000}) {
+    LogBuilder whole;
+    whole.AddPayload(std::string(length, '\0'));
+    for (size_t part = 1; part < whole.bytes.size(); part += 1 + length / 40) {
+      const WalReading reading = ReadLog(whole.bytes.substr(0, part) + whole.bytes, LogKind::kWal);
+      ASSERT_TRUE(reading.faulty) << part;
+      EXPECT_TRUE(reading.fault.torn) << part << ": " << reading.fault.what;
+      EXPECT_EQ(reading.fault.offset, 0U);
+    }
+  }
+}
+
 TEST(ReadLog, EveryTruncationIsATornTail) {
   const LogBuilder log = ManyRecords();
   size_t whole = 0;  // records that end at or before `size`
@@ -288,6 +321,20 @@ TEST_F(LogOnDisk, CheckingEndsWhenItIsCancelled) {
   progress_.cancelled = true;
   EXPECT_TRUE(absl::IsCancelled(Check(log_.bytes, WalPolicy::kRefuse)));
   EXPECT_EQ(Slurp(path_), log_.bytes);
+}
+
+// Also while it is decided what the bad end of a log is, for which it is held as a whole.
+TEST_F(LogOnDisk, JudgingEndsWhenItIsCancelled) {
+  // Each fifth byte begins what might be an intact record of half a block.
+  std::string junk;
+  while (junk.size() < size_t{64} << 20) junk.append("\x3f\x01xx\0", 5);
+  junk.append(4096, '\0');
+  std::future<Status> checked =
+      std::async(std::launch::async, [&] { return Check(log_.bytes + junk, WalPolicy::kRefuse); });
+  const size_t piece = 512 << 10;
+  WaitUntil([&] { return progress_.checked_log_bytes == log_.bytes.size() / piece * piece; });
+  progress_.cancelled = true;
+  EXPECT_TRUE(absl::IsCancelled(checked.get()));
 }
 
 // A store whose process died: its commits are in the log only.
