@@ -15,6 +15,7 @@
 #include "storage/internal/format_check.h"
 #include "storage/internal/frontier_rows.h"
 #include "storage/internal/frontier_tuning.h"
+#include "storage/internal/keys.h"
 #include "storage/internal/rocksdb_status.h"
 #include "storage/internal/store_impl.h"
 #include "storage/internal/tuning.h"
@@ -27,7 +28,7 @@ using storage::FrontierDueKey;
 using storage::FrontierFamily;
 using storage::FrontierItemKey;
 using storage::FrontierPrefix;
-using storage::FrontierPrefixEnd;
+using storage::PrefixEnd;
 
 namespace {
 
@@ -259,7 +260,7 @@ StatusOr<FrontierStore::DueScan> FrontierStore::Impl::ScanDue(FrontierQueueId qu
                                                               const FrontierDue& from, uint64_t now,
                                                               size_t most) const {
   const std::string prefix = FrontierPrefix(queue);
-  const std::string end = FrontierPrefixEnd(prefix);
+  const std::string end = PrefixEnd(prefix);
   const rocksdb::Slice bound(end);
   rocksdb::ReadOptions read;
   read.iterate_upper_bound = &bound;
@@ -284,7 +285,7 @@ Status FrontierStore::Impl::ScanItems(
     FrontierQueueId queue, std::string_view after,
     const std::function<bool(std::string_view url, const FrontierItem& item)>& visit) const {
   const std::string prefix = FrontierPrefix(queue);
-  const std::string end = FrontierPrefixEnd(prefix);
+  const std::string end = PrefixEnd(prefix);
   const rocksdb::Slice bound(end);
   rocksdb::ReadOptions read;
   read.iterate_upper_bound = &bound;

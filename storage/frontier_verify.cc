@@ -17,6 +17,7 @@
 #include "storage/internal/file_copy.h"
 #include "storage/internal/frontier_rows.h"
 #include "storage/internal/frontier_tuning.h"
+#include "storage/internal/keys.h"
 #include "storage/internal/rocksdb_status.h"
 #include "storage/internal/store_impl.h"
 #include "storage/internal/tuning.h"
@@ -71,13 +72,17 @@ class RawFrontier {
   }
 
   Status Checksums() { return FromRocksDb(db_->VerifyChecksum(), "checksums of " + dir_); }
-  [[nodiscard]] std::unique_ptr<rocksdb::Iterator> Rows(FrontierFamily family) const {
+  // From the first, or the first with `prefix`; to that before `bound`, which outlives them.
+  [[nodiscard]] std::unique_ptr<rocksdb::Iterator> Rows(
+      FrontierFamily family, const std::string& prefix = {},
+      const rocksdb::Slice* bound = nullptr) const {
     rocksdb::ReadOptions read;
     read.fill_cache = false;
     read.readahead_size = size_t{2} << 20;
+    read.iterate_upper_bound = bound;
     std::unique_ptr<rocksdb::Iterator> rows(
         db_->NewIterator(read, handles_[static_cast<size_t>(family)]));
-    rows->SeekToFirst();
+    rows->Seek(prefix);
     return rows;
   }
   void Put(FrontierFamily family, const std::string& key, const std::string& value) {
@@ -327,13 +332,15 @@ class Pass {
   // The rows as they are, without those that should not be, and with those that are missing.
   void RemakeDue(FrontierQueueId id, const std::map<std::string, FrontierLease>& leases) {
     const std::string prefix = storage::FrontierPrefix(id);
+    const std::string end = storage::PrefixEnd(prefix);
+    const rocksdb::Slice bound(end);
     std::string_view rest;
-    const auto due = db_.Rows(FrontierFamily::kDue);
-    for (due->Seek(prefix); IsOf(*due, id, &rest); due->Next()) {
+    for (const auto due = db_.Rows(FrontierFamily::kDue, prefix, &bound); due->Valid();
+         due->Next()) {
       db_.Delete(FrontierFamily::kDue, KeyOf(*due));
     }
-    const auto items = db_.Rows(FrontierFamily::kItems);
-    for (items->Seek(prefix); IsOf(*items, id, &rest); items->Next()) {
+    const auto items = db_.Rows(FrontierFamily::kItems, prefix, &bound);
+    for (; IsOf(*items, id, &rest); items->Next()) {
       FrontierItem item;
       if (!storage::DecodeFrontier(ValueOf(*items), &item) || item.due == 0) continue;
       if (leases.contains(std::string(rest))) continue;

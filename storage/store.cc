@@ -318,9 +318,12 @@ Status Store::Impl::StartGeneration() {
 
 Status Store::Impl::ReadSerialMarks() {
   const std::string prefix = MetaKeyOf(MetaKey::kNextSerial);
-  const std::unique_ptr<rocksdb::Iterator> it(
-      db_->NewIterator(rocksdb::ReadOptions(), handle(Family::kMeta)));
-  for (it->Seek(prefix); it->Valid() && it->key().starts_with(prefix); it->Next()) {
+  const std::string end = storage::PrefixEnd(prefix);
+  const rocksdb::Slice bound(end);
+  rocksdb::ReadOptions read;
+  read.iterate_upper_bound = &bound;
+  const std::unique_ptr<rocksdb::Iterator> it(db_->NewIterator(read, handle(Family::kMeta)));
+  for (it->Seek(prefix); it->Valid(); it->Next()) {
     const std::string_view row_key = it->key().ToStringView();
     const std::optional<uint16_t> slot = storage::ParseMetaKey(MetaKey::kNextSerial, row_key);
     uint64_t serial = 0;

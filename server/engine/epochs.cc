@@ -92,11 +92,15 @@ void EpochRunner::Begin(ShardState& state, Instant now) {
 
 StatusOr<std::vector<PageRecord>> EpochRunner::NextPages() {
   std::vector<PageRecord> pages;
-  while (slot_ < limits::kSlots && pages.size() < slice_pages_) {
-    ASSIGN_OR_RETURN(ScanResult scan, store_.ScanPages(cursor_, FirstNumber(slot_ + 1),
-                                                       slice_pages_ - pages.size()));
+  // A slot counts as a page: to find that thousands of them are empty takes longer than a slice
+  // may, and whoever ends the server waits for it.
+  while (slot_ < limits::kSlots && read_ < slice_pages_) {
+    ASSIGN_OR_RETURN(ScanResult scan,
+                     store_.ScanPages(cursor_, FirstNumber(slot_ + 1), slice_pages_ - read_));
+    read_ += scan.pages.size();
     if (scan.done) {
       NextSlot();
+      ++read_;
     } else {
       cursor_ = scan.next;
     }
@@ -157,9 +161,9 @@ void EpochRunner::Slice(ShardState& state, Instant now, Transaction& txn) {
     End(now, pages.status());
     return;
   }
-  read_ = pages->size();
-  (phase_ == Phase::kFile && learning_ ? again_ : pages_) += read_;
+  (phase_ == Phase::kFile && learning_ ? again_ : pages_) += pages->size();
   if (!pages->empty()) return LookAt(state, now, *std::move(pages), txn);
+  if (slot_ < limits::kSlots) return;
   if (phase_ == Phase::kCollect) return Share(state, now);
   if (file_all_) state.FinishFiling(filed_by_);
   file_all_ = false;

@@ -34,7 +34,8 @@ struct EpochOptions {
   Slot first_slot;  // every `stride`-th slot from here on is the shard's
   uint16_t stride = 1;
   Duration interval;  // from the end of one epoch to the start of the next; zero: never by itself
-  // How long a slice is to take, which is what a pick may wait for it; and the pages of the first.
+  // How long a slice is to take, which is what a pick may wait for it; and the pages and slots of
+  // the first.
   Duration slice = Duration::Micros(400);
   size_t slice_pages = 64;
   // Of all shards of the store; this one's place in it is that of its first slot. Null: the store
@@ -103,7 +104,7 @@ class EpochRunner {
   enum class Phase { kIdle, kCollect, kShare, kLearn, kFile };
 
   void Begin(ShardState& state, Instant now);
-  // The next pages of the shard; an empty list means that there are no more.
+  // The next pages of the shard, none where slots are empty. Counts both in read_.
   [[nodiscard]] StatusOr<std::vector<PageRecord>> NextPages();
   // The slots whose pages are to be read.
   [[nodiscard]] bool Reads(uint32_t slot) const { return file_all_ || moved_[slot]; }
@@ -135,7 +136,7 @@ class EpochRunner {
   Instant started_;
   Instant next_start_;
   size_t slice_pages_;
-  size_t read_ = 0;                    // pages, by the last slice
+  size_t read_ = 0;                    // pages and slots, by the last slice
   std::bitset<limits::kSlots> moved_;  // what the epoch that runs has to read once more
   // Of the other thread: it reads the state of the shard and publishes, or learns and commits.
   std::atomic<bool> break_ = false;

@@ -68,11 +68,14 @@ Status Store::Impl::BatchBuilder::AddEpoch(const EpochRecord& epoch) {
   };
   const uint16_t parts = storage::EncodeEpochRows(epoch, put);
   // Of an epoch that learned more.
+  const std::string end =
+      storage::PrefixEnd(storage::MetaKeyOf(storage::MetaKey::kEpochPart, epoch.shard));
+  const rocksdb::Slice bound(end);
+  rocksdb::ReadOptions read;
+  read.iterate_upper_bound = &bound;
   const std::unique_ptr<rocksdb::Iterator> it(
-      store_.db_->NewIterator(rocksdb::ReadOptions(), store_.handle(Family::kMeta)));
+      store_.db_->NewIterator(read, store_.handle(Family::kMeta)));
   for (it->Seek(storage::EpochPartKeyOf(epoch.shard, parts)); it->Valid(); it->Next()) {
-    const auto row = storage::ParseEpochPartKey(it->key().ToStringView());
-    if (!row || row->shard != epoch.shard) break;
     Delete(Family::kMeta, it->key().ToString());
   }
   return FromRocksDb(it->status(), "reading what was learned before");

@@ -4,6 +4,7 @@
 
 #include "core/base/check.h"
 #include "storage/internal/codec.h"
+#include "storage/internal/keys.h"
 
 namespace freshet::storage {
 namespace {
@@ -50,7 +51,7 @@ enum QueueTag : int {
 
 rocksdb::Status ForgetFrontier(const std::vector<rocksdb::ColumnFamilyHandle*>& families,
                                const std::string& prefix, rocksdb::WriteBatch* batch) {
-  const std::string end = FrontierPrefixEnd(prefix);
+  const std::string end = PrefixEnd(prefix);
   rocksdb::Status status;
   for (const FrontierFamily family : {FrontierFamily::kItems, FrontierFamily::kDue,
                                       FrontierFamily::kLeases, FrontierFamily::kQueues}) {
@@ -229,13 +230,6 @@ bool DecodeFrontier(std::string_view value, FrontierSettings* settings) {
   // Releases before did not keep it.
   settings->seen = reader.done() ? 0 : reader.Varint();
   return reader.done();
-}
-
-std::string FrontierPrefixEnd(std::string prefix) {
-  while (!prefix.empty() && static_cast<uint8_t>(prefix.back()) == 0xff) prefix.pop_back();
-  CHECK(!prefix.empty(), "numbers of crawl ids end before");
-  prefix.back() = static_cast<char>(static_cast<uint8_t>(prefix.back()) + 1);
-  return prefix;
 }
 
 }  // namespace freshet::storage

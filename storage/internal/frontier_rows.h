@@ -27,9 +27,6 @@ inline constexpr size_t kFrontierFamilies = 5;
 inline constexpr const char* kFrontierFormatKey = "format";
 inline constexpr const char* kFrontierSettingsKey = "settings";
 
-// The first key that is behind all keys with this prefix, which is one of a crawl id or a queue.
-[[nodiscard]] std::string FrontierPrefixEnd(std::string prefix);
-
 // Has the batch forget all rows with this prefix, in all families but that of `meta`. `families` by
 // FrontierFamily.
 [[nodiscard]] rocksdb::Status ForgetFrontier(

@@ -75,6 +75,13 @@ std::string EpochPartKeyOf(uint16_t shard, uint16_t part) {
   return key;
 }
 
+std::string PrefixEnd(std::string prefix) {
+  while (!prefix.empty() && static_cast<uint8_t>(prefix.back()) == 0xff) prefix.pop_back();
+  CHECK(!prefix.empty(), "nothing lies behind it");
+  prefix.back() = static_cast<char>(static_cast<uint8_t>(prefix.back()) + 1);
+  return prefix;
+}
+
 std::string SlotPrefix(Slot slot) {
   CHECK(slot.value() < limits::kSlots, "slot {}", slot.value());
   std::string key;

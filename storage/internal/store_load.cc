@@ -35,12 +35,22 @@ rocksdb::ReadOptions SequentialRead(size_t readahead_bytes) {
 // A range of one column family, row by row. Owner thread only.
 class Cursor {
  public:
-  // `readahead_bytes`: zero lets RocksDB read ahead the more the longer the range is.
+  // From key `first` to that before `end`, to the last if that is empty. `readahead_bytes`: zero
+  // lets RocksDB read ahead the more the longer the range is.
   Cursor(rocksdb::DB* db, rocksdb::ColumnFamilyHandle* family, const std::string& first,
-         size_t readahead_bytes = 0)
-      : it_(db->NewIterator(SequentialRead(readahead_bytes), family)) {
+         std::string end, size_t readahead_bytes = 0)
+      : end_(std::move(end)), bound_(end_) {
+    rocksdb::ReadOptions read = SequentialRead(readahead_bytes);
+    if (!end_.empty()) read.iterate_upper_bound = &bound_;
+    it_.reset(db->NewIterator(read, family));
     it_->Seek(first);
   }
+  // The rows whose keys start with `prefix`.
+  Cursor(rocksdb::DB* db, rocksdb::ColumnFamilyHandle* family, const std::string& prefix)
+      : Cursor(db, family, prefix, storage::PrefixEnd(prefix)) {}
+  Cursor(const Cursor&) = delete;
+  Cursor& operator=(const Cursor&) = delete;
+
   [[nodiscard]] bool valid() const { return it_->Valid(); }
   [[nodiscard]] std::string_view key() const { return it_->key().ToStringView(); }
   [[nodiscard]] std::string_view value() const { return it_->value().ToStringView(); }
@@ -52,6 +62,8 @@ class Cursor {
   }
 
  private:
+  const std::string end_;
+  const rocksdb::Slice bound_;
   std::unique_ptr<rocksdb::Iterator> it_;
 };
 
@@ -59,10 +71,11 @@ class Cursor {
 class SlotReader {
  public:
   SlotReader(rocksdb::DB* db, rocksdb::ColumnFamilyHandle* hosts,
-             rocksdb::ColumnFamilyHandle* pages, const Fingerprinter& fingerprinter, Slot first)
+             rocksdb::ColumnFamilyHandle* pages, const Fingerprinter& fingerprinter, Slot first,
+             Slot last)
       : fingerprinter_(fingerprinter),
-        hosts_(db, hosts, storage::SlotPrefix(first)),
-        pages_(db, pages, storage::SlotPrefix(first), kReadaheadBytes) {}
+        hosts_(db, hosts, storage::SlotPrefix(first), EndOf(last)),
+        pages_(db, pages, storage::SlotPrefix(first), EndOf(last), kReadaheadBytes) {}
 
   Status ReadSlot(Slot slot, uint64_t* next_serial, LoadVisitor& visitor) {
     const std::string prefix = storage::SlotPrefix(slot);
@@ -72,6 +85,8 @@ class SlotReader {
   }
 
  private:
+  static std::string EndOf(Slot last) { return storage::PrefixEnd(storage::SlotPrefix(last)); }
+
   Status ReadHosts(const std::string& prefix, LoadVisitor& visitor) {
     names_.clear();
     for (; hosts_.At(prefix); hosts_.Next()) {
@@ -126,7 +141,7 @@ Status Store::Impl::Load(Slot first, Slot last, LoadVisitor& visitor) const {
   rocksdb::SetPerfLevel(rocksdb::PerfLevel::kDisable);
   ASSIGN_OR_RETURN(const std::shared_ptr<const StoredLeases> leases, ReadLeases());
   SlotReader reader(db_.get(), handle(Family::kHosts), handle(Family::kPages), fingerprinter_,
-                    first);
+                    first, last);
   for (uint16_t slot = first.value(); slot <= last.value(); ++slot) {
     const uint64_t mark = (*next_serials_)[slot].load(std::memory_order_relaxed);
     uint64_t next_serial = std::max<uint64_t>(mark, 1);
@@ -158,7 +173,7 @@ Status Store::Impl::LoadSlotHosts(Slot slot, SlotHosts& hosts) const {
   CHECK(!hosts.loaded, "hosts of slot {} are loaded", slot.value());
   const std::string prefix = storage::SlotPrefix(slot);
   Cursor cursor(db_.get(), handle(Family::kHosts), prefix);
-  for (; cursor.At(prefix); cursor.Next()) {
+  for (; cursor.valid(); cursor.Next()) {
     storage::HostRow row;
     RETURN_IF_ERROR(storage::DecodeHost(cursor.key(), cursor.value(), &row));
     hosts.serials.emplace(std::move(row.record.host), row.serial);
@@ -171,16 +186,15 @@ Status Store::Impl::LoadSlotHosts(Slot slot, SlotHosts& hosts) const {
 
 StatusOr<GlobalRecords> Store::Impl::LoadGlobals() const {
   GlobalRecords globals;
-  Cursor sources(db_.get(), handle(Family::kSources), "");
+  Cursor sources(db_.get(), handle(Family::kSources), "", "");
   for (; sources.valid(); sources.Next()) {
     SourceRecord& source = globals.sources.emplace_back();
     RETURN_IF_ERROR(storage::DecodeSource(sources.key(), sources.value(), &source));
   }
   RETURN_IF_ERROR(FromRocksDb(sources.status(), "reading sources"));
 
-  const std::string epoch_prefix = MetaKeyOf(MetaKey::kEpoch);
-  Cursor epochs(db_.get(), handle(Family::kMeta), epoch_prefix);
-  for (; epochs.At(epoch_prefix); epochs.Next()) {
+  Cursor epochs(db_.get(), handle(Family::kMeta), MetaKeyOf(MetaKey::kEpoch));
+  for (; epochs.valid(); epochs.Next()) {
     EpochRecord& epoch = globals.epochs.emplace_back();
     bool whole = false;
     const auto read = [this](const std::string& key) { return ReadMeta(key); };
@@ -192,9 +206,8 @@ StatusOr<GlobalRecords> Store::Impl::LoadGlobals() const {
   }
   RETURN_IF_ERROR(FromRocksDb(epochs.status(), "reading epochs"));
 
-  const std::string crawl_prefix = MetaKeyOf(MetaKey::kCrawl);
-  Cursor crawls(db_.get(), handle(Family::kMeta), crawl_prefix);
-  for (; crawls.At(crawl_prefix); crawls.Next()) {
+  Cursor crawls(db_.get(), handle(Family::kMeta), MetaKeyOf(MetaKey::kCrawl));
+  for (; crawls.valid(); crawls.Next()) {
     CrawlRecord& crawl = globals.crawls.emplace_back();
     RETURN_IF_ERROR(storage::DecodeCrawl(crawls.key(), crawls.value(), &crawl));
   }
@@ -225,9 +238,8 @@ StatusOr<std::string> Store::Impl::ReadMeta(const std::string& key) const {
 
 Status Store::Impl::DropEpochs(rocksdb::WriteBatch* batch) const {
   for (const MetaKey kind : {MetaKey::kEpoch, MetaKey::kEpochPart}) {
-    const std::string prefix = MetaKeyOf(kind);
-    Cursor rows(db_.get(), handle(Family::kMeta), prefix);
-    for (; rows.At(prefix); rows.Next()) {
+    Cursor rows(db_.get(), handle(Family::kMeta), MetaKeyOf(kind));
+    for (; rows.valid(); rows.Next()) {
       RETURN_IF_ERROR(
           FromRocksDb(batch->Delete(handle(Family::kMeta), rows.key()), "dropping an epoch"));
     }

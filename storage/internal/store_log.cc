@@ -101,7 +101,7 @@ class RowsOf : public rocksdb::WriteBatch::Handler {
                                 const rocksdb::Slice& end) override {
     const Family family = FamilyOf(id);
     const std::string_view prefix = begin.ToStringView();
-    CHECK(family > Family::kFrontierMeta && storage::FrontierPrefixEnd(std::string(prefix)) == end,
+    CHECK(family > Family::kFrontierMeta && storage::PrefixEnd(std::string(prefix)) == end,
           "a range of family {}", storage::IndexOf(family));
     Forget(family, prefix);
     if (family == Family::kFrontierQueues && std::exchange(too_many_, false)) {
@@ -121,7 +121,7 @@ class RowsOf : public rocksdb::WriteBatch::Handler {
         if (rows[i].family == family) rows.push_back({.family = family, .key = rows[i].key});
       }
     }
-    const std::string end = storage::FrontierPrefixEnd(std::string(prefix));
+    const std::string end = storage::PrefixEnd(std::string(prefix));
     const rocksdb::Slice bound(end);
     rocksdb::ReadOptions read;
     read.iterate_upper_bound = &bound;

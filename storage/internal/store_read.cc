@@ -29,19 +29,21 @@ StatusOr<PageRecord> PageOfRow(PageNumber number, std::string_view row) {
   return page;
 }
 
-// The rows of pages from a number on. Owner thread only.
+// The rows of pages from a number on, up to that before another. Owner thread only.
 class PageCursor {
  public:
-  PageCursor(rocksdb::DB* db, rocksdb::ColumnFamilyHandle* pages, PageNumber from) {
+  PageCursor(rocksdb::DB* db, rocksdb::ColumnFamilyHandle* pages, PageNumber from, PageNumber end)
+      : end_(storage::PageKeyOf(end)), bound_(end_) {
     rocksdb::ReadOptions read;
     read.fill_cache = false;
+    read.iterate_upper_bound = &bound_;
     it_.reset(db->NewIterator(read, pages));
     it_->Seek(storage::PageKeyOf(from));
   }
-  // At a row of a lower number.
-  [[nodiscard]] bool Before(PageNumber end) const {
-    return it_->Valid() && it_->key().ToStringView() < storage::PageKeyOf(end);
-  }
+  PageCursor(const PageCursor&) = delete;
+  PageCursor& operator=(const PageCursor&) = delete;
+
+  [[nodiscard]] bool valid() const { return it_->Valid(); }
   [[nodiscard]] std::string_view key() const { return it_->key().ToStringView(); }
   [[nodiscard]] Status Read(PageRecord* page) const {
     return storage::DecodePage(key(), it_->value().ToStringView(), page);
@@ -50,6 +52,8 @@ class PageCursor {
   [[nodiscard]] Status status() const { return FromRocksDb(it_->status(), "reading pages"); }
 
  private:
+  const std::string end_;
+  const rocksdb::Slice bound_;
   std::unique_ptr<rocksdb::Iterator> it_;
 };
 
@@ -117,10 +121,10 @@ StatusOr<ListResult> Store::Impl::List(const ListQuery& query, std::string_view 
     }
     from = PageNumber(last->value() + 1);
   }
-  PageCursor cursor(db_.get(), handle(Family::kPages), from);
+  PageCursor cursor(db_.get(), handle(Family::kPages), from, end);
   ListResult result;
   PageRecord page;
-  for (size_t seen = 0; cursor.Before(end); cursor.Next()) {
+  for (size_t seen = 0; cursor.valid(); cursor.Next()) {
     RETURN_IF_ERROR(cursor.Read(&page));
     if (Fits(query, page)) result.pages.push_back(std::move(page));
     if (result.pages.size() == limit || ++seen == kMaxSeenPerList) {
@@ -135,8 +139,8 @@ StatusOr<ListResult> Store::Impl::List(const ListQuery& query, std::string_view 
 StatusOr<ScanResult> Store::Impl::ScanPages(PageNumber from, PageNumber end, size_t count) const {
   CHECK(count >= 1);
   ScanResult result;
-  PageCursor cursor(db_.get(), handle(Family::kPages), from);
-  for (; cursor.Before(end); cursor.Next()) {
+  PageCursor cursor(db_.get(), handle(Family::kPages), from, end);
+  for (; cursor.valid(); cursor.Next()) {
     if (result.pages.size() == count) {
       const std::optional<PageNumber> next = storage::ParsePageKey(cursor.key());
       if (!next) return storage::BadRow(Family::kPages, cursor.key(), "key is malformed");

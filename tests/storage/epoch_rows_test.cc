@@ -9,6 +9,7 @@
 #include "storage/internal/records.h"
 #include "tests/storage/random_records.h"
 #include "tests/storage/raw_database.h"
+#include "tests/storage/removed_rows.h"
 #include "tests/storage/small_store.h"
 #include "tests/support/temp_dir.h"
 
@@ -77,6 +78,14 @@ TEST(EpochRows, AnEpochThatLearnsLessLeavesNothingOfTheOneBefore) {
       raw.db->NewIterator(rocksdb::ReadOptions(), raw.handles[IndexOf(Family::kMeta)]));
   for (it->Seek(MetaKeyOf(MetaKey::kEpochPart)); it->Valid(); it->Next()) ++rows;
   EXPECT_EQ(rows, 2U + 4U) << "of the last epochs of both shards";
+}
+
+TEST(EpochRows, ThoseOfAnotherShardThatAreGoneCostAnEpochNothing) {
+  const TempDir dir;
+  const auto store = OpenStore(dir / "db");
+  Commit(*store, Epoch(1, 20 * kEpochPartBytes, 2));
+  Commit(*store, Epoch(2, 0, 2));
+  EXPECT_EQ(RemovedRowsWalkedOver([&] { Commit(*store, Epoch(1, 1, 1)); }), 0U);
 }
 
 // As a cache has them that was filled from a log only in part.

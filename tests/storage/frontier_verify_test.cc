@@ -9,6 +9,7 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "storage/frontier_store.h"
+#include "tests/storage/removed_rows.h"
 #include "tests/support/flip_bit.h"
 #include "tests/support/properties_byte.h"
 #include "tests/support/temp_dir.h"
@@ -129,6 +130,26 @@ TEST_F(FrontierVerifyTest, HasNothingToSayWhereThereIsNoDatabase) {
   ASSERT_TRUE(report.ok()) << report.status();
   EXPECT_TRUE(report->ok());
   EXPECT_FALSE(std::filesystem::exists(dir_ / "nowhere"));
+}
+
+// A repair goes over all rows twice, to look and to mend, however many queues it mends.
+TEST_F(FrontierVerifyTest, MendingAQueueWalksOverNothingThatWasRemovedBeforeIt) {
+  constexpr FrontierQueueId kBefore = {.crawl = 1, .queue = 0};
+  for (const bool put : {true, false}) {
+    Write([&](FrontierBatch& batch) {
+      for (uint64_t due = 1; due <= 100; ++due) {
+        put ? batch.PutDue(kBefore, due, "http://b.test/")
+            : batch.DeleteDue(kBefore, due, "http://b.test/");
+      }
+    });
+  }
+  const uint64_t intact = RemovedRowsWalkedOver([&] { EXPECT_TRUE(Repair().ok()); });
+  Write([](FrontierBatch& batch) {
+    batch.DeleteDue(kVerifiedQueue, 5, "http://a.test/1");
+    batch.DeleteDue(kOtherQueue, 5, "http://a.test/1");
+  });
+  EXPECT_LE(RemovedRowsWalkedOver([&] { EXPECT_EQ(Repair().problems.size(), 2U); }),
+            2 * intact + 10);
 }
 
 TEST_F(FrontierVerifyTest, FindsRowsOfDueUrlsThatAreMissingOrTooMany) {

@@ -13,6 +13,7 @@
 #include "storage/internal/keys.h"
 #include "storage/pages_read.h"
 #include "tests/storage/random_records.h"
+#include "tests/storage/removed_rows.h"
 #include "tests/storage/small_store.h"
 #include "tests/support/temp_dir.h"
 #include "tests/support/wall_time.h"
@@ -114,6 +115,18 @@ class StoreTest : public testing::Test {
     for (const PageRecord& page : pages) changes.pages.push_back(Created(page));
     EXPECT_TRUE(store.Commit(changes).ok());
     return pages;
+  }
+
+  // Names of `n` hosts that are in slots of their own, by slot.
+  static std::vector<std::string> HostsBySlot(size_t n) {
+    std::map<Slot, std::string> hosts;
+    for (size_t i = 0; hosts.size() < n; ++i) {
+      const std::string host = fmt::format("host{}.example", i);
+      hosts.emplace(SlotOfHost(host), host);
+    }
+    std::vector<std::string> names;
+    for (auto& [slot, host] : hosts) names.push_back(std::move(host));
+    return names;
   }
 
   TempDir dir_;
@@ -280,6 +293,51 @@ TEST_F(StoreTest, ScansPagesInSlices) {
   const auto part = store->ScanPages(PageNumber(0), middle, 1000);
   EXPECT_EQ(part->pages.size(), 20U);
   EXPECT_TRUE(part->done);
+}
+
+// Whoever adds pages of one host and removes them again costs reads of other slots nothing.
+TEST_F(StoreTest, ReadsOfASlotEndBeforeTheRemovedRowsOfTheNext) {
+  const auto store = OpenOrDie(dir_ / "db", SmallStore());
+  const std::vector<std::string> hosts = HostsBySlot(2);
+  const Slot slot = SlotOfHost(hosts[1]);
+  std::vector<PageRecord> pages;
+  for (size_t i = 0; i < 100; ++i) pages.push_back(random_.Page(hosts[1], i, 1 + i));
+  Changes added;
+  Changes removed;
+  for (const PageRecord& page : pages) {
+    added.pages.push_back(Created(page));
+    removed.removed_pages.push_back(&page);
+  }
+  ASSERT_TRUE(store->Commit(added).ok());
+  ASSERT_TRUE(store->Commit(removed).ok());
+  const auto scan = [&](Slot of) {
+    const uint32_t first = of.value();
+    return store->ScanPages(FirstNumber(first), FirstNumber(first + 1), 64)->done;
+  };
+  for (uint16_t before = 0; before < slot.value(); ++before) {
+    ASSERT_EQ(RemovedRowsWalkedOver([&] { EXPECT_TRUE(scan(Slot(before))); }), 0U) << before;
+  }
+  EXPECT_EQ(RemovedRowsWalkedOver([&] { EXPECT_TRUE(scan(slot)); }), pages.size());
+  EXPECT_EQ(RemovedRowsWalkedOver(
+                [&] { EXPECT_TRUE(store->List({.host = hosts[0]}, "", 10)->pages.empty()); }),
+            0U);
+}
+
+TEST_F(StoreTest, TheFirstPageOfASlotWalksOverNoRemovedHostsOfOthers) {
+  const auto store = OpenOrDie(dir_ / "db", SmallStore());
+  const std::vector<std::string> hosts = HostsBySlot(101);
+  Changes added;
+  Changes removed;
+  for (size_t i = 1; i < hosts.size(); ++i) {
+    added.hosts.push_back(random_.Host(hosts[i]));
+    removed.removed_hosts.push_back(hosts[i]);
+  }
+  ASSERT_TRUE(store->Commit(added).ok());
+  ASSERT_TRUE(store->Commit(removed).ok());
+  const PageRecord page = random_.Page(hosts[0], 0, 1);
+  Changes first;
+  first.pages.push_back(Created(page));
+  EXPECT_EQ(RemovedRowsWalkedOver([&] { EXPECT_TRUE(store->Commit(first).ok()); }), 0U);
 }
 
 TEST_F(StoreTest, RefusesInvalidRecordsAndStaysAsItWas) {

@@ -5,10 +5,13 @@
 #include <string>
 #include <vector>
 
+#include "core/base/limits.h"
 #include "core/estimate/page_estimator.h"
 #include "core/estimate/site_learner.h"
 #include "core/model/page_number.h"
 #include "gtest/gtest.h"
+#include "rocksdb/perf_context.h"
+#include "rocksdb/perf_level.h"
 #include "server/engine/epochs_of_all.h"
 #include "tests/server/engine/test_shards.h"
 #include "tests/support/faulty_env.h"
@@ -232,6 +235,36 @@ TEST(Epochs, EndWhereverTheyAreWhenShardsStop) {
       EXPECT_TRUE(status.ok() || absl::IsUnavailable(status)) << status;
     }
   }
+}
+
+// Else those who wait for the shard, or for its end, wait for a look into every slot.
+TEST(Epochs, ASliceLooksIntoFewSlots) {
+  TempDir dir;
+  StoreOptions store_options;
+  store_options.reserve_bytes = 0;
+  StatusOr<std::unique_ptr<Store>> opened = Store::Open(dir / "data", store_options);
+  ASSERT_TRUE(opened.ok()) << opened.status();
+  ASSERT_TRUE((*opened)->SetShards(1).ok());
+  ShardState state{ShardOptions()};
+  EXPECT_TRUE(state.FinishLoad().empty());
+  Instant now = Instant::FromUnixSeconds(1'700'000'000);
+  EpochRunner epochs({.first_slot = Slot(0), .slice_pages = 16}, **opened, now);
+  bool over = false;
+  epochs.Request([&](const StatusOr<EpochResult>& result) { over = result.ok(); });
+  uint64_t looks = 0;
+  WaitUntil([&] {
+    now = now + Duration::Millis(10);
+    rocksdb::SetPerfLevel(rocksdb::PerfLevel::kEnableCount);
+    rocksdb::get_perf_context()->Reset();
+    Transaction txn;
+    if (epochs.Due(now)) epochs.Slice(state, now, txn);
+    EXPECT_LE(rocksdb::get_perf_context()->seek_on_memtable_count, 16U);
+    looks += rocksdb::get_perf_context()->seek_on_memtable_count;
+    epochs.Notify();
+    return over;
+  });
+  EXPECT_GE(looks, limits::kSlots);
+  EXPECT_TRUE((*opened)->Close().ok());
 }
 
 // What was learned cannot be kept: the epoch counts for nothing, and the next one does.
