@@ -35,6 +35,7 @@ void AgeBinWheel::Set(PageId page, Instant edge) {
 }
 
 void AgeBinWheel::Sweep() {
+  DCHECK(edges_ <= entries_);
   if (!sweep_.empty()) {
     // It may have come due meanwhile.
     const auto found = buckets_.find(sweep_.back());
@@ -54,6 +55,7 @@ void AgeBinWheel::DropVoid(Bucket bucket, std::vector<uint32_t>& entries) {
     tags_[page] = 0;
     entries[kept++] = page;
   }
+  DCHECK(kept <= edges_);
   entries_ -= entries.size() - kept;
   entries.resize(kept);
   entries.shrink_to_fit();

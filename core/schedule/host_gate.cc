@@ -308,6 +308,7 @@ void HostGate::DropVoid() {
     if (!until.infinite()) count.push_back({until, HostId(i)});
   }
   resting_ = decltype(resting_)(std::greater<>(), std::move(count));
+  DCHECK(resting_.size() <= hosts_.size());
 }
 
 void HostGate::TakeRested(Instant now, size_t max, std::vector<HostId>* hosts) {

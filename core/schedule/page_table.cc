@@ -143,6 +143,7 @@ void PageTable::Remove(PageId id) {
   std::unique_ptr<Chunk>& chunk =
       by_number_[SlotOf(removed).value()][SerialOf(removed) >> kChunkBits];
   const auto is_free = [](uint32_t place) { return place == kNoId; };
+  DCHECK(chunk != nullptr);
   if (std::all_of(chunk->begin(), chunk->end(), is_free)) {
     chunk = nullptr;
     --chunks_;
