@@ -8,6 +8,7 @@
 #include "core/base/shares.h"
 #include "fmt/format.h"
 #include "grpc/support/time.h"
+#include "server/api/batch.h"
 #include "server/api/faults.h"
 #include "server/api/wire.h"
 #include "server/base/limits.h"
@@ -18,6 +19,8 @@ namespace {
 // Whoever may send an item a day is looked at again after this: its rate may be another one by
 // then.
 constexpr Duration kLongestPause = Duration::Hours(1);
+// Smaller items are no URLs. They are refused, each in fewer bytes than AckBytes allows for one.
+constexpr size_t kLeastBytesOfItem = 16;
 
 using std::chrono::steady_clock;
 
@@ -223,7 +226,7 @@ MessageStream::Steps MessageStream::NextSteps() {
 }
 
 void MessageStream::CountAnswers(Steps& steps) {
-  if (const size_t now = unwritten_bytes_ + writing_bytes_ + reserved_bytes_;
+  if (const size_t now = unwritten_bytes_ + writing_bytes_ + reserved_bytes_ + expected_bytes_;
       now != answer_bytes_) {
     steps.resumed = streams_->SetAnswers(*this, std::exchange(answer_bytes_, now), now);
   }
@@ -278,9 +281,18 @@ void MessageStream::NextWriteAndRead(Steps& steps) {
 }
 
 bool MessageStream::MayHandle() {
-  // Reading began while there was room for its answer: since then others may have filled it.
-  if (!streams_->MayAnswer(self_)) return false;
-  return streams_->TryHold(self_, message_bytes_);
+  // Reading began while there was room for its answer: since then others may have filled it. The
+  // place is taken now, as thousands of messages may wait for their turns.
+  const size_t answers = MostAnswered(message_bytes_);
+  if (!streams_->TryHold(self_, message_bytes_, answers)) return false;
+  expected_bytes_ = answers;
+  answer_bytes_ += answers;
+  return true;
+}
+
+size_t MessageStream::MostAnswered(size_t message_bytes) const {
+  return AckBytes(std::clamp<size_t>(message_bytes / kLeastBytesOfItem, 1,
+                                     static_cast<size_t>(limits::kMaxItemsPerMessage)));
 }
 
 void MessageStream::Tell(Steps& steps) {
@@ -385,6 +397,8 @@ void MessageStream::HandleMessage(bool ok) {
   {
     const MutexLock lock(mutex_);
     handling_ = false;
+    // OpenAck has kept what its answer needs, or the answer is there.
+    expected_bytes_ = 0;
     goes_on_ = goes_on;
     // Of what nobody acknowledges.
     resumed = LetGo(std::exchange(handled_bytes_, 0));

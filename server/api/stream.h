@@ -70,6 +70,8 @@ class MessageStream : public grpc::ServerBidiReactor<grpc::ByteBuffer, grpc::Byt
   // A message has arrived. What it is answered with goes through OpenAck and Acknowledge.
   // The bytes may be let go before it returns.
   virtual void OnMessage(grpc::ByteBuffer* bytes) = 0;
+  // The most that a message of so many bytes is answered with, roughly. Thread-safe.
+  [[nodiscard]] virtual size_t MostAnswered(size_t message_bytes) const;
   // The client has said all it will, and may still listen. Returns whether there is something to be
   // said to it yet: then it is for the stream to call End.
   virtual bool OnReadsEnded() { return false; }
@@ -189,6 +191,7 @@ class MessageStream : public grpc::ServerBidiReactor<grpc::ByteBuffer, grpc::Byt
   size_t unwritten_bytes_ FRESHET_GUARDED_BY(mutex_) = 0;  // in outgoing_, and of acks_
   size_t writing_bytes_ FRESHET_GUARDED_BY(mutex_) = 0;
   size_t reserved_bytes_ FRESHET_GUARDED_BY(mutex_) = 0;  // for acks_
+  size_t expected_bytes_ FRESHET_GUARDED_BY(mutex_) = 0;  // of answers to the message in hand
   size_t answer_bytes_ FRESHET_GUARDED_BY(mutex_) = 0;    // that the set counts
   std::atomic<bool> behind_{false};
   std::optional<Patience> patience_ FRESHET_GUARDED_BY(mutex_);

@@ -246,15 +246,17 @@ void StreamSet::Hold(const OpenCall& call, size_t bytes) {
   unacked_bytes_ += bytes;
 }
 
-bool StreamSet::TryHold(const std::shared_ptr<OpenCall>& call, size_t bytes) {
+bool StreamSet::TryHold(const std::shared_ptr<OpenCall>& call, size_t bytes, size_t answers) {
   const MutexLock lock(mutex_);
   Client& client = ClientOf(*call);
-  if (!FitsMessage(client, bytes)) {
-    Wait(client, {.call = call, .message = bytes});
+  if (!FitsMessage(client, bytes) || (answers > 0 && !FitsAnswers(client, answers))) {
+    Wait(client, {.call = call, .message = bytes, .answers = answers});
     return false;
   }
   client.messages += bytes;
   unacked_bytes_ += bytes;
+  client.answers += answers;
+  answer_bytes_ += answers;
   return true;
 }
 

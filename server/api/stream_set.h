@@ -146,10 +146,12 @@ class StreamSet {
 
   // A message of so many bytes has come in by the call.
   void Hold(const OpenCall& call, size_t bytes) FRESHET_EXCLUDES(mutex_);
-  // The same where so many bytes are within the share of its client, or the client's only ones;
-  // false, and nothing is held, where they are not: then a Release will return the call.
-  [[nodiscard]] bool TryHold(const std::shared_ptr<OpenCall>& call, size_t bytes)
-      FRESHET_EXCLUDES(mutex_);
+  // The same where so many bytes are within the share of its client, or the client's only ones, and
+  // so are `answers` bytes that it may be answered with, which then count as answers that wait;
+  // false, and nothing is held, where they are not: then a Release or SetAnswers will return the
+  // call.
+  [[nodiscard]] bool TryHold(const std::shared_ptr<OpenCall>& call, size_t bytes,
+                             size_t answers = 0) FRESHET_EXCLUDES(mutex_);
   // The message is no more. Returns the calls that may go on: for Resume, without any lock.
   [[nodiscard]] Calls Release(const OpenCall& call, size_t bytes) FRESHET_EXCLUDES(mutex_);
   // Whether the stream may read; if not, a Release or SetAnswers will return it.

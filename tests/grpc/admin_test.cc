@@ -450,6 +450,11 @@ TEST(Standard, ServesHealthAndReflection) {
   const std::string services = reflection.ExchangeBytes(std::string("\x3a\x00", 2));
   for (const char* name : {"SchedulerService", "IngestService", "PagesService", "AdminService"}) {
     EXPECT_THAT(services, HasSubstr(std::string("freshet.v1.") + name));
+    const std::string symbol = std::string("freshet.v1.") + name;
+    const std::string file = reflection.ExchangeBytes(
+        "\x22" + std::string(1, static_cast<char>(symbol.size())) + symbol);
+    EXPECT_GT(file.size(), 1000U);
+    EXPECT_LT(file.size(), 64U << 10) << "ReflectionStream::MostAnswered";
   }
 }
 

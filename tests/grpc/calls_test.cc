@@ -463,6 +463,17 @@ TEST_F(UntakenTest, MessagesHaveAShareOfEachClient) {
   EXPECT_EQ(streams_.unacked_bytes(), 100U);
 }
 
+// Thousands of messages may wait for their turns, and each of them has an answer.
+TEST_F(UntakenTest, AMessageIsHeldWithRoomForItsAnswer) {
+  const auto greedy = Open("greedy");
+  const auto other = Open("greedy");
+  EXPECT_TRUE(streams_.TryHold(greedy, 10, 600));
+  EXPECT_FALSE(streams_.TryHold(other, 10, 600));
+  EXPECT_EQ(streams_.unacked_bytes(), 10U) << "nothing is held of what waits";
+  EXPECT_EQ(streams_.answer_bytes(), 600U);
+  EXPECT_THAT(streams_.SetAnswers(*greedy, 600, 0), testing::ElementsAre(other));
+}
+
 // A message must not cost more where thousands of clients wait: some are told at once, and the
 // others soon.
 TEST_F(UntakenTest, ManyClientsThatWaitAreToldInTurns) {
