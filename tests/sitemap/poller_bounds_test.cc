@@ -412,6 +412,44 @@ TEST_F(PollerTest, LookingUpAnIndexIsOfTheTimeOfTheSite) {
   EXPECT_THAT(site_.Asked(), testing::SizeIs(1));
 }
 
+// A robots.txt that comes in many parts.
+std::string ManyParts(int parts) {
+  std::string packed;
+  for (int i = 0; i < parts; ++i) packed += Gzip("a");
+  return packed;
+}
+
+// A robots.txt of 25 KB kept all other sites waiting for minutes.
+TEST_F(PollerTest, ReadingRobotsIsOfTheTimeOfTheSite) {
+  site_.Put("/robots.txt", ManyParts(100));
+  options_.site_timeout = Duration::Seconds(60);
+  int without_turn = 0;
+  on_clock_ = [&] {
+    if (!turn_.TryLock()) return;
+    turn_.Unlock();
+    ++without_turn;
+    now_ = now_ + Duration::Seconds(1);
+  };
+  EXPECT_THAT(Why(site_.url()), HasSubstr("took more than 60 s"));
+  EXPECT_GE(without_turn, 60);
+  EXPECT_LT(without_turn, 70);
+}
+
+// The poller did not end before it had read that.
+TEST_F(PollerTest, AStopEndsTheReadingOfRobots) {
+  site_.Put("/robots.txt", ManyParts(100));
+  int without_turn = 0;
+  on_clock_ = [&] {
+    if (!turn_.TryLock()) return;
+    turn_.Unlock();
+    ++without_turn;
+  };
+  options_.fetch.cancelled = [&] { return without_turn >= 10; };
+  EXPECT_THAT(Poll(site_.url()), testing::IsEmpty());
+  EXPECT_TRUE(absl::IsCancelled(status_)) << status_;
+  EXPECT_EQ(without_turn, 11) << "the last look tells how long the reading took";
+}
+
 // Another site's poll may send a page while this one's document waits for its turn.
 TEST_F(PollerTest, WhatIsSentMeanwhileIsNotSentAgain) {
   site_.Put("/map", Map(Pages(2 * kMinPiece)));

@@ -100,10 +100,13 @@ absl::Status ForEachLine(const TextSource& text, size_t most,
   std::string pending;
   bool more = true;
   while (more) {
+    // A site may send its text a byte at a time: what has no end of a line is not searched again.
+    const size_t searched = pending.size();
     ASSIGN_OR_RETURN(more, text(&pending));
     if (!more) pending.push_back('\n');
     size_t start = 0;
-    for (size_t end = 0; (end = pending.find_first_of("\r\n", start)) != std::string::npos;) {
+    for (size_t end = searched; (end = pending.find_first_of("\r\n", end)) != std::string::npos;
+         end = start) {
       ASSIGN_OR_RETURN(const bool on,
                        take(cli::Trimmed(std::string_view(pending).substr(start, end - start))));
       if (!on) return absl::OkStatus();

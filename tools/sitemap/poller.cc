@@ -285,7 +285,7 @@ Poller::Found Poller::Look(const Named& named, const DocumentState& document, In
   Found found{.report = {.document = named.url}};
   WithoutTurn([&] {
     found.fetched = FetchOrRead(named, document, now);
-    if (found.fetched.outcome != Outcome::kFetched || named.robots) return found.fetched.elapsed;
+    if (found.fetched.outcome != Outcome::kFetched) return found.fetched.elapsed;
     found.read_at = clock_();
     const Instant until = found.read_at + site_left_ - found.fetched.elapsed;
     found.read = ReadEntries(named, until, &found);
@@ -382,7 +382,7 @@ absl::StatusOr<bool> Poller::Visit(const Named& named) {
 absl::StatusOr<bool> Poller::Take(const Named& named, Found& found, DocumentState* document) {
   const FetchResult& fetched = found.fetched;
   if (named.robots && (fetched.outcome == Outcome::kFetched || IsWithoutRobots(fetched))) {
-    return TakeRobots(named, fetched);
+    return TakeRobots(named, found);
   }
   if (fetched.outcome == Outcome::kNotModified) {
     Report({.document = named.url, .result = Result::kUnchanged});
@@ -471,6 +471,12 @@ absl::StatusOr<FeedSummary> Poller::ReadEntries(const Named& named, Instant unti
     return bytes->Read(out);
   };
   const FetchResult& fetched = found->fetched;
+  if (named.robots) {
+    // Wherever a redirect has led, it speaks for the site that was asked.
+    const std::string& base = SiteOf(fetched.url) == SiteOf(named.url) ? fetched.url : named.url;
+    ASSIGN_OR_RETURN(found->children, SitemapsOfRobots(watched, base, options_.max_documents + 1));
+    return FeedSummary();
+  }
   auto summary = ReadDocumentText(watched, {.url = fetched.url, .charset = fetched.charset}, look);
   RETURN_IF_ERROR(kept);
   // The room is for what is staged.
@@ -482,29 +488,22 @@ absl::StatusOr<FeedSummary> Poller::ReadEntries(const Named& named, Instant unti
 absl::StatusOr<Poller::News> Poller::StageNews(Instant now, DocumentReport* report) {
   News news;
   size_t looked = 0;
-  RETURN_IF_ERROR(entries_->ForEach(
-      [&](uint64_t row, const FeedEntry& entry) FRESHET_REQUIRES(turn_) -> absl::Status {
-        RETURN_IF_ERROR(TakeEntry(row, entry, now, &news, report));
-        return ++looked % kMaxPiece == 0 ? GiveTurnOn() : absl::OkStatus();
-      }));
+  const auto take = [&](uint64_t row, const auto& entry) FRESHET_REQUIRES(turn_) -> absl::Status {
+    RETURN_IF_ERROR(TakeEntry(row, entry, now, &news, report));
+    return ++looked % kMaxPiece == 0 ? GiveTurnOn() : absl::OkStatus();
+  };
+  RETURN_IF_ERROR(entries_->ForEach(take));
   return news;
 }
 
-absl::StatusOr<bool> Poller::TakeRobots(const Named& named, const FetchResult& fetched) {
-  std::vector<std::string> children;
-  DocumentReport report{.document = named.url, .kind = "robots"};
-  if (fetched.outcome == Outcome::kFetched) {
-    // Wherever a redirect has led, it speaks for the site that was asked.
-    const std::string& base = SiteOf(fetched.url) == SiteOf(named.url) ? fetched.url : named.url;
-    const auto bytes = body_->Read();
-    auto named_there = SitemapsOfRobots([&bytes](std::string* out) { return bytes->Read(out); },
-                                        base, options_.max_documents + 1);
-    if (!named_there.ok()) {
-      Fail(named, std::string(named_there.status().message()));
-      return false;
-    }
-    children = *std::move(named_there);
+absl::StatusOr<bool> Poller::TakeRobots(const Named& named, Found& found) {
+  if (found.fetched.outcome == Outcome::kFetched && !found.read.ok()) {
+    Fail(named, std::string(found.read.status().message()));
+    return false;
   }
+  std::vector<std::string>& children = found.children;
+  DocumentReport& report = found.report;
+  report.kind = "robots";
   report.entries = children.size();
   uint64_t row = 0;
   std::erase_if(children, [&](const std::string& url) {
@@ -515,7 +514,7 @@ absl::StatusOr<bool> Poller::TakeRobots(const Named& named, const FetchResult& f
   });
   Report(report);
   if (report.entries == 0) children.push_back(OriginOf(named.url) + "/sitemap.xml");
-  return VisitChildren(named, fetched, children);
+  return VisitChildren(named, found.fetched, children);
 }
 
 // The ones that were left longest come first, so that each has its turn where there is not time for

@@ -162,7 +162,7 @@ class Poller {
   // What comes of it without `turn`.
   struct Found {
     FetchResult fetched;
-    // If it was fetched, and is no robots.txt:
+    // If it was fetched:
     Instant read_at;
     absl::StatusOr<FeedSummary> read = absl::UnknownError("not read");
     DocumentReport report;
@@ -194,7 +194,7 @@ class Poller {
       FRESHET_REQUIRES(turn_);
   [[nodiscard]] absl::StatusOr<bool> Take(const Named& named, Found& found, DocumentState* document)
       FRESHET_REQUIRES(turn_);
-  [[nodiscard]] absl::StatusOr<bool> TakeRobots(const Named& named, const FetchResult& fetched)
+  [[nodiscard]] absl::StatusOr<bool> TakeRobots(const Named& named, Found& found)
       FRESHET_REQUIRES(turn_);
   [[nodiscard]] absl::StatusOr<bool> TakeDocument(const Named& named, Found& found,
                                                   DocumentState* document) FRESHET_REQUIRES(turn_);
