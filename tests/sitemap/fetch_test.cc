@@ -99,6 +99,21 @@ TEST_F(FetchTest, APublicSiteLeadsToNoPrivateAddress) {
   EXPECT_TRUE(open.from_public);
 }
 
+// A public site that led to nothing counted as a private one.
+TEST_F(FetchTest, WhateverItLeadsToAPublicSiteIsPublic) {
+  public_site_.PutRedirect("/loop", "/loop");
+  public_site_.PutRedirect("/long", "/" + std::string(kMaxDocumentUrlBytes, 'a'));
+  public_site_.PutRedirect("/other", "ftp://" + std::string(kPublic) + "/");
+  public_site_.PutRedirect("/inside", site_.url() + "/");
+  for (const char* path : {"/loop", "/long", "/other", "/inside"}) {
+    const FetchResult result = Get({.url = public_site_.url() + path});
+    EXPECT_EQ(result.outcome, Outcome::kRefused) << path;
+    EXPECT_TRUE(result.from_public) << path;
+    EXPECT_TRUE(result.site_public) << path;
+    EXPECT_GT(result.elapsed, Duration()) << path;
+  }
+}
+
 TEST_F(FetchTest, SpeaksHttpAlone) {
   site_.PutRedirect("/a", "file:///etc/passwd");
   site_.PutRedirect("/b", "http://user:word@127.0.0.1/");

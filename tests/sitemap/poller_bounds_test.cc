@@ -116,6 +116,17 @@ TEST_F(PollerTest, APublicSiteIsNotPrivateAtTheNextPoll) {
   EXPECT_THAT(site_.Asked(), testing::SizeIs(asked));
 }
 
+// A robots.txt that led round made its site a private one.
+TEST_F(PollerTest, APublicSiteThatLeadsToNothingIsNotPrivateAtTheNextPoll) {
+  site_.PutRedirect("/robots.txt", "/robots.txt");
+  options_.fetch.is_public = [](const IpAddress&) { return true; };
+  EXPECT_THAT(Poll(site_.url()), testing::SizeIs(2));
+  const size_t asked = site_.Asked().size();
+  options_.fetch.is_public = [](const IpAddress&) { return false; };
+  EXPECT_THAT(Why(site_.url()), HasSubstr("which is not a public address"));
+  EXPECT_THAT(site_.Asked(), testing::SizeIs(asked));
+}
+
 TEST_F(PollerTest, AClockThatWasAheadKeepsNoSiteWaiting) {
   site_.Put("/map", Map({{"/a", ""}}));
   site_.PutAnswer("/busy", [](const auto&, auto& response) {

@@ -271,43 +271,48 @@ FetchResult Failed(Outcome outcome, std::string why) {
 
 FetchResult Fetch(const FetchRequest& request, const FetchOptions& options, Spool& body) {
   std::string next = request.url;
-  bool only_public = request.only_public;
+  bool from_public = false;
   bool site_public = false;
   Duration left = options.timeout;
+  // However the fetch ends: where it has been says what it may lead to, then and later.
+  const auto finished = [&](FetchResult result) {
+    result.elapsed = options.timeout - left;
+    result.from_public = from_public;
+    result.site_public = site_public;
+    return result;
+  };
   for (int hops = 0; hops <= kMaxRedirects; ++hops) {
     if (next.size() > kMaxDocumentUrlBytes) {
-      return Failed(Outcome::kRefused,
-                    fmt::format("its URL is longer than {} bytes", kMaxDocumentUrlBytes));
+      return finished(Failed(Outcome::kRefused,
+                             fmt::format("its URL is longer than {} bytes", kMaxDocumentUrlBytes)));
     }
     const absl::StatusOr<SiteUrl> url = ParseSiteUrl(next);
-    if (!url.ok()) return Failed(Outcome::kRefused, std::string(url.status().message()));
+    if (!url.ok()) return finished(Failed(Outcome::kRefused, std::string(url.status().message())));
     if (left <= Duration()) {
-      return Failed(Outcome::kFailed, "the site took too long: its redirects used up the time");
+      return finished(
+          Failed(Outcome::kFailed, "the site took too long: its redirects used up the time"));
     }
     if (const absl::Status cleared = body.Clear(); !cleared.ok()) {
-      return Failed(Outcome::kFailed, std::string(cleared.message()));
+      return finished(Failed(Outcome::kFailed, std::string(cleared.message())));
     }
-    Hop hop(*url, request, only_public, left, options, body);
+    Hop hop(*url, request, request.only_public || from_public, left, options, body);
     FetchResult result = hop.Run();
     left = left - hop.elapsed();
-    result.elapsed = options.timeout - left;
-    only_public = only_public || result.from_public;
+    from_public = from_public || result.from_public;
     if (hops == 0) site_public = result.from_public;
-    result.site_public = site_public;
     const std::string from = std::exchange(next, hop.Redirect());
-    if (next.empty()) return result;
+    if (next.empty()) return finished(std::move(result));
     std::string why = request.why_not ? request.why_not(from, next) : "";
     if (!why.empty()) {
       result.outcome = Outcome::kRefused;
       result.why = std::move(why);
-      return result;
+      return finished(std::move(result));
     }
   }
   FetchResult result =
       Failed(Outcome::kRefused, fmt::format("more than {} redirects", kMaxRedirects));
   result.too_many_redirects = true;
-  result.elapsed = options.timeout - left;
-  return result;
+  return finished(std::move(result));
 }
 
 }  // namespace freshet::sitemap

@@ -64,7 +64,7 @@ struct FetchResult {
   bool too_many_redirects = false;
   std::string charset;       // as Content-Type names it, or nothing
   Duration elapsed;          // until the site had answered or failed to
-  bool from_public = false;  // in the end
+  bool from_public = false;  // an address on the way to it is public
   bool site_public = false;  // the site that was asked first is
   std::string etag;
   std::string last_modified;
