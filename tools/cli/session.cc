@@ -94,14 +94,14 @@ ExitCode Session::Fail(const absl::Status& status) const {
 ExitCode Session::Fail(const grpc::Status& status) const {
   switch (status.error_code()) {
     case grpc::StatusCode::UNAVAILABLE:
-      Complain(fmt::format("{}: {}", settings_.server, ShowText(status.error_message())));
+      Complain(fmt::format("{}: {}", settings_.server, status.error_message()));
       return kUnreachable;
     case grpc::StatusCode::DEADLINE_EXCEEDED:
     case grpc::StatusCode::CANCELLED:
       Complain(fmt::format("{}: no answer within {} s", settings_.server, settings_.call_seconds));
       return kUnreachable;
     default:
-      Complain(ShowText(status.error_message()));
+      Complain(status.error_message());
       return kRefused;
   }
 }
@@ -120,7 +120,9 @@ std::optional<std::chrono::milliseconds> AskedToWait(const grpc::Status& status,
   return std::chrono::milliseconds(std::clamp(*wait, kShortest, kLongest));
 }
 
-void Session::Complain(std::string_view text) const { *io_.err << "freshet: " << text << '\n'; }
+void Session::Complain(std::string_view text) const {
+  *io_.err << "freshet: " << ShowText(text) << '\n';
+}
 
 void Session::Note(std::string_view text) const { *io_.err << text << '\n'; }
 

@@ -68,7 +68,8 @@ class Session {
   // The instant at which a call that starts now has taken too long.
   [[nodiscard]] std::chrono::system_clock::time_point CallDeadline() const;
 
-  // Each prints one line on standard error and returns the exit code that fits.
+  // Each prints one line on standard error, whoever has written its text (ShowText), and returns
+  // the exit code that fits.
   ExitCode Fail(const absl::Status& status) const;
   ExitCode Fail(const grpc::Status& status) const;
   void Complain(std::string_view text) const;

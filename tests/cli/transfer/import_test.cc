@@ -304,6 +304,18 @@ TEST(ImportTest, AStateIsOfOneInput) {
   EXPECT_THAT(UpsertedUrls(server), IsEmpty());
 }
 
+// What a file of progress says went to the terminal as it is.
+TEST(ImportTest, AProgressFileIsNoOrderToTheTerminal) {
+  FakeServer server;
+  const TempDir dir;
+  const std::string path = Write(dir, "pages", "https://a.test/\n");
+  const ImportState state{.name = "a\x1b]0;owned\a\nfreshet: forged", .row = 1, .url = "u"};
+  ASSERT_TRUE(Save(state, dir / "state").ok());
+  const Outcome run = server.Run({"import", "--resume", dir / "state", path});
+  EXPECT_EQ(run.code, kBadUsage);
+  EXPECT_THAT(run.err, HasSubstr("its input was a\\x1b]0;owned\\x07\\nfreshet: forged\n"));
+}
+
 TEST(ImportTest, BadUsageIsSaid) {
   FakeServer server;
   const Outcome zone = server.Run({"import", "--time-zone", "Nowhere/Land"});
