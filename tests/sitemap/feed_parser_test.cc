@@ -311,6 +311,21 @@ TEST(FeedParser, NoByteCostsMoreThanAnother) {
   }
 }
 
+// Ten thousand names, each with the two thousand bytes of where the robots.txt was.
+TEST(FeedParser, RobotsNameSoManyBytes) {
+  const std::string base = "https://a/" + std::string(2000, 'b') + "/";
+  bool first = true;
+  const TextSource bytes = [&first](std::string* out) -> absl::StatusOr<bool> {
+    for (int i = 0; i < 10'000; ++i) *out += "Sitemap: " + std::to_string(i) + "\n";
+    return std::exchange(first, false);
+  };
+  size_t named = 0;
+  const std::vector<std::string> urls = *SitemapsOfRobots(bytes, base, 10'000);
+  for (const std::string& url : urls) named += url.size();
+  EXPECT_GT(named, kMaxNamesBytes);
+  EXPECT_LT(named, kMaxNamesBytes + 2 * base.size());
+}
+
 // A gzip file of 25 KB gives half a million parts of a byte: what had come of the line was searched
 // for its end at each, for minutes.
 TEST(FeedParser, ALineThatComesByTheByteIsSearchedOnce) {

@@ -10,6 +10,7 @@
 #include "tests/sitemap/poller_fixture.h"
 #include "tests/support/gzip.h"
 #include "tests/support/wall_time.h"
+#include "tools/sitemap/document.h"
 
 namespace freshet::sitemap {
 namespace {
@@ -459,6 +460,27 @@ TEST_F(PollerTest, AStopEndsTheReadingOfRobots) {
   EXPECT_THAT(Poll(site_.url()), testing::IsEmpty());
   EXPECT_TRUE(absl::IsCancelled(status_)) << status_;
   EXPECT_EQ(without_turn, 11) << "the last look tells how long the reading took";
+}
+
+// Sites took 150 MB each by the names of their documents.
+TEST_F(PollerTest, AnIndexNamesSoManyBytes) {
+  constexpr size_t kNamed = 3000;
+  const std::string head = site_.url() + "/" + std::string(2000 - site_.url().size(), 'a');
+  std::string index = "<sitemapindex>";
+  for (size_t i = 0; i < kNamed; ++i) {
+    index += "<sitemap><loc>" + head + std::to_string(10'000 + i) + "</loc></sitemap>";
+  }
+  site_.Put("/index", index + "</sitemapindex>");
+  size_t looks = 0;
+  on_clock_ = [&] {
+    // While they are looked up: the time is over before the first of them.
+    if (++looks > 1000) now_ = now_ + Duration::Hours(1);
+  };
+  const DocumentReport report = Poll(site_.url() + "/index").at(0);
+  EXPECT_EQ(report.entries, kNamed);
+  EXPECT_EQ(report.bad_urls, kNamed - kMaxNamesBytes / (head.size() + 5));
+  EXPECT_THAT(report.left_out.at(0), HasSubstr("URLs of documents have more than 4 MiB"));
+  EXPECT_THAT(site_.Asked(), testing::SizeIs(1));
 }
 
 // Another site's poll may send a page while this one's document waits for its turn.

@@ -201,9 +201,10 @@ absl::StatusOr<std::vector<std::string>> SitemapsOfRobots(const TextSource& byte
     return true;
   };
   std::vector<std::string> urls;
+  size_t url_bytes = 0;
   RETURN_IF_ERROR(
       ForEachLine(text, 4 * kMaxRobotsBytes, [&](std::string_view line) -> absl::StatusOr<bool> {
-        if (urls.size() >= most) return false;
+        if (urls.size() >= most || url_bytes > kMaxNamesBytes) return false;
         const size_t colon = line.find(':');
         if (colon == std::string_view::npos) return true;
         const std::string_view name = WithoutMarks(line.substr(0, colon));
@@ -211,7 +212,9 @@ absl::StatusOr<std::vector<std::string>> SitemapsOfRobots(const TextSource& byte
         std::string_view url = WithoutMarks(line.substr(colon + 1));
         // A comment needs white space before it: '#' alone may belong to the URL.
         url = WithoutMarks(url.substr(0, url.find_first_of(" \t")));
-        if (!url.empty()) urls.push_back(JoinUrls(base, std::string(url)));
+        if (url.empty()) return true;
+        urls.push_back(JoinUrls(base, std::string(url)));
+        url_bytes += urls.back().size();
         return true;
       }));
   return urls;

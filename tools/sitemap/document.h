@@ -18,6 +18,8 @@ namespace freshet::sitemap {
 
 // Of a robots.txt no more is looked at, as crawlers have it.
 inline constexpr size_t kMaxRobotsBytes = 500 << 10;
+// URLs, together, of the documents that an index or a robots.txt names; those beyond are left.
+inline constexpr size_t kMaxNamesBytes = 4 << 20;
 
 // Where a document came from, as far as that says how to read it. Value type, thread-compatible.
 struct DocumentSource {
@@ -40,8 +42,9 @@ struct DocumentSource {
     const TextSource& bytes, const DocumentSource& source,
     const std::function<void(FeedEntry)>& entry);
 
-// The URLs of the lines `Sitemap:` of a robots.txt in any encoding, in their order, at most `most`;
-// those that are relative are of `base`.
+// The URLs of the lines `Sitemap:` of a robots.txt in any encoding, in their order, at most `most`,
+// and none behind the one that comes to more than kMaxNamesBytes; those that are relative are of
+// `base`.
 [[nodiscard]] absl::StatusOr<std::vector<std::string>> SitemapsOfRobots(const TextSource& bytes,
                                                                         const std::string& base,
                                                                         size_t most);

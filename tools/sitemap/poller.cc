@@ -156,11 +156,11 @@ Poller::Named Poller::FirstOf(const std::string& argument) const {
 // to says nothing about the polls of the site that has it.
 DocumentKey Poller::KeyOf(const Named& named) { return {named.site, named.url}; }
 
-Poller::Named Poller::ChildOf(const Named& named, const FetchResult& fetched,
-                              const std::string& url) {
-  return {.url = url,
-          // A file speaks for the operator, and what it names for itself.
-          .site = named.site.empty() ? SiteOf(url) : named.site,
+Poller::Named Poller::ChildOf(const Named& named, const FetchResult& fetched, std::string url) {
+  // A file speaks for the operator, and what it names for itself.
+  std::string site = named.site.empty() ? SiteOf(url) : named.site;
+  return {.url = std::move(url),
+          .site = std::move(site),
           .only_public = named.only_public || fetched.from_public,
           .depth = named.depth + (named.robots ? 0 : 1),
           .child = true};
@@ -196,8 +196,7 @@ absl::Status Poller::Poll(const std::string& argument, int input) {
   site_left_ = options_.site_timeout;
   site_pages_ = 0;
   bounded_.clear();
-  complaints_ = 0;
-  untold_ = 0;
+  complaints_ = untold_ = 0;
   absl::Status status = Visit(FirstOf(argument)).status();
   if (untold_ > 0) options_.untold(argument, untold_);
   turn_.Unlock();
@@ -270,7 +269,11 @@ bool Poller::Leave(const Named& named, uint64_t row, const FeedEntry& entry,
     // The server would refuse it, and the state keep it all the same.
     ++report->bad_urls;
     why = fmt::format("its URL is longer than {} bytes", limits::kMaxUrlBytes);
+  } else if (document && report->name_bytes + entry.url.size() > kMaxNamesBytes) {
+    ++report->bad_urls;
+    why = fmt::format("with it, URLs of documents have more than {} MiB", kMaxNamesBytes >> 20);
   } else {
+    report->name_bytes += document ? entry.url.size() : 0;
     return false;
   }
   if (report->left_out.size() < kMaxNamedLeftOut) {
@@ -339,7 +342,7 @@ FetchResult Poller::FetchOrRead(const Named& named, const DocumentState& documen
 
 absl::StatusOr<bool> Poller::Visit(const Named& named) {
   if (options_.fetch.cancelled()) return Stopped();
-  if (!visited_.insert(named.url).second) return false;
+  if (!visited_.insert(std::hash<std::string>()(named.url)).second) return false;
   ASSIGN_OR_RETURN(DocumentState document, Find(KeyOf(named)));
   const Instant now = clock_();
   if (!options_.dry_run && bounded_.insert(named.site).second) {
@@ -437,8 +440,7 @@ absl::StatusOr<bool> Poller::TakeDocument(const Named& named, Found& found,
   return report.new_pages + report.signals > 0;
 }
 
-absl::StatusOr<bool> Poller::TakeIndex(const Named& named, const Found& found,
-                                       DocumentState* document) {
+absl::StatusOr<bool> Poller::TakeIndex(const Named& named, Found& found, DocumentState* document) {
   // What an index names is polled each time, so it is read each time.
   document->etag.clear();
   document->last_modified.clear();
@@ -448,7 +450,7 @@ absl::StatusOr<bool> Poller::TakeIndex(const Named& named, const Found& found,
     return false;
   }
   Report(found.report);
-  return VisitChildren(named, found.fetched, found.children);
+  return VisitChildren(named, found.fetched, std::move(found.children));
 }
 
 absl::StatusOr<FeedSummary> Poller::ReadEntries(const Named& named, Instant until, Found* found) {
@@ -456,12 +458,10 @@ absl::StatusOr<FeedSummary> Poller::ReadEntries(const Named& named, Instant unti
   absl::Status kept;
   const auto look = [&](const FeedEntry& entry) {
     const uint64_t row = ++found->report.entries;
-    if (!kept.ok() || Leave(named, row, entry, &found->report)) return;
-    if (entry.kind != FeedKind::kIndex) {
-      kept = entries_->Append(row, entry);
-    } else if (found->children.size() <= options_.max_documents) {
-      found->children.push_back(entry.url);
-    }
+    if (!kept.ok() || found->children.size() > options_.max_documents) return;
+    if (Leave(named, row, entry, &found->report)) return;
+    if (entry.kind != FeedKind::kIndex) kept = entries_->Append(row, entry);
+    if (entry.kind == FeedKind::kIndex) found->children.push_back(entry.url);
   };
   const std::unique_ptr<cli::ByteSource> bytes = body_->Read();
   const TextSource watched = [&](std::string* out) -> absl::StatusOr<bool> {
@@ -514,30 +514,30 @@ absl::StatusOr<bool> Poller::TakeRobots(const Named& named, Found& found) {
   });
   Report(report);
   if (report.entries == 0) children.push_back(OriginOf(named.url) + "/sitemap.xml");
-  return VisitChildren(named, found.fetched, children);
+  return VisitChildren(named, found.fetched, std::move(children));
 }
 
 // The ones that were left longest come first, so that each has its turn where there is not time for
 // all.
-absl::StatusOr<std::vector<Poller::Named>> Poller::ChildrenOf(
-    const Named& named, const FetchResult& fetched, const std::vector<std::string>& urls) {
+absl::StatusOr<std::vector<Poller::Named>> Poller::ChildrenOf(const Named& named,
+                                                              const FetchResult& fetched,
+                                                              std::vector<std::string> urls) {
   std::vector<std::pair<Instant, Named>> sorted;
-  for (const std::string& url : urls) {
-    Named child = ChildOf(named, fetched, url);
+  for (std::string& url : urls) {
+    Named child = ChildOf(named, fetched, std::move(url));
     ASSIGN_OR_RETURN(const DocumentState document, Find(KeyOf(child)));
     sorted.emplace_back(document.polled, std::move(child));
     if (sorted.size() % kMaxPiece == 0) WithoutTurn([] { return Duration(); });
   }
-  std::stable_sort(sorted.begin(), sorted.end(),
-                   [](const auto& a, const auto& b) { return a.first < b.first; });
+  std::ranges::stable_sort(sorted, [](const auto& a, const auto& b) { return a.first < b.first; });
   std::vector<Named> children;
   for (auto& [polled, child] : sorted) children.push_back(std::move(child));
   return children;
 }
 
 absl::StatusOr<bool> Poller::VisitChildren(const Named& named, const FetchResult& fetched,
-                                           const std::vector<std::string>& urls) {
-  ASSIGN_OR_RETURN(const std::vector<Named> children, ChildrenOf(named, fetched, urls));
+                                           std::vector<std::string> urls) {
+  ASSIGN_OR_RETURN(const std::vector<Named> children, ChildrenOf(named, fetched, std::move(urls)));
   bool changed = false;
   for (const Named& child : children) {
     if (visited_.size() >= options_.max_documents) {

@@ -93,6 +93,7 @@ struct DocumentReport {
   uint64_t bad_urls = 0;              // with a URL that cannot be used
   uint64_t without_url = 0;           // with none
   std::vector<std::string> left_out;  // the first of these, each with its reason
+  size_t name_bytes = 0;              // of the URLs of documents that are not left out
   uint64_t mended = 0;                // faults of what is no good XML, and was read all the same
   std::vector<std::string> refusals;  // the first of those that were refused, each with its reason
   bool untold = false;                // its complaints are only counted: the poll has told enough
@@ -176,7 +177,7 @@ class Poller {
 
   [[nodiscard]] Named FirstOf(const std::string& argument) const;
   [[nodiscard]] static Named ChildOf(const Named& named, const FetchResult& fetched,
-                                     const std::string& url);
+                                     std::string url);
   [[nodiscard]] static DocumentKey KeyOf(const Named& named);
   // What the state has. Times that a clock wrote which was ahead of the present one are brought
   // back: the document is due.
@@ -198,7 +199,7 @@ class Poller {
       FRESHET_REQUIRES(turn_);
   [[nodiscard]] absl::StatusOr<bool> TakeDocument(const Named& named, Found& found,
                                                   DocumentState* document) FRESHET_REQUIRES(turn_);
-  [[nodiscard]] absl::StatusOr<bool> TakeIndex(const Named& named, const Found& found,
+  [[nodiscard]] absl::StatusOr<bool> TakeIndex(const Named& named, Found& found,
                                                DocumentState* document) FRESHET_REQUIRES(turn_);
   // Why a document that this one leads to, at another site, is not fetched; empty: it is.
   [[nodiscard]] std::string WhyNotTo(const Named& named, const std::string& from,
@@ -228,11 +229,11 @@ class Poller {
   [[nodiscard]] absl::StatusOr<bool> Settle(Sender& sender, uint64_t row, DocumentReport* report)
       FRESHET_REQUIRES(turn_);
   [[nodiscard]] absl::StatusOr<bool> VisitChildren(const Named& named, const FetchResult& fetched,
-                                                   const std::vector<std::string>& urls)
+                                                   std::vector<std::string> urls)
       FRESHET_REQUIRES(turn_);
   [[nodiscard]] absl::StatusOr<std::vector<Named>> ChildrenOf(const Named& named,
                                                               const FetchResult& fetched,
-                                                              const std::vector<std::string>& urls)
+                                                              std::vector<std::string> urls)
       FRESHET_REQUIRES(turn_);
   void Fail(const Named& named, std::string why, DocumentReport report = {})
       FRESHET_REQUIRES(turn_);
@@ -255,8 +256,8 @@ class Poller {
   Instant charged_;           // when the site paid last for its turn
   size_t piece_ = kMinPiece;  // how many entries are sent in one turn
   // Of the present poll.
-  uint64_t stage_ = 0;  // of the state
-  std::set<std::string> visited_;
+  uint64_t stage_ = 0;             // of the state
+  std::set<size_t> visited_;       // hashes of URLs, which may be long
   size_t foreign_ = 0;             // of these, at other hosts
   Duration site_left_;             // of the time that the site may take
   uint64_t site_pages_ = 0;        // that it has announced
