@@ -159,6 +159,16 @@ class Session:
             return lease.assignment
         return None
 
+    @property
+    def lease_seconds(self) -> float:
+        """The length of a lease, as the server has granted it."""
+        return self._lease_seconds
+
+    def lease_left(self, assignment: Assignment, now: float) -> float:
+        """Seconds until the lease of a page that was begun is over."""
+        lease = self._begun.get(assignment.lease_id)
+        return 0.0 if lease is None else max(0.0, lease.ends - now)
+
     def report(self, assignment: Assignment, result: Result) -> None:
         self._begun.pop(assignment.lease_id, None)
         self._results.add(result.to_proto(assignment))

@@ -31,11 +31,14 @@ class Request:
 
 @dataclass
 class Host:
-    """`pages` has a version and the time of the change by path. `busy` answers everything by 429."""
+    """`pages` has a version and the time of the change by path. `busy` answers everything by 429, and each answer takes
+    `delay` seconds."""
 
     pages: dict[str, tuple[int, datetime]] = field(default_factory=dict)
     robots: str = "User-agent: *\nDisallow: /private/\n"
     busy: bool = False
+    # Long enough that requests which should not overlap would be seen to.
+    delay: float = 0.004
     moved: dict[str, str] = field(default_factory=dict)
     found: dict[str, str] = field(default_factory=dict)
     # Status, headers and body of what is answered at a path before all else.
@@ -128,6 +131,7 @@ class Site:
     def _answer(self, name: str, handler: BaseHTTPRequestHandler) -> None:
         host = self.hosts[name]
         if handler.path in host.answers:
+            threading.Event().wait(host.delay)
             status, headers, body = host.answers[handler.path]
             return send(handler, status, body, headers)
         if handler.path == "/robots.txt":
@@ -151,8 +155,7 @@ class Site:
 
     def _page(self, host: Host, handler: BaseHTTPRequestHandler) -> tuple[int, int]:
         path = handler.path
-        # Long enough that requests which should not overlap would be seen to.
-        threading.Event().wait(0.004)
+        threading.Event().wait(host.delay)
         if host.busy:
             send(handler, 429, b"slowly", {"Retry-After": str(self._retry_after)})
             return 429, 0

@@ -120,6 +120,63 @@ def test_an_answer_that_is_too_large_or_cannot_be_read_is_an_error(tmp_path: Pat
         assert set(outcomes) == {types_pb2.CRAWL_OUTCOME_ERROR}
 
 
+def test_redirects_end_with_the_lease_of_their_page(tmp_path: Path) -> None:
+    """Each of them takes a second, and Scrapy follows 20."""
+    robots = {"/robots.txt": (302, {"Location": "/robots.txt"}, b"")}
+    hosts = {"127.0.1.1": Host(found={"/1": "/1"}, delay=1.0), "127.0.1.2": Host(answers=robots, delay=1.0)}
+    with Site(hosts) as site, start_server(tmp_path) as server:
+        urls = [site.url(name, "/1") for name in hosts]
+        with freshet.Ingester(server.address) as ingester:
+            ingester.upsert(urls)
+        spider = start_spider(server, tmp_path, "-s", "FRESHET_LEASE_SECONDS=3")
+        try:
+            with freshet.Admin(server.address) as admin:
+                until = time.monotonic() + 15
+                while not all(outcomes := [admin.page(url).page.last_outcome for url in urls]):
+                    assert time.monotonic() < until, outcomes
+                    time.sleep(0.05)
+        finally:
+            log = stop_spider(spider, tmp_path)
+        assert set(outcomes) == {types_pb2.CRAWL_OUTCOME_ERROR}
+        assert "max redirections" not in log
+
+
+def test_a_request_takes_no_longer_than_its_lease(monkeypatch: pytest.MonkeyPatch) -> None:
+    from scrapy import Request
+    from scrapy.exceptions import IgnoreRequest
+    from scrapy.http.request import NO_CALLBACK
+    from scrapy.utils.test import get_crawler
+
+    from freshet.scrapy import Bridge, FreshetMiddleware, FreshetScheduler
+
+    now = 1000.0
+    monkeypatch.setattr("time.monotonic", lambda: now)
+    crawler = get_crawler(settings_dict={"DOWNLOAD_TIMEOUT": 60})
+    Bridge.of(crawler).worker = SimpleNamespace(lease_left=lambda _: 100.0, lease_seconds=200.0)  # type: ignore[assignment]
+    middleware = FreshetMiddleware.from_crawler(crawler)
+    page = freshet.Assignment("https://a.test/", "DEFAULT", 1, datetime.now(timezone.utc))
+    request = FreshetScheduler.from_crawler(crawler)._request_of(page)
+    robots = Request("https://a.test/robots.txt", meta={"dont_obey_robotstxt": True}, callback=NO_CALLBACK)
+    direct = Request("https://a.test/login")
+    for after, timeout, of_robots in ((0, 60, 40), (30, 50, 10), (79, 1, None)):
+        now = 1000.0 + after
+        # What a redirect makes of it.
+        request = request.replace(url=f"https://a.test/{after}")
+        assert middleware.process_request(request) is None
+        assert request.meta["download_timeout"] == pytest.approx(timeout)
+        answer = middleware.process_request(robots)
+        if of_robots is None:
+            assert answer is not None
+            assert answer.status == 599
+        else:
+            assert robots.meta["download_timeout"] == pytest.approx(of_robots)
+    now += 1
+    with pytest.raises(IgnoreRequest, match="lease"):
+        middleware.process_request(request)
+    assert middleware.process_request(direct) is None
+    assert "download_timeout" not in direct.meta
+
+
 def test_robots_txt_is_read_again(monkeypatch: pytest.MonkeyPatch) -> None:
     from scrapy import Request
     from scrapy.utils.test import get_crawler

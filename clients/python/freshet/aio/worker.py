@@ -124,6 +124,16 @@ class Worker:
             raise self._error
         return self._session.take(time.monotonic())
 
+    @property
+    def lease_seconds(self) -> float:
+        """The length of a lease, as the server has granted it."""
+        return self._session.lease_seconds
+
+    def lease_left(self, assignment: Assignment) -> float:
+        """Seconds until the lease of a page that has no result so far is over; 0 = it is. Then the server hands out
+        other pages of the host."""
+        return self._session.lease_left(assignment, time.monotonic())
+
     async def report(self, assignment: Assignment, result: Result) -> None:
         """Keeps the result until it is acknowledged; waits while `max_unacknowledged` others are kept."""
         while self._session.room == 0 and not self._closed and self._error is None:

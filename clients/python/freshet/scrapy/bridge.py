@@ -31,6 +31,8 @@ _SEEN = 100_000
 _FOUND = 20_000
 _HOSTS = 10_000
 _ROBOTS_RETRY = 60.0
+# Of a lease, the page itself has so much. The rest is for a robots.txt that the page waits for.
+_PAGES_SHARE = 0.8
 _MOST_PER_UPSERT = 1_000
 _FEWEST_PER_UPSERT = 50
 # A turn of links that takes longer is too long for the results that wait meanwhile, in seconds.
@@ -116,6 +118,15 @@ class Bridge:
             self.worker.report_nowait(assignment, result)
             self._reported += 1
             self.count(f"results/{result.outcome.name.lower() if result.outcome else 'undecided'}")
+
+    def end_of(self, assignment: Assignment) -> float:
+        """The time by the monotonic clock at which the requests for a page end, redirects included."""
+        return time.monotonic() + (0.0 if self.worker is None else _PAGES_SHARE * self.worker.lease_left(assignment))
+
+    def end_of_robots(self) -> float:
+        """The same for a robots.txt that is asked for now."""
+        seconds = math.inf if self.worker is None else self.worker.lease_seconds
+        return time.monotonic() + (1 - _PAGES_SHARE) * seconds
 
     def count(self, name: str, number: int = 1) -> None:
         if self._crawler.stats is not None and number > 0:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import time
 from collections.abc import Callable
 from typing import Any
 from weakref import WeakKeyDictionary
@@ -20,7 +21,7 @@ from freshet.http import MOVED_PERMANENTLY, NOT_MODIFIED, result_of
 from freshet.robots import origin_of
 from freshet.scrapy.bridge import Bridge
 from freshet.scrapy.links import site_of
-from freshet.scrapy.scheduler import FOUND_AT, META, is_link
+from freshet.scrapy.scheduler import ENDS, FOUND_AT, META, is_link
 from freshet.types import Assignment, Outcome, Result
 
 logger = logging.getLogger(__name__)
@@ -36,12 +37,17 @@ class FreshetMiddleware:
     """A downloader middleware, outside of all others. Spiders get what they would get without it, but for answers
     without content: those that say that a page is the same as before, and those that say that it has moved for good.
 
+    A page and its redirects end with the page's lease: the server then takes the host for free, and a site that answers
+    slowly would come to hold one place more for each lease.
+
     FRESHET_DIGEST names a function of a response that returns the digest of what matters in it; unset it is that of
     the whole body.
     """
 
     def __init__(self, crawler: Crawler) -> None:
+        self._crawler = crawler
         self._bridge = Bridge.of(crawler)
+        self._timeout = crawler.settings.getfloat("DOWNLOAD_TIMEOUT")
         name = crawler.settings.get("FRESHET_DIGEST")
         self._digest: Digest | None = load_object(name) if name else None
 
@@ -49,12 +55,26 @@ class FreshetMiddleware:
     def from_crawler(cls, crawler: Crawler) -> FreshetMiddleware:
         return cls(crawler)
 
-    def process_request(self, request: Request, **_: Any) -> None:
+    def process_request(self, request: Request, **_: Any) -> Response | None:
         url = urlparse_cached(request)
         if request.callback is NO_CALLBACK and request.meta.get("dont_obey_robotstxt") and url.path == "/robots.txt":
             request.meta.setdefault(ROBOTS_OF, url.netloc)
             # It may lead out of the domains of a spider, and holds all the same.
             request.meta["allow_offsite"] = True
+            request.meta.setdefault(ENDS, self._bridge.end_of_robots())
+        ends: float | None = request.meta.get(ENDS)
+        if ends is None:
+            return None
+        left = ends - time.monotonic()
+        if left > 0:
+            timeout = request.meta.get("download_timeout") or getattr(
+                self._crawler.spider, "download_timeout", self._timeout
+            )
+            request.meta["download_timeout"] = min(timeout or left, left)
+            return None
+        if ROBOTS_OF in request.meta:
+            return Response(request.url, status=599)
+        raise IgnoreRequest("the lease of the page is over")
 
     def process_response(self, request: Request, response: Response, **_: Any) -> Response:
         if ROBOTS_OF in request.meta:

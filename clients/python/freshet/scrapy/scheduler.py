@@ -26,6 +26,8 @@ logger = logging.getLogger(__name__)
 META = "freshet"
 # In the meta of a link: the site whose page names it.
 FOUND_AT = "freshet_found_at"
+# In the meta of a request and of what redirects make of it: when it ends, by the monotonic clock.
+ENDS = "freshet_ends"
 # Requests of the spider's own that wait at a time: forms, logins and what else is no page to be crawled again.
 _MOST_DIRECT = 10_000
 
@@ -141,6 +143,7 @@ class FreshetScheduler(BaseScheduler):
         # That a page has moved is the server's to know; retries are its decision, too.
         statuses = [*request.meta.get("handle_httpstatus_list", []), *MOVED_PERMANENTLY]
         meta = {META: assignment, "dont_retry": True, "dont_cache": True, "handle_httpstatus_list": statuses}
+        meta[ENDS] = self._bridge.end_of(assignment)
         errback = partial(self._failed, assignment, request.errback)
         return request.replace(meta={**request.meta, **meta}, errback=errback, dont_filter=True)
 
