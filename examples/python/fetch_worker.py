@@ -126,9 +126,7 @@ class Fetcher:
         """An answer of at most so many bytes; what is longer is cut, so that a page without an end has a digest."""
         async with self._client.stream("GET", url, headers=headers) as response:
             body = Body(response.headers.get("Content-Encoding", ""), most)
-            async for part in response.aiter_raw():
-                if body.add(part):
-                    break
+            await body.add_all(response.aiter_raw())
             stream = response.extensions.get("network_stream")
             address = stream.get_extra_info("server_addr") if stream is not None else None
             return Answer(response.status_code, response.headers, body.read(), address[0] if address else "")

@@ -109,9 +109,8 @@ async def download(
             return None
         response.raise_for_status()
         body = Body(response.headers.get("Content-Encoding", ""), MOST_BYTES)
-        async for part in response.aiter_raw():
-            if body.add(part):
-                raise ValueError(f"{url} has {MOST_BYTES} bytes or more")
+        if await body.add_all(response.aiter_raw()):
+            raise ValueError(f"{url} has {MOST_BYTES} bytes or more")
         names = {"ETag": "If-None-Match", "Last-Modified": "If-Modified-Since"}
         headers = {name: response.headers.get(name, "") for name in names}
         found = {names[name]: value for name, value in headers.items() if 0 < len(value) <= MOST_VALIDATOR}

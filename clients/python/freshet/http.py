@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
 import hashlib
 import zlib
-from collections.abc import Mapping
+from collections.abc import AsyncIterable, Mapping
 from datetime import datetime, timedelta, timezone
 from email.utils import format_datetime, parsedate_to_datetime
 from urllib.parse import urljoin
@@ -17,6 +18,11 @@ NOT_MODIFIED = 304
 ACCEPT_ENCODING = {"Accept-Encoding": "gzip"}
 _DECODED = frozenset({"gzip", "x-gzip", "deflate"})
 _REFUSED = frozenset({"br", "compress", "x-compress", "zstd"})
+# A part costs time however small it is, and a site cuts its answer as it likes. This many may be small; of the others
+# there is one for each 256 bytes.
+_SMALL_PARTS = 4_000
+_BYTES_PER_PART = 256
+_PARTS_PER_TURN = 100
 _WEB_BEGAN = datetime(1990, 1, 1, tzinfo=timezone.utc)
 
 
@@ -24,7 +30,8 @@ class Body:
     """The body of an answer as its bytes arrive, decoded to at most `most` bytes. Send `ACCEPT_ENCODING` with the
     request and give this class the bytes that arrive, not what an HTTP client makes of them: such clients decode a
     whole part at once with every coding that a site names, and 300 bytes can become gigabytes. Raises ValueError for
-    any coding but gzip and deflate, for more than one, and for a body that breaks its coding."""
+    any coding but gzip and deflate, for more than one, for a body that breaks its coding, and for one in thousands of
+    tiny parts."""
 
     def __init__(self, content_encoding: str, most: int) -> None:
         # Some sites put names there that compress nothing, such as utf-8.
@@ -35,12 +42,16 @@ class Body:
         self._decoder = zlib.decompressobj(zlib.MAX_WBITS | 32) if codings else None
         self._most = most
         self._received = 0
+        self._parts = 0
         self._bytes = bytearray()
 
     def add(self, part: bytes) -> bool:
         """Takes the next bytes; True once there are `most` of them, decoded or as they arrived, and what follows is
         left out. What arrives behind the end of the compressed data is dropped."""
         self._received += len(part)
+        self._parts += 1
+        if self._parts - _SMALL_PARTS > self._received / _BYTES_PER_PART:
+            raise ValueError(f"the site sends {self._received} bytes in {self._parts} parts")
         left = self._most - len(self._bytes)
         if self._decoder is None:
             self._bytes += part[:left]
@@ -50,6 +61,16 @@ class Body:
             except zlib.error as error:
                 raise ValueError(f"the body is not what its Content-Encoding says: {error}") from error
         return max(len(self._bytes), self._received) >= self._most
+
+    async def add_all(self, parts: AsyncIterable[bytes]) -> bool:
+        """Takes parts until there are `most` bytes, and is True then. Other tasks have their turns meanwhile: one read
+        of a connection can bring thousands of parts."""
+        async for part in parts:
+            if self.add(part):
+                return True
+            if self._parts % _PARTS_PER_TURN == 0:
+                await asyncio.sleep(0)
+        return False
 
     def read(self) -> bytes:
         """What has been taken so far."""

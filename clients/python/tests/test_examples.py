@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import gzip
 import hashlib
 import importlib
@@ -129,6 +130,35 @@ def test_an_answer_is_decoded_once_and_to_its_bound_alone(tmp_path: Path) -> Non
             worker.terminate()
             worker.communicate(timeout=30)
         assert worker.returncode == 0
+
+
+def test_an_answer_in_tiny_chunks_ends_soon(monkeypatch: pytest.MonkeyPatch) -> None:
+    import httpx
+
+    monkeypatch.syspath_prepend(EXAMPLES)
+    fetch_worker, poller = (importlib.import_module(name) for name in ("fetch_worker", "sitemap_to_signals"))
+
+    async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await reader.readuntil(b"\r\n\r\n")
+        writer.write(b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n")
+        # It ends, so that a test without the bound does.
+        writer.write(b"1\r\na\r\n" * 100_000 + b"0\r\n\r\n")
+        with suppress(ConnectionError):
+            await writer.drain()
+        writer.close()
+
+    async def read() -> None:
+        server = await asyncio.start_server(serve, "127.0.0.1", 0)
+        url = f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}/"
+        fetcher = fetch_worker.Fetcher("agent", most_bytes=10 << 20, timeout=60, save=None)
+        async with server, httpx.AsyncClient(trust_env=False) as client:
+            with pytest.raises(ValueError, match="parts"):
+                await fetcher._get(url, {}, 10 << 20)
+            with pytest.raises(ValueError, match="parts"):
+                await poller.download(client, url, {})
+        await fetcher.close()
+
+    asyncio.run(read())
 
 
 def test_a_bulk_load_names_what_is_wrong_and_takes_the_rest(server: Server, tmp_path: Path) -> None:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import asyncio
 import gzip
 import hashlib
 import tracemalloc
 import zlib
+from collections.abc import AsyncIterator
 from datetime import datetime, timedelta, timezone
 
 import pytest
@@ -146,6 +148,44 @@ def test_a_body_without_an_end_ends_at_its_bound(sent: bytes) -> None:
     assert parts == 16
     assert peak < 1 << 20
     assert body.read() in (b"", b"text")
+
+
+@pytest.mark.parametrize("size", [1, 100])
+def test_a_body_in_tiny_parts_is_refused(size: int) -> None:
+    body = Body("", 10 << 20)
+    with pytest.raises(ValueError, match="parts"):
+        for _ in range(10_000):
+            body.add(bytes(size))
+    assert len(body.read()) >= 4_000 * size
+
+
+def test_a_body_may_come_in_lines() -> None:
+    line, page = Body("", 10 << 20), Body("", 10 << 20)
+    assert not any(line.add(bytes(30)) for _ in range(4_000))
+    assert [page.add(bytes(256)) for _ in range(40_960)].index(True) == 40_959
+
+
+def test_others_have_turns_while_a_body_comes_in_small_parts() -> None:
+    turns = 0
+
+    async def count() -> None:
+        nonlocal turns
+        while True:
+            turns += 1
+            await asyncio.sleep(0)
+
+    async def at_once() -> AsyncIterator[bytes]:
+        for _ in range(10_000):
+            yield bytes(256)
+
+    async def receive() -> list[bool]:
+        counting = asyncio.create_task(count())
+        full = [await Body("", most).add_all(at_once()) for most in (10 << 20, 1_000_000)]
+        counting.cancel()
+        return full
+
+    assert asyncio.run(receive()) == [False, True]
+    assert turns > 100
 
 
 @pytest.mark.parametrize("coding", ["gzip, gzip", "gzip,deflate", "br", "zstd", "compress"])
