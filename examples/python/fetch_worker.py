@@ -15,6 +15,7 @@ import logging
 import signal
 import socket
 import time
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from datetime import timedelta
 from http.cookiejar import CookieJar, DefaultCookiePolicy
@@ -39,6 +40,9 @@ ROBOTS_LIFE = 86_400.0
 ROBOTS_RETRY = 60.0
 # The worker keeps robots.txt this long for an origin to which only redirects lead so far.
 ROBOTS_LIFE_ELSEWHERE = 600.0
+# Threads that look up names, for each page at a time: a page needs one, but a look-up goes on when its page is over.
+NAMES_PER_PAGE = 4
+PARSERS = 4
 # What a site may cause. A URL that it names may be none at all, which httpx does not count among its errors.
 FAILURES = (httpx.HTTPError, httpx.InvalidURL, OSError, ValueError, asyncio.TimeoutError)
 
@@ -70,6 +74,8 @@ class Fetcher:
         self._save = save
         self._rules: dict[str, asyncio.Task[Rules]] = {}
         self._kept = KeptRobots()
+        # Names that sites make slow to look up wait in other threads.
+        self._parsers = ThreadPoolExecutor(PARSERS, "robots")
         # Freshet hands out one page of a host at a time, or as many as the host takes.
         limits = httpx.Limits(max_connections=None, max_keepalive_connections=200, keepalive_expiry=30)
         self._client = httpx.AsyncClient(
@@ -84,6 +90,7 @@ class Fetcher:
 
     async def close(self) -> None:
         await self._client.aclose()
+        self._parsers.shutdown(wait=False)
 
     async def fetch(self, page: Assignment) -> Result:
         """What a worker reports of the page; never raises for what a site does."""
@@ -156,8 +163,9 @@ class Fetcher:
         # Some editors begin a text with a mark that says that it is UTF-8.
         text = answer.body.decode("utf-8-sig", "replace") if 200 <= answer.status < 300 else ""
         # A long one takes so long that other pages would wait.
-        read = await asyncio.to_thread(bounded, text)
-        parsed = await asyncio.to_thread(Protego.parse, read.text)
+        loop = asyncio.get_running_loop()
+        read = await loop.run_in_executor(self._parsers, bounded, text)
+        parsed = await loop.run_in_executor(self._parsers, Protego.parse, read.text)
         return Rules(parsed, time.monotonic() + life, read.size)
 
     async def _get_robots(self, url: str) -> Answer:
@@ -178,11 +186,13 @@ class Fetcher:
 
 
 async def work(options: argparse.Namespace) -> None:
+    loop = asyncio.get_running_loop()
+    # It looks names up. By default it has six threads on two processors, which as many slow names would hold.
+    loop.set_default_executor(ThreadPoolExecutor(NAMES_PER_PAGE * options.concurrency, "names"))
     fetcher = Fetcher(options.agent, most_bytes=options.most_bytes, timeout=options.timeout, save=options.save)
     worker = freshet.aio.Worker(options.server, name=options.name, capacity=options.concurrency)
     try:
         async with worker:
-            loop = asyncio.get_running_loop()
             stopping: list[asyncio.Task[None]] = []
             for number in (signal.SIGTERM, signal.SIGINT):
                 loop.add_signal_handler(number, lambda: stopping.append(loop.create_task(worker.stop())))

@@ -161,6 +161,40 @@ def test_an_answer_in_tiny_chunks_ends_soon(monkeypatch: pytest.MonkeyPatch) -> 
     asyncio.run(read())
 
 
+SLOW_NAMES = """
+import runpy, socket, sys, time
+
+real = socket.getaddrinfo
+
+def look_up(host, *arguments, **named):
+    name = host.decode() if isinstance(host, bytes) else host
+    if name.endswith(".slow.test"):
+        time.sleep(40)
+    return real("127.0.1.99" if name == "quick.test" else name, *arguments, **named)
+
+socket.getaddrinfo = look_up
+sys.argv = sys.argv[1:]
+runpy.run_path(sys.argv[0], run_name="__main__")
+"""
+
+
+def test_slow_names_hold_up_no_other_names(tmp_path: Path) -> None:
+    """More of them than the 32 threads that asyncio has at most by itself."""
+    evil = {f"127.0.1.{n}": Host(found={"/": f"http://n{n}.slow.test/"}) for n in range(1, 41)}
+    with Site(evil | {"127.0.1.99": Host()}) as site, start_server(tmp_path) as server:
+        command = [sys.executable, "-c", SLOW_NAMES, str(EXAMPLES / "fetch_worker.py"), "--concurrency", "64"]
+        worker = subprocess.Popen(command, env=environment(server))
+        try:
+            with freshet.Ingester(server.address) as ingester:
+                ingester.upsert(site.url(name, "/") for name in evil)
+                site.wait_for(lambda requests: len(requests) == len(evil))
+                ingester.upsert([f"http://quick.test:{site.port}/"])
+            site.wait_for(lambda requests: requests[-1].host == "127.0.1.99", seconds=20)
+        finally:
+            worker.kill()
+            worker.wait()
+
+
 def test_a_bulk_load_names_what_is_wrong_and_takes_the_rest(server: Server, tmp_path: Path) -> None:
     lines = [
         "# a comment",
