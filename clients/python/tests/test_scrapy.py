@@ -10,6 +10,7 @@ import subprocess
 import sys
 import time
 from datetime import datetime, timezone
+from importlib import import_module
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -175,6 +176,23 @@ def test_a_request_takes_no_longer_than_its_lease(monkeypatch: pytest.MonkeyPatc
         middleware.process_request(request)
     assert middleware.process_request(direct) is None
     assert "download_timeout" not in direct.meta
+
+
+@pytest.mark.parametrize("part", ["<a>", "<a href=x>"], ids=["anchors", "links"])
+def test_the_example_parses_no_page_for_seconds(part: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    from scrapy import Request
+    from scrapy.http import HtmlResponse
+
+    monkeypatch.syspath_prepend(PROJECT)
+    digest, settings, spiders = map(import_module, ("pages.digest", "pages.settings", "pages.spiders.pages"))
+    request = Request("http://a.test/", meta={"freshet": SimpleNamespace(last_crawl_time=None)})
+    body = part * (settings.DOWNLOAD_MAXSIZE // len(part))
+    page = HtmlResponse(request.url, body=body, encoding="utf-8", request=request)
+    begun = time.process_time()
+    _, *links = spiders.PagesSpider().parse(page)
+    digest.main_part(page)
+    assert time.process_time() - begun < 2
+    assert len(links) == (1_000 if "href" in part else 0)
 
 
 def test_robots_txt_is_read_again(monkeypatch: pytest.MonkeyPatch) -> None:

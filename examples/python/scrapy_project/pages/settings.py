@@ -10,6 +10,8 @@ ADDONS = {"freshet.scrapy.Addon": 0}
 
 CONCURRENT_REQUESTS = 16
 DOWNLOAD_TIMEOUT = 60
+# Pages are parsed in the loop of the crawler, which does nothing else meanwhile.
+DOWNLOAD_MAXSIZE = 2 << 20
 # Scrapy would keep all cookies of all sites.
 COOKIES_ENABLED = False
 TELNETCONSOLE_ENABLED = False
