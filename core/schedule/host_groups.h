@@ -77,7 +77,7 @@ class HostGroups {
     std::shared_ptr<const HostGroup> group;  // null: the id is free
     GroupKey key;
     uint32_t hosts = 0;
-    Load load;  // of all its hosts
+    Load load;             // of all its hosts
     bool changed = false;  // the id is among those that changed, whoever has it
   };
 

@@ -185,8 +185,8 @@ TEST_F(SitemapCommandTest, OfOnePollSoManyComplaintsArePrinted) {
   site_.Put("/robots.txt", robots);
   server_.pages.upserts.judge = [](const auto& request, v1::BatchAck* ack) {
     for (int i = 0; i < request.pages_size(); ++i) {
-      *ack->add_statuses() = Refusal(static_cast<uint32_t>(i), v1::ERROR_CODE_INVALID_ARGUMENT,
-                                     "url", "is ugly");
+      *ack->add_statuses() =
+          Refusal(static_cast<uint32_t>(i), v1::ERROR_CODE_INVALID_ARGUMENT, "url", "is ugly");
     }
   };
   const Outcome run = Poll({site_.url()});

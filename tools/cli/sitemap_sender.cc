@@ -93,9 +93,9 @@ void NewsSender::Book(uint64_t row, const std::string& name, const v1::ItemError
   const MutexLock lock(mutex_);
   ++receipt_.refused;
   if (++named_ <= kMaxNamedRefusals) {
-    receipt_.refusals.push_back(fmt::format(
-        "entry {}: {}: {}{}{}", row, ShowText(CutText(name, kShownNameBytes)), error.field(),
-        error.field().empty() ? "" : ": ", error.reason()));
+    receipt_.refusals.push_back(fmt::format("entry {}: {}: {}{}{}", row,
+                                            ShowText(CutText(name, kShownNameBytes)), error.field(),
+                                            error.field().empty() ? "" : ": ", error.reason()));
   }
   if (MayBeTaken(error)) receipt_.again.push_back(row);
 }

@@ -177,8 +177,7 @@ class PollState::Staging {
     return Failed(put_.Bind(url).Bind(modified.micros()).Bind(static_cast<int64_t>(row)).Run());
   }
   [[nodiscard]] absl::Status Remove(uint64_t first, uint64_t last) {
-    return Failed(
-        remove_.Bind(static_cast<int64_t>(first)).Bind(static_cast<int64_t>(last)).Run());
+    return Failed(remove_.Bind(static_cast<int64_t>(first)).Bind(static_cast<int64_t>(last)).Run());
   }
   // Calls for all up to this row until `take` fails, and returns its error.
   [[nodiscard]] absl::Status ForEach(
