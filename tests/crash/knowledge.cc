@@ -69,6 +69,8 @@ void Knowledge::Send(Page* page, int sender, std::shared_ptr<Op> op, Sent* sent)
   // A live page never comes back, so that a late assignment cannot be taken for a new one.
   if (op->kind == Op::Kind::kRemove && !page->quiet) {
     page->retired = true;
+    ++removed_of[page->host];
+    ++removed;
     AddPage(page->host, false);
   }
   page->pending.push_back(op);

@@ -68,6 +68,9 @@ class Knowledge {
   Mutex mutex;
   std::mt19937_64 random;
   std::map<std::string, Setting<HostFacts>> hosts;
+  // Pages of a host that may be removed, each of which may have a lease still; and of all hosts.
+  std::map<std::string, uint32_t> removed_of;
+  uint64_t removed = 0;
   Setting<double> rate;
   Setting<std::string> policy;
   Setting<bool> paused;

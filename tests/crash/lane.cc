@@ -296,8 +296,10 @@ void Lane::CompareHosts(const std::map<std::string, v1::Page>& pages, int64_t af
       seen.customised = state.customised();
       seen.blocked_until = MicrosOf(state.blocked_until());
       const auto [least, most] = open[name];
-      if (state.in_flight() < least || state.in_flight() > most) {
-        Fail(fmt::format("{} has {} pages out, {} have a lease", name, state.in_flight(), most));
+      const uint32_t removed = knowledge_->removed_of[name];
+      if (state.in_flight() < least || state.in_flight() > most + removed) {
+        Fail(fmt::format("{} has {} pages out, {} have a lease, {} are removed", name,
+                         state.in_flight(), most, removed));
       }
     } else if (status.error_code() != grpc::StatusCode::NOT_FOUND) {
       Fail(name + " cannot be read: " + status.error_message());
@@ -325,7 +327,7 @@ void Lane::CompareSettings(const std::map<std::string, v1::Page>& pages, int64_t
   }
   const v1::ScheduleStatistics& schedule = statistics.schedule();
   uint64_t least = 0;
-  uint64_t most = 0;
+  uint64_t most = knowledge_->removed;
   for (const auto& [key, page] : pages) {
     most += page.has_lease() ? 1 : 0;
     least += page.has_lease() && MicrosOf(page.lease().deadline()) > after + 10'000'000 ? 1 : 0;

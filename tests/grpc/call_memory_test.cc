@@ -569,9 +569,11 @@ TEST_F(CrowdedAnswersTest, ANewClientFindsRoomWithinSeconds) {
   for (int i = 0; i < 1000; ++i) request.add_results();
   const std::string message = request.SerializeAsString();
   std::vector<HalfSpoken> connections;
-  // Twenty clients take all that clients share, and the others what is kept for newcomers.
-  for (int client = 0; client < 200; ++client) {
-    const std::string from = "127.0.1." + std::to_string(client + 1);
+  // Twenty clients take what clients share, as far as a further answer fits, and the others what is
+  // kept for newcomers.
+  for (int client = 0; client < 700; ++client) {
+    const std::string from =
+        "127.0." + std::to_string(1 + client / 200) + "." + std::to_string(client % 200 + 1);
     HalfSpoken& connection = connections.emplace_back(daemon_.grpc_address(), from.c_str());
     for (uint64_t i = 0; i < (client < 20 ? 30U : 4U); ++i) {
       connection.Begin(2 * i + 1, "/freshet.v1.IngestService/ReportCrawls");
