@@ -10,7 +10,7 @@ namespace freshet::limits {
 
 inline constexpr uint16_t kSlots = 4096;
 inline constexpr size_t kMaxShards = 64;
-// Of each page the queue of a rate plan may have to keep times, which it numbers by 28 bits.
+// The queue of a rate plan may have to keep times of each page, and numbers pages by 28 bits.
 inline constexpr uint64_t kMaxPagesPerShard = (uint64_t{1} << 28) - 1;
 // Verification has all pages of a store in one shard; one page id is kept free.
 inline constexpr uint64_t kMaxPageIds = (uint64_t{1} << 32) - 1;

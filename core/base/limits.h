@@ -23,7 +23,7 @@ inline constexpr size_t kMaxWorkerNameBytes = 128;
 // An ETag, a Last-Modified text or a content digest that a worker wants back with the next
 // assignment.
 inline constexpr size_t kMaxValidatorBytes = 512;
-// Of the text that says why assignments are paused.
+// The text that says why assignments are paused.
 inline constexpr size_t kMaxPauseReasonBytes = 256;
 
 // --- Numbers that clients send

@@ -12,7 +12,8 @@ namespace freshet {
 struct PageEstimate {
   PageRates rates;
   double staleness = 0;  // of the page's state under these rates; infinite before the first crawl
-  // Of the gamma distribution that is believed of the change rate; infinite: it is known.
+  // The shape of the gamma distribution that is believed of the change rate; infinite: the rate is
+  // known.
   double shape = 0;
   double observations = 0;  // effective number of crawl intervals behind it, after fading
 

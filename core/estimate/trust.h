@@ -23,8 +23,8 @@ struct SourceTrust {
   double recall = 0;  // share of all changes that this class signals
 };
 
-// The same of a source at one host: over all burst classes, and of the last few dozen crawls. A
-// host without a model of its own has the latter alone.
+// What the signals of a source at one host have proved worth, over all burst classes, and in the
+// last few dozen crawls. A host without a model of its own has the latter alone.
 struct HostTrust {
   std::string host;
   uint8_t source = 0;

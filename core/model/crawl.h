@@ -20,7 +20,7 @@ enum class FrontierMode : uint8_t {
 // What an operator has set for a crawl id. What is unset is as for crawl ids without a record.
 struct CrawlRecord {
   std::string crawl_id;
-  // Of the crawl rate, in (0, 1]: what its pages get while one of them is eligible.
+  // The part of the crawl rate, in (0, 1], that its pages get while one of them is eligible.
   std::optional<double> share;
   std::optional<Rate> max_rate;       // of its assignments, > 0
   std::optional<uint64_t> max_pages;  // that it may have

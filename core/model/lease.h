@@ -32,7 +32,7 @@ struct LeaseRecord {
   // The host that is fetched from although the page was removed meanwhile; empty: the page is
   // there, or the lease is over.
   std::string host;
-  // One that is over is kept for a while, with id and page alone, so that a result that is sent
+  // A lease that is over is kept for a while, with id and page alone, so that a result that is sent
   // again, or late, is known for what it is.
   bool over = false;
   bool reported = false;  // a result under it was taken; only of one that is over

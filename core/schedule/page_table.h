@@ -119,7 +119,7 @@ class PageTable {
   [[nodiscard]] size_t size() const { return size_; }
   // Every id is below.
   [[nodiscard]] uint32_t id_limit() const { return static_cast<uint32_t>(rows_.size()); }
-  // Of 256 bytes, by which pages are found by number.
+  // Pieces of 256 bytes by which pages are found by number.
   [[nodiscard]] size_t chunks() const { return chunks_; }
 
  private:

@@ -31,7 +31,7 @@ _SEEN = 100_000
 _FOUND = 20_000
 _HOSTS = 10_000
 _ROBOTS_RETRY = 60.0
-# Of a lease, the page itself has so much. The rest is for a robots.txt that the page waits for.
+# The page itself has this part of its lease. A robots.txt that the page waits for has the rest.
 _PAGES_SHARE = 0.8
 _MOST_PER_UPSERT = 1_000
 _FEWEST_PER_UPSERT = 50
