@@ -12,6 +12,7 @@
 #include "rocksdb/write_batch.h"
 #include "storage/directory.h"
 #include "storage/internal/closing.h"
+#include "storage/internal/cursor.h"
 #include "storage/internal/format_check.h"
 #include "storage/internal/frontier_rows.h"
 #include "storage/internal/frontier_tuning.h"
@@ -259,25 +260,20 @@ std::vector<StatusOr<FrontierItem>> FrontierStore::Impl::ReadItems(
 StatusOr<FrontierStore::DueScan> FrontierStore::Impl::ScanDue(FrontierQueueId queue,
                                                               const FrontierDue& from, uint64_t now,
                                                               size_t most) const {
-  const std::string prefix = FrontierPrefix(queue);
-  const std::string end = PrefixEnd(prefix);
-  const rocksdb::Slice bound(end);
-  rocksdb::ReadOptions read;
-  read.iterate_upper_bound = &bound;
-  const std::unique_ptr<rocksdb::Iterator> it(db_->NewIterator(read, Handle(FrontierFamily::kDue)));
+  storage::Cursor rows(db_, Handle(FrontierFamily::kDue), FrontierDueKey(queue, from.due, from.url),
+                       PrefixEnd(FrontierPrefix(queue)), {});
   DueScan scan;
-  for (it->Seek(FrontierDueKey(queue, from.due, from.url)); it->Valid(); it->Next()) {
-    std::string_view key = it->key().ToStringView();
+  for (; rows.valid(); rows.Next()) {
     FrontierQueueId id;
     FrontierDue due;
-    if (!storage::ParseFrontierDueKey(key, &id, &due)) return Damaged("due URLs");
+    if (!storage::ParseFrontierDueKey(rows.key(), &id, &due)) return Damaged("due URLs");
     if (due.due > now || scan.due.size() >= most) {
       scan.next = std::move(due);
       break;
     }
     scan.due.push_back(std::move(due));
   }
-  RETURN_IF_ERROR(FromRocksDb(it->status(), "looking for URLs that are due"));
+  RETURN_IF_ERROR(FromRocksDb(rows.status(), "looking for URLs that are due"));
   return scan;
 }
 
@@ -285,22 +281,18 @@ Status FrontierStore::Impl::ScanItems(
     FrontierQueueId queue, std::string_view after,
     const std::function<bool(std::string_view url, const FrontierItem& item)>& visit) const {
   const std::string prefix = FrontierPrefix(queue);
-  const std::string end = PrefixEnd(prefix);
-  const rocksdb::Slice bound(end);
   rocksdb::ReadOptions read;
-  read.iterate_upper_bound = &bound;
   read.fill_cache = false;
-  const std::unique_ptr<rocksdb::Iterator> it(
-      db_->NewIterator(read, Handle(FrontierFamily::kItems)));
   std::string first = prefix;
   // No text lies between one and itself with a zero byte behind it.
   if (!after.empty()) first.append(after).push_back('\0');
+  storage::Cursor rows(db_, Handle(FrontierFamily::kItems), first, PrefixEnd(prefix), read);
   FrontierItem item;
-  for (it->Seek(first); it->Valid(); it->Next()) {
-    if (!storage::DecodeFrontier(it->value().ToStringView(), &item)) return Damaged("URLs");
-    if (!visit(it->key().ToStringView().substr(prefix.size()), item)) return absl::OkStatus();
+  for (; rows.valid(); rows.Next()) {
+    if (!storage::DecodeFrontier(rows.value(), &item)) return Damaged("URLs");
+    if (!visit(rows.key().substr(prefix.size()), item)) return absl::OkStatus();
   }
-  return FromRocksDb(it->status(), "reading URLs");
+  return FromRocksDb(rows.status(), "reading URLs");
 }
 
 Status FrontierStore::Impl::EnsureSpace() {

@@ -14,6 +14,7 @@
 #include "storage/directory.h"
 #include "storage/internal/batch_builder.h"
 #include "storage/internal/closing.h"
+#include "storage/internal/cursor.h"
 #include "storage/internal/format_check.h"
 #include "storage/internal/frontier_tuning.h"
 #include "storage/internal/keys.h"
@@ -317,23 +318,17 @@ Status Store::Impl::StartGeneration() {
 }
 
 Status Store::Impl::ReadSerialMarks() {
-  const std::string prefix = MetaKeyOf(MetaKey::kNextSerial);
-  const std::string end = storage::PrefixEnd(prefix);
-  const rocksdb::Slice bound(end);
-  rocksdb::ReadOptions read;
-  read.iterate_upper_bound = &bound;
-  const std::unique_ptr<rocksdb::Iterator> it(db_->NewIterator(read, handle(Family::kMeta)));
-  for (it->Seek(prefix); it->Valid(); it->Next()) {
-    const std::string_view row_key = it->key().ToStringView();
-    const std::optional<uint16_t> slot = storage::ParseMetaKey(MetaKey::kNextSerial, row_key);
+  storage::Cursor marks(db_.get(), handle(Family::kMeta), MetaKeyOf(MetaKey::kNextSerial), {});
+  for (; marks.valid(); marks.Next()) {
+    const std::optional<uint16_t> slot = storage::ParseMetaKey(MetaKey::kNextSerial, marks.key());
     uint64_t serial = 0;
-    RETURN_IF_ERROR(storage::DecodeNumber(row_key, it->value().ToStringView(), &serial));
+    RETURN_IF_ERROR(storage::DecodeNumber(marks.key(), marks.value(), &serial));
     if (!slot || *slot >= limits::kSlots) {
       return MakeStatus(absl::StatusCode::kDataLoss, "{}: a serial mark without slot", dir_);
     }
     (*next_serials_)[*slot].store(serial, std::memory_order_relaxed);
   }
-  return FromRocksDb(it->status(), "reading serial marks");
+  return FromRocksDb(marks.status(), "reading serial marks");
 }
 
 StatusOr<std::optional<uint64_t>> Store::Impl::ReadNumber(const std::string& key) const {

@@ -7,6 +7,7 @@
 #include "core/schedule/leases.h"
 #include "rocksdb/iterator.h"
 #include "storage/change_log.h"
+#include "storage/internal/cursor.h"
 #include "storage/internal/epoch_rows.h"
 #include "storage/internal/keys.h"
 #include "storage/internal/records.h"
@@ -68,17 +69,11 @@ Status Store::Impl::BatchBuilder::AddEpoch(const EpochRecord& epoch) {
   };
   const uint16_t parts = storage::EncodeEpochRows(epoch, put);
   // Of an epoch that learned more.
-  const std::string end =
-      storage::PrefixEnd(storage::MetaKeyOf(storage::MetaKey::kEpochPart, epoch.shard));
-  const rocksdb::Slice bound(end);
-  rocksdb::ReadOptions read;
-  read.iterate_upper_bound = &bound;
-  const std::unique_ptr<rocksdb::Iterator> it(
-      store_.db_->NewIterator(read, store_.handle(Family::kMeta)));
-  for (it->Seek(storage::EpochPartKeyOf(epoch.shard, parts)); it->Valid(); it->Next()) {
-    Delete(Family::kMeta, it->key().ToString());
-  }
-  return FromRocksDb(it->status(), "reading what was learned before");
+  storage::Cursor rows(
+      store_.db_.get(), store_.handle(Family::kMeta), storage::EpochPartKeyOf(epoch.shard, parts),
+      storage::PrefixEnd(storage::MetaKeyOf(storage::MetaKey::kEpochPart, epoch.shard)), {});
+  for (; rows.valid(); rows.Next()) Delete(Family::kMeta, std::string(rows.key()));
+  return FromRocksDb(rows.status(), "reading what was learned before");
 }
 
 Status Store::Impl::BatchBuilder::AddPage(const PageWrite& write) {

@@ -3,6 +3,7 @@
 
 #include "core/base/check.h"
 #include "rocksdb/perf_level.h"
+#include "storage/internal/cursor.h"
 #include "storage/internal/epoch_rows.h"
 #include "storage/internal/keys.h"
 #include "storage/internal/records.h"
@@ -12,6 +13,7 @@
 
 namespace freshet {
 
+using storage::Cursor;
 using storage::Family;
 using storage::FromRocksDb;
 using storage::MetaKey;
@@ -23,7 +25,8 @@ namespace {
 // of them would be read again by the next range of slots.
 constexpr size_t kReadaheadBytes = 1 << 20;
 
-rocksdb::ReadOptions SequentialRead(size_t readahead_bytes) {
+// Zero: RocksDB reads ahead the more the longer the range is.
+rocksdb::ReadOptions SequentialRead(size_t readahead_bytes = 0) {
   rocksdb::ReadOptions read;
   read.verify_checksums = true;
   // Start-up reads every row once: it must not push what is read again out of the cache.
@@ -32,40 +35,10 @@ rocksdb::ReadOptions SequentialRead(size_t readahead_bytes) {
   return read;
 }
 
-// A range of one column family, row by row. Owner thread only.
-class Cursor {
- public:
-  // From key `first` to that before `end`, to the last if that is empty. `readahead_bytes`: zero
-  // lets RocksDB read ahead the more the longer the range is.
-  Cursor(rocksdb::DB* db, rocksdb::ColumnFamilyHandle* family, const std::string& first,
-         std::string end, size_t readahead_bytes = 0)
-      : end_(std::move(end)), bound_(end_) {
-    rocksdb::ReadOptions read = SequentialRead(readahead_bytes);
-    if (!end_.empty()) read.iterate_upper_bound = &bound_;
-    it_.reset(db->NewIterator(read, family));
-    it_->Seek(first);
-  }
-  // The rows whose keys start with `prefix`.
-  Cursor(rocksdb::DB* db, rocksdb::ColumnFamilyHandle* family, const std::string& prefix)
-      : Cursor(db, family, prefix, storage::PrefixEnd(prefix)) {}
-  Cursor(const Cursor&) = delete;
-  Cursor& operator=(const Cursor&) = delete;
-
-  [[nodiscard]] bool valid() const { return it_->Valid(); }
-  [[nodiscard]] std::string_view key() const { return it_->key().ToStringView(); }
-  [[nodiscard]] std::string_view value() const { return it_->value().ToStringView(); }
-  void Next() { it_->Next(); }
-  [[nodiscard]] rocksdb::Status status() const { return it_->status(); }
-  // At a row whose key starts with `prefix`.
-  [[nodiscard]] bool At(std::string_view prefix) const {
-    return it_->Valid() && it_->key().starts_with(prefix);
-  }
-
- private:
-  const std::string end_;
-  const rocksdb::Slice bound_;
-  std::unique_ptr<rocksdb::Iterator> it_;
-};
+// Whether it is at a row whose key starts with `prefix`.
+bool IsAt(const Cursor& cursor, std::string_view prefix) {
+  return cursor.valid() && cursor.key().starts_with(prefix);
+}
 
 // The rows of hosts and pages of a range of slots, side by side. Owner thread only.
 class SlotReader {
@@ -74,8 +47,9 @@ class SlotReader {
              rocksdb::ColumnFamilyHandle* pages, const Fingerprinter& fingerprinter, Slot first,
              Slot last)
       : fingerprinter_(fingerprinter),
-        hosts_(db, hosts, storage::SlotPrefix(first), EndOf(last)),
-        pages_(db, pages, storage::SlotPrefix(first), EndOf(last), kReadaheadBytes) {}
+        hosts_(db, hosts, storage::SlotPrefix(first), EndOf(last), SequentialRead()),
+        pages_(db, pages, storage::SlotPrefix(first), EndOf(last),
+               SequentialRead(kReadaheadBytes)) {}
 
   Status ReadSlot(Slot slot, uint64_t* next_serial, LoadVisitor& visitor) {
     const std::string prefix = storage::SlotPrefix(slot);
@@ -89,7 +63,7 @@ class SlotReader {
 
   Status ReadHosts(const std::string& prefix, LoadVisitor& visitor) {
     names_.clear();
-    for (; hosts_.At(prefix); hosts_.Next()) {
+    for (; IsAt(hosts_, prefix); hosts_.Next()) {
       storage::HostRow row;
       RETURN_IF_ERROR(storage::DecodeHost(hosts_.key(), hosts_.value(), &row));
       RETURN_IF_ERROR(visitor.OnHost(row.record, row.serial));
@@ -102,7 +76,7 @@ class SlotReader {
     storage::PageHead row;
     const std::string* host = nullptr;
     uint32_t host_serial = 0;
-    for (; pages_.At(prefix); pages_.Next()) {
+    for (; IsAt(pages_, prefix); pages_.Next()) {
       const std::optional<PageNumber> number = storage::ParsePageKey(pages_.key());
       if (!number) return storage::BadRow(Family::kPages, pages_.key(), "key is malformed");
       RETURN_IF_ERROR(storage::DecodePageHead(pages_.key(), pages_.value(), &row));
@@ -172,7 +146,7 @@ Status Store::Impl::LoadLeases(LoadVisitor& visitor) const {
 Status Store::Impl::LoadSlotHosts(Slot slot, SlotHosts& hosts) const {
   CHECK(!hosts.loaded, "hosts of slot {} are loaded", slot.value());
   const std::string prefix = storage::SlotPrefix(slot);
-  Cursor cursor(db_.get(), handle(Family::kHosts), prefix);
+  Cursor cursor(db_.get(), handle(Family::kHosts), prefix, SequentialRead());
   for (; cursor.valid(); cursor.Next()) {
     storage::HostRow row;
     RETURN_IF_ERROR(storage::DecodeHost(cursor.key(), cursor.value(), &row));
@@ -186,14 +160,14 @@ Status Store::Impl::LoadSlotHosts(Slot slot, SlotHosts& hosts) const {
 
 StatusOr<GlobalRecords> Store::Impl::LoadGlobals() const {
   GlobalRecords globals;
-  Cursor sources(db_.get(), handle(Family::kSources), "", "");
+  Cursor sources(db_.get(), handle(Family::kSources), "", "", SequentialRead());
   for (; sources.valid(); sources.Next()) {
     SourceRecord& source = globals.sources.emplace_back();
     RETURN_IF_ERROR(storage::DecodeSource(sources.key(), sources.value(), &source));
   }
   RETURN_IF_ERROR(FromRocksDb(sources.status(), "reading sources"));
 
-  Cursor epochs(db_.get(), handle(Family::kMeta), MetaKeyOf(MetaKey::kEpoch));
+  Cursor epochs(db_.get(), handle(Family::kMeta), MetaKeyOf(MetaKey::kEpoch), SequentialRead());
   for (; epochs.valid(); epochs.Next()) {
     EpochRecord& epoch = globals.epochs.emplace_back();
     bool whole = false;
@@ -206,7 +180,7 @@ StatusOr<GlobalRecords> Store::Impl::LoadGlobals() const {
   }
   RETURN_IF_ERROR(FromRocksDb(epochs.status(), "reading epochs"));
 
-  Cursor crawls(db_.get(), handle(Family::kMeta), MetaKeyOf(MetaKey::kCrawl));
+  Cursor crawls(db_.get(), handle(Family::kMeta), MetaKeyOf(MetaKey::kCrawl), SequentialRead());
   for (; crawls.valid(); crawls.Next()) {
     CrawlRecord& crawl = globals.crawls.emplace_back();
     RETURN_IF_ERROR(storage::DecodeCrawl(crawls.key(), crawls.value(), &crawl));
@@ -238,7 +212,7 @@ StatusOr<std::string> Store::Impl::ReadMeta(const std::string& key) const {
 
 Status Store::Impl::DropEpochs(rocksdb::WriteBatch* batch) const {
   for (const MetaKey kind : {MetaKey::kEpoch, MetaKey::kEpochPart}) {
-    Cursor rows(db_.get(), handle(Family::kMeta), MetaKeyOf(kind));
+    Cursor rows(db_.get(), handle(Family::kMeta), MetaKeyOf(kind), SequentialRead());
     for (; rows.valid(); rows.Next()) {
       RETURN_IF_ERROR(
           FromRocksDb(batch->Delete(handle(Family::kMeta), rows.key()), "dropping an epoch"));

@@ -17,6 +17,7 @@
 #include "rocksdb/env.h"
 #include "storage/change_log.h"
 #include "storage/follower.h"
+#include "storage/internal/cursor.h"
 #include "storage/internal/followed_rows.h"
 #include "storage/internal/frontier_rows.h"
 #include "storage/internal/keys.h"
@@ -121,22 +122,18 @@ class RowsOf : public rocksdb::WriteBatch::Handler {
         if (rows[i].family == family) rows.push_back({.family = family, .key = rows[i].key});
       }
     }
-    const std::string end = storage::PrefixEnd(std::string(prefix));
-    const rocksdb::Slice bound(end);
     rocksdb::ReadOptions read;
-    read.iterate_upper_bound = &bound;
     read.fill_cache = false;
-    const std::unique_ptr<rocksdb::Iterator> it(
-        db_.NewIterator(read, families_[storage::IndexOf(family)]));
-    for (it->Seek(prefix); it->Valid(); it->Next()) {
+    storage::Cursor there(&db_, families_[storage::IndexOf(family)], std::string(prefix), read);
+    for (; there.valid(); there.Next()) {
       if (forgotten_.size() == kMostForgotten) {
         too_many_ = true;
         return;
       }
-      forgotten_.emplace_back(it->key().ToStringView());
+      forgotten_.emplace_back(there.key());
       rows.push_back({.family = family, .key = forgotten_.back(), .value = std::nullopt});
     }
-    if (!it->status().ok()) too_many_ = true;
+    if (!there.status().ok()) too_many_ = true;
   }
 
   // By what it may be forgotten with: its crawl id, and its queue.

@@ -4,6 +4,7 @@
 #include "core/base/check.h"
 #include "core/base/url.h"
 #include "rocksdb/perf_level.h"
+#include "storage/internal/cursor.h"
 #include "storage/internal/keys.h"
 #include "storage/internal/records.h"
 #include "storage/internal/rocksdb_status.h"
@@ -13,6 +14,7 @@
 
 namespace freshet {
 
+using storage::Cursor;
 using storage::Family;
 using storage::FromRocksDb;
 
@@ -29,33 +31,12 @@ StatusOr<PageRecord> PageOfRow(PageNumber number, std::string_view row) {
   return page;
 }
 
-// The rows of pages from a number on, up to that before another. Owner thread only.
-class PageCursor {
- public:
-  PageCursor(rocksdb::DB* db, rocksdb::ColumnFamilyHandle* pages, PageNumber from, PageNumber end)
-      : end_(storage::PageKeyOf(end)), bound_(end_) {
-    rocksdb::ReadOptions read;
-    read.fill_cache = false;
-    read.iterate_upper_bound = &bound_;
-    it_.reset(db->NewIterator(read, pages));
-    it_->Seek(storage::PageKeyOf(from));
-  }
-  PageCursor(const PageCursor&) = delete;
-  PageCursor& operator=(const PageCursor&) = delete;
-
-  [[nodiscard]] bool valid() const { return it_->Valid(); }
-  [[nodiscard]] std::string_view key() const { return it_->key().ToStringView(); }
-  [[nodiscard]] Status Read(PageRecord* page) const {
-    return storage::DecodePage(key(), it_->value().ToStringView(), page);
-  }
-  void Next() { it_->Next(); }
-  [[nodiscard]] Status status() const { return FromRocksDb(it_->status(), "reading pages"); }
-
- private:
-  const std::string end_;
-  const rocksdb::Slice bound_;
-  std::unique_ptr<rocksdb::Iterator> it_;
-};
+// What the reads of a list or a scan have in common: rows that few others want.
+rocksdb::ReadOptions PassingRead() {
+  rocksdb::ReadOptions read;
+  read.fill_cache = false;
+  return read;
+}
 
 bool Fits(const ListQuery& query, const PageRecord& page) {
   if (query.crawl_id && *query.crawl_id != page.key.crawl_id) return false;
@@ -121,25 +102,27 @@ StatusOr<ListResult> Store::Impl::List(const ListQuery& query, std::string_view 
     }
     from = PageNumber(last->value() + 1);
   }
-  PageCursor cursor(db_.get(), handle(Family::kPages), from, end);
+  Cursor cursor(db_.get(), handle(Family::kPages), storage::PageKeyOf(from),
+                storage::PageKeyOf(end), PassingRead());
   ListResult result;
   PageRecord page;
   for (size_t seen = 0; cursor.valid(); cursor.Next()) {
-    RETURN_IF_ERROR(cursor.Read(&page));
+    RETURN_IF_ERROR(storage::DecodePage(cursor.key(), cursor.value(), &page));
     if (Fits(query, page)) result.pages.push_back(std::move(page));
     if (result.pages.size() == limit || ++seen == kMaxSeenPerList) {
       result.next_token = cursor.key();
       return result;
     }
   }
-  RETURN_IF_ERROR(cursor.status());
+  RETURN_IF_ERROR(FromRocksDb(cursor.status(), "reading pages"));
   return result;
 }
 
 StatusOr<ScanResult> Store::Impl::ScanPages(PageNumber from, PageNumber end, size_t count) const {
   CHECK(count >= 1);
   ScanResult result;
-  PageCursor cursor(db_.get(), handle(Family::kPages), from, end);
+  Cursor cursor(db_.get(), handle(Family::kPages), storage::PageKeyOf(from),
+                storage::PageKeyOf(end), PassingRead());
   for (; cursor.valid(); cursor.Next()) {
     if (result.pages.size() == count) {
       const std::optional<PageNumber> next = storage::ParsePageKey(cursor.key());
@@ -147,9 +130,10 @@ StatusOr<ScanResult> Store::Impl::ScanPages(PageNumber from, PageNumber end, siz
       result.next = *next;
       return result;
     }
-    RETURN_IF_ERROR(cursor.Read(&result.pages.emplace_back()));
+    RETURN_IF_ERROR(
+        storage::DecodePage(cursor.key(), cursor.value(), &result.pages.emplace_back()));
   }
-  RETURN_IF_ERROR(cursor.status());
+  RETURN_IF_ERROR(FromRocksDb(cursor.status(), "reading pages"));
   result.done = true;
   return result;
 }
