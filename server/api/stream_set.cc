@@ -249,7 +249,7 @@ void StreamSet::Hold(const OpenCall& call, size_t bytes) {
 bool StreamSet::TryHold(const std::shared_ptr<OpenCall>& call, size_t bytes, size_t answers) {
   const MutexLock lock(mutex_);
   Client& client = ClientOf(*call);
-  if (!FitsMessage(client, bytes) || (answers > 0 && !FitsAnswers(client, answers))) {
+  if (!FitsMessage(client, bytes) || !FitsAnswers(client, answers)) {
     Wait(client, {.call = call, .message = bytes, .answers = answers});
     return false;
   }
@@ -296,15 +296,7 @@ StreamSet::Calls StreamSet::SetAnswers(const OpenCall& call, size_t was, size_t 
 }
 
 bool StreamSet::TakeAnswers(const std::shared_ptr<OpenCall>& call, size_t bytes) {
-  const MutexLock lock(mutex_);
-  Client& client = ClientOf(*call);
-  if (!FitsAnswers(client, bytes)) {
-    Wait(client, {.call = call, .answers = bytes});
-    return false;
-  }
-  client.answers += bytes;
-  answer_bytes_ += bytes;
-  return true;
+  return TryHold(call, 0, bytes);
 }
 
 bool StreamSet::Fits(const Client& client, size_t held, size_t taken, size_t bytes) const {

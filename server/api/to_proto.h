@@ -10,6 +10,7 @@
 
 #include "core/base/units.h"
 #include "core/model/crawl.h"
+#include "core/model/lease.h"
 #include "core/model/signal.h"
 #include "core/schedule/event.h"
 #include "freshet/v1/admin.pb.h"
@@ -22,7 +23,6 @@ struct CrawlCounters;
 struct CrawlObservation;
 struct Explanation;
 struct HostStatus;
-struct LeaseRecord;
 struct PageEstimate;
 struct PageRecord;
 struct PolitenessDefaults;

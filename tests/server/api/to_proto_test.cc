@@ -4,7 +4,6 @@
 #include <cstdint>
 #include <string>
 
-#include "core/model/lease.h"
 #include "core/model/page.h"
 #include "google/protobuf/util/time_util.h"
 #include "gtest/gtest.h"
