@@ -28,6 +28,20 @@ using testing::Not;
 
 class ClusterTest : public ClusterServers {
  protected:
+  // Each commit waits for the disk.
+  TestServer::Tweak Synced() {
+    return [in_cluster = InCluster()](ServerConfig* config) {
+      in_cluster(config);
+      config->durability = "sync";
+    };
+  }
+  // Waits until the server is asked to end at once. True: on a machine under load the group has
+  // given its turn to another before.
+  static bool AwaitEndAtOnce(TestServer& server) {
+    EXPECT_TRUE(Eventually([&] { return server.asked_to_end_at_once + server.replaced > 0; },
+                           Duration::Seconds(400)));
+    return server.replaced > 0;
+  }
   // All of these pages are leased, so long as they have never been crawled.
   static std::set<std::string> Lease(TestServer& server, size_t count) {
     std::set<std::string> urls;
@@ -481,12 +495,7 @@ TEST_F(ClusterTest, WhoseCommitsWaitWhileAStandbyIsReadyLeavesItsTurn) {
 // A disk that hangs gives no error, and whoever waits for it cannot end in order.
 TEST_F(ClusterTest, WhoseDiskGivesNoAnswerEndsAtOnceWhereAStandbyIsReady) {
   FaultyEnv disk(1);
-  TestServer first(
-      [this](ServerConfig* config) {
-        InCluster()(config);
-        config->durability = "sync";
-      },
-      disk.env());
+  TestServer first(Synced(), disk.env());
   AwaitAnnounced(first);
   first.UpsertMany(50);
   disk.SetHanging(true);
@@ -497,9 +506,7 @@ TEST_F(ClusterTest, WhoseDiskGivesNoAnswerEndsAtOnceWhereAStandbyIsReady) {
   }));
   EXPECT_EQ(first.asked_to_end_at_once, 0) << "nobody else has more of it";
   SecondServer second(first.config);
-  EXPECT_TRUE(Eventually([&] { return first.asked_to_end_at_once + first.replaced > 0; },
-                         Duration::Seconds(400)));
-  const bool replaced = first.replaced > 0;
+  const bool replaced = AwaitEndAtOnce(first);
   EXPECT_EQ(first.asked_to_end, 0);
   disk.SetHanging(false);
   stuck.get();
@@ -516,12 +523,7 @@ TEST_F(ClusterTest, WhoseDiskGivesNoAnswerEndsAtOnceWhereAStandbyIsReady) {
 // In order it would end once the disk answers, and keep its turn until then.
 TEST_F(ClusterTest, WhoseDiskGivesNoAnswerWhileItEndsEndsAtOnce) {
   FaultyEnv disk(1);
-  TestServer first(
-      [this](ServerConfig* config) {
-        InCluster()(config);
-        config->durability = "sync";
-      },
-      disk.env());
+  TestServer first(Synced(), disk.env());
   AwaitAnnounced(first);
   first.UpsertMany(50);
   SecondServer second(first.config);
@@ -538,9 +540,7 @@ TEST_F(ClusterTest, WhoseDiskGivesNoAnswerWhileItEndsEndsAtOnce) {
       std::async(std::launch::async, [&] { return CodeOf(first, &Admin::SetCrawlRate, rate); });
   ASSERT_TRUE(Eventually([&] { return disk.hanging() > 0; }));
   auto stopped = std::async(std::launch::async, [&] { return first.Stop(); });
-  EXPECT_TRUE(Eventually([&] { return first.asked_to_end_at_once + first.replaced > 0; },
-                         Duration::Seconds(400)));
-  const bool replaced = first.replaced > 0;
+  const bool replaced = AwaitEndAtOnce(first);
   disk.SetHanging(false);
   (void)stuck.get();
   EXPECT_TRUE(stopped.get().ok());

@@ -53,6 +53,16 @@ def stop_spider(spider: subprocess.Popen[str], directory: Path) -> str:
     return (directory / "scrapy.log").read_text()
 
 
+def wait_for_outcomes(server: Server, urls: list[str], seconds: float) -> list[types_pb2.CrawlOutcome]:
+    """The last outcome of each page, once all have one."""
+    with freshet.Admin(server.address) as admin:
+        until = time.monotonic() + seconds
+        while not all(outcomes := [admin.page(url).page.last_outcome for url in urls]):
+            assert time.monotonic() < until, outcomes
+            time.sleep(0.05)
+    return outcomes
+
+
 def test_a_site_that_changes_is_crawled_from_its_links(tmp_path: Path) -> None:
     with make_site() as site, start_server(tmp_path) as server:
         # The host that never answers names no links.
@@ -111,11 +121,7 @@ def test_an_answer_that_is_too_large_or_cannot_be_read_is_an_error(tmp_path: Pat
         # Two that nobody reports would take all places until their leases end.
         spider = start_spider(server, tmp_path, "-s", "FRESHET_CAPACITY=2")
         try:
-            with freshet.Admin(server.address) as admin:
-                until = time.monotonic() + 60
-                while not all(outcomes := [admin.page(url).page.last_outcome for url in urls]):
-                    assert time.monotonic() < until, outcomes
-                    time.sleep(0.05)
+            outcomes = wait_for_outcomes(server, urls, 60)
         finally:
             stop_spider(spider, tmp_path)
         assert set(outcomes) == {types_pb2.CRAWL_OUTCOME_ERROR}
@@ -131,11 +137,7 @@ def test_redirects_end_with_the_lease_of_their_page(tmp_path: Path) -> None:
             ingester.upsert(urls)
         spider = start_spider(server, tmp_path, "-s", "FRESHET_LEASE_SECONDS=3")
         try:
-            with freshet.Admin(server.address) as admin:
-                until = time.monotonic() + 15
-                while not all(outcomes := [admin.page(url).page.last_outcome for url in urls]):
-                    assert time.monotonic() < until, outcomes
-                    time.sleep(0.05)
+            outcomes = wait_for_outcomes(server, urls, 15)
         finally:
             log = stop_spider(spider, tmp_path)
         assert set(outcomes) == {types_pb2.CRAWL_OUTCOME_ERROR}
