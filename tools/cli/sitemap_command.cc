@@ -243,7 +243,7 @@ class Reports {
     }
     if (!report.untold) {
       for (const std::string& one : report.Complaints()) {
-        session_.Complain(fmt::format("{}: {}", ShowName(report.document), ShowText(one)));
+        session_.Complain(fmt::format("{}: {}", ShowName(report.document), one));
       }
     }
     if (session_.json()) {

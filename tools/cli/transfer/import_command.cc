@@ -171,7 +171,7 @@ class ImportRun {
     }
     const ExitCode code = SendChunk(number);
     if (code != kAccepted || status.ok()) return code;
-    session_.Complain(fmt::format("{}: {}", ShowText(name), std::string(status.message())));
+    session_.Complain(fmt::format("{}: {}", name, std::string(status.message())));
     return kBadUsage;
   }
 
