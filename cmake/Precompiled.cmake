@@ -1,5 +1,5 @@
-# Headers of libraries that most sources of a kind include, parsed once: half of what a build takes is parsing. Sources
-# include what they use all the same: the linters compile each without (tools/lint/lint.sh).
+# Library headers that most sources of a kind include, parsed once: parsing is half the time of a build. Sources still
+# include what they use: the linters compile each without precompiled headers (tools/lint/lint.sh).
 
 set(freshet_headers_base
   <algorithm> <array> <atomic> <chrono> <cmath> <cstdint> <cstring> <deque> <filesystem> <fstream> <functional>
@@ -7,7 +7,7 @@ set(freshet_headers_base
   <absl/container/flat_hash_map.h> <absl/container/flat_hash_set.h> <absl/status/status.h> <absl/status/statusor.h>
   <absl/strings/str_cat.h> <fmt/format.h>)
 set(freshet_headers_store ${freshet_headers_base} <rocksdb/db.h> <rocksdb/env.h>)
-# The API's own headers change seldom, and what includes one includes gRPC.
+# The API's own headers rarely change, and any source with one of them includes gRPC.
 set(freshet_headers_rpc ${freshet_headers_base}
   <freshet/v1/admin.grpc.pb.h> <freshet/v1/ingest.grpc.pb.h> <freshet/v1/pages.grpc.pb.h>
   <freshet/v1/scheduler.grpc.pb.h> <google/protobuf/arena.h> <grpcpp/grpcpp.h>)
@@ -16,8 +16,8 @@ set(freshet_headers_rpc_test ${freshet_headers_rpc} <gmock/gmock.h> <gtest/gtest
 
 option(FRESHET_PRECOMPILED "Parse the headers of libraries once; linters do without" ON)
 
-# freshet_precompiled(KIND DEPS x y): parses freshet_headers_KIND; DEPS has what it needs beyond base. Targets that are
-# compiled alike share the result by freshet_use_precompiled(TARGET KIND).
+# freshet_precompiled(KIND DEPS x y): parses freshet_headers_KIND; DEPS are its libraries beyond base. Targets with the
+# same compiler options share the result by freshet_use_precompiled(TARGET KIND).
 function(freshet_precompiled KIND)
   if(NOT FRESHET_PRECOMPILED)
     return()
@@ -39,7 +39,7 @@ function(freshet_use_precompiled TARGET KIND)
   endif()
 endfunction()
 
-# For a target that is compiled unlike all others, or needs what no other does.
+# Precompiles for a target whose compiler options or libraries are unique.
 function(freshet_precompile_alone TARGET KIND)
   if(FRESHET_PRECOMPILED)
     target_precompile_headers(${TARGET} PRIVATE ${freshet_headers_${KIND}})

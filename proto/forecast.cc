@@ -28,7 +28,7 @@ struct ValueCurve {
 
   [[nodiscard]] double Shape(double s) const {
     if (std::isinf(s)) return harmonic ? s : 1;
-    // Of the difference nothing is left for small s.
+    // For small s the difference would lose all its digits.
     if (s < 1e-4) return s * s / 2;
     return harmonic ? s - 1 + std::exp(-s) : 1 - (1 + s) * std::exp(-s);
   }
@@ -43,7 +43,7 @@ ValueCurve CurveOf(const v1::Explanation& why, double growth) {
   const double then = curve.Shape(why.staleness() + growth * SecondsToCrawl(why));
   if (why.decision() == v1::DECISION_BELOW_PRICE && then > now && why.price() > why.value()) {
     const double power = std::log(why.price() / why.value()) / std::log(then / now);
-    // What is further off waits for something else than the price.
+    // A page that is further off waits for something other than the price.
     if (power > 0.5 && power < 2) curve.power = power;
   }
   curve.scale = why.value() / std::pow(now, curve.power);

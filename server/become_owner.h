@@ -1,4 +1,4 @@
-// Root that goes on as the user of a directory.
+// Lets a process of root continue as the owner of a directory.
 #ifndef FRESHET_SERVER_BECOME_OWNER_H_
 #define FRESHET_SERVER_BECOME_OWNER_H_
 
@@ -8,10 +8,10 @@
 
 namespace freshet {
 
-// Lets root go on as the owner of `directory`: files of root would keep a service from its store,
-// and root reads what the service cannot. Returns who that is, such as "user 7, who owns /d"; empty
-// where nothing changed: this process is not root's, the directory is root's or is not there.
-// PermissionDenied: the system does not let it. Thread-safe.
+// Lets root continue as the owner of `directory`: files of root would keep a service from its
+// store, and root could read what the service cannot. Returns the new user, such as "user 7, who
+// owns /d"; empty = nothing changed: the process is not root's, or the directory is root's or
+// missing. PermissionDenied: the system refuses. Thread-safe.
 [[nodiscard]] StatusOr<std::string> BecomeOwnerOf(const std::string& directory);
 
 }  // namespace freshet

@@ -43,8 +43,9 @@ int SayProblems(const LoadedConfig& loaded) {
   return loaded.problems.empty() ? 0 : kBadUsage;
 }
 
-// Root reads what the user of the server, who owns the data directory, may not be able to read.
-// Only a warning: root may be who starts the server as well. Precondition: it has no problems.
+// Warns of files that root can read and the owner of the data directory, as whom the server runs,
+// maybe not. It is only a warning, because root may start the server too. Precondition: the
+// configuration has no problems.
 void WarnAsOwner(LoadedConfig loaded) {
   const StatusOr<std::string> data_dir = storage::AbsolutePath(loaded.config.data_dir);
   if (!data_dir.ok()) return;

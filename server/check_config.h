@@ -1,5 +1,5 @@
-// What freshetd does with a configuration that it does not serve by: check it, show it. Nothing is
-// written or opened but the files that the configuration names, which are read.
+// Checks or shows a configuration without serving by it. Only reads the files that the
+// configuration names; writes and opens nothing else.
 #ifndef FRESHET_SERVER_CHECK_CONFIG_H_
 #define FRESHET_SERVER_CHECK_CONFIG_H_
 
@@ -7,11 +7,11 @@
 
 namespace freshet {
 
-// Says every problem on standard error, also those of certificates, keys and the auth file, and
-// gives the program's exit code: 0 there are none, 2 there are.
+// Prints every problem on standard error, also of certificates, keys and the auth file. Returns the
+// program's exit code: 0 = no problems, 2 = problems.
 [[nodiscard]] int RunCheckConfig(LoadedConfig loaded);
 
-// Prints what is in force on standard output, or why that cannot be said: 0 or 2.
+// Prints the values in force on standard output, or the reason that it cannot. Returns 0 or 2.
 [[nodiscard]] int RunPrintConfig(const LoadedConfig& loaded);
 
 }  // namespace freshet

@@ -15,7 +15,7 @@ namespace freshet {
 namespace {
 
 constexpr std::chrono::seconds kAskPatience{1};
-// Who waits for this is late for its own turn.
+// A longer wait would delay this server's own turn.
 constexpr std::chrono::milliseconds kSilencePatience{250};
 
 std::string NameOfMachine() {
@@ -32,7 +32,7 @@ std::chrono::milliseconds SilenceOf(const ClusterConfig& cluster) {
   return std::chrono::milliseconds(static_cast<int64_t>(cluster.silence.seconds() * 1000));
 }
 
-// Whoever has the turn of the group that all divisions' servers are in.
+// The election of the rate leader: the server with the turn of a group of all divisions' servers.
 class KafkaRateElection final : public RateElection {
  public:
   KafkaRateElection(std::unique_ptr<KafkaTenure> tenure, std::unique_ptr<KafkaListener> listener)
@@ -110,7 +110,7 @@ StatusOr<std::optional<ServingPeer>> Cluster::WhoServes(uint32_t division) {
 
 StatusOr<std::unique_ptr<RateElection>> Cluster::StandForRate() const {
   KafkaOptions kafka = kafka_;
-  // No division's, nor that of a cluster of this name without any.
+  // The name of no division, nor of a cluster without divisions.
   kafka.cluster = fmt::format("{}-rate-of-{}", config_.name, config_.divisions);
   ASSIGN_OR_RETURN(
       std::unique_ptr<KafkaTenure> tenure,

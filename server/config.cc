@@ -13,7 +13,7 @@
 namespace freshet {
 namespace {
 
-// Looks at YAML before anything is made of it: a few aliases can stand for any number of nodes, or
+// Checks the shape of YAML before it is loaded: a few aliases can stand for any number of nodes, or
 // for themselves. Owner thread only.
 class Shape final : public YAML::EventHandler {
  public:
@@ -50,7 +50,7 @@ Status CheckYamlShape(std::string_view yaml) {
   if (!parser.HandleNextDocument(shape)) return absl::OkStatus();
   if (shape.has_aliases())
     return InvalidArgument("has a YAML alias (*): write the value itself instead");
-  // YAML::Load would take the first document and say nothing of the rest.
+  // YAML::Load would take the first document and silently drop the rest.
   if (parser.HandleNextDocument(shape)) {
     return InvalidArgument("has more than one document");
   }

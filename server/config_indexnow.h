@@ -1,5 +1,5 @@
-// The section `indexnow` of a configuration: who may tell of changed pages over HTTP, and how that
-// is believed (docs/operations.md).
+// The section `indexnow` of a configuration: who may report changed pages over HTTP, and how far
+// that is believed (docs/operations.md).
 #ifndef FRESHET_SERVER_CONFIG_INDEXNOW_H_
 #define FRESHET_SERVER_CONFIG_INDEXNOW_H_
 
@@ -12,21 +12,21 @@
 
 namespace freshet {
 
-// Value type, thread-compatible.
+// The section. Value type, thread-compatible.
 struct IndexNowConfig {
   bool enabled = false;
-  bool verify_keys = true;          // by fetching the file of the host that holds the key
-  Live<bool> create_pages = false;  // of URLs that are not known
-  std::string crawl_id;             // that the pages have; empty: the default
-  Live<int> max_urls = limits::kMaxIndexNowUrls;  // of one request
+  bool verify_keys = true;                        // by fetching the key file of the host
+  Live<bool> create_pages = false;                // for unknown URLs
+  std::string crawl_id;                           // of the pages; empty = the default
+  Live<int> max_urls = limits::kMaxIndexNowUrls;  // in one request
   size_t max_body_bytes = size_t{1} << 20;
-  Live<Duration> key_lifetime = Duration::Days(1);  // of a key that was found good, or bad
+  Live<Duration> key_lifetime = Duration::Days(1);  // how long a good or bad key is remembered
   Live<Duration> retry_interval =
-      Duration::Seconds(60);                           // after a key file that could not be fetched
+      Duration::Seconds(60);                           // pause after a failed fetch of a key file
   Live<Duration> key_timeout = Duration::Seconds(10);  // of one fetch as a whole
 
-  // Only for tests, no key of the file sets it: key files are fetched over HTTP from this port of
-  // this machine, under the name of their host. 0: not so.
+  // Only for tests, so the configuration file has no key for it. Key files are fetched over HTTP
+  // from this port of this machine, under the name of their host. 0 = off.
   int test_key_port = 0;
 };
 

@@ -1,4 +1,4 @@
-// Limits in a configuration: the rates of sources, and all of them as a list.
+// Limits in a configuration: the rates of sources, and a list of all limits.
 //
 // All functions are thread-safe.
 #ifndef FRESHET_SERVER_CONFIG_LIMITS_H_
@@ -18,17 +18,17 @@ namespace freshet {
 
 struct ServerConfig;
 
-// A map from names of sources to items a second. Takes the place of what was read before.
-// InvalidArgument begins with the key at fault.
+// Reads a map from names of sources to items a second, in place of earlier ones. InvalidArgument
+// begins with the key at fault.
 [[nodiscard]] Status ReadItemRates(const std::string& key, const YAML::Node& node,
                                    std::map<std::string, double>* rates);
 
-// Value type, thread-compatible.
+// A limit in force. Value type, thread-compatible.
 struct LimitInForce {
   std::string name;  // the key, without `limits.`
-  double most = 0;   // seconds of spans
+  double most = 0;   // durations in seconds
 };
-// What holds, in the order of docs/limits.md; limits that are switched off are left out.
+// All limits in force, in the order of docs/limits.md.
 [[nodiscard]] std::vector<LimitInForce> LimitsOf(const ServerConfig& config);
 
 }  // namespace freshet

@@ -18,7 +18,7 @@ namespace {
 
 constexpr Duration kLongest = Duration::Days(366);
 
-// A fault, with the key and line that it is in.
+// Makes the error for a fault at a key and its line.
 Status At(const std::string& key, const YAML::Node& node, std::string_view what) {
   return InvalidArgument("{}: {} (line {})", key, what, node.Mark().line + 1);
 }
@@ -40,11 +40,11 @@ StatusOr<uint32_t> ReadLimit(const std::string& text) {
                          WrongValue(text, fmt::format("a whole number from 0 to {}", UINT32_MAX)));
 }
 
-// The host as in canonical URLs.
+// Reads a host in the form of canonical URLs.
 StatusOr<std::string> ReadHost(const std::string& text) {
   const StatusOr<CanonicalUrl> url = Canonicalise("http://" + text + "/");
   if (text.empty() || !url.ok()) return InvalidArgument("{}", WrongValue(text, "a host"));
-  // Not a URL, a port or the like.
+  // The text is a URL, a port or the like.
   if (text.find_first_of("/?#@ ") != std::string::npos ||
       (text.find(':') != std::string::npos && text.front() != '[')) {
     return InvalidArgument("{}", WrongValue(text, "a host alone, without a scheme, port or path"));
@@ -166,7 +166,7 @@ Status ReadHostRules(const std::string& key, const YAML::Node& node, std::vector
     return At(key, node,
               fmt::format("{} rules are over the limit of {}", node.size(), limits::kMaxHostRules));
   }
-  // After a fault there is none: what half a rule lacks would be told as a second fault.
+  // After a fault no rules are kept: the gaps of half a rule would be reported as a second fault.
   std::vector<HostRule> read;
   for (size_t i = 0; i < node.size(); ++i) {
     RETURN_IF_ERROR(ReadRule(fmt::format("{}[{}]", key, i), node[i], &read.emplace_back()));

@@ -15,8 +15,8 @@ class Node;
 
 namespace freshet {
 
-// Take the place of what was read before. InvalidArgument begins with the key at fault, and says
-// the line. What holds of all rules together is for HostRules::Make.
+// Read the values in place of earlier ones. InvalidArgument begins with the key at fault, and names
+// the line. HostRules::Make checks all rules together.
 [[nodiscard]] Status ReadHostRules(const std::string& key, const YAML::Node& node,
                                    std::vector<HostRule>* rules);
 [[nodiscard]] Status ReadGroupTerms(const std::string& key, const YAML::Node& node,

@@ -1,4 +1,4 @@
-// Values as configurations write them: texts that become numbers, spans of time and the like.
+// Readers of values in configurations: numbers, durations and the like.
 //
 // All functions are thread-safe. InvalidArgument repeats the text.
 #ifndef FRESHET_SERVER_CONFIG_VALUES_H_

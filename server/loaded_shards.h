@@ -1,4 +1,4 @@
-// A store as shards that hold every page, and do not run yet.
+// Loads a store into shards that hold every page, and do not run yet.
 #ifndef FRESHET_SERVER_LOADED_SHARDS_H_
 #define FRESHET_SERVER_LOADED_SHARDS_H_
 
@@ -21,43 +21,42 @@ namespace freshet {
 struct FollowedChanges;
 struct ServerConfig;
 
-// Thread-compatible, and each shard by itself.
+// The loaded shards. Thread-compatible, and each shard by itself.
 struct LoadedShards {
   GlobalRecords globals;
   std::string policy_name;
   CrawlPolicy policy;
   std::unique_ptr<Crawls> crawls;
-  std::shared_ptr<EpochExchange> epochs;       // of the shards
+  std::shared_ptr<EpochExchange> epochs;       // shared by the shards
   std::vector<std::unique_ptr<Shard>> shards;  // use the store
 };
 
-// What shards are made with besides a store. All that is referred to outlives the loader; `clock`
-// and `observer`, which is that of the shards, what is loaded as well. Thread-compatible.
+// Makes and loads shards. All references outlive the loader; `clock` and `observer`, the shards'
+// own, also outlive the shards. Thread-compatible.
 class ShardsLoader {
  public:
-  // `begun` is when the server was started.
+  // `begun` is when the server started.
   ShardsLoader(const ServerConfig& config, Clock& clock, Instant begun, ShardObserver& observer)
       : config_(config), clock_(clock), begun_(begun), observer_(observer) {}
 
-  // Makes the shards and loads them. `options.now` is set here. Cancelled as
-  // LoadShards is.
+  // Makes the shards and loads them. Sets `options.now`. Cancelled as LoadShards is.
   [[nodiscard]] StatusOr<LoadedShards> Load(Store& store, LoadOptions options,
                                             LoadProgress& progress) const;
-  // For shards that were loaded without leases. What the store has taken in since, of one shard.
-  // ResourceExhausted, Internal: they are of no use any more.
+  // Takes the store's later changes of one shard, for shards loaded without leases.
+  // ResourceExhausted, Internal: the shards are useless now.
   [[nodiscard]] Status Follow(LoadedShards& loaded, uint16_t shard, FollowedChanges changes,
                               LoadProgress& progress) const;
-  // They have followed the store to its end: makes of them what Load would.
+  // Finishes shards that have followed the store to its end: makes them what Load would.
   [[nodiscard]] Status Finish(Store& store, LoadedShards& loaded) const;
 
  private:
-  // What an operator has set wins over flags and files, which are for new databases.
+  // A policy set by an operator wins over flags and files, which are for new databases.
   void ChoosePolicy(LoadedShards* loaded) const;
   [[nodiscard]] Status MakeShards(Store& store, LoadedShards* loaded) const;
   [[nodiscard]] ShardSettings SettingsOf(const LoadedShards& loaded, uint64_t generation,
                                          int shard) const;
   static void LoadModels(const LoadedShards& loaded);
-  // What is set for crawl ids.
+  // Loads the settings of crawl ids.
   [[nodiscard]] Status LoadCrawls(LoadedShards* loaded) const;
 
   const ServerConfig& config_;

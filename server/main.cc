@@ -1,4 +1,5 @@
-// freshetd: flags, configuration, the real clock and signals; everything else is in Server.
+// freshetd: reads flags and configuration, makes the real clock and the signals; Server does
+// everything else.
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -37,10 +38,10 @@ namespace {
 
 constexpr int kFailure = 1;
 constexpr int kBadUsage = 2;
-// Some senders, timeout(1) among them, signal a process and then its group: that is one request.
+// Some senders, such as timeout(1), signal a process and then its group: that is one request.
 constexpr Duration kOneRequest = Duration::Millis(500);
 
-// What to do instead of serving, at most one of them.
+// The tasks besides serving, at most one of them.
 struct Maintenance {
   bool check_config = false;
   bool print_config = false;
@@ -120,18 +121,19 @@ sigset_t EndingSignals() {
   return signals;
 }
 
-// Holds them back, `how` = SIG_BLOCK, from this thread and those that it starts, or lets them
-// through again, SIG_UNBLOCK, those that have come meanwhile included.
+// Blocks these signals (`how` = SIG_BLOCK) for this thread and those that it starts, or lets them
+// through again (SIG_UNBLOCK), with any that came while they were blocked.
 void MaskEndSignals(int how) {
   const sigset_t signals = EndingSignals();
   pthread_sigmask(how, &signals, nullptr);
 }
 
-// Hears signals that every other thread has blocked: the first one asks for the end, the second one
-// does not wait for it. Owner thread only.
+// Waits for signals that every other thread has blocked: the first one asks for the end, the second
+// one ends at once. Owner thread only.
 class EndSignals {
  public:
-  // Both are called on a thread of its own: `on_first` once, `on_hang_up` for every SIGHUP.
+  // Both functions are called on a thread of its own: `on_first` once, `on_hang_up` for every
+  // SIGHUP.
   EndSignals(Clock& clock, std::function<void()> on_first, std::function<void()> on_hang_up)
       : clock_(clock),
         on_hang_up_(std::move(on_hang_up)),
@@ -144,7 +146,7 @@ class EndSignals {
   EndSignals(const EndSignals&) = delete;
   EndSignals& operator=(const EndSignals&) = delete;
 
-  // As if a signal asked for the end; the next one is then the first of whoever sends it.
+  // Acts as if a signal asked for the end; the next signal still counts as the first of its sender.
   // Thread-safe.
   void Ask() {
     asked_ = true;
@@ -189,7 +191,7 @@ class EndSignals {
   const std::function<void()> on_hang_up_;
   std::atomic<bool> over_ = false;
   std::atomic<bool> come_ = false;
-  std::atomic<bool> asked_ = false;  // by this process itself, and nobody has since
+  std::atomic<bool> asked_ = false;  // by this process itself, and nobody since
   Mutex mutex_;
   Condition first_;
   std::thread thread_;  // last: it uses all of them
@@ -205,7 +207,7 @@ int Stop(Server& server) {
   return 0;
 }
 
-// Whoever says --insecure reads in the log what that means.
+// Logs what --insecure means.
 void WarnOfInsecurity(const ServerConfig& config) {
   if (config.tls_certificate.empty()) {
     spdlog::warn("insecure: without TLS anybody on the network can read the traffic of clients");
@@ -216,7 +218,7 @@ void WarnOfInsecurity(const ServerConfig& config) {
   }
 }
 
-// Reads all again that the configuration was made of.
+// Reads again all files of the configuration.
 void Reload(const CommandLine& line, Server& server) {
   LoadedConfig loaded = LoadConfig(line, ProcessEnvironment());
   const StatusOr<std::string> data_dir = storage::AbsolutePath(loaded.config.data_dir);
@@ -229,8 +231,8 @@ void Reload(const CommandLine& line, Server& server) {
   server.Reload();
 }
 
-// Everything is closed. gRPC 1.51 waits for a thread that sleeps for up to ten seconds once a
-// client has not taken its answers at once; whoever restarts the server would wait with it.
+// Ends the process once everything is closed. gRPC 1.51 waits up to ten seconds for a sleeping
+// thread after a client was slow to take its answers, and would delay a restart.
 [[noreturn]] void EndProcess(int code) {
   FlushLogs();
   std::fflush(stdout);
@@ -249,7 +251,7 @@ int Run(const ServerConfig& config, const CommandLine& line) {
   server.WhenReplaced([&] {
     spdlog::critical("another server of the cluster is active now, so this server ends");
     replaced = true;
-    // One signal more would not wait for the end.
+    // A second signal would not wait for the end.
     if (!signals.come()) signals.Ask();
   });
   server.WhenToEnd([&](std::string_view why, bool at_once) {
@@ -279,14 +281,14 @@ int Run(const ServerConfig& config, const CommandLine& line) {
                info->http_address);
   signals.Await();
   const int status = Stop(server);
-  // Who started it is to start it again, to stand by.
+  // The failure has the service manager start it again, as a standby.
   const int code = replaced ? kFailure : status;
   if (!kSanitized) EndProcess(code);
   return code;
 }
 
 int RunMaintenance(const ServerConfig& config, const Maintenance& maintenance) {
-  // It works on copies, or only reads: there is nothing to end in order.
+  // The work is on copies, or only reads: nothing needs an orderly end.
   MaskEndSignals(SIG_UNBLOCK);
   if (maintenance.verify) return RunVerify(config);
   if (maintenance.repair) return RunRepair(config);
@@ -308,9 +310,9 @@ constexpr const char* kFooter =
     "Exit code: 0 ended by a signal, 1 failed, 2 bad command line or configuration.";
 
 int Main(int argc, char** argv) {
-  // First of all: who stops the server before it has read its configuration is heard all the same.
+  // Signals are blocked first, so that an early one is not lost.
   MaskEndSignals(SIG_BLOCK);
-  // What is stored is the owner's alone: pages, and the secret that fingerprints depend on.
+  // Only the owner may read the files: pages, and the secret that fingerprints depend on.
   umask(S_IRWXG | S_IRWXO);
   CLI::App app(
       "Freshet, the recrawl scheduler: a server that decides which page a crawler fetches next.",
@@ -336,7 +338,7 @@ int Main(int argc, char** argv) {
     return kBadUsage;
   }
   ServerConfig& config = loaded.config;
-  // Whatever is said of the store says where it is.
+  // Messages about the store give its full path.
   const StatusOr<std::string> data_dir = storage::AbsolutePath(config.data_dir);
   if (!data_dir.ok()) {
     fmt::print(stderr, "freshetd: data_dir: {}\n", std::string(data_dir.status().message()));
@@ -354,8 +356,8 @@ int Main(int argc, char** argv) {
 }  // namespace
 }  // namespace freshet
 
-// What jemalloc reads at the start: threads of its own give back what is free for ten seconds. Else
-// only threads that allocate do so, and what a flood of calls took stays while nothing happens.
+// jemalloc reads this at the start: its own threads give back memory that is free for ten seconds.
+// Otherwise only allocating threads do, and an idle server keeps the memory of a flood of calls.
 extern "C" {
 extern const char* malloc_conf;
 const char* malloc_conf = "background_thread:true";

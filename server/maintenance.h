@@ -1,8 +1,8 @@
-// What freshetd does with a store that it does not serve: verify, repair, restore. Each says what
-// it did on standard output and why not on standard error, and gives the program's exit code: 0 the
-// store is whole and usable, 1 it is not. The store must not be in use. All write files
-// of the store: started as root they become the user who owns the data directory, or the one above
-// where it is missing, so that the server can read those files.
+// The maintenance of a store that is not in use: verify, repair, restore. Each prints its results
+// on standard output and errors on standard error. Each returns the program's exit code: 0 = the
+// store is whole and usable, 1 = it is not. All write files of the store. Started as root they
+// become the owner of the data directory, or of the one above if it is missing. So the server can
+// read those files.
 #ifndef FRESHET_SERVER_MAINTENANCE_H_
 #define FRESHET_SERVER_MAINTENANCE_H_
 
@@ -12,15 +12,14 @@ namespace freshet {
 
 struct ServerConfig;
 
-// Reads everything and compares; one line for each problem.
+// Reads and compares everything; prints one line for each problem.
 [[nodiscard]] int RunVerify(const ServerConfig& config);
 
-// Makes a damaged store usable and says what could not be saved (storage/repair.h). 0 also where
-// something was lost.
+// Makes a damaged store usable and prints what is lost (storage/repair.h). Returns 0 even then.
 [[nodiscard]] int RunRepair(const ServerConfig& config);
 
-// Makes the data directory of a checkpoint (storage/restore.h), if `leave_cluster` says so of a
-// single server, of what is a cluster's.
+// Makes the data directory of a checkpoint (storage/restore.h). `leave_cluster`: makes a single
+// server's out of a cluster's.
 [[nodiscard]] int RunRestore(const ServerConfig& config, const std::string& checkpoint,
                              bool leave_cluster);
 

@@ -1,5 +1,5 @@
-// What a server that serves takes from a configuration that was read again: each key that differs
-// is taken, or said to need a restart.
+// Takes a changed configuration into a serving server: each changed key is taken, or needs a
+// restart.
 #ifndef FRESHET_SERVER_RELOAD_H_
 #define FRESHET_SERVER_RELOAD_H_
 
@@ -14,30 +14,29 @@ namespace freshet {
 
 struct ServerConfig;
 
-// Owner thread only.
+// Takes changes. Owner thread only.
 class Reloader {
  public:
-  // `config` is what the server was started with, and what its parts read while it runs: of it only
-  // what is Live is changed. All outlive this.
+  // `config` is the configuration of the start, which the server's parts read while it runs: only
+  // Live fields are changed. All references outlive this.
   Reloader(ServerConfig& config, Door& door, Serving& serving);
 
-  // Takes what differs from what was taken before. `fresh` is valid. The log says what became of
-  // each key that differs.
+  // Takes the changes since the last time. `fresh` is valid. Logs the outcome of each changed key.
   void Take(const ServerConfig& fresh);
 
  private:
   using Names = std::set<std::string, std::less<>>;
 
-  // Keys of which not the value needs a restart but whether there is one.
+  // Keys that need a restart only when their value appears or disappears.
   [[nodiscard]] bool NeedsRestart(const std::string& name, const ServerConfig& fresh) const;
   void TakeRates(const ServerConfig& fresh) const;
-  // What operators can set as well: theirs wins.
+  // Settings of operators win over these.
   void TakeSettings(const ServerConfig& fresh, const Names& names) const;
 
   ServerConfig& config_;
   Door& door_;
   const ServerContext& context_;
-  // Of every key, as it was taken last.
+  // The last value taken of every key.
   std::map<std::string, std::string, std::less<>> in_force_;
 };
 

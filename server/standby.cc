@@ -9,13 +9,13 @@
 namespace freshet {
 namespace {
 
-// How soon a load ends of a standby that is not needed after all, or is to stop.
+// How soon a load ends on a standby that is not needed after all, or stops.
 constexpr Duration kLookInterval = Duration::Millis(500);
 constexpr std::chrono::seconds kAfterFailure{10};
-// Shards learn one after the other, and each has the pages loaded anew.
+// Shards learn one after the other, and each makes the pages be loaded again.
 constexpr std::chrono::seconds kAfterOutdating{3};
-// Each leaves some bytes behind, which a load does away with: so many records may be followed, and
-// so many for each page.
+// Each followed record leaves some bytes behind, which a load removes. These are the records that
+// may be followed, at least and for each page.
 constexpr uint64_t kFollowedAtLeast = 1'000'000;
 constexpr uint64_t kFollowedPerPage = 8;
 
@@ -31,7 +31,7 @@ bool Standby::MayOwn() {
 
 bool Standby::MayOwnSoon() {
   const bool may_come = TurnMayCome();
-  // The turn may have come meanwhile: what is not loaded then is loaded as at any start.
+  // The turn may have come meanwhile: pages that are not loaded then are loaded as at any start.
   if (hooks_.has_turn()) return loaded_.has_value();
   if (!may_come) {
     if (loaded_) spdlog::info("the active server goes on serving; this one stays a standby");
@@ -39,10 +39,10 @@ bool Standby::MayOwnSoon() {
     tried_ = false;
     return false;
   }
-  // The log was read since.
+  // The log was read up to now.
   has_loaded_ = loaded_.has_value();
   if (loaded_) return true;
-  // What was broken off, has failed or is out of date begins anew.
+  // A load that was cancelled, has failed or is out of date begins again.
   return !std::exchange(tried_, false) && Steady::now() >= rests_until_;
 }
 
@@ -67,9 +67,9 @@ Status Standby::Prepare(Store& store) {
                  Counted(progress_.pages.load(), "page"));
   } else {
     Drop();
-    // Whoever cannot load must not stand: it would take the turn from one that can.
+    // A standby that cannot load must not stand: it would take the turn from one that can.
     if (absl::IsDataLoss(loaded.status())) return loaded.status();
-    // Of others it is tried again when the turn comes, and refused then if it must be.
+    // Other errors: the load is tried again when the turn comes, and then fails if it must.
     if (!absl::IsCancelled(loaded.status())) {
       spdlog::warn("loading the pages beforehand: {}", loaded.status().ToString());
       Rest(kAfterFailure);
@@ -101,7 +101,7 @@ std::optional<LoadedShards> Standby::Take(Store& store) {
   if (!loaded_) return std::nullopt;
   const Status finished = hooks_.finish(store, *loaded_);
   if (finished.ok()) return std::exchange(loaded_, std::nullopt);
-  // Loading all of it anew says what is wrong.
+  // Loading everything again reports the fault.
   spdlog::warn("loading the leases: {}", finished.ToString());
   Drop();
   return std::nullopt;

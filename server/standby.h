@@ -1,6 +1,6 @@
-// A server of a cluster that waits for its turn: it loads the pages as soon as the one that serves
-// falls silent, or says that it is about to end, and keeps them up with the log, so that it serves
-// at once when its turn comes.
+// A standby: a server of a cluster that waits for its turn. A standby loads the pages when the
+// serving server falls silent or is about to end. It keeps them up with the log, so that it serves
+// as soon as its turn comes.
 #ifndef FRESHET_SERVER_STANDBY_H_
 #define FRESHET_SERVER_STANDBY_H_
 
@@ -19,26 +19,27 @@
 
 namespace freshet {
 
-// What a standby asks, on the thread that opens the store, but for `follow`: on those of Update.
+// Functions for a standby. The thread that opens the store calls them; `follow` is called on the
+// threads of Update.
 struct StandbyHooks {
-  // To be given the turn from here on.
+  // Asks to be given the turn from now on.
   std::function<Status()> stand;
   std::function<bool()> has_turn;
   // Whether the server that serves may be gone. May take a moment.
   std::function<bool()> other_is_silent;
-  // Whether it has said that it waits for this one to have the pages, or an operator has.
+  // Whether the serving server waits until this one has the pages, or an operator asks for that.
   std::function<bool()> is_asked_for;
-  // Those of ShardsLoader.
+  // The functions of ShardsLoader.
   std::function<StatusOr<LoadedShards>(Store&, LoadOptions)> load;
   std::function<Status(LoadedShards&, uint16_t, FollowedChanges)> follow;
   std::function<Status(Store&, LoadedShards&)> finish;
 };
 
-// Owner thread only, as long as the store is not open, but for what Follower and this say
-// otherwise.
+// The standby. Owner thread only while the store is not open, except as Follower and this class
+// say.
 class Standby final : public Follower {
  public:
-  // Loads end early once `stop` is set. `progress` is that of the loads. Both outlive this.
+  // Loads end early once `stop` is set, and report to `progress`. Both outlive this.
   Standby(StandbyHooks hooks, const std::atomic<bool>& stop, LoadProgress& progress)
       : hooks_(std::move(hooks)), stop_(stop), progress_(progress) {}
 
@@ -49,9 +50,9 @@ class Standby final : public Follower {
   Status Update(uint16_t partition, FollowedChanges changes) override;
   void Outdate() override;
 
-  // Whether it has all pages that the store has, and has read the log since. Thread-safe.
+  // Whether it has all pages of the store, and has read the log since. Thread-safe.
   [[nodiscard]] bool loaded() const { return has_loaded_; }
-  // The shards of the store, which was opened; none: they are still to be loaded.
+  // Takes the shards of the opened store; unset = they are still to be loaded.
   [[nodiscard]] std::optional<LoadedShards> Take(Store& store);
 
  private:
@@ -66,8 +67,8 @@ class Standby final : public Follower {
   const std::atomic<bool>& stop_;
   LoadProgress& progress_;
   std::atomic<bool> abandoned_ = false;
-  bool told_ = false;   // that it has the turn
-  bool tried_ = false;  // to load, since the store last was told that there is no use in that
+  bool told_ = false;   // whether it was notified of its turn
+  bool tried_ = false;  // to load, since MayOwnSoon last found no need
   Steady::time_point rests_until_;
   std::optional<LoadedShards> loaded_;
   std::atomic<bool> has_loaded_ = false;

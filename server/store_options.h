@@ -1,4 +1,4 @@
-// How the store is opened as the configuration says, whoever opens it.
+// Makes the options of the store from the configuration.
 #ifndef FRESHET_SERVER_STORE_OPTIONS_H_
 #define FRESHET_SERVER_STORE_OPTIONS_H_
 

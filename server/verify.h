@@ -1,4 +1,4 @@
-// Recomputes what a server keeps in memory from the page records and compares.
+// Recomputes from the page records what a server keeps in memory, and compares.
 #ifndef FRESHET_SERVER_VERIFY_H_
 #define FRESHET_SERVER_VERIFY_H_
 

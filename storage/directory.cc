@@ -16,7 +16,7 @@
 namespace freshet::storage {
 namespace {
 
-// RocksDB puts what the system says at the end of its own text and keeps no number.
+// RocksDB appends the system's message to its own text, and keeps no error number.
 bool Says(const std::string& text, int error) {
   return text.find(std::generic_category().message(error)) != std::string::npos;
 }
@@ -72,7 +72,7 @@ Status CheckDirectory(const std::string& dir) {
 
 Status LockDirectory(rocksdb::Env* env, const std::string& dir, rocksdb::FileLock** lock) {
   const std::string path = fmt::format("{}/{}", dir, kLockFileName);
-  // To lock it means to open it, or to make what it is a link to.
+  // Locking a file opens it, or creates the file to which a link leads.
   RETURN_IF_ERROR(CheckIsFile(path));
   const rocksdb::Status status = env->LockFile(path, lock);
   if (status.ok()) return absl::OkStatus();

@@ -1,4 +1,4 @@
-// Who says when a store that is a cache of a log becomes its owner, and uses the time before.
+// Decides when a store that is a cache of a log becomes its owner, and uses the time before.
 #ifndef FRESHET_STORAGE_FOLLOWER_H_
 #define FRESHET_STORAGE_FOLLOWER_H_
 
@@ -11,32 +11,32 @@ namespace freshet {
 struct FollowedChanges;
 class Store;
 
-// Owner thread only, that which opens the store, but for Update: whoever takes long is late for its
-// turn.
+// Owner thread only, the thread that opens the store, except Update. Slow functions delay a
+// take-over.
 class Follower {
  public:
   virtual ~Follower() = default;
 
-  // The store has been at the end of the log: it is as good for its turn as others that follow.
-  // Called once, first of all. Opening fails with what is not OK.
+  // Called once, before all other functions, when the store has read the log to its end and can own
+  // it as soon as other standbys. Any other status than OK ends opening.
   [[nodiscard]] virtual Status CaughtUp() = 0;
-  // Whether the store may own the log now. Asked some twenty times a second.
+  // Whether the store may own the log now. Called some twenty times a second.
   [[nodiscard]] virtual bool MayOwn() = 0;
-  // Whether that may be soon. Asked about twice a second. After a no what was prepared is out of
-  // date by itself.
+  // Whether MayOwn may soon be true. Called about twice a second. After `false` the follower itself
+  // drops what it has prepared.
   [[nodiscard]] virtual bool MayOwnSoon() = 0;
-  // It may be soon: once, until it was outdated. The store can be read (Load, LoadGlobals,
-  // ReadPages, List), and generation() is the one that it will have if nobody else has owned the
-  // log meanwhile. It is the one that Store::Open returns; when that fails it is gone, and what
-  // refers to it may only be destroyed. Opening fails with what is not OK.
+  // Called once when MayOwnSoon is true, and again after Outdate. The store can be read (Load,
+  // LoadGlobals, ReadPages, List), and generation() is final unless another server owns the log
+  // first. Store::Open returns this store. If that fails the store is gone, and objects that refer
+  // to it may only be destroyed. Any other status than OK ends opening.
   [[nodiscard]] virtual Status Prepare(Store& store) = 0;
-  // What rows that the store has taken in since then, of one partition, change of what Prepare has
-  // read, some thousand rows at a time. Leases are for the follower to read when the store is open.
-  // Called by several threads, for each partition by one at a time and in order. After a status
-  // that is not OK what was prepared is outdated.
+  // Receives changes that later rows of one partition make to what Prepare has read, some thousand
+  // rows at a time. The follower reads leases itself once the store is open. Called by several
+  // threads, for each partition by one at a time and in order. After any other status than OK the
+  // prepared state is outdated.
   [[nodiscard]] virtual Status Update(uint16_t partition, FollowedChanges changes) = 0;
-  // What Prepare has read, and Update has said, is not what the store has: rows came that Update
-  // cannot tell.
+  // Called when the log has rows that Update cannot express: the state from Prepare and Update no
+  // longer matches the store.
   virtual void Outdate() = 0;
 };
 

@@ -1,4 +1,4 @@
-// How far opening a store has come, for those who wait for it, and whether they still do.
+// How far the opening of a store has come, and whether the caller has cancelled it.
 #ifndef FRESHET_STORAGE_OPEN_PROGRESS_H_
 #define FRESHET_STORAGE_OPEN_PROGRESS_H_
 
@@ -9,33 +9,33 @@
 
 namespace freshet {
 
-// In this order; stages with nothing to do are passed over.
+// The stages, in order; a stage with nothing to do is skipped.
 enum class OpenStage : uint8_t {
-  kOpening,        // nothing that could be counted
-  kCheckingLogs,   // the write-ahead logs that a crash left behind are examined
-  kReplayingLogs,  // what they hold goes into memory
-  kMigrating,      // pages are brought to the format of this release
-  kCatchingUp,     // takes in what the log of a cluster has
-  kFollowing,      // has been at its end, and takes in what is appended until its turn comes
+  kOpening,        // no progress to count
+  kCheckingLogs,   // examines the write-ahead logs that a crash left behind
+  kReplayingLogs,  // reads their rows into memory
+  kMigrating,      // upgrades pages to the format of this release
+  kCatchingUp,     // reads the log of a cluster
+  kFollowing,      // has read all of it; a standby follows the log until it takes over
   kOpen,
 };
 
-// Thread-safe: written by Store::Open, but for `cancelled`, and read by others while it runs.
+// Written by Store::Open, except `cancelled`, and read by others while it runs. Thread-safe.
 struct OpenProgress {
   std::atomic<OpenStage> stage = OpenStage::kOpening;
-  std::atomic<uint64_t> log_bytes = 0;  // of all write-ahead logs
+  std::atomic<uint64_t> log_bytes = 0;  // bytes of all write-ahead logs
   std::atomic<uint64_t> checked_log_bytes = 0;
   std::atomic<uint64_t> replayed_log_bytes = 0;
-  std::atomic<uint64_t> rows_taken_in = 0;   // of the log of a cluster
-  std::atomic<uint64_t> at_end_seconds = 0;  // when those were all that there are, since 1970
-  // Set by others: opening is to end with Cancelled. Until the store is open nothing depends on
-  // what was done so far, and the next opening does it again.
+  std::atomic<uint64_t> rows_taken_in = 0;   // rows read from the log of a cluster
+  std::atomic<uint64_t> at_end_seconds = 0;  // Unix time at which the whole log had been read
+  // Set by other threads to make Store::Open return Cancelled. The next opening repeats the work,
+  // as nothing depends on it until the store is open.
   std::atomic<bool> cancelled = false;
 };
 
 namespace storage {
 
-// Cancelled once `progress`, which may be null, says so. Thread-safe.
+// Cancelled once `progress` says so; nullptr = never. Thread-safe.
 [[nodiscard]] inline Status GoOn(const OpenProgress* progress) {
   return progress != nullptr && progress->cancelled
              ? MakeStatus(absl::StatusCode::kCancelled, "opening was cancelled")

@@ -1,5 +1,4 @@
-// What the reads of many pages give (Store::List and Store::ScanPages). Value types,
-// thread-compatible.
+// Results of reading many pages (Store::List and Store::ScanPages). Value types, thread-compatible.
 #ifndef FRESHET_STORAGE_PAGES_READ_H_
 #define FRESHET_STORAGE_PAGES_READ_H_
 
@@ -18,7 +17,7 @@ struct ListResult {
 
 struct ScanResult {
   std::vector<PageRecord> pages;
-  PageNumber next;  // where to go on; meaningless when done
+  PageNumber next;  // number to continue from; meaningless when done
   bool done = false;
 };
 

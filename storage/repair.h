@@ -1,18 +1,18 @@
-// Makes a usable store of a damaged one. What stands twice in a database is taken from where it can
-// be read; what is derived is made anew; what is lost is said.
+// Makes a usable store of a damaged one. Repair uses the readable copy of rows that exist twice,
+// rebuilds derived rows, and reports losses.
 //
 //   lost                      becomes
 //   urls or texts             rebuilt from each other, nothing is lost
 //   urls and texts            the page cannot be saved
-//   states                    the page is kept, as one never crawled, with default settings
+//   states                    the page is kept, as never crawled, with default settings
 //   details                   the page is kept, without validators and observations
 //   hosts                     the host has the default politeness
 //   leases                    the page is free again; a result of that lease is an observation
-//   sources                   a name that was lost or stands twice is kept reserved as lost-N
-//   meta                      settings as configured; the site model is learned anew; fingerprints
-//                             are made with a new secret
-//   a page stored twice       the one of the lower number
-//   the end of the log        what was acknowledged last, as far as the log cannot be read
+//   sources                   a name that was lost or exists twice stays reserved as lost-N
+//   meta                      settings as configured; the site model is learned again;
+//                             fingerprints get a new secret
+//   a page stored twice       the one with the lower number is kept
+//   the end of the log        the last acknowledged writes, as far as the log is unreadable
 #ifndef FRESHET_STORAGE_REPAIR_H_
 #define FRESHET_STORAGE_REPAIR_H_
 
@@ -27,58 +27,57 @@
 
 namespace freshet::storage {
 
-// Tables, the files that hold most rows. Of one that cannot be read at all nobody knows what it
-// held: neither how many pages nor that they were there. Value type, thread-compatible.
+// Damage of tables, the files that hold most rows. If a table cannot be read at all, its pages and
+// their number are unknown. Value type, thread-compatible.
 struct TableDamage {
-  uint64_t tables = 0;      // that there were, or should have been
-  uint64_t unreadable = 0;  // of them, as a whole; missing ones included
+  uint64_t tables = 0;      // existing and missing
+  uint64_t unreadable = 0;  // entirely; including missing ones
   uint64_t unreadable_bytes = 0;
-  uint64_t damaged = 0;  // of them, in parts
+  uint64_t damaged = 0;  // partly
   uint64_t damaged_bytes = 0;
-  uint64_t damaged_rows = 0;  // that those held, what could be read included
-  // Whether it is known which tables there should have been. Else those that are missing are not
-  // counted.
+  uint64_t damaged_rows = 0;  // rows of damaged tables, including readable ones
+  // Whether all expected tables are known. If not, missing ones are not counted.
   bool complete = true;
 };
 
 // Value type, thread-compatible.
 struct RepairReport {
   bool intact = false;  // nothing was wrong, nothing was done
-  // What the store holds now.
+  // Contents of the store after the repair.
   uint64_t pages = 0;
   uint64_t hosts = 0;
   uint64_t leases = 0;
-  // What could not be saved.
-  uint64_t lost_pages = 0;  // of which something was left
+  // Losses.
+  uint64_t lost_pages = 0;  // pages of which some row was left
   uint64_t lost_leases = 0;
-  uint64_t lost_rows = 0;  // others that were there but could not be read
-  // What stood in there and is neither saved nor counted above cannot be told from what never was.
+  uint64_t lost_rows = 0;  // other rows that existed but could not be read
+  // Rows of these tables that are neither saved nor counted above leave no trace.
   TableDamage tables;
-  std::vector<std::string> notes;  // what was found, one line each, at most kMaxNotes
-  std::string original;            // directory to which the damaged files were moved
+  std::vector<std::string> notes;  // findings, one line each, at most kMaxNotes
+  std::string original;            // directory with the damaged files
   static constexpr size_t kMaxNotes = 100;
 };
 
-// What is more to know about a store than storage/ does.
+// Checks that need knowledge from outside storage/.
 struct RepairChecks {
-  // Finds what is wrong with it. Whoever is told of problems by more than Store::Verify repairs by
-  // more: what the look before the repair and the one after it find is what counts.
+  // Finds problems of a store, before and after the repair. A caller that can find more problems
+  // than Store::Verify passes its own function, so that these are repaired too.
   std::function<StatusOr<VerifyReport>(const Store& store)> verify = [](const Store& store) {
     return store.Verify();
   };
-  // Whether a policy of this name can be followed; one that cannot is not kept.
+  // Whether a policy of this name exists; otherwise it is not kept.
   std::function<bool(const std::string& policy)> knows_policy = [](const std::string&) {
     return true;
   };
 };
 
-// Repairs the database in `dir`, which no process has open. Works on a copy below `dir` (tables are
-// linked, so it takes the space of the new tables), and only when the new store is complete and
-// verified are the files in place moved to `dir`/damaged-N and the new ones into their place.
-// Nothing of the original is ever deleted or changed.
+// Repairs the database in `dir`, which no process has open. Works on a copy below `dir`, whose
+// tables are links, so it takes only the space of new tables. Once the new store is complete and
+// verified, moves the old files to `dir`/damaged-N and the new ones into their place. Never deletes
+// or changes the original.
 //
 // FailedPrecondition: in use, or written by a newer release. NotFound: no database, not even a
-// damaged one. Any other status: not repaired, everything is where it was. Thread-safe.
+// damaged one. Any other status: not repaired, all files are where they were. Thread-safe.
 [[nodiscard]] StatusOr<RepairReport> Repair(const std::string& dir, const StoreOptions& options,
                                             const RepairChecks& checks = {});
 

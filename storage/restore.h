@@ -1,4 +1,4 @@
-// From a checkpoint back to a data directory.
+// Restores a data directory from a checkpoint.
 #ifndef FRESHET_STORAGE_RESTORE_H_
 #define FRESHET_STORAGE_RESTORE_H_
 
@@ -9,25 +9,25 @@
 
 namespace freshet::storage {
 
-// Generations that a restored or repaired store skips. The database that the checkpoint was taken
-// of may have been opened some more times since, and a lease id that it gave out then must never
-// name a lease of the restored one: a late result would hit another page.
+// Generations that a restored or repaired store skips, because the original may have been opened
+// again after the checkpoint. A lease id of that time must never name a lease of the restored
+// store: a late result would hit another page.
 inline constexpr uint32_t kSkippedGenerations = 1024;
 
-// Makes `to`, which must be missing or empty (but for the lost+found of a new disk), a data
-// directory with the contents of `checkpoint`, which stays as it is (tables that nobody else may
-// change are shared by hard links where the file system allows), and reads all of it. When
-// something is wrong, by status or in the report, `to` is left as it was. Of a server of a cluster
-// it is a cache of its log as the checkpoint was: opened with that, it takes in what has come
-// since, and skips nothing, as the log counts generations.
+// Makes `to` a data directory with the contents of `checkpoint`, and reads all of it. `to` must be
+// missing or empty, except for the lost+found of a new disk. The checkpoint stays unchanged; tables
+// become hard links if the file system allows and no other user may change them. On a problem, by
+// status or in the report, `to` is left as it was. The checkpoint of a cluster's server becomes a
+// cache of the same log. Opened with that log, it reads later rows, and skips no generations, as
+// the log counts them.
 //
-// With StoreOptions::leave_log it is a store of a single server instead, and `checkpoint` may be
-// the directory of a server of a cluster as well, which has to be at rest.
+// StoreOptions::leave_log makes it a store of a single server instead. Then `checkpoint` may also
+// be the directory of a stopped server of a cluster.
 //
-// FailedPrecondition: Store::CheckAge, or leave_log where there is none to leave, or a server has
-// `checkpoint` open, or a file of it is a link, a pipe or a device. NotFound: `checkpoint` holds no
-// database. PermissionDenied: CheckDirectory's, of either. AlreadyExists: `to` is not empty.
-// Thread-safe.
+// FailedPrecondition: Store::CheckAge; or leave_log for a store without a cluster's log; or a
+// server has `checkpoint` open; or a file of it is a link, a pipe or a device. NotFound:
+// `checkpoint` holds no database. PermissionDenied: CheckDirectory's, for either directory.
+// AlreadyExists: `to` is not empty. Thread-safe.
 [[nodiscard]] StatusOr<VerifyReport> Restore(const std::string& checkpoint, const std::string& to,
                                              const StoreOptions& options);
 

@@ -1,6 +1,6 @@
-// The one way to lock, for all but core, which has no threads: std::mutex with the annotations that
-// let clang prove which lock guards which field. (Abseil's own mutex is invisible to
-// ThreadSanitizer where Abseil comes as a package.)
+// Locks for all code except core, which has no threads: std::mutex with annotations by which clang
+// proves which lock guards which field. (ThreadSanitizer cannot see Abseil's own mutex if Abseil
+// comes as a package.)
 #ifndef FRESHET_SYNC_MUTEX_H_
 #define FRESHET_SYNC_MUTEX_H_
 
@@ -35,7 +35,7 @@ class FRESHET_THREAD_ANNOTATION(capability("mutex")) Mutex {
   std::mutex mutex_;
 };
 
-// Holds a mutex for a scope; may let go of it for a while. Owner thread only.
+// Holds a mutex for a scope, and can release it for a while. Owner thread only.
 class FRESHET_THREAD_ANNOTATION(scoped_lockable) MutexLock {
  public:
   explicit MutexLock(Mutex& mutex) FRESHET_THREAD_ANNOTATION(acquire_capability(mutex))
@@ -70,16 +70,16 @@ class Condition {
     condition_.wait(lock);
     lock.release();
   }
-  // Returns when notified or after `timeout`, which may be zero, negative or the largest.
+  // Returns when notified or after `timeout`, which may be zero, negative or the maximum.
   void WaitFor(Mutex& mutex, std::chrono::microseconds timeout) FRESHET_REQUIRES(mutex) {
     if (timeout <= timeout.zero()) return;
-    // A year stands for ever: larger values overflow inside the standard library.
+    // A year counts as for ever: larger values overflow inside the standard library.
     timeout = std::min<std::chrono::microseconds>(timeout, std::chrono::hours(24 * 365));
     std::unique_lock<std::mutex> lock(mutex.mutex_, std::adopt_lock);
     condition_.wait_for(lock, timeout);
     lock.release();
   }
-  // Likewise, at `until` at the latest.
+  // Returns when notified, or at `until` at the latest.
   void WaitUntil(Mutex& mutex, std::chrono::steady_clock::time_point until)
       FRESHET_REQUIRES(mutex) {
     std::unique_lock<std::mutex> lock(mutex.mutex_, std::adopt_lock);

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
-# Tests of the Python package, with a real freshetd, in a virtual environment of pinned packages that is made once:
-# usage: test.sh BIN_DIR current|floor|lint [ARGUMENTS of pytest]
-# `current` has what is new, `floor` the oldest gRPC and Protobuf that the package works with, and nothing to crawl with;
-# `lint` checks types and style. Exit code 77: no package registry answers.
+# Tests the Python package with a real freshetd, in a virtual environment of pinned packages that is made once: usage:
+# test.sh BIN_DIR current|floor|lint [ARGUMENTS of pytest]
+# `current` has the newest packages. `floor` has the oldest gRPC and Protobuf that the package supports, and no
+# crawlers. `lint` checks types and style. Exit code 77: no package registry answers.
 set -euo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 repository=$(cd "$here/../.." && pwd)
@@ -13,7 +13,7 @@ shift 2
 set=${what/lint/current}
 lock=$here/requirements/$set.txt
 
-# make_venv DIRECTORY: nothing is there until all of it is.
+# make_venv DIRECTORY: creates the environment completely, or not at all.
 make_venv() {
   local venv=$1 log=$1.log
   rm -rf "$venv.new"
@@ -26,7 +26,7 @@ make_venv() {
     fi
     exit 1
   fi
-  # The programs of a virtual environment name its interpreter by path: made here, moved there, they are asked by module.
+  # Programs of a virtual environment contain their interpreter's path: after the move they run as modules.
   mv "$venv.new" "$venv"
 }
 

@@ -1,4 +1,4 @@
-// Characters of ASCII, whatever the locale. All functions are thread-safe.
+// ASCII characters, in any locale. All functions are thread-safe.
 #ifndef FRESHET_CORE_BASE_ASCII_H_
 #define FRESHET_CORE_BASE_ASCII_H_
 

@@ -1,4 +1,4 @@
-// How many there are of something, in messages for people.
+// Counts with their nouns in the right number, for messages.
 #ifndef FRESHET_CORE_BASE_COUNTED_H_
 #define FRESHET_CORE_BASE_COUNTED_H_
 

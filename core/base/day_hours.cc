@@ -25,7 +25,7 @@ std::optional<int> Digits(std::string_view text) {
   return number;
 }
 
-// Minutes of "HH:MM", of at most `most`.
+// The minutes of "HH:MM", at most `most`.
 std::optional<int> ParseMinutes(std::string_view text, int most) {
   if (text.size() != 5 || text[2] != ':') return std::nullopt;
   const std::optional<int> hours = Digits(text.substr(0, 2));
@@ -35,7 +35,7 @@ std::optional<int> ParseMinutes(std::string_view text, int most) {
   return sum <= most ? std::optional(sum) : std::nullopt;
 }
 
-// Of what follows the hours: nothing and "Z" are UTC.
+// The offset after the hours, in minutes: nothing and "Z" are UTC.
 std::optional<int> ParseOffset(std::string_view text) {
   if (text.empty() || text == "Z") return 0;
   if (text[0] != '+' && text[0] != '-') return std::nullopt;
@@ -53,7 +53,7 @@ std::string MinutesText(int minutes) {
 Instant DayHours::NextOpen(Instant at) const {
   DCHECK(Validate(*this).ok());
   if (always() || at.infinite()) return at;
-  // Since midnight of its own clock, also before 1970.
+  // Microseconds since midnight of the window's own clock, also before 1970.
   int64_t time = (at.micros() % kDayMicros + offset * kMinute) % kDayMicros;
   if (time < 0) time += kDayMicros;
   const int64_t begin = from * kMinute;

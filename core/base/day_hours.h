@@ -1,6 +1,6 @@
 // Hours of the day within which something may happen: a window that comes every day, by the clock
-// of a fixed offset from UTC. There is no daylight saving: who wants it sets other hours twice a
-// year.
+// of a fixed offset from UTC. There is no daylight saving: operators who want it set other hours
+// twice a year.
 #ifndef FRESHET_CORE_BASE_DAY_HOURS_H_
 #define FRESHET_CORE_BASE_DAY_HOURS_H_
 
@@ -18,7 +18,7 @@ struct DayHours {
   static constexpr int kDay = 24 * 60;
 
   uint16_t from = 0;      // minute of the day, below kDay
-  uint16_t until = kDay;  // from this minute on no more, 1 to kDay; before `from`: of the next day
+  uint16_t until = kDay;  // the first minute outside, 1 to kDay; less than `from`: on the next day
   int16_t offset = 0;     // minutes that the clock is ahead of UTC
   bool operator==(const DayHours&) const = default;
 
@@ -28,13 +28,13 @@ struct DayHours {
   [[nodiscard]] bool Has(Instant at) const { return NextOpen(at) == at; }
 };
 
-// InvalidArgument says which is out of its range: minutes, or an offset of more than 14 hours.
+// InvalidArgument for minutes out of range or an offset of more than 14 hours.
 [[nodiscard]] Status Validate(const DayHours& hours);
 
 // "22:00-06:00", in UTC; "22:00-06:00+02:00" by a clock that is two hours ahead. "00:00-24:00" and
-// "always" are all of the day. InvalidArgument for anything else, with the text.
+// "always" are the whole day. InvalidArgument for anything else, with the text.
 [[nodiscard]] StatusOr<DayHours> ParseDayHours(std::string_view text);
-// As ParseDayHours reads it.
+// The text that ParseDayHours reads back.
 [[nodiscard]] std::string DayHoursText(const DayHours& hours);
 
 }  // namespace freshet

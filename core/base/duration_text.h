@@ -8,8 +8,8 @@
 
 namespace freshet {
 
-// Exact, in seconds, with as many decimals as it takes: "300 s", "0.1 s". A double of seconds would
-// be 0.09999999999999999 there. Thread-safe.
+// The exact seconds, with as many decimals as needed: "300 s", "0.1 s", where a double of seconds
+// would print 0.09999999999999999. Thread-safe.
 [[nodiscard]] std::string SecondsText(Duration duration);
 
 }  // namespace freshet

@@ -11,7 +11,7 @@
 namespace freshet {
 namespace {
 
-// Nearly all pages: their text is put together without asking for memory.
+// Nearly all pages have shorter texts, which are joined without asking for memory.
 constexpr size_t kShortText = 512;
 constexpr char kSeparator = '\0';
 

@@ -1,9 +1,9 @@
 // Fingerprints of pages and other hashes of texts that are not frozen.
 //
-// URLs are chosen by those who are crawled. Two URLs of one fingerprint are kept apart by their
-// texts wherever fingerprints are used, but a great many of them would make every look-up slow; so
-// fingerprints are made by SipHash-2-4, a pseudo-random function, with a secret that every store
-// draws for itself: who does not know it finds no two URLs of one fingerprint other than by chance.
+// The owners of crawled sites choose URLs. All users of fingerprints tell URLs of one fingerprint
+// apart by their texts, but a great many of them would slow every look-up. So SipHash-2-4, a
+// pseudo-random function, makes fingerprints with a secret that every store draws for itself:
+// without the secret, nobody finds two URLs of one fingerprint except by chance.
 #ifndef FRESHET_CORE_BASE_FINGERPRINT_H_
 #define FRESHET_CORE_BASE_FINGERPRINT_H_
 
@@ -21,13 +21,13 @@ class Fingerprinter {
  public:
   static constexpr int kBits = 64;
 
-  // The secret of nobody: for what has no store.
+  // A secret of zeros, for uses without a store.
   Fingerprinter() = default;
-  // `bits`, 0 to 64: how many of the bits may be other than zero. Tests take few, so that all pages
-  // have one of a few fingerprints.
+  // `bits`, 0 to 64: how many bits of a fingerprint can be set. Tests take few bits, so that
+  // fingerprints collide.
   explicit Fingerprinter(const FingerprintSecret& secret, int bits = kBits);
 
-  // Of (crawl id, canonical URL); the crawl id holds no zero byte. Not an identity.
+  // The fingerprint of a crawl id (without zero byte) and a canonical URL. Not an identity.
   [[nodiscard]] uint64_t Of(std::string_view crawl_id, std::string_view url) const;
 
  private:
@@ -35,8 +35,8 @@ class Fingerprinter {
   uint64_t mask_ = UINT64_MAX;
 };
 
-// A hash of two texts for what is not kept, or only compared. Whoever chooses the texts can make
-// two hashes equal. May differ between releases.
+// A hash of two texts, for values that are not kept, or only compared. The author of the texts can
+// make two hashes equal. The hash may differ between releases.
 [[nodiscard]] uint64_t HashOfTexts(std::string_view scope, std::string_view text);
 
 }  // namespace freshet

@@ -11,7 +11,7 @@ namespace freshet {
 HugeBlock::HugeBlock(size_t bytes) : data_(Map((bytes + kHugePage - 1) / kHugePage * kHugePage)) {}
 
 HugeBlock::Mapping HugeBlock::Map(size_t bytes) {
-  // More is reserved than needed; what is before and after the aligned part is given back.
+  // Reserves more than needed, and gives back the parts before and after the aligned block.
   const size_t reserved = bytes + kHugePage;
   void* const start =
       mmap(nullptr, reserved, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -26,7 +26,7 @@ HugeBlock::Mapping HugeBlock::Map(size_t bytes) {
 
 HugeBlock::Mapping HugeBlock::TakeHugePage() {
   Mapping page = Map(kHugePage);
-  // Advice only, as below: where it is refused, ordinary pages do.
+  // Advice only: where the system refuses, ordinary pages do.
   (void)madvise(page.get(), kHugePage, MADV_HUGEPAGE);
   *page = 0;
   return page;

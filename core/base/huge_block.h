@@ -21,11 +21,11 @@ class HugeBlock {
   explicit HugeBlock(size_t bytes);
 
   [[nodiscard]] void* data() const { return data_.get(); }
-  // Says that the first `bytes` are in use from now on; called before any of them is touched that
-  // no earlier call has named. A stretch that is full with this becomes a huge page: what its
-  // ordinary pages hold is copied, once; a stretch of which nothing was in use needs no copy.
-  // Taking a huge page from the system and copying into it takes half a millisecond in all, so it
-  // is taken by an earlier call, when the stretch is full but for its last kAhead bytes.
+  // Says that the first `bytes` are in use from now on. Call it before you touch bytes that no
+  // earlier call has named. A stretch that is now full becomes a huge page: its ordinary pages are
+  // copied, once; an unused stretch needs no copy. Taking a huge page from the system and copying
+  // into it costs half a millisecond in all. So an earlier call takes the page, when only the last
+  // kAhead bytes of the stretch are unused.
   void Use(size_t bytes) {
     if (bytes >= next_step_) Step(bytes);
     used_ = bytes;
@@ -42,7 +42,7 @@ class HugeBlock {
   [[nodiscard]] static Mapping Map(size_t bytes);
   [[nodiscard]] static Mapping TakeHugePage();
   void Step(size_t bytes);
-  // Makes the ordinary pages from `first` on a huge one.
+  // Turns the ordinary pages from `first` on into a huge one.
   void MakeHuge(size_t first);
 
   Mapping data_;

@@ -1,5 +1,4 @@
-// How many things there may be that are numbered: their ids, in memory and in stored rows, are only
-// so wide.
+// Limits that follow from the width of ids in memory and in stored rows.
 #ifndef FRESHET_CORE_BASE_ID_LIMITS_H_
 #define FRESHET_CORE_BASE_ID_LIMITS_H_
 
@@ -15,15 +14,15 @@ inline constexpr uint64_t kMaxPagesPerShard = (uint64_t{1} << 28) - 1;
 // Verification has all pages of a store in one shard; one page id is kept free.
 inline constexpr uint64_t kMaxPageIds = (uint64_t{1} << 32) - 1;
 static_assert(kMaxPagesPerShard <= kMaxPageIds);
-// Named signal sources. With four burst classes each, a (source, class) pair fits in one byte.
+// Max named signal sources. With four burst classes each, a (source, class) pair fits in one byte.
 inline constexpr int kMaxSources = 32;
 inline constexpr int kBurstClasses = 4;
 static_assert(kMaxSources * kBurstClasses <= 256);
-// Crawl ids that have pages or settings.
+// Max crawl ids with pages or settings.
 inline constexpr size_t kMaxCrawls = 65'535;
-// Crawl ids with a share or a maximum of the crawl rate, or whose pages some workers take alone,
-// each of which has an index of its own in every shard, and all others together: a bit of a word
-// for each.
+// Max classes of crawl ids, each a bit of a word. A crawl id with a share or a maximum of the crawl
+// rate, or with its own workers, is a class. Each has its own index in every shard. All others are
+// one class together.
 inline constexpr size_t kMaxCrawlClasses = 64;
 
 }  // namespace freshet::limits

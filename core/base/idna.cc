@@ -11,10 +11,10 @@ namespace freshet {
 namespace {
 
 // Four bytes a character: a longer name cannot fit once it is in ASCII, save for characters that
-// are left out of names. It also bounds Punycode, whose work grows with the square of a label.
+// are left out of names. The cap also bounds Punycode, whose work grows with the square of a label.
 constexpr size_t kMaxUnicodeBytes = 4 * limits::kMaxHostBytes;
 
-// What the URL standard lets pass (CheckHyphens and VerifyDnsLength are off).
+// Errors that the URL standard lets pass (CheckHyphens and VerifyDnsLength are off).
 constexpr uint32_t kPassed = UIDNA_ERROR_EMPTY_LABEL | UIDNA_ERROR_LABEL_TOO_LONG |
                              UIDNA_ERROR_DOMAIN_NAME_TOO_LONG | UIDNA_ERROR_LEADING_HYPHEN |
                              UIDNA_ERROR_TRAILING_HYPHEN | UIDNA_ERROR_HYPHEN_3_4;

@@ -9,7 +9,7 @@ namespace freshet {
 namespace {
 
 constexpr uint64_t kTooMuch = uint64_t{1} << 32;
-// What stands before the four bytes of an IPv4 address in IPv6 (RFC 4291, 2.5.5.2).
+// The pieces before the four bytes of an IPv4 address in IPv6 (RFC 4291, 2.5.5.2).
 constexpr std::array<uint16_t, 6> kMappedIpv4 = {0, 0, 0, 0, 0, 0xFFFF};
 
 // The host without the label of the root, which is empty.
@@ -18,8 +18,7 @@ std::string_view WithoutRoot(std::string_view host) {
   return host;
 }
 
-// A number of an IPv4 address, where all that is 2^32 and more counts as 2^32; nullopt for what is
-// none. A prefix alone is 0.
+// A number of an IPv4 address, capped at 2^32; nullopt for other text. A prefix alone is 0.
 std::optional<uint64_t> ParseNumber(std::string_view text) {
   if (text.empty()) return std::nullopt;
   int base = 10;
@@ -75,14 +74,14 @@ class Ipv6Parser {
     return true;
   }
 
-  // The second colon of the one `::`, which stands for one piece at least.
+  // Takes the second colon of `::`, which may occur once and stands for at least one piece.
   bool TakeGap() {
     if (gap_ || !Take(':')) return false;
     gap_ = ++pieces_;
     return true;
   }
 
-  // Up to four hexadecimal digits; none is told by what must follow.
+  // Takes up to four hexadecimal digits. The caller notices when there are none.
   void TakePiece() {
     unsigned value = 0;
     for (int digits = 0; digits < 4 && at_ < text_.size() && HexValue(text_[at_]) >= 0; ++digits) {
@@ -91,7 +90,7 @@ class Ipv6Parser {
     address_[pieces_++] = static_cast<uint16_t>(value);
   }
 
-  // Four decimal numbers without leading zeros, to the end of the text.
+  // Takes four decimal numbers without leading zeros, to the end of the text.
   bool TakeIpv4() {
     if (pieces_ > address_.size() - 2) return false;
     unsigned bytes[4] = {};
@@ -110,7 +109,7 @@ class Ipv6Parser {
     return at_ == text_.size();
   }
 
-  // The pieces after the gap moved to the end, zeros between.
+  // The address with the pieces after the gap moved to the end, zeros between.
   std::optional<Ipv6Address> Spread() {
     if (!gap_) return pieces_ == address_.size() ? std::optional(address_) : std::nullopt;
     Ipv6Address spread{};
@@ -123,7 +122,7 @@ class Ipv6Parser {
   const std::string_view text_;
   size_t at_ = 0;
   Ipv6Address address_{};
-  size_t pieces_ = 0;          // of `address_` that are filled
+  size_t pieces_ = 0;          // filled pieces of `address_`
   std::optional<size_t> gap_;  // the piece after the first of `::`
 };
 

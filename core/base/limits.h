@@ -1,7 +1,7 @@
-// The caps of the core and of what is stored. Those of the server are in server/base/limits.h,
-// those that follow from how wide an id is in core/base/id_limits.h. What goes over a cap is
-// refused with a precise error or held back by flow control; a test drives each one over its edge.
-// Sizes are bytes of UTF-8 text.
+// The caps of the core and of stored data. server/base/limits.h has the caps of the server,
+// core/base/id_limits.h the caps that follow from the width of ids. Input over a cap is refused
+// with a precise error or held back by flow control; a test drives each one over its edge. Sizes
+// are bytes of UTF-8 text.
 #ifndef FRESHET_CORE_BASE_LIMITS_H_
 #define FRESHET_CORE_BASE_LIMITS_H_
 
@@ -38,40 +38,40 @@ inline constexpr int64_t kMaxIntervalSeconds = int64_t{100} * 366 * 86400;
 // --- State
 
 inline constexpr size_t kMaxLeasesPerShard = 4'000'000;
-// Leases that are over, of which a shard still knows the page and whether a result came.
+// Max ended leases of which a shard still knows the page and whether a result came.
 inline constexpr size_t kMaxRememberedLeases = 65'536;
 // Crawl observations kept per page; older ones live on in fading sums.
 inline constexpr int kMaxObservations = 24;
-// Pages of which the fit of a rate prior keeps what they showed, and sites of a shard that have a
-// model of their own.
+// Max pages whose samples the fit of a rate prior keeps, and sites of a shard with a model of their
+// own.
 inline constexpr size_t kMaxPriorSamples = 4096;
 inline constexpr size_t kMaxSiteModels = 4096;
-// Bursts of signals of which a shard remembers what they proved worth, and pages waiting in them.
+// Max bursts of signals whose proven worth a shard remembers, and pages waiting in them.
 inline constexpr size_t kMaxBursts = 65'536;
 inline constexpr size_t kMaxBurstPages = 4'000'000;
-// Hosts and sources of which a shard remembers what their last crawls proved.
+// Max (host, source) pairs of which a shard remembers what the last crawls proved.
 inline constexpr size_t kMaxWatchedSources = 16'384;
-// Quarantines that began or ended and wait to be logged.
+// Max quarantines that began or ended and wait to be logged.
 inline constexpr size_t kMaxQuarantineNews = 64;
-// Hosts and sources whose single signals of the last hours a shard counts together.
+// Max (host, source) pairs whose single signals of the last hours a shard counts together.
 inline constexpr size_t kMaxSignalWindows = 65'536;
-// Signals that arrive while a page is leased and may be newer than the fetch.
+// Max signals kept that arrive while a page is leased: they may be newer than the fetch.
 inline constexpr int kMaxSignalsDuringLease = 16;
-// Ids of the latest signals of a page that are kept with it, so that one sent again counts once.
+// Max ids of latest signals kept with a page, so that a signal sent again counts once.
 inline constexpr size_t kMaxRememberedSignalIds = 16;
 
 // --- Crawl ids and hosts
 
-// Pages of a crawl id or host being deleted that one commit of a shard removes, and ids that are
-// looked at for them.
+// While a crawl id or host is deleted: max pages that one commit of a shard removes, and max ids
+// that it looks at for them.
 inline constexpr size_t kDeletionSlice = 256;
 inline constexpr uint32_t kDeletionScan = 32'768;
-// Rules of politeness in the configuration.
+// Max rules of politeness in the configuration.
 inline constexpr size_t kMaxHostRules = 1000;
-inline constexpr uint32_t kMaxCrawlsPerSpan = 1'000'000'000;  // of a cap
-// Hosts that one look at a shard goes through for a list of hosts.
+inline constexpr uint32_t kMaxCrawlsPerSpan = 1'000'000'000;  // max count of a cap
+// Max hosts that one look at a shard goes through for a list of hosts.
 inline constexpr uint32_t kHostScan = 16'384;
-// Hosts that a shard goes through once a second, to count those that are free.
+// Max hosts that a shard looks at each second, to count the free ones.
 inline constexpr uint32_t kHostsPerCensus = 8192;
 
 }  // namespace freshet::limits

@@ -13,10 +13,10 @@
 
 namespace freshet {
 
-// Thread-compatible. What std::vector does of this, but for one thing: it grows by realloc, which
-// gives a large block other addresses instead of copying it, and touches the memory that is new
-// only as it is filled. A std::vector of 100 MB takes tens of milliseconds for one push_back; in
-// small vectors there is no difference. SegmentedArray is for what is found by a dense id.
+// Works like std::vector, but grows by realloc, which gives a large block other addresses instead
+// of copying it, and touches new memory only as it is filled. Thread-compatible. A std::vector of
+// 100 MB takes tens of milliseconds for one push_back; in small vectors there is no difference. For
+// elements found by a dense id there is SegmentedArray.
 template <typename T>
 class PlainVector {
   static_assert(std::is_trivially_copyable_v<T> && alignof(T) <= alignof(std::max_align_t));
@@ -35,7 +35,7 @@ class PlainVector {
 
   [[nodiscard]] bool empty() const { return size_ == 0; }
   [[nodiscard]] size_t size() const { return size_; }
-  // Precondition: i < size(). That of front, back and pop_back: not empty.
+  // Precondition: i < size(); for front, back and pop_back: not empty.
   [[nodiscard]] T& operator[](size_t i) {
     DCHECK(i < size_);
     return data_.get()[i];
@@ -49,8 +49,8 @@ class PlainVector {
   [[nodiscard]] T* begin() { return data_.get(); }
   [[nodiscard]] T* end() { return data_.get() + size_; }
 
-  // Amortised constant, as that of std::vector. References into the vector are not valid after it.
-  // Throws std::bad_alloc when there is no memory. `value` may be of this vector.
+  // Amortised constant, as in std::vector. Invalidates references into the vector. Throws
+  // std::bad_alloc when there is no memory. `value` may come from this vector.
   void push_back(T value) {
     if (size_ == capacity_) Grow();
     data_.get()[size_++] = value;

@@ -1,4 +1,4 @@
-// A bounded sample of whatever comes along, however much that is.
+// A bounded sample of any number of items.
 #ifndef FRESHET_CORE_BASE_RESERVOIR_H_
 #define FRESHET_CORE_BASE_RESERVOIR_H_
 
@@ -12,7 +12,7 @@
 
 namespace freshet {
 
-// At most so many of the items that come along, each as likely as any other (reservoir sampling,
+// Keeps at most `most` of the items added, each as likely as any other (reservoir sampling,
 // Vitter's algorithm R). Owner thread only.
 template <typename T>
 class Reservoir {

@@ -15,10 +15,10 @@ struct ValueAndSlope {
 };
 
 // The root in [low, high] of a non-decreasing function with f(low) <= 0 <= f(high); the two ends
-// are never evaluated. Newton's steps from `guess`; a step that leaves the bracket, or that has not
-// halved it within three evaluations, is replaced by its midpoint, so the end is reached whatever
-// the slope says. Stops when a step moves x by less than `tolerance` times |x|, when the bracket is
-// two neighbouring doubles, or after 200 evaluations (the bracket has then long been exhausted).
+// are never evaluated. Newton's steps from `guess`; a step that leaves the bracket, or has not
+// halved it within three evaluations, is replaced by its midpoint. So the search ends for any
+// slope. Stops when a step moves x by less than `tolerance` times |x|, when the bracket is two
+// neighbouring doubles, or after 200 evaluations (the bracket has then long been exhausted).
 // Precondition: low <= high, both finite. Cost: one evaluation a step, usually four to eight.
 template <typename Function>
 [[nodiscard]] double FindRoot(Function&& f, double low, double high, double guess,

@@ -1,4 +1,4 @@
-// Texts that somebody else has chosen, for logs, tables and terminals.
+// Makes texts of strangers safe for logs, tables and terminals.
 //
 // All functions are thread-safe.
 #ifndef FRESHET_CORE_BASE_SAFE_TEXT_H_
@@ -10,17 +10,17 @@
 
 namespace freshet {
 
-// The text as one line of valid UTF-8: control characters, also those of C1, separators of lines
-// and marks that turn the direction of writing become \n, \t, \x1b or \u202e, bytes that are no
-// UTF-8 \xff. A backslash stays as it is: this is for people.
+// The text as one line of valid UTF-8. Control characters (C1 too), separators of lines and marks
+// of the writing direction become \n, \t, \x1b or \u202e; bytes that are no UTF-8 become \xff. A
+// backslash stays as it is: the text is for people, not for parsers.
 [[nodiscard]] std::string SafeText(std::string_view text);
 
-// Makes JSON text safe in the same way. The text means what it meant: such characters are \u009b in
-// its strings. Precondition: it is valid JSON without line breaks, so outside of strings there is
-// none.
+// Makes JSON text safe in the same way. Its meaning stays: such characters become \u009b in
+// strings. Precondition: valid JSON without line breaks, so they occur only in strings.
 [[nodiscard]] std::string SafeJson(std::string json);
 
-// At most `most` bytes of it, cut before a character, not within one; what was cut ends by "...".
+// The beginning of the text, at most `most` bytes, cut between characters; a cut text ends with
+// "...".
 [[nodiscard]] std::string CutText(std::string_view text, size_t most);
 
 }  // namespace freshet

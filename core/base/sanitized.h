@@ -4,8 +4,8 @@
 
 namespace freshet {
 
-// Sanitizers keep what is freed and shadows of all memory: what a process takes says nothing then.
-// They report at its end.
+// Sanitizers keep freed memory and shadows of all memory, so the memory use of the process says
+// nothing. Sanitizers report when the process ends.
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 inline constexpr bool kSanitized = true;
 #elif defined(__has_feature)

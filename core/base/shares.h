@@ -1,11 +1,11 @@
-// How much of a table that all clients share each of them may take. One rule for all such tables
+// Limits how much of a shared table each client may take. One rule for all such tables
 // (docs/limits.md lists them):
-// - A client may have as many places of three quarters of the table as are free of them. One client
-//   alone gets three eighths of the table; two that take turns get a quarter each.
+// - In the first three quarters of the table, a client may hold as many places as are free. One
+//   client alone gets three eighths of the table; two that take turns get a quarter each.
 // - The last quarter is kept for newcomers: a client that holds nothing finds one place there.
 // - The last sixteenth is kept for admins, who may take whatever is free.
-// However many clients take all that they may, the table therefore has a place for one more until
-// as many clients hold something as three sixteenths of it are places.
+// So even if all clients take all that they may, the table has a place for one more client. This
+// ends when clients with places number three sixteenths of the table.
 #ifndef FRESHET_CORE_BASE_SHARES_H_
 #define FRESHET_CORE_BASE_SHARES_H_
 
@@ -21,11 +21,11 @@ namespace freshet {
 
 // The client that takes a place. Value type, thread-compatible.
 struct Claim {
-  // The number of a client: an identity, else a network. Zero: the server itself, an operator, or
-  // whoever it was before a restart.
+  // The number of a client: an identity, else a network. 0 = the server itself, an operator, or any
+  // client before a restart.
   uint64_t client = 0;
-  // What the place is for is among what the client's own limits name: that is an operator's choice,
-  // and nobody's invention.
+  // The client's own limits name the entry that takes the place: an operator chose the name, the
+  // client did not invent it.
   bool named = false;
   // The client is an identity with the role admin.
   bool admin = false;
@@ -37,7 +37,7 @@ struct Claim {
   return absl::Hash<absl::string_view>()({name.data(), name.size()}) | 1;
 }
 
-// How many more places of `most`, of which `taken` are, a client may take that holds `held`.
+// How many more places a client with `held` may take, if `taken` of `most` are taken.
 [[nodiscard]] constexpr uint64_t ShareLeft(uint64_t held, uint64_t taken, uint64_t most,
                                            bool admin = false) {
   if (taken >= most) return 0;
@@ -47,10 +47,10 @@ struct Claim {
   return held == 0 && taken < most - most / 16 ? 1 : 0;
 }
 
-// Whether a client may take one more place of a table whose places are for connections and calls,
-// of which clients need some each and may be given a limit of their own: anybody has a place of
-// three quarters. Of the last quarter half is for clients that hold less than kFewPlaces, a quarter
-// for those that hold nothing, and a quarter for admins.
+// Whether a client may take one more place of a table of connections or calls, of which each client
+// needs some and can have its own limit. Three quarters are for all clients. Half of the last
+// quarter is for clients with less than kFewPlaces, a quarter of it for clients with none, and a
+// quarter for admins.
 inline constexpr uint64_t kFewPlaces = 8;
 [[nodiscard]] constexpr bool MayTakePlace(uint64_t held, uint64_t taken, uint64_t most,
                                           bool admin = false) {
@@ -60,7 +60,7 @@ inline constexpr uint64_t kFewPlaces = 8;
   return held == 0 && taken < most - most / 16;
 }
 
-// The same in a table of names: a further quarter is kept for what limits name, and for operators.
+// ShareLeft for a table of names: a further quarter is kept for names in limits, and for operators.
 [[nodiscard]] constexpr uint64_t NamesLeft(const Claim& claim, uint64_t held, uint64_t taken,
                                            uint64_t most) {
   const bool free = claim.named || claim.admin || claim.client == 0;
@@ -72,8 +72,8 @@ class Shares {
  public:
   explicit Shares(uint64_t most) : most_(most) {}
 
-  // How many more the client may take; so many others, and so many of its own, are about to be
-  // taken.
+  // How many more places the client may take, if others are about to take `staged` and it takes
+  // `own` itself.
   [[nodiscard]] uint64_t Left(const Claim& claim, uint64_t staged = 0, uint64_t own = 0) const {
     return NamesLeft(claim, held(claim.client) + own, taken_ + staged + own, most_);
   }

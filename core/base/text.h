@@ -1,5 +1,5 @@
-// What texts of others must be to be kept and shown: UTF-8 without control characters, not too
-// long.
+// Checks texts of strangers before they are kept and shown: UTF-8 without control characters, not
+// too long.
 //
 // All functions are thread-safe.
 #ifndef FRESHET_CORE_BASE_TEXT_H_

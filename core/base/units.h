@@ -1,9 +1,9 @@
 // Time, rates and identifiers as types of their own, and the only conversions between them.
 //
 // Instants and durations are whole microseconds. Seconds would not do: a value grows with the time
-// since the crawl, so of equal pages crawled within one second none would be worth more than the
-// others, and chance would pick. Rates are per second. The formulas of core/model take plain
-// doubles in any one unit; the callers of this project always pass seconds.
+// since the crawl, so equal pages crawled within one second would have equal values, and chance
+// would pick. Rates are per second. The formulas of core/model take plain doubles in any one unit;
+// the callers of this project always pass seconds.
 #ifndef FRESHET_CORE_BASE_UNITS_H_
 #define FRESHET_CORE_BASE_UNITS_H_
 
@@ -58,8 +58,8 @@ class Instant {
   constexpr Instant() = default;
   static constexpr Instant FromMicros(int64_t us) { return Instant(us); }
   static constexpr Instant FromUnixSeconds(int64_t s) { return Instant(s * 1'000'000); }
-  // Earlier than every real instant: what is held where there is no time, "none" in comments. It is
-  // the Unix epoch, the default, and what the store holds for it.
+  // No time, "none" in comments: the Unix epoch, earlier than every real instant. None is the
+  // default, also in the store.
   static constexpr Instant None() { return Instant(); }
   // Later than every real instant: "never".
   static constexpr Instant Infinite() { return Instant(std::numeric_limits<int64_t>::max()); }
@@ -114,13 +114,13 @@ class StrongId {
   Int value_ = 0;
 };
 
-// Dense position of a page in its shard's memory. Given anew at every start: never stored.
+// Dense position of a page in its shard's memory. Assigned at every start, and never stored.
 using PageId = StrongId<struct PageIdTag, uint32_t>;
 // Dense position of a host in its shard's memory. Never stored.
 using HostId = StrongId<struct HostIdTag, uint32_t>;
-// Fencing token of one assignment; unique for the life of the database, never zero when issued.
-// Dense number of a group of hosts in its owner's memory, 0: no group. Never stored.
+// Dense number of a group of hosts in its owner's memory; 0 = none. Never stored.
 using GroupId = StrongId<struct GroupIdTag, uint32_t>;
+// Fencing token of one assignment; unique for the life of the database, never zero when issued.
 using LeaseId = StrongId<struct LeaseIdTag, uint64_t>;
 // One of the 4096 parts that hosts hash to; the unit in which pages move between shards.
 using Slot = StrongId<struct SlotTag, uint16_t>;

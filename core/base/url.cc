@@ -19,11 +19,11 @@ namespace {
 
 constexpr std::string_view kDelimiters = "/\\?";
 
-// What a URL is made of, before anything is decided about its parts. Views into the text.
+// The parts of a URL, before any is judged. Views into the text.
 struct Parts {
   bool secure = false;
   std::string_view host;
-  std::string_view port;                  // without its colon; empty also where there is none
+  std::string_view port;                  // without its colon; empty = none
   std::string_view path;                  // empty, or from its slash on
   std::optional<std::string_view> query;  // without its question mark
 };
@@ -40,7 +40,7 @@ bool IsScheme(std::string_view text) {
   });
 }
 
-// What follows the scheme and the slashes after it, however many there are.
+// The text after the scheme and all slashes that follow it.
 StatusOr<std::string_view> AfterScheme(std::string_view url, bool* secure) {
   const size_t colon = url.find(':');
   const std::string_view scheme = url.substr(0, colon);

@@ -25,11 +25,11 @@ struct CanonicalUrl {
 // escapes are left as they are (core/base/url_path.h); an empty path is "/". Spaces around the URL
 // are left out. Idempotent.
 //
-// InvalidArgument, with a reason that can be shown to a client, for what the standard refuses, and
-// for what it accepts and a crawler should not guess at: control characters (tabs and line breaks
-// too), user information, fewer than two slashes after the scheme, invalid UTF-8, hosts of nothing
-// but dots or more than limits::kMaxHostBytes, another scheme, and more than limits::kMaxUrlBytes
-// before or after.
+// InvalidArgument, with a reason that can be shown to a client, for text that the standard refuses,
+// and for some that it accepts and a crawler should not guess at: control characters (tabs and line
+// breaks too), user information, fewer than two slashes after the scheme, invalid UTF-8, hosts of
+// nothing but dots or more than limits::kMaxHostBytes, another scheme, and more than
+// limits::kMaxUrlBytes before or after.
 //
 // Linear. A URL in plain ASCII costs a few hundred nanoseconds and two allocations, one of them for
 // a host of more than 15 bytes; a host that is not ASCII costs microseconds (core/base/idna.h).

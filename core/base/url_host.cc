@@ -24,7 +24,8 @@ constexpr std::array<bool, 256> kForbidden = [] {
   return forbidden;
 }();
 
-// The host with its escapes undone; what starts none stays and is found to be forbidden.
+// The host with its escapes undone. A `%` that starts none stays, and is then found to be
+// forbidden.
 std::string Unescape(std::string_view host) {
   std::string out;
   out.reserve(host.size());
@@ -44,7 +45,7 @@ bool HasAcePrefix(std::string_view lower) {
   return false;
 }
 
-// UTS #46 makes nothing else of plain ASCII.
+// Appends a plain ASCII name as UTS #46 maps it: in lower case.
 Status AppendLowerCase(std::string_view name, std::string* out) {
   const size_t start = out->size();
   out->append(name);

@@ -13,10 +13,10 @@ namespace freshet {
 // lower case and ASCII, with its escapes undone and its trailing dot kept; an IPv4 address as four
 // decimal numbers, whatever way it was written; an IPv6 address compressed, in brackets.
 //
-// InvalidArgument ("url: ..."), with `out` in any state, for what is none of these: nothing or
-// nothing but dots, a character that no host may hold, an address out of range, more than
+// InvalidArgument ("url: ..."), with `out` in any state, for other text: nothing or nothing but
+// dots, a character that no host may hold, an address out of range, more than
 // limits::kMaxHostBytes. Thread-safe. A name in plain ASCII costs some nanoseconds a byte and no
-// allocation; only others are taken to ICU.
+// allocation; only other names go to ICU.
 [[nodiscard]] Status AppendHost(std::string_view host, std::string* out);
 
 // The machine that a canonical host means: `example.com.` is `example.com`. A view into `host`.

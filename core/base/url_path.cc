@@ -10,7 +10,7 @@ namespace {
 
 using CharacterSet = std::array<bool, 256>;
 
-// Controls, the space, all that is not ASCII, and what is named.
+// Control characters, the space, all bytes outside ASCII, and the characters of `named`.
 constexpr CharacterSet EscapeSet(std::string_view named) {
   CharacterSet set{};
   for (size_t c = 0; c < set.size(); ++c) set[c] = c <= 0x20 || c >= 0x7F;

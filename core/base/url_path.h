@@ -1,6 +1,6 @@
-// Path and query of an http or https URL, after the WHATWG URL standard. Escapes are left as they
-// are, in both cases of letters, and so is a `%` that starts none: what a server makes of them is
-// its own affair. Functions are thread-safe, linear and allocate nothing but what `out` needs.
+// Path and query of an http or https URL, after the WHATWG URL standard. Escapes stay as they are,
+// in both cases of letters, and so does a `%` that starts none: each server reads them in its own
+// way. Functions are thread-safe, linear and allocate nothing but what `out` needs.
 #ifndef FRESHET_CORE_BASE_URL_PATH_H_
 #define FRESHET_CORE_BASE_URL_PATH_H_
 

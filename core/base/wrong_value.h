@@ -11,13 +11,13 @@
 
 namespace freshet {
 
-// What several programs allow, in words.
+// Values that several programs allow, in words.
 inline constexpr std::string_view kDurationWords =
     "a duration: a number with us, ms, s, m, h or d, such as 90s or 6h; without a unit in seconds";
 inline constexpr std::string_view kCrawlCapWords =
     "a number of crawls in a span of time, such as 1000/1d, or 0 for no maximum";
 
-// The value as one line in quotes; of a long one the beginning.
+// The value as one line in quotes; only the beginning of a long one.
 [[nodiscard]] std::string Quoted(std::string_view value);
 
 // "'VALUE' is not ALLOWED", such as "'soon' is not a number".

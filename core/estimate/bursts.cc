@@ -9,11 +9,11 @@
 namespace freshet {
 namespace {
 
-// The pages of a burst are weighed anew once the odds of its signals have moved by this factor:
-// each crawl of a large burst moves them less than the one before, so that this happens some ten
+// The pages of a burst are weighed again once the logarithm of its odds has moved by this much.
+// Each crawl of a large burst moves the odds less than the one before, so this happens some ten
 // times, not once a crawl.
 constexpr double kNotable = 0.2;
-// No page is taken for certain before it was crawled.
+// No page counts as certain before its crawl.
 constexpr double kLeastDoubt = 1e-3;
 
 // The maximum over b of truth ln p + (crawled - truth) ln(1 - p) - (b - start)^2/(2 s^2), p the
@@ -83,7 +83,7 @@ void Bursts::Restore(uint32_t burst, double shift, PageNumber page) {
   last_ = std::max(last_, burst);
   const auto [found, started] = bursts_.try_emplace(burst);
   Burst& its = found->second;
-  // What was learned of it so far becomes its prior.
+  // The shift learned so far becomes the prior of the burst.
   its.odds.start = its.odds.shift = its.odds.weighed = shift;
   if (started) ages_.push_back({burst, 0});
   AddPage(its, page);
@@ -91,7 +91,7 @@ void Bursts::Restore(uint32_t burst, double shift, PageNumber page) {
 }
 
 void Bursts::Shrink() {
-  // The newest stays.
+  // The newest burst stays.
   while (ages_.size() > 1 &&
          (ages_.size() > limits::kMaxBursts || pages_ > limits::kMaxBurstPages)) {
     const Age oldest = ages_.front();

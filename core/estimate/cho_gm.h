@@ -16,7 +16,7 @@ inline constexpr double kChoGmSmoothing = 0.5;
 //
 //   sum_{z=1} a/(e^(a x) - 1) + h/(e^(h x) - 1) = sum_{z=0} a + h,      h = `smoothing`,
 //
-// that is the maximum-likelihood rate with one imaginary interval of length h of each kind added;
+// which is the maximum-likelihood rate with one imaginary interval of length h of each kind added;
 // h = 0 is plain maximum likelihood. Relative error about 1e-14.
 //
 // h > 0: always finite and > 0; ln(2)/h and kNoObservations without observations, else kOk. h is a

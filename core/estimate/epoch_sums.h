@@ -1,13 +1,13 @@
-// What the pages of one shard, or of several, showed in an epoch: what the model of all hosts is
-// learned from.
+// Sums over the pages of one or several shards in an epoch, from which the model of all hosts is
+// learned.
 //
-// A store has one model of all hosts, however many shards it is divided into: each of them collects
-// its own pages, and all learn from the sums of all. The sums are kept by slot, and those of a slot
-// are of one shard always, so that floating-point numbers are added up in the same order for every
-// number of shards and the model is the same to the last bit.
+// A store has one model of all hosts, for any number of shards: each shard collects its own pages,
+// and all learn from the sums of all. The sums are kept by slot, and one shard has all sums of a
+// slot. So floating-point numbers are added in the same order for every number of shards, and the
+// model is the same to the last bit.
 //
-// The stores of a fleet have one model likewise: each learns from its own sums and the totals of
-// the others, added up in the order of their divisions.
+// The stores of a fleet also share one model: each learns from its own sums and the totals of the
+// others, added in the order of their divisions.
 #ifndef FRESHET_CORE_ESTIMATE_EPOCH_SUMS_H_
 #define FRESHET_CORE_ESTIMATE_EPOCH_SUMS_H_
 
@@ -24,7 +24,7 @@
 
 namespace freshet {
 
-// What all pages of one store showed, for those of other divisions. Value type, thread-compatible.
+// The totals over all pages of one store, for other divisions. Value type, thread-compatible.
 // Bounded: limits::kMaxPriorSamples samples, the sums of kSourceClasses.
 struct EpochTotals {
   SiteLearner learner{0};  // without samples
@@ -43,16 +43,16 @@ class EpochSums {
  public:
   EpochSums() : samples_(limits::kMaxPriorSamples) {}
 
-  // Adds a host, or pages that are learned of together; those of one slot in an order that does not
-  // depend on the number of shards.
+  // Adds a host, or pages without a model of their own. Precondition: the order within a slot does
+  // not depend on the number of shards.
   void AddHost(Slot slot, const SiteLearner& host, const SiteCounts& counts);
-  // Adds those of another shard. Precondition: no slot is in both.
+  // Adds the sums of another shard. Precondition: no slot is in both.
   void Add(const EpochSums& other);
 
-  // Has Fit count in what the stores of other divisions showed; this one's is that of `own`.
+  // Makes Fit include the totals of other divisions; `own` is the division of this store.
   void SetOthers(uint32_t own, DivisionTotals others);
 
-  // Without those of others.
+  // The totals without other divisions.
   [[nodiscard]] EpochTotals Totals() const;
   [[nodiscard]] SiteModel Fit() const;
 

@@ -1,4 +1,4 @@
-// What the classic estimators answer: a rate, how sure it is, and what kind of answer it is.
+// The answers of the classic estimators: a rate, its interval, and the kind of answer.
 #ifndef FRESHET_CORE_ESTIMATE_ESTIMATE_H_
 #define FRESHET_CORE_ESTIMATE_ESTIMATE_H_
 
@@ -8,8 +8,8 @@
 
 namespace freshet {
 
-// How an estimate came about. Short histories often have no finite or no interior optimum; each
-// such case has a name, a defined value and a test.
+// The kind of an estimate. Short histories often have no finite or no interior optimum; each such
+// case has a name, a defined value and a test.
 enum class EstimateStatus : uint8_t {
   kOk,                // one parameter: a finite root above 0
   kNoObservations,    // nothing seen: rate NaN, interval [0, infinity)
@@ -23,7 +23,7 @@ enum class EstimateStatus : uint8_t {
   kBoundaryKappa0,    // mle: some signal weight 0, those signals say nothing about changes
   kKappaInfinite,     // mle: some source only signals in changed intervals: its weight is infinite
   kNoSignals,         // mle: no signal at all; the weights are not identified (NaN)
-  kRidge,             // mle: signals exactly proportional to time; weight 0 is chosen of a segment
+  kRidge,             // mle: signals proportional to time; of equal optima, the one with weight 0
 };
 
 // The name that freshet-sim prints and the vectors use, e.g. "kappa_inf".

@@ -1,4 +1,4 @@
-// What can be chosen about an estimator. Value types, thread-compatible.
+// The options of an estimator. Value types, thread-compatible.
 #ifndef FRESHET_CORE_ESTIMATE_ESTIMATOR_OPTIONS_H_
 #define FRESHET_CORE_ESTIMATE_ESTIMATOR_OPTIONS_H_
 
@@ -16,10 +16,10 @@ enum class EstimatorKind : uint8_t {
 
 struct EstimatorOptions {
   EstimatorKind kind = EstimatorKind::kDefault;
-  // The length of a day. Half-lives and age edges are counted in days, so that accelerated time
-  // needs this one number only.
+  // The length of a day. Half-lives and age edges are in days, so accelerated time needs only this
+  // number.
   Duration day = Duration::Days(1);
-  // Every event from here on is recorded; none: from the first recorded one on.
+  // The instant from which every event is recorded; none = the first recorded event.
   Instant since;
 };
 

@@ -1,4 +1,4 @@
-// What the models of sites become after an epoch.
+// The models of sites after an epoch.
 #ifndef FRESHET_CORE_ESTIMATE_LEARNED_SITES_H_
 #define FRESHET_CORE_ESTIMATE_LEARNED_SITES_H_
 
@@ -13,14 +13,15 @@
 
 namespace freshet {
 
-// What a table learned in an epoch, ready to be installed. Value type, thread-compatible.
+// The result of an epoch of a SiteTable, ready to be installed. Value type, thread-compatible.
 struct LearnedSites {
   SiteModel all;
-  std::vector<std::pair<uint16_t, SiteModel>> models;     // of sites, by number
-  std::vector<std::pair<uint16_t, std::string>> vacated;  // and who gets the seat; empty: nobody
+  std::vector<std::pair<uint16_t, SiteModel>> models;  // by number of the site
+  // Vacated seats by number, each with the host that gets it; empty = none.
+  std::vector<std::pair<uint16_t, std::string>> vacated;
   // Slots some of whose pages were filed by another model than they now have (MovedNotably).
   std::bitset<limits::kSlots> moved;
-  std::string text;  // of the table, once it is installed; see Serialise
+  std::string text;  // SiteTable::Serialise after the install
 };
 
 }  // namespace freshet

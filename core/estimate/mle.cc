@@ -21,8 +21,8 @@ constexpr double kGradientNoise = 1e-13;
 // The observations of one source as the likelihood needs them: unchanged intervals count by their
 // sums only.
 struct OneSource {
-  absl::InlinedVector<double, 64> elapsed;  // of changed intervals
-  absl::InlinedVector<double, 64> signals;  // of changed intervals
+  absl::InlinedVector<double, 64> elapsed;  // of each changed interval
+  absl::InlinedVector<double, 64> signals;  // of each changed interval
   double unchanged_elapsed = 0;
   double unchanged_signals = 0;
   double changed_signals = 0;
@@ -86,9 +86,9 @@ void NewtonStep(const Curvature& c, double* d_alpha, double* d_kappa) {
 }
 
 // Follows Newton's direction from an interior point to the interior optimum. A parameter loses at
-// most nine tenths a step; where the slope at the end of the step is negative by more than a part
-// of that at its start, the step overshot, and its length is corrected by false position on the
-// slope, which falls along the step since l is concave.
+// most nine tenths a step. A step overshot if the slope at its end is negative by more than a part
+// of the slope at its start. Then false position on the slope, which falls along the step since l
+// is concave, corrects the length.
 void SolveInterior(const OneSource& data, double* alpha, double* kappa) {
   Curvature at = CurvatureAt(data, *alpha, *kappa);
   for (int step = 0; step < 200; ++step) {

@@ -42,13 +42,13 @@ struct SignalEstimate {
 //   kBoundaryKappa0  some kappa_k = 0 (of several sources: whatever alpha is).
 //   kBoundaryAlpha0  alpha = 0; possible only if every changed interval has a signal.
 //   kInterior        none of these.
-// A source of which there is no signal at all has kappa NaN and otherwise does not matter.
+// A source without any signal has kappa NaN and otherwise does not matter.
 //
 // One source: the two bounds are tried first (one-dimensional roots), else a Newton iteration in
-// the interior; several: Newton on the free parameters with an active set. Each step is limited
-// so that no s_j falls to 0 and its length is corrected by the slope at its end, so that it
-// converges from every start. Relative error about 1e-12 (1e-6 where a parameter is within 1e-6 of
-// its bound). Cost for one source and 20 observations: about 2 us.
+// the interior. Several: Newton on the free parameters with an active set. Each step is limited so
+// that no s_j falls to 0, and the slope at its end corrects its length. So the iteration converges
+// from every start. Relative error about 1e-12 (1e-6 where a parameter is within 1e-6 of its
+// bound). Cost for one source and 20 observations: about 2 us.
 [[nodiscard]] SignalEstimate EstimateMle(const Observations& observations);
 
 // l above at (alpha, kappa); a NaN weight counts as 0, an infinite one is allowed. -infinity where

@@ -64,7 +64,8 @@ class ChangeRateProfile {
     return at;
   }
 
-  // What the counts of all sources add at their own rates gamma_k = N_k / T.
+  // The part of the log-likelihood from the counts of all sources at their own rates gamma_k = N_k
+  // / T.
   [[nodiscard]] double LargestCountLogLikelihood() const {
     double sum = 0;
     for (const size_t k : active_) sum += CountLogLikelihood(k, SignalRate(observations_, k));
@@ -81,7 +82,8 @@ class ChangeRateProfile {
     return std::max(0.0, 1 - rate_[k] * precision_[k] / change_rate_);
   }
 
-  // Makes k the source that moves: what the others add to every exponent and leave unsignalled.
+  // Makes k the moving source: computes what the others add to every exponent and leave
+  // unsignalled.
   void Prepare(size_t k) {
     moving_ = k;
     others_ = 1;
@@ -141,8 +143,8 @@ class ChangeRateProfile {
     return FindRoot(negated_slope, 0, high, std::min(rate_[moving_], 0.99 * high), 1e-12);
   }
 
-  // The log-likelihood at precision `pi` of the moving source and the rate that is best for it, as
-  // far as it depends on that source; leaves that rate.
+  // The log-likelihood at precision `pi` of the moving source and its best rate, as far as it
+  // depends on the source. Leaves the best rate in `rate_`.
   [[nodiscard]] double ValueAt(double pi) {
     rate_[moving_] = BestRate(pi);
     const double alpha = Alpha(rate_[moving_], pi);
@@ -158,7 +160,7 @@ class ChangeRateProfile {
     return value;
   }
 
-  // Finds the best precision of the moving source and leaves the rate that goes with it.
+  // The best precision of the moving source. Leaves the best rate in `rate_`.
   [[nodiscard]] double BestPrecision() {
     constexpr int kGrid = 8;
     double low = 0;
@@ -183,7 +185,7 @@ class ChangeRateProfile {
     } else {
       pi = GoldenSection(low, high);
     }
-    // Either end may beat what lies between.
+    // Either end may beat the points between.
     if (ValueAt(low) > ValueAt(pi)) pi = low;
     if (ValueAt(high) > ValueAt(pi)) pi = high;
     rate_[moving_] = BestRate(pi);
@@ -228,7 +230,7 @@ class ChangeRateProfile {
       const double n = Count(j);
       const double tau = observations_.elapsed(j);
       if (n > 0 && left == 0) {
-        // s is infinite: impossible if unchanged, else what is left of n (1 - pi)^(n-1) e^-base.
+        // s is infinite: impossible if unchanged, else the limit of n (1 - pi)^(n-1) e^-base.
         if (!observations_.changed(j)) return -kInfinity;
         if (n <= 1) sum += n == 1 ? std::exp(-alpha * tau - other_[j]) : kInfinity;
         continue;
@@ -256,7 +258,7 @@ class ChangeRateProfile {
   std::vector<double> precision_;  // pi_k, where the last search ended
   size_t moving_ = 0;
   double others_ = 1;          // prod over the other sources of 1 - lambda_i
-  std::vector<double> other_;  // what the other sources add to each exponent
+  std::vector<double> other_;  // sum of the other sources in each exponent
 };
 
 }  // namespace

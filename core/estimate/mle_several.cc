@@ -136,7 +136,7 @@ class ConcaveProblem {
   }
 
   // Moves along `direction` as far as the bounds and the slope at the end allow; false once the
-  // move is below what the square of Newton's error makes sure of.
+  // move is so short that the square of Newton's error is negligible.
   [[nodiscard]] bool Move(const std::vector<double>& gradient, const std::vector<double>& direction,
                           std::vector<double>* x) const {
     double slope = 0;
@@ -181,7 +181,7 @@ class ConcaveProblem {
   std::vector<double> quiet_;  // column sums of the unchanged intervals
 };
 
-// What the counts alone say of each source.
+// Kinds of sources by their counts alone.
 struct Sources {
   std::vector<size_t> finite;
   std::vector<size_t> infinite;

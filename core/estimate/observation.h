@@ -1,4 +1,4 @@
-// What crawls have shown of one page: the input of every classic estimator.
+// Observations of one page by crawls: the input of every classic estimator.
 #ifndef FRESHET_CORE_ESTIMATE_OBSERVATION_H_
 #define FRESHET_CORE_ESTIMATE_OBSERVATION_H_
 
@@ -13,10 +13,10 @@
 
 namespace freshet {
 
-// The observations (tau, n_k, z) of one page: a crawl that came `elapsed` = tau after the crawl
-// before it, saw `signals` = n_k from source k in between, and found the content changed (z = 1) or
-// not (z = 0). Times are in any one unit; every rate estimated from them is per that unit. Counts
-// are doubles because observations that fade carry fractions.
+// The observations (tau, n_k, z) of one page. Each is a crawl `elapsed` = tau after the crawl
+// before. `signals` = n_k from source k came in between, and the content had changed (z = 1) or not
+// (z = 0). Times are in any one unit; every rate estimated from them is per that unit. Counts are
+// doubles because observations that fade carry fractions.
 //
 // Invariants: every elapsed is finite and > 0, every count finite and >= 0, every observation has
 // one count for each source. Columns are contiguous, so that an estimator reads only what it needs.

@@ -1,4 +1,4 @@
-// What an estimator believes of a page. Value type, thread-compatible.
+// The estimate of a page. Value type, thread-compatible.
 #ifndef FRESHET_CORE_ESTIMATE_PAGE_ESTIMATE_H_
 #define FRESHET_CORE_ESTIMATE_PAGE_ESTIMATE_H_
 
@@ -8,14 +8,13 @@
 
 namespace freshet {
 
-// What is believed of one page.
+// The rates and staleness that an estimator believes a page to have.
 struct PageEstimate {
   PageRates rates;
   double staleness = 0;  // of the page's state under these rates; infinite before the first crawl
-  // The shape of the gamma distribution that is believed of the change rate; infinite: the rate is
-  // known.
+  // The shape of the gamma distribution of the change rate; infinite = the rate is known.
   double shape = 0;
-  double observations = 0;  // effective number of crawl intervals behind it, after fading
+  double observations = 0;  // effective number of crawl intervals, after fading
 
   // Bounds of the 95% interval of the change rate, per second. Some microseconds.
   [[nodiscard]] std::pair<double, double> Interval95() const;

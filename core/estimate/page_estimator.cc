@@ -18,8 +18,8 @@ constexpr double kMaxRate = limits::kMaxChangesPerDay;
 constexpr double kMinChance = 1e-9;
 constexpr double kMinInformation = 1e-3;
 constexpr int kMaxSteps = 60;
-// Steps of expectation-maximisation are lengthened to where the secant through the last two of them
-// meets zero, by this factor at most: a fixed point is reached in a third of the steps.
+// Steps of expectation-maximisation are lengthened to the zero of the secant through the last two,
+// by this factor at most: a fixed point is reached in a third of the steps.
 constexpr double kLongest = 8;
 constexpr double kTolerance = 1e-4;
 
@@ -38,46 +38,45 @@ struct Classes {
   std::array<int16_t, kSourceClasses> position;
   absl::InlinedVector<double, 6> precision;     // lambda Delta/gamma
   absl::InlinedVector<double, 6> weight;        // kappa
-  absl::InlinedVector<double, 6> surely_false;  // of crawls that found nothing
+  absl::InlinedVector<double, 6> surely_false;  // signals before crawls that found no change
   absl::InlinedVector<double, 6> open;          // signals since the last crawl
 };
 
-// What an interval that ended in a change is made of, given the rates of a step.
+// The parts of an interval that ended in a change, given the rates of a step.
 struct Split {
   double s;
   double chance;       // p = 1 - e^-s
   double unsignalled;  // expected unsignalled changes
 };
 
-// The same given how many of them are expected, `own`, and the exponent `s` of the interval.
+// The Split for `own` expected unsignalled changes and the exponent `s` of the interval.
 Split SplitOf(double own, double s) {
   const double chance = s < 40 ? std::max(-std::expm1(-s), kMinChance) : 1;
   return {.s = s, .chance = chance, .unsignalled = std::min(own / chance, 1 + own)};
 }
 
-// How many of `count` signals of that precision stood for a change, in an interval that ended in
-// one with the chance `chance`.
+// The expected true signals among `count` of that precision, in an interval that ended in a change
+// with the chance `chance`.
 double TruthOf(int count, double precision, double chance) {
   return count * std::min(1.0, precision / chance);
 }
 
 double DaysOf(double seconds, Duration day) { return seconds / day.seconds(); }
 
-// Sum over `days` before now of 2^-(age/half-life), for something that came at an even pace, as a
-// share of what came.
+// The mean weight 2^-(age/half-life) of events that came at an even pace in the last `days`.
 double EvenFading(double days, double half_life) {
   const double x = days / half_life * M_LN2;
   return x < 1e-6 ? 1 : -std::expm1(-x) / x;
 }
 
-// A step lengthened by what it and the one before it, which moved by `moved`, tell.
+// The lengthened step; `moved` is the length of the step before.
 double Accelerated(double step, double step_before, double moved) {
   const double slope = (step - step_before) / moved;
   if (!(slope < -1 / kLongest)) return 2 * step;
   return std::clamp(-step / slope, -std::abs(kLongest * step), std::abs(kLongest * step));
 }
 
-// What an interval tells of silent changes counts by e^(-kDoubt sum kappa n).
+// The evidence of an interval about silent changes counts by e^(-kDoubt sum kappa n).
 constexpr double kDoubt = 6;
 
 // Pages wake up and fall asleep: evidence of the rate from before `since` counts with `weight`.
@@ -87,8 +86,8 @@ struct RateShift {
   [[nodiscard]] bool found() const { return weight < 1; }
 };
 
-// A rate that has shifted explains what came since by so much more, in log likelihood, than the one
-// of the whole; and what is left of evidence from before then.
+// The gain in log likelihood from which a rate counts as shifted, and the weight of evidence from
+// before the shift.
 constexpr double kShiftGain = 6;
 constexpr double kShiftWeight = 0.05;
 constexpr double kClustered = 1;
@@ -110,7 +109,8 @@ class Maximisation {
     }
   }
 
-  // Every signal stands for a change, and every change is signalled.
+  // Estimates a page with complete signals: every signal stands for a change, and every change is
+  // signalled.
   PagePosterior RunComplete() {
     double signals = old_signalled_;
     for (const double open : classes_.open) signals += open_signalled_ * open;
@@ -131,7 +131,7 @@ class Maximisation {
     return std::move(result_);
   }
 
-  // The change rate is known, so all evidence is of the signals.
+  // Estimates a page of known change rate, so all evidence is about signals.
   PagePosterior RunWith(double rate) {
     rate_ = std::clamp(rate, kMinRate, kMaxRate);
     result_.unsignalled = untold_;
@@ -142,7 +142,8 @@ class Maximisation {
     return std::move(result_);
   }
 
-  // `shift`, not null: where the rate of the page seems to have shifted, when; else not found().
+  // Estimates a page. `shift`, unless null, receives when the rate of the page seems to have
+  // shifted, else it is not found().
   PagePosterior Run(RateShift* shift = nullptr) {
     double log_rate = std::log(std::clamp(site_.prior().mean, kMinRate, kMaxRate));
     double log_before = 0;
@@ -182,7 +183,7 @@ class Maximisation {
     }
     return position;
   }
-  // A class that the site has not been seen to use yet has the defaults, as signals of it come.
+  // The position of a class. A class that is new to the site gets the defaults.
   size_t Position(SourceClass source_class) {
     int position = classes_.position[source_class.packed()];
     if (position < 0) {
@@ -252,7 +253,7 @@ class Maximisation {
     (observation.changed ? changed_ : unchanged_).push_back(interval);
   }
 
-  // Signals since the last crawl came at an even pace, as far as is known.
+  // Adds the signals since the last crawl, as if they came at an even pace.
   void AddOpen(const PageState& state, Instant now) {
     const Instant since = state.crawled() ? state.last_crawl : state.first_seen;
     const double days = std::max(0.0, (now - since).seconds() / day_.seconds());
@@ -266,17 +267,17 @@ class Maximisation {
     }
   }
 
-  // What the prior is worth, as operational days without a change.
+  // The weight of the prior, in operational days without a change.
   double PriorDays() const { return site_.prior().shape / site_.prior().mean; }
   double Exposure() const {
     return PriorDays() + told_ * signalled_exposure_ + result_.unsignalled * unsignalled_exposure_;
   }
 
-  // alpha x, the unsignalled changes that were expected of an interval.
+  // alpha x, the expected unsignalled changes of an interval.
   double OwnOf(const Interval& interval) const {
     return result_.unsignalled * rate_ * interval.exposure;
   }
-  // `s` and what the signals of the interval add to it.
+  // `s` plus the signal terms of the interval.
   double WithSignals(double s, const Interval& interval) const {
     for (const SignalCounts::Entry& entry : interval.signals->entries()) {
       if (entry.count > 0) s += entry.count * classes_.weight[At(entry.source_class)];
@@ -301,13 +302,13 @@ class Maximisation {
            (prior.shape / prior.mean + result_.false_exposure);
   }
 
-  // The expectation under the rates of now, and the false rates that follow from it.
+  // Takes the expectation under the present rates, and the false rates that follow.
   void Expect() {
     signalled_ = old_signalled_;
     unsignalled_ = old_unsignalled_;
     for (size_t k = 0; k < result_.classes.size(); ++k) {
       PageClass& page_class = result_.classes[k];
-      // No interval has signals of such a class, nor does its false rate depend on any step.
+      // No interval has signals of such a class, and its false rate depends on no step.
       if (!page_class.seen) continue;
       classes_.weight[k] = page_class.Weight(rate_);
       const double told = page_class.recall * rate_;
@@ -334,7 +335,7 @@ class Maximisation {
     }
   }
 
-  // Changes that an interval which ended in one is believed to have had.
+  // The expected changes in an interval that ended in a change.
   double ChangesIn(const CrawlObservation& observation) const {
     const Interval interval{.exposure = DaysOf(observation.exposure, day_),
                             .signals = &observation.signals};
@@ -346,9 +347,9 @@ class Maximisation {
     return changes;
   }
 
-  // The likelihood ratio of a change point (Hinkley 1970) at the best of the crawls that are kept:
-  // c ln(c/e) - c + e, of c changes since then where e were to be expected; where c is more, of one
-  // more than were, as changes come in clusters.
+  // The likelihood ratio of a change point (Hinkley 1970) at the best of the kept crawls: c ln(c/e)
+  // - c + e, for c changes since then where e were expected; if c is larger, e counts up to one
+  // more, because changes come in clusters.
   RateShift FindShift() const {
     RateShift best;
     double most = kShiftGain;
@@ -423,11 +424,11 @@ class Maximisation {
     result_.shape = std::max(information + of_prior, kMinInformation);
   }
 
-  // The Poisson count and exposure that stand for the data: those of the expectation, less what of
-  // their information is missing, so that they have the score of the data. Where most is missing,
-  // that extrapolates to rates far beyond those that the data are about, so it goes no further than
-  // where half is. A sum that fades varies less than a count of its size: over a time in which its
-  // weights fall to w, by the factor (1 + w)/2; else rates would seem to be all alike.
+  // Sets the Poisson count and exposure that stand for the data: those of the expectation, less
+  // their missing information, so that they have the score of the data. If most is missing, this
+  // extrapolates far beyond the rates of the data, so at most half counts as missing. A fading sum
+  // varies less than a count of its size: over a time in which its weights fall to w, by the factor
+  // (1 + w)/2; without this, all rates would seem alike.
   void FitRatePair(double information) {
     constexpr double kLeastShare = 0.5;
     const double exposure = Exposure() - PriorDays();
@@ -440,16 +441,16 @@ class Maximisation {
     result_.changes = std::max(0.0, rate) * result_.exposure;
   }
 
-  // How far an interval can tell of changes that nobody signals. Where its signals explain much, a
-  // change that they told of cannot be told from a silent one: there the outcomes bear out any
-  // recall that is believed, so that it would never be unlearned.
+  // The weight of an interval's evidence about silent changes. If its signals explain much, a
+  // signalled change looks like a silent one: outcomes then confirm any believed recall, which
+  // would never be unlearned.
   double Unexplained(const Interval& interval) const {
     return std::exp(-kDoubt * WithSignals(0, interval));
   }
 
   void AddRecall(const Interval& interval) {
     const Split split = SplitOfInterval(interval);
-    double told = 0;  // by the source that told most
+    double told = 0;  // changes told by the source that told most
     for (const SignalCounts::Entry& entry : interval.signals->entries()) {
       if (entry.count == 0) continue;
       result_.classes[At(entry.source_class)].truth +=
@@ -462,8 +463,8 @@ class Maximisation {
       told = std::max(told, of_source);
     }
     result_.told_changes += interval.recall_weight * told;
-    // The pair of a count and its expectation that has the score and the information of this
-    // interval in the logarithm of the share: next to nothing where signals explain the change.
+    // A count and its expectation with the score and information of this interval in the logarithm
+    // of the share: next to nothing where signals explain the change.
     const double own = OwnOf(interval);
     if (!(split.s < 40)) return;
     const double gain = split.s < 1e-9 ? 1 : own / std::expm1(split.s);
@@ -484,7 +485,7 @@ class Maximisation {
   Classes classes_;
   absl::InlinedVector<Interval, limits::kMaxObservations> changed_;
   absl::InlinedVector<Interval, limits::kMaxObservations> unchanged_;
-  double crawled_exposure_ = 0;  // for the recall: of all intervals
+  double crawled_exposure_ = 0;  // of all intervals, for the recall
   double even_ = 1;              // wall-clock time over operational time, of late
   double evened_ = 1;            // variance of a count over that of a fading sum of its mean
   double rate_ = 0;
@@ -549,7 +550,7 @@ PagePosterior EstimatePage(const SiteModel& site, const PageSpec& spec, const Pa
 OldEvidence EvidenceOf(const CrawlObservation& observation, const PagePosterior& posterior,
                        Duration day) {
   OldEvidence evidence;
-  // Of a page whose signals are complete all are true.
+  // With complete signals, all signals are true.
   if (posterior.unsignalled == 0)
     return {.signalled = static_cast<double>(observation.signals.Total())};
   if (!observation.changed) return evidence;

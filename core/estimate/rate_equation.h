@@ -3,9 +3,9 @@
 //   l(x) = sum_{a in eventful} ln(1 - e^(-a x)) - x quiet,      quiet = total length without event,
 //   l'(x) = sum_{a in eventful} a / (e^(a x) - 1) - quiet.
 //
-// It is the whole of Cho and Garcia-Molina's estimator (a = elapsed time) and every boundary of the
-// two-parameter one (a = elapsed time or a = number of signals). l is strictly concave, so the root
-// of l' is unique.
+// This is the whole of Cho and Garcia-Molina's estimator (a = elapsed time) and every boundary of
+// the two-parameter one (a = elapsed time or a = number of signals). l is strictly concave, so the
+// root of l' is unique.
 #ifndef FRESHET_CORE_ESTIMATE_RATE_EQUATION_H_
 #define FRESHET_CORE_ESTIMATE_RATE_EQUATION_H_
 

@@ -1,4 +1,4 @@
-// A bounded sample of pages, the same in whatever order and on however many shards they are seen.
+// A bounded sample of pages, the same for any order and any number of shards.
 #ifndef FRESHET_CORE_ESTIMATE_RATE_SAMPLES_H_
 #define FRESHET_CORE_ESTIMATE_RATE_SAMPLES_H_
 
@@ -11,16 +11,16 @@
 
 namespace freshet {
 
-// What one page showed, for the fit of the rate prior: (expected) changes in an exposure. Value
+// The sample of one page for the fit of the rate prior: (expected) changes in an exposure. Value
 // type, thread-compatible.
 struct RateSample {
   double changes = 0;   // >= 0
   double exposure = 0;  // operational days, >= 0
 };
 
-// Of all pages added, the `max` whose numbers have the smallest hashes (bottom-k sampling: Cohen
-// and Kaplan 2007). As that is a property of the pages alone, samples of parts add up to the sample
-// of the whole, exactly. Value type, thread-compatible.
+// Keeps the `max` pages whose numbers have the smallest hashes (bottom-k sampling: Cohen and Kaplan
+// 2007). This depends on the pages alone, so samples of parts add up exactly to the sample of the
+// whole. Value type, thread-compatible.
 class RateSamples {
  public:
   // A page by its hash.
@@ -32,16 +32,16 @@ class RateSamples {
 
   explicit RateSamples(size_t max) : max_(max) {}
 
-  // Drops all, and keeps their memory for the next.
+  // Drops all samples, and keeps their memory for the next.
   void Clear() { kept_.clear(); }
-  // Each page once.
+  // Adds a page. Precondition: each page once.
   void Add(PageNumber page, const RateSample& sample);
   void Add(const RateSamples& other);
-  // One that another sample kept.
+  // Adds a page that another sample kept.
   void Keep(const Kept& sample);
-  // In an order that depends on the pages alone.
+  // The samples, in an order that depends on the pages alone.
   [[nodiscard]] std::vector<RateSample> Values() const;
-  // In no order.
+  // The kept pages, in no order.
   [[nodiscard]] std::span<const Kept> kept() const { return kept_; }
   [[nodiscard]] size_t size() const { return kept_.size(); }
   [[nodiscard]] size_t Bytes() const { return kept_.capacity() * sizeof(Kept); }

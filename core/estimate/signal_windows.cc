@@ -21,7 +21,7 @@ PlacedSignal SignalWindows::Place(std::string_view host, uint8_t source, uint64_
   staged.last_ = now;
   if (window.signals == 0 || now - window.begin >= length_) window = {.begin = now};
   ++window.signals;
-  // A burst of this size is none, whatever it is known by.
+  // Fewer than three signals make no burst, so the poll stands as given.
   const uint64_t burst = key ^ static_cast<uint64_t>(window.begin.micros());
   return {SourceClass(source, BurstClassOf(window.signals)), window.signals < 3 ? poll : burst};
 }

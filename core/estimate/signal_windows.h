@@ -1,7 +1,6 @@
-// Signals that come one by one and belong together: a content delivery network or IndexNow tells of
-// a mass edit page by page, each in a message of its own, so that no message shows how many pages
-// it is about. What a source tells of a host within a few hours counts as one burst, as what a
-// sitemap tells in one poll does.
+// Groups signals that come one by one but belong together. A content delivery network or IndexNow
+// reports a mass edit page by page, so no message shows the number of pages. All signals of a
+// source for a host within a few hours count as one burst, like those of one poll of a sitemap.
 #ifndef FRESHET_CORE_ESTIMATE_SIGNAL_WINDOWS_H_
 #define FRESHET_CORE_ESTIMATE_SIGNAL_WINDOWS_H_
 
@@ -14,15 +13,15 @@
 
 namespace freshet {
 
-// Where a signal belongs: its class, and what its burst is known by (zero: it came alone). Value
-// type, thread-compatible.
+// The class of a signal, and the key of its burst (0 = it came alone). Value type,
+// thread-compatible.
 struct PlacedSignal {
   SourceClass source_class;
   uint64_t burst = 0;
 };
 
-// Bounded: limits::kMaxSignalWindows hosts and sources at a time; past that all are forgotten, and
-// what comes next starts new windows. Nothing is stored: after a start, likewise.
+// Bounded: limits::kMaxSignalWindows (host, source) pairs at a time; past that all are forgotten,
+// and the next signals start new windows. Nothing is stored: a restart forgets all windows too.
 // Owner thread only.
 class SignalWindows {
  private:
@@ -36,15 +35,15 @@ class SignalWindows {
   class Staged {
     friend class SignalWindows;
     absl::flat_hash_map<uint64_t, Window> windows_;
-    Instant last_;  // of the signals
+    Instant last_;  // the last signal
   };
 
   // A window ends this long after its first signal: a quarter of `day`.
   explicit SignalWindows(Duration day) : length_(Duration::Micros(day.micros() / 4)) {}
 
-  // A signal of `source` about a page of `host`, which came at `now` with the poll `poll` (zero:
-  // none) of `pages` pages of the host. Polls of three pages and more show what they are; smaller
-  // ones take the class of all that came in their window so far, this one included.
+  // Places a signal of `source` about a page of `host`, which came at `now` with the poll `poll` (0
+  // = none) of `pages` pages of the host. Polls of three pages and more have their own class;
+  // smaller ones get the class of all signals in their window so far, this one included.
   [[nodiscard]] PlacedSignal Place(std::string_view host, uint8_t source, uint64_t poll,
                                    uint32_t pages, Instant now, Staged& staged) const;
   void Install(const Staged& staged);

@@ -1,5 +1,5 @@
-// What signals are worth: precision, recall and rates of each source, from the unsignalled rate
-// alpha, the signal weights kappa_k and the counts. Independent sources.
+// The quality of signals: precision, recall and rates of each source, from the unsignalled rate
+// alpha, the signal weights kappa_k and the counts. Sources are independent.
 #ifndef FRESHET_CORE_ESTIMATE_SIGNALS_H_
 #define FRESHET_CORE_ESTIMATE_SIGNALS_H_
 
@@ -23,10 +23,10 @@ struct SignalQuality {
 
 // The change rate Delta with alpha = Delta prod_k (1 - g_k/Delta), where g_k = lambda_k Delta =
 // gamma_k (1 - e^-kappa_k) is the rate of changes that source k signals. One source: alpha + g.
-// Several: the largest root, between max g_k and alpha + sum g_k; sources of which no signal was
-// ever seen (gamma_k = 0) do not count, whatever their kappa.
-// alpha and gamma_k finite and >= 0, kappa_k >= 0 (infinite: every signal is a change). With alpha
-// infinite the answer is infinite. Relative error 1e-15.
+// Several: the largest root, between max g_k and alpha + sum g_k; sources without any signal
+// (gamma_k = 0) do not count, whatever their kappa. alpha and gamma_k finite and >= 0, kappa_k >= 0
+// (infinite: every signal is a change). With alpha infinite the answer is infinite. Relative error
+// 1e-15.
 [[nodiscard]] double ChangeRate(double unsignalled_rate, std::span<const double> signal_rates,
                                 std::span<const double> signal_weights);
 

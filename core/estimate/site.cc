@@ -16,7 +16,7 @@
 namespace freshet {
 namespace {
 
-// No host begins so.
+// No host begins with this.
 constexpr std::string_view kSlotPrefix = "#slot ";
 
 absl::string_view Text(std::string_view text) { return {text.data(), text.size()}; }

@@ -1,11 +1,10 @@
-// What the pages of a site share: how their rates of change are spread, how many of their changes
-// each source of signals reports, how often it signals without reason, and how events cluster. Real
-// pages are mostly seen a few times only, so nearly all that is known of one comes from here
-// (docs/model.md, "The default estimator").
+// The model of a site: the spread of its pages' change rates, the recall and the false signals of
+// each source, and the clustering of events. Most real pages are seen a few times only, so nearly
+// all knowledge about a page comes from here (docs/model.md, "The default estimator").
 //
 // The method is parametric empirical Bayes (Robbins 1956; Efron and Morris 1973; for this
 // Gamma-Poisson form Gelman et al., "Bayesian Data Analysis", section 2.7). A page has a change
-// rate Delta and, of each class k of signals, a rate of false ones nu_k, both drawn from gamma
+// rate Delta and, for each class k of signals, a rate of false ones nu_k. Both are drawn from gamma
 // distributions of its site; the recall lambda_k is the site's. Precision is not pooled: it is
 // lambda_k Delta/(lambda_k Delta + nu_k), which differs from page to page by factors of a hundred
 // where a source signals all pages alike.
@@ -34,13 +33,12 @@ struct RatePrior {
   double shape = 0.5;
 };
 
-// What one class of signals is to a site. Value type, thread-compatible.
+// The parameters of one class of signals at a site. Value type, thread-compatible.
 struct ClassModel {
   SourceClass source_class;
   double recall = 0.15;                    // lambda_k, in [0, 1)
   RatePrior false_rate = {.mean = 0.001};  // nu_k over pages
-  // The evidence behind it, fading: signals in crawled intervals, and how many of them are believed
-  // to have stood for a change.
+  // The evidence, fading: signals in crawled intervals, and the number believed true.
   double signals = 0;
   double truth = 0;
 };
@@ -61,13 +59,13 @@ class SiteModel {
   [[nodiscard]] const RatePrior& prior() const { return prior_; }
   [[nodiscard]] const AgeCurve& curve() const { return curve_; }
   [[nodiscard]] const LifeModel& life() const { return life_; }
-  // Of every class that has signalled pages of the site.
+  // The model of every class that has signalled pages of the site.
   [[nodiscard]] std::span<const ClassModel> classes() const { return classes_; }
-  // nullptr: it never has.
+  // nullptr = the class never signalled the site.
   [[nodiscard]] const ClassModel* Find(SourceClass source_class) const;
   // Share of changes that no class signals.
   [[nodiscard]] double unsignalled() const { return unsignalled_; }
-  // On the heap.
+  // Bytes on the heap.
   [[nodiscard]] size_t Bytes() const { return classes_.capacity() * sizeof(ClassModel); }
   // Sum of the recalls: signals that stand for a change, per change.
   [[nodiscard]] double told() const { return told_; }
@@ -81,13 +79,13 @@ class SiteModel {
   double told_ = 0;
 };
 
-// Whether pages are to be estimated anew by `is`, as their rates under `was` may be off by more
-// than rates are known anyway: whether any number of the model differs by 2%. The rate of a page
-// moves by at most a few times the share by which a number of its site does.
+// Whether pages must be estimated again by `is`, because their rates under `was` may be off by more
+// than rates are uncertain anyway: any number of the model differs by 2%. The rate of a page moves
+// by at most a few times the share by which a number of its site does.
 [[nodiscard]] bool MovedNotably(const SiteModel& was, const SiteModel& is);
 
-// What events and crawls of a site have shown, from which its curve and its life are learned; both
-// fade. Value type, thread-compatible.
+// Fading counts of the events and crawls of a site, from which its curve and its life are learned.
+// Value type, thread-compatible.
 struct SiteCounts {
   AgeCounts ages;
   LifeCounts lives;
@@ -102,14 +100,14 @@ struct SiteCounts {
   }
 };
 
-// A model and its counts as one line of text without a line end, and back. `host` is
-// empty for all. InvalidArgument, and nothing changed, for anything else.
+// Writes a model and its counts as one line of text without a line end, and reads it back. `host`
+// is empty for the model of all. InvalidArgument, and nothing changed, for other text.
 [[nodiscard]] std::string SerialiseSite(const std::string& host, const SiteModel& site,
                                         const SiteCounts& counts);
 [[nodiscard]] Status ParseSite(std::string_view line, std::string* host, SiteModel* site,
                                SiteCounts* counts);
 
-// The same of the counts of a slot; no line is taken for that of a site.
+// Writes and reads the counts of a slot; a slot line never reads as a site line.
 [[nodiscard]] std::string SerialiseSlot(Slot slot, const SiteCounts& counts);
 [[nodiscard]] bool IsSlotLine(std::string_view line);
 [[nodiscard]] Status ParseSlot(std::string_view line, Slot* slot, SiteCounts* counts);

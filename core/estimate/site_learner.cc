@@ -13,8 +13,8 @@
 namespace freshet {
 namespace {
 
-// Strength of what all hosts show for one of them: changes (recall), false signals, and pages of
-// exactly their mean rate.
+// Strength of the model of all hosts as prior of one host: changes (recall), false signals, and
+// pages of exactly the mean rate.
 constexpr double kHostChanges = 10;
 constexpr double kHostUntold = 5;
 constexpr double kHostFalseSignals = 2;
@@ -26,18 +26,18 @@ constexpr double kDefaultUntold = 0.35;
 constexpr double kDefaultUntoldShare = 0.85;
 constexpr double kDefaultFalseSignals = 0.05;
 constexpr double kDefaultDays = 50;
-// Where nearly all signals of a class are false, crawls tell little of the few that are true, and a
-// recall that is believed to be zero makes every signal false: expectation-maximisation would stay
-// there for ever. So a source is left this recall, divided among its classes as its signals are, as
-// far as the odds that one of them is true stay below these.
+// If nearly all signals of a class are false, crawls tell little about the true ones, and a
+// believed recall of 0 makes every signal false: expectation-maximisation would stay there for
+// ever. So a source keeps this recall, divided among its classes like its signals, as long as the
+// odds of one being true stay below kLeastOdds.
 constexpr double kLeastRecall = 0.3;
 constexpr double kLeastOdds = 0.05;
 // A host of fewer pages has the shape of the rates of all.
 constexpr uint64_t kMinPagesForShape = 200;
 
 constexpr double kMinShape = 0.05;
-// Rates of real pages are spread at least this much; what fades, and what is missing, makes the
-// likelihood see less. docs/experiments.md has what it buys.
+// Rates of real pages are spread at least this much; fading and missing evidence make the
+// likelihood see less. docs/experiments.md measures the gain.
 constexpr double kMaxSiteShape = 1;
 constexpr double kMinFalseShape = 0.2;
 constexpr double kMaxFalseShape = 3;

@@ -1,10 +1,10 @@
-// Learns what the pages of a site share from what each of them showed in one epoch.
+// Learns the model of a site from its pages in one epoch.
 //
-// Partial pooling over the tree defaults -> all hosts -> host -> page (Gelman and Hill 2006): what
-// is learned of a host is drawn to what all hosts show, with the weight of some ten changes; what
-// all hosts show of a class of signals, to defaults, with the weight of three. A host of one page
-// is then all but the same as all, one of ten thousand pages is all but itself, and nothing is to
-// be set between.
+// Partial pooling over the tree defaults -> all hosts -> host -> page (Gelman and Hill 2006): the
+// model of a host is drawn to that of all hosts, with the weight of some ten changes; the model of
+// all hosts for a class of signals to defaults, with the weight of three. So a host of one page has
+// nearly the model of all, a host of ten thousand pages nearly its own, and nothing needs tuning
+// between.
 #ifndef FRESHET_CORE_ESTIMATE_SITE_LEARNER_H_
 #define FRESHET_CORE_ESTIMATE_SITE_LEARNER_H_
 
@@ -28,8 +28,8 @@ inline constexpr double kMaxShape = 50;  // beyond, rates are all but equal
 // The shape is at most `max_shape`. O(samples), about 100 evaluations each.
 [[nodiscard]] RatePrior FitRatePrior(const std::vector<RateSample>& samples, const RatePrior& base,
                                      double max_shape = kMaxShape);
-// The same with the shape given, and as many pages of exactly the mean of `base` added as `pages`
-// says.
+// FitRatePrior with the shape of `base`, and with `pages` pages of exactly the mean of `base`
+// added.
 [[nodiscard]] RatePrior FitRateMean(const std::vector<RateSample>& samples, const RatePrior& base,
                                     double pages);
 
@@ -37,7 +37,7 @@ inline constexpr double kMaxShape = 50;  // beyond, rates are all but equal
 // sample of at most `max_samples` pages for the rate prior.
 class SiteLearner {
  public:
-  // Of all classes together.
+  // Sums over all classes together.
   struct PageSums {
     double told = 0;
     double expected = 0;
@@ -60,7 +60,7 @@ class SiteLearner {
     double pages = 0;
     double ratio = 0;
     double log_ratio = 0;
-    bool seen = false;  // some page was signalled by it, lately at least
+    bool seen = false;  // the class has signalled a page, now or lately
     // Digamma of the shape that pages without signals of the class have in common, for speed.
     double unseen_shape = 0;
     double unseen_digamma = 0;
@@ -70,28 +70,29 @@ class SiteLearner {
 
   explicit SiteLearner(size_t max_samples) : samples_(max_samples) {}
 
-  // Drops all, and keeps the memory of samples for the next: what thousands of sites free takes a
-  // while.
+  // Drops all sums, and keeps the memory of samples for the next epoch: freeing it for thousands of
+  // sites takes a while.
   void Clear();
-  // Pages whose rate is known, or whose signals are complete, teach what they can.
+  // Adds a page. Pages of known rate or with complete signals teach the rest of the model.
   void Add(const PagePosterior& page, PageNumber number);
-  // The sums of a whole host, to those of several.
+  // Adds the sums of a whole host to these sums of several hosts.
   void AddHost(const SiteLearner& host);
-  // Those of several hosts to those of more. None of these adds samples: EpochSums has its own.
+  // Adds the sums of several hosts. Neither this nor AddHost adds samples: EpochSums has its own.
   void AddSums(const SiteLearner& hosts);
   void AddSums(const PageSums& hosts) { sums_.Add(hosts); }
   void AddSums(const ClassSums& hosts) { SumsOf(hosts.source_class).Add(hosts); }
 
   [[nodiscard]] uint64_t pages() const { return sums_.pages; }
   [[nodiscard]] const PageSums& sums() const { return sums_; }
-  // In order of class, each once.
+  // The sums in order of class, each once.
   [[nodiscard]] std::span<const ClassSums> classes() const { return classes_; }
   [[nodiscard]] const RateSamples& samples() const { return samples_; }
-  // On the heap.
+  // Bytes on the heap.
   [[nodiscard]] size_t Bytes() const {
     return classes_.capacity() * sizeof(ClassSums) + samples_.Bytes();
   }
-  // The model of all hosts, whose sums these are, and that of one.
+  // FitAll: the model of all hosts, from the sums of all. FitHost: the model of one host, from its
+  // sums.
   [[nodiscard]] SiteModel FitAll(const std::vector<RateSample>& samples, const AgeCurve& curve,
                                  const LifeModel& life = {}) const;
   [[nodiscard]] SiteModel FitHost(const SiteModel& all, const AgeCurve& curve,
@@ -99,9 +100,9 @@ class SiteLearner {
 
  private:
   ClassSums& SumsOf(SourceClass source_class);
-  // Changes in crawled intervals; `untold` is the share that nobody tells of.
+  // Changes in crawled intervals; `untold` is the share that no source signals.
   [[nodiscard]] double Changes(double untold) const { return sums_.told + untold * sums_.expected; }
-  // That share, drawn to `base` with the weight of `strength` changes.
+  // The silent share, drawn to `base` with the weight of `strength` changes.
   [[nodiscard]] double Untold(double base, double strength) const;
 
   std::vector<ClassSums> classes_;  // in order of class

@@ -15,7 +15,7 @@ namespace {
 constexpr std::string_view kModelHeader = "freshet-site-models 2";
 constexpr std::string_view kOldModelHeader = "freshet-site-models 1";
 constexpr size_t kMaxSamplesOfHost = 256;
-// Evidence must be more by this factor before a seat changes hands.
+// A seat changes hands only for evidence higher by this factor.
 constexpr double kMargin = 1.25;
 
 }  // namespace
@@ -80,7 +80,7 @@ void SiteTable::Begin() {
 void SiteTable::CountSeatless(const std::string& host, double evidence) {
   seatless_[host] += evidence;
   if (seatless_.size() <= limits::kMaxSiteModels) return;
-  // Everybody loses the median, and half of them are forgotten.
+  // Every host loses the median evidence, and half of them are forgotten.
   std::vector<double> all;
   all.reserve(seatless_.size());
   for (const auto& [name, weight] : seatless_) all.push_back(weight);
@@ -210,7 +210,7 @@ void SiteTable::Finish(LearnedSites learned, double fade) {
 
 std::string SiteTable::Serialise() const { return Serialise(nullptr, CountsNow()); }
 
-// One line a site, that of all first, then one a slot; numbers of sites are not kept.
+// Writes one line a site, the model of all first, then one a slot. Numbers of sites are not kept.
 std::string SiteTable::Serialise(const LearnedSites* learned, const Counts& counts) const {
   struct Line {
     const std::string* host;
@@ -241,8 +241,8 @@ std::string SiteTable::Serialise(const LearnedSites* learned, const Counts& coun
 Status SiteTable::Restore(std::string_view text) {
   const std::vector<std::string> lines =
       absl::StrSplit(absl::string_view(text.data(), text.size()), '\n', absl::SkipEmpty());
-  // Precisions that were pooled say nothing here; the first epoch learns anew from what is stored
-  // of the pages.
+  // Old models with pooled precisions are useless here: the first epoch learns again from the
+  // stored pages.
   if (!lines.empty() && lines[0] == kOldModelHeader) return absl::OkStatus();
   if (lines.size() < 2 || lines[0] != kModelHeader) {
     return InvalidArgument(

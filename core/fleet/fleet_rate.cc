@@ -8,7 +8,7 @@
 namespace freshet {
 namespace {
 
-// Beyond what any page is worth or asks for, products of them leave the range of numbers.
+// Beyond any real price or demand, their products leave the range of doubles.
 constexpr double kLeastPrice = 1e-60;
 constexpr double kMostPrice = 1e60;
 constexpr double kLeastDemand = 1e-30;

@@ -29,7 +29,7 @@ void GrantBook::SetRate(Rate rate) {
   CHECK(rate.per_second() >= 0, "rate {}", rate.per_second());
   const double usable = Usable(rate);
   if (usable >= limits_.back().rate) {
-    // What was lower is in force no more; of what remains, the older limit says more.
+    // Lower limits are no longer in force; among the rest, the older limit says more.
     while (limits_.size() > 1 && limits_[limits_.size() - 2].rate <= usable) limits_.pop_back();
     limits_.back().rate = usable;
     return;
@@ -40,7 +40,7 @@ void GrantBook::SetRate(Rate rate) {
   }
   limits_.push_back({usable, next_number_, 0});
   if (limits_.size() <= kMostLimits) return;
-  // The oldest is replaced by what is stricter: it only makes grants wait for longer.
+  // Replaces the oldest limit by a stricter one, which only makes grants wait longer.
   limits_.front().rate = limits_[1].rate;
   limits_.erase(limits_.begin() + 1);
 }
@@ -56,7 +56,7 @@ void GrantBook::Expire(Instant now) {
     const auto at = it++;
     if (entries.empty()) nodes_.erase(at);
   }
-  // A limit on grants none of which is older than those of the next, stricter one.
+  // Drops limits whose grants are no older than those of the next, stricter limit.
   while (limits_.size() > 1 && limits_[1].first <= oldest) limits_.erase(limits_.begin());
   AddUp();
 }
@@ -135,7 +135,7 @@ RateGrant GrantBook::Grant(NodeId node, Rate rate, Instant now) {
   while (!entries.empty() && entries.back().rate <= rate.per_second()) entries.pop_back();
   entries.push_back({grant.number, rate.per_second(), grant.until + options_.clock_bound});
   if (entries.size() > kMostEntries) {
-    // As if the oldest had been made with the next, at its own, higher rate.
+    // Merges the oldest entry into the next, at the higher rate of the oldest.
     entries[1].rate = entries[0].rate;
     entries.pop_front();
   }

@@ -1,4 +1,5 @@
-// The node's side of a granted rate: which grant it obeys, and at which rate it may pick now.
+// The node's side of a granted rate: the grant that it obeys, and the rate at which it may pick
+// now.
 #ifndef FRESHET_CORE_FLEET_GRANT_HOLDER_H_
 #define FRESHET_CORE_FLEET_GRANT_HOLDER_H_
 
@@ -9,25 +10,25 @@
 namespace freshet {
 
 // Owner thread only. Invariant: grants are obeyed in the order of their terms and numbers, each
-// until a later one comes or it runs out, whichever is first; none is ever taken up again. A node
-// whose clock is off by more than the bound is refused its grants as far as it can be seen: they
-// have run out, or run on for longer than any may.
+// until a later one comes or it runs out, whichever is first; none is ever taken up again. Take
+// refuses grants where it can see that a clock is off by more than the bound: they have run out, or
+// run for longer than any may.
 class GrantHolder {
  public:
   // Precondition: the options are valid.
   GrantHolder(NodeId node, const FleetRateOptions& options);
 
-  // A grant has come. OK: it is obeyed from now on, or the very one that already is.
-  // InvalidArgument: it is for another node or malformed; FailedPrecondition: a later one is
-  // obeyed, or it is outside its time.
+  // Takes a grant. OK: the node obeys it from now on, or did already. InvalidArgument: the grant is
+  // for another node or malformed. FailedPrecondition: the node obeys a later one, or the grant is
+  // outside its time.
   [[nodiscard]] Status Take(const RateGrant& grant, Instant now);
 
-  // What the node may pick at; zero: nothing, no grant is valid. The pacer is to be told of both:
-  // each Take, and what becomes of the rate at until().
+  // The rate at which the node may pick; 0 = no grant is valid. Tell the pacer after each Take and
+  // at until().
   [[nodiscard]] Rate rate(Instant now) const;
-  // When the rate becomes zero unless another grant comes; none: there was never one.
+  // The time at which the rate becomes 0 unless another grant comes; none = there was never one.
   [[nodiscard]] Instant until() const { return held_.until; }
-  // For RateReport::held, valid or not.
+  // The grant for RateReport::held, valid or not.
   [[nodiscard]] const RateGrant& held() const { return held_; }
 
  private:

@@ -1,5 +1,5 @@
-// Whether a leader is of use to its fleet: one that hears from few, or whose grants few can obey,
-// gives up the lead, so that another one may do better.
+// Judges whether a leader is of use to its fleet. A leader that hears from few nodes, or whose
+// grants few can obey, gives up the lead, so that another may do better.
 #ifndef FRESHET_CORE_FLEET_LEAD_REVIEW_H_
 #define FRESHET_CORE_FLEET_LEAD_REVIEW_H_
 
@@ -18,9 +18,9 @@ class LeadReview {
   // Precondition: the options are valid.
   explicit LeadReview(const FleetRateOptions& options) : patience_(options.lifetime) {}
 
-  // Whether the leader is to give up: for as long as a grant lasts it was heard by fewer than half
-  // of the places that are `serving`, its own among them, or more than half of these could not obey
-  // what they were granted. `figures` are those of the last round; unset: it does not lead.
+  // Whether the leader should give up. For the time of a grant, fewer than half of the `serving`
+  // places (its own counts) have heard it, or more than half could not obey their grants.
+  // `figures`: of the last round; unset = this node does not lead.
   [[nodiscard]] bool GivesUp(const std::optional<FleetRateFigures>& figures, size_t serving,
                              Instant now);
 

@@ -13,12 +13,12 @@
 namespace freshet {
 namespace {
 
-// Where all is fresh nothing is worth a crawl; its logarithm still has to be one.
+// Where all pages are fresh the price is 0; its logarithm must stay finite.
 constexpr double kLeastPrice = 1e-30;
-// The slope is taken between the price times and over so much.
+// The slope is taken between price/kStep and price*kStep.
 constexpr double kStep = 1.1;
 
-// Crawls a second of all pages if each is crawled when it is worth the price.
+// Crawls a second of all pages of the sample if each is crawled when it is worth the price.
 double RateAt(std::span<const PricedPage> sample, double price) {
   double rate = 0;
   for (const PricedPage& page : sample) {

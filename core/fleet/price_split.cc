@@ -8,7 +8,7 @@
 namespace freshet {
 namespace {
 
-// Logarithms, as powers of ratios of prices may leave the range of doubles.
+// Logarithms, because powers of price ratios can leave the range of doubles.
 struct Answer {
   double log_usual = 0;
   double log_price = 0;
@@ -28,7 +28,7 @@ double Sum(const std::vector<Answer>& answers, double log_lambda) {
   return sum;
 }
 
-// By usual rates, the geometric mean of the prices that are known; 0: none is.
+// The logarithm of the geometric mean of the known prices, weighted by usual rates.
 double MeanLogPrice(std::span<const PriceShare> shares, bool* any) {
   double sum = 0;
   double weight = 0;
@@ -41,7 +41,8 @@ double MeanLogPrice(std::span<const PriceShare> shares, bool* any) {
   return *any ? sum / weight : 0;
 }
 
-// Where the sum, which falls, comes down to `total`. Precondition: it does somewhere.
+// The logarithm of lambda at which the sum of rates, which falls, reaches `total`. Precondition: it
+// does.
 double Solve(const std::vector<Answer>& answers, double total, double log_lambda) {
   double step = 0.1;
   double low = log_lambda;

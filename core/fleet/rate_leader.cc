@@ -9,36 +9,35 @@
 namespace freshet {
 namespace {
 
-// Elasticities are believed between these; this one where none is told.
+// Elasticities are believed between these.
 constexpr double kLeastElasticity = 0.25;
 constexpr double kMostElasticity = 4;
 constexpr double kUnknownElasticity = 1;
-// Rates that were used are smoothed over so many rounds, and say something of what a node can use
-// after so many crawls that it could have made in them.
+// Used rates are smoothed over kUseRounds. They tell what a node can use once its rate allowed
+// kTellingCrawls in these rounds.
 constexpr double kUseRounds = 10;
 constexpr double kTellingCrawls = 20;
-// And over so many, to see who takes all again, as once workers are back that were away: this much
-// of what it could have used; it may try so much then.
+// A shorter mean, over kRecentRounds, shows which node takes its whole rate again, as when workers
+// come back: kTakesAll of its rate.
 constexpr double kRecentRounds = 2;
 constexpr double kTakesAll = 0.95;
 constexpr double kBackAgain = 2;
-// Of what it could have used; below, it cannot use all of it.
+// A node that uses less than this share of its rate cannot use all of it.
 constexpr double kUsesAll = 0.8;
-// What a node that is short of something may try beyond what it uses, so that it can come back.
+// A node short of pages or workers may try this much more than it uses, so that it can recover.
 constexpr double kHeadroom = 1.25;
-// Of the way to what prices ask for, a rate goes so much in a round: it takes a round or two until
-// its answer is seen, and several until that is smoothed.
+// The part of the way to its target that a rate goes in a round: the answer shows after a round or
+// two, and is smoothed after several.
 constexpr double kDamping = 0.2;
-// At most so much more or less than before in one round, where that was not next to nothing.
+// The most by which a rate is multiplied or divided in one round, unless it was next to nothing.
 constexpr double kMostStep = 2;
-// A node gives up a little of its rate only every so many rounds: the more of what chance adds has
-// cancelled out by then.
+// Rounds between two small cuts of a node's rate: by then, chance has largely cancelled out.
 constexpr uint64_t kPatience = 10;
-// Of the mean rate; no node is expected to need less.
+// The least share of the mean rate that a node is expected to need.
 constexpr double kLeastExpected = 1e-6;
-// Less, per second, is none: such numbers divide badly.
+// Lower rates, per second, count as 0: such numbers divide badly.
 constexpr double kLeastRate = 1e-9;
-// What nodes say is off by this at most, either way.
+// The most by which reports of nodes are off, either way.
 constexpr double kMostFactor = 1e3;
 
 Rate WorthSharing(Rate rate) {
@@ -139,21 +138,21 @@ Status RateLeader::Hear(const RateReport& report, Instant now) {
   const Rate held = report.held.until > report.sent ? report.held.rate : Rate();
   const double obeys = WorthSharing(held).per_second();
   if (created && obeys > 0) {
-    // Of an earlier leader: all that is known of what it had learned.
+    // The grant of an earlier leader is all that is known of what that leader had learned.
     node.granted = node.obeyed = obeys;
     node.use = node.recent = {.used = report.used.per_second(), .had = obeys};
   }
-  // Prices and slopes that are missing now and then are those of before.
+  // Where a report lacks a price or demand, the last one stands.
   const double price = report.price > 0 ? report.price : node.report.price;
   const auto demand = report.demand ? report.demand : node.report.demand;
   node.report = report;
   node.report.price = price;
   node.report.demand = demand;
   node.heard = now;
-  // Of the first few reports it is the mean: of none nothing is known.
+  // Over the first few reports the smoothed use is the mean: before, nothing is known.
   node.reports = std::min(node.reports + 1, kUseRounds);
   const double least_share = 1 / node.reports;
-  // Since the report before it obeyed both.
+  // Since its last report the node obeyed both grants.
   const Use seen = {.used = report.used.per_second(), .had = std::min(node.obeyed, obeys)};
   node.use.Learn(seen, std::max(ShareOfRounds(kUseRounds), least_share));
   node.recent.Learn(seen, std::max(ShareOfRounds(kRecentRounds), least_share));
@@ -172,7 +171,7 @@ void RateLeader::ExpectRates(const std::vector<Part>& parts) const {
     const double by_pages = pages > 0 ? rate * static_cast<double>(node.report.pages) / pages : 0;
     node.expected = std::max(least, by_demand ? node.report.demand->rate.per_second() : by_pages);
     if (node.fitted && node.by_demand == by_demand) continue;
-    // What it had is all that is known of how far that is off.
+    // The rate that the node had is all that is known of the error of `expected`.
     if (node.granted > 0) node.factor = FactorOf(node.granted, node.expected);
     node.fitted = true;
     node.by_demand = by_demand;
@@ -182,12 +181,12 @@ void RateLeader::ExpectRates(const std::vector<Part>& parts) const {
 double RateLeader::MostOf(const Node& node, double mean) const {
   if (node.report.pages == 0) return 0;
   const double at_once = static_cast<double>(node.report.credit) / options_.round.seconds();
-  // Without any credit the workers are busy with what it uses now.
+  // Without credit, the workers are busy with the present rate.
   double most = node.use.used * (node.report.credit == 0 ? 1.0 + options_.dead_band : kHeadroom);
   most += at_once;
   const double could = node.use.had * options_.round.seconds() * node.reports;
   if (could >= kTellingCrawls && node.use.used < kUsesAll * node.use.had) {
-    // Workers would take more than there is: its hosts are not free, or its pages are few.
+    // Workers would take more than the node sends: hosts are not free, or pages are few.
     const bool takes_all = node.recent.used >= kTakesAll * node.recent.had;
     const double takes = std::max(node.use.used * kHeadroom,
                                   node.recent.used * (takes_all ? kBackAgain : kHeadroom));
@@ -226,7 +225,7 @@ void RateLeader::Split(std::vector<Part>& parts) {
   for (size_t i = 0; i < parts.size(); ++i) {
     const double granted = parts[i].node->granted;
     const double wanted = split.rates[i];
-    // What another gets for it is his only once this one has answered.
+    // Another node can use the freed rate only once this node has answered.
     const bool small = wanted < granted && wanted > granted * (1 - options_.dead_band);
     const bool keep =
         small && granted <= shares[i].most && (rounds_ + parts[i].id.value()) % kPatience != 0;
@@ -251,7 +250,7 @@ void RateLeader::TakeFigures(const std::vector<Part>& parts, const std::vector<P
 void RateLeader::GrantOne(const Part& part, double rate, Instant now,
                           std::vector<RateGrant>* grants) {
   const Rate allowed = book_.Allowed(part.id);
-  // It may have more of an earlier leader than can be known: that is not to be replaced.
+  // The node may have an unknown, higher grant of an earlier leader, which must not be replaced.
   if (allowed == Rate() && book_.quiet() && !book_.Unbound(part.id)) return;
   const Rate granted = std::min(allowed, Rate::PerSecond(rate));
   grants->push_back(book_.Grant(part.id, granted, now));
@@ -265,7 +264,7 @@ void RateLeader::GrantOne(const Part& part, double rate, Instant now,
 
 std::vector<RateGrant> RateLeader::GrantAll(std::vector<Part>& parts, Instant now) {
   std::vector<RateGrant> grants;
-  // Those that get no more than they may be obeying take nothing from what is free.
+  // Nodes that get no more than their claim take nothing from the free rate.
   double more = 0;
   std::vector<const Part*> rising;
   for (const Part& part : parts) {
@@ -293,7 +292,8 @@ std::vector<RateGrant> RateLeader::Round(Instant now) {
   for (auto it = nodes_.begin(); it != nodes_.end();) {
     const bool silent = it->second.heard + options_.silence < now;
     if (!silent) parts.push_back({it->first, &it->second, 0});
-    // What it may still obey is in the book. What was learned of a place is for who takes it next.
+    // The book has the grants that a silent node may still obey. The next node of a place inherits
+    // what was learned about it.
     if (silent && options_.places == 0) {
       it = nodes_.erase(it);
     } else {

@@ -1,4 +1,4 @@
-// Lines by columns, for the passes of LineKernels, and tiers of them.
+// Lines by columns, for the passes of LineKernels, and tiers of lines.
 #ifndef FRESHET_CORE_INDEX_BAND_LINES_H_
 #define FRESHET_CORE_INDEX_BAND_LINES_H_
 
@@ -13,8 +13,8 @@
 
 namespace freshet {
 
-// A bound of the value of the page in `slot`: base + slope (t - origin) until it expires. The
-// origin is that of the band, so that a line is two numbers and not three; it moves up from time
+// A bound of the value of the page in `slot`: base + slope (t - origin) until it expires. All lines
+// have the origin of the band, so that a line is two numbers and not three; it moves up from time
 // to time, because a base far from it would lose digits. Slopes are not negative: values never
 // fall. Times are seconds on the clock of the index. Value type, thread-compatible.
 struct BandLine {
@@ -24,30 +24,31 @@ struct BandLine {
   uint32_t slot = 0;
 };
 
-// One number of each line. It begins where a line of the cache does, and so does every eighth
-// number: what straddles two lines takes two accesses, and far more where they are of two pages.
+// One number of each line. The column, and so every eighth number, begins at a line of the cache:
+// an access across two lines of the cache takes two, and far more across two memory pages.
 using LineColumn = std::vector<double, boost::alignment::aligned_allocator<double, 64>>;
 
-// By columns, because a pass reads two numbers of each line and eight of them fit into a register.
-// From `size` on base is -infinity, for kLinePadding places at least, so that a pass needs no tail.
-// Places change: when a line is erased the last one takes its place, and who keeps places has to be
-// told. Value type, thread-compatible. No call allocates once vectors have their size.
+// Lines by columns, because a pass reads two numbers of each line and eight of them fit into a
+// register. From `size` on base is -infinity, for kLinePadding places at least, so that a pass
+// needs no tail. Places change: when a line is erased the last one takes its place, and the caller
+// must update the places it keeps. Value type, thread-compatible. No call allocates once vectors
+// have their size.
 struct BandLines {
   LineColumn base;
   LineColumn slope;
   std::vector<uint32_t> slot;
   uint32_t size = 0;
 
-  // Room for `lines` in all.
+  // Makes room for `lines` in all.
   void Reserve(size_t lines);
-  // The line at place i; when it expires is not held here.
+  // The line at place i, without its expiry, which is not held here.
   [[nodiscard]] BandLine Get(size_t i) const { return {base[i], slope[i], 0, slot[i]}; }
   void Set(size_t i, const BandLine& line) {
     base[i] = line.base;
     slope[i] = line.slope;
     slot[i] = line.slot;
   }
-  // The place of the line, which is the last.
+  // Appends the line and returns its place.
   uint32_t Join(const BandLine& line) {
     if (size + kLinePadding >= base.size()) Reserve(size_t{size} + 1);
     Set(size, line);
@@ -63,15 +64,14 @@ struct BandLines {
   [[nodiscard]] double At(size_t i, double since) const { return base[i] + slope[i] * since; }
 };
 
-// Some of the lines once more, close together: those that may reach `level` before `end`. What is
-// not among them is worth less than the level until then, which is all that is known and needed of
-// it. Any level is right; how far it is below the price decides how many lines there are. Value
-// type, thread-compatible.
+// Copies of the lines that may reach `level` before `end`, close together. Pages outside the tier
+// are worth less than the level until then, which is all that a pick needs. Any level is right; its
+// distance below the price decides the number of lines. Value type, thread-compatible.
 struct BandTier : BandLines {
   explicit BandTier(uint32_t number) : id(number) {}
-  uint32_t id;  // which of the places of a slot is in this tier
+  uint32_t id;  // index of this tier in the places of a slot
   double level = 0;
-  Instant since;  // when it was filled
+  Instant since;  // when the tier was filled
   double end = 0;
   double gap = 0;  // level = (1 - gap) price
 };

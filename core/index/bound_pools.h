@@ -1,11 +1,11 @@
-// Pages that wait under a bound: none of them is looked at while something better is to be had.
+// Pages that wait under a bound: a pick looks at none of them while it has a better page.
 //
 // A pool holds pages in a heap on a bound of their value. Pool 0 is for pages that no threshold
-// need wake (docs/index.md); every other belongs to one host and holds pages that would compete if
-// their host were free. The pools whose pages may be picked now are in a heap of their own, on the
-// bound of their first page, so that one comparison tells whether any waiting page may win. The
-// pools of hosts that are in a group are in a heap of the group; and of the groups that are free
-// there is a heap, too, so that a group of any number of hosts is opened or closed at once.
+// need wake (docs/index.md). Every other pool belongs to one host and holds pages that would
+// compete if the host were free. The open pools, whose pages may be picked now, are in a heap on
+// the bound of their first page: one comparison tells whether a waiting page may win. The pools of
+// hosts in a group are in a heap of the group, and free groups are in a heap too. So a group of any
+// number of hosts opens or closes at once.
 #ifndef FRESHET_CORE_INDEX_BOUND_POOLS_H_
 #define FRESHET_CORE_INDEX_BOUND_POOLS_H_
 
@@ -20,8 +20,8 @@
 
 namespace freshet {
 
-// Value type, thread-compatible. 12 bytes: the bound is kept in two halves, which need no padding
-// behind the page. A heap of pages that stand still may hold most of an index.
+// A page in a pool. 12 bytes: the bound is in two halves, which need no padding behind the page. A
+// heap of pages that stand still may hold most of an index. Value type, thread-compatible.
 class WaitingPage {
  public:
   WaitingPage(double bound, PageId page)
@@ -35,55 +35,55 @@ class WaitingPage {
 };
 static_assert(sizeof(WaitingPage) == 12);
 
-// The turn of a page that waits under `bound`: of equal bounds the page with the smaller turn is
-// looked at first. Not kept with the page, because it follows from what is known of it; it must be
-// the same for as long as the page waits. Asked for only where bounds are equal.
+// The turn of a page that waits under `bound`: among equal bounds the page with the smaller turn
+// comes first. The turn follows from the page's record, so it is not kept; it must not change while
+// the page waits. Called only where bounds are equal.
 using WaitingTurns = absl::FunctionRef<int64_t(PageId page, double bound)>;
 
-// Owner thread only. A pool is a heap by bound, of equal bounds by who has waited longest; the open
-// ones are in a heap by their first pages, so that opening or closing one, which is what happens to
-// a host all the time, costs a few steps whatever it holds. `Placed(page, position)` is called
-// whenever a page moves inside its pool; the caller keeps the position and hands it back. `turns`
-// is to be the same in all calls. No call allocates once vectors have their size.
+// The pools of an index. A pool is a heap by bound, then by longest wait; the open pools are in a
+// heap by their first pages. So opening or closing a pool, which happens to hosts all the time,
+// costs a few steps for any number of pages. `Placed(page, position)` is called whenever a page
+// moves inside its pool; the caller keeps the position and hands it back. `turns` must be the same
+// in all calls. No call allocates once vectors have their size. Owner thread only.
 class BoundPools {
  public:
   BoundPools();
 
-  // An empty pool, not open; of that group, 0: of none.
+  // Makes an empty, closed pool of the group; 0 = none.
   [[nodiscard]] uint32_t Make(GroupId group = GroupId());
   // Precondition: empty.
   void Drop(uint32_t pool);
-  // Whether the pages of the pool may be picked now.
+  // Says whether the pages of the pool may be picked now.
   void SetOpen(uint32_t pool, bool open, WaitingTurns turns);
 
-  // Whether the pages of pools of the group may be picked now, those of open ones. Groups that were
-  // never named are open. Precondition: not group 0.
+  // Says whether the pages of open pools of the group may be picked now. Groups that were never
+  // named are open. Precondition: not group 0.
   void SetGroupOpen(GroupId group, bool open, WaitingTurns turns);
-  // The pool is of that group from now on.
+  // Moves the pool to the group.
   void Move(uint32_t pool, GroupId group, WaitingTurns turns);
 
-  // The order of waiting: the larger bound first, of equal ones the smaller turn, then the smaller
-  // page.
+  // The order of waiting: the larger bound first, then the smaller turn, then the smaller page.
   [[nodiscard]] static bool Precedes(const WaitingPage& a, const WaitingPage& b,
                                      WaitingTurns turns) {
     if (a.bound() != b.bound()) return a.bound() > b.bound();
     return PrecedesOfEqual(a, b, turns);
   }
 
-  // Takes the logarithm of the pool's size in steps, and as many calls of placed; memory grows
-  // without a copy of what waits already.
+  // Adds a page. Cost: the logarithm of the pool's size in steps and calls of placed; memory grows
+  // without a copy of the waiting pages.
   template <typename Placed>
   void Add(uint32_t pool, const WaitingPage& waiting, WaitingTurns turns, const Placed& placed);
-  // Precondition: `position` is that of the page that goes, as placed was told last.
+  // Removes a page. Precondition: `position` is the last one passed to `placed` for the page.
   template <typename Placed>
   void Remove(uint32_t pool, uint32_t position, WaitingTurns turns, const Placed& placed);
 
-  // Another page of the same bound takes the place of one; as Remove otherwise.
+  // Replaces a page by another of the same bound; as Remove otherwise.
   template <typename Placed>
   void Replace(uint32_t pool, uint32_t position, PageId by, WaitingTurns turns,
                const Placed& placed);
 
-  // The open pool, of an open group or of none, whose first page precedes; none: none has pages.
+  // The open pool, of an open group or of none, whose first page precedes all; kNone = none has
+  // pages.
   static constexpr uint32_t kNone = ~uint32_t{0};
   [[nodiscard]] uint32_t Top(WaitingTurns turns) const {
     const std::vector<uint32_t>& alone = groups_.front().open_pools;
@@ -92,13 +92,13 @@ class BoundPools {
     const bool first = alone.empty() || Precedes(First(grouped), First(alone.front()), turns);
     return first ? grouped : alone.front();
   }
-  // The page to be looked at before all others of its pool. Precondition: not empty.
+  // The page that comes first in its pool. Precondition: not empty.
   [[nodiscard]] const WaitingPage& First(uint32_t pool) const { return pools_[pool].heap.front(); }
   [[nodiscard]] const WaitingPage& At(uint32_t pool, uint32_t position) const {
     return pools_[pool].heap[position];
   }
   [[nodiscard]] size_t size(uint32_t pool) const { return pools_[pool].heap.size(); }
-  // What the pages that left the pool were last worth: a hint for new bounds.
+  // The last value of pages that left the pool: a hint for new bounds.
   [[nodiscard]] double& price(uint32_t pool) { return pools_[pool].price; }
 
  private:
@@ -110,13 +110,13 @@ class BoundPools {
     double price = 0;
   };
   struct Group {
-    std::vector<uint32_t> open_pools;  // a heap of those that are open and not empty
+    std::vector<uint32_t> open_pools;  // a heap of the open pools with pages
     uint32_t place = kNone;            // in open_groups_
     bool open = true;
   };
   [[nodiscard]] static bool PrecedesOfEqual(const WaitingPage& a, const WaitingPage& b,
                                             WaitingTurns turns);
-  // The first page of the first pool. Precondition: one is open.
+  // The first page of the group's first pool. Precondition: one is open.
   [[nodiscard]] const WaitingPage& FirstOf(uint32_t group) const {
     return First(groups_[group].open_pools.front());
   }
@@ -131,7 +131,7 @@ class BoundPools {
   std::vector<Pool> pools_;
   std::vector<uint32_t> free_;
   std::vector<Group> groups_ = std::vector<Group>(1);  // by GroupId
-  std::vector<uint32_t> open_groups_;  // a heap of those that are open and have an open pool
+  std::vector<uint32_t> open_groups_;  // a heap of the open groups with an open pool
 };
 
 template <typename Placed>

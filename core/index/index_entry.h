@@ -1,4 +1,5 @@
-// What an index knows of a page, and what it answers. Shared by the product index and its twin.
+// The entry of a page in an index, and the answer of a pick. Shared by the product index and its
+// twin.
 #ifndef FRESHET_CORE_INDEX_INDEX_ENTRY_H_
 #define FRESHET_CORE_INDEX_INDEX_ENTRY_H_
 
@@ -12,7 +13,7 @@
 namespace freshet {
 
 // The rates of a page as the index holds them, per second: in single precision, because estimates
-// are known to percents and memory is what bounds the number of pages. Finite and >= 0, but
+// are known to percents and memory bounds the number of pages. Finite and >= 0, except
 // signal_weight, which may be infinite. Value type, thread-compatible.
 struct IndexRates {
   float importance = 0;        // mu
@@ -24,23 +25,23 @@ struct IndexRates {
   bool operator==(const IndexRates&) const = default;
 };
 
-// Rounds to single precision; what is too large becomes the largest float.
+// Rounds to single precision; numbers that are too large become the largest float.
 [[nodiscard]] IndexRates MakeIndexRates(double importance, const PageRates& rates);
 
-// Back, without the importance.
+// The inverse of MakeIndexRates, without the importance.
 [[nodiscard]] PageRates PageRatesOf(const IndexRates& rates);
 
 // A page as the index sees it: between two calls of Put its exponent grows at a constant rate. The
-// policy is part of the entry so that a change of policy can file the pages anew one by one. Value
+// policy is part of the entry so that a change of policy can refile the pages one by one. Value
 // type, thread-compatible.
 struct IndexEntry {
   Policy policy;
   IndexRates rates;
-  double exponent = 0;  // at `since`; >= 0, may be infinite
+  double exponent = 0;  // the exponent at `since`; >= 0, may be infinite
   Instant since;
   HostId host;
-  Instant eligible_from;                    // never picked before; none: any time
-  Instant forced_at = Instant::Infinite();  // from then on its value is infinite
+  Instant eligible_from;                    // never picked before; none = any time
+  Instant forced_at = Instant::Infinite();  // when its value becomes infinite
 };
 
 // The value function of the page; 5 to 60 ns.
@@ -49,7 +50,7 @@ struct IndexEntry {
   return ValueOf(entry.policy, entry.rates);
 }
 
-// The entry that an index holds when it is given `entry`; what it decides follows from this one.
+// The form in which an index holds `entry`, and by which it decides.
 //  - Of the rates only those that the policy reads stay. change_rate is then what the others say.
 //  - Exponent and instant become the instant at which the exponent was zero: `exponent` is zero,
 //    and `since` moves back by exponent/speed, to the microsecond. Not so where the exponent is
@@ -79,7 +80,7 @@ struct IndexEntry {
   return DecidingValue(entry, ValueOf(entry), at);
 }
 
-// Of equal values the page that has waited longest wins, so that equal pages take turns.
+// Among equal values the page that has waited longest wins, so that equal pages take turns.
 [[nodiscard]] inline bool WaitsLonger(const IndexEntry& a, PageId id_a, const IndexEntry& b,
                                       PageId id_b) {
   const Instant since_a = a.forced_at.infinite() ? a.since : a.forced_at;
@@ -89,7 +90,7 @@ struct IndexEntry {
 
 struct IndexPick {
   PageId page;
-  double value = 0;  // infinite: forced
+  double value = 0;  // infinite = forced
 };
 
 }  // namespace freshet

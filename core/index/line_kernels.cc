@@ -2,7 +2,7 @@
 
 namespace freshet {
 
-// By line_kernels_*.cc, of which those are built that the architecture may have.
+// Defined in line_kernels_*.cc; only files for the architecture are built.
 extern const LineKernels kBaselineLineKernels;
 #ifdef FRESHET_X86_LINE_KERNELS
 extern const LineKernels kAvx2LineKernels;

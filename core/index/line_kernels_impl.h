@@ -31,8 +31,8 @@ Lanes All(double x) {
   return lanes + x;
 }
 
-// Which lanes something is true of. AVX-512 has registers for this; a comparison of vectors would
-// be turned into a vector and back.
+// The lanes for which a condition is true. AVX-512 has registers for this; otherwise the compiler
+// would turn a comparison into a vector and back.
 #if defined(__AVX512DQ__)
 using Chosen = __mmask8;
 Chosen Above(Lanes a, Lanes b) { return _mm512_cmp_pd_mask(a, b, _CMP_GT_OQ); }
@@ -89,7 +89,7 @@ Lanes Higher(Lanes a, Lanes b) {
 #endif
 }
 
-// Of eight lanes by halves, because a loop over them would wait for each comparison.
+// Compares eight lanes by halves, because a loop over them would wait for each comparison.
 double HighestLane(Lanes lanes) {
 #if defined(__AVX512DQ__)
   const __m256d four = _mm256_max_pd(__builtin_shufflevector(lanes, lanes, 0, 1, 2, 3),
@@ -103,8 +103,8 @@ double HighestLane(Lanes lanes) {
 #endif
 }
 
-// The highest and the next highest of what each lane has met, and where it met the highest. Value
-// type, thread-compatible.
+// The highest and the next highest number that each lane has met, and the place of the highest.
+// Value type, thread-compatible.
 class Search {
  public:
   void Meet(Lanes values) {
@@ -119,7 +119,7 @@ class Search {
     const double highest = HighestLane(best_);
     const Chosen top = Equal(best_, All(highest));
     const unsigned bits = BitsOf(top);
-    // Of equal lanes one is the highest, the others are what comes next.
+    // Among equal lanes one is the highest, and the next highest is equal.
     const double next = HighestLane(Choose(top, next_, best_));
     return {highest, (bits & (bits - 1)) != 0 ? highest : next,
             static_cast<size_t>(FirstOf(top, place_))};

@@ -1,8 +1,8 @@
-// How fast picks come and what they are worth: from both follow the periods of the band.
+// The rate and value of picks, from which the periods of the band follow.
 //
-// Hot pages are told from warm ones every few dozen picks, warm pages from the others every few
-// hundred: so many that a split of all is rare, but a small part of a page's cycle. Nothing but
-// cost depends on how well the pace is known (AwakeBand).
+// Hot pages are split from warm ones every few dozen picks, and warm pages from the others every
+// few hundred. So a split of all pages is rare, yet a period is a small part of a page's cycle.
+// Nothing but cost depends on how well the pace is known (AwakeBand).
 #ifndef FRESHET_CORE_INDEX_PICK_PACE_H_
 #define FRESHET_CORE_INDEX_PICK_PACE_H_
 
@@ -20,18 +20,18 @@ class PickPace {
  public:
   static constexpr int kHotPicks = 32;
 
-  // Before each pick at a new instant.
+  // Counts a pick; call it before each pick at a new instant.
   void Tick() {
     ++picks_;
     ++hot_picks_;
     ++total_;
   }
   void Note(double value) { least_ = std::min(least_, value); }
-  // Whether more picks have come than the period was meant for.
+  // Whether the period has had more picks than planned.
   [[nodiscard]] bool late() const { return picks_ > picks_a_period_; }
   [[nodiscard]] bool hot_late() const { return hot_picks_ > 2 * uint64_t{kHotPicks}; }
 
-  // A period of warm pages begins at t, of an index of so many pages; with it one of hot pages.
+  // Begins a period of warm pages at t, and with it one of hot pages, for an index of `pages`.
   void Begin(double t, size_t pages) {
     if (picks_ > 0) {
       // A pause says little about the time between the next picks.
@@ -53,16 +53,16 @@ class PickPace {
     hot_picks_ = 0;
   }
 
-  // Mean time between picks, whether the last period has borne it out, and how many there were.
+  // Mean time between picks, whether the last period confirmed it, and the number of picks.
   [[nodiscard]] double interval() const { return interval_; }
   [[nodiscard]] bool known() const { return known_; }
   [[nodiscard]] double total() const { return static_cast<double>(total_); }
-  // About the least that is picked; 0: nothing is known.
+  // About the least value that is picked; 0 = not known.
   [[nodiscard]] double price() const { return price_; }
 
-  // In a period cut short by `shorter` more pages are looked at, by as much. `reach`: what will be
-  // picked is worth at least this; 0: nothing is known. Then the price is the least of what was
-  // picked last, which may lie above the next pick, and the split is found out to be too high.
+  // The period to begin. `shorter` divides its length; shorter periods find more pages. `reach`:
+  // the next picks are worth at least this; 0 = not known. Then the price is the least of the last
+  // picks, which may lie above the next one, and the split may prove too high.
   [[nodiscard]] AwakeBand::Period Warm(double shorter, double reach) const {
     return Of(warm_picks_, shorter, reach);
   }
@@ -85,8 +85,9 @@ class PickPace {
   double interval_ = 1e-6;  // mean time between picks
   bool known_ = false;
   double start_ = 0;
-  double price_ = 0;                                        // about what is picked
-  double least_ = std::numeric_limits<double>::infinity();  // picked in this period of hot pages
+  double price_ = 0;  // about the value of a pick
+  // least value picked in this period of hot pages
+  double least_ = std::numeric_limits<double>::infinity();
 };
 
 }  // namespace freshet

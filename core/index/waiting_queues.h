@@ -1,9 +1,8 @@
-// Pages that wait under equal bounds, in the order of their turns: of each queue only the first is
-// in a heap.
+// Queues of pages that wait under equal bounds, in the order of their turns: only the first page of
+// a queue is in a heap.
 //
-// A corpus that was just loaded is a million pages of one value. In a heap each of them that leaves
-// would have others compared by their turns, which are looked up all over the memory, level by
-// level; from a queue it leaves in no time.
+// A freshly loaded corpus is a million pages of one value. Each page that leaves a heap makes it
+// compare others by their turns, level by level, all over the memory; leaving a queue is cheap.
 #ifndef FRESHET_CORE_INDEX_WAITING_QUEUES_H_
 #define FRESHET_CORE_INDEX_WAITING_QUEUES_H_
 
@@ -17,28 +16,28 @@
 
 namespace freshet {
 
-// Owner thread only. The caller keeps of each member its queue and its place there. A page that
-// fits behind the last of no queue stays alone, which is right as well: so there need not be one
-// queue for a bound, nor any. 4 bytes a page.
+// The caller keeps the queue and place of each member. A page that fits behind the last of no queue
+// stays alone, which is also correct: a bound may have several queues or none. 4 bytes a page.
+// Owner thread only.
 class WaitingQueues {
  public:
   static constexpr uint32_t kNone = ~uint32_t{0};
-  // Numbers of queues are below.
+  // Queues have numbers below this.
   static constexpr uint32_t kQueues = 0xffff - 2;
 
-  // Where a page fits that is to wait under `bound`. Value type, thread-compatible.
+  // The place for a page to wait under a bound. Value type, thread-compatible.
   struct Fit {
-    uint32_t queue = kNone;  // behind the last of it
-    bool pair = false;       // else: with `alone` in front, a page that Note was told of
+    uint32_t queue = kNone;  // behind the last page of this queue
+    bool pair = false;       // else in a new queue behind `alone`, a page given to Note
     PageId alone;
   };
-  // `turn` as WaitingTurns says it: pages of a queue are in the order of turns, then of pages.
+  // `turn`: see WaitingTurns; pages of a queue are in the order of turns, then of pages.
   [[nodiscard]] Fit FitFor(double bound, int64_t turn, PageId page) const;
-  // Its place there. Precondition: it fits.
+  // Appends the page and returns its place. Precondition: it fits.
   uint32_t Append(uint32_t queue, int64_t turn, PageId page);
-  // A page waits alone: later ones may queue behind it.
+  // Notes that a page waits alone: later pages may queue behind it.
   void Note(double bound, int64_t turn, PageId page);
-  // A queue of one, which FitFor has named; kNone: there are too many.
+  // Makes a queue of one page, Fit::alone; kNone = there are too many queues.
   uint32_t Make(double bound, PageId first);
 
   [[nodiscard]] PageId First(uint32_t queue) const {
@@ -46,17 +45,18 @@ class WaitingQueues {
     return its.pages[its.front];
   }
   [[nodiscard]] double bound(uint32_t queue) const { return queues_[queue].bound; }
-  // The first leaves, and the next one is it; false: there is none, and the queue is no more.
+  // Removes the first page, so that the next one is first; false = there is none, and the queue is
+  // gone.
   bool DropFirst(uint32_t queue);
-  // Another than the first leaves, which is at `place`. `Placed(page, place)` is called for those
-  // that get another place.
+  // Removes a page other than the first, at `place`. `Placed(page, place)` is called for pages that
+  // move.
   template <typename Placed>
   void Drop(uint32_t queue, uint32_t place, const Placed& placed);
 
  private:
-  // What is gone from within counts as this.
+  // Stands for a page that left from within.
   static constexpr PageId kGone = PageId(~uint32_t{0});
-  // A longer line of pages is several queues: what is done to one at once is bounded.
+  // A longer line of pages becomes several queues, which bounds the work on one at once.
   static constexpr size_t kLongest = 4096;
   struct Queue {
     double bound = 0;
@@ -69,7 +69,7 @@ class WaitingQueues {
     double bound = 0;
     int64_t turn = 0;
     PageId page = kGone;
-    uint32_t queue = kNone;  // none: it waits alone
+    uint32_t queue = kNone;  // none = the page waits alone
   };
   [[nodiscard]] static size_t PlaceOf(double bound) {
     return std::bit_cast<uint64_t>(bound) * 0x9E3779B97F4A7C15u >> 56;

@@ -12,10 +12,10 @@
 
 namespace freshet {
 
-// A sleeping page as wheels know it: with a tag of 3 bits, which tells entries that count from
-// older ones of the same page, and a number of 5 bits that is the wheel's. After eight changes
-// an old entry's tag agrees with the record again by chance: the page wakes early then, which costs
-// time and nothing else. Value type, thread-compatible.
+// The entry of a sleeping page in a wheel: a tag of 3 bits, which tells the valid entry from older
+// entries of the page, and a number of 5 bits for the wheel. After eight changes an old tag equals
+// that of the record by chance: then the page wakes early, which costs only time. Value type,
+// thread-compatible.
 struct WakeEntry {
   static constexpr int kStepBits = 5;
   static constexpr size_t kSteps = size_t{1} << kStepBits;
@@ -25,49 +25,49 @@ struct WakeEntry {
   [[nodiscard]] uint8_t step() const { return mark >> 3; }
 };
 
-// Entries in chunks one behind the other, of which the first may have room. The first three are
-// named here and each chunk names the third behind it, so that three can be fetched at once: in a
-// plain chain each would have to arrive before the next is known. Value type, thread-compatible.
+// Entries in a chain of chunks, of which only the first may have room. The bucket names the first
+// three chunks and each chunk the third behind it, so that three can be fetched at once: in a plain
+// chain each must arrive before the next is known. Value type, thread-compatible.
 struct WakeBucket {
   std::array<uint32_t, 3> chunks = {};
   uint32_t count = 0;
 };
 
-// Owner thread only. The chunks of all buckets of an index; number 0 is none. A chunk is one line
-// of the cache, so that adding an entry to a bucket touches one line beside the bucket, and taking
-// twelve out another. Chunks that are given back are taken again first: they are in the cache.
+// The chunks of all buckets of an index; number 0 = none. A chunk is one line of the cache, so that
+// adding an entry touches one line beside the bucket, and taking twelve out another. Chunks given
+// back are reused first, because they are in the cache. Owner thread only.
 //
-// An entry may be put off until some more have come, and its bucket and chunk are fetched to the
-// cache meanwhile: a random access takes longer than all else of filing a page.
+// An entry may wait until some more have come, while its bucket and chunk are fetched to the cache:
+// a random access takes longer than the rest of filing a page.
 class WakeChunks {
  public:
   // Adds an entry; takes a chunk when the first one has no room.
   void Push(WakeBucket& bucket, WakeEntry entry);
-  // The same, later. The bucket stays where it is, and nothing else is done to any until Flush.
+  // Adds an entry at Flush or before. Until Flush, move no bucket and do nothing else to any.
   void PushLater(WakeBucket& bucket, WakeEntry entry);
-  // Adds all that was put off; to be called before any bucket is emptied.
+  // Adds all waiting entries; call it before any bucket is emptied.
   void Flush();
-  // Takes all entries out and calls visit(entry) for each, which may push into buckets. Returns how
-  // many there were.
+  // Takes all entries out and calls visit(entry) for each, which may push into buckets. Returns the
+  // number of entries.
   template <typename Visit>
   uint32_t Empty(WakeBucket& bucket, const Visit& visit);
   // Takes entries out and adds each, without its step, to the bucket of that number: all of the
-  // bucket, or those of as many chunks as hold `wanted`. Returns how many there were.
+  // bucket, or those of as many chunks as hold `wanted`. Returns the number of entries.
   [[nodiscard]] uint32_t Spread(WakeBucket& from, uint32_t wanted,
                                 std::span<WakeBucket, WakeEntry::kSteps> to);
-  // Of a bucket that is to be emptied soon.
+  // Fetches a bucket that will be emptied soon.
   void Prefetch(const WakeBucket& bucket) const {
     for (const uint32_t chunk : bucket.chunks) PrefetchChunk(chunk);
   }
 
-  // Of all wheels, as they count them.
+  // The entries of all wheels, as counted by the wheels.
   [[nodiscard]] uint64_t entries() const { return entries_; }
   void CountEntries(int64_t change) { entries_ += static_cast<uint64_t>(change); }
 
  private:
   static constexpr uint32_t kCapacity = 12;
   struct Chunk {
-    uint32_t third = 0;  // behind this one, or the next of those that are free
+    uint32_t third = 0;  // the third chunk behind this one, or the next free chunk
     uint32_t pages[kCapacity];
     uint8_t marks[kCapacity];
   };
@@ -78,11 +78,11 @@ class WakeChunks {
   };
   static constexpr size_t kStage = 4;
   [[nodiscard]] uint32_t Take();
-  // Empties the first chunks of a bucket, which visit does not touch, until `wanted` entries or all
-  // are out; how many were.
+  // Empties the first chunks of a bucket until at least `wanted` entries or all are out, and
+  // returns their number. visit must not touch the bucket.
   template <typename Visit>
   uint32_t TakeOut(WakeBucket& bucket, uint32_t wanted, const Visit& visit);
-  // Puts a chunk before those of the bucket, which are full.
+  // Puts a chunk in front of the bucket, whose chunks are full.
   [[nodiscard]] Chunk& Extend(WakeBucket& bucket);
   [[gnu::always_inline]] void PrefetchChunk(uint32_t chunk) const {
     if (chunk != 0) __builtin_prefetch(&chunks_[chunk], 1);

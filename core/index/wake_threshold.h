@@ -14,18 +14,18 @@
 namespace freshet {
 
 // The exponent at which a page reaches the price of a level, rounded down to 26 bits behind the
-// leading one: of ten million pages those that compete differ by a part in 2^22.
+// leading one: among ten million pages, competing ones differ by a part in 2^22.
 //
 // The code is the upper part of the exponent as a double, counted from 2^-59, so that encoding is a
-// shift and rounds down. Smaller exponents are so near to a crawl that nothing sleeps for them;
-// kEnd and more is where no wheel can tell when a page wakes. Value type, thread-compatible.
+// shift and rounds down. Smaller exponents are so near to a crawl that no page sleeps for them;
+// from kEnd on no wheel can tell when a page wakes. Value type, thread-compatible.
 class Crossing {
  public:
   Crossing() = default;
-  // Of a level that is not 0. An exponent of kEnd and more is one that is never reached, below
-  // 2^-59 it is 0.
+  // A crossing of `level`, which is not 0. An exponent of kEnd and more means never, below 2^-59 it
+  // becomes 0.
   Crossing(double exponent, uint16_t level) : code_(Encode(exponent)), level_(level) {}
-  // `filed`: the level is where the index keeps it of a sleeping page.
+  // `filed`: the row of the page already holds the level.
   [[nodiscard]] static Crossing FromCode(uint32_t code, uint16_t level, bool filed) {
     Crossing crossing;
     crossing.code_ = code;
@@ -36,7 +36,7 @@ class Crossing {
 
   // From here on a plain value may grow more slowly than clocks can follow.
   static constexpr double kEnd = 16;
-  // Of a level other than 0; infinite: never reached.
+  // Infinite = never reached. Precondition: the level is not 0.
   [[nodiscard]] double exponent() const {
     if (code_ == 0) return 0;
     if (code_ == kNever) return std::numeric_limits<double>::infinity();
@@ -44,7 +44,7 @@ class Crossing {
   }
   // The exponent in 32 bits.
   [[nodiscard]] uint32_t code() const { return code_; }
-  // 0: nothing is known.
+  // 0 = no crossing is known.
   [[nodiscard]] uint16_t level() const { return level_; }
   [[nodiscard]] bool filed() const { return filed_; }
 
@@ -65,15 +65,14 @@ class Crossing {
   bool filed_ = false;
 };
 
-// Value type, thread-compatible. Next to the threshold itself it keeps the level of a grid of ln V
-// that is at or below it. Levels have numbers of 16 bits, counted from a base, so that a page can
-// say for which level its crossing was computed; 0 stands for levels that are too far away to have
-// one.
+// The threshold, and the level at or below it on a grid of ln V. Levels have numbers of 16 bits,
+// counted from a base, so that a page can say for which level its crossing was computed; 0 = the
+// level is too far away for a number. Value type, thread-compatible.
 class WakeThreshold {
  public:
   WakeThreshold() { Set(0); }
 
-  // Moves the threshold to e^log_value; -700 and 700 are its ends.
+  // Moves the threshold to e^log_value, clamped to [-700, 700].
   void Set(double log_value) {
     log_ = std::clamp(log_value, kLowest, -kLowest);
     value_ = std::exp(log_);
@@ -82,8 +81,8 @@ class WakeThreshold {
     const int64_t code = level_ - base_;
     code_ = code >= 1 && code <= 0xffff ? static_cast<uint16_t>(code) : uint16_t{0};
   }
-  // The same; numbers are counted so that the level is in the middle of their range. Precondition:
-  // no page holds a number.
+  // Moves the threshold, and renumbers levels so that its level is in the middle of the range.
+  // Precondition: no page holds a number.
   void Rebase(double log_value) {
     base_ = static_cast<int64_t>(std::floor(log_value / kStep)) - 0x8000;
     Set(log_value);
@@ -91,23 +90,23 @@ class WakeThreshold {
 
   [[nodiscard]] double log() const { return log_; }
   [[nodiscard]] double value() const { return value_; }
-  // At its lowest no page may sleep.
+  // Whether the threshold is at its lowest: then no page may sleep.
   [[nodiscard]] bool lowest() const { return log_ <= kLowest; }
-  // The number of the level, and its value: crossings are computed for it and not for the threshold
-  // itself, so that they serve again while the threshold moves within one step of the grid, and by
-  // the bounds of docs/index-proofs.md for levels near it.
+  // The number and value of the level. Crossings are computed for the level and not for the
+  // threshold itself, so that they serve again while the threshold moves within one step of the
+  // grid, and by the bounds of docs/index-proofs.md for levels near it.
   [[nodiscard]] uint16_t code() const { return code_; }
   [[nodiscard]] double level_price() const { return level_price_; }
   // The value of a level near the present one, at most 64 steps from it.
   [[nodiscard]] double PriceOf(uint16_t code) const {
     if (code == code_) return level_price_;
     const double y = (int{code} - int{code_}) * kStep;
-    // e^y; what is left out is below 3e-14 of it.
+    // e^y, with a relative error below 3e-14.
     constexpr double kThird = 1.0 / 3;
     constexpr double kFifth = 1.0 / 5;
     return level_price_ * (1 + y * (1 + y / 2 * (1 + y * kThird * (1 + y / 4 * (1 + y * kFifth)))));
   }
-  // By how much ln(threshold) is above the level of a number; 0: the present one.
+  // The distance from the level with this number (0 = the present one) up to ln(threshold).
   [[nodiscard]] double Above(uint16_t code) const {
     const int64_t level = code == 0 ? level_ : base_ + int64_t{code};
     return log_ - static_cast<double>(level) * kStep;

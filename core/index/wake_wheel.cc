@@ -14,7 +14,7 @@ namespace {
 // covers the rounding of the sum.
 constexpr double kRounding = 1e-15;
 constexpr double kRelative = 1e-9;
-// What is spread ahead of time at once, at least.
+// The least number of entries that one call spreads ahead of time.
 constexpr uint32_t kPiece = 288;
 
 }  // namespace
@@ -33,7 +33,7 @@ WakeWheel::WakeWheel(double slow_low, double slow_high, double span, uint32_t bu
 
 int64_t WakeWheel::NumberAt(double at) const {
   const double number = std::clamp((at - start_ + offset_) * per_second_, -1e18, 1e18);
-  // As std::floor, which is a call on processors without SSE 4.1.
+  // Rounds as std::floor, which is a call on processors without SSE 4.1.
   const auto whole = static_cast<int64_t>(number);
   return whole - (static_cast<double>(whole) > number ? 1 : 0);
 }
@@ -65,7 +65,7 @@ bool WakeWheel::File(WakeChunks& chunks, PageId page, uint8_t tag, double at, do
   const int64_t number = NumberAt(at);
   if (number < next_) return false;
   if (number < spread_ * kSteps) {
-    // No more than there are buckets ahead of the next to be opened.
+    // Caps the number at the buckets ahead of the next one to open.
     chunks.PushLater(Narrow(std::min(number, next_ + kSteps - 1)), {page, tag});
     first |= narrow_entries_++ == 0;
   } else {
@@ -115,7 +115,7 @@ double WakeWheel::Open(WakeChunks& chunks, double now, std::vector<WakeEntry>* d
     narrow_entries_ -= opened;
   }
   CountEntries(chunks, -int64_t{opened});
-  // Not the rest of one and a piece of the next.
+  // One call never spreads both the rest of one bucket and a piece of the next.
   if (spread_ == spread_before) SpreadAhead(chunks);
   chunks.Prefetch(next_ < spread_ * kSteps ? Narrow(next_) : Wide(spread_));
   FindNextOpen();
@@ -133,9 +133,9 @@ void WakeWheel::ThresholdRose(double d, double now) {
   const double shift = slow_low_ * d * (1 - kRelative);
   offset_ -= shift;
   offset_ += kRounding * (std::abs(offset_) + std::abs(now));
-  // What is filed from now on may come before what was opened already.
+  // Entries filed from now on may come before those already opened.
   next_ = std::min(next_, NumberAt(now) + 1);
-  // Those of later wide buckets that were spread already, or in part, come early, once.
+  // Entries of later wide buckets, spread already or in part, come early, once.
   spread_ = std::min(spread_, WideOf(next_) + 1);
   FindNextOpen();
 }

@@ -1,17 +1,16 @@
 // A timer wheel: sleeping pages in the order in which they may have to wake, under a threshold that
 // moves.
 //
-// All pages of one wheel climb alike: near the threshold, the value V of each needs at least
-// `slow_low` and at most `slow_high` seconds to grow by one unit of ln V (docs/index-proofs.md says
-// where these come from). A wheel has a clock of its own, C = t + offset, and a page that
-// reaches the threshold no sooner than T is filed at C(T). When ln(threshold) falls by d, the clock
-// is put forward by slow_high d: no page reaches the lower threshold before the clock shows the
-// time it is filed at. When it rises by d, the clock is put back by slow_low d. So a moving
-// threshold files nothing anew.
+// All pages of one wheel climb alike: near the threshold, the value V of each needs `slow_low` to
+// `slow_high` seconds to grow by one unit of ln V (docs/index-proofs.md derives these). A wheel has
+// its own clock C = t + offset, and a page that reaches the threshold no sooner than T is filed at
+// C(T). When ln(threshold) falls by d, the clock is put forward by slow_high d: no page reaches the
+// lower threshold before the clock shows the time it is filed at. When it rises by d, the clock is
+// put back by slow_low d. So a moving threshold refiles nothing.
 //
-// Times share buckets. There are two kinds: wide ones, and the narrow ones into which the next wide
-// one has been spread, and the one behind it in part. So a wheel of many pages wakes them at the
-// right time, and one of few pages does not waste a chunk for each of many buckets.
+// Times share buckets of two kinds: wide buckets, and narrow ones, into which the next wide bucket
+// has been spread, and the one behind it in part. So a wheel of many pages wakes them at the right
+// time, and one of few pages does not waste a chunk for each of many buckets.
 #ifndef FRESHET_CORE_INDEX_WAKE_WHEEL_H_
 #define FRESHET_CORE_INDEX_WAKE_WHEEL_H_
 
@@ -32,8 +31,8 @@ struct Slowness {
 
 // Owner thread only. Times are seconds on the clock of the index.
 //
-// Invariant: an entry is taken out by Open no later than the clock shows the time it was filed at.
-// It may be taken out sooner: times too far ahead share the last bucket.
+// Invariant: Open takes out an entry no later than the clock shows the time it was filed at,
+// perhaps sooner: times too far ahead share the last bucket.
 class WakeWheel {
  public:
   // `buckets` narrow ones span `span` seconds; a power of two, at least 2 kSteps.
@@ -42,25 +41,25 @@ class WakeWheel {
   // When Open has something to do next if the threshold stays: one bucket before its entries are
   // due.
   [[nodiscard]] double next_open() const { return next_open_; }
-  // When its entries are due.
+  // When the entries of that bucket are due.
   [[nodiscard]] double next_due() const { return next_due_; }
-  // False: the time has come already, nothing is filed.
+  // Files an entry; false = the time has come already, and nothing is filed.
   [[nodiscard]] bool File(WakeChunks& chunks, PageId page, uint8_t tag, double at, double now);
-  // Appends the entries of a narrow bucket that is due at `now`, or the next to be. The time from
-  // which they may be due if the threshold does not fall; infinite: there is no such bucket.
+  // Appends the entries of a narrow bucket that is due at `now` or next. Returns the time from
+  // which they may be due if the threshold does not fall; infinite = there is no such bucket.
   [[nodiscard]] double Open(WakeChunks& chunks, double now, std::vector<WakeEntry>* due);
-  // ln(threshold) has moved by d >= 0.
+  // Move the clock after ln(threshold) fell or rose by d >= 0.
   void ThresholdFell(double d, double now);
   void ThresholdRose(double d, double now);
-  // Keeps of the next wide bucket in turn what `keep(entry)` says; fetch(page) is called for all of
-  // them first. `room` is for what is kept meanwhile.
+  // Drops entries of the next wide bucket in turn for which `keep(entry)` is false; fetch(page) is
+  // called for all of them first. `room` holds the entries during the call.
   template <typename Fetch, typename Keep>
   void SweepNext(WakeChunks& chunks, std::vector<WakeEntry>* room, const Fetch& fetch,
                  const Keep& keep);
 
   [[nodiscard]] uint64_t entries() const { return entries_; }
   [[nodiscard]] double slow_high() const { return slow_high_; }
-  // Precision is lost when the clock has been moved very far; such a wheel is to be drained.
+  // Whether the clock has moved so far that precision is lost; such a wheel must be drained.
   [[nodiscard]] bool worn() const { return std::abs(offset_) > 1e6 * slow_high_; }
 
  private:
@@ -72,12 +71,12 @@ class WakeWheel {
   [[nodiscard]] int64_t NumberAt(double at) const;
   // When narrow bucket `number` begins, or a little earlier.
   [[nodiscard]] double TimeOf(int64_t number) const;
-  // Where entries are none: up to the bucket after `current` all count as opened.
+  // Skips empty buckets: all up to the bucket after `current` count as opened.
   void SkipTo(int64_t current);
-  // Moves entries of the next wide bucket to its narrow ones, all of them or about so many.
+  // Moves entries of the next wide bucket to its narrow ones, all or about `wanted`.
   void Spread(WakeChunks& chunks, uint32_t wanted);
-  // The same of a crowded one, ahead of time: a piece in each call of Open, because a pick that
-  // moves thousands of entries at once is a slow one.
+  // Spreads a crowded bucket ahead of time, a piece in each call of Open: a pick that moves
+  // thousands of entries at once is slow.
   void SpreadAhead(WakeChunks& chunks);
   void FindNextOpen();
   [[nodiscard]] WakeBucket& Narrow(int64_t number) {
@@ -93,8 +92,8 @@ class WakeWheel {
 
   double slow_low_;
   double slow_high_;
-  double per_second_;  // narrow buckets
-  double width_;       // of a narrow bucket, in seconds
+  double per_second_;  // narrow buckets per second
+  double width_;       // the width of a narrow bucket, in seconds
   double start_;       // the clock shows C = t - start + offset
   double offset_ = 0;
   double next_open_ = std::numeric_limits<double>::infinity();
@@ -105,7 +104,7 @@ class WakeWheel {
   uint64_t entries_ = 0;
   uint32_t narrow_entries_ = 0;
   uint32_t swept_ = 0;
-  std::vector<WakeBucket> buckets_;  // narrow ones of two wide ones first
+  std::vector<WakeBucket> buckets_;  // first the narrow ones of two wide ones
 };
 
 template <typename Fetch, typename Keep>

@@ -17,7 +17,7 @@ constexpr uint64_t kMantissa = (uint64_t{1} << 52) - 1;
 constexpr size_t kFewPages = 4096;
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
-// Four at a time: one comparison after the other would wait for each.
+// Compares four at a time, because a chain of comparisons would wait for each.
 double Least(const std::vector<double>& times) {
   std::array<double, 4> least = {kInfinity, kInfinity, kInfinity, kInfinity};
   size_t i = 0;
@@ -70,7 +70,7 @@ void WakeWheels::FindNext() {
 int32_t WakeWheels::NumberFor(double slow_low, double slow_high, double now) {
   size_t group = 0;
   while (group < kRatios.size() && slow_high > kRatios[group] * slow_low) ++group;
-  // As std::frexp, which takes longer. What is not finite or not positive is out of range, too.
+  // Faster than std::frexp. Numbers that are not finite or not positive are out of range, too.
   const auto bits = std::bit_cast<uint64_t>(slow_low);
   const int exponent = static_cast<int>(bits >> 52) - 1022;
   const bool upper = (bits & kMantissa) >= (std::bit_cast<uint64_t>(M_SQRT1_2) & kMantissa);
@@ -96,7 +96,7 @@ int32_t WakeWheels::Make(double slow_low, double slow_high, double ratio, double
 }
 
 std::optional<OpenedBucket> WakeWheels::Open(double now, std::vector<WakeEntry>* due) {
-  // Once: by what times are rounded a wheel may ask for it and find nothing to do.
+  // Opens once: because of rounding a wheel may ask for it and find nothing to do.
   std::optional<OpenedBucket> opened;
   for (size_t i = 0; i < wheels_.size() && !opened; ++i) {
     if (now < open_at_[i]) continue;

@@ -29,7 +29,7 @@ void CountCrawl(const CrawlCap& cap, Instant at, RecentCrawls* recent) {
     return;
   }
   recent->push_back({.last = at, .count = 1});
-  // Of a cap with a longer span than when they were counted.
+  // Counts taken under a cap with a shorter span can be too many.
   while (recent->size() > kMostCounts) {
     (*recent)[1].count = Sum((*recent)[0].count, (*recent)[1].count);
     recent->erase(recent->begin());

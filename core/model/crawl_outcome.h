@@ -1,4 +1,4 @@
-// What a crawl of a page has found.
+// The result of a crawl of a page.
 #ifndef FRESHET_CORE_MODEL_CRAWL_OUTCOME_H_
 #define FRESHET_CORE_MODEL_CRAWL_OUTCOME_H_
 
@@ -12,7 +12,7 @@ enum class CrawlOutcome : uint8_t {
   kError = 3,
   kGone = 4,
   kMoved = 5,
-  kRobotsDenied = 6,  // robots.txt forbids it: nobody has looked
+  kRobotsDenied = 6,  // robots.txt forbids the page: the worker has not fetched it
 };
 
 }  // namespace freshet

@@ -1,7 +1,7 @@
-// Crawl values: what a crawl of a page is worth now, under every index policy.
+// Crawl values: the worth of a crawl of a page now, under every index policy.
 //
 // One number describes a page's state under any policy: its exponent s >= 0, zero after a crawl,
-// which grows steadily with time and jumps at a signal. What s counts depends on the policy:
+// which grows steadily with time and jumps at a signal. The meaning of s depends on the policy:
 //
 //   policy                        s                              value V(s)
 //   greedy                        Delta tau                      (mu/Delta) R^1(s)
@@ -52,16 +52,16 @@ struct PaperRates {
 // else InvalidArgument that names the field.
 [[nodiscard]] Status ValidatePaperRates(const PaperRates& rates);
 
-// kappa = log1p(true_rate/false_rate), what a signal of a source adds to s that sends true and
-// false signals at these rates, both finite and >= 0: 0 without true signals, else infinite without
+// kappa = log1p(true_rate/false_rate): the amount that a signal adds to s, if its source sends true
+// and false signals at these rates (finite, >= 0). 0 without true signals, else infinite without
 // false ones. Never ln(nu/gamma), which cancels where true signals are rare.
 [[nodiscard]] double SignalWeight(double true_rate, double false_rate);
 
 // alpha = (1 - lambda) Delta, gamma = lambda Delta + nu, kappa = SignalWeight(lambda Delta, nu).
 // staleness_rate = alpha. Precondition: valid rates.
 [[nodiscard]] PageRates RatesFromPaper(const PaperRates& rates);
-// The other way round, all sources taken as one: what of Delta is not alpha is signalled, what of
-// gamma is more than that is false. `complete`: every change is signalled, and nothing else.
+// The inverse of RatesFromPaper, with all sources taken as one: Delta - alpha is signalled, and the
+// rest of gamma is false. `complete`: every change is signalled, and nothing else.
 [[nodiscard]] PaperRates PaperFromRates(double importance, const PageRates& rates, bool complete);
 
 // Which form the value of a page takes.
@@ -80,10 +80,10 @@ inline constexpr int kAllTerms = std::numeric_limits<int>::max();
 // MakeValueParameters only; about 15 to 30 ns to make. Value type, thread-compatible.
 struct ValueParameters {
   ValueShape shape = ValueShape::kNone;
-  int terms = kAllTerms;       // of both sums of V_ncis
+  int terms = kAllTerms;       // terms of both sums of V_ncis
   double ceiling = 0;          // limit of V for s -> infinity; infinite for kHarmonic
   double speed = 0;            // ds/dt while no signal comes
-  double jump = 0;             // what one signal adds to s; may be infinite, 0: ignored
+  double jump = 0;             // the amount that one signal adds to s; may be infinite; 0 = ignored
   double scale = 0;            // V = scale x dimensionless value: mu/Delta, mu or mu/gamma
   double slope_scale = 0;      // scale x speed
   double curvature_scale = 0;  // bound of d^2V/dt^2 at s = 0
@@ -117,16 +117,16 @@ struct ValueParameters {
 // V at s >= 0, which may be infinite. Relative error below 1e-12 but for values under 1e-300.
 [[nodiscard]] double CrawlValue(const ValueParameters& page, double s);
 
-// A value with what bounds its future while no signal comes:
-// V(t + d) <= value + slope d + curvature d^2/2 for all d >= 0.
-// slope = dV/dt, exact: mu alpha e^-s psi for V_ncis. Value type, thread-compatible.
+// A value with bounds of its future while no signal comes: V(t + d) <= value + slope d + curvature
+// d^2/2 for all d >= 0. slope = dV/dt, exact: mu alpha e^-s psi for V_ncis. Value type,
+// thread-compatible.
 struct ValueJet {
   double value = 0;
   double slope = 0;
   double curvature = 0;
 };
 [[nodiscard]] ValueJet CrawlValueJet(const ValueParameters& page, double s);
-// The same of a kGreedy page, of which scale and speed say all.
+// CrawlValueJet of a kGreedy page, which scale and speed define.
 [[nodiscard]] ValueJet PlainValueJet(double scale, double speed, double s);
 
 }  // namespace freshet

@@ -18,9 +18,10 @@ constexpr double kInfinity = std::numeric_limits<double>::infinity();
 constexpr double kLastStep = 1e-5;
 // Relative error that the last step may leave.
 constexpr double kTolerance = 1e-12;
-// Steps that are longer against what the derivatives change in do without the third.
+// Steps longer than this, relative to the scale on which the derivatives change, do without the
+// third derivative.
 constexpr double kShortStep = 0.25;
-// What the first guess of FirstTermCrossing is off at most, relatively.
+// Max relative error of the first guess of FirstTermCrossing.
 constexpr double kGuessError = 4e-3;
 // e^-x is nothing against 1.
 constexpr double kSaturatedOdds = 40;
@@ -83,7 +84,7 @@ double HarmonicCrossing(double level) {
 // -ln(1 - F_0/q) at the level of the price; infinite where F_0 stays below it.
 double FirstTermDepth(const ValueParameters& page, double price) {
   const double share = price / (page.scale * page.share);
-  // From 1/2 on only an s beyond ln 2 has it.
+  // A share of 1/2 or more needs s > ln 2.
   if (share < 0.5 || (page.weight < 0.5 && page.terms != 1)) {
     return share < 1 ? -LogOnePlus(-share) : kInfinity;
   }
@@ -176,14 +177,14 @@ double SettledCrossing(const ValueParameters& page, double price) {
   return depth > 0 ? PlainCrossing(depth) - a : 0;
 }
 
-// The next s, and whether it is the crossing.
+// The next s, and whether that is the crossing.
 struct NcisStep {
   double next = 0;
   bool last = false;
 };
 
 // A step of Halley's method on ln V in ln s, where V is far from its ceiling, or else on the
-// logarithm of the shortfall in s: both are nearly straight there. From afar.
+// logarithm of the shortfall in s: both are nearly straight there. For steps from far away.
 double LongStep(const ValueParameters& page, const NcisPoint& point, double s, double price,
                 bool by_shortfall) {
   const double first = page.scale * point.decay * point.reached;
@@ -207,9 +208,10 @@ double LongStep(const ValueParameters& page, const NcisPoint& point, double s, d
   return by_shortfall ? s - step : s * std::exp(-std::clamp(step, -4.0, 4.0));
 }
 
-// A step of fourth order, from the three derivatives of V, where it is short against what they
-// change in: s, 1/c and 1. It leaves an error of about its length times the cube of that ratio, or
-// the square where it passes a multiple of kappa, at which the third derivative may jump.
+// A step of fourth order, from the three derivatives of V, where it is short against the scales on
+// which they change: s, 1/c and 1. The step leaves an error of about its length times the cube of
+// that ratio, or the square where it passes a multiple of kappa, at which the third derivative may
+// jump.
 NcisStep NextStep(const ValueParameters& page, const NcisPoint& point, double s, double price,
                   bool by_shortfall) {
   const double missing =
@@ -252,7 +254,7 @@ double NcisCrossing(const ValueParameters& page, double price) {
   double s = SettledCrossing(page, price);
   if (s >= page.settled_from) return s;
   s = std::min(start, s);
-  // Written so that no number fails, too.
+  // The form of the condition also catches NaN.
   if (!(s < high)) s = high;
   if (!(s > low)) s = low;
   const bool far = price > page.ceiling / 2;
@@ -298,7 +300,7 @@ double ExponentReaching(const ValueParameters& page, double price) {
 double TimeToReach(const ValueParameters& page, double s, double price) {
   DCHECK(s >= 0);
   const double target = ExponentReaching(page, price);
-  // Not even a page that is surely stale is worth more than its ceiling.
+  // Even a page that is surely stale is worth no more than its ceiling.
   if (price > page.ceiling) return kInfinity;
   if (target <= s) return 0;
   if (page.speed == 0) return kInfinity;

@@ -1,4 +1,4 @@
-// What the store keeps of an epoch. Value type, thread-compatible.
+// The record of an epoch in the store. Value type, thread-compatible.
 #ifndef FRESHET_CORE_MODEL_EPOCH_H_
 #define FRESHET_CORE_MODEL_EPOCH_H_
 
@@ -9,13 +9,13 @@
 
 namespace freshet {
 
-// What the last finished epoch of a shard learned, so that a restart goes on with it. After a
-// change of the number of shards it is learned anew; only the number stays.
+// The models that the last finished epoch of a shard learned: a restart continues with them. After
+// a change of the number of shards only `number` stays, and the server learns again.
 struct EpochRecord {
   uint16_t shard = 0;
   uint64_t number = 0;
   Instant finished;
-  std::string site_model;  // Estimator::SerialiseModel(), opaque to the store; empty: none
+  std::string site_model;  // Estimator::SerialiseModel(), opaque to the store; empty = none
   bool operator==(const EpochRecord&) const = default;
 };
 

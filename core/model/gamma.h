@@ -2,8 +2,8 @@
 // R^i(x) = P(i + 1, x) is the probability that a Poisson variable of mean x exceeds i.
 //
 // Evaluation. Up to order 32, and far from the diagonal x = a at any order, the smaller of P and Q
-// is a sum of positive terms times the Poisson weight, so it is relatively accurate, and the larger
-// is one minus it. Near the diagonal at higher orders Temme's uniform expansion is used, whose cost
+// is a sum of positive terms times the Poisson weight, so it is relatively accurate; the larger is
+// one minus it. Near the diagonal at higher orders Temme's uniform expansion is used, whose cost
 // does not grow with the order. The relative error of the smaller of the two is below 1e-13 down to
 // 1e-15 and below 2e-12 above 1e-300; the absolute error is below 1e-15.
 #ifndef FRESHET_CORE_MODEL_GAMMA_H_

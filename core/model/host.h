@@ -1,4 +1,4 @@
-// What Freshet knows of a host, as the store keeps it. Value type, thread-compatible.
+// The record of a host, as the store keeps it. Value type, thread-compatible.
 #ifndef FRESHET_CORE_MODEL_HOST_H_
 #define FRESHET_CORE_MODEL_HOST_H_
 
@@ -13,28 +13,27 @@
 
 namespace freshet {
 
-// Politeness of one host, and what became of it.
+// Politeness of one host, and its present state.
 struct HostRecord {
   std::string host;
   std::optional<Duration> min_delay;      // between two assignments; unset: configured default
-  std::optional<uint32_t> max_in_flight;  // unset: configured default; 0: no limit
+  std::optional<uint32_t> max_in_flight;  // unset: configured default; 0 = no limit
   // Between two crawls of a page; unset: configured default.
   std::optional<Duration> min_page_interval;
-  Instant blocked_until;    // none: not blocked
-  Instant last_assignment;  // none: never
-  // Answers in a row that said that the host is fetched too often or cannot answer now, as of the
-  // last of them (core/schedule/host_backoff.h).
+  Instant blocked_until;    // none = not blocked
+  Instant last_assignment;  // none = never
+  // Consecutive answers of 429 or 503, as of the last of them (core/schedule/host_backoff.h).
   uint8_t throttles = 0;
-  Instant last_throttled;  // none: never
-  // All its pages are being removed, and no new ones are taken until they are.
+  Instant last_throttled;  // none = never
+  // All pages of the host are being removed; the server takes no new ones until all are gone.
   bool deleting = false;
-  std::optional<CrawlCap> max_crawls;  // unset: configured default; count 0: no cap
+  std::optional<CrawlCap> max_crawls;  // unset: configured default; count 0 = no cap
   std::optional<DayHours> hours;       // unset: configured default
-  // What workers have reported last: the Crawl-delay of its robots.txt, zero: none; and the address
-  // that it was fetched from.
+  // The latest reports of workers: the Crawl-delay of robots.txt (0 = none), and the address of the
+  // last fetch.
   Duration crawl_delay;
   IpAddress address;
-  RecentCrawls recent_crawls;  // where it has a cap
+  RecentCrawls recent_crawls;  // kept only under a cap
   bool operator==(const HostRecord&) const = default;
 };
 

@@ -1,4 +1,4 @@
-// What Freshet knows of a lease, as the store keeps it. Value types, thread-compatible.
+// The record of a lease, as the store keeps it. Value types, thread-compatible.
 #ifndef FRESHET_CORE_MODEL_LEASE_H_
 #define FRESHET_CORE_MODEL_LEASE_H_
 
@@ -12,7 +12,7 @@
 
 namespace freshet {
 
-// A signal that arrived while its page was out on a lease: it may be newer than the fetch.
+// A signal that arrived while its page was leased: it may be newer than the fetch.
 struct LeaseSignal {
   Instant time;
   SourceClass source_class;
@@ -22,20 +22,20 @@ struct LeaseSignal {
 struct LeaseRecord {
   LeaseId id;
   PageNumber page;
-  std::string worker;  // the name that it gives itself
-  // Whose worker it is: kIdentityClient and the name of an identity, or the network that it comes
-  // from; empty: a release that did not say has written it.
+  std::string worker;  // the name that the worker gives itself
+  // The client that the worker belongs to: kIdentityClient and the name of an identity, or the
+  // network of the worker; empty = an old release wrote the record.
   std::string client;
   Instant assigned;
   Instant deadline;
-  std::vector<LeaseSignal> signals;  // at most limits::kMaxSignalsDuringLease, the newest
-  // The host that is fetched from although the page was removed meanwhile; empty: the page is
-  // there, or the lease is over.
+  std::vector<LeaseSignal> signals;  // the newest, at most limits::kMaxSignalsDuringLease
+  // The host of a page that was removed while leased; empty = the page exists, or the lease is
+  // over.
   std::string host;
-  // A lease that is over is kept for a while, with id and page alone, so that a result that is sent
-  // again, or late, is known for what it is.
+  // The lease has ended. The store keeps such a lease for a while, with id and page alone, to
+  // recognise late and repeated results.
   bool over = false;
-  bool reported = false;  // a result under it was taken; only of one that is over
+  bool reported = false;  // a result was taken; only of a lease that is over
   bool operator==(const LeaseRecord&) const = default;
 };
 

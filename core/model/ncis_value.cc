@@ -46,8 +46,8 @@ Complex Divide(Complex a, Complex b) {
 }
 
 // The pole z_k = W(b e^b) - b in the upper half plane with imaginary part in (2 pi k - pi, 2 pi k):
-// the root of z + ln(1 + z/b) = 2 pi i k, by Newton's method. That function is nearly linear, so
-// the third step is below rounding from this start for every b and k.
+// the root of z + ln(1 + z/b) = 2 pi i k, by Newton's method. The function is nearly linear, so the
+// third step is below rounding from this start for every b and k.
 Complex Pole(double b, int k) {
   const double turn = 2 * kPi * k;
   const auto log_of = [](double x, double y) {
@@ -65,8 +65,8 @@ Complex Pole(double b, int k) {
   return z;
 }
 
-// What the poles add to the closed form, in its units: to alpha psi, to the shortfall without its
-// factor e^-s, and to the derivative of alpha psi in s.
+// The terms that the poles add to the closed form, in its units: to alpha psi, to the shortfall
+// without its factor e^-s, and to the derivative of alpha psi in s.
 struct Oscillation {
   double interval = 0;
   double shortfall = 0;
@@ -193,7 +193,7 @@ Transition FindTransition(const ValueParameters& page, double s, double count) {
     return (t * b + std::sqrt(t * t * b * b + 4 * (1 + b) * sum)) / (2 * (1 + b));
   };
   const double b = page.odds * page.weight;
-  // Of so many terms the few in between are below rounding; beyond, an index has no neighbours.
+  // Among so many terms the few in between are below rounding; beyond, an index has no neighbours.
   if (count > kMaxExactIndex) return {std::min(count, (z + b) / (1 + b)), 0};
   const double certain = (z + b - t * root(b, z + b)) / (1 + b);
   const double step = b + page.weight;

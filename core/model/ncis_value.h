@@ -25,7 +25,7 @@
 //    that 24 does for 27).
 //  - At most 24 terms: each by a finite sum over counts.
 //  - Between: P_i is 1 to within 1e-13 for i < I0 and 0 for i >= I1, where the mean c (s - i kappa)
-//    is 7.5 standard deviations from i (Chernoff's bound); those parts are geometric sums. What is
+//    is 7.5 standard deviations from i (Chernoff's bound); those parts are geometric sums. The rest
 //    left are at most 15 sqrt(N b/(1 + b))/(1 + b) + 2 < 10 terms, because N > 24 is below the
 //    bound above; each is a pair of incomplete gamma functions.
 #ifndef FRESHET_CORE_MODEL_NCIS_VALUE_H_
@@ -38,13 +38,14 @@ namespace freshet {
 // More terms than this are not summed one by one.
 inline constexpr double kMaxShortCount = 24;
 
-// V_ncis at one s, with what its derivatives and its inverse need. Value type, thread-compatible.
+// V_ncis at one s, with the terms that its derivatives and its inverse need. Value type,
+// thread-compatible.
 struct NcisPoint {
   double value = 0;      // V
   double shortfall = 0;  // ceiling - V, relatively accurate for s >= 1/4
   double decay = 0;      // e^-s
   double reached = 0;    // sum P_i = gamma psi; dV/ds = scale e^-s reached
-  double density = 0;    // its derivative by c s: sum of Poisson weights of i at c (s - i kappa)
+  double density = 0;    // d reached/d(c s): sum of Poisson weights of i at c (s - i kappa)
   double turn = 0;       // the derivative of density by c s
 };
 
@@ -56,7 +57,7 @@ struct NcisPoint {
 // (mu/alpha)/m (ClosedConstant + R^1(s) + m A (1 - e^-s)). Precondition: page.shape is kNcis.
 [[nodiscard]] double ClosedConstant(const ValueParameters& page);
 
-// Pairs of poles that the closed form adds up at most.
+// The closed form adds up at most this many pairs of poles.
 inline constexpr int kMaxPoles = 4;
 // The poles of one page found so far, for many evaluations of it. Value type, thread-compatible.
 struct NcisPoles {
@@ -64,16 +65,16 @@ struct NcisPoles {
   double real[kMaxPoles];
   double imaginary[kMaxPoles];
 };
-// The same; `poles` is empty at first and then kept for this page.
+// EvaluateNcis with poles: `poles` is empty at first and then kept for this page.
 [[nodiscard]] NcisPoint EvaluateNcis(const ValueParameters& page, double s, NcisPoles& poles);
 
-// The same for s < page.weight, or for one term: the term i = 0 alone.
+// EvaluateNcis if s < page.weight or the page has one term: the term i = 0 alone.
 [[nodiscard]] NcisPoint EvaluateFirstTerm(const ValueParameters& page, double s);
 
-// What the threshold policy that crawls as soon as the staleness reaches s achieves (alpha > 0 or
-// s > 0; rates as for MakeValueParameters). `interval` is psi, `fresh_time` is w, `crawl_rate` is
-// 1/psi. Infinite s: infinite interval. Where alpha -> 0, psi has steps at the multiples of kappa,
-// and s, being rounded, may not tell on which side of one it is.
+// The effect of the threshold policy that crawls as soon as the staleness reaches s (alpha > 0 or s
+// > 0; rates as for MakeValueParameters). `interval` is psi, `fresh_time` is w, `crawl_rate` is
+// 1/psi. Infinite s gives an infinite interval. Where alpha -> 0, psi has steps at the multiples of
+// kappa, and rounding may put s on either side of a step.
 struct ThresholdOutcome {
   double interval = 0;
   double fresh_time = 0;

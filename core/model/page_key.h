@@ -1,4 +1,4 @@
-// What names a page. Value type, thread-compatible.
+// The name of a page. Value type, thread-compatible.
 #ifndef FRESHET_CORE_MODEL_PAGE_KEY_H_
 #define FRESHET_CORE_MODEL_PAGE_KEY_H_
 

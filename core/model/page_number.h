@@ -1,5 +1,4 @@
-// The durable name of a page, and how it is made up. Frozen: it is on disk, and every stored key of
-// a page starts with it.
+// The durable number of a page, and its bits. Frozen: every stored key of a page starts with it.
 #ifndef FRESHET_CORE_MODEL_PAGE_NUMBER_H_
 #define FRESHET_CORE_MODEL_PAGE_NUMBER_H_
 
@@ -12,7 +11,7 @@
 namespace freshet {
 
 // The slot of the page's host in the upper 16 bits, and a serial of that slot, from 1, in the lower
-// 48: numbers of a slot are adjacent, and sort by it.
+// 48: numbers of a slot are adjacent, and sort by slot.
 using PageNumber = StrongId<struct PageNumberTag, uint64_t>;
 
 inline constexpr int kSerialBits = 48;

@@ -1,4 +1,4 @@
-// The rates of a page that decide what a crawl of it is worth. Value type, thread-compatible.
+// The rates of a page that decide the value of a crawl. Value type, thread-compatible.
 #ifndef FRESHET_CORE_MODEL_PAGE_RATES_H_
 #define FRESHET_CORE_MODEL_PAGE_RATES_H_
 
@@ -15,7 +15,7 @@ struct PageRates {
   double change_rate = 0;       // Delta
   double unsignalled_rate = 0;  // alpha
   double signal_rate = 0;       // gamma, summed over sources
-  double signal_weight = 0;     // kappa of the one source that stands for all; may be infinite
+  double signal_weight = 0;     // kappa of the source that stands for all sources; may be infinite
   double staleness_rate = 0;    // ds/dt
   // The bin of the age curve that the rates hold for (core/estimate/operational_time.h), and the
   // site model they come from. Written by the Estimator alone.

@@ -10,8 +10,8 @@ namespace freshet {
 namespace {
 
 constexpr int kSpanBits = 11;
-// An interval that differs from the time since the observation before by less than this part of it,
-// 0.4%, began with that observation: the difference is what was rounded off there.
+// An interval that differs from the time since the observation before by less than this part, 0.4%,
+// began with that observation: the difference is rounding.
 constexpr int kContiguousShift = 8;
 // A float has 24 significant bits; these are dropped.
 constexpr uint32_t kDroppedExposureBits = 16;
@@ -32,7 +32,7 @@ float CoarseExposure(double exposure) {
   constexpr uint32_t kHalf = 1U << (kDroppedExposureBits - 1);
   const auto coarse =
       std::bit_cast<float>((bits + kHalf) >> kDroppedExposureBits << kDroppedExposureBits);
-  // Rounding up may leave the numbers.
+  // Rounding up can leave the range of floats.
   return coarse <= std::numeric_limits<float>::max() ? coarse : std::bit_cast<float>(0x7F7F0000U);
 }
 
@@ -44,10 +44,10 @@ CrawlObservation Coarse(CrawlObservation observation, const PageStatistics& befo
   const Instant last = before.recent.back().fetched;
   CHECK(observation.fetched > last, "observations out of order");
   const Duration step = observation.fetched - last;
-  // Rounding down keeps the order; what was rounded off before is made up for, so that errors do
-  // not add up.
+  // Rounding down keeps the order. Each step makes up for earlier rounding, so that errors do not
+  // add up.
   observation.fetched = last + CoarseSpan(step);
-  // Usually the interval began with the observation before; it is the same span then.
+  // Usually the interval began with the observation before, and is the same span.
   const Duration gap = elapsed > step ? elapsed - step : step - elapsed;
   if (gap.micros() <= step.micros() >> kContiguousShift) observation.elapsed = CoarseSpan(step);
   return observation;

@@ -1,5 +1,5 @@
-// What one page keeps for its estimates: a bounded window of crawl observations and fading sums of
-// what fell out of it. Never the whole history.
+// The statistics of one page: a bounded window of crawl observations, and fading sums of the
+// observations before. Never the whole history.
 #ifndef FRESHET_CORE_MODEL_PAGE_STATISTICS_H_
 #define FRESHET_CORE_MODEL_PAGE_STATISTICS_H_
 
@@ -15,7 +15,7 @@ namespace freshet {
 struct CrawlObservation {
   Instant fetched;
   Duration elapsed;  // since the crawl before (or since first seen, where the content was known)
-  SignalCounts signals;  // that fell into the interval and were applied
+  SignalCounts signals;  // signals applied in the interval
   // Operational seconds of the interval (core/estimate/operational_time.h). Filled in by
   // Estimator::RecordCrawl, whatever the caller sets.
   float exposure = 0;
@@ -27,26 +27,26 @@ struct CrawlObservation {
 // limits::kMaxObservations entries.
 struct PageStatistics {
   std::vector<CrawlObservation> recent;
-  // What left the window: unsignalled changes and the operational seconds in which they could be
-  // seen, both fading, as of `recent.front().fetched`.
+  // Sums of the observations that left the window: unsignalled changes, and the operational seconds
+  // in which crawls could see them; fading, as of `recent.front().fetched`.
   float old_changes = 0;
   float old_exposure = 0;
   bool operator==(const PageStatistics&) const = default;
 };
 
 // An observation is kept as exactly as estimates can use it, which takes half of the space: spans
-// to 11 significant bits and exposures to 8, both within 0.4%. What 24 observations say of a rate
-// is uncertain by 20% and more.
+// to 11 significant bits and exposures to 8, both within 0.4%. A rate from 24 observations is
+// uncertain by 20% and more.
 
 // Rounded down. Precondition: span >= 0.
 [[nodiscard]] Duration CoarseSpan(Duration span);
 // Rounded to the nearest. Precondition: exposure >= 0.
 [[nodiscard]] float CoarseExposure(double exposure);
-// The observation as it is kept behind `before`. The first one keeps its fetch time; that of others
-// is at most 0.1% of the step from the one before earlier. Precondition: fetched after the last of
+// The observation as kept behind `before`. The first keeps its fetch time; others move back by at
+// most 0.1% of the time since the one before. Precondition: it was fetched after the last of
 // `before`.
 [[nodiscard]] CrawlObservation Coarse(CrawlObservation observation, const PageStatistics& before);
-// Whether the fetch at this time may be what was kept as this observation.
+// Whether this observation may be the fetch at this time.
 [[nodiscard]] bool MayBeFetch(const CrawlObservation& observation, Instant fetched);
 
 }  // namespace freshet

@@ -1,6 +1,6 @@
-// The index policies: those whose choice at every crawl is the page of highest value (the table
-// "Index policies" of the model). What each value is stands in core/model/crawl_value.h; here are
-// the names and what distinguishes the policies outside their formula.
+// The index policies, which always choose the page of highest value (the table "Index policies" of
+// the model). core/model/crawl_value.h has the formulas; here are the names and the differences
+// outside the formulas.
 #ifndef FRESHET_CORE_MODEL_POLICY_H_
 #define FRESHET_CORE_MODEL_POLICY_H_
 
@@ -34,8 +34,8 @@ struct Policy {
 
 inline constexpr int kMaxApproximationTerms = 1000;
 
-// The policy of that name. InvalidArgument, with all names, for any other text; ncis_approx_J takes
-// 1 <= J <= kMaxApproximationTerms.
+// The policy of that name. InvalidArgument, with all names, for other text; ncis_approx_J takes 1
+// <= J <= kMaxApproximationTerms.
 [[nodiscard]] StatusOr<Policy> ParsePolicy(std::string_view name);
 
 // The name that ParsePolicy reads back.
@@ -46,8 +46,8 @@ inline constexpr int kMaxApproximationTerms = 1000;
 
 // Whether a signal that arrives `since_crawl` after the last crawl (same unit as `delay`, >= 0)
 // moves the page under this policy. greedy, harmonic and new_content count none; greedy_ncis_d
-// counts those that arrive later than `delay`: an earlier one most likely tells of a change that
-// the crawl already saw.
+// counts those that arrive later than `delay`: an earlier signal most likely stands for a change
+// that the crawl already saw.
 [[nodiscard]] bool CountsSignal(Policy policy, double since_crawl, double delay);
 
 // greedy_cis_plus trusts signals of precision > 0.7 and recall > 0.6 (the thresholds of the

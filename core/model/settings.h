@@ -16,7 +16,7 @@ struct Settings {
   std::optional<std::string> policy;  // unset: as configured
   bool paused = false;
   std::string pause_reason;  // empty: none was given, or not paused
-  // Politeness of hosts that have none of their own. Unset: as configured.
+  // Politeness of hosts without their own. Unset: as configured.
   std::optional<Duration> min_delay;
   std::optional<uint32_t> max_in_flight;
   std::optional<Duration> min_page_interval;

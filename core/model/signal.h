@@ -1,5 +1,5 @@
-// Signal sources and their burst classes. How many pages of a site one poll names together says how
-// much a signal is worth (docs/model.md, "The default estimator"), so every (source, burst class)
+// Signal sources and their burst classes. The worth of a signal depends on the number of pages of
+// the site in its poll (docs/model.md, "The default estimator"). So every (source, burst class)
 // pair counts as a source of its own.
 #ifndef FRESHET_CORE_MODEL_SIGNAL_H_
 #define FRESHET_CORE_MODEL_SIGNAL_H_
@@ -47,11 +47,11 @@ class SourceClass {
 
 inline constexpr int kSourceClasses = limits::kMaxSources * limits::kBurstClasses;
 
-// Counts of signals by source class, in bounded space: six pairs, counts saturate at 255. Where
-// they are used up, signals are counted under another pair of their source, and two pairs of one
-// source become one for a source that has none: up to six sources are told apart, whatever their
-// bursts. No site has seven kinds of source about one page; then the total alone is right. Value
-// type, thread-compatible.
+// Counts of signals by source class, in bounded space: six pairs, counts saturate at 255. When all
+// pairs are used, a signal counts under another pair of its source; for a source without a pair,
+// two pairs of one source become one. So up to six sources are told apart, whatever their bursts.
+// No site has seven kinds of source about one page; then the total alone is right. Value type,
+// thread-compatible.
 class SignalCounts {
  public:
   static constexpr int kCapacity = 6;
@@ -68,7 +68,7 @@ class SignalCounts {
     }
     AddToFull(source_class);
   }
-  // Takes one of that source class back, or of another of its source, if any is counted.
+  // Takes back one signal of that source class, or else of another class of its source, if any.
   void Subtract(SourceClass source_class);
   [[nodiscard]] int Total() const {
     int total = 0;

@@ -85,7 +85,7 @@ SignalTerm LowOrderTerm(const SignalOdds& odds, int order, double v) {
 //     = (v^(k+1) P(a, x) - (a)_(k+1) c^-(k+1) P(a + k + 1, x))/(k + 1), x = c v.
 double MomentSeries(double a, double v, double x, const IncompleteGamma& gamma) {
   double lower = gamma.lower;     // P(a + k + 1, x)
-  double weight = gamma.density;  // of a + k
+  double weight = gamma.density;  // the density of a + k
   double ratio = 1;               // (a)_(k+1) / x^(k+1)
   double factor = 1;              // (-1)^k v^(k+1)/k!
   double sum = 0;

@@ -5,8 +5,8 @@
 namespace freshet {
 
 // Rates of a page relative to each other. c = gamma/alpha may be infinite (no unsignalled change),
-// it is not zero. Value type, thread-compatible. Invariant: share + unsignalled = 1 and
-// odds = share/unsignalled, each with its own relative accuracy.
+// but not zero. Value type, thread-compatible. Invariant: share + unsignalled = 1 and odds =
+// share/unsignalled, each with its own relative accuracy.
 struct SignalOdds {
   double odds = 0;         // c = gamma/alpha
   double share = 0;        // q = gamma/(alpha + gamma)

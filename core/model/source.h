@@ -1,4 +1,4 @@
-// What is kept of a source of change signals. Value type, thread-compatible.
+// The record of a source of change signals. Value type, thread-compatible.
 #ifndef FRESHET_CORE_MODEL_SOURCE_H_
 #define FRESHET_CORE_MODEL_SOURCE_H_
 
@@ -7,12 +7,11 @@
 
 namespace freshet {
 
-// A named source of change signals. What it has sent is counted in metrics; what it is worth is
-// part of the site model.
+// A named source of change signals. Metrics count its signals; the site model has its trust.
 struct SourceRecord {
   std::string name;
   uint8_t index = 0;     // below limits::kMaxSources; frozen once given
-  bool retired = false;  // its signals are refused; name and index stay, for what was counted
+  bool retired = false;  // its signals are refused; name and index stay, for past counts
   bool operator==(const SourceRecord&) const = default;
 };
 

@@ -58,7 +58,7 @@ StatusOr<RatePlan> PlanBlcWithFloor(const PlanPages& pages, double crawl_rate, d
     plan.price = first_gain;
     return plan;
   }
-  // What a page gets above the floor: 0 at q = 0, as the search wants it.
+  // The rate of a page above the floor: 0 at q = 0, as the search requires.
   const auto page = [&](size_t i, double q) {
     const double root = std::sqrt(pages.importance[i] * pages.change_rate[i]);
     const double above = q * root - pages.change_rate[i] - floor;

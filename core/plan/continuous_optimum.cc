@@ -71,7 +71,7 @@ class PricedPages {
   std::vector<Page> pages_;
   double importance_ = 0;
   double always_fresh_ = 0;
-  double highest_ = 0;  // no page is worth more
+  double highest_ = 0;  // above this price no page is crawled
 };
 
 }  // namespace
@@ -94,16 +94,16 @@ OptimalCrawls PlanWithSignals(const std::vector<PaperRates>& pages, double crawl
   CHECK(crawl_rate > 0, "crawl rate {}", crawl_rate);
   const PricedPages priced(pages);
   OptimalCrawls plan{.rate = std::vector<double>(pages.size())};
-  double high = priced.highest();  // too few crawls
+  double high = priced.highest();  // price with too few crawls
   PricedCrawls few = priced.At(high);
   plan.accuracy = few.fresh / priced.importance();
   if (high == 0) return plan;
-  double low = high;  // too many
+  double low = high;  // price with too many crawls
   PricedCrawls many = few;
   while (many.crawl_rate < crawl_rate) {
     low /= 8;
     if (low < 1e-280) {
-      // A price of nothing buys all that is of use.
+      // A price of 0 buys all useful crawls.
       priced.AddRates(low * 8, 1, plan.rate);
       plan.accuracy = many.fresh / priced.importance();
       return plan;

@@ -1,5 +1,5 @@
-// What crawling at the papers' continuous optimum reaches: the baselines of their figures. Crawls
-// there come whenever they are due and keep to the crawl rate in the mean only.
+// The accuracy of crawling at the papers' continuous optimum: the baselines of their figures.
+// Crawls come whenever they are due and keep to the crawl rate only in the mean.
 #ifndef FRESHET_CORE_PLAN_CONTINUOUS_OPTIMUM_H_
 #define FRESHET_CORE_PLAN_CONTINUOUS_OPTIMUM_H_
 
@@ -16,22 +16,21 @@ struct OptimalCrawls {
   double accuracy = 0;       // share of requests served fresh
 };
 
-// The best equal intervals if nobody heeds signals (Azar et al.; core/plan/lds.h).
-// `crawl_rate` is positive and finite. InvalidArgument for rates out of the range of plans.
+// The best equal intervals without use of signals (Azar et al.; core/plan/lds.h). `crawl_rate` is
+// positive and finite. InvalidArgument for rates out of the range of plans.
 [[nodiscard]] StatusOr<OptimalCrawls> PlanWithoutSignals(const std::vector<PaperRates>& pages,
                                                          double crawl_rate);
-// Its accuracy alone.
+// Only the accuracy of that plan.
 [[nodiscard]] StatusOr<double> PlainOptimum(const std::vector<PaperRates>& pages,
                                             double crawl_rate);
 
-// The same for the best threshold policy (Busa-Fekete et al., theorem 2): every page is crawled as
-// soon as its value reaches one price, and the price is such that crawls come to `crawl_rate` > 0
-// in the mean. Where the sum of crawls jumps at that price (pages whose changes are all signalled),
-// the policies at both sides are mixed. The accuracy is NaN if no page has importance; 1e-9
-// relative.
+// The best threshold policy (Busa-Fekete et al., theorem 2): every page is crawled as soon as its
+// value reaches one price, at which crawls come to `crawl_rate` > 0 in the mean. Where the sum of
+// crawls jumps at that price (pages whose changes are all signalled), the policies at both sides
+// are mixed. The accuracy is NaN if no page has importance; 1e-9 relative.
 [[nodiscard]] OptimalCrawls PlanWithSignals(const std::vector<PaperRates>& pages,
                                             double crawl_rate);
-// Its accuracy alone.
+// Only the accuracy of that plan.
 [[nodiscard]] double SignalOptimum(const std::vector<PaperRates>& pages, double crawl_rate);
 
 }  // namespace freshet

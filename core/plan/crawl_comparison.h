@@ -1,5 +1,5 @@
-// What the crawls of somebody who decides by other means are worth, against what as many crawls
-// could be: the question of whoever thinks of changing over.
+// Compares the freshness of given crawls, chosen by other means, with that of as many optimal
+// crawls: the question of operators who consider a switch.
 #ifndef FRESHET_CORE_PLAN_CRAWL_COMPARISON_H_
 #define FRESHET_CORE_PLAN_CRAWL_COMPARISON_H_
 
@@ -13,34 +13,33 @@
 
 namespace freshet {
 
-// Rates per one unit of time, any one, the same everywhere. Value type, thread-compatible.
+// A page and its present crawls. Rates are per any one unit of time, the same everywhere. Value
+// type, thread-compatible.
 struct ComparedPage {
-  PaperRates rates;       // as believed
-  double crawl_rate = 0;  // how often it is crawled
+  PaperRates rates;       // the rates that the server believes
+  double crawl_rate = 0;  // the present crawls of this page
 };
 
 // Freshness is the share of requests served fresh, 0 .. 1. Value type, thread-compatible.
 struct CrawlComparison {
-  double crawl_rate = 0;  // of all pages together
-  // Of the crawls as they are, taken as coming at equal intervals, which is the best that can be
-  // said of them.
+  double crawl_rate = 0;  // the present crawls of all pages
+  // With the present crawls, assumed to come at equal intervals, which is the best case.
   double freshness = 0;
-  // Of the optimum at the same rate (core/plan/continuous_optimum.h): of a crawler that heeds
-  // signals, and of one that heeds none.
+  // At the optimum of the same rate (core/plan/continuous_optimum.h): with signals, and without.
   double best = 0;
   double best_without_signals = 0;
-  // The least rate at which the one that heeds signals is as fresh as the crawls are, to 0.1%; at
+  // The least rate at which the optimum with signals is as fresh as the present crawls, to 0.1%; at
   // most crawl_rate.
   double rate_for_same = 0;
-  std::vector<double> best_rate;  // of each page, of the one that heeds signals
+  std::vector<double> best_rate;  // each page's rate in the optimum with signals
 };
 
-// How often a page is crawled by the intervals between its last crawls, per second; the one that is
-// under way, `open`, counts once it is longer than they are on average. 0: none is known.
+// The crawl rate of a page, per second, by the intervals between its last crawls; the `open`
+// interval counts once it is longer than their mean. 0 = no interval is known.
 [[nodiscard]] double ObservedCrawlRate(const PageStatistics& statistics, Duration open);
 
-// InvalidArgument for rates out of the range of plans, and where no page is crawled, or none both
-// matters and changes. Some hundred microseconds a page.
+// InvalidArgument for rates out of the range of plans, and if no page is crawled, or none has both
+// importance and changes. Some hundred microseconds a page.
 [[nodiscard]] StatusOr<CrawlComparison> CompareCrawls(std::span<const ComparedPage> pages);
 
 }  // namespace freshet

@@ -8,7 +8,7 @@
 namespace freshet {
 namespace {
 
-constexpr size_t kDegree = 13;  // as the evaluation below is written for
+constexpr size_t kDegree = 13;  // the degree that the evaluation below assumes
 
 // x/w = sum_k coefficient[k] t^k with t = (w - center) scale in [-1, 1].
 struct Piece {
@@ -74,7 +74,7 @@ double InverseCrawlGain(double y) {
   const Piece& piece = kPieces[index];
   const double* c = piece.coefficient;
   const double t = (w - piece.center) * piece.scale;
-  // In halves of halves (Estrin), so that the multiplications need not wait for one another.
+  // Sums by halves of halves (Estrin), so that multiplications need not wait for one another.
   const double t2 = t * t;
   const double t4 = t2 * t2;
   const double low = (c[0] + c[1] * t) + (c[2] + c[3] * t) * t2;

@@ -11,7 +11,7 @@
 namespace freshet {
 namespace {
 
-// Which class a weight belongs to: equal steps of its logarithm between the extremes.
+// The class of a weight: equal steps of its logarithm between the extremes.
 class Classes {
  public:
   Classes(const PlanPages& pages, size_t clusters) : clusters_(clusters) {

@@ -25,12 +25,12 @@ namespace freshet {
 [[nodiscard]] StatusOr<RatePlan> PlanFrontera(const PlanPages& pages, double crawl_rate,
                                               const ParallelFor& parallel = SerialFor);
 
-// The clustered form, for many pages: since f/lambda depends on w alone, pages are put into
-// `clusters` classes of nearly equal w (equal steps of ln w), each class stands for its total
+// The clustered form, for many pages. Since f/lambda depends on w alone, pages are put into
+// `clusters` classes of nearly equal w (equal steps of ln w). Each class stands for its total
 // lambda at its lambda-weighted mean w, and only the classes are solved; every page then gets its
-// lambda times the class's f/lambda. Two passes over the pages whatever the solver needs, all of R
-// used. Exact when pages of one class have equal w; else the loss in T is of second order in the
-// step of ln w. The KKT residual is that of the pages, so it tells how coarse the classes are.
+// lambda times the class's f/lambda. Two passes over the pages for any number of solver steps, all
+// of R used. Exact when pages of one class have equal w; else the loss in T is of second order in
+// the step of ln w. The KKT residual is taken over pages, so it shows how coarse the classes are.
 // Precondition: clusters >= 1.
 [[nodiscard]] StatusOr<RatePlan> PlanFronteraClustered(const PlanPages& pages, double crawl_rate,
                                                        size_t clusters,

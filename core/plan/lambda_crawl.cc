@@ -14,10 +14,10 @@ namespace {
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
-// How a page takes part in a plan.
+// The part of a page in a plan.
 enum class Role : uint8_t { kNone, kPolled, kSignalled };
 
-// Which pages a plan polls and which it crawls on signals.
+// The pages that a plan polls, and the pages that it crawls on signals.
 enum class Scope : uint8_t { kByFlag, kAllPolled, kSignalledOnly };
 
 class Roles {
@@ -54,7 +54,7 @@ RateSum SignalledRate(double mu, double delta, double q) {
   return crawls < delta ? RateSum{crawls, 2 * crawls / q} : RateSum{delta, 0};
 }
 
-// Crawls of page i that was given `crawls` per unit of time in its role, written to the plan.
+// Writes page i with `crawls` per unit of time in its role to the plan.
 void Write(const PlanPages& pages, const Roles& roles, size_t i, double crawls, RatePlan* plan) {
   if (!roles.signalled(i)) {
     plan->rate[i] = crawls;
@@ -71,7 +71,7 @@ double Residual(double mu, double delta, Role role, double crawls, double price)
   return crawls < delta ? std::abs(excess) : std::max(0.0, -excess);
 }
 
-// What the roles of all pages amount to.
+// Sums over the roles of all pages.
 struct Overview {
   bool any_polled = false;
   bool any_signalled = false;
@@ -161,15 +161,15 @@ class ApproximateSplit {
                   }).rate;
   }
 
-  // Importance decides, so a polled page that never changes takes its share too.
+  // Importance alone decides: a polled page that never changes takes its share too.
   [[nodiscard]] bool polled(size_t i) const {
     return !roles_.signalled(i) && pages_.importance[i] > 0;
   }
   [[nodiscard]] double PolledShare(size_t i) const { return pages_.importance[i] / importance_; }
   [[nodiscard]] bool any_polled() const { return importance_ > 0; }
 
-  // What one more crawl for the polled group gains when it has `rate`, and the derivative. A page's
-  // part of the gain is mu share Delta/(rho (rho + Delta)) with rho = rate share.
+  // The gain of one more crawl for the polled group at `rate`, and its derivative. A page's part of
+  // the gain is mu share Delta/(rho (rho + Delta)) with rho = rate share.
   [[nodiscard]] ValueAndSlope PolledGain(double rate) const {
     const RateSum sum = SumPages(pages_.size(), 1, parallel_, [&](size_t i) {
       if (!polled(i) || pages_.change_rate[i] == 0) return RateSum{};
@@ -181,7 +181,7 @@ class ApproximateSplit {
     return {sum.rate, sum.slope};
   }
 
-  // What the signalled group uses at a price, and the derivative in the price.
+  // The rate that the signalled group uses at a price, and its derivative in the price.
   [[nodiscard]] ValueAndSlope SignalledUse(double price) const {
     const RateSum sum = SumPages(pages_.size(), 1, parallel_, [&](size_t i) {
       if (roles_.Of(i) != Role::kSignalled) return RateSum{};
@@ -216,8 +216,8 @@ class ApproximateSplit {
   double importance_ = 0;  // of all polled pages
 };
 
-// LCA where no polled page changes, so that crawls of them gain nothing: they share what the
-// signalled pages cannot use.
+// LCA if no polled page changes, so that polling gains nothing: polled pages share the rate that
+// the signalled pages cannot use.
 StatusOr<RatePlan> PlanApproxWithoutGain(const PlanPages& pages, double crawl_rate,
                                          const ApproximateSplit& split,
                                          const ParallelFor& parallel) {
@@ -271,8 +271,8 @@ StatusOr<RatePlan> PlanLambdaCrawlApprox(const PlanPages& pages, double crawl_ra
                 Write(pages, roles, i, crawls, &plan);
                 return PlannedPage{crawls, 0};
               }).used;
-  // The price is the polled group's gain and the signalled pages follow it, so what is left to
-  // violate is the budget.
+  // The price is the polled group's gain and the signalled pages follow it, so only the budget can
+  // be violated.
   if (crawl_rate > 0) plan.kkt_residual = std::abs(plan.used / crawl_rate - 1);
   return plan;
 }

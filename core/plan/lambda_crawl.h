@@ -33,7 +33,7 @@ namespace freshet {
                                                            double crawl_rate,
                                                            const ParallelFor& parallel = SerialFor);
 
-// LC-CO: R for the pages with complete signals alone; the others get nothing.
+// LC-CO: R only for the pages with complete signals; the others get nothing.
 [[nodiscard]] StatusOr<RatePlan> PlanLambdaCrawlComplete(const PlanPages& pages, double crawl_rate,
                                                          const ParallelFor& parallel = SerialFor);
 

@@ -1,6 +1,6 @@
 // The plan of Azar, Horvitz, Lubetzky, Peres and Shahaf ("Tractable near-optimal policies for
 // crawling", PNAS 2018): the rates that maximise freshness when every page is crawled at equal
-// intervals. core/plan/low_discrepancy executes it.
+// intervals.
 #ifndef FRESHET_CORE_PLAN_LDS_H_
 #define FRESHET_CORE_PLAN_LDS_H_
 

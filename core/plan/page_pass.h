@@ -51,7 +51,7 @@ template <typename PageFunction>
   return sum;
 }
 
-// Crawls per unit of time of one page at the price found, and how far that is from optimal.
+// Crawls per unit of time of one page at the price found, and their distance from the optimum.
 struct PlannedPage {
   double crawls = 0;
   double residual = 0;
@@ -63,7 +63,7 @@ struct FinishedPass {
   double kkt_residual = 0;
 };
 
-// finish(i) of every page, summed up; finish writes what it planned to memory of its own page.
+// Sums finish(i) over all pages; finish writes the plan of page i to memory of that page only.
 template <typename FinishFunction>
 [[nodiscard]] FinishedPass FinishPages(size_t pages, const ParallelFor& parallel,
                                        const FinishFunction& finish) {

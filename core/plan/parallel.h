@@ -1,4 +1,4 @@
-// How a long pass over pages may use several cores without core making threads: the caller passes
+// Lets a long pass over pages use several cores, although core makes no threads: the caller passes
 // the executor in.
 #ifndef FRESHET_CORE_PLAN_PARALLEL_H_
 #define FRESHET_CORE_PLAN_PARALLEL_H_
@@ -19,9 +19,9 @@ inline void SerialFor(size_t chunks, const std::function<void(size_t chunk)>& bo
 // returns when all are done. Bodies of different chunks touch no common memory. Results never
 // depend on the executor: partial sums are kept by chunk and added in order.
 //
-// A pass may be given up on the way: once keep_going() says no, which it must then say for ever, no
-// more bodies are called. What a pass that was given up has summed up means nothing. Plans check
-// given_up() wherever a number from a pass decides how they go on, and MakePlan answers Cancelled.
+// A pass may be given up on the way: once keep_going() is false, which it must then stay, no more
+// bodies are called. The sums of such a pass mean nothing. Plans check given_up() wherever a number
+// from a pass decides their next step, and MakePlan answers Cancelled.
 //
 // Value type, thread-safe as far as the functions given are.
 class ParallelFor {
@@ -44,7 +44,7 @@ class ParallelFor {
 
  private:
   Run run_;
-  std::function<bool()> keep_going_;  // unset: always
+  std::function<bool()> keep_going_;  // unset = always true
 };
 
 }  // namespace freshet

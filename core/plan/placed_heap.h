@@ -1,5 +1,5 @@
-// A heap that tells its owner where everything lies, so that any entry can be taken out or moved
-// without a search, and none is ever out of date.
+// A heap that tells its owner the position of every entry, so that any entry can be removed or
+// moved without a search, and none is ever stale.
 #ifndef FRESHET_CORE_PLAN_PLACED_HEAP_H_
 #define FRESHET_CORE_PLAN_PLACED_HEAP_H_
 
@@ -12,8 +12,8 @@
 
 namespace freshet {
 
-// Value type, thread-compatible. Order: the earlier key first, of equal ones the smaller id. Twelve
-// bytes, which is why the key is in halves: four children of a node then share a cache line.
+// An entry. Order: the earlier key first, then the smaller id. The key is in halves to fit twelve
+// bytes: four children of a node then share a cache line. Value type, thread-compatible.
 class HeapEntry {
  public:
   HeapEntry() = default;
@@ -36,9 +36,9 @@ class HeapEntry {
   uint32_t id_ = 0;
 };
 
-// Thread-compatible. `placed(id, position)` is called whenever an entry comes to lie elsewhere,
-// with kNowhere when it leaves; the owner keeps positions and hands them back. Every function is
-// O(log size) and returns the number of entries that it looked at.
+// The heap. `placed(id, position)` is called whenever an entry moves, with kNowhere when it leaves;
+// the owner keeps positions and hands them back. Every function is O(log size) and returns the
+// number of entries that it looked at. Thread-compatible.
 class PlacedHeap {
  public:
   static constexpr uint32_t kNowhere = ~uint32_t{0};
@@ -53,14 +53,14 @@ class PlacedHeap {
   // Precondition of both: an entry lies at `position`.
   template <typename Placed>
   size_t Erase(uint32_t position, const Placed& placed);
-  // Puts another entry in its place. Where it has another id, the one before gets no call.
+  // Replaces the entry. If the id differs, the old id gets no call.
   template <typename Placed>
   size_t Replace(uint32_t position, const HeapEntry& entry, const Placed& placed);
 
  private:
   static constexpr size_t kChildren = 4;
 
-  // Brings what lies at `position` to where it belongs.
+  // Moves the entry at `position` to where it belongs.
   template <typename Placed>
   size_t Sift(size_t position, const Placed& placed);
 

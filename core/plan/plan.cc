@@ -13,7 +13,7 @@ bool BadNumber(double value) {
   return value != 0 && !(value >= kSmallestPlanNumber && value <= kLargestPlanNumber);
 }
 
-// Sums that the costs are made of.
+// Sums for the costs.
 struct CostSums {
   double j_h = 0;
   double j_b = 0;

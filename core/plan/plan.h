@@ -1,7 +1,7 @@
-// What a rate plan is: how often each page is crawled when the total rate is fixed, what that
-// costs, and how far it is from the optimum of its objective.
+// A rate plan: the crawl rate of each page under a fixed total rate, its cost, and its distance
+// from the optimum of its objective.
 //
-// All rates are per one unit of time, any one, the same everywhere.
+// All rates are per any one unit of time, the same everywhere.
 #ifndef FRESHET_CORE_PLAN_PLAN_H_
 #define FRESHET_CORE_PLAN_PLAN_H_
 
@@ -21,23 +21,24 @@ namespace freshet {
 struct PlanPages {
   std::span<const double> importance;   // mu: rate of requests, or any weight; 0 or 1e-60..1e60
   std::span<const double> change_rate;  // Delta: 0 or 1e-60..1e60
-  std::span<const uint8_t> complete;    // 1: every change is signalled; empty: of no page
+  // 1 = every change is signalled; empty = no page is complete
+  std::span<const uint8_t> complete;
 
   [[nodiscard]] size_t size() const { return importance.size(); }
   [[nodiscard]] bool is_complete(size_t i) const { return !complete.empty() && complete[i] != 0; }
 };
 
-// A page is polled at its rate or, with complete signals, crawled on each signal with its
-// probability: the one that does not apply is 0. Crawls of page i per unit of time are
-// rate[i] + probability[i] change_rate[i]. Value type, thread-compatible.
+// The plan polls a page at its rate or, with complete signals, crawls it on each signal with its
+// probability: the other number is 0. Crawls of page i per unit of time are rate[i] +
+// probability[i] change_rate[i]. Value type, thread-compatible.
 struct RatePlan {
   std::vector<double> rate;
-  std::vector<double> probability;  // empty: no page is crawled on signals
-  // Lambda: what one more crawl per unit of time would gain; 0 when the rate is more than can be
-  // used, infinite when a first crawl would gain without bound, NaN for plans without objective.
+  std::vector<double> probability;  // empty = no page is crawled on signals
+  // Lambda: the gain of one more crawl per unit of time; 0 if the rate is more than can be used,
+  // infinite if a first crawl would gain without bound, NaN for plans without objective.
   double price = std::numeric_limits<double>::quiet_NaN();
-  // Sum over pages of crawls per unit of time. Equal to the rate given to 1e-12, relative, unless
-  // fewer can be of any use (price 0).
+  // Sum over pages of crawls per unit of time. Equal to the given rate to 1e-12, relative, unless
+  // fewer crawls are useful (price 0).
   double used = 0;
   // Largest relative violation of the Karush-Kuhn-Tucker conditions: |gain/price - 1| where a page
   // is strictly between its bounds, the part of it that points out of a bound where it is at one.
@@ -56,11 +57,11 @@ inline constexpr double kLargestPlanNumber = 1e60;
 [[nodiscard]] Status ValidatePlanInput(const PlanPages& pages, double crawl_rate,
                                        const ParallelFor& parallel = SerialFor);
 
-// When crawls of a polled page come: after independent exponential times (LambdaCrawl, BLC), or
-// evenly (lds, frontera; the low-discrepancy schedule).
+// The times of crawls of a polled page: independent exponential times (LambdaCrawl, BLC), or even
+// ones (lds, frontera; the low-discrepancy schedule).
 enum class CrawlTimes : uint8_t { kPoisson, kEqualIntervals };
 
-// What a plan costs, per page as in model.md. Value type, thread-compatible.
+// The cost of a plan, per page as in model.md. Value type, thread-compatible.
 //   j_h = (-sum mu ln(rho/(Delta + rho)) - sum mu ln p) / pages: harmonic penalty. Infinite when a
 //         page with mu > 0 and Delta > 0 is never crawled.
 //   j_b = (sum mu Delta/(Delta + rho) + sum mu (1 - p)) / pages: binary penalty. Both are those of

@@ -30,11 +30,11 @@ enum class PlanMethod : uint8_t {
 // All methods, in the order of the table.
 [[nodiscard]] std::span<const PlanMethod> AllPlanMethods();
 [[nodiscard]] std::string_view PlanMethodName(PlanMethod method);
-// NotFound for a name that is none of the above.
+// NotFound for any other name.
 [[nodiscard]] StatusOr<PlanMethod> ParsePlanMethod(std::string_view name);
 
-// How a method's plan is meant to be executed, for its accuracy: equal intervals for lds and both
-// forms of frontera, else Poisson.
+// The crawl times for which a method plans: equal intervals for lds and both forms of frontera,
+// else Poisson.
 [[nodiscard]] CrawlTimes CrawlTimesOf(PlanMethod method);
 
 struct PlanOptions {
@@ -43,8 +43,8 @@ struct PlanOptions {
   ParallelFor parallel = SerialFor;
 };
 
-// The plan of that method; see the header of each. Deterministic, whatever the executor. Cancelled
-// where that has given up.
+// The plan of a method; see the header of each. Deterministic for any executor. Cancelled if the
+// executor has given up.
 [[nodiscard]] StatusOr<RatePlan> MakePlan(PlanMethod method, const PlanPages& pages,
                                           double crawl_rate, const PlanOptions& options = {});
 

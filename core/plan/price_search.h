@@ -19,7 +19,7 @@
 
 namespace freshet {
 
-// Where the search ended: low <= q <= high with S(low) <= budget <= S(high). Either one point that
+// The end of the search: low <= q <= high with S(low) <= budget <= S(high). Either one point that
 // meets the budget, or two neighbouring doubles (a rate may rise steeply there: for lds and
 // frontera a page enters with infinite slope), between which rates are mixed.
 struct PriceBracket {
@@ -32,15 +32,15 @@ struct PriceBracket {
   [[nodiscard]] double price() const { return 1 / (q() * q()); }
 };
 
-// When the search is over: at 1e-13 of the budget, or already when Newton's next step, which
-// squares the relative error, will be that close. The caller of the latter checks whether it was.
+// The end of the search: at 1e-13 of the budget, or already when Newton's next step, which squares
+// the relative error, should be that close. A caller of kTrustLastStep checks the result.
 enum class StopRule : uint8_t { kExact, kTrustLastStep };
 
-// Finds q > 0 with S(q) = budget to 1e-13 relative or to neighbouring doubles, where sum(q) gives S
-// and its derivative, S is continuous and non-decreasing, S(0) = 0, and S exceeds `budget` for
-// large q. Newton's method in q, kept in a bracket; a geometric midpoint where a step leaves it or
-// three steps have not halved it. Preconditions: budget > 0, guess > 0, both finite. `parallel` is
-// what sum runs on: where it has given up, the search ends where it is.
+// Finds q > 0 with S(q) = budget to 1e-13 relative or to neighbouring doubles. sum(q) gives S and
+// its derivative. S is continuous and non-decreasing, S(0) = 0, and S exceeds `budget` for large q.
+// Newton's method in q, kept in a bracket; a geometric midpoint where a step leaves it or three
+// steps have not halved it. Preconditions: budget > 0, guess > 0, both finite. `parallel` is the
+// executor of sum: if it has given up, the search ends.
 template <typename SumFunction>
 [[nodiscard]] PriceBracket FindPrice(double budget, double guess, const ParallelFor& parallel,
                                      const SumFunction& sum, StopRule stop = StopRule::kExact) {
@@ -101,9 +101,9 @@ template <typename PageFunction>
          bracket.share_high * page(i, bracket.high).rate;
 }
 
-// A q to start from: the price of a regular sample of some 65,000 pages, or, where that is all of
-// them or has no useful page, where a bound of the sum meets the budget. `bound_of(i)` is a c with
-// r_i(q) <= c q.
+// A q to start from: the price of a regular sample of some 65,000 pages. If there are no more
+// pages, or no useful one among them, the q where a bound of the sum meets the budget.
+// `bound_of(i)` is a c with r_i(q) <= c q.
 template <typename BoundFunction, typename PageFunction>
 [[nodiscard]] double GuessPrice(size_t pages, double budget, const ParallelFor& parallel,
                                 const BoundFunction& bound_of, const PageFunction& page) {
@@ -130,10 +130,10 @@ template <typename BoundFunction, typename PageFunction>
   return budget / whole_bound;
 }
 
-// The whole solution: finds where sum over pages of page(i, q) = budget, then calls
-// finish(i, bracket) for every page and sums up. `fixed` is what finish adds to the crawls of all
-// pages together beyond page(i, q). With many pages the search starts so close that two or three
-// passes are enough.
+// Solves the whole plan: finds the q where the sum over pages of page(i, q) is `budget`, then calls
+// finish(i, bracket) for every page and sums up. `fixed` is the sum of crawls that finish adds
+// beyond page(i, q). With many pages the search starts so close that two or three passes are
+// enough.
 template <typename BoundFunction, typename PageFunction, typename FinishFunction>
 [[nodiscard]] FinishedPass SolvePages(size_t pages, double budget, double fixed,
                                       const ParallelFor& parallel, const BoundFunction& bound_of,

@@ -1,4 +1,4 @@
-// Pages of known rates as the columns of a plan.
+// The columns of a plan, from pages with known rates.
 #ifndef FRESHET_CORE_PLAN_RATE_COLUMNS_H_
 #define FRESHET_CORE_PLAN_RATE_COLUMNS_H_
 
@@ -21,7 +21,7 @@ struct RateColumns {
   std::vector<double> change_rate;
   std::vector<uint8_t> complete;
 
-  // Refer to the columns. Polled: no page has complete signals.
+  // Views of the columns. polled(): as if no page had complete signals.
   [[nodiscard]] PlanPages pages() const { return {importance, change_rate, complete}; }
   [[nodiscard]] PlanPages polled() const { return {importance, change_rate, {}}; }
 };

@@ -1,5 +1,5 @@
-// What lds and frontera have in common: pages crawled at equal intervals whose first crawl is
-// worth a weight.
+// The common part of lds and frontera: pages crawled at equal intervals, whose first crawl is worth
+// a weight.
 #ifndef FRESHET_CORE_PLAN_WEIGHTED_GAIN_H_
 #define FRESHET_CORE_PLAN_WEIGHTED_GAIN_H_
 
@@ -24,7 +24,7 @@ namespace freshet::internal {
   return {rate, rate * (1 + x) / (x * x * (1 - y)) * 2 * y / q};
 }
 
-// How far weight P(2, changes/r) is from `price`, relative to it; at r = 0 only from above.
+// The relative distance of weight P(2, changes/r) from `price`; at r = 0 only from above.
 [[nodiscard]] inline double WeightedGainResidual(double weight, double changes, double rate,
                                                  double price) {
   if (rate == 0) return std::max(0.0, weight / price - 1);

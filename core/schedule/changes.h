@@ -1,5 +1,5 @@
-// The record changes that one batch of events makes: what the store must write, atomically, before
-// anything is installed or acknowledged. Free of any store's types.
+// The record changes of one batch of events: the store must write them atomically before the shard
+// installs or acknowledges anything. Free of any store's types.
 #ifndef FRESHET_CORE_SCHEDULE_CHANGES_H_
 #define FRESHET_CORE_SCHEDULE_CHANGES_H_
 
@@ -19,12 +19,12 @@ namespace freshet {
 
 struct PageRecord;
 
-// How long, at least, a store that is closed or killed knows of each lease when its page was
-// assigned, whether or not the lease is over, counted to the last commit: hosts with shorter delays
-// need not be written with every assignment.
+// The least time before the last commit over which a closed or killed store still knows the
+// assignment of each lease, ended or not: hosts with shorter delays need not be written with every
+// assignment.
 inline constexpr Duration kAssignmentsKept = Duration::Seconds(10);
 
-// A page to be written. The record is owned by whoever owns the Changes and outlives the commit.
+// A page to be written. The owner of the Changes owns the record, which outlives the commit.
 struct PageWrite {
   const PageRecord* record = nullptr;
   bool created = false;  // the store does not have it yet
@@ -33,16 +33,17 @@ struct PageWrite {
 // Thread-compatible. One Changes belongs to one slot owner: no page or host occurs twice.
 struct Changes {
   uint16_t shard = 0;  // the owner
-  // When they were made; none: not known. What was assigned kAssignmentsKept before need not be.
+  // When the changes were made; none = not known. The store need not keep assignments from
+  // kAssignmentsKept before.
   Instant now;
   std::vector<PageWrite> pages;
   std::vector<const PageRecord*> removed_pages;
   std::vector<HostRecord> hosts;
   std::vector<std::string>
       removed_hosts;  // no page has them, and none of `hosts` or `pages` names one
-  // New or changed, those that are over included. Of one that occurs twice the later counts.
+  // New or changed leases, ended ones included. If a lease occurs twice, the later counts.
   std::vector<LeaseRecord> leases;
-  std::vector<LeaseId> closed_leases;  // not even remembered any more
+  std::vector<LeaseId> closed_leases;  // no longer remembered either
   std::vector<SourceRecord> sources;
   std::vector<CrawlRecord> crawls;
   std::vector<std::string> removed_crawls;  // crawl ids; none of `crawls` is one

@@ -1,8 +1,9 @@
-// An index for each class of crawl ids, so that the best page can be had among some of the classes.
+// An index for each class of crawl ids, to find the best page among some of the classes.
 //
 // All crawl ids without a share or a maximum of the crawl rate are of class 0, whose index has
 // pages and hosts under their own ids: as long as there is no other class, this is that index. The
-// others number their pages and hosts themselves, so that each takes memory for what it has.
+// other indexes number their pages and hosts themselves, so that each takes memory only for its
+// own.
 #ifndef FRESHET_CORE_SCHEDULE_CLASSED_INDEX_H_
 #define FRESHET_CORE_SCHEDULE_CLASSED_INDEX_H_
 
@@ -27,18 +28,19 @@ struct ClassedPick {
   CrawlClass crawl_class = 0;
 };
 
-// Owner thread only. The functions are those of PriceIndex (core/index/price_index.h), where no
-// class is named in the class that the page is in. With several classes a hash lookup more a call,
-// and five bytes a page more.
+// Has the functions of PriceIndex (core/index/price_index.h); without a named class, in the class
+// of the page. Several classes cost a hash lookup a call and five bytes a page. Owner thread only.
 class ClassedIndex {
  public:
-  // The gate outlives it and tells when a host is free that a class has its first page of.
+  // The gate outlives this index. It tells when a host is free of which a class gets its first
+  // page.
   explicit ClassedIndex(const HostGate& hosts) : gate_(hosts) {}
 
   void GrowTo(size_t pages, size_t hosts) { common_.GrowTo(pages, hosts); }
-  // In this class from now on, whichever it was in before.
+  // Puts the page into this class, from any other.
   void Put(PageId page, const IndexEntry& entry, CrawlClass crawl_class);
-  // Has a page that is in, suspended or not, compete in that class; true: it was in another.
+  // Moves a page of the index to the class; true = it was in another. `suspended` says whether the
+  // page is suspended.
   bool Move(PageId page, CrawlClass crawl_class, bool suspended);
   void Remove(PageId page);
   void Suspend(PageId page);
@@ -54,14 +56,14 @@ class ClassedIndex {
   [[nodiscard]] size_t size() const {
     return Sum([](const PriceIndex& index) { return index.size(); });
   }
-  // In all classes.
+  // Sums over all classes.
   [[nodiscard]] size_t awake() const {
     return Sum([](const PriceIndex& index) { return index.awake(); });
   }
   [[nodiscard]] uint64_t evaluations() const {
     return Sum([](const PriceIndex& index) { return index.evaluations(); });
   }
-  // 0 also where the page is not in.
+  // 0 also if the page is not in.
   [[nodiscard]] CrawlClass ClassOf(PageId page) const {
     return IsNumbered(page) ? static_cast<CrawlClass>(classes_->of_page[page.value()] - 1)
                             : CrawlClass{0};
@@ -69,13 +71,14 @@ class ClassedIndex {
 
  private:
   struct Classes {
-    // One more than the class; 0: it is not in, or in the common index.
+    // The class + 1; 0 = not in, or in the common index.
     SegmentedArray<uint8_t> of_page;
-    SegmentedArray<PageId> number;  // in the index of its class, where that is not the common one
+    // id in the index of the page's class, unless that is the common one
+    SegmentedArray<PageId> number;
     SegmentedArray<ClassSet> of_host;
-    // The common one has none.
+    // By class; class 0 has the common index.
     std::array<std::unique_ptr<NumberedIndex>, limits::kMaxCrawlClasses> by_class;
-    ClassSet some = 0;  // that have an index of their own
+    ClassSet some = 0;  // classes with an index of their own
   };
 
   template <typename Of>
@@ -86,7 +89,7 @@ class ClassedIndex {
     return sum;
   }
   static_assert(limits::kMaxCrawlClasses < UINT8_MAX);
-  // Whether it is in an index that numbers its pages itself.
+  // Whether the page is in an index that numbers its pages itself.
   [[nodiscard]] bool IsNumbered(PageId page) const {
     return classes_ != nullptr && page.value() < classes_->of_page.size() &&
            classes_->of_page[page.value()] != 0;

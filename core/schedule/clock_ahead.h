@@ -1,7 +1,7 @@
-// Times that are later than now: a clock that ran ahead has left them behind, and was set back.
-// Left as they are, a page would wait, its signals be stale, and a lease last, until that time
-// comes. They count as if what they tell of had happened as of the start, and waits that began then
-// begin anew. All functions are thread-safe.
+// Repairs times that are later than now: a clock that ran ahead has left them behind, and was set
+// back. Unrepaired, a page would wait, its signals be stale, and a lease last, until that time
+// comes. Such events count as of the start, and waits that began then begin again. All functions
+// are thread-safe.
 #ifndef FRESHET_CORE_SCHEDULE_CLOCK_AHEAD_H_
 #define FRESHET_CORE_SCHEDULE_CLOCK_AHEAD_H_
 
@@ -14,21 +14,20 @@ struct LeaseRecord;
 struct PageRecord;
 struct PageState;
 
-// The clocks of two servers, one of which takes the place of the other, may differ by this.
+// The most by which the clocks of a server and its successor may differ.
 inline constexpr Duration kClocksDiffer = Duration::Seconds(1);
 
-// By how much what the server's clock gave the page is later than `now`; zero: by no more than
-// clocks differ.
+// The lead of the page's times, as far as the server's clock gave them, over `now`; 0 = no more
+// than clocks differ.
 [[nodiscard]] Duration AheadOf(Instant now, const PageState& page);
 
-// The record as one of a clock that shows `now`. By how much it was ahead; zero: not at all, and
-// nothing is changed. What crawls of a page observed meanwhile is dropped.
+// Changes the record to one of a clock that shows `now`. Returns the lead of its times; 0 = none,
+// and nothing is changed. Observations made while the clock was ahead are dropped.
 Duration CapAtNow(Instant now, PageState* page);
 Duration CapAtNow(Instant now, PageRecord* page);
-// A lease that is ahead by no more than clocks differ stays as it is: its worker knows its
-// deadline.
+// A lease that is ahead by no more than clocks differ stays, because its worker knows its deadline.
 Duration CapAtNow(Instant now, LeaseRecord* lease);
-// But for what holds a host without having paused it for its answers: that may be meant so.
+// Keeps blocks that did not come from answers of the host: they may be intended.
 Duration CapAtNow(Instant now, HostRecord* host);
 
 }  // namespace freshet

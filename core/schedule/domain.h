@@ -1,5 +1,4 @@
-// Registrable domains: hosts below one's own cost nothing, so that what may only take its turn
-// takes it by domain.
+// Registrable domains: hosts below one's own domain cost nothing, so turns are by domain.
 #ifndef FRESHET_CORE_SCHEDULE_DOMAIN_H_
 #define FRESHET_CORE_SCHEDULE_DOMAIN_H_
 
@@ -12,20 +11,20 @@
 
 namespace freshet {
 
-// The domain that somebody has registered, of a canonical host: "example.org" of
-// "www.example.org". A host that has none, as an address, is its own. Must be thread-safe; what it
-// returns is part of its argument.
+// Returns the registered domain of a canonical host: "example.org" of "www.example.org". A host
+// without one, such as an address, is its own. The function must be thread-safe; its result is a
+// part of its argument.
 using RegistrableDomain = std::string_view (*)(std::string_view host);
 
-// Domains share so many numbers, so that they take bounded memory whatever their number. Those of
-// one number take their turns together.
+// Domains share this many numbers, so that any number of domains takes bounded memory. Domains of
+// one number share their turns.
 inline constexpr uint32_t kDomains = uint32_t{1} << 14;
 
 // The number of the domain of a host, from 1 to kDomains.
 using DomainNumber = std::function<GroupId(std::string_view host)>;
 
-// By a hash with a secret, so that nobody can choose a domain for its number. `domain`: null is
-// that of every host itself. Thread-safe.
+// Numbers domains by a hash with a secret, so that nobody can choose a domain for its number.
+// `domain`: nullptr = every host is its own. Thread-safe.
 [[nodiscard]] inline DomainNumber DomainsBy(RegistrableDomain domain, const Fingerprinter& secret) {
   return [domain, secret](std::string_view host) {
     const std::string_view name = domain == nullptr ? host : domain(host);

@@ -1,6 +1,5 @@
-// What happens to a shard and what it answers, as plain structs. Everything in them is canonical
-// and validated; times are instants of the server's clock unless said otherwise. Value types,
-// thread-compatible.
+// The events of a shard and its replies, as plain structs. All fields are canonical and validated;
+// times are instants of the server's clock unless said otherwise. Value types, thread-compatible.
 #ifndef FRESHET_CORE_SCHEDULE_EVENT_H_
 #define FRESHET_CORE_SCHEDULE_EVENT_H_
 
@@ -28,17 +27,16 @@ namespace freshet {
 
 // --- Events
 
-// The crawl ids that a worker may fetch pages of; null: all. What is about others is refused as if
-// there were no such lease.
+// The crawl ids that a worker may fetch pages of; nullptr = all. Reports about others are refused
+// as if there were no such lease.
 using AllowedCrawls = std::shared_ptr<const std::vector<std::string>>;
 
-// The name of the identity that reports; null: there are no identities, or the server itself. A
-// lease that another identity holds is to it as one that there is not.
+// The name of the identity that reports; nullptr = there are no identities, or the server itself. A
+// lease of another identity is refused as if it did not exist.
 using Reporter = std::shared_ptr<const std::string>;
 
-// Adds a page or changes what its owner asked for: what is unset stays as it is, or at the default
-// of PageSpec for a new page. State and estimates of a known page stay; a page that was found gone
-// becomes a candidate again.
+// Adds a page or changes its spec: unset fields stay as they are, or at the default of PageSpec for
+// a new page. State and estimates of a known page stay; a gone page becomes a candidate again.
 struct UpsertPage {
   PageKey key;
   std::string host;
@@ -48,62 +46,63 @@ struct UpsertPage {
   std::optional<Instant> not_before;
   std::optional<Rate> known_change_rate;
   std::optional<bool> complete_signals;
-  bool reset = false;  // what is unset goes back to its default instead
-  // Set for a page that another crawler has fetched already: it starts as fresh at this instant.
+  bool reset = false;  // unset fields go back to their defaults instead
+  // Set if another crawler has fetched the page already: the page starts as fresh at this instant.
   std::optional<Instant> last_crawl;
-  Claim claim;  // of the client: a crawl id that is new counts for it
+  Claim claim;  // the client that a new crawl id counts for
 };
 
-// `as_sent`, here and below, is what the client sent, where that is not `key`: a page of an earlier
-// release keeps the text that was canonical then, and goes by it if none goes by `key`.
+// `as_sent`, here and below, is the key as the client sent it, if different from `key`. A page from
+// an earlier release keeps the text that was canonical then; such a page is found by `as_sent` if
+// none is found by `key`.
 struct RemovePage {
   PageKey key;
   std::optional<PageKey> as_sent;
 };
 
-// Asks for a crawl out of turn.
+// Asks for a crawl as soon as politeness allows.
 struct RecheckPage {
   PageKey key;
 };
 
-// What a worker found. `lease` or a key names the page; with both, they must agree. A result that
-// ends an open lease always counts: `fetched`, which the worker's clock gave, is taken as the
-// instant of the lease that is nearest to it, and what cannot be decided is decided for the worse.
+// The result of a worker. `lease` or a key names the page; with both, they must agree. A result
+// that ends an open lease always counts: `fetched`, from the worker's clock, is moved into the time
+// of the lease, and an undecidable outcome counts as the worse one.
 struct ReportCrawl {
-  std::optional<PageKey> key;  // with a lease, unset where its text is none or of another slot
+  std::optional<PageKey> key;  // with a lease, unset if the text is no key or of another slot
   std::optional<PageKey> as_sent;
-  LeaseId lease;  // zero: none
+  LeaseId lease;  // 0 = none
   Instant fetched;
-  // Error, gone, moved and denied stand. Otherwise a digest decides, when one of the same length is
+  // Error, gone, moved and denied stand. Otherwise a digest decides, if one of the same length is
   // stored; unset needs such a digest, or HTTP status 304.
   std::optional<CrawlOutcome> outcome;
-  // False: changed and unchanged are a guess, and unless digests can be compared nothing is learned
-  // from it but that the page is as new as the fetch.
+  // False = changed and unchanged are a guess: unless digests can be compared, the shard learns
+  // only that the page is as new as the fetch.
   bool looked = true;
   std::string digest;
   std::string etag;
   std::string last_modified;
   uint16_t http_status = 0;
-  Duration retry_after;  // zero: none; otherwise no page of the host is fetched for so long
-  std::string moved_to;  // of a page that has moved: a canonical URL; empty: not told
-  std::optional<Duration> crawl_delay;  // of the host's robots.txt, zero: it has none; >= 0
-  IpAddress address;                    // of the host; none: not told
-  AllowedCrawls allowed;                // of who reports
+  Duration retry_after;  // how long no page of the host is fetched; 0 = no pause
+  std::string moved_to;  // canonical URL that the page moved to; empty = not reported
+  std::optional<Duration> crawl_delay;  // from the host's robots.txt; 0 = it has none; >= 0
+  IpAddress address;                    // the host's address; none = not reported
+  AllowedCrawls allowed;                // crawl ids allowed to the reporter
   Reporter reporter;
 };
 
-// "This page may have changed", said by a source. `pages_in_poll` is the number of pages of the
-// site that the same poll named; `poll` names that part of the poll among those of late.
+// The message of a source that a page may have changed. `pages_in_poll` is the number of pages of
+// the site that the same poll named; `poll` identifies that part of the poll among recent ones.
 struct SignalChange {
   PageKey key;
   uint8_t source = 0;  // index in the source registry
   uint32_t pages_in_poll = 1;
-  uint64_t poll = 0;               // zero: the signal came alone
-  std::optional<Instant> changed;  // when the source says that it changed; unset: on arrival
-  uint64_t signal_id_hash = 0;     // zero: no id, never a duplicate
+  uint64_t poll = 0;               // 0 = the signal came alone
+  std::optional<Instant> changed;  // when the page changed, by the source; unset: on arrival
+  uint64_t signal_id_hash = 0;     // 0 = no id, never a duplicate
 };
 
-// Hands `page` to a worker for as long as the lease runs. Comes from the shard's own pick.
+// Hands `page` to a worker while the lease runs. Comes from the shard's own pick.
 struct LeasePage {
   PageNumber page;
   PageKey key;
@@ -114,76 +113,76 @@ struct LeasePage {
   double value = 0;
 };
 
-// The worker gives a page back without having fetched it: the page is as it was, but that one which
-// is given back again and again waits a little in between.
+// The worker returns a page without having fetched it: the page is as before, but a page that is
+// returned again and again waits a little in between.
 struct ReturnLease {
   LeaseId lease;
-  AllowedCrawls allowed;  // of who returns it
+  AllowedCrawls allowed;  // crawl ids allowed to the worker
   Reporter reporter;
-  // The page never left the server: neither it nor its host waits for that. The last page of the
-  // host that did leave may have left later than planned, at `host_left`; none: not as is known.
+  // The page never left the server: neither it nor its host waits for this. The last page of the
+  // host that did leave may have left later than planned, at `host_left`; none = not known.
   bool never_left = false;
   Instant host_left;
 };
 
-// The deadline of a lease has passed: the page waits, the longer the more often that happens.
+// The deadline of a lease has passed: the page waits, longer with each time in a row.
 struct ExpireLease {
   LeaseId lease;
 };
 
 struct SetHost {
   std::string host;
-  std::optional<std::optional<Duration>> min_delay;      // outer unset: leave as it is
+  std::optional<std::optional<Duration>> min_delay;      // outer unset: unchanged
   std::optional<std::optional<uint32_t>> max_in_flight;  // inner unset: back to the default
   std::optional<std::optional<Duration>> min_page_interval;
   std::optional<std::optional<CrawlCap>> max_crawls;
   std::optional<std::optional<DayHours>> hours;
-  // None: the host is as if it had never asked to be left alone.
+  // None: no block, and earlier throttled answers are forgiven.
   std::optional<Instant> blocked_until;
 };
 
-// A crawler leaves the host alone until then, if the host has a page of the crawl id; NotFound: it
-// has none. An instant that has passed ends all blocks.
+// Blocks the host until then, if it has a page of the crawl id; else NotFound. A past instant ends
+// all blocks.
 struct BlockHost {
   std::string host;
   std::string crawl_id;
   Instant until;
-  // By a client that is no operator: the block of the host only ever becomes longer.
+  // The client is no operator: the block can only become longer.
   bool asked = false;
 };
 
-// No page of the host is left, and nothing else that need be kept of it: its record goes, unless
-// that has changed by now. Comes from the shard itself.
+// Deletes the record of a host without pages or anything else to keep, unless that has changed by
+// now. Comes from the shard itself.
 struct ForgetHost {
   std::string host;
 };
 
-// Adds a source, retires it, or takes up again one that was retired.
+// Adds a source, retires it, or revives a retired one.
 struct SetSource {
   SourceRecord source;
 };
 
-// What is set for a crawl id from now on. Every shard is told; the one that is to have it stored
-// first of all.
+// Sets the terms of a crawl id. Every shard gets this event, first the one that stores it
+// (`store`).
 struct SetCrawl {
   CrawlTerms terms;
   bool store = false;
 };
 
-// Nothing is set for the crawl id any more.
+// Clears all terms of the crawl id.
 struct ForgetCrawl {
   std::string crawl_id;
   bool store = false;
 };
 
-// Takes all pages of a host away, a slice at a time, and what is set for it. Until that is done, it
-// takes no new ones.
+// Removes all pages and settings of a host, a slice at a time. Until the end, the host takes no new
+// pages.
 struct DeleteHost {
   std::string host;
 };
 
-// Removes a page whose crawl id or host is being deleted. Comes from the shard itself, as does what
-// follows when that is done for a host.
+// Removes a page whose crawl id or host is being deleted. Comes from the shard itself, like
+// EndHostDeletion.
 struct RemoveDeleted {
   PageNumber page;
 };
@@ -197,7 +196,7 @@ struct EnterAgeBin {
   PageNumber page;
 };
 
-// The burst that the page waits in has become worth more or less: its staleness follows.
+// The odds of the burst that the page waits in have changed: its staleness follows.
 struct ReweighSignals {
   PageNumber page;
 };
@@ -227,14 +226,14 @@ enum class Disposition : uint8_t {
   kRefused,       // see status
 };
 
-// What a worker gets.
+// The assignment that a worker gets.
 struct Assignment {
   PageKey key;
   std::string host;
   LeaseId lease;
-  Instant at;  // the tick; not sent before it
+  Instant at;  // the tick; not sent before
   Instant deadline;
-  Instant last_crawl;  // none: never crawled
+  Instant last_crawl;  // none = never crawled
   std::string etag;
   std::string last_modified;
   std::string digest;
@@ -246,9 +245,9 @@ struct Reply {
   Disposition disposition = Disposition::kApplied;
   Status status;                         // not OK exactly when refused
   std::optional<Assignment> assignment;  // set for an applied LeasePage
-  // Set for a ReportCrawl that was taken: whether the page counts as changed.
+  // Set for an accepted ReportCrawl: the outcome that counts.
   std::optional<CrawlOutcome> outcome;
-  // What was taken otherwise than it was said, each as "field: what and how".
+  // Corrections of what the event said, each as "field: what and how".
   std::vector<std::string> notes;
 };
 

@@ -10,8 +10,8 @@
 
 namespace freshet {
 
-// What whoever owns the records has committed, for those who follow: as it is now, and no page or
-// host occurs twice. Leases are not part of it. Thread-compatible.
+// The committed changes of the owner of the records, for its followers: present records, no page or
+// host twice, and no leases. Thread-compatible.
 struct FollowedChanges {
   std::vector<PageRecord> pages;
   std::vector<PageNumber> removed_pages;

@@ -1,10 +1,10 @@
-// Whose turn it is where pages are forced: pages of clients, crawl ids and registrable domains take
-// turns, so that nobody gets more by having more of what costs nothing.
+// The turns of forced pages: clients, crawl ids and registrable domains take turns, so that nobody
+// gains by having more crawl ids or domains, which cost nothing.
 //
-// The page goes first whose owner had fewer turns of late. Among pages of one owner that one goes
-// first of whose crawl id and domain the one with more turns had fewer: neither many domains under
-// one crawl id nor many crawl ids with one domain gain anything. Then that of whose domain had
-// fewer, then the one that is late the longest.
+// The page whose owner had fewer turns of late goes first. Among pages of one owner, the smaller
+// maximum of the turns of its crawl id and of its domain goes first: so neither many domains under
+// one crawl id nor many crawl ids with one domain gain anything. Then the domain with fewer turns
+// goes first, then the page that is late the longest.
 #ifndef FRESHET_CORE_SCHEDULE_FORCED_TURNS_H_
 #define FRESHET_CORE_SCHEDULE_FORCED_TURNS_H_
 
@@ -17,21 +17,21 @@
 
 namespace freshet {
 
-// Whose turn a forced page takes. The same on all shards of a process, never stored. Value type,
+// The turn that a forced page takes. The same on all shards of a process, never stored. Value type,
 // thread-compatible.
 struct ForcedTurn {
   // The client that its crawl id counts for, or the crawl id itself if an operator has set
-  // something for it; 0: nobody is known.
+  // something for it; 0 = not known.
   uint64_t owner = 0;
-  uint64_t crawl = 0;                   // 0: none is known
-  GroupId domain;                       // of its host (core/schedule/domain.h); 0: none
-  Instant since = Instant::Infinite();  // since when it is forced; infinite: it is not
+  uint64_t crawl = 0;                   // 0 = not known
+  GroupId domain;                       // the domain of the host (core/schedule/domain.h); 0 = none
+  Instant since = Instant::Infinite();  // forced since then; infinite = not forced
 };
 
-// Thread-compatible. Takes memory for some thousand turns, however many there were.
+// Counts recent turns. Takes memory for some thousand turns, after any number. Thread-compatible.
 class ForcedTurns {
  public:
-  // The smaller goes first.
+  // The rank of a turn; the smaller goes first.
   struct Rank {
     double of_owner = 0;
     double of_crawl_or_domain = 0;
@@ -44,8 +44,8 @@ class ForcedTurns {
     }
   };
 
-  // The rank of the turn. A turn without a domain has a rank that no turn of that owner and crawl
-  // id goes before.
+  // The rank of the turn. No turn of the same owner and crawl id ranks before a turn without a
+  // domain.
   [[nodiscard]] Rank Of(const ForcedTurn& turn) const {
     const double of_domain = turn.domain == GroupId() ? 0 : Lately(turn.domain.value(), domains_);
     const double of_crawl = Lately(turn.crawl, crawls_);
@@ -55,7 +55,7 @@ class ForcedTurns {
             .since = turn.since};
   }
   void Note(const ForcedTurn& turn) {
-    // After some hundred more a turn counts half as much.
+    // A turn counts half as much after some hundred more.
     constexpr double kGrowth = 1.005;
     constexpr double kMostWeight = 1e6;
     owners_[turn.owner] += weight_;
@@ -70,7 +70,7 @@ class ForcedTurns {
   }
 
  private:
-  // Turns of late, each weighted the more the later it was.
+  // Recent turns, later ones with more weight.
   using Counts = absl::flat_hash_map<uint64_t, double>;
 
   [[nodiscard]] static double Lately(uint64_t key, const Counts& counts) {
@@ -81,7 +81,7 @@ class ForcedTurns {
   Counts owners_;
   Counts crawls_;
   Counts domains_;
-  double weight_ = 1;  // of the next one
+  double weight_ = 1;  // the weight of the next turn
 };
 
 }  // namespace freshet

@@ -17,7 +17,7 @@ double Jitter(std::string_view host, int throttles) {
   return Random(hash + static_cast<uint64_t>(throttles)).Uniform();
 }
 
-// Doubled pauses reach the longest within so many: what is counted beyond could not be seen, but
+// The count at which doubled pauses reach the longest: a higher count would change no pause, but
 // would have to be forgiven.
 int MostThrottles(const HostBackoff& backoff) {
   int throttles = 1;
@@ -40,7 +40,7 @@ Instant QuietSince(const HostRecord& host) {
 
 Duration ThrottlePause(const HostBackoff& backoff, std::string_view host, int throttles) {
   if (throttles == 0 || backoff.first == Duration()) return {};
-  // Room for the jitter is left below the longest pause.
+  // Leaves room for the jitter below the longest pause.
   const Duration most =
       std::max(backoff.first, Duration::FromSeconds(backoff.longest.seconds() * 0.8));
   Duration pause = backoff.first;

@@ -1,5 +1,5 @@
-// How long a host is left alone that asks for it: by Retry-After, or by an answer that says that it
-// is fetched too often or cannot answer now (HTTP status 429 or 503).
+// The pauses of hosts that ask for them: by Retry-After, or by throttled answers (HTTP status 429
+// or 503).
 #ifndef FRESHET_CORE_SCHEDULE_HOST_BACKOFF_H_
 #define FRESHET_CORE_SCHEDULE_HOST_BACKOFF_H_
 
@@ -12,45 +12,44 @@ namespace freshet {
 
 struct HostRecord;
 
-// Value type, thread-compatible.
+// The back-off of hosts. Value type, thread-compatible.
 struct HostBackoff {
-  Duration first;  // pause after the first throttled answer; zero: throttling pauses nothing
-  // No pause that was not asked for is longer; >= `first`.
+  Duration first;  // pause after the first throttled answer; 0 = throttling pauses nothing
+  // The longest pause without Retry-After; >= `first`.
   Duration longest = Duration::Hours(1);
-  // No pause that was asked for is longer: a host is shared by pages that do not all mean it.
+  // The longest pause by Retry-After: a page that asks for more does not speak for all pages of its
+  // host.
   Duration longest_asked = Duration::Days(1);
-  // Time without a throttled answer that forgives one of those before; > 0.
+  // Time without a throttled answer that forgives one earlier answer; > 0.
   Duration quiet = Duration::Seconds(600);
   bool operator==(const HostBackoff&) const = default;
 };
 
-// The pause after so many throttled answers in a row: `first`, doubled by each, plus up to a
-// quarter so that hosts that failed together do not come back together; `longest` at most. The same
-// for the same host and count: everything that the core does can be repeated. Zero when there are
-// none.
+// The pause after `throttles` throttled answers in a row: `first`, doubled by each, plus up to a
+// quarter so that hosts that failed together do not come back together; at most `longest`. Equal
+// for equal host and count, because all work of the core is repeatable. 0 for no throttled answers.
 [[nodiscard]] Duration ThrottlePause(const HostBackoff& backoff, std::string_view host,
                                      int throttles);
 
-// The pause of a host that asked for one: what it asked for, `longest_asked` at most, and up to a
-// tenth more, `first` at most.
+// The pause of a host that asked for one: `asked`, at most `longest_asked`, plus up to a tenth, at
+// most `first`.
 [[nodiscard]] Duration AskedPause(const HostBackoff& backoff, std::string_view host,
                                   Duration asked);
 
-// When the host was last not to be fetched because of a throttled answer; none: it stands for
-// none.
+// The end of the last pause for a throttled answer; none = no such answer counts.
 [[nodiscard]] Instant QuietSince(const HostRecord& host);
 
-// How many throttled answers in a row the host still stands for at `now`: one is forgiven for every
-// quiet time since its pause ended.
+// The throttled answers in a row that still count at `now`: one is forgiven for every quiet time
+// since the pause ended.
 [[nodiscard]] int ThrottlesAt(const HostBackoff& backoff, const HostRecord& host, Instant now);
 
-// Takes note of a throttled answer to a fetch that began at `began`: a host that has many pages out
-// throttles all of them at once, which counts once. Blocks the host for the pause; `asked`, if not
-// zero, takes its place. Blocks only ever grow.
+// Records a throttled answer to a fetch that began at `began`; a host with many pages out throttles
+// all at once, which counts once. Blocks the host for the pause, or for `asked` unless that is 0.
+// Blocks only ever grow.
 void NoteThrottled(const HostBackoff& backoff, Instant began, Duration asked, Instant now,
                    HostRecord* host);
 
-// Takes note of a pause that came with any other answer.
+// Records a pause that came with any other answer.
 void NoteAsked(const HostBackoff& backoff, Duration asked, Instant now, HostRecord* host);
 
 }  // namespace freshet

@@ -1,4 +1,4 @@
-// Hosts that share a server, and may together be fetched from no more than that bears: by list, by
+// Groups of hosts that share a server, and a limit on fetches from all together: by list, by
 // suffix, or by the address that workers report.
 #ifndef FRESHET_CORE_SCHEDULE_HOST_GROUP_H_
 #define FRESHET_CORE_SCHEDULE_HOST_GROUP_H_
@@ -10,14 +10,14 @@
 
 namespace freshet {
 
-// Of all hosts of a group together; zero: none. Value type, thread-compatible.
+// The terms of all hosts of a group together; 0 = none. Value type, thread-compatible.
 struct GroupTerms {
   Duration min_delay;          // between two assignments of any of its hosts
-  uint32_t max_in_flight = 0;  // pages of its hosts that are out at a time
+  uint32_t max_in_flight = 0;  // pages of its hosts out at a time
   bool operator==(const GroupTerms&) const = default;
 };
 
-// Of one name there is one set of terms at a time, the same on all shards. Value type,
+// A group of hosts. A name has one set of terms at a time, the same on all shards. Value type,
 // thread-compatible.
 struct HostGroup {
   std::string name;  // not empty

@@ -1,5 +1,5 @@
 // Politeness that an operator has configured for hosts by name: for hosts of a list, and for a
-// domain with all that is below it, also before any of them is known.
+// domain with all hosts below it, known or not.
 #ifndef FRESHET_CORE_SCHEDULE_HOST_RULES_H_
 #define FRESHET_CORE_SCHEDULE_HOST_RULES_H_
 
@@ -20,40 +20,42 @@
 
 namespace freshet {
 
-// Value type, thread-compatible. Hosts as in canonical URLs.
+// A rule. Hosts are as in canonical URLs. Value type, thread-compatible.
 struct HostRule {
   std::string name;                // a-z, 0-9, '_', '-', '.'
-  std::vector<std::string> hosts;  // each is matched
-  std::string suffix;              // this domain and all below it are; empty: none
-  // Of each host that is matched; unset: not by this rule.
+  std::vector<std::string> hosts;  // the rule matches each of these
+  std::string suffix;              // and this domain with all below it; empty = none
+  // The terms of each matched host; unset = not by this rule.
   std::optional<Duration> min_delay;
   std::optional<uint32_t> max_in_flight;
   std::optional<Duration> min_page_interval;
   std::optional<CrawlCap> max_crawls;
   std::optional<DayHours> hours;
-  std::optional<GroupTerms> group;  // of all hosts that are matched together
+  std::optional<GroupTerms> group;  // the terms of all matched hosts together
   bool operator==(const HostRule&) const = default;
 };
 
-// What hosts bear together that no rule names; terms of zero: nothing is asked for. A host is in
-// one group, so that at most one of the two is set. Value type, thread-compatible.
+// The group terms of hosts without a rule; 0 = none. A host is in one group, so at most one of the
+// two is set. Value type, thread-compatible.
 struct SharedTerms {
   GroupTerms by_address;
   GroupTerms by_domain;
-  RegistrableDomain domain_of = nullptr;  // null: every host is a domain of its own
+  RegistrableDomain domain_of = nullptr;  // nullptr = every host is a domain of its own
 };
 
-// Immutable, so thread-safe. Finding costs a hash lookup for each label of a host's name.
+// All rules. Finding costs a hash lookup for each label of a host's name. Immutable, so
+// thread-safe.
 class HostRules {
  public:
   HostRules() = default;
-  // InvalidArgument names the rule that is empty, sets nothing or names what another one does.
+  // InvalidArgument names the rule that is empty, sets nothing or repeats a host or suffix of
+  // another.
   [[nodiscard]] static StatusOr<std::shared_ptr<const HostRules>> Make(std::vector<HostRule> rules,
                                                                        const SharedTerms& shared);
 
-  // That of the host itself, else that of the longest suffix; null: none.
+  // The rule of the host itself, else of the longest suffix; nullptr = none.
   [[nodiscard]] const HostRule* Find(std::string_view host) const;
-  // The group of that rule; null: it has none.
+  // The group of the rule; nullptr = none.
   [[nodiscard]] std::shared_ptr<const HostGroup> GroupOf(const HostRule& rule) const;
   [[nodiscard]] const SharedTerms& shared() const { return shared_; }
   [[nodiscard]] size_t size() const { return rules_.size(); }
@@ -62,7 +64,7 @@ class HostRules {
   [[nodiscard]] Status Add(uint32_t index);
 
   std::vector<HostRule> rules_;
-  std::vector<std::shared_ptr<const HostGroup>> groups_;  // of each
+  std::vector<std::shared_ptr<const HostGroup>> groups_;  // the group of each rule
   absl::flat_hash_map<std::string, uint32_t> by_host_;
   absl::flat_hash_map<std::string, uint32_t> by_suffix_;
   SharedTerms shared_;
@@ -72,14 +74,14 @@ class HostRules {
 // only.
 class SharedGroups {
  public:
-  // `name` as messages have it.
+  // The group; `name` is as in messages.
   [[nodiscard]] std::shared_ptr<const HostGroup> Of(std::string name, const GroupTerms& terms);
-  // Those of which no host is any more included.
+  // Groups without hosts included.
   [[nodiscard]] size_t size() const { return groups_.size(); }
 
  private:
   absl::flat_hash_map<std::string, std::weak_ptr<const HostGroup>> groups_;
-  size_t sweep_at_ = 1024;  // with so many, those that are over are dropped
+  size_t sweep_at_ = 1024;  // size at which groups without hosts are dropped
 };
 
 }  // namespace freshet

@@ -1,4 +1,5 @@
-// What hosts are at an instant, and how many are so. Value types, thread-compatible.
+// The standing of a host at an instant, and counts of hosts by standing. Value types,
+// thread-compatible.
 #ifndef FRESHET_CORE_SCHEDULE_HOST_STANDING_H_
 #define FRESHET_CORE_SCHEDULE_HOST_STANDING_H_
 
@@ -8,14 +9,14 @@
 
 namespace freshet {
 
-// What a host is at an instant: the first of these that holds.
+// The standing of a host at an instant: the first of these that holds.
 enum class HostStanding : uint8_t {
-  kBlocked,   // it is left alone for a while: an operator or its own answers have asked for that
-  kInFlight,  // as many of its pages are out as may be
-  kDelayed,   // its delay or its cap is not over
-  kHours,     // it is outside of its hours
-  kGroup,     // the group that it is in is not free
-  kFree,      // a page of it may be fetched now
+  kBlocked,   // paused, by an operator or by its own answers
+  kInFlight,  // its limit of pages out is reached
+  kDelayed,   // its delay or its cap still holds it
+  kHours,     // outside its hours
+  kGroup,     // its group is not free
+  kFree,      // one of its pages may be fetched now
 };
 inline constexpr size_t kHostStandings = 6;
 

@@ -10,24 +10,24 @@
 
 namespace freshet {
 
-// Politeness of hosts that have none of their own; zero: none. Value type, thread-compatible.
+// Politeness of hosts without their own; 0 = none. Value type, thread-compatible.
 struct PolitenessDefaults {
   Duration min_delay;          // between two assignments of a host
-  uint32_t max_in_flight = 0;  // pages of a host that are out at a time
+  uint32_t max_in_flight = 0;  // pages of a host out at a time
   Duration min_page_interval;  // between two crawls of a page
   CrawlCap max_crawls;         // assignments of a host in any span of time
-  DayHours hours;              // of the day, within which a host is crawled
+  DayHours hours;              // the hours of the day in which a host is crawled
   bool operator==(const PolitenessDefaults&) const = default;
 };
 
-// The first that says something wins, from the last of these to the first; but a longer delay that
-// was reported wins over all.
+// The origin of a term. The last of these that sets the term wins; but a reported longer delay wins
+// over all.
 enum class TermOrigin : uint8_t {
-  kDefault,   // of all hosts
-  kCrawlId,   // of the crawl ids that have pages of the host
-  kRule,      // that matches it
+  kDefault,   // the defaults for all hosts
+  kCrawlId,   // the crawl ids that have pages of the host
+  kRule,      // the rule that matches the host
   kHost,      // set for the host
-  kReported,  // by its robots.txt, as a worker said
+  kReported,  // the host's robots.txt, as a worker reported
 };
 
 // Value type, thread-compatible.

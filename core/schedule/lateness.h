@@ -1,4 +1,4 @@
-// How late crawls are: how long pages waited between a signal and their crawl.
+// The lateness of crawls: the times that pages waited between a signal and their crawl.
 #ifndef FRESHET_CORE_SCHEDULE_LATENESS_H_
 #define FRESHET_CORE_SCHEDULE_LATENESS_H_
 
@@ -9,17 +9,17 @@
 
 namespace freshet {
 
-// Waits that ended, counted by how long they were. Value type, thread-compatible.
+// Waits that ended, counted by length. Value type, thread-compatible.
 struct WaitCounts {
   // In seconds, rising: from one second, which no signal can beat, to a month.
   static constexpr std::array<double, 14> kBounds = {
       1, 10, 60, 300, 900, 3600, 10800, 21600, 43200, 86400, 259200, 604800, 1.5e6, 2.6e6};
 
-  // By the first bound that a wait is not longer than; the last: longer than all of them.
+  // By the first bound that is not below the wait; the last = longer than all bounds.
   std::array<uint64_t, kBounds.size() + 1> ended{};
-  double seconds = 0;  // of all of them together
+  double seconds = 0;  // sum over all waits
 
-  // `weight` waits of so many seconds each.
+  // Adds `weight` waits of `wait` seconds each.
   void Add(double wait, uint64_t weight) {
     const auto* bound = std::lower_bound(kBounds.begin(), kBounds.end(), wait);
     ended[static_cast<size_t>(bound - kBounds.begin())] += weight;

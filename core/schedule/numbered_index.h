@@ -1,5 +1,5 @@
-// A price index for some of the pages of a shard: pages and hosts have numbers of its own in it, so
-// that it takes memory for what it has.
+// A price index for some of the pages of a shard, with its own numbers for pages and hosts, so that
+// it takes memory only for these.
 #ifndef FRESHET_CORE_SCHEDULE_NUMBERED_INDEX_H_
 #define FRESHET_CORE_SCHEDULE_NUMBERED_INDEX_H_
 
@@ -17,7 +17,7 @@ namespace freshet {
 // Owner thread only. The owner keeps the number of each page.
 class NumberedIndex {
  public:
-  // A number for the page, which is not in.
+  // Gives a number to a page that is not in.
   [[nodiscard]] PageId Number(PageId page) {
     if (free_.empty()) {
       pages_.push_back(page);
@@ -34,25 +34,25 @@ class NumberedIndex {
   }
   [[nodiscard]] PageId PageOf(PageId number) const { return pages_[number.value()]; }
 
-  // The number of the host, and whether it is a new one. An id that is given to another host keeps
-  // its number.
+  // The number of the host, and whether the number is new. An id that is given to another host
+  // keeps its number.
   [[nodiscard]] std::pair<HostId, bool> NumberOf(HostId host) {
     const HostId next(static_cast<uint32_t>(hosts_.size()));
     const auto [it, first] = numbers_.try_emplace(host, next);
     if (first) hosts_.push_back(host);
     return {it->second, first};
   }
-  // Precondition: it has a number.
+  // The number of a host. Precondition: the host has one.
   [[nodiscard]] HostId Known(HostId host) const { return numbers_.at(host); }
   [[nodiscard]] HostId HostOf(PageId number) const { return hosts_[index.HostOf(number).value()]; }
-  // All that have a number.
+  // All hosts with a number.
   [[nodiscard]] const std::vector<HostId>& hosts() const { return hosts_; }
 
   PriceIndex index;
 
  private:
   std::vector<PageId> pages_;  // by number
-  std::vector<PageId> free_;   // of these numbers
+  std::vector<PageId> free_;   // free numbers of pages
   std::vector<HostId> hosts_;  // by number
   absl::flat_hash_map<HostId, HostId> numbers_;
 };

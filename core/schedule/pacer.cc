@@ -8,8 +8,7 @@
 namespace freshet {
 namespace {
 
-// Ticks are counted from an anchor and the anchor is moved before rounding in the product could
-// show.
+// Ticks are counted from an anchor, which moves before rounding in the product could show.
 constexpr int64_t kMaxTicksFromAnchor = int64_t{1} << 40;
 
 }  // namespace
@@ -65,8 +64,8 @@ int64_t Pacer::SkipMissed(Instant now) {
 
 void Pacer::SetRate(Rate rate, Instant now) {
   CHECK(rate.per_second() >= 0, "rate {}", rate.per_second());
-  // The share of a tick that has passed is kept: changing the rate often neither starves nor
-  // doubles.
+  // Keeps the share of a tick that has passed: frequent changes of the rate neither starve nor
+  // double ticks.
   double share = 0;
   if (rate_.per_second() > 0) {
     share = (now - anchor_).seconds() * rate_.per_second() - static_cast<double>(used_);

@@ -13,14 +13,14 @@ namespace freshet {
 // Owner thread only.
 //
 // Guarantee: let each assignment leave between the instant of its tick, which Use() returns, and
-// lateness() after it. Then in any window of w seconds at most floor(R w) + 2 leave where a tick is
-// longer than `max_lateness`, which is ceil(R w) + 1 unless R w is whole; at higher rates, where a
-// thread cannot wake exactly, R times `max_lateness` more.
+// lateness() after it. Then in any window of w seconds at most floor(R w) + 2 leave, if a tick is
+// longer than `max_lateness`; that is ceil(R w) + 1 unless R w is whole. At higher rates, where a
+// thread cannot wake exactly, R times `max_lateness` more can leave.
 class Pacer {
  public:
   static constexpr Duration kUsualLateness = Duration::Millis(1);
 
-  // Rate zero: no tick ever.
+  // Rate 0 = no tick ever.
   Pacer(Rate rate, Instant now, Duration max_lateness = kUsualLateness);
 
   // Changes the rate from now on; the time since the last tick counts in proportion.
@@ -29,13 +29,13 @@ class Pacer {
 
   // The instant of the next tick that has not been used or skipped; infinite at rate zero.
   [[nodiscard]] Instant next() const;
-  // Uses that tick. Precondition: the rate is not zero.
+  // Uses the next tick. Precondition: the rate is not 0.
   Instant Use();
-  // Gives up every tick that lies further in the past than lateness(); returns how many.
+  // Gives up every tick further in the past than lateness(); returns their number.
   int64_t SkipMissed(Instant now);
-  // How late a tick may be used: just under one tick, or `max_lateness` if that is more.
+  // The most by which a tick may be late: just under one tick, or `max_lateness` if that is more.
   [[nodiscard]] Duration lateness() const;
-  // Whole ticks that lie between the next one and now: what a driver that is behind may still use.
+  // Whole ticks between the next one and now, which a late driver may still use.
   [[nodiscard]] int64_t Overdue(Instant now) const;
 
  private:

@@ -7,7 +7,7 @@
 namespace freshet {
 namespace {
 
-// Some of them only, where `parallel` gives up on the way.
+// Copies ids with a page; only some, if `parallel` gives up on the way.
 PlanColumns OnlyPages(const PlanColumns& columns, size_t pages, const ParallelFor& parallel) {
   constexpr size_t kLook = 1 << 16;
   PlanColumns dense;

@@ -1,5 +1,5 @@
-// A rate plan for the pages of one or several shards, between what the shards know of their pages
-// and what they execute.
+// A rate plan for the pages of one or several shards: its input from the shards, and its output for
+// them.
 #ifndef FRESHET_CORE_SCHEDULE_PAGE_PLAN_H_
 #define FRESHET_CORE_SCHEDULE_PAGE_PLAN_H_
 
@@ -14,16 +14,16 @@
 
 namespace freshet {
 
-// What a rate plan is computed from, by page id: ids without a page have no importance. Value type,
+// The input of a rate plan, by page id: ids without a page have no importance. Value type,
 // thread-compatible.
 struct PlanColumns {
-  std::vector<PageNumber> page;  // 0: no page
+  std::vector<PageNumber> page;  // 0 = no page
   std::vector<double> importance;
   std::vector<double> change_rate;  // per second
-  std::vector<uint8_t> complete;    // 1: every change is signalled
+  std::vector<uint8_t> complete;    // 1 = every change is signalled
 
   void Append(const PlanColumns& other);
-  // Ids with a page.
+  // The number of ids with a page.
   [[nodiscard]] size_t Pages() const;
 };
 
@@ -34,8 +34,8 @@ struct PlannedCrawls {
   float probability = 0;
 };
 
-// The plan of all pages of `columns` for a total of `rate`, in the order of ids; those without a
-// page have no part in it. Errors of MakePlan.
+// The plan of all pages of `columns` for a total of `rate`, in the order of ids; ids without a page
+// have no part. Errors of MakePlan.
 [[nodiscard]] StatusOr<std::vector<PlannedCrawls>> PlanCrawls(PlanMethod method,
                                                               const PlanColumns& columns, Rate rate,
                                                               const PlanOptions& options = {});

@@ -1,5 +1,5 @@
 // The pages of a shard by name: page id <-> page number <-> fingerprint, and four bits of state.
-// Everything else that is held in memory of a page is in the index.
+// All other memory of a page is in the index.
 //
 // Bytes a page: 16 for the row, about 4.5 to find it by number, 5.7 to 7.1 by fingerprint.
 #ifndef FRESHET_CORE_SCHEDULE_PAGE_TABLE_H_
@@ -19,17 +19,19 @@
 
 namespace freshet {
 
-// Page ids by 64-bit fingerprint: open addressing with linear probing, in 256 parts that grow one
-// by one and by a quarter, so that no insertion waits for the whole table to move and little of it
-// is empty. An entry is the id and eight bits of the fingerprint; the whole fingerprint is the
-// owner's to keep, and is given to the functions that need it. Several ids may share a fingerprint.
+// Page ids by 64-bit fingerprint: open addressing with linear probing, in 256 parts. The parts grow
+// one by one and by a quarter, so that no insertion waits for the whole table to move and little of
+// it is empty. An entry is the id and eight bits of the fingerprint; the owner keeps whole
+// fingerprints, and passes them to the functions that need them. Several ids may share a
+// fingerprint.
 //
 // Owner thread only.
 class FingerprintSet {
  public:
   FingerprintSet();
 
-  // Calls visit(id) for all ids whose eight bits agree: those of this fingerprint and a few others.
+  // Calls visit(id) for all ids whose eight bits agree: the ids of this fingerprint and a few
+  // others.
   template <typename Visit>
   void ForEach(uint64_t fingerprint, const Visit& visit) const;
   // Adds an id. `fingerprint_of(id)` gives the fingerprint of every id in the set.
@@ -40,8 +42,8 @@ class FingerprintSet {
   void Erase(uint64_t fingerprint, PageId id, const FingerprintOf& fingerprint_of);
 
   // Fills the set with all ids below `ids`. Several times as fast as inserting: the ids of a part
-  // are placed together, while it is in the cache. Returns those, at most `most`, whose fingerprint
-  // an id placed before has. Precondition: the set is empty.
+  // are placed together, while it is in the cache. Returns at most `most` ids whose fingerprint an
+  // earlier id has too. Precondition: the set is empty.
   template <typename FingerprintOf>
   std::vector<PageId> Fill(uint32_t ids, const FingerprintOf& fingerprint_of, size_t most);
   [[nodiscard]] size_t bytes() const;
@@ -50,7 +52,7 @@ class FingerprintSet {
   static constexpr int kPartBits = 8;
   static constexpr uint32_t kFirstCapacity = 8;
   struct Part {
-    std::vector<uint8_t> tags;  // 0: free
+    std::vector<uint8_t> tags;  // 0 = free
     std::vector<uint32_t> ids;
     uint32_t used = 0;
   };
@@ -67,7 +69,7 @@ class FingerprintSet {
   static size_t After(const Part& part, size_t place) {
     return place + 1 == part.tags.size() ? 0 : place + 1;
   }
-  // Calls visit(id) as ForEach does; the free place at which to put another.
+  // Calls visit(id) as ForEach does. Returns the free place for another id.
   template <typename Visit>
   static size_t Search(const Part& part, uint64_t fingerprint, const Visit& visit);
   static void MakeRoom(Part& part, uint32_t ids);
@@ -77,17 +79,17 @@ class FingerprintSet {
   std::vector<Part> parts_;
 };
 
-// Owner thread only. Ids are dense; one that was removed is given to a later page.
+// The pages by name. Ids are dense and reused. Owner thread only.
 //
 // Invariant: the numbers of the pages in the table are unique. Fingerprints nearly are.
 class PageTable {
  public:
-  // What is known of a page besides its name. A page may be both leased and gone.
+  // The flags of a page. A page may be both leased and gone.
   enum Flag : uint8_t {
     kTaken = 1,   // picked, lease not installed yet
     kLeased = 2,  // out on a lease
-    kGone = 4,    // the last crawl that said so found it gone or moved
-    kNever = 8,   // no time makes it worth a crawl
+    kGone = 4,    // the last crawl that looked found the page gone or moved
+    kNever = 8,   // at no time worth a crawl
   };
   // Each keeps a page out of the picks.
   static constexpr int kNotToBePicked = kTaken | kLeased | kNever;
@@ -96,15 +98,15 @@ class PageTable {
   PageId Add(PageNumber number, uint64_t fingerprint);
   void Remove(PageId id);
 
-  // For a table that is filled from nothing: Append every page, then FinishAppending; until then
-  // pages are found by number alone. Precondition: the number is not in the table.
+  // Fills an empty table: Append every page, then FinishAppending; until then pages are found only
+  // by number. Precondition: the number is not in the table.
   PageId Append(PageNumber number, uint64_t fingerprint);
-  // Returns pages, at most `most`, whose fingerprint one of the others has too.
+  // Returns at most `most` pages whose fingerprint another page has too.
   std::vector<PageId> FinishAppending(size_t most);
 
   [[nodiscard]] std::optional<PageId> Find(PageNumber number) const;
-  // Calls visit(id) for every page of this fingerprint: more than one only by the rarest of
-  // chances.
+  // Calls visit(id) for every page of this fingerprint, which is more than one only by a rare
+  // chance.
   template <typename Visit>
   void ForEachOf(uint64_t fingerprint, const Visit& visit) const;
   // Whether the id belongs to a page now.
@@ -117,7 +119,7 @@ class PageTable {
   void Set(PageId id, Flag flag, bool value);
 
   [[nodiscard]] size_t size() const { return size_; }
-  // Every id is below.
+  // All ids are below this.
   [[nodiscard]] uint32_t id_limit() const { return static_cast<uint32_t>(rows_.size()); }
   // Pieces of 256 bytes by which pages are found by number.
   [[nodiscard]] size_t chunks() const { return chunks_; }
@@ -132,7 +134,7 @@ class PageTable {
   using Chunk = std::array<uint32_t, size_t{1} << kChunkBits>;
 
   struct Row {
-    uint64_t number_and_flags = 0;  // 0: no page
+    uint64_t number_and_flags = 0;  // 0 = no page
     uint64_t fingerprint = 0;
   };
 
@@ -142,9 +144,9 @@ class PageTable {
   SegmentedArray<Row> rows_;  // by PageId
   std::vector<uint32_t> free_;
   // By slot, then by serial: numbers are dense within a slot, so this is an array, not a hash
-  // table. Numbers do not come again: a chunk of pages that are all removed is null.
+  // table. Numbers never repeat: a chunk whose pages are all removed becomes null.
   std::array<std::vector<std::unique_ptr<Chunk>>, limits::kSlots> by_number_;
-  size_t chunks_ = 0;  // that are not
+  size_t chunks_ = 0;  // chunks that are not null
   FingerprintSet by_fingerprint_;
   size_t size_ = 0;
 };

@@ -13,20 +13,20 @@
 
 namespace freshet {
 
-// A stored page, computed as far as is possible without changing the shard. Value type,
+// A stored page, prepared as far as possible without changing the shard. Value type,
 // thread-compatible.
 struct PageToLoad {
   PageNumber number;
   uint64_t fingerprint = 0;
   IndexEntry entry;
-  Instant last_crawl;  // the page interval of its host counts from here; none: it does not hold
-  Instant edge;        // infinite: its rates do not change by age
+  Instant last_crawl;  // the page interval of its host counts from here; none = no wait
+  Instant edge;        // infinite = its rates do not change by age
   std::array<BurstSignal, 2> bursts;
   FreshnessSample::Page believed;
-  CrawlIndex crawl;    // for the owner to set, where it has had other crawl ids interned
-  bool ahead = false;  // by the owner, too: its state was capped (core/schedule/clock_ahead.h)
+  CrawlIndex crawl;    // set by the owner, if it has interned other crawl ids
+  bool ahead = false;  // set by the owner, too: its state was capped (core/schedule/clock_ahead.h)
   bool gone = false;
-  bool never = false;  // no time makes it worth a crawl
+  bool never = false;  // at no time worth a crawl
 };
 
 }  // namespace freshet

@@ -1,4 +1,4 @@
-// What a shard picks to be crawled next. Value type, thread-compatible.
+// The page that a shard picks to be crawled next. Value type, thread-compatible.
 #ifndef FRESHET_CORE_SCHEDULE_PICK_H_
 #define FRESHET_CORE_SCHEDULE_PICK_H_
 
@@ -11,21 +11,21 @@
 
 namespace freshet {
 
-// The page that is worth most at the instant asked for.
+// The page of highest value at the requested instant.
 struct Pick {
   PageNumber page;
   // Infinite for a page whose recheck or max interval is due. Under a plan, the urgency
   // (core/plan/plan_queue.h), which compares with that of other plans, not with a value.
   double value = 0;
   bool planned = false;        // picked by a plan
-  CrawlClass crawl_class = 0;  // of its crawl id; 0 where it is planned
-  ForcedTurn forced;           // that it takes; none: it is not
-  // It is forced, and it is not the turn of such pages: nothing else was to be had.
+  CrawlClass crawl_class = 0;  // the class of its crawl id; 0 if planned
+  ForcedTurn forced;           // the turn that the page takes; default = not forced
+  // The page is forced, but forced pages were not first: there was no other page.
   bool out_of_turn = false;
-  GroupKey group;  // of its host; 0: none
+  GroupKey group;  // the group of its host; 0 = none
   GroupTerms group_terms;
   HostId host;
-  Duration host_delay;      // HostGate::Spacing
+  Duration host_delay;      // Spacing of its terms
   bool host_again = false;  // another pick of the host is out
 };
 

@@ -1,4 +1,4 @@
-// What a shard counts.
+// The counters of a shard.
 #ifndef FRESHET_CORE_SCHEDULE_SHARD_COUNTERS_H_
 #define FRESHET_CORE_SCHEDULE_SHARD_COUNTERS_H_
 
@@ -6,7 +6,7 @@
 
 namespace freshet {
 
-// What events do, each counted once it is installed. Value type, thread-compatible.
+// The effects of events, each counted once it is installed. Value type, thread-compatible.
 struct EventCounts {
   uint64_t assignments = 0;
   uint64_t expired_leases = 0;
@@ -15,11 +15,11 @@ struct EventCounts {
   uint64_t changed = 0;
   uint64_t unchanged = 0;
   uint64_t errors = 0;
-  uint64_t throttled = 0;  // answers that said that their host is fetched too often, late ones too
+  uint64_t throttled = 0;  // throttled answers, late ones too
   uint64_t gone = 0;
   uint64_t robots_denied = 0;
   uint64_t duplicate_results = 0;
-  uint64_t late_results = 0;  // of a lease that was no longer open
+  uint64_t late_results = 0;  // results of leases that were no longer open
   uint64_t signals_applied = 0;
   uint64_t signals_stale = 0;
   uint64_t signals_duplicate = 0;
@@ -31,12 +31,12 @@ struct EventCounts {
 // Value type, thread-compatible.
 struct ShardCounters : EventCounts {
   uint64_t pages = 0;
-  uint64_t gone_pages = 0;  // of them
+  uint64_t gone_pages = 0;  // pages that are gone
   uint64_t hosts = 0;
   uint64_t leases = 0;  // open
   uint64_t epochs = 0;
   uint64_t quarantined_sources = 0;  // (host, source) pairs, now
-  uint64_t quarantines = 0;          // that began
+  uint64_t quarantines = 0;          // quarantines begun
   uint64_t site_models = 0;          // as of the last epoch or start, as are:
   uint64_t site_model_bytes = 0;
   bool operator==(const ShardCounters&) const = default;

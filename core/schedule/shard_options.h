@@ -1,4 +1,4 @@
-// What can be chosen about a shard.
+// The options of a shard.
 #ifndef FRESHET_CORE_SCHEDULE_SHARD_OPTIONS_H_
 #define FRESHET_CORE_SCHEDULE_SHARD_OPTIONS_H_
 
@@ -25,35 +25,34 @@ struct ShardOptions {
   EstimatorOptions estimator;
   PolitenessDefaults politeness;
   HostBackoff host_backoff;
-  std::shared_ptr<const HostRules> host_rules;        // null: none
-  Duration max_crawl_delay = Duration::Seconds(300);  // of what robots.txt may ask for
-  // After a failed crawl the page waits this long, twice as long after each further failure.
+  std::shared_ptr<const HostRules> host_rules;        // nullptr = none
+  Duration max_crawl_delay = Duration::Seconds(300);  // max by robots.txt
+  // The wait of a page after a failed crawl, twice as long after each further failure.
   Duration error_backoff = Duration::Seconds(60);
   Duration max_error_backoff = Duration::Days(7);
-  // After a lease that ran out unanswered the page waits this long, twice as long after each
-  // further one. From the max_unanswered-th on it waits for its normal turn, as if it had been
-  // fetched.
+  // The wait of a page after an unanswered lease, twice as long after each further one. From the
+  // max_unanswered-th on the page waits for its normal turn, as if it had been fetched.
   Duration lease_backoff = Duration::Seconds(60);
   Duration max_lease_backoff = Duration::Hours(1);
   uint32_t max_unanswered = 5;
-  // A page that is gone is looked for after this long, twice as long after each further crawl that
-  // does not find it.
+  // The wait before a gone page is looked for, twice as long after each further crawl that does not
+  // find it.
   Duration gone_backoff = Duration::Hours(1);
   Duration max_gone_backoff = Duration::Days(30);
-  // One that robots.txt forbids waits this long, twice as long after each further result in a row
-  // that says so.
+  // The wait of a page that robots.txt forbids, twice as long after each further such result in a
+  // row.
   Duration robots_backoff = Duration::Days(1);
   Duration max_robots_backoff = Duration::Days(30);
-  bool retire_moved = false;  // one that has moved is not looked for again
+  bool retire_moved = false;  // moved pages are not looked for again
   // greedy_ncis_d discards signals that arrive within this time after a crawl (T_delay).
   Duration signal_delay;
   uint64_t max_pages = limits::kMaxPagesPerShard;
-  // Pages of a host that is given one more, and hosts of all shards that are given a page, at most.
+  // Pages of one host, and hosts over all shards: new pages beyond these are refused.
   uint64_t max_pages_per_host = UINT64_MAX;
-  std::shared_ptr<Quota> host_quota;      // null: any number
-  RegistrableDomain domain_of = nullptr;  // null: every host is a domain of its own
+  std::shared_ptr<Quota> host_quota;      // nullptr = any number
+  RegistrableDomain domain_of = nullptr;  // nullptr = every host is a domain of its own
   uint16_t shard = 0;
-  // Makes lease ids of different runs of the program differ; from the store.
+  // Makes lease ids of different runs differ; from the store.
   uint32_t generation = 1;
   Fingerprinter fingerprinter;  // with the secret of the store
 };

@@ -8,7 +8,7 @@
 namespace freshet {
 namespace {
 
-// Within its source and page it need not be longer: one id of four billion is taken for another.
+// 32 bits are enough within a source and page: one id in four billion is taken for another.
 SignalId IdOf(const SignalChange& signal) {
   return {.source = signal.source, .hash = static_cast<uint32_t>(signal.signal_id_hash)};
 }
@@ -20,7 +20,7 @@ bool Waits(uint8_t source, const SignalCounts& signals) {
   });
 }
 
-// In order of sources.
+// The place of the source among the claims, which are in order of sources.
 std::vector<SourceClaim>::iterator PlaceOf(uint8_t source, std::vector<SourceClaim>& claims) {
   return std::lower_bound(
       claims.begin(), claims.end(), source,
@@ -56,7 +56,7 @@ void RememberClaim(const SignalChange& signal, Instant time, PageRecord* page) {
   std::vector<SourceClaim>& claims = page->detail.claims;
   auto claim = PlaceOf(signal.source, claims);
   if (claim == claims.end() || claim->source != signal.source) {
-    // Of a row of before.
+    // A row of an old release.
     const bool waits = Waits(signal.source, page->state.signals);
     const Instant before = waits ? page->state.newest_claim : Instant();
     claim = claims.insert(claim, SourceClaim{.source = signal.source, .newest = before});

@@ -1,6 +1,6 @@
-// What a page remembers of signals, so that one that is sent again counts once. It is stored with
-// the page by the same commit as the signal itself, so it outlives restarts and comes along where
-// another server of a cluster takes over. All functions are thread-safe.
+// The memory of a page for signals, so that a repeated signal counts once. The commit of a signal
+// stores it with the page, so it outlives restarts and take-overs by another server of a cluster.
+// All functions are thread-safe.
 #ifndef FRESHET_CORE_SCHEDULE_SIGNAL_MEMORY_H_
 #define FRESHET_CORE_SCHEDULE_SIGNAL_MEMORY_H_
 
@@ -16,17 +16,19 @@ struct PageRecord;
 // limits::kMaxRememberedSignalIds of the page.
 [[nodiscard]] bool IsKnown(const SignalChange& signal, const PageDetail& page);
 
-// Whether its source claims nothing newer than by a signal that waits, as a sitemap does that
-// repeats its lastmod at every poll. What other sources claim does not count.
+// Whether the source claims nothing newer than by a waiting signal, like a sitemap that repeats its
+// lastmod at every poll. Claims of other sources do not count.
 [[nodiscard]] bool IsRepeated(const SignalChange& signal, const PageRecord& page);
 
-// The signal is taken, or is evidence of its source: its id is not to count again.
+// Remembers the id of a signal that was taken, or is evidence about its source, so that it never
+// counts again.
 void RememberId(const SignalChange& signal, PageDetail* page);
 
-// The signal waits, and claims a change at `time`. Before the state of the page says so.
+// Remembers that the signal waits and claims a change at `time`. Call it before the state of the
+// page says so.
 void RememberClaim(const SignalChange& signal, Instant time, PageRecord* page);
 
-// A crawl has ended the wait of all signals but those that the state of the page still counts.
+// Forgets claims after a crawl, except of signals that the state of the page still counts.
 void ForgetClaims(PageRecord* page);
 
 }  // namespace freshet

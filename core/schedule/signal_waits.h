@@ -1,6 +1,6 @@
-// Which pages wait for the crawl that a signal asked for, and since when: lateness, measured. Up to
-// kMaxSample pages at a time it is all of them; beyond that a sample drawn by fingerprint, each of
-// which stands for as many as the sample leaves out, so that the counts go on being of all.
+// Measures lateness: the waits of pages for the crawl that a signal asked for. Up to kMaxSample
+// pages at a time it knows all; beyond, a sample drawn by fingerprint, with weights, so that the
+// counts still cover all.
 #ifndef FRESHET_CORE_SCHEDULE_SIGNAL_WAITS_H_
 #define FRESHET_CORE_SCHEDULE_SIGNAL_WAITS_H_
 
@@ -13,24 +13,23 @@
 
 namespace freshet {
 
-// What waited at a restart is not known any more: a wait begins with a signal that this process has
-// taken. Owner thread only. A lookup a call, in at most 1 MB.
+// A restart forgets waits: a wait begins with a signal that this process has taken. A lookup a
+// call, in at most 1 MB. Owner thread only.
 class SignalWaits {
  public:
   static constexpr size_t kMaxSample = 16'384;
 
-  // A signal of the page was applied at `now`. The first that waits counts.
+  // Begins the wait of a page whose signal was applied at `now`. The first waiting signal counts.
   void Begin(PageId id, uint64_t fingerprint, Instant now);
-  // The page was fetched at `fetched`. `more`: signals wait that are newer than that, and if those
-  // are all that wait, the wait goes on.
+  // Ends the wait of a page that was fetched at `fetched`. `more`: newer signals wait; if only such
+  // signals wait, the wait continues.
   void End(PageId id, Instant fetched, bool more);
-  // The page is no more, and will not be crawled for anything.
+  // Drops the wait of a removed page.
   void Remove(PageId id) { waiting_.erase(id); }
 
   // About how many pages wait.
   [[nodiscard]] uint64_t waiting() const { return waiting_.size() * weight_; }
-  // How long the one has waited that waits longest, among the sample; zero: none waits. Looks at
-  // all of them.
+  // The longest wait in the sample; 0 = none waits. Looks at the whole sample.
   [[nodiscard]] Duration Longest(Instant now) const;
   [[nodiscard]] const WaitCounts& counts() const { return counts_; }
 
@@ -42,7 +41,7 @@ class SignalWaits {
   void Halve();
 
   uint64_t highest_ = UINT64_MAX;  // fingerprints up to here are in the sample
-  uint64_t weight_ = 1;            // how many pages one of the sample stands for
+  uint64_t weight_ = 1;            // pages that one of the sample stands for
   absl::flat_hash_map<PageId, Wait> waiting_;
   WaitCounts counts_;
 };

@@ -10,12 +10,12 @@ namespace freshet {
 namespace {
 
 // The price is this quantile of the values of picks, followed by stochastic approximation (Robbins
-// and Monro 1951) of its logarithm, by so much a pick: it can fall by half in a dozen picks.
+// and Monro 1951) of its logarithm, by this step a pick: it can fall by half in a dozen picks.
 constexpr double kQuantile = 0.3;
 constexpr double kPriceStep = 0.1;
 constexpr double kLeastPrice = 1e-300;
-// Of the value of a pick: where crawls were so plenty for long that pages went out which were worth
-// nothing, the price would take thousands of picks to come back.
+// The least price, as a share of the value of a pick: after a long time of plenty, when worthless
+// pages went out, the price would else take thousands of picks to come back.
 constexpr double kLeastShare = 1e-9;
 // Weight of a pick in the mean change rate.
 constexpr double kRateStep = 0.01;

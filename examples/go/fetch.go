@@ -40,29 +40,29 @@ const (
 	pageTimeout      = time.Minute
 )
 
-// errLongURL has a redirect end in an error: every rule of a robots.txt would be compared with the URL.
+// errLongURL makes a redirect an error if every rule of a robots.txt would be compared with its long URL.
 var errLongURL = errors.New("the URL is too long")
 
-// fetcher fetches pages. Goroutine-safe. When a host is fetched is the server's decision.
+// fetcher fetches pages, at times that the server decides. Goroutine-safe.
 type fetcher struct {
 	agent  string
 	client http.Client
 	mu     sync.Mutex
 	robots map[string]*rules // by origin
-	memory int               // that these take
+	memory int               // bytes of robots
 }
 
-// rules is what the robots.txt of an origin says; ready is closed once it is read, group is nil where it cannot be.
+// rules has the robots.txt of an origin; ready is closed once the text is read, group is nil if it cannot be read.
 type rules struct {
 	ready chan struct{}
 	group *robotstxt.Group
 	until time.Time
 	// Bytes of rules with wildcards: the library compares each of them with each byte of a URL.
 	wildcardBytes int
-	size          int // about as much memory as it takes at most; of the fetcher's mutex
+	size          int // about the most memory that it takes; guarded by the fetcher's mutex
 }
 
-// allow is false as well where a long URL and many wildcards would take seconds.
+// allow also returns false if a long URL and many wildcards would take seconds.
 func (r *rules) allow(target *url.URL) bool {
 	path := pathOf(target)
 	return len(path)*r.wildcardBytes <= mostRobotsSteps && r.group.Test(path)
@@ -74,7 +74,7 @@ func newFetcher(agent string) *fetcher {
 	return f
 }
 
-// follow goes where a page leads for now; that it has moved for good is a result, and robots.txt holds there as well.
+// follow follows temporary redirects, under the robots.txt of their targets; a permanent redirect is a result.
 func (f *fetcher) follow(request *http.Request, via []*http.Request) error {
 	first := len(via) == 1
 	moved := request.Response.StatusCode == http.StatusMovedPermanently || request.Response.StatusCode == http.StatusPermanentRedirect
@@ -90,7 +90,7 @@ func (f *fetcher) follow(request *http.Request, via []*http.Request) error {
 	return nil
 }
 
-// result is what a worker reports of a page, whatever the site does.
+// result fetches a page and returns the worker's report, whatever the site does.
 func (f *fetcher) result(ctx context.Context, page *pb.Assignment) *pb.CrawlResult {
 	ctx, cancel := context.WithTimeout(ctx, pageTimeout)
 	defer cancel()
@@ -142,14 +142,14 @@ func (f *fetcher) get(ctx context.Context, page *pb.Assignment, result *pb.Crawl
 	describe(answer, body, result)
 }
 
-// describe says what an answer means to the server.
+// describe fills in what an answer means to the server.
 func describe(answer *http.Response, body []byte, result *pb.CrawlResult) {
 	result.HttpStatus = proto.Int32(int32(answer.StatusCode))
-	// The server leaves out what is longer, and a site must not fill the messages to the server.
+	// The server leaves out longer values, and a site must not fill the messages to the server.
 	if etag := strings.ToValidUTF8(answer.Header.Get("ETag"), "?"); len(etag) <= mostEtagBytes {
 		result.Etag = etag
 	}
-	// A site that says 1970 or 2099 would answer for ever that nothing has changed since.
+	// After a date in 1970 or 2099 the site would answer for ever that nothing has changed.
 	if modified, err := http.ParseTime(answer.Header.Get("Last-Modified")); err == nil && modified.Year() >= 1990 && !modified.After(time.Now()) {
 		result.LastModified = timestamppb.New(modified)
 	}
@@ -180,7 +180,8 @@ func retryAfter(text string) *durationpb.Duration {
 	return nil
 }
 
-// rulesOf is what robots.txt says to this agent; nil where it cannot be read, and nothing may be fetched for now.
+// rulesOf returns the rules of robots.txt for this agent; nil if it cannot be read, so that nothing may be fetched for
+// now.
 func (f *fetcher) rulesOf(ctx context.Context, target *url.URL, life time.Duration) *rules {
 	origin := strings.ToLower(target.Scheme + "://" + target.Host)
 	f.mu.Lock()
@@ -204,12 +205,12 @@ func (f *fetcher) rulesOf(ctx context.Context, target *url.URL, life time.Durati
 	}
 }
 
-// sizeOf is about as much memory as the rules of a text take at most: each wildcard makes a regular expression.
+// sizeOf returns about the most memory of a text's rules: each wildcard makes a regular expression.
 func sizeOf(body []byte) int {
 	return 1024 + 32*len(body) + 900*(bytes.Count(body, []byte("*"))+bytes.Count(body, []byte("$")))
 }
 
-// resize forgets what is too old, and then the largest, where all take too much. Needs the mutex.
+// resize forgets old rules and then the largest, while all take too much memory. Needs the mutex.
 func (f *fetcher) resize(origin string, r *rules, size int) {
 	if f.robots[origin] != r {
 		return
@@ -231,7 +232,7 @@ func (f *fetcher) resize(origin string, r *rules, size int) {
 	}
 }
 
-// forget needs the mutex.
+// forget removes the rules of an origin. Needs the mutex.
 func (f *fetcher) forget(origin string) {
 	if r := f.robots[origin]; r != nil {
 		f.memory -= r.size
@@ -269,7 +270,7 @@ func (f *fetcher) read(r *rules, origin string, life time.Duration) {
 	if err != nil {
 		return
 	}
-	// What is not there, or is behind more redirects than are followed, forbids nothing (RFC 9309, section 2.3.1).
+	// A robots.txt that is missing, or behind too many redirects, forbids nothing (RFC 9309, section 2.3.1).
 	if answer.StatusCode < 200 || answer.StatusCode >= 300 {
 		body = nil
 	}
@@ -280,7 +281,7 @@ func (f *fetcher) read(r *rules, origin string, life time.Duration) {
 	f.resize(origin, r, sizeOf(body))
 }
 
-// followRobots goes to other hosts as well: what is found there holds where one has asked first.
+// followRobots follows redirects even to other hosts: the text there applies to the host that was asked first.
 func followRobots(_ *http.Request, via []*http.Request) error {
 	if len(via) > mostRedirects {
 		return http.ErrUseLastResponse
@@ -288,14 +289,14 @@ func followRobots(_ *http.Request, via []*http.Request) error {
 	return nil
 }
 
-// parse reads every line of a robots.txt that says something. The library refuses all of a text for one line that it
-// cannot read, such as a delay that is no number or a rule of no group.
+// parse keeps the lines of a robots.txt that the library can read. For one bad line, such as a delay that is not a number
+// or a rule without a group, the library would refuse the whole text.
 func parse(body []byte) *robotstxt.RobotsData {
 	if data, err := robotstxt.FromBytes(body); err == nil {
 		return data
 	}
 	var good strings.Builder
-	group := "" // that a line is tried in, once there is one
+	group := "" // the group in which a line is tried
 	for _, line := range strings.FieldsFunc(string(body), func(c rune) bool { return c == '\n' || c == '\r' }) {
 		line = strings.TrimPrefix(line, "\ufeff")
 		if _, err := robotstxt.FromString(group + line); err != nil {

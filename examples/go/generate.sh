@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# Makes the Go package of the API, in freshetv1/, by protoc and the two plugins for Go that go.mod names and go.sum pins.
+# Makes the Go package of the API, in freshetv1/, with protoc and its two plugins for Go that go.mod names and go.sum
+# pins.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")"
 proto=../../proto

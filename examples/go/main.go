@@ -1,9 +1,9 @@
 // A fetch worker in Go: fetches the pages that Freshet hands out, and reports what it found.
 //
-// It keeps to robots.txt and reports its Crawl-delay, asks conditionally, and reports permanent redirects instead of
-// following them. Results are kept until the server has acknowledged them, over reconnects. SIGTERM or Ctrl-C: it takes
-// no more pages, finishes those that it has, and ends once all results are acknowledged, at the latest after
-// -stop-timeout.
+// It obeys robots.txt and reports its Crawl-delay, asks conditionally, and reports permanent redirects instead of
+// following them. It keeps results until the server has acknowledged them, over reconnects. On SIGTERM or Ctrl-C it
+// requests no more pages, finishes those that it has, and ends once all results are acknowledged, after -stop-timeout
+// at the latest.
 package main
 
 import (
@@ -40,12 +40,12 @@ func main() {
 	}
 	ctx, cancel := signal.NotifyContext(context.Background(), syscall.SIGTERM, os.Interrupt)
 	defer cancel()
-	// The streams outlive the signal: what is open is finished and reported after it. A server that does not answer
-	// keeps nobody.
+	// The streams outlive the signal, since open pages are finished and reported after it. A server that does not answer
+	// delays nobody.
 	streams, giveUp := context.WithCancel(context.Background())
 	defer giveUp()
 	context.AfterFunc(ctx, func() {
-		// A second signal does not wait.
+		// A second signal ends the program at once.
 		cancel()
 		time.AfterFunc(*stopTimeout, giveUp)
 	})
@@ -63,13 +63,13 @@ func main() {
 			continue
 		}
 		if err != nil {
-			// Quoted: what a server says may be what a site has chosen.
+			// Quoted: a site may have chosen the server's text.
 			log.Printf("%q", err)
 		}
 		if w.acknowledged > before {
 			pause = 0
 		}
-		// Twice as long after each failure, and not all workers at once.
+		// The pause doubles after each failure, with jitter so that workers do not return all at once.
 		pause = min(20*time.Second, max(200*time.Millisecond, 2*pause))
 		pause = pause/2 + rand.N(pause/2)
 	}
@@ -79,7 +79,7 @@ func main() {
 	}
 }
 
-// serve connects to one address and works until the stream ends; nil means that all is done.
+// serve connects to one address and works until the stream ends; nil means that all work is done.
 func serve(ctx, streams context.Context, w *worker, address string, proof []grpc.DialOption) error {
 	options := append(proof, grpc.WithKeepaliveParams(keepalive.ClientParameters{Time: 10 * time.Second, Timeout: 5 * time.Second}))
 	connection, err := grpc.NewClient(address, options...)
@@ -96,7 +96,7 @@ func serve(ctx, streams context.Context, w *worker, address string, proof []grpc
 	return w.converse(ctx, stream)
 }
 
-// bearer shows a token; gRPC sends it over TLS only.
+// bearer sends a token with each call; gRPC sends it only over TLS.
 type bearer struct{ token string }
 
 func (b bearer) GetRequestMetadata(context.Context, ...string) (map[string]string, error) {
@@ -107,7 +107,7 @@ func (bearer) RequireTransportSecurity() bool { return true }
 
 func credentialsOf(ca string) ([]grpc.DialOption, error) {
 	if ca == "" {
-		// No proxy of the web reads what is in the clear.
+		// No web proxy may read plain text.
 		return []grpc.DialOption{grpc.WithTransportCredentials(insecure.NewCredentials()), grpc.WithNoProxy()}, nil
 	}
 	transport, err := credentials.NewClientTLSFromFile(ca, "")

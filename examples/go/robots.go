@@ -8,16 +8,16 @@ import (
 const (
 	// Each wildcard of an agent is compared with each URL.
 	mostWildcards = 1000
-	// A rule is there once for each agent of its group: so often, beside the first.
+	// The library stores a rule once for each agent of its group: at most this many copies beyond the first.
 	mostShared = 50_000
 )
 
-// robotsLine is what the library reads, which takes common misspellings.
+// robotsLine matches the lines that the library reads, with common misspellings.
 var robotsLine = regexp.MustCompile(`(?i)^[\s\x{feff}]*(user-?agent|allow|disallow|crawl-?delay)\s*:([^#]*)`)
 
-// bounded is the agents, rules and delays of a robots.txt, without what would cost seconds for each URL, or gigabytes:
-// wildcards of an agent after the first thousand, and rules of very many agents at once. Also so many bytes of kept
-// rules with wildcards.
+// bounded returns the agents, rules and delays of a robots.txt, and the bytes of its rules with wildcards. It leaves
+// out parts that would cost seconds for each URL, or gigabytes: wildcards of an agent after the first thousand, and
+// rules of very many agents at once.
 func bounded(text []byte) ([]byte, int) {
 	var kept strings.Builder
 	group := map[string]bool{}
@@ -37,7 +37,7 @@ func bounded(text []byte) ([]byte, int) {
 			}
 			value = strings.ToLower(value)
 			if group[value] {
-				continue // the library would have its rules twice
+				continue // the library would store its rules twice
 			}
 			group[value] = true
 		} else {
@@ -52,7 +52,7 @@ func bounded(text []byte) ([]byte, int) {
 				}
 				wildcardBytes += len(value)
 			}
-			// Only what the library takes for a rule ends a group.
+			// Only lines that the library considers rules end a group.
 			hasRules = hasRules || (value != "" && field != "crawl-delay" && field != "crawldelay")
 		}
 		kept.WriteString(field + ": " + value + "\n")

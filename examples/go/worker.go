@@ -10,27 +10,27 @@ import (
 	pb "example.org/freshet-worker/freshetv1"
 )
 
-// resultsPerBatch is at most 1,000; acknowledgements come once a batch.
+// resultsPerBatch is at most 1,000; each batch gets one acknowledgement.
 const resultsPerBatch = 500
 
-// A worker that stops, and has had no page for so long although it has credit, will hardly get one just now.
+// A stopping worker with credit expects no page after this time without one.
 const quiet = 250 * time.Millisecond
 
-// errCreditRevoked ends a stream on purpose: credit cannot be taken back, the next stream begins without any.
+// errCreditRevoked ends a stream on purpose: credit cannot be taken back, but the next stream begins without any.
 var errCreditRevoked = errors.New("the stream is given up for one without credit")
 
-// worker is what outlives a stream. Its fields are those of the goroutine that calls converse; fetches hand over their
-// results by the channel alone.
+// worker is the state that outlives a stream. Only the goroutine that calls converse uses its fields; fetches pass
+// their results through the channel.
 type worker struct {
 	name         string
 	capacity     int
 	fetch        *fetcher
 	results      chan *pb.CrawlResult
-	open         int // pages that are being fetched
+	open         int // pages being fetched
 	credit       int // pages that the server may still send on this stream
 	sequence     uint64
 	unsent       []*pb.CrawlResult
-	sent         []batch // in the order in which they are acknowledged
+	sent         []batch // in the order of their acknowledgements
 	acknowledged int
 	refused      int
 }
@@ -44,12 +44,12 @@ func newWorker(name string, capacity int, fetch *fetcher) *worker {
 	return &worker{name: name, capacity: capacity, fetch: fetch, results: make(chan *pb.CrawlResult, capacity)}
 }
 
-// done says whether the worker was told to stop and owes nothing.
+// done reports whether the worker was told to stop and everything is acknowledged.
 func (w *worker) done(ctx context.Context) bool {
 	return ctx.Err() != nil && w.owed() == 0
 }
 
-// owed is how many pages have no acknowledged result, those included that are being fetched.
+// owed returns how many pages have no acknowledged result, including those being fetched.
 func (w *worker) owed() int {
 	owed := w.open + len(w.unsent)
 	for _, b := range w.sent {
@@ -58,14 +58,14 @@ func (w *worker) owed() int {
 	return owed
 }
 
-// converse works on one stream until it ends, and says why; nil means that all is done.
+// converse works on one stream until it ends, and returns the reason; nil means that all work is done.
 func (w *worker) converse(ctx context.Context, stream pb.SchedulerService_CrawlClient) error {
 	if err := w.begin(stream); err != nil {
 		return err
 	}
 	incoming, failed := receive(stream)
 	stop := ctx.Done()
-	var silent <-chan time.Time // once the worker stops
+	var silent <-chan time.Time // set once the worker stops
 	for {
 		if err := w.send(ctx, stream); err != nil {
 			return err
@@ -75,7 +75,7 @@ func (w *worker) converse(ctx context.Context, stream pb.SchedulerService_CrawlC
 		}
 		select {
 		case <-silent:
-			// What is on its way when a stream ends is lost until its lease ends; hardly anything is.
+			// Pages on their way when a stream ends are lost until their leases end; by now there are hardly any.
 			if w.done(ctx) {
 				return nil
 			}
@@ -98,7 +98,7 @@ func (w *worker) converse(ctx context.Context, stream pb.SchedulerService_CrawlC
 	}
 }
 
-// begin says hello; what was not acknowledged goes first.
+// begin says hello, and sends unacknowledged results first.
 func (w *worker) begin(stream pb.SchedulerService_CrawlClient) error {
 	var again []*pb.CrawlResult
 	for _, b := range w.sent {
@@ -109,7 +109,7 @@ func (w *worker) begin(stream pb.SchedulerService_CrawlClient) error {
 	return stream.Send(&pb.CrawlRequest{Message: &pb.CrawlRequest_Hello{Hello: hello}})
 }
 
-// send reports what there is to report, and grants credit for what there is room for.
+// send reports waiting results, and grants credit for free room.
 func (w *worker) send(ctx context.Context, stream pb.SchedulerService_CrawlClient) error {
 	for len(w.unsent) > 0 {
 		count := min(len(w.unsent), resultsPerBatch)
@@ -137,7 +137,7 @@ func (w *worker) take(ctx context.Context, message *pb.CrawlResponse) {
 		for _, assignment := range m.Assignments.Assignments {
 			w.credit--
 			w.open++
-			// Fetches that have begun are finished, also after the signal.
+			// Fetches that have begun are finished, even after the signal.
 			go func() { w.results <- w.fetch.result(context.WithoutCancel(ctx), assignment) }()
 		}
 	case *pb.CrawlResponse_ResultAck:
@@ -147,7 +147,7 @@ func (w *worker) take(ctx context.Context, message *pb.CrawlResponse) {
 	}
 }
 
-// settle forgets a batch but for what the server asks to send again later.
+// settle forgets a batch, except items that the server asks to send again later.
 func (w *worker) settle(ack *pb.BatchAck) {
 	if len(w.sent) == 0 || w.sent[0].sequence != ack.Sequence {
 		return
@@ -173,7 +173,7 @@ func (w *worker) refuse(results []*pb.CrawlResult, reason *pb.ItemError) {
 		log.Printf("%d results refused: %q: %q", len(results), reason.Field, reason.Reason)
 		return
 	}
-	// They take room until they come back, so that the channel holds them.
+	// They occupy room until they return, so that the channel never blocks.
 	w.open += len(results)
 	time.AfterFunc(max(time.Second, reason.RetryAfter.AsDuration()), func() {
 		for _, result := range results {

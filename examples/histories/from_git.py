@@ -5,8 +5,8 @@
     freshet-sim replay --history history.tsv --policy default --crawls-per-day 50
     ./dev run --history history.tsv
 
-A page is a file that the revision has. Its history begins with the commit that added it last, so a file that was
-renamed begins anew. A commit touches a page: as a change of the content (`c`), or as a minor touch (`m`) if it changes
+A page is a file in the revision. Its history begins with the last commit that added the file, so a renamed file
+starts again. A commit touches a page: as a change of the content (`c`), or as a minor touch (`m`) if it changes
 fewer than --minor lines of the file or is a mass edit of more than --mass pages. Needs git.
 """
 
@@ -24,7 +24,7 @@ from urllib.parse import quote
 class Commit:
     time: int
     added: set[str] = dataclasses.field(default_factory=set)
-    # How many lines of a file changed; None: it is no text.
+    # How many lines of a file changed; None = not a text.
     lines: dict[str, int | None] = dataclasses.field(default_factory=dict)
 
 
@@ -34,7 +34,7 @@ class Page:
     touches: dict[int, str] = dataclasses.field(default_factory=dict)
 
     def touch(self, time: int, kind: str) -> None:
-        # A copy that was made in the second of a change has it or not: nobody can tell.
+        # Whether a copy made in the second of a change has it is unknown.
         if time > self.first_seen and self.touches.get(time) != "c":
             self.touches[time] = kind
 
@@ -45,7 +45,7 @@ def git(repository: str, *arguments: str) -> str:
 
 
 def commits(repository: str, revision: str, path: str, first_parent: bool) -> Iterator[Commit]:
-    """Oldest first."""
+    """All commits, oldest first."""
     history = ["--first-parent", "-m"] if first_parent else ["--no-merges"]
     text = git(
         repository, "log", "-z", "--reverse", "--no-renames", "--raw", "--numstat", "--format=commit %ct",

@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
 """Adds pages to Freshet by the million, in bounded memory.
 
-Each file (or standard input) has one page a line: a URL, or URL and importance separated by a tab or a space, or a JSON
-object with the fields of PageSpec that the client knows (`url`, `importance`, `crawl_id`, ...; spans in seconds, times
-in ISO 8601); or, under a header that begins with `url`, those fields as columns separated by tabs, of which others than
-these are left out, as `freshet export --format tsv` writes them. Files that end in .gz are unpacked. Refused lines are
-listed on standard error; then the exit code is 1.
+Each file (or standard input) has one page a line: a URL; a URL and its importance, separated by a tab or a space; or a
+JSON object with those fields of PageSpec that the client knows (`url`, `importance`, `crawl_id`, ...; spans in seconds,
+times in ISO 8601). Under a header that begins with `url`, these fields are columns separated by tabs, and other
+columns are ignored: `freshet export --format tsv` writes such files. Files that end in .gz are unpacked. Refused lines
+are listed on standard error; then the exit code is 1.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ MOST_LINE_BYTES = 1 << 20
 
 
 def lines_of(file: IO[bytes]) -> Iterator[bytes]:
-    """The lines of a file; one that is longer than MOST_LINE_BYTES ends there, and its rest is passed over."""
+    """The lines of a file; a line longer than MOST_LINE_BYTES is cut there, and its rest skipped."""
     while line := file.readline(MOST_LINE_BYTES):
         rest = line
         while len(rest) == MOST_LINE_BYTES and not rest.endswith(b"\n"):
@@ -41,7 +41,7 @@ SETTINGS = {field.name for field in dataclasses.fields(Page)}
 
 
 def row_of(line: str, columns: list[str]) -> dict[str, Any]:
-    """What a line of a table says of a page; empty cells say nothing."""
+    """Reads the page of a line of a table; ignores empty cells."""
     cells = {name: cell for name, cell in zip(columns, line.split("\t"), strict=False) if cell and name in SETTINGS}
     fields: dict[str, Any] = dict(cells)
     for name in ("importance", "known_change_rate_per_day"):
@@ -53,7 +53,7 @@ def row_of(line: str, columns: list[str]) -> dict[str, Any]:
 
 
 def page_of(line: str, crawl_id: str, columns: list[str]) -> Page:
-    """Raises ValueError for a line that is no page."""
+    """Parses a line. Raises ValueError if it is not a page."""
     if line.startswith("{") or columns:
         fields: dict[str, Any] = row_of(line, columns) if columns else json.loads(line)
         for name in ("min_interval", "max_interval"):
@@ -74,7 +74,7 @@ def page_of(line: str, crawl_id: str, columns: list[str]) -> Page:
 
 
 class Loader:
-    """Reads lines, counts those that are no pages, and says every few seconds how far it is."""
+    """Reads lines, counts invalid ones, and prints its progress every few seconds."""
 
     def __init__(self, crawl_id: str) -> None:
         self._crawl_id = crawl_id
@@ -90,7 +90,7 @@ class Loader:
                     try:
                         if len(raw) == MOST_LINE_BYTES:
                             raise ValueError("the line is too long")
-                        # Some editors begin a text with a mark that says that it is UTF-8.
+                        # Some editors begin a text with the byte order mark of UTF-8.
                         line = raw.decode("utf-8-sig" if number == 1 else "utf-8").strip()
                         if not line or line.startswith("#"):
                             continue

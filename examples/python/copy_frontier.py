@@ -6,8 +6,8 @@
     copy_frontier.py urls.jsonl.gz new:7071     those, or documents of StormCrawler's status index
 
 A frontier speaks the crawl-frontier API (`urlfrontier.URLFrontier`) in plain text: the reference service of
-crawler-commons, or Freshet. Copying again is harmless: the target takes the newer item. Exit code: 0 all taken, 1 some
-refused, 2 one of the two did not answer or could not be read.
+crawler-commons, or Freshet. Copying again is harmless: the target keeps the newer item. Exit code: 0 all accepted, 1
+some refused, 2 one side did not answer or could not be read.
 """
 
 from __future__ import annotations
@@ -113,7 +113,7 @@ def info_of(message: bytes) -> Item:
 
 
 def item_of_storm(document: Item) -> Item:
-    """Of a document of StormCrawler's status index."""
+    """Converts a document of StormCrawler's status index."""
     document = document.get("_source", document)
     metadata = {}
     for key, values in document.get("metadata", {}).items():
@@ -160,7 +160,8 @@ def items_of(source: grpc.Channel, crawls: list[str]) -> Iterator[bytes]:
 
 
 class Reader:
-    """Passes items on and keeps what went wrong, which gRPC would not say of what it reads in a thread of its own."""
+    """Passes items on and keeps an error in them, which gRPC would not report since it reads them on a thread of its
+    own."""
 
     def __init__(self, items: Iterator[bytes]) -> None:
         self._items = items
@@ -174,10 +175,10 @@ class Reader:
 
 
 def put(items: Reader, target: grpc.Channel) -> collections.Counter[str]:
-    """How many were taken, skipped, failed."""
+    """Returns how many items were accepted, skipped, failed."""
     counts: collections.Counter[str] = collections.Counter()
     for answer in target.stream_stream(SERVICE + "PutURLs", bytes, bytes)(iter(items)):
-        # A field that is not there is zero.
+        # A missing field means zero.
         counts[STATUS[dict(fields(answer)).get(2, 0)]] += 1
     return counts
 

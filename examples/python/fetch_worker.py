@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 """A fetch worker: fetches the pages that Freshet hands out, and reports what it found.
 
-It keeps to robots.txt (RFC 9309) and reports its Crawl-delay, asks conditionally, follows temporary redirects, reports
-permanent ones, and bounds the size and the time of an answer. When a host is fetched is the server's decision alone.
-SIGTERM or Ctrl-C: pages that have not begun go back, the others are finished and reported.
+It obeys robots.txt (RFC 9309) and reports its Crawl-delay, asks conditionally, follows temporary redirects, reports
+permanent ones, and limits the size and the time of an answer. Only the server decides when a host is fetched. On
+SIGTERM or Ctrl-C it gives back pages not begun, and finishes and reports the others.
 """
 
 from __future__ import annotations
@@ -40,10 +40,10 @@ ROBOTS_LIFE = 86_400.0
 ROBOTS_RETRY = 60.0
 # The worker keeps robots.txt this long for an origin to which only redirects lead so far.
 ROBOTS_LIFE_ELSEWHERE = 600.0
-# Threads that look up names, for each page at a time: a page needs one, but a look-up goes on when its page is over.
+# Threads for name look-ups, for each page at a time: a page needs one, but a look-up may outlast its page.
 NAMES_PER_PAGE = 4
 PARSERS = 4
-# What a site may cause. A URL that it names may be none at all, which httpx does not count among its errors.
+# Errors that a site can cause. It may name an invalid URL, which httpx does not count among its errors.
 FAILURES = (httpx.HTTPError, httpx.InvalidURL, OSError, ValueError, asyncio.TimeoutError)
 
 
@@ -57,7 +57,7 @@ class Answer:
 
 @dataclass
 class Rules:
-    """What the robots.txt of an origin says, or that it cannot be read: then nothing may be fetched for now."""
+    """The rules of an origin's robots.txt, or that it cannot be read: then nothing may be fetched for now."""
 
     parsed: Protego | None
     until: float
@@ -74,9 +74,9 @@ class Fetcher:
         self._save = save
         self._rules: dict[str, asyncio.Task[Rules]] = {}
         self._kept = KeptRobots()
-        # Names that sites make slow to look up wait in other threads.
+        # Parsing has its own threads, since slow name look-ups can occupy all others.
         self._parsers = ThreadPoolExecutor(PARSERS, "robots")
-        # Freshet hands out one page of a host at a time, or as many as the host takes.
+        # Freshet limits the pages of a host at a time.
         limits = httpx.Limits(max_connections=None, max_keepalive_connections=200, keepalive_expiry=30)
         self._client = httpx.AsyncClient(
             headers={"User-Agent": agent} | ACCEPT_ENCODING,
@@ -93,7 +93,7 @@ class Fetcher:
         self._parsers.shutdown(wait=False)
 
     async def fetch(self, page: Assignment) -> Result:
-        """What a worker reports of the page; never raises for what a site does."""
+        """Fetches a page and returns the result; never raises for anything that a site does."""
         try:
             return await asyncio.wait_for(self._fetch(page), self._timeout)
         except FAILURES as error:
@@ -113,7 +113,7 @@ class Fetcher:
             if not rules.parsed.can_fetch(url, self._agent):
                 return Result(outcome=Outcome.ROBOTS_DENIED, crawl_delay=crawl_delay)
             answer = await self._get(url, conditional_headers(page), self._most_bytes)
-            # A page that leads somewhere for now has not moved itself, whatever has happened there.
+            # A page with a temporary redirect has not moved itself, whatever happens at the target.
             followed = TEMPORARY if url == page.url else TEMPORARY | MOVED_PERMANENTLY
             if answer.status not in followed or "Location" not in answer.headers:
                 self._keep(page, answer)
@@ -122,7 +122,7 @@ class Fetcher:
                     answer.headers,
                     answer.body,
                     url=url,
-                    # Of the page itself, not of where it led.
+                    # The address of the page itself, not of a redirect's target.
                     server_address=answer.address if url == page.url else "",
                     crawl_delay=crawl_delay if url == page.url else None,
                 )
@@ -130,7 +130,7 @@ class Fetcher:
         return Result(outcome=Outcome.ERROR, http_status=302)
 
     async def _get(self, url: str, headers: dict[str, str], most: int) -> Answer:
-        """An answer of at most so many bytes; what is longer is cut, so that a page without an end has a digest."""
+        """Returns an answer of at most so many bytes; cuts longer ones, so that an endless page has a digest."""
         async with self._client.stream("GET", url, headers=headers) as response:
             body = Body(response.headers.get("Content-Encoding", ""), most)
             await body.add_all(response.aiter_raw())
@@ -159,17 +159,17 @@ class Fetcher:
             return Rules(None, time.monotonic() + ROBOTS_RETRY)
         if answer.status >= 500:
             return Rules(None, time.monotonic() + ROBOTS_RETRY)
-        # What is not there, or is behind more redirects than are followed, forbids nothing (RFC 9309, section 2.3.1).
-        # Some editors begin a text with a mark that says that it is UTF-8.
+        # A robots.txt that is missing, or behind too many redirects, forbids nothing (RFC 9309, section 2.3.1). Some
+        # editors begin a text with the byte order mark of UTF-8.
         text = answer.body.decode("utf-8-sig", "replace") if 200 <= answer.status < 300 else ""
-        # A long one takes so long that other pages would wait.
+        # Parsing a long text here would delay other pages.
         loop = asyncio.get_running_loop()
         read = await loop.run_in_executor(self._parsers, bounded, text)
         parsed = await loop.run_in_executor(self._parsers, Protego.parse, read.text)
         return Rules(parsed, time.monotonic() + life, read.size)
 
     async def _get_robots(self, url: str) -> Answer:
-        """Follows redirects, to other hosts as well: what is found there holds where one has asked first."""
+        """Follows redirects, even to other hosts: the text found there applies to the host that was asked first."""
         for _ in range(MOST_REDIRECTS):
             answer = await self._get(url, {}, MOST_ROBOTS_BYTES)
             if answer.status not in TEMPORARY | MOVED_PERMANENTLY or "Location" not in answer.headers:
@@ -187,7 +187,7 @@ class Fetcher:
 
 async def work(options: argparse.Namespace) -> None:
     loop = asyncio.get_running_loop()
-    # It looks names up. By default it has six threads on two processors, which as many slow names would hold.
+    # This executor looks names up. By default it has six threads on two processors, and six slow names would occupy it.
     loop.set_default_executor(ThreadPoolExecutor(NAMES_PER_PAGE * options.concurrency, "names"))
     fetcher = Fetcher(options.agent, most_bytes=options.most_bytes, timeout=options.timeout, save=options.save)
     worker = freshet.aio.Worker(options.server, name=options.name, capacity=options.concurrency)

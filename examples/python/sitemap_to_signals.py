@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
 """Polls sitemaps, and tells Freshet what has changed.
 
-Each poll of a sitemap is one poll to the server, which learns from it how far the sitemap can be trusted. Pages that
-are listed for the first time are added; a page whose `lastmod` differs from that of the poll before is signalled. What
-was seen is kept in a state file, so that a restart signals nothing twice.
+Each poll of a sitemap is one poll to the server, which learns from it how far to trust the sitemap. Pages that are
+listed for the first time are added; a page whose `lastmod` differs from the previous poll is signalled. A state file
+keeps what was seen, so that a restart signals nothing twice.
 
-Each sitemap of the command line is polled by itself, one after the other. What its site can cost the others in time,
-memory and disk has a bound. `freshet sitemap` reads larger sites.
+Sitemaps of the command line are polled one after the other. The time, memory and disk that one site can cost the
+others are bounded. `freshet sitemap` reads larger sites.
 """
 
 from __future__ import annotations
@@ -33,31 +33,31 @@ from freshet.http import ACCEPT_ENCODING, Body, parse_last_modified
 
 MOST_BYTES = 64 << 20
 MOST_REDIRECTS = 5
-# For a document, redirects included: a site may send a byte whenever a client would give up.
+# Seconds for a document, redirects included: a site may send a byte each time before a client gives up.
 MOST_SECONDS = 60.0
-# As the protocol of sitemaps has it.
+# The limit of the sitemap protocol.
 MOST_ENTRIES = 50_000
 MOST_URL_BYTES = 2_048
-# The state keeps texts of so many characters beside URLs.
+# Characters of a lastmod that the state keeps beside the URL.
 MOST_LASTMOD = 100
 MOST_VALIDATOR = 1_000
-# An XML parser keeps the names of a document, the elements around the place where it is, and a tag as a whole.
+# An XML parser keeps all names of a document, the open elements, and each whole tag.
 MOST_NAMES = 1_000
 MOST_DEPTH = 100
 PART_BYTES = 1 << 20
-# For a sitemap of the command line and all that it names, in each poll. A poll looks at them before each document.
+# Limits in each poll for a sitemap of the command line and all documents that it names, checked before each document.
 MOST_SITEMAPS = 1_000
 MOST_SITE_SECONDS = 600.0
 MOST_SITE_BYTES = 128 << 20
-# About what a page takes in memory beside its URL.
+# Approximate memory of a page in addition to its URL.
 PAGE_BYTES = 200
 MOST_SHOWN = 200
-# What a site may cause.
+# Errors that a site can cause.
 FAILURES = (
     httpx.HTTPError,
     httpx.InvalidURL,
     ValueError,
-    LookupError,  # an encoding that there is none of
+    LookupError,  # an unknown encoding
     OSError,
     asyncio.TimeoutError,
     zlib.error,
@@ -66,14 +66,14 @@ FAILURES = (
 
 
 class Document(TypedDict):
-    """What to ask with next time, and the `lastmod` of each page that the document lists."""
+    """Validators for the next request, and the `lastmod` of each page that the document lists."""
 
     validators: dict[str, str]
     pages: dict[str, str]
 
 
 class State:
-    """The documents of the last poll by URL, for each sitemap of the command line. Written as a whole, or not."""
+    """The documents of the last poll by URL, for each sitemap of the command line. Written completely or not at all."""
 
     def __init__(self, path: Path | None) -> None:
         self._path = path
@@ -103,7 +103,7 @@ async def ask(client: httpx.AsyncClient, url: str, headers: dict[str, str]) -> h
 async def download(
     client: httpx.AsyncClient, url: str, validators: dict[str, str]
 ) -> tuple[bytes, dict[str, str]] | None:
-    """The text of a sitemap and what to ask with next time; None when it is the same as before."""
+    """Returns the text of a sitemap and the validators for the next request; None if it is unchanged."""
     async with aclosing(await ask(client, url, validators)) as response:
         if response.status_code == 304:
             return None
@@ -114,18 +114,18 @@ async def download(
         names = {"ETag": "If-None-Match", "Last-Modified": "If-Modified-Since"}
         headers = {name: response.headers.get(name, "") for name in names}
         found = {names[name]: value for name, value in headers.items() if 0 < len(value) <= MOST_VALIDATOR}
-        # A site that says 1970 or 2099 would answer for ever that nothing has changed since.
+        # After a date in 1970 or 2099 the site would answer for ever that nothing has changed.
         if parse_last_modified(found.get("If-Modified-Since", ""), datetime.now(timezone.utc)) is None:
             found.pop("If-Modified-Since", None)
     text = body.read()
     if text.startswith(b"\x1f\x8b"):
-        # What comes behind the compressed data is none of it.
+        # Bytes behind the compressed data do not belong to it.
         text = zlib.decompressobj(16 + zlib.MAX_WBITS).decompress(text, MOST_BYTES)
     return text, found
 
 
 class Entries:
-    """Reads kind (`sitemap` or `url`), location and lastmod of each entry; of the document it keeps nothing else."""
+    """Reads kind (`sitemap` or `url`), location and lastmod of each entry, and keeps nothing else of the document."""
 
     def __init__(self, text: bytes) -> None:
         self.found: list[tuple[str, str, str]] = []
@@ -175,7 +175,7 @@ class Entries:
 
 
 def instant(lastmod: str) -> datetime | None:
-    """A day alone says too little: the page may have been crawled on that day before it changed."""
+    """Returns None for a mere day: the page may have been crawled on that day before it changed."""
     try:
         time_of_change = datetime.fromisoformat(lastmod.replace("Z", "+00:00"))
     except ValueError:
@@ -186,7 +186,7 @@ def instant(lastmod: str) -> datetime | None:
 
 
 def signals_of(changed: list[tuple[str, str]]) -> list[Signal]:
-    """A time that is ahead of the clock would be refused, and is left out."""
+    """Makes signals; leaves out times ahead of the clock, which would be refused."""
     latest = datetime.now(timezone.utc) + timedelta(minutes=4)
     found = []
     for url, lastmod in changed:
@@ -197,19 +197,20 @@ def signals_of(changed: list[tuple[str, str]]) -> list[Signal]:
 
 
 async def read(client: httpx.AsyncClient, url: str, before: Document | None) -> tuple[list[str], Document]:
-    """The sitemaps that a document names, and what to keep of it."""
+    """Returns the sitemaps that a document names, and what to keep of it."""
     answer = await asyncio.wait_for(download(client, url, before["validators"] if before else {}), MOST_SECONDS)
     if answer is None:
         return [], before or {"validators": {}, "pages": {}}
     found = Entries(answer[0]).found
     named = [location for kind, location, _ in found if kind == "sitemap"]
     pages = {location: lastmod for kind, location, lastmod in found if kind == "url"}
-    # An index that is the same says nothing of what it names, so it is read in full each time.
+    # An unchanged index says nothing about its documents, so it is read in full each time.
     return named, {"validators": {} if named else answer[1], "pages": pages}
 
 
 async def read_site(client: httpx.AsyncClient, sitemap: str, before: dict[str, Document]) -> dict[str, Document]:
-    """The documents of a sitemap: itself and those that it names. One that cannot be read is as it was before."""
+    """Returns the documents of a sitemap: itself and those that it names. An unreadable one keeps its previous
+    state."""
     until = time.monotonic() + MOST_SITE_SECONDS
     left = MOST_SITE_BYTES
     sitemaps = [sitemap]

@@ -1,4 +1,4 @@
-// AdminService: what operators set and see.
+// AdminService: the settings and views of operators.
 #ifndef FRESHET_SERVER_API_ADMIN_SERVICE_H_
 #define FRESHET_SERVER_API_ADMIN_SERVICE_H_
 

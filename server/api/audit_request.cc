@@ -17,12 +17,12 @@ using google::protobuf::FieldDescriptor;
 using google::protobuf::Message;
 using Json = nlohmann::ordered_json;
 
-// How the JSON of a text that is none of UTF-8 is written.
+// Writes the JSON of a text that may not be UTF-8.
 std::string TextOf(const Json& json) {
   return json.dump(-1, ' ', /*ensure_ascii=*/true, Json::error_handler_t::replace);
 }
 
-// nullptr: it has none.
+// nullptr = the request has no URLs.
 const FieldDescriptor* UrlsOf(const Message& request) {
   const FieldDescriptor* field = request.GetDescriptor()->FindFieldByName("urls");
   const bool is_list = field != nullptr && field->is_repeated() &&
@@ -30,7 +30,7 @@ const FieldDescriptor* UrlsOf(const Message& request) {
   return is_list ? field : nullptr;
 }
 
-// The request without its URLs, and what is said of them in each entry.
+// Writes the request without its URLs, and the note on them for each entry.
 Json HeadOf(const Message& request, const FieldDescriptor* urls, const std::string& digest) {
   const std::unique_ptr<Message> rest(request.New());
   rest->CopyFrom(request);
@@ -91,7 +91,7 @@ std::vector<std::string> AuditRequestTexts(const Message& request) {
   Json text;
   text["bytes"] = json.size();
   text["sha256"] = HexOf(DigestOf(json));
-  // The log cuts it where there is no more room.
+  // The log cuts the text where the room ends.
   text["begins"] = json.substr(0, kMaxAuditTextBytes);
   return {TextOf(text)};
 }

@@ -1,4 +1,4 @@
-// What the audit log says of a request, however long that is.
+// Describes requests of any length for the audit log.
 #ifndef FRESHET_SERVER_API_AUDIT_REQUEST_H_
 #define FRESHET_SERVER_API_AUDIT_REQUEST_H_
 
@@ -9,15 +9,15 @@
 
 namespace freshet {
 
-// A message as JSON for people; empty for one without fields. `whole`: fields that have their
-// defaults are shown as well, so that it says that something is not so. Thread-safe.
+// Writes a message as JSON for people; empty for a message without fields. `whole`: also shows
+// fields with default values, such as a flag that is off. Thread-safe.
 [[nodiscard]] std::string AuditText(const google::protobuf::Message& message, bool whole);
 
-// The texts for as many entries, at least one, each of at most kMaxAuditTextBytes. A request that
-// is short is its JSON. Of a longer one with a list `urls`: how many URLs it has, the SHA-256 of
-// the list with an end of line after each URL, and how many URLs each host has, all hosts in as
-// many entries as that takes. Of any other: its size, the SHA-256 of its JSON, and what that begins
-// with. Thread-safe.
+// Makes the texts for the entries of a request, at least one, each of at most kMaxAuditTextBytes. A
+// short request is its JSON. A longer one with a list `urls` is described by the number of URLs, in
+// all and for each host, in as many entries as that takes. The SHA-256 of the list, with an end of
+// line after each URL, is added. Any other is described by its size, the SHA-256 of its JSON, and
+// the beginning of that. Thread-safe.
 [[nodiscard]] std::vector<std::string> AuditRequestTexts(const google::protobuf::Message& request);
 
 }  // namespace freshet

@@ -1,4 +1,4 @@
-// What the audit log says of a call.
+// Records calls in the audit log.
 #ifndef FRESHET_SERVER_API_AUDITED_H_
 #define FRESHET_SERVER_API_AUDITED_H_
 
@@ -20,12 +20,12 @@ namespace freshet {
 // "OK", or "NOT_FOUND: host: ...".
 [[nodiscard]] std::string AuditOutcome(const grpc::Status& status);
 
-// Has what is refused at the door written to the log, which outlives the authoriser's use of it.
+// Has refusals of the authoriser written to the log, which outlives the authoriser's use of it.
 void AuditRefusals(Authoriser& authoriser, AuditLog& log);
 
-// One call whose outcome is to be written. What has changed something has an entry of its own. Of
-// calls that have changed nothing, and of those that change the same thing again and again, the
-// first of each minute are written, and the others counted. Thread-compatible.
+// The audit of one call. A call that changed something gets an entry of its own. If calls change
+// nothing, or the same thing again and again, the first of each minute are written and the others
+// counted. Thread-compatible.
 class CallAudit {
  public:
   // `log` outlives this.
@@ -34,17 +34,17 @@ class CallAudit {
   void SetRequest(const google::protobuf::Message& request) {
     requests_ = AuditRequestTexts(request);
   }
-  // What held before the call changed it.
+  // Sets the state before the call.
   void SetBefore(std::string json) { entry_.before = std::move(json); }
-  // What holds after it, where that is not what it answers.
+  // Sets the state after the call, if that is not its answer.
   void SetAfter(std::string json) { entry_.after = std::move(json); }
-  // What the call changes, where programs may change the same all the time.
+  // Sets the target of the change, if programs may change the same all the time.
   void SetTarget(std::string target) { target_ = std::move(target); }
-  // Something is changed, however the call ends.
+  // The call has changed something, however it ends.
   void NoteChange() { changed_ = true; }
-  // Nothing is changed, however the call ends.
+  // The call has changed nothing, however it ends.
   void NoteNoChange() { unchanged_ = true; }
-  // `done` is called once the entry is on the disk, or cannot be: on another thread.
+  // Ends the audit. `done` is called on another thread once the entry is on the disk, or cannot be.
   void Finish(const grpc::Status& status, const google::protobuf::Message& response,
               std::function<void()> done);
 

@@ -12,7 +12,7 @@ namespace {
 
 constexpr std::string_view kHttp = "http:";
 
-// "/freshet.v1.PagesService/GetPage" as "freshet.v1.PagesService.GetPage".
+// Turns "/freshet.v1.PagesService/GetPage" into "freshet.v1.PagesService.GetPage".
 std::string FullName(std::string_view path) {
   std::string name(path.substr(1));
   std::replace(name.begin(), name.end(), '/', '.');

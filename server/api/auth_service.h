@@ -1,4 +1,4 @@
-// AuthService: what clients find out about themselves.
+// AuthService: tells clients about themselves.
 #ifndef FRESHET_SERVER_API_AUTH_SERVICE_H_
 #define FRESHET_SERVER_API_AUTH_SERVICE_H_
 

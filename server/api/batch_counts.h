@@ -1,4 +1,4 @@
-// What became of the items of a batch, as numbers.
+// Numbers of a batch's items by outcome.
 #ifndef FRESHET_SERVER_API_BATCH_COUNTS_H_
 #define FRESHET_SERVER_API_BATCH_COUNTS_H_
 
@@ -6,7 +6,7 @@
 
 namespace freshet {
 
-// Value type, thread-compatible.
+// The numbers. Value type, thread-compatible.
 struct BatchCounts {
   uint64_t refused = 0;
   uint64_t unrefused = 0;  // applied, duplicate, stale, observed only

@@ -1,4 +1,4 @@
-// How calls of the methods of a service begin.
+// The methods of services, and how their calls begin.
 #ifndef FRESHET_SERVER_API_CALL_METHOD_H_
 #define FRESHET_SERVER_API_CALL_METHOD_H_
 
@@ -11,16 +11,16 @@
 namespace freshet {
 
 using ServerCall = grpc::CallbackServerContext;
-// It deletes itself.
+// The reactor of a call; deletes itself.
 using Reactor = grpc::ServerGenericBidiReactor;
 
 // One method. Thread-safe.
 struct CallMethod {
-  std::string_view path;  // of its MethodRule
+  std::string_view path;  // the path of its MethodRule
   std::function<Reactor*(ServerCall*)> start;
 };
 
-// A method that is answered by what `start` makes of its calls.
+// A method whose calls are answered by the reactors that `start` makes.
 [[nodiscard]] inline CallMethod Streaming(std::string_view path, const ServerContext& context,
                                           Reactor* (*start)(const ServerContext&, ServerCall*)) {
   return {path, [&context, start](ServerCall* call) { return start(context, call); }};

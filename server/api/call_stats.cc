@@ -16,7 +16,7 @@ constexpr std::array<std::string_view, 17> kCodeNames = {
 
 constexpr std::memory_order kRelaxed = std::memory_order_relaxed;
 
-// Those of gRPC, without the slash in front.
+// The gRPC methods of the table, without the leading slash.
 std::vector<std::string_view> GrpcPaths() {
   std::vector<std::string_view> paths;
   for (const MethodRule& rule : AllMethods()) {
@@ -70,7 +70,7 @@ void CallStats::Begin(Method method, CallKind kind) {
 void CallStats::End(Method method, grpc::StatusCode code, Duration took) {
   OfMethod& its = methods_[method];
   const auto number = static_cast<size_t>(code);
-  // A code that gRPC does not know is one that it does not know.
+  // Codes that gRPC does not know count as UNKNOWN.
   Ended& ended = its.by_code[number < kCodes ? number : size_t{grpc::StatusCode::UNKNOWN}];
   const std::vector<double>& bounds = Bounds(its.kind.load(kRelaxed));
   const auto bound = std::lower_bound(bounds.begin(), bounds.end(), took.seconds());
@@ -83,7 +83,7 @@ CallFigures CallStats::figures() const {
   CallFigures figures;
   for (const OfMethod& its : methods_) {
     const CallKind kind = its.kind.load(kRelaxed);
-    // In this order: a call that ends meanwhile is not to make it less than none.
+    // In this order, a call that ends in between cannot make the difference negative.
     const uint64_t over = its.ended.load(kRelaxed);
     const uint64_t begun = its.begun.load(kRelaxed);
     if (begun == 0) continue;

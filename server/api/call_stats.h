@@ -1,6 +1,5 @@
-// How calls of gRPC went: how many, how long they took, by method and status code. The methods are
-// those of the table in server/auth/methods.h and the codes gRPC's, so nothing that a client sends
-// makes a row more.
+// Counts gRPC calls and their durations, by method and status code. Methods are those of the table
+// in server/auth/methods.h and codes are gRPC's, so clients cannot add rows.
 #ifndef FRESHET_SERVER_API_CALL_STATS_H_
 #define FRESHET_SERVER_API_CALL_STATS_H_
 
@@ -22,13 +21,13 @@ namespace freshet {
 
 enum class CallKind : uint8_t { kUnary, kStream };
 
-// Calls that ended alike. Value type, thread-compatible.
+// Ended calls of one method and code. Value type, thread-compatible.
 struct EndedCalls {
   std::string method;  // "freshet.v1.PagesService/GetPage", or `other`
   CallKind kind = CallKind::kUnary;
   std::string_view code;           // "OK", "NOT_FOUND"
-  std::vector<uint64_t> by_bound;  // of CallStats::Bounds; the last: longer than all of them
-  double seconds = 0;              // of all together
+  std::vector<uint64_t> by_bound;  // by CallStats::Bounds; the last: longer than all
+  double seconds = 0;              // sum over all calls
 };
 
 // Calls of one method. Value type, thread-compatible.
@@ -36,27 +35,27 @@ struct MethodCalls {
   std::string method;
   CallKind kind = CallKind::kUnary;
   uint64_t open = 0;
-  uint64_t received = 0;  // messages of streams; of unary calls they are not counted
+  uint64_t received = 0;  // messages of streams; not counted for unary calls
   uint64_t sent = 0;
 };
 
-// Value type, thread-compatible.
+// All counts. Value type, thread-compatible.
 struct CallFigures {
-  std::vector<EndedCalls> ended;     // that there were any of
-  std::vector<MethodCalls> methods;  // likewise, by name
+  std::vector<EndedCalls> ended;     // rows with calls
+  std::vector<MethodCalls> methods;  // rows with calls, by name
 };
 
-// Thread-safe, without locks: a call costs some additions.
+// The counters. Thread-safe, without locks: a call costs some additions.
 class CallStats {
  public:
-  // In the order of the table, one past it for all others.
+  // The place in the table; one past its end for all other methods.
   using Method = size_t;
 
   CallStats();
 
-  // "/freshet.v1.PagesService/GetPage".
+  // Finds "/freshet.v1.PagesService/GetPage".
   [[nodiscard]] Method Find(std::string_view path) const;
-  // "freshet.v1", "GetPage": no two services of a package have methods of one name.
+  // Finds "freshet.v1", "GetPage": methods of a package's services have distinct names.
   [[nodiscard]] Method Find(std::string_view package, std::string_view name) const;
 
   void Begin(Method method, CallKind kind);
@@ -65,7 +64,7 @@ class CallStats {
   void CountSent(Method method) { ++methods_[method].sent; }
 
   [[nodiscard]] CallFigures figures() const;
-  // How long calls take, in seconds, rising. Streams are open for hours.
+  // The upper bounds of durations in seconds, rising. Streams are open for hours.
   [[nodiscard]] static const std::vector<double>& Bounds(CallKind kind);
 
  private:
@@ -90,16 +89,16 @@ class CallStats {
   absl::flat_hash_map<std::pair<std::string_view, std::string_view>, Method> by_name_;
 };
 
-// One call, from here to End, or to its end without one. Thread-compatible.
+// Counts one call, from its beginning to End, or to its destruction without one. Thread-compatible.
 class CallWatch {
  public:
-  // Both outlive it.
+  // Both outlive this.
   CallWatch(CallStats& stats, Clock& clock, CallStats::Method method, CallKind kind);
   ~CallWatch() { End(grpc::StatusCode::CANCELLED); }
   CallWatch(const CallWatch&) = delete;
   CallWatch& operator=(const CallWatch&) = delete;
 
-  // What the call ends with is decided. The first one counts.
+  // Sets the code of the call; the first one counts.
   void End(grpc::StatusCode code);
   void CountReceived() { stats_.CountReceived(method_); }
   void CountSent() { stats_.CountSent(method_); }

@@ -1,4 +1,4 @@
-// AdminService.DrainNode: the divisions that a node serves go to standbys on others.
+// AdminService.DrainNode: moves the divisions that a node serves to standbys on other nodes.
 #ifndef FRESHET_SERVER_API_DRAIN_H_
 #define FRESHET_SERVER_API_DRAIN_H_
 
@@ -11,13 +11,13 @@
 
 namespace freshet {
 
-// Why the server of a node should not end, of whose standbys Kafka chooses one then; empty: it may.
-// Thread-safe.
+// Why the server of a node should not end, after which Kafka chooses one of its standbys; empty =
+// it may. Thread-safe.
 [[nodiscard]] std::string WhyNotDrained(const std::string& node,
                                         const std::vector<v1::FleetStandby>& standbys);
 
-// Has the servers of all divisions end that are called so, each unless there is a reason not to.
-// Asked by a server of another division: this server alone.
+// Ends the servers with this name in all divisions, unless there is a reason not to. Called by a
+// server of another division: only this server.
 void DrainNode(const ServerContext& context,
                UnaryCall<v1::DrainNodeRequest, v1::DrainNodeResponse>* call);
 

@@ -1,4 +1,4 @@
-// What the pages of a division showed (core/estimate/epoch_sums.h), as a message to another one.
+// Messages with what the pages of a division showed (core/estimate/epoch_sums.h).
 #ifndef FRESHET_SERVER_API_EPOCH_TOTALS_H_
 #define FRESHET_SERVER_API_EPOCH_TOTALS_H_
 
@@ -11,10 +11,10 @@ namespace freshet {
 
 // Both are thread-safe.
 //
-// Sources go by their names: each division has indices of its own.
+// Sources have their names, because each division has indices of its own.
 void ToProto(const EpochTotals& totals, const Sources& sources, v1::EpochTotals* out);
-// What is of sources that are not known here is left out. InvalidArgument, naming the field, for
-// numbers and sizes that no server means.
+// Leaves out sources that are unknown here. InvalidArgument, naming the field, for impossible
+// numbers and sizes.
 [[nodiscard]] StatusOr<EpochTotals> FromProto(const v1::EpochTotals& totals,
                                               const Sources& sources);
 

@@ -1,4 +1,4 @@
-// FleetService: what servers of a fleet tell one another.
+// FleetService: messages between the servers of a fleet.
 #ifndef FRESHET_SERVER_API_FLEET_SERVICE_H_
 #define FRESHET_SERVER_API_FLEET_SERVICE_H_
 

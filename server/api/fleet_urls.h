@@ -1,4 +1,5 @@
-// What the server with the crawl frontier of a fleet has others do about pages of its URLs.
+// Calls by which the server of a fleet's crawl frontier uses the pages of its URLs in other
+// divisions.
 #ifndef FRESHET_SERVER_API_FLEET_URLS_H_
 #define FRESHET_SERVER_API_FLEET_URLS_H_
 
@@ -13,7 +14,7 @@ namespace freshet {
 // FleetService::TakeUrls. Thread-safe.
 [[nodiscard]] Reactor* StartTakeUrls(const ServerContext& context, ServerCall* call);
 
-// FleetService::LeaseUrls, less its method. Thread-safe.
+// FleetService::LeaseUrls. Thread-safe.
 void HandleLeaseUrls(const ServerContext& context,
                      UnaryCall<v1::LeaseUrlsRequest, v1::LeaseUrlsResponse>* call);
 

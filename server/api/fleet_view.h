@@ -1,4 +1,4 @@
-// AdminService.GetFleet: what each division of a fleet says of itself.
+// AdminService.GetFleet: the state of each division of a fleet.
 #ifndef FRESHET_SERVER_API_FLEET_VIEW_H_
 #define FRESHET_SERVER_API_FLEET_VIEW_H_
 
@@ -8,10 +8,10 @@
 
 namespace freshet {
 
-// How a call about a cluster ends at a server of none. Thread-safe.
+// The status of a cluster call at a server without a cluster. Thread-safe.
 [[nodiscard]] grpc::Status OfNoCluster();
 
-// Answers with all divisions, or, to a server of another one, with this server's alone.
+// Answers with all divisions, or with this server's alone if another division's server asks.
 void ShowFleet(const ServerContext& context,
                UnaryCall<v1::GetFleetRequest, v1::GetFleetResponse>* call);
 

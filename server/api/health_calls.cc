@@ -10,8 +10,7 @@
 namespace freshet {
 namespace {
 
-// The messages of grpc.health.v1 have one field of the number 1 each, as those of a string and of
-// an integer do.
+// Messages of grpc.health.v1 have one field, number 1: a string or an integer.
 using HealthRequest = google::protobuf::StringValue;
 using HealthResponse = google::protobuf::Int32Value;
 
@@ -36,7 +35,7 @@ class HealthCall final : public CallReactor {
   HealthCall(HealthCalls& service, std::string_view path, CallKind kind, ServerCall* call)
       : CallReactor(service.host_, path, kind, call), service_(service) {}
 
-  // What it is to be told, if it was not yet.
+  // Tells the client its state, unless it has been told.
   void Tell() FRESHET_EXCLUDES(mutex_) {
     const int32_t status = StatusOfService(service_.Find(name_));
     {
@@ -70,7 +69,7 @@ class HealthCall final : public CallReactor {
   }
   void OnWritten(bool ok) override {
     const bool goes_on = ok && kind() == CallKind::kStream;
-    // Also if it comes only now: then it finds that nothing is written.
+    // This comes first: a stop that comes only now finds that nothing is being written.
     SetIdle();
     if (const grpc::Status why = stopped(); !why.ok()) return Stop(why);
     if (goes_on) return Tell();
@@ -86,7 +85,7 @@ class HealthCall final : public CallReactor {
     const MutexLock lock(mutex_);
     busy_ = false;
   }
-  // Ends the call, unless something is written: then OnWritten does.
+  // Ends the call, or leaves that to OnWritten while something is being written.
   void Stop(const grpc::Status& status) FRESHET_EXCLUDES(mutex_) {
     {
       const MutexLock lock(mutex_);
@@ -96,10 +95,10 @@ class HealthCall final : public CallReactor {
   }
 
   HealthCalls& service_;
-  std::string name_;  // once it has spoken
+  std::string name_;  // set by the request
   Mutex mutex_;
   int32_t told_ FRESHET_GUARDED_BY(mutex_) = 0;
-  bool busy_ FRESHET_GUARDED_BY(mutex_) = false;  // something is written, or the call is over
+  bool busy_ FRESHET_GUARDED_BY(mutex_) = false;  // a message is being written, or the call is over
 };
 
 void HealthCalls::Set(const std::string& service, bool serving) {

@@ -1,4 +1,4 @@
-// What has become of pings of IndexNow (server/indexnow/receiver.h), as numbers.
+// Counts of IndexNow pings (server/indexnow/receiver.h).
 #ifndef FRESHET_SERVER_API_INDEXNOW_STATS_H_
 #define FRESHET_SERVER_API_INDEXNOW_STATS_H_
 
@@ -10,14 +10,14 @@
 
 namespace freshet {
 
-// Those that are answered.
+// The statuses that are answered.
 inline constexpr std::array kIndexNowStatuses = {200, 202, 400, 401, 403, 404,
                                                  405, 413, 422, 429, 503};
 
-// Since the start. Thread-safe.
+// Counters since the start. Thread-safe.
 struct IndexNowCounters {
   std::array<std::atomic<uint64_t>, kIndexNowStatuses.size()> requests{};  // by status
-  // URLs.
+  // URLs:
   std::atomic<uint64_t> applied{0};
   std::atomic<uint64_t> unknown{0};
   std::atomic<uint64_t> created{0};
@@ -31,19 +31,20 @@ struct IndexNowCounters {
   }
 };
 
-// Value type, thread-compatible.
+// A snapshot of the counts. Value type, thread-compatible.
 struct IndexNowStats {
   std::map<int, uint64_t> requests;  // by HTTP status
-  uint64_t applied = 0;              // URLs that were signals of known pages
-  uint64_t unknown = 0;              // of unknown ones
-  uint64_t created = 0;              // that became pages
-  uint64_t refused = 0;              // by their shard
-  uint64_t pending = 0;              // that had to wait for a key, counted again once it is good
-  uint64_t dropped = 0;              // of these, as it was not good
-  uint64_t keys_good = 0;            // key files that were fetched
+  uint64_t applied = 0;              // URLs that signalled known pages
+  uint64_t unknown = 0;              // URLs of unknown pages
+  uint64_t created = 0;              // URLs that became pages
+  uint64_t refused = 0;              // refused by the page's shard
+  uint64_t pending = 0;              // URLs that had to wait for a key; counted again once it is
+                                     // good
+  uint64_t dropped = 0;              // pending URLs with a bad key
+  uint64_t keys_good = 0;            // fetched key files
   uint64_t keys_bad = 0;
   uint64_t keys_unreachable = 0;
-  uint64_t pending_bytes = 0;  // of what waits now
+  uint64_t pending_bytes = 0;  // bytes of waiting pings
 };
 
 }  // namespace freshet

@@ -10,7 +10,7 @@
 namespace freshet {
 namespace {
 
-// zlib's words for: 15 bits of window, in gzip's frame.
+// zlib's number for a window of 15 bits in a gzip frame.
 constexpr int kGzipWindow = 15 + 16;
 
 Status Damaged() { return InvalidArgument("the message is not gzip, or it is damaged"); }
@@ -35,10 +35,10 @@ StatusOr<std::string> Inflate(std::string_view gzip, size_t most) {
   z_stream stream{};
   CHECK(inflateInit2(&stream, kGzipWindow) == Z_OK, "zlib has no memory");
   const std::unique_ptr<z_stream, int (*)(z_stream*)> ends(&stream, inflateEnd);
-  // zlib reads through a pointer that it does not write through.
+  // zlib has no const pointer for its input, but only reads.
   stream.next_in = reinterpret_cast<Bytef*>(const_cast<char*>(gzip.data()));
   stream.avail_in = static_cast<uInt>(gzip.size());
-  // zlib says that the stream has ended only where it has room for a byte more.
+  // zlib reports the end only with room for one more byte.
   std::string out(size + 1, '\0');
   stream.next_out = reinterpret_cast<Bytef*>(out.data());
   stream.avail_out = static_cast<uInt>(out.size());

@@ -19,7 +19,7 @@ inline constexpr std::string_view kReportCrawlsPath = "/freshet.v1.IngestService
 // `context` outlives them. Thread-safe.
 [[nodiscard]] std::vector<CallMethod> IngestMethods(const ServerContext& context);
 
-// The results of one message; there are as many as CheckItemCount allows. `caller` outlives the
+// Converts the results of one message, as many as CheckItemCount allows. `caller` outlives the
 // call.
 [[nodiscard]] Batch ConvertResults(
     const ServerContext& context, uint64_t sequence,

@@ -1,6 +1,5 @@
-// Calls that are made on behalf of a client (server/auth/on_behalf.h), as gRPC has them: those that
-// the server makes of itself for its HTTP port, over an in-process channel, and those that come
-// from another server of the cluster.
+// Calls on behalf of a client (server/auth/on_behalf.h) in gRPC. The server makes some to itself
+// for its HTTP port, over an in-process channel; others come from another server of the cluster.
 #ifndef FRESHET_SERVER_API_INSIDE_H_
 #define FRESHET_SERVER_API_INSIDE_H_
 
@@ -16,16 +15,15 @@ namespace freshet {
 
 // All functions are thread-safe.
 
-// What the client that sent the request has shown.
+// The credentials that the client of the request has shown.
 [[nodiscard]] ShownByClient ShownBy(const HttpRequest& request);
-// Makes the call one of the client that sent the request, which the HTTP port has let in: an
-// in-process call.
+// Makes an in-process call on behalf of the client of the request, whom the HTTP port has let in.
 void ComeAs(const HttpRequest& request, grpc::ClientContext* call);
-// All that a call says about on whose behalf it is made.
+// Reads the metadata that says on whose behalf a call is made.
 [[nodiscard]] OnBehalfReader ReadOnBehalf(const grpc::CallbackServerContext& call);
-// What that client has shown; unset: the call has come from elsewhere.
+// The credentials of that client; unset = the call is on nobody's behalf.
 [[nodiscard]] std::optional<Credentials> InsideCredentials(const grpc::CallbackServerContext& call);
-// The same, to be passed on.
+// The same credentials, to be passed on.
 [[nodiscard]] std::optional<ShownByClient> ShownInside(const grpc::CallbackServerContext& call);
 
 }  // namespace freshet

@@ -1,4 +1,4 @@
-// Leases that are given back by workers, to this server or to that of another division.
+// Leases that workers give back, to this server or to that of another division.
 #ifndef FRESHET_SERVER_API_LEASE_RETURNS_H_
 #define FRESHET_SERVER_API_LEASE_RETURNS_H_
 
@@ -18,19 +18,19 @@ namespace freshet {
 
 inline constexpr std::string_view kReturnLeasesPath = "/freshet.v1.FleetService/ReturnLeases";
 
-// The returns of one message; there are as many as CheckItemCount allows. A lease that is not open
-// any more needs none. `caller` outlives the call. Thread-safe.
+// Converts the returns of one message, as many as CheckItemCount allows. The return of a closed
+// lease succeeds. `caller` outlives the call. Thread-safe.
 [[nodiscard]] Batch ConvertReturns(uint64_t sequence,
                                    const google::protobuf::RepeatedField<uint64_t>& lease_ids,
                                    const Caller& caller);
 
-// Those of assignments. Thread-safe.
+// The leases of assignments. Thread-safe.
 [[nodiscard]] std::vector<LeaseId> LeasesOf(const std::vector<Assignment>& assignments);
-// Those of assignments that another division has answered with. Thread-safe.
+// The leases of assignments in another division's answer. Thread-safe.
 [[nodiscard]] std::vector<LeaseId> LeasesIn(const v1::NextResponse& response);
 
-// Has the server of another division take leases back that reached nobody. What cannot be told runs
-// out. Thread-safe.
+// Returns leases that reached no worker to the server of another division. Leases that cannot be
+// returned run out. Thread-safe.
 void ReturnElsewhere(const ServerContext& context, uint32_t division, const ShownByClient& client,
                      const std::vector<LeaseId>& leases);
 

@@ -1,6 +1,6 @@
-// Traces: of a share of the messages of items, a line of the log that says how long each part of
-// the way from the message to its acknowledgement took. The share is `trace_share` of the
-// configuration; docs/operations.md explains the line.
+// Traces a share of the messages with items: a line of the log gives the time of each step from the
+// message to its acknowledgement. `trace_share` of the configuration is the share;
+// docs/operations.md explains the line.
 #ifndef FRESHET_SERVER_API_MESSAGE_TRACE_H_
 #define FRESHET_SERVER_API_MESSAGE_TRACE_H_
 
@@ -18,14 +18,14 @@
 
 namespace freshet {
 
-// One message that is traced. Thread-safe.
+// One traced message. Thread-safe.
 class MessageTrace : public BatchTrace {
  public:
-  // `clock` outlives it, `method` is static; made as the message is received.
+  // Made when the message is received. `clock` outlives it, `method` is static.
   MessageTrace(Clock& clock, std::string_view method, std::string request_id);
 
-  // The acknowledgement is on its way to the client: writes the line. Called once, or not at all
-  // when the message never comes to its shards.
+  // Writes the line when the acknowledgement is on its way to the client. Called at most once: not
+  // at all if the message never reaches its shards.
   void Finish(uint64_t sequence, const BatchCounts& counts) const;
 
  private:
@@ -34,14 +34,14 @@ class MessageTrace : public BatchTrace {
   const Instant received_;
 };
 
-// Chooses the messages. Thread-safe.
+// Chooses the messages to trace. Thread-safe.
 class Tracer {
  public:
-  // Both outlive it. `share` is within 0 and 1, and may change.
+  // Both outlive it. `share` is from 0 to 1, and may change.
   Tracer(const Live<double>& share, Clock& clock) : share_(share), clock_(clock) {}
 
-  // A message of this stream was received; nullptr: it is not traced. Of any n messages in a row
-  // the share n of them is, to within one.
+  // Called when a message of the stream was received; nullptr = it is not traced. In any run of n
+  // messages n times the share are traced, to within one.
   [[nodiscard]] std::shared_ptr<MessageTrace> Sample(std::string_view method,
                                                      const std::string& request_id);
 

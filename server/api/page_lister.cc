@@ -25,7 +25,7 @@
 namespace freshet {
 namespace {
 
-// Pages of one message: what a shard describes in about a millisecond.
+// Pages of one message: a shard describes them in about a millisecond.
 constexpr size_t kChunk = 256;
 
 StatusOr<ListQuery> MakeQuery(const v1::PageFilter& filter) {
@@ -69,7 +69,8 @@ void AddPage(const PageRecord& page, const Explanation& explanation, const Sourc
   }
 }
 
-// One chunk at a time goes from the background thread over the shards to the wire. Thread-safe.
+// Lists pages: one chunk at a time goes from the background thread over the shards to the wire.
+// Thread-safe.
 template <typename Request, typename Response>
 class Lister final : public ListStream {
  public:
@@ -92,7 +93,7 @@ class Lister final : public ListStream {
     return absl::OkStatus();
   }
 
-  // Those that have what is asked for.
+  // Sets the divisions that can have pages of the list.
   void SpanDivisions() {
     const SlotDivision own = context_.router.division();
     spans_ = SpansFleet(context_, shown_);
@@ -103,7 +104,8 @@ class Lister final : public ListStream {
     end_ = division_ + 1;
   }
 
-  // Of a fleet the division goes before it, in hexadecimal digits and with a dot.
+  // Reads the token. Over a fleet the division goes before it, in hexadecimal digits and with a
+  // dot.
   [[nodiscard]] bool TakeToken(std::string token) {
     if (spans_ && !token.empty()) {
       uint32_t division = 0;
@@ -118,7 +120,7 @@ class Lister final : public ListStream {
   }
   [[nodiscard]] bool IsOwn() const { return division_ == context_.router.division().division; }
 
-  // A caller with limits lists what lies within them, and says so itself.
+  // Checks that a caller with limits asks only for pages within them.
   [[nodiscard]] Status CheckQuery() {
     ASSIGN_OR_RETURN(const Caller* caller, auth().Get());
     if (!caller->limited()) return absl::OkStatus();
@@ -126,7 +128,7 @@ class Lister final : public ListStream {
   }
 
   void Read() override {
-    // As the caller is limited now.
+    // The caller's present limits count.
     if (const Status may = CheckQuery(); !may.ok()) return EndList(may);
     if (!IsOwn()) return Ask();
     if (const Status status = Find(); !status.ok()) return EndList(status);
@@ -134,8 +136,9 @@ class Lister final : public ListStream {
     Describe();
   }
 
-  // Pages that fit, of as many as a list may look at in one turn of the thread: none of them may.
-  // Whoever asked for one message of this division goes on, if anybody still wants to know.
+  // Finds fitting pages among as many as a list may read in one turn of the thread; there may be
+  // none. If the caller asked for one message of this division and still listens, the list
+  // continues.
   Status Find() {
     const size_t most = static_cast<size_t>(std::min<uint64_t>(left_, kChunk));
     ASSIGN_OR_RETURN(ListResult list, context_.store.List(query_, token_, most));
@@ -144,7 +147,7 @@ class Lister final : public ListStream {
     return absl::OkStatus();
   }
 
-  // Has the server of another division list what makes one message of its own.
+  // Asks the server of another division for one message of its list.
   void Ask() {
     request_.set_limit(std::min<uint64_t>(left_, kChunk));
     request_.set_page_token(token_);
@@ -153,18 +156,18 @@ class Lister final : public ListStream {
                  kFleetListPatience,
                  [self](const DivisionAnswers& answers) { self->Pass(answers.front().answer); });
   }
-  // A list that leaves something out would not look like one.
+  // A list with a gap would not look like one.
   void Pass(const StatusOr<grpc::ByteBuffer>& answer) {
     StatusOr<Response> theirs = ResponseIn<Response>(answer);
     if (!theirs.ok()) return EndList(StatusOfDivision(division_, theirs.status()));
     token_ = theirs->next_page_token();
     const auto pages = static_cast<uint64_t>(theirs->pages_size());
-    // None of what it has looked through fits.
+    // None of the pages read fit.
     if (pages == 0 && !token_.empty()) return ReadNext();
     WriteOn(pages, *std::move(theirs));
   }
 
-  // Has the shards say what they know of them.
+  // Has the shards describe the pages.
   void Describe() {
     explanations_.assign(pages_.size(), {});
     auto self = std::static_pointer_cast<Lister>(this->shared_from_this());
@@ -186,13 +189,13 @@ class Lister final : public ListStream {
       AddPage(pages_[i], explanations_[i], context_.sources, &response);
     }
     const uint64_t pages = pages_.size();
-    // A client that does not read holds up the bytes alone.
+    // While a client does not read, only the bytes of the message are held.
     std::vector<PageRecord>().swap(pages_);
     std::vector<Explanation>().swap(explanations_);
     WriteOn(pages, std::move(response));
   }
 
-  // With the token of what follows.
+  // Writes the message with the token of the next one.
   void WriteOn(uint64_t pages, Response response) {
     left_ -= std::min(left_, pages);
     std::string token = token_;
@@ -212,12 +215,13 @@ class Lister final : public ListStream {
   }
 
   ListQuery query_;
-  Request request_;  // to others
+  Request request_;  // to other divisions
   ShownByClient shown_;
-  bool spans_ = false;     // more than this server's division
-  uint32_t division_ = 0;  // that is read
+  bool spans_ = false;     // whether it covers all divisions
+  uint32_t division_ = 0;  // being read
   uint32_t end_ = 0;
-  std::string token_;  // of the store, or of another server; empty at the start and at the end
+  // a token of the store or of another server; empty at the start and at the end
+  std::string token_;
   uint64_t left_ = UINT64_MAX;
   std::vector<PageRecord> pages_;
   std::vector<Explanation> explanations_;

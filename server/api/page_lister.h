@@ -1,5 +1,5 @@
-// Lists and exports of pages: chunks read from the store in the background, completed by the shards
-// with what only they know, and written one at a time.
+// Lists and exports of pages: chunks are read from the store in the background, completed by the
+// shards, and written one at a time.
 #ifndef FRESHET_SERVER_API_PAGE_LISTER_H_
 #define FRESHET_SERVER_API_PAGE_LISTER_H_
 
@@ -8,8 +8,8 @@
 
 namespace freshet {
 
-// The message is a ListPagesRequest or ExportPagesRequest; one that is not ends the call with
-// INVALID_ARGUMENT. Thread-safe.
+// Start a list. The message is a ListPagesRequest or ExportPagesRequest; any other ends the call
+// with INVALID_ARGUMENT. Thread-safe.
 [[nodiscard]] Reactor* StartListing(const ServerContext& context, ServerCall* call);
 [[nodiscard]] Reactor* StartExport(const ServerContext& context, ServerCall* call);
 

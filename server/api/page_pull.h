@@ -1,4 +1,4 @@
-// Pages of this server for somebody who asks once, and does not wait long.
+// Gives pages of this server to a client that asks once and waits briefly.
 #ifndef FRESHET_SERVER_API_PAGE_PULL_H_
 #define FRESHET_SERVER_API_PAGE_PULL_H_
 
@@ -16,13 +16,13 @@ namespace freshet {
 // The longest that a pull waits for a page.
 inline constexpr Duration kPullWait = Duration::Millis(100);
 
-// Whose pull it is. Value type, thread-compatible.
+// The client of a pull. Value type, thread-compatible.
 struct PullingClient {
-  std::string client;   // as leases name it (LeaseRecord::client)
+  std::string client;   // the client as leases name it (LeaseRecord::client)
   std::string address;  // without the port
 };
 
-// Value type, thread-compatible.
+// A pull. Value type, thread-compatible.
 struct PagePull {
   std::vector<std::string> crawl_ids;
   PullingClient who;
@@ -30,12 +30,12 @@ struct PagePull {
   uint32_t most = 1;  // pages
 };
 
-// `done` is called once, on any thread, with what has come up within kPullWait: nothing where the
-// server hands out nothing now, or has workers enough. Thread-safe.
+// Pulls pages. `done` is called once, on any thread, with the pages found within kPullWait: none if
+// the server hands out nothing now, or has enough workers. Thread-safe.
 void PullPages(const ServerContext& context, const PagePull& pull,
                std::function<void(std::vector<Assignment>)> done);
 
-// How long a lease of a pull is where so many seconds were asked for. Thread-safe.
+// The duration of a pull's lease, in seconds, if `asked` seconds were asked for. Thread-safe.
 [[nodiscard]] uint32_t PullLeaseSeconds(const ServerContext& context, uint32_t asked);
 
 }  // namespace freshet

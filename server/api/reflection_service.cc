@@ -21,12 +21,12 @@ using grpc::reflection::v1alpha::FileDescriptorResponse;
 using grpc::reflection::v1alpha::ServerReflectionRequest;
 using grpc::reflection::v1alpha::ServerReflectionResponse;
 
-// More than the largest answer, a file with those that it imports.
+// A bound above the largest answer: a file with all its imports.
 constexpr size_t kMostOfFile = size_t{64} << 10;
 
 const DescriptorPool& Pool() { return *DescriptorPool::generated_pool(); }
 
-// The file and what it imports, each once.
+// Adds the file and its imports, each once.
 void AddFile(const FileDescriptor* file, std::set<const FileDescriptor*>* added,
              FileDescriptorResponse* response) {
   if (!added->insert(file).second) return;
@@ -88,7 +88,7 @@ Status Show(const ServerReflectionRequest& request, const std::vector<std::strin
   return MakeStatus(absl::StatusCode::kUnimplemented, "message_request: is unset");
 }
 
-// Thread-safe.
+// One call. Thread-safe.
 class ReflectionStream final : public CallerStream {
  public:
   static constexpr std::string_view kPath =
@@ -121,7 +121,7 @@ class ReflectionStream final : public CallerStream {
     Acknowledge(place, SerialiseMessage(response));
   }
 
-  // It repeats the request.
+  // The answer repeats the request.
   [[nodiscard]] size_t MostAnswered(size_t message_bytes) const override {
     return kMostOfFile + message_bytes;
   }

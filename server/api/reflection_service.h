@@ -1,6 +1,5 @@
-// gRPC's reflection: tools ask what services there are, and of what messages. gRPC's own service
-// for it has a thread for each call and asks nobody who calls; these calls are streams like all
-// others, and count as such.
+// gRPC's reflection: tells tools about services and their messages. The service that gRPC has takes
+// a thread for each call and checks no caller; here the calls are streams like all others.
 #ifndef FRESHET_SERVER_API_REFLECTION_SERVICE_H_
 #define FRESHET_SERVER_API_REFLECTION_SERVICE_H_
 
@@ -12,7 +11,7 @@
 
 namespace freshet {
 
-// The method of the service, which tells of services of these full names. `context` outlives it.
+// The method of the service, which tells of services with these full names. `context` outlives it.
 // Thread-safe.
 [[nodiscard]] std::vector<CallMethod> ReflectionMethods(const ServerContext& context,
                                                         std::vector<std::string> services);

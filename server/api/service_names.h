@@ -1,4 +1,4 @@
-// The services of the API, as health checks name them.
+// The services of the API by the names that health checks use.
 #ifndef FRESHET_SERVER_API_SERVICE_NAMES_H_
 #define FRESHET_SERVER_API_SERVICE_NAMES_H_
 
@@ -13,7 +13,7 @@
 
 namespace freshet {
 
-// Full names of those that every server has. Thread-safe.
+// The full names of services on every server. Thread-safe.
 [[nodiscard]] inline std::vector<std::string> ServiceNames() {
   return {v1::SchedulerService::service_full_name(), v1::IngestService::service_full_name(),
           v1::PagesService::service_full_name(), v1::AdminService::service_full_name(),

@@ -1,4 +1,4 @@
-// What a crawl id in shadow mode would gain by being scheduled (docs/urlfrontier.md).
+// Reports what a crawl id in shadow mode would gain if it were scheduled (docs/urlfrontier.md).
 #ifndef FRESHET_SERVER_API_SHADOW_REPORT_H_
 #define FRESHET_SERVER_API_SHADOW_REPORT_H_
 
@@ -8,9 +8,9 @@
 
 namespace freshet {
 
-// AdminService::ReportShadow, less the Handle: answers the call later, or at once where it is
-// refused. Pages are read in chunks in the background, a list among others; the comparison is
-// computed on the thread of upkeep. Thread-safe.
+// AdminService::ReportShadow: answers the call later, or refuses it at once. Pages are read in
+// chunks in the background, as a list among others; the comparison runs on the upkeep thread.
+// Thread-safe.
 void HandleReportShadow(const ServerContext& context,
                         UnaryCall<v1::ReportShadowRequest, v1::ReportShadowResponse>* call);
 

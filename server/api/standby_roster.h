@@ -1,4 +1,4 @@
-// Which standbys of its cluster a server that serves has heard of lately.
+// The standbys that a serving server has heard of lately.
 #ifndef FRESHET_SERVER_API_STANDBY_ROSTER_H_
 #define FRESHET_SERVER_API_STANDBY_ROSTER_H_
 
@@ -17,25 +17,25 @@
 
 namespace freshet {
 
-// Thread-safe. Bounded: kMost standbys.
+// The list, of at most kMost standbys. Thread-safe.
 class StandbyRoster {
  public:
   static constexpr size_t kMost = 64;
-  // Of a name or an address.
+  // Bytes of a name or an address.
   static constexpr size_t kMostBytes = 512;
-  // They say once a second that they are there.
+  // Standbys report once a second.
   static constexpr Duration kForgottenAfter = Duration::Seconds(5);
 
-  // InvalidArgument: it has no name, or a text is too long. ResourceExhausted: there are kMost
-  // others.
+  // Takes a report. InvalidArgument: no name, or a text is too long. ResourceExhausted: kMost
+  // others are known.
   [[nodiscard]] Status Hear(const v1::FleetStandby& standby, Instant now) FRESHET_EXCLUDES(mutex_);
-  // From now on they are to load the pages beforehand.
+  // Asks all standbys to load the pages from now on.
   void AskToLoad() { asked_to_load_ = true; }
   [[nodiscard]] bool asked_to_load() const { return asked_to_load_; }
-  // Whether all of them have that may take over and can do so. Waits for that, and no longer than
-  // `wait`.
+  // Waits, at most `wait`, until all standbys that can take over have the pages. Returns whether
+  // they have.
   [[nodiscard]] bool AwaitLoaded(Clock& clock, Duration wait) FRESHET_EXCLUDES(mutex_);
-  // By name and address; as they said of themselves last.
+  // All standbys by name and address, with their last reports.
   [[nodiscard]] std::vector<v1::FleetStandby> All(Instant now) const FRESHET_EXCLUDES(mutex_);
 
  private:

@@ -1,4 +1,4 @@
-// Where every call of the gRPC port comes in with its first bytes, before any message: each is held
+// Receives every call of the gRPC port with its first bytes, before any message: each is checked
 // against the table of methods, and goes to its own.
 #ifndef FRESHET_SERVER_API_SWITCHBOARD_H_
 #define FRESHET_SERVER_API_SWITCHBOARD_H_
@@ -17,10 +17,10 @@
 
 namespace freshet {
 
-// Thread-safe but for Add and SetRest, which come before the first call.
+// The table of methods. Thread-safe but for Add and SetRest, which come before the first call.
 class Switchboard final : public grpc::CallbackGenericService {
  public:
-  // Who may call is asked of `authoriser`, which outlives this; null: of nobody.
+  // `authoriser` decides who may call, and outlives this; nullptr = all clients may.
   explicit Switchboard(Authoriser* authoriser = nullptr) : authoriser_(authoriser) {}
 
   void Add(std::vector<CallMethod> methods) {
@@ -29,7 +29,7 @@ class Switchboard final : public grpc::CallbackGenericService {
       CHECK(added, "{} is there twice", method.path);
     }
   }
-  // Takes all other calls, which else are UNIMPLEMENTED. It outlives this.
+  // Sends all other calls to `rest`, which outlives this; without it they are UNIMPLEMENTED.
   void SetRest(grpc::CallbackGenericService* rest) { rest_ = rest; }
 
   Reactor* CreateReactor(grpc::GenericCallbackServerContext* call) override {

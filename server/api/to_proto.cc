@@ -26,7 +26,7 @@ using google::protobuf::util::TimeUtil;
 
 constexpr double kDay = 86400;
 
-// What the well-known types of protobuf can say.
+// The range of protobuf's well-known types.
 constexpr int64_t kFirstMicros = TimeUtil::kTimestampMinSeconds * 1'000'000;
 constexpr int64_t kLastMicros = TimeUtil::kTimestampMaxSeconds * 1'000'000 + 999'999;
 constexpr int64_t kLongestMicros = TimeUtil::kDurationMaxSeconds * 1'000'000;
@@ -49,7 +49,8 @@ v1::CrawlOutcome OutcomeToProto(CrawlOutcome outcome) {
   return v1::CRAWL_OUTCOME_UNSPECIFIED;
 }
 
-// Stored as the microseconds of the header's time. Earlier releases stored whatever a site said.
+// Writes the header's time, which is stored in microseconds. Earlier releases stored any text of a
+// site.
 template <typename Message>
 void LastModifiedToProto(const std::string& text, Instant last_crawl, Message* out) {
   int64_t us = 0;

@@ -1,4 +1,4 @@
-// What clients are shown: core structs as messages.
+// Converts core structs to messages.
 //
 // All functions are thread-safe.
 #ifndef FRESHET_SERVER_API_TO_PROTO_H_
@@ -28,15 +28,15 @@ struct PageRecord;
 struct PolitenessDefaults;
 class Sources;
 
-// The one place where instants and spans become messages. What a page is believed to do may be
-// further away than a message can say (a page that changes once in 300,000 years): an instant
-// before the year 1 or after 9999 becomes the first or last microsecond of those years, and a span
-// of more than 315,576,000,000 s to either side becomes that. Protobuf makes JSON of no others.
+// The only conversion of instants and durations. A predicted time may be further away than a
+// message can say (a page that changes once in 300,000 years). An instant before the year 1 or
+// after 9999 becomes the first or last microsecond of those years. A duration over 315,576,000,000
+// s to either side becomes that. Protobuf makes JSON of no others.
 void ToProto(Instant time, google::protobuf::Timestamp* out);
 void ToProto(Duration duration, google::protobuf::Duration* out);
 [[nodiscard]] v1::BurstClass ToProto(BurstClass burst);
 void ToProto(const Assignment& assignment, v1::Assignment* out);
-// An outcome that needs no word (applied, without notes) is nothing.
+// Unset = the outcome needs no word (applied, without notes).
 [[nodiscard]] std::optional<v1::ItemStatus> ToProto(const Reply& reply, uint32_t index);
 void ToProto(const PageRecord& page, const std::optional<LeaseRecord>& lease,
              const Sources& sources, v1::Page* out);
@@ -44,23 +44,23 @@ void ToProto(const PageEstimate& estimate, const PageRecord& page, v1::PageEstim
 void ToProto(const CrawlObservation& observation, const Sources& sources, v1::Observation* out);
 
 void ToProto(const PolitenessDefaults& defaults, v1::PolitenessDefaults* out);
-// What is there to be said of a host beside what is stored.
+// Facts about a host beside its record.
 struct HostContext {
   bool tells_pages = true;
-  int throttles = 0;  // ThrottlesAt
+  int throttles = 0;  // see ThrottlesAt
   Instant now;
 };
 void ToProto(const HostStatus& host, const HostContext& context, v1::HostState* out);
 
 [[nodiscard]] v1::FrontierMode ToProto(FrontierMode mode);
-// `mode`: the one in force.
+// `mode` is the mode in force.
 void ToProto(const CrawlRecord& crawl, FrontierMode mode, const CrawlCounters& counters,
              v1::Crawl* out);
 
-// What the explanation of a page needs beside the page.
+// Facts that the explanation of a page needs beside the page.
 struct ExplanationContext {
   std::string policy;
-  std::string standstill;  // why nothing at all is assigned; empty: something is
+  std::string standstill;  // why nothing at all is assigned; empty = something is
   Instant now;
 };
 void ToProto(const Explanation& explanation, const PageRecord& page,

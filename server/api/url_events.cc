@@ -21,7 +21,7 @@ void SetPage(const PageKey& key, v1::UrlPage* out) {
   out->set_url(key.url);
 }
 
-// Of each kind of event that there is here.
+// Writes each kind of event.
 struct Writer {
   v1::UrlEvent* out;
 

@@ -1,4 +1,4 @@
-// What the server with the crawl frontier tells others of URLs whose pages are theirs, as messages.
+// Messages from the server of the crawl frontier to other divisions, about URLs with pages there.
 #ifndef FRESHET_SERVER_API_URL_EVENTS_H_
 #define FRESHET_SERVER_API_URL_EVENTS_H_
 
@@ -14,14 +14,14 @@ namespace freshet {
 
 // All functions are thread-safe.
 
-// What a fetch has found, as far as the crawl-frontier API says that. `status`: of HTTP, 0: not
+// Makes the result of a fetch from what the crawl-frontier API tells. `status`: of HTTP, 0 = not
 // told.
 [[nodiscard]] ReportCrawl ReportOfFetch(PageKey key, int status, std::string digest, Instant now);
 
 // `event` is an UpsertPage, RemovePage or ReturnLease, a BlockHost, or a ReportCrawl as
 // ReportOfFetch makes it.
 void ToProto(const Event& event, v1::UrlEvent* out);
-// The same event where it is to be taken in. InvalidArgument: it is none.
+// Makes the same event for its receiver. InvalidArgument: the event is invalid.
 [[nodiscard]] StatusOr<RoutedEvent> FromProto(const v1::UrlEvent& event, Instant now);
 
 }  // namespace freshet

@@ -16,7 +16,7 @@ namespace {
 using Parts = std::vector<UrlsOfQueue>;
 using Removed = std::function<void(StatusOr<uint64_t>)>;
 
-// Removes the pages of these URLs, as far as they have one.
+// The events that remove the pages of these URLs, if they have any.
 std::vector<RoutedEvent> RemovalsOf(FrontierMode mode, const std::string& crawl,
                                     const Parts& parts) {
   std::vector<RoutedEvent> events;
@@ -65,8 +65,8 @@ void RemoveUrls(const ServerContext& context, const std::string& crawl, Parts pa
                 uint64_t before, Removed done) {
   struct Ended {
     FrontierMode mode = FrontierMode::kDates;
-    uint64_t removed = 0;  // of a crawl id without pages
-    Parts parts;           // of one with pages
+    uint64_t removed = 0;  // for a crawl id without pages
+    Parts parts;           // for one with pages
   };
   context.frontier->Run<Ended>(
       [&context, crawl, parts = std::move(parts), before](FrontierState& state) -> StatusOr<Ended> {

@@ -1,4 +1,4 @@
-// URLs of the crawl-frontier API are forgotten, and their pages with them.
+// Removes URLs of the crawl-frontier API with their pages.
 #ifndef FRESHET_SERVER_API_URL_REMOVAL_H_
 #define FRESHET_SERVER_API_URL_REMOVAL_H_
 
@@ -13,13 +13,12 @@
 
 namespace freshet {
 
-// Forgets those of these URLs of a crawl id that came in before `before`, in seconds since 1970.
-// Where they have pages, the URLs are first never to be given out, then the pages are removed, and
-// then the URLs are forgotten: whatever ends that in between, no page is left of a URL that is not
-// there. A URL that is put meanwhile stays. `done` is called once, on any thread, with how many
-// were forgotten. Unavailable: a page could not be removed for now, and what is left is to be
-// forgotten again. Whether they have pages is looked up as they are ended, so that a mode that is
-// set at the same time holds for all of a call. Thread-safe. `context` has a frontier.
+// Removes the given URLs of a crawl id that were put before `before`, in seconds since 1970. URLs
+// with pages are first marked as never to be given out, then their pages are removed, then the
+// URLs. So no interruption leaves a page without its URL. A URL that is put during the call stays.
+// `done` is called once, on any thread, with the number of removed URLs. Unavailable: a page could
+// not be removed for now; remove the rest again. The mode is read when the URLs are marked, so a
+// change of mode holds for all of a call. `context` has a frontier. Thread-safe.
 void RemoveUrls(const ServerContext& context, const std::string& crawl,
                 std::vector<UrlsOfQueue> parts, uint64_t before,
                 std::function<void(StatusOr<uint64_t>)> done);

@@ -12,8 +12,7 @@
 
 namespace freshet {
 
-// The methods of the service, of a server that has a frontier.
-// `context` outlives them. Thread-safe.
+// The methods of the service, for a server with a frontier. `context` outlives them. Thread-safe.
 [[nodiscard]] std::vector<CallMethod> UrlFrontierMethods(const ServerContext& context);
 
 }  // namespace freshet

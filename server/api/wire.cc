@@ -22,10 +22,10 @@ using google::protobuf::FieldDescriptor;
 using google::protobuf::internal::WireFormat;
 using google::protobuf::internal::WireFormatLite;
 
-// Our messages nest four deep; bytes from outside may pretend to more.
+// Freshet's messages nest four deep; bytes from outside may nest deeper.
 constexpr int kMaxDepth = 16;
 
-// Reads a varint at `pos` and moves behind it; nullopt when there is none.
+// Reads a varint at `pos` and moves behind it; nullopt = there is none.
 std::optional<uint64_t> ReadVarint(std::string_view bytes, size_t* pos) {
   uint64_t value = 0;
   for (int shift = 0; shift < 64 && *pos < bytes.size(); shift += 7) {
@@ -42,12 +42,12 @@ enum WireType : uint8_t { kVarint = 0, kFixed64 = 1, kDelimited = 2, kFixed32 = 
 struct WireField {
   int number = 0;
   WireType type = kVarint;
-  uint64_t value = 0;  // of a varint
-  size_t begin = 0;    // of the content; of a varint: its end
-  size_t end = 0;      // likewise
+  uint64_t value = 0;  // the value of a varint
+  size_t begin = 0;    // begin of the content; for a varint, its end
+  size_t end = 0;      // end of the content
 };
 
-// Reads the field at `*pos` < `end` and moves behind it; false when there is none.
+// Reads the field at `*pos` < `end` and moves behind it; false = there is none.
 bool ReadField(std::string_view bytes, size_t end, size_t* pos, WireField* field) {
   const std::string_view message = bytes.substr(0, end);
   const auto tag = ReadVarint(message, pos);
@@ -83,7 +83,7 @@ bool ReadField(std::string_view bytes, size_t end, size_t* pos, WireField* field
   return true;
 }
 
-// The field of `type` that these bytes are read as; nullptr: they are kept as unknown.
+// The field of `type` for these bytes; nullptr = they are kept as unknown.
 const FieldDescriptor* KnownField(const Descriptor& type, const WireField& field) {
   const FieldDescriptor* known = type.FindFieldByNumber(field.number);
   if (known == nullptr) return nullptr;
@@ -92,7 +92,7 @@ const FieldDescriptor* KnownField(const Descriptor& type, const WireField& field
   return field.type == expected || packed ? known : nullptr;
 }
 
-// Elements of a repeated field that these bytes hold.
+// The number of elements of a repeated field in these bytes.
 size_t Elements(std::string_view bytes, const WireField& field, const FieldDescriptor& known) {
   if (field.type != kDelimited || !known.is_packable()) return 1;
   const size_t size = field.end - field.begin;
@@ -109,16 +109,16 @@ size_t Elements(std::string_view bytes, const WireField& field, const FieldDescr
   }
 }
 
-// Walks through bytes and adds up what a message made of them would hold. Allocates nothing. Owner
-// thread only.
+// Walks through bytes and adds up what their message would hold. Allocates nothing. Owner thread
+// only.
 class Survey {
  public:
   explicit Survey(std::string_view bytes) : bytes_(bytes) {}
 
-  // False: these bytes are no message.
+  // Walks one message. False = these bytes are no message.
   bool Walk(const Descriptor& type, size_t begin, size_t end, int depth) {
     if (depth > kMaxDepth) return false;
-    uint64_t seen = 0;  // of single messages, a bit for each of the first fields
+    uint64_t seen = 0;  // single messages, a bit for each of the first fields
     WireField field;
     for (size_t pos = begin; pos < end;) {
       if (!ReadField(bytes_, end, &pos, &field)) return false;
@@ -163,7 +163,7 @@ class Survey {
   const FieldDescriptor* twice_ = nullptr;
 };
 
-// Sets the numbers of `message` that are in no repeated field. The bytes were walked.
+// Sets the numbers of `message` outside of repeated fields. The bytes were walked before.
 void ReadNumbers(std::string_view bytes, size_t begin, size_t end,
                  google::protobuf::Message* message) {
   WireField field;
@@ -180,7 +180,7 @@ void ReadNumbers(std::string_view bytes, size_t begin, size_t end,
   }
 }
 
-// Replaces what is not UTF-8; returns whether there was any.
+// Replaces bytes that are not UTF-8; returns whether there were any.
 bool Repair(char* text, size_t size) {
   bool repaired = false;
   size_t pos = 0;
@@ -203,7 +203,7 @@ void AddFault(int item, const std::string& field, std::vector<TextFault>* faults
 // length changes. `item` is the item that the message belongs to. The bytes were walked before.
 void RepairTexts(const Descriptor& type, std::string* bytes, size_t begin, size_t end, int item,
                  std::vector<TextFault>* faults) {
-  int next = 0;  // of the repeated field
+  int next = 0;  // next item of the repeated field
   WireField field;
   for (size_t pos = begin; pos < end;) {
     if (!ReadField(*bytes, end, &pos, &field)) return;
@@ -220,7 +220,8 @@ void RepairTexts(const Descriptor& type, std::string* bytes, size_t begin, size_
   }
 }
 
-// Our messages do not contain themselves.
+// Whether a message of this type has a repeated field within. Freshet's messages do not contain
+// themselves.
 bool RepeatsWithin(const Descriptor& type, int depth) {
   for (int i = 0; i < type.field_count(); ++i) {
     const FieldDescriptor& field = *type.field(i);
@@ -264,16 +265,16 @@ bool RepeatsSomething(const Descriptor& type) { return RepeatsWithin(type, 0); }
 Status FlatMessage::Take(grpc::ByteBuffer* bytes, size_t most) {
   CHECK(bytes != nullptr);
   text_ = {};
-  // What a client leaves that breaks off before its message is through. An empty message is valid.
+  // A client may break off before its message is complete. An empty message is valid.
   if (!bytes->Valid()) return InvalidArgument("the call has no message");
   if (const size_t size = SizeOf(*bytes); size > most) {
     bytes->Clear();
     return InvalidArgument("the message has {} bytes, at most {} are allowed", size, most);
   }
-  // A copy: gRPC 1.51 ends the process where a slice that its quota counts is let go outside of its
-  // own calls while memory is short. ByteBuffer::Clear is such a call.
+  // The copy is needed: while memory is short, gRPC 1.51 ends the process if a slice that its quota
+  // counts is freed outside of gRPC's own calls. ByteBuffer::Clear is such a call.
   const bool read = bytes->Length() == 0 || bytes->DumpToSingleSlice(&whole_).ok();
-  // What it came in is as large as the message.
+  // The received bytes are as large as the message.
   bytes->Clear();
   if (!read) return InvalidArgument("the message cannot be read");
   const std::string_view flat(reinterpret_cast<const char*>(whole_.begin()), whole_.size());

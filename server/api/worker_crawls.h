@@ -1,4 +1,4 @@
-// Workers that take pages of some crawl ids only: what they name, and what may be had.
+// The crawl ids that workers name, and those that they may have.
 #ifndef FRESHET_SERVER_API_WORKER_CRAWLS_H_
 #define FRESHET_SERVER_API_WORKER_CRAWLS_H_
 
@@ -15,10 +15,10 @@ namespace freshet {
 // Whether the policy plans the rates of all pages itself, and knows no crawl ids.
 [[nodiscard]] bool PlansAllPages(const ServerContext& context);
 
-// What a worker that names these crawl ids takes; none: all that `caller` may. PermissionDenied: it
-// may not take those of one. InvalidArgument: one is none, or there are more than
-// limits::kMaxCrawlsPerWorker. FailedPrecondition: PlansAllPages. ResourceExhausted
-// as Crawls::ClassesOf. Thread-safe.
+// The classes for a worker that names these crawl ids; none named = all that `caller` may take.
+// PermissionDenied: the caller may not take one of them. InvalidArgument: an invalid crawl id, or
+// more than limits::kMaxCrawlsPerWorker. FailedPrecondition: PlansAllPages. ResourceExhausted as
+// Crawls::ClassesOf. Thread-safe.
 [[nodiscard]] StatusOr<TakenClasses> ClassesOfWorker(
     const ServerContext& context, const google::protobuf::RepeatedPtrField<std::string>& crawl_ids,
     const Caller& caller);

@@ -1,4 +1,4 @@
-// Says who calls and whether they may: the one place where that is decided.
+// Decides who calls and whether they may: the only place that does.
 #ifndef FRESHET_SERVER_AUTH_AUTHORISER_H_
 #define FRESHET_SERVER_AUTH_AUTHORISER_H_
 
@@ -23,40 +23,40 @@
 
 namespace freshet {
 
-// What a client showed of itself. Value type, thread-compatible.
+// The proof of identity that a client has shown. Value type, thread-compatible.
 struct Credentials {
-  std::optional<TokenDigest> token;  // of a bearer token
+  std::optional<TokenDigest> token;  // the digest of a bearer token
   bool malformed = false;            // an authorization that is no bearer token, or several
-  bool certificate = false;          // one that was checked against the client CA
-  std::vector<std::string> names;    // in its subject alternative names
-  Instant certificate_ends = Instant::Infinite();  // it proves nothing from then on
-  IpAddress network;  // that it comes from (server/base/client_network.h)
+  bool certificate = false;          // checked against the client CA
+  std::vector<std::string> names;    // subject alternative names of the certificate
+  Instant certificate_ends = Instant::Infinite();  // the certificate proves nothing from then on
+  IpAddress network;  // the network of the client (server/base/client_network.h)
 
-  // Takes in the value of an `authorization` header: "Bearer TOKEN", or "Basic" with the token as
-  // the password, which is what browsers send.
+  // Reads the value of an `authorization` header: "Bearer TOKEN", or "Basic" with the token as the
+  // password, which is what browsers send.
   void AddAuthorization(std::string_view value);
 };
 
-// Who calls, as far as items are concerned. Value type, thread-compatible.
+// The client that calls, as far as items are concerned. Value type, thread-compatible.
 class Caller {
  public:
-  // One that is limited in nothing.
+  // A caller without limits.
   Caller() = default;
   explicit Caller(std::shared_ptr<const Identity> identity) : identity_(std::move(identity)) {}
 
-  // nullptr: everybody may do everything.
+  // nullptr = no identities: all clients may do everything.
   [[nodiscard]] const std::shared_ptr<const Identity>& identity() const { return identity_; }
-  // May do everything: an admin, or anybody where there are no identities.
+  // Whether the client may do everything: an admin, or any client if there are no identities.
   [[nodiscard]] bool is_admin() const {
     return identity_ == nullptr || (identity_->roles & kAdmin) != 0;
   }
   [[nodiscard]] bool limited() const { return identity_ != nullptr && identity_->limits() != 0; }
 
-  // PermissionDenied when the caller is limited to others. They say nothing of what exists.
+  // PermissionDenied: the caller is limited to others. The error says nothing of what exists.
   [[nodiscard]] Status CheckCrawlId(std::string_view canonical) const;
   [[nodiscard]] Status CheckHost(std::string_view canonical) const;
   [[nodiscard]] Status CheckSource(std::string_view name) const;
-  // The number of the client (Authoriser::ClientOf), by which what it takes of tables is counted.
+  // Sets the client's number (Authoriser::ClientOf), which shares of tables are counted by.
   void SetClient(uint64_t client) { client_ = client; }
   [[nodiscard]] Claim claim() const {
     if (identity_ == nullptr) return {.client = client_};
@@ -64,24 +64,25 @@ class Caller {
             .named = identity_->crawl_ids.has_value(),
             .admin = (identity_->roles & kAdmin) != 0};
   }
-  // What it sends is paid for from here; null: it may send any number of items. Calls and streams
-  // of one client have the same.
+  // Sets the budget that items are paid from; nullptr = any number of items. Calls and streams of
+  // one client share it.
   void SetBudget(std::shared_ptr<ItemBudget> budget) { budget_ = std::move(budget); }
-  // How long a stream should not be read after a message of so many items.
+  // Charges the client for `items` items. Returns how long the stream should not be read.
   [[nodiscard]] Duration Pay(uint64_t items, Instant now) const;
-  // How long nothing more should come of what it has sent so far.
+  // How long the client should send nothing, for what it has sent so far.
   [[nodiscard]] Duration Owes(Instant now) const;
-  // How long a call comes too early, zero: it does not, and a call counts as an item.
+  // Pays for a call, as for one item, unless it comes too early. Returns by how much, 0 = it does
+  // not.
   [[nodiscard]] Duration PayForCall(Instant now) const;
-  // ResourceExhausted for one that does.
+  // The ResourceExhausted of a call that comes too early by `wait`.
   [[nodiscard]] Status TooEarly(Duration wait) const;
   [[nodiscard]] Status CheckPage(std::string_view crawl_id, std::string_view host) const;
-  // The name of its identity; null: it has none.
+  // The name of the identity; nullptr = none.
   [[nodiscard]] std::shared_ptr<const std::string> name() const {
     if (identity_ == nullptr) return nullptr;
     return {identity_, &identity_->name};
   }
-  // The crawl ids that it is limited to; null: none.
+  // The crawl ids that the caller is limited to; nullptr = no limit.
   [[nodiscard]] std::shared_ptr<const std::vector<std::string>> crawl_ids() const {
     if (identity_ == nullptr || !identity_->crawl_ids) return nullptr;
     return {identity_, &*identity_->crawl_ids};
@@ -93,63 +94,63 @@ class Caller {
   uint64_t client_ = 0;
 };
 
-// Value type, thread-compatible.
+// Counts of refused calls. Value type, thread-compatible.
 struct AuthStats {
   bool enabled = false;
   uint64_t identities = 0;
-  uint64_t unauthenticated = 0;    // calls that were refused for want of a known identity
-  uint64_t permission_denied = 0;  // or of a role or limit
+  uint64_t unauthenticated = 0;    // calls without a known identity
+  uint64_t permission_denied = 0;  // calls without the role, or beyond a limit
 };
 
-// Thread-safe.
+// Holds the identities and checks callers against them. Thread-safe.
 class Authoriser {
  public:
-  // What is let in without an identity: names of MethodRule::open_as. With `certificates` whoever
-  // has one that the client CA has signed may do everything, until there are identities. A client
-  // may send so many items a second unless its identity says otherwise; 0: any number. `clock`,
-  // which outlives this, says which certificates have ended; null: none have.
+  // `open`: names of MethodRule::open_as that need no identity. With `certificates`, a client whose
+  // certificate the client CA has signed may do everything until there are identities. A client may
+  // send `items_per_second` unless its identity says otherwise; 0 = no limit. `clock`, which
+  // outlives this, says which certificates have ended; nullptr = none have.
   Authoriser(std::vector<std::string> open, bool certificates, double items_per_second = 0,
              Clock* clock = nullptr);
 
-  // Whether that is let in without an identity.
+  // Whether `what` needs no identity.
   [[nodiscard]] bool IsOpen(std::string_view what) const FRESHET_EXCLUDES(mutex_);
-  // From the next call on.
+  // Holds from the next call on.
   void SetOpen(std::vector<std::string> open) FRESHET_EXCLUDES(mutex_);
   void SetUsualItems(double items_per_second) { budgets_.SetUsual(items_per_second); }
-  // From here on it is these that come in, and nobody else.
+  // From now on only these identities come in.
   void SetIdentities(Identities identities) FRESHET_EXCLUDES(mutex_);
 
-  // Somebody was refused what changes the server (ChangesServer). Views are valid during the call.
+  // The refusal of a call that changes the server (ChangesServer). Views are valid during the call.
   struct Refusal {
     std::string_view path;
-    std::string who;                   // as ClientOf, as far as it is known
-    std::optional<IpAddress> network;  // unset: not known
+    std::string who;                   // as ClientOf, as far as known
+    std::optional<IpAddress> network;  // unset = not known
     Status why;
   };
-  // `refused` is called for each, on the thread that asks; null: nobody is told.
+  // `refused` is called for each refusal, on the thread that asks; nullptr = none.
   void SetListener(std::function<void(const Refusal&)> refused) FRESHET_EXCLUDES(mutex_);
 
-  // Whether anybody is ever refused.
+  // Whether clients can be refused.
   [[nodiscard]] bool enabled() const { return certificates_ || generation_ != 0; }
   // Changes with the identities.
   [[nodiscard]] uint64_t generation() const { return generation_; }
 
-  // Unauthenticated or PermissionDenied says what is missing.
+  // Checks a call. Unauthenticated or PermissionDenied says what is missing.
   [[nodiscard]] StatusOr<Caller> Authorise(std::string_view path, const Credentials& credentials)
       FRESHET_EXCLUDES(mutex_);
-  // The same, of a rule that exists; nothing is counted.
+  // Checks a call by a rule that exists; counts nothing.
   [[nodiscard]] StatusOr<Caller> Check(const MethodRule& rule, const Credentials& credentials) const
       FRESHET_EXCLUDES(mutex_);
 
-  // Whether it matters for Check or BudgetOf what a client shows of itself.
+  // Whether what a client shows matters for Check or BudgetOf.
   [[nodiscard]] bool knows_clients() const { return enabled() || budgets_.usual() > 0; }
-  // The one client that all calls are of which show the same: an identity, else a network.
+  // Names the client of a call: its identity, else its network.
   [[nodiscard]] static std::string ClientOf(const Caller& caller, const Credentials& credentials);
-  // The same of whoever has shown these, whether or not they prove anything.
+  // Names the client that has shown these credentials, whether or not they prove anything.
   [[nodiscard]] std::string ClientOf(const Credentials& credentials) const;
-  // Whether these are of an identity with the role admin.
+  // Whether the credentials belong to an identity with the role admin.
   [[nodiscard]] bool IsAdmin(const Credentials& credentials) const;
-  // For Caller::SetBudget.
+  // The budget for Caller::SetBudget.
   [[nodiscard]] std::shared_ptr<ItemBudget> BudgetOf(const Caller& caller,
                                                      const Credentials& credentials, Instant now);
 
@@ -162,7 +163,7 @@ class Authoriser {
   void Tell(const MethodRule& rule, const Credentials& credentials, const Status& why) const
       FRESHET_EXCLUDES(mutex_);
 
-  // Whether it has shown a certificate that has not ended.
+  // Fails if the client has shown a certificate that has ended.
   [[nodiscard]] Status CheckCertificate(const Credentials& credentials) const;
 
   const bool certificates_;

@@ -1,4 +1,4 @@
-// What kind of name a certificate may show for a text, so that none stands for one of another kind:
+// The kind of name in a certificate that can prove a text. No name proves a text of another kind:
 // authorities check a DNS name, a URI, a mail address and an IP address in different ways.
 #ifndef FRESHET_SERVER_AUTH_CERTIFICATE_NAME_H_
 #define FRESHET_SERVER_AUTH_CERTIFICATE_NAME_H_
@@ -12,11 +12,11 @@ namespace freshet {
 
 enum class NameKind : uint8_t { kDns, kUri, kMail, kIp };
 
-// The one kind of name that proves this text, by its looks: an IP address; with a colon a URI; with
-// an at sign a mail address; else a DNS name. Thread-safe.
+// The one kind of name that proves this text, by its looks. An IP address is one, a text with a
+// colon a URI, one with an at sign a mail address, any other a DNS name. Thread-safe.
 [[nodiscard]] NameKind KindOfName(std::string_view text);
 
-// How gRPC calls those that it has found in a certificate.
+// How gRPC calls the names that it has found in a certificate.
 struct PeerNameProperty {
   NameKind kind;
   const char* name;

@@ -1,6 +1,5 @@
-// What stands between the network and a server: its certificate and its identities, which are read
-// again when their files change, or when somebody asks for it. Files that are no good change
-// nothing.
+// The entrance of a server: its certificate and its identities. Both are read again when their
+// files change, or on request. Faulty files change nothing.
 #ifndef FRESHET_SERVER_AUTH_DOOR_H_
 #define FRESHET_SERVER_AUTH_DOOR_H_
 
@@ -26,43 +25,44 @@ struct DoorStats {
   Instant certificate_not_after;
   bool client_ca = false;
   Instant client_ca_not_after;
-  uint64_t reloads = 0;         // of changed files that came into use
-  uint64_t failed_reloads = 0;  // that were no good
+  uint64_t reloads = 0;         // changed files that came into use
+  uint64_t failed_reloads = 0;  // changed files with faults
   AuthStats auth;
 };
 
 // Thread-safe.
 class Door {
  public:
-  // InvalidArgument or NotFound names the setting at fault. Both outlive the door.
+  // `config` and `clock` outlive the door. InvalidArgument or NotFound: the message names the
+  // setting at fault.
   [[nodiscard]] static StatusOr<std::unique_ptr<Door>> Open(const ServerConfig& config,
                                                             Clock& clock);
   Door(const Door&) = delete;
   Door& operator=(const Door&) = delete;
 
-  // nullptr: the ports speak plain text. Whether it is one stays as it is.
+  // nullptr = the ports speak plain text. Whether there is TLS never changes.
   [[nodiscard]] std::shared_ptr<const TlsMaterial> tls() const FRESHET_EXCLUDES(mutex_);
   [[nodiscard]] bool client_certificate_required() const;
   [[nodiscard]] Authoriser& authoriser() { return authoriser_; }
 
-  // Takes what is set in `config` for files, what is open and the rate of a client; the rest of it
-  // stays as it was. Looks at no file. Whether there is a certificate, a client CA and an auth file
-  // must be as before.
+  // Takes from `config` the paths of files, the parts that need no identity and the rate of a
+  // client; the rest stays as it was. Reads no file. Whether there is a certificate, a client CA
+  // and an auth file must be as before.
   void Take(const ServerConfig& config) FRESHET_EXCLUDES(reloading_);
-  // Looks at the files at once.
+  // Reads the files at once.
   void Reload() FRESHET_EXCLUDES(reloading_);
   // `changed` is called after the identities have changed, until Stop.
   void SetListener(std::function<void()> changed) FRESHET_EXCLUDES(reloading_);
-  // Looks at no file by itself any more, and calls nobody. Idempotent.
+  // Ends the reading of files and all calls of the listener. Idempotent.
   void Stop() FRESHET_EXCLUDES(reloading_);
 
   [[nodiscard]] DoorStats stats() const FRESHET_EXCLUDES(mutex_);
 
  private:
   Door(const ServerConfig& config, Clock& clock);
-  // Reads all; sets what has changed. Errors are those of the files.
+  // Reads the certificates, and takes them if they changed. Returns the errors of the files.
   Status ReadTls() FRESHET_REQUIRES(reloading_) FRESHET_EXCLUDES(mutex_);
-  // Whether the identities have changed.
+  // Reads the identities. Returns whether they have changed.
   StatusOr<bool> ReadIdentities() FRESHET_REQUIRES(reloading_);
   void Count(const Status& status, Status* last) FRESHET_REQUIRES(reloading_)
       FRESHET_EXCLUDES(mutex_);
@@ -82,7 +82,7 @@ class Door {
   Mutex reloading_;
   Paths paths_ FRESHET_GUARDED_BY(reloading_);
   std::string identities_text_ FRESHET_GUARDED_BY(reloading_);
-  // What was wrong last, so that it is said once.
+  // The last faults, to report each only once.
   Status tls_fault_ FRESHET_GUARDED_BY(reloading_);
   Status identities_fault_ FRESHET_GUARDED_BY(reloading_);
   std::function<void()> changed_ FRESHET_GUARDED_BY(reloading_);
@@ -90,7 +90,7 @@ class Door {
   std::shared_ptr<const TlsMaterial> tls_ FRESHET_GUARDED_BY(mutex_);
   uint64_t reloads_ FRESHET_GUARDED_BY(mutex_) = 0;
   uint64_t failed_reloads_ FRESHET_GUARDED_BY(mutex_) = 0;
-  std::unique_ptr<Ticker> ticker_;  // last: it uses all of them
+  std::unique_ptr<Ticker> ticker_;  // last: its thread uses the other members
 };
 
 }  // namespace freshet

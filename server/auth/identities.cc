@@ -260,7 +260,7 @@ StatusOr<Identities> Identities::Parse(std::string_view yaml) {
     }
     return all;
   } catch (const YAML::Exception& error) {
-    // Where, and not what: the message quotes the text.
+    // The message of the error would quote the text, so only the place is reported.
     return InvalidArgument("is not valid YAML, line {}", error.mark.line + 1);
   }
 }

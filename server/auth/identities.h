@@ -1,4 +1,4 @@
-// Who may come in: the identities of an auth file, what proves each, and what it may do.
+// The identities of an auth file: what proves each, and what it may do.
 //
 // The file is YAML:
 //   identities:
@@ -31,10 +31,10 @@ inline constexpr size_t kMaxAuthFileBytes = size_t{4} << 20;
 inline constexpr size_t kMaxIdentities = 10'000;
 inline constexpr size_t kMaxIdentityNameBytes = 64;
 
-// A SHA-256. Of a token nothing else is kept.
+// Makes a SHA-256. No more of a token is kept.
 using TokenDigest = std::array<unsigned char, 32>;
 [[nodiscard]] TokenDigest DigestOf(std::string_view text);
-// 64 digits of hex, either case.
+// Reads 64 digits of hex, either case.
 [[nodiscard]] std::optional<TokenDigest> ParseDigest(std::string_view hex);
 // In lower case.
 [[nodiscard]] std::string HexOf(const TokenDigest& digest);
@@ -43,7 +43,7 @@ using TokenDigest = std::array<unsigned char, 32>;
 struct Identity {
   std::string name;
   Roles roles = 0;
-  // What it is limited to; nothing: it is not limited in this.
+  // The things that the identity is limited to; unset = no limit.
   std::optional<std::vector<std::string>> crawl_ids;  // canonical
   std::optional<std::vector<std::string>> hosts;      // canonical
   std::optional<std::vector<std::string>> sources;
@@ -64,9 +64,9 @@ class Identities {
   // InvalidArgument names the identity and key at fault, and never quotes what may be a secret.
   [[nodiscard]] static StatusOr<Identities> Parse(std::string_view yaml);
 
-  // nullptr: nobody has it.
+  // nullptr = the token has no identity.
   [[nodiscard]] std::shared_ptr<const Identity> OfToken(const TokenDigest& digest) const;
-  // That of the first of the names which is anybody's.
+  // The identity of the first name that has one.
   [[nodiscard]] std::shared_ptr<const Identity> OfCertificate(
       const std::vector<std::string>& names) const;
   [[nodiscard]] size_t size() const { return size_; }
@@ -76,8 +76,8 @@ class Identities {
     TokenDigest digest;
     std::shared_ptr<const Identity> identity;
   };
-  // Finds by a part of the digest. How long that takes tells nothing of use: whoever presents a
-  // token cannot choose its digest. What is found is compared in constant time.
+  // Finds a token by a part of its digest. The time that this takes tells nothing useful, because
+  // nobody can choose the digest of a token. The whole digest is compared in constant time.
   absl::flat_hash_map<uint64_t, Entry> by_token_;
   absl::flat_hash_map<std::string, std::shared_ptr<const Identity>> by_certificate_;
   size_t size_ = 0;

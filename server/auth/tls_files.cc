@@ -30,7 +30,7 @@ using BioPtr = std::unique_ptr<BIO, Free>;
 using X509Ptr = std::unique_ptr<X509, Free>;
 using KeyPtr = std::unique_ptr<EVP_PKEY, Free>;
 
-// What distinguishes sessions of this server from others that OpenSSL may keep.
+// Tells sessions of this server from others that OpenSSL may keep.
 constexpr unsigned char kSessions[] = "freshet";
 
 BioPtr Memory(const std::string& text) {
@@ -53,7 +53,7 @@ StatusOr<std::vector<X509Ptr>> ReadCertificates(std::string_view setting, const 
   while (X509Ptr one{PEM_read_bio_X509(bio.get(), nullptr, nullptr, nullptr)}) {
     all.push_back(std::move(one));
   }
-  // The end of the text is an error of its own; any other means that something there is broken.
+  // OpenSSL reports the end of the text as an error; any other error means a broken certificate.
   const bool broken = ERR_GET_REASON(ERR_peek_last_error()) != PEM_R_NO_START_LINE;
   ERR_clear_error();
   if (all.empty() || broken) {
@@ -63,7 +63,7 @@ StatusOr<std::vector<X509Ptr>> ReadCertificates(std::string_view setting, const 
   return all;
 }
 
-// Not asked for a passphrase, which nobody could answer.
+// Gives no passphrase: a server cannot ask for one.
 int NoPassphrase(char*, int, int, void*) { return -1; }
 
 Status UseOwn(const TlsPaths& paths, TlsMaterial* material) {
@@ -101,7 +101,7 @@ Status UseClientCa(const TlsPaths& paths, TlsMaterial* material) {
   SSL_CTX* context = material->context.get();
   X509_STORE* store = SSL_CTX_get_cert_store(context);
   for (const X509Ptr& one : all) {
-    // Told to clients, so that browsers know which certificates to offer.
+    // Clients get the names of the authorities, so that browsers know which certificates to offer.
     const bool used = X509_STORE_add_cert(store, one.get()) == 1 &&
                       SSL_CTX_add_client_CA(context, one.get()) == 1;
     ERR_clear_error();
@@ -126,7 +126,8 @@ std::string AddressText(const std::string& bytes) {
   return inet_ntop(v4 ? AF_INET : AF_INET6, bytes.data(), text, sizeof(text));
 }
 
-// Empty for one that is not compared: of another kind, or that looks like one.
+// Returns an empty text for a name that is not compared, because its kind is not supported, or it
+// looks like another kind.
 std::string NameOf(const GENERAL_NAME& name) {
   const auto of_kind = [](std::string text, NameKind kind) {
     return KindOfName(text) == kind ? text : std::string();
@@ -209,7 +210,7 @@ StatusOr<TlsMaterial> LoadTls(const TlsPaths& paths) {
   CHECK(SSL_CTX_set_min_proto_version(context, TLS1_2_VERSION) == 1, "OpenSSL has no TLS 1.2");
   SSL_CTX_set_options(context, SSL_OP_NO_RENEGOTIATION | SSL_OP_NO_COMPRESSION |
                                    SSL_OP_IGNORE_UNEXPECTED_EOF | SSL_OP_CIPHER_SERVER_PREFERENCE);
-  // As gRPC has it: ciphers of TLS 1.2 that keep the past secret and are authenticated.
+  // The same as gRPC: authenticated ciphers of TLS 1.2 with forward secrecy.
   CHECK(SSL_CTX_set_cipher_list(context, "ECDHE+AESGCM:ECDHE+CHACHA20") == 1, "no ciphers");
   SSL_CTX_set_mode(context, SSL_MODE_RELEASE_BUFFERS);
   (void)SSL_CTX_set_session_id_context(context, kSessions, sizeof(kSessions) - 1);

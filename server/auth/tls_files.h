@@ -1,5 +1,4 @@
-// The certificate, key and client CA of a server, from their files and checked, so that nothing
-// that cannot serve comes into use.
+// The certificate, key and client CA of a server, read from files and checked before use.
 #ifndef FRESHET_SERVER_AUTH_TLS_FILES_H_
 #define FRESHET_SERVER_AUTH_TLS_FILES_H_
 
@@ -25,16 +24,16 @@ struct SslContextFree {
   void operator()(SSL_CTX* context) const { SSL_CTX_free(context); }
 };
 
-// What TLS is spoken with. Immutable once made; thread-safe.
+// The certificates and the TLS context made of them. Immutable once made; thread-safe.
 struct TlsMaterial {
-  std::string certificate;  // PEM: the server's, then those between it and a root
+  std::string certificate;  // PEM: the server's, then the intermediate ones
   std::string key;          // PEM
-  std::string client_ca;    // PEM; empty: clients show no certificates
+  std::string client_ca;    // PEM; empty = clients show no certificates
   Instant not_before;       // of the server's certificate
   Instant not_after;
-  Instant client_ca_not_after;  // the earliest of them; without a client CA the epoch
-  // For one's own connections, TLS 1.2 and above: a client may show a certificate, and one that is
-  // not of the client CA ends the connection.
+  Instant client_ca_not_after;  // the earliest of them; the epoch without a client CA
+  // For connections that Freshet makes itself, TLS 1.2 and above. A client may show a certificate;
+  // if the client CA has not signed it, the connection ends.
   std::unique_ptr<SSL_CTX, SslContextFree> context;
   uint64_t version = 0;  // rises with every change
 };
@@ -43,23 +42,25 @@ struct TlsMaterial {
 struct TlsPaths {
   std::string certificate;
   std::string key;
-  std::string client_ca;  // empty: none
+  std::string client_ca;  // empty = none
 };
 
-// InvalidArgument or NotFound names the setting at fault: a file that cannot be read or holds no
-// PEM, a key that is not the certificate's. A certificate whose time is over is no fault.
+// Loads the files. InvalidArgument or NotFound names the setting at fault: a file that cannot be
+// read or holds no PEM, or a key that does not fit the certificate. A certificate that has ended is
+// no fault.
 [[nodiscard]] StatusOr<TlsMaterial> LoadTls(const TlsPaths& paths);
 
-// The text of a file of PEM, which is not looked into. InvalidArgument or NotFound names the
-// setting: it cannot be read, or is larger than such files are.
+// Reads a PEM file without parsing it. InvalidArgument or NotFound names the setting of a file that
+// cannot be read or is too large.
 [[nodiscard]] StatusOr<std::string> ReadPem(std::string_view setting, const std::string& path);
 
-// The subject alternative names (DNS names, URIs, mail and IP addresses) of the certificate that
-// the other side of a connection has shown and that was checked; nothing: it has shown none.
+// The subject alternative names of the certificate that the peer has shown and that was checked:
+// DNS names, URIs, mail and IP addresses. Unset = the peer has shown none.
 [[nodiscard]] std::optional<std::vector<std::string>> PeerNames(SSL* connection);
-// When the certificate ends that the other side has shown; far away: it has shown none.
+// The end of the certificate that the peer has shown; far away = it has shown none.
 [[nodiscard]] Instant PeerCertificateEnd(SSL* connection);
-// That of a certificate in PEM; the epoch: it is none. Looks into the same one once. Thread-safe.
+// The end of a certificate in PEM; the epoch = the text is no certificate. Parses the same text
+// only once. Thread-safe.
 [[nodiscard]] Instant CertificateEnd(std::string_view pem);
 
 }  // namespace freshet

@@ -1,4 +1,4 @@
-// The caps of what is answered: of one message, and of how slowly a client may take it.
+// Caps of answers: the size of one message, and how slowly a client may take it.
 #ifndef FRESHET_SERVER_BASE_ANSWER_LIMITS_H_
 #define FRESHET_SERVER_BASE_ANSWER_LIMITS_H_
 
@@ -6,17 +6,17 @@
 
 namespace freshet::limits {
 
-// Bytes of one answer. A larger one is refused. Messages of clients may have as many.
+// Bytes of one answer. A larger one is refused. Clients' messages may be as large.
 inline constexpr size_t kMaxAnswerBytes = size_t{16} << 20;
-// Queues of one answer of ListQueues, and bytes of their keys: half of what clients of gRPC take
-// unless they are told otherwise.
+// Queues in one answer of ListQueues, and bytes of their keys: half of what gRPC clients take by
+// default.
 inline constexpr size_t kMaxListedQueues = 10'000;
 inline constexpr size_t kMaxListedQueueBytes = size_t{2} << 20;
-// URLs that are given out to one call of GetURLs at a time: no more once they have so many bytes.
+// Bytes of URLs after which one call of GetURLs is given no more at a time.
 inline constexpr size_t kMaxBytesPerPull = size_t{64} << 10;
 // A client that takes its answer more slowly than this, in the long run, is cut off.
 inline constexpr double kLeastBytesPerSecond = 16'384;
-// An answer of so many bytes may leave whenever its client takes it.
+// An answer up to this size may take any time to leave.
 inline constexpr size_t kMaxUntimedAnswerBytes = size_t{4} << 10;
 
 }  // namespace freshet::limits

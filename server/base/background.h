@@ -22,11 +22,11 @@ class Background {
 
   // Returns false, and drops the work, once stopped.
   bool Post(const std::string& client, std::function<void()> work) FRESHET_EXCLUDES(mutex_);
-  // The same for the server itself.
+  // Posts work of the server itself.
   bool Post(std::function<void()> work) { return Post({}, std::move(work)); }
-  // Work that has not begun.
+  // The number of pieces that have not begun.
   [[nodiscard]] size_t waiting() const FRESHET_EXCLUDES(mutex_);
-  // Does what was posted and ends the thread. Idempotent.
+  // Does all posted work and ends the thread. Idempotent.
   void Stop() FRESHET_EXCLUDES(mutex_);
 
  private:

@@ -1,4 +1,4 @@
-// What this program was built from, and by what.
+// The commit and the compiler that this program was built from.
 #ifndef FRESHET_SERVER_BASE_BUILD_INFO_H_
 #define FRESHET_SERVER_BASE_BUILD_INFO_H_
 
@@ -6,7 +6,7 @@
 
 namespace freshet {
 
-// As `cmake -DFRESHET_COMMIT=...` was told; "unknown" where it was not.
+// The value of `cmake -DFRESHET_COMMIT=...`; "unknown" without one.
 [[nodiscard]] std::string_view BuildCommit();
 // "gcc 12.2.0".
 [[nodiscard]] std::string_view BuildCompiler();

@@ -1,4 +1,4 @@
-// The threads on which gRPC reads, writes, shakes hands and calls back.
+// The threads of gRPC, which read, write, shake hands and call back.
 #ifndef FRESHET_SERVER_BASE_GRPC_THREADS_H_
 #define FRESHET_SERVER_BASE_GRPC_THREADS_H_
 
@@ -9,8 +9,8 @@
 
 namespace freshet {
 
-// gRPC 1.51 has half as many of them as there are processors, but 2 to 16. All but one of them may
-// do what takes long: the last one goes on with what is short. Thread-safe.
+// The number of gRPC threads that may do long work: all but one, which stays free for short work.
+// gRPC 1.51 has half as many threads as there are processors, but 2 to 16. Thread-safe.
 [[nodiscard]] inline size_t GrpcThreadsForLongWork() {
   return static_cast<size_t>(std::clamp(sysconf(_SC_NPROCESSORS_CONF) / 2, 2L, 16L)) - 1;
 }

@@ -17,9 +17,10 @@ struct HostPort {
 // Splits "host:port" ("[::1]:7071" for IPv6). InvalidArgument for anything else. Thread-safe.
 [[nodiscard]] StatusOr<HostPort> ParseHostPort(std::string_view address);
 
-// The address with that port in place of its own. Precondition: it is "host:port". Thread-safe.
+// Puts `port` in place of the address's own. Precondition: it is "host:port". Thread-safe.
 [[nodiscard]] std::string WithPort(std::string_view address, int port);
-// With that port where the address has port 0, any free one. Likewise.
+// Puts `port` in place of port 0, which stands for any free one. Precondition: the address is
+// "host:port". Thread-safe.
 [[nodiscard]] std::string WithPortIfAny(std::string_view address, int port);
 
 // Whether only this machine reaches what listens at a host: an address of 127.0.0.0/8, ::1, or the

@@ -1,4 +1,4 @@
-// How many items somebody may send in a second: a bucket that fills at a constant rate.
+// A limit on items per second (token bucket).
 #ifndef FRESHET_SERVER_BASE_ITEM_BUDGET_H_
 #define FRESHET_SERVER_BASE_ITEM_BUDGET_H_
 
@@ -10,22 +10,23 @@
 
 namespace freshet {
 
-// Thread-safe.
+// A bucket that fills at a constant rate. Thread-safe.
 class ItemBudget {
  public:
-  // > 0. A second's worth may come at once, and one item in any case.
+  // `per_second` > 0. A second's worth may come at once, and one item in any case.
   explicit ItemBudget(double per_second)
       : per_second_(per_second), most_(std::max(per_second, 1.0)), left_(most_) {}
 
-  // Takes so many items, also more than there are left: what has come is paid for afterwards.
-  // Returns how long nothing more should come, zero for no time.
+  // Takes `items`, even more than are left: items are paid for afterwards. Returns how long nothing
+  // more should come, 0 = no time.
   [[nodiscard]] Duration Take(uint64_t items, Instant now) FRESHET_EXCLUDES(mutex_) {
     const MutexLock lock(mutex_);
     Fill(now);
     left_ -= static_cast<double>(items);
     return left_ >= 0 ? Duration() : Duration::FromSeconds(-left_ / per_second_);
   }
-  // Takes them if something is left. Else returns how long nothing should come, and takes nothing.
+  // Takes the items if something is left. Else takes nothing and returns how long nothing should
+  // come.
   [[nodiscard]] Duration TakeIfLeft(uint64_t items, Instant now) FRESHET_EXCLUDES(mutex_) {
     const MutexLock lock(mutex_);
     Fill(now);
@@ -33,13 +34,13 @@ class ItemBudget {
     left_ -= static_cast<double>(items);
     return {};
   }
-  // How long nothing should come, zero for no time.
+  // How long nothing should come, 0 = no time.
   [[nodiscard]] Duration Owed(Instant now) FRESHET_EXCLUDES(mutex_) {
     const MutexLock lock(mutex_);
     Fill(now);
     return left_ >= 0 ? Duration() : Duration::FromSeconds(-left_ / per_second_);
   }
-  // Whether it is as if nothing had ever been taken.
+  // Whether the bucket is as full as at first.
   [[nodiscard]] bool Full(Instant now) FRESHET_EXCLUDES(mutex_) {
     const MutexLock lock(mutex_);
     Fill(now);

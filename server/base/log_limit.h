@@ -1,5 +1,5 @@
-// Keeps what clients can cause at will from filling the log: a line a minute of each kind, which
-// says how many were left out.
+// Keeps clients from filling the log: one line a minute of each kind, with the number of lines left
+// out.
 #ifndef FRESHET_SERVER_BASE_LOG_LIMIT_H_
 #define FRESHET_SERVER_BASE_LOG_LIMIT_H_
 
@@ -13,13 +13,13 @@
 
 namespace freshet {
 
-// Of one kind of line. Thread-compatible.
+// The limit of one kind of line. Thread-compatible.
 class LogLimit {
  public:
   static constexpr Duration kInterval = Duration::Seconds(60);
 
-  // Nothing: leave the line out. Else what to append to it: how many were left out since the one
-  // before, or nothing if there were none.
+  // Returns nothing to leave the line out. Else returns what to append to it: how many lines were
+  // left out since the last one, or an empty text.
   [[nodiscard]] std::optional<std::string> Admit(Instant now) {
     if (said_ && now < *said_ + kInterval) {
       ++left_out_;

@@ -3,7 +3,7 @@
 namespace freshet {
 namespace {
 
-// It goes through all buckets; whoever invents names does not make every call do so.
+// MakeRoom goes through all buckets; a client that invents names cannot make every call do so.
 constexpr Duration kBetweenRooms = Duration::Seconds(1);
 
 }  // namespace
@@ -18,7 +18,7 @@ std::shared_ptr<ItemBudget> NamedBudgets::Of(const std::string& name, std::optio
     return it->second;
   }
   if (by_name_.size() >= most_ && now >= made_room_ + kBetweenRooms) MakeRoom(now);
-  // There are only as many with rates of their own as somebody has written down.
+  // Names with rates of their own are in the configuration, so their number is bounded.
   if (own || by_name_.size() < most_) {
     return by_name_.try_emplace(name, std::make_shared<ItemBudget>(rate)).first->second;
   }

@@ -1,4 +1,4 @@
-// Turns over what is kept in order, where entries come and go between two turns.
+// Takes turns over a sorted set whose entries come and go between two turns.
 #ifndef FRESHET_SERVER_BASE_NEXT_AFTER_H_
 #define FRESHET_SERVER_BASE_NEXT_AFTER_H_
 

@@ -1,5 +1,5 @@
-// A number of things that may go on at the same time, of which one client has a share at most
-// (core/base/shares.h): another always finds a place.
+// A number of places for things under way at the same time. One client has at most a share
+// (core/base/shares.h), so others always find a place.
 #ifndef FRESHET_SERVER_BASE_PLACES_H_
 #define FRESHET_SERVER_BASE_PLACES_H_
 
@@ -21,7 +21,7 @@ class Places {
   struct State;
 
  public:
-  // Is given back at its end. Value type, thread-compatible.
+  // A place that is given back at its destruction. Value type, thread-compatible.
   class Place {
    public:
     Place(std::shared_ptr<State> state, std::string client)
@@ -39,7 +39,7 @@ class Places {
 
   explicit Places(size_t most) : state_(std::make_shared<State>()) { state_->most = most; }
 
-  // Nothing: all are taken, or all that the client may have. `admin` as in Claim.
+  // Takes a place; unset = all are taken, or all that the client may have. `admin` as in Claim.
   [[nodiscard]] std::optional<Place> Take(const std::string& client, bool admin) {
     const MutexLock lock(state_->mutex);
     const auto it = state_->by_client.find(client);
@@ -55,7 +55,7 @@ class Places {
   }
 
  private:
-  // Each place may outlive this.
+  // Each place may outlive the Places.
   struct State {
     void Give(const std::string& client) FRESHET_EXCLUDES(mutex) {
       const MutexLock lock(mutex);
@@ -67,7 +67,7 @@ class Places {
     size_t most = 0;
     Mutex mutex;
     size_t taken FRESHET_GUARDED_BY(mutex) = 0;
-    absl::flat_hash_map<std::string, size_t> by_client FRESHET_GUARDED_BY(mutex);  // none are zero
+    absl::flat_hash_map<std::string, size_t> by_client FRESHET_GUARDED_BY(mutex);  // never zero
   };
 
   const std::shared_ptr<State> state_;

@@ -1,4 +1,4 @@
-// Destroys what takes long to destroy on a thread of its own.
+// Destroys large things on a thread of its own.
 #ifndef FRESHET_SERVER_BASE_REAPER_H_
 #define FRESHET_SERVER_BASE_REAPER_H_
 
@@ -10,8 +10,8 @@
 
 namespace freshet {
 
-// Thread-compatible. An index of ten million pages that is given back at once takes tens of
-// milliseconds, in which a shard would answer nobody.
+// To free an index of ten million pages takes tens of milliseconds, in which a shard would answer
+// no call. Thread-compatible.
 class Reaper {
  public:
   Reaper() = default;
@@ -19,18 +19,18 @@ class Reaper {
   Reaper(const Reaper&) = delete;
   Reaper& operator=(const Reaper&) = delete;
 
-  // Drops the list, which nobody else may hold. Waits for the one before, if that is still going
-  // on; an empty list costs nothing. Where there is no thread to be had it is dropped here.
+  // Destroys the list, which nobody else may hold. Waits until the one before is destroyed; an
+  // empty list costs nothing. Destroys it here if no thread can be started.
   void Destroy(std::vector<std::shared_ptr<void>> list) {
     if (list.empty()) return;
     Join();
     try {
       thread_ = std::thread([list = std::move(list)]() mutable { list.clear(); });
     } catch (const std::system_error&) {
-      // What was moved into the lambda went with it.
+      // The list went with the lambda that it was moved into.
     }
   }
-  // Returns once all is destroyed.
+  // Waits until all is destroyed.
   void Join() {
     if (thread_.joinable()) thread_.join();
   }

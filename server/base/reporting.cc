@@ -17,7 +17,7 @@ void RunReporting(const std::vector<std::function<void()>>& work, Duration inter
     threads.emplace_back([&] {
       piece();
       const MutexLock lock(mutex);
-      // Only the last one: whoever waits is not to report early.
+      // Only the last one wakes the caller, which is not to report early.
       if (--running == 0) ended.NotifyAll();
     });
   }

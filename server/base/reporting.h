@@ -1,4 +1,4 @@
-// Work that takes long, and somebody who tells how far it has come.
+// Long work, with reports of how far it has come.
 #ifndef FRESHET_SERVER_BASE_REPORTING_H_
 #define FRESHET_SERVER_BASE_REPORTING_H_
 
@@ -11,8 +11,8 @@ namespace freshet {
 
 inline constexpr Duration kReportInterval = Duration::Seconds(1);
 
-// Does each piece of `work` on a thread of its own, calls `report` on the caller's every `interval`
-// meanwhile, and returns when all is done. `report` may be unset. Thread-safe.
+// Does each piece of `work` on a thread of its own, and returns when all are done. Meanwhile calls
+// `report`, which may be unset, on the caller's thread every `interval`. Thread-safe.
 void RunReporting(const std::vector<std::function<void()>>& work, Duration interval,
                   const std::function<void()>& report);
 

@@ -14,7 +14,7 @@ int64_t MicrosOf() {
       .count();
 }
 
-// Raises `value` to at least `floor` and returns what it is then.
+// Raises `value` to at least `floor` and returns the result.
 int64_t RaiseTo(std::atomic<int64_t>& value, int64_t floor) {
   int64_t seen = value.load(std::memory_order_relaxed);
   while (seen < floor && !value.compare_exchange_weak(seen, floor, std::memory_order_relaxed)) {
@@ -32,7 +32,7 @@ Instant SystemClock::Now() {
 int64_t RisingTime::TakeLoss(int64_t ahead, int64_t steady) {
   int64_t from = slowed_at_.load(std::memory_order_relaxed);
   if (steady - from < kLosesOneIn) return 0;
-  // For one of those that ask at the same time.
+  // Only one of the threads that ask at the same time counts the loss.
   if (!slowed_at_.compare_exchange_strong(from, steady, std::memory_order_relaxed)) return 0;
   return std::min(ahead, std::min(steady - from, kLongestStepUs) / kLosesOneIn);
 }

@@ -1,4 +1,4 @@
-// A thread that does something every so often.
+// A thread that calls a function at intervals.
 #ifndef FRESHET_SERVER_BASE_TICKER_H_
 #define FRESHET_SERVER_BASE_TICKER_H_
 
@@ -21,7 +21,7 @@ class Ticker {
   Ticker(const Ticker&) = delete;
   Ticker& operator=(const Ticker&) = delete;
 
-  // No call is under way once it has returned. Idempotent.
+  // Stops; no call is under way once this has returned. Idempotent.
   void Stop() FRESHET_EXCLUDES(mutex_) {
     {
       const MutexLock lock(mutex_);

@@ -1,4 +1,4 @@
-// What the machine's clock may show: a server whose times cannot be true would store them for ever.
+// The range of plausible times: a server with a wrong clock would store wrong times for ever.
 #ifndef FRESHET_SERVER_BASE_WALL_CLOCK_H_
 #define FRESHET_SERVER_BASE_WALL_CLOCK_H_
 
@@ -7,13 +7,13 @@
 
 namespace freshet {
 
-// The beginning of 2020, when there was no Freshet, and that of 2100, in UTC.
+// The beginning of 2020, before there was Freshet, and that of 2100, in UTC.
 inline constexpr Instant kFirstWallTime = Instant::FromMicros(1'577'836'800'000'000);
 inline constexpr Instant kLastWallTime = Instant::FromMicros(4'102'444'800'000'000);
 
-// FailedPrecondition: the time is before the first one, or not before the last one. Thread-safe.
+// FailedPrecondition unless the time lies in this range, without its end. Thread-safe.
 [[nodiscard]] Status CheckWallTime(Instant now);
-// Checks what the machine's clock shows now in the same way.
+// Checks the machine's clock in the same way.
 [[nodiscard]] Status CheckWallClock();
 
 }  // namespace freshet

@@ -1,4 +1,4 @@
-// What must hold of a configuration: of each value on its own, and of values together.
+// Checks of a configuration: of each value on its own, and of values together.
 #include <algorithm>
 #include <utility>
 
@@ -13,7 +13,7 @@
 namespace freshet {
 namespace {
 
-// OK unless the first is over the second.
+// Fails if `value` is over `most`.
 Status CheckOrder(std::string_view key, Duration value, Duration most) {
   if (value <= most) return absl::OkStatus();
   return WithKey(key, WrongRange(WriteSpan(value), "duration", "0s", WriteSpan(most)));
@@ -37,8 +37,8 @@ Status CheckTls(const ServerConfig& config) {
   return absl::OkStatus();
 }
 
-// Other machines are served over TLS, and only those that say who they are, unless the operator
-// takes the blame.
+// Other machines are served only over TLS, and only with an identity, unless the operator accepts
+// the risk.
 Status CheckAddress(std::string_view key, const std::string& address, const ServerConfig& config) {
   const StatusOr<HostPort> parsed = ParseHostPort(address);
   RETURN_IF_ERROR(WithKey(key, parsed.status()));
@@ -81,7 +81,7 @@ Status CheckFrontier(const ServerConfig& config) {
   return absl::OkStatus();
 }
 
-// What one row of a log may have, of the million bytes of a message of Kafka's.
+// Bytes of metadata in one row of a log; a message of Kafka has a million bytes.
 constexpr size_t kMostMetadataInLog = size_t{512} << 10;
 
 Status CheckClusterFrontier(const ServerConfig& config) {
@@ -93,7 +93,7 @@ Status CheckClusterFrontier(const ServerConfig& config) {
         "allowed",
         config.frontier_limits.metadata_bytes, kMostMetadataInLog);
   }
-  // The pages of such URLs are in all divisions.
+  // All divisions have pages of such URLs.
   if (cluster.divisions == 1 || !cluster.address.empty()) return absl::OkStatus();
   for (const auto& [key, crawls] : {std::pair("scheduled_crawls", &config.frontier_scheduled),
                                     std::pair("shadow_crawls", &config.frontier_shadow)}) {
@@ -145,7 +145,7 @@ std::vector<Status> ProblemsOf(const ServerConfig& config) {
   add(CheckCluster(config));
   add(CheckAddress("listen", config.listen, config));
   add(CheckAddress("http_listen", config.http_listen, config));
-  // Names its field itself.
+  // The error already names its field.
   add(ResolvePolicy(config.policy, config.signal_delay).status());
   add(WithKey("indexnow.crawl_id", CanonicalCrawlId(config.indexnow.crawl_id).status()));
   add(WithKey("politeness.rules", HostRules::Make(config.host_rules, {}).status()));

@@ -13,7 +13,7 @@ namespace {
 
 constexpr size_t kWidth = 100;
 
-// What operators set at run time is stored, and wins.
+// Whether operators can set the key at run time: such a value is stored, and wins.
 bool IsStored(const ConfigKey& key) {
   return key.name == "crawl_rate" || key.name == "policy" || key.name == "politeness.min_delay" ||
          key.name == "politeness.max_in_flight" || key.name == "politeness.min_page_interval" ||
@@ -25,7 +25,7 @@ std::string_view LocalName(const ConfigKey& key) {
                                : std::string_view(key.name).substr(key.section().size() + 1);
 }
 
-// As comments, `indent` spaces in.
+// Makes a comment of the text, indented by `indent` spaces.
 std::string Comment(const std::string& text, size_t indent) {
   std::istringstream words(text);
   std::string out;
@@ -42,7 +42,7 @@ std::string Comment(const std::string& text, size_t indent) {
   return line.empty() ? out : out + begin + line + '\n';
 }
 
-// Each section once, with its keys in their order.
+// Calls `begin` once for each section, and `each` for its keys in their order.
 void ForSections(const std::function<void(std::string_view section)>& begin,
                  const std::function<void(const ConfigKey& key)>& each) {
   std::string_view section = "none yet";

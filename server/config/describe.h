@@ -1,5 +1,5 @@
-// What the table of keys says, for people and programs: the values in force, a schema for editors,
-// the reference, the example file.
+// Texts made from the table of keys: the values in force, a schema for editors, the reference, the
+// example file.
 //
 // All functions are thread-safe.
 #ifndef FRESHET_SERVER_CONFIG_DESCRIBE_H_
@@ -11,15 +11,15 @@
 
 namespace freshet {
 
-// All values as a file that would give them, with where each comes from. Nothing in it is secret:
-// a configuration has paths of secrets only.
+// Writes all values as a file that would give them, and where each comes from. The text holds no
+// secret: a configuration only has paths of secrets.
 [[nodiscard]] std::string ConfigText(const LoadedConfig& loaded);
 
-// deploy/freshet.schema.json: JSON Schema, draft 7.
+// Makes deploy/freshet.schema.json: JSON Schema, draft 7.
 [[nodiscard]] std::string ConfigSchema();
-// docs/configuration.md.
+// Makes docs/configuration.md.
 [[nodiscard]] std::string ConfigReference();
-// deploy/freshet.example.yaml.
+// Makes deploy/freshet.example.yaml.
 [[nodiscard]] std::string ConfigExample();
 
 }  // namespace freshet

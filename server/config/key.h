@@ -1,7 +1,6 @@
-// All that is known of the keys of a configuration, as one table: what they are called, what they
-// may be, how they are read, written and checked, and what they are for. The file, the environment
-// and the command line are read by it; `--print-config`, the schema for editors, the reference and
-// the example file are made of it.
+// The table of configuration keys: their names, types, bounds, readers, writers, checks and
+// descriptions. The file, the environment and the command line are read by it. `--print-config`,
+// the schema for editors, the reference and the example file are made from it.
 #ifndef FRESHET_SERVER_CONFIG_KEY_H_
 #define FRESHET_SERVER_CONFIG_KEY_H_
 
@@ -25,14 +24,14 @@ namespace freshet {
 enum class KeyType : uint8_t {
   kText,
   kFlag,     // true or false
-  kInteger,  // bounds are of the number
-  kNumber,   // of something a second
+  kInteger,  // low and high bound the number
+  kNumber,   // a rate per second
   kShare,
   kSpan,    // "1.5s"; bounds are in seconds
   kChoice,  // one of `choices`
-  kCap,     // "1000/1d", 0 is none
+  kCap,     // "1000/1d", 0 = none
   kHours,   // "22:00-06:00"
-  kNames,   // a list of names, of `choices` if there are any
+  kNames,   // a list of names, from `choices` if there are any
   kRates,   // a map from names to items a second
   kLevels,  // a map from modules to levels
   kTexts,   // a map from names to texts
@@ -40,44 +39,44 @@ enum class KeyType : uint8_t {
   kGroup,   // politeness.by_address
 };
 
-// When a change of the file is taken.
+// When a new value takes effect.
 enum class Effect : uint8_t {
   kRestart,
   kReload,  // at SIGHUP
 };
 
-// Value type, thread-compatible.
+// One key. Value type, thread-compatible.
 struct ConfigKey {
   std::string name;  // "limits.streams"
   KeyType type = KeyType::kText;
-  std::string text;  // what it is for, in sentences
+  std::string text;  // the description, in sentences
   Effect effect = Effect::kRestart;
-  std::string flag;  // "--crawl-rate"; empty: there is none
+  std::string flag;  // "--crawl-rate"; empty = none
   std::vector<std::string> choices;
-  // What the value may be at least and at most, on its own; unset: anything of its type.
+  // The bounds of the value on its own; unset = none.
   std::optional<double> low;
   std::optional<double> high;
-  bool or_zero = false;  // zero as well
+  bool or_zero = false;  // 0 is allowed below `low`
 
-  // Of keys with a single value: InvalidArgument says what is wrong with the text.
+  // Reads a single value. InvalidArgument says what is wrong with the text.
   std::function<Status(const std::string& text, ServerConfig* config)> set;
-  // Of the others: InvalidArgument begins with the key at fault.
+  // Reads any other value. InvalidArgument begins with the key at fault.
   std::function<Status(const std::string& key, const YAML::Node& node, ServerConfig* config)> read;
-  // As a file would have it, in one line.
+  // Writes the value in one line, as in a file.
   std::function<std::string(const ServerConfig& config)> write;
-  // Null: whatever could be read is good, as far as the key itself is concerned.
+  // Checks the value on its own; null = anything that could be read is good.
   std::function<Status(const ServerConfig& config)> check;
-  // Null: who uses the value is told of a change, or there is a restart. Else the value can be
-  // changed while others read it.
+  // Copies the value into a config that others may be reading. nullptr = the users of the value are
+  // notified instead, or it needs a restart.
   std::function<void(const ServerConfig& from, ServerConfig* to)> copy;
 
   [[nodiscard]] bool scalar() const { return set != nullptr; }
-  // "FRESHET_LIMITS_STREAMS"; empty where a single text cannot say it.
+  // "FRESHET_LIMITS_STREAMS"; empty if a single text cannot hold the value.
   [[nodiscard]] std::string environment() const;
-  // "limits", or nothing.
+  // "limits"; empty = none.
   [[nodiscard]] std::string_view section() const;
 
-  // For tables.
+  // Setters for building rows; each returns the key.
   [[nodiscard]] ConfigKey Says(std::string what) && {
     text = std::move(what);
     return std::move(*this);
@@ -92,14 +91,14 @@ struct ConfigKey {
   }
 };
 
-// In the order of the example file. Thread-safe.
+// All keys in the order of the example file. Thread-safe.
 [[nodiscard]] const std::vector<ConfigKey>& AllKeys();
-// nullptr: there is no such key. Thread-safe.
+// nullptr = there is no such key. Thread-safe.
 [[nodiscard]] const ConfigKey* FindKey(std::string_view name);
-// Whether some key lies in this section. Thread-safe.
+// Whether any key lies in this section. Thread-safe.
 [[nodiscard]] bool IsSection(std::string_view name);
 
-// What a section as a whole is for; empty: nothing more than its keys say.
+// The description of a section; empty = the descriptions of its keys suffice.
 struct ConfigSection {
   std::string name;
   std::string text;

@@ -1,4 +1,4 @@
-// Servers that share one log.
+// Keys of servers that share one log.
 #include <algorithm>
 #include <cctype>
 
@@ -13,7 +13,7 @@ namespace {
 using C = ServerConfig;
 using Cluster = ClusterConfig;
 
-// Of Kafka's names of topics, less what is appended.
+// Characters of Kafka's names of topics, less those that are appended.
 constexpr size_t kMaxNameBytes = 200;
 
 bool MayName(char c) {

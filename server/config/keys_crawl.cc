@@ -1,4 +1,4 @@
-// Which page is crawled when: rate, policy, politeness, pauses of pages that give trouble.
+// Keys of the crawl: rate, policy, politeness, pauses of pages that give trouble.
 #include "core/base/id_limits.h"
 #include "core/base/limits.h"
 #include "core/base/text.h"

@@ -1,4 +1,4 @@
-// Who may come in: TLS, identities, pings; and the crawl-frontier API.
+// Keys of access (TLS, identities, pings) and of the crawl-frontier API.
 #include "server/base/limits.h"
 #include "server/config/key_makers.h"
 

@@ -1,4 +1,4 @@
-// The process itself: its store, its addresses, its logs.
+// Keys of the process: its store, addresses and logs.
 #include "core/base/id_limits.h"
 #include "server/base/limits.h"
 #include "server/config/key_makers.h"

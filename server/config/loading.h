@@ -1,5 +1,5 @@
-// Makes a configuration of a file, the environment and the command line, and says where each value
-// has come from and everything that is wrong.
+// Makes a configuration from a file, the environment and the command line. Tells the origin of each
+// value, and all that is wrong.
 #ifndef FRESHET_SERVER_CONFIG_LOADING_H_
 #define FRESHET_SERVER_CONFIG_LOADING_H_
 
@@ -16,50 +16,51 @@
 
 namespace freshet {
 
-// Value type, thread-compatible.
+// The origin of a value. Value type, thread-compatible.
 struct ConfigOrigin {
   enum class Kind { kDefault, kFile, kEnvironment, kFlag };
   Kind kind = Kind::kDefault;
   int line = 0;  // of the file
 };
 
-// Value type, thread-compatible.
+// A fault of a configuration. Value type, thread-compatible.
 struct ConfigProblem {
   std::string text;  // begins with the key at fault, or `config`
-  int line = 0;      // of the file; 0: it is not of one line
+  int line = 0;      // of the file; 0 = of no single line
 };
 
-// Value type, thread-compatible.
+// A configuration with the origins of its values. Value type, thread-compatible.
 struct LoadedConfig {
   ServerConfig config;
-  std::string file;  // its path; empty: there is none
+  std::string file;  // its path; empty = none
   std::map<std::string, ConfigOrigin, std::less<>>
-      origins;  // by key; those that are not here: kDefault
+      origins;  // by key; keys that are not here have kDefault
   std::vector<ConfigProblem> problems;
 
-  // The first problem, and how many more there are; OK if there is none.
+  // The first problem, and how many more there are; OK = none.
   [[nodiscard]] Status status() const;
-  // Where a key is from, for people: "default", "freshet.yaml:12", "FRESHET_SHARDS", "--shards".
+  // The origin of a key, for people: "default", "freshet.yaml:12", "FRESHET_SHARDS", "--shards".
   [[nodiscard]] std::string OriginOf(const ConfigKey& key) const;
-  // With file and line in front.
+  // The problem with its file and line in front.
   [[nodiscard]] std::string Describe(const ConfigProblem& problem) const;
 };
 
 // All functions are thread-safe.
 
-// Names and values of variables, all of them.
+// The names and values of all variables.
 using Environment = std::vector<std::pair<std::string, std::string>>;
 [[nodiscard]] Environment ProcessEnvironment();
 
-// Flags win over the environment, that over the file, the file over the defaults. Variables that
-// begin with FRESHET_ and are neither a key nor those of the client, or made by Kubernetes for a
-// service of this name, are problems.
+// Loads a configuration. Flags win over the environment, the environment over the file, the file
+// over the defaults. A variable that begins with FRESHET_ is a problem unless it is a key or
+// belongs to the client. Variables that Kubernetes makes for a service of this name are no problem
+// either.
 [[nodiscard]] LoadedConfig LoadConfig(const CommandLine& line, const Environment& environment);
 
-// Applies YAML text on top of what is loaded. What is wrong is left out and said.
+// Applies YAML text on top of what is loaded. Leaves faults out and adds them to the problems.
 void LoadYaml(std::string_view yaml, LoadedConfig* loaded);
 
-// Everything that is wrong with a configuration, each with its key in front.
+// Finds all faults of a configuration; each begins with its key.
 [[nodiscard]] std::vector<Status> ProblemsOf(const ServerConfig& config);
 
 }  // namespace freshet

@@ -1,4 +1,4 @@
-// The schema of a configuration for editors.
+// Makes the schema of a configuration for editors.
 #include <string_view>
 
 #include "nlohmann/json.hpp"
@@ -89,7 +89,7 @@ Json TypeOf(const ConfigKey& key) {
   return {{"type", "string"}};
 }
 
-// What a file's text means to a schema.
+// The default value in the schema's type.
 Json DefaultOf(const ConfigKey& key) {
   const std::string text = key.write(ServerConfig());
   switch (key.type) {
@@ -135,7 +135,7 @@ std::string ConfigSchema() {
     }
     if (!properties.contains(section)) {
       properties[section] = Object(Json::object());
-      // Also a section without keys.
+      // A section without keys is allowed too.
       properties[section]["type"] = {"object", "null"};
       for (const ConfigSection& its : AllSections()) {
         if (its.name == section) properties[section]["description"] = its.text;

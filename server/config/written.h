@@ -1,4 +1,4 @@
-// Values of a configuration as a file would have them, and what little is read without a table.
+// Values of a configuration as a file has them, and the few readers that need no table.
 //
 // All functions are thread-safe.
 #ifndef FRESHET_SERVER_CONFIG_WRITTEN_H_
@@ -24,11 +24,11 @@ class Node;
 
 namespace freshet {
 
-// As YAML, in quotes where they are needed.
+// As YAML, in quotes if necessary.
 [[nodiscard]] std::string WriteText(std::string_view text);
-// In the largest unit in which it is a whole number: "5m", "250ms", "0s".
+// In the largest unit that makes it a whole number: "5m", "250ms", "0s".
 [[nodiscard]] std::string WriteSpan(Duration span);
-// The shortest text that gives the same number.
+// The shortest text that reads as the same number.
 [[nodiscard]] std::string WriteNumber(double number);
 [[nodiscard]] std::string WriteNames(const std::vector<std::string>& names);
 [[nodiscard]] std::string WriteCap(const CrawlCap& cap);
@@ -42,27 +42,26 @@ namespace freshet {
                                 std::string_view high);
 
 [[nodiscard]] StatusOr<bool> ParseFlagValue(std::string_view text);
-// Items a second, within limits::kLeastItemsPerSecond and limits::kMostItemsPerSecond; 0: any
-// number.
+// Items a second, from limits::kLeastItemsPerSecond to limits::kMostItemsPerSecond; 0 = no limit.
 [[nodiscard]] StatusOr<double> ParseItemRate(std::string_view text);
 [[nodiscard]] Status CheckChoice(std::string_view text, const std::vector<std::string>& choices);
-// Takes the place of what was read before. InvalidArgument begins with `key`.
+// Replaces the names read before. InvalidArgument begins with `key`.
 [[nodiscard]] Status ReadNames(const std::string& key, const YAML::Node& node,
                                std::vector<std::string>* names);
 
-// A map from names to single values, none given twice; `what` says of what, as in "sources to
-// numbers". `take` is given each, and a status of it that is not OK ends the reading.
-// InvalidArgument begins with the key at fault.
+// Reads a map from names to single values, each name once. `what` describes it: "sources to
+// numbers". Calls `take` for each; a status that is not OK ends the reading. InvalidArgument begins
+// with the key at fault.
 [[nodiscard]] Status ReadScalars(
     const std::string& key, const YAML::Node& node, std::string_view what,
     const std::function<Status(const std::string& name, const std::string& text)>& take);
-// Of a name that was looked up among the modules of the log.
+// The error for a name that is no module of the log.
 [[nodiscard]] std::string WrongModule(std::string_view name);
-// A map from modules of the log to levels, likewise.
+// Reads a map from modules of the log to levels, as ReadNames does.
 [[nodiscard]] Status ReadLogLevels(const std::string& key, const YAML::Node& node,
                                    std::map<std::string, std::string>* levels);
 
-// A map from names to texts, likewise.
+// Reads a map from names to texts, as ReadNames does.
 [[nodiscard]] Status ReadTexts(const std::string& key, const YAML::Node& node,
                                std::map<std::string, std::string>* texts);
 

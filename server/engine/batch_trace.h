@@ -1,4 +1,4 @@
-// How long the parts of the way of one batch took, for the few batches that are traced.
+// Times the steps of one batch, for the few batches that are traced.
 #ifndef FRESHET_SERVER_ENGINE_BATCH_TRACE_H_
 #define FRESHET_SERVER_ENGINE_BATCH_TRACE_H_
 
@@ -12,45 +12,45 @@
 
 namespace freshet {
 
-// When a turn of a shard had done each of its steps, in their order. Value type, thread-compatible.
+// The ends of the steps of a shard's turn, in their order. Value type, thread-compatible.
 struct TurnTimes {
-  Instant begun;  // what waited was taken in
+  Instant begun;  // when the shard took the requests
   Instant read;
   Instant stepped;
   Instant committed;
   Instant installed;
 };
 
-// What a shard did with its part of a batch. Value type, thread-compatible.
+// A shard's work on its part of a batch. Value type, thread-compatible.
 struct ShardSpan {
   uint16_t shard = 0;
-  size_t events = 0;       // of the batch
-  size_t turn_events = 0;  // that were committed together, those of others included
+  size_t events = 0;       // events of the batch
+  size_t turn_events = 0;  // events committed together, also of other batches
   TurnTimes times;
 };
 
-// Thread-safe.
+// The trace of one batch. Thread-safe.
 class BatchTrace {
  public:
   // `clock` outlives it.
   explicit BatchTrace(Clock& clock) : clock_(clock) {}
 
-  // The batch is handed to its shards.
+  // The batch goes to its shards.
   void Send() FRESHET_EXCLUDES(mutex_) {
     const MutexLock lock(mutex_);
     sent_ = clock_.Now();
   }
-  // Before the shard's replies; not if it refused all of its turn.
+  // Called before the shard's replies, unless the shard refused the whole turn.
   void Add(const ShardSpan& span) FRESHET_EXCLUDES(mutex_) {
     const MutexLock lock(mutex_);
     spans_.push_back(span);
   }
-  // None: it was not handed to any.
+  // None = it went to no shard.
   [[nodiscard]] Instant sent() const FRESHET_EXCLUDES(mutex_) {
     const MutexLock lock(mutex_);
     return sent_;
   }
-  // As the shards came to their end.
+  // In the order in which the shards ended.
   [[nodiscard]] std::vector<ShardSpan> spans() const FRESHET_EXCLUDES(mutex_) {
     const MutexLock lock(mutex_);
     return spans_;

@@ -9,14 +9,14 @@
 namespace freshet {
 namespace {
 
-// What shards of one kind, by value or by plan, have left to bid.
+// The remaining bids of the shards of one kind, by value or by plan.
 struct Kind {
-  std::optional<size_t> shard;  // with the dearest pick
-  double value = 0;             // of that pick
-  uint64_t pages = 0;           // of all shards that bid
+  std::optional<size_t> shard;  // the shard with the dearest pick
+  double value = 0;             // value of that pick
+  uint64_t pages = 0;           // pages of all bidding shards
 };
 
-// By value, by plan. `taken`: how many picks of each shard are taken.
+// The two kinds: by value, by plan. `taken`: the number of picks taken of each shard.
 std::array<Kind, 2> NextOf(const std::vector<ShardBid>& bids, const std::vector<size_t>& taken) {
   std::array<Kind, 2> kinds;
   for (size_t shard = 0; shard < bids.size(); ++shard) {

@@ -1,6 +1,5 @@
-// Several shards bid the best of their pages for the next ticks: what each bids, and whose bids are
-// taken where nothing but their worth counts. Where ticks are not free for any page,
-// limited_ranking.h says whose.
+// Bids of several shards for the next ticks, and the ranking of bids by worth alone.
+// limited_ranking.h ranks where not every page may have every tick.
 #ifndef FRESHET_SERVER_ENGINE_BIDS_H_
 #define FRESHET_SERVER_ENGINE_BIDS_H_
 
@@ -15,31 +14,29 @@
 
 namespace freshet {
 
-// What one shard bids. Value type, thread-compatible.
+// The bid of one shard. Value type, thread-compatible.
 struct ShardBid {
-  std::vector<Pick> picks;        // of one kind, in the order in which they were taken
-  std::vector<uint32_t> of_tick;  // by pick: the tick for which it was taken
-  // Ticks, in order, for which the shard had nothing that is not bid, and those for whose owner it
-  // had no such page.
+  std::vector<Pick> picks;        // of one kind, in the order of picking
+  std::vector<uint32_t> of_tick;  // by pick: the tick that it was picked for
+  // Ticks, in order, for which the shard has bid all its pages, and those for whose owner it had no
+  // further page.
   std::vector<uint32_t> without_more;
   std::vector<uint32_t> without_owner;
-  uint64_t pages = 0;  // that the shard has
+  uint64_t pages = 0;  // pages of the shard
 };
 
-// What of one shard is bid for some ticks. A shard bids, tick by tick in their order, the best page
-// of the tick's owner or, where it has none, of all. A page may have been bid in vain, because it
-// is of a limited class or of a group of hosts of which other shards have pages, too; the next best
-// is bid with it then: of a class until one is bid that is not limited, of groups as long as there
-// are spare picks. Value type, thread-compatible.
+// Chooses the bid of one shard. Tick by tick the shard bids the best page of the tick's owner, or
+// of all if the owner has none. A bid may be in vain: its class may be limited, or other shards may
+// have pages of its group of hosts. Then the next best page is bid as well: for a class until one
+// without a limit is bid, for groups while there are spare picks. Value type, thread-compatible.
 class BidChoice {
  public:
-  // `spare`: picks beyond one a tick that may be bid for the sake of groups; 0: no other shard has
-  // pages.
+  // `spare`: picks beyond one a tick that may be bid for groups; 0 = no other shard has pages.
   BidChoice(const TickOwners& owners, size_t spare)
       : owners_(owners), room_(owners), spare_(spare) {}
 
-  // `take(among, forced_first)` takes the best page of these classes, as ShardState::Take. Appends
-  // what is bid for the next tick; false: nothing.
+  // Appends the bid for the next tick; false = none. `take(among, forced_first)` takes the best
+  // page of these classes, as ShardState::Take.
   template <typename Take>
   bool Bid(Take take, ShardBid* bid);
 
@@ -52,31 +49,31 @@ class BidChoice {
   size_t spare_;
 };
 
-// Which pick of which shard a tick gets.
+// The pick that a tick gets.
 struct TakenBid {
   size_t tick = 0;
   size_t shard = 0;
   size_t pick = 0;
 };
 
-// The dearest first. While the policy changes, some shards may bid by the values of their pages and
-// others by the urgency of a plan, which do not compare: ticks then go to the two kinds in turn, to
-// each as many as the pages of its shards are of all, and within a kind to the dearest. Pages that
-// are forced take turns (core/schedule/forced_turns.h).
+// Ranks bids, the dearest first. While the policy changes, some shards may bid by value and others
+// by the urgency of a plan, which cannot be compared. The two kinds then take turns, by the numbers
+// of their pages, and within a kind the dearest comes first. Forced pages take turns
+// (core/schedule/forced_turns.h).
 //
 // Thread-compatible.
 class BidRanking {
  public:
-  // For each of `ticks` ticks in their order the shard whose next pick it gets, shorter where picks
-  // lack. Turns go on from call to call. Precondition: of several shards none bids what is forced.
+  // For each of `ticks` ticks, in order, the shard whose next pick it gets; shorter if picks lack.
+  // Turns continue from call to call. Precondition: several shards never bid forced pages.
   [[nodiscard]] std::vector<size_t> Rank(const std::vector<ShardBid>& bids, size_t ticks);
-  // Whether the first of two pages that are forced goes before the second.
+  // Whether forced page `a` goes before forced page `b`.
   [[nodiscard]] bool GoesBefore(const Pick& a, const Pick& b) const {
     return forced_.Of(a.forced) < forced_.Of(b.forced);
   }
-  // A page that is forced has a tick in its turn.
+  // A forced page got a tick in its turn.
   void NoteForced(const Pick& pick) { forced_.Note(pick.forced); }
-  // Whether a tick for which both kinds have a page is the turn of plans.
+  // Whether a tick for which both kinds have a page goes to plans.
   [[nodiscard]] bool TurnOfPlans(uint64_t planned_pages, uint64_t valued_pages);
 
  private:

@@ -1,5 +1,5 @@
-// Commits for a shard on a thread of its own, so that the shard takes in and reads what comes next
-// while the disk makes sure of what was.
+// Commits for a shard on a thread of its own, so that the shard can take and read its next work
+// during a commit.
 #ifndef FRESHET_SERVER_ENGINE_COMMITTER_H_
 #define FRESHET_SERVER_ENGINE_COMMITTER_H_
 
@@ -13,11 +13,11 @@
 
 namespace freshet {
 
-// Owner thread only. It has one commit at a time under way.
+// One commit at a time. Owner thread only.
 class Committer {
  public:
-  // Has `commit` called, and then `ended`, which may wake whoever waits for it. What they refer to
-  // lives until Finish has returned. Precondition: the one before is finished.
+  // Calls `commit`, then `ended`, which may wake a waiting thread. Everything that they use lives
+  // until Finish has returned. Precondition: the previous commit is finished.
   void Begin(std::function<Status()> commit, std::function<void()> ended) FRESHET_EXCLUDES(mutex_) {
     {
       const MutexLock lock(mutex_);
@@ -41,7 +41,7 @@ class Committer {
     const MutexLock lock(mutex_);
     return under_way_;
   }
-  // Waits for the end of what was begun last, and returns what came of it.
+  // Waits for the end of the last commit, and returns its status.
   [[nodiscard]] Status Finish() FRESHET_EXCLUDES(mutex_) {
     MutexLock lock(mutex_);
     while (under_way_) condition_.Wait(mutex_);
@@ -53,7 +53,7 @@ class Committer {
   Condition condition_;
   bool under_way_ FRESHET_GUARDED_BY(mutex_) = false;
   Status status_ FRESHET_GUARDED_BY(mutex_);
-  Background thread_;  // ends first
+  Background thread_;  // last: ends first
 };
 
 }  // namespace freshet

@@ -35,7 +35,7 @@ Crawls::Crawls(const std::vector<CrawlRecord>& stored, size_t shards, FrontierMo
     if (its_class.ok()) {
       classes_.Keep(record.crawl_id, *its_class);
     } else {
-      // Of a store that was put together from others.
+      // The store was put together from others.
       Logger(LogModule::kEngine)
           .error("share and max_rate_per_second of crawl id {} are not applied: {}",
                  record.crawl_id, std::string(its_class.status().message()));
@@ -133,7 +133,7 @@ StatusOr<TakenClasses> Crawls::ClassesOf(const std::vector<std::string>& crawl_i
     }
     if (refused.ok()) taken = classes_.Hold(crawl_ids);
   }
-  // Also where a later one is refused: the class is there.
+  // Even if a later crawl id is refused, the class of this one exists.
   for (const std::string& crawl_id : changed) Reclass(crawl_id);
   RETURN_IF_ERROR(refused);
   return taken;
@@ -192,7 +192,7 @@ void Crawls::StoreFirst() {
       storing_ = !pending_.empty();
       if (!storing_) return;
       status = StageFirst(staged.get());
-      // Callers that enqueue from here on leave the storing to this thread, or to that of OnStored.
+      // Later callers leave the storing to this thread, or to the thread of OnStored.
       pending_.pop_front();
     }
     if (!status.ok()) {
@@ -230,10 +230,10 @@ void Crawls::OnStored(const std::shared_ptr<Staged>& staged, const Reply& reply)
 }
 
 void Crawls::TellOthers(const std::shared_ptr<Staged>& staged) {
-  // This call counts as well.
+  // This call counts as one more.
   const auto left = std::make_shared<Countdown>(shards_);
   const auto arrive = [this, staged, left](const Reply& reply) {
-    // Nothing is written: a shard that cannot take it has failed.
+    // Nothing is written: a shard that cannot take the event has failed.
     if (!reply.status.ok()) {
       Logger(LogModule::kEngine)
           .error("a shard did not apply the settings of crawl id {}: {}",
@@ -261,7 +261,7 @@ void Crawls::Finish(const Staged& staged, const Status& status) {
     modes_ = std::make_shared<FrontierModes>(TableOfModes());
   }
   if (status.ok()) on_terms_(std::move(terms));
-  // The next one first: nothing that `done` does holds it up.
+  // The next change starts first, so `done` does not delay it.
   StoreFirst();
   staged.done(status, staged.terms.record);
 }

@@ -1,7 +1,7 @@
-// When pages left that left later than they were planned for. Delays of hosts and groups are
-// planned from tick to tick, which is from departure to departure as long as each page leaves at
-// its tick. After a stall of the process or the disk pages leave late, and those that come after
-// them at their time: what would come too soon does not leave.
+// Remembers pages that left later than planned. Delays of hosts and groups are planned from tick to
+// tick, which equals departure to departure while pages leave at their ticks. After a stall of the
+// process or the disk pages leave late, and the next ones on time. A page that would come too soon
+// after a late one does not leave.
 #ifndef FRESHET_SERVER_ENGINE_DEPARTURES_H_
 #define FRESHET_SERVER_ENGINE_DEPARTURES_H_
 
@@ -15,27 +15,27 @@
 
 namespace freshet {
 
-// What lies between two departures of one host, and of one group of hosts. Value type,
+// The delays between two departures of one host, and of one group of hosts. Value type,
 // thread-compatible.
 struct Spacing {
   Duration of_host;
-  GroupKey group;  // 0: none
+  GroupKey group;  // 0 = none
   Duration of_group;
 };
 
-// Owner thread only.
+// The late departures. Owner thread only.
 class Departures {
  public:
-  // A page that leaves no later than this after its tick is on time.
+  // A page is on time up to this long after its tick.
   static constexpr Duration kOnTime = Duration::Millis(5);
-  // Of hosts and of groups that are remembered; beyond that a page that is late does not leave.
+  // Hosts, and groups, that are remembered; beyond this number a late page does not leave.
   static constexpr size_t kMost = 100'000;
 
-  // Whether a page of `host` that was planned for `at` may leave at `now`. If so, it does.
+  // Lets a page of `host` that was planned for `at` leave at `now`, if it may. Returns whether it
+  // leaves.
   [[nodiscard]] bool Leave(const std::string& host, const Spacing& spacing, Instant at,
                            Instant now);
-  // When the last page of the host left, if it was late and its delay is not known to be over; else
-  // none.
+  // When the last page of the host left, if it left late and its delay may not be over; else none.
   [[nodiscard]] Instant LeftAt(const std::string& host) const;
 
  private:
@@ -48,7 +48,7 @@ class Departures {
 
   template <typename Key>
   [[nodiscard]] static bool IsFree(const LateOnes<Key>& late, const Key& key, Instant now);
-  // Makes room for one more; whether there is.
+  // Makes room for one more entry. Returns whether there is room.
   template <typename Key>
   [[nodiscard]] static bool MakeRoom(LateOnes<Key>* late, size_t* purge_at, Instant now);
 
@@ -56,7 +56,7 @@ class Departures {
 
   LateOnes<std::string> hosts_;
   LateOnes<GroupKey> groups_;
-  // Those whose delay is over are forgotten when there are so many.
+  // Entries whose delay is over are erased at this number.
   size_t purge_hosts_at_ = kFirstPurge;
   size_t purge_groups_at_ = kFirstPurge;
 };

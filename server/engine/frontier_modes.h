@@ -1,4 +1,4 @@
-// How URLs of each crawl id of the crawl-frontier API go out.
+// The modes of crawl ids in the crawl-frontier API.
 #ifndef FRESHET_SERVER_ENGINE_FRONTIER_MODES_H_
 #define FRESHET_SERVER_ENGINE_FRONTIER_MODES_H_
 
@@ -12,10 +12,11 @@
 
 namespace freshet {
 
-// Of crawl ids that go by something else than their clients' dates. Value type, thread-compatible.
+// Modes by crawl id; crawl ids that are not here go by their clients' dates. Value type,
+// thread-compatible.
 using FrontierModeTable = std::map<std::string, FrontierMode, std::less<>>;
 
-// As it was at one moment. Immutable: any thread may look while another has a newer one.
+// The modes at one moment. Immutable, so that any thread may look while another has a newer one.
 class FrontierModes {
  public:
   explicit FrontierModes(const FrontierModeTable& modes) : modes_(modes) {
@@ -28,7 +29,7 @@ class FrontierModes {
     const auto it = modes_.find(crawl_id);
     return it == modes_.end() ? FrontierMode::kDates : it->second;
   }
-  // All go by dates.
+  // Whether all go by dates.
   [[nodiscard]] bool empty() const { return modes_.empty(); }
   [[nodiscard]] const std::vector<std::string>& scheduled() const { return scheduled_; }
 

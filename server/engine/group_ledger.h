@@ -1,5 +1,5 @@
-// Which groups of hosts are free, over all shards: hosts of one group may be of several, and none
-// of these knows what the others have out.
+// The free groups of hosts over all shards. Hosts of one group may belong to several shards, and no
+// shard knows the pages that others have handed out.
 #ifndef FRESHET_SERVER_ENGINE_GROUP_LEDGER_H_
 #define FRESHET_SERVER_ENGINE_GROUP_LEDGER_H_
 
@@ -14,9 +14,9 @@
 
 namespace freshet {
 
-// Shards say with each bid what has changed of their groups; picks that are taken count from then
-// on, until the shard says what came of them. Groups of which nothing is out and no delay runs are
-// not kept: some hundred bytes for each other.
+// Shards report changes of their groups with each bid. A taken pick counts from then on, until the
+// shard reports its outcome. Groups without a leased page or a running delay are not kept; each
+// other takes some hundred bytes.
 //
 // Thread-compatible.
 class GroupLedger {
@@ -24,13 +24,14 @@ class GroupLedger {
   explicit GroupLedger(size_t shards) : shards_(shards) {}
 
   void Hear(size_t shard, const std::vector<GroupStanding>& standings, Instant now);
-  // When a page of the group may go out; infinite: once something has come back.
+  // When a page of the group may be handed out; infinite = only after a page of the group has come
+  // back.
   [[nodiscard]] Instant FreeAt(GroupKey group, const GroupTerms& terms) const;
-  // A page of the shard goes out at `at`.
+  // Hands out a page of the shard at `at`.
   void Take(size_t shard, GroupKey group, const GroupTerms& terms, Instant at);
-  // What each shard is to know of the others that has changed since the last call, by shard.
+  // For each shard, the changes of groups by other shards since the last call.
   [[nodiscard]] std::vector<std::vector<GroupNews>> TakeNews();
-  // Groups that are kept.
+  // The number of kept groups.
   [[nodiscard]] size_t size() const { return groups_.size(); }
 
  private:
@@ -39,7 +40,7 @@ class GroupLedger {
     uint64_t all_in_flight = 0;
     Instant delayed_until;
     bool changed = false;
-    bool told = false;  // to the shards
+    bool told = false;  // whether shards were notified of the group
   };
   Group& Find(GroupKey group);
   void NoteChange(GroupKey key, Group& group);
@@ -48,7 +49,7 @@ class GroupLedger {
   size_t shards_;
   absl::flat_hash_map<GroupKey, Group> groups_;
   std::vector<GroupKey> changed_;
-  size_t forget_at_ = 1024;  // groups
+  size_t forget_at_ = 1024;  // number of groups at which idle ones are forgotten
 };
 
 }  // namespace freshet

@@ -1,4 +1,4 @@
-// What becomes of the leases of each worker, counted commit by commit.
+// Counts what becomes of the leases of each worker, commit by commit.
 #ifndef FRESHET_SERVER_ENGINE_LEASE_TALLY_H_
 #define FRESHET_SERVER_ENGINE_LEASE_TALLY_H_
 
@@ -13,8 +13,8 @@ namespace freshet {
 class ShardState;
 class Transaction;
 
-// What tells workers apart whose leases are counted. Names are what clients make up, so that none
-// of them counts for another client. Value type, thread-compatible.
+// The key of a worker whose leases are counted. Clients choose names freely, so none counts for
+// another client. Value type, thread-compatible.
 struct WorkerKey {
   std::string client;  // LeaseRecord::client
   std::string name;
@@ -25,19 +25,19 @@ struct WorkerKey {
   }
 };
 
-// Of one worker in one commit. Value type, thread-compatible.
+// The counts of one worker in one commit. Value type, thread-compatible.
 struct LeaseTally {
   uint32_t opened = 0;
-  uint32_t ended = 0;     // of those opened since the server started, however they ended
+  uint32_t ended = 0;     // ended in any way, if opened since the server started
   uint32_t answered = 0;  // ended with a result
-  // Ended by their deadline, of those opened since the server started. Of others nobody knows
-  // whether they have reached the worker: a run that is killed takes along what it has leased
-  // ahead.
+  // Ended by their deadline, opened since the server started. Earlier ones may never have reached
+  // the worker: a killed run loses the leases that it had ahead.
   uint32_t expired = 0;
 };
 using LeaseTallies = absl::flat_hash_map<WorkerKey, LeaseTally>;
 
-// What installing `txn` will do to the leases of `state`. `generation` is that of this run.
+// Counts what the installation of `txn` will do to the leases of `state`. `generation` is that of
+// this run.
 [[nodiscard]] LeaseTallies TallyLeases(const ShardState& state, Transaction& txn,
                                        uint32_t generation);
 

@@ -1,5 +1,5 @@
-// Rate policies in the server: computes plans over the pages of all shards, beside the traffic, and
-// hands every shard its part.
+// Rate policies in the server: plans over the pages of all shards are computed beside the traffic,
+// and each shard gets its part.
 #ifndef FRESHET_SERVER_ENGINE_PLAN_RUNNER_H_
 #define FRESHET_SERVER_ENGINE_PLAN_RUNNER_H_
 
@@ -18,40 +18,41 @@
 namespace freshet {
 
 struct PlanRunnerOptions {
-  Duration interval;  // between two plans; zero: only when asked for or when pages come
-  // How often to look whether so many pages came since the last plan that it is time for another.
+  Duration interval;  // between two plans; 0 = only on request or for new pages
+  // The interval of checks whether enough pages came since the last plan to make another.
   Duration look = Duration::Seconds(1);
   // Ids that a shard looks at or takes over between two of its turns: a few milliseconds of work.
   uint32_t slice = 8192;
 };
 
-// Thread-safe. Owns a thread, which does nothing while no rate policy is set.
+// The runner. Owns a thread, which is idle without a rate policy. Thread-safe.
 class PlanRunner {
  public:
-  // Called, on the runner's thread or within a call, when a plan has come into force on all shards,
-  // or with why it has not: Unavailable when this or a shard is stopped, Aborted when another
-  // method or policy was set meanwhile, else the error of PlanCrawls.
+  // Called, on the runner's thread or within a call, when a plan is in force on all shards, or with
+  // an error. Unavailable: this or a shard is stopped. Aborted: another method or policy was set in
+  // between. Else the error of PlanCrawls.
   using Done = std::function<void(const Status&)>;
 
-  // `rate` gives the total rate of crawls; it and `router` outlive this.
+  // `rate` returns the total crawl rate; it and `router` outlive this.
   PlanRunner(const PlanRunnerOptions& options, Router& router, std::function<Rate()> rate);
   ~PlanRunner();
   PlanRunner(const PlanRunner&) = delete;
   PlanRunner& operator=(const PlanRunner&) = delete;
 
-  // A change to this method, or to none, begins: what others asked for is given up. Its number.
+  // Begins a change to this method, or to none, and ends the requests of others. Returns the
+  // change's number.
   [[nodiscard]] uint64_t BeginChange(std::optional<PlanMethod> method) FRESHET_EXCLUDES(mutex_);
-  // Plans by the method of that change from now on, at once, at intervals, and whenever the pages
-  // are half as many again as the last plan knew. Where there are no pages or no crawl rate, the
-  // method comes into force without a plan. `done` may be unset.
+  // Plans by the method of that change from now on: at once, at intervals, and whenever the pages
+  // are half as many again as in the last plan. Without pages or a crawl rate, the method comes
+  // into force without a plan. `done` may be unset.
   void Follow(uint64_t change, Done done) FRESHET_EXCLUDES(mutex_);
-  // Both at once.
+  // Does both at once.
   void SetMethod(std::optional<PlanMethod> method, Done done) FRESHET_EXCLUDES(mutex_);
-  // Plans again: the crawl rate or the pages are others than they were.
+  // Plans again after a change of the crawl rate or the pages.
   void Poke() FRESHET_EXCLUDES(mutex_);
-  // Ends the thread, and a plan that is being gathered or handed out after its next slice, one that
-  // is being computed after a look at all pages at most; whoever waits is told. Call it before the
-  // shards are stopped. Idempotent.
+  // Ends the thread. A plan that is being gathered or handed out ends after its next slice, one
+  // that is being computed after at most one look at all pages. All waiting callers are notified.
+  // To be called before the shards are stopped. Idempotent.
   void Stop() FRESHET_EXCLUDES(mutex_);
 
  private:
@@ -61,20 +62,20 @@ class PlanRunner {
   };
 
   void Run() FRESHET_EXCLUDES(mutex_);
-  // OK while the job is still to be done; once it is not it never is again.
+  // OK while the job is still wanted; afterwards never OK again.
   [[nodiscard]] Status GoOn(const Job& job) const FRESHET_EXCLUDES(mutex_);
-  // Returns once there is something to do.
+  // Returns once there is work.
   void WaitForWork() FRESHET_REQUIRES(mutex_);
   [[nodiscard]] uint64_t Pages() const;
-  // Errors as Done has them, of this and the next two.
+  // Errors of this and the next two are those of Done.
   [[nodiscard]] Status MakeAndHandOut(const Job& job);
-  // What all shards know of their pages; the number of ids of each.
+  // Collects what all shards know of their pages, and the number of ids of each.
   [[nodiscard]] Status Collect(const Job& job, PlanColumns& columns, std::vector<uint32_t>& ids);
-  // The shard follows the plan from now on, and files its pages anew where signals that came before
-  // the plan are to ask for the crawls that it has for them.
+  // Gives the shard its plan. The shard refiles its pages if signals from before the plan are to
+  // ask for its crawls.
   [[nodiscard]] Status HandOut(const Job& job, Shard& shard, Rate newcomer_rate,
                                std::span<const PlannedCrawls> crawls);
-  // Runs `query` on the thread of the shard and waits; false when it is stopped.
+  // Runs `query` on the thread of the shard and waits; false = the shard is stopped.
   static bool Ask(Shard& shard, const std::function<void(const ShardView&)>& query);
 
   const PlanRunnerOptions options_;
@@ -83,13 +84,13 @@ class PlanRunner {
   mutable Mutex mutex_;
   Condition wake_;
   std::optional<PlanMethod> method_ FRESHET_GUARDED_BY(mutex_);
-  // The latest change, and its method; asking for the same again is no other change.
+  // The latest change and its method; asking for the same again is no other change.
   uint64_t change_ FRESHET_GUARDED_BY(mutex_) = 0;
   std::optional<PlanMethod> wanted_method_ FRESHET_GUARDED_BY(mutex_);
   bool wanted_ FRESHET_GUARDED_BY(mutex_) = false;
   bool stop_ FRESHET_GUARDED_BY(mutex_) = false;
   std::vector<Done> waiters_ FRESHET_GUARDED_BY(mutex_);
-  // The runner's thread only: of the last plan.
+  // The pages of the last plan. Runner's thread only.
   uint64_t planned_pages_ = 0;
   std::thread thread_;
 };

@@ -10,11 +10,11 @@
 
 namespace freshet {
 
-// Value type, thread-compatible.
+// The event. Value type, thread-compatible.
 struct RoutedEvent {
   Slot slot;
   Event event;
-  // What was taken otherwise than it was sent (Reply::notes).
+  // Values taken otherwise than sent (Reply::notes).
   std::vector<std::string> notes;
 };
 

@@ -42,7 +42,7 @@ void RuntimeSettings::OnStored(const Settings& staged, Reply reply) {
     pending_.pop_front();
     more = !pending_.empty();
   }
-  // The next one first: nothing that `done` does holds it up.
+  // The next change starts first, so `done` does not delay it.
   if (more) StoreFirst();
   done(std::move(reply));
 }

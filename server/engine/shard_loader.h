@@ -1,4 +1,4 @@
-// Start-up: rebuilds the shards' memories from the store, on every core.
+// Start-up: rebuilds the shards' memory from the store, on every core.
 #ifndef FRESHET_SERVER_ENGINE_SHARD_LOADER_H_
 #define FRESHET_SERVER_ENGINE_SHARD_LOADER_H_
 
@@ -15,19 +15,19 @@ namespace freshet {
 class ShardState;
 class Store;
 
-// How far a load has come. Thread-safe: read by others while it runs.
+// The progress of a load. Thread-safe: others read it while the load runs.
 struct LoadProgress {
   std::atomic<uint64_t> pages = 0;
   std::atomic<uint32_t> slots = 0;  // of limits::kSlots
-  // About how many pages there are, more if many were rewritten lately. Zero: not known yet.
+  // About how many pages there are, more if many were rewritten lately; 0 = not known yet.
   std::atomic<uint64_t> expected_pages = 0;
-  // Pages whose URL another page has too: a store that was damaged.
+  // Pages with the URL of another page: the store was damaged.
   std::atomic<uint64_t> stored_twice = 0;
-  // Pages, hosts and leases of a clock that was ahead of this one, and the most by which it was.
+  // Pages, hosts and leases from a clock ahead of this one, and the most by which it was ahead.
   std::atomic<uint64_t> ahead = 0;
   std::atomic<int64_t> ahead_micros = 0;
 
-  // One was, by so much; nothing for what clocks may differ by.
+  // Counts a record that was ahead by `by`, unless clocks may differ by that much.
   void NoteAhead(Duration by);
   // Nothing is loaded any more.
   void Reset() {
@@ -41,29 +41,29 @@ struct LoadProgress {
 };
 
 struct LoadOptions {
-  unsigned threads = 0;  // 0: one a core
-  // The time of the start; no pick is asked for an earlier one. Infinite: not known. What is later
-  // comes from a clock that was set back since: core/schedule/clock_ahead.h.
+  unsigned threads = 0;  // 0 = one for each core
+  // The time of the start: all later picks are for later instants. Infinite = not known. Later
+  // times in the store come from a clock that was set back since: core/schedule/clock_ahead.h.
   Instant now = Instant::Infinite();
-  // Called every `report_interval` while it runs, on the caller's thread. Unset: not.
+  // Called every `report_interval` while it runs, on the caller's thread. Unset = not called.
   std::function<void()> report;
   Duration report_interval = Duration::Seconds(1);
   // Leases are left out, for LoadLeases to add: until then the shards can follow.
   bool without_leases = false;
-  // Once true, the load ends as soon as it can, Cancelled. Null: nobody does that.
+  // Once true, the load ends as soon as it can, with Cancelled. nullptr = it cannot be cancelled.
   const std::atomic<bool>* cancelled = nullptr;
 };
 
 // Loads every host, page and lease into the shard that owns its slot (slot modulo the number of
 // shards), then calls FinishLoad of each. The shards are new, their epochs loaded.
 //
-// Threads read and decode ranges of slots side by side; what they have decoded they file under the
-// lock of its shard, some thousand pages at a time. A thread that finds the lock taken reads on.
-// A page that is stored twice, under two numbers, is loaded twice, counted and named in the log:
-// both are whole, and a repair keeps one. Which ids pages get, and so the order of pages of exactly
-// equal value, depends on the threads; nothing else does.
+// Threads read and decode ranges of slots side by side, and file them under the lock of the shard,
+// some thousand pages at a time. A thread that finds the lock taken reads on. A page that is stored
+// twice, under two numbers, is loaded twice, counted and named in the log: both are whole, and a
+// repair keeps one. Which ids pages get, and so the order of pages of exactly equal value, depends
+// on the threads; nothing else does.
 //
-// The status of the first range that failed; the shards are then of no use.
+// Returns the status of the first range that failed; the shards are then useless.
 [[nodiscard]] Status LoadShards(const Store& store, const std::vector<ShardState*>& shards,
                                 const LoadOptions& options, LoadProgress& progress);
 

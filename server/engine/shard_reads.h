@@ -1,5 +1,5 @@
-// What clients ask a shard to look at, as often as they like. It is served a little at a time,
-// between the turns of the shard, so that neither commits nor assignments wait for it.
+// Queries of clients to a shard, in any number. They are served a few at a time between the turns
+// of the shard, so that neither commits nor assignments wait.
 #ifndef FRESHET_SERVER_ENGINE_SHARD_READS_H_
 #define FRESHET_SERVER_ENGINE_SHARD_READS_H_
 
@@ -16,7 +16,7 @@ namespace freshet {
 class EpochRunner;
 class ShardState;
 
-// What a query may look at, on the shard's thread.
+// The parts that a query may look at, on the shard's thread.
 struct ShardView {
   ShardState& state;
   EpochRunner& epochs;
@@ -24,15 +24,14 @@ struct ShardView {
 };
 using ShardQuery = std::function<void(const ShardView&)>;
 
-// Thread-safe; Serve belongs to the shard's thread.
+// The waiting queries. Thread-safe, but Serve belongs to the shard's thread.
 class ShardReads {
  public:
-  // Of a single page or host. kFull: more than limits::kMaxWaitingReads wait.
+  // Adds a query of a single page or host. kFull: limits::kMaxWaitingReads wait.
   PushOutcome Push(ShardQuery query) { return short_.Push(std::move(query), 1, Instant()); }
-  // A part of a list, which takes as long as many of those. How many wait is for the caller to
-  // bound.
+  // Adds a part of a list, which takes as long as many single ones. The caller bounds their number.
   PushOutcome PushMany(ShardQuery query) { return long_.PushAlways(std::move(query)); }
-  // Takes nothing more.
+  // Accepts nothing more.
   void Close() {
     short_.Close();
     long_.Close();
@@ -40,14 +39,14 @@ class ShardReads {
 
   [[nodiscard]] bool empty() const { return short_.empty() && long_.empty(); }
   [[nodiscard]] size_t size() const { return short_.size() + long_.size(); }
-  // Some of the single ones, and one part of a list.
+  // Serves some single queries, and one part of a list.
   void Serve(const ShardView& view) {
     ServeSingle(view);
     std::vector<ShardQuery> due;
     long_.DrainOne(&due);
     for (const ShardQuery& query : due) query(view);
   }
-  // Some of the single ones; whether there are more.
+  // Serves some single queries. Returns whether more wait.
   bool ServeSingle(const ShardView& view) {
     std::vector<ShardQuery> due;
     std::vector<ShardQuery> none;  // nothing here expires

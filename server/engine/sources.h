@@ -1,4 +1,4 @@
-// The names of signal sources and their indices, as every handler needs them.
+// The names of signal sources and their indices, for all handlers.
 #ifndef FRESHET_SERVER_ENGINE_SOURCES_H_
 #define FRESHET_SERVER_ENGINE_SOURCES_H_
 
@@ -22,45 +22,43 @@
 
 namespace freshet {
 
-// Thread-safe. Invariant: an index, once given, stays with its name, also when the source is
-// retired: counts in stored pages name it.
+// The sources. Thread-safe. Invariant: an index stays with its name for ever, even when the source
+// is retired, because counts in stored pages refer to it.
 class Sources {
  public:
-  // Signals a second of each source; 0: any number.
+  // Signals a second of each source; 0 = no limit.
   struct Rates {
     double usual = 0;
-    std::map<std::string, double> by_name;  // of those that have another
+    std::map<std::string, double> by_name;  // of sources with a rate of their own
   };
   explicit Sources(Rates rates = {.usual = 0, .by_name = {}})
       : rates_(std::make_shared<const Rates>(std::move(rates))),
         budgets_(rates_->usual, limits::kMaxSources) {}
-  // From the next signals on.
+  // Sets the rates, from the next signals on.
   void SetRates(Rates rates) FRESHET_EXCLUDES(mutex_);
 
-  // Takes over a source as it is stored.
+  // Takes over a stored source.
   void Add(const SourceRecord& source) FRESHET_EXCLUDES(mutex_);
-  // The record for a name that is to be stored. An unknown name gets a free index, which is kept
-  // for it, but is not found before Add; one that was retired gets its own back. Either Add or
-  // Withdraw follows each. ResourceExhausted when limits::kMaxSources are known, retired ones
-  // included.
+  // Makes the record for a name that is to be stored. An unknown name gets a free index, which is
+  // kept for it, but is not found before Add; a retired name gets its old index back. Either Add or
+  // Withdraw must follow. ResourceExhausted: limits::kMaxSources are known, including retired ones.
   [[nodiscard]] StatusOr<SourceRecord> Propose(const std::string& name) FRESHET_EXCLUDES(mutex_);
-  // What was proposed could not be stored: its index is free again, unless somebody else has
-  // proposed the same.
+  // Withdraws a proposed source that could not be stored: its index is free again, unless another
+  // call has proposed the same name.
   void Withdraw(const std::string& name) FRESHET_EXCLUDES(mutex_);
 
-  // Nothing for one that is retired.
+  // The index of a source; unset if it is retired.
   [[nodiscard]] std::optional<uint8_t> Find(std::string_view name) const FRESHET_EXCLUDES(mutex_);
-  // Whether it has an index, retired or not.
+  // Whether the name has an index, retired or not.
   [[nodiscard]] bool Knows(std::string_view name) const FRESHET_EXCLUDES(mutex_);
-  // Empty for an index that was never given.
+  // The name of an index; empty if it was never given.
   [[nodiscard]] std::string NameOf(uint8_t index) const FRESHET_EXCLUDES(mutex_);
-  // Those that are not retired, by name.
+  // All sources that are not retired, by name.
   [[nodiscard]] std::vector<SourceRecord> All() const FRESHET_EXCLUDES(mutex_);
-  // Those that are, too.
+  // All sources, including retired ones.
   [[nodiscard]] std::vector<SourceRecord> AllKnown() const FRESHET_EXCLUDES(mutex_);
 
-  // So many signals of a source have come: counts them. Returns how long no more of it should be
-  // taken in, zero for no time.
+  // Counts signals of a source. Returns how long to take no more signals of it; 0 = no pause.
   [[nodiscard]] Duration TakeSignals(uint8_t index, uint64_t signals, Instant now)
       FRESHET_EXCLUDES(mutex_);
   [[nodiscard]] uint64_t signals(uint8_t index) const {
@@ -74,7 +72,7 @@ class Sources {
   };
   struct Proposed {
     uint8_t index = 0;
-    int times = 0;  // that are neither added nor withdrawn
+    int times = 0;  // proposals neither added nor withdrawn
   };
 
   mutable Mutex mutex_;

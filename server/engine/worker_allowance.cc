@@ -45,7 +45,7 @@ void WorkerAllowances::Reserve(const WorkerKey& worker) {
 
 void WorkerAllowances::Settle(const WorkerKey& worker) {
   const Entry* found = Find(worker);
-  if (found == nullptr) return;  // made room for another
+  if (found == nullptr) return;  // the entry was dropped to make room
   Entry& entry = FindOrAdd(worker);
   if (entry.reserved > 0) SetHeld(worker, entry, entry.open, entry.reserved - 1);
   Forget(worker);
@@ -95,7 +95,7 @@ uint64_t WorkerAllowances::HeldByNewcomersOf(const std::string& client) const {
   return it == by_client_.end() ? 0 : it->second;
 }
 
-// A newcomer of which there is nothing to remember is as good as a new one.
+// Drops a newcomer without leases whose allowance is whole: an unknown name gets the same.
 void WorkerAllowances::Forget(const WorkerKey& worker) {
   const auto it = newcomers_.find(worker);
   if (it == newcomers_.end()) return;
@@ -104,8 +104,8 @@ void WorkerAllowances::Forget(const WorkerKey& worker) {
   }
 }
 
-// Rather one of the client with the most names, and of its own rather one that holds nothing; for
-// the rest it is left to chance which one goes.
+// A full table drops an entry of the client with the most names, if possible one without leases.
+// Among equal entries, chance decides.
 WorkerAllowances::Entry& WorkerAllowances::Add(const WorkerKey& worker, size_t most,
                                                Entries& entries, Names& names) {
   if (entries.size() >= most) {

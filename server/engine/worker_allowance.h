@@ -1,11 +1,11 @@
-// How many leases a worker may have open. A worker whose leases run out without a result does not
-// get its share of the crawl rate for ever: each that does halves its allowance, down to one, and
-// each result gives one back.
+// The allowance of a worker: how many leases it may have open. Each lease that runs out without a
+// result halves it, down to one, and each result gives one back. So a worker without results loses
+// its share of the crawl rate.
 //
 // Names cost nothing, so a worker that lets its leases run out could come back under another one.
-// Newcomers, names of which no result has come yet, therefore hold only so many leases together;
-// those of one client no more than are left for others. Nobody gains or loses by the name of
-// another client's worker.
+// So newcomers, names without a result so far, hold a limited number of leases together. The
+// newcomers of one client hold at most as many as are left for others. Nobody gains or loses by the
+// name of another client's worker.
 #ifndef FRESHET_SERVER_ENGINE_WORKER_ALLOWANCE_H_
 #define FRESHET_SERVER_ENGINE_WORKER_ALLOWANCE_H_
 
@@ -19,33 +19,33 @@
 
 namespace freshet {
 
-// Value type, thread-compatible.
+// The limits. Value type, thread-compatible.
 struct AllowanceLimits {
   uint64_t most = 0;          // open leases of one worker
   uint64_t newcomers = 0;     // open leases of all newcomers
-  size_t proven_names = 0;    // that are remembered; one more makes a name a newcomer again
-  size_t newcomer_names = 0;  // likewise
+  size_t proven_names = 0;    // remembered; beyond it a name becomes a newcomer again
+  size_t newcomer_names = 0;  // remembered
 };
 
-// Workers are told apart by client and name: those that share both share an allowance, and one that
-// comes back finds what it left. Thread-compatible.
+// The allowances. A client and a name make a worker: workers that share both share an allowance,
+// and a worker that comes back finds its old allowance. Thread-compatible.
 class WorkerAllowances {
  public:
   explicit WorkerAllowances(const AllowanceLimits& limits) : limits_(limits) {}
 
-  // Takes in what happened. Returns the allowance of the worker when that has halved or doubled
-  // since it was last returned, or is whole again: then the worker should know.
+  // Counts a tally. Returns the worker's allowance if the worker should know it: it has halved or
+  // doubled since it was last returned, or is whole again.
   std::optional<uint64_t> Apply(const WorkerKey& worker, const LeaseTally& tally);
 
-  // What keeps a worker from another lease.
+  // The limit that keeps a worker from another lease.
   struct Full {
     uint64_t held = 0;
     uint64_t most = 0;
-    bool newcomers = false;  // these are numbers of all newcomers of its client
+    bool newcomers = false;  // numbers of all newcomers of its client
   };
-  // Unset: it may have one more open.
+  // Unset = the worker may have one more lease.
   [[nodiscard]] std::optional<Full> FullBy(const WorkerKey& worker) const;
-  // Sets one lease that is about to be asked for aside, until Settle. Precondition: no FullBy.
+  // Sets aside one lease that is about to be requested, until Settle. Precondition: no FullBy.
   void Reserve(const WorkerKey& worker);
   // The lease is open and tallied, or did not come about.
   void Settle(const WorkerKey& worker);
@@ -53,11 +53,11 @@ class WorkerAllowances {
   [[nodiscard]] bool whole(uint64_t allowance) const { return allowance >= limits_.most; }
   // Whether a result of the worker has come.
   [[nodiscard]] bool proven(const WorkerKey& worker) const { return proven_.contains(worker); }
-  // Names with less than a whole allowance.
+  // The number of names with less than a whole allowance.
   [[nodiscard]] size_t reduced() const { return reduced_; }
-  // Leases that newcomers hold.
+  // The number of leases that newcomers hold.
   [[nodiscard]] uint64_t newcomer_leases() const { return newcomer_leases_; }
-  // Of whatever worker there is something to remember.
+  // The number of remembered workers.
   [[nodiscard]] size_t remembered() const { return proven_.size() + newcomers_.size(); }
 
  private:
@@ -68,19 +68,19 @@ class WorkerAllowances {
     uint64_t told = 0;
     [[nodiscard]] uint64_t held() const { return open + reserved; }
   };
-  using Names = absl::flat_hash_map<std::string, size_t>;  // by client; none are zero
+  using Names = absl::flat_hash_map<std::string, size_t>;  // by client; never zero
   using Entries = absl::flat_hash_map<WorkerKey, Entry>;
 
   [[nodiscard]] const Entry* Find(const WorkerKey& worker) const;
-  // Adds a newcomer where the name is unknown.
+  // Finds the entry; adds a newcomer if the name is unknown.
   Entry& FindOrAdd(const WorkerKey& worker);
   void Prove(const WorkerKey& worker);
   void SetHeld(const WorkerKey& worker, Entry& entry, uint64_t open, uint64_t reserved);
-  // The newcomers of the client hold more, or less.
+  // Changes the number of leases of the client's newcomers.
   void AddToNewcomers(const std::string& client, uint64_t more, uint64_t less);
   [[nodiscard]] uint64_t HeldByNewcomersOf(const std::string& client) const;
   void Forget(const WorkerKey& worker);
-  // Adds an entry that there is not yet. Where there are `most`, another makes room for it.
+  // Adds a new entry. If there are `most`, another makes room for it.
   Entry& Add(const WorkerKey& worker, size_t most, Entries& entries, Names& names);
   void Erase(Entries::iterator entry, Entries& entries, Names& names);
 
@@ -90,7 +90,7 @@ class WorkerAllowances {
   Names proven_names_;
   Names newcomer_names_;
   uint64_t newcomer_leases_ = 0;
-  absl::flat_hash_map<std::string, uint64_t> by_client_;  // of these; none are zero
+  absl::flat_hash_map<std::string, uint64_t> by_client_;  // newcomer leases by client; never zero
   size_t reduced_ = 0;
 };
 

@@ -1,4 +1,4 @@
-// One run of a server of a fleet, told apart from all others.
+// Numbers the runs of all servers of a fleet.
 #ifndef FRESHET_SERVER_FLEET_FLEET_RUN_H_
 #define FRESHET_SERVER_FLEET_FLEET_RUN_H_
 
@@ -8,8 +8,8 @@
 
 namespace freshet {
 
-// The number of the run in which the server of a division has this generation of its store: later
-// runs of a division have higher numbers. A division has fewer than 2^40 runs.
+// The number of the run in which the division's server has this generation of its store. Later runs
+// of a division have higher numbers. A division has fewer than 2^40 runs.
 [[nodiscard]] inline uint64_t FleetRunOf(const SlotDivision& division, uint64_t generation) {
   constexpr int kGenerationBits = 40;
   return uint64_t{division.division} << kGenerationBits | generation;

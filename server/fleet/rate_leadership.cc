@@ -18,7 +18,8 @@ Status NotLeading() {
 
 void RateLeadership::Hear(const RateReport& report, const std::optional<FleetTotal>& total,
                           Answered answered) {
-  // What is answered without a round: the report itself, or the one that waited before it.
+  // Called without a round: the answer to the report itself, or to the report that waited before
+  // it.
   Answered at_once;
   Status why;
   {
@@ -49,8 +50,8 @@ void RateLeadership::Attend() {
   Answers answers;
   {
     const MutexLock lock(mutex_);
-    // What is granted is granted as of an instant at which nobody else can have led, however long
-    // this thread is kept from running in between.
+    // The grant counts from an instant at which nobody else can have led, however long this thread
+    // is suspended in between.
     const Instant now = clock_.Now();
     const std::optional<uint64_t> turn = stopped_ ? std::nullopt : leads_();
     if (turn != turn_ || (leader_ && leader_->figures().deposed)) End(&answers);
@@ -58,7 +59,7 @@ void RateLeadership::Attend() {
     if (leader_) {
       Round(now, &answers);
     } else if (turn_ && total_) {
-      // And a term begins at one at which nobody else does any more.
+      // A term begins at an instant at which nobody else leads any more.
       Begin(clock_.Now());
     }
   }
@@ -66,7 +67,7 @@ void RateLeadership::Attend() {
 }
 
 void RateLeadership::Begin(Instant now) {
-  // Clocks of leaders may differ: what nodes have heard of is earlier in any case.
+  // Clocks of leaders may differ, so the term is later than any that nodes have heard of.
   term_ = std::max(term_ + 1, static_cast<uint64_t>(now.micros()));
   leader_.emplace(options_, term_, total_->rate, now);
   next_round_ = now;
@@ -87,7 +88,7 @@ void RateLeadership::Round(Instant now, Answers* answers) {
   next_round_ = now + options_.round;
   for (const RateGrant& grant : leader_->Round(now)) {
     const auto it = waiting_.find(grant.node);
-    // It was counted as if it had come, and is the next report's to be replaced.
+    // The leader counted the grant as sent; the next report replaces it.
     if (it == waiting_.end()) continue;
     answers->emplace_back(std::move(it->second), Answer{grant, *total_});
     waiting_.erase(it);

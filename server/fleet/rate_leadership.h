@@ -1,5 +1,5 @@
-// The server of a fleet that leads, as those who report to it see it: hears them, and answers each
-// with its part of the crawl rate once a round.
+// The leader of a fleet, as reporting servers see it: hears them, and grants each its part of the
+// crawl rate once a round.
 #ifndef FRESHET_SERVER_FLEET_RATE_LEADERSHIP_H_
 #define FRESHET_SERVER_FLEET_RATE_LEADERSHIP_H_
 
@@ -18,37 +18,38 @@
 
 namespace freshet {
 
-// Thread-safe.
+// Leads while this server is elected. Thread-safe.
 class RateLeadership {
  public:
-  // The grant, and the fleet's rate; no grant: what the node has stays as it is.
+  // The grant and the fleet's rate; no grant = the node keeps what it has.
   struct Answer {
     std::optional<RateGrant> grant;
     FleetTotal total;
   };
   using Answered = std::function<void(StatusOr<Answer>)>;
 
-  // The number of the turn in which this server surely leads at the moment of the call: nobody else
-  // has begun to. Another one each time that the lead was lost in between; nullopt: it does not.
+  // The number of the turn in which this server surely leads at the moment of the call: no other
+  // server has begun to. The number changes whenever the lead was lost in between; nullopt = this
+  // server does not lead.
   using Leads = std::function<std::optional<uint64_t>()>;
 
   // The clock outlives this. Precondition: the options are valid.
   RateLeadership(const FleetRateOptions& options, Clock& clock, Leads leads)
       : options_(options), clock_(clock), leads_(std::move(leads)) {}
 
-  // Takes a report, with what its node knows of the fleet's rate: the latest word of the keeper
-  // counts. `answered` is called once, at the next round, or with why not: FailedPrecondition,
-  // InvalidArgument and ResourceExhausted as RateLeader::Hear, FailedPrecondition also where this
-  // server does not lead or nobody knows the rate yet.
+  // Takes a report, and what its node knows of the fleet's rate: the keeper's latest word counts.
+  // `answered` is called once, at the next round or with an error. The errors are those of
+  // RateLeader::Hear (FailedPrecondition, InvalidArgument, ResourceExhausted). FailedPrecondition
+  // also: this server does not lead, or the rate is not known yet.
   void Hear(const RateReport& report, const std::optional<FleetTotal>& total, Answered answered)
       FRESHET_EXCLUDES(mutex_);
-  // To be called every Tick(): begins to lead, or ends, and holds a round when it is time for one.
+  // Begins or ends the lead, and holds a round when one is due. To be called every Tick().
   void Attend() FRESHET_EXCLUDES(mutex_);
   [[nodiscard]] static Duration Tick() { return Duration::Millis(250); }
-  // Answers all that waits, and whatever comes yet, by FailedPrecondition. Idempotent.
+  // Answers all waiting and later reports with FailedPrecondition. Idempotent.
   void Stop() FRESHET_EXCLUDES(mutex_);
 
-  // Of the last round; unset: this server does not lead.
+  // The figures of the last round; unset = this server does not lead.
   [[nodiscard]] std::optional<FleetRateFigures> figures() const FRESHET_EXCLUDES(mutex_);
 
  private:
@@ -67,10 +68,11 @@ class RateLeadership {
   bool stopped_ FRESHET_GUARDED_BY(mutex_) = false;
   std::optional<FleetTotal> total_ FRESHET_GUARDED_BY(mutex_);
   std::optional<uint64_t> turn_ FRESHET_GUARDED_BY(mutex_);  // as of the last Attend
-  uint64_t term_ FRESHET_GUARDED_BY(mutex_) = 0;             // the highest that was heard of
+  uint64_t term_ FRESHET_GUARDED_BY(mutex_) = 0;             // the highest heard of
   std::optional<RateLeader> leader_ FRESHET_GUARDED_BY(mutex_);
   Instant next_round_ FRESHET_GUARDED_BY(mutex_);
-  std::map<NodeId, Answered> waiting_ FRESHET_GUARDED_BY(mutex_);  // for the next round
+  // reports that wait for the next round
+  std::map<NodeId, Answered> waiting_ FRESHET_GUARDED_BY(mutex_);
 };
 
 }  // namespace freshet

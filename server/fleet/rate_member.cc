@@ -12,12 +12,12 @@
 namespace freshet {
 namespace {
 
-// Who leads answers within a round; a report that is not answered for so long is given up.
+// The leader answers within a round; a report without an answer is given up after this time.
 constexpr Duration kPatience = Duration::Seconds(3);
-// After an answer that is none.
+// The wait after an error.
 constexpr Duration kAgain = Duration::Millis(500);
-// Workers that ask now and then are waited for so long, or twice that: a rate that is given up
-// while they fetch would not be there when they come back.
+// Credit is remembered this long, or twice, for workers that ask now and then. A rate given up
+// while they fetch would be missing when they come back.
 constexpr Duration kCreditMemory = Duration::Seconds(10);
 
 }  // namespace
@@ -55,7 +55,7 @@ class RateMember::Impl : public std::enable_shared_from_this<RateMember::Impl> {
   }
 
  private:
-  // Whether the grant is outside its time; if so, that is said.
+  // Whether the grant is outside its time; logs it then.
   [[nodiscard]] bool IsOfAnotherTime(const RateGrant& grant, Instant now) FRESHET_REQUIRES(mutex_);
   void SeeCredit(Instant now, uint64_t credit) FRESHET_REQUIRES(mutex_);
   [[nodiscard]] RateReport MakeReport(Instant now, const HandedOut& handed_out)
@@ -68,23 +68,23 @@ class RateMember::Impl : public std::enable_shared_from_this<RateMember::Impl> {
   const FleetRateOptions options_;
   Clock& clock_;
   const RateMemberHooks hooks_;
-  const Instant since_;             // it has been there
-  std::atomic<int64_t> until_ = 0;  // of the grant, in micros
+  const Instant since_;             // since it exists
+  std::atomic<int64_t> until_ = 0;  // end of the grant, in microseconds
   std::atomic<uint64_t> grants_ = 0;
   std::atomic<uint64_t> unheard_ = 0;
   mutable Mutex mutex_;
   bool stopped_ FRESHET_GUARDED_BY(mutex_) = false;
   bool refuses_ FRESHET_GUARDED_BY(mutex_) = false;  // RateReport::refuses
-  std::string why_ FRESHET_GUARDED_BY(mutex_);       // the last report brought no grant
+  std::string why_ FRESHET_GUARDED_BY(mutex_);       // why the last report brought no grant
   LogLimit log_refused_ FRESHET_GUARDED_BY(mutex_);
   GrantHolder holder_ FRESHET_GUARDED_BY(mutex_);
-  Rate obeyed_ FRESHET_GUARDED_BY(mutex_);  // as the hook was told last
+  Rate obeyed_ FRESHET_GUARDED_BY(mutex_);  // the rate last passed to the hook
   uint64_t reports_ FRESHET_GUARDED_BY(mutex_) = 0;
-  // For the answer to the last report, or before the next one.
+  // The end of the wait for the answer to the last report, or before the next report.
   Instant waits_until_ FRESHET_GUARDED_BY(mutex_);
   Instant reported_ FRESHET_GUARDED_BY(mutex_);
   HandedOut before_ FRESHET_GUARDED_BY(mutex_);  // as of the last report
-  // The most credit that was seen since then, and in as long before.
+  // The most credit seen since then, and in an equal time before.
   Instant credit_since_ FRESHET_GUARDED_BY(mutex_);
   uint64_t credit_ FRESHET_GUARDED_BY(mutex_) = 0;
   uint64_t credit_before_ FRESHET_GUARDED_BY(mutex_) = 0;
@@ -95,7 +95,7 @@ void RateMember::Impl::Attend() {
   std::optional<RateReport> report;
   {
     const MutexLock lock(mutex_);
-    // As of an instant at which nobody can have been in its place.
+    // At this instant nobody can have taken its place.
     const Instant now = clock_.Now();
     Obey(now);
     SeeCredit(now, handed_out.credit);
@@ -130,7 +130,7 @@ RateReport RateMember::Impl::MakeReport(Instant now, const HandedOut& handed_out
     report.used = Rate::PerSecond(std::min(used / seconds, limits::kMaxCrawlsPerSecond));
   }
   report.credit = std::max(credit_, credit_before_);
-  // Workers that took all that there was would have taken more.
+  // Workers that took everything would have taken more.
   if (handed_out.ticks_without_credit == before_.ticks_without_credit) {
     report.credit = std::max(report.credit, static_cast<uint64_t>(std::ceil(used)));
   }
@@ -182,7 +182,7 @@ void RateMember::Impl::Obey(Instant now) {
     obeyed_ = rate;
     hooks_.obey(rate);
   }
-  // Not before: the rate of an earlier grant is not this one's.
+  // Last: the rate of an earlier grant does not count under this one.
   until_ = holder_.until().is_none() ? 0 : holder_.until().micros();
 }
 

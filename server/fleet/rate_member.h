@@ -1,5 +1,4 @@
-// A server of a fleet, as far as the crawl rate goes: reports to who leads, and obeys what it is
-// granted.
+// A server of a fleet as a receiver of crawl rate: reports to the leader, and obeys its grants.
 #ifndef FRESHET_SERVER_FLEET_RATE_MEMBER_H_
 #define FRESHET_SERVER_FLEET_RATE_MEMBER_H_
 
@@ -18,53 +17,53 @@
 
 namespace freshet {
 
-// What a server hands out, as it goes. Value type, thread-compatible.
+// Counts of what the server hands out. Value type, thread-compatible.
 struct HandedOut {
   uint64_t assignments = 0;           // so far
-  uint64_t ticks_without_credit = 0;  // likewise
+  uint64_t ticks_without_credit = 0;  // so far
   uint64_t credit = 0;                // now
 };
 
-// What a member needs of its server. All are called by Attend alone, but for `obey`, which a grant
-// that comes calls as well, on its thread. Value type, thread-compatible.
+// The functions of its server that a member needs. Only Attend calls them, except `obey`, which the
+// arrival of a grant also calls, on its thread. Value type, thread-compatible.
 struct RateMemberHooks {
   using Answered = std::function<void(StatusOr<RateGrant>)>;
 
-  // Whether this server surely serves its division: nobody has taken its place.
+  // Whether this server surely serves its division: no other server has taken its place.
   std::function<bool()> serves;
-  // Price, demand and pages of a report.
+  // Fills in the price, demand and pages of a report.
   std::function<void(RateReport*)> describe;
   std::function<HandedOut()> handed_out;
-  // Sends a report to who leads. A grant of term 0: what is obeyed stays.
+  // Sends a report to the leader. A grant of term 0 = keep the grant in force.
   std::function<void(const RateReport&, Answered)> send;
-  // Nothing may be handed out faster from now on.
+  // Limits the rate of handing out from now on.
   std::function<void(Rate)> obey;
 };
 
-// Thread-safe.
+// Holds the grant of this server. Thread-safe.
 class RateMember {
  public:
   // Precondition: the options are valid. The clock outlives this.
   RateMember(NodeId node, uint32_t place, const FleetRateOptions& options, Clock& clock,
              RateMemberHooks hooks);
-  // Answers that come later do nothing.
+  // Answers that come after the destruction have no effect.
   ~RateMember();
   RateMember(const RateMember&) = delete;
   RateMember& operator=(const RateMember&) = delete;
 
-  // To be called every 250 ms or so.
+  // Reports, and ends a grant that is over. To be called every 250 ms or so.
   void Attend();
-  // Reports and obeys no more. Idempotent.
+  // Stops reporting and obeying grants. Idempotent.
   void Stop();
-  // Another leads: what was sent to the one before is waited for no longer.
+  // Notes that another server leads: the answer of the former leader is no longer awaited.
   void HearOfLeader();
   // Whether a grant is in force: without one nothing may be handed out. As cheap as a load.
   [[nodiscard]] bool MayHandOut() const;
   [[nodiscard]] Rate granted() const;
-  // Grants that came, and reports that nobody answered with one.
+  // The number of grants, and of reports that brought none.
   [[nodiscard]] uint64_t grants() const;
   [[nodiscard]] uint64_t unheard() const;
-  // For how long no grant has been in force; zero: one is.
+  // How long no grant has been in force; 0 = one is in force.
   [[nodiscard]] Duration ungranted() const;
 
  private:

@@ -1,4 +1,4 @@
-// What is said about the crawl rate of a fleet (core/fleet/fleet_rate.h), as messages.
+// Messages about the crawl rate of a fleet (core/fleet/fleet_rate.h).
 #ifndef FRESHET_SERVER_FLEET_RATE_WIRE_H_
 #define FRESHET_SERVER_FLEET_RATE_WIRE_H_
 
@@ -16,8 +16,8 @@ struct FleetTotal {
   Instant told;
 };
 
-// All functions are thread-safe. Those that may fail: InvalidArgument, naming the field; what else
-// is malformed, Validate and RateLeader tell.
+// All functions are thread-safe. FromProto fails with InvalidArgument that names the field;
+// Validate and RateLeader find other faults.
 
 void ToProto(const RateReport& report, v1::ShareRateRequest* out);
 [[nodiscard]] StatusOr<RateReport> FromProto(const v1::ShareRateRequest& request);

@@ -1,6 +1,6 @@
-// The keeper of the settings of a fleet, as the servers of the other divisions see it: gives each
-// state of the settings a version, tells all divisions of a later one at once, and knows which
-// version each follows.
+// The keeper of the settings of a fleet, as the servers of other divisions see it. Gives each state
+// of the settings a version, tells all divisions of a new one at once, and knows which version each
+// follows.
 #ifndef FRESHET_SERVER_FLEET_SETTINGS_KEEPER_H_
 #define FRESHET_SERVER_FLEET_SETTINGS_KEEPER_H_
 
@@ -21,25 +21,25 @@
 
 namespace freshet {
 
-// Thread-safe.
+// Publishes the settings. Thread-safe.
 //
 // Versions rise with each change, and with each server that keeps the settings, whose `first` rises
 // (the generation of its store). So of two states the one with the higher version is the later one,
-// whatever the order in which they arrive, and a division that takes the higher one only ends up
-// with the last. A division that was away says that it has an earlier version, and is told.
+// in whatever order they arrive. A division that only takes higher versions ends up with the last.
+// A division that was away reports an earlier version, and gets the latest.
 class SettingsKeeper {
  public:
   using Answered = SettingsSharing::Answered;
   using Published = SettingsSharing::Published;
-  // The settings as they are now, crawl ids from behind this one on: at least what holds when it is
-  // called. The version is the keeper's to set.
+  // Makes the present settings, with crawl ids after this one: at least what holds when it is
+  // called. The keeper sets the version.
   using Make = std::function<v1::FleetSettings(const std::string& after_crawl_id)>;
 
-  // A report is answered after so long, if there is nothing to tell.
+  // A report is answered after this time even if there is nothing to tell.
   static constexpr Duration kHold = Duration::Seconds(1);
-  // And a division that does not follow a change is given up.
+  // A division that has not followed a change after this time is given up.
   static constexpr Duration kPatience = Duration::Seconds(15);
-  // Settings that one run of the keeper may publish.
+  // Bits for the settings that one run of the keeper may publish.
   static constexpr int kVersionBits = 24;
 
   // The clock outlives this.
@@ -49,21 +49,21 @@ class SettingsKeeper {
         make_(std::move(make)),
         version_((generation << kVersionBits) + 1) {}
 
-  // SettingsSharing's.
+  // As in SettingsSharing.
   void Publish(Published done) FRESHET_EXCLUDES(mutex_);
-  // InvalidArgument: a division that is none, or the keeper's own. FailedPrecondition: a server
-  // that was replaced, or one that has heard of a later keeper. Unavailable, after Stop.
+  // Takes a report. InvalidArgument: no such division, or the keeper's own. FailedPrecondition: a
+  // server that was replaced, or that has heard of a later keeper. Unavailable after Stop.
   void Hear(const v1::ShareSettingsRequest& report, Answered answered) FRESHET_EXCLUDES(mutex_);
-  // To be called every 250 ms or so.
+  // Answers reports that are due. To be called every 250 ms or so.
   void Attend() FRESHET_EXCLUDES(mutex_);
-  // Answers all that waits. Idempotent.
+  // Answers all waiting reports. Idempotent.
   void Stop() FRESHET_EXCLUDES(mutex_);
 
  private:
   struct Member {
     uint64_t node = 0;
     uint64_t in_force = 0;
-    uint64_t failed = 0;  // the version that it cannot follow, and why
+    uint64_t failed = 0;  // the version that the division cannot follow, and why
     Status why;
     Answered waiting;
     Instant waits_until;
@@ -76,9 +76,9 @@ class SettingsKeeper {
   using Ended = std::vector<std::pair<Published, std::vector<std::pair<uint32_t, Status>>>>;
 
   [[nodiscard]] Status Take(const v1::ShareSettingsRequest& report) FRESHET_REQUIRES(mutex_);
-  // Those whose divisions have all said what came of it, or have had their time.
+  // Takes the changes whose divisions have all reported, or have had their time.
   [[nodiscard]] Ended TakeEnded(Instant now) FRESHET_REQUIRES(mutex_);
-  // How the division stands to this version; nullopt: it has said nothing yet.
+  // How the division follows this version; nullopt = it has not reported yet.
   [[nodiscard]] std::optional<Status> Outcome(uint32_t division, uint64_t version) const
       FRESHET_REQUIRES(mutex_);
   void Tell(uint64_t version, const std::string& after, const Answered& answered) const;
@@ -91,7 +91,7 @@ class SettingsKeeper {
   bool stopped_ FRESHET_GUARDED_BY(mutex_) = false;
   uint64_t version_ FRESHET_GUARDED_BY(mutex_);
   std::map<uint32_t, Member> members_ FRESHET_GUARDED_BY(mutex_);
-  std::vector<Change> changes_ FRESHET_GUARDED_BY(mutex_);  // that somebody waits for
+  std::vector<Change> changes_ FRESHET_GUARDED_BY(mutex_);  // with somebody waiting
 };
 
 }  // namespace freshet

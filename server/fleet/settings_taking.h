@@ -1,4 +1,4 @@
-// The settings of a fleet as one message, and a server that takes them over.
+// Writes the settings of a fleet into messages, and applies such messages.
 #ifndef FRESHET_SERVER_FLEET_SETTINGS_TAKING_H_
 #define FRESHET_SERVER_FLEET_SETTINGS_TAKING_H_
 
@@ -11,21 +11,22 @@
 
 namespace freshet {
 
-// What this server has set: a part with crawl ids from behind `after_crawl_id` on, and all else in
-// the first part. Thread-safe.
+// The settings of this server: crawl ids after `after_crawl_id`, and everything else in the first
+// part. Thread-safe.
 [[nodiscard]] v1::FleetSettings SettingsOf(const ServerContext& context,
                                            const std::string& after_crawl_id);
 
-// How far a part is taken over. Value type, thread-compatible.
+// The progress of taking over a part. Value type, thread-compatible.
 struct TakingDone {
-  // Called once: it is stored, or why not. Of what is not, the rest is left out.
+  // Called once when the part is stored, or with an error. After an error the rest is left out.
   std::function<void(const Status&)> stored;
-  // Called once after that, if it is stored: it is in force on all shards, or why not.
+  // Called once after `stored` succeeded: when the part is in force on all shards, or with an
+  // error.
   std::function<void(const Status&)> in_force;
 };
 
-// Makes this server's settings those of the part. `stay_paused`: it does not go on if it is paused.
-// One part at a time. Thread-safe.
+// Applies the settings of the part to this server. `stay_paused`: a paused server stays paused. One
+// part at a time. Thread-safe.
 void TakeSettings(const ServerContext& context, v1::FleetSettings part, bool stay_paused,
                   TakingDone done);
 

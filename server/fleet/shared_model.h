@@ -1,6 +1,5 @@
-// The one model of a fleet, on a server of one of its divisions: before its shards learn, the
-// servers of the other divisions are asked for what their pages showed
-// (core/estimate/epoch_sums.h).
+// The one model of a fleet, on a server of one division. Before its shards learn, the server asks
+// those of the other divisions for what their pages showed (core/estimate/epoch_sums.h).
 #ifndef FRESHET_SERVER_FLEET_SHARED_MODEL_H_
 #define FRESHET_SERVER_FLEET_SHARED_MODEL_H_
 
@@ -16,23 +15,23 @@
 
 namespace freshet {
 
-// Thread-safe.
+// Collects the totals of the other divisions. Thread-safe.
 class SharedModel {
  public:
-  // From here on the shards of `context` learn from all divisions. It outlives this.
+  // From now on the shards of `context` learn from all divisions. The context outlives this.
   explicit SharedModel(const ServerContext& context);
-  // Waits until nobody learns from others any more.
+  // Waits until no shard learns from others any more.
   ~SharedModel();
   SharedModel(const SharedModel&) = delete;
   SharedModel& operator=(const SharedModel&) = delete;
 
-  // How many other divisions have said in this run what their pages showed.
+  // The number of other divisions that have sent their totals in this run.
   [[nodiscard]] uint32_t heard() const FRESHET_EXCLUDES(mutex_);
 
  private:
-  // What they showed when they were asked last, which is now unless another shard has just done so.
-  // A division that does not answer within some seconds, or has nothing to tell yet, counts as it
-  // did before.
+  // The totals of the other divisions: asked for now, unless another shard has just done so. A
+  // division without an answer within some seconds, or without totals yet, counts with its last
+  // ones.
   [[nodiscard]] DivisionTotals Ask() FRESHET_EXCLUDES(mutex_);
   void Take(uint32_t division, const StatusOr<grpc::ByteBuffer>& answer) FRESHET_REQUIRES(mutex_);
 

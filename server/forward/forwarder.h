@@ -1,4 +1,4 @@
-// The gRPC port of a server that stands by: the one that serves answers what comes there.
+// The gRPC port of a standby: the serving server answers its calls.
 #ifndef FRESHET_SERVER_FORWARD_FORWARDER_H_
 #define FRESHET_SERVER_FORWARD_FORWARDER_H_
 
@@ -20,24 +20,24 @@ namespace freshet {
 
 struct ServerConfig;
 
-// Thread-safe but for Start and Stop.
+// The port. Thread-safe but for Start and Stop.
 class Forwarder {
  public:
-  // At most `connections` of gRPC are open at a time; else as CallForwarder.
+  // At most `connections` of gRPC are open at a time; the rest as in CallForwarder.
   Forwarder(const ServerConfig& config, size_t connections, Door& door, Clock& clock,
             ForwardCounters& counters, CallForwarder::Find find, ForwardOptions options = {});
   ~Forwarder() { Stop(); }
   Forwarder(const Forwarder&) = delete;
   Forwarder& operator=(const Forwarder&) = delete;
 
-  // Takes calls at `listen`. Returns the port. Unavailable says why it is not possible;
-  // InvalidArgument: ReadRoots'.
+  // Takes calls at `listen`. Returns the port number. Unavailable says why it is not possible;
+  // InvalidArgument as ReadRoots.
   [[nodiscard]] StatusOr<int> Start();
-  // Ends all calls, with UNAVAILABLE; the port is free. Idempotent.
+  // Ends all calls with UNAVAILABLE, and frees the port. Idempotent.
   void Stop();
   // As CallForwarder.
   [[nodiscard]] size_t answer_bytes() const { return calls_.answer_bytes(); }
-  // Where calls go; nullopt: nobody serves.
+  // The server that takes the calls; nullopt = none serves.
   [[nodiscard]] std::optional<ServingPeer> peer() const { return calls_.peer(); }
 
  private:

@@ -13,7 +13,7 @@ Status Unanswered(uint32_t division) {
                     "division {} cannot be reached at the moment: try again", division);
 }
 
-// Whether a call ended otherwise than because the server wanted it to.
+// Whether a call ended otherwise than by the server's will.
 bool BrokeOff(const Status& status) {
   return status.ok() || absl::IsUnavailable(status) || absl::IsCancelled(status) ||
          absl::IsUnknown(status) || absl::IsInternal(status);
@@ -31,7 +31,7 @@ Status Stopping() {
 
 }  // namespace
 
-// One call of gRPC. Lives until that is over.
+// One gRPC call. Lives until that is over.
 class PeerCall::Attempt final : public grpc::ClientBidiReactor<grpc::ByteBuffer, grpc::ByteBuffer> {
  public:
   Attempt(std::shared_ptr<PeerCall> call, PeerLink link)
@@ -41,7 +41,7 @@ class PeerCall::Attempt final : public grpc::ClientBidiReactor<grpc::ByteBuffer,
     }
   }
 
-  // One hold is until the server has said its last, and one for whoever starts it.
+  // One hold lasts until the server's last word, one until the caller is done with this.
   void Start() {
     grpc::GenericStub(link_.channel).PrepareBidiStreamingCall(&context_, call_->path_, {}, this);
     AddMultipleHolds(2);
@@ -57,7 +57,7 @@ class PeerCall::Attempt final : public grpc::ClientBidiReactor<grpc::ByteBuffer,
 
   void OnWriteDone(bool ok) override {
     written_.Clear();
-    // What did not go out ends the call, and is answered then.
+    // A failed write ends the call, and is answered then.
     if (ok) call_->OnWriteDone();
   }
   void OnReadDone(bool ok) override {
@@ -115,7 +115,7 @@ void PeerCall::Attend(Instant too_long, Instant idle, uint64_t serving) {
   bool untaken = false;
   {
     const MutexLock lock(mutex_);
-    // What waits for a server that takes in what it is sent waits for as long as that takes.
+    // Messages for a server that accepts messages wait without a limit.
     const bool reached = attempt_ != nullptr && taken_;
     if (!reached && !waiting_.empty() && waiting_.front().since < too_long) {
       GiveUp(Unanswered(division_), &steps);
@@ -173,7 +173,7 @@ PeerCall::Steps PeerCall::NextSteps(Steps steps) {
   writing_ = true;
   writing_bytes_ = waiting_.front().message.Length();
   steps.write = std::move(waiting_.front().message);
-  // It may be answered before it is said to be written.
+  // The answer may come before the write is reported.
   sent_.push_back(std::move(waiting_.front().answered));
   waiting_.pop_front();
   steps.attempt = attempt_;
@@ -188,7 +188,7 @@ void PeerCall::Perform(Steps steps) {
   if (steps.writes_done) steps.attempt->StartWritesDone();
   if (steps.attempt != nullptr) steps.attempt->RemoveHold();
   if (steps.connect) Connect();
-  // Nobody may have it any more afterwards.
+  // Nobody may have the call any more afterwards.
   if (steps.over) calls_.OnOver(shared_from_this());
 }
 
@@ -210,7 +210,7 @@ void PeerCall::Connect() {
     const MutexLock lock(mutex_);
     connecting_ = false;
     stopped = stopped_;
-    // Without a link it is for Attend to try again.
+    // Without a link, Attend tries again.
     if (attempt != nullptr || waiting_.empty()) steps = NextSteps({});
   }
   if (attempt != nullptr) {
@@ -250,7 +250,7 @@ void PeerCall::OnAnswer(grpc::ByteBuffer message) {
   {
     const MutexLock lock(mutex_);
     heard_ = calls_.Now();
-    // More answers than messages are nobody's.
+    // Answers beyond the number of messages are dropped.
     if (sent_.empty()) return;
     answered = std::move(sent_.front());
     sent_.pop_front();

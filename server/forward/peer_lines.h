@@ -19,27 +19,27 @@ namespace freshet {
 
 struct ServerConfig;
 
-// A connection, in the hands of PeerLines.
+// A connection, owned by PeerLines.
 struct PeerLine {
   std::shared_ptr<grpc::Channel> channel;
-  uint64_t certificate = 0;  // version of the one that it shows
-  size_t calls = 0;          // that are open on it, for its user to count
-  Instant connected;         // when it was last, or when the first call came that it is for
+  uint64_t certificate = 0;  // version of the certificate that it shows
+  size_t calls = 0;          // open ones, counted by its user
+  Instant connected;         // its last connection, or the first call made for it
 };
 
-// Thread-compatible.
+// The connections. Thread-compatible.
 class PeerLines {
  public:
-  // That show one certificate: older ones go with their last calls.
+  // Connections with one certificate; older ones go with their last calls.
   static constexpr size_t kMost = 8;
 
   // Both outlive this.
   PeerLines(const ServerConfig& config, const Door& door) : config_(config), door_(door) {}
 
-  // One with room for a call, made if there is none: it stays where it is until it is dropped.
-  // ResourceExhausted: all have as many as they may. InvalidArgument: ConnectTo's.
+  // Finds a connection with room for a call, or makes one: it stays in place until it is dropped.
+  // ResourceExhausted: all are full. InvalidArgument as ConnectTo.
   [[nodiscard]] StatusOr<PeerLine*> Find(const ServingPeer& peer);
-  // Forgets these; calls on them go on, and end by whoever made them.
+  // Forgets these lines; their calls stay open until their owners end them.
   void Drop(const std::function<bool(const PeerLine&)>& of_these);
 
   [[nodiscard]] const std::vector<std::unique_ptr<PeerLine>>& all() const { return lines_; }

@@ -7,7 +7,7 @@
 namespace freshet {
 namespace {
 
-// When the turn comes to queues that wait.
+// The second in which the turn of its waiting queues comes.
 uint64_t SecondOf(const FrontierCrawl& crawl) {
   if (crawl.waiting.empty()) return QueueTable::kNever;
   return std::max(crawl.waiting.begin()->first.first, crawl.put_off);

@@ -1,5 +1,5 @@
-// Which crawl ids of the crawl-frontier API have queues that may serve, and when others have some,
-// so that a client that takes URLs of any crawl id looks at no others.
+// The crawl ids of the crawl-frontier API with queues that may serve, and when others will have
+// some. A client that takes URLs of any crawl id looks only at these.
 #ifndef FRESHET_SERVER_FRONTIER_CRAWL_TURNS_H_
 #define FRESHET_SERVER_FRONTIER_CRAWL_TURNS_H_
 
@@ -17,15 +17,16 @@ namespace freshet {
 struct FrontierCrawl;
 using FrontierCrawls = std::map<uint32_t, std::unique_ptr<FrontierCrawl>>;  // by number
 
-// Thread-compatible.
+// The crawl ids in order. Thread-compatible.
 class CrawlTurns {
  public:
-  // By the second from which a queue becomes ready, and in the order in which they came there.
+  // By the second in which a queue becomes ready, then in order of arrival.
   using Coming = absl::btree_map<std::pair<uint64_t, uint64_t>, FrontierCrawl*>;
 
-  // A queue of the crawl id has been filed.
+  // Files a crawl id after one of its queues was filed.
   void File(FrontierCrawl& crawl);
-  // Queues of it have become ready at `now`: the turn is with others that have some by then.
+  // Queues of the crawl id have become ready at `now`: the turn goes to others that have some by
+  // then.
   void PutOff(FrontierCrawl& crawl, uint64_t now);
   void Remove(FrontierCrawl& crawl);
 
@@ -41,17 +42,16 @@ class CrawlTurns {
   uint64_t next_ = 1;
 };
 
-// The crawl ids that one pull asks: first each that has ready queues, and then in turn those that
-// have given something the last time. Others have nothing more for it. Value type,
-// thread-compatible.
+// The crawl ids that one pull asks: first each with ready queues, then in turn those that gave
+// something the last time. Others have nothing more for it. Value type, thread-compatible.
 class CrawlRound {
  public:
-  // The next one; nullptr: none is left. `first`: where the first call begins.
+  // The next crawl id; nullptr = none is left. `first`: where the first call begins.
   [[nodiscard]] FrontierCrawl* Next(const CrawlTurns& turns, const FrontierCrawls& crawls,
                                     uint32_t first);
-  // It has given something.
+  // Keeps a crawl id that has given something.
   void Keep(const FrontierCrawl& crawl);
-  // How many Next has named.
+  // The number of crawl ids named by Next.
   [[nodiscard]] uint64_t named() const { return named_; }
 
  private:
@@ -59,8 +59,8 @@ class CrawlRound {
 
   std::optional<uint32_t> first_;
   uint32_t next_ = 0;
-  bool wrapped_ = false;        // beyond the last of them
-  bool over_ = false;           // each that is ready was named
+  bool wrapped_ = false;        // past the last of them
+  bool over_ = false;           // all ready ones were named
   std::deque<uint32_t> again_;  // by number
   uint64_t named_ = 0;
 };

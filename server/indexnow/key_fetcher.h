@@ -1,5 +1,5 @@
-// Fetches the file of a host that is to hold a key, though strangers say which: only from public
-// addresses, never anywhere else than where it was looked for, and never much.
+// Fetches the key file of a host. Strangers choose the host, so the fetch goes only to public
+// addresses, follows no redirect, and reads little.
 #ifndef FRESHET_SERVER_INDEXNOW_KEY_FETCHER_H_
 #define FRESHET_SERVER_INDEXNOW_KEY_FETCHER_H_
 
@@ -11,23 +11,23 @@
 
 namespace freshet {
 
-// Value type, thread-compatible.
+// The outcome of a fetch. Value type, thread-compatible.
 struct KeyFetch {
   enum class Outcome {
     kGood,         // the file holds the key
-    kBad,          // it holds something else, is not there, or is where nobody is sent to
-    kUnreachable,  // it may be good another time
+    kBad,          // the file holds another text, is missing, or lies at an address that is not
+                   // public
+    kUnreachable,  // the key may be good at another time
   };
   Outcome outcome = Outcome::kUnreachable;
-  std::string why;  // not good; nothing of what the host has answered is in it
+  std::string why;  // the reason if not good; holds nothing of the host's answer
 };
 
-// Looks the host up and connects to one of the addresses found, and to no other: what the name
-// means a moment later is not asked. All of them must be public (core/base/public_address.h).
-// HTTPS checks the host's certificate against the system's authorities. No redirect is followed.
-// The answer must be 200 with the key and nothing else but white space around it, at most
-// limits::kMaxKeyFileBytes. Takes at most `timeout` to look up the name, and as long again for the
-// rest; returns early when `cancelled` becomes true. `test_port` is that of
+// Looks the host up once, and connects only to one of the addresses found. All of them must be
+// public (core/base/public_address.h). HTTPS checks the host's certificate against the system's
+// authorities. No redirect is followed. The answer must be 200 with the key and nothing else but
+// white space around it, at most limits::kMaxKeyFileBytes. Takes at most `timeout` for the lookup,
+// and as much again for the rest; returns early when `cancelled` becomes true. `test_port`: see
 // IndexNowConfig. Thread-safe.
 [[nodiscard]] KeyFetch FetchKey(const KeyFile& file, const std::string& key, Duration timeout,
                                 int test_port, const std::atomic<bool>& cancelled);

@@ -1,5 +1,5 @@
-// One GET of a small file from one of some addresses, however the host that answers behaves. Knows
-// nothing of keys.
+// One GET of a small file from one of some addresses, however the host behaves. Knows nothing of
+// keys.
 #ifndef FRESHET_SERVER_INDEXNOW_KEY_REQUEST_H_
 #define FRESHET_SERVER_INDEXNOW_KEY_REQUEST_H_
 
@@ -13,29 +13,29 @@
 
 namespace freshet {
 
-// Of the header of an answer, and of any one line behind it.
+// Bytes of an answer's header, and of any one line behind it.
 inline constexpr size_t kMaxKeyHeaderBytes = 8 << 10;
 
-// Value type, thread-compatible.
+// The file to fetch. Value type, thread-compatible.
 struct SmallFileRequest {
   bool https = true;
-  std::string host;  // what goes into Host, and what the certificate must be for
+  std::string host;  // for the Host field, and for the certificate
   std::string path;  // with the query; holds neither white space nor control characters
-  std::vector<std::string> addresses;  // as numbers; the first that takes the connection serves
+  std::vector<std::string> addresses;  // as numbers; the first that accepts the connection is used
   uint16_t port = 443;
 };
 
-// Value type, thread-compatible.
+// The answer. Value type, thread-compatible.
 struct SmallFile {
-  std::string failure;  // why there is no answer; empty: there is one
+  std::string failure;  // why there is no answer; empty = there is one
   int status = 0;
-  bool too_large = false;  // the body, of which nothing is kept then
+  bool too_large = false;  // the body, which is then dropped
   std::string body;        // of an answer 200
 };
 
-// Holds kMaxKeyHeaderBytes of a header and limits::kMaxKeyFileBytes of a body at most,
-// whatever comes. Takes at most `timeout`; returns early when `cancelled` becomes true. Redirects
-// are answers like others. Thread-safe.
+// Holds at most kMaxKeyHeaderBytes of a header and limits::kMaxKeyFileBytes of a body. Takes at
+// most `timeout`; returns early when `cancelled` becomes true. Redirects are answers like others.
+// Thread-safe.
 [[nodiscard]] SmallFile FetchSmallFile(const SmallFileRequest& request, Duration timeout,
                                        const std::atomic<bool>& cancelled);
 

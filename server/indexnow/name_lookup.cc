@@ -19,17 +19,16 @@
 namespace freshet {
 namespace {
 
-// How often it is looked whether the look-up is cancelled.
+// The interval at which a look-up checks whether it is cancelled.
 constexpr std::chrono::milliseconds kLookEvery{100};
 
-// Is there until the process ends, however long a resolver takes.
+// The slots live until the process ends, however long a resolver takes.
 Slots& AllSlots() {
   static auto* const kSlots = new Slots(kMostLookUps);
   return *kSlots;
 }
 
-// The thread of a look-up leaves here what it finds, for the caller, if that still waits.
-// Thread-safe.
+// The result of a look-up, left by its thread for a caller that may no longer wait. Thread-safe.
 struct Answer {
   Mutex mutex;
   Condition came;
@@ -71,7 +70,7 @@ std::vector<std::string> LookUp(const std::string& host, Duration timeout,
   const auto answer = std::make_shared<Answer>();
   try {
     std::thread([resolve, host, answer] { Ask(resolve, host, *answer); }).detach();
-  } catch (const std::system_error&) {  // the system has no thread for it
+  } catch (const std::system_error&) {  // no thread can be started
     AllSlots().Give();
     return {};
   }

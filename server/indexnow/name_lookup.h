@@ -1,4 +1,4 @@
-// The addresses of a host, without waiting for the system's resolver longer than is wanted.
+// Looks up the addresses of a host with a time limit on the system's resolver.
 #ifndef FRESHET_SERVER_INDEXNOW_NAME_LOOKUP_H_
 #define FRESHET_SERVER_INDEXNOW_NAME_LOOKUP_H_
 
@@ -12,18 +12,18 @@
 
 namespace freshet {
 
-// The addresses of a host as texts of numbers; none: it has none, or nobody knows.
+// Returns a host's addresses as texts of numbers; empty = none, or none known.
 using Resolver = std::function<std::vector<std::string>(const std::string& host)>;
 
-// Look-ups under way at a time, of this process. Another one finds nothing.
+// Look-ups under way in this process. A further one finds nothing.
 inline constexpr size_t kMostLookUps = 64;
 
 // Asks the system, which may take minutes: 5 s for each of its servers, several times.
 [[nodiscard]] std::vector<std::string> AskSystem(const std::string& host);
 
-// What `resolve` finds within `timeout`, and before `cancelled` becomes true; else nothing. Nobody
-// can stop a resolver: it goes on in a thread of its own, for which nobody waits, and holds one of
-// kMostLookUps until then. Thread-safe.
+// Returns the addresses that `resolve` finds within `timeout`, and before `cancelled` becomes true;
+// else none. A resolver cannot be stopped: its thread goes on alone, and holds one of kMostLookUps
+// until it ends. Thread-safe.
 [[nodiscard]] std::vector<std::string> LookUp(const std::string& host, Duration timeout,
                                               const std::atomic<bool>& cancelled,
                                               const Resolver& resolve = AskSystem);

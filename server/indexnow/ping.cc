@@ -18,7 +18,7 @@ namespace {
 constexpr size_t kShortestKey = 8;
 constexpr size_t kLongestKey = 128;
 
-// What was said, before it is looked at. The host is unset in a GET.
+// The unchecked contents of a request. The host is unset in a GET.
 struct Said {
   std::optional<std::string> host;
   std::optional<std::string> key;
@@ -31,7 +31,7 @@ struct PingFault {
   std::string why;
 };
 
-// The first refusal, if there is one.
+// Reads the query. Returns the first refusal, if there is one.
 std::optional<PingFault> ReadQuery(std::string_view query, Said* said) {
   std::optional<std::string> url;
   while (!query.empty()) {
@@ -53,7 +53,7 @@ std::optional<PingFault> ReadQuery(std::string_view query, Said* said) {
   return std::nullopt;
 }
 
-// Takes in an object of texts with one list of texts, and nothing that is nested any deeper.
+// Reads an object of texts with one list of texts, and nothing nested deeper.
 class Reader final : public nlohmann::json_sax<nlohmann::json> {
  public:
   Reader(int max_urls, Said* said) : max_urls_(static_cast<size_t>(max_urls)), said_(*said) {}
@@ -121,7 +121,7 @@ class Reader final : public nlohmann::json_sax<nlohmann::json> {
     said_.urls->push_back(std::move(url));
     return true;
   }
-  // What is none of ours may be anything.
+  // Unknown members may be anything.
   bool Other() {
     if (depth_ == 0) return Fail("is not an object");
     return (Target() == nullptr && name_ != "urlList") || Fail("is not a string");
@@ -155,14 +155,14 @@ bool IsKey(std::string_view key) {
          });
 }
 
-// From the path on.
+// The part of a canonical URL from the path on.
 std::string_view PathOfCanonical(std::string_view canonical) {
   return canonical.substr(canonical.find('/', canonical.find("://") + 3));
 }
 
 std::string Shown(std::string_view text) { return std::string(text.substr(0, 200)); }
 
-// Sets where the key file is, and the directory whose pages it speaks for.
+// Sets the place of the key file, and the directory whose pages it speaks for.
 std::optional<PingFault> Locate(const Said& said, Ping* ping, std::string* directory) {
   *directory = "/";
   ping->file.path = "/" + ping->key + ".txt";
@@ -173,7 +173,7 @@ std::optional<PingFault> Locate(const Said& said, Ping* ping, std::string* direc
   }
   ping->file.https = location->text.starts_with("https:");
   ping->file.path = PathOfCanonical(location->text);
-  // With another port, user or a dot behind the host it would be another text.
+  // Another port, a user, or a dot behind the host would make another text.
   if (ping->file.Url() != location->text) {
     return PingFault{422, "keyLocation: is not of the host, at the usual port"};
   }

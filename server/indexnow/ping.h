@@ -1,5 +1,6 @@
-// What a ping of IndexNow (https://www.indexnow.org/documentation) says, validated: some pages of
-// one host have been added, changed or deleted, and a key that the host's owner has put there.
+// Reads and validates pings of IndexNow (https://www.indexnow.org/documentation). A ping names
+// pages of one host that were added, changed or deleted, and a key that the host's owner has
+// published.
 #ifndef FRESHET_SERVER_INDEXNOW_PING_H_
 #define FRESHET_SERVER_INDEXNOW_PING_H_
 
@@ -21,22 +22,21 @@ struct KeyFile {
   [[nodiscard]] std::string Url() const { return (https ? "https://" : "http://") + host + path; }
 };
 
-// Value type, thread-compatible.
+// A valid ping. Value type, thread-compatible.
 struct Ping {
   std::string key;
   KeyFile file;
   std::vector<std::string> urls;  // canonical, all of the file's host
 
-  // What it takes while it waits for its key to be checked.
+  // The memory that the ping takes while it waits for its key.
   [[nodiscard]] size_t bytes() const;
 };
 
-// The ping of a request, GET with `url` and `key`, or POST with JSON; `keyLocation` with either.
-// One that is not right in every respect is refused as a whole, so that a client can send all of it
-// again: 400 for what is malformed, lacks something or has more than `config.max_urls` URLs, 422
-// for a key that is no key, URLs that are no URLs, are not of the host or not below the directory
-// of the key file, and for a key file that lies elsewhere. The body is parsed in one pass without
-// keeping more of it than the URLs. Thread-safe.
+// Reads the ping of a request: a GET with `url` and `key`, or a POST of JSON; `keyLocation` with
+// either. A ping with any fault is refused as a whole, so that a client can send all of it again.
+// 400: malformed, incomplete, or over `config.max_urls` URLs. 422: an invalid key or URL, a URL of
+// another host or outside the directory of the key file, or a key file elsewhere. The body is
+// parsed in one pass, and only its URLs are kept. Thread-safe.
 [[nodiscard]] std::variant<Ping, HttpResponse> ParsePing(const HttpRequest& request,
                                                          const IndexNowConfig& config);
 

@@ -1,15 +1,15 @@
-// Takes in pings of IndexNow: each URL of a ping whose key is good is a signal of the source
-// `indexnow`, also where the page was deleted, which its next crawl will find. What is of another
-// division of a fleet is passed on to the server of that. Those that come to a standby of a cluster
-// are answered here as well (server/forward/forwarded_pings.h).
+// Receives pings of IndexNow. Each URL of a ping with a good key is a signal of the source
+// `indexnow`; the next crawl finds out if the page was deleted. URLs of another division go to its
+// server. This server also answers the pings that a standby of its cluster receives
+// (server/forward/forwarded_pings.h).
 //
 //   200  all is durable; the text says how many pages were known
 //   202  the key is being looked up; what was sent waits for it in memory, and a stop loses it
 //   400  no such request     403  the key is not the host's, or the caller is limited to others
 //   405  not GET or POST     422  the URLs, the host and the key do not go together
-//   401, 404, 413  of what came to a standby alone, whose port says so of its own: who sends it is
-//        not known here, no pings are taken here, it is too large
-//   429  too many of this client, of the source, or of what waits: Retry-After says when again
+//   401, 404, 413  from the port of a standby alone: this server does not know the client, takes no
+//        pings, or finds the body too large
+//   429  too many of this client, of the source, or waiting: Retry-After says when to come again
 //   503  the server starts or stops, the source is not registered, or nobody serves the division
 #ifndef FRESHET_SERVER_INDEXNOW_RECEIVER_H_
 #define FRESHET_SERVER_INDEXNOW_RECEIVER_H_
@@ -37,7 +37,7 @@ namespace freshet {
 
 inline constexpr const char* kIndexNowPath = "/indexnow";
 
-// Thread-safe.
+// The receiver. Thread-safe.
 class IndexNowReceiver {
  public:
   // `context` outlives this, and its shards run until Stop has returned.
@@ -46,15 +46,15 @@ class IndexNowReceiver {
   IndexNowReceiver(const IndexNowReceiver&) = delete;
   IndexNowReceiver& operator=(const IndexNowReceiver&) = delete;
 
-  // Waits until what was sent is durable, not for keys.
+  // Answers a ping. Waits until the signals are durable, but not for keys.
   [[nodiscard]] HttpResponse Answer(const HttpRequest& request);
-  // ServerContext::answer_ping.
+  // Answers a ping that came to a standby (ServerContext::answer_ping).
   void AnswerPassedOn(const v1::AnswerPingRequest& request, const Credentials& credentials,
                       std::function<void(StatusOr<v1::AnswerPingResponse>)> answered);
-  // ServerContext::take_ping.
+  // Takes URLs of a ping that came to another division (ServerContext::take_ping).
   void TakePassedOn(const v1::TakePingRequest& request,
                     std::function<void(StatusOr<v1::TakePingResponse>)> answered);
-  // From here on it takes nothing in. Idempotent.
+  // Refuses all pings from now on. Idempotent.
   void Stop();
   [[nodiscard]] IndexNowStats stats() const;
 
@@ -62,17 +62,19 @@ class IndexNowReceiver {
   using Answered = std::function<void(HttpResponse)>;
   // Answers once, on any thread, maybe before this returns.
   void Respond(const HttpRequest& request, const Credentials& credentials, Answered answered);
-  // The ping that the request is, which may be told of; else the answer.
+  // The ping of the request if it is valid; if not, the answer.
   [[nodiscard]] std::variant<Ping, HttpResponse> Admitted(const HttpRequest& request,
                                                           const Credentials& credentials);
-  // Not OK: the ping comes too early, or who sends it may not.
+  // Checks that the client may send the ping now. Not OK: it is too early, or the client may not
+  // send it at all.
   [[nodiscard]] Status Admit(const Caller& caller, const Ping& ping, uint8_t source, Instant now,
                              Duration* wait);
-  // Tells of pages of one host, whoever has it.
+  // Signals pages of one host to the division that has it.
   void Tell(const std::vector<std::string>& urls, Told done);
   void TellOwn(std::vector<std::string> urls, uint64_t poll_size, Told done);
   void PassOn(uint32_t division, const std::vector<std::string>& urls, Told done);
-  // Whether the server of that division is asked at all: other pings wait while one is passed on.
+  // Whether to ask the division's server. If it did not answer lately, it is not asked, because
+  // other pings wait for it.
   [[nodiscard]] bool MayPassOn(uint32_t division, Instant now) FRESHET_EXCLUDES(mutex_);
   void NotePassedOn(uint32_t division, const Status& status) FRESHET_EXCLUDES(mutex_);
   [[nodiscard]] StatusOr<PingCounts> TellAndWait(const std::vector<std::string>& urls);
@@ -82,14 +84,14 @@ class IndexNowReceiver {
   const ServerContext& context_;
   const IndexNowConfig& config_;
   KeyBook keys_;
-  // Of standbys, which send one at a time.
+  // Pings from standbys, which send one at a time.
   static constexpr size_t kMostPassedOn = 16;
   Slots passed_on_{kMostPassedOn};
   std::atomic<bool> stopping_{false};
   std::atomic<uint64_t> serial_{0};
   IndexNowCounters counters_;
   Mutex mutex_;
-  std::map<uint32_t, Instant> away_ FRESHET_GUARDED_BY(mutex_);  // when they did not answer
+  std::map<uint32_t, Instant> away_ FRESHET_GUARDED_BY(mutex_);  // when a division did not answer
 };
 
 }  // namespace freshet

@@ -1,4 +1,4 @@
-// Has pages signalled that a ping of IndexNow names, and made where nobody knows them.
+// Signals the pages that an IndexNow ping names, and creates unknown ones.
 #ifndef FRESHET_SERVER_INDEXNOW_TELLING_H_
 #define FRESHET_SERVER_INDEXNOW_TELLING_H_
 
@@ -14,7 +14,7 @@ namespace freshet {
 
 inline constexpr const char* kIndexNowSource = "indexnow";
 
-// What became of the URLs of a ping. Value type, thread-compatible.
+// The outcome of a ping's URLs. Value type, thread-compatible.
 struct PingCounts {
   uint64_t applied = 0;
   uint64_t unknown = 0;
@@ -25,13 +25,13 @@ struct PingCounts {
 
 using Told = std::function<void(StatusOr<PingCounts>)>;
 
-// Counts signals as sent by the source, whoever has their pages. Thread-safe.
+// Counts signals as sent by the source, in whichever division their pages are. Thread-safe.
 void CountSent(const ServerContext& context, uint64_t signals, Instant now);
 
-// Signals pages of this server, of a ping that names `poll_size` in all; `serial` is another one
-// for each of them in a run. One batch follows the other. `done` is called once all is durable, on
-// any thread, maybe before this returns; not OK: it is no list of URLs, or there is no such source.
-// Thread-safe. `context` outlives what runs.
+// Signals pages of this server, from a ping of `poll_size` URLs in all; `serial` is unique for each
+// ping in a run. One batch follows the other. `done` is called once when all is durable, on any
+// thread, maybe before this returns. Not OK: it is no list of URLs, or there is no such source.
+// `context` outlives the work. Thread-safe.
 void TellPages(const ServerContext& context, std::vector<std::string> urls, uint64_t poll_size,
                uint64_t serial, Told done);
 

@@ -27,7 +27,7 @@ constexpr std::array<std::string_view, kLogModules> kNames = {
     "grpc", "indexnow", "ops",  "ports",  "server", "store"};
 constexpr std::array<std::string_view, 6> kLevels = {"trace", "debug", "info",
                                                      "warn",  "error", "off"};
-// A line that is said again is not written for so long.
+// The time for which a repeated line is not written.
 constexpr Duration kQuiet = Duration::Seconds(60);
 constexpr size_t kMaxFieldBytes = 1024;
 
@@ -39,7 +39,7 @@ std::string_view LevelName(Level level) {
   return kLevels.at(std::min<size_t>(static_cast<size_t>(level), 4));
 }
 
-// A value of a line of text: in quotes where it could be taken for several.
+// Writes a value in a line of text, in quotes where it could be taken for several.
 std::string FieldText(std::string_view value) {
   const std::string text = LogText(value, kMaxFieldBytes);
   if (!text.empty() && text.find_first_of(" =\"") == std::string::npos) return text;
@@ -77,12 +77,11 @@ std::string JsonLine(std::string_view module, Level level, std::string_view mess
       json[std::string(name)] = CutText(value, kMaxFieldBytes);
     }
   }
-  // ASCII alone: what a terminal could take for a command is escaped, bytes that are no UTF-8 are
-  // replaced.
+  // ASCII only: escape sequences for terminals are escaped, bytes that are not UTF-8 are replaced.
   return json.dump(-1, ' ', true, Json::error_handler_t::replace);
 }
 
-// The one place through which all lines go. Thread-safe.
+// The sink of all lines. Thread-safe.
 class Sink final : public spdlog::sinks::sink {
  public:
   void log(const spdlog::details::log_msg& message) override {
@@ -131,7 +130,7 @@ class Sink final : public spdlog::sinks::sink {
     const std::string text = fmt::format("repeated {} times: the line before this one", repeats_);
     repeats_ = 0;
     last_.clear();
-    // It is of no call, whoever says it.
+    // A repeated line belongs to no single call.
     const std::string_view id = std::exchange(request_id, {});
     const LogFields* const said = std::exchange(fields, nullptr);
     Write(at, format_ == LogFormat::kText ? TextLine("server", last_level_, text, coloured_)
@@ -143,7 +142,7 @@ class Sink final : public spdlog::sinks::sink {
     const std::string time = TimeText(at);
     std::string line;
     if (format_ == LogFormat::kText) {
-      // To the millisecond.
+      // Cut to milliseconds.
       line = time.substr(0, time.size() - 4) + "Z " + body + '\n';
     } else {
       line = fmt::format("{{\"at\":\"{}\",{}\n", time, std::string_view(body).substr(1));
@@ -175,7 +174,7 @@ struct Loggers {
   }
 };
 
-// Never destroyed: what ends last may log.
+// The loggers are never destroyed: the last parts of the program to end may log.
 Loggers& TheLoggers() {
   static auto* const kLoggers = new Loggers();
   return *kLoggers;

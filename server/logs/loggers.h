@@ -1,8 +1,8 @@
-// The log of the server: one line an event, as text or JSON, by modules whose levels can be changed
-// while it runs.
+// The log of the server: one line for each event, as text or JSON. Levels are set by module, at any
+// time.
 //
-// Whatever is logged goes through one place, which escapes what clients have chosen (log_text.h),
-// cuts what is long, and counts lines that say the same again and again instead of writing them.
+// All lines go through one sink. It escapes texts of clients (log_text.h), cuts long lines, and
+// counts repeated lines instead of writing them.
 #ifndef FRESHET_SERVER_LOGS_LOGGERS_H_
 #define FRESHET_SERVER_LOGS_LOGGERS_H_
 
@@ -22,36 +22,36 @@ namespace freshet {
 // The parts of the server that log.
 enum class LogModule : uint8_t {
   kApi,       // calls: a line for each at `debug`
-  kAudit,     // what is written to the audit log
+  kAudit,     // writing of the audit log
   kAuth,      // certificates and identities
-  kConfig,    // what was taken from files
+  kConfig,    // reloads of the configuration
   kEngine,    // shards, epochs, plans, the dispatcher
   kFrontier,  // the crawl-frontier API
-  kGrpc,      // the library
+  kGrpc,      // the gRPC library
   kIndexnow,  // pings
-  kOps,       // disk and health
+  kOps,       // disk space and health
   kPorts,     // connections
-  kServer,    // starting and stopping, and the rest
+  kServer,    // start, stop and all else
   kStore,     // the library below the store
 };
 inline constexpr size_t kLogModules = 12;
 
-// All of this is thread-safe.
+// All functions are thread-safe.
 
-// "store". Names are in the order of the modules, which is that of the alphabet.
+// The name of the module, such as "store". Names and modules are in alphabetic order.
 [[nodiscard]] std::string_view NameOf(LogModule module);
 [[nodiscard]] std::optional<LogModule> LogModuleNamed(std::string_view name);
 // trace, debug, info, warn, error, off.
 [[nodiscard]] std::vector<std::string> LogLevelNames();
 
-// Where the module logs; spdlog's default logger is that of kServer.
+// The logger of the module; spdlog's default logger is the one of kServer.
 [[nodiscard]] spdlog::logger& Logger(LogModule module);
 
 enum class LogFormat : uint8_t { kText, kJson };
 void SetLogFormat(LogFormat format);
-// Where lines go; standard error unless said otherwise. `file` outlives what is logged.
+// Sends lines to `file`, which outlives all logging. The default is standard error.
 void SetLogFile(std::FILE* file);
-// What has been counted and not said yet is said.
+// Writes the counts of repeated lines that are not written yet.
 void FlushLogs();
 
 // InvalidArgument: there is no such level.
@@ -59,12 +59,12 @@ void FlushLogs();
 [[nodiscard]] Status SetLogLevels(std::string_view level);
 [[nodiscard]] std::string LogLevelOf(LogModule module);
 
-// Names and values that a line has besides its message.
+// Logs a line with names and values besides its message.
 using LogFields = std::vector<std::pair<std::string_view, std::string>>;
 void LogWith(LogModule module, spdlog::level::level_enum level, std::string_view message,
              LogFields fields);
 
-// As long as it lives, what its thread logs has this request id. Owner thread only.
+// Adds a request id to all lines that the thread logs while this object lives. Owner thread only.
 class ScopedRequestId {
  public:
   // `id` outlives this.

@@ -1,4 +1,5 @@
-// Of what clients can cause at will, a few a minute of each kind and then how many more there were.
+// Lets through a few entries a minute of each kind that clients can cause at will, and counts the
+// rest.
 #ifndef FRESHET_SERVER_LOGS_REPEATS_H_
 #define FRESHET_SERVER_LOGS_REPEATS_H_
 
@@ -13,7 +14,7 @@
 
 namespace freshet {
 
-// Remembers at most kMaxKinds kinds; more are taken together as one. Thread-compatible.
+// Remembers at most kMaxKinds kinds; further kinds are taken together as one. Thread-compatible.
 template <typename Entry>
 class Repeats {
  public:
@@ -21,7 +22,7 @@ class Repeats {
   static constexpr uint64_t kPerWindow = 20;
   static constexpr size_t kMaxKinds = 1000;
 
-  // True: say it. False: it was counted, and will be in Take.
+  // True = write the entry. False = it was counted, and Take will return it.
   [[nodiscard]] bool Admit(const std::string& kind, const Entry& entry, Instant now) {
     auto it = kinds_.find(kind);
     if (it == kinds_.end()) {
@@ -38,13 +39,13 @@ class Repeats {
     return false;
   }
 
-  // Whether Admit counts it by its own kind.
+  // Whether Admit counts the kind by itself.
   [[nodiscard]] bool Remembers(const std::string& kind) const {
     return kinds_.size() < kMaxKinds || kinds_.contains(kind);
   }
 
-  // The last entry of each kind whose minute is over, or of `all`, with how many were left out, if
-  // any. Their minutes begin anew.
+  // Takes the last entry of each kind whose minute is over, or of `all`, with the number of entries
+  // left out, if any. Their minutes begin again.
   [[nodiscard]] std::vector<std::pair<Entry, uint64_t>> Take(Instant now, bool all) {
     std::vector<std::pair<Entry, uint64_t>> taken;
     for (auto it = kinds_.begin(); it != kinds_.end();) {

@@ -14,12 +14,12 @@
 namespace freshet {
 namespace {
 
-// It runs its own scripts, asks its own server, and is shown in no frame.
+// The console runs its own scripts, asks its own server, and is shown in no frame.
 constexpr const char* kPolicy =
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; "
     "base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
 
-// Changes with the text.
+// Makes an ETag, which changes with the text.
 std::string TagOf(std::string_view text) {
   std::array<unsigned char, SHA256_DIGEST_LENGTH> digest{};
   SHA256(reinterpret_cast<const unsigned char*>(text.data()), text.size(), digest.data());
@@ -34,7 +34,7 @@ HttpResponse FileResponse(const ConsoleFile& file) {
   response.fields = {{"Content-Security-Policy", kPolicy},
                      {"X-Frame-Options", "DENY"},
                      {"Referrer-Policy", "no-referrer"},
-                     // A browser asks each time, and is told when it has the text already.
+                     // Browsers ask each time, and are told when they have the text already.
                      {"Cache-Control", "no-cache"},
                      {"ETag", TagOf(file.text)}};
   return response;
@@ -50,7 +50,7 @@ HttpRoute FileRoute(const std::string& path, const ConsoleFile& file) {
           }};
 }
 
-// What all routes of the API share.
+// The state that all routes of the API share.
 struct Api {
   ConsoleContent content;
   std::string listen_host;
@@ -79,7 +79,7 @@ struct Api {
 };
 
 void AddShownRoutes(const std::shared_ptr<const Api>& api, std::vector<HttpRoute>* routes) {
-  // Every console asks for these every second, and all get the same.
+  // Every console asks for these every second; all get the same answer.
   routes->push_back({.path = "/console/api/overview", .slow = true, .answer = [api](const auto&) {
                        return JsonResponse(api->content.overview());
                      }});

@@ -1,5 +1,5 @@
-// The console of operators on the HTTP port: the page at /, its files below /console/, and what it
-// asks and does below /console/api/.
+// The operators' console on the HTTP port: the page at /, its files below /console/, and its API
+// below /console/api/.
 #ifndef FRESHET_SERVER_OPS_CONSOLE_H_
 #define FRESHET_SERVER_OPS_CONSOLE_H_
 
@@ -13,24 +13,23 @@
 
 namespace freshet {
 
-// What the console shows. Each is called on a thread of the HTTP port that answers what takes a
-// while.
+// The content of the console. Each function is called on the HTTP port's thread for slow answers.
 struct ConsoleContent {
   std::function<std::string()> overview;
   std::function<std::string(const HistoryQuery&)> history;
   std::function<std::string()> workers;
-  // Null: the server takes no calls yet.
+  // nullptr = the server takes no calls yet.
   std::function<ConsoleCalls*()> calls;
-  // Whether identities are asked for. Else only this machine may change anything.
+  // Whether identities are needed. Else only this machine may change anything.
   std::function<bool()> guarded;
 };
 
-// `listen` is the address that the port is to listen at.
+// Makes the routes. `listen` is the address that the port will listen at.
 [[nodiscard]] std::vector<HttpRoute> MakeConsoleRoutes(ConsoleContent content,
                                                        const std::string& listen);
 
-// Why a request may not change anything; empty: it may. With identities it must come from the page
-// itself where a browser sends it; without, it must pass WhyForeign.
+// Says why a request may not change anything; empty = it may. With identities, a request that a
+// browser sends must come from the console's page; without, it must pass WhyForeign.
 [[nodiscard]] std::string WhyNoChange(const HttpRequest& request, bool guarded,
                                       std::string_view listen_host);
 

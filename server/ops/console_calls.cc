@@ -32,12 +32,12 @@ using google::protobuf::FieldDescriptor;
 using google::protobuf::Message;
 using nlohmann::json;
 
-// How long a call is waited for; less than the HTTP port waits for an answer. Nobody waits for a
-// policy to be in force.
+// How long to wait for a call: less than the HTTP port waits for an answer. A policy takes longer
+// to come into force, so the console does not wait for it.
 constexpr std::chrono::seconds kPatience{5};
 constexpr std::chrono::seconds kPolicyPatience{1};
 
-// What came of a call. Value type, thread-compatible.
+// The outcome of a call. Value type, thread-compatible.
 struct Outcome {
   grpc::Status status;
   json response;
@@ -77,7 +77,7 @@ std::string TextOf(const json& value) {
   return SafeJson(value.dump(-1, ' ', false, json::error_handler_t::replace));
 }
 
-// Sets a field of a request by its text.
+// Sets a field of a request from text.
 grpc::Status SetField(const std::string& name, const std::string& text, Message* message) {
   const FieldDescriptor* field = message->GetDescriptor()->FindFieldByName(name);
   if (field == nullptr || field->is_repeated())
@@ -116,7 +116,7 @@ grpc::Status ReadBodyInto(const std::string& body, Message* message) {
 template <typename Stub, typename Request, typename Response>
 using Method = grpc::Status (Stub::*)(grpc::ClientContext*, const Request&, Response*);
 
-// Asks a service as the client of `http`; `add` adds to the JSON of the response.
+// Calls a service for the client of `http`; `add` adds to the JSON of the response.
 template <typename Service, typename Stub, typename Request, typename Response>
 Outcome Call(const std::shared_ptr<grpc::Channel>& channel, const HttpRequest& http,
              Method<Stub, Request, Response> method,
@@ -145,11 +145,11 @@ Outcome Call(const std::shared_ptr<grpc::Channel>& channel, const HttpRequest& h
   return outcome;
 }
 
-// --- What is told beside the response itself
+// --- Additions to responses
 
 constexpr int kForecastPoints = 60;
 
-// The next days as far as they can be told: for a page that waits for its price up to its crawl.
+// Adds a forecast of the next days: for a page that waits for its price, until its crawl.
 void AddForecast(const v1::GetPageResponse& response, json* out) {
   json forecast = json::array();
   for (const ForecastPoint& point : Forecast(response.explanation(), kForecastPoints)) {

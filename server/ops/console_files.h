@@ -1,4 +1,4 @@
-// The files that browsers load for the console: its own, and the library that draws the plots.
+// The files of the console for browsers: its own, and the library that draws the plots.
 #ifndef FRESHET_SERVER_OPS_CONSOLE_FILES_H_
 #define FRESHET_SERVER_OPS_CONSOLE_FILES_H_
 
@@ -7,14 +7,14 @@
 
 namespace freshet {
 
-// Value type, thread-compatible.
+// One file. Value type, thread-compatible.
 struct ConsoleFile {
-  std::string_view name;  // empty: the page itself
+  std::string_view name;  // empty = the page itself
   std::string_view type;
   std::string_view text;
 };
 
-// Thread-safe.
+// All files. Thread-safe.
 [[nodiscard]] std::span<const ConsoleFile> ConsoleFiles();
 
 }  // namespace freshet

@@ -7,7 +7,7 @@ void Health::Tell(bool serving) {
 }
 
 void Health::Serve(HealthCalls* calls, const std::vector<std::string>& services) {
-  // A service is not known before it is named; afterwards all change together.
+  // A service is unknown before it is named; afterwards all change together.
   for (const std::string& service : services) calls->Set(service, false);
   calls_ = calls;
   serving_ = true;

@@ -1,4 +1,4 @@
-// What the standard gRPC health service says.
+// The state that the standard gRPC health service reports.
 #ifndef FRESHET_SERVER_OPS_HEALTH_H_
 #define FRESHET_SERVER_OPS_HEALTH_H_
 
@@ -10,15 +10,15 @@
 
 namespace freshet {
 
-// Serving between Serve and the first failure or the end. Thread-safe.
+// Serving from Serve to the first failure or the end. Thread-safe.
 class Health {
  public:
-  // From here on `calls`, which outlives this, answers SERVING for the server and each of the
-  // services, by their full names, unless a failure was reported before.
+  // From now on `calls`, which outlives this, answers SERVING for the server and for `services`, by
+  // their full names, unless a failure was reported before.
   void Serve(HealthCalls* calls, const std::vector<std::string>& services);
   // The store cannot be written: NOT_SERVING for good.
   void ReportFailure();
-  // The disk is full, or is not any more. SERVING all the same: reading goes on.
+  // Whether the disk is full. SERVING all the same: reading goes on.
   void SetFull(bool full) { full_ = full; }
   // The server stops: NOT_SERVING.
   void Stop();

@@ -42,7 +42,7 @@ Status History::OpenFile(Instant now) {
   rings_ = std::move(rings);
   for (size_t level = 0; level < stored_.size(); ++level) {
     const auto& rows = rings_.rows(level);
-    // What FinishRestoring has made is written again, which changes nothing.
+    // Rows that FinishRestoring has made are written again, which changes nothing.
     stored_[level] = rows.empty() ? -1 : rows.back().at - HistoryRings::kLevels[level].step;
   }
   return absl::OkStatus();
@@ -103,7 +103,7 @@ void History::FlushLocked() {
     complained_ = false;
     return;
   }
-  // What is in memory is stored again as a whole, the next time.
+  // The next time all rows in memory are stored again.
   if (absl::IsDataLoss(status)) return PutAside(status);
   if (!std::exchange(complained_, true)) {
     spdlog::warn("the history {} cannot be written: {}", path_, std::string(status.message()));
@@ -118,7 +118,7 @@ HistoryWindow History::Read(Instant now, int64_t window, int64_t since) const {
   const MutexLock lock(mutex_);
   HistoryWindow out{.step = step, .names = rings_.names(), .rows = {}};
   const auto& rows = rings_.rows(level);
-  // Most ask for the end.
+  // Most readers ask for the end.
   auto first = rows.end();
   while (first != rows.begin() && std::prev(first)->at > after) --first;
   out.rows.assign(first, rows.end());

@@ -11,14 +11,14 @@ namespace {
 constexpr int kFileVersion = 1;
 constexpr const char* kSeriesTable =
     "CREATE TABLE series (number INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE)";
-// Values are doubles of the machine one after the other, by number of series.
+// Values are the machine's doubles one after the other, by number of series.
 constexpr const char* kRowsTable =
     "CREATE TABLE rows (level INTEGER, at INTEGER, vals BLOB NOT NULL, PRIMARY KEY (level, at)) "
     "WITHOUT ROWID";
 
 }  // namespace
 
-// A statement that is run over and over. Thread-compatible.
+// A prepared statement. Thread-compatible.
 class HistoryFile::Statement {
  public:
   Statement(sqlite3* database, const char* sql) {
@@ -28,7 +28,7 @@ class HistoryFile::Statement {
   Statement(const Statement&) = delete;
   Statement& operator=(const Statement&) = delete;
 
-  // The arguments of the next run, in their order; what is bound outlives it.
+  // Sets the arguments of the next run, in their order; a bound value outlives it.
   Statement& Bind(int64_t number) {
     sqlite3_bind_int64(statement_, ++bound_, number);
     return *this;
@@ -44,7 +44,7 @@ class HistoryFile::Statement {
                       SQLITE_STATIC);
     return *this;
   }
-  // SQLITE_ROW: there is a row, which can be read until Reset.
+  // SQLITE_ROW: a row can be read until Reset.
   [[nodiscard]] int Step() { return sqlite3_step(statement_); }
   // Runs it without results.
   [[nodiscard]] bool Run() {
@@ -101,8 +101,8 @@ StatusOr<std::unique_ptr<HistoryFile>> HistoryFile::Open(const std::string& path
 }
 
 Status HistoryFile::Prepare() {
-  // The lock of the first transaction is kept until the process ends, however it does. A commit is
-  // not synced: a power cut may cost the last minutes, and damages nothing.
+  // The lock of the first transaction is kept until the process ends in any way. A commit is not
+  // synced: a power cut may cost the last minutes, but damages nothing.
   RETURN_IF_ERROR(
       Execute("PRAGMA locking_mode=EXCLUSIVE; PRAGMA journal_mode=WAL; PRAGMA synchronous=NORMAL;"
               "PRAGMA journal_size_limit=1048576;"));
@@ -132,7 +132,7 @@ Status HistoryFile::Prepare() {
   return absl::OkStatus();
 }
 
-// A view in the place of a table may have rows without an end.
+// A view in the place of a table may have endless rows.
 Status HistoryFile::CheckTables() {
   Statement tables(database_.get(),
                    "SELECT sql FROM sqlite_master WHERE sql IS NOT NULL ORDER BY name LIMIT 3");
@@ -184,7 +184,7 @@ Status HistoryFile::WriteRows(const std::vector<std::string>& names, const Batch
     if (!name.Bind(static_cast<int64_t>(i)).Bind(names[i]).Run()) return Failed();
   }
   Statement add(database_.get(), "INSERT OR REPLACE INTO rows VALUES (?, ?, ?)");
-  // What is later than the last row was written under a clock that ran ahead.
+  // Rows later than the last one were written under a clock that ran ahead.
   Statement prune(database_.get(), "DELETE FROM rows WHERE level = ? AND (at < ? OR at > ?)");
   for (size_t level = 0; level < rows.size(); ++level) {
     if (rows[level].empty()) continue;
@@ -204,7 +204,7 @@ Status HistoryFile::Write(const std::vector<std::string>& names, const Batch& ro
   RETURN_IF_ERROR(Execute("BEGIN"));
   Status status = WriteRows(names, rows);
   if (status.ok()) status = Execute("COMMIT");
-  // It may have been rolled back already.
+  // The transaction may have been rolled back already.
   if (!status.ok()) Execute("ROLLBACK").IgnoreError();
   return status;
 }

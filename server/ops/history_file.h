@@ -1,5 +1,4 @@
-// Where the rows of a history outlive the server: a small SQLite database, written a transaction at
-// a time, of bounded size.
+// The history on disk: a small SQLite database of bounded size, written a transaction at a time.
 #ifndef FRESHET_SERVER_OPS_HISTORY_FILE_H_
 #define FRESHET_SERVER_OPS_HISTORY_FILE_H_
 
@@ -16,26 +15,26 @@ struct sqlite3;
 
 namespace freshet {
 
-// Thread-compatible.
+// The open database. Thread-compatible.
 class HistoryFile {
  public:
-  // What the database may take, in pages of 4 KiB: three times what full rings of all series need.
+  // The limit of the database in pages of 4 KiB: three times what full rings of all series need.
   static constexpr int kMaxPages = 4096;
 
-  // What is added at once: rows of each level, oldest first.
+  // Rows to be added, by level, oldest first.
   using Batch = std::array<std::vector<HistoryRow>, HistoryRings::kLevels.size()>;
 
-  // Opens or makes the database. DataLoss: it is damaged, or is none. FailedPrecondition: a later
-  // version wrote it, or another process has it open.
+  // Opens or makes the database. DataLoss: the file is damaged, or is no database.
+  // FailedPrecondition: a later version wrote it, or another process has it open.
   [[nodiscard]] static StatusOr<std::unique_ptr<HistoryFile>> Open(const std::string& path);
   ~HistoryFile();
   HistoryFile(const HistoryFile&) = delete;
   HistoryFile& operator=(const HistoryFile&) = delete;
 
-  // Gives `rings`, which are new, all rows that are not after `now`, in Unix seconds.
+  // Gives `rings`, which are new, all rows up to `now`, in Unix seconds.
   [[nodiscard]] Status Load(int64_t now, HistoryRings* rings);
-  // Adds rows, and takes away those that are older than their level holds; all or nothing. `names`
-  // are those of the series.
+  // Adds rows, and removes rows older than their level keeps; all or nothing. `names` are those of
+  // the series.
   [[nodiscard]] Status Write(const std::vector<std::string>& names, const Batch& rows);
 
  private:

@@ -16,10 +16,10 @@
 namespace freshet {
 namespace {
 
-// What is below it is asked for by the console.
+// The prefix of the console's API.
 constexpr const char* kApi = "/console/api/";
 
-// Domains of machines that find each other by themselves, of private networks, and of Kubernetes.
+// Domains of machines that find each other, of private networks, and of Kubernetes.
 constexpr std::string_view kLocalDomains[] = {".local", ".internal", ".svc"};
 
 // Whether no site of the Internet can have the name.
@@ -31,7 +31,7 @@ bool IsLocalName(std::string_view host) {
   });
 }
 
-// `problem` is empty when all is well.
+// `problem`: empty = none.
 HttpResponse Answer(const std::string& problem) {
   HttpResponse response =
       TextResponse(problem.empty() ? 200 : 503, problem.empty() ? "ok" : problem);
@@ -39,7 +39,7 @@ HttpResponse Answer(const std::string& problem) {
   return response;
 }
 
-// Of /readyz: whether a server that stands by is as good as one that serves.
+// Whether a request for /readyz also accepts standbys.
 bool AsksForStandbys(const HttpRequest& request) {
   const StatusOr<HttpParameters> parameters = ParseQuery(request.query);
   if (!parameters.ok()) return false;
@@ -93,15 +93,15 @@ std::function<std::optional<HttpResponse>(const HttpRoute&, const HttpRequest&)>
     Authoriser& authoriser, const std::string& listen, std::vector<std::string> names) {
   return [&authoriser, listen_host = HostOf(listen), names = std::move(names)](
              const HttpRoute& route, const HttpRequest& request) -> std::optional<HttpResponse> {
-    // A browser sends its passwords and certificates along with what a page of others asks for
-    // here. Without them that page is a sender like others.
+    // A browser sends its passwords and certificates even for a page of another site. Without them
+    // that page is a client like any other.
     const bool as_client = request.certificate || !request.Field("Authorization").empty();
     if (route.path.starts_with(kApi) || (as_client && route.path == "/indexnow")) {
       if (const std::string why = WhyOfOtherOrigin(request); !why.empty()) {
         return TextResponse(403, why);
       }
     }
-    // The files of the console are one thing.
+    // All files of the console share one rule.
     const bool file = route.path.starts_with("/console/") && !route.path.starts_with(kApi);
     const std::string rule = file ? "http:/console/" : "http:" + route.path;
     const MethodRule* const known = FindMethod(rule);
@@ -169,7 +169,7 @@ std::string WhyUnseen(const HttpRoute& route, const HttpRequest& request,
 std::string WhyForeign(const HttpRequest& request, std::string_view listen_host) {
   if (!IsLoopback(request.peer)) return "only from this machine";
   const std::string host = HostOf(request.Field("Host"));
-  // A name of its own a site can let point anywhere, to this machine as well.
+  // A site can let a name of its own point anywhere, even to this machine.
   if (!IsLoopbackName(host) && !SameIgnoringCase(host, listen_host)) {
     return "only by a loopback address or the name localhost";
   }

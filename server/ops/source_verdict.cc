@@ -71,7 +71,7 @@ void AddClass(const v1::SourceTrust& trust, SourceVerdict* verdict) {
 
 void AddHost(const v1::HostTrust& trust, SourceVerdict* verdict) {
   const double weight = trust.signals();
-  // Sums, which Finish makes means of. The best of the hosts' recalls is what it can do.
+  // Finish makes means of these sums. The best recall of the hosts shows what the source can do.
   verdict->signals += weight;
   verdict->precision += weight * trust.precision().value();
   verdict->precision_low += weight * trust.precision().low();

@@ -1,4 +1,4 @@
-// What is to be thought of a source of signals, in words that an operator can act on.
+// The verdict on a source of signals, in words that an operator can act on.
 #ifndef FRESHET_SERVER_OPS_SOURCE_VERDICT_H_
 #define FRESHET_SERVER_OPS_SOURCE_VERDICT_H_
 
@@ -9,25 +9,26 @@
 
 namespace freshet {
 
-// Of one source, over its burst classes. Value type, thread-compatible.
+// The verdict on one source, over its burst classes. Value type, thread-compatible.
 struct SourceVerdict {
   std::string source;
   // One word: unproven, reliable, useful, weak or noise.
   std::string grade;
   // Some sentences.
   std::string words;
-  double signals = 0;  // that it was learned from; older ones fade
-  // Share of its signals that stand for a change, and its 95% interval: means over the classes,
-  // each by its signals.
+  double signals = 0;  // behind the verdict; older ones fade
+  // The share of its signals that stand for a change, with its 95% interval: means over the
+  // classes, weighted by their signals.
   double precision = 0;
   double precision_low = 0;
   double precision_high = 0;
-  double recall = 0;          // share of all changes that it signals; 0: not known, or none
-  int quarantined_hosts = 0;  // among those that the report names
+  double recall = 0;          // share of all changes that it signals; 0 = unknown, or none
+  int quarantined_hosts = 0;  // among those in the report
 };
 
-// One for each source of the report, in its order. Of one that the report tells of hosts alone, as
-// where every host has a model of its own, they are means over these hosts. Thread-safe.
+// Makes one verdict for each source of the report, in its order. If the report has a source only in
+// its list of hosts, as when every host has a model of its own, the verdict has means over these
+// hosts. Thread-safe.
 [[nodiscard]] std::vector<SourceVerdict> VerdictsOf(const v1::GetTrustReportResponse& report);
 
 }  // namespace freshet

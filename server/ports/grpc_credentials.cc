@@ -9,8 +9,8 @@
 namespace freshet {
 namespace {
 
-// gRPC's C++ classes either watch files by themselves, experimentally, or never look again. What
-// lies beneath them asks before each handshake. Thread-safe.
+// Certificates for gRPC. Its C++ classes either watch files themselves, experimentally, or never
+// look again; its C core asks before each handshake. Thread-safe.
 class DoorCredentials final : public grpc::ServerCredentials {
  public:
   explicit DoorCredentials(Door& door) : door_(door) {
@@ -38,8 +38,7 @@ class DoorCredentials final : public grpc::ServerCredentials {
         grpc_ssl_server_credentials_create_options_using_config_fetcher(request, &Fetch, this));
   }
 
-  // Called by gRPC before a handshake, one at a time. Connections that are open keep what they
-  // have.
+  // gRPC calls this before a handshake, one at a time. Open connections keep their certificate.
   static grpc_ssl_certificate_config_reload_status Fetch(
       void* self, grpc_ssl_server_certificate_config** config) {
     auto& credentials = *static_cast<DoorCredentials*>(self);
@@ -49,14 +48,14 @@ class DoorCredentials final : public grpc::ServerCredentials {
     }
     const grpc_ssl_pem_key_cert_pair pair = {.private_key = tls->key.c_str(),
                                              .cert_chain = tls->certificate.c_str()};
-    // gRPC insists on somebody to believe also where no client is asked for a certificate.
+    // gRPC needs a root even if no client is asked for a certificate.
     const std::string& roots = tls->client_ca.empty() ? tls->certificate : tls->client_ca;
     *config = grpc_ssl_server_certificate_config_create(roots.c_str(), &pair, 1);
     return GRPC_SSL_CERTIFICATE_CONFIG_RELOAD_NEW;
   }
 
   Door& door_;
-  std::atomic<uint64_t> version_{0};  // that gRPC has
+  std::atomic<uint64_t> version_{0};  // the version that gRPC has
   grpc_server_credentials* credentials_ = nullptr;
 };
 

@@ -1,5 +1,5 @@
-// How the gRPC port speaks to clients: TLS with the certificate that the door has at the moment, or
-// plain text. Who calls the methods ask themselves (server/api/caller.h).
+// The security of the gRPC port: TLS with the door's present certificate, or plain text. Methods
+// themselves check who calls (server/api/caller.h).
 #ifndef FRESHET_SERVER_PORTS_GRPC_CREDENTIALS_H_
 #define FRESHET_SERVER_PORTS_GRPC_CREDENTIALS_H_
 
@@ -10,7 +10,7 @@
 
 namespace freshet {
 
-// `door` outlives the server that uses them.
+// `door` outlives the server that uses the credentials.
 [[nodiscard]] std::shared_ptr<grpc::ServerCredentials> MakeGrpcCredentials(Door& door);
 
 }  // namespace freshet

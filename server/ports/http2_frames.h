@@ -1,4 +1,4 @@
-// Frames of HTTP/2 (RFC 9113, sections 4 and 6), as far as their heads go.
+// Heads of HTTP/2 frames (RFC 9113, sections 4 and 6).
 #ifndef FRESHET_SERVER_PORTS_HTTP2_FRAMES_H_
 #define FRESHET_SERVER_PORTS_HTTP2_FRAMES_H_
 
@@ -26,33 +26,33 @@ inline constexpr uint8_t kEndStreamFlag = 1;  // of DATA and HEADERS
 inline constexpr uint8_t kEndHeadersFlag = 4;
 inline constexpr uint8_t kPaddedFlag = 8;  // of DATA and HEADERS
 
-// What comes before the payload of a frame. Value type, thread-compatible.
+// The head of a frame, before its payload. Value type, thread-compatible.
 struct FrameHead {
   uint32_t length = 0;  // of the payload
-  uint8_t type = 0;     // a FrameType, or one that is not known
+  uint8_t type = 0;     // a FrameType, or an unknown one
   uint8_t flags = 0;
   uint32_t stream = 0;
 };
 
-// Finds the heads in what one side of HTTP/2 sends. Thread-compatible.
+// Finds the heads in the bytes of one side of HTTP/2. Thread-compatible.
 class FrameHeads {
  public:
-  // The preface that a client sends before its frames has so many bytes.
+  // Bytes of the preface that a client sends before its frames.
   static constexpr uint32_t kPrefaceBytes = 24;
 
-  // Does not look at so many bytes that come first, such as what a client sends before its frames.
+  // Skips the first `before` bytes, such as a client's preface.
   explicit FrameHeads(uint32_t before = kPrefaceBytes) : skip_(before) {}
 
-  // Takes from the bytes that came next up to the next head, and returns it; unset: that has yet to
-  // come, and all bytes were taken.
+  // Takes bytes up to the next head, and returns the head; unset = it has yet to come, and all
+  // bytes were taken.
   [[nodiscard]] std::optional<FrameHead> Next(std::string_view* bytes);
-  // Takes what has come of the payload that follows the last head; Next skips what is left of it.
+  // Takes the available part of the payload behind the last head. Next skips the rest of it.
   [[nodiscard]] std::string_view TakePayload(std::string_view* bytes);
 
  private:
   static constexpr size_t kHeadBytes = 9;
 
-  uint32_t skip_;  // until the next head
+  uint32_t skip_;  // bytes before the next head
   std::array<uint8_t, kHeadBytes> head_{};
   size_t there_ = 0;  // bytes of head_
 };

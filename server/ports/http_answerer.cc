@@ -13,7 +13,7 @@ HttpResponse CallRoute(const HttpRoute& route, const HttpRequest& request) {
   try {
     return route.answer(request);
   } catch (const std::exception& error) {
-    // What went wrong inside is not for clients.
+    // Clients are not told of internal errors.
     Logger(LogModule::kPorts).error("http: {} failed: {}", route.path, error.what());
     return TextResponse(500, "the server failed to answer");
   }

@@ -1,4 +1,4 @@
-// A thread that makes the answers which take a while, so that an event loop need not wait.
+// A thread for slow answers, so that an event loop need not wait.
 #ifndef FRESHET_SERVER_PORTS_HTTP_ANSWERER_H_
 #define FRESHET_SERVER_PORTS_HTTP_ANSWERER_H_
 
@@ -14,31 +14,30 @@
 
 namespace freshet {
 
-// Thread-safe.
+// The thread and its queue. Thread-safe.
 class HttpAnswerer {
  public:
   using Ticket = uint64_t;
   // Called on the thread, once for each call of a route.
   using Deliver = std::function<void(std::vector<Ticket>, HttpResponse)>;
 
-  // At most `max_calls` calls wait, of one client (HttpRequest::client) a share
-  // (core/base/shares.h), each for at most `max_tickets` requests. Clients have their turns one
-  // after the other.
+  // At most `max_calls` calls wait, each for at most `max_tickets` requests. One client
+  // (HttpRequest::client) has a share of them (core/base/shares.h). Clients take turns.
   HttpAnswerer(size_t max_calls, size_t max_tickets, Deliver deliver);
   ~HttpAnswerer();
   HttpAnswerer(const HttpAnswerer&) = delete;
   HttpAnswerer& operator=(const HttpAnswerer&) = delete;
 
   void Start();
-  // What waits is dropped; the call under way comes to its end. Idempotent.
+  // Drops waiting calls, and waits for the running one. Idempotent.
   void Stop() FRESHET_EXCLUDES(mutex_);
 
-  // Has the route, which outlives this, called for the request: together with others that wait for
-  // the same GET of the first lane, but never by a call that has begun. False: too much
-  // waits. `wanted` says which tickets somebody still waits for.
+  // Has the route, which outlives this, called for the request. The call may serve other waiting
+  // requests for the same GET of the first lane, but no call that has begun is shared. False = too
+  // many wait. `wanted` says whether somebody still waits for a ticket.
   [[nodiscard]] bool Ask(const HttpRoute& route, HttpRequest request, Ticket ticket,
                          const std::function<bool(Ticket)>& wanted) FRESHET_EXCLUDES(mutex_);
-  // Calls that have not begun.
+  // The number of calls that have not begun.
   [[nodiscard]] size_t waiting() const FRESHET_EXCLUDES(mutex_);
 
  private:
@@ -59,7 +58,7 @@ class HttpAnswerer {
   bool stopping_ FRESHET_GUARDED_BY(mutex_) = false;
 };
 
-// What a route answers; 500 if it fails.
+// Calls the route; 500 if it fails.
 [[nodiscard]] HttpResponse CallRoute(const HttpRoute& route, const HttpRequest& request);
 
 }  // namespace freshet

@@ -1,4 +1,4 @@
-// What the client of an HTTP request has shown of itself.
+// Reads the credentials that the client of an HTTP request has shown.
 #ifndef FRESHET_SERVER_PORTS_HTTP_CREDENTIALS_H_
 #define FRESHET_SERVER_PORTS_HTTP_CREDENTIALS_H_
 

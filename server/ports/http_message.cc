@@ -14,23 +14,23 @@ namespace {
 
 namespace http = boost::beast::http;
 
-// The shortest end of a body in chunks, "0" and two ends of lines: every chunk has as much after
-// it.
+// The shortest end of a body in chunks: "0" and two ends of lines. At least this many bytes follow
+// every chunk.
 constexpr size_t kLastChunkBytes = 5;
-// Bodies may come in chunks, each with a line of its own: all bytes of a body together may be so
-// many times what the body may have.
+// Each chunk comes with a line of its own. A body with these lines may have this many times the
+// limit of the body.
 constexpr size_t kMostFraming = 4;
 constexpr const char* kRetryAfter = "Retry-After";
 
-// What a request asks for.
+// The parts of a request's target.
 struct Target {
-  std::string authority;  // of "http://host/x?y": "host". Empty: the target names none
-  std::string path;       // of it and of "/x?y": "/x". Empty: the target is none
+  std::string authority;  // the host in "http://host/x?y"; empty = none
+  std::string path;       // "/x" in both "http://host/x?y" and "/x?y"; empty = invalid
   std::string query;      // "y"
 };
 
-// An authority without a host, or with a user name before it, makes no target: programs differ in
-// which host they take it for.
+// Refuses an authority that is empty or has a user name: programs differ in which host they read
+// from it.
 Target SplitTarget(std::string_view target) {
   Target split;
   for (const std::string_view scheme : {"http://", "https://"}) {
@@ -90,7 +90,7 @@ std::string HttpHead(const HttpResponse& response, bool keep_alive) {
   const boost::beast::string_view reason = http::obsolete_reason(status);
   std::string head = fmt::format("HTTP/1.1 {} {}\r\n", response.status,
                                  std::string_view(reason.data(), reason.size()));
-  // These have no body, and may not say how long it is, or need not.
+  // These answers have no body. A 204 must not have a Content-Length, a 304 need not.
   if (response.status != 204 && response.status != 304)
     head += fmt::format("Content-Length: {}\r\n", response.size());
   if (response.body != nullptr) {
@@ -131,7 +131,7 @@ struct HttpReader::Parser {
     parser.body_limit(std::max(sizes.body_bytes, sizes.most_body_bytes));
   }
   http::request_parser<http::string_body> parser;
-  size_t body_bytes = 0;  // that this request may have; 0: not decided yet
+  size_t body_bytes = 0;  // limit of this request; 0 = not decided yet
   size_t taken = 0;
   bool expectation_taken = false;
 };
@@ -145,19 +145,20 @@ bool HttpReader::begun() const { return parser_->taken > 0 || !bytes_.empty(); }
 HttpReader::State HttpReader::Read() {
   auto& parser = parser_->parser;
   while (!parser.is_done() && !bytes_.empty()) {
-    // Beast takes it for granted that what follows a last chunk's line has come in one piece.
+    // Beast expects the bytes after the line of the last chunk in one piece.
     if (parser.is_header_done() && parser.chunked() && bytes_.size() < kLastChunkBytes) break;
     boost::beast::error_code error;
-    // First the header alone, so that what it takes can be counted.
+    // The header is read alone first, so that its bytes can be counted.
     const bool in_header = !parser.is_header_done();
     parser.eager(!in_header);
     const size_t taken = parser.put(boost::asio::buffer(bytes_.data(), bytes_.size()), error);
     bytes_.erase(0, taken);
     parser_->taken += taken;
-    // The parser's own limit is one for each of its two parts.
+    // Beast applies the limit to the request line and to the fields, each by itself, so the sum is
+    // checked here.
     if (in_header && parser_->taken > sizes_.header_bytes) error = http::error::header_limit;
     if (error == http::error::header_limit) return Refuse(431, "the header is too large");
-    // What is wrong with the header says how far the body would go, so it is not read.
+    // A wrong header may give a wrong length of the body, so the body is not read.
     if (in_header && parser.is_header_done() && !error) {
       if (std::optional<HttpResponse> refusal = RefusalOf()) {
         refusal_ = *std::move(refusal);
@@ -175,7 +176,7 @@ HttpReader::State HttpReader::Read() {
     if (taken == 0) break;
   }
   if (parser.is_done()) return State::kRequest;
-  // The parser takes a line as a whole, so what it leaves is one.
+  // The parser takes whole lines, so it leaves at most one.
   if (bytes_.size() > sizes_.header_bytes) return Refuse(431, "a line is too long");
   return State::kWantsMore;
 }
@@ -210,8 +211,8 @@ std::optional<HttpResponse> HttpReader::RefusalOf() const {
   const auto hosts = message.count(http::field::host);
   const bool unnamed = message[http::field::host].empty() && message.version() >= 11;
   if (hosts > 1 || unnamed) return TextResponse(400, "the request must have one Host");
-  // The parser takes a coding that it does not know for none at all: where the body ends another
-  // program between here and the client may see otherwise (RFC 9112, 6.1).
+  // The parser ignores an unknown coding; another program on the way may then see another end of
+  // the body (RFC 9112, 6.1).
   const auto codings = message.count(http::field::transfer_encoding);
   if (codings == 0) return std::nullopt;
   const auto coding = message[http::field::transfer_encoding];
@@ -232,7 +233,7 @@ HttpRequest HttpReader::Head() const {
   request.path = std::move(target.path);
   request.query = std::move(target.query);
   for (const auto& field : message) {
-    // The host of a target counts, and not what Host says beside it (RFC 9112, 3.2.2).
+    // The host of a target wins over the Host field (RFC 9112, 3.2.2).
     const bool replaced = field.name() == http::field::host && !target.authority.empty();
     request.fields.emplace_back(std::string(field.name_string()),
                                 replaced ? target.authority : std::string(field.value()));

@@ -1,4 +1,4 @@
-// What a target of HTTP says behind its question mark.
+// Reads the query of an HTTP target.
 #ifndef FRESHET_SERVER_PORTS_HTTP_QUERY_H_
 #define FRESHET_SERVER_PORTS_HTTP_QUERY_H_
 
@@ -14,12 +14,12 @@ namespace freshet {
 
 // All functions are thread-safe.
 
-// Without its escapes; unset where one is none. A plus stays one: URLs have no spaces, and some
+// Removes the escapes; unset = one is invalid. A plus stays one: URLs have no spaces, and some
 // clients do not escape it.
 [[nodiscard]] std::optional<std::string> Unescaped(std::string_view text);
 
-// The names and values of "a=1&b=2", without their escapes. InvalidArgument: an escape is none, or
-// a name is given twice.
+// The names and values of "a=1&b=2", without escapes. InvalidArgument: an invalid escape, or a name
+// given twice.
 using HttpParameters = std::vector<std::pair<std::string, std::string>>;
 [[nodiscard]] StatusOr<HttpParameters> ParseQuery(std::string_view query);
 

@@ -17,21 +17,21 @@
 namespace freshet {
 namespace {
 
-// Connections that are looked at before the thread looks at anything else.
+// Connections served before the thread looks at anything else.
 constexpr int kEventsAtOnce = 64;
 // The first records of TLS, whatever its version, are of a handshake. Their heads have another byte
 // of version and two of the length.
 constexpr std::string_view kTlsHandshake = "\x16\x03";
 constexpr size_t kTlsHeadBytes = 5;
 constexpr size_t kMostTlsBytes = size_t{16} << 10;
-// The message in them has a head, too: ClientHello, and three bytes of the length.
+// The message in them has a head too: ClientHello, and three bytes of the length.
 constexpr size_t kHelloHeadBytes = 4;
 constexpr char kClientHello = 1;
 // Honest clients need one record, or two.
 constexpr size_t kMostHelloRecords = 8;
 constexpr size_t kMostHelloBytes = kMostTlsBytes + kMostHelloRecords * kTlsHeadBytes;
 
-// With fewer bytes than this the socket counts as having none.
+// Below this number of bytes the socket counts as unreadable.
 void WakeAt(int socket, int bytes) {
   (void)setsockopt(socket, SOL_SOCKET, SO_RCVLOWAT, &bytes, sizeof(bytes));
 }

@@ -1,6 +1,5 @@
-// Where connections wait that have been accepted and have not said anything yet. Only those that
-// begin as they should come out of it: one that says nothing costs a descriptor and a few bytes,
-// and can make room for another.
+// Holds accepted connections until they speak. Only connections that begin correctly come out. A
+// silent one costs a descriptor and a few bytes, and can make room for another.
 #ifndef FRESHET_SERVER_PORTS_LOBBY_H_
 #define FRESHET_SERVER_PORTS_LOBBY_H_
 
@@ -16,10 +15,10 @@
 
 namespace freshet {
 
-// What clients are to begin with.
+// The protocol that clients begin with.
 enum class Speech : uint8_t { kHttp2, kTls };
 
-// Thread-compatible.
+// The waiting connections. Thread-compatible.
 class Lobby {
  public:
   explicit Lobby(Speech speech);
@@ -27,23 +26,23 @@ class Lobby {
   Lobby(const Lobby&) = delete;
   Lobby& operator=(const Lobby&) = delete;
 
-  // Can be read when Spoken has something to do.
+  // Readable when Spoken has something to do.
   [[nodiscard]] int descriptor() const { return epoll_; }
-  // Takes over a socket, until an instant no earlier than that of those before. False: the system
-  // lacks something, and the socket is still the caller's.
+  // Takes over a socket, until an instant no earlier than those of earlier sockets. False = the
+  // system lacks something, and the caller keeps the socket.
   [[nodiscard]] bool Enter(int socket, Instant until);
-  // Gives back the sockets of those that have begun to speak as they should, with all that
-  // was said in them; closes those that speak otherwise, and those that are gone.
+  // Returns the sockets that have begun to speak correctly, with all their bytes still unread.
+  // Closes those that speak otherwise or are gone.
   [[nodiscard]] std::vector<int> Spoken();
-  // Gives back the socket of the one that has been silent for the longest; there is one.
+  // Returns the socket that has been silent longest. Precondition: there is one.
   [[nodiscard]] int TakeOldest();
-  // Closes those whose time is over.
+  // Closes sockets whose time is over.
   void CloseOverdue(Instant now);
 
   [[nodiscard]] size_t size() const { return waiting_.size(); }
-  // When CloseOverdue has something to do next.
+  // When CloseOverdue next has something to do; unset = never.
   [[nodiscard]] std::optional<Instant> next_overdue() const;
-  // How many were closed that said nothing in time, or something else.
+  // The number of connections closed for silence or wrong bytes.
   [[nodiscard]] uint64_t closed() const { return closed_; }
 
  private:
@@ -55,14 +54,14 @@ class Lobby {
 
   struct Heard {
     Said said = Said::kNothing;
-    size_t needed = 0;  // bytes that are to be there before it is listened to again
+    size_t needed = 0;  // bytes needed before the next look
   };
 
   [[nodiscard]] Heard Listen(int socket) const;
-  // gRPC has something to do once the first message of the handshake is there, and not before: it
-  // may come in any number of records (RFC 8446, 5.1).
+  // gRPC needs the whole first message of the handshake, which may come in any number of records
+  // (RFC 8446, 5.1).
   [[nodiscard]] static Heard ListenForHello(std::string_view said);
-  // It waits no more; its socket stays open.
+  // Ends the wait of a socket, which stays open.
   void Forget(int socket);
 
   const Speech speech_;

@@ -1,6 +1,6 @@
-// Just enough HTTP/2 to refuse a gRPC client in words that it shows: its calls fail with
-// RESOURCE_EXHAUSTED and the reason. A connection that was merely closed, or sent away at once,
-// would be opened again and again, and its calls wait in silence.
+// Just enough HTTP/2 to refuse a gRPC client with a reason that it shows: its calls fail with
+// RESOURCE_EXHAUSTED. If the connection were just closed, the client would open it again and again,
+// and its calls would wait in silence.
 #ifndef FRESHET_SERVER_PORTS_REFUSAL_H_
 #define FRESHET_SERVER_PORTS_REFUSAL_H_
 
@@ -12,23 +12,23 @@
 
 namespace freshet {
 
-// What every client of HTTP/2 says first (RFC 9113, 3.4).
+// The first bytes of every HTTP/2 client (RFC 9113, 3.4).
 inline constexpr std::string_view kHttp2Preface = "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
 
-// One connection that is refused: what to send, in answer to what has come. Holds no more than the
-// head of one frame, whatever comes. Thread-compatible.
+// The refusal of one connection: makes the bytes to send in answer to the client's. Holds at most
+// the head of one frame. Thread-compatible.
 class Refusal {
  public:
   // `reason`: less than 100 printable characters of ASCII, without '%'.
   explicit Refusal(std::string reason);
 
-  // To be sent first.
+  // The bytes to send first.
   [[nodiscard]] std::string Greeting() const;
-  // To be sent after these bytes of the client: each call that they begin is refused.
+  // The bytes to send after these bytes of the client: each call that they begin is refused.
   [[nodiscard]] std::string Answer(std::string_view bytes);
-  // To be sent last: no more calls are taken, and why.
+  // The bytes to send last: no more calls are taken, and why.
   [[nodiscard]] std::string Farewell() const;
-  // Whether a call was refused: then the client knows.
+  // Whether a call was refused: then the client knows the reason.
   [[nodiscard]] bool answered() const { return last_stream_ > 0; }
 
  private:

@@ -1,9 +1,8 @@
-// The bytes that gRPC 1.51 reads of its clients pass through here: it has no place of its own where
-// they can be looked at. This program defines `recvmsg` and `SSL_read`, by which gRPC reads in
-// plain text and through TLS; they do what the system's do, and show a FrameWatch what has come of
-// the connections that are watched (docs/decisions/0110). `sendmsg` and `SSL_write` show it what
-// the server answers, and `sendmsg` also when that has left. `SSL_new` tells which connection
-// speaks TLS.
+// Watches the bytes that gRPC 1.51 reads from its clients, which it lets nobody see. This program
+// defines `recvmsg` and `SSL_read`, by which gRPC reads in plain text and through TLS. They do what
+// the system's do, and show a FrameWatch the bytes of watched connections (docs/decisions/0110).
+// `sendmsg` and `SSL_write` show it the server's answers, and `sendmsg` also when they have left.
+// `SSL_new` tells which connection speaks TLS.
 #ifndef FRESHET_SERVER_PORTS_WATCHED_READS_H_
 #define FRESHET_SERVER_PORTS_WATCHED_READS_H_
 
@@ -17,7 +16,7 @@
 
 namespace freshet {
 
-// What connections share with others; nullptr: nothing is counted. Value type, thread-compatible.
+// Books that connections share; nullptr = nothing is counted. Value type, thread-compatible.
 struct WireBooks {
   std::shared_ptr<WireShares> shares;
   std::shared_ptr<WireTurns> turns;
@@ -25,20 +24,20 @@ struct WireBooks {
 
 // All functions are thread-safe.
 
-// What is read of a connection in plain text is watched from here on. A client that goes beyond a
-// limit, or its share, is no longer read: gRPC finds its connection reset. A client whose turn it
-// is not is read when it is. False: the number of the descriptor is too high.
+// Watches the reads of a plain-text connection from now on. A client beyond a limit, or its share,
+// is no longer read: gRPC finds its connection reset. Other clients are read when it is their turn.
+// False = the number of the descriptor is too high.
 [[nodiscard]] bool WatchSocket(int descriptor, const FrameLimits& limits, const WireBooks& books);
-// A connection that speaks TLS is watched in the same way. gRPC prepares its handshake as a server
-// within `hand_over`, which is not called where this is false.
+// Watches a TLS connection in the same way. gRPC prepares its handshake as a server within
+// `hand_over`, which is not called if this is false.
 [[nodiscard]] bool WatchTls(int descriptor, const FrameLimits& limits, const WireBooks& books,
                             const std::function<void()>& hand_over);
-// A connection is closed: what it held counts no more.
+// Ends the watch of a closed connection: what it held counts no more.
 void ForgetSocket(int descriptor);
-// Has gRPC look at the socket again, if there is something to be read.
+// Makes gRPC look at the socket again, if there is something to read.
 void WakeSocket(int descriptor);
 
-// Connections that went beyond a limit, since the start.
+// The number of connections that passed a limit since the start.
 [[nodiscard]] uint64_t ConnectionsCut();
 // Whether gRPC reads by the functions of this program.
 [[nodiscard]] bool ReadsAreWatched();

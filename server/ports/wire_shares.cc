@@ -16,13 +16,13 @@ WireHeld PlacesOf(const WireHeld& held) {
           .bytes = PlacesOf(held.bytes, WireShares::kBytesPerPlace)};
 }
 
-// Whether a network with so many places may have `now` of them instead.
+// Whether the places of a network may change from `before` to `now`.
 bool Fits(uint64_t now, uint64_t before, uint64_t taken, uint64_t most) {
   return now <= before || now - before <= ShareLeft(before, taken, most);
 }
 
-// What is counted of `held`: what is beyond what is free, by steps of that. One that was counted
-// already stays for a step.
+// The counted part of `held`: all beyond `free`, in steps of `free`. A part that was counted
+// already stays for one step.
 uint64_t Counted(uint64_t held, uint64_t free, uint64_t counted) {
   const uint64_t beyond = held - std::min(held, free);
   const uint64_t now = PlacesOf(beyond, free) * free;

@@ -20,7 +20,7 @@ class Store::Impl::BatchBuilder {
   // storage::kMaxRowBytes. Other errors: hosts could not be read.
   [[nodiscard]] Status Add(const Changes& changes);
   [[nodiscard]] rocksdb::WriteBatch* batch() { return &batch_; }
-  // The batch was written: what it gave out is taken.
+  // Call after the batch was written: makes its new hosts and serials known.
   void Install();
 
  private:
@@ -36,15 +36,15 @@ class Store::Impl::BatchBuilder {
   void AddRemoval(const PageRecord& page);
   [[nodiscard]] Status AddHost(const HostRecord& host);
   void AddHostRemoval(const std::string& host);
-  // The serial of a host, a new one if the store has none; writes rows of new hosts unless the
-  // caller will.
+  // Returns the serial of a host, or a new one if the store has none. Writes the row of a new host
+  // if `write_new`; otherwise the caller writes it.
   [[nodiscard]] StatusOr<uint32_t> HostSerial(Slot slot, const std::string& host, bool write_new);
   [[nodiscard]] Status AddLeases(const Changes& changes);
   void AddSerialMarks();
   void InstallPages();
 
   const Impl& store_;
-  // A page that is written: its row is a part of `rows_`.
+  // A page in the batch: its row is a part of `rows_`.
   struct Row {
     PageNumber page;
     size_t end = 0;
@@ -53,7 +53,7 @@ class Store::Impl::BatchBuilder {
 
   rocksdb::WriteBatch batch_;
   std::string value_;
-  Status row_;  // of the first row that is too large
+  Status row_;  // error of the first row that is too large
   std::vector<Row> written_;
   std::string rows_;
   std::vector<PageNumber> removed_;
@@ -62,7 +62,7 @@ class Store::Impl::BatchBuilder {
   uint16_t shard_ = 0;
   storage::LeaseWrite leases_;
   absl::flat_hash_map<Slot, uint32_t> next_host_serials_;
-  absl::flat_hash_map<Slot, uint64_t> removed_up_to_;  // highest serial removed, by slot
+  absl::flat_hash_map<Slot, uint64_t> removed_up_to_;  // highest removed serial, by slot
 };
 
 }  // namespace freshet

@@ -1,4 +1,4 @@
-// What a store writes at its end. Internal to storage/.
+// Makes a store durable when it closes. Internal to storage/.
 #ifndef FRESHET_STORAGE_INTERNAL_CLOSING_H_
 #define FRESHET_STORAGE_INTERNAL_CLOSING_H_
 
@@ -9,10 +9,10 @@
 
 namespace freshet::storage {
 
-// Makes all that was written durable. Writes it to tables as well, so that the next start has less
-// to replay: one family after the other, for about a second, since each costs several syncs, and a
-// sync may take seconds. The logs have what is left, unless `durability` is none: then everything
-// goes to tables. Errors: those of RocksDB. Thread-compatible.
+// Makes all that was written durable. Also writes it to tables, so that the next start has less to
+// replay. Takes one family after the other, for about a second: each costs several syncs, and a
+// sync may take seconds. The logs keep the rest, unless `durability` is none: then everything goes
+// to tables. Errors: from RocksDB. Thread-compatible.
 [[nodiscard]] rocksdb::Status FlushAtEnd(rocksdb::DB& db,
                                          const std::vector<rocksdb::ColumnFamilyHandle*>& families,
                                          Durability durability);

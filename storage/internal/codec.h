@@ -2,8 +2,8 @@
 // Readers take bytes from disk: they never fail a CHECK, never read past the end, and report the
 // first thing that is wrong.
 //
-// Tagged fields are what makes a record easy to extend: a field is one byte (tag << 2 | kind) and
-// its content; fields come in rising order of tag; a field that has its default is left out. A new
+// Tagged fields make a record easy to extend. A field is one byte (tag << 2 | kind) and its
+// content; fields come in rising order of tag; a field that has its default is left out. A new
 // field is a new tag; a tag is never used again for something else. A tag that the reader does not
 // know is an error: a newer release wrote it.
 //

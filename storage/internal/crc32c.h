@@ -7,11 +7,11 @@
 
 namespace freshet::storage {
 
-// The checksum of some bytes followed by `bytes`, given that of the former; 0 for none. Takes the
-// processor's instruction where there is one: some 8 GB/s. Thread-safe.
+// Extends `crc`, the checksum of earlier bytes (0 = none), by `bytes`. Uses the processor's
+// instruction if it has one: some 8 GB/s. Thread-safe.
 [[nodiscard]] uint32_t Crc32c(uint32_t crc, std::string_view bytes);
 
-// The same by tables, for every processor: some 1.5 GB/s. Thread-safe.
+// Computes the same by tables, on every processor: some 1.5 GB/s. Thread-safe.
 [[nodiscard]] uint32_t Crc32cByTables(uint32_t crc, std::string_view bytes);
 
 }  // namespace freshet::storage

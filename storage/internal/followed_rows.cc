@@ -9,7 +9,7 @@
 namespace freshet::storage {
 namespace {
 
-// Of rows of `meta`: what says nothing of pages and hosts, or is read when the store is opened.
+// Whether a row of `meta` says nothing of pages and hosts, or is read again at opening.
 bool IsMark(std::string_view key) {
   if (key.empty()) return false;
   switch (static_cast<MetaKey>(key[0])) {
@@ -23,7 +23,7 @@ bool IsMark(std::string_view key) {
     case MetaKey::kLogOwners:
     case MetaKey::kLogBirth:
       return true;
-    case MetaKey::kGeneration:  // another server has begun to serve: lease ids go on from there
+    case MetaKey::kGeneration:  // another server has begun to serve: lease ids continue from there
     case MetaKey::kSettings:
     case MetaKey::kEpoch:
     case MetaKey::kEpochPart:

@@ -32,9 +32,9 @@ namespace freshet::storage {
 [[nodiscard]] std::string CrawlKeyOf(std::string_view crawl_id);
 [[nodiscard]] std::string EpochPartKeyOf(uint16_t shard, uint16_t part);
 
-// The first key behind all keys with this prefix, which has a byte that is not 0xff. Iterators need
-// it as their bound: without one they go on over the rows that were removed behind the prefix, all
-// of them, to the next row that is there.
+// Returns the first key behind all keys with this prefix, which must have a byte that is not 0xff.
+// Iterators need it as their bound: otherwise they read all removed rows behind the prefix, up to
+// the next existing row.
 [[nodiscard]] std::string PrefixEnd(std::string prefix);
 // Start of every key of a slot.
 [[nodiscard]] std::string SlotPrefix(Slot slot);

@@ -11,11 +11,11 @@
 namespace freshet::storage {
 namespace {
 
-// The log may have twice as many entries as there are leases, and these.
+// The log may have twice as many entries as leases, and this many more.
 constexpr uint64_t kSlackEntries = 4096;
-// Entries that a commit says again, beyond as many as it has of its own: at a steady rate what is
-// appended and what is cut off even out. Of a row with more it says them once the log is twice as
-// long again.
+// Entries of the oldest rows that one commit may copy, beyond the number of its own: at a steady
+// rate the log then shrinks as fast as it grows. A row with more entries is copied once the log has
+// doubled again.
 constexpr size_t kSaidAgain = 64;
 
 Instant NewestAssignment(std::span<const LeaseEntry> entries, Instant newest) {
@@ -63,7 +63,7 @@ StatusOr<LeaseWrite> LeaseLog::Plan(const Changes& changes, const ReadRow& read)
 
 Status LeaseLog::PlanCut(Instant now, const ReadRow& read, LeaseWrite& write) const {
   if (write.entries.empty() || rows_.empty()) return absl::OkStatus();
-  // Signals and results are said of leases also where nothing is assigned any more.
+  // Signals and results also write entries of leases while nothing is assigned.
   const Instant latest = std::max(now, NewestAssignment(write.entries, rows_.back().assigned));
   const size_t own = write.entries.size();
   size_t may_say = own + kSaidAgain;
@@ -76,7 +76,7 @@ Status LeaseLog::PlanCut(Instant now, const ReadRow& read, LeaseWrite& write) co
       if (left <= allowed || (row.live > may_say && left <= 2 * allowed)) break;
       ASSIGN_OR_RETURN(std::vector<LeaseEntry> entries, read(row.sequence));
       for (size_t i = 0; i < own && said.size() < own; ++i) said.insert(write.entries[i].record.id);
-      // What the row says of a lease twice counts as it says it last.
+      // The last entry of a lease within the row counts.
       for (auto it = entries.rbegin(); it != entries.rend(); ++it) {
         if (it->kind != LeaseEntry::Kind::kLease || !Holds(row.sequence, it->record.id)) continue;
         if (said.insert(it->record.id).second) write.entries.push_back(std::move(*it));

@@ -1,11 +1,11 @@
-// The leases of one shard as the store keeps them: a log, to which each commit appends rows of what
-// it says of leases, as few as their size allows, and that is cut off at its beginning. So a lease
-// costs some bytes and no row of its own. Internal to storage/.
+// The leases of one shard as the store keeps them: a log that loses its oldest rows. Each commit
+// appends its entries in as few rows as their size allows. So a lease costs some bytes and no row
+// of its own. Internal to storage/.
 //
-// What is said later replaces what was said before, so only the oldest row may go, once all of its
-// entries are replaced, or said again by the commit that drops it; and not before all assignments
-// in it are older than kAssignmentsKept: from them a start learns when each host was last fetched
-// from.
+// A later entry replaces earlier ones of its lease. So a row may be deleted only if it is the
+// oldest, and later rows, or the commit that deletes it, replace or copy all its entries. The row
+// must also outlast kAssignmentsKept after each of its assignments: from them a start learns when
+// each host was last fetched from.
 #ifndef FRESHET_STORAGE_INTERNAL_LEASE_LOG_H_
 #define FRESHET_STORAGE_INTERNAL_LEASE_LOG_H_
 
@@ -24,10 +24,10 @@
 
 namespace freshet::storage {
 
-// Of one row: more of them are more rows.
+// A row holds at most this many entries; further ones go into further rows.
 inline constexpr size_t kMostEntriesOfRow = 1024;
 
-// Calls `visit` with the entries of each row that they make, the first of this sequence.
+// Calls `visit` with the entries of each row that they fill; `sequence` numbers the first row.
 // Thread-safe.
 template <typename F>
 void ForEachLeaseRow(uint64_t sequence, std::span<const LeaseEntry> entries, const F& visit) {
@@ -36,44 +36,43 @@ void ForEachLeaseRow(uint64_t sequence, std::span<const LeaseEntry> entries, con
   }
 }
 
-// What one commit does to the log.
+// The changes of one commit to the log.
 struct LeaseWrite {
-  uint64_t sequence = 0;  // of the first row that it appends
+  uint64_t sequence = 0;  // number of the first row that it appends
   std::vector<LeaseEntry> entries;
-  std::vector<uint64_t> dropped;  // rows to be deleted
+  std::vector<uint64_t> dropped;  // rows to delete
 };
 
-// Owner thread only: that of the shard's commits. Holds some 40 bytes for each lease that is open
-// or remembered, and for each row.
+// Holds some 40 bytes for each open or remembered lease, and for each row. Owner thread only: the
+// thread of the shard's commits.
 class LeaseLog {
  public:
-  // Reads a row that is there.
+  // Reads an existing row.
   using ReadRow = std::function<StatusOr<std::vector<LeaseEntry>>(uint64_t sequence)>;
 
-  // Start-up, by rising sequence.
+  // Adds a row at start-up, by rising sequence.
   void Load(uint64_t sequence, std::span<const LeaseEntry> entries);
-  // After all of it: leases that are over count among the latest limits::kMaxRememberedLeases, or
-  // not at all.
+  // Ends start-up: forgets finished leases beyond the latest limits::kMaxRememberedLeases.
   void FinishLoad();
 
-  // What the changes of a commit make of the log; nothing is changed. Errors: those of `read`.
+  // Plans the write of a commit without changing anything. Errors: from `read`.
   [[nodiscard]] StatusOr<LeaseWrite> Plan(const Changes& changes, const ReadRow& read) const;
-  // It was written.
+  // Applies the plan after the write has succeeded.
   void Install(const LeaseWrite& write);
 
   // Whether the lease is open or remembered.
   [[nodiscard]] bool Knows(LeaseId id) const { return places_.contains(id); }
-  // Whether the entry of that row is the last word on its lease.
+  // Whether this row has the latest entry of the lease.
   [[nodiscard]] bool Holds(uint64_t sequence, LeaseId id) const;
-  // Of the row that the next commit appends.
+  // The sequence of the row that the next commit appends.
   [[nodiscard]] uint64_t next_sequence() const { return next_sequence_; }
 
  private:
   struct Row {
     uint64_t sequence = 0;
     uint32_t entries = 0;
-    uint32_t live = 0;  // entries that are the last word
-    Instant assigned;   // the newest assignment in it or before it
+    uint32_t live = 0;  // entries that no later one replaces
+    Instant assigned;   // the newest assignment in this row or earlier ones
   };
   struct Place {
     uint64_t sequence = 0;
@@ -83,13 +82,13 @@ class LeaseLog {
   void Append(uint64_t sequence, std::span<const LeaseEntry> entries);
   void Forget(LeaseId id);
   [[nodiscard]] Row& RowOf(uint64_t sequence);
-  // Drops rows from the beginning, and says again what is live in them.
+  // Plans to delete the oldest rows, and copies their live entries into `write`.
   [[nodiscard]] Status PlanCut(Instant now, const ReadRow& read, LeaseWrite& write) const;
 
   std::deque<Row> rows_;  // by rising sequence
   absl::flat_hash_map<LeaseId, Place> places_;
   uint64_t next_sequence_ = 1;
-  uint64_t entries_ = 0;  // of all rows
+  uint64_t entries_ = 0;  // total over all rows
 };
 
 }  // namespace freshet::storage

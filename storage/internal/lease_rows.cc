@@ -13,10 +13,10 @@
 namespace freshet::storage {
 namespace {
 
-// An entry is a head byte and what the head says. Ids, times, lengths and workers are told by what
-// differs from the entry before, since those of one commit are much alike. Frozen.
+// An entry is a head byte and the parts that the head names. Ids, times, lengths and workers are
+// stored as differences from the previous entry, since those of one commit are much alike. Frozen.
 //
-// Low bits of the head: what the entry is.
+// Low bits of the head: the kind of entry.
 enum Head : uint8_t {
   kOpen = 0,
   kOverUnreported = 1,
@@ -25,18 +25,18 @@ enum Head : uint8_t {
   kAssignment = 4,
 };
 constexpr uint8_t kWhat = 7;
-// Of an open lease: worker, or length, are not those of the entry before; signals came meanwhile.
+// Open leases: worker or length differs from the previous entry; signals came during the lease.
 constexpr uint8_t kOtherWorker = 8;
 constexpr uint8_t kOtherLength = 16;
 constexpr uint8_t kSignals = 32;
-// From kHeldLeaseVersion on: its client is not that of the entry before.
+// From kHeldLeaseVersion on: the client differs from the previous entry.
 constexpr uint8_t kOtherClient = 64;
-// From kOrphanLeaseVersion on: its page was removed, and its host is named.
+// From kOrphanLeaseVersion on: the page was removed, and the entry names its host.
 constexpr uint8_t kOrphan = 128;
 
-// What the entry before leaves behind.
+// The values of the previous entry, which an entry may leave out.
 struct Before {
-  int64_t ordinal = 0;  // of the id
+  int64_t ordinal = 0;  // ordinal of the id
   int64_t assigned = 0;
   uint64_t length = 0;
   std::string worker;
@@ -103,7 +103,7 @@ void ReadOpen(Reader& reader, uint8_t head, Before& before, LeaseRecord& lease) 
   }
 }
 
-// False: nothing that WriteEntry writes. `known`: bits that the head may have.
+// Returns false for bytes that WriteEntry does not write. `known`: bits that the head may have.
 bool ReadEntry(Reader& reader, uint8_t known, Before& before, LeaseEntry& entry) {
   LeaseRecord& lease = entry.record;
   const uint8_t head = reader.U8();
@@ -132,7 +132,7 @@ bool ReadEntry(Reader& reader, uint8_t known, Before& before, LeaseEntry& entry)
   return reader.ok();
 }
 
-// What needs no more than an earlier version has is written as that.
+// The oldest version that can hold the entries.
 uint8_t VersionFor(std::span<const LeaseEntry> entries) {
   uint8_t version = kLeaseVersion;
   for (const LeaseEntry& entry : entries) {
@@ -143,7 +143,7 @@ uint8_t VersionFor(std::span<const LeaseEntry> entries) {
   return version;
 }
 
-// The version of the value, if it is one of ours; else the first, which it then is refused as.
+// The version of the value if this release knows it; else the first, with which decoding fails.
 uint8_t VersionOf(std::string_view value) {
   const uint8_t version = value.empty() ? 0 : static_cast<uint8_t>(value.front());
   return version <= kOrphanLeaseVersion ? std::max(version, kLeaseVersion) : kLeaseVersion;

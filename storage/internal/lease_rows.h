@@ -1,5 +1,4 @@
-// Rows of the lease log: what one commit says of leases, packed into values. Internal to
-// storage/.
+// Rows of the lease log: the entries of one commit, packed into values. Internal to storage/.
 #ifndef FRESHET_STORAGE_INTERNAL_LEASE_ROWS_H_
 #define FRESHET_STORAGE_INTERNAL_LEASE_ROWS_H_
 
@@ -14,20 +13,20 @@
 
 namespace freshet::storage {
 
-// One thing said of a lease; what is said later replaces it. Value type, thread-compatible.
+// One entry about a lease; a later one replaces it. Value type, thread-compatible.
 struct LeaseEntry {
   enum class Kind : uint8_t {
-    kLease = 0,     // the record, open or over
-    kDropped = 1,   // there is no such lease any more; the record has an id alone
-    kAssigned = 2,  // no lease: when the page was last assigned; the record has page and time alone
+    kLease = 0,     // the whole record, open or over
+    kDropped = 1,   // the lease no longer exists; the record has only an id
+    kAssigned = 2,  // no lease but the page's last assignment; the record has only page and time
   };
   LeaseRecord record;
   Kind kind = Kind::kLease;
   bool operator==(const LeaseEntry&) const = default;
 };
 
-// Replaces the contents of `value`; DecodeLeases appends, in the order of writing. On the terms of
-// storage/internal/records.h.
+// Encodes into `value`, replacing its contents; DecodeLeases appends, in the order of writing.
+// Preconditions and errors: from storage/internal/records.h.
 void EncodeLeases(std::string_view key, std::span<const LeaseEntry> entries, std::string* value);
 [[nodiscard]] Status DecodeLeases(std::string_view key, std::string_view value,
                                   std::vector<LeaseEntry>* entries);

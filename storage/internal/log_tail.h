@@ -1,5 +1,5 @@
-// The last rows that a store has taken in of one partition of a log: a log that has lost them, and
-// has grown since, has others in their place. Internal to storage/.
+// The last rows that a store has read from one partition of a log. If the log loses them and then
+// grows, it has other rows in their place. Internal to storage/.
 #ifndef FRESHET_STORAGE_INTERNAL_LOG_TAIL_H_
 #define FRESHET_STORAGE_INTERNAL_LOG_TAIL_H_
 
@@ -15,11 +15,11 @@ namespace freshet::storage {
 // Owner thread only.
 class LogTail {
  public:
-  // The row lies before the offset `next`.
+  // Adds a row, which lies before the offset `next`.
   void Add(const LogRow& row, uint64_t next);
-  // Where the first of the rows lies; nullopt: there are none.
+  // The offset of the first of the rows; nullopt: there are none.
   [[nodiscard]] std::optional<uint64_t> first() const;
-  // Whether another row was there.
+  // Whether the store has read a different row at this offset.
   [[nodiscard]] bool Contradicts(const LogRow& row, uint64_t next) const;
 
  private:
@@ -27,8 +27,7 @@ class LogTail {
     uint64_t next = 0;
     uint64_t digest = 0;
   };
-  // Between the rows of two transactions lies something that is none: of one row alone a log that
-  // was written anew may not tell.
+  // One row alone may not reveal a rewritten log, since offsets between transactions hold no rows.
   static constexpr size_t kMost = 16;
 
   std::deque<Seen> rows_;  // by rising offset

@@ -1,8 +1,8 @@
 // Upgrades of the stored format, one version at a time. Internal to storage/.
 //
-// A step may be interrupted anywhere: its writes and the new version number must be such that
-// starting it again from the beginning gives the same result. The driver writes the new version
-// after the step, synced, so that a step is repeated until it was finished.
+// A step may be interrupted anywhere: starting it again from the beginning must give the same
+// result. The driver writes the new version durably after the step, and repeats steps that did not
+// finish.
 #ifndef FRESHET_STORAGE_INTERNAL_MIGRATE_H_
 #define FRESHET_STORAGE_INTERNAL_MIGRATE_H_
 
@@ -21,12 +21,12 @@ namespace freshet::storage {
 
 using FamilyHandles = std::array<rocksdb::ColumnFamilyHandle*, kFamilies>;
 
-// What steps work on and are given.
+// The database and the tools of a step.
 struct MigrationContext {
   rocksdb::DB* db = nullptr;
   const FamilyHandles& families;
-  std::function<void(char, std::string_view)> log;  // may be unset
-  OpenProgress* progress = nullptr;                 // may be null
+  std::function<void(char, std::string_view)> log;  // unset = no messages
+  OpenProgress* progress = nullptr;                 // nullptr = not reported
 };
 
 // Brings a database from format `from` to `from + 1`.
@@ -40,7 +40,7 @@ struct Migration {
 
 // Runs the steps from `from` up to `to`, noting each new version durably. No-op for from == to.
 // FailedPrecondition: a step is missing. A failed step leaves the version of the step before.
-// Thread-compatible: nobody else uses the database meanwhile.
+// Thread-compatible: no other thread may use the database meanwhile.
 [[nodiscard]] Status Migrate(const MigrationContext& context, uint32_t from, uint32_t to,
                              std::span<const Migration> steps);
 

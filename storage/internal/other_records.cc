@@ -13,7 +13,7 @@
 namespace freshet::storage {
 namespace {
 
-// Tags. Frozen. An optional number is stored plus one, so that zero differs from unset.
+// Tags. Frozen. An optional number is stored plus one, so that 0 means unset.
 enum HostTag : int {
   kHostSerial = 1,
   kMinDelay = 2,     // microseconds + 1
@@ -29,7 +29,7 @@ enum HostTag : int {
   kHours = 12,         // packed + 1
   kCrawlDelay = 13,    // microseconds
   kAddress = 14,       // 16 bytes as on the wire
-  kRecentCrawls = 15,  // varints: microseconds after the one before, count; and so on
+  kRecentCrawls = 15,  // varints: microseconds since the previous crawl, count; repeated
 };
 enum SourceTag : int {
   kName = 1,
@@ -40,7 +40,7 @@ enum SettingsTag : int {
   kCrawlRate = 2,
   kPolicy = 3,
   kPaused = 4,
-  // Of hosts that have none of their own.
+  // Defaults for hosts without settings of their own.
   kDefaultMinDelay = 5,         // microseconds + 1
   kDefaultMaxInFlight = 6,      // + 1
   kDefaultMinPageInterval = 7,  // microseconds + 1
@@ -89,7 +89,7 @@ std::optional<uint64_t> ReadLimit64(FieldReader& fields) {
   return plus_one - 1;
 }
 
-// 11 bits each for the minutes, then the offset.
+// 11 bits for each number of minutes, then the offset.
 constexpr int kMinuteBits = 11;
 constexpr int kOffsetBias = 1024;
 

@@ -5,7 +5,7 @@
 namespace freshet::storage {
 namespace {
 
-// Of an entry besides its row, and of its place in the table.
+// Bytes of an entry without its row, with its slot in the table.
 constexpr size_t kEntryBytes = 72;
 
 }  // namespace
@@ -57,7 +57,7 @@ void PageCache::Write(Stripe& stripe, uint32_t place, std::string_view row) {
   const size_t before = BytesOf(entry);
   entry.row = row;
   Count(stripe, before, BytesOf(entry));
-  // One row at most is longer than it was.
+  // Only this row has grown, so it makes room itself.
   if (stripe.bytes > most_bytes_) RemoveAt(stripe, place);
 }
 

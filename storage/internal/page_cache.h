@@ -1,5 +1,5 @@
-// Rows of pages that were read or written not long ago, so that the result of a crawl, or a signal,
-// reads nothing of what the lease has read. Internal to storage/.
+// A cache of page rows: the result of a crawl, or a signal, need not read again what the lease has
+// read. Internal to storage/.
 #ifndef FRESHET_STORAGE_INTERNAL_PAGE_CACHE_H_
 #define FRESHET_STORAGE_INTERNAL_PAGE_CACHE_H_
 
@@ -18,30 +18,29 @@
 
 namespace freshet::storage {
 
-// Bounded. What makes room is picked at random: pages are crawled in rounds, and of those the
-// latest, which other rules keep, are the last that are wanted again.
+// Bounded. Evicts at random: pages are crawled in rounds, so the latest ones, which other rules
+// would keep, are needed last.
 //
-// Thread-safe. A row is what the store holds as long as every write of a page is followed by
-// Replace or Remove, and Keep is called by none but who writes the page, and not while a write of
-// it is under way.
+// Thread-safe. A cached row equals that of the store if every write of a page is followed by
+// Replace or Remove. Only the writer of a page may call Keep, and not while it writes the page.
 class PageCache {
  public:
   explicit PageCache(size_t bytes);
 
-  // Replaces `row`; false: the page is not there.
+  // Copies the row into `row`; false: the page is not cached.
   [[nodiscard]] bool Get(PageNumber page, std::string* row);
   enum class Room : uint8_t { kIfThereIs, kMake };
-  // Adds a page that was read, or that is new, or writes it anew.
+  // Adds or replaces the row of a page that was read or is new.
   void Keep(PageNumber page, std::string_view row, Room room);
-  // The page was written; nothing where it is not there.
+  // Replaces the row of a page that was written; no-op for a page that is not cached.
   void Replace(PageNumber page, std::string_view row);
   void Remove(PageNumber page);
 
-  // What rows and their places take, about.
+  // Approximate bytes of rows and table.
   [[nodiscard]] size_t bytes() const { return bytes_; }
 
  private:
-  // Under locks of their own, so that shards and readers hardly ever meet.
+  // Each stripe has its own lock, so that shards and readers rarely wait for each other.
   static constexpr size_t kStripes = 64;
   struct Entry {
     PageNumber page;
@@ -63,7 +62,7 @@ class PageCache {
   void Write(Stripe& stripe, uint32_t place, std::string_view row) FRESHET_REQUIRES(stripe.mutex);
   void RemoveAt(Stripe& stripe, uint32_t place) FRESHET_REQUIRES(stripe.mutex);
 
-  const size_t most_bytes_;  // of a stripe
+  const size_t most_bytes_;  // per stripe
   std::array<Stripe, kStripes> stripes_;
   std::atomic<size_t> bytes_ = 0;
 };

@@ -24,7 +24,7 @@ enum DetailTag : int {
   kLastOutcome = 6,
   kLastHttpStatus = 7,
   kLastLease = 8,
-  kLastResult = 9,  // time after the last crawl
+  kLastResult = 9,  // time since the last crawl
   kStatistics = 10,
   kMovedTo = 11,
   kDenials = 12,
@@ -39,9 +39,9 @@ enum StatisticsTag : int {
   kOldExposure = 3,
 };
 
-// Head byte of an observation: bit 0 changed; bit 1 elapsed is written, else it is the time since
-// the observation before; bits 2 to 4 number of signal entries; bit 5 spans are written in full,
-// else each as a span code; bits 6 and 7 how the exposure is written.
+// Head byte of an observation. Bit 0: changed. Bit 1: elapsed is stored; else it is the time since
+// the previous observation. Bits 2 to 4: number of signal entries. Bit 5: spans are stored in full,
+// else as span codes. Bits 6 and 7: how the exposure is stored.
 constexpr uint8_t kChangedBit = 1;
 constexpr uint8_t kElapsedBit = 2;
 constexpr int kEntriesShift = 2;
@@ -49,18 +49,18 @@ constexpr int kEntriesMask = 7;
 constexpr uint8_t kFullBit = 32;
 constexpr int kExposureShift = 6;
 enum ExposureKind : uint8_t {
-  kAsElapsed = 0,  // what the elapsed time makes
-  kUpperHalf = 1,  // the upper half of the float; the lower one is zero
-  kWhole = 2,      // the float
+  kAsElapsed = 0,  // computed from the elapsed time
+  kUpperHalf = 1,  // the upper half of the float; the lower half is zero
+  kWhole = 2,      // the whole float
 };
 
-// The byte of a signal entry is its source class, and this bit where a byte with the count follows;
-// else the count is one.
+// The byte of a signal entry is its source class. This bit means that a byte with the count
+// follows; else the count is one.
 constexpr uint8_t kSeveralBit = 128;
 static_assert(kSourceClasses <= kSeveralBit);
 
-// A span code: the position of the highest bit (6 bits), and the ten bits behind it. nullopt: more
-// bits than that are set, or none.
+// A span code: the position of the highest bit (6 bits), and the ten bits behind it. nullopt: no
+// bit is set, or any behind those ten.
 constexpr int kCodedBits = 10;
 std::optional<uint16_t> SpanCode(int64_t span) {
   if (span <= 0) return std::nullopt;
@@ -73,7 +73,7 @@ std::optional<uint16_t> SpanCode(int64_t span) {
   if (highest > kCodedBits && behind << (highest - kCodedBits) != bits) return std::nullopt;
   return code;
 }
-// nullopt: SpanCode gives no such code.
+// Returns nullopt for a code that SpanCode never returns.
 std::optional<int64_t> SpanOfCode(uint16_t code) {
   const int highest = code >> kCodedBits;
   const uint64_t behind = (code & ((1 << kCodedBits) - 1)) | 1 << kCodedBits;
@@ -101,7 +101,7 @@ void WriteExposure(ExposureKind kind, float exposure, Writer& writer) {
   if (kind == kWhole) writer.U32(bits);
 }
 
-// False: nothing that WriteExposure writes.
+// Returns false for bytes that WriteExposure does not write.
 bool ReadExposure(int kind, CrawlObservation& observation, Reader& reader) {
   if (kind == kAsElapsed) {
     if (observation.elapsed < Duration()) return false;
@@ -122,7 +122,7 @@ void WriteEntry(const SignalCounts::Entry& entry, Writer& writer) {
   if (several) writer.U8(entry.count);
 }
 
-// False: nothing that WriteEntry writes.
+// Returns false for bytes that WriteEntry does not write.
 bool ReadEntry(SignalCounts::Entry& entry, Reader& reader) {
   const uint8_t head = reader.U8();
   entry.source_class = SourceClass(head & ~kSeveralBit & UINT8_MAX);
@@ -173,7 +173,7 @@ bool DecodeObservations(std::string_view bytes, std::vector<CrawlObservation>* o
     observation.changed = (head & kChangedBit) != 0;
     observation.fetched = Instant::FromMicros(WrappingAdd(before, step));
     observation.elapsed = Duration::Micros((head & kElapsedBit) != 0 ? read() : step);
-    // Written in full only where codes do not do.
+    // Stored in full only if codes cannot express the spans.
     if ((head & kFullBit) != 0) {
       fine = !SpanCode(step) || !SpanCode(observation.elapsed.micros());
     }
@@ -219,8 +219,8 @@ bool DecodeStatistics(std::string_view bytes, PageStatistics* statistics) {
   return fields.done();
 }
 
-// The host, which hardly ever is not a part of the URL: where that begins, plus one, and its
-// length; else zero, and the host.
+// Writes the host, usually a part of the URL: its position there plus one, and its length.
+// Otherwise writes zero and the host.
 void WriteHost(std::string_view host, std::string_view url, Writer& writer) {
   const size_t at = url.find(host);
   writer.Varint(at == std::string_view::npos ? 0 : at + 1);
@@ -249,7 +249,8 @@ std::string EncodeSignalIds(const std::vector<SignalId>& ids) {
   return out;
 }
 
-// False: nothing that EncodeSignalIds writes; likewise below.
+// Returns false for bytes that EncodeSignalIds does not write. So do the readers below for their
+// writers.
 bool DecodeSignalIds(std::string_view bytes, std::vector<SignalId>* ids) {
   Reader reader(bytes);
   while (reader.ok() && !reader.rest().empty()) {
@@ -301,7 +302,7 @@ void WriteDetail(const PageDetail& detail, const PageState& state, std::string* 
   fields.Bytes(kClaims, EncodeClaims(detail.claims, state.newest_claim));
 }
 
-// False: nothing that WriteDetail writes.
+// Returns false for bytes that WriteDetail does not write.
 bool ReadDetail(std::string_view bytes, const PageState& state, PageDetail* detail) {
   *detail = PageDetail();
   detail->last_result = state.last_crawl;
@@ -358,7 +359,7 @@ bool ReadDetail(std::string_view bytes, const PageState& state, PageDetail* deta
   return fields.done();
 }
 
-// The parts of a row in front of the detail; false: nothing that EncodePage writes.
+// Reads the parts before the detail; false: EncodePage does not write such bytes.
 bool ReadHead(Reader& reader, PageHead* head) {
   const uint64_t host_serial = reader.Varint();
   if (host_serial > UINT32_MAX || !ReadStateFields(reader, &head->spec, &head->state)) return false;

@@ -28,8 +28,8 @@
 
 namespace freshet::storage {
 
-// What start-up reads of a page. `host_serial` names a host within the slot; the texts are views
-// into the value.
+// The part of a page that start-up reads. `host_serial` names a host within the slot; the texts are
+// views into the value.
 struct PageHead {
   uint32_t host_serial = 0;
   std::string_view crawl_id;
@@ -48,7 +48,7 @@ struct HostRow {
 void EncodePage(std::string_view key, uint32_t host_serial, const PageRecord& page,
                 std::string* value);
 [[nodiscard]] Status DecodePage(std::string_view key, std::string_view value, PageRecord* page);
-// Reads no further than it must, and checks no texts.
+// Reads no more bytes than it must, and checks no texts.
 [[nodiscard]] Status DecodePageHead(std::string_view key, std::string_view value, PageHead* head);
 
 void EncodeHost(std::string_view key, uint32_t serial, const HostRecord& record,
@@ -67,13 +67,13 @@ void EncodeSettings(std::string_view key, const Settings& settings, std::string*
 void EncodeCrawl(std::string_view key, const CrawlRecord& crawl, std::string* value);
 [[nodiscard]] Status DecodeCrawl(std::string_view key, std::string_view value, CrawlRecord* crawl);
 
-// `parts`: rows that have the rest of what was learned (storage/internal/epoch_rows.h).
+// `parts`: number of rows with the rest of what was learned (storage/internal/epoch_rows.h).
 void EncodeEpoch(std::string_view key, const EpochRecord& epoch, std::string* value,
                  uint16_t parts = 0);
 [[nodiscard]] Status DecodeEpoch(std::string_view key, std::string_view value, EpochRecord* epoch,
                                  uint16_t* parts = nullptr);
 
-// A piece of what an epoch of this number learned.
+// A part of what the epoch with this number has learned.
 struct EpochPart {
   uint64_t number = 0;
   std::string text;

@@ -29,7 +29,7 @@ class ClockSince1970 final : public rocksdb::SystemClockWrapper {
   }
 };
 
-// Opens no table by which RocksDB would end the process.
+// Refuses to open tables that would make RocksDB end the process.
 class CheckedTables final : public rocksdb::FileSystemWrapper {
  public:
   using FileSystemWrapper::FileSystemWrapper;

@@ -1,4 +1,4 @@
-// What RocksDB uses of the system.
+// The environment through which RocksDB uses the system.
 #ifndef FRESHET_STORAGE_INTERNAL_ROCKSDB_ENV_H_
 #define FRESHET_STORAGE_INTERNAL_ROCKSDB_ENV_H_
 
@@ -7,9 +7,9 @@
 
 namespace freshet::storage {
 
-// That of the options, else the system's, where RocksDB sees nothing by which it would end the
-// process by an assertion: no wall clock before 1970, and no table that is damaged where RocksDB
-// checks too late (storage/internal/table_check.h). Lives for ever. Thread-safe.
+// The environment of the options, else the system's. Guards against assertions of RocksDB, which
+// would end the process: hides clocks before 1970, and tables whose damage RocksDB checks too late
+// (storage/internal/table_check.h). Never destroyed. Thread-safe.
 [[nodiscard]] rocksdb::Env* RocksDbEnv(const StoreOptions& options);
 
 }  // namespace freshet::storage

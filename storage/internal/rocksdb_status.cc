@@ -12,7 +12,7 @@ absl::StatusCode CodeOf(const rocksdb::Status& status) {
   if (status.IsCorruption()) return absl::StatusCode::kDataLoss;
   if (status.IsNoSpace()) return absl::StatusCode::kResourceExhausted;
   if (status.IsIOError()) {
-    // The only messages by which RocksDB tells that its LOCK file is taken.
+    // Only these messages reveal that RocksDB's LOCK file is taken.
     const std::string text = status.ToString();
     const bool locked = text.find("lock hold by current process") != std::string::npos ||
                         (text.find("While lock file") != std::string::npos &&

@@ -1,4 +1,4 @@
-// The border at which RocksDB's status becomes ours. Internal to storage/.
+// Translates RocksDB's status into absl::Status. Internal to storage/.
 #ifndef FRESHET_STORAGE_INTERNAL_ROCKSDB_STATUS_H_
 #define FRESHET_STORAGE_INTERNAL_ROCKSDB_STATUS_H_
 
@@ -10,8 +10,8 @@
 namespace freshet::storage {
 
 // OK; NotFound; DataLoss for corruption; ResourceExhausted for a full device; FailedPrecondition
-// when another process holds the lock; Unavailable for other I/O errors and for work that was
-// aborted; Internal for the rest. `what` says what was being done. Thread-safe.
+// when another process holds the lock; Unavailable for other I/O errors and aborted work; Internal
+// for the rest. `what` names the operation. Thread-safe.
 [[nodiscard]] Status FromRocksDb(const rocksdb::Status& status, std::string_view what);
 
 }  // namespace freshet::storage

@@ -7,7 +7,8 @@
 
 namespace freshet::storage {
 
-// A new one, from the system's source of random bytes. Unavailable: there is none. Thread-safe.
+// Draws a new secret from the system's source of random bytes. Unavailable: there is none.
+// Thread-safe.
 [[nodiscard]] StatusOr<FingerprintSecret> DrawSecret();
 
 }  // namespace freshet::storage

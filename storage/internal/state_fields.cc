@@ -12,10 +12,10 @@
 namespace freshet::storage {
 namespace {
 
-// All that can be written: 32 fields of at most 13 bytes.
+// Most bytes that can be written: 32 fields of at most 13 bytes.
 constexpr size_t kMostBytes = 4 + 32 * 13;
 
-// Compared as bits: minus zero and NaN are written as they are.
+// Compares bits, so that minus zero and NaN are written as they are.
 template <typename T>
 bool Same(const T& a, const T& b) {
   if constexpr (std::is_same_v<T, double>) {
@@ -95,7 +95,7 @@ class FieldsWriter {
 
  private:
   std::string* out_;
-  size_t at_;  // of the bits
+  size_t at_;  // position of the bits
   Writer writer_;
   uint32_t mask_ = 0;
   uint32_t bit_ = 1;
@@ -126,8 +126,8 @@ class FieldsReader {
   uint32_t bit_ = 1;
 };
 
-// Every field once, in the order of the bits, which is frozen. A default may be a field that comes
-// before: it is read by then.
+// Names every field once, in the order of the bits, which is frozen. The default of a field may be
+// an earlier field, which is read by then.
 template <typename Fields>
 void ForEachField(Fields& fields, PageSpec& spec, double& known_rate, PageState& state) {
   PageRates& rates = state.rates;
@@ -170,7 +170,7 @@ void WriteStateFields(const PageSpec& spec, const PageState& state, std::string*
   out->reserve(out->size() + kMostBytes);
   PageSpec written_spec = spec;
   PageState written_state = state;
-  // A rate of a page that has none is none that a page can have.
+  // Pages without a known rate get one that no page can have.
   double known_rate = spec.known_change_rate ? spec.known_change_rate->per_second() : -1.0;
   FieldsWriter fields(out);
   ForEachField(fields, written_spec, known_rate, written_state);

@@ -18,7 +18,7 @@
 namespace freshet::storage {
 namespace {
 
-// What is refused is rare, and every start validates every page: the messages are made elsewhere.
+// Every start validates every page, and refusals are rare: cold functions make the messages.
 [[gnu::cold, gnu::noinline]] Status BeforeTheEpoch(std::string_view field, Instant value) {
   return InvalidArgument("{}: {} us is before the epoch", field, value.micros());
 }
@@ -49,7 +49,7 @@ Status BoundedText(std::string_view field, std::string_view text, size_t min, si
   return InvalidArgument("{}: {} bytes, {} to {} are allowed", field, text.size(), min, max);
 }
 
-// Keys are told apart by zero bytes (storage/internal/keys.h).
+// Zero bytes separate the parts of keys (storage/internal/keys.h).
 Status KeyText(std::string_view field, std::string_view text, size_t max) {
   RETURN_IF_ERROR(BoundedText(field, text, 1, max));
   if (text.find('\0') == std::string_view::npos) return absl::OkStatus();

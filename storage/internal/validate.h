@@ -1,8 +1,8 @@
-// What every stored record must satisfy, checked by the same functions before a record is encoded
-// and after it was decoded. A failure before encoding is a bug of the program, one after decoding
-// means that the store was damaged or written by something else.
+// Checks every stored record, by the same functions before encoding and after decoding. A failure
+// before encoding is a bug of the program. A failure after decoding means that the store was
+// damaged or written by another program.
 //
-// All functions are thread-safe and give InvalidArgument naming the field.
+// All functions are thread-safe and return InvalidArgument naming the field.
 #ifndef FRESHET_STORAGE_INTERNAL_VALIDATE_H_
 #define FRESHET_STORAGE_INTERNAL_VALIDATE_H_
 
@@ -66,8 +66,8 @@ namespace freshet::storage {
 // Shard below kMaxShards.
 [[nodiscard]] Status ValidateEpoch(const EpochRecord& epoch);
 
-// Every record of `changes`; each removed page has a slot that is its host's. What a page write
-// does not write is not looked at.
+// Checks every record of `changes`; each removed page has the slot of its host. Fields that a page
+// write leaves out are not checked.
 [[nodiscard]] Status ValidateChanges(const Changes& changes);
 
 }  // namespace freshet::storage

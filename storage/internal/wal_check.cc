@@ -22,13 +22,13 @@ namespace {
 constexpr size_t kLogBlockBytes = 32768;
 constexpr size_t kHeaderBytes = 7;
 constexpr size_t kSectorBytes = 512;
-// What is read of a log at a time: whole blocks, and little enough to stay in the cache while its
+// Bytes of a log that are read at a time: whole blocks, few enough to stay in the cache while their
 // checksums are computed.
 constexpr size_t kPieceBytes = 16 * kLogBlockBytes;
 enum RecordType : uint8_t { kZero = 0, kFull = 1, kFirst = 2, kMiddle = 3, kLast = 4 };
-// RocksDB writes the name of a MANIFEST into CURRENT, of 16 bytes as a rule.
+// RocksDB writes the name of a MANIFEST into CURRENT, usually 16 bytes.
 constexpr uint64_t kMostCurrentBytes = 64;
-// More than the store writes at once.
+// A write of the store is never larger than this.
 constexpr size_t kMostRepeatedBytes = size_t{256} << 20;
 // A logical record is a write batch: sequence number (8 bytes), number of changes (4), the changes.
 constexpr size_t kBatchHeaderBytes = 12;
@@ -45,7 +45,7 @@ T ReadFixed(std::string_view bytes) {
   return value;
 }
 
-// A physical record's header and what lies behind it in its block.
+// A physical record's header, and the space after it in its block.
 struct Header {
   uint32_t crc = 0;
   size_t length = 0;
@@ -54,8 +54,8 @@ struct Header {
   bool cut_by_file = false;
 };
 
-// The header at the beginning of `rest`, which lies at `offset` of its log and goes on to the end.
-// Precondition: the header is whole, within its block.
+// Reads the header at the beginning of `rest`, the end of a log from `offset` on. Precondition: the
+// header is whole, within its block.
 Header ReadHeader(std::string_view rest, size_t offset) {
   Header header;
   header.crc = Unmask(ReadFixed<uint32_t>(rest));
@@ -71,7 +71,7 @@ std::string_view TypeAndPayload(std::string_view rest, size_t length) {
   return rest.substr(kHeaderBytes - 1, 1 + length);
 }
 
-// The checksum alone says whether it is one.
+// Whether the header can be a record's, apart from its checksum.
 bool IsPossible(const Header& header) {
   return header.type >= kFull && header.type <= kLast && header.length <= header.room;
 }
@@ -84,7 +84,7 @@ bool AllZeros(std::string_view bytes) {
   return std::all_of(bytes.begin(), bytes.end(), [](char c) { return c == '\0'; });
 }
 
-// Another length than the stored one makes the checksum right: the length was damaged.
+// Whether a length other than the stored one makes the checksum right.
 bool LengthWasDamaged(std::string_view rest, const Header& header) {
   uint32_t crc = Crc32c(0, rest.substr(kHeaderBytes - 1, 1));
   for (size_t length = 0; length <= header.room; ++length) {
@@ -94,12 +94,12 @@ bool LengthWasDamaged(std::string_view rest, const Header& header) {
   return false;
 }
 
-// How many bytes at each place of `text` are those of its beginning, up to the place `last`; 0 for
-// the beginning itself. No byte is compared more than twice (the Z function).
+// For each place of `text` up to `last`: how many bytes from there equal the first bytes of the
+// text; 0 for place 0. Compares no byte more than twice (the Z function).
 std::vector<uint32_t> SameAsBeginning(std::string_view text, size_t last) {
   CHECK(last < text.size() && text.size() <= UINT32_MAX, "{} of {} bytes", last, text.size());
   std::vector<uint32_t> same(last + 1);
-  size_t from = 0;  // [from, to) is known to be the same as the beginning
+  size_t from = 0;  // [from, to) is known to equal the beginning
   size_t to = 0;
   for (size_t at = 1; at <= last; ++at) {
     size_t length = at < to ? std::min<size_t>(to - at, same[at - from]) : 0;
@@ -112,8 +112,8 @@ std::vector<uint32_t> SameAsBeginning(std::string_view text, size_t last) {
   return same;
 }
 
-// The file ends in zeros that begin in or before the last sector boundary behind `offset`: blocks
-// that the file system had allocated but not written when the power went.
+// Whether the file ends in zeros that begin in or before the last sector boundary behind `offset`.
+// After a power cut, blocks that the file system had allocated but not written are zeros.
 bool EndsInUnwrittenSectors(std::string_view log, size_t offset) {
   size_t zeros = log.size();
   while (zeros > offset && log[zeros - 1] == '\0') --zeros;
@@ -121,23 +121,22 @@ bool EndsInUnwrittenSectors(std::string_view log, size_t offset) {
   return first_sector < log.size();
 }
 
-// Goes over the physical records of a log for as long as they are intact, a piece at a time. Owner
-// thread only.
+// Reads the physical records of a log, a piece at a time, while they are intact. Owner thread only.
 class LogScan {
  public:
   enum class End : uint8_t {
-    kOfPiece,     // all is intact so far
-    kBadBytes,    // neither an intact physical record nor the filling of a block
-    kOutOfOrder,  // a part of a record that cannot come here
-    kNoBatch,     // a record that is too short for a write batch
+    kOfPiece,     // end of the piece; everything so far is intact
+    kBadBytes,    // neither an intact physical record nor the padding of a block
+    kOutOfOrder,  // a part of a record that cannot follow here
+    kNoBatch,     // a record too short for a write batch
   };
 
-  // From `start` on, where a record begins.
+  // Begins at `start`, where a record begins.
   explicit LogScan(LogKind kind, size_t start = 0)
       : smallest_(kind == LogKind::kWal ? kBatchHeaderBytes : 1), offset_(start) {}
 
-  // `piece` follows those of the calls before; all but the last end with a block. Not to be called
-  // again once it did not get to the end of a piece.
+  // `piece` follows the pieces of earlier calls; all but the last end with a block. Not to be
+  // called after a result other than kOfPiece.
   End Scan(std::string_view piece) {
     const size_t base = offset_;
     while (offset_ - base < piece.size()) {
@@ -156,11 +155,11 @@ class LogScan {
     return End::kOfPiece;
   }
 
-  // Where it is, in the log.
+  // The current place in the log.
   [[nodiscard]] size_t offset() const { return offset_; }
-  // Behind some parts of a record of which more must follow.
+  // Whether the place is inside a record, of which more parts must follow.
   [[nodiscard]] bool in_record() const { return in_record_; }
-  // Where the logical record at hand begins.
+  // Where the current logical record begins.
   [[nodiscard]] size_t start() const { return in_record_ ? record_start_ : offset_; }
   [[nodiscard]] const WalContents& contents() const { return contents_; }
 
@@ -172,7 +171,7 @@ class LogScan {
       record_start_ = offset_;
       batch_header_.clear();
     }
-    // The batch's header itself may lie across the end of a block.
+    // The batch's header itself may cross the end of a block.
     batch_header_ += payload.substr(0, kBatchHeaderBytes - batch_header_.size());
     const bool ends = header.type == kFull || header.type == kLast;
     if (ends && smallest_ == kBatchHeaderBytes) {
@@ -191,15 +190,15 @@ class LogScan {
     contents_.next_sequence = sequence + ReadFixed<uint32_t>(header.substr(sizeof(sequence)));
   }
 
-  const size_t smallest_;  // payload of a record
+  const size_t smallest_;  // minimum payload of a record
   WalContents contents_;
   size_t offset_;
   bool in_record_ = false;  // between FIRST and LAST
   size_t record_start_ = 0;
-  std::string batch_header_;  // of the record at hand, as far as it was read
+  std::string batch_header_;  // first bytes of the current record's batch
 };
 
-// Reads a log that is in memory, and says what the first bad place is. Owner thread only.
+// Reads a log that is in memory, and judges its first bad place. Owner thread only.
 class LogJudge {
  public:
   LogJudge(std::string_view log, LogKind kind, const OpenProgress* progress)
@@ -246,13 +245,13 @@ class LogJudge {
     Torn(cut_off ? "a record is cut off" : "a record's end was never written");
   }
 
-  // The bytes at the start of the record at hand, of which the part with `header` is bad, are the
-  // beginning of those that follow, and without them the log is intact.
+  // Whether a failed write was repeated: the bytes from the current record up to the bad part
+  // appear again right behind, and without the first copy the log is intact.
   [[nodiscard]] bool IsRepeated(const Header& header) const {
     const size_t start = scan_.start();
     const std::string_view tail = log_.substr(start);
-    // The repetition begins with the bytes that it repeats. It would be as bad, were the whole part
-    // among them, or the header where that is bad: few lengths come into question.
+    // The repetition begins with the bytes that it repeats. These cannot include the whole bad
+    // part, nor a bad header: then the repetition would be bad too. So few lengths are possible.
     const size_t good = scan_.offset() - start;
     const size_t bad = kHeaderBytes + (IsPossible(header) ? header.length : 0);
     const size_t longest = std::min({tail.size() / 2, good + bad - 1, kMostRepeatedBytes});
@@ -265,8 +264,8 @@ class LogJudge {
     return false;
   }
 
-  // What is bad at `offset` was followed by later writes. Junk can be made of which this takes
-  // minutes, as each checksum is of up to a block.
+  // Whether later writes follow the bad place at `offset`. Crafted junk can make this take minutes,
+  // as each checksum covers up to a block.
   [[nodiscard]] bool IntactRecordBehind(size_t offset) const {
     for (size_t at = offset + 1; at + kHeaderBytes <= log_.size(); ++at) {
       const size_t block_rest = kLogBlockBytes - at % kLogBlockBytes;
@@ -281,12 +280,12 @@ class LogJudge {
     return false;
   }
 
-  // Sequence numbers have 56 bits: most junk is none without a look at its checksum.
+  // Sequence numbers have 56 bits: this rules out most junk without its checksum.
   [[nodiscard]] bool MayBeBatch(std::string_view rest) const {
     return kind_ != LogKind::kWal || rest[kHeaderBytes + sizeof(uint64_t) - 1] == '\0';
   }
 
-  // Nobody will read what is found.
+  // Nobody waits for the result any more.
   [[nodiscard]] bool Cancelled() const { return progress_ != nullptr && progress_->cancelled; }
 
   void Torn(std::string what) { Fault(true, std::move(what)); }
@@ -302,8 +301,8 @@ class LogJudge {
 
   const std::string_view log_;
   const LogKind kind_;
-  const OpenProgress* const progress_;  // may be null
-  const size_t smallest_;               // payload of a record
+  const OpenProgress* const progress_;  // nullptr = none
+  const size_t smallest_;               // minimum payload of a record
   LogScan scan_;
   WalReading reading_;
 };
@@ -314,7 +313,7 @@ StatusOr<std::string> ReadFile(rocksdb::Env* env, const std::string& path) {
   return bytes;
 }
 
-// Fills `buffer`, but for the end of the file.
+// Fills `buffer`, except at the end of the file.
 StatusOr<std::string_view> ReadPiece(rocksdb::SequentialFile& file, const std::string& path,
                                      std::span<char> buffer) {
   size_t filled = 0;
@@ -329,7 +328,7 @@ StatusOr<std::string_view> ReadPiece(rocksdb::SequentialFile& file, const std::s
   return std::string_view(buffer.data(), filled);
 }
 
-// As ReadLog, of a file.
+// Does what ReadLog does, for a file.
 StatusOr<WalReading> ReadWholeLog(rocksdb::Env* env, const std::string& path, LogKind kind,
                                   const OpenProgress* progress) {
   ASSIGN_OR_RETURN(const std::string bytes, ReadFile(env, path));
@@ -338,7 +337,7 @@ StatusOr<WalReading> ReadWholeLog(rocksdb::Env* env, const std::string& path, Lo
   return reading;
 }
 
-// As ReadWholeLog, of a write-ahead log. Holds a piece of it at a time, all where it is not intact.
+// Does so for a write-ahead log. Holds one piece in memory, or all of a log that is not intact.
 StatusOr<WalReading> ReadWalFile(rocksdb::Env* env, const std::string& path,
                                  OpenProgress* progress) {
   std::unique_ptr<rocksdb::SequentialFile> file;
@@ -367,7 +366,7 @@ uint64_t BytesOf(rocksdb::Env* env, const std::vector<std::string>& paths) {
   return sum;
 }
 
-// Paths of the logs in `dir`, in the order in which they were written.
+// Lists the logs in `dir` in the order in which they were written.
 StatusOr<std::vector<std::string>> ListWals(rocksdb::Env* env, const std::string& dir) {
   std::vector<std::string> children;
   RETURN_IF_ERROR(FromRocksDb(env->GetChildren(dir, &children), "listing " + dir));
@@ -412,7 +411,7 @@ Status NamesNoManifest(const std::string& dir) {
   return MakeStatus(absl::StatusCode::kDataLoss, "{}/CURRENT: does not name a MANIFEST", dir);
 }
 
-// A file beside CURRENT, and nothing elsewhere.
+// Whether CURRENT names a file in its own directory.
 bool NamesManifest(std::string_view current) {
   constexpr std::string_view kBegin = "MANIFEST-";
   if (!current.starts_with(kBegin) || current.back() != '\n') return false;
@@ -421,8 +420,8 @@ bool NamesManifest(std::string_view current) {
   return !current.empty() && current.find_first_not_of("0123456789") == std::string_view::npos;
 }
 
-// RocksDB takes a bad end of the MANIFEST for a torn tail, whatever it is, and would forget tables
-// whose logs are gone. A MANIFEST that is not there is for RocksDB to report.
+// RocksDB takes every bad end of the MANIFEST for a torn tail, and would forget tables whose logs
+// are deleted. RocksDB itself reports a missing MANIFEST.
 Status CheckManifest(rocksdb::Env* env, const std::string& dir,
                      const std::function<void(char, std::string_view)>& log,
                      const OpenProgress* progress) {
@@ -440,7 +439,7 @@ Status CheckManifest(rocksdb::Env* env, const std::string& dir,
   return reading.fault.torn ? CutLog(env, reading.fault, log) : DamagedLog(reading.fault);
 }
 
-// Carries what was seen from one log to the next. Owner thread only.
+// Checks logs one after the other, each against the one before. Owner thread only.
 class WalChecker {
  public:
   WalChecker(rocksdb::Env* env, WalPolicy policy,
@@ -451,7 +450,7 @@ class WalChecker {
     if (cut_) return SetAside(path);
     ASSIGN_OR_RETURN(WalReading reading, ReadWalFile(env_, path, progress_));
     if (torn_ && reading.contents.records > 0) {
-      // The torn tail of the log before was no loss only if nothing is missing here.
+      // The torn tail of the previous log lost nothing only if the sequence continues here.
       if (reading.contents.first_sequence > next_sequence_ && next_sequence_ != 0) {
         return Damage(*torn_, path);
       }
@@ -470,7 +469,7 @@ class WalChecker {
   Status Finish() { return torn_ ? Cut(*torn_) : absl::OkStatus(); }
 
  private:
-  // `next`: a log that was looked at already and lies behind the damage; may be empty.
+  // `next`: a log behind the damage that was already read; may be empty.
   Status Damage(const WalFault& fault, const std::string& next) {
     if (policy_ == WalPolicy::kRefuse) {
       return DamagedLog(fault);
@@ -491,10 +490,10 @@ class WalChecker {
   rocksdb::Env* const env_;
   const WalPolicy policy_;
   const std::function<void(char, std::string_view)>& log_;
-  OpenProgress* const progress_;  // may be null
-  std::optional<WalFault> torn_;  // of the log before, not decided yet
-  uint64_t next_sequence_ = 0;    // zero: no record seen yet
-  bool cut_ = false;              // damage was cut: everything behind goes too
+  OpenProgress* const progress_;  // nullptr = none
+  std::optional<WalFault> torn_;  // end of the previous log, not decided yet
+  uint64_t next_sequence_ = 0;    // 0 = no record read yet
+  bool cut_ = false;              // damage was cut: all later logs are set aside
 };
 
 }  // namespace
@@ -502,7 +501,7 @@ class WalChecker {
 StatusOr<bool> DatabaseExists(rocksdb::Env* env, const std::string& dir) {
   std::vector<std::string> children;
   RETURN_IF_ERROR(FromRocksDb(env->GetChildren(dir, &children), "listing " + dir));
-  // Before anybody opens one of them.
+  // Must come before anything opens one of the files.
   RETURN_IF_ERROR(CheckAreFiles(env, dir));
   if (std::find(children.begin(), children.end(), "CURRENT") != children.end()) {
     uint64_t bytes = 0;

@@ -1,21 +1,21 @@
-// Examines the logs of a database (the write-ahead logs, and the MANIFEST, which has the same form)
-// before RocksDB replays them, and decides the one question that RocksDB's recovery modes cannot:
-// is the bad end of a log a write that a crash cut short, which was never acknowledged, or damage
-// to data that was?
+// Examines the logs of a database before RocksDB replays them: the write-ahead logs, and the
+// MANIFEST, which has the same form. Answers the question that RocksDB's recovery modes cannot. Is
+// the bad end of a log an unacknowledged write that a crash cut short, or damage to acknowledged
+// data?
 //
-// RocksDB's modes: kAbsoluteConsistency refuses both, kTolerateCorruptedTailRecords takes a flipped
-// length byte within the last 32 KiB for a short write and drops acknowledged records behind it
-// without a word, kPointInTimeRecovery drops everything behind any damage. So the decision is made
-// here, torn tails are cut off, and RocksDB is then told to tolerate nothing.
+// RocksDB's modes: kAbsoluteConsistency refuses both. kTolerateCorruptedTailRecords takes a flipped
+// length byte within the last 32 KiB for a short write, and silently drops acknowledged records
+// behind it. kPointInTimeRecovery drops everything behind any damage. So this check decides and
+// cuts off torn tails, and RocksDB is then told to tolerate nothing.
 //
-// A bad place is a torn tail when the file ends inside the record, or is all zeros from some sector
-// of it on, and no reading of the bytes explains it better: no other length makes the record's
-// checksum right, and no intact record begins behind it; or when it is the beginning of a write
-// that failed for lack of space, directly followed by the same write repeated (RocksDB does that
-// when it is resumed; the repetition ends the log and was not acknowledged either). In a log that
-// is not the last, the next log must go on with the very next sequence number besides: then the
-// torn record was never part of the database (RocksDB gives no number to a write that failed).
-// Everything else is damage.
+// A bad place is a torn tail in two cases. In the first the file ends inside the record, or is all
+// zeros from some sector of it on, and the bytes have no better explanation: no other length makes
+// the record's checksum right, and no intact record begins behind it. In the second a write that
+// failed for lack of space begins here, directly followed by the same write repeated. RocksDB
+// repeats it when it is resumed; the repetition ends the log and was not acknowledged either. If
+// the log is not the last, the next log must also continue with the very next sequence number. Then
+// the torn record was never part of the database: RocksDB gives no number to a write that failed.
+// Every other bad place is damage.
 #ifndef FRESHET_STORAGE_INTERNAL_WAL_CHECK_H_
 #define FRESHET_STORAGE_INTERNAL_WAL_CHECK_H_
 
@@ -37,55 +37,54 @@ namespace freshet::storage {
 // The first bad place of a log.
 struct WalFault {
   std::string file;
-  uint64_t offset = 0;  // where the record that cannot be read begins
+  uint64_t offset = 0;  // where the unreadable record begins
   uint64_t bytes = 0;   // from there to the end of the file
-  bool torn = false;    // else damage
+  bool torn = false;    // a torn tail; else damage
   std::string what;
 };
 
-// What one log holds up to its first bad place. Sequence numbers count single row changes; zero
-// records: both are zero.
+// The contents of one log up to its first bad place. Sequence numbers count single row changes;
+// with zero records both are zero.
 struct WalContents {
   uint64_t records = 0;
   uint64_t first_sequence = 0;
-  uint64_t next_sequence = 0;  // after the last record
+  uint64_t next_sequence = 0;  // one more than the last record's
 };
 
 struct WalReading {
   WalContents contents;
   bool faulty = false;
-  WalFault fault;  // file is left empty
+  WalFault fault;  // its `file` stays empty
 };
 
 enum class LogKind : uint8_t {
   kWal,       // every record is a write batch
-  kManifest,  // records are opaque; their sequence numbers read as zero
+  kManifest,  // records are opaque, without sequence numbers (zero)
 };
 
 // Reads the bytes of one log up to its first bad place. Thread-safe.
 [[nodiscard]] WalReading ReadLog(std::string_view bytes, LogKind kind);
 
-// What to do about damage.
+// How to handle damage.
 enum class WalPolicy : uint8_t {
-  kRefuse,  // DataLoss that names file and offset; nothing is changed
-  kCut,     // the log ends before it, and the logs after it are set aside as NAME.lost
+  kRefuse,  // DataLoss, naming file and offset; nothing is changed
+  kCut,     // the log ends before the damage; later logs are renamed to NAME.lost
 };
 
-// Whether `dir` holds a database. DataLoss: it holds tables or logs, but not the file that names
-// the MANIFEST, among which RocksDB would start an empty database; or that file is far too long.
-// FailedPrecondition: CheckIsFile's (storage/internal/file_copy.h), of one of them. Thread-safe.
+// Whether `dir` holds a database. DataLoss: it holds tables or logs without CURRENT, the file that
+// names the MANIFEST, so that RocksDB would start an empty database; or CURRENT is far too long.
+// FailedPrecondition: one of them fails CheckIsFile (storage/internal/file_copy.h). Thread-safe.
 [[nodiscard]] StatusOr<bool> DatabaseExists(rocksdb::Env* env, const std::string& dir);
 
 // Examines the MANIFEST in use and all write-ahead logs in `dir`, in order, and cuts torn tails
-// off; with kCut, damage in write-ahead logs too. Each cut is reported to `log` ('W').
-// `progress`, which may be null, is told how many bytes there are and how many have been looked at.
-// Takes 0.1 s for 256 MiB that the operating system has in memory. Thread-compatible: the
-// directory's lock is held by the caller.
+// off; with kCut, damage in write-ahead logs too. Reports each cut to `log` ('W'), and the bytes
+// checked and to be checked to `progress`, which may be nullptr. Takes 0.1 s for 256 MiB that the
+// operating system has in memory. Thread-compatible: the caller holds the directory's lock.
 [[nodiscard]] Status CheckLogs(rocksdb::Env* env, const std::string& dir, WalPolicy policy,
                                const std::function<void(char, std::string_view)>& log,
                                OpenProgress* progress = nullptr);
 
-// Bytes of all write-ahead logs in `dir`. Thread-safe.
+// Returns the bytes of all write-ahead logs in `dir`. Thread-safe.
 [[nodiscard]] StatusOr<uint64_t> WalBytes(rocksdb::Env* env, const std::string& dir);
 
 }  // namespace freshet::storage

@@ -1,5 +1,5 @@
-// Counts what RocksDB writes, so that somebody may see whether the disk answers: RocksDB itself
-// makes commits wait where tables are behind, while it goes on writing them.
+// Counts RocksDB's writes, which shows whether the disk answers. Waiting commits do not show that:
+// RocksDB also delays them while it compacts tables.
 #ifndef FRESHET_STORAGE_INTERNAL_WATCHED_ENV_H_
 #define FRESHET_STORAGE_INTERNAL_WATCHED_ENV_H_
 
@@ -17,7 +17,8 @@ struct WriteCounts {
   std::atomic<uint64_t> ended = 0;
 };
 
-// Does what `base` does, which outlives it, and counts appends and syncs of files. Thread-safe.
+// Wraps `base`, which outlives it, and counts appends and syncs of files. Reports an exceeded quota
+// as a lack of space. Thread-safe.
 [[nodiscard]] std::unique_ptr<rocksdb::Env> WatchWrites(rocksdb::Env* base,
                                                         std::shared_ptr<WriteCounts> counts);
 

@@ -13,7 +13,7 @@ namespace freshet::kafka {
 namespace {
 
 constexpr size_t kErrorBytes = 512;
-// What the meaning of the log hangs on.
+// Properties that users may not set, because the meaning of the log depends on them.
 constexpr std::array<std::string_view, 15> kOurs = {"bootstrap.servers",
                                                     "metadata.broker.list",
                                                     "transactional.id",
@@ -33,7 +33,7 @@ constexpr std::array<std::string_view, 15> kOurs = {"bootstrap.servers",
 void Say(const rd_kafka_t* client, int level, const char* facility, const char* text) {
   auto& context = *static_cast<Context*>(rd_kafka_opaque(client));
   const KafkaOptions& options = *context.options;
-  // "... changed join state steady -> init (state up)", on the thread that does it.
+  // Matches "... changed join state steady -> init (state up)"; on librdkafka's own thread.
   if (std::string_view(facility) == "CGRPJOINSTATE") {
     context.joining = std::string_view(text).find(" -> steady ") == std::string_view::npos;
   }
@@ -51,21 +51,21 @@ void Delivered(rd_kafka_t* /*client*/, const rd_kafka_message_t* message, void* 
   context.end = std::max(context.end, offset + 1);
 }
 
-// Of a request that a broker does not answer. One that is paused, or cut off, has let it go by the
-// time it is asked of another, and until then a commit, say, waits for it: librdkafka's own 60 s
-// are longer than anybody wants to wait for a take-over.
+// Timeout of a request. A client asks another broker only after a paused or unreachable one has
+// timed out. A commit, for instance, waits for that, and librdkafka's own 60 s are too long for a
+// take-over.
 constexpr const char* kSocketTimeoutMs = "10000";
-// Becoming the owner of a partition asks anew after that, and each question fences the one before.
+// Owning a partition is retried after this time, and each retry fences the one before.
 constexpr int64_t kMostSocketTimeoutMs = 10'000;
-// What librdkafka allows by default, for the longest row and what goes with it.
+// librdkafka's default: fits the longest row and its overhead.
 constexpr int64_t kLeastMessageBytes = 1'000'000;
 
-// Of readers. How long a broker that has nothing new waits: it tells of an end, and answers what it
-// is asked next, only after that; librdkafka's 500 ms are long for somebody who waits for a
-// take-over.
+// How long a broker holds a reader's request while it has no new rows. The broker reports the end
+// of a partition, and answers the next request, only after that. librdkafka's 500 ms are too long
+// for a take-over.
 constexpr const char* kFetchWaitMs = "100";
-// How much is read ahead: less than librdkafka's 64 MB, which would be those of each partition, and
-// as many rows as that has, since a reader with its queue full looks again only after a second.
+// Bytes and rows that are read ahead. librdkafka's 64 MB would apply to each partition, and a
+// reader with a full queue checks again only after a second.
 constexpr const char* kReadAheadKilobytes = "16384";
 constexpr const char* kReadAheadRows = "1000000";
 
@@ -78,7 +78,7 @@ Status Set(rd_kafka_conf_t* conf, const std::string& name, const std::string& va
   return InvalidArgument("cluster.properties.{}: {}", name, std::string(error.data()));
 }
 
-// Of cluster.properties: what may be set, but not to anything.
+// InvalidArgument for a property or value that cluster.properties may not set.
 Status CheckProperty(const std::string& name, const std::string& value) {
   if (std::find(kOurs.begin(), kOurs.end(), name) != kOurs.end()) {
     return InvalidArgument("cluster.properties.{}: is set by the server itself", name);
@@ -146,7 +146,7 @@ StatusOr<Client> MakeClient(rd_kafka_type_t type, const Properties& own, Context
   Conf conf(rd_kafka_conf_new());
   RETURN_IF_ERROR(SetAll(*context.options, usual, own, conf.get()));
   if (context.rebalance != nullptr) {
-    // Nothing but its log says that the group meets anew.
+    // Only the client's debug log tells that the group rebalances.
     const auto more = context.options->properties.find("debug");
     const bool asked = more != context.options->properties.end();
     RETURN_IF_ERROR(Set(conf.get(), "debug", asked ? more->second + ",cgrp" : "cgrp"));
@@ -161,13 +161,13 @@ StatusOr<Client> MakeClient(rd_kafka_type_t type, const Properties& own, Context
   std::array<char, kErrorBytes> error{};
   Client client(rd_kafka_new(type, conf.get(), error.data(), error.size()));
   if (client == nullptr) return InvalidArgument("cluster: {}", std::string(error.data()));
-  (void)conf.release();  // is the client's now
+  (void)conf.release();  // owned by the client now
   return client;
 }
 
 StatusOr<Client> MakeReader(Context& context) {
   return MakeClient(RD_KAFKA_CONSUMER,
-                    {{"group.id", context.options->cluster + ".readers"},  // is never joined
+                    {{"group.id", context.options->cluster + ".readers"},  // no member joins
                      {"isolation.level", "read_committed"},
                      {"enable.auto.commit", "false"},
                      {"enable.partition.eof", "true"},

@@ -1,4 +1,4 @@
-// librdkafka's C objects with owners, and its errors as statuses. Internal to storage/kafka.
+// Owners of librdkafka's C objects, and its errors as statuses. Internal to storage/kafka.
 #ifndef FRESHET_STORAGE_KAFKA_CLIENT_H_
 #define FRESHET_STORAGE_KAFKA_CLIENT_H_
 
@@ -33,37 +33,37 @@ using Message = std::unique_ptr<rd_kafka_message_t, Destroyer<rd_kafka_message_d
 [[nodiscard]] std::string FleetTopicOf(const KafkaOptions& options);
 [[nodiscard]] std::string TransactionalIdOf(const KafkaOptions& options, uint32_t partition);
 
-// Who waits for Kafka was told to stop.
+// The status of a wait for Kafka that was stopped.
 [[nodiscard]] Status Stopped();
 
-// What callbacks of a client use; it outlives the client.
+// State of a client's callbacks; it outlives the client.
 struct Context {
   const KafkaOptions* options = nullptr;
-  // Producers, on the thread that polls: beyond the last row that was delivered, and the first of
-  // those since who appends has set it last. Of some that were sent again nobody knows where.
+  // Producers, on the polling thread: the offset behind the last delivered row, and the lowest
+  // offset since the appender last reset it. Rows that were resent may have unknown offsets.
   uint64_t end = 0;
   uint64_t lowest = 0;
-  // Members of a group: what is called with this as opaque; unset: nothing is.
+  // Group members: callbacks that get this Context as opaque; nullptr = none.
   using GroupCallback = void (*)(rd_kafka_t*, rd_kafka_resp_err_t, rd_kafka_topic_partition_list_t*,
                                  void*);
   GroupCallback rebalance = nullptr;
   GroupCallback committed = nullptr;
-  // Members of a group: whether they meet anew, until it is known what is assigned to this one.
+  // Group members: whether the group is rebalancing and has assigned nothing to this member yet.
   // Written by the client's thread.
   std::atomic<bool> joining = false;
   void* owner = nullptr;
 };
 using Properties = std::map<std::string, std::string>;
 
-// A client with the properties `usual`, then those of the context's options, which win over them,
-// and then `own`, which nobody may set otherwise. InvalidArgument, naming the property.
+// Makes a client with the properties `usual`, then those of the context's options, which override
+// them, and then `own`, which nothing overrides. InvalidArgument, naming the property.
 [[nodiscard]] StatusOr<Client> MakeClient(rd_kafka_type_t type, const Properties& own,
                                           Context& context, const Properties& usual = {});
-// What a broker says of a topic; the client goes by that from then on. Unavailable: none answers in
-// time.
+// Asks a broker for the metadata of a topic, which the client uses from then on. Unavailable: no
+// broker answers in time.
 [[nodiscard]] StatusOr<Metadata> MetadataOf(rd_kafka_t* client, const std::string& topic,
                                             int patience_ms);
-// A consumer of what is committed, from where it is told to the end.
+// Makes a consumer of committed rows, which reports the end of a partition.
 [[nodiscard]] StatusOr<Client> MakeReader(Context& context);
 
 }  // namespace freshet::kafka

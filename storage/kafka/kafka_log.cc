@@ -24,36 +24,38 @@ using kafka::Partitions;
 using kafka::Stopped;
 using Steady = std::chrono::steady_clock;
 
-// Of a reader that hears nothing, before it asks who leads.
+// A reader that receives nothing for this long asks which broker leads.
 constexpr auto kVain = std::chrono::seconds(1);
-// How long one call of librdkafka waits before it is looked whether to go on.
+// How long one call of librdkafka waits before the caller checks whether to go on.
 constexpr int kCallMs = 500;
-// A broker answers it after what the reader has asked for before, which may wait for rows.
+// Time for the end of a partition: a broker first answers the reader's pending request, which may
+// wait for rows.
 constexpr int kEndMs = 2000;
-// That a log ends before what was read of it: a broker that has just begun to lead may say so, and
-// one that is still to be told that a transaction is over, by another that may be gone.
+// How long a log may seem to end before the offset up to which it was read. A broker may report
+// such an end right after it became leader. So may a broker that has not yet heard, from another
+// that may be gone, that a transaction is over.
 constexpr auto kShortFor = std::chrono::seconds(30);
 constexpr int kAgainMs = 100;
-// As long as a request may take (kafka::MakeClient): each further call sends another one, and a
-// broker that then answers both makes this process one that it has fenced itself.
+// Not shorter than a request may take (kafka::MakeClient): each retry sends another request, and a
+// broker that then answers both makes this process fence itself.
 constexpr int kOwnMs = 11'000;
-// The most that brokers allow by default. A transaction that its owner leaves open holds nobody
-// up: who owns the partition next ends it.
+// The most that brokers allow by default. A transaction that its owner leaves open delays nobody:
+// the next owner of the partition ends it.
 constexpr const char* kTransactionTimeoutMs = "900000";
-// A start has more to do at first.
+// The first check waits, since a start has other work.
 constexpr auto kFirstLook = std::chrono::seconds(30);
 constexpr auto kLookEvery = std::chrono::hours(1);
-// A transaction that takes longer is one that waits for Kafka.
+// A longer transaction counts as waiting for Kafka.
 constexpr auto kSlow = std::chrono::seconds(5);
 
-// Of waiting that takes unusually long: what a log says of it, now and then.
+// Warns repeatedly during an unusually long wait.
 class Waiting {
  public:
-  // `what` is done meanwhile; told where `options` say to.
+  // `what` names the activity; the log in `options` receives the warnings.
   Waiting(const KafkaOptions& options, std::string what)
       : options_(options), what_(std::move(what)) {}
 
-  // Has waited once more. `why` is called where it is told.
+  // Counts another wait. Calls `why` when a warning is due.
   template <typename Why>
   void Go(const Why& why) {
     const Steady::time_point now = Steady::now();
@@ -77,7 +79,7 @@ bool IsFencing(rd_kafka_resp_err_t error) {
          error == RD_KAFKA_RESP_ERR_INVALID_PRODUCER_EPOCH;
 }
 
-// That there is no such topic, or no more.
+// Whether the topic does not exist (any more).
 bool IsUnknown(rd_kafka_resp_err_t error) {
   return error == RD_KAFKA_RESP_ERR__UNKNOWN_TOPIC ||
          error == RD_KAFKA_RESP_ERR__UNKNOWN_PARTITION ||
@@ -106,28 +108,28 @@ class KafkaLog::Impl {
   [[nodiscard]] ChangeLogStats Stats() const;
 
  private:
-  // One that is owned, or was.
+  // A partition that this process owns or owned.
   struct Partition {
     uint32_t index = 0;
     Context context;  // outlives the producer
     Client producer;
-    std::atomic<int64_t> began = 0;  // its transaction, on the steady clock; 0: none is open
+    std::atomic<int64_t> began = 0;  // start of its transaction (steady clock); 0 = none open
     std::atomic<bool> failed = false;
-    Status failure;  // constant once `failed`
+    Status failure;  // constant once `failed` is set
   };
 
-  // Who has read a partition, and may be asked for what came since. Asking anew costs a connection.
+  // A client that has read a partition and can continue. A new one costs a connection.
   struct Reader {
-    KafkaOptions options;  // of the context
+    KafkaOptions options;  // the options of the context
     Context context;       // outlives the client
     Client client;
     uint64_t next = 0;
-    bool told = false;  // the brokers have said something of `next`
-    // They do not know the topic: librdkafka 2.0.2 does not come back from destroying a client
-    // whose topic was deleted.
+    bool told = false;  // the brokers have confirmed `next`
+    // The brokers do not know the topic: librdkafka 2.0.2 hangs when it destroys a client whose
+    // topic was deleted.
     bool stuck = false;
   };
-  // What may not be destroyed stays in memory, with threads of librdkafka.
+  // Leaves a stuck client in memory, with its threads of librdkafka.
   struct ReaderEnd {
     void operator()(Reader* reader) const {
       if (!reader->stuck) delete reader;
@@ -135,38 +137,38 @@ class KafkaLog::Impl {
   };
   using ReaderOwner = std::unique_ptr<Reader, ReaderEnd>;
 
-  // Ends appending to the partition.
+  // Ends appends to the partition for good.
   Status Fail(Partition& partition, rd_kafka_resp_err_t code, const std::string& why);
   [[nodiscard]] Status Send(Partition& partition, std::span<const LogRow> rows);
   [[nodiscard]] Status SendOne(Partition& partition, const LogRow& row);
   [[nodiscard]] Status WaitForDelivery(Partition& partition);
   [[nodiscard]] Status CommitTransaction(Partition& partition);
-  // Nothing was appended: ResourceExhausted, with the reason.
+  // Aborts the transaction; nothing was appended. Returns ResourceExhausted with the reason.
   [[nodiscard]] Status Abort(Partition& partition, const std::string& why);
-  // What an error of a call on a transaction means; OK: call again.
+  // Returns the status for an error of a call on a transaction; OK: call again.
   [[nodiscard]] Status Judge(Partition& partition, const rd_kafka_error_t* error);
   [[nodiscard]] StatusOr<ReaderOwner> NewReader(uint32_t partition, uint64_t from);
-  // Where the partition begins or ends; nullopt: no broker says so, and `*error` why.
+  // Asks where the partition begins or ends; nullopt: no broker answers, and `*error` says why.
   [[nodiscard]] std::optional<uint64_t> Ask(Reader& reader, uint32_t partition, int64_t which,
                                             rd_kafka_resp_err_t* error) const;
-  // DataLoss: it begins behind the first row that it had.
+  // DataLoss: the partition no longer begins with its first row.
   [[nodiscard]] Status CheckBeginning(Reader& reader, uint32_t partition);
-  // The offset after the last row that is committed by now. DataLoss: the partition has ended
-  // before `from` for a while. Aborted: it has, and no longer does.
+  // Returns the offset behind the last committed row. DataLoss: the partition has ended before
+  // `from` for a while. Aborted: it did, and no longer does.
   [[nodiscard]] StatusOr<uint64_t> EndOf(Reader& reader, uint32_t partition, uint64_t from);
-  // Has a client that waits in vain ask who leads the topic's partitions now: by itself it waits
-  // for a broker that is gone until socket.timeout.ms are over.
+  // Makes a client ask which brokers lead the topic's partitions now. Without that it waits for a
+  // lost broker until socket.timeout.ms are over.
   void AskWhoLeads(rd_kafka_t* client) const;
-  // Takes in what a message of a reader says; whether it is a row, or the end.
+  // Handles a message of a reader; true: the message was a row, or the end.
   [[nodiscard]] StatusOr<bool> Take(const rd_kafka_message_t& message, const Visit& visit,
                                     Reader* reader);
 
   const KafkaOptions options_;
   const std::string topic_;
   std::vector<std::unique_ptr<Partition>> owned_;
-  std::vector<std::atomic<Partition*>> partitions_;  // nullptr: was never owned
-  std::vector<ReaderOwner> readers_;                 // each touched by who reads its partition
-  mutable Mutex mutex_;                              // of owned_ and failures
+  std::vector<std::atomic<Partition*>> partitions_;  // nullptr = never owned
+  std::vector<ReaderOwner> readers_;  // each used only by the thread that reads its partition
+  mutable Mutex mutex_;               // guards owned_ and failures
   std::atomic<bool> stopped_ = false;
   std::atomic<uint64_t> transactions_ = 0;
   std::atomic<uint64_t> aborted_ = 0;
@@ -188,7 +190,7 @@ Status KafkaLog::Impl::Own(uint32_t partition) {
       {"transaction.timeout.ms", kTransactionTimeoutMs},
       {"acks", "all"}};
   ASSIGN_OR_RETURN(owned->producer, kafka::MakeClient(RD_KAFKA_PRODUCER, own, owned->context));
-  // Returns once a broker is there: a client without any looks again after half a second.
+  // Returns once a broker is connected: a client without any retries after half a second.
   AskWhoLeads(owned->producer.get());
   Waiting waiting(options_,
                   fmt::format("becoming the only writer of partition {} of {}", partition, topic_));
@@ -268,7 +270,7 @@ Status KafkaLog::Impl::SendOne(Partition& partition, const LogRow& row) {
                 .u = {.i32 = static_cast<int32_t>(partition.index)}};
   message[2].vtype = RD_KAFKA_VTYPE_KEY;
   message[2].u.mem = {.ptr = key.data(), .size = key.size()};
-  // Copied, all of it; without a value the row is removed.
+  // Kafka copies key and value; no value removes the row.
   message[3].vtype = RD_KAFKA_VTYPE_VALUE;
   if (row.value) message[3].u.mem = {.ptr = const_cast<char*>(value.data()), .size = value.size()};
   message[4] = {.vtype = RD_KAFKA_VTYPE_MSGFLAGS, .u = {.i = RD_KAFKA_MSG_F_COPY}};
@@ -330,7 +332,7 @@ Status KafkaLog::Impl::Judge(Partition& partition, const rd_kafka_error_t* error
 
 Status KafkaLog::Impl::Fail(Partition& partition, rd_kafka_resp_err_t code,
                             const std::string& why) {
-  // What was fatal first says more than that it was.
+  // The first fatal error says more than its consequence.
   const rd_kafka_resp_err_t fatal = rd_kafka_fatal_error(partition.producer.get(), nullptr, 0);
   const bool fenced = IsFencing(code) || IsFencing(fatal);
   const MutexLock lock(mutex_);
@@ -354,7 +356,7 @@ StatusOr<uint64_t> KafkaLog::Impl::Read(uint32_t partition, uint64_t from,
     if (from == 0) RETURN_IF_ERROR(CheckBeginning(*reader, partition));
   }
   if (!end) {
-    // To one that has just begun to read its client says so itself.
+    // The client of a new reader reports an end before `from` itself.
     ASSIGN_OR_RETURN(end, EndOf(*reader, partition, reader->told ? from : 0));
   }
   Waiting waiting(options_, fmt::format("reading partition {} of {}", partition, topic_));
@@ -375,7 +377,7 @@ StatusOr<uint64_t> KafkaLog::Impl::Read(uint32_t partition, uint64_t from,
         [&] { return fmt::format("is at {}, is to reach {}{}", reader->next, *end, trouble); });
   }
   const uint64_t next = reader->next;
-  // What this process appends itself it does not read.
+  // An owner does not read the rows that it appends, so it needs no reader.
   if (partitions_[partition] == nullptr) readers_[partition] = std::move(reader);
   return next;
 }
@@ -399,9 +401,8 @@ std::optional<uint64_t> KafkaLog::Impl::Ask(Reader& reader, uint32_t partition, 
   const Partitions list(rd_kafka_topic_partition_list_new(1));
   rd_kafka_topic_partition_t& asked = *rd_kafka_topic_partition_list_add(
       list.get(), topic_.c_str(), static_cast<int32_t>(partition));
-  // Of a client that reads what is committed the end is that of it. Of
-  // rd_kafka_query_watermark_offsets it would be too, but that waits longer than it is told to
-  // where the broker is gone.
+  // A client that reads committed rows gets their end. rd_kafka_query_watermark_offsets would
+  // return it too, but waits longer than its timeout for a lost broker.
   asked.offset = which;
   *error = rd_kafka_offsets_for_times(reader.client.get(), list.get(), kEndMs);
   if (*error == RD_KAFKA_RESP_ERR_NO_ERROR) *error = asked.err;
@@ -417,7 +418,7 @@ Status KafkaLog::Impl::CheckBeginning(Reader& reader, uint32_t partition) {
     if (stopped_) return Stopped();
     rd_kafka_resp_err_t error = RD_KAFKA_RESP_ERR_NO_ERROR;
     const auto lowest = Ask(reader, partition, RD_KAFKA_OFFSET_BEGINNING, &error);
-    // Compaction leaves the first offset as it is, however few rows are left.
+    // Compaction keeps the first offset, however few rows remain.
     if (lowest) return *lowest == 0 ? absl::OkStatus() : BeginsTooLate(topic_, partition);
     rd_kafka_poll(reader.client.get(), kAgainMs);
     AskWhoLeads(reader.client.get());
@@ -441,7 +442,7 @@ StatusOr<uint64_t> KafkaLog::Impl::EndOf(Reader& reader, uint32_t partition, uin
       if (!short_since) short_since = Steady::now();
       if (Steady::now() - *short_since > kShortFor) return EndsTooSoon(topic_, partition);
     }
-    // A broker that does not know the topic says so at once.
+    // A broker that does not know the topic answers at once.
     rd_kafka_poll(reader.client.get(), kAgainMs);
     AskWhoLeads(reader.client.get());
     waiting.Go([&] {
@@ -468,7 +469,7 @@ StatusOr<bool> KafkaLog::Impl::Take(const rd_kafka_message_t& message, const Vis
       message.err == RD_KAFKA_RESP_ERR_OFFSET_OUT_OF_RANGE) {
     return EndsTooSoon(topic_, static_cast<uint32_t>(message.partition));
   }
-  // Of others librdkafka tries again by itself.
+  // librdkafka retries by itself after other errors.
   if (message.err != RD_KAFKA_RESP_ERR_NO_ERROR) return false;
   const auto* const key = static_cast<const char*>(message.key);
   if (message.key_len < 1 || static_cast<uint8_t>(key[0]) >= storage::kLogFamilies) {
@@ -483,8 +484,8 @@ StatusOr<bool> KafkaLog::Impl::Take(const rd_kafka_message_t& message, const Vis
   }
   ++rows_read_;
   RETURN_IF_ERROR(visit(row, offset + 1));
-  // Who waits for the end alone waits for a pause: it is told only when nothing is appended for as
-  // long as a broker lets a reader wait.
+  // The reader must not rely on the end alone: brokers report that only after a pause in appends as
+  // long as they hold a reader's request.
   reader->next = offset + 1;
   reader->told = true;
   return true;

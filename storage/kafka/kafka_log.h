@@ -1,6 +1,6 @@
-// A ChangeLog that is a topic of Apache Kafka, `<cluster>.changes`: compacted, one transactional
-// producer a partition, `<cluster>-<partition>`. Kafka replicates, orders and fences; here is only
-// what a shard's commit makes of it (docs/decisions/0100-fleet-on-kafka.md).
+// A ChangeLog that is a topic of Apache Kafka, `<cluster>.changes`: compacted, with one
+// transactional producer a partition, `<cluster>-<partition>`. Kafka replicates, orders and fences;
+// this code only turns a shard's commit into Kafka's calls (docs/decisions/0100-fleet-on-kafka.md).
 #ifndef FRESHET_STORAGE_KAFKA_KAFKA_LOG_H_
 #define FRESHET_STORAGE_KAFKA_KAFKA_LOG_H_
 
@@ -21,29 +21,29 @@ namespace freshet {
 
 // Value type, thread-compatible.
 struct KafkaOptions {
-  std::string cluster;  // name of the topic before the dot, and of the producers
-  std::string brokers;  // host:port, with commas between them
+  std::string cluster;  // first part of the names of topic and producers
+  std::string brokers;  // host:port, separated by commas
   uint32_t partitions = 0;
-  // Of a topic that is made: how many brokers have each row; -1: as the brokers are configured.
+  // Replicas of each row of a new topic; -1 = the brokers' default.
   int replication = -1;
-  // Handed to librdkafka as they are, e.g. "security.protocol". Those that this sets itself are
+  // Properties for librdkafka, e.g. "security.protocol". Properties that Freshet sets itself are
   // refused.
   std::map<std::string, std::string> properties;
   // How long Open waits for the brokers.
   std::chrono::milliseconds open_patience = std::chrono::seconds(30);
-  // Set by others: who waits is to stop. Outlives the options; nullptr: nobody does.
+  // Set by other threads to stop waiting calls. Outlives the options; nullptr = none.
   const std::atomic<bool>* cancelled = nullptr;
-  // Told of what Kafka's client has to say, one line each, level first: 'I', 'W' or 'E'. Called
-  // from any thread. Unset: nothing is said.
+  // Receives messages of Kafka's client, one line each, level first: 'I', 'W' or 'E'. Called from
+  // any thread. Unset = nothing is logged.
   std::function<void(char level, std::string_view line)> log;
 };
 
-// On the terms of ChangeLog.
+// Thread rule: that of ChangeLog.
 class KafkaLog : public ChangeLog {
  public:
-  // Finds the topic, or makes it. Nothing is owned yet.
+  // Finds or creates the topic. Owns no partition yet.
   //
-  // InvalidArgument: an option or property is none. Unavailable: no broker answers in time.
+  // InvalidArgument: an option or property is invalid. Unavailable: no broker answers in time.
   // FailedPrecondition: the topic has another number of partitions, or would forget rows.
   [[nodiscard]] static StatusOr<std::unique_ptr<KafkaLog>> Open(const KafkaOptions& options);
   ~KafkaLog() override;

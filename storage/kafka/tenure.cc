@@ -28,20 +28,20 @@ using Queue = std::unique_ptr<rd_kafka_queue_t, Destroyer<rd_kafka_queue_destroy
 using Steady = std::chrono::steady_clock;
 
 constexpr int kPollMs = 50;
-// For the first answer of the group, of whoever leaves it before: service managers wait for thirty
+// Longest wait for the group's first answer before a server leaves: service managers wait thirty
 // seconds or more until a server has ended.
 constexpr std::chrono::milliseconds kMostAnswerWait = std::chrono::seconds(15);
-// How soon a member hears that the group is to be shared out anew, which waits for the last of
-// them; and how much of the silence is over already when a server is lost.
+// How soon a member learns of a rebalance, which waits for the last member. This part of the
+// silence may already be over when a server is lost.
 constexpr const char* kHeartbeatMs = "200";
-// Between two questions whether the turn is still this server's.
+// Interval between two confirmations of this server's turn.
 constexpr std::chrono::milliseconds kAskEvery{500};
-// Of the silence after which another may have it, the part within which this server is sure. The
-// rest is for clocks that run at other speeds, and for what is on its way to a worker.
+// The part of the silence during which this server is sure of its turn. The rest allows for clocks
+// of other speeds, and for URLs on their way to a worker.
 constexpr int kSureOf = 3;
 constexpr int kSureIn = 4;
-// The part after which who has the turn is silent: several questions of its own, and time enough
-// left to get ready.
+// The part of the silence after which the leader counts as silent: several of its confirmations are
+// missing, and a standby still has time to get ready.
 constexpr int kSilentOf = 3;
 constexpr int kSilentIn = 10;
 constexpr std::chrono::milliseconds kLeastSilent = 3 * kAskEvery;
@@ -54,11 +54,11 @@ Partitions TheTurn(const std::string& topic) {
   return turn;
 }
 
-// What who has the turn has told the group last.
+// The last message of the leader to the group.
 struct Word {
-  uint64_t beat = 0;  // another one each time; 0: none
+  uint64_t beat = 0;  // changes with each message; 0 = none
   uint64_t silence_ms =
-      0;  // after which others may take the turn; 0: another release, which says none
+      0;  // the leader's silence, after which others may take the turn; 0 = unknown
   std::string announced;
 };
 
@@ -66,7 +66,7 @@ std::string TextOf(const Word& word) {
   return fmt::format("{} {}\n{}", word.beat, word.silence_ms, word.announced);
 }
 
-// Nothing of what another release says, or nobody has said.
+// Returns an empty Word for a message of another release, or for none.
 Word WordOf(std::string_view text) {
   Word word;
   const size_t end = text.find('\n');
@@ -110,18 +110,19 @@ class KafkaTenure::Impl {
 
   [[nodiscard]] Status Open();
   [[nodiscard]] Status Stand();
-  // Stands no more. False: the group has taken this member in and does not tell it what it is
+  // Ends the candidacy. False: the group has admitted this member but not yet said what it is
   // assigned, so that it cannot leave either.
   [[nodiscard]] bool End();
-  // Precondition: End, and LeaveGroup if that may be. False: librdkafka 2.0.2 aborts the process
-  // when this is destroyed, as the group may have taken this member in, also after End has looked,
-  // and has not told it what it is assigned (its issue 4312); or waits for the group for ever.
+  // Precondition: End, and LeaveGroup if End allows it. False: destroying this object may wait for
+  // the group for ever, or make librdkafka 2.0.2 abort the process (its issue 4312). The group may
+  // have admitted this member, even after End has checked, without saying what it is assigned.
   [[nodiscard]] bool MayBeDestroyed() const FRESHET_EXCLUDES(mutex_) {
     const MutexLock lock(mutex_);
     return closed_ && (!stood_ || answered_);
   }
-  // So that nobody waits for the silence, after which the group has forgotten this member anyway:
-  // it takes no longer than that, whether the group answers or not. Precondition: End.
+  // Leaves the group, so that no standby waits for the silence to end. Takes no longer than the
+  // silence, even if the group does not answer: then the group has forgotten this member anyway.
+  // Precondition: End.
   void LeaveGroup();
   [[nodiscard]] bool assigned() const { return assigned_; }
   [[nodiscard]] bool sure() const {
@@ -138,7 +139,7 @@ class KafkaTenure::Impl {
   }
 
  private:
-  // On the thread that polls, or in the destructor.
+  // Called on the polling thread, or in the destructor.
   static void OnRebalance(rd_kafka_t* client, rd_kafka_resp_err_t error,
                           rd_kafka_topic_partition_list_t* partitions, void* opaque);
   static void OnConfirmed(rd_kafka_t* client, rd_kafka_resp_err_t error,
@@ -156,17 +157,17 @@ class KafkaTenure::Impl {
     answered_ = true;
     answer_.NotifyAll();
   }
-  // Whether there was one, or none is to come. The group gives its members as long as the silence
-  // to come together, perhaps from when the next one came.
+  // Waits for the group's first answer; true: it came, or none is to come. The group waits as long
+  // as the silence for its members, perhaps again after each new member.
   [[nodiscard]] bool AwaitFirstAnswer() FRESHET_EXCLUDES(mutex_);
-  // A member of the group stores an offset: the group takes it of nobody else. With it goes how
-  // often this was asked, and what is to be announced.
+  // Confirms the turn by storing an offset, which the group accepts only from a member. The offset
+  // carries the beat and the announced text.
   void Ask() FRESHET_EXCLUDES(mutex_);
-  // A question that the group gets when it has just met anew is of its generation before, and
-  // librdkafka 2.0.2 takes the answer for the loss of all that it has: so none is asked while it
-  // meets, unless that takes long.
+  // Returns false while the group rebalances, unless that takes long. A request at that time
+  // belongs to the previous generation, and librdkafka 2.0.2 takes its answer for the loss of all
+  // partitions.
   [[nodiscard]] bool MayAsk() const;
-  // Says what keeps this server from the group, now and then.
+  // Logs from time to time what keeps this server from the group.
   void Tell(rd_kafka_resp_err_t trouble);
   void Assigned(bool to_me);
 
@@ -174,22 +175,22 @@ class KafkaTenure::Impl {
   Context context_;
   const std::string topic_;
   const std::function<void()> on_lost_;
-  std::atomic<bool> leaving_ = false;  // whether it has the turn is nobody's business any more
+  std::atomic<bool> leaving_ = false;  // a lost turn is no longer reported
   std::atomic<bool> stopping_ = false;
   std::atomic<bool> assigned_ = false;
   std::atomic<uint64_t> turns_ = 0;
   mutable Mutex mutex_;
   Condition answer_;
-  // The group has said once what is assigned to this server.
+  // The group has said at least once what it assigns to this server.
   bool answered_ FRESHET_GUARDED_BY(mutex_) = false;
   std::string announced_ FRESHET_GUARDED_BY(mutex_);
-  std::atomic<int64_t> confirmed_ = 0;  // when the last question was asked that was answered by yes
-  // Owner: who ends it.
+  std::atomic<int64_t> confirmed_ = 0;  // when the last confirmed request was sent
+  // Used only by the thread that ends the tenure.
   bool may_close_ = true;
   bool stood_ = false;
   bool left_ = false;
   bool closed_ = true;  // librdkafka waits for no answer of the group
-  // Owner: the thread.
+  // Used only by thread_.
   bool served_ = false;
   bool lost_ = false;
   bool asking_ = false;
@@ -212,10 +213,10 @@ Status KafkaTenure::Impl::Open() {
                                       {"client.id", options_.node},
                                       {"session.timeout.ms", silence},
                                       {"heartbeat.interval.ms", kHeartbeatMs},
-                                      // How long the group waits for a member that does not come
-                                      // when the turn is given anew, and a member for the group.
+                                      // How long the group waits for a missing member when it
+                                      // assigns the turn again, and a member for the group.
                                       {"max.poll.interval.ms", silence},
-                                      // Who has the turn keeps it when others come.
+                                      // The leader keeps the turn when other servers join.
                                       {"partition.assignment.strategy", "cooperative-sticky"},
                                       {"enable.auto.commit", "false"},
                                       {"auto.offset.reset", "latest"},
@@ -262,7 +263,7 @@ bool KafkaTenure::Impl::AwaitFirstAnswer() {
 
 void KafkaTenure::Impl::LeaveGroup() {
   if (std::exchange(left_, true)) return;
-  // Closing alone does not leave, in librdkafka 2.0.2, where nothing is assigned.
+  // In librdkafka 2.0.2 closing alone does not leave if nothing is assigned.
   if (!assigned_) rd_kafka_unsubscribe(client_.get());
   const Queue queue(rd_kafka_queue_new(client_.get()));
   const Error refused(rd_kafka_consumer_close_queue(client_.get(), queue.get()));
@@ -303,7 +304,7 @@ void KafkaTenure::Impl::Ask() {
     word.announced = announced_;
   }
   const std::string text = TextOf(word);
-  // The list frees it as the C library does.
+  // The list frees the text with free(), as C code does.
   offsets->elems[0].metadata = strndup(text.data(), text.size());
   offsets->elems[0].metadata_size = text.size();
   asked_ = Steady::now();
@@ -326,7 +327,7 @@ void KafkaTenure::Impl::OnRebalance(rd_kafka_t* client, rd_kafka_resp_err_t erro
   self.TakeAnswer();
   if (error == RD_KAFKA_RESP_ERR__ASSIGN_PARTITIONS) {
     const Error assigned(rd_kafka_incremental_assign(client, partitions));
-    // What there is to be read there is nobody's business yet.
+    // The topic has no rows to read.
     rd_kafka_pause_partitions(client, partitions);
     if (partitions->cnt > 0) return self.Assigned(true);
     if (!self.assigned_) self.Assigned(false);
@@ -339,8 +340,8 @@ void KafkaTenure::Impl::OnRebalance(rd_kafka_t* client, rd_kafka_resp_err_t erro
 void KafkaTenure::Impl::Assigned(bool to_me) {
   if (to_me) {
     served_ = true;
-    asked_ = Steady::time_point();  // asks at once
-    confirmed_ = 0;                 // what was so in an earlier turn says nothing of this one
+    asked_ = Steady::time_point();  // send a request at once
+    confirmed_ = 0;                 // confirmations of an earlier turn do not count
     ++turns_;
     assigned_ = true;
   } else if (served_ && !lost_ && !leaving_) {
@@ -365,14 +366,14 @@ StatusOr<std::unique_ptr<KafkaTenure>> KafkaTenure::Join(const TenureOptions& op
 
 KafkaTenure::KafkaTenure(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
 KafkaTenure::~KafkaTenure() {
-  // What may not be destroyed stays in memory, with threads of librdkafka; the group forgets a
-  // member that asks it for nothing after the silence.
+  // A client that may not be destroyed stays in memory, with threads of librdkafka. The group
+  // forgets it after the silence, since it sends nothing any more.
   Leave();
   if (!impl_->MayBeDestroyed()) (void)impl_.release();
 }
 
 void KafkaTenure::Leave() {
-  // Else the group forgets it after the silence.
+  // The group forgets a member that does not leave after the silence.
   if (impl_->End()) impl_->LeaveGroup();
 }
 
@@ -388,7 +389,7 @@ class KafkaListener::Impl {
   [[nodiscard]] Status Open() {
     context_.options = &options_;
     ASSIGN_OR_RETURN(client_, kafka::MakeClient(RD_KAFKA_CONSUMER,
-                                                {{"group.id", topic_},  // is not joined
+                                                {{"group.id", topic_},  // the group is not joined
                                                  {"enable.auto.commit", "false"},
                                                  {"allow.auto.create.topics", "false"}},
                                                 context_));
@@ -405,7 +406,8 @@ class KafkaListener::Impl {
       FRESHET_EXCLUDES(mutex_);
 
  private:
-  // Of two servers with other silences the one with the shorter takes what the other still has.
+  // Warns if two servers have different silences: the one with the shorter takes the turn too
+  // early.
   void Compare(const Word& word) FRESHET_REQUIRES(mutex_);
 
   const KafkaOptions options_;
@@ -414,7 +416,7 @@ class KafkaListener::Impl {
   Context context_;
   Client client_;  // uses context_
   Mutex mutex_;
-  // The last that was heard, and since when it was nothing else.
+  // The last beat, and since when it is the same.
   uint64_t beat_ FRESHET_GUARDED_BY(mutex_) = 0;
   Steady::time_point since_ FRESHET_GUARDED_BY(mutex_);
   bool silent_ FRESHET_GUARDED_BY(mutex_) = false;
@@ -438,7 +440,7 @@ bool KafkaListener::Impl::IsSilent(std::chrono::milliseconds silence,
   const Steady::time_point now = Steady::now();
   const MutexLock lock(mutex_);
   if (!word.ok()) {
-    // Silent is who says nothing to brokers that answer.
+    // Only answers of brokers can show that the leader is silent.
     if (!silent_) since_ = now;
   } else if (Compare(*word); word->beat == 0 || word->beat != beat_) {
     beat_ = word->beat;

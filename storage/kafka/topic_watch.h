@@ -1,5 +1,5 @@
-// Looks at the topics of a cluster now and then: somebody may change their settings while servers
-// run, and what that costs shows only when it is too late. Internal to storage/kafka.
+// Checks the topics of a cluster from time to time: somebody may change their settings while
+// servers run, and the damage would show too late. Internal to storage/kafka.
 #ifndef FRESHET_STORAGE_KAFKA_TOPIC_WATCH_H_
 #define FRESHET_STORAGE_KAFKA_TOPIC_WATCH_H_
 
@@ -15,11 +15,11 @@ namespace freshet::kafka {
 // Thread-safe.
 class TopicWatch {
  public:
-  // Looks first after `first`, and then every `every`, on a thread of its own, and tells where the
-  // options say to: 'E' of what loses rows or lets removed ones come back, 'W' of what may.
+  // Checks after `first`, and then every `every`, on a thread of its own, and logs where the
+  // options say. 'E': rows are lost or removed ones come back; 'W': they may.
   TopicWatch(const KafkaOptions& options, std::chrono::milliseconds first,
              std::chrono::milliseconds every);
-  // Waits for a look that is under way, some seconds at most.
+  // Waits for a running check, some seconds at most.
   ~TopicWatch();
   TopicWatch(const TopicWatch&) = delete;
   TopicWatch& operator=(const TopicWatch&) = delete;

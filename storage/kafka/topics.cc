@@ -24,25 +24,25 @@ using AdminOptions =
 using Queue = std::unique_ptr<rd_kafka_queue_t, Destroyer<rd_kafka_queue_destroy>>;
 using Event = std::unique_ptr<rd_kafka_event_t, Destroyer<rd_kafka_event_destroy>>;
 
-// Longer than it takes to restore any node: who reads a partition from its beginning meets the
-// removals of all rows it has met.
+// Longer than any node takes to be restored: a reader that starts at the beginning of a partition
+// must see the removals of all rows that it reads.
 constexpr int64_t kDeleteRetentionMs = 604'800'000;
 constexpr const char* kCleanupPolicy = "cleanup.policy";
 constexpr const char* kDeleteRetention = "delete.retention.ms";
 constexpr const char* kInSync = "min.insync.replicas";
 constexpr const char* kUnclean = "unclean.leader.election.enable";
 constexpr const char* kMessageBytes = "max.message.bytes";
-// As much as the client sends at a time (kafka/client.cc), and what a broker adds to that.
+// The most that the client sends at a time (kafka/client.cc), and the broker's overhead.
 constexpr int64_t kLeastBatchBytes = 1'000'012;
-// What the turn and the ownership of partitions lie in.
+// The brokers' own topics that hold the turn and the ownership of partitions.
 constexpr std::array<const char*, 2> kBrokersTopics = {"__consumer_offsets", "__transaction_state"};
-// Of so many replicas most have a row before it is acknowledged, and one may still be away.
+// With this many replicas a majority has each acknowledged row even if one broker is down.
 constexpr int kReplicasToSpare = 3;
 constexpr size_t kReasonBytes = 512;
 constexpr int kCallMs = 1000;
 constexpr int kAnswerMs = 10 * kCallMs;
 constexpr int kAgainMs = 100;
-// A start that may be a take-over waits little longer to hear what a topic's settings are.
+// A start may be a take-over, so it waits only briefly for a topic's settings.
 constexpr int kSettingsMs = 3000;
 
 struct Topic {
@@ -51,7 +51,7 @@ struct Topic {
   bool of_shards = false;
 };
 
-// As it is; zero partitions: there is no such topic (yet).
+// A topic as it is; zero partitions = it does not exist (yet).
 struct Found {
   int partitions = 0;
   int replicas = 0;
@@ -70,7 +70,8 @@ StatusOr<Found> Find(rd_kafka_t* client, const std::string& topic) {
                .replicas = found.partition_cnt == 0 ? 0 : found.partitions[0].replica_cnt};
 }
 
-// What a broker answers to one request of the admin API. Unavailable: nothing, or that it fails.
+// Waits for a broker's answer to one request of the admin API. Unavailable: no answer, or a
+// failure.
 StatusOr<Event> Answer(const Queue& queue, const std::string& what) {
   Event event(rd_kafka_queue_poll(queue.get(), kAnswerMs));
   if (event == nullptr) {
@@ -83,7 +84,7 @@ StatusOr<Event> Answer(const Queue& queue, const std::string& what) {
   return event;
 }
 
-// One that another process makes meanwhile is as good.
+// Creates a topic; OK too if another process creates it first.
 Status MakeTopic(rd_kafka_t* client, const KafkaOptions& options, const Topic& wanted) {
   const std::string& name = wanted.name;
   std::array<char, kReasonBytes> error{};
@@ -116,7 +117,7 @@ Status MakeTopic(rd_kafka_t* client, const KafkaOptions& options, const Topic& w
   return absl::OkStatus();
 }
 
-// Whether it is there with its partitions; NotFound: not at all.
+// Checks the topic's partitions. NotFound: there is no such topic.
 StatusOr<Found> CheckTopic(rd_kafka_t* client, const Topic& wanted) {
   ASSIGN_OR_RETURN(const Found found, Find(client, wanted.name));
   if (found.partitions == 0) return NotFound("topic {}", wanted.name);
@@ -151,11 +152,11 @@ StatusOr<Found> Ensure(const KafkaOptions& options, rd_kafka_t* client, const To
                     std::string(status.message()));
 }
 
-// What is in force of a topic. Unavailable: a broker did not say, and may a moment later; any other
-// failure: it does not.
+// Reads the settings in force of a topic. Unavailable: a broker did not answer, a retry may help.
+// Any other failure: a retry cannot help.
 StatusOr<std::map<std::string, std::string>> SettingsOf(rd_kafka_t* client,
                                                         const std::string& topic) {
-  // Who answers is the controller: where it is not among the brokers the client would wait for it.
+  // The controller answers: the client would wait for it if no broker is the controller.
   ASSIGN_OR_RETURN(const Metadata metadata, MetadataOf(client, topic, kCallMs));
   const std::span<const rd_kafka_metadata_broker_t> brokers(
       metadata->brokers, static_cast<size_t>(metadata->broker_cnt));
@@ -206,7 +207,7 @@ std::optional<int64_t> NumberOf(const TopicSettings& settings, const char* name)
   return number;
 }
 
-// OK, or from where on there are rows, if not from the first.
+// OK if each partition begins with its first row; else says where it begins.
 Status CheckBeginnings(const KafkaOptions& options, rd_kafka_t* client, const std::string& topic) {
   const Partitions list(rd_kafka_topic_partition_list_new(static_cast<int>(options.partitions)));
   for (uint32_t i = 0; i < options.partitions; ++i) {
@@ -224,12 +225,12 @@ Status CheckBeginnings(const KafkaOptions& options, rd_kafka_t* client, const st
   return absl::OkStatus();
 }
 
-// Those of the brokers, as far as they say.
+// Warns of the settings of the brokers' topics, if the brokers report them.
 void CheckBrokersTopics(const KafkaOptions& options, rd_kafka_t* client) {
   for (const std::string topic : kBrokersTopics) {
     if (options.cancelled != nullptr && *options.cancelled) return;
     const StatusOr<Found> found = Find(client, topic);
-    // It is made when somebody needs it first.
+    // Brokers create the topic when it is first needed.
     if (!found.ok() || found->partitions == 0) continue;
     auto values = SettingsOf(client, topic);
     if (!values.ok()) values = std::map<std::string, std::string>();
@@ -247,14 +248,14 @@ Status CheckSettings(const KafkaOptions& options, rd_kafka_t* client, const std:
   };
   const auto until = Steady::now() + std::chrono::milliseconds(kSettingsMs);
   auto values = SettingsOf(client, topic);
-  // Of a topic that was just made not every broker knows.
+  // Some brokers do not know a new topic yet.
   while (absl::IsUnavailable(values.status()) && Steady::now() < until) {
     if (options.cancelled != nullptr && *options.cancelled) return Stopped();
     rd_kafka_poll(client, kAgainMs);
     values = SettingsOf(client, topic);
   }
   if (!values.ok()) {
-    // A server that works needs no right to ask for it.
+    // A server does not need the right to read these settings.
     warn(
         fmt::format("topic {}: its settings are not known ({}): see to it that it has {}=compact "
                     "and {}={}",
@@ -339,7 +340,8 @@ Status LookAtTopics(const KafkaOptions& options) {
 }
 
 Status EnsureTopic(const KafkaOptions& options) {
-  // A producer that asks for a topic has brokers make it, uncompacted; a consumer has not.
+  // When a producer asks for a missing topic, brokers create it, uncompacted; a consumer's question
+  // does not.
   Context context{.options = &options};
   ASSIGN_OR_RETURN(const Client client, MakeReader(context));
   const Topic wanted{.name = TopicOf(options),

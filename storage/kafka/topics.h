@@ -1,4 +1,4 @@
-// The topics of a cluster: found or made, and as they have to be. Internal to storage/kafka.
+// Finds or creates the topics of a cluster, and checks their settings. Internal to storage/kafka.
 #ifndef FRESHET_STORAGE_KAFKA_TOPICS_H_
 #define FRESHET_STORAGE_KAFKA_TOPICS_H_
 
@@ -11,31 +11,31 @@
 
 namespace freshet::kafka {
 
-// Finds the topic of the log or makes it, compacted. FailedPrecondition: it has another number of
-// partitions, or forgets what it must not. Cancelled: the options say so. Unavailable: no broker
+// Finds the topic of the log or creates it, compacted. FailedPrecondition: it has another number of
+// partitions, or deletes rows that must stay. Cancelled: the options say so. Unavailable: no broker
 // answers in time.
 [[nodiscard]] Status EnsureTopic(const KafkaOptions& options);
-// The same of the one whose only partition is the turn of a server. Nothing is written to it.
+// Does so for the topic whose only partition is a server's turn. It holds no rows.
 [[nodiscard]] Status EnsureFleetTopic(const KafkaOptions& options);
 
-// Looks at the topic of a log that is in use, and at those of the brokers that servers depend on;
-// warns where the options say to. FailedPrecondition as EnsureTopic's. DataLoss: a partition no
-// longer begins with its first row. Any other failure: the brokers do not say.
+// Checks the topic of a log in use, and the brokers' topics on which servers depend; warns where
+// the options say. FailedPrecondition: as for EnsureTopic. DataLoss: a partition no longer begins
+// with its first row. Any other failure: the brokers do not answer.
 [[nodiscard]] Status LookAtTopics(const KafkaOptions& options);
 
-// What a broker says of the topic of a log.
+// The settings of a log's topic, as a broker reports them.
 struct TopicSettings {
-  std::map<std::string, std::string> values;  // those in force, the brokers' own among them
-  int replicas = 0;                           // of a partition; 0: not known
+  std::map<std::string, std::string> values;  // settings in force, including the brokers' own
+  int replicas = 0;                           // per partition; 0 = unknown
 };
 
-// FailedPrecondition, naming the topic and what to do: it forgets rows that are state, or removals
-// before every store has met them. Adds to `warnings` what makes acknowledged rows less safe than
-// they could be. What `settings` does not have passes.
+// FailedPrecondition, naming the topic and the remedy: the topic deletes rows that are state, or
+// removals that some store may not have read. Adds to `warnings` what makes acknowledged rows less
+// safe than they could be. Missing settings pass.
 [[nodiscard]] Status JudgeTopic(const std::string& topic, const TopicSettings& settings,
                                 std::vector<std::string>* warnings);
 
-// The same of a topic of the brokers' own: warnings alone.
+// Judges a topic of the brokers' own in the same way, but only with warnings.
 [[nodiscard]] std::vector<std::string> JudgeBrokersTopic(const std::string& topic,
                                                          const TopicSettings& settings);
 

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# Proves that a fresh machine is enough: makes a minimal Debian 12 with nothing added but git, clones the repository
-# into it and runs `./dev test` and `./dev run` there. Takes root, debootstrap, a network and a good half hour, so it is
-# no part of the default tests: `./dev bare`. Only what is committed is tested.
+# Proves that a fresh machine is enough: makes a minimal Debian 12 with only git added, clones the
+# repository into it, and runs `./dev test` and `./dev run` there. Tests only committed files. Needs
+# root, debootstrap, a network and half an hour, so it is not a default test: `./dev bare`.
 set -euo pipefail
 source_dir=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
 mirror=http://deb.debian.org/debian
@@ -66,15 +66,15 @@ make_root() {
       fail "debootstrap failed, its log is $root.log"
     rm -f "$root.log"
   fi
-  # The way out to the network is this machine's; nothing else of it comes along.
+  # Takes only the network settings from this machine.
   cp /etc/resolv.conf "$root/etc/resolv.conf"
   apt-config dump 2>/dev/null | grep -iE '^Acquire::(http|https|ftp)::Proxy' >"$root/etc/apt/apt.conf.d/01proxy" || true
   mount -t proc proc "$root/proc" || fail "cannot mount proc in $root: that needs a machine, or a container, that may mount"
   git clone --quiet --no-hardlinks "$source_dir" "$root/root/freshet"
 }
 
-# Runs a command in the root, in a directory that is not the repository, with nothing of this environment but the way to
-# the network.
+# Runs a command in the root, outside the repository, with nothing of this environment except the
+# network settings.
 inside() {
   local variable environment=(HOME=/root PATH=/usr/sbin:/usr/bin:/sbin:/bin TERM=dumb LANG=C.UTF-8)
   for variable in http_proxy https_proxy no_proxy HTTP_PROXY HTTPS_PROXY NO_PROXY; do

@@ -1,4 +1,4 @@
-// What needs no server: tokens, and whether they may be sent.
+// Tests without a server: tokens, and whether the client may send them.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sys/stat.h>
@@ -44,7 +44,7 @@ TEST(AuthCommands, NewTokensAreTheirOwnersAlone) {
   const std::string token = TextIn(path);
   EXPECT_EQ(RunClient({"auth", "hash-token"}, token).out, made.out);
   EXPECT_THAT(made.out + made.err, Not(HasSubstr(token.substr(0, token.size() - 1))));
-  // What is there already is in use.
+  // The file exists, so it may be in use.
   EXPECT_EQ(RunClient({"auth", "hash-token", "--generate", path}).code, kBadUsage);
   EXPECT_EQ(TextIn(path), token);
 }
@@ -81,7 +81,7 @@ TEST(AuthCommands, ANameThatBeginsLikeThisMachineIsAnothers) {
 }
 
 TEST(AuthCommands, NoProxyOfTheWebIsOnTheWay) {
-  // Nobody listens at port 1, so what goes through the proxy never arrives.
+  // Port 1 refuses connections, so a call through the proxy fails.
   for (const char* name : {"grpc_proxy", "https_proxy", "http_proxy"}) {
     setenv(name, "http://127.0.0.1:1", 1);
   }

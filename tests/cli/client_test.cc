@@ -1,4 +1,4 @@
-// The client as its users see it: command lines, input, output and exit codes.
+// The client as users see it: command lines, input, output and exit codes.
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -21,7 +21,7 @@ using nlohmann::json;
 using testing::HasSubstr;
 using testing::StartsWith;
 
-// A file that is gone after the test.
+// A file that the test removes at its end.
 class TempFile {
  public:
   explicit TempFile(const std::string& text) {
@@ -74,7 +74,7 @@ TEST(UpsertTest, TakesUrlsWithImportanceAsArguments) {
   EXPECT_FALSE(pages[1].has_importance());
 }
 
-// Every form of input means the same pages.
+// All forms of input mean the same pages.
 TEST(UpsertTest, TakesLinesTablesAndJson) {
   const std::vector<std::string> inputs = {
       "http://a.test/ 2\nhttp://b.test/\n", "http://a.test/\t2\r\nhttp://b.test/\r\n\r\n",
@@ -205,7 +205,7 @@ TEST(ConnectionTest, SaysAtOnceThatNobodyListens) {
   EXPECT_THAT(run.err, StartsWith("127.0.0.1:1: connection refused; trying again for 2 s\n"));
 }
 
-// The ports are neighbours. It took five seconds, and then spoke of TLS.
+// The port numbers are neighbours. This mistake took five seconds and then a message about TLS.
 TEST(ConnectionTest, KnowsTheHttpPort) {
   const SmallSite http;
   const std::string address = http.url().substr(http.url().find("//") + 2);
@@ -215,7 +215,7 @@ TEST(ConnectionTest, KnowsTheHttpPort) {
 }
 
 TEST(ConnectionTest, SaysWhatAHandshakeMayLack) {
-  const SmallSite plain;  // somebody who listens, and speaks no TLS
+  const SmallSite plain;  // a server that does not speak TLS
   const std::string address = plain.url().substr(plain.url().find("//") + 2);
   const Outcome run =
       RunClient({"--server", address, "--connect-timeout", "0.05", "--tls", "stats"}, "");
@@ -269,7 +269,7 @@ TEST(UsageTest, RefusesWhatItDoesNotKnow) {
   }
   EXPECT_EQ(RunClient({"--help"}).code, kAccepted);
   EXPECT_THAT(RunClient({"--version"}).out, StartsWith("freshet "));
-  // Needs no server either.
+  // The command needs no server.
   EXPECT_EQ(RunClient({"version"}).out, RunClient({"--version"}).out);
 }
 
@@ -290,7 +290,7 @@ TEST(RecheckTest, CallsAgainWhenTheServerSays) {
   const Outcome run = server.Run({"recheck", "https://a.test/"});
   EXPECT_EQ(run.code, kAccepted) << run.err;
   EXPECT_EQ(server.pages.rechecks.size(), 4U);
-  // Not for longer than a call may take.
+  // The retries end with the time of the call.
   server.pages.busy = 1'000'000;
   const Outcome late = server.Run({"--timeout", "0.2", "recheck", "https://a.test/"});
   EXPECT_NE(late.code, kAccepted);
@@ -436,7 +436,7 @@ TEST(SignalTest, ReadsASitemapAsOnePoll) {
     ASSERT_EQ(signals.size(), 3);
     EXPECT_EQ(signals[0].url(), "http://a.test/?x=1&y=2");
     EXPECT_EQ(signals[0].source(), "sitemap");
-    // A day and a year end where they end last.
+    // A day or a year without a zone ends where it ends last.
     EXPECT_EQ(signals[0].change_time().seconds(), 1'716'033'599);
     EXPECT_EQ(signals[0].signal_id(), "lastmod 1715904000.000000000");
     EXPECT_EQ(signals[1].change_time().seconds(), 1'715'990'523);
@@ -736,9 +736,9 @@ TEST(AdminTest, ListsHostsToTheLastAndDeletesOne) {
             "a.test: being deleted, 7 pages are left\n");
 }
 
-// A URL of a page deleted its whole host, and nobody was asked.
+// A page's URL used to delete its whole host, without a question.
 TEST(AdminTest, DeletesNothingUnasked) {
-  // Nobody listens there: what is refused is refused before anybody is called.
+  // No server listens there: the client refuses before it calls.
   const auto run = [](std::vector<std::string> arguments) {
     arguments.insert(arguments.begin(), {"--server", "127.0.0.1:1", "--connect-timeout", "0"});
     return RunClient(std::move(arguments));
@@ -769,7 +769,7 @@ TEST(AdminTest, RemovesASource) {
 
 TEST(AdminTest, PassesOnWhatTheServerRefuses) {
   FakeServer server;
-  const Outcome run = server.Run({"pause"});  // The fake does not implement it.
+  const Outcome run = server.Run({"pause"});  // the fake server does not implement the call
   EXPECT_EQ(run.code, kRefused);
   EXPECT_THAT(run.err, StartsWith("freshet: "));
 }

@@ -1,4 +1,4 @@
-// Completion scripts, run by the shells that they are for.
+// Completion scripts, run by their shells.
 #include "tools/cli/completion.h"
 
 #include <fmt/format.h>
@@ -20,7 +20,7 @@ using testing::ElementsAre;
 using testing::IsEmpty;
 using testing::Not;
 
-// What a shell prints, word by word.
+// The output of a shell, by words.
 std::vector<std::string> RunShell(const std::string& shell, const std::string& script) {
   const TempDir dir;
   std::ofstream(dir / "script") << script;
@@ -41,14 +41,14 @@ std::string Script(const char* shell) {
   return run.out;
 }
 
-// What bash offers for the last word of a line. `words` are split as bash does it, at `=` too.
+// Bash's completions of the last word of a line. `words` are split as by bash, even at `=`.
 std::vector<std::string> InBash(const std::string& words) {
   return RunShell("bash --norc", "set -eu\n" + Script("bash") + "COMP_WORDS=(freshet " + words +
                                      ")\nCOMP_CWORD=$((${#COMP_WORDS[@]} - 1))\n_freshet\n"
                                      "echo \"${COMPREPLY[@]-}\"\n");
 }
 
-// The same of zsh, whose own functions are replaced by such as print what they are given.
+// Zsh's completions. Functions that print their arguments replace its own.
 std::vector<std::string> InZsh(const std::string& words) {
   return RunShell("zsh -f",
                   "compdef() { }\n_files() { print FILES }\ncompset() { }\n"

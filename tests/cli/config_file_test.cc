@@ -1,4 +1,4 @@
-// The settings file: what it may say, what wins over it, and what is refused.
+// The settings file: its keys, what takes precedence over it, and refused files.
 #include "tools/cli/config_file.h"
 
 #include <gmock/gmock.h>
@@ -26,7 +26,7 @@ std::string WriteSettings(const TempDir& dir, const std::string& text, mode_t mo
   return path;
 }
 
-// Sets a variable of the environment for a while.
+// Sets an environment variable for the scope.
 class Variable {
  public:
   Variable(const char* name, const std::string& value) : name_(name) {
@@ -108,7 +108,7 @@ TEST(ConfigFileTest, ATokenIsItsOwnersAlone) {
     EXPECT_THAT(run.err, HasSubstr("token: others may read the file: chmod 600"));
     EXPECT_THAT(run.err, Not(HasSubstr("secret")));
   }
-  // Without a token there is nothing to hide.
+  // Without a token the file need not be private.
   EXPECT_TRUE(ReadConfigFile(WriteSettings(dir, "token_file: token\n", 0644)).ok());
 }
 
@@ -133,7 +133,7 @@ TEST(ConfigFileTest, FlagsWinOverTheEnvironmentAndThatOverTheFile) {
   EXPECT_EQ(RunClient({"--config", dir / "none", "version"}).code, kBadUsage);
 }
 
-// Who says by a flag or variable who one is, is nobody else by the file.
+// An identity from a flag or variable replaces the file's whole identity.
 TEST(ConfigFileTest, IdentitiesAreNotMixed) {
   const TempDir dir;
   std::ofstream(dir / "token") << "no token at all\n";

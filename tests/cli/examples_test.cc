@@ -1,4 +1,4 @@
-// Examples of the help: every command has some, and they are of that command.
+// Examples in the help: every command has some, and they use that command.
 #include "tools/cli/examples.h"
 
 #include <gmock/gmock.h>
@@ -21,21 +21,21 @@ std::vector<std::string> WordsOf(const std::string& line) {
   return words;
 }
 
-// The commands that the help of another one lists.
+// The commands that the help of another command lists.
 std::vector<std::string> CommandsIn(const std::string& help) {
   std::vector<std::string> commands;
   std::istringstream stream(help);
   bool listed = false;
   for (std::string line; std::getline(stream, line);) {
     if (line.empty()) listed = false;
-    // Continued lines are further in.
+    // Continuation lines have a larger indent.
     if (listed && line.starts_with("  ") && line[2] != ' ') commands.push_back(WordsOf(line)[0]);
     if (line == "Commands:" || line.ends_with(" commands:")) listed = true;
   }
   return commands;
 }
 
-// Checks the help of a command and of all below it, and returns of how many.
+// Checks the help of a command and of all commands below it; returns their number.
 int CheckHelp(const std::vector<std::string>& path, const std::string& above) {
   std::vector<std::string> line = path;
   line.emplace_back("--help");
@@ -51,7 +51,7 @@ int CheckHelp(const std::vector<std::string>& path, const std::string& above) {
   EXPECT_THAT(examples, HasSubstr(name)) << name;
   const std::string known = run.out.substr(0, at) + above;
   const std::vector<std::string> commands = CommandsIn(run.out.substr(0, at));
-  // Those of a group are of the commands below it.
+  // A group shows examples of its commands, so their options are checked there.
   for (const std::string& word : WordsOf(commands.empty() ? examples : "")) {
     if (word.starts_with("--")) {
       EXPECT_THAT(known, HasSubstr(word)) << name;
@@ -73,7 +73,7 @@ TEST(ExamplesTest, CommandsStandInGroups) {
   for (const char* group : {"Page", "Work", "Signal", "Operating", "Watching", "Other"}) {
     EXPECT_THAT(help, HasSubstr(std::string("\n\n") + group + " commands:\n  "));
   }
-  // Every command has a group.
+  // Every command belongs to a named group.
   EXPECT_THAT(help, testing::Not(HasSubstr("\nCommands:")));
   EXPECT_THAT(help, testing::Not(HasSubstr("Subcommands")));
   EXPECT_THAT(RunClient({"crawls", "--help"}).out, HasSubstr("\nCommands:\n  list "));

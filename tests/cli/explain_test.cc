@@ -1,4 +1,4 @@
-// explain: its words, its forecast and its curves.
+// `freshet explain`: its words, its forecast and its curves.
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -18,7 +18,7 @@ using testing::Not;
 
 constexpr int64_t kNow = 1'772'359'200;
 
-// A page with half a day of staleness 0.5 behind it, which reaches the price in one day.
+// A page with a staleness of 0.5, below the price, which its value reaches in one day.
 v1::Explanation Waiting() {
   v1::Explanation why;
   why.mutable_as_of()->set_seconds(kNow);
@@ -119,7 +119,7 @@ TEST(ExplainTest, NamesWhatEachDecisionWaitsFor) {
     const bool known = i != v1::DECISION_UNSPECIFIED;
     EXPECT_EQ(run.out.find("does not know") == std::string::npos, known) << run.out;
   }
-  // Of a page that nobody has looked at there is little to say.
+  // A page that was never crawled has a short explanation.
   server.pages.explanation = v1::Explanation();
   const Outcome run = server.Run({"explain", "http://a.test/"});
   EXPECT_EQ(run.code, kAccepted);

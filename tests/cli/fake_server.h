@@ -1,4 +1,4 @@
-// A server that keeps what it is told and answers as it is told: what the client is tested against.
+// A server for tests of the client, which records requests and gives prepared answers.
 #ifndef FRESHET_TESTS_CLI_FAKE_SERVER_H_
 #define FRESHET_TESTS_CLI_FAKE_SERVER_H_
 
@@ -33,12 +33,13 @@ inline v1::ItemStatus Refusal(int index, v1::ErrorCode code, const std::string& 
   return status;
 }
 
-// Reads batches, keeps them, and acknowledges each as `judge` says. Thread-compatible.
+// Records batches and acknowledges each by `judge`. Thread-compatible.
 template <typename Request, typename Response>
 struct BatchLog {
   std::vector<Request> requests;
   std::function<void(const Request&, v1::BatchAck*)> judge = [](const Request&, v1::BatchAck*) {};
-  // Ends the stream with this instead of acknowledging message number `fail_at`, from 0.
+  // Status that ends the stream instead of the acknowledgement of message `fail_at`, counted from
+  // 0.
   grpc::Status failure = {grpc::StatusCode::UNAVAILABLE, "going down"};
   size_t fail_at = SIZE_MAX;
   bool silent = false;  // acknowledge nothing
@@ -62,15 +63,15 @@ class FakePages : public v1::PagesService::Service {
  public:
   BatchLog<v1::UpsertPagesRequest, v1::UpsertPagesResponse> upserts;
   std::vector<v1::RemovePagesRequest> removals;
-  v1::Explanation explanation;  // what GetPage explains a page with
+  v1::Explanation explanation;  // GetPage's explanation of a page
   v1::ListPagesRequest list_request;
   std::vector<v1::ListPagesResponse> list;
-  grpc::Status list_status;  // what a list ends with
+  grpc::Status list_status;  // status at the end of a list
   std::vector<v1::ExportPagesRequest> export_requests;
   std::vector<v1::ExportPagesResponse> exported;
-  grpc::Status export_status;  // what an export ends with
+  grpc::Status export_status;  // status at the end of an export
   std::vector<v1::RecheckPagesRequest> rechecks;
-  int busy = 0;  // so many rechecks are to come again in 20 ms
+  int busy = 0;  // number of rechecks to answer with "retry in 20 ms"
 
   grpc::Status UpsertPages(
       grpc::ServerContext*,
@@ -157,7 +158,7 @@ class FakeAdmin : public v1::AdminService::Service {
   double rate = 10;
   v1::GetFleetResponse fleet;
   v1::DrainNodeResponse drained;
-  std::function<void(v1::GetFleetResponse*)> hand_over;  // once it has been answered
+  std::function<void(v1::GetFleetResponse*)> hand_over;  // called after the next answer
   v1::SetHostPolitenessRequest politeness;
   v1::SetPolitenessDefaultsRequest defaults;
   v1::SetCrawlRequest crawl;
@@ -319,10 +320,10 @@ class FakeAdmin : public v1::AdminService::Service {
   }
 };
 
-// What the developer has set for the client is not for its tests.
+// Tests must not read the developer's own settings.
 inline const bool kWithoutSettings = setenv("XDG_CONFIG_HOME", "/dev/null", 1) == 0;
 
-// What a run of the client came to.
+// The outcome of a run of the client.
 struct Outcome {
   int code = -1;
   std::string out;
@@ -342,7 +343,7 @@ inline Outcome RunClient(std::vector<std::string> arguments, const std::string& 
   return {outcome.code, out.str(), err.str()};
 }
 
-// All services on a free port of this machine. Thread-compatible.
+// All services on a free port. Thread-compatible.
 class FakeServer {
  public:
   FakeServer() {

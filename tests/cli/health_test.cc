@@ -1,4 +1,4 @@
-// `freshet health` against servers of gRPC that say what they are told to.
+// `freshet health` with gRPC servers whose health a test sets.
 #include <gmock/gmock.h>
 #include <grpcpp/grpcpp.h>
 #include <gtest/gtest.h>
@@ -13,7 +13,7 @@ namespace {
 
 using testing::HasSubstr;
 
-// Has the health service of gRPC itself, and a service of the name freshet.v1.PagesService.
+// A server with gRPC's own health service, and a service named freshet.v1.PagesService.
 class HealthCommandTest : public testing::Test {
  protected:
   HealthCommandTest() {

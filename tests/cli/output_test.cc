@@ -1,4 +1,4 @@
-// Output that does not get where it should, and lists that end too early: neither goes unnoticed.
+// Failed output, and lists that end too early: both are noticed.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -110,7 +110,7 @@ TEST(ListOutputTest, ThatEndsEarlyIsAnError) {
   EXPECT_EQ(quiet.err,
             "freshet: the server ended the list before it had sent all pages, after 3 pages: "
             "--page-token abc\n");
-  // A limit that was not reached is no reason to end either.
+  // A list cut off below its limit is noticed, too.
   EXPECT_EQ(server.Run({"list", "--limit", "4"}).code, kUnreachable);
   EXPECT_EQ(server.Run({"list", "--limit", "3"}).code, kAccepted);
 

@@ -1,4 +1,4 @@
-// freshetd itself, as a process of its own, and the client for it.
+// freshetd itself in a separate process, and a client for it.
 #ifndef FRESHET_TESTS_CLI_REAL_SERVER_H_
 #define FRESHET_TESTS_CLI_REAL_SERVER_H_
 
@@ -18,7 +18,7 @@
 
 namespace freshet::cli {
 
-// freshetd on free ports over a directory of its own. Thread-compatible.
+// freshetd on free ports with its own directory. Thread-compatible.
 class RealServer {
  public:
   explicit RealServer(std::string data_dir) : data_dir_(std::move(data_dir)) { Start(); }
@@ -26,7 +26,7 @@ class RealServer {
   RealServer(const RealServer&) = delete;
   RealServer& operator=(const RealServer&) = delete;
 
-  // Ends the process by a signal and returns its status.
+  // Ends the process with a signal and returns its status.
   int Stop(int signal) {
     if (process_ <= 0) return 0;
     kill(process_, signal);

@@ -1,4 +1,4 @@
-// Rows that cannot be read: named and left out, or the end of the input.
+// Unreadable rows are named and skipped, or end the input.
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -54,7 +54,7 @@ TEST(RowsTest, NamesAMalformedRowAndGoesOnUnlessItIsToBeStrict) {
     EXPECT_EQ(strict.err, error) << input;
   }
   FakeServer server;
-  // A plain line may be any text: whether it is a URL is for the server.
+  // A plain line may contain any text; the server checks whether it is a URL.
   EXPECT_EQ(server.Run({"upsert"}, "http://a.test/\n{}\n").code, kAccepted);
   const std::string out = server.Run({"--json", "upsert"}, bad[1].first).out;
   const auto refused = nlohmann::json::parse(out.substr(0, out.find('\n')));
@@ -77,7 +77,7 @@ TEST(RowsTest, EndsWhereNothingBehindCanBeUnderstood) {
   }
 }
 
-// It became a row each line of which was "not valid UTF-8".
+// Each line of a UTF-16 input used to be an unreadable row, "not valid UTF-8".
 TEST(RowsTest, AnInputInUtf16IsRefusedAsAWhole) {
   for (const std::string& mark : {std::string("\xFF\xFE"), std::string("\xFE\xFF")}) {
     for (const char* command : {"upsert", "remove", "import"}) {
@@ -104,7 +104,7 @@ TEST(RowsTest, EveryCommandReadsOnBehindAnUnreadableLine) {
     FakeServer server;
     const std::string input = "http://a.test/ changed\n\xFF\nhttp://c.test/ changed\n";
     const Outcome run = server.Run({command}, input);
-    if (*command == 'r' && command[2] != 'p') {  // URLs alone
+    if (*command == 'r' && command[2] != 'p') {  // commands that take only URLs
       EXPECT_THAT(run.err, HasSubstr("row 1: 2 columns where at most 1 are expected"));
       EXPECT_THAT(run.err, HasSubstr("row 3: 2 columns where at most 1 are expected"));
     }

@@ -1,4 +1,4 @@
-// The client against freshetd itself: what it shows after a crash is what was acknowledged before.
+// The client with freshetd itself: after a crash it shows all that was acknowledged.
 #include <fcntl.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -30,7 +30,7 @@ TEST(RealServerTest, ShowsAfterACrashWhatWasAcknowledged) {
   const json assignment = server.RunJson({"next", "--wait", "10s"});
   ASSERT_EQ(assignment["url"], "https://example.org/a") << "the more important page comes first";
   const std::string lease = assignment["lease_id"].dump();
-  // A worker whose clock is years behind: what it says counts as of the beginning of its lease.
+  // The worker's clock is years behind, so its fetch counts as of the beginning of the lease.
   const Outcome reported = server.Run({"report", lease, "changed", "1700000000"});
   ASSERT_EQ(reported.code, kAccepted);
   EXPECT_THAT(reported.err, HasSubstr("before the lease began: taken as that"));
@@ -56,7 +56,7 @@ TEST(RealServerTest, ShowsAfterACrashWhatWasAcknowledged) {
   EXPECT_THAT(server.Run({"sources"}).out, HasSubstr("shop"));
   EXPECT_EQ(server.Run({"rate"}).out, "123 crawls per second\n");
 
-  // The same result again counts once, whichever process took it the first time.
+  // A repeated result counts once, even if another process took the first one.
   const Outcome again =
       server.Run({"report"}, "url\tlease_id\toutcome\tfetch_time\nhttps://example.org/a\t" + lease +
                                  "\tchanged\t1700000000\n");
@@ -72,13 +72,13 @@ TEST(RealServerTest, ReportsWhatTheStatusCodeSays) {
   EXPECT_EQ(reported.code, kAccepted) << reported.err;
   EXPECT_EQ(server.RunJson({"get", "https://example.org/"})["page"]["last_outcome"],
             "CRAWL_OUTCOME_ERROR");
-  // 200 leaves open whether the page has changed.
+  // Status 200 does not say whether the page has changed.
   const Outcome open = server.Run({"report"}, "url\thttp_status\nhttps://example.org/\t200\n");
   EXPECT_EQ(open.code, kRefused);
   EXPECT_THAT(open.err, HasSubstr("outcome"));
 }
 
-// One bad item of each kind costs neither its neighbours nor the server.
+// One bad item of each kind affects neither the other items nor the server.
 TEST(RealServerTest, NamesWhatItRefusesAndGoesOn) {
   const TempDir dir;
   RealServer server(dir.path());

@@ -1,4 +1,4 @@
-// crawls set --frontier-mode and crawls shadow.
+// `freshet crawls set --frontier-mode` and `freshet crawls shadow`.
 #include <string>
 
 #include "gmock/gmock.h"

@@ -125,8 +125,8 @@ TEST(TableTest, AlignsColumnsAcrossFlushes) {
 
 TEST(DisplayTest, WideCharactersTakeTwoCellsAndMarksNone) {
   EXPECT_EQ(DisplayWidth("abc"), 3U);
-  EXPECT_EQ(DisplayWidth("\u65E5\u672C"), 4U);  // two of Japanese
-  EXPECT_EQ(DisplayWidth("e\u0301"), 1U);       // an accent by itself
+  EXPECT_EQ(DisplayWidth("\u65E5\u672C"), 4U);  // two Japanese characters
+  EXPECT_EQ(DisplayWidth("e\u0301"), 1U);       // a lone accent
   EXPECT_EQ(DisplayWidth("\U0001F600"), 2U);    // an emoji
   EXPECT_EQ(DisplayWidth("\xff\xfe"), 2U);
   EXPECT_EQ(CutEnd("abcdef", 4), "abc\u2026");
@@ -158,7 +158,7 @@ TEST(TableTest, FitsATerminal) {
   EXPECT_THAT(out.str(), testing::HasSubstr("123456  "));
   EXPECT_THAT(out.str(), testing::HasSubstr("page-1\n"));
   EXPECT_THAT(out.str(), testing::HasSubstr("https://b.test/\n"));
-  // No terminal, no cut.
+  // Output that is not a terminal is not cut.
   std::ostringstream whole;
   Table free(whole, {{"name"}, {"url"}});
   free.Add({"x", std::string(500, 'u')});
@@ -197,7 +197,7 @@ TEST(TableTest, ShowsValuesForPeople) {
   EXPECT_EQ(ShowBytes(1536), "1.5 KiB");
   EXPECT_EQ(ShowShare(0.9312), "93.1%");
   EXPECT_EQ(ShowText("a\x1b[2Jb\n"), "a\\x1b[2Jb\\n");
-  // What some terminals take for the begin of a sequence, and what turns the direction.
+  // A C1 byte that starts a control sequence, and a character that changes the text direction.
   EXPECT_EQ(ShowText("a\u009b2Jb\u202ec\xff"), "a\\u009b2Jb\\u202ec\\xff");
 }
 

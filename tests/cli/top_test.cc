@@ -1,4 +1,4 @@
-// top: its frames, and what is printed where there is no terminal.
+// `freshet top`: its frames, and its output without a terminal.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -50,7 +50,7 @@ TEST(TopFramesTest, ShowsRatesBetweenSamples) {
   EXPECT_THAT(text, HasSubstr("workers 3 (0 at their allowance)"));
   EXPECT_THAT(text, HasSubstr("price      1.5"));
   EXPECT_THAT(text, HasSubstr("fresh      75.0% (0.0% plain)"));
-  // The server began anew: nothing is known of the time between.
+  // The server has restarted, so no rate is known.
   TopSample again = SampleAt(13, 5);
   again.statistics.mutable_server()->mutable_start_time()->set_seconds(1'000'012);
   frames.Add(again);
@@ -72,7 +72,7 @@ TEST(TopFramesTest, ADivisionThatComesAndGoesIsNoRate) {
   without.statistics.mutable_schedule()->set_assignments(80);
   frames.Add(without);
   EXPECT_THAT(Text(frames.Lines({80, 40})), HasSubstr("crawls     10 of 50/s"));
-  // What it had counted meanwhile was not counted in two seconds.
+  // The division returns, and its old counts are not of the last two seconds.
   frames.Add(SampleAt(16, 9'000));
   EXPECT_THAT(Text(frames.Lines({80, 40})), HasSubstr("crawls     - of 50/s"));
 }

@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# The console in a real browser: Debian's Chromium, driven by packages of pinned versions that are fetched once.
+# Tests the console in a real browser: Debian's Chromium, driven by packages of pinned versions that
+# are fetched once.
 # usage: test.sh BIN_DIR test|screenshots [DIRECTORY]
 # Exit code 77: no package registry answers.
 set -euo pipefail
@@ -15,7 +16,7 @@ for program in node npm "$CHROMIUM"; do
   command -v "$program" >/dev/null || { echo "test.sh: $program is missing: ./dev test --part console installs it" >&2 && exit 1; }
 done
 
-# fetch DIRECTORY: nothing is there until all of it is. No script of a package runs.
+# fetch DIRECTORY: makes it only once all packages are there. Scripts of packages do not run.
 fetch() {
   local modules=$1 log=$1.log
   rm -rf "$modules.new"
@@ -40,7 +41,7 @@ mkdir -p "$cache"
   [[ -d $modules ]] || fetch "$modules"
 ) 9>"$cache/flock"
 
-# Modules are looked for beside the file that names them.
+# Node looks for modules beside the file that imports them.
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 cp "$here"/*.mjs "$work"

@@ -79,7 +79,8 @@ std::string Daemon::AwaitReady() {
   grpc_address_ = address;
   http_address_ = http;
   grpc::ChannelArguments arguments;
-  // Channels to one address would share a connection; each server has its own.
+  // Without a local pool, channels to one address would share a connection, even to different
+  // servers.
   arguments.SetInt(GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL, 1);
   arguments.SetMaxReceiveMessageSize(-1);
   channel_ = grpc::CreateCustomChannel(address, grpc::InsecureChannelCredentials(), arguments);

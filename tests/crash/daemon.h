@@ -1,4 +1,4 @@
-// A freshetd in a process of its own, that can be killed.
+// A freshetd in a separate process that can be killed.
 #ifndef FRESHET_TESTS_CRASH_DAEMON_H_
 #define FRESHET_TESTS_CRASH_DAEMON_H_
 
@@ -12,34 +12,35 @@
 
 namespace freshet::crash {
 
-// Thread-compatible.
+// The process of a server. Thread-compatible.
 class Daemon {
  public:
-  // What it says goes to the file `log`. It runs in `directory`, empty for that of this process.
+  // Logs to the file `log`. Runs in `directory`; "" = that of this process.
   Daemon(std::string data_dir, std::string log, std::string directory = "")
       : data_dir_(std::move(data_dir)), log_(std::move(log)), directory_(std::move(directory)) {}
   ~Daemon();
   Daemon(const Daemon&) = delete;
   Daemon& operator=(const Daemon&) = delete;
 
-  // Before Spawn: the most files it may have open.
+  // Limits the files that it may have open. Call before Spawn().
   void LimitFiles(int files) { max_files_ = files; }
-  // Starts it, without waiting for anything.
+  // Starts the process without waiting.
   void Spawn(const std::vector<std::string>& flags);
-  // Waits for the ready line. Empty, or what happened instead.
+  // Waits for the ready line. Returns "" or the error.
   [[nodiscard]] std::string AwaitReady();
-  // Empty, or how the process ended before it was killed.
+  // Kills the process. Returns "", or how it ended before.
   [[nodiscard]] std::string Kill();
-  // Checks the whole store with `freshetd --verify`, while no server runs. Empty, or what is wrong.
+  // Checks the whole store with `freshetd --verify` while no server runs. Returns "" or the
+  // problems.
   [[nodiscard]] std::string Verify(std::vector<std::string> flags);
   void RequestStop() const;
-  // Whether it ends within this time; it is still to be awaited then.
+  // Whether it ends within this time; AwaitEnd() is still needed.
   [[nodiscard]] bool EndsWithin(int seconds) const;
-  // Waits for the end after RequestStop. Empty, or how it ended instead of with exit code 0.
+  // Waits for the end after RequestStop(). Returns "", or how it ended if not with exit code 0.
   [[nodiscard]] std::string AwaitEnd();
 
   [[nodiscard]] const std::shared_ptr<grpc::Channel>& channel() const { return channel_; }
-  // As its ready line has them.
+  // The address in its ready line.
   [[nodiscard]] const std::string& grpc_address() const { return grpc_address_; }
   [[nodiscard]] const std::string& http_address() const { return http_address_; }
   [[nodiscard]] uint64_t pages() const { return pages_; }

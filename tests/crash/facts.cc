@@ -11,12 +11,12 @@ namespace freshet::crash {
 namespace {
 
 constexpr int64_t kMicros = 1'000'000;
-// Fetches are dated this far ahead, so that what was acknowledged before them is older by any
-// clock; what comes so soon after them may count as older too.
+// Fetches are dated this far ahead, so that acknowledged events before them are older by any clock.
+// Events within kNear after them may count as older, too.
 constexpr int64_t kClockAhead = 2'000;
 constexpr int64_t kNear = 50'000;
 constexpr size_t kMaxAhead = 16;
-// A longer ETag is left out, whatever the rest of the result says.
+// The server omits a longer ETag, and takes the rest of the result.
 constexpr size_t kMaxEtag = 512;
 
 int64_t SpanMicros(const google::protobuf::Duration& span) {
@@ -91,7 +91,7 @@ std::vector<v1::ItemOutcome> AllowedResult(const Facts& page, const Op& op, int6
     over = {v1::ITEM_OUTCOME_APPLIED};
   }
   if (open) over.insert(over.begin(), v1::ITEM_OUTCOME_APPLIED);
-  // Of a lease that ended with its page nothing is left.
+  // A lease that ended because its page was removed leaves no trace.
   if (alone && lease != page.last_lease && !open) over.push_back(v1::ITEM_OUTCOME_REFUSED);
   return over;
 }
@@ -155,8 +155,8 @@ std::string Mismatch(const char* field, const auto& expected, const auto& seen) 
   return fmt::format("{} is {}, expected {}; ", field, seen, expected);
 }
 
-// By source alone: of signals that come one by one the class is that of what came before them, and
-// that is not kept over a start.
+// Counts by source only. The class of single signals depends on earlier ones, which a restart
+// forgets.
 std::string SignalsText(const std::map<Facts::Signal, uint32_t>& signals) {
   std::map<std::string, uint32_t> sums;
   for (const auto& [kind, count] : signals) sums[kind.first] += count;
@@ -177,7 +177,7 @@ std::string SignalsText(const v1::Page& page) {
 
 std::string DifferenceOfSettings(const Facts& page, const v1::Page& seen) {
   const double rate = seen.has_known_change_rate_per_day() ? seen.known_change_rate_per_day() : -1;
-  // Kept per second: the way there and back rounds.
+  // The server keeps the rate per second, so the conversion rounds twice.
   const bool same_rate = std::abs(rate - page.known_rate.value_or(-1)) <= 1e-9 * (1 + rate);
   std::string all = Mismatch("importance", page.importance, seen.importance());
   all += Mismatch("min_interval", page.min_interval, SpanMicros(seen.min_interval()));

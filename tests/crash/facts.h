@@ -1,5 +1,5 @@
-// What a client may expect of one page: the twin that the crash test keeps of every page it has
-// touched, written from the API's documentation and not from the server's code.
+// A client's expectations of one page: the twin of every page that the crash test has touched. It
+// follows the API's documentation, not the server's code.
 #ifndef FRESHET_TESTS_CRASH_FACTS_H_
 #define FRESHET_TESTS_CRASH_FACTS_H_
 
@@ -15,38 +15,38 @@
 
 namespace freshet::crash {
 
-// The machine's clock, in microseconds since 1970: that of the server too.
+// Microseconds since 1970 by the machine's clock, which the server also uses.
 [[nodiscard]] int64_t NowMicros();
-// Never the same twice, and at most some milliseconds ahead of the clock.
+// A time that never repeats, at most some milliseconds ahead of the clock.
 [[nodiscard]] int64_t UniqueMicros();
 
 [[nodiscard]] int64_t MicrosOf(const google::protobuf::Timestamp& time);
 void SetMicros(int64_t micros, google::protobuf::Timestamp* time);
 void SetMicros(int64_t micros, google::protobuf::Duration* span);
 
-// A lease as a worker knows it. Value type, thread-compatible.
+// A lease as its worker knows it. Value type, thread-compatible.
 struct KnownLease {
-  uint64_t id = 0;  // zero: none
+  uint64_t id = 0;  // 0 = none
   int64_t deadline = 0;
   std::string worker;
 };
 
-// One thing that a client asks for, about one page. Value type, thread-compatible.
+// One operation of a client on one page. Value type, thread-compatible.
 struct Op {
   enum class Kind { kUpsert, kRemove, kRecheck, kSignal, kResult, kReturn };
   Kind kind = Kind::kUpsert;
   int64_t sent = 0;
-  uint64_t batch = 0;  // counts up within its sender
-  bool done = false;   // its fate is known
-  v1::PageSpec spec;   // of an upsert
+  uint64_t batch = 0;  // number of the message of its sender
+  bool done = false;   // whether its outcome is known
+  v1::PageSpec spec;   // for upserts
   bool reset = false;
   v1::ChangeSignal signal;
   uint32_t poll_size = 1;
   v1::CrawlResult result;
-  uint64_t lease = 0;  // of a return
+  uint64_t lease = 0;  // for returns
 };
 
-// A page as it must be. Times are microseconds, zero: none. Value type, thread-compatible.
+// The expected page. Times are in microseconds, 0 = none. Value type, thread-compatible.
 struct Facts {
   bool exists = false;
   // Settings.
@@ -57,10 +57,10 @@ struct Facts {
   std::optional<double> known_rate;
   bool complete = false;
   // Crawls.
-  int64_t first_seen = 0;  // zero: not seen yet
+  int64_t first_seen = 0;  // 0 = not seen yet
   int64_t last_crawl = 0;
-  // Under a lease a fetch is dated when its result came at the latest: `last_crawl` is from here to
-  // there.
+  // A fetch under a lease is dated at the arrival of its result at the latest, so `last_crawl_low`
+  // is the lower bound of the last crawl and `last_crawl` the upper one.
   int64_t last_crawl_low = 0;
   v1::CrawlOutcome last_outcome = v1::CRAWL_OUTCOME_UNSPECIFIED;
   int32_t http_status = 0;
@@ -77,25 +77,26 @@ struct Facts {
   // Signals since the last crawl, by source and burst class.
   using Signal = std::pair<std::string, v1::BurstClass>;
   std::map<Signal, uint32_t> signals;
-  // Those of them that came during the open lease and claim a change after any fetch under it.
+  // Signals that came during the open lease and whose change is after any fetch under it.
   std::vector<Signal> ahead;
-  // The newest change that each source has claimed by a signal that waits.
+  // The latest change that the waiting signals of a source claim.
   struct Newest {
-    int64_t low = 0;  // it lies between these
+    int64_t low = 0;  // bounds of the time
     int64_t high = 0;
   };
   std::map<std::string, Newest> newest;
   KnownLease lease;
 };
 
-// What the server may answer; the first is the usual one. `now` is an instant after the answer.
+// The possible outcomes of an operation; the first is the usual one. `now` is an instant after the
+// answer.
 [[nodiscard]] std::vector<v1::ItemOutcome> Allowed(const Facts& page, const Op& op, int64_t now);
 
-// What becomes of the page by that answer.
+// Updates the expected page after an operation with this outcome.
 void Apply(const Op& op, v1::ItemOutcome outcome, int64_t now, Facts* page);
 
-// How what the server shows differs from what must be, leases apart; empty: not at all. `seen` is
-// nullptr for a page that is not listed.
+// Describes the difference between the expected page and `seen`, without leases; "" = none. `seen`:
+// nullptr = the page is not listed.
 [[nodiscard]] std::string Difference(const Facts& page, const v1::Page* seen);
 
 }  // namespace freshet::crash

@@ -10,7 +10,7 @@ namespace {
 constexpr size_t kMostStates = 32;
 constexpr size_t kMostPending = 6;
 
-// Whether the operation ends an open lease of its page, or makes the page.
+// Whether a new lease is possible after the operation: it ends the open lease or makes the page.
 bool Opens(const Op& op) {
   return op.kind == Op::Kind::kResult || op.kind == Op::Kind::kReturn ||
          op.kind == Op::Kind::kUpsert;
@@ -66,7 +66,7 @@ Page* Knowledge::Pick(int sender, Want want) {
 void Knowledge::Send(Page* page, int sender, std::shared_ptr<Op> op, Sent* sent) {
   op->sent = NowMicros();
   page->sender = sender;
-  // A live page never comes back, so that a late assignment cannot be taken for a new one.
+  // A live page is removed only once, so that a late assignment cannot be mistaken for a new one.
   if (op->kind == Op::Kind::kRemove && !page->quiet) {
     page->retired = true;
     ++removed_of[page->host];
@@ -85,7 +85,7 @@ void Knowledge::Acknowledge(const Sent& sent, const v1::BatchAck& ack) {
   for (const v1::ItemStatus& status : ack.statuses()) {
     outcomes.at(status.index()) = status.outcome();
     reasons.at(status.index()) = status.error().reason();
-    // What a server refuses while it shuts down has not happened.
+    // A stopping server did not apply a request that it refused.
     if (stopping && status.error().code() == v1::ERROR_CODE_UNAVAILABLE) {
       outcomes.at(status.index()) = v1::ITEM_OUTCOME_UNSPECIFIED;
     }
@@ -130,9 +130,10 @@ Page* Knowledge::OnAssignment(const v1::Assignment& assignment, const std::strin
   if (!lease_ids_.insert(assignment.lease_id()).second) return wrong("was given before");
   const KnownLease& open = page->facts.lease;
   const bool closed = open.id == 0 || open.deadline <= NowMicros();
-  if (page->retired && page->pending.empty()) return nullptr;  // on its way when it was removed
+  // The assignment left before the removal.
+  if (page->retired && page->pending.empty()) return nullptr;
   if (!page->facts.exists || !closed) {
-    // The assignment tells what the answer that is still on its way will tell.
+    // The assignment shows the outcome of an operation whose answer is still under way.
     const auto last = std::find_if(page->pending.rbegin(), page->pending.rend(),
                                    [](const auto& op) { return Opens(*op); });
     if (last == page->pending.rend()) {
@@ -153,8 +154,8 @@ void Knowledge::Compare(const std::map<std::string, v1::Page>& seen, int64_t bef
   for (const auto& [key, page] : seen) {
     if (!by_key_.contains(key)) return Fail(key + " is there, but was never added");
   }
-  // What one message asks of one shard happens together or not at all, and in the order of the
-  // messages. Pages of a host share a shard.
+  // The operations of one message in one shard all happen or all do not, and messages happen in
+  // order. Pages of a host share a shard.
   std::map<std::pair<int, std::string>, std::vector<Page*>> groups;
   for (const auto& page : pages_) {
     const bool idle = page->pending.empty();
@@ -165,11 +166,11 @@ void Knowledge::Compare(const std::map<std::string, v1::Page>& seen, int64_t bef
   }
   const Reading reading{.seen = seen, .before = before, .after = after};
   for (const auto& [group, pages] : groups) CompareGroup(pages, reading);
-  // What is gone for good need not be asked for again.
+  // Forgets pages that are gone for good.
   std::erase_if(pages_, [&](const std::unique_ptr<Page>& page) {
     const bool gone = page->retired && !page->facts.exists;
     if (gone) by_key_.erase(KeyOf(page->crawl_id, page->url));
-    if (page->facts.exists) page->retired = false;  // its removal did not happen
+    if (page->facts.exists) page->retired = false;  // the removal did not happen
     return gone;
   });
 }
@@ -240,7 +241,7 @@ std::string Knowledge::LeaseDifference(const Page& page, const Facts& facts, con
   if (known.id != 0 && known.deadline > MicrosOf(lease.start_time())) {
     return fmt::format("has the lease {} while {} is open", lease.lease_id(), known.id);
   }
-  // One that never reached its worker.
+  // The worker never received the lease.
   if (!lease_ids_.contains(lease.lease_id())) return {};
   return fmt::format("has the lease {} again", lease.lease_id());
 }

@@ -1,5 +1,5 @@
-// Everything that the clients of the crash test know: what was acknowledged, what is still under
-// way, and what a server that comes back may therefore show.
+// All that the clients of the crash test know: what was acknowledged, what is under way, and so
+// what a restarted server may show.
 #ifndef FRESHET_TESTS_CRASH_KNOWLEDGE_H_
 #define FRESHET_TESTS_CRASH_KNOWLEDGE_H_
 
@@ -22,14 +22,15 @@ namespace freshet::crash {
 
 // One page and its twin. Guarded by the Knowledge's mutex.
 //
-// Invariant: what is under way for a page comes from one sender, so that its order is known.
+// Invariant: all operations of a page that are under way come from one sender, so their order is
+// known.
 struct Page {
   std::string url;
   std::string crawl_id;  // canonical
   std::string host;
-  bool quiet = false;    // of importance 0 and never rechecked: nobody may get it
+  bool quiet = false;    // importance 0 and never rechecked, so it is never leased
   bool retired = false;  // removed for good
-  Facts facts;           // by all that is known to have happened
+  Facts facts;           // after all operations that surely happened
   std::vector<std::shared_ptr<Op>> pending;
   int sender = -1;
 };
@@ -40,12 +41,11 @@ struct HostFacts {
   uint32_t max_in_flight = 0;
   int64_t min_page_interval = 0;
   bool customised = false;
-  int64_t blocked_until = 0;  // zero: not blocked
+  int64_t blocked_until = 0;  // 0 = not blocked
   bool operator==(const HostFacts&) const = default;
 };
 
-// Something that is set at run time: its value, and the one that is being set. Value type,
-// thread-compatible.
+// A setting: its value, and the value that is being set. Value type, thread-compatible.
 template <typename T>
 struct Setting {
   T value{};
@@ -57,10 +57,10 @@ struct Setting {
   }
 };
 
-// What one message asks for, in its order.
+// The operations of one message, in its order.
 using Sent = std::vector<std::pair<Page*, std::shared_ptr<Op>>>;
 
-// Thread-safe where it says so; else the caller holds `mutex`.
+// The caller holds `mutex`, unless a function is marked thread-safe.
 class Knowledge {
  public:
   Knowledge(uint64_t seed, int hosts, int pages);
@@ -68,36 +68,38 @@ class Knowledge {
   Mutex mutex;
   std::mt19937_64 random;
   std::map<std::string, Setting<HostFacts>> hosts;
-  // Pages of a host that may be removed, each of which may have a lease still; and of all hosts.
+  // Number of removed pages, by host and in total; each may still have a lease.
   std::map<std::string, uint32_t> removed_of;
   uint64_t removed = 0;
   Setting<double> rate;
   Setting<std::string> policy;
   Setting<bool> paused;
-  std::set<std::string> sources;  // acknowledged
-  bool stopping = false;          // the server has been asked to stop
-  uint64_t acknowledged = 0;      // items
-  uint64_t batches = 0;           // messages, counted to tell their order
+  std::set<std::string> sources;  // acknowledged ones
+  bool stopping = false;          // whether the server was asked to stop
+  uint64_t acknowledged = 0;      // number of items
+  uint64_t batches = 0;           // number of messages, which tells their order
 
   // Records the first failure. Thread-safe.
   void Fail(const std::string& what);
   [[nodiscard]] std::string failure();
 
-  // In [0, n).
+  // A random number in [0, n).
   [[nodiscard]] uint64_t Below(uint64_t n) { return random() % n; }
   [[nodiscard]] bool Chance(int percent) { return Below(100) < static_cast<uint64_t>(percent); }
-  // A random page that `sender` may ask something about now, of that kind; nullptr: none found.
+  // A random page of this kind that `sender` may use now; nullptr = none found.
   enum class Want { kAny, kKnown, kQuiet, kLive, kHeld };
   [[nodiscard]] Page* Pick(int sender, Want want);
-  // The operation is about to be sent.
+  // Records that an operation is about to be sent.
   void Send(Page* page, int sender, std::shared_ptr<Op> op, Sent* sent);
-  // A message has been answered.
+  // Records the answer to a message.
   void Acknowledge(const Sent& sent, const v1::BatchAck& ack);
-  // A worker has been given a page; nullptr if that must not be, which is recorded.
+  // Records an assignment; returns its page. nullptr = the assignment is ignored or wrong, and a
+  // wrong one is recorded.
   [[nodiscard]] Page* OnAssignment(const v1::Assignment& assignment, const std::string& worker);
 
-  // Compares with what a server shows that has just started, and takes over what cannot be known
-  // otherwise. It was read between these instants; `one_shard` holds for the server before.
+  // Compares with the pages of a restarted server, and adopts what only the server can know. The
+  // pages were read between `before` and `after`. `one_shard`: whether the previous server had one
+  // shard.
   void Compare(const std::map<std::string, v1::Page>& seen, int64_t before, int64_t after,
                bool one_shard);
   [[nodiscard]] static std::string KeyOf(const std::string& crawl_id, const std::string& url) {
@@ -116,11 +118,11 @@ class Knowledge {
   };
 
   void AddPage(const std::string& host, bool quiet);
-  // Takes note that operations up to that place have happened.
+  // Records that the first `count` pending operations have happened.
   void Settle(Page* page, size_t count);
   void CompareGroup(const std::vector<Page*>& pages, const Reading& reading);
   // Whether the page looks as if all of its operations up to the batch `cut` had happened, and no
-  // later one; tells how not.
+  // later one. Returns "" or the difference.
   [[nodiscard]] std::string Fits(Page* page, uint64_t cut, const Reading& reading,
                                  std::vector<Settled>* settled) const;
   [[nodiscard]] std::string LeaseDifference(const Page& page, const Facts& facts,

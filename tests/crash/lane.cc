@@ -12,7 +12,7 @@
 namespace freshet::crash {
 namespace {
 
-// Runs that share a database, which grows old over them.
+// Number of runs on one database, which grows old in them.
 constexpr uint64_t kRunsPerLife = 25;
 constexpr int kHosts = 12;
 constexpr int kPages = 500;
@@ -221,7 +221,7 @@ Lane::Export Lane::ReadAll(const std::shared_ptr<grpc::Channel>& channel) {
   v1::ExportPagesResponse response;
   while (stream->Read(&response)) {
     for (v1::PageRecord& record : *response.mutable_pages()) {
-      // Leases end and estimates move on with time; the rest stands still.
+      // Removes leases and estimates, which change with time.
       record.mutable_page()->clear_lease();
       record.mutable_page()->clear_unanswered_leases();
       record.clear_estimates();
@@ -234,8 +234,7 @@ Lane::Export Lane::ReadAll(const std::shared_ptr<grpc::Channel>& channel) {
   return all;
 }
 
-// What the last operations set off, such as weighing the signals of a burst anew, is done soon
-// after they are acknowledged.
+// Waits for work that the last operations triggered, such as weighing the signals of a burst again.
 Lane::Export Lane::ReadSettled() {
   Export last = ReadAll(daemon_->channel());
   for (int i = 0; i < 100; ++i) {
@@ -273,7 +272,7 @@ void Lane::Compare(int64_t before) {
 
 void Lane::CompareHosts(const std::map<std::string, v1::Page>& pages, int64_t after) {
   const auto stub = v1::AdminService::NewStub(daemon_->channel());
-  std::map<std::string, std::pair<uint32_t, uint32_t>> open;  // at least, at most, by host
+  std::map<std::string, std::pair<uint32_t, uint32_t>> open;  // at least and at most, by host
   for (const auto& [key, page] : pages) {
     if (!page.has_lease()) continue;
     auto& [least, most] = open[page.host()];

@@ -1,4 +1,4 @@
-// One server that is killed over and over, and what becomes of its data.
+// A server that is killed again and again, and its data.
 #ifndef FRESHET_TESTS_CRASH_LANE_H_
 #define FRESHET_TESTS_CRASH_LANE_H_
 
@@ -17,27 +17,27 @@
 
 namespace freshet::crash {
 
-// What happened, over all lanes. Thread-safe.
+// Counts of events, over all lanes. Thread-safe.
 struct Tally {
   std::atomic<uint64_t> kills{0};
-  std::atomic<uint64_t> starting{0};  // of them, before the server was ready
-  std::atomic<uint64_t> epochs{0};    // of them, with an epoch asked for
-  std::atomic<uint64_t> copies{0};    // with a checkpoint asked for
-  std::atomic<uint64_t> stopping{0};  // with SIGTERM sent
-  std::atomic<uint64_t> quiet{0};     // with everything exported before
-  std::atomic<uint64_t> stops{0};     // not killed: stopped in order
+  std::atomic<uint64_t> starting{0};  // kills before the server was ready
+  std::atomic<uint64_t> epochs{0};    // kills with an epoch under way
+  std::atomic<uint64_t> copies{0};    // kills with a checkpoint under way
+  std::atomic<uint64_t> stopping{0};  // kills after SIGTERM
+  std::atomic<uint64_t> quiet{0};     // kills after an export of everything
+  std::atomic<uint64_t> stops{0};     // orderly stops instead of kills
   std::atomic<uint64_t> acknowledged{0};
-  std::atomic<uint64_t> verified{0};  // stores, at the end of their lives
+  std::atomic<uint64_t> verified{0};  // stores verified at their end
 };
 
-// Thread-compatible.
+// One lane of the crash test. Thread-compatible.
 class Lane {
  public:
   Lane(uint64_t seed, std::string directory, Tally* tally);
 
-  // Starts the server, compares, loads it, kills it; once. Empty, or what was wrong.
+  // Makes one run: starts the server, compares, loads and kills it. Returns "" or the error.
   [[nodiscard]] std::string Run(uint64_t run);
-  // Checks the whole store as the last kill left it. Empty, or what is wrong.
+  // Checks the whole store as the last kill left it. Returns "" or the problems.
   [[nodiscard]] std::string Verify();
 
  private:
@@ -51,7 +51,7 @@ class Lane {
   void CompareSettings(const std::map<std::string, v1::Page>& pages, int64_t after);
   [[nodiscard]] End PickEnd();
   void Finish(End end);
-  // The load ends in order, then the server: whatever was shown must be shown again.
+  // Stops the load, then the server. After the restart the server must show the same as before.
   void FinishQuiet();
   void Copy();
   [[nodiscard]] Export ReadAll(const std::shared_ptr<grpc::Channel>& channel);

@@ -17,7 +17,7 @@ namespace {
 enum Sender { kUpserts, kSignals, kReports, kWorker, kRemovals, kLooks };
 
 constexpr size_t kLeasesAhead = 4;
-constexpr Duration kPause = Duration::Millis(1);  // where there is nothing to do
+constexpr Duration kPause = Duration::Millis(1);  // pause when there is nothing to do
 
 }  // namespace
 
@@ -172,7 +172,7 @@ void Load::Reports() {
           knowledge_.Send(page, kReports, std::move(op), sent);
         };
         for (uint64_t n = 1 + knowledge_.Below(15); n > 0; --n) {
-          // The result of a lease that is over once more, perhaps from before a crash.
+          // Sends the result of an ended lease once more, perhaps from before a crash.
           Page* over =
               knowledge_.Chance(20) ? knowledge_.Pick(kReports, Knowledge::Want::kLive) : nullptr;
           if (over != nullptr && over->facts.last_lease != 0) {
@@ -186,7 +186,7 @@ void Load::Reports() {
           Page* page =
               knowledge_.Pick(kReports, held ? Knowledge::Want::kHeld : Knowledge::Want::kQuiet);
           if (page == nullptr) continue;
-          // One in five under a lease does not say so: it still does what the lease is for.
+          // One in five results under a lease omits the lease id, and must still end the lease.
           const uint64_t lease = held && knowledge_.Chance(80) ? page->facts.lease.id : 0;
           auto op = RandomResult(*page, lease, &knowledge_);
           auto again = std::make_shared<Op>(*op);
@@ -225,7 +225,7 @@ void Load::Work() {
       Sent returned;
       for (const v1::Assignment& assignment : response.assignments().assignments()) {
         Page* page = knowledge_.OnAssignment(assignment, "stream");
-        // Others are kept, for the clients that report by themselves, or until they expire.
+        // Other leases are kept for the clients that report by themselves, or expire.
         if (page == nullptr || !page->pending.empty() || !Going() || knowledge_.Chance(30))
           continue;
         if (knowledge_.Chance(15)) {
@@ -253,7 +253,7 @@ void Load::Work() {
     }
     if (results.has_results()) fine = stream->Write(results);
     if (fine && returns.has_returned_leases()) fine = stream->Write(returns);
-    // The server would go on handing out what the credit allows.
+    // Without this the server would hand out pages as long as there is credit.
     if (!Going() && open.empty()) break;
   }
   Leave(&call);
@@ -284,7 +284,7 @@ void Load::Next() {
 
 // --- Single calls
 
-// What is read between commits and while one is under way; lists compare what it says.
+// Reads pages between and during commits. List calls compare the answers.
 void Load::Look() {
   const auto stub = v1::PagesService::NewStub(channel_);
   while (Going()) {
@@ -362,7 +362,7 @@ void Load::Operate() {
     const MutexLock lock(mutex_);
     abandoned = abandoned_;
   }
-  // A worker that waits for assignments notices by this that it is to stop.
+  // The toggled pause wakes waiting workers, which then stop.
   if (!abandoned) TogglePause(*stub, &knowledge_);
 }
 

@@ -1,4 +1,4 @@
-// Clients of every kind at once, until the server is gone.
+// Clients of every kind at the same time, until the server is gone.
 #ifndef FRESHET_TESTS_CRASH_LOAD_H_
 #define FRESHET_TESTS_CRASH_LOAD_H_
 
@@ -16,7 +16,7 @@
 
 namespace freshet::crash {
 
-// Thread-compatible.
+// The clients of one run. Thread-compatible.
 class Load {
  public:
   Load(Knowledge* knowledge, std::shared_ptr<grpc::Channel> channel);
@@ -25,11 +25,11 @@ class Load {
   Load& operator=(const Load&) = delete;
 
   void Start();
-  // Waits until some things have been acknowledged.
+  // Waits until some operations have been acknowledged.
   void AwaitTraffic() const;
-  // The clients come to an end in order: everything sent is answered.
+  // Ends the clients in order, so that everything sent is answered.
   void Stop();
-  // Ends what is still waited for: the server has been killed.
+  // Ends all waits after the server was killed.
   void Abandon();
 
  private:
@@ -41,7 +41,7 @@ class Load {
   void Removals();
   void Look();
   void Operate();
-  // Sends messages that `build` makes, several ahead, and takes their answers.
+  // Sends messages made by `build`, several at a time, and reads their answers.
   template <typename Stream, typename Request, typename Response, typename Build>
   void Pump(Stream& stream, Build build);
   void Enter(grpc::ClientContext* call);
@@ -54,7 +54,7 @@ class Load {
   std::vector<std::thread> threads_;
   std::atomic<bool> stopping_{false};
   std::atomic<uint64_t> first_acknowledged_{0};
-  Mutex mutex_;  // of what follows
+  Mutex mutex_;  // guards the fields below
   std::set<grpc::ClientContext*> calls_;
   bool abandoned_ = false;
 };

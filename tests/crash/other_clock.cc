@@ -1,6 +1,5 @@
-// Loaded before the C library by LD_PRELOAD: a machine whose wall clock shows another time, by so
-// many seconds as the file says that the environment names. The file may change while the program
-// runs; a clock that is read from it each time is slow.
+// Preloaded with LD_PRELOAD: shifts the wall clock by the seconds in a file that the environment
+// names. The file may change while the program runs, and is read at each look at the clock.
 #include <dlfcn.h>
 #include <sys/time.h>
 

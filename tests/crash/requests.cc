@@ -15,11 +15,11 @@ void Name(const Page& page, auto* out) {
   if (page.crawl_id != "DEFAULT") out->set_crawl_id(page.crawl_id);
 }
 
-// --- What operators do; each returns whether the call was answered
+// --- Calls of operators; each returns whether the call was answered
 
 using Stub = v1::AdminService::Stub;
 
-// Announces a value, calls, and settles which one is in force.
+// Records the value to set, makes the call, and then settles which value holds.
 template <typename T, typename Call>
 bool Change(Knowledge* knowledge, Setting<T>* setting, const T& value, Call call) {
   {
@@ -93,7 +93,7 @@ bool ChangeHost(Stub& stub, grpc::ClientContext* call, uint64_t dice, Knowledge*
     SetMicros(facts.min_page_interval, request.mutable_min_page_interval());
   }
   if (dice % 7 == 0) {
-    // Some stay blocked until a later call lifts it.
+    // Some blocks last until a later call ends them.
     facts.blocked_until = dice % 2 == 0 ? NowMicros() + kHour : 0;
     SetMicros(std::max<int64_t>(facts.blocked_until, kSecond), request.mutable_blocked_until());
   }
@@ -124,7 +124,7 @@ std::shared_ptr<Op> RandomUpsert(const Page& page, bool reset, Knowledge* knowle
   } else if (knowledge->Chance(70)) {
     spec->set_importance(0.5 + static_cast<double>(knowledge->Below(1000)));
   }
-  // Sometimes they contradict each other, or what is stored, and are refused.
+  // Some intervals contradict each other or the stored ones, and are refused.
   if (knowledge->Chance(15))
     SetMicros(static_cast<int64_t>(knowledge->Below(90)) * kSecond, spec->mutable_min_interval());
   if (!page.quiet && knowledge->Chance(15)) {
@@ -155,7 +155,7 @@ std::shared_ptr<Op> RandomSignal(const Page& page, uint32_t poll_size, Knowledge
   const KnownLease& lease = page.facts.lease;
   if (lease.id != 0 && page.pending.empty() && lease.deadline > now + 10 * kSecond &&
       knowledge->Chance(50)) {
-    // Of a change that no fetch under this lease can have seen: it must outlive the result.
+    // The change is after any fetch under this lease, so the signal must outlive the result.
     SetMicros(now + 200 * kSecond, op->signal.mutable_change_time());
   } else if (knowledge->Chance(30)) {
     SetMicros(now - static_cast<int64_t>(knowledge->Below(20 * kHour)),
@@ -189,12 +189,11 @@ std::shared_ptr<Op> RandomResult(const Page& page, uint64_t lease, Knowledge* kn
   if (knowledge->Chance(50))
     result->set_content_digest(knowledge->Chance(50) ? "digest-a" : "digest-b");
   if (knowledge->Chance(50)) result->set_etag(fmt::format("\"{}\"", knowledge->Below(1'000'000)));
-  // What a site makes up costs nothing but itself.
+  // The server ignores an ETag that is too long, and takes the rest of the result.
   if (knowledge->Chance(3)) result->set_etag(std::string(600, 'e'));
   if (knowledge->Chance(30)) {
-    // Some sites say that a page was changed when it cannot have been. None says when it is
-    // fetched: a fetch that is dated ahead counts as one of now, and what was changed with it as
-    // later.
+    // Some sites claim impossible times of change. Fetch times are never ahead: a fetch that is
+    // dated ahead counts as now, and its change would count as later.
     const int64_t ago = static_cast<int64_t>(knowledge->Below(1000)) - 50;
     const int64_t hours = ago == 0 ? 1 : ago;
     SetMicros(MicrosOf(result->fetch_time()) - hours * kHour, result->mutable_last_modified());

@@ -1,4 +1,4 @@
-// Random things to ask, which leave no doubt about what must come of them.
+// Random operations, each with a certain effect.
 #ifndef FRESHET_TESTS_CRASH_REQUESTS_H_
 #define FRESHET_TESTS_CRASH_REQUESTS_H_
 
@@ -11,18 +11,18 @@
 
 namespace freshet::crash {
 
-// The caller holds the Knowledge's mutex for the first four; the last two take it.
+// The caller holds the Knowledge's mutex for the first four functions; the last two take it.
 [[nodiscard]] std::shared_ptr<Op> RandomUpsert(const Page& page, bool reset, Knowledge* knowledge);
 [[nodiscard]] std::shared_ptr<Op> RandomSignal(const Page& page, uint32_t poll_size,
                                                Knowledge* knowledge);
-// `lease` zero: a crawl that the server did not order.
+// `lease`: 0 = a crawl that the server did not order.
 [[nodiscard]] std::shared_ptr<Op> RandomResult(const Page& page, uint64_t lease,
                                                Knowledge* knowledge);
 [[nodiscard]] std::shared_ptr<Op> Return(uint64_t lease);
 
-// Pauses a server that is not paused, or the other way round: every worker is told.
+// Pauses or resumes the server, which wakes every worker.
 void TogglePause(v1::AdminService::Stub& stub, Knowledge* knowledge);
-// Changes one setting of the server or of a host, or runs an epoch. False: the call failed.
+// Changes one setting of the server or a host, or runs an epoch. Returns false if the call failed.
 [[nodiscard]] bool OperateOnce(v1::AdminService::Stub& stub, grpc::ClientContext* call,
                                Knowledge* knowledge);
 

@@ -1,4 +1,4 @@
-// Loaded before the C library by LD_PRELOAD: a disk that takes longer to make sure of what it has.
+// Preloaded with LD_PRELOAD: makes syncs of a disk take longer.
 #include <dlfcn.h>
 
 #include <cstdlib>

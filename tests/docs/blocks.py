@@ -1,22 +1,23 @@
-"""Blocks of Markdown pages, and the annotations that say what becomes of each.
+"""Reads the code blocks of Markdown pages, and the annotations that say how to test each.
 
-An annotation is an HTML comment right before its block, so that no reader sees it:
+An annotation is an HTML comment directly before its block, which readers do not see:
 
-    <!-- doctest: run GROUP [like] [exit=N] [serve] -->   the block's commands are run in the shell of GROUP
-    <!-- doctest: skip: REASON -->                        they are not, and why
-    <!-- doctest: output GROUP [like] -->                 the block is (part of) what the last command of GROUP said
-    <!-- doctest: file GROUP NAME -->                     the block is written to this file
-    <!-- doctest: config -->                              freshetd starts with the block as its configuration
-    <!-- doctest: text -->                                no commands: a picture, a format
-    <!-- doctest: hidden GROUP                            commands that readers do not need: they prepare, or check
-    ... -->                                              `serve COMMAND` as above; `stop` ends that server
+    <!-- doctest: run GROUP [like] [exit=N] [serve] -->   runs the commands of the block in the shell of GROUP
+    <!-- doctest: skip: REASON -->                        does not run the block; says why
+    <!-- doctest: output GROUP [like] -->                 the block is (part of) the output of GROUP's last command
+    <!-- doctest: file GROUP NAME -->                     writes the block to this file
+    <!-- doctest: config -->                              starts freshetd with the block as its configuration
+    <!-- doctest: text -->                                the block has no commands: a picture, a format
+    <!-- doctest: hidden GROUP                            runs commands that readers do not need: to prepare or check
+    ... -->                                              `serve COMMAND` acts as above; `stop` ends that server
 
-`like` compares outputs but for words with digits; `...` in them stands for anything. `serve` leaves the last command in
-the background once it has said `ready`. `exit=N` is what each command of the block ends with. Further lines of `run`:
+`like` ignores words with digits when it compares outputs; `...` in a block matches anything. `serve` leaves the last
+command in the background once it has printed `ready`. Each command of the block must end with exit code N. More
+lines of `run`:
 
-    skip PREFIX: REASON     commands that begin so are not run
-    background PREFIX       those stay until the end of the group, and must not end before
-    with TEXT => TEXT       what is put in place of what the reader sees; what shows in outputs likewise
+    skip PREFIX: REASON     does not run commands that begin with PREFIX
+    background PREFIX       keeps commands that begin with PREFIX running until the group ends; they must not end before
+    with TEXT => TEXT       replaces the first text by the second, in commands and in expected outputs
 """
 
 import dataclasses
@@ -30,7 +31,7 @@ SHELLS = ("", "sh", "bash", "shell", "console")
 
 
 class Mistake(Exception):
-    """A page that says something that this does not understand."""
+    """A mistake in a page: a block or annotation that cannot be understood."""
 
 
 @dataclasses.dataclass
@@ -72,7 +73,7 @@ class Command:
 
 
 def parse_annotation(text: str, where: str) -> Annotation:
-    """Of a whole comment, from PREFIX to `-->`."""
+    """Parses a whole comment, from PREFIX to `-->`."""
     body = text[len(PREFIX) :].strip().removesuffix("-->").rstrip()
     head, _, rest = body.partition("\n")
     kind, _, arguments = head.strip().partition(" ")
@@ -96,7 +97,7 @@ def parse_annotation(text: str, where: str) -> Annotation:
 
 
 def _block_at(lines: list[str], at: int, where: str) -> tuple[Block | None, int]:
-    """The block that begins there, if one does, and the line behind it."""
+    """Returns the block that begins at this line, or None, and the line to continue at."""
     if lines[at].startswith("```"):
         end = next((i for i in range(at + 1, len(lines)) if lines[i].startswith("```")), len(lines))
         return Block(where, lines[at][3:].strip(), lines[at + 1 : end]), end + 1
@@ -112,7 +113,7 @@ def _block_at(lines: list[str], at: int, where: str) -> tuple[Block | None, int]
 
 
 def blocks_of(page: pathlib.Path, name: str) -> list[Block | Annotation]:
-    """In order; an Annotation by itself is a hidden one."""
+    """Returns the blocks of a page in order, and hidden annotations between them."""
     lines = [*page.read_text().split("\n"), "end"]
     found: list[Block | Annotation] = []
     pending: Annotation | None = None
@@ -137,7 +138,7 @@ def blocks_of(page: pathlib.Path, name: str) -> list[Block | Annotation]:
 
 
 def _whole(text: str) -> bool:
-    """Whether bash needs no further line."""
+    """Whether the command is complete, so that bash needs no further line."""
     if text.endswith("\\"):
         return False
     checked = subprocess.run(["bash", "-n"], input=text + "\n", capture_output=True, text=True, check=False)
@@ -145,7 +146,7 @@ def _whole(text: str) -> bool:
 
 
 def commands_of(lines: list[str], where: str) -> list[Command]:
-    """With what each says, where the block has prompts: `$ ` begins a command, what follows is its output."""
+    """Returns the commands; in a block with `$ ` prompts, each has the lines after it as expected output."""
     name, _, first = where.rpartition(":")
     prompts = any(line.startswith("$ ") for line in lines)
     commands: list[Command] = []
@@ -179,7 +180,7 @@ def _pattern(lines: list[str], like: bool) -> str:
 
 
 def said(expected: list[str], output: str, like: bool, whole: bool) -> bool:
-    """Whether `output` is, or holds, what is expected: lines may be broken elsewhere, spaces be more or fewer."""
+    """Whether `output` is, or contains, the expected text; line breaks and runs of spaces do not matter."""
     pattern = _pattern(expected, like)
     if whole:
         return re.fullmatch(pattern, output.strip()) is not None

@@ -1,4 +1,4 @@
-"""What blocks.py makes of pages: an unannotated block is refused, so that nothing in the docs goes unrun unseen."""
+"""Tests of blocks.py; a block without annotation is refused, so that no block of the docs is silently not run."""
 
 import pathlib
 import tempfile

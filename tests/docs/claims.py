@@ -1,4 +1,4 @@
-"""Numbers and superlatives on the front pages, each held to what supports it.
+"""Checks that every number and superlative on the front pages has a source.
 
 claims.txt is the register. A line that begins in the first column is a claim, and the indented lines below it are its
 sources:
@@ -7,10 +7,10 @@ sources:
         FILE: WORDS OF THAT FILE
         run: COMMAND
 
-Words are compared as a reader sees them, without markup and line breaks. `run` is for a figure that a command prints:
-the page must name the command. A claim or a source that is gone is a mistake, and so is a number or a superlative on a
-front page that no claim covers. Front pages are all of README.md and docs/concepts.md, with their blocks of text, and
-the first paragraph of every page in docs/.
+Words are compared as a reader sees them, without markup and line breaks. `run` is for a number that a command prints:
+the page must name the command. A claim or source that no page has is a mistake, and so is a number or superlative on a
+front page without a claim. Front pages are all of README.md and docs/concepts.md, with their blocks of text, and the
+first paragraph of every page in docs/.
 """
 
 import dataclasses
@@ -23,10 +23,10 @@ WORDS = (
     "cheapest perfect optimal unlimited two three four five six seven eight nine ten eleven twelve dozen hundred "
     "hundreds thousand thousands million millions half third quarter tenth twice"
 ).split()
-# Not what is part of a name, as in `s3`, nor the number of an item.
+# A number, but not a part of a name, as in `s3`, nor the number of a list item.
 NUMBER = r"(?<![\w.,/:-])\d+(?:[.,]\d+)*(?:\s?%)?(?![\w-]*[A-Za-z])"
 CLAIMING = re.compile(rf"{NUMBER}|\b(?:{'|'.join(WORDS)})\b", re.IGNORECASE)
-# Names with a number in them, and a comparison that is none.
+# Names that contain numbers, and phrases that only look like superlatives.
 NAMES = re.compile(r"Debian \d+|C\+\+\d+|Apache License 2\.0|at (?:most|least)\b|WWW \d+|PNAS \d+", re.IGNORECASE)
 
 
@@ -39,7 +39,7 @@ class Claim:
 
 
 def plain(text: str) -> str:
-    """What a reader sees of Markdown, in one line; other text loses its line breaks alone."""
+    """The text of Markdown as a reader sees it, in one line; other text only loses its line breaks."""
     text = re.sub(r"<!--.*?-->", " ", text, flags=re.S)
     text = re.sub(r"!?\[([^\]]*)\]\([^)]*\)", r"\1", text)
     return " ".join(re.sub(r"\*\*|`|(?<!\w)[*_](?=\w)|(?<=[\w.%])[*_](?!\w)", "", text).split())
@@ -54,7 +54,7 @@ def prose(text: str) -> list[str]:
 
 
 def front(page: str, text: str) -> list[str]:
-    """The parts of a page that are held to their sources, as a reader sees them."""
+    """The parts of a page that need sources, as a reader sees them."""
     parts = prose(text)
     if page not in WHOLE:
         return [plain(part) for part in parts[:1]]
@@ -63,7 +63,7 @@ def front(page: str, text: str) -> list[str]:
 
 
 def names_removed(text: str) -> str:
-    """Of the same length, so that places in it are places in the text."""
+    """Replaces names by spaces of the same length, so that offsets stay the same."""
     return NAMES.sub(lambda found: " " * len(found.group()), text)
 
 
@@ -85,7 +85,7 @@ def parse(text: str, name: str) -> list[Claim]:
 
 
 def uncovered(parts: list[str], claims: list[Claim]) -> list[str]:
-    """Numbers and superlatives of these parts that are in the words of no claim, with what is around them."""
+    """Numbers and superlatives of these parts that no claim contains, with the text around them."""
     missing = []
     for part in parts:
         spans = []

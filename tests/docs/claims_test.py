@@ -1,4 +1,4 @@
-"""The register of claims holds on the pages as they are, and notices when a page, a source or a number is changed."""
+"""Checks the register of claims against the pages; changes of a page, a source or a number are noticed."""
 
 import pathlib
 import tempfile
@@ -14,7 +14,7 @@ REGISTER = "README.md: 17% less stale\n    docs/table.md: mean -17.2% over 24 ro
 
 
 def mistakes(register: str, **files: str) -> list[str]:
-    """What is wrong in a repository of these files, `_` in whose names stands for a dot."""
+    """The mistakes in a repository of these files; `_` in their names stands for a dot."""
     with tempfile.TemporaryDirectory() as folder:
         root = pathlib.Path(folder)
         (root / "docs").mkdir()

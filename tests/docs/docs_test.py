@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 """Runs the commands of README.md, CONTRIBUTING.md and docs/: usage: docs_test.py BIN_DIR [GROUP...]
 
-Every indented or fenced block is run, or an annotation says why not (blocks.py has the annotations). Blocks of a
-group share a shell, in the order of the pages; groups run side by side. Commands within sentences (`freshet get URL`)
-are run as well, on a server of their own, or have at least their options looked up.
+Every indented or fenced block is run, or an annotation says why not (blocks.py describes annotations). Blocks of a
+group share a shell, in the order of the pages; groups run in parallel. Commands within sentences (`freshet get URL`)
+are run on a server of their own; for some, only the options are checked.
 """
 
 import ast
@@ -28,7 +28,7 @@ def pages() -> list[tuple[str, pathlib.Path]]:
 
 
 def collect() -> tuple[dict[str, list], list[str]]:
-    """What each group does, and what is wrong with the pages themselves."""
+    """Returns the blocks of each group, and the mistakes of the pages themselves."""
     groups: dict[str, list] = {}
     mistakes = []
     for name, path in pages():
@@ -59,7 +59,7 @@ def place(found, groups: dict[str, list]) -> None:
 
 
 def rule_of(command: blocks.Command, rules: list[str]) -> str | None:
-    """The rule, `PREFIX` or `PREFIX: REASON`, that is about this command."""
+    """The rule, `PREFIX` or `PREFIX: REASON`, that applies to this command."""
     return next((rule for rule in rules if command.text.startswith(rule.partition(": ")[0])), None)
 
 
@@ -69,7 +69,7 @@ class Group:
         self.ran = self.skipped = 0
 
     def play(self) -> str:
-        """What went wrong, or nothing."""
+        """Runs the group; returns the problem, or "" if there is none."""
         root = pathlib.Path(tempfile.mkdtemp(prefix="freshet_docs_"))
         self.shell = session.Session(root, REPOSITORY, self.programs)
         problem, gone = "", []

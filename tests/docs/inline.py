@@ -1,4 +1,4 @@
-"""Commands within sentences and tables: those of `freshet` are run, of other programs the options are looked up."""
+"""Tests commands within sentences and tables: runs those of `freshet`, checks the options of other programs."""
 
 import pathlib
 import re
@@ -6,7 +6,7 @@ import tempfile
 
 import session
 
-# Words that stand for something, and something that they may stand for here.
+# Placeholders of the docs, and the values that replace them here.
 STANDS_FOR = {
     "URL": "https://example.org/",
     "HOST": "example.org",
@@ -20,19 +20,19 @@ STANDS_FOR = {
 FIRST = """freshet upsert https://example.org/ https://example.com/ https://en.wiki.example/
 freshet upsert --crawl-id shop https://example.net/ && freshet upsert --crawl-id news https://example.org/
 printf '<urlset><url><loc>https://example.org/</loc><lastmod>2026-01-01</lastmod></url></urlset>' > sitemap.xml"""
-# Exit codes that are right although they are not 0.
+# Expected exit codes other than 0.
 ANSWERS = {
     "freshet list > /dev/full": {4},
     "freshet --server somehost": {2},
-    # This server is of no cluster.
+    # This server is not in a cluster.
     "freshet fleet": {1},
     "freshet fleet drain NODE --yes": {1},
-    # Nobody can be asked here.
+    # Without a terminal the command cannot ask for confirmation.
     "freshet fleet drain NODE": {2},
-    # The other of two spellings has deleted it before.
+    # The docs spell this command in two ways, and the first already deletes the crawl.
     "freshet crawls delete shop --yes": {0, 1},
 }
-# Not on their own: groups of commands, commands that lack what the sentence does not repeat, or that ask the world.
+# Commands that cannot run alone: groups, commands without arguments, commands that need the internet or more files.
 FRAGMENTS = {
     "freshet crawls": "a group of commands",
     "freshet auth hash-token": "reads a token from standard input",
@@ -60,7 +60,7 @@ FRAGMENTS = {
 
 
 def commands(pages: list[tuple[str, pathlib.Path]], program: str) -> list[tuple[str, str]]:
-    """Where, and the command; each once."""
+    """Returns place and text of each different command."""
     found: dict[str, str] = {}
     for name, path in pages:
         for number, line in enumerate(path.read_text().split("\n"), 1):
@@ -80,7 +80,7 @@ def check(pages: list[tuple[str, pathlib.Path]], repository: pathlib.Path, progr
         shell.run("freshetd --data-dir data", serve=True)
         if shell.run(FIRST):
             problems.append(shell.last_output)
-        # What takes pages and hosts away comes last.
+        # Commands that delete pages and hosts come last.
         for where, text in sorted(commands(pages, "freshet"), key=lambda found: "delete" in found[1]):
             command = _spelled_out(text)
             if command in FRAGMENTS:

@@ -1,4 +1,4 @@
-"""The terms that the console explains stand in one table, in the words of the glossary, and each is used."""
+"""Checks the console's table of explained terms: each has the words of the glossary, and is used."""
 
 import json
 import pathlib
@@ -11,13 +11,13 @@ TEXTS = {file.name: file.read_text() for file in (*CONSOLE.glob("*.js"), *CONSOL
 
 
 def terms() -> dict[str, list[str]]:
-    """The table of terms.js: usual term and meaning by word."""
+    """The table of terms.js: for each word its usual term and its meaning."""
     table = re.search(r"TERMS = (\{.*?\n\});", TEXTS["terms.js"], re.DOTALL)[1]
     return json.loads(re.sub(r",\n\}", "\n}", table))
 
 
 def glossary() -> dict[str, list[str]]:
-    """The same of docs/glossary.md, by each of the words of a row."""
+    """The same from docs/glossary.md; a row may explain several words."""
     rows = [[cell.strip() for cell in line.strip("|").split("|")] for line in (REPOSITORY / "docs/glossary.md").read_text().split("\n") if line.startswith("| ")]
     return {word: ["" if usual == "-" else usual, meaning.replace("`", "")] for words, usual, meaning in rows for word in re.split(r"[,;] ", words)}
 

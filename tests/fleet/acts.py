@@ -1,4 +1,4 @@
-"""What clients of a play do besides crawling: they signal changes, remove pages, change settings two at a time, and read what they wrote."""
+"""Acts of a play's clients besides crawling: signals, removals, pairs of changed settings, and reads of own writes."""
 
 from __future__ import annotations
 
@@ -18,21 +18,21 @@ if TYPE_CHECKING:
     from nodes import Node
 
 SOURCE = "sitemap"
-SIGNALLED = 40  # pages, each of which remembers its last 16 signals
+SIGNALLED = 40  # pages; each remembers its last 16 signals
 REMEMBERED = 8
 SLOW_HOSTS = 12
 SLOW_DELAY = 3
 RATES = (80.0, 100.0)
-# What a call may fail with while servers come and go; anything else is a fault.
+# Codes with which a call may fail while servers come and go. Any other code is a fault.
 PASSING = {
     grpc.StatusCode.UNAVAILABLE,
     grpc.StatusCode.DEADLINE_EXCEEDED,
     grpc.StatusCode.CANCELLED,
     grpc.StatusCode.ABORTED,
-    grpc.StatusCode.UNKNOWN,  # a server that was killed amid its answer
+    grpc.StatusCode.UNKNOWN,  # from a server that was killed during its answer
     grpc.StatusCode.FAILED_PRECONDITION,  # "an epoch runs already"
 }
-# From a server that is killed or full while it answers.
+# Codes of items from a server that is killed or full during its answer.
 UNAVAILABLE = {types_pb2.ERROR_CODE_UNAVAILABLE, types_pb2.ERROR_CODE_RESOURCE_EXHAUSTED}
 Admin = admin_pb2_grpc.AdminServiceStub
 
@@ -49,12 +49,12 @@ class Acts:
         self._dice = random.Random(seed + 1)
         self._lock = threading.Lock()
         self._number = 0
-        self._present: list[str] = []  # pages that are there to be removed
-        self._signals: dict[int, list[Signal]] = {}  # recent ones that counted, by page
+        self._present: list[str] = []  # existing pages that may be removed
+        self._signals: dict[int, list[Signal]] = {}  # recent acknowledged ones, by page
         self._sent = 0
         self._value = 1000
         self._read = 0
-        # Written and read when, by which node, which page, what was written last before and what was read.
+        # Times of write and read, node, URL, last written value, read value.
         self.reads: list[tuple[float, float, str, str, int, float]] = []
 
     def threads(self, stop: threading.Event) -> list[threading.Thread]:
@@ -69,7 +69,7 @@ class Acts:
     # --- Pages
 
     def make_slow_hosts(self) -> None:
-        """Each has a delay of its own, which holds whoever serves."""
+        """Gives each slow host its own delay, which must hold whichever node serves."""
         for i in range(SLOW_HOSTS):
             request = admin_pb2.SetHostPolitenessRequest(host=f"slow{i}.test")
             request.min_delay.FromSeconds(SLOW_DELAY)
@@ -78,7 +78,7 @@ class Acts:
             self._memory.slow_hosts.add(request.host)
 
     def add_pages(self, count: int) -> None:
-        """Which are there to be removed."""
+        """Adds pages that may be removed later."""
         with self._lock:
             urls = [f"http://gone{(self._number + i) % 50}.test/{self._number + i}" for i in range(count)]
             self._number += count
@@ -90,7 +90,7 @@ class Acts:
                     self._present += part
 
     def remove_pages(self, count: int) -> list[str]:
-        """Those whose removal was acknowledged; others are gone or not."""
+        """Returns the URLs whose removal was acknowledged; the others may still exist."""
         with self._lock:
             urls, self._present = self._present[:count], self._present[count:]
         done = []
@@ -121,7 +121,7 @@ class Acts:
     # --- Signals
 
     def _signal(self, stop: threading.Event) -> None:
-        """A signal, some seconds later the same once more, by any server: it counts once."""
+        """Sends a signal and repeats it some seconds later, each by any node. Both together must count once."""
         page = self._dice.randrange(SIGNALLED)
         recent = self._signals.setdefault(page, [])
         self._sent += 1
@@ -172,7 +172,7 @@ class Acts:
         return True
 
     def set_interval(self, node: Node, value: int) -> bool:
-        """The smallest interval between two crawls of a page, in milliseconds."""
+        """Sets the smallest interval between two crawls of a page, in milliseconds."""
         request = admin_pb2.SetPolitenessDefaultsRequest()
         request.min_page_interval.FromMilliseconds(value)
         return self._call("interval", value, node, lambda stub: stub.SetPolitenessDefaults(request, timeout=20))
@@ -188,13 +188,13 @@ class Acts:
         return self._call("rate", value, node, lambda stub: stub.SetCrawlRate(request, timeout=20))
 
     def go_on(self, stop: threading.Event | None = None) -> None:
-        """Until nobody pauses any more."""
+        """Calls Resume until one call succeeds."""
         while not any(self.resume(node) for node in self._nodes):
             if stop is not None and stop.wait(0.5):
                 return
 
     def pair(self, one: Callable[[Node], bool], other: Callable[[Node], bool]) -> None:
-        """Two clients at once, at two servers, which may be of two divisions."""
+        """Runs two calls at the same time at two nodes, perhaps of two divisions."""
         nodes = self._dice.sample(self._nodes, 2)
         threads = [threading.Thread(target=act, args=(node,)) for act, node in zip((one, other), nodes, strict=True)]
         for thread in threads:
@@ -220,13 +220,13 @@ class Acts:
             else:
                 self.pause(self._dice.choice(self._nodes))
             stop.wait(self._dice.uniform(1, 4))
-        # Also what a call without an answer may have paused.
+        # A call without an answer may have paused as well.
         self.go_on(stop)
 
-    # --- Others
+    # --- Other acts
 
     def _learn(self, stop: threading.Event) -> None:
-        """Epochs, and pages that are to be crawled again at once."""
+        """Runs epochs, and rechecks of pages."""
         stop.wait(self._dice.uniform(3, 10))
         node = self._dice.choice(self._nodes)
         request = pages_pb2.RecheckPagesRequest(urls=self._dice.sample(sorted(self._memory.pages)[:1000], 20))
@@ -240,7 +240,7 @@ class Acts:
                 self._memory.faults.append(f"epoch: {error.code()}: {error.details()}")
 
     def _read_own_writes(self, _: threading.Event) -> None:
-        """A page that one client alone changes: whoever answers knows what was acknowledged."""
+        """Changes a page that no other client changes: every node must answer with the acknowledged value."""
         self._read += 1
         url = f"http://read{self._read % 20}.test/"
         if not self._client.upsert([url], importance=float(self._read)):

@@ -1,4 +1,4 @@
-"""Brokers of Kafka on loopback, each broker and controller (KRaft), that can be killed, stopped and started again."""
+"""Kafka brokers on loopback that can be killed, stopped and started again. Each is also a controller (KRaft)."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ broker.heartbeat.interval.ms=500
 controller.quorum.election.timeout.ms=1000
 controller.quorum.fetch.timeout.ms=2000
 """
-# Rows that later ones replace are left out within seconds.
+# Compacts replaced rows within seconds.
 COMPACTING = """\
 log.roll.ms=4000
 log.cleaner.backoff.ms=1000
@@ -46,8 +46,8 @@ log.cleaner.min.cleanable.ratio=0.01
 log.segment.delete.delay.ms=1000
 """
 LOG = ["defaultLogLevel=info", "showDateTime=true", "dateTimeFormat=yyyy-MM-dd'T'HH:mm:ss.SSS"]
-# Clients come to a listener of their own, show who they are, and may do what they were allowed; brokers and tools, on
-# the other, all.
+# Clients use a separate listener, authenticate, and have only granted rights. Brokers and tools use the other listener
+# and may do everything.
 SECURED = """\
 listeners=PLAINTEXT://{host}:{port},CONTROLLER://{host}:{controller},CLIENT://{host}:{secured}
 advertised.listeners=PLAINTEXT://{host}:{port},CLIENT://{host}:{secured}
@@ -75,7 +75,7 @@ def free_ports(count: int) -> list[int]:
 
 
 def make_certificate(certificate: Path, hosts: list[str]) -> Path:
-    """One for brokers at these addresses, which signs itself; the file with its key as well."""
+    """Makes a self-signed certificate for these addresses; returns the file that also has its key."""
     key, both = certificate.with_suffix(".key"), certificate.with_suffix(".keystore")
     command = ["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-days", "2"]
     names = ",".join(f"IP:{host}" for host in sorted(set(hosts)))
@@ -95,7 +95,7 @@ class Broker:
         self._process: subprocess.Popen[bytes] | None = None
         directory.mkdir(parents=True)
         self._properties = directory / "server.properties"
-        # The later of two lines counts.
+        # The broker takes the later of two lines for a setting.
         template = PROPERTIES + (COMPACTING if settings["compacting"] else "") + (SECURED if "secured" in settings else "")
         self._data = directory / "data"
         self._properties.write_text(template.format(data=self._data, host=self.host, **settings), encoding="utf-8")
@@ -142,17 +142,17 @@ class Broker:
             self._process.send_signal(signal.SIGCONT)
 
     def copy_disk(self) -> None:
-        """Killed before."""
+        """Copies the data. Precondition: killed."""
         shutil.copytree(self._data, self._directory / "older", dirs_exist_ok=True)
 
     def take_older_disk(self) -> None:
-        """Killed before: what it has written since the copy was made is gone."""
+        """Replaces the data by the copy, so that later writes are lost. Precondition: killed."""
         shutil.rmtree(self._data)
         (self._directory / "older").rename(self._data)
 
 
 USER = ("freshet", "not-told-to-anybody")
-# What that user may do to what is called like its cluster: as docs/cluster.md has it, and what a test does to a topic itself.
+# Rights of the user on names with the cluster's prefix: those of docs/cluster.md, and those that tests need on topics.
 RIGHTS = [
     ("--topic", ["Create", "Delete", "Describe", "DescribeConfigs", "Read", "Write"]),
     ("--group", ["Describe", "Read"]),
@@ -161,9 +161,9 @@ RIGHTS = [
 
 
 class Brokers:
-    """`with Brokers(directory, jars, 3) as brokers`: they listen.
+    """A cluster of brokers: `with Brokers(directory, jars, 3) as brokers` starts it.
 
-    `secured_for`: clients come as USER, by SASL_SSL, and may use what is called so or begins so.
+    `secured_for`: clients authenticate as USER by SASL_SSL, and may use names with this prefix.
     """
 
     def __init__(
@@ -176,13 +176,13 @@ class Brokers:
         places: list[Place] | None = None,
         compacting: bool = False,
     ) -> None:
-        """`places`: of each broker; None: on 127.0.0.1. `compacting`: all the time."""
+        """`places`: the place of each broker; None = 127.0.0.1. `compacting`: compact all the time."""
         ports = free_ports(3 * count)
         hosts = [place.address for place in places] if places else ["127.0.0.1"] * count
         voters = ",".join(f"{i + 1}@{host}:{ports[count + i]}" for i, host in enumerate(hosts))
         self._open_addresses = ",".join(f"{host}:{port}" for host, port in zip(hosts, ports, strict=False))
         self.addresses = self._open_addresses
-        self.properties: dict[str, str] = {}  # of clients
+        self.properties: dict[str, str] = {}  # for clients
         self._secured_for = secured_for
         secured: list[dict[str, object]] = [{} for _ in range(count)]
         if secured_for is not None:
@@ -228,12 +228,12 @@ class Brokers:
         return self
 
     def set_topic(self, topic: str, **settings: str | None) -> None:
-        """As an operator does, with _ for the dots of names; None: as it is by default."""
+        """Sets settings of a topic, as an operator would. Names have _ for dots; None = the default."""
         change = {name.replace("_", "."): value for name, value in settings.items()}
         self._configure(["--entity-type", "topics", "--entity-name", topic], change)
 
     def set_quota(self, **settings: str | None) -> None:
-        """What all clients with one name may do together at each broker; None: as they like."""
+        """Sets quotas for all clients with the same name together, at each broker; None = no quota."""
         self._configure(["--entity-type", "clients", "--entity-default"], settings)
 
     def _configure(self, entity: list[str], change: dict[str, str | None]) -> None:

@@ -1,4 +1,4 @@
-"""What is done to servers, brokers and the network between them, one thing at a time."""
+"""The faults of a play: one at a time, for servers, brokers and the network between them."""
 
 from __future__ import annotations
 
@@ -24,18 +24,18 @@ if TYPE_CHECKING:
     Pairs = list[tuple[Node, Node | Broker]]
 
 SILENCE = 5
-HANDOVER = 20  # seconds for which a server that ends waits for others, at most
-GRANT = 10  # seconds for which a part of the rate lasts
+HANDOVER = 20  # most seconds that an ending server waits for others
+GRANT = 10  # seconds of a grant of the crawl rate
 LINK_RATES = [100_000, 10_000_000]  # bytes a second
 QUOTAS = [2_000, 20_000]
-# By then a division hands out again after a fault is over: a take-over, and a part of the rate for it.
+# Seconds after a fault until a division hands out pages again: a take-over and a new grant.
 HANDS_OUT = 60
-# For so long a server that says that it is well may hand out nothing.
+# Seconds for which a ready server may hand out nothing.
 SILENT_WHILE_WELL = 2 * GRANT + 20
 DAY = 86_400
-ENOUGH_ON_DISK = 100 << 20  # where a server takes nothing more in
+ENOUGH_ON_DISK = 100 << 20  # bytes at which a server takes no more writes
 RESURRECTED = 400
-ENDS = 30  # seconds after which a server that has no disk has ended
+ENDS = 30  # seconds after which a server without a disk must have ended
 
 
 def topic_of(division: int, divisions: int) -> str:
@@ -54,7 +54,7 @@ def places(pairs: Pairs) -> Iterator[tuple[Place, Place]]:
 
 
 class Stage:
-    """What faults are done to."""
+    """The servers, brokers and network that faults act on."""
 
     def __init__(
         self, divisions: list[list[Node]], brokers: Brokers, net: Net | None, memory: Memory, timeline: Timeline
@@ -76,7 +76,7 @@ class Stage:
         return next((node for node in nodes if node.ready()), nodes[0])
 
     def last_received(self, division: int) -> float:
-        """When something of the division was received last."""
+        """The time at which a client last received a lease of the division."""
         leases = self.memory.leases
         for lease in leases[self._seen :]:
             of = lease.division(len(self.divisions))
@@ -85,7 +85,7 @@ class Stage:
         return self._last[division]
 
     def await_handing_out(self, begin: float) -> list[str]:
-        """Each division hands out something after `begin`, but while it pauses as it was told to."""
+        """Expects that each division hands out a page after `begin`, not counting time in which it is paused."""
         faults = []
         for division in range(len(self.divisions)):
             left = float(HANDS_OUT)
@@ -105,7 +105,7 @@ class Stage:
 
 
 class Chaos:
-    """Of nodes mostly one that serves."""
+    """Runs the faults, mostly on a serving node."""
 
     def __init__(self, stage: Stage, acts: Acts, dice: random.Random, steps: list[str]) -> None:
         self._stage = stage
@@ -137,7 +137,7 @@ class Chaos:
             await_serving(nodes, seconds)
 
     def _serving(self) -> tuple[Node, list[Node]]:
-        """The one that serves some division, and all nodes of that."""
+        """The serving node of a random division, and all nodes of that division."""
         division = self._dice.randrange(len(self._divisions))
         return self._stage.serving(division), self._divisions[division]
 
@@ -157,7 +157,7 @@ class Chaos:
         node.start()
 
     def _restore(self) -> None:
-        """Its disk is lost as well, but for a checkpoint that is some seconds old."""
+        """Kills the node, and removes its disk except for a checkpoint that is some seconds old."""
         node, nodes = self._serving()
         with grpc.insecure_channel(node.address) as channel:
             stub = admin_pb2_grpc.AdminServiceStub(channel)
@@ -177,7 +177,7 @@ class Chaos:
         self._serving()[0].terminate()
 
     def _standby(self) -> None:
-        """One that stands by comes and goes, which the one that serves does not notice."""
+        """Restarts a standby, which the serving node must not notice."""
         node, nodes = self._serving()
         other = self._dice.choice([each for each in nodes if each is not node])
         ended = other.ended_by_itself
@@ -192,7 +192,7 @@ class Chaos:
             self.faults.append(f"{node.name} serves no more, as {other.name} has come and gone")
 
     def _drain(self) -> None:
-        """Asked of a standby, which has the one that serves answer."""
+        """Asks a standby to drain the serving node; the standby forwards the call."""
         node, nodes = self._serving()
         others = [other for other in nodes if other is not node]
         with grpc.insecure_channel(self._dice.choice(others).address) as channel:
@@ -224,14 +224,14 @@ class Chaos:
         node.pause()
         time.sleep(seconds)
         node.go_on()
-        # What was on its way then comes now.
+        # Messages that were under way arrive now.
         span.end = time.time() + 1
 
     def _pause(self) -> None:
         self._stop(self._serving()[0], self._dice.choice([1, 3, SILENCE + 3, 3 * SILENCE]))
 
     def _pause_through(self) -> None:
-        """It is stopped, the next one serves and dies, and the turn may come back to it."""
+        """Stops the node until another serves, and kills that one. The turn may return to the first."""
         node, nodes = self._serving()
         span = self._timeline.begin("stop", node.name)
         node.pause()
@@ -248,7 +248,7 @@ class Chaos:
             other.start()
 
     def _long_stop(self) -> None:
-        """One that stands by is stopped until removals are compacted out of the log: it may not stand by any more."""
+        """Stops a standby until removals are compacted out of the log. Afterwards it must not stand by."""
         node, nodes = self._serving()
         division = self._stage.of(node)
         other = self._dice.choice([each for each in nodes if each is not node])
@@ -260,7 +260,7 @@ class Chaos:
         other.pause()
         removed = self._acts.remove_pages(RESURRECTED)
         time.sleep(25)
-        # For it a week has passed, as is left out of the settings that the topic has again.
+        # The topic has its usual retention again, and the clock below makes the standby see a week pass.
         self._brokers.set_topic(topic, delete_retention_ms=str(7 * DAY * 1000))
         ended = other.ended_by_itself
         other.set_clock(7 * DAY + 3600)
@@ -273,7 +273,7 @@ class Chaos:
         if other.ended_by_itself == ended:
             self.faults.append(f"{other.name}: '{other.readiness()}' when it was away for longer than delete.retention.ms")
             node.kill()
-            # It takes over, with a clock by which it has no part of the rate, and answers.
+            # The standby takes over and answers, though by its clock it has no grant.
             self._count_returned(removed)
             node.start()
         other.kill()
@@ -289,7 +289,7 @@ class Chaos:
     # --- Clocks
 
     def _leader(self) -> Node:
-        """Who shares out the rate."""
+        """The node that splits the crawl rate."""
         for division in range(len(self._divisions)):
             node = self._stage.serving(division)
             with grpc.insecure_channel(node.address) as channel:
@@ -303,17 +303,17 @@ class Chaos:
         return self._stage.serving(0)
 
     def _clock(self) -> None:
-        """The clock of whoever shares out the rate jumps two seconds ahead, and back."""
+        """Moves the leader's clock two seconds ahead, and back."""
         node = self._leader()
         span = self._timeline.begin("clock", node.name, amount=2.5)
         node.set_clock(2)
         time.sleep(2.5)
         node.set_clock(0)
-        time.sleep(8)  # it counts slower until then
+        time.sleep(8)  # until then its clock runs slower
         span.end = time.time() + 2 * LEASE
 
     def _skew(self) -> None:
-        """Within what a fleet takes."""
+        """Moves a clock by less than the tolerance of a fleet."""
         node, _ = self._serving()
         span = self._timeline.begin("clock", node.name, amount=0.5)
         node.set_clock(self._dice.choice([-0.3, 0.3]))
@@ -330,7 +330,7 @@ class Chaos:
         node.empty_disk()
 
     def _bad_disk(self) -> None:
-        """Its writes fail, or wait; then it is well again, or there is a new one."""
+        """Makes writes fail or hang. Afterwards the disk works again, or is replaced."""
         node, nodes = self._serving()
         if self._dice.random() < 0.5:
             self._hang(node, nodes)
@@ -354,7 +354,7 @@ class Chaos:
             node.start()
 
     def _hang(self, node: Node, nodes: list[Node]) -> None:
-        """Where that lasts, another one serves: it is ready by then, or loads what there is first."""
+        """Makes the disk hang. If that lasts, another node serves, which is ready or loads the pages first."""
         ended = node.ended_by_itself
         node.set_disk(HANGS)
         try:
@@ -397,7 +397,7 @@ class Chaos:
         span.end = time.time()
 
     def _roll(self) -> None:
-        """Each in turn, so that whoever coordinates groups and transactions, and who has partitions, moves."""
+        """Restarts each broker in turn, so that coordinators and partition leaders move."""
         span = self._timeline.begin("brokers")
         for broker in self._brokers.each:
             broker.kill()
@@ -408,7 +408,7 @@ class Chaos:
         span.end = time.time()
 
     def _outage(self) -> None:
-        """No broker answers, for longer than a lease lasts as well."""
+        """Stops all brokers, sometimes for longer than a lease."""
         span = self._timeline.begin("brokers")
         for broker in self._brokers.each:
             broker.pause()
@@ -418,7 +418,7 @@ class Chaos:
         span.end = time.time()
 
     def _old_disk(self) -> None:
-        """A broker forgets what it has written for some seconds, as one that lost its caches does; the others have it."""
+        """Makes a broker lose some seconds of writes, as if it lost its caches. The others still have them."""
         span = self._timeline.begin("brokers")
         broker = self._broker_of_chance()
         broker.kill()
@@ -427,7 +427,7 @@ class Chaos:
         broker.await_listening(120)
         time.sleep(self._dice.uniform(4, 10))
         broker.kill()
-        # Others know by then that it is away, so that it leads nothing when it is back.
+        # By then the others have noticed its absence, so it leads nothing when it returns.
         time.sleep(6)
         broker.take_older_disk()
         broker.start()
@@ -435,7 +435,7 @@ class Chaos:
         span.end = time.time()
 
     def _drift(self) -> None:
-        """Somebody changes a topic, and back."""
+        """Changes a setting of a topic, and changes it back."""
         topic = topic_of(self._dice.randrange(len(self._divisions)), len(self._divisions))
         name, value, good = self._dice.choice(
             [
@@ -449,7 +449,7 @@ class Chaos:
         self._brokers.set_topic(topic, **{name: good})
 
     def _quota(self) -> None:
-        """Brokers answer servers later, so that these send or read no more than so many bytes a second."""
+        """Limits the rate, in bytes a second, at which servers can send or read."""
         names = self._dice.choice([["producer_byte_rate"], ["consumer_byte_rate"], ["producer_byte_rate", "consumer_byte_rate"]])
         self._brokers.set_quota(**dict.fromkeys(names, str(self._dice.choice(QUOTAS))))
         try:
@@ -460,9 +460,9 @@ class Chaos:
     # --- Network
 
     def _watch_cut(self, seconds: float, nodes: list[Node], *, somebody_can: bool) -> None:
-        """While it lasts: who says that it is well hands out; another does, where one can."""
+        """Watches during a cut: ready nodes must hand out pages, and with `somebody_can` every division must."""
         divisions = {self._stage.of(node) for node in nodes}
-        # When it was last seen that a division hands out, pauses, or says that it is not well.
+        # Last time that a division handed out a page, was paused, or had no ready node.
         since = dict.fromkeys(divisions, time.time())
         until = time.monotonic() + seconds
         while time.monotonic() < until:
@@ -493,7 +493,7 @@ class Chaos:
 
     @contextlib.contextmanager
     def _healed(self, kind: str, pairs: Pairs) -> Iterator[Net]:
-        """Afterwards; what is done between these is in the timeline."""
+        """Heals the network afterwards, and records the fault in the timeline."""
         net = self._stage.net
         assert net is not None
         span = self._timeline.begin(kind, *(node.name for node in nodes_of(pairs)))
@@ -504,7 +504,7 @@ class Chaos:
             span.end = time.time()
 
     def _cut_servers(self) -> None:
-        """Each reaches Kafka and its clients, and none another server."""
+        """Cuts all servers off from each other; each still reaches Kafka and its clients."""
         everybody = [node for nodes in self._divisions for node in nodes]
         pairs: Pairs = [
             (a, b) for i, a in enumerate(everybody) for b in everybody[i + 1 :]
@@ -516,13 +516,13 @@ class Chaos:
         self._cut(pairs, self._dice.choice([3, 20, HANDS_OUT + 5]), somebody_can=True)
 
     def _cut_one_way(self) -> None:
-        """What the server sends to brokers is lost, or what one of them answers."""
+        """Drops the packets from the server to the brokers, or those from one broker to the server."""
         node, _ = self._serving()
         pairs: Pairs = [(node, broker) for broker in self._brokers.each]
         self._cut(pairs[: self._dice.randint(1, len(pairs))], self._dice.choice([3, SILENCE + 3]), both_ways=False)
 
     def _slow_link(self) -> None:
-        """From one that serves to all brokers and servers: far away, or over a thin line as well."""
+        """Slows the links from a serving node to all brokers and servers, by latency and perhaps by rate."""
         node, _ = self._serving()
         others: list[Node | Broker] = [other for nodes in self._divisions for other in nodes if other is not node]
         pairs: Pairs = [(node, other) for other in others + self._brokers.each]
@@ -533,7 +533,7 @@ class Chaos:
             self._watch_cut(self._dice.uniform(10, 30), [node], somebody_can=True)
 
 
-# Those that need a network, disks and clocks of the play's own.
+# Faults that need the play's own network, disks and clocks.
 OF_OWN = ["cut_servers", "cut_broker", "cut_one_way", "clock", "skew", "full", "bad_disk", "slow_link", "long_stop"]
 STEPS = ["kill", "kill", "lose", "restore", "pause", "pause", "pause_through", "restart", "standby", "drain"]
 STEPS += ["broker", "broker_pause", "roll", "outage", "old_disk", "drift", "quota"]

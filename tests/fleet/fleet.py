@@ -1,10 +1,12 @@
-"""Plays a cluster of freshetd on real brokers, does to servers, brokers, clocks, disks and network what may happen to them, and looks whether what was promised holds.
+"""Plays a cluster of freshetd on real brokers: causes faults and checks the cluster's promises.
 
 usage: fleet.py --bin DIR --jars DIR [--directory DIR] [--seconds S] [--nodes N] [--divisions N] [--brokers N] [--pages N]
                 [--hosts N] [--seed S] [--steps STEP,...] [--secured] [--plain]
-Without --directory: in a new one, which stays where a promise is broken, or nobody serves. With divisions: the nodes are theirs in turns, and share one crawl rate.
---plain: without namespaces of the play's own, and so without the steps that need them.
-The clients keep what the servers told them, and nothing else: load.py, acts.py and frontier.py; faults.py has the steps, invariants.py and quiet.py what is promised.
+Faults are those of servers, brokers, clocks, disks and the network.
+Without --directory it uses a new one, which stays if a promise is broken or nobody serves.
+The divisions get the nodes in turn and share one crawl rate. --plain: no private namespaces, nor faults that need them.
+The clients remember only what servers told them: load.py, acts.py and frontier.py. faults.py has the faults, invariants.py
+and quiet.py the promises.
 """
 
 from __future__ import annotations
@@ -38,7 +40,7 @@ from quiet import check_directories, check_settings
 if TYPE_CHECKING:
     from types import ModuleType
 
-BUSY_HOSTS = 40  # which have half of the pages
+BUSY_HOSTS = 40  # have half of the pages
 DISK_BYTES = 640 << 20
 SETTINGS = (
     f"shards: 2\npacing: {{max_lateness: 2ms}}\nleases: {{default: {LEASE}s}}\n"
@@ -48,13 +50,13 @@ SHOWN = 40
 
 
 def watch(node: Node, memory: Memory, stop: threading.Event) -> None:
-    """Notes what a node says that it handed out: it shows the last 50, and is asked more often than those take."""
+    """Records what a node has handed out. Its status shows the last 50, and is read often enough to miss none."""
     while not stop.wait(0.15):
         memory.handed_out.update((each["time"], each["url"]) for each in node.status(patience=1).get("recent", []))
 
 
 def urls_of(pages: int, hosts: int) -> list[str]:
-    """Half of them are of few hosts, so that politeness is what holds these up; and each slow host has some."""
+    """Half of the pages are on a few hosts, so that politeness limits them; each slow host has some, too."""
     busy = [f"http://host{i % BUSY_HOSTS}.test/{i}" for i in range(pages // 2)]
     return busy + [f"http://quiet{i % hosts}.test/{i}" for i in range(pages - len(busy))]
 
@@ -142,7 +144,7 @@ class Play:
     def _check_without_log(
         self, nodes: list[Node], frontier: FrontierMemory, stubs: tuple[ModuleType, ModuleType]
     ) -> list[str]:
-        """The directory of whoever served becomes that of a single server, which has all as well."""
+        """Turns the directory of each serving node into that of a single server, which must have all pages, too."""
         program = self._arguments.bin / "freshetd"
         singles: list[Node] = []
         try:
@@ -152,7 +154,7 @@ class Play:
                 await_serving([single], 60)
             clients = [Client([single], self._memory) for single in singles]
             faults = check_pages(clients, self._memory, self._timeline)
-            # The first division has it.
+            # The first division has the frontier.
             faults += FrontierCrawler(singles[:1], stubs, frontier).check_contents()
         finally:
             for single in singles:
@@ -160,7 +162,7 @@ class Play:
         return [f"without the cluster: {fault}" for fault in faults]
 
     def _elsewhere(self) -> int:
-        """How many pages workers took by servers of other divisions."""
+        """Number of pages that workers got from servers of other divisions."""
         count = self._arguments.divisions
         leases = self._memory.leases
         of = {node.name: i for i, nodes in enumerate(self._divisions) for node in nodes}
@@ -214,7 +216,7 @@ def play_in(directory: Path, arguments: argparse.Namespace, *, own: bool) -> int
         try:
             faults = play.play()
         except TimeoutError as error:
-            # Nobody serves for too long, or so it goes on: nothing more can be judged.
+            # For example, nobody has served for too long, so nothing more can be checked.
             faults = [*play.faults_so_far(), str(error)]
             for node in play.nodes:
                 node.keep_stacks()

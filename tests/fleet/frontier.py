@@ -1,4 +1,4 @@
-"""A crawler that speaks the crawl-frontier API to a cluster, and looks whether what it was told holds."""
+"""A client of the crawl-frontier API of a cluster, which checks the promises of its answers."""
 
 from __future__ import annotations
 
@@ -20,53 +20,53 @@ if TYPE_CHECKING:
     from nodes import Node
 
 QUEUES = 30
-LEASE = 6  # seconds, which the server counts in whole ones
-REFETCH = 4  # seconds after which a URL that is not completed is due again
-# A crawl id whose URLs are given out by their value, whatever date they have.
+LEASE = 6  # seconds; the server counts whole ones
+REFETCH = 4  # seconds until a URL that is not completed is due again
+# A crawl id whose URLs are given out by value, whatever their dates.
 SCHEDULED = "scheduled"
 SCHEDULED_QUEUES = 8
-LEFT_OPEN = 0.02  # of what is given out, that nobody answers for
+LEFT_OPEN = 0.02  # part of the URLs that get no answer
 
 
 @dataclass
 class GivenOut:
     url: str
     node: str
-    asked: float  # when the call began: no server gave it out before
+    asked: float  # begin of the call, before which no server gave it out
     received: float
 
 
 @dataclass
 class Answer:
-    """What a fetch has found, which may count at any time from `sent` to `taken`."""
+    """The result of a fetch, which counts at some time from `sent` to `taken`."""
 
     date: int
     sent: float
-    taken: float = math.inf  # when that was acknowledged
+    taken: float = math.inf  # time of the acknowledgement
 
 
 @dataclass
 class FrontierMemory:
-    """What the crawler was told. Threads of one process: appending to a list and setting a key are atomic."""
+    """What the crawler was told. Thread-safe within a process: appending to a list and setting a key are atomic."""
 
-    urls: set[str] = field(default_factory=set)  # that were acknowledged
+    urls: set[str] = field(default_factory=set)  # acknowledged ones
     given_out: list[GivenOut] = field(default_factory=list)
     answers: dict[str, list[Answer]] = field(default_factory=lambda: collections.defaultdict(list))
     faults: list[str] = field(default_factory=list)
-    early: list[tuple[GivenOut, int]] = field(default_factory=list)  # before that date
+    early: list[tuple[GivenOut, int]] = field(default_factory=list)  # given out before this date
 
     def by_value(self) -> int:
-        """How many were given out of the crawl id whose URLs go by it."""
+        """Number of URLs given out by value."""
         return sum(crawl_of(given.url) == SCHEDULED for given in self.given_out)
 
     def date(self, url: str, at: float) -> int | None:
-        """Which date the URL has for certain, of those that were acknowledged by then."""
+        """The certain date of the URL at time `at`; None = unknown."""
         answers = self.answers.get(url, [])
         taken = [answer for answer in answers if answer.taken < at]
         if not taken:
             return None
         last = max(taken, key=lambda answer: answer.taken)
-        # An answer that carries no lease overwrites others however late it comes.
+        # An answer without a lease overwrites others, however late it comes.
         sure = all(answer is last or answer.taken < last.sent for answer in answers)
         return last.date if sure or is_completed(url) else None
 
@@ -76,17 +76,17 @@ def crawl_of(url: str) -> str:
 
 
 def is_completed(url: str) -> bool:
-    """By its first fetch; other URLs are fetched again and again."""
+    """Whether the URL is completed by its first fetch. Other URLs are fetched again and again."""
     return url.endswith(("0", "1", "2"))
 
 
 class FrontierCrawler:
-    """Puts URLs, takes those that are due by any node, and says what became of them."""
+    """Puts URLs, takes due ones from any node, and reports them."""
 
     def __init__(
         self, nodes: list[Node], stubs: tuple[ModuleType, ModuleType], memory: FrontierMemory | None = None
     ) -> None:
-        """`memory`: what another one was told, of servers of which these are to have all; None: nothing yet."""
+        """`memory`: what another crawler was told; these nodes must have all of it. None = nothing."""
         self._nodes = nodes
         self._messages: Any = stubs[0]
         options = [("grpc.initial_reconnect_backoff_ms", 100), ("grpc.max_reconnect_backoff_ms", 200)]
@@ -98,7 +98,7 @@ class FrontierCrawler:
         return [threading.Thread(target=self._discover, args=(stop,)), *works]
 
     def _put(self, items: list[Any]) -> list[str]:
-        """To whichever node takes them; IDs of those that are taken for certain."""
+        """Puts items at the first node that answers; returns the IDs of accepted ones."""
         for stub in self._stubs:
             try:
                 acks = list(stub.PutURLs(iter(items), timeout=5))
@@ -175,13 +175,13 @@ class FrontierCrawler:
     def check(self, timeline: Timeline) -> list[str]:
         faults = list(self.memory.faults)
         for each, date in self.memory.early:
-            # By the clock of the server that has the queues, which may be ahead.
+            # Dates follow the server's clock, which may be ahead.
             if (early := date - timeline.clock(each.asked, each.received) - each.received) > 0:
                 faults.append(f"{each.url}: given out by {each.node} {early:.3f} s before it was due")
         latest: dict[str, GivenOut] = {}
         for each in sorted(self.memory.given_out, key=lambda given: given.received):
             before = latest.get(each.url)
-            # A server whose clock is ahead counts from a later time than the next one.
+            # A server whose clock is ahead counts from a later time than the next server.
             clock = timeline.clock(each.received - LEASE, each.received)
             if before is not None and each.received < self._over(before) - clock:
                 early = self._over(before) - each.received
@@ -198,13 +198,13 @@ class FrontierCrawler:
         return faults + self.check_contents()
 
     def _over(self, given: GivenOut) -> float:
-        """Until when nobody else may have it: the server counts from the second in which it gave it out."""
+        """Time until which nobody else may have the URL. The server counts from the second of its answer."""
         answers = self.memory.answers.get(given.url, [])
         ends = [answer.sent for answer in answers if answer.taken > given.asked]
         return min([given.asked + LEASE - 1, *ends])
 
     def check_contents(self) -> list[str]:
-        """Of whichever node answers: all that was acknowledged is there."""
+        """Checks that all acknowledged URLs are there, at whichever node answers."""
         listed = self._list()
         faults = [f"{url}: was acknowledged by the crawl frontier and is lost" for url in self.memory.urls - listed.keys()]
         for url, answers in self.memory.answers.items():

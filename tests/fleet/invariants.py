@@ -1,4 +1,4 @@
-"""What was promised, judged by what clients received and when they sent first. Each returns its faults, and counts what it looked at."""
+"""Checks promises by what clients received and first sent. Each check returns its faults and counts its cases."""
 
 from __future__ import annotations
 
@@ -18,22 +18,22 @@ if TYPE_CHECKING:
 RATE = 100.0
 MIN_DELAY = 0.25
 WINDOW = 0.1
-SEEN = 0.9  # of what is handed out, servers have to be asked in time
-# What a measurement at the client may be off by: two clocks read in two processes on a machine that is loaded.
+SEEN = 0.9  # part of all leases that the servers' lists must show
+# Error of a measurement at the client: two clocks of two processes on a loaded machine.
 SLACK = 0.05
-# What a message may be under way.
+# Longest time of a message under way.
 TRANSIT = 1.0
-# Of times that are told in whole microseconds and kept as floating-point numbers.
+# Error of times in whole microseconds that are kept as floating-point numbers.
 ROUNDING = 0.001
-# That a server may have had in its hands when it was stopped, and that leave it when it goes on: of each stop.
+# For each stop: assignments that a server may hold when it stops, and send when it continues.
 IN_HAND = 2
-# A call that was not answered has come to its end by then, also where a stopped server went on meanwhile.
+# By then an unanswered call has ended, even if a stopped server continued meanwhile.
 UNANSWERED = 60.0
 
 
 class Judge:
     def __init__(self, memory: Memory, timeline: Timeline, heartbeat: Heartbeat, divisions: dict[str, int]) -> None:
-        """`divisions`: of which each node is."""
+        """`divisions`: the division of each node."""
         self._memory = memory
         self._timeline = timeline
         self._heartbeat = heartbeat
@@ -53,7 +53,7 @@ class Judge:
         self._memory.void[what] += count
 
     def _slack(self, begin: float, end: float) -> float:
-        """How far times of then may be off."""
+        """Largest error of times between `begin` and `end`."""
         return SLACK + self._heartbeat.late(begin, end) + self._timeline.clock(begin - LEASE, end)
 
     def _grouped(self, by: str) -> Iterable[tuple[str, list[Lease]]]:
@@ -63,7 +63,7 @@ class Judge:
         return groups.items()
 
     def _overlaps(self, by: str, what: str) -> Iterable[tuple[Lease, Lease, float]]:
-        """Leases of the same page or host, the second of which came so many seconds before the first was over."""
+        """Pairs of leases of a page or host; how many seconds before the end of the first the second came."""
         for _, leases in self._grouped(by):
             for a, b in pairwise(leases):
                 self._checked(what)
@@ -78,7 +78,7 @@ class Judge:
         ]
 
     def _in_flight(self) -> list[str]:
-        """One at a time."""
+        """Checks that each host has one fetch at a time."""
         return [
             f"{a.host}: two in flight, {b.url} by {b.node} {early:.3f} s before {a.url} was over"
             for a, b, early in self._overlaps("host", "L2 fetches in flight")
@@ -86,7 +86,7 @@ class Judge:
         ]
 
     def _in_time(self) -> list[str]:
-        """Handed out while the lease lasts, and not before it begins; it is half over at most when it leaves."""
+        """Checks that assignments come during their lease, and leave before half of it is over."""
         faults = []
         late: dict[str, list[Lease]] = collections.defaultdict(list)
         for lease in self._leases:
@@ -115,7 +115,7 @@ class Judge:
         return faults
 
     def _gaps(self) -> list[str]:
-        """Between planned times of a host, which messages do not delay."""
+        """Checks the gaps between planned crawls of a host, which messages do not delay."""
         faults = []
         for host, leases in self._grouped("host"):
             for a, b in pairwise(sorted(leases, key=lambda lease: lease.until)):
@@ -125,7 +125,7 @@ class Judge:
         return faults
 
     def _slow_hosts(self) -> list[str]:
-        """By when pages were received, of hosts whose delay is long beside what messages take."""
+        """Checks the gaps between received pages, for hosts with a delay far longer than a message takes."""
         faults = []
         for host, leases in self._grouped("host"):
             if host not in self._memory.slow_hosts:
@@ -148,13 +148,13 @@ class Judge:
                 continue
             self._checked("L4 removed stays removed")
             begun = lease.until - LEASE
-            # It may have been leased before, for the second that was to come.
+            # The page may have been leased before, for the next second.
             if begun > removed + TRANSIT + self._slack(begun, lease.received):
                 faults.append(f"{lease.url}: leased by {lease.node} {begun - removed:.3f} s after it was removed")
         return faults
 
     def _paused(self) -> list[str]:
-        """From when a pause was acknowledged until somebody begins to end it."""
+        """Checks that nothing is handed out from the acknowledgement of a pause until a call begins to end it."""
         calls = self._memory.settings["pause"]
         faults = []
         for pause in (call for call in calls if call.value is True and call.ended < float("inf")):
@@ -172,9 +172,9 @@ class Judge:
         return faults
 
     def _bursts(self) -> list[str]:
-        """By when servers say that they handed out: in no window there is more than one beyond the rate for each node."""
+        """Checks the servers' own times: no window has more than one assignment per node above the rate."""
         if len(self._memory.handed_out) < SEEN * len(self._leases):
-            self._void("L11 bursts", len(self._leases))  # servers were not asked often enough
+            self._void("L11 bursts", len(self._leases))  # the servers were not asked often enough
             return []
         times = sorted(at for at, _ in self._memory.handed_out if self._timeline.clock(at - 1, at + 1) == 0)
         self._checked("L11 bursts", len(times))
@@ -184,7 +184,7 @@ class Judge:
         return [f"{most + 1} were handed out within {min(within):.3f} s, {over} times"] if over else []
 
     def _rate(self) -> list[str]:
-        """A message brings several assignments at once: what it has piled up is bounded by the longest wait of a message."""
+        """Checks the rate of received assignments. The longest wait of a message bounds how many it brings at once."""
         faults = []
         times = [lease.received for lease in self._leases]
         for seconds in (1.0, 5.0):
@@ -198,7 +198,7 @@ class Judge:
                     continue
                 begin, end = at - seconds, at
                 most += RATE * (self._heartbeat.late(begin - 1, end) + self._timeline.clock(begin, end))
-                # What a stopped server, or the client, had in its hands comes at once.
+                # A stopped server or client sends all that it held at once.
                 most += 40 * len(self._timeline.within(("stop",), begin, end))
                 if last - first + 1 > most:
                     faults.append(f"{last - first + 1} assignments within {seconds} s, at most {most:.0f} may be")
@@ -206,7 +206,7 @@ class Judge:
         return faults
 
     def _ids(self) -> list[str]:
-        """A lease's number is nobody else's, in all generations."""
+        """Checks that no lease id is used twice, in any generation."""
         pages: dict[int, str] = {}
         faults = []
         for lease in self._leases:
@@ -216,7 +216,7 @@ class Judge:
         return faults
 
     def reads(self, reads: list[tuple[float, float, str, str, int, float]]) -> list[str]:
-        """What was acknowledged is read, but of a server that may not know yet that it serves no more."""
+        """Checks that acknowledged writes are read, except from a server that may not know that it was replaced."""
         faults = []
         for written, read, node, url, expected, got in reads:
             if self._timeline.within(("stop", "cut", "brokers"), written - 2 * LEASE, read):
@@ -233,13 +233,13 @@ def end_of(call: Call) -> float:
 
 
 def last_values(calls: list[Call]) -> set[object]:
-    """What a setting may be when all is quiet: of each call after which no other was begun and acknowledged."""
+    """Possible values of a setting when all is quiet: of calls after which no other was begun and acknowledged."""
     begun = [call.begun for call in calls if call.ended < float("inf")]
     return {call.value for call in calls if not any(each > end_of(call) for each in begun)}
 
 
 def check_pages(clients: list[Client], memory: Memory, timeline: Timeline) -> list[str]:
-    """Each page is known to one of them, with its last crawl and as many as were counted; those that were removed are not."""
+    """Checks that a server knows each page, with its last crawl and all counted crawls, and no removed page."""
     faults = []
     outcomes = clients[0].outcomes()
     for url in sorted(memory.pages):
@@ -254,7 +254,7 @@ def check_pages(clients: list[Client], memory: Memory, timeline: Timeline) -> li
             faults.append(f"{url}: {sure} to {sure + perhaps} results were taken in, and it has {page.page.crawls}")
         if url in memory.crawled:
             crawled = page.page.last_crawl_time.ToMicroseconds() / 1e6
-            # A server takes a fetch that is later than the turn in which it learns of it as of that turn.
+            # A server dates a fetch that seems to be in the future to the present.
             if crawled < memory.crawled[url] - SLACK - timeline.clock(memory.crawled[url] - LEASE, memory.crawled[url] + LEASE):
                 faults.append(f"{url}: a crawl at {memory.crawled[url]:.3f} was acknowledged, the last is {crawled:.3f}")
     for url in memory.removed:

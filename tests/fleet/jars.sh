@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# Has Maven put the jars of a broker into a directory, unless those of this pom.xml are there: jars.sh DIRECTORY
+# Usage: jars.sh DIRECTORY. Lets Maven put the jars of a broker into DIRECTORY, unless it has those
+# of this pom.xml.
 set -euo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 jars=$(realpath -m "${1:?usage: jars.sh DIRECTORY}")

@@ -1,4 +1,4 @@
-"""The clients of a play: they use whichever node answers, and keep what they were told."""
+"""The clients of a play: they use any node that answers, and remember what they were told."""
 
 from __future__ import annotations
 
@@ -28,18 +28,20 @@ if TYPE_CHECKING:
     from nodes import Node
 
 LEASE = 10
-# Seconds for an answer when all is quiet, so that a slow machine is no finding. Before that clients turn to others sooner.
+# Seconds that a client waits when all is quiet, so that a slow machine causes no fault. Before, clients try other nodes
+# sooner.
 PATIENCE = 30
-# Of the workers here; pages of others are for the crawler of the crawl-frontier API.
+# Crawl ids of these workers; the client of the crawl-frontier API takes the others.
 CRAWL_IDS = ["DEFAULT"]
-# Of leases: what is answered at once; later, while it lasts; when it is over; never.
+# Workers answer this share of leases at once, up to the next share later within the lease, and up to the last after its
+# end. They never answer the rest.
 AT_ONCE, LATER, LATE = 0.9, 0.97, 0.98
-TWICE = 0.05  # of results that were acknowledged
+TWICE = 0.05  # part of the acknowledged results that are sent twice
 OPTIONS = [("grpc.initial_reconnect_backoff_ms", 100), ("grpc.max_reconnect_backoff_ms", 200)]
 
 
 class Client:
-    """Talks to any node: those that stand by have the one that serves answer."""
+    """A client of all nodes; standbys forward its calls."""
 
     def __init__(self, nodes: list[Node], memory: Memory) -> None:
         self.nodes = nodes
@@ -52,7 +54,7 @@ class Client:
         return service(self._channels[node.name])
 
     def ask(self, service: type, call: Callable[[Any], Any], nodes: list[Node] | None = None) -> Any:
-        """What the first of these nodes says that answers; None: none does."""
+        """The answer of the first node that gives one; None = none does."""
         for node in nodes or self.nodes:
             try:
                 return call(self.stub(service, node))
@@ -74,7 +76,7 @@ class Client:
     # --- Workers
 
     def work(self, node: Node, stop: threading.Event) -> None:
-        """Takes pages by one node and reports each: some found a change, some are never answered."""
+        """Takes pages from one node and reports each: some as changed, some never."""
         scheduler = self.stub(scheduler_pb2_grpc.SchedulerServiceStub, node)
         dice = random.Random(node.name)
         while not stop.is_set():
@@ -89,7 +91,7 @@ class Client:
             self.report(self._choose(self._note(node, response.assignments), dice))
 
     def _choose(self, leases: list[Lease], dice: random.Random) -> list[Lease]:
-        """Those to report at once; others are for later."""
+        """Returns the leases to report at once, and keeps the others for later."""
         now = []
         for lease in leases:
             chance = dice.random()
@@ -111,7 +113,7 @@ class Client:
             self.report(due)
 
     def work_by_stream(self, node: Node, stop: threading.Event) -> None:
-        """Takes pages by a stream to one node, of all divisions, and reports them on it; as a busy worker, with little credit."""
+        """Takes pages of all divisions on a stream to one node and reports them there, like a busy worker."""
         scheduler = self.stub(scheduler_pb2_grpc.SchedulerServiceStub, node)
         hello = scheduler_pb2.CrawlRequest(
             hello=scheduler_pb2.WorkerHello(worker=f"stream-of-{node.name}", crawl_ids=CRAWL_IDS)
@@ -155,7 +157,7 @@ class Client:
 
     @staticmethod
     def _results(leases: list[Lease]) -> list[types_pb2.CrawlResult]:
-        """Of fetches that have just ended, or of before, where they are sent again."""
+        """Results of fetches that end now, or earlier ones that are sent again."""
         now = time.time()
         results = []
         for lease in leases:
@@ -178,14 +180,14 @@ class Client:
                     lease.outcome = "refused"
                 continue
             lease.answered = time.time()
-            # Others may have counted: of a lease that ran out, or sent before by a call that was not answered.
+            # Other results may have counted, too: late ones, or those of an earlier call without an answer.
             if status is None or status.outcome == types_pb2.ITEM_OUTCOME_APPLIED:
                 lease.outcome = "applied"
                 fetched = max(lease.fetched, self.memory.crawled.get(lease.url, 0))
                 self.memory.crawled[lease.url] = fetched
 
     def report(self, leases: list[Lease]) -> None:
-        """To any: the one that handed them out may be gone."""
+        """Reports to any node, since the one that handed the pages out may be gone."""
         if not leases:
             return
         request = ingest_pb2.ReportCrawlsRequest(results=self._results(leases))
@@ -201,7 +203,7 @@ class Client:
         self.memory.counts["results"] += len(leases)
         if random.random() >= TWICE or ack.HasField("error"):
             return
-        # What was taken in counts no more, by whomever.
+        # A counted result must not count again, whoever sends it.
         ack = self.ask(service, send, random.sample(self.nodes, len(self.nodes)))
         if ack is None or ack.HasField("error"):
             return
@@ -232,7 +234,7 @@ class Client:
         raise ConnectionError(message)
 
     def outcomes(self) -> dict[str, tuple[int, int]]:
-        """By URL: how many results were counted for certain, and how many perhaps besides."""
+        """By URL: number of results that surely counted, and of those that perhaps counted."""
         found: dict[str, tuple[int, int]] = collections.defaultdict(lambda: (0, 0))
         for lease in self.memory.leases:
             sure, perhaps = found[lease.url]

@@ -1,13 +1,15 @@
-"""Measures what a cluster costs and how fast the next server takes over: one line of JSON for each row.
+"""Measures the cost of a cluster and the speed of a take-over; prints one line of JSON for each row.
 
 usage: measure.py --bin DIR --jars DIR [--pages N] [--seconds S] [--brokers N] [--rounds N]
                   [--divisions 1,2,3 | --log | --frontier [--urls-per-queue N]]
-Throughput and processor time of a server without Kafka and of one with it, in turns, by `freshet-bench serve`, and of the
-latter by way of a server that stands by, with that one's processor time in the rounds that are even; then the time from kill -9 to the first assignment: with a standby, of a server that starts again with its disk, and without it.
-With --divisions, instead: what is sent to one server of fleets of so many divisions, and the processor time of all their
-servers together. With --log, instead: rows and bytes of the log for each item, what a broker has on its disk of it, and how
-long a server with an empty disk reads until it stands by. With --frontier, instead: the crawl-frontier API without Kafka,
-with it and by way of a server that stands by, each with --pages URLs, and the time from kill -9 to the first URL.
+Default: throughput and processor time (`freshet-bench serve`) of a server without Kafka, of one with it, and of the latter
+through a standby, in turns; even rounds show the standby's processor time. Then the time from kill -9 to the first
+assignment: with a standby, and for a restart with its disk and without.
+--divisions: items sent to one server of fleets with so many divisions, and the processor time of all their servers.
+--log: rows and bytes of the log for each item, their size on a broker's disk, and the time in which a server with an empty
+disk reads the log.
+--frontier: the crawl-frontier API without Kafka, with it, and through a standby, each with --pages URLs, and the time from
+kill -9 to the first URL.
 """
 
 from __future__ import annotations
@@ -31,11 +33,11 @@ from freshet.v1 import admin_pb2, admin_pb2_grpc, ingest_pb2, ingest_pb2_grpc, s
 from nodes import CLUSTER, Node, await_serving, cluster_settings
 
 SILENCE = 5
-# As freshet-bench has it for servers of its own.
+# The settings that freshet-bench gives its own servers.
 SETTINGS = "shards: 1\ncrawl_rate: 0\nepochs: {interval: 0}\n"
 RATE = 1000.0
 PATIENCE = 600
-# By what items of a mode are counted, at the server that has the page.
+# The metric that counts the items of each mode, at the server that has the page.
 COUNTED = {
     "upsert": "freshet_upserts_total",
     "signals": "freshet_signals_total",
@@ -45,7 +47,7 @@ COUNTED = {
 ROWS, ROWS_READ = (f'freshet_cluster_rows_total{{cluster="{CLUSTER}",op="{op}"}}' for op in ("appended", "read"))
 BYTES = "freshet_cluster_appended_bytes_total"
 ELSEWHERE = "freshet_cluster_assignments_elsewhere_total"
-# After which divisions that had no workers have their parts of the rate.
+# Seconds after which divisions that had no workers have their grants.
 TO_SHARE_OUT = 20
 
 
@@ -113,7 +115,7 @@ def measure_throughput(arguments: argparse.Namespace, alone: Node, member: Node)
 
 
 def measure_frontier(arguments: argparse.Namespace, directory: Path, nodes: list[Node]) -> None:
-    """A server alone, one of a cluster, and one that stands by for it."""
+    """Measures a server alone, a server of a cluster, and its standby."""
     alone, member, standby = nodes
     await_serving([alone, member], PATIENCE)
     await_standing_by(standby)
@@ -126,7 +128,7 @@ def measure_frontier(arguments: argparse.Namespace, directory: Path, nodes: list
             for row in bench(arguments, asked.address, server, more):
                 print(json.dumps({"frontier": way, "round": turn + 1, **row}), flush=True)
     stubs = make_stubs(directory)
-    # So some are due yet.
+    # Makes sure that some URLs are due.
     first_url(member, stubs)
     member.kill()
     seconds = first_url(standby, stubs)
@@ -135,7 +137,7 @@ def measure_frontier(arguments: argparse.Namespace, directory: Path, nodes: list
 
 
 def first_url(node: Node, stubs: tuple[Any, Any]) -> float:
-    """Seconds from now to the first URL that it gives out."""
+    """Seconds from now until the node gives out a URL."""
     start = time.monotonic()
     stub = stubs[1].URLFrontierStub(grpc.insecure_channel(node.address))
     while time.monotonic() - start < PATIENCE:
@@ -149,7 +151,7 @@ def first_url(node: Node, stubs: tuple[Any, Any]) -> float:
 
 
 def measure_log(arguments: argparse.Namespace, directory: Path, node: Node) -> None:
-    """What the log has of the items of each mode: of new pages, and of assignments with their results."""
+    """Rows and bytes in the log for each new page, signal, result and assignment."""
     await_serving([node], PATIENCE)
     for mode, counted in COUNTED.items():
         counted = "freshet_pages" if mode == "upsert" else counted
@@ -166,7 +168,7 @@ def measure_log(arguments: argparse.Namespace, directory: Path, node: Node) -> N
 
 
 def disk_bytes(directory: Path) -> int:
-    """Of the log on one broker, each of which has all of it here."""
+    """Size of the log on one broker. Here each broker has all of it."""
     return sum(segment.stat().st_size for segment in directory.glob("broker1/data/*.changes-*/*.log"))
 
 
@@ -180,7 +182,7 @@ def measure_restore(node: Node) -> None:
 
 
 def measure_forwarding(arguments: argparse.Namespace, first: Node, second: Node) -> None:
-    """Calls to the second, which stands by, that the first one answers."""
+    """Measures calls to the second node, a standby, that the first one answers."""
     for turn in range(arguments.rounds):
         counted = second if turn % 2 else first
         for row in bench(arguments, second.address, first, ["--mode", "signals,results,crawl", "--loaded"], counted):
@@ -188,7 +190,7 @@ def measure_forwarding(arguments: argparse.Namespace, first: Node, second: Node)
 
 
 def measure_divisions(arguments: argparse.Namespace, directory: Path, brokers: Brokers) -> None:
-    """Fleets are there one after the other, each with a log of its own."""
+    """Measures one fleet after the other, each with a new log."""
     fleets: dict[int, list[Node]] = {}
     try:
         for count in arguments.divisions:
@@ -224,7 +226,7 @@ def measure_divisions(arguments: argparse.Namespace, directory: Path, brokers: B
 
 
 def processor_seconds(nodes: list[Node]) -> float:
-    """What their processes have used so far."""
+    """Processor seconds that the nodes' processes have used so far."""
     ticks = 0
     for node in nodes:
         fields = Path(f"/proc/{node.pid}/stat").read_text(encoding="utf-8").rsplit(")", 1)[1].split()
@@ -233,7 +235,7 @@ def processor_seconds(nodes: list[Node]) -> float:
 
 
 def counted_by(nodes: list[Node], family: str) -> float:
-    """What they have done themselves so far, as this metric of each counts it."""
+    """Sum of a metric over the nodes."""
     items = 0.0
     for node in nodes:
         with urllib.request.urlopen(f"http://{node.http}/metrics", timeout=5) as answer:
@@ -245,7 +247,7 @@ def counted_by(nodes: list[Node], family: str) -> float:
 def bench(
     arguments: argparse.Namespace, address: str, server: Node, more: list[str], counted: Node | None = None
 ) -> list[dict[str, Any]]:
-    """Rows of `freshet-bench serve`; `counted`: whose processor time they have, if not the server's."""
+    """Rows of `freshet-bench serve`. `counted`: the node whose processor time they show; None = the server."""
     command = [str(arguments.bin / "freshet-bench"), "serve", "--target", address, "--target-http", server.http]
     command += ["--server-pid", str((counted or server).pid), "--pages", str(arguments.pages)]
     command += ["--seconds", str(arguments.seconds), "--workers", "1,16", "--batch", "1000", "--credit", "10000", *more]
@@ -259,7 +261,7 @@ def set_rate(node: Node) -> None:
 
 
 def measure_handover(arguments: argparse.Namespace, first: Node, second: Node) -> None:
-    """The longest time without an assignment as one takes over from the other, which is told to end amid signals."""
+    """Measures the longest time without an assignment in a handover, while signals come."""
     pages = first.status()["pages"]
     command = [str(arguments.bin / "freshet-bench"), "serve", "--target", first.address, "--target-http", first.http]
     command += ["--server-pid", str(first.pid), "--pages", str(arguments.pages), "--seconds", "600", "--loaded"]
@@ -271,7 +273,7 @@ def measure_handover(arguments: argparse.Namespace, first: Node, second: Node) -
     for thread in threads:
         thread.start()
     try:
-        # It sets a rate of its own as it begins.
+        # The benchmark sets its own rate when it begins.
         time.sleep(3)
         set_rate(first)
         time.sleep(3)
@@ -294,7 +296,7 @@ def measure_handover(arguments: argparse.Namespace, first: Node, second: Node) -
 
 
 def take_pages(node: Node, times: list[float], over: threading.Event) -> None:
-    """Pages of whichever server serves, each given back at once as fetched and unchanged."""
+    """Takes pages from whichever node serves, and returns each at once as unchanged."""
     options = [("grpc.initial_reconnect_backoff_ms", 20), ("grpc.max_reconnect_backoff_ms", 50)]
     channel = grpc.insecure_channel(node.address, options)
     scheduler, ingest = scheduler_pb2_grpc.SchedulerServiceStub(channel), ingest_pb2_grpc.IngestServiceStub(channel)
@@ -335,7 +337,7 @@ def measure_failover(first: Node, second: Node) -> None:
 
 
 def first_assignment(node: Node) -> tuple[float, float]:
-    """Seconds from now to the first page that it hands out, and to when it says that it is ready."""
+    """Seconds from now until the node hands out a page, and until it says that it is ready."""
     start = time.monotonic()
     ready: list[float] = []
 

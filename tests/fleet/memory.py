@@ -1,4 +1,4 @@
-"""What the clients of a play were told, and when; what was done to servers meanwhile, so that nothing is held against them that they cannot help."""
+"""What clients of a play were told, when, and which faults there were, so that no server is blamed for these."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from collections import defaultdict
 from dataclasses import dataclass, field
 
 SLOTS = 4096
-STALL = 0.15  # seconds beyond which the play itself was late
+STALL = 0.15  # seconds; a longer sleep means that the play itself was late
 
 
 @dataclass
@@ -19,24 +19,24 @@ class Lease:
     node: str
     number: int
     received: float
-    until: float  # by which the page may be somebody else's
-    sent: float | None = None  # when its result was sent first
+    until: float  # afterwards another worker may have the page
+    sent: float | None = None  # when the result was first sent
     answered: float | None = None  # when the result was acknowledged
     fetched: float = 0
-    outcome: str = ""  # of its result: applied, perhaps, refused; nothing: none was sent
+    outcome: str = ""  # of the result: applied, perhaps, refused; "" = none sent
 
     def division(self, divisions: int) -> int:
-        """Whose it is: the last bits of its number are the slot of its host."""
+        """The division of the lease: the last bits of its number are the slot of its host."""
         return self.number % SLOTS * divisions // SLOTS
 
     def over(self) -> float:
-        """From when another may have the page."""
+        """The time from which another worker may have the page."""
         return min(self.until, math.inf if self.sent is None else self.sent)
 
 
 @dataclass
 class Call:
-    """A change of a setting, which counts from some time in between; one without an answer at any time later, or never."""
+    """A change of a setting. It counts at some time between both; without an answer, at any later time or never."""
 
     value: object
     begun: float
@@ -46,29 +46,29 @@ class Call:
 @dataclass
 class Signal:
     url: str
-    name: str  # its id
-    counted: float = math.inf  # when it was acknowledged
+    name: str  # signal id
+    counted: float = math.inf  # time of the acknowledgement
 
 
 @dataclass
 class Memory:
-    """Threads of one process: appending to a list and setting a key are atomic."""
+    """What clients were told. Thread-safe within a process: appending to a list and setting a key are atomic."""
 
     pages: set[str] = field(default_factory=set)
-    removed: dict[str, float] = field(default_factory=dict)  # when that was acknowledged
+    removed: dict[str, float] = field(default_factory=dict)  # time of the acknowledgement
     leases: list[Lease] = field(default_factory=list)
-    crawled: dict[str, float] = field(default_factory=dict)  # by URL: the latest fetch that was acknowledged
-    handed_out: set[tuple[float, str]] = field(default_factory=set)  # when a server says that it did, and what
+    crawled: dict[str, float] = field(default_factory=dict)  # latest acknowledged fetch, by URL
+    handed_out: set[tuple[float, str]] = field(default_factory=set)  # time and URL, according to servers
     settings: dict[str, list[Call]] = field(default_factory=lambda: defaultdict(list))
-    slow_hosts: set[str] = field(default_factory=set)  # whose politeness was set
-    counts: dict[str, int] = field(default_factory=lambda: defaultdict(int))  # of operations
-    checked: dict[str, int] = field(default_factory=lambda: defaultdict(int))  # by invariant
+    slow_hosts: set[str] = field(default_factory=set)  # hosts with their own politeness
+    counts: dict[str, int] = field(default_factory=lambda: defaultdict(int))  # number of operations
+    checked: dict[str, int] = field(default_factory=lambda: defaultdict(int))  # number of checks, by invariant
     void: dict[str, int] = field(default_factory=lambda: defaultdict(int))
     faults: list[str] = field(default_factory=list)
 
 
 class Heartbeat:
-    """How late the play was: a thread that wants to sleep for moments, and notes how long it did. Thread-safe."""
+    """Measures delays of the play itself: a thread sleeps for moments and records longer sleeps. Thread-safe."""
 
     def __init__(self) -> None:
         self.stalls: list[tuple[float, float]] = []
@@ -83,7 +83,7 @@ class Heartbeat:
                 self.stalls.append((before, after))
 
     def late(self, begin: float, end: float) -> float:
-        """By how much what happened then may have been seen too late."""
+        """How late events in this time may have been seen, in seconds."""
         return sum(b - a for a, b in self.stalls if b > begin and a < end)
 
 
@@ -97,7 +97,7 @@ class Span:
 
 
 class Timeline:
-    """What was done to servers, and when. Thread-safe."""
+    """The faults of a play and their times. Thread-safe."""
 
     def __init__(self) -> None:
         self.spans: list[Span] = []
@@ -115,5 +115,5 @@ class Timeline:
         ]
 
     def clock(self, begin: float, end: float) -> float:
-        """By how much any server's clock was off by then at most."""
+        """The largest error of any server's clock in this time, in seconds."""
         return max((abs(span.amount) for span in self.within(("clock",), begin, end)), default=0)

@@ -1,8 +1,8 @@
-"""The play's own network: a namespace for each server and broker, which packets leave by way of the play's alone.
+"""The play's own network: a namespace for each server and broker, whose packets all pass through the play's namespace.
 
-Nothing of it can be reached from elsewhere: the play's namespace has no other link. A cut is a rule there by which what
-comes from one address and goes to another is dropped without a word, as by a cable that is pulled. A slow link is a rule
-by which it goes to a tun device, where slow.py keeps it for a while: kernels need not have netem.
+Nothing outside can reach it, as the play's namespace has no other link. A cut is a rule in that namespace that drops
+the packets from one address to another silently, like a pulled cable. A slow link is a rule that sends them to a tun
+device, where slow.py delays them, since kernels may lack netem.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ import threading
 from pathlib import Path
 
 INSIDE = "FRESHET_FLEET_NETWORK"
-# Rules of cuts come before the one by which packets reach addresses of the namespace itself.
+# Priorities. Cuts come before the rule that delivers packets to the namespace's own addresses.
 CUT, SLOW, LOCAL = "10", "20", "100"
 TUN, TABLE = "slow0", "20"
 
@@ -25,7 +25,7 @@ def run(*command: str) -> None:
 
 
 def enter() -> bool:
-    """Starts this program again in namespaces of its own; False: the system has none for us, or it is in there already."""
+    """Starts this program again in private namespaces. Returns False if there are none, or if it already runs there."""
     if INSIDE in os.environ or shutil.which("unshare") is None or shutil.which("ip") is None:
         return INSIDE in os.environ
     command = ["unshare", "--net", "--mount", *([] if os.getuid() == 0 else ["--map-root-user"])]
@@ -38,13 +38,13 @@ def enter() -> bool:
 
 
 class Place:
-    """Where a server or a broker is: a namespace with one address, which a process of ours keeps until the play ends."""
+    """The place of a server or broker: a namespace with one address, kept by a process of ours until the play ends."""
 
     def __init__(self, number: int) -> None:
         self.address = f"10.9.{number}.2"
         hub, link = f"10.9.{number}.1", f"place{number}"
         self.link = link
-        # Ends when its input does: with the play, however that ends.
+        # The process ends with its input, and so with the play, however that ends.
         self._holder = subprocess.Popen(["unshare", "--net", "sh", "-c", "echo; exec cat"], stdin=-1, stdout=-1)
         assert self._holder.stdout is not None
         self._holder.stdout.readline()
@@ -67,7 +67,7 @@ class Place:
 
 
 class Net:
-    """`with Net() as net`. Thread-compatible."""
+    """The network of a play: `with Net() as net`. Thread-compatible."""
 
     def __init__(self) -> None:
         self._places: list[Place] = []
@@ -86,13 +86,13 @@ class Net:
         return self._places[-1]
 
     def cut(self, one: Place, other: Place, *, both_ways: bool = True) -> None:
-        """Nothing of `one` reaches `other` any more, and nothing of that `one`."""
+        """Drops all packets from `one` to `other`, and by default those back."""
         pairs = [(one, other), (other, one)] if both_ways else [(one, other)]
         for a, b in pairs:
             run("ip", "rule", "add", "pref", CUT, "from", a.address, "to", b.address, "blackhole")
 
     def make_slow(self, latency: float, rate: float) -> None:
-        """Links that are slowed down from now on have this latency in seconds, and together this rate in bytes a second."""
+        """Sets the latency of slow links in seconds, and their common rate in bytes a second."""
         command = [sys.executable, str(Path(__file__).parent / "slow.py"), TUN, str(latency), str(rate)]
         self._slow = subprocess.Popen(command, stdin=-1, stdout=-1)
         assert self._slow.stdout is not None
@@ -101,7 +101,7 @@ class Net:
         run("ip", "route", "add", "default", "dev", TUN, "table", TABLE)
 
     def slow_down(self, one: Place, other: Place) -> None:
-        """Each way, and after `make_slow`. What comes back from the device has another origin, so that the rule takes it once."""
+        """Slows both directions; call after `make_slow`. Packets from the device match no rule again."""
         for a, b in ((one, other), (other, one)):
             run("ip", "rule", "add", "pref", SLOW, "iif", a.link, "from", a.address, "to", b.address, "lookup", TABLE)
 
@@ -112,7 +112,7 @@ class Net:
         self._end_slow()
 
     def _end_slow(self) -> None:
-        """The device, and the route to it, end with the process."""
+        """Ends the process, and with it the device and its route."""
         if self._slow:
             self._slow.kill()
             self._slow.wait()

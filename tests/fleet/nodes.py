@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 
 CLUSTER = "fleet"
-# How a disk is, as machine.c has it: it works; writes fail with EIO; writes wait until it is in another state.
+# States of a disk, as in machine.c: works; writes fail with EIO; writes wait for another state.
 WELL, FAILS, HANGS = range(3)
 
 
@@ -39,13 +39,14 @@ def cluster_settings(
     division: tuple[int, int] = (0, 1),
     host: str = "127.0.0.1",
 ) -> str:
-    """What a server of the cluster has in its configuration besides what any has.
+    """The settings of a server of a cluster, besides those of any server.
 
-    `forward`: it takes calls as it stands by, and items of other divisions; `division`: of how many.
+    `forward`: it forwards calls as a standby, and items of other divisions. `division`: its division and their
+    number.
     """
     address = f", address: '{host}:0'" if forward else ""
     address += f", division: {division[0]}, divisions: {division[1]}"
-    properties = json.dumps(brokers.properties)  # is YAML
+    properties = json.dumps(brokers.properties)  # JSON is YAML
     return (
         f"cluster: {{name: {CLUSTER}, brokers: '{brokers.addresses}', node: {name}, silence: {silence}s{address},"
         f" properties: {properties}}}\n"
@@ -54,15 +55,15 @@ def cluster_settings(
 
 @dataclass
 class Machine:
-    """What a node runs on, where that is not simply this one."""
+    """The place of a node, unless it is this machine itself."""
 
     place: Place
-    faults: Path  # the library by which its clock and its disk can be wrong
+    faults: Path  # the library that makes its clock and disk wrong
     disk_bytes: int
 
 
 class Node:
-    """A freshetd that is started again when it ends by itself, as a service manager does."""
+    """A freshetd that is started again when it ends by itself, as by a service manager."""
 
     def __init__(
         self,
@@ -73,7 +74,7 @@ class Node:
         left: Path | None = None,
         machine: Machine | None = None,
     ) -> None:
-        """`settings`: the lines of its configuration; `left`: the data of a server of a cluster, of which it is made."""
+        """`settings`: lines of its configuration. `left`: data of a cluster's server from which it is made."""
         self.name = name
         self.place = machine.place if machine else None
         host = self.place.address if self.place else "127.0.0.1"
@@ -112,7 +113,7 @@ class Node:
         threading.Thread(target=self._watch, daemon=True).start()
 
     def start(self, after: subprocess.Popen[bytes] | None = None) -> None:
-        """Once that one has ended, unless somebody has ended or started it since."""
+        """Starts the node again once the process has ended, unless a caller has ended or started it since."""
         with self._lock, (self.directory / "log").open("ab") as log:
             if not self._wanted or self._process is not after:
                 return
@@ -141,11 +142,11 @@ class Node:
             process.wait()
 
     def lose_disk(self) -> None:
-        """Killed before."""
+        """Removes the data. Precondition: killed."""
         subprocess.run(["rm", "-rf", str(self.data)], check=True)
 
     def restore(self, checkpoint: str) -> None:
-        """Killed before. The checkpoint is below its data, of which nothing else is left."""
+        """Restores a checkpoint from its data, and removes the rest. Precondition: killed."""
         kept = self._disk / "checkpoint"
         subprocess.run(["rm", "-rf", str(kept)], check=True)
         Path(checkpoint).rename(kept)
@@ -158,22 +159,22 @@ class Node:
             subprocess.run(command, stdout=log, stderr=log, check=True)
 
     def set_clock(self, offset: float) -> None:
-        """By so many seconds its clock is ahead from now on."""
+        """Sets the seconds by which its clock is ahead."""
         self._offset = offset
         self._tell_faults()
 
     def set_disk(self, state: int) -> None:
-        """WELL, FAILS or HANGS, from now on."""
+        """Sets the state of its disk: WELL, FAILS or HANGS."""
         self._disk_state = state
         self._tell_faults()
 
     def _tell_faults(self) -> None:
-        # In one write: what it has mapped is the file.
+        # One write into the same file, which the process has mapped.
         with self._faults.open("r+b" if self._faults.exists() else "wb") as faults:
             faults.write(struct.pack("<qq", int(self._offset * 1e9), self._disk_state))
 
     def fill_disk(self, left: int) -> None:
-        """So that no more than so many bytes are free."""
+        """Fills the disk until at most `left` bytes are free."""
         free = shutil.disk_usage(self._disk).free
         with (self._disk / "filler").open("wb") as filler:
             os.posix_fallocate(filler.fileno(), 0, max(1, free - left))
@@ -182,7 +183,7 @@ class Node:
         (self._disk / "filler").unlink(missing_ok=True)
 
     def verify(self) -> str:
-        """Killed before. What the program says of its data."""
+        """The output of --verify. Precondition: killed."""
         command = [self._program, "--verify", "--data-dir", str(self.data)]
         return subprocess.run(command, capture_output=True, text=True, check=False).stdout
 
@@ -200,7 +201,7 @@ class Node:
         self.kill()
 
     def clear(self) -> None:
-        """Ended before: its disk is given back."""
+        """Unmounts its disk. Precondition: ended."""
         if self.place:
             subprocess.run(["umount", self._disk], check=False)
 
@@ -210,7 +211,7 @@ class Node:
             return self._process.pid if self._process is not None else 0
 
     def keep_stacks(self) -> None:
-        """What each of its threads waits for, beside its log, where gdb is installed."""
+        """Writes the stacks of all its threads beside its log, if gdb is installed."""
         debugger = shutil.which("gdb")
         if debugger is None or not self.pid:
             return
@@ -222,7 +223,7 @@ class Node:
         return self.readiness() == "ok"
 
     def status(self, patience: float = 5) -> dict[str, Any]:
-        """What /status.json says; nothing where it does not answer in so many seconds."""
+        """The content of /status.json; empty if there is no answer within `patience` seconds."""
         try:
             with urllib.request.urlopen(f"http://{self.http}/status.json", timeout=patience) as answer:
                 status: dict[str, Any] = json.load(answer)
@@ -231,7 +232,7 @@ class Node:
             return {}
 
     def readiness(self) -> str:
-        """Ok, or why not."""
+        """The text of /readyz: ok, or the reason why not."""
         try:
             try:
                 answer = urllib.request.urlopen(f"http://{self.http}/readyz", timeout=1)
@@ -245,7 +246,7 @@ class Node:
 
 
 def await_serving(nodes: list[Node], seconds: float) -> float:
-    """How long it took until one of them served."""
+    """Waits until one of the nodes serves; returns the seconds."""
     start = time.monotonic()
     while not any(node.ready() for node in nodes):
         if time.monotonic() - start > seconds:

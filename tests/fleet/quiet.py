@@ -1,4 +1,4 @@
-"""After a play: settings are the same in all divisions, and all directories of a division are, also one made of the log alone."""
+"""Checks after a play: divisions have equal settings, and their directories equal rows, even one made from the log."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from nodes import Node
 
 PAIRS = 10
-COPIED = 30  # seconds after which a division has the settings of all, once nothing fails
+COPIED = 30  # seconds until all divisions have the same settings, once nothing fails
 STANDS_BY = 90
 ROWS = re.compile(r"^rows (\S+): (\d+ digest=[0-9a-f]+)$", re.MULTILINE)
 
@@ -43,7 +43,7 @@ OF = {"interval": interval_of, "pause": paused_of}
 
 
 def await_equal(stage: Stage, name: str, ask: Callable[[Node], object]) -> list[str]:
-    """Of each division the server that serves it says the same, and what was said last to any."""
+    """Waits until the serving nodes of all divisions say the same, and one of the values set last."""
     stage.memory.checked["L5 settings are equal"] += 1
     until = time.monotonic() + COPIED
     while True:
@@ -57,7 +57,7 @@ def await_equal(stage: Stage, name: str, ask: Callable[[Node], object]) -> list[
 
 
 def check_settings(stage: Stage, acts: Acts) -> list[str]:
-    """Pairs of calls at two servers at once, which both are answered: all divisions end up with the same one. Ends at its first finding."""
+    """Makes pairs of calls at two nodes: all divisions must get the same value. Stops at the first fault."""
 
     def pause() -> None:
         acts.pair(acts.pause, acts.resume)
@@ -73,20 +73,20 @@ def check_settings(stage: Stage, acts: Acts) -> list[str]:
 
 
 def check_directories(stage: Stage, acts: Acts, make: Callable[[int], Node]) -> list[str]:
-    """Row for row. `make`: a server of a division with an empty disk. Nobody serves afterwards."""
+    """Compares the directories by rows. `make`: makes a node with an empty disk. Afterwards no node serves."""
     while not all(acts.pause(stage.serving(division)) for division in range(len(stage.divisions))):
         time.sleep(0.5)
     new = [make(division) for division in range(len(stage.divisions))]
     try:
-        time.sleep(LEASE + 2)  # leases end, which is written
+        time.sleep(LEASE + 2)  # ends of leases are written, too
         faults = []
         for division, replayed in enumerate(new):
             nodes = [*stage.divisions[division], replayed]
             for node in nodes:
                 await_well(node)
             await_serving(nodes, STANDS_BY)
-            time.sleep(3)  # they read once a second
-            # Whoever serves ends last, so that nobody takes over.
+            time.sleep(3)  # they read the log once a second
+            # The serving node ends last, so that no other takes over.
             for node in sorted(nodes, key=lambda each: each.ready()):
                 node.end()
             stage.memory.checked["L10 directories are equal"] += len(nodes)

@@ -1,4 +1,4 @@
-"""A link that is slow: gives each packet of a tun device back after a time, until its input ends.
+"""A slow link: returns each packet of a tun device after a delay, until its input ends.
 
 usage: slow.py DEVICE LATENCY_SECONDS BYTES_A_SECOND
 """
@@ -14,8 +14,8 @@ import sys
 import time
 
 TUNSETIFF, IFF_TUN, IFF_NO_PI = 0x400454CA, 0x0001, 0x1000
-MOST = 1 << 16  # bytes of a packet
-LONGEST = 1.0  # seconds that a packet waits for those before it; later ones are lost
+MOST = 1 << 16  # largest packet in bytes
+LONGEST = 1.0  # longest wait for earlier packets in seconds; a longer one loses the packet
 
 
 def attach(device: str) -> int:
@@ -26,9 +26,9 @@ def attach(device: str) -> int:
 
 def main() -> None:
     tun, latency, rate = attach(sys.argv[1]), float(sys.argv[2]), float(sys.argv[3])
-    print(flush=True)  # ready
+    print(flush=True)  # tells the parent that it is ready
     waiting: collections.deque[tuple[float, bytes]] = collections.deque()
-    free = 0.0  # when the link has passed on what it was given
+    free = 0.0  # time at which the link has passed on all packets
     while True:
         left = max(0.0, waiting[0][0] - time.monotonic()) if waiting else None
         readable, _, _ = select.select([tun, 0], [], [], left)

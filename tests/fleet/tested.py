@@ -1,7 +1,7 @@
-"""Runs the tests that need real brokers of Kafka against three of them, as a user that may do what docs/cluster.md says.
+"""Runs the tests of real Kafka brokers against three of them, as a user with the rights of docs/cluster.md.
 
 usage: tested.py --bin DIR --jars DIR [ARGUMENT...]
-The arguments are the test program's, e.g. --gtest_filter=RealKafkaTest.ATopic*
+The arguments go to the test program, e.g. --gtest_filter=RealKafkaTest.ATopic*
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ def main() -> int:
     parser.add_argument("--jars", type=Path, required=True)
     arguments, more = parser.parse_known_args()
     test = arguments.bin.parent / "tests" / "storage_kafka_test"
-    # All names of clusters begin so.
+    # All clusters have names with this prefix.
     with tempfile.TemporaryDirectory() as directory, Brokers(Path(directory), arguments.jars, 3, "test") as brokers:
         properties = ",".join(f"{name}={value}" for name, value in brokers.properties.items())
         environment = os.environ | {

@@ -1,4 +1,4 @@
-// Any bytes as a configuration file: they give a valid configuration or an error of one line.
+// Any bytes as a configuration file give a valid configuration or an error of one line.
 #include <cmath>
 #include <cstddef>
 #include <cstdint>

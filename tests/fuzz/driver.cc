@@ -1,13 +1,13 @@
-// Runs a fuzz harness without libFuzzer, so that every build and compiler tests it: first the seeds
-// that are committed, then mutations of them, drawn from a fixed seed. It does not see which code
-// an input reaches; finding new ground is the work of ./dev fuzz, and this keeps what was found.
+// Runs a fuzz harness without libFuzzer, so that every build and compiler tests it: first on the
+// committed seeds, then on mutations of them from a fixed random seed. It does not see which code
+// an input reaches; ./dev fuzz finds new inputs, and this driver keeps them working.
 //
 //   x_fuzz --seeds DIRECTORY --seconds 1 [--runs N] [--seed S] [--max-len BYTES]
-//   x_fuzz FILE...        runs these inputs alone
-//   x_fuzz --hex HEX      runs this input alone
+//   x_fuzz FILE...        runs only these inputs
+//   x_fuzz --hex HEX      runs only this input
 //
-// An input that ends the process is printed in hexadecimal, whole, together with the seed and the
-// number of the run; one that takes longer than a minute counts as such.
+// For an input that ends the process, the driver prints the whole input in hexadecimal, the seed
+// and the number of the run. An input that takes over a minute counts, too.
 #include <unistd.h>
 
 #include <algorithm>
@@ -28,7 +28,7 @@
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size);
 extern "C" __attribute__((weak)) int LLVMFuzzerInitialize(int* argc, char*** argv);
-// Sanitizers end the process without a signal, but call this first.
+// Sanitizers end the process without a signal, but first call this.
 extern "C" __attribute__((weak)) void __sanitizer_set_death_callback(void (*callback)());
 
 namespace {
@@ -44,7 +44,7 @@ struct Options {
   std::vector<std::string> inputs;
 };
 
-// What is being run, for the handlers.
+// The running input, for the handlers.
 struct {
   const char* program = "";
   const char* data = nullptr;
@@ -95,7 +95,7 @@ void OnSignal(int signal) {
 }
 
 void Run(const std::string& input) {
-  // A copy of exactly this size, so that a sanitizer sees a read beyond its end.
+  // Copies the input to a buffer of its exact size, so that sanitizers notice reads beyond the end.
   const auto bytes = std::make_unique<uint8_t[]>(input.size());
   std::copy(input.begin(), input.end(), bytes.get());
   current.data = input.data();
@@ -140,7 +140,7 @@ class Mutator {
     std::string input = Below(2) == 0 ? Any(seeds_) : Any(recent_);
     for (uint64_t changes = 1 + Below(6); changes > 0; --changes) Change(&input);
     input.resize(std::min(input.size(), max_len_));
-    // Some are changed further, so that the walk leads away from the seeds.
+    // Some inputs are mutated again, so that the walk moves away from the seeds.
     if (recent_.size() < seeds_.size() + 200) {
       recent_.push_back(input);
     } else {
@@ -185,7 +185,7 @@ class Mutator {
                                    other.substr(std::min(other.size(), Below(2) == 0 ? at : 0))));
       }
       default:
-        // A part again and again: what is limited in number or in length.
+        // Repeats a part many times, to reach limits on counts and lengths.
         if (length == 0) return;
         for (uint64_t times = 1 + Below(64); times > 0 && input->size() < max_len_; --times) {
           input->insert(at, input->substr(at, length));
@@ -265,7 +265,7 @@ int main(int argc, char** argv) {
   };
   std::vector<std::string> seeds;
   if (!options.seeds.empty()) seeds = ReadSeeds(options.seeds);
-  // All of them, however long it takes.
+  // Runs all seeds, however long that takes.
   for (const std::string& seed : seeds) Run(seed);
   const size_t committed = seeds.size();
   Mutator mutator(options.seed, options.max_len, std::move(seeds));

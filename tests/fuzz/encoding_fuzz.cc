@@ -1,5 +1,5 @@
-// Text of any encoding: what comes out is UTF-8 of characters that XML may have, the same however
-// it was cut. The first line is what HTTP says of the encoding.
+// Text in any encoding: the result is UTF-8 with characters that XML allows, however the input was
+// cut. The first line is the encoding named by HTTP.
 #include <cstddef>
 #include <cstdint>
 #include <string>

@@ -1,4 +1,4 @@
-// Dates of feeds: any text is a date or none, and a date is an interval of what a year can hold.
+// Dates in feeds: any text is a date or not, and a date is an interval within the range of years.
 #include <cstddef>
 #include <cstdint>
 #include <string_view>

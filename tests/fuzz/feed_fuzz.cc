@@ -1,6 +1,6 @@
-// Sitemaps, indexes, RSS, Atom and lists of URLs in any encoding: any bytes are read or refused
-// with a reason, in the same way however they are cut into pieces, and what is read keeps to its
-// bounds. The sites of its URLs besides. What was mended is well-formed.
+// Sitemaps, indexes, RSS, Atom and URL lists in any encoding, and the sites of their URLs. Any
+// bytes are read or refused with a reason, however they are cut, and entries stay within their
+// limits. Repaired text is well-formed.
 #include <cstddef>
 #include <cstdint>
 #include <string>
@@ -50,7 +50,7 @@ Reading Read(std::string_view document, size_t piece) {
   } else {
     reading.refusal = std::string(summary.status().message());
     CHECK(!reading.refusal.empty(), "no reason");
-    // The parser itself has nothing to complain of but that elements are left open.
+    // The XML parser may complain about repaired text only for open elements.
     CHECK(!absl::StrContains(reading.refusal, "cut off: ") ||
               absl::StrContains(reading.refusal, "cut off: Premature end of data"),
           "mended, and not well-formed: {}", reading.refusal);

@@ -1,6 +1,5 @@
-// Bytes as a connection to the HTTP port would send them: the first one says how they are cut into
-// pieces. Whatever they are, what is kept and handed on stays within its limits, and the same
-// requests come out however the bytes are cut.
+// Bytes of a connection to the HTTP port; the first byte says how they are cut. All that the port
+// keeps or hands on stays within the limits, and the requests do not depend on the cuts.
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
@@ -29,11 +28,11 @@ const std::vector<HttpRoute>& Routes() {
   return kRoutes;
 }
 
-// What the request is answered with, as bytes.
+// The answer to a request, as bytes.
 std::string AnswerOf(HttpRequest request) {
   size_t header_bytes = request.method.size() + request.path.size();
   for (const auto& [name, value] : request.fields) header_bytes += name.size() + value.size();
-  // Trailers of a body in chunks count as its framing.
+  // Trailers of a chunked body count as its framing.
   CHECK(header_bytes <= limits::kMaxHttpHeaderBytes + 4 * limits::kMaxHttpBodyBytes);
   CHECK(request.body.size() <= limits::kMaxHttpBodyBytes);
   CHECK(request.path.empty() || request.path.front() == '/');
@@ -46,7 +45,7 @@ std::string AnswerOf(HttpRequest request) {
   return request.method + " " + request.path + " " + request.body + head;
 }
 
-// The answers to all requests in the bytes, given in pieces of so many.
+// The answers to all requests in the bytes, fed in pieces of `piece` bytes.
 std::vector<std::string> AnswersTo(std::string_view bytes, size_t piece) {
   HttpReader reader((HttpSizes()));
   std::vector<std::string> answers;

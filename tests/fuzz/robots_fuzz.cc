@@ -1,5 +1,5 @@
-// robots.txt: any bytes give sitemaps that are the same however they are cut into pieces, and no
-// more than are asked for; and references against any base.
+// robots.txt: any bytes give sitemaps, however they are cut, up to the requested number. Also
+// resolves references against any base.
 #include <cstddef>
 #include <cstdint>
 #include <string>
@@ -39,7 +39,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   const std::string_view text(reinterpret_cast<const char*>(data), size);
   const std::vector<std::string> whole = Sitemaps(text, size + 1);
   CHECK(whole == Sitemaps(text, 7), "{} sitemaps", whole.size());
-  // A reference and its base, on lines of their own.
+  // A reference and its base, each on a line.
   const std::string base(text.substr(0, text.find('\n')));
   const std::string reference(text.substr(std::min(base.size() + 1, text.size())));
   const std::string joined = freshet::sitemap::JoinUrls(base, reference);

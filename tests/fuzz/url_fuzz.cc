@@ -1,5 +1,5 @@
-// Canonical URLs: any bytes are refused with a reason or have one canonical form, which is bounded,
-// plain ASCII, its own canonical form, tells the same host, and has lost or gained no escape.
+// Canonical URLs: any bytes are refused with a reason or have one canonical form. The form is short
+// and plain ASCII, is its own canonical form, has the same host, and has all escapes and no others.
 #include <cstddef>
 #include <cstdint>
 #include <string>
@@ -15,7 +15,7 @@ namespace {
 
 constexpr size_t kNone = std::string_view::npos;
 
-// What follows the host and port: from the first slash, or question mark, to the fragment.
+// The part behind host and port: from the first slash or question mark to the fragment.
 std::string_view AfterAuthority(std::string_view url) {
   const size_t authority = url.find_first_not_of("/\\", url.find(':') + 1);
   if (authority == kNone) return {};
@@ -31,7 +31,7 @@ bool MayHaveDotSegments(std::string_view path) {
   return false;
 }
 
-// Each character is there, as it was or escaped, and nothing else.
+// Expects every character, as given or escaped, and no others.
 void CheckEscapes(std::string_view given, std::string_view canonical, bool path) {
   size_t at = 0;
   for (char c : given) {
@@ -74,7 +74,7 @@ void CheckCanonical(std::string_view given, const CanonicalUrl& url) {
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   const std::string_view bytes(reinterpret_cast<const char*>(data), size);
-  // As it is, which chance seldom makes a URL of; as a host; and as a path with a query.
+  // The bytes as they are, which are seldom a URL; as a host; and as a path with a query.
   for (const std::string& text :
        {std::string(bytes), "http://" + std::string(bytes), "http://h/" + std::string(bytes)}) {
     const freshet::StatusOr<freshet::CanonicalUrl> url = freshet::Canonicalise(text);

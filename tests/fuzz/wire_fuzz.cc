@@ -1,6 +1,6 @@
-// Every request message, from the bytes of a client through ParseMessage and the conversions to
-// what a shard would get. The first byte picks the message. Nothing may end the process; what is
-// refused names a field of the API or none; what is taken is bounded by the limits.
+// Every request message, from a client's bytes through ParseMessage and the conversions to a
+// shard's events. The first byte picks the message. No input may end the process; a refusal names a
+// field of the API or none; accepted input is within the limits.
 #include <cstdint>
 #include <set>
 #include <string>
@@ -53,7 +53,7 @@ void CheckEvent(const StatusOr<RoutedEvent>& event, const std::set<std::string>&
   if (event.ok()) CHECK(event->slot.value() < limits::kSlots);
 }
 
-// Sources as a server knows them.
+// The sources that the server knows.
 const Sources& KnownSources() {
   static const Sources* const kSources = [] {
     auto* sources = new Sources;
@@ -136,7 +136,7 @@ void Convert(const v1::SetHostPolitenessRequest& request, const std::set<std::st
   CheckStatus(ConvertPoliteness(request, kNow).status(), fields);
 }
 
-// Messages that need no conversion.
+// Messages without a conversion.
 template <typename Request>
 void Convert(const Request& /*request*/, const std::set<std::string>& /*fields*/) {}
 
@@ -145,14 +145,14 @@ void TakeIn(std::string_view bytes) {
   static const std::set<std::string>* const kFields = [] {
     auto* fields = new std::set<std::string>;
     AddFieldNames(*Request::descriptor(), fields);
-    fields->insert("url");  // what each of `urls` is called
+    fields->insert("url");  // name of an item of `urls`
     return fields;
   }();
   google::protobuf::Arena arena;
   auto& request = *google::protobuf::Arena::CreateMessage<Request>(&arena);
   MessageFaults faults;
   const Status status = ParseMessage(bytes, &request, &faults);
-  // What protobuf keeps of bytes: bounded, whatever they are.
+  // Protobuf's memory for any bytes is bounded.
   CHECK(arena.SpaceUsed() < (size_t{4} << 20) + 4 * bytes.size(), "{} bytes of {}",
         arena.SpaceUsed(), bytes.size());
   if (!status.ok()) {
@@ -169,7 +169,7 @@ void TakeIn(std::string_view bytes) {
     CHECK(fault.item < 0 || (found != nullptr && found->item == fault.item));
     item = fault.item;
   }
-  // What was taken can be sent, and is then the same.
+  // An accepted message survives serialising and parsing.
   Request again;
   CHECK(again.ParseFromString(request.SerializeAsString()));
   Convert(request, *kFields);

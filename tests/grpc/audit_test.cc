@@ -1,5 +1,5 @@
-// Who changed what is written down before the answer leaves; calls have ids; levels of the log and
-// much of the configuration can be changed while the server runs.
+// The audit log has the author of a change before the answer leaves. Calls have ids. Levels of the
+// log and much of the configuration can change while the server runs.
 #include <algorithm>
 #include <fstream>
 #include <sstream>
@@ -69,7 +69,7 @@ TEST(Audit, EveryKindOfChangeSaysWhatHeldBefore) {
   v1::PauseRequest pause;
   pause.set_reason("for\na\x1b[2J reason");
   v1::PauseResponse paused;
-  // Refused, as the reason has control characters.
+  // The call is refused because the reason has control characters.
   EXPECT_FALSE(CallAdmin(server, &AdminStub::Pause, pause, &paused).ok());
   pause.set_reason("maintenance");
   ASSERT_TRUE(CallAdmin(server, &AdminStub::Pause, pause, &paused).ok());
@@ -103,7 +103,7 @@ TEST(Audit, EveryKindOfChangeSaysWhatHeldBefore) {
   EXPECT_THAT(entries[5].before, HasSubstr("\"minDelay\":\"7s\""));
 }
 
-// What looks and changes nothing is not there; what changes pages is.
+// Calls that only read are not in the audit log; changes of pages are.
 TEST(Audit, ReadsAreNotWritten) {
   TestServer server;
   server.UpsertMany(1);
@@ -160,7 +160,7 @@ TEST(Audit, ListsTheNewestFirstAndWithinBounds) {
     EXPECT_EQ(status.error_code(), grpc::StatusCode::INVALID_ARGUMENT) << limit;
     EXPECT_THAT(status.error_message(), HasSubstr("limit: "));
   }
-  // What is there survives a restart.
+  // Entries survive a restart.
   server.Restart();
   request.set_limit(1000);
   request.clear_since();
@@ -181,7 +181,7 @@ TEST(Audit, NamesIdentitiesAndWhoWasRefused) {
   EXPECT_EQ(set_rate("ops-token"), grpc::StatusCode::OK);
   EXPECT_EQ(set_rate("eye-token"), grpc::StatusCode::PERMISSION_DENIED);
   EXPECT_EQ(set_rate("stolen-token"), grpc::StatusCode::UNAUTHENTICATED);
-  // Refusals do not wait for the disk: one more change comes after them.
+  // Refusals are written without waiting for the disk; the change after them waits for all entries.
   EXPECT_EQ(set_rate("ops-token"), grpc::StatusCode::OK);
   const std::vector<AuditEntry> entries = EntriesOf(*guarded);
   ASSERT_THAT(entries, SizeIs(4));
@@ -196,7 +196,7 @@ TEST(Audit, NamesIdentitiesAndWhoWasRefused) {
   }
 }
 
-// Else a stranger pushes what operators have changed out of the files.
+// Otherwise a stranger could push the changes of operators out of the files.
 TEST(Audit, RefusalsOfAClientAreOfOneKind) {
   GuardedServer guarded({{"ops", "    roles: [admin]\n"}, {"eye", "    roles: [reader]\n"}});
   const auto admin = v1::AdminService::NewStub(guarded.Open({.token = "eye-token"}));
@@ -232,7 +232,7 @@ v1::BatchAck RemoveFrom(TestServer& server, const std::vector<std::string>& urls
   return response.ack();
 }
 
-// Attempts that change nothing are a few lines, and what is removed behind them has its own.
+// Attempts that change nothing share a few entries; each removal behind them has its own entry.
 TEST(Audit, NoRemovalIsHiddenBehindOthers) {
   TestServer server;
   server.UpsertMany(60, 60);
@@ -248,7 +248,8 @@ TEST(Audit, NoRemovalIsHiddenBehindOthers) {
   EXPECT_EQ(std::count_if(entries.begin(), entries.end(), names), 1);
 }
 
-// As many entries as it takes, each with the digest of the list that a client may have kept.
+// A removal has as many entries as its hosts need. Each names the digest of the whole list, which a
+// client may have kept.
 TEST(Audit, ALongRemovalNamesAllItsHosts) {
   TestServer server;
   server.UpsertMany(500, 500);
@@ -360,7 +361,8 @@ TEST(Reload, TakesWhatCanBeTaken) {
   v1::UpsertPagesRequest request;
   for (int i = 0; i < 3; ++i) request.add_pages()->set_url(TestServer::Url(i));
   EXPECT_THAT(server.Upsert(request).DebugString(), HasSubstr("3 items, at most 2 are allowed"));
-  // Rates and politeness are taken after what operators change: one such change comes after them.
+  // A reload applies rates and politeness after the changes of operators, so this change waits for
+  // both.
   v1::ResumeResponse resumed;
   ASSERT_TRUE(CallAdmin(server, &AdminStub::Resume, {}, &resumed).ok());
   v1::GetCrawlRateResponse rate;

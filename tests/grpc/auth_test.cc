@@ -1,4 +1,4 @@
-// Identities at work: what they are limited to, and what happens when they change.
+// Identities at work: their limits, and the effects of changing them.
 #include <string>
 
 #include "tests/grpc/guarded_server.h"
@@ -13,7 +13,7 @@ using testing::HasSubstr;
 using testing::IsEmpty;
 using testing::Not;
 
-// A site that signals for itself, a team with a crawl of its own, and who looks after all.
+// A site that signals for itself, a team with its own crawl id, and an operator.
 GuardedServer::Written Company() {
   return {{"site", "    roles: [ingester]\n    hosts: [a.test]\n    sources: [cdn]\n"},
           {"team", "    roles: [ingester, reader]\n    crawl_ids: [news]\n"},
@@ -40,11 +40,11 @@ TEST(Auth, ASiteSignalsForItsOwnHostsOnly) {
   v1::SignalChangesRequest request;
   AddSignal("http://a.test/", "cdn", &request);
   AddSignal("http://www.a.test/", "cdn", &request);
-  AddSignal("http://b.test/", "cdn", &request);        // exists
-  AddSignal("http://nowhere.test/", "cdn", &request);  // does not
+  AddSignal("http://b.test/", "cdn", &request);        // a page that exists
+  AddSignal("http://nowhere.test/", "cdn", &request);  // an unknown page
   AddSignal("http://badA.test/", "cdn", &request);
-  AddSignal("http://a.test/", "feed", &request);     // exists
-  AddSignal("http://a.test/", "nothing", &request);  // does not
+  AddSignal("http://a.test/", "feed", &request);     // a source that exists
+  AddSignal("http://a.test/", "nothing", &request);  // an unknown source
   const v1::BatchAck ack = server->Signal(request);
   const std::string no_host =
       "REFUSED PERMISSION_DENIED url: identity site may use only the hosts a.test and hosts below "
@@ -81,7 +81,7 @@ TEST(Auth, ATeamKeepsToItsCrawl) {
   v1::RemovePagesResponse removed;
   EXPECT_EQ(code_of(server->pages->RemovePages(&remove_call, remove, &removed)),
             StatusCode::PERMISSION_DENIED);
-  // What concerns all crawls is not for one of them.
+  // An identity of one crawl id may not read facts about all crawls.
   grpc::ClientContext stats_call;
   v1::GetStatisticsResponse statistics;
   EXPECT_EQ(code_of(server->admin->GetStatistics(&stats_call, {}, &statistics)),
@@ -127,7 +127,7 @@ TEST(Auth, ListsAreOfWhatTheCallerIsLimitedTo) {
   EXPECT_EQ(found, 1);
 }
 
-// Refusals are the same for what exists and what does not.
+// A refusal is the same whether the page exists or not.
 TEST(Auth, RefusalsDoNotTellWhatExists) {
   GuardedServer server(Company());
   server->Use(server.Open(server.Token("admin")));
@@ -176,7 +176,7 @@ TEST(Auth, TellsClientsWhoTheyAre) {
   EXPECT_EQ(anybody.roles_size(), 4);
 }
 
-// Who is taken out of the file, or has a new token, is gone: also from streams that are open.
+// If an identity leaves the file or gets a new token, its open streams end.
 TEST(Auth, StreamsEndWhenTheirIdentityDoes) {
   GuardedServer server(Company());
   const auto ingest = v1::IngestService::NewStub(server.Open(server.Token("site")));
@@ -198,7 +198,7 @@ TEST(Auth, StreamsEndWhenTheirIdentityDoes) {
   server->Reload();
   EXPECT_FALSE(signals->Read(&response));
   EXPECT_EQ(signals->Finish().error_code(), StatusCode::UNAUTHENTICATED);
-  // Nobody else notices.
+  // Other identities notice nothing.
   v1::CrawlRequest credit;
   credit.mutable_credit()->set_assignments(0);
   ASSERT_TRUE(worker->Write(credit) && worker->Read(&welcome));
@@ -210,7 +210,8 @@ TEST(Auth, StreamsEndWhenTheirIdentityDoes) {
   EXPECT_EQ(worker->Finish().error_code(), StatusCode::PERMISSION_DENIED);
 }
 
-// Nothing is lost or refused: it is read as fast as it may come, and others do not notice.
+// The server loses and refuses nothing: it reads the client at the permitted rate, and others
+// notice nothing.
 TEST(Auth, WhoSendsTooMuchIsSlowedDown) {
   GuardedServer server({{"slow", "    roles: [ingester]\n    items_per_second: 100\n"},
                         {"admin", "    roles: [admin]\n"}});
@@ -231,7 +232,7 @@ TEST(Auth, WhoSendsTooMuchIsSlowedDown) {
     EXPECT_TRUE(stream->Finish().ok());
     return clock.Now() - begin;
   };
-  // 300 items, 100 of them at once; the last message need not be paid for.
+  // The 300 items cost 1.5 s: 100 are free at once, and the last message of 50 is not waited for.
   EXPECT_GE(send("slow"), Duration::Millis(1450));
   send("admin");
   server->Use(server.Open(server.Token("slow")));
@@ -261,7 +262,7 @@ TEST(Auth, LimitsThatChangeHoldFromTheNextMessageOn) {
   server->Reload();
   ASSERT_TRUE(stream->Write(request) && stream->Read(&response));
   EXPECT_THAT(Described(response.ack())[0], HasSubstr("NOT_FOUND")) << "such a page there is none";
-  // A file that is no good changes nothing.
+  // A broken file changes nothing.
   ReplaceFile(server.path("auth.yaml"), "identities: rubbish");
   server->Reload();
   ASSERT_TRUE(stream->Write(request) && stream->Read(&response));

@@ -1,5 +1,5 @@
-// What clients make a server hold that say nothing, say half of it, or take nothing: memory of its
-// process, seen from outside.
+// Memory of a server process, seen from outside, under clients that send nothing, send half a
+// message, or read nothing.
 #include <fcntl.h>
 #include <unistd.h>
 
@@ -38,7 +38,7 @@ using hostile::Http2Frame;
 constexpr size_t kMiB = size_t{1} << 20;
 constexpr uint64_t kData = 0;
 
-// What the process holds now, in bytes.
+// Resident memory of the process, in bytes.
 size_t MemoryOf(pid_t pid) {
   std::ifstream status("/proc/" + std::to_string(pid) + "/status");
   std::string word;
@@ -50,11 +50,11 @@ size_t MemoryOf(pid_t pid) {
   return 0;
 }
 
-// A connection whose calls send bytes of messages as far as the server lets them, and take nothing.
+// A connection whose calls send as many bytes as the server allows, and read no answer.
 // Thread-compatible.
 class HalfSpoken {
  public:
-  // `from`: that address of this machine, 127.x.x.x; null: any.
+  // `from`: the local address to connect from, 127.x.x.x; nullptr = any.
   explicit HalfSpoken(const std::string& address, const char* from = nullptr)
       : socket_(address, from) {
     EXPECT_TRUE(socket_.connected());
@@ -62,13 +62,13 @@ class HalfSpoken {
     out_ = RawSocket::Http2Preface();
   }
 
-  // Of no call the server may send any answer. Before any is begun.
+  // Sets the answer windows of all later calls to 0. Call before Begin().
   void GiveNoWindow() { out_ += Http2Frame(kSettings, 0, 0, std::string("\0\x04\0\0\0\0", 6)); }
   void Begin(uint64_t stream, const std::string& method) {
     out_ += Http2Call(stream, method);
     windows_[stream] = initial_;
   }
-  // The first bytes of a message of so many.
+  // Sends the prefix of a message of `size` bytes.
   void Promise(uint64_t stream, size_t size) {
     std::string prefix(1, '\0');
     for (const int shift : {24, 16, 8, 0}) prefix.push_back(static_cast<char>(size >> shift));
@@ -78,7 +78,7 @@ class HalfSpoken {
     Promise(stream, message.size());
     if (!message.empty()) Data(stream, message);
   }
-  // Has the call send this message again and again, where it would be filled.
+  // Makes the call send this message again and again whenever Turn() fills.
   void Repeat(uint64_t stream, const std::string& message) {
     std::string& bytes = repeated_[stream].bytes;
     bytes.assign(1, '\0');
@@ -87,12 +87,12 @@ class HalfSpoken {
     }
     bytes += message;
   }
-  // The same, but only once.
+  // Sends the message once.
   void Send(uint64_t stream, const std::string& message) {
     Repeat(stream, message);
     repeated_[stream].once = true;
   }
-  // Sends and reads once; whether anything moved. `fill`: more of each message, where there is
+  // Sends and reads once; whether any bytes moved. `fill`: add more of each message where there is
   // room.
   bool Turn(bool fill) {
     bool moved = false;
@@ -137,7 +137,7 @@ class HalfSpoken {
     connection_ -= static_cast<int64_t>(bytes.size());
     sent_ += bytes.size();
   }
-  // Bytes of the message that comes again and again, else of one that is never whole.
+  // The next bytes of the repeated message, else of a message that never ends.
   std::string Next(uint64_t stream, size_t size) {
     const auto it = repeated_.find(stream);
     if (it == repeated_.end()) return std::string(size, 'x');
@@ -195,15 +195,15 @@ class HalfSpoken {
   }
 
   struct Repeated {
-    std::string bytes;  // with its prefix
-    size_t at = 0;      // is sent next
+    std::string bytes;  // the message with its prefix
+    size_t at = 0;      // next byte to send
     bool once = false;
   };
 
   RawSocket socket_;
   std::string out_;
   std::string in_;
-  std::map<uint64_t, int64_t> windows_;  // of streams that are open
+  std::map<uint64_t, int64_t> windows_;  // of open streams, by id
   std::map<uint64_t, Repeated> repeated_;
   int64_t initial_ = 65'535;
   int64_t connection_ = 65'535;
@@ -222,7 +222,7 @@ class CallMemoryTest : public ::testing::Test {
                               "  list_write_timeout: 1s\n")
       : daemon_(dir_ / "data", dir_ / "log") {
     std::ofstream(dir_ / "config.yaml") << "durability: none\nfrontier:\n  enabled: true\n"
-                                           // Connections here answer no pings.
+                                           // These connections answer no pings.
                                            "keepalive:\n  interval: 0\nlimits:\n"
                                         << limits << "  unacknowledged_bytes: 16777216\n";
     daemon_.Spawn({"--config", dir_ / "config.yaml"});
@@ -247,7 +247,7 @@ class CallMemoryTest : public ::testing::Test {
       items.push_back(std::move(item));
     }
     (void)client.Put(items);
-    // What the store keeps of them in memory is there already.
+    // Reads all URLs, so that the store's own memory for them counts in `before_`.
     uf::URLItem item;
     for (int i = 0; i < count; ++i) {
       const grpc::Status found =
@@ -256,7 +256,7 @@ class CallMemoryTest : public ::testing::Test {
     }
     before_ = MemoryOf(daemon_.pid());
   }
-  // Until nothing has moved for a while.
+  // Sends and reads on all connections until no byte has moved for 3 s, at most 60 s.
   static void Play(std::vector<HalfSpoken>& connections, bool fill) {
     using Clock = std::chrono::steady_clock;
     const Clock::time_point end = Clock::now() + std::chrono::seconds(60);
@@ -267,10 +267,10 @@ class CallMemoryTest : public ::testing::Test {
       }
     }
   }
-  // 40 connections of 1,000 calls, each with a message unless that is null.
+  // 40 connections of 1,000 calls, each with a message; nullptr = none.
   void Flood(const std::string& method, const std::string* message) {
     FloodAndClose(method, message);
-    // Although nothing happens any more.
+    // The memory is given back although no further call comes.
     EXPECT_TRUE(Eventually([this] { return grown() < 60 * kMiB; }, Duration::Seconds(100)))
         << grown() << " bytes are not given back";
   }
@@ -287,8 +287,8 @@ class CallMemoryTest : public ::testing::Test {
     Play(connections, /*fill=*/false);
     for (const HalfSpoken& connection : connections) ended += connection.ended();
     EXPECT_GE(ended, 38'000U) << "of 40000 at most 100 streams are open, or 1000 calls";
-    // What so many calls at once take in passing does not grow with them. Without a bound 530 to
-    // 750 MB.
+    // The peak of memory does not grow with the number of calls. Without a bound it was 530 to 750
+    // MB.
     EXPECT_LT(grown(), 400 * kMiB);
   }
 
@@ -302,7 +302,7 @@ TEST_F(CallMemoryTest, OfWatchesOfHealthIsBounded) {
   Flood("/grpc.health.v1.Health/Watch", &nothing);
 }
 
-// Each keeps 13,000 pieces of a frame, which no limit counts, where it is not ended.
+// A stream that is not ended keeps 13,000 pieces of a frame, which no other limit counts.
 TEST_F(CallMemoryTest, OfFurtherMessagesIsBounded) {
   std::vector<HalfSpoken> connections;
   HalfSpoken& connection = connections.emplace_back(daemon_.grpc_address());
@@ -326,11 +326,12 @@ TEST_F(CallMemoryTest, OfMessagesThatAreNeverWholeIsBounded) {
     connections.front().Promise(stream, 16 * kMiB - 100);
   }
   Play(connections, /*fill=*/true);
-  // Without a bound all of 24 times 16 MiB.
+  // Without a bound this is 24 times 16 MiB.
   EXPECT_LT(grown(), 200 * kMiB) << connections.front().sent() << " bytes were sent";
 }
 
-// They used up what gRPC may hold, and gRPC ended streams and connections of others for it.
+// Unfinished messages used up gRPC's memory quota, and gRPC ended streams and connections of other
+// clients.
 TEST_F(CallMemoryTest, OfUnfinishedMessagesEndsNothingOfOthers) {
   const auto pages = v1::PagesService::NewStub(daemon_.channel());
   grpc::ClientContext context;
@@ -357,7 +358,7 @@ TEST_F(CallMemoryTest, OfUnfinishedMessagesEndsNothingOfOthers) {
   for (const HalfSpoken& connection : connections) cut += connection.cut() ? 1 : 0;
   EXPECT_GT(cut, 0U);
   EXPECT_LT(grown(), 250 * kMiB);
-  // A network that holds nothing sends what it likes.
+  // A network that holds no unfinished messages may send without limit.
   request.mutable_pages(0)->set_url("http://honest.test/" + std::string(1000, 'a'));
   for (int i = 0; i < 2000; ++i) *request.add_pages() = request.pages(0);
   EXPECT_TRUE(is_acknowledged());
@@ -369,7 +370,7 @@ class BlockedClientsTest : public CallMemoryTest {
       : CallMemoryTest(
             "  streams: 100\n  streams_per_client: 50\n  streams_per_connection: 1000\n") {}
   // Sends further calls as far as the server takes them. gRPC itself closes a connection with too
-  // many calls at a time, which comes again.
+  // many calls at a time; then a new one opens.
   void CallOn() {
     for (std::unique_ptr<Caller>& caller : callers_) {
       if (caller == nullptr) caller = std::make_unique<Caller>(daemon_.grpc_address());
@@ -387,9 +388,9 @@ class BlockedClientsTest : public CallMemoryTest {
   }
 
  private:
-  // Takes no answers.
+  // A connection that reads no answers.
   struct Caller {
-    // Takes in the settings of the server, which come first.
+    // Reads the server's settings, which come first.
     explicit Caller(const std::string& address) : socket(address, "127.0.0.2", /*receives=*/2304) {
       EXPECT_TRUE(socket.Send(RawSocket::Http2Preface()));
       char settings[64];
@@ -404,15 +405,15 @@ class BlockedClientsTest : public CallMemoryTest {
       callers_;  // with 1,000 calls each; a network may have 6,000
 };
 
-// gRPC keeps each call until its answer has left: 300 connections that were read by nobody, and
-// whose calls were refused, held 1.4 GB.
+// gRPC keeps each call until its answer has left. 300 connections that read nothing, and whose
+// calls were refused, held 1.4 GB.
 TEST_F(BlockedClientsTest, HoldLittle) {
   size_t most = 0;
   for (int i = 0; i < 200; ++i) {
     CallOn();
     most = std::max(most, grown());
   }
-  // Without a share of the calls 450 to 580 MB.
+  // Without a limit of calls per network this was 450 to 580 MB.
   EXPECT_LT(most, 350 * kMiB);
   FrontierClient client(daemon_.channel());
   EXPECT_NE(client.Put(Discovered("http://a.test/")), "none");
@@ -428,14 +429,14 @@ TEST_F(CallMemoryTest, OfUrlsThatNobodyTakesIsBounded) {
     connections.front().Whole(stream, params.SerializeAsString());
   }
   Play(connections, /*fill=*/false);
-  // Without a bound 30 times 7.7 MB.
+  // Without a bound this is 30 times 7.7 MB.
   EXPECT_LT(grown(), 80 * kMiB);
-  // And they are cut off, so that others get what they were given.
+  // The streams are ended, so that other clients get the URLs.
   for (int i = 0; i < 30 && connections.front().ended() < 30; ++i) Play(connections, false);
   EXPECT_EQ(connections.front().ended(), 30U);
 }
 
-// --- Many calls of clients that take nothing
+// --- Many calls of clients that read no answers
 
 class UnreadAnswersTest : public CallMemoryTest {
  protected:
@@ -444,7 +445,7 @@ class UnreadAnswersTest : public CallMemoryTest {
           "  streams: 6000\n  streams_per_client: 4000\n  list_write_timeout: 1s\n")
       : CallMemoryTest(limits) {}
 
-  // What the server says of itself.
+  // Returns a metric of the server.
   [[nodiscard]] size_t Metric(const std::string& name) const {
     const httplib::Result metrics =
         httplib::Client("http://" + daemon_.http_address()).Get("/metrics");
@@ -454,7 +455,7 @@ class UnreadAnswersTest : public CallMemoryTest {
     if (at == std::string::npos) return SIZE_MAX;
     return static_cast<size_t>(std::strtod(body.c_str() + at + line.size(), nullptr));
   }
-  // A message of 240 bytes, with an acknowledgement of 205.
+  // A message of 240 bytes; its acknowledgement has 205.
   static uf::URLItem SmallPut() {
     uf::URLItem item = Discovered("http://a.test/");
     item.set_id(std::string(200, 'x'));
@@ -466,11 +467,12 @@ class UnreadAnswersTest : public CallMemoryTest {
       connection.Repeat(2 * i + 1, item.SerializeAsString());
     }
   }
-  // What clients have not taken.
+  // Bytes of answers that clients have not read.
   [[nodiscard]] size_t untaken() const { return Metric("freshet_untaken_answer_bytes"); }
 };
 
-// Each stream holds one batch, and all of a client a share: without the bounds 1.1 MB a stream.
+// Each stream holds one batch, and all streams of a client hold at most its share. Without the
+// bounds a stream held 1.1 MB.
 TEST_F(UnreadAnswersTest, OfGetUrlsAreBoundedForAllStreamsTogether) {
   PutLargeUrls(4000);
   std::vector<HalfSpoken> connections;
@@ -483,7 +485,7 @@ TEST_F(UnreadAnswersTest, OfGetUrlsAreBoundedForAllStreamsTogether) {
     }
   }
   Play(connections, /*fill=*/false);
-  // Some 100 of the 800 streams may hold 64 KiB each.
+  // About 100 of the 800 streams may hold 64 KiB each.
   EXPECT_LT(grown(), 100 * kMiB);
 }
 
@@ -498,12 +500,13 @@ TEST_F(UnreadAnswersTest, OfListUrlsAreBounded) {
     connection.Whole(stream, params.SerializeAsString());
   }
   Play(connections, /*fill=*/false);
-  // Without a bound 20 times 15 MB.
+  // Without a bound this is 20 times 15 MB.
   EXPECT_LT(grown(), 60 * kMiB);
 }
 
 // Messages of 240 bytes, each with an acknowledgement of 205, over 20 connections with 100 streams
-// each: without the bound 256 KiB of acknowledgements a stream. It also makes gRPC short of memory.
+// each. Without the bound a stream held 256 KiB of acknowledgements. The load also makes gRPC short
+// of memory.
 TEST_F(UnreadAnswersTest, ToUrlsAreBoundedForAllStreamsTogether) {
   const uf::URLItem item = SmallPut();
   std::vector<HalfSpoken> connections;
@@ -512,15 +515,15 @@ TEST_F(UnreadAnswersTest, ToUrlsAreBoundedForAllStreamsTogether) {
     PutAgainAndAgain(connection, 100, item);
   }
   Play(connections, /*fill=*/true);
-  // Three eighths of 16 MiB, and what was on its way when they were full.
+  // The bound is three eighths of 16 MiB, plus the answers under way when it is reached.
   EXPECT_GT(untaken(), 1 * kMiB);
   EXPECT_LT(untaken(), 10 * kMiB);
-  // 64 KiB of input a stream, which nobody reads; 600 to 1,100 MB where gRPC chose how much.
+  // gRPC holds 64 KiB of unread input a stream; its own choice of windows cost 600 to 1,100 MB.
   EXPECT_LT(grown(), 400 * kMiB);
 }
 
-// Twenty clients that read no acknowledgements take all that they may, and a further one finds room
-// nevertheless.
+// Twenty clients that read no acknowledgements use all room that they may use; another client still
+// finds room.
 TEST_F(UnreadAnswersTest, OfManyClientsLeaveRoomForOthers) {
   const uf::URLItem item = SmallPut();
   std::vector<HalfSpoken> connections;
@@ -535,7 +538,8 @@ TEST_F(UnreadAnswersTest, OfManyClientsLeaveRoomForOthers) {
   EXPECT_NE(client.Put(item), "none");
 }
 
-// The smallest answers of all, to whoever asks: they keep their places only while these are many.
+// Health checks have the smallest answers and need no identity. They keep their places only while
+// few are taken.
 TEST_F(UnreadAnswersTest, OfHealthChecksGiveWay) {
   std::vector<HalfSpoken> connections;
   for (int client = 2; client < 6; ++client) {
@@ -553,7 +557,7 @@ TEST_F(UnreadAnswersTest, OfHealthChecksGiveWay) {
   EXPECT_GE(ended, 2000U) << "of 4000 the first quarter of 6000 places may stay";
 }
 
-// A table that so many addresses fill that no newcomer finds room in it; the patience is of
+// So many addresses fill the table of answers that a newcomer finds no room. The patience is 10
 // minutes.
 class CrowdedAnswersTest : public UnreadAnswersTest {
  protected:
@@ -563,14 +567,14 @@ class CrowdedAnswersTest : public UnreadAnswersTest {
 };
 
 TEST_F(CrowdedAnswersTest, ANewClientFindsRoomWithinSeconds) {
-  // Each has an acknowledgement of some 29 KB.
+  // The acknowledgement of each message has about 29 KB.
   v1::ReportCrawlsRequest request;
   request.set_sequence(1);
   for (int i = 0; i < 1000; ++i) request.add_results();
   const std::string message = request.SerializeAsString();
   std::vector<HalfSpoken> connections;
-  // Twenty clients take what clients share, as far as a further answer fits, and the others what is
-  // kept for newcomers.
+  // Twenty clients fill the shared room until no answer fits; the others fill the room for
+  // newcomers.
   for (int client = 0; client < 700; ++client) {
     const std::string from =
         "127.0." + std::to_string(1 + client / 200) + "." + std::to_string(client % 200 + 1);
@@ -608,14 +612,14 @@ TEST_F(CrowdedAnswersTest, WhatNobodyReadsOfACallThatWaitsTakesNoRoom) {
   HalfSpoken& connection = connections.emplace_back(daemon_.grpc_address());
   connection.Begin(1, "/freshet.v1.SchedulerService/Next");
   connection.Send(1, request.SerializeAsString());
-  // Also until the call waits.
+  // The unread bytes take no room before the call waits either.
   Play(connections, /*fill=*/true);
   EXPECT_EQ(connection.ended(), 0U);
   EXPECT_GT(connection.sent(), 1 * kMiB);
   EXPECT_EQ(Metric("freshet_unacknowledged_bytes"), 0U);
 }
 
-// An answer that nobody takes is small, and the request that it answers is not.
+// A small answer that nobody reads must not hold its large request.
 TEST_F(CrowdedAnswersTest, RequestsThatAreAnsweredTakeNoRoom) {
   const std::string url = "http://a.test/" + std::string(1400, 'x');
   const auto pages = v1::PagesService::NewStub(daemon_.channel());
@@ -646,7 +650,7 @@ TEST_F(CrowdedAnswersTest, RequestsThatAreAnsweredTakeNoRoom) {
   EXPECT_EQ(Metric("freshet_unacknowledged_bytes"), 0U);
 }
 
-// A worker that asks for 10,000 pages and reads none is given what it may have waiting, not all.
+// A worker that asks for 10,000 pages and reads none gets only as many as may wait for it.
 TEST_F(UnreadAnswersTest, ToWorkersAreBounded) {
   const auto pages = v1::PagesService::NewStub(daemon_.channel());
   for (int batch = 0; batch < 10; ++batch) {
@@ -679,7 +683,7 @@ TEST_F(UnreadAnswersTest, ToWorkersAreBounded) {
   connections.front().Whole(1, hello.SerializeAsString());
   connections.front().Whole(1, credit.SerializeAsString());
   Play(connections, /*fill=*/false);
-  // 64 KiB fill what the connection takes, and 256 KiB may wait.
+  // The connection takes 64 KiB, and 256 KiB may wait.
   EXPECT_GT(untaken(), 200'000U);
   EXPECT_LT(untaken(), 1 * kMiB);
   EXPECT_GT(Metric("freshet_open_leases"), 100U);

@@ -1,4 +1,4 @@
-// The crawl-frontier API of a cluster: the next server has all that was acknowledged and given out.
+// The crawl-frontier API of a cluster: the next server knows all acknowledged URLs and all leases.
 #include <algorithm>
 #include <chrono>
 #include <future>
@@ -25,7 +25,7 @@ constexpr uint32_t kLong = 3600;
 
 class ClusterFrontierTest : public ClusterServers {
  protected:
-  // Takes calls, and sends them on to who serves.
+  // A channel to the standby, which forwards calls to the serving server.
   static std::shared_ptr<grpc::Channel> ChannelOf(SecondServer& standby) {
     EXPECT_TRUE(Eventually([&] {
       return Probe(standby.server->http_address(), "/readyz?standby=true") == "200 ok\n" &&
@@ -63,7 +63,7 @@ TEST_F(ClusterFrontierTest, AStandbySendsCallsOnAndTakesOverQueuesAndWhatIsInFli
     EXPECT_EQ(client.DeleteCrawl("other"), 1U);
     client.Block("c.test", kFarAway);
     client.SetDelay("", 0);
-    // The same at the one that serves.
+    // The serving server counts it as in flight, too.
     EXPECT_EQ(FrontierClient(first.channel).Stats().inprocess(), 1U);
     EXPECT_THAT(Probe(first.info.http_address, "/metrics"),
                 HasSubstr(R"(freshet_frontier_urls{state="in_flight"} 1)"));
@@ -82,7 +82,7 @@ TEST_F(ClusterFrontierTest, AStandbySendsCallsOnAndTakesOverQueuesAndWhatIsInFli
   EXPECT_TRUE(second.server->Stop().ok());
 }
 
-// Of which the pages are in other partitions than the URLs.
+// The pages are in other partitions than the URLs.
 TEST_F(ClusterFrontierTest, CrawlIdsThatFreshetSchedulesGoOnAtTheStandby) {
   const TestServer::Tweak in_cluster = InCluster();
   TestServer first([&](ServerConfig* config) {
@@ -121,14 +121,14 @@ TEST_F(ClusterFrontierTest, CrawlIdsThatFreshetSchedulesGoOnAtTheStandby) {
   EXPECT_EQ(info->pages, 4U);
   FrontierClient client(OwnChannel(info->grpc_address));
   for (const std::string& url : take(client)) EXPECT_FALSE(out.contains(url)) << url;
-  // Results of what the server that has ended gave out.
+  // The next server takes results for URLs of the ended one.
   for (const std::string& url : out) {
     EXPECT_EQ(client.Put(KnownUntil(kFarAway, url, "", "shop")), "OK");
   }
   EXPECT_TRUE(second.server->Stop().ok());
 }
 
-// Of several divisions the first one has it, and any server takes its calls.
+// The first of several divisions has the frontier, but any server takes its calls.
 TEST_F(ClusterFrontierTest, AnyServerOfAFleetTakesCalls) {
   MakeFleetTopics();
   TestServer other(InCluster(2, 1));
@@ -151,20 +151,20 @@ TEST_F(ClusterFrontierTest, AnyServerOfAFleetTakesCalls) {
   EXPECT_THAT(
       Probe(other.info.http_address, "/metrics"),
       HasSubstr(R"(freshet_cluster_calls_total{cluster="mock-1-of-2",outcome="forwarded"})"));
-  // By way of one that stands by for the other division.
+  // Calls through a standby of the other division work, too.
   AwaitAnnounced(other);
   SecondServer standby(other.config);
   FrontierClient by_standby(ChannelOf(standby));
   EXPECT_EQ(by_standby.DeleteQueue("a.test"), 2U);
   EXPECT_EQ(client.Stats().size(), 0U);
-  // What is of no service at all.
+  // A method of an unknown service.
   EXPECT_EQ(CallOfNoMethod(other), grpc::StatusCode::UNIMPLEMENTED);
   EXPECT_TRUE(other.Stop().ok());
   ASSERT_TRUE(standby.started.get().ok());
   EXPECT_TRUE(standby.server->Stop().ok());
 }
 
-// Nothing is given out that the log does not say is in flight.
+// The server gives out only URLs that the log marks as in flight.
 TEST_F(ClusterFrontierTest, WhoseLogTakesNothingGivesNothingOut) {
   TestServer first(InCluster());
   AwaitAnnounced(first);

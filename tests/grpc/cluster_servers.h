@@ -1,5 +1,5 @@
-// Servers of clusters in the test's process. The brokers are librdkafka's own for tests, which do
-// not fence: tests/fleet has real ones.
+// Servers of clusters in the test's process. The brokers are librdkafka's mocks, which do not
+// fence; tests/fleet has real ones.
 #ifndef FRESHET_TESTS_GRPC_CLUSTER_SERVERS_H_
 #define FRESHET_TESTS_GRPC_CLUSTER_SERVERS_H_
 
@@ -35,12 +35,12 @@ class ClusterServers : public testing::Test {
       config->max_lateness = Duration::Millis(500);
     };
   }
-  // Of a fleet with two divisions.
+  // Makes the topics of a fleet with two divisions.
   void MakeFleetTopics() {
     for (const char* of : {"mock-0-of-2", "mock-1-of-2", "mock-rate-of-2"}) kafka_.MakeTopics(of);
   }
-  // Kafka has heard where this server is. These brokers take nothing of a server while another
-  // joins its group, which may be longer than a call waits.
+  // Waits until Kafka has the address of this server. While another server joins the group, the
+  // mock brokers take nothing of it; that can be longer than a call waits.
   void AwaitAnnounced(const TestServer& server) {
     const ClusterConfig& cluster = server.config.cluster;
     KafkaOptions options = kafka_.options();
@@ -81,7 +81,7 @@ class ClusterServers : public testing::Test {
   MockKafka kafka_;
 };
 
-// A server that starts beside one like it, with a directory of its own.
+// A server with the same settings as another, with its own directory. It starts beside the other.
 struct SecondServer {
   explicit SecondServer(const ServerConfig& like, const std::string& node = "") : config(like) {
     config.data_dir = dir / "standby";

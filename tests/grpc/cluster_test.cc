@@ -1,4 +1,4 @@
-// Servers of a cluster: one serves, the next one stands by and has all that was acknowledged.
+// Servers of a cluster: one serves, and a standby has all that the first acknowledged.
 #include <netinet/in.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -28,21 +28,21 @@ using testing::Not;
 
 class ClusterTest : public ClusterServers {
  protected:
-  // Each commit waits for the disk.
+  // In a cluster, with commits that wait for the disk.
   TestServer::Tweak Synced() {
     return [in_cluster = InCluster()](ServerConfig* config) {
       in_cluster(config);
       config->durability = "sync";
     };
   }
-  // Waits until the server is asked to end at once. True: on a machine under load the group has
-  // given its turn to another before.
+  // Waits until the server is asked to end at once. Returns true if the group gave its turn to
+  // another before, as can happen on a machine under load.
   static bool AwaitEndAtOnce(TestServer& server) {
     EXPECT_TRUE(Eventually([&] { return server.asked_to_end_at_once + server.replaced > 0; },
                            Duration::Seconds(400)));
     return server.replaced > 0;
   }
-  // All of these pages are leased, so long as they have never been crawled.
+  // Leases up to `count` pages and returns their URLs. The pages must never have been crawled.
   static std::set<std::string> Lease(TestServer& server, size_t count) {
     std::set<std::string> urls;
     while (urls.size() < count) {
@@ -54,8 +54,8 @@ class ClusterTest : public ClusterServers {
     }
     return urls;
   }
-  // The pages and leases of a server that has ended are those of the one that serves now, to which
-  // its clients turn; `removed` are leases of pages that are not there any more.
+  // Expects that the new server has the pages and leases of `ended`, and turns its clients to the
+  // new one. `removed`: leases whose pages are gone.
   static void ExpectTakenOver(TestServer& ended, const std::set<std::string>& leased,
                               const StatusOr<ServingInfo>& info, uint64_t pages,
                               size_t removed = 0) {
@@ -73,7 +73,7 @@ TEST_F(ClusterTest, AStandbyTakesOverPagesLeasesAndSettings) {
   first->UpsertMany(300);
   std::set<std::string> leased = Lease(*first, 20);
   ASSERT_EQ(leased.size(), 20U);
-  // Its worker fetches it all the same.
+  // The lease of a removed page stays open: its worker still fetches it.
   first->Remove(*leased.begin());
   leased.erase(leased.begin());
   v1::SetCrawlRateRequest faster;
@@ -104,7 +104,7 @@ TEST_F(ClusterTest, AStandbyTakesOverPagesLeasesAndSettings) {
   EXPECT_THAT(Probe(first->info.http_address, "/readyz"), HasSubstr("200"));
   EXPECT_THAT(Probe(first->info.http_address, "/readyz?standby=true"), HasSubstr("200"));
 
-  // Who reaches the standby is served all the same.
+  // The standby forwards clients that reach it.
   ASSERT_FALSE(standby.forwarding_address().empty());
   first->Use(OwnChannel(standby.forwarding_address()));
   EXPECT_EQ(first->Statistics().pages().pages(), 299U);
@@ -121,7 +121,7 @@ TEST_F(ClusterTest, AStandbyTakesOverPagesLeasesAndSettings) {
   EXPECT_TRUE(standby.Stop().ok());
 }
 
-// A server that was replaced may not know it yet.
+// A replaced server may not know yet that another serves.
 TEST_F(ClusterTest, AResultUnderALeaseOfALaterServerIsToBeSentAgain) {
   TestServer server(InCluster());
   server.UpsertMany(1);
@@ -142,7 +142,7 @@ TEST_F(ClusterTest, AResultUnderALeaseOfALaterServerIsToBeSentAgain) {
   EXPECT_TRUE(server.Stop().ok());
 }
 
-// A client that got no answer from a server that failed sends again, to the one that serves now.
+// A client that got no answer from a failed server sends again, to the new one.
 TEST_F(ClusterTest, SignalsAndResultsThatAreSentAgainAfterATakeOverCountOnce) {
   auto first = std::make_unique<TestServer>(InCluster());
   first->UpsertMany(20);
@@ -179,7 +179,7 @@ TEST_F(ClusterTest, SignalsAndResultsThatAreSentAgainAfterATakeOverCountOnce) {
   EXPECT_TRUE(second.server->Stop().ok());
 }
 
-// The one that serves answers, and decides on behalf of who sent them.
+// The serving server answers, with the rights of the original sender.
 TEST_F(ClusterTest, AStandbyHasPingsOfIndexNowAnswered) {
   const TempDir dir;
   std::ofstream(dir / "auth.yaml")
@@ -207,7 +207,7 @@ TEST_F(ClusterTest, AStandbyHasPingsOfIndexNowAnswered) {
                                  : httplib::Headers{{"Authorization", "Bearer " + token}});
     return result ? std::to_string(result->status) + " " + result->body : "";
   };
-  // Until it knows who serves.
+  // The standby refuses until it knows the serving server.
   ASSERT_TRUE(Eventually([&] {
     return get("url=https://a.test/1", "site-token") ==
            "200 0 pages told, 0 unknown, 1 new, 0 refused\n";
@@ -238,7 +238,7 @@ TEST_F(ClusterTest, AStandbyHasPingsOfIndexNowAnswered) {
   EXPECT_TRUE(standby.Stop().ok());
 }
 
-// What a standby does with pings, beside a server that takes them.
+// Pings at a standby, beside a serving server.
 class ForwardedPingsTest : public testing::Test {
  protected:
   static HttpRequest Ping(const std::string& url) {
@@ -272,7 +272,7 @@ TEST_F(ForwardedPingsTest, SayWhenNobodyAnswersThem) {
   peer_ = ServingPeer{.address = "127.0.0.1:1", .key = "key"};
   Expect(503, "does not answer", ping);
   Expect(503, "did not answer before", ping);
-  // Its key was another run's.
+  // The key is that of an earlier run.
   peer_ = PeerOf(server_);
   peer_->key = "key";
   Expect(503, "does not take it", ping);
@@ -280,7 +280,7 @@ TEST_F(ForwardedPingsTest, SayWhenNobodyAnswersThem) {
   Expect(200, "0 pages told, 1 unknown", ping);
   EXPECT_EQ(counters_.forwarded, 1U);
   EXPECT_EQ(counters_.refused, 4U);
-  // It is for servers alone to say who has sent a ping.
+  // Only servers may state the sender of a ping.
   v1::AnswerPingResponse response;
   grpc::ClientContext call;
   EXPECT_EQ(
@@ -288,7 +288,7 @@ TEST_F(ForwardedPingsTest, SayWhenNobodyAnswersThem) {
       grpc::StatusCode::PERMISSION_DENIED);
 }
 
-// None that is refused keeps others from being answered.
+// After a refused ping other pings are still answered.
 TEST_F(ForwardedPingsTest, AreAnsweredAsAtTheServersOwnPort) {
   peer_ = PeerOf(server_);
   Expect(422, "url: ", Ping("\xff"));
@@ -314,7 +314,7 @@ TEST_F(ForwardedPingsTest, EndWithTheServer) {
   ASSERT_EQ(bind(listener, any, size), 0);
   ASSERT_EQ(listen(listener, 1), 0);
   ASSERT_EQ(getsockname(listener, any, &size), 0);
-  // It says nothing.
+  // The peer accepts connections and never answers.
   peer_ =
       ServingPeer{.address = "127.0.0.1:" + std::to_string(ntohs(address.sin_port)), .key = "key"};
   auto answered = std::async(std::launch::async, [&] { return pings_.Answer(Ping("x")); });
@@ -327,7 +327,7 @@ TEST_F(ForwardedPingsTest, EndWithTheServer) {
   close(listener);
 }
 
-// Alerts match the servers of a division by it: whoever serves, and whoever stands by.
+// Alerts find the servers of a division by this metric: 1 = serves, 0 = stands by.
 TEST_F(ClusterTest, MetricsOfAStandbyAreOfItsDivision) {
   for (const char* topics : {"mock-0-of-2", "mock-rate-of-2"}) kafka_.MakeTopics(topics);
   TestServer first(InCluster(/*divisions=*/2, /*division=*/0));
@@ -341,7 +341,7 @@ TEST_F(ClusterTest, MetricsOfAStandbyAreOfItsDivision) {
   EXPECT_FALSE(second.started.get().ok());
 }
 
-// As if it were killed: it confirms its turn no more.
+// The first server seems dead because its turn is no longer confirmed.
 TEST_F(ClusterTest, AStandbyLoadsThePagesWhenTheOtherFallsSilentAndFollowsItsLog) {
   auto first = std::make_unique<TestServer>(InCluster());
   first->UpsertMany(300);
@@ -359,7 +359,8 @@ TEST_F(ClusterTest, AStandbyLoadsThePagesWhenTheOtherFallsSilentAndFollowsItsLog
   ASSERT_TRUE(await_loaded(0));
   kafka_.Fail(MockKafka::kOffsetCommit, RD_KAFKA_RESP_ERR_GROUP_AUTHORIZATION_FAILED);
   ASSERT_TRUE(await_loaded(300));
-  // It was not gone. Pages and hosts are followed, and settings have all loaded anew.
+  // The first server still serves. The standby follows pages and hosts in the log; all settings are
+  // loaded again.
   first->UpsertMany(320);
   ASSERT_TRUE(await_loaded(320));
   v1::SetCrawlRateRequest faster;
@@ -416,7 +417,8 @@ TEST_F(ClusterTest, WhoServesKnowsItsStandbysAndIsDrainedIfOneWouldTakeOver) {
     EXPECT_THAT(drained.divisions(0).standbys(), testing::ElementsAre("b"));
   }
   EXPECT_TRUE(Eventually([&] { return first.asked_to_end == 1; }));
-  // Which is what its program does then. Nobody waits for those who could report to the next one.
+  // The program stops a server that is asked to end. The stop does not wait for workers that can
+  // report to the next server.
   TestWorker worker(first);
   worker.Grant(10);
   (void)worker.ReadAssignments(1);
@@ -431,7 +433,7 @@ TEST_F(ClusterTest, WhoServesKnowsItsStandbysAndIsDrainedIfOneWouldTakeOver) {
   EXPECT_TRUE(second.server->Stop().ok());
 }
 
-// It confirms its turn all the same, so nobody would have it otherwise.
+// The server still confirms its turn, so no standby would take it by itself.
 TEST_F(ClusterTest, WhoseLogTakesNothingAnyMoreEndsAndTheStandbyServes) {
   TestServer first(InCluster());
   first.UpsertMany(50);
@@ -443,7 +445,7 @@ TEST_F(ClusterTest, WhoseLogTakesNothingAnyMoreEndsAndTheStandbyServes) {
   rate.set_crawl_rate_per_second(5);
   EXPECT_EQ(CodeOf(first, &Admin::SetCrawlRate, rate), grpc::StatusCode::UNAVAILABLE);
   EXPECT_TRUE(Eventually([&] { return first.asked_to_end == 1; }));
-  // Which is what its program does then.
+  // The program stops a server that is asked to end.
   EXPECT_FALSE(first.Stop().ok());
   const StatusOr<ServingInfo> info = second.started.get();
   ASSERT_TRUE(info.ok()) << info.status();
@@ -451,7 +453,7 @@ TEST_F(ClusterTest, WhoseLogTakesNothingAnyMoreEndsAndTheStandbyServes) {
   EXPECT_TRUE(second.server->Stop().ok());
 }
 
-// Its group answers, and nothing else does: a standby would do better.
+// The group answers, but commits fail: a standby would do better.
 TEST_F(ClusterTest, WhoseCommitsWaitWhileAStandbyIsReadyLeavesItsTurn) {
   TestServer first(InCluster());
   first.UpsertMany(50);
@@ -461,14 +463,14 @@ TEST_F(ClusterTest, WhoseCommitsWaitWhileAStandbyIsReadyLeavesItsTurn) {
   rate.set_crawl_rate_per_second(5);
   auto waits =
       std::async(std::launch::async, [&] { return CodeOf(first, &Admin::SetCrawlRate, rate); });
-  // Without one it stays, and goes on when it can.
+  // Without a standby the server stays and continues when it can.
   ASSERT_TRUE(Eventually([&] {
     return Probe(first.info.http_address, "/readyz").find("waiting for Kafka") != std::string::npos;
   }));
   EXPECT_EQ(first.asked_to_end, 0);
   auto second = std::make_unique<SecondServer>(first.config);
-  // On a machine under load the group takes the turn of the first before. The second gives it up
-  // then, as it cannot open its log either, and is started again.
+  // On a machine under load the group may take the turn of the first one earlier. The second then
+  // fails too, as it cannot open its log, and is started again.
   const auto start_again = [&] { second = std::make_unique<SecondServer>(first.config); };
   EXPECT_TRUE(Eventually(
       [&] {
@@ -478,7 +480,7 @@ TEST_F(ClusterTest, WhoseCommitsWaitWhileAStandbyIsReadyLeavesItsTurn) {
         return first.asked_to_end + first.replaced > 0;
       },
       Duration::Seconds(400)));
-  // Which is what its program does then.
+  // The program stops a server that is asked to end.
   kafka_.Forgive(MockKafka::kEndTxn);
   (void)first.Stop();
   (void)waits.get();
@@ -492,7 +494,7 @@ TEST_F(ClusterTest, WhoseCommitsWaitWhileAStandbyIsReadyLeavesItsTurn) {
   EXPECT_TRUE(second->server->Stop().ok());
 }
 
-// A disk that hangs gives no error, and whoever waits for it cannot end in order.
+// A disk that hangs gives no error, and a server that waits for it cannot stop in order.
 TEST_F(ClusterTest, WhoseDiskGivesNoAnswerEndsAtOnceWhereAStandbyIsReady) {
   FaultyEnv disk(1);
   TestServer first(Synced(), disk.env());
@@ -520,7 +522,7 @@ TEST_F(ClusterTest, WhoseDiskGivesNoAnswerEndsAtOnceWhereAStandbyIsReady) {
   EXPECT_TRUE(second.server->Stop().ok());
 }
 
-// In order it would end once the disk answers, and keep its turn until then.
+// An orderly stop would wait for the disk, and keep the turn until then.
 TEST_F(ClusterTest, WhoseDiskGivesNoAnswerWhileItEndsEndsAtOnce) {
   FaultyEnv disk(1);
   TestServer first(Synced(), disk.env());
@@ -551,7 +553,7 @@ TEST_F(ClusterTest, WhoseDiskGivesNoAnswerWhileItEndsEndsAtOnce) {
   if (replaced) GTEST_SKIP() << "on a machine under load the group takes the turn before";
 }
 
-// Cut off from the broker that has the group of the rate.
+// A server that is cut off from the broker with the group of the crawl rate.
 class CutOffTest : public ClusterServers {
  protected:
   static constexpr int kOther = 2;
@@ -604,7 +606,7 @@ TEST_F(ClusterTest, WithoutKafkaNothingIsHandedOutAndReadinessSaysSoUntilItIsBac
            std::string::npos;
   }));
   EXPECT_EQ(server.Next(1, /*wait_ms=*/300).assignments_size(), 0);
-  // What is known is told all the same.
+  // Statistics are answered from memory without Kafka.
   EXPECT_EQ(server.Statistics().pages().pages(), 50U);
   EXPECT_THAT(Probe(server.info.http_address, "/healthz"), HasSubstr("200"));
   kafka_.Up();
@@ -613,7 +615,7 @@ TEST_F(ClusterTest, WithoutKafkaNothingIsHandedOutAndReadinessSaysSoUntilItIsBac
   EXPECT_EQ(Lease(server, 3).size(), 3U);
 }
 
-// Calls that wait for a commit would keep a server from ending for as long as Kafka is away.
+// Calls that wait for a commit must not keep the server running until Kafka is back.
 TEST_F(ClusterTest, AServerEndsThoughCallsWaitForKafka) {
   TestServer server(InCluster());
   server.UpsertMany(50);

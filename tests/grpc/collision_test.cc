@@ -1,5 +1,5 @@
-// A whole server in which every page shares its fingerprint with half of the others: nobody
-// notices.
+// A whole server in which every page shares its fingerprint with half of the others. Clients see no
+// difference.
 #include <set>
 
 #include "server/verify.h"
@@ -39,7 +39,7 @@ class CollisionTest : public testing::Test {
 };
 
 TEST_F(CollisionTest, EveryPageIsKeptFoundCrawledAndRemovedAsItself) {
-  // Half of them in one batch, the others one by one.
+  // One half comes in one batch, the other page by page.
   server_.UpsertMany(kPages / 2, kHosts);
   for (int i = kPages / 2; i < kPages; ++i) {
     v1::UpsertPagesRequest request;

@@ -1,5 +1,5 @@
-// The console's API against a whole server: what it shows is what the services say, what it changes
-// is changed for all, and by those alone who may.
+// The console's API against a whole server: it shows what the services say, and its changes hold
+// for all and need the same rights.
 #include <atomic>
 #include <csignal>
 #include <memory>
@@ -92,7 +92,8 @@ TEST_F(ConsoleTest, ShowsAPageThatWaitsForEver) {
         google::protobuf::util::TimeUtil::SecondsToDuration(crawled_seconds_ago);
     server_.Upsert(request);
   };
-  // The price is that of a page that changes often: the other one is worth as much some day.
+  // The page that changes often sets the price. The other page reaches that value only after
+  // thousands of years.
   upsert("http://often.test/", 24, 7200);
   ASSERT_EQ(server_.Next(1).assignments_size(), 1);
   upsert("http://rare.test/", 1e-15, 0);
@@ -100,7 +101,7 @@ TEST_F(ConsoleTest, ShowsAPageThatWaitsForEver) {
   EXPECT_EQ(shown["explanation"]["next_expected_crawl_time"], "9999-12-31T23:59:59.999999Z");
 }
 
-// The picture of a page of another site is asked for with what the browser has of this one.
+// A browser adds its credentials even to requests of another site's page.
 TEST_F(ConsoleTest, AnswersNoPageOfAnotherSite) {
   const auto from = [&](const httplib::Headers& fields) {
     return http().Get("/console/api/overview", fields)->status;
@@ -144,7 +145,7 @@ TEST_F(ConsoleTest, WhatIsWrongIsSaidAndChangesNothing) {
   EXPECT_EQ(Get("overview")["state"], "serving");
 }
 
-// Its calls go to the server itself, which bears none once it has ended.
+// The console calls the server itself, which takes no calls once it has ended.
 TEST(Console, MayBeAskedWhileTheServerStops) {
   for (int i = 0; i < 8; ++i) {
     auto server = std::make_unique<TestServer>();
@@ -207,7 +208,7 @@ class GuardedConsole : public testing::Test {
                          {"site", "    roles: [reader]\n    hosts: [host0.test]\n"}}};
 };
 
-// The identity goes along to the services, whatever proves it.
+// The services see the client's identity, whatever proves it.
 TEST_F(GuardedConsole, ActsAsWhoeverAsks) {
   server_->Use(server_.Open(server_.Token("admin")));
   server_->UpsertMany(2, 2);
@@ -233,7 +234,7 @@ TEST_F(GuardedConsole, ActsAsWhoeverAsks) {
   EXPECT_EQ(site->Get("/console/api/overview")->status, 403);
 }
 
-// URLs are what tenants keep from each other, and each second showed the last twenty.
+// Tenants keep their URLs from each other, and the overview showed the last twenty each second.
 TEST(OpenConsole, ShowsFiguresAndNobodysPagesOrWorkers) {
   GuardedServer server({{"worker", "    roles: [worker, ingester]\n"}},
                        [](ServerConfig* config) { config->auth_open = {"console"}; });
@@ -265,8 +266,8 @@ TEST_F(GuardedConsole, ASignedInBrowserIsNoToolOfOtherSites) {
   EXPECT_EQ(admin->Get("/console/api/session")->status, 200);
 }
 
-// Who comes over the network cannot say that it comes from the console, nor from another server of
-// the cluster, whose key may be that of an earlier run: then it is to try again.
+// A client from the network cannot claim to be the console or another server of the cluster. The
+// server's key may be that of an earlier run, so the status says try again.
 TEST_F(GuardedConsole, NobodyElseSpeaksForOthers) {
   grpc::ClientContext call;
   call.AddMetadata("freshet-inside-bin", std::string(32, 'x'));

@@ -1,4 +1,4 @@
-// Crawl ids with shares, limits and an end, and the end of hosts, over gRPC and over restarts.
+// Crawl ids with shares, limits and an end, and the removal of hosts, over gRPC and over restarts.
 #include <chrono>
 #include <map>
 #include <set>
@@ -36,7 +36,7 @@ class CrawlsTest : public testing::Test {
     return (server_.admin.get()->*method)(&call, request, &response);
   }
 
-  // Pages of the crawl id, on several hosts; the codes of those that are refused.
+  // Adds `count` pages to the crawl id, on several hosts; returns the codes of the refused ones.
   std::vector<v1::ErrorCode> Add(const std::string& crawl_id, int first, int count) {
     v1::UpsertPagesRequest request;
     for (int i = first; i < first + count; ++i) {
@@ -49,7 +49,7 @@ class CrawlsTest : public testing::Test {
     for (const v1::ItemStatus& status : ack.statuses()) {
       if (!status.has_error()) continue;
       codes.push_back(status.error().code());
-      // Nothing becomes of it by waiting.
+      // Waiting does not help.
       EXPECT_FALSE(status.error().retryable());
       last_error_ = status.error().reason();
     }
@@ -87,12 +87,12 @@ class CrawlsTest : public testing::Test {
     } while (!request.page_token().empty());
     return names;
   }
-  // Waits until it is so; a test that waits in vain says so.
+  // Waits for the condition; fails the test if that takes too long.
   template <typename Condition>
   static void Await(Condition condition) {
     EXPECT_TRUE(Eventually(condition));
   }
-  // Takes pages and reports them, for a while; how many of each crawl id came.
+  // Takes and reports pages for `time`; returns the number of pages for each crawl id.
   std::map<std::string, int> CrawlFor(std::chrono::milliseconds time) {
     std::map<std::string, int> counts;
     const auto end = std::chrono::steady_clock::now() + time;
@@ -164,7 +164,7 @@ TEST_F(CrawlsTest, RefusesWhatCannotBe) {
     request.set_share(bad);
     EXPECT_EQ(Refused(&Admin::SetCrawl, request).error_code(), grpc::StatusCode::INVALID_ARGUMENT);
   }
-  // A rate policy plans all rates itself.
+  // A rate policy plans all rates itself, so shares are refused.
   v1::SetPolicyRequest policy;
   policy.set_policy("lambda_crawl");
   EXPECT_EQ(Refused(&Admin::SetPolicy, policy).error_code(), grpc::StatusCode::FAILED_PRECONDITION);
@@ -216,13 +216,13 @@ TEST_F(CrawlsTest, HoldsSharesOfTheRate) {
   Set(set, "a");
   set.set_share(0.1);
   Set(set, "b");
-  // Pages follow within moments.
+  // Pages get the new shares within moments.
   (void)CrawlFor(std::chrono::milliseconds(500));
   for (int restart = 0; restart < 2; ++restart) {
     auto counts = CrawlFor(std::chrono::seconds(3));
     const double all = counts["a"] + counts["b"] + counts["c"];
     ASSERT_GT(all, 100);
-    // A tick more or less, and what a restart or the end of a call leaves over.
+    // Each side may miss a tick, and a restart or the end of a call leaves some leases over.
     const double slack = 0.02 * all + 4;
     EXPECT_NEAR(counts["a"], 0.5 * all, slack);
     EXPECT_NEAR(counts["b"], 0.1 * all, slack);
@@ -296,7 +296,7 @@ TEST_F(CrawlsTest, HandsAWorkerPagesOfItsCrawlIdsAlone) {
     });
   };
   take(100);
-  // It has to name them again after a restart.
+  // The worker has to name them again after a restart.
   server_.Restart();
   take(200);
   EXPECT_EQ(counts.size(), 2U);
@@ -311,7 +311,7 @@ TEST_F(CrawlsTest, HandsAWorkerPagesOfItsCrawlIdsAlone) {
   EXPECT_EQ(List().size(), 3U);
 }
 
-// What workers have named and do not need any more is given to what they name next.
+// Crawl ids that workers no longer name make room for new ones.
 TEST_F(CrawlsTest, WorkersNeverRunOutOfCrawlIds) {
   for (int i = 0; i < 30; ++i) Add("c" + std::to_string(i), 0, 1);
   for (int i = 0; i < 30; ++i) {
@@ -325,7 +325,7 @@ TEST_F(CrawlsTest, WorkersNeverRunOutOfCrawlIds) {
     };
     EXPECT_TRUE(Eventually(is_taken)) << i;
   }
-  // Their pages are theirs, also those that come later, and none of the others.
+  // A worker gets all pages of its crawl id, later ones too, and no others.
   Add("c29", 1, 3);
   v1::NextRequest last;
   last.add_crawl_ids("c29");
@@ -363,7 +363,7 @@ TEST_F(CrawlsTest, RefusesCrawlIdsThatAWorkerCannotHave) {
   request.add_crawl_ids("no id");
   EXPECT_THAT(refused(request),
               testing::Pair(grpc::StatusCode::INVALID_ARGUMENT, HasSubstr("crawl_ids: ")));
-  // One client gets a part of what is not kept for operators and for what limits name.
+  // A client may use a part of the places that operators and limits do not reserve.
   for (int i = 0; i < 18; ++i) {
     request.set_crawl_ids(0, "c" + std::to_string(i));
     EXPECT_EQ(refused(request).first, grpc::StatusCode::OK);
@@ -371,7 +371,7 @@ TEST_F(CrawlsTest, RefusesCrawlIdsThatAWorkerCannotHave) {
   request.set_crawl_ids(0, "one_more");
   EXPECT_THAT(refused(request), testing::Pair(grpc::StatusCode::RESOURCE_EXHAUSTED,
                                               HasSubstr("this client has 18 crawl ids")));
-  // One with a share has its place already.
+  // A crawl id with a share already has its place.
   v1::SetCrawlRequest set;
   set.set_share(0.5);
   Set(set, "one_more");

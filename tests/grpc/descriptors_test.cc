@@ -1,4 +1,4 @@
-// A server that may open few files, against clients that would have them all.
+// A server that may open few files, against clients that try to take them all.
 #include <sys/wait.h>
 
 #include <string>
@@ -18,7 +18,7 @@ namespace {
 
 using ::testing::HasSubstr;
 
-// Adds `count` pages, numbered from `first`, on a stream of its own; what went wrong, or nothing.
+// Adds `count` pages, numbered from `first`, on a new stream; returns the error, or "".
 std::string Upsert(v1::PagesService::Stub& pages, int first, int count) {
   grpc::ClientContext call;
   const auto stream = pages.UpsertPages(&call);

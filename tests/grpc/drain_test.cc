@@ -1,5 +1,5 @@
-// A server that is told to stop hands its workers over: what they have in hand is taken, their
-// streams end with a status that says try again, and the next server knows their leases.
+// A stopping server hands its workers over. It takes the results in hand, streams end with a status
+// that says try again, and the next server knows their leases.
 #include <algorithm>
 #include <atomic>
 #include <chrono>
@@ -21,16 +21,16 @@ namespace {
 
 using std::chrono::milliseconds;
 
-// One try of a worker: a Crawl stream from its beginning to its end.
+// One attempt of a worker: a Crawl stream from beginning to end.
 class CrawlTry final : public grpc::ClientBidiReactor<v1::CrawlRequest, v1::CrawlResponse> {
  public:
   struct Tally {
     uint64_t acknowledged = 0;
     uint64_t refused = 0;
     uint64_t in_hand = 0;
-    uint64_t drains = 0;  // whether it was told so
+    uint64_t drains = 0;  // notices that the server drains
   };
-  // What outlives a try: results that nobody has acknowledged. Thread-safe.
+  // State that outlives an attempt: unacknowledged results. Thread-safe.
   struct Hand {
     [[nodiscard]] Tally Count() FRESHET_EXCLUDES(mutex) {
       const MutexLock lock(mutex);
@@ -90,8 +90,8 @@ class CrawlTry final : public grpc::ClientBidiReactor<v1::CrawlRequest, v1::Craw
     StartRead(&response_);
     if (!writing_) WriteNext();
   }
-  // Of one that was never welcome nothing is expected: gRPC itself cancels calls that it has not
-  // handed to the server when that stops.
+  // An attempt that was never welcomed may end in any way: when a server stops, gRPC itself cancels
+  // calls that it has not handed over.
   void OnDone(const grpc::Status& status) override {
     bool welcome = false;
     {
@@ -101,7 +101,7 @@ class CrawlTry final : public grpc::ClientBidiReactor<v1::CrawlRequest, v1::Craw
     done_(welcome ? status : grpc::Status(grpc::StatusCode::UNAVAILABLE, "never begun"));
   }
 
-  // Results first, one message at a time; then credit for as many pages as were taken.
+  // Sends results first, one message at a time; then credit for as many pages as were taken.
   void WriteNext() FRESHET_REQUIRES(hand_.mutex) {
     request_.Clear();
     if (sent_.empty() && !hand_.results.empty()) {
@@ -131,13 +131,13 @@ class CrawlTry final : public grpc::ClientBidiReactor<v1::CrawlRequest, v1::Craw
   bool welcome_ FRESHET_GUARDED_BY(hand_.mutex) = false;
 };
 
-// Tries again for as long as the test wants.
+// Attempts streams again for as long as the test wants.
 class Worker {
  public:
   Worker(std::shared_ptr<grpc::Channel> channel, std::string name)
       : channel_(std::move(channel)), name_(std::move(name)) {}
 
-  // On one thread with Retry.
+  // Call on the same thread as Retry().
   void Try() {
     over_ = false;
     try_ = std::make_unique<CrawlTry>(channel_, name_, hand_, [this](const grpc::Status& status) {
@@ -149,7 +149,7 @@ class Worker {
     });
     try_->Begin();
   }
-  // A try that has ended is followed by another.
+  // Starts the next attempt if the last one has ended.
   void Retry() {
     if (over_) Try();
   }
@@ -193,7 +193,7 @@ class Fleet {
     for (const auto& worker : workers_) WaitUntil([&] { return worker->over(); });
   }
   [[nodiscard]] const std::vector<std::unique_ptr<Worker>>& workers() const { return workers_; }
-  // Of all workers.
+  // The sum over all workers.
   [[nodiscard]] CrawlTry::Tally Count() const {
     CrawlTry::Tally all;
     for (const auto& worker : workers_) {
@@ -234,14 +234,15 @@ TEST(Drain, AThousandWorkersGoOnElsewhereWithoutALostResult) {
   server.UpsertMany(20'000, 500);
   Relay relay(server.info.grpc_address);
   Fleet fleet(relay.address(), kWorkers);
-  // Each is welcome and at work.
+  // Each worker is welcome and at work.
   ASSERT_TRUE(Eventually([&] {
     const auto& workers = fleet.workers();
     return std::all_of(workers.begin(), workers.end(),
                        [](const auto& worker) { return worker->hand().Count().acknowledged > 0; });
   }));
   for (int round = 0; round < 2; ++round) {
-    // As a balancer does with a server whose health says that it serves no more.
+    // The relay leaves the server, as a balancer does when the health service says that it is not
+    // serving.
     relay.Switch("");
     ASSERT_TRUE(server.Stop().ok());
     server.Start();
@@ -255,7 +256,7 @@ TEST(Drain, AThousandWorkersGoOnElsewhereWithoutALostResult) {
     }
   }
   EXPECT_EQ(fleet.Count().drains, static_cast<uint64_t>(kWorkers)) << "each was told";
-  // What is in hand is reported, and nothing new is handed out.
+  // Workers report the pages in hand, and the server hands out no new ones.
   grpc::ClientContext call;
   v1::SetCrawlRateRequest none;
   none.set_crawl_rate_per_second(0);
@@ -263,8 +264,8 @@ TEST(Drain, AThousandWorkersGoOnElsewhereWithoutALostResult) {
   ASSERT_TRUE(server.admin->SetCrawlRate(&call, none, &response).ok());
   EXPECT_TRUE(Eventually([&] { return fleet.Count().in_hand == 0; }));
   EXPECT_EQ(fleet.Count().refused, 0u);
-  // A result that was taken, but whose acknowledgement the stop has cut off, was sent again and
-  // counts once: each page handed out to a worker was crawled once.
+  // A result whose acknowledgement was cut off by the stop was sent again and counts once: each
+  // page handed out to a worker was crawled once.
   EXPECT_EQ(CrawlsOfAllPages(server), fleet.Count().acknowledged);
 }
 

@@ -1,4 +1,4 @@
-// A gRPC port whose calls another server answers, in the test's process.
+// A gRPC port in the test's process whose calls another server answers.
 #ifndef FRESHET_TESTS_GRPC_FRONT_H_
 #define FRESHET_TESTS_GRPC_FRONT_H_
 
@@ -14,7 +14,7 @@
 
 namespace freshet {
 
-// Forwards to whatever server is set. Thread-safe.
+// Forwards calls to the server that the test sets. Thread-safe.
 class Front {
  public:
   static constexpr Duration kPatience = Duration::Seconds(3);
@@ -43,7 +43,7 @@ class Front {
     const MutexLock lock(mutex_);
     peer_.reset();
   }
-  // Looks at the files of its certificate.
+  // Reads the files of its certificate again.
   void Reload() { door_->Reload(); }
   void Stop() { forwarder_->Stop(); }
   [[nodiscard]] size_t answer_bytes() const { return forwarder_->answer_bytes(); }
@@ -57,7 +57,7 @@ class Front {
   std::unique_ptr<Door> door_;
   Mutex mutex_;
   std::optional<ServingPeer> peer_ FRESHET_GUARDED_BY(mutex_);
-  std::unique_ptr<Forwarder> forwarder_;  // last: it uses all of them
+  std::unique_ptr<Forwarder> forwarder_;  // last: it uses all the others
 };
 
 }  // namespace freshet

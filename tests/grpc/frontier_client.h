@@ -1,4 +1,4 @@
-// A client of the crawl-frontier API, as crawlers have one.
+// A client of the crawl-frontier API that behaves like those of crawlers.
 #ifndef FRESHET_TESTS_GRPC_FRONTIER_CLIENT_H_
 #define FRESHET_TESTS_GRPC_FRONTIER_CLIENT_H_
 
@@ -20,7 +20,7 @@ namespace freshet {
 
 namespace uf = urlfrontier;
 
-// Whole seconds that pass when a test says so. Thread-safe.
+// A clock in whole seconds that a test moves. Thread-safe.
 class SecondsClock final : public Clock {
  public:
   Instant Now() override { return Instant::FromUnixSeconds(seconds_); }
@@ -70,13 +70,13 @@ inline uf::GetParams ParamsIn(const std::string& crawl, uint32_t per_queue = 0, 
   return params;
 }
 
-// Every call checks that its status is OK. Thread-compatible.
+// A client whose calls check that their status is OK. Thread-compatible.
 class FrontierClient {
  public:
   explicit FrontierClient(const std::shared_ptr<grpc::Channel>& channel)
       : stub(uf::URLFrontier::NewStub(channel)) {}
 
-  // Puts all items on one stream, closes it and returns what became of each, by its ID.
+  // Puts all items on one stream, closes it and returns the outcome of each, by item ID.
   std::map<std::string, std::string> Put(const std::vector<uf::URLItem>& items) {
     grpc::ClientContext call;
     const auto stream = stub->PutURLs(&call);

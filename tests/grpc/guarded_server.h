@@ -1,4 +1,4 @@
-// A server with TLS and identities, and clients that come as one or another.
+// A server with TLS and identities, and clients that show various proofs.
 #ifndef FRESHET_TESTS_GRPC_GUARDED_SERVER_H_
 #define FRESHET_TESTS_GRPC_GUARDED_SERVER_H_
 
@@ -17,21 +17,21 @@
 
 namespace freshet {
 
-// How a client comes. Value type, thread-compatible.
+// The proofs that a client shows. Value type, thread-compatible.
 struct Showing {
-  std::string token;            // empty: none
-  std::optional<KeyPair> pair;  // its certificate
-  std::string ca;               // PEM of who it believes; empty: the server's authority
+  std::string token;            // empty = none
+  std::optional<KeyPair> pair;  // the client's certificate
+  std::string ca;               // PEM of the trusted authority; empty = the server's
 };
 
-// Thread-compatible.
+// A server with TLS and an auth file. Thread-compatible.
 class GuardedServer {
  public:
-  // The lines of an auth file besides names and proofs, by name. Who is named NAME has the token
-  // NAME-token and certificates for NAME.test.
+  // Identity names, each with its lines of the auth file besides name and proofs. The identity NAME
+  // has the token NAME-token and certificates for NAME.test.
   using Written = std::vector<std::pair<std::string, std::string>>;
 
-  // `clock` is the server's, null for the machine's own.
+  // `clock`: the server's clock; nullptr = the machine's.
   explicit GuardedServer(const Written& identities, const TestServer::Tweak& tweak = {},
                          Clock* clock = nullptr) {
     WriteServerPair(authority.Issue({.names = "IP:127.0.0.1,DNS:localhost"}));

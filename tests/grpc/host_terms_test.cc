@@ -1,4 +1,4 @@
-// Caps, hours, rules, and what workers report of hosts, as clients of a whole server see them.
+// Caps, hours, rules, and reports of workers on hosts, as clients of a whole server see them.
 #include <string>
 #include <vector>
 
@@ -71,7 +71,7 @@ class HostTermsServerTest : public testing::Test {
   TestServer server_;
 };
 
-// What a rule caps stays capped over restarts, with other numbers of shards too.
+// The cap of a rule holds over restarts, even with another number of shards.
 TEST_F(HostTermsServerTest, ACapOutlivesRestarts) {
   for (int i = 0; i < 9; ++i) Add("http://a.capped.test/" + std::to_string(i));
   for (int i = 0; i < 3; ++i) {
@@ -178,7 +178,7 @@ TEST_F(HostTermsServerTest, WorkersReportDelayAndAddress) {
   EXPECT_EQ(Host("a.test").min_delay_origin(), v1::TERM_ORIGIN_DEFAULT);
 }
 
-// What a site sends costs no result, and changes nothing.
+// Absurd headers of a site change nothing and do not spoil the result.
 TEST_F(HostTermsServerTest, AbsurdReportsAreCutOrLeftOut) {
   Add("http://a.test/1");
   v1::CrawlResult result;

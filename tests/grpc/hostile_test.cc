@@ -1,4 +1,4 @@
-// Machines that do what machines should not: clocks that jump, disks that cannot be written.
+// Machines that misbehave: clocks that jump, disks that cannot be written.
 #include <algorithm>
 #include <atomic>
 #include <chrono>
@@ -26,7 +26,7 @@ class JumpingClock final : public Clock {
     return time_->At(1'700'000'000'000'000 + steady + ahead_, steady);
   }
   void SetAhead(Duration ahead) { ahead_ = ahead.micros(); }
-  // What a process that starts now sees.
+  // Starts the clock again, as for a process that starts now.
   void Restart() { time_ = std::make_unique<RisingTime>(); }
 
  private:
@@ -75,7 +75,7 @@ TEST(WallClock, ThatJumpsForwardEndsLeasesAndNothingElse) {
   EXPECT_EQ(server.Statistics().schedule().open_leases(), 0u);
   ExpectSane(server);
   EXPECT_EQ(ReportOf(server, before.assignments(0).lease_id()), "0 OBSERVED_ONLY");
-  // Pages go out as ever, and come back.
+  // Pages are handed out as usual, and results are taken.
   const v1::NextResponse after = server.Next(5);
   ASSERT_GT(after.assignments_size(), 0);
   EXPECT_EQ(ReportOf(server, after.assignments(0).lease_id()), "applied");
@@ -100,7 +100,7 @@ TEST(WallClock, ThatIsSetBackIsNotFollowed) {
   ExpectSane(server);
 }
 
-// A process that starts cannot know that the time it finds stored was wrong.
+// A starting process cannot know that the stored time is wrong.
 TEST(WallClock, ThatIsBehindWhatIsStoredHoldsNothingUp) {
   JumpingClock clock;
   clock.SetAhead(Duration::Days(1));
@@ -117,7 +117,7 @@ TEST(WallClock, ThatIsBehindWhatIsStoredHoldsNothingUp) {
   server.Start();
   EXPECT_EQ(server.Statistics().schedule().open_leases(), leases);
   ExpectSane(server);
-  // Every host has just been asked for a page, as far as can be told: in a second they are free.
+  // By the stored time every host was just asked for a page, so all are free after a second.
   std::set<std::string> hosts;
   EXPECT_TRUE(Eventually(
       [&] {
@@ -132,8 +132,8 @@ TEST(WallClock, ThatIsBehindWhatIsStoredHoldsNothingUp) {
   ExpectSane(server);
 }
 
-// The clock ran an hour ahead, pages were crawled, failed and were out meanwhile, and the server
-// starts with the right time: it goes on within seconds, and says why.
+// The clock ran an hour ahead while pages were crawled, failed and were leased. The server restarts
+// with the right time, continues within seconds, and logs why.
 TEST(WallClock, ThatRanAheadHoldsNoPageUp) {
   JumpingClock clock;
   TestServer server(
@@ -153,7 +153,7 @@ TEST(WallClock, ThatRanAheadHoldsNoPageUp) {
     EXPECT_EQ(ReportOf(server, next.assignments(0).lease_id()), "applied");
     reported.insert(next.assignments(0).url());
   }
-  const v1::NextResponse out = server.Next(8, 500);  // over the restart
+  const v1::NextResponse out = server.Next(8, 500);  // leases that stay open over the restart
   testing::internal::CaptureStderr();
   EXPECT_TRUE(server.Stop().ok());
   clock.SetAhead(Duration());
@@ -166,7 +166,7 @@ TEST(WallClock, ThatRanAheadHoldsNoPageUp) {
   for (const v1::Assignment& assignment : out.assignments()) {
     EXPECT_EQ(ReportOf(server, assignment.lease_id()), "applied");
   }
-  // The pages go out again, each of a host that takes one at a time.
+  // The pages are handed out again, each host taking one at a time.
   std::set<std::string> again;
   EXPECT_TRUE(Eventually([&] {
     const v1::NextResponse next = server.Next(8, 100);
@@ -188,7 +188,7 @@ TEST(WallClock, ThatRanAheadHoldsNoPageUp) {
   server.Start();
 }
 
-// Neither a start nor what it leaves behind may depend on luck.
+// Two starts must fail the same way, and leave the same files.
 TEST(ReadOnlyDisk, IsRefusedAtTheStart) {
   TempDir dir;
   SystemClock clock;

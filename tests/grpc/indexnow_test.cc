@@ -1,4 +1,4 @@
-// Pings of IndexNow from the HTTP port to the pages.
+// IndexNow pings from the HTTP port to the pages.
 #include <thread>
 
 #include "httplib.h"
@@ -16,7 +16,7 @@ void TakePings(ServerConfig* config) {
   config->indexnow.verify_keys = false;
 }
 
-// Sends pings as whoever changes pages would.
+// Sends pings as a site would.
 class Pinger {
  public:
   explicit Pinger(const TestServer& server) : client_("http://" + server.info.http_address) {}
@@ -27,7 +27,7 @@ class Pinger {
   httplib::Result Post(const std::string& body) {
     return client_.Post("/indexnow", body, "application/json; charset=utf-8");
   }
-  // Pages <first> to <last> of TestServer::Url with one host.
+  // Pings with pages [first, last) of TestServer::Url, all on one host.
   httplib::Result PostMany(int first, int last) {
     std::string urls;
     for (int i = first; i < last; ++i) {
@@ -81,7 +81,7 @@ TEST(IndexNow, TakesTenThousandUrlsAndNoMore) {
   ASSERT_EQ(StatusOf(most), 200);
   EXPECT_THAT(most->body, HasSubstr("100 pages told, 9900 unknown"));
   EXPECT_EQ(StatusOf(pinger.PostMany(0, 10'001)), 400);
-  // The body has a cap of its own, whatever it holds.
+  // The cap on the body's size holds whatever the content.
   EXPECT_EQ(StatusOf(pinger.Post(std::string((1 << 20) + 1, ' '))), 413);
   EXPECT_EQ(server.Statistics().ingest().signals_applied(), 100U);
 }
@@ -144,7 +144,7 @@ TEST(IndexNow, ClientsHaveARateToo) {
 TEST(IndexNow, KeysAreLookedUp) {
   httplib::Server host;
   host.Get(std::string("/") + kKey + ".txt", [](const auto& request, auto& answer) {
-    // Under its own name, wherever it is.
+    // The key file is asked for under the host's name, though the test serves it elsewhere.
     const bool own = request.get_header_value("Host").starts_with("host0.test");
     answer.set_content(own ? kKey : "", "text/plain");
   });
@@ -159,13 +159,13 @@ TEST(IndexNow, KeysAreLookedUp) {
   EXPECT_EQ(StatusOf(pinger.PostMany(0, 100)), 202);
   EXPECT_TRUE(Eventually([&] { return server.Statistics().ingest().signals_applied() == 100; }));
   EXPECT_EQ(StatusOf(pinger.Get(TestServer::Url(1, 1))), 200);
-  // Another key is of no use, and soon known to be none.
+  // A wrong key is soon known to be wrong.
   EXPECT_TRUE(Eventually(
       [&] { return StatusOf(pinger.Get(TestServer::Url(2, 1), "not-the-key")) == 403; }));
   EXPECT_TRUE(Eventually([&] { return StatusOf(pinger.Get("http://host1.test/0")) == 403; }));
   EXPECT_EQ(server.Statistics().ingest().signals_applied(), 101U);
   EXPECT_EQ(Metric(server, "freshet_indexnow_key_checks_total{outcome=\"bad\"}"), "2");
-  // Whoever has no key uses nothing up of what the source may send.
+  // A client without a key uses none of the source's budget.
   EXPECT_EQ(Metric(server, "freshet_source_signals_total{source=\"indexnow\"}"), "101");
   host.stop();
   thread.join();

@@ -1,5 +1,5 @@
-// Streams of results and signals: what is applied, what is refused and why, and that a bad message
-// spoils nothing around it.
+// Streams of results and signals: which are applied, which are refused and why. A bad message
+// does not affect the others.
 #include <thread>
 
 #include "server/base/limits.h"
@@ -35,7 +35,7 @@ TEST(Ingest, AppliesResultsAndSignals) {
     signal->set_source("sitemap");
     signal->set_signal_id("ping");
   }
-  // The page was crawled after what this one claims.
+  // The page was crawled after the change time of this signal.
   v1::ChangeSignal* old = signals.add_signals();
   old->set_url(TestServer::Url(0));
   old->set_source("cdn");
@@ -223,12 +223,13 @@ TEST(Ingest, AcknowledgesInTheOrderOfTheMessages) {
   server.UpsertMany(400, 100);
   grpc::ClientContext call;
   const auto stream = server.ingest->SignalChanges(&call);
-  constexpr int kMessages = 300;  // far more than may be unacknowledged
+  constexpr int kMessages = 300;  // far more than the unacknowledged limit
   std::thread writer([&] {
     for (int m = 0; m < kMessages; ++m) {
       v1::SignalChangesRequest request;
       request.set_sequence(static_cast<uint64_t>(m));
-      // Refused at once, one shard, or all of them: they would overtake each other.
+      // The messages are refused at once, or go to one shard or to all, so their answers would
+      // overtake each other.
       for (int i = 0; i < (m % 3 == 0 ? 0 : m % 3 == 1 ? 1 : 100); ++i) {
         v1::ChangeSignal* signal = request.add_signals();
         signal->set_url(TestServer::Url((m + i) % 400, 100));

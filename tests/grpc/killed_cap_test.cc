@@ -1,4 +1,4 @@
-// The cap of a host over servers that are killed while they assign its pages.
+// The cap on crawls of a host holds although servers are killed while they assign its pages.
 #include <fstream>
 #include <map>
 #include <string>
@@ -23,7 +23,7 @@ constexpr int kCap = 6;
 
 std::string HostOf(const std::string& url) { return url.substr(7, url.find('/', 7) - 7); }
 
-// Assignments by host, of all servers there were. Thread-safe.
+// Counts assignments by host, over all servers of the test. Thread-safe.
 class Tally {
  public:
   void Add(const v1::AssignmentBatch& batch) {
@@ -31,7 +31,7 @@ class Tally {
     for (const auto& assignment : batch.assignments()) ++by_host_[HostOf(assignment.url())];
     changed_.NotifyAll();
   }
-  // Returns when there are so many, or a minute has passed.
+  // Waits for `count` assignments, at most a minute.
   void Await(int count) {
     const auto end = std::chrono::steady_clock::now() + std::chrono::minutes(1);
     const MutexLock lock(mutex_);
@@ -53,7 +53,7 @@ class Tally {
   std::map<std::string, int> by_host_ FRESHET_GUARDED_BY(mutex_);
 };
 
-// Takes what it can get until the server is gone; every other page is reported.
+// Takes pages until the server is gone; reports every second page.
 void Work(const std::shared_ptr<grpc::Channel>& channel, const std::string& name, Tally& tally) {
   const auto scheduler = v1::SchedulerService::NewStub(channel);
   grpc::ClientContext call;
@@ -118,7 +118,7 @@ TEST(KilledServer, KeepsTheCapOfEachHost) {
       workers.emplace_back(
           [&, i, channel = daemon.channel()] { Work(channel, "w" + std::to_string(i), tally); });
     }
-    // What was leased when it is killed, and never came, counts all the same.
+    // Leases that were open at the kill and never answered count, too.
     if (run < kKills) tally.Await(5 * (run + 1));
     if (run == kKills) {
       const auto admin = v1::AdminService::NewStub(daemon.channel());

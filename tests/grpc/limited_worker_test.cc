@@ -47,7 +47,7 @@ class LimitedWorker : public ::testing::Test {
     grpc::ClientContext call;
     return v1::SchedulerService::NewStub(team_)->Next(&call, request, response);
   }
-  // A lease of a page of crawl id others, which the team may not have.
+  // Leases a page of the crawl id others, which the team may not have.
   uint64_t LeaseOfOthers() {
     server_->Use(server_.Open(server_.Token("fleet")));
     for (int i = 0; i < 100; ++i) {
@@ -93,7 +93,7 @@ TEST_F(LimitedWorker, ReportsOnItsOwnPagesAlone) {
   EXPECT_THAT(
       Described(server_->Report(by_url)),
       ElementsAre(HasSubstr("REFUSED PERMISSION_DENIED crawl_id: identity team may use only")));
-  // A lease is no way around it, and tells nothing of itself.
+  // A report by lease is refused, too, and does not reveal that the lease exists.
   v1::CrawlResult by_lease;
   by_lease.set_lease_id(lease);
   by_lease.set_outcome(v1::CRAWL_OUTCOME_CHANGED);
@@ -101,7 +101,7 @@ TEST_F(LimitedWorker, ReportsOnItsOwnPagesAlone) {
               ElementsAre(HasSubstr("lease_id: " + std::to_string(lease) + " is not open")));
   by_url.set_url("http://news.test/1");
   by_url.set_crawl_id("news");
-  // The fleet may hold a lease of this page: then the result counts, and ends nothing.
+  // If the fleet holds a lease of this page, the result counts but does not end the lease.
   EXPECT_THAT(Described(server_->Report(by_url)), AnyOf(IsEmpty(), ElementsAre("0 OBSERVED_ONLY")));
   server_->Use(server_.Open(server_.Token("fleet")));
   EXPECT_THAT(Described(server_->Report(by_lease)), IsEmpty());
@@ -123,14 +123,14 @@ TEST_F(LimitedWorker, GivesBackItsOwnLeasesAlone) {
   v1::CrawlResult result;
   result.set_lease_id(lease);
   result.set_outcome(v1::CRAWL_OUTCOME_CHANGED);
-  // It is open still: else its result would be late.
+  // The lease is still open, otherwise its result would be late.
   EXPECT_THAT(Described(server_->Report(result)), IsEmpty());
   stream->WritesDone();
   call.TryCancel();
   (void)stream->Finish();
 }
 
-// Ids are run, serial number and slot, so that anybody can name those of others.
+// A lease id consists of run, serial number and slot, so anybody can guess the ids of others.
 TEST_F(LimitedWorker, NobodyEndsWhatAnotherIdentityHolds) {
   const uint64_t lease = LeaseOfOthers();
   const auto rival = server_.Open(server_.Token("rival"));
@@ -158,7 +158,8 @@ TEST_F(LimitedWorker, NobodyEndsWhatAnotherIdentityHolds) {
   EXPECT_THAT(Described(server_->Report(own)), IsEmpty()) << "it is open still";
 }
 
-// Whoever lets leases run out under the name of another's worker loses its own allowance.
+// If a client lets leases expire under the worker name of another client, it reduces only its own
+// allowance.
 TEST_F(LimitedWorker, ANameOfAnothersIsAnotherName) {
   const auto next = [](const std::shared_ptr<grpc::Channel>& channel, int lease_seconds) {
     v1::NextRequest request;
@@ -174,7 +175,7 @@ TEST_F(LimitedWorker, ANameOfAnothersIsAnotherName) {
   const auto rival = server_.Open(server_.Token("rival"));
   uint32_t lost = 0;
   while (lost < 3) lost += static_cast<uint32_t>(next(rival, 1).assignments_size());
-  // Three of its leases run out, and each halves what it may have.
+  // Three leases expire, and each halves the rival's allowance.
   ASSERT_TRUE(Eventually([&] {
     server_->Use(server_.Open(server_.Token("admin")));
     return server_->Statistics().server().reduced_allowances() == 1;
@@ -223,7 +224,7 @@ TEST_F(LimitedWorker, PutsAndTakesUrlsOfItsCrawlIdsAlone) {
   const auto acks = team.PutBatches({batch});
   ASSERT_EQ(acks.size(), 1U);
   EXPECT_THAT(acks[0].statuses(), ElementsAre(uf::AckMessage::FAIL, uf::AckMessage::OK));
-  // Any crawl id is any of its own.
+  // A request without a crawl id means any crawl id that the team may use.
   EXPECT_THAT(team.Get(Params()), UnorderedElementsAre("http://a.test/1", "http://c.test/6"));
   EXPECT_THAT(team.Crawls(), UnorderedElementsAre("news", "shop"));
   EXPECT_THAT(fleet.Get(Params()), ElementsAre("http://b.test/4"));
@@ -277,14 +278,14 @@ TEST_F(LimitedWorker, AsksAboutItsCrawlIdsAlone) {
     grpc::ClientContext get_call;
     stream(stub->GetURLs(&get_call, ParamsIn(crawl)), uf::URLInfo());
   }
-  // The default of everybody is not a team's to set.
+  // A team may not set the default of all queues.
   uf::QueueDelayParams everybody;
   everybody.set_crawlid("news");
   denied(ask(&Stub::SetDelay, everybody, uf::Empty()));
   denied(ask(&Stub::SetActive, uf::Active(), uf::Empty()));
 }
 
-// Whatever crawl ids others invent, what limits name finds its place.
+// Crawl ids named by limits have reserved places, however many others clients invent.
 TEST_F(LimitedWorker, IsNotShutOutByCrawlIdsThatOthersInvent) {
   const auto fleet = v1::SchedulerService::NewStub(server_.Open(server_.Token("fleet")));
   StatusCode last = StatusCode::OK;

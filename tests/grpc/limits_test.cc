@@ -1,4 +1,4 @@
-// Limits of what clients may send and hold, each at its edge.
+// Limits on what clients may send and hold, each at its edge.
 #include <atomic>
 #include <thread>
 
@@ -32,7 +32,7 @@ v1::SignalChangesRequest SignalsOf(const std::string& source, int count) {
   return request;
 }
 
-// How long a stream takes for so many messages.
+// Time that a stream takes to send `messages` and to get their acknowledgements.
 Duration TimeOf(TestServer& server, const v1::SignalChangesRequest& request, int messages) {
   grpc::ClientContext call;
   const auto stream = server.ingest->SignalChanges(&call);
@@ -47,7 +47,7 @@ Duration TimeOf(TestServer& server, const v1::SignalChangesRequest& request, int
   return server.clock.Now() - begin;
 }
 
-// A stream that has sent 900 signals, and is open.
+// An open stream that has sent 900 signals, and so is over its rate.
 class Owing {
  public:
   Owing(TestServer& server, const std::string& source)
@@ -113,7 +113,7 @@ TEST(Limits, OfMetadata) {
   };
   EXPECT_EQ(get(1000), StatusCode::OK);
   EXPECT_EQ(get(3000), StatusCode::RESOURCE_EXHAUSTED);
-  // gRPC may close the connection on which so much was said; the next one is as good.
+  // gRPC may close the connection after so much metadata; the next connection works.
   StatusCode after = get(1000);
   for (int tries = 0; after == StatusCode::UNAVAILABLE && tries < 100; ++tries) after = get(1000);
   EXPECT_EQ(after, StatusCode::OK);
@@ -134,7 +134,7 @@ TEST(Limits, OfHostsAndTheirPages) {
   EXPECT_THAT(ack.statuses(1).error().reason(), HasSubstr("already has 2 hosts"));
   // Trying again does not help.
   for (const v1::ItemStatus& status : ack.statuses()) EXPECT_FALSE(status.error().retryable());
-  // They are counted again after a start, and room that is made is used.
+  // After a restart pages are counted again, and freed room can be used.
   server.Restart();
   const v1::BatchAck again = server.Upsert(PagesOf({"http://c.test/1", "http://b.test/1"}));
   EXPECT_THAT(again.statuses(), SizeIs(1)) << again.DebugString();
@@ -147,7 +147,8 @@ TEST(Limits, OfHostsAndTheirPages) {
   EXPECT_EQ(Metric(server, "freshet_limit{name=\"hosts\"}"), 2);
 }
 
-// Hosts have no owners: what an operator sets for the crawl id of a team bounds its hosts.
+// Hosts have no owners. The maximum of pages of a team's crawl id, set by an operator, also bounds
+// its hosts.
 TEST(Limits, OfHostsAreNotUsedUpByACrawlIdWithAMaximumOfPages) {
   GuardedServer server({{"team", "    roles: [ingester]\n    crawl_ids: [team]\n"},
                         {"other", "    roles: [ingester]\n"},
@@ -229,7 +230,7 @@ TEST(Limits, OfStreamsOfAClient) {
   EXPECT_TRUE(first->stream->Read(&response));
   const auto second = open("a");
   EXPECT_TRUE(second->stream->Read(&response));
-  // Over another connection, but the same client.
+  // The same client over another connection.
   const auto third = open("a");
   EXPECT_FALSE(third->stream->Read(&response));
   const grpc::Status refused = third->stream->Finish();
@@ -238,7 +239,7 @@ TEST(Limits, OfStreamsOfAClient) {
               HasSubstr("2 streams of this client are open, the most that one may have"));
   const auto other = open("b");
   EXPECT_TRUE(other->stream->Read(&response)) << "it is another client";
-  // One that ends makes room.
+  // A stream that ends makes room.
   second->stream->WritesDone();
   EXPECT_TRUE(second->stream->Finish().ok());
   for (int tries = 0;; ++tries) {
@@ -248,16 +249,16 @@ TEST(Limits, OfStreamsOfAClient) {
   }
 }
 
-// Whoever does not say who it is, is known by its address.
+// A client without an identity is known by its address.
 TEST(Limits, OfItemsASecondOfAClient) {
   TestServer server([](ServerConfig* config) { config->items_per_second_per_client = 100; });
-  // 300 items, 100 of them at once; the last message need not be paid for.
+  // The 300 items cost 1.5 s: 100 are free at once, and the last message of 50 is not waited for.
   EXPECT_GE(TimeOf(server, SignalsOf("cdn", 50), 6), Duration::Millis(1450));
   EXPECT_GE(Metric(server,
                    "freshet_over_limit_total{name=\"items_per_second_per_client\","
                    "outcome=\"slowed\"}"),
             1);
-  // What its streams owe its calls owe as well; they are told when to come again.
+  // Unary calls share the debt of the client's streams. Their refusals say when to come again.
   const Owing owing(server, "cdn");
   grpc::ClientContext call;
   v1::GetPageRequest request;
@@ -276,7 +277,7 @@ TEST(Limits, OfItemsASecondOfAClient) {
             StatusCode::RESOURCE_EXHAUSTED);
 }
 
-// Two clients that open what they may leave places for others, and for admins.
+// Two clients that open all streams they may leave places for others and for admins.
 TEST(Limits, OfStreamsLeavePlacesForNewClients) {
   const std::string ingester = "    roles: [ingester]\n";
   GuardedServer server(
@@ -317,7 +318,7 @@ TEST(Limits, OfStreamsLeavePlacesForNewClients) {
   }
 }
 
-// Lists and pulls cost what other calls cost, or a client could make as many as it likes.
+// Lists and pulls count like other calls, otherwise a client could make them without limit.
 TEST(Limits, OfItemsASecondWithCallsThatOnlyTake) {
   TestServer server([](ServerConfig* config) { config->items_per_second_per_client = 10; });
   FrontierClient frontier(server.channel);
@@ -345,11 +346,11 @@ TEST(Limits, OfItemsASecondWithCallsThatOnlyTake) {
   }));
 }
 
-// A message that cannot be read has cost something all the same, by its bytes once it is inflated.
+// An unreadable message counts, too, by its bytes after inflation.
 TEST(Limits, OfItemsASecondWithMessagesThatAreRefused) {
   TestServer server([](ServerConfig* config) { config->items_per_second_per_client = 100; });
   RawStream stream(server, "/freshet.v1.PagesService/UpsertPages");
-  // 4 MiB that are no message count as 64 items each, of which 100 may come at once.
+  // Each unreadable message of 4 MiB counts as 64 items; 100 items are free at once.
   const std::string bytes = Gzip(std::string(4 << 20, '\xff'));
   const Instant begin = server.clock.Now();
   for (int i = 0; i < 5; ++i) {
@@ -358,15 +359,15 @@ TEST(Limits, OfItemsASecondWithMessagesThatAreRefused) {
   EXPECT_GE(server.clock.Now() - begin, Duration::Millis(1450));
 }
 
-// Neither one stream after the other nor many at once get a client more than its rate.
+// Streams one after the other or at once do not raise a client's rate.
 TEST(Limits, OfItemsASecondOverManyStreams) {
   TestServer server([](ServerConfig* config) { config->items_per_second_per_client = 100; });
   const Instant begin = server.clock.Now();
   for (int i = 0; i < 5; ++i) (void)TimeOf(server, SignalsOf("cdn", 50), 1);
-  // 250 items, of which 100 came at once, and the last stream ends with what it owes.
+  // The 250 items cost 1.5 s: 100 are free at once, and the last stream also waits.
   EXPECT_GE(server.clock.Now() - begin, Duration::Millis(1450));
   const Instant again = server.clock.Now();
-  // What is cut short is owed all the same, by whichever stream is the next.
+  // A cancelled stream leaves its debt to the next stream.
   for (int i = 0; i < 3; ++i) {
     grpc::ClientContext call;
     const auto stream = server.ingest->SignalChanges(&call);
@@ -378,7 +379,7 @@ TEST(Limits, OfItemsASecondOverManyStreams) {
   EXPECT_GE(server.clock.Now() - again, Duration::Millis(1450));
 }
 
-// There are crawlers that open a stream for each URL.
+// Some crawlers open a stream for each URL.
 TEST(Limits, OfItemsASecondOverAStreamForEachUrl) {
   TestServer server([](ServerConfig* config) { config->items_per_second_per_client = 100; });
   FrontierClient client(server.channel);
@@ -386,7 +387,7 @@ TEST(Limits, OfItemsASecondOverAStreamForEachUrl) {
   for (int i = 0; i < 250; ++i) {
     EXPECT_EQ(client.Put(Discovered("http://a.test/" + std::to_string(i))), "OK");
   }
-  // 100 came at once, and the last one ends with what it owes.
+  // 100 items are free at once, and the last stream also waits.
   EXPECT_GE(server.clock.Now() - begin, Duration::Millis(1450));
 }
 
@@ -400,12 +401,12 @@ TEST(Limits, OfItemsASecondOfASource) {
                    "freshet_over_limit_total{name=\"items_per_second_per_source\","
                    "outcome=\"slowed\"}"),
             1);
-  // Others are not held back by what this one owes.
+  // The debt of this source does not delay others.
   const Owing owing(server, "cdn");
   EXPECT_LT(TimeOf(server, SignalsOf("sitemap", 50), 6), Duration::Seconds(7));
 }
 
-// Ingesters keep one stream for life: it is not cut where no grace is set.
+// Ingesters keep one stream for life: without a grace the server does not cut it.
 TEST(Limits, OfTheAgeOfConnections) {
   TestServer server([](ServerConfig* config) {
     config->max_connection_age = Duration::Millis(300);
@@ -420,7 +421,7 @@ TEST(Limits, OfTheAgeOfConnections) {
   }
   stream->WritesDone();
   EXPECT_TRUE(stream->Finish().ok());
-  // Other calls of the channel go over newer connections, none of which stays for long.
+  // Other calls of the channel use newer connections, and each of those closes soon.
   const auto connections = [&] { return Metric(server, "freshet_connections"); };
   EXPECT_TRUE(Eventually([&] { return connections() == 0; }));
 }
@@ -438,8 +439,8 @@ TEST(Limits, OfTheGraceOfOldConnections) {
   EXPECT_EQ(stream->Finish().error_code(), StatusCode::UNAVAILABLE) << "it may be tried again";
 }
 
-// A thousand clients, one of which sends as much as it can: the others are answered every time, and
-// it gets no more than its share.
+// One of a thousand clients sends as much as it can. The others are always answered, and it gets
+// only its share.
 TEST(Limits, AFloodIsNotNoticedByOthers) {
   constexpr int kGood = 999;
   constexpr int kRounds = 3;
@@ -469,7 +470,7 @@ TEST(Limits, AFloodIsNotNoticedByOthers) {
     reader.join();
     (void)stream->Finish();
   });
-  // The good ones share connections: what tells clients apart is who they are.
+  // The good clients share connections: identities tell clients apart.
   const auto channel = server.Open(Showing{});
   const auto stub = v1::IngestService::NewStub(channel);
   std::vector<std::unique_ptr<grpc::ClientContext>> calls;
@@ -487,14 +488,14 @@ TEST(Limits, AFloodIsNotNoticedByOthers) {
     v1::SignalChangesResponse response;
     for (const auto& stream : streams) {
       ASSERT_TRUE(stream->Read(&response));
-      // Such pages there are none; the server has looked for each.
+      // These pages do not exist, so the server has looked for each.
       ASSERT_EQ(response.ack().statuses_size(), 2) << response.DebugString();
     }
   }
   done = true;
   for (const auto& stream : streams) stream->WritesDone();
   for (const auto& stream : streams) EXPECT_TRUE(stream->Finish().ok());
-  // A Write of it may wait for minutes: the server reads as slowly as it lets it send.
+  // A Write may wait for minutes, since the server reads at the permitted rate.
   flooding.TryCancel();
   flood.join();
   const double seconds = (clock.Now() - begin).seconds();

@@ -1,4 +1,4 @@
-// What hostile messages cost a server in memory, seen from outside of its process.
+// Memory that hostile messages cost a server, seen from outside of its process.
 #include <atomic>
 #include <chrono>
 #include <fstream>
@@ -23,7 +23,7 @@ using ::testing::HasSubstr;
 
 constexpr size_t kMessage = limits::kMaxMessageBytes;
 
-// The most memory that the process had at any time, in bytes.
+// Peak memory of the process so far, in bytes.
 size_t PeakOf(pid_t pid) {
   std::ifstream status("/proc/" + std::to_string(pid) + "/status");
   std::string word;
@@ -35,7 +35,7 @@ size_t PeakOf(pid_t pid) {
   return 0;
 }
 
-// A little less than the largest message, of copies of `part`.
+// A message of just under the largest size: `start`, then copies of `part`.
 std::string Filled(const std::string& start, const std::string& part) {
   std::string bytes = start;
   bytes.reserve(kMessage);
@@ -82,9 +82,9 @@ TEST_F(MemoryTest, OfWhatIsRefusedIsThatOfItsBytes) {
   Send(Filled("\x08\x01", "\x78\x01"), 1, 4);
   Send(Filled("\x08\x01", std::string("\x7a\x00", 2)), 1, 4);
   const size_t one = PeakOf(daemon_.pid()) - before;
-  // Twice its bytes at a time, and what the allocator keeps for each thread.
+  // At a time twice the bytes of one message, plus memory that the allocator keeps for each thread.
   EXPECT_LT(one, 10 * kMessage);
-  // Several at once, each as large as can be.
+  // Several messages at once, each of the largest size.
   Send(Filled("\x08\x01", nothing), 4, 2);
   EXPECT_LT(PeakOf(daemon_.pid()) - before, 4 * 8 * kMessage);
 }
@@ -116,7 +116,8 @@ TEST_F(MemoryTest, OfCallsWithoutItemsIsThatOfSmallRequests) {
   EXPECT_LT(PeakOf(daemon_.pid()) - before, kMessage);
 }
 
-// What nobody reads of a call is not kept for as long as it waits: none is refused for the others.
+// While a call waits, its unread part takes no memory, so the server refuses no other call because
+// of it.
 TEST_F(MemoryTest, OfCallsThatWaitIsBounded) {
   const size_t before = PeakOf(daemon_.pid());
   const std::string bomb = Bomb("\x12\x02\x08\x05");  // max_wait: 5 s
@@ -134,8 +135,8 @@ TEST_F(MemoryTest, OfCallsThatWaitIsBounded) {
   EXPECT_LT(PeakOf(daemon_.pid()) - before, 16 * kMessage);
 }
 
-// 150 URLs with 64 KB of metadata each, 9.6 MB that gzip makes small, on 64 streams at once: what
-// waits for its commit counts as inflated, and what does not fit waits as it came.
+// 150 URLs with 64 KB of metadata each, 9.6 MB that gzip makes small, on 64 streams at once.
+// Messages that wait for their commit count as inflated; those that do not fit wait compressed.
 TEST_F(MemoryTest, OfWhatStreamsInflateIsBounded) {
   const size_t before = PeakOf(daemon_.pid());
   std::vector<std::thread> threads;
@@ -156,8 +157,8 @@ TEST_F(MemoryTest, OfWhatStreamsInflateIsBounded) {
     });
   }
   for (std::thread& thread : threads) thread.join();
-  // 128 MiB may be held, and several times that is what is made of it for a moment. Without a bound
-  // all that is sent at once would be.
+  // The server may hold 128 MiB, and parsing takes several times that for a moment. Without a bound
+  // the memory grows with all that is sent at once.
   EXPECT_LT(PeakOf(daemon_.pid()) - before, 56 * kMessage);
 }
 
@@ -177,7 +178,7 @@ TEST_F(MemoryTest, OfAcknowledgementsThatNobodyReadsIsBounded) {
       grpc::ClientContext call;
       call.set_deadline(std::chrono::system_clock::now() + std::chrono::seconds(4));
       const auto stream = stub->SignalChanges(&call);
-      // Until the server reads no more, and the deadline ends the wait.
+      // Writes until the server reads no more and the deadline ends the wait.
       int sent = 0;
       while (sent < 70 && stream->Write(request)) ++sent;
       EXPECT_LT(sent, 70) << "what is not acknowledged in the end should not be read either";
@@ -186,7 +187,7 @@ TEST_F(MemoryTest, OfAcknowledgementsThatNobodyReadsIsBounded) {
     });
   }
   for (std::thread& thread : threads) thread.join();
-  // Some messages of each stream are on their way; what nobody reads would be 1,200 MB.
+  // Some messages of each stream are under way; all unread answers would be 1,200 MB.
   EXPECT_LT(PeakOf(daemon_.pid()) - before, 32 * kMessage);
 }
 

@@ -188,7 +188,7 @@ TEST(Pages, RemovesAndRechecks) {
   EXPECT_THAT(Described(removed.ack()), ElementsAre("3 REFUSED INVALID_ARGUMENT url: is empty"));
   EXPECT_EQ(server.Statistics().pages().pages(), 0u);
   EXPECT_EQ(server.Statistics().schedule().open_leases(), 1u) << "its page may be being fetched";
-  // The result of the lease of a page that is not there any more.
+  // A result for the lease of a removed page.
   v1::CrawlResult result;
   result.set_lease_id(next.assignments(0).lease_id());
   result.set_outcome(v1::CRAWL_OUTCOME_CHANGED);
@@ -197,7 +197,7 @@ TEST(Pages, RemovesAndRechecks) {
   EXPECT_EQ(server.Next(1, 50).assignments_size(), 0);
 }
 
-// All pages of a list, over as many calls of `limit` pages as it takes.
+// All pages of a list, over several calls of `limit` pages each.
 std::vector<std::string> ListAll(TestServer& server, v1::ListPagesRequest request, uint64_t limit) {
   std::vector<std::string> urls;
   do {
@@ -232,7 +232,7 @@ TEST(Pages, ListsEveryPageOnce) {
   for (const std::string& url : ListAll(server, prefix, 0)) {
     EXPECT_THAT(url, testing::StartsWith("http://host3.test/10"));
   }
-  EXPECT_EQ(ListAll(server, prefix, 0).size(), 6u);  // 103, 1003, ..., 1083
+  EXPECT_EQ(ListAll(server, prefix, 0).size(), 6u);  // pages 103 and 1003 to 1083
   v1::ListPagesRequest elsewhere;
   elsewhere.mutable_filter()->set_crawl_id("other");
   EXPECT_TRUE(ListAll(server, elsewhere, 0).empty());
@@ -260,7 +260,7 @@ TEST(Pages, ExportsWhatIsKnown) {
       if (record.page().url() != TestServer::Url(0)) continue;
       EXPECT_EQ(record.page().crawls(), 3u);
       ASSERT_EQ(record.observations_size(), 2);
-      // Observations are kept within 0.4%.
+      // Stored observations are accurate to 0.4%.
       EXPECT_NEAR(record.observations(0).elapsed().seconds() +
                       record.observations(0).elapsed().nanos() * 1e-9,
                   100, 0.4);
@@ -272,11 +272,11 @@ TEST(Pages, ExportsWhatIsKnown) {
   EXPECT_EQ(pages, 2);
 }
 
-// Clients that open all the exports there may be and read none of them.
+// Clients open as many exports as there may be, and read none of them.
 TEST(Pages, ListsThatNobodyReadsMakeRoom) {
   TestServer server(
       [](ServerConfig* config) { config->list_write_timeout = Duration::Millis(200); });
-  // More than gRPC sends to a client that does not read, unless it finds the connection fast.
+  // The pages exceed what gRPC sends to a client that does not read, if the window stays small.
   server.UpsertMany(3000);
   grpc::ChannelArguments small_windows;
   small_windows.SetInt(GRPC_ARG_HTTP2_BDP_PROBE, 0);
@@ -302,7 +302,7 @@ TEST(Pages, ListsThatNobodyReadsMakeRoom) {
     }
     return stream->Finish().ok();
   }));
-  // Others may be in time yet.
+  // The remaining exports may still finish in time.
   int cancelled = 0;
   for (const auto& one : unread) {
     v1::ExportPagesResponse response;

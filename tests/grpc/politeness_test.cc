@@ -1,4 +1,4 @@
-// What hosts see of a server that is polite, as it is when nobody configures it.
+// A server with the default politeness, as hosts see it.
 #include <map>
 #include <string>
 #include <vector>
@@ -46,7 +46,7 @@ class PolitenessTest : public testing::Test {
     request.add_pages()->set_url(url);
     EXPECT_EQ(server_.Upsert(request).statuses_size(), 0);
   }
-  // The page handed out within `patience`, of the machine's time.
+  // The page handed out within `patience` of real time, if any.
   std::optional<v1::Assignment> Next(Duration patience) {
     const v1::NextResponse next = server_.Next(1, static_cast<int>(patience.micros() / 1000));
     if (next.assignments_size() == 0) return std::nullopt;
@@ -74,7 +74,7 @@ class PolitenessTest : public testing::Test {
   TestServer server_;
 };
 
-// Two unchanged pages, and a worker that asks as fast as it can.
+// Two pages that do not change, and a worker that asks as fast as it can.
 TEST_F(PolitenessTest, AHostIsFetchedOnceASecondAndAPageOnceAMinute) {
   Add("http://a.test/1");
   Add("http://a.test/2");
@@ -122,7 +122,7 @@ TEST_F(PolitenessTest, AHostThatThrottlesIsLeftAloneAcrossRestarts) {
   Add("http://a.test/1");
   const auto assignment = Next(Duration::Seconds(30));
   ASSERT_TRUE(assignment);
-  // No outcome: the status says enough.
+  // The result has no outcome: the HTTP status says enough.
   v1::CrawlResult result = Result(*assignment);
   result.clear_outcome();
   result.set_http_status(503);
@@ -141,7 +141,7 @@ TEST_F(PolitenessTest, AHostThatThrottlesIsLeftAloneAcrossRestarts) {
     EXPECT_THAT(Why("http://a.test/1"),
                 HasSubstr("fetched too often or cannot answer now (HTTP 429 or 503, 1"));
   }
-  // It is forgiven for being quiet.
+  // After a quiet time the host's count of throttled answers is 0 again.
   clock_.Advance(Duration::Seconds(1200));
   EXPECT_EQ(Host("a.test").throttled_answers(), 0u);
 }
@@ -182,7 +182,7 @@ TEST_F(PolitenessTest, DefaultsChangeAtRunTimeAndOutliveARestart) {
   EXPECT_EQ(now.min_delay().seconds(), 0);
   EXPECT_EQ(now.max_in_flight(), 3u);
   EXPECT_EQ(now.min_page_interval().seconds(), 5);
-  // The host that waited is looked at anew.
+  // The waiting host is checked again with its new settings.
   std::vector<v1::Assignment> out;
   for (int i = 0; i < 2; ++i) {
     const auto next = Next(Duration::Seconds(30));
@@ -217,7 +217,7 @@ TEST_F(PolitenessTest, DefaultsChangeAtRunTimeAndOutliveARestart) {
   EXPECT_THAT(status.error_message(), HasSubstr("min_delay: is negative"));
 }
 
-// Pages that wait by the interval of before do not wait for their next crawl to follow a new one.
+// A new interval also applies to pages that already wait for the old one.
 TEST_F(PolitenessTest, PagesFollowANewInterval) {
   Add("http://a.test/1");
   Add("http://b.test/1");
@@ -246,7 +246,7 @@ TEST_F(PolitenessTest, PagesFollowANewInterval) {
   EXPECT_EQ(b->url(), "http://b.test/1");
 }
 
-// The rate is kept over many hosts although each gives a page a second.
+// Many hosts together keep the rate, although each gives one page a second.
 TEST_F(PolitenessTest, ManyHostsKeepTheRate) {
   for (const int shards : {1, 3}) {
     server_.config.shards = shards;
@@ -294,19 +294,19 @@ TEST_F(PolitenessTest, AnUnregisteredSourceIsRefusedUntilItIsRegisteredAgain) {
     grpc::ClientContext twice;
     EXPECT_EQ(server_.admin->UnregisterSource(&twice, remove, &again).error_code(),
               grpc::StatusCode::NOT_FOUND);
-    // What it has said is not forgotten.
+    // Signals of the removed source stay.
     const v1::Page page = server_.Get("http://a.test/1").page();
     ASSERT_EQ(page.pending_signals_size(), 1);
     EXPECT_EQ(page.pending_signals(0).source(), "cdn");
   };
   expect_refused();
-  // The configuration names it, for new databases.
+  // The configuration still names the source, but that counts only for new databases.
   for (const int shards : {3, 1}) {
     server_.config.shards = shards;
     server_.Restart();
     expect_refused();
   }
-  // Others fill what there is of places, and do not get its own.
+  // Other sources fill all free places, but not the place of the removed one.
   v1::RegisterSourceRequest add;
   v1::RegisterSourceResponse unused;
   grpc::StatusCode code = grpc::StatusCode::OK;

@@ -1,4 +1,4 @@
-// The gRPC port against clients that are too many, silent, or gone without a word.
+// The gRPC port against clients that are too many, silent, or gone without notice.
 #include <poll.h>
 
 #include <atomic>
@@ -39,7 +39,7 @@ TEST(Port, RefusesOneConnectionTooManyWithAReason) {
   const grpc::Status status = ListSources(excess);
   EXPECT_EQ(status.error_code(), grpc::StatusCode::RESOURCE_EXHAUSTED);
   EXPECT_THAT(status.error_message(), HasSubstr("3 connections are open, the most that this"));
-  // Those that are there notice nothing, and one that leaves makes room.
+  // Existing connections continue, and one that closes makes room.
   for (const auto& channel : channels) EXPECT_TRUE(ListSources(channel).ok());
   channels.pop_back();
   EXPECT_TRUE(Eventually([&] { return ListSources(excess).ok(); }));
@@ -88,7 +88,7 @@ TEST(Port, RefusesOneStreamTooMany) {
   EXPECT_FALSE(answered);
   EXPECT_EQ(status.error_code(), grpc::StatusCode::RESOURCE_EXHAUSTED);
   EXPECT_THAT(status.error_message(), HasSubstr("2 streams are open, the most that this server"));
-  // Calls that are no streams go on, and a stream that ends makes room.
+  // Unary calls continue, and a stream that ends makes room.
   server.UpsertMany(0);
   EXPECT_TRUE(ListSources(server.channel).ok());
   EXPECT_TRUE(second.End().ok());
@@ -98,7 +98,7 @@ TEST(Port, RefusesOneStreamTooMany) {
   }));
 }
 
-// They are opened and nothing is said on them, or they are cancelled at once.
+// The streams send nothing, or are cancelled at once.
 TEST(Port, StreamsThatSayNothingKeepNobodyOut) {
   TestServer server([](ServerConfig* config) { config->max_streams = 2; });
   struct Silent {
@@ -134,7 +134,7 @@ TEST(Port, StreamsThatSayNothingKeepNobodyOut) {
   EXPECT_TRUE(shows("freshet_streams_refused_total 1"));
 }
 
-// What is over waits in the client for one of its own calls to end.
+// Streams over the limit wait in the client until one of its own calls ends.
 TEST(Port, HoldsBackStreamsOfOneConnectionBeyondItsShare) {
   TestServer server([](ServerConfig* config) { config->max_streams_per_connection = 1; });
   auto worker = std::make_unique<TestWorker>(server);
@@ -181,7 +181,7 @@ TEST(Port, ShowsItsMessagesByReflection) {
   request.set_file_containing_symbol("freshet.v1.PagesService.GetPage");
   const ServerReflectionResponse found = ask(request);
   EXPECT_EQ(found.valid_host(), "a");
-  // It comes first, and what it imports after it.
+  // The file itself comes first, then its imports.
   ASSERT_GE(found.file_descriptor_response().file_descriptor_proto_size(), 2);
   EXPECT_THAT(found.file_descriptor_response().file_descriptor_proto(0),
               HasSubstr("freshet/v1/pages.proto"));
@@ -219,14 +219,14 @@ TEST(Port, StreamsOfReflectionHoldNoThreads) {
     (void)streams.back()->ExchangeBytes(std::string("\x3a\0", 2));
   }
   EXPECT_LT(ThreadsOfProcess(), before + 45);
-  // They are in the limits of streams.
+  // Reflection calls count against the limits of streams.
   EXPECT_EQ(CallRaw(server, kReflection, std::string("\x3a\0", 2)).error_code(),
             grpc::StatusCode::RESOURCE_EXHAUSTED);
 }
 
 // --- Peers that are gone
 
-// A client that never answers a ping is taken for gone.
+// A client that never answers a ping is treated as gone.
 TEST(Keepalive, ClosesAConnectionThatDoesNotAnswer) {
   TestServer server([](ServerConfig* config) {
     config->keepalive_interval = config->keepalive_timeout = Duration::Millis(100);
@@ -238,7 +238,7 @@ TEST(Keepalive, ClosesAConnectionThatDoesNotAnswer) {
   EXPECT_TRUE(closed);
 }
 
-// Its connection stays open, but nothing goes through it any more.
+// The connection stays open, but no bytes pass any more.
 TEST(Keepalive, NoticesAWorkerInABlackHole) {
   TestServer server([](ServerConfig* config) {
     config->keepalive_interval = config->keepalive_timeout = Duration::Millis(200);
@@ -260,18 +260,18 @@ TEST(Keepalive, NoticesAWorkerInABlackHole) {
   call.TryCancel();
 }
 
-// Ten seconds a ping, as many clients do, is rarer than what is put up with.
+// Many clients ping every ten seconds, which is less often than the server tolerates.
 TEST(Keepalive, PutsUpWithClientsThatPingWithoutACall) {
   TestServer server;
   grpc::ChannelArguments arguments;
-  // No client of gRPC pings more often than every second.
+  // gRPC clients ping once a second at most.
   arguments.SetInt(GRPC_ARG_KEEPALIVE_TIME_MS, 1100);
   arguments.SetInt(GRPC_ARG_KEEPALIVE_TIMEOUT_MS, 60'000);
   arguments.SetInt(GRPC_ARG_KEEPALIVE_PERMIT_WITHOUT_CALLS, 1);
   arguments.SetInt(GRPC_ARG_HTTP2_MAX_PINGS_WITHOUT_DATA, 0);
   const auto channel = OwnChannel(server.info.grpc_address, arguments);
   ASSERT_TRUE(ListSources(channel).ok());
-  // Six pings would be several too many for a server that allows one in five minutes.
+  // Six pings would be too many for a server that allows one in five minutes.
   const auto until = std::chrono::system_clock::now() + std::chrono::milliseconds(6800);
   EXPECT_FALSE(channel->WaitForStateChange(GRPC_CHANNEL_READY, until));
   EXPECT_EQ(channel->GetState(false), GRPC_CHANNEL_READY);

@@ -1,5 +1,5 @@
-// The constant rate, as workers see it. Arrival times on a busy machine are late by some hundredths
-// of a second, so windows are long and the bounds generous; a burst after a pause, a missed limit
+// The constant rate, as workers see it. On a busy machine assignments arrive up to some hundredths
+// of a second late, so windows are long and bounds generous. A burst after a pause, a missed limit
 // or a second clock would still break them.
 #include <algorithm>
 #include <deque>
@@ -12,8 +12,8 @@ namespace {
 
 constexpr double kJitterSeconds = 0.15;
 
-// Reads assignments for `span` and notes when each arrived. Pages go back at once, so that there
-// are always some.
+// Reads assignments for `span` and returns their arrival times. Returns each page at once, so that
+// pages never run out.
 std::vector<Instant> Arrivals(TestServer& server, TestWorker& worker, Duration span) {
   std::vector<Instant> arrivals;
   const Instant end = server.clock.Now() + span;
@@ -63,7 +63,7 @@ TEST_P(ConstantRate, NeverMoreAndHardlyLess) {
   const double span = (arrivals.back() - arrivals.front()).seconds();
   const auto count = static_cast<double>(arrivals.size());
   EXPECT_LE(count, rate * (span + kJitterSeconds) + 2);
-  // Of a machine that has no time for it, ticks are missed, and counted.
+  // A busy machine misses some ticks, and counts them as unused.
   EXPECT_GE(count + unused() - unused_before, 0.7 * rate * span - 2);
   for (const double window : {0.1, 0.5}) {
     EXPECT_LE(static_cast<double>(MostWithin(arrivals, Duration::FromSeconds(window))),
@@ -79,7 +79,7 @@ TEST(ConstantRate, DoesNotCatchUp) {
   TestServer server([](ServerConfig* config) { config->crawl_rate = Rate::PerSecond(100); });
   server.UpsertMany(500, 50);
   TestWorker worker(server);
-  // A second's worth of ticks passes without credit.
+  // For a second, ticks pass without credit.
   ASSERT_TRUE(
       Eventually([&] { return server.Statistics().schedule().ticks_without_credit() >= 100; }));
   const Instant start = server.clock.Now();

@@ -11,7 +11,7 @@
 
 namespace freshet {
 
-// Sends bytes that no generated message would produce. Thread-compatible.
+// A stream of raw bytes that no generated message would produce. Thread-compatible.
 class RawStream {
  public:
   RawStream(TestServer& server, const std::string& method) : RawStream(server.channel, method) {}
@@ -62,7 +62,7 @@ class RawStream {
   std::unique_ptr<grpc::ClientAsyncReaderWriter<grpc::ByteBuffer, grpc::ByteBuffer>> stream_;
 };
 
-// One call with one request, and the first answer to it.
+// Makes a call with one request and returns its status. `answer`: receives the first message.
 inline grpc::Status CallRaw(const std::shared_ptr<grpc::Channel>& channel,
                             const std::string& method, const std::string& bytes,
                             std::string* answer = nullptr) {
@@ -90,7 +90,7 @@ inline grpc::Status CallRaw(TestServer& server, const std::string& method, const
   return CallRaw(server.channel, method, bytes, answer);
 }
 
-// The same without any request, as of a client that ends its call before its message is through.
+// Calls without a request, like a client that ends its call before its message is sent.
 inline grpc::Status CallWithoutMessage(TestServer& server, const std::string& method) {
   grpc::GenericStub stub(server.channel);
   grpc::ClientContext call;
@@ -112,8 +112,8 @@ inline grpc::Status CallWithoutMessage(TestServer& server, const std::string& me
   return status;
 }
 
-// What the standard health service says of a service, by default of the whole server: 1 is SERVING,
-// 2 NOT_SERVING, -1 no answer.
+// The status of a service in the standard health service, by default of the whole server: 1 is
+// SERVING, 2 NOT_SERVING, -1 no answer.
 inline int HealthOf(TestServer& server, const std::string& service = "") {
   // HealthCheckRequest has the service as field 1, HealthCheckResponse the status.
   std::string request;

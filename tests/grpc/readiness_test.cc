@@ -1,5 +1,5 @@
-// What a server says of itself while it starts: probes are answered from the beginning, requests
-// once everything is there.
+// A server's answers while it starts: it answers probes from the beginning, requests only when all
+// is loaded.
 #include <filesystem>
 #include <future>
 
@@ -16,8 +16,7 @@ using testing::Not;
 
 constexpr int kStoredPages = 3000;
 
-// A store with pages in tables, a gate before them, and a server that is to start on it.
-// Thread-compatible.
+// A store with pages in tables behind a gate, and a server that starts on it. Thread-compatible.
 class Readiness : public testing::Test {
  protected:
   Readiness() {
@@ -37,7 +36,7 @@ class Readiness : public testing::Test {
     config->data_dir = dir_ / "data";
     config->crawl_rate = Rate();
   }
-  // Starts with the gate closed, and waits until the first read has come to it.
+  // Starts with the gate closed, and waits for the first read at the gate.
   void Start() {
     env_.Close();
     start_ = std::async(std::launch::async, [this] { return server_->Start(); });
@@ -66,7 +65,7 @@ TEST_F(Readiness, ProbesAreAnsweredWhileTheStoreIsOpened) {
 
 TEST_F(Readiness, SaysHowFarLoadingHasComeAndServesWhenAllIsThere) {
   Start();
-  // Opening takes its reads one by one; the first one after it is that of a page.
+  // Opening reads one block at a time; the read after it is that of the first page.
   while (Get("/readyz")->body == "opening the store\n") {
     env_.LetOnePass();
     env_.AwaitVisitor();
@@ -99,7 +98,7 @@ TEST_F(Readiness, SaysHowFarLoadingHasComeAndServesWhenAllIsThere) {
   EXPECT_TRUE(server_->Stop().ok());
 }
 
-// Who starts a server by mistake need not wait for all of its pages.
+// A start by mistake can be ended before all pages are loaded.
 TEST_F(Readiness, AStartThatIsToEndDoesNotLoadEverything) {
   Start();
   while (Get("/readyz")->body == "opening the store\n") {
@@ -111,7 +110,7 @@ TEST_F(Readiness, AStartThatIsToEndDoesNotLoadEverything) {
   env_.Open();
   EXPECT_TRUE(absl::IsCancelled(start_.get().status()));
   EXPECT_TRUE(server_->Stop().ok());
-  // Nothing was harmed.
+  // The store is unharmed.
   Server again(config_, clock_);
   const StatusOr<ServingInfo> info = again.Start();
   ASSERT_TRUE(info.ok()) << info.status().ToString();
@@ -126,7 +125,7 @@ double ValueOf(const std::string& metrics, const std::string& name) {
   return at == std::string::npos ? -1 : std::stod(metrics.substr(at + name.size() + 2));
 }
 
-// What a kill would leave: everything is in the log.
+// A store as a kill would leave it: all records are in the log.
 ServerConfig AfterACrash(const std::string& data_dir) {
   TestServer killed([&](ServerConfig* config) { config->durability = "wal"; });
   killed.UpsertMany(kStoredPages, 500);
@@ -149,7 +148,7 @@ TEST(ReadinessAfterACrash, SaysHowFarTheLogIsCheckedAndReplayed) {
   const auto get = [&](const char* path) {
     return httplib::Client("http://" + server.http_address()).Get(path)->body;
   };
-  // The first record is looked at for the format before.
+  // The check of the format has read the first record before.
   while (get("/readyz") == "opening the store\n") {
     env.LetOnePass();
     env.AwaitVisitor();
@@ -157,7 +156,7 @@ TEST(ReadinessAfterACrash, SaysHowFarTheLogIsCheckedAndReplayed) {
   EXPECT_THAT(get("/readyz"), MatchesRegex("checking the log: 0.0 of [0-9.]+ MB, 0%\n"));
   EXPECT_THAT(get("/metrics"),
               HasSubstr("freshet_recovery_stage_info{stage=\"checking_log\"} 1\n"));
-  // Reads are let through one by one until a part has been replayed.
+  // Reads pass one by one until a part of the log is replayed.
   while (
       !testing::Matches(MatchesRegex("replaying the log: .* MB, [1-9][0-9]?%\n"))(get("/readyz"))) {
     env.LetOnePass();
@@ -173,11 +172,11 @@ TEST(ReadinessAfterACrash, SaysHowFarTheLogIsCheckedAndReplayed) {
   const StatusOr<ServingInfo> info = start.get();
   ASSERT_TRUE(info.ok()) << info.status().ToString();
   EXPECT_EQ(info->pages, uint64_t{kStoredPages});
-  // All but the frames of the records.
+  // The bytes of the log without the frames of its records.
   EXPECT_GT(ValueOf(get("/metrics"), "freshet_recovered_log_bytes{step=\"replay\"}"), 0.95 * bytes);
 }
 
-// The replay of a long log takes longer than those who stop a server wait before they kill it.
+// The replay of a long log takes longer than operators wait before they kill a server.
 TEST(ReadinessAfterACrash, AStartThatIsToEndDoesNotReplayTheWholeLog) {
   for (const std::string stage : {"checking", "replaying"}) {
     const TempDir dir;
@@ -199,7 +198,7 @@ TEST(ReadinessAfterACrash, AStartThatIsToEndDoesNotReplayTheWholeLog) {
     env.Open();
     EXPECT_TRUE(absl::IsCancelled(start.get().status())) << stage;
     EXPECT_TRUE(server.Stop().ok());
-    // Nothing was harmed.
+    // The store is unharmed.
     Server again(config, clock);
     const StatusOr<ServingInfo> info = again.Start();
     ASSERT_TRUE(info.ok()) << info.status().ToString();

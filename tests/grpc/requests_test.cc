@@ -1,5 +1,5 @@
-// Requests that no generated client sends: bytes that are no message, or one of more than there may
-// be. Each is answered with a status that says so, and costs no more than its bytes.
+// Requests that no generated client sends: bytes that are not a message, missing or too many
+// messages. Each is answered with a status that says so, and costs no more memory than its bytes.
 #include <algorithm>
 #include <functional>
 #include <memory>
@@ -62,7 +62,7 @@ TEST(Requests, ThatAreNoMessageAreInvalidArguments) {
   }
 }
 
-// An empty message asks to pause, or for a checkpoint; that none has come asks for nothing.
+// An empty message asks for a pause or a checkpoint; a missing message asks for nothing.
 TEST(Requests, ThatHaveNotComeAreNotEmpty) {
   TestServer server;
   for (const std::string method : kMethods) {
@@ -104,7 +104,8 @@ using google::protobuf::Message;
 using google::protobuf::MessageFactory;
 using google::protobuf::MethodDescriptor;
 
-// Calls `use` with `whole`, in which each text of `part`, and of what is in it, is `text` in turn.
+// Sets each text of `part` and its inner messages to `text`, one after the other, and calls `use`
+// with `whole` each time.
 void WithEachText(const std::string& text, int depth, Message* whole, Message* part,
                   const std::function<void(const Message&)>& use) {
   const google::protobuf::Reflection& set = *part->GetReflection();
@@ -124,10 +125,11 @@ void WithEachText(const std::string& text, int depth, Message* whole, Message* p
   }
 }
 
-// The text would not fit what gRPC takes of a status, and the client would not hear why.
+// A status that quotes the text would exceed gRPC's limit, and the client would not learn the
+// reason.
 TEST(Requests, AreRefusedWithoutQuotingAllThatTheySay) {
   TestServer server([](ServerConfig* config) { config->frontier_enabled = true; });
-  // The second reads like the name of a field.
+  // The second text looks like the name of a field.
   const std::vector<std::string> texts = {std::string(60'000, '\'') + "\u00e4",
                                           std::string(60'000, 'a') + ": b"};
   std::vector<std::string> refused;
@@ -136,7 +138,7 @@ TEST(Requests, AreRefusedWithoutQuotingAllThatTheySay) {
     std::replace(name.begin(), name.end(), '/', '.');
     const MethodDescriptor* method = DescriptorPool::generated_pool()->FindMethodByName(name);
     if (method == nullptr || method->client_streaming() || method->server_streaming()) continue;
-    // It would have later tests log more.
+    // This call would make later tests log more.
     if (rule.path.ends_with("URLFrontier/SetLogLevel")) continue;
     const std::unique_ptr<Message> request(
         MessageFactory::generated_factory()->GetPrototype(method->input_type())->New());
@@ -158,7 +160,7 @@ TEST(Requests, AreRefusedWithoutQuotingAllThatTheySay) {
   EXPECT_EQ(refusals("/freshet.v1.PagesService/GetPage"), 4);
 }
 
-// One bad URL among good ones is a fault of its own, as on a stream.
+// One bad URL among good ones fails alone, as on a stream.
 TEST(Requests, RefuseTheItemWhoseTextIsNotUtf8) {
   TestServer server;
   server.UpsertMany(2);
@@ -187,7 +189,7 @@ TEST(Requests, OfTooManyItemsAreAcknowledgedWithTheirSequence) {
   EXPECT_EQ(ack.item_count(), 8'000'000u);
   EXPECT_EQ(ack.error().field(), "pages");
   EXPECT_EQ(ack.error().reason(), "8000000 items, at most 1000 are allowed in a message");
-  // The stream goes on.
+  // The stream continues.
   EXPECT_EQ(stream.Exchange<v1::UpsertPagesResponse>("\x08\x09").ack().sequence(), 9u);
 }
 
@@ -228,14 +230,14 @@ TEST(CompressedRequests, AreTakenAsFarAsTheyMayBeLarge) {
   EXPECT_TRUE(UpsertCompressed(server, 2000, GRPC_COMPRESS_GZIP, &ack).ok());
   EXPECT_EQ(ack.statuses_size(), 0) << ack.DebugString();
   EXPECT_EQ(ack.sequence(), 3u);
-  // Unary calls as well.
+  // Unary calls can be compressed, too.
   grpc::ClientContext call;
   call.set_compression_algorithm(GRPC_COMPRESS_GZIP);
   v1::GetPageRequest request;
   request.set_url("http://a.test/" + std::string(2000, 'a'));
   v1::GetPageResponse page;
   EXPECT_TRUE(server.pages->GetPage(&call, request, &page).ok());
-  // A hundredth of this was sent.
+  // The compressed message has a hundredth of this size.
   EXPECT_TRUE(UpsertCompressed(server, 20 << 20, GRPC_COMPRESS_GZIP, &ack).ok());
   EXPECT_EQ(ack.error().reason(), "the message has 20971546 bytes, at most 16777216 are allowed");
   EXPECT_EQ(UpsertCompressed(server, 2000, GRPC_COMPRESS_DEFLATE, &ack).error_code(),

@@ -1,4 +1,4 @@
-// What survives a restart, what overload and a broken disk do.
+// Restarts, overload and a broken disk.
 #include <atomic>
 #include <future>
 #include <map>
@@ -67,7 +67,7 @@ TEST(Restart, GoesOnWithEverythingAcknowledged) {
   grpc::ClientContext host_call;
   ASSERT_TRUE(server.admin->SetHostPoliteness(&host_call, host, &host_set).ok());
 
-  // Also onto another number of shards, which moves every slot.
+  // A restart with another number of shards moves every slot.
   for (const int shards : {1, 3, 2}) {
     server.config.shards = shards;
     server.Restart();
@@ -86,7 +86,7 @@ TEST(Restart, GoesOnWithEverythingAcknowledged) {
     ASSERT_EQ(signalled.pending_signals_size(), 1);
     EXPECT_EQ(signalled.pending_signals(0).source(), "webhook");
   }
-  // The worker never noticed.
+  // The worker notices nothing.
   v1::CrawlResult late;
   late.set_lease_id(next.assignments(0).lease_id());
   late.set_outcome(v1::CRAWL_OUTCOME_UNCHANGED);
@@ -94,8 +94,8 @@ TEST(Restart, GoesOnWithEverythingAcknowledged) {
   EXPECT_EQ(server.Statistics().schedule().open_leases(), 0u);
 }
 
-// Whether its lease is open, was answered, or was so in a commit long ago: a host is left alone for
-// as long as before.
+// A host keeps its delay over a restart, whether its lease is open or answered, and even if the
+// commit was long ago.
 TEST(Restart, LeavesHostsAloneForTheRestOfTheirDelays) {
   for (const Duration delay : {Duration::Seconds(9), Duration::Hours(1)}) {
     TestServer server([&](ServerConfig* config) {
@@ -130,7 +130,7 @@ TEST(Restart, LeavesHostsAloneForTheRestOfTheirDelays) {
   }
 }
 
-// Its worker fetches a page all the same that is removed meanwhile.
+// The worker of a removed page still fetches it.
 TEST(Restart, AHostIsBusyWithAPageThatWasRemoved) {
   TestServer server([](ServerConfig* config) { config->politeness.max_in_flight = 1; });
   server.UpsertMany(2, 1);
@@ -206,8 +206,8 @@ TEST(Restart, GoesOnCountingEpochs) {
   }
 }
 
-// Pages whose text is not canonical any more, or whose host is another now, go on under what they
-// were stored as: each is handed out, and its result is taken.
+// The URLs of these pages are no longer canonical, or belong to another host now. The pages keep
+// their stored names: each is handed out, and its result is taken.
 TEST(Restart, GoesOnWithPagesThatEarlierReleasesNamedOtherwise) {
   const std::map<std::string, std::string> host_of = {{"http://a.test/?q='x'", "a.test"},
                                                       {"http://34.90.12.7.bc.test/", "34.90.12.7"},
@@ -248,8 +248,8 @@ TEST(Restart, GoesOnWithPagesThatEarlierReleasesNamedOtherwise) {
   for (const auto& [url, host] : host_of) EXPECT_TRUE(fetched.contains(url)) << url;
 }
 
-// What tells a repetition is stored: neither the result that was taken nor the one that came too
-// late counts twice, even when nothing but the lease names the page and the shards have changed.
+// The store keeps the marks of repetitions: neither the applied result nor the late one counts
+// twice. This holds even if only the lease names the page and the number of shards has changed.
 TEST(Restart, KnowsAResultThatIsSentAgain) {
   TestServer server([](ServerConfig* config) { config->durability = "wal"; });
   server.UpsertMany(20);
@@ -285,7 +285,7 @@ TEST(Restart, KnowsAResultThatIsSentAgain) {
   EXPECT_THAT(Described(server.Report(never)), ElementsAre(HasSubstr("UNKNOWN_LEASE")));
 }
 
-// A signal is sent again where its acknowledgement was lost, maybe by a crash of the server.
+// A client sends a signal again if its acknowledgement was lost, perhaps by a crash of the server.
 TEST(Restart, KnowsASignalThatIsSentAgain) {
   TestServer server;
   server.UpsertMany(3);
@@ -357,7 +357,7 @@ v1::SignalChangesRequest Signals(int first, int count) {
   return request;
 }
 
-// Events that wait for their shard.
+// Number of events that wait for their shard.
 size_t WaitingEvents(TestServer& server) {
   httplib::Client http("http://" + server.info.http_address);
   return nlohmann::json::parse(http.Get("/status.json")->body)["waiting_events"];
@@ -384,7 +384,8 @@ class Stall {
   std::shared_ptr<State> state_ = std::make_shared<State>();
 };
 
-// Ends a stall at the end of a scope, before what was declared earlier in it. Thread-compatible.
+// Ends a stall when the scope ends, before the destructors of variables declared earlier.
+// Thread-compatible.
 class StallGuard {
  public:
   explicit StallGuard(Stall* stall) : stall_(stall) {}
@@ -424,8 +425,7 @@ TEST(Overload, HoldsBackThenRefusesWithADelay) {
   over = send(200, 30);
   ASSERT_TRUE(Eventually([&] { return WaitingEvents(server) == 70; }));
   const Instant full = server.clock.Now();
-  // Past one and a half times the limit nothing more is taken of a client, and the answer is
-  // immediate.
+  // Past one and a half times the limit the server refuses a client's items at once.
   const v1::BatchAck refused = server.Signal(Signals(300, 40));
   EXPECT_EQ(refused.statuses_size(), 40);
   for (const v1::ItemStatus& status : refused.statuses()) {
@@ -437,7 +437,7 @@ TEST(Overload, HoldsBackThenRefusesWithADelay) {
   stall.End();
   EXPECT_EQ(committing.get().statuses_size(), 0);
   EXPECT_EQ(waiting.get().statuses_size(), 0);
-  // Taken over the limit, and then waited in vain.
+  // These items were accepted over the limit, but waited too long.
   const v1::BatchAck late = over.get();
   EXPECT_EQ(late.statuses_size(), 30);
   EXPECT_EQ(late.statuses(0).error().code(), v1::ERROR_CODE_RESOURCE_EXHAUSTED);
@@ -484,7 +484,7 @@ TEST(Overload, RefusesMoreWorkersThanItHasRoomFor) {
   EXPECT_EQ(response.notice().kind(), v1::NOTICE_KIND_REFUSED);
   EXPECT_EQ(response.notice().error().code(), v1::ERROR_CODE_RESOURCE_EXHAUSTED);
   EXPECT_TRUE(response.notice().error().retryable());
-  // Once there is room, the same stream may try again.
+  // Once there is room, the same stream can try again.
   EXPECT_TRUE(worker.End().ok());
   ASSERT_TRUE(Eventually([&] { return server.Statistics().server().workers() == 0; }));
   ASSERT_TRUE(stream->Write(hello));
@@ -513,7 +513,7 @@ TEST(BrokenDisk, AcknowledgesNothingMoreAndSaysSo) {
   EXPECT_THAT(Described(server.Upsert(more)),
               ElementsAre(HasSubstr("0 REFUSED UNAVAILABLE : the store cannot be written")));
   EXPECT_EQ(HealthOf(server), 2);
-  // The reason is told wherever somebody may look for it.
+  // Log, metrics and probes all give the reason.
   EXPECT_THAT(
       testing::internal::GetCapturedStderr(),
       HasSubstr("shard 0 refuses changes from now on: UNAVAILABLE: writing: IO error: injected"));
@@ -527,7 +527,7 @@ TEST(BrokenDisk, AcknowledgesNothingMoreAndSaysSo) {
   EXPECT_EQ(http.Get("/healthz")->status, 503);
   EXPECT_EQ(server.Upsert(more).statuses_size(), 1);
   EXPECT_NE(server.Statistics().store().write_error(), "");
-  // Looking is still possible.
+  // Reads still work.
   EXPECT_EQ(server.Get(TestServer::Url(3)).page().url(), TestServer::Url(3));
   EXPECT_FALSE(server.Stop().ok());
   faulty.Crash();
@@ -537,8 +537,7 @@ TEST(BrokenDisk, AcknowledgesNothingMoreAndSaysSo) {
   EXPECT_EQ(server.Upsert(more).statuses_size(), 0);
 }
 
-// A flush that fails does so behind everybody's back: nobody needs to commit anything for it to be
-// noticed.
+// A background flush fails: the server notices although no client commits anything.
 TEST(BrokenDisk, IsNoticedWhileNobodyWrites) {
   FaultyEnv faulty(1);
   TestServer server([](ServerConfig* config) { config->crawl_rate = Rate(); }, faulty.env());

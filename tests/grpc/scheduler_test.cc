@@ -1,4 +1,4 @@
-// Assignments on streams and by single calls, and what workers say back.
+// Assignments on streams and by unary calls, and the reports of workers.
 #include <algorithm>
 #include <set>
 
@@ -47,7 +47,7 @@ TEST(Scheduler, StreamsAssignmentsAndTakesResults) {
   EXPECT_EQ(ack.sequence(), 9u);
   EXPECT_EQ(ack.item_count(), 20u);
   EXPECT_EQ(ack.statuses_size(), 0);
-  // The same again counts once.
+  // A repeated result counts once.
   ASSERT_TRUE(worker.Write(Results({assignments[0]}, v1::CRAWL_OUTCOME_CHANGED, 10)));
   ack = worker.Read().result_ack();
   EXPECT_EQ(ack.sequence(), 10u);
@@ -83,7 +83,7 @@ TEST(Scheduler, UsesNoMoreThanTheCredit) {
   TestWorker worker(server);
   worker.Grant(7);
   EXPECT_EQ(worker.ReadAssignments(7).size(), 7u);
-  // Whatever was set aside beyond the credit would have to show up in one of these.
+  // Pages reserved beyond the credit would show in one of these counts.
   ASSERT_TRUE(
       Eventually([&] { return server.Statistics().schedule().ticks_without_credit() > 100; }));
   EXPECT_EQ(server.Statistics().schedule().assignments(), 7u);
@@ -99,7 +99,7 @@ TEST(Scheduler, ServesWorkersInTurn) {
   TestWorker second(server, "second");
   TestWorker third(server, "third");
   for (TestWorker* worker : {&first, &second, &third}) worker->Grant(100);
-  // All credit in total: each gets its own.
+  // The credit sums up to all pages: each worker gets its own.
   for (TestWorker* worker : {&first, &second, &third}) {
     EXPECT_EQ(worker->ReadAssignments(100).size(), 100u);
   }
@@ -144,7 +144,7 @@ TEST(Scheduler, PutsAPageBackWhenItsLeaseEnds) {
   ASSERT_EQ(again.assignments_size(), 1);
   EXPECT_EQ(again.assignments(0).url(), response.assignments(0).url());
   EXPECT_EQ(server.Statistics().schedule().expired_leases(), 1u);
-  // What the first worker says now is an observation, no more.
+  // A report of the first worker is now only an observation.
   v1::CrawlResult late;
   late.set_url(TestServer::Url(0));
   late.set_lease_id(response.assignments(0).lease_id());
@@ -164,11 +164,12 @@ TEST(Scheduler, AWorkerThatDiesLosesNothing) {
     TestWorker worker(server);
     worker.Grant(30);
     held = worker.ReadAssignments(10);
-    // Cut off with results on their way and assignments on theirs.
+    // The worker is cut off while results and assignments are under way.
     ASSERT_TRUE(worker.Write(Results(held, v1::CRAWL_OUTCOME_CHANGED, 1)));
     worker.Cancel();
   }
-  // Whatever never reached it is free again; what it held stays its own until the deadline.
+  // Assignments that never reached the worker are free again. Pages that it held stay leased until
+  // their deadline.
   ASSERT_TRUE(Eventually([&] {
     const v1::GetStatisticsResponse now = server.Statistics();
     return now.server().workers() == 0 && now.schedule().open_leases() <= 10;
@@ -238,7 +239,7 @@ TEST(Scheduler, AnswersWhatAWorkerDoesWrongAndGoesOn) {
   nothing.mutable_credit();
   EXPECT_EQ(refusal(nothing), "ERROR_CODE_INVALID_ARGUMENT assignments: is 0");
 
-  // Bad results spoil neither each other nor the assignments that follow.
+  // Bad results affect neither other results nor later assignments.
   v1::CrawlRequest bad;
   bad.mutable_results()->add_results()->set_url("http://a.test/\x80");
   v1::CrawlResult* unknown = bad.mutable_results()->add_results();
@@ -301,7 +302,7 @@ TEST(Scheduler, ReturnsWhatDidNotReachAWorker) {
     (void)worker.ReadAssignments(3);
     worker.Cancel();
   }
-  // Once all are gone, only what left on a stream is still leased.
+  // Once all workers are gone, only assignments that left on a stream are still leased.
   ASSERT_TRUE(Eventually([&] {
     const v1::GetStatisticsResponse statistics = server.Statistics();
     return statistics.server().workers() == 0 &&
@@ -310,7 +311,8 @@ TEST(Scheduler, ReturnsWhatDidNotReachAWorker) {
   EXPECT_LT(server.Statistics().schedule().open_leases(), 200u);
 }
 
-// What waits in the server for a worker that does not read is for others before its lease is over.
+// Assignments that wait for a worker that does not read go to other workers before their lease is
+// over.
 TEST(Scheduler, TakesBackWhatWaitsForAWorkerThatDoesNotRead) {
   constexpr int kPages = 4000;
   TestServer server([](ServerConfig* config) {
@@ -319,7 +321,7 @@ TEST(Scheduler, TakesBackWhatWaitsForAWorkerThatDoesNotRead) {
   });
   for (int i = 0; i < kPages;) {
     v1::UpsertPagesRequest request;
-    // More than all buffers on the way hold.
+    // More bytes than all buffers on the way hold.
     for (const int end = i + 500; i < end; ++i) {
       request.add_pages()->set_url(TestServer::Url(i) + "?" + std::string(1900, 'x'));
     }
@@ -376,7 +378,7 @@ TEST(Scheduler, TakesTheDearestOverAllShards) {
   for (const v1::Assignment& assignment : worker.ReadAssignments(30)) {
     importance.push_back(assignment.importance());
   }
-  // Pages that nobody has crawled are worth importance over change rate, whatever the time.
+  // The value of a page that was never crawled is its importance over its change rate, at any time.
   EXPECT_TRUE(std::is_sorted(importance.rbegin(), importance.rend()));
   EXPECT_EQ(importance.front(), 60);
   EXPECT_EQ(importance.back(), 31);
@@ -408,7 +410,7 @@ TEST(Next, ACallWithoutANameIsNamedByItsAddress) {
   grpc::ClientContext call;
   ASSERT_TRUE(server.scheduler->Next(&call, request, &response).ok());
   ASSERT_EQ(response.assignments_size(), 1);
-  // Without the port, which is another one for every connection.
+  // The client's address without its port, which differs for each connection.
   EXPECT_EQ(server.Get(TestServer::Url(0)).page().lease().worker(), "ipv4:127.0.0.1");
 }
 

@@ -1,4 +1,4 @@
-// A whole server in this process, on free ports and a directory of its own, and clients for it.
+// A whole server in this process, with free ports and its own directory, and clients for it.
 #ifndef FRESHET_TESTS_GRPC_TEST_SERVER_H_
 #define FRESHET_TESTS_GRPC_TEST_SERVER_H_
 
@@ -27,12 +27,12 @@
 
 namespace freshet {
 
-// Thread-compatible.
+// A server that runs in the test. Thread-compatible.
 class TestServer {
  public:
   using Tweak = std::function<void(ServerConfig*)>;
 
-  // `server_clock` is the server's, null for the machine's own.
+  // `server_clock`: the server's clock; nullptr = the machine's.
   explicit TestServer(const Tweak& tweak = {}, rocksdb::Env* env = nullptr,
                       Clock* server_clock = nullptr)
       : env_(env), server_clock_(server_clock != nullptr ? *server_clock : clock) {
@@ -41,10 +41,10 @@ class TestServer {
     config.durability = "none";
     config.crawl_rate = Rate::PerSecond(200);
     config.shutdown_grace = Duration::Millis(50);
-    // FRESHET_TEST_LOG=info shows what the servers of a test that fails say.
+    // FRESHET_TEST_LOG=info shows the logs of the servers of a failing test.
     const char* const level = std::getenv("FRESHET_TEST_LOG");
     config.log_level = level != nullptr ? level : "off";
-    // Tests crawl a few hosts fast; those of politeness say what it is to be.
+    // Tests crawl a few hosts fast; tests of politeness set their own.
     config.politeness = {};
     config.host_backoff = {};
     if (tweak) tweak(&config);
@@ -63,7 +63,7 @@ class TestServer {
     info = *started;
     Use(grpc::CreateChannel(info.grpc_address, grpc::InsecureChannelCredentials()));
   }
-  // Whoever the shortcuts are to be from here on.
+  // Uses this channel for the shortcuts below.
   void Use(const std::shared_ptr<grpc::Channel>& own) {
     channel = own;
     scheduler = v1::SchedulerService::NewStub(channel);
@@ -83,13 +83,13 @@ class TestServer {
     Start();
   }
 
-  // --- Shortcuts: each opens what it needs and checks that the call itself succeeds
+  // --- Shortcuts: each opens a call and checks that it succeeds
   v1::BatchAck Upsert(const v1::UpsertPagesRequest& request) {
     grpc::ClientContext call;
     const auto stream = pages->UpsertPages(&call);
     return Exchange<v1::UpsertPagesResponse>(*stream, request).ack();
   }
-  // Pages http://host<i % hosts>.test/<i> for i in [0, count).
+  // Adds pages http://host<i % hosts>.test/<i> for i in [0, count).
   void UpsertMany(int count, int hosts = 10) {
     for (int start = 0; start < count; start += 1000) {
       v1::UpsertPagesRequest request;
@@ -152,7 +152,7 @@ class TestServer {
     return response;
   }
 
-  // Sends one message, reads the answer to it, ends the stream.
+  // Sends one message, reads its answer, and ends the stream.
   template <typename Response, typename Request>
   static Response Exchange(grpc::ClientReaderWriterInterface<Request, Response>& stream,
                            const Request& request) {
@@ -168,9 +168,9 @@ class TestServer {
   ServerConfig config;
   SystemClock clock;
   ServingInfo info;
-  std::atomic<int> asked_to_end = 0;  // how often it was, so that another serves
+  std::atomic<int> asked_to_end = 0;  // times that it was asked to let another serve
   std::atomic<int> asked_to_end_at_once = 0;
-  std::atomic<int> replaced = 0;  // how often it was told that another serves
+  std::atomic<int> replaced = 0;  // times that it heard that another serves
   std::shared_ptr<grpc::Channel> channel;
   std::unique_ptr<v1::SchedulerService::Stub> scheduler;
   std::unique_ptr<v1::IngestService::Stub> ingest;
@@ -184,7 +184,7 @@ class TestServer {
   std::unique_ptr<Server> server_;
 };
 
-// "2 REFUSED INVALID_ARGUMENT url: is empty" for each status of an acknowledgement.
+// Describes each status of an acknowledgement, like "2 REFUSED INVALID_ARGUMENT url: is empty".
 inline std::vector<std::string> Described(const v1::BatchAck& ack) {
   std::vector<std::string> lines;
   for (const v1::ItemStatus& status : ack.statuses()) {
@@ -199,7 +199,7 @@ inline std::vector<std::string> Described(const v1::BatchAck& ack) {
   return lines;
 }
 
-// A channel with a connection of its own, which tries again soon where there is no server.
+// A channel with its own connection, which reconnects soon while no server is there.
 inline std::shared_ptr<grpc::Channel> OwnChannel(const std::string& address,
                                                  grpc::ChannelArguments arguments = {}) {
   arguments.SetInt(GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL, 1);

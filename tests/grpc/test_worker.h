@@ -1,4 +1,4 @@
-// A fetch worker of a server under test.
+// A fetch worker for a server under test.
 #ifndef FRESHET_TESTS_GRPC_TEST_WORKER_H_
 #define FRESHET_TESTS_GRPC_TEST_WORKER_H_
 
@@ -32,7 +32,7 @@ class TestWorker {
     open_ = stream_->Read(&response);
     return response;
   }
-  // The next `count` assignments; other messages are skipped.
+  // Reads the next `count` assignments; skips other messages.
   std::vector<v1::Assignment> ReadAssignments(size_t count) {
     std::vector<v1::Assignment> all;
     while (open_ && all.size() < count) {

@@ -1,4 +1,4 @@
-// TLS on both ports, and files that change while clients are there.
+// TLS on both ports, and files that change while clients are connected.
 #include <openssl/ssl.h>
 
 #include <memory>
@@ -16,12 +16,12 @@ using testing::HasSubstr;
 
 GuardedServer::Written Admins() { return {{"admin", "    roles: [admin]\n"}}; }
 
-// Shakes hands with a port, speaking one version of TLS; whether that worked.
+// Makes a TLS handshake with a port in one protocol version; returns whether it succeeded.
 bool ShakeHands(const std::string& address, int version) {
   const auto free_context = [](SSL_CTX* context) { SSL_CTX_free(context); };
   const std::unique_ptr<SSL_CTX, decltype(free_context)> context(SSL_CTX_new(TLS_client_method()),
                                                                  free_context);
-  // What is too old must be refused by the server, not here.
+  // The server must refuse old protocols, not this client.
   SSL_CTX_set_cipher_list(context.get(), "ALL:@SECLEVEL=0");
   SSL_CTX_set_min_proto_version(context.get(), version);
   SSL_CTX_set_max_proto_version(context.get(), version);
@@ -81,7 +81,7 @@ TEST(Tls, ManyRequestsAtOnceGetTheirWholeAnswers) {
   EXPECT_EQ(whole, 160);
 }
 
-// What neither is TLS nor says anything keeps nobody from being served.
+// Connections that send garbage or nothing keep no client from being served.
 TEST(Tls, RubbishAndSilenceAreClosed) {
   GuardedServer server(Admins());
   for (const std::string& address : {server->info.grpc_address, server->info.http_address}) {
@@ -103,8 +103,8 @@ TEST(Tls, RubbishAndSilenceAreClosed) {
   EXPECT_EQ(WhoAmI(server.Open(server.Token("admin"))), StatusCode::OK);
 }
 
-// An operator renews the certificate, here even from another authority: streams go on as they are,
-// and new connections are served with the new one.
+// An operator renews the certificate, even from another authority. Open streams continue, and new
+// connections get the new certificate.
 TEST(Tls, NewCertificatesDropNoStream) {
   GuardedServer server(Admins());
   const auto old_channel = server.Open(server.Token("admin"));
@@ -131,7 +131,7 @@ TEST(Tls, NewCertificatesDropNoStream) {
   http.set_ca_cert_path(server.path("renewed.pem"));
   EXPECT_TRUE(http.Get("/healthz"));
 
-  // One that is broken changes nothing.
+  // A broken pair changes nothing.
   server.WriteServerPair({.certificate = "broken", .key = "broken"});
   server->Reload();
   EXPECT_EQ(WhoAmI(server.Open(believes_new)), StatusCode::OK);
@@ -140,7 +140,7 @@ TEST(Tls, NewCertificatesDropNoStream) {
   EXPECT_TRUE(stream->Finish().ok());
 }
 
-// Then certificates of clients are not asked for, and prove nothing.
+// Without a client CA the server ignores certificates of clients.
 TEST(Tls, ServesWithoutAClientCa) {
   GuardedServer server(Admins(), [](ServerConfig* config) { config->tls_client_ca.clear(); });
   EXPECT_EQ(WhoAmI(server.Open(server.Token("admin"))), StatusCode::OK);
@@ -151,7 +151,7 @@ TEST(Tls, ServesWithoutAClientCa) {
   EXPECT_EQ(WhoAmI(server.Open(server.Token("admin"))), StatusCode::OK);
 }
 
-// Authorities check a DNS name otherwise than a URI or a mail address of the same text.
+// Authorities verify a DNS name in another way than a URI or mail address of the same text.
 TEST(Tls, NamesOfAnotherKindProveNothing) {
   const GuardedServer::Written identities = {{"admin", "    roles: [admin]\n"}};
   GuardedServer server(identities);
@@ -164,7 +164,8 @@ TEST(Tls, NamesOfAnotherKindProveNothing) {
   EXPECT_EQ(WhoAmI(server.Open(server.Certificate("admin"))), StatusCode::OK);
 }
 
-// Without identities whoever the client CA has signed may do everything, and nobody else.
+// Without identities, clients with a certificate of the client CA may do everything, and others
+// nothing.
 TEST(Tls, MutualTlsIsEnoughWithoutIdentities) {
   GuardedServer server({});
   EXPECT_EQ(WhoAmI(server.Open({})), StatusCode::UNAUTHENTICATED);

@@ -1,4 +1,4 @@
-// Traces: what the log says of messages whose way is followed.
+// Traces: log lines about the way of a message through the server.
 #include <cstdio>
 #include <string>
 
@@ -11,7 +11,7 @@ namespace {
 
 using testing::SizeIs;
 
-// The lines that are traces.
+// A server whose log lines of traces are read.
 class TracesOfAServer : public testing::Test {
  protected:
   TracesOfAServer() : file_(std::tmpfile(), &std::fclose) { SetLogFile(file_.get()); }

@@ -1,5 +1,5 @@
-// Pages and workers that give trouble: clocks that are wrong, sites that make things up, leases
-// that nobody answers, pages that are gone. None of it brings a page back at once, or ends it.
+// Pages and workers that cause trouble: wrong clocks, invented answers of sites, unanswered leases,
+// missing pages. None of these makes a page come back at once, or never again.
 #include "tests/grpc/test_server.h"
 #include "tests/grpc/test_worker.h"
 
@@ -18,7 +18,7 @@ std::vector<std::string> NotesOf(const v1::BatchAck& ack) {
   return notes;
 }
 
-// A server whose one page is handed out, and the answer under way.
+// A server whose only page is leased, with its answer under way.
 class TroubleTest : public testing::Test {
  protected:
   explicit TroubleTest(const TestServer::Tweak& tweak = {})
@@ -134,7 +134,7 @@ TEST_F(TroubleTest, WhatCannotBeDecidedCountsForTheWorse) {
   EXPECT_FALSE(Page().has_lease());
 }
 
-// Through the stream of a worker; what is no UTF-8 reaches it as bytes only.
+// Results come on a worker's stream. Text that is not UTF-8 gets there only as bytes.
 TEST_F(TroubleTest, TextsThatAreNotUtf8AreLeftOut) {
   TestWorker worker(server_);
   worker.Grant(1);
@@ -222,7 +222,7 @@ TEST_F(UnansweredTest, APageThatNobodyAnswersForWaitsItsTurn) {
   EXPECT_EQ(Page().unanswered_leases(), 0u);
 }
 
-// What is committed when a lease is open says when it began, also to the next process.
+// The commit that opens a lease also stores when the lease began, for the next process.
 TEST_F(TroubleTest, ARestartBetweenLeaseAndResultChangesNothing) {
   v1::CrawlResult result = Answer(v1::CRAWL_OUTCOME_CHANGED);
   const int64_t began = Page().lease().start_time().seconds();

@@ -1,5 +1,5 @@
-// What one client of the crawl-frontier API cannot take from all others: leases, delays and blocks
-// are bounded, and what everybody feels needs a role and is written down.
+// One client of the crawl-frontier API cannot take everything from the others. Leases, delays and
+// blocks are bounded; effects on all clients need a role and are audited.
 #include <algorithm>
 #include <fstream>
 #include <set>
@@ -65,7 +65,7 @@ TEST(FrontierBounds, NoLeaseIsLongerThanTheLongest) {
   EXPECT_THAT(client.Get(Params()), SizeIs(2));
 }
 
-// What waits for a client that takes its time is not given out once half of its lease is over.
+// URLs that wait for a slow client are not given out after half of their lease.
 TEST(FrontierBounds, NothingIsGivenOutWhoseLeaseIsHalfOver) {
   constexpr size_t kUrls = 4000;
   constexpr uint32_t kLease = 100;
@@ -90,7 +90,8 @@ TEST(FrontierBounds, NothingIsGivenOutWhoseLeaseIsHalfOver) {
   while (stream->Read(&info)) urls.insert(info.url());
   EXPECT_TRUE(stream->Finish().ok());
   EXPECT_LT(urls.size(), kUrls);
-  // The others are due again once the end of the call is seen, and the delay of the queue is over.
+  // The other URLs are due again once the server sees the end of the call and the delay of the
+  // queue has passed.
   ASSERT_TRUE(Eventually([&] { return client.Stats().inprocess() == urls.size(); }));
   clock.Pass(2);
   for (const std::string& url : client.Get(Params(0, 0, kLease))) {
@@ -129,7 +130,7 @@ TEST(FrontierBounds, WhatEverybodyFeelsNeedsItsRoleAndIsWrittenDown) {
   const auto set = [](FrontierClient& client, const uf::QueueDelayParams& params) {
     return Ask(*client.stub, &FrontierStub::SetDelay, params);
   };
-  // Clients that set at their start what holds anyway work on.
+  // Clients may set a value that already holds when they start.
   EXPECT_TRUE(set(fleet, DelayOf("", 1)).ok());
   const grpc::Status refused = set(fleet, DelayOf("", UINT32_MAX));
   EXPECT_EQ(refused.error_code(), grpc::StatusCode::PERMISSION_DENIED);
@@ -138,7 +139,7 @@ TEST(FrontierBounds, WhatEverybodyFeelsNeedsItsRoleAndIsWrittenDown) {
   EXPECT_TRUE(set(fleet, DelayOf("a.test", 5)).ok());
   EXPECT_TRUE(set(ops, DelayOf("", 5)).ok());
   EXPECT_TRUE(set(fleet, DelayOf("", 5)).ok());
-  // A worker blocks for as long as a host may ask for, an admin for longer.
+  // A worker can block a host for as long as a host may ask for, an admin for longer.
   fleet.Put({Discovered("http://b.test/1"), Discovered("http://c.test/1")});
   fleet.Block("b.test", uint64_t{1} << 63);
   ops.Block("c.test", clock.seconds() + 86'400);
@@ -159,10 +160,10 @@ TEST(FrontierBounds, WhatEverybodyFeelsNeedsItsRoleAndIsWrittenDown) {
   EXPECT_EQ(entries[5].action, "/urlfrontier.URLFrontier/BlockQueueUntil");
 }
 
-// --- What a role may say of a host
+// --- What a role may say about a host
 
-// A server whose crawl id `shop` is scheduled and whose `seen` is in shadow mode; its host
-// victim.test has pages in both, and in `plain`.
+// A server with the crawl ids `shop` (scheduled), `seen` (shadow mode) and `plain`. The host
+// victim.test has a page, and a URL in each of the three.
 class FrontierRoles : public ::testing::Test {
  protected:
   FrontierRoles() {
@@ -176,7 +177,7 @@ class FrontierRoles : public ::testing::Test {
     EXPECT_EQ(ops_.Put(Discovered("http://fence.test/1", "", "shop")), "OK");
   }
 
-  // Unset: it is not known.
+  // Returns nullopt if the host is unknown.
   std::optional<v1::HostState> Host(const std::string& host) {
     v1::GetHostRequest request;
     request.set_host(host);
@@ -190,7 +191,7 @@ class FrontierRoles : public ::testing::Test {
     if (!state || !state->has_blocked_until()) return 0;
     return state->blocked_until().seconds() - static_cast<int64_t>(clock_.seconds());
   }
-  // What was told of hosts before holds.
+  // Waits until earlier reports about hosts are applied.
   void Settle() {
     const int64_t until = ++settled_ + 100;
     worker_.Block("fence.test", clock_.seconds() + static_cast<uint64_t>(until), "shop");
@@ -236,7 +237,7 @@ TEST_F(FrontierRoles, AWorkerLiftsNeitherAnOperatorsBlockNorARetryAfter) {
     BlockByWorker("victim.test", until);
     EXPECT_EQ(BlockedFor("victim.test"), kMonth);
   }
-  // The site asks for an hour.
+  // The site asks for a delay of one hour.
   ops_.Block("victim.test", 0, "shop");
   Settle();
   EXPECT_EQ(BlockedFor("victim.test"), 0);
@@ -265,9 +266,9 @@ TEST_F(FrontierRoles, BlocksOfHostsWithoutPagesMakeNothing) {
   }
   Settle();
   for (int i = 0; i < 100; ++i) EXPECT_FALSE(Host("h" + std::to_string(i) + ".test"));
-  // All that there may be of queues is free.
+  // None of the refused URLs took a queue.
   EXPECT_EQ(loader_.Put(Discovered("http://new.test/", "", "shop")), "OK");
-  // A URL without its page is none of a host.
+  // A URL whose page was removed does not count as part of a host.
   v1::RemovePagesRequest remove;
   remove.set_crawl_id("shop");
   remove.add_urls("http://new.test/");
@@ -285,7 +286,7 @@ TEST_F(FrontierRoles, AWorkerOnlyAddsToWhatAnOperatorHasSetForAQueue) {
   worker_.Block("victim.test", clock_.seconds() + 1, "plain");
   clock_.Pass(100);
   EXPECT_FALSE(comes());
-  // It ends what it has set itself.
+  // The worker can end its own blocks.
   worker_.Block("victim.test", clock_.seconds() + 500, "plain");
   clock_.Pass(1);
   EXPECT_FALSE(comes());
@@ -299,7 +300,7 @@ TEST_F(FrontierRoles, AWorkerOnlyAddsToWhatAnOperatorHasSetForAQueue) {
   EXPECT_TRUE(comes());
 }
 
-// Who says which URLs there are does not say what fetches have found.
+// A client that puts URLs may not report fetches.
 TEST_F(FrontierRoles, AnIngesterReportsNothing) {
   const std::string url = "http://victim.test/1";
   for (const char* crawl : {"shop", "seen"}) {
@@ -315,11 +316,11 @@ TEST_F(FrontierRoles, AnIngesterReportsNothing) {
     EXPECT_EQ(page.consecutive_errors(), 0U) << crawl;
     EXPECT_EQ(Host("victim.test")->throttled_answers(), 0U) << crawl;
     EXPECT_EQ(BlockedFor("victim.test"), 0) << crawl;
-    // New pages come in this way, too.
+    // New pages can come in this way, too.
     EXPECT_EQ(loader_.Put(Fetched("http://victim.test/2", crawl, "503")), "OK");
     EXPECT_EQ(guarded_->Get("http://victim.test/2", crawl).page().crawl_id(), crawl);
   }
-  // A worker does.
+  // A worker may report it.
   EXPECT_EQ(worker_.Put(Fetched(url, "shop", "404")), "OK");
   EXPECT_EQ(guarded_->Get(url, "shop").page().last_outcome(), v1::CRAWL_OUTCOME_GONE);
   EXPECT_EQ(worker_.Put(Fetched(url, "seen", "503")), "OK");
@@ -336,8 +337,8 @@ TEST_F(FrontierRoles, AnIngesterEndsNoLease) {
   EXPECT_EQ(ops_.Stats("plain").inprocess(), 0U);
 }
 
-// A crawler that regulates its queue again and again does not fill the log, and hides nothing
-// behind that.
+// A crawler that changes its queue's delay again and again must neither fill the audit log nor hide
+// other changes.
 TEST(FrontierBounds, ManyDelaysOfAQueueAreAFewLines) {
   TestServer server;
   FrontierClient client(server.channel);
@@ -366,7 +367,7 @@ TEST(FrontierBounds, NoBlockIsHiddenBehindThoseOfOtherQueues) {
             1);
 }
 
-// An acknowledgement waits for its client, and is no larger than it needs to be.
+// An unread acknowledgement takes memory, so it is no longer than needed.
 TEST(FrontierBounds, LongIdsComeBackCut) {
   TestServer server;
   FrontierClient client(server.channel);
@@ -380,7 +381,7 @@ TEST(FrontierBounds, LongIdsComeBackCut) {
   EXPECT_EQ(client.PutBatches({batch})[0].id(), cut);
 }
 
-// A team that puts whatever it may leaves the others their part.
+// A team that puts all it may leaves the others their share.
 TEST(FrontierBounds, OneTeamDoesNotUseUpTheQueues) {
   GuardedServer guarded({{"evil", "    roles: [worker]\n    crawl_ids: [mine]\n"},
                          {"good", "    roles: [worker]\n    crawl_ids: [news]\n"}},

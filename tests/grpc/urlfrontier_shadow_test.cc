@@ -1,5 +1,5 @@
-// Crawl ids of the crawl-frontier API of which Freshet learns beside clients that decide
-// themselves, and modes that change by a call, also of a process that is killed.
+// Crawl ids in shadow mode, where Freshet learns and clients decide; modes set by calls; both after
+// a kill of the server.
 #include <fstream>
 #include <memory>
 #include <string>
@@ -81,7 +81,7 @@ class ShadowFrontier : public ::testing::Test {
  protected:
   ShadowFrontier() : client_(server_.channel), operator_(server_.channel) {}
 
-  // URLs of pages that workers of freshet.v1 are given, until none comes for a while.
+  // Takes pages as a worker of freshet.v1 until none come for a while. Returns their URLs.
   std::vector<std::string> TakePages() {
     std::vector<std::string> urls;
     while (true) {
@@ -90,7 +90,7 @@ class ShadowFrontier : public ::testing::Test {
       for (const v1::Assignment& assignment : next.assignments()) urls.push_back(assignment.url());
     }
   }
-  // Asks as a scheduled client does, until so many have come or for a while.
+  // Takes URLs as a client of a scheduled crawl id, until there are `count` or after 200 calls.
   std::vector<std::string> TakeScheduled(size_t count) {
     std::vector<std::string> urls;
     for (int i = 0; i < 200 && urls.size() < count; ++i) {
@@ -118,14 +118,15 @@ TEST_F(ShadowFrontier, GivesOutByDatesAndItsPagesToNobody) {
   EXPECT_EQ(client_.Put(Discovered("http://A.test", "some key", "news")), "SKIPPED");
   EXPECT_EQ(client_.Put(ShadowFetched("http://b.test/1", "one")), "OK");
   EXPECT_EQ(client_.Put(Discovered("ftp://c.test/", "", "news")), "OK");
-  // Text and key are its client's, the page has its own; what is no URL is no page.
+  // The frontier keeps the client's URL and key; the page has its canonical URL. Text that is not a
+  // valid URL makes no page.
   const std::vector<uf::URLInfo> infos = client_.GetInfos(ParamsIn("news"));
   ASSERT_EQ(infos.size(), 2U);
   EXPECT_THAT((std::vector{infos[0].url(), infos[1].url()}),
               UnorderedElementsAre("http://A.test", "ftp://c.test/"));
   EXPECT_EQ(Page("http://a.test/").page().crawls(), 0U);
   EXPECT_EQ(Page("http://b.test/1").page().crawls(), 1U);
-  // Never crawled, or asked for at once: all the same.
+  // Freshet hands out neither a new page nor a page with a recheck.
   v1::RecheckPagesRequest recheck;
   recheck.set_crawl_id("news");
   recheck.add_urls("http://b.test/1");
@@ -152,7 +153,7 @@ TEST_F(ShadowFrontier, LearnsFromMetadataAndHoldsUpNobody) {
   }
   EXPECT_EQ(Page(url).page().crawls(), 4U);
   EXPECT_EQ(Page(url).page().changes(), 1U);
-  // What has no room as a page is taken as ever.
+  // The frontier takes a URL even if there is no room for its page.
   v1::SetCrawlRequest request;
   request.set_crawl_id("news");
   request.set_max_pages(1);
@@ -160,7 +161,7 @@ TEST_F(ShadowFrontier, LearnsFromMetadataAndHoldsUpNobody) {
   EXPECT_EQ(client_.Put(Discovered("http://a.test/2", "", "news")), "OK");
   EXPECT_EQ(client_.Stats("news").size(), 2U);
   EXPECT_THAT(client_.Get(ParamsIn("news")), ElementsAre("http://a.test/2"));
-  // Never again: there is nothing more to learn.
+  // A URL that is never to be fetched again has no page.
   EXPECT_EQ(client_.Put(ShadowFetched(url, "two", 0)), "OK");
   v1::GetPageRequest get;
   get.set_url(url);
@@ -184,7 +185,7 @@ TEST_F(ShadowFrontier, LearnsFromKeysInWhateverCase) {
   EXPECT_EQ(put({{"fetch.statuscode", "200"}, {"Signature", "one"}}).changes(), 0U);
   EXPECT_EQ(put({{"fetch.statuscode", "200"}, {"SIGNATURE", "two"}}).changes(), 1U);
   EXPECT_EQ(put({{"fetch.statuscode", "404"}}).http_status(), 404);
-  // A key that is written as in the configuration comes before all others.
+  // A key in the configured spelling wins over other spellings.
   EXPECT_EQ(put({{"fetch.statuscode", "410"},
                  {"fetch.statusCode", "200"},
                  {"FETCH.STATUSCODE", "410"},
@@ -195,7 +196,8 @@ TEST_F(ShadowFrontier, LearnsFromKeysInWhateverCase) {
 
 TEST_F(ShadowFrontier, ReportsWhatItWouldGain) {
   EXPECT_THAT(operator_.Report("news").why_not(), HasSubstr("crawled yet"));
-  // All are fetched once a day; every tenth changes twice as often as that, the others never do.
+  // All pages are fetched once a day. Every tenth page is different at each fetch; the others never
+  // change.
   constexpr int kPages = 60;
   constexpr int kDays = 24;
   const auto url = [](int i) {
@@ -217,7 +219,7 @@ TEST_F(ShadowFrontier, ReportsWhatItWouldGain) {
   EXPECT_EQ(report.pages_read(), 60U);
   EXPECT_EQ(report.compared_pages(), 60U);
   EXPECT_EQ(report.crawls(), uint64_t{kPages * kDays});
-  // As many as pages keep, which may be one less than there were.
+  // A page may keep one interval fewer than the 23 between its fetches.
   EXPECT_NEAR(static_cast<double>(report.compared_crawls()), kPages * (kDays - 1.5), kPages / 2.0);
   EXPECT_NEAR(static_cast<double>(report.changes()), kPages / 10 * (kDays - 1.5), kPages / 20.0);
   ASSERT_TRUE(report.has_comparison()) << report.why_not();
@@ -227,7 +229,7 @@ TEST_F(ShadowFrontier, ReportsWhatItWouldGain) {
   EXPECT_LE(comparison.best_freshness(), 1);
   EXPECT_LT(comparison.crawls_per_day_for_same(), 0.9 * comparison.crawls_per_day());
   EXPECT_EQ(comparison.sampled_pages(), 60U);
-  // What never changes is crawled too often, what always does too rarely.
+  // Pages that never change are crawled too often, pages that always change too rarely.
   ASSERT_EQ(report.too_often_size(), 10);
   ASSERT_EQ(report.too_rarely_size(), 6);
   for (const v1::ShadowPage& page : report.too_rarely()) {
@@ -259,7 +261,7 @@ TEST_F(ShadowFrontier, FollowsItsModeFromCallToCall) {
   ASSERT_TRUE(operator_.SetMode("news", v1::FRONTIER_MODE_SCHEDULED, &crawl).ok());
   EXPECT_EQ(crawl.frontier_mode(), v1::FRONTIER_MODE_SCHEDULED);
   EXPECT_EQ(crawl.settings().frontier_mode(), v1::FRONTIER_MODE_SCHEDULED);
-  // By value, whatever its date.
+  // The URL is scheduled by value; its date is ignored.
   EXPECT_THAT(TakeScheduled(1), ElementsAre("http://a.test/1"));
   EXPECT_EQ(client_.Put(ShadowFetched("http://a.test/1", "two")), "OK");
   ASSERT_TRUE(operator_.SetMode("news", v1::FRONTIER_MODE_SHADOW).ok());
@@ -268,7 +270,7 @@ TEST_F(ShadowFrontier, FollowsItsModeFromCallToCall) {
   ASSERT_TRUE(operator_.SetMode("news", v1::FRONTIER_MODE_DATES).ok());
   EXPECT_EQ(client_.Put(ShadowFetched("http://a.test/1", "three")), "OK");
   EXPECT_EQ(Page("http://a.test/1").page().crawls(), 2U);
-  // As configured again.
+  // Back to the configured mode.
   v1::SetCrawlRequest reset;
   reset.set_crawl_id("news");
   reset.set_reset(true);
@@ -291,7 +293,7 @@ TEST_F(ShadowFrontier, UrlsFromBeforeBecomePagesWhenTheModeIsSet) {
   EXPECT_THAT(client_.Get(ParamsIn("news", 0, 0, 1000)), IsEmpty());
 }
 
-// Else they would come back once the crawl id is scheduled.
+// Otherwise the deleted URLs would come back once the crawl id is scheduled.
 TEST_F(ShadowFrontier, UrlsThatAreDeletedTakeTheirPagesAlong) {
   EXPECT_EQ(client_.Put(Discovered("http://a.test/1", "another key", "news")), "OK");
   EXPECT_EQ(client_.Put(Discovered("http://b.test/1", "", "news")), "OK");
@@ -370,7 +372,7 @@ TEST_F(KilledShadowFrontier, KeepsWhatItHasLearned) {
     EXPECT_THAT(client_->Get(ParamsIn("news")), IsEmpty());
   }
   EXPECT_EQ(Operator(daemon_.channel()).Report("news").crawls(), uint64_t{2 * kUrls});
-  // Both stores are whole, as it was left.
+  // The store of the killed server is intact.
   EXPECT_EQ(daemon_.Kill(), "");
   for (const auto& [option, said] :
        {std::pair{"--verify", "verified"}, std::pair{"--repair", "intact"}}) {
@@ -388,7 +390,7 @@ TEST_F(KilledShadowFrontier, ModesThatWereSetAreKept) {
   ASSERT_TRUE(Operator(daemon_.channel()).SetMode("news", v1::FRONTIER_MODE_SCHEDULED).ok());
   ASSERT_TRUE(Operator(daemon_.channel()).SetMode("shop", v1::FRONTIER_MODE_SHADOW).ok());
   KillAndStart();
-  // What was set wins over what is configured.
+  // Settings of operators win over the configuration.
   EXPECT_EQ(Operator(daemon_.channel()).ModeOf("news"), v1::FRONTIER_MODE_SCHEDULED);
   EXPECT_EQ(Operator(daemon_.channel()).ModeOf("shop"), v1::FRONTIER_MODE_SHADOW);
   EXPECT_EQ(client_->Put(Discovered("http://a.test/1", "", "news")), "OK");

@@ -31,7 +31,7 @@ class UrlFrontier : public ::testing::Test {
     server_.Restart();
     client_ = FrontierClient(server_.channel);
   }
-  // What is due of crawl DEFAULT a while later: the delay of no queue is in the way.
+  // Gets URLs of crawl DEFAULT two seconds later, after the delay of every queue.
   Urls GetLater(const uf::GetParams& params) {
     clock_.Pass(2);
     return client_.Get(params);
@@ -285,7 +285,7 @@ TEST_F(UrlFrontier, TheNumbersOfUrlsAndQueuesAreLimits) {
   for (const uf::URLInfo& info : client_.GetInfos(Params(3, 4))) ++by_queue[info.key()];
   EXPECT_THAT(by_queue, SizeIs(4));
   for (const auto& [key, urls] : by_queue) EXPECT_EQ(urls, 3) << key;
-  // In rotation: those that were not served come before those that were.
+  // Queues rotate: queues that were not served come first.
   std::set<std::string> others;
   for (const uf::URLInfo& info : client_.GetInfos(Params(3, 0))) others.insert(info.key());
   EXPECT_THAT(others, SizeIs(6));
@@ -302,7 +302,7 @@ TEST_F(UrlFrontier, ALeaseKeepsAUrlFromOthersUntilItEnds) {
   clock_.Pass(1);
   EXPECT_THAT(client_.Get(Params()), SizeIs(1));
   EXPECT_EQ(client_.Stats().inprocess(), 1u);
-  // Nobody says for how long: half a minute.
+  // Without a requested time a lease lasts half a minute.
   clock_.Pass(29);
   EXPECT_THAT(client_.Get(Params()), IsEmpty());
   clock_.Pass(1);
@@ -359,7 +359,7 @@ TEST_F(UrlFrontier, WhatAClientDropsBeforeItWasWrittenIsThereForOthers) {
     }
     EXPECT_FALSE(stream->Finish().ok());
   }
-  // What fits into the buffers of the connection counts as written.
+  // URLs in the buffers of the connection count as sent.
   EXPECT_TRUE(Eventually([&] {
     const uint64_t in_flight = client_.Stats().inprocess();
     return in_flight > 0 && in_flight < 1500;
@@ -374,7 +374,7 @@ TEST_F(UrlFrontier, UrlsDoNotWaitForAnythingElseToBeWritten) {
   client_.Put(items);
   FrontierClient other(OwnChannel(server_.info.grpc_address));
   grpc::ClientContext call;
-  // Less than the interval of pings, which make gRPC write what it holds back.
+  // Less than the interval of pings, which would make gRPC send buffered bytes.
   call.set_deadline(std::chrono::system_clock::now() + std::chrono::seconds(8));
   const auto stream = other.stub->GetURLs(&call, Params());
   uf::URLInfo info;
@@ -389,7 +389,7 @@ TEST_F(UrlFrontier, AcksThatAreDueTogetherAtFirstDoNotWaitForAnythingElseToBeWri
   grpc::ClientContext call;
   call.set_deadline(std::chrono::system_clock::now() + std::chrono::seconds(8));
   const auto stream = other.stub->PutURLs(&call);
-  // The first waits to be durable while the others are skipped at once.
+  // The first URL waits for the disk; the others are skipped at once.
   for (const char* url : {"http://a.test/1", "none", "none", "none"}) {
     EXPECT_TRUE(stream->Write(Discovered(url)));
   }
@@ -399,7 +399,7 @@ TEST_F(UrlFrontier, AcksThatAreDueTogetherAtFirstDoNotWaitForAnythingElseToBeWri
   (void)stream->Finish();
 }
 
-// --- What is set for queues
+// --- Settings of queues
 
 TEST_F(UrlFrontier, ABlockedQueueGivesNothing) {
   client_.Put(Discovered("http://a.test/1"));
@@ -477,7 +477,7 @@ TEST_F(UrlFrontier, WhileInactiveNothingIsGivenAndPutsGoOn) {
   EXPECT_THAT(client_.Get(Params()), SizeIs(1));
 }
 
-// --- Looking and forgetting
+// --- Reading and deleting
 
 TEST_F(UrlFrontier, StatsOfWhatIsNotKnownAreZero) {
   const uf::Stats stats = client_.Stats("nowhere", "nothing");
@@ -674,7 +674,7 @@ TEST_F(UrlFrontier, ACheckpointBringsItBack) {
   EXPECT_EQ(client_.Stats().size(), 0u);
 }
 
-// One client gets half of each.
+// One client may use half of each limit.
 class SmallUrlFrontier : public UrlFrontier {
  protected:
   SmallUrlFrontier()

@@ -1,4 +1,4 @@
-// Workers that have said all they will, and workers that never say anything again.
+// Workers that have closed their side, and workers that never answer again.
 #include <string>
 #include <vector>
 
@@ -31,7 +31,7 @@ auto HalfClosed(TestServer& server, grpc::ClientContext* call, uint32_t credit) 
   return stream;
 }
 
-// And listens until the end.
+// Does the same, and reads until the end.
 Heard HearAll(TestServer& server, uint32_t credit) {
   grpc::ClientContext call;
   const auto stream = HalfClosed(server, &call, credit);
@@ -50,7 +50,7 @@ TEST(HalfClosedCrawl, GetsWhatItsCreditAllowsAndOk) {
   const Heard heard = HearAll(server, 20);
   EXPECT_EQ(heard.assignments, 20u);
   EXPECT_TRUE(heard.status.ok()) << heard.status.error_message();
-  // Each is leased, as for any worker, and the worker is gone.
+  // Each page stays leased as usual, and the worker is gone.
   EXPECT_EQ(server.Statistics().schedule().open_leases(), 20u);
   EXPECT_EQ(server.Statistics().server().workers(), 0u);
 }
@@ -96,7 +96,7 @@ TEST(HalfClosedCrawl, ThatIsCancelledLeavesNothingBehind) {
     (void)stream->Finish();
   }
   EXPECT_TRUE(Eventually([&] { return server.Statistics().server().workers() == 0; }));
-  // Pages that come now go to others.
+  // Pages added now go to other workers.
   server.UpsertMany(1);
   EXPECT_EQ(server.Next(1).assignments_size(), 1);
 }
@@ -113,7 +113,7 @@ TEST(HalfClosedCrawl, DoesNotHoldUpAStop) {
   EXPECT_EQ(stream->Finish().error_code(), grpc::StatusCode::UNAVAILABLE);
 }
 
-// --- What a silent worker may hold
+// --- Limits of a silent worker
 
 v1::CrawlRequest ResultOf(const v1::Assignment& assignment) {
   v1::CrawlRequest request;
@@ -132,7 +132,7 @@ TEST(Allowance, BoundsWhatASilentWorkerHolds) {
   ASSERT_EQ(held.size(), 8u);
   EXPECT_TRUE(Eventually([&] { return server.Statistics().server().workers_at_allowance() == 1; }));
   EXPECT_EQ(server.Statistics().schedule().open_leases(), 8u);
-  // The others are for who answers.
+  // The other pages are for workers that answer.
   TestWorker other(server, "other");
   other.Grant(5);
   EXPECT_EQ(other.ReadAssignments(5).size(), 5u);
@@ -153,7 +153,7 @@ TEST(Allowance, IsHalvedWhenLeasesRunOutAndGrowsWithResults) {
   TestWorker worker(server, "sleepy");
   worker.Grant(16);
   ASSERT_EQ(worker.ReadAssignments(16).size(), 16u);
-  // Each expiry halves what it holds; it is told.
+  // Each expiry halves the worker's allowance, and the server tells it.
   std::vector<uint32_t> told;
   while (worker.open() && (told.empty() || told.back() > 1)) {
     const v1::CrawlResponse response = worker.Read();
@@ -165,7 +165,7 @@ TEST(Allowance, IsHalvedWhenLeasesRunOutAndGrowsWithResults) {
   EXPECT_LE(told.front(), 8u);
   EXPECT_EQ(server.Statistics().server().reduced_allowances(), 1u);
   EXPECT_TRUE(Eventually([&] { return server.Statistics().schedule().expired_leases() == 16; }));
-  // It works again: a page at first, then more and more, and at last as many as any.
+  // The worker works again: its allowance grows from one page to the maximum.
   worker.Grant(1000);
   bool whole = false;
   while (worker.open() && !whole) {
@@ -205,7 +205,7 @@ TEST(Allowance, NextSaysThatItIsUsedUp) {
   EXPECT_EQ(none.allowance().max_open_leases(), 3u);
   EXPECT_EQ(none.allowance().open_leases(), 3u);
   EXPECT_FALSE(none.allowance().newcomers());
-  // New names from the same address get two more, and not one for each.
+  // All new names from the same address together get two more leases.
   EXPECT_EQ(next("b", 1).assignments_size(), 1);
   EXPECT_FALSE(next("c", 1).has_allowance());
   none = next("d", 1);
@@ -213,13 +213,13 @@ TEST(Allowance, NextSaysThatItIsUsedUp) {
   EXPECT_EQ(none.allowance().max_open_leases(), 5u);
   EXPECT_EQ(none.allowance().open_leases(), 5u);
   EXPECT_TRUE(none.allowance().newcomers());
-  // A result makes room for its worker and for newcomers.
+  // A result frees a place for its worker and for newcomers.
   v1::CrawlResult result;
   result.set_lease_id(held[0].lease_id());
   result.set_outcome(v1::CRAWL_OUTCOME_CHANGED);
   EXPECT_EQ(server.Report(result).statuses_size(), 0);
   EXPECT_EQ(next("a", 1).assignments_size(), 1);
-  // One by URL does, too.
+  // A result by URL does, too.
   v1::CrawlResult by_url;
   by_url.set_url(held[1].url());
   by_url.set_outcome(v1::CRAWL_OUTCOME_CHANGED);

@@ -1,5 +1,5 @@
-// What hostile scripts are made of: a seeded source of mischief, connections to the server under
-// attack, and the ledger of what it handed out.
+// The tools of hostile scripts: a seeded random source, connections to the attacked server, and the
+// ledger of its assignments.
 #ifndef FRESHET_TESTS_HOSTILE_ATTACK_H_
 #define FRESHET_TESTS_HOSTILE_ATTACK_H_
 
@@ -21,16 +21,16 @@ namespace freshet::hostile {
 
 using SteadyClock = std::chrono::steady_clock;
 
-// Every assignment that any client, honest or not, was sent. Thread-safe.
+// Records every assignment that any client received, honest or not. Thread-safe.
 class Ledger {
  public:
   void Note(const v1::Assignment& assignment);
-  // The page that was handed out most often, and how often.
+  // The page with the most assignments, and their number.
   [[nodiscard]] std::pair<std::string, uint64_t> Worst() const;
   [[nodiscard]] uint64_t assignments() const;
-  // Empty, or what no server may do, such as giving out a lease id twice.
+  // Empty, or a fault of the server, such as a lease id given out twice.
   [[nodiscard]] std::string wrong() const;
-  // What a script saw the server do wrong; the first is kept.
+  // Records a fault of the server that a script saw; the first one is kept.
   void Fail(const std::string& what);
 
  private:
@@ -40,7 +40,7 @@ class Ledger {
   std::string wrong_;
 };
 
-// Pages that honest clients keep, known to everyone.
+// Pages of the honest clients, known to all clients.
 inline constexpr uint64_t kHonestPages = 4000;
 inline constexpr uint64_t kHonestHosts = 500;
 std::string HonestUrl(uint64_t i);
@@ -50,7 +50,7 @@ struct Target {
   std::string grpc_address;
   std::string http_address;
   Ledger* ledger = nullptr;
-  // What clients show: those that mean harm have no identity where one is wanted.
+  // Proofs of clients. Where the server wants an identity, hostile clients have none.
   ClientSecurity hostile;
   ClientSecurity honest;
 
@@ -60,7 +60,7 @@ struct Target {
 std::shared_ptr<grpc::Channel> Connect(const std::string& address,
                                        const ClientSecurity& security = {});
 
-// One script's turn. Thread-compatible; threads of a script each take a Split.
+// The turn of one script. Thread-compatible; each thread of a script takes a Split.
 class Attack {
  public:
   Attack(const Target& target, SteadyClock::time_point end, Random random)
@@ -73,23 +73,23 @@ class Attack {
 
   uint64_t Below(uint64_t n) { return random_.Below(n); }
   bool OneIn(uint64_t n) { return Below(n) == 0; }
-  // Up to `most` bytes of any kind.
+  // Up to `most` random bytes.
   std::string Bytes(size_t most);
-  // Text that a site, a program or a person might send, most of it not what was asked for.
+  // Text that a site, a program or a person might send, mostly not of the expected kind.
   std::string OddText();
-  // A page that is known, or a URL that is odd.
+  // A known page or an odd URL.
   std::string AnyUrl();
-  // Any instant, from the beginning of time to beyond its end, mostly around now.
+  // Sets any instant, even before the first or after the last valid one, mostly near now.
   void SetOddTime(google::protobuf::Timestamp* time);
 
-  // The server did what it must not do.
+  // Records a fault of the server.
   void Fail(const std::string& what) { target_.ledger->Fail(what); }
 
-  // A connection of its own.
+  // Opens a new connection.
   [[nodiscard]] std::shared_ptr<grpc::Channel> Connect() const {
     return hostile::Connect(target_.grpc_address, target_.hostile);
   }
-  // A call that ends by itself with the attack, after three seconds at the latest.
+  // A call that ends with the attack, after three seconds at the latest.
   [[nodiscard]] std::unique_ptr<grpc::ClientContext> Call() const;
 
  private:
@@ -98,7 +98,7 @@ class Attack {
   Random random_;
 };
 
-// Leaves a stream in one of the ways in which clients leave: politely, in the middle, half-closed.
+// Leaves a stream as clients do: in order, in the middle, or half-closed.
 template <typename Response, typename Stream>
 void Leave(Attack& attack, grpc::ClientContext& call, Stream& stream) {
   Response response;

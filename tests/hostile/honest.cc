@@ -21,7 +21,7 @@ void SetPatience(grpc::ClientContext* call) {
   call->set_deadline(std::chrono::system_clock::now() + std::chrono::seconds(kPatienceSeconds));
 }
 
-// Empty if every item was taken, whatever became of it.
+// Empty if the server took every item, whatever the outcome.
 std::string Refusal(const v1::BatchAck& ack) {
   if (ack.has_error()) return ack.error().reason();
   for (const v1::ItemStatus& status : ack.statuses()) {
@@ -30,7 +30,7 @@ std::string Refusal(const v1::BatchAck& ack) {
   return {};
 }
 
-// Sends one message, reads its acknowledgement, ends the stream.
+// Sends one message, reads its acknowledgement, and ends the stream.
 template <typename Response, typename Stream, typename Request>
 std::string Exchange(Stream& stream, const Request& request) {
   Response response;
@@ -120,7 +120,7 @@ void Honest::Repeat(size_t client, const std::function<std::string()>& exchange)
   }
 }
 
-// Takes a few pages and reports what it found, like a worker that was started again and again.
+// Takes a few pages and reports them, like a worker that is started again and again.
 std::string Honest::Work() {
   grpc::ClientContext call;
   SetPatience(&call);
@@ -158,7 +158,7 @@ std::string Honest::Work() {
   return status.ok() ? problem : problem + ": " + status.error_message();
 }
 
-// New pages of new hosts, so that there is always something to fetch, and news of old ones.
+// Adds new pages on new hosts, so that there is always something to fetch, and signals old ones.
 std::string Honest::Ingest() {
   std::vector<std::string> urls;
   const size_t number = acknowledged_.size();

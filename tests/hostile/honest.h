@@ -1,5 +1,5 @@
-// Clients that do as they should, beside the hostile ones: a fetch worker, an ingester and a prober
-// of the HTTP port. Each goes on and on, and must be answered in time, always.
+// Honest clients beside the hostile ones: a fetch worker, an ingester and a prober of the HTTP
+// port. Each works all the time and must always be answered in time.
 #ifndef FRESHET_TESTS_HOSTILE_HONEST_H_
 #define FRESHET_TESTS_HOSTILE_HONEST_H_
 
@@ -15,28 +15,28 @@
 
 namespace freshet::hostile {
 
-// Far more than anybody should wait, for machines that are slow and busy.
+// Far longer than clients should wait, for slow and busy machines.
 inline constexpr int kPatienceSeconds = 120;
 
-// Repeats `exchange`, which returns empty or what went wrong, until it succeeds. Empty, or what
-// went wrong last if it does not succeed in time.
+// Repeats `exchange`, which returns "" or an error, until it succeeds. Returns "", or the last
+// error if it does not succeed in time.
 std::string Insist(const std::function<std::string()>& exchange);
 
-// One message of pages, acknowledged. Empty, or what went wrong.
+// Sends one message of pages and waits for its acknowledgement. Returns "" or an error.
 std::string UpsertOnce(const std::shared_ptr<grpc::Channel>& channel,
                        const std::vector<std::string>& urls);
 
-// One request of the HTTP port. Empty if it is answered by 200, else what came instead.
+// Sends one request to the HTTP port. Returns "" for status 200, else the answer.
 std::string ProbeOnce(const std::string& http_address, const std::string& path);
 
-// What kind of client did how much, and how long the longest wait was.
+// The work of one kind of client, and its longest wait.
 struct Served {
   const char* client = "";
   uint64_t exchanges = 0;
   double worst_seconds = 0;
 };
 
-// Thread-compatible.
+// The honest clients. Thread-compatible.
 class Honest {
  public:
   explicit Honest(const Target& target);
@@ -44,19 +44,19 @@ class Honest {
   Honest(const Honest&) = delete;
   Honest& operator=(const Honest&) = delete;
 
-  // Makes the pages known that everyone knows. Empty, or what went wrong.
+  // Adds the pages that all clients know. Returns "" or an error.
   [[nodiscard]] std::string Prepare();
   void Start();
   void Stop();
-  // Empty, or who was not answered in time.
+  // Empty, or the client that was not answered in time.
   [[nodiscard]] std::string wrong() const;
-  // Empty, or a page that was acknowledged and is not listed. After Stop.
+  // Returns "", or an acknowledged page that is not listed. Call after Stop().
   [[nodiscard]] std::string CheckPages();
-  // After Stop.
+  // Call after Stop().
   [[nodiscard]] const std::vector<Served>& served() const { return served_; }
 
  private:
-  // Repeats an exchange until Stop, with a pause in between.
+  // Repeats an exchange until Stop(), with pauses in between.
   void Repeat(size_t client, const std::function<std::string()>& exchange);
   [[nodiscard]] std::string Work();
   [[nodiscard]] std::string Ingest();
@@ -68,7 +68,7 @@ class Honest {
   const std::shared_ptr<grpc::Channel> ingest_channel_;
   std::vector<std::thread> threads_;
   std::vector<Served> served_ = {{"worker"}, {"ingester"}, {"prober"}};
-  std::vector<std::string> acknowledged_;  // of the ingester's thread
+  std::vector<std::string> acknowledged_;  // ingester's thread only
   std::atomic<bool> stopping_{false};
   mutable Mutex mutex_;
   std::string wrong_ FRESHET_GUARDED_BY(mutex_);

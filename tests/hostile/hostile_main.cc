@@ -1,6 +1,5 @@
-// Attacks freshetd with every hostile script, or those named, and watches whether honest clients
-// are served all the same. A failure is one line, with the command that plays the same script
-// again.
+// Attacks freshetd with all hostile scripts, or the named ones, and checks that honest clients are
+// still served. A failure prints one line, with the command that repeats the script.
 #include <sys/resource.h>
 #include <unistd.h>
 
@@ -33,7 +32,7 @@ struct Options {
   }
 };
 
-// As many connections as the system allows: attackers hold more than a thousand.
+// Allows as many connections as the system permits, since attackers hold more than a thousand.
 void RaiseFileLimit() {
   rlimit files = {};
   getrlimit(RLIMIT_NOFILE, &files);
@@ -41,13 +40,13 @@ void RaiseFileLimit() {
   setrlimit(RLIMIT_NOFILE, &files);
 }
 
-// Empty, or "SCRIPT: WHAT".
+// Returns "" or "SCRIPT: FAULT".
 std::string Run(const Options& options, const std::string& directory) {
   for (const OwnScript& script : kOwnScripts) {
-    // What those are about has nothing to do with who comes in.
+    // These scripts do not depend on identities.
     if (options.guarded || !options.Wants(script.name)) continue;
     std::string wrong;
-    // A thread of its own, because what it mounts only that thread sees.
+    // A separate thread, as only that thread sees its mounts.
     std::thread([&] {
       wrong = script.play(directory + "/" + script.name, Random(options.seed));
     }).join();
@@ -61,7 +60,7 @@ std::string Run(const Options& options, const std::string& directory) {
   return RunSiege(directory, scripts, options.seed, options.seconds, options.guarded);
 }
 
-// The flags that choose the script that failed, or, if it took several, those that were chosen.
+// The flags that repeat the failed script, or all chosen ones if it needed several.
 std::string Again(const Options& options, const std::string& script) {
   std::string flags = options.guarded ? " --guarded" : "";
   if (script != "all" && script != "none") return flags + " --script " + script;
@@ -71,7 +70,7 @@ std::string Again(const Options& options, const std::string& script) {
 
 int Main(const Options& options) {
   std::signal(SIGPIPE, SIG_IGN);
-  // Texts that are no UTF-8 are sent on purpose.
+  // The scripts send texts that are not UTF-8 on purpose.
   google::protobuf::SetLogHandler(nullptr);
   RaiseFileLimit();
   std::string directory = std::filesystem::temp_directory_path() / "freshet_hostile_XXXXXX";

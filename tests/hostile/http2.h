@@ -1,4 +1,4 @@
-// HTTP/2 by hand (RFC 9113), for clients that no library would write.
+// HTTP/2 by hand (RFC 9113), for clients that no library would make.
 #ifndef FRESHET_TESTS_HOSTILE_HTTP2_H_
 #define FRESHET_TESTS_HOSTILE_HTTP2_H_
 
@@ -19,8 +19,8 @@ inline std::string Http2Frame(uint64_t type, uint64_t flags, uint64_t stream,
   return frame + payload;
 }
 
-// A number of HPACK whose first byte has `bits` bits for it, below those of `first` (RFC
-// 7541, 5.1).
+// An HPACK number whose first byte has `bits` bits for it, below the bits of `first` (RFC 7541,
+// 5.1).
 inline std::string HpackNumber(uint64_t number, int bits, int first = 0) {
   const uint64_t most = (uint64_t{1} << bits) - 1;
   if (number < most) return {static_cast<char>(static_cast<uint64_t>(first) | number)};
@@ -32,13 +32,13 @@ inline std::string HpackNumber(uint64_t number, int bits, int first = 0) {
   return bytes;
 }
 
-// A header as HPACK has it without its tables: a name and a value of any bytes.
+// An HPACK header without tables: a name and a value of any bytes.
 inline std::string Http2Header(const std::string& name, const std::string& value) {
   return std::string(1, '\0') + HpackNumber(name.size(), 7) + name + HpackNumber(value.size(), 7) +
          value;
 }
 
-// The frames of a block of headers, of at most 16 KiB each: HEADERS, and CONTINUATION if need be.
+// The frames of a block of headers, at most 16 KiB each: HEADERS, then CONTINUATION if needed.
 inline std::string Http2Block(uint64_t stream, const std::string& headers, uint64_t flags = 0) {
   constexpr size_t kMost = 16384;
   constexpr uint64_t kHeaders = 1;
@@ -61,7 +61,7 @@ inline std::string Http2Call(uint64_t stream, const std::string& method) {
   const auto text = [](const std::string& value) {
     return static_cast<char>(value.size()) + value;
   };
-  // By the static table of HPACK (RFC 7541): POST, http, and names of headers by number.
+  // Uses the static table of HPACK (RFC 7541): POST, http, and header names by number.
   const std::string headers = "\x83\x86\x04" + text(method) + "\x01" + text("localhost") +
                               std::string("\0", 1) + text("te") + text("trailers") + "\x0f\x10" +
                               text("application/grpc");
@@ -76,7 +76,7 @@ inline std::string Http2Cancel(uint64_t stream) {
   return Http2Frame(kRstStream, 0, stream, std::string("\0\0\0\x08", 4));
 }
 
-// The PING frame, which is answered by another one.
+// A PING frame, which the server answers with another.
 inline std::string Http2Ping() {
   constexpr uint64_t kPing = 6;
   return Http2Frame(kPing, 0, 0, std::string(8, 'p'));

@@ -1,5 +1,5 @@
-// Every header that gRPC 1.51 knows by name, as data: it reads each into a form of its own, and
-// some of those end the process where they are written out again (CVE-2023-1428).
+// Every header that gRPC 1.51 knows by name. gRPC parses each into its own form, and writing some
+// of these forms ends the process (CVE-2023-1428).
 #ifndef FRESHET_TESTS_HOSTILE_KNOWN_HEADERS_H_
 #define FRESHET_TESTS_HOSTILE_KNOWN_HEADERS_H_
 
@@ -10,7 +10,7 @@
 
 namespace freshet::hostile {
 
-// grpc_metadata_batch in src/core/lib/transport/metadata_batch.h has them.
+// The list comes from grpc_metadata_batch in src/core/lib/transport/metadata_batch.h.
 inline constexpr const char* kKnownHeaders[] = {
     ":path",
     ":authority",
@@ -45,7 +45,7 @@ inline constexpr const char* kKnownHeaders[] = {
     "x-request-id",
 };
 
-// Values that are not what a header is for.
+// Values that do not fit a header.
 inline std::vector<std::string> OddValues() {
   return {"",
           "x",
@@ -66,7 +66,7 @@ inline std::vector<std::string> OddValues() {
           std::string(300, ',')};
 }
 
-// What a call of a method begins with, less the pseudo header or header that is `left_out`.
+// The headers of a call to `method`, without the one named `left_out`.
 inline std::string HeadersOfCall(const std::string& method, const std::string& left_out = {}) {
   std::string headers;
   const std::pair<const char*, std::string> all[] = {
@@ -78,8 +78,8 @@ inline std::string HeadersOfCall(const std::string& method, const std::string& l
   return headers;
 }
 
-// Blocks of headers with `name` in them: instead of what a call has of it or beside that, once and
-// twice, alone and with company that is more than a server takes.
+// Blocks of headers that contain `name`: in place of the call's own header or beside it, once and
+// twice, alone and with more headers than a server accepts.
 inline std::vector<std::string> BlocksWith(const std::string& name, const std::string& value,
                                            const std::string& method) {
   const std::string header = Http2Header(name, value);

@@ -1,4 +1,4 @@
-// Calls whose messages are bytes, of any method.
+// Calls of any method with raw bytes as messages.
 #ifndef FRESHET_TESTS_HOSTILE_RAW_CALL_H_
 #define FRESHET_TESTS_HOSTILE_RAW_CALL_H_
 
@@ -16,8 +16,8 @@ inline grpc::ByteBuffer Buffer(const std::string& bytes) {
   return {&slice, 1};
 }
 
-// One message to a method, as a stream both ways: the first message of an answer, if there is any,
-// is read. Returns how the call ended.
+// Sends one message to a method as a bidirectional stream, reads at most one answer, and returns
+// the status of the call.
 inline grpc::Status SendBytes(const std::shared_ptr<grpc::Channel>& channel,
                               grpc::ClientContext& call, const std::string& method,
                               const std::string& bytes) {

@@ -1,4 +1,4 @@
-// The hostile scripts, each in a file of its own below scripts/.
+// The hostile scripts; each has its own file in scripts/.
 #ifndef FRESHET_TESTS_HOSTILE_SCRIPTS_H_
 #define FRESHET_TESTS_HOSTILE_SCRIPTS_H_
 
@@ -8,7 +8,7 @@
 
 namespace freshet::hostile {
 
-// Scripts against the common server: each attacks until Attack::Over.
+// Scripts against the shared server. Each attacks until Attack::Over().
 void Streams(Attack& attack);
 void Floods(Attack& attack);
 void Garbage(Attack& attack);
@@ -25,8 +25,7 @@ void BlackHoles(Attack& attack);
 void Leases(Attack& attack);
 void Sites(Attack& attack);
 
-// Scripts that bring a server of their own. Each returns what was wrong, and empty if nothing was.
-// `directory` is for its files.
+// Scripts with their own server, which keeps its files in `directory`. Each returns "" or an error.
 std::string Descriptors(const std::string& directory, Random random);
 std::string FullDisk(const std::string& directory, Random random);
 std::string Forced(const std::string& directory, Random random);

@@ -18,12 +18,12 @@
 namespace freshet::hostile {
 namespace {
 
-// Beyond what the server takes before the attack.
+// On top of the server's memory before the attack.
 constexpr uint64_t kMostMib = 600;
 constexpr uint64_t kMostThreadsLeft = 100;
 constexpr uint64_t kMostFilesLeft = 100;
 
-// Owner thread only.
+// A server under attack, with its clients and scripts. Owner thread only.
 class Siege {
  public:
   Siege(const std::string& directory, uint64_t seed, bool guarded)
@@ -32,9 +32,9 @@ class Siege {
   }
 
   [[nodiscard]] std::string Begin();
-  // Empty, or what went wrong while these scripts played.
+  // Plays the scripts. Returns "" or the error.
   [[nodiscard]] std::string Play(const std::vector<Script>& scripts, double seconds);
-  // The attack is over: what must hold then. Ends with a server that was stopped while attacked.
+  // Checks the server after the attack, then stops it during another one. Returns "" or the error.
   [[nodiscard]] std::string End(const std::vector<Script>& scripts);
 
  private:
@@ -54,7 +54,7 @@ class Siege {
   std::unique_ptr<Honest> honest_;
 };
 
-// Attackers believe the server, and have a token that nobody knows.
+// Attackers trust the server's certificate, and have an unknown token.
 void Siege::Guard() {
   const TestAuthority authority;
   const KeyPair pair = authority.Issue({.names = "IP:127.0.0.1"});
@@ -116,7 +116,7 @@ std::string Siege::Trouble() const {
   return CheckFetches();
 }
 
-// Pages are alike, so none should be fetched much more often than the others.
+// All pages are alike, so none should be assigned much more often than the others.
 std::string Siege::CheckFetches() const {
   const auto [url, fetches] = ledger_.Worst();
   const uint64_t share = ledger_.assignments() / kHonestPages;
@@ -125,7 +125,7 @@ std::string Siege::CheckFetches() const {
                      ledger_.assignments());
 }
 
-// Connections of clients that have gone are given up, and the threads that served them.
+// Connections of clients that have left are closed, and their threads end.
 std::string Siege::CheckLeftovers() {
   Usage after;
   const auto few_left = [&] {

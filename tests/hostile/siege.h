@@ -1,4 +1,4 @@
-// One server, attacked by scripts in turn and then by all at once, with honest clients beside them.
+// One server, attacked by the scripts in turn and then by all at once, beside honest clients.
 #ifndef FRESHET_TESTS_HOSTILE_SIEGE_H_
 #define FRESHET_TESTS_HOSTILE_SIEGE_H_
 
@@ -9,10 +9,9 @@
 
 namespace freshet::hostile {
 
-// `guarded`: the server wants TLS and identities, which honest clients have and hostile ones do
-// not. Plays for about `seconds`, on a server whose files are in `directory`, and says on standard
-// output how it went. Empty, or which script (a name, or `all`) and what went wrong, as "SCRIPT:
-// WHAT".
+// Attacks a server, with its files in `directory`, for about `seconds`; prints the course on
+// standard output. `guarded`: the server wants TLS and identities, which only honest clients have.
+// Returns "" or "SCRIPT: FAULT", where SCRIPT is a name or `all`.
 [[nodiscard]] std::string RunSiege(const std::string& directory, const std::vector<Script>& scripts,
                                    uint64_t seed, double seconds, bool guarded);
 

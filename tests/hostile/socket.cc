@@ -16,7 +16,7 @@ namespace freshet::hostile {
 
 namespace {
 
-// Null: servers speak plain text.
+// nullptr = servers speak plain text.
 std::atomic<SSL_CTX*> tls_context = nullptr;
 std::atomic<uint64_t> connections = 0;
 std::atomic<uint64_t> handshakes = 0;
@@ -32,7 +32,7 @@ void SpeakTls() {
 
 void Socket::ShakeHands() {
   tls_ = SSL_new(tls_context);
-  // The two names that gRPC 1.51 has for what it speaks, in turn; the HTTP port looks at none.
+  // gRPC 1.51 has two names for its protocol, used in turn; the HTTP port ignores them.
   static constexpr unsigned char kStandard[] = "\x02h2\x08http/1.1";
   static constexpr unsigned char kOfGrpc[] = "\x08grpc-exp\x02h2";
   if (++handshakes % 2 == 0) {

@@ -1,4 +1,4 @@
-// Plain TCP connections, for clients that no library would write.
+// Plain TCP connections, for clients that no library would make.
 #ifndef FRESHET_TESTS_HOSTILE_SOCKET_H_
 #define FRESHET_TESTS_HOSTILE_SOCKET_H_
 
@@ -10,19 +10,18 @@
 
 namespace freshet::hostile {
 
-// Whether servers speak TLS, for the whole process: then half of the connections shake hands before
-// they say anything, and the others do not.
+// From now on servers of this process speak TLS. Every other connection makes a handshake; the
+// others send plain text.
 void SpeakTls();
 
-// How a connection begins where servers speak TLS.
+// The start of a connection to a server that speaks TLS.
 enum class Opening { kEveryOther, kAsServersWant, kPlain };
 
-// A connection, or none if it was refused or has ended: then nothing is sent or received.
-// Thread-compatible, can be moved.
+// A connection, which is closed if it was refused or has ended. A closed one sends and receives
+// nothing. Thread-compatible, movable.
 class Socket {
  public:
-  // `address` is HOST:PORT with a numeric host of IPv4. Sending and receiving wait `millis` at
-  // most.
+  // `address` is HOST:PORT with a numeric IPv4 host. Sending and receiving time out after `millis`.
   Socket(const std::string& address, int millis, Opening opening = Opening::kEveryOther);
   ~Socket() { Close(); }
   Socket(Socket&& other) noexcept
@@ -36,23 +35,23 @@ class Socket {
   Socket& operator=(const Socket&) = delete;
 
   [[nodiscard]] bool open() const { return fd_ >= 0; }
-  // Whether all of it was taken.
+  // Returns whether all bytes were sent.
   bool Send(std::string_view bytes);
-  // What there is, up to 64 KiB; empty at the end, on an error, and when nothing came in time.
+  // Returns the next bytes, at most 64 KiB; "" at the end, on errors, and after the timeout.
   std::string Receive();
-  // What comes until the other side ends it, or until nothing comes in time.
+  // Returns all bytes until the other side ends or the timeout passes.
   std::string ReceiveAll();
-  // Tells the other side that nothing more will be sent.
+  // Ends the sending side of the connection.
   void HalfClose() const;
   void Close();
-  // Ends it as a client does that crashed.
+  // Closes the connection with a reset, as after a crash of the client.
   void Reset();
 
  private:
   void ShakeHands();
 
   int fd_ = -1;
-  SSL* tls_ = nullptr;  // null: plain text
+  SSL* tls_ = nullptr;  // nullptr = plain text
 };
 
 }  // namespace freshet::hostile

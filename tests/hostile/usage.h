@@ -1,4 +1,4 @@
-// What a process takes of the machine, as Linux tells it.
+// Use of the machine by a process, from Linux.
 #ifndef FRESHET_TESTS_HOSTILE_USAGE_H_
 #define FRESHET_TESTS_HOSTILE_USAGE_H_
 
@@ -9,9 +9,9 @@
 namespace freshet::hostile {
 
 struct Usage {
-  uint64_t peak_mib = 0;  // most memory that was resident at any time
+  uint64_t peak_mib = 0;  // peak of resident memory
   uint64_t threads = 0;
-  uint64_t files = 0;  // descriptors, connections among them
+  uint64_t files = 0;  // open descriptors, including connections
 };
 
 Usage UsageOf(pid_t pid);

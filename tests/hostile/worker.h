@@ -1,4 +1,4 @@
-// A fetch worker on a Crawl stream, for scripts that misuse what it gets.
+// A fetch worker on a Crawl stream, for scripts that misuse its leases.
 #ifndef FRESHET_TESTS_HOSTILE_WORKER_H_
 #define FRESHET_TESTS_HOSTILE_WORKER_H_
 
@@ -11,7 +11,7 @@
 
 namespace freshet::hostile {
 
-// One result for each of the assignments, under its lease; `answer` fills in the rest.
+// A result for each assignment, by its lease; `answer` fills in the rest.
 template <typename Answer>
 v1::CrawlRequest ResultsOf(const std::vector<v1::Assignment>& assignments, const Answer& answer) {
   v1::CrawlRequest request;
@@ -23,7 +23,7 @@ v1::CrawlRequest ResultsOf(const std::vector<v1::Assignment>& assignments, const
   return request;
 }
 
-// Lives as long as one call, see Attack::Call. Thread-compatible.
+// A worker that lives as long as one call, see Attack::Call. Thread-compatible.
 class Worker {
  public:
   Worker(Attack& attack, const std::shared_ptr<grpc::Channel>& channel, const std::string& name,
@@ -52,7 +52,7 @@ class Worker {
   }
   bool Send(const v1::CrawlRequest& request) { return stream_->Write(request); }
   void HalfClose() { stream_->WritesDone(); }
-  // The next assignments; none when the call is over.
+  // Returns the next assignments; none once the call is over.
   std::vector<v1::Assignment> Receive() {
     v1::CrawlResponse response;
     while (stream_->Read(&response)) {
@@ -64,7 +64,7 @@ class Worker {
     }
     return {};
   }
-  // The next acknowledgement of results; without a count when the call is over.
+  // Returns the next acknowledgement of results; its count is 0 once the call is over.
   v1::BatchAck ReceiveAck() {
     v1::CrawlResponse response;
     while (stream_->Read(&response)) {

@@ -1,4 +1,4 @@
-"""Of tools/lint/prose.py: `python3 -m unittest prose_test` in this folder."""
+"""Tests of tools/lint/prose.py: `python3 -m unittest prose_test` in this folder."""
 
 import pathlib
 import sys

@@ -1,7 +1,6 @@
 #!/usr/bin/env bash
-# help_examples_test.sh BIN_DIR: every example in the help of freshet-sim and freshet-bench ends well, typed as it is
-# written, in an empty directory for each command. Where one asks a server at 127.0.0.1:7071, a server that was started
-# for this test takes its place.
+# help_examples_test.sh BIN_DIR: runs every example in the help of freshet-sim and freshet-bench as written, in an empty
+# directory for each command. For the server at 127.0.0.1:7071 of some examples the test starts one of its own.
 set -uo pipefail
 bin=$(cd "$1" && pwd)
 work=$(mktemp -d)
@@ -32,7 +31,7 @@ address=$(sed -n 's/.*grpc=\([^ ]*\).*/\1/p' <<<"$line")
 commands_of() { awk '/^Commands:$/ { on = 1; next } /^$/ { on = 0 } on && /^  [^ ]/ { print $1 }'; }
 examples_of() { awk '/^Examples:$/ { on = 1; next } /^$/ { on = 0 } on { print substr($0, 3) }'; }
 
-# check PROGRAM [COMMAND]: runs the examples of one help.
+# check PROGRAM [COMMAND]: runs the examples of one help text.
 check() {
   local example folder
   folder=$(mktemp -d -p "$work")

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# man_pages_test.sh BIN_DIR: the manual page of each program has every command and every option that its --help has, in
-# their order, and no macro that groff complains about, where groff is there. All programs are of one version.
+# man_pages_test.sh BIN_DIR: the manual page of each program has all commands and options of its --help in the same
+# order. If groff is installed, it must not complain about a page.
 set -uo pipefail
 bin=$1
 script=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)/tools/man/man_page.sh
@@ -13,12 +13,12 @@ fail() {
   failures=$((failures + 1))
 }
 
-# Option names of a help, or of a page, one a line.
+# Print the option names of a help text or a page, one a line.
 options_of_help() { awk '/^  -/ { print $1 }'; }
 options_of_page() { sed -n 's/^\\fB\(\(\\-[^ ]*\)\)\( .*\)\{0,1\}\\fR$/\1/p' | sed 's/\\-/-/g'; }
 commands_of() { awk '/^([A-Z][a-z]+ c|C)ommands:$/ { on = 1; next } /^$/ { on = 0 } on && /^  [^ ]/ { print $1 }'; }
 
-# All helps of a program in the order of its page.
+# Prints all help texts of a program in the order of its page.
 helps() {
   local program=$1 command
   shift

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Rules and dashboard for operators: they ask for what there is, each alert fires in a test and says what to do."""
+"""Tests rules and dashboard for operators: all metrics exist; each alert fires in a test and says what to do."""
 
 import re
 import subprocess
@@ -10,7 +10,7 @@ import files
 
 
 def promtool(*arguments):
-    """What it prints; fails with that."""
+    """Runs promtool and returns its output; a failure shows the output."""
     done = subprocess.run(["promtool", *arguments], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout + done.stderr
     return done.stdout + done.stderr
@@ -20,7 +20,7 @@ class Rules(unittest.TestCase):
     def test_prometheus_takes_them(self):
         promtool("check", "config", str(files.CONFIG))
         said = promtool("check", "rules", str(files.RULES))
-        # What is read here is all of them.
+        # The regular expression finds as many rules as promtool.
         found = re.search(r"(\d+) rules found", said)
         rules = re.findall(r"^ +- (?:alert|record): ", files.RULES.read_text(), re.M)
         self.assertEqual(int(found[1]), len(rules))
@@ -85,7 +85,7 @@ class Dashboard(unittest.TestCase):
                     taken[x, y] = panel["title"]
 
     def test_its_queries_are_right(self):
-        # promtool reads expressions in rules only.
+        # promtool checks expressions only in rules.
         rules = ["groups:", "- name: dashboard", "  rules:"]
         for number, (_, query) in enumerate(files.dashboard_queries()):
             plain = query.replace("$__rate_interval", "1m").replace("$instance", "a")

@@ -1,4 +1,4 @@
-"""What the files for operators say: metrics that are documented, rules, the dashboard."""
+"""Reads the files for operators: documented metrics, rules, the dashboard."""
 
 import json
 import re
@@ -11,12 +11,12 @@ RULES = ROOT / "deploy/prometheus/alerts.yml"
 CONFIG = ROOT / "deploy/prometheus/prometheus.yml"
 RULE_TESTS = sorted((ROOT / "deploy/prometheus/tests").glob("*_test.yml"))
 DASHBOARD = ROOT / "deploy/grafana/dashboards/freshet.json"
-# Of Prometheus itself.
+# Metrics of Prometheus itself.
 BUILT_IN = {"up", "ALERTS"}
 
 
 def need(*programs):
-    """Ends the test as left out, unless Debian's package is there."""
+    """Skips the test if these programs of Debian's package are not installed."""
     missing = [name for name in programs if shutil.which(name) is None]
     if missing:
         print(f"SKIPPED: {', '.join(missing)} not found: Debian's package `prometheus` has it (./dev test installs it)")
@@ -24,13 +24,13 @@ def need(*programs):
 
 
 def documented():
-    """Type by name, of docs/metrics.md."""
+    """The types of the metrics in docs/metrics.md, by name."""
     rows = re.findall(r"^\| `((?:freshet|process)_[a-z_]+)` \| (\w+)", (ROOT / "docs/metrics.md").read_text(), re.M)
     return dict(rows)
 
 
 def series():
-    """All names that a query may ask for."""
+    """All names that a query may use."""
     names = set(BUILT_IN)
     for name, kind in documented().items():
         parts = ("_bucket", "_sum", "_count") if kind == "histogram" else ("",)
@@ -40,13 +40,13 @@ def series():
 
 
 def names_in(query):
-    """Names of metrics in an expression of PromQL."""
+    """The metric names in a PromQL expression."""
     bare = re.sub(r'"[^"]*"|\{[^}]*\}', lambda quoted: "{}" if quoted[0][0] == "{" else '""', query)
     return set(re.findall(r"\b(?:freshet[_:]|process_)[a-z0-9_:]*|\bup\b|\bALERTS\b", bare))
 
 
 def alerts():
-    """The text of each alert, by its name; each begins on a line of its own."""
+    """The text of each alert by its name; each alert begins on a new line."""
     parts = re.split(r"^ +- (?:alert|record): ", RULES.read_text(), flags=re.M)
     kinds = re.findall(r"^ +- (alert|record): ", RULES.read_text(), flags=re.M)
     found = [part for kind, part in zip(kinds, parts[1:], strict=True) if kind == "alert"]
@@ -54,18 +54,18 @@ def alerts():
 
 
 def expressions():
-    """Those of the rules, by where they are."""
+    """The PromQL expressions of the rules, with the number of each rule."""
     for number, part in enumerate(re.split(r"^ +- (?:alert|record): ", RULES.read_text(), flags=re.M)[1:]):
         yield f"rule {number}", re.search(r"expr:(.*?)(?=^ +(?:for|labels|annotations|#)|\Z)", part, re.M | re.S)[1]
 
 
 def panels():
-    """Panels of the dashboard, rows too."""
+    """The panels of the dashboard, rows included."""
     return json.loads(DASHBOARD.read_text())["panels"]
 
 
 def dashboard_queries():
-    """(where, expression) of all that the dashboard asks."""
+    """All queries of the dashboard, as pairs of place and expression."""
     dashboard = json.loads(DASHBOARD.read_text())
     for panel in dashboard["panels"]:
         for target in panel.get("targets", []):

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""A real Prometheus scrapes a freshetd at work, by the configuration and the rules that deploy/ has for operators."""
+"""A real Prometheus scrapes a busy freshetd, with the configuration and the rules of deploy/."""
 
 import contextlib
 import http.client
@@ -19,12 +19,12 @@ import files
 BIN = Path(sys.argv[1] if len(sys.argv) > 1 else files.ROOT / "build/release/bin")
 RATE = 20
 PAGES = 40
-# What is waited for comes within seconds on a quiet machine.
+# Seconds to wait for anything; an idle machine needs only a few.
 PATIENCE = 90
 
 
 def get(address, path, **query):
-    """The body of an answer of 200."""
+    """Returns the body of an answer with status 200."""
     connection = http.client.HTTPConnection(address, timeout=30)
     with contextlib.closing(connection):
         connection.request("GET", path + ("?" + urllib.parse.urlencode(query) if query else ""))
@@ -35,7 +35,7 @@ def get(address, path, **query):
 
 
 class Running:
-    """A program that is started, says where it listens, and is stopped."""
+    """Starts a program, reads the address at which it listens, and stops it."""
 
     def __init__(self, command, stream, pattern):
         self.process = subprocess.Popen(command, text=True, **{stream: subprocess.PIPE})
@@ -48,7 +48,7 @@ class Running:
             if self.found:
                 break
         assert self.found, "".join(self.log)
-        # Nobody is to wait for somebody who reads what it says.
+        # Reads further output, so that the program never blocks on a full pipe.
         self.reader = threading.Thread(target=lambda: self.log.extend(self.lines), daemon=True)
         self.reader.start()
 
@@ -73,7 +73,7 @@ class Scrape(unittest.TestCase):
         server = Running(command, "stdout", r"ready grpc=(\S+) http=(\S+)")
         cls.addClassCleanup(server.stop)
         cls.grpc, cls.http = server.found.groups()
-        # That of deploy/, but for where the server is, and how often it is asked.
+        # The configuration of deploy/ with another server address and scrape interval.
         config = files.CONFIG.read_text().replace("15s", "1s").replace("freshet:7072", cls.http)
         assert cls.http in config, "deploy/prometheus/prometheus.yml scrapes something else"
         (root / "prometheus.yml").write_text(config)
@@ -94,7 +94,7 @@ class Scrape(unittest.TestCase):
 
     @classmethod
     def cli(cls, *arguments, stdin=""):
-        """What the client prints."""
+        """Runs the client and returns its output."""
         command = [BIN / "freshet", "--server", cls.grpc, "--json", *arguments]
         done = subprocess.run(command, input=stdin, capture_output=True, text=True, check=False)
         assert done.returncode == 0, f"{arguments}: {done.stdout} {done.stderr}"
@@ -102,7 +102,7 @@ class Scrape(unittest.TestCase):
 
     @classmethod
     def crawl(cls):
-        """A worker: takes pages, finds every other one changed, and has some signalled."""
+        """Plays a worker: takes pages, reports every second one as changed, and signals them all."""
         try:
             while not cls.done.is_set():
                 lines = [json.loads(line) for line in cls.cli("next", "40", "--wait", "1s").splitlines()]
@@ -119,7 +119,7 @@ class Scrape(unittest.TestCase):
             cls.errors.append(error)
 
     def query(self, query):
-        """Samples by their labels without those of the target."""
+        """Samples of a query by their labels, without the labels of the target."""
         answer = json.loads(get(self.prometheus, "/api/v1/query", query=query))
         self.assertEqual(answer["status"], "success", answer)
         out = {}
@@ -130,7 +130,7 @@ class Scrape(unittest.TestCase):
         return out
 
     def eventually(self, what, condition):
-        """Asks until it is true."""
+        """Repeats the condition until it is true."""
         end = time.monotonic() + PATIENCE
         while not (value := condition()):
             self.assertFalse(self.errors, self.errors)
@@ -140,19 +140,19 @@ class Scrape(unittest.TestCase):
 
     def test_it_is_seen_and_healthy(self):
         self.eventually("scraped", lambda: self.query('up{job="freshet"} == 1'))
-        # The last metrics to come: of a crawl after a signal, and of an epoch.
+        # The metrics of a crawl after a signal and of an epoch come last.
         self.eventually(
             "a signal and its crawl", lambda: any(self.query("freshet_signal_wait_seconds_count > 0").values())
         )
         self.eventually("an epoch", lambda: self.query("freshet_source_precision"))
         self.eventually("scrapes enough", lambda: self.query("count_over_time(up[30s]) >= 5"))
-        # Everything that has a value at the server has one here.
+        # Every metric of the server has a value in Prometheus.
         body = get(self.http, "/metrics")
         names = set(re.findall(r"^((?:freshet|process)_[a-z_]+)", body, re.M))
         known = set(json.loads(get(self.prometheus, "/api/v1/label/__name__/values"))["data"])
         self.assertLessEqual(names, known)
         self.assertGreater(len(names), 100)
-        # Pages leave at no more than the crawl rate, and one worker keeps up with some of it.
+        # Assignments stay below the crawl rate; a single worker uses only a part of it.
         rate = self.query("rate(freshet_assignments_total[5s])")[()]
         self.assertGreater(rate, 0.02 * RATE)
         self.assertLess(rate, 1.3 * RATE)
@@ -169,7 +169,7 @@ class Scrape(unittest.TestCase):
         self.eventually("rules were evaluated", lambda: self.query("freshet:rate_met:ratio10m"))
         for rule in rules:
             self.assertIn(rule["health"], ("ok", "unknown"), rule)
-        # Nothing fires, nor would in a while, but for what depends on how busy this machine is: one slow worker.
+        # No alert is pending except those that a busy machine and a slow worker can cause.
         alerts = json.loads(get(self.prometheus, "/api/v1/alerts"))["data"]["alerts"]
         pending = {alert["labels"]["alertname"] for alert in alerts}
         slow = "FreshetCommitsSlow FreshetDiskFilling FreshetRateNotMet FreshetTicksLate FreshetTooFewWorkers"

@@ -74,7 +74,7 @@ workers: { max_open_leases: 3, max_newcomer_leases: 2, half_closed_wait: 1s }
   EXPECT_EQ(config.max_newcomer_leases, 2);
   EXPECT_EQ(config.half_closed_wait, Duration::Seconds(1));
   EXPECT_TRUE(Validate(config).ok());
-  // No pings at all.
+  // 0 switches pings off.
   EXPECT_TRUE(Apply("keepalive: { interval: 0 }").ok());
   for (const std::string wrong :
        {"limits: { connections: 0 }", "limits: { streams: 1000001 }", "limits: { workers: x }",
@@ -232,7 +232,7 @@ TEST(Config, RefusesBadNumbersAndNames) {
   line.policy = "clever";
   EXPECT_THAT(ErrorOf(MakeConfig(line).status()),
               HasSubstr("--policy: 'clever' is not a policy; these are known: default, "));
-  // As it stands in the list of names.
+  // The name exactly as the list of policies prints it.
   line.policy = "ncis_approx_J";
   EXPECT_EQ(ErrorOf(MakeConfig(line).status()),
             "--policy: 'ncis_approx_J' is not ncis_approx_N, where N is the number of terms of the "

@@ -1,4 +1,4 @@
-// The command line of freshetd: exit codes and the one line on standard output.
+// The command line of freshetd: exit codes and its one line on standard output.
 #include <unistd.h>
 
 #include <cstdlib>
@@ -44,7 +44,7 @@ TEST(Daemon, FailsWithOneWhenItCannotServe) {
   EXPECT_EQ(result.exit_code, 1);
   EXPECT_EQ(result.out, "");
   EXPECT_THAT(result.err, HasSubstr("cannot start: data_dir: "));
-  // An address that no machine has.
+  // No machine has this address.
   result =
       RunProgram("freshetd --insecure --listen 192.0.2.1:1 --http-listen 127.0.0.1:0 --data-dir " +
                      (dir / "d"),
@@ -126,7 +126,7 @@ TEST(Daemon, ChecksAConfigurationWithoutTouchingAnything) {
   EXPECT_EQ(result.out, "the configuration is good\n");
 }
 
-// Root reads all files, and the server's user may not.
+// Root can read all files, but the server's user cannot.
 TEST(Daemon, ChecksFilesForTheOwnerOfTheDataDirectoryAsWell) {
   if (geteuid() != 0) GTEST_SKIP() << "only root can become somebody else";
   const TempDir dir;
@@ -162,7 +162,7 @@ TEST(Daemon, PrintsWhereValuesComeFrom) {
   EXPECT_THAT(result.out, HasSubstr("durability: sync  # default\n"));
 }
 
-// What can change is taken at a SIGHUP, what cannot is named, and a bad file changes nothing.
+// A SIGHUP applies keys that can change and names the others; a bad file changes nothing.
 TEST(Daemon, HangUpTakesWhatCanChange) {
   const TempDir dir;
   const ProgramResult result = RunScript(
@@ -182,7 +182,7 @@ TEST(Daemon, HangUpTakesWhatCanChange) {
   EXPECT_EQ(result.exit_code, 0) << result.err << ReadWholeFile(dir / "d.err");
 }
 
-// Files are read again at a SIGHUP, which ends nothing.
+// A SIGHUP reads the file of identities again and ends nothing.
 TEST(Daemon, HangUpReadsIdentitiesAgain) {
   const TempDir dir;
   const ProgramResult result = RunScript(
@@ -199,8 +199,8 @@ TEST(Daemon, HangUpReadsIdentitiesAgain) {
   EXPECT_EQ(result.exit_code, 0) << result.err;
 }
 
-// The commands of docs/security.md, as they are typed, but for ports that may be taken. Tokens are
-// in nothing that the server says.
+// Runs the commands of docs/security.md with free ports. Nothing that the server prints contains a
+// token.
 TEST(Daemon, KeepsSecretsToItself) {
   const TempDir dir;
   const ProgramResult result = RunScript(
@@ -247,7 +247,7 @@ TEST(Daemon, SaysThatItIsReadyAndEndsCleanly) {
   }
 }
 
-// A clock that stands before 1970 ended RocksDB by an assertion.
+// With a clock before 1970 an assertion ended RocksDB.
 TEST(Daemon, SaysThatTheClockCannotBeTrue) {
   const TempDir dir;
   const ProgramResult result = RunScript(
@@ -256,7 +256,8 @@ TEST(Daemon, SaysThatTheClockCannotBeTrue) {
       "now=$(date +%s); ahead() { echo $(($1 - now)) >$dir/ahead; }\n"
       "other=\"env FRESHET_CLOCK_AHEAD=$dir/ahead LD_PRELOAD=" FRESHET_BIN_DIR
       "/../tests/crash/libfreshet_other_clock.so $freshetd $ports --data-dir $dir/d\"\n"
-      // The clock is set back while it runs: the server's time goes on, and RocksDB's is 1970.
+      // The clock is set back to 1970 under a running server. The server's own time continues;
+      // RocksDB sees 1970.
       "ahead $now; $other >$dir/d.out & pid=$!; ready $dir/d.out $pid; ahead -86400\n"
       "run() { '" FRESHET_BIN_DIR
       "/freshet' --server $(sed 's/.*grpc=\\([^ ]*\\).*/\\1/' $dir/d.out) \"$@\" >&2 || exit 7; }\n"
@@ -274,7 +275,7 @@ TEST(Daemon, SaysThatTheClockCannotBeTrue) {
             "1\n");
 }
 
-// The disk is slow, so that opening the store takes seconds; a signal comes meanwhile.
+// A slow disk makes opening the store take seconds. A signal comes meanwhile.
 constexpr char kHeldOpening[] =
     "$freshetd $ports --data-dir $dir/d --log-level off >$dir/d.out & pid=$!\n"
     "ready $dir/d.out $pid; kill $pid; wait $pid\n"
@@ -293,8 +294,8 @@ TEST(Daemon, EndsWhileItStarts) {
   EXPECT_THAT(result.err, HasSubstr("stopped before it served"));
 }
 
-// A supervisor may stop what it has only just started. The configuration is a pipe: reading it
-// waits until the test has sent the signal.
+// A supervisor may stop a server that it has just started. The configuration is a pipe, so the
+// server waits for it until the test has sent the signal.
 TEST(Daemon, EndsInOrderBeforeItHasReadItsConfiguration) {
   for (const std::string signal : {"TERM", "INT"}) {
     const TempDir dir;
@@ -317,7 +318,7 @@ TEST(Daemon, EndsAtOnceAtTheSecondSignal) {
   const TempDir dir;
   const ProgramResult result =
       RunScript(dir, std::string(kHeldOpening) +
-                         // One that comes with the first belongs to it.
+                         // A signal that arrives together with the first one counts as the same.
                          "tries=0; until grep -q 'a second signal' $dir/e.err; do kill -INT $pid; "
                          "tries=$((tries + 1)); [ $tries -lt 10000 ] || exit 9; done\n"
                          "wait $pid; code=$?; cat $dir/e.err >&2; exit $code\n");
@@ -388,7 +389,8 @@ TEST(Daemon, LeavesADirectoryThatIsInUse) {
   EXPECT_THAT(result.err, HasSubstr("cannot start: "));
 }
 
-// Serves, adds the page http://$3/ and stops: its directory is $1, the rest of its flags is $2.
+// Starts a server with the directory $1 and the flags $2, adds the page http://$3/, makes the
+// checkpoint $4, and stops it.
 constexpr char kServeOnce[] =
     "freshet=${freshetd%d}\n"
     "serve() { rm -f out.txt; touch out.txt; $freshetd $ports --data-dir $1 $2 >out.txt 2>>err.txt "
@@ -407,7 +409,7 @@ TEST(Daemon, ARelativeDataDirectoryIsInTheWorkingDirectory) {
                          "serve data/a '' one.test; serve ./data/b '' two.test\n"
                          "serve c/ '' three.test; serve ../x '' four.test\n"
                          "serve link/d '' five.test\n"
-                         // Each is there again, under another name of the same directory.
+                         // Each store is found under another name of the same directory.
                          "for d in $dir/w/data/a data//b/ ./c $dir/x sub/d; do serve $d; done\n"
                          "ls; ls data sub; ls | grep -c CURRENT; cat err.txt\n");
   EXPECT_EQ(result.exit_code, 0) << result.err;
@@ -448,7 +450,7 @@ TEST(Daemon, MaintenanceTakesRelativeDirectories) {
 
 // --- Without serving
 
-// A data directory in $dir/d with ten pages, of which one is leased, and a checkpoint of it.
+// Makes a data directory $dir/d with ten pages, one of them leased, and a checkpoint of it.
 constexpr char kFill[] =
     "set -e; freshet=${freshetd%d}\n"
     "$freshetd $ports --data-dir $dir/d --log-level warn >$dir/d.out & pid=$!\n"
@@ -464,7 +466,7 @@ TEST(Daemon, SaysAtTheStartThatItIsPausedAndWhy) {
   const ProgramResult result = RunScript(
       dir, std::string(kFill) +
                "run() {\n"
-               "  rm $dir/d.out\n"  // it tells of the server before
+               "  rm $dir/d.out\n"  // its line tells of the previous server
                "  $freshetd $ports --data-dir $dir/d >$dir/d.out 2>$dir/d.err & pid=$!\n"
                "  ready $dir/d.out $pid\n"
                "  server=$(sed 's/.*grpc=\\([^ ]*\\) .*/\\1/' $dir/d.out)\n"
@@ -489,7 +491,7 @@ TEST(Daemon, VerifiesRestoresAndRepairs) {
                          "$freshet restore $dir/backup $dir/r 2>$dir/again; echo again $?\n"
                          "$freshetd --verify --data-dir $dir/r 2>/dev/null; echo verify $?\n"
                          "$freshetd --repair --data-dir $dir/r 2>/dev/null; echo repair $?\n"
-                         // The end of a table is what finds everything else in it.
+                         // The footer at the end of a table locates all else in it.
                          "for t in $dir/r/*.sst; do truncate -s -9 $t; done\n"
                          "$freshetd --verify --data-dir $dir/r 2>/dev/null; echo verify $?\n"
                          "$freshetd --repair --data-dir $dir/r 2>/dev/null; echo repair $?\n"
@@ -508,7 +510,7 @@ TEST(Daemon, VerifiesRestoresAndRepairs) {
   EXPECT_THAT(result.out, HasSubstr("repaired " + dir.path() + "/r\nrepair 0\n")) << result.err;
 }
 
-// Files that root left in the directory of a service would keep the service from its store.
+// Files owned by root in a service's directory would keep the service from its store.
 TEST(Daemon, MaintenanceLeavesFilesToTheOwnerOfTheDirectory) {
   if (geteuid() != 0) GTEST_SKIP() << "only root can become somebody else";
   const TempDir dir;
@@ -540,10 +542,10 @@ TEST(Daemon, ARestoreByRootLeavesFilesToTheOwnerOfTheDirectory) {
                "  $freshet restore $dir/backup $dir/$to; echo restore $?\n"
                "  $freshetd --verify --data-dir $dir/$to 2>/dev/null; echo verify $?\n"
                "done; find $dir/there $dir/above -not -user 65534\n"
-               // Root's where root is the owner.
+               // If root owns the parent directory, the files belong to root.
                "install -d -m 700 $dir/closed; $freshet restore $dir/backup $dir/closed/d\n"
                "find $dir/closed -not -user 0\n"
-               // What the owner may not read is not restored for it.
+               // A restore for an owner refuses files that the owner may not read.
                "mv $dir/backup $dir/closed/backup\n"
                "$freshet restore $dir/closed/backup $dir/above/other; echo restore $?\n"
                "ls $dir/above\n");
@@ -595,7 +597,7 @@ TEST(Daemon, RefusesMaintenanceOfWhatIsNotThere) {
       RunProgram("freshetd --restore " + missing + " --data-dir " + (dir / "d"), "").exit_code, 1);
   EXPECT_EQ(RunProgram("freshetd --verify --repair --data-dir " + missing, "").exit_code, 2);
   EXPECT_FALSE(std::ifstream(missing).good());
-  // Nor is a store made of a directory that holds something else.
+  // A directory with other files does not become a store.
   const ProgramResult other =
       RunScript(dir,
                 "mkdir $dir/other; echo notes >$dir/other/notes\n"

@@ -1,4 +1,4 @@
-// What a standby has loaded when its turn comes, by what it has seen before.
+// The state that a standby has loaded when its turn comes.
 #include "server/standby.h"
 
 #include <gtest/gtest.h>
@@ -14,7 +14,7 @@
 namespace freshet {
 namespace {
 
-// A server whose neighbour falls silent when it is told to, and whose loads are numbered.
+// A standby whose leader falls silent when told to, and whose loads are numbered.
 class StandbyTest : public testing::Test {
  protected:
   StandbyTest() {
@@ -35,7 +35,7 @@ class StandbyTest : public testing::Test {
     loaded.policy_name = std::to_string(loads_);
     return loaded;
   }
-  // The number of the load that the turn finds; empty: none.
+  // The number of the load that the turn takes; "" = none.
   std::string Taken() {
     const std::optional<LoadedShards> loaded = standby_.Take(*store_);
     return loaded ? loaded->policy_name : "";
@@ -88,13 +88,13 @@ TEST_F(StandbyTest, TakesWhatItHasLoadedLast) {
   standby_.Outdate();
   EXPECT_EQ(progress_.pages, 0U);
   ASSERT_TRUE(standby_.Prepare(*store_).ok());
-  // Who has the turn is not asked about silence.
+  // With the turn, the leader's silence no longer matters.
   silent_ = false;
   turn_ = true;
   EXPECT_TRUE(standby_.MayOwn());
   EXPECT_TRUE(standby_.MayOwnSoon());
   EXPECT_EQ(Taken(), "2!");
-  // Nor does it load what it loads at once.
+  // The standby does not load again at once.
   EXPECT_FALSE(standby_.MayOwnSoon());
   EXPECT_EQ(Taken(), "");
 }
@@ -105,11 +105,11 @@ TEST_F(StandbyTest, EndsALoadThatIsNotNeeded) {
   EXPECT_TRUE(standby_.Prepare(*store_).ok());
   EXPECT_EQ(Taken(), "");
   EXPECT_EQ(progress_.pages, 0U);
-  // Nor where a stop is wanted.
+  // A wanted stop also ends a load.
   during_load_ = [this] { stop_ = silent_ = true; };
   EXPECT_TRUE(standby_.Prepare(*store_).ok());
   EXPECT_EQ(Taken(), "");
-  // The turn ends none.
+  // Getting the turn does not end a load.
   during_load_ = [this] {
     stop_ = silent_ = false;
     turn_ = true;
@@ -122,7 +122,8 @@ TEST_F(StandbyTest, ALoadThatWasBrokenOffBeginsAnew) {
   silent_ = true;
   during_load_ = [this] { silent_ = false; };
   EXPECT_TRUE(standby_.Prepare(*store_).ok());
-  // Silent again before anybody has asked: what the store takes for prepared is not.
+  // The leader is silent again before MayOwnSoon() is asked. The broken load does not count as
+  // prepared.
   silent_ = true;
   EXPECT_FALSE(standby_.MayOwnSoon());
   EXPECT_TRUE(standby_.MayOwnSoon());
@@ -143,7 +144,7 @@ TEST_F(StandbyTest, LoadsWhileTheOtherServesIfItIsAskedToAndFollowsTheLog) {
   EXPECT_TRUE(standby_.MayOwnSoon());
   EXPECT_TRUE(standby_.loaded());
   EXPECT_EQ(Taken(), "1+3!");
-  // It is let go when nobody waits for it any more.
+  // The loaded state is dropped when nobody asks for it any more.
   ASSERT_TRUE(standby_.Prepare(*store_).ok());
   asked_for_ = false;
   EXPECT_FALSE(standby_.MayOwnSoon());
@@ -159,7 +160,7 @@ TEST_F(StandbyTest, WhatCannotFollowIsLoadedAnew) {
   standby_.Outdate();
   EXPECT_FALSE(standby_.loaded());
   EXPECT_EQ(Taken(), "");
-  // Nor is it used where its leases cannot be read.
+  // A state whose leases cannot be read is not used either.
   fault_ = absl::OkStatus();
   ASSERT_TRUE(standby_.Prepare(*store_).ok());
   fault_ = absl::DataLossError("leases: too short");
@@ -174,7 +175,7 @@ TEST_F(StandbyTest, WhatIsOutOfDateOrHasFailedIsLoadedAnewAfterARest) {
     if (fails) fault_ = absl::ResourceExhaustedError("no memory");
     ASSERT_TRUE(standby_.Prepare(*store_).ok());
     if (!fails) standby_.Outdate();
-    // The store is told once that nothing is prepared.
+    // The store hears once that nothing is prepared.
     EXPECT_FALSE(standby_.MayOwnSoon());
     EXPECT_FALSE(standby_.MayOwnSoon());
     if (fails) break;
@@ -199,7 +200,7 @@ TEST_F(StandbyTest, StandsByAllTheSameWhenItCannotLoad) {
   EXPECT_EQ(progress_.pages, 0U);
 }
 
-// It would take the turn from a standby that can.
+// Otherwise the damaged standby could get the turn before one that can serve.
 TEST_F(StandbyTest, StandsByNoLongerOnceItsStoreIsDamaged) {
   silent_ = true;
   fault_ = absl::DataLossError("page 3: too short");

@@ -1,4 +1,4 @@
-// Every kind of inconsistency that single rows can bring into a store is found and named.
+// Finds and names every inconsistency that single rows can have in a store.
 #include "server/verify.h"
 
 #include <filesystem>
@@ -65,12 +65,12 @@ const PageRecord& Second() {
 }
 
 std::string KeyOf(const PageRecord& page) { return storage::PageKeyOf(page.number); }
-// Of the row that the store was filled with; another one stands behind it.
+// The lease key that Fill() used. Another row may follow behind it.
 std::string LeaseKey(uint64_t sequence) { return storage::LeaseKeyOf(0, sequence); }
 
 // --- Rows that are well formed by themselves
 
-// `content` under the key of `page`.
+// Puts `content` under the key of `page`.
 void PutPage(RawDatabase& raw, const PageRecord& page, uint32_t host_serial,
              const PageRecord& content) {
   std::string value;
@@ -100,7 +100,7 @@ void PutEpoch(RawDatabase& raw, const EpochRecord& epoch) {
   storage::EncodeEpoch(key, epoch, &value);
   raw.Put(Family::kMeta, key, value);
 }
-// One bit of a row's value.
+// Flips one bit of a row's value.
 void Flip(RawDatabase& raw, Family family, const std::string& key) {
   std::string value = raw.Get(family, key);
   value[value.size() / 2] = static_cast<char>(value[value.size() / 2] ^ 4);
@@ -118,15 +118,15 @@ StoreOptions Options() {
 struct Case {
   const char* name;
   std::function<void(RawDatabase&)> tamper;
-  std::string named;  // part of one of the problems
+  std::string named;  // text in one of the problems
 };
 std::ostream& operator<<(std::ostream& out, const Case& tampering) { return out << tampering.name; }
 
-// A store with two pages of one host, one of which is leased and signalled, and one of another.
+// A store with three pages on two hosts. One page is leased and signalled.
 class Verify : public testing::TestWithParam<Case> {
  protected:
   Verify() {
-    // Made once: opening and closing stores is what takes the time.
+    // Filled once and copied, since opening and closing a store takes most of the time.
     static const TempDir kMade;
     static const bool kFilled = (Fill(kMade / "db"), true);
     EXPECT_TRUE(kFilled);
@@ -147,7 +147,7 @@ class Verify : public testing::TestWithParam<Case> {
     changes.settings = Settings{.policy = "greedy"};
     Status status = (*store)->Commit(changes);
     EXPECT_TRUE(status.ok()) << status;
-    // A page that is there no more leaves a mark behind.
+    // A removed page leaves a mark behind.
     const PageRecord removed = PageOf(kHost, 3);
     Changes add;
     add.pages.push_back({.record = &removed, .created = true});
@@ -178,7 +178,7 @@ TEST_F(Verify, AnIntactStoreHasNoProblem) {
   EXPECT_EQ(report.leases, 1u);
 }
 
-// Its host is busy until it ends: repair keeps it.
+// Its host stays busy until the lease ends, so repair keeps the lease.
 TEST_F(Verify, ALeaseOfARemovedPageIsNoProblem) {
   LeaseRecord lease = LeaseOf(PageOf(kHost, 3), 2);
   lease.host = kHost;
@@ -199,8 +199,7 @@ TEST_F(Verify, ALeaseOfARemovedPageIsNoProblem) {
   EXPECT_EQ(report.leases, 2u);
 }
 
-// A server of a cluster that has only ever stood by has what others learned, and no number of
-// shards.
+// A server that has only been a standby has the epochs of others, but no number of shards.
 TEST_F(Verify, AnEpochOfAServerThatNeverServedIsNoProblem) {
   {
     RawDatabase raw(dir_ / "db");
@@ -210,7 +209,7 @@ TEST_F(Verify, AnEpochOfAServerThatNeverServedIsNoProblem) {
   EXPECT_THAT(Report().problems, IsEmpty());
 }
 
-// However they alternate in what pages have seen.
+// Each unregistered source is reported once, however the signals of the pages alternate.
 TEST_F(Verify, ASourceThatIsNotRegisteredIsSaidOnce) {
   {
     RawDatabase raw(dir_ / "db");
@@ -241,7 +240,8 @@ TEST_P(Verify, ADamagedStoreHasItsProblemNamed) {
   EXPECT_GT(report.problem_count, 0u);
 }
 
-// What verification names, repair mends: the two never disagree on whether a store is whole.
+// Repair fixes exactly the faults that verification names: both always agree on whether a store is
+// whole.
 TEST_P(Verify, IsMendedByRepair) {
   {
     RawDatabase raw(dir_ / "db");

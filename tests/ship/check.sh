@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
-# Looks at what deploys Freshet, without deploying it: usage: check.sh dockerfile|compose|kubernetes|unit|configs|versions BIN_DIR
-# Exit code 77: what it is looked at with is not here, and no package registry answers.
+# Checks the files that deploy Freshet, without deploying it.
+# usage: check.sh dockerfile|compose|kubernetes|unit|configs|versions BIN_DIR
+# Exit code 77: a tool for the check is missing, and no package registry answers.
 set -euo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 repository=$(cd "$here/../.." && pwd)
@@ -9,10 +10,10 @@ cd "$repository"
 scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
 
-# The exposure level that systemd counts together, from 0 to 10, times ten: 12 when this was written.
+# The highest allowed exposure level by systemd, 0 to 10, times ten.
 worst_exposure=15
 
-# python ARGUMENTS: the interpreter of the environment, made if need be.
+# python ARGUMENTS: runs Python of the test environment, which is made if missing.
 python() {
   local venv
   venv=$("$here/venv.sh") || exit $?
@@ -30,7 +31,7 @@ check_compose() { python "$here/manifests.py" compose; }
 check_kubernetes() {
   local version
   python -B "$here/manifests.py" kubernetes "$scratch"
-  # The newest version, and the oldest that has everything that is used.
+  # The oldest version with all used features, and the newest version.
   for version in 1.27 1.37; do
     python -m kubernetes_validate --quiet --strict --kubernetes-version "$version" "$scratch"/k8s*.yaml
   done
@@ -40,7 +41,7 @@ check_unit() {
   command -v systemd-analyze >/dev/null || { echo 'SKIPPED: needs systemd-analyze, of the package systemd' >&2 && exit 77; }
   local unit said
   for unit in freshet freshet-sitemap; do
-    # The program need not be installed here.
+    # freshetd may be missing on this machine.
     sed 's|^ExecStart=/usr/bin/freshetd\? |ExecStart=/bin/true |' "deploy/$unit.service" >"$scratch/$unit.service"
     said=$(systemd-analyze verify --man=no "$scratch/$unit.service" 2>&1) || { echo "$said" && exit 1; }
     [[ -z $said ]] || { echo "$said" && exit 1; }
@@ -51,14 +52,14 @@ check_unit() {
   done
 }
 
-# freshetd takes what is shipped as its configuration: it goes on to the store, which is not there. Bad usage is 2.
+# freshetd accepts the shipped configurations: it fails only at the missing store, with 1. A bad configuration is 2.
 check_configs() {
   local config environment code
   mkdir "$scratch/servers"
   python3 -B "$here/manifests.py" servers "$scratch/servers"
   for config in deploy/debian/freshet.yaml "$scratch"/servers/*.yaml; do
     environment=()
-    # What its pod has besides.
+    # The environment variables of its pod.
     [[ ! -e ${config%.yaml}.env ]] || mapfile -t environment <"${config%.yaml}.env"
     code=0
     env "${environment[@]}" "$bin/freshetd" --config "$config" --data-dir "$scratch/none" --verify >"$scratch/said" 2>&1 || code=$?
@@ -66,13 +67,13 @@ check_configs() {
   done
 }
 
-# All that is shipped is of one version, which the programs are built with.
+# All shipped files name the version of the programs.
 check_versions() {
   local version
   version=$(sed -nE 's/^project\(freshet VERSION ([0-9.]+).*/\1/p' CMakeLists.txt)
   tools/release/versions.sh "$version"
   [[ $("$bin/freshetd" --version) == "freshetd $version"* ]] || { "$bin/freshetd" --version && exit 1; }
-  # It sees one that was forgotten.
+  # A wrong version is found.
   mkdir -p "$scratch/tools/release" "$scratch/clients/python"
   cp -r tools/release/versions.sh "$scratch/tools/release/"
   cp -r CMakeLists.txt Dockerfile deploy "$scratch/" && cp clients/python/pyproject.toml "$scratch/clients/python/"

@@ -27,17 +27,17 @@ def expect(holds, what):
 
 
 class Container:
-    """The image run as `docker run --read-only --cap-drop ALL --security-opt no-new-privileges` does, in a network of
-    its own, its program being process 1 there; `volume` is kept between runs."""
+    """Runs the image like `docker run --read-only --cap-drop ALL --security-opt no-new-privileges`, in its own network.
+    The program is process 1; `volume` is kept between runs."""
 
     def __init__(self, image, volume, arguments=None, program=None, etc=None):
-        """`arguments` are instead of CMD, `program` instead of both, `etc` is mounted at /etc/freshet."""
+        """`arguments` replaces CMD, `program` replaces ENTRYPOINT and CMD; `etc` is mounted at /etc/freshet."""
         self.image, self.volume = image, volume
-        # Engines write this file, too.
+        # Container engines write this file, too.
         (image.root / "etc/hosts").write_text("127.0.0.1 localhost\n")
         root, mounted = str(image.root), str(image.inside(image.volumes[0]))
         if not volume.exists():
-            # As a new volume, with what the image has there and its owner.
+            # A new volume starts as a copy of the image's directory, with the same owner.
             subprocess.run(["cp", "-a", mounted, str(volume)], check=True)
         program = program or [*image.entrypoint, *(image.command if arguments is None else arguments)]
         quoted = shlex.quote(root)
@@ -78,7 +78,7 @@ class Container:
         return int(children[0]) if children else None
 
     def run(self, *command):
-        """What `docker exec` does: exit code, and what was printed."""
+        """Runs a command like `docker exec`; returns exit code and output."""
         entered = [
             "nsenter",
             "--target",
@@ -103,7 +103,7 @@ class Container:
         return self.run(*self.image.health)[0] == 0
 
     def probe(self, get):
-        """What a kubelet does: the status of a path, whoever signed the certificate; None if nobody answers."""
+        """Asks like a kubelet, with any certificate; returns the status of a path, None without an answer."""
         scheme, path, port = get["scheme"].lower(), get["path"], get["port"]
         ask = (
             "import ssl, sys, urllib.request, urllib.error\n"
@@ -126,7 +126,7 @@ class Container:
         fail(f"not healthy after {seconds} s: {self.process.communicate()[0]}")
 
     def stop(self, seconds=30):
-        """The exit code, after the signal of the image, which has as long as in deploy/compose.yml."""
+        """Sends the image's stop signal, waits as long as deploy/compose.yml, and returns the exit code."""
         os.kill(self.first_process(), getattr(signal, self.image.stop_signal))
         return self.process.wait(seconds)
 
@@ -175,7 +175,7 @@ def check_image(image, scratch):
 
 
 def make_secrets(etc, token):
-    """What the pod mounts: the configuration, a certificate, and an operator who has the token."""
+    """Writes the files that the pod mounts: configuration, certificate, and an operator with the token."""
     (etc / "tls").mkdir(parents=True)
     (etc / "auth").mkdir()
     (etc / "freshet.yaml").write_text((REPOSITORY / "deploy/k8s/freshet.yaml").read_text())
@@ -192,7 +192,7 @@ def make_secrets(etc, token):
 
 
 def check_pod(image, scratch):
-    """The container of deploy/k8s, on a volume as a cluster makes it: root's, for the group of the pod."""
+    """Runs the container of deploy/k8s on a volume like a cluster's: owned by root and the pod's group."""
     print("== image: as the pod of deploy/k8s, with TLS and identities", flush=True)
     stateful = yaml.safe_load((REPOSITORY / "deploy/k8s/statefulset.yaml").read_text())
     pod = stateful["spec"]["template"]["spec"]["containers"][0]

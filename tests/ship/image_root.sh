@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# Runs the steps of the Dockerfile in minimal Debian roots, where there is no Docker engine, and then what comes out as a
-# container would: as its user, without capabilities, on a root file system that cannot be written.
-# usage: image_root.sh [--packages DIR] [--keep]. Takes root; without --packages it builds Freshet, half an hour.
+# Runs the steps of the Dockerfile in minimal Debian roots, without a Docker engine. Then runs the result like a
+# container: as its user, without capabilities, on a read-only root file system.
+# usage: image_root.sh [--packages DIR] [--keep]. Needs root; without --packages it builds Freshet, half an hour.
 set -euo pipefail
 # shellcheck source=tests/ship/roots.sh
 . "$(dirname "${BASH_SOURCE[0]}")/roots.sh"

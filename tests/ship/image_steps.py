@@ -1,4 +1,4 @@
-"""Runs the steps of a Dockerfile in Debian roots, as far as ours needs it; a step that is not known is an error."""
+"""Runs the steps of a Dockerfile in Debian roots. Knows only the steps of our Dockerfile; another one is an error."""
 
 import json
 import os
@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 
 from dockerfile_parse import DockerfileParser
 
-# The images that a stage may start from, each a minimal Debian here, and what the slim one leaves out of packages.
+# The base images of stages, each a minimal Debian here, and the package files that the slim one leaves out.
 BASES = {
     "debian:12": "",
     "debian:12-slim": "".join(
@@ -23,7 +23,7 @@ NETWORK = ("http_proxy", "https_proxy", "no_proxy", "HTTP_PROXY", "HTTPS_PROXY",
 
 @dataclass
 class Image:
-    """A stage: its root, and what is said of the container that is made of it."""
+    """A stage: its root, and the settings of containers made from it."""
 
     root: pathlib.Path
     environment: dict = field(
@@ -46,7 +46,7 @@ class Image:
 
 
 class Builder:
-    """Makes the images of a Dockerfile. `given` maps names of stages to {path: directory}, instead of their steps."""
+    """Makes the images of a Dockerfile. `given` maps stage names to {path: directory}, used instead of the steps."""
 
     def __init__(self, context, base, scratch, given):
         self.context, self.base, self.scratch, self.given = context, base, scratch, given
@@ -137,7 +137,7 @@ class Builder:
         into.mkdir(parents=True, exist_ok=True)
         for source in sources:
             within = from_root or self.context
-            # glob() takes no pattern that means the directory itself.
+            # glob() has no pattern for the directory itself.
             name = os.path.normpath(source.lstrip("/"))
             paths = [within] if name == "." else sorted(within.glob(name))
             if not paths:

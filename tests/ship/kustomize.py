@@ -1,5 +1,5 @@
-"""What kustomize makes of the folders of deploy/: of what it can do, what they ask it for. Where kubectl is here, which
-has kustomize in it, both must make the same."""
+"""Does what kustomize does with the folders of deploy/, with only the features that they use. If kubectl is installed,
+which contains kustomize, both results must be equal."""
 
 import json
 import re
@@ -8,7 +8,7 @@ import subprocess
 
 import yaml
 
-# Another one would be passed over.
+# The known keys of a kustomization; any other key is an error.
 KEYS = {
     "apiVersion",
     "kind",
@@ -21,7 +21,7 @@ KEYS = {
     "images",
 }
 APART = "affinity/podAntiAffinity/requiredDuringSchedulingIgnoredDuringExecution"
-# Where labels with includeSelectors go besides the metadata, in the kinds that get some; `*` is each of a list.
+# Where labels with includeSelectors go, besides the metadata, by kind; `*` is each element of a list.
 SELECTORS = {
     "StatefulSet": (
         "spec/selector/matchLabels",
@@ -34,7 +34,7 @@ SELECTORS = {
 
 
 def render(folder):
-    """The resources by kind and name, as kubectl makes them where it is here; and files that it names nowhere."""
+    """Returns the resources by kind and name, by kubectl if installed, and the files that are not used."""
     folder = folder.resolve()
     read = set()
     documents = _by_name(_rendered(folder, read))
@@ -60,11 +60,11 @@ def _by_name(documents):
     return found
 
 
-# --- As kubectl does it
+# --- By kubectl
 
 
 def _of_kubectl(folder):
-    """None: there is no kubectl here, or one before kustomize 5."""
+    """None = kubectl is missing, or its kustomize is older than 5."""
     if shutil.which("kubectl") is None:
         return None
     version = subprocess.run(["kubectl", "version", "--client"], capture_output=True, text=True, check=False).stdout
@@ -78,14 +78,14 @@ def _of_kubectl(folder):
 
 
 def _without_hashes(documents):
-    """The same with ConfigMaps called as in the kustomization, and what names them."""
+    """Removes the hashes from the names of ConfigMaps, also where the names are used."""
     text = json.dumps(documents)
     for name in documents.get("ConfigMap", {}):
         text = text.replace(name, re.sub(r"-[a-z0-9]{10}$", "", name))
     return json.loads(text)
 
 
-# --- As it is done here
+# --- By this file
 
 
 def _rendered(folder, read):
@@ -140,7 +140,7 @@ def _patched(documents, target, operations):
 
 
 def _patch(document, operation):
-    """A JSON patch, of which there are additions and replacements."""
+    """Applies a JSON patch; only additions and replacements are known."""
     *way, last = operation["path"].strip("/").split("/")
     parent = document
     for step in way:

@@ -1,8 +1,8 @@
-"""What no schema says of the files in deploy/: that they fit together.
+"""Checks that the files in deploy/ fit together, which no schema says.
 
 usage: manifests.py compose
-       manifests.py kubernetes DIRECTORY   which gets NAME.yaml of each folder: what kustomize makes of it
-       manifests.py servers DIRECTORY      which gets NAME.yaml and NAME.env of each StatefulSet: configuration and
+       manifests.py kubernetes DIRECTORY   also writes NAME.yaml for each folder: the result of kustomize
+       manifests.py servers DIRECTORY      writes NAME.yaml and NAME.env for each StatefulSet: configuration and
                                            variables of its first server
 """
 
@@ -29,7 +29,7 @@ def seconds(duration):
 
 
 def interpolated(text):
-    """As Compose does it where nothing is set in the environment but what must be."""
+    """Replaces variables like Compose does when only the required variables are set."""
     text = re.sub(r"\$\{[A-Z_]+:\?[^}]*\}", "set", text)
     return re.sub(r"\$\{[A-Z_]+:-([^}]*)\}", r"\1", text)
 
@@ -67,7 +67,7 @@ def is_exact(labels, wanted):
 
 
 class Servers:
-    """Of one StatefulSet."""
+    """The servers of one StatefulSet."""
 
     def __init__(self, stateful, documents):
         self.name = stateful["metadata"]["name"]
@@ -89,12 +89,12 @@ class Servers:
         return [f"{self.name}-{number}" for number in range(self.spec["replicas"])]
 
     def environment(self, pod):
-        """As Kubernetes makes it: values, with what variables before them are, and fields of the pod."""
+        """The pod's variables like Kubernetes makes them: values, earlier variables in them, and fields."""
         fields = {"metadata.name": pod, "metadata.namespace": self.namespace}
         fields |= {f"metadata.labels['{label}']": value for label, value in self.labels.items()}
         made = {}
         for variable in self.container.get("env", []):
-            # A label that is not there is empty.
+            # A missing label has an empty value.
             value = variable.get("value") or fields.get(variable["valueFrom"]["fieldRef"]["fieldPath"], "")
             made[variable["name"]] = re.sub(r"\$\((\w+)\)", lambda named: made.get(named[1], named[0]), value)
         return made
@@ -105,7 +105,7 @@ def servers_of(documents):
 
 
 def check_servers(servers, documents):
-    """The pods of a StatefulSet against the configuration that they mount and what else there is."""
+    """Compares the pods of a StatefulSet with their configuration and the other resources."""
     config, container, mounts = servers.config, servers.container, servers.mounts
     expect(is_exact(servers.labels, servers.spec["selector"]["matchLabels"]), "the set selects no pod")
     claims = [claim["metadata"]["name"] for claim in servers.spec["volumeClaimTemplates"]]
@@ -132,7 +132,7 @@ def check_servers(servers, documents):
         expect(is_exact(servers.labels, service["spec"]["selector"]), "a service does not select all pods")
         for port in service["spec"]["ports"]:
             expect(ports.get(port["targetPort"]) == port["port"], f"a service leads to port {port}")
-    # A pod of two budgets cannot be evicted at all.
+    # A pod with two budgets can never be evicted.
     for kind, key in (("NetworkPolicy", "podSelector"), ("PodDisruptionBudget", "selector")):
         selected = [
             one for one in documents[kind].values() if is_exact(servers.labels, one["spec"][key]["matchLabels"])
@@ -146,7 +146,7 @@ def check_servers(servers, documents):
 
 
 def check_restricted(servers):
-    """What the namespace enforces, and a root file system that cannot be written."""
+    """Checks the rules that the namespace enforces, and a read-only root file system."""
     context = servers.pod["securityContext"]
     expect(context["runAsNonRoot"] and context["runAsUser"] != 0, "the pod may run as root")
     expect(context["seccompProfile"]["type"] == "RuntimeDefault", "the pod has no seccomp profile")
@@ -158,7 +158,7 @@ def check_restricted(servers):
 
 
 def check_address(servers, pod, documents):
-    """Where the others reach it: a name that the headless service of its set gives it, ready or not, and its port."""
+    """Checks the pod's address: a name by the headless service, also while it is not ready, and its port."""
     host, _, port = servers.environment(pod)["FRESHET_CLUSTER_ADDRESS"].rpartition(":")
     service = servers.spec["serviceName"]
     expect(host == f"{pod}.{service}.{servers.namespace}.svc", f"{pod} has another name than {host}")
@@ -169,7 +169,7 @@ def check_address(servers, pod, documents):
 
 
 def leads(way, key, labels):
-    """Whether a way of the network policy is to, or from, pods of the same namespace with these labels."""
+    """Whether a rule of the network policy is about pods of the same namespace with these labels."""
     return any(
         "namespaceSelector" not in peer and is_exact(labels, peer["podSelector"]["matchLabels"])
         for peer in way.get(key, [])
@@ -177,7 +177,7 @@ def leads(way, key, labels):
 
 
 def check_cluster(servers, documents):
-    """Servers of one cluster, of which one serves."""
+    """Checks the servers of one cluster; one serves, the others stand by."""
     config, mounts = servers.config, servers.mounts
     check_servers(servers, documents)
     check_restricted(servers)
@@ -194,7 +194,7 @@ def check_cluster(servers, documents):
     port = int(config["cluster"]["brokers"].rsplit(":", 1)[1])
     egress = [rule["port"] for way in policy["egress"] for rule in way["ports"]]
     expect(port in egress and 53 in egress, "the servers do not get to Kafka")
-    # Calls that a pod forwards.
+    # Pods forward calls to each other.
     own = int(config["listen"].rsplit(":", 1)[1])
     for key, ways, wanted in (("to", policy["egress"], own), ("from", policy["ingress"], "grpc")):
         ports = [rule["port"] for way in ways if leads(way, key, servers.labels) for rule in way["ports"]]
@@ -209,7 +209,7 @@ def check_cluster(servers, documents):
 
 
 def check_single(documents):
-    """The pod of deploy/k8s."""
+    """Checks the pod of deploy/k8s."""
     (servers,) = servers_of(documents)
     check_servers(servers, documents)
     check_restricted(servers)
@@ -218,14 +218,14 @@ def check_single(documents):
 
 
 def check_fleet(documents):
-    """The pods of deploy/k8s-fleet."""
+    """Checks the pods of deploy/k8s-fleet."""
     (servers,) = servers_of(documents)
     check_cluster(servers, documents)
     expect("FRESHET_CLUSTER_DIVISIONS" not in servers.environment(servers.pods()[0]), "the cluster is a division")
 
 
 def check_divisions(documents):
-    """The pods of deploy/k8s-divisions, a StatefulSet each division."""
+    """Checks the pods of deploy/k8s-divisions, with a StatefulSet for each division."""
     fleet = servers_of(documents)
     for servers in fleet:
         check_cluster(servers, documents)
@@ -240,7 +240,7 @@ def check_divisions(documents):
     expect(sorted(map(str, numbers)) == sorted(wanted), f"the divisions are {numbers}")
     addresses = {environment["FRESHET_CLUSTER_ADDRESS"] for environment in environments}
     expect(len(addresses) == len(environments), "two pods have one address")
-    # All else is the same.
+    # Everything else is equal in all divisions.
     expect(len({servers.config_map for servers in fleet}) == 1, "divisions have configurations of their own")
     own = ("POD_NAME", "FRESHET_CLUSTER_ADDRESS", "FRESHET_CLUSTER_DIVISION")
     shared = {tuple((name, value) for name, value in one.items() if name not in own) for one in environments}
@@ -248,7 +248,7 @@ def check_divisions(documents):
 
 
 def check_apart(servers, others, documents):
-    """What is for the pods of one division alone."""
+    """Checks that the selectors of one division select no pod of another."""
     budgets = [one["spec"]["selector"]["matchLabels"] for one in documents["PodDisruptionBudget"].values()]
     selectors = [budget for budget in budgets if is_exact(servers.labels, budget)]
     selectors.append(servers.spec["selector"]["matchLabels"])

@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
-# The Debian packages in the hands of those who get them: made of a build, looked at by lintian, then installed, run,
-# upgraded, removed and purged in a minimal Debian 12 that a real systemd has booted, in a container without a network,
-# under the unit as it is shipped. usage: packages_root.sh BUILD_DIR [--keep]. Takes root and minutes.
+# Tests the Debian packages like a user: makes them from a build, checks them with lintian, then installs, runs,
+# upgrades, removes and purges them in a minimal Debian 12. A real systemd runs there, in a container without a network,
+# with the shipped unit.
+# usage: packages_root.sh BUILD_DIR [--keep]. Needs root and some minutes.
 set -euo pipefail
 # shellcheck source=tests/ship/roots.sh
 . "$(dirname "${BASH_SOURCE[0]}")/roots.sh"
@@ -13,7 +14,7 @@ container=
 clean_up() {
   local code=$?
   if [[ -n $container ]]; then
-    # A second signal does not wait for services.
+    # After a second signal systemd does not wait for services.
     kill "$container" 2>/dev/null || true
     kill "$container" 2>/dev/null || true
     wait "$container" 2>/dev/null || true
@@ -37,7 +38,7 @@ check_not() {
   shift
   ! boxed "$@" >"$root.out" 2>&1 || fail "$what: '$*' succeeded"
 }
-# What a command in the container prints must be this.
+# expect WHAT OUTPUT COMMAND...: the command must print exactly this output in the container.
 expect() {
   local what=$1 wanted=$2 found
   shift 2
@@ -63,7 +64,7 @@ make_packages() {
 }
 
 boot() {
-  # What the packages depend on is fetched while there is a network.
+  # Fetches the dependencies of the packages; the container has no network.
   inside "$root" bash -c 'apt-get install -y -qq --no-install-recommends --download-only /packages/old/*.deb' >"$root.out" 2>&1 ||
     { tail -n 20 "$root.out" >&2 && fail 'what the packages depend on cannot be fetched'; }
   systemd-nspawn --quiet --register=no --keep-unit --private-network --resolv-conf=off --console=pipe \
@@ -81,7 +82,7 @@ boot() {
   fail 'systemd does not boot in the container'
 }
 
-# Looks at the service from outside.
+# serves WHAT: the service must be active and healthy.
 serves() {
   check "$1" systemctl is-active freshet
   check "$1" bash -c 'for i in {1..100}; do freshet health && exit; sleep 0.2; done; exit 1'
@@ -107,7 +108,7 @@ check_installation() {
   check 'the simulator' bash -c 'freshet-sim worlds | grep -q .'
 }
 
-# Everything that makes the server ask the kernel for something, under the filter of the unit.
+# Does work that needs many system calls, under the system call filter of the unit.
 check_work() {
   say 'works: pages, results, epochs, checkpoints, reload'
   check 'work' freshet upsert https://example.org/ https://example.org/news

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# release.sh in a clone of the repository, with keys made for it: what it refuses, what it makes, and that the sums and
-# both kinds of signatures are good. The Debian packages are stand-ins, `./dev packages test` has the real ones. Exit
-# code 77: no git, or no package registry answers.
+# Tests release.sh in a clone of the repository, with new keys: its refusals, its files, their sums and both kinds of
+# signatures. The Debian packages are small fakes; `./dev packages test` tests the real ones.
+# Exit code 77: no git, or no package registry answers.
 set -euo pipefail
 repository=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
 git -C "$repository" rev-parse --quiet --verify HEAD >/dev/null || { echo 'SKIPPED: no git repository' && exit 77; }
@@ -16,7 +16,7 @@ fail() {
   echo "release_test: $*" >&2
   exit 1
 }
-# release ARGUMENTS: what release.sh says is in $scratch/said, its exit code in $code.
+# release ARGUMENTS: runs release.sh; its output is in $scratch/said, its exit code in $code.
 release() {
   code=0
   "$clone/tools/release/release.sh" "$@" >"$scratch/said" 2>&1 || code=$?
@@ -31,7 +31,7 @@ refuses() {
 }
 commit() { git -C "$clone" -c user.name=test -c user.email=test@example.org commit --quiet --all --message "$1"; }
 
-# A script in the place of the one that asks CPack, which takes most of a minute.
+# Prints a script that replaces packages.sh, which takes most of a minute.
 make_packages_quickly() {
   cat <<'SCRIPT'
 #!/usr/bin/env bash
@@ -49,7 +49,7 @@ SCRIPT
 
 make_clone() {
   git clone --quiet "$repository" "$clone"
-  # As they are here, committed or not; and the environment that is there already.
+  # Copies the files as they are here, committed or not; the Python environment is shared.
   cp -a "$repository"/{CMakeLists.txt,CHANGELOG.md} "$clone/"
   cp -a "$repository"/tools/release/. "$clone/tools/release/"
   cp -a "$repository"/tests/ship/. "$clone/tests/ship/"
@@ -102,7 +102,7 @@ main() {
   check_release "$scratch/key"
   ssh-keygen -q -Y verify -f "$scratch/signers" -I freshet -n freshet-release -s "$made/SHA256SUMS.sig" <"$made/SHA256SUMS" ||
     fail 'the signature of ssh-keygen is not good'
-  # All but the sdist, in whose archive setuptools writes the time.
+  # All files are equal, except the sdist: setuptools writes the time into its archive.
   diff <(grep -v " freshet-$version.tar.gz" "$scratch/first") <(grep -v " freshet-$version.tar.gz" "$made/SHA256SUMS") || fail 'made again it is something else'
   echo "release_test: $(wc -l <"$made/SHA256SUMS") files, the same twice"
 }

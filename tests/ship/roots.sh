@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Minimal Debian roots for the tests of what is shipped; sourced by them. The first is made by debootstrap and kept in
-# build/ship; tests work on copies. Takes root, debootstrap and a network.
+# Makes minimal Debian roots for the tests of shipped files, which source this. debootstrap makes the first root, which
+# is kept in build/ship; tests work on copies. Needs root, debootstrap and a network.
 repository=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
 ship_dir=$repository/build/ship
 mirror=${FRESHET_DEBIAN_MIRROR:-http://deb.debian.org/debian}
@@ -11,7 +11,7 @@ fail() {
   exit 1
 }
 
-# inside ROOT COMMAND [ARGUMENTS]: with nothing of this environment but the way to the network.
+# inside ROOT COMMAND [ARGUMENTS]: runs a command in the root, with only the proxy variables of this environment.
 inside() {
   local root=$1 variable environment=(HOME=/root PATH=/usr/sbin:/usr/bin:/sbin:/bin LC_ALL=C.UTF-8 DEBIAN_FRONTEND=noninteractive)
   shift
@@ -21,13 +21,13 @@ inside() {
   env -i "${environment[@]}" chroot "$root" "$@"
 }
 
-# The way out to the network is this machine's.
+# join_network ROOT: the root uses the name servers and proxies of this machine.
 join_network() {
   cp /etc/resolv.conf "$1/etc/resolv.conf"
   apt-config dump 2>/dev/null | grep -iE '^Acquire::(http|https|ftp)::Proxy' >"$1/etc/apt/apt.conf.d/01proxy" || true
 }
 
-# kept_root NAME [PACKAGE...]: prints where a minimal Debian 12 with these packages is, made if it is not there.
+# kept_root NAME [PACKAGE...]: prints the path of a minimal Debian 12 with these packages, which is made if missing.
 kept_root() {
   local name=$1 root=$ship_dir/$1
   shift

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Prints where an environment with the packages of requirements.txt is, made once in build/ship. Exit code 77, with the
-# reason: no package registry answers.
+# Prints the path of a Python environment with the packages of requirements.txt, made once in build/ship.
+# Exit code 77: no package registry answers.
 set -euo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 repository=$(cd "$here/../.." && pwd)
@@ -22,7 +22,7 @@ mkdir -p "$repository/build/ship"
     fi
     exit 1
   fi
-  # Programs of an environment name its interpreter by path: made here and moved, Python is asked for its modules.
+  # Scripts of the environment contain its path before the move, so tests run modules by `python3 -m` instead.
   mv "$venv.new" "$venv"
 ) 9>"$repository/build/ship/venv.flock" || exit $?
 echo "$venv"

@@ -35,7 +35,7 @@ int64_t SecondsOf(const FeedEntry& entry) {
   return entry.modified.ok() ? entry.modified->told.micros() / 1'000'000 : -1;
 }
 
-// In pieces, as a network gives them.
+// Parses text that comes in pieces, like from a network.
 Parsed Parse(const std::string& bytes, size_t piece = 7, const DocumentSource& source = {}) {
   Parsed parsed;
   size_t at = 0;
@@ -174,7 +174,7 @@ TEST(FeedParser, WhatIsAroundAUrlIsNotOfIt) {
               ElementsAre("(neither http nor https but mailto)"));
 }
 
-// 500 entries, one of which is not well-formed: the others are read.
+// One of 500 entries is not well-formed; the others are read.
 TEST(FeedParser, AFaultCostsOneEntryAtMost) {
   const auto feed = [](const std::string& bad) {
     std::string text = "<rss><channel>";
@@ -290,16 +290,15 @@ TEST(FeedParser, WhatIsNoFeedIsRefusedWithAReason) {
               HasSubstr("more than 512 KiB"));
 }
 
-// Seconds of this thread's processor time.
+// Processor time of this thread, in seconds.
 double Busy() {
   timespec time{};
   clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
   return static_cast<double>(time.tv_sec) + static_cast<double>(time.tv_nsec) / 1e9;
 }
 
-// The mender searched the rest of the text for the next `<` at each `>`: a document of 49 MB of
-// them took 78 s. Each text here took half a minute and more, and takes a second of a program that
-// is not optimised.
+// Earlier, the parser searched the rest of the text for `<` at each `>`: 49 MB took 78 s. Each text
+// here took more than half a minute, and now takes a second without optimization.
 TEST(FeedParser, NoByteCostsMoreThanAnother) {
   constexpr size_t kBytes = 2 << 20;
   for (const std::string_view repeated : {">", "& ", "< ", "&;", "<>", "</a>", "<a/>"}) {
@@ -311,7 +310,7 @@ TEST(FeedParser, NoByteCostsMoreThanAnother) {
   }
 }
 
-// Ten thousand names, each with the two thousand bytes of where the robots.txt was.
+// Ten thousand relative URLs, each made longer by 2,000 bytes of the robots.txt's URL.
 TEST(FeedParser, RobotsNameSoManyBytes) {
   const std::string base = "https://a/" + std::string(2000, 'b') + "/";
   bool first = true;
@@ -326,8 +325,8 @@ TEST(FeedParser, RobotsNameSoManyBytes) {
   EXPECT_LT(named, kMaxNamesBytes + 2 * base.size());
 }
 
-// A gzip file of 25 KB gives half a million parts of a byte: what had come of the line was searched
-// for its end at each, for minutes.
+// A gzip file of 25 KB can decompress to half a million pieces of one byte. Earlier, the line so
+// far was searched for its end after each piece, for minutes.
 TEST(FeedParser, ALineThatComesByTheByteIsSearchedOnce) {
   size_t left = kMaxRobotsBytes / 2;
   const TextSource bytes = [&left](std::string* out) -> absl::StatusOr<bool> {
@@ -342,7 +341,7 @@ TEST(FeedParser, ALineThatComesByTheByteIsSearchedOnce) {
   EXPECT_LT(Busy() - before, 15);
 }
 
-// Each element had a copy of the base around it, and bases that are relative make longer ones.
+// Earlier, each element had a copy of its base; nested relative bases make long ones.
 TEST(FeedParser, ABaseCostsOnceWhatItCosts) {
   std::string text = "<urlset xml:base='http://a.test/'>";
   for (int i = 0; i < 60; ++i) text += "<a xml:base='" + std::string(16'000, 'b') + "/'>";
@@ -352,7 +351,7 @@ TEST(FeedParser, ABaseCostsOnceWhatItCosts) {
   EXPECT_LT(Busy() - before, 15);
 }
 
-// The parser looks through a list that grows with every new name: 6 MB of them took 9 s.
+// The parser searches a list that grows with every new name: 6 MB of names took 9 s.
 TEST(FeedParser, DifferentNamesHaveALimit) {
   const auto read = [](int count, std::string_view before, std::string_view behind) {
     std::string text = "<urlset>";
@@ -375,7 +374,7 @@ TEST(FeedParser, DifferentNamesHaveALimit) {
   EXPECT_TRUE(read(20'000, "<n a='", "'/>").ok()) << "values are not kept";
 }
 
-// Defaults of attributes, declared once, would be in each element.
+// Declared default attributes would be in each element.
 TEST(FeedParser, TheDocumentTypeDeclaresNothing) {
   const Parsed atom = Parse(
       "<!DOCTYPE feed [<!ATTLIST link href CDATA 'http://a.test/default'><!ELEMENT feed ANY>]>"

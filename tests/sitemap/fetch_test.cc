@@ -90,7 +90,7 @@ TEST_F(FetchTest, APublicSiteLeadsToNoPrivateAddress) {
   EXPECT_EQ(Get({.url = site_.url() + "/secret", .only_public = true}).outcome, Outcome::kRefused);
   EXPECT_THAT(site_.Asked(), testing::IsEmpty());
   EXPECT_EQ(Body(), "");
-  // What somebody inside names may lead anywhere inside.
+  // A private URL may redirect to any private URL.
   site_.PutRedirect("/a", "/secret");
   EXPECT_EQ(Get({.url = site_.url() + "/a"}).outcome, Outcome::kFetched);
   public_site_.Put("/b", "<b/>");
@@ -99,7 +99,7 @@ TEST_F(FetchTest, APublicSiteLeadsToNoPrivateAddress) {
   EXPECT_TRUE(open.from_public);
 }
 
-// A public site that led to nothing counted as a private one.
+// Earlier, a public site with a redirect that was refused counted as private.
 TEST_F(FetchTest, WhateverItLeadsToAPublicSiteIsPublic) {
   public_site_.PutRedirect("/loop", "/loop");
   public_site_.PutRedirect("/long", "/" + std::string(kMaxDocumentUrlBytes, 'a'));
@@ -155,7 +155,7 @@ TEST_F(FetchTest, SizesHaveCaps) {
   EXPECT_EQ(tag.etag, "");
 }
 
-// What it names is not what it is.
+// The Content-Encoding header is wrong.
 TEST_F(FetchTest, AContentEncodingThatIsNoneIsPassedOver) {
   const std::string packed = Gzip("<a/>");
   struct Case {
@@ -180,7 +180,7 @@ TEST_F(FetchTest, AContentEncodingThatIsNoneIsPassedOver) {
   }
 }
 
-// 8 KB of several compressions kept a thread for hours, and 5 KB took 600 MB.
+// 8 KB in several compressions kept a thread busy for hours, and 5 KB took 600 MB.
 TEST_F(FetchTest, NothingElseIsDecompressed) {
   site_.PutAnswer("/a", [](const auto& request, auto& response) {
     response.set_header(request.get_param_value("name"), request.get_param_value("value"));
@@ -201,7 +201,7 @@ TEST_F(FetchTest, NothingElseIsDecompressed) {
 }
 
 TEST_F(FetchTest, WhatIsCompressedTwiceHasACap) {
-  // The head of a gzip file whose name has no end, so that nothing comes of it.
+  // The head of a gzip file with an endless name, so that no data comes out.
   const std::string endless =
       std::string("\x1f\x8b\x08\x08\0\0\0\0\0\x03", 10) + std::string(60 << 20, 'A');
   site_.PutAnswer("/a", [packed = Gzip(endless)](const auto&, auto& response) {

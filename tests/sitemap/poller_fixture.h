@@ -1,4 +1,4 @@
-// A poller of a small site, and what it would send. For tests of the poller.
+// A poller of a small site that records what it would send, for tests of the poller.
 #ifndef FRESHET_TESTS_SITEMAP_POLLER_FIXTURE_H_
 #define FRESHET_TESTS_SITEMAP_POLLER_FIXTURE_H_
 
@@ -17,7 +17,7 @@
 
 namespace freshet::sitemap {
 
-// Remembers what it gets. Thread-compatible.
+// Records pages and signals. Thread-compatible.
 class Notes : public Sender {
  public:
   bool SendPage(uint64_t, const FeedEntry& entry) override {
@@ -44,7 +44,7 @@ class Notes : public Sender {
   Receipt receipt;
 };
 
-// Hands on to one that outlives it what it gets. Thread-compatible.
+// Forwards everything to another sender, which must outlive it. Thread-compatible.
 class Forward : public Sender {
  public:
   explicit Forward(Sender& to) : to_(to) {}
@@ -58,7 +58,7 @@ class Forward : public Sender {
   Sender& to_;
 };
 
-// The site of a SmallSite without another address.
+// The site of a SmallSite without an address argument.
 inline constexpr const char* kHere = "127.0.0.1";
 
 class PollerTest : public testing::Test {
@@ -72,11 +72,11 @@ class PollerTest : public testing::Test {
     state_.reset();
     state_ = *PollState::Open(dir_ / "state", "");
   }
-  // What the polls of a site know of a document.
+  // The stored state of a document of the site.
   DocumentState Known(const std::string& url, const std::string& site = kHere) {
     return *state_->FindDocument({site, url});
   }
-  // The reports of one poll.
+  // Polls once and returns the reports.
   std::vector<DocumentReport> Poll(const std::string& argument) {
     std::vector<DocumentReport> reports;
     Poller poller(
@@ -89,7 +89,7 @@ class PollerTest : public testing::Test {
     status_ = poller.Poll(argument, 0);
     return reports;
   }
-  // Of a poll that fails, of one document.
+  // Polls one document, which must fail, and returns the reason.
   std::string Why(const std::string& argument) {
     const std::vector<DocumentReport> reports = Poll(argument);
     EXPECT_EQ(reports.size(), 1U);
@@ -98,7 +98,7 @@ class PollerTest : public testing::Test {
     EXPECT_TRUE(status_.ok()) << status_;
     return reports.at(0).why;
   }
-  // A sitemap of pages and their dates; without one if it is empty.
+  // A sitemap of these pages; an empty date is left out.
   std::string Map(const std::vector<std::pair<std::string, std::string>>& pages) const {
     std::string text = "<urlset>";
     for (const auto& [path, date] : pages) {
@@ -118,14 +118,14 @@ class PollerTest : public testing::Test {
   PollerOptions options_;
   std::unique_ptr<PollState> state_;
   Notes notes_;
-  std::vector<uint64_t> signals_;  // that each document was said to have which has news
+  std::vector<uint64_t> signals_;  // number of signals announced for each document with news
   const MakeSender make_sender_ = [this](uint64_t signals) {
     signals_.push_back(signals);
     return std::make_unique<Forward>(notes_);
   };
   Turn turn_;
   Instant now_ = Instant::FromUnixSeconds(1'718'000'000);  // 2024-06-10
-  Duration step_;                                          // between two looks at the clock
+  Duration step_;                                          // time between two reads of the clock
   std::function<void()> on_clock_;
   absl::Status status_;
 };

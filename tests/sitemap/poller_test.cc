@@ -84,7 +84,7 @@ TEST_F(PollerTest, IndexesFeedsAndGzip) {
   EXPECT_THAT(notes_.Take(), ElementsAre(Page("/a"), Page("/b")));
   EXPECT_EQ(Poll(site_.url() + "/atom").at(0).kind, "Atom");
   EXPECT_THAT(notes_.Take(), ElementsAre(Page("/c")));
-  // What is below an index is looked at again although the index has not changed.
+  // The documents of an unchanged index are polled again.
   site_.Put("/1", Map({{"/a", "2024-05-17"}}));
   EXPECT_EQ(Poll(site_.url() + "/index").size(), 3U);
   EXPECT_THAT(notes_.Take(), ElementsAre(Signal("/a", "1715904000")));
@@ -164,7 +164,7 @@ TEST_F(PollerTest, RobotsNameTheSitemapsOfASite) {
   EXPECT_EQ(Poll(site_.url() + "/any").size(), 3U);
 }
 
-// Editors of Windows begin a file so.
+// Windows editors begin files with a byte order mark.
 TEST_F(PollerTest, AByteOrderMarkHidesNoLineOfRobots) {
   site_.Put("/map", Map({{"/a", ""}}));
   site_.Put("/robots.txt", "\xEF\xBB\xBFSitemap: " + site_.url() + "/map\nUser-agent: *\n");
@@ -180,8 +180,8 @@ TEST_F(PollerTest, AByteOrderMarkHidesNoLineOfRobots) {
   EXPECT_THAT(site_.Asked(), ElementsAre("/robots.txt", "/map", "/robots.txt", "/map 304"));
 }
 
-// RFC 9309: 400 to 499 and circles of redirects are as if there were none, 500 to 599 that the site
-// cannot be reached.
+// RFC 9309: a status of 400 to 499 or a loop of redirects means no robots.txt; 500 to 599 means
+// that the site cannot be reached.
 TEST_F(PollerTest, RobotsMayBeNone) {
   site_.Put("/sitemap.xml", Map({{"/a", ""}}));
   int status = 0;
@@ -211,8 +211,8 @@ TEST_F(PollerTest, RobotsMayBeNone) {
   EXPECT_THAT(none.Asked(), ElementsAre("/robots.txt", "/sitemap.xml"));
 }
 
-// Its poll came first and found nothing of its own, so the site's own poll was put off for longer
-// and longer, and got "not modified".
+// Earlier, the other site's poll came first and found no page of its own. Then the site's own poll
+// was delayed more and more, and got "not modified".
 TEST_F(PollerTest, WhatAnotherSiteNamesOfThisOneChangesNothingHere) {
   SmallSite other(kPublic);
   other.Put("/robots.txt", "Sitemap: " + site_.url() + "/map");
@@ -231,7 +231,7 @@ TEST_F(PollerTest, WhatAnotherSiteNamesOfThisOneChangesNothingHere) {
   EXPECT_THAT(notes_.Take(), ElementsAre(Page("/a")));
 }
 
-// A site could have the state grow by 160 MB with each poll.
+// Earlier, a site could make the state grow by 160 MB with each poll.
 TEST_F(PollerTest, DocumentsThatAreNowhereLeaveNothingBehind) {
   const std::string longer = site_.url() + "/" + std::string(3'000, 'x');
   site_.Put("/robots.txt", "Sitemap: /none\nSitemap: " + longer + "\nSitemap: /map\n");
@@ -243,7 +243,7 @@ TEST_F(PollerTest, DocumentsThatAreNowhereLeaveNothingBehind) {
   EXPECT_TRUE(known(site_.url() + "/map"));
   EXPECT_FALSE(known(site_.url() + "/none"));
   EXPECT_FALSE(known(longer));
-  // What was there may come back, and is asked for less and less often.
+  // A vanished document may come back, and is polled less and less often.
   SmallSite gone;
   gone.Put("/robots.txt", "Sitemap: /map\n");
   gone.Put("/map", "<urlset/>");
@@ -282,7 +282,8 @@ TEST_F(PollerTest, RobotsAreThoseOfTheSiteWhereverTheyLie) {
   other.Put("/robots", "Sitemap: /map");
   options_.fetch.is_public = [](const IpAddress&) { return false; };
   site_.Put("/map", Map({{"/a", ""}}));
-  // Five hops at one host and a sixth to another are one too many: none, and /sitemap.xml.
+  // After five redirects at one host a sixth to another host is too many. The poller then asks for
+  // /sitemap.xml.
   EXPECT_EQ(Poll(site_.url()).at(1).document, site_.url() + "/sitemap.xml");
   site_.PutRedirect("/robots.txt", "/1");
   EXPECT_EQ(Poll(site_.url()).at(1).document, site_.url() + "/map");
@@ -304,7 +305,8 @@ TEST_F(PollerTest, SitesSpeakForThemselves) {
   EXPECT_THAT(notes_.Take(), ElementsAre("page http://other.test/"));
 }
 
-// Who has example.org has www.example.org: one site, wherever its sitemap lies.
+// The owner of example.org also owns www.example.org: both are one site, for sitemaps at either
+// host.
 TEST_F(PollerTest, WwwIsOfTheSiteBelowIt) {
   const std::string port = site_.url().substr(site_.url().rfind(':'));
   const std::string apex = "http://a.localhost" + port;
@@ -320,8 +322,8 @@ TEST_F(PollerTest, WwwIsOfTheSiteBelowIt) {
   }
 }
 
-// Cross submission, as sitemaps.org has it: who may write the robots.txt of a site may say where
-// its sitemaps are, and these name its pages alone.
+// The robots.txt of a site may name sitemaps at other hosts (sitemaps.org: cross submission). Such
+// a sitemap may only name pages of this site.
 TEST_F(PollerTest, RobotsNameSitemapsOfOtherHosts) {
   SmallSite other(kPublic);
   site_.Put("/robots.txt", "Sitemap: " + other.url() + "/index");
@@ -333,12 +335,12 @@ TEST_F(PollerTest, RobotsNameSitemapsOfOtherHosts) {
   ASSERT_EQ(reports.size(), 3U);
   EXPECT_EQ(reports[2].other_hosts, 1U);
   EXPECT_THAT(notes_.Take(), ElementsAre(Page("/a")));
-  // Named by nobody's robots.txt it names pages of its own host.
+  // Polled directly, the sitemap may only name pages of its own host.
   EXPECT_EQ(Poll(other.url() + "/map").at(0).other_hosts, 1U);
   EXPECT_THAT(notes_.Take(), ElementsAre("page " + other.url() + "/b"));
 }
 
-// A redirect may lead anywhere, and makes nobody speak for anybody.
+// A redirect may lead to any host, but gives no right to name pages of other hosts.
 TEST_F(PollerTest, ARedirectBringsInNoOtherHost) {
   SmallSite other(kPublic);
   other.Put("/map", "<urlset><url><loc>" + other.url() +
@@ -378,7 +380,7 @@ TEST_F(PollerTest, WhatIsLeftOutIsNamed) {
   EXPECT_EQ(Poll(site_.url() + "/map").at(0).left_out.size(), kMaxNamedLeftOut);
 }
 
-// A second look at the same bytes says nothing new.
+// The same document again gives no signals.
 TEST_F(PollerTest, OfAPageThatIsListedTwiceTheLatestDateCounts) {
   const auto map = [this] {
     return Map({{"/a", "2024-05-17"}, {"/b", ""}, {"/a", "2024-05-19"}, {"/a", "2024-05-18"}});
@@ -393,15 +395,16 @@ TEST_F(PollerTest, OfAPageThatIsListedTwiceTheLatestDateCounts) {
   EXPECT_THAT(notes_.Take(), ElementsAre(Signal("/a", "1716336000")));
 }
 
-// A day is an interval: what may be later than the last crawl counts.
+// A date without a time may mean any instant of the day. If the change may be later than the last
+// crawl, it counts.
 TEST_F(PollerTest, ADayMayBeAnyOfItsInstants) {
   site_.Put("/map", Map({{"/a", ""}, {"/b", ""}, {"/c", ""}, {"/d", ""}}));
   Poll(site_.url() + "/map");
   notes_.Take();
   now_ = Instant::FromUnixSeconds(1'718'013'600);  // 2024-06-10T10:00Z
   site_.Put("/map", Map({{"/a", "2024-06-10"},     // today
-                         {"/b", "2024-06-11"},     // has begun at +14:00
-                         {"/c", "2024-06-12"},     // nowhere
+                         {"/b", "2024-06-11"},     // has begun in the time zone +14:00
+                         {"/c", "2024-06-12"},     // has not begun in any time zone
                          {"/d", "2024-06-01"}}));  // is over
   const DocumentReport report = Poll(site_.url() + "/map").at(0);
   EXPECT_EQ(report.signals, 3U);
@@ -432,7 +435,7 @@ TEST_F(PollerTest, LastModifiedIsKeptIfItCanBeTrue) {
   EXPECT_EQ(Known(map).last_modified, value);
   Poll(map);
   EXPECT_EQ(asked.back(), value);
-  // What an older version has kept is not sent either.
+  // An impossible date in the state of an older version is not sent either.
   DocumentState document = Known(map);
   document.last_modified = "Fri, 01 Jan 2099 00:00:00 GMT";
   ASSERT_TRUE(state_->PutDocument({kHere, map}, document).ok());
@@ -443,7 +446,7 @@ TEST_F(PollerTest, LastModifiedIsKeptIfItCanBeTrue) {
 TEST_F(PollerTest, ASiteHasSoMuchTime) {
   site_.Put("/robots.txt", "Sitemap: /1\nSitemap: /2\nSitemap: /3\n");
   for (const char* path : {"/1", "/2", "/3"}) site_.Put(path, Map({{path, ""}}));
-  step_ = Duration::Seconds(60);  // the robots.txt takes ten
+  step_ = Duration::Seconds(60);  // the robots.txt takes ten minutes
   options_.site_timeout = Duration::Seconds(600);
   const auto reports = Poll(site_.url());
   ASSERT_EQ(reports.size(), 2U);
@@ -459,11 +462,11 @@ TEST_F(PollerTest, ASiteHasSoMuchTime) {
       << "what was left longest comes first";
 }
 
-// A document that is small on its way may take minutes to read.
+// A small compressed document may take minutes to read.
 TEST_F(PollerTest, ReadingIsOfTheTimeOfTheSite) {
   site_.Put("/robots.txt", "Sitemap: /1\nSitemap: /2\nSitemap: /3\n");
   for (const char* path : {"/1", "/2", "/3"}) site_.Put(path, Map({{path, ""}}));
-  step_ = Duration::Seconds(60);  // a document takes nine, the robots.txt ten
+  step_ = Duration::Seconds(60);  // nine for a document, ten for the robots.txt
   options_.site_timeout = Duration::Seconds(1680);
   const auto reports = Poll(site_.url());
   ASSERT_EQ(reports.size(), 4U);
@@ -477,12 +480,12 @@ TEST_F(PollerTest, ReadingEndsWithTheTimeOfTheSite) {
   EXPECT_THAT(Why(site_.url() + "/map"), HasSubstr("took more than 3600 s"));
 }
 
-// One document of 49 MB kept all other sites waiting for more than a minute.
+// Earlier, one document of 49 MB kept all other sites waiting for more than a minute.
 TEST_F(PollerTest, NobodyWaitsWhileADocumentIsRead) {
   site_.Put("/map", Map({{"/a", ""}}) + std::string(1 << 20, ' '));
   int looks = 0;
   on_clock_ = [&] {
-    // By another thread, as a poller of another site would.
+    // In another thread, like the poll of another site.
     const bool free = std::async(std::launch::async, [&] {
                         const bool taken = turn_.TryLock();
                         if (taken) turn_.Unlock();
@@ -551,7 +554,7 @@ TEST_F(PollerTest, PublicIndexesLeadToNoPrivateAddress) {
   EXPECT_THAT(site_.Asked(), IsEmpty());
 }
 
-// Nothing of what is refused is sent, however late it shows.
+// A refused document sends no pages, even if the mistake is at its end.
 TEST_F(PollerTest, BadDocumentsAreRefusedAsAWhole) {
   const std::string good = Map({{"/a", ""}});
   const std::string map = site_.url() + "/map";
@@ -619,7 +622,7 @@ TEST_F(PollerTest, WhatWasNotTakenIsSentAgain) {
   EXPECT_EQ(Poll(map).at(0).result, Result::kUnchanged);
 }
 
-// Killed between the server's acknowledgement and its own memory of it.
+// The process is killed after the server's acknowledgement, before the state is written.
 TEST_F(PollerTest, AfterAKillNothingIsMissed) {
   const std::string map = site_.url() + "/map";
   site_.Put("/map", Map({{"/a", "2024-05-17"}}));

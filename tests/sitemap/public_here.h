@@ -1,4 +1,4 @@
-// Of the addresses of this machine one plays the internet; the others are behind a firewall.
+// Treats one address of this machine as public, and all others as private.
 #ifndef FRESHET_TESTS_SITEMAP_PUBLIC_HERE_H_
 #define FRESHET_TESTS_SITEMAP_PUBLIC_HERE_H_
 

@@ -27,7 +27,7 @@ class PollStateTest : public testing::Test {
     return state.ok() ? *std::move(state) : nullptr;
   }
 
-  // A file that this program did not make, as the SQL has it.
+  // Makes a database by the SQL, like another program.
   [[nodiscard]] std::string MakeFile(const char* sql) const {
     const std::string path = dir_ / "old";
     sqlite3* database = nullptr;
@@ -37,7 +37,7 @@ class PollStateTest : public testing::Test {
     return path;
   }
 
-  // The tag of a document; none: the document is forgotten.
+  // The stored ETag of a document; "" = the document is forgotten.
   static std::string Tag(PollState& state, const DocumentKey& key) {
     return state.FindDocument(key)->etag;
   }
@@ -46,7 +46,7 @@ class PollStateTest : public testing::Test {
   const std::string path_ = dir_ / "a/b/state.db";
 };
 
-// A neighbour on the machine could have replaced the file.
+// Otherwise another user of the machine could replace the file.
 TEST_F(PollStateTest, FoldersAreOfTheOwnerAlone) {
   const mode_t before = umask(0);
   EXPECT_NE(Open(), nullptr);
@@ -103,7 +103,7 @@ TEST_F(PollStateTest, KeepsAWaitUntilItIsOver) {
   EXPECT_TRUE(state->FindWait("a.test", "http://a.test", end)->is_none());
 }
 
-// What one site names at another's host must not keep that from its own polls.
+// A wait that one site stores for another site's host must not delay that site's own polls.
 TEST_F(PollStateTest, FindsTheLatestWaitThatCountsForASite) {
   const auto state = Open();
   const auto wait = [&state](const std::string& site, int hours) {

@@ -31,7 +31,7 @@ std::string Declared(const std::string& encoding, const std::string& bytes) {
   return "<?xml version='1.0' encoding=\"" + encoding + "\"?><a>" + bytes + "</a>";
 }
 
-// Each encoding that sites are met with, by its own name for what is beside ASCII.
+// The encodings used by sites, with one non-ASCII character each.
 TEST(TextDecoder, ReadsTheEncodingsOfSites) {
   struct Case {
     const char* encoding;

@@ -1,4 +1,4 @@
-// Damaged files: found, reported with file and place, never served.
+// Damaged files are found, reported with file and place, and never served.
 #include <filesystem>
 #include <fstream>
 #include <sstream>
@@ -26,7 +26,7 @@ StoreOptions LittleCache() {
   return options;
 }
 
-// A store that was closed: everything is in table files.
+// A closed store with all its rows in table files.
 class CorruptionTest : public testing::Test {
  protected:
   CorruptionTest() : script_(3, kCorruptCommits) {
@@ -43,8 +43,7 @@ class CorruptionTest : public testing::Test {
     std::sort(files_.begin(), files_.end());
   }
 
-  // A copy of the database in which one bit of one file is flipped. Without other files being
-  // copied twice: they are never changed in place.
+  // A copy of the database with one flipped bit in one file.
   std::string CopyWithFlip(const std::filesystem::path& file, size_t at, int bit) {
     const std::filesystem::path copy = dir_ / "copy";
     std::filesystem::remove_all(copy);
@@ -53,7 +52,7 @@ class CorruptionTest : public testing::Test {
     return copy;
   }
 
-  // Nothing wrong is served, and unless everything is right, something says so.
+  // Expects that the store serves nothing wrong, and reports the damage unless all rows are right.
   void ExpectFoundOrHarmless(const std::string& dir, const std::string& name, bool must_be_found) {
     const auto store = Store::Open(dir, LittleCache());
     if (!store.ok()) {
@@ -100,7 +99,7 @@ TEST_F(CorruptionTest, AFlippedBitInATableIsFound) {
   EXPECT_GE(flips, 5 * 12);
 }
 
-// RocksDB reads this block before it verifies its checksum, and asserts what the block says.
+// RocksDB reads this block before it verifies the checksum, and asserts what the block says.
 TEST_F(CorruptionTest, AFlippedBitInThePropertiesOfATableIsFound) {
   for (const std::filesystem::path& file : files_) {
     if (file.extension() != ".sst") continue;
@@ -114,7 +113,7 @@ TEST_F(CorruptionTest, AFlippedBitInThePropertiesOfATableIsFound) {
 }
 
 TEST_F(CorruptionTest, ADamagedRowIsNamedWithFileAndOffset) {
-  // The largest table is certain to have a data block in front.
+  // The largest table surely begins with a data block.
   const auto file = *std::max_element(files_.begin(), files_.end(), [](auto& a, auto& b) {
     const auto size = [](auto& f) {
       return f.extension() == ".sst" ? std::filesystem::file_size(f) : 0;

@@ -33,7 +33,7 @@ TEST(AbsolutePath, KeepsWhatIsAbsoluteAndPutsTheRestIntoTheWorkingDirectory) {
   EXPECT_EQ(*AbsolutePath(""), here);
 }
 
-// As a user whom permissions keep out, whoever runs the tests.
+// Runs as a user without the permissions, whoever runs the tests.
 TEST(CheckDirectory, TellsWhatIsNotThereFromWhatMayNotBeRead) {
   const TempDir dir;
   const std::string store = dir / "closed/store";
@@ -62,7 +62,7 @@ TEST(CheckDirectory, TellsWhatIsNotThereFromWhatMayNotBeRead) {
   std::filesystem::permissions(dir / "closed", std::filesystem::perms(0700));
 }
 
-// What the system says when the lock is asked for. Thread-compatible.
+// Returns a chosen status when the lock is requested. Thread-compatible.
 class NoLockEnv final : public rocksdb::EnvWrapper {
  public:
   explicit NoLockEnv(rocksdb::Status status)

@@ -88,7 +88,7 @@ TEST(EpochRows, ThoseOfAnotherShardThatAreGoneCostAnEpochNothing) {
   EXPECT_EQ(RemovedRowsWalkedOver([&] { Commit(*store, Epoch(1, 1, 1)); }), 0U);
 }
 
-// As a cache has them that was filled from a log only in part.
+// A cache that was filled from only a part of a log has such rows.
 TEST(EpochRows, WhatIsThereOnlyInPartIsLearnedAnewAndVerifyNamesIt) {
   for (const bool missing : {true, false}) {
     const TempDir dir;

@@ -1,4 +1,4 @@
-// What rows of a log come to for who follows it.
+// Rows of a log, converted to changes for a follower.
 #include "storage/internal/followed_rows.h"
 
 #include <gtest/gtest.h>

@@ -44,8 +44,8 @@ TEST(Keys, LeaseKeysStartWithTheirShardAndHostKeysWithTheirSlot) {
 }
 
 TEST(Keys, ParsersRefuseWhatIsNoKey) {
-  EXPECT_FALSE(ParsePageKey(std::string(8, '\0')));    // serial zero
-  EXPECT_FALSE(ParsePageKey(std::string(8, '\x7f')));  // no such slot
+  EXPECT_FALSE(ParsePageKey(std::string(8, '\0')));    // serial 0
+  EXPECT_FALSE(ParsePageKey(std::string(8, '\x7f')));  // invalid slot
   EXPECT_FALSE(ParsePageKey("short"));
   EXPECT_FALSE(ParseLeaseKey(std::string(9, '\0')));
   EXPECT_FALSE(ParseSourceKey(""));

@@ -33,8 +33,7 @@ LeaseRecord OverLease(const LeaseRecord& open) {
   return {.id = open.id, .page = open.page, .over = true, .reported = true};
 }
 
-// A log and the rows that a database would hold of it, checked against what was said. Owner thread
-// only.
+// A log and its rows in a map, compared with the committed leases. Owner thread only.
 class LoggedLeases {
  public:
   void Commit(const Changes& changes) {
@@ -55,7 +54,7 @@ class LoggedLeases {
     for (const LeaseId id : changes.closed_leases) leases_.erase(id);
   }
 
-  // What a start makes of the rows.
+  // Compares a log loaded from the rows with the committed leases.
   void ExpectWhatWasSaid() const {
     LeaseLog log;
     for (const auto& [sequence, entries] : rows_) log.Load(sequence, entries);
@@ -91,7 +90,7 @@ class LoggedLeases {
   std::map<uint64_t, std::vector<LeaseEntry>> rows_;
   std::map<LeaseId, LeaseRecord> leases_;
   std::map<PageNumber, Instant> assigned_;
-  Instant newest_;  // assignment or commit
+  Instant newest_;  // latest assignment or commit
 };
 
 TEST(LeaseLog, ALongLifeTellsWhatWasSaidAndStaysShort) {
@@ -110,10 +109,10 @@ TEST(LeaseLog, ALongLifeTellsWhatWasSaidAndStaysShort) {
       changes.leases.push_back(OpenLease(++sequence, second, 1 + random.Below(5000)));
     }
     for (const LeaseRecord& lease : open) {
-      // A few stay open for as long as they may.
+      // A few leases stay open as long as possible.
       if (lease.id.value() >> 12 & 1023 ? random.Chance(70) : random.Chance(1)) continue;
       if (random.Chance(10)) {
-        changes.closed_leases.push_back(lease.id);  // with its page
+        changes.closed_leases.push_back(lease.id);  // the page was removed, too
       } else {
         changes.leases.push_back(OverLease(lease));
         remembered.push_back(lease.id);
@@ -125,14 +124,14 @@ TEST(LeaseLog, ALongLifeTellsWhatWasSaidAndStaysShort) {
     }
     log.Commit(changes);
     if (second % 97 == 0) log.ExpectWhatWasSaid();
-    // Leases, those that are over and remembered, twice, what is needed for assignments, and slack.
+    // Twice the open and remembered leases, the kept assignments, and some slack.
     ASSERT_LE(log.entries(), 2 * (2 * log.leases().size() + 4096) + 10 * 2 * 300 + 1000) << second;
   }
   log.ExpectWhatWasSaid();
   EXPECT_GT(sequence, 50'000U);
 }
 
-// Nothing is assigned any more, be it that all pages are out, and signals of those go on.
+// Nothing more is assigned, for example because all pages are leased, but their signals go on.
 TEST(LeaseLog, SignalsWithoutAssignmentsDoNotPileUp) {
   constexpr uint64_t kOut = 100;
   LoggedLeases log;
@@ -152,7 +151,7 @@ TEST(LeaseLog, SignalsWithoutAssignmentsDoNotPileUp) {
   log.ExpectWhatWasSaid();
 }
 
-// What a start needs of an assignment stays for long enough.
+// The part of an assignment that a start needs is kept long enough.
 TEST(LeaseLog, AnAssignmentIsKeptForAWhileWhateverElseIsSaid) {
   LoggedLeases log;
   Changes changes;
@@ -185,7 +184,7 @@ TEST(LeaseLog, OneOpenedAndDroppedByOneCommitIsNotThere) {
   EXPECT_EQ(log.leases().size(), 1U);
 }
 
-// Fills a store with pages of one host, so many leases of them over, and the last one open.
+// Fills a store with pages of one host, with `over` ended leases and an open one.
 void FillWithLeases(Store& store, uint64_t over) {
   RandomRecords random(2);
   const PageRecord page = random.Page(kLeaseHost, 1, 1);
@@ -248,7 +247,7 @@ TEST(LeaseLog, LeasesAndAssignmentsSurviveWhateverTheNumberOfShards) {
   }
 }
 
-// The limit holds for what is loaded, too: whatever was remembered more is the oldest.
+// The limit also holds for loaded leases: the oldest are dropped.
 TEST(LeaseLog, AStartRemembersNoMoreThanTheLimit) {
   LeaseLog log;
   std::vector<LeaseEntry> entries;

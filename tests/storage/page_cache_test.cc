@@ -11,8 +11,8 @@ namespace {
 
 PageNumber CachedPage(uint64_t serial) { return MakePageNumber(Slot(3), serial); }
 
-// Whatever is written, grows, shrinks and goes: what is there is what was written last, and the
-// bound holds.
+// Rows are written, grow, shrink and go. The cache has the last row or none, and stays within its
+// bound.
 TEST(PageCache, HoldsTheLastRowOfAPageWithinItsBound) {
   constexpr uint64_t kPages = 2'000;
   constexpr size_t kBound = size_t{4} << 20;
@@ -23,7 +23,7 @@ TEST(PageCache, HoldsTheLastRowOfAPageWithinItsBound) {
   for (int step = 0; step < 200'000; ++step) {
     const uint64_t serial = 1 + random.Below(kPages);
     const PageNumber page = CachedPage(serial);
-    // Mostly as pages are; some with a URL and validators of the largest sizes.
+    // Most rows have usual sizes; some have the largest URL and validators.
     const size_t size = random.Below(20) == 0 ? random.Below(20'000) : 100 + random.Below(200);
     const std::string row(size, static_cast<char>('a' + random.Below(26)));
     switch (random.Below(8)) {
@@ -56,7 +56,7 @@ TEST(PageCache, HoldsTheLastRowOfAPageWithinItsBound) {
 }
 
 TEST(PageCache, WhatIsTooLargeForItIsNotKept) {
-  PageCache cache(64 * 1000);  // 1,000 bytes a stripe
+  PageCache cache(64 * 1000);  // 1,000 bytes for each stripe
   const PageNumber page = CachedPage(1);
   std::string row;
   cache.Keep(page, std::string(100, 'a'), PageCache::Room::kMake);

@@ -1,4 +1,4 @@
-// Valid records drawn at random, extremes included.
+// Valid random records, including extreme ones.
 #ifndef FRESHET_TESTS_STORAGE_RANDOM_RECORDS_H_
 #define FRESHET_TESTS_STORAGE_RANDOM_RECORDS_H_
 
@@ -14,7 +14,7 @@
 
 namespace freshet {
 
-// The same seed gives the same records on every machine. Owner thread only.
+// Makes records; the same seed gives the same records on every machine. Owner thread only.
 class RandomRecords {
  public:
   explicit RandomRecords(uint64_t seed) : random_(seed) {}
@@ -28,7 +28,7 @@ class RandomRecords {
   PageSpec Spec();
   PageState State();
   PageDetail Detail();
-  // Of page `index` of host `host`, with that serial in the host's slot.
+  // Page `index` of host `host`, with this serial in the host's slot.
   PageRecord Page(const std::string& host, uint64_t index, uint64_t serial);
   HostRecord Host(const std::string& host);
   LeaseRecord Lease(PageNumber page, uint64_t sequence);

@@ -23,17 +23,17 @@ constexpr int kRounds = 500;
 
 std::string Message(const Status& status) { return std::string(status.message()); }
 
-// A record kind behind one interface: makes a valid value for a key, decodes it, and says whether
-// what was decoded is what was encoded.
+// A kind of record behind one interface: makes a valid value for a key, decodes it, and compares
+// both records.
 struct Kind {
   std::string name;
   std::string key;
-  std::function<std::string(const std::string& key)> encode;  // and remembers the record
+  std::function<std::string(const std::string& key)> encode;  // remembers the record
   std::function<Status(std::string_view key, std::string_view value)> decode;
-  std::function<bool()> same;  // the last decoded equals the last encoded
+  std::function<bool()> same;  // last decoded record equals last encoded one
 };
 
-// All kinds, drawing from one generator. Owner thread only.
+// All kinds of records, drawn from one generator. Owner thread only.
 class Kinds {
  public:
   explicit Kinds(uint64_t seed) : random_(seed) {
@@ -51,7 +51,7 @@ class Kinds {
                     [this, page, host](const std::string& key) {
                       page_ = random_.Page(host, 5, SerialOf(page));
                       if (random_.Chance(20)) page_ = PlainPage(page_);
-                      // An earlier release may have read another host out of the URL.
+                      // An earlier release may have found another host in the URL.
                       if (random_.Chance(20)) page_.key.url = "http://192.0.2.7/";
                       host_serial_ = static_cast<uint32_t>(random_.Below(1 << 30));
                       EncodePage(key, host_serial_, page_, &value_);
@@ -65,7 +65,7 @@ class Kinds {
                     }});
   }
 
-  // As an Upsert makes it.
+  // The record of an upsert without settings.
   static PageRecord PlainPage(const PageRecord& page) {
     PageRecord plain{.key = page.key, .host = page.host, .number = page.number};
     plain.state.first_seen = plain.state.carried_at = plain.state.last_event =
@@ -74,7 +74,7 @@ class Kinds {
   }
 
   Status Decode(std::string_view key, std::string_view value) {
-    decoded_ = value;  // the head holds views of it
+    decoded_ = value;  // the head refers to its bytes
     const Status head = DecodePageHead(key, decoded_, &head_);
     const Status whole = DecodePage(key, decoded_, &page2_);
     EXPECT_TRUE(head.ok() || !whole.ok()) << head;
@@ -146,7 +146,7 @@ class Kinds {
          [this] { return part_.number == epoch_.number && part_.text == epoch_.site_model; }});
   }
 
-  // Of one commit, most of them alike.
+  // Leases of one commit, most of them similar.
   std::vector<LeaseEntry> SomeLeases(PageNumber page) {
     std::vector<LeaseEntry> leases(1 + random_.Below(9));
     for (LeaseEntry& entry : leases) {
@@ -222,7 +222,7 @@ TEST(Records, AValueUnderAnotherKeyIsFound) {
   }
 }
 
-// Damage behind the checksum's back: payloads that are wrong but sealed correctly.
+// Payloads that are wrong, but have a correct checksum.
 TEST(Records, ArbitraryPayloadsNeverCrashAndAreValidOrRefused) {
   Kinds kinds(4);
   const std::map<std::string, Family> families = {
@@ -264,7 +264,7 @@ TEST(Records, AnotherVersionIsNamed) {
   EXPECT_THAT(Message(DecodeNumber(key, value, &number)), HasSubstr("version 9"));
 }
 
-// What is written of a page that was added and never crawled is little more than its URL.
+// The row of a page that was never crawled is little more than its URL.
 TEST(Records, APlainPageIsShort) {
   PageRecord page;
   page.key = {.crawl_id = "DEFAULT", .url = "https://example.org/page/5"};
@@ -306,7 +306,7 @@ TEST(Codec, FieldsComeInOrderAndOnce) {
   std::string bytes;
   FieldWriter writer(&bytes);
   writer.Unsigned(1, 5);
-  writer.F64(2, 0);  // default: left out
+  writer.F64(2, 0);  // a default value is omitted
   writer.Bytes(3, "x");
   FieldReader reader(bytes);
   ASSERT_TRUE(reader.Next());
@@ -319,7 +319,7 @@ TEST(Codec, FieldsComeInOrderAndOnce) {
 
   FieldReader skipping(bytes);
   ASSERT_TRUE(skipping.Next());
-  EXPECT_FALSE(skipping.Next());  // the first field was not taken
+  EXPECT_FALSE(skipping.Next());  // the first field was not read
   EXPECT_FALSE(skipping.done());
   FieldReader twice(std::string_view("\x04\x01\x04\x01"));
   ASSERT_TRUE(twice.Next());

@@ -1,5 +1,5 @@
-// What iterators of RocksDB do with rows that were removed and not compacted away: walk over them,
-// one by one, to the next row that is there.
+// RocksDB's iterators step over removed rows that are not compacted away, one by one, up to the
+// next existing row.
 #ifndef FRESHET_TESTS_STORAGE_REMOVED_ROWS_H_
 #define FRESHET_TESTS_STORAGE_REMOVED_ROWS_H_
 
@@ -10,7 +10,8 @@
 
 namespace freshet {
 
-// How many of them `read` walks over on this thread; of a commit, until it begins to write.
+// The number of removed rows that `read` steps over on this thread; for a commit, until it begins
+// to write.
 template <typename Read>
 [[nodiscard]] uint64_t RemovedRowsWalkedOver(const Read& read) {
   rocksdb::SetPerfLevel(rocksdb::PerfLevel::kEnableCount);

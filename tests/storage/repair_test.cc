@@ -28,7 +28,7 @@ using testing::ContainsRegex;
 using testing::HasSubstr;
 
 constexpr size_t kRepairedCommits = 30;
-// A byte of the first block of a table, however small it is: that holds rows.
+// A byte in the first block of a table of any size, which holds rows.
 constexpr size_t kInFirstBlock = 20;
 
 // A closed store in `db`, most of it in tables.
@@ -57,7 +57,7 @@ class RepairTest : public testing::Test {
     std::ifstream in(file, std::ios::binary);
     return {std::istreambuf_iterator<char>(in), {}};
   }
-  // All files of a directory, not of those below it.
+  // All files of a directory, without those of subdirectories.
   static std::map<std::string, std::string> Snapshot(const std::string& dir) {
     std::map<std::string, std::string> files;
     for (const auto& entry : fs::directory_iterator(dir)) {
@@ -95,7 +95,7 @@ TEST_F(RepairTest, AnIntactStoreIsLeftAlone) {
   EXPECT_EQ(Read().DifferenceFrom(script_.After(kRepairedCommits)), "");
 }
 
-// Whatever table is damaged, wherever: the store is usable again, and what it holds is right.
+// Wherever a table is damaged, the store is usable after the repair, and its rows are right.
 TEST_F(RepairTest, ADamagedTableLosesWhatStoodThereAlone) {
   const StoreContents all = script_.After(kRepairedCommits);
   const fs::path intact = dir_ / "intact";
@@ -112,10 +112,10 @@ TEST_F(RepairTest, ADamagedTableLosesWhatStoodThereAlone) {
       ASSERT_TRUE(report.ok()) << report.status();
       ASSERT_FALSE(report->intact);
       EXPECT_FALSE(report->notes.empty());
-      EXPECT_EQ(Snapshot(report->original), damaged);  // byte for byte
+      EXPECT_EQ(Snapshot(report->original), damaged);  // equal byte for byte
       const StoreContents saved = Read();
       EXPECT_LE(saved.pages.size() + report->lost_pages, all.pages.size());
-      // What the end of a table has to spare loses nothing.
+      // Damage in the padding at the end of a table loses nothing.
       EXPECT_LE(report->tables.unreadable + report->tables.damaged, 1U);
       if (at == kInFirstBlock) {
         EXPECT_EQ(report->tables.unreadable_bytes + report->tables.damaged_bytes, size);
@@ -128,7 +128,7 @@ TEST_F(RepairTest, ADamagedTableLosesWhatStoodThereAlone) {
   }
 }
 
-// A table that RocksDB must not even open costs its own rows alone.
+// A table that RocksDB must not even open costs only its own rows.
 TEST_F(RepairTest, ATableWithoutItsPropertiesIsLeftOut) {
   const StoreContents all = script_.After(kRepairedCommits);
   const fs::path intact = dir_ / "intact";
@@ -143,7 +143,7 @@ TEST_F(RepairTest, ATableWithoutItsPropertiesIsLeftOut) {
     EXPECT_TRUE(absl::IsDataLoss(restored.status())) << restored.status();
     EXPECT_THAT(std::string(restored.status().message()), HasSubstr(table.filename()));
     EXPECT_FALSE(fs::exists(dir_ / "restored"));
-    // Without CURRENT, RocksDB looks at all tables for itself.
+    // Without CURRENT, RocksDB itself looks at all tables.
     if (table == tables.front()) fs::resize_file(db() + "/CURRENT", 0);
     const auto report = Repair(db(), SmallStore());
     ASSERT_TRUE(report.ok()) << report.status();
@@ -168,8 +168,9 @@ TEST_F(RepairTest, WithoutManifestTheTablesAreUsed) {
     EXPECT_FALSE(report->tables.complete);
     EXPECT_EQ(report->tables.unreadable, 0U);
     StoreContents expected = script_.After(kRepairedCommits);
-    expected.epochs.clear();  // learned anew
-    // The script has one source, and pages with signals of any: as if other rows had been lost.
+    expected.epochs.clear();  // will be learned again
+    // The script has one source, but pages with signals of others. The repair treats their source
+    // rows as lost.
     const StoreContents saved = Read();
     for (const auto& [index, source] : saved.sources) {
       const SourceRecord invented{.name = fmt::format("lost-{}", index), .index = index};
@@ -181,8 +182,7 @@ TEST_F(RepairTest, WithoutManifestTheTablesAreUsed) {
   EXPECT_TRUE(fs::exists(db() + "/damaged-2"));
 }
 
-// Nothing is left of the pages that could be counted: what is known is said, and that it is not
-// all.
+// The lost pages cannot be counted: the report says what is known, and that it is incomplete.
 TEST_F(RepairTest, TablesThatCannotBeReadAtAllAreSaid) {
   const fs::path intact = dir_ / "intact";
   fs::copy(db(), intact);
@@ -266,12 +266,12 @@ TEST_F(RepairTest, ACheckpointIsRestored) {
     ASSERT_TRUE((*store)->Commit(changes).ok());
     ASSERT_TRUE((*store)->Compact().ok());
   }
-  EXPECT_EQ(Snapshot(checkpoint), before);  // it can be restored again
+  EXPECT_EQ(Snapshot(checkpoint), before);  // still restorable
   EXPECT_TRUE(absl::IsAlreadyExists(Restore(checkpoint, db(), SmallStore()).status()));
   EXPECT_TRUE(absl::IsNotFound(Restore(dir_ / "none", dir_ / "other", SmallStore()).status()));
 }
 
-// A new disk has this directory of its file system, and nothing else.
+// A new disk has only this directory of its file system.
 TEST_F(RepairTest, ADiskWithNothingButLostAndFoundIsEmpty) {
   const fs::path target = dir_ / "disk";
   fs::create_directories(target / "lost+found");
@@ -280,13 +280,13 @@ TEST_F(RepairTest, ADiskWithNothingButLostAndFoundIsEmpty) {
   ASSERT_TRUE(report.ok()) << report.status();
   EXPECT_TRUE(report->ok());
   EXPECT_TRUE(fs::is_directory(target / "lost+found"));
-  // Only this directory: neither with others, nor a file of its name.
+  // The directory must be alone, and a file of that name does not count.
   EXPECT_TRUE(absl::IsAlreadyExists(Restore(db(), target, SmallStore()).status()));
   const fs::path other = dir_ / "other";
   fs::create_directory(other);
   std::ofstream(other / "lost+found") << "of somebody";
   EXPECT_TRUE(absl::IsAlreadyExists(Restore(db(), other, SmallStore()).status()));
-  // A restore that fails leaves it as it was.
+  // A failed restore leaves the target as it was.
   const fs::path third = dir_ / "third";
   fs::create_directories(third / "lost+found");
   FlipBit(Files(".sst").back(), 30, 5);
@@ -296,7 +296,7 @@ TEST_F(RepairTest, ADiskWithNothingButLostAndFoundIsEmpty) {
   EXPECT_EQ(std::distance(fs::directory_iterator(third), {}), 1);
 }
 
-// A user who may write into a checkpoint must not write into the store that was made of it.
+// A user who may write to a checkpoint must not be able to write to the restored store.
 TEST_F(RepairTest, OnlyTablesThatNobodyElseMayChangeAreLinked) {
   const std::vector<fs::path> tables = Files(".sst");
   ASSERT_GE(tables.size(), 2u);
@@ -307,11 +307,11 @@ TEST_F(RepairTest, OnlyTablesThatNobodyElseMayChangeAreLinked) {
   EXPECT_EQ(fs::hard_link_count(tables.back()), 2u);
 }
 
-// A user who may write into a checkpoint, or makes an archive of one, decides what it is made of.
+// A user who may write to a checkpoint, or makes an archive of one, decides which files are in it.
 class StrangeFilesTest : public RepairTest {
  protected:
-  // Has a file of the store, which may be there already, made by `make`; nothing takes it, and the
-  // reason names it.
+  // Replaces a file of the store with one made by `make`, and expects that restore, open and repair
+  // refuse it by name.
   void ExpectRefused(const fs::path& path, const std::function<void(const fs::path&)>& make) {
     const fs::path aside = dir_ / "aside";
     const bool was_there = fs::exists(path);
@@ -329,7 +329,7 @@ class StrangeFilesTest : public RepairTest {
   static void MakePipe(const fs::path& path) { ASSERT_EQ(mkfifo(path.c_str(), 0600), 0); }
   static void LinkToZeros(const fs::path& path) { fs::create_symlink("/dev/zero", path); }
 
-  // One of each kind, and two that no MANIFEST names.
+  // A file of each kind, and two that no MANIFEST names.
   [[nodiscard]] std::vector<fs::path> Places() const {
     std::vector<fs::path> places = {fs::path(db()) / "CURRENT", fs::path(db()) / "999999.sst",
                                     fs::path(db()) / "999999.log"};
@@ -348,7 +348,7 @@ TEST_F(StrangeFilesTest, NobodyWaitsForAPipe) {
 
 TEST_F(StrangeFilesTest, NoLinkIsFollowed) {
   for (const fs::path& path : Places()) ExpectRefused(path, &LinkToZeros);
-  // Also where it leads to a file that is whole.
+  // A link to an intact file is refused, too.
   const fs::path table = Files(".sst").front();
   const fs::path elsewhere = dir_ / "elsewhere.sst";
   fs::copy_file(table, elsewhere);
@@ -356,13 +356,13 @@ TEST_F(StrangeFilesTest, NoLinkIsFollowed) {
   EXPECT_TRUE(Restore(db(), dir_ / "whole", SmallStore()).ok()) << "as it was before";
 }
 
-// A copy stores the holes as well: a few bytes would fill a disk.
+// A copy would store the holes, so a few bytes would fill a disk.
 TEST_F(StrangeFilesTest, AFileOfHolesIsNotCopied) {
   for (const char* name : {"999999.log", "999999.sst"}) {
     const fs::path path = fs::path(db()) / name;
     std::ofstream(path) << "x";
     fs::resize_file(path, uint64_t{8} << 30);
-    // Somebody else's table is copied, not linked.
+    // A table that others can write is copied, not linked.
     fs::permissions(path, fs::perms::group_write, fs::perm_options::add);
     const std::string target = dir_ / "target";
     const Status restored = Restore(db(), target, SmallStore()).status();
@@ -374,7 +374,7 @@ TEST_F(StrangeFilesTest, AFileOfHolesIsNotCopied) {
   EXPECT_TRUE(Restore(db(), dir_ / "whole", SmallStore()).ok()) << "as it was before";
 }
 
-// A repair makes a new one.
+// A repair makes a new CURRENT.
 TEST_F(StrangeFilesTest, CurrentNamesAManifestBesideItInAFewBytes) {
   for (const std::string& text :
        {std::string(), std::string("\n"), std::string("MANIFEST-\n"), std::string("MANIFEST-1"),

@@ -11,7 +11,7 @@
 
 namespace freshet {
 
-// What Load has shown, as text.
+// Collects the rows of Load, as text.
 class SeenFrontier final : public FrontierVisitor {
  public:
   std::vector<std::string> lines;
@@ -34,7 +34,7 @@ class SeenFrontier final : public FrontierVisitor {
   }
 
  private:
-  // What clients that are no operators have added; empty: nothing.
+  // Settings that clients without the operator's role have asked for; "" = none.
   static std::string Asked(const FrontierQueueRecord& record) {
     if (!record.asked_delay && record.asked_until == 0) return "";
     return fmt::format(" asked {} {}", record.asked_delay.value_or(0), record.asked_until);

@@ -5,7 +5,7 @@
 
 namespace freshet {
 
-// How tests open stores: without a reserve on a disk that is not theirs. `env` as in StoreOptions.
+// Options of stores in tests: without a reserve, as the disk is shared. `env` as in StoreOptions.
 inline StoreOptions SmallStore(rocksdb::Env* env = nullptr) {
   StoreOptions options;
   options.reserve_bytes = 0;

@@ -35,7 +35,7 @@ Status Disagree(std::string_view what) {
   return MakeStatus(absl::StatusCode::kDataLoss, "{} disagree", what);
 }
 
-// Scanned pages complete those that were loaded.
+// Adds the records of scanned pages to those that were loaded.
 Status ReadRecords(const Store& store, StoreContents* contents) {
   ASSIGN_OR_RETURN(const ScanResult scan,
                    store.ScanPages(PageNumber(0), PageNumber(UINT64_MAX), 1'000'000));

@@ -1,4 +1,4 @@
-// The stupid twin of a store: maps in memory, and a script of random commits to apply to both.
+// The simple twin of a store: maps in memory, and a script of random commits for both.
 #ifndef FRESHET_TESTS_STORAGE_STORE_MODEL_H_
 #define FRESHET_TESTS_STORAGE_STORE_MODEL_H_
 
@@ -14,7 +14,7 @@
 
 namespace freshet {
 
-// All that a store holds, whoever holds it. Value type, thread-compatible.
+// The whole content of a store. Value type, thread-compatible.
 struct StoreContents {
   std::map<PageNumber, PageRecord> pages;
   std::map<std::string, HostRecord> hosts;
@@ -26,12 +26,11 @@ struct StoreContents {
   bool operator==(const StoreContents&) const = default;
 
   void Apply(const Changes& changes);
-  // Where two contents differ first, in words; empty: nowhere.
+  // The first difference from `other`, in words; "" = none.
   [[nodiscard]] std::string DifferenceFrom(const StoreContents& other) const;
 };
 
-// Reads everything through Load, ScanPages, ReadPages, FindPage and List, and fails where they
-// disagree with each other.
+// Reads everything through Load, ScanPages, ReadPages, FindPage and List. Fails if they disagree.
 [[nodiscard]] StatusOr<StoreContents> ReadContents(const Store& store);
 
 // One commit with the records that it points to. Not copied or moved.
@@ -40,8 +39,8 @@ struct ScriptedCommit {
   Changes changes;
 };
 
-// A fixed sequence of commits that creates, changes and removes pages, opens and closes leases, and
-// sets everything else now and then. The same seed gives the same script. Owner thread only.
+// A fixed sequence of commits: pages are created, changed and removed, leases opened and closed,
+// and all else is set now and then. The same seed gives the same script. Owner thread only.
 class Script {
  public:
   Script(uint64_t seed, size_t commits);
@@ -52,7 +51,7 @@ class Script {
  private:
   void Write();
   void AddPage(ScriptedCommit& commit);
-  // Under the URL of a page that the same commit removes.
+  // Adds a page with the URL of a page that the same commit removes.
   void AddAgain(const PageRecord& page, ScriptedCommit& commit);
 
   RandomRecords random_;

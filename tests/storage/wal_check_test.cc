@@ -31,10 +31,10 @@ void Spill(const std::string& path, std::string_view bytes) {
   std::ofstream(path, std::ios::binary | std::ios::trunc) << bytes;
 }
 
-// A log as RocksDB writes it, and where its records begin. Owner thread only.
+// A log in RocksDB's format, and the offsets of its records. Owner thread only.
 class LogBuilder {
  public:
-  // A write batch of three changes that is `payload_bytes` long, at least 12.
+  // Adds a write batch of three changes with `payload_bytes` bytes, at least 12.
   void Add(size_t payload_bytes, RandomRecords& random) {
     std::string payload = random.Bytes(payload_bytes);
     const uint64_t sequence = next_sequence_;
@@ -87,7 +87,7 @@ class LogBuilder {
 LogBuilder ManyRecords() {
   RandomRecords random(1);
   LogBuilder log;
-  // Short ones, some that cross a block, one that fills several, and short ones again.
+  // Short records, some that cross a block, one that fills several, and short ones again.
   for (int i = 0; i < 20; ++i) log.Add(12 + random.Below(60), random);
   log.Add(40'000, random);
   for (int i = 0; i < 30; ++i) log.Add(12 + random.Below(2'000), random);
@@ -151,7 +151,7 @@ TEST(ReadLog, RefusesRecordsThatAreTooShortForABatch) {
   }
 }
 
-// What RocksDB leaves when it repeats a write that had failed for lack of space.
+// The log after RocksDB has repeated a write that failed for lack of space.
 TEST(ReadLog, AWriteThatFailedAndWasRepeatedIsATornTail) {
   RandomRecords random(5);
   for (const size_t length : {30, 3'000, 40'000}) {
@@ -170,8 +170,8 @@ TEST(ReadLog, AWriteThatFailedAndWasRepeatedIsATornTail) {
   }
 }
 
-// As erased flash reads, and junk of every other kind that is the same over and over. A look at
-// every two runs of bytes that are the same would take days.
+// Erased flash, and other junk of repeated bytes. Comparing all pairs of equal runs would take
+// days.
 TEST(ReadLog, ALogThatRepeatsItselfIsJudgedAtOnce) {
   RandomRecords random(9);
   LogBuilder log;
@@ -188,7 +188,7 @@ TEST(ReadLog, ALogThatRepeatsItselfIsJudgedAtOnce) {
   }
 }
 
-// A record of equal bytes repeats parts of itself.
+// A record of equal bytes contains repetitions of its own parts.
 TEST(ReadLog, AFailedWriteOfEqualBytesWasRepeated) {
   for (const size_t length : {12, 300, 40'000}) {
     LogBuilder whole;
@@ -205,7 +205,7 @@ TEST(ReadLog, AFailedWriteOfEqualBytesWasRepeated) {
 TEST(ReadLog, EveryTruncationIsATornTail) {
   const LogBuilder log = ManyRecords();
   size_t whole = 0;  // records that end at or before `size`
-  // Every size near the start of a record or block, some in between.
+  // Every size near the start of a record or block, and some in between.
   for (size_t size = 0; size < log.bytes.size(); ++size) {
     const size_t behind = size - log.starts[whole];
     if (behind > 40 && size % 32768 > 40 && size % 32768 < 32728 && size % 17 != 0) continue;
@@ -229,7 +229,7 @@ TEST(ReadLog, EveryFlippedBitIsDamageAndNeverATornTail) {
     damaged[at] = static_cast<char>(damaged[at] ^ 1 << random.Below(8));
     const WalReading reading = ReadLog(damaged, LogKind::kWal);
     if (!reading.faulty) {
-      // Bytes that fill up a block belong to no record.
+      // Padding at the end of a block belongs to no record.
       EXPECT_EQ(reading.contents.records, intact.contents.records);
       EXPECT_EQ(log.bytes[at], '\0');
       continue;
@@ -258,7 +258,7 @@ TEST(ReadLog, UnwrittenSectorsAtTheEndAreATornTail) {
   EXPECT_EQ(zeros.fault.offset, log.bytes.size());
 }
 
-// A directory with a MANIFEST and one log, which CheckLogs reads a piece at a time.
+// A directory with a MANIFEST and one log, which CheckLogs reads in pieces.
 class LogOnDisk : public testing::Test {
  protected:
   LogOnDisk() {
@@ -267,7 +267,7 @@ class LogOnDisk : public testing::Test {
     Spill(dir_ / "MANIFEST-000001", manifest.bytes);
     Spill(dir_ / "CURRENT", "MANIFEST-000001\n");
     RandomRecords random(8);
-    // Several pieces; records of all lengths, some longer than a piece.
+    // Several pieces, with records of all lengths, some longer than a piece.
     for (int i = 0; i < 60; ++i) {
       log_.Add(12 + random.Below(random.Below(10) == 0 ? 900'000 : 30'000), random);
     }
@@ -309,7 +309,7 @@ TEST_F(LogOnDisk, TornTailsAreCutAtTheLastRecord) {
   const size_t last = log_.starts.back();
   ASSERT_TRUE(Check(log_.bytes.substr(0, log_.bytes.size() - 1), WalPolicy::kRefuse).ok());
   EXPECT_EQ(Slurp(path_), log_.bytes.substr(0, last));
-  // At the end of a piece.
+  // Cuts at the end of a piece.
   const size_t block = 32'768;
   const size_t size = (log_.bytes.size() / block - 16) / 16 * 16 * block;
   ASSERT_TRUE(Check(log_.bytes.substr(0, size), WalPolicy::kRefuse).ok());
@@ -323,9 +323,9 @@ TEST_F(LogOnDisk, CheckingEndsWhenItIsCancelled) {
   EXPECT_EQ(Slurp(path_), log_.bytes);
 }
 
-// Also while it is decided what the bad end of a log is, for which it is held as a whole.
+// A cancel also works while the check decides about a bad end, which it holds in memory as a whole.
 TEST_F(LogOnDisk, JudgingEndsWhenItIsCancelled) {
-  // Each fifth byte begins what might be an intact record of half a block.
+  // Each fifth byte could begin an intact record of half a block.
   std::string junk;
   while (junk.size() < size_t{64} << 20) junk.append("\x3f\x01xx\0", 5);
   junk.append(4096, '\0');
@@ -337,7 +337,7 @@ TEST_F(LogOnDisk, JudgingEndsWhenItIsCancelled) {
   EXPECT_TRUE(absl::IsCancelled(checked.get()));
 }
 
-// A store whose process died: its commits are in the log only.
+// The store of a dead process: its commits are only in the log.
 class DeadStore : public testing::Test {
  protected:
   DeadStore() : script_(7, 8) {
@@ -363,7 +363,7 @@ class DeadStore : public testing::Test {
     options.reserve_bytes = 0;
     return options;
   }
-  // A copy of the directory, with the log replaced.
+  // A copy of the directory with another log.
   std::string CopyWithLog(std::string_view log) {
     const std::string copy = dir_ / "copy";
     std::filesystem::remove_all(copy);
@@ -426,9 +426,9 @@ TEST_F(DeadStore, WithoutSyncDamageIsCutAndReported) {
   EXPECT_TRUE(some_prefix);
 }
 
-// A log may hold more than a memtable: what a flush had not written yet when the process died.
+// A log may hold more than a memtable, if the process died before a flush.
 TEST_F(DeadStore, IsServedBeforeAnythingIsWritten) {
-  constexpr size_t kSmallestMemtable = 64 << 10;  // that RocksDB allows
+  constexpr size_t kSmallestMemtable = 64 << 10;  // the smallest that RocksDB allows
   const std::string copy = CopyWithLog(Slurp(logs_.back()));
   const StoreContents& contents = script_.After(8);
   Changes changes;
@@ -454,11 +454,11 @@ TEST_F(DeadStore, IsServedBeforeAnythingIsWritten) {
   const auto store = Store::Open(copy, options);
   ASSERT_TRUE(store.ok()) << store.status();
   EXPECT_GT(progress.replayed_log_bytes, kSmallestMemtable);
-  // Of what is written while logs are replayed, RocksDB says that it was compacted.
+  // RocksDB counts writes during the replay as compacted, not as flushed.
   EXPECT_EQ((*store)->Stats().flushed_bytes + (*store)->Stats().compacted_bytes, 0U);
   EXPECT_EQ(ReadContents(**store)->DifferenceFrom(contents), "");
 
-  // Then memtables have their limit: the next commits find them full.
+  // From now on memtables have their limit, so the next commits fill them.
   ASSERT_TRUE((*store)->StartCompactions().ok());
   for (int i = 0; i < 3; ++i) ASSERT_TRUE((*store)->Commit(changes).ok());
   EXPECT_TRUE(Eventually([&] { return (*store)->Stats().flushed_bytes > 0; }));

@@ -1,4 +1,4 @@
-// A real clock that a test moves on.
+// A real clock that a test can move ahead.
 #ifndef FRESHET_TESTS_SUPPORT_AHEAD_OF_CLOCK_H_
 #define FRESHET_TESTS_SUPPORT_AHEAD_OF_CLOCK_H_
 
@@ -10,7 +10,7 @@
 
 namespace freshet {
 
-// Thread-safe.
+// Real time plus an offset. Thread-safe.
 class AheadOfClock final : public Clock {
  public:
   Instant Now() override { return real_.Now() + Duration::Micros(ahead_us_); }

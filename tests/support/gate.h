@@ -1,4 +1,4 @@
-// Where the threads of a server wait until a test lets them go on.
+// A gate at which threads of a server wait until a test opens it.
 #ifndef FRESHET_TESTS_SUPPORT_GATE_H_
 #define FRESHET_TESTS_SUPPORT_GATE_H_
 
@@ -6,7 +6,7 @@
 
 namespace freshet {
 
-// Thread-safe. Open at first.
+// A gate that is open at first. Thread-safe.
 class Gate {
  public:
   void Close() {
@@ -18,7 +18,7 @@ class Gate {
     closed_ = false;
     changed_.NotifyAll();
   }
-  // Waits while it is closed.
+  // Waits while the gate is closed.
   void Pass() {
     const MutexLock lock(mutex_);
     if (!closed_) return;
@@ -29,12 +29,12 @@ class Gate {
     if (passes_ > 0) --passes_;
     changed_.NotifyAll();
   }
-  // Waits until somebody waits at the closed gate.
+  // Waits until a thread waits at the closed gate.
   void AwaitVisitor() {
     const MutexLock lock(mutex_);
     while (waiting_ == 0) changed_.Wait(mutex_);
   }
-  // Lets one of those that wait go on. Precondition: one does.
+  // Lets one waiting thread pass. Precondition: there is one.
   void LetOnePass() {
     const MutexLock lock(mutex_);
     ++passes_;

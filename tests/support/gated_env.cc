@@ -4,7 +4,7 @@
 
 namespace freshet {
 
-// Thread-safe as the file below is.
+// A file whose reads pass the gate. Thread-safe like the wrapped file.
 class GatedEnv::File final : public rocksdb::RandomAccessFileWrapper {
  public:
   File(std::unique_ptr<rocksdb::RandomAccessFile> file, std::shared_ptr<Gate> gate)
@@ -15,11 +15,11 @@ class GatedEnv::File final : public rocksdb::RandomAccessFileWrapper {
     gate_->Pass();
     return file_->Read(offset, n, result, scratch);
   }
-  // By way of Read.
+  // Calls Read.
   rocksdb::Status MultiRead(rocksdb::ReadRequest* requests, size_t count) override {
     return RandomAccessFile::MultiRead(requests, count);
   }
-  // Reading ahead goes by way of Read as well.
+  // Reading ahead is refused, so that it uses Read, too.
   rocksdb::Status Prefetch(uint64_t, size_t) override { return rocksdb::Status::NotSupported(); }
 
  private:
@@ -27,7 +27,7 @@ class GatedEnv::File final : public rocksdb::RandomAccessFileWrapper {
   std::shared_ptr<Gate> gate_;
 };
 
-// Owner thread only, as the file below is.
+// A file read in sequence, past the gate. Owner thread only, like the wrapped file.
 class GatedEnv::StreamedFile final : public rocksdb::SequentialFileWrapper {
  public:
   StreamedFile(std::unique_ptr<rocksdb::SequentialFile> file, std::shared_ptr<Gate> gate)

@@ -1,5 +1,5 @@
-// A rocksdb::Env whose reads of some files wait until the test lets them go on: so that a start can
-// be looked at while it is under way.
+// A rocksdb::Env whose reads of some files wait for the test, so that a test can look at a start
+// under way.
 #ifndef FRESHET_TESTS_SUPPORT_GATED_ENV_H_
 #define FRESHET_TESTS_SUPPORT_GATED_ENV_H_
 
@@ -11,19 +11,19 @@
 
 namespace freshet {
 
-// Thread-safe. The gate is open at first.
+// An environment with a gate, which is open at first. Thread-safe.
 class GatedEnv final : public rocksdb::EnvWrapper {
  public:
-  // Gates files whose names end so: tables, or with ".log" write-ahead logs.
+  // Gates files with this suffix: tables, or with ".log" write-ahead logs.
   explicit GatedEnv(std::string suffix = ".sst");
   ~GatedEnv() override;
 
-  // From here on reads wait, until Open.
+  // Makes reads wait until Open().
   void Close();
   void Open();
   // Waits until a read waits at the closed gate.
   void AwaitVisitor();
-  // Lets one of the reads that wait go on. Precondition: one does.
+  // Lets one waiting read pass. Precondition: there is one.
   void LetOnePass();
 
   rocksdb::Status NewRandomAccessFile(const std::string& name,

@@ -1,4 +1,4 @@
-// Reads the larger test vectors, which are kept compressed, and compresses.
+// Reads the larger test vectors, which are compressed, and compresses text.
 #ifndef FRESHET_TESTS_SUPPORT_GZIP_H_
 #define FRESHET_TESTS_SUPPORT_GZIP_H_
 
@@ -26,7 +26,7 @@ inline std::string ReadMaybeGzip(const std::string& path) {
   return text;
 }
 
-// A gzip file of the text.
+// The text as a gzip file.
 inline std::string Gzip(const std::string& text) {
   z_stream stream{};
   EXPECT_EQ(deflateInit2(&stream, 9, Z_DEFLATED, 15 + 16, 9, Z_DEFAULT_STRATEGY), Z_OK);

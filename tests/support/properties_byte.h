@@ -1,4 +1,4 @@
-// Where a flipped bit makes RocksDB end the process by an assertion, if it reads the table.
+// The place of a bit in a table that, once flipped, makes RocksDB end the process by an assertion.
 #ifndef FRESHET_TESTS_SUPPORT_PROPERTIES_BYTE_H_
 #define FRESHET_TESTS_SUPPORT_PROPERTIES_BYTE_H_
 
@@ -8,8 +8,8 @@
 
 namespace freshet {
 
-// The last byte of the block of properties of a table, without its trailer: the highest of the
-// number that ends the block. The metaindex follows, and the footer says where it begins.
+// The last byte of a table's properties block before its trailer: the highest byte of the number
+// that ends the block. The metaindex follows; the footer has its offset.
 inline size_t PropertiesByte(const std::filesystem::path& table) {
   constexpr int kFooterBytes = 53;
   constexpr size_t kTrailerBytes = 5;

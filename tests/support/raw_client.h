@@ -1,4 +1,4 @@
-// A TCP client that sends and reads bytes as told, for tests of ports with clients that misbehave.
+// A TCP client that sends and reads raw bytes, to test ports with clients that misbehave.
 #ifndef FRESHET_TESTS_SUPPORT_RAW_CLIENT_H_
 #define FRESHET_TESTS_SUPPORT_RAW_CLIENT_H_
 
@@ -17,14 +17,14 @@
 
 namespace freshet {
 
-// One connection to a port of this machine. Owner thread only. Reads wait for a minute at most.
+// A connection to a port of this machine. Reads wait a minute at most. Owner thread only.
 class RawClient {
  public:
-  // Connects later: the descriptor is there already.
+  // Has a descriptor, and connects later.
   RawClient() : socket_(socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)) {}
   explicit RawClient(int port) : RawClient() { Connect(port); }
   RawClient(int port, std::string_view bytes) : RawClient(port) { Send(bytes); }
-  // Comes from that address of this machine.
+  // Connects from this local address.
   RawClient(int port, std::string_view bytes, const char* from) : RawClient() {
     sockaddr_in address{};
     address.sin_family = AF_INET;
@@ -49,7 +49,7 @@ class RawClient {
     address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
     EXPECT_EQ(connect(socket_, reinterpret_cast<sockaddr*>(&address), sizeof address), 0);
   }
-  // Whether all of it left. Call while the peer reads.
+  // Returns whether all bytes were sent. Call while the peer reads.
   bool Send(std::string_view bytes) {
     while (!bytes.empty()) {
       const ssize_t sent = send(socket_, bytes.data(), bytes.size(), MSG_NOSIGNAL);
@@ -60,7 +60,7 @@ class RawClient {
   }
   void EndSending() { shutdown(socket_, SHUT_WR); }
 
-  // One answer to a GET or POST: its head, empty if the connection has ended before.
+  // An answer to a GET or POST. Its head is "" if the connection ended before.
   struct Answer {
     std::string head;
     std::string body;
@@ -68,7 +68,7 @@ class RawClient {
       return head.size() > 12 ? std::atoi(head.substr(9, 3).c_str()) : 0;
     }
   };
-  // Without a body for HEAD.
+  // `head_only`: the answer has no body, as for HEAD.
   Answer ReadAnswer(bool head_only = false) {
     Answer answer;
     size_t end = 0;
@@ -87,17 +87,17 @@ class RawClient {
     read_.erase(0, length);
     return answer;
   }
-  // Everything up to the end of the connection.
+  // Reads everything up to the end of the connection.
   std::string ReadAll() {
     while (ReadMore()) {
     }
     return std::exchange(read_, {});
   }
-  // Whether something can be read, the end included, or is within `milliseconds`.
+  // Whether something, or the end, can be read within `milliseconds`.
   [[nodiscard]] bool Readable(int milliseconds) const { return Polled(POLLIN, milliseconds); }
-  // Whether the peer has reset the connection, or does within `milliseconds`, whatever is unread.
+  // Whether the peer resets the connection within `milliseconds`, even with unread bytes.
   [[nodiscard]] bool Reset(int milliseconds) const { return Polled(0, milliseconds); }
-  // Whether the connection has ended, or does within a minute; what it still has is dropped.
+  // Whether the connection ends within a minute; drops its remaining bytes.
   bool Ended() {
     while (ReadMore()) {
     }

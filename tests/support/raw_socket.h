@@ -1,4 +1,4 @@
-// A TCP connection without any protocol, for clients that do not keep to one.
+// A TCP connection without a protocol, for clients that break the rules.
 #ifndef FRESHET_TESTS_SUPPORT_RAW_SOCKET_H_
 #define FRESHET_TESTS_SUPPORT_RAW_SOCKET_H_
 
@@ -13,11 +13,11 @@
 
 namespace freshet {
 
-// Thread-compatible.
+// A raw connection. Thread-compatible.
 class RawSocket {
  public:
-  // To 127.0.0.1, from that address of this machine, 127.x.x.x, if one is named. The system takes
-  // so many bytes of what comes; 0: as many as it likes.
+  // Connects to 127.0.0.1, from the local address `from` (127.x.x.x) if set. `receives`: size of
+  // the receive buffer in bytes; 0 = chosen by the system.
   explicit RawSocket(int port, const char* from = nullptr, int receives = 0)
       : descriptor_(socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)) {
     if (receives > 0) {
@@ -35,7 +35,7 @@ class RawSocket {
     address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
     connected_ = connect(descriptor_, reinterpret_cast<sockaddr*>(&address), sizeof(address)) == 0;
   }
-  // To the port of "host:port".
+  // Connects to the port of "host:port".
   explicit RawSocket(const std::string& address, const char* from = nullptr, int receives = 0)
       : RawSocket(std::stoi(address.substr(address.rfind(':') + 1)), from, receives) {}
   RawSocket(RawSocket&& other) noexcept
@@ -43,7 +43,7 @@ class RawSocket {
   ~RawSocket() { Close(); }
 
   [[nodiscard]] bool connected() const { return connected_; }
-  // Stays this object's.
+  // The descriptor, which this object still owns.
   [[nodiscard]] int descriptor() const { return descriptor_; }
   void Close() {
     if (descriptor_ >= 0) close(std::exchange(descriptor_, -1));
@@ -52,8 +52,8 @@ class RawSocket {
     return send(descriptor_, bytes.data(), bytes.size(), MSG_NOSIGNAL) ==
            static_cast<ssize_t>(bytes.size());
   }
-  // What comes until the other side closes, `until` is in it, or nothing has come for a minute;
-  // `closed` is set in the first case.
+  // Reads until the other side closes, the bytes contain `until`, or nothing comes for a minute.
+  // Sets `closed` in the first case.
   std::string Read(bool* closed, const std::string& until = {}) const {
     std::string all;
     *closed = false;
@@ -68,7 +68,7 @@ class RawSocket {
     }
     return all;
   }
-  // What an HTTP/2 client says first: the preface and empty settings.
+  // The first bytes of an HTTP/2 client: the preface and empty settings.
   static std::string Http2Preface() {
     return std::string("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n") + std::string("\0\0\0\x04\0\0\0\0\0", 9);
   }

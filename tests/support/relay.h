@@ -1,4 +1,4 @@
-// A TCP proxy between clients and a server that may be replaced by another one, or vanish.
+// A TCP proxy between clients and a server that may be replaced or vanish.
 #ifndef FRESHET_TESTS_SUPPORT_RELAY_H_
 #define FRESHET_TESTS_SUPPORT_RELAY_H_
 
@@ -19,10 +19,10 @@
 
 namespace freshet {
 
-// Thread-safe.
+// A proxy that switches between servers. Thread-safe.
 class Relay {
  public:
-  // `server` is "host:port" of this machine; empty: none yet, and what connects is closed at once.
+  // `server`: "host:port" of this machine; "" = none, so connections are closed at once.
   explicit Relay(const std::string& server = "") : listener_(Listen()) {
     Switch(server);
     thread_ = std::thread([this] { Run(); });
@@ -37,9 +37,9 @@ class Relay {
   Relay& operator=(const Relay&) = delete;
 
   [[nodiscard]] const std::string& address() const { return address_; }
-  // Where connections go that are made from now on.
+  // Sets the server of new connections.
   void Switch(const std::string& server) { server_port_ = server.empty() ? 0 : PortOf(server); }
-  // Nothing goes through any more, and no connection ends.
+  // From now on no bytes pass, but connections stay open.
   void SwallowAll() { swallows_ = true; }
 
  private:
@@ -85,7 +85,7 @@ class Relay {
         connect(pair.upstream, reinterpret_cast<const sockaddr*>(&address), sizeof(address)) == 0;
     reached ? pairs_.push_back(pair) : Close(pair);
   }
-  // What one side says to the other; false: it has ended.
+  // Passes bytes from one side to the other; returns false at the end.
   [[nodiscard]] bool PassOn(int from, int to) const {
     char buffer[65'536];
     const ssize_t n = recv(from, buffer, sizeof(buffer), 0);
@@ -120,7 +120,7 @@ class Relay {
 
   std::string address_;
   const int listener_;
-  std::vector<Pair> pairs_;  // the thread's
+  std::vector<Pair> pairs_;  // proxy thread only
   std::atomic<int> server_port_ = 0;
   std::atomic<bool> swallows_ = false;
   std::atomic<bool> stopped_ = false;

@@ -1,4 +1,4 @@
-// Runs one of our programs as a user would, for tests of command lines.
+// Runs our programs as a user would, to test command lines.
 #ifndef FRESHET_TESTS_SUPPORT_RUN_PROGRAM_H_
 #define FRESHET_TESTS_SUPPORT_RUN_PROGRAM_H_
 
@@ -31,7 +31,7 @@ inline std::string ReadWholeFile(const std::string& path) {
 }
 
 // Runs `command`, in shell syntax, on `input` and waits for its end. exit_code is -1 if a signal
-// ended it and 127 if there is no such program.
+// ended it and 127 if the program is missing.
 inline ProgramResult RunCommand(const std::string& command, const std::string& input) {
   std::string pattern = ::testing::TempDir() + "freshet_run_XXXXXX";
   EXPECT_NE(mkdtemp(pattern.data()), nullptr) << pattern;
@@ -48,12 +48,12 @@ inline ProgramResult RunCommand(const std::string& command, const std::string& i
   return result;
 }
 
-// The same for a program of FRESHET_BIN_DIR.
+// Runs a program of FRESHET_BIN_DIR in the same way.
 inline ProgramResult RunProgram(const std::string& command, const std::string& input) {
   return RunCommand(std::string(FRESHET_BIN_DIR) + "/" + command, input);
 }
 
-// The rows of a tab-separated text with a header line, each as column -> cell.
+// The rows of a tab-separated text with a header line; each row maps columns to cells.
 inline std::vector<std::map<std::string, std::string>> ParseTsv(const std::string& text) {
   std::istringstream lines(text);
   std::string line;

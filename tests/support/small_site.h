@@ -1,4 +1,4 @@
-// A web site of this machine that answers as a test wants it to.
+// A web site on this machine with answers set by a test.
 #ifndef FRESHET_TESTS_SUPPORT_SMALL_SITE_H_
 #define FRESHET_TESTS_SUPPORT_SMALL_SITE_H_
 
@@ -17,12 +17,12 @@
 
 namespace freshet {
 
-// Thread-safe.
+// A site with documents. Thread-safe.
 class SmallSite {
  public:
   using Answer = std::function<void(const httplib::Request&, httplib::Response&)>;
 
-  // At 127.0.0.1, or another address of this machine.
+  // Listens on 127.0.0.1 or another address of this machine.
   explicit SmallSite(const char* address = "127.0.0.1") {
     server_.set_pre_routing_handler(
         [this](const httplib::Request& request, httplib::Response& response) {
@@ -32,7 +32,7 @@ class SmallSite {
     EXPECT_GT(port_, 0);
     url_ = "http://" + std::string(address) + ":" + std::to_string(port_);
     thread_ = std::thread([this] { server_.listen_after_bind(); });
-    // Until then it cannot be stopped.
+    // The server cannot be stopped before it runs.
     WaitUntil([this] { return server_.is_running(); });
   }
   ~SmallSite() {
@@ -42,10 +42,11 @@ class SmallSite {
   SmallSite(const SmallSite&) = delete;
   SmallSite& operator=(const SmallSite&) = delete;
 
-  // Without a slash at the end.
+  // The URL of the site without a slash at the end.
   [[nodiscard]] const std::string& url() const { return url_; }
 
-  // What is at a path from now on. With an ETag of its content, by which it is not sent again.
+  // Puts a document at a path, with an ETag of its content, so that an unchanged one is not sent
+  // again.
   void Put(const std::string& path, std::string body) {
     const std::string etag = "\"" + std::to_string(std::hash<std::string>()(body)) + "\"";
     PutAnswer(path, [etag, body = std::move(body)](const auto& request, auto& response) {
@@ -65,7 +66,7 @@ class SmallSite {
     answers_[path] = std::move(answer);
   }
 
-  // The paths asked for so far, with " 304" where that was the answer.
+  // Requested paths so far, with " 304" after those answered with 304.
   [[nodiscard]] std::vector<std::string> Asked() const {
     const MutexLock lock(mutex_);
     return asked_;

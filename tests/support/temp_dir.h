@@ -1,4 +1,4 @@
-// A directory of its own for one test.
+// A temporary directory for one test.
 #ifndef FRESHET_TESTS_SUPPORT_TEMP_DIR_H_
 #define FRESHET_TESTS_SUPPORT_TEMP_DIR_H_
 
@@ -6,8 +6,8 @@
 
 namespace freshet {
 
-// Created empty under the system's directory for temporary files, removed with all that is in it.
-// Thread-compatible.
+// Creates an empty directory in the system's directory for temporary files, and removes it with its
+// content at the end. Thread-compatible.
 class TempDir {
  public:
   TempDir();
@@ -16,7 +16,7 @@ class TempDir {
   TempDir& operator=(const TempDir&) = delete;
 
   [[nodiscard]] const std::string& path() const { return path_; }
-  // A path inside; nothing is created there.
+  // A path inside the directory; creates nothing.
   [[nodiscard]] std::string operator/(const std::string& name) const { return path_ + "/" + name; }
 
  private:

@@ -1,4 +1,4 @@
-// Certificates that are made while a test runs, with keys that exist nowhere else.
+// Certificates made while a test runs, with keys that exist nowhere else.
 #ifndef FRESHET_TESTS_SUPPORT_TEST_CERTIFICATES_H_
 #define FRESHET_TESTS_SUPPORT_TEST_CERTIFICATES_H_
 
@@ -10,26 +10,26 @@
 
 namespace freshet {
 
-// A certificate and its key, both PEM. Value type, thread-compatible.
+// A certificate and its key, both in PEM. Value type, thread-compatible.
 struct KeyPair {
   std::string certificate;
   std::string key;
 };
 
-// What a certificate says.
+// The contents of a certificate.
 struct CertificateRequest {
   std::string common_name = "freshet test";
-  std::string names;  // as OpenSSL's configuration has subjectAltName: "DNS:a.test,IP:127.0.0.1"
+  std::string names;  // OpenSSL's subjectAltName, such as "DNS:a.test,IP:127.0.0.1"
   int from_days = -1;
-  int to_days = 30;  // both from now
+  int to_days = 30;  // days from now, like from_days
 };
 
-// An authority of its own. Thread-compatible.
+// A certificate authority. Thread-compatible.
 class TestAuthority {
  public:
   explicit TestAuthority(const std::string& common_name = "freshet test CA", int to_days = 30);
 
-  // PEM, for whoever is to believe what it signs.
+  // The certificate of the authority, in PEM.
   [[nodiscard]] const std::string& certificate() const { return certificate_; }
   [[nodiscard]] KeyPair Issue(const CertificateRequest& request) const;
 
@@ -49,8 +49,7 @@ class TestAuthority {
   std::string certificate_;
 };
 
-// Writes a text to a file, at once: whoever reads meanwhile finds what was there before or all of
-// it.
+// Replaces a file atomically: a reader finds either the whole old text or the whole new one.
 void ReplaceFile(const std::string& path, const std::string& text);
 
 }  // namespace freshet

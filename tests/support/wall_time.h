@@ -1,5 +1,5 @@
-// How tests wait for what another thread or process does by itself, and the only place where a test
-// sleeps: a loop without a pause takes the processor from what it waits for.
+// How tests wait for other threads and processes. Tests sleep only here, because a loop without a
+// pause would take the processor from those others.
 #ifndef FRESHET_TESTS_SUPPORT_WALL_TIME_H_
 #define FRESHET_TESTS_SUPPORT_WALL_TIME_H_
 
@@ -10,21 +10,20 @@
 
 namespace freshet {
 
-// Lets so much time of the machine pass. Only for tests of what nobody can set a clock for and
-// where there is nothing to look at: a client that pauses, a disk that is slow, a span without an
-// event.
+// Lets real time pass. Only for tests with neither a clock to set nor a condition to check: a
+// client that pauses, a slow disk, a span without an event.
 inline void LetPass(Duration time) { std::this_thread::sleep_for(time.chrono()); }
 
-// Between two looks at a condition.
+// Pause between two checks of a condition.
 inline constexpr Duration kLookPause = Duration::Millis(2);
 
-// Looks at `condition` until it holds. The time limit of the test ends a vain wait.
+// Checks `condition` until it holds. The time limit of the test ends a vain wait.
 template <typename Condition>
 void WaitUntil(const Condition& condition) {
   while (!condition()) LetPass(kLookPause);
 }
 
-// Looks at `condition` until it holds, at most for `timeout`; whether it came to hold.
+// Checks `condition` until it holds, at most for `timeout`; returns whether it holds.
 template <typename Condition>
 [[nodiscard]] bool Eventually(const Condition& condition,
                               Duration timeout = Duration::Seconds(60)) {

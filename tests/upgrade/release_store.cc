@@ -155,7 +155,7 @@ void AddPages(Clients& clients, int64_t now) {
   clients.Remove("urls: 'https://site0.example/removed'");
 }
 
-// Crawls of the last two months that the server did not order.
+// Reports crawls of the last two months that were not assigned.
 void TellPast(Clients& clients, int64_t now) {
   for (int crawl = 8; crawl > 0; --crawl) {
     std::string request;
@@ -178,7 +178,7 @@ std::string Result(const v1::Assignment& page, const std::string& rest) {
                      page.crawl_id(), page.lease_id(), rest);
 }
 
-// Every outcome of a lease.
+// Reports every outcome of a lease.
 void Crawl(Clients& clients) {
   const std::vector<std::string> outcomes = {
       "outcome: CRAWL_OUTCOME_CHANGED content_digest: 'new' etag: '\"n\"' http_status: 200",
@@ -198,7 +198,7 @@ void Crawl(Clients& clients) {
   }
 }
 
-// Leases that stay out, and one that runs out.
+// Takes leases that stay open, and one that expires.
 void Lease(Clients& clients) {
   const v1::NextResponse lost = clients.Next(
       "worker: 'lost' max_assignments: 1 max_wait { seconds: 20 } lease_duration { seconds: 1 }");
@@ -264,9 +264,9 @@ void FillFrontier(FrontierClient& frontier, int64_t now) {
   frontier.SetDelay("", 2);
 }
 
-// --- Describing
+// --- Describe
 
-// Numbers that were computed differ in their last digits where another compiler added them up.
+// Rounds numbers to four digits: other compilers may compute other last digits.
 std::string Rounded(const std::string& json) {
   std::string text;
   bool quoted = false;
@@ -309,7 +309,7 @@ class Description {
   std::vector<std::string> lines_;
 };
 
-// Without what is counted since the start.
+// Removes the counts since the server's start.
 v1::Crawl Stored(const v1::Crawl& crawl) {
   v1::Crawl stored;
   stored.set_crawl_id(crawl.crawl_id());
@@ -321,7 +321,7 @@ v1::Crawl Stored(const v1::Crawl& crawl) {
   return stored;
 }
 
-// JSON has the entries of a map in any order.
+// Sorts the entries, because JSON has those of a map in any order.
 std::string Counts(const uf::Stats& stats) {
   std::string text = fmt::format("size={} in_process={} queues={}", stats.size(), stats.inprocess(),
                                  stats.numberofqueues());

@@ -1,6 +1,6 @@
-// The store of a release: how it is filled through the API of a running freshetd, and all that its
-// clients can see of it, as text. What stands in tests/golden was written so by the release it is
-// named after; whoever changes this file leaves those as they are.
+// The store of a release: fills it through the API of a running freshetd, and describes as text
+// everything that clients can see of it. Releases wrote their files in tests/golden with this code;
+// changes here do not change those files.
 #ifndef FRESHET_TESTS_UPGRADE_RELEASE_STORE_H_
 #define FRESHET_TESTS_UPGRADE_RELEASE_STORE_H_
 
@@ -13,15 +13,14 @@
 
 namespace freshet {
 
-// Pages of two crawl ids with all settings, crawled with every outcome, and signalled; leases that
-// are out, that ended and that ran out; hosts with terms of their own, blocked and throttled;
-// shares, sources, learned models, a rate, a policy, defaults, a pause; a crawl frontier with URLs
-// that are new, known, completed and in flight. `now` is the time at the server. Failures are the
-// test's.
+// Adds pages of two crawl ids with all settings, crawled with every outcome, and signalled; leases
+// that are open, ended and expired; hosts with terms of their own, blocked and throttled; shares,
+// sources, learned models, a rate, a policy, defaults, a pause; a crawl frontier with URLs that are
+// new, known, completed and in flight. `now` is the server's time. A failure fails the test.
 void FillStore(const std::shared_ptr<grpc::Channel>& channel, Instant now);
 
-// A line for each page, host, crawl id, source, setting, queue and URL, sorted, with four digits of
-// each fraction. Equal for servers with equal stores.
+// Returns a sorted line for each page, host, crawl id, source, setting, queue and URL, with four
+// digits of each fraction. Servers with equal stores have equal texts.
 [[nodiscard]] std::string DescribeStore(const std::shared_ptr<grpc::Channel>& channel);
 
 }  // namespace freshet

@@ -31,7 +31,7 @@ const Texts kHosts = {
     "ex%61mple.com", "ex%41mple.com", "a%2Eb", "a%2eb", "a%2Fb", "a%00b", "a%20b", "a%3Ab", "a%40b",
     "a%25b", "a%2561", "a%c3%bcb", "a%C3%BCb", "a%ffb", "a%c3b", "%", "%2", "%zz", "%E3%80%82",
     "%31%32%37.0.0.1", "%5B::1%5D",
-    // IPv4 and what looks like it.
+    // IPv4 addresses and similar texts.
     "1.2.3.4", "1.2.3.4.", "1.2.3.4..", "127.1", "127.0.1", "127.0.0.1", "0177.0.0.1", "0x7f.1",
     "0X7F000001", "2130706433", "4294967295", "4294967296", "99999999999999999999", "0", "00", "08",
     "0x", "0x.", "0x.0x.0x.0x", "0x.1.", "256.1.1.1", "1.256.1", "1.2.3.256", "1.2.65535",
@@ -57,8 +57,8 @@ const Texts kHosts = {
     "ＥＸ.ｃｏｍ", "ﬁ.example", "½.example", "℀.example", "K.example", "İ.example", "ıI.example",
     "\u2260.example", "a／b", "a％41", "a？b", "a：b", "\uFFFD", "a\u2028b", "\U000E0001"};
 
-// Not to be mixed with others: Node takes some that the standard refuses, as it does not check all
-// that UTS #46 asks of labels that start with xn-- and of directions of writing.
+// Hosts that are not combined with others, because Node accepts some that the standard refuses.
+// Node does not check all rules of UTS #46 for labels with xn-- and for directions of writing.
 const Texts kHostsAlone = {"אבג.example",      "אבa.example",
                            "مثال.إختبار",      "xn--",
                            "xn--.example",     "xn--a",
@@ -215,7 +215,7 @@ const Texts kQueries = {"",
 
 const Texts kFragments = {"", "#", "#a", "#a?b", "##", "#é", "# ", "#/../", "#@"};
 
-// What mutations put in.
+// Texts that mutations insert.
 const Texts kInserted = {
     "%",    "%2", "%2e", "%2F", "%25", ".",      "..",     "/",      "\\",     "//",    ":",
     "@",    "[",  "]",   "#",   "?",   "&",      "=",      " ",      "\t",     "\r",    "\x01",
@@ -226,7 +226,7 @@ const Texts kInserted = {
 std::string_view Any(const Texts& texts, Random& random) {
   return texts[random.Below(texts.size())];
 }
-// Mostly the first, which is what most URLs have.
+// Mostly the first text, like in most URLs.
 std::string_view Seldom(const Texts& texts, Random& random) {
   return random.Below(6) == 0 ? Any(texts, random) : texts[0];
 }
@@ -293,7 +293,7 @@ std::string AnyPath(Random& random) {
 
 bool IsContinuation(char c) { return (static_cast<unsigned char>(c) & 0xC0) == 0x80; }
 
-// A place between two characters.
+// A random position between two characters.
 size_t AnyPlace(const std::string& text, Random& random) {
   size_t at = random.Below(text.size() + 1);
   while (at < text.size() && IsContinuation(text[at])) ++at;
@@ -319,7 +319,7 @@ void Mutate(std::string& text, Random& random) {
   }
 }
 
-// Collects texts, each once, up to the size of the corpus. Thread-compatible.
+// Collects different texts, up to the size of the corpus. Thread-compatible.
 class Collector {
  public:
   void Add(std::string text) {
@@ -358,7 +358,7 @@ std::vector<std::string> UrlCorpus() {
   AddPairs(collector);
   Random random(20260816);
   while (!collector.full()) {
-    // One after the other: compilers differ in the order in which they evaluate arguments.
+    // Separate statements, because compilers differ in the order of evaluating arguments.
     const std::string_view fragment = Seldom(kFragments, random);
     const std::string_view query = Any(kQueries, random);
     const std::string path = AnyPath(random);

@@ -1,5 +1,5 @@
-// A hundred thousand URLs and texts that look like one: odd parts, listed by hand, in every
-// combination of two, and what chance makes of them. The same on every machine.
+// A hundred thousand URLs and similar texts: odd parts, listed by hand, in all pairs, and random
+// combinations and mutations. The corpus is the same on every machine.
 #ifndef FRESHET_TESTS_URL_CORPUS_H_
 #define FRESHET_TESTS_URL_CORPUS_H_
 
@@ -11,7 +11,7 @@ namespace freshet {
 
 inline constexpr size_t kCorpusSize = 100'000;
 
-// kCorpusSize texts of valid UTF-8 without line feeds; no two are the same.
+// kCorpusSize different texts of valid UTF-8 without line feeds.
 std::vector<std::string> UrlCorpus();
 
 }  // namespace freshet

@@ -1,6 +1,6 @@
-// International host names against the data of the WHATWG URL standard's own tests, of
-// web-platform-tests (url/resources, BSD-3-Clause): toascii.json, and IdnaTestV2.json, which its
-// tools make of the file of that name of Unicode (UTS #46).
+// Compares international host names with the WHATWG URL standard's own test data, from
+// web-platform-tests (url/resources, BSD-3-Clause): toascii.json, and IdnaTestV2.json, made there
+// from Unicode's file of that name (UTS #46).
 #include <fstream>
 #include <nlohmann/json.hpp>
 #include <string>
@@ -11,7 +11,7 @@
 namespace freshet {
 namespace {
 
-// The host that a text names, as the standard writes it; "-" where it is refused.
+// The host of a text in the standard's form; "-" = refused.
 std::string HostOf(const std::string& host) {
   const StatusOr<CanonicalUrl> url = Canonicalise("https://" + host + "/x");
   if (!url.ok()) return "-";
@@ -19,12 +19,12 @@ std::string HostOf(const std::string& host) {
   return url->text.substr(kScheme, url->text.find('/', kScheme) - kScheme);
 }
 
-// What the standard takes and docs/decisions/0002-canonical-urls.md refuses.
+// Hosts that the standard accepts and docs/decisions/0002-canonical-urls.md refuses.
 bool IsRefusedOnPurpose(const std::string& expected) {
   return expected.find_first_not_of('.') == std::string::npos || expected.size() > 253;
 }
 
-// Compares all of a file, and returns how much that was.
+// Compares all hosts of a file and returns their number.
 int Compare(const std::string& name) {
   std::ifstream file(std::string(FRESHET_SOURCE_DIR) + "/tests/url/" + name);
   const nlohmann::json all = nlohmann::json::parse(file, nullptr, false);
@@ -32,7 +32,7 @@ int Compare(const std::string& name) {
   for (const nlohmann::json& test : all) {
     if (!test.is_object()) continue;
     const std::string input = test["input"].get<std::string>();
-    // In a URL the host ends there; an empty one gives its place to what is behind it.
+    // In a URL these characters end the host, and an empty host is replaced by the following text.
     if (input.empty() || input.find_first_of("/?#\\") != std::string::npos) continue;
     std::string expected = test["output"].is_null() ? "-" : test["output"].get<std::string>();
     if (IsRefusedOnPurpose(expected)) expected = "-";
@@ -46,7 +46,7 @@ TEST(StandardsData, HostsAreThoseOfTheStandard) { EXPECT_GE(Compare("toascii.jso
 
 TEST(StandardsData, NamesAreThoseOfUnicode) { EXPECT_GE(Compare("IdnaTestV2.json"), 1900); }
 
-// As docs/decisions/0002-canonical-urls.md says.
+// docs/decisions/0002-canonical-urls.md refuses these.
 TEST(StandardsData, LabelsThatEncodeNothingAndUnassignedCharactersAreRefused) {
   for (const char* host :
        {"xn--", "xn--.example", "a.xn--", "xn--a", "xn--ascii-", "xn--a-.example", "xn--99999999",

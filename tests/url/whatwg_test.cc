@@ -1,6 +1,6 @@
-// Canonical URLs against an independent implementation of the WHATWG URL standard, that of Node:
-// with what it said of every text of the corpus when node_digests.txt was made, and with what the
-// Node of this machine says, if it has one.
+// Compares canonical URLs with those of Node, an independent implementation of the WHATWG URL
+// standard: with its earlier answers in node_digests.txt, and with this machine's Node, if
+// installed.
 #include <algorithm>
 #include <fstream>
 #include <sstream>
@@ -15,8 +15,8 @@
 namespace freshet {
 namespace {
 
-constexpr size_t kBlock = 100;    // texts of one digest
-constexpr int kLaterEdition = 3;  // exit codes of node_urls.mjs and the shell
+constexpr size_t kBlock = 100;    // texts per digest
+constexpr int kLaterEdition = 3;  // an exit code of node_urls.mjs
 constexpr int kNoSuchProgram = 127;
 
 const std::vector<std::string>& Corpus() {
@@ -29,7 +29,7 @@ std::string Answer(const std::string& text) {
   return url.ok() ? url->text : "-";
 }
 
-// FNV-1a of 32 bits.
+// 32-bit FNV-1a.
 std::string Digest(std::string_view text) {
   uint32_t hash = 0x811c9dc5;
   for (const char c : text) hash = (hash ^ static_cast<unsigned char>(c)) * 0x01000193;
@@ -89,7 +89,7 @@ TEST(Whatwg, IsIdempotentAndAgreesOnHosts) {
   }
 }
 
-// A corpus of refusals, or of one page, would show nothing.
+// A corpus of only refused URLs, or of one page, would prove nothing.
 TEST(Whatwg, HasACorpusOfManyPages) {
   size_t taken = 0;
   absl::flat_hash_set<std::string> pages;

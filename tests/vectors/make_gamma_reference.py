@@ -9,7 +9,7 @@ from mpmath import exp, log, loggamma, mp, mpf
 
 
 def reference(a, x):
-    """The smaller of both as a sum of positive terms, the other as its complement."""
+    """Computes the smaller of P and Q as a sum of positive terms, the other one as its complement."""
     x = mpf(x)
     weight = exp(a * log(x) - x - loggamma(a + 1))
     if x <= a:

@@ -3,9 +3,9 @@
 
 Usage: make_ncis_reference.py >ncis_reference.tsv
 
-The sums are taken as printed in the papers, with as many digits as their cancellation costs, over
-rows that reach every evaluation of core/model/ncis_value.h and lie close to both sides of their
-borders. importance is 1; terms 0 means all.
+Computes the sums as printed in the papers, with the digits that cancellation costs added. The rows
+reach every evaluation of core/model/ncis_value.h and lie close to both sides of their borders.
+importance is 1; terms 0 means all.
 """
 import random
 
@@ -13,7 +13,7 @@ from mpmath import exp, floor, log10, mp, mpf
 
 
 def reference(alpha, gamma, kappa, s, terms):
-    """V, psi, w and ceiling - V by the printed sums."""
+    """Computes V, psi, w and ceiling - V by the printed sums."""
     alpha, gamma, kappa, s = (mpf(x) for x in (alpha, gamma, kappa, s))
     count = int(floor(s / kappa)) + 1
     if terms:
@@ -47,7 +47,7 @@ def reference(alpha, gamma, kappa, s, terms):
 
 
 def case(mode):
-    """alpha, gamma/alpha, kappa, s, terms: which evaluation they reach is said by the mode."""
+    """Draws b = gamma/alpha, kappa, s and terms that reach the evaluation of this mode."""
     s = 10 ** random.uniform(-8, 1.6)
     if mode == "first":
         return 10 ** random.uniform(-12, 12), s * 10 ** random.uniform(0.01, 3), s, 0

@@ -1,4 +1,4 @@
-// One call of the admin service, from connecting to its exit code.
+// Makes one call of the admin service, from connecting to the exit code.
 #ifndef FRESHET_TOOLS_CLI_ADMIN_CALL_H_
 #define FRESHET_TOOLS_CLI_ADMIN_CALL_H_
 
@@ -14,7 +14,7 @@ namespace freshet::cli {
 
 using Admin = v1::AdminService::Stub;
 
-// Connects and makes the call. kAccepted if there is a response; else why not has been told.
+// Connects and makes the call. Returns kAccepted if there is a response; else prints the reason.
 template <typename Request, typename Response>
 ExitCode Fetch(Session& session,
                grpc::Status (Admin::*method)(grpc::ClientContext*, const Request&, Response*),
@@ -26,13 +26,13 @@ ExitCode Fetch(Session& session,
   return status.ok() ? kAccepted : session.Fail(status);
 }
 
-// Says what is the matter with a division of a fleet.
+// Prints the problem of a division of a fleet.
 inline void ComplainOfDivision(const Session& session, uint32_t division, const std::string& why) {
   session.Complain(fmt::format("division {}: {}", division, ShowText(why)));
 }
 
-// Says which divisions of a fleet a response leaves out, below what it tells. kRefused if there are
-// any: whoever asks wants to know of all.
+// Names the divisions that are missing from a response. Returns kRefused if there are any: callers
+// want the answer of all.
 template <typename Response>
 ExitCode TellUnanswered(const Session& session, const Response& response) {
   for (const v1::UnansweredDivision& missing : response.unanswered()) {

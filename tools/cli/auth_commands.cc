@@ -1,4 +1,4 @@
-// auth: tokens for a server's file of identities, and what one may do there.
+// auth: makes tokens for a server's file of identities, and shows the caller's rights.
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <openssl/rand.h>
@@ -22,17 +22,17 @@
 namespace freshet::cli {
 namespace {
 
-// No token can be guessed that has so many random bytes.
+// A token with so many random bytes cannot be guessed.
 constexpr size_t kTokenBytes = 32;
 
-// What an auth file has of a token.
+// Returns the form of a token that an auth file has.
 std::string HashOf(const std::string& token) {
   std::array<unsigned char, SHA256_DIGEST_LENGTH> digest{};
   SHA256(reinterpret_cast<const unsigned char*>(token.data()), token.size(), digest.data());
   return absl::BytesToHexString({reinterpret_cast<const char*>(digest.data()), digest.size()});
 }
 
-// A new token in a new file that only its owner reads.
+// Writes a new token to a new file that only its owner can read.
 absl::StatusOr<std::string> WriteNewToken(const std::string& path) {
   std::array<unsigned char, kTokenBytes> bytes{};
   if (RAND_bytes(bytes.data(), static_cast<int>(bytes.size())) != 1) {

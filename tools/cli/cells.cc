@@ -23,7 +23,7 @@ std::string_view Trimmed(std::string_view text) {
   return text.substr(first, text.find_last_not_of(kBlanks) - first + 1);
 }
 
-// The cells of a line of CSV, with quotes taken off. Nothing if a quote is left open.
+// Returns the cells of a line of CSV without their quotes; nothing if a quote is left open.
 std::optional<std::vector<std::string>> SplitCsv(std::string_view line, char separator) {
   std::vector<std::string> cells(1);
   bool quoted = false;

@@ -1,4 +1,4 @@
-// Lines of tables, taken apart.
+// Splits lines of tables.
 #ifndef FRESHET_TOOLS_CLI_CELLS_H_
 #define FRESHET_TOOLS_CLI_CELLS_H_
 
@@ -9,15 +9,15 @@
 
 namespace freshet::cli {
 
-// The parts between separators, any of these characters; `merge` takes several that follow each
-// other for one, and those at either end for none.
+// Returns the parts between separators, which are any of these characters. `merge` counts adjacent
+// separators as one, and ignores those at either end.
 [[nodiscard]] std::vector<std::string_view> SplitAt(std::string_view line,
                                                     std::string_view separators, bool merge);
 
-// Without the blanks and line ends around it.
+// Returns the text without blanks and line ends around it.
 [[nodiscard]] std::string_view Trimmed(std::string_view text);
 
-// The cells of a line of CSV, with quotes taken off. Nothing if a quote is left open.
+// Returns the cells of a line of CSV without their quotes; nothing if a quote is left open.
 [[nodiscard]] std::optional<std::vector<std::string>> SplitCsv(std::string_view line,
                                                                char separator);
 

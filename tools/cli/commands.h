@@ -18,10 +18,11 @@
 
 namespace freshet::cli {
 
-// The command that the command line names, with its options bound: set by parsing.
+// The command that the command line names, with its options bound. Parsing sets it.
 using Action = std::function<ExitCode(Session&)>;
 
-// Each adds some commands to the program; parsing one of them sets `action`, which outlives `app`.
+// Each function adds some commands to the program; parsing one of them sets `action`, which
+// outlives `app`.
 void AddPageCommands(CLI::App& app, Action& action);      // upsert, remove, recheck
 void AddReadCommands(CLI::App& app, Action& action);      // get, list
 void AddExportCommand(CLI::App& app, Action& action);     // export
@@ -37,9 +38,9 @@ void AddFleetCommand(CLI::App& app, Action& action);      // fleet
 void AddHealthCommand(CLI::App& app, Action& action);     // health
 void AddAuthCommands(CLI::App& app, Action& action);      // auth hash-token, auth check
 void AddTenantCommands(CLI::App& app, Action& action);    // crawls, hosts
-void AddShadowCommand(CLI::App& crawls, Action& action);  // shadow, of crawls
+void AddShadowCommand(CLI::App& crawls, Action& action);  // shadow, below `crawls`
 void AddRestoreCommand(CLI::App& app, Action& action);    // restore, which calls no service
-// completion, which calls none either. `app` is what the script completes.
+// completion, which calls no service either. The scripts complete the commands of `app`.
 void AddCompletionCommand(CLI::App& app, Action& action);
 
 // True if an argument is the URL that starts a new item.
@@ -47,7 +48,7 @@ void AddCompletionCommand(CLI::App& app, Action& action);
   return argument.find("://") != std::string_view::npos;
 }
 
-// Every column of a row, put into an item of the API by `set(column, value, item)`.
+// Puts every column of a row into an item of the API by `set(column, value, item)`.
 template <typename Item, typename Set>
 absl::Status FillItem(const Row& row, Set set, Item* item) {
   for (const auto& [column, value] : row.fields) {
@@ -57,18 +58,18 @@ absl::Status FillItem(const Row& row, Set set, Item* item) {
   return absl::OkStatus();
 }
 
-// Tells a person at a terminal who has named nothing that the command waits for what they type.
+// Tells a person at a terminal, after a command without arguments, that the command reads input.
 inline void TellInput(const Session& session, const std::vector<std::string>& arguments) {
   if (!arguments.empty() || isatty(session.input()) != 1) return;
   session.Note("reading standard input, one row a line; Ctrl-D ends it");
 }
 
-// What is next in a source of rows.
+// The outcome of reading the next row.
 enum class NextRow { kItem, kUnreadable, kEnd };
 
-// Reads the next row and converts it. A row that cannot be read or converted is named, counted as
-// refused and left out, unless `strict` or typed as an argument: then it is the error. Other errors
-// end the input anyway.
+// Reads the next row and converts it. Names a row that cannot be read or converted, and counts it
+// as refused. Returns the error instead if `strict`, or if the row was typed as an argument. All
+// other errors end the input.
 template <typename Convert>
 absl::StatusOr<NextRow> ReadRow(RowSource& rows, bool strict, Convert convert, Tally& tally,
                                 Row* row) {
@@ -81,7 +82,7 @@ absl::StatusOr<NextRow> ReadRow(RowSource& rows, bool strict, Convert convert, T
   return NextRow::kUnreadable;
 }
 
-// The flag that has a command end where a row cannot be read.
+// Adds the flag that ends a command at the first unreadable row.
 inline void AddStrict(CLI::App& command, bool& strict) {
   command.add_flag("--strict", strict,
                    "Stop at the first unreadable row; without this flag the command reports such "
@@ -89,7 +90,7 @@ inline void AddStrict(CLI::App& command, bool& strict) {
 }
 
 // Sends all rows of a source over a stream, and returns the exit code of the command.
-//   convert(row, item): fills an item; its error is InvalidArgument, and that of the row.
+//   convert(row, item): fills an item, or returns InvalidArgument for the row.
 template <typename Request, typename Response, typename Convert>
 ExitCode UploadRows(
     Session& session, RowSource& rows, bool strict, std::string_view noun, const Request& prototype,
@@ -119,7 +120,7 @@ ExitCode UploadRows(
   }
   if (!batch.rows.empty()) uploader.Send(std::move(batch));
   const grpc::Status status = uploader.Finish();
-  // A command line that names nothing has nothing to sum up.
+  // Without any item there is nothing to sum up.
   if (input.ok() || tally.items() + uploader.unacknowledged() > 0) {
     tally.Summarise(uploader.unacknowledged());
   }

@@ -14,23 +14,24 @@
 namespace freshet::cli {
 namespace {
 
-// A word that may stand somewhere, and what it is for.
+// A word to complete, and its purpose.
 struct Word {
   std::string text;
   std::string help;
 };
 
-// What may follow a command. Commands are named by their path: ` crawls set`, or nothing for the
-// program itself.
+// The words that may follow a command. The path names the command: ` crawls set`, or nothing for
+// the program itself.
 struct Place {
   std::string path;
   std::vector<Word> words;                                  // commands, or values of an argument
-  std::vector<Word> options;                                // with those of the commands above
+  std::vector<Word> options;                                // including those of the commands above
   std::vector<std::string> valued;                          // options that take a value
-  std::vector<std::pair<std::string, std::string>> values;  // fixed ones, by option, with spaces
+  std::vector<std::pair<std::string, std::string>> values;  // fixed values by option
 };
 
-// The values that an option's checks name, with spaces between them; empty if any value will do.
+// Returns the values that an option's checks name, separated by spaces; empty if any value is
+// allowed.
 std::string FixedValues(const CLI::Option& option) {
   const std::string type = option.get_type_name();
   const size_t begin = type.find('{');
@@ -59,7 +60,7 @@ void AddOption(const CLI::Option& option, Place& place) {
 void AddPlaces(const CLI::App& app, Place place, std::vector<Place>& places) {
   place.words.clear();
   for (const CLI::Option* option : app.get_options()) {
-    // Every command has its own, and one is enough.
+    // Every command has the same help option: list it once.
     if (option == app.get_help_ptr() && !place.path.empty()) continue;
     AddOption(*option, place);
   }
@@ -82,7 +83,7 @@ std::vector<Place> PlacesOf(const CLI::App& app) {
   return places;
 }
 
-// Text as one word of a shell.
+// Quotes text as one word of a shell.
 std::string Quote(std::string_view text) {
   std::string quoted = "'";
   for (const char c : text) quoted += c == '\'' ? std::string("'\\''") : std::string(1, c);
@@ -93,14 +94,14 @@ std::string Names(const std::vector<Word>& words) {
   return absl::StrJoin(words, " ", [](std::string* out, const Word& word) { *out += word.text; });
 }
 
-// `'name:what it is for'`, as zsh takes it, one a line.
+// Returns `'name:purpose'` lines in the form of zsh.
 std::string Described(const std::vector<Word>& words) {
   std::string text;
   for (const Word& word : words) text += "\n        " + Quote(word.text + ":" + word.help);
   return text;
 }
 
-// The fixed values of options: cases of `path:option`.
+// Returns shell cases of `path:option` with the fixed values of options.
 std::string ValueCases(const std::vector<Place>& places, std::string_view open,
                        std::string_view close) {
   std::string text;

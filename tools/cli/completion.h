@@ -1,4 +1,4 @@
-// Completion scripts for shells, made of what the program's parser knows.
+// Writes completion scripts for shells from the program's parser.
 #ifndef FRESHET_TOOLS_CLI_COMPLETION_H_
 #define FRESHET_TOOLS_CLI_COMPLETION_H_
 
@@ -7,14 +7,14 @@
 
 namespace freshet::cli {
 
-// Each completes the commands and options of `app`, the values of options that have a fixed set of
-// them, and files elsewhere. The scripts hold all they need: they run neither the program nor
-// anything that talks to a server. The one for bash needs version 4.
+// Each script completes the commands and options of `app`, fixed values of options, and files
+// otherwise. The scripts need nothing else: they run neither the program nor anything that calls a
+// server. The one for bash needs version 4.
 [[nodiscard]] std::string BashCompletion(const CLI::App& app);
 [[nodiscard]] std::string ZshCompletion(const CLI::App& app);
 
-// Names values for completion and help, and takes any other as well: for options that accept more
-// spellings than are worth naming. `values` are as in "{true,false}".
+// Names values for completion and help, and accepts any other value too. For options with more
+// spellings than are worth naming. `values` has the form "{true,false}".
 [[nodiscard]] CLI::Validator Suggest(const std::string& values);
 
 }  // namespace freshet::cli

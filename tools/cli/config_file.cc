@@ -27,13 +27,13 @@ absl::Status Wrong(std::string_view key, std::string_view what) {
   return absl::InvalidArgumentError(fmt::format("{}: {}", key, what));
 }
 
-// The value of an environment variable that names an absolute path, else nothing.
+// Returns the absolute path in an environment variable, or nothing.
 std::string AbsolutePathIn(const char* variable) {
   const char* value = std::getenv(variable);
   return value != nullptr && value[0] == '/' ? value : "";
 }
 
-// A file's text, and whether others than its owner may read it.
+// The text of a file, and whether users other than its owner may read it.
 struct FileText {
   std::string text;
   bool shared = false;
@@ -69,7 +69,7 @@ class Reader {
  public:
   Reader(std::string folder, ConfigFile* out) : folder_(std::move(folder)), out_(*out) {}
 
-  // `prefix` is that of the keys' full names: empty, or `tls.`.
+  // `prefix` precedes the names of keys: empty, or `tls.`.
   absl::Status Read(const YAML::Node& map, const std::string& prefix) {
     std::set<std::string> seen;
     for (const auto& entry : map) {
@@ -170,7 +170,7 @@ absl::StatusOr<ConfigFile> Parse(const FileText& file, const std::string& folder
   return config;
 }
 
-// Whether a flag or its variable gave an option.
+// Whether a flag or its variable sets an option.
 bool Given(const CLI::App& app, const char* name) { return app.get_option(name)->count() > 0; }
 
 void TakeIdentity(const CLI::App& app, ConfigFile config, ClientSecurity& security) {

@@ -1,4 +1,4 @@
-// The settings file of the client, for what one would else say with every command.
+// The settings file of the client: options that need not be repeated with every command.
 #ifndef FRESHET_TOOLS_CLI_CONFIG_FILE_H_
 #define FRESHET_TOOLS_CLI_CONFIG_FILE_H_
 
@@ -11,8 +11,7 @@
 
 namespace freshet::cli {
 
-// What a settings file says; what it does not say is unset or empty. Value type,
-// thread-compatible.
+// The content of a settings file; missing keys are unset or empty. Value type, thread-compatible.
 struct ConfigFile {
   std::optional<std::string> server;
   std::optional<bool> json;
@@ -24,25 +23,25 @@ struct ConfigFile {
   std::string token;
 };
 
-// freshet/config.yaml in XDG_CONFIG_HOME, else in .config of HOME; a variable that is unset, empty
-// or no absolute path counts as unset. Empty if both are.
+// Returns freshet/config.yaml in XDG_CONFIG_HOME, else in .config of HOME; ignores a variable that
+// is not an absolute path. Empty if both are ignored.
 [[nodiscard]] std::string DefaultConfigPath();
 
 // Reads a settings file of up to 64 KiB. Its keys are `server`, `json`, `token`, `token_file` and
-// `tls`, which is true, false or has the keys `ca`, `certificate` and `key`. Paths that do not
-// begin with `/` are of the folder of the file, those with `~/` of HOME.
-//   NotFound: there is no such file. InvalidArgument names the file and the key that is unknown,
-//   there twice or of a wrong value, never a token. A file with a `token` that others than its
+// `tls`, which is true, false or has the keys `ca`, `certificate` and `key`. Paths start in the
+// folder of the file unless they begin with `/`; `~/` means HOME.
+//   NotFound: there is no such file. InvalidArgument names the file and a key that is unknown,
+//   repeated or has a wrong value, never a token. A file with a `token` that users other than its
 //   owner may read is refused.
 [[nodiscard]] absl::StatusOr<ConfigFile> ReadConfigFile(const std::string& path);
 
 // Adds --config to the program. `path` outlives `app`.
 void AddConfigOption(CLI::App& app, std::string& path);
 
-// Once `app` has parsed a command line: puts into `settings` what the settings file says and
-// neither flags nor the environment do. Who is told by them what certificate or token to use, takes
-// none of these from the file. Without --config a file that does not exist is as an empty one, and
-// with an empty one none is read. Fails as ReadConfigFile.
+// Call after `app` has parsed a command line: takes settings from the file that neither flags nor
+// the environment give. Their certificate or token replaces all security settings of the file.
+// Without --config a missing file counts as empty; with an empty --config none is read. Errors:
+// those of ReadConfigFile.
 [[nodiscard]] absl::Status TakeConfig(const CLI::App& app, const std::string& path,
                                       Settings& settings);
 

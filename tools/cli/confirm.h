@@ -1,4 +1,4 @@
-// What cannot be undone is asked about first.
+// Asks before a command does something that cannot be undone.
 #ifndef FRESHET_TOOLS_CLI_CONFIRM_H_
 #define FRESHET_TOOLS_CLI_CONFIRM_H_
 
@@ -9,12 +9,12 @@
 
 namespace freshet::cli {
 
-// kAccepted if the command is to go on: with `yes` (--yes), or when the person at the terminal says
-// so. Elsewhere nobody can be asked: kBadUsage, with a line that names --yes. kRefused for any
-// other answer than yes. `what` is the question without its mark. Thread-compatible.
+// Returns kAccepted with `yes` (--yes), or when the person at the terminal agrees. Without a
+// terminal returns kBadUsage, with a line that names --yes; kRefused for any answer but yes. `what`
+// is the question without its question mark. Thread-compatible.
 [[nodiscard]] ExitCode Confirm(const Session& session, bool yes, std::string_view what);
 
-// The flag --yes of such a command.
+// Adds the flag --yes to such a command.
 void AddYes(CLI::App& command, bool& yes);
 
 }  // namespace freshet::cli

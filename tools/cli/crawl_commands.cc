@@ -1,4 +1,4 @@
-// next, report and signal: what a worker or a poller without a stream of its own needs.
+// next, report and signal: do the work of a worker or poller that has no stream of its own.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -133,8 +133,8 @@ ExitCode Report(Session& session, const ReportOptions& options) {
       return absl::InvalidArgumentError(
           fmt::format("row {}: url: missing, and so is lease_id", row.number));
     }
-    // The server tells the outcome by either of the others; http_status says enough from 400 on,
-    // which is for it to judge.
+    // With an outcome or a content digest the server knows what happened. It judges http_status
+    // itself, which is enough from 400 on.
     if (row.Find("outcome") == nullptr && row.Find("content_digest") == nullptr &&
         row.Find("http_status") == nullptr) {
       return absl::InvalidArgumentError(fmt::format(
@@ -213,7 +213,7 @@ absl::Status FillSignal(const Row& row, const SignalOptions& options, v1::Change
   return absl::OkStatus();
 }
 
-// Rows of one input are one poll of each source that they name.
+// All rows of one input that name the same source are one poll.
 absl::Status SendPolls(RowSource& rows, const SignalOptions& options, Tally& tally,
                        SignalUploader& uploader) {
   std::map<std::string, Poll> polls;
@@ -233,13 +233,13 @@ absl::Status SendPolls(RowSource& rows, const SignalOptions& options, Tally& tal
   return status;
 }
 
-// What an operator should know about a sitemap besides the outcome of its signals.
+// Counts for an operator, in addition to the outcomes of the signals.
 struct SitemapCounts {
   uint64_t undated = 0;
   uint64_t old = 0;
 };
 
-// What cannot be sent.
+// An entry that cannot be sent.
 struct Unsent {
   uint64_t number = 0;
   std::string url;
@@ -261,7 +261,7 @@ absl::StatusOr<std::vector<Sitemap>> ReadSitemaps(const SignalOptions& options, 
   return sitemaps;
 }
 
-// One sitemap is one poll. Entries without a date claim no change; those up to `since` were claimed
+// One sitemap is one poll. Entries without a date claim no change; entries up to `since` were sent
 // before.
 SitemapCounts SendSitemap(const Sitemap& sitemap, const SignalOptions& options, Instant since,
                           Instant now, SignalUploader& uploader, std::vector<Unsent>& unsent) {

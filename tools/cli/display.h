@@ -1,4 +1,4 @@
-// How much room text takes on a terminal, and how it is made to fit.
+// Measures text on a terminal, and cuts it to fit.
 #ifndef FRESHET_TOOLS_CLI_DISPLAY_H_
 #define FRESHET_TOOLS_CLI_DISPLAY_H_
 
@@ -8,20 +8,20 @@
 
 namespace freshet::cli {
 
-// Cells that text in UTF-8 takes: wide characters, as those of Chinese and most emoji, take two,
-// marks on the character before them none. What is no UTF-8 takes a cell a byte.
+// Returns the cells of UTF-8 text: wide characters, such as Chinese ones and most emoji, take two,
+// combining marks none. Bytes that are not UTF-8 take one each.
 [[nodiscard]] size_t DisplayWidth(std::string_view text);
 
-// The text if it fits in so many cells, else its start, its end or, for URLs, both, with an
-// ellipsis for what is left out. Never more cells than that.
+// Returns the text if it fits in so many cells, else its start, its end or, for URLs, both, with an
+// ellipsis for the omitted part. Never takes more cells.
 [[nodiscard]] std::string CutEnd(std::string_view text, size_t width);
 [[nodiscard]] std::string CutMiddle(std::string_view text, size_t width);
 
-// Its start as far as it fits in so many cells.
+// Returns as much of its start as fits.
 [[nodiscard]] std::string_view Fitting(std::string_view text, size_t width);
 
-// Cells in a line of standard output: what COLUMNS says, else the terminal. 0: no terminal, or
-// nobody knows, so that nothing is to be cut.
+// Returns the cells in a line of standard output, by COLUMNS, else by the terminal. 0 = no
+// terminal, or unknown: nothing is cut.
 [[nodiscard]] size_t TerminalColumns();
 
 }  // namespace freshet::cli

@@ -10,7 +10,7 @@
 namespace freshet::cli {
 namespace {
 
-// Commands of those who have pages, and of workers.
+// Commands for owners of pages, and for workers.
 constexpr std::array kPageExamples = {
     CommandExample{"freshet",
                    "  freshet upsert https://example.org/ 2.5\n"
@@ -61,7 +61,7 @@ constexpr std::array kPageExamples = {
                    "  freshet sitemap --every 30m --source feed https://example.org/feed.rss\n"},
 };
 
-// Commands of operators.
+// Commands for operators.
 constexpr std::array kOperatorExamples = {
     CommandExample{"freshet rate",
                    "  freshet rate\n"
@@ -113,7 +113,7 @@ constexpr std::array kOperatorExamples = {
                    "  freshet audit --since 2026-01-01 --json\n"},
 };
 
-// Commands of those who watch a server, and of the client itself.
+// Commands for monitoring, and for the client itself.
 constexpr std::array kOtherExamples = {
     CommandExample{"freshet stats",
                    "  freshet stats\n"

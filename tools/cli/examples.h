@@ -7,7 +7,7 @@
 
 namespace freshet::cli {
 
-// Gives `app` and every command below it their help, with examples in front of `footer`.
+// Gives `app` and every command below it their help, with examples before `footer`.
 void AddExamples(CLI::App& app, const std::string& footer);
 
 }  // namespace freshet::cli

@@ -1,4 +1,4 @@
-// explain: why a page is where it is, in words, numbers and curves.
+// explain: shows why a page has its place, in words, numbers and curves.
 #include <fmt/format.h>
 #include <google/protobuf/util/time_util.h>
 
@@ -34,7 +34,7 @@ std::string SpanText(double seconds) {
       TimeUtil::NanosecondsToDuration(static_cast<int64_t>(std::clamp(seconds, 0.0, 9e9) * 1e9)));
 }
 
-// An instant, and how far off it is.
+// An instant, and how far away it is.
 std::string InstantText(const google::protobuf::Timestamp& time,
                         const google::protobuf::Timestamp& now) {
   const double off = TimeUtil::DurationToMilliseconds(time - now) / 1e3;
@@ -203,7 +203,7 @@ class Explainer {
   const bool utf8_;
 };
 
-// The response with the forecast: an instant, the probability and, where it is known, the value.
+// The response with the forecast: an instant, the probability and, if known, the value.
 nlohmann::ordered_json ExplainedJson(const v1::GetPageResponse& response) {
   nlohmann::ordered_json object = ToJson(response);
   nlohmann::ordered_json forecast = nlohmann::ordered_json::array();

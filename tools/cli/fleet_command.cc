@@ -1,4 +1,4 @@
-// fleet: who serves each division of a cluster, what it does, and how it goes to another node.
+// fleet: shows which node serves each division of a cluster, and moves divisions to other nodes.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -60,7 +60,7 @@ void AddRow(uint32_t division, const v1::FleetStandby& standby, Table* table) {
               standby.address().empty() ? "-" : ShowText(standby.address()), StateOf(standby)});
 }
 
-// What the divisions have that have answered; `all`: those are all.
+// The sums over the divisions that have answered; `all`: every division has.
 std::string SumOf(const v1::GetFleetResponse& fleet, bool all) {
   uint64_t pages = 0;
   uint64_t out = 0;
@@ -76,7 +76,7 @@ std::string SumOf(const v1::GetFleetResponse& fleet, bool all) {
                      ShowNumber(fleet.crawl_rate_per_second()));
 }
 
-// Fails when somebody has not answered: whoever asks wants to know of all.
+// Fails if a division has not answered: callers want to know about all.
 ExitCode ShowFleet(Session& session) {
   v1::GetFleetResponse response;
   const ExitCode code = Fetch(session, &Admin::GetFleet, v1::GetFleetRequest(), &response);
@@ -107,7 +107,7 @@ ExitCode ShowFleet(Session& session) {
     }
     table.Flush();
     if (response.divisions_size() > 1) session.out() << SumOf(response, all);
-    // Below it, where there is room for them.
+    // Errors go below the table, where they have room.
     for (const v1::FleetDivision& division : response.divisions()) {
       if (!division.has_unanswered()) continue;
       ComplainOfDivision(session, division.division(), division.unanswered());
@@ -116,22 +116,22 @@ ExitCode ShowFleet(Session& session) {
   return all ? kAccepted : kRefused;
 }
 
-// A server that is to end serves on until its standbys have the pages: the most that
-// cluster.handover may be.
+// A stopping server serves until its standbys have the pages: at most the largest cluster.handover.
 constexpr std::chrono::minutes kServesOn{10};
-// How long another one may take to serve after that.
+// How long a standby may then take to serve.
 constexpr std::chrono::seconds kHandOver{60};
 constexpr std::chrono::milliseconds kLookEvery{500};
 
-// Waits until others serve these divisions, and says who. kRefused if that was not seen of all.
+// Waits until other nodes serve these divisions, and names them. kRefused: some division has no
+// other node.
 ExitCode AwaitOthers(Session& session, const std::string& node, std::set<uint32_t> divisions) {
   const auto stub = v1::AdminService::NewStub(session.channel());
   const auto begun = std::chrono::steady_clock::now();
-  auto served = begun;  // when the node last did
+  auto served = begun;  // when the node last served a division
   while (!divisions.empty() && std::chrono::steady_clock::now() - served < kHandOver) {
     std::this_thread::sleep_for(kLookEvery);
     v1::GetFleetResponse fleet;
-    // The server that is asked may be one of those that end.
+    // The server that answers may itself be stopping.
     if (!Call(session, &Admin::GetFleet, *stub, v1::GetFleetRequest(), &fleet).ok()) continue;
     for (const v1::FleetDivision& its : fleet.divisions()) {
       if (its.has_unanswered() || !divisions.contains(its.division())) continue;
@@ -162,7 +162,7 @@ std::vector<std::string> NodesOf(const v1::GetFleetResponse& fleet) {
   return nodes;
 }
 
-// Of a node that serves nothing: what it stands by for.
+// Names the divisions for which a node is the standby.
 ExitCode ShowStandby(Session& session, const std::string& node) {
   v1::GetFleetResponse fleet;
   const ExitCode code = Fetch(session, &Admin::GetFleet, v1::GetFleetRequest(), &fleet);
@@ -228,7 +228,7 @@ void AddFleetCommand(CLI::App& app, Action& action) {
   auto* command = app.add_subcommand("fleet",
                                      "Show which node serves each division (part of the hosts) of "
                                      "a cluster; exit code 1 if a division has no node");
-  // Called after those of what follows it.
+  // CLI11 calls this after the callbacks of the subcommands.
   command->callback([command, &action] {
     if (command->get_subcommands().empty()) action = ShowFleet;
   });

@@ -1,4 +1,4 @@
-// health: what a server says of itself, for whoever restarts it.
+// health: shows the health that a server reports, for supervisors that restart it.
 #include <google/protobuf/wrappers.pb.h>
 #include <grpcpp/generic/async_generic_service.h>
 #include <grpcpp/generic/generic_stub.h>
@@ -12,8 +12,8 @@
 namespace freshet::cli {
 namespace {
 
-// The messages of grpc.health.v1 have one field of the number 1 each, as those of a string and of a
-// number have: on the wire they are the same, and no .proto of others is copied here.
+// The messages of grpc.health.v1 have a single field with the number 1, a string and a number.
+// These standard messages have the same bytes, so no foreign .proto is copied here.
 using HealthRequest = google::protobuf::StringValue;
 using HealthResponse = google::protobuf::Int32Value;
 constexpr int kServing = 1;

@@ -34,8 +34,8 @@ struct Term {
   v1::TermOrigin origin;
 };
 
-// A line for each term: its name, its value, and where that comes from. Nothing if all are the
-// server's defaults.
+// Returns a line for each term with its name, value and origin; nothing if all are the server's
+// defaults.
 std::string ShowOrigins(const v1::HostState& host) {
   const bool capped = host.max_crawls().count() > 0;
   const bool always = host.hours().empty() || host.hours() == "00:00-24:00";
@@ -63,7 +63,7 @@ bool AllDefaults(const v1::HostState& host) {
   return !host.customised() && ShowOrigins(host).empty();
 }
 
-// What only some hosts have.
+// Lines for properties that only some hosts have.
 std::string ShowMore(const v1::HostState& host) {
   std::string text;
   if (host.max_crawls().count() > 0) {

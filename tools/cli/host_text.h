@@ -1,4 +1,4 @@
-// A host as people read it.
+// Describes a host for people.
 #ifndef FRESHET_TOOLS_CLI_HOST_TEXT_H_
 #define FRESHET_TOOLS_CLI_HOST_TEXT_H_
 
@@ -9,8 +9,8 @@
 
 namespace freshet::cli {
 
-// Its politeness, what it is doing, and what it waits for; below it, a line each, what only some
-// hosts have. All lines but the first are indented by `indent` columns.
+// Returns its politeness, its state and the reason why it waits, and below a line for each property
+// that only some hosts have. Indents all lines but the first by `indent` columns.
 [[nodiscard]] std::string ShowHost(const v1::HostState& host, size_t indent = 0);
 
 }  // namespace freshet::cli

@@ -1,4 +1,4 @@
-// Batches of items, whatever the request they are of.
+// Batches of items, for every kind of request.
 #ifndef FRESHET_TOOLS_CLI_ITEM_BATCH_H_
 #define FRESHET_TOOLS_CLI_ITEM_BATCH_H_
 
@@ -15,15 +15,15 @@
 
 namespace freshet::cli {
 
-// Items of one message: the server's limit, and a size far below its limit on bytes.
+// Most items in a message: the server's limit, and far below its limit on bytes.
 inline constexpr int kMaxBatchItems = 1000;
 inline constexpr size_t kMaxBatchBytes = 4 << 20;
-// Batches that are sent before the first is acknowledged; with their bytes it bounds our memory.
+// Batches that are sent before the first is acknowledged; with their size a bound on memory.
 inline constexpr size_t kMaxBatchesInFlight = 16;
-// An item that the server is too busy for is sent this often in all before it counts as refused.
+// Attempts for an item while the server is busy; then the item counts as refused.
 inline constexpr int kMaxAttempts = 10;
 
-// The repeated field of each request, and what to call its items in messages.
+// The repeated field of each request, and the name of its items in messages.
 inline auto* Items(v1::UpsertPagesRequest& request) { return request.mutable_pages(); }
 inline auto* Items(v1::ReportCrawlsRequest& request) { return request.mutable_results(); }
 inline auto* Items(v1::SignalChangesRequest& request) { return request.mutable_signals(); }
@@ -36,7 +36,7 @@ inline std::string NameOf(const v1::CrawlResult& result) {
   return result.url().empty() ? fmt::format("lease {}", result.lease_id()) : result.url();
 }
 
-// Everything but the items is the same in a request that repeats some of them.
+// Returns a request for some of the items, with all other fields the same.
 template <typename Request>
 Request WithoutItems(Request& request) {
   Request rest;
@@ -56,7 +56,7 @@ inline v1::SignalChangesRequest WithoutItems(v1::SignalChangesRequest& request) 
   return rest;
 }
 
-// One message and the rows that its items came from.
+// One message, and the rows of its items.
 template <typename Request>
 struct Batch {
   Request request;

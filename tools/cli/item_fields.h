@@ -1,4 +1,4 @@
-// The columns of pages and of crawl results, wherever rows of them are read.
+// The columns of pages and of crawl results.
 #ifndef FRESHET_TOOLS_CLI_ITEM_FIELDS_H_
 #define FRESHET_TOOLS_CLI_ITEM_FIELDS_H_
 
@@ -13,7 +13,7 @@
 
 namespace freshet::cli {
 
-// Calls `set` with a parsed value, or returns why there is none.
+// Calls `set` with a parsed value, or returns the parser's error.
 template <typename T, typename Set>
 absl::Status Assign(const absl::StatusOr<T>& value, Set set) {
   if (!value.ok()) return value.status();
@@ -21,19 +21,19 @@ absl::Status Assign(const absl::StatusOr<T>& value, Set set) {
   return absl::OkStatus();
 }
 
-// An option's or column's error, with the name in front.
+// Puts the name of an option or column before its error.
 [[nodiscard]] inline absl::Status Named(std::string_view name, const absl::Status& status) {
   if (status.ok()) return status;
   return absl::InvalidArgumentError(fmt::format(
       "{}: {}", name, std::string_view(status.message().data(), status.message().size())));
 }
 
-// What `freshet upsert` and `freshet report` read.
+// The columns of rows for `freshet upsert` and `freshet report`.
 [[nodiscard]] const RowFormat& PageFormat();
 [[nodiscard]] const RowFormat& ResultFormat();
 
-// Sets the field that a column is named after. InvalidArgument says what is wrong with the value;
-// columns of other names are left alone.
+// Sets the field that has the name of the column. InvalidArgument names the fault of the value.
+// Ignores columns of other names.
 absl::Status SetPageField(std::string_view column, const std::string& value, v1::PageSpec* page);
 absl::Status SetResultField(std::string_view column, const std::string& value,
                             v1::CrawlResult* result);

@@ -19,8 +19,7 @@ using google::protobuf::Reflection;
 using google::protobuf::util::TimeUtil;
 using nlohmann::ordered_json;
 
-// Up to here every integer is a double, too, so that readers who parse numbers as doubles lose
-// nothing.
+// A double holds every integer up to here, so readers that parse numbers as doubles lose nothing.
 constexpr uint64_t kExact = uint64_t{1} << 53;
 
 ordered_json Integer(int64_t value) {
@@ -53,7 +52,7 @@ ordered_json MessageValue(const Message& message) {
   return ToJson(message);
 }
 
-// The value of a field, or of its element `i` if it is repeated.
+// The value of a field; of a repeated one, of its element `i`.
 ordered_json FieldValue(const Message& message, const FieldDescriptor& field, int i) {
   const Reflection& get = *message.GetReflection();
   const bool many = field.is_repeated();

@@ -9,17 +9,17 @@
 
 namespace freshet::cli {
 
-// The standard JSON form of a message with the field names of the .proto: instants as RFC 3339,
-// durations as "1.5s", enums by name, bytes in base64, NaN and infinities as strings. Fields
-// without presence are there even when zero, so that readers need no defaults; unset ones with
-// presence are left out. One deviation: 64-bit integers up to 2^53 are numbers, which every reader
-// keeps exactly; only larger ones are strings.
+// Returns the standard JSON form of a message with the field names of the .proto: instants as RFC
+// 3339, durations as "1.5s", enums by name, bytes in base64, NaN and infinities as strings.
+// Includes fields without presence even when zero, so that readers need no defaults; leaves out
+// unset ones with presence. Unlike the standard, 64-bit integers up to 2^53 are numbers, which
+// every reader keeps exactly; only larger ones are strings.
 [[nodiscard]] nlohmann::ordered_json ToJson(const google::protobuf::Message& message);
 
-// JSON without line breaks. Nothing in it can reach a terminal as a control character.
+// Returns JSON without line breaks, and without control characters that could reach a terminal.
 [[nodiscard]] std::string JsonText(const nlohmann::ordered_json& value);
 
-// One line of JSON for a message.
+// Returns one line of JSON for a message.
 [[nodiscard]] std::string ToJsonLine(const google::protobuf::Message& message);
 
 }  // namespace freshet::cli

@@ -17,7 +17,7 @@ namespace {
 
 constexpr size_t kBufferBytes = 64 << 10;
 
-// Number of continuation bytes after a first byte, and the smallest code point that needs so many.
+// The number of continuation bytes after a first byte, and the smallest code point of that length.
 struct Utf8Form {
   int following;
   char32_t smallest;
@@ -58,12 +58,12 @@ bool IsUtf8(std::string_view text) {
 
 // State of zlib, which keeps pointers into itself and so must not move.
 struct ByteSource::Inflater {
-  static constexpr uLong kMagicBytes = 2;  // by which a member begins
+  static constexpr uLong kMagicBytes = 2;  // first bytes of a member
   z_stream stream{};
   bool ended = false;    // the last member of the file is complete
-  bool further = false;  // one member at least is
-  bool over = false;     // what follows is no member, and is passed over as gzip does
-  bool full = false;  // the last piece filled its buffer: there may be more without further input
+  bool further = false;  // at least one member has begun
+  bool over = false;     // the rest is not a member; skipped, as gzip does
+  bool full = false;     // the last output filled its buffer: more may follow without further input
   std::vector<char> piece = std::vector<char>(kBufferBytes);
 
   Inflater() { inflateInit2(&stream, 16 + MAX_WBITS); }
@@ -72,7 +72,7 @@ struct ByteSource::Inflater {
   Inflater& operator=(const Inflater&) = delete;
 
   [[nodiscard]] bool NeedsInput() const { return (stream.avail_in == 0 && !full) || over; }
-  // Whether the input may end here: no member has begun that is not complete.
+  // Whether the input may end here: no member is incomplete.
   [[nodiscard]] bool MayEnd() const {
     return ended || over || (further && stream.total_in < kMagicBytes);
   }
@@ -80,8 +80,8 @@ struct ByteSource::Inflater {
     stream.next_in = reinterpret_cast<Bytef*>(input);
     stream.avail_in = static_cast<uInt>(size);
   }
-  // Decompresses one piece onto `out`, however far that goes in the input. A file may consist of
-  // several compressed members, and have something else behind them.
+  // Decompresses one piece onto `out`. A file may consist of several compressed members, and end
+  // with other bytes.
   absl::Status Append(std::string* out) {
     if (over) return absl::OkStatus();
     if (ended) {
@@ -95,7 +95,7 @@ struct ByteSource::Inflater {
     out->append(piece.data(), piece.size() - stream.avail_out);
     over = further && result == Z_DATA_ERROR && stream.total_in <= kMagicBytes;
     if (over) return absl::OkStatus();
-    // Z_BUF_ERROR: nothing could be done without more input.
+    // Z_BUF_ERROR: zlib needs more input.
     if (result != Z_OK && result != Z_STREAM_END && result != Z_BUF_ERROR) {
       return absl::DataLossError("the compressed input is corrupt");
     }

@@ -1,4 +1,4 @@
-// Lines of a file or pipe, plain or gzip-compressed, in bounded memory.
+// Reads lines of a file or pipe, plain or compressed with gzip, in bounded memory.
 #ifndef FRESHET_TOOLS_CLI_LINES_H_
 #define FRESHET_TOOLS_CLI_LINES_H_
 
@@ -13,33 +13,33 @@
 
 namespace freshet::cli {
 
-// Bytes of a file descriptor, decompressed if they start like gzip.
+// Reads bytes of a file descriptor, decompressed if they start like gzip.
 //
-// Holds at most three buffers of 64 KiB, whatever the size of the input and of what it decompresses
-// to. Owner thread only.
+// Holds at most three buffers of 64 KiB, whatever the size of the input and its decompressed form.
+// Owner thread only.
 class ByteSource {
  public:
   // Opens a file. NotFound if it cannot be opened.
   static absl::StatusOr<std::unique_ptr<ByteSource>> Open(const std::string& path);
-  // Reads from a descriptor that stays open and owned by others.
+  // Reads from a descriptor that the caller owns and keeps open.
   static std::unique_ptr<ByteSource> FromDescriptor(int descriptor);
-  // What another source has, decompressed if that starts like gzip, too. DataLoss if it has more
-  // than `most` bytes, and is compressed.
+  // Reads another source, decompressed again if it starts like gzip. DataLoss: `packed` is
+  // compressed and has more than `most` bytes.
   static std::unique_ptr<ByteSource> Of(std::unique_ptr<ByteSource> packed, size_t most);
 
   ~ByteSource();
   ByteSource(const ByteSource&) = delete;
   ByteSource& operator=(const ByteSource&) = delete;
 
-  // Appends some bytes to `out`, 64 KiB at most; false at the end. DataLoss if reading fails or the
-  // compressed data is corrupt or cut off.
+  // Appends up to 64 KiB to `out`; false at the end. DataLoss: reading fails, or the compressed
+  // data is corrupt or cut off.
   absl::StatusOr<bool> Read(std::string* out);
 
-  // What Read returns first, 64 KiB at most, without taking it; empty at the end. Only before the
-  // first Read. Fails as Read.
+  // Returns the bytes that Read will return first, at most 64 KiB; empty at the end. Only before
+  // the first Read. Errors: see Read.
   absl::StatusOr<std::string_view> Peek();
 
-  // True if Read would block because a pipe or terminal has nothing to read yet.
+  // Whether Read would block because a pipe or terminal has no data yet.
   [[nodiscard]] bool WouldWait() const;
 
  private:
@@ -48,12 +48,12 @@ class ByteSource {
   absl::StatusOr<size_t> Fill();
   absl::StatusOr<size_t> FillFromPacked();
 
-  int descriptor_;  // -1: of packed_
+  int descriptor_;  // -1 = reads packed_ instead
   bool owned_;
   std::unique_ptr<ByteSource> packed_;
-  size_t most_packed_ = 0;  // bytes of these that may still come
+  size_t most_packed_ = 0;  // bytes of packed_ that may still come
   bool started_ = false;
-  std::string peeked_;  // what Read returns before anything else
+  std::string peeked_;  // Read returns these first
   std::vector<char> buffer_;
   std::unique_ptr<Inflater> inflater_;  // only for compressed input
 };
@@ -67,13 +67,13 @@ class LineSource {
   explicit LineSource(std::unique_ptr<ByteSource> bytes, size_t max_line_bytes = kMaxLineBytes)
       : bytes_(std::move(bytes)), max_line_bytes_(max_line_bytes) {}
 
-  // The next line; false at the end. A byte order mark at the start is dropped, as is a carriage
-  // return before a line end. InvalidArgument for a line that is too long or not UTF-8: the next
-  // call goes on behind it. FailedPrecondition for an input that begins with the mark of UTF-16.
-  // Other errors are those of ByteSource.
+  // Reads the next line; false at the end. Drops a byte order mark at the start, and a carriage
+  // return before a line end. InvalidArgument: the line is too long or not UTF-8; the next call
+  // continues behind it. FailedPrecondition: the input begins with the mark of UTF-16. Other
+  // errors: see ByteSource.
   absl::StatusOr<bool> Next(std::string* line);
 
-  // True if Next would block because the sender is slow.
+  // Whether Next would block because the sender is slow.
   [[nodiscard]] bool WouldWait() const;
 
   // Number of the last line returned, from 1.
@@ -83,20 +83,20 @@ class LineSource {
   absl::Status Start();
   absl::StatusOr<bool> Deliver(size_t length, size_t consumed, std::string* line);
 
-  // Reads on to the end of a line that was too long.
+  // Skips the rest of a line that is too long.
   absl::Status PassLongLine();
 
   std::unique_ptr<ByteSource> bytes_;
   const size_t max_line_bytes_;
   std::string pending_;
-  size_t start_ = 0;  // of the part of pending_ that is not yet returned
+  size_t start_ = 0;  // where the unreturned part of pending_ starts
   size_t line_number_ = 0;
   bool started_ = false;
   bool ended_ = false;
-  bool too_long_ = false;  // what comes next is the rest of a line that was refused
+  bool too_long_ = false;  // the next bytes are the rest of a refused line
 };
 
-// True if the text is well-formed UTF-8 (no surrogates, no overlong forms).
+// Whether the text is well-formed UTF-8 (no surrogates, no overlong forms).
 [[nodiscard]] bool IsUtf8(std::string_view text);
 
 }  // namespace freshet::cli

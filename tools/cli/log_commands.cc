@@ -1,4 +1,4 @@
-// log-level and audit: what the server writes down.
+// log-level and audit: set and show what the server logs.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -31,7 +31,7 @@ ExitCode ShowLevels(Session& session, const Response& response) {
   return kAccepted;
 }
 
-// One word alone is a level: of all modules.
+// A single word is the level of all modules.
 ExitCode LogLevel(Session& session, std::string module, std::string level) {
   if (module.empty()) {
     v1::GetLogLevelsResponse response;

@@ -11,7 +11,8 @@
 
 int main(int argc, char** argv) {
   std::ios::sync_with_stdio(false);
-  // What gRPC says of a failed handshake is for its developers; what to look at is said by us.
+  // gRPC's messages about failed handshakes are meant for its developers; the client prints its
+  // own.
   setenv("GRPC_VERBOSITY", "NONE", 0);
   const bool screen = isatty(STDIN_FILENO) == 1 && isatty(STDOUT_FILENO) == 1;
   const freshet::cli::Io io = {STDIN_FILENO, &std::cout,

@@ -15,7 +15,7 @@ bool IsOfWord(char c) {
   return absl::ascii_isalnum(static_cast<unsigned char>(c)) || c == '+' || c == '-' || c == '.';
 }
 
-// "NaN", "Infinity" or "-Infinity" for a word that stands for one; or nothing.
+// Returns "NaN", "Infinity" or "-Infinity" if the word means one of these; else nothing.
 std::string_view OddNumber(std::string_view word) {
   const bool negative = word.starts_with('-');
   std::string name(word.substr(negative || word.starts_with('+') ? 1 : 0));
@@ -30,15 +30,15 @@ std::string_view OddNumber(std::string_view word) {
   return negative ? "-Infinity" : "Infinity";
 }
 
-// The length of the string that the text begins with, its quotes included.
+// Returns the length of the string at the beginning of the text, with its quotes.
 size_t StringBytes(std::string_view text) {
   size_t i = 1;
   while (i < text.size() && text[i] != '"') i += text[i] == '\\' ? 2 : 1;
   return std::min(i + 1, text.size());
 }
 
-// Puts what `replace` makes of it in the place of each odd number. `name` is the string before it,
-// which is that of its field.
+// Replaces each odd number by the result of `replace`. `name` is the last string before the number:
+// the name of its field.
 std::string ReplaceOddNumbers(
     std::string_view json,
     const std::function<std::string(std::string_view name, std::string_view number)>& replace) {

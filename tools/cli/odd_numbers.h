@@ -1,4 +1,4 @@
-// Numbers that are none of JSON, and that many programs write into it all the same.
+// Handles numbers that many programs write into JSON although JSON does not allow them.
 #ifndef FRESHET_TOOLS_CLI_ODD_NUMBERS_H_
 #define FRESHET_TOOLS_CLI_ODD_NUMBERS_H_
 
@@ -9,16 +9,17 @@
 
 namespace freshet::cli {
 
-// The text with NaN, Infinity and their like, and numbers that no double holds, as strings ("NaN",
-// "-Infinity"): a reader then misses one field, and can say which, instead of the whole object. The
-// rest is as it was, whether it is JSON or not. Thread-safe.
+// Returns the text with NaN, Infinity and similar words, and numbers beyond any double, as strings
+// ("NaN", "-Infinity"). A reader then loses one field, which it can name, instead of the whole
+// object. Leaves all other text unchanged, even if not JSON. Thread-safe.
 [[nodiscard]] std::string QuoteOddNumbers(std::string_view json);
 
-// The same with null in their places, for readers that do not take strings for numbers. Adds
-// "name: NaN is no number of JSON" for each.
+// Replaces these numbers by null, for readers that do not take strings as numbers. Adds "name: NaN
+// is no number of JSON" for each.
 [[nodiscard]] std::string DropOddNumbers(std::string_view json, std::vector<std::string>* dropped);
 
-// Reads JSON, with odd numbers as strings. Discarded (is_object is false) if it is none even so.
+// Parses JSON, with odd numbers as strings. Returns a discarded value (is_object is false) for
+// invalid JSON.
 [[nodiscard]] nlohmann::json ParseObject(std::string_view json);
 
 }  // namespace freshet::cli

@@ -1,5 +1,5 @@
-// rate, policy, host, politeness, pause, resume, epoch, checkpoint and compact: what changes how a
-// server works.
+// rate, policy, host, politeness, pause, resume, epoch, checkpoint and compact: change how a server
+// works.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -19,8 +19,8 @@
 namespace freshet::cli {
 namespace {
 
-// Connects and makes one call, then prints the response: as JSON, or as the text that `show` makes.
-// A call that may take minutes has a `patience`, the text to show meanwhile.
+// Connects and makes one call, then prints the response as JSON, or as the text of `show`. A call
+// that may take minutes has `patience`, the text to show meanwhile.
 template <typename Request, typename Response, typename Show>
 ExitCode Ask(Session& session,
              grpc::Status (Admin::*method)(grpc::ClientContext*, const Request&, Response*),
@@ -77,7 +77,7 @@ ExitCode Policy(Session& session, const std::string& policy) {
       "changing the policy");
 }
 
-// What can be set for one host and for all that have nothing of their own.
+// The settings for one host, or for all hosts without settings of their own.
 struct PolitenessOptions {
   std::string min_delay;
   std::string max_in_flight;
@@ -133,7 +133,7 @@ struct HostOptions {
   }
 };
 
-// To the server a time in the past lifts a block, which nobody means who asks for one.
+// The server would lift a block for a time in the past; users of this option never mean that.
 absl::Status FillBlock(const std::string& text, v1::SetHostPolitenessRequest* request) {
   const absl::StatusOr<google::protobuf::Timestamp> until = ParseTime(text);
   if (!until.ok()) return until.status();
@@ -277,7 +277,7 @@ ExitCode Compact(Session& session) {
       "compacting the store");
 }
 
-// A command with at most one argument.
+// Adds a command with at most one argument.
 CLI::Option* AddSimple(CLI::App& app, Action& action, const char* name, const char* help,
                        const char* argument, const char* argument_help,
                        ExitCode (*run)(Session&, const std::string&)) {

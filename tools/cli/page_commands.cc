@@ -1,4 +1,4 @@
-// upsert, remove and recheck: what changes the set of pages.
+// upsert, remove and recheck: change the set of pages.
 #include <fmt/format.h>
 
 #include <memory>
@@ -18,7 +18,7 @@ namespace {
 
 struct UpsertOptions {
   std::vector<std::string> arguments;
-  // Settings for pages whose row says nothing else, by column; as text, parsed like a row's.
+  // Default settings of rows, by column, as text in the form of rows.
   std::vector<std::pair<std::string, std::string>> settings;
   bool reset = false;
   bool strict = false;
@@ -29,7 +29,7 @@ absl::Status NamesUrl(const Row& row) {
   return absl::InvalidArgumentError(fmt::format("row {}: url: missing", row.number));
 }
 
-// The flag of a column: --max-interval of max_interval.
+// Returns the flag of a column, such as --max-interval for max_interval.
 std::string FlagOf(std::string_view column) {
   if (column == "known_change_rate_per_day") return "--change-rate";
   return "--" + absl::StrReplaceAll(absl::string_view(column.data(), column.size()), {{"_", "-"}});
@@ -103,7 +103,8 @@ const RowFormat& UrlFormat() {
   return kFormat;
 }
 
-// Sends one batch of URLs, and again what the server was too busy for. `call` is the method.
+// Sends one batch of URLs with the method `call`, and repeats those for which the server was too
+// busy.
 template <typename Request, typename Response, typename CallMethod>
 grpc::Status SendUrls(Batch<Request> batch, Tally& tally, CallMethod call) {
   while (!batch.rows.empty()) {
@@ -147,7 +148,7 @@ ExitCode SendAllUrls(Session& session, const UrlOptions& options, CallMethod cal
   if (status.ok()) {
     status = SendUrls<Request, Response>(std::exchange(batch, {}), tally, call);
   }
-  // A command line that names nothing has nothing to sum up.
+  // Without any item there is nothing to sum up.
   if (input.ok() || tally.items() > 0) tally.Summarise(0);
   ExitCode code = tally.code();
   if (!status.ok()) code = session.Fail(status);

@@ -1,4 +1,4 @@
-// Lists of pages: which are asked for, and how one that is printed ends.
+// Lists of pages: the request, and the end of a printed list.
 #ifndef FRESHET_TOOLS_CLI_PAGE_LIST_H_
 #define FRESHET_TOOLS_CLI_PAGE_LIST_H_
 
@@ -42,9 +42,9 @@ absl::Status FillList(const ListOptions& options, Request* request) {
   return Named("--limit", Assign(limit, [request](uint64_t x) { request->set_limit(x); }));
 }
 
-// Prints every message of a stream of pages, then on standard error whether that was all, and how
-// to go on if not. A reader of the output alone can go by the exit code: 0 only if nothing is
-// missing.
+// Prints every message of a stream of pages. Then says on standard error whether the list is
+// complete, and if not how to continue. Returns exit code 0 only for a complete list, for scripts
+// that see only the output.
 template <typename Response, typename Stream, typename Print>
 ExitCode PrintStream(const Session& session, const ListOptions& options,
                      grpc::ClientContext& context, Stream& stream, Print print) {
@@ -55,7 +55,7 @@ ExitCode PrintStream(const Session& session, const ListOptions& options,
     print(response);
     token = response.next_page_token();
     pages += static_cast<uint64_t>(response.pages_size());
-    // Nobody would read the rest.
+    // The output is closed, so nobody would read the rest.
     if (!session.out()) context.TryCancel();
   }
   const grpc::Status status = stream.Finish();
@@ -64,13 +64,13 @@ ExitCode PrintStream(const Session& session, const ListOptions& options,
   const std::string count = fmt::format("{} {}", ShowCount(pages), pages == 1 ? "page" : "pages");
   const std::string go_on = token.empty() ? "" : fmt::format(": --page-token {}", token);
   if (!status.ok()) {
-    // Nobody else cancels a list whose output is still there.
+    // If the output is open, only the server can have cancelled.
     const bool unread = status.error_code() == grpc::StatusCode::CANCELLED;
     const ExitCode code =
         session.Fail(unread ? grpc::Status(grpc::StatusCode::UNAVAILABLE,
                                            "the list was left unread for too long")
                             : status);
-    // Refused: there never was a list.
+    // The call was refused, so there is no list to continue.
     if (pages == 0 && code == kRefused) return code;
     session.Complain(fmt::format("cut off after {}; more may follow{}", count, go_on));
     return code;
@@ -89,7 +89,7 @@ ExitCode PrintStream(const Session& session, const ListOptions& options,
   return kUnreachable;
 }
 
-// Adds the options to a command, which fills what is returned.
+// Adds the options to a command. The result is filled when the command is parsed.
 [[nodiscard]] std::shared_ptr<ListOptions> AddListOptions(CLI::App& command);
 
 }  // namespace freshet::cli

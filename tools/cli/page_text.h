@@ -1,4 +1,4 @@
-// What `get` and `explain` say in the same words.
+// Texts that `get` and `explain` share.
 #ifndef FRESHET_TOOLS_CLI_PAGE_TEXT_H_
 #define FRESHET_TOOLS_CLI_PAGE_TEXT_H_
 
@@ -11,12 +11,12 @@
 
 namespace freshet::cli {
 
-// How many intervals between crawls an estimate rests on: "1 interval", "2.5 intervals".
+// Says how many intervals between crawls an estimate uses: "1 interval", "2.5 intervals".
 [[nodiscard]] inline std::string ShowIntervals(double count) {
   return fmt::format("{} interval{}", ShowNumber(count), count == 1 ? "" : "s");
 }
 
-// Tells why a page cannot be shown, and names it unless the server did.
+// Explains why a page cannot be shown, and names the page unless the server did.
 [[nodiscard]] inline ExitCode FailOfPage(const Session& session, const grpc::Status& status,
                                          const std::string& url) {
   std::string message = status.error_message();

@@ -18,7 +18,7 @@ namespace {
 
 constexpr double kMicrosPerSecond = 1e6;
 
-// "'TEXT' is not ALLOWED".
+// Makes the error "'TEXT' is not ALLOWED".
 absl::Status Wrong(std::string_view text, std::string_view allowed) {
   return absl::InvalidArgumentError(WrongValue(text, allowed));
 }
@@ -53,7 +53,7 @@ absl::StatusOr<google::protobuf::Timestamp> ParseCalendar(std::string_view text)
   return Wrong(text, "a time: Unix seconds, or ISO 8601 such as 2024-05-17T08:30Z");
 }
 
-// Seconds in one of a unit, 0 for an unknown one.
+// Returns the seconds in a unit, 0 for an unknown one.
 double UnitSeconds(std::string_view unit) {
   static constexpr std::array<std::pair<std::string_view, double>, 7> kUnits = {
       {{"us", 1e-6}, {"ms", 1e-3}, {"s", 1}, {"m", 60}, {"h", 3600}, {"d", 86400}, {"", 1}}};
@@ -99,7 +99,7 @@ absl::StatusOr<bool> ParseBool(std::string_view text) {
 
 absl::StatusOr<google::protobuf::Timestamp> ParseTime(std::string_view text) {
   if (const absl::StatusOr<double> seconds = ParseNumber(text); seconds.ok()) {
-    // Checked here because the conversion below is only defined for what fits.
+    // Checked here because the conversion below is undefined for larger values.
     if (std::fabs(*seconds) > 1e12) return Wrong(text, "a time in the years 1 to 9999");
     return FromAbsl(absl::FromUnixMicros(std::llround(*seconds * kMicrosPerSecond)), text);
   }
@@ -163,7 +163,7 @@ absl::StatusOr<std::string> ParseBytes(std::string_view text) {
 }
 
 std::string CheckServerAddress(const std::string& address) {
-  constexpr std::string_view kPort = "7071";  // unless configured otherwise
+  constexpr std::string_view kPort = "7071";  // the server's default
   for (const std::string_view scheme : {"unix:", "unix-abstract:", "dns:", "ipv4:", "ipv6:"}) {
     if (address.starts_with(scheme)) return {};
   }

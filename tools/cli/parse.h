@@ -1,4 +1,4 @@
-// Values that people write on command lines and in tables, as messages of the API.
+// Parses values of command lines and tables into messages of the API.
 #ifndef FRESHET_TOOLS_CLI_PARSE_H_
 #define FRESHET_TOOLS_CLI_PARSE_H_
 
@@ -26,16 +26,16 @@ namespace freshet::cli {
 // true, false, yes, no, 1 or 0.
 [[nodiscard]] absl::StatusOr<bool> ParseBool(std::string_view text);
 
-// Seconds since the Unix epoch, with fraction if wanted, or a date or instant of ISO 8601 such as
-// 2024-05-17, 2024-05-17T08:30Z and 2024-05-17T08:30:01.5+02:00. UTC where no zone is given. The
-// years 1 to 9999.
+// Seconds since the Unix epoch, possibly with a fraction, or a date or instant of ISO 8601 such as
+// 2024-05-17, 2024-05-17T08:30Z and 2024-05-17T08:30:01.5+02:00. Without a zone UTC. The years 1 to
+// 9999.
 [[nodiscard]] absl::StatusOr<google::protobuf::Timestamp> ParseTime(std::string_view text);
 
-// A number with a unit (us, ms, s, m, h, d), in parts if wanted, such as 1h30m; a bare number is
-// seconds. From 0 to 10,000 years.
+// A number with a unit (us, ms, s, m, h, d), or several such as 1h30m; a bare number is seconds.
+// From 0 to 10,000 years.
 [[nodiscard]] absl::StatusOr<google::protobuf::Duration> ParseDuration(std::string_view text);
 
-// A number of crawls in any span, such as 1000/1d; 0 is no maximum.
+// A number of crawls in a time span, such as 1000/1d; 0 = no maximum.
 [[nodiscard]] absl::StatusOr<v1::CrawlCap> ParseCrawlCap(std::string_view text);
 
 // changed, unchanged, error, gone, moved or robots_denied, in any case, or the name of the enum's
@@ -45,8 +45,8 @@ namespace freshet::cli {
 // Base64, as in the JSON form of the API.
 [[nodiscard]] absl::StatusOr<std::string> ParseBytes(std::string_view text);
 
-// What is wrong with the address of a server, for people, or nothing: "host:port", "[::1]:port" or
-// what gRPC takes with a scheme, such as unix:/path. Without a port gRPC would take that of HTTPS.
+// Returns the fault of a server's address, or nothing. Valid: "host:port", "[::1]:port", or an
+// address with a scheme of gRPC such as unix:/path. Without a port gRPC would use that of HTTPS.
 [[nodiscard]] std::string CheckServerAddress(const std::string& address);
 
 }  // namespace freshet::cli

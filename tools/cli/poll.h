@@ -1,4 +1,4 @@
-// What one poll of a source found, sent as such whatever its size.
+// The signals of one poll of a source, sent as one poll whatever their number.
 #ifndef FRESHET_TOOLS_CLI_POLL_H_
 #define FRESHET_TOOLS_CLI_POLL_H_
 
@@ -12,17 +12,16 @@ namespace freshet::cli {
 
 using SignalUploader = Uploader<v1::SignalChangesRequest, v1::SignalChangesResponse>;
 
-// Collects the signals of one poll. As long as it fits in one message the server can count the
-// pages of each host itself; beyond that, every message says how large the poll is, as far as that
-// is known.
+// Collects the signals of one poll. If they fit in one message the server counts the pages of each
+// host itself. Otherwise every message gives the size of the poll, as far as known.
 // Thread-compatible.
 class Poll {
  public:
-  // `id` tells it from the other polls of the upload. It has `least` signals or more.
+  // `id` distinguishes the poll from others of the upload. The poll has at least `least` signals.
   Poll(uint64_t id, SignalUploader& uploader, uint64_t least = 0)
       : id_(id), least_(least), uploader_(uploader) {}
 
-  // False when the stream is broken.
+  // Adds a signal; false when the stream is broken.
   bool Add(const v1::ChangeSignal& signal, uint64_t row) {
     ++size_;
     if (batch_.Full() && !Send(true)) return false;
@@ -32,7 +31,7 @@ class Poll {
     return true;
   }
 
-  // Sends what has come; more may follow if `least` says so.
+  // Sends the collected signals. With fewer than `least` so far, more must follow.
   bool Flush() { return batch_.rows.empty() || Send(std::max(size_, least_) > batch_.rows.size()); }
 
  private:

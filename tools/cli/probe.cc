@@ -34,7 +34,7 @@ class Connection {
 
   [[nodiscard]] int error() const { return error_; }
 
-  // Whether what answers a request begins as an answer of HTTP/1 does.
+  // Whether the answer to a request begins like one of HTTP/1.
   [[nodiscard]] bool SpeaksHttp() const {
     constexpr std::string_view kRequest = "GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n";
     constexpr std::string_view kAnswer = "HTTP/1.";

@@ -6,10 +6,11 @@
 
 namespace freshet::cli {
 
+// The answer at an address.
 enum class Probed {
   kNobody,  // connections are refused
-  kHttp,    // somebody speaks HTTP/1
-  kOther,   // or nobody can say
+  kHttp,    // the answer is HTTP/1
+  kOther,   // anything else, or unknown
 };
 
 // Connects to "host:port" in plain text and asks for a page. Takes about a second at most, besides

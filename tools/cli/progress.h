@@ -1,4 +1,4 @@
-// Says on a terminal or in a log how far a slow command has come.
+// Shows on a terminal or in a log how far a slow command has come.
 #ifndef FRESHET_TOOLS_CLI_PROGRESS_H_
 #define FRESHET_TOOLS_CLI_PROGRESS_H_
 
@@ -18,12 +18,12 @@ inline constexpr uint64_t kMaxFaultsPrinted = 100;
 // Where and how progress is shown.
 struct ProgressStyle {
   std::ostream* out = nullptr;  // never null while in use
-  bool terminal = false;        // one line that is rewritten, else a line now and then
-  bool quiet = false;           // nothing but what Print is given
+  bool terminal = false;        // rewrites one line; else a new line now and then
+  bool quiet = false;           // shows only lines of Print
 };
 
-// From one second after it was made until it is destroyed, shows `what`, the count and the elapsed
-// time. Thread-safe.
+// Shows `what`, the count and the elapsed time, from one second after its construction until its
+// destruction. Thread-safe.
 class Progress {
  public:
   Progress(ProgressStyle style, std::string what);
@@ -34,10 +34,10 @@ class Progress {
   // Counts more items as done.
   void Add(uint64_t items) { done_.fetch_add(items, std::memory_order_relaxed); }
 
-  // Prints a line of something else to the same place, without the two getting mixed up.
+  // Prints a line to the same place, without mixing it with the progress.
   void Print(std::string_view line);
-  // Prints a line about a faulty item among many: the first kMaxFaultsPrinted of them, and at
-  // the end how many more there were.
+  // Prints a line about a faulty item. Prints the first kMaxFaultsPrinted of them, and at the end
+  // the number of the others.
   void PrintFault(std::string_view line);
 
  private:

@@ -1,4 +1,4 @@
-// stats, trust and sources: what a server knows about itself and its sources of signals.
+// stats, trust and sources: show a server's figures, and its sources of signals.
 #include <fmt/format.h>
 
 #include <memory>

@@ -1,4 +1,4 @@
-// restore: needs no server, and no bytes of the store either. It runs the freshetd beside it.
+// restore: needs neither a server nor the store's code. It runs the freshetd beside this program.
 #include <spawn.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -17,7 +17,7 @@ extern char** environ;
 namespace freshet::cli {
 namespace {
 
-// The freshetd that came with this program, else the one on the path.
+// Returns the freshetd beside this program, else the one on the path.
 std::string Daemon() {
   char self[PATH_MAX];
   const ssize_t size = readlink("/proc/self/exe", self, sizeof(self));

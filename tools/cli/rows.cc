@@ -20,7 +20,7 @@ absl::Status RowError(uint64_t row, std::string_view reason) {
   return absl::InvalidArgumentError(fmt::format("row {}: {}", row, reason));
 }
 
-// The proper name of a column, or nothing.
+// Returns the proper name of a column, or nothing.
 std::optional<std::string_view> ColumnNamed(const RowFormat& format, std::string_view name) {
   for (const auto& [alias, column] : format.aliases) {
     if (alias == name) return column;
@@ -30,7 +30,7 @@ std::optional<std::string_view> ColumnNamed(const RowFormat& format, std::string
   return *it;
 }
 
-// ", did you mean url?" where a column has a name like it.
+// Returns ", did you mean url?" if a column has a similar name.
 std::string MeantColumn(const RowFormat& format, std::string_view name) {
   return DidYouMean(name, {format.columns.begin(), format.columns.end()});
 }
@@ -40,8 +40,8 @@ bool IsNumber(std::string_view text) {
          text.find_first_of("0123456789") != std::string_view::npos;
 }
 
-// Whether a line that is to be split at spaces seems to mean its commas to separate: URLs have
-// commas, too, but rarely ones that a number or another URL follows.
+// Whether a line without tabs is probably CSV: URLs may have commas too, but rarely before a number
+// or another URL.
 bool LooksLikeCsv(std::string_view line) {
   const size_t comma = line.find_first_of(",;");
   if (comma == std::string_view::npos) return false;
@@ -51,7 +51,7 @@ bool LooksLikeCsv(std::string_view line) {
          next.substr(0, 8) == "https://";
 }
 
-// Rows of one input. Owner thread only.
+// Reads the rows of one input. Owner thread only.
 class TextRows : public RowSource {
  public:
   TextRows(std::unique_ptr<ByteSource> bytes, RowFormat format, bool csv)
@@ -67,7 +67,7 @@ class TextRows : public RowSource {
       row->fields.clear();
       if (form_ == Form::kUnknown) {
         absl::StatusOr<bool> header = TellForm(text);
-        // Without it no line after it can be understood.
+        // Without its header no later line can be understood.
         if (!header.ok()) return absl::FailedPreconditionError(header.status().message());
         if (*header) continue;
       }
@@ -82,14 +82,14 @@ class TextRows : public RowSource {
  private:
   enum class Form { kUnknown, kJson, kTable, kCsv, kPlain };
 
-  // Tells the form from the first line; true if that was a header.
+  // Detects the form by the first line; true if that was a header.
   absl::StatusOr<bool> TellForm(std::string_view first) {
     if (first.front() == '{') {
       form_ = Form::kJson;
       return false;
     }
     for (const char separator : {'\t', ',', ';'}) {
-      // A single column may be either; what is said to be CSV has its quotes.
+      // A single column has no separator; only a named CSV has quotes.
       if (csv_ && separator == '\t' && line_.find('\t') == std::string::npos) continue;
       const std::optional<std::vector<std::string>> cells =
           separator == '\t' ? Owned(SplitAt(line_, "\t", false)) : SplitCsv(line_, separator);
@@ -199,14 +199,14 @@ class TextRows : public RowSource {
 
   LineSource lines_;
   RowFormat format_;
-  const bool csv_;  // the input is said to be CSV
+  const bool csv_;  // the input's name says CSV
   Form form_ = Form::kUnknown;
-  char separator_ = ',';  // of CSV
+  char separator_ = ',';  // separator of CSV cells
   std::vector<std::string_view> header_;
   std::string line_;
 };
 
-// Rows of arguments, and of the files among them. Owner thread only.
+// Reads rows from arguments, and from files among them. Owner thread only.
 class ArgumentRows : public RowSource {
  public:
   ArgumentRows(std::vector<std::string> arguments, RowFormat format,
@@ -247,12 +247,12 @@ class ArgumentRows : public RowSource {
   [[nodiscard]] bool WouldWait() const override { return file_ && file_->WouldWait(); }
 
  private:
-  // Rows are counted in each file anew.
+  // Adds the file, since each file counts its rows from 1.
   [[nodiscard]] absl::Status OfFile(const absl::Status& status) const {
     return {status.code(),
             fmt::format("{}: {}", arguments_[next_ - 1], std::string(status.message()))};
   }
-  // What is wrong here is the command line, and not a row of many.
+  // Faults here are those of the command line, not of a row.
   absl::StatusOr<bool> TakeItem(Row* row) {
     if (!names_item_(arguments_[next_]) && !NamesLease(arguments_[next_])) {
       return absl::FailedPreconditionError(
@@ -272,7 +272,7 @@ class ArgumentRows : public RowSource {
     return true;
   }
 
-  // Where rows may name a lease, digits alone do.
+  // Digits alone name a lease if rows may name one.
   [[nodiscard]] bool NamesLease(std::string_view argument) const {
     return std::find(format_.columns.begin(), format_.columns.end(), "lease_id") !=
                format_.columns.end() &&

@@ -41,7 +41,7 @@ void AddGlobalOptions(CLI::App& app, Settings& settings) {
   app.set_version_flag("--version", kVersion);
 }
 
-// What people type who do not know that it is an option.
+// Adds the word `version`, for people who do not know the option.
 void AddVersion(CLI::App& app, Action& action) {
   app.add_subcommand("version", "Print the version")->callback([&action] {
     action = [](Session& session) {
@@ -52,12 +52,13 @@ void AddVersion(CLI::App& app, Action& action) {
   });
 }
 
-// Writes what is still held back. kOutputLost, with a line on standard error, if not all of the
-// output got through, for example to a full disk.
+// Flushes the output. Returns kOutputLost, with a line on standard error, if some output was lost,
+// for example on a full disk.
 ExitCode FinishOutput(const Io& io, ExitCode code) {
   io.out->flush();
   if (*io.out) return code;
-  // The reason is gone; one byte more, of an output that is broken anyway, meets it again.
+  // The stream has lost the error number: one more byte, of output that is broken anyway, finds it
+  // again.
   errno = 0;
   io.out->clear();
   io.out->put('\n').flush();
@@ -66,7 +67,7 @@ ExitCode FinishOutput(const Io& io, ExitCode code) {
   return kOutputLost;
 }
 
-// The commands in the order of the help, by what they are for.
+// The commands in the order of the help, by purpose.
 struct Group {
   const char* name;
   std::vector<const char*> commands;
@@ -121,7 +122,7 @@ ExitCode RunCommandLine(std::vector<std::string> arguments, const Io& io) {
   GroupCommands(app);
   AddExamples(app, kFooter);
   try {
-    std::reverse(arguments.begin(), arguments.end());  // CLI11 takes them from the back
+    std::reverse(arguments.begin(), arguments.end());  // CLI11 takes arguments from the back
     app.parse(std::move(arguments));
     const absl::Status configured = TakeConfig(app, config, settings);
     Session session(settings, io);

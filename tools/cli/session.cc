@@ -15,8 +15,8 @@ namespace {
 
 // Batches that the server sends hold up to 1,000 pages with URLs of up to 8 KiB.
 constexpr int kMaxReceivedBytes = 64 << 20;
-// Within this many seconds the client connects to a server that is there, or that has just been
-// started; a slow network may take longer.
+// A client connects within this many seconds if the server is running or starting; a slow network
+// may take longer.
 constexpr double kSoon = 0.9;
 
 std::chrono::system_clock::time_point After(double seconds) {
@@ -24,7 +24,7 @@ std::chrono::system_clock::time_point After(double seconds) {
          std::chrono::microseconds(static_cast<int64_t>(seconds * 1e6));
 }
 
-// What to look at first, since gRPC does not tell why a handshake failed.
+// Returns hints for a failed handshake, since gRPC gives no reason.
 const char* WhatMayBeMissing(const ClientSecurity& security) {
   if (!security.speaks_tls()) return "; if it speaks TLS, --tls or --tls-ca is missing";
   if (security.certificate.empty()) {
@@ -43,7 +43,7 @@ absl::Status Session::Connect() {
   if (channel_) return absl::OkStatus();
   grpc::ChannelArguments arguments;
   arguments.SetMaxReceiveMessageSize(kMaxReceivedBytes);
-  // A server that is just starting is found soon after it listens.
+  // Retries quickly, to find a server soon after it starts.
   arguments.SetInt(GRPC_ARG_INITIAL_RECONNECT_BACKOFF_MS, 100);
   arguments.SetInt(GRPC_ARG_MIN_RECONNECT_BACKOFF_MS, 100);
   arguments.SetInt(GRPC_ARG_MAX_RECONNECT_BACKOFF_MS, 1000);
@@ -57,8 +57,7 @@ absl::Status Session::Connect() {
   return failed;
 }
 
-// A server may be just starting, so one that is not there is waited for; but whoever waits is told
-// at once.
+// Waits for a server that may be starting, and tells the user so at once.
 absl::Status Session::AwaitServer(std::chrono::system_clock::time_point deadline) const {
   const Probed probed = Probe(settings_.server);
   if (probed == Probed::kHttp && !settings_.security.speaks_tls()) {
@@ -113,7 +112,7 @@ std::optional<std::chrono::milliseconds> AskedToWait(const grpc::Status& status,
   const auto it = trailer.find("grpc-retry-pushback-ms");
   if (it == trailer.end()) return std::nullopt;
   const absl::StatusOr<uint64_t> wait = ParseCount({it->second.data(), it->second.size()});
-  // A server that asks for nothing is not called without a pause.
+  // A server that names no delay is still not called without a pause.
   constexpr uint64_t kShortest = 10;
   constexpr uint64_t kLongest = 86'400'000;
   if (!wait.ok()) return std::nullopt;

@@ -1,4 +1,4 @@
-// What every command of `freshet` has: settings, streams, and a connection to the server.
+// The common basis of all commands of `freshet`: settings, streams, a connection to the server.
 #ifndef FRESHET_TOOLS_CLI_SESSION_H_
 #define FRESHET_TOOLS_CLI_SESSION_H_
 
@@ -18,8 +18,8 @@
 
 namespace freshet::cli {
 
-// Exit codes: the contract with scripts. In a run where several apply, lost output wins over bad
-// usage, that over an unreachable server, and that over refused items.
+// Exit codes: the contract with scripts. If several apply, lost output wins over bad usage, bad
+// usage over an unreachable server, and that over refused items.
 enum ExitCode : int {
   kAccepted = 0,
   kRefused = 1,
@@ -28,7 +28,7 @@ enum ExitCode : int {
   kOutputLost = 4,
 };
 
-// What the options before the command say.
+// The options before the command.
 struct Settings {
   std::string server = "127.0.0.1:7071";
   ClientSecurity security;
@@ -37,14 +37,14 @@ struct Settings {
   double call_seconds = 60;    // longest wait for an answer or an acknowledgement
 };
 
-// Where a command reads and writes. The streams outlive the session.
+// The input and output of a command. The streams outlive the session.
 struct Io {
   int input = 0;  // descriptor of standard input
   std::ostream* out = nullptr;
   std::ostream* err = nullptr;
-  bool terminal = false;  // whether `err` is one
-  bool screen = false;    // whether descriptors 0 and 1 are one, and `out` writes to the latter
-  size_t columns = 0;     // cells in a line of `out`, if that is a terminal; 0: it is none
+  bool terminal = false;  // whether `err` is a terminal
+  bool screen = false;    // whether descriptors 0 and 1 are terminals and `out` writes to 1
+  size_t columns = 0;     // cells in a line of `out`; 0 = no terminal
 };
 
 // One run of the program. Thread-compatible; channel() may be shared between threads.
@@ -52,8 +52,8 @@ class Session {
  public:
   Session(Settings settings, Io io);
 
-  // Waits until the server can be talked to. Unavailable after connect_seconds;
-  // InvalidArgument or NotFound names a file or token that cannot be used.
+  // Waits until the server answers. Unavailable: not within connect_seconds. InvalidArgument or
+  // NotFound: names a file or token that cannot be used.
   [[nodiscard]] absl::Status Connect();
 
   [[nodiscard]] const std::shared_ptr<grpc::Channel>& channel() const { return channel_; }
@@ -65,15 +65,15 @@ class Session {
   [[nodiscard]] size_t columns() const { return io_.columns; }
   [[nodiscard]] ProgressStyle progress_style() const { return {io_.err, io_.terminal}; }
 
-  // The instant at which a call that starts now has taken too long.
+  // Returns the deadline of a call that starts now.
   [[nodiscard]] std::chrono::system_clock::time_point CallDeadline() const;
 
-  // Each prints one line on standard error, whoever has written its text (ShowText), and returns
-  // the exit code that fits.
+  // Each function prints one line on standard error, made safe for a terminal (ShowText), and
+  // returns the matching exit code.
   ExitCode Fail(const absl::Status& status) const;
   ExitCode Fail(const grpc::Status& status) const;
   void Complain(std::string_view text) const;
-  // A line on standard error about what went well.
+  // Prints a line on standard error about a success.
   void Note(std::string_view text) const;
 
  private:
@@ -84,12 +84,12 @@ class Session {
   std::shared_ptr<grpc::Channel> channel_;
 };
 
-// How long a server that takes no call now asks to wait before the next; nothing if it has not.
+// Returns the delay that a busy server asks for before the next call; nothing if it asks for none.
 [[nodiscard]] std::optional<std::chrono::milliseconds> AskedToWait(
     const grpc::Status& status, const grpc::ClientContext& context);
 
-// Makes a unary call with the session's deadline and shows progress when it takes long. A server
-// that says when to call again is called again then, if that is before the deadline.
+// Makes a unary call with the session's deadline and shows progress when it takes long. Repeats the
+// call when the server says so, if that is before the deadline.
 //   session, &v1::AdminService::Stub::Pause, *stub, request, &response
 template <typename Stub, typename Request, typename Response>
 grpc::Status Call(const Session& session,
@@ -106,7 +106,7 @@ grpc::Status Call(const Session& session,
   }
 }
 
-// The same without a deadline, for calls that may rightly take minutes; `what` is shown meanwhile.
+// Makes a call without a deadline, since it may take minutes; shows `what` meanwhile.
 template <typename Stub, typename Request, typename Response>
 grpc::Status CallPatiently(const Session& session, std::string_view what,
                            grpc::Status (Stub::*method)(grpc::ClientContext*, const Request&,

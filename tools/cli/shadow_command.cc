@@ -1,4 +1,4 @@
-// crawls shadow: what a crawl id in shadow mode would gain by being scheduled.
+// crawls shadow: shows what a crawl id in shadow mode would gain if it were scheduled.
 #include <fmt/format.h>
 
 #include <memory>
@@ -15,7 +15,7 @@ namespace {
 
 struct ShadowOptions {
   std::string crawl_id;
-  uint64_t limit = 0;  // the server's
+  uint64_t limit = 0;  // 0 = the server's default
   uint32_t examples = 10;
 };
 

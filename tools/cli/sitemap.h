@@ -10,12 +10,12 @@
 
 namespace freshet::cli {
 
-// The entries of a sitemap, RSS or Atom in a file, plain or compressed by gzip; "-" is the
-// descriptor `input`. Read as a stream: only the entries are kept. NotFound for a file that cannot
-// be opened, DataLoss for one that cannot be read, InvalidArgument with the reason for what is no
-// such document (an index of sitemaps is none) or has more than kMaxFeedBytes once decompressed. An
-// entry whose date cannot be read carries the error and spoils no other, and one whose URL cannot
-// be used why.
+// Reads the entries of a sitemap, RSS or Atom in a file, plain or compressed with gzip; "-" means
+// the descriptor `input`. Reads a stream, and keeps only the entries. NotFound: the file cannot be
+// opened. DataLoss: the file cannot be read. InvalidArgument with the reason: another kind of
+// document (even an index of sitemaps), or more than kMaxFeedBytes once decompressed. An entry with
+// an unreadable date carries the error, and one with an unusable URL the reason; neither spoils
+// other entries.
 [[nodiscard]] absl::StatusOr<std::vector<sitemap::FeedEntry>> ReadSitemap(const std::string& path,
                                                                           int input);
 

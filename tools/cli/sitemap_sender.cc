@@ -12,7 +12,7 @@
 namespace freshet::cli {
 namespace {
 
-// Bytes of a URL that a line about it shows: a site has written it.
+// Bytes of a site's URL that a line about it shows.
 constexpr size_t kShownNameBytes = 200;
 
 v1::PageSpec PageOf(const sitemap::FeedEntry& entry, const NewsOptions& options) {
@@ -23,7 +23,7 @@ v1::PageSpec PageOf(const sitemap::FeedEntry& entry, const NewsOptions& options)
   return page;
 }
 
-// Whether the same item may be taken another time.
+// Whether the server may accept the same item later.
 bool MayBeTaken(const v1::ItemError& error) {
   return error.code() != v1::ERROR_CODE_INVALID_ARGUMENT &&
          error.code() != v1::ERROR_CODE_NOT_FOUND;
@@ -51,7 +51,7 @@ v1::ChangeSignal SignalOf(const sitemap::FeedEntry& entry, Instant changed,
 
 double ImportanceOf(double priority) { return 2 * std::max(priority, 0.05); }
 
-// A stream and what is counted of it. Many may be open at once, so it does not say how far it is.
+// A stream and its counts. Shows no progress, because many may be open at once.
 template <typename AnyUploader>
 struct NewsSender::Upload {
   template <typename Open>
@@ -59,7 +59,7 @@ struct NewsSender::Upload {
       : progress(QuietStyle(sender.session_), noun),
         tally(sender.session_, progress, noun),
         uploader(sender.session_, tally, open) {
-    // Nothing is booked before something is sent.
+    // Outcomes come only after something was sent, so this is in time.
     tally.Tell([&sender](uint64_t row, const std::string& name, const v1::ItemError& error) {
       sender.Book(row, name, error);
     });
@@ -84,7 +84,7 @@ NewsSender::NewsSender(Session& session, NewsOptions options, uint64_t signals)
       ingest_(v1::IngestService::NewStub(session.channel())) {}
 
 NewsSender::~NewsSender() {
-  // What they still wait for is booked here.
+  // Ends the uploads while Book can still receive their last outcomes.
   page_upload_.reset();
   signal_upload_.reset();
 }
@@ -126,7 +126,7 @@ bool NewsSender::SendSignal(uint64_t row, const sitemap::FeedEntry& entry, Insta
   return poll_->Add(SignalOf(entry, changed, options_.source, options_.crawl_id), row);
 }
 
-// A stream that the server has ended, when all was answered for, is opened again for what follows.
+// Reopens a stream that the server ended after it had answered all items.
 template <typename AnyUploader>
 absl::Status NewsSender::Settle(std::unique_ptr<Upload<AnyUploader>>* upload) const {
   if ((*upload)->uploader.Drain()) return absl::OkStatus();

@@ -1,4 +1,4 @@
-// Takes the news of sitemaps to a server, or shows them.
+// Sends the news of sitemaps to a server, or prints them.
 #ifndef FRESHET_TOOLS_CLI_SITEMAP_SENDER_H_
 #define FRESHET_TOOLS_CLI_SITEMAP_SENDER_H_
 
@@ -13,37 +13,37 @@
 
 namespace freshet::cli {
 
-// Refusals of one document that are named; the others are counted.
+// Refusals of one document that are printed; the others are counted.
 inline constexpr uint64_t kMaxNamedRefusals = 10;
 
-// What is sent beside what the entries say.
+// Options of a sender, in addition to the entries.
 struct NewsOptions {
   std::string source = "sitemap";
   std::string crawl_id;
-  bool priority = false;  // as importance
+  bool priority = false;  // sends the priority as importance
 };
 
-// Importance by what a sitemap says of a page among the others of its site: 0.5, which pages have
-// that say nothing, is 1, like pages of unknown importance; at least 0.1, as nothing is worth
-// nothing because it is worth less than others.
+// Returns the importance for the priority that a sitemap gives a page among the others of its site.
+// The default priority 0.5 becomes 1, like pages of unknown importance. The least is 0.1, since a
+// page below the others is not worthless.
 [[nodiscard]] double ImportanceOf(double priority);
 
-// What is signalled of an entry that has a date, as changed at this instant. The same claim,
-// however often and wherever it is made, has the same id.
+// Returns the signal for an entry with a date, as changed at this instant. The same claim always
+// has the same id, however often and wherever it is made.
 [[nodiscard]] v1::ChangeSignal SignalOf(const sitemap::FeedEntry& entry, Instant changed,
                                         const std::string& source, const std::string& crawl_id);
 
-// Sends the news of a document: pages and signals on a stream each, which it opens when it needs
-// it. Owner thread only.
+// Sends the news of a document: pages and signals on separate streams, opened when first needed.
+// Owner thread only.
 class NewsSender : public sitemap::Sender {
  public:
-  // The session is connected, and outlives the sender. The document has so many signals.
+  // The session is connected, and outlives the sender. `signals`: their number in the document.
   NewsSender(Session& session, NewsOptions options, uint64_t signals);
   ~NewsSender() override;
 
   bool SendPage(uint64_t row, const sitemap::FeedEntry& entry) override;
   bool SendSignal(uint64_t row, const sitemap::FeedEntry& entry, Instant changed) override;
-  // Unavailable when the server cannot be reached, Internal with its reason when it ends a stream.
+  // Unavailable: the server cannot be reached. Internal: it ended a stream, with its reason.
   [[nodiscard]] absl::StatusOr<sitemap::Receipt> Settle() override;
 
  private:
@@ -66,10 +66,10 @@ class NewsSender : public sitemap::Sender {
   std::unique_ptr<Poll> poll_;
   Mutex mutex_;
   sitemap::Receipt receipt_ FRESHET_GUARDED_BY(mutex_);
-  uint64_t named_ FRESHET_GUARDED_BY(mutex_) = 0;  // refusals
+  uint64_t named_ FRESHET_GUARDED_BY(mutex_) = 0;  // refusals printed so far
 };
 
-// Prints what would be sent, one a line, and sends nothing. Owner thread only.
+// Prints the news, one a line, and sends nothing. Owner thread only.
 class NewsPrinter : public sitemap::Sender {
  public:
   NewsPrinter(const Session& session, NewsOptions options);

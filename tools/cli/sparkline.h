@@ -1,4 +1,4 @@
-// Curves in a line of text.
+// Draws curves in a line of text.
 #ifndef FRESHET_TOOLS_CLI_SPARKLINE_H_
 #define FRESHET_TOOLS_CLI_SPARKLINE_H_
 
@@ -7,13 +7,13 @@
 
 namespace freshet::cli {
 
-// Whether what the environment says of the terminal's characters (LC_ALL, LC_CTYPE or LANG, the
-// first that is set) is UTF-8.
+// Whether the environment (LC_ALL, LC_CTYPE or LANG, the first that is set) says that the terminal
+// takes UTF-8.
 [[nodiscard]] bool TerminalTakesUtf8();
 
-// One character for each value, higher for larger ones, from `low` to `high`: one of eight blocks,
-// or without `utf8` of eight characters that grow darker. What is outside is drawn as the nearest
-// bound, what is not a number as a blank. All are low when `high` is not above `low`.
+// Draws one character for each value, from `low` to `high`: one of eight blocks, or without `utf8`
+// of eight characters that grow darker. Values outside count as the nearest bound, NaN is a blank.
+// All are low unless `high` is above `low`.
 [[nodiscard]] std::string Sparkline(const std::vector<double>& values, double low, double high,
                                     bool utf8);
 

@@ -16,12 +16,12 @@ namespace freshet::cli {
 namespace {
 
 constexpr std::string_view kBetween = "  ";
-// How far columns of text are narrowed, the last of which has what a row is about: a date is left,
-// and most of a URL's host. And how far if that is not enough.
+// Widths to which text columns are narrowed: first, and if that is not enough, at most. They keep a
+// date, and in the last column, which names a row's subject, most of a URL's host.
 constexpr size_t kNarrow = 10;
 constexpr size_t kNarrowLast = 32;
 constexpr size_t kNarrowest = 8;
-// Of the name of an item in a line that is about it.
+// Longest name of an item in a line about it.
 constexpr size_t kNameShown = 200;
 
 // Lengths of 2024-05-17 08:30:01Z, 2024-05-17 08:30 and 2024-05-17.
@@ -34,14 +34,14 @@ bool IsTime(const std::string& cell) {
          cell.back() == 'Z';
 }
 
-// The second where there is any of it.
+// Returns two units, or only the first if the second is zero.
 std::string TwoUnits(int64_t first, std::string_view unit, int64_t second,
                      std::string_view lesser) {
   const std::string text = fmt::format("{} {}", first, unit);
   return second == 0 ? text : fmt::format("{} {} {}", text, second, lesser);
 }
 
-// What is cut of a cell: not what URLs, and redirects of them, differ in, and not half of a day.
+// Cuts a cell, but keeps the parts in which URLs and redirects differ, and never cuts within a day.
 std::string Cut(const std::string& cell, size_t width) {
   if (IsTime(cell) && width >= kDay && width < kTime) {
     return cell.substr(0, width < kMinute ? kDay : kMinute);
@@ -75,7 +75,7 @@ void Table::FitWidths() {
   for (const size_t width : widths_) line += width;
   line = Narrow(line, kNarrow, kNarrowLast);
   line = Narrow(line, kNarrowest, kNarrowest);
-  // The last column has all the room that is left, for rows to come.
+  // The last column gets the remaining room, since later rows may need it.
   if (columns_.back().align == Align::kLeft && line < terminal_columns_) {
     widths_.back() += terminal_columns_ - line;
   }
@@ -105,7 +105,7 @@ void Table::Print(const std::vector<std::string>& cells) {
     const std::string cell = terminal_columns_ == 0 || right ? cells[i] : Cut(cells[i], widths_[i]);
     const size_t width = DisplayWidth(cell);
     const bool last = i + 1 == cells.size();
-    // The last column may have room without end.
+    // The last column may be of any length.
     const size_t missing = (right || !last) && widths_[i] > width ? widths_[i] - width : 0;
     if (right) line.append(missing, ' ');
     line += cell;
@@ -175,7 +175,7 @@ std::string ShowEnum(std::string_view name, std::string_view prefix) {
 std::string ShowText(std::string_view text) { return SafeText(text); }
 
 std::string ShowName(std::string_view text) {
-  // What is longer is not all looked at: an escaped byte is shown as up to four.
+  // Reads no more of a long text than can be shown.
   const bool fits = text.size() <= 2 * kNameShown;
   return CutMiddle(ShowText(fits ? text : text.substr(0, 2 * kNameShown)), kNameShown);
 }

@@ -1,4 +1,4 @@
-// Text that people read: aligned tables and short forms of times and numbers.
+// Prints text for people: aligned tables, and short forms of times and numbers.
 #ifndef FRESHET_TOOLS_CLI_TABLE_H_
 #define FRESHET_TOOLS_CLI_TABLE_H_
 
@@ -13,14 +13,14 @@
 
 namespace freshet::cli {
 
-// Prints rows with aligned columns; the last column is never padded, so text of any length goes
-// there. Rows are held back until Flush, which fixes the widths of the first flush for all later
-// ones: long tables come out in parts that line up.
+// Prints rows with aligned columns; the last column is never padded, so its text may have any
+// length. Holds rows until Flush. The first flush fixes the widths for all later ones, so that the
+// parts of long tables line up.
 //
-// On a terminal of `columns` cells no line is longer: text columns are narrowed, the widest first,
-// and what does not fit them is cut with an ellipsis, URLs in the middle; of a time, the day and
-// where there is room the minute are left. Numbers are never cut; a
-// terminal that has no room for them wraps. 0 columns: nothing is cut. Owner thread only.
+// On a terminal of `columns` cells no line is longer: narrows text columns, the widest first, and
+// cuts them with an ellipsis, URLs in the middle. A time keeps the day and, if there is room, the
+// minute. Numbers are never cut; a terminal without room for them wraps. `columns` 0 = nothing is
+// cut. Owner thread only.
 class Table {
  public:
   enum class Align { kLeft, kRight };
@@ -37,14 +37,15 @@ class Table {
 
   // Adds a row with a cell for each column.
   void Add(std::vector<std::string> cells);
-  // Prints what was added; the header first, once.
+  // Prints the added rows; before the first ones the header.
   void Flush();
 
  private:
   void Print(const std::vector<std::string>& cells);
   // Narrows columns of text until a line fits.
   void FitWidths();
-  // Takes from the widest above its floor, until the line of so many cells fits; its cells then.
+  // Narrows the widest column above its floor until a line fits `line` cells; returns the line's
+  // cells then.
   size_t Narrow(size_t line, size_t floor, size_t floor_of_last);
 
   std::ostream& out_;
@@ -55,18 +56,18 @@ class Table {
   bool started_ = false;
 };
 
-// 2024-05-17 08:30:01Z; `-` if unset, which callers say by `present`.
+// 2024-05-17 08:30:01Z, or `-` without `present`.
 [[nodiscard]] std::string ShowTime(const google::protobuf::Timestamp& time, bool present = true);
 // 3 d 4 h, 5 min 2 s, 1 h, 1.25 s: two units at most.
 [[nodiscard]] std::string ShowDuration(const google::protobuf::Duration& duration);
-// Four significant digits; whole numbers up to a million in full.
+// Four significant digits; whole numbers up to a million exactly.
 [[nodiscard]] std::string ShowNumber(double value);
 // 1,234,567.
 [[nodiscard]] std::string ShowCount(uint64_t value);
-// 1 page, 1,234 pages; `many` where that is not `one` and an s.
+// 1 page, 1,234 pages; `many` if the plural is not `one` and an s.
 [[nodiscard]] std::string ShowCounted(uint64_t count, std::string_view one,
                                       std::string_view many = {});
-// The count, or `any` for 0, which stands for no limit.
+// The count, or `any` for 0, which means no limit.
 [[nodiscard]] std::string ShowLimit(uint64_t limit);
 // 93.1%.
 [[nodiscard]] std::string ShowShare(double share);
@@ -74,9 +75,10 @@ class Table {
 [[nodiscard]] std::string ShowBytes(uint64_t bytes);
 // The name of an enum's value without its prefix, in lower case with spaces.
 [[nodiscard]] std::string ShowEnum(std::string_view name, std::string_view prefix);
-// Text of others for a terminal (SafeText): it can neither move the cursor nor break a table.
+// Makes foreign text safe for a terminal (SafeText): it can neither move the cursor nor break a
+// table.
 [[nodiscard]] std::string ShowText(std::string_view text);
-// The same of what an item is called, cut to what a person can look at: a URL may have megabytes.
+// Shortens the name of an item for a terminal: a URL may have megabytes.
 [[nodiscard]] std::string ShowName(std::string_view text);
 
 }  // namespace freshet::cli

@@ -1,4 +1,4 @@
-// What became of items that were sent: counted, told, and sent again where that can help.
+// Counts and prints the outcomes of sent items, and repeats items if that can help.
 #ifndef FRESHET_TOOLS_CLI_TALLY_H_
 #define FRESHET_TOOLS_CLI_TALLY_H_
 
@@ -19,28 +19,28 @@ namespace freshet::cli {
 // Counts outcomes, and reports every item that was not simply applied. Thread-safe.
 class Tally {
  public:
-  // `noun` is what the items are called in the summary, for example "pages".
+  // `noun` names the items in the summary, for example "pages".
   Tally(const Session& session, Progress& progress, std::string noun)
       : session_(session), progress_(progress), noun_(std::move(noun)) {}
 
-  // From here on each refused item is told to `refused` alone, and nothing is printed of the
-  // others: the caller has a summary of its own. Called in the thread that books.
+  // From now on calls `refused` for each refused item, and prints nothing about other items: the
+  // caller has its own summary. Called on the thread that books.
   using Refusal =
       std::function<void(uint64_t row, const std::string& name, const v1::ItemError& error)>;
   void Tell(Refusal refused) { tell_ = std::move(refused); }
 
   void Applied(uint64_t items);
   void Item(uint64_t row, const std::string& name, const v1::ItemStatus& status);
-  // Counts an item that was never sent as refused.
+  // Counts an item as refused that was never sent.
   void Refused(uint64_t row, const std::string& name, const std::string& reason);
-  // Counts a row that cannot be read as refused. `what` is the whole message, with its place.
+  // Counts an unreadable row as refused. `what` is the whole message, with its place.
   void Unreadable(uint64_t row, const std::string& what);
 
-  // Says why so many items are sent again after that many attempts, unless that is over in a
-  // moment, as where the server is only busy; the same reason once in half a minute.
+  // Prints why items are sent again after that many attempts, the same reason at most every half a
+  // minute. Prints nothing if a retry comes quickly, as when the server is merely busy.
   void Again(uint64_t items, const v1::ItemError& error, int attempts);
 
-  // Prints the summary; `unacknowledged` items are those that the connection was lost with.
+  // Prints the summary. `unacknowledged`: items without an answer when the connection was lost.
   void Summarise(uint64_t unacknowledged) const;
   [[nodiscard]] ExitCode code() const {
     const MutexLock lock(mutex_);
@@ -60,31 +60,31 @@ class Tally {
   const Session& session_;
   Progress& progress_;
   std::string noun_;
-  Refusal tell_;  // set before anything is booked
-  // Rows are read in one thread and acknowledgements booked in another; held while output is
-  // written, so that lines do not mix.
+  Refusal tell_;  // set before the first outcome
+  // One thread reads rows and another books acknowledgements. Held while output is written, so that
+  // lines do not mix.
   mutable Mutex mutex_;
   uint64_t applied_ FRESHET_GUARDED_BY(mutex_) = 0;
   uint64_t duplicate_ FRESHET_GUARDED_BY(mutex_) = 0;
   uint64_t observed_only_ FRESHET_GUARDED_BY(mutex_) = 0;
   uint64_t stale_ FRESHET_GUARDED_BY(mutex_) = 0;
   uint64_t refused_ FRESHET_GUARDED_BY(mutex_) = 0;
-  // The reason that Again gave last, and when.
+  // The reason that Again last printed, and when.
   std::string again_ FRESHET_GUARDED_BY(mutex_);
   std::chrono::steady_clock::time_point again_told_ FRESHET_GUARDED_BY(mutex_);
 };
 
-// How long to wait before sending refused items again.
+// Returns the wait before refused items are sent again.
 [[nodiscard]] std::chrono::milliseconds RetryDelay(const v1::ItemError& error, int attempt);
 
 // Books the acknowledgement of a batch. Returns the items to send again, if any, and the longest
-// delay that they were refused with.
+// delay in their refusals.
 template <typename Request>
 std::pair<Batch<Request>, std::chrono::milliseconds> Book(Batch<Request>& batch,
                                                           const v1::BatchAck& ack, Tally& tally) {
   auto& items = *Items(batch.request);
   std::pair<Batch<Request>, std::chrono::milliseconds> again;
-  v1::ItemError why;  // of the first of them
+  v1::ItemError why;  // error of the first item
   again.first.attempt = batch.attempt + 1;
   const auto book = [&](const v1::ItemStatus& status) {
     const auto i = static_cast<int>(status.index());

@@ -1,4 +1,4 @@
-// crawls and hosts: lists, what is set for a crawl id, and the end of crawl ids and hosts.
+// crawls and hosts: list and delete crawl ids and hosts, and set terms of crawl ids.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -18,10 +18,10 @@
 namespace freshet::cli {
 namespace {
 
-// What a call asks for at a time.
+// Items that one call asks for.
 constexpr uint32_t kPageSize = 1000;
 
-// Calls until there is no next page, and hands each to `show`.
+// Calls until there is no next page, and passes each page to `show`.
 template <typename Request, typename Response, typename Show>
 ExitCode AskForPages(Session& session,
                      grpc::Status (Admin::*method)(grpc::ClientContext*, const Request&, Response*),
@@ -120,7 +120,8 @@ ExitCode ListCrawls(Session& session) {
   return AskForPages(session, &Admin::ListCrawls, v1::ListCrawlsRequest(), show);
 }
 
-// After a refusal: the crawl id that was probably meant, of those that the caller may see.
+// After a refusal, suggests the crawl id that was probably meant, among those that the caller may
+// see.
 void SuggestCrawl(Session& session, const std::string& crawl_id) {
   v1::ListCrawlsRequest request;
   request.set_page_size(kPageSize);
@@ -144,7 +145,7 @@ ExitCode ShowOneCrawl(Session& session, const std::string& crawl_id) {
   return TellUnanswered(session, response);
 }
 
-// A name, and whether the person has said that it is meant.
+// A name, and whether the person has confirmed it.
 struct DeleteOptions {
   std::string name;
   bool yes = false;
@@ -177,7 +178,7 @@ struct CrawlOptions {
   bool reset = false;
 };
 
-// Sets what is not empty.
+// Sets the field unless the text is empty.
 template <typename Parse, typename Set>
 absl::Status FillOption(const char* option, const std::string& text, Parse parse, Set set) {
   if (text.empty()) return absl::OkStatus();
@@ -220,7 +221,7 @@ ExitCode SetCrawl(Session& session, const CrawlOptions& options) {
   return code;
 }
 
-// A command whose one argument is a name.
+// Adds a command whose only argument is a name.
 void AddNamed(CLI::App& parent, Action& action, const char* name, const char* help,
               const char* argument, const char* argument_help,
               ExitCode (*run)(Session&, const std::string&)) {
@@ -304,7 +305,7 @@ ExitCode ListHosts(Session& session, const HostSearch& search) {
   return AskForPages(session, &Admin::ListHosts, request, show);
 }
 
-// The URL of a page is that of a page alone, and not of its host.
+// Whether a host argument is the URL of a page, which names only that page.
 bool NamesPage(std::string_view host) {
   const size_t scheme = host.find("://");
   if (scheme != std::string_view::npos) host.remove_prefix(scheme + 3);

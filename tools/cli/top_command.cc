@@ -1,4 +1,4 @@
-// top: the state of a server, drawn anew every second.
+// top: shows the state of a server, redrawn every second.
 #include <fmt/format.h>
 #include <poll.h>
 #include <sys/ioctl.h>
@@ -26,15 +26,15 @@ namespace {
 
 constexpr uint32_t kMostCrawls = 10;
 constexpr uint32_t kMostTrust = 20;
-// What hosts have learned changes by the epoch, not by the second.
+// Trust changes with each epoch, not each second.
 constexpr int kSamplesPerTrust = 10;
 constexpr std::string_view kEnter = "\x1b[?1049h\x1b[?25l";
 constexpr std::string_view kLeave = "\x1b[?25h\x1b[?1049l";
 
-// How the terminal was, for a signal that ends the program.
-termios g_terminal;  // set before the handler is, and constant from then on
+// The original state of the terminal, for a signal that ends the program.
+termios g_terminal;  // set before the handler is installed, then constant
 
-// Calls nothing but what a handler may.
+// Calls only functions that a signal handler may call.
 void LeaveScreen(int signal_number) {
   [[maybe_unused]] const ssize_t written = write(STDOUT_FILENO, kLeave.data(), kLeave.size());
   tcsetattr(STDIN_FILENO, TCSANOW, &g_terminal);
@@ -42,8 +42,8 @@ void LeaveScreen(int signal_number) {
   raise(signal_number);
 }
 
-// The whole terminal while it exists; keys come one by one and are not shown. Signals that end the
-// program give the terminal back, too. Owner thread only; one at a time.
+// Takes the whole terminal while it exists; keys come one by one and are not shown. Signals that
+// end the program restore the terminal too. Owner thread only; one at a time.
 class Screen {
  public:
   explicit Screen(std::ostream& out) : out_(out) {
@@ -76,11 +76,11 @@ class Screen {
     out_ << text << "\x1b[J" << std::flush;
   }
 
-  // Waits for so long, or less; true if a key asked for the end.
+  // Waits up to this time; true if a key asked to quit.
   [[nodiscard]] static bool Quit(double seconds) {
     pollfd key{STDIN_FILENO, POLLIN, 0};
     if (poll(&key, 1, static_cast<int>(seconds * 1e3)) <= 0) return false;
-    char pressed = 'q';  // also if there is nobody left to press one
+    char pressed = 'q';  // stays if standard input is closed
     if (read(STDIN_FILENO, &pressed, 1) < 1) return true;
     return pressed == 'q' || pressed == 'Q';
   }
@@ -95,7 +95,7 @@ class Sampler {
   explicit Sampler(Session& session)
       : session_(session), stub_(v1::AdminService::NewStub(session.channel())) {}
 
-  // Fails only if there are no statistics; what else the caller may not ask for is left out.
+  // Fails only without statistics; leaves out other parts that the caller may not read.
   grpc::Status Take(TopSample* sample) {
     const grpc::Status status =
         Ask(&Admin::GetStatistics, v1::GetStatisticsRequest(), &sample->statistics);
@@ -154,7 +154,7 @@ std::string SampleJson(const TopSample& sample) {
   return JsonText(object);
 }
 
-// One frame for people needs two samples: rates are of the time between them.
+// A printed frame needs two samples: rates are those of the time between them.
 ExitCode PrintFrame(Session& session, Sampler& sampler, double interval) {
   TopFrames frames(TerminalTakesUtf8());
   for (int i = 0; i < (session.json() ? 1 : 2); ++i) {
@@ -167,7 +167,7 @@ ExitCode PrintFrame(Session& session, Sampler& sampler, double interval) {
   }
   if (session.json()) return kAccepted;
   constexpr size_t kAny = std::numeric_limits<size_t>::max();
-  // Curves of two samples need no room.
+  // Curves of only two samples need little room.
   for (const std::string& line : frames.Lines({kAny / 2, kAny})) session.out() << line << '\n';
   return kAccepted;
 }

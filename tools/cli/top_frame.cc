@@ -19,7 +19,7 @@ namespace {
 using google::protobuf::util::TimeUtil;
 
 constexpr size_t kMaxMoments = 240;
-// Beside a curve stand its name and its value.
+// Cells for a curve's name and value beside it.
 constexpr size_t kBesideCurve = 34;
 
 uint64_t AllResults(const v1::IngestStatistics& s) {
@@ -35,7 +35,7 @@ void AppendLines(const std::string& text, std::vector<std::string>& lines) {
   for (std::string line; std::getline(stream, line);) lines.push_back(line);
 }
 
-// Whether both leave out the same divisions of a fleet.
+// Whether both samples lack the same divisions of a fleet.
 bool CountTheSame(const v1::GetStatisticsResponse& a, const v1::GetStatisticsResponse& b) {
   return std::equal(
       a.unanswered().begin(), a.unanswered().end(), b.unanswered().begin(), b.unanswered().end(),

@@ -1,4 +1,4 @@
-// What `freshet top` shows: one screen of the state of a server.
+// `freshet top`: one screen of the state of a server.
 #ifndef FRESHET_TOOLS_CLI_TOP_FRAME_H_
 #define FRESHET_TOOLS_CLI_TOP_FRAME_H_
 
@@ -12,15 +12,16 @@
 
 namespace freshet::cli {
 
-// What is asked of a server for one frame. Value type, thread-compatible.
+// The server's answers for one frame. Value type, thread-compatible.
 struct TopSample {
   v1::GetStatisticsResponse statistics;
-  // As ListSources, ListCrawls and GetTrustReport answer; empty where the caller may not ask.
+  // Answers of ListSources, ListCrawls and GetTrustReport; empty if the caller may not ask.
   std::vector<v1::Source> sources;
   std::vector<v1::Crawl> crawls;
   std::vector<v1::HostTrust> quarantined;
 };
 
+// Cells of a terminal. Value type, thread-compatible.
 struct ScreenSize {
   size_t columns = 80;
   size_t rows = 24;
@@ -31,18 +32,18 @@ class TopFrames {
  public:
   explicit TopFrames(bool utf8) : utf8_(utf8) {}
 
-  // Takes a sample. One of a server that has started anew since the one before begins a new
-  // history; of a history the last 240 samples are kept.
+  // Adds a sample; the last 240 are kept. A server that was restarted since the previous sample
+  // begins a new history.
   void Add(TopSample sample);
 
-  // The lines of a frame for the last sample, none wider than the screen and not more of them than
-  // it has. Rates are those since the sample before by the clock of the server, and are unknown
-  // (`-`) before the second sample. Precondition: there is a sample.
+  // Returns the lines of a frame for the last sample, no wider and no more than the screen has.
+  // Rates are those since the previous sample, by the server's clock, and `-` before the second
+  // sample. Precondition: there is a sample.
   [[nodiscard]] std::vector<std::string> Lines(ScreenSize screen) const;
 
  private:
   struct Rates {
-    double assignments = 0;  // per second, as all of these
+    double assignments = 0;  // all rates are per second
     double results = 0;
     double changes = 0;
     double errors = 0;
@@ -66,7 +67,7 @@ class TopFrames {
   std::deque<Moment> moments_;
 };
 
-// `text` cut to `columns` characters, taking each code point as one wide.
+// Cuts `text` to `columns` characters; every code point counts as one.
 [[nodiscard]] std::string FitLine(const std::string& text, size_t columns);
 
 }  // namespace freshet::cli

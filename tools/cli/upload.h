@@ -1,4 +1,4 @@
-// Sends any number of items in batches and says what became of each.
+// Sends any number of items in batches and reports the outcome of each.
 #ifndef FRESHET_TOOLS_CLI_UPLOAD_H_
 #define FRESHET_TOOLS_CLI_UPLOAD_H_
 
@@ -17,12 +17,12 @@
 
 namespace freshet::cli {
 
-// Pipelines batches over one stream: up to kMaxBatchesInFlight are unacknowledged, items that the
-// server is too busy for are sent again after the delay it names, and a server that acknowledges
-// nothing for the session's call time is given up on.
+// Pipelines batches over one stream: up to kMaxBatchesInFlight are unacknowledged. Resends items
+// for which the server is too busy, after the delay that it names. Gives up if the server
+// acknowledges nothing for the session's call time.
 //
-// Owner thread only; acknowledgements are booked in a thread of its own, which is the only one to
-// touch the tally until Finish returns.
+// Owner thread only. A thread of this object books acknowledgements; until Finish returns no other
+// thread may use the tally.
 template <typename Request, typename Response>
 class Uploader {
  public:
@@ -44,7 +44,7 @@ class Uploader {
   Uploader(const Uploader&) = delete;
   Uploader& operator=(const Uploader&) = delete;
 
-  // Sends a batch, waiting for room if need be. False when the stream is broken.
+  // Sends a batch; waits while too many are in flight. False: the stream is broken.
   bool Send(Batch<Request> batch) {
     while (Waiting() >= kMaxBatchesInFlight) {
       if (!SendAgain()) return false;
@@ -52,7 +52,7 @@ class Uploader {
     return SendNow(std::move(batch));
   }
 
-  // Waits until everything that was sent is acknowledged. False when the stream is broken.
+  // Waits until all sent items are acknowledged. False: the stream is broken.
   bool Drain() {
     while (SendAgain()) {
     }
@@ -60,7 +60,7 @@ class Uploader {
     return !broken_;
   }
 
-  // Waits until everything is acknowledged, and ends the stream.
+  // Waits until all sent items are acknowledged, and ends the stream.
   grpc::Status Finish() {
     while (SendAgain()) {
     }
@@ -84,7 +84,7 @@ class Uploader {
     return status;
   }
 
-  // Number of items that were sent and not acknowledged. For use after Finish.
+  // Returns the number of sent items without acknowledgement. Call after Finish.
   [[nodiscard]] uint64_t unacknowledged() const {
     const MutexLock lock(mutex_);
     uint64_t items = 0;
@@ -101,8 +101,8 @@ class Uploader {
     return waiting_.size();
   }
 
-  // Sends the next batch that waits for another attempt, once it is due. False when there is none
-  // and none can come any more, or when the stream is broken.
+  // Resends the next waiting batch once it is due. False: no batch waits and none can come any
+  // more, or the stream is broken.
   bool SendAgain() {
     MutexLock lock(mutex_);
     while (!broken_ && !in_flight_.empty() && waiting_.empty()) changed_.Wait(mutex_);
@@ -121,7 +121,7 @@ class Uploader {
       const MutexLock lock(mutex_);
       while (!broken_ && in_flight_.size() >= kMaxBatchesInFlight) changed_.Wait(mutex_);
       if (in_flight_.empty()) last_ack_ = Clock::now();
-      in_flight_.push_back(batch);  // Counts as unacknowledged even if the stream is broken.
+      in_flight_.push_back(batch);  // Counts as unacknowledged even on a broken stream.
       if (broken_) return false;
     }
     return stream_->Write(batch->request);
@@ -138,7 +138,7 @@ class Uploader {
     changed_.NotifyAll();
   }
 
-  // False if the acknowledgement is not that of the oldest batch: then nothing can be believed.
+  // Returns false if the acknowledgement is not that of the oldest batch: then none can be trusted.
   bool TakeAck(const v1::BatchAck& ack) {
     std::shared_ptr<Batch<Request>> batch;
     {

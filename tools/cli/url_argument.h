@@ -1,4 +1,4 @@
-// Arguments that should have been a URL or a file.
+// Explains arguments that are neither a URL nor a file.
 #ifndef FRESHET_TOOLS_CLI_URL_ARGUMENT_H_
 #define FRESHET_TOOLS_CLI_URL_ARGUMENT_H_
 
@@ -9,8 +9,8 @@
 
 namespace freshet::cli {
 
-// "'example.org' is not a URL (https://...) or a file, did you mean https://example.org/?": what
-// looks like a host gets its URL. Thread-safe.
+// Returns "'example.org' is not a URL (https://...) or a file, did you mean https://example.org/?".
+// Suggests a URL for text that looks like a host. Thread-safe.
 [[nodiscard]] inline std::string NeitherUrlNorFile(std::string_view argument) {
   std::string wrong = WrongValue(argument, "a URL (https://...) or a file");
   const std::string_view host = argument.substr(0, argument.find('/'));

@@ -19,7 +19,7 @@
 namespace freshet {
 namespace {
 
-// A chain of certificates is smaller, and so is a token.
+// Certificate chains and tokens are smaller.
 constexpr size_t kMaxFileBytes = size_t{1} << 20;
 constexpr std::string_view kBlanks = " \t\r\n";
 
@@ -35,14 +35,14 @@ absl::StatusOr<std::string> ReadSmallFile(const std::string& path) {
   return text;
 }
 
-// One that can stand in a header, and that no file of something else happens to be.
+// Whether the text can be a header's value; most other files cannot.
 bool IsToken(std::string_view token) {
   return !token.empty() && token.size() <= 4096 &&
          std::all_of(token.begin(), token.end(), [](char c) { return c > ' ' && c < 0x7f; });
 }
 
-// Adds the token to a call. gRPC's own credentials of calls refuse to go over plain text, which is
-// fine on one machine.
+// Adds the token to each call. gRPC's own call credentials refuse plain text, which is safe within
+// one machine.
 class TokenInterceptor final : public grpc::experimental::Interceptor {
  public:
   explicit TokenInterceptor(const std::string& value) : value_(value) {}
@@ -70,8 +70,8 @@ class TokenInterceptors final : public grpc::experimental::ClientInterceptorFact
   const std::string value_;
 };
 
-// Whether an address is this machine's, whatever a resolver says: a number in full, or `localhost`.
-// A name that begins like a number is a name.
+// Whether an address is surely this machine's, whatever a resolver says: a full IP address, or
+// `localhost`. A name that merely begins like a number does not count.
 bool IsThisMachine(std::string_view address) {
   if (address.starts_with("unix:")) return true;
   const size_t colon = address.rfind(':');
@@ -115,7 +115,7 @@ void AddSecurityOptions(CLI::App& app, ClientSecurity& security) {
   app.add_option("--token-file", security.token_file,
                  "File with the client's token; FRESHET_TOKEN can hold the token itself")
       ->envname("FRESHET_TOKEN_FILE");
-  // There is no flag for it: everybody on a machine sees command lines.
+  // There is no flag for the token: all users of a machine see command lines.
   if (const char* token = std::getenv("FRESHET_TOKEN"); token != nullptr) security.token = token;
 }
 
@@ -141,7 +141,7 @@ absl::StatusOr<std::shared_ptr<grpc::Channel>> OpenChannel(
     const std::string& address, const ClientSecurity& security,
     const grpc::ChannelArguments& extra_arguments) {
   grpc::ChannelArguments arguments(extra_arguments);
-  // A proxy for the web is not the way to an internal service, and would read a token in the clear.
+  // A web proxy does not lead to an internal service, and would see the token in plain text.
   arguments.SetInt(GRPC_ARG_ENABLE_HTTP_PROXY, 0);
   auto credentials = CredentialsOf(security);
   if (!credentials.ok()) return credentials.status();

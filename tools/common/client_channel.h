@@ -1,5 +1,5 @@
-// How the programs that talk to a server reach it: over TLS, with a certificate or a token of their
-// own, as flags and the environment say.
+// Connects programs to a server: over TLS, with a certificate or token, as flags and the
+// environment say.
 #ifndef FRESHET_TOOLS_COMMON_CLIENT_CHANNEL_H_
 #define FRESHET_TOOLS_COMMON_CLIENT_CHANNEL_H_
 
@@ -15,31 +15,31 @@ namespace freshet {
 
 // Value type, thread-compatible.
 struct ClientSecurity {
-  bool tls = false;         // believing whom the system believes
-  std::string ca;           // PEM file of who is believed instead; TLS is spoken
-  std::string certificate;  // PEM file of one's own certificate; TLS is spoken
+  bool tls = false;         // trusts the system's authorities
+  std::string ca;           // PEM file of authorities to trust instead; implies TLS
+  std::string certificate;  // PEM file of the client's own certificate; implies TLS
   std::string key;          // PEM file
-  std::string token_file;   // holds the token and nothing else
-  std::string token;        // from the environment alone: others can read a command line
+  std::string token_file;   // holds only the token
+  std::string token;        // only from the environment: others can read command lines
 
   [[nodiscard]] bool speaks_tls() const { return tls || !ca.empty() || !certificate.empty(); }
 };
 
-// Flags of a program for all of it, and the variables FRESHET_TLS_CA, FRESHET_TLS_CERTIFICATE,
+// Adds the security flags of a program, and the variables FRESHET_TLS_CA, FRESHET_TLS_CERTIFICATE,
 // FRESHET_TLS_KEY, FRESHET_TOKEN_FILE and FRESHET_TOKEN. `security` outlives `app`.
 void AddSecurityOptions(CLI::App& app, ClientSecurity& security);
 
-// The text of a token file without what surrounds it. InvalidArgument or NotFound says why there
-// is no token in it, and not what is in it; `name` is what it calls the file.
+// Reads a token file without surrounding blanks. InvalidArgument or NotFound gives the reason
+// without the file's content; `name` stands for the file in messages.
 [[nodiscard]] absl::StatusOr<std::string> ReadToken(const std::string& path,
                                                     const std::string& name);
 
-// The token of a client; empty: it has none. Fails as ReadToken.
+// Returns the token of a client; empty = none. Errors: from ReadToken.
 [[nodiscard]] absl::StatusOr<std::string> TokenOf(const ClientSecurity& security);
 
-// A channel that says who it is with every call, and goes through no proxy, whatever the
-// environment says of one. InvalidArgument or NotFound names what is wrong: a file, or a token that
-// would be sent in the clear to another machine. Nothing is connected yet.
+// Opens a channel that identifies the client with every call, and ignores proxies of the
+// environment. InvalidArgument or NotFound names the fault: a file, or a token that would go in
+// plain text to another machine. Connects only when used.
 [[nodiscard]] absl::StatusOr<std::shared_ptr<grpc::Channel>> OpenChannel(
     const std::string& address, const ClientSecurity& security,
     const grpc::ChannelArguments& arguments);

@@ -20,7 +20,7 @@ class HelpFormatter : public CLI::Formatter {
     label("SUBCOMMANDS", "COMMANDS");
   }
 
-  // Without what --no-json sets, which CLI11 adds as "{false}".
+  // Leaves out the value of --no-json, which CLI11 shows as "{false}".
   std::string make_option_name(const CLI::Option* option, bool is_positional) const override {
     const std::string name = CLI::Formatter::make_option_name(option, is_positional);
     return name.substr(0, name.find('{'));
@@ -45,7 +45,7 @@ class HelpFormatter : public CLI::Formatter {
   }
 
  private:
-  // Of several values without the brackets, with spaces for a line to break at.
+  // Removes the brackets of a list of defaults, and adds spaces for line breaks.
   static std::string Default(const CLI::Option& option) {
     std::string text = option.get_default_str();
     if (!text.starts_with('[') || !text.ends_with(']')) return text;

@@ -1,5 +1,5 @@
-// How --help looks, the same in every program: options with what they take in words, commands in
-// groups, examples, and a footer.
+// Formats --help in the same way for every program: options with their allowed values, groups of
+// commands, examples, and a footer.
 #ifndef FRESHET_TOOLS_COMMON_COMMAND_HELP_H_
 #define FRESHET_TOOLS_COMMON_COMMAND_HELP_H_
 
@@ -11,14 +11,14 @@
 
 namespace freshet {
 
-// The lines of one command, which is named by its path, such as "freshet crawls set".
+// Example lines of one command, whose path names it, such as "freshet crawls set".
 struct CommandExample {
   std::string_view command;
-  std::string_view lines;  // each with two spaces before it and a line break after it
+  std::string_view lines;  // each after two spaces, with a line break
 };
 
-// Gives `app` and all its commands their help: examples, where there are some, before `footer`.
-// Call after all commands were added. Thread-compatible.
+// Gives `app` and all its commands their help: any examples, then `footer`. Call after all commands
+// were added. Thread-compatible.
 void FinishHelp(CLI::App& app, std::span<const CommandExample> examples, const std::string& footer);
 
 }  // namespace freshet

@@ -12,7 +12,7 @@
 namespace freshet {
 namespace {
 
-// The innermost command that was named; the program itself if there is none.
+// Returns the innermost command on the command line, or the program itself.
 const CLI::App& LastCommand(const CLI::App& app) {
   const CLI::App* command = &app;
   while (!command->get_subcommands().empty()) command = command->get_subcommands().back();
@@ -25,7 +25,7 @@ std::string UnknownCommand(const CLI::App& command, std::string_view word) {
   return WrongValue(word, "a command") + DidYouMean(word, names);
 }
 
-// The flags of a command and of the program are taken anywhere.
+// Flags of the program are allowed after a command too.
 std::string UnknownFlag(const CLI::App& app, const CLI::App& command, std::string_view word) {
   const std::string flag(word.substr(0, word.find('=')));
   std::vector<std::string> names;
@@ -39,8 +39,8 @@ std::string UnknownFlag(const CLI::App& app, const CLI::App& command, std::strin
          DidYouMean(flag, names);
 }
 
-// CLI11 looks for a command before it looks at what stands in its place, and names all that is left
-// over at once, values of a wrong flag among them.
+// CLI11 expects a command before any other word, and reports all leftover words at once, even
+// values of a wrong flag.
 std::string Leftover(const CLI::App& app, bool wants_command) {
   const CLI::App& command = LastCommand(app);
   const std::vector<std::string> words = app.remaining(true);
@@ -71,7 +71,7 @@ bool IsNumber(const std::string& text, bool whole) {
   return !text.empty() && *end == '\0' && errno == 0;
 }
 
-// The value at fault, of several the first that is not of the option's kind.
+// Returns the faulty value: the first of several that is not of the option's kind.
 std::string FaultyValue(const CLI::Option& option, const AllowedValues& allowed) {
   const std::vector<std::string> values = option.results();
   if (values.empty()) return {};
@@ -79,7 +79,7 @@ std::string FaultyValue(const CLI::Option& option, const AllowedValues& allowed)
     const bool whole = allowed.noun.starts_with("a whole");
     if (!IsNumber(value, whole)) return value;
     if (allowed.low.empty()) {
-      // A whole number that cannot be negative.
+      // The value is whole but must not be negative.
       if (whole && value.starts_with('-') && allowed.noun != "a whole number") return value;
       continue;
     }
@@ -92,7 +92,7 @@ std::string FaultyValue(const CLI::Option& option, const AllowedValues& allowed)
   return values.back();
 }
 
-// The first of several values that is none of the choices.
+// Returns the first value that is not among the choices.
 std::string WrongChoiceOf(const CLI::Option& option, const AllowedValues& allowed) {
   for (const std::string& value : option.results()) {
     bool known = false;
@@ -102,7 +102,7 @@ std::string WrongChoiceOf(const CLI::Option& option, const AllowedValues& allowe
   return {};
 }
 
-// What is wrong with the value that an option was given; empty if its kind does not tell.
+// Returns the fault of an option's value; empty if its kind does not show one.
 std::string WrongValueOf(const CLI::Option& option) {
   const AllowedValues allowed = AllowedValuesOf(option);
   std::string wrong;
@@ -116,7 +116,7 @@ std::string WrongValueOf(const CLI::Option& option) {
   return wrong.empty() ? wrong : fmt::format("{}: {}", option.get_name(), wrong);
 }
 
-// The option that a message of CLI11 begins with, behind `before`.
+// Returns the option at the beginning of a message of CLI11, after `before`.
 const CLI::Option* OptionIn(const CLI::App& app, std::string_view message,
                             std::string_view before) {
   const size_t at = message.find(before);
@@ -132,7 +132,7 @@ const CLI::Option* OptionIn(const CLI::App& app, std::string_view message,
   return nullptr;
 }
 
-// "--a requires --b" and "--a excludes --b", with other words between the names.
+// Reads "--a requires --b" and "--a excludes --b", with other words between the names.
 std::string Related(std::string_view message, std::string_view verb, std::string_view format) {
   const size_t at = message.find(verb);
   if (at == std::string_view::npos) return std::string(message);

@@ -1,4 +1,4 @@
-// What is wrong with a command line, in the same words for every program.
+// Explains faults in command lines, in the same words for every program.
 #ifndef FRESHET_TOOLS_COMMON_COMMAND_LINE_FAULT_H_
 #define FRESHET_TOOLS_COMMON_COMMAND_LINE_FAULT_H_
 
@@ -8,8 +8,8 @@
 
 namespace freshet {
 
-// One line for people about what `app` found wrong when it parsed its command line: "--rate: 'abc'
-// is not a number", "unknown flag --craw-rate, did you mean --crawl-rate?". Thread-compatible.
+// Returns one line about the error that `app` found in its command line: "--rate: 'abc' is not a
+// number", "unknown flag --craw-rate, did you mean --crawl-rate?". Thread-compatible.
 [[nodiscard]] std::string CommandLineFault(const CLI::App& app, const CLI::ParseError& error);
 
 }  // namespace freshet

@@ -1,7 +1,7 @@
-"""What .proto files say, comments included: protoc compiles them to a descriptor set, which is read here.
+"""Reads .proto files with their comments: protoc compiles them to a descriptor set, which this module parses.
 
-The set is a message of Protobuf itself (google/protobuf/descriptor.proto). Its few fields that matter are looked up by
-number, so that no package of Python is needed.
+The set is a message of Protobuf itself (google/protobuf/descriptor.proto). Its few needed fields are found by number,
+so that no Python package is needed.
 """
 
 import dataclasses
@@ -19,7 +19,7 @@ REPEATED = 3
 @dataclasses.dataclass
 class Field:
     name: str
-    type: str  # full name of a message or enum, or the name of a scalar
+    type: str  # full name of a message or enum, or name of a scalar
     comment: str
     repeated: bool = False
     optional: bool = False
@@ -73,7 +73,7 @@ def number_at(data: bytes, at: int) -> tuple[int, int]:
 
 
 def fields_of(data: bytes) -> dict[int, list]:
-    """Numbers, and the bytes of everything else, by field number."""
+    """Yields fields: numbers by value, everything else as bytes, by field number."""
     found: dict[int, list] = {}
     at = 0
     while at < len(data):
@@ -157,7 +157,7 @@ class File:
 
 
 def read(root: pathlib.Path, names: list[str]) -> Files:
-    """Of these .proto files, named relative to `root`."""
+    """Reads these .proto files, named relative to `root`."""
     with tempfile.NamedTemporaryFile(suffix=".pb") as compiled:
         subprocess.run(
             ["protoc", f"--proto_path={root}", "--include_source_info", f"--descriptor_set_out={compiled.name}", *names],

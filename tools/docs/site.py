@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""Builds a site of the documentation by mkdocs: usage: site.py OUTPUT [--work DIR]
+"""Builds a site of the documentation with mkdocs: usage: site.py OUTPUT [--work DIR]
 
-Pages are copied, at their places in the repository, and with them what they link to: other pages as they are, sources
-and other files as pages that show them, folders as lists. So the site is whole by itself, and each link that works in
-a clone works there. Its contents are those of docs/README.md. Then everything that was built is looked at: links and
-anchors lead somewhere, and nothing is fetched from elsewhere. Exit code 1: something is wrong, which is said; 77:
-mkdocs or its theme (mkdocs-material) is not there.
+Pages are copied to their places in the repository, with everything to which they link: other pages unchanged, sources
+and other files as pages that show them, folders as lists. So the site is complete, and each link that works in a
+clone works there. Its contents are those of docs/README.md. Then everything is checked: all links and anchors lead
+somewhere, and the site loads nothing from elsewhere. Exit code 1: something is wrong, which is printed; 77: mkdocs or
+its theme (mkdocs-material) is missing.
 """
 
 import argparse
@@ -28,7 +28,7 @@ COMMENT = re.compile(r"<!-- doctest:.*?-->\n", re.DOTALL)
 STYLES = "site.css"
 PICTURES = (".svg", ".png")
 LANGUAGES = {".h": "cpp", ".cc": "cpp", ".proto": "protobuf", ".py": "python", ".sh": "bash", ".yaml": "yaml"}
-# More is not read on a page.
+# Longer files are not shown.
 MOST_BYTES = 200_000
 
 
@@ -44,14 +44,14 @@ def page_of(path: pathlib.Path) -> str:
     name = path.relative_to(REPOSITORY).as_posix()
     if path.is_dir():
         return "README.md" if name == "." else f"{name}/README.md"
-    # mkdocs takes a README for an index.md, which is there as well.
+    # mkdocs would use a README as index.md, which exists too.
     if name == CONTENTS:
         return "docs/contents.md"
     return name if name.endswith((".md", *PICTURES)) else f"{name}.md"
 
 
 def text_of(path: pathlib.Path) -> str:
-    """Markdown that shows it."""
+    """Markdown that shows the file or folder."""
     if path.suffix == ".md":
         return path.read_text()
     name = path.relative_to(REPOSITORY).as_posix()
@@ -67,7 +67,7 @@ def text_of(path: pathlib.Path) -> str:
 
 
 def stage(work: pathlib.Path) -> None:
-    """Copies FIRST and all that they lead to."""
+    """Copies FIRST and everything to which they link."""
     waiting = [REPOSITORY / name for name in FIRST] + sorted((REPOSITORY / "docs").rglob("*.md"))
     seen = set(waiting)
     while waiting:
@@ -104,7 +104,8 @@ def with_pages_linked(text: str, path: pathlib.Path) -> tuple[str, set[pathlib.P
 
 
 def for_mkdocs(text: str) -> str:
-    """Without what only tests read; lists as Python's Markdown wants them: behind a blank line, four spaces a level."""
+    """Removes parts that only tests read, and writes lists for Python's Markdown: after a blank line, with four
+    spaces a level."""
     lines: list[str] = []
     fenced = item = False
     for line in COMMENT.sub("", text).split("\n"):
@@ -125,7 +126,7 @@ def for_mkdocs(text: str) -> str:
 
 
 def contents() -> list:
-    """What mkdocs calls nav, of the headings and lists of CONTENTS."""
+    """The `nav` of mkdocs, from the headings and lists of CONTENTS."""
     nav: list = [{"Freshet": "README.md"}, {"Contents": page_of(REPOSITORY / CONTENTS)}]
     section: list = []
     for line in (REPOSITORY / CONTENTS).read_text().split("\n"):
@@ -139,7 +140,7 @@ def contents() -> list:
 
 
 def has_theme() -> bool:
-    """Whether mkdocs, which has an interpreter of its own, knows the theme."""
+    """Whether mkdocs, which has its own interpreter, finds the theme."""
     interpreter = pathlib.Path(shutil.which("mkdocs")).read_bytes().split(b"\n")[0].removeprefix(b"#!").split()
     asks = "import sys; from mkdocs import utils; sys.exit('material' not in utils.get_theme_names())"
     return subprocess.run([*interpreter, "-c", asks], capture_output=True, check=False).returncode == 0
@@ -153,7 +154,7 @@ def configuration(work: pathlib.Path, output: pathlib.Path) -> dict:
         "use_directory_urls": False,
         "theme": {
             "name": "material",
-            "font": False,  # those of the reader's machine
+            "font": False,  # uses the fonts of the reader's machine
             "features": ["navigation.tabs", "navigation.tracking", "navigation.top", "search.suggest", "search.highlight"],
             "palette": [
                 {"media": f"(prefers-color-scheme: {scheme})", "scheme": name, "primary": "teal", "accent": "teal"}
@@ -201,7 +202,7 @@ class Page(html.parser.HTMLParser):
 
 def check(output: pathlib.Path) -> list[str]:
     pages = {}
-    # 404.html is answered at any address, and so has links from the root of the host.
+    # 404.html is served at any address, so its links start at the root of the host.
     for path in set(output.rglob("*.html")) - {output / "404.html"}:
         pages[path] = Page()
         pages[path].feed(path.read_text())

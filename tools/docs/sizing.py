@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
-"""Measures what a freshetd takes for so many pages: usage: sizing.py BIN_DIR [PAGES...]
+"""Measures the resources of a freshetd for a number of pages: usage: sizing.py BIN_DIR [PAGES...]
 
-Pages come by `freshet upsert`, a hundred a host; the server is stopped and started again, and the store verified.
-Prints a table in Markdown, as docs/sizing.md has it. Sizes hardly depend on how the programs were built; times do.
+Adds pages with `freshet upsert`, a hundred a host, restarts the server, and verifies the store. Prints a table in
+Markdown, as in docs/sizing.md. Sizes hardly depend on how the programs were built; times do.
 """
 
 import os

@@ -2,8 +2,8 @@
 """Holds the pages to the countable rules of CONTRIBUTING.md: usage: prose.py [--tighten | --list] [PAGE...]
 
 A paragraph or list item has at most 90 words, a cell of a table at most 40; no sentence begins with one of the words
-below; nothing "is no" thing. Code, headings and comments are left out. How many findings a page may have stands in
-prose_ratchet.txt: the numbers may only fall, and --tighten writes the lower ones. Exit code 1: a page has more.
+below; nothing "is no" thing. Code, headings and comments are ignored. prose_ratchet.txt has the allowed findings of
+each page: the numbers may only fall, and --tighten writes the lower ones. Exit code 1: a page has more.
 """
 
 import argparse
@@ -16,10 +16,10 @@ import sys
 REPOSITORY = pathlib.Path(__file__).resolve().parents[2]
 RATCHET = pathlib.Path(__file__).resolve().with_name("prose_ratchet.txt")
 MOST_WORDS = {"paragraph": 90, "cell": 40}
-# "What" and "Who" may ask.
+# Questions may begin with "What" and "Who".
 BEGINS = re.compile(r"(Of|That of|Who|What|Whoever|One that|But for|Likewise|Else|So is)\b")
 QUESTIONS = ("Who", "What")
-# "There is no limit" and "is no longer" are what people say.
+# "There is no limit" and "is no longer" are common English.
 IS_NO = re.compile(r"(?<![Tt]here )\bis no\b(?! longer| more\b)")
 
 
@@ -46,7 +46,7 @@ def units_of(page: str) -> list[Unit]:
         code = fence or fenced or (line.startswith("    ") and after_blank and not current)
         item = re.match(r"\s*(?:[-*]|\d+\.)\s+(.*)", line)
         if code or not line.strip() or line.startswith("#"):
-            # A blank line ends a paragraph; what is indented behind it is code, unless it is an item.
+            # A blank line ends a paragraph; indented text behind it is code, unless it is an item.
             after_blank = not line.strip() or (code and after_blank)
             current = None
             if not (code and item and not fenced and not fence):
@@ -70,7 +70,7 @@ def cells_of(row: str) -> list[str]:
 
 
 def plain(text: str) -> str:
-    """As it is read: code is a word, a link its text."""
+    """The text as read: code is a word, a link its text."""
     text = re.sub(r"`[^`]*`", "CODE", text)
     text = re.sub(r"!?\[([^\]]*)\]\([^)]*\)", r"\1", text)
     return re.sub(r"[*_]{1,2}(?=\S)|(?<=\S)[*_]{1,2}", "", text)
@@ -80,14 +80,14 @@ def plain(text: str) -> str:
 
 
 def findings(page: str) -> list[tuple[int, str]]:
-    """Line, and what is wrong there."""
+    """Returns each finding with its line."""
     found = []
     for unit in units_of(page):
         text = plain(unit.text)
         words = len(text.split())
         if words > MOST_WORDS[unit.kind]:
             found.append((unit.line, f"a {unit.kind} of {words} words, at most {MOST_WORDS[unit.kind]}"))
-        # A link alone has the title of its page.
+        # A mere link has the title of its page.
         linked = re.fullmatch(r"!?\[[^\]]*\]\([^)]*\)", unit.text)
         for sentence in [] if linked else re.split(r"(?<=[.!?])\s+", text):
             begins = BEGINS.match(sentence)

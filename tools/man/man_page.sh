@@ -1,17 +1,17 @@
 #!/usr/bin/env bash
-# man_page.sh PROGRAM SECTION VERSION: a man page on standard output, made of what the program's --help says, and that of
-# every command below it, so that the two never differ. help2man takes the layout of CLI11 for something else
-# (docs/decisions/0040).
+# man_page.sh PROGRAM SECTION VERSION: prints a man page made from the --help of the program and of every command below
+# it, so that page and help never differ. help2man misreads the layout of CLI11 (docs/decisions/0040).
 set -euo pipefail
 program=$1 section=$2 version=$3
 name=$(basename "$program")
-# Help must not depend on what is set for whoever builds.
+# Help must not depend on the settings of the person who builds.
 export FRESHET_CONFIG='' XDG_CONFIG_HOME=/dev/null LC_ALL=C.UTF-8
 for variable in "${!FRESHET_@}"; do [[ $variable == FRESHET_CONFIG ]] || unset "$variable"; done
 
 help_of() { "$program" "$@" --help; }
 
-# One help as the body of a page. `level` is the macro of its headings: .SH, or .SS within the section of a command.
+# Turns one help into the body of a page. `level` is the macro of its headings: .SH, or .SS within the section of a
+# command.
 body() {
   awk -v level="$1" '
     function text(s) {
@@ -21,7 +21,7 @@ body() {
       return s
     }
     function heading(s) { print level " " s }
-    # A name and what it means, in two columns: the second begins at character 31, or in the next line.
+    # Prints a name and its meaning in two columns: the second begins at character 31, or in the next line.
     function flush_entry() {
       if (entry == "") return
       print ".TP"
@@ -41,7 +41,7 @@ body() {
     state == "entries" && /^  / {
       flush_entry()
       pending = $0
-      # Where both fit in a line, a space is before the second; what stands in brackets has spaces, too.
+      # If both fit in a line, a space precedes the second; text in brackets has spaces too.
       if (length(pending) > 30 && substr(pending, 30, 1) == " " && substr(pending, 1, 30) !~ /\([^)]*$/) {
         entry = substr(pending, 3, 28); meaning = substr(pending, 31)
       } else {
@@ -62,10 +62,10 @@ body() {
   '
 }
 
-# The names of the commands of a help.
+# Lists the names of the commands in a help.
 commands_of() { awk '/^([A-Z][a-z]+ c|C)ommands:$/ { on = 1; next } /^$/ { on = 0 } on && /^  [^ ]/ { print $1 }'; }
 
-# A section for every command below the program, depth first. Their footers are that of the program.
+# Prints a section for every command below the program, depth first. Their footers are that of the program.
 sections() {
   local help command
   help=$(help_of "$@")
@@ -77,7 +77,7 @@ sections() {
   done < <(commands_of <<<"$help")
 }
 
-# All up to what follows the examples.
+# Prints everything up to the text after the examples.
 without_footer() {
   awk '/^Examples:$/ { examples = 1 } examples && /^$/ { exit } /^(Times are|Exit code)/ { exit } { print }'
 }

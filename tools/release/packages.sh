@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# Makes the Debian packages of what a build has: usage: packages.sh BUILD_DIR OUTPUT_DIR [VERSION]. The build must have
-# made the target freshet_shipped. Packages of the same names in OUTPUT_DIR are replaced. FRESHET_DEB_COMPRESSION=gzip
-# is quicker than xz, for tests.
+# Makes the Debian packages of a build: usage: packages.sh BUILD_DIR OUTPUT_DIR [VERSION]. The build must have made the
+# target freshet_shipped. Replaces packages of the same names in OUTPUT_DIR. For tests, FRESHET_DEB_COMPRESSION=gzip is
+# quicker than xz.
 set -euo pipefail
 build=$(cd "${1:?usage: packages.sh BUILD_DIR OUTPUT_DIR [VERSION]}" && pwd)
 output=${2:?usage: packages.sh BUILD_DIR OUTPUT_DIR [VERSION]}
@@ -11,7 +11,7 @@ mkdir -p "$output"
 output=$(cd "$output" && pwd)
 scratch=$(mktemp -d "$output/making.XXXXXX")
 trap 'rm -rf "$scratch"' EXIT
-# What CPack writes besides the archives' contents is as old as the sources, too.
+# Other files that CPack writes get the date of the sources too.
 SOURCE_DATE_EPOCH=${SOURCE_DATE_EPOCH:-$(sed -n 's/^set(CPACK_FRESHET_EPOCH "\(.*\)")$/\1/p' "$build/CPackConfig.cmake")}
 export SOURCE_DATE_EPOCH
 options=(--config "$build/CPackConfig.cmake" -B "$scratch" -D "CPACK_FRESHET_EPOCH=$SOURCE_DATE_EPOCH")

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
-# Makes what is published of a version, in build/release-VERSION: Debian packages, the source archive, the Python
-# package, notes, and their sums, signed. It publishes nothing. docs/releasing.md has what comes before and after.
+# Makes everything that is published of a version, in build/release-VERSION: Debian packages, the source archive, the
+# Python package, notes, and their signed sums. Publishes nothing. docs/releasing.md describes the steps before and
+# after.
 set -euo pipefail
 repository=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
 cd "$repository"
@@ -22,7 +23,7 @@ fail() {
   echo "release: $1" >&2
   exit "${2:-1}"
 }
-# What stops a release, but not a rehearsal of one.
+# Stops a release, but not a rehearsal of one.
 object() {
   [[ -n $dry_run ]] || fail "$1"
   say "a release would stop here: $1"
@@ -48,7 +49,7 @@ parse_options() {
   [[ $version =~ ^[0-9]+\.[0-9]+\.[0-9]+$ ]] || { usage >&2 && fail 'needs a version such as 0.1.0' 2; }
 }
 
-# What CHANGELOG.md says of the version, without its heading.
+# Prints the section of CHANGELOG.md about the version, without its heading.
 notes() { awk -v "version=$version" '/^## / { here = $2 == version; next } here' CHANGELOG.md; }
 
 check_state() {
@@ -64,7 +65,7 @@ check_state() {
   [[ -n $key ]] || object 'no --key to sign with'
 }
 
-# The sources as committed, in an archive that is the same wherever it is made.
+# Makes the archive of the sources as committed, which is the same wherever it is made.
 make_source() {
   git archive --format=tar --prefix="freshet-$version/" HEAD | gzip -9n >"$output/freshet-$version-src.tar.gz"
 }
@@ -78,7 +79,7 @@ make_packages() {
   fi
 }
 
-# From what is in the archive: nothing that is merely lying around gets in.
+# Uses only files of the archive, so that no stray file gets in.
 make_python() {
   local scratch venv
   venv=$(tests/ship/venv.sh)

@@ -1,12 +1,12 @@
 #!/usr/bin/env bash
-# Whether all files that name the version of Freshet name this one: usage: versions.sh VERSION. Prints a line for each
-# that does not, and fails.
+# Checks that all files that name the version of Freshet name this one: usage: versions.sh VERSION. Prints a line for
+# each that differs, and then fails.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/../.."
 version=${1:?usage: versions.sh VERSION}
 status=0
 
-# said_in FILE EXPRESSION: what the first group of the extended regular expression matches must be the version.
+# said_in FILE EXPRESSION: the first group of the extended regular expression must match the version.
 said_in() {
   local said
   said=$(sed -nE "s|$2|\\1|p" "$1" | sort -u)

@@ -16,7 +16,7 @@ namespace {
 
 constexpr std::string_view kReplacementText = "\xEF\xBF\xBD";
 
-// Why a page of this URL cannot be asked for; or nothing.
+// Returns why a page of this URL cannot be requested; or nothing.
 std::string WhyUseless(const std::string& url, std::string* its_site) {
   if (!IsAbsoluteUrl(url)) return "its URL is relative, and that of the document is not known";
   const absl::StatusOr<SiteUrl> site = ParseSiteUrl(url);
@@ -25,11 +25,11 @@ std::string WhyUseless(const std::string& url, std::string* its_site) {
   return "";
 }
 
-// The URL of an entry in a form that can be used, or why there is none.
+// Makes the URL of an entry absolute, or notes why it cannot be used.
 void Settle(const DocumentSource& source, FeedEntry* entry) {
   entry->url = WithoutMarks(entry->url);
   if (entry->url.empty() || !entry->why.empty()) return;
-  // Before it is joined, which escapes them.
+  // Checked before the join, which would escape them.
   if (entry->url.find(kReplacementText) != std::string::npos) {
     entry->why = "its URL has bytes that are not characters of its encoding";
     return;
@@ -40,13 +40,13 @@ void Settle(const DocumentSource& source, FeedEntry* entry) {
   entry->why = WhyUseless(entry->url, &entry->site);
 }
 
-// Text of a site, decoded, and its beginning. Owner thread only.
+// Decodes the text of a site, and keeps its beginning. Owner thread only.
 class SiteText {
  public:
   SiteText(const TextSource& bytes, const std::string& charset)
       : bytes_(bytes), decoder_(charset) {}
 
-  // As a TextSource.
+  // Works as a TextSource.
   absl::StatusOr<bool> Next(std::string* out) {
     if (!peeked_.empty()) {
       out->append(std::exchange(peeked_, {}));
@@ -64,7 +64,7 @@ class SiteText {
     decoder_.Decode(part_, ended_, out);
     return true;
   }
-  // Its first character; '\0': it has none.
+  // Returns the first character; '\0' = the text is empty.
   absl::StatusOr<char> First() {
     while (peeked_.empty() && !ended_) {
       std::string first;
@@ -73,7 +73,7 @@ class SiteText {
     }
     return peeked_.empty() ? '\0' : peeked_.front();
   }
-  // The errors of what nobody has looked at.
+  // Reads the rest only to find its errors.
   [[nodiscard]] absl::Status Drain() {
     std::string rest;
     while (!ended_) {
@@ -93,14 +93,14 @@ class SiteText {
   bool ended_ = false;
 };
 
-// Calls for each line, without blanks around it, until `take` is false. InvalidArgument for one of
-// more than `most` bytes.
+// Calls `take` for each line, without surrounding blanks, until it fails. InvalidArgument: a line
+// has more than `most` bytes.
 absl::Status ForEachLine(const TextSource& text, size_t most,
                          const std::function<absl::StatusOr<bool>(std::string_view)>& take) {
   std::string pending;
   bool more = true;
   while (more) {
-    // A site may send its text a byte at a time: what has no end of a line is not searched again.
+    // A site may send a byte at a time: do not search again what has no line end.
     const size_t searched = pending.size();
     ASSIGN_OR_RETURN(more, text(&pending));
     if (!more) pending.push_back('\n');
@@ -121,8 +121,8 @@ absl::Status ForEachLine(const TextSource& text, size_t most,
   return absl::OkStatus();
 }
 
-// A list of URLs, as the protocol of sitemaps has it: one a line. Its first line tells it from
-// anything else.
+// Reads a list of URLs, one a line, as the sitemap protocol allows. Its first line distinguishes it
+// from other documents.
 absl::StatusOr<FeedSummary> ReadList(const TextSource& text,
                                      const std::function<void(FeedEntry)>& take) {
   uint64_t entries = 0;

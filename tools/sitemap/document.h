@@ -1,4 +1,4 @@
-// Reads a document of a site: as a stream, as a whole or not at all.
+// Reads the documents of sites.
 #ifndef FRESHET_TOOLS_SITEMAP_DOCUMENT_H_
 #define FRESHET_TOOLS_SITEMAP_DOCUMENT_H_
 
@@ -16,40 +16,39 @@
 
 namespace freshet::sitemap {
 
-// Of a robots.txt no more is looked at, as crawlers have it.
+// Most bytes of a robots.txt that are read, the usual limit of crawlers.
 inline constexpr size_t kMaxRobotsBytes = 500 << 10;
-// URLs, together, of the documents that an index or a robots.txt names; those beyond are left.
+// Most bytes of URLs of documents from one index or robots.txt; the rest is ignored.
 inline constexpr size_t kMaxNamesBytes = 4 << 20;
 
-// Where a document came from, as far as that says how to read it. Value type, thread-compatible.
+// The source of a document, as far as reading depends on it. Value type, thread-compatible.
 struct DocumentSource {
-  std::string url;      // to which what is relative refers; empty: a file
-  std::string charset;  // as HTTP names it, or nothing
+  std::string url;      // base of relative URLs; empty = a file
+  std::string charset;  // charset of the HTTP header, or nothing
 };
 
 // Calls `entry` for each entry of a sitemap, index, RSS or Atom, or for each line of a list of
-// URLs, and returns what it is. Its URL is absolute and without what surrounds it, unless `why`
-// says why it cannot be used. InvalidArgument with the reason for what is no such document or has
-// more than kMaxFeedBytes once decompressed or kMaxFeedUrlBytes of URLs, DataLoss for gzip that is
-// corrupt: then entries may have been called for, so whoever wants all or nothing reads twice. An
-// entry whose date cannot be read carries the error and spoils no other.
+// URLs, and returns the summary. The URL of an entry is absolute and trimmed, unless `why` says why
+// it cannot be used. InvalidArgument with the reason: another kind of document, more than
+// kMaxFeedBytes once decompressed, or more than kMaxFeedUrlBytes of URLs. DataLoss: corrupt gzip.
+// An error may come after some entries, so a caller that wants all or none reads twice. An entry
+// with an unreadable date carries the error and spoils no other.
 [[nodiscard]] absl::StatusOr<FeedSummary> ReadDocument(cli::ByteSource& bytes,
                                                        const DocumentSource& source,
                                                        const std::function<void(FeedEntry)>& entry);
 
-// The same of text in pieces; `bytes` appends the next one, and is false at the end.
+// Does so for text in pieces: `bytes` appends the next piece, and returns false at the end.
 [[nodiscard]] absl::StatusOr<FeedSummary> ReadDocumentText(
     const TextSource& bytes, const DocumentSource& source,
     const std::function<void(FeedEntry)>& entry);
 
-// The URLs of the lines `Sitemap:` of a robots.txt in any encoding, in their order, at most `most`,
-// and none behind the one that comes to more than kMaxNamesBytes; those that are relative are of
-// `base`.
+// Returns the URLs of the lines `Sitemap:` of a robots.txt in any encoding, in order, at most
+// `most`. Stops with the URL that exceeds kMaxNamesBytes. Joins relative URLs to `base`.
 [[nodiscard]] absl::StatusOr<std::vector<std::string>> SitemapsOfRobots(const TextSource& bytes,
                                                                         const std::string& base,
                                                                         size_t most);
 
-// "sitemap", "index", "RSS", "Atom" or "text".
+// Returns "sitemap", "index", "RSS", "Atom" or "text".
 [[nodiscard]] std::string_view NameOf(FeedKind kind);
 
 }  // namespace freshet::sitemap

@@ -1,4 +1,4 @@
-// The entries of a document that was read, held on disk until they are looked up and sent.
+// The entries of a document, held on disk until they are looked up and sent.
 #ifndef FRESHET_TOOLS_SITEMAP_ENTRY_FILE_H_
 #define FRESHET_TOOLS_SITEMAP_ENTRY_FILE_H_
 
@@ -15,18 +15,18 @@
 
 namespace freshet::sitemap {
 
-// Reading a document takes as long as its site likes. A poller reads it once, by itself, and goes
-// through this file whenever it needs the entries: that takes as long as there are entries. Errors
-// are TemporaryFileError. Thread-compatible.
+// A slow site can make reading a document take long. So a poller reads a document once, without
+// holding the lock Turn, and then uses this file: its speed depends only on the number of entries.
+// Errors: TemporaryFileError. Thread-compatible.
 class EntryFile {
  public:
   [[nodiscard]] static absl::StatusOr<std::unique_ptr<EntryFile>> Create();
 
   [[nodiscard]] absl::Status Clear();
-  // `row` is the number of the entry in its document. Kept are kind, URL, date and priority; of a
-  // date that cannot be read no more than that.
+  // Appends an entry; `row` is its number in the document. Keeps kind, URL, date and priority; of
+  // an unreadable date only its existence.
   [[nodiscard]] absl::Status Append(uint64_t row, const FeedEntry& entry);
-  // Calls for all in their order until `take` fails, and returns its error.
+  // Calls `take` for all entries in order until it fails; returns its error.
   [[nodiscard]] absl::Status ForEach(
       const std::function<absl::Status(uint64_t, const FeedEntry&)>& take);
 

@@ -22,27 +22,27 @@ constexpr Duration kFirstZone = Duration::Hours(14);
 constexpr Duration kLastZone = Duration::Hours(12);
 constexpr size_t kMaxDateBytes = 100;
 
-// What has been read of a date so far. Value type, thread-compatible.
+// The parts of a date read so far. Value type, thread-compatible.
 struct Parts {
   int year = 0;
-  unsigned month = 0;  // 0: a year alone
-  unsigned day = 0;    // 0: a month alone
+  unsigned month = 0;  // 0 = only a year
+  unsigned day = 0;    // 0 = only a month
   bool has_time = false;
-  Duration time;  // of the day
+  Duration time;  // time of day
   std::optional<Duration> zone;
 };
 
 bool IsDigit(char c) { return c >= '0' && c <= '9'; }
 bool IsLetter(char c) { return absl::ascii_isalpha(static_cast<unsigned char>(c)); }
 
-// A text that is taken from its front. Thread-compatible.
+// Reads a text from its front. Thread-compatible.
 class Cursor {
  public:
   explicit Cursor(std::string_view rest) : rest_(rest) {}
 
   [[nodiscard]] bool empty() const { return rest_.empty(); }
   [[nodiscard]] char front() const { return rest_.empty() ? '\0' : rest_.front(); }
-  // Whether it goes on with one of these, which is taken.
+  // Reads the next character if it is one of these.
   bool Take(std::string_view any) {
     if (rest_.empty() || any.find(rest_.front()) == std::string_view::npos) return false;
     rest_.remove_prefix(1);
@@ -55,7 +55,7 @@ class Cursor {
     rest_.remove_prefix(size);
     return taken;
   }
-  // So many digits, as a number.
+  // Reads a number of exactly this many digits.
   std::optional<int> TakeNumber(size_t digits) {
     if (rest_.size() < digits) return std::nullopt;
     int number = 0;
@@ -80,7 +80,7 @@ struct Zone {
   std::string_view name;
   int minutes;
 };
-// Those that mean one thing alone.
+// Unambiguous names of zones.
 constexpr std::array<Zone, 38> kZones = {
     {{"z", 0},       {"ut", 0},     {"utc", 0},    {"gmt", 0},    {"wet", 0},    {"west", 60},
      {"bst", 60},    {"cet", 60},   {"cest", 120}, {"met", 60},   {"mest", 120}, {"mez", 60},
@@ -96,7 +96,8 @@ constexpr std::array<std::string_view, 12> kMonths = {
 constexpr std::array<std::string_view, 7> kDays = {"monday", "tuesday",  "wednesday", "thursday",
                                                    "friday", "saturday", "sunday"};
 
-// The number of the name that begins like a word of three letters or more, from 1; 0: none does.
+// Returns the number, from 1, of the name that begins like a word of three letters or more; 0 =
+// none.
 template <size_t kCount>
 unsigned NumberOf(const std::array<std::string_view, kCount>& names, std::string_view word) {
   if (word.size() < 3) return 0;
@@ -106,7 +107,7 @@ unsigned NumberOf(const std::array<std::string_view, kCount>& names, std::string
   return found == names.end() ? 0 : static_cast<unsigned>(found - names.begin()) + 1;
 }
 
-// +02:00, +0200, +02 or +2: nothing if it is none of these.
+// Reads +02:00, +0200, +02 or +2; nothing if the text is different.
 std::optional<Duration> TakeOffset(Cursor& text) {
   const bool west = text.front() == '-';
   if (!text.Take("+-")) return std::nullopt;
@@ -121,8 +122,8 @@ std::optional<Duration> TakeOffset(Cursor& text) {
   return west ? Duration() - offset : offset;
 }
 
-// A zone, to the end: a number, a name, or a name and a number. False: it is none. One that is not
-// known is left out.
+// Reads a zone up to the end: a number, a name, or both. Ignores unknown names. False: the text is
+// no zone.
 bool TakeZone(Cursor& text, Parts* parts) {
   text.SkipBlanks();
   const std::string name(text.TakeWhile(IsLetter));
@@ -134,7 +135,7 @@ bool TakeZone(Cursor& text, Parts* parts) {
     if (!parts->zone) return false;
   }
   text.SkipBlanks();
-  // Such as (CEST), and [Europe/Paris] or Europe/Paris, which are not looked up.
+  // Examples: (CEST), [Europe/Paris] and Europe/Paris; none is looked up.
   if (text.front() == '(' || text.front() == '[' || text.front() == '/') {
     if (text.front() == '/') parts->zone.reset();
     return true;
@@ -142,7 +143,7 @@ bool TakeZone(Cursor& text, Parts* parts) {
   return text.empty();
 }
 
-// 08:30, 08:30:01, 08:30:01.5 or, `basic`, 083001.
+// Reads 08:30, 08:30:01, 08:30:01.5 or, if `basic`, 083001.
 bool TakeTime(Cursor& text, bool basic, Parts* parts) {
   const auto two = [&text, basic](bool one_will_do) {
     std::optional<int> number = text.TakeNumber(2);
@@ -169,7 +170,7 @@ bool TakeTime(Cursor& text, bool basic, Parts* parts) {
   return true;
 }
 
-// 2024-05-17T08:30:01Z and what is like it. Nothing: it is of another form.
+// Reads 2024-05-17T08:30:01Z and similar forms; nothing if the text has another form.
 std::optional<Parts> TakeIso(Cursor text) {
   Parts parts;
   const std::optional<int> year = text.TakeNumber(4);
@@ -191,7 +192,7 @@ std::optional<Parts> TakeIso(Cursor text) {
   if (parts.day == 0) return std::nullopt;
   text.SkipBlanks();
   if (!text.Take("t") && !IsDigit(text.front())) {
-    // A day with a zone is a day.
+    // A day with a zone is still only a day.
     return TakeZone(text, &parts) ? std::optional(parts) : std::nullopt;
   }
   text.SkipBlanks();
@@ -200,13 +201,13 @@ std::optional<Parts> TakeIso(Cursor text) {
   return parts;
 }
 
-// Two digits are of 1970 to 2069, three of what RFC 2822 says.
+// Two digits mean 1970 to 2069; three digits follow RFC 2822.
 int FullYear(int year, size_t digits) {
   if (digits == 2) return year < 70 ? year + 2000 : year + 1900;
   return digits == 3 ? year + 1900 : year;
 }
 
-// The number that a date of RFC 822 begins or goes on with.
+// Reads a number of an RFC 822 date: the first short one is the day, the other the year.
 bool TakeDayOrYear(Cursor& text, Parts* parts) {
   const std::string_view digits = text.TakeWhile(IsDigit);
   int number = 0;
@@ -225,7 +226,7 @@ bool NextIsTime(std::string_view rest) {
   return digits > 0 && digits <= 2 && rest.substr(digits).starts_with(':');
 }
 
-// A day of the week, a month, or the zone, which is the last but for the year of `date`.
+// Reads a day of the week, a month, or the zone, the last part except for the year of `date`.
 bool TakeWord(Cursor& text, Parts* parts, bool* last) {
   Cursor ahead = text;
   const std::string_view word = ahead.TakeWhile(IsLetter);
@@ -246,7 +247,7 @@ bool TakeWord(Cursor& text, Parts* parts, bool* last) {
   return true;
 }
 
-// Fri, 17 May 2024 08:30:01 +0200; Fri May 17 08:30:01 2024; Friday, 17-May-24 08:30:01 GMT.
+// Reads Fri, 17 May 2024 08:30:01 +0200; Fri May 17 08:30:01 2024; Friday, 17-May-24 08:30:01 GMT.
 std::optional<Parts> TakeRfc822(Cursor text) {
   Parts parts;
   while (!text.empty()) {
@@ -266,7 +267,7 @@ std::optional<Parts> TakeRfc822(Cursor text) {
   return parts;
 }
 
-// The first instant behind the day, month or year.
+// Returns the first instant after the day, month or year.
 std::chrono::sys_days EndOf(const Parts& parts, std::chrono::year_month_day first) {
   if (parts.day > 0) return std::chrono::sys_days(first) + std::chrono::days(1);
   return std::chrono::sys_days(parts.month > 0 ? first + std::chrono::months(1)
@@ -297,7 +298,7 @@ absl::StatusOr<FeedDate> ParseFeedDate(std::string_view text) {
   date.earliest = date.told;
   date.latest = date.told;
   if (!parts->has_time) {
-    // The last of its microseconds.
+    // The last microsecond of the day, month or year.
     date.latest =
         InstantOf(EndOf(*parts, first)) - Duration::Micros(1) - parts->zone.value_or(Duration());
   }

@@ -1,4 +1,4 @@
-// Dates of sitemaps and feeds, in all forms in which they are met.
+// Parses dates of sitemaps and feeds, in all common forms.
 #ifndef FRESHET_TOOLS_SITEMAP_FEED_DATE_H_
 #define FRESHET_TOOLS_SITEMAP_FEED_DATE_H_
 
@@ -9,20 +9,20 @@
 
 namespace freshet::sitemap {
 
-// A date is an interval: many say a day alone, or no zone. Value type, thread-compatible.
+// A date is an interval: many name only a day, or no zone. Value type, thread-compatible.
 struct FeedDate {
-  // The first instant of it if it is of UTC. Two dates are compared by this, so that one page is
-  // not new for being told of in two forms.
+  // Its first instant if the date is in UTC. Dates are compared by this, so that a page in two
+  // forms of the same date is not news.
   Instant told;
-  Instant earliest;  // that it may mean: a day begins first at +14:00
-  Instant latest;    // that it may mean: a day ends last at -12:00
+  Instant earliest;  // first possible instant: days begin first at +14:00
+  Instant latest;    // last possible instant: days end last at -12:00
 };
 
-// Reads what docs/sitemaps.md lists: W3C and ISO 8601 (2024-05-17T08:30:01.5+02:00, with a
-// blank for the T, without seconds, without separators, a month or a year alone), RFC 822 and its
-// successors (Fri, 17 May 24 08:30 CEST), asctime, names of months and zones in any case.
-// A zone that is not known, or that means several, is as if there were none. The years 1 to 9999.
-// InvalidArgument with a reason that carries the text. Thread-safe.
+// Parses the forms in docs/sitemaps.md: W3C and ISO 8601 (2024-05-17T08:30:01.5+02:00, with a blank
+// for the T, without seconds, without separators, only a month or year), RFC 822 and its successors
+// (Fri, 17 May 24 08:30 CEST), asctime, names of months and zones in any case. Ignores a zone that
+// is unknown or ambiguous. The years 1 to 9999. InvalidArgument with a reason that contains the
+// text. Thread-safe.
 [[nodiscard]] absl::StatusOr<FeedDate> ParseFeedDate(std::string_view text);
 
 }  // namespace freshet::sitemap

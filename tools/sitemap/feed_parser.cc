@@ -54,7 +54,7 @@ bool IsHttp(std::string_view url) {
          absl::StartsWithIgnoreCase({url.data(), url.size()}, "https://");
 }
 
-// Less is better. Atom's alternates are the page in other forms.
+// Lower is better. Atom's alternates are other forms of the page.
 int RankOfType(std::string_view type) {
   const std::string lower = absl::AsciiStrToLower({type.data(), type.size()});
   if (lower.starts_with("text/html") || lower.starts_with("application/xhtml")) return 0;
@@ -66,7 +66,8 @@ class Attributes {
  public:
   Attributes(int count, const xmlChar** fields) : count_(count), fields_(fields) {}
 
-  // Of one with this name, whatever its namespace; in the namespace of XML only if `xml`.
+  // Returns the value of the attribute with this name, in any namespace; in the namespace of XML
+  // only if `xml`.
   [[nodiscard]] std::string_view Find(std::string_view name, bool xml = false) const {
     for (int i = 0; i < count_; ++i) {
       const xmlChar** field = fields_ + ptrdiff_t{5} * i;
@@ -84,11 +85,11 @@ class Attributes {
 // An element's name. Value type, thread-compatible.
 struct Name {
   std::string local;
-  std::string space;  // its namespace; of a prefix that is not declared, that
+  std::string space;  // the undeclared prefix if it has no namespace
   bool operator==(const Name&) const = default;
 };
 
-// Reads the entries out of what the parser tells. Owner thread only.
+// Extracts the entries from the events of the parser. Owner thread only.
 class Reading {
  public:
   Reading(const TextSource& source, const std::function<void(FeedEntry)>& take)
@@ -119,30 +120,30 @@ class Reading {
   MarkupMender mender_;
   xmlParserCtxtPtr parser_ = nullptr;
   FeedSummary summary_;
-  absl::Status status_;         // of the source
-  std::string beyond_mending_;  // why the mender takes no more; empty: it does
+  absl::Status status_;         // error of the source
+  std::string beyond_mending_;  // why the mender stopped; empty = it did not
   std::string refused_;
-  bool ended_ = false;   // the source
-  bool closed_ = false;  // the root
-  bool behind_ = false;  // there is something behind it
+  bool ended_ = false;   // the source has ended
+  bool closed_ = false;  // the root element has ended
+  bool behind_ = false;  // text follows the root element
   uint64_t prefix_faults_ = 0;
-  std::string fault_;    // of the parser
-  std::string part_;     // of the source
-  std::string pending_;  // for the parser
-  size_t given_ = 0;     // of it
+  std::string fault_;    // fault found by the parser
+  std::string part_;     // next part of the source
+  std::string pending_;  // mended text for the parser
+  size_t given_ = 0;     // bytes of pending_ that the parser has
   int depth_ = 0;
-  int entry_depth_ = 0;  // of the entry that is open; 0: none is
+  int entry_depth_ = 0;  // depth of the open entry; 0 = none is open
   uint64_t entries_ = 0;
-  int namespaces_ = 0;         // that are open
-  std::vector<int> declared_;  // namespaces of each open element
-  // By xml:base, and the depth of the element that has it: those that are open.
+  int namespaces_ = 0;         // open namespaces
+  std::vector<int> declared_;  // namespaces declared by each open element
+  // Open xml:base values, each with the depth of its element.
   std::vector<std::pair<int, std::string>> bases_;
   FeedEntry entry_;
   std::string entry_space_;
-  int url_rank_ = 0;  // less is better
+  int url_rank_ = 0;  // lower is better
   int date_rank_ = 0;
-  Name field_;              // of the entry
-  bool permanent_ = false;  // a guid
+  Name field_;              // current field of the entry
+  bool permanent_ = false;  // the guid is a permalink
   std::string text_;
 };
 
@@ -153,8 +154,8 @@ void Reading::Refuse(std::string why) {
   xmlStopParser(parser_);
 }
 
-// A prefix without a namespace is met daily, and read as one. Anything else ends a document, but
-// for what is behind its root.
+// Undeclared prefixes are common, and count as namespaces. Any other error ends the document,
+// except after its root.
 void Reading::Fault(const xmlError& error) {
   if (error.level == XML_ERR_WARNING) return;
   if (error.domain == XML_FROM_NAMESPACE) {
@@ -187,7 +188,7 @@ void Reading::Start(const Name& name, int namespaces, const Attributes& attribut
     return;
   }
   if (name.local == EntryName(summary_.kind) && (entry_depth_ == 0 || name.space == entry_space_)) {
-    // One that begins within another: the end of that one was lost.
+    // An entry within another: the end tag of the outer one is missing.
     if (entry_depth_ != 0) EndEntry();
     entry_depth_ = depth_;
     entry_ = {.kind = summary_.kind};
@@ -202,7 +203,7 @@ void Reading::Start(const Name& name, int namespaces, const Attributes& attribut
   if (entry_depth_ != 0 && depth_ == entry_depth_ + 1) StartField(name, attributes);
 }
 
-// Elements are many, and one that says nothing of its base costs nothing.
+// Returns at once for most elements, which have no base.
 void Reading::StartBase(std::string_view base) {
   if (base.empty() || base.size() > kMaxFeedBaseBytes) return;
   std::string joined = JoinUrls(Base(), std::string(cli::Trimmed(base)));
@@ -256,7 +257,7 @@ void Reading::EndField() {
   const bool map = kind == FeedKind::kSitemap || kind == FeedKind::kIndex;
   const std::string& name = field_.local;
   if (value.empty()) {
-    // Says nothing.
+    // The element has no text.
   } else if (Own() && ((map && name == "loc") || (kind == FeedKind::kRss && name == "link"))) {
     TakeUrl(value, 0);
   } else if (Own() && kind == FeedKind::kRss && name == "guid" && permanent_ && IsHttp(value)) {
@@ -277,7 +278,7 @@ void Reading::EndField() {
   text_.clear();
 }
 
-// Of several the best one, and of these the first.
+// Keeps the best of several URLs, and the first of equally good ones.
 void Reading::TakeUrl(std::string_view url, int rank) {
   if (rank >= url_rank_ || url.empty()) return;
   url_rank_ = rank;
@@ -286,7 +287,7 @@ void Reading::TakeUrl(std::string_view url, int rank) {
 }
 
 void Reading::TakeDate(std::string_view text, int rank) {
-  // One that can be read is better than any that cannot.
+  // A readable date is better than any unreadable one.
   if (rank >= date_rank_ && (entry_.modified.ok() || date_rank_ != kNoRank)) {
     if (entry_.modified.ok()) return;
   }
@@ -296,7 +297,7 @@ void Reading::TakeDate(std::string_view text, int rank) {
   entry_.modified = std::move(date);
 }
 
-// As much as it asks for, so that how the source cuts the text does not matter.
+// Fills the parser's whole buffer, so that the pieces of the source do not matter.
 int Reading::Read(char* buffer, int size) {
   while (pending_.size() - given_ < static_cast<size_t>(size) && !ended_) {
     pending_.erase(0, std::exchange(given_, 0));
@@ -311,7 +312,7 @@ int Reading::Read(char* buffer, int size) {
     }
   }
   const size_t count = std::min(static_cast<size_t>(size), pending_.size() - given_);
-  // The parser has a say on all that comes before it.
+  // The parser first reads everything before the fault.
   if (count == 0 && !beyond_mending_.empty()) {
     if (refused_.empty()) refused_ = beyond_mending_;
     return -1;
@@ -379,7 +380,7 @@ absl::StatusOr<FeedSummary> Reading::Run() {
 
 absl::StatusOr<FeedSummary> ReadFeed(const TextSource& source,
                                      const std::function<void(FeedEntry)>& take) {
-  // For all threads, once.
+  // Runs once for all threads.
   static const bool kReady = [] {
     xmlInitParser();
     return true;

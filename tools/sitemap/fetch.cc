@@ -25,7 +25,7 @@ IpAddress AddressOf(const curl_sockaddr& peer) {
     sockaddr_in v4{};
     std::memcpy(&v4, &peer.addr, sizeof(v4));
     const uint32_t number = ntohl(v4.sin_addr.s_addr);
-    address.pieces[5] = 0xffff;  // as IPv6 maps it
+    address.pieces[5] = 0xffff;  // an IPv4 address in IPv6 form
     address.pieces[6] = static_cast<uint16_t>(number >> 16);
     address.pieces[7] = static_cast<uint16_t>(number);
   } else if (peer.family == AF_INET6) {
@@ -39,7 +39,7 @@ IpAddress AddressOf(const curl_sockaddr& peer) {
   return address;
 }
 
-// Libcurl's options are typed by their number alone.
+// The compiler cannot check the types of libcurl's options: each number implies one.
 template <typename T>
 void Set(CURL* curl, CURLoption option, T value) {
   curl_easy_setopt(curl, option, value);
@@ -52,7 +52,7 @@ T Get(CURL* curl, CURLINFO info) {
   return value;
 }
 
-// What `text/xml; charset="utf-8"` names.
+// Returns the charset in `text/xml; charset="utf-8"`.
 std::string CharsetOf(std::string_view type) {
   constexpr std::string_view kName = "charset=";
   const std::string lower = absl::AsciiStrToLower({type.data(), type.size()});
@@ -99,7 +99,7 @@ class Hop {
     }
     return result;
   }
-  // Where the answer sends us; empty: nowhere.
+  // Returns the target of a redirect; empty = none.
   [[nodiscard]] std::string Redirect() const {
     const char* url = Get<char*>(curl_.get(), CURLINFO_REDIRECT_URL);
     return url == nullptr ? "" : url;
@@ -115,8 +115,8 @@ class Hop {
     Set(curl, CURLOPT_PROTOCOLS_STR, "http,https");
     Set(curl, CURLOPT_USERAGENT, options_.user_agent.c_str());
     if (!options_.ca_file.empty()) Set(curl, CURLOPT_CAINFO, options_.ca_file.c_str());
-    // The reader of the document undoes its compression. Libcurl would undo several compressions,
-    // one in the other, and look at no limit meanwhile.
+    // The reader of the document decompresses it. Libcurl would decompress several layers without
+    // any limit.
     Set(curl, CURLOPT_ACCEPT_ENCODING, "gzip");
     Set(curl, CURLOPT_HTTP_CONTENT_DECODING, 0L);
     if (!request.etag.empty()) AddHeader("If-None-Match: " + request.etag);
@@ -180,7 +180,7 @@ class Hop {
       hop.refused_ = TooManyHeaders();
       return 0;
     }
-    // Libcurl undoes those, too, whether it is told to or not.
+    // Libcurl always removes transfer encodings, whatever its options say.
     const std::string line = absl::AsciiStrToLower({data, size});
     constexpr std::string_view kName = "transfer-encoding:";
     if (!line.starts_with(kName)) return size;
@@ -230,7 +230,7 @@ class Hop {
   }
 
   void Explain(CURLcode code, FetchResult* result) const {
-    // So libcurl calls a single line of more than 100 KiB, which it gives to nobody.
+    // Libcurl returns this code for a header line of more than 100 KiB, which it drops.
     const bool endless_line = code == CURLE_OUT_OF_MEMORY && read_ == 0;
     if (!refused_.empty() || endless_line) {
       result->outcome = Outcome::kRefused;
@@ -256,7 +256,7 @@ class Hop {
   size_t read_ = 0;
   size_t header_read_ = 0;
   std::string refused_;
-  std::string broken_;  // why what came cannot be kept
+  std::string broken_;  // why the received bytes cannot be kept
   char error_[CURL_ERROR_SIZE] = "";
 };
 
@@ -274,7 +274,7 @@ FetchResult Fetch(const FetchRequest& request, const FetchOptions& options, Spoo
   bool from_public = false;
   bool site_public = false;
   Duration left = options.timeout;
-  // However the fetch ends: where it has been says what it may lead to, then and later.
+  // Runs after every fetch: its addresses decide where the document may lead.
   const auto finished = [&](FetchResult result) {
     result.elapsed = options.timeout - left;
     result.from_public = from_public;

@@ -1,4 +1,4 @@
-// When a document that is watched is polled again.
+// Decides when a watched document is polled again.
 #ifndef FRESHET_TOOLS_SITEMAP_INTERVALS_H_
 #define FRESHET_TOOLS_SITEMAP_INTERVALS_H_
 
@@ -10,18 +10,18 @@ namespace freshet::sitemap {
 
 // Value type, thread-compatible.
 struct IntervalRule {
-  Duration first = Duration::Hours(1);  // of a document that is new
+  Duration first = Duration::Hours(1);  // for a new document
   Duration least = Duration::Seconds(300);
   Duration most = Duration::Days(1);
 };
 
-// The interval after a poll, of what it was before (zero: there was none): half of it if the poll
-// found something new, else half as much again; within the bounds. So a document that has news in
-// every second or third poll keeps its interval. Thread-safe.
+// Returns the interval after a poll, given the previous one (0 = none). Halves the interval if the
+// poll found news, else lengthens it by half, within the bounds. So a document with news in every
+// second or third poll keeps its interval. Thread-safe.
 [[nodiscard]] Duration NextInterval(const IntervalRule& rule, Duration interval, bool changed);
 
-// `now` + the interval, up to a tenth sooner or later, so that documents that were found together
-// part. The same arguments give the same instant. Thread-safe.
+// Returns `now` plus the interval, up to a tenth sooner or later, so that documents found together
+// are polled apart. The same arguments give the same instant. Thread-safe.
 [[nodiscard]] Instant NextPoll(Instant now, Duration interval, std::string_view url);
 
 }  // namespace freshet::sitemap

@@ -16,19 +16,19 @@
 namespace freshet::sitemap {
 namespace {
 
-// Longer names are none of HTML's.
+// HTML has no longer names.
 constexpr size_t kMaxReferenceBytes = 32;
 constexpr std::string_view kCdataEnd = "]]>";
 
 bool IsBlank(char c) { return c == ' ' || c == '\t' || c == '\n' || c == '\r'; }
 bool IsAlnum(char c) { return absl::ascii_isalnum(static_cast<unsigned char>(c)); }
-// XML has a few more rules, which its library knows.
+// XML has a few more rules, which libxml2 checks.
 bool BeginsName(char c) {
   return absl::ascii_isalpha(static_cast<unsigned char>(c)) || c == '_' ||
          static_cast<unsigned char>(c) >= 0x80;
 }
 
-// Where the text from `begin` on has the first character that TakeText minds, or its end.
+// Returns where the text from `begin` on has the first character that TakeText handles, or its end.
 size_t EndOfPlain(std::string_view text, size_t begin) {
   static constexpr auto kSpecial = [] {
     std::array<bool, 256> special{};
@@ -45,7 +45,8 @@ const xmlChar* XmlText(const std::string& text) {
   return reinterpret_cast<const xmlChar*>(text.c_str());
 }
 
-// What a name of HTML stands for; 0: it is none. The library looks through all names each time.
+// Returns the character of a named HTML reference; 0 = unknown. Libxml2 searches all names each
+// time.
 uint32_t CharacterOf(std::string_view name) {
   static const auto* const kCharacters = [] {
     constexpr unsigned kLast = 0x2666;  // diams
@@ -75,7 +76,7 @@ bool MayBeReferred(uint32_t c) {
          (c >= 0xE000 && c < 0xFFFE) || (c >= 0x10000 && c <= 0x10FFFF);
 }
 
-// Of #160 or #xA0. False: it is no number.
+// Parses #160 or #xA0; false: the text is no such number.
 bool NumberOf(std::string_view text, uint32_t* number) {
   text.remove_prefix(1);
   const bool hexadecimal = text.starts_with('x');
@@ -90,7 +91,7 @@ bool NumberOf(std::string_view text, uint32_t* number) {
   return true;
 }
 
-// The longest part at the front of `text` in which no character stands for an end, taken off it.
+// Removes and returns the longest front part of `text` without any of these characters.
 std::string_view TakeUntil(std::string_view any, std::string_view* text) {
   const std::string_view taken = text->substr(0, text->find_first_of(any));
   text->remove_prefix(taken.size());
@@ -108,8 +109,8 @@ void SkipBlanks(std::string_view* text) {
 absl::Status MarkupMender::Mend(std::string_view text, bool last, std::string* out) {
   for (size_t i = 0; i < text.size() && fault_.empty(); ++i) {
     if (state_ == State::kText) {
-      // Most of a document, at once. Each byte is looked at once: a search for one of these
-      // characters after the other would go through the rest of the text again and again.
+      // Copies most of a document at once, and reads each byte once: searching for one character
+      // after the other would read the rest of the text again and again.
       const size_t end = EndOfPlain(text, i);
       out->append(text, i, end - i);
       i = end;
@@ -152,7 +153,7 @@ void MarkupMender::Take(char c, std::string* out) {
   }
 }
 
-// Ends are ?>, --> and ]]>, which may begin again in themselves: --->.
+// Ends are ?>, --> and ]]>. They may overlap with their own beginning: --->.
 bool MarkupMender::EndsWith(std::string_view end, char c) {
   if (c == end[matched_]) {
     ++matched_;
@@ -198,7 +199,7 @@ void MarkupMender::AppendReference(std::string_view reference, std::string* out)
     } else {
       number = CharacterOf(name);
     }
-    // These are XML's own.
+    // XML knows these references itself.
     if (number == '&' || number == '<' || number == '>' || number == '"' || name == "apos") {
       out->append(reference);
       return;
@@ -229,7 +230,7 @@ void MarkupMender::TakeLess(char c, std::string* out) {
   }
 }
 
-// What begins with <! is one of three, or nothing.
+// Text that begins with <! is a comment, CDATA, a document type, or a fault.
 void MarkupMender::TakeMarkup(char c, std::string* out) {
   held_.push_back(absl::ascii_toupper(static_cast<unsigned char>(c)));
   if (held_ == "<!--") {
@@ -245,7 +246,7 @@ void MarkupMender::TakeMarkup(char c, std::string* out) {
     for (const std::string_view beginning : {"<!--", "<![CDATA[", "<!DOCTYPE"}) {
       if (beginning.starts_with(held_)) return;
     }
-    // Such as <![if IE]> of HTML.
+    // Example: <![if IE]> of HTML.
     Count();
     end_ = ">";
     state_ = c == '>' ? State::kText : State::kPassedOver;
@@ -255,7 +256,7 @@ void MarkupMender::TakeMarkup(char c, std::string* out) {
 void MarkupMender::TakeTag(char c, std::string* out) {
   if (quote_ == 0 && (c == '>' || c == '<')) {
     AppendTag(out);
-    // One that was not closed ends where the next one begins.
+    // An unclosed tag ends where the next one begins.
     if (c == '<') Count();
     state_ = c == '>' ? State::kText : State::kLess;
     return;

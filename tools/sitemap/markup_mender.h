@@ -1,4 +1,4 @@
-// Mends what keeps a feed from being XML, and bounds what a parser has to look at.
+// Mends faults that keep a feed from being XML, and limits the work of its parser.
 #ifndef FRESHET_TOOLS_SITEMAP_MARKUP_MENDER_H_
 #define FRESHET_TOOLS_SITEMAP_MARKUP_MENDER_H_
 
@@ -15,33 +15,30 @@
 
 namespace freshet::sitemap {
 
-// Of a comment, a tag and the like.
+// Most bytes of a comment, a tag and similar.
 inline constexpr size_t kMaxFeedTokenBytes = 512 << 10;
-// Parsers compare each attribute of a tag with all others.
+// Attributes of one tag. Parsers compare each with all others.
 inline constexpr size_t kMaxFeedAttributes = 256;
 inline constexpr size_t kMaxFeedDepth = 64;
-// Different names of elements, attributes and namespaces. The parser keeps each of them, and its
-// table of them does not grow beyond some thousands: looking one up then takes as long as there
-// are.
+// Distinct names of elements, attributes and namespaces. The parser's table stops growing at some
+// thousands: then a look-up takes time in proportion to their number.
 inline constexpr size_t kMaxFeedNames = 10'000;
 
-// Takes clean UTF-8 piece by piece; how it is cut does not matter. What comes out is well-formed
-// but for elements that the end of the text leaves open:
-// - a bare & is &amp;, a reference by a name of HTML its character, one to what is no character of
-//   XML U+FFFD, and < where no tag begins &lt;
-// - values of attributes are quoted; attributes without a value or a name, and those that were
-// there
-//   before, are left out
-// - an end tag ends all that is open within its element; one of what is not open is left out.
-// Comments, processing instructions and the document type are left out: nobody reads them, and a
-// parser that sees no document type declares and expands nothing. CDATA stays as it is.
+// Mends clean UTF-8 in pieces of any length. The output is well-formed, except for elements that
+// are open at the end of the text:
+// - a bare & becomes &amp;, a named HTML reference its character, a reference to no XML character
+//   U+FFFD, and a < that begins no tag &lt;
+// - values of attributes are quoted; attributes without a value or a name, and repeated ones, are
+//   left out
+// - an end tag closes all elements inside its own; one without a start tag is left out.
+// Comments, processing instructions and the document type are left out: nobody reads them, and
+// without a document type a parser declares and expands nothing. CDATA stays unchanged.
 // Thread-compatible.
 class MarkupMender {
  public:
-  // Appends what is mended of the next text to `out`; with `last` all that is left.
-  // InvalidArgument with the reason, from then on, for a token that is too long, a tag of too many
-  // attributes, elements that are too deep, too many names, or a document type that declares
-  // entities.
+  // Appends the mended text to `out`, as far as it is final; with `last` all of it. InvalidArgument
+  // with the reason, also in all later calls: a token is too long, a tag has too many attributes,
+  // elements are too deep, names too many, or the document type declares entities.
   [[nodiscard]] absl::Status Mend(std::string_view text, bool last, std::string* out);
   [[nodiscard]] uint64_t mended() const { return mended_; }
 
@@ -56,33 +53,33 @@ class MarkupMender {
   void TakeTag(char c, std::string* out);
   void TakeDoctype(char c);
   [[nodiscard]] bool EndsWith(std::string_view end, char c);
-  // Of what begins with & and may end with a semicolon.
+  // Mends a reference, which begins with & and may end with a semicolon.
   void AppendReference(std::string_view reference, std::string* out);
   void AppendValue(std::string_view value, std::string* out);
   void AppendAttributes(std::string_view rest, std::string* out);
   void CountName(std::string_view name);
-  // A parser reads nothing behind the root, so what is wrong there is no fault: how far a text goes
-  // beyond the root depends on how it is cut.
+  // Counts faults up to the end of the root element. A parser ignores later text, and how much of
+  // that comes here depends on the pieces.
   void Count(uint64_t faults = 1) { mended_ += ended_ ? 0 : faults; }
   void Refuse(std::string why) {
     if (!ended_) fault_ = std::move(why);
   }
-  // Of <name ...> and </name>.
+  // Mends <name ...> and </name>.
   void AppendTag(std::string* out);
   void Close(std::string_view name, std::string* out);
 
   State state_ = State::kText;
-  std::string held_;      // from its & or <, what is not yet clear
-  char quote_ = 0;        // of the value or, in a document type, 0: none is open
-  char before_ = 0;       // the last character of the tag that is no blank
-  std::string_view end_;  // of what is passed over
-  size_t matched_ = 0;    // of an end, or of a declaration of entities
-  int brackets_ = 0;      // of a document type
+  std::string held_;      // text from a & or < on that is not yet complete
+  char quote_ = 0;        // open quote of a value or document type; 0 = none
+  char before_ = 0;       // last character of the tag except white space
+  std::string_view end_;  // the end of the skipped part
+  size_t matched_ = 0;    // matched characters of `end_`, or of an entity declaration
+  int brackets_ = 0;      // open brackets of a document type
   size_t token_bytes_ = 0;
-  std::vector<std::string> open_;  // elements
+  std::vector<std::string> open_;  // names of the open elements
   std::set<std::string, std::less<>> names_;
   uint64_t mended_ = 0;
-  bool ended_ = false;  // the root is closed
+  bool ended_ = false;  // the root element has ended
   std::string fault_;
 };
 

@@ -21,16 +21,16 @@
 namespace freshet::sitemap {
 namespace {
 
-// What is polled one after the other: the site of a URL, and each file by itself.
+// Arguments with the same key are polled one after the other: those of a site, or one file.
 std::string SiteKey(const std::string& argument) {
   const absl::StatusOr<SiteUrl> site = ParseSiteUrl(argument);
   if (!site.ok() || argument.find("://") == std::string::npos) return argument;
-  // The port, where it is not that of the scheme.
+  // The port, unless it is the scheme's default.
   const size_t host = site->origin.find("://") + 3;
   return SiteOfHost(site->host) + site->origin.substr(host + site->host.size());
 }
 
-// Wakes whoever waits for a descriptor. Thread-safe.
+// Wakes a thread that waits for a descriptor. Thread-safe.
 class Bell {
  public:
   Bell() : descriptor_(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {}
@@ -51,14 +51,14 @@ class Bell {
   const int descriptor_;
 };
 
-// One site, and what is under way there. Thread-compatible, but for what the poll sets at its end.
+// One site, and its running poll. Thread-compatible, except for what the poll sets at its end.
 struct Site {
   std::vector<std::string> arguments;
-  Instant due;  // infinite: never again
+  Instant due;  // infinite = never again
   std::thread poll;
-  std::atomic<bool> over = false;  // the poll is, and has set what follows
+  std::atomic<bool> over = false;  // the poll has ended and set the fields below
   absl::Status status;
-  Duration wait;  // infinite: for ever
+  Duration wait;  // infinite = for ever
 };
 
 // Owner thread only.
@@ -115,7 +115,7 @@ class Polls {
 
   void Stop() { stop_ = true; }
 
-  // The earliest of what is not under way.
+  // Returns the earliest due time of sites without a running poll.
   [[nodiscard]] Instant Next() const {
     Instant next = Instant::Infinite();
     for (const auto& site : sites_) {
@@ -138,9 +138,9 @@ class Polls {
     }
   }
 
-  // Those that have waited longest come first.
+  // Starts due polls, the one that has waited longest first.
   void StartWhatIsDue() {
-    // A clock that was set back would keep every site waiting for as long.
+    // If the clock was set back, every site would wait that much longer.
     const Instant now = clock_();
     if (now < std::exchange(looked_, now)) {
       for (const auto& site : sites_) {
@@ -195,8 +195,8 @@ class Polls {
   const std::function<Instant()>& clock_;
   const std::function<void(const DocumentReport&)>& report_;
   const Bell bell_;
-  Turn turn_;       // of the pollers
-  Instant looked_;  // at the clock last
+  Turn turn_;       // shared by the pollers
+  Instant looked_;  // last time on the clock
   std::vector<std::unique_ptr<Site>> sites_;
   size_t running_ = 0;
   std::atomic<bool> stop_ = false;

@@ -1,4 +1,4 @@
-// Polls of several sites, side by side: one that is slow keeps nobody waiting.
+// Polls several sites in parallel: a slow site delays no other.
 #ifndef FRESHET_TOOLS_SITEMAP_POLLS_H_
 #define FRESHET_TOOLS_SITEMAP_POLLS_H_
 
@@ -13,24 +13,24 @@
 
 namespace freshet::sitemap {
 
+// Options for polling several sites. Value type, thread-compatible.
 struct PollsOptions {
   PollerOptions poller;
-  // Sites that are waited for at once. What is of one host and port, or www of it, is one site,
-  // whose documents are fetched one after the other.
+  // Sites polled at once. All URLs of one host and port, with or without www, are one site, whose
+  // documents are fetched one after the other.
   size_t at_once = 16;
-  bool watch = false;  // poll again when that is due, until `wait` says to stop
-  // How soon a site is polled again whose news the server did not take.
+  bool watch = false;  // poll again when due, until `wait` says to stop
+  // The wait before a site is polled again if the server did not accept its news.
   Duration retry = Duration::Seconds(10);
 };
 
-// Waits until the descriptor can be read, or so long; true: all is to stop.
+// Waits until the descriptor is readable, or for this time; true: stop everything.
 using Waiting = std::function<bool(Duration, int descriptor)>;
 
-// Polls what the arguments of a command line name (Poller::Poll): each once, or as it is due. Ends
-// when all is done, `wait` says so, or with the first error of state or sender, which stops the
-// others; while watching, that the server cannot be reached is no such error. The other arguments
-// are those of a poller; the clock, and what asks whether to cancel, are thread-safe.
-// Thread-compatible.
+// Polls the arguments of a command line (Poller::Poll), each once or whenever due. Ends when all
+// are done, when `wait` says so, or at the first error of state or sender, which stops all polls.
+// With `watch`, an unreachable server is no such error. The other arguments are those of a poller;
+// `clock` and `cancelled` must be thread-safe. Thread-compatible.
 [[nodiscard]] absl::Status RunPolls(const PollsOptions& options,
                                     const std::vector<std::string>& arguments, int input,
                                     PollState& state, const MakeSender& make_sender,

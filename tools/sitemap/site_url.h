@@ -1,4 +1,4 @@
-// The parts of a URL that decide whether a document is fetched, and for whom it may speak.
+// The parts of a URL that decide whether a document is fetched, and whose pages it may name.
 #ifndef FRESHET_TOOLS_SITEMAP_SITE_URL_H_
 #define FRESHET_TOOLS_SITEMAP_SITE_URL_H_
 
@@ -11,29 +11,29 @@ namespace freshet::sitemap {
 
 // Value type, thread-compatible.
 struct SiteUrl {
-  std::string text;      // the whole, without fragment
+  std::string text;      // whole URL without fragment
   std::string origin;    // scheme, host and port, without a slash at the end
   std::string host;      // in lower case, without port; IPv6 in brackets, other names in ASCII
-  bool is_root = false;  // names the site alone: no path, no query
+  bool is_root = false;  // names only the site: no path, no query
 };
 
-// InvalidArgument, with a reason that can be shown, for what is no absolute http or https URL or
-// has a user name. Thread-safe.
+// Parses a URL. InvalidArgument, with a reason that can be shown: not an absolute http or https
+// URL, or with a user name. Thread-safe.
 [[nodiscard]] absl::StatusOr<SiteUrl> ParseSiteUrl(const std::string& text);
 
-// Whether it begins with a scheme.
+// Whether the text begins with a scheme.
 [[nodiscard]] bool IsAbsoluteUrl(std::string_view text);
 
-// What a reference means in a document whose URL is `base`, which may be none, and then is left as
-// it is; as RFC 3986 has it. A base or reference that is none gives the reference. Thread-safe.
+// Resolves a reference in a document whose URL is `base`, as RFC 3986 says. Returns the reference
+// unchanged if it or the base is invalid. Thread-safe.
 [[nodiscard]] std::string JoinUrls(const std::string& base, const std::string& reference);
 
-// Without what surrounds a URL that was copied from somewhere: white space of any alphabet, byte
-// order marks, marks of direction and width. Thread-safe.
+// Removes characters around a copied URL: white space of any alphabet, byte order marks, marks of
+// direction and width. Thread-safe.
 [[nodiscard]] std::string_view WithoutMarks(std::string_view url);
 
-// One name for www.example.org and example.org, which are of one site: who has a name decides what
-// www below it is. In lower case, without port. Thread-safe.
+// Returns the same name for www.example.org and example.org, which are one site, since the owner of
+// a name also controls its www. In lower case, without port. Thread-safe.
 [[nodiscard]] std::string SiteOfHost(std::string_view host);
 
 }  // namespace freshet::sitemap

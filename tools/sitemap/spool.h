@@ -1,4 +1,4 @@
-// A document of unknown size, held on disk while it is looked at.
+// Keeps a document of unknown size on disk while it is read.
 #ifndef FRESHET_TOOLS_SITEMAP_SPOOL_H_
 #define FRESHET_TOOLS_SITEMAP_SPOOL_H_
 
@@ -13,13 +13,14 @@
 
 namespace freshet::sitemap {
 
-// The directory for temporary files: TMPDIR, or /tmp.
+// Returns the directory for temporary files: TMPDIR, or /tmp.
 [[nodiscard]] std::string TemporaryDirectory();
-// ResourceExhausted, which names that directory: a file there cannot be `done`.
+// Returns ResourceExhausted, naming that directory, for an action `done` that failed on a file
+// there.
 [[nodiscard]] absl::Status TemporaryFileError(std::string_view done, std::string_view why);
 
-// A file without a name in the directory for temporary files: it is gone when the object is, or the
-// process. Errors are TemporaryFileError. Thread-compatible.
+// A file without a name in the directory for temporary files: it disappears with this object or the
+// process. Errors: TemporaryFileError. Thread-compatible.
 class Spool {
  public:
   [[nodiscard]] static absl::StatusOr<std::unique_ptr<Spool>> Create();
@@ -28,12 +29,12 @@ class Spool {
   Spool& operator=(const Spool&) = delete;
 
   [[nodiscard]] absl::Status Append(std::string_view bytes);
-  // Forgets what it holds.
+  // Removes the content.
   [[nodiscard]] absl::Status Clear();
   [[nodiscard]] size_t size() const { return size_; }
 
-  // All of it from the beginning, decompressed if it is gzip: a gzip file may be compressed once
-  // more on its way. At most one reader at a time, and none while something is appended.
+  // Reads the whole file from the beginning, decompressed if it is gzip, which may itself have been
+  // compressed again. At most one reader at a time, and none during Append.
   [[nodiscard]] std::unique_ptr<cli::ByteSource> Read() const;
 
  private:

@@ -26,7 +26,7 @@ namespace {
 constexpr int kVersion = 3;
 constexpr const char* kLogName = "-wal";
 
-// Nobody reads the file again, or what was in it before an error. In larger pages URLs would leave
+// This database is never read again, not even after an error. With larger pages URLs would leave
 // most of the room unused.
 constexpr const char* kStaging = R"(
 PRAGMA page_size=1024;
@@ -38,7 +38,7 @@ CREATE TABLE staged (
 CREATE INDEX staged_row ON staged (row);
 )";
 
-// Times and spans are microseconds; 0 is none.
+// Times and intervals are in microseconds; 0 = none.
 constexpr const char* kDocuments = R"(
 CREATE TABLE documents (
   site TEXT, url TEXT, etag TEXT NOT NULL, last_modified TEXT NOT NULL, polled INTEGER NOT NULL,
@@ -53,8 +53,8 @@ CREATE TABLE settings (name TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID
 
 std::string SetVersion() { return fmt::format("PRAGMA user_version={}", kVersion); }
 
-// In version 1 a site and a blank stood before the URL of a document at another host. The name of a
-// file begins with a slash, and can have blanks.
+// In version 1 a site and a blank preceded the URL of a document at another host. File names begin
+// with a slash and may have blanks.
 DocumentKey KeyOfVersion1(const std::string& name) {
   const size_t blank = name.starts_with('/') ? std::string::npos : name.find(' ');
   if (blank != std::string::npos) return {name.substr(0, blank), name.substr(blank + 1)};
@@ -62,8 +62,8 @@ DocumentKey KeyOfVersion1(const std::string& name) {
   return {site.ok() ? SiteOfHost(site->host) : "", name};
 }
 
-// When the file was last written, and how its log begins, which changes when the log is written
-// anew.
+// Returns the file's modification time, and the beginning of its log, which changes when the log is
+// rewritten.
 std::pair<std::filesystem::file_time_type, std::string> StampOf(const std::string& path) {
   constexpr size_t kLogHeaderBytes = 32;
   std::error_code none;
@@ -73,8 +73,8 @@ std::pair<std::filesystem::file_time_type, std::string> StampOf(const std::strin
   return {std::filesystem::last_write_time(path, none), header};
 }
 
-// Copies a database that another process may be writing: transactions go to its log, and now and
-// then from there to the file. A copy of both is good unless that happened meanwhile.
+// Copies a database that another process may be writing. SQLite writes transactions to its log, and
+// later moves them to the file. So a copy of both is good unless a move happened during the copy.
 absl::Status CopyDatabase(const std::string& from, const std::string& to) {
   constexpr int kAttempts = 10;
   std::error_code error;
@@ -83,7 +83,7 @@ absl::Status CopyDatabase(const std::string& from, const std::string& to) {
     const auto before = StampOf(from);
     for (const char* part : {"", kLogName}) {
       std::filesystem::remove(to + part, error);
-      std::filesystem::copy_file(from + part, to + part, error);  // the log may not be there
+      std::filesystem::copy_file(from + part, to + part, error);  // the log may not exist
     }
     if (StampOf(from) == before) return absl::OkStatus();
   }
@@ -93,7 +93,7 @@ absl::Status CopyDatabase(const std::string& from, const std::string& to) {
 
 }  // namespace
 
-// A statement that is run over and over. Thread-compatible.
+// A statement that runs repeatedly. Thread-compatible.
 class PollState::Statement {
  public:
   Statement(sqlite3* database, const char* sql) : database_(database) {
@@ -103,7 +103,7 @@ class PollState::Statement {
   Statement(const Statement&) = delete;
   Statement& operator=(const Statement&) = delete;
 
-  // The arguments of the next run, in their order; texts are copied.
+  // Binds the next argument of the run; copies texts.
   Statement& Bind(std::string_view text) {
     sqlite3_bind_text(statement_, ++bound_, text.data(), static_cast<int>(text.size()),
                       SQLITE_TRANSIENT);
@@ -113,7 +113,7 @@ class PollState::Statement {
     sqlite3_bind_int64(statement_, ++bound_, number);
     return *this;
   }
-  // True: there is a row, which can be read until Reset.
+  // Moves to the next row, readable until Reset; false: there is none.
   [[nodiscard]] absl::StatusOr<bool> Step() {
     const int code = sqlite3_step(statement_);
     if (code == SQLITE_ROW) return true;
@@ -124,7 +124,7 @@ class PollState::Statement {
     sqlite3_reset(statement_);
     bound_ = 0;
   }
-  // Runs it without results.
+  // Runs a statement without results.
   [[nodiscard]] absl::Status Run() {
     const absl::StatusOr<bool> row = Step();
     Reset();
@@ -144,8 +144,8 @@ class PollState::Statement {
   int bound_ = 0;
 };
 
-// What is on one stage, in a database of its own without a name. To forget it takes no more than to
-// close that, which a full disk allows. Thread-compatible.
+// The rows of one stage, in a nameless database of its own. To forget them, closing the database is
+// enough, even on a full disk. Thread-compatible.
 class PollState::Staging {
  public:
   [[nodiscard]] static absl::StatusOr<std::unique_ptr<Staging>> Create() {
@@ -179,7 +179,7 @@ class PollState::Staging {
   [[nodiscard]] absl::Status Remove(uint64_t first, uint64_t last) {
     return Failed(remove_.Bind(static_cast<int64_t>(first)).Bind(static_cast<int64_t>(last)).Run());
   }
-  // Calls for all up to this row until `take` fails, and returns its error.
+  // Calls `take` for all rows up to this one until it fails; returns its error.
   [[nodiscard]] absl::Status ForEach(
       uint64_t row, const std::function<absl::Status(const std::string&, Instant)>& take) {
     absl::Status taken;
@@ -194,7 +194,7 @@ class PollState::Staging {
  private:
   using Database = std::unique_ptr<sqlite3, int (*)(sqlite3*)>;
   explicit Staging(Database database) : database_(std::move(database)) {}
-  // Nothing, if nothing has.
+  // Converts an error; OK stays OK.
   [[nodiscard]] static absl::Status Failed(const absl::Status& status) {
     return status.ok() ? status : TemporaryFileError("written", std::string(status.message()));
   }
@@ -224,8 +224,8 @@ absl::Status PollState::Execute(const char* sql) {
 }
 
 absl::Status PollState::Prepare(const std::string& crawl_id) {
-  // The lock of the first transaction is kept until the process ends, however it does. Temporary
-  // files have errors of their own, so this connection has none: it sorts little.
+  // Keeps the lock of the first transaction until the process ends in any way. This connection
+  // sorts little, so it does without temporary files and their errors.
   RETURN_IF_ERROR(
       Execute("PRAGMA locking_mode=EXCLUSIVE; PRAGMA journal_mode=WAL; PRAGMA synchronous=NORMAL;"
               "PRAGMA temp_store=MEMORY; BEGIN EXCLUSIVE;"));
@@ -312,7 +312,7 @@ absl::StatusOr<std::unique_ptr<PollState>> PollState::OpenCopy(const std::string
   const absl::Status copied = CopyDatabase(path, copy);
   auto state =
       copied.ok() ? Open(copy, crawl_id, path) : absl::StatusOr<std::unique_ptr<PollState>>(copied);
-  // SQLite has them open, and goes on with files that have no name.
+  // SQLite keeps the deleted files open and works on.
   std::error_code ignored;
   std::filesystem::remove_all(folder, ignored);
   return state;

@@ -1,5 +1,4 @@
-// What a poller of sitemaps knows from before: a file that is behind the server at worst, never
-// ahead of it.
+// The memory of a sitemap poller: a file that may know less than the server, but never more.
 #ifndef FRESHET_TOOLS_SITEMAP_STATE_H_
 #define FRESHET_TOOLS_SITEMAP_STATE_H_
 
@@ -17,106 +16,105 @@ struct sqlite3;
 
 namespace freshet::sitemap {
 
-// Documents of one site that are remembered. A site names as many as it likes, others each time.
-// More than one poll fetches: what a poll leaves comes first in the next one, which must know it.
+// Most documents of one site to remember, since a site can name any number, and new ones each time.
+// More than one poll fetches: the next poll begins with the documents that the last one left, and
+// must know them.
 inline constexpr size_t kMostDocuments = 100'000;
 
-// A document, and the site on whose word it is polled (SiteOfHost). The polls of each site store
-// rows of their own, so that no site changes or takes the place of what is known for another one.
-// Value type, thread-compatible.
+// A document, and the site (SiteOfHost) that named it. Each site has its own rows, so that no site
+// changes the rows of another. Value type, thread-compatible.
 struct DocumentKey {
-  std::string site;  // empty: the operator names the document, which is a file
+  std::string site;  // empty = named by the operator, or a file
   std::string url;
 };
 
-// What is known of a document from its last polls. Value type, thread-compatible.
+// State of a document after its last polls. Value type, thread-compatible.
 struct DocumentState {
-  std::string etag;           // of the answer whose entries were all taken; or nothing
-  std::string last_modified;  // likewise
-  Instant polled;             // none: never
-  Duration interval;          // between polls, when it is watched; zero: not yet chosen
-  Instant next;               // when it is due
-  Instant not_before;         // as the site asked; none: it did not
+  std::string etag;           // from the last answer with all entries taken; or nothing
+  std::string last_modified;  // from the same answer
+  Instant polled;             // Instant() = never
+  Duration interval;          // between polls, if watched; 0 = not yet chosen
+  Instant next;               // when the document is due
+  Instant not_before;         // the site's request; Instant() = none
   bool site_public = false;   // its site has had a public address
 };
 
-// Whether a page is known, and the latest date that the server has taken of it; and what the
-// present document says of it, which the server may not have yet. Value type, thread-compatible.
+// Whether a page is known, and the latest date that the server has accepted for it. Also the staged
+// entry of the present document, which the server may not have yet. Value type, thread-compatible.
 struct KnownPage {
   struct Staged {
     uint64_t row = 0;
-    Instant modified;  // none: it has no date
+    Instant modified;  // Instant() = no date
   };
   bool known = false;
-  Instant modified;              // none: it had no date
-  std::optional<Staged> staged;  // and neither committed nor forgotten
+  Instant modified;              // Instant() = no date
+  std::optional<Staged> staged;  // neither committed nor forgotten yet
 };
 
-// An SQLite database. What one document says is staged before it is sent, on a stage of its own,
-// and becomes known with Commit alone, piece by piece, as the server has it; without, it is as if
-// nothing had been staged. One process at a time may have a file open. Errors of the database are
-// Internal: its disk, or a file that is none of ours. A stage is a temporary file. Its errors are
-// TemporaryFileError, and all that can be done after one is to forget the stage. Thread-compatible.
+// An SQLite database. Entries of one document are staged, on a stage of their own, before they are
+// sent. Commit makes them known, piece by piece, once the server has them; without Commit staging
+// has no effect. Only one process at a time may open a file. Errors of the database are Internal:
+// its disk, or a foreign file. A stage is a temporary file. After one of its errors,
+// TemporaryFileError, the stage can only be forgotten. Thread-compatible.
 class PollState {
  public:
-  // Makes the file and the folders that lead to it, readable by the owner alone, if there is none.
-  // FailedPrecondition: another process has it, it is of another version, or it was kept for pages
-  // of another crawl id.
+  // Opens the file, or creates it with its folders, readable only by the owner. FailedPrecondition:
+  // another process has it, it is of another version, or it belongs to another crawl id.
   [[nodiscard]] static absl::StatusOr<std::unique_ptr<PollState>> Open(const std::string& path,
                                                                        const std::string& crawl_id);
-  // A copy that is gone when the object is, of the file as it is now: what is kept there goes
-  // nowhere else, and another process may have the file open. Empty if there is no such file.
+  // Opens a private copy of the present file, deleted with the object: changes stay in the copy,
+  // and another process may have the file open. Empty if there is no file.
   [[nodiscard]] static absl::StatusOr<std::unique_ptr<PollState>> OpenCopy(
       const std::string& path, const std::string& crawl_id);
   ~PollState();
   PollState(const PollState&) = delete;
   PollState& operator=(const PollState&) = delete;
 
+  // Returns the document's state; the default one if it was never polled.
   [[nodiscard]] absl::StatusOr<DocumentState> FindDocument(const DocumentKey& key);
   [[nodiscard]] absl::Status PutDocument(const DocumentKey& key, const DocumentState& document);
-  // Keeps at most so many documents of a site: first those whose wait is not over at `now`, then
-  // those that were polled last; of those that were polled at one instant all or none. A document
-  // that was left out is polled like a new one.
+  // Keeps at most `most` documents of a site: first those that must still wait at `now`, then those
+  // polled last. Keeps all or none of those polled at the same instant. A forgotten document is
+  // polled like a new one.
   [[nodiscard]] absl::Status KeepDocuments(const std::string& site, size_t most, Instant now);
-  // The latest `not_before` of this URL that is at most `latest`, as the site itself has asked, or
-  // by what `site` has named there: what one site names keeps no other from its polls. None: there
-  // is none.
+  // Returns the latest `not_before` of this URL that is at most `latest`. Uses the rows of the
+  // URL's own site and of `site`, so that no other site can delay its polls. Instant() = no wait.
   [[nodiscard]] absl::StatusOr<Instant> FindWait(const std::string& site, const std::string& url,
                                                  Instant latest);
 
-  // Another stage, > 0, on which nothing is.
+  // Returns the number of a new empty stage, > 0.
   [[nodiscard]] uint64_t NewStage() { return ++last_stage_; }
-  // `stage` 0 = without what is staged.
+  // `stage` 0 = ignores staged entries.
   [[nodiscard]] absl::StatusOr<KnownPage> FindPage(const std::string& url, uint64_t stage = 0);
-  // `row` tells it from the others of the stage. In the place of what was staged of this URL there.
+  // Replaces the staged entry of this URL. `row` identifies it within the stage.
   [[nodiscard]] absl::Status Stage(uint64_t stage, uint64_t row, const std::string& url,
                                    Instant modified);
-  // Takes one back that the server has not taken, or has already.
+  // Removes a staged entry that the server has refused, or already has.
   [[nodiscard]] absl::Status Unstage(uint64_t stage, uint64_t row);
-  // What is staged up to this row becomes known.
+  // Makes the staged entries up to this row known.
   [[nodiscard]] absl::Status Commit(uint64_t stage, uint64_t row);
-  // Nothing is on the stage any more, and it takes no room.
+  // Empties the stage and frees its disk space.
   void Forget(uint64_t stage);
 
  private:
   class Statement;
   class Staging;
   explicit PollState(sqlite3* database);
-  // `name` is for messages.
+  // `name` appears in messages.
   [[nodiscard]] static absl::StatusOr<std::unique_ptr<PollState>> Open(const std::string& path,
                                                                        const std::string& crawl_id,
                                                                        const std::string& name);
   [[nodiscard]] absl::Status Execute(const char* sql);
   [[nodiscard]] absl::Status Failed() const;
   [[nodiscard]] absl::Status Prepare(const std::string& crawl_id);
-  // Gives each row of a file of version 1 its site.
+  // Adds the site to each row of a file of version 1.
   [[nodiscard]] absl::Status MigrateFromVersion1();
 
   const std::unique_ptr<sqlite3, int (*)(sqlite3*)> database_;
   std::unique_ptr<Statement> find_document_, put_document_, keep_documents_, find_wait_;
   std::unique_ptr<Statement> find_page_, put_page_;
   uint64_t last_stage_ = 0;
-  std::map<uint64_t, std::unique_ptr<Staging>> stages_;  // on which something is
+  std::map<uint64_t, std::unique_ptr<Staging>> stages_;  // those that are not empty
 };
 
 }  // namespace freshet::sitemap

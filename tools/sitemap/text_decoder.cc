@@ -19,7 +19,7 @@ constexpr size_t kMaxNameBytes = 40;
 constexpr size_t kUnits = 4096;
 constexpr UChar32 kReplacement = 0xFFFD;
 
-// What is meant by these names holds more than what they name (WHATWG Encoding).
+// The encodings that these names mean in practice, with more characters (WHATWG Encoding).
 constexpr std::array<std::pair<std::string_view, const char*>, 22> kMeant = {
     {{"iso-8859-1", "windows-1252"},
      {"iso8859-1", "windows-1252"},
@@ -46,13 +46,13 @@ constexpr std::array<std::pair<std::string_view, const char*>, 22> kMeant = {
 
 using Converter = std::unique_ptr<UConverter, decltype(&ucnv_close)>;
 
-// None if the name is that of no encoding.
+// Returns null if there is no encoding with this name.
 Converter OpenConverter(std::string_view name) {
   std::string known = absl::AsciiStrToLower({name.data(), name.size()});
   const auto meant = std::find_if(kMeant.begin(), kMeant.end(),
                                   [&known](const auto& pair) { return pair.first == known; });
   if (meant != kMeant.end()) known = meant->second;
-  // A name may not be a path or have options, as ICU has them.
+  // ICU would also accept paths and options as names.
   constexpr std::string_view kFits = "abcdefghijklmnopqrstuvwxyz0123456789-_.:";
   UErrorCode code = U_ZERO_ERROR;
   const bool fits = !known.empty() && known.size() <= kMaxNameBytes &&
@@ -68,8 +68,8 @@ struct Mark {
   std::string_view bytes;
   const char* encoding;
 };
-// The longest first: that of UTF-32 begins as that of UTF-16 does. The last two are of documents
-// without a mark, which begin with '<'.
+// The longest marks first: the one of UTF-32 begins like that of UTF-16. The last two match
+// documents without a mark, which begin with '<'.
 constexpr std::array<Mark, 7> kMarks = {{{{"\xFF\xFE\0\0", 4}, "utf-32le"},
                                          {{"\0\0\xFE\xFF", 4}, "utf-32be"},
                                          {"\xEF\xBB\xBF", "utf-8"},
@@ -78,7 +78,7 @@ constexpr std::array<Mark, 7> kMarks = {{{{"\xFF\xFE\0\0", 4}, "utf-32le"},
                                          {{"<\0", 2}, "utf-16le"},
                                          {{"\0<", 2}, "utf-16be"}}};
 
-// The encoding that an XML declaration at the beginning names; or nothing.
+// Returns the encoding that an XML declaration at the beginning names; or nothing.
 std::string_view DeclaredEncoding(std::string_view head) {
   const size_t start = head.find_first_not_of(" \t\r\n");
   if (start == std::string_view::npos || !head.substr(start).starts_with("<?xml")) return {};
@@ -104,15 +104,16 @@ Converter ConverterOf(std::string_view head, std::string_view charset) {
     if (head.starts_with(mark.bytes)) return OpenConverter(mark.encoding);
   }
   for (const std::string_view name : {DeclaredEncoding(head), charset}) {
-    // Its declaration could not have been read if it were: programs declare what they have inside.
+    // A readable declaration cannot be in a wide encoding: some programs declare their internal
+    // one.
     if (IsWide(name)) continue;
     if (Converter converter = OpenConverter(name)) return converter;
   }
   return OpenConverter("utf-8");
 }
 
-// How many bytes at the front are ASCII that XML may have. Eight at a time, as most of a document
-// is.
+// Returns how many bytes at the front are ASCII characters of XML. Checks eight at a time, as most
+// of a document is such text.
 size_t PlainBytes(std::string_view bytes) {
   constexpr uint64_t kHigh = 0x8080808080808080;
   constexpr uint64_t kBlanks = 0x2020202020202020;
@@ -121,7 +122,7 @@ size_t PlainBytes(std::string_view bytes) {
     uint64_t word = 0;
     if (size + sizeof(word) <= bytes.size()) {
       std::memcpy(&word, bytes.data() + size, sizeof(word));
-      // No byte is of 0x80 or more, nor below 0x20.
+      // No byte is 0x80 or above, nor below 0x20.
       if (((word | (((word | kHigh) - kBlanks) ^ kHigh)) & kHigh) == 0) {
         size += sizeof(word);
         continue;
@@ -144,7 +145,7 @@ bool IsXmlCharacter(UChar32 c) {
 struct TextDecoder::Impl {
   explicit Impl(std::string_view named) : charset(named) {}
 
-  // All bytes in order, the first of them when it is clear what they are.
+  // Decodes all bytes in order; waits with the first ones until their encoding is clear.
   void Decode(std::string_view bytes, bool last, std::string* out) {
     if (converter == nullptr) {
       head.append(bytes);
@@ -158,7 +159,7 @@ struct TextDecoder::Impl {
     }
   }
 
-  // What is plain in UTF-8 is what it is; the rest is for ICU, a little at a time.
+  // Copies plain ASCII in UTF-8 unchanged; ICU converts the rest, a little at a time.
   void Convert(std::string_view bytes, bool last, std::string* out) {
     constexpr size_t kLittle = 16;
     while (ucnv_getType(converter.get()) == UCNV_UTF8 && !bytes.empty()) {
@@ -186,7 +187,7 @@ struct TextDecoder::Impl {
       ucnv_toUnicode(converter.get(), &target, units.data() + units.size(), &source, end, nullptr,
                      static_cast<UBool>(last), &code);
       for (const UChar* unit = units.data(); unit < target; ++unit) TakeUnit(*unit, out);
-      // An error of its own: a byte is passed over.
+      // ICU itself failed here: skip a byte.
       if (U_FAILURE(code) != 0 && code != U_BUFFER_OVERFLOW_ERROR) {
         ucnv_resetToUnicode(converter.get());
         if (source == before && source < end) ++source;
@@ -229,7 +230,7 @@ struct TextDecoder::Impl {
     }
   }
 
-  // What may be an XML declaration is kept until that is clear.
+  // Keeps text that may be an XML declaration until that is clear.
   void Open(std::string_view text, std::string* out) {
     constexpr std::string_view kDeclaration = "<?xml";
     opening.append(text);
@@ -242,7 +243,7 @@ struct TextDecoder::Impl {
     if (declaration && opening.ends_with("?>")) {
       opening.clear();
       at = At::kStart;
-      // A second one is for the parser to refuse.
+      // A second declaration is dropped too: the parser would refuse it.
       return;
     }
     if (declaration && opening.size() < kHeadBytes) return;

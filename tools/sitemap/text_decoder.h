@@ -1,4 +1,4 @@
-// Text of a site in whatever encoding it comes, as UTF-8.
+// Decodes a site's text from any encoding into UTF-8.
 #ifndef FRESHET_TOOLS_SITEMAP_TEXT_DECODER_H_
 #define FRESHET_TOOLS_SITEMAP_TEXT_DECODER_H_
 
@@ -10,16 +10,15 @@
 
 namespace freshet::sitemap {
 
-// Makes clean UTF-8 of bytes, piece by piece; how they are cut does not matter. Their encoding is
-// that of a byte order mark, else what an XML declaration names, else what HTTP says (`charset`),
-// else UTF-8; one that is not known counts for nothing. ISO 8859-1 and its like are read as the
-// larger encodings that are meant by these names, as browsers do.
+// Decodes bytes piece by piece into clean UTF-8; the sizes of pieces do not matter. Uses the
+// encoding of a byte order mark, else of an XML declaration, else of HTTP (`charset`), else UTF-8;
+// ignores unknown names. ISO 8859-1 and similar names mean larger encodings, as in browsers.
 //
-// What is no character of it, and controls that no XML may have, become U+FFFD. Left out are byte
-// order mark, white space and XML declaration at the beginning. Thread-compatible.
+// Bytes that are not a character of the encoding, and controls that XML forbids, become U+FFFD.
+// Drops byte order mark, white space and XML declaration at the beginning. Thread-compatible.
 class TextDecoder {
  public:
-  // Where the encoding is looked for.
+  // Bytes in which the encoding may be declared.
   static constexpr size_t kHeadBytes = 1024;
 
   explicit TextDecoder(std::string_view charset = {});
@@ -27,9 +26,9 @@ class TextDecoder {
   TextDecoder(const TextDecoder&) = delete;
   TextDecoder& operator=(const TextDecoder&) = delete;
 
-  // Appends the text of the next bytes to `out`; with `last` of all that is left.
+  // Appends the text of the next bytes to `out`; with `last` also all kept text.
   void Decode(std::string_view bytes, bool last, std::string* out);
-  // Characters that are U+FFFD now.
+  // Returns the number of characters that became U+FFFD.
   [[nodiscard]] uint64_t replaced() const;
 
  private:

@@ -1,4 +1,4 @@
-// A lock for those who are to have it by turns, for longer than a moment.
+// A fair lock, for threads that hold it for long.
 #ifndef FRESHET_TOOLS_SITEMAP_TURN_H_
 #define FRESHET_TOOLS_SITEMAP_TURN_H_
 
@@ -8,8 +8,8 @@
 
 namespace freshet::sitemap {
 
-// Is had in the order in which it was asked for: a thread that lets it go and asks again comes
-// behind all that wait. Thread-safe.
+// Serves requests in order: a thread that releases the lock and asks again comes behind all that
+// wait. Thread-safe.
 class FRESHET_THREAD_ANNOTATION(capability("mutex")) Turn {
  public:
   void Lock() FRESHET_THREAD_ANNOTATION(acquire_capability())
@@ -18,7 +18,7 @@ class FRESHET_THREAD_ANNOTATION(capability("mutex")) Turn {
     const uint64_t mine = asked_++;
     while (mine != served_) changed_.Wait(mutex_);
   }
-  // Only if nobody has it or waits for it.
+  // Takes the lock only if nobody has it or waits for it.
   [[nodiscard]] bool TryLock() FRESHET_THREAD_ANNOTATION(try_acquire_capability(true))
       FRESHET_THREAD_ANNOTATION(no_thread_safety_analysis) {
     const MutexLock lock(mutex_);
@@ -42,8 +42,8 @@ class FRESHET_THREAD_ANNOTATION(capability("mutex")) Turn {
  private:
   Mutex mutex_;
   Condition changed_;
-  uint64_t asked_ FRESHET_GUARDED_BY(mutex_) = 0;   // how often
-  uint64_t served_ FRESHET_GUARDED_BY(mutex_) = 0;  // of these, whose turn is over
+  uint64_t asked_ FRESHET_GUARDED_BY(mutex_) = 0;   // number of requests so far
+  uint64_t served_ FRESHET_GUARDED_BY(mutex_) = 0;  // number of finished requests
 };
 
 }  // namespace freshet::sitemap

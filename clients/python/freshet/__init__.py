@@ -1,8 +1,8 @@
 """Client of Freshet, which decides which known page a crawler fetches next.
 
-`Worker` fetches pages, `Ingester` sends pages, signals and results, `Admin` operates a server; these block, and
-`freshet.aio` has the same for asyncio. `freshet.scrapy` joins Scrapy to a server, `freshet.http` makes results of HTTP
-answers, and `freshet.v1` has the messages and stubs of the API itself.
+`Worker` fetches pages, `Ingester` sends pages, signals and results, `Admin` operates a server. These block;
+`freshet.aio` has the same for asyncio. `freshet.scrapy` connects Scrapy to a server, `freshet.http` makes results from
+HTTP answers, and `freshet.v1` has the messages and stubs of the API itself.
 """
 
 from importlib import metadata
@@ -21,7 +21,7 @@ from freshet.worker import Worker
 
 try:
     __version__ = metadata.version("freshet")
-except metadata.PackageNotFoundError:  # used from a clone, without being installed
+except metadata.PackageNotFoundError:  # used from a clone, not installed
     __version__ = "unknown"
 
 __all__ = [

@@ -1,4 +1,4 @@
-"""What an acknowledgement of the server means for the items of a batch."""
+"""Interprets a server's acknowledgement for the items of a batch."""
 
 from __future__ import annotations
 
@@ -11,16 +11,16 @@ from freshet.v1 import types_pb2
 
 T = TypeVar("T")
 
-# Where the server says that an item may be sent again, but not when.
+# The pause if the server asks to send an item again without saying when.
 _DEFAULT_PAUSE = 1.0
-# Whatever a server says: asking again costs little, and who waits for ever hears of nothing.
+# The longest pause, whatever a server says: a retry costs little, and a long wait would hide everything.
 _LONGEST_PAUSE = 300.0
 _REFUSALS_KEPT = 1_000
 
 
 @dataclass(frozen=True)
 class Refusal:
-    """An item that the server did not take, and will not: what it was (a URL, or a lease id), and why."""
+    """An item that the server refused for good: its URL or lease id, and the reason."""
 
     item: str
     code: str
@@ -30,7 +30,7 @@ class Refusal:
 
 @dataclass
 class Summary:
-    """What became of what was sent. `refusals` has the first thousand of those counted as refused."""
+    """The outcomes of sent items. `refusals` has the first thousand of those counted as refused."""
 
     applied: int = 0
     duplicate: int = 0
@@ -51,7 +51,7 @@ class Summary:
 
 @dataclass(frozen=True)
 class Verdict(Generic[T]):
-    """What is to be sent again after a pause in seconds, and what was refused for good."""
+    """Items to send again after a pause in seconds, and items refused for good."""
 
     again: list[T]
     pause: float
@@ -67,7 +67,7 @@ _COUNTED = {
 
 
 def judge(ack: types_pb2.BatchAck, items: Sequence[T], name: Callable[[T], str], summary: Summary) -> Verdict[T]:
-    """Counts what the acknowledgement says of `items`, which are those of its batch, in `summary`."""
+    """Counts in `summary` what the acknowledgement says of `items`, the items of its batch."""
     if ack.HasField("error"):
         if ack.error.retryable:
             return Verdict(list(items), _pause(ack.error), [])
@@ -107,6 +107,6 @@ def _refusal(item: str, error: types_pb2.ItemError) -> Refusal:
 
 
 def _code(number: int) -> str:
-    """A later server may have codes that have no name here."""
+    """The code's name; codes of later servers have none here."""
     known = types_pb2.ErrorCode.DESCRIPTOR.values_by_number.get(number)
     return str(number) if known is None else known.name.removeprefix("ERROR_CODE_")

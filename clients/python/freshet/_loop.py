@@ -1,4 +1,4 @@
-"""The event loop in which blocking objects run their asyncio counterparts: one thread for all of a process."""
+"""The event loop in which blocking objects run their asyncio counterparts: one thread for the whole process."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _current: BackgroundLoop | None = None
 
 
 class BackgroundLoop:
-    """Thread-safe. The thread is a daemon: it keeps no program alive."""
+    """An event loop on a daemon thread, which keeps no program alive. Thread-safe."""
 
     def __init__(self) -> None:
         self.process = os.getpid()
@@ -23,7 +23,8 @@ class BackgroundLoop:
         threading.Thread(target=self.loop.run_forever, name="freshet", daemon=True).start()
 
     def run(self, coroutine: Coroutine[Any, Any, T]) -> T:
-        """Runs it there and waits for it; what ends the waiting, such as Ctrl-C, cancels it."""
+        """Runs the coroutine on the loop and waits for it. An end of the wait, such as Ctrl-C, cancels the
+        coroutine."""
         future = asyncio.run_coroutine_threadsafe(coroutine, self.loop)
         try:
             return future.result()
@@ -42,7 +43,7 @@ class BackgroundLoop:
 
 
 def background_loop() -> BackgroundLoop:
-    """That of this process: a thread does not survive a fork."""
+    """The loop of this process, since a thread does not survive a fork."""
     global _current
     with _lock:
         if _current is None or _current.process != os.getpid():

@@ -1,8 +1,8 @@
-"""What a worker holds, owes and is owed, without I/O, threads or a clock: the drivers bring messages and the time.
+"""The state of a worker without I/O, threads or a clock: drivers pass in messages and the time.
 
-Nothing that was reported leaves before the server has acknowledged it: a stream that ends puts all that it had not
-acknowledged back in front, in order. Everything is bounded: no more pages are asked for than `capacity` has room for,
-and none while `max_unacknowledged` results wait. Owner thread only.
+No reported result is dropped before the server has acknowledged it: when a stream ends, all unacknowledged items
+return to the front of the queue, in order. Everything is bounded: the session requests no more pages than `capacity`
+has room for, and none while `max_unacknowledged` results wait. Owner thread only.
 """
 
 from __future__ import annotations
@@ -22,9 +22,9 @@ T = TypeVar("T")
 _DEFAULT_LEASE = 300.0
 _ITEMS_PER_BATCH = 500
 _BATCHES_ON_THE_WAY = 16
-# A worker that stops, and has had no page for so long although it has credit, will hardly get one just now, in seconds.
+# Seconds without a page after which a stopping worker expects none, although it has credit.
 _QUIET = 0.25
-# How often pages that the program has lost track of are looked for, in seconds.
+# Seconds between searches for pages that the program has lost.
 _SWEEP = 1.0
 
 
@@ -35,7 +35,7 @@ class _Waiting(Generic[T]):
 
 
 class Outbox(Generic[T]):
-    """Items that wait to be sent, and batches of them that wait for their acknowledgement."""
+    """Items to be sent, and sent batches without acknowledgement."""
 
     def __init__(self) -> None:
         self._waiting: deque[_Waiting[T]] = deque()
@@ -55,7 +55,8 @@ class Outbox(Generic[T]):
         self._waiting.append(_Waiting(item, not_before))
 
     def next_batch(self, now: float) -> tuple[int, list[T]] | None:
-        """Takes what may be sent now, oldest first; None when there is nothing, or enough is on the way."""
+        """Returns the next items to send, oldest first; None when there are none, or enough batches are
+        unacknowledged."""
         if len(self._sent) >= _BATCHES_ON_THE_WAY:
             return None
         batch: list[T] = []
@@ -74,15 +75,15 @@ class Outbox(Generic[T]):
         return self._sequence, batch
 
     def next_time(self) -> float | None:
-        """When the next of those that wait may be sent."""
+        """When the next waiting item may be sent."""
         return min((waiting.not_before for waiting in self._waiting), default=None)
 
     def acknowledged(self, sequence: int) -> list[T]:
-        """The items of a batch, which are its receiver's from now on; none if there is no such batch."""
+        """Removes and returns the items of an acknowledged batch; none if there is no such batch."""
         return self._sent.pop(sequence, [])
 
     def rewind(self) -> None:
-        """What is on the way is to be sent again, before all else: the stream has ended."""
+        """Puts unacknowledged batches back to the front after the end of a stream."""
         for batch in reversed(self._sent.values()):
             self._waiting.extendleft(_Waiting(item, 0.0) for item in reversed(batch))
         self._sent.clear()
@@ -90,8 +91,8 @@ class Outbox(Generic[T]):
 
 @dataclass
 class WorkerStatistics:
-    """What a worker has done so far. `results` counts what the server has acknowledged, by what became of it;
-    `lapsed` are assignments whose lease ended before the worker had begun with them."""
+    """Counts of a worker's life. `results` counts acknowledged results by outcome; `lapsed` counts assignments whose
+    lease ended before the worker began them."""
 
     assignments: int = 0
     returned: int = 0
@@ -149,7 +150,8 @@ class Session:
     # --- What the program does ---------------------------------------------------------------------------------------
 
     def take(self, now: float) -> Assignment | None:
-        """The next page to fetch, which is begun with it. One whose lease has ended meanwhile is somebody else's."""
+        """Begins and returns the next page to fetch. Skips pages whose lease has ended, which other workers may
+        have."""
         while self._ready:
             lease = self._ready.popleft()
             if lease.ends <= now:
@@ -161,11 +163,11 @@ class Session:
 
     @property
     def lease_seconds(self) -> float:
-        """The length of a lease, as the server has granted it."""
+        """The length of a lease that the server has granted."""
         return self._lease_seconds
 
     def lease_left(self, assignment: Assignment, now: float) -> float:
-        """Seconds until the lease of a page that was begun is over."""
+        """Seconds until the lease of a begun page ends."""
         lease = self._begun.get(assignment.lease_id)
         return 0.0 if lease is None else max(0.0, lease.ends - now)
 
@@ -174,17 +176,17 @@ class Session:
         self._results.add(result.to_proto(assignment))
 
     def give_back(self, assignment: Assignment) -> None:
-        """The page will not be fetched; it goes back to the schedule as it was."""
+        """Returns a page that will not be fetched to the schedule, unchanged."""
         if self._begun.pop(assignment.lease_id, None) is not None:
             self._return(assignment.lease_id)
 
     def give_back_begun(self) -> None:
-        """Gives back what has begun and has no result."""
+        """Gives back all begun pages without a result."""
         for lease in list(self._begun.values()):
             self.give_back(lease.assignment)
 
     def stop(self, now: float) -> None:
-        """Asks for no more, and gives back what has not begun."""
+        """Stops requesting pages, and gives back those not begun."""
         self.stopping = True
         self._last_assigned = max(self._last_assigned, now)
         while self._ready:
@@ -192,17 +194,17 @@ class Session:
 
     @property
     def room(self) -> int:
-        """How many more results it takes before it is full."""
+        """How many more results fit."""
         return max(0, self._max_unacknowledged - len(self._results))
 
     @property
     def settled(self) -> bool:
-        """Whether everything that was reported or given back is acknowledged."""
+        """Whether everything reported or given back is acknowledged."""
         return not len(self._results) and not len(self._returns)
 
     @property
     def idle(self) -> bool:
-        """Whether nothing is owed: all settled, and no page that was begun is without a result."""
+        """Whether all is settled, and every begun page has a result."""
         return self.settled and not self._begun and not self._ready
 
     @property
@@ -212,8 +214,9 @@ class Session:
 
     @property
     def quiet_from(self) -> float:
-        """From when on a stopping worker may leave its stream. Credit cannot be taken back, and what is on its way when
-        a stream ends is lost until its lease ends: so credit is used up where pages come fast, and let go where not."""
+        """From when on a stopping worker may leave its stream. Credit cannot be taken back, and pages on their way
+        when a stream ends are lost until their leases end. So a worker waits until its credit is used up, or no page
+        has come for a while."""
         return 0.0 if self._credit == 0 else self._last_assigned + _QUIET
 
     @property
@@ -230,7 +233,7 @@ class Session:
     # --- What the stream does ----------------------------------------------------------------------------------------
 
     def hello(self) -> scheduler_pb2.CrawlRequest:
-        """The first message of a new stream, on which everything begins anew but what is owed."""
+        """Returns the first message of a new stream. Only unacknowledged items survive the old stream."""
         self._credit = 0
         self._results.rewind()
         self._returns.rewind()
@@ -240,11 +243,11 @@ class Session:
         return scheduler_pb2.CrawlRequest(hello=hello)
 
     def disconnected(self) -> None:
-        """The stream has ended, and with it its credit."""
+        """Notes the end of the stream, which ends its credit."""
         self._credit = 0
 
     def outgoing(self, now: float) -> list[scheduler_pb2.CrawlRequest]:
-        """What is to be sent now: results first, since they make room for others."""
+        """Returns the messages to send now: results first, since they make room for pages."""
         messages = []
         while (batch := self._results.next_batch(now)) is not None:
             results = scheduler_pb2.ResultBatch(sequence=batch[0], results=batch[1])
@@ -259,7 +262,7 @@ class Session:
         return messages
 
     def next_time(self, now: float) -> float | None:
-        """When `outgoing` may have something without anything happening before."""
+        """When `outgoing` may next have messages although nothing happens before."""
         times = [time for time in (self._results.next_time(), self._returns.next_time()) if time is not None]
         if self._begun:
             times.append(max(now, self._next_sweep))
@@ -268,7 +271,7 @@ class Session:
         return min(times, default=None)
 
     def incoming(self, message: scheduler_pb2.CrawlResponse, now: float) -> list[Refusal]:
-        """Takes a message of the server; returns the results that it has refused for good."""
+        """Handles a message of the server; returns the results that it has refused for good."""
         kind = message.WhichOneof("message")
         if kind == "assignments":
             self._assigned(message.assignments, now)
@@ -293,7 +296,7 @@ class Session:
         if self.stopping or self.room == 0:
             return 0
         if now >= self._next_sweep:
-            # A page whose result never comes must not take up room for ever; its lease is over.
+            # A page whose result never comes must not occupy room for ever; its lease has ended.
             self._next_sweep = now + _SWEEP
             self._begun = {key: lease for key, lease in self._begun.items() if lease.ends > now}
         held = len(self._begun) + len(self._ready) + self._credit
@@ -307,7 +310,7 @@ class Session:
             if self.stopping:
                 self._return(message.lease_id)
             else:
-                # By the length of the lease, not by its deadline: the clocks of two machines differ.
+                # Uses the length of the lease, not its deadline: the clocks of two machines differ.
                 self._ready.append(_Lease(Assignment.from_proto(message), now + self._lease_seconds))
 
     def _noticed(self, notice: scheduler_pb2.Notice) -> None:

@@ -1,5 +1,5 @@
-"""What operators do, and reading pages, for programs without asyncio. Derived from freshet/aio/admin.py by generate.py:
-do not edit."""
+"""Calls of operators, and reads of pages, for programs without asyncio. Do not edit: generate.py derives this file from
+freshet/aio/admin.py."""
 
 from __future__ import annotations
 
@@ -47,18 +47,18 @@ class Admin:
         return self._loop.run(self._admin.crawl_rate())
 
     def set_crawl_rate(self, crawls_per_second: float) -> float:
-        """Returns the rate of before."""
+        """Returns the previous rate."""
         return self._loop.run(self._admin.set_crawl_rate(crawls_per_second))
 
     def policy(self) -> admin_pb2.GetPolicyResponse:
         return self._loop.run(self._admin.policy())
 
     def set_policy(self, policy: str) -> str:
-        """Returns the policy of before, once the new one is in force."""
+        """Returns the previous policy, once the new one is in force."""
         return self._loop.run(self._admin.set_policy(policy))
 
     def pause(self, reason: str = "") -> bool:
-        """Returns whether assignments were paused already."""
+        """Returns whether assignments were already paused."""
         return self._loop.run(self._admin.pause(reason))
 
     def resume(self) -> bool:
@@ -66,11 +66,11 @@ class Admin:
         return self._loop.run(self._admin.resume())
 
     def fleet(self) -> admin_pb2.GetFleetResponse:
-        """Who serves each division of a cluster, and what it does; those that do not answer are named."""
+        """Which node serves each division of a cluster, and its state; divisions that do not answer are named."""
         return self._loop.run(self._admin.fleet())
 
     def drain_node(self, node: str) -> admin_pb2.DrainNodeResponse:
-        """Has what the node serves go to its standbys; fleet() shows when they serve."""
+        """Moves what the node serves to its standbys; fleet() shows when they serve."""
         return self._loop.run(self._admin.drain_node(node))
 
     def host(self, host: str) -> pages_pb2.HostState:
@@ -88,7 +88,7 @@ class Admin:
         hours: str | None = None,
         reset: bool = False,
     ) -> pages_pb2.HostState:
-        """Changes what is not None."""
+        """Changes the settings that are not None."""
         return self._loop.run(
             self._admin.set_host_politeness(
                 host,
@@ -112,7 +112,7 @@ class Admin:
         min_page_interval: timedelta | None = None,
         reset: bool = False,
     ) -> admin_pb2.PolitenessDefaults:
-        """Changes what is not None; returns once all hosts follow."""
+        """Changes the settings that are not None; returns once they apply to all hosts."""
         return self._loop.run(
             self._admin.set_politeness_defaults(
                 min_delay=min_delay,
@@ -123,27 +123,27 @@ class Admin:
         )
 
     def hosts(self, *, prefix: str = "", contains: str = "") -> Iterator[pages_pb2.HostState]:
-        """Hosts that have pages or settings, in no order. Raises Unavailable last if a division is missing."""
+        """Hosts that have pages or settings, in no order. Raises Unavailable at the end if a division is missing."""
         return self._loop.iterate(self._admin.hosts(prefix=prefix, contains=contains))
 
     def delete_host(self, host: str) -> pages_pb2.HostState:
-        """Has all pages of a host removed, and what is set for it."""
+        """Removes all pages and settings of a host."""
         return self._loop.run(self._admin.delete_host(host))
 
     def log_levels(self) -> dict[str, str]:
-        """The least level that each module of the server logs."""
+        """The lowest level that each module of the server logs."""
         return self._loop.run(self._admin.log_levels())
 
     def set_log_level(self, level: str, module: str = "") -> dict[str, str]:
-        """Of all modules, or of one, until the server is started again. Returns the levels of all."""
+        """Sets the level of all modules, or of one, until the server restarts. Returns the levels of all."""
         return self._loop.run(self._admin.set_log_level(level, module))
 
     def audit(self, *, limit: int = 100, since: datetime | None = None) -> list[admin_pb2.AuditEntry]:
-        """Who has changed what, or was refused to, newest first."""
+        """Changes and refused attempts, with their callers, newest first."""
         return self._loop.run(self._admin.audit(limit=limit, since=since))
 
     def crawls(self, crawl_id: str = "") -> Iterator[admin_pb2.Crawl]:
-        """Crawl ids that have pages or settings, by name. Raises Unavailable last if a division is missing."""
+        """Crawl ids that have pages or settings, by name. Raises Unavailable at the end if a division is missing."""
         return self._loop.iterate(self._admin.crawls(crawl_id))
 
     def set_crawl(
@@ -159,7 +159,8 @@ class Admin:
         frontier_mode: str | None = None,
         reset: bool = False,
     ) -> admin_pb2.Crawl:
-        """Changes what is not None. `frontier_mode`: "dates", "shadow" or "scheduled" (crawl-frontier API)."""
+        """Changes the settings that are not None. `frontier_mode`: "dates", "shadow" or "scheduled"
+        (crawl-frontier API)."""
         return self._loop.run(
             self._admin.set_crawl(
                 crawl_id,
@@ -181,11 +182,11 @@ class Admin:
         limit: int | None = None,
         examples: int | None = None,
     ) -> admin_pb2.ReportShadowResponse:
-        """What a crawl id in shadow mode would gain by being scheduled; waits as long as that takes."""
+        """What a crawl id in shadow mode would gain if it were scheduled; waits as long as that takes."""
         return self._loop.run(self._admin.report_shadow(crawl_id, limit=limit, examples=examples))
 
     def delete_crawl(self, crawl_id: str) -> admin_pb2.Crawl:
-        """Has all pages of a crawl id removed, and what is set for it."""
+        """Removes all pages and settings of a crawl id."""
         return self._loop.run(self._admin.delete_crawl(crawl_id))
 
     def run_epoch(self) -> admin_pb2.RunEpochResponse:
@@ -202,7 +203,7 @@ class Admin:
         return self._loop.run(self._admin.statistics())
 
     def sources(self) -> list[str]:
-        """Names of the sources that signals may come from."""
+        """Names of the sources of signals."""
         return self._loop.run(self._admin.sources())
 
     def register_source(self, source: str) -> None:
@@ -210,7 +211,7 @@ class Admin:
         return self._loop.run(self._admin.register_source(source))
 
     def unregister_source(self, source: str) -> None:
-        """Has the signals of a source refused from now on."""
+        """Makes the server refuse the signals of a source from now on."""
         return self._loop.run(self._admin.unregister_source(source))
 
     def trust_report(
@@ -235,7 +236,7 @@ class Admin:
         url_prefix: str | None = None,
         limit: int | None = None,
     ) -> Iterator[pages_pb2.Page]:
-        """Pages of a crawl id, a host, or whose URL starts so; goes on where a connection breaks."""
+        """Pages of a crawl id, of a host, or with this start of their URLs; continues after a broken connection."""
         return self._loop.iterate(self._admin.pages(crawl_id=crawl_id, host=host, url_prefix=url_prefix, limit=limit))
 
     def export(
@@ -250,5 +251,5 @@ class Admin:
         return self._loop.iterate(self._admin.export(crawl_id=crawl_id, host=host, url_prefix=url_prefix, limit=limit))
 
     def who_am_i(self) -> auth_pb2.WhoAmIResponse:
-        """Who one is to the server, and what one may call."""
+        """The server's name for the caller, and the calls that are allowed."""
         return self._loop.run(self._admin.who_am_i())

@@ -1,4 +1,4 @@
-"""What the client raises. All of it is a FreshetError; wrong arguments are ValueError, as everywhere."""
+"""The exceptions of the client. All are a FreshetError; wrong arguments are ValueError, as everywhere."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ class FreshetError(Exception):
 
 
 class Unavailable(FreshetError):
-    """No server answered at any of the addresses within the time given. Trying again later can help."""
+    """No server answered at any address within the given time. A later attempt can help."""
 
 
 class Denied(FreshetError):
-    """The server knows nobody by this token or certificate, or who it is may not do this."""
+    """The server does not know this token or certificate, or does not allow its owner this call."""
 
 
 class CallFailed(FreshetError):

@@ -1,4 +1,4 @@
-"""Makes results of HTTP answers, with any HTTP client: what a server says that Freshet wants to know."""
+"""Makes results from HTTP answers of any HTTP client: extracts what Freshet wants to know."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ NOT_MODIFIED = 304
 ACCEPT_ENCODING = {"Accept-Encoding": "gzip"}
 _DECODED = frozenset({"gzip", "x-gzip", "deflate"})
 _REFUSED = frozenset({"br", "compress", "x-compress", "zstd"})
-# A part costs time however small it is, and a site cuts its answer as it likes. This many may be small; of the others
-# there is one for each 256 bytes.
+# Each part costs time however small it is, and a site cuts its answer as it likes. This many parts may be small; beyond
+# them each must have 256 bytes on average.
 _SMALL_PARTS = 4_000
 _BYTES_PER_PART = 256
 _PARTS_PER_TURN = 100
@@ -27,14 +27,13 @@ _WEB_BEGAN = datetime(1990, 1, 1, tzinfo=timezone.utc)
 
 
 class Body:
-    """The body of an answer as its bytes arrive, decoded to at most `most` bytes. Send `ACCEPT_ENCODING` with the
-    request and give this class the bytes that arrive, not what an HTTP client makes of them: such clients decode a
-    whole part at once with every coding that a site names, and 300 bytes can become gigabytes. Raises ValueError for
-    any coding but gzip and deflate, for more than one, for a body that breaks its coding, and for one in thousands of
-    tiny parts."""
+    """Decodes the body of an answer to at most `most` bytes. Send `ACCEPT_ENCODING` with the request and pass in the
+    bytes as they arrive, not as an HTTP client decodes them. Such clients decode a whole part at once with every
+    coding that a site names, and 300 bytes can become gigabytes. Raises ValueError for any coding but gzip and
+    deflate, for more than one, for a corrupt body, and for thousands of tiny parts."""
 
     def __init__(self, content_encoding: str, most: int) -> None:
-        # Some sites put names there that compress nothing, such as utf-8.
+        # Some sites put names there that are not compressions, such as utf-8.
         names = (name.strip() for name in content_encoding.lower().split(","))
         codings = [name for name in names if name in _DECODED | _REFUSED]
         if len(codings) > 1 or not _DECODED.issuperset(codings):
@@ -46,8 +45,8 @@ class Body:
         self._bytes = bytearray()
 
     def add(self, part: bytes) -> bool:
-        """Takes the next bytes; True once there are `most` of them, decoded or as they arrived, and what follows is
-        left out. What arrives behind the end of the compressed data is dropped."""
+        """Adds the next bytes. Returns True once there are `most` bytes, decoded or as they arrived; the rest is
+        left out. Drops bytes behind the end of the compressed data."""
         self._received += len(part)
         self._parts += 1
         if self._parts - _SMALL_PARTS > self._received / _BYTES_PER_PART:
@@ -63,7 +62,7 @@ class Body:
         return max(len(self._bytes), self._received) >= self._most
 
     async def add_all(self, parts: AsyncIterable[bytes]) -> bool:
-        """Takes parts until there are `most` bytes, and is True then. Other tasks have their turns meanwhile: one read
+        """Adds parts until there are `most` bytes, and then returns True. Lets other tasks run meanwhile: one read
         of a connection can bring thousands of parts."""
         async for part in parts:
             if self.add(part):
@@ -73,15 +72,14 @@ class Body:
         return False
 
     def read(self) -> bytes:
-        """What has been taken so far."""
+        """All decoded bytes so far."""
         return bytes(self._bytes)
 
 
 def conditional_headers(assignment: Assignment) -> dict[str, str]:
-    """Headers of a request for a page that has been fetched before: the server need not send it again if it is the
-    same."""
+    """Headers of a request for a page that was fetched before: the server need not send an unchanged page again."""
     headers = {}
-    # HTTP clients refuse to send others.
+    # HTTP clients refuse to send other values.
     if assignment.etag.isascii() and assignment.etag.isprintable() and assignment.etag:
         headers["If-None-Match"] = assignment.etag
     if assignment.last_modified is not None:
@@ -100,9 +98,9 @@ def result_of(
     crawl_delay: timedelta | None = None,
     fetch_time: datetime | None = None,
 ) -> Result:
-    """The result of an answer to a request for `url` that was not redirected for good before. `headers` are looked up
-    by their usual names. `digest` stands for the content: that of the part of a page that matters is better than that
-    of all of it, which is taken where none is given."""
+    """The result of an answer to a request for `url` that followed no permanent redirect. `headers` are looked up by
+    their usual names. `digest` represents the content, best only the part of the page that matters; if it is not
+    given, the digest is of the whole body."""
     now = fetch_time or datetime.now(timezone.utc)
     outcome: Outcome | None = None
     content_digest = b""
@@ -114,7 +112,7 @@ def result_of(
     elif status in GONE:
         outcome = Outcome.GONE
     elif 200 <= status < 300:
-        # The server compares digests; changed is what it is where there is none to compare with.
+        # The server compares digests; without an earlier one the page counts as changed.
         outcome = Outcome.CHANGED
         content_digest = hashlib.sha256(body).digest() if digest is None else digest
     else:
@@ -143,14 +141,14 @@ def parse_date(text: str) -> datetime | None:
 
 
 def parse_last_modified(text: str, fetched: datetime) -> datetime | None:
-    """A date of HTTP that a page can have been modified last at: from 1990 on, and not after it was fetched. A site
-    that says 1970 or 2099 would answer for ever that nothing has changed since."""
+    """A date of HTTP that is possible as a last modification: from 1990 on, and not after the fetch. After a date in
+    1970 or 2099 the site would answer for ever that nothing has changed."""
     date = parse_date(text)
     return date if date is not None and _WEB_BEGAN <= date <= fetched else None
 
 
 def parse_retry_after(text: str, now: datetime) -> timedelta | None:
-    """Seconds or a date, as Retry-After has them; None for anything else, and for a date that is over."""
+    """Seconds or a date, as in Retry-After; None for anything else, and for a past date."""
     text = text.strip()
     if text.isascii() and text.isdigit():
         return timedelta(seconds=min(int(text[:12]), 366 * 86_400))

@@ -1,4 +1,4 @@
-"""Sends what a program knows, for programs without asyncio; see freshet.aio.Ingester for what it does."""
+"""Sends a program's knowledge, for programs without asyncio; see freshet.aio.Ingester."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from freshet.types import Page, Result, Signal
 
 
 class Ingester:
-    """Parameters and promises are those of freshet.aio.Ingester. An iterable is read in a thread of the client's own,
-    so one that takes its time holds up other blocking objects of the process. Thread-safe."""
+    """Parameters and promises are those of freshet.aio.Ingester. A thread of the client reads iterables, so a slow
+    one delays other blocking objects of the process. Thread-safe."""
 
     def __init__(
         self,
@@ -40,15 +40,15 @@ class Ingester:
         return None
 
     def upsert(self, pages: Iterable[Page | str], *, reset_unset_settings: bool = False) -> Summary:
-        """Adds pages or changes their settings; a string is a page without any of its own."""
+        """Adds pages or changes their settings; a string is a page without settings."""
         return self._loop.run(self._ingester.upsert(pages, reset_unset_settings=reset_unset_settings))
 
     def report(self, results: Iterable[Result]) -> Summary:
-        """Reports crawls, of leases from Next or that nobody ordered; each result names its page by url or lease_id."""
+        """Reports crawls, with leases from Next or without any; each result names its page by url or lease_id."""
         return self._loop.run(self._ingester.report(results))
 
     def signal(self, source: str, signals: Iterable[Signal | str], *, poll_size: int | None = None) -> Summary:
-        """Tells what one poll of a source has found changed; a string is a URL."""
+        """Reports the changes that one poll of a source has found; a string is a URL."""
         return self._loop.run(self._ingester.signal(source, signals, poll_size=poll_size))
 
     def remove(self, urls: Iterable[str], *, crawl_id: str = "") -> Summary:
@@ -56,5 +56,5 @@ class Ingester:
         return self._loop.run(self._ingester.remove(urls, crawl_id=crawl_id))
 
     def recheck(self, urls: Iterable[str], *, crawl_id: str = "") -> Summary:
-        """Makes pages due now, before those that are due by value."""
+        """Makes pages due now, before those due by value."""
         return self._loop.run(self._ingester.recheck(urls, crawl_id=crawl_id))

@@ -1,5 +1,5 @@
-"""What a crawler reads of a robots.txt, and which it keeps: a site may have a long one for each of its names, and as
-many names as it likes."""
+"""Bounds what a crawler reads of a robots.txt, and keeps: a site may have a long one for each of any number of
+names."""
 
 from __future__ import annotations
 
@@ -12,28 +12,28 @@ from urllib.parse import urlsplit
 MOST_BYTES = 256 << 20
 # Each wildcard of an agent is compared with each URL.
 MOST_WILDCARDS = 1_000
-# A rule is there once for each agent of its group: so often, beside the first.
+# The parser stores a rule once for each agent of its group: at most this many copies beyond the first.
 MOST_SHARED = 50_000
 _BYTES_PER_SHARED = 180
-# What Protego reads, which takes common misspellings and lines without a colon.
+# The lines that Protego reads, with common misspellings and without a colon.
 _LINE = re.compile(r"\s*(user[ -]?agent|allow|diss?all?[ao]w|diasllow|crawl[ -]delay)(?:\s*:|\s)([^#]*)", re.IGNORECASE)
 
 
 class Rules(NamedTuple):
-    """What to have parsed, and about as much memory as it takes then at most."""
+    """Text for the parser, and about the most memory that it then takes."""
 
     text: str
     size: int
 
 
 def origin_of(url: str) -> str:
-    """The scheme, host and port of a URL, whatever name and password it has."""
+    """The scheme, host and port of a URL, without name and password."""
     parts = urlsplit(url)
     return f"{parts.scheme}://{parts.netloc.rpartition('@')[2].lower()}"
 
 
 def bounded(text: str) -> Rules:
-    """The agents, rules and delays of a robots.txt, without what would cost a crawler seconds for each URL, or
+    """The agents, rules and delays of a robots.txt, without parts that would cost a crawler seconds for each URL, or
     gigabytes: wildcards of an agent after the first thousand, and rules of very many agents at once."""
     kept: list[str] = []
     known: set[str] = set()
@@ -51,13 +51,13 @@ def bounded(text: str) -> Rules:
             group = set()
         has_rules = not names_agent
         if names_agent:
-            # There are no wildcards in names, but for the name of all.
+            # Names have no wildcards, except the name of all agents.
             value = value.lower().replace("*", "") or value[:1]
-            # Protego looks an agent that it knows up among those of the group.
+            # Protego searches the group for an agent that it already knows.
             others = len(group) if value in known else 0
         else:
             others = max(0, len(group) - 1)
-        # A line that says nothing ends a group as others do.
+        # An empty line of a group ends it like others.
         if shared + others > MOST_SHARED:
             value = ""
         else:
@@ -76,26 +76,25 @@ def bounded(text: str) -> Rules:
 
 
 def bytes_of(text: str) -> int:
-    """About as much memory as the rules of a text take at most once Protego has read them, each for one agent: with
-    wildcards they take up to ninety times as much as the text."""
+    """About the most memory of a text's rules once Protego has parsed them, for one agent each: with wildcards up to
+    ninety times the size of the text."""
     return 1024 + 32 * len(text) + 900 * (text.count("*") + text.count("$"))
 
 
 class KeptRobots:
-    """Counts the rules that are kept, by origin, and says which to forget so that all together take at most `most`
-    bytes: those that are too old, and then the largest, so that a site with long ones has its own forgotten. Owner
-    thread only."""
+    """Counts kept rules by origin, and decides which to forget so that together they take at most `most` bytes:
+    those that are too old, then the largest, so that a site with long ones loses its own. Owner thread only."""
 
     def __init__(self, most: int = MOST_BYTES) -> None:
         self._most = most
         self._bytes = 0
         self._kept: dict[str, tuple[int, float]] = {}  # bytes, and until when
-        # By age and by size; those that _kept has otherwise are no longer there.
+        # By age and by size; entries that differ from _kept are outdated.
         self._by_end: list[tuple[float, str, int]] = []
         self._by_size: list[tuple[int, str, float]] = []
 
     def keep(self, origin: str, size: int, until: float, now: float) -> list[str]:
-        """Rules are there now. Returns what is to be forgotten, maybe these as well."""
+        """Adds rules. Returns the origins to forget, perhaps this one too."""
         self.forget(origin)
         self._kept[origin] = (size, until)
         self._bytes += size
@@ -120,7 +119,7 @@ class KeptRobots:
         return forgotten
 
     def until(self, origin: str) -> float:
-        """Zero: there are none."""
+        """When the rules of an origin expire; 0 = it has none."""
         return self._kept.get(origin, (0, 0.0))[1]
 
     def forget(self, origin: str) -> None:

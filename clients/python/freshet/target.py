@@ -1,4 +1,4 @@
-"""Where a server is, and who one is to it."""
+"""The addresses of a server, and the caller's proof."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ import grpc.aio
 
 DEFAULT_ADDRESS = "127.0.0.1:7071"
 
-# A connection that was lost shows within seconds, also where nobody closes it; and each channel has connections of its
-# own, so that what one has waited for after a failure does not keep the next one waiting.
+# A lost connection is noticed within seconds, even if nobody closes it. Each channel has its own connections, so that
+# the pause of one after a failure does not delay the next.
 _OPTIONS: list[tuple[str, int]] = [
     ("grpc.keepalive_time_ms", 10_000),
     ("grpc.keepalive_timeout_ms", 5_000),
@@ -27,14 +27,17 @@ _OPTIONS: list[tuple[str, int]] = [
 
 @dataclass(frozen=True)
 class Target:
-    """Addresses of one or more servers, and the proof of who calls.
+    """Addresses of one or more servers, and the caller's proof.
 
-    Addresses are `host:port`, `[::1]:7071` or a name that gRPC knows by its scheme, such as `unix:/path`; they are
-    tried in turn. Any of `tls`, `ca_file` and `certificate_file` asks for TLS; without `ca_file` whom the system
-    believes is believed. A token goes out over TLS only, or within this machine, and no proxy that the environment
-    names (`http_proxy`) is on the way, unless TLS to another machine hides from it what is said. Files are read again
-    at each connection, so that certificates and tokens can be replaced while a worker runs. No token is ever shown or
-    logged.
+    Addresses are `host:port`, `[::1]:7071` or a name with a scheme of gRPC, such as `unix:/path`; they are tried in
+    turn.
+    Any of `tls`, `ca_file` and `certificate_file` asks for TLS; without `ca_file` the system's authorities are trusted.
+    A
+    token is sent only over TLS, or within this machine. Proxies of the environment (`http_proxy`) are used only for TLS
+    to
+    another machine, which hides the content from them. Files are read again at each connection, so that certificates
+    and
+    tokens can be replaced while a worker runs. No token is ever shown or logged.
     """
 
     addresses: tuple[str, ...] = (DEFAULT_ADDRESS,)
@@ -67,7 +70,8 @@ class Target:
 
     @classmethod
     def of(cls, target: Target | str | Sequence[str] | None) -> Target:
-        """A target as it is; else one of an address, or of several (in a string by commas); None is the environment."""
+        """Returns a Target unchanged; else makes one from an address, or several (a string with commas); None =
+        environment."""
         if isinstance(target, Target):
             return target
         if target is None:
@@ -77,8 +81,8 @@ class Target:
 
     @classmethod
     def from_environment(cls) -> Target:
-        """What FRESHET_SERVER, FRESHET_TLS_CA, FRESHET_TLS_CERTIFICATE, FRESHET_TLS_KEY, FRESHET_TOKEN_FILE and
-        FRESHET_TOKEN say, as for the command-line client."""
+        """Reads FRESHET_SERVER, FRESHET_TLS_CA, FRESHET_TLS_CERTIFICATE, FRESHET_TLS_KEY, FRESHET_TOKEN_FILE and
+        FRESHET_TOKEN, as the command-line client does."""
 
         def value(name: str) -> str | None:
             return os.environ.get(name) or None
@@ -94,13 +98,14 @@ class Target:
         )
 
     def metadata(self) -> tuple[tuple[str, str], ...]:
-        """What goes along with each call. Raises OSError when the token file cannot be read."""
+        """The metadata of each call. Raises OSError when the token file cannot be read."""
         token = self.token if self.token_file is None else Path(self.token_file).read_text(encoding="ascii")
         return () if token is None else (("authorization", f"Bearer {token.strip()}"),)
 
     def open_channel(self, address: str) -> grpc.aio.Channel:
-        """A channel to one of the addresses, in the running event loop. Raises OSError if files cannot be read."""
-        # A proxy would read the token of what is in the clear, and this machine is not beyond one.
+        """Opens a channel to one of the addresses, in the running event loop. Raises OSError if files cannot be
+        read."""
+        # A proxy would read a token in plain text, and does not lead to this machine.
         proxies = int(self.uses_tls and not _is_local(address))
         options = [*_OPTIONS, ("grpc.enable_http_proxy", proxies)]
         if not self.uses_tls:
@@ -118,8 +123,8 @@ def _read(path: str | None) -> bytes | None:
 
 
 def _is_local(address: str) -> bool:
-    """Whether an address is this machine's, whatever a resolver says: a number in full, or `localhost`. A name that
-    begins like a number is a name, and an IPv6 address without brackets has no port to gRPC."""
+    """Whether an address is surely this machine's, whatever a resolver says: a full IP address, or `localhost`. A
+    name that merely begins like a number does not count; for gRPC an IPv6 address without brackets has no port."""
     if address.startswith("unix:"):
         return True
     host = address.rpartition(":")[0]

@@ -1,7 +1,7 @@
-"""What goes to a server and comes from it, as plain values.
+"""Plain values that go to a server and come from it.
 
-Times are `datetime` with a time zone, spans are `timedelta`. What a fetched site can influence never raises: a field
-that cannot be sent is left out, as the server would do. What the program itself says wrongly is a ValueError.
+Times are `datetime` with a time zone, spans are `timedelta`. Values that a fetched site can influence never raise: a
+field that cannot be sent is left out, as the server would do. The program's own wrong values raise ValueError.
 """
 
 from __future__ import annotations
@@ -18,12 +18,12 @@ from freshet.v1 import types_pb2
 _EPOCH = datetime(1970, 1, 1, tzinfo=timezone.utc)
 _LONGEST_REPORTED = timedelta(days=366)
 _MOST_ETAG_BYTES = 512
-# The server takes no longer URL.
+# The server refuses longer URLs.
 MOST_URL_BYTES = 8192
 
 
 class Outcome(enum.IntEnum):
-    """What a crawl found; see CrawlOutcome of the API for what follows from each."""
+    """What a crawl found; CrawlOutcome of the API explains the consequences of each."""
 
     CHANGED = 1
     UNCHANGED = 2
@@ -35,7 +35,7 @@ class Outcome(enum.IntEnum):
 
 @dataclass(frozen=True)
 class Assignment:
-    """A page to fetch now, leased until `deadline`. The validators are those that the last crawl reported."""
+    """A page to fetch now, leased until `deadline`. Its validators are those of the last report."""
 
     url: str
     crawl_id: str
@@ -68,10 +68,10 @@ class Assignment:
 
 @dataclass(frozen=True)
 class Result:
-    """What one crawl found.
+    """The result of one crawl.
 
-    Without an `outcome` the server decides by digest and HTTP status. `url`, `crawl_id` and `lease_id` are filled in
-    from the assignment by Worker.report; a result of a crawl that nobody ordered needs `url`.
+    Without an `outcome` the server decides by digest and HTTP status. Worker.report fills in `url`, `crawl_id` and
+    `lease_id` from the assignment; the result of a crawl without a lease needs `url`.
     """
 
     outcome: Outcome | None = None
@@ -114,7 +114,7 @@ class Result:
 
 @dataclass(frozen=True)
 class Page:
-    """A page and how it wants to be crawled; what is None stays as it is on the server, or is its default."""
+    """A page and its settings; settings that are None stay as they are on the server, or get the default."""
 
     url: str
     crawl_id: str = ""
@@ -145,8 +145,8 @@ class Page:
 
 @dataclass(frozen=True)
 class Signal:
-    """A claim that a page has changed, at `change_time` if the source says when. `signal_id` makes repeated ones count
-    once; without one, those of a poll share one that the client makes up."""
+    """A claim that a page has changed, at `change_time` if the source says when. With a `signal_id` repeated claims
+    count once; without one, all claims of a poll share one that the client makes."""
 
     url: str
     change_time: datetime | None = None
@@ -163,7 +163,7 @@ class Signal:
 
 
 def from_timestamp(message: Timestamp) -> datetime:
-    """UTC; instants that datetime cannot hold are its first or last."""
+    """Converts to UTC; instants beyond datetime's range become its first or last."""
     try:
         return _EPOCH + timedelta(seconds=message.seconds, microseconds=message.nanos // 1000)
     except OverflowError:
@@ -179,7 +179,7 @@ def to_timestamp(instant: datetime) -> Timestamp:
 
 
 def to_duration(span: timedelta) -> Duration:
-    """Of either sign, as Duration has it: seconds and nanoseconds have the same one."""
+    """Converts a span of either sign; in a Duration seconds and nanoseconds have the same sign."""
     microseconds = span // timedelta(microseconds=1)
     sign = -1 if microseconds < 0 else 1
     seconds, rest = divmod(abs(microseconds), 1_000_000)
@@ -187,7 +187,7 @@ def to_duration(span: timedelta) -> Duration:
 
 
 def from_duration(message: Duration) -> timedelta:
-    """Spans that timedelta cannot hold are its longest ones."""
+    """Converts a span; those beyond timedelta's range become its longest ones."""
     try:
         return timedelta(seconds=message.seconds, microseconds=message.nanos // 1000)
     except OverflowError:
@@ -195,7 +195,7 @@ def from_duration(message: Duration) -> timedelta:
 
 
 def is_long(url: str) -> bool:
-    """Whether the server would refuse the URL for its length, whatever else is wrong with it."""
+    """Whether the server would refuse the URL for its length."""
     return len(url) > MOST_URL_BYTES or (not url.isascii() and bytes_of_url(url) > MOST_URL_BYTES)
 
 
@@ -204,7 +204,8 @@ def bytes_of_url(url: str) -> int:
 
 
 def _sendable(text: str, most: int) -> str:
-    """Protobuf takes no text with lone surrogates, which header parsers make of bytes that are not UTF-8. The server
-    leaves out what is longer than `most` bytes, and a site must not fill the messages to the server."""
+    """Replaces lone surrogates, which Protobuf refuses, and which header parsers make of bytes that are not UTF-8.
+    Drops text of more than `most` bytes: the server would leave it out, and a site must not fill the messages to the
+    server."""
     encoded = text.encode("utf-8", "replace")
     return encoded.decode("utf-8") if len(encoded) <= most else ""

@@ -1,4 +1,4 @@
-"""The fetch worker for programs with threads; see freshet.aio.Worker for what it does."""
+"""The fetch worker for programs with threads; see freshet.aio.Worker."""
 
 from __future__ import annotations
 
@@ -29,8 +29,8 @@ class Worker:
             for assignment in worker:
                 worker.report(assignment, fetch(assignment))
 
-    or `worker.run(fetch, threads=32)`. Parameters and promises are those of freshet.aio.Worker; callbacks are called in
-    a thread of the client's own. Thread-safe: any number of threads may take and report.
+    or `worker.run(fetch, threads=32)`. Parameters and promises are those of freshet.aio.Worker; a thread of the client
+    calls callbacks. Thread-safe: any number of threads may take pages and report.
     """
 
     def __init__(
@@ -92,20 +92,20 @@ class Worker:
         self._loop.run(self._worker.report(assignment, result))
 
     def give_back(self, assignment: Assignment) -> None:
-        """The page will not be fetched; it returns to the schedule as it was."""
+        """Returns a page that will not be fetched to the schedule, unchanged."""
         self._loop.loop.call_soon_threadsafe(self._worker.give_back, assignment)
 
     def flush(self) -> None:
-        """Returns once all that was reported and given back so far is acknowledged."""
+        """Returns once everything reported and given back so far is acknowledged."""
         self._loop.run(self._worker.flush())
 
     def stop(self, timeout: float | None = None) -> None:
-        """As freshet.aio.Worker.stop; may be called from any thread, also while others wait for a page."""
+        """Does what freshet.aio.Worker.stop does; any thread may call it, even while others wait for a page."""
         self._loop.run(self._worker.stop(timeout))
 
     def run(self, handler: Callable[[Assignment], Result], *, threads: int = 16) -> None:
-        """Calls `handler` in so many threads, for one assignment each, and reports what it returns; returns once the
-        worker has stopped, or raises what ended it. A handler that raises is reported as an error."""
+        """Calls `handler` on `threads` threads, for one assignment each, and reports its results. Returns once the
+        worker has stopped, or raises the error that ended it. An exception of a handler is reported as an error."""
         problems: list[BaseException] = []
 
         def serve() -> None:
@@ -113,7 +113,7 @@ class Worker:
                 for assignment in self:
                     self.report(assignment, self._handled(handler, assignment))
             except Stopped:
-                pass  # the page was given back, as the handler took longer than the stop
+                pass  # the page was given back: the handler took longer than the stop
             except BaseException as problem:
                 problems.append(problem)
 
@@ -126,7 +126,7 @@ class Worker:
             raise problems[0]
 
     def unacknowledged(self) -> list[types_pb2.CrawlResult]:
-        """Results that the server has not acknowledged so far, in the order in which they were reported."""
+        """Results that the server has not acknowledged yet, in the order of their reports."""
 
         async def read() -> list[types_pb2.CrawlResult]:
             return self._worker.unacknowledged()

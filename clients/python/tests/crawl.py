@@ -1,4 +1,4 @@
-"""What the crawls of the local site have in common, whoever makes them: the site, the server, what must hold."""
+"""What all crawls of the local site share: the site, the server, and the checks."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def environment(server: Server) -> dict[str, str]:
 
 
 def all_fetched(site: Site) -> Callable[[list[Request]], bool]:
-    """Whether every page that may be fetched was, and the busy host was tried again after it had said no."""
+    """Whether every allowed page was fetched, and the busy host was tried again after its refusal."""
     expected = {
         (name, path)
         for name, host in site.hosts.items()
@@ -65,7 +65,7 @@ def all_fetched(site: Site) -> Callable[[list[Request]], bool]:
 
 
 def change_some(site: Site) -> Callable[[list[Request]], bool]:
-    """Changes pages, removes one, and returns whether all of that was fetched."""
+    """Changes pages, removes one, and returns a check that all of these were fetched."""
     changed = [(name, f"/{number}") for name in PLAIN for number in range(10, 20)]
     for name, path in changed:
         site.change(name, path)
@@ -79,12 +79,12 @@ def change_some(site: Site) -> Callable[[list[Request]], bool]:
 
 
 def assert_polite(site: Site) -> None:
-    """One request at a time, and no more than the delay allows, however fast the machine was."""
+    """Checks that requests to a host came one at a time, and no faster than the delay allows."""
     for name in site.hosts:
         times = [request.time for request in site.requests if request.host == name]
         assert all(request.open_on_host == 1 for request in site.requests if request.host == name), name
         delay = CRAWL_DELAY if name == SLOW else MIN_DELAY
-        # The delay holds between assignments; what lies between one and its request varies.
+        # The delay holds between assignments; the time from an assignment to its request varies.
         assert len(times) <= (times[-1] - times[0]) / delay + 5, f"{name}: {len(times)} requests"
     refused = [request.time for request in site.requests if request.host == BUSY]
     gaps = [later - before for before, later in zip(refused, refused[1:], strict=False)]
@@ -93,7 +93,7 @@ def assert_polite(site: Site) -> None:
 
 
 def assert_known(site: Site, server: Server) -> None:
-    """What the server knows is what the site said."""
+    """Checks that the server knows what the site said."""
     with freshet.Admin(server.address) as admin:
         page = admin.page(site.url(PLAIN[0], "/10")).page
         assert (page.etag, page.changes >= 1, page.http_status in (200, 304)) == ('"2"', True, True)
@@ -120,7 +120,7 @@ MARK = b"\xef\xbb\xbf"
 
 
 def robots_site(*, leads_nowhere: bool = True) -> Site:
-    """Hosts whose robots.txt is redirected, marked, missing, or cannot be read: see `robots_are_known`."""
+    """Hosts whose robots.txt is redirected, marked, missing, or unreadable: see `robots_are_known`."""
     pages = ("/0", "/1", "/private/1")
     hosts = {f"127.0.1.{n}": Host({path: (1, begun()) for path in pages}) for n in range(1, 9 + leads_nowhere)}
     site = Site(hosts)
@@ -128,7 +128,7 @@ def robots_site(*, leads_nowhere: bool = True) -> Site:
     def answer(number: int, path: str, status: int, body: bytes = b"", **headers: str) -> None:
         hosts[f"127.0.1.{number}"].answers[path] = (status, headers, body)
 
-    # Five redirects, the last of them to another host, where other rules are in force than here.
+    # Five redirects, the last one to another host, which has other rules.
     for path, status, to in (
         ("/robots.txt", 301, "/a"),
         ("/a", 302, "/b"),
@@ -139,12 +139,12 @@ def robots_site(*, leads_nowhere: bool = True) -> Site:
         answer(1, path, status, Location=to)
     answer(2, "/rules", 200, MARK + FORBIDS_PRIVATE)
     answer(2, "/robots.txt", 200, MARK + FORBIDS_PRIVATE)
-    # A robots.txt that is none, whatever is in the page that says so.
+    # There is no robots.txt, whatever the page with the status says.
     answer(3, "/robots.txt", 404, FORBIDS_ALL)
     answer(4, "/robots.txt", 400, FORBIDS_ALL)
     answer(5, "/robots.txt", 429, FORBIDS_ALL)
     answer(6, "/robots.txt", 302, FORBIDS_ALL, Location="/robots.txt")
-    # One that cannot be read.
+    # The robots.txt cannot be read.
     answer(7, "/robots.txt", 503, b"User-agent: *\nAllow: /\n")
     answer(8, "/robots.txt", 500)
     if leads_nowhere:
@@ -153,7 +153,7 @@ def robots_site(*, leads_nowhere: bool = True) -> Site:
 
 
 def enter_robots_site(site: Site) -> list[str]:
-    """Lets redirects lead to where the site is, and returns its pages; once it runs."""
+    """Points redirects at the running site, and returns its pages."""
     for host in site.hosts.values():
         for path, (status, headers, body) in host.answers.items():
             host.answers[path] = status, {n: v.format(port=site.port) for n, v in headers.items()}, body
@@ -161,7 +161,7 @@ def enter_robots_site(site: Site) -> list[str]:
 
 
 def robots_are_known(site: Site, admin: freshet.Admin) -> bool:
-    """Whether the server knows of each page what the worker should have made of robots.txt."""
+    """Whether the server has the result of each page that its robots.txt demands."""
     denied, fetched, failed = (
         types_pb2.CRAWL_OUTCOME_ROBOTS_DENIED,
         types_pb2.CRAWL_OUTCOME_CHANGED,
@@ -182,7 +182,8 @@ def robots_are_known(site: Site, admin: freshet.Admin) -> bool:
 
 
 def assert_costly_robots_cost_little(command: list[str], directory: Path) -> None:
-    """Each of its rules is compared with each URL: 30 seconds for one, where nobody bounds it."""
+    """Checks the time of a robots.txt with costly rules: comparing a URL with all rules takes 30 seconds without a
+    bound."""
     name = "127.0.1.1"
     site = Site({name: Host({})})
     rules = "".join(f"Disallow: /*{'a' * 400}{n}\n" for n in range(1200))
@@ -227,8 +228,8 @@ ORDERS = "\x1b]0;pwned\x07 \x9b2J \u202e"
 
 
 class FaultyServer(SchedulerServiceServicer):
-    """Greets with orders to the terminal, hands out one page, if any, and acknowledges nothing.
-    `with FaultyServer() as server`."""
+    """Greets with control characters for terminals, assigns one page, if any, and acknowledges nothing. `with
+    FaultyServer() as server`."""
 
     def __init__(self, page: str = "") -> None:
         self.greeted = threading.Event()

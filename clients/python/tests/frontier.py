@@ -1,5 +1,5 @@
-"""A crawler that speaks the crawl-frontier API and knows nothing of Freshet, as those that exist do: it takes URLs,
-fetches them, and says what became of them, with the metadata that StormCrawler sends."""
+"""A crawler that speaks the crawl-frontier API without knowing Freshet, like existing ones: it gets URLs, fetches
+them, and reports results with the metadata that StormCrawler sends."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from typing import Any
 import grpc
 
 LEASE_SECONDS = 30
-# What a crawler without a schedule of its own sends; a scheduled crawl id takes no notice.
+# The date of a crawler without its own schedule; a scheduled crawl id ignores it.
 NEXT_YEAR = 365 * 86400
 
 
@@ -60,7 +60,7 @@ class Crawler:
         return self._frontier.GetURLStatus(self.messages.URLStatusRequest(url=url)).known.info
 
     def _report(self) -> None:
-        """One stream for its lifetime."""
+        """Sends results on one stream for its whole lifetime."""
 
         def items() -> Iterator[Any]:
             while (item := self._news.get()) is not None:

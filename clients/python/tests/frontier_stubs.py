@@ -1,4 +1,4 @@
-"""Messages and stubs of the crawl-frontier API, for what speaks it as crawlers do: tests, and tests/fleet."""
+"""Messages and stubs of the crawl-frontier API, for tests and tests/fleet, which use it as crawlers do."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ REPOSITORY = Path(__file__).resolve().parents[3]
 
 
 def make_stubs(directory: Path) -> tuple[ModuleType, ModuleType]:
-    """Messages and stubs of our .proto, made as its users make them."""
+    """Makes messages and stubs from our .proto, as its users do."""
     proto = REPOSITORY / "proto/urlfrontier"
     plugin = f"--plugin=protoc-gen-grpc_python={shutil.which('grpc_python_plugin')}"
     outputs = [f"--python_out={directory}", f"--grpc_python_out={directory}"]

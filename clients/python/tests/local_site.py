@@ -1,4 +1,4 @@
-"""A web site of several hosts on this machine, whose pages really change, and which notices how it is crawled.
+"""A web site of several hosts on this machine, with pages that really change, which records how it is crawled.
 
 Hosts are addresses of the loopback network: each is a host of its own to a crawler, and all have the same port. Pages
 have ETag and Last-Modified, hosts a robots.txt and a sitemap.xml; one host answers that it is fetched too often.
@@ -19,7 +19,7 @@ from xml.sax.saxutils import escape
 
 @dataclass
 class Request:
-    """A request for anything but robots.txt and sitemaps, and how it was answered."""
+    """A request, except for robots.txt and sitemaps, and its answer."""
 
     host: str
     path: str
@@ -31,27 +31,27 @@ class Request:
 
 @dataclass
 class Host:
-    """`pages` has a version and the time of the change by path. `busy` answers everything by 429, and each answer takes
-    `delay` seconds."""
+    """A host. `pages` maps a path to a version and the time of its change. A `busy` host answers everything with
+    429. Each answer takes `delay` seconds."""
 
     pages: dict[str, tuple[int, datetime]] = field(default_factory=dict)
     robots: str = "User-agent: *\nDisallow: /private/\n"
     busy: bool = False
-    # Long enough that requests which should not overlap would be seen to.
+    # Long enough to reveal requests that should not overlap.
     delay: float = 0.004
     moved: dict[str, str] = field(default_factory=dict)
     found: dict[str, str] = field(default_factory=dict)
-    # Status, headers and body of what is answered at a path before all else.
+    # Status, headers and body of the answer at a path, before anything else.
     answers: dict[str, tuple[int, dict[str, str], bytes]] = field(default_factory=dict)
 
 
 def begun() -> datetime:
-    """When pages that have not changed since were made."""
+    """When unchanged pages were made."""
     return datetime(2026, 1, 1, tzinfo=timezone.utc)
 
 
 class Site:
-    """Thread-safe. `with Site(hosts) as site`; names of hosts are addresses such as 127.0.0.2."""
+    """The site; its host names are addresses such as 127.0.0.2. `with Site(hosts) as site`. Thread-safe."""
 
     def __init__(self, hosts: dict[str, Host], retry_after: int = 1) -> None:
         self.hosts = hosts
@@ -81,7 +81,7 @@ class Site:
         return f"http://{host}:{self.port}{path}"
 
     def urls(self) -> list[str]:
-        """Of all pages that are there, or seem to be."""
+        """The URLs of all pages that exist, or seem to."""
         return [
             self.url(name, path)
             for name, host in self.hosts.items()
@@ -98,7 +98,7 @@ class Site:
             del self.hosts[host].pages[path]
 
     def wait_for(self, condition: Callable[[list[Request]], bool], seconds: float = 150.0) -> None:
-        """Returns once the requests so far fulfil the condition."""
+        """Waits until the requests so far satisfy the condition."""
         with self._changed:
             assert self._changed.wait_for(lambda: condition(self.requests), seconds), self.summary()
 
@@ -117,7 +117,7 @@ class Site:
             protocol_version = "HTTP/1.1"
 
             def do_GET(self) -> None:  # noqa: N802
-                # Headers and body in one segment: otherwise the client's delayed acknowledgement costs 40 ms.
+                # Sends headers and body in one segment: otherwise the client's delayed acknowledgement costs 40 ms.
                 self.wfile = io.BytesIO()
                 real = self.connection
                 site._answer(name, self)
@@ -180,7 +180,7 @@ class Site:
         return 200, version
 
     def _links(self, host: Host, path: str) -> str:
-        """The first page of a host names all others, also where they lead elsewhere."""
+        """Links to all other pages from the first page of a host, even those on other hosts."""
         if path != "/0":
             return ""
         with self._changed:

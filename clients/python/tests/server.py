@@ -1,4 +1,4 @@
-"""A real freshetd for tests: on ports of its own, with a directory of its own, that can be killed and started again."""
+"""A real freshetd for tests, with its own ports and directory, which can be killed and restarted."""
 
 from __future__ import annotations
 
@@ -12,14 +12,15 @@ BIN = Path(os.environ.get("FRESHET_BIN") or REPOSITORY / "build/release/bin")
 
 
 class Server:
-    """`with Server(directory) as server` starts it; `kill` is kill -9, `start` goes on at the same address."""
+    """A server. `with Server(directory) as server` starts it; `kill` is kill -9, `start` restarts it at the same
+    address."""
 
     def __init__(self, directory: Path, *arguments: str, config: str = "") -> None:
         self._directory = directory
         self._arguments = list(arguments)
         self._process: subprocess.Popen[str] | None = None
         self.address = "127.0.0.1:0"
-        self.http = ""  # once it runs
+        self.http = ""  # set by start
         if config:
             path = directory / "freshet.yaml"
             path.write_text(config, encoding="utf-8")
@@ -48,7 +49,7 @@ class Server:
         self._end(signal.SIGKILL)
 
     def terminate(self) -> None:
-        """Has it stop as operators do: it drains."""
+        """Stops the server like an operator: it drains."""
         self._end(signal.SIGTERM)
 
     def _end(self, number: signal.Signals) -> None:

@@ -45,7 +45,7 @@ def run(server: Server, program: str, *arguments: str, code: int = 0, **options:
 
 
 def run_all(server: Server, program: str, *arguments: str, code: int = 0, **options: str) -> tuple[str, str]:
-    """What it says on standard output, and on standard error."""
+    """Runs a program, and returns its standard output and standard error."""
     command = [sys.executable, str(EXAMPLES / program), *arguments]
     done = subprocess.run(command, env=environment(server), capture_output=True, text=True, timeout=60, **options)  # type: ignore[call-overload]
     assert done.returncode == code, done.stdout + done.stderr
@@ -141,7 +141,7 @@ def test_an_answer_in_tiny_chunks_ends_soon(monkeypatch: pytest.MonkeyPatch) -> 
     async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         await reader.readuntil(b"\r\n\r\n")
         writer.write(b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n")
-        # It ends, so that a test without the bound does.
+        # The body ends, so that a test without the bound does too.
         writer.write(b"1\r\na\r\n" * 100_000 + b"0\r\n\r\n")
         with suppress(ConnectionError):
             await writer.drain()
@@ -179,7 +179,7 @@ runpy.run_path(sys.argv[0], run_name="__main__")
 
 
 def test_slow_names_hold_up_no_other_names(tmp_path: Path) -> None:
-    """More of them than the 32 threads that asyncio has at most by itself."""
+    """There are more slow names than the 32 threads that asyncio uses by default."""
     evil = {f"127.0.1.{n}": Host(found={"/": f"http://n{n}.slow.test/"}) for n in range(1, 41)}
     with Site(evil | {"127.0.1.99": Host()}) as site, start_server(tmp_path) as server:
         command = [sys.executable, "-c", SLOW_NAMES, str(EXAMPLES / "fetch_worker.py"), "--concurrency", "64"]
@@ -252,7 +252,8 @@ def test_a_sitemap_is_polled_as_the_world_serves_it(server: Server, tmp_path: Pa
 
 
 def test_a_sitemap_ends_no_poller(server: Server, tmp_path: Path) -> None:
-    """One sitemap has a URL that no message can hold, another never ends its headers, and a third its body."""
+    """One sitemap has a URL too long for any message, another never ends its headers, and a third never ends its
+    body."""
     link = gzip.compress(b"<urlset><url><loc>https://example.org/" + b"x" * (17 << 20) + b"</loc></url></urlset>")
     good = b"<urlset><url><loc>https://example.org/a</loc></url></urlset>"
     answers = {"/long": (200, {"Content-Encoding": "gzip"}, link), "/good": (200, {}, good)}
@@ -291,7 +292,7 @@ GOOD = b"<urlset><url><loc>https://example.org/%d</loc></url></urlset>"
 
 
 def test_a_sitemap_takes_a_poller_little_memory(server: Server, tmp_path: Path) -> None:
-    """Each of them is some kilobytes on its way, and would be gigabytes in memory, or end the poller."""
+    """Each document has some kilobytes on the wire; decoded it would have gigabytes, or stop the poller."""
     entity = b'<!DOCTYPE u [<!ENTITY a "' + b"a" * 50_000 + b'">]><!--' + b" " * (8 << 20) + b"-->"
     hostile = {
         "/entities": entity + b"<urlset><url><loc>" + b"&a;" * 15_000 + b"</loc></url></urlset>",
@@ -343,7 +344,7 @@ def test_no_site_keeps_a_poller_from_another(server: Server, tmp_path: Path) -> 
 
 @contextmanager
 def dripping(begin: bytes) -> Iterator[str]:
-    """A server that sends a byte at a time, each before a client would give up; yields its URL."""
+    """A server that sends one byte at a time, each before a client gives up; yields its URL."""
     ended = threading.Event()
 
     def serve() -> None:
@@ -353,7 +354,7 @@ def dripping(begin: bytes) -> Iterator[str]:
                 connection.sendall(b"x")
 
     with socket.create_server(("127.0.0.1", 0)) as listener:
-        # It may wait for somebody who never comes.
+        # The client may never come.
         threading.Thread(target=serve, daemon=True).start()
         try:
             yield f"http://127.0.0.1:{listener.getsockname()[1]}/sitemap.xml"

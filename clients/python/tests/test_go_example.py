@@ -1,4 +1,4 @@
-"""The worker in Go, built of the .proto by Go's own tools, crawls the local site. Left out where these are not here."""
+"""The worker in Go, built from the .proto with Go's own tools, crawls the local site. Skipped without these tools."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def program(tmp_path_factory: pytest.TempPathFactory) -> Path:
     version = re.search(r"go1\.(\d+)", subprocess.run(["go", "version"], capture_output=True, text=True).stdout)
     if version is None or int(version[1]) < 24:
         pytest.skip("needs Go 1.24")
-    # Where the path of the repository ends in its .proto files, so does that of the copy.
+    # The copy's path ends like the path of the .proto files in the repository.
     copy = tmp_path_factory.mktemp("repository")
     shutil.copytree(REPOSITORY / "proto", copy / "proto")
     source = copy / "examples/go"
@@ -75,7 +75,7 @@ def test_a_site_that_changes_is_crawled_by_the_worker_in_go(program: Path, tmp_p
 
 def test_robots_txt_is_followed_and_read_as_the_world_has_it(program: Path, tmp_path: Path) -> None:
     with robots_site() as site, start_server(tmp_path) as server:
-        # One line that the library does not read has it refuse them all.
+        # The library refuses the whole text for one line that it cannot read.
         status, headers, body = site.hosts["127.0.1.2"].answers["/robots.txt"]
         odd = body.replace(b"Disallow", b"Crawl-delay: soon\nDisallow")
         site.hosts["127.0.1.2"].answers["/robots.txt"] = status, headers, odd + b"\nDisallow\nnonsense\n"

@@ -1,4 +1,4 @@
-"""Results made of HTTP answers."""
+"""Results from HTTP answers."""
 
 from __future__ import annotations
 

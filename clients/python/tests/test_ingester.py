@@ -1,4 +1,4 @@
-"""Ingesters against a real server: refusals, long inputs, servers that go away."""
+"""Ingesters against a real server: refusals, long inputs, servers that disappear."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def test_a_bad_item_is_refused_by_itself(server: Server) -> None:
 
 
 def test_a_link_that_no_message_can_hold_keeps_no_other_away(server: Server) -> None:
-    """Each is refused as the server would, and those beside it are taken."""
+    """Each such link is refused as the server would, and the others are accepted."""
     long = ["https://evil.example/" + "x" * (17 << 20), "https://evil.example/" + "\u00e9" * 4_096]
     with freshet.Ingester(server.address, patience=5, backoff=FAST) as ingester:
         summary = ingester.upsert([long[0], *urls(998), long[1]])
@@ -62,7 +62,7 @@ def test_a_message_that_the_server_finds_too_large_is_not_sent_again(tmp_path: P
 
 
 def test_a_long_input_survives_kills_of_the_server(server: Server) -> None:
-    """The source is read once, and a part of it is under way whenever the server is killed."""
+    """The source is read once, and items are under way whenever the server is killed."""
     count = 60_000
     read = 0
 
@@ -92,7 +92,7 @@ def test_a_long_input_survives_kills_of_the_server(server: Server) -> None:
 
 
 def test_a_source_that_is_waited_for_survives_a_stream(server: Server) -> None:
-    """What the program sends comes slowly, and streams end meanwhile: nothing of it is skipped."""
+    """The program's items come slowly, and streams end meanwhile: no item is skipped."""
 
     async def run() -> None:
         restarted = asyncio.Event()
@@ -147,7 +147,7 @@ def test_a_server_that_never_acknowledges_is_given_up() -> None:
 
 
 def test_what_comes_after_a_long_silence_of_its_source_has_all_patience(server: Server) -> None:
-    """The source says nothing for longer than the patience, and the server is started again meanwhile."""
+    """The source is silent for longer than the patience, and the server restarts meanwhile."""
 
     async def run() -> None:
         async def pages() -> AsyncIterator[str]:

@@ -1,4 +1,4 @@
-"""The worker in Java, built by Maven of the .proto, crawls the local site. Left out where these are not here."""
+"""The worker in Java, built from the .proto with Maven, crawls the local site. Skipped without these tools."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from crawl import (
 from server import REPOSITORY
 
 SOURCE = REPOSITORY / "examples/java"
-# What Maven says of a repository that does not answer, and of one that it was told not to ask.
+# Maven's messages about a repository that does not answer, and about one that it may not ask.
 UNREACHABLE = re.compile(r"Could not (transfer|resolve)|UnknownHost|Connect(ion)? (to|refused|timed out)|offline mode")
 
 
@@ -39,7 +39,7 @@ def program(tmp_path_factory: pytest.TempPathFactory) -> list[str]:
     version = re.search(r"javac (\d+)", subprocess.run(["javac", "-version"], capture_output=True, text=True).stdout)
     if version is None or int(version[1]) < 17:
         pytest.skip("needs a JDK 17")
-    # Where the path of the repository ends in its .proto files, so does that of the copy.
+    # The copy's path ends like the path of the .proto files in the repository.
     copy = tmp_path_factory.mktemp("repository")
     shutil.copytree(REPOSITORY / "proto", copy / "proto")
     source = copy / "examples/java"

@@ -1,4 +1,4 @@
-"""What the package contains: generated code is that of the API, and pip builds it without a network."""
+"""The content of the package: generated code matches the API, and pip builds it without a network."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A site may have a long robots.txt for each of any number of names; what crawlers keep of them is bounded."""
+"""A site may have a long robots.txt for each of any number of names; the memory that crawlers keep is bounded."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def test_what_is_too_old_is_forgotten_first_and_then_the_longest() -> None:
     assert kept.until("old") == 0
     assert kept.keep("newer", 20, until=50, now=6) == ["large"]
     assert kept.keep("huge", 1000, until=50, now=6) == ["huge"]
-    # Again, and smaller.
+    # The same origin again, with a smaller text.
     assert kept.keep("new", 70, until=50, now=6) == []
     assert kept.keep("one more", 1, until=50, now=6) == ["new"]
 
@@ -54,7 +54,7 @@ def test_an_origin_more_costs_the_same_however_many_there_are() -> None:
             assert len(kept.keep(f"new {n}", 1, until=50, now=0)) == 1
         return time.process_time() - begun
 
-    # A thousand times as much where each is looked at.
+    # Without an index it would take a thousand times as long.
     assert seconds_of(many) < 100 * max(seconds_of(few), 0.001)
 
 
@@ -149,7 +149,7 @@ def test_a_site_with_many_names_fills_no_worker(monkeypatch: pytest.MonkeyPatch)
         asked.append(url)
         return module.Answer(200, httpx.Headers(), b"User-agent: *\nDisallow: /private/\n", "")
 
-    # As much as four of them may take.
+    # Each text counts as a quarter of the memory.
     monkeypatch.setattr(module, "bounded", lambda text: Rules(text, MOST_BYTES // 4))
 
     async def crawl() -> None:

@@ -1,4 +1,4 @@
-"""What a worker holds and owes, without a server and without a clock."""
+"""The state of a worker, without a server and without a clock."""
 
 from __future__ import annotations
 

@@ -56,7 +56,7 @@ def ping(server: Server, site: Site, host: str, paths: list[str]) -> None:
 
 
 def seconds_to_news(site: Site, tell: Callable[[], None]) -> float:
-    """Changes some pages of every host, has it told, and returns how long they waited on average."""
+    """Changes some pages of every host, reports the changes, and returns how long they waited on average."""
     changed = {(name, f"/{number}") for name in PLAIN for number in range(10, 20)}
     begin = time.monotonic()
     for name, path in sorted(changed):
@@ -125,7 +125,7 @@ def copy_frontier(source: str, target: str, code: int = 0) -> str:
 
 
 def test_urls_move_from_one_frontier_to_another_and_are_scheduled_there(tmp_path: Path, stubs: object) -> None:
-    """What docs/moving.md tells to do."""
+    """Follows the instructions of docs/moving.md."""
     messages, services = stubs  # type: ignore[misc]
     (tmp_path / "old").mkdir()
     (tmp_path / "new").mkdir()

@@ -138,7 +138,7 @@ def test_a_proxy_of_the_web_hears_no_token(monkeypatch: pytest.MonkeyPatch) -> N
             monkeypatch.delenv(name, raising=False)
         threading.Thread(target=listen, args=(proxy,), daemon=True).start()
         asyncio.run(serve_and_call())
-        # The thread ends with a connection of the test's own, which comes after all others.
+        # The test's own last connection ends the thread.
         with socket.create_connection(proxy.getsockname()) as own:
             own.sendall(b"own")
             own.shutdown(socket.SHUT_WR)

@@ -1,4 +1,4 @@
-"""Workers against a real server, which is killed on the way."""
+"""Workers against a real server, which is killed during the tests."""
 
 from __future__ import annotations
 
@@ -29,7 +29,8 @@ def fetched(assignment: Assignment) -> Result:
 
 
 async def assert_none_is_lost(server: Server, reported: Mapping[str, int]) -> None:
-    """Each page has a result, and none more than were reported: two, if its lease ended before the first came."""
+    """Checks that each page has a result and none more than were reported. A page has two if its lease ended before
+    the first came."""
     async with aio.Admin(server.address) as admin:
         crawls = {page.url: page.crawls async for page in admin.pages()}
     assert crawls.keys() == reported.keys()
@@ -80,7 +81,7 @@ def test_nothing_is_lost_or_counted_twice_when_the_server_is_killed(server: Serv
 
 
 def test_results_of_a_server_that_is_away_are_sent_to_the_next(server: Server) -> None:
-    """The worker reports while nobody listens; what it kept is acknowledged once somebody does, at another address."""
+    """The worker reports while no server listens; another address acknowledges the kept results later."""
 
     async def run() -> None:
         await aio.Ingester(server.address).upsert(urls(20))
@@ -186,7 +187,7 @@ def test_fetches_that_take_longer_than_the_stop_are_given_back(server: Server) -
 
 
 def test_stopping_takes_credit_back_while_a_fetch_takes_its_time(server: Server) -> None:
-    """A page that becomes due after the stop goes to others, although the worker had credit for it."""
+    """A page that becomes due after the stop goes to other workers, although this one had credit for it."""
 
     async def run() -> None:
         await aio.Ingester(server.address).upsert(urls(1))

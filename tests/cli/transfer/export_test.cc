@@ -1,4 +1,4 @@
-// freshet export to a file: in parts, so that an interrupted one goes on where it was.
+// `freshet export` to a file, in parts, so that an interrupted export can continue.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -50,7 +50,7 @@ TEST(ExportTest, AnInterruptedExportGoesOnInItsFile) {
     EXPECT_EQ(cut.code, kUnreachable);
     EXPECT_THAT(cut.err, HasSubstr("1,000 pages in " + path +
                                    "; to continue, run the same command with --resume"));
-    // What a crash left behind the last part that was noted is written again.
+    // Bytes that a crash left behind the last recorded part are written again.
     std::ofstream(path, std::ios::app) << "half a li";
     EXPECT_EQ(server.Run({"export", "--output", path, "--resume", "a.test"}).code, kBadUsage);
 

@@ -1,5 +1,5 @@
-// freshet import against a server that keeps what it is told: what is sent, what is refused, and
-// how an import that was interrupted goes on.
+// `freshet import` with a fake server: sent pages, refused ones, and the continuation of
+// interrupted imports.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sys/stat.h>
@@ -46,7 +46,8 @@ std::vector<std::string> UpsertedUrls(const FakeServer& server) {
   return urls;
 }
 
-// A neighbour who may write to the folder had the command write over any file of its user.
+// A neighbour with write access to the folder could make the command overwrite any file of its
+// user.
 TEST(ImportTest, TheProgressIsWrittenThroughNoLink) {
   const TempDir dir;
   const std::string victim = Write(dir, "victim", "precious");
@@ -124,7 +125,7 @@ TEST(ImportTest, NamesWhatIsRefusedAndSendsNothingMoreOfIt) {
   }
 }
 
-// As Python and many others write them, and no reader of JSON takes them.
+// Python and other programs write such numbers, but JSON does not allow them.
 TEST(ImportTest, OddNumbersCostTheirFieldAlone) {
   for (const std::string number : {"NaN", "Infinity", "-Infinity", "1e999"}) {
     const std::vector<std::string> lines = {
@@ -150,7 +151,7 @@ TEST(ImportTest, OddNumbersCostTheirFieldAlone) {
   EXPECT_EQ(nutch.code, kAccepted) << nutch.err;
   EXPECT_THAT(nutch.err, HasSubstr("nextFetchDate"));
   EXPECT_THAT(UpsertedUrls(server), SizeIs(1));
-  // Within a text they are a text.
+  // Inside of a text such words stay.
   const Outcome text = server.Run(
       {"import"}, R"({"url":"https://a.test/NaN","importance":NaN,"crawl_id":"a NaN, 1e999"})");
   EXPECT_EQ(text.code, kAccepted) << text.err;
@@ -198,8 +199,8 @@ TEST(ImportTest, ADryRunSendsNothing) {
   EXPECT_THAT(words.out, HasSubstr("3 pages would be imported, 0 refused; with 3 crawls"));
 }
 
-// The connection is lost in the second chunk of some thousands: the next run sends what comes after
-// the first.
+// The connection breaks in the second chunk of some thousands. The next run continues behind the
+// first.
 TEST(ImportTest, AnInterruptedImportGoesOnBehindWhatWasAcknowledged) {
   const TempDir dir;
   const std::string path =
@@ -222,14 +223,14 @@ TEST(ImportTest, AnInterruptedImportGoesOnBehindWhatWasAcknowledged) {
   const std::vector<std::string> urls = UpsertedUrls(server);
   ASSERT_THAT(urls, SizeIs(101));
   EXPECT_EQ(urls.front(), Url(8000));
-  // Once it is complete there is nothing to send.
+  // A complete import has nothing more to send.
   const Outcome again = server.Run(command);
   EXPECT_EQ(again.code, kRefused) << "as the import was";
   EXPECT_THAT(again.err, HasSubstr("this import is complete"));
   EXPECT_THAT(UpsertedUrls(server), SizeIs(101));
 }
 
-// The second run would send other things than the first, and sent nothing.
+// The second run would send other records than the first, but sent nothing.
 TEST(ImportTest, ACompleteImportDoesNotGoOnWithOtherOptionsOrFiles) {
   const TempDir dir;
   const std::string path = Write(dir, "pages.jsonl", Lines(0, 2));
@@ -304,7 +305,7 @@ TEST(ImportTest, AStateIsOfOneInput) {
   EXPECT_THAT(UpsertedUrls(server), IsEmpty());
 }
 
-// What a file of progress says went to the terminal as it is.
+// The content of a progress file once went to the terminal unescaped.
 TEST(ImportTest, AProgressFileIsNoOrderToTheTerminal) {
   FakeServer server;
   const TempDir dir;

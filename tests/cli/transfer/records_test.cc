@@ -1,5 +1,5 @@
-// What other crawlers write, read as pages: every field that has a place here, and bad lines that
-// cost no other.
+// Records of other crawlers, read as pages: every field with a counterpart is read, and a bad line
+// spoils no other.
 #include <gmock/gmock.h>
 #include <google/protobuf/util/time_util.h>
 #include <gtest/gtest.h>
@@ -108,7 +108,7 @@ constexpr const char* kNutchDump =
     "Fetch time: Tue Nov 14 23:13:20 UTC 2023\n"
     "Retry interval: 86400 seconds (1 days)\n";
 
-// The second and the third are as the plain dump.
+// Checks the pages of the plain dump; other formats have the same second and third ones.
 void ExpectNutchPages(const Read& read) {
   ASSERT_TRUE(read.end.ok()) << read.end;
   ASSERT_THAT(read.pages, SizeIs(testing::Ge(2U)));
@@ -120,7 +120,7 @@ void ExpectNutchPages(const Read& read) {
   EXPECT_FALSE(fetched.page.has_max_interval());
   ASSERT_THAT(fetched.results, SizeIs(1));
   const v1::CrawlResult& result = fetched.results[0];
-  // An interval before the next.
+  // The last fetch was one interval before the next.
   EXPECT_EQ(result.fetch_time().seconds(), kNow + 3600 - 86400);
   EXPECT_EQ(result.last_modified().seconds(), kNow - 86400);
   EXPECT_EQ(result.content_digest(), std::string("\x00\xff\x10", 3));
@@ -214,7 +214,7 @@ TEST_F(RecordsTest, DatesOfJavaHaveZones) {
   }
 }
 
-// As elasticdump writes it, and as a search of the index answers.
+// Documents in the form of elasticdump, and of a search in the index.
 TEST_F(RecordsTest, DocumentsOfStormCrawlerArePages) {
   const std::string fetched =
       R"({"_index":"status","_id":"1","_score":1,"_source":{"url":"https://a.test/",)"
@@ -249,8 +249,8 @@ TEST_F(RecordsTest, DocumentsOfStormCrawlerArePages) {
   EXPECT_THAT(Urls(ReadText(fetched + "\n" + gone + "\n")), ElementsAre("https://a.test/"));
 }
 
-// StormCrawler after 3.5.1 writes all keys in lower case, and releases before it some as servers
-// do.
+// StormCrawler after 3.5.1 writes all keys in lower case; earlier releases keep the case of servers
+// for some.
 TEST_F(RecordsTest, MetadataOfStormCrawlerIsInWhateverCase) {
   const std::string rest =
       R"("fetchinterval":["1440"],"protocol%2Eetag":["\"x\""],)"
@@ -311,7 +311,7 @@ TEST_F(RecordsTest, TheTableOfStormCrawlerIsPages) {
   EXPECT_FALSE(ReadText("status\tnextfetchdate\turls\n", ImportFormat::kStorm).end.ok());
 }
 
-// StormCrawler keeps a status of -1 where a fetch failed without an answer.
+// StormCrawler stores the status -1 if a fetch failed without an answer.
 TEST_F(RecordsTest, AStatusThatIsNoneCostsItselfAlone) {
   const Read storm =
       ReadText(R"({"url":"https://a.test/","status":"FETCH_ERROR",)"
@@ -413,7 +413,7 @@ TEST_F(RecordsTest, ExportsOfCrawlFrontiersArePages) {
   ASSERT_THAT(read.pages[0].results, SizeIs(1));
   EXPECT_EQ(read.pages[0].results[0].fetch_time().seconds(), kNow - 86400);
   EXPECT_FALSE(read.pages[0].page.has_not_before());
-  // Nothing says when it was fetched: it is not all due at once.
+  // The record has no fetch time, so its page is not due at once.
   EXPECT_EQ(read.pages[1].page.not_before().seconds(), kNow + 86400);
   EXPECT_THAT(read.pages[2].results, IsEmpty());
   EXPECT_FALSE(read.pages[2].page.has_not_before());
@@ -444,7 +444,7 @@ TEST_F(RecordsTest, RowsHaveSettingsAndTheLastCrawl) {
   EXPECT_EQ(read.pages[0].results[0].http_status(), 304);
   EXPECT_EQ(read.pages[1].page.last_crawl_time().seconds(), kNow - 86400);
   EXPECT_THAT(read.pages[1].results, IsEmpty());
-  // A header that cannot be understood ends it: each line after it would be wrong.
+  // A header with an unknown column ends the input, as every later line would be wrong.
   const Read bad = ReadText("url\tcolour\nhttps://a.test/\tred\n");
   EXPECT_TRUE(absl::IsFailedPrecondition(bad.end)) << bad.end;
   EXPECT_THAT(bad.pages, IsEmpty());

@@ -1,5 +1,5 @@
-// What one server exports, another takes in: every field that the API can carry, and from there the
-// same export again.
+// An export of one server, imported by another: every field that the API can carry arrives, and a
+// second export equals the first.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -30,7 +30,7 @@ std::map<std::string, json> Exported(RealServer& server) {
   return records;
 }
 
-// A page of each kind that there is.
+// Adds one page of every kind.
 void Fill(RealServer& server) {
   ASSERT_EQ(
       server
@@ -83,7 +83,7 @@ void Fill(RealServer& server) {
   ASSERT_EQ(server.Run({"recheck", "https://a.test/never"}).code, kAccepted);
 }
 
-// The server keeps a source for ever.
+// The server keeps sources for ever, so one file may add only a few.
 TEST(RoundTripTest, AFileAddsFewSources) {
   const TempDir dir;
   RealServer server(dir.path());
@@ -119,8 +119,7 @@ TEST(RoundTripTest, LosesNothingThatTheApiCanCarry) {
   ASSERT_THAT(after, SizeIs(10));
   ASSERT_EQ(before.at("https://a.test/moved-failing")["page"]["moved_to"], "https://b.test/");
   ASSERT_EQ(before.at("https://a.test/told")["page"]["last_outcome"], "CRAWL_OUTCOME_UNSPECIFIED");
-  // When the page was added is the other server's own, and what it believes comes of what it has
-  // seen.
+  // The other server has its own time of addition.
   const std::set<std::string> own = {"first_seen_time"};
   for (const auto& [url, record] : before) {
     for (const auto& [field, value] : record["page"].items()) {
@@ -136,13 +135,13 @@ TEST(RoundTripTest, LosesNothingThatTheApiCanCarry) {
     }
   }
   EXPECT_THAT(before.at("https://a.test/history")["observations"], SizeIs(3));
-  // The same once more changes nothing.
+  // A second import changes nothing.
   EXPECT_EQ(other.Run({"import", file}).code, kAccepted);
   const std::map<std::string, json> again = Exported(other);
   EXPECT_EQ(again.at("https://a.test/history")["page"]["crawls"], 4);
   EXPECT_EQ(again.at("https://a.test/signalled")["page"]["pending_signals"][0]["signals"], 1);
 
-  // Rows carry less, and all that they have columns for.
+  // Rows of a table carry less, but everything that has a column.
   const TempDir third_dir;
   const std::string rows = dir / "pages.tsv";
   ASSERT_EQ(server.Run({"export", "--format", "tsv", "--output", rows}).code, kAccepted);

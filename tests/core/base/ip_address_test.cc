@@ -31,7 +31,7 @@ TEST(IpAddress, IsIpv4InEitherSpelling) {
   EXPECT_EQ(IpAddress().ipv4(), std::nullopt);
 }
 
-// What a browser takes for an address is more likely a mistake here.
+// Forms that only browsers read as addresses are more likely mistakes here.
 TEST(IpAddress, OtherTextsAreNone) {
   for (const char* text :
        {"", "1", "127.1", "0x7f000001", "192.0.2.1.", "192.0.2.01", "192.0.2.256", "0.0.0.0",

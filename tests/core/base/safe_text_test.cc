@@ -18,7 +18,7 @@ TEST(SafeText, EscapesWhatCouldForgeALine) {
   EXPECT_EQ(SafeText("\x1b[31mred\x1b]0;title\x07\x08\x7f"),
             "\\x1b[31mred\\x1b]0;title\\x07\\x08\\x7f");
   EXPECT_EQ(SafeText(std::string("a\0b\tc", 5)), "a\\x00b\\tc");
-  // C1 controls, among them the one byte of a control sequence; separators of lines; directions.
+  // C1 controls (one starts a control sequence), line separators, text directions.
   EXPECT_EQ(SafeText("\u0085\u009b1m\u2028\u2029"), "\\u0085\\u009b1m\\u2028\\u2029");
   EXPECT_EQ(SafeText("evil\u202egpj.exe\u2066\ufeff"), "evil\\u202egpj.exe\\u2066\\ufeff");
 }

@@ -24,7 +24,7 @@ TEST(SegmentedArray, GrowsWithoutMovingWhatItHolds) {
   Element* const first = &array[0];
   EXPECT_EQ(first->number, 7u);
   first->number = 1;
-  // Over the end of the first block.
+  // Beyond the end of the first block.
   array.GrowTo((size_t{1} << 20) + 3);
   EXPECT_EQ(array.size(), (size_t{1} << 20) + 3);
   EXPECT_EQ(&array[0], first);
@@ -41,7 +41,7 @@ TEST(SegmentedArray, NeverShrinks) {
   EXPECT_EQ(array[4], 9);
 }
 
-// One by one, as pages come: what is ordinary memory at first becomes huge pages on the way.
+// Grows item by item, as pages come: ordinary memory becomes huge pages on the way.
 TEST(SegmentedArray, KeepsWhatItHoldsWhenMemoryBecomesHuge) {
   SegmentedArray<uint64_t> array;
   constexpr size_t kSize = 2 * HugeBlock::kHugePage / sizeof(uint64_t) + 5;
@@ -52,7 +52,7 @@ TEST(SegmentedArray, KeepsWhatItHoldsWhenMemoryBecomesHuge) {
   for (size_t i = 0; i < kSize; ++i) ASSERT_EQ(array[i], i);
 }
 
-// Memory of the process among `bytes` from `data` on.
+// Resident bytes in [data, data + bytes).
 size_t ResidentBytes(void* data, size_t bytes) {
   constexpr size_t kPage = 4096;
   std::vector<unsigned char> resident(bytes / kPage);

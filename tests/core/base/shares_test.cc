@@ -24,7 +24,7 @@ TEST(Shares, AClientMayHaveAsManyPlacesAsAreFreeOfThreeQuarters) {
     }
     EXPECT_EQ(held, (shared + 1) / 2);
   }
-  // With another one that does the same, a quarter each.
+  // Two clients that take all they may get a quarter each.
   uint64_t one = 0;
   uint64_t two = 0;
   while (ShareLeft(one, one + two, 900) + ShareLeft(two, one + two, 900) > 0) {
@@ -38,7 +38,7 @@ TEST(Shares, AClientMayHaveAsManyPlacesAsAreFreeOfThreeQuarters) {
   EXPECT_EQ(ShareLeft(UINT64_MAX, 0, UINT64_MAX), 0U);
 }
 
-// Each takes whatever it may, one after the other, or all of them in turn.
+// The places taken by clients that take all they may, one after the other or in turn.
 uint64_t TakenByGreedy(uint64_t clients, uint64_t most, bool in_turn) {
   std::vector<uint64_t> held(clients);
   uint64_t taken = 0;
@@ -70,7 +70,7 @@ TEST(Shares, HoweverGreedyClientsAreANewcomerFindsAPlace) {
       }
     }
   }
-  // Seven clients took all of 64 places, one after the other.
+  // Seven clients could take all 64 places, one after the other.
   EXPECT_EQ(TakenByGreedy(7, 64, /*in_turn=*/false), 49U);
 }
 
@@ -88,7 +88,7 @@ TEST(Shares, OfNamesAQuarterIsKeptForWhatLimitsNameAndForOperators) {
   Shares shares(100);
   EXPECT_EQ(Fill(shares, {.client = 1}), 29U);
   EXPECT_EQ(Fill(shares, {.client = 2}), 14U);
-  // However many clients there are.
+  // The reserve holds for any number of clients.
   for (uint64_t client = 3; client < 100; ++client) (void)Fill(shares, {.client = client});
   EXPECT_EQ(shares.taken(), 71U);
   EXPECT_EQ(shares.Left({.client = 200}), 0U);

@@ -34,7 +34,7 @@ TEST(Canonicalise, BringsSpellingsOfOnePageTogether) {
   EXPECT_EQ(Canonical("https://example.com/#a?b#c"), "https://example.com/");
 }
 
-// A server may tell any of these apart from what its escapes stand for.
+// A server may treat an escape differently from the character that it stands for.
 TEST(Canonicalise, LeavesEscapesAsTheyAre) {
   for (const std::string_view url :
        {"https://example.com/group%2Fproj", "https://example.com/group%2fproj",

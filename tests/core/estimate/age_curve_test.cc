@@ -1,4 +1,4 @@
-// The age curve that the default estimator learns, of events whose law is known.
+// The age curve that the default estimator learns from events with a known law.
 #include <algorithm>
 #include <cmath>
 #include <string>
@@ -18,7 +18,7 @@ struct Learned {
   SiteCounts counts;
 };
 
-// Of all hosts, as it was stored last.
+// The last stored curve of all hosts.
 Learned CurveOf(const World& world) {
   const size_t begin = world.stored().find('\n') + 1;
   const size_t end = world.stored().find('\n', begin);
@@ -31,8 +31,8 @@ Learned CurveOf(const World& world) {
   return learned;
 }
 
-// Changes come evenly and nobody tells of them: crawls every 40 days see that there was one, not
-// when. However long this goes on, that is no reason to believe in a curve.
+// Changes come evenly and without signals. Crawls every 40 days show that a change happened, not
+// when. Even after a long time this must not produce a curve.
 TEST(LearnedAgeCurve, IsFlatWhereChangesComeEvenly) {
   World world({.pages = 400, .mean = 0.01, .false_mean = 0, .recall = 0, .interval = 40});
   world.Run(600, 20);
@@ -43,8 +43,8 @@ TEST(LearnedAgeCurve, IsFlatWhereChangesComeEvenly) {
   }
 }
 
-// ... nor where signals tell of some of them, and pages are crawled at any time. Few events come at
-// the largest ages, so the mean over some worlds is taken.
+// Signals for some of the changes, and crawls at any time, must not produce a curve either. Few
+// events have the largest ages, so the test uses the mean over some worlds.
 TEST(LearnedAgeCurve, IsFlatWhereSignalsTellOfEvenChanges) {
   constexpr int kWorlds = 4;
   AgeCurve::Levels mean_logs{};
@@ -84,14 +84,14 @@ TEST(LearnedAgeCurve, RisesWhereAChangeBringsOthers) {
   EXPECT_GT(curve.Level(1), 2 * curve.Level(3));
 }
 
-// A server that is restarted every other day learns the same, of less.
+// A server that restarts every other day learns the same from fewer events.
 TEST(LearnedAgeCurve, IsTheSameAfterRestarts) {
   World steady(Clustered());
   World restarted(Clustered());
   steady.Run(300, 1);
   for (int i = 0; i < 150; ++i) {
     restarted.Run(1, 1);
-    // Half a day of work that no epoch has seen is lost.
+    // A restart loses half a day that no epoch has seen.
     restarted.Run(1, 2);
     restarted.Restart();
   }

@@ -19,7 +19,7 @@ std::vector<PageNumber> Take(Bursts& bursts, size_t max = 1000) {
   return pages;
 }
 
-// Each a batch of its own.
+// Joins a page in its own batch.
 uint32_t Join(Bursts& bursts, uint64_t poll, PageNumber page) {
   Bursts::Staged staged;
   const uint32_t burst = bursts.Join(poll, page, staged);
@@ -42,7 +42,7 @@ TEST(Bursts, StartWithoutAShift) {
   EXPECT_EQ(bursts.Shift(burst, {}), 0);
 }
 
-// A sitemap or a bridge repeats itself, in one message and over many.
+// A sitemap or a bridge may repeat itself within a message and over many.
 TEST(Bursts, HaveAPageOnce) {
   Bursts bursts;
   Bursts::Staged staged;
@@ -56,7 +56,7 @@ TEST(Bursts, HaveAPageOnce) {
   EXPECT_EQ(Take(bursts), std::vector<PageNumber>{PageNumber(4)});
 }
 
-// A standby hears of a page with each of its changes.
+// A standby receives a page with each of its changes.
 TEST(Bursts, HaveAPageOnceThatIsRestored) {
   Bursts bursts;
   for (int i = 0; i < 3; ++i) {
@@ -65,8 +65,8 @@ TEST(Bursts, HaveAPageOnceThatIsRestored) {
   EXPECT_EQ(bursts.pages(), 2u);
 }
 
-// The shift is where the derivative of the posterior is zero: true signals beyond those expected,
-// against the pull of the prior.
+// At the shift the derivative of the posterior is zero: the excess of true signals over those
+// expected balances the pull of the prior.
 TEST(Bursts, ShiftsAreModesOfTheirPosterior) {
   Bursts bursts;
   const uint32_t burst = Join(bursts, 1, PageNumber(1));
@@ -82,7 +82,7 @@ TEST(Bursts, ShiftsAreModesOfTheirPosterior) {
   }
 }
 
-// A signal of a class that is right now and then is worth much in a burst that was right.
+// A signal of a class that is rarely right is worth much in a burst that was right.
 TEST(Bursts, AFewCrawlsOutweighThePrecisionOfTheClass) {
   Bursts bursts;
   const uint32_t good = Join(bursts, 1, PageNumber(1));
@@ -106,7 +106,8 @@ TEST(Bursts, HandOutPagesWhenTheirSignalsAreWorthLess) {
   EXPECT_TRUE(Take(bursts).empty());
 }
 
-// However many crawls a burst gets, its pages are weighed some ten times, not once a crawl.
+// The pages of a burst are weighed about ten times, however many crawls it gets, and not once for
+// each crawl.
 TEST(Bursts, AreWeighedRarely) {
   Bursts bursts;
   for (uint64_t page = 1; page <= 3000; ++page) (void)Join(bursts, 1, PageNumber(page));
@@ -156,7 +157,7 @@ TEST(Bursts, ForgetTheOldestAtTheLimit) {
   EXPECT_FALSE(bursts.Knows(first, {}));
   EXPECT_TRUE(bursts.Knows(last, {}));
   EXPECT_EQ(bursts.pages(), limits::kMaxBursts);
-  Observe(bursts, first, 0.5, 1);  // nothing to learn from
+  Observe(bursts, first, 0.5, 1);  // a forgotten burst learns nothing
   EXPECT_FALSE(bursts.has_reweighed());
 }
 
@@ -168,7 +169,7 @@ TEST(Bursts, ForgetTheOldestWhenTooManyPagesWait) {
   }
   EXPECT_FALSE(bursts.Knows(first, {}));
   EXPECT_EQ(bursts.pages(), limits::kMaxBurstPages);
-  // Of one poll that goes on and on no more are listed.
+  // A poll that is too long adds no more pages.
   const uint32_t large = Join(bursts, 2, PageNumber(limits::kMaxBurstPages + 1));
   EXPECT_TRUE(bursts.Knows(large, {}));
   EXPECT_EQ(bursts.pages(), limits::kMaxBurstPages);
@@ -177,7 +178,7 @@ TEST(Bursts, ForgetTheOldestWhenTooManyPagesWait) {
   EXPECT_EQ(bursts.pages(), 1u);
 }
 
-// A batch goes by what it has staged, and what is dropped is as if it had never been.
+// A batch sees its own staged changes. A dropped batch leaves no trace.
 TEST(Bursts, LeaveNoTraceOfWhatIsDropped) {
   Bursts bursts;
   const uint32_t old = Join(bursts, 1, PageNumber(1));

@@ -1,4 +1,5 @@
-// Whether the intervals of the default estimator are what they say, in worlds drawn from its model.
+// Checks whether the intervals of the default estimator have their stated coverage, in worlds drawn
+// from its model.
 #include <algorithm>
 #include <cmath>
 #include <string>
@@ -22,8 +23,8 @@ TEST(Interval95, HoldsTheEstimateWhateverTheShape) {
   }
 }
 
-// Days are stretched to keep evidence from fading while rates stand still: what fades is knowledge
-// that a page might have changed its ways, which these do not.
+// Days are stretched so that evidence does not fade. Fading allows for pages whose rate may change,
+// and these rates are constant.
 TEST(Interval95, CoversTheTruthAsOftenAsItSays) {
   constexpr int kWorlds = 24;
   constexpr double kStretch = 100;

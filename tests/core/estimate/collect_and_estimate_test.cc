@@ -1,4 +1,4 @@
-// An epoch looks at a page once, for what it shows and for its rates.
+// An epoch reads a page once, to learn from it and to estimate its rates.
 #include <optional>
 
 #include "gtest/gtest.h"
@@ -43,7 +43,7 @@ TEST_F(CollectAndEstimate, LearnsWhatCollectDoes) {
   EXPECT_NE(world.estimator().SerialiseModel(), world.stored()) << "an epoch learns";
 }
 
-// Something may happen to a page between the beginning of the epoch and its turn.
+// A page may change between the beginning of the epoch and its turn.
 TEST_F(CollectAndEstimate, KnowsWhatHappenedSinceTheEpochBegan) {
   Estimator& estimator = world.estimator();
   estimator.BeginEpoch(world.now() - Duration::Hours(2));
@@ -56,8 +56,8 @@ TEST_F(CollectAndEstimate, KnowsWhatHappenedSinceTheEpochBegan) {
   EXPECT_EQ(estimate->staleness, 0);
 }
 
-// The defaults say less than the epoch that runs is about to learn, and than what a page was last
-// estimated by: after a change of the number of shards all is learned anew.
+// Without a learned model there is no estimate: the defaults are worse than the next epoch's model
+// and than the page's last estimate. A change of the number of shards starts learning again.
 TEST_F(CollectAndEstimate, IsSilentWhereNothingWasLearned) {
   Estimator estimator({});
   for (const bool learned : {false, true}) {

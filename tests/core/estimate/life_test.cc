@@ -26,8 +26,8 @@ TEST(AliveChance, FallsWithSilenceToNothing) {
   EXPECT_EQ(before, 0);
 }
 
-// A page that lives for an exponential time and signals at an even rate: of those that were silent
-// for so long, how many are there?
+// A page lives for an exponential time and signals at an even rate. Compares the chance with the
+// share of living pages among those silent for that long.
 TEST(AliveChance, IsTheShareOfSilentPagesThatLive) {
   constexpr double kDeath = 0.004;
   constexpr double kSigns = 0.02;
@@ -54,12 +54,13 @@ TEST(ValueShare, IsTheChanceDownToOneOverEAndLittleBelow) {
   EXPECT_EQ(ValueShare(0), 0);
 }
 
-// Of a page that lives for 200 days and changes every 10,000: at the price that makes crawls after
-// a silence of T best, they are worth more than none at all up to T = 200 only.
+// A page lives for 200 days and changes every 10,000. At the price that makes crawls after a
+// silence of T best, crawling is better than no crawl only up to T = 200.
 TEST(ValueShare, BeginsToFallWhereNoCrawlIsBestOfAll) {
   constexpr double kDeath = 0.005;
   constexpr double kChange = 1e-4;
-  // Worth of what follows a crawl that finds the page fresh, with crawls after silences of `t`.
+  // The total worth after a crawl that finds the page fresh, if each crawl follows a silence of
+  // `t`.
   const auto worth = [](double price, double t) {
     const double both = kDeath + kChange;
     return (-std::expm1(-both * t) / both - price) / -std::expm1(-kDeath * t);
@@ -74,7 +75,7 @@ TEST(ValueShare, BeginsToFallWhereNoCrawlIsBestOfAll) {
   }
 }
 
-// Pages are crawled when they signal, and rarely else: those that live are seen more often.
+// Pages are crawled when they signal, and rarely otherwise, so living pages are seen more often.
 TEST(LifeCounts, CrawlsOfThoseThatLiveDoNotBiasTheDeathRate) {
   constexpr double kDeath = 0.004;
   constexpr double kSigns = 0.03;
@@ -113,7 +114,7 @@ TEST(LifeCounts, AHostIsHeldToAllByAFewDeaths) {
   EXPECT_NEAR(many.FitHost(all).death_rate, 0.0092, 1e-4);
 }
 
-// One that answers 404 and 200 in turns is not to have everybody else's dead pages looked for.
+// A host that alternates 404 and 200 must not make the server look for dead pages of other hosts.
 TEST(LifeCounts, AHostWhosePagesNeverReturnIsNotHeldToOneWhereAllDo) {
   LifeCounts flapping;
   for (int i = 0; i < 10'000; ++i) flapping.AddLook(20, 10, true);

@@ -27,8 +27,8 @@ Observations Make(const std::vector<Item>& items) {
   return observations;
 }
 
-// A history of the model itself: signals of source k are Poisson with rate gamma_k, and an interval
-// is unchanged with probability e^-(alpha tau + kappa.n).
+// A history drawn from the model: signals of source k are Poisson with rate gamma_k, and an
+// interval is unchanged with probability e^-(alpha tau + kappa.n).
 Observations Simulate(std::mt19937_64& random, size_t size, double alpha,
                       const std::vector<double>& gamma, const std::vector<double>& kappa) {
   Observations observations(gamma.size());
@@ -103,7 +103,7 @@ TEST(Mle, HistoriesWithoutAnInteriorOptimumHaveAStatusAndAnAnswer) {
   EXPECT_EQ(perfect.unsignalled_rate, 0);
   EXPECT_EQ(perfect.signal_weight[0], HUGE_VAL);
 
-  // Every change has its signal, and time explains nothing beyond it: 1 - e^-kappa = 1/2.
+  // Every change has a signal, and time adds nothing: 1 - e^-kappa = 1/2.
   const SignalEstimate signalled =
       EstimateMle(Make({{1, {1}, true}, {1, {1}, false}, {9, {0}, false}}));
   EXPECT_EQ(signalled.status, EstimateStatus::kBoundaryAlpha0);
@@ -179,7 +179,7 @@ TEST(Mle, SeveralSourcesRecoverTheTruth) {
 }
 
 TEST(Mle, SourceThatOnlyComesWithChangesExplainsThem) {
-  // Source 1 is perfect; source 0 has the rest to explain.
+  // Source 1 is perfect; source 0 explains the other changes.
   const Observations observations = Make({{1, {0, 1}, true},
                                           {1, {1, 0}, true},
                                           {1, {1, 0}, false},
@@ -203,8 +203,8 @@ TEST(MleInterval, ContainsTheEstimateAndEndsWhereTheLikelihoodHasFallen) {
     EXPECT_GE(interval.high, rate);
     EXPECT_EQ(interval.low == 0, observations.changed_count() == 0) << "trial " << trial;
     EXPECT_EQ(std::isinf(interval.high), observations.unchanged_count() == 0);
-    // The best point of a grid of (precision, rate of signals) at each end has just lost the
-    // allowed likelihood, as nearly as the grid can tell.
+    // At each end of the interval, the best point of a grid of (precision, signal rate) has just
+    // lost the allowed likelihood, within the error of the grid.
     const double best =
         MleLogLikelihood(observations, estimate.unsignalled_rate, estimate.signal_weight);
     const double count = observations.total_signals(0);
@@ -245,7 +245,7 @@ TEST(MleInterval, CoversTheTruthAsOftenAsItSays) {
         MleChangeRateInterval(observations, EstimateMle(observations), 0.1);
     covered += interval.low <= truth && truth <= interval.high ? 1 : 0;
   }
-  // 90% with a standard error of 1%; the coverage is asymptotic, and here slightly below.
+  // 90% with a standard error of 1%. The coverage is asymptotic, and here slightly lower.
   EXPECT_NEAR(covered, 0.89 * trials, 0.03 * trials);
 }
 

@@ -53,21 +53,21 @@ TEST(AgeCounts, ExposureFallsIntoItsBins) {
   EXPECT_DOUBLE_EQ(counts.expected[2], 1.75);
 }
 
-// Of an event whose age nobody knows exactly a share falls into each bin, and so does the wait.
+// An event of unknown age adds a share to each bin, and so does the wait for it.
 TEST(AgeCounts, AnEventBetweenTwoCrawlsIsSpread) {
   AgeCounts counts;
   counts.AddCensored(0.5, 2, 12);
   EXPECT_DOUBLE_EQ(counts.events[1], 0.1);
   EXPECT_DOUBLE_EQ(counts.events[2], 0.7);
   EXPECT_DOUBLE_EQ(counts.events[3], 0.2);
-  // The chance that it has not come yet falls in a line from 1 to 0.
+  // The probability that the event has not come yet falls linearly from 1 to 0.
   EXPECT_DOUBLE_EQ(counts.expected[1], 0.5 * 1 * 0.95);
   EXPECT_DOUBLE_EQ(counts.expected[2], 0.5 * 7 * 0.55);
   EXPECT_DOUBLE_EQ(counts.expected[3], 0.5 * 2 * 0.1);
 }
 
-// A thousand events at each age where G said so many were due: the fit finds G, up to its scale and
-// to what is kept of its logarithm.
+// A thousand events at each age, with expected numbers from G: the fit finds G, up to its scale and
+// the rounding of its logarithm.
 TEST(AgeCounts, FitFindsTheCurve) {
   AgeCounts counts;
   for (size_t bin = 0; bin < kAgeBins; ++bin) {
@@ -81,7 +81,7 @@ TEST(AgeCounts, FitFindsTheCurve) {
   }
 }
 
-// Which share of a page's events its rate stands for must not matter.
+// The fit must not depend on which share of a page's events its rate covers.
 TEST(AgeCounts, FitDoesNotDependOnTheScaleOfTheRates) {
   AgeCounts counts;
   for (size_t bin = 0; bin < kAgeBins; ++bin) {
@@ -104,7 +104,7 @@ TEST(AgeCounts, FitKeepsThePriorWhereNothingWasSeen) {
   for (int bin = 0; bin < kAgeBins; ++bin) EXPECT_NEAR(fit.Level(bin), prior.Level(bin), 1e-12);
 }
 
-// Counts of events that come evenly differ from what was expected by chance alone.
+// Counts of even events differ from the expected ones only by chance.
 TEST(AgeCounts, NoiseIsNoCurve) {
   std::mt19937_64 random(5);
   double worst = 0;

@@ -35,7 +35,7 @@ CrawlObservation Interval(double days, bool changed, int signals = 0) {
   return observation;
 }
 
-// A page that was crawled just now, after these intervals.
+// The state of a page that was just crawled, after these intervals.
 PageState StateAfter(const PageStatistics& statistics) {
   double seconds = 0;
   for (const CrawlObservation& observation : statistics.recent) seconds += observation.exposure;
@@ -55,7 +55,7 @@ PagePosterior Estimate(const SiteModel& site, const PageStatistics& statistics) 
   return Estimate(site, statistics, StateAfter(statistics));
 }
 
-// The log posterior as docs/model.md has it, of a page with one class of signals.
+// The log posterior of docs/model.md for a page with one class of signals.
 double LogPosterior(const SiteModel& site, const PageStatistics& statistics, double log_rate,
                     double log_false) {
   const ClassModel& model = *site.Find(kPing);
@@ -74,7 +74,7 @@ double LogPosterior(const SiteModel& site, const PageStatistics& statistics, dou
   return sum;
 }
 
-// The maximum over both, by turns.
+// The maximum over both variables, in turn.
 std::pair<double, double> Mode(const SiteModel& site, const PageStatistics& statistics) {
   const auto best = [](const std::function<double(double)>& f) {
     double low = -25;
@@ -118,8 +118,8 @@ TEST(EstimatePage, WithoutEvidenceIsThePrior) {
   EXPECT_NEAR(posterior.Weight(kPing), std::log1p(0.5 * 0.05 / 0.02), 1e-6);
 }
 
-// Unchanged intervals alone are a Poisson likelihood, whose posterior is a gamma in closed form;
-// that nobody told of a change is evidence as well.
+// Unchanged intervals alone have a Poisson likelihood, with a gamma posterior in closed form. The
+// missing signals are evidence, too.
 TEST(EstimatePage, UnchangedIntervalsGiveTheGammaPosterior) {
   PageStatistics statistics;
   for (const double days : {10.0, 30.0, 60.0}) statistics.recent.push_back(Interval(days, false));
@@ -139,7 +139,7 @@ TEST(EstimatePage, IsTheModeOfThePosterior) {
   }
 }
 
-// The information about ln Delta is what the curvature of the log posterior says.
+// The information about ln Delta equals the curvature of the log posterior.
 TEST(EstimatePage, InformationIsTheCurvature) {
   const SiteModel site = Site(0.5, {.mean = 0.02, .shape = 0.6});
   for (const PageStatistics& statistics : Histories()) {
@@ -155,9 +155,9 @@ TEST(EstimatePage, InformationIsTheCurvature) {
   }
 }
 
-// What the fit of the prior takes of a page has the score and the information of its data. As many
-// signalled changes as are left of a sum that fades vary less than a count of that size, so both
-// are scaled up: from a weight of 1 down to w, by 2/(1 + w) where all evidence is of signals.
+// The fit of the prior uses the score and the information of a page's data. Signalled changes in a
+// fading sum vary less than a count of the same size, so both are scaled up: for weights from 1
+// down to w, by 2/(1 + w) if all evidence is signals.
 TEST(EstimatePage, CountAndExposureStandForTheData) {
   const SiteModel site = Site(0.5, {.mean = 0.02, .shape = 0.6});
   for (const PageStatistics& statistics : Histories()) {
@@ -165,12 +165,12 @@ TEST(EstimatePage, CountAndExposureStandForTheData) {
     double days = 0;
     for (const CrawlObservation& o : statistics.recent) days += o.exposure / 86400;
     const double oldest = std::exp2(-days / kSignalledHalfLifeDays);
-    // Half of the evidence is of signals, as the recall is one half.
+    // Half of the evidence is signals, as the recall is one half.
     const double scale = 0.5 + 0.5 * 2 / (1 + oldest);
     const double of_data = posterior.shape - 0.6 / 0.02 * posterior.mean;
     EXPECT_NEAR(posterior.exposure * posterior.mean, scale * of_data, 1e-6);
-    // changes - exposure Delta is the score, which the prior's one cancels at the mode; less of it
-    // where more than half of the information is missing.
+    // changes - exposure Delta is the score, which cancels that of the prior at the mode. It is
+    // smaller where more than half of the information is missing.
     const double score = -0.6 * (1 - posterior.mean / 0.02);
     const double found = posterior.changes / scale - of_data;
     if (of_data >= 0.5 * days * posterior.mean) {
@@ -191,7 +191,7 @@ TEST(EstimatePage, SignalledChangesThatLeftTheWindowCount) {
   EXPECT_NEAR(Estimate(Site(0.5), {}, state).mean, (1 + 10) / (1 / 0.05 + 0.5 * 100), 1e-6);
 }
 
-// Evidence of the three processes fades at three paces.
+// The evidence of the three processes fades at three speeds.
 TEST(EstimatePage, EvidenceFades) {
   PageStatistics fresh;
   fresh.recent.push_back(Interval(300, false));
@@ -204,7 +204,7 @@ TEST(EstimatePage, EvidenceFades) {
   EXPECT_DOUBLE_EQ(Fading(Duration::Days(2000), 2000, kDay), 0.5);
   EXPECT_EQ(Fading(Duration::Micros(-1), 2000, kDay), 1);
 
-  // Ten false signals of two months ago count half of those of today.
+  // Ten false signals from two months ago count half as much as today's.
   PageStatistics lied;
   lied.recent.push_back(Interval(1, false, 10));
   const double lied_now = Estimate(Site(0.5), lied).Find(kPing)->false_signals;
@@ -222,8 +222,8 @@ TEST(EstimatePage, SumsStandForOldIntervals) {
   EXPECT_NEAR(Estimate(Site(0), statistics).mean, 5 / (20.0 + 100), 1e-6);
 }
 
-// Signals since the last crawl are true with the precision that they have: each page's own, which
-// is low where crawls have found signals false.
+// Signals since the last crawl are true with the page's own precision, which is low if crawls have
+// found its signals false.
 TEST(EstimatePage, OpenSignalsCountByTheirPrecision) {
   PageStatistics trusted;
   for (int i = 0; i < 5; ++i) trusted.recent.push_back(Interval(5, true, 1));
@@ -243,7 +243,7 @@ TEST(EstimatePage, OpenSignalsCountByTheirPrecision) {
   }
 }
 
-// A class that the site has not been seen to use has the defaults until an epoch learns it.
+// A class that the site has never used has the defaults until an epoch learns it.
 TEST(EstimatePage, AnUnknownClassHasTheDefaults) {
   const SourceClass other(5, BurstClass::kMany);
   const PagePosterior without = Estimate(Site(0.5), {});
@@ -259,7 +259,7 @@ TEST(EstimatePage, AnUnknownClassHasTheDefaults) {
   EXPECT_EQ(with.Find(other)->recall, unknown.recall);
 }
 
-// What leaves the window keeps what it proved.
+// An observation that leaves the window keeps its proof.
 TEST(EvidenceOf, IsWhatTheIntervalCountedFor) {
   const SiteModel site = Site(0.5);
   PageStatistics statistics = Histories()[1];
@@ -276,7 +276,7 @@ TEST(EvidenceOf, IsWhatTheIntervalCountedFor) {
   EXPECT_LT(told.unsignalled, silent.unsignalled);
 }
 
-// Whatever a page showed, the estimate is a finite positive rate.
+// Any history gives a finite positive rate.
 TEST(EstimatePage, IsFiniteEverywhere) {
   std::mt19937_64 random(3);
   std::uniform_real_distribution<double> unit(0, 1);
@@ -317,12 +317,12 @@ TEST(EstimatePage, IsFiniteEverywhere) {
 }
 
 TEST(GammaQuantile, IsExact) {
-  // Of an exponential distribution, and of chi-squared ones with 10 degrees of freedom.
+  // Quantiles of the exponential distribution, and of chi-squared with 10 degrees of freedom.
   EXPECT_NEAR(GammaQuantile(1, 1, 0.975), -std::log(0.025), 1e-9);
   EXPECT_NEAR(GammaQuantile(2, 1, 0.025), -2 * std::log(0.975), 1e-9);
   EXPECT_NEAR(GammaQuantile(5, 5, 0.025), 3.24697 / 2, 1e-4);
   EXPECT_NEAR(GammaQuantile(5, 5, 0.975), 20.48318 / 2, 1e-4);
-  // Of small shapes nearly all of the probability is near zero.
+  // For small shapes nearly all probability is near zero.
   EXPECT_LT(GammaQuantile(1, 0.05, 0.025), 1e-20);
   EXPECT_GT(GammaQuantile(1, 0.05, 0.975), 1);
 }

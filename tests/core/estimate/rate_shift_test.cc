@@ -1,5 +1,5 @@
-// Pages whose own rate changes: one that wakes up, or falls asleep, is believed soon; others are
-// not taken for such.
+// Pages whose rate changes: the estimator soon notices pages that wake up or fall asleep, and
+// leaves the others alone.
 #include <cmath>
 
 #include "gtest/gtest.h"
@@ -10,7 +10,7 @@ namespace {
 
 constexpr size_t kShifted = 40;
 
-// Mean estimate of the pages that shifted over their rate of now, which is in force for `days`.
+// Mean ratio of estimate and true rate over the shifted pages, `days` after the shift.
 double AfterShift(double from, double to, int days) {
   World world({.pages = 300, .mean = 0.02, .false_mean = 0.002, .recall = 0.7, .interval = 20});
   for (size_t i = 0; i < kShifted; ++i) world.pages[i].rate = from;
@@ -32,7 +32,7 @@ TEST(RateShift, APageThatFallsAsleepIsBelieved) {
   EXPECT_LT(AfterShift(0.3, 0.001, 100) * 0.001, 0.04);
 }
 
-// Over all pages of a world in which no rate changes estimates are as right as they were.
+// Over all pages of a world with constant rates, the estimates are as good as without shifts.
 TEST(RateShift, PagesThatDoNotShiftAreLeftAlone) {
   World world({.pages = 600, .mean = 0.03, .false_mean = 0.002, .recall = 0.7, .interval = 20});
   world.Run(700, 20);

@@ -1,4 +1,4 @@
-// Which burst single signals belong to.
+// Assigns single signals to bursts.
 #include "core/estimate/signal_windows.h"
 
 #include <string>
@@ -13,7 +13,7 @@ namespace {
 constexpr Instant kStart = Instant::FromUnixSeconds(1'700'000'000);
 constexpr Duration kWindowDay = Duration::Days(1);
 
-// Each a batch of its own.
+// Places a signal in its own batch.
 PlacedSignal Place(SignalWindows& windows, std::string_view host, uint8_t source, uint64_t poll,
                    uint32_t pages, Instant now) {
   SignalWindows::Staged staged;

@@ -32,7 +32,7 @@ TEST(FitRatePrior, FindsMeanAndShape) {
   }
 }
 
-// The fit is a maximum: the likelihood of its neighbours is lower.
+// The fit is a maximum: its neighbours have a lower likelihood.
 TEST(FitRatePrior, IsAMaximumOfTheNegativeBinomialLikelihood) {
   const std::vector<RateSample> samples = Draw(0.05, 0.7, 3000, 100);
   const RatePrior fit = FitRatePrior(samples, {.mean = 0.05, .shape = 0.7});
@@ -61,7 +61,7 @@ TEST(FitRatePrior, WithoutEvidenceIsItsBase) {
   EXPECT_LT(FitRatePrior(silent, base).mean, base.mean / 100);
 }
 
-// A page that showed so much of one class, under the model of `all`.
+// A page with these figures for one class, under the model of all hosts.
 PagePosterior LearnedPage(SourceClass source_class, double signals, double truth, double changes,
                           const RatePrior& false_rate = {.mean = 0.001}) {
   PagePosterior page;
@@ -83,7 +83,7 @@ PagePosterior LearnedPage(SourceClass source_class, double signals, double truth
   return page;
 }
 
-// The next page of a host, whose slot tells it from others.
+// Adds the next page of a host. The slot distinguishes hosts.
 void Add(const PagePosterior& page, SiteLearner& host, uint16_t slot = 1) {
   host.Add(page, MakePageNumber(Slot(slot), host.pages() + 1));
 }
@@ -121,7 +121,7 @@ TEST(SiteLearner, LearnsRecallAndFalseRates) {
   EXPECT_NEAR(model.Find(kPing)->false_rate.mean, 0.02, 0.001);
 }
 
-// A host of one page is all but the same as all; one of many is all but itself.
+// A host with one page is almost like all hosts; a host with many pages follows its own evidence.
 TEST(SiteLearner, DrawsHostsToAllByTheirEvidence) {
   const SiteLearner many = Host(2000, kPing, 1, 1, 2);
   const SiteLearner noisy = Host(200, kPing, 21, 1, 2, 2);
@@ -149,7 +149,7 @@ TEST(SiteLearner, DropsAClassThatNoPageHasSeenLately) {
   EXPECT_EQ(host.FitHost(all, AgeCurve()).Find(kSitemap), nullptr);
 }
 
-// Recall is a share of all changes: those that nobody tells of are counted by crawls alone.
+// Recall is a share of all changes. Only crawls count the changes that nobody signals.
 TEST(SiteLearner, WhatCrawlsFindUntoldLowersTheRecall) {
   SiteLearner told(256);
   SiteLearner untold(256);
@@ -167,7 +167,7 @@ TEST(SiteLearner, WhatCrawlsFindUntoldLowersTheRecall) {
   EXPECT_NEAR(of_untold, 1.0 / 3, 0.03);
 }
 
-// A page whose rate its owner told us says nothing of how rates are spread.
+// A page with a known rate says nothing about the spread of rates.
 TEST(SiteLearner, KnownRatesAreNoSamplesOfThePrior) {
   SiteLearner host = Host(300, kPing, 1, 1, 2);
   const double before = FitAll({&host}).prior().mean;
@@ -179,7 +179,8 @@ TEST(SiteLearner, KnownRatesAreNoSamplesOfThePrior) {
   EXPECT_NEAR(FitAll({&host}).prior().mean, before, 1e-9);
 }
 
-// The spread of false rates over pages: the same for all, or some pages that are pinged all day.
+// The spread of false rates over pages: the same rate for all, or a few pages that are pinged all
+// day.
 TEST(SiteLearner, LearnsHowFalseRatesAreSpread) {
   const RatePrior prior{.mean = 0.02, .shape = 1};
   for (const double spread : {0.0, 1.0}) {
@@ -201,7 +202,7 @@ TEST(SiteLearner, LearnsHowFalseRatesAreSpread) {
   }
 }
 
-// The sample stays bounded and still speaks for all pages.
+// The sample stays bounded and still represents all pages.
 TEST(SiteLearner, KeepsABoundedSample) {
   SiteLearner learner(256);
   constexpr uint64_t kPages = 10 * 256;

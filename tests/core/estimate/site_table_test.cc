@@ -16,7 +16,7 @@
 namespace freshet {
 namespace {
 
-// A page that was crawled for 100 days, with that many false signals.
+// A page crawled for 100 days, with this many false signals.
 PagePosterior SeatedPage(double false_signals = 0.1) {
   PagePosterior page;
   page.changes = 1;
@@ -38,7 +38,7 @@ PagePosterior SeatedPage(double false_signals = 0.1) {
   return page;
 }
 
-// A table, and pages with numbers of their own for it.
+// A table, and pages with their own numbers.
 class SiteTableTest : public testing::Test {
  protected:
   void Collect(const std::string& host, const PagePosterior& page = SeatedPage()) {
@@ -57,7 +57,7 @@ class SiteTableTest : public testing::Test {
   }
 
   SiteTable table;
-  std::bitset<limits::kSlots> moved;  // by the last epoch
+  std::bitset<limits::kSlots> moved;  // in the last epoch
 
  private:
   uint64_t last_serial_ = 0;
@@ -67,7 +67,7 @@ double FalseRate(const SiteTable& table, const std::string& host) {
   return table.model(table.NumberOf(host)).Find(kPing)->false_rate.mean;
 }
 
-// Seats go by evidence, not by who comes first.
+// Seats go by evidence, not by order of arrival.
 TEST_F(SiteTableTest, AHostOfManyPagesThatComesLastGetsASeat) {
   for (int epoch = 0; epoch < 2; ++epoch) {
     table.Begin();
@@ -77,11 +77,11 @@ TEST_F(SiteTableTest, AHostOfManyPagesThatComesLastGetsASeat) {
     EXPECT_EQ(table.size(), limits::kMaxSiteModels + 1);
     EXPECT_NE(table.NumberOf("large.test"), 0) << "epoch " << epoch;
   }
-  // With the seat it is learned of on its own.
+  // A host with a seat has its own model.
   EXPECT_NEAR(FalseRate(table, "large.test"), 0.2, 0.02);
 }
 
-// Where all are alike none is better than another, and seats stay with whom they have.
+// Among equal hosts seats stay where they are.
 TEST_F(SiteTableTest, SeatsDoNotWanderAmongEquals) {
   for (int epoch = 0; epoch < 2; ++epoch) {
     table.Begin();
@@ -125,7 +125,7 @@ TEST_F(SiteTableTest, AHostWithoutPagesLosesItsSeat) {
   EXPECT_EQ(table.size(), 2u);
 }
 
-// Pages of other slots need not be looked at again.
+// Pages in other slots need no second look.
 TEST_F(SiteTableTest, TellsTheSlotsOfHostsWhoseModelsMoved) {
   constexpr int kHosts = 20;
   const auto collect = [&](double of_first) {
@@ -147,7 +147,7 @@ TEST_F(SiteTableTest, TellsTheSlotsOfHostsWhoseModelsMoved) {
   collect(0.15);
   EXPECT_TRUE(moved[SlotOfHost("h0.test").value()]);
   EXPECT_LT(moved.count(), kHosts / 2);
-  // Whether the store was opened anew in between makes no difference.
+  // A restart in between makes no difference.
   SiteTable restored;
   ASSERT_TRUE(restored.Restore(table.Serialise()).ok());
   EXPECT_TRUE(table.learned());
@@ -155,7 +155,7 @@ TEST_F(SiteTableTest, TellsTheSlotsOfHostsWhoseModelsMoved) {
   EXPECT_FALSE(SiteTable().learned());
 }
 
-// Pages of hosts without a seat go by the model of all.
+// Pages of hosts without a seat follow the model of all hosts.
 TEST_F(SiteTableTest, TellsTheSlotsOfHostsWithoutASeatWhenAllMoved) {
   const auto collect = [&](double false_signals) {
     table.Begin();
@@ -173,7 +173,7 @@ TEST_F(SiteTableTest, TellsTheSlotsOfHostsWithoutASeatWhenAllMoved) {
   EXPECT_TRUE(moved[SlotOfHost(seatless).value()]);
 }
 
-// Events go on while another thread learns.
+// Events continue while another thread learns.
 TEST_F(SiteTableTest, WhatHappensWhileItLearnsCountsNextTime) {
   const PageNumber page = MakePageNumber(SlotOfHost("a.test"), 1);
   const PageNumber other = MakePageNumber(SlotOfHost("none.test"), 1);
@@ -219,7 +219,7 @@ TEST_F(SiteTableTest, RefusesWhatItDidNotWrite) {
     EXPECT_FALSE(table.Restore(bad).ok()) << bad;
     EXPECT_EQ(table.Serialise(), text);
   }
-  // Precisions that an earlier release learned say nothing of false rates: they are left.
+  // Precisions of an earlier release say nothing about false rates, so they are ignored.
   EXPECT_TRUE(table.Restore("freshet-site-models 1\nwhatever\n").ok());
   EXPECT_EQ(table.Serialise(), text);
 }

@@ -13,7 +13,7 @@ ClassModel WithRecall(SourceClass source_class, double recall) {
   return {.source_class = source_class, .recall = recall};
 }
 
-// A change is told by one poll of a source, of whatever class, but by any number of sources.
+// A source signals a change in one poll of some class; several sources may signal the same change.
 TEST(UnsignalledShare, ClassesOfASourceShareItsChangesAndSourcesAreIndependent) {
   EXPECT_EQ(UnsignalledShare({}), 1);
   const std::vector<ClassModel> one_source = {WithRecall(kPing, 0.4), WithRecall(kMassPing, 0.2)};

@@ -1,4 +1,4 @@
-// Classes of signals that tests of the estimators tell apart.
+// Signal classes for tests of the estimators.
 #ifndef FRESHET_TESTS_CORE_ESTIMATE_SOURCE_CLASSES_H_
 #define FRESHET_TESTS_CORE_ESTIMATE_SOURCE_CLASSES_H_
 

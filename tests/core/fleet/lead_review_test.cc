@@ -16,7 +16,7 @@ FleetRateFigures Figures(size_t nodes, size_t refusing) {
 
 class LeadReviewTest : public testing::Test {
  protected:
-  // Whether a leader with these figures gives up in the time that a grant lasts.
+  // Whether a leader with these figures gives up within the lifetime of a grant.
   bool GivesUp(size_t nodes, size_t refusing, size_t serving) {
     LeadReview review(options_);
     EXPECT_FALSE(review.GivesUp(Figures(nodes, refusing), serving, kBegin));
@@ -30,7 +30,7 @@ TEST_F(LeadReviewTest, WhoHearsFewerThanHalfGivesUp) {
   EXPECT_TRUE(GivesUp(2, 0, 5));
   EXPECT_TRUE(GivesUp(0, 0, 1));
   EXPECT_FALSE(GivesUp(2, 0, 3));
-  // Nobody would do better than one of two.
+  // With two nodes no other leader would reach more.
   EXPECT_FALSE(GivesUp(1, 0, 2));
 }
 
@@ -46,7 +46,7 @@ TEST_F(LeadReviewTest, WhatPassesInTimeIsNoReason) {
   EXPECT_FALSE(review.GivesUp(Figures(1, 0), 3, kBegin));
   EXPECT_FALSE(review.GivesUp(Figures(2, 0), 3, later - Duration::Seconds(1)));
   EXPECT_FALSE(review.GivesUp(Figures(1, 0), 3, later));
-  // Nor is what was before the lead.
+  // No figures, as before the lead, is no reason to give up either.
   EXPECT_FALSE(review.GivesUp(std::nullopt, 3, later + options_.lifetime));
   EXPECT_FALSE(review.GivesUp(Figures(1, 0), 3, later + options_.lifetime));
 }

@@ -1,5 +1,5 @@
-// A fleet in virtual time for the tests of core/fleet: nodes whose clocks are off, messages that
-// are lost, late, repeated and out of order, leaders that come and go.
+// A fleet in virtual time for the tests of core/fleet. Clocks of nodes are off, messages are lost,
+// late, repeated and out of order, and leaders change.
 #ifndef FRESHET_TESTS_CORE_FLEET_LOSSY_FLEET_H_
 #define FRESHET_TESTS_CORE_FLEET_LOSSY_FLEET_H_
 
@@ -20,22 +20,22 @@
 namespace freshet {
 
 struct LossyNetwork {
-  double loss = 0;    // probability of each message
-  double repeat = 0;  // that it comes a second time
+  double loss = 0;    // probability that a message is lost
+  double repeat = 0;  // probability that it comes twice
   Duration most_delay = Duration::Millis(20);
-  double long_delay = 0;  // probability of one of up to a lifetime and a half
+  double long_delay = 0;  // probability of a delay of up to one and a half lifetimes
 };
 
-// Price = (demand/rate)^elasticity in the long run, to which it relaxes within `relaxation`.
+// Price = (demand/rate)^elasticity in the long run, approached within `relaxation_seconds`.
 struct TestPages {
   double demand = 1;
   double elasticity = 1;
-  double relaxation_seconds = 0;  // 0: at once
-  double noise = 0;               // of the logarithm of what is reported
-  // What it says that its pages ask for is so much of what they do; 0: it says nothing.
+  double relaxation_seconds = 0;  // 0 = at once
+  double noise = 0;               // in the logarithm of the reported price
+  // reported demand as a multiple of the true one; 0 = none reported
   double tells_demand = 1;
-  double capacity = 1e9;  // of its workers, crawls a second
-  double most = 1e9;      // that its hosts allow
+  double capacity = 1e9;  // of the node's workers, crawls a second
+  double most = 1e9;      // limit of the node's hosts
   uint64_t pages = 1000;
 };
 
@@ -47,7 +47,7 @@ class LossyFleet {
     GrantHolder holder;
     TestPages pages;
     uint32_t place = 0;
-    double off;  // of its clock, in seconds
+    double off;  // error of the node's clock, in seconds
     double log_price;
     uint64_t reports = 0;
     bool alive = true;      // obeys its grants
@@ -63,7 +63,7 @@ class LossyFleet {
     return *members_.emplace(id, std::make_unique<Member>(id, options_, pages, ClockOff()))
                 .first->second;
   }
-  // Where nodes have places: whoever had it picks nothing from now on, and says nothing more.
+  // A new node takes the place. The previous one picks nothing and sends nothing from now on.
   Member& TakePlace(uint32_t place, TestPages pages) {
     for (auto& [id, member] : members_) {
       if (member->place == place) member->alive = member->connected = false;
@@ -72,7 +72,7 @@ class LossyFleet {
     member.place = place;
     return member;
   }
-  // The one before does not publish any more; what it has published is still under way.
+  // Starts a new leader. The previous one sends no more, but its messages are still under way.
   void NewLeader(Rate rate) {
     leader_off_ = ClockOff();
     leader_ = std::make_unique<RateLeader>(options_, ++term_, rate, At(leader_off_));
@@ -84,8 +84,8 @@ class LossyFleet {
   [[nodiscard]] Random& random() { return random_; }
   [[nodiscard]] double seconds() const { return seconds_; }
 
-  // One step of time, in which `each` round everybody reports and the leader grants. The sum of
-  // what is obeyed is looked at in each.
+  // Advances time by `seconds`. Once each round all nodes report and the leader grants. Each step
+  // checks the sum of the obeyed rates.
   void Step(double seconds) {
     seconds_ += seconds;
     Deliver();
@@ -104,7 +104,7 @@ class LossyFleet {
     Live(seconds);
   }
 
-  // The rate that the node may pick at now.
+  // The rate that the node may use now.
   [[nodiscard]] double RateOf(const Member& member) const {
     return member.alive ? member.holder.rate(At(member.off)).per_second() : 0;
   }
@@ -113,7 +113,7 @@ class LossyFleet {
     for (const auto& [id, member] : members_) sum += RateOf(*member);
     return sum;
   }
-  // Largest over smallest long-run price of those whose rate is neither nothing nor capped.
+  // Largest over smallest long-run price among nodes whose rate is above 0 and not capped.
   [[nodiscard]] double PriceSpread() const {
     double low = HUGE_VAL;
     double high = 0;

@@ -1,4 +1,4 @@
-// What nodes say of their price.
+// The prices that nodes report.
 #include "core/fleet/price_meter.h"
 
 #include <cmath>
@@ -36,7 +36,7 @@ PageRates Changing(double change_rate, double recall, double false_rate) {
 }
 
 TEST(DemandAt, IsTheRateOfPagesCrawledAtThatPrice) {
-  // Without signals each page is crawled every tau, where its value (mu/Delta) R^1(Delta tau)
+  // Without signals each page is crawled every tau, when its value (mu/Delta) R^1(Delta tau)
   // reaches the price.
   std::vector<PricedPage> pages;
   for (int i = 1; i <= 20; ++i) {

@@ -1,4 +1,4 @@
-// One price for all that can have it.
+// One price for all nodes that can reach it.
 #include "core/fleet/price_split.h"
 
 #include <algorithm>

@@ -1,5 +1,5 @@
-// One price for all: where it leads, what becomes of nodes that cannot take part, and how the fleet
-// gets over changes.
+// The common price: the rates that it leads to, nodes that cannot take part, and how the fleet
+// adapts to changes.
 #include "core/fleet/rate_leader.h"
 
 #include <algorithm>
@@ -19,7 +19,7 @@ void RunFor(LossyFleet& fleet, double seconds) {
   while (fleet.seconds() < end) fleet.Step(0.25);
 }
 
-// The rates at which all have one price, p = (demand/rate)^elasticity, that sum up to `total`.
+// The rates with sum `total` at which all nodes have the same price, p = (demand/rate)^elasticity.
 std::vector<double> OnePrice(LossyFleet& fleet, double total) {
   double low = -50;
   double high = 50;
@@ -99,13 +99,14 @@ TEST(RateLeader, NodeWithoutCreditGetsWhatItUsesAndOthersTheRest) {
   EXPECT_NEAR(fleet.RateOf(short_of_workers), 5, 1.5);
   EXPECT_LT(fleet.RateOf(without_workers), 0.1);
   EXPECT_NEAR(fleet.RateOf(other), 55, 2);
-  // Workers come: it has its share again.
+  // The node gets workers and has its share again.
   without_workers.pages.capacity = 1e9;
   RunFor(fleet, 200);
   EXPECT_NEAR(fleet.RateOf(without_workers) / fleet.RateOf(other), 5, 0.5);
 }
 
-// As when a server that they all report to is away: who leads remembers that they took little.
+// For a while both nodes can take little, as if a server that all workers use were away. The leader
+// remembers these low rates.
 TEST(RateLeader, WorkersOfAllThatWereAwayHaveTheRateAgainInSeconds) {
   LossyFleet fleet({}, {}, 9);
   LossyFleet::Member& first = fleet.Join({.demand = 50});
@@ -153,7 +154,7 @@ TEST(RateLeader, DeadNodesShareGoesToOthersOnceItHasRunOut) {
   fleet.Join({.demand = 10});
   fleet.NewLeader(Rate::PerSecond(100));
   RunFor(fleet, 100);
-  dies.connected = false;  // as far as the fleet can see
+  dies.connected = false;  // so the fleet sees it as dead
   RunFor(fleet, options.silence.seconds());
   EXPECT_GT(fleet.RateOf(dies), 0);
   EXPECT_NEAR(fleet.Sum(), 100, 1);
@@ -202,7 +203,7 @@ TEST(RateLeader, WhoTakesAPlaceHasItsRateAtOnce) {
   EXPECT_GT(rate, 40);
   const LossyFleet::Member& after = fleet.TakePlace(2, before.pages);
   EXPECT_EQ(fleet.RateOf(after), 0);
-  RunFor(fleet, 3);  // a round until a report is heard, and one until the grant is there
+  RunFor(fleet, 3);  // a round until the leader has the report, and one for the grant
   EXPECT_NEAR(fleet.RateOf(after), rate, rate / 4);
   EXPECT_GT(fleet.Sum(), 80);
 }
@@ -214,14 +215,14 @@ TEST(RateLeader, NewLeaderIsQuietNoLongerThanUntilAllPlacesHaveAnswered) {
   RunFor(fleet, 7);
   EXPECT_FALSE(fleet.leader().figures().quiet);
   EXPECT_GT(fleet.Sum(), 90);
-  // One is away with its grant: it may be obeying that still.
+  // One node is cut off with its grant and may still obey it.
   fleet.LoseLeader();
   fleet.members().begin()->second->connected = false;
   fleet.NewLeader(Rate::PerSecond(100));
   RunFor(fleet, 6);
   EXPECT_TRUE(fleet.leader().figures().quiet);
   EXPECT_LE(fleet.Sum(), 100.001);
-  // The next one in its place has none.
+  // The next node in the same place has no grant.
   const LossyFleet::Member& next = fleet.TakePlace(0, {});
   RunFor(fleet, 6);
   EXPECT_FALSE(fleet.leader().figures().quiet);
@@ -235,7 +236,7 @@ TEST(RateLeader, RateIsFollowedUpAndDown) {
   fleet.NewLeader(Rate::PerSecond(100));
   RunFor(fleet, 60);
   fleet.leader().SetRate(Rate::PerSecond(10));
-  // All answer, so that it takes no lifetime.
+  // All nodes answer, so the leader need not wait for grants to expire.
   RunFor(fleet, 4);
   EXPECT_LE(fleet.Sum(), 10.0001);
   RunFor(fleet, 20);
@@ -306,7 +307,7 @@ class HearTest : public testing::Test {
 
   mutable uint64_t numbers_ = 0;
   Instant now_ = Instant::FromUnixSeconds(1'000'000);
-  // Long past its quiet time.
+  // This leader is long past its quiet time.
   RateLeader leader_{{}, 5, Rate::PerSecond(10), Instant::FromUnixSeconds(900'000)};
 };
 
@@ -330,7 +331,7 @@ TEST_F(HearTest, RefusesWhatNoNodeCanMeanNamingIt) {
               HasSubstr("too long ago"));
   EXPECT_EQ(Refusal([](auto&) {}), "");
   EXPECT_THAT(Refusal([](auto& r) { r.number = 1; }), HasSubstr("later report"));
-  // None of it counts as a node that is there.
+  // No refused report creates a node.
   EXPECT_EQ(leader_.Round(now_).size(), 1u);
 }
 
@@ -359,7 +360,7 @@ TEST_F(HearTest, TakesNoMoreNodesThanItMay) {
   EXPECT_THAT(Refusal([](auto& r) { r.node = NodeId(kMaxFleetNodes + 1); }),
               HasSubstr("there are 4096 already"));
   EXPECT_EQ(leader_.Round(now_).size(), kMaxFleetNodes);
-  // Those that are silent make room.
+  // Silent nodes make room.
   now_ = now_ + Duration::Seconds(60);
   (void)leader_.Round(now_);
   EXPECT_EQ(Refusal([](auto& r) { r.node = NodeId(kMaxFleetNodes + 1); }), "");

@@ -1,4 +1,4 @@
-// Whatever happens, the rates that nodes obey are never more than R together.
+// Whatever happens, the sum of the obeyed rates is never above R.
 #include <algorithm>
 #include <deque>
 #include <utility>
@@ -44,13 +44,13 @@ TestPages DrawPages(Random& random) {
   return pages;
 }
 
-// Joins, cuts and deaths, each every few seconds.
+// Lets nodes join, lose their connection or die, each every few seconds.
 void Disturb(LossyFleet& fleet, double step) {
   Random& random = fleet.random();
   if (random.Uniform() < step / 4) fleet.Join(DrawPages(random));
   for (auto it = fleet.members().begin(); it != fleet.members().end();) {
     LossyFleet::Member& member = *it->second;
-    // Cut off, it goes on with what it has; the fleet may take it for dead.
+    // A node that is cut off continues with its grant; the fleet may consider it dead.
     if (random.Uniform() < step / 20) member.connected = !member.connected;
     if (random.Uniform() < step / 10) member.pages = DrawPages(random);
     random.Uniform() < step / 40 ? it = fleet.members().erase(it) : ++it;
@@ -75,7 +75,7 @@ TEST(RateSafety, SumStaysWithinConstantRateUnderLossesCutsAndLeaderChanges) {
       if (sum > kRate / 2) ++moments_in_use;
     }
   }
-  // It is no feat to be safe and idle.
+  // An idle fleet would be safe, too, so the rates must be in use.
   EXPECT_GT(moments_in_use, 10'000u);
 }
 
@@ -123,7 +123,7 @@ TEST(RateSafety, LoweredRateHoldsAfterOneLifetimeWithoutLeaderChange) {
     for (int i = 0; i < 6; ++i) fleet.Join(DrawPages(fleet.random()));
     double rate = 100;
     fleet.NewLeader(Rate::PerSecond(rate));
-    std::deque<std::pair<double, double>> ended = {};  // rates, and until when they were in force
+    std::deque<std::pair<double, double>> ended = {};  // rates and their end times
     const double step = 0.05;
     for (int i = 0; i < 2000; ++i) {
       if (fleet.random().Uniform() < step / 3) {

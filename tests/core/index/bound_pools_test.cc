@@ -1,4 +1,4 @@
-// Pools of waiting pages against a list of what waits.
+// Pools of waiting pages, compared with a list.
 #include "core/index/bound_pools.h"
 
 #include <algorithm>
@@ -18,11 +18,11 @@ namespace {
 struct Waiting {
   uint32_t pool = 0;
   double bound = 0;
-  uint32_t position = 0;  // as the pools said last
+  uint32_t position = 0;  // last reported by the pools
   bool waits = false;
 };
 
-// Owner thread only. What is told to the pools is also held in a plain list, by page.
+// The pools, and the same pages in a plain list. Owner thread only.
 class PoolsAndList {
  private:
   auto Turns() {
@@ -74,7 +74,7 @@ class PoolsAndList {
   [[nodiscard]] bool waits(uint32_t page) const { return list_[page].waits; }
   [[nodiscard]] size_t turns_asked() const { return asked_; }
 
-  // The page that comes first of all in open pools, by the list and by the pools.
+  // The first page of all open pools, according to the list and to the pools.
   [[nodiscard]] std::optional<uint32_t> ListFirst() const {
     std::optional<uint32_t> first;
     for (uint32_t page = 0; page < list_.size(); ++page) {
@@ -89,7 +89,7 @@ class PoolsAndList {
     if (top == BoundPools::kNone) return std::nullopt;
     return pools_.First(top).page().value();
   }
-  // Whether every page is where the pools said, under its bound.
+  // Expects every page where the pools said, with its bound.
   void ExpectAllInPlace() const {
     for (uint32_t page = 0; page < list_.size(); ++page) {
       if (!list_[page].waits) continue;
@@ -107,7 +107,7 @@ class PoolsAndList {
   std::vector<int64_t> turns_;
   std::vector<Waiting> list_;
   std::vector<bool> open_;          // by pool
-  std::vector<uint32_t> group_of_;  // likewise
+  std::vector<uint32_t> group_of_;  // by pool
   std::set<uint32_t> closed_groups_;
   BoundPools pools_;
   size_t asked_ = 0;
@@ -121,7 +121,7 @@ TEST(BoundPools, HandOutTheFirstOfAllOpenPools) {
   PoolsAndList both(turns);
   std::vector<uint32_t> pools = {0};
   while (pools.size() < 5) pools.push_back(both.Make());
-  // Few bounds, so that many are equal; neighbours that single precision takes for one.
+  // Only a few bounds, so that many are equal, and two that are equal in single precision.
   const std::vector<double> bounds = {
       0, 1e-300, 1.0 / 3, 1.0 / 3 + 1e-12, 2, 1e300, std::numeric_limits<double>::infinity()};
   for (int step = 0; step < 20'000; ++step) {
@@ -142,7 +142,7 @@ TEST(BoundPools, HandOutTheFirstOfAllOpenPools) {
 TEST(BoundPools, HandOutTheFirstOfAllOpenGroups) {
   Random random(6);
   constexpr uint32_t kPages = 60;
-  constexpr uint32_t kGroups = 4;  // 0 included
+  constexpr uint32_t kGroups = 4;  // including 0
   std::vector<int64_t> turns(kPages);
   for (int64_t& turn : turns) turn = static_cast<int64_t>(random.Below(8));
   PoolsAndList both(turns);

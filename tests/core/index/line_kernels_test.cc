@@ -1,4 +1,4 @@
-// Every width of vectors against plain loops, at all lengths around the widths.
+// Vector kernels of every width, compared with plain loops at all lengths around that width.
 #include "core/index/line_kernels.h"
 
 #include <algorithm>
@@ -16,9 +16,9 @@ struct Sample {
   explicit Sample(size_t n, uint64_t seed) : base(n), slope(n) {
     Random random(seed);
     for (size_t i = 0; i < n; ++i) {
-      // Few distinct numbers, so that some are equal.
+      // Only a few distinct numbers, so that some are equal.
       base[i] = static_cast<double>(random.Below(20)) - 10;
-      // A page that is surely stale may be worth any amount.
+      // The value of a surely stale page can be anything.
       if (random.Below(50) == 0) base[i] = HUGE_VAL;
       slope[i] = static_cast<double>(random.Below(3));
     }

@@ -1,4 +1,4 @@
-// Queues of waiting pages against lists.
+// Queues of waiting pages, compared with lists.
 #include "core/index/waiting_queues.h"
 
 #include <cstdint>
@@ -12,16 +12,16 @@
 namespace freshet {
 namespace {
 
-// Queues, and what they should hold. Owner thread only.
+// Queues and their expected content. Owner thread only.
 class QueuesAndLists {
  public:
   using Member = std::pair<int64_t, uint32_t>;  // turn and page
-  // As the index does it; whether the page has found a queue.
+  // Adds a page in the way of the index; returns whether a queue took it.
   bool Add(double bound, int64_t turn, uint32_t page) {
     const WaitingQueues::Fit fit = queues_.FitFor(bound, turn, PageId(page));
     uint32_t queue = fit.queue;
     const auto alone = alone_.find(fit.alone.value());
-    // It may have left, and be back for something else.
+    // The noted page may have left, and waits with another bound now.
     if (fit.pair && alone != alone_.end() && alone->second.first == bound &&
         alone->second.second < Member(turn, page)) {
       queue = queues_.Make(bound, fit.alone);
@@ -84,7 +84,7 @@ TEST(WaitingQueues, KeepPagesInTurn) {
     if (both.waits(page)) {
       both.Remove(page);
     } else {
-      // Mostly later than all before, sometimes not.
+      // Most turns are later than all before.
       if (random.Below(3) == 0) ++turn;
       const int64_t its = random.Below(10) == 0 ? turn - 5 : turn;
       queued += both.Add(1 + static_cast<double>(random.Below(3)), its, page) ? 1 : 0;

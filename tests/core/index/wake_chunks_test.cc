@@ -1,4 +1,4 @@
-// Buckets against lists of what was put in.
+// Buckets, compared with lists of their entries.
 #include "core/index/wake_chunks.h"
 
 #include <algorithm>
@@ -34,7 +34,7 @@ TEST(WakeChunksTest, SpreadingLosesNothingAndKeepsWhatIsThere) {
   std::array<Expected, WakeEntry::kSteps> expected;
   uint32_t next = 0;
   for (int round = 0; round < 300; ++round) {
-    // From none to some dozen chunks, mostly of few steps.
+    // Between none and some dozen chunks, mostly with few steps.
     const uint64_t entries = random.Below(3) == 0 ? 0 : random.Below(700);
     const uint64_t steps = 1 + random.Below(WakeEntry::kSteps);
     for (uint64_t i = 0; i < entries; ++i) {

@@ -1,4 +1,4 @@
-// A wheel against a list of what was filed: nothing may come late, and nothing is lost.
+// A wheel, compared with a list of filed pages: no page comes late, and none is lost.
 #include "core/index/wake_wheel.h"
 
 #include <algorithm>
@@ -16,13 +16,13 @@ namespace {
 constexpr double kSlowLow = 1;
 constexpr double kSlowHigh = 4;
 
-// Opens buckets as soon as it can, or (`late`) not before it must.
+// Opens buckets as soon as possible, or with `late` only when it must.
 class WheelModel {
  public:
   WheelModel(uint64_t seed, bool late)
       : random_(seed), wheel_(kSlowLow, kSlowHigh, 2 * kSlowHigh, 128, 5), late_(late) {}
 
-  // Some hundred pages with times close together.
+  // Files several hundred pages with times close together.
   void Crowd() {
     const double ahead = 3 * random_.Uniform();
     for (uint64_t left = random_.Below(1200); left > 0; --left) {

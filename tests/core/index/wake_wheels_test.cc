@@ -1,4 +1,4 @@
-// Wheels together, at instants about the edges of their buckets.
+// Several wheels together, at instants near the edges of their buckets.
 #include "core/index/wake_wheels.h"
 
 #include <algorithm>
@@ -45,7 +45,7 @@ TEST(WakeWheelsTest, NothingIsLateOrLostAtTheEdgesOfBuckets) {
         ASSERT_EQ(due.erase(entry.page.value()), 1U) << "page " << entry.page.value();
       }
     }
-    // Opened or not: the edge is met again.
+    // An edge counts even if the wheel did not open there.
     idle += now >= wheels.next_open() ? 1 : 0;
     ASSERT_EQ(wheels.entries(), due.size());
     for (const auto& [page, at] : due) ASSERT_GT(at, now) << "page " << page << " is late";

@@ -10,7 +10,7 @@ namespace {
 
 Instant Micros(int64_t us) { return Instant::FromMicros(us); }
 
-// Most of `times`, which rise, in any window (t - per, t].
+// The largest number of `times` (rising) in any window (t - per, t].
 size_t MostWithin(const std::vector<int64_t>& times, int64_t per) {
   size_t most = 0;
   size_t first = 0;
@@ -35,7 +35,7 @@ TEST(CrawlCap, WhatCameToNothingDoesNotCount) {
   EXPECT_TRUE(recent.empty());
 }
 
-// Crawls that come as soon as they may, in bursts and after pauses.
+// Crawls at the earliest allowed time, in bursts and after pauses.
 TEST(CrawlCap, NoWindowHasMoreThanTheCap) {
   std::mt19937_64 random(7);
   for (int run = 0; run < 300; ++run) {
@@ -83,7 +83,8 @@ TEST(CrawlCap, WhatIsAboutToBeAssignedCounts) {
   EXPECT_TRUE(CapAllows({}, recent, 1000, Micros(5)).is_none()) << "no cap";
 }
 
-// One that was told late counts as at the last of those before: too long, never too short.
+// A crawl reported late counts at the time of the last one before it: the wait is too long, never
+// too short.
 TEST(CrawlCap, TimesThatStepBackCountAsTheLast) {
   const CrawlCap cap = {.count = 2, .per = Duration::Seconds(10)};
   RecentCrawls recent;
@@ -92,7 +93,7 @@ TEST(CrawlCap, TimesThatStepBackCountAsTheLast) {
   EXPECT_EQ(CapAllows(cap, recent, 0, {}), Micros(19'000'000));
 }
 
-// A new cap goes by what was counted for the one before, and what is kept stays small.
+// A new cap uses the counts made for the previous one, and few counts are kept.
 TEST(CrawlCap, WhatIsCountedStaysSmallWhenTheCapChanges) {
   RecentCrawls recent;
   int64_t now = 1;

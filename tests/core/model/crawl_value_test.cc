@@ -1,5 +1,5 @@
 // Every index policy against the 290 vectors of tests/vectors/value_vectors.json, against
-// quadrature and simulation of the threshold policy, and swept for order and continuity.
+// quadrature and simulation of the threshold policy, and over ranges for order and continuity.
 #include "core/model/crawl_value.h"
 
 #include <algorithm>
@@ -28,7 +28,7 @@ const json& Cases() {
   return kCases;
 }
 
-// s of a page by time and signals, as the scheduler adds it up.
+// The staleness s of a page from time and signals, added up as by the scheduler.
 double Staleness(const PageRates& rates, double elapsed, double signals) {
   const double jumps = signals == 0 ? 0 : signals * rates.signal_weight;
   return rates.unsignalled_rate * elapsed + jumps;
@@ -66,8 +66,8 @@ TEST(ValueVectors, IntervalFreshTimeAndCrawlRateAreThoseOfTheReference) {
     if (c["psi"].is_null() || c["iota"].is_null()) continue;
     const PageRates rates = RatesFromPaper(Paper(c));
     const double s = Staleness(rates, c["tau"], c["n"]);
-    // Where alpha tau is lost in the rounding of s, psi, which has steps in s there, is not defined
-    // by it; the value is, and is compared above.
+    // If alpha tau vanishes in the rounding of s, then s does not determine psi, which has steps in
+    // s there. The value is determined, and is compared above.
     const double elapsed = c["tau"];
     if (rates.unsignalled_rate * elapsed <= 1e-3 * s) continue;
     const std::string what = "case " + c["id"].dump();
@@ -84,7 +84,7 @@ TEST(CrawlValue, PoliciesThatNoVectorHasFollowTheirFormulas) {
   const PaperRates paper{2, 0.5, 0.8, 0.1};
   const double x = 0.5 * 3;
   EXPECT_NEAR(PaperValue("new_content", paper, 3, 7), 2 * (1 - (1 + x) * std::exp(-x)), 1e-15);
-  // Precision 0.8 and recall 0.8: signals are trusted; with more noise they are not.
+  // With precision and recall of 0.8 the policy trusts signals; with more noise it does not.
   EXPECT_EQ(PaperValue("greedy_cis_plus", paper, 3, 1), PaperValue("greedy_cis", paper, 3, 1));
   EXPECT_EQ(PaperValue("greedy_cis_plus", paper, 3, 0), PaperValue("greedy_cis", paper, 3, 0));
   const PaperRates noisy{2, 0.5, 0.8, 0.2};
@@ -122,7 +122,7 @@ TEST(CrawlValue, BadRatesAreNamed) {
   }
 }
 
-// Random pages over twelve decades of rates with every kind of limit mixed in.
+// Random pages over twelve decades of rates, including every kind of limit.
 PaperRates RandomPaper(std::mt19937_64& random) {
   std::uniform_real_distribution<double> uniform(0, 1);
   const auto log_uniform = [&](double low, double high) {
@@ -159,7 +159,8 @@ TEST(CrawlValue, RisesWithTimeAndWithSignals) {
           ASSERT_TRUE(std::isfinite(value)) << what;
           ASSERT_GE(value, before * (1 - 1e-13)) << what << " elapsed " << elapsed << " n " << n;
           ASSERT_GE(PaperValue(policy, paper, elapsed, n + 1), value * (1 - 1e-13)) << what;
-          // One part in 10^13 of time moves the value by at most twice that: no jumps anywhere.
+          // A change of time by one part in 10^13 moves the value by at most twice that: there are
+          // no jumps.
           const double near = PaperValue(policy, paper, elapsed * (1 + 1e-13), n);
           ASSERT_NEAR(near, value, 6e-13 * value) << what << " elapsed " << elapsed << " n " << n;
           before = value;
@@ -169,7 +170,7 @@ TEST(CrawlValue, RisesWithTimeAndWithSignals) {
   }
 }
 
-// V/s^2 is nonincreasing and V stays below its ceiling and below the bound of its jet.
+// V/s^2 does not increase, and V stays below its ceiling and the bound of its jet.
 TEST(CrawlValue, KeepsItsPromisesAboutTheFuture) {
   std::mt19937_64 random(8);
   std::uniform_real_distribution<double> uniform(0, 1);
@@ -202,14 +203,14 @@ TEST(CrawlValue, SlopeIsTheDerivative) {
   for (int i = 0; i < 2000; ++i) {
     PaperRates paper{1, 1, 0.02 + 0.9 * uniform(random), std::pow(10, -2 + 3 * uniform(random))};
     PageRates rates = RatesFromPaper(paper);
-    rates.staleness_rate = 0.3 + uniform(random);  // not alpha: operational time
+    rates.staleness_rate = 0.3 + uniform(random);  // not alpha, as in operational time
     for (const PolicyKind kind :
          {PolicyKind::kGreedy, PolicyKind::kGreedyCis, PolicyKind::kGreedyNcis,
           PolicyKind::kNcisApprox, PolicyKind::kHarmonic, PolicyKind::kHarmonicNcis,
           PolicyKind::kNewContent}) {
       const ValueParameters page = MakeValueParameters({kind, 2}, 1, rates);
       const double s = 0.1 + 3 * uniform(random);
-      // The interval has kinks in its derivative at multiples of kappa: stay clear of them.
+      // The derivative of the interval has kinks at multiples of kappa, which this avoids.
       if (std::abs(std::remainder(s, page.weight)) < 0.01) continue;
       const double h = 1e-4;
       const double difference =
@@ -277,7 +278,8 @@ TEST(ThresholdPolicy, MatchesQuadratureOfItsSurvival) {
 }
 
 // The physical model: changes at rate Delta, signalled with probability lambda, false signals at
-// rate nu; crawl as soon as the staleness reaches s; fresh until the first change.
+// rate nu. The page is crawled as soon as the staleness reaches s, and is fresh until its first
+// change.
 TEST(ThresholdPolicy, MatchesMonteCarlo) {
   std::mt19937_64 random(11);
   std::exponential_distribution<double> exponential(1);

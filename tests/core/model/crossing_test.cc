@@ -1,4 +1,4 @@
-// The inverse: round trips over the whole domain, and the answers at its ends.
+// The inverse of the value: round trips over the whole domain, and results at its ends.
 #include "core/model/crossing.h"
 
 #include <cmath>
@@ -27,7 +27,7 @@ ValueParameters RandomPage(std::mt19937_64& random, PolicyKind kind) {
   return MakeValueParameters(policy, log_uniform(-6, 6), rates);
 }
 
-// The price is a rounded value, so s is known to about one rounding of V over dV/ds.
+// The price is a rounded value, so s is known up to one rounding of V over dV/ds.
 TEST(Crossing, RoundTripsOverTheWholeDomain) {
   std::mt19937_64 random(1);
   std::uniform_real_distribution<double> uniform(0, 1);
@@ -51,7 +51,7 @@ TEST(Crossing, RoundTripsOverTheWholeDomain) {
   }
 }
 
-// Rates over more than thirty decades, with those that are zero or infinite at the ends.
+// Rates over more than thirty decades, including zero and infinite ones.
 ValueParameters ExtremePage(std::mt19937_64& random) {
   std::uniform_real_distribution<double> uniform(0, 1);
   const auto log_uniform = [&](double low, double high) {
@@ -74,7 +74,8 @@ ValueParameters ExtremePage(std::mt19937_64& random) {
   return MakeValueParameters(policy, log_uniform(-3, 3), rates);
 }
 
-// A price near 0, near the ceiling, of a likely s, of a few signals, or exactly at one.
+// A price near 0, near the ceiling, of a likely s, of a few signals, or exactly the value of one
+// signal.
 double ExtremePrice(const ValueParameters& page, std::mt19937_64& random) {
   std::uniform_real_distribution<double> uniform(0, 1);
   const auto log_uniform = [&](double low, double high) {
@@ -94,7 +95,7 @@ double ExtremePrice(const ValueParameters& page, std::mt19937_64& random) {
   }
 }
 
-// The inverse by nothing but the order of the values.
+// The inverse by bisection, which uses only the order of the values.
 double Bisect(const ValueParameters& page, double price) {
   double low = 1e-200;
   double high = kSaturatedStaleness;
@@ -108,8 +109,8 @@ double Bisect(const ValueParameters& page, double price) {
   }
 }
 
-// What is allowed beyond 1e-11 is what errors of the value within its own bounds, and the rounding
-// of the ceiling, move the crossing by.
+// The tolerance beyond 1e-11: errors of the value within its bounds, and the rounding of the
+// ceiling, move the crossing this far.
 TEST(Crossing, AgreesWithBisectionForExtremeRatesAndPrices) {
   std::mt19937_64 random(7);
   int compared = 0;
@@ -133,7 +134,7 @@ TEST(Crossing, AgreesWithBisectionForExtremeRatesAndPrices) {
   EXPECT_GT(compared, 50'000);
 }
 
-// Without unsignalled changes psi is a staircase, and V has a kink at every multiple of kappa.
+// Without unsignalled changes psi is a staircase, and V has a kink at each multiple of kappa.
 TEST(Crossing, FindsTheKinksOfAPageThatOnlySignalsChange) {
   PageRates rates;
   rates.signal_rate = 2;
@@ -142,7 +143,7 @@ TEST(Crossing, FindsTheKinksOfAPageThatOnlySignalsChange) {
     const ValueParameters page = MakeValueParameters({PolicyKind::kGreedyNcis, 1}, 1, rates);
     ASSERT_EQ(page.odds, HUGE_VAL);
     for (const double count : {1e-3, 0.5, 1 - 1e-7, 1.0, 1 + 1e-7, 1.5, 2.0, 3.0, 3.7, 9.0}) {
-      // V in units of mu/gamma, a sum of r^i (1 - e^-(s - i kappa)).
+      // V in units of mu/gamma: a sum of r^i (1 - e^-(s - i kappa)).
       double value = 0;
       for (int i = 0; i < count; ++i) {
         value += std::exp(-i * weight) * -std::expm1(-(count - i) * weight);
@@ -153,8 +154,8 @@ TEST(Crossing, FindsTheKinksOfAPageThatOnlySignalsChange) {
   }
 }
 
-// Close to the ceiling the price fixes s through the shortfall, which double holds to 1e-16 of the
-// ceiling: the answer is as good as that allows, not worse.
+// Near the ceiling the price determines s through the shortfall, which a double holds to 1e-16 of
+// the ceiling. The result must be as good as that allows.
 TEST(Crossing, IsExactCloseToTheCeiling) {
   PageRates rates;
   rates.change_rate = 1;

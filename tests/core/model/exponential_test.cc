@@ -1,4 +1,5 @@
-// The series and the corrected logarithm against the long functions of the standard library.
+// The series and the corrected logarithm, compared with the long double functions of the standard
+// library.
 #include "core/model/exponential.h"
 
 #include <cmath>
@@ -11,7 +12,7 @@ namespace {
 
 TEST(Exponential, RestIsWithinItsBoundOnBothSides) {
   for (double s = -0.5; s <= 0.5; s += 1.0 / 1024) {
-    if (std::abs(s) < 0.01) continue;  // the reference itself cancels
+    if (std::abs(s) < 0.01) continue;  // the reference itself loses digits
     const long double reference = (std::expm1(static_cast<long double>(s)) - s) / s / s;
     EXPECT_NEAR(ExponentialRest(s), static_cast<double>(reference), 1e-14) << s;
   }

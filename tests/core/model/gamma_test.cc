@@ -1,4 +1,4 @@
-// The incomplete gamma function against tables of 20 digits and against its own recurrences.
+// The incomplete gamma function, compared with tables of 20 digits and with its own recurrences.
 #include "core/model/gamma.h"
 
 #include <algorithm>
@@ -30,8 +30,7 @@ TEST(Gamma, MatchesReference) {
   }
 }
 
-// Another implementation, at random points of all sizes: orders around the diagonal and far from
-// it.
+// Compares with Boost at random points of all sizes: orders near the diagonal and far from it.
 TEST(Gamma, AgreesWithBoost) {
   std::mt19937_64 random(1);
   std::uniform_real_distribution<double> uniform(0, 1);
@@ -62,7 +61,7 @@ TEST(Gamma, LimitsAreExact) {
   EXPECT_NEAR(RegularizedR(0, 1e-300), 1e-300, 1e-314);
 }
 
-// R^i - R^(i+1) = weight of i + 1: across the border between summation and expansion as well.
+// R^i - R^(i+1) = weight of i + 1, also across the border between summation and expansion.
 TEST(Gamma, NeighbouringOrdersDifferByThePoissonWeight) {
   for (double a = 1; a < 60; ++a) {
     for (double x = 0.2 * a; x < 3 * a; x += 0.13 * a) {

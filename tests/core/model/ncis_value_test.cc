@@ -1,5 +1,5 @@
-// The sums of the value under noisy signals: against 60-digit references, at the borders of their
-// evaluations, and the bounds on which the closed form rests.
+// The sums of the value under noisy signals: 60-digit references, the borders of the evaluations,
+// and the bounds behind the closed form.
 #include "core/model/ncis_value.h"
 
 #include <cmath>
@@ -55,7 +55,8 @@ TEST(NcisValue, MatchesReferenceInEveryEvaluation) {
   }
 }
 
-// The roots of z + b (1 - e^-z) in the upper half plane, by following z + ln(1 + z/b) = 2 pi i k.
+// Decay of the root k of z + b (1 - e^-z) in the upper half plane, found by following z + ln(1 +
+// z/b) = 2 pi i k.
 double PoleDecay(double b, int k) {
   const std::complex<double> turn(0, 2 * M_PI * k);
   std::complex<double> z = turn;
@@ -78,8 +79,8 @@ TEST(NcisValue, ClosedFormStartsWhereItsErrorIsGone) {
   }
 }
 
-// Neighbouring s on both sides of every border between evaluations: of terms, of the split at 1/4,
-// of the short sums and of the closed form.
+// Neighbouring s on both sides of every border between evaluations: number of terms, the split at
+// 1/4, the short sums, and the closed form.
 TEST(NcisValue, IsContinuousAcrossItsEvaluations) {
   std::mt19937_64 random(1);
   std::uniform_real_distribution<double> uniform(0, 1);
@@ -100,7 +101,7 @@ TEST(NcisValue, IsContinuousAcrossItsEvaluations) {
   }
 }
 
-// floor(iota/beta) of 10^4 and far beyond: with 10^12 terms a loop over them would not end.
+// floor(iota/beta) of 10^4 and far more: a loop over 10^12 terms would not end.
 TEST(NcisValue, AnyNumberOfTermsTendsToTheFluidLimit) {
   for (const double count : {1e2, 1e4, 1e8, 1e12, 1e20}) {
     for (const double b : {1e-6, 1e-2, 1.0, 5.0, 50.0, 1e4, 1e9, 1e15}) {
@@ -142,7 +143,7 @@ TEST(NcisValue, ThresholdsOfPagesWithoutSignalsAndOfThoseNeverCrawledAreExact) {
   EXPECT_EQ(never.interval, HUGE_VAL);
   EXPECT_EQ(never.crawl_rate, 0);
   EXPECT_DOUBLE_EQ(never.fresh_time, 1 / (2 + 1 - std::exp(-1.0)));
-  // Above s = 60 psi goes on growing while w is at its limit.
+  // Above s = 60 psi still grows, while w is at its limit.
   const ThresholdOutcome late = EvaluateThreshold(Rates(1, 1, 2), 300);
   EXPECT_NEAR(late.interval, 300.0 / 3 + 2.0 * 2 / (2 * 9), 1e-9);
 }

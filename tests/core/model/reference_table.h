@@ -38,7 +38,7 @@ inline std::vector<ReferenceRow> ReadReference(const std::string& name) {
   return rows;
 }
 
-// |actual - expected| <= tolerance |expected|; values under 1e-300 count as zero.
+// Expects |actual - expected| <= tolerance |expected|. Values under 1e-300 count as zero.
 inline void ExpectRelative(double actual, double expected, double tolerance,
                            const std::string& what) {
   if (std::abs(actual - expected) <= 1e-300) return;

@@ -1,4 +1,4 @@
-// Counts of signals in bounded space keep sources apart.
+// Counts of signals in bounded space distinguish sources.
 #include "core/model/signal.h"
 
 #include <map>
@@ -25,8 +25,8 @@ TEST(SignalCountsTest, CountsEachClassOfItsOwnWhileThereIsRoom) {
   EXPECT_EQ(counts.Total(), 4);
 }
 
-// Before, a seventh class was counted under the sixth, of whatever source: its own source had never
-// signalled then, and its repeated lastmod was taken for news.
+// A seventh class used to count as the sixth, whatever its source. Then its own source seemed never
+// to have signalled, and its repeated lastmod counted as news.
 TEST(SignalCountsTest, TellsSixSourcesApartWhateverTheirBursts) {
   SignalCounts counts;
   std::map<int, int> expected;

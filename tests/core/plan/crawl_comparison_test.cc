@@ -29,7 +29,7 @@ TEST(CrawlComparison, EqualCrawlsOfEqualPagesCannotBeBettered) {
   const StatusOr<CrawlComparison> comparison = CompareCrawls(pages);
   ASSERT_TRUE(comparison.ok()) << comparison.status();
   EXPECT_DOUBLE_EQ(comparison->crawl_rate, 100);
-  // Equal intervals of 1/2: fresh for (1 - e^(-1/4)) / (1/4) of the time.
+  // Equal intervals of 1/2: the page is fresh for (1 - e^(-1/4)) / (1/4) of the time.
   EXPECT_NEAR(comparison->freshness, (1 - std::exp(-0.25)) / 0.25, 1e-12);
   EXPECT_NEAR(comparison->best, comparison->freshness, 1e-8);
   EXPECT_NEAR(comparison->best_without_signals, comparison->freshness, 1e-8);
@@ -77,7 +77,7 @@ TEST(ObservedCrawlRate, GoesByIntervalsAndByALongWait) {
   const double day = 1.0 / 86400;
   EXPECT_EQ(ObservedCrawlRate({}, Duration::Days(1)), 0);
   EXPECT_NEAR(ObservedCrawlRate(Intervals({2, 2, 2}), Duration::Days(1)), day / 2, 1e-12);
-  // What has lasted longer than the others is an interval as well.
+  // A last interval longer than the others counts, too.
   EXPECT_NEAR(ObservedCrawlRate(Intervals({2, 2, 2}), Duration::Days(10)), day / 4, 1e-12);
   EXPECT_NEAR(ObservedCrawlRate(Intervals({3}), Duration()), day / 3, 1e-12);
 }

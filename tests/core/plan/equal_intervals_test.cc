@@ -8,7 +8,7 @@
 namespace freshet {
 namespace {
 
-// 1 - (1 + x) e^-x with 64 bits of mantissa; the series where that is not enough.
+// 1 - (1 + x) e^-x with 64 bits of mantissa; by its series where that is not enough.
 long double Reference(long double x) {
   if (x > 2) return 1 - (1 + x) * std::exp(-x);
   long double term = x * x / 2;
@@ -32,14 +32,14 @@ TEST(InverseCrawlGain, InvertsOverTheWholeRange) {
   EXPECT_EQ(InverseCrawlGain(0), 0);
   for (double y = 1e-300; y < 0.5; y *= 1.01) {
     const long double back = Reference(InverseCrawlGain(y));
-    // d ln x = d ln P / (x P'/P), which lies between 1/2 and 1 here.
+    // d ln x = d ln P / (x P'/P); the divisor lies between 1/2 and 1 here.
     EXPECT_NEAR(static_cast<double>(back / y), 1, 4e-15) << y;
   }
   for (double c = 0.5; c > 1e-15; c *= 0.99) {
     const double y = 1 - c;
     const long double x = InverseCrawlGain(y);
     const long double rest = (1 + x) * std::exp(-x);
-    // Here x is known to 2e-16 relative, so its exponential to x times that.
+    // Here x has a relative error of 2e-16, so its exponential has x times that.
     EXPECT_NEAR(static_cast<double>(rest / (1 - static_cast<long double>(y))), 1,
                 1e-15 * (2 + static_cast<double>(x)))
         << c;
@@ -54,7 +54,7 @@ TEST(InverseCrawlGain, RisesAcrossThePiecesOfItsTable) {
   for (int i = 1; i < 100'000; ++i) {
     const double w = i * 8.5e-5;
     const double x = InverseCrawlGain(-std::expm1(-w * w / 2));
-    // Neighbouring arguments round to the same y where 1 - y is small.
+    // Neighbouring arguments round to the same y if 1 - y is small.
     EXPECT_GE(x, before) << w;
     before = x;
   }

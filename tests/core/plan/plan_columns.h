@@ -8,7 +8,7 @@
 
 namespace freshet {
 
-// What PlanPages looks at.
+// Owns the columns of a PlanPages.
 struct PlanColumns {
   std::vector<double> importance;
   std::vector<double> change_rate;

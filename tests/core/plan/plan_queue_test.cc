@@ -37,7 +37,7 @@ TEST(PlanQueue, KeepsEveryPageWithinOneCrawlOfItsPlan) {
     ++crawls[pick->page.value()];
     queue.Crawled(pick->page, at);
     for (size_t i = 0; i < kPages; ++i) {
-      // Ticks and due times are whole microseconds.
+      // Ticks and due times are in whole microseconds.
       ASSERT_LT(std::abs(crawls[i] - static_cast<double>(j) * rates[i] / kRate), 1.01) << i;
     }
   }
@@ -145,7 +145,7 @@ TEST(PlanQueue, ForcedPagesGoInTheOrderInWhichTheyAreForced) {
   }
 }
 
-// The same schedule by a scan of all pages.
+// Makes the same schedule by a scan of all pages.
 class PlainQueue {
  public:
   struct Page {
@@ -162,7 +162,7 @@ class PlainQueue {
     Page& added = pages_[page.value()] = {.entry = Rounded(entry), .in = true};
     if (entry.rate == 0) return;
     added.due = fresh_at + IntervalOf(added);
-    // At most one interval overdue.
+    // A page is overdue by at most one interval.
     if (!IntervalOf(added).infinite()) added.due = std::max(added.due, now - IntervalOf(added));
   }
   void Update(PageId page, const PlanEntry& entry, Instant now) {
@@ -209,7 +209,7 @@ class PlainQueue {
 
  private:
   struct Turn {
-    int rank;  // forced, released, not yet released
+    int rank;  // 0 = forced, 1 = released, 2 = not yet released
     Instant time;
     uint32_t page;
     auto operator<=>(const Turn&) const = default;
@@ -244,7 +244,7 @@ class PlainQueue {
   Instant front_;
 };
 
-// Both queues under the same random operations; every pick and due time must agree.
+// Applies the same random operations to both queues. Every pick and due time must agree.
 class Twins {
  public:
   Twins(uint64_t seed, uint32_t pages, uint32_t hosts)
@@ -263,7 +263,7 @@ class Twins {
   PlanEntry RandomEntry() {
     PlanEntry entry;
     if (random_.Uniform() < 0.9) entry.rate = std::pow(10, random_.Uniform(-3, 0));
-    // Half of all pages on one host.
+    // Half of all pages are on one host.
     entry.host = HostId(random_.Uniform() < 0.5 ? 0 : uint32_t(random_.Below(hosts_)));
     if (random_.Uniform() < 0.1) entry.eligible_from = Later(100);
     if (random_.Uniform() < 0.1) entry.forced_at = Later(1000);
@@ -287,7 +287,7 @@ class Twins {
                                                       : now_;
     queue_.SetHostFree(host, free_at);
     plain_.SetHostFree(host, free_at);
-    if (random_.Uniform() < 0.1) return;  // it failed: its job is still to be done
+    if (random_.Uniform() < 0.1) return;  // the crawl failed, so the page stays due
     queue_.Crawled(pick->page, now_);
     plain_.Crawled(pick->page, now_);
     if (plain_[pick->page].entry.forced_at > now_) return;
@@ -347,8 +347,8 @@ TEST(PlanQueue, PicksWhatAScanOfAllPagesPicks) {
   }
 }
 
-// Ticks at the rate of the plan over hosts that are busy for a while after every crawl; the most
-// that one tick cost, in entries of heaps.
+// Ticks at the rate of the plan, with hosts that are busy for a while after each crawl. Returns the
+// most heap operations of a tick.
 uint64_t MostOperationsOfATick(uint32_t pages, uint32_t hosts, int busy_ticks) {
   PlanQueue queue;
   Random random(5);
@@ -365,7 +365,7 @@ uint64_t MostOperationsOfATick(uint32_t pages, uint32_t hosts, int busy_ticks) {
       queue.Crawled(pick->page, Tick(j, 1));
       ++crawls;
     }
-    // Another is blocked for good, and free again.
+    // Another host is blocked for good, and then free again.
     const HostId other(static_cast<uint32_t>(random.Below(hosts)));
     queue.SetHostFree(other, Instant::Infinite());
     queue.SetHostFree(other, Tick(j, 1));
@@ -379,7 +379,7 @@ TEST(PlanQueue, ATickCostsAFewHeapOperationsWhateverTheNumberOfPages) {
   for (const uint32_t hosts : {1U, 4U, 1000U}) {
     const uint64_t few = MostOperationsOfATick(1000, hosts, 2);
     const uint64_t many = MostOperationsOfATick(256'000, hosts, 2);
-    // Four levels more of a heap with four children, for some thirty operations.
+    // The heap has four children per node and four more levels, for about thirty operations.
     EXPECT_LT(many, few + 1000) << hosts << " hosts";
     EXPECT_LT(many, 2000U) << hosts << " hosts";
   }

@@ -1,5 +1,5 @@
-// Properties of every plan: no exchange improves an optimal one, degenerate input has its defined
-// answer, and the executor does not matter.
+// Properties of every plan: no exchange improves an optimal one, degenerate input has a defined
+// result, and the executor does not matter.
 #include <algorithm>
 #include <cmath>
 #include <random>
@@ -18,7 +18,8 @@
 namespace freshet {
 namespace {
 
-// Pages over several decades; every fifth with complete signals, some without importance or change.
+// Pages over several decades. Every fifth has complete signals; some have no importance or no
+// changes.
 PlanColumns RandomPages(size_t size, uint64_t seed) {
   std::mt19937_64 random(seed);
   std::normal_distribution<double> normal;
@@ -38,7 +39,7 @@ double Crawls(const PlanPages& pages, const RatePlan& plan, size_t i) {
   return plan.rate[i] + signalled;
 }
 
-// The penalty of one page under a method's objective (lower is better) when it gets `crawls`.
+// The penalty of a page with `crawls` under the method's objective; lower is better.
 double Penalty(PlanMethod method, const PlanPages& pages, size_t i, double crawls) {
   const double mu = pages.importance[i];
   const double delta = pages.change_rate[i];
@@ -115,7 +116,7 @@ TEST(Plans, SolvesCrawlRatesOverTwentyDecades) {
   }
 }
 
-// Few pages, so that often a whole group of them is of no importance or never changes.
+// Few pages, so that often a whole group has no importance or never changes.
 TEST(Plans, NeverUseMoreThanTheirRate) {
   std::mt19937_64 random(8);
   std::uniform_real_distribution<double> decades(-1, 1);
@@ -181,13 +182,13 @@ TEST(Plans, SumsDoNotDependOnTheExecutor) {
         ComputePlanCosts(columns.pages(), *serial, CrawlTimesOf(method)).accuracy,
         ComputePlanCosts(columns.pages(), *parallel, CrawlTimesOf(method), two.parallel).accuracy);
     if (method == PlanMethod::kFronteraClustered) continue;
-    // The search over all pages starts from a sample.
+    // The search over all pages starts from the result for a sample.
     EXPECT_LE(serial->iterations, 12) << PlanMethodName(method);
   }
 }
 
 TEST(Plans, GiveUpWhereverTheyAreToldTo) {
-  // Enough for several passes, one of them over a sample.
+  // Enough pages for several passes, one of them over a sample.
   const PlanColumns columns = RandomPages(5 * kPlanChunk, 5);
   for (const PlanMethod method : AllPlanMethods()) {
     size_t looks = 0;
@@ -281,7 +282,7 @@ TEST(Plans, PagesWithoutUseGetNothing) {
     EXPECT_EQ(costs.j_h, 0);
     EXPECT_EQ(costs.accuracy, 1);
   }
-  // A plan by importance needs no change rate, one by change rate no importance.
+  // A plan by importance needs no change rate, and a plan by change rate no importance.
   EXPECT_EQ(PlanLambdaCrawlApprox(columns.pages(), 10)->rate[1], 10);
   EXPECT_EQ(PlanChangeRate(columns.pages(), 10)->rate[0], 10);
   const PlanColumns still{{1, 1}, {0, 0}, {}};
@@ -327,7 +328,7 @@ TEST(Plans, ApproximateSplitIsTheBestOne) {
   double polled = 0;
   for (const double rate : plan->rate) polled += rate;
   for (const double factor : {0.9, 0.999, 1.001, 1.1}) {
-    // The same shape with another split: polled pages scaled, signalled pages re-solved.
+    // Another split: rates of polled pages are scaled, signalled pages solved again.
     PlanColumns signalled = columns;
     for (size_t i = 0; i < 300; ++i) {
       if (columns.complete[i] == 0) signalled.importance[i] = 0;

@@ -68,12 +68,12 @@ TEST(AgeBinWheel, APageHasOneEdge) {
   EXPECT_THAT(Due(wheel, kStart + Duration::Days(3)), ElementsAre(PageId(3)));
 }
 
-// An edge may be years away, and a standby takes none.
+// An edge may be years away, and a standby takes no due edges.
 TEST(AgeBinWheel, EdgesThatMovedPileUpNowhere) {
   AgeBinWheel wheel(Duration::Days(1));
   for (uint32_t page = 0; page < 1000; ++page) wheel.Set(PageId(page), kStart);
   for (int i = 0; i < 100'000; ++i) {
-    // Back to the same instant, and on to another.
+    // Page 7 returns to the same instant, page 8 moves to another.
     wheel.Set(PageId(7), Instant::Infinite());
     wheel.Set(PageId(7), kStart + Duration::Days(900));
     wheel.Set(PageId(8), kStart + kBucket * static_cast<double>(1 + i % 5000));

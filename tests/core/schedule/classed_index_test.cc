@@ -1,4 +1,4 @@
-// Against one brute-force index over all pages, asked for the best of those of some classes.
+// Compares with one brute-force index over all pages, asked for the best page of some classes.
 #include "core/schedule/classed_index.h"
 
 #include <map>
@@ -15,7 +15,7 @@ constexpr uint32_t kPagesOfClasses = 400;
 constexpr uint32_t kHostsOfClasses = 12;
 constexpr CrawlClass kClasses = 4;
 
-// What the index is to have, looked at page by page. Thread-compatible.
+// The expected content of the index, searched page by page. Thread-compatible.
 struct Twin {
   struct Page {
     IndexEntry entry;
@@ -61,7 +61,7 @@ class ClassedIndexTest : public testing::Test {
     const IndexEntry entry = Entry(now);
     const bool suspended = twin_.pages.contains(id) && twin_.pages[id].suspended;
     index_.Put(id, entry, crawl_class);
-    // A page that changes its class is in anew.
+    // A page that changes its class is no longer suspended.
     if (suspended) index_.Suspend(id);
     twin_.pages[id] = {entry, crawl_class, suspended};
   }
@@ -119,7 +119,7 @@ TEST_F(ClassedIndexTest, GivesTheExactBestAmongAnyClasses) {
     ASSERT_EQ(pick->crawl_class, page.crawl_class);
     ASSERT_TRUE((among & SetOf(page.crawl_class)) != 0);
     ASSERT_FALSE(page.suspended);
-    // Rates are kept in single precision.
+    // Rates have single precision.
     ASSERT_NEAR(DecidingValue(page.entry, now), best, 1e-6 * best) << "step " << step;
     ASSERT_EQ(index_.HostOf(pick->page), page.entry.host);
   }

@@ -1,5 +1,5 @@
-// Why a page is, or is not, crawled: the sentence and the verdict say the same, and what is said to
-// be due is what a pick takes.
+// Explanations of pages: the sentence agrees with the verdict, and pages that are said to be due
+// are picked.
 #include <cmath>
 #include <string>
 
@@ -13,7 +13,7 @@ using testing::Not;
 
 class ExplanationTest : public ShardCycleTest {};
 
-// Of no page the staleness is higher, and its value is below the price all the same.
+// The page has the highest possible staleness, but its value is below the price.
 TEST_F(ExplanationTest, APageNeverCrawledCanBeBelowThePrice) {
   Apply(Upsert("dear", 1e6), 0);
   Apply(Upsert("cheap", 1), 0);
@@ -41,7 +41,7 @@ TEST_F(ExplanationTest, APageNeverCrawledCanBeBelowThePrice) {
   EXPECT_THAT(Explain("crawled", 3).why, HasSubstr("without a signal"));
 }
 
-// Of what its host waits for and what it waits for itself the one that ends last is said.
+// If both a page and its host wait, the explanation names the wait that ends last.
 TEST_F(ExplanationTest, TheWaitThatEndsLastIsSaid) {
   ShardOptions options;
   options.politeness = {.min_delay = Duration::Seconds(5),
@@ -65,7 +65,7 @@ TEST_F(ExplanationTest, TheWaitThatEndsLastIsSaid) {
   EXPECT_EQ(explain("b", 2).verdict, Verdict::kHostBusy);
   EXPECT_THAT(explain("b", 2).why, HasSubstr("3.000 s to go"));
   EXPECT_THAT(explain("b", 2).why, Not(HasSubstr("besides")));
-  // How long a page is out nobody knows: both are said.
+  // Nobody knows how long the other page stays leased, so both waits are named.
   ASSERT_TRUE(shard.Next(At(5), kLease, "w"));
   EXPECT_EQ(explain("a", 6).verdict, Verdict::kHostBusy);
   EXPECT_THAT(explain("a", 6).why,
@@ -90,8 +90,8 @@ TEST_F(ExplanationTest, LongWaitsAreSaidInUnitsThatSuitThem) {
   EXPECT_THAT(why(5 * 86400 - 119), HasSubstr(": 119.000 s to go"));
 }
 
-// A page that was never crawled is worth its importance over its change rate, and signals are
-// evidence of changes. They do not make it worth less for all that, whenever they come.
+// The value of a page that was never crawled is its importance over its change rate. Signals are
+// evidence of changes, but they must never lower this value.
 TEST_F(ExplanationTest, ASignalLowersNoPageThatWasNeverCrawled) {
   constexpr double kDay = 86400;
   for (const PolicyKind kind :
@@ -111,18 +111,18 @@ TEST_F(ExplanationTest, ASignalLowersNoPageThatWasNeverCrawled) {
       const double before = value("signalled", at);
       ASSERT_EQ(shard.Apply(Signal("signalled"), At(at)).disposition, Disposition::kApplied);
       EXPECT_GE(value("signalled", at), before * (1 - 1e-6));
-      // Nor does it, once an epoch has made of it what it proves.
+      // An epoch that learns from the signal does not lower the value either.
       shard.RunEpoch(At(at + 60));
-      // Pages may be filed by models that have moved by 2% since.
+      // Filed pages may follow models that have moved by 2% since.
       EXPECT_GE(value("signalled", at + 60), value("quiet", at + 60) * 0.98);
     }
-    // What they have said of the page counts from its first crawl on.
+    // Signals count from the page's first crawl on.
     EXPECT_GT(shard.Find(Key("signalled"))->state.rates.change_rate,
               shard.Find(Key("quiet"))->state.rates.change_rate);
   }
 }
 
-// At any price and staleness, also where they differ by roundings alone.
+// Holds at any price and staleness, even if they differ only by rounding.
 TEST_F(ExplanationTest, TheSentenceAgreesWithTheNumbers) {
   for (int i = 0; i < 12; ++i) {
     UpsertPage event = Upsert("p" + std::to_string(i), 1 + i % 3);

@@ -1,5 +1,4 @@
-// Pages that are to go out whatever they are worth: how many of all ticks they take, and whose turn
-// it is.
+// Forced pages, which are picked whatever their value: their share of the ticks, and their order.
 #include "core/schedule/forced_pages.h"
 
 #include <cmath>
@@ -17,7 +16,7 @@
 namespace freshet {
 namespace {
 
-// The last two labels.
+// The last two labels of a name.
 std::string_view LastTwo(std::string_view host) {
   const size_t last = host.rfind('.');
   if (last == std::string_view::npos || last == 0) return host;
@@ -35,7 +34,7 @@ class ForcedPagesTest : public ShardCycleTest {
  protected:
   ForcedPagesTest() : ShardCycleTest(ByDomain()) {}
 
-  // A page that was crawled at 0.
+  // Adds a page that was crawled at 0.
   void Add(const std::string& host, double importance, double max_interval_seconds,
            const std::string& crawl_id = "DEFAULT", uint64_t client = 0) {
     UpsertPage event{.key = {crawl_id, "https://" + host + "/"}, .host = host};
@@ -48,7 +47,7 @@ class ForcedPagesTest : public ShardCycleTest {
   std::optional<Pick> Take(double at, bool forced_first) {
     return shard_.state().Take(At(at), kAllClasses, forced_first);
   }
-  // The host of the page that goes out, which is fetched at once; empty: none goes.
+  // Crawls the next page with an immediate result; returns its host, "" = no page.
   std::string Crawl(double at, bool forced_first) {
     const std::optional<Pick> pick = Take(at, forced_first);
     if (!pick) return {};
@@ -62,7 +61,7 @@ class ForcedPagesTest : public ShardCycleTest {
               Disposition::kApplied);
     return reply.assignment->host;
   }
-  // Crawls by domain, over so many ticks.
+  // Counts the crawls of `ticks` ticks by domain.
   std::map<std::string, int> CrawlTicks(double from, int ticks, double per_second, double share) {
     ForcedShare forced(share);
     std::map<std::string, int> crawls;
@@ -79,7 +78,7 @@ class ForcedPagesTest : public ShardCycleTest {
   bool was_forced_ = false;
 };
 
-// One that may add pages below its own domain alone took nine ticks of ten.
+// A client with many forced pages of one domain used to take nine of ten ticks.
 TEST_F(ForcedPagesTest, OfOneClientLeaveTheRestToWhatPagesAreWorth) {
   for (int i = 0; i < 300; ++i) Add(fmt::format("h{}.good.test", i), 1000, 0);
   for (int i = 0; i < 400; ++i) Add(fmt::format("h{}.evil.test", i), 1e-9, 1);
@@ -112,7 +111,7 @@ TEST_F(ForcedPagesTest, OfADomainGoByLateness) {
   EXPECT_EQ(Crawl(40.2, true), "a.site.test");
 }
 
-// They would take all, one turn a domain.
+// If each domain had a turn, a crawl id with many domains would take all turns.
 TEST_F(ForcedPagesTest, OfACrawlIdWithManyDomainsLeaveOtherCrawlIdsTheirTurns) {
   for (int i = 0; i < 2000; ++i) Add(fmt::format("h.d{}.test", i), 1e-9, 1, "many", kClient);
   for (int i = 0; i < 300; ++i) Add(fmt::format("h{}.good.test", i), 1e-9, 90, "few", kClient);
@@ -131,7 +130,7 @@ TEST_F(ForcedPagesTest, OfADomainGainNothingByManyCrawlIds) {
   EXPECT_NEAR(crawls.at("good.test"), 100, 2);
 }
 
-// After a restart nobody is known to have added a crawl id.
+// After a restart no crawl id has a known owner.
 TEST_F(ForcedPagesTest, OfADomainGainNothingByManyCrawlIdsOfNobody) {
   for (int i = 0; i < 200; ++i) {
     Add(fmt::format("h{}.evil.test", i), 1e-9, 1, fmt::format("c{}", i));
@@ -148,7 +147,7 @@ TEST_F(ForcedPagesTest, OfAClientGainNothingByManyCrawlIdsAndDomains) {
   EXPECT_NEAR(CrawlTicks(100, 100, 50, 1).at("good.test"), 50, 2);
 }
 
-// Whoever added it.
+// An operator's settings give the crawl id its own turns, whichever client added its pages.
 TEST_F(ForcedPagesTest, OfACrawlIdThatAnOperatorHasSetSomethingForHaveTheirOwnTurns) {
   for (int i = 0; i < 500; ++i) Add(fmt::format("h.d{}.test", i), 1e-9, 1, fmt::format("c{}", i));
   SetCrawl set{.terms = {.record = {.crawl_id = "good"}}};
@@ -166,7 +165,7 @@ TEST_F(ForcedPagesTest, GoOutHoweverManyCrawlIdsThereAre) {
   EXPECT_EQ(CrawlTicks(100, kCrawlIds, 1000, 1).size(), kCrawlIds);
 }
 
-// What is over its turn is a page like any other.
+// Out of its turn a forced page competes like any other.
 TEST_F(ForcedPagesTest, CompeteByTheirWorthOutOfTurn) {
   Add("a.late.test", 1000, 10);
   Add("b.late.test", 1, 5);
@@ -191,7 +190,7 @@ TEST_F(ForcedPagesTest, SayWhenTheyAreOutOfTurn) {
   EXPECT_EQ(again->page, pick->page);
 }
 
-// Nobody may go round the turn by asking for it.
+// A recheck does not bypass the turns.
 TEST_F(ForcedPagesTest, AreThoseThatSomebodyAskedForAsWell) {
   for (int i = 0; i < 50; ++i) Add(fmt::format("h{}.good.test", i), 1000, 0);
   for (int i = 0; i < 50; ++i) {
@@ -204,8 +203,8 @@ TEST_F(ForcedPagesTest, AreThoseThatSomebodyAskedForAsWell) {
   EXPECT_EQ(crawls.at("evil.test"), 10);
 }
 
-// Pages, politeness and crawls change in any order: the page that goes out first is never one that
-// may not, and what is late for long goes out.
+// Pages, politeness and crawl ids change in random order. No pick is ineligible, and every late
+// page is picked in the end.
 TEST_F(ForcedPagesTest, AreNeverLostWhateverChanges) {
   Random random(4);
   constexpr int kHosts = 40;
@@ -253,7 +252,7 @@ TEST_F(ForcedPagesTest, AreNeverLostWhateverChanges) {
   for (uint64_t i = 0; i < kHosts; ++i) EXPECT_GT(last[host_of(i)], 190) << host_of(i);
 }
 
-// An index is 30 KB, and crawl ids cost nothing.
+// A lot has an index of 30 KB and clients can invent crawl ids, so the number of lots is capped.
 TEST(ForcedPages, ShareOutLotsAndGiveThemBack) {
   HostGate gate{PolitenessDefaults()};
   CrawlTable crawls;

@@ -15,7 +15,7 @@ namespace {
 constexpr HostBackoff kBackoff = {
     .first = Duration::Seconds(30), .longest = Duration::Hours(1), .quiet = Duration::Seconds(600)};
 
-// An answer to a fetch of just now.
+// Records a throttled answer at `now` to a fetch of the same moment.
 void Throttle(HostRecord* host, Instant now, Duration asked = {}) {
   NoteThrottled(kBackoff, now, asked, now, host);
 }

@@ -1,4 +1,4 @@
-// When tests of the schedule take place.
+// Times of the schedule tests.
 #ifndef FRESHET_TESTS_CORE_SCHEDULE_INSTANTS_H_
 #define FRESHET_TESTS_CORE_SCHEDULE_INSTANTS_H_
 

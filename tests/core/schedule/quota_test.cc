@@ -1,4 +1,4 @@
-// How many of a thing there may be: places, and the pages of a host and hosts of a server.
+// Quotas: places, pages of a host, and hosts of a server.
 #include "core/schedule/quota.h"
 
 #include "tests/core/schedule/shard_cycle.h"
@@ -20,7 +20,7 @@ TEST(Quota, GivesOutSoManyPlacesAndTakesThemBack) {
     EXPECT_FALSE(quota->Take());
     EXPECT_TRUE(places.Use(quota.get()));
   }
-  // One was used, the other came back.
+  // One place was used; the other was given back.
   EXPECT_TRUE(quota->Take());
   EXPECT_FALSE(quota->Take());
   quota->SetMost(3);
@@ -63,9 +63,9 @@ TEST(HostQuota, RefusesAHostTooManyOverAllShards) {
   EXPECT_TRUE(absl::IsResourceExhausted(refused.status));
   EXPECT_THAT(std::string(refused.status.message()),
               HasSubstr("host c.test is new, but this server already has 2 hosts"));
-  // Pages of hosts that are known still come in.
+  // Known hosts can still get new pages.
   EXPECT_EQ(one.Apply(PageAt("a.test", 2), At(2)).disposition, Disposition::kCreated);
-  // One that is forgotten makes room.
+  // A forgotten host makes room.
   ASSERT_TRUE(other.Apply(RemovePage{.key = PageAt("b.test", 0).key}, At(3)).status.ok());
   other.RunTimers(At(10'000));
   EXPECT_EQ(quota->used(), 1U);

@@ -1,5 +1,5 @@
-// Results of open leases: each ends its lease and counts, whatever the clock of its worker says and
-// whatever it leaves out.
+// Results of open leases: each ends its lease and counts, whatever the worker's clock says and
+// whatever the result omits.
 #include <string>
 #include <vector>
 
@@ -15,7 +15,7 @@ using testing::IsEmpty;
 
 class ResultsTest : public ShardCycleTest {
  protected:
-  // Hands "a" out at `at`; nothing else competes.
+  // Leases "a" at `at`; no other page competes.
   Assignment Out(double at) {
     Apply(RecheckPage{Key("a")}, at);
     const auto assignment = Next(at);
@@ -24,7 +24,7 @@ class ResultsTest : public ShardCycleTest {
   }
 };
 
-// Hundreds of fetches a second came of such a worker.
+// Such a worker caused hundreds of fetches a second.
 TEST_F(ResultsTest, AClockThatIsBehindDoesNotBringThePageBack) {
   AddCrawled("a", 0);
   const Assignment assignment = Out(10);
@@ -55,7 +55,7 @@ TEST_F(ResultsTest, AClockThatIsAheadIsTakenAsNow) {
   const Reply reply = Apply(Result(first, CrawlOutcome::kChanged, At(250)), 12);
   EXPECT_THAT(reply.notes, ElementsAre(HasSubstr("238.000 s ahead of the server's clock")));
   EXPECT_EQ(Page("a").state.last_crawl, At(12));
-  // The next worker's clock is right.
+  // The clock of the next worker is right.
   const Assignment second = Out(20);
   const Reply next = Apply(Result(second, CrawlOutcome::kUnchanged, At(21)), 22);
   EXPECT_THAT(next.notes, IsEmpty());
@@ -70,7 +70,7 @@ TEST_F(ResultsTest, SmallDifferencesOfClocksNeedNoWord) {
   EXPECT_EQ(Page("a").state.last_crawl, At(10));
 }
 
-// A crawl that nobody ordered was dated ahead, or the server's clock was set back between two runs.
+// An unordered crawl was dated ahead, or the server's clock was set back between two runs.
 TEST_F(ResultsTest, ALastCrawlInTheFutureIsCorrected) {
   AddCrawled("a", 0);
   ReportCrawl ahead{.key = Key("a"), .fetched = At(300)};
@@ -126,7 +126,7 @@ TEST_F(ResultsTest, ARepetitionIsKnownByLeaseAndByTheTimeThatWasSaid) {
   EXPECT_EQ(Page("a"), before);
 }
 
-// It is told again while the page is out anew; nobody has answered for that.
+// The result is repeated while the page is leased again. The new lease has no answer yet.
 TEST_F(ResultsTest, ARepetitionByUrlLeavesALaterLeaseOpen) {
   AddCrawled("a", 0);
   (void)Out(100);
@@ -159,7 +159,7 @@ TEST_F(ResultsTest, AResultThatNothingDecidesCountsForTheWorse) {
   EXPECT_EQ(counters().leases, 0u);
   EXPECT_GT(Page("a").state.retry_at, At(12));
 
-  // Workers may change to another digest.
+  // Workers may change the kind of digest.
   ReportCrawl digest{.lease = Out(1000).lease, .fetched = At(1001)};
   digest.digest = "sha1";
   digest.outcome = CrawlOutcome::kChanged;
@@ -175,7 +175,7 @@ TEST_F(ResultsTest, AResultThatNothingDecidesCountsForTheWorse) {
   EXPECT_EQ(Apply(other, 3002).outcome, CrawlOutcome::kUnchanged);
 }
 
-// Nobody has looked whether it changed: the page is as new as the fetch, and nothing is learned.
+// Nobody compared the page: it is as fresh as the fetch, but nothing is learned.
 TEST_F(ResultsTest, AResultOfWhichNobodyLookedTeachesOnlyWhereDigestsCompare) {
   AddCrawled("a", 0);
   const size_t before = Page("a").detail.statistics.recent.size();
@@ -192,7 +192,7 @@ TEST_F(ResultsTest, AResultOfWhichNobodyLookedTeachesOnlyWhereDigestsCompare) {
   EXPECT_EQ(report(30, "one"), before + 1);
   EXPECT_EQ(report(40, "two"), before + 2);
   EXPECT_EQ(report(50, ""), before + 2);
-  // What was found before a fetch that says nothing is not compared with what comes after it.
+  // Digests before and after a fetch without one are not compared.
   EXPECT_EQ(report(60, "two"), before + 2);
   EXPECT_EQ(Page("a").detail.changes, 1U);
 }
@@ -204,7 +204,7 @@ TEST_F(ResultsTest, ALateResultThatNothingDecidesIsRefused) {
   EXPECT_THAT(std::string(Apply(silent, 1001).status.message()), HasSubstr("outcome: "));
 }
 
-// The fetch was made before the poll: whatever it found says nothing of what the poll says.
+// The fetch was before the poll, so it says nothing about the poll's signals.
 TEST_F(ResultsTest, AFetchFromBeforeAPollDoesNotJudgeIt) {
   for (const char* path : {"a", "b", "c"}) AddCrawled(path, 0);
   const Assignment assignment = Out(10);
@@ -223,7 +223,7 @@ TEST_F(ResultsTest, AFetchFromBeforeAPollDoesNotJudgeIt) {
   EXPECT_TRUE(Page("a").detail.statistics.recent[0].signals.empty());
   shard_.RunTimers(At(26));
   EXPECT_EQ(Page("b").state.bursts[0].shift, 0);
-  // The next fetch has seen what the poll told of.
+  // The next fetch was after the poll.
   const Assignment next = Out(30);
   Apply(Result(next, CrawlOutcome::kUnchanged, At(31)), 32);
   EXPECT_EQ(Page("a").state.bursts[0].burst, 0u);
@@ -231,7 +231,7 @@ TEST_F(ResultsTest, AFetchFromBeforeAPollDoesNotJudgeIt) {
   EXPECT_LT(Page("b").state.bursts[0].shift, 0);
 }
 
-// Of two polls the one that came before the fetch is judged by it.
+// A fetch between two polls judges the earlier one.
 TEST_F(ResultsTest, OfTwoPollsTheOlderIsJudged) {
   for (const char* path : {"a", "b", "c"}) AddCrawled(path, 0);
   const auto poll = [&](uint64_t number, double at) {
@@ -255,8 +255,8 @@ TEST_F(ResultsTest, OfTwoPollsTheOlderIsJudged) {
   EXPECT_LT(Page("b").state.bursts[1].shift, 0);
 }
 
-// A late result is no copy of the page: the next crawl finds the same change, and counts for both.
-// A page whose first result comes too late has none: nothing is said of its outcome.
+// A late result does not update the page: the next crawl finds the same change and counts for both.
+// A page whose first result is late has no copy, and its outcome says nothing.
 TEST_F(ResultsTest, ALateResultIsNoneOfAPageThatHasNone) {
   AddCrawled("a", 0);
   const auto assignment = Next(1000);
@@ -292,7 +292,7 @@ TEST_F(ResultsTest, AChangeThatALateResultHasSeenCountsOnce) {
   EXPECT_EQ(Page("a").detail.statistics.recent.size(), 2u) << "crawls stay";
 }
 
-// What was signalled since the late fetch is not known any more, so it is no evidence of silence.
+// Signals after the late fetch may exist, so the fetch is no evidence of silence.
 TEST_F(ResultsTest, ALateResultFromBeforeASignalProvesNothing) {
   AddCrawled("a", 0);
   const Assignment assignment = Out(10);
@@ -310,7 +310,7 @@ class HeldLeasesTest : public ResultsTest {
   static Reporter Identity(const std::string& name) {
     return std::make_shared<const std::string>(name);
   }
-  // Hands "a" out to a worker of that client.
+  // Leases "a" to a worker of this client.
   Assignment OutTo(const std::string& client, double at) {
     Apply(RecheckPage{Key("a")}, at);
     const auto pick = shard_.state().Take(At(at));
@@ -322,7 +322,7 @@ class HeldLeasesTest : public ResultsTest {
     EXPECT_TRUE(reply.assignment);
     return *reply.assignment;
   }
-  // A result that names its lease alone.
+  // A result that names only its lease.
   static ReportCrawl Guess(const Assignment& assignment, const Reporter& reporter,
                            Instant fetched) {
     ReportCrawl report{.lease = assignment.lease, .fetched = fetched, .reporter = reporter};
@@ -348,7 +348,7 @@ TEST_F(HeldLeasesTest, AreEndedByTheirIdentityAlone) {
   EXPECT_EQ(counters().leases, 0u);
 }
 
-// Nor can others say that a result of it has come already.
+// Other identities cannot learn whether a result of the lease has come.
 TEST_F(HeldLeasesTest, AreTheirIdentitysWhenTheyAreOver) {
   AddCrawled("a", 0);
   const Assignment assignment = OutTo("identity good", 10);
@@ -361,7 +361,7 @@ TEST_F(HeldLeasesTest, AreTheirIdentitysWhenTheyAreOver) {
   EXPECT_EQ(Apply(late, 82).disposition, Disposition::kDuplicate);
 }
 
-// A page that is named by its URL as well is one that was seen, as without any lease.
+// If the result also names the page's URL, it counts as an observation, as without a lease.
 TEST_F(HeldLeasesTest, OfOthersAreNoneAndTheFetchIsAnObservation) {
   AddCrawled("a", 0);
   const Assignment assignment = OutTo("identity good", 10);
@@ -372,7 +372,8 @@ TEST_F(HeldLeasesTest, OfOthersAreNoneAndTheFetchIsAnObservation) {
   EXPECT_EQ(counters().leases, 1u);
 }
 
-// Nor does a result end it that names the page alone: the page stays out, and so does its host.
+// A result that names only the page does not end the lease of another identity. Page and host stay
+// leased.
 TEST_F(HeldLeasesTest, OfOthersAreNotEndedByTheUrlAlone) {
   AddCrawled("a", 0);
   const Assignment assignment = OutTo("identity good", 10);
@@ -381,7 +382,7 @@ TEST_F(HeldLeasesTest, OfOthersAreNotEndedByTheUrlAlone) {
   EXPECT_EQ(Apply(report, 12).disposition, Disposition::kObservedOnly);
   EXPECT_EQ(Page("a").state.last_crawl, At(0));
   EXPECT_EQ(counters().leases, 1u);
-  // What somebody fetched before the page went out says nothing of the lease.
+  // A fetch from before the lease says nothing about the lease.
   report.fetched = At(5);
   EXPECT_EQ(Apply(report, 12).disposition, Disposition::kApplied);
   EXPECT_EQ(counters().leases, 1u);
@@ -389,7 +390,7 @@ TEST_F(HeldLeasesTest, OfOthersAreNotEndedByTheUrlAlone) {
   own.reporter = Identity("good");
   EXPECT_EQ(Apply(own, 13).disposition, Disposition::kApplied);
   EXPECT_EQ(counters().leases, 0u);
-  // The holder itself may leave the id out.
+  // The holder itself may omit the lease id.
   (void)OutTo("identity good", 20);
   report.fetched = At(21);
   report.reporter = Identity("good");
@@ -397,8 +398,7 @@ TEST_F(HeldLeasesTest, OfOthersAreNotEndedByTheUrlAlone) {
   EXPECT_EQ(counters().leases, 0u);
 }
 
-// Where there were no identities, or a release did not write them down, nothing is known of whose
-// they are.
+// Without identities, or with leases of an earlier release, the holder of a lease is unknown.
 TEST_F(HeldLeasesTest, OfNoIdentityAreAnybodys) {
   AddCrawled("a", 0);
   double at = 10;

@@ -1,4 +1,4 @@
-// Leases that come to nothing: pages that workers never answer for, or give back again and again.
+// Leases without a result: workers never answer, or give the page back again and again.
 #include <string>
 
 #include "tests/core/schedule/shard_cycle.h"
@@ -20,7 +20,8 @@ class UnansweredLeasesTest : public ShardCycleTest {
  protected:
   UnansweredLeasesTest() : ShardCycleTest(Options()) {}
 
-  // Hands a page out at `at` and lets its lease run out; when the page may go out again.
+  // Leases page `a` at `at` and lets the lease expire. Returns the time when the page may be leased
+  // again, in seconds.
   double LetExpire(double at) {
     const auto assignment = Next(at);
     EXPECT_TRUE(assignment) << "at " << at;
@@ -45,7 +46,7 @@ TEST_F(UnansweredLeasesTest, EachWaitsTwiceAsLongAsTheOneBefore) {
 }
 
 TEST_F(UnansweredLeasesTest, AfterSoManyThePageWaitsForItsNormalTurn) {
-  // What others are worth when they are picked is the price of a turn.
+  // Picking the other page sets the price that the page's normal turn depends on.
   UpsertPage known = Upsert("a");
   known.known_change_rate = Rate::PerDay(1);
   Apply(known, 0);
@@ -67,7 +68,7 @@ TEST_F(UnansweredLeasesTest, AfterSoManyThePageWaitsForItsNormalTurn) {
   EXPECT_EQ(Explain("a", next - 1).verdict, Verdict::kTooEarly);
 }
 
-// Of a page that nothing makes worth its price, too.
+// The wait ends even if the page never reaches the price.
 TEST_F(UnansweredLeasesTest, ANormalTurnComesWithinTheLongestBackOffOfErrors) {
   UpsertPage forced = Upsert("a", 0);
   forced.max_interval = Duration::Days(100);
@@ -96,7 +97,7 @@ TEST_F(UnansweredLeasesTest, ARecheckIsHeldByWaitsToo) {
   Apply(RecheckPage{Key("a")}, 0);
   EXPECT_DOUBLE_EQ(LetExpire(0), 70);
   EXPECT_FALSE(Next(69));
-  // One that is asked for meanwhile is tried at once.
+  // A page with a recheck is leased at once.
   Apply(RecheckPage{Key("a")}, 69);
   EXPECT_DOUBLE_EQ(LetExpire(69), 149);
 }

@@ -1,4 +1,4 @@
-// Which of the pages that are worth a crawl goes first.
+// The order among pages that are worth a crawl.
 #include "core/schedule/urgency.h"
 
 #include <cmath>
@@ -10,7 +10,7 @@ namespace {
 
 constexpr double kUrgencyDay = 86400;
 
-// Surely stale, in a world of complete signals.
+// A page that is surely stale and has complete signals.
 IndexEntry SurelyStale(double importance, double changes_per_day) {
   PageRates rates;
   rates.change_rate = rates.signal_rate = changes_per_day / kUrgencyDay;
@@ -60,7 +60,7 @@ TEST(Urgency, WhereCrawlsAreScarceTheirValueDoes) {
             scarce.Share(kImportant) * ValueOfStale(kImportant));
 }
 
-// lambda + (mu - lambda Delta)/(Delta + h): what waiting costs a page that is surely stale.
+// The cost of waiting for a page that is surely stale: lambda + (mu - lambda Delta)/(Delta + h).
 TEST(Urgency, TheFiledValueIsThatOfTheHeader) {
   const double price = ValueOfStale(kImportant) / 5;
   const Urgency urgency = AtPrice(price, 0.03);
@@ -81,7 +81,7 @@ TEST(Urgency, ThePriceFallsWithinDozensOfPicks) {
   EXPECT_GT(urgency.Share(kRare), 0);
 }
 
-// Pages that are worth nothing go out where nothing else does.
+// Pages without value are picked only if there is nothing else. They bring the price to almost 0.
 TEST(Urgency, ThePriceComesBackFromNothing) {
   Urgency urgency;
   for (int i = 0; i < 20'000; ++i) urgency.Picked(0, 0);
@@ -106,7 +106,7 @@ class UrgencyTest : public ShardCycleTest, public testing::WithParamInterface<co
   }
 };
 
-// Crawls of pages that hardly matter lower the price; then two signals come.
+// Crawls of almost worthless pages lower the price; then two signals come.
 TEST_P(UrgencyTest, TheDefaultTakesWhatLosesMostByWaiting) {
   AddComplete("rare", 1, 0.01);
   AddComplete("important", 3, 0.1);
@@ -126,14 +126,14 @@ TEST_P(UrgencyTest, TheDefaultTakesWhatLosesMostByWaiting) {
   const Explanation rare = Explain("rare", 31);
   EXPECT_NEAR(rare.value / (100 * kUrgencyDay), is_default ? 0.03 : 1, 0.03);
   EXPECT_NEAR(rare.value_share, rare.value / (100 * kUrgencyDay), 1e-6);
-  // What was filed decides, whatever the price is since.
+  // The filed urgency decides, even if the price has changed since.
   const auto next = Next(32);
   ASSERT_TRUE(next);
   EXPECT_EQ(next->key, Key(is_default ? "rare" : "important"));
   EXPECT_NEAR(next->value / Explain(is_default ? "rare" : "important", 32).value, 1, 1e-6);
 }
 
-// What is weighed may be next to nothing already.
+// The weighed value may be almost 0 already.
 TEST_P(UrgencyTest, WhatIsWorthSomethingGoesOutInTheEnd) {
   UpsertPage hardly = Upsert("hardly", 1.5e-45);
   hardly.last_crawl = At(0);
@@ -151,7 +151,7 @@ TEST_P(UrgencyTest, WhatIsWorthSomethingGoesOutInTheEnd) {
   EXPECT_EQ(pick->key, Key("hardly"));
 }
 
-// A page that ought to have shown a sign of life for long counts as far as it is likely there.
+// A page that has been silent for too long counts with the probability that it still exists.
 TEST_P(UrgencyTest, TheDefaultDoubtsSilentPages) {
   for (int i = 0; i < 40; ++i) {
     const std::string path = "dies" + std::to_string(i);

@@ -1,5 +1,4 @@
-// Workers that take all they can get and are never heard of again, many under names that are never
-// used twice.
+// Workers that take all they can get and never answer, many with names that are used only once.
 #include <string>
 #include <thread>
 #include <vector>
@@ -20,7 +19,7 @@ void Swallow(Attack attack) {
   }
 }
 
-// A new name for every call.
+// Calls with a new name each time.
 void Invent(Attack attack) {
   const auto stub = v1::SchedulerService::NewStub(attack.Connect());
   while (!attack.Over()) {

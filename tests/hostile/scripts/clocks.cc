@@ -1,5 +1,5 @@
-// Workers whose clocks are wrong, by a second or by ages. What they report of an open lease ends
-// the lease all the same: a page that was asked for once more comes back once, not for ever.
+// Workers whose clocks are wrong by a second or much more. Their reports still end leases, and a
+// recheck makes a page come back only once.
 #include "freshet/v1/pages.grpc.pb.h"
 #include "tests/hostile/scripts.h"
 #include "tests/hostile/worker.h"

@@ -1,5 +1,5 @@
-// A server that may open few files, more connections than it has files for, and a checkpoint
-// meanwhile: those who are connected are served, and all when there is room again.
+// A server that may open few files, more connections than it has descriptors, and a checkpoint
+// meanwhile. Connected clients are served, and all clients once there is room again.
 #include <filesystem>
 #include <vector>
 

@@ -1,4 +1,5 @@
-// Senders that never read an acknowledgement: large messages, as fast as they are taken.
+// Clients that never read an acknowledgement: they send large messages as fast as the server takes
+// them.
 #include "freshet/v1/ingest.grpc.pb.h"
 #include "freshet/v1/pages.grpc.pb.h"
 #include "tests/hostile/scripts.h"
@@ -6,7 +7,7 @@
 namespace freshet::hostile {
 namespace {
 
-// Writes until the server takes no more; gRPC's flow control makes the last write wait for the
+// Writes until the server takes no more. By gRPC's flow control the last write waits for the
 // deadline of the call.
 template <typename Stream, typename Request>
 void Flood(Attack& attack, grpc::ClientContext& call, Stream& stream, const Request& request) {

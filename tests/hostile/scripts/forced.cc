@@ -1,7 +1,6 @@
-// A tenant that may add pages of its own domain alone, and has thousands of them go before all
-// others, under as many hosts: the rest of the crawl rate stays with those who have pages of worth.
-// And one that may use its own crawl id alone, and has pages of thousands of domains there: pages
-// of others that are to go first have their turns.
+// A tenant may add pages only on its own domain, and forces thousands of them, on as many hosts.
+// Another may use only its own crawl id, and forces pages of thousands of domains. Valuable pages
+// of other tenants keep the rest of the crawl rate, and their forced pages have their turns.
 #include <ctime>
 #include <filesystem>
 #include <memory>
@@ -26,16 +25,16 @@ namespace {
 
 constexpr int kPages = 2000;
 constexpr int kAssignments = 400;
-// Of the assignments: a quarter, and a little for what was leased before its pages were late.
+// The most forced assignments: a quarter, and some for leases from before the pages were late.
 constexpr int kMostForced = kAssignments * 35 / 100;
-// Of those that go first: half, and a little for what was leased before.
+// The fewest assignments of other tenants among forced ones: half, less some earlier leases.
 constexpr int kLeastOfOthers = kAssignments / 4 / 3;
 
 struct Forcer {
-  std::string limits;  // of its identity
+  std::string limits;  // limits of the identity
   std::string crawl_id;
-  std::string_view host;  // of each page, with its number
-  std::string part;       // of all these hosts, and of no other
+  std::string_view host;  // host of each page, with its number
+  std::string part;       // part of these hosts, and of no others
 };
 
 const std::vector<Forcer>& Forcers() {
@@ -53,8 +52,8 @@ std::shared_ptr<grpc::Channel> ConnectAs(const std::string& address, const std::
   return Connect(address, ClientSecurity{.token = name});
 }
 
-// Pages of worth that nobody has fetched yet, or worthless ones that were to be crawled an hour
-// ago.
+// Adds valuable pages that were never fetched, or with `forced` worthless ones that are an hour
+// late.
 std::string Add(const std::shared_ptr<grpc::Channel>& channel, const std::string& crawl_id,
                 std::string_view host, bool forced) {
   const auto stub = v1::PagesService::NewStub(channel);
@@ -84,7 +83,7 @@ std::string Add(const std::shared_ptr<grpc::Channel>& channel, const std::string
   return {};
 }
 
-// Of the next assignments, how many are of each part of a host; empty: too few came.
+// Counts the next assignments by part of their host; empty = too few came.
 std::vector<int> CountOf(const std::shared_ptr<grpc::Channel>& channel,
                          const std::vector<std::string>& parts) {
   const auto stub = v1::SchedulerService::NewStub(channel);

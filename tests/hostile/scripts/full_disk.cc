@@ -1,5 +1,5 @@
-// A disk that fills up under load, to the last byte, and gets room again. The disk is one of
-// memory, seen by this thread and the server alone; mounting it needs root, else the script is
+// A disk that fills up under load, to the last byte, and gets space again. The disk is in memory
+// and visible only to this thread and the server. Mounting it needs root, otherwise the script is
 // skipped.
 #include <fcntl.h>
 #include <sched.h>
@@ -24,7 +24,7 @@ bool Mount(const std::string& path) {
          mount("freshet", path.c_str(), "tmpfs", 0, "size=400m") == 0;
 }
 
-// Takes space until so much is free, if there is more.
+// Takes space until at most `free_mib` MiB are free.
 void Fill(const std::string& disk, uint64_t free_mib) {
   struct statvfs about = {};
   if (statvfs(disk.c_str(), &about) != 0) return;

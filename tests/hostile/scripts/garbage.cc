@@ -1,5 +1,4 @@
-// Every method of the API, and some that do not exist, with bytes that are no message, or hardly
-// one.
+// Every method of the API, and some missing ones, with bytes that are not a message, or almost one.
 #include <string>
 #include <vector>
 
@@ -15,7 +14,7 @@ namespace {
 
 struct Method {
   std::string path;
-  // An empty message, or one that chance made, would do what only an operator should.
+  // An empty or random message could do what only an operator should.
   bool careful = false;
 };
 
@@ -39,7 +38,7 @@ std::vector<Method> AllMethods() {
   return methods;
 }
 
-// A message in the wire format whose fields are drawn by lot.
+// A message in the wire format with random fields.
 std::string HalfAMessage(Attack& attack) {
   std::string bytes;
   for (uint64_t fields = 1 + attack.Below(6); fields > 0; --fields) {
@@ -69,7 +68,7 @@ void Garbage(Attack& attack) {
   const auto channel = attack.Connect();
   while (!attack.Over()) {
     const Method& method = methods[attack.Below(methods.size())];
-    // A field of a type that does not exist: never a message.
+    // A field of an invalid type, so that the bytes are never a message.
     std::string bytes = method.careful ? "\x0f" : "";
     bytes += attack.OneIn(2) ? attack.Bytes(3000) : HalfAMessage(attack);
     const auto call = attack.Call();

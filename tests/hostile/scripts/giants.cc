@@ -1,5 +1,5 @@
-// Messages of 16 MiB that hold millions of empty items, megabytes of text that is not UTF-8, and
-// messages beyond what is taken at all; several at once.
+// Messages of 16 MiB with millions of empty items or megabytes of text that is not UTF-8, and
+// messages above the limit; several at once.
 #include <iterator>
 #include <string>
 #include <thread>
@@ -28,7 +28,7 @@ std::string Repeated(const std::string& item, size_t size) {
 
 std::string Giant(Attack& attack) {
   switch (attack.Below(4)) {
-    case 0:  // items without anything
+    case 0:  // empty items
       return Repeated(std::string("\x12\0", 2), kLargest - 1000);
     case 1:  // items whose only text is not UTF-8
       return Repeated("\x12\x04\x0a\x02\xff\xfe", 1'000'000 + attack.Below(kLargest / 2));

@@ -1,4 +1,4 @@
-// Hundreds of connections to both ports that say nothing.
+// Hundreds of connections to both ports that send nothing.
 #include <vector>
 
 #include "tests/hostile/scripts.h"

@@ -1,5 +1,5 @@
-// Workers that answer twice, for others, for leases that never were, and give back what they
-// answered.
+// Workers that answer twice, for others, or for leases that never existed, and return answered
+// leases.
 #include <string>
 #include <vector>
 

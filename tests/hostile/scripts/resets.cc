@@ -1,5 +1,5 @@
-// Streams that are opened and cancelled at once, by the hundred. Between hundreds they wait for the
-// answer to a ping: a connection that takes back many more is cut (docs/limits.md).
+// Hundreds of streams that are cancelled at once. Between hundreds the script waits for the answer
+// to a ping, since a connection with too many cancels is cut (docs/limits.md).
 #include <string>
 #include <vector>
 
@@ -10,14 +10,14 @@
 namespace freshet::hostile {
 namespace {
 
-// Opens streams and takes them back. Not every one, so that some stay open and silent.
+// Opens streams and cancels most of them, so that some stay open and silent.
 std::string Calls(Attack& attack, uint64_t first, uint64_t count) {
   static constexpr const char* kMethods[] = {
       "/freshet.v1.SchedulerService/Crawl", "/freshet.v1.SchedulerService/Next",
       "/freshet.v1.PagesService/UpsertPages", "/freshet.v1.PagesService/GetPage"};
   std::string frames;
   for (uint64_t i = 0; i < count; ++i) {
-    const uint64_t stream = first + 2 * i;  // clients have the odd numbers
+    const uint64_t stream = first + 2 * i;  // clients use odd numbers
     frames += Http2Call(stream, kMethods[attack.OneIn(4) ? attack.Below(4) : 0]);
     if (!attack.OneIn(200)) frames += Http2Cancel(stream);
   }

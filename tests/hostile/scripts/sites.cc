@@ -1,5 +1,5 @@
-// Honest workers that tell what hostile sites answered: absurd validators, pauses of years, odd
-// codes, redirects to nowhere. Whatever it is, the result of an open lease must end the lease.
+// Honest workers that report answers of hostile sites: absurd validators, pauses of years, odd
+// codes, odd redirects. Whatever the site says, the result must end its lease.
 #include "fmt/format.h"
 #include "tests/hostile/scripts.h"
 #include "tests/hostile/worker.h"
@@ -8,13 +8,13 @@ namespace freshet::hostile {
 namespace {
 
 void Answer(Attack& attack, v1::CrawlResult* result) {
-  // Pages that are gone, and hosts that are to be left alone, are few: others are fetched as well.
+  // Only a few pages are gone and a few hosts want pauses, so that other pages are fetched, too.
   static constexpr v1::CrawlOutcome kOutcomes[] = {
       v1::CRAWL_OUTCOME_CHANGED, v1::CRAWL_OUTCOME_UNCHANGED, v1::CRAWL_OUTCOME_ERROR};
   static constexpr v1::CrawlOutcome kEnds[] = {v1::CRAWL_OUTCOME_GONE, v1::CRAWL_OUTCOME_MOVED};
   result->set_outcome(attack.OneIn(20) ? kEnds[attack.Below(2)] : kOutcomes[attack.Below(3)]);
   if (attack.OneIn(2)) {
-    // Bytes of a header that are no UTF-8 cannot be sent in this field at all.
+    // This field can only carry UTF-8.
     std::string etag = attack.OneIn(2) ? "\"" + std::string(attack.Below(9000), 'e') + "\""
                                        : std::string("\"a\tb\r\n\0\x1b\"", 9);
     result->set_etag(etag);

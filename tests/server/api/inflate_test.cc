@@ -35,7 +35,7 @@ TEST(Inflate, StopsAtTheLimit) {
   EXPECT_FALSE(Inflate(Gzip("ab"), 1).ok());
 }
 
-// The trailer is what the server counts before it inflates.
+// The server checks the size in the trailer before it inflates.
 TEST(Inflate, RefusesOtherBytesThanTheTrailerSays) {
   const std::string gzip = Gzip(std::string(1000, 'x'));
   EXPECT_EQ(SizeFromTrailer(gzip.substr(gzip.size() - kGzipSizeBytes)), 1000U);
@@ -54,7 +54,7 @@ TEST(Inflate, RefusesWhatIsDamaged) {
     EXPECT_FALSE(Inflate(gzip.substr(0, length), 10'000).ok()) << length;
   }
   std::string broken = gzip;
-  broken[gzip.size() - 6] ^= 1;  // of the checksum
+  broken[gzip.size() - 6] ^= 1;  // part of the checksum
   EXPECT_FALSE(Inflate(broken, 10'000).ok());
 }
 

@@ -1,4 +1,4 @@
-// Standbys that a server has heard of.
+// Standbys whose messages a server has received.
 #include "server/api/standby_roster.h"
 
 #include <string>
@@ -54,7 +54,7 @@ TEST(StandbyRosterTest, IsBounded) {
       << "who is silent has lost his";
 }
 
-// The machine's time, so far as a test waits.
+// The waits of this test use real time.
 TEST(StandbyRosterTest, AwaitsThoseThatMayTakeOverAndCanLoad) {
   StandbyRoster roster;
   SystemClock clock;
@@ -63,7 +63,8 @@ TEST(StandbyRosterTest, AwaitsThoseThatMayTakeOverAndCanLoad) {
   roster.AskToLoad();
   EXPECT_TRUE(roster.asked_to_load());
   EXPECT_TRUE(roster.AwaitLoaded(clock, kSoon)) << "there is nobody";
-  // One that has never had all of the log does not take over, and one of before loads later.
+  // A standby that has never read the whole log cannot take over. An earlier release loads only
+  // after its take-over.
   v1::FleetStandby reading = Called("reading");
   reading.set_loaded(false);
   v1::FleetStandby before = Called("before");
@@ -93,10 +94,10 @@ TEST(StandbyRosterTest, AwaitsThoseThatMayTakeOverAndCanLoad) {
     two[1].set_loaded(true);
     EXPECT_TRUE(roster.Hear(two[1], clock.Now()).ok());
   });
-  // Woken by each that is heard.
+  // AwaitLoaded() returns early after each message, so the loop goes on until both are loaded.
   while (!roster.AwaitLoaded(clock, Duration::Seconds(100))) continue;
   later.join();
-  // Nor is one waited for that has gone.
+  // A standby that has left is not waited for.
   two[1].set_loaded(false);
   ASSERT_TRUE(roster.Hear(two[1], clock.Now() - Duration::Seconds(6)).ok());
   EXPECT_TRUE(roster.AwaitLoaded(clock, kSoon));

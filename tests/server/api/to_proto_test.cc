@@ -33,7 +33,7 @@ TEST(ToProto, AssignmentsOfForcedPagesHaveNoValue) {
   EXPECT_EQ(out.last_modified().nanos(), 123'456'000);
 }
 
-// What a page is believed to do may be further away than a message can say.
+// The expected times of a page can be beyond the range of a message.
 TEST(ToProto, TimesStayWithinWhatMessagesCanSay) {
   const auto stamp = [](Instant time) {
     google::protobuf::Timestamp out;
@@ -55,8 +55,8 @@ TEST(ToProto, TimesStayWithinWhatMessagesCanSay) {
   EXPECT_EQ(span(Duration::Micros(-1'500'000)), "-1.500s");
 }
 
-// Earlier releases stored whatever a site said, and a site that is asked whether a page was
-// modified since 2099 says no.
+// Earlier releases stored any date that a site sent. A site asked for changes since 2099 always
+// answers that there are none.
 TEST(ToProto, ALastModifiedThatCannotBeIsNotSentBack) {
   for (const int64_t seconds :
        {int64_t{0}, int64_t{631'151'999}, int64_t{1'700'000'001}, int64_t{4'070'908'800}}) {

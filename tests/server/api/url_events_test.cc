@@ -1,4 +1,4 @@
-// What one server of a fleet tells another of URLs of the crawl-frontier API.
+// Events of URLs of the crawl-frontier API between the servers of a fleet.
 #include "server/api/url_events.h"
 
 #include <string>
@@ -84,7 +84,7 @@ TEST(UrlEventsTest, RefusesWhatIsNone) {
   EXPECT_FALSE(FromProto(message, kToday).ok());
   message.set_returned_lease_id(0);
   EXPECT_FALSE(FromProto(message, kToday).ok());
-  // Of a release whose hosts were blocked whatever their pages.
+  // Releases that blocked hosts without a crawl id sent such messages.
   message.mutable_blocked()->set_host("a.test");
   EXPECT_FALSE(FromProto(message, kToday).ok());
   message.mutable_blocked()->set_crawl_id("shop");

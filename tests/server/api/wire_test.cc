@@ -45,7 +45,7 @@ std::string Varint(uint64_t value) {
   return text + static_cast<char>(value);
 }
 
-// A field with content, such as a message within a message.
+// A field with length-delimited content, such as an inner message.
 std::string Delimited(int number, const std::string& content) {
   return Varint(static_cast<uint64_t>(number) << 3 | 2) + Varint(content.size()) + content;
 }
@@ -100,7 +100,7 @@ TEST_F(WireTest, CountsWhatIsCompressedBeforeItIsInflated) {
   EXPECT_EQ(SizeOf(grpc::ByteBuffer()), 0U);
 }
 
-// Whatever a client adds to a request of a few numbers and texts, little of it is taken in.
+// A request with a few numbers and texts may be only 64 KiB, whatever fields a client adds.
 TEST_F(WireTest, TakesLittleWhereNothingIsRepeated) {
   const std::string unknown = "\xc2\x3e\xf0\xa2\x04" + std::string(70'000, '\0');  // field 1000
   for (const std::string& bytes : {unknown, Gzip(unknown)}) {
@@ -175,7 +175,7 @@ TEST_F(WireTest, RefusesWhatIsNoMessage) {
   }
 }
 
-// As large as a message can be, and made of what costs most beyond its bytes.
+// Messages of the largest size, made of parts that would cost the most memory.
 TEST_F(WireTest, TakesNoMoreMemoryThanTheMessageWhateverItHolds) {
   constexpr size_t kBytes = limits::kMaxMessageBytes;
   struct Hostile {
@@ -204,7 +204,7 @@ TEST_F(WireTest, TakesNoMoreMemoryThanTheMessageWhateverItHolds) {
     EXPECT_EQ(read.sequence(), 7u);
     EXPECT_EQ(read.pages_size(), 0);
   }
-  // What is as large and may be taken: one text.
+  // One text of the same size is accepted.
   v1::UpsertPagesRequest large;
   large.add_pages()->set_url(std::string(kBytes - 100, 'u'));
   const std::string bytes = large.SerializeAsString();
@@ -227,7 +227,7 @@ TEST_F(WireTest, CountsWhatIsRepeated) {
   EXPECT_EQ(count(leases(1001)),
             std::pair(std::string("lease_ids: 1001 items, at most 1000 are allowed in a message"),
                       size_t{1001}));
-  // Not packed.
+  // The repeated numbers may also come unpacked.
   EXPECT_EQ(count(Delimited(4, Repeated("\x10\x01", 1000))).first, "");
   EXPECT_EQ(count(Delimited(4, Repeated("\x10\x01", 1001))).second, 1001u);
   const auto results = [](size_t n) {
@@ -236,7 +236,7 @@ TEST_F(WireTest, CountsWhatIsRepeated) {
   EXPECT_EQ(count(results(1000)).first, "");
   EXPECT_EQ(count(results(1001)).second, 1001u);
   EXPECT_EQ(count(results(1) + results(1)).first, "results: occurs twice");
-  // Of different kinds the last one counts, as protobuf has it.
+  // Among different kinds in one message the last one counts, as in protobuf.
   EXPECT_EQ(count(results(1) + leases(1)).first, "");
   EXPECT_EQ(count(Repeated("\x78\x01", limits::kMaxUnknownFieldsPerMessage)).first, "");
   EXPECT_THAT(count(Repeated("\x78\x01", limits::kMaxUnknownFieldsPerMessage + 1)).first,
@@ -254,7 +254,8 @@ TEST_F(WireTest, KeepsTheNumbersOfWhatItRefuses) {
   EXPECT_EQ(read.results().results_size(), 0);
 }
 
-// One fault for a text, however often it stands there: looking them up must not cost their product.
+// A field has at most one fault, however often it occurs. Otherwise a lookup would cost the product
+// of both counts.
 TEST_F(WireTest, BoundsTheFaultsOfTexts) {
   std::string bytes;
   for (int item = 0; item < 1000; ++item) {
@@ -286,7 +287,7 @@ TEST_F(WireTest, SurvivesAnyBytes) {
     }
     MessageFaults faults;
     v1::SignalChangesRequest read;
-    // Either it is refused, or every text is now fit to be used.
+    // The message is refused, or all its texts are valid UTF-8.
     if (!Parse(bytes, &read, &faults).ok()) continue;
     repaired += faults.texts.empty() ? 0 : 1;
     for (const v1::ChangeSignal& signal : read.signals()) {

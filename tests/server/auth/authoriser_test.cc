@@ -30,7 +30,7 @@ Credentials Certificate(std::vector<std::string> names) {
   return credentials;
 }
 
-// Identities named as their tokens.
+// Identities with tokens of the same name.
 Identities Some() {
   std::string yaml = "identities:\n";
   const auto add = [&yaml](const std::string& name, const std::string& rest) {
@@ -88,7 +88,7 @@ TEST(Authoriser, NobodyMayCallWhatHasNoRule) {
   EXPECT_TRUE(absl::IsPermissionDenied(Try(authoriser, "", Bearer("admin"))));
 }
 
-// A token that is shown is the one that counts: a certificate does not make up for a wrong one.
+// A token takes precedence: a valid certificate does not make up for a wrong token.
 TEST(Authoriser, AWrongTokenIsNotMadeUpFor) {
   Authoriser authoriser({}, false);
   authoriser.SetIdentities(Some());
@@ -128,7 +128,7 @@ TEST(Authoriser, OpensWhatIsSaidAndNothingElse) {
   EXPECT_TRUE(Try(authoriser, "http:/healthz", {}).ok());
 }
 
-// Nothing would hold an identity to a limit in a method that does not look at it.
+// Methods that ignore an identity's limit must refuse it.
 TEST(Authoriser, LimitedIdentitiesCallOnlyWhatIsBoundedByTheirLimits) {
   Authoriser authoriser({}, false);
   authoriser.SetIdentities(Some());

@@ -18,7 +18,7 @@ using testing::HasSubstr;
 constexpr const char* kIdentity =
     "identities: [{name: a, certificate: [a.test], roles: [reader]}]\n";
 
-// A directory with files of a server.
+// A directory with the files of a server.
 class DoorTest : public testing::Test {
  protected:
   DoorTest() {

@@ -1,5 +1,5 @@
-// What a client has shown goes along with a call on its behalf, and is believed with the key of
-// this process alone.
+// A forwarded call carries the client's proofs. They are believed only with the key of this
+// process.
 #include "server/auth/on_behalf.h"
 
 #include "gmock/gmock.h"
@@ -61,7 +61,7 @@ TEST(OnBehalf, WithoutTheKeyNothingIsBelieved) {
   EXPECT_FALSE(none.Take());
 }
 
-// Only this process says that it has let a client in, and no other repeats it.
+// Only this process may state that it has let a client in, and forwarding drops that statement.
 TEST(OnBehalf, IsLetInAlreadyWithTheKeyAlone) {
   const auto let_in = [](const std::string& key) {
     OnBehalfReader reader;

@@ -16,7 +16,8 @@ TEST(Countdown, TellsTheLastAlone) {
   EXPECT_TRUE(countdown.Arrive());
 }
 
-// Plain writes on purpose: the thread sanitizer would see a last one that does not see them.
+// The writes are plain on purpose: the thread sanitizer reports them if the last thread might not
+// see them.
 TEST(Countdown, TheLastSeesWhatTheOthersWrote) {
   constexpr size_t kThreads = 8;
   for (int round = 0; round < 100; ++round) {

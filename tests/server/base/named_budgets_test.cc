@@ -17,7 +17,7 @@ TEST(ItemBudget, ASecondsWorthMayComeAtOnceAndWhatIsMoreIsPaidFor) {
   EXPECT_FALSE(budget.Full(After(1)));
   EXPECT_EQ(budget.TakeIfLeft(1, After(1)), Duration());
   EXPECT_TRUE(budget.Full(After(3)));
-  // However long nothing came.
+  // After a long pause the budget has only the items of one second.
   EXPECT_EQ(budget.Take(20, After(1000)), Duration::Seconds(1));
 }
 
@@ -33,7 +33,7 @@ TEST(NamedBudgets, EachHasItsOwn) {
   const auto flood = budgets.Of("flood", std::nullopt, After(0));
   EXPECT_EQ(flood->Take(1000, After(0)), Duration::Seconds(99));
   EXPECT_EQ(budgets.Of("good", std::nullopt, After(0))->Take(10, After(0)), Duration());
-  // Whoever comes again under its name owes what it owed.
+  // A client that returns under its name keeps its debt.
   EXPECT_EQ(budgets.Of("flood", std::nullopt, After(9)), flood);
   EXPECT_EQ(budgets.Of("flood", std::nullopt, After(9))->TakeIfLeft(1, After(9)),
             Duration::Seconds(90));
@@ -57,14 +57,14 @@ TEST(NamedBudgets, InventedNamesTakeNoMemory) {
         ->Take(1, After(0.5));
     EXPECT_LE(budgets.size(), kMost);
   }
-  // Those for whom there is no room share one.
+  // Clients that find no room share one budget.
   const auto others = budgets.Of("invented 98", std::nullopt, After(0.5));
   EXPECT_EQ(budgets.Of("invented 99", std::nullopt, After(0.5)), others);
   EXPECT_GT(others->TakeIfLeft(1, After(0.5)), Duration());
-  // Those with a rate of their own are remembered in any case.
+  // Clients with a configured rate always have their own budget.
   const auto own = budgets.Of("own", 5, After(0.5));
   EXPECT_EQ(budgets.Of("own", 5, After(0.5)), own);
-  // Whose bucket is full again makes room, who is open or owes something stays.
+  // A full bucket makes room for a new client; a budget that is in use or in debt stays.
   const auto later = budgets.Of("later", std::nullopt, After(10));
   EXPECT_NE(later, others);
   EXPECT_EQ(budgets.size(), 4U);

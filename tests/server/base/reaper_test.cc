@@ -13,12 +13,12 @@
 namespace freshet {
 namespace {
 
-// Says where it was destroyed, once it may be.
+// Records the thread of its destruction, which waits for `may_go`.
 struct Left {
   std::future<void> may_go;
   std::atomic<std::thread::id>* gone_on;
   ~Left() {
-    // A call that waits for this one would not return before.
+    // Destroy() would not return in time if it waited for this.
     (void)may_go.wait_for(std::chrono::seconds(10));
     *gone_on = std::this_thread::get_id();
   }
@@ -28,11 +28,11 @@ TEST(Reaper, DestroysOnAnotherThreadAndNobodyWaits) {
   std::promise<void> may_go;
   std::atomic<std::thread::id> gone_on{};
   Reaper reaper;
-  // Not as an initialiser list: its own copy might go last, and on this thread.
+  // An initialiser list would keep a copy, which might be the last one and die on this thread.
   std::vector<std::shared_ptr<void>> list;
   list.emplace_back(new Left{may_go.get_future(), &gone_on});
   reaper.Destroy(std::move(list));
-  // Not before it may: the call has returned all the same.
+  // Destroy() has returned although the destructor still waits.
   EXPECT_EQ(gone_on.load(), std::thread::id());
   may_go.set_value();
   reaper.Join();

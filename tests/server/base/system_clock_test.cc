@@ -41,7 +41,7 @@ TEST(RisingTime, LosesUntilTheWallClockHasCaughtUp) {
   RisingTime time;
   EXPECT_EQ(At(time, kStart, 0), kStart);
   EXPECT_EQ(time.ahead(), Duration());
-  // Set forward by two seconds and back again.
+  // The wall clock jumps two seconds forward and back again.
   EXPECT_EQ(At(time, kStart + 3 * kSecond, kSecond), kStart + 3 * kSecond);
   int64_t last = kStart + 3 * kSecond;
   int64_t seconds = 1;
@@ -62,7 +62,7 @@ TEST(RisingTime, SaysHowFarItIsAhead) {
   EXPECT_EQ(time.ahead(), Duration::Days(1));
 }
 
-// However seldom it is asked.
+// The bound also holds if the time is rarely read.
 TEST(RisingTime, NeverLosesMoreThanItsPart) {
   RisingTime time;
   EXPECT_EQ(At(time, kStart, 0), kStart);

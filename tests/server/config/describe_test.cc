@@ -1,5 +1,5 @@
-// What is made of the table of keys is in the repository as it is made: with FRESHET_WRITE_GOLDEN
-// in the environment this writes it.
+// Generated files of the table of keys, which must equal those in the repository.
+// FRESHET_WRITE_GOLDEN in the environment writes them.
 #include "server/config/describe.h"
 
 #include <cstdlib>
@@ -52,7 +52,8 @@ TEST(ConfigDescription, EveryKeyIsDescribed) {
   }
 }
 
-// All values of a configuration that is nothing but different, as printed, give it again.
+// Printing a configuration in which every value differs from its default, and loading that text,
+// gives the same configuration.
 TEST(ConfigDescription, WhatIsPrintedGivesTheSame) {
   LoadedConfig loaded;
   LoadYaml(R"(
@@ -93,7 +94,7 @@ TEST(ConfigDescription, PrintsWhereValuesComeFrom) {
   EXPECT_THAT(text, HasSubstr("\ncrawl_rate: 10  # default; what is set at run time wins\n"));
 }
 
-// A spot check against what a person would expect; tests/python has a validator for the rest.
+// A spot check of a few keys; tests/python validates the rest.
 TEST(ConfigDescription, TheSchemaKnowsTypesAndBounds) {
   const nlohmann::json schema = nlohmann::json::parse(ConfigSchema());
   const auto& properties = schema["properties"];

@@ -58,7 +58,7 @@ TEST_F(LoadingTest, NamesEveryProblemWithItsLine) {
   EXPECT_EQ(loaded.problems[4].line, 5);
   EXPECT_EQ(loaded.Describe(loaded.problems[1]), loaded.file + ":3: " + loaded.problems[1].text);
   EXPECT_THAT(std::string(loaded.status().message()), HasSubstr("(and 5 more: --check-config"));
-  // What is good is taken all the same, so that what depends on it is not wrong as well.
+  // Good keys count even beside bad ones, so that keys which depend on them are not reported, too.
   EXPECT_EQ(loaded.config.shards, 3);
 }
 
@@ -88,13 +88,13 @@ TEST_F(LoadingTest, UnknownVariablesAreNamedAndThoseOfOthersLeftAlone) {
                               {"FRESHET_CONFIG", "/nowhere"},
                               {"FRESHETS", "x"},
                               {"HOME", "/"},
-                              // Of a service of Kubernetes that is called freshet.
+                              // Variables of a Kubernetes service called freshet.
                               {"FRESHET_SERVICE_HOST", "10.0.0.1"},
                               {"FRESHET_SERVICE_PORT_GRPC", "7071"},
                               {"FRESHET_PORT", "tcp://10.0.0.1:7071"},
                               {"FRESHET_PORT_7071_TCP_ADDR", "10.0.0.1"}})),
               IsEmpty());
-  // No secret is said, whatever is wrong.
+  // No message contains a secret.
   for (const std::string& text : Texts(Load("", {{"FRESHET_TOKENS", "secret"}}))) {
     EXPECT_THAT(text, testing::Not(HasSubstr("secret")));
   }

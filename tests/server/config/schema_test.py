@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""The schema for editors, by a validator that others write (Debian's python3-jsonschema): it is a schema, the example
-file is valid by it, and it refuses what freshetd refuses.
+"""Tests the schema for editors with an independent validator (Debian's python3-jsonschema): it is a valid schema,
+accepts the example file, and refuses what freshetd refuses.
 
 usage: schema_test.py SOURCE_DIR FRESHETD
 """
@@ -49,7 +49,7 @@ BAD = [
 
 
 def refusal_of_server(freshetd: str, text: str) -> str:
-    """What --check-config says of it; empty: it is good."""
+    """Returns the error of --check-config; "" = the file is good."""
     with tempfile.NamedTemporaryFile("w", suffix=".yaml") as file:
         file.write(text)
         file.flush()

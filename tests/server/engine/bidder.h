@@ -1,5 +1,5 @@
-// A shard as those see it that rank what it bids: pages of some classes in an index, and all of
-// them one by one.
+// A shard as the ranking of its bids sees it: an index with pages of some classes. Tests check
+// picks against all pages, one by one.
 #ifndef FRESHET_TESTS_SERVER_ENGINE_BIDDER_H_
 #define FRESHET_TESTS_SERVER_ENGINE_BIDDER_H_
 
@@ -19,14 +19,14 @@ inline constexpr Instant kFirst = Instant::FromUnixSeconds(1'700'000'000);
 inline constexpr double kTicksPerSecond = 100;
 inline constexpr size_t kShards = 3;
 inline constexpr uint32_t kPagesOfClass = 30;
-// What the classes are in these tests.
+// The classes of these tests.
 inline constexpr CrawlClass kCommon = 0;
-inline constexpr CrawlClass kDear = 1;   // worth more than all others
-inline constexpr CrawlClass kCheap = 2;  // worth less
+inline constexpr CrawlClass kDear = 1;   // the highest values of all
+inline constexpr CrawlClass kCheap = 2;  // the lowest values
 inline constexpr CrawlClass kCapped = 3;
 inline constexpr std::array<double, 4> kImportance = {1, 20, 0.01, 5};
 
-// Pages of all classes, as a shard has them. Thread-compatible.
+// The pages of a shard in all classes. Thread-compatible.
 class Bidder {
  public:
   explicit Bidder(uint64_t seed) : random_(seed) {
@@ -70,7 +70,7 @@ class Bidder {
     index_.Put(id, its.entry, its.crawl_class);
     index_.Resume(id);
   }
-  // Pages of the class are eligible, or none is.
+  // Makes all pages of the class eligible, or none.
   void Offer(CrawlClass crawl_class, bool offered) {
     for (uint32_t i = 0; i < pages_.size(); ++i) {
       if (pages_[i].crawl_class != crawl_class || pages_[i].offered == offered) continue;
@@ -83,9 +83,9 @@ class Bidder {
     IndexEntry entry;
     CrawlClass crawl_class = 0;
     bool offered = true;
-    bool taken = false;  // by a tick before, of those that are handed out together
+    bool taken = false;  // by an earlier tick of the same hand-out
   };
-  // The value of the best of these classes; below zero: none is eligible.
+  // The highest value among eligible pages of these classes; below 0 = none is eligible.
   [[nodiscard]] double BestOf(ClassSet among, Instant at) const {
     double best = -1;
     for (const Page& page : pages_) {

@@ -19,7 +19,7 @@ Status LimitPages(CrawlRecord* record) {
   return absl::OkStatus();
 }
 
-// A change that is asked for just when another one is over.
+// Asks for a change at the moment when another one ends.
 TEST(Crawls, StoresEachChangeOnceWheneverItIsAskedFor) {
   std::deque<std::function<void()>> answers;
   std::vector<std::string> told;

@@ -1,4 +1,4 @@
-// Which ticks pages get that are forced, where several shards bid them.
+// Ticks of forced pages that several shards bid.
 #include <algorithm>
 #include <limits>
 #include <vector>
@@ -28,7 +28,7 @@ Pick Forced(uint32_t domain, int late_seconds = 0, bool out_of_turn = false, uin
           .out_of_turn = out_of_turn};
 }
 
-// A pick for each tick.
+// A bid with one pick for each tick.
 ShardBid BidOf(std::vector<Pick> picks) {
   ShardBid bid;
   bid.pages = 1;
@@ -37,7 +37,7 @@ ShardBid BidOf(std::vector<Pick> picks) {
   return bid;
 }
 
-// The shard that each tick goes to.
+// Returns the shard of each tick.
 std::vector<size_t> Rank(const std::vector<ShardBid>& bids, const std::vector<bool>& forced_first,
                          BidRanking& ranking) {
   std::vector<Instant> at;
@@ -68,7 +68,7 @@ TEST(ForcedRanking, AtOtherTicksTheyGoWhereNothingElseIsBid) {
   EXPECT_THAT(Rank({only_forced, cheap}, {true, true, true}, ranking), ElementsAre(0, 0, 0));
 }
 
-// However late those are of one that has many.
+// The turns do not depend on how late the pages of a large domain are.
 TEST(ForcedRanking, DomainsTakeTurnsOverAllShards) {
   BidRanking ranking;
   int of_good = 0;
@@ -102,7 +102,7 @@ TEST(ForcedRanking, OwnersTakeTurnsHoweverManyCrawlIdsOneHas) {
   EXPECT_NEAR(of_good, 50, 2);
 }
 
-// The shard bids it behind another.
+// The shard bids this page behind another one.
 TEST(ForcedRanking, APageDoesNotWaitBehindACrawlIdWhoseTurnItIsNot) {
   BidRanking ranking;
   int of_good = 0;

@@ -22,7 +22,7 @@ TEST(GroupLedger, AddsUpWhatShardsHave) {
   EXPECT_EQ(ledger.FreeAt(kGroup, kTwoAtATime), kNow + Duration::Seconds(7));
   ledger.Hear(2, {Standing(1)}, kNow);
   EXPECT_TRUE(ledger.FreeAt(kGroup, kTwoAtATime).infinite());
-  // What a shard says replaces what it said.
+  // A later message of a shard replaces its earlier one.
   ledger.Hear(0, {Standing(0)}, kNow);
   EXPECT_EQ(ledger.FreeAt(kGroup, kTwoAtATime), kNow + Duration::Seconds(7));
 }
@@ -34,7 +34,7 @@ TEST(GroupLedger, CountsWhatIsTakenUntilTheShardSaysWhatBecameOfIt) {
   EXPECT_EQ(ledger.FreeAt(kGroup, kTwoAtATime), tick + kTwoAtATime.min_delay);
   ledger.Take(0, kGroup, kTwoAtATime, tick);
   EXPECT_TRUE(ledger.FreeAt(kGroup, kTwoAtATime).infinite());
-  // One of them was not leased after all.
+  // One of the two picks was not leased.
   ledger.Hear(0, {Standing(1, tick)}, kNow);
   EXPECT_EQ(ledger.FreeAt(kGroup, kTwoAtATime), tick + kTwoAtATime.min_delay);
 }
@@ -68,12 +68,12 @@ TEST(GroupLedger, ForgetsGroupsOfWhichNothingIsOut) {
     (void)ledger.TakeNews();
     most = std::max(most, ledger.size());
   }
-  // A thousand of them have their delay of ten seconds running.
+  // Ten seconds of delay keep 1,000 groups at a time.
   EXPECT_LT(most, 5000U);
   EXPECT_GT(most, 900U);
 }
 
-// While nothing is asked for, as long as assignments are paused, a host may move all the time.
+// While assignments are paused, nobody takes the news, but hosts can still move between groups.
 TEST(GroupLedger, ForgetsThemAlsoWhereNobodyTakesTheNews) {
   GroupLedger ledger(2);
   Instant now = kNow;

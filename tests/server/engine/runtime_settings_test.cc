@@ -10,7 +10,7 @@ namespace {
 
 using testing::ElementsAre;
 
-// Settings with a store that answers when it is told to. Thread-compatible.
+// Settings with a store that waits for the test to answer. Thread-compatible.
 class RuntimeSettingsTest : public testing::Test {
  protected:
   void SetRate(double rate) {
@@ -19,7 +19,7 @@ class RuntimeSettingsTest : public testing::Test {
   void Change(const std::function<void(Settings*)>& change) {
     settings_.Change(change, [this](const Reply& reply) { told_.push_back(reply.status.ok()); });
   }
-  // What is being stored is, or is refused.
+  // Ends the store's write with success or a refusal.
   void Answer(bool fine) {
     const RuntimeSettings::Done done = std::exchange(waiting_, nullptr);
     ASSERT_TRUE(done);
@@ -54,7 +54,7 @@ TEST_F(RuntimeSettingsTest, WhatIsRefusedIsNotCarriedAlong) {
   Change([](Settings* settings) { settings->paused = true; });
   SetRate(7);
   Answer(false);
-  // The pause came while the rate was being stored, and is stored without it.
+  // The pause came while the rate was being stored; it is stored without that rate.
   EXPECT_EQ(stored_, (Settings{.paused = true}));
   Answer(true);
   EXPECT_EQ(stored_, (Settings{.crawl_rate = Rate::PerSecond(7), .paused = true}));

@@ -1,5 +1,5 @@
-// Shares and maxima of the crawl rate over many ticks and several shards, and every pick against
-// all pages that the tick was for, looked at one by one.
+// Shares and maxima of the crawl rate over many ticks and several shards. Every pick is checked
+// against all pages that the tick was for.
 #include "server/engine/tick_shares.h"
 
 #include <algorithm>
@@ -23,7 +23,7 @@ class TickSharesTest : public testing::Test {
     for (uint64_t i = 0; i < kShards; ++i) shards_.push_back(std::make_unique<Bidder>(i + 1));
   }
 
-  // Hands out ticks, some at a time, and counts them by class.
+  // Hands out ticks, a few at a time, and counts them by class.
   std::map<CrawlClass, int> Run(int ticks) {
     std::map<CrawlClass, int> counts;
     for (int done = 0; done < ticks;) {
@@ -47,7 +47,7 @@ class TickSharesTest : public testing::Test {
 
   TickShares shares_;
   Instant now_ = kFirst;
-  std::vector<Instant> capped_;  // when pages of kCapped went out
+  std::vector<Instant> capped_;  // times of assignments of kCapped
 
  private:
   void HandOut(size_t ticks, std::map<CrawlClass, int>* counts) {
@@ -77,7 +77,7 @@ class TickSharesTest : public testing::Test {
     }
   }
 
-  // Tick by tick, as the rule says it.
+  // Checks each tick by the rule.
   void Check(const std::vector<ShardBid>& bids, const TickOwners& owners,
              const std::vector<TakenBid>& ranked) {
     std::map<CrawlClass, uint32_t> left(owners.limited.begin(), owners.limited.end());
@@ -96,7 +96,7 @@ class TickSharesTest : public testing::Test {
         ASSERT_NE(its & owners.of_tick[bid.tick], 0U);
       }
       Bidder::Page& page = shards_[bid.shard]->at(pick.page);
-      // Rates are kept in single precision.
+      // Rates have single precision.
       ASSERT_NEAR(DecidingValue(page.entry, now_), best, 1e-6 * best);
       page.taken = true;
       if (const auto it = left.find(pick.crawl_class); it != left.end()) --it->second;
@@ -113,7 +113,7 @@ class TickSharesTest : public testing::Test {
   std::vector<std::unique_ptr<Bidder>> shards_;
 };
 
-// Of `ticks`, within 2% of the share, or one tick.
+// Expects the share of `ticks` within 2%, or one tick.
 #define EXPECT_SHARE(count, share, ticks) \
   EXPECT_NEAR(count, (share) * (ticks), std::max(1.0, 0.02 * (share) * (ticks)))
 
@@ -126,20 +126,20 @@ TEST_F(TickSharesTest, HoldsSharesWithExactPicksOverAHundredThousandTicks) {
   EXPECT_SHARE(counts[kCapped], 5 / kTicksPerSecond, kTicks);
   EXPECT_SHARE(counts[kCommon], 0.5 - 5 / kTicksPerSecond, kTicks);
 
-  // What one does not use goes to the others by value: the cheap have their share, no more.
+  // Unused ticks of kDear go to other classes by value. kCheap keeps its share and gets no more.
   Offer(kDear, false);
   counts = Run(kTicks);
   EXPECT_EQ(counts[kDear], 0);
   EXPECT_SHARE(counts[kCheap], 0.2, kTicks);
   EXPECT_SHARE(counts[kCommon], 0.8 - 5 / kTicksPerSecond, kTicks);
 
-  // And what all others do not use to the cheap.
+  // Ticks that no other class uses go to kCheap.
   Offer(kCommon, false);
   counts = Run(10'000);
   EXPECT_SHARE(counts[kCapped], 5 / kTicksPerSecond, 10'000);
   EXPECT_SHARE(counts[kCheap], 1 - 5 / kTicksPerSecond, 10'000);
 
-  // Who comes back has its share at once, and is not made up for what it did not use.
+  // A class that returns has its share at once, without compensation for unused ticks.
   Offer(kDear, true);
   Offer(kCommon, true);
   counts = Run(10'000);
@@ -169,7 +169,7 @@ TEST_F(TickSharesTest, ChangesOfSharesHoldFromTheNextTick) {
   Offer(kCheap, false);
   counts = Run(1000);
   EXPECT_EQ(counts[kCheap], 0);
-  // A start begins anew, with the same shares.
+  // A restart keeps the shares and forgets the past.
   Offer(kCheap, true);
   shares_ = TickShares();
   shares_.Set({Share(kDear, 0.3), Share(kCheap, 0.2)}, now_);
@@ -183,7 +183,7 @@ TEST_F(TickSharesTest, AMaximumHoldsInEveryWindow) {
   shares_.Set({Most(kCapped, kMost)}, now_);
   Offer(kCapped, false);
   (void)Run(2000);
-  Offer(kCapped, true);  // with all that it could save up
+  Offer(kCapped, true);  // after it has saved up all it can
   (void)Run(20'000);
   ASSERT_GT(capped_.size(), 1000U);
   for (size_t from = 0; from < capped_.size(); ++from) {
@@ -194,7 +194,7 @@ TEST_F(TickSharesTest, AMaximumHoldsInEveryWindow) {
   }
 }
 
-// One that has a share and a maximum keeps to the maximum; the rest of its share is for others.
+// A class with a share and a maximum stays below the maximum; others get the rest of its share.
 TEST_F(TickSharesTest, AShareIsCutByAMaximum) {
   shares_.Set({{.crawl_class = kCheap, .share = 0.5, .max_rate = Rate::PerSecond(10)}}, now_);
   auto counts = Run(20'000);

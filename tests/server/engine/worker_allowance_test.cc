@@ -19,7 +19,7 @@ WorkerKey Key(const std::string& worker, const std::string& client = kHere) {
   return {client, worker};
 }
 
-// Sets aside and opens as many leases as there is room for, up to `wanted`; returns how many.
+// Reserves and opens as many leases as there is room for, up to `wanted`; returns the number.
 uint64_t Open(WorkerAllowances& allowances, const std::string& worker, uint64_t wanted,
               const std::string& client = kHere) {
   uint64_t opened = 0;
@@ -55,11 +55,12 @@ TEST(WorkerAllowances, CountWhatIsSetAside) {
   EXPECT_FALSE(allowances.FullBy(Key("w")));
   allowances.Reserve(Key("w"));
   EXPECT_TRUE(allowances.FullBy(Key("w")));
-  allowances.Settle(Key("w"));  // did not come about
+  allowances.Settle(Key("w"));  // the reserved leases were not opened
   EXPECT_FALSE(allowances.FullBy(Key("w")));
 }
 
-// The allowance, not what is held: who holds little and loses one lease is not gone.
+// An expiry halves the allowance, not the leases held: a worker with few leases that loses one is
+// not gone.
 TEST(WorkerAllowances, AreHalvedByEachLeaseThatRunsOut) {
   WorkerAllowances allowances(Limits(kMost));
   EXPECT_EQ(Open(allowances, "w", 4), 4u);
@@ -69,7 +70,7 @@ TEST(WorkerAllowances, AreHalvedByEachLeaseThatRunsOut) {
   EXPECT_EQ(allowances.reduced(), 1u);
   EXPECT_EQ(Open(allowances, "w", 1000), 62u);
   EXPECT_EQ(allowances.Apply(Key("w"), {.ended = 60, .expired = 60}), Told(1));
-  // Never to nothing: a worker that is back can show it.
+  // The allowance never falls to 0, so that a worker that returns can prove itself.
   EXPECT_EQ(Open(allowances, "w", 10), 0u) << "it holds two";
   EXPECT_EQ(allowances.Apply(Key("w"), {.ended = 2, .expired = 2}), Told());
   EXPECT_EQ(Open(allowances, "w", 10), 1u);
@@ -104,8 +105,8 @@ TEST(WorkerAllowances, OfAWorkerThatLosesOneNowAndThenStayLarge) {
   }
 }
 
-// Whoever takes the name of another client's worker neither takes its allowance away nor gains by
-// what that has shown.
+// A client that uses the name of another client's worker neither reduces its allowance nor profits
+// from its history.
 TEST(WorkerAllowances, OfOneNameAreThoseOfEachClient) {
   WorkerAllowances allowances(Limits(kMost, 200));
   ASSERT_EQ(Open(allowances, "w1", 40, "identity good"), 40u);
@@ -119,7 +120,7 @@ TEST(WorkerAllowances, OfOneNameAreThoseOfEachClient) {
   EXPECT_EQ(Open(allowances, "w1", 5000, "identity good"), kMost);
 }
 
-// Nor can it be had forgotten by as many names as one likes.
+// A history also survives any number of names of other clients.
 TEST(WorkerAllowances, OfOneClientAreNotForgottenForNamesOfAnother) {
   WorkerAllowances allowances(Limits(kMost, 100, 20));
   (void)allowances.Apply(Key("w1", "identity good"), {.answered = 1});
@@ -158,10 +159,10 @@ TEST(WorkerAllowances, NewNamesHoldOnlySoMuchTogether) {
   EXPECT_TRUE(full->newcomers);
   EXPECT_EQ(full->held, 38u);
   EXPECT_EQ(full->most, 38u);
-  // From elsewhere there is always room, for a smaller part of the rest each time.
+  // Clients elsewhere always find room, each a smaller part of the rest.
   EXPECT_EQ(Open(allowances, "honest", 1000, "network 192.0.2.2"), 19u);
   EXPECT_EQ(Open(allowances, "third", 1000, "network 192.0.2.3"), 9u);
-  // What ends makes room, however it ends.
+  // A lease frees its place, whether it was answered or expired.
   (void)allowances.Apply(Key("invented 0"), {.ended = 1, .expired = 1});
   (void)allowances.Apply(Key("invented 1"), {.ended = 1});
   EXPECT_EQ(allowances.newcomer_leases(), 64u);
@@ -177,7 +178,7 @@ TEST(WorkerAllowances, OneResultProvesAName) {
   EXPECT_EQ(allowances.newcomer_leases(), 0u) << "what it holds is its own";
   EXPECT_EQ(Open(allowances, "honest", 5000), kMost - 37);
   EXPECT_EQ(Open(allowances, "invented", 1000), 38u);
-  // With nothing open it is known all the same, whatever others do.
+  // A proven worker without leases stays known, whatever others do.
   (void)allowances.Apply(Key("honest"), {.ended = 1000, .answered = 1000});
   for (int i = 0; i < 20'000; ++i) {
     (void)allowances.Apply(Key("invented " + std::to_string(i)), {.expired = 1});
@@ -195,7 +196,7 @@ TEST(WorkerAllowances, ForgetProvenNamesWhenThereAreMore) {
   EXPECT_TRUE(allowances.proven(Key("w999")));
 }
 
-// A newcomer that is forgotten counts no more, nor when its leases end.
+// A forgotten newcomer no longer counts, and neither do its leases when they end.
 TEST(WorkerAllowances, ForgetNewcomersThatHoldLeases) {
   WorkerAllowances allowances(Limits(kMost, 100, 10));
   for (int i = 0; i < 30; ++i) EXPECT_EQ(Open(allowances, "w" + std::to_string(i), 1), 1u);

@@ -32,7 +32,7 @@ TEST(WorkerRoster, ForgetsTheOneThatWasSeenTheLongestAgo) {
   ASSERT_EQ(records.size(), WorkerRoster::kMaxNames);
   EXPECT_EQ(records.front().name, "w" + std::to_string(WorkerRoster::kMaxNames));
   EXPECT_EQ(records.back().name, "w1");
-  // Its leases are nobody's any more.
+  // Leases of a forgotten worker are not counted.
   roster.Count({{{"", "w0"}, {.ended = 1, .answered = 1}}}, RosterAt(5000));
   EXPECT_EQ(roster.records().size(), WorkerRoster::kMaxNames);
   EXPECT_EQ(roster.records().front().last_seen,

@@ -1,4 +1,4 @@
-// The crawl rate of a fleet between its servers: who leads, who reports, what is obeyed.
+// The crawl rate of a fleet among its servers: who leads, who reports, and which rate is used.
 #include <map>
 #include <memory>
 #include <optional>
@@ -28,7 +28,7 @@ class HandClock final : public Clock {
   Instant now_ = Instant::FromUnixSeconds(1'700'000'000);
 };
 
-// Two divisions, whose servers report to one that leads, without a network between them.
+// Two divisions whose servers report to a leader, without a network.
 class FleetOfTwo : public testing::Test {
  protected:
   struct Division {
@@ -62,7 +62,7 @@ class FleetOfTwo : public testing::Test {
                         .obey = [this, i](Rate rate) { divisions_[i].obeyed = rate; }});
   }
 
-  // Over the wire and back.
+  // Converts the report and its answer as the wire does.
   void Send(const RateReport& report, RateMemberHooks::Answered answered) {
     if (!connected_) {
       lost_.push_back(std::move(answered));
@@ -87,7 +87,7 @@ class FleetOfTwo : public testing::Test {
       clock_.Advance(RateLeadership::Tick());
       for (auto& [i, division] : divisions_) {
         division.member->Attend();
-        // Whatever may be handed out is.
+        // Each division hands out as much as it may.
         if (!division.member->MayHandOut()) continue;
         division.handed_out.assignments +=
             static_cast<uint64_t>(division.obeyed.per_second() * RateLeadership::Tick().seconds());
@@ -143,7 +143,7 @@ TEST_F(FleetOfTwo, DivisionWithoutWorkersLeavesItsPartToOthers) {
   EXPECT_GT(divisions_[1].obeyed.per_second(), 100);
 }
 
-// As its clock is wrong, or that of who leads.
+// The member's clock or the leader's is wrong.
 TEST_F(FleetOfTwo, WhoIsGrantedWhatIsOutsideItsTimeSaysSo) {
   RunFor(Duration::Seconds(5));
   ASSERT_EQ(leadership_->figures()->refusing, 0U);
@@ -175,7 +175,7 @@ TEST_F(FleetOfTwo, WhoIsGrantedWhatIsOutsideItsTimeSaysSo) {
   EXPECT_TRUE(report.refuses);
   EXPECT_FALSE(member.MayHandOut());
   EXPECT_EQ(member.ungranted(), Duration::Seconds(1));
-  // Which the leader counts.
+  // The leader counts such refusals.
   report.node = NodeId(1);
   report.place = 0;
   report.number = 1000;
@@ -200,11 +200,11 @@ TEST_F(FleetOfTwo, NothingIsHandedOutOnceGrantsHaveRunOut) {
     EXPECT_EQ(division.obeyed, Rate());
     EXPECT_EQ(division.member->granted(), Rate());
   }
-  // Who was waited for in vain is not waited for any longer.
+  // The leader stops waiting for a node that was silent for too long.
   connected_ = true;
   RunFor(Duration::Seconds(6));
   EXPECT_GT(Sum(), 380);
-  // What comes for reports of long ago does no harm.
+  // Late answers to old reports do no harm.
   for (auto& answered : lost_) answered(MakeStatus(absl::StatusCode::kUnavailable, "too late"));
   RunFor(Duration::Seconds(2));
   EXPECT_GT(Sum(), 380);
@@ -239,7 +239,7 @@ TEST_F(FleetOfTwo, AnotherLeaderTakesOverWithoutAPause) {
   RunFor(Duration::Seconds(1));
   EXPECT_FALSE(leadership_->figures().has_value());
   RunFor(Duration::Seconds(3));
-  // One without any memory.
+  // A new leader without memory.
   leadership_ =
       std::make_unique<RateLeadership>(options_, clock_, [] { return std::optional<uint64_t>(1); });
   double least = 400;

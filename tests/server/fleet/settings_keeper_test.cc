@@ -42,7 +42,7 @@ class SettingsKeeperTest : public testing::Test {
       answers_[division] = std::move(answer);
     });
   }
-  // The version that the division was told; 0: it was answered with nothing; nullopt: not at all.
+  // The version in the division's answer; 0 = the answer is empty, nullopt = no answer yet.
   std::optional<uint64_t> Told(uint32_t division) {
     const auto& answer = answers_[division];
     if (!answer) return std::nullopt;
@@ -83,10 +83,10 @@ TEST_F(SettingsKeeperTest, WhoHasAnEarlierVersionIsToldAtOnceAndOthersOfEachChan
   ASSERT_TRUE(Told(1).has_value());
   EXPECT_GT(*Told(1), first);
   EXPECT_EQ((*answers_[1])->settings().policy(), "second");
-  // Who was away.
+  // A division that was away gets the settings at once.
   Hear(Report(2, first));
   EXPECT_EQ(Told(2), Told(1));
-  // An answer comes in any case.
+  // A held report is answered after kHold at the latest.
   Hear(Report(1, *Told(1)));
   clock_.Advance(SettingsKeeper::kHold);
   keeper_.Attend();
@@ -103,7 +103,7 @@ TEST_F(SettingsKeeperTest, VersionsRiseWithEachKeeper) {
   next.Hear(Report(1, *Told(1)), [&](auto answer) { told = answer->settings().version(); });
   ASSERT_TRUE(told.has_value());
   EXPECT_GT(*told, *Told(1));
-  // The one before is none any more.
+  // The previous keeper has lost its office.
   Hear(Report(1, *told));
   EXPECT_EQ(Refused(1).code(), absl::StatusCode::kFailedPrecondition);
 }
@@ -114,7 +114,7 @@ TEST_F(SettingsKeeperTest, AChangeIsOverOnceAllFollowIt) {
   const uint64_t version = *Told(1);
   Hear(Report(1, version));
   EXPECT_FALSE(outcomes_.has_value());
-  // Stored is not in force.
+  // Stored settings are not yet in force.
   v1::ShareSettingsRequest stored = Report(2, version);
   stored.set_in_force(0);
   Hear(stored);

@@ -1,4 +1,4 @@
-// Long URLs of the crawl frontier: what they take in memory, and whether each is given out once.
+// Long URLs of the crawl frontier: their memory, and that each is given out once.
 #include <memory>
 #include <string>
 #include <vector>
@@ -15,8 +15,8 @@ using ::testing::SizeIs;
 
 class FrontierLongUrls : public FrontierFixture {};
 
-// Each queue and each lease kept a URL of 8 KiB: one client with its share of queues filled the
-// memory of the server, and of each later start.
+// Each queue and each lease kept a URL of 8 KiB in memory. A client with its share of queues filled
+// the server's memory, again after each start.
 TEST_F(FrontierLongUrls, LongUrlsTakeNoMoreMemory) {
   const std::string base(8000, 'u');
   std::vector<FrontierPut> puts;
@@ -49,7 +49,7 @@ TEST_F(FrontierLongUrls, LongUrlsTakeNoMoreMemory) {
   EXPECT_EQ(state_->table().counts().flight_places, 0U);
 }
 
-// One turn looks into a queue several times before anything is committed.
+// A turn reads a queue several times before it commits.
 TEST_F(FrontierLongUrls, UrlsThatBeginAlikeAreGivenOutOnce) {
   const std::string base = "http://a.test/" + std::string(100, 'p');
   std::vector<FrontierPut> puts;
@@ -80,7 +80,7 @@ TEST_F(FrontierLongUrls, ALongUrlInFlightCountsForSeveral) {
   }
   EXPECT_THAT(state_->Put(puts), ::testing::Each(FrontierOutcome::kOk));
   Commit();
-  // Three eighths of 200 places, 32 of them for each URL.
+  // A client may use three eighths of 200 places, and each of these URLs takes 32.
   EXPECT_THAT(Pull({}, /*at_a_time=*/1), SizeIs(3));
 }
 

@@ -1,4 +1,4 @@
-// Queues that were ready, and in which nothing is due any more.
+// Queues that were ready and have nothing due any more.
 #include <algorithm>
 #include <cstdint>
 #include <string>
@@ -30,7 +30,7 @@ class StaleQueues : public FrontierFixture {
     EXPECT_THAT(state_->Put(puts), ::testing::Each(FrontierOutcome::kOk));
     Commit();
   }
-  // All queues are ready from here on, whatever the clients that ask may take of them.
+  // Makes all queues ready, whatever clients may take of them.
   void MakeReady() {
     EXPECT_THAT(Pull({.crawl = "c", .urls_per_queue = 0}), IsEmpty());
     EXPECT_EQ(Ready(), size_t{kQueues});
@@ -44,7 +44,7 @@ class StaleQueues : public FrontierFixture {
   }
 };
 
-// One pull looked at all of them, for seconds in which nobody was served.
+// One pull looked at all these queues, which kept all clients waiting for seconds.
 TEST_F(StaleQueues, AreNotReadyOnceTheirOnlyUrlHasGone) {
   Put("u", now_ - 5);
   MakeReady();
@@ -58,7 +58,7 @@ TEST_F(StaleQueues, AreNotReadyOnceTheirOnlyUrlHasGone) {
   EXPECT_THAT(Pull({}), SizeIs(kQueues));
 }
 
-// What comes after the first URL of a queue only the store knows.
+// Memory has only the first URL of a queue; the others are in the store.
 TEST_F(StaleQueues, AreLookedAtInParts) {
   Put("u", now_ - 5);
   Put("v", now_ + 1000);

@@ -21,7 +21,7 @@
 namespace freshet {
 namespace {
 
-// Answers one request with `head`, and then says `more` again and again, as far as it is taken.
+// Answers one request with `head`, and then sends `more` until the client stops reading.
 class EndlessHost {
  public:
   EndlessHost(std::string head, std::string more)
@@ -46,7 +46,7 @@ class EndlessHost {
 
   static constexpr size_t kMost = 64 << 20;
   uint16_t port = 0;
-  std::atomic<size_t> taken{0};  // by the client and by what is between
+  std::atomic<size_t> taken{0};  // by the client and the system's buffers
 
  private:
   void Serve(const std::string& head, const std::string& more) {
@@ -76,7 +76,7 @@ SmallFile Fetch(uint16_t port, bool https = false, Duration timeout = Duration::
                         timeout, cancelled);
 }
 
-// What the system holds of what nobody reads is a few MiB.
+// The system holds a few MiB of unread bytes.
 TEST(KeyRequest, EndlessAnswersEndAtTheirLimits) {
   const std::string ok = "HTTP/1.1 200 OK\r\n";
   const std::string filler(1 << 16, 'a');
@@ -84,13 +84,13 @@ TEST(KeyRequest, EndlessAnswersEndAtTheirLimits) {
   for (int i = 0; i < 1000; ++i)
     fields += "X" + std::to_string(i) + ": " + std::string(80, 'a') + "\r\n";
   const std::pair<std::string, std::string> hosts[] = {
-      {"", filler},                                              // the first line
-      {ok + "X: ", filler},                                      // one field
-      {ok, fields},                                              // many fields
-      {ok + "\r\n", filler},                                     // the body
-      {ok + "Transfer-Encoding: chunked\r\n\r\n1;", filler},     // an extension of a chunk
-      {ok + "Transfer-Encoding: chunked\r\n\r\n0\r\n", fields},  // fields after the body
-      {"HTTP/1.1 404 Not Found\r\n\r\n", filler},                // the body of another status
+      {"", filler},                                              // in the first line
+      {ok + "X: ", filler},                                      // in one field
+      {ok, fields},                                              // in many fields
+      {ok + "\r\n", filler},                                     // in the body
+      {ok + "Transfer-Encoding: chunked\r\n\r\n1;", filler},     // in an extension of a chunk
+      {ok + "Transfer-Encoding: chunked\r\n\r\n0\r\n", fields},  // in fields after the body
+      {"HTTP/1.1 404 Not Found\r\n\r\n", filler},                // in the body of another status
   };
   for (const auto& [head, more] : hosts) {
     const EndlessHost host(head, more);
@@ -128,7 +128,7 @@ TEST(KeyRequest, WhatIsNoTlsIsRefused) {
   EXPECT_EQ(file.body, "");
 }
 
-// Whom the system believes is what OpenSSL's variable says it is.
+// OpenSSL's variable sets the authorities that the system trusts.
 TEST(KeyRequest, HttpsNeedsACertificateOfTheHost) {
   const TempDir dir;
   const TestAuthority authority;

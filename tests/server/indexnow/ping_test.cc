@@ -25,7 +25,7 @@ std::variant<Ping, HttpResponse> Post(const std::string& body, const IndexNowCon
   return ParsePing(request, config);
 }
 
-// "422 why", or "" for a ping that is taken.
+// The refusal, such as "422 why", or "" for an accepted ping.
 std::string Refusal(const std::variant<Ping, HttpResponse>& parsed) {
   const auto* response = std::get_if<HttpResponse>(&parsed);
   return response == nullptr ? "" : std::to_string(response->status) + " " + *response->body;
@@ -69,7 +69,7 @@ TEST(Ping, WhatIsMalformedIs400) {
               HasSubstr("400 urlList: is missing or empty"));
   EXPECT_THAT(Refusal(Post(List(R"("urlList": ["http://a.test/"], "urlList": [])"))),
               HasSubstr("400 urlList: is given twice"));
-  // As deep as it is long: nothing of it is kept.
+  // Deeply nested text is refused and kept nowhere.
   EXPECT_THAT(Refusal(Post("{\"urlList\": " + std::string(1 << 20, '['))), HasSubstr("400 "));
 }
 

@@ -27,7 +27,7 @@ class LoggersTest : public testing::Test {
     SetLogFile(stderr);
     SetLogFormat(LogFormat::kText);
   }
-  // What was written so far.
+  // The lines written so far.
   std::vector<std::string> Lines() {
     FlushLogs();
     std::rewind(file_.get());

@@ -1,4 +1,4 @@
-// The routes of the console: its files, what its requests may say, and who may change anything.
+// The routes of the console: its files, valid requests, and who may change something.
 #include "server/ops/console.h"
 
 #include "gmock/gmock.h"
@@ -59,7 +59,7 @@ TEST(ConsoleFiles, LoadNothingFromElsewhereAndRunNoTextOfThePage) {
   EXPECT_THAT(page, Not(HasSubstr("http")));
 }
 
-// Nothing that a client has named becomes markup.
+// Text that a client has named never becomes markup.
 TEST(ConsoleFiles, MakeNoMarkupOfText) {
   for (const ConsoleFile& file : ConsoleFiles()) {
     if (file.name == "chart.min.js") continue;
@@ -85,7 +85,7 @@ TEST(ConsoleRoutes, AllHaveARule) {
     const MethodRule* rule = FindMethod(file ? "http:/console/" : "http:" + route.path);
     ASSERT_NE(rule, nullptr) << route.path;
     EXPECT_NE(rule->roles, 0) << route.path;
-    // What changes anything is open to nobody.
+    // Paths that change something are never open.
     if (route.post) {
       EXPECT_EQ(rule->open_as, "") << route.path;
     }
@@ -117,7 +117,7 @@ TEST(ConsoleChanges, ComeFromTheServersOwnPageAsJson) {
   const std::pair<std::string, std::string> host = {"Host", "localhost:7072"};
   const std::pair<std::string, std::string> type = {"Content-Type",
                                                     "application/json; charset=utf-8"};
-  // It gets as far as the server, which does not serve yet.
+  // The server takes the request, but does not serve yet.
   EXPECT_EQ(post({host, type}).status, 503);
   EXPECT_EQ(post({host, type, {"Origin", "http://localhost:7072"}}).status, 503);
   EXPECT_EQ(post({host}).status, 415);
@@ -128,7 +128,7 @@ TEST(ConsoleChanges, ComeFromTheServersOwnPageAsJson) {
   EXPECT_EQ(Ask(ConsoleGet("/console/api/rate")).status, 405);
 }
 
-// With identities operators may come from other machines, under the name that the server has there.
+// With identities, operators may come from other machines and use the server's name there.
 TEST(ConsoleChanges, WithIdentitiesTheOriginIsAskedForAlone) {
   const HttpRequest far = {
       .fields = {{"Host", "crawl.internal"}, {"Origin", "https://crawl.internal"}},
@@ -159,27 +159,27 @@ TEST(WhyUnseen, SitesThatPointTheirNameHereReadNothing) {
     }
     EXPECT_EQ(why(path, "crawl.example.org:7072", "crawl.example.org"), "") << path;
     EXPECT_NE(why(path, "crawl.example.org:7072", "0.0.0.0"), "") << path;
-    // Prometheus asks a container or a service by its name.
+    // Prometheus uses the name of a container or a service.
     for (const char* local : {"freshet:7072", "freshet.crawl.svc:7072", "Crawl.Internal",
                               "freshet-0.freshet.crawl.svc.cluster.local:7072"}) {
       EXPECT_EQ(why(path, local, "0.0.0.0"), "") << path << local;
       EXPECT_NE(why(path, local, "127.0.0.1"), "") << path << local;
     }
   }
-  // What operators have named is answered, and nothing below it.
+  // The server answers to names that operators configured, but not to names below them.
   const std::vector<std::string> names = {"crawl.example.org"};
   const auto named = [&names](const std::string& host) {
     return WhyUnseen({.path = "/metrics"}, {.fields = {{"Host", host}}}, "127.0.0.1", names);
   };
   EXPECT_EQ(named("Crawl.Example.org:7072"), "");
   EXPECT_NE(named("a.crawl.example.org:7072"), "");
-  // Probes and pings come by any name, and tell nothing.
+  // Probes and pings work under any name and reveal nothing.
   for (const char* path : {"/healthz", "/readyz", "/indexnow"}) {
     EXPECT_EQ(why(path, "rebound.example", "127.0.0.1"), "") << path;
   }
 }
 
-// Also with identities, of what is open all the same.
+// Open paths need a known name even if there are identities.
 TEST(MakeGuard, WhatNeedsNoIdentityIsNotShownByAnyName) {
   const auto status = [](Authoriser& authoriser, const std::string& path, const std::string& host,
                          const std::string& token = {}, bool secure = false) {
@@ -201,12 +201,13 @@ TEST(MakeGuard, WhatNeedsNoIdentityIsNotShownByAnyName) {
       EXPECT_EQ(status(*authoriser, path, "10.0.0.7:7072"), 200) << path;
       EXPECT_EQ(status(*authoriser, path, "freshet:7072"), 200) << path;
       EXPECT_EQ(status(*authoriser, path, "named.example:7072"), 200) << path;
-      // No site has a certificate for its name here.
+      // With TLS any name passes, as no site has a certificate for its name here.
       EXPECT_EQ(status(*authoriser, path, "crawl.example.org", "", true), 200) << path;
     }
     EXPECT_EQ(status(*authoriser, "/healthz", "rebound.example"), 200);
   }
-  // What needs an identity a site cannot ask for: a browser shows the token to its own name alone.
+  // A browser sends the token only to the site that it belongs to, so pages with an identity need
+  // no check of names.
   EXPECT_EQ(status(some, "/console/api/page", "crawl.example.org"), 401);
   EXPECT_EQ(status(some, "/console/api/page", "crawl.example.org", "r"), 200);
 }
@@ -249,7 +250,7 @@ TEST(SourceVerdict, SaysWhatToThinkOfASource) {
   EXPECT_EQ(verdicts[2].grade, "noise");
   EXPECT_THAT(verdicts[2].words, HasSubstr("In quarantine at 1 host,"));
   EXPECT_EQ(verdicts[3].grade, "weak");
-  // Of hosts alone, whose recall is not known.
+  // This verdict has only hosts, without a known recall.
   EXPECT_EQ(verdicts[4].grade, "useful");
   EXPECT_EQ(verdicts[4].words, "Useful: 60% of its signals stand for a change (0% to 0%).");
 }

@@ -1,5 +1,4 @@
-// The history: means over longer steps, what is kept, and what becomes of it with the process and
-// with the disk.
+// The history: means over longer steps, and which rows survive the process and disk errors.
 #include "server/ops/history.h"
 
 #include <sqlite3.h>
@@ -18,12 +17,12 @@ namespace {
 namespace fs = std::filesystem;
 using ::testing::ElementsAre;
 
-// Begins an hour, so that steps do as well.
+// The start of an hour, and so of every longer step.
 constexpr int64_t kStart = int64_t{500'000} * 3600;
 
 Instant At(int64_t second) { return Instant::FromUnixSeconds(kStart + second); }
 
-// The values of a series, with the seconds since kStart.
+// The values of a series, each with its seconds since kStart.
 std::vector<std::pair<int64_t, double>> Values(const HistoryWindow& window,
                                                const std::string& name) {
   const auto it = std::find(window.names.begin(), window.names.end(), name);
@@ -59,13 +58,13 @@ TEST(HistoryRings, LongerStepsAreMeansOfWhatIsKnown) {
   const HistoryWindow hour = history.Read(At(20), 3600);
   EXPECT_EQ(hour.step, 10);
   using Point = std::pair<int64_t, double>;
-  // The last is of a step that is not over.
+  // The last point belongs to a step that is not over yet.
   EXPECT_THAT(Values(hour, "a"), ElementsAre(Point{0, 4.5}, Point{10, 14.5}, Point{20, 20}));
   EXPECT_EQ(Values(hour, "b")[0].second, 1);
   EXPECT_TRUE(std::isnan(Values(hour, "b")[1].second));
 }
 
-// Who chooses a month sees the first minute of a server.
+// The window of a month shows the first minute of a server.
 TEST(History, TheLongestWindowHasTheFirstSeconds) {
   History history;
   history.Add(At(3), {});
@@ -125,18 +124,18 @@ TEST_F(StoredHistory, SurvivesARestart) {
   ASSERT_EQ(seconds.size(), 200u);
   EXPECT_EQ(seconds[99], (std::pair<int64_t, double>{99, 99}));
   EXPECT_EQ(seconds[100], (std::pair<int64_t, double>{200, 200}));
-  // The minute that the restart fell into is a mean of both runs.
+  // The minute of the restart is a mean of both runs.
   const auto minutes = Values(history.Read(At(300), 86400), "a");
   EXPECT_EQ(minutes[0], (std::pair<int64_t, double>{0, 29.5}));
   EXPECT_EQ(minutes[1], (std::pair<int64_t, double>{60, 79.5}));
 }
 
-// As a process that is killed leaves it: what was flushed is there.
+// Copies the files of a running history, as a kill would leave them: flushed rows are there.
 TEST_F(StoredHistory, SurvivesAKill) {
   History killed;
   killed.Open(dir_ / "history", At(0));
   for (int second = 0; second < 30; ++second) killed.Add(At(second), {{"a", second}});
-  // A copy of the files as they are now.
+  // A copy of the present files.
   fs::copy(dir_ / "history", dir_ / "copy");
   History history;
   history.Open(dir_ / "copy", At(40));
@@ -152,7 +151,7 @@ TEST_F(StoredHistory, StaysSmallWhateverTimePasses) {
   fs::create_directories(dir_ / "history");
   const auto stored = HistoryFile::Open(file());
   ASSERT_TRUE(stored.ok()) << stored.status();
-  // All that the rings hold of all series, once more than it takes to fill them.
+  // Fills all rings with all series, then twice more.
   const int64_t span = HistoryRings::kLevels.back().span();
   for (const int64_t begin : {int64_t{0}, span, 2 * span}) {
     HistoryFile::Batch batch;
@@ -187,7 +186,7 @@ TEST_F(StoredHistory, ADamagedFileIsPutAsideAndNothingElseIsLost) {
   }
 }
 
-// A view may have rows without an end, and a trigger does more than is asked for.
+// A view can have endless rows, and a trigger can run other statements.
 TEST_F(StoredHistory, AFileWithOtherTablesIsPutAside) {
   const std::string numbers =
       "WITH RECURSIVE c(n) AS (SELECT 0 UNION ALL SELECT n + 1 FROM c) SELECT ";

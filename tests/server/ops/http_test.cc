@@ -1,4 +1,4 @@
-// What the HTTP port serves, and to whom.
+// Answers of the HTTP port, and the parsers of requests.
 #include "server/ops/http.h"
 
 #include <string>
@@ -93,7 +93,7 @@ TEST_F(HttpTest, TakesNoAnnotationsOfForeignPages) {
   EXPECT_EQ(posted_, "");
 }
 
-// A page of others whose name was made to point here asks with that name, in whatever form.
+// A site whose name resolves to this server sends requests with that name, in any form.
 TEST_F(HttpTest, TakesTheNameThatARequestIsFor) {
   const auto status = [this](const std::string& target, const std::string& host) {
     return Ask("GET " + target + " HTTP/1.1\r\n" + host + "\r\n").status();
@@ -112,7 +112,7 @@ TEST_F(HttpTest, TakesTheNameThatARequestIsFor) {
                           "http:/metrics", "ftp://localhost/metrics", "//localhost/metrics"}) {
     EXPECT_THAT(status(odd, "Host: localhost\r\n"), AnyOf(400, 404)) << odd;
   }
-  // Browsers do not speak it, and it need not name a host.
+  // HTTP/1.0 need not name a host, and browsers do not use it.
   EXPECT_EQ(Ask("GET /healthz HTTP/1.0\r\n\r\n").status(), 200);
   EXPECT_EQ(Ask("GET /metrics HTTP/1.0\r\n\r\n").status(), 403);
   EXPECT_EQ(Ask("GET /metrics HTTP/1.0\r\nHost:\r\n\r\n").status(), 403);

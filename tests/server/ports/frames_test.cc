@@ -1,5 +1,5 @@
-// Known faults of the gRPC that is linked, and of HTTP/2 servers (docs/security.md has the table):
-// each costs little, whether ports speak TLS or not, and is no matter to other clients.
+// Known faults of the linked gRPC and of HTTP/2 servers (docs/security.md has the table). Each
+// attack costs little, with TLS or without, and other clients do not notice it.
 #include <sys/resource.h>
 #include <unistd.h>
 
@@ -56,7 +56,7 @@ std::string Call(uint64_t stream, const std::string& more = {}) {
          Http2Frame(0, 1, stream, std::string(5, '\0'));
 }
 
-// What a stream of frames is answered with, up to the answer to a ping, or to the end.
+// Sends frames and a ping; reads to the answer of the ping or to the end.
 std::string AnswerTo(Socket& socket, const std::string& frames) {
   socket.Send(frames + hostile::Http2Ping());
   const std::string pong = Http2Frame(6, 1, 0, std::string(8, 'p'));
@@ -69,8 +69,8 @@ std::string AnswerTo(Socket& socket, const std::string& frames) {
   return all;
 }
 
-// Calls that stay open until their clients end them: those of kReads have all read that comes, and
-// those of kWaits nothing. The others are UNIMPLEMENTED.
+// Calls that stay open until their clients end them. Calls of kReads read everything, calls of
+// kWaits nothing. All other methods are UNIMPLEMENTED.
 constexpr const char* kReads = "/held/Reads";
 constexpr const char* kWaits = "/held/Waits";
 
@@ -101,7 +101,7 @@ class HeldCalls final : public grpc::CallbackGenericService {
   };
 };
 
-// The gRPC port in plain text or with TLS, and what it takes of the machine.
+// The gRPC port with TLS or without; measures its memory and processor time.
 class WireServer {
  public:
   explicit WireServer(bool tls) : tls_(tls) {
@@ -123,13 +123,13 @@ class WireServer {
     const StatusOr<int> number = port_->Start(calls_);
     EXPECT_TRUE(number.ok()) << number.status();
     address_ = "127.0.0.1:" + std::to_string(*number);
-    // What is made once is made.
+    // One call first, so that memory which is allocated once is not measured.
     EXPECT_TRUE(Serves());
     seconds_ = ProcessorSeconds();
     mib_ = MibInUse();
   }
 
-  // Whether another client is answered.
+  // Whether the server answers another client.
   [[nodiscard]] bool Serves() {
     Socket other = Open();
     std::string answer = AnswerTo(other, Call(1));
@@ -140,13 +140,14 @@ class WireServer {
     }
     return true;
   }
-  // A connection that has introduced itself, and says that it has taken in the settings.
+  // Opens a connection: sends the preface, settings, and by default an acknowledgement of the
+  // server's settings.
   [[nodiscard]] Socket Open(const std::string& taken_in = Http2Frame(4, 1, 0, "")) {
     Socket socket(address_, kPatienceMillis, tls_ ? Opening::kAsServersWant : Opening::kPlain);
     EXPECT_TRUE(socket.Send(hostile::kHttp2Preface + Http2Frame(4, 0, 0, "") + taken_in));
     return socket;
   }
-  // Less than ten times what it takes, and much less than it took without limits.
+  // Ten times the usual cost is allowed, which is far below the cost without limits.
   void ExpectCheap() const {
     if (kSanitized) return;
     EXPECT_LT(ProcessorSeconds(), seconds_ + 10);
@@ -166,7 +167,7 @@ class WireServer {
   uint64_t mib_ = 0;
 };
 
-// Sends a piece again and again, `most` times at most; how often it was taken.
+// Sends a piece up to `most` times; returns how often the server took it.
 size_t SendUntilCut(Socket& socket, const std::string& piece, size_t most) {
   for (size_t sent = 0; sent < most; ++sent) {
     if (!socket.Send(piece)) return sent;
@@ -180,17 +181,17 @@ std::string Repeated(size_t times, const std::string& piece) {
   return all;
 }
 
-// Whether the connection does not answer any more after this.
+// Whether the server no longer answers on this connection after `frames`.
 bool IsCut(Socket& socket, const std::string& frames) {
   return AnswerTo(socket, frames).find("pppppppp") == std::string::npos;
 }
 
-// With TLS, or without.
+// The parameter: whether to use TLS.
 class Frames : public testing::TestWithParam<bool> {};
 INSTANTIATE_TEST_SUITE_P(PlainAndTls, Frames, testing::Bool());
 
-// CVE-2023-33953: gRPC keeps what it has of a text until it is whole, and begins it anew with each
-// frame.
+// CVE-2023-33953: gRPC keeps the incomplete part of a text, and parses it again from its start with
+// each frame.
 TEST_P(Frames, ATextThatSaysOneGibIsCut) {
   WireServer server(GetParam());
   const std::string literal = std::string(1, '\0') + hostile::HpackNumber(1 << 30, 7);
@@ -204,7 +205,7 @@ TEST_P(Frames, ATextThatSaysOneGibIsCut) {
   EXPECT_TRUE(server.Serves());
 }
 
-// The same CVE: zeros in front of a number, without an end.
+// A variant of CVE-2023-33953: endless zeros in front of a number.
 TEST_P(Frames, ANumberWithoutAnEndIsCut) {
   WireServer server(GetParam());
   Socket socket = server.Open();
@@ -215,8 +216,8 @@ TEST_P(Frames, ANumberWithoutAnEndIsCut) {
   EXPECT_TRUE(server.Serves());
 }
 
-// CONTINUATION flood (VU#421644), and the third part of CVE-2023-33953: each frame for itself is
-// within limits.metadata_bytes.
+// CONTINUATION flood (VU#421644), and the third part of CVE-2023-33953: each single frame is within
+// limits.metadata_bytes.
 TEST_P(Frames, HeadersWithoutAnEndAreCut) {
   WireServer server(GetParam());
   for (const std::string& headers :
@@ -246,7 +247,7 @@ TEST_P(Frames, CallsThatAreTakenBackByTheThousandAreCut) {
   EXPECT_TRUE(server.Serves());
 }
 
-// gRPC holds a client to limits.streams_per_connection once it says that it knows of it.
+// gRPC enforces limits.streams_per_connection only after the client has acknowledged its settings.
 TEST_P(Frames, CallsOfAClientThatTakesInNoSettingsAreCut) {
   WireServer server(GetParam());
   Socket socket = server.Open("");
@@ -260,12 +261,12 @@ TEST_P(Frames, CallsOfAClientThatTakesInNoSettingsAreCut) {
   EXPECT_TRUE(server.Serves());
 }
 
-// CVE-2019-9515 and its like: frames that bring nothing.
+// CVE-2019-9515 and similar: frames without content.
 TEST_P(Frames, FramesThatBringNothingAreCut) {
   WireServer server(GetParam());
   const std::string frames[] = {
       Http2Frame(4, 0, 0, ""),                                // SETTINGS
-      Http2Frame(4, 0, 0, std::string("\0\x03\0\0\0\1", 6)),  // that say something
+      Http2Frame(4, 0, 0, std::string("\0\x03\0\0\0\1", 6)),  // SETTINGS with a value
       Http2Frame(2, 0, 1, std::string("\0\0\0\0\x10", 5)),    // PRIORITY
       Http2Frame(0x4f, 0, 0, "what nobody knows"),
   };
@@ -280,7 +281,7 @@ TEST_P(Frames, FramesThatBringNothingAreCut) {
   EXPECT_TRUE(server.Serves());
 }
 
-// gRPC keeps each frame of a message that is not whole as a piece of its own.
+// gRPC keeps each frame of an incomplete message as a separate piece.
 TEST_P(Frames, MessagesInPiecesOfAByteAreCut) {
   WireServer server(GetParam());
   Socket socket = server.Open();
@@ -288,7 +289,8 @@ TEST_P(Frames, MessagesInPiecesOfAByteAreCut) {
   EXPECT_TRUE(
       socket.Send(Http2Block(1, HeadersOfCall(kReads)) + Http2Frame(0, 0, 1, ten_megabytes)));
   EXPECT_TRUE(IsCut(socket, Repeated(1100, Http2Frame(0, 0, 1, "x"))));
-  // Nor behind any number of streams that nobody has opened, or that the server has ended.
+  // Frames of streams that were never opened, or that the server has ended, do not hide such
+  // pieces.
   Socket other = server.Open();
   std::string others;
   for (uint64_t stream = 3; stream < 2200; stream += 2) {
@@ -304,8 +306,8 @@ TEST_P(Frames, MessagesInPiecesOfAByteAreCut) {
   EXPECT_TRUE(server.Serves());
 }
 
-// gRPC counts nothing of the 40 bytes that it keeps for each frame that nobody has read: 64 KiB of
-// a stream took 1.7 MB.
+// gRPC does not count the 40 bytes that it keeps for each unread frame: 64 KiB of a stream took 1.7
+// MB.
 TEST_P(Frames, SmallMessagesThatNobodyReadsAreCut) {
   WireServer server(GetParam());
   const std::string message = Http2Frame(0, 0, 1, std::string(5, '\0'));
@@ -315,13 +317,13 @@ TEST_P(Frames, SmallMessagesThatNobodyReadsAreCut) {
   EXPECT_TRUE(server.Serves());
 }
 
-// One that is read is nobody's burden, if its messages say as much as three bytes.
+// A stream that is read may go on for ever if its messages have at least three bytes.
 TEST_P(Frames, SmallMessagesThatAreReadMayComeForEver) {
   WireServer server(GetParam());
   Socket socket = server.Open();
   std::string answers;
   EXPECT_TRUE(socket.Send(Http2Block(1, HeadersOfCall(kReads))));
-  const std::string head("\0\0\4\x08\0\0\0\0\1", 9);  // of a WINDOW_UPDATE
+  const std::string head("\0\0\4\x08\0\0\0\0\1", 9);  // a WINDOW_UPDATE
   const std::string message("\0\0\0\0\3abc", 8);
   constexpr size_t kAtATime = 600;
   size_t window = 16 << 10;
@@ -345,7 +347,7 @@ TEST_P(Frames, SmallMessagesThatAreReadMayComeForEver) {
   EXPECT_FALSE(IsCut(socket, ""));
 }
 
-// CVE-2019-9512: gRPC itself ends connections that ping for nothing.
+// CVE-2019-9512: gRPC itself ends connections that send only pings.
 TEST_P(Frames, PingsWithoutAnythingElseAreCut) {
   WireServer server(GetParam());
   Socket socket = server.Open();
@@ -354,8 +356,8 @@ TEST_P(Frames, PingsWithoutAnythingElseAreCut) {
   EXPECT_TRUE(server.Serves());
 }
 
-// CVE-2025-8671, MadeYouReset: frames at which a server takes a call back by itself. They end the
-// connection, or do nothing.
+// CVE-2025-8671, MadeYouReset: frames that make a server cancel a call. They end the connection or
+// do nothing.
 TEST_P(Frames, FramesThatHaveAServerTakeCallsBackCostLittle) {
   WireServer server(GetParam());
   const std::string nothing_more(4, '\0');
@@ -373,23 +375,23 @@ TEST_P(Frames, FramesThatHaveAServerTakeCallsBackCostLittle) {
   EXPECT_TRUE(server.Serves());
 }
 
-// CVE-2023-32731, CVE-2023-32732 and CVE-2024-7246: what is wrong with one call ends at most its
-// connection; it makes no other call of it a different one.
+// CVE-2023-32731, CVE-2023-32732 and CVE-2024-7246: a fault in one call ends its connection at
+// most, and does not change another call.
 TEST_P(Frames, WhatIsWrongWithOneCallMakesNoOtherDifferent) {
   WireServer server(GetParam());
   const auto indexed = [](const std::string& name, const std::string& value) {
     std::string header = Http2Header(name, value);
-    header[0] = '\x40';  // which is to be remembered
+    header[0] = '\x40';  // a header to keep in the HPACK table
     return header;
   };
   const std::string remembered = indexed("x-request-id", "remembered");
-  const std::string newest("\xbe");  // what was remembered last
+  const std::string newest("\xbe");  // the newest entry of the HPACK table
   for (const std::string& wrong :
        {indexed("te", "@@@"), indexed("grpc-timeout", "bogus"), indexed("x-bin", "@@@"),
         Http2Header("x-company", std::string(12'000, 'c'))}) {
     Socket socket = server.Open();
     (void)AnswerTo(socket, Call(1, wrong + remembered));
-    // Answered, or the connection has ended.
+    // The call is answered, or the connection has ended.
     const std::string answer = AnswerTo(socket, Call(3, newest)) + AnswerTo(socket, "");
     for (const char* different : {"Missing", "Bad", "Failed"}) {
       EXPECT_THAT(answer, testing::Not(testing::HasSubstr(different)));
@@ -398,7 +400,7 @@ TEST_P(Frames, WhatIsWrongWithOneCallMakesNoOtherDifferent) {
   EXPECT_TRUE(server.Serves());
 }
 
-// A client that ends 900 calls at once, as many as it may have, does nothing wrong.
+// An honest client may cancel 900 calls at once, as many as it may have.
 TEST_P(Frames, HonestCallsMayEndTogether) {
   WireServer server(GetParam());
   Socket socket = server.Open();

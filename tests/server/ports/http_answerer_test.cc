@@ -19,7 +19,7 @@ HttpRequest By(const std::string& client) {
   return request;
 }
 
-// Remembers whose requests were answered, in order.
+// Records the clients whose requests were answered, in order.
 class Answered {
  public:
   HttpRoute Route() {

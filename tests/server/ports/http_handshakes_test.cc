@@ -1,5 +1,5 @@
-// The HTTP port and clients that shake hands again and again, or open one connection after the
-// other: those of other networks are answered as ever.
+// Clients of the HTTP port that make handshakes again and again, or open connection after
+// connection. Clients of other networks are answered as usual.
 #include <openssl/ssl.h>
 
 #include <atomic>
@@ -30,7 +30,7 @@ HttpOptions WithoutHurry() {
   return {.request_time = hour, .idle_time = hour, .answer_time = hour};
 }
 
-// A client that speaks TLS, on a thread of its own as long as its handshake takes.
+// A TLS client whose handshake runs on another thread.
 class TlsClient {
  public:
   TlsClient(SSL_CTX* context, int port, const char* from) : socket_(port, from) {
@@ -38,7 +38,7 @@ class TlsClient {
     SSL_set_fd(tls_.get(), socket_.descriptor());
     shaken_ = std::async(std::launch::async, [tls = tls_.get()] { return SSL_connect(tls) == 1; });
   }
-  // Whether it may speak: waits for that.
+  // Waits for the end of the handshake; returns whether it succeeded.
   bool ShakeHands() { return shaken_.get(); }
   [[nodiscard]] bool Shakes() const {
     return shaken_.wait_for(std::chrono::seconds(0)) != std::future_status::ready;
@@ -72,7 +72,7 @@ class HttpHandshakes : public testing::Test {
     StatusOr<TlsMaterial> tls =
         LoadTls({.certificate = dir_ / "server.pem", .key = dir_ / "server.key", .client_ca = ""});
     ASSERT_TRUE(tls.ok()) << tls.status();
-    // A handshake of which the server's part takes as long as the test wants.
+    // The server's part of the handshake takes as long as the test wants.
     SSL_CTX_set_client_hello_cb(
         tls->context.get(),
         [](SSL*, int*, void* self) {
@@ -122,7 +122,7 @@ TEST_F(HttpHandshakes, KeepNoProbeWaiting) {
   StartTls();
   const auto probe = Connect(kHonest);
   ASSERT_TRUE(probe->ShakeHands());
-  // The server has finished that handshake, too, once it answers.
+  // The first answer shows that the server's handshake is over.
   EXPECT_THAT(probe->Ask(), testing::HasSubstr("well"));
   slow_ = true;
   const auto slow = Connect(kHostile);
@@ -134,7 +134,7 @@ TEST_F(HttpHandshakes, KeepNoProbeWaiting) {
   EXPECT_THAT(slow->Ask(), testing::HasSubstr("well"));
 }
 
-// Whoever begins handshakes and does not go on with them waits for itself alone.
+// A client that leaves handshakes unfinished delays only itself.
 TEST_F(HttpHandshakes, OfOneClientAreFewAtATime) {
   StartTls();
   std::vector<std::unique_ptr<RawSocket>> silent;
@@ -150,7 +150,7 @@ TEST_F(HttpHandshakes, OfOneClientAreFewAtATime) {
   }
   EXPECT_TRUE(late->Shakes());
   EXPECT_EQ(begun_, 20);
-  // Those before it leave, so it has its turn.
+  // The unfinished handshakes end, so the late client gets its turn.
   silent.clear();
   EXPECT_TRUE(late->ShakeHands());
   EXPECT_THAT(late->Ask(), testing::HasSubstr("well"));
@@ -175,7 +175,7 @@ size_t OpenDescriptors() {
                                            std::filesystem::directory_iterator()));
 }
 
-// A connection that is closed while it shakes hands keeps its descriptor until that ends.
+// A connection that is closed during its handshake keeps its descriptor until the handshake ends.
 TEST_F(HttpHandshakes, OfClosedConnectionsKeepFewDescriptors) {
   constexpr size_t kMost = 8;
   HttpOptions options = WithoutHurry();
@@ -184,8 +184,8 @@ TEST_F(HttpHandshakes, OfClosedConnectionsKeepFewDescriptors) {
   slow_ = true;
   Start(std::move(options));
   const size_t before = OpenDescriptors();
-  // The first one keeps the thread that shakes hands; the others begin behind it, four of each
-  // network, and take each other's places.
+  // The first client occupies the thread of the handshakes. The others wait behind it, four from
+  // each network, and evict each other.
   std::vector<std::unique_ptr<TlsClient>> clients;
   for (int network = 2; network < 20; ++network) {
     for (int i = 0; i < 4; ++i) {
@@ -198,7 +198,7 @@ TEST_F(HttpHandshakes, OfClosedConnectionsKeepFewDescriptors) {
   EXPECT_LE(of_port, kMost + kMost / 4 + 2);
   EXPECT_GE(port_->stats().evicted, clients.size() - kMost - 1);
   gate_.set_value();
-  // Nobody waits for those that were closed: they cost nothing more, and others are taken again.
+  // The port does not wait for closed clients, and accepts new ones.
   for (const auto& client : clients) (void)client->ShakeHands();
   clients.clear();
   const auto late = Connect(kHonest);
@@ -221,14 +221,14 @@ TEST_F(HttpHandshakes, ManyNetworksDoNotEndEachOthersYoungConnections) {
     ASSERT_TRUE(one->Send(kAskProbe));
     EXPECT_THAT(one->Read(&closed, "well"), testing::HasSubstr("well"));
   }
-  // One that has been here for a while makes room.
+  // A connection older than a second makes room.
   LetPass(Duration::Millis(1100));
   const RawSocket fourth(number_, "127.0.0.5");
   ASSERT_TRUE(fourth.Send(kAskProbe));
   EXPECT_THAT(fourth.Read(&closed, "well"), testing::HasSubstr("well"));
 }
 
-// At the cap it is the client with the most connections that loses one.
+// At the limit the client with the most connections loses one.
 TEST_F(HttpHandshakes, AFloodOfConnectionsTakesNoPlaceOfOthers) {
   HttpOptions options = WithoutHurry();
   options.max_connections = 8;
@@ -240,7 +240,7 @@ TEST_F(HttpHandshakes, AFloodOfConnectionsTakesNoPlaceOfOthers) {
   std::vector<std::unique_ptr<RawSocket>> flood;
   for (int i = 0; i < 60; ++i) {
     flood.push_back(std::make_unique<RawSocket>(number_, kHostile));
-    // It is taken once it is answered.
+    // The answer shows that the port has taken the connection.
     ASSERT_TRUE(flood.back()->Send(kAskProbe));
     EXPECT_THAT(flood.back()->Read(&closed, "well"), testing::HasSubstr("well"));
   }

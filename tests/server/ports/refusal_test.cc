@@ -57,7 +57,7 @@ TEST(Refusal, SendsAwayWhoCallsNothing) {
   EXPECT_EQ(refusal.Farewell(), Frame(7, 0, 0, std::string("\0\0\0\0\0\0\0\x0b", 8) + "full"));
 }
 
-// A text with an address in it may be longer than one byte of HPACK says.
+// A text with an address can exceed the length that one byte of HPACK can hold.
 TEST(Refusal, CutsWhatIsTooLong) {
   Refusal refusal(std::string(1000, 'r'));
   const std::string answer =
@@ -72,7 +72,7 @@ TEST(Refusal, SurvivesAnyBytes) {
     Refusal refusal("full");
     std::string bytes(random() % 300, '\0');
     for (char& each : bytes) each = static_cast<char>(random() % 4 == 0 ? random() : random() % 5);
-    // No more than an answer for each head of a frame.
+    // At most one answer for each frame header.
     EXPECT_LE(refusal.Answer(bytes).size(), bytes.size() / 9 * 100 + 100);
   }
 }

@@ -18,7 +18,7 @@ IpAddress Network(int number) {
   return NetworkOfPeer("ipv4:192.0.2." + std::to_string(number) + ":1");
 }
 
-// Of 64 places of both kinds one network has three eighths.
+// A network may have three eighths of 64 places for calls, and as many for bytes.
 class WireSharesTest : public testing::Test {
  protected:
   WireSharesTest() { shares_->SetMost({.calls = 64 * kCalls, .bytes = 64 * kBytes}); }
@@ -39,7 +39,7 @@ TEST_F(WireSharesTest, ANetworkHasItsShareOverAllItsConnections) {
   EXPECT_EQ(other->Hold({.bytes = 25 * kBytes}), "messages at a time that are not whole");
   EXPECT_EQ(other->Hold({.bytes = 24 * kBytes}), "");
   EXPECT_EQ(one->Hold({.bytes = kBytes}), "messages at a time that are not whole");
-  // Other networks have theirs.
+  // Other networks have their own share.
   EXPECT_EQ(Connect(2)->Hold({.calls = 12 * kCalls, .bytes = 12 * kBytes}), "");
 }
 
@@ -52,8 +52,8 @@ TEST_F(WireSharesTest, WhatIsRefusedOrGivenBackCountsForNothing) {
   EXPECT_EQ(Connect(1)->Hold({.calls = 24 * kCalls, .bytes = 24 * kBytes}), "");
 }
 
-// However many networks take all that they may, a further one finds a place; and whatever a
-// connection holds free of its network's share.
+// A new network finds a place, however many others use their whole share. The first few calls and
+// bytes of a connection are free.
 TEST_F(WireSharesTest, NewcomersFindAPlace) {
   std::vector<std::unique_ptr<WireAccount>> greedy;
   for (int network = 1; network <= 4; ++network) {
@@ -70,7 +70,7 @@ TEST_F(WireSharesTest, NewcomersFindAPlace) {
   for (const auto& one : greedy) EXPECT_EQ(one->Hold(WireAccount::kFree), "");
 }
 
-// One that opens and ends calls asks for its share once.
+// Shares count in steps, so a connection that opens and ends calls asks only once.
 TEST_F(WireSharesTest, CountsBySteps) {
   const auto one = Connect(1);
   const auto other = Connect(1);

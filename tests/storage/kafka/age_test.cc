@@ -1,4 +1,4 @@
-// How long a store of a cluster may have been away, whenever it reads on.
+// How long a store of a cluster may have been away before it reads the log again.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -22,7 +22,7 @@ using testing::HasSubstr;
 constexpr int64_t kHour = 3600;
 constexpr int64_t kDay = 24 * kHour;
 
-// A machine whose clock is set.
+// A machine with a clock that a test sets.
 class SetEnv final : public rocksdb::EnvWrapper {
  public:
   SetEnv() : EnvWrapper(Default()) {}
@@ -36,8 +36,7 @@ class SetEnv final : public rocksdb::EnvWrapper {
   std::atomic<int64_t> ahead = 0;
 };
 
-// Is away once it follows, and some looks later has its turn, or ends with a failure. Owner thread
-// only.
+// Moves the clock once it follows. Some looks later it gets its turn, or fails. Owner thread only.
 class AwayFollower final : public Follower {
  public:
   AwayFollower(SetEnv& env, int64_t away, int looks) : env_(env), away_(away), looks_(looks) {}
@@ -77,7 +76,7 @@ class AgeTest : public testing::Test {
   TempDir dir_;
 };
 
-// Nothing but its clock tells a process that it was suspended, or that no broker answered it.
+// Only its clock tells a process that it was suspended, or that no broker answered.
 TEST_F(AgeTest, AStandbyThatWasAwayForAWeekAsAProcessIsRefusedHoweverSoonItsTurnComes) {
   for (const int looks : {0, 1, 12, 25}) {
     AwayFollower follower(env_, 7 * kDay, looks);
@@ -105,7 +104,7 @@ TEST_F(AgeTest, ATimeThatIsStillToComeIsNotBelieved) {
 TEST_F(AgeTest, AClockThatWasALittleAheadMakesAStoreNoYounger) {
   env_.ahead = 10 * kHour;
   ASSERT_TRUE(Open().ok());
-  // Reads on as a standby whose clock is set right, and ends.
+  // Follows as a standby whose clock is set right, and ends.
   AwayFollower follower(env_, -10 * kHour, 12);
   follower.fault = absl::CancelledError("ended");
   ASSERT_EQ(Open(&follower), follower.fault);

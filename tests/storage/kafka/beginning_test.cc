@@ -1,4 +1,4 @@
-// A log without its beginning fills no store, and nobody makes it whole by a beginning of its own.
+// A log without its beginning fills no store, and no server may append a new beginning.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -43,7 +43,7 @@ class BeginningTest : public testing::Test {
     storage::EncodeNumber(key, storage::kFormatVersion, &value);
     Append(Family::kMeta, key, value);
   }
-  // These brokers keep five million bytes of a partition, and forget what came first.
+  // The mock brokers keep five million bytes of a partition, and drop its first rows.
   void AppendUntilTheBeginningIsForgotten() {
     for (int i = 0; i < 12; ++i) {
       Append(Family::kPages, std::to_string(i), std::string(500'000, 'x'));
@@ -82,7 +82,7 @@ TEST_F(BeginningTest, ALogWhoseFirstRowsAreGoneIsRefusedAndLeftAsItIs) {
   EXPECT_EQ(Rows(*end), 0U) << "somebody has appended a beginning";
 }
 
-// As one that was copied without what came first: the offsets begin at zero.
+// The log was copied without its first rows, so its offsets begin at zero.
 TEST_F(BeginningTest, ALogThatDoesNotBeginWithItsFormatIsRefusedAndLeftAsItIs) {
   Append(Family::kPages, "a", "1");
   AppendFormat();
@@ -91,7 +91,7 @@ TEST_F(BeginningTest, ALogThatDoesNotBeginWithItsFormatIsRefusedAndLeftAsItIs) {
   EXPECT_EQ(Rows(0), 2U);
 }
 
-// Where the format was raised, compaction leaves what the first owner has said beside it.
+// After a change of format, compaction can leave the birth of the log before the format.
 TEST_F(BeginningTest, ALogThatBeginsWithItsBirthIsWhole) {
   const std::string birth = MetaKeyOf(MetaKey::kLogBirth, 0);
   std::string value;

@@ -34,14 +34,14 @@ std::unique_ptr<KafkaLog> OpenLog(const KafkaOptions& options) {
   return log.ok() ? *std::move(log) : nullptr;
 }
 
-// One that owns the partitions.
+// A log that owns both partitions.
 std::unique_ptr<KafkaLog> Owner(const KafkaOptions& options) {
   std::unique_ptr<KafkaLog> log = OpenLog(options);
   for (uint32_t i = 0; i < options.partitions; ++i) EXPECT_TRUE(log->Own(i).ok());
   return log;
 }
 
-// The keys and values from `from` on; "-": removed.
+// The keys and values from offset `from` on; "-" = removed.
 std::vector<std::pair<std::string, std::string>> RowsOf(KafkaLog& log, uint32_t partition,
                                                         uint64_t from = 0) {
   std::vector<std::pair<std::string, std::string>> rows;
@@ -106,7 +106,7 @@ TEST(KafkaLogTest, WhoFollowsIsGivenWhatCameSinceAndThenOwnsThePartition) {
     ASSERT_TRUE(end.ok()) << end.status();
     at = *end;
   };
-  follow();  // nothing was ever appended
+  follow();  // the log is empty
   follow();
   for (const std::string key : {"a", "b", "c"}) {
     ASSERT_TRUE(log->Append(0, std::vector<LogRow>{Row(key, "1")}).ok());
@@ -124,7 +124,7 @@ TEST(KafkaLogTest, WhoFollowsIsGivenWhatCameSinceAndThenOwnsThePartition) {
   EXPECT_THAT(RowsOf(*follower, 0, at), ElementsAre(Pair("e", "1")));
 }
 
-// A reader is told of the end only when nothing comes for as long as it lets brokers wait.
+// A read ends only if nothing comes for as long as brokers may wait.
 TEST(KafkaLogTest, WhoReadsComesToTheEndWhileOthersGoOnAppending) {
   MockKafka kafka;
   const auto log = Owner(kafka.options());
@@ -224,7 +224,7 @@ TEST(KafkaLogTest, WhoIsFencedAppendsNothingMoreToThatPartition) {
   EXPECT_THAT(std::string(fenced.status().message()), HasSubstr("another server owns partition 0"));
   EXPECT_EQ(log->Append(0, rows).status(), fenced.status());
   EXPECT_EQ(log->health(), fenced.status());
-  EXPECT_TRUE(log->Append(1, rows).ok());  // another's matter
+  EXPECT_TRUE(log->Append(1, rows).ok());  // the other partition is not affected
 }
 
 TEST(KafkaLogTest, AnAbortedTransactionMayBeTriedAgain) {
@@ -270,7 +270,7 @@ TEST(KafkaLogTest, AnotherNumberOfPartitionsIsRefused) {
   EXPECT_THAT(std::string(status.message()), HasSubstr("has 2 partitions, one a shard, and not 3"));
 }
 
-// These brokers have no DescribeConfigs, as others may not allow it.
+// The mock brokers do not support DescribeConfigs, which other brokers may forbid.
 TEST(KafkaLogTest, ATopicWhoseSettingsAreNotToldIsTakenWithAWarning) {
   MockKafka kafka;
   Said said;

@@ -1,4 +1,4 @@
-// No row outgrows what the log takes, however much a store has to say at once.
+// No row outgrows the limit of the log, however much a store writes at once.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -33,7 +33,7 @@ class LargeRowsTest : public testing::Test {
   TempDir dir_;
 };
 
-// Crawled for a hundred days, with signals of as many classes.
+// A page crawled for 100 days, with signals of so many classes.
 PagePosterior CrawledPage(int classes) {
   PagePosterior page{.changes = 1,
                      .exposure = 100,
@@ -56,7 +56,7 @@ PagePosterior CrawledPage(int classes) {
   return page;
 }
 
-// What a shard with so many hosts learns.
+// The model that a shard learns from so many hosts.
 std::string Learned(uint16_t shard, int hosts) {
   SiteTable table;
   table.Begin();
@@ -98,7 +98,7 @@ TEST_F(LargeRowsTest, WhatTwentyThousandHostsTeachIsKept) {
   EXPECT_EQ(table.size(), limits::kMaxSiteModels + 1);
 }
 
-// A commit with as many events as one may have, each of which says all that can be said of a lease.
+// A commit with the most events, each with the largest possible lease.
 TEST_F(LargeRowsTest, LeasesWithLongNamesAndManySignalsAreKept) {
   MockKafka kafka("mock", 1);
   StoreContents expected;
@@ -145,7 +145,7 @@ TEST_F(LargeRowsTest, ARowThatNoLogTakesIsRefusedForGoodAndEndsNothing) {
   EXPECT_TRUE((*log)->health().ok());
 }
 
-// A log of the format before goes on, and whoever reads it is told that its rows are others now.
+// A log of the previous format continues. Its readers learn that later rows have another format.
 TEST_F(LargeRowsTest, ALogOfTheFormatBeforeIsTakenInAndRaised) {
   MockKafka kafka("mock", 1);
   const std::string format = storage::MetaKeyOf(storage::MetaKey::kLogFormat, 0);

@@ -1,5 +1,5 @@
-// Brokers inside the process, librdkafka's own: they keep transactions and order, and answer as
-// they are told to. Those of 2.0.2 neither hide what was aborted nor fence by themselves.
+// librdkafka's mock brokers inside the process: they keep transactions and order, and answer as a
+// test wants. In release 2.0.2 they neither hide aborted rows nor fence by themselves.
 #ifndef FRESHET_TESTS_STORAGE_KAFKA_MOCK_KAFKA_H_
 #define FRESHET_TESTS_STORAGE_KAFKA_MOCK_KAFKA_H_
 
@@ -14,17 +14,17 @@
 
 namespace freshet {
 
-// Thread-compatible.
+// A mock cluster with the topics of a Freshet cluster. Thread-compatible.
 class MockKafka {
  public:
-  // Of request types, from Kafka's protocol.
+  // Request types of Kafka's protocol.
   static constexpr int16_t kOffsetCommit = 8;
   static constexpr int16_t kHeartbeat = 12;
   static constexpr int16_t kSyncGroup = 14;
   static constexpr int16_t kInitProducerId = 22;
   static constexpr int16_t kEndTxn = 26;
 
-  // All that a cluster uses is on the first of the brokers.
+  // All topics and groups are on the first broker.
   explicit MockKafka(const std::string& cluster = "mock", uint32_t partitions = 2,
                      int brokers = 1) {
     options_ = {.cluster = cluster, .partitions = partitions};
@@ -34,7 +34,7 @@ class MockKafka {
     CHECK(client_ != nullptr, "librdkafka");
     brokers_ = rd_kafka_mock_cluster_new(client_, brokers);
     options_.brokers = rd_kafka_mock_cluster_bootstraps(brokers_);
-    // Such a client asks again at once, not after a second.
+    // Clients retry almost at once instead of after a second.
     options_.properties = {{"retry.backoff.ms", "10"},
                            {"reconnect.backoff.ms", "10"},
                            {"reconnect.backoff.max.ms", "50"},
@@ -48,7 +48,7 @@ class MockKafka {
   MockKafka(const MockKafka&) = delete;
   MockKafka& operator=(const MockKafka&) = delete;
 
-  // Those of a cluster, which these brokers do not make when they are asked to.
+  // Makes the topics of a cluster, which the mock brokers do not make on request.
   void MakeTopics(const std::string& cluster) {
     const auto partitions = static_cast<int>(options_.partitions);
     const std::string changes = cluster + ".changes";
@@ -62,23 +62,24 @@ class MockKafka {
       SetCoordinator("transaction", cluster + "-" + std::to_string(i), kFirst);
     }
   }
-  // The group that chooses the server of the cluster that has the turn is this broker's.
+  // Moves the group that chooses the serving server to this broker.
   void MoveGroup(const std::string& cluster, int broker) {
     SetCoordinator("group", cluster + ".fleet", broker);
   }
   [[nodiscard]] const KafkaOptions& options() const { return options_; }
   void Down() { rd_kafka_mock_broker_set_down(brokers_, kFirst); }
   void Up() { rd_kafka_mock_broker_set_up(brokers_, kFirst); }
-  // Takes what it is sent, and answers nothing of it within an hour: as if it were cut off.
+  // Makes the broker take requests and answer none for an hour, as if it were cut off.
   void Mute(int broker) {
     constexpr int kHourMs = 3'600'000;
     rd_kafka_mock_broker_set_rtt(brokers_, broker, kHourMs);
   }
-  // The next request of this type fails so.
+  // The next request of this type fails with `error`.
   void FailNext(int16_t request, rd_kafka_resp_err_t error) {
     rd_kafka_mock_push_request_errors(brokers_, request, 1, error);
   }
-  // So do all of them until Forgive: half an hour of them, as they are asked again at once.
+  // All requests of this type fail until Forgive(). Clients repeat them at once, so half an hour's
+  // worth is queued.
   void Fail(int16_t request, rd_kafka_resp_err_t error) {
     const std::vector<rd_kafka_resp_err_t> errors(500'000, error);
     rd_kafka_mock_push_request_errors_array(brokers_, request, errors.size(), errors.data());

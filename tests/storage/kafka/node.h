@@ -15,7 +15,7 @@
 
 namespace freshet {
 
-// A server's part: its log and its store, which end together.
+// The log and the store of a server, which end together.
 struct Node {
   std::unique_ptr<KafkaLog> log;
   std::unique_ptr<Store> store;

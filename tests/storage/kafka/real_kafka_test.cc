@@ -1,6 +1,6 @@
-// What only real brokers show: an earlier owner is fenced, and what it left open is undone. The
-// brokers are those of FRESHET_TEST_KAFKA (host:port,...), and what clients are to be told of them,
-// TLS say, that of FRESHET_TEST_KAFKA_PROPERTIES (name=value,...); `./dev fleet test` starts some.
+// Behavior that only real brokers have: an earlier owner is fenced, and its open transaction is
+// aborted. FRESHET_TEST_KAFKA (host:port,...) names the brokers, and FRESHET_TEST_KAFKA_PROPERTIES
+// (name=value,...) client settings, such as TLS; `./dev fleet test` starts brokers.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <librdkafka/rdkafka.h>
@@ -61,7 +61,7 @@ class RealKafkaTest : public testing::Test {
   void SetUp() override {
     const char* const brokers = std::getenv("FRESHET_TEST_KAFKA");
     if (brokers == nullptr) GTEST_SKIP() << "FRESHET_TEST_KAFKA is not set";
-    // A topic of its own for each run of each test.
+    // Each run of each test has its own topic.
     const auto stamp = std::chrono::system_clock::now().time_since_epoch().count();
     options_ = {.cluster = fmt::format("test-{}", stamp),
                 .brokers = brokers,
@@ -89,7 +89,7 @@ class RealKafkaTest : public testing::Test {
     return node;
   }
 
-  // Asks brokers for something, which is answered where `ask` says.
+  // Sends an admin request made by `ask`, and waits for its answer.
   void Administer(const std::function<void(rd_kafka_t*, rd_kafka_queue_t*)>& ask) {
     kafka::Context context{.options = &options_};
     const StatusOr<kafka::Client> client = kafka::MakeReader(context);
@@ -102,7 +102,7 @@ class RealKafkaTest : public testing::Test {
     rd_kafka_queue_destroy(answers);
   }
 
-  // The topic of the log, as somebody makes it by hand.
+  // Makes the topic of the log, as an operator would by hand.
   void MakeTopic(const std::map<std::string, std::string>& settings) {
     rd_kafka_NewTopic_t* topic = rd_kafka_NewTopic_new(
         kafka::TopicOf(options_).c_str(), static_cast<int>(options_.partitions), 1, nullptr, 0);
@@ -130,7 +130,7 @@ class RealKafkaTest : public testing::Test {
     return *std::move(joined);
   }
 
-  // Whether it has its turn within a minute.
+  // Whether the server gets its turn within a minute.
   static bool AwaitTurn(const KafkaTenure& tenure) {
     return Eventually([&] { return tenure.sure(); });
   }
@@ -181,7 +181,7 @@ TEST_F(RealKafkaTest, WhoMayNotIsToldWhat) {
 }
 
 TEST_F(RealKafkaTest, ATopicThatWouldForgetIsRefused) {
-  MakeTopic({});  // brokers have `delete` where nothing is said
+  MakeTopic({});  // the default of brokers is `delete`
   const Status status = KafkaLog::Open(options_).status();
   EXPECT_TRUE(absl::IsFailedPrecondition(status)) << status;
   EXPECT_THAT(
@@ -190,7 +190,7 @@ TEST_F(RealKafkaTest, ATopicThatWouldForgetIsRefused) {
 }
 
 TEST_F(RealKafkaTest, ATopicThatForgetsRemovalsTooSoonIsRefused) {
-  MakeTopic({{"cleanup.policy", "compact"}});  // for a day, where nothing is said
+  MakeTopic({{"cleanup.policy", "compact"}});  // removals are kept for a day by default
   const Status status = KafkaLog::Open(options_).status();
   EXPECT_TRUE(absl::IsFailedPrecondition(status)) << status;
   EXPECT_THAT(std::string(status.message()), HasSubstr("has delete.retention.ms=86400000"));
@@ -203,7 +203,7 @@ TEST_F(RealKafkaTest, WhatASingleReplicaMeansIsSaid) {
   EXPECT_THAT(said.warnings(), Not(Contains(HasSubstr("not known"))));
 }
 
-// Whoever serves would go on with a log that has nothing of what was before.
+// Otherwise the server would continue with a log that lacks all earlier rows.
 TEST_F(RealKafkaTest, ATopicThatIsMadeAnewBeneathAServerEndsIt) {
   const RealNode node = Start("db");
   for (uint32_t i = 1; i <= 20; ++i) {
@@ -212,7 +212,7 @@ TEST_F(RealKafkaTest, ATopicThatIsMadeAnewBeneathAServerEndsIt) {
   DeleteTopic();
   MakeTopic({{"cleanup.policy", "compact"}, {"delete.retention.ms", "604800000"}});
   Status status;
-  // A topic that brokers do not know for a moment aborts what is appended.
+  // A broker that does not know the topic for a moment aborts the append.
   for (uint32_t i = 21; i <= 320 && (status.ok() || absl::IsResourceExhausted(status)); ++i) {
     status = CommitPage(*node.store, random_.Page("host.example", i, i));
     LetPass(Duration::Millis(100));
@@ -222,7 +222,7 @@ TEST_F(RealKafkaTest, ATopicThatIsMadeAnewBeneathAServerEndsIt) {
   EXPECT_EQ(node.store->health(), status);
 }
 
-// The one that serves has ended, say, and was started again: that one makes the topic.
+// For example, the leader has ended and was started again, and it makes the new topic.
 TEST_F(RealKafkaTest, AStandbyDoesNotTakeOverATopicThatWasMadeAnew) {
   {
     const RealNode node = Start("db");
@@ -292,7 +292,7 @@ TEST_F(RealKafkaTest, ASecondServerHasAllThatTheFirstAcknowledgedAndFencesIt) {
   EXPECT_EQ(*third.store->ReadPages({&next.number, 1})[0], next);
 }
 
-// librdkafka aborts the process of a member that is destroyed as the group has just taken it in.
+// librdkafka aborts the process if a member is destroyed just when the group has accepted it.
 TEST_F(RealKafkaTest, OneMayLeaveAtAnyMomentOfJoining) {
   const auto serving = Join("b");
   ASSERT_TRUE(AwaitTurn(*serving));
@@ -301,15 +301,16 @@ TEST_F(RealKafkaTest, OneMayLeaveAtAnyMomentOfJoining) {
     LetPass(Duration::Millis(ms));
     standby = nullptr;
   }
-  // So many in so short a time may cost it its turn, which it has again then.
+  // So many joins may cost the leader its turn, but it gets the turn back.
   EXPECT_TRUE(AwaitTurn(*serving));
 }
 
-// A member that ends without leaving has the group wait for it, and the turn be lost meanwhile.
+// A member that ends without leaving makes the group wait, and the leader could lose its turn
+// meanwhile.
 TEST_F(RealKafkaTest, AStandbyThatIsStoppedAndStartedTakesTheTurnOfNobody) {
   const auto serving = Join("b");
   ASSERT_TRUE(AwaitTurn(*serving));
-  // One that has met the group, and one that has not.
+  // Members that the group has accepted, and members that it has not.
   for (const int looks : {100, 4, 0}) {
     auto standby = Join("a");
     LetPass(Duration::Millis(50) * looks);

@@ -1,4 +1,4 @@
-// What a log of Kafka has to say, for tests to look at.
+// Log messages of a Kafka log, for tests to read.
 #ifndef FRESHET_TESTS_STORAGE_KAFKA_SAID_H_
 #define FRESHET_TESTS_STORAGE_KAFKA_SAID_H_
 
@@ -11,10 +11,10 @@
 
 namespace freshet {
 
-// Thread-safe. Outlives who is given the options.
+// Collects log messages. Thread-safe. Must outlive all users of the options.
 class Said {
  public:
-  // The same, told to say it here.
+  // Returns the options, logging to this object.
   [[nodiscard]] KafkaOptions By(KafkaOptions options) {
     options.log = [this](char level, std::string_view line) {
       const MutexLock lock(mutex_);
@@ -35,7 +35,7 @@ class Said {
  private:
   mutable Mutex mutex_;
   std::vector<std::string> lines_ FRESHET_GUARDED_BY(mutex_);
-  std::vector<std::string> warnings_ FRESHET_GUARDED_BY(mutex_);  // of these
+  std::vector<std::string> warnings_ FRESHET_GUARDED_BY(mutex_);  // warnings among the lines
 };
 
 }  // namespace freshet

@@ -1,4 +1,4 @@
-// Of the servers of a cluster one has the turn, until it leaves or is silent.
+// One server of a cluster has the turn until it leaves or falls silent.
 #include "storage/kafka/tenure.h"
 
 #include <gmock/gmock.h>
@@ -38,12 +38,11 @@ std::unique_ptr<KafkaListener> Listen(const MockKafka& kafka) {
   return listener.ok() ? *std::move(listener) : nullptr;
 }
 
-// Joining takes these brokers long on a machine under load.
+// Joining the mock brokers takes long on a machine under load.
 constexpr Duration kPatience = Duration::Seconds(100);
 
-// Which of them it is may change while one joins: librdkafka's brokers then keep a member from
-// saying that it is there until a second before it counts as silent, and a machine under load
-// takes longer than that.
+// The turn may move while a server joins. The mock brokers then let a member send its heartbeat
+// only a second before it counts as silent, which is too late on a machine under load.
 TEST(KafkaTenureTest, OneHasTheTurnAndWhenItLeavesTheNextOne) {
   const MockKafka kafka;
   auto first = Join(TenureOf(kafka, "first"));
@@ -51,7 +50,7 @@ TEST(KafkaTenureTest, OneHasTheTurnAndWhenItLeavesTheNextOne) {
   EXPECT_TRUE(first->assigned());
 
   const auto second = Join(TenureOf(kafka, "second"));
-  // Long enough for the group to have taken it in.
+  // Long enough for the group to accept it.
   EXPECT_FALSE(Eventually([&] { return first->sure() && second->sure(); }, Duration::Seconds(4)));
 
   first = nullptr;
@@ -87,7 +86,7 @@ TEST(KafkaTenureTest, AnotherSilenceThanThatOfTheServerThatHasTheTurnIsWarnedOfO
 
 TEST(KafkaTenureTest, WhoDoesNotStandIsNotGivenTheTurn) {
   const MockKafka kafka;
-  // Nor is it missed.
+  // A member that ends without standing is not missed.
   { EXPECT_TRUE(KafkaTenure::Open(TenureOf(kafka, "gone"), nullptr).ok()); }
   StatusOr<std::unique_ptr<KafkaTenure>> opened = KafkaTenure::Open(TenureOf(kafka, "a"), nullptr);
   ASSERT_TRUE(opened.ok()) << opened.status();
@@ -124,7 +123,7 @@ TEST(KafkaTenureTest, WhoHasTheTurnTellsTheOthersWhatItAnnounces) {
   const auto announce = [&](const std::array<std::string, 2>& texts) {
     for (size_t i : {0, 1}) servers[i]->Announce(texts[i]);
   };
-  // Whoever has the turn, its text is heard.
+  // Whether the text of the server with the turn is read.
   const auto told = [&](const std::array<std::string, 2>& texts) {
     return Eventually(
         [&] {
@@ -151,7 +150,7 @@ TEST(KafkaTenureTest, WhoseTurnAnotherHasIsToldOnce) {
   servers[0] = Join(TenureOf(kafka, "first"), [&] { ++lost[0]; });
   ASSERT_TRUE(Eventually([&] { return servers[0]->sure(); }, kPatience));
   servers[1] = Join(TenureOf(kafka, "second"), [&] { ++lost[1]; });
-  // As if neither had been heard for the silence. Either is given the turn then.
+  // Makes the group forget both members, as after their silence. Either may then get the turn.
   const auto meet_anew = [&] {
     kafka.Fail(MockKafka::kHeartbeat, RD_KAFKA_RESP_ERR_UNKNOWN_MEMBER_ID);
     EXPECT_TRUE(
@@ -168,7 +167,7 @@ TEST(KafkaTenureTest, WhoseTurnAnotherHasIsToldOnce) {
   EXPECT_EQ(lost[0], 1);
 }
 
-// As of a server that was killed, or is stopped.
+// The heartbeats fail, as those of a killed or stopped server would.
 TEST(KafkaTenureTest, WhoHasTheTurnAndConfirmsItNoMoreIsSilentToTheNext) {
   MockKafka kafka;
   std::array<std::unique_ptr<KafkaTenure>, 2> servers;
@@ -182,11 +181,11 @@ TEST(KafkaTenureTest, WhoHasTheTurnAndConfirmsItNoMoreIsSilentToTheNext) {
   const auto silent_within = [&](int seconds) {
     return Eventually(is_silent, Duration::Seconds(seconds));
   };
-  // While one joins these brokers take no word of the other.
+  // While a server joins, the mock brokers take no message of the other.
   ASSERT_TRUE(Eventually([&] { return !silent_within(4); }, kPatience));
   kafka.Fail(MockKafka::kOffsetCommit, RD_KAFKA_RESP_ERR_GROUP_AUTHORIZATION_FAILED);
   EXPECT_TRUE(silent_within(100));
-  // What the brokers do not say changes nothing.
+  // Silence of the brokers changes nothing.
   kafka.Down();
   EXPECT_TRUE(is_silent());
   kafka.Forgive(MockKafka::kOffsetCommit);
@@ -194,7 +193,7 @@ TEST(KafkaTenureTest, WhoHasTheTurnAndConfirmsItNoMoreIsSilentToTheNext) {
   EXPECT_TRUE(Eventually([&] { return !is_silent(); }, kPatience));
 }
 
-// librdkafka would abort.
+// Otherwise librdkafka would abort the process.
 TEST(KafkaTenureTest, OneMayLeaveAtAnyMomentOfJoining) {
   const MockKafka kafka;
   const auto first = Join(TenureOf(kafka, "first"));
@@ -206,12 +205,12 @@ TEST(KafkaTenureTest, OneMayLeaveAtAnyMomentOfJoining) {
   EXPECT_TRUE(Eventually([&] { return first->sure(); }, kPatience));
 }
 
-// Likewise: the group takes it in, and does not say what it is assigned.
+// librdkafka would also abort here: the group accepts the member and assigns nothing to it.
 TEST(KafkaTenureTest, OneMayLeaveThatTheGroupDoesNotAnswer) {
   MockKafka kafka;
   kafka.DelayNext(MockKafka::kSyncGroup);
   auto tenure = Join(TenureOf(kafka, "first"));
-  // Time enough to be taken in.
+  // Long enough for the group to accept it.
   EXPECT_FALSE(Eventually([&] { return tenure->assigned(); }, Duration::Seconds(4)));
   const auto begun = std::chrono::steady_clock::now();
   tenure = nullptr;
@@ -220,7 +219,7 @@ TEST(KafkaTenureTest, OneMayLeaveThatTheGroupDoesNotAnswer) {
   EXPECT_LT(took, std::chrono::seconds(40));
 }
 
-// librdkafka would wait for the group for ever. As of a server that is cut off from its broker.
+// librdkafka would wait for the group for ever if the server is cut off from its broker.
 TEST(KafkaTenureTest, OneLeavesWithoutAnAnswerOfTheGroup) {
   MockKafka kafka;
   auto tenure = Join(TenureOf(kafka, "node"));

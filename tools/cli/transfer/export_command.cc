@@ -1,5 +1,5 @@
-// export: everything that is stored of pages, to standard output or to a file that a later run can
-// complete.
+// export: writes everything stored about pages to standard output, or to a file that a later run
+// can complete.
 #include <fcntl.h>
 #include <unistd.h>
 #include <zlib.h>
@@ -24,7 +24,7 @@
 namespace freshet::cli {
 namespace {
 
-// What is written to a file at a time, before it is compressed: what an interrupted export loses.
+// Uncompressed bytes written to the file at a time: an interrupted export loses at most these.
 constexpr size_t kPartBytes = size_t{4} << 20;
 constexpr int kWindowOfGzip = 16 + MAX_WBITS;
 
@@ -45,12 +45,12 @@ absl::Status WriteError(const std::string& path) {
   return absl::DataLossError(fmt::format("{}: {}", path, std::generic_category().message(errno)));
 }
 
-// A member of a gzip file; several behind each other are one file.
+// Returns the text as a member of a gzip file; a file may have several members.
 std::string Compressed(const std::string& text) {
   z_stream stream{};
   deflateInit2(&stream, Z_DEFAULT_COMPRESSION, Z_DEFLATED, kWindowOfGzip, 8, Z_DEFAULT_STRATEGY);
   std::string out(deflateBound(&stream, text.size()), '\0');
-  // zlib writes to what it is given to read through no pointer to const.
+  // zlib takes a pointer to non-const, but only reads through it.
   stream.next_in = reinterpret_cast<Bytef*>(const_cast<char*>(text.data()));
   stream.avail_in = static_cast<uInt>(text.size());
   stream.next_out = reinterpret_cast<Bytef*>(out.data());
@@ -61,7 +61,7 @@ std::string Compressed(const std::string& text) {
   return out;
 }
 
-// A file that grows by parts, each of which is on disk before its end is noted. Owner thread only.
+// A file that grows by parts. Each part is on disk before its end is noted. Owner thread only.
 class PartedFile {
  public:
   explicit PartedFile(std::string path) : path_(std::move(path)) {}
@@ -71,7 +71,7 @@ class PartedFile {
   PartedFile(const PartedFile&) = delete;
   PartedFile& operator=(const PartedFile&) = delete;
 
-  // Opens the file with so many bytes of what is in it.
+  // Opens the file and cuts it to its first `bytes` bytes. InvalidArgument: the file is shorter.
   absl::Status Open(uint64_t bytes) {
     file_ = open(path_.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0666);
     if (file_ < 0) return WriteError(path_);
@@ -98,7 +98,7 @@ class PartedFile {
   int file_ = -1;
 };
 
-// Writes to a file what a stream gives. Owner thread only.
+// Writes the pages of a stream to a file. Owner thread only.
 class FileExport {
  public:
   FileExport(Session& session, const ExportOptions& options)
@@ -145,7 +145,7 @@ class FileExport {
             fmt::format("{} is of an export of something else", state_path_));
       }
       if (*loaded) state_ = **loaded;
-      // What is there without a state beside it was written to the end.
+      // A file without a state file was written to its end.
       complete_ = !*loaded && access(options_.output.c_str(), F_OK) == 0;
       if (complete_) return absl::OkStatus();
     }
@@ -193,7 +193,7 @@ class FileExport {
     return code;
   }
 
-  // What the disk does not take is lost output; all else is bad usage.
+  // DataLoss means lost output (full disk); all other errors are bad usage.
   ExitCode Lost(const absl::Status& status) {
     const ExitCode code = session_.Fail(status);
     return absl::IsDataLoss(status) ? kOutputLost : code;
@@ -206,7 +206,7 @@ class FileExport {
   PartedFile file_;
   ExportState state_;
   std::string part_;
-  uint64_t limit_ = 0;  // 0: none
+  uint64_t limit_ = 0;  // 0 = no limit
   bool complete_ = false;
 };
 

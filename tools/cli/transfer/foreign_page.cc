@@ -35,7 +35,7 @@ google::protobuf::Duration ToProto(absl::Duration duration) {
   return result;
 }
 
-// Digests are compared byte by byte, so that only the same form of the same function matches.
+// Digests are compared by their bytes: only the same form of the same function matches.
 std::string DigestOf(const std::string& signature) {
   const bool hex = signature.size() % 2 == 0 &&
                    signature.find_first_not_of("0123456789abcdefABCDEF") == std::string::npos;
@@ -61,7 +61,7 @@ v1::CrawlResult ResultOf(const ForeignPage& page, v1::CrawlOutcome outcome) {
   result.set_url(page.url);
   result.set_crawl_id(page.crawl_id);
   result.set_outcome(outcome);
-  // What asks for patience would have the host wait once more.
+  // With these statuses the host would have to wait again.
   const bool throttled = page.http_status == 429 || page.http_status == 503;
   if (page.http_status >= 100 && page.http_status <= 599 && !throttled) {
     result.set_http_status(page.http_status);
@@ -70,7 +70,7 @@ v1::CrawlResult ResultOf(const ForeignPage& page, v1::CrawlOutcome outcome) {
 }
 
 void AddFetched(const ForeignPage& page, absl::Time last, ImportedPage* imported) {
-  v1::CrawlResult result = ResultOf(page, v1::CRAWL_OUTCOME_CHANGED);  // for all we know
+  v1::CrawlResult result = ResultOf(page, v1::CRAWL_OUTCOME_CHANGED);  // the best guess
   *result.mutable_fetch_time() = ToProto(last);
   result.set_content_digest(DigestOf(page.signature));
   result.set_etag(page.etag);
@@ -156,7 +156,7 @@ ImportedPage FromForeign(const ForeignPage& page, const ImportOptions& options) 
 ForeignPage::Status StatusOfHttp(int code) {
   if (code == 404 || code == 410) return Status::kGone;
   if (code == 301 || code == 308) return Status::kMoved;
-  if (code >= 200 && code < 400) return Status::kFetched;  // 304 and redirects for now among them
+  if (code >= 200 && code < 400) return Status::kFetched;  // 304 and temporary redirects among them
   return code >= 400 && code < 600 ? Status::kFailed : Status::kUnknown;
 }
 

@@ -1,4 +1,4 @@
-// What the stores of other crawlers say of a page, in common, and what Freshet makes of it.
+// A page in another crawler's store, and its conversion for Freshet.
 #ifndef FRESHET_TOOLS_CLI_TRANSFER_FOREIGN_PAGE_H_
 #define FRESHET_TOOLS_CLI_TRANSFER_FOREIGN_PAGE_H_
 
@@ -14,7 +14,7 @@
 
 namespace freshet::cli {
 
-// Value type, thread-compatible. Empty and unset: not said.
+// Empty or unset = unknown. Value type, thread-compatible.
 struct ForeignPage {
   enum class Status { kUnknown, kUnfetched, kFetched, kGone, kMoved, kFailed };
 
@@ -31,38 +31,37 @@ struct ForeignPage {
   std::optional<absl::Time> last_modified;
   int http_status = 0;
   std::string moved_to;
-  uint64_t failures = 0;              // in a row
-  std::vector<std::string> left_out;  // as of ImportedPage
+  uint64_t failures = 0;              // consecutive ones
+  std::vector<std::string> left_out;  // same as in ImportedPage
 };
 
 // Faults of a page that are listed.
 inline constexpr size_t kMostNotes = 10;
 
-// Notes that a field is left out, if it was not taken; of many the first kMostNotes, and that there
-// are more.
+// Notes that a field is left out if `taken` is an error. Keeps the first kMostNotes, and notes that
+// there are more.
 void Note(const absl::Status& taken, std::vector<std::string>* left_out);
 
-// The page for Freshet. The last fetch, if nothing says when it was, is the next one less the
-// interval. Where it stays unknown the page keeps its next date as not_before, so that what was
-// fetched elsewhere is not all due at once. A score above 0 is the importance.
+// Converts the page for Freshet. If the time of the last fetch is missing, computes it as the next
+// fetch less the interval. If it stays unknown the page keeps its next date as not_before, so that
+// pages fetched elsewhere are not all due at once. A score above 0 becomes the importance.
 [[nodiscard]] ImportedPage FromForeign(const ForeignPage& page, const ImportOptions& options);
 
-// Takes one entry of the metadata that StormCrawler keeps, and sends to crawl frontiers; its
-// releases write the key in different cases, which are all the same here. What means nothing here
-// is left alone. InvalidArgument names the key whose value is not what it should be.
+// Reads one entry of the metadata that StormCrawler stores, and sends to crawl frontiers. Its
+// releases write keys in different cases, which all mean the same. Ignores unknown keys.
+// InvalidArgument names the key of an invalid value.
 absl::Status TakeMetadata(std::string_view key, std::string_view value, ForeignPage* page);
 
-// What a status code of HTTP says of a page.
+// Returns the status of a page after an answer with this HTTP code.
 [[nodiscard]] ForeignPage::Status StatusOfHttp(int code);
 
-// ISO 8601, a date as in HTTP (RFC 7231), or seconds since the epoch. What a database prints
-// without a zone is in `zone`, or UTC if that is null.
+// Parses ISO 8601, a date of HTTP (RFC 7231), or seconds since the epoch. Database times without a
+// zone are in `zone`; nullptr = UTC.
 [[nodiscard]] absl::StatusOr<absl::Time> ParseAnyTime(std::string_view text,
                                                       const absl::TimeZone* zone = nullptr);
 
-// A date as Java prints it: Sat Aug 10 09:53:31 UTC 2013. It has a zone by name: UTC, GMT and what
-// is a difference to them are understood, any other is that of `zone`, and without one
-// InvalidArgument.
+// Parses a date as Java prints it: Sat Aug 10 09:53:31 UTC 2013. Understands the zone names UTC and
+// GMT, also with a difference. Any other name means `zone`; without `zone` it is InvalidArgument.
 [[nodiscard]] absl::StatusOr<absl::Time> ParseJavaDate(std::string_view text,
                                                        const absl::TimeZone* zone);
 

@@ -1,4 +1,4 @@
-// What Freshet itself writes: JSON lines with all that is stored of a page, and rows.
+// Reads Freshet's own output: JSON lines with everything stored about a page, and rows.
 #include <google/protobuf/util/json_util.h>
 #include <google/protobuf/util/time_util.h>
 
@@ -26,7 +26,7 @@ bool Fetched(v1::CrawlOutcome outcome) {
   return outcome == v1::CRAWL_OUTCOME_CHANGED || outcome == v1::CRAWL_OUTCOME_UNCHANGED;
 }
 
-// Takes a number that a setting can be, or notes that it is left out.
+// Sets a number if a setting can have this value, or notes that it is left out.
 template <typename Set>
 void TakeNumber(const char* name, double value, std::vector<std::string>* left_out, Set set) {
   if (std::isfinite(value) && value >= 0) return set(value);
@@ -50,8 +50,8 @@ v1::PageSpec SettingsOf(const v1::Page& page, std::vector<std::string>* left_out
   return spec;
 }
 
-// The instant so much later, or the first or last one that a message can hold: what a file says may
-// be any, and protobuf's own sums end the program beyond that.
+// Returns the later instant, or the first or last one that a message can hold: a file may contain
+// any numbers, and protobuf's own sums end the program on overflow.
 Timestamp Later(const Timestamp& time, int64_t seconds, int64_t nanos = 0) {
   constexpr int64_t kSecond = 1'000'000'000;
   seconds += time.seconds();
@@ -70,18 +70,18 @@ class Crawls {
  public:
   explicit Crawls(const v1::Page& page) : page_(page) {}
 
-  // A crawl that answered. All are of the past, and each says what it found.
+  // Adds a successful crawl, in the past, with its finding.
   void Add(const Timestamp& time, bool changed) {
     v1::CrawlResult& result = Append(time);
     result.set_outcome(changed ? v1::CRAWL_OUTCOME_CHANGED : v1::CRAWL_OUTCOME_UNCHANGED);
   }
 
-  // What the last crawl that answered has left, and those after it, that did not.
+  // Adds the details of the last successful crawl, and the failures after it.
   void Conclude() {
     if (page_.has_last_crawl_time()) {
       if (results_.empty()) Add(page_.last_crawl_time(), true);
       v1::CrawlResult& last = results_.back();
-      // That of an observation is rounded.
+      // The times of observations are rounded.
       *last.mutable_fetch_time() = page_.last_crawl_time();
       last.set_etag(page_.etag());
       last.set_content_digest(page_.content_digest());
@@ -94,7 +94,7 @@ class Crawls {
     AddFailures();
   }
 
-  // The status of the last crawl, if it is one. What is none is noted.
+  // Checks the status of the last crawl, if it has one. Notes an invalid status.
   static void CheckStatus(const v1::Page& page, std::vector<std::string>* left_out) {
     if (!page.has_http_status() || IsStatus(page.http_status())) return;
     left_out->push_back(fmt::format("http_status: {} is not 100 to 599", page.http_status()));
@@ -114,11 +114,11 @@ class Crawls {
   static bool IsStatus(int status) { return status >= 100 && status <= 599; }
   void SetStatus(v1::CrawlResult& result) {
     const int status = page_.http_status();
-    // What asks for patience would have the host wait once more.
+    // With these statuses the host would have to wait again.
     if (IsStatus(status) && status != 429 && status != 503) result.set_http_status(status);
   }
 
-  // Their times are not known, but that each came after the other.
+  // The times of the failures are unknown, but not their order.
   void AddFailures() {
     const Timestamp& since =
         page_.has_last_crawl_time() ? page_.last_crawl_time() : page_.first_seen_time();
@@ -128,7 +128,7 @@ class Crawls {
     if (failed) count = std::max<uint32_t>(count, 1);
     uint32_t place = 0;
     const auto append = [&] { return &Append(Later(since, ++place * kFailureSeconds)); };
-    // Nothing but a failure leaves where a page had moved to before it.
+    // If failures follow, the page keeps its earlier target.
     if (failed && !page_.moved_to().empty()) {
       v1::CrawlResult* moved = append();
       moved->set_outcome(v1::CRAWL_OUTCOME_MOVED);
@@ -150,8 +150,8 @@ class Crawls {
   std::vector<v1::CrawlResult> results_;
 };
 
-// Whether the API can take the crawls before the last: not the signals that came between them, and
-// without these their sources would look worse than they are.
+// Whether signals prevent sending the crawls before the last. The API cannot take the signals
+// between them, without which their sources would look worse than they are.
 bool HasSignals(const v1::PageRecord& record) {
   const auto& all = record.observations();
   return std::any_of(all.begin(), all.end(),
@@ -186,7 +186,7 @@ class FreshetJson : public LineRecords {
     page->history_left_out = any && options_.history && HasSignals(record_);
     if (any && options_.history && !page->history_left_out) {
       const v1::Observation& first = record_.observations(0);
-      // The crawl that the first was compared with.
+      // The crawl with which the first one was compared.
       if (first.has_elapsed()) {
         crawls.Add(Later(first.fetch_time(), -first.elapsed().seconds(), -first.elapsed().nanos()),
                    true);
@@ -200,14 +200,15 @@ class FreshetJson : public LineRecords {
     return true;
   }
 
-  // Whether all that is known of crawls is what the owner of the page has said: when the last was.
+  // Whether the only known crawl is the one that the page's owner reported: the time of the last
+  // one.
   static bool IsToldOnly(const v1::Page& page) {
     return page.has_last_crawl_time() && page.crawls() == 0 &&
            page.last_outcome() == v1::CRAWL_OUTCOME_UNSPECIFIED;
   }
 
-  // Names and values that are not known, of a later release perhaps, cost themselves alone, as do
-  // odd numbers.
+  // Reads the record. Leaves out only unknown names and values, perhaps of a later release, and odd
+  // numbers.
   absl::Status Read(std::string_view line, std::vector<std::string>* left_out) {
     const std::string fault = WhyUnread(line, false);
     if (fault.empty()) return absl::OkStatus();
@@ -215,7 +216,7 @@ class FreshetJson : public LineRecords {
       left_out->push_back(fault);
       return absl::OkStatus();
     }
-    // Fractions may be "NaN", and are left out for it by whoever takes them.
+    // Fractions may be "NaN"; the code that reads them skips these.
     if (WhyUnread(QuoteOddNumbers(line), true).empty()) return absl::OkStatus();
     std::vector<std::string> dropped;
     if (WhyUnread(DropOddNumbers(line, &dropped), true).empty()) {
@@ -225,7 +226,7 @@ class FreshetJson : public LineRecords {
     return absl::InvalidArgumentError(fmt::format("no PageRecord: {}", fault));
   }
 
-  // Reads the record, or says why it cannot be read.
+  // Reads the record; returns the reason if it cannot be read.
   std::string WhyUnread(std::string_view line, bool lenient) {
     google::protobuf::util::JsonParseOptions options;
     options.ignore_unknown_fields = lenient;
@@ -238,7 +239,7 @@ class FreshetJson : public LineRecords {
   v1::PageRecord record_;
 };
 
-// Rows of settings, and of what the last crawl found. Owner thread only.
+// Reads rows of settings, with the result of the last crawl. Owner thread only.
 class FreshetRows : public RecordReader {
  public:
   FreshetRows(std::unique_ptr<ByteSource> bytes, const ImportOptions& options)
@@ -274,7 +275,7 @@ class FreshetRows : public RecordReader {
     return AddCrawl(std::move(result), errors, page);
   }
 
-  // The last crawl, unless the row says nothing of it but its time.
+  // Adds the last crawl, unless the row says only its time.
   absl::Status AddCrawl(v1::CrawlResult result, uint64_t errors, ImportedPage* page) const {
     v1::PageSpec& spec = page->page;
     const bool told = result.ByteSizeLong() > 0;
@@ -288,7 +289,7 @@ class FreshetRows : public RecordReader {
       return absl::InvalidArgumentError(
           fmt::format("consecutive_errors: more than {}", kMaxFailures));
     }
-    // As of a page of the API, which is where the row comes from.
+    // Treats the row as the page of the API from which it was written.
     v1::Page known;
     known.set_url(spec.url());
     known.set_crawl_id(spec.crawl_id());
@@ -300,7 +301,7 @@ class FreshetRows : public RecordReader {
     known.set_content_digest(result.content_digest());
     known.set_moved_to(result.moved_to());
     known.set_consecutive_errors(static_cast<uint32_t>(errors));
-    // Failures are counted from here on, where nothing else is known of when they were.
+    // If nothing else gives their times, failures are counted from here.
     known.mutable_first_seen_time()->set_seconds(absl::ToUnixSeconds(options_.now) - 300);
     if (result.outcome() == v1::CRAWL_OUTCOME_UNSPECIFIED) {
       known.set_last_outcome(v1::CRAWL_OUTCOME_CHANGED);

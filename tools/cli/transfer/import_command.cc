@@ -1,4 +1,4 @@
-// import: pages of another server, of a table, or of another crawler.
+// import: reads pages of another server, of a table, or of another crawler.
 #include <chrono>
 #include <filesystem>
 #include <map>
@@ -18,8 +18,8 @@
 namespace freshet::cli {
 namespace {
 
-// Pages that are sent before the next are read, and how large they may be together: what an import
-// needs of memory, and repeats after a crash.
+// Pages that are sent before the next are read, and their bytes: they bound the memory of an
+// import, and the repetition after a crash.
 constexpr size_t kChunkPages = 8000;
 constexpr size_t kChunkBytes = size_t{16} << 20;
 
@@ -49,7 +49,7 @@ size_t BytesOf(const ImportedPage& page) {
   return bytes;
 }
 
-// The options that decide what is sent, as one may write them.
+// Returns the options that decide what is sent, in the form of a command line.
 std::string OptionsText(const ImportCommand& command) {
   const ImportOptions& options = command.options;
   std::string text;
@@ -149,7 +149,7 @@ class ImportRun {
     absl::Status status = reader.status();
     ImportedPage page;
     if (status.ok() && here) status = SkipTo(**reader, &page);
-    bool kept = page.row > 0;  // a page was read that is still to be sent
+    bool kept = page.row > 0;  // this page was read but not sent
     while (status.ok()) {
       if (!kept) {
         const absl::StatusOr<bool> more = (*reader)->Next(&page);
@@ -162,7 +162,7 @@ class ImportRun {
       }
       kept = false;
       const bool full = chunk_.size() >= kChunkPages || chunk_bytes_ >= kChunkBytes;
-      // The pages of one row belong together: a row is what the next run goes on behind.
+      // The pages of one row stay together: the next run continues after a whole row.
       if (full && page.row != chunk_.back().row) {
         const ExitCode code = SendChunk(number);
         if (code != kAccepted) return code;
@@ -175,7 +175,7 @@ class ImportRun {
     return kBadUsage;
   }
 
-  // Passes what was acknowledged before. `page` is the first after that, if it had to be read.
+  // Skips the pages acknowledged before. `page` is the first one after them, if it had to be read.
   absl::Status SkipTo(RecordReader& reader, ImportedPage* page) {
     bool found = false;
     while (true) {

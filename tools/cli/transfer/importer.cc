@@ -12,7 +12,7 @@
 
 namespace freshet::cli {
 
-// A stream that is opened with the first batch, and what becomes of its items.
+// A stream that opens with the first batch, and its items' outcomes.
 template <typename Request, typename Response>
 struct Importer::Stream {
   using Upload = Uploader<Request, Response>;
@@ -25,13 +25,13 @@ struct Importer::Stream {
     tally.Tell(refused);
   }
 
-  // Sends what is in the batch, if anything is, and leaves it empty.
+  // Sends and empties the batch, unless it is empty.
   bool Send(Batch<Request>& batch, const Request& prototype) {
     if (batch.rows.empty()) return true;
     return uploader.Send(std::exchange(batch, {prototype, {}, 0, 1}));
   }
 
-  // Waits for all acknowledgements. The reason if the stream is broken.
+  // Waits for all acknowledgements. Returns the reason if the stream is broken.
   grpc::Status Drain(bool sent) {
     if (sent && uploader.Drain()) return grpc::Status::OK;
     grpc::Status status = uploader.Finish();
@@ -45,7 +45,7 @@ struct Importer::Stream {
 
 namespace {
 
-// A size of poll for each class of burst: what the server made the class of.
+// A size of poll for each class of burst, from which the server derives that class.
 constexpr std::array<std::pair<v1::BurstClass, uint64_t>, 4> kPollSizes = {
     {{v1::BURST_CLASS_1_TO_2, 1},
      {v1::BURST_CLASS_3_TO_9, 3},
@@ -156,7 +156,7 @@ void Importer::AddSources(const ImportedPage& page) {
   for (const v1::PendingSignals& pending : page.signals) {
     if (most_sources_ == 0) LearnSources();
     if (sources_.contains(pending.source())) continue;
-    // A source keeps its place for ever: a file must not use them all up.
+    // A source keeps its place for ever: a file must not use up all places.
     if (sources_.size() >= most_sources_) {
       if (std::exchange(said_too_many_, true)) return;
       return progress_.Print(fmt::format(
@@ -170,7 +170,7 @@ void Importer::AddSources(const ImportedPage& page) {
     v1::RegisterSourceResponse response;
     const auto stub = v1::AdminService::NewStub(session_.channel());
     const grpc::Status status = Call(session_, &Admin::RegisterSource, *stub, request, &response);
-    // Its signals may be taken all the same, and are named if not.
+    // The server may still accept its signals; otherwise they are reported.
     if (!status.ok()) {
       progress_.Print(fmt::format("freshet: source {}: {}", ShowText(pending.source()),
                                   ShowText(status.error_message())));
@@ -207,7 +207,7 @@ grpc::Status Importer::SendSignals(const Pages& pages) {
           signal.set_url(pages[i].page.url());
           signal.set_crawl_id(pages[i].page.crawl_id());
           signal.set_source(pending.source());
-          // The same if it is sent again.
+          // A repeated import sends the same ids.
           signal.set_signal_id(fmt::format("import/{}/{}", size, k));
           batch.bytes += signal.ByteSizeLong();
           batch.rows.push_back(i);

@@ -1,4 +1,4 @@
-// Sends pages that were read elsewhere to a server.
+// Sends pages from another source to a server.
 #ifndef FRESHET_TOOLS_CLI_TRANSFER_IMPORTER_H_
 #define FRESHET_TOOLS_CLI_TRANSFER_IMPORTER_H_
 
@@ -16,35 +16,36 @@
 
 namespace freshet::cli {
 
-// What an import has come to. Value type, thread-compatible.
+// The counts of an import so far. Value type, thread-compatible.
 struct ImportCounts {
-  uint64_t pages = 0;       // that the server has
-  uint64_t refused = 0;     // that cannot be read, or that the server does not take
-  uint64_t results = 0;     // crawls that were sent
-  uint64_t signals = 0;     // signals that were sent
-  uint64_t incomplete = 0;  // crawls, signals and rechecks that the server does not take
+  uint64_t pages = 0;       // pages that the server accepted
+  uint64_t refused = 0;     // pages that are unreadable or not accepted
+  uint64_t results = 0;     // sent crawls
+  uint64_t signals = 0;     // sent signals
+  uint64_t incomplete = 0;  // crawls, signals and rechecks that the server did not accept
   uint64_t histories_left_out = 0;
-  uint64_t undated = 0;  // pages of which nothing says when they were crawled
+  uint64_t undated = 0;  // pages whose last crawl has no known time
 };
 
-// Most signals of one kind that are sent for a page: more say nothing more.
+// Most signals of one kind that are sent for a page: more add no information.
 inline constexpr uint32_t kMaxSignalsOfAKind = 100;
 
 // Sources that an input may add: the server keeps them for ever.
 inline constexpr size_t kMostNewSources = 8;
 
-// Sends chunks of pages: their settings, then their crawls, then what waits for a crawl. A chunk is
-// acknowledged before the next is sent, and sending one again does no harm. Owner thread only.
+// Sends chunks of pages: their settings, then their crawls, then signals and rechecks since the
+// last crawl. A chunk is acknowledged before the next is sent, and sending one again does no harm.
+// Owner thread only.
 class Importer {
  public:
-  // All outlive it; `counts` is kept up to date.
+  // All arguments outlive the importer, which updates `counts`.
   Importer(Session& session, Progress& progress, ImportCounts& counts);
   ~Importer();
   Importer(const Importer&) = delete;
   Importer& operator=(const Importer&) = delete;
 
-  // Sends pages of an input, which is named in what is said of those that are refused. Not OK when
-  // the connection is lost: some of them may have been taken.
+  // Sends pages of an input, whose name appears in messages about refusals. Not OK: the connection
+  // was lost, perhaps after some pages were accepted.
   grpc::Status Send(const std::vector<ImportedPage>& pages, const std::string& input);
 
  private:
@@ -56,11 +57,11 @@ class Importer {
   grpc::Status SendResults(const Pages& pages);
   grpc::Status SendSignals(const Pages& pages);
   grpc::Status SendRechecks(const Pages& pages);
-  // Asks for the sources that the server knows.
+  // Asks the server for its sources.
   void LearnSources();
-  // Has the server know the sources of signals, up to kMostNewSources of them.
+  // Registers the sources of signals with the server, up to kMaxNewSources of them.
   void AddSources(const ImportedPage& page);
-  // Says why the server does not take something of the page at this place of the chunk.
+  // Reports why the server refused a part of the page at this place of the chunk.
   void Refuse(uint64_t place, const std::string& name, const v1::ItemError& error);
 
   Session& session_;
@@ -69,13 +70,13 @@ class Importer {
   std::unique_ptr<Stream<v1::UpsertPagesRequest, v1::UpsertPagesResponse>> upserts_;
   std::unique_ptr<Stream<v1::ReportCrawlsRequest, v1::ReportCrawlsResponse>> reports_;
   std::unique_ptr<Stream<v1::SignalChangesRequest, v1::SignalChangesResponse>> signals_;
-  std::set<std::string> sources_;  // that the server knows, or was told of
-  size_t most_sources_ = 0;        // none: the server was not asked yet
+  std::set<std::string> sources_;  // known to the server
+  size_t most_sources_ = 0;        // 0 = the server was not asked yet
   bool said_too_many_ = false;
-  // Of the chunk that is being sent.
+  // State of the chunk that is being sent.
   const Pages* chunk_ = nullptr;
   std::string input_;
-  std::vector<bool> not_taken_;  // pages
+  std::vector<bool> not_taken_;  // pages that were not accepted
 };
 
 }  // namespace freshet::cli

@@ -1,4 +1,4 @@
-// What the readers of records that are lines have in common.
+// Base classes for readers of line records.
 #ifndef FRESHET_TOOLS_CLI_TRANSFER_LINE_RECORDS_H_
 #define FRESHET_TOOLS_CLI_TRANSFER_LINE_RECORDS_H_
 
@@ -17,14 +17,14 @@
 
 namespace freshet::cli {
 
-// An error of a line.
+// Adds the row to an error of a line.
 [[nodiscard]] inline absl::Status OfRow(uint64_t row, const absl::Status& status) {
   if (status.ok()) return status;
   return absl::InvalidArgumentError(fmt::format(
       "row {}: {}", row, std::string_view(status.message().data(), status.message().size())));
 }
 
-// One record, or none, a line. Owner thread only.
+// Each line is one record, or none. Owner thread only.
 class LineRecords : public RecordReader {
  public:
   LineRecords(std::unique_ptr<ByteSource> bytes, const ImportOptions& options)
@@ -38,7 +38,7 @@ class LineRecords : public RecordReader {
       *page = {};
       const absl::StatusOr<bool> taken = Take(line_, page);
       if (!taken.ok()) {
-        // Only the line is bad, unless it was what all others hang on.
+        // Any other error affects all later lines too.
         if (!absl::IsInvalidArgument(taken.status())) return taken.status();
         return OfRow(lines_.line_number(), taken.status());
       }
@@ -49,7 +49,8 @@ class LineRecords : public RecordReader {
   }
 
  protected:
-  // Makes a page of a line; false if it is one to leave out. InvalidArgument says what is wrong.
+  // Converts a line to a page; false if the page is to be left out. InvalidArgument names the
+  // fault.
   virtual absl::StatusOr<bool> Take(std::string_view line, ImportedPage* page) = 0;
 
   const ImportOptions& options_;
@@ -59,7 +60,7 @@ class LineRecords : public RecordReader {
   std::string line_;
 };
 
-// An object a line. Owner thread only.
+// Each line is a JSON object. Owner thread only.
 class JsonRecords : public LineRecords {
  public:
   using LineRecords::LineRecords;
@@ -73,8 +74,8 @@ class JsonRecords : public LineRecords {
   virtual absl::StatusOr<bool> TakeObject(const nlohmann::json& object, ImportedPage* page) = 0;
 };
 
-// A table with a header, separated by tabs, commas or semicolons; columns that nobody asks for are
-// left alone. Owner thread only.
+// A table with a header, separated by tabs, commas or semicolons. Ignores unknown columns. Owner
+// thread only.
 class TableRecords : public LineRecords {
  public:
   using LineRecords::LineRecords;
@@ -83,7 +84,7 @@ class TableRecords : public LineRecords {
   absl::StatusOr<bool> Take(std::string_view line, ImportedPage* page) final;
   virtual absl::StatusOr<bool> TakeCells(ImportedPage* page) = 0;
 
-  // The cell of this line in a column, by its name in lower case; empty if there is none.
+  // Returns this line's cell in a column, by its name in lower case; empty if there is none.
   [[nodiscard]] std::string_view Cell(std::string_view column) const;
 
  private:
@@ -92,7 +93,7 @@ class TableRecords : public LineRecords {
   std::vector<std::string> cells_;
 };
 
-// A member of an object as text, numbers included; empty if it is not there or null.
+// Returns a member of an object as text, even a number; empty if missing or null.
 [[nodiscard]] std::string TextOf(const nlohmann::json& object, const char* name);
 
 }  // namespace freshet::cli

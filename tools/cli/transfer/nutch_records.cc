@@ -1,4 +1,4 @@
-// Dumps of Nutch's crawldb: plain, CSV and JSON.
+// Reads dumps of Nutch's crawldb: plain, CSV and JSON.
 #include <algorithm>
 #include <array>
 #include <cstdint>
@@ -13,7 +13,7 @@
 namespace freshet::cli {
 namespace {
 
-// What Nutch calls how a page stands, and what that is here.
+// A status of Nutch and its counterpart here.
 struct NutchStatus {
   std::string_view name;
   ForeignPage::Status status;
@@ -23,7 +23,7 @@ constexpr std::array kStatuses = {
     NutchStatus{"db_unfetched", ForeignPage::Status::kUnfetched},
     NutchStatus{"db_fetched", ForeignPage::Status::kFetched},
     NutchStatus{"db_gone", ForeignPage::Status::kGone},
-    // A redirect for now: the page is there all the same.
+    // A temporary redirect: the page still exists.
     NutchStatus{"db_redir_temp", ForeignPage::Status::kFetched},
     NutchStatus{"db_redir_perm", ForeignPage::Status::kMoved},
     NutchStatus{"db_notmodified", ForeignPage::Status::kFetched},
@@ -31,7 +31,7 @@ constexpr std::array kStatuses = {
     NutchStatus{"db_orphan", ForeignPage::Status::kFetched},
 };
 
-// The fields of a record by their names in JSON.
+// The fields of a record by their JSON names.
 class NutchFields {
  public:
   explicit NutchFields(const ImportOptions& options) : options_(options) {}
@@ -44,7 +44,7 @@ class NutchFields {
   }
   [[nodiscard]] ImportedPage Make() const { return FromForeign(page_, options_); }
 
-  // What is not taken is noted.
+  // Sets a field, or notes why it is left out.
   void Set(std::string_view name, std::string_view value) { NoteFault(Take(name, value)); }
   void SetMetadata(std::string_view key, std::string_view value) {
     NoteFault(TakeMetadata(key, value));
@@ -52,7 +52,7 @@ class NutchFields {
   void NoteFault(const absl::Status& status) { Note(status, &page_.left_out); }
 
  private:
-  // InvalidArgument names the field.
+  // Sets a field. InvalidArgument names the field.
   absl::Status Take(std::string_view name, std::string_view value) {
     if (name == "statusName") return Named(name, SetStatus(value));
     if (name == "fetchTime") {
@@ -80,7 +80,7 @@ class NutchFields {
                      page_.http_status = static_cast<int>(std::min<uint64_t>(code, 999));
                    }));
     }
-    // "moved(12), lastModified=0: https://example.org/new"
+    // Example: "moved(12), lastModified=0: https://example.org/new"
     const size_t target = value.find(": http");
     if (key == "_pst_" && target != std::string_view::npos) {
       page_.moved_to = value.substr(target + 2);
@@ -97,7 +97,7 @@ class NutchFields {
     return absl::InvalidArgumentError(fmt::format("'{}' is not a status of a crawldb", name));
   }
 
-  // The start of the epoch stands for no time.
+  // The start of the epoch means no time.
   absl::Status SetTime(std::string_view value, std::optional<absl::Time>* time) const {
     return Assign(ParseJavaDate(value, options_.zone), [time](absl::Time x) {
       if (x > absl::UnixEpoch() + absl::Hours(24)) *time = x;
@@ -108,7 +108,7 @@ class NutchFields {
   ForeignPage page_;
 };
 
-// The fields of the plain dump, and their names in JSON.
+// The fields of the plain dump, and their JSON names.
 struct NutchLabel {
   std::string_view label;
   std::string_view name;
@@ -124,7 +124,7 @@ constexpr std::array kLabels = {
     NutchLabel{"Signature: ", "signature"},
 };
 
-// "2 (db_fetched)" and "2592000 seconds (30 days)": what is meant by it.
+// Returns the value within "2 (db_fetched)" and "2592000 seconds (30 days)".
 std::string_view Meant(std::string_view name, std::string_view value) {
   if (name == "retryIntervalSeconds") return value.substr(0, value.find(' '));
   const size_t open = value.find('(');
@@ -132,7 +132,7 @@ std::string_view Meant(std::string_view name, std::string_view value) {
   return value.substr(open + 1, value.find(')') - open - 1);
 }
 
-// Some lines a page; the first has the URL, a tab and the version. Owner thread only.
+// A page has several lines; the first has the URL, a tab and the version. Owner thread only.
 class NutchText : public RecordReader {
  public:
   NutchText(std::unique_ptr<ByteSource> bytes, const ImportOptions& options)
@@ -163,7 +163,7 @@ class NutchText : public RecordReader {
   }
 
  private:
-  // Notes the page that line_ is the first of; false if it is of none.
+  // Notes the page whose first line is line_; false if line_ starts no page.
   bool StartsRecord() {
     const size_t tab = line_.find("\tVersion: ");
     if (tab == std::string::npos || line_.find("://") > tab) return false;
@@ -179,7 +179,7 @@ class NutchText : public RecordReader {
       const std::string_view value = Trimmed(line.substr(known.label.size()));
       return fields_.Set(known.name, Meant(known.name, value));
     }
-    // Metadata is indented, a key and value a line.
+    // Metadata is indented, one key and value a line.
     const size_t equals = line.find('=');
     if (!line.starts_with(' ') && !line.starts_with('\t')) return;
     if (equals == std::string_view::npos) return;
@@ -213,7 +213,7 @@ class NutchTable : public TableRecords {
     for (const auto& [column, name] : kColumns) {
       if (!Cell(column).empty()) fields_.Set(name, Cell(column));
     }
-    // key:value|||key:value|||
+    // Form: key:value|||key:value|||
     for (std::string_view rest = Cell("metadata"); !rest.empty();) {
       const size_t end = std::min(rest.find("|||"), rest.size());
       const std::string_view entry = rest.substr(0, end);

@@ -9,10 +9,10 @@
 
 namespace freshet::cli {
 
-// The columns of pages and what the last crawl of each found.
+// The columns of pages, with the result of each page's last crawl.
 [[nodiscard]] const RowFormat& PageRowFormat();
 
-// The header, and the row of a page, in that order of columns and without a line's end.
+// Return the header, and the row of a page in the same order of columns, without a line end.
 [[nodiscard]] std::string PageRowHeader();
 [[nodiscard]] std::string PageRow(const v1::Page& page);
 

@@ -1,4 +1,4 @@
-// How far an import or export is, kept in a file so that the next run goes on there.
+// The progress of an import or export, in a file from which the next run continues.
 #ifndef FRESHET_TOOLS_CLI_TRANSFER_RESUME_STATE_H_
 #define FRESHET_TOOLS_CLI_TRANSFER_RESUME_STATE_H_
 
@@ -13,32 +13,32 @@
 
 namespace freshet::cli {
 
-// The last page of an import that the server has acknowledged with all before it. Value type,
-// thread-compatible.
+// The last page of an import that the server has acknowledged together with all earlier ones. Value
+// type, thread-compatible.
 struct ImportState {
-  uint64_t input = 0;  // which of the inputs it is of, from 0
-  std::string name;    // of that input
-  uint64_t row = 0;    // 0: nothing is acknowledged yet
+  uint64_t input = 0;  // number of the input, from 0
+  std::string name;    // name of the input
+  uint64_t row = 0;    // 0 = nothing is acknowledged yet
   std::string url;
-  bool complete = false;  // there was nothing after it
-  // What the import was asked to do; unset: of a release that did not keep it.
+  bool complete = false;  // no rows follow
+  // The options of the import; unset = written by a release that did not keep them.
   std::optional<std::string> options;
   ImportCounts counts;
 };
 
-// What of an export is in its file. Value type, thread-compatible.
+// The part of an export that is in its file. Value type, thread-compatible.
 struct ExportState {
-  std::string token;  // the page token to go on with
+  std::string token;  // page token to continue from
   uint64_t bytes = 0;
   uint64_t pages = 0;
-  std::string request;  // what was asked for, for a token is of one request alone
+  std::string request;  // the only request for which the token is valid
 };
 
-// Reads what Save wrote; nothing if there is no such file. InvalidArgument if it is something else.
+// Reads a file of Save; nothing if there is no such file. InvalidArgument: a file of another kind.
 [[nodiscard]] absl::StatusOr<std::optional<ImportState>> LoadImportState(const std::string& path);
 [[nodiscard]] absl::StatusOr<std::optional<ExportState>> LoadExportState(const std::string& path);
 
-// Replaces the file as a whole, durably: a crash leaves this state or the one before.
+// Replaces the whole file durably: after a crash it has this state or the previous one.
 [[nodiscard]] absl::Status Save(const ImportState& state, const std::string& path);
 [[nodiscard]] absl::Status Save(const ExportState& state, const std::string& path);
 

@@ -1,4 +1,4 @@
-// What StormCrawler keeps of pages, and what crawl frontiers export: both have its metadata.
+// Reads pages of StormCrawler or of crawl frontiers, which share its metadata.
 #include <google/protobuf/util/json_util.h>
 
 #include <array>
@@ -18,14 +18,14 @@ namespace {
 
 using Status = ForeignPage::Status;
 
-// Dates from here on stand for "never".
+// Dates from this year on mean "never".
 constexpr int64_t kNeverYear = 2099;
 
-// What metadata says and the status does not.
+// Reads from the metadata what the status does not tell.
 void Refine(ForeignPage* page) {
   const Status by_code = StatusOfHttp(page->http_status);
   if (page->status == Status::kUnknown && by_code != Status::kUnknown) page->status = by_code;
-  // Pages that failed for good and those that redirect, more closely.
+  // Distinguishes permanent failures and redirects.
   if (page->status == Status::kFailed && by_code == Status::kGone) page->status = Status::kGone;
   if (page->status == Status::kMoved && by_code == Status::kFetched) page->status = by_code;
   const bool looked = page->last_fetch || !page->signature.empty();
@@ -61,7 +61,7 @@ absl::Status SetNextFetch(std::string_view text, const absl::TimeZone* zone, For
   return absl::OkStatus();
 }
 
-// False if it is one to leave out.
+// Returns false if the page is to be left out.
 bool Finish(const ImportOptions& options, ForeignPage* page, ImportedPage* imported) {
   Refine(page);
   if (page->completed && options.skip_completed) return false;
@@ -69,7 +69,7 @@ bool Finish(const ImportOptions& options, ForeignPage* page, ImportedPage* impor
   return true;
 }
 
-// Index names have no dots, so that those of keys are escaped.
+// Index names have no dots, so those in keys are escaped.
 std::string Unescaped(std::string_view key) {
   std::string text(key);
   for (size_t i = text.find("%2E"); i != std::string::npos; i = text.find("%2E", i)) {
@@ -78,12 +78,12 @@ std::string Unescaped(std::string_view key) {
   return text;
 }
 
-// Takes an entry of metadata, or notes that it is left out.
+// Reads an entry of metadata, or notes that it is left out.
 void NoteMetadata(std::string_view key, std::string_view value, ForeignPage* page) {
   Note(Named("metadata", TakeMetadata(key, value, page)), &page->left_out);
 }
 
-// An object of texts and lists of texts.
+// Reads an object of texts and lists of texts.
 void TakeMetadataObject(const nlohmann::json& metadata, ForeignPage* page) {
   for (const auto& [key, value] : metadata.items()) {
     const nlohmann::json& first = value.is_array() && !value.empty() ? value.front() : value;
@@ -92,7 +92,7 @@ void TakeMetadataObject(const nlohmann::json& metadata, ForeignPage* page) {
   }
 }
 
-// Documents of the status index. A line may have the hits of a whole search: they are given out one
+// Reads documents of the status index. A line may have all hits of a search: they are returned one
 // by one. Owner thread only.
 class StormJson : public RecordReader {
  public:
@@ -167,7 +167,7 @@ class StormTable : public TableRecords {
     if (foreign.url.empty()) return absl::InvalidArgumentError("url: missing");
     Note(SetStormStatus(Cell("status"), &foreign), &foreign.left_out);
     Note(SetNextFetch(Cell("nextfetchdate"), options_.zone, &foreign), &foreign.left_out);
-    // Tabs before each key=value; a client of the database may have escaped them.
+    // Each key=value follows a tab, which a client of the database may have escaped.
     std::string metadata(Cell("metadata"));
     for (size_t i = 0; (i = metadata.find("\\t", i)) != std::string::npos;) {
       metadata.replace(i, 2, "\t");
@@ -189,7 +189,7 @@ class FrontierJson : public LineRecords {
   absl::StatusOr<bool> Take(std::string_view line, ImportedPage* page) override {
     urlfrontier::URLItem item;
     google::protobuf::util::JsonParseOptions lenient;
-    lenient.ignore_unknown_fields = true;  // of later versions of the API
+    lenient.ignore_unknown_fields = true;  // from later versions of the API
     const auto read = [&](std::string_view text) {
       return google::protobuf::util::JsonStringToMessage(
           google::protobuf::StringPiece(text.data(), text.size()), &item, lenient);
@@ -206,7 +206,7 @@ class FrontierJson : public LineRecords {
     foreign.crawl_id = info.crawlid().empty() ? options_.crawl_id : info.crawlid();
     foreign.status = known ? Status::kUnknown : Status::kUnfetched;
     if (foreign.url.empty()) return absl::InvalidArgumentError("url: missing");
-    // In an order: the last spelling of a key counts, which is the one in lower case.
+    // Sorted: the last spelling of a key wins, the one in lower case.
     const std::map<std::string, urlfrontier::StringList> metadata(info.metadata().begin(),
                                                                   info.metadata().end());
     for (const auto& [key, values] : metadata) {

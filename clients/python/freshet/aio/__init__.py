@@ -1,4 +1,4 @@
-"""The client for programs that use asyncio. Each object belongs to the event loop that it is entered in."""
+"""The client for programs that use asyncio. Each object belongs to the event loop in which it is entered."""
 
 from freshet.aio.admin import Admin
 from freshet.aio.ingester import Ingester

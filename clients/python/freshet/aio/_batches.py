@@ -1,7 +1,7 @@
 """Sends messages on a stream of batches and waits for their acknowledgements, over reconnects.
 
-Up to 16 messages are on the way: so many share a sync of the server, and no more are read from where they come. What
-was not acknowledged when a stream ends is sent again on the next one; each item counts once.
+At most 16 messages are unacknowledged: so many share a sync of the server, and the source is read no further. Messages
+without acknowledgement when a stream ends are sent again on the next one; each item counts once.
 """
 
 from __future__ import annotations
@@ -23,12 +23,12 @@ from freshet.errors import Unavailable
 from freshet.v1 import types_pb2
 
 _ON_THE_WAY = 16
-# How often an item that the server asks to send again later is sent in all.
+# Attempts in all for an item that the server asks to send again.
 _ATTEMPTS = 10
 
 
 class _SourceFailed(Exception):
-    """The program's own source of items has raised."""
+    """The program's own source of items has raised an exception."""
 
     def __init__(self, error: Exception) -> None:
         super().__init__()
@@ -41,7 +41,7 @@ async def _next_of(source: AsyncIterator[Message]) -> Message | None:
 
 @dataclass
 class Message:
-    """Items that go out together. `extra` is what the request has beside them; `not_before` is of time.monotonic."""
+    """Items of one message. `extra` has other fields of the request; `not_before` is on the clock time.monotonic."""
 
     items: list[Any]
     extra: dict[str, Any] = field(default_factory=dict)
@@ -51,8 +51,8 @@ class Message:
 
 @dataclass(frozen=True)
 class Method:
-    """A method of this kind: its call on a channel, its request of a sequence number and a message, the
-    acknowledgement in its response, and what an item is called in a refusal."""
+    """A batch method of the API: its call on a channel, its request for a sequence number and a message, the
+    acknowledgement in its response, and the name of its items in a refusal."""
 
     call: Callable[..., Any]
     request: Callable[[int, Message], Any]
@@ -74,14 +74,14 @@ class BatchStream:
         self._sequence = 0
         self._pending: asyncio.Future[Message | None] | None = None
         self._bell = Bell()
-        # The latest of: the last acknowledgement, the first message that was sent after it, and the end of a stream
-        # that had nothing to wait for.
+        # The latest of these: the last acknowledgement, the first message sent after it, and the end of a stream that
+        # had nothing to wait for.
         self._progress = time.monotonic()
         self.summary = summary
 
     async def run(self, patience: float) -> Summary:
-        """Raises Unavailable when the server has acknowledged nothing for `patience` seconds although it should, and
-        otherwise what the status of the call says."""
+        """Sends all messages. Raises Unavailable when the server owes acknowledgements and sends none for `patience`
+        seconds, and otherwise what the status of the call says."""
         try:
             return await self._run(patience)
         finally:
@@ -110,7 +110,7 @@ class BatchStream:
         return self._source_ended and not self._again and not self._sent
 
     async def _attempt(self, patience: float) -> str | None:
-        """Sends on one stream until all is done, None, or the stream ends or is silent: why."""
+        """Sends on one stream until all is done; returns None then, or the reason why the stream ended or is silent."""
         try:
             channel, metadata = await self._connections.open()
         except OSError as error:
@@ -153,7 +153,7 @@ class BatchStream:
         return f"{self._connections.address}: {code.name}: {details or 'the stream ended'}"
 
     async def _await_silence(self, patience: float) -> str:
-        """Waits until messages have gone without an acknowledgement for `patience` seconds, for good if none do."""
+        """Waits until messages have had no acknowledgement for `patience` seconds; for ever if that does not happen."""
         while True:
             left = self._progress + patience - time.monotonic() if self._sent else patience
             if left <= 0:
@@ -168,7 +168,7 @@ class BatchStream:
         await call.done_writing()
 
     async def _next_message(self) -> Message | None:
-        """What is to be sent next, once it may be; None when everything is acknowledged."""
+        """The next message once it may be sent; None when everything is acknowledged."""
         while True:
             now = time.monotonic()
             if len(self._sent) >= _ON_THE_WAY:
@@ -188,8 +188,8 @@ class BatchStream:
                 await self._bell.wait(max(0.0, self._again[0].not_before - now) if self._again else None)
 
     async def _from_source(self) -> Message | None:
-        """The next message of the source, which goes on when the stream that it was read for has ended: cancelling it
-        would end it."""
+        """The next message of the source. A pending read survives the end of the stream, since cancelling it would
+        end the source."""
         if self._pending is None:
             self._pending = asyncio.ensure_future(_next_of(self._source))
         await asyncio.wait({self._pending})

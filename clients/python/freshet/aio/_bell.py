@@ -1,4 +1,4 @@
-"""Wakes whoever waits for a change of state. Unlike a condition it has no lock: there is one event loop."""
+"""Wakes tasks that wait for a change of state. Unlike a condition it needs no lock: there is one event loop."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import asyncio
 
 
 class Bell:
-    """Owner thread only: that of the event loop."""
+    """A bell that wakes all waiting tasks. Owner thread only: that of the event loop."""
 
     def __init__(self) -> None:
         self._waiters: set[asyncio.Future[None]] = set()

@@ -1,4 +1,4 @@
-"""Connecting: one address after the other, with pauses; and what the status of a call that ended means."""
+"""Connects to one address after the other, with pauses, and interprets the status of a call that ended."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ from freshet.target import Target
 
 logger = logging.getLogger("freshet")
 
-# Statuses after which the same call may succeed: the server stops, starts, or is elsewhere by now (docs/operations.md,
-# "Stopping and crashing"); UNKNOWN and INTERNAL are what gRPC makes of connections that break.
+# Statuses after which the same call may succeed: the server is stopping, starting, or elsewhere by now
+# (docs/operations.md, "Stopping and crashing"); gRPC turns broken connections into UNKNOWN and INTERNAL.
 _TRANSIENT = {
     grpc.StatusCode.UNAVAILABLE,
     grpc.StatusCode.CANCELLED,
@@ -28,7 +28,7 @@ _TRANSIENT = {
 }
 
 
-# What gRPC says of a message that the receiver does not take: no other attempt makes it shorter.
+# gRPC's text for a message that the receiver refuses: a retry would not make it shorter.
 _TOO_LARGE = "larger than max"
 
 
@@ -37,14 +37,14 @@ def is_transient(code: grpc.StatusCode, details: str = "") -> bool:
 
 
 def failure(code: grpc.StatusCode, reason: str) -> FreshetError:
-    """What a status that trying again does not help is raised as."""
+    """Returns the exception for a status that retries cannot help."""
     if code in (grpc.StatusCode.UNAUTHENTICATED, grpc.StatusCode.PERMISSION_DENIED):
         return Denied(f"{code.name}: {reason}")
     return CallFailed(code.name, reason)
 
 
 async def _ready(channel: grpc.aio.Channel, address: str) -> None:
-    """Unlike channel_ready does not go on trying where nobody listens: there may be other addresses."""
+    """Waits for a connection. Unlike channel_ready it stops when nobody listens: there may be other addresses."""
     state = channel.get_state(try_to_connect=True)
     while state != grpc.ChannelConnectivity.READY:
         if state in (grpc.ChannelConnectivity.TRANSIENT_FAILURE, grpc.ChannelConnectivity.SHUTDOWN):
@@ -54,7 +54,7 @@ async def _ready(channel: grpc.aio.Channel, address: str) -> None:
 
 
 class Connections:
-    """Channels to the addresses of a target in turn, the next one after each failure. Owner thread only."""
+    """Connects to the addresses of a target in turn, to the next one after each failure. Owner thread only."""
 
     def __init__(self, target: Target, backoff: Backoff, connect_timeout: float, source: random.Random) -> None:
         self._target = target
@@ -66,11 +66,11 @@ class Connections:
 
     @property
     def address(self) -> str:
-        """The address that is tried next, or was connected to last."""
+        """The address of the next attempt, or of the last connection."""
         return self._target.addresses[self._next % len(self._target.addresses)]
 
     def pause(self) -> float:
-        """Seconds to wait before the next attempt. All addresses are tried before any is tried again."""
+        """Seconds to wait before the next attempt. Tries each address once before any is tried again."""
         rounds = -(-self._failures // len(self._target.addresses))
         whole_round = self._failures % len(self._target.addresses) == 0
         return self._backoff.pause(rounds, self._source) if whole_round else 0.0
@@ -83,8 +83,8 @@ class Connections:
         self._failures = 0
 
     async def open(self) -> tuple[grpc.aio.Channel, tuple[tuple[str, str], ...]]:
-        """A channel that is connected, and what goes along with its calls. Raises OSError: no server within the time,
-        or a file that cannot be read."""
+        """Returns a connected channel, and the metadata of its calls. Raises OSError: no server within the time, or
+        an unreadable file."""
         metadata = self._target.metadata()
         channel = self._target.open_channel(self.address)
         try:

@@ -1,4 +1,4 @@
-"""What operators do, and reading pages. Answers are messages of the API; spans are timedelta, instants datetime."""
+"""Calls of operators, and reads of pages. Answers are messages of the API; spans are timedelta, instants datetime."""
 
 from __future__ import annotations
 
@@ -37,11 +37,12 @@ def _set(message: Any, **fields: Any) -> Any:
 
 
 class Admin:
-    """The calls of operators, and reads of pages. A call that no server answers is tried at the next address, for
-    `patience` seconds in all, but for those that would not be the same twice; then it raises Unavailable. What a server
-    refuses is Denied or CallFailed, with the code, for example NOT_FOUND.
+    """The calls of operators, and reads of pages. If no server answers a call, tries the next address, for `patience`
+    seconds in all, and then raises Unavailable; calls whose repetition could do harm are not retried. A server's
+    refusal
+    raises Denied or CallFailed, with the code, for example NOT_FOUND.
 
-    Belongs to the event loop that it is used in.
+    Belongs to the event loop in which it is used.
     """
 
     def __init__(
@@ -80,7 +81,7 @@ class Admin:
         return float(response.crawl_rate_per_second)
 
     async def set_crawl_rate(self, crawls_per_second: float) -> float:
-        """Returns the rate of before."""
+        """Returns the previous rate."""
         request = admin_pb2.SetCrawlRateRequest(crawl_rate_per_second=crawls_per_second)
         return float((await self._call(AdminServiceStub, "SetCrawlRate", request)).previous_crawl_rate_per_second)
 
@@ -88,12 +89,12 @@ class Admin:
         return await self._call(AdminServiceStub, "GetPolicy", admin_pb2.GetPolicyRequest())
 
     async def set_policy(self, policy: str) -> str:
-        """Returns the policy of before, once the new one is in force."""
+        """Returns the previous policy, once the new one is in force."""
         request = admin_pb2.SetPolicyRequest(policy=policy)
         return str((await self._call(AdminServiceStub, "SetPolicy", request)).previous_policy)
 
     async def pause(self, reason: str = "") -> bool:
-        """Returns whether assignments were paused already."""
+        """Returns whether assignments were already paused."""
         return bool((await self._call(AdminServiceStub, "Pause", admin_pb2.PauseRequest(reason=reason))).was_paused)
 
     async def resume(self) -> bool:
@@ -101,11 +102,11 @@ class Admin:
         return bool((await self._call(AdminServiceStub, "Resume", admin_pb2.ResumeRequest())).was_paused)
 
     async def fleet(self) -> admin_pb2.GetFleetResponse:
-        """Who serves each division of a cluster, and what it does; those that do not answer are named."""
+        """Which node serves each division of a cluster, and its state; divisions that do not answer are named."""
         return await self._call(AdminServiceStub, "GetFleet", admin_pb2.GetFleetRequest())
 
     async def drain_node(self, node: str) -> admin_pb2.DrainNodeResponse:
-        """Has what the node serves go to its standbys; fleet() shows when they serve."""
+        """Moves what the node serves to its standbys; fleet() shows when they serve."""
         request = admin_pb2.DrainNodeRequest(node=node)
         return await self._call(AdminServiceStub, "DrainNode", request, once=True)
 
@@ -127,7 +128,7 @@ class Admin:
         hours: str | None = None,
         reset: bool = False,
     ) -> pages_pb2.HostState:
-        """Changes what is not None."""
+        """Changes the settings that are not None."""
         request = _set(
             admin_pb2.SetHostPolitenessRequest(host=host, reset=reset),
             min_delay=min_delay,
@@ -150,7 +151,7 @@ class Admin:
         min_page_interval: timedelta | None = None,
         reset: bool = False,
     ) -> admin_pb2.PolitenessDefaults:
-        """Changes what is not None; returns once all hosts follow."""
+        """Changes the settings that are not None; returns once they apply to all hosts."""
         request = _set(
             admin_pb2.SetPolitenessDefaultsRequest(reset=reset),
             min_delay=min_delay,
@@ -160,31 +161,31 @@ class Admin:
         return (await self._call(AdminServiceStub, "SetPolitenessDefaults", request)).defaults
 
     async def hosts(self, *, prefix: str = "", contains: str = "") -> AsyncIterator[pages_pb2.HostState]:
-        """Hosts that have pages or settings, in no order. Raises Unavailable last if a division is missing."""
+        """Hosts that have pages or settings, in no order. Raises Unavailable at the end if a division is missing."""
         async for response in self._parts("ListHosts", admin_pb2.ListHostsRequest(prefix=prefix, contains=contains)):
             for host in response.hosts:
                 yield host
 
     async def delete_host(self, host: str) -> pages_pb2.HostState:
-        """Has all pages of a host removed, and what is set for it."""
+        """Removes all pages and settings of a host."""
         response = await self._call(AdminServiceStub, "DeleteHost", admin_pb2.DeleteHostRequest(host=host))
         return response.host_state
 
     # --- Logs --------------------------------------------------------------------------------------------------------
 
     async def log_levels(self) -> dict[str, str]:
-        """The least level that each module of the server logs."""
+        """The lowest level that each module of the server logs."""
         response = await self._call(AdminServiceStub, "GetLogLevels", admin_pb2.GetLogLevelsRequest())
         return {module.module: module.level for module in response.modules}
 
     async def set_log_level(self, level: str, module: str = "") -> dict[str, str]:
-        """Of all modules, or of one, until the server is started again. Returns the levels of all."""
+        """Sets the level of all modules, or of one, until the server restarts. Returns the levels of all."""
         request = admin_pb2.SetLogLevelRequest(module=module, level=level)
         response = await self._call(AdminServiceStub, "SetLogLevel", request)
         return {entry.module: entry.level for entry in response.modules}
 
     async def audit(self, *, limit: int = 100, since: datetime | None = None) -> list[admin_pb2.AuditEntry]:
-        """Who has changed what, or was refused to, newest first."""
+        """Changes and refused attempts, with their callers, newest first."""
         request = admin_pb2.ListAuditRequest(limit=limit)
         if since is not None:
             request.since.CopyFrom(to_timestamp(since))
@@ -193,7 +194,7 @@ class Admin:
     # --- Crawl ids ---------------------------------------------------------------------------------------------------
 
     async def crawls(self, crawl_id: str = "") -> AsyncIterator[admin_pb2.Crawl]:
-        """Crawl ids that have pages or settings, by name. Raises Unavailable last if a division is missing."""
+        """Crawl ids that have pages or settings, by name. Raises Unavailable at the end if a division is missing."""
         async for response in self._parts("ListCrawls", admin_pb2.ListCrawlsRequest(crawl_id=crawl_id)):
             for crawl in response.crawls:
                 yield crawl
@@ -211,7 +212,8 @@ class Admin:
         frontier_mode: str | None = None,
         reset: bool = False,
     ) -> admin_pb2.Crawl:
-        """Changes what is not None. `frontier_mode`: "dates", "shadow" or "scheduled" (crawl-frontier API)."""
+        """Changes the settings that are not None. `frontier_mode`: "dates", "shadow" or "scheduled"
+        (crawl-frontier API)."""
         mode = None if frontier_mode is None else admin_pb2.FrontierMode.Value(f"FRONTIER_MODE_{frontier_mode.upper()}")
         request = _set(
             admin_pb2.SetCrawlRequest(crawl_id=crawl_id, reset=reset),
@@ -228,12 +230,12 @@ class Admin:
     async def report_shadow(
         self, crawl_id: str, *, limit: int | None = None, examples: int | None = None
     ) -> admin_pb2.ReportShadowResponse:
-        """What a crawl id in shadow mode would gain by being scheduled; waits as long as that takes."""
+        """What a crawl id in shadow mode would gain if it were scheduled; waits as long as that takes."""
         request = _set(admin_pb2.ReportShadowRequest(crawl_id=crawl_id), limit=limit, examples=examples)
         return await self._call(AdminServiceStub, "ReportShadow", request, bounded=False)
 
     async def delete_crawl(self, crawl_id: str) -> admin_pb2.Crawl:
-        """Has all pages of a crawl id removed, and what is set for it."""
+        """Removes all pages and settings of a crawl id."""
         request = admin_pb2.DeleteCrawlRequest(crawl_id=crawl_id)
         return (await self._call(AdminServiceStub, "DeleteCrawl", request)).crawl
 
@@ -257,7 +259,7 @@ class Admin:
     # --- Sources of signals ------------------------------------------------------------------------------------------
 
     async def sources(self) -> list[str]:
-        """Names of the sources that signals may come from."""
+        """Names of the sources of signals."""
         response = await self._call(AdminServiceStub, "ListSources", admin_pb2.ListSourcesRequest())
         return [source.source for source in response.sources]
 
@@ -266,7 +268,7 @@ class Admin:
         await self._call(AdminServiceStub, "RegisterSource", admin_pb2.RegisterSourceRequest(source=source))
 
     async def unregister_source(self, source: str) -> None:
-        """Has the signals of a source refused from now on."""
+        """Makes the server refuse the signals of a source from now on."""
         await self._call(AdminServiceStub, "UnregisterSource", admin_pb2.UnregisterSourceRequest(source=source))
 
     async def trust_report(
@@ -291,7 +293,7 @@ class Admin:
         url_prefix: str | None = None,
         limit: int | None = None,
     ) -> AsyncIterator[pages_pb2.Page]:
-        """Pages of a crawl id, a host, or whose URL starts so; goes on where a connection breaks."""
+        """Pages of a crawl id, of a host, or with this start of their URLs; continues after a broken connection."""
         request = pages_pb2.ListPagesRequest(filter=_filter(crawl_id, host, url_prefix))
         async for page in self._list("ListPages", request, limit):
             yield page
@@ -310,7 +312,7 @@ class Admin:
             yield record
 
     async def who_am_i(self) -> auth_pb2.WhoAmIResponse:
-        """Who one is to the server, and what one may call."""
+        """The server's name for the caller, and the calls that are allowed."""
         return await self._call(AuthServiceStub, "WhoAmI", auth_pb2.WhoAmIRequest())
 
     # --- Calling -----------------------------------------------------------------------------------------------------
@@ -332,7 +334,7 @@ class Admin:
                 await self._elsewhere(end, str(error))
 
     async def _parts(self, method: str, request: Any) -> AsyncIterator[Any]:
-        """All responses of a list; raises Unavailable last if divisions of a fleet have not answered."""
+        """All responses of a list; raises Unavailable at the end if divisions of a fleet have not answered."""
         missing: dict[int, str] = {}
         while True:
             response = await self._call(AdminServiceStub, method, request)
@@ -372,7 +374,7 @@ class Admin:
         return self._channel
 
     async def _elsewhere(self, end: float, problem: str) -> None:
-        """Gives the connection up and waits for the next attempt; raises when that would be too late."""
+        """Closes the connection and waits for the next attempt; raises if that would be too late."""
         await self.close()
         self._connections.failed()
         pause = self._connections.pause()

@@ -1,4 +1,4 @@
-"""Sends what a program knows: pages, signals of changes, and results of crawls that were not ordered on a stream."""
+"""Sends a program's knowledge: pages, signals of changes, and results of crawls outside of streams."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from freshet.v1.pages_pb2_grpc import PagesServiceStub
 T = TypeVar("T")
 
 _ITEMS_PER_MESSAGE = 1_000
-# Well below the 16 MiB of a message that the server takes.
+# Well below the server's limit of 16 MiB for a message.
 _BYTES_PER_MESSAGE = 8 << 20
 
 AnyIterable = Iterable[T] | AsyncIterable[T]
@@ -59,14 +59,14 @@ _SIGNAL = Method(
 
 
 class Ingester:
-    """Sends items in batches, with flow control: an iterable is read as fast as the server takes it in, so it may be
-    of any length. Each call returns once everything is acknowledged, that is durable. Items that the server asks to
-    send again are, ten times in all; the others that it refuses are in the summary, as are those whose URLs are too
-    long for any server, which are not sent. When a connection breaks the next
-    address is tried; Unavailable is raised when for `patience` seconds nothing could be sent, or nothing that was
-    sent was acknowledged.
+    """Sends items in batches, with flow control: an iterable is read only as fast as the server accepts items, so it
+    may
+    have any length. Each call returns once everything is acknowledged, and so durable. Items are repeated when the
+    server asks for it, ten times in all. The summary has the other refused items, and those with URLs too long for any
+    server, which are not sent. When a connection breaks the next address is tried. Raises Unavailable when for
+    `patience` seconds nothing could be sent, or nothing sent was acknowledged.
 
-    Several calls may run side by side. Belongs to the event loop that it is used in.
+    Several calls may run side by side. Belongs to the event loop in which it is used.
     """
 
     def __init__(
@@ -93,7 +93,7 @@ class Ingester:
         return None
 
     async def upsert(self, pages: AnyIterable[Page | str], *, reset_unset_settings: bool = False) -> Summary:
-        """Adds pages or changes their settings; a string is a page without any of its own."""
+        """Adds pages or changes their settings; a string is a page without settings."""
 
         def spec(page: Page | str) -> types_pb2.PageSpec:
             return (Page(page) if isinstance(page, str) else page).to_proto()
@@ -101,13 +101,14 @@ class Ingester:
         return await self._send(_upsert(reset_unset_settings), pages, spec)
 
     async def report(self, results: AnyIterable[Result]) -> Summary:
-        """Reports crawls, of leases from Next or that nobody ordered; each result names its page by url or lease_id."""
+        """Reports crawls, with leases from Next or without any; each result names its page by url or lease_id."""
         return await self._send(_REPORT, results, Result.to_proto)
 
     async def signal(self, source: str, signals: AnyIterable[Signal | str], *, poll_size: int | None = None) -> Summary:
-        """Tells what one poll of a source has found changed; a string is a URL. How many pages a poll names is part of
-        what the server learns, so what one poll found belongs into one call. More than a thousand are held in memory,
-        to be counted, unless `poll_size` says how many there are; it is 1 for single pings that share a call."""
+        """Reports the changes that one poll of a source has found; a string is a URL. The server learns from the
+        number of pages in a poll, so everything that one poll found belongs into one call. More than a thousand
+        signals are kept in memory, to be counted, unless `poll_size` gives their number; it is 1 for single pings
+        that share a call."""
         identifier = uuid.uuid4().hex
 
         def message(signal: Signal | str) -> types_pb2.ChangeSignal:
@@ -134,7 +135,7 @@ class Ingester:
         )
 
     async def recheck(self, urls: AnyIterable[str], *, crawl_id: str = "") -> Summary:
-        """Makes pages due now, before those that are due by value."""
+        """Makes pages due now, before those due by value."""
         return await self._send_unary(
             lambda stub, items, metadata: stub.RecheckPages(
                 pages_pb2.RecheckPagesRequest(crawl_id=crawl_id, urls=items), metadata=metadata
@@ -157,7 +158,7 @@ class Ingester:
         return await BatchStream(method, messages, self._connections(), summary).run(self._patience)
 
     async def _send_unary(self, call: Callable[[Any, list[str], Any], Any], urls: AnyIterable[str]) -> Summary:
-        """A call a thousand URLs, in the shape of a stream, which has the reconnects."""
+        """Makes a call for each thousand URLs, in the form of a stream, which handles reconnects."""
 
         def stream(channel: grpc.aio.Channel, metadata: Any) -> _UnaryCalls:
             return _UnaryCalls(lambda items: call(PagesServiceStub(channel), items, metadata))
@@ -174,7 +175,7 @@ class _UnaryResponse:
 
 
 class _UnaryCalls:
-    """What BatchStream needs of a stream, made of one unary call after the other."""
+    """Makes successive unary calls look like the stream that BatchStream needs."""
 
     def __init__(self, call: Callable[[list[str]], Any]) -> None:
         self._call = call
@@ -220,8 +221,8 @@ async def _each(items: AnyIterable[T]) -> AsyncIterator[T]:
 async def _sendable(
     items: AnyIterable[T], to_proto: Callable[[T], Any], name: Callable[[Any], str], summary: Summary
 ) -> AsyncIterator[Any]:
-    """What a message can hold. One long URL, which a site may have named, would have the others of its message refused
-    as well."""
+    """Yields items that a message can hold, and refuses others. One long URL, which a site may have named, would make
+    the server refuse the whole message."""
     async for item in _each(items):
         message = to_proto(item)
         url = name(message)
@@ -233,7 +234,7 @@ async def _sendable(
 
 
 async def _messages(items: AsyncIterator[Any], extra: dict[str, Any] | None) -> AsyncIterator[Message]:
-    """Messages of items, full by number or by size."""
+    """Groups items into messages, limited by number and size."""
     batch: list[Any] = []
     size = 0
     async for message in items:

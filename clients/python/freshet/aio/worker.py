@@ -1,4 +1,4 @@
-"""A fetch worker: takes assignments from a stream, reports results, and outlives streams and servers."""
+"""A fetch worker: receives assignments on a stream, reports results, and survives the end of streams and servers."""
 
 from __future__ import annotations
 
@@ -29,12 +29,12 @@ logger = logging.getLogger("freshet")
 
 Handler = Callable[[Assignment], Awaitable[Result]]
 
-# Seconds of a stop that are left for what is given back because its fetch takes too long.
+# Seconds at the end of a stop for giving back pages whose fetch takes too long.
 _LAST_WORDS = 1.0
 
 
 class _CreditRevoked(Exception):
-    """The stream is given up on purpose: the next one begins without credit."""
+    """The worker ends the stream on purpose: the next one begins without credit."""
 
 
 class Worker:
@@ -44,13 +44,14 @@ class Worker:
             async for assignment in worker:
                 await worker.report(assignment, await fetch(assignment))
 
-    or `await worker.run(fetch, concurrency=32)`. `capacity` is how many pages it holds at once, those that are being
-    fetched included; give a fleet's worker the same `name` every time; with `crawl_ids` it takes pages of these alone,
-    16 at most. A result is kept until the server has
-    acknowledged it: when a stream ends, for whatever reason, the worker connects to the next address with pauses that
-    grow, and sends again what was not acknowledged, which counts once. Leaving the block stops it gracefully (`stop`).
+    or `await worker.run(fetch, concurrency=32)`. `capacity` is the most pages that it has at once, including those
+    being
+    fetched. Give a fleet's worker the same `name` every time. With `crawl_ids`, at most 16, it receives only pages of
+    these. A result is kept until the server has acknowledged it. When a stream ends, for whatever reason, the worker
+    connects to the next address, with growing pauses, and repeats unacknowledged results, which count once. Leaving the
+    block stops the worker gracefully (`stop`).
 
-    Belongs to the event loop that it was entered in.
+    Belongs to the event loop in which it was entered.
     """
 
     def __init__(
@@ -97,7 +98,7 @@ class Worker:
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        # A program that fails, or is cancelled, does not wait for fetches that will not end.
+        # A program that fails, or is cancelled, does not wait for endless fetches.
         await self.stop(self._stop_timeout if kind is None else min(1.0, self._stop_timeout))
 
     def __aiter__(self) -> AsyncIterator[Assignment]:
@@ -108,8 +109,8 @@ class Worker:
             yield assignment
 
     async def next(self) -> Assignment | None:
-        """The next page to fetch; waits for one, over reconnects; None once the worker stops. Raises what made it give
-        up for good, such as Denied."""
+        """The next page to fetch; waits for one, over reconnects; None once the worker stops. Raises the error that
+        ended the worker for good, such as Denied."""
         while True:
             assignment = self.try_next()
             if assignment is not None:
@@ -119,19 +120,19 @@ class Worker:
             await self._changed.wait()
 
     def try_next(self) -> Assignment | None:
-        """The next page if there is one already; does not wait. Raises as `next` does."""
+        """The next page if there is one already; does not wait. Raises what `next` raises."""
         if self._error is not None:
             raise self._error
         return self._session.take(time.monotonic())
 
     @property
     def lease_seconds(self) -> float:
-        """The length of a lease, as the server has granted it."""
+        """The length of a lease that the server has granted."""
         return self._session.lease_seconds
 
     def lease_left(self, assignment: Assignment) -> float:
-        """Seconds until the lease of a page that has no result so far is over; 0 = it is. Then the server hands out
-        other pages of the host."""
+        """Seconds until the lease of a page without result ends; 0 = ended. Then the server assigns other pages of
+        the host."""
         return self._session.lease_left(assignment, time.monotonic())
 
     async def report(self, assignment: Assignment, result: Result) -> None:
@@ -141,29 +142,29 @@ class Worker:
         self.report_nowait(assignment, result)
 
     def report_nowait(self, assignment: Assignment, result: Result) -> None:
-        """Like `report`, without waiting: for callbacks. No pages are asked for while there is no room for results, so
-        that no more than `capacity` can come on top of the bound. Raises Stopped once the worker is closed."""
+        """Does what `report` does without waiting, for callbacks. While results have no room no pages are requested,
+        so that at most `capacity` results can exceed the limit. Raises Stopped once the worker is closed."""
         if self._closed:
             raise Stopped("the worker has stopped, its lease will run out")
         self._session.report(assignment, result)
         self._owes.ring()
 
     def give_back(self, assignment: Assignment) -> None:
-        """The page will not be fetched; it returns to the schedule as it was."""
+        """Returns a page that will not be fetched to the schedule, unchanged."""
         if not self._closed:
             self._session.give_back(assignment)
             self._owes.ring()
 
     async def flush(self) -> None:
-        """Returns once all that was reported and given back so far is acknowledged. Raises as `next` does."""
+        """Returns once everything reported and given back so far is acknowledged. Raises what `next` raises."""
         while not self._session.settled and not self._closed:
             if self._error is not None:
                 raise self._error
             await self._changed.wait()
 
     async def run(self, handler: Handler, *, concurrency: int | None = None) -> None:
-        """Calls `handler` for each assignment, as many at a time as `concurrency` says (by default 16), and reports
-        what it returns; returns once the worker has stopped. A handler that raises is reported as an error."""
+        """Calls `handler` for each assignment, `concurrency` at a time (by default 16), and reports its results.
+        Returns once the worker has stopped. An exception of a handler is reported as an error."""
         async with _Cancelling() as tasks:
             for _ in range(concurrency or 16):
                 task = tasks.start(self._handle(handler))
@@ -171,11 +172,11 @@ class Worker:
                 task.add_done_callback(self._handlers.discard)
 
     async def stop(self, timeout: float | None = None) -> None:
-        """Takes no more pages, gives back those that have not begun, waits for the results of the others and for all
-        acknowledgements, and closes: at the latest after `timeout` seconds (`stop_timeout` unless given). Shortly
-        before, it cancels the handlers of `run` and gives back the pages that have no result; `unacknowledged` has the
-        results that may be lost. Pages that the server still sends for credit that it was given go back at once; it is
-        left when it has sent none for a quarter of a second."""
+        """Requests no more pages, gives back those not begun, waits for the other results and for all
+        acknowledgements, and closes: after `timeout` seconds at the latest (`stop_timeout` unless given). Shortly
+        before, it cancels the handlers of `run` and gives back pages without a result; `unacknowledged` then has the
+        results that may be lost. Pages that still come for earlier credit go back at once; the worker leaves when
+        none has come for a quarter of a second."""
         if self._closed:
             return
         now = time.monotonic()
@@ -201,7 +202,7 @@ class Worker:
                 break
 
     def unacknowledged(self) -> list[types_pb2.CrawlResult]:
-        """Results that the server has not acknowledged so far, in the order in which they were reported."""
+        """Results that the server has not acknowledged yet, in the order of their reports."""
         return self._session.unacknowledged()
 
     @property
@@ -210,12 +211,12 @@ class Worker:
 
     @property
     def waiting(self) -> int:
-        """Number of pages that `next` has at once."""
+        """Number of pages that `next` can return at once."""
         return self._session.waiting
 
     @property
     def begun(self) -> int:
-        """Number of pages taken and not reported so far."""
+        """Number of pages taken and not reported yet."""
         return self._session.begun
 
     @property
@@ -224,7 +225,7 @@ class Worker:
 
     @property
     def closed(self) -> bool:
-        """Whether it has stopped, and takes no more results."""
+        """Whether it has stopped, and accepts no more results."""
         return self._closed
 
     # --- The stream --------------------------------------------------------------------------------------------------
@@ -281,7 +282,7 @@ class Worker:
     def _failed(self, error: OSError | grpc.RpcError) -> None:
         if isinstance(error, grpc.aio.AioRpcError):
             code, reason = error.code(), error.details() or ""
-            # Whoever has been let in before may be so again: credentials are replaced while workers run.
+            # A worker that was admitted once may be again: credentials are replaced while workers run.
             if not is_transient(code) and not self._welcome:
                 self._error = failure(code, reason)
                 self._tell()
@@ -291,7 +292,7 @@ class Worker:
         self._connections.failed()
 
     async def _one_stream(self) -> None:
-        """Connects and converses until the stream ends; raises why."""
+        """Connects and talks to the server until the stream ends; raises the reason."""
         channel, metadata = await self._connections.open()
         try:
             call = SchedulerServiceStub(channel).Crawl(metadata=metadata)
@@ -300,7 +301,7 @@ class Worker:
             try:
                 await asyncio.wait({reader, writer}, return_when=asyncio.FIRST_COMPLETED)
                 if not reader.done() and not isinstance(writer.exception(), _CreditRevoked):
-                    # What a call ended with is said to who reads.
+                    # The reader raises the status with which a call ended.
                     await asyncio.wait({reader}, timeout=1.0)
             finally:
                 call.cancel()
@@ -351,7 +352,7 @@ class Worker:
             raise OSError(f"a message was refused: {reason}")
 
     def _tell(self) -> None:
-        """That `try_next` has something: pages, or an error."""
+        """Wakes `try_next`: there are pages, or an error."""
         if self._on_assigned is not None:
             self._on_assigned()
 

@@ -1,10 +1,10 @@
-"""Scrapy on Freshet: what to fetch comes from the server, what was found goes back to it, and so do links.
+"""Scrapy on Freshet: the server says what to fetch, and gets back results and links.
 
     ADDONS = {"freshet.scrapy.Addon": 0}
     FRESHET_SERVER = "127.0.0.1:7071"
 
-in the settings of a project is all; spiders stay as they are. See docs/workers.md for the settings and for what
-becomes of which request.
+in the settings of a project is all; spiders stay unchanged. docs/workers.md explains the settings, and how each kind
+of request is handled.
 """
 
 from freshet.scrapy.addon import Addon

@@ -1,4 +1,4 @@
-"""Puts the parts in their places."""
+"""Installs the parts of this package in a Scrapy project."""
 
 from __future__ import annotations
 
@@ -6,18 +6,17 @@ import logging
 
 from scrapy.settings import BaseSettings
 
-# Outside of all others: it sees what is left of an answer when redirects and robots.txt have had their say, and what
-# the spider's other middlewares leave of links.
+# Outside of all others: it sees answers after redirects and robots.txt, and links after the spider's other middlewares.
 MIDDLEWARE_ORDER = 10
 SCRAPYS_ROBOTS = "scrapy.downloadermiddlewares.robotstxt.RobotsTxtMiddleware"
 ROBOTS_ORDER = 100
 
 
 class Addon:
-    """Settings of the project win over those of the add-on, but for SCHEDULER, which is what it is about."""
+    """Settings of the project win over those of the add-on, except SCHEDULER, its purpose."""
 
     def update_settings(self, settings: BaseSettings) -> None:
-        # Scrapy logs at DEBUG unless told otherwise, where gRPC says several times a page which loop it runs in.
+        # Scrapy logs at DEBUG by default, where gRPC names its event loop several times a page.
         grpc_logger = logging.getLogger("grpc._cython.cygrpc")
         if grpc_logger.level == logging.NOTSET:
             grpc_logger.setLevel(logging.INFO)
@@ -25,18 +24,18 @@ class Addon:
         middlewares = settings["DOWNLOADER_MIDDLEWARES"]
         middlewares.setdefault("freshet.scrapy.FreshetMiddleware", MIDDLEWARE_ORDER)
         settings["SPIDER_MIDDLEWARES"].setdefault("freshet.scrapy.FreshetLinksMiddleware", MIDDLEWARE_ORDER)
-        # In the place of the one that it is made of.
+        # Replaces the middleware from which it is derived.
         if SCRAPYS_ROBOTS not in middlewares:
             middlewares[SCRAPYS_ROBOTS] = None
             middlewares.setdefault("freshet.scrapy.FreshetRobotsTxtMiddleware", ROBOTS_ORDER)
         for name, value in {
             "ROBOTSTXT_OBEY": True,
             "ROBOTSTXT_PARSER": "freshet.scrapy.FreshetRobotParser",
-            # When a host is fetched is the server's decision; a delay here would only hold up what it has released.
+            # The server decides when a host is fetched; a delay here would only hold up assigned pages.
             "DOWNLOAD_DELAY": 0,
             "CONCURRENT_REQUESTS_PER_DOMAIN": settings.getint("CONCURRENT_REQUESTS"),
             "AUTOTHROTTLE_ENABLED": False,
-            # Scrapy takes so many bytes of an answer, and decodes it to as many.
+            # Scrapy limits both the received bytes of an answer, and its decoded ones.
             "DOWNLOAD_MAXSIZE": 10 << 20,
             "TWISTED_REACTOR": "twisted.internet.asyncioreactor.AsyncioSelectorReactor",
         }.items():

@@ -1,4 +1,4 @@
-"""What the parts of a crawler share: its worker, its ingester, and what is known of hosts. Everything runs in the event
+"""What the parts of a crawler share: its worker, its ingester, and facts about hosts. Everything runs in the event
 loop of Scrapy's reactor."""
 
 from __future__ import annotations
@@ -25,26 +25,26 @@ from freshet.types import Assignment, Page, Result, is_long
 
 logger = logging.getLogger(__name__)
 
-# In the meta of a request whose result is reported.
+# Key in a request's meta: its result was reported.
 _REPORTED = "freshet_reported"
 _SEEN = 100_000
 _FOUND = 20_000
 _HOSTS = 10_000
 _ROBOTS_RETRY = 60.0
-# The page itself has this part of its lease. A robots.txt that the page waits for has the rest.
+# The page's own share of its lease. The rest is for a robots.txt for which the page waits.
 _PAGES_SHARE = 0.8
 _MOST_PER_UPSERT = 1_000
 _FEWEST_PER_UPSERT = 50
-# A turn of links that takes longer is too long for the results that wait meanwhile, in seconds.
+# If a turn of links takes more seconds than this, results have to wait too long.
 _LONG_TURN = 0.5
 _LOOK_AT_RESULTS = 0.05
-# For the links that are left when the crawler closes, in seconds.
+# Seconds for the remaining links when the crawler closes.
 _LAST_LINKS = 30.0
 _WORD_EVERY = 60.0
 
 
 def target_of(settings: BaseSettings) -> Target:
-    """The server and the proof of who calls, as FRESHET_* settings; without FRESHET_SERVER the environment's."""
+    """The server and the caller's proof, from FRESHET_* settings; without FRESHET_SERVER from the environment."""
     server = settings.get("FRESHET_SERVER")
     if not server:
         return Target.from_environment()
@@ -59,7 +59,7 @@ def target_of(settings: BaseSettings) -> Target:
 
 
 class Bridge:
-    """One for each crawler. Owner thread only: that of the reactor."""
+    """The shared state of one crawler. Owner thread only: that of the reactor."""
 
     _of: WeakKeyDictionary[Crawler, Bridge] = WeakKeyDictionary()
 
@@ -110,7 +110,7 @@ class Bridge:
             await asyncio.gather(self._sending, return_exceptions=True)
 
     def report(self, request: Request, assignment: Assignment, result: Result) -> None:
-        """The first result of a request counts."""
+        """Reports a result; only the first one of a request counts."""
         if request.meta.get(_REPORTED):
             return
         request.meta[_REPORTED] = True
@@ -120,11 +120,11 @@ class Bridge:
             self.count(f"results/{result.outcome.name.lower() if result.outcome else 'undecided'}")
 
     def end_of(self, assignment: Assignment) -> float:
-        """The time by the monotonic clock at which the requests for a page end, redirects included."""
+        """When the requests for a page end, redirects included, on the monotonic clock."""
         return time.monotonic() + (0.0 if self.worker is None else _PAGES_SHARE * self.worker.lease_left(assignment))
 
     def end_of_robots(self) -> float:
-        """The same for a robots.txt that is asked for now."""
+        """When requests for a robots.txt end that begin now."""
         seconds = math.inf if self.worker is None else self.worker.lease_seconds
         return time.monotonic() + (1 - _PAGES_SHARE) * seconds
 
@@ -135,8 +135,8 @@ class Bridge:
     # --- Links -------------------------------------------------------------------------------------------------------
 
     def add(self, page: Page, site: str = "") -> bool:
-        """Has a page added that a page of `site` names, unless that was done not long ago; False when so many of the
-        site wait for the server already as may, or when the URL is too long for it."""
+        """Adds a page that a page of `site` names, unless that happened recently. Returns False when the site
+        already has its share of waiting links, or the URL is too long for the server."""
         if is_long(page.url):
             self.count("links_refused")
             return False
@@ -155,7 +155,7 @@ class Bridge:
         return True
 
     def drop(self, found_at: str) -> None:
-        """Counts a link that is one too many of a page or of a site, and says so now and then."""
+        """Counts a dropped link, beyond the limit of a page or a site, and logs that now and then."""
         self.count("links_dropped")
         self._dropped += 1
         now = time.monotonic()
@@ -165,8 +165,8 @@ class Bridge:
             logger.warning("%d links were dropped so far, the last one of %s", self._dropped, last)
 
     async def _send(self) -> None:
-        """Sends links in turns, each behind the results that there are by then: the server may slow a client down, and
-        takes links and results of it out of the same rate."""
+        """Sends links in turns, each after the results that are waiting: the server limits a client's rate of links
+        and results together."""
         assert self._ingester is not None
         batch: list[Page] = []
         try:
@@ -213,7 +213,7 @@ class Bridge:
         return self._delays.get(origin)
 
     def set_unreachable(self, host: str) -> None:
-        """The robots.txt of a host cannot be read: nothing of it may be fetched for now."""
+        """Notes that the robots.txt of a host cannot be read: nothing of the host may be fetched for now."""
         self._unreachable[host] = time.monotonic() + _ROBOTS_RETRY
         self._unreachable.move_to_end(host)
         if len(self._unreachable) > _HOSTS:
@@ -223,7 +223,7 @@ class Bridge:
         return host in self._unreachable
 
     def was_unreachable(self, host: str) -> bool:
-        """Whether it is so long ago that one should try again."""
+        """Whether that was so long ago that it is time for another attempt."""
         return self._unreachable.get(host, math.inf) <= time.monotonic()
 
     def forget_unreachable(self, host: str) -> None:

@@ -1,5 +1,5 @@
-"""Links that wait to be added. The site whose pages name a link pays for it, wherever the link leads: sites take turns,
-and each has a share of the places."""
+"""Links to be added. A link counts for the site whose page names it, wherever the link leads: sites take turns, and
+each has a share of the places."""
 
 from __future__ import annotations
 
@@ -9,21 +9,21 @@ from tldextract import TLDExtract
 
 from freshet.types import Page
 
-# Public suffixes as the library knows them; it asks nobody for newer ones.
+# Public suffixes from the library itself, which downloads no newer ones.
 _split = TLDExtract(cache_dir=None, suffix_list_urls=(), include_psl_private_domains=True)
 
 
 def site_of(url: str) -> str:
-    """The registrable domain, since its owner makes as many hosts of it as they want; else the host."""
+    """The registrable domain, since its owner can make any number of hosts in it; else the host."""
     parts = _split(url.lower())
     named = (parts.domain, parts.suffix) if parts.suffix else (parts.subdomain, parts.domain)
     return ".".join(part for part in named if part)
 
 
 class FoundLinks:
-    """A bounded queue. As the server shares its tables (core/base/shares.h): a site takes at most as many places of
-    three quarters as are free of them, and a site that has none finds one in the last quarter. What names no site is
-    the operator's, who may take all."""
+    """A bounded queue, shared like the server's tables (core/base/shares.h). A site gets at most as many of three
+    quarters of the places as are free of them; the last quarter is for sites that have none. Links without a site
+    are the operator's, who may use all places."""
 
     def __init__(self, most: int) -> None:
         self._most = most
@@ -34,7 +34,7 @@ class FoundLinks:
         return self._taken
 
     def add(self, page: Page, site: str) -> bool:
-        """False when the site has its share already."""
+        """Returns False if the site already has its share."""
         if not self._has_place(site):
             return False
         self._by_site.setdefault(site, deque()).append(page)
@@ -42,7 +42,7 @@ class FoundLinks:
         return True
 
     def take(self, most: int) -> list[Page]:
-        """The next ones, one of each site in turn."""
+        """Removes and returns the next links, one of each site in turn."""
         batch: list[Page] = []
         while self._by_site and len(batch) < most:
             site, pages = self._by_site.popitem(last=False)

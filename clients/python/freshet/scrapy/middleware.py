@@ -1,4 +1,4 @@
-"""Reports to the server what became of the pages that it has handed out, and marks the links of each."""
+"""Reports the results of assigned pages to the server, and marks the links of each page."""
 
 from __future__ import annotations
 
@@ -28,20 +28,20 @@ logger = logging.getLogger(__name__)
 
 Digest = Callable[[Response], bytes]
 
-# In the meta of a request for robots.txt: the host that it is of, wherever it has led to by now.
+# Key in the meta of a request for robots.txt: the host to which the text applies, even after redirects.
 ROBOTS_OF = "freshet_robots_of"
 NOTHING_ALLOWED = b"User-agent: *\nDisallow: /\n"
 
 
 class FreshetMiddleware:
-    """A downloader middleware, outside of all others. Spiders get what they would get without it, but for answers
-    without content: those that say that a page is the same as before, and those that say that it has moved for good.
+    """A downloader middleware, outside of all others. Spiders see the same answers as without it, except those without
+    content: unchanged pages, and permanent redirects.
 
-    A page and its redirects end with the page's lease: the server then takes the host for free, and a site that answers
-    slowly would come to hold one place more for each lease.
+    A page and its redirects end with the page's lease: the server then considers the host free, and a slow site would
+    otherwise occupy one more place with each lease.
 
-    FRESHET_DIGEST names a function of a response that returns the digest of what matters in it; unset it is that of
-    the whole body.
+    FRESHET_DIGEST names a function of a response that returns the digest of the part that matters; unset, the digest is
+    that of the whole body.
     """
 
     def __init__(self, crawler: Crawler) -> None:
@@ -59,7 +59,7 @@ class FreshetMiddleware:
         url = urlparse_cached(request)
         if request.callback is NO_CALLBACK and request.meta.get("dont_obey_robotstxt") and url.path == "/robots.txt":
             request.meta.setdefault(ROBOTS_OF, url.netloc)
-            # It may lead out of the domains of a spider, and holds all the same.
+            # It may be outside of the spider's domains, and applies nevertheless.
             request.meta["allow_offsite"] = True
             request.meta.setdefault(ENDS, self._bridge.end_of_robots())
         ends: float | None = request.meta.get(ENDS)
@@ -95,7 +95,7 @@ class FreshetMiddleware:
             return None
         outcome = Outcome.ERROR
         if isinstance(exception, IgnoreRequest) and "robots.txt" in str(exception):
-            # What could not be read forbids a page for now, and not as a site does that has it say so.
+            # An unreadable robots.txt forbids a page only for now, unlike a site's own rule.
             unreachable = self._bridge.is_unreachable(urlparse_cached(request).netloc)
             outcome = Outcome.ERROR if unreachable else Outcome.ROBOTS_DENIED
         crawl_delay = self._bridge.crawl_delay(origin_of(assignment.url))
@@ -103,8 +103,8 @@ class FreshetMiddleware:
         return None
 
     def _robots(self, host: str, response: Response) -> Response:
-        """What the status of a robots.txt means (RFC 9309, section 2.3.1), as a text that Scrapy's parsers read: they
-        are shown no status."""
+        """Turns the status of a robots.txt into a text (RFC 9309, section 2.3.1), since Scrapy's parsers see no
+        status."""
         if 200 <= response.status < 300:
             return response
         if response.status < 500:
@@ -134,8 +134,8 @@ class FreshetMiddleware:
 
 
 class FreshetLinksMiddleware(BaseSpiderMiddleware):
-    """A spider middleware, next to the engine: it marks links with the site that names them, and leaves those of a page
-    out that are more than FRESHET_LINKS_PER_PAGE."""
+    """A spider middleware, next to the engine: marks links with the site that names them, and drops links of a page
+    beyond FRESHET_LINKS_PER_PAGE."""
 
     def __init__(self, crawler: Crawler) -> None:
         super().__init__(crawler)

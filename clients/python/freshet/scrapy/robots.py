@@ -1,5 +1,5 @@
-"""robots.txt as RFC 9309 has it: a parser that remembers the Crawl-delay of a host, which goes to the server with the
-next result, and what asks for the text anew."""
+"""robots.txt as in RFC 9309: a parser that remembers the Crawl-delay of a host, which goes to the server with the
+next result, and a middleware that reads the text again."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class FreshetRobotParser(RobotParser):
     """For the setting ROBOTSTXT_PARSER."""
 
     def __init__(self, robotstxt_body: bytes, bridge: Bridge) -> None:
-        # Some editors begin a text with a mark that says that it is UTF-8.
+        # Some editors begin a text with the byte order mark of UTF-8.
         text, self.size = bounded(robotstxt_body[:_MOST_BYTES].decode("utf-8-sig", "replace"))
         self._rules = Protego.parse(text)
         self._bridge = bridge
@@ -50,9 +50,8 @@ class FreshetRobotParser(RobotParser):
 
 
 class FreshetRobotsTxtMiddleware(RobotsTxtMiddleware):
-    """Scrapy's own, which keeps what it has read for as long as it runs, but reads it again after a day; after a minute
-    where it could not be read; and where it was forgotten, so that all of it together takes little memory. Owner thread
-    only."""
+    """Scrapy's own keeps texts for the whole run. This one reads a text again after a day, after a minute if it was
+    unreadable, and when it was forgotten to save memory. Owner thread only."""
 
     def __init__(self, crawler: Crawler) -> None:
         super().__init__(crawler)
@@ -62,7 +61,7 @@ class FreshetRobotsTxtMiddleware(RobotsTxtMiddleware):
 
     def process_request(self, request: Request, *arguments: Any, **named: Any) -> Any:
         obeys = not request.meta.get("dont_obey_robotstxt")
-        # Redirects lead to such, each of which every rule would be compared with.
+        # Redirects may lead to such URLs, which would be compared with every rule.
         if obeys and is_long(request.url) and request.url.startswith(("http:", "https:")):
             raise IgnoreRequest(f"a URL of more than {MOST_URL_BYTES} bytes")
         host = urlparse_cached(request).netloc
@@ -88,7 +87,7 @@ class FreshetRobotsTxtMiddleware(RobotsTxtMiddleware):
     def _forget(self, host: str) -> None:
         self._kept.forget(host)
         self._bridge.forget_unreachable(host)
-        # Those who wait for a text that is under way would wait for ever.
+        # Pages that wait for a text under way would wait for ever.
         if not isinstance(self._parsers.get(host), Deferred):
             self._asked.discard(host)
             self._parsers.pop(host, None)

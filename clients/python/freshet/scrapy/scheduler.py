@@ -1,4 +1,4 @@
-"""The scheduler that has no order of its own: what is next is what the server hands out."""
+"""A scheduler without an order of its own: the next page is the one that the server assigns."""
 
 from __future__ import annotations
 
@@ -24,16 +24,16 @@ from freshet.types import Assignment, Outcome, Page, Result
 logger = logging.getLogger(__name__)
 
 META = "freshet"
-# In the meta of a link: the site whose page names it.
+# Key in the meta of a link: the site whose page names it.
 FOUND_AT = "freshet_found_at"
-# In the meta of a request and of what redirects make of it: when it ends, by the monotonic clock.
+# Key in the meta of a request and its redirects: when it ends, on the monotonic clock.
 ENDS = "freshet_ends"
-# Requests of the spider's own that wait at a time: forms, logins and what else is no page to be crawled again.
+# The spider's own requests that may wait at a time: forms, logins and others that are not pages to crawl again.
 _MOST_DIRECT = 10_000
 
 
 def is_link(request: Request) -> bool:
-    """Whether it is a page to be added, if links are; else the crawler makes the request itself."""
+    """Whether the request is a page to add, if links are; else the crawler makes the request itself."""
     if META in request.meta or request.meta.get("freshet_direct"):
         return False
     return request.method == "GET" and not request.body and request.url.startswith(("http:", "https:"))
@@ -42,12 +42,13 @@ def is_link(request: Request) -> bool:
 class FreshetScheduler(BaseScheduler):
     """For the setting SCHEDULER.
 
-    A page that the server hands out becomes a request to the spider's `parse`, or what its method `freshet_request`
-    makes of the assignment, which is in `meta["freshet"]`. What a redirect makes of it is fetched at once. Of other
-    requests, GETs without a body are links: their URLs are added to the pages that the server knows, and come back when
-    it is their turn. All else, and what has `meta["freshet_direct"]`, is fetched at once, unknown to the server.
+    An assigned page becomes a request to the spider's `parse`, or the request that its method `freshet_request` makes
+    of
+    the assignment, which is in `meta["freshet"]`. Redirects are fetched at once. Other GETs without a body are links:
+    their URLs become pages of the server, and are assigned when due. All other requests, and those with
+    `meta["freshet_direct"]`, are fetched at once, unknown to the server.
 
-    The spider never becomes idle; it runs until it is told to stop.
+    The spider never becomes idle; it runs until it is stopped.
     """
 
     def __init__(self, crawler: Crawler) -> None:
@@ -76,7 +77,7 @@ class FreshetScheduler(BaseScheduler):
         return Deferred.fromFuture(loop.create_task(self._bridge.open(self._assigned)))
 
     def close(self, reason: str) -> Deferred[None]:
-        """Gives back what has not begun, and returns once all results are acknowledged."""
+        """Gives back pages not begun, and returns once all results are acknowledged."""
         self._ended = True
         for request in self._direct:
             assignment = request.meta.get(META)
@@ -98,7 +99,7 @@ class FreshetScheduler(BaseScheduler):
             return False
         assignment: Assignment | None = request.meta.get(META)
         if assignment is not None and request.url != assignment.url:
-            # Where a temporary redirect has led to may have moved; the page itself has not.
+            # The target of a temporary redirect may have moved; the page itself has not.
             statuses = request.meta.get("handle_httpstatus_list", [])
             request.meta["handle_httpstatus_list"] = [s for s in statuses if s not in MOVED_PERMANENTLY]
         self._direct.append(request)
@@ -125,8 +126,8 @@ class FreshetScheduler(BaseScheduler):
             return None
 
     def _assigned(self) -> None:
-        """Tells the engine that there is something to do: a request that it is given has it ask for the next ones. Or
-        learns that there will never be."""
+        """Tells the engine that pages have come: an engine that gets a request asks for more. Also learns when no
+        page will ever come."""
         engine = self._crawler.engine
         if engine is None or self._ended:
             return
@@ -140,7 +141,7 @@ class FreshetScheduler(BaseScheduler):
         request: Request = Request(assignment.url) if make is None else make(assignment)
         for name, value in conditional_headers(assignment).items():
             request.headers.setdefault(name, value)
-        # That a page has moved is the server's to know; retries are its decision, too.
+        # The server must learn that a page has moved; it also decides about retries.
         statuses = [*request.meta.get("handle_httpstatus_list", []), *MOVED_PERMANENTLY]
         meta = {META: assignment, "dont_retry": True, "dont_cache": True, "handle_httpstatus_list": statuses}
         meta[ENDS] = self._bridge.end_of(assignment)
@@ -148,8 +149,8 @@ class FreshetScheduler(BaseScheduler):
         return request.replace(meta={**request.meta, **meta}, errback=errback, dont_filter=True)
 
     def _failed(self, assignment: Assignment, errback: Callable[[Failure], Any] | None, failure: Failure) -> Any:
-        """Reports what no middleware is shown: that another one fails at an answer, such as one that becomes too large
-        when it is decoded, or has too many redirects."""
+        """Reports failures that no middleware sees: those of other middlewares at an answer that becomes too large
+        when decoded, or has too many redirects."""
         request: Request = failure.request  # type: ignore[attr-defined]
         self._bridge.report(request, assignment, Result(outcome=Outcome.ERROR))
         return failure if errback is None else errback(failure)

@@ -1,1 +1,1 @@
-"""The messages and stubs of freshet.v1, as protoc makes them of proto/freshet/v1; `./dev python generate` does so."""
+"""The messages and stubs of freshet.v1 that `./dev python generate` makes from proto/freshet/v1 with protoc."""

@@ -1,4 +1,4 @@
-"""A project that takes its requests from Freshet: with FRESHET_SERVER in the environment it needs ADDONS alone."""
+"""A project that takes its requests from Freshet: with FRESHET_SERVER in the environment it needs only ADDONS."""
 
 BOT_NAME = "pages"
 SPIDER_MODULES = ["pages.spiders"]
@@ -10,7 +10,7 @@ ADDONS = {"freshet.scrapy.Addon": 0}
 
 CONCURRENT_REQUESTS = 16
 DOWNLOAD_TIMEOUT = 60
-# Pages are parsed in the loop of the crawler, which does nothing else meanwhile.
+# The crawler's loop parses pages, and does nothing else meanwhile.
 DOWNLOAD_MAXSIZE = 2 << 20
 # Scrapy would keep all cookies of all sites.
 COOKIES_ENABLED = False

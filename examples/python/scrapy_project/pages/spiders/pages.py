@@ -1,4 +1,4 @@
-"""Pages with their titles, and the links of each. When a page is fetched, and how often, is Freshet's decision."""
+"""Collects titles and links of pages. Freshet decides when and how often a page is fetched."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from scrapy.http import HtmlResponse, Response
 
 
 class PagesSpider(scrapy.Spider):
-    """`-a start=URL,URL` adds pages to begin with; later runs need none."""
+    """A spider; `-a start=URL,URL` adds first pages, later runs need none."""
 
     name = "pages"
 
@@ -23,10 +23,10 @@ class PagesSpider(scrapy.Spider):
             return
         yield {
             "url": response.url,
-            # An object of Python for each of a million elements takes gigabytes: so XPath chooses the first.
+            # A Python object for each of a million elements would take gigabytes: so XPath chooses the first.
             "title": response.xpath("(//title/text())[1]").get(default=""),
             "text": response.xpath("(//p/text())[1]").get(default=""),
             "known_since": str(response.meta["freshet"].last_crawl_time or ""),
         }
-        # Links are added to the pages that Freshet knows, and come back when it is their turn.
+        # Links become pages that Freshet knows, and return when due.
         yield from response.follow_all(xpath="(//a[@href])[position() <= 1000]")

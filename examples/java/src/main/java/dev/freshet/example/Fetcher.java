@@ -25,7 +25,7 @@ import java.util.concurrent.ExecutionException;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
 
-/** Fetches pages. When a host is fetched is the server's decision. Thread-safe. */
+/** Fetches pages, at times that the server decides. Thread-safe. */
 final class Fetcher {
   static final int MOST_REDIRECTS = 5;
   private static final int MOST_BYTES = 10 << 20;
@@ -49,7 +49,7 @@ final class Fetcher {
     robots = new Robots(agent, this::get);
   }
 
-  /** What a worker reports of a page, whatever the site does. */
+  /** Fetches a page and returns the worker's report, whatever the site does. */
   CrawlResult result(Assignment page) {
     CrawlResult.Builder result = CrawlResult.newBuilder()
         .setUrl(page.getUrl())
@@ -59,7 +59,7 @@ final class Fetcher {
     try {
       fetch(page, result);
     } catch (IOException | RuntimeException e) {
-      // It stays an error.
+      // The result stays an error.
     } catch (InterruptedException e) {
       Thread.currentThread().interrupt();
     }
@@ -69,7 +69,7 @@ final class Fetcher {
   private void fetch(Assignment page, CrawlResult.Builder result) throws IOException, InterruptedException {
     URI target = URI.create(page.getUrl());
     refuseLong(target);
-    // Of the page in all, with what is read of robots.txt: a site may redirect each time.
+    // Limits the whole page, with its robots.txt: a site may redirect each time.
     Instant end = Instant.now().plusSeconds(TIMEOUT_SECONDS);
     Optional<Robots.Said> rules = robots.of(target, true, end);
     if (rules.isEmpty()) return;
@@ -79,7 +79,7 @@ final class Fetcher {
       return;
     }
     HttpResponse<byte[]> answer = get(conditional(page, target), MOST_BYTES, end);
-    // That a page has moved for good is a result; where it leads for now is followed, and robots.txt holds there, too.
+    // A permanent redirect is a result; temporary ones are followed, under the robots.txt of their targets.
     for (int i = 0; i < MOST_REDIRECTS && leadsOn(answer, i == 0); i++) {
       target = location(answer).orElseThrow();
       refuseLong(target);
@@ -90,7 +90,7 @@ final class Fetcher {
     describe(answer, result);
   }
 
-  /** Every rule of a robots.txt would be compared with it. */
+  /** Refuses long URLs, with which every rule of a robots.txt would be compared. */
   private static void refuseLong(URI target) throws IOException {
     if (target.toString().length() > MOST_URL) throw new IOException("the URL is too long");
   }
@@ -117,7 +117,7 @@ final class Fetcher {
     return request;
   }
 
-  /** The answer to one request, until `end`, with the first `most` bytes of its body. */
+  /** Returns the answer to one request, until `end`, with the first `most` bytes of its body. */
   private HttpResponse<byte[]> get(HttpRequest.Builder request, int most, Instant end)
       throws IOException, InterruptedException {
     CompletableFuture<HttpResponse<byte[]>> answer =
@@ -134,14 +134,14 @@ final class Fetcher {
     return Math.max(0, java.time.Duration.between(Instant.now(), end).toMillis());
   }
 
-  /** Says what an answer means to the server. */
+  /** Fills in what an answer means to the server. */
   private static void describe(HttpResponse<byte[]> answer, CrawlResult.Builder result) {
     int code = answer.statusCode();
     result.setHttpStatus(code);
-    // The server leaves out what is longer, and a site must not fill the messages to the server.
+    // The server leaves out longer values, and a site must not fill the messages to the server.
     answer.headers().firstValue("ETag").filter(tag -> tag.length() <= MOST_ETAG).ifPresent(result::setEtag);
     answer.headers().firstValue("Retry-After").flatMap(Fetcher::retryAfter).ifPresent(result::setRetryAfter);
-    // A site that says 1970 or 2099 would answer for ever that nothing has changed since.
+    // After a date in 1970 or 2099 the site would answer for ever that nothing has changed.
     answer.headers().firstValue("Last-Modified").flatMap(Fetcher::httpDate)
         .filter(time -> !time.isBefore(WEB_BEGAN) && !time.isAfter(Instant.now()))
         .ifPresent(time -> result.setLastModified(Timestamp.newBuilder().setSeconds(time.getEpochSecond())));
@@ -154,14 +154,14 @@ final class Fetcher {
       try {
         location(answer).map(Object::toString).filter(to -> to.length() <= MOST_URL).ifPresent(result::setMovedTo);
       } catch (IllegalArgumentException e) {
-        // It has moved, and does not say where to.
+        // The page has moved, but its new address is unknown.
       }
     } else if (code == 404 || code == 410) {
       result.setOutcome(CrawlOutcome.CRAWL_OUTCOME_GONE);
     }
   }
 
-  /** The server compares digests of pages. That of the part that matters is better than that of all of it. */
+  /** The server compares digests of pages. The digest of only the part that matters is better. */
   private static ByteString digest(byte[] body) {
     try {
       return ByteString.copyFrom(MessageDigest.getInstance("SHA-256").digest(body));

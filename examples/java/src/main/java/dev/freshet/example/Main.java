@@ -24,10 +24,10 @@ import java.util.concurrent.atomic.AtomicInteger;
 /**
  * A fetch worker in Java: fetches the pages that Freshet hands out, and reports what it found.
  *
- * <p>It keeps to robots.txt and reports its Crawl-delay, asks conditionally, and reports permanent redirects instead of
- * following them. Results are kept until the server has acknowledged them, over reconnects. SIGTERM or Ctrl-C: it takes
- * no more pages, finishes those that it has, and ends once all results are acknowledged, at the latest after
- * {@code --stop-timeout} seconds.
+ * <p>It obeys robots.txt and reports its Crawl-delay, asks conditionally, and reports permanent redirects instead of
+ * following them. It keeps results until the server has acknowledged them, over reconnects. On SIGTERM or Ctrl-C it
+ * requests no more pages, finishes those that it has, and ends once all results are acknowledged, after
+ * {@code --stop-timeout} seconds at the latest.
  */
 public final class Main {
   private static final long SHORTEST_PAUSE = 200;
@@ -60,13 +60,13 @@ public final class Main {
       worker.stop();
       try {
         main.join(stopMillis);
-        // A server that does not answer keeps nobody.
+        // A server that does not answer delays nobody.
         main.interrupt();
         main.join();
       } catch (InterruptedException e) {
         Thread.currentThread().interrupt();
       }
-      // A stop that was asked for is no failure, as the JVM would have it.
+      // For the JVM a requested stop would be a failure.
       Runtime.getRuntime().halt(code.get());
     }));
     try {
@@ -93,7 +93,7 @@ public final class Main {
       }
       if (!end.status().isOk()) System.err.println(Worker.printable(end.status().toString()));
       if (worker.acknowledged() > before) pause = 0;
-      // Twice as long after each failure, and not all workers at once.
+      // The pause doubles after each failure, with jitter so that workers do not return all at once.
       pause = Math.min(LONGEST_PAUSE, Math.max(SHORTEST_PAUSE, 2 * pause));
       pause = pause / 2 + ThreadLocalRandom.current().nextLong(pause / 2);
     }
@@ -104,7 +104,7 @@ public final class Main {
     try {
       SchedulerServiceGrpc.SchedulerServiceStub stub = SchedulerServiceGrpc.newStub(channel);
       String file = environment("FRESHET_TOKEN_FILE", "");
-      // A token is shown over TLS only.
+      // A token is sent only over TLS.
       if (!ca.isEmpty() && !file.isEmpty()) stub = stub.withCallCredentials(new Bearer(Files.readString(Path.of(file))));
       return worker.converse(stub);
     } finally {
@@ -120,7 +120,7 @@ public final class Main {
     ManagedChannelBuilder<?> builder = Grpc.newChannelBuilder(address, credentials)
         .keepAliveTime(10, TimeUnit.SECONDS)
         .keepAliveTimeout(5, TimeUnit.SECONDS);
-    // No proxy of the web reads what is in the clear.
+    // No web proxy may read plain text.
     if (ca.isEmpty()) builder.proxyDetector(target -> null);
     return builder.build();
   }
@@ -130,7 +130,7 @@ public final class Main {
     return value == null || value.isEmpty() ? fallback : value;
   }
 
-  /** Shows a token with each call. */
+  /** Sends a token with each call. */
   private static final class Bearer extends CallCredentials {
     private static final Metadata.Key<String> KEY = Metadata.Key.of("authorization", Metadata.ASCII_STRING_MARSHALLER);
     private final String token;

@@ -21,34 +21,34 @@ import java.util.concurrent.ExecutionException;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
 
-/** What the robots.txt of each origin says to this agent, by RFC 9309. Thread-safe. */
+/** The rules of each origin's robots.txt for this agent, by RFC 9309. Thread-safe. */
 final class Robots {
   private static final int MOST_BYTES = 500 << 10;
   // A site may have a long robots.txt for each of any number of names.
   private static final long MOST_MEMORY = 256L << 20;
   private static final long LIFE_SECONDS = 86_400;
-  // Of an origin to which only redirects lead so far.
+  // For an origin to which only redirects lead so far.
   private static final long LIFE_ELSEWHERE_SECONDS = 600;
   private static final long RETRY_SECONDS = 60;
-  // A fifth of a second.
+  // Takes a fifth of a second.
   private static final long MOST_STEPS = 100_000_000;
   private static final long LONGEST_DELAY_MILLIS = 366L * 86_400_000;
 
-  /** How a text is fetched. */
+  /** Fetches a text. */
   interface Get {
     HttpResponse<byte[]> get(HttpRequest.Builder request, int mostBytes, Instant end)
         throws IOException, InterruptedException;
   }
 
-  /** What a robots.txt says. WildcardBytes: of lines with wildcards, which the library compares with each byte of a URL. */
+  /** The rules of a text. WildcardBytes: bytes of rules with wildcards, each compared with each byte of a URL. */
   record Said(BaseRobotRules rules, long wildcardBytes) {
-    /** False as well where a long URL and many wildcards would take seconds. */
+    /** Also false if a long URL and many wildcards would take seconds. */
     boolean isAllowed(String url) {
       return url.length() * wildcardBytes <= MOST_STEPS && rules.isAllowed(url);
     }
   }
 
-  /** None: the text cannot be read, and nothing may be fetched for now. Size: about as much memory as it takes at most. */
+  /** No rules: the text cannot be read, so nothing may be fetched for now. Size: about the most memory that it takes. */
   private record Rules(Optional<Said> rules, Instant until, long size) {
     boolean isOver() {
       return Instant.now().isAfter(until);
@@ -57,21 +57,21 @@ final class Robots {
 
   private final String agentName;
   private final Get get;
-  // Those that are read, and those that are being read: one for each page that is under way at most.
+  // Texts that were read, and texts under way: at most one for each page being fetched.
   private final Map<String, Rules> known = new HashMap<>();
   private final Map<String, CompletableFuture<Rules>> underWay = new HashMap<>();
-  private long memory; // that `known` takes
+  private long memory;  // bytes of `known`
 
   Robots(String agent, Get get) {
-    // What stands for the agent in a robots.txt: freshet-example of freshet-example/1.0 (+https://example.org/bot).
+    // The agent's name in a robots.txt: freshet-example of freshet-example/1.0 (+https://example.org/bot).
     agentName = agent.split("[/ ]", 2)[0].toLowerCase(Locale.ROOT);
     this.get = get;
   }
 
-  /** The rules for a target, until `end`; none where nothing may be fetched now. Each origin is asked by one thread. */
+  /** Waits for a target's rules until `end`; none if nothing may be fetched now. One thread asks each origin. */
   Optional<Said> of(URI target, boolean isPage, Instant end) throws IOException, InterruptedException {
     String authority = target.getRawAuthority();
-    // Whatever name and password it has.
+    // Without name and password.
     String host = authority.substring(authority.lastIndexOf('@') + 1);
     String origin = (target.getScheme() + "://" + host).toLowerCase(Locale.ROOT);
     CompletableFuture<Rules> rules;
@@ -101,7 +101,7 @@ final class Robots {
     }
   }
 
-  /** Forgets what is too old, and then the largest, where all take too much. */
+  /** Forgets old rules and then the largest, while all take too much memory. */
   private void keep(String origin, Rules rules) {
     forget(origin);
     known.put(origin, rules);
@@ -130,7 +130,7 @@ final class Robots {
         .filter(line -> line.indexOf('*') >= 0 || line.indexOf('$') >= 0).mapToLong(String::length).sum();
   }
 
-  /** Zero: the site asks for none. */
+  /** Returns the Crawl-delay; zero: the site asks for none. */
   static Duration crawlDelay(Said said) {
     long millis = Math.max(0, said.rules().getCrawlDelay());
     return Duration.newBuilder().setSeconds(millis / 1000).setNanos((int) (millis % 1000) * 1_000_000).build();
@@ -140,12 +140,12 @@ final class Robots {
     try {
       URI target = URI.create(origin + "/robots.txt");
       HttpResponse<byte[]> answer = get.get(HttpRequest.newBuilder(target), MOST_BYTES, end);
-      // Redirects lead to other hosts as well: what is found there holds where one has asked first.
+      // Follows redirects even to other hosts: the text there applies to the host that was asked first.
       for (int i = 0; i < Fetcher.MOST_REDIRECTS && isRedirect(answer); i++) {
         answer = get.get(HttpRequest.newBuilder(Fetcher.location(answer).orElseThrow()), MOST_BYTES, end);
       }
       if (answer.statusCode() < 500) {
-        // What is not there, or is behind more redirects than are followed, forbids nothing.
+        // A text that is missing, or behind too many redirects, forbids nothing.
         byte[] text = answer.statusCode() / 100 == 2 ? answer.body() : new byte[0];
         BaseRobotRules rules = new SimpleRobotRulesParser(LONGEST_DELAY_MILLIS, 0)
             .parseContent(target.toString(), text, "text/plain", List.of(agentName));
@@ -154,9 +154,9 @@ final class Robots {
     } catch (InterruptedException e) {
       Thread.currentThread().interrupt();
     } catch (IOException | RuntimeException e) {
-      // It cannot be read.
+      // The text cannot be read.
     }
-    // Another page has more time, if this one has used up its own.
+    // If this page has used up its time, another page has more.
     Instant now = Instant.now();
     return new Rules(Optional.empty(), now.isBefore(end) ? now.plusSeconds(RETRY_SECONDS) : now, sizeOf(new byte[0]));
   }

@@ -30,16 +30,16 @@ import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 
 /**
- * What each client of the Crawl stream has to get right: credit, results that are kept until they are acknowledged,
- * streams that end. It outlives streams. All but {@link #stop} belongs to the thread that calls {@link #converse};
- * other threads hand over what is to be done there.
+ * Handles the difficult parts of every client of the Crawl stream: credit, results that are kept until they are
+ * acknowledged, streams that end. It outlives streams. Only the thread that calls {@link #converse} may use it, except
+ * {@link #stop}; other threads pass work to that thread.
  */
 final class Worker {
-  /** At most 1,000; acknowledgements come once a batch. */
+  /** At most 1,000; each batch gets one acknowledgement. */
   private static final int RESULTS_PER_BATCH = 500;
-  /** A worker that stops, and has had nothing for so long although it has credit, will hardly get a page just now. */
+  /** A stopping worker with credit expects no page after this time without one. */
   private static final long QUIET_MILLIS = 250;
-  /** Control characters, marks that turn the direction of writing, and separators of lines. */
+  /** Control characters, marks that change the writing direction, and line separators. */
   private static final Pattern UNPRINTABLE = Pattern.compile("[\\p{Cc}\\p{Cf}\\p{Zl}\\p{Zp}]");
 
   /** Why a stream ended: on purpose, since credit cannot be taken back, or with a status. */
@@ -53,13 +53,13 @@ final class Worker {
   private final ExecutorService fetches;
   private final ScheduledExecutorService clock;
   private final BlockingQueue<Runnable> events = new LinkedBlockingQueue<>();
-  private final Deque<Batch> sent = new ArrayDeque<>(); // in the order in which they are acknowledged
+  private final Deque<Batch> sent = new ArrayDeque<>();  // in the order of their acknowledgements
   private List<CrawlResult> unsent = new ArrayList<>();
   private boolean stopping;
-  private int open; // pages that are being fetched
+  private int open;  // pages being fetched
   private int credit; // pages that the server may still send on this stream
   private int stream;
-  private Status ended; // why this stream ended, once it has
+  private Status ended;  // why this stream ended; null before
   private long sequence;
   private long acknowledged;
   private long refused;
@@ -85,18 +85,18 @@ final class Worker {
     return refused;
   }
 
-  /** Takes no more pages, and finishes those that it has. Any thread. */
+  /** Requests no more pages, and finishes those that it has. Any thread may call it. */
   void stop() {
     events.add(() -> stopping = true);
   }
 
-  /** Whether the worker was told to stop and owes nothing. */
+  /** Whether the worker was told to stop and everything is acknowledged. */
   boolean done() {
     for (Runnable event = events.poll(); event != null; event = events.poll()) event.run();
     return stopping && owed() == 0;
   }
 
-  /** How many pages have no acknowledged result, those included that are being fetched. */
+  /** How many pages have no acknowledged result, including those being fetched. */
   int owed() {
     return open + unsent.size() + sent.stream().mapToInt(batch -> batch.results().size()).sum();
   }
@@ -118,7 +118,7 @@ final class Worker {
       if (event != null) {
         event.run();
       } else if (credit > 0) {
-        // What is on its way when a stream ends is lost until its lease ends; hardly anything is.
+        // Pages on their way when a stream ends are lost until their leases end; by now there are hardly any.
         requests.cancel("a worker that stops takes its credit back", null);
         return new End(true, Status.OK);
       }
@@ -126,7 +126,7 @@ final class Worker {
     }
   }
 
-  /** Says hello; what was not acknowledged goes first. */
+  /** Says hello, and sends unacknowledged results first. */
   private void begin(StreamObserver<CrawlRequest> requests) {
     List<CrawlResult> again = new ArrayList<>();
     for (Batch batch : sent) again.addAll(batch.results());
@@ -137,7 +137,7 @@ final class Worker {
     requests.onNext(CrawlRequest.newBuilder().setHello(WorkerHello.newBuilder().setWorker(name)).build());
   }
 
-  /** Reports what there is to report, and grants credit for what there is room for. */
+  /** Reports waiting results, and grants credit for free room. */
   private void send(StreamObserver<CrawlRequest> requests) {
     while (!unsent.isEmpty()) {
       int count = Math.min(unsent.size(), RESULTS_PER_BATCH);
@@ -159,7 +159,7 @@ final class Worker {
       case ASSIGNMENTS -> message.getAssignments().getAssignmentsList().forEach(this::fetch);
       case RESULT_ACK -> settle(message.getResultAck());
       case NOTICE -> System.err.println(printable(name + ": " + message.getNotice().getText()));
-      default -> { } // of a later release
+      default -> { }  // from a later release
     }
   }
 
@@ -175,7 +175,7 @@ final class Worker {
     });
   }
 
-  /** Forgets a batch but for what the server asks to send again later. */
+  /** Forgets a batch, except items that the server asks to send again later. */
   private void settle(BatchAck ack) {
     if (sent.isEmpty() || sent.peek().sequence() != ack.getSequence()) return;
     List<CrawlResult> results = sent.remove().results();
@@ -198,7 +198,7 @@ final class Worker {
           printable(results.size() + " results refused: " + reason.getField() + ": " + reason.getReason()));
       return;
     }
-    // They take room until they come back.
+    // They occupy room until they return.
     open += results.size();
     clock.schedule(() -> events.add(() -> {
       open -= results.size();
@@ -206,13 +206,13 @@ final class Worker {
     }), Math.max(1, reason.getRetryAfter().getSeconds()), TimeUnit.SECONDS);
   }
 
-  /** As one line: what a terminal could take for anything but a letter is escaped, whoever has chosen the text. */
+  /** Makes one line of a foreign text, with escapes for characters that a terminal might not show as letters. */
   static String printable(String text) {
     return UNPRINTABLE.matcher(text)
         .replaceAll(found -> Matcher.quoteReplacement(String.format("\\u%04x", found.group().codePointAt(0))));
   }
 
-  /** Hands over what comes in; what a stream still says after its end goes nowhere. */
+  /** Passes on incoming messages; ignores those after the end of the stream. */
   private final class Responses implements StreamObserver<CrawlResponse> {
     private final int number;
 
