@@ -1,26 +1,33 @@
-# What is installed where, and the Debian packages that CPack makes of it: freshet-server has the daemon, its unit and
-# its configuration, freshet-client what people and scripts use. `./dev packages` builds both.
+# Installs files, and makes Debian packages with CPack: freshet-server has the daemon, its unit and its configuration,
+# freshet-client what people and scripts use. `./dev packages` builds both.
 include(GNUInstallDirs)
 set(FRESHET_PACKAGER "Freshet maintainers <freshet@packages.example>" CACHE STRING "Name and address in packages")
 
 install(TARGETS freshetd RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR} COMPONENT server)
-install(TARGETS freshet freshet-sim RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR} COMPONENT client)
+install(TARGETS freshet RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR} COMPONENT client)
 install(FILES deploy/freshet.service DESTINATION lib/systemd/system COMPONENT server)
-# Where administrators look, whatever the prefix.
+# The place where administrators look, whatever the prefix.
 install(FILES deploy/debian/freshet.yaml DESTINATION /etc/freshet COMPONENT server)
 install(FILES deploy/freshet.example.yaml DESTINATION share/doc/freshet-server/examples COMPONENT server)
 install(FILES deploy/freshet-sitemap.service deploy/freshet-sitemap.env
   DESTINATION share/doc/freshet-client/examples COMPONENT client)
 
-# Everything that a package has and a build must have made.
-add_custom_target(freshet_shipped DEPENDS freshetd freshet freshet-sim)
-foreach(made freshet_completions freshet_man_pages)
-  if(TARGET ${made})
-    add_dependencies(freshet_shipped ${made})
+# service: only the service (./dev build service). freshet_shipped: everything in packages, for which it must be built;
+# includes the simulator, with which people plan.
+add_custom_target(service DEPENDS freshetd freshet)
+add_custom_target(freshet_shipped DEPENDS service)
+if(TARGET freshet_completions)
+  add_dependencies(service freshet_completions freshet_man_page freshetd_man_page)
+endif()
+if(FRESHET_LAB)
+  install(TARGETS freshet-sim RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR} COMPONENT client)
+  add_dependencies(freshet_shipped freshet-sim)
+  if(TARGET freshet-sim_man_page)
+    add_dependencies(freshet_shipped freshet-sim_man_page)
   endif()
-endforeach()
+endif()
 
-# The time of what is made anew by each build, so that the same sources make the same packages.
+# The time of generated files, so that the same sources make the same packages.
 set(epoch $ENV{SOURCE_DATE_EPOCH})
 if(NOT epoch)
   execute_process(COMMAND git -C ${PROJECT_SOURCE_DIR} log -1 --format=%ct
@@ -54,7 +61,7 @@ set(CPACK_PRE_BUILD_SCRIPTS ${PROJECT_SOURCE_DIR}/cmake/PackageTimes.cmake)
 set(CPACK_FRESHET_EPOCH ${epoch})
 set(CPACK_DEBIAN_FILE_NAME DEB-DEFAULT)
 set(CPACK_DEBIAN_COMPRESSION_TYPE xz)
-# What the programs link decides what their packages depend on.
+# Packages depend on the libraries that their programs link.
 set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS ON)
 set(CPACK_DEBIAN_PACKAGE_CONTROL_STRICT_PERMISSION ON)
 set(CPACK_DEBIAN_PACKAGE_SECTION net)

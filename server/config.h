@@ -1,6 +1,6 @@
-// Everything that can be chosen about a server, validated: defaults, then the YAML file, then the
-// environment, then the command line, each winning over the one before. server/config/key.h has all
-// that is known of every key, docs/configuration.md what people need of it.
+// All settings of a server, validated: defaults, then the YAML file, the environment, the command
+// line, each winning over the one before. server/config/key.h describes every key for programs,
+// docs/configuration.md for people.
 #ifndef FRESHET_SERVER_CONFIG_H_
 #define FRESHET_SERVER_CONFIG_H_
 
@@ -29,87 +29,95 @@
 
 namespace freshet {
 
-// Value type, thread-compatible, but for what is Live: that may change while a server runs.
-struct ServerConfig {
-  std::string data_dir = "./data/freshet";
-  std::string listen = "127.0.0.1:7071";       // gRPC; port 0: any that is free
-  std::string http_listen = "127.0.0.1:7072";  // metrics and console; port 0 likewise
-  std::vector<std::string> http_names;         // further host names by which HTTP is asked
+// The settings, in sections as in the YAML file. Value types, thread-compatible, but Live fields
+// may change while a server runs.
 
-  // Who may come in (docs/security.md). Files are named by their paths; empty: none.
-  std::string tls_certificate;  // PEM, the server's own first; with it both ports speak TLS alone
+// Ports, and access to them (docs/security.md). Files are paths; empty = none.
+struct DoorConfig {
+  std::string listen = "127.0.0.1:7071";       // gRPC; port 0 = any free one
+  std::string http_listen = "127.0.0.1:7072";  // metrics and console; port 0 = any free one
+  std::vector<std::string> http_names;         // further host names in HTTP requests
+
+  std::string tls_certificate;  // PEM, the server's own first; with it both ports speak only TLS
   std::string tls_key;          // PEM
-  std::string tls_client_ca;    // PEM; certificates of clients are checked against it
+  std::string tls_client_ca;    // PEM; checks certificates of clients
   bool tls_client_certificate_required = true;  // on the gRPC port, once there is a client_ca
   std::string auth_file;                        // identities: server/auth/identities.h
-  std::vector<std::string> auth_open;  // for everybody: metrics, console, reflection, indexnow
-  bool insecure = false;               // other machines may be served without all that
-  Duration reload_interval = Duration::Seconds(10);  // between looks at whether files have changed
+  std::vector<std::string> auth_open;  // without identity: metrics, console, reflection, indexnow
+  bool insecure = false;               // other machines may be served without TLS and identities
+  Duration reload_interval = Duration::Seconds(10);  // between checks for changed files
+};
 
-  Rate crawl_rate = Rate::PerSecond(10);
-  Duration max_lateness = Pacer::kUsualLateness;  // of an assignment, or one tick if that is more
-  double forced_share = ForcedShare::kUsual;      // of the ticks at which what is forced goes first
-  std::string policy = "default";
-  EstimatorKind estimator = EstimatorKind::kDefault;
-  std::string durability = "sync";  // sync, wal or none
-  int shards = 1;
+// The log, traces and the audit log.
+struct LogConfig {
   std::string log_level = "info";
-  std::map<std::string, std::string> log_levels;  // of modules that have another
+  std::map<std::string, std::string> log_levels;  // modules with a level of their own
   std::string log_format = "text";                // or json
-  Live<double> trace_share = 0;                   // of messages of items
-  std::string audit_log;                          // empty: audit.jsonl in data_dir
-  size_t audit_log_bytes = size_t{16} << 20;      // of one file
+  Live<double> trace_share = 0;                   // share of the messages with items
+  std::string audit_log;                          // empty = audit.jsonl in data_dir
+  size_t audit_log_bytes = size_t{16} << 20;      // size of one file
+};
 
-  // Leases: what a worker gets that asks for nothing, and the most that it can ask for.
-  Live<Duration> default_lease = Duration::Seconds(300);
-  Live<Duration> max_lease = Duration::Seconds(limits::kMaxLeaseSeconds);
+// How pages are chosen, and what is learned of them.
+struct CrawlConfig {
+  Rate crawl_rate = Rate::PerSecond(10);
+  Duration max_lateness = Pacer::kUsualLateness;  // lateness of an assignment; at least one tick
+  double forced_share = ForcedShare::kUsual;  // share of the ticks at which forced pages go first
+  std::string policy = "default";
+  Duration signal_delay;  // for the policy greedy_ncis_d
+  EstimatorKind estimator = EstimatorKind::kDefault;
+  // The length of a day for the estimators: the model counts every half-life and age in days.
+  Duration day = Duration::Days(1);
+  Duration epoch_interval = Duration::Hours(1);  // 0 = only on request
+  // The sources of signals in a new database.
+  std::vector<std::string> sources = {"cdn", "feed", "indexnow", "sitemap"};
+};
 
-  // Of hosts without settings of their own. A frontier that nobody has configured must not be a
+// Politeness towards hosts.
+struct HostConfig {
+  // Defaults for hosts without settings of their own: an unconfigured server must not be a
   // nuisance.
   PolitenessDefaults politeness = {.min_delay = Duration::Seconds(1),
                                    .max_in_flight = 1,
                                    .min_page_interval = Duration::Seconds(60)};
   HostBackoff host_backoff = {.first = Duration::Seconds(30)};
 
-  // Rules set terms of hosts, also before these are known. Hosts of one address, or of one
-  // registrable domain, may share limits.
+  // Rules set terms of hosts, even of unknown ones. Hosts of one address, or of one registrable
+  // domain, may share limits.
   std::vector<HostRule> host_rules;
   GroupTerms by_address;
   GroupTerms by_domain;
-  Duration max_crawl_delay = Duration::Seconds(300);  // of what robots.txt may ask for
-  // Pages that robots.txt forbids.
-  Duration robots_backoff = Duration::Days(1);
-  Duration max_robots_backoff = Duration::Days(30);
+  Duration max_crawl_delay = Duration::Seconds(300);  // that robots.txt may ask for
+};
 
-  Duration error_backoff = Duration::Seconds(60);
-  Duration max_error_backoff = Duration::Days(7);
-  // Leases that run out without an answer (ShardOptions).
+// Leases, and when pages come back after a failure.
+struct PageConfig {
+  // Leases: the default, and the longest that a worker can ask for.
+  Live<Duration> default_lease = Duration::Seconds(300);
+  Live<Duration> max_lease = Duration::Seconds(limits::kMaxLeaseSeconds);
+  // Back-off after unanswered leases (ShardOptions).
   Duration lease_backoff = Duration::Seconds(60);
   Duration max_lease_backoff = Duration::Hours(1);
   uint32_t max_unanswered_leases = 5;
-  // Pages that are gone.
+  // Back-off of pages that robots.txt forbids, of failed and of gone ones.
+  Duration robots_backoff = Duration::Days(1);
+  Duration max_robots_backoff = Duration::Days(30);
+  Duration error_backoff = Duration::Seconds(60);
+  Duration max_error_backoff = Duration::Days(7);
   Duration gone_backoff = Duration::Hours(1);
   Duration max_gone_backoff = Duration::Days(30);
   bool retire_moved = false;
-  Duration signal_delay;  // of the policy greedy_ncis_d
+};
 
-  // Length of a day for the estimators: every half-life and age of the model counts in it.
-  Duration day = Duration::Days(1);
-  Duration epoch_interval = Duration::Hours(1);  // zero: only when asked for
-
-  // Sources of signals that a new database knows.
-  std::vector<std::string> sources = {"cdn", "feed", "indexnow", "sitemap"};
-
-  // The receiver of pings on the HTTP port.
-  IndexNowConfig indexnow;
-
-  // How long open streams may go on after a request to stop.
+// Limits of connections, calls and messages.
+struct PortConfig {
+  // How long open streams may stay open after a request to stop.
   Live<Duration> shutdown_grace = Duration::Millis(1000);
-
-  // Connections to the HTTP port; at the cap the one without a request for the longest is closed.
+  // Connections to the HTTP port. At the cap the connection without a request for the longest time
+  // is closed.
   size_t max_http_connections = 1024;
-  // The gRPC port. Pings find out about clients that are gone without a word: after so long without
-  // a word one is sent (zero: none are), and so long its answer may take.
+  // The gRPC port. Pings find clients that vanished: one is sent after a silence of the interval (0
+  // = never), and its answer may take the timeout.
   Duration keepalive_interval = Duration::Seconds(10);
   Duration keepalive_timeout = Duration::Seconds(5);
   int max_connections = limits::kMaxConnections;
@@ -117,62 +125,83 @@ struct ServerConfig {
   Live<int> max_streams = limits::kMaxStreams;
   Live<int> max_streams_per_client = limits::kMaxStreamsPerClient;
   int max_streams_per_connection = limits::kMaxStreamsPerConnection;
-  int max_metadata_bytes = limits::kMaxMetadataBytes;  // of a call
+  int max_metadata_bytes = limits::kMaxMetadataBytes;  // metadata of one call
   int max_message_bytes = limits::kMaxMessageBytes;
   Live<int> max_message_items = limits::kMaxItemsPerMessage;
-  Live<int> max_url_bytes = limits::kMaxUrlBytes;  // of pages that are added
-  // Connections without a call for so long, and those that are so old, are asked to go; what is
-  // still open on them after the grace is cut. Zero: never.
+  Live<int> max_url_bytes = limits::kMaxUrlBytes;  // URLs of added pages
+  // Connections idle for max_connection_idle, or as old as max_connection_age, are asked to close;
+  // after the grace, open calls on them are cut. 0 = never.
   Duration max_connection_idle;
   Duration max_connection_age;
   Duration connection_grace;
   Live<int64_t> max_unacked_bytes = limits::kMaxUnackedBytes;
-  // What may come in a second; 0: any number. A client has that of its identity where it has one.
-  Live<double> items_per_second_per_client = 0;
-  Live<double> items_per_second_per_source = 0;
-  std::map<std::string, double> items_per_second_of_source;  // of those that have another
-  // Of what there may be; 0: any number.
-  int64_t max_hosts = 0;
-  int64_t max_pages_per_host = 0;
   // How long a client may leave a part of a list or an export unread.
   Live<Duration> list_write_timeout = Duration::Seconds(30);
+};
 
-  // Workers: of those there may be, what each may have open at most and those of which no result
-  // has come together, and how long one that has said all it will waits for its next assignment.
+// Shares of clients, workers and sources.
+struct ShareConfig {
+  // Items per second; 0 = no limit. A client's identity may have a rate of its own.
+  Live<double> items_per_second_per_client = 0;
+  Live<double> items_per_second_per_source = 0;
+  std::map<std::string, double> items_per_second_of_source;  // sources with a rate of their own
+  // Caps on stored hosts and pages; 0 = no limit.
+  int64_t max_hosts = 0;
+  int64_t max_pages_per_host = 0;
+  // Workers: their number, the credit and open leases of each, and the open leases of all newcomers
+  // together. The last is how long a worker that has ended its side waits for its next assignment.
   Live<int> max_workers = limits::kMaxWorkers;
   int64_t max_credit = limits::kMaxCreditPerWorker;
   int max_open_leases = limits::kMaxOpenLeasesPerWorker;
   int max_newcomer_leases = limits::kNewcomerLeases;
   Live<Duration> half_closed_wait = Duration::Seconds(30);
+};
 
-  // Where the truth is when it is not on this server's disk.
-  ClusterConfig cluster;
-
-  // The crawl-frontier API (docs/urlfrontier.md).
+// The crawl-frontier API (docs/urlfrontier.md).
+struct FrontierConfig {
   bool frontier_enabled = true;
   FrontierLimits frontier_limits;
-  // Its crawl ids whose URLs are given out by crawl value: canonical.
+  // Scheduled crawl ids, with URLs ordered by crawl value: canonical.
   std::vector<std::string> frontier_scheduled;
-  // Those of which Freshet learns beside clients that go on deciding themselves: canonical.
+  // Crawl ids in shadow mode, from which Freshet learns while clients decide: canonical.
   std::vector<std::string> frontier_shadow;
-  // Keys of metadata that say what a fetch found; the first that is there counts.
+  // Keys of metadata with the outcome of a fetch; the first that is present counts.
   std::vector<std::string> frontier_status_keys = {"fetch.statusCode"};
   std::vector<std::string> frontier_digest_keys = {"signature"};
-  // Of both kinds of crawl ids: whether a date of zero means never again for their pages.
+  // Whether a date of zero means never again, for pages of both kinds of crawl ids.
   bool frontier_zero_is_never = true;
-  // Of several divisions this one has what it keeps.
-  static constexpr uint32_t kFrontierDivision = 0;
-  [[nodiscard]] bool has_frontier() const {
-    return frontier_enabled && cluster.slots().division == kFrontierDivision;
-  }
+};
+
+// All sections, and the settings of the server itself. A function takes the section that it needs.
+struct ServerConfig : DoorConfig,
+                      LogConfig,
+                      CrawlConfig,
+                      HostConfig,
+                      PageConfig,
+                      PortConfig,
+                      ShareConfig,
+                      FrontierConfig {
+  std::string data_dir = "./data/freshet";
+  std::string durability = "sync";  // sync, wal or none
+  int shards = 1;
+  // The place of the truth if it is not this server's disk.
+  ClusterConfig cluster;
+  // The receiver of pings on the HTTP port.
+  IndexNowConfig indexnow;
 
   // Caps that tests lower to drive them over their edge.
   size_t mailbox_events = limits::kMaxMailboxEvents;
   Duration mailbox_patience = Duration::Millis(limits::kMailboxWaitMillis);
-  int fingerprint_bits = 64;  // of StoreOptions
+  int fingerprint_bits = 64;  // see StoreOptions
+
+  // The division that serves the crawl-frontier API: Route::kKeeper sends its calls there.
+  static constexpr uint32_t kFrontierDivision = SlotDivision::kKeeper;
+  [[nodiscard]] bool has_frontier() const {
+    return frontier_enabled && cluster.slots().division == kFrontierDivision;
+  }
 };
 
-// What the command line says; unset: not said.
+// The command line; unset = not given.
 struct CommandLine {
   std::optional<std::string> config_file;
   std::optional<std::string> data_dir;
@@ -191,27 +220,26 @@ struct CommandLine {
   bool insecure = false;
 };
 
-// Applies YAML text on top of `config`. InvalidArgument names the first key at fault, also one that
-// does not exist; the others are applied.
+// Applies YAML text on top of `config`. InvalidArgument names the first wrong or unknown key; the
+// others are applied.
 [[nodiscard]] Status ApplyYaml(std::string_view yaml, ServerConfig* config);
 
-// The configuration that file and command line give, without the environment (LoadConfig in
-// server/config/loading.h has more to say). InvalidArgument with one line that says which key and
-// why.
+// Makes the configuration from file and command line, without the environment (LoadConfig in
+// server/config/loading.h tells more). InvalidArgument says in one line which key is wrong and why.
 [[nodiscard]] StatusOr<ServerConfig> MakeConfig(const CommandLine& line);
 
-// InvalidArgument names the key of the first value that is out of its range.
+// InvalidArgument names the key of the first value out of its range.
 [[nodiscard]] Status Validate(const ServerConfig& config);
 
-// The text of a file, up to one byte more than `most`. NotFound says why not, with its path and
-// without its content.
+// Reads a file, up to one byte more than `most`. NotFound gives the reason, with the path and
+// without the content.
 [[nodiscard]] StatusOr<std::string> ReadSettingsFile(const std::string& path, size_t most);
 
-// InvalidArgument when YAML has aliases, of which a few can stand for any number of nodes, or more
-// than one document. Throws YAML::Exception on what is no YAML.
+// InvalidArgument: YAML with aliases, a few of which can stand for any number of nodes, or with
+// more than one document. Throws YAML::Exception if it is no YAML.
 [[nodiscard]] Status CheckYamlShape(std::string_view yaml);
 
-// The status with the key in front that it is about.
+// The status with `key` in front.
 [[nodiscard]] Status WithKey(std::string_view key, const Status& status);
 
 }  // namespace freshet

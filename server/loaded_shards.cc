@@ -5,6 +5,8 @@
 #include "core/base/check.h"
 #include "core/schedule/clock_ahead.h"
 #include "core/schedule/followed_changes.h"
+#include "core/schedule/learning.h"
+#include "core/schedule/shard_loading.h"
 #include "server/base/registrable_domain.h"
 #include "server/config.h"
 #include "server/engine/runtime_settings.h"
@@ -30,7 +32,7 @@ StatusOr<LoadedShards> ShardsLoader::Load(Store& store, LoadOptions options,
   ASSIGN_OR_RETURN(loaded.globals, store.LoadGlobals());
   ChoosePolicy(&loaded);
   RETURN_IF_ERROR(MakeShards(store, &loaded));
-  // First of all: what a shard has learned says when rates change by age.
+  // Models come first: they say when rates change by age.
   LoadModels(loaded);
   RETURN_IF_ERROR(LoadCrawls(&loaded));
   options.now = clock_.Now();
@@ -42,9 +44,11 @@ StatusOr<LoadedShards> ShardsLoader::Load(Store& store, LoadOptions options,
         "s: it ran ahead. They count as of this start",
         progress.ahead.load(), Duration::Micros(progress.ahead_micros).seconds());
   }
-  // What the first pick does for all pages is done before the turn comes.
+  // The work of the first pick for all pages is done before the turn comes.
   if (options.without_leases) {
-    for (ShardState* state : StatesOf(loaded)) RETURN_IF_ERROR(state->Follow({}, options.now));
+    for (ShardState* state : StatesOf(loaded)) {
+      RETURN_IF_ERROR(state->loading().Follow({}, options.now));
+    }
   }
   return loaded;
 }
@@ -55,20 +59,20 @@ Status ShardsLoader::Follow(LoadedShards& loaded, uint16_t shard, FollowedChange
   for (HostRecord& host : changes.hosts) CapAtNow(now, &host);
   ShardState& state = loaded.shards.at(shard)->state();
   const uint64_t before = state.counters().pages;
-  RETURN_IF_ERROR(state.Follow(changes, now));
+  RETURN_IF_ERROR(state.loading().Follow(changes, now));
   progress.pages += state.counters().pages - before;
   return absl::OkStatus();
 }
 
 Status ShardsLoader::Finish(Store& store, LoadedShards& loaded) const {
-  // Sources may have come; all else of it has had the shards loaded anew.
+  // Sources may have come; any other change has had the shards loaded again.
   ASSIGN_OR_RETURN(loaded.globals, store.LoadGlobals());
   return LoadLeases(store, StatesOf(loaded), clock_.Now());
 }
 
 Status ShardsLoader::MakeShards(Store& store, LoadedShards* loaded) const {
   loaded->epochs = std::make_shared<EpochExchange>(static_cast<size_t>(config_.shards));
-  // One for all shards: a group is one object.
+  // All shards share the rules, because a group is one object.
   ASSIGN_OR_RETURN(const auto rules,
                    HostRules::Make(config_.host_rules, {.by_address = config_.by_address,
                                                         .by_domain = config_.by_domain,
@@ -133,7 +137,7 @@ ShardSettings ShardsLoader::SettingsOf(const LoadedShards& loaded, uint64_t gene
   settings.epochs.stride = static_cast<uint16_t>(config_.shards);
   settings.epochs.interval = config_.epoch_interval;
   if (config_.cluster.configured()) {
-    // A commit of what a slice has changed waits for Kafka, and what else there is waits with it.
+    // A slice's commit waits for Kafka, and all other work waits behind it.
     settings.epochs.slice = kSliceOfCluster;
     settings.epochs.slice_pages = kSlicePagesOfCluster;
   }
@@ -146,8 +150,8 @@ ShardSettings ShardsLoader::SettingsOf(const LoadedShards& loaded, uint64_t gene
 void ShardsLoader::LoadModels(const LoadedShards& loaded) {
   for (const EpochRecord& epoch : loaded.globals.epochs) {
     if (epoch.shard >= loaded.shards.size()) continue;
-    const Status status = loaded.shards[epoch.shard]->state().LoadEpoch(epoch);
-    // The next epoch learns it again from the pages.
+    const Status status = loaded.shards[epoch.shard]->state().learning().LoadEpoch(epoch);
+    // The next epoch learns the model again from the pages.
     if (!status.ok()) {
       spdlog::warn("the model of shard {} is dropped: {}", epoch.shard,
                    std::string(status.message()));
@@ -166,7 +170,9 @@ Status ShardsLoader::LoadCrawls(LoadedShards* loaded) const {
   loaded->crawls =
       std::make_unique<Crawls>(loaded->globals.crawls, loaded->shards.size(), std::move(modes));
   for (const CrawlTerms& terms : loaded->crawls->Terms()) {
-    for (const auto& shard : loaded->shards) RETURN_IF_ERROR(shard->state().LoadCrawl(terms));
+    for (const auto& shard : loaded->shards) {
+      RETURN_IF_ERROR(shard->state().loading().LoadCrawl(terms));
+    }
   }
   return absl::OkStatus();
 }

@@ -16,8 +16,7 @@
 namespace freshet {
 namespace {
 
-// Texts that are not UTF-8 are answered to the client who sent them; here they only matter to whom
-// debugs the server.
+// Texts that are not UTF-8 are answered to their client; in the log they only matter to developers.
 void LogProtobuf(google::protobuf::LogLevel level, const char*, int, const std::string& message) {
   if (level == google::protobuf::LOGLEVEL_FATAL) {
     Logger(LogModule::kGrpc).critical("protobuf: {}", message);
@@ -26,8 +25,8 @@ void LogProtobuf(google::protobuf::LogLevel level, const char*, int, const std::
   }
 }
 
-// gRPC complains of whatever a client does wrong. Lines are of one kind if one place of its code
-// writes them; there are only so many. Thread-safe.
+// gRPC complains of every mistake of a client. Lines of one place in its code are of one kind, so
+// the number of kinds is bounded. Thread-safe.
 void WarnOfGrpc(const gpr_log_func_args& args) {
   static Mutex mutex;
   static SystemClock clock;
@@ -55,7 +54,7 @@ void LogGrpc(gpr_log_func_args* args) {
 
 }  // namespace
 
-void StartLogging(const ServerConfig& config) {
+void StartLogging(const LogConfig& config) {
   SetLogFormat(config.log_format == "json" ? LogFormat::kJson : LogFormat::kText);
   SetConfiguredLogLevels(config);
   google::protobuf::SetLogHandler(LogProtobuf);
@@ -63,13 +62,13 @@ void StartLogging(const ServerConfig& config) {
 }
 
 void StartLogging(const std::string& level) {
-  ServerConfig config;
+  LogConfig config;
   config.log_level = level;
   StartLogging(config);
 }
 
-void SetConfiguredLogLevels(const ServerConfig& config) {
-  // Both were validated.
+void SetConfiguredLogLevels(const LogConfig& config) {
+  // Both levels were validated.
   CHECK(SetLogLevels(config.log_level).ok(), "{}", config.log_level);
   for (const auto& [name, level] : config.log_levels) {
     const std::optional<LogModule> module = LogModuleNamed(name);

@@ -1,4 +1,4 @@
-// The log of the server as a whole: how it begins, and what the libraries below say in it.
+// Sets up the log of the server, with the lines of the libraries below.
 #ifndef FRESHET_SERVER_LOGGING_H_
 #define FRESHET_SERVER_LOGGING_H_
 
@@ -7,18 +7,18 @@
 
 namespace freshet {
 
-struct ServerConfig;
+struct LogConfig;
 
-// Logs as `config` says, and takes in what the libraries below would print by themselves.
+// Logs as `config` says, and catches lines that libraries would print themselves.
 // Thread-compatible: once, before other threads start.
-void StartLogging(const ServerConfig& config);
-// The same as text, at one level.
+void StartLogging(const LogConfig& config);
+// Logs as text, at one level.
 void StartLogging(const std::string& level);
 
 // Sets the levels of all modules as `config` says. Thread-safe.
-void SetConfiguredLogLevels(const ServerConfig& config);
+void SetConfiguredLogLevels(const LogConfig& config);
 
-// One line of the store, which knows levels as the letters 'I', 'W' and 'E'. Thread-safe.
+// Logs a line of the store, whose levels are the letters 'I', 'W' and 'E'. Thread-safe.
 void LogStoreLine(char level, std::string_view line);
 
 }  // namespace freshet

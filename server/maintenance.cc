@@ -17,7 +17,6 @@
 #include "server/store_options.h"
 #include "server/verify.h"
 #include "spdlog/spdlog.h"
-#include "storage/frontier_store.h"
 #include "storage/frontier_verify.h"
 #include "storage/repair.h"
 #include "storage/restore.h"
@@ -29,15 +28,15 @@ namespace {
 constexpr int kWhole = 0;
 constexpr int kNotWhole = 1;
 
-// Space that the server would keep in reserve may be what a repair needs.
+// A repair may need the space that the server would keep in reserve.
 StoreOptions OptionsOf(const ServerConfig& config) {
   StoreOptions options = StoreOptionsOf(config);
   options.reserve_bytes = 0;
   return options;
 }
 
-// What `work`, which opens stores, returns. While a store is being opened the log says every second
-// how far that has come.
+// Runs `work`, which opens stores, and returns its result. While a store opens, the log says every
+// second how far it has come.
 template <typename T>
 StatusOr<T> Reporting(const ServerConfig& config,
                       const std::function<StatusOr<T>(const StoreOptions&)>& work) {
@@ -56,14 +55,14 @@ int Failed(std::string_view what, const Status& status) {
   return kNotWhole;
 }
 
-// Where the files of a restore belong to: `directory`, or the one above where it does not exist.
+// The place for the files of a restore: `directory`, or the one above if it does not exist.
 std::string PlaceOf(const std::string& directory) {
   struct stat found {};
   const bool there = stat(directory.c_str(), &found) == 0;
   return there ? directory : std::filesystem::path(directory).parent_path().string();
 }
 
-// `as_owner`: BecomeOwnerOf's.
+// `as_owner`: the result of BecomeOwnerOf.
 int FailedAs(const std::string& as_owner, std::string_view what, const Status& status) {
   if (!absl::IsPermissionDenied(status)) return Failed(what, status);
   const std::string_view separator = as_owner.empty() ? "" : "; root acts here as ";
@@ -84,7 +83,7 @@ int PrintReport(std::string_view done, const std::string& dir, const VerifyRepor
   return report.ok() ? kWhole : kNotWhole;
 }
 
-// Whole lines, for people; empty where no table was damaged.
+// Describes damaged tables in whole lines, for people; empty = none.
 std::string DescribeTables(const storage::TableDamage& tables) {
   std::string text;
   if (tables.unreadable > 0) {
@@ -105,7 +104,7 @@ std::string DescribeTables(const storage::TableDamage& tables) {
   return text;
 }
 
-// What is said of the frontier's database; nothing where there never was anything in it.
+// Prints nothing of a frontier in which there never was anything.
 int PrintFrontier(std::string_view done, std::string_view problem, const FrontierReport& report) {
   for (const std::string& text : report.problems) fmt::print("{}: {}\n", problem, text);
   if (report.queues == 0 && report.ok()) return kWhole;
@@ -114,35 +113,24 @@ int PrintFrontier(std::string_view done, std::string_view problem, const Frontie
   return report.ok() ? kWhole : kNotWhole;
 }
 
-int PrintVerified(const StatusOr<FrontierReport>& report) {
-  if (!report.ok()) return Failed("cannot verify the frontier", report.status());
-  return PrintFrontier("verified", "problem", *report);
-}
-
-// In the store of a cluster's server, or in a database of its own.
-int VerifyFrontierOf(const ServerConfig& config, const Store& store) {
-  return std::max(
-      PrintVerified(VerifyFrontierWithin(store)),
-      PrintVerified(VerifyFrontier(FrontierDirectory(config.data_dir), OptionsOf(config))));
-}
-
 int RepairFrontierOf(const ServerConfig& config) {
-  const StatusOr<FrontierReport> report =
-      RepairFrontier(FrontierDirectory(config.data_dir), OptionsOf(config),
-                     [](std::string_view url) { return std::string(FrontierHostOf(url)); });
-  if (!report.ok()) {
-    return Failed("the frontier is not repaired; its files are unchanged", report.status());
-  }
+  const auto report = Reporting<FrontierReport>(
+      config, [&](const StoreOptions& options) -> StatusOr<FrontierReport> {
+        ASSIGN_OR_RETURN(const auto store, Store::Open(config.data_dir, options));
+        ASSIGN_OR_RETURN(FrontierReport repaired, RepairFrontier(*store, [](std::string_view url) {
+                           return std::string(FrontierHostOf(url));
+                         }));
+        RETURN_IF_ERROR(store->Close());
+        return repaired;
+      });
+  if (!report.ok()) return Failed("the frontier is not repaired", report.status());
   (void)PrintFrontier(report->ok() ? "intact" : "repaired", "found", *report);
   if (report->lost_rows > 0) fmt::print("lost: frontier_rows={}\n", report->lost_rows);
-  if (!report->original.empty()) {
-    fmt::print("A copy of the damaged frontier is in {}\n", report->original);
-  }
   return kWhole;
 }
 
 int RepairPages(const ServerConfig& config, const std::string& as_owner) {
-  // What RunVerify finds is what is to be mended.
+  // A repair mends what RunVerify finds.
   const storage::RepairChecks checks{
       .verify = [&](const Store& store) { return VerifyStore(store, config); },
       .knows_policy = [](const std::string& name) { return ResolvePolicy(name).ok(); }};
@@ -190,14 +178,16 @@ int RunVerify(const ServerConfig& config) {
   const StatusOr<VerifyReport> report = VerifyStore(**store, config);
   if (!report.ok()) return Failed("cannot verify", report.status());
   const int pages = PrintReport("verified", config.data_dir, *report);
-  return std::max(pages, VerifyFrontierOf(config, **store));
+  const StatusOr<FrontierReport> frontier = VerifyFrontier(**store);
+  if (!frontier.ok()) return Failed("cannot verify the frontier", frontier.status());
+  return std::max(pages, PrintFrontier("verified", "problem", *frontier));
 }
 
 int RunRepair(const ServerConfig& config) {
   const StatusOr<std::string> as_owner = BecomeOwnerOf(config.data_dir);
   if (!as_owner.ok()) return Failed("not repaired", as_owner.status());
   const int pages = RepairPages(config, *as_owner);
-  return std::max(pages, RepairFrontierOf(config));
+  return pages == kWhole ? RepairFrontierOf(config) : pages;
 }
 
 int RunRestore(const ServerConfig& config, const std::string& checkpoint, bool leave_cluster) {
@@ -210,7 +200,7 @@ int RunRestore(const ServerConfig& config, const std::string& checkpoint, bool l
   if (!report.ok()) return FailedAs(*as_owner, "cannot restore", report.status());
   if (report->ok()) {
     const int pages = PrintReport("restored", config.data_dir, *report);
-    // Half of a commit may be there of what a standby was taking in when it was killed.
+    // A standby that was killed may have half a commit.
     return leave_cluster ? std::max(pages, RepairFrontierOf(config)) : pages;
   }
   (void)PrintReport("did not restore", config.data_dir, *report);

@@ -13,18 +13,17 @@ namespace freshet {
 namespace {
 
 constexpr Duration kSampleInterval = Duration::Seconds(1);
-// Servers of a fleet refuse what is further off.
+// Servers of a fleet refuse clocks that are further off.
 constexpr Duration kMuchAhead = Duration::Millis(500);
-// A disk that answers no write for so long keeps clients waiting.
+// A disk that answers no write for this long keeps clients waiting.
 constexpr Duration kDiskSilence = Duration::Seconds(5);
 
 }  // namespace
 
 Monitor::Monitor(const ServerConfig& config, int connections, StartProgress& progress,
-                 const Metrics& metrics, Health& health, Door& door, Clock& clock)
+                 Health& health, Door& door, Clock& clock)
     : config_(config),
       progress_(progress),
-      metrics_(metrics),
       health_(health),
       door_(door),
       clock_(clock),
@@ -73,9 +72,8 @@ HttpContent Monitor::Content() {
   return {.metrics =
               [this] {
                 const Serving* serving = serving_;
-                return serving == nullptr
-                           ? StartingMetrics()
-                           : metrics_.Render(Gather(*serving), annotations_.values());
+                return serving == nullptr ? RenderMetrics(GatherStarting(), /*starting=*/true)
+                                          : RenderMetrics(Gather(*serving));
               },
           .status_json = [this] { return StatusJson(); },
           .annotate = [this](const std::string& body) { return annotations_.Post(body); },
@@ -112,13 +110,13 @@ RecoveryStatus Monitor::Recovery() const {
   return recovery;
 }
 
-std::string Monitor::StartingMetrics() const {
-  const RecoveryStatus recovery = Recovery();
-  ClusterStatus cluster;
-  cluster.name = config_.cluster.NameOf(config_.cluster.slots().division);
-  cluster.log.rows_read = recovery.rows_taken_in;
-  cluster.calls = progress_.Forwarded();
-  return Metrics::RenderStarting(recovery, cluster);
+ServerStatus Monitor::GatherStarting() const {
+  ServerStatus status;
+  status.recovery = Recovery();
+  status.cluster.name = config_.cluster.NameOf(config_.cluster.slots().division);
+  status.cluster.log.rows_read = status.recovery.rows_taken_in;
+  status.cluster.calls = progress_.Forwarded();
+  return status;
 }
 
 ServerStatus Monitor::Gather(const Serving& serving) const {
@@ -127,11 +125,12 @@ ServerStatus Monitor::Gather(const Serving& serving) const {
   status.cluster.calls = progress_.Forwarded();
   status.http = http_port_.stats();
   status.door = door_.stats();
+  status.annotations = annotations_.values();
   return status;
 }
 
 bool Monitor::stopping() const {
-  // One that serves goes on for a while, where it has standbys.
+  // A serving server goes on for a while if it has standbys.
   return health_.stopping() || (progress_.stop_requested && !health_.serving());
 }
 
@@ -173,10 +172,10 @@ ConsoleState Monitor::State() const {
 std::string Monitor::Overview() const {
   const Serving* serving = serving_;
   ConsoleState state = State();
-  if (serving == nullptr) return RenderStartingOverview(state, Recovery());
+  if (serving == nullptr) return RenderStartingOverview(state, GatherStarting());
   const ServerStatus status = Gather(*serving);
   if (state.word == "failed") state.detail = status.failure.ToString();
-  return RenderOverview(state, status, serving->shards(), Recent(*serving));
+  return RenderOverview(state, status, Recent(*serving));
 }
 
 bool Monitor::console_is_open() const {
@@ -195,21 +194,20 @@ void Monitor::Show(Serving* serving) {
 
 std::string Monitor::StatusJson() const {
   Serving* serving = serving_;
-  if (serving == nullptr) return RenderStartingJson(Recovery());
-  return RenderStatusJson(Gather(*serving), history_.Seconds(), Recent(*serving),
-                          annotations_.values());
+  if (serving == nullptr) return RenderStartingJson(GatherStarting());
+  return RenderStatusJson(Gather(*serving), history_.Seconds(), Recent(*serving));
 }
 
 void Monitor::Sample() {
   Serving* serving = serving_;
   if (serving == nullptr) return;
-  // When readiness keeps all traffic away, nobody commits anything and finds out.
+  // While readiness keeps all traffic away, no commit finds out that the disk has room again.
   if (health_.full()) serving->store().TryResume().IgnoreError();
   const ServerStatus status = Gather(*serving);
   // Background work may fail while nobody commits anything.
   watch_.Look(status.stall, status.store, status.now);
   SayIfAhead(status.now);
-  history_.Add(status.now, figures_.Make(status, annotations_.values()));
+  history_.Add(status.now, figures_.Make(status));
 }
 
 void Monitor::SayIfAhead(Instant now) {

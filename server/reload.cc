@@ -2,7 +2,7 @@
 
 #include <utility>
 
-#include "server/api/crawl_rate.h"
+#include "server/api/rate_sharing.h"
 #include "server/config/key.h"
 #include "server/engine/epochs_of_all.h"
 #include "server/logging.h"
@@ -13,23 +13,23 @@ namespace {
 
 spdlog::logger& Log() { return Logger(LogModule::kConfig); }
 
-// Of a value that no single line of a file could say.
+// Shows a value that no single line of a file can hold.
 std::string Shown(const std::string& written) { return written.empty() ? "nothing" : written; }
 
 void SayStored(std::string_view key) {
   Log().info("{}: the value that an operator set at run time stays in force", key);
 }
 
-// On a shard's thread, after the changes that operators have made before.
+// Called on a shard's thread, after earlier changes by operators.
 void FollowRate(const ServerContext& context, const Settings& stored, Rate rate) {
   if (stored.crawl_rate) return SayStored("crawl_rate");
-  if (context.rates != nullptr && context.router.division().division != RateSharing::kKeeper) {
+  if (context.rates.status().shared && !context.router.division().keeps()) {
     return Log().info(
         "crawl_rate: the value of this server is not used: the whole cluster uses that of division "
         "{}",
-        RateSharing::kKeeper);
+        SlotDivision::kKeeper);
   }
-  (void)ChangeCrawlRate(context, rate);
+  context.rates.SetTotal(rate);
 }
 
 void FollowPolicy(const ServerContext& context, const Settings& stored, const std::string& name) {
@@ -97,7 +97,7 @@ bool Reloader::NeedsRestart(const std::string& name, const ServerConfig& fresh) 
   const auto appears = [](const std::string& old, const std::string& now) {
     return old.empty() != now.empty();
   };
-  // The ports speak TLS, and ask for certificates, or they do not.
+  // Whether the ports speak TLS and ask for certificates cannot change.
   const bool tls = appears(config_.tls_certificate, fresh.tls_certificate) ||
                    appears(config_.tls_client_ca, fresh.tls_client_ca);
   if (name.compare(0, 4, "tls.") == 0) return tls;
@@ -124,7 +124,7 @@ void Reloader::TakeSettings(const ServerConfig& fresh, const Names& names) const
   const auto polite = names.lower_bound("politeness.");
   const bool politeness = polite != names.end() && polite->compare(0, 11, "politeness.") == 0;
   if (!rate && !policy && !politeness) return;
-  // Nothing is stored, but it comes after what operators have changed, and before what they will.
+  // The change stores nothing, but takes its place between earlier and later changes by operators.
   context_.settings.Change(
       [](Settings*) {},
       [&context = context_, rate, policy, politeness, crawl_rate = fresh.crawl_rate,

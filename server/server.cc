@@ -43,24 +43,24 @@ class Server::Impl {
   }
 
  private:
-  // Listens where probes are answered.
+  // Listens for probes.
   Status AnswerProbes(int connections);
 
-  ServerConfig config_;  // of which Reload changes what is Live
+  ServerConfig config_;  // Reload changes its Live fields
   Clock& clock_;
   rocksdb::Env* const env_;
   bool stopped_ = false;
   StartProgress progress_;
   std::function<void()> on_replaced_;
   Serving::End on_end_;
-  Metrics metrics_;
+  ShardNews news_;
   Health health_;
   mutable Mutex mutex_;
   std::string http_address_ FRESHET_GUARDED_BY(mutex_);
-  // Set once, by Start; the lock is for Reload, which may come earlier.
+  // Start sets it once; the lock is for Reload, which may come earlier.
   std::unique_ptr<Door> door_;
   std::unique_ptr<Reloader> reloader_;  // while it serves
-  // What a start has come to: each is there, as a whole, or not yet.
+  // The results of a start: each is complete, or missing.
   std::unique_ptr<Serving> serving_;
   std::unique_ptr<Monitor> monitor_;  // shows serving_
 };
@@ -78,9 +78,9 @@ StatusOr<ServingInfo> Server::Impl::Start() {
   ASSIGN_OR_RETURN(const DescriptorPlan descriptors, ShareDescriptors(config_));
   RETURN_IF_ERROR(AnswerProbes(descriptors.http_connections));
   RETURN_IF_ERROR(progress_.GoOn());
-  Starter starter(config_, clock_, *door_, begun, progress_, metrics_, on_replaced_);
+  Starter starter(config_, clock_, *door_, begun, progress_, news_, on_replaced_);
   ASSIGN_OR_RETURN(LoadedStore loaded, starter.Load(env_, descriptors));
-  serving_ = std::make_unique<Serving>(config_, clock_, descriptors.connections, metrics_, health_,
+  serving_ = std::make_unique<Serving>(config_, clock_, descriptors.connections, news_, health_,
                                        *door_, std::move(loaded), on_end_);
   monitor_->Show(serving_.get());
   ASSIGN_OR_RETURN(const int port, serving_->Open());
@@ -95,11 +95,10 @@ StatusOr<ServingInfo> Server::Impl::Start() {
 }
 
 Status Server::Impl::AnswerProbes(int connections) {
-  monitor_ =
-      std::make_unique<Monitor>(config_, connections, progress_, metrics_, health_, *door_, clock_);
+  monitor_ = std::make_unique<Monitor>(config_, connections, progress_, health_, *door_, clock_);
   const StatusOr<int> port = monitor_->Start();
   RETURN_IF_ERROR(WithKey("http_listen", port.status()));
-  // Before the store is loaded rather than after.
+  // Checked before the store is loaded rather than after.
   RETURN_IF_ERROR(WithKey("listen", CheckListen(config_.listen)));
   const std::string address = WithPort(config_.http_listen, *port);
   spdlog::info("answering probes at {}://{}/readyz, opening {}",

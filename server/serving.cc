@@ -4,6 +4,7 @@
 #include <array>
 #include <atomic>
 #include <memory>
+#include <set>
 #include <utility>
 
 #include "core/base/check.h"
@@ -21,26 +22,26 @@
 #include "server/base/answer_limits.h"
 #include "server/base/host_port.h"
 #include "server/base/limits.h"
+#include "server/base/refusals.h"
 #include "server/base/reporting.h"
-#include "server/base/stopping.h"
 #include "server/config.h"
 #include "spdlog/spdlog.h"
 
 namespace freshet {
 namespace {
 
-// How long calls that neither end nor can be ended in order are waited for.
+// The wait for calls that neither end nor can be ended in order.
 constexpr Duration kShutdownDeadline = Duration::Seconds(5);
-// And servers of other divisions, for what was sent to them.
+// The wait for servers of other divisions to answer what was sent to them.
 constexpr Duration kDivisionsDeadline = Duration::Seconds(1);
 
-// How long a commit may wait for Kafka before a standby has its turn.
+// Silences that a commit may wait for Kafka before a standby takes over.
 constexpr int kSilencesOfWaiting = 2;
 
-// How often open calls are looked at.
+// The interval between looks at open calls.
 constexpr Duration kWatchInterval = Duration::Millis(250);
 
-// How often a server that waits for its standbys looks whether it still serves.
+// The interval at which a server that waits for its standbys checks whether it still serves.
 constexpr Duration kStandbysInterval = Duration::Millis(200);
 
 std::vector<Shard*> Pointers(const std::vector<std::unique_ptr<Shard>>& shards) {
@@ -56,7 +57,7 @@ std::unique_ptr<DivisionPeers> PeersOf(const ServerConfig& config, Door& door, C
       config, door, clock, [cluster](uint32_t division) { return cluster->WhoServes(division); });
 }
 
-// Of divisions that have not what the crawl-frontier API keeps.
+// Forwards the crawl-frontier API from divisions that do not serve it.
 std::unique_ptr<CallForwarder> FrontierCallsOf(const ServerConfig& config, Door& door, Clock& clock,
                                                ForwardCounters& counters, Cluster* cluster) {
   const bool elsewhere = config.frontier_enabled && !config.has_frontier();
@@ -85,56 +86,39 @@ Rate RateOf(const Settings& settings, const ServerConfig& config) {
   return rate;
 }
 
-// Calls it the first time alone. What this returns may outlive the server.
+// Calls `call` at most once for each value of at_once. The result may outlive the server.
 Serving::End Once(Serving::End call) {
-  // In order, and at once.
+  // One flag for an orderly end, one for an end at once.
   const auto called = std::make_shared<std::array<std::atomic<bool>, 2>>();
   return [call = std::move(call), called](std::string_view why, bool at_once) {
     if (call && !(*called)[at_once ? 1 : 0].exchange(true)) call(why, at_once);
   };
 }
 
-// How many signals of late were true is what an operator asks first.
-void LogQuarantine(const QuarantineNews& news, const Sources& sources) {
-  const SourceStanding& lately = news.standing;
-  const double share = 100 / std::max(lately.signals, 1e-9);
-  spdlog::log(news.begun ? spdlog::level::warn : spdlog::level::info,
-              "source '{}' is {} at host {}: {:.0f}% of its signals of late stood for a change, "
-              "{:.0f}% were expected to",
-              sources.NameOf(lately.source), news.begun ? "in quarantine" : "trusted again",
-              lately.host, share * lately.proved, share * lately.believed);
-}
-
+// Operators want to know first how many recent signals were true.
 }  // namespace
 
-// What the shards say goes to whom it concerns.
-class Serving::ShardNews final : public ShardObserver {
- public:
-  explicit ShardNews(Serving& serving) : serving_(serving) {}
+void ShardNews::OnFailure(uint16_t shard, const Status& status) {
+  spdlog::critical("shard {} refuses changes from now on: {}", shard, status.ToString());
+  serving_->ReportFailure();
+}
+void ShardNews::OnPagesMayBeDue() { serving_->dispatcher_.Poke(); }
+void ShardNews::OnLeases(const LeaseTallies& tallies) { serving_->dispatcher_.OnLeases(tallies); }
+void ShardNews::OnGroups(uint16_t shard, const std::vector<GroupStanding>& standings) {
+  serving_->dispatcher_.bidding().OnGroups(shard, standings);
+}
+void ShardNews::OnQuarantine(const QuarantineNews& news) {
+  quarantines_.Say(news, serving_->sources_.NameOf(news.standing.source),
+                   serving_->context_.clock.Now());
+}
+void ShardNews::OnCrawlEmptied(uint16_t shard, const std::string& crawl_id) {
+  serving_->crawls_->OnEmptied(shard, crawl_id);
+}
+void ShardNews::OnCrawlDeclassed(uint16_t shard, const std::string& crawl_id) {
+  serving_->crawls_->OnDeclassed(shard, crawl_id);
+}
 
-  void OnCommit(Duration, size_t) override {}
-  void OnFailure(uint16_t shard, const Status& status) override {
-    spdlog::critical("shard {} refuses changes from now on: {}", shard, status.ToString());
-    serving_.ReportFailure();
-  }
-  void OnPagesMayBeDue() override { serving_.dispatcher_.Poke(); }
-  void OnLeases(const LeaseTallies& tallies) override { serving_.dispatcher_.OnLeases(tallies); }
-  void OnGroups(uint16_t shard, const std::vector<GroupStanding>& standings) override {
-    serving_.dispatcher_.OnGroups(shard, standings);
-  }
-  void OnQuarantine(const QuarantineNews& news) override { LogQuarantine(news, serving_.sources_); }
-  void OnCrawlEmptied(uint16_t shard, const std::string& crawl) override {
-    serving_.crawls_->OnEmptied(shard, crawl);
-  }
-  void OnCrawlDeclassed(uint16_t shard, const std::string& crawl) override {
-    serving_.crawls_->OnDeclassed(shard, crawl);
-  }
-
- private:
-  Serving& serving_;
-};
-
-Serving::Serving(const ServerConfig& config, Clock& clock, int connections, Metrics& metrics,
+Serving::Serving(const ServerConfig& config, Clock& clock, int connections, ShardNews& news,
                  Health& health, Door& door, LoadedStore loaded, End end)
     : config_(config),
       health_(health),
@@ -159,13 +143,8 @@ Serving::Serving(const ServerConfig& config, Clock& clock, int connections, Metr
                 .by_name = config.items_per_second_of_source}),
       crawls_(std::move(loaded.pages.crawls)),
       frontier_(std::move(loaded.frontier)),
-      streams_({.streams = static_cast<size_t>(config.max_streams),
-                .streams_per_client = static_cast<size_t>(config.max_streams_per_client),
-                .unacked_bytes = static_cast<size_t>(config.max_unacked_bytes)}),
-      lendings_(LendingsOf(config.cluster)),
-      listings_(limits::kMaxListings),
-      upkeeps_(limits::kMaxUpkeeps),
-      // Of a fleet's rate nothing is this server's until it is granted.
+      calls_(config, clock),
+      // A fleet's server has no rate until one is granted.
       dispatcher_(router_, clock,
                   divisions_ != nullptr ? Rate() : RateOf(loaded.pages.globals.settings, config),
                   {.open_leases = static_cast<uint64_t>(config.max_open_leases),
@@ -173,80 +152,78 @@ Serving::Serving(const ServerConfig& config, Clock& clock, int connections, Metr
                    .credit = static_cast<uint64_t>(config.max_credit)},
                   config.max_lateness, config.forced_share),
       plans_({.interval = config.epoch_interval}, router_, [this] { return dispatcher_.rate(); }),
-      rates_(MakeSharedRate(clock, loaded.pages.globals.settings)),
+      shared_rate_(MakeSharedRate(clock, loaded.pages.globals.settings)),
+      own_rate_(dispatcher_, plans_),
       shared_settings_(divisions_ == nullptr
                            ? nullptr
                            : std::make_unique<SharedSettings>(
                                  SharedSettingsOptions{.division = config.cluster.slots(),
                                                        .generation = store_->generation()},
                                  clock, [this] { return cluster_->sure(); })),
-      shard_news_(std::make_unique<ShardNews>(*this)),
-      request_ids_(clock.Now()),
-      tracer_(config.trace_share, clock),
       url_pages_(config, clock, router_, divisions_.get()),
-      context_{.config = config,
-               .clock = clock,
-               .store = *store_,
-               .router = router_,
-               .dispatcher = dispatcher_,
-               .sources = sources_,
-               .crawls = *crawls_,
-               .settings = settings_,
-               .streams = streams_,
-               .background = background_,
-               .upkeep = upkeep_,
-               .upkeeps = upkeeps_,
-               .plans = plans_,
-               .epochs = *epochs_,
-               .counters = counters_,
-               .calls = calls_,
-               .lendings = lendings_,
-               .listings = listings_,
-               .standbys = standbys_,
-               .authoriser = door.authoriser(),
-               .audit = *audit_,
-               .request_ids = request_ids_,
-               .tracer = tracer_,
-               .started = clock.Now(),
-               .divisions = divisions_.get(),
-               .url_pages = url_pages_,
-               .rates = rates_.get(),
-               .shared_settings = shared_settings_.get(),
-               .frontier = frontier_.get(),
-               .address = [this] { return WithPort(config_.listen, port_); },
-               .cluster = cluster_ == nullptr ? std::function<ClusterStatus()>()
-                                              : [this] { return cluster(); },
-               .end = [end = end_] { end("an operator drains this node", /*at_once=*/false); },
-               .take_ping =
-                   [this](const v1::TakePingRequest& request, auto answered) {
-                     indexnow_.TakePassedOn(request, std::move(answered));
-                   },
-               .answer_ping =
-                   [this](const v1::AnswerPingRequest& request, const Credentials& credentials,
-                          auto answered) {
-                     indexnow_.AnswerPassedOn(request, credentials, std::move(answered));
-                   }},
+      context_{{.config = config,
+                .clock = clock,
+                .streams = calls_.streams,
+                .calls = calls_.stats,
+                .authoriser = door.authoriser(),
+                .request_ids = calls_.request_ids},
+               {.counters = calls_.counters,
+                .listings = calls_.listings,
+                .audit = *audit_,
+                .tracer = calls_.tracer},
+               {.store = *store_,
+                .router = router_,
+                .dispatcher = dispatcher_,
+                .sources = sources_,
+                .crawls = *crawls_,
+                .settings = settings_,
+                .plans = plans_,
+                .epochs = *epochs_,
+                .url_pages = url_pages_,
+                .rates = shared_rate_ == nullptr ? static_cast<RateSharing&>(own_rate_)
+                                                 : static_cast<RateSharing&>(*shared_rate_),
+                .frontier = frontier_.get()},
+               {.background = work_.background, .upkeep = work_.upkeep, .upkeeps = work_.upkeeps},
+               {.divisions = divisions_.get(),
+                .shared_settings = shared_settings_.get(),
+                .standbys = standbys_,
+                .lendings = calls_.lendings,
+                .cluster = cluster_ == nullptr ? std::function<ClusterStatus()>()
+                                               : [this] { return cluster(); },
+                .take_ping =
+                    [this](const v1::TakePingRequest& request, auto answered) {
+                      indexnow_.TakePassedOn(request, std::move(answered));
+                    },
+                .answer_ping =
+                    [this](const v1::AnswerPingRequest& request, const Credentials& credentials,
+                           auto answered) {
+                      indexnow_.AnswerPassedOn(request, credentials, std::move(answered));
+                    }},
+               /*started=*/clock.Now(),
+               /*address=*/[this] { return WithPort(config_.listen, port_); },
+               /*end=*/[end = end_] { end("an operator drains this node", /*at_once=*/false); }},
       model_(divisions_ == nullptr ? nullptr : std::make_unique<SharedModel>(context_)),
-      health_calls_(HostOf(context_)),
+      health_calls_(context_),
       switchboard_(&door.authoriser()),
       indexnow_(context_),
       grpc_port_(config, static_cast<size_t>(connections), door, clock) {
   for (const SourceRecord& source : loaded.pages.globals.sources) sources_.Add(source);
   TakeOverPause(loaded.pages.globals.settings);
-  metrics.SetNext(shard_news_.get());
+  news.Tell(this);
   crawls_->Start(
       [this](size_t shard, Event event, std::function<void(Reply)> done) {
         router_.SubmitAlways(Slot(static_cast<uint16_t>(shard)), std::move(event), std::move(done));
       },
       [this](const std::vector<ClassTerms>& terms) { dispatcher_.SetShares(terms); });
   for (const auto& shard : shards_) shard->Start();
+  Dispatcher::Turn ask_turn;
   if (cluster_ != nullptr) {
-    dispatcher_.AskBefore([this] {
-      const bool granted = rates_ == nullptr || rates_->MayHandOut();
+    ask_turn = [this] {
+      const bool granted = shared_rate_ == nullptr || shared_rate_->MayHandOut();
       return granted ? cluster_->turn() : std::nullopt;
-    });
+    };
   }
-  dispatcher_.Start();
+  dispatcher_.Start(std::move(ask_turn));
   if (frontier_ != nullptr) {
     frontier_->Start([this](const Status&) { ReportFailure(); });
   }
@@ -272,7 +249,7 @@ std::unique_ptr<SharedRate> Serving::MakeSharedRate(Clock& clock, const Settings
 
 void Serving::ReportFailure() {
   health_.ReportFailure();
-  // Nobody takes the turn of a server that still confirms it.
+  // No standby takes over from a server that still confirms its turn.
   if (cluster_ != nullptr) end_("its store takes nothing any more", /*at_once=*/false);
 }
 
@@ -286,10 +263,10 @@ void Serving::TakeOverPause(const Settings& settings) {
 
 Status Serving::AddConfiguredSources() {
   for (const std::string& name : config_.sources) {
-    // One that an operator has unregistered stays so.
+    // A source that an operator has retired stays retired.
     if (sources_.Knows(name)) continue;
     ASSIGN_OR_RETURN(const SourceRecord record, sources_.Propose(name));
-    // Durable before it is used: signals are stored under its index.
+    // The source is durable before use: signals are stored under its index.
     Changes changes;
     changes.sources.push_back(record);
     RETURN_IF_ERROR(store_->Commit(changes));
@@ -300,25 +277,27 @@ Status Serving::AddConfiguredSources() {
 
 StatusOr<int> Serving::Open() {
   RETURN_IF_ERROR(AddConfiguredSources());
-  // Who may not come in any more is not heard any longer either.
-  door_.SetListener([this] { streams_.CheckCallers(); });
+  // Streams of callers whose access was withdrawn end too.
+  door_.SetListener([this] { calls_.streams.CheckCallers(); });
   AuditRefusals(door_.authoriser(), *audit_);
   const std::vector<std::string> names = AddMethods();
-  // Frees the port.
+  // The destruction frees the port.
   forwarder_ = nullptr;
   if (shared_settings_ != nullptr) shared_settings_->Start(context_);
   ASSIGN_OR_RETURN(const int port, grpc_port_.Start(switchboard_));
   watch_ = std::make_unique<Ticker>(kWatchInterval, [this] {
-    streams_.Look(context_.clock.Now());
-    grpc_port_.Allow(streams_.calls());
+    grpc_port_.Cut(calls_.streams.Look(context_.clock.Now()));
+    grpc_port_.Allow(calls_.streams.stats().calls);
     LookAtTurn(context_.clock.Now());
   });
   disk_watch_ =
       std::make_unique<Ticker>(kWatchInterval, [this] { LookAtDisk(context_.clock.Now()); });
   if (frontier_calls_ != nullptr) {
-    RETURN_IF_ERROR(frontier_calls_->Start([this](bool served) {
-      health_calls_.Set(urlfrontier::URLFrontier::service_full_name(), served);
-    }));
+    RETURN_IF_ERROR(frontier_calls_->Start(
+        [this](bool served) {
+          health_calls_.Set(urlfrontier::URLFrontier::service_full_name(), served);
+        },
+        [this](const std::set<Peer>& peers) { grpc_port_.Cut(peers); }));
   }
   port_ = port;
   health_.Serve(&health_calls_, names);
@@ -326,7 +305,7 @@ StatusOr<int> Serving::Open() {
   if (cluster_ != nullptr && !address.empty()) {
     cluster_->Serve(WithPortIfAny(address, port));
   }
-  if (rates_ != nullptr) rates_->Start();
+  if (shared_rate_ != nullptr) shared_rate_->Start();
   console_ = std::make_unique<ConsoleCalls>(grpc_port_.server()->InProcessChannel({}));
   open_console_ = console_.get();
   return port;
@@ -363,12 +342,6 @@ ServerStatus Serving::Gather() const {
   return status;
 }
 
-std::vector<ShardSnapshot> Serving::shards() const {
-  std::vector<ShardSnapshot> snapshots;
-  for (const auto& shard : shards_) snapshots.push_back(shard->snapshot());
-  return snapshots;
-}
-
 uint64_t Serving::pages() const {
   uint64_t pages = 0;
   for (const auto& shard : shards_) pages += shard->snapshot().counters.pages;
@@ -384,13 +357,13 @@ void Serving::WithoutWaitingForKafka(const std::function<void()>& work) {
 
 void Serving::AwaitStandbys() {
   if (cluster_ == nullptr) return;
-  // One that loads the pages does not read the log meanwhile, and is a successor all the same.
+  // A standby does not read the log while it loads the pages, but still counts as a successor.
   had_successor_ = HasSuccessor();
   standbys_.AskToLoad();
   Clock& clock = context_.clock;
   const Duration handover = config_.cluster.handover;
   const Instant latest = clock.Now() + handover;
-  // One that cannot serve on keeps nobody waiting.
+  // A server that can no longer serve does not wait for standbys.
   const auto serves = [this] {
     return !health_.failed() && store_->health().ok() && cluster_->sure();
   };
@@ -419,7 +392,7 @@ bool Serving::HasSuccessor() const {
 
 void Serving::LookAtTurn(Instant now) {
   if (cluster_ == nullptr) return;
-  // Where Kafka is away for good the turn is not confirmed, and nobody else would have more of it.
+  // If Kafka is away, the turn is not confirmed, and no other server could do more with it.
   if (!cluster_->sure() || cluster_->log().Stats().waiting == 0) return waits_since_.reset();
   if (!waits_since_) waits_since_ = now;
   const Duration waited = now - *waits_since_;
@@ -429,50 +402,52 @@ void Serving::LookAtTurn(Instant now) {
        /*at_once=*/false);
 }
 
+Serving::Calls::Calls(const ServerConfig& config, Clock& clock)
+    : streams({.streams = static_cast<size_t>(config.max_streams),
+               .streams_per_client = static_cast<size_t>(config.max_streams_per_client),
+               .unacked_bytes = static_cast<size_t>(config.max_unacked_bytes)}),
+      lendings(LendingsOf(config.cluster)),
+      request_ids(clock.Now()),
+      tracer(config.trace_share, clock) {}
+
 void Serving::LookAtDisk(Instant now) {
-  const StoreWrites writes = store_->writes();
-  const bool answers = writes.begun == writes.ended || writes.ended != writes_ended_;
-  if (answers || !disk_answered_) disk_answered_ = now;
-  writes_ended_ = writes.ended;
-  disk_silence_ = now - *disk_answered_;
+  const Duration silence = disk_.Look(store_->writes(), now);
   if (cluster_ == nullptr || !cluster_->sure()) return;
-  if (disk_silence_ < config_.cluster.silence * kSilencesOfWaiting) return;
-  // Once it ends it hears of no standby any more.
+  if (silence < config_.cluster.silence * kSilencesOfWaiting) return;
+  // A stopping server hears of no further standby.
   if (!had_successor_ && !HasSuccessor()) return;
-  // In order it would end no sooner than the disk answers, and keep its turn until then. What the
-  // disk has not taken is in the log.
+  // An orderly end would wait for the disk, and keep the turn until then. Writes that the disk has
+  // not taken are in the log.
   end_(fmt::format("the disk has answered no write for {:.0f} s, and a standby is ready",
-                   disk_silence().seconds()),
+                   silence.seconds()),
        /*at_once=*/true);
 }
 
 void Serving::EndCalls() {
   if (cluster_ != nullptr) cluster_->Serve("");
   forwarder_ = nullptr;
-  // First the assignments: those leased ahead go back while their shards still work.
+  // Assignments come first: pages leased ahead go back while their shards still work.
   dispatcher_.Stop();
-  if (rates_ != nullptr) rates_->Stop();
+  if (shared_rate_ != nullptr) shared_rate_->Stop();
   if (shared_settings_ != nullptr) shared_settings_->Stop();
   indexnow_.Stop();
   if (grpc_port_.server() == nullptr) return;
-  // Workers may still report what they have in hand; then every stream ends with what was read from
-  // it acknowledged.
-  streams_.NoticeDraining();
-  // Of a cluster's server that another one follows they report to that: until this has ended nobody
-  // serves.
+  // Workers may still report; then every stream ends with all that was read from it acknowledged.
+  calls_.streams.NoticeDraining();
+  // If another server takes over, workers report to it; it serves only once this one has ended.
   const Duration grace = config_.shutdown_grace;
-  (void)streams_.WaitUntilEmpty(HasSuccessor() ? Duration() : grace);
-  streams_.EndAll();
+  (void)calls_.streams.WaitUntilEmpty(HasSuccessor() ? Duration() : grace);
+  calls_.streams.EndAll();
   if (frontier_calls_ != nullptr) frontier_calls_->Stop();
   if (divisions_ != nullptr) {
-    (void)streams_.WaitUntilEmpty(kDivisionsDeadline);
+    (void)calls_.streams.WaitUntilEmpty(kDivisionsDeadline);
     divisions_->Stop();
   }
   for (const auto& shard : shards_) {
     (void)shard->Query(
         [](const ShardView& view) { view.epochs.Cancel(view.now, ServerIsStopping()); });
   }
-  (void)streams_.WaitUntilEmpty(kShutdownDeadline);
+  (void)calls_.streams.WaitUntilEmpty(kShutdownDeadline);
   // A change of policy that waits for its plan ends with a status.
   plans_.Stop();
   health_calls_.EndWatches();
@@ -490,23 +465,21 @@ void Serving::StopShards() {
 
 Status Serving::Close() {
   dispatcher_.Stop();
-  // Shards that learn wait for other divisions no more.
+  // Learning shards no longer wait for other divisions.
   if (divisions_ != nullptr) divisions_->Stop();
   if (shared_settings_ != nullptr) shared_settings_->Stop();
   url_pages_.Stop();
   indexnow_.Stop();
   plans_.Stop();
-  // Nobody asks for anything any more.
-  background_.Stop();
-  upkeep_.Stop();
+  // Nobody makes requests any more.
+  work_.background.Stop();
+  work_.upkeep.Stop();
   StopShards();
   const Status health = store_->health();
-  // Nobody waits for this one's disk from here on, which the log can do without.
+  // From here on nothing waits for this server's disk: the log has all writes.
   disk_watch_ = nullptr;
   if (cluster_ != nullptr) cluster_->Leave();
-  // A cluster's frontier is in the store.
-  Status closed = frontier_ != nullptr ? frontier_->Close() : absl::OkStatus();
-  closed.Update(store_->Close());
+  const Status closed = store_->Close();
   // A full disk has lost nothing that was acknowledged.
   return health.ok() || absl::IsResourceExhausted(health) ? closed : health;
 }

@@ -1,4 +1,4 @@
-// What exists while a server serves: shards that run, who hands out their pages, and the services.
+// A serving server: running shards, the dispatcher of their pages, and the services.
 #ifndef FRESHET_SERVER_SERVING_H_
 #define FRESHET_SERVER_SERVING_H_
 
@@ -12,6 +12,7 @@
 
 #include "core/base/status.h"
 #include "server/api/context.h"
+#include "server/api/crawl_rate.h"
 #include "server/api/health_calls.h"
 #include "server/api/message_trace.h"
 #include "server/api/standby_roster.h"
@@ -21,6 +22,8 @@
 #include "server/base/live.h"
 #include "server/base/places.h"
 #include "server/base/ticker.h"
+#include "server/engine/plan_runner.h"
+#include "server/engine/quarantine_log.h"
 #include "server/engine/runtime_settings.h"
 #include "server/fleet/shared_model.h"
 #include "server/fleet/shared_rate.h"
@@ -29,49 +32,87 @@
 #include "server/indexnow/receiver.h"
 #include "server/ops/console_calls.h"
 #include "server/ops/health.h"
-#include "server/ops/metrics.h"
 #include "server/ports/grpc_port.h"
 #include "server/starting.h"
 
 namespace freshet {
 
-// Thread-safe but for Open, StopServing and Close, which are called once, in this order; the later
-// ones also without those before.
+class Serving;
+
+// For how long the disk has answered none of its writes. One thread looks; any asks.
+class DiskSilence {
+ public:
+  // Returns how long it lasts. Called regularly.
+  Duration Look(const StoreWrites& writes, Instant now) {
+    const bool answers = writes.begun == writes.ended || writes.ended != ended_;
+    if (answers || !answered_) answered_ = now;
+    ended_ = writes.ended;
+    lasts_ = now - *answered_;
+    return lasts_;
+  }
+  // 0 = the disk answers, or has no write to answer.
+  [[nodiscard]] Duration lasts() const { return lasts_; }
+
+ private:
+  uint64_t ended_ = 0;
+  std::optional<Instant> answered_;
+  Live<Duration> lasts_;
+};
+
+// Passes on events of the shards. Thread-safe but for Tell.
+class ShardNews final : public ShardObserver {
+ public:
+  // Sets the receiver before the shards start; it outlives them.
+  void Tell(Serving* serving) { serving_ = serving; }
+
+  void OnFailure(uint16_t shard, const Status& status) override;
+  void OnPagesMayBeDue() override;
+  void OnLeases(const LeaseTallies& tallies) override;
+  void OnGroups(uint16_t shard, const std::vector<GroupStanding>& standings) override;
+  void OnQuarantine(const QuarantineNews& news) override;
+  void OnCrawlEmptied(uint16_t shard, const std::string& crawl_id) override;
+  void OnCrawlDeclassed(uint16_t shard, const std::string& crawl_id) override;
+
+ private:
+  Serving* serving_ = nullptr;
+  QuarantineLog quarantines_;
+};
+
+// The serving server. Thread-safe but for Open, StopServing and Close, which are called once, in
+// this order; later ones also without earlier ones.
 class Serving {
  public:
   using End = std::function<void(std::string_view why, bool at_once)>;
 
-  // Sets the shards and their threads going. At most `connections` of gRPC are open at a time. All
-  // that is referred to outlives this; `metrics` tells this what the shards say.
-  // `end` ends the server from outside, for the reason that it is given: in order at most once, and
-  // at most once at once; null: nothing does.
-  Serving(const ServerConfig& config, Clock& clock, int connections, Metrics& metrics,
+  // Starts the shards and their threads. At most `connections` of gRPC are open at a time. All
+  // references outlive this; `news` passes on the shards' events. `end` ends the server from
+  // outside for a reason, at most once for each value of its `at_once`; null = nothing does.
+  Serving(const ServerConfig& config, Clock& clock, int connections, ShardNews& news,
           Health& health, Door& door, LoadedStore loaded, End end);
   Serving(const Serving&) = delete;
   Serving& operator=(const Serving&) = delete;
   ~Serving();
 
-  // Answers calls, and says so. Returns the port.
+  // Answers calls, and announces it. Returns the port number.
   [[nodiscard]] StatusOr<int> Open();
-  // Of a cluster: serves on while standbys load the pages, so that one of them takes over at once;
-  // cluster.handover at most.
+  // In a cluster: serves on while standbys load the pages, so that one takes over at once; at most
+  // for cluster.handover.
   void AwaitStandbys();
-  // Takes no more calls, lets those that are open come to their end, and gives back what was leased
-  // ahead.
+  // Takes no more calls, lets open ones end, and gives back pages leased ahead.
   void StopServing();
-  // Ends all threads and closes the store. Not OK when the store had failed or does not close.
+  // Ends all threads and closes the store. Not OK: the store had failed, or does not close.
   [[nodiscard]] Status Close();
 
-  // All but what is known of the HTTP port and of the start.
+  // The status without the HTTP port and the start.
   [[nodiscard]] ServerStatus Gather() const;
   [[nodiscard]] uint64_t pages() const;
   [[nodiscard]] ClusterStatus cluster() const {
     if (cluster_ == nullptr) return {};
     ClusterStatus status = cluster_->status();
-    status.items_sent_on = counters_.sent_on;
-    status.assignments_elsewhere = counters_.assignments_elsewhere;
-    status.items_sent_unanswered = counters_.sent_on_unanswered;
-    if (rates_ != nullptr) status.rate = rates_->status();
+    status.items_sent_on = calls_.counters.sent_on;
+    status.assignments_elsewhere = calls_.counters.assignments_elsewhere;
+    status.items_sent_unanswered = calls_.counters.sent_on_unanswered;
+    status.rate = context_.rates.status();
     if (model_ != nullptr) status.learned_from = model_->heard();
     return status;
   }
@@ -80,31 +121,49 @@ class Serving {
   [[nodiscard]] const Dispatcher& dispatcher() const { return dispatcher_; }
   [[nodiscard]] const ServerContext& context() const { return context_; }
   [[nodiscard]] IndexNowReceiver& indexnow() { return indexnow_; }
-  // What the console asks for; null before Open.
+  // Answers the console; nullptr before Open.
   [[nodiscard]] ConsoleCalls* console() const { return open_console_; }
-  [[nodiscard]] std::vector<ShardSnapshot> shards() const;
-  // For how long the disk has had writes and has answered none; 0: it answers, or has none.
-  [[nodiscard]] Duration disk_silence() const { return disk_silence_; }
+  // For how long the disk has answered none of its writes; 0 = it answers, or has none.
+  [[nodiscard]] Duration disk_silence() const { return disk_.lasts(); }
 
  private:
-  class ShardNews;
+  friend class ShardNews;
+
+  // Counts, and bytes kept, of calls of all methods.
+  struct Calls {
+    Calls(const ServerConfig& config, Clock& clock);
+
+    StreamSet streams;
+    HandlerCounters counters;
+    CallStats stats;
+    Places lendings;
+    Places listings{limits::kMaxListings};
+    RequestIds request_ids;
+    Tracer tracer;
+  };
+  struct Work {
+    Background background;
+    Background upkeep;
+    Slots upkeeps{limits::kMaxUpkeeps};
+  };
 
   [[nodiscard]] std::unique_ptr<SharedRate> MakeSharedRate(Clock& clock, const Settings& settings);
-  // Of the store, by shards or the frontier: on any thread.
+  // Reports a failure of the store; shards and the frontier call it, on any thread.
   void ReportFailure();
   void TakeOverPause(const Settings& settings);
-  // Leaves the turn to a standby that would take over at once where Kafka confirms the turn of this
-  // server and takes none of its commits.
+  // Leaves the turn to a ready standby while Kafka confirms this server's turn but takes none of
+  // its commits.
   void LookAtTurn(Instant now);
-  // The same where the disk gives no answer.
+  // Does the same while the disk gives no answer.
   void LookAtDisk(Instant now);
   // Whether a standby would take over at once.
   [[nodiscard]] bool HasSuccessor() const;
-  // The names of the services that answer, whose methods are in the switchboard from here on.
+  // Adds all methods to the switchboard, and returns the names of their services.
   [[nodiscard]] std::vector<std::string> AddMethods();
   void EndCalls();
   void StopShards();
-  // What Kafka has not taken for some seconds is given up meanwhile: it is never acknowledged.
+  // Does `work`; meanwhile commits that Kafka has not taken for some seconds are given up, and
+  // never acknowledged.
   void WithoutWaitingForKafka(const std::function<void()>& work);
   [[nodiscard]] Status AddConfiguredSources();
 
@@ -114,17 +173,14 @@ class Serving {
   const End end_;
   std::atomic<bool> had_successor_ = false;  // when it was told to end
   std::optional<Instant> waits_since_;       // for Kafka, with its turn confirmed; owner: watch_
-  uint64_t writes_ended_ = 0;                // of the disk; owner: disk_watch_
-  std::optional<Instant> disk_answered_;     // owner: disk_watch_
-  Live<Duration> disk_silence_;
+  DiskSilence disk_;                         // owner: disk_watch_
   // Later members use earlier ones.
   const std::unique_ptr<AuditLog> audit_;
-  const std::unique_ptr<Cluster> cluster_;  // nullptr: the server is alone
+  const std::unique_ptr<Cluster> cluster_;  // nullptr = the server is alone
   std::unique_ptr<Forwarder> forwarder_;    // until it serves itself
-  // Has the first division answer the crawl-frontier API; nullptr: it is served here, or not at
-  // all.
+  // Sends the crawl-frontier API to the first division; nullptr = it is served here, or not at all.
   const std::unique_ptr<CallForwarder> frontier_calls_;
-  // nullptr: nobody else has pages, or is to be asked.
+  // nullptr = there is no other division.
   const std::unique_ptr<DivisionPeers> divisions_;
   const std::unique_ptr<Store> store_;
   const std::shared_ptr<EpochExchange> epochs_;
@@ -133,32 +189,25 @@ class Serving {
   RuntimeSettings settings_;
   Sources sources_;
   const std::unique_ptr<Crawls> crawls_;
-  const std::unique_ptr<Frontier> frontier_;  // nullptr: not served
+  const std::unique_ptr<Frontier> frontier_;  // nullptr = not served
   std::atomic<int> port_{0};                  // of gRPC, once it listens
-  StreamSet streams_;
-  HandlerCounters counters_;
-  CallStats calls_;
-  Slots lendings_;
-  Places listings_;
+  Calls calls_;
   StandbyRoster standbys_;
-  Slots upkeeps_;
   Dispatcher dispatcher_;
-  Background background_;
-  Background upkeep_;
+  Work work_;
   PlanRunner plans_;
-  const std::unique_ptr<SharedRate> rates_;  // nullptr: the crawl rate is this server's own
-  const std::unique_ptr<SharedSettings> shared_settings_;  // nullptr: so are its settings
-  const std::unique_ptr<ShardNews> shard_news_;
-  RequestIds request_ids_;
-  Tracer tracer_;
+  const std::unique_ptr<SharedRate> shared_rate_;  // nullptr = the crawl rate is this server's own
+  OwnRate own_rate_;
+  const std::unique_ptr<SharedSettings> shared_settings_;  // nullptr = the settings are this
+                                                           // server's own
   UrlPages url_pages_;
   const ServerContext context_;
-  const std::unique_ptr<SharedModel> model_;  // nullptr: the shards learn from their own pages
+  const std::unique_ptr<SharedModel> model_;  // nullptr = the shards learn from their own pages
   HealthCalls health_calls_;
   Switchboard switchboard_;
   IndexNowReceiver indexnow_;
   GrpcPort grpc_port_;
-  std::unique_ptr<Ticker> watch_;       // looks at the calls that are open
+  std::unique_ptr<Ticker> watch_;       // looks at open calls
   std::unique_ptr<Ticker> disk_watch_;  // until the turn is left
   std::unique_ptr<ConsoleCalls> console_;
   std::atomic<ConsoleCalls*> open_console_{nullptr};  // once it can be used

@@ -19,9 +19,9 @@
 namespace freshet {
 namespace {
 
-// A standby that has not had all of the log for longer would have to read the rest first.
+// A standby that lags behind the log for longer would have to read the rest first.
 constexpr Duration kMostBehind = Duration::Seconds(10);
-// Whoever asks a standby to load the pages says so once a second, and then ends.
+// An ending server asks its standbys once a second to load the pages.
 constexpr Duration kAskedFor = Duration::Seconds(30);
 
 }  // namespace
@@ -53,10 +53,10 @@ StatusOr<LoadedStore> Starter::Load(rocksdb::Env* env, const DescriptorPlan& fil
   RETURN_IF_ERROR(OpenStore(env, files, &loaded));
   ASSIGN_OR_RETURN(loaded.audit, OpenAudit());
   RETURN_IF_ERROR(progress_.GoOn());
-  // It stands by no more.
+  // The server is no longer a standby.
   loaded.reporter = nullptr;
   RETURN_IF_ERROR(LoadPages(&loaded));
-  RETURN_IF_ERROR(LoadFrontier(env, files.frontier_table_files, &loaded));
+  RETURN_IF_ERROR(LoadFrontier(&loaded));
   RETURN_IF_ERROR(loaded.store->StartCompactions());
   RETURN_IF_ERROR(progress_.GoOn());
   return loaded;
@@ -99,7 +99,7 @@ Status Starter::OpenStore(rocksdb::Env* env, const DescriptorPlan& files, Loaded
 void Starter::LookAtTurn(const Cluster& cluster) {
   const Instant now = clock_.Now();
   const uint64_t rows = progress_.open.rows_taken_in;
-  // While Kafka does not confirm the turn nobody else has more of it.
+  // While Kafka does not confirm the turn, no other server could do more with it.
   if (!cluster.sure() || !stuck_since_ || rows != rows_then_) {
     stuck_since_ = now;
     rows_then_ = rows;
@@ -142,7 +142,7 @@ Status Starter::JoinCluster(LoadedStore* loaded, StoreOptions* options) {
 Status Starter::Forward(int connections, LoadedStore* loaded) {
   loaded->forwarder = std::make_unique<Forwarder>(
       config_, static_cast<size_t>(connections), door_, clock_, progress_.forwarding,
-      // It may outlive this.
+      // The function may outlive this.
       [&progress = progress_, cluster = loaded->cluster.get()] {
         StatusOr<std::optional<ServingPeer>> peer = cluster->WhoServes();
         if (peer.ok()) progress.SetPeer(*peer);
@@ -197,18 +197,11 @@ Status Starter::LoadPages(LoadedStore* loaded) {
   return absl::OkStatus();
 }
 
-Status Starter::LoadFrontier(rocksdb::Env* env, int table_files, LoadedStore* loaded) const {
+Status Starter::LoadFrontier(LoadedStore* loaded) const {
   if (!config_.has_frontier()) return absl::OkStatus();
-  StoreOptions options = StoreOptionsOf(config_);
-  options.env = env;
-  options.page_cache_bytes = 0;
-  options.max_open_tables = table_files;
   FrontierLimits limits = config_.frontier_limits;
   limits.uncovered_flights = static_cast<uint64_t>(config_.max_newcomer_leases);
-  ASSIGN_OR_RETURN(loaded->frontier, config_.cluster.configured()
-                                         ? Frontier::OpenWithin(*loaded->store, limits, clock_)
-                                         : Frontier::Open(FrontierDirectory(config_.data_dir),
-                                                          options, limits, clock_));
+  ASSIGN_OR_RETURN(loaded->frontier, Frontier::Open(*loaded->store, limits, clock_));
   const FrontierStatus status = loaded->frontier->status();
   if (status.counts.queues > 0) {
     spdlog::info("frontier: {} in {} of {}, {} in flight",
@@ -220,7 +213,7 @@ Status Starter::LoadFrontier(rocksdb::Env* env, int table_files, LoadedStore* lo
 }
 
 void Starter::LogRecovery() {
-  // May take months: once is enough.
+  // A standby may wait for months: it logs that once.
   const bool standing_by = progress_.open.stage == OpenStage::kFollowing;
   if (std::exchange(standing_by_, standing_by) && standing_by) return;
   spdlog::info("{}; {:.0f} s since the start", Describe(progress_.Recovery()),

@@ -1,5 +1,4 @@
-// What exists while a server starts: how far it has come, and how a store becomes shards that hold
-// every page.
+// The start of a server: its progress, and how a store becomes shards that hold every page.
 #ifndef FRESHET_SERVER_STARTING_H_
 #define FRESHET_SERVER_STARTING_H_
 
@@ -36,15 +35,15 @@ namespace freshet {
 
 struct ServerConfig;
 
-// How far a start has come, for others to see, and whether it goes on. Thread-safe.
+// The progress of a start, and whether it goes on. Thread-safe.
 struct StartProgress {
   OpenProgress open;
   LoadProgress load;
   ForwardCounters forwarding;
-  std::atomic<int> forwarding_port{0};  // where calls are taken meanwhile; 0: nowhere
+  std::atomic<int> forwarding_port{0};  // port that takes calls until then; 0 = none
   std::atomic<bool> stop_requested{false};
 
-  // Who serves meanwhile, as far as is known, where calls are taken.
+  // The server that serves until this one does, as far as known to the forwarding port.
   void SetPeer(std::optional<ServingPeer> peer) FRESHET_EXCLUDES(mutex_) {
     const MutexLock lock(mutex_);
     peer_ = std::move(peer);
@@ -57,9 +56,9 @@ struct StartProgress {
     stop_requested = true;
     open.cancelled = true;
   }
-  // Cancelled once that was requested.
+  // Cancelled once a stop was requested.
   [[nodiscard]] Status GoOn() const;
-  // `ready` is left false: whether the server serves is not known here.
+  // The progress for status reports; leaves `ready` false.
   [[nodiscard]] RecoveryStatus Recovery() const;
   [[nodiscard]] ClusterStatus::Forwarded Forwarded() const;
 
@@ -68,24 +67,24 @@ struct StartProgress {
   std::optional<ServingPeer> peer_ FRESHET_GUARDED_BY(mutex_);
 };
 
-// A store, and shards that hold all that is in it and do not run yet. Thread-compatible.
+// A store, and shards with all of it that do not run yet. Thread-compatible.
 struct LoadedStore {
-  std::unique_ptr<Cluster> cluster;      // nullptr: the server is alone; used by the store
-  std::unique_ptr<Forwarder> forwarder;  // nullptr: takes no calls until it serves; uses cluster
-  std::unique_ptr<StandbyReporter> reporter;  // likewise; uses both
-  ForwardCounters* forwarding = nullptr;      // of calls that others answer; outlives this
+  std::unique_ptr<Cluster> cluster;      // nullptr = the server is alone; used by the store
+  std::unique_ptr<Forwarder> forwarder;  // nullptr = takes no calls until it serves; uses cluster
+  std::unique_ptr<StandbyReporter> reporter;  // nullptr = takes no calls until it serves; uses both
+  ForwardCounters* forwarding = nullptr;      // calls that others answer; outlives this
   std::unique_ptr<Store> store;
   LoadedShards pages;                  // use the store
-  std::unique_ptr<Frontier> frontier;  // nullptr: not served; of a cluster it uses the store
+  std::unique_ptr<Frontier> frontier;  // nullptr: not served; it uses the store
   std::unique_ptr<AuditLog> audit;
 };
 
-// Owner thread only.
+// Starts a server. Owner thread only.
 class Starter {
  public:
-  // `begun` is when the server was started. All that is referred to outlives this; `clock` and
-  // `observer`, which is that of the shards, what is loaded as well.
-  // `on_replaced` is Cluster::Join's; `door` is for calls that come before the server serves.
+  // `begun` is when the server started. All references outlive this; `clock` and `observer`, the
+  // shards' own, also outlive the loaded store. `on_replaced` is Cluster::Join's; `door` is for
+  // calls that come before the server serves.
   Starter(const ServerConfig& config, Clock& clock, Door& door, Instant begun,
           StartProgress& progress, ShardObserver& observer,
           std::function<void()> on_replaced = nullptr)
@@ -97,27 +96,26 @@ class Starter {
         loader_(config, clock, begun, observer),
         on_replaced_(std::move(on_replaced)) {}
 
-  // Opens the store, makes the shards and loads them. `env` is the store's, null for the machine's
-  // own; of its tables as many are open at a time as `files` says. Cancelled when a stop is
-  // requested meanwhile.
+  // Opens the store, makes the shards and loads them. `env` is the store's, nullptr = the machine's
+  // own; `files` limits its open tables. Cancelled: a stop was requested.
   [[nodiscard]] StatusOr<LoadedStore> Load(rocksdb::Env* env, const DescriptorPlan& files);
 
  private:
   [[nodiscard]] Status OpenStore(rocksdb::Env* env, const DescriptorPlan& files,
                                  LoadedStore* loaded);
-  // Puts the store's truth where the servers of the cluster have it.
+  // Has the store keep its truth in the log of the cluster.
   [[nodiscard]] Status JoinCluster(LoadedStore* loaded, StoreOptions* options);
-  // Takes calls for the server of the cluster that serves, and tells it that this one stands by.
+  // Takes calls for the cluster's serving server, and tells it that this one is a standby.
   [[nodiscard]] Status Forward(int connections, LoadedStore* loaded);
   [[nodiscard]] v1::FleetStandby DescribeStandby(const Cluster& cluster) const;
   [[nodiscard]] StatusOr<std::unique_ptr<AuditLog>> OpenAudit() const;
-  // The crawl-frontier API's, from a directory beside the pages.
-  [[nodiscard]] Status LoadFrontier(rocksdb::Env* env, int table_files, LoadedStore* loaded) const;
+  // Loads the crawl frontier from the store.
+  [[nodiscard]] Status LoadFrontier(LoadedStore* loaded) const;
   // Unless a standby has loaded them.
   [[nodiscard]] Status LoadPages(LoadedStore* loaded);
   void LogRecovery();
-  // Ends the start of a server that has had its turn for cluster.handover and is not open yet, and
-  // reads nothing either.
+  // Ends the start if the server has had its turn for cluster.handover, is not open yet, and reads
+  // nothing.
   void LookAtTurn(const Cluster& cluster);
 
   const ServerConfig& config_;
@@ -127,12 +125,11 @@ class Starter {
   StartProgress& progress_;
   const ShardsLoader loader_;
   const std::function<void()> on_replaced_;
-  std::unique_ptr<Standby> standby_;  // nullptr: the server is alone
-  // Until then, in microseconds, the server that serves waits for this one to have the pages, as
-  // far as was heard.
+  std::unique_ptr<Standby> standby_;  // nullptr = the server is alone
+  // Microseconds until which the serving server is known to wait for this one's pages.
   std::atomic<int64_t> asked_to_load_until_ = 0;
-  bool standing_by_ = false;  // the log says so already
-  // Since when it has its turn and has read no row. Of the thread that opens the store.
+  bool standing_by_ = false;  // already logged
+  // Since when it has its turn and has read no row. Used by the thread that opens the store.
   std::optional<Instant> stuck_since_;
   uint64_t rows_then_ = 0;
   bool gave_up_ = false;

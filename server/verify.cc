@@ -17,9 +17,13 @@
 #include "core/base/url.h"
 #include "core/model/host.h"
 #include "core/schedule/freshness_sample.h"
+#include "core/schedule/host_book.h"
+#include "core/schedule/learning.h"
 #include "core/schedule/leases.h"
+#include "core/schedule/page_book.h"
 #include "core/schedule/page_to_load.h"
 #include "core/schedule/shard_counters.h"
+#include "core/schedule/shard_loading.h"
 #include "core/schedule/shard_options.h"
 #include "core/schedule/shard_state.h"
 #include "fmt/format.h"
@@ -30,10 +34,10 @@ namespace freshet {
 namespace {
 
 constexpr size_t kSlice = 1024;
-// Sums of doubles in another order, and of values that the index keeps in single precision.
+// Tolerance for sums in another order, and for values that the index keeps in single precision.
 constexpr double kSumTolerance = 1e-5;
 
-// A shard that owns every slot, and what it was loaded with. Owner thread only.
+// A shard that owns every slot, with the records that it was loaded with. Owner thread only.
 class LoadedShard final : public LoadVisitor {
  public:
   LoadedShard(ShardState& state, std::function<void(std::string)> problem)
@@ -41,25 +45,25 @@ class LoadedShard final : public LoadVisitor {
 
   Status OnHost(const HostRecord& host, uint32_t host_serial) override {
     if (host_serial >= ids_.size()) ids_.resize(host_serial + size_t{1});
-    ids_[host_serial] = state_.LoadHost(host);
+    ids_[host_serial] = state_.loading().LoadHost(host);
     hosts.push_back(host);
     return absl::OkStatus();
   }
   Status OnPage(const LoadedPage& page) override {
-    PageToLoad prepared = state_.PrepareLoad(page.number, page.fingerprint, ids_[page.host_serial],
-                                             page.spec, page.state);
-    ASSIGN_OR_RETURN(prepared.crawl, state_.InternCrawl(page.crawl_id));
-    const Status status = state_.LoadPages({&prepared, 1});
+    PageToLoad prepared = state_.loading().PrepareLoad(
+        page.number, page.fingerprint, ids_[page.host_serial], page.spec, page.state);
+    ASSIGN_OR_RETURN(prepared.crawl, state_.loading().InternCrawl(page.crawl_id));
+    const Status status = state_.loading().LoadPages({&prepared, 1});
     if (!status.ok()) problem_(std::string(status.message()));
     return absl::OkStatus();
   }
   Status OnLease(const LeaseRecord& lease) override {
-    state_.LoadLease(lease);
+    state_.loading().LoadLease(lease);
     if (!lease.over) leases.push_back(lease);
     return absl::OkStatus();
   }
   Status OnSlotEnd(Slot slot, uint64_t next_serial) override {
-    state_.LoadNextSerial(slot, next_serial);
+    state_.loading().LoadNextSerial(slot, next_serial);
     ids_.clear();
     return absl::OkStatus();
   }
@@ -73,7 +77,7 @@ class LoadedShard final : public LoadVisitor {
   std::vector<HostId> ids_;  // of the slot's hosts, by serial
 };
 
-// Owner thread only.
+// Compares derived state with the records. Owner thread only.
 class DerivedVerifier {
  public:
   DerivedVerifier(const Store& store, const ShardOptions& options, VerifyReport* report)
@@ -85,7 +89,7 @@ class DerivedVerifier {
   Status Run() {
     RETURN_IF_ERROR(CheckModels());
     RETURN_IF_ERROR(store_.Load(Slot(0), Slot(limits::kSlots - 1), loaded_));
-    state_.FinishLoad();
+    state_.loading().FinishLoad();
     RETURN_IF_ERROR(CheckPages());
     CheckSources();
     CheckLeases();
@@ -94,7 +98,7 @@ class DerivedVerifier {
   }
 
  private:
-  // The operator's terminal must not obey names of clients.
+  // Makes the text safe: client names must not control the operator's terminal.
   void Problem(const std::string& text) {
     ++report_.problem_count;
     if (report_.problems.size() < VerifyReport::kMaxProblems) {
@@ -105,19 +109,19 @@ class DerivedVerifier {
   Status CheckModels() {
     ASSIGN_OR_RETURN(const GlobalRecords globals, store_.LoadGlobals());
     for (const EpochRecord& epoch : globals.epochs) {
-      // A server of a cluster that has only ever stood by knows no number.
+      // A cluster's server that was never more than a standby knows no number of shards.
       if (globals.shards > 0 && epoch.shard >= globals.shards) {
         Problem(fmt::format("meta: an epoch of shard {}, of which there are {}", epoch.shard,
                             globals.shards));
       }
-      const Status status = state_.LoadEpoch(epoch);
+      const Status status = state_.learning().LoadEpoch(epoch);
       if (status.ok()) continue;
       Problem(fmt::format("meta: the model of shard {} cannot be used: {}", epoch.shard,
                           std::string(status.message())));
     }
     double shares = 0;
     for (const CrawlRecord& crawl : globals.crawls) {
-      RETURN_IF_ERROR(state_.LoadCrawl({.record = crawl}));
+      RETURN_IF_ERROR(state_.loading().LoadCrawl({.record = crawl}));
       shares += crawl.share.value_or(0);
     }
     if (shares > 1 + 1e-9) Problem(fmt::format("meta: the shares of crawls sum to {}", shares));
@@ -158,12 +162,12 @@ class DerivedVerifier {
       NoteSources(page, seen.signals);
     }
     std::vector<PageNumber> found;
-    state_.FindNumbers(page.key, &found);
+    state_.pages().FindNumbers(page.key, &found);
     if (std::find(found.begin(), found.end(), page.number) == found.end()) {
       Problem(fmt::format("index: page {:#x}, {}, is not found by its URL", page.number.value(),
                           page.key.url));
     }
-    // Each pair is looked at once.
+    // Each pair is checked once.
     std::erase_if(found, [&](PageNumber other) { return other >= page.number; });
     for (const StatusOr<PageRecord>& other : store_.ReadPages(found)) {
       if (!other.ok() || other->key != page.key) continue;
@@ -184,7 +188,7 @@ class DerivedVerifier {
     }
   }
 
-  // Each is said once, however many pages have signals of it.
+  // Each source is reported once, however many pages have its signals.
   void CheckSources() {
     for (size_t source = 0; source < strange_.size(); ++source) {
       const StrangeSource& strange = strange_[source];
@@ -207,7 +211,7 @@ class DerivedVerifier {
         Problem(fmt::format("lease {:#x}: page {:#x} is leased twice", lease.id.value(),
                             lease.page.value()));
       }
-      if (state_.FindLease(lease.id) != lease) {
+      if (state_.pages().FindLease(lease.id) != lease) {
         Problem(fmt::format("lease {:#x}: is not open after loading", lease.id.value()));
       }
       if (!lease.host.empty()) {
@@ -215,12 +219,12 @@ class DerivedVerifier {
         continue;
       }
       for (const StatusOr<PageRecord>& page : store_.ReadPages({&lease.page, 1})) {
-        if (page.ok()) ++in_flight[page->host];  // else Store::Verify has said so
+        if (page.ok()) ++in_flight[page->host];  // otherwise Store::Verify has reported it
       }
     }
     for (const HostRecord& host : loaded_.hosts) {
       uint32_t found_in_flight = 0;
-      const StatusOr<HostRecord> found = state_.FindHost(host.host, &found_in_flight);
+      const StatusOr<HostRecord> found = state_.hosts().Find(host.host, &found_in_flight);
       if (!found.ok() || found->min_delay != host.min_delay ||
           found->max_in_flight != host.max_in_flight ||
           found->min_page_interval != host.min_page_interval ||
@@ -241,7 +245,7 @@ class DerivedVerifier {
   }
 
   void CheckCounters() {
-    const ShardCounters& counters = state_.counters();
+    const ShardCounters counters = state_.counters();
     const auto compare = [this](std::string_view what, uint64_t counted, uint64_t stored) {
       if (counted == stored) return;
       Problem(fmt::format("counters: {} {}, stored are {}", counted, what, stored));
@@ -249,9 +253,9 @@ class DerivedVerifier {
     compare("pages", counters.pages, pages_);
     compare("hosts", counters.hosts, loaded_.hosts.size());
     compare("leases", counters.leases, loaded_.leases.size());
-    const BelievedFreshness believed = state_.Believed(Instant());
+    const BelievedFreshness believed = state_.pages().Believed(Instant());
     compare("pages that are not gone", believed.pages, present_);
-    // Of more pages a sample is kept, whose sum is an estimate.
+    // With more pages a sample is kept, whose sum is an estimate.
     if (pages_ > FreshnessSample::kMaxSample) return;
     if (std::abs(believed.importance - importance_) > kSumTolerance * importance_) {
       Problem(fmt::format("counters: importance is {} in the index, {} in the records",
@@ -263,7 +267,7 @@ class DerivedVerifier {
   VerifyReport& report_;
   ShardState state_;
   LoadedShard loaded_;
-  // A source that signals name and that is not registered.
+  // An unregistered source that signals name.
   struct StrangeSource {
     PageNumber first;
     PageNumber last;
@@ -272,7 +276,7 @@ class DerivedVerifier {
   absl::flat_hash_set<uint8_t> sources_;                                        // indices
   std::array<StrangeSource, UINT8_MAX / limits::kBurstClasses + 1> strange_{};  // by index
   uint64_t pages_ = 0;
-  uint64_t present_ = 0;  // those that are not gone
+  uint64_t present_ = 0;  // not gone
   double importance_ = 0;
 };
 

@@ -1,10 +1,9 @@
 // The durable memory of the crawl-frontier API: queues, their URLs, when each is due and what is in
-// flight, in a RocksDB database of its own in a directory beside that of the pages
-// (docs/storage-format.md).
+// flight, in column families of the store of the pages (docs/storage-format.md).
 //
-// Keys begin with the number of a crawl id and that of a queue in it, neither of which names
-// anything else while something refers to it: what belongs to a queue, or to a crawl id, lies
-// together and is forgotten as one range, however much it is.
+// Keys begin with the numbers of a crawl id and of a queue in it. No number is reused while any row
+// refers to it. So the rows of a queue, or of a crawl id, are one range of keys, and a single range
+// deletion removes them.
 #ifndef FRESHET_STORAGE_FRONTIER_STORE_H_
 #define FRESHET_STORAGE_FRONTIER_STORE_H_
 
@@ -25,7 +24,7 @@
 
 namespace freshet {
 
-// Which queue: both numbers are > 0 for one that is stored. Value type, thread-compatible.
+// The numbers of a queue, both > 0 if the queue is stored. Value type, thread-compatible.
 struct FrontierQueueId {
   uint32_t crawl = 0;
   uint32_t queue = 0;
@@ -36,68 +35,71 @@ struct FrontierQueueId {
   }
 };
 
-// What is kept of a URL. Times are seconds since 1970.
+// The record of a URL. Times are seconds since 1970.
 struct FrontierItem {
-  uint64_t due = 0;      // zero: completed, never again
-  uint64_t created = 0;  // when it came in
+  uint64_t due = 0;      // 0 = completed, never again
+  uint64_t created = 0;  // when the URL was added
   std::string metadata;  // as the caller wrote it
 };
 
-// A URL of a queue in the order in which they are due.
+// A URL and its due time: the sort key of the URLs in a queue.
 struct FrontierDue {
   uint64_t due = 0;
   std::string url;
   auto operator<=>(const FrontierDue&) const = default;
 };
 
-// A URL that is in flight. It is not among those that are due meanwhile.
+// A URL in flight. Until the lease ends the URL is not among the due ones.
 struct FrontierLease {
   uint64_t until = 0;  // seconds since 1970
-  uint64_t due = 0;    // of its item
+  uint64_t due = 0;    // `due` of its item
 };
 
-// What is kept of a queue beside its URLs.
+// The record of a queue, without its URLs.
 struct FrontierQueueRecord {
   std::string key;
-  uint64_t active = 0;     // URLs that are scheduled, in flight or not
-  uint64_t completed = 0;  // URLs that are not
-  // No URL that waits is before this one; unset: none waits.
+  uint64_t active = 0;     // scheduled URLs, in flight or not
+  uint64_t completed = 0;  // completed URLs
+  // The first waiting URL, or a place before it; unset: no URL waits.
   std::optional<FrontierDue> head;
-  // What an operator has set, in seconds; unset: the default. So is what was set before it was
-  // known who did.
+  // Settings of an operator, in seconds; unset: the default. Older settings, of unknown origin,
+  // count as an operator's.
   std::optional<uint32_t> delay;
   uint64_t blocked_until = 0;
-  uint32_t limit = 0;        // of `completed`; zero: none
-  uint64_t last_served = 0;  // zero: never
-  // The same as other clients have set it since an operator did.
+  uint32_t limit = 0;        // most `completed` URLs; 0 = no limit
+  uint64_t last_served = 0;  // 0 = never
+  // Settings that other clients have added since an operator last set any.
   std::optional<uint32_t> asked_delay;
   uint64_t asked_until = 0;
 
-  // What holds: other clients only ever add to what an operator has set.
+  // The delay in force: other clients can only lengthen the operator's.
   [[nodiscard]] std::optional<uint32_t> longest_delay() const {
     return std::max(delay, asked_delay);
   }
   [[nodiscard]] uint64_t block_end() const { return std::max(blocked_until, asked_until); }
 };
 
-// What is kept of the frontier as a whole.
+// Settings of the whole frontier, for all crawl ids. Value type, thread-compatible.
 struct FrontierSettings {
   uint32_t default_delay = 1;  // seconds
   bool active = true;
-  uint64_t seen = 0;  // the latest time of a commit; zero: of releases that did not keep it
+  uint64_t seen = 0;  // latest commit time; 0 = unknown, from an older release
 };
 
 class FrontierStore;
 
-// Changes that are written together, in their order. Thread-compatible.
+// Changes that are written together, in order. Thread-compatible.
 class FrontierBatch {
  public:
-  // For this store, which outlives it.
+  // Precondition: `store` outlives the batch.
   explicit FrontierBatch(const FrontierStore& store);
   ~FrontierBatch();
   FrontierBatch(const FrontierBatch&) = delete;
   FrontierBatch& operator=(const FrontierBatch&) = delete;
 
+  // Each function adds a row to one family, or removes one. The batch does not check that rows of
+  // several families agree: the frontier's state machine does. Durations are seconds, and instants
+  // seconds since 1970.
   void PutItem(FrontierQueueId queue, std::string_view url, const FrontierItem& item);
   void DeleteItem(FrontierQueueId queue, std::string_view url);
   void PutDue(FrontierQueueId queue, uint64_t due, std::string_view url);
@@ -105,10 +107,10 @@ class FrontierBatch {
   void PutLease(FrontierQueueId queue, std::string_view url, const FrontierLease& lease);
   void DeleteLease(FrontierQueueId queue, std::string_view url);
   void PutQueue(FrontierQueueId queue, const FrontierQueueRecord& record);
-  // Forgets the queue and all that is in it.
+  // Deletes the queue and all its rows.
   void DeleteQueue(FrontierQueueId queue);
   void PutCrawl(uint32_t crawl, std::string_view name);
-  // Forgets the crawl id and all queues that are in it.
+  // Deletes the crawl id and all its queues.
   void DeleteCrawl(uint32_t crawl);
   void PutSettings(const FrontierSettings& settings);
 
@@ -133,75 +135,72 @@ class FrontierVisitor {
                          const FrontierLease& lease) = 0;
 };
 
+// Sizes of the frontier's families in bytes. Value type, thread-compatible.
 struct FrontierStoreStats {
   uint64_t table_bytes = 0;
   uint64_t memtable_bytes = 0;
 };
 
-// Where the frontier's database is in a data directory, or in a checkpoint of one.
+// The directory in which a server before format 5 kept the frontier as a database of its own, below
+// its data directory or a checkpoint. Store::Open moves its rows into the store.
 [[nodiscard]] inline std::string FrontierDirectory(const std::string& data_dir) {
   return data_dir + "/frontier";
 }
 
-// Thread-safe: any thread may read at any time, beside one that commits. After Close only
-// destruction is allowed.
+// Thread-safe: any thread may read at any time, even while one commits.
 class FrontierStore {
  public:
-  // Opens the database in `dir`, creating it (and the last directory of the path) if there is none.
-  // Torn tails of logs are cut off. FailedPrecondition: in use, or written by a newer release.
-  // DataLoss: damaged.
-  [[nodiscard]] static StatusOr<std::unique_ptr<FrontierStore>> Open(const std::string& dir,
-                                                                     const StoreOptions& options);
-  // The frontier of a cluster, which lies in its log beside the pages: in that store, which is a
-  // cache of it, is open and outlives this. What is committed goes to the log first. Statuses are
-  // those of Store::Commit.
-  [[nodiscard]] static StatusOr<std::unique_ptr<FrontierStore>> OpenWithin(Store& cache);
-  ~FrontierStore();
+  // The frontier in `store`, which is open and outlives this object.
+  explicit FrontierStore(Store& store);
   FrontierStore(const FrontierStore&) = delete;
   FrontierStore& operator=(const FrontierStore&) = delete;
-  // Idempotent.
-  Status Close();
 
-  // Costs a sequential read of all queues and of what is in flight; not of the URLs.
+  // Reads all queues and leases sequentially, but no URLs. First flushes the memtables of items and
+  // due URLs.
   [[nodiscard]] Status Load(FrontierVisitor& visitor) const;
 
   struct ItemName {
     FrontierQueueId queue;
     std::string_view url;
   };
-  // In order; NotFound: there is none, DataLoss: a damaged row. One batched read.
+  // Reads the items in one batch, in order. NotFound: no such item. DataLoss: a damaged row.
   [[nodiscard]] std::vector<StatusOr<FrontierItem>> ReadItems(
       std::span<const ItemName> names) const;
-  // The first URLs of the queue from `from` on that are due by `now`, at most `most`, and whichever
-  // comes after them, due or not.
+  // A scan stops after this many deleted rows, each of which costs as much as an existing one.
+  static constexpr uint64_t kMostPassed = 4096;
+  // Up to `most` URLs of the queue that are due by `now`, from `from` on, and the next URL, due or
+  // not. If the scan stopped early, `next` only marks its place: all further URLs come after it.
   struct DueScan {
     std::vector<FrontierDue> due;
     std::optional<FrontierDue> next;
+    bool left_off = false;  // the scan stopped early: URLs after `next` may be due by `now`
+    uint64_t passed = 0;    // deleted rows that the scan read
   };
   [[nodiscard]] StatusOr<DueScan> ScanDue(FrontierQueueId queue, const FrontierDue& from,
-                                          uint64_t now, size_t most) const;
-  // Calls `visit` for URLs of the queue after `after` (empty: from the first), in the order of
-  // their text, until it returns false. The item is valid during the call. As they were when the
-  // scan began.
-  [[nodiscard]] Status ScanItems(
-      FrontierQueueId queue, std::string_view after,
+                                          uint64_t now, size_t most,
+                                          uint64_t most_passed = kMostPassed) const;
+  // Calls `visit` for URLs of the queue from the text `from` on, in the order of their text, until
+  // it returns false. Items are as they were when the scan began, and valid during the call.
+  // Returns the text to continue from if the scan stopped early; otherwise unset.
+  [[nodiscard]] StatusOr<std::optional<std::string>> ScanItems(
+      FrontierQueueId queue, std::string_view from,
       const std::function<bool(std::string_view url, const FrontierItem& item)>& visit) const;
 
-  // Writes all of the batch or nothing, and returns once it is durable as the options say. One
-  // thread at a time. ResourceExhausted: the device is full; nothing was written, and commits
-  // succeed again once there is space. Any other status: writing is over, and what of the batch
-  // survives is not known.
+  // Writes the whole batch or nothing; returns once it is as durable as the options say. One thread
+  // at a time may call it, even during commits of pages. Errors: see Store::Commit.
   [[nodiscard]] Status Commit(FrontierBatch& batch);
-  // A consistent copy in the new directory `dir`, while commits go on; of a cluster none, as that
-  // of the store has it.
-  [[nodiscard]] Status Checkpoint(const std::string& dir) const;
   [[nodiscard]] FrontierStoreStats Stats() const;
 
  private:
   friend class FrontierBatch;
-  class Impl;
-  explicit FrontierStore(std::unique_ptr<Impl> impl);
-  std::unique_ptr<Impl> impl_;
+  // Calls `visit` for every row of a family.
+  using RowVisit = std::function<Status(std::string_view key, std::string_view value)>;
+  [[nodiscard]] Status ForAll(storage::Family family, const RowVisit& visit) const;
+  // Flushes rows of forgotten queues out of the memtables.
+  [[nodiscard]] Status DropForgotten() const;
+  [[nodiscard]] Status LoadMeta(FrontierVisitor& visitor) const;
+
+  Store::Impl& store_;
 };
 
 }  // namespace freshet

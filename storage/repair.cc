@@ -30,7 +30,7 @@ constexpr size_t kPagesPerCommit = 256;
 
 std::string TextOf(const Status& status) { return std::string(status.message()); }
 
-// Moves what can be read of one database into a new store. Owner thread only.
+// Moves the readable rows of one database into a new store. Owner thread only.
 class Salvage {
  public:
   Salvage(DamagedDatabase& from, Store& to, Instant now, const RepairChecks& checks,
@@ -50,9 +50,9 @@ class Salvage {
     return status_.ok() ? to_.Commit(changes_) : status_;
   }
 
-  // The highest that was seen in the database or in a lease id.
+  // The highest generation in the database or in a lease id.
   [[nodiscard]] uint64_t generation() const { return generation_; }
-  // Rows of `meta` to be written as they are.
+  // Rows of `meta` that are copied unchanged.
   [[nodiscard]] const std::vector<std::pair<std::string, std::string>>& marks() const {
     return marks_;
   }
@@ -61,7 +61,7 @@ class Salvage {
   void Note(std::string text) {
     if (report_.notes.size() < RepairReport::kMaxNotes) report_.notes.push_back(std::move(text));
   }
-  // False, and noted, unless a row was read.
+  // Returns whether a row was read; notes the reason if not.
   bool Readable(const Status& status) {
     if (status.ok()) return true;
     Note(TextOf(status));
@@ -87,7 +87,7 @@ class Salvage {
       SourceRecord source;
       if (ReadableOther(DecodeSource(key, value, &source))) changes_.sources.push_back(source);
     });
-    // By index, as they are read.
+    // In order of index, as they are read.
     absl::flat_hash_set<std::string> names;
     for (SourceRecord& source : changes_.sources) {
       if (!names.insert(source.name).second) source = LostSource(source.index);
@@ -101,7 +101,7 @@ class Salvage {
     return {.name = fmt::format("lost-{}", index), .index = index};
   }
 
-  // Counts of signals name a source by its index: nobody else may get it.
+  // Counts of signals name a source by its index: no other source may get it.
   void AddLostSources() {
     for (unsigned index = 0; index < sources_; ++index) {
       if (has_source_[index]) continue;
@@ -129,7 +129,7 @@ class Salvage {
         case MetaKey::kSettings:
           if (ReadableOther(DecodeSettings(key, value, &settings))) TakeSettings(settings);
           break;
-        case MetaKey::kEpoch:  // learned anew
+        case MetaKey::kEpoch:  // learned again
           ReadableOther(DecodeEpoch(key, value, &epoch));
           break;
         case MetaKey::kEpochPart: {
@@ -145,7 +145,7 @@ class Salvage {
         case MetaKey::kNextSerial:
           if (ReadableOther(DecodeNumber(key, value, &number))) marks_.emplace_back(key, value);
           break;
-        case MetaKey::kSecret:  // the new store has it already
+        case MetaKey::kSecret:  // the new store has a secret already
           ReadableOther(DecodeSecret(key, value, &secret));
           break;
         case MetaKey::kCrawl: {
@@ -155,7 +155,7 @@ class Salvage {
         }
         case MetaKey::kFormat:
         case MetaKey::kLayout:
-        case MetaKey::kLogOffset:  // the new store is that of a single server
+        case MetaKey::kLogOffset:  // the new store belongs to a single server
         case MetaKey::kLogTime:
         case MetaKey::kLogName:
         case MetaKey::kLogFormat:
@@ -202,7 +202,7 @@ class Salvage {
     if (pages_.size() == kPagesPerCommit) status_.Update(Flush());
   }
 
-  // Whether a page of the same URL is saved already.
+  // Whether a page with the same URL is already saved.
   bool IsSaved(const PageRecord& page) {
     const uint64_t fingerprint = to_.fingerprinter().Of(page.key.crawl_id, page.key.url);
     absl::InlinedVector<PageNumber, 1>& alike = by_fingerprint_[fingerprint];
@@ -225,7 +225,7 @@ class Salvage {
     return status_;
   }
 
-  // Of a lease what was said last counts; rows come in the order in which a shard wrote them.
+  // The last entry of a lease counts; rows come in the order in which a shard wrote them.
   void ReadLeases() {
     absl::flat_hash_map<LeaseId, LeaseRecord> leases;
     from_.ForEach(Family::kLeases, [&](std::string_view key, std::string_view value) {
@@ -244,8 +244,8 @@ class Salvage {
   }
 
   void SaveLease(LeaseRecord lease, absl::flat_hash_set<PageNumber>& leased) {
-    // Of what is over, only the memory is saved; it needs no page, nor does a lease that names the
-    // host of a removed page.
+    // A finished lease needs no page, because only its memory is saved. Nor does a lease that names
+    // the host of a removed page.
     const bool needs_page = !lease.over && lease.host.empty();
     const bool of_saved_page = std::binary_search(saved_.begin(), saved_.end(), lease.page);
     if (!needs_page || (of_saved_page && leased.insert(lease.page).second)) {
@@ -269,9 +269,9 @@ class Salvage {
   absl::flat_hash_map<uint64_t, absl::InlinedVector<PageNumber, 1>> by_fingerprint_;
   std::vector<std::pair<std::string, std::string>> marks_;
   std::array<bool, limits::kMaxSources> has_source_{};
-  unsigned sources_ = 0;  // every index that is named is below
+  unsigned sources_ = 0;  // above every index that a row names
   uint64_t generation_ = 0;
-  Status status_;  // of writing
+  Status status_;  // result of the writes
 };
 
 // One repair, step by step. Owner thread only.
@@ -306,8 +306,8 @@ class Repairer {
   }
 
   Status RunLocked() {
-    // What another release has written is not damaged.
-    RETURN_IF_ERROR(CheckFormats(dir_, options_));
+    // A store of another release is not damaged.
+    RETURN_IF_ERROR(storage::CheckFormat(dir_, options_));
     RETURN_IF_ERROR(FreshCopy("look"));
     const StatusOr<bool> intact = LookForDamage();
     if (!intact.ok()) {
@@ -326,7 +326,7 @@ class Repairer {
     return fmt::format("{}/{}", work_, name);
   }
 
-  // Deletes a directory of our own making, and what is in it.
+  // Deletes a directory that repair made, and its content.
   Status RemoveTree(const std::string& dir) {
     std::vector<std::string> names;
     if (!env_->GetChildren(dir, &names).ok()) return absl::OkStatus();
@@ -344,14 +344,14 @@ class Repairer {
   }
   Status RemoveWork() { return RemoveTree(work_); }
 
-  // The original under a name of its own, free to be changed.
+  // Makes a copy of the original under another name, which may be changed.
   Status FreshCopy(std::string_view name) {
     RETURN_IF_ERROR(RemoveWork());
     RETURN_IF_ERROR(FromRocksDb(env_->CreateDirIfMissing(work_), "creating " + work_));
     return CopyDatabase(env_, dir_, Work(name));
   }
 
-  // Whether nothing is wrong.
+  // Returns whether the database is intact.
   StatusOr<bool> LookForDamage() {
     const StatusOr<std::unique_ptr<Store>> store = Store::Open(Work("look"), options_);
     if (!store.ok()) {
@@ -378,11 +378,16 @@ class Repairer {
                      DamagedDatabase::Open(Work("source"), options_,
                                            [this](std::string text) { Note(std::move(text)); }));
     report_.tables = source->tables();
-    for (const MetaKey mark : {MetaKey::kLogName, MetaKey::kLogTime}) {
-      if (!source->Get(Family::kMeta, MetaKeyOf(mark))) continue;
-      return OfACluster(dir_);
+    for (const std::string& mark :
+         {MetaKeyOf(MetaKey::kLogName), MetaKeyOf(MetaKey::kLogTime),
+          MetaKeyOf(MetaKey::kLogOffset, 0), MetaKeyOf(MetaKey::kLogFormat, 0)}) {
+      if (!source->Get(Family::kMeta, mark)) continue;
+      return MakeStatus(absl::StatusCode::kFailedPrecondition,
+                        "{}: is the store of a server of a cluster: empty this directory, and the "
+                        "server fills it from the cluster's log",
+                        dir_);
     }
-    // Fingerprints stay what they were, where that is known.
+    // Keep the fingerprints if their secret is known.
     const std::string secret_key = MetaKeyOf(MetaKey::kSecret);
     FingerprintSecret secret;
     const std::optional<std::string> secret_row = source->Get(Family::kMeta, secret_key);
@@ -406,6 +411,10 @@ class Repairer {
                        DamagedDatabase::Open(Work("new"), options_,
                                              [this](std::string text) { Note(std::move(text)); }));
       for (const auto& [key, value] : marks) RETURN_IF_ERROR(raw->Put(Family::kMeta, key, value));
+      // RepairFrontier mends derived rows.
+      for (size_t i = IndexOf(Family::kFrontierMeta); i < kFamilies; ++i) {
+        RETURN_IF_ERROR(raw->CopyRows(static_cast<Family>(i), *source));
+      }
       RETURN_IF_ERROR(raw->Close());
     }
     StoreOptions options = options_;

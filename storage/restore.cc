@@ -25,7 +25,7 @@ StatusOr<VerifyReport> OpenAndVerify(const std::string& dir, StoreOptions option
   return report;
 }
 
-// A copy of what may be the directory of a server, into which nobody may write meanwhile.
+// Copies a database, perhaps a server's data directory, and locks it against writers meanwhile.
 Status CopyAtRest(rocksdb::Env* env, const std::string& from, const std::string& to) {
   if (!env->FileExists(from + "/" + std::string(kLockFileName)).ok()) {
     return CopyDatabase(env, from, to);
@@ -37,26 +37,18 @@ Status CopyAtRest(rocksdb::Env* env, const std::string& from, const std::string&
   return status;
 }
 
-void DeleteFiles(rocksdb::Env* env, const std::string& dir) {
-  std::vector<std::string> names;
-  if (!env->GetChildren(dir, &names).ok()) return;
-  for (const std::string& name : names) {
-    if (name != "." && name != "..") env->DeleteFile(dir + "/" + name).PermitUncheckedError();
-  }
-}
-
 // Precondition: the directory was empty before.
 void Empty(rocksdb::Env* env, const std::string& dir) {
   const std::string frontier = FrontierDirectory(dir);
   if (env->FileExists(frontier).ok()) {
-    DeleteFiles(env, frontier);
+    RemoveFiles(env, frontier);
     env->DeleteDir(frontier).PermitUncheckedError();
   }
-  DeleteFiles(env, dir);
+  RemoveFiles(env, dir);
 }
 
-// `looked`: CheckDirectory's of `dir`. A disk of its own is empty when it is new, but for what its
-// file system keeps there for damaged files.
+// `looked`: the result of CheckDirectory for `dir`. A new disk counts as empty although its file
+// system has a directory for damaged files.
 Status CheckEmpty(rocksdb::Env* env, const std::string& dir, const Status& looked) {
   RETURN_IF_ERROR(looked);
   std::vector<std::string> names;
@@ -73,20 +65,17 @@ Status CheckEmpty(rocksdb::Env* env, const std::string& dir, const Status& looke
                     names.front());
 }
 
-// What the crawl-frontier API keeps, if the checkpoint has any, so that it opens.
-Status RestoreFrontier(const std::string& checkpoint, const std::string& to,
-                       const StoreOptions& options, rocksdb::Env* env) {
+// Copies the crawl frontier that a server before format 5 has kept beside its store. Opening the
+// store then moves it in.
+Status CopyFrontier(rocksdb::Env* env, const std::string& checkpoint, const std::string& to) {
   const std::string from = FrontierDirectory(checkpoint);
   std::error_code error;
   if (std::filesystem::is_symlink(from, error)) {
     return MakeStatus(absl::StatusCode::kFailedPrecondition,
                       "{}: is a link, and may lead to another store", from);
   }
-  if (!env->FileExists(from).ok()) return absl::OkStatus();
-  const std::string target = FrontierDirectory(to);
-  RETURN_IF_ERROR(CopyDatabase(env, from, target));
-  ASSIGN_OR_RETURN(const auto opened, FrontierStore::Open(target, options));
-  return opened->Close();
+  return env->FileExists(from).ok() ? CopyDatabase(env, from, FrontierDirectory(to))
+                                    : absl::OkStatus();
 }
 
 }  // namespace
@@ -105,14 +94,10 @@ StatusOr<VerifyReport> Restore(const std::string& checkpoint_dir, const std::str
   const Status target = CheckDirectory(to);
   const bool missing = absl::IsNotFound(target);
   RETURN_IF_ERROR(missing ? absl::OkStatus() : CheckEmpty(env, to, target));
-  const Status copied = CopyAtRest(env, checkpoint, to);
+  Status copied = CopyAtRest(env, checkpoint, to);
+  if (copied.ok()) copied = CopyFrontier(env, checkpoint, to);
   StatusOr<VerifyReport> report =
       copied.ok() ? OpenAndVerify(to, options) : StatusOr<VerifyReport>(copied);
-  // That of a cluster's server is in its store.
-  if (report.ok() && report->ok() && !options.leave_log) {
-    const Status frontier = RestoreFrontier(checkpoint, to, options, env);
-    if (!frontier.ok()) report = frontier;
-  }
   if (!report.ok() || !report->ok()) {
     Empty(env, to);
     if (missing) env->DeleteDir(to).PermitUncheckedError();

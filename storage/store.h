@@ -1,5 +1,5 @@
 // The durable memory of a Freshet service: every page, host, lease, source, crawl id and setting,
-// in one RocksDB database. The only part of the program that knows keys, column families and bytes
+// in one RocksDB database. Only this part of the program knows keys, column families and bytes
 // (docs/storage-format.md).
 #ifndef FRESHET_STORAGE_STORE_H_
 #define FRESHET_STORAGE_STORE_H_
@@ -35,12 +35,12 @@ struct PageSpec;
 struct PageState;
 struct ScanResult;
 
-// What start-up reads of one page. The references are valid during the call.
+// The parts of one page that start-up reads. The references are valid during the call.
 struct LoadedPage {
   PageNumber number;
-  uint64_t fingerprint = 0;  // by Store::fingerprinter
+  uint64_t fingerprint = 0;  // made by Store::fingerprinter
   const std::string& host;
-  uint32_t host_serial = 0;  // dense, from 1, within the slot; the same for all pages of a host
+  uint32_t host_serial = 0;  // counts from 1 within the slot; the same for all pages of a host
   std::string_view crawl_id;
   const PageSpec& spec;
   const PageState& state;
@@ -54,12 +54,13 @@ class LoadVisitor {
   virtual ~LoadVisitor() = default;
   virtual Status OnHost(const HostRecord& host, uint32_t host_serial) = 0;
   virtual Status OnPage(const LoadedPage& page) = 0;
-  // When a page was assigned last, of pages for which that was less than kAssignmentsKept before
-  // the last commit of leases of their shard; of others at most. The page may have been removed.
+  // Receives when a page was last assigned. Called at least for pages assigned within
+  // kAssignmentsKept before the last commit of leases of their shard. The page may have been
+  // removed.
   virtual Status OnAssignment(PageNumber /*page*/, Instant /*at*/) { return absl::OkStatus(); }
-  // Those that are over included.
+  // Receives an open or finished lease.
   virtual Status OnLease(const LeaseRecord& lease) = 0;
-  // `next_serial`: every serial from here on was never given to a page of this slot.
+  // `next_serial`: no page of this slot ever had this serial or a higher one.
   virtual Status OnSlotEnd(Slot slot, uint64_t next_serial) = 0;
 };
 
@@ -69,17 +70,17 @@ struct GlobalRecords {
   std::vector<EpochRecord> epochs;    // by shard
   std::vector<SourceRecord> sources;  // by index
   std::vector<CrawlRecord> crawls;    // by crawl id
-  uint32_t shards = 0;                // of the last run; zero: none yet
+  uint32_t shards = 0;                // shards of the last run; 0 = none yet
 };
 
-// Which pages List gives. Unset or empty parts do not restrict.
+// Restricts the pages that List returns. Unset or empty parts do not restrict.
 struct ListQuery {
   std::optional<std::string> crawl_id;
   std::string host;
   std::string url_prefix;
 };
 
-// All rows of a column family that come from a log.
+// Digest of the rows of a column family that come from a log.
 struct FamilyDigest {
   std::string family;
   uint64_t rows = 0;
@@ -87,49 +88,52 @@ struct FamilyDigest {
   friend bool operator==(const FamilyDigest&, const FamilyDigest&) = default;
 };
 
+// The counts of a verification, and the problems found. Value type, thread-compatible.
 struct VerifyReport {
   uint64_t pages = 0;
   uint64_t hosts = 0;
   uint64_t leases = 0;  // open ones
   uint64_t problem_count = 0;
   std::vector<std::string> problems;  // the first kMaxProblems of them
-  // Only a store in a cluster has them: two stores that have read the same log as far have equal
-  // ones.
+  // Only in a cluster. Two stores that have read the same log up to the same offset have equal
+  // digests.
   std::vector<FamilyDigest> digests;
   static constexpr size_t kMaxProblems = 100;
   [[nodiscard]] bool ok() const { return problem_count == 0; }
 };
 
+// Figures of an open store. Value type, thread-compatible.
 struct StoreStats {
   static constexpr size_t kLevels = 7;
   struct PerFamily {
-    uint64_t table_bytes = 0;  // of live table files
-    // Counts rewritten rows twice until they are compacted; after opening, from a sample of tables.
+    uint64_t table_bytes = 0;  // bytes of live table files
+    // Estimate that counts rewritten rows twice until they are compacted; after opening, from a
+    // sample of tables.
     uint64_t estimated_rows = 0;
   };
   std::array<PerFamily, storage::kFamilies> families;
-  uint64_t table_bytes = 0;  // all files, those waiting for deletion included
+  uint64_t table_bytes = 0;  // all files, including those waiting for deletion
   uint64_t wal_bytes = 0;
   uint64_t memtable_bytes = 0;
-  uint64_t cache_bytes = 0;       // of blocks
-  uint64_t page_cache_bytes = 0;  // of rows of pages
-  uint64_t free_bytes = 0;        // on the device
+  uint64_t cache_bytes = 0;       // bytes of blocks
+  uint64_t page_cache_bytes = 0;  // bytes of page rows
+  uint64_t free_bytes = 0;        // free bytes of the device
   // Since opening:
-  uint64_t commits = 0;  // that succeeded and were not empty
-  uint64_t syncs = 0;    // of the write-ahead log
+  uint64_t commits = 0;  // successful ones that were not empty
+  uint64_t syncs = 0;    // syncs of the write-ahead log
   uint64_t wal_written_bytes = 0;
   uint64_t flushed_bytes = 0;
-  uint64_t compacted_bytes = 0;  // written by compactions
-  uint64_t refused_commits = 0;  // for lack of space
-  uint64_t page_cache_hits = 0;  // pages that were read without a look into the database
+  uint64_t compacted_bytes = 0;  // bytes written by compactions
+  uint64_t refused_commits = 0;  // refused for lack of space
+  uint64_t page_cache_hits = 0;  // page reads without a look into the database
   uint64_t page_cache_misses = 0;
   uint64_t block_cache_hits = 0;
   uint64_t block_cache_misses = 0;
-  uint64_t stalled_micros = 0;  // that commits were held back for, as tables were behind
+  uint64_t stalled_micros = 0;  // delay of commits by slow compactions
   // Now:
   bool writes_stopped = false;
-  uint64_t delayed_bytes_per_second = 0;  // what commits are held to; 0: they are not
-  uint64_t pending_compaction_bytes = 0;  // about what is to be rewritten
+  uint64_t delayed_bytes_per_second = 0;  // limit for commits; 0 = none
+  uint64_t pending_compaction_bytes = 0;  // approximate bytes to be rewritten
   uint64_t running_flushes = 0;
   uint64_t running_compactions = 0;
   std::array<uint64_t, kLevels> table_files{};  // by level
@@ -141,27 +145,27 @@ struct StoreWrites {
   uint64_t ended = 0;
 };
 
-// What pages are read for.
+// The purpose of a read of pages.
 enum class ReadFor : uint8_t {
   kLooking,
-  // Their rows are kept for the next time. Only by who commits them, while no commit of them is
-  // under way.
+  // Caches the rows, since these pages will be committed. Only for the thread that commits them,
+  // while it has no commit of them under way.
   kChanging,
 };
 
-// Thread-safe: any number of threads may call any function at any time, but two commits that run at
-// the same time must not touch the same slot, nor leases of the same shard, and none may run beside
-// Load or SetShards. After Close only destruction is allowed.
+// Thread-safe: any number of threads may call any function at any time. But two commits at the same
+// time must not touch the same slot, nor leases of the same shard. No commit may run during Load or
+// SetShards. After Close only destruction is allowed.
 //
 // Group commit: threads that call Commit together share one write and one sync of the log (the
 // first of them becomes RocksDB's write-group leader and writes for all that wait).
 class Store {
  public:
-  // Opens the database in `dir`, creating it (and the last directory of the path) if there is none,
-  // migrating one of an older format. A torn tail that an interrupted, never acknowledged write
-  // left in the log is cut off and reported to options.log.
+  // Opens the database in `dir`, migrating an older format. Creates the database and the last
+  // directory of the path if there is none. Cuts off a torn tail that an interrupted, never
+  // acknowledged write left in the log, and reports it to options.log.
   //
-  // A relative `dir` is in the working directory, here and wherever storage takes a path.
+  // A relative `dir` starts in the working directory, here and wherever storage takes a path.
   //
   // Cancelled: OpenProgress::cancelled was set; the next opening finds everything as it was.
   // FailedPrecondition: in use by another process, or written by a newer release. PermissionDenied.
@@ -173,81 +177,84 @@ class Store {
   Store(const Store&) = delete;
   Store& operator=(const Store&) = delete;
 
-  // Writes what is in memory to tables, so that the next start has no log to replay, and lets the
-  // directory go. The store is closed whatever the status says. Idempotent.
+  // Writes memtables to tables, so that the next start has no log to replay, and unlocks the
+  // directory. Closes the store whatever the status. Idempotent.
   Status Close();
 
   // Rises with every opening of this database; >= 1.
   [[nodiscard]] uint64_t generation() const;
-  // OK unless it is the cache of a log and was last written too long ago: then the log may no
-  // longer know what was removed since. FailedPrecondition says when that was.
+  // FailedPrecondition, with a time: this cache of a log was last written so long ago that the log
+  // may have forgotten later removals. OK otherwise.
   [[nodiscard]] Status CheckAge() const;
-  // Makes the fingerprints that Load gives.
+  // Makes the fingerprints that Load returns.
   [[nodiscard]] const Fingerprinter& fingerprinter() const;
 
   // --- Start-up ---
+  // Reads the records that belong to no slot. DataLoss: a row is damaged.
   [[nodiscard]] StatusOr<GlobalRecords> LoadGlobals() const;
   // Reads the slots from `first` to `last`, both included, in order, without a lock: several
   // threads can load disjoint ranges. Cost: one sequential read of states, hosts and leases.
   // DataLoss: a row is damaged.
   [[nodiscard]] Status Load(Slot first, Slot last, LoadVisitor& visitor) const;
-  // Of that the assignments and leases alone, of all slots; OnSlotEnd tells no more than that
-  // serials before it may have been given.
+  // Reads only the assignments and leases, of all slots. OnSlotEnd then says only that serials from
+  // `next_serial` on are unused.
   [[nodiscard]] Status LoadLeases(LoadVisitor& visitor) const;
-  // Notes the number of shards. When it has changed, drops what was learned, which holds for the
-  // pages of a shard only; the number of the last epoch becomes that of every shard.
+  // Notes the number of shards. If the number changes, drops the learned models, which hold only
+  // for the pages of one shard. All shards then continue from the last epoch's number.
   [[nodiscard]] Status SetShards(uint32_t shards);
 
   // --- Reading ---
-  // The whole records of these pages, in order, each as a commit has left it: NotFound for a number
-  // without page, DataLoss for a damaged row. One batched read of what
-  // StoreOptions::page_cache_bytes does not hold, cheapest for numbers that rise.
+  // Reads the whole records of these pages, in order, each as a commit has left it. NotFound: no
+  // page has the number. DataLoss: a damaged row. Costs one batched read of rows that the page
+  // cache does not hold, cheapest for rising numbers.
   [[nodiscard]] std::vector<StatusOr<PageRecord>> ReadPages(std::span<const PageNumber> numbers,
                                                             ReadFor what = ReadFor::kLooking) const;
 
-  // The next pages that fit the query, at most `limit` >= 1, by rising number: with a host its slot
-  // is read, else everything. May give fewer pages, even none, with a token to go on with. An empty
-  // token starts; InvalidArgument for one that List has not given. Pages created or removed between
-  // two calls may be in or out.
+  // Returns the next pages that match the query, at most `limit` >= 1, by rising number. With a
+  // host reads only its slot, else everything. May return fewer pages, even none, with a token for
+  // the next call. An empty token starts. InvalidArgument: List has not returned the token. Pages
+  // created or removed between two calls may be in or out.
   [[nodiscard]] StatusOr<ListResult> List(const ListQuery& query, std::string_view token,
                                           size_t limit) const;
-  // The next at most `count` >= 1 pages with from <= number < end, by rising number, of one moment.
+  // Returns the next pages with from <= number < end, at most `count` >= 1, by rising number, from
+  // one snapshot. May return fewer pages, even none, with a number to continue from: skipping rows
+  // of removed pages takes as long as reading.
   [[nodiscard]] StatusOr<ScanResult> ScanPages(PageNumber from, PageNumber end, size_t count) const;
 
   // --- Writing ---
   // Writes all of `changes` or nothing, and returns once it is durable as the options say.
   //
   // Internal: a record is invalid; nothing was written and the store is as before.
-  // ResourceExhausted: the device is full; nothing was written, reading goes on, and commits
-  // succeed again as soon as there is space. Any other status: writing is over. Whether the changes
+  // ResourceExhausted: the device is full; nothing was written, reads still work, and commits
+  // succeed again as soon as there is space. Any other status ends writing: whether the changes
   // survive is unknown until the next opening, and every later commit returns the same status.
   [[nodiscard]] Status Commit(const Changes& changes);
-  // OK while commits can succeed; ResourceExhausted while the device is full; else what ended
-  // writing. Found out by commits and by background work.
+  // OK while commits can succeed; ResourceExhausted while the device is full; else the error that
+  // ended writing. Commits and background work find this out.
   [[nodiscard]] Status health() const;
-  // Where some are under way and none ends, the disk gives no answer.
+  // If writes are under way and none ends, the disk does not answer.
   [[nodiscard]] StoreWrites writes() const;
-  // After the device was full: lets commits succeed again if there is space, which else the next
-  // commit does. ResourceExhausted: there is none.
+  // After the device was full: lets commits succeed again if there is space; otherwise the next
+  // commit tries. ResourceExhausted: there is none.
   [[nodiscard]] Status TryResume();
 
   // --- Upkeep ---
-  // A consistent copy of the database in the new directory `dir`, by hard links where the file
-  // system allows; commits go on. Open it like any other. AlreadyExists: `dir` exists.
+  // Makes a consistent copy of the database in the new directory `dir`, with hard links if the file
+  // system allows; commits continue. Open the copy like any other. AlreadyExists: `dir` exists.
   [[nodiscard]] Status Checkpoint(const std::string& dir);
   // Reads everything and compares the column families with each other. Problems are in the report;
   // a status means that verification itself was not possible.
   [[nodiscard]] StatusOr<VerifyReport> Verify() const;
-  // Compactions begin where StoreOptions::hold_compactions has them wait; else no-op.
+  // Starts compactions that StoreOptions::hold_compactions has held back; else no-op.
   [[nodiscard]] Status StartCompactions();
   // Rewrites all tables without removed and overwritten rows.
   [[nodiscard]] Status Compact();
   [[nodiscard]] StoreStats Stats() const;
 
  private:
-  // A cache has the frontier in it.
+  friend class FrontierBatch;
   friend class FrontierStore;
-  friend StatusOr<FrontierReport> VerifyFrontierWithin(const Store& cache);
+  friend class FrontierRows;
   class Impl;
   explicit Store(std::unique_ptr<Impl> impl);
   std::unique_ptr<Impl> impl_;

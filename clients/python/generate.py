@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""Writes what the package has of generated code: messages and stubs of proto/freshet/v1 with their types, by protoc and
-its gRPC plugin for Python (Debian's protobuf-compiler and protobuf-compiler-grpc), types of the stubs, and the blocking
+"""Writes the generated code of the package: messages and stubs of proto/freshet/v1 with their types, by protoc and its
+gRPC plugin for Python (Debian's protobuf-compiler and protobuf-compiler-grpc), types of the stubs, and the blocking
 Admin, which is derived from the one for asyncio.
 
     generate.py              writes them into the package
-    generate.py --check      says what differs from them; exit code 0 means nothing, 77 that protoc is another version
+    generate.py --check      prints differences; exit code 0 = none, 77 = protoc has another version
 """
 
 from __future__ import annotations
@@ -16,18 +16,19 @@ import shutil
 import subprocess
 import sys
 import tempfile
+import textwrap
 from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
 PROTO = HERE.parents[1] / "proto"
-# What this version writes works with every release of protobuf for Python from 3.20 on; it is that of Debian 12.
+# Code of this version works with every release of protobuf for Python from 3.20 on; Debian 12 has it.
 PROTOC = "libprotoc 3.21.12"
-# What no client may call.
+# Services that clients may not call.
 BETWEEN_SERVERS = ("fleet.proto",)
 
 ADMIN_HEADER = '''\
-"""What operators do, and reading pages, for programs without asyncio. Derived from freshet/aio/admin.py by generate.py:
-do not edit."""
+"""Calls of operators, and reads of pages, for programs without asyncio. Do not edit: generate.py derives this file from
+freshet/aio/admin.py."""
 
 from __future__ import annotations
 
@@ -88,8 +89,8 @@ def protoc(out: Path) -> None:
 
 
 def stub_types(stub: Path) -> str:
-    """The types of the stubs in a file of the gRPC plugin, read from how they make their calls. A channel of grpc.aio
-    makes calls of grpc.aio, which a stub cannot tell: so calls are Any there."""
+    """The types of the stubs in a file of the gRPC plugin, read from their calls. A channel of grpc.aio makes calls
+    of grpc.aio, which a stub cannot know: so all calls are Any."""
     text = stub.read_text()
     module = stub.name.removesuffix("_grpc.py")
     lines = ["from typing import Any", "", "import grpc", "import grpc.aio", ""]
@@ -135,7 +136,7 @@ def blocking(node: ast.AsyncFunctionDef) -> str:
         ]
     documentation = ast.get_docstring(node)
     if documentation:
-        lines += [f'        """{documentation}"""']
+        lines += textwrap.indent(f'"""{documentation}"""', " " * 8).splitlines()
     body = f"        return self._loop.{how}({call})"
     if len(body) > 120:
         arguments = call[call.index("(") + 1 : -1].split(", ")

@@ -1,8 +1,9 @@
-// What somebody probably meant who wrote a name that is not known.
+// Guesses which known name somebody meant who wrote an unknown one.
 #ifndef FRESHET_CORE_BASE_NEAREST_H_
 #define FRESHET_CORE_BASE_NEAREST_H_
 
 #include <cstddef>
+#include <cstdint>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -10,11 +11,12 @@
 namespace freshet {
 
 // Letters that must be put in, left out, replaced or swapped with the next one to make one text of
-// the other. Costs the product of their lengths. Thread-safe.
-[[nodiscard]] size_t EditDistance(std::string_view a, std::string_view b);
+// the other; `most` + 1 where there are more than that. Costs at most the length of a text times
+// `most`. Thread-safe.
+[[nodiscard]] size_t EditDistance(std::string_view a, std::string_view b, size_t most = SIZE_MAX);
 
-// The one of `names`, as `section.name`, that `name` is near to as a whole, or but for its section;
-// empty: it is near to none. Thread-safe.
+// The name among `names`, written `section.name`, that is nearest to `name` as a whole or apart
+// from the section; empty = none is near. Thread-safe.
 [[nodiscard]] std::string Nearest(std::string_view name, const std::vector<std::string>& names);
 
 }  // namespace freshet

@@ -1,4 +1,4 @@
-// An array that grows without moving what it holds: no pause to copy it, no slack of a doubling.
+// An array that grows without moving its elements: no pause to copy, no slack of a doubling.
 #ifndef FRESHET_CORE_BASE_SEGMENTED_ARRAY_H_
 #define FRESHET_CORE_BASE_SEGMENTED_ARRAY_H_
 
@@ -14,8 +14,8 @@
 
 namespace freshet {
 
-// Owner thread only, where a vector would do but for its copies: with ten million pages doubling a
-// vector stops everything for tens of milliseconds and holds both copies at once.
+// Replaces a vector where copies cost too much: with ten million pages, doubling a vector stops
+// everything for tens of milliseconds and holds both copies at once. Owner thread only.
 //
 // Elements live in blocks of 2^kBlockBits in huge pages; references stay valid. Memory is taken as
 // the array grows and given back when it goes. The first block takes no more than it needs, the
@@ -47,6 +47,15 @@ class SegmentedArray {
   [[nodiscard]] const T& operator[](size_t i) const {
     DCHECK(i < size_);
     return Block(i)[i & kMask];
+  }
+  // The same, checked: i < size().
+  [[nodiscard]] T& at(size_t i) {
+    CHECK(i < size_, "element {} of {}", i, size_);
+    return (*this)[i];
+  }
+  [[nodiscard]] const T& at(size_t i) const {
+    CHECK(i < size_, "element {} of {}", i, size_);
+    return (*this)[i];
   }
   // Adds elements made by T() until there are at least `size`.
   void GrowTo(size_t size) {

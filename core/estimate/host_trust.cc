@@ -1,11 +1,20 @@
 #include "core/estimate/host_trust.h"
 
+#include <algorithm>
+#include <optional>
 #include <tuple>
+#include <utility>
+
+#include "core/estimate/estimator.h"
 
 namespace freshet {
 namespace {
 
-// By what hosts and sources are ordered, the worst least: of one shard, and then of all.
+// Some hundred sources at a look.
+constexpr size_t kSitesALook = 256;
+constexpr size_t kPartsALook = 8;
+
+// The sort key of hosts and sources, the worst first: within one shard, and then over all.
 auto Standing(bool quarantined, double precision_high, const std::string& host,
               const uint8_t& source) {
   return std::tuple(!quarantined, precision_high, std::tie(host, source));
@@ -18,75 +27,105 @@ auto StandingOf(const HostTrust& trust) {
 
 bool IsWorse(const HostTrust& a, const HostTrust& b) { return StandingOf(a) < StandingOf(b); }
 
-std::vector<HostTrust> WorstHosts(const SiteTable& sites, const Quarantine& quarantine,
-                                  const std::string& host, SourceSet sources, size_t max) {
-  // Only what is handed out is copied: a shard waits for this.
-  struct Row {
-    const std::string* host;
-    uint8_t source;
-    double signals = 0;
-    double truth = 0;
-    double recall = 0;
-    const SourceStanding* lately = nullptr;
-    double precision_high = 0;
-  };
-  std::vector<Row> rows;
-  const auto add = [&](const std::string& of, uint8_t source, double signals,
-                       double truth) -> Row& {
-    if (rows.empty() || rows.back().host != &of || rows.back().source != source) {
-      rows.push_back({.host = &of, .source = source, .lately = quarantine.Find(of, source, {})});
+std::vector<SourceTrust> TrustIn(const SiteTable& sites) {
+  std::vector<SourceTrust> all;
+  for (const ClassModel& model : sites.model(0).classes()) {
+    if (!(model.signals > 0)) continue;
+    SourceTrust out;
+    out.source_class = model.source_class;
+    out.signals = model.signals;
+    out.truth = model.truth;
+    out.recall = model.recall;
+    SetPrecision(model.signals, model.truth, &out);
+    all.push_back(out);
+  }
+  return all;
+}
+
+void WorstHosts::Add(const Row& row) {
+  HostTrust trust;
+  SetPrecision(row.signals, row.truth, &trust);
+  const bool quarantined = row.lately != nullptr && row.lately->quarantined();
+  const auto standing = Standing(quarantined, trust.precision_high, row.host, row.source);
+  if (max_ == 0 || (worst_.size() >= max_ && standing >= StandingOf(worst_.front()))) return;
+  trust.host = row.host;
+  trust.source = row.source;
+  trust.signals = row.signals;
+  trust.recall = std::min(1.0, row.recall);
+  if (row.lately != nullptr) trust.lately = *row.lately;
+  if (worst_.size() >= max_) {
+    std::pop_heap(worst_.begin(), worst_.end(), IsWorse);
+    worst_.pop_back();
+  }
+  worst_.push_back(std::move(trust));
+  std::push_heap(worst_.begin(), worst_.end(), IsWorse);
+}
+
+void WorstHosts::LookAtSite(const Estimator& shard, uint16_t number) {
+  const std::string& host = shard.sites().host(number);
+  if (host.empty()) return;
+  std::optional<Row> row;
+  for (const ClassModel& model : shard.sites().model(number).classes()) {
+    const uint8_t source = model.source_class.source();
+    if (!sources_.test(source) || !(model.signals > 0)) continue;
+    // The classes of a source follow each other.
+    if (row && row->source != source) Add(*std::exchange(row, std::nullopt));
+    if (!row) {
+      row.emplace(
+          Row{.host = host, .source = source, .lately = shard.quarantine().Find(host, source, {})});
     }
-    rows.back().signals += signals;
-    rows.back().truth += truth;
-    return rows.back();
-  };
-  const auto wanted = [&](const std::string& of, uint8_t source) {
-    return !of.empty() && (host.empty() || of == host) && sources.test(source);
-  };
-  sites.ForEach([&](const std::string& of, const SiteModel& site) {
-    for (const ClassModel& model : site.classes()) {
-      const uint8_t source = model.source_class.source();
-      if (!wanted(of, source) || !(model.signals > 0)) continue;
-      add(of, source, model.signals, model.truth).recall += model.recall;
+    row->signals += model.signals;
+    row->truth += model.truth;
+    row->recall += model.recall;
+  }
+  if (row) Add(*row);
+}
+
+void WorstHosts::LookAtStanding(const Estimator& shard, const SourceStanding& standing) {
+  if (!sources_.test(standing.source)) return;
+  const uint16_t number = shard.sites().NumberOf(standing.host);
+  const auto& classes = shard.sites().model(number).classes();
+  const bool has_model =
+      number != 0 && std::any_of(classes.begin(), classes.end(), [&](const ClassModel& model) {
+        return model.source_class.source() == standing.source && model.signals > 0;
+      });
+  if (has_model) return;
+  Add({.host = standing.host,
+       .source = standing.source,
+       .signals = standing.signals,
+       .truth = standing.proved,
+       .lately = &standing});
+}
+
+bool WorstHosts::Look(const Estimator& shard) {
+  if (max_ == 0) return false;
+  if (!host_.empty()) {
+    LookAtSite(shard, shard.sites().NumberOf(host_));
+    for (size_t source = 0; source < sources_.size(); ++source) {
+      const auto* standing = shard.quarantine().Find(host_, static_cast<uint8_t>(source), {});
+      if (standing != nullptr) LookAtStanding(shard, *standing);
     }
-  });
-  for (const SourceStanding* standing : quarantine.All()) {
-    if (!wanted(standing->host, standing->source)) continue;
-    const uint16_t number = sites.NumberOf(standing->host);
-    const auto& classes = sites.model(number).classes();
-    const bool has_model =
-        number != 0 && std::any_of(classes.begin(), classes.end(), [&](const ClassModel& model) {
-          return model.source_class.source() == standing->source && model.signals > 0;
-        });
-    if (!has_model) add(standing->host, standing->source, standing->signals, standing->proved);
+    return false;
   }
-  const auto fill = [](const Row& row, HostTrust* out) {
-    out->signals = row.signals;
-    SetPrecision(row.signals, row.truth, out);
-  };
-  HostTrust scratch;
-  for (Row& row : rows) {
-    fill(row, &scratch);
-    row.precision_high = scratch.precision_high;
+  const size_t end = next_ + (of_sites_ ? kSitesALook : kPartsALook);
+  const size_t all = of_sites_ ? shard.sites().number_limit() : Quarantine::kParts;
+  for (; next_ < std::min(end, all); ++next_) {
+    if (of_sites_) {
+      LookAtSite(shard, static_cast<uint16_t>(next_));
+    } else {
+      shard.quarantine().ForEach(
+          next_, [&](const SourceStanding& standing) { LookAtStanding(shard, standing); });
+    }
   }
-  const auto order = [](const Row& row) {
-    return Standing(row.lately != nullptr && row.lately->quarantined(), row.precision_high,
-                    *row.host, row.source);
-  };
-  const auto end = rows.begin() + static_cast<std::ptrdiff_t>(std::min(max, rows.size()));
-  std::partial_sort(rows.begin(), end, rows.end(),
-                    [&](const Row& a, const Row& b) { return order(a) < order(b); });
-  std::vector<HostTrust> worst;
-  worst.reserve(static_cast<size_t>(end - rows.begin()));
-  for (auto row = rows.begin(); row != end; ++row) {
-    HostTrust& out = worst.emplace_back();
-    out.host = *row->host;
-    out.source = row->source;
-    out.recall = std::min(1.0, row->recall);
-    if (row->lately != nullptr) out.lately = *row->lately;
-    fill(*row, &out);
-  }
-  return worst;
+  if (next_ < all) return true;
+  next_ = 0;
+  of_sites_ = !of_sites_;
+  return !of_sites_;
+}
+
+std::vector<HostTrust> WorstHosts::Take() {
+  std::sort_heap(worst_.begin(), worst_.end(), IsWorse);
+  return std::exchange(worst_, {});
 }
 
 }  // namespace freshet

@@ -1,20 +1,23 @@
-// Which hosts and sources are trusted least, for the trust report.
+// The trust in sources and the least trusted hosts and sources, for the trust report.
 #ifndef FRESHET_CORE_ESTIMATE_HOST_TRUST_H_
 #define FRESHET_CORE_ESTIMATE_HOST_TRUST_H_
 
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
+#include <cstdint>
 #include <string>
+#include <utility>
 #include <vector>
 
-#include "core/estimate/estimator.h"
-#include "core/estimate/quarantine.h"
-#include "core/estimate/site_table.h"
+#include "core/estimate/trust.h"
 
 namespace freshet {
 
-// Precision 95% interval: the Wilson score interval of a proportion.
+class Estimator;
+class SiteTable;
+
+// Sets the precision and its 95% interval, the Wilson score interval of a proportion.
 template <typename T>
 void SetPrecision(double signals, double truth, T* out) {
   const double n = signals + 1;
@@ -27,11 +30,44 @@ void SetPrecision(double signals, double truth, T* out) {
   out->precision_high = std::min(1.0, centre + half);
 }
 
-// Estimator::TrustByHost, of these tables.
-[[nodiscard]] std::vector<HostTrust> WorstHosts(const SiteTable& sites,
-                                                const Quarantine& quarantine,
-                                                const std::string& host, SourceSet sources,
-                                                size_t max);
+// Trust in every source class that has sent anything, over all shards.
+[[nodiscard]] std::vector<SourceTrust> TrustIn(const SiteTable& sites);
+// Finds the worst (host, source) pairs of some shards, in order of IsWorse. Each look takes at most
+// a few milliseconds, however many hosts a shard knows. Hosts whose models come or go between two
+// looks may be in or out. Thread-compatible.
+class WorstHosts {
+ public:
+  // Finds at most `max` pairs of these sources; only of `host`, unless empty.
+  WorstHosts(std::string host, SourceSet sources, size_t max)
+      : host_(std::move(host)), sources_(sources), max_(max) {}
+
+  // Looks at the next hosts of a shard; false = all of this shard were looked at, and the next call
+  // begins another.
+  [[nodiscard]] bool Look(const Estimator& shard);
+  [[nodiscard]] size_t found() const { return worst_.size(); }
+  [[nodiscard]] std::vector<HostTrust> Take();
+
+ private:
+  struct Row {
+    const std::string& host;
+    uint8_t source = 0;
+    double signals = 0;
+    double truth = 0;
+    double recall = 0;
+    const SourceStanding* lately = nullptr;
+  };
+  void LookAtSite(const Estimator& shard, uint16_t number);
+  // Looks at sources of hosts without a model of them.
+  void LookAtStanding(const Estimator& shard, const SourceStanding& standing);
+  void Add(const Row& row);
+
+  const std::string host_;
+  const SourceSet sources_;
+  const size_t max_;
+  std::vector<HostTrust> worst_;  // a heap, the least bad one first
+  size_t next_ = 0;               // site, or behind all sites part of the quarantine
+  bool of_sites_ = true;
+};
 
 }  // namespace freshet
 

@@ -1,4 +1,4 @@
-// What a batch of events teaches an estimator, before it is known whether the batch is taken.
+// The lessons of a batch of events for an estimator, before the batch is committed.
 #ifndef FRESHET_CORE_ESTIMATE_LESSONS_H_
 #define FRESHET_CORE_ESTIMATE_LESSONS_H_
 
@@ -14,20 +14,14 @@
 
 namespace freshet {
 
-// A quarantine that began or ended.
-struct QuarantineNews {
-  bool begun = false;
-  SourceStanding standing;
-};
-
 // One count for the model of a site. Value type, thread-compatible.
 struct SiteLesson {
   enum class Kind : uint8_t {
-    kEvent,     // at the age `from`
-    kExposure,  // of AgeCounts, with `rate`, `from` and `to`
-    kCensored,  // likewise
-    kCrawl,     // of LifeCounts: of a page that was there with the chance `rate`; `found`
-    kLook,  // at a page that had been gone for `to`, `from` of it since the look before; `found`
+    kEvent,     // an event at the age `from`
+    kExposure,  // AgeCounts::AddExposure(rate, from, to)
+    kCensored,  // AgeCounts::AddCensored(rate, from, to)
+    kCrawl,     // LifeCounts::AddCrawl; the page was there with the chance `rate`
+    kLook,      // LifeCounts::AddLook; gone for `to` days, `from` of them since the look before
   };
   uint16_t site = 0;
   PageNumber page;
@@ -40,16 +34,15 @@ struct SiteLesson {
   void AddTo(const LifeModel& model, SiteCounts& counts) const;
 };
 
-// Filled by the Record functions of Estimator, which leave the estimator itself as it is and go by
-// what the batch has taught so far; Estimator::Install takes it over. Dropped, it leaves no trace.
+// The lessons of a batch. The Record functions of Estimator fill it and read it, and leave the
+// estimator unchanged. Estimator::Install takes it over; a dropped batch leaves no trace.
 // Thread-compatible.
 struct Lessons {
   SignalWindows::Staged windows;
   Bursts::Staged bursts;
   Quarantine::Staged quarantine;
-  std::vector<SiteLesson> sites;     // in order
-  std::vector<QuarantineNews> news;  // likewise
-  Instant first;                     // event, where none had been recorded before
+  std::vector<SiteLesson> sites;  // in order
+  Instant first;                  // the first event ever recorded, if in this batch
 };
 
 }  // namespace freshet

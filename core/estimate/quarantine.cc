@@ -20,15 +20,16 @@ constexpr double kWalk = 0.02;
 constexpr double kSpread = 1;
 constexpr double kWorse = 2;
 constexpr double kSuspicion = 12;
-// What one crawl may add to the suspicion: an interval with many signals is still one outcome.
+// The most that one crawl adds to the suspicion: an interval with many signals is still one
+// outcome.
 constexpr double kMostPerCrawl = 1.6;
 constexpr double kLongestStep = 1;
-// A shift nearer to zero than this is none.
+// A shift nearer to 0 than this counts as 0.
 constexpr double kNotable = 0.5;
 // Part of the shift that is put in force.
 constexpr double kShare = 0.5;
-constexpr double kFade = 1 - 1.0 / 40;  // a crawl
-// No crawl is taken for certain.
+constexpr double kFade = 1 - 1.0 / 40;  // per crawl
+// The chance of an outcome is kept this far from 0 and from 1.
 constexpr double kLeastDoubt = 1e-3;
 constexpr double kLongestShift = 12;
 constexpr std::string_view kLinePrefix = "#source ";
@@ -83,7 +84,7 @@ void Count(const SignalledInterval& interval, SourceStanding& standing) {
   }
 }
 
-// That of a source among those of its host, in order, which it joins unless it is one of them.
+// The standing of a source among the sources of its host, which are in order; inserted if missing.
 template <typename Sources>
 SourceStanding& StandingOf(const std::string& host, uint8_t source, Sources& sources) {
   const auto at = std::lower_bound(
@@ -109,8 +110,7 @@ bool ParseInteger(const std::string& text, int64_t* out) {
 const Quarantine::Sources* Quarantine::SourcesOf(const std::string& host,
                                                  const Staged& staged) const {
   if (const auto it = staged.hosts_.find(host); it != staged.hosts_.end()) return &it->second;
-  const auto it = hosts_.find(host);
-  return it == hosts_.end() ? nullptr : &it->second;
+  return hosts_.Find(host);
 }
 
 QuarantineChange Quarantine::Observe(const std::string& host, uint8_t source,
@@ -118,9 +118,7 @@ QuarantineChange Quarantine::Observe(const std::string& host, uint8_t source,
                                      Staged& staged) const {
   if (interval.signals.empty()) return QuarantineChange::kNone;
   const auto [of_host, is_new] = staged.hosts_.try_emplace(host);
-  if (const auto known = hosts_.find(host); is_new && known != hosts_.end()) {
-    of_host->second = known->second;
-  }
+  if (const Sources* known = is_new ? hosts_.Find(host) : nullptr) of_host->second = *known;
   SourceStanding& standing = StandingOf(host, source, of_host->second);
   Count(interval, standing);
   Suspect(interval, standing);
@@ -132,30 +130,36 @@ QuarantineChange Quarantine::Observe(const std::string& host, uint8_t source,
       return QuarantineChange::kNone;
     }
     standing.since = now;
-    staged.begun_ = true;
+    staged.news_.push_back({.begun = true, .standing = standing});
     return QuarantineChange::kBegun;
   }
   if (standing.shift < -kNotable) return QuarantineChange::kNone;
   standing.since = Instant();
   standing.suspicion = 0;
+  staged.news_.push_back({.begun = false, .standing = standing});
   return QuarantineChange::kEnded;
 }
 
 void Quarantine::Install(Staged&& staged) {
   for (auto& [host, sources] : staged.hosts_) {
-    const auto known = hosts_.find(host);
     const Sources none;
-    const Sources& before = known == hosts_.end() ? none : known->second;
+    const Sources* const known = hosts_.Find(host);
+    const Sources& before = known == nullptr ? none : *known;
     size_ += sources.size() - before.size();
     quarantined_ += NumberInQuarantine(sources) - NumberInQuarantine(before);
-    hosts_[host] = std::move(sources);
+    hosts_.Set(host, std::move(sources));
     while (size_ > limits::kMaxWatchedSources) Forget();
+  }
+  for (QuarantineNews& news : staged.news_) {
+    begun_ += news.begun ? 1 : 0;
+    if (news_.size() >= limits::kMaxQuarantineNews) news_.erase(news_.begin());
+    news_.push_back(std::move(news));
   }
 }
 
 Quarantine::Shifts Quarantine::ShiftsOf(const std::string& host, const Staged& staged) const {
   Shifts shifts;
-  if (quarantined_ == 0 && !staged.begun_) return shifts;
+  if (quarantined_ == 0 && staged.news_.empty()) return shifts;
   const Sources* sources = SourcesOf(host, staged);
   if (sources == nullptr) return shifts;
   for (const SourceStanding& standing : *sources) {
@@ -177,13 +181,13 @@ const SourceStanding* Quarantine::Find(const std::string& host, uint8_t source,
 std::vector<const SourceStanding*> Quarantine::All() const {
   std::vector<const SourceStanding*> all;
   all.reserve(size_);
-  for (const auto& [host, sources] : hosts_) {
-    for (const SourceStanding& standing : sources) all.push_back(&standing);
+  for (size_t part = 0; part < kParts; ++part) {
+    ForEach(part, [&all](const SourceStanding& standing) { all.push_back(&standing); });
   }
   return all;
 }
 
-// An eighth at once, so that this is rare.
+// Forgets an eighth at once, so that this is rare.
 void Quarantine::Forget() {
   std::vector<const SourceStanding*> all = All();
   std::sort(all.begin(), all.end(), [](const SourceStanding* a, const SourceStanding* b) {
@@ -197,13 +201,13 @@ void Quarantine::Forget() {
   for (const auto& oldest : gone) {
     const std::string& host = oldest.first;
     const uint8_t source = oldest.second;
-    Sources& sources = hosts_.at(host);
+    Sources& sources = *hosts_.Find(host);
     const auto at = std::find_if(sources.begin(), sources.end(),
                                  [&](const auto& known) { return known.source == source; });
     quarantined_ -= at->quarantined() ? 1 : 0;
     sources.erase(at);
     --size_;
-    if (sources.empty()) hosts_.erase(host);
+    if (sources.empty()) hosts_.Erase(host);
   }
 }
 
@@ -259,7 +263,7 @@ Status Quarantine::AddLine(std::string_view line) {
         "source: no room for {} of host '{}': at most {} watched sources are allowed in all",
         source, fields[0], limits::kMaxWatchedSources);
   }
-  SourceStanding& standing = StandingOf(fields[0], index, hosts_[fields[0]]);
+  SourceStanding& standing = StandingOf(fields[0], index, *hosts_.Add(fields[0], {}).first);
   ++size_;
   standing.signals = numbers[0];
   standing.believed = numbers[1];

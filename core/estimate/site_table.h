@@ -23,19 +23,19 @@
 
 namespace freshet {
 
-// Sites are numbered: 0 stands for all hosts together and is the model of those without a seat. A
-// number keeps its meaning for pages that were not re-estimated since; one that lost its host
-// stands for all until it is given anew.
+// Holds the models by number: 0 stands for all hosts together and is the model of hosts without a
+// seat. A number keeps its meaning for pages that were not estimated again since; a number that
+// lost its host stands for all until it is reassigned.
 //
-// Seats are limited (limits::kMaxSiteModels) and go to the hosts of most evidence, crawls and
-// pages, wherever they come in order: hosts without a seat are counted by the heavy hitters'
-// algorithm of Misra and Gries (1982) with weights, in as much memory again.
+// Seats are limited (limits::kMaxSiteModels) and go to the hosts with most evidence (crawls and
+// pages), in any order of arrival: the heavy hitters' algorithm of Misra and Gries (1982) with
+// weights counts hosts without a seat, in as much memory again.
 //
-// What is learned does not depend on how the hosts are divided among shards, to the last bit, as
-// long as no shard has more hosts than seats; numbers of sites do. Past that, hosts without a seat
-// take the model of all, and with more shards fewer hosts have to.
+// Models do not depend on the division of hosts among shards, to the last bit, as long as no shard
+// has more hosts than seats; numbers of sites do. Past that, hosts without a seat take the model of
+// all; with more shards there are fewer such hosts.
 //
-// Owner thread only, but for what says otherwise.
+// Owner thread only, except where a comment says otherwise.
 class SiteTable {
  public:
   SiteTable();
@@ -44,48 +44,42 @@ class SiteTable {
   [[nodiscard]] const SiteModel& model(uint16_t number) const {
     return sites_[Known(number)].model;
   }
-  // Counts of ages, filled by events and epochs: of a site, or of the pages of a slot whose host
-  // has no seat.
+  // The counts that events and epochs fill: of a site, or of the pages of a slot whose hosts have
+  // no seat.
   [[nodiscard]] SiteCounts& counts(uint16_t number, PageNumber page) {
     const size_t known = Known(number);
     return sites_[known].host.empty() ? slot_counts_[SlotOf(page)] : sites_[known].counts;
   }
-  // Sites that have a host, and the one of all.
-  template <typename F>
-  void ForEach(F&& body) const {
-    for (size_t i = 0; i < sites_.size(); ++i) {
-      if (i == 0 || !sites_[i].host.empty()) body(sites_[i].host, sites_[i].model);
-    }
-  }
+  // Numbers are below this. The host of a number: empty = it stands for all hosts.
+  [[nodiscard]] size_t number_limit() const { return sites_.size(); }
+  [[nodiscard]] const std::string& host(uint16_t number) const { return sites_[number].host; }
   [[nodiscard]] size_t size() const { return numbers_.size() + 1; }
-  // Of memory, about. O(sites).
+  // Bytes of memory, about. O(sites).
   [[nodiscard]] size_t Bytes() const;
 
   // An epoch: Begin, Collect every page, EndCollecting, Learn, Finish. A second Begin drops an
   // unfinished one.
   void Begin();
-  // The number of its site, which it may have been given just now.
+  // Collects a page, and returns the number of its site, which the host may have got just now.
   uint16_t Collect(const std::string& host, PageNumber number, const PagePosterior& page);
   void EndCollecting();
-  // Whether the models are from an epoch that has ended, of this run or before: else they stand for
-  // what is not known yet.
+  // Whether the models come from a finished epoch, of this run or before; else they are defaults.
   [[nodiscard]] bool learned() const { return learned_; }
 
   // These two take long. Between EndCollecting and Finish they may run on another thread while the
-  // owner goes on with all but Begin, Collect and Restore.
+  // owner may call all but Begin, Collect and Restore.
   //
-  // What was collected, for Learn of this table and of those of the other shards.
+  // The collected sums, for Learn of this table and of the other shards.
   [[nodiscard]] EpochSums Sums() const;
-  // What this shard's hosts and all, whose sums are `all`, have shown; the counts fade by `fade` in
-  // (0, 1]. Breaks off, with something to be thrown away, once `stop` is set.
+  // Learns the models of this shard's hosts and of all, from the sums `all`; the counts fade by
+  // `fade` in (0, 1]. Breaks off once `stop` is set; the result is then useless.
   [[nodiscard]] LearnedSites Learn(const EpochSums& all, double fade,
                                    const std::atomic<bool>& stop) const;
-  // Makes it current. O(sites).
+  // Makes the learned models current. O(sites).
   void Finish(LearnedSites learned, double fade);
 
   [[nodiscard]] std::string Serialise() const;
-  // What the version before wrote is passed over. InvalidArgument, and nothing changed, for any
-  // other text.
+  // Ignores text of the version before. InvalidArgument, and nothing changed, for other text.
   [[nodiscard]] Status Restore(std::string_view text);
 
  private:
@@ -94,32 +88,32 @@ class SiteTable {
     SiteModel model;
     SiteCounts counts;
     SiteLearner learner;
-    double evidence = 0;  // of this epoch
+    double evidence = 0;  // collected in this epoch
     Site();
   };
-  // The counts of all, as of one instant.
+  // The counts of all sites and slots, as of one instant.
   struct Counts {
     std::vector<SiteCounts> of_sites;  // by number
     std::map<Slot, SiteCounts> of_slots;
   };
 
   [[nodiscard]] size_t Known(uint16_t number) const { return number < sites_.size() ? number : 0; }
-  // 0: there is no seat left.
+  // 0 = no seat is left.
   uint16_t GiveSeat(const std::string& host);
   void TakeSeat(uint16_t number);
-  // Of the sites that have a host, in order of it.
+  // The numbers of sites with a host, in order of the host.
   [[nodiscard]] std::vector<uint16_t> NumbersByName() const;
   void CountSeatless(const std::string& host, double evidence);
-  // Seats of hosts that have no page any more, and those of the hosts with least evidence for the
-  // ones that have more without a seat.
+  // Chooses seats to vacate: of hosts without pages, and of hosts with least evidence in favour of
+  // seatless hosts with more.
   [[nodiscard]] std::vector<std::pair<uint16_t, std::string>> Vacate() const;
   [[nodiscard]] Counts CountsNow() const;
-  // The table with other models and counts; the former may be null.
+  // Writes the table with `learned` (null = the current models) and `counts`.
   [[nodiscard]] std::string Serialise(const LearnedSites* learned, const Counts& counts) const;
 
   std::vector<Site> sites_;
   bool learned_ = false;
-  // Of the pages of a slot whose host has no seat.
+  // For the pages of a slot whose hosts have no seat.
   absl::flat_hash_map<Slot, SiteCounts> slot_counts_;
   absl::flat_hash_map<Slot, SiteLearner> slot_learners_;
   Counts collected_;  // as of EndCollecting

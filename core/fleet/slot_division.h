@@ -1,5 +1,5 @@
-// How a fleet shares the slots of all hosts out: in equal ranges, the divisions, each of which has
-// a server, a log and a rate of its own.
+// Divides the slots of all hosts among a fleet: in equal ranges, the divisions, each with its own
+// server, log and rate.
 #ifndef FRESHET_CORE_FLEET_SLOT_DIVISION_H_
 #define FRESHET_CORE_FLEET_SLOT_DIVISION_H_
 
@@ -10,8 +10,8 @@
 
 namespace freshet {
 
-// The slots of one division, and of how many it is one. By default that of a server that has them
-// all. Value type, thread-compatible.
+// A division, and the number of divisions. The default is a server that has all slots. Value type,
+// thread-compatible.
 struct SlotDivision {
   uint32_t divisions = 1;  // 1..kSlots
   uint32_t division = 0;   // below that
@@ -21,6 +21,10 @@ struct SlotDivision {
     return slot.value() * divisions / limits::kSlots;
   }
   [[nodiscard]] constexpr bool Has(Slot slot) const { return Of(slot) == division; }
+
+  // The division whose server keeps what the fleet has once: crawl rate, settings, crawl frontier.
+  static constexpr uint32_t kKeeper = 0;
+  [[nodiscard]] constexpr bool keeps() const { return division == kKeeper; }
 
   bool operator==(const SlotDivision&) const = default;
 };

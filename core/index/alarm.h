@@ -1,10 +1,11 @@
-// What the index knows of pages and hosts beside their values: from when on and by when, and the
-// entries of heaps that tell when one is to be looked at again.
+// The times of pages and hosts in the index, and heaps of alarms that say when to look at one
+// again.
 #ifndef FRESHET_CORE_INDEX_ALARM_H_
 #define FRESHET_CORE_INDEX_ALARM_H_
 
 #include <algorithm>
 #include <cstdint>
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -14,14 +15,14 @@
 
 namespace freshet {
 
-// Value type, thread-compatible. `tag` tells an alarm that counts from older ones of the same id:
-// alarms are never taken out of a heap before their time, who is woken by one looks whether it
-// still means anything.
+// An alarm in a heap. `tag` tells the alarm that counts from older ones of the same id: a stale
+// alarm stays in the heap, so its owner checks whether it still counts. Value type,
+// thread-compatible.
 template <typename When, typename Id>
 struct Alarm {
   When at;
   Id id;
-  uint8_t tag = 0;
+  uint32_t tag = 0;
   // For heaps with the earliest on top.
   bool operator<(const Alarm& other) const {
     return other.at != at ? other.at < at : other.id < id;
@@ -30,13 +31,21 @@ struct Alarm {
 
 // Alarms, the earliest first. Owner thread only.
 //
-// Those that come in order, as the delays of hosts do that all rest equally long, need no heap:
-// they wait in a ring, and the first is that of the ring or that of the heap.
+// Clients decide how often an alarm is replaced by another. So each Push looks at a few entries in
+// turn and drops stale ones: these stay fewer than the others and some thousands, and no call has
+// to look through all.
+//
+// Alarms that come in order, such as those of hosts with equal delays, need no heap: they wait in a
+// ring, and the first alarm is the first of the ring or of the heap. 16 bytes an alarm. Cost: a
+// comparison for an alarm in order, else the logarithm of the entries of the heap.
 template <typename When, typename Id>
 class AlarmHeap {
  public:
   using Entry = Alarm<When, Id>;
-  void Push(const Entry& alarm) {
+  // Adds an alarm. `counts(entry)`: whether an alarm is not stale.
+  template <typename Counts>
+  void Push(const Entry& alarm, Counts counts) {
+    if (heap_.size() > kUnswept) Sweep(counts);
     if (size_ == 0 || !(ring_[Place(size_ - 1)] < alarm)) {
       if (size_ < ring_.size() || GrowRing()) {
         ring_[Place(size_++)] = alarm;
@@ -46,8 +55,20 @@ class AlarmHeap {
     heap_.push_back(alarm);
     std::push_heap(heap_.begin(), heap_.end());
   }
-  [[nodiscard]] bool empty() const { return size_ == 0 && heap_.empty(); }
-  // Whether the time of the first one has come.
+  // Takes out due alarms up to the first that counts, and returns its id. nullopt = no due alarm is
+  // left, or `left` ran out, which counts down the alarms looked at.
+  template <typename Counts>
+  [[nodiscard]] std::optional<Id> NextDue(When now, size_t* left, Counts counts) {
+    while (*left > 0 && Rings(now)) {
+      --*left;
+      const Entry alarm = Pop();
+      if (counts(alarm)) return alarm.id;
+    }
+    return std::nullopt;
+  }
+  [[nodiscard]] bool empty() const { return size() == 0; }
+  [[nodiscard]] size_t size() const { return size_ + heap_.size(); }
+  // Whether the first alarm is due.
   [[nodiscard]] bool Rings(When now) const { return !empty() && !(now < First().at); }
   // Precondition of both: not empty.
   [[nodiscard]] const Entry& First() const { return RingFirst() ? ring_[first_] : heap_.front(); }
@@ -65,8 +86,49 @@ class AlarmHeap {
   }
 
  private:
-  // What is copied when the ring grows is bounded.
+  // Bounds the copy when the ring grows.
   static constexpr size_t kLargestRing = size_t{1} << 17;
+  // A heap with fewer entries needs no sweep.
+  static constexpr size_t kUnswept = 4096;
+  // A push adds one entry. A sweep looks at entries until kCounting count, and at most at
+  // kLookedAt.
+  static constexpr int kCounting = 2;
+  static constexpr int kLookedAt = 4;
+
+  // The sweep goes round the heap in the order of its places. An entry that does not count is
+  // dropped when the sweep comes by, at the latest after half as many pushes as there are entries.
+  // So the share of such entries settles where a push drops as many as it adds, below one in two.
+  // The ring needs no sweep: its size is bounded.
+  template <typename Counts>
+  void Sweep(Counts counts) {
+    int counting = 0;
+    for (int i = 0; i < kLookedAt && counting < kCounting && !heap_.empty(); ++i) {
+      if (swept_ >= heap_.size()) swept_ = 0;
+      if (counts(heap_[swept_])) {
+        ++swept_;
+        ++counting;
+      } else {
+        RemoveAt(swept_);
+      }
+    }
+  }
+  // Removes an entry; the last one takes the place.
+  void RemoveAt(size_t place) {
+    const Entry last = heap_.back();
+    heap_.pop_back();
+    if (place == heap_.size()) return;
+    while (place > 0 && heap_[(place - 1) / 2] < last) {
+      heap_[place] = heap_[(place - 1) / 2];
+      place = (place - 1) / 2;
+    }
+    for (size_t child = 2 * place + 1; child < heap_.size(); child = 2 * place + 1) {
+      if (child + 1 < heap_.size() && heap_[child] < heap_[child + 1]) ++child;
+      if (!(last < heap_[child])) break;
+      heap_[place] = heap_[child];
+      place = child;
+    }
+    heap_[place] = last;
+  }
   [[nodiscard]] bool RingFirst() const {
     return size_ > 0 && (heap_.empty() || !(ring_[first_] < heap_.front()));
   }
@@ -82,15 +144,17 @@ class AlarmHeap {
 
   std::vector<Entry> ring_;  // a power of two of them, or none
   size_t first_ = 0;
-  size_t size_ = 0;  // in the ring
+  size_t size_ = 0;  // entries in the ring
   PlainVector<Entry> heap_;
+  size_t swept_ = 0;  // the entry of the heap that the next sweep looks at first
 };
 
-// Of a page that may not be picked before an instant, or has to be from one on: none and
-// infinite where it is neither. Value type, thread-compatible.
+// The times of a page: picked never before `eligible_from` (none = any time), and before all others
+// from `forced_at` on (infinite = never). Value type, thread-compatible.
 struct PageTimes {
   Instant eligible_from;
   Instant forced_at = Instant::Infinite();
+  uint32_t tag = 0;  // tag of the alarms that count
 };
 
 }  // namespace freshet

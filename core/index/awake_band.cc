@@ -1,9 +1,9 @@
 #include "core/index/awake_band.h"
 
 #include <algorithm>
-#include <bit>
 #include <cmath>
 #include <limits>
+#include <optional>
 #include <utility>
 
 #include "core/base/check.h"
@@ -16,16 +16,16 @@ namespace {
 constexpr double kSlack = 1e-11;
 constexpr double kMaxPeriods = 4096;
 constexpr double kRounding = kMaxPeriods * 0x1p-52;
-// Long enough that few lines are renewed at a split. What it costs is a slope that is too steep by
-// the part of a page's cycle that so many periods are.
+// Long enough that few lines are renewed at a split. The cost is a slope that is too steep, by the
+// share of these periods in a page's cycle.
 constexpr double kPeriodsALine = 10;
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 constexpr double kLowest = std::numeric_limits<double>::lowest();
-// A level is found anew where the pages above are more or fewer than this many times those wanted.
+// A level is computed again if the pages above differ from the target by more than this factor.
 constexpr double kTolerance = 2;
-// The same under a value that is reached, where another split would cost more.
+// The tolerance under a value that is reached, where another split would cost more.
 constexpr double kToleranceOnce = 8;
-// The origin of the lines moves up once in so many periods.
+// Periods between two moves of the lines' origin.
 constexpr double kPeriodsAnOrigin = 8;
 constexpr size_t kSample = 256;
 constexpr size_t kListed = 128;
@@ -34,7 +34,7 @@ constexpr size_t kListed = 128;
 
 AwakeBand::Line AwakeBand::MakeLine(uint32_t slot, const ValueJet& jet, double now) const {
   // The line holds for d <= span: slope d + curvature d^2/2 <= (slope + curvature span/2) d. A page
-  // that will not be warm for long gets a long line; the price is curvature span d/2.
+  // that will not be warm for long gets a long line, at the cost of curvature span d/2.
   const double left = std::max(next_.end - now, 0.0);
   double span = kPeriodsALine * left;
   if (jet.value < warm_.level && jet.slope > 0) {
@@ -56,42 +56,18 @@ AwakeBand::Line AwakeBand::MakeHotLine(uint32_t slot, double now, Instant at) co
 AwakeBand::Line AwakeBand::Write(uint32_t slot, double value, double slope, double now,
                                  double span) const {
   slope *= 1 + kSlack;
-  // The line is written down from the origin; what rounding takes there is added.
+  // The line is written from the origin, plus the rounding error there.
   const double since = now - origin_;
-  // And what the clock is rounded by, now and later.
+  // Plus the rounding of the clock, now and later.
   const double rounding = slope * (kRounding * (since + span) + 0x1p-51 * (now + span));
   const Line line{value * (1 + kSlack) - slope * since + rounding, slope, now + span, slot};
   DCHECK(!std::isnan(line.base) && std::isfinite(line.slope));
   return line;
 }
 
-uint32_t AwakeBand::Take() {
-  if (free_.empty()) {
-    pages_.emplace_back();
-    places_.emplace_back();
-    queue_of_.push_back(kNone);
-    return static_cast<uint32_t>(pages_.size() - 1);
-  }
-  const uint32_t slot = free_.back();
-  free_.pop_back();
-  return slot;
-}
-
-void AwakeBand::Prepare(uint32_t slot, const ValueParameters& value) {
-  pages_[slot].prepared = true;
-  if (value_of_.size() < pages_.size()) value_of_.resize(pages_.size());
-  if (free_values_.empty()) {
-    value_of_[slot] = static_cast<uint32_t>(values_.size());
-    values_.push_back(value);
-  } else {
-    value_of_[slot] = free_values_.back();
-    free_values_.pop_back();
-    values_[value_of_[slot]] = value;
-  }
-}
-
 void AwakeBand::Enter(uint32_t slot, double now) {
-  leaders_[LeaderPlace(pages_[slot])] = slot;
+  if (places_.size() < pages_.size()) places_.resize(pages_.size());
+  shared_.Add(slot);
   const ValueJet& jet = pages_[slot].jet;
   const Line line = MakeLine(slot, jet, now);
   const uint32_t place = lines_.Join(line);
@@ -106,65 +82,14 @@ void AwakeBand::Enter(uint32_t slot, double now) {
   bounds_[hot] = jet.value;
 }
 
-size_t AwakeBand::LeaderPlace(const AwakePage& page) {
-  const uint64_t rates =
-      uint64_t{std::bit_cast<uint32_t>(page.importance)} << 32 | std::bit_cast<uint32_t>(page.rate);
-  const uint64_t mixed = (static_cast<uint64_t>(page.turn) ^ rates) * 0x9E3779B97F4A7C15u;
-  return mixed >> 54;
-}
-
-uint32_t AwakeBand::LeaderOf(uint32_t slot) const {
-  static_assert(std::tuple_size_v<decltype(leaders_)> == size_t{1} << (64 - 54));
-  const AwakePage& page = pages_[slot];
-  const uint32_t leader = leaders_[LeaderPlace(page)];
-  if (leader == slot || places_[leader].line == kNone) return kNone;
-  const AwakePage& first = pages_[leader];
-  const bool alike = first.turn == page.turn && first.importance == page.importance &&
-                     first.rate == page.rate && first.running == page.running &&
-                     first.plain == page.plain;
-  return alike ? leader : kNone;
-}
-
-uint32_t AwakeBand::MakeQueue(uint32_t leader) {
-  uint32_t queue = 0;
-  if (free_queues_.empty()) {
-    queue = static_cast<uint32_t>(queues_.size());
-    queues_.emplace_back();
-  } else {
-    queue = free_queues_.back();
-    free_queues_.pop_back();
-  }
-  queues_[queue].leader = leader;
-  queue_of_[leader] = queue;
-  return queue;
-}
-
-void AwakeBand::Push(uint32_t queue, uint32_t slot) {
-  Queue& its = queues_[queue];
-  queue_of_[slot] = queue;
-  if (its.heap.size() > 2 * size_t{its.followers} + 64) {
-    std::erase_if(its.heap, [&](const auto& member) { return !Follows(member, queue); });
-    std::make_heap(its.heap.begin(), its.heap.end());
-  }
-  its.heap.push_back({pages_[slot].page, slot});
-  std::push_heap(its.heap.begin(), its.heap.end());
-  ++its.followers;
-  ++followers_;
+void AwakeBand::Follow(uint32_t slot, uint32_t leader) {
+  if (places_.size() < pages_.size()) places_.resize(pages_.size());
+  if (shared_.Follow(slot, leader)) Replace(leader, slot);
 }
 
 void AwakeBand::Replace(uint32_t slot, uint32_t by) {
   DCHECK(places_[slot].line != kNone && places_[by].line == kNone);
-  AwakePage& from = pages_[slot];
-  AwakePage& to = pages_[by];
-  to.jet = from.jet;
-  to.since = from.since;
-  to.exact = from.exact;
-  to.prepared = from.prepared;
-  if (from.prepared) {
-    if (value_of_.size() < pages_.size()) value_of_.resize(pages_.size());
-    value_of_[by] = value_of_[slot];
-  }
-  from.prepared = false;
+  pages_.MoveValue(slot, by);
   for (Tier* tier : {&warm_, &next_, &hot_}) {
     const uint32_t place = PlaceIn(*tier, slot);
     if (place != kNone) tier->slot[place] = by;
@@ -172,45 +97,6 @@ void AwakeBand::Replace(uint32_t slot, uint32_t by) {
   places_[by] = places_[slot];
   lines_.slot[places_[by].line] = by;
   places_[slot].line = kNone;
-  leaders_[LeaderPlace(to)] = by;
-}
-
-void AwakeBand::Follow(uint32_t slot, uint32_t leader) {
-  const uint32_t queue = queue_of_[leader] != kNone ? queue_of_[leader] : MakeQueue(leader);
-  if (pages_[leader].page < pages_[slot].page) return Push(queue, slot);
-  Replace(leader, slot);
-  queue_of_[slot] = queue;
-  queues_[queue].leader = slot;
-  Push(queue, leader);
-}
-
-bool AwakeBand::LeaveQueue(uint32_t slot) {
-  const uint32_t queue = std::exchange(queue_of_[slot], kNone);
-  if (queue == kNone) return false;
-  Queue& its = queues_[queue];
-  const bool led = its.leader == slot;
-  uint32_t next = kNone;
-  while (led && its.followers > 0 && next == kNone) {
-    std::pop_heap(its.heap.begin(), its.heap.end());
-    const Queue::Member member = its.heap.back();
-    its.heap.pop_back();
-    if (Follows(member, queue)) next = member.slot;
-  }
-  if (next != kNone) {
-    Replace(slot, next);
-    its.leader = next;
-  }
-  if (!led || next != kNone) {
-    --its.followers;
-    --followers_;
-  }
-  if (its.followers == 0) {
-    its.heap.clear();
-    if (its.leader != slot) queue_of_[its.leader] = kNone;
-    its.leader = kNone;
-    free_queues_.push_back(queue);
-  }
-  return !led || next != kNone;
 }
 
 void AwakeBand::Leave(Tier& tier, uint32_t place) {
@@ -227,7 +113,7 @@ void AwakeBand::MoveLine(uint32_t from, uint32_t to) {
 
 void AwakeBand::EraseLine(uint32_t place) {
   if (place < examined_) {
-    // The gap goes to the end of those that were examined.
+    // Moves the gap to the end of the examined lines.
     MoveLine(--examined_, place);
     place = examined_;
   }
@@ -236,15 +122,16 @@ void AwakeBand::EraseLine(uint32_t place) {
 }
 
 void AwakeBand::Remove(uint32_t slot) {
-  free_.push_back(slot);
-  if (LeaveQueue(slot)) return;
+  const std::optional<uint32_t> successor = shared_.Leave(slot);
+  if (successor && *successor != kNone) Replace(slot, *successor);
+  pages_.GiveBack(slot);
+  if (!successor || *successor != kNone) return;
   if (next_.size > 0) {
     const uint32_t next = PlaceIn(next_, slot);
     if (next != kNone) Leave(next_, next);
   }
   EraseLine(places_[slot].line);
   places_[slot].line = kNone;
-  if (pages_[slot].prepared) free_values_.push_back(value_of_[slot]);
   const uint32_t warm = PlaceIn(warm_, slot);
   if (warm == kNone) return;
   Leave(warm_, warm);
@@ -267,8 +154,8 @@ void AwakeBand::Tighten(uint32_t slot, const ValueJet& jet, double now, Instant 
   const uint32_t next = PlaceIn(next_, slot);
   if (next != kNone) next_.Set(next, line);
   if (next == kNone && place < examined_ && Reaches(line, next_)) (void)Join(next_, line);
-  // What lasts longer may be steeper. A page that is not warm, or not hot, need not become so: the
-  // line that it had when the period began has told enough about it.
+  // A line that lasts longer may be steeper. A page that is not warm, or not hot, need not become
+  // so: its line at the beginning of the period was low enough.
   const uint32_t warm = PlaceIn(warm_, slot);
   if (warm == kNone) return;
   warm_.Set(warm, line);
@@ -278,7 +165,7 @@ void AwakeBand::Tighten(uint32_t slot, const ValueJet& jet, double now, Instant 
   bounds_[hot] = jet.value;
 }
 
-void AwakeBand::TakeValue(uint32_t slot) { bounds_[PlaceIn(hot_, slot)] = pages_[slot].jet.value; }
+void AwakeBand::SetBound(uint32_t slot, double bound) { bounds_[PlaceIn(hot_, slot)] = bound; }
 
 void AwakeBand::ListAbove(double value, std::vector<uint32_t>* slots) const {
   for (size_t i = 0; i < hot_.size; ++i) {
@@ -299,7 +186,7 @@ AwakeBand::Leader AwakeBand::Top() {
 
 AwakeBand::Leader AwakeBand::LeaderAt(const HighestValue& highest) const {
   size_t best = highest.place;
-  // Whose turn it is matters only among values: a bound that is none is to be tightened first.
+  // Turns matter only among values: a bound that is not exact must be tightened first.
   const bool tie =
       highest.next == highest.value && highest.value == pages_[hot_.slot[best]].jet.value;
   for (size_t i = 0; tie && i < hot_.size; ++i) {
@@ -321,7 +208,7 @@ void AwakeBand::MoveOrigin(double now, double length) {
   if (passed < kPeriodsAnOrigin * length) return;
   kernels_.advance(lines_.base.data(), lines_.slope.data(), lines_.size, passed);
   kernels_.advance(warm_.base.data(), warm_.slope.data(), warm_.size, passed);
-  // What is hot is written down anew.
+  // Writes the hot lines again.
   hot_.Clear();
   origin_ = now;
 }
@@ -354,12 +241,12 @@ void AwakeBand::Fill(const Lines& from, const Period& period, Tier& tier) {
   if (period.target >= from.size) {
     count = select(kLowest);
   } else {
-    // Below a level that is above a value that is reached all would have to be done again.
+    // A level above a reached value would force another split.
     const double gap = period.known ? std::max(tier.gap, 0.0) : tier.gap;
     count = select(period.price * (1 - gap));
     const auto ratio = static_cast<double>(period.target) / static_cast<double>(count + 1);
     if (period.known && ratio < kToleranceOnce && ratio * kToleranceOnce > 1) {
-      // Once, between two periods: the distance stays what it is for those.
+      // Selects once, between two periods, and keeps the distance for the next.
     } else if (ratio * kTolerance < 1 || ratio > kTolerance) {
       count = select(SampleRank(from, end, period.target));
       tier.gap = period.price > 0 ? 1 - tier.level / period.price : 0;
@@ -453,7 +340,7 @@ void AwakeBand::Split(double now, Instant at, const Period& warm, const Period& 
   next_.Clear();
   next_.gap = warm_.gap;
   warm_.since = at;
-  next_.since = Instant::Infinite();  // lines renewed while it is gathered join it
+  next_.since = Instant::Infinite();  // lines renewed in this period join the next one
   examined_ = 0;
   SplitWarm(now, at, hot);
 }

@@ -1,4 +1,4 @@
-// What debug builds check of the index while it works.
+// Checks of the working index in debug builds.
 #include <algorithm>
 #include <cmath>
 
@@ -14,7 +14,7 @@ constexpr double kSlack = 1e-11;
 }  // namespace
 
 bool AwakeBand::Holds() const {
-  // Of lines that have not been renewed since.
+  // Pages renewed after the tier was filled are not checked.
   const auto below = [this](const Lines& lines, size_t i, const Tier& tier) {
     return PlaceIn(tier, lines.slot[i]) != kNone || pages_[lines.slot[i]].since >= tier.since ||
            lines.At(i, tier.end - origin_) <= tier.level + kSlack * std::abs(tier.level);
@@ -45,10 +45,7 @@ bool PriceIndex::Impl::Holds(PageId page) const {
   const double value = CrawlValue(parameters, s) * (1 - kSlack);
   if (place == Place::kAsleep) return value <= threshold_.value();
   if (place == Place::kAwake) return value <= band_.BoundAt(record.position, t_);
-  const uint16_t level = pages_.level(page);
-  if (level >= kQueueLevel) return value <= queues_.bound(level - uint32_t{kQueueLevel});
-  const uint32_t pool = level == 0 ? 0 : hosts_[pages_.host(page)].pool;
-  return value <= pools_.At(pool, record.position).bound();
+  return value <= waiting_.BoundOf(page);
 }
 
 bool PriceIndex::Impl::HoldsForNext(size_t pages) {

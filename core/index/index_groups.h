@@ -1,5 +1,4 @@
-// What the index knows of groups of hosts: which hosts are in one, and whether its pages may be
-// picked.
+// The groups of hosts in the index: the group of each host, and whether its pages may be picked.
 #ifndef FRESHET_CORE_INDEX_INDEX_GROUPS_H_
 #define FRESHET_CORE_INDEX_INDEX_GROUPS_H_
 
@@ -15,14 +14,14 @@
 
 namespace freshet {
 
-// Owner thread only. Groups that were never named are free, and so is that of number 0, which is of
-// all hosts that are in none. 16 bytes a group, and 4 a host once one is in a group.
+// Groups that were never named are free, and so is group 0, of all hosts without a group. 16 bytes
+// a group, and 4 a host once one is in a group. Owner thread only.
 class IndexGroups {
  public:
   [[nodiscard]] GroupId Of(HostId host) const {
     return host.value() < of_host_.size() ? of_host_[host.value()] : GroupId();
   }
-  // The host is in that group from now on.
+  // Moves the host to the group.
   void Put(HostId host, GroupId group) {
     of_host_.GrowTo(size_t{host.value()} + 1);
     of_host_[host.value()] = group;
@@ -30,16 +29,19 @@ class IndexGroups {
   [[nodiscard]] bool Blocked(HostId host) const { return blocked_ > 0 && IsBlocked(Of(host)); }
   [[nodiscard]] bool any_blocked() const { return blocked_ > 0; }
 
-  // The group is free from `free_at` on (infinite: until told otherwise). Whether it is blocked now
-  // and was not, or the other way round. Precondition: `group` is not 0.
+  // Sets the group free from `free_at` on (infinite = until told otherwise). Returns whether the
+  // group has just become blocked or free. Precondition: `group` is not 0.
   [[nodiscard]] bool SetFree(GroupId group, Instant free_at, Instant now) {
     if (group.value() >= groups_.size()) groups_.resize(group.value() + size_t{1});
     Group& its = groups_[group.value()];
     const bool blocked = free_at > now;
-    // Told again, it has its alarm.
+    // With the same instant, the group already has its alarm.
     const bool same = its.blocked && its.free_at == free_at;
     its.free_at = free_at;
-    if (blocked && !free_at.infinite() && !same) alarms_.Push({free_at, group});
+    if (blocked && !free_at.infinite() && !same) {
+      alarms_.Push({free_at, group, ++its.tag},
+                   [this](const auto& alarm) { return Counts(alarm); });
+    }
     if (blocked == its.blocked) return false;
     SetBlocked(its, blocked);
     return true;
@@ -48,23 +50,28 @@ class IndexGroups {
     return group.value() < groups_.size() && groups_[group.value()].blocked;
   }
   [[nodiscard]] bool Rings(Instant now) const { return alarms_.Rings(now); }
-  // A group that has become free by `now`; nothing: there is none left.
-  [[nodiscard]] std::optional<GroupId> NextFree(Instant now) {
-    while (alarms_.Rings(now)) {
-      const GroupId group = alarms_.Pop().id;
-      Group& its = groups_[group.value()];
-      if (!its.blocked || its.free_at > now) continue;
-      SetBlocked(its, false);
-      return group;
-    }
-    return std::nullopt;
+  // Groups whose alarms were not yet looked at stay blocked: a page may come some picks late.
+  //
+  // A group that has become free by `now`. nullopt = none is left, or `left` ran out, which counts
+  // down the alarms looked at.
+  [[nodiscard]] std::optional<GroupId> NextFree(Instant now, size_t* left) {
+    const std::optional<GroupId> group =
+        alarms_.NextDue(now, left, [this](const auto& alarm) { return Counts(alarm); });
+    if (group) SetBlocked(groups_[group->value()], false);
+    return group;
   }
 
  private:
   struct Group {
     Instant free_at;
-    bool blocked = false;  // `free_at` had not come when this was last looked at
+    uint8_t tag = 0;       // tag of the alarm that counts
+    bool blocked = false;  // `free_at` was ahead at the last look
   };
+  // Whether the alarm is still the group's.
+  [[nodiscard]] bool Counts(const Alarm<Instant, GroupId>& alarm) const {
+    const Group& its = groups_[alarm.id.value()];
+    return its.blocked && its.free_at == alarm.at && its.tag == alarm.tag;
+  }
   void SetBlocked(Group& group, bool blocked) {
     group.blocked = blocked;
     blocked ? ++blocked_ : --blocked_;

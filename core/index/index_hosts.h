@@ -1,5 +1,5 @@
-// What the index knows of hosts: whether their pages may be picked, how many are in, and the pool
-// in which those wait that are awake but for their host.
+// The hosts of the index: whether their pages may be picked, how many pages are in, and the pool of
+// pages that would be awake if the host were free.
 #ifndef FRESHET_CORE_INDEX_INDEX_HOSTS_H_
 #define FRESHET_CORE_INDEX_INDEX_HOSTS_H_
 
@@ -17,9 +17,10 @@ namespace freshet {
 // Value type, thread-compatible.
 struct IndexHost {
   Instant free_at;
-  uint32_t pool = 0;  // in BoundPools; 0: none of its pages waits
-  uint32_t pages : 31 = 0;
-  uint32_t blocked : 1 = 0;  // `free_at` had not come when this was last looked at
+  uint32_t pool = 0;  // in BoundPools; 0 = none of its pages waits
+  uint32_t pages : 28 = 0;
+  uint32_t tag : 3 = 0;      // tag of the alarm that counts
+  uint32_t blocked : 1 = 0;  // `free_at` was ahead at the last look
 };
 
 // Owner thread only. 16 bytes a host; hosts that were never named are free.
@@ -32,7 +33,7 @@ class IndexHosts {
   [[nodiscard]] bool Blocked(HostId host) const {
     return host.value() < hosts_.size() && hosts_[host.value()].blocked;
   }
-  // Pages that are in, of hosts that are blocked.
+  // Pages in the index whose hosts are blocked.
   [[nodiscard]] size_t blocked_pages() const { return blocked_pages_; }
 
   void AddPage(HostId host) {
@@ -47,34 +48,40 @@ class IndexHosts {
     if (its.blocked) --blocked_pages_;
   }
 
-  // The host is free from `free_at` on (infinite: until told otherwise). Whether it is blocked now
-  // and was not, or the other way round.
+  // Sets the host free from `free_at` on (infinite = until told otherwise). Returns whether the
+  // host has just become blocked or free.
   [[nodiscard]] bool SetFree(HostId host, Instant free_at, Instant now) {
     GrowTo(size_t{host.value()} + 1);
     IndexHost& its = hosts_[host.value()];
     const bool blocked = free_at > now;
-    // Told again, it has its alarm.
+    // With the same instant, the host already has its alarm.
     const bool same = its.blocked == 1 && its.free_at == free_at;
     its.free_at = free_at;
-    if (blocked && !free_at.infinite() && !same) alarms_.Push({free_at, host});
+    if (blocked && !free_at.infinite() && !same) {
+      alarms_.Push({free_at, host, ++its.tag}, [this](const auto& alarm) { return Counts(alarm); });
+    }
     if (blocked == (its.blocked == 1)) return false;
     SetBlocked(its, blocked);
     return true;
   }
   [[nodiscard]] bool Rings(Instant now) const { return alarms_.Rings(now); }
-  // A host that has become free by `now`; nothing: there is none left.
-  [[nodiscard]] std::optional<HostId> NextFree(Instant now) {
-    while (alarms_.Rings(now)) {
-      const HostId host = alarms_.Pop().id;
-      IndexHost& its = hosts_[host.value()];
-      if (its.blocked == 0 || its.free_at > now) continue;
-      SetBlocked(its, false);
-      return host;
-    }
-    return std::nullopt;
+  // Hosts whose alarms were not yet looked at stay blocked: a page may come some picks late.
+  //
+  // A host that has become free by `now`. nullopt = none is left, or `left` ran out, which counts
+  // down the alarms looked at.
+  [[nodiscard]] std::optional<HostId> NextFree(Instant now, size_t* left) {
+    const std::optional<HostId> host =
+        alarms_.NextDue(now, left, [this](const auto& alarm) { return Counts(alarm); });
+    if (host) SetBlocked(hosts_[host->value()], false);
+    return host;
   }
 
  private:
+  // Whether the alarm is still the host's.
+  [[nodiscard]] bool Counts(const Alarm<Instant, HostId>& alarm) const {
+    const IndexHost& its = hosts_[alarm.id.value()];
+    return its.blocked == 1 && its.free_at == alarm.at && its.tag == alarm.tag;
+  }
   void SetBlocked(IndexHost& host, bool blocked) {
     host.blocked = blocked ? 1 : 0;
     if (blocked) {

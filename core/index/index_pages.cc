@@ -17,7 +17,7 @@ uint64_t IndexPages::InternPolicy(const Policy& policy) {
   return 0;
 }
 
-void IndexPages::Enter(PageRow row, const IndexEntry& entry, Instant now) {
+bool IndexPages::Enter(PageRow row, const IndexEntry& entry, Instant now) {
   IndexRecord& record = row.record();
   if (record.place() == PagePlace::kNone) {
     ++size_;
@@ -31,11 +31,18 @@ void IndexPages::Enter(PageRow row, const IndexEntry& entry, Instant now) {
   ++policy_pages_[record.policy()];
   row.set_host(entry.host);
   const bool delayed = entry.eligible_from > now;
-  if (delayed || !entry.forced_at.infinite()) {
-    times_.Set(row.page(), {delayed ? entry.eligible_from : Instant(), entry.forced_at});
-  } else {
+  if (!delayed && entry.forced_at.infinite()) {
     times_.Erase(row.page());
+    return false;
   }
+  const Instant eligible_from = delayed ? entry.eligible_from : Instant();
+  const PageTimes* const before = TimesOf(row.page());
+  if (before != nullptr && before->eligible_from == eligible_from &&
+      before->forced_at == entry.forced_at) {
+    return false;
+  }
+  times_.Set(row.page(), {eligible_from, entry.forced_at, ++last_tag_});
+  return true;
 }
 
 void IndexPages::Leave(PageRow row) {

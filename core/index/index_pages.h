@@ -1,4 +1,4 @@
-// The pages of an index: what was put in of each, apart from where it is filed.
+// The pages of an index: the entry of each, apart from where it is filed.
 #ifndef FRESHET_CORE_INDEX_INDEX_PAGES_H_
 #define FRESHET_CORE_INDEX_INDEX_PAGES_H_
 
@@ -19,9 +19,9 @@ namespace freshet {
 class IndexPages {
  public:
   void GrowTo(size_t pages) { rows_.GrowTo(pages); }
-  // Pages that are in, suspended ones too.
+  // Pages in the index, suspended ones too.
   [[nodiscard]] size_t size() const { return size_; }
-  // Ids that there is room for.
+  // Ids with room.
   [[nodiscard]] size_t room() const { return rows_.size(); }
 
   // Precondition of these: there is room for the id.
@@ -35,25 +35,31 @@ class IndexPages {
   [[gnu::always_inline]] void PrefetchLevel(PageId page) const { rows_.PrefetchLevel(page); }
   [[gnu::always_inline]] void PrefetchHost(PageId page) const { rows_.PrefetchHost(page); }
 
+  // Whether the page is in this place, and was filed there with this tag. Tags repeat: after eight
+  // filings of a page, an older filing may look like the last one.
+  [[nodiscard]] bool IsIn(PageId page, PagePlace place, uint32_t tag) const {
+    return PlaceOf(page) == place && record(page).tag() == tag;
+  }
   [[nodiscard]] bool Has(PageId page) const {
     return page.value() < rows_.size() && PlaceOf(page) != PagePlace::kNone;
   }
   [[nodiscard]] const Policy& PolicyOf(const IndexRecord& record) const {
     return policies_[record.policy()];
   }
-  // nullptr: the page may be picked at any time, and need not be.
+  // nullptr = the page has no times: picked at any time, and never forced.
   [[nodiscard]] const PageTimes* TimesOf(PageId page) const { return times_.Find(page); }
   [[nodiscard]] bool HasTimes() const { return !times_.empty(); }
 
-  // Takes over what is known of a page, in canonical form: an eligible_from that is not after `now`
-  // is the epoch. Its tag stays. The place is the caller's to set.
-  void Enter(PageRow row, const IndexEntry& entry, Instant now);
-  // The page is no more. Precondition: it is in.
+  // Takes over the entry of a page, in canonical form: an eligible_from not after `now` becomes
+  // none. The tag of the page stays; the caller sets the place. Returns whether the page has other
+  // times than before, which need alarms.
+  bool Enter(PageRow row, const IndexEntry& entry, Instant now);
+  // Takes the page out. Precondition: the page is in.
   void Leave(PageRow row);
-  // The exponent is `exponent` at `since`. Precondition: the page is in.
+  // Sets the exponent to `exponent` at `since`. Precondition: the page is in.
   void Restart(PageRow row, double exponent, Instant since);
 
-  // Nothing: it is not in.
+  // nullopt = the page is not in.
   [[nodiscard]] std::optional<IndexEntry> Find(PageId page) const;
   // Precondition: the page is in.
   [[nodiscard]] double ExponentOf(PageId page, Instant at) const;
@@ -66,6 +72,7 @@ class IndexPages {
   std::array<Policy, 4> policies_;
   std::array<uint64_t, 4> policy_pages_{};
   size_t size_ = 0;
+  uint32_t last_tag_ = 0;  // the last PageTimes::tag given
 };
 
 }  // namespace freshet

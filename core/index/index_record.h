@@ -1,21 +1,22 @@
-// How a page is held in memory: 32 bytes that say what its value is and how it grows.
+// The record of a page in memory: 32 bytes that define its value and its growth.
 #ifndef FRESHET_CORE_INDEX_INDEX_RECORD_H_
 #define FRESHET_CORE_INDEX_INDEX_RECORD_H_
 
 #include <cstdint>
+#include <limits>
 
 #include "core/index/index_entry.h"
 
 namespace freshet {
 
-// Which meaning IndexRecord::clock has.
+// The meaning of IndexRecord::clock.
 enum class ClockKind : uint8_t {
   kRunning,    // the instant, in microseconds, at which the exponent was zero
-  kSaturated,  // the exponent is infinite; the instant since when
+  kSaturated,  // the instant since which the exponent is infinite
   kStanding,   // the exponent, as the bits of a float; it does not move
 };
 
-// Where a page is held in the index.
+// The place of a page in the index.
 enum class PagePlace : uint8_t {
   kNone,       // not in
   kUnfiled,    // put before the first pick
@@ -30,13 +31,13 @@ enum class PagePlace : uint8_t {
 // Two records share a cache line. Value type, thread-compatible.
 struct alignas(32) IndexRecord {
   float importance = 0;
-  // change_rate where the policy reads it, signal_rate where it reads that: none reads both.
+  // change_rate or signal_rate, whichever the policy reads: none reads both.
   float rate = 0;
   float unsignalled_rate = 0;
   float signal_weight = 0;
   float staleness_rate = 0;
-  // What `place` says: the exponent at which a sleeping page reaches the level it sleeps under, as
-  // a Crossing's code; the position of another.
+  // Depends on `place`. For a sleeping page: the exponent at which it reaches the level it sleeps
+  // under, as a Crossing's code. Else: the position in its place.
   uint32_t position = 0;
 
   // 285 years either side of the epoch.
@@ -44,9 +45,9 @@ struct alignas(32) IndexRecord {
   [[nodiscard]] ClockKind clock_kind() const { return static_cast<ClockKind>(Part(kKind, 3)); }
   [[nodiscard]] bool running() const { return clock_kind() == ClockKind::kRunning; }
   [[nodiscard]] PagePlace place() const { return static_cast<PagePlace>(Part(kPlace, 7)); }
-  // Which of the policies that the index knows, below 4.
+  // The number of the policy in the index, below 4.
   [[nodiscard]] size_t policy() const { return Part(kPolicy, 3); }
-  // Of the wheel entry that counts, below 8.
+  // The tag of the wheel entry that counts, below 8.
   [[nodiscard]] uint8_t tag() const { return static_cast<uint8_t>(Part(kTag, 7)); }
 
   // Whether the values of both pages are the same at every instant, bit by bit.
@@ -65,17 +66,17 @@ struct alignas(32) IndexRecord {
   void set_place(PagePlace place) { SetPart(kPlace, 7, static_cast<uint64_t>(place)); }
   void set_policy(size_t policy) { SetPart(kPolicy, 3, policy); }
   void set_tag(uint8_t tag) { SetPart(kTag, 7, tag & 7u); }
-  // Older wheel entries count no longer. To be called whenever the page is filed anew, also
-  // where it is not to sleep.
+  // Makes older wheel entries stale. Call it whenever the page is refiled, also if it will not
+  // sleep.
   void NextTag() { word_ += uint64_t{1} << kTag; }
 
  private:
-  // In one word that is read and written as a whole: after a write of a part a processor has to
-  // wait with reading the rest, which bit-fields would make it do.
+  // All parts are in one word that is read and written as a whole: after a write of a part, as with
+  // bit-fields, a processor must wait before it reads the rest.
   static constexpr int kKind = 54;
   static constexpr int kPlace = 56;
   static constexpr int kPolicy = 59;
-  static constexpr int kTag = 61;  // the last: what runs over is lost
+  static constexpr int kTag = 61;  // the last part: overflow is lost
   [[nodiscard]] uint64_t Part(int from, uint64_t mask) const { return word_ >> from & mask; }
   void SetPart(int from, uint64_t mask, uint64_t part) {
     word_ = (word_ & ~(mask << from)) | part << from;
@@ -87,7 +88,7 @@ static_assert(sizeof(IndexRecord) == 32);
 
 // Rates and clock; the other fields are zero.
 [[nodiscard]] IndexRecord EncodeRecord(const IndexEntry& entry);
-// Sets the clock alone. `speed` is the speed of the page's value function.
+// Sets only the clock. `speed` is the speed of the page's value function.
 void EncodeClock(double exponent, Instant since, double speed, bool saturates, IndexRecord* record);
 // Rates and clock; `host`, `eligible_from` and `forced_at` are not in the record.
 [[nodiscard]] IndexEntry DecodeRecord(const Policy& policy, const IndexRecord& record);
@@ -106,7 +107,7 @@ void EncodeClock(double exponent, Instant since, double speed, bool saturates, I
   return policy.kind != PolicyKind::kHarmonic && policy.kind != PolicyKind::kHarmonicNcis;
 }
 
-// ds/dt of the page; as ValueOf says, mostly without computing all that ValueOf computes.
+// ds/dt of the page, equal to the speed in ValueOf, but mostly cheaper.
 [[nodiscard]] double NoisySpeed(const Policy& policy, const IndexRecord& record);
 [[nodiscard]] inline double SpeedOf(const Policy& policy, const IndexRecord& record) {
   if (IsPlain(policy) && record.importance > 0) return static_cast<double>(record.rate);
@@ -121,6 +122,12 @@ void EncodeClock(double exponent, Instant since, double speed, bool saturates, I
   }
   const double elapsed = (at - Instant::FromMicros(record.clock())).seconds();
   return elapsed > 0 ? speed * elapsed : 0;
+}
+
+// Among equal values the page with the smaller turn wins: the one crawled longest ago.
+[[nodiscard]] inline int64_t TurnOf(const IndexRecord& record) {
+  return record.clock_kind() == ClockKind::kStanding ? std::numeric_limits<int64_t>::max()
+                                                     : record.clock();
 }
 
 }  // namespace freshet

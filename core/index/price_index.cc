@@ -10,53 +10,63 @@ namespace freshet {
 namespace {
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
-// Pages that a wheel hands out ahead of time are filed a few at every pick.
+// Each pick files a few of the pages that a wheel hands out ahead of time.
 constexpr size_t kWakeAPick = 4;
-constexpr size_t kWakeBatch = 32;
-// After each split the threshold is steered in one pick and the band tidied in the others of so
-// many, each of which files so many pages; more of them while far too many are awake.
+// Among kTidyCalls picks after each split, one steers the threshold and the others tidy the band. A
+// tidying pick files kTidiedACall pages; more while far too many are awake.
 constexpr int kTidyCalls = 5;
 constexpr size_t kTidiedACall = 2;
 constexpr size_t kTidiedOfACrowd = 8;
-// After a split of warm pages the next period of them is prepared in so many picks.
+// The number of picks that prepare the next period of warm pages after a split.
 constexpr int kExamineCalls = 2;
 // More contenders than this are evaluated in one pass: thousands of pages may be worth the same, as
 // an import of crawls of one day makes them, and each would take a search among all of them.
 constexpr size_t kOneByOne = 64;
-// Picks are worth far more than what moves where they are worth so many times the threshold.
+// One host may have any number of pages of nearly equal value. A pick wakes at most this many that
+// wait for their host, and parks at most this many awake ones. Beyond, the pick takes the best page
+// that it has looked at.
+constexpr size_t kMostRivals = 256;
+// A pass over all hot pages parks one of so many of them, which costs about as much as the pass.
+constexpr size_t kParkedAPass = 64;
+// A pass parks at most so many further pages of each line that pages share.
+constexpr size_t kMostOfALine = 1024;
+// A bound below all values: the page is not looked at again in this pick.
+constexpr double kPassedOver = -1;
+// Picks worth this many times the threshold are worth far more than moving pages.
 constexpr double kFarAbove = 8;
-// The threshold is placed once this share of all pages was picked, because the pace tells where. As
-// long as fewer than this sleep it is corrected at once, later so that about so many wake at a
-// time.
+// The threshold is placed once the share kPlacedAfter of all pages was picked, because then the
+// pace shows where. While fewer than kFewAsleep sleep, it is corrected at once; later, so that
+// about this share wakes at a time.
 constexpr double kPlacedAfter = 1.0 / 256;
 constexpr double kFewAsleep = 1.0 / 64;
 constexpr double kFarPages = 1 << 14;
+// Clients choose instants, so any number of pages and hosts may come free at one. A pick handles at
+// most this many, and the next picks the others.
+constexpr size_t kRungAPick = 2048;
+
+// The approximate value of picks once every page was crawled once; 0 = not known.
+double PriceAhead(const IndexPages& pages, const PickPace& pace) {
+  constexpr size_t kSample = 32;
+  if (!pace.known()) return 0;
+  const double cycle = pace.interval() * static_cast<double>(pages.size());
+  std::array<double, kSample> values{};
+  size_t known = 0;
+  for (size_t i = 0; i < kSample; ++i) {
+    const PageId page(static_cast<uint32_t>(pages.room() * (2 * i + 1) / (2 * kSample)));
+    if (!pages.Has(page)) continue;
+    const IndexRecord& record = pages.record(page);
+    const ValueParameters value = ValueOf(pages.PolicyOf(record), record);
+    const double ahead = CrawlValue(value, value.speed * cycle);
+    if (ahead > 0) values[known++] = ahead;
+  }
+  if (known == 0) return 0;
+  std::sort(values.begin(), values.begin() + static_cast<std::ptrdiff_t>(known));
+  return values[known / 2];
+}
 
 }  // namespace
 
 // --- Records ---
-
-void PriceIndex::Impl::SetPlace(PageRow row, Place place, uint32_t position) {
-  IndexRecord& record = row.record();
-  record.set_place(place);
-  // A waiting page has been told its position by its pool already, or will be.
-  if (place != Place::kWaiting) record.position = position;
-}
-
-Crossing PriceIndex::Impl::TakeOut(PageRow row) {
-  const bool slept = row.record().place() == Place::kAsleep;
-  const Crossing crossing = Unfile(row);
-  // Its wheel still has an entry of it, which does not count any more.
-  if (slept) {
-    wheels_.Sweep(
-        asleep_, [this](PageId page) { pages_.PrefetchRecord(page); },
-        [this](const WakeEntry& entry) {
-          const IndexRecord& record = pages_.record(entry.page);
-          return record.place() == Place::kAsleep && record.tag() == entry.tag();
-        });
-  }
-  return crossing;
-}
 
 void PriceIndex::Impl::GrowTo(size_t pages, size_t hosts) {
   pages_.GrowTo(pages);
@@ -71,11 +81,9 @@ void PriceIndex::Impl::Put(PageId page, const IndexEntry& entry) {
     (void)TakeOut(row);
     hosts_.RemovePage(row.host());
   }
-  pages_.Enter(row, entry, now_);
+  const bool other_times = pages_.Enter(row, entry, now_);
   hosts_.AddPage(entry.host);
-  for (const Instant at : {entry.eligible_from, entry.forced_at}) {
-    if (at > now_ && !at.infinite()) alarms_.Push({at, page});
-  }
+  if (other_times) alarms_.Set(page, now_);
   none_eligible_ = false;
   if (before == Place::kSuspended) {
     SetPlace(row, Place::kSuspended, 0);
@@ -128,7 +136,7 @@ void PriceIndex::Impl::SetHostGroup(HostId host, GroupId group) {
   GrowTo(0, size_t{host.value()} + 1);
   groups_.Put(host, group);
   none_eligible_ = false;
-  if (hosts_[host].pool != 0) pools_.Move(hosts_[host].pool, group, Turns());
+  waiting_.Move(host, group);
 }
 
 void PriceIndex::Impl::SetGroupFree(GroupId group, Instant free_at) {
@@ -136,72 +144,41 @@ void PriceIndex::Impl::SetGroupFree(GroupId group, Instant free_at) {
 }
 
 void PriceIndex::Impl::SetOpen(GroupId group) {
-  const bool blocked = groups_.IsBlocked(group);
-  if (!blocked) none_eligible_ = false;
-  pools_.SetGroupOpen(group, !blocked, Turns());
+  if (!groups_.IsBlocked(group)) none_eligible_ = false;
+  waiting_.SetOpen(group);
 }
 
-// The host has become free, or is not any more.
+// Call this when the host has become free or blocked.
 void PriceIndex::Impl::SetOpen(const IndexHost& host) {
   if (!host.blocked) none_eligible_ = false;
-  if (host.pool != 0) pools_.SetOpen(host.pool, !host.blocked, Turns());
+  waiting_.SetOpen(host);
 }
 
 // --- Time ---
 
 bool PriceIndex::Impl::AlarmRings() const {
-  return hosts_.Rings(now_) || groups_.Rings(now_) || alarms_.Rings(now_) || expiries_.Rings(t_);
+  return hosts_.Rings(now_) || groups_.Rings(now_) || alarms_.Rings(now_) || waiting_.Expires(t_);
 }
 
 void PriceIndex::Impl::RingAlarms() {
-  while (const std::optional<HostId> host = hosts_.NextFree(now_)) SetOpen(hosts_[*host]);
-  while (const std::optional<GroupId> group = groups_.NextFree(now_)) SetOpen(*group);
-  while (alarms_.Rings(now_)) {
-    const auto alarm = alarms_.Pop();
-    const PageTimes* times = pages_.Has(alarm.id) ? pages_.TimesOf(alarm.id) : nullptr;
-    if (times == nullptr || pages_.PlaceOf(alarm.id) == Place::kSuspended) continue;
-    if (times->eligible_from != alarm.at && times->forced_at != alarm.at) continue;
+  size_t left = kRungAPick;
+  while (const std::optional<HostId> host = hosts_.NextFree(now_, &left)) SetOpen(hosts_[*host]);
+  while (const std::optional<GroupId> group = groups_.NextFree(now_, &left)) SetOpen(*group);
+  while (const std::optional<PageId> page = alarms_.NextDue(now_, &left)) {
+    if (pages_.PlaceOf(*page) == Place::kSuspended) continue;
     none_eligible_ = false;
-    const PageRow row = pages_[alarm.id];
+    const PageRow row = pages_[*page];
     File(row, Unfile(row));
   }
-  while (expiries_.Rings(t_)) {
-    const auto expiry = expiries_.Pop();
-    const PageRow row = pages_[expiry.id];
-    if (row.record().place() != Place::kWaiting || row.record().tag() != expiry.tag) continue;
+  while (waiting_.Expires(t_)) {
+    const std::optional<PageId> page = waiting_.PopExpired();
+    if (!page) continue;
+    const PageRow row = pages_[*page];
     File(row, Unfile(row));
-  }
-}
-
-void PriceIndex::Impl::OpenDue() {
-  for (;;) {
-    const std::optional<OpenedBucket> opened = wheels_.Open(t_, due_.Room());
-    if (!opened) return;
-    due_.Add(opened->by, opened->slow_high);
-    if (t_ < opened->by) {
-      // Other buckets that are not due either can wait for the next pick.
-      if (t_ < wheels_.next_due()) return;
-      continue;
-    }
-    while (t_ >= due_.by()) WakeDue(kWakeBatch);
-    if (band_.size() > awake_limit_) RaiseThreshold();
   }
 }
 
 // --- The threshold ---
-
-size_t PriceIndex::Impl::TargetAwake() const {
-  const double root = std::sqrt(static_cast<double>(pages_.size()));
-  return static_cast<size_t>(std::clamp(root, 32.0, 16384.0));
-}
-
-void PriceIndex::Impl::MoveThreshold(double log_threshold) {
-  const double before = threshold_.log();
-  threshold_.Set(log_threshold);
-  const double rise = threshold_.log() - before;
-  wheels_.MoveThreshold(rise, t_);
-  if (rise < 0) due_.ThresholdFell(-rise);
-}
 
 // Moves rarely: each time the threshold falls and rises again, wheels wake pages earlier than
 // they need (docs/index-tuning.md).
@@ -209,41 +186,23 @@ void PriceIndex::Impl::SteerThreshold() {
   const bool far = !placed_ || pace_.price() > kFarAbove * threshold_.value();
   const size_t target = TargetAwake();
   const size_t lines = band_.CountAtLeast(threshold_.value());
-  const size_t above = band_.size() > 0 ? lines * band_.pages() / band_.size() : 0;
+  const size_t above =
+      band_.size() > 0 ? lines * (band_.size() + band_.shared().followers()) / band_.size() : 0;
   if (far) SteerFarBelow(above);
   if (above > 4 * target || band_.size() > 8 * target) RaiseThreshold();
   if (far) return;
   if (4 * above < target) descending_ = true;
   if (above >= target) descending_ = false;
-  // So far that about as many pages wake as are picked.
+  // Lowers the threshold so far that about as many pages wake as are picked.
   if (descending_) (void)LowerThreshold(kWakeBatch / static_cast<double>(pages_.size()), 0);
 }
 
-double PriceIndex::Impl::PriceAhead() const {
-  constexpr size_t kSample = 32;
-  if (!pace_.known()) return 0;
-  const double cycle = pace_.interval() * static_cast<double>(pages_.size());
-  std::array<double, kSample> values{};
-  size_t known = 0;
-  for (size_t i = 0; i < kSample; ++i) {
-    const PageId page(static_cast<uint32_t>(pages_.room() * (2 * i + 1) / (2 * kSample)));
-    if (!pages_.Has(page)) continue;
-    const IndexRecord& record = pages_.record(page);
-    const ValueParameters value = ValueOf(pages_.PolicyOf(record), record);
-    const double ahead = CrawlValue(value, value.speed * cycle);
-    if (ahead > 0) values[known++] = ahead;
-  }
-  if (known == 0) return 0;
-  std::sort(values.begin(), values.begin() + static_cast<std::ptrdiff_t>(known));
-  return values[known / 2];
-}
-
-// What is picked meanwhile stands still, as pages do that nobody has crawled yet. What moves is
-// filed for the time when they are through, and no page need wake before.
+// The pages picked until then stand still, such as pages before their first crawl. Moving pages are
+// filed for the time after these, and need not wake before.
 void PriceIndex::Impl::SteerFarBelow(size_t awake) {
   const auto pages = static_cast<double>(pages_.size());
   if (!placed_ && pace_.total() < kPlacedAfter * pages) return;
-  const double ahead = PriceAhead();
+  const double ahead = PriceAhead(pages_, pace_);
   if (!(ahead > 0)) return;
   const double rise = std::log(ahead) - threshold_.log();
   const bool few_asleep = static_cast<double>(asleep_) < kFewAsleep * pages;
@@ -258,104 +217,13 @@ void PriceIndex::Impl::SteerFarBelow(size_t awake) {
   }
 }
 
-void PriceIndex::Impl::RaiseThreshold() {
-  const double value = band_.ValueAtRank(TargetAwake());
-  awake_limit_ = std::max(awake_limit_, 2 * band_.size());
-  if (!(value > threshold_.value()) || std::isinf(value)) return;
-  MoveThreshold(std::log(value));
-}
-
-bool PriceIndex::Impl::LowerThreshold(double step, double enough) {
-  if (threshold_.lowest()) return false;
-  if (asleep_ == 0) {
-    if (placed_ && enough > 0) MoveThreshold(std::min(std::log(enough), threshold_.log()));
-    return false;
-  }
-  double log_threshold = threshold_.log() - step;
-  // Lower than what there is to beat is of no use.
-  if (enough > 0)
-    log_threshold = std::max(log_threshold, std::min(std::log(enough), threshold_.log()) - 1e-6);
-  MoveThreshold(log_threshold);
-  OpenDue();
-  while (t_ >= due_.by()) WakeDue(kWakeBatch);
-  return true;
-}
-
-void PriceIndex::Impl::FileAll() {
-  filed_ = true;
-  RenewWheels();
-  // A first threshold from a sample of values that move; any would do, at a cost.
-  std::vector<double> sample;
-  std::vector<double> still;
-  const bool few = unfiled_pages_.size() < kFewUnfiled;
-  const auto page_at = [&](size_t i) {
-    return few ? unfiled_pages_[i] : PageId(static_cast<uint32_t>(i));
-  };
-  size_t end = few ? unfiled_pages_.size() : pages_.room();
-  while (!few && end > 0 && !pages_.Has(page_at(end - 1))) --end;
-  for (size_t i = 0; i < end; i += std::max<size_t>(1, end / 4096)) {
-    const PageId page = page_at(i);
-    if (pages_.PlaceOf(page) != Place::kUnfiled) continue;
-    const IndexEntry entry = *pages_.Find(page);
-    const double value = CrawlValue(ValueOf(entry), ExponentAt(entry, now_));
-    const bool moves = std::isfinite(entry.exponent) && !entry.since.infinite();
-    if (value > 0 && std::isfinite(value)) (moves ? sample : still).push_back(value);
-  }
-  placed_ = !sample.empty();
-  if (!placed_) sample = std::move(still);
-  if (!sample.empty()) {
-    const double share =
-        static_cast<double>(2 * TargetAwake()) / static_cast<double>(pages_.size());
-    const auto rank = std::min(static_cast<size_t>(share * static_cast<double>(sample.size())),
-                               sample.size() - 1);
-    std::nth_element(sample.begin(), sample.begin() + static_cast<std::ptrdiff_t>(rank),
-                     sample.end(), std::greater<>());
-    const double log_threshold = std::log(sample[rank]);
-    threshold_.Rebase(log_threshold);
-  }
-  awake_limit_ = 16 * TargetAwake();
-  for (size_t i = 0; i < end; ++i) {
-    const PageId page = page_at(i);
-    if (pages_.PlaceOf(page) != Place::kUnfiled) continue;
-    --unfiled_;
-    File(pages_[page], {});
-    if (band_.size() > awake_limit_) RaiseThreshold();
-  }
-  unfiled_pages_ = {};
-  DCHECK(unfiled_ == 0);
-}
-
 // --- The pick ---
 
-namespace {
-
-ValueJet PlainPageJet(const AwakePage& page, double elapsed) {
-  const auto importance = static_cast<double>(page.importance);
-  const auto rate = static_cast<double>(page.rate);
-  return PlainValueJet(page.per_change ? importance / rate : importance, rate, rate * elapsed);
-}
-
-}  // namespace
-
-ValueJet PriceIndex::Impl::Evaluate(uint32_t slot) {
-  ++evaluations_;
-  const AwakePage& page = band_[slot];
-  const double elapsed = std::max((now_ - Instant::FromMicros(page.turn)).seconds(), 0.0);
-  if (page.plain) return PlainPageJet(page, elapsed);
-  if (!page.prepared) {
-    const IndexRecord& record = pages_.record(page.page);
-    band_.Prepare(slot, ValueOf(pages_.PolicyOf(record), record));
-  }
-  const ValueParameters& value = band_.value(slot);
-  if (page.running) return CrawlValueJet(value, value.speed * elapsed);
-  return CrawlValueJet(value, StandingExponent(pages_.record(page.page)));
-}
-
-// Inlined early, as what it calls: see PageRows.
+// Inlined early, like the functions that it calls (see PageRows).
 [[gnu::always_inline]] inline void PriceIndex::Impl::PrefetchHot() const {
   for (const uint32_t slot : band_.hot()) {
-    pages_.PrefetchRecord(band_[slot].page);
-    if (AnyBlocked()) pages_.PrefetchHost(band_[slot].page);
+    pages_.PrefetchRecord(awake_[slot].page);
+    if (AnyBlocked()) pages_.PrefetchHost(awake_[slot].page);
   }
 }
 
@@ -392,7 +260,7 @@ void PriceIndex::Impl::Tidy() {
     SteerThreshold();
     return;
   }
-  // What the threshold has left behind sleeps again, a few at a time. Pages that woke a bucket
+  // Pages that the threshold has left behind sleep again, a few at a time. Pages that woke a bucket
   // early stay: they would wake again at once.
   slots_.clear();
   const double early = 6 / static_cast<double>(wheels_.buckets());
@@ -400,7 +268,7 @@ void PriceIndex::Impl::Tidy() {
   band_.ListBelow(threshold_.level_price() * std::exp(-early),
                   crowded ? kTidiedOfACrowd : kTidiedACall, &slots_);
   for (const uint32_t slot : slots_) {
-    const PageRow row = pages_[band_[slot].page];
+    const PageRow row = pages_[awake_[slot].page];
     (void)Unfile(row);
     File(row, {});
   }
@@ -409,35 +277,37 @@ void PriceIndex::Impl::Tidy() {
 std::optional<IndexPick> PriceIndex::Impl::BestForced() {
   while (!forced_.empty()) {
     const auto top = forced_.First();
-    const PageTimes* times = pages_.Has(top.id) ? pages_.TimesOf(top.id) : nullptr;
-    const bool current =
-        times != nullptr && pages_.PlaceOf(top.id) == Place::kForced && times->forced_at == top.at;
+    const bool current = pages_.IsIn(top.id, Place::kForced, top.tag);
     const HostId host = current ? pages_.host(top.id) : HostId();
     if (current && !Blocked(host)) return IndexPick{top.id, kInfinity};
     (void)forced_.Pop();
     if (!current) continue;
-    Wait(pages_[top.id], PoolOf(host), kInfinity, kInfinity);
+    Wait(pages_[top.id], waiting_.PoolOf(host), kInfinity, kInfinity);
   }
   return std::nullopt;
 }
 
-std::optional<IndexPick> PriceIndex::Impl::BestAwake() {
+std::optional<IndexPick> PriceIndex::Impl::BestAwake(size_t* parks) {
   AwakeBand::Leader leader = band_.ReadBounds(t_);
   size_t tightened = 0;
   for (;; leader = band_.Top()) {
     const uint32_t slot = leader.slot;
-    if (slot == AwakeBand::kNone) return std::nullopt;
-    const AwakePage& page = band_[slot];
+    if (slot == AwakeBand::kNone || leader.bound == kPassedOver) return std::nullopt;
+    const AwakePage& page = awake_[slot];
     if (AnyBlocked() && Blocked(pages_.host(page.page))) {
-      ParkAwake(slot);
+      if (*parks == 0 || --*parks % kOneByOne == 0) {
+        LeaveBlocked(parks);
+      } else {
+        ParkAwake(slot);
+      }
       continue;
     }
     if (page.exact && page.since == now_) {
       if (leader.bound == page.jet.value) return IndexPick{page.page, page.jet.value};
-      band_.TakeValue(slot);
+      band_.SetBound(slot, page.jet.value);
     } else {
       const ValueJet jet = Evaluate(slot);
-      // Mostly it stays the highest, and leaves with this pick.
+      // Mostly the page stays the highest, and leaves with this pick.
       if (jet.value > leader.next) return IndexPick{page.page, jet.value};
       band_.Tighten(slot, jet, t_, now_);
     }
@@ -449,9 +319,9 @@ void PriceIndex::Impl::TightenAbove(double value) {
   slots_.clear();
   band_.ListAbove(value, &slots_);
   for (const uint32_t slot : slots_) {
-    const AwakePage& page = band_[slot];
+    const AwakePage& page = awake_[slot];
     if (page.exact && page.since == now_) {
-      band_.TakeValue(slot);
+      band_.SetBound(slot, page.jet.value);
     } else {
       band_.Tighten(slot, Evaluate(slot), t_, now_);
     }
@@ -459,33 +329,57 @@ void PriceIndex::Impl::TightenAbove(double value) {
 }
 
 void PriceIndex::Impl::ParkAwake(uint32_t slot) {
-  const PageRow row = pages_[band_[slot].page];
+  const PageRow row = pages_[awake_[slot].page];
   IndexRecord& record = row.record();
   const ValueJet jet = Evaluate(slot);
   const ValueParameters value =
-      band_[slot].prepared ? band_.value(slot) : ValueOf(pages_.PolicyOf(record), record);
+      awake_[slot].prepared ? awake_.value(slot) : ValueOf(pages_.PolicyOf(record), record);
   (void)Unfile(row);
   record.NextTag();
   Park(row, value, jet);
 }
 
+// Leaves all blocked hot pages out of this pick at once, because each search for the highest bound
+// passes over all hot pages. Parks as many as `parks` says, or a share of them, so that the next
+// picks have fewer to leave out. Pages that share the line of a page may be on other hosts: a line
+// is left out only if none of its pages can be picked, or too many would have to be parked.
+void PriceIndex::Impl::LeaveBlocked(size_t* parks) {
+  size_t left = std::max(*parks, band_.hot().size() / kParkedAPass);
+  *parks = 0;
+  size_t of_line = 0;
+  for (size_t place = 0; place < band_.hot().size();) {
+    const uint32_t slot = band_.hot()[place];
+    if (Blocked(pages_.host(awake_[slot].page))) {
+      const bool shared = band_.shared().IsFollowed(slot);
+      if (left > 0 || (shared && of_line < kMostOfALine)) {
+        left > 0 ? --left : ++of_line;
+        ParkAwake(slot);  // another page has the place now, or there is none
+        continue;
+      }
+      left_out_ |= shared;
+      band_.SetBound(slot, kPassedOver);
+    }
+    ++place;
+    of_line = 0;
+  }
+}
+
 void PriceIndex::Impl::WakeFirst(uint32_t pool, double rival) {
-  const PageRow row = pages_[pools_.First(pool).page()];
-  if (pool != 0) pools_.price(pool) = rival;
+  const PageRow row = pages_[waiting_.pools().First(pool).page()];
+  if (pool != 0) waiting_.pools().price(pool) = rival;
   (void)Unfile(row);
   File(row, {}, rival);
 }
 
 bool PriceIndex::Impl::WakeRival(const std::optional<IndexPick>& best) {
-  const uint32_t pool = pools_.Top(Turns());
-  if (pool == BoundPools::kNone) return false;
+  const uint32_t pool = waiting_.Top();
+  if (pool == WaitingPages::kNone) return false;
   const double reach = best ? best->value : -1;
-  const WaitingPage& first = pools_.First(pool);
-  const bool may_win =
-      best ? BoundPools::Precedes(first, {reach, best->page}, Turns()) : first.bound() > reach;
+  const double bound = waiting_.pools().First(pool).bound();
+  const bool may_win = best ? waiting_.FirstPrecedes(pool, reach, best->page) : bound > reach;
   const bool lowest = asleep_ == 0 || threshold_.lowest();
   // Below the threshold sleeping pages come first.
-  if (!may_win || !(first.bound() >= threshold_.value() || lowest || reach >= threshold_.value())) {
+  if (!may_win || !(bound >= threshold_.value() || lowest || reach >= threshold_.value())) {
     return false;
   }
   WakeFirst(pool, best ? reach : lowest ? -1 : threshold_.value());
@@ -497,7 +391,7 @@ bool PriceIndex::Impl::Advance() {
   if (pages_.size() == 0) return false;
   if (!filed_) FileAll();
   if (hosts_.blocked_pages() == pages_.size() || none_eligible_) return false;
-  // What may wait a pick does, so that no pick has all the work.
+  // Work that may wait a pick does, so that no pick has all of it.
   bool busy = true;
   if (t_ > band_.warm_end() || pace_.late()) {
     Split(1, {});
@@ -510,12 +404,12 @@ bool PriceIndex::Impl::Advance() {
   } else {
     busy = false;
   }
-  // What is opened now is filed from the next pick on: its records are on their way till then.
+  // Entries opened now are filed from the next pick on, while their records are fetched.
   if (t_ >= wheels_.next_open()) {
     busy = true;
     OpenDue();
   }
-  while (t_ >= due_.by()) WakeDue(kWakeBatch);
+  WakeAllDue();
   if (!due_.empty()) WakeDue(busy ? 0 : kWakeAPick);
   return true;
 }
@@ -530,18 +424,21 @@ std::optional<IndexPick> PriceIndex::Impl::Best(Instant at) {
   double step = 0;
   double shorter = 1;
   double shorter_hot = 1;
+  size_t rivals = 1;
+  size_t rivals_left = kMostRivals;
+  size_t parks_left = kMostRivals;
+  left_out_ = false;
   for (;;) {
     if (const auto forced = forced_.empty() ? std::nullopt : BestForced()) {
-      // One that had to wait for its host may have been forced earlier.
-      const uint32_t first = pools_.Top(Turns());
-      const WaitingPage turn(kInfinity, forced->page);
-      if (first == BoundPools::kNone || !BoundPools::Precedes(pools_.First(first), turn, Turns())) {
+      // A page that waited for its host may have been forced earlier.
+      const uint32_t first = waiting_.Top();
+      if (first == WaitingPages::kNone || !waiting_.FirstPrecedes(first, kInfinity, forced->page)) {
         return forced;
       }
       WakeFirst(first, kInfinity);
       continue;
     }
-    const std::optional<IndexPick> best = BestAwake();
+    const std::optional<IndexPick> best = BestAwake(&parks_left);
     const double reach = best ? best->value : -1;
     if (band_.BelowHotLevel(reach)) {
       SplitWarm(shorter_hot, reach);
@@ -553,11 +450,16 @@ std::optional<IndexPick> PriceIndex::Impl::Best(Instant at) {
       shorter *= 4;
       continue;
     }
-    if (WakeRival(best)) continue;
+    size_t woken = 0;
+    for (; woken < rivals && rivals_left > 0 && WakeRival(best); ++woken) --rivals_left;
+    if (woken > 0) {
+      rivals *= 2;
+      continue;
+    }
     if (reach < threshold_.value()) {
       step = step > 0 ? 2 * step : 0.25 / static_cast<double>(TargetAwake());
       const double next = wheels_.FallToNext(t_);
-      // Not blindly where nothing wakes before: what follows may be many pages.
+      // If no page wakes within `step`, falls just to the next one: many may follow it.
       const bool far = next > step && !std::isinf(next);
       if (LowerThreshold(far ? next : step, best ? reach : 0)) {
         if (far) step = 0;
@@ -565,13 +467,13 @@ std::optional<IndexPick> PriceIndex::Impl::Best(Instant at) {
       }
     }
     if (best) pace_.Note(best->value);
-    none_eligible_ = !best;
+    none_eligible_ = !best && !left_out_ && rivals_left > 0;
     DCHECK(HoldsForNext(4));
     return best;
   }
 }
 
-// --- What users call ---
+// --- The public functions ---
 
 PriceIndex::PriceIndex() : impl_(std::make_unique<Impl>()) {}
 PriceIndex::~PriceIndex() = default;
@@ -596,5 +498,6 @@ size_t PriceIndex::size() const { return impl_->size(); }
 size_t PriceIndex::awake() const { return impl_->awake(); }
 uint64_t PriceIndex::evaluations() const { return impl_->evaluations(); }
 uint64_t PriceIndex::entries() const { return impl_->entries(); }
+size_t PriceIndex::alarms() const { return impl_->alarms(); }
 
 }  // namespace freshet

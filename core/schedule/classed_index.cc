@@ -37,7 +37,7 @@ HostId ClassedIndex::NumberOfHost(NumberedIndex& its, CrawlClass crawl_class, Ho
   classes_->of_host.GrowTo(host.value() + size_t{1});
   classes_->of_host[host.value()] |= SetOf(crawl_class);
   its.index.SetHostFree(number, gate_.FreeAt(host));
-  if (const GroupId group = gate_.GroupIdOf(host); group != GroupId()) {
+  if (const GroupId group = gate_.host(host).group; group != GroupId()) {
     its.index.SetHostGroup(number, group);
     its.index.SetGroupFree(group, gate_.groups().FreeAt(group));
   }

@@ -13,6 +13,13 @@ bool HasPoliteness(const CrawlRecord& record) {
   return record.min_delay || record.max_in_flight || record.min_page_interval;
 }
 
+template <typename Key>
+void CountDown(const Key& key, PartedMap<Key, uint32_t>& pages) {
+  uint32_t* const left = pages.Find(key);
+  CHECK(left != nullptr && *left > 0, "no page is left");
+  if (--*left == 0) pages.Erase(key);
+}
+
 }  // namespace
 
 CrawlCounters& CrawlCounters::operator+=(const CrawlCounters& other) {
@@ -61,10 +68,10 @@ void CrawlTable::Own(CrawlIndex crawl, uint64_t client) {
 }
 
 void CrawlTable::CountTerms(CrawlIndex crawl, bool come) {
-  const CrawlTerms* its = terms(crawl);
-  if (its == nullptr) return;
-  if (its->record.deleting) come ? ++deletions_ : --deletions_;
-  if (its->shadow) come ? ++shadows_ : --shadows_;
+  const CrawlTerms* terms = of(crawl).terms.get();
+  if (terms == nullptr) return;
+  if (terms->record.deleting) come ? ++deletions_ : --deletions_;
+  if (terms->shadow) come ? ++shadows_ : --shadows_;
   const auto count = [come, crawl](std::vector<CrawlIndex>& crawls) {
     if (come) {
       crawls.push_back(crawl);
@@ -73,7 +80,7 @@ void CrawlTable::CountTerms(CrawlIndex crawl, bool come) {
     }
   };
   count(with_terms_);
-  if (HasPoliteness(its->record)) count(polite_);
+  if (HasPoliteness(terms->record)) count(polite_);
 }
 
 void CrawlTable::SetTerms(CrawlIndex crawl, CrawlTerms terms) {
@@ -115,8 +122,8 @@ void CrawlTable::Add(PageId page, HostId host, CrawlIndex crawl, uint32_t host_p
     of_page_[page.value()] = crawl;
   }
   if (crawl != CrawlIndex()) {
-    ++pages_of_pair_[Pair(host, crawl)];
-    ++others_of_host_[host];
+    ++*pages_of_pair_.Add(Pair(host, crawl), 0).first;
+    ++*others_of_host_.Add(host, 0).first;
   }
   if (PagesOf(host, crawl, host_pages) == 1) ++its.counters.hosts;
 }
@@ -129,8 +136,8 @@ void CrawlTable::Remove(PageId page, HostId host, uint32_t host_pages) {
   if (its.terms != nullptr && its.terms->quota != nullptr) its.terms->quota->Give(1);
   if (crawl != CrawlIndex()) {
     of_page_[page.value()] = CrawlIndex();
-    if (--pages_of_pair_.at(Pair(host, crawl)) == 0) pages_of_pair_.erase(Pair(host, crawl));
-    if (--others_of_host_.at(host) == 0) others_of_host_.erase(host);
+    CountDown(Pair(host, crawl), pages_of_pair_);
+    CountDown(host, others_of_host_);
   }
   if (PagesOf(host, crawl, host_pages) == 0) --its.counters.hosts;
   ForgetIfUnused(crawl);
@@ -138,12 +145,11 @@ void CrawlTable::Remove(PageId page, HostId host, uint32_t host_pages) {
 
 uint32_t CrawlTable::PagesOf(HostId host, CrawlIndex crawl, uint32_t host_pages) const {
   if (crawl != CrawlIndex()) {
-    const auto it = pages_of_pair_.find(Pair(host, crawl));
-    return it == pages_of_pair_.end() ? 0 : it->second;
+    const uint32_t* const pages = pages_of_pair_.Find(Pair(host, crawl));
+    return pages == nullptr ? 0 : *pages;
   }
-  if (others_of_host_.empty()) return host_pages;
-  const auto it = others_of_host_.find(host);
-  return host_pages - (it == others_of_host_.end() ? 0 : it->second);
+  const uint32_t* const others = others_of_host_.Find(host);
+  return host_pages - (others == nullptr ? 0 : *others);
 }
 
 }  // namespace freshet

@@ -90,7 +90,7 @@ HostId ForcedPages::NumberOfHost(LotId lot, HostId host) {
 }
 
 void ForcedPages::FollowDomain(Lot& lot, HostId host, HostId number) {
-  const GroupId domain = gate_.DomainOf(host);
+  const GroupId domain = gate_.host(host).domain;
   if (domain == GroupId()) return;
   const GroupId next(static_cast<uint32_t>(lot.domains.size() + 1));
   lot.its.index.SetHostGroup(number, lot.domains.try_emplace(domain, next).first->second);
@@ -142,7 +142,7 @@ std::optional<ClassedPick> ForcedPages::Best(Instant at, ClassSet among) {
     if (lot == nullptr) continue;
     const CrawlClass crawl_class = ClassOf(*lot);
     if ((among & SetOf(crawl_class)) == 0) continue;
-    // Whatever page it has, it has no earlier turn than its crawl id.
+    // No page of the lot has an earlier turn than its crawl id.
     if (best && lot->crawl) {
       ForcedTurn earliest = TurnOf(*lot->crawl);
       earliest.since = Instant();
@@ -160,7 +160,7 @@ std::optional<ClassedPick> ForcedPages::Best(Instant at, ClassSet among) {
 
 ForcedTurn ForcedPages::TurnOf(PageId page) const {
   ForcedTurn turn = TurnOf(CrawlOf(page));
-  turn.domain = gate_.DomainOf(HostOf(page));
+  turn.domain = gate_.host(HostOf(page)).domain;
   turn.since = In(page).its.index.Find(NumberOf(page))->forced_at;
   return turn;
 }
@@ -169,8 +169,8 @@ void ForcedPages::TakeTurn(PageId page) {
   const ForcedTurn turn = TurnOf(page);
   turns_.Note(turn);
   EndTurn(In(page), turn.domain);
-  // Crawl ids that share a lot have no turns of their own there: a domain has had its turn in that
-  // lot wherever it was.
+  // Crawl ids that share a lot have no turns of their own there: the domain has had its turn in the
+  // shared lots too, wherever it was picked.
   for (const auto& [owner, lot] : shared_) EndTurn(*lots_[lot], turn.domain);
 }
 

@@ -1,5 +1,5 @@
-// How many hosts may be fetched from, and what holds the others: counted by looking at a part of
-// them at a time, so that nobody waits for it however many there are.
+// Counts hosts by standing: free, or what holds them. Each call looks at a part of the hosts, so
+// that nobody waits for a pass over all.
 #ifndef FRESHET_CORE_SCHEDULE_HOST_CENSUS_H_
 #define FRESHET_CORE_SCHEDULE_HOST_CENSUS_H_
 
@@ -12,14 +12,15 @@
 namespace freshet {
 
 class HostGate;
+class HostUse;
 
 // Owner thread only.
 class HostCensus {
  public:
   // Looks at the next `most` hosts, each as of `now`: some 50 ns a host. After the last one the
   // counts are those of this pass, and the next call begins another.
-  void Look(const HostGate& hosts, Instant now, size_t most);
-  // Of the last pass that came to its end, hosts without pages left out. Zero before the first.
+  void Look(const HostGate& gate, const HostUse& use, Instant now, size_t most);
+  // The counts of the last complete pass, without hosts without pages. 0 before the first.
   [[nodiscard]] const HostCounts& counts() const { return counts_; }
 
  private:

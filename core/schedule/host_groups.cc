@@ -9,6 +9,9 @@
 namespace freshet {
 namespace {
 
+// As many groups that are idle elsewhere cost less than looks at them.
+constexpr size_t kFewElsewhere = 1024;
+
 Instant DelayedBy(Instant last, Duration delay) { return last == Instant() ? last : last + delay; }
 
 }  // namespace
@@ -18,9 +21,9 @@ GroupId HostGroups::Join(std::shared_ptr<const HostGroup> group, const Load& loa
   const GroupKey key(uint64_t{absl::HashOf(group->name)} | 1);
   const GroupId next =
       free_.empty() ? GroupId(static_cast<uint32_t>(groups_.size())) : free_.back();
-  const auto [it, first] = ids_.try_emplace(key, next);
-  if (first) free_.empty() ? groups_.resize(groups_.size() + 1) : free_.pop_back();
-  const GroupId id = it->second;
+  const auto [known, first] = ids_.Add(key, next);
+  if (first) free_.empty() ? groups_.GrowTo(groups_.size() + 1) : free_.pop_back();
+  const GroupId id = *known;
   Group& its = at(id);
   its.group = std::move(group);
   its.key = key;
@@ -42,7 +45,7 @@ void HostGroups::Leave(GroupId group, const Load& load) {
   if (its.load.picks == 0) its.load.last_pick = Instant();
   if (--its.hosts > 0) return NoteChange(group);
   gone_.push_back({its.key, its.group->terms, 0, its.load.last_assignment});
-  ids_.erase(its.key);
+  ids_.Erase(its.key);
   its = Group{.changed = its.changed};
   free_.push_back(group);
 }
@@ -89,34 +92,33 @@ void HostGroups::PutBack(GroupId group) {
 
 Instant HostGroups::FreeAt(GroupId group) const {
   const Group& its = groups_.at(group.value());
-  const auto others = elsewhere_.find(its.key);
-  const bool any_others = others != elsewhere_.end();
+  const GroupNews* const others = elsewhere_.Find(its.key);
   const GroupTerms& terms = its.group->terms;
   const uint64_t in_flight =
-      uint64_t{its.load.in_flight} + (any_others ? others->second.in_flight : 0);
+      uint64_t{its.load.in_flight} + (others == nullptr ? 0 : others->in_flight);
   if (terms.max_in_flight > 0 && in_flight >= terms.max_in_flight) return Instant::Infinite();
   const Instant own = std::max(DelayedBy(its.load.last_assignment, terms.min_delay),
                                DelayedBy(its.load.last_pick, terms.min_delay));
-  return any_others ? std::max(own, others->second.delayed_until) : own;
+  return others == nullptr ? own : std::max(own, others->delayed_until);
 }
 
 GroupId HostGroups::Hear(const GroupNews& news, Instant now) {
-  if (elsewhere_.size() >= look_at_elsewhere_) ForgetElsewhere(now);
-  elsewhere_[news.key] = news;
-  const auto it = ids_.find(news.key);
-  return it == ids_.end() ? GroupId() : it->second;
-}
-
-void HostGroups::ForgetElsewhere(Instant now) {
-  absl::erase_if(elsewhere_, [now](const auto& entry) {
-    return entry.second.in_flight == 0 && entry.second.delayed_until <= now;
-  });
-  look_at_elsewhere_ = std::max<size_t>(1024, 2 * elsewhere_.size());
+  elsewhere_.Set(news.key, news);
+  // Forgets groups that are idle elsewhere, a part at a time: as many are looked at as are heard
+  // of.
+  if (++unlooked_ * elsewhere_.kParts > kFewElsewhere + elsewhere_.size()) {
+    unlooked_ = 0;
+    next_part_ = elsewhere_.EraseIf(next_part_, [now](const GroupNews& of_group) {
+      return of_group.in_flight == 0 && of_group.delayed_until <= now;
+    });
+  }
+  const GroupId* id = ids_.Find(news.key);
+  return id == nullptr ? GroupId() : *id;
 }
 
 void HostGroups::TakeStandings(std::vector<GroupStanding>* standings) {
   for (const GroupStanding& gone : std::exchange(gone_, {})) {
-    if (!ids_.contains(gone.key)) standings->push_back(gone);
+    if (ids_.Find(gone.key) == nullptr) standings->push_back(gone);
   }
   for (const GroupId id : changed_) {
     Group& its = at(id);

@@ -1,5 +1,5 @@
-// Which groups of hosts are free, as far as a shard knows: from its own hosts, and from what it was
-// told of the hosts of other shards.
+// The groups of hosts and when each is free, as far as a shard knows: from its own hosts, and from
+// news of other shards.
 #ifndef FRESHET_CORE_SCHEDULE_HOST_GROUPS_H_
 #define FRESHET_CORE_SCHEDULE_HOST_GROUPS_H_
 
@@ -9,53 +9,55 @@
 #include <string>
 #include <vector>
 
-#include "absl/container/flat_hash_map.h"
+#include "core/base/parted_map.h"
+#include "core/base/segmented_array.h"
 #include "core/base/units.h"
 #include "core/schedule/host_group.h"
 
 namespace freshet {
 
-// Names a group on all shards of a process: a hash of its name, 0: no group. Never stored.
+// Names a group on all shards of a process: a hash of its name, 0 = none. Never stored.
 using GroupKey = StrongId<struct GroupKeyTag, uint64_t>;
 
-// What one shard has of a group. Value type, thread-compatible.
+// The standing of a group in one shard. Value type, thread-compatible.
 struct GroupStanding {
   GroupKey key;
   GroupTerms terms;
   uint32_t in_flight = 0;   // picks and leases
-  Instant last_assignment;  // of any of its hosts; none: never, as far as is known
+  Instant last_assignment;  // latest over all its hosts; none = never, as far as known
 };
 
-// What all others have of it. Value type, thread-compatible.
+// The standing of a group in all other shards. Value type, thread-compatible.
 struct GroupNews {
   GroupKey key;
   uint32_t in_flight = 0;
-  Instant delayed_until;  // by an assignment of theirs; none: by none
+  Instant delayed_until;  // end of the delay after assignments; none = not delayed
 };
 
-// Owner thread only. A group is known while it has hosts, or others have something of it. GroupIds
-// are dense; one of a group that is gone is given to a later one.
+// The groups of a shard. A group is known while it has hosts here, or news from other shards.
+// GroupIds are dense and reused. Owner thread only.
 class HostGroups {
  public:
-  // What a host brings with it when it joins a group, and takes along.
+  // The load that a host adds to a group when it joins, and takes away when it leaves.
   struct Load {
     uint32_t in_flight = 0;
-    uint32_t picks = 0;  // of these, those whose lease is not open yet
-    Instant last_pick;   // of these; none: there are none
+    uint32_t picks = 0;  // those of them whose lease is not open yet
+    Instant last_pick;   // the last of the picks; none = no pick
     Instant last_assignment;
   };
 
+  HostGroups() { groups_.GrowTo(1); }
   [[nodiscard]] bool any() const { return !ids_.empty(); }
-  // A host joins the group: its id. The terms of the group are these from now on.
+  // Adds a host to the group, which gets these terms, and returns the id of the group.
   GroupId Join(std::shared_ptr<const HostGroup> group, const Load& load);
   void Leave(GroupId group, const Load& load);
-  // Precondition: the group is known. Of group 0: null.
+  // The group; nullptr for group 0. Precondition: the group is known.
   [[nodiscard]] const std::shared_ptr<const HostGroup>& group(GroupId group) const {
     return groups_.at(group.value()).group;
   }
   [[nodiscard]] GroupKey key(GroupId group) const { return groups_.at(group.value()).key; }
 
-  // What HostGate's functions of the same names do to a host, does to its group.
+  // Do to a group what HostGate's functions of the same names do to a host.
   void Pick(GroupId group, Instant at);
   void OpenLease(GroupId group, Instant assigned);
   void EndLease(GroupId group);
@@ -65,34 +67,35 @@ class HostGroups {
   // The instant from which the group is free; infinite while its limit is reached.
   [[nodiscard]] Instant FreeAt(GroupId group) const;
 
-  // What the others have from now on. The id of the group; 0: the shard has no host of it.
+  // Takes the news of other shards. Returns the id of the group; 0 = the shard has no host of it.
   GroupId Hear(const GroupNews& news, Instant now);
-  // Appends what has changed since the last call, picks not counted that are out now.
+  // Appends the standings that have changed since the last call, without picks that are out.
   void TakeStandings(std::vector<GroupStanding>* standings);
-  // Forgets which groups are gone. Precondition: nobody has been told of them.
+  // The number of groups that other shards sent news of, some that no longer matter included.
+  [[nodiscard]] size_t elsewhere() const { return elsewhere_.size(); }
+  // Forgets gone groups. Precondition: no other shard was told of them.
   void ForgetGone() { gone_.clear(); }
 
  private:
   struct Group {
-    std::shared_ptr<const HostGroup> group;  // null: the id is free
+    std::shared_ptr<const HostGroup> group;  // nullptr = the id is free
     GroupKey key;
     uint32_t hosts = 0;
-    Load load;             // of all its hosts
-    bool changed = false;  // the id is among those that changed, whoever has it
+    Load load;             // sum over its hosts
+    bool changed = false;  // the id is in changed_, whichever group has it
   };
 
   [[nodiscard]] Group& at(GroupId group) { return groups_.at(group.value()); }
   void NoteChange(GroupId group);
-  // Forgets what others have of groups of which that says nothing any more.
-  void ForgetElsewhere(Instant now);
 
-  std::vector<Group> groups_ = std::vector<Group>(1);  // by GroupId
+  SegmentedArray<Group, 12> groups_;  // by GroupId; the first is unused
   std::vector<GroupId> free_;
-  absl::flat_hash_map<GroupKey, GroupId> ids_;
-  absl::flat_hash_map<GroupKey, GroupNews> elsewhere_;
-  size_t look_at_elsewhere_ = 1024;  // when there are so many, the idle ones are forgotten
+  PartedMap<GroupKey, GroupId> ids_;
+  PartedMap<GroupKey, GroupNews> elsewhere_;
+  size_t unlooked_ = 0;   // news since a part of `elsewhere_` was looked at
+  size_t next_part_ = 0;  // the part to look at next
   std::vector<GroupId> changed_;
-  std::vector<GroupStanding> gone_;  // of which the last host has left since they were last told
+  std::vector<GroupStanding> gone_;  // groups whose last host left since the last TakeStandings
 };
 
 }  // namespace freshet

@@ -19,8 +19,9 @@ static_assert(kLeaseGenerations == uint32_t{1} << kGenerationBits);
 }  // namespace
 
 LeaseId Leases::NextId(Slot slot, uint32_t ahead) const {
-  // A run that hands out four billion leases goes on in the next generation's numbers; the store's
-  // generation moves on by one a start, so at a million starts the two could meet, years apart.
+  // A run that hands out four billion leases continues in the next generation's numbers; the
+  // store's generation moves on by one a start, so at a million starts the two could meet, years
+  // apart.
   return MakeLeaseId(given_out_ + 1 + ahead, slot);
 }
 
@@ -28,14 +29,13 @@ void Leases::GaveOut(uint32_t count) { given_out_ += count; }
 
 void Leases::Put(const LeaseRecord& lease) {
   CHECK(!lease.over, "lease {:x} is over", lease.id.value());
-  open_[lease.id] = lease;
+  open_.Set(lease.id, lease);
 }
 
 void Leases::Close(const LeaseRecord& lease, bool reported) {
-  open_.erase(lease.id);
+  open_.Erase(lease.id);
   const Past past = {lease.page, reported, IdentityHashOf(lease.client)};
-  const bool known = !past_.insert_or_assign(lease.id, past).second;
-  if (!known) past_order_.push_back(lease.id);
+  if (past_.Set(lease.id, past)) past_order_.push_back(lease.id);
 }
 
 void Leases::Remember(const LeaseRecord& lease) {
@@ -47,23 +47,13 @@ void Leases::SortRemembered() { std::sort(past_order_.begin(), past_order_.end()
 
 void Leases::ForgetOldest() {
   CHECK(!past_order_.empty());
-  const size_t erased = past_.erase(past_order_.front());
-  CHECK(erased == 1, "lease {:x} is not remembered", past_order_.front().value());
+  CHECK(past_.Erase(past_order_.front()), "lease {:x} is not remembered",
+        past_order_.front().value());
   past_order_.pop_front();
 }
 
 void Leases::MarkReported(LeaseId id) {
-  if (const auto it = past_.find(id); it != past_.end()) it->second.reported = true;
-}
-
-const Leases::Past* Leases::FindPast(LeaseId id) const {
-  const auto it = past_.find(id);
-  return it == past_.end() ? nullptr : &it->second;
-}
-
-const LeaseRecord* Leases::Find(LeaseId id) const {
-  const auto it = open_.find(id);
-  return it == open_.end() ? nullptr : &it->second;
+  if (Past* const past = past_.Find(id)) past->reported = true;
 }
 
 uint64_t IdentityHashOf(std::string_view client) {
@@ -91,7 +81,7 @@ uint32_t GenerationOfLease(LeaseId id) {
 }
 
 bool MayHaveIssued(uint32_t generation, LeaseId id) {
-  // Once generations have wrapped, every one has been used.
+  // Once generations have wrapped, every generation has been used.
   if (generation >= kLeaseGenerations) return true;
   const uint64_t issued_in = GenerationOfLease(id);
   const uint64_t sequence = OrdinalOfLease(id) & ((uint64_t{1} << kSequenceBits) - 1);

@@ -1,73 +1,62 @@
-// The pages that are with workers or on their way to one, and when their leases end. A page that is
-// removed meanwhile is fetched all the same: its lease is out until it ends.
+// The pages with workers or on their way to one, and the ends of their leases. A worker fetches a
+// page that is removed meanwhile all the same: its lease is out until it ends.
 #ifndef FRESHET_CORE_SCHEDULE_PAGES_OUT_H_
 #define FRESHET_CORE_SCHEDULE_PAGES_OUT_H_
 
 #include <cstddef>
+#include <utility>
 #include <vector>
 
-#include "absl/container/flat_hash_map.h"
+#include "absl/container/btree_set.h"
+#include "core/base/parted_map.h"
 #include "core/base/units.h"
-#include "core/schedule/leases.h"
 
 namespace freshet {
 
 // Owner thread only. Life of a page that is out: Pick, Lease once the lease is installed, End; or
-// Pick and End, when it is put back. A hash lookup a call, unless said otherwise.
-//
-// A lease that ends before its deadline leaves its deadline behind, 16 bytes, until that has passed
-// or there are more such than leases that are open: a deadline may be a day away.
+// Pick and End, if it is put back. A hash lookup a call, unless said otherwise.
 class PagesOut {
  public:
   struct Out {
-    LeaseId lease;         // zero: picked, lease not installed yet
+    LeaseId lease;         // 0 = picked, lease not installed yet
+    Instant deadline;      // of the lease
     HostId host;           // under which it was picked
     bool planned = false;  // picked by a plan
   };
 
   // Precondition: the page is not out.
   void Pick(PageId page, HostId host, bool planned);
-  // The lease of a page that was picked is installed. Precondition: it has none.
+  // Installs the lease of a picked page. Precondition: the page has none.
   const Out& Lease(PageId page, LeaseId lease, Instant deadline);
-  // The page is not out any more. Precondition: it is.
+  // Takes back a page. Precondition: the page is out.
   Out End(PageId page);
-  // The page is removed, its lease goes on. Precondition: it is leased.
+  // Keeps the lease of a page that is removed. Precondition: the page is leased.
   void Orphan(PageId page);
-  // The lease of a page that was removed before the start. Precondition: it is not known.
+  // Adds the lease of a page that was removed before the start. Precondition: the lease is not
+  // known.
   void AddOrphan(LeaseId lease, HostId host, Instant deadline);
-  // The lease of a removed page ends; the host under which it was picked. Precondition: it is one.
+  // Ends the lease of a removed page, and returns the host under which it was picked. Precondition:
+  // IsOrphan(lease).
   HostId EndOrphan(LeaseId lease);
-  [[nodiscard]] bool IsOrphan(LeaseId lease) const { return orphans_.contains(lease); }
-  // nullptr: the page is not out. Valid until the next Pick or End.
-  [[nodiscard]] const Out* Find(PageId page) const;
-  [[nodiscard]] bool Has(PageId page) const { return out_.contains(page); }
-  // Removed pages whose leases go on included.
+  [[nodiscard]] bool IsOrphan(LeaseId lease) const { return orphans_.Find(lease) != nullptr; }
+  // nullptr = the page is not out. Valid until the next Pick or End.
+  [[nodiscard]] const Out* Find(PageId page) const { return out_.Find(page); }
+  [[nodiscard]] bool Has(PageId page) const { return Find(page) != nullptr; }
+  // Pages out, removed pages with leases included.
   [[nodiscard]] size_t size() const { return out_.size() + orphans_.size(); }
 
-  // Appends the leases whose deadline has come, of those that are open, at most `max`. Each is told
-  // once. A heap operation for each, and for each that ended before. Precondition: `leases` are all
-  // that are open.
-  void TakeExpired(Instant now, const Leases& leases, size_t max, std::vector<LeaseId>* expired);
-  // When TakeExpired may have something to do; infinite: no lease was given out.
+  // Appends at most `max` leases whose deadline has come, each once, in order of their deadlines.
+  void TakeExpired(Instant now, size_t max, std::vector<LeaseId>* expired);
+  // When TakeExpired has something to do; infinite = it never has.
   [[nodiscard]] Instant next_deadline() const {
-    return deadlines_.empty() ? Instant::Infinite() : deadlines_.front().at;
+    return deadlines_.empty() ? Instant::Infinite() : deadlines_.begin()->first;
   }
-  // Those of leases that have ended included.
-  [[nodiscard]] size_t deadlines() const { return deadlines_.size(); }
 
  private:
-  struct Deadline {
-    Instant at;
-    LeaseId lease;
-    bool operator>(const Deadline& other) const { return at > other.at; }
-  };
-  void AddDeadline(Instant at, LeaseId lease);
-  // Leaves the deadlines of open leases alone.
-  void DropEnded(const Leases& leases);
-
-  absl::flat_hash_map<PageId, Out> out_;
-  absl::flat_hash_map<LeaseId, HostId> orphans_;  // leases of removed pages
-  std::vector<Deadline> deadlines_;               // a heap, the earliest first
+  PartedMap<PageId, Out> out_;
+  PartedMap<LeaseId, Out> orphans_;  // leases of removed pages
+  // The deadlines of all leases that TakeExpired has not told.
+  absl::btree_set<std::pair<Instant, LeaseId>> deadlines_;
 };
 
 }  // namespace freshet

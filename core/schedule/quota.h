@@ -1,4 +1,4 @@
-// How many of a thing there may be over all shards: pages of a crawl id, hosts of the server.
+// A maximum over all shards, such as for pages of a crawl id or hosts of the server.
 #ifndef FRESHET_CORE_SCHEDULE_QUOTA_H_
 #define FRESHET_CORE_SCHEDULE_QUOTA_H_
 
@@ -10,19 +10,20 @@
 
 namespace freshet {
 
-// The number there may be and the number there are, which can be more after the first was lowered.
-// Thread-safe.
+// A maximum and the number in use. SetMost may lower the maximum below the number. Thread-safe.
 class Quota {
  public:
   explicit Quota(uint64_t most = UINT64_MAX) : most_(most) {}
 
-  // Takes the place of one more; false: there is none.
+  // Takes a place; false = none is free.
   [[nodiscard]] bool Take() {
-    if (used_.fetch_add(1) < most_.load()) return true;
-    used_.fetch_sub(1);
+    uint64_t used = used_.load();
+    while (used < most_.load()) {
+      if (used_.compare_exchange_weak(used, used + 1)) return true;
+    }
     return false;
   }
-  // Counts what is there already.
+  // Counts things that exist already, even above the maximum.
   void Add(uint64_t number) { used_.fetch_add(number); }
   void Give(uint64_t number) { used_.fetch_sub(number); }
   void SetMost(uint64_t most) { most_ = most; }
@@ -34,8 +35,8 @@ class Quota {
   std::atomic<uint64_t> most_;
 };
 
-// Places that were taken for things which are still to be committed: those that are not used go
-// back with this. Movable, thread-compatible.
+// Places taken for things that are still to be committed. The destructor returns unused places.
+// Movable, thread-compatible.
 class TakenPlaces {
  public:
   TakenPlaces() = default;
@@ -49,7 +50,7 @@ class TakenPlaces {
   ~TakenPlaces() { Return(); }
 
   void Add(std::shared_ptr<Quota> quota) { quotas_.push_back(std::move(quota)); }
-  // One takes its place; false: none was taken for it.
+  // Uses a place; false = none was taken.
   bool Use(const Quota* quota);
   void Return();
 

@@ -1,17 +1,18 @@
-// Looking at a shard: why a page is, or is not, crawled now, and how fresh the pages are believed
-// to be.
+#include "core/schedule/shard_view.h"
+
 #include <algorithm>
 #include <cmath>
 
 #include "core/base/check.h"
 #include "core/base/counted.h"
 #include "core/model/crossing.h"
-#include "core/schedule/shard_impl.h"
+#include "core/schedule/filing.h"
+#include "core/schedule/host_backoff.h"
 
 namespace freshet {
 namespace {
 
-// Roughly, in the unit that suits the length.
+// A rough duration, in the unit that suits the length.
 std::string AboutHowLong(double seconds) {
   if (seconds < 120) return fmt::format("{:.2g} s", seconds);
   if (seconds < 2 * 3600) return fmt::format("{:.0f} min", seconds / 60);
@@ -19,7 +20,7 @@ std::string AboutHowLong(double seconds) {
   return fmt::format("{:.3g} days", seconds / 86400);
 }
 
-// To the millisecond where that can be waited for, else two units.
+// A countdown, to the millisecond below two minutes, else in two units.
 std::string ToGo(double seconds) {
   if (seconds < 120) return fmt::format("{:.3f} s to go", seconds);
   const double minutes = std::round(seconds / 60);
@@ -48,7 +49,7 @@ std::string DeniedText(const PageRecord& page) {
                    page.detail.denials);
 }
 
-// What the page waits for until `eligible_from`.
+// The reason of the page's wait until `eligible_from`.
 std::string WaitText(const PageRecord& page, Instant eligible_from) {
   const PageState& state = page.state;
   if (page.detail.denials > 0 && state.retry_at == eligible_from) return DeniedText(page);
@@ -82,7 +83,7 @@ std::string NeverText(const PageRecord& page) {
   return GoneText(page) + "; to crawl it again, use `freshet upsert` or `freshet recheck`";
 }
 
-// Which part of politeness its host waits for.
+// The part of politeness that the host waits for.
 std::string WhyHostWaits(const Explanation& explanation, Instant now) {
   const HostRecord& host = explanation.host.record;
   const HostTerms& terms = explanation.host.terms;
@@ -92,7 +93,7 @@ std::string WhyHostWaits(const Explanation& explanation, Instant now) {
   }
   const double left = (explanation.host_free - now).seconds();
   const DayHours& hours = terms.hours.value;
-  // It would be free before, and they have not begun.
+  // The host would be free earlier, but its hours have not begun.
   if (!hours.always() && !hours.Has(explanation.host_free - Duration::Micros(1))) {
     return fmt::format("its host may be crawled only in the hours {}: {}", DayHoursText(hours),
                        ToGo(left));
@@ -114,21 +115,21 @@ std::string WhyHostWaits(const Explanation& explanation, Instant now) {
   return fmt::format("its host is blocked by Retry-After or by an operator: {}", ToGo(left));
 }
 
-// What else a page waits for whose host waits longer, or nobody knows how long.
+// The own wait of a page whose host waits longer, or for an unknown time.
 std::string WhyPageWaitsToo(const PageRecord& page, const Explanation& explanation, Instant now) {
   if (explanation.eligible_from <= now) return {};
   return fmt::format("; besides, {}: {}", WaitText(page, explanation.eligible_from),
                      InHow(explanation.eligible_from, now));
 }
 
-// `in`: how long it is to the next crawl, empty where none is expected at this price.
+// `in`: the time to the next crawl, empty if none is expected at this price.
 std::string WhyBelowPrice(const PageRecord& page, const Explanation& explanation,
                           const std::string& in) {
   const double share = explanation.price > 0 ? explanation.value / explanation.price : 0;
   const std::string value = fmt::format(
       "its value is {:.3g} of the price, which is the value of the last page that was handed out",
       share);
-  // Nothing makes it staler than it is.
+  // The page cannot become staler.
   if (std::isinf(explanation.staleness) && !page.state.crawled()) {
     const std::string stays =
         "it was never crawled, and " + value +
@@ -146,7 +147,7 @@ std::string WhyBelowPrice(const PageRecord& page, const Explanation& explanation
                           "higher value";
 }
 
-// One sentence for a person, to the verdict.
+// The verdict as one sentence for a person.
 std::string Why(const PageRecord& page, const Explanation& explanation, bool planned, Instant now) {
   const bool expected = !explanation.next_crawl.infinite();
   switch (explanation.verdict) {
@@ -183,58 +184,42 @@ std::string Why(const PageRecord& page, const Explanation& explanation, bool pla
   return WhyBelowPrice(page, explanation, in);
 }
 
-}  // namespace
-
-Instant ShardState::Impl::ReachesPrice(const IndexEntry& entry, double goal, Instant now) const {
+// When the value of the page reaches the price; now if it has.
+Instant ReachesPrice(const IndexEntry& entry, double goal, Instant now) {
   const ValueParameters value = ValueOf(entry);
   const double exponent = ExponentAt(entry, value, now);
   if (CrawlValue(value, exponent) >= goal) return now;
-  // What is below the price reaches it later, be it by less than the clock counts.
+  // A value below the price reaches it later, even if by less than the clock counts.
   const Duration wait = Duration::FromSeconds(TimeToReach(value, exponent, goal));
   return now + std::max(wait, Duration::Micros(1));
 }
 
-std::optional<LeaseRecord> ShardState::Impl::LeaseOut(PageId id) const {
-  if (!pages.Is(id, PageTable::kLeased)) return std::nullopt;
-  const PagesOut::Out* leased = out.Find(id);
-  const LeaseRecord* lease = leased == nullptr ? nullptr : leases.Find(leased->lease);
-  CHECK(lease != nullptr, "a leased page has no lease");
-  return *lease;
-}
+}  // namespace
 
-HostStatus ShardState::Impl::Describe(HostId host, Instant now) const {
-  const HostRule* rule = hosts.RuleOf(host);
-  return {.record = hosts.record(host),
-          .terms = hosts.TermsOf(host),
-          .rule = rule == nullptr ? "" : rule->name,
-          .group = hosts.GroupOf(host),
-          .allowed_at = hosts.AllowedAt(host, now),
-          .pages = hosts.pages(host),
-          .in_flight = hosts.in_flight(host)};
-}
-
-Explanation ShardState::Impl::Explain(const PageRecord& page, Instant now) const {
+Explanation Explain(const PageRecord& page, Instant now, const Books& books) {
+  const PageBook& pages = books.pages;
+  const PickSource& picks = pages.picks;
   Explanation result;
-  result.price = price;
+  result.price = picks.prices().last;
   PageRecord carried = page;
   PageState& state = carried.state;
-  estimator.Advance(state, now);
-  result.estimate = estimator.Estimate(carried, now);
+  books.learning.estimator().aging().Advance(state, now);
+  result.estimate = books.learning.estimator().Estimate(carried, now);
   result.staleness = state.staleness;
   const double alpha = state.rates.unsignalled_rate;
   result.effective_elapsed_seconds = alpha > 0             ? state.staleness / alpha
                                      : state.staleness > 0 ? HUGE_VAL
                                                            : 0.0;
-  const std::optional<PageId> id = pages.Find(page.number);
-  const std::optional<HostId> host = hosts.Find(page.host);
+  const std::optional<PageId> id = pages.table.Find(page.number);
+  const std::optional<HostId> host = books.hosts.gate.Find(page.host);
   if (!id || !host) {
     result.why = "it was removed";
     return result;
   }
-  result.price = prices[crawls.ClassOf(*id)];
-  IndexEntry entry = EntryOf(*id, page.spec, state, *host);
+  result.price = picks.prices().of_class[books.crawls.table.ClassOf(*id)];
+  IndexEntry entry = EntryOf(*id, page.spec, state, *host, books);
   if (picks.in_force().is_default && !state.gone) {
-    // As it was filed: the price of then decides about a pick.
+    // Uses the importance as filed: the price at filing decides about a pick.
     entry.rates.importance = picks.RatesOf(*id).importance;
     if (page.spec.importance > 0) {
       result.value_share =
@@ -245,22 +230,22 @@ Explanation ShardState::Impl::Explain(const PageRecord& page, Instant now) const
   result.value = DecidingValue(entry, value, now);
   result.eligible_from = entry.eligible_from;
   const std::optional<Instant> by_plan = picks.PlannedAt(*id);
-  result.host = Describe(*host, now);
-  result.host_free = hosts.FreeAt(*host, now);
-  result.host_throttles = ThrottlesAt(options.host_backoff, result.host.record, now);
-  result.lease = LeaseOut(*id);
+  result.host = books.hosts.Describe(*host, now);
+  result.host_free = FreeAt(books.hosts.gate.host(*host), result.host.terms, now);
+  result.host_throttles = ThrottlesAt(books.options.host_backoff, result.host.record, now);
+  result.lease = pages.LeaseOut(*id);
   result.next_crawl = by_plan ? std::max(now, *by_plan) : ReachesPrice(entry, result.price, now);
   result.next_crawl = std::min(result.next_crawl, std::max(now, entry.forced_at));
   result.next_crawl = std::max(result.next_crawl, entry.eligible_from);
-  const bool leaving = pages.Is(*id, PageTable::kTaken);
+  const bool leaving = pages.table.Is(*id, PageTable::kTaken);
   if (result.lease) {
     result.verdict = Verdict::kLeased;
     result.next_crawl = Instant::Infinite();
-  } else if (pages.Is(*id, PageTable::kNever)) {
+  } else if (pages.table.Is(*id, PageTable::kNever)) {
     result.verdict = Verdict::kNever;
     result.next_crawl = Instant::Infinite();
   } else if (result.host_free > now && result.host_free >= entry.eligible_from && !leaving) {
-    // Of two waits the one that ends last decides.
+    // The wait that ends last decides.
     result.verdict = Verdict::kHostBusy;
     result.next_crawl = std::max(result.next_crawl, result.host_free);
   } else if (entry.eligible_from > now) {
@@ -272,7 +257,7 @@ Explanation ShardState::Impl::Explain(const PageRecord& page, Instant now) const
   }
   if (leaving) {
     result.why = "it has been picked and is about to be handed out";
-  } else if (crawls.IsShadow(*id) && !result.lease) {
+  } else if (books.crawls.table.IsShadow(*id) && !result.lease) {
     result.why =
         "its crawl id is in shadow mode: the dates of its clients decide when it is fetched";
   } else {

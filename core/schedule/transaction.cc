@@ -4,11 +4,13 @@
 #include <utility>
 
 #include "core/base/check.h"
+#include "core/estimate/estimator.h"
+#include "core/estimate/page_estimate.h"
 
 namespace freshet {
 namespace {
 
-// What stays of a lease that is over.
+// The record of an ended lease.
 LeaseRecord Over(const LeaseRecord& lease, bool reported) {
   LeaseRecord over;
   over.id = lease.id;
@@ -18,7 +20,7 @@ LeaseRecord Over(const LeaseRecord& lease, bool reported) {
   return over;
 }
 
-// Of one crawl id only what was said last is written.
+// Writes only the last event of a crawl id.
 void AddCrawl(const std::variant<SetCrawl, ForgetCrawl>& crawl, Changes* changes) {
   const auto* set = std::get_if<SetCrawl>(&crawl);
   const auto* forget = std::get_if<ForgetCrawl>(&crawl);
@@ -26,7 +28,7 @@ void AddCrawl(const std::variant<SetCrawl, ForgetCrawl>& crawl, Changes* changes
   const std::string& id = set != nullptr ? set->terms.record.crawl_id : forget->crawl_id;
   std::erase_if(changes->crawls, [&](const CrawlRecord& before) { return before.crawl_id == id; });
   std::erase(changes->removed_crawls, id);
-  // One that says nothing has a class alone, which is not stored.
+  // Terms without settings have only a class, which is not stored.
   if (set != nullptr && set->terms.record != CrawlRecord{.crawl_id = id}) {
     changes->crawls.push_back(set->terms.record);
   } else {
@@ -35,6 +37,25 @@ void AddCrawl(const std::variant<SetCrawl, ForgetCrawl>& crawl, Changes* changes
 }
 
 }  // namespace
+
+void Transaction::Page::TakeDueEstimate(const Estimator& estimator, const Lessons& lessons) {
+  if (unestimated.is_none()) return;
+  const PageEstimate estimate = estimator.Estimate(record, unestimated, lessons);
+  record.state.rates = estimate.rates;
+  record.state.staleness = estimate.staleness;
+  unestimated = Instant();
+  judge.reset();
+}
+
+void Transaction::EstimateLater(Page& page, Instant at) {
+  if (page.unestimated.is_none()) unestimated_.push_back(&page);
+  page.unestimated = at;
+}
+
+void Transaction::TakeDueEstimates(const Estimator& estimator) {
+  for (Page* page : unestimated_) page->TakeDueEstimate(estimator, lessons);
+  unestimated_.clear();
+}
 
 void Transaction::Load(PageRecord record, bool mended) {
   if (by_number_.contains(record.number)) return;
@@ -45,10 +66,10 @@ void Transaction::Load(PageRecord record, bool mended) {
 }
 
 Transaction::Page* Transaction::Find(const PageKey& key) {
-  // Most batches are about pages by number, and need no keys.
+  // Keys are added on demand: most batches are about pages by number.
   for (; keyed_ < pages_.size(); ++keyed_) {
     Page* const page = &pages_[keyed_];
-    // One that was created takes the place of one that was removed.
+    // A created page takes the place of a removed one.
     if (page->created) by_key_.erase(page->record.key);
     by_key_.insert(page);
   }
@@ -120,7 +141,8 @@ HostRecord* Transaction::PutHost(HostRecord record) {
   return host;
 }
 
-Changes Transaction::Finish() {
+Changes Transaction::Finish(const Estimator& estimator) {
+  TakeDueEstimates(estimator);
   Changes changes;
   for (const Page& page : pages_) {
     if (page.removed) {
@@ -130,7 +152,7 @@ Changes Transaction::Finish() {
       changes.pages.push_back({.record = &page.record, .created = page.created});
     }
   }
-  // A store inserts rows that rise with less work; those of new pages come as they were sent.
+  // A store inserts rows in rising order with less work; new pages come in any order.
   std::sort(changes.pages.begin(), changes.pages.end(), [](const PageWrite& a, const PageWrite& b) {
     return a.record->number < b.record->number;
   });
@@ -143,7 +165,7 @@ Changes Transaction::Finish() {
       changes.leases.push_back(lease.record);
     }
   }
-  // After those that the batch itself has closed.
+  // These leases come after the ones that the batch itself has closed.
   for (const LeaseRecord& lease : late_leases) changes.leases.push_back(Over(lease, true));
   for (const LeaseId id : forgotten_leases) changes.closed_leases.push_back(id);
   changes.hosts.assign(hosts_.begin(), hosts_.end());
@@ -157,6 +179,7 @@ Changes Transaction::Finish() {
 
 void Transaction::Reset() {
   pages_.clear();
+  unestimated_.clear();
   leases_.clear();
   hosts_.clear();
   by_key_.clear();
@@ -164,6 +187,7 @@ void Transaction::Reset() {
   by_lease_.clear();
   lease_of_.clear();
   by_host_.clear();
+  now = Instant();
   sources.clear();
   crawls.clear();
   new_crawls.clear();

@@ -1,7 +1,6 @@
 #include "server/api/batch.h"
 
 #include <algorithm>
-#include <map>
 #include <utility>
 
 #include "core/base/check.h"
@@ -16,20 +15,20 @@ namespace freshet {
 
 namespace {
 
-// The page that an event is about, for those that a caller may be limited in.
+// The page that an event is about, for events that a caller's limits apply to.
 const PageKey* PageOf(const Event& event) {
   if (const auto* upsert = std::get_if<UpsertPage>(&event)) return &upsert->key;
   if (const auto* remove = std::get_if<RemovePage>(&event)) return &remove->key;
   if (const auto* recheck = std::get_if<RecheckPage>(&event)) return &recheck->key;
   if (const auto* signal = std::get_if<SignalChange>(&event)) return &signal->key;
   if (const auto* report = std::get_if<ReportCrawl>(&event)) {
-    // What names no page is held against the limits by its lease.
+    // A result without a page is checked against the limits by its lease.
     return report->key ? &*report->key : report->as_sent ? &*report->as_sent : nullptr;
   }
   return nullptr;
 }
 
-// A caller with an identity.
+// Checks an item of a caller with an identity.
 Status CheckItem(const Caller& caller, RoutedEvent& item) {
   if (auto* report = std::get_if<ReportCrawl>(&item.event)) {
     report->allowed = caller.crawl_ids();
@@ -78,39 +77,6 @@ void Batch::Add(int index, StatusOr<RoutedEvent> item) {
   events_.push_back(*std::move(item));
 }
 
-std::vector<Batch::Part> Batch::TakeOthers(const SlotDivision& own) {
-  std::map<uint32_t, Part> parts;
-  size_t kept = 0;
-  auto note = notes_.begin();
-  auto kept_note = notes_.begin();
-  for (size_t i = 0; i < events_.size(); ++i) {
-    const uint32_t division = own.Of(events_[i].slot);
-    const bool stays = division == own.division;
-    for (; note != notes_.end() && note->first == i; ++note) {
-      if (stays) *kept_note++ = {kept, std::move(note->second)};
-    }
-    if (!stays) {
-      Part& part = parts[division];
-      part.division = division;
-      part.places.push_back(places_[i]);
-      continue;
-    }
-    if (kept != i) {
-      events_[kept] = std::move(events_[i]);
-      places_[kept] = places_[i];
-    }
-    ++kept;
-  }
-  taken_ += events_.size() - kept;
-  events_.resize(kept);
-  places_.resize(kept);
-  notes_.erase(kept_note, notes_.end());
-  std::vector<Part> taken;
-  taken.reserve(parts.size());
-  for (auto& [division, part] : parts) taken.push_back(std::move(part));
-  return taken;
-}
-
 bool Batch::Submit(Router& router, Done done) && {
   CHECK(added_ == static_cast<int>(ack_.item_count()), "{} of {} items", added_, ack_.item_count());
   CHECK(events_.size() == places_.size(), "{} events of {} items", events_.size(), places_.size());
@@ -120,18 +86,16 @@ bool Batch::Submit(Router& router, Done done) && {
     std::vector<std::pair<size_t, std::string>> notes;
     std::function<void(Reply*)> review;
     Done done;
-    size_t taken = 0;
   };
   auto rest = std::make_shared<Rest>(Rest{.ack = std::move(ack_),
                                           .places = std::move(places_),
                                           .notes = std::move(notes_),
                                           .review = std::move(review_),
-                                          .done = std::move(done),
-                                          .taken = taken_});
+                                          .done = std::move(done)});
   const auto settle = [rest](std::vector<Reply> replies) {
     CHECK(replies.size() == rest->places.size());
     auto& statuses = *rest->ack.mutable_statuses();
-    // Those of the conversion come first.
+    // Notes of the conversion come first.
     for (auto it = rest->notes.rbegin(); it != rest->notes.rend(); ++it) {
       std::vector<std::string>& notes = replies[it->first].notes;
       notes.insert(notes.begin(), std::move(it->second));
@@ -147,7 +111,7 @@ bool Batch::Submit(Router& router, Done done) && {
     counts.refused = static_cast<uint64_t>(std::count_if(
         statuses.begin(), statuses.end(),
         [](const v1::ItemStatus& status) { return status.outcome() == v1::ITEM_OUTCOME_REFUSED; }));
-    counts.unrefused = rest->ack.item_count() - rest->taken - counts.refused;
+    counts.unrefused = rest->ack.item_count() - counts.refused;
     rest->done(std::move(rest->ack), counts);
   };
   return router.Submit(std::move(events_), settle, trace_, client_);
@@ -180,7 +144,7 @@ v1::BatchAck RefusedBatch(uint64_t sequence, size_t items, const Status& why) {
   return ack;
 }
 
-Status CheckItemCount(std::string_view field, int items, const ServerConfig& config) {
+Status CheckItemCount(std::string_view field, int items, const PortConfig& config) {
   if (items == 0) return InvalidArgument("{}: is empty", field);
   if (items > config.max_message_items) {
     return InvalidArgument("{}: {} items, at most {} are allowed in a message", field, items,
@@ -189,9 +153,9 @@ Status CheckItemCount(std::string_view field, int items, const ServerConfig& con
   return absl::OkStatus();
 }
 
-Status CheckUrlSize(std::string_view url, const ServerConfig& config) {
+Status CheckUrlSize(std::string_view url, const PortConfig& config) {
   const auto most = static_cast<size_t>(config.max_url_bytes);
-  // What no URL may be longer than is for Canonicalise.
+  // Canonicalise checks the longest URL of all.
   if (url.size() <= most || most == limits::kMaxUrlBytes) return absl::OkStatus();
   return InvalidArgument("url: has {} bytes, at most {} are allowed here", url.size(),
                          config.max_url_bytes.get());
@@ -202,6 +166,12 @@ const TextFault* FindTextFault(const std::vector<TextFault>& faults, int item) {
       std::lower_bound(faults.begin(), faults.end(), item,
                        [](const TextFault& fault, int wanted) { return fault.item < wanted; });
   return it == faults.end() || it->item != item ? nullptr : &*it;
+}
+
+bool HasRefusedText(const std::vector<TextFault>& faults, int item) {
+  return std::any_of(faults.begin(), faults.end(), [item](const TextFault& fault) {
+    return fault.item == item && fault.field != "etag" && fault.field != "moved_to";
+  });
 }
 
 Status CheckTexts(const std::vector<TextFault>& faults, int item) {

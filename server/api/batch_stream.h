@@ -2,7 +2,6 @@
 #ifndef FRESHET_SERVER_API_BATCH_STREAM_H_
 #define FRESHET_SERVER_API_BATCH_STREAM_H_
 
-#include <map>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -22,18 +21,19 @@
 
 namespace freshet {
 
-// `Items` is what a method makes of its messages. There is one for each stream, used by one thread
-// at a time but for Count:
+// A stream of one method. `Items` converts its messages; there is one for each stream, used by one
+// thread at a time but for Count:
 //   using Request, Response                     of the method
 //   explicit Items(const ServerContext&)
-//   static constexpr std::string_view kPath     that of its MethodRule
+//   static constexpr std::string_view kPath     the path of its MethodRule
 //   static constexpr const char* kField         the name of the items of a message
-//   static int Size(const Request&)             their number
-//   StatusOr<Batch> Convert(const Request&, const std::vector<TextFault>&, const Caller&)
-//                                               all items, or why the whole message is refused
+//   static auto* Of(Request*)                   the items, a repeated field
+//   static Status Check(const Request&)         if a message may be refused as a whole
+//   Batch Convert(const Request&, const std::vector<TextFault>&, const Caller&)
+//                                               all items, of which this server has all
 //   static void CopyPart(const Request&, const std::vector<uint32_t>& places, Request* part)
 //                                               the message with the items at these places
-//   void Count(const BatchCounts&)              what became of items
+//   void Count(const BatchCounts&)              takes the outcomes of items
 //   Duration PayForSources(Batch&, Instant)     if items have sources: how long to read no further
 //
 // Thread-safe.
@@ -47,8 +47,9 @@ class BatchStream final : public CallerStream {
               std::string request_id)
       : CallerStream(context, Items::kPath, call),
         items_(context),
-        request_id_(std::move(request_id)) {
-    if (context.divisions != nullptr) client_ = ShownBy(call);
+        request_id_(std::move(request_id)),
+        others_(context, Items::kPath, /*streams=*/true) {
+    if (context.divisions != nullptr) others_.SetClient(ShownBy(call));
   }
 
  private:
@@ -62,46 +63,44 @@ class BatchStream final : public CallerStream {
       ChargeForRefused();
       return Refuse(OpenAck(), request, faults.items, status);
     }
-    const int size = Items::Size(request);
-    if (const Status status = CheckItemCount(Items::kField, size, context_.config); !status.ok()) {
+    const int size = Items::Of(&request)->size();
+    Status fault = CheckItemCount(Items::kField, size, context_.config);
+    if constexpr (requires { Items::Check(request); }) {
+      if (fault.ok()) fault = Items::Check(request);
+    }
+    if (!fault.ok()) {
       ChargeForRefused();
-      return Refuse(OpenAck(), request, static_cast<size_t>(size), status);
+      return Refuse(OpenAck(), request, static_cast<size_t>(size), fault);
     }
     const uint64_t place = OpenAck(AckBytes(static_cast<size_t>(size)));
     const StatusOr<const Caller*> caller = GetCaller();
     if (!caller.ok()) return Refuse(place, request, static_cast<size_t>(size), caller.status());
-    StatusOr<Batch> batch = items_.Convert(request, faults.texts, **caller);
-    std::vector<Batch::Part> parts;
-    if (batch.ok() && context_.divisions != nullptr && !client_.sent_on) {
-      parts = batch->TakeOthers(context_.router.division());
+    auto self = std::static_pointer_cast<BatchStream>(shared_from_this());
+    const PartedAck::Done acked = others_.SendOthers(
+        request.sequence(), Items::Of(&request), &faults.texts,
+        [&request](const std::vector<uint32_t>& places, Request* part) {
+          Items::CopyPart(request, places, part);
+        },
+        [self, place](v1::BatchAck ack) { self->Answer(place, std::move(ack)); });
+    if (Items::Of(&request)->empty()) {
+      Charge(**caller, static_cast<uint64_t>(size));
+      return acked({});
     }
+    Batch batch = items_.Convert(request, faults.texts, **caller);
     Duration source_pause;
-    if constexpr (requires { items_.PayForSources(*batch, Instant()); }) {
-      if (batch.ok()) source_pause = items_.PayForSources(*batch, context_.clock.Now());
+    if constexpr (requires { items_.PayForSources(batch, Instant()); }) {
+      source_pause = items_.PayForSources(batch, context_.clock.Now());
     }
     Charge(**caller, static_cast<uint64_t>(size), source_pause);
-    if (!batch.ok()) return Refuse(place, request, static_cast<size_t>(size), batch.status());
-    batch->SetTrace(trace);
-    auto self = std::static_pointer_cast<BatchStream>(shared_from_this());
-    const auto all = std::make_shared<PartedAck>(
-        parts.size(), [self, place](v1::BatchAck ack) { self->Answer(place, std::move(ack)); });
-    for (Batch::Part& part : parts) SendOn(request, std::move(part), all);
-    const auto done = [self, all, trace](v1::BatchAck ack, const BatchCounts& counts) {
+    batch.SetTrace(trace);
+    const auto done = [self, acked, trace](v1::BatchAck ack, const BatchCounts& counts) {
       const uint64_t sequence = ack.sequence();
       self->items_.Count(counts);
-      all->TakeOwn(std::move(ack));
+      acked(std::move(ack));
       if (trace != nullptr) trace->Finish(sequence, counts);
     };
-    const bool go_on = (*std::move(batch)).Submit(context_.router, done);
+    const bool go_on = std::move(batch).Submit(context_.router, done);
     if (!go_on) HoldReading();
-  }
-
-  void SendOn(const Request& request, Batch::Part part, std::shared_ptr<PartedAck> all) {
-    std::unique_ptr<DivisionCall>& call = calls_[part.division];
-    if (call == nullptr) call = context_.divisions->Open(part.division, Items::kPath, client_);
-    Request message;
-    Items::CopyPart(request, part.places, &message);
-    SendPart<Response>(context_, *call, message, std::move(part), std::move(all));
   }
 
   void Refuse(uint64_t place, const Request& request, size_t items, const Status& why) {
@@ -117,12 +116,10 @@ class BatchStream final : public CallerStream {
 
   Items items_;
   const std::string request_id_;
-  ShownByClient client_;  // where there are other divisions
-  // One for each that had items. Touched in OnMessage.
-  std::map<uint32_t, std::unique_ptr<DivisionCall>> calls_;
+  PartSender<Request, Response> others_;  // used in OnMessage
 };
 
-// A stream of the call.
+// Starts a stream for the call.
 template <typename Items>
 Reactor* StartBatchStream(const ServerContext& context, ServerCall* call) {
   std::string id = NoteStream(Items::kPath, context, *call);

@@ -15,7 +15,7 @@
 namespace freshet {
 namespace {
 
-// A line of the log, at `debug`, for a stream that is opened.
+// Logs, at `debug`, that a stream was opened.
 void NoteOpened(std::string_view path, const std::string& id, const IpAddress& network) {
   if (!Logger(LogModule::kApi).should_log(spdlog::level::debug)) return;
   const ScopedRequestId scope(id);
@@ -25,7 +25,7 @@ void NoteOpened(std::string_view path, const std::string& id, const IpAddress& n
 
 }  // namespace
 
-CallReactor::CallReactor(const CallHost& host, std::string_view path, CallKind kind,
+CallReactor::CallReactor(const CallParts& host, std::string_view path, CallKind kind,
                          grpc::CallbackServerContext* call)
     : host_(host),
       kind_(kind),
@@ -41,17 +41,17 @@ void CallReactor::Begin() {
   CHECK(self_ == nullptr, "begun twice");
   self_ = shared_from_this();
   const std::shared_ptr<OpenCall> own = self_;
-  const StreamSet::Added added = host_.streams.Add(own);
-  if (added.outdone != nullptr) added.outdone->Dismiss(host_.streams.TooSilent());
-  // Also where it was outdone already: gRPC says that nothing comes any more.
+  host_.streams.Add(own);
+  // Even a dismissed call reads, because gRPC then tells when nothing comes any more.
   StartRead(&incoming_);
 }
 
 void CallReactor::OnReadDone(bool ok) {
-  // It may be over when this returns.
+  // The call may be over when this returns.
   const std::shared_ptr<CallReactor> held = self_;
+  NoteTurn();
   if (std::exchange(read_, true)) {
-    // A second message. gRPC would keep that, and all that follow it, until the call is over.
+    // A second message has come. gRPC would keep it, and all later ones, until the call is over.
     if (ok) call_.TryCancel();
     return;
   }
@@ -106,11 +106,14 @@ void CallReactor::Write(const grpc::ByteBuffer& message, grpc::WriteOptions opti
   StartWrite(&outgoing_, options);
 }
 
-// Whoever cancels a call must know that gRPC still has it: what follows the write waits until then.
-void CallReactor::Look(Patience::Clock::time_point now, const Crowding& crowding) {
+// Only a call that gRPC still has may be cancelled: what follows the write waits until then.
+Peer CallReactor::Look(Patience::Clock::time_point now, const Crowding& crowding) {
   {
     const MutexLock lock(mutex_);
-    if (!timed_ || cutting_ || patience_.Until(crowding.answers) > now) return;
+    if (!timed_ || cutting_) return {};
+    if (patience_.Stuck(now)) return auth_.peer();
+    if (patience_.Until(crowding.answers) > now) return {};
+    patience_.Cut(now);
     cutting_ = true;
   }
   call_.TryCancel();
@@ -119,10 +122,9 @@ void CallReactor::Look(Patience::Clock::time_point now, const Crowding& crowding
     const MutexLock lock(mutex_);
     cutting_ = false;
     written = std::exchange(written_, std::nullopt);
-    // Once is enough.
-    timed_ = false;
   }
   if (written) OnWritten(*written);
+  return {};
 }
 
 void CallReactor::OnWriteDone(bool ok) {
@@ -163,7 +165,7 @@ bool CallReactor::EndWith(const grpc::ByteBuffer& message) {
 }
 
 void CallReactor::OnCancel() {
-  // Its message may never come.
+  // The message may never come.
   if (!spoken_.exchange(true)) {
     End({grpc::StatusCode::CANCELLED, "cancelled"});
     return;
@@ -186,7 +188,7 @@ void CallReactor::SendAnswer(const grpc::ByteBuffer& message) {
 void CallReactor::OnDone() {
   OnOver();
   host_.streams.Remove(self_);
-  // The last use of this object, unless somebody holds it.
+  // This is the last use of the object, unless another thread holds it.
   const std::shared_ptr<CallReactor> last = std::move(self_);
 }
 

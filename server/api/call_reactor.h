@@ -1,6 +1,5 @@
-// What calls have in common that bring one message: they are counted from their first byte on, are
-// ended when their client may not be here any more or sends a second message, and wait for it only
-// as long as it takes something of what it is sent.
+// Calls that bring one message. They are counted from their first byte. They end when their client
+// may no longer be here, sends a second message, or takes its answer too slowly.
 #ifndef FRESHET_SERVER_API_CALL_REACTOR_H_
 #define FRESHET_SERVER_API_CALL_REACTOR_H_
 
@@ -27,38 +26,19 @@
 
 namespace freshet {
 
-// What calls use of their server, whether it serves or stands by. All outlive the calls. Value
-// type, thread-compatible.
-struct CallHost {
-  const ServerConfig& config;
-  Clock& clock;
-  StreamSet& streams;
-  CallStats& calls;
-  Authoriser& authoriser;
-  RequestIds& request_ids;
-};
-[[nodiscard]] inline CallHost HostOf(const ServerContext& context) {
-  return {.config = context.config,
-          .clock = context.clock,
-          .streams = context.streams,
-          .calls = context.calls,
-          .authoriser = context.authoriser,
-          .request_ids = context.request_ids};
-}
-
-// One call. It lives until gRPC is done with it and nobody holds it any more.
+// One call, which lives until gRPC is done with it and no other thread holds it.
 //
-// Thread-safe. OnRequest and OnWritten are called one at a time, each when what the last one began
-// has ended; each ends in one call of Write or End, at once or later.
+// Thread-safe. OnRequest and OnWritten are called one at a time, each after the work of the last
+// one has ended. Each ends in one call of Write or End, at once or later.
 class CallReactor : public grpc::ServerGenericBidiReactor,
                     public OpenCall,
                     public std::enable_shared_from_this<CallReactor> {
  public:
-  // `call` is gRPC's, until OnDone. `path` is that of a MethodRule.
-  CallReactor(const CallHost& host, std::string_view path, CallKind kind,
+  // `host` outlives the calls. `call` belongs to gRPC, until OnDone. `path` names a MethodRule.
+  CallReactor(const CallParts& host, std::string_view path, CallKind kind,
               grpc::CallbackServerContext* call);
 
-  // Waits for the message. Call once, right after construction as a shared_ptr.
+  // Waits for the message. To be called once, right after construction as a shared_ptr.
   void Begin();
 
   [[nodiscard]] const std::string& client() const final { return auth_.client(); }
@@ -67,33 +47,33 @@ class CallReactor : public grpc::ServerGenericBidiReactor,
   [[nodiscard]] Instant ends() const final { return auth_.ends(); }
   [[nodiscard]] CallKind kind() const final { return kind_; }
   void Dismiss(grpc::Status status) final FRESHET_EXCLUDES(mutex_);
-  void Look(Patience::Clock::time_point now, const Crowding& crowding) final
+  Peer Look(Patience::Clock::time_point now, const Crowding& crowding) final
       FRESHET_EXCLUDES(mutex_);
 
   [[nodiscard]] const std::string& request_id() const { return request_id_; }
-  // Whether nobody waits for what is made, and why.
+  // Why the client no longer waits for the answer; OK = it waits.
   [[nodiscard]] grpc::Status stopped() const FRESHET_EXCLUDES(mutex_);
 
  protected:
-  // The message has come, and the call has one of the places.
+  // The message has come, and the call has a place.
   virtual void OnRequest(grpc::ByteBuffer* bytes) = 0;
-  // What was written has left, or will not.
+  // The written message has left, or never will.
   virtual void OnWritten(bool ok) = 0;
-  // There is nobody to go on for: while a message is written, or the call waits for something.
+  // Nobody waits any more, while a message is written or the call waits for something.
   virtual void OnStopped() {}
   // gRPC is done with the call.
   virtual void OnOver() {}
 
   void Write(const grpc::ByteBuffer& message, grpc::WriteOptions options = {})
       FRESHET_EXCLUDES(mutex_);
-  // The last use of this object, unless somebody holds it. The first one counts; returns whether
-  // this is it.
+  // Ends the call: the last use of this object, unless another thread holds it. Only the first end
+  // counts; returns whether this is it.
   bool End(const grpc::Status& status) FRESHET_EXCLUDES(mutex_);
-  // With a last message, which is small.
+  // Ends the call with a last, small message.
   bool EndWith(const grpc::ByteBuffer& message) FRESHET_EXCLUDES(mutex_);
-  // Sends the one answer, after which OnWritten is to end the call. A client may leave an answer
-  // that is small, and keeps its place for as long: then there is no OnWritten. But where places
-  // become few, it has as much time as for one that is large.
+  // Sends the only answer; OnWritten then ends the call. A client may leave a small answer unread
+  // and keep its place: then OnWritten is not called. If places become few, it has only as much
+  // time as for a large one.
   void SendAnswer(const grpc::ByteBuffer& message) FRESHET_EXCLUDES(mutex_);
 
   [[nodiscard]] grpc::CallbackServerContext& call() const { return call_; }
@@ -107,7 +87,7 @@ class CallReactor : public grpc::ServerGenericBidiReactor,
   // Whether this is the first end.
   [[nodiscard]] bool BeginEnd(const grpc::Status& status) FRESHET_EXCLUDES(mutex_);
 
-  const CallHost host_;
+  const CallParts& host_;
   const CallKind kind_;
   grpc::CallbackServerContext& call_;
   const std::string request_id_;
@@ -115,15 +95,16 @@ class CallReactor : public grpc::ServerGenericBidiReactor,
   CallWatch watch_;
   std::shared_ptr<CallReactor> self_;  // until OnDone
   std::atomic<bool> spoken_{false};    // the message has come, or is not waited for any more
-  grpc::ByteBuffer incoming_;          // gRPC's while reading
-  grpc::ByteBuffer further_;           // the same: what must not come
-  bool read_ = false;                  // what was read has come; of OnReadDone
-  grpc::ByteBuffer outgoing_;          // gRPC's while writing
+  grpc::ByteBuffer incoming_;          // used by gRPC while reading
+  grpc::ByteBuffer further_;           // used by gRPC while reading: a message that must not come
+  bool read_ = false;                  // the read has ended; used by OnReadDone
+  grpc::ByteBuffer outgoing_;          // used by gRPC while writing
   mutable Mutex mutex_;
   Patience patience_ FRESHET_GUARDED_BY(mutex_);
-  bool timed_ FRESHET_GUARDED_BY(mutex_) = false;           // something is written
+  bool timed_ FRESHET_GUARDED_BY(mutex_) = false;           // a message is being written
   bool cutting_ FRESHET_GUARDED_BY(mutex_) = false;         // the call is being cancelled
-  std::optional<bool> written_ FRESHET_GUARDED_BY(mutex_);  // what was said of a write meanwhile
+  std::optional<bool> written_ FRESHET_GUARDED_BY(mutex_);  // status of a write that ended
+                                                            // meanwhile
   bool ended_ FRESHET_GUARDED_BY(mutex_) = false;
   bool cancelled_ FRESHET_GUARDED_BY(mutex_) = false;
   std::optional<grpc::Status> dismissed_ FRESHET_GUARDED_BY(mutex_);

@@ -59,7 +59,7 @@ Status CheckServer(const MethodRule& rule, const ShownByClient& shown) {
 
 Status LetIn(Authoriser& authoriser, std::string_view path,
              const grpc::CallbackServerContext& call) {
-  // Without identities no call pays for being looked at.
+  // Without identities no call pays for the check.
   if (!authoriser.enabled()) return absl::OkStatus();
   OnBehalfReader on_behalf = ReadOnBehalf(call);
   if (on_behalf.mistaken()) {
@@ -75,7 +75,8 @@ CallAuth::CallAuth(Authoriser& authoriser, Clock& clock, std::string_view path,
     : authoriser_(authoriser),
       clock_(clock),
       rule_(FindMethod(path)),
-      credentials_(CredentialsOf(call)) {
+      credentials_(CredentialsOf(call)),
+      peer_(PeerNamed(call.peer())) {
   CHECK(rule_ != nullptr, "{} has no rule", path);
   if (rule_->between_servers) server_ = CheckServer(*rule_, ShownBy(call));
   generation_ = authoriser_.generation();

@@ -1,4 +1,4 @@
-// Streams whose items are checked against what the caller may do, and paid for from its rate.
+// Streams whose items are checked against the caller's rights, and paid for from its rate.
 #ifndef FRESHET_SERVER_API_CALLER_STREAM_H_
 #define FRESHET_SERVER_API_CALLER_STREAM_H_
 
@@ -16,10 +16,10 @@
 
 namespace freshet {
 
-// Thread-safe.
+// A stream of one caller. Thread-safe.
 class CallerStream : public MessageStream {
  public:
-  // `path` is that of the MethodRule.
+  // `path` names a MethodRule.
   CallerStream(const ServerContext& context, std::string_view path,
                grpc::CallbackServerContext& call,
                int unacked = limits::kMaxUnackedMessagesPerStream)
@@ -38,15 +38,15 @@ class CallerStream : public MessageStream {
   Duration Owes() const final { return auth_.Owes(); }
 
  protected:
-  // That the client comes from. Thread-safe.
+  // The network of the client. Thread-safe.
   [[nodiscard]] const IpAddress& network() const { return auth_.network(); }
-  // The caller as identities are now. Thread-safe.
+  // The caller by present identities. Thread-safe.
   [[nodiscard]] StatusOr<Caller> LookAtCaller() const { return auth_.Look(); }
-  // The caller as identities are now, until the next call. Called in OnMessage.
+  // The caller by present identities, until the next call. Called in OnMessage.
   [[nodiscard]] StatusOr<const Caller*> GetCaller() { return auth_.Get(); }
-  // Has the caller pay for items, for one at least for each limits::kMaxPlainRequestBytes that the
-  // message has, and reads no further for as long as it is over its rate, or a
-  // source of the items is by `source`. Called in OnMessage.
+  // Charges the caller for items, at least one for each limits::kMaxPlainRequestBytes of the
+  // message. Reads no further while the caller is over its rate, or for `source`, the wait for a
+  // source of the items. Called in OnMessage.
   void Charge(const Caller& caller, uint64_t items, Duration source = {}) {
     items = std::max<uint64_t>(items, message_bytes() / limits::kMaxPlainRequestBytes);
     const Duration pause = caller.Pay(items, context_.clock.Now());
@@ -57,8 +57,8 @@ class CallerStream : public MessageStream {
     }
   }
 
-  // Has the caller pay for a message that is refused as a whole: an item, or what its bytes cost.
-  // Called in OnMessage.
+  // Charges the caller for a message that is refused as a whole: one item, or its bytes. Called in
+  // OnMessage.
   void ChargeForRefused() {
     if (const StatusOr<const Caller*> caller = GetCaller(); caller.ok()) Charge(**caller, 1);
   }
@@ -67,6 +67,7 @@ class CallerStream : public MessageStream {
 
  private:
   void Cancel() final { call_.TryCancel(); }
+  Peer peer() const final { return auth_.peer(); }
 
   grpc::CallbackServerContext& call_;
   CallAuth auth_;

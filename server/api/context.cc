@@ -4,8 +4,8 @@
 
 namespace freshet {
 
-size_t MostBytes(const ServerContext& context) {
-  return static_cast<size_t>(context.config.max_message_bytes);
+size_t MostBytes(const CallParts& parts) {
+  return static_cast<size_t>(parts.config.max_message_bytes);
 }
 
 }  // namespace freshet

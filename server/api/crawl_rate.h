@@ -1,28 +1,34 @@
-// The crawl rate that operators set: this server's, or that of the fleet that it is of.
+// The crawl rate of a server that shares none: it is a fleet of one.
 #ifndef FRESHET_SERVER_API_CRAWL_RATE_H_
 #define FRESHET_SERVER_API_CRAWL_RATE_H_
 
-#include "core/base/units.h"
-#include "server/api/context.h"
 #include "server/api/rate_sharing.h"
 #include "server/engine/dispatcher.h"
 #include "server/engine/plan_runner.h"
 
 namespace freshet {
 
-// Both are thread-safe. Of a fleet's rate they are for the server that keeps it (RateSharing).
-[[nodiscard]] inline Rate CrawlRateOf(const ServerContext& context) {
-  return context.rates != nullptr ? context.rates->total() : context.dispatcher.rate();
-}
+// Thread-safe.
+class OwnRate final : public RateSharing {
+ public:
+  // Both outlive this.
+  OwnRate(Dispatcher& dispatcher, PlanRunner& plans) : dispatcher_(dispatcher), plans_(plans) {}
 
-// Returns the rate before.
-inline Rate ChangeCrawlRate(const ServerContext& context, Rate rate) {
-  // What is granted of it is planned for as it comes.
-  if (context.rates != nullptr) return context.rates->SetTotal(rate);
-  const Rate before = context.dispatcher.SetRate(rate);
-  context.plans.Poke();
-  return before;
-}
+  [[nodiscard]] Rate total() const override { return dispatcher_.rate(); }
+  Rate SetTotal(Rate rate) override {
+    const Rate before = dispatcher_.SetRate(rate);
+    plans_.Poke();
+    return before;
+  }
+  void Hear(const v1::ShareRateRequest& /*report*/, Answered answered) override {
+    answered(MakeStatus(absl::StatusCode::kFailedPrecondition, "this server shares no rate"));
+  }
+  [[nodiscard]] RateSharingStatus status() const override { return {}; }
+
+ private:
+  Dispatcher& dispatcher_;
+  PlanRunner& plans_;
+};
 
 }  // namespace freshet
 

@@ -9,8 +9,10 @@
 #include <utility>
 #include <vector>
 
+#include "core/schedule/crawl_book.h"
+#include "core/schedule/host_book.h"
 #include "fmt/format.h"
-#include "server/api/elsewhere.h"
+#include "server/api/fleet_sums.h"
 #include "server/api/from_proto.h"
 #include "server/api/frontier_adoption.h"
 #include "server/api/over_divisions.h"
@@ -22,30 +24,46 @@
 namespace freshet {
 namespace {
 
-// What a call that lists something may ask for at a time.
+// The number of entries that a list call may ask for.
 StatusOr<size_t> PageSize(bool has, uint32_t size) {
-  constexpr size_t kDefault = 100;
-  if (!has) return kDefault;
+  if (!has) return kUsualRows;
   if (size >= 1 && size <= limits::kMaxListPageSize) return size;
   return InvalidArgument("page_size: {} is not from 1 to {}", size, limits::kMaxListPageSize);
 }
 
 using CountersByCrawl = std::map<std::string, CrawlCounters>;
 
-// Those that have pages or settings, with what all shards count. `done` is not called, and false
-// returned, when too many lists are being made.
+// Which crawl ids are asked for. Value type, thread-compatible.
+struct CrawlRange {
+  std::string only;  // empty: the first `most` after `after`, by name
+  std::string after;
+  size_t most = 0;
+};
+
+std::vector<CrawlStatus> CrawlsIn(const CrawlRange& range, const CrawlBook& crawls) {
+  if (range.only.empty()) return crawls.Statuses(range.after, range.most);
+  std::vector<CrawlStatus> found;
+  if (std::optional<CrawlStatus> crawl = crawls.StatusOf(range.only)) {
+    found.push_back(*std::move(crawl));
+  }
+  return found;
+}
+
+// Lists crawl ids that have pages or settings, with counts summed over all shards; the list may be
+// longer than `range` asks for. Returns false, without calling `done`, if too many lists are under
+// way.
 template <typename Call>
-bool GatherCrawls(const ServerContext& context, Call* call,
+bool GatherCrawls(const ServerContext& context, Call* call, CrawlRange range,
                   std::function<void(const CountersByCrawl&)> done) {
   if (!call->TakePlace()) return false;
   struct Gather {
-    std::vector<std::vector<CrawlStatus>> shards;  // each written by its own
+    std::vector<std::vector<CrawlStatus>> shards;  // each written by its own shard
   };
   auto gather = std::make_shared<Gather>();
   gather->shards.resize(context.router.shards().size());
   context.router.QueryAll(
-      [gather](size_t shard, const ShardView& view) {
-        gather->shards[shard] = view.state.Crawls();
+      [gather, range = std::move(range)](size_t shard, const ShardView& view) {
+        gather->shards[shard] = CrawlsIn(range, view.state.crawls());
       },
       [&context, gather, done = std::move(done)] {
         CountersByCrawl all;
@@ -62,51 +80,26 @@ Status UnknownCrawl(const std::string& crawl_id) {
   return NotFound("crawl_id: {} has neither pages nor settings", crawl_id);
 }
 
-// Of one that lists crawl ids: not OK if it was asked for one that nobody has, as far as is known.
-grpc::Status EndOfCrawls(UnaryCall<v1::ListCrawlsRequest, v1::ListCrawlsResponse>* call) {
-  const std::string& only = call->request().crawl_id();
-  const v1::ListCrawlsResponse& response = *call->response();
-  if (only.empty() || !response.crawls().empty()) return grpc::Status::OK;
-  if (response.unanswered().empty()) return GrpcStatusOf(UnknownCrawl(only));
-  const v1::UnansweredDivision& missing = response.unanswered(0);
-  return {grpc::StatusCode::UNAVAILABLE,
-          fmt::format("division {}: {}", missing.division(), missing.reason())};
-}
-
 void AddCrawl(const ServerContext& context, const std::string& crawl_id,
               const CrawlCounters& counters, v1::ListCrawlsResponse* response) {
   const CrawlRecord record = context.crawls.Find(crawl_id);
   ToProto(record, context.crawls.ModeOf(record), counters, response->add_crawls());
 }
 
-// Answers with the crawl id as it is now.
+// Answers with the present state of the crawl id.
 template <typename Call>
 void AnswerWithCrawl(const ServerContext& context, const CrawlRecord& record, Call* call) {
-  const bool asked =
-      GatherCrawls(context, call, [&context, record, call](const CountersByCrawl& all) {
+  const bool asked = GatherCrawls(
+      context, call, {.only = record.crawl_id}, [=, &context](const CountersByCrawl& all) {
         const auto it = all.find(record.crawl_id);
         ToProto(record, context.crawls.ModeOf(record),
                 it == all.end() ? CrawlCounters() : it->second, call->response()->mutable_crawl());
         call->Answer(grpc::Status::OK);
       });
   if (asked) return;
-  // It is done; only what is counted is not known.
+  // The change is made; only the counts are missing.
   ToProto(record, context.crawls.ModeOf(record), {}, call->response()->mutable_crawl());
   call->Answer(grpc::Status::OK);
-}
-
-// Adds what other divisions have of the crawl id.
-void AddCrawlElsewhere(const ServerContext& context,
-                       UnaryCall<v1::SetCrawlRequest, v1::SetCrawlResponse>* call,
-                       std::function<void()> then) {
-  v1::ListCrawlsRequest request;
-  request.set_crawl_id(call->response()->crawl().crawl_id());
-  const auto as_set = [](const v1::ListCrawlsResponse& theirs, v1::SetCrawlResponse* done) {
-    if (!theirs.crawls().empty()) *done->mutable_crawl() = theirs.crawls(0);
-    return done->has_crawl();
-  };
-  AddListedElsewhere<v1::ListCrawlsResponse>(context, call, "/freshet.v1.AdminService/ListCrawls",
-                                             SerialiseMessage(request), as_set, std::move(then));
 }
 
 Status CheckRateTerms(const ServerContext& context, const CrawlRecord& record) {
@@ -124,7 +117,7 @@ Status CheckMode(const ServerContext& context, const CrawlRecord& before,
     return absl::OkStatus();
   }
   const SlotDivision division = context.router.division();
-  // The pages of such URLs are in all divisions.
+  // Such URLs become pages in all divisions.
   if (division.divisions > 1 && context.divisions == nullptr &&
       *record.frontier_mode != FrontierMode::kDates) {
     return MakeStatus(absl::StatusCode::kFailedPrecondition,
@@ -140,7 +133,7 @@ Status CheckMode(const ServerContext& context, const CrawlRecord& before,
                     "frontier.enabled is false");
 }
 
-// Whether pages wait otherwise than before by what was set.
+// Whether the change moves the instants at which pages are eligible.
 bool FilesAnew(const ServerContext& context, const CrawlRecord& before, const CrawlRecord& record) {
   const auto shadow = [&context](const CrawlRecord& crawl) {
     return context.crawls.ModeOf(crawl) == FrontierMode::kShadow;
@@ -150,8 +143,8 @@ bool FilesAnew(const ServerContext& context, const CrawlRecord& before, const Cr
 
 using ListHostsCall = UnaryCall<v1::ListHostsRequest, v1::ListHostsResponse>;
 
-// Goes through the hosts of one division after the other, where it is to tell of all, and there of
-// one shard after the other, a slice at a time.
+// Lists the hosts of one shard after the other, a slice at a time. Over a fleet, lists one division
+// after the other.
 class HostLister : public std::enable_shared_from_this<HostLister> {
  public:
   HostLister(const ServerContext& context, size_t most, ListHostsCall* call)
@@ -161,8 +154,8 @@ class HostLister : public std::enable_shared_from_this<HostLister> {
         call_(*call),
         division_(spans_ ? 0 : context.router.division().division) {}
 
-  // Where to begin: `shard.host`, in hexadecimal digits; of a fleet `division:` and the token of
-  // that; empty: at the beginning.
+  // Sets where to begin. A token is `shard.host` in hexadecimal digits; over a fleet, `division:`
+  // and the token of that division. Empty = the beginning.
   [[nodiscard]] Status Begin(std::string token) {
     query_ = {.prefix = call_.request().prefix(), .part = call_.request().contains()};
     if (spans_ && !token.empty()) {
@@ -205,9 +198,9 @@ class HostLister : public std::enable_shared_from_this<HostLister> {
 
   void Take(const ShardView& view) {
     std::vector<HostStatus> hosts;
-    next_ = view.state.ListHosts(query_, next_, most_ - found(), view.now, &hosts);
+    next_ = view.state.hosts().List(query_, next_, most_ - found(), view.now, &hosts);
     for (const HostStatus& host : hosts) HostToProto(host, view, call_.response()->add_hosts());
-    if (next_ >= view.state.host_ids()) {
+    if (next_ >= view.state.hosts().gate.id_limit()) {
       ++shard_;
       next_ = 0;
     }
@@ -216,7 +209,7 @@ class HostLister : public std::enable_shared_from_this<HostLister> {
     GoOn();
   }
 
-  // The server of another division, for as many as there is room for.
+  // Asks the server of another division for as many hosts as there is room for.
   void Ask() {
     v1::ListHostsRequest request = call_.request();
     request.set_page_size(static_cast<uint32_t>(most_ - found()));
@@ -228,7 +221,7 @@ class HostLister : public std::enable_shared_from_this<HostLister> {
   }
   void Take(const StatusOr<grpc::ByteBuffer>& answer) {
     const StatusOr<v1::ListHostsResponse> theirs = ResponseIn<v1::ListHostsResponse>(answer);
-    // Of the token, which is the client's.
+    // The client sent an invalid token.
     if (absl::IsInvalidArgument(theirs.status())) {
       return call_.Answer(GrpcStatusOf(theirs.status()));
     }
@@ -242,7 +235,7 @@ class HostLister : public std::enable_shared_from_this<HostLister> {
     GoOn();
   }
 
-  // `token_` is that of what is left of the division.
+  // Continues after an answer. `token_` is empty once the division has no more hosts.
   void GoOn() {
     if (token_.empty() && spans_) ++division_;
     const bool over =
@@ -257,11 +250,11 @@ class HostLister : public std::enable_shared_from_this<HostLister> {
 
   const ServerContext& context_;
   const size_t most_;
-  const bool spans_;  // all divisions
+  const bool spans_;  // whether it covers all divisions
   ListHostsCall& call_;
   HostQuery query_;
   uint32_t division_;
-  std::string token_;  // of another one
+  std::string token_;  // the page token of another division
   size_t shard_ = 0;
   uint32_t next_ = 0;
 };
@@ -269,10 +262,10 @@ class HostLister : public std::enable_shared_from_this<HostLister> {
 }  // namespace
 
 void HostToProto(const HostStatus& host, const ShardView& view, v1::HostState* out) {
-  ToProto(
-      host,
-      {.throttles = ThrottlesAt(view.state.host_backoff(), host.record, view.now), .now = view.now},
-      out);
+  ToProto(host,
+          {.throttles = ThrottlesAt(view.state.hosts().backoff(), host.record, view.now),
+           .now = view.now},
+          out);
 }
 
 // --- Crawl ids
@@ -280,7 +273,7 @@ void HostToProto(const HostStatus& host, const ShardView& view, v1::HostState* o
 void FollowCrawl(const ServerContext& context, const CrawlRecord& before,
                  const CrawlRecord& record) {
   if (FilesAnew(context, before, record)) {
-    // As with a host: pages that wait by what was set before are filed anew.
+    // Refile all pages: some still wait by the old settings.
     for (Shard* shard : context.router.shards()) {
       (void)shard->Query([](const auto& view) { view.epochs.RequestFiling([](const auto&) {}); });
     }
@@ -297,10 +290,13 @@ void HandleListCrawls(const ServerContext& context,
   const StatusOr<size_t> size =
       PageSize(call->request().has_page_size(), call->request().page_size());
   if (!size.ok()) return call->Answer(GrpcStatusOf(size.status()));
-  const bool asked =
-      GatherCrawls(context, call, [&context, call, size](const CountersByCrawl& all) {
+  // Asks for one more, to know whether there is a next page.
+  CrawlRange range = {
+      .only = call->request().crawl_id(), .after = call->request().page_token(), .most = *size + 1};
+  const bool asked = GatherCrawls(
+      context, call, std::move(range), [&context, call, size](const CountersByCrawl& all) {
         const std::string& only = call->request().crawl_id();
-        // The token is the last crawl id that was shown.
+        // The token is the last crawl id shown.
         auto it = only.empty() ? all.upper_bound(call->request().page_token()) : all.find(only);
         for (size_t left = only.empty() ? *size : 1; it != all.end() && left > 0; ++it, --left) {
           AddCrawl(context, it->first, it->second, call->response());
@@ -308,19 +304,14 @@ void HandleListCrawls(const ServerContext& context,
         if (only.empty() && it != all.end()) {
           call->response()->set_next_page_token(std::prev(it)->first);
         }
-        AnswerForAll(
-            context, call, [size](const auto& theirs, auto* sum) { AddCounts(theirs, *size, sum); },
-            [call] { call->Answer(EndOfCrawls(call)); });
+        const bool unknown = !only.empty() && call->response()->crawls().empty();
+        call->Answer(unknown ? GrpcStatusOf(UnknownCrawl(only)) : grpc::Status::OK);
       });
   if (!asked) call->Answer(UnreadStatus(PushOutcome::kFull));
 }
 
 void HandleSetCrawl(const ServerContext& context,
                     UnaryCall<v1::SetCrawlRequest, v1::SetCrawlResponse>* call) {
-  if (LeftToKeeper(context, call)) return;
-  SetInAllDivisions(context, call, [&context, call](std::function<void()> then) {
-    AddCrawlElsewhere(context, call, std::move(then));
-  });
   const StatusOr<std::string> crawl_id = CanonicalCrawlId(call->request().crawl_id());
   if (!crawl_id.ok()) return call->Answer(GrpcStatusOf(crawl_id.status()));
   const StatusOr<std::function<void(CrawlRecord*)>> set = ConvertCrawl(call->request());
@@ -351,14 +342,12 @@ void HandleSetCrawl(const ServerContext& context,
 
 void HandleDeleteCrawl(const ServerContext& context,
                        UnaryCall<v1::DeleteCrawlRequest, v1::DeleteCrawlResponse>* call) {
-  if (LeftToKeeper(context, call)) return;
-  RemoveInAllDivisions(context, call);
   const std::string crawl_id = call->request().crawl_id();
   if (crawl_id.empty()) {
     return call->Answer(GrpcStatusOf(InvalidArgument("crawl_id: is not set")));
   }
   const bool asked =
-      GatherCrawls(context, call, [&context, call, crawl_id](const CountersByCrawl& all) {
+      GatherCrawls(context, call, {.only = crawl_id}, [=, &context](const CountersByCrawl& all) {
         const auto it = all.find(crawl_id);
         if (it == all.end()) return call->Answer(GrpcStatusOf(UnknownCrawl(crawl_id)));
         call->SetBefore([&] {
@@ -397,7 +386,6 @@ void HandleDeleteHost(const ServerContext& context,
                       UnaryCall<v1::DeleteHostRequest, v1::DeleteHostResponse>* call) {
   const StatusOr<std::string> host = ConvertHost(call->request().host());
   if (!host.ok()) return call->Answer(GrpcStatusOf(host.status()));
-  if (AnsweredElsewhere(context, SlotOfHost(*host), call)) return;
   ReadHostBefore(context, *host, call, [&context, call, host = *host] {
     context.router.SubmitAlways(SlotOfHost(host), DeleteHost{host},
                                 [&context, call, host](const Reply& reply) {

@@ -1,5 +1,4 @@
-// What AdminService does with crawl ids and hosts: lists of them, what is set for them, and their
-// end.
+// The part of AdminService for crawl ids and hosts: lists, settings and deletion.
 #ifndef FRESHET_SERVER_API_CRAWLS_AND_HOSTS_H_
 #define FRESHET_SERVER_API_CRAWLS_AND_HOSTS_H_
 
@@ -8,6 +7,7 @@
 
 #include "core/base/url.h"
 #include "core/schedule/explanation.h"
+#include "core/schedule/host_book.h"
 #include "core/schedule/shard_state.h"
 #include "freshet/v1/admin.pb.h"
 #include "server/api/context.h"
@@ -21,7 +21,7 @@ inline grpc::Status StoppingStatus() {
   return {grpc::StatusCode::UNAVAILABLE, "the server is shutting down"};
 }
 
-// On the thread of the host's shard.
+// Called on the thread of the host's shard.
 void HostToProto(const HostStatus& host, const ShardView& view, v1::HostState* out);
 
 // Answers for a host on its shard's thread. A host may have settings and no page.
@@ -29,7 +29,7 @@ template <typename Call>
 void AnswerWithHost(const ServerContext& context, const std::string& host, Call* call) {
   const PushOutcome asked =
       context.router.OwnerOf(SlotOfHost(host)).Read([&context, host, call](const auto& view) {
-        const StatusOr<HostStatus> its = view.state.DescribeHost(host, view.now);
+        const StatusOr<HostStatus> its = view.state.hosts().Describe(host, view.now);
         if (!its.ok()) return call->Answer(GrpcStatusOf(its.status()));
         HostToProto(*its, view, call->response()->mutable_host_state());
         call->Answer(grpc::Status::OK);
@@ -37,14 +37,14 @@ void AnswerWithHost(const ServerContext& context, const std::string& host, Call*
   if (asked != PushOutcome::kTaken) call->Answer(UnreadStatus(asked));
 }
 
-// Has what is set for a host, and known of it, written to the audit log as what held before the
-// call, if that is wanted, and goes on with `next`: here, or on the thread of the host's shard.
+// If the call is audited, writes the state of the host before it to the audit log. Then calls
+// `next`: here, or on the thread of the host's shard.
 template <typename Call>
 void ReadHostBefore(const ServerContext& context, const std::string& host, Call* call,
                     std::function<void()> next) {
   if (!call->audited()) return next();
   const auto read = [host, call, next](const auto& view) {
-    const StatusOr<HostStatus> its = view.state.DescribeHost(host, view.now);
+    const StatusOr<HostStatus> its = view.state.hosts().Describe(host, view.now);
     if (its.ok()) {
       call->SetBefore([&] {
         v1::HostState before;
@@ -54,16 +54,16 @@ void ReadHostBefore(const ServerContext& context, const std::string& host, Call*
     }
     next();
   };
-  // Too much to read: then what held before is not known.
+  // If too many reads wait, the log has no state before.
   if (context.router.OwnerOf(SlotOfHost(host)).Read(read) != PushOutcome::kTaken) next();
 }
 
-// Has pages and URLs follow what was set for a crawl id, once it is stored. Thread-safe.
+// Applies the stored settings of a crawl id to its pages and URLs. Thread-safe.
 void FollowCrawl(const ServerContext& context, const CrawlRecord& before,
                  const CrawlRecord& record);
 
-// The methods of AdminService of these names, less the Handle. Each answers the call, now or later.
-// Thread-safe.
+// The methods of AdminService with these names, without Handle. Each answers the call, now or
+// later. Thread-safe.
 void HandleListCrawls(const ServerContext& context,
                       UnaryCall<v1::ListCrawlsRequest, v1::ListCrawlsResponse>* call);
 void HandleSetCrawl(const ServerContext& context,

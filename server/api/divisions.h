@@ -1,4 +1,4 @@
-// The servers of other divisions of a fleet, as the services reach them.
+// The servers of other divisions of a fleet: the interface for the services.
 #ifndef FRESHET_SERVER_API_DIVISIONS_H_
 #define FRESHET_SERVER_API_DIVISIONS_H_
 
@@ -9,30 +9,30 @@
 #include <string_view>
 
 #include "core/base/status.h"
+#include "google/protobuf/message.h"
 #include "grpcpp/support/byte_buffer.h"
 #include "server/auth/on_behalf.h"
 
 namespace freshet {
 
-// One call of a method, unary or of two streams with an answer to each message in their order.
-// Thread-safe.
+// A call of a method, unary or with an answer to each message of a stream, in order. Thread-safe.
 class DivisionCall {
  public:
   using Answered = std::function<void(StatusOr<grpc::ByteBuffer>)>;
 
   DivisionCall() = default;
-  // Nothing more is sent; what was is answered all the same.
+  // Sends nothing more; sent messages are still answered.
   virtual ~DivisionCall() = default;
   DivisionCall(const DivisionCall&) = delete;
   DivisionCall& operator=(const DivisionCall&) = delete;
 
-  // `answered` is called once, on any thread, maybe before this returns. A status that is not OK is
-  // what the server ended the call with; Unavailable, also: nobody could be asked in time, or the
-  // connection broke, and then it is not known what became of the message.
+  // Sends a message. `answered` is called once, on any thread, maybe before this returns. Not OK:
+  // the status with which the server ended the call. Unavailable can also mean that no server could
+  // be asked in time, or the connection broke: the fate of the message is then unknown.
   virtual void Send(const grpc::ByteBuffer& message, Answered answered) = 0;
 };
 
-// Thread-safe.
+// The other divisions. Thread-safe.
 class Divisions {
  public:
   Divisions() = default;
@@ -40,25 +40,21 @@ class Divisions {
   Divisions(const Divisions&) = delete;
   Divisions& operator=(const Divisions&) = delete;
 
-  // A call on behalf of a client to whoever serves the division. When another one does, what is
-  // sent later goes there.
+  // Opens a call on behalf of a client to the server of the division. When another server takes
+  // over, later messages go there.
   [[nodiscard]] virtual std::unique_ptr<DivisionCall> Open(uint32_t division, std::string_view path,
                                                            const ShownByClient& client) = 0;
-  // Whether some server is known to serve it, reached or not.
+  // Whether a server is known to serve the division, reachable or not.
   [[nodiscard]] virtual bool IsServed(uint32_t division) = 0;
 };
 
-// The response in what a call was answered; DataLoss: it is none. Thread-safe.
+// Parses the response in an answer; DataLoss: it cannot be parsed. Thread-safe.
+[[nodiscard]] Status ReadAnswer(const StatusOr<grpc::ByteBuffer>& answer,
+                                google::protobuf::Message* response);
 template <typename Response>
 [[nodiscard]] StatusOr<Response> ResponseIn(const StatusOr<grpc::ByteBuffer>& answer) {
-  RETURN_IF_ERROR(answer.status());
-  grpc::ByteBuffer bytes = *answer;
   Response response;
-  if (!grpc::SerializationTraits<Response>::Deserialize(&bytes, &response).ok()) {
-    return MakeStatus(
-        absl::StatusCode::kDataLoss,
-        "the answer from the server of another division (part of the hosts) is damaged");
-  }
+  RETURN_IF_ERROR(ReadAnswer(answer, &response));
   return response;
 }
 

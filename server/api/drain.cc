@@ -7,7 +7,6 @@
 #include "server/api/cluster_status.h"
 #include "server/api/faults.h"
 #include "server/api/fleet_view.h"
-#include "server/api/over_divisions.h"
 #include "server/api/standby_roster.h"
 
 namespace freshet {
@@ -15,7 +14,7 @@ namespace {
 
 using DrainCall = UnaryCall<v1::DrainNodeRequest, v1::DrainNodeResponse>;
 
-// Whether this server is to end: it is called so, and whoever takes over is ready.
+// Whether this server should end: it has this name, and a standby is ready.
 bool DrainOwn(const ServerContext& context, const std::string& node,
               v1::DrainNodeResponse* response) {
   if (context.cluster().node != node) return false;
@@ -33,7 +32,7 @@ bool DrainOwn(const ServerContext& context, const std::string& node,
 std::string WhyNotDrained(const std::string& node, const std::vector<v1::FleetStandby>& standbys) {
   bool any = false;
   for (const v1::FleetStandby& standby : standbys) {
-    // One that has never been at the end of the log does not stand for the turn.
+    // A standby that was never at the end of the log does not stand for the turn.
     if (!standby.has_behind()) continue;
     any = true;
     if (standby.node() == node) {
@@ -60,19 +59,12 @@ void DrainNode(const ServerContext& context, DrainCall* call) {
   if (node.empty() || !valid.ok()) {
     return call->Answer(GrpcStatusOf(node.empty() ? InvalidArgument("node: is empty") : valid));
   }
-  AnswerForAll(
-      context, call,
-      [](const v1::DrainNodeResponse& theirs, v1::DrainNodeResponse* all) {
-        all->mutable_divisions()->MergeFrom(theirs.divisions());
-      },
-      [&context, call, node] {
-        const bool ends = DrainOwn(context, node, call->response());
-        // Whoever asks is answered before the port is closed.
-        const std::function<void()> end = context.end;
-        if (ends) call->NoteChange();
-        call->Answer(grpc::Status::OK);
-        if (ends) end();
-      });
+  const bool ends = DrainOwn(context, node, call->response());
+  // The call is answered before the port closes.
+  const std::function<void()> end = context.end;
+  if (ends) call->NoteChange();
+  call->Answer(grpc::Status::OK);
+  if (ends) end();
 }
 
 }  // namespace freshet

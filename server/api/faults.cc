@@ -11,10 +11,10 @@
 namespace freshet {
 namespace {
 
-// Longer ones are no names of fields: they may be what was sent.
+// Longer texts are no names of fields: a client may have sent them.
 constexpr size_t kMaxFieldBytes = 64;
 
-// "field: reason", where the field is a name as in the .proto.
+// Splits "field: reason" where the field is a name as in the .proto.
 std::pair<std::string_view, std::string_view> SplitField(const Status& status) {
   const std::string_view message(status.message().data(), status.message().size());
   const size_t end = message.find_first_not_of("abcdefghijklmnopqrstuvwxyz_0123456789");
@@ -37,7 +37,7 @@ v1::ErrorCode CodeOf(const Status& status, std::string_view field) {
     case absl::StatusCode::kUnavailable:
       return v1::ERROR_CODE_UNAVAILABLE;
     case absl::StatusCode::kPermissionDenied:
-    case absl::StatusCode::kUnauthenticated:  // any more, in the middle of a stream
+    case absl::StatusCode::kUnauthenticated:  // withdrawn in the middle of a stream
       return v1::ERROR_CODE_PERMISSION_DENIED;
     case absl::StatusCode::kFailedPrecondition:
     case absl::StatusCode::kAlreadyExists:
@@ -55,20 +55,22 @@ Status InField(std::string_view field, const Status& status) {
   return MakeStatus(status.code(), "{}: {}", field, ReasonOf(status));
 }
 
+bool MayComeAgain(const Status& status) {
+  if (!absl::IsResourceExhausted(status)) return absl::IsUnavailable(status);
+  // A full thing has a field, a busy server has none.
+  const std::string_view field = SplitField(status).first;
+  return field != "crawl_id" && field != "url";
+}
+
 v1::ItemError FaultOf(const Status& status) {
   CHECK(!status.ok(), "what is well is no fault");
   const auto [field, reason] = SplitField(status);
   v1::ItemError error;
   error.set_code(CodeOf(status, field));
   error.set_field(std::string(field));
-  // A reason quotes what was sent: a thousand items with long URLs are not sent back.
+  // The reason quotes the request: a thousand items with long URLs must not be sent back.
   error.set_reason(CutText(reason, limits::kMaxReasonBytes));
-  // What is full for good has a field: a crawl id, a host or the server stays so until somebody
-  // removes pages or allows more. What is busy has none.
-  const bool full =
-      error.code() == v1::ERROR_CODE_RESOURCE_EXHAUSTED && (field == "crawl_id" || field == "url");
-  if ((error.code() == v1::ERROR_CODE_RESOURCE_EXHAUSTED && !full) ||
-      error.code() == v1::ERROR_CODE_UNAVAILABLE) {
+  if (MayComeAgain(status)) {
     error.set_retryable(true);
     ToProto(Duration::Seconds(1), error.mutable_retry_after());
   }
@@ -76,7 +78,7 @@ v1::ItemError FaultOf(const Status& status) {
 }
 
 grpc::Status GrpcStatusOf(const Status& status) {
-  // Both number their codes alike.
+  // Both use the same numbers.
   return {static_cast<grpc::StatusCode>(status.raw_code()),
           CutText({status.message().data(), status.message().size()}, kMaxCallMessageBytes)};
 }

@@ -1,6 +1,6 @@
-// What a client is told when something is refused. Inside the server a refusal is a Status whose
-// message starts with "field: " where one field is at fault; here it becomes the error of an item,
-// of a message, or of a call.
+// Refusals as clients see them. Inside the server a refusal is a Status whose message starts with
+// "field: " if one field is at fault. Here it becomes the error of an item, of a message, or of a
+// call.
 //
 // All functions are thread-safe.
 #ifndef FRESHET_SERVER_API_FAULTS_H_
@@ -15,20 +15,22 @@
 
 namespace freshet {
 
-// What the message of a status says beside the field that it starts with; a view of `status`.
+// The message of a status without the leading field; a view of `status`.
 [[nodiscard]] std::string_view ReasonOf(const Status& status);
-// The same refusal as one of another field.
+// Changes the field of a refusal.
 [[nodiscard]] Status InField(std::string_view field, const Status& status);
 
-// The status of a call that ends has a message of so many bytes at most: longer ones, which quote
-// what was sent, are cut.
+// Bytes of the message of a call's status. Longer messages, which quote the request, are cut.
 inline constexpr size_t kMaxCallMessageBytes = 1024;
 
-// The error of a refused item or message. A reason is cut to limits::kMaxReasonBytes. What is
-// unavailable or exhausted may be tried again after a second.
+// Whether the same request may succeed another time: the server is busy or away. A full crawl id,
+// host or server stays full until somebody removes pages or raises the limit.
+[[nodiscard]] bool MayComeAgain(const Status& status);
+// The error of a refused item or message. The reason is cut to limits::kMaxReasonBytes. A retryable
+// error says to try again after a second.
 [[nodiscard]] v1::ItemError FaultOf(const Status& status);
-// The status of a call as a whole, its message cut to kMaxCallMessageBytes. Foreign to streams,
-// which go on.
+// The status of a whole call, its message cut to kMaxCallMessageBytes. Streams do not use it: they
+// stay open.
 [[nodiscard]] grpc::Status GrpcStatusOf(const Status& status);
 
 }  // namespace freshet

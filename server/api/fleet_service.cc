@@ -8,6 +8,7 @@
 #include "server/api/epoch_totals.h"
 #include "server/api/fleet_urls.h"
 #include "server/api/lease_returns.h"
+#include "server/api/leased_pages.h"
 #include "server/api/rate_sharing.h"
 #include "server/api/settings_sharing.h"
 #include "server/api/standby_roster.h"
@@ -18,7 +19,7 @@
 namespace freshet {
 namespace {
 
-// Answers with what there is, or why there is nothing.
+// Answers with the result, or its error.
 template <typename Request, typename Response>
 std::function<void(StatusOr<Response>)> Answering(UnaryCall<Request, Response>* call) {
   return [call](StatusOr<Response> answer) {
@@ -30,10 +31,7 @@ std::function<void(StatusOr<Response>)> Answering(UnaryCall<Request, Response>* 
 
 void ShareRate(const ServerContext& context,
                UnaryCall<v1::ShareRateRequest, v1::ShareRateResponse>* call) {
-  if (context.rates == nullptr) {
-    return call->Answer({grpc::StatusCode::FAILED_PRECONDITION, "this server shares no rate"});
-  }
-  context.rates->Hear(call->request(), Answering(call));
+  context.rates.Hear(call->request(), Answering(call));
 }
 
 void ShareSettings(const ServerContext& context,
@@ -73,7 +71,7 @@ void ReturnLeases(const ServerContext& context,
   const auto& lease_ids = call->request().lease_ids();
   const Status fault = CheckItemCount("lease_ids", lease_ids.size(), context.config);
   if (!fault.ok()) return call->Answer(GrpcStatusOf(fault));
-  // Whoever sent them has been told to wait for the answer.
+  // The sender was told to wait for the answer.
   (void)ConvertReturns(/*sequence=*/0, lease_ids, call->caller())
       .Submit(context.router, [call](v1::BatchAck ack, BatchCounts) {
         *call->response()->mutable_ack() = std::move(ack);
@@ -95,6 +93,7 @@ std::vector<CallMethod> FleetMethods(const ServerContext& context) {
       Unary(Payment::kFreeOfCaller, kReturnLeasesPath, context, freshet::ReturnLeases),
       Streaming("/freshet.v1.FleetService/TakeUrls", context, StartTakeUrls),
       Free(kLeaseUrlsPath, context, HandleLeaseUrls),
+      Free(kCountLeasedPagesPath, context, HandleCountLeasedPages),
   };
 }
 

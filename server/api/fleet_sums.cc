@@ -6,33 +6,33 @@
 #include <tuple>
 #include <utility>
 
+#include "core/base/check.h"
 #include "google/protobuf/descriptor.h"
 #include "google/protobuf/message.h"
 #include "google/protobuf/util/time_util.h"
+#include "server/api/divisions.h"
+#include "server/api/figure.h"
+#include "server/api/over_divisions.h"
+#include "server/api/wire.h"
 
 namespace freshet {
 namespace {
 
+using google::protobuf::Message;
 using google::protobuf::util::TimeUtil;
 
-// Whole numbers of such a message are counters, all of them.
+// All whole numbers of such a message are counters.
 void AddCounters(const google::protobuf::Message& theirs, google::protobuf::Message* sum) {
   using google::protobuf::FieldDescriptor;
-  const auto* fields = sum->GetDescriptor();
-  const auto* values = sum->GetReflection();
-  for (int i = 0; i < fields->field_count(); ++i) {
-    const FieldDescriptor* field = fields->field(i);
-    if (field->cpp_type() == FieldDescriptor::CPPTYPE_UINT64) {
-      values->SetUInt64(sum, field,
-                        values->GetUInt64(*sum, field) + values->GetUInt64(theirs, field));
-    } else if (field->cpp_type() == FieldDescriptor::CPPTYPE_UINT32) {
-      values->SetUInt32(sum, field,
-                        values->GetUInt32(*sum, field) + values->GetUInt32(theirs, field));
-    }
+  for (int i = 0; i < sum->GetDescriptor()->field_count(); ++i) {
+    const FieldDescriptor* field = sum->GetDescriptor()->field(i);
+    const bool counter = field->cpp_type() == FieldDescriptor::CPPTYPE_UINT64 ||
+                         field->cpp_type() == FieldDescriptor::CPPTYPE_UINT32;
+    if (counter) MergeField(field, Merge::kUsual, theirs, sum);
   }
 }
 
-// Of two means that are of so much.
+// The mean of two means with these weights.
 double Mean(double a, double of_a, double b, double of_b) {
   const double of = of_a + of_b;
   return of > 0 ? (a * of_a + b * of_b) / of : 0;
@@ -42,17 +42,14 @@ double LivePages(const v1::PageStatistics& pages) {
   return static_cast<double>(pages.pages() - std::min(pages.pages(), pages.gone_pages()));
 }
 
-void AddPages(const v1::PageStatistics& theirs, v1::PageStatistics* sum) {
+// Merges figures that cannot be added: means, and the last epoch.
+void MergePages(const v1::PageStatistics& theirs, v1::PageStatistics* sum) {
   sum->set_believed_freshness(Mean(sum->believed_freshness(), LivePages(*sum),
                                    theirs.believed_freshness(), LivePages(theirs)));
   sum->set_weighted_believed_freshness(Mean(sum->weighted_believed_freshness(), sum->importance(),
                                             theirs.weighted_believed_freshness(),
                                             theirs.importance()));
-  sum->set_importance(sum->importance() + theirs.importance());
-  sum->set_pages(sum->pages() + theirs.pages());
-  sum->set_gone_pages(sum->gone_pages() + theirs.gone_pages());
-  sum->set_hosts(sum->hosts() + theirs.hosts());
-  // The division that is furthest behind: one whose last epoch is not known has had none of late.
+  // The result is the division furthest behind: one without a known epoch has had none lately.
   const bool behind =
       sum->has_last_epoch_time() && (!theirs.has_last_epoch_time() ||
                                      TimeUtil::TimestampToMicroseconds(theirs.last_epoch_time()) <
@@ -67,23 +64,7 @@ void AddPages(const v1::PageStatistics& theirs, v1::PageStatistics* sum) {
   }
 }
 
-void AddSchedules(const v1::ScheduleStatistics& theirs, v1::ScheduleStatistics* sum) {
-  sum->set_crawl_rate_per_second(sum->crawl_rate_per_second() + theirs.crawl_rate_per_second());
-  if (sum->pending_policy().empty()) sum->set_pending_policy(theirs.pending_policy());
-  if (!sum->paused()) {
-    sum->set_paused(theirs.paused());
-    sum->set_pause_reason(theirs.pause_reason());
-  }
-  sum->set_price(std::max(sum->price(), theirs.price()));
-  AddCounters(theirs, sum);
-}
-
-void AddStores(const v1::StoreStatistics& theirs, v1::StoreStatistics* sum) {
-  AddCounters(theirs, sum);
-  if (sum->write_error().empty()) sum->set_write_error(theirs.write_error());
-}
-
-// Where there is none yet it becomes theirs, with what is set there.
+// An empty sum becomes the other division's crawl id, with its settings.
 void AddCrawl(const v1::Crawl& theirs, v1::Crawl* sum) {
   if (sum->crawl_id().empty()) {
     *sum = theirs;
@@ -98,7 +79,20 @@ void AddSource(const v1::Source& theirs, v1::Source* sum) {
   sum->set_signals(sum->signals() + theirs.signals());
 }
 
-// As IsWorse orders hosts, but for sources, which are by name.
+template <typename Rows>
+void SortByDivision(Rows* rows) {
+  std::sort(rows->begin(), rows->end(),
+            [](const auto& a, const auto& b) { return a.division() < b.division(); });
+}
+
+// Adds the rows of another division, in the order of their numbers.
+template <typename Response>
+void AddDivisions(const Response& theirs, Response* sum) {
+  sum->mutable_divisions()->MergeFrom(theirs.divisions());
+  SortByDivision(sum->mutable_divisions());
+}
+
+// Orders hosts as IsWorse does, but with sources by name.
 auto StandingOf(const v1::HostTrust& trust) {
   return std::tuple(!trust.has_quarantined_since(), trust.precision().high(),
                     std::tie(trust.host(), trust.source()));
@@ -106,15 +100,13 @@ auto StandingOf(const v1::HostTrust& trust) {
 
 }  // namespace
 
-void AddCounts(const v1::GetStatisticsResponse& theirs, v1::GetStatisticsResponse* sum) {
-  AddCounters(theirs.server(), sum->mutable_server());
-  AddPages(theirs.pages(), sum->mutable_pages());
-  AddSchedules(theirs.schedule(), sum->mutable_schedule());
-  AddCounters(theirs.ingest(), sum->mutable_ingest());
-  AddStores(theirs.store(), sum->mutable_store());
+void AddAnswer(const v1::GetStatisticsRequest& /*request*/, const v1::GetStatisticsResponse& theirs,
+               v1::GetStatisticsResponse* sum) {
+  MergePages(theirs.pages(), sum->mutable_pages());
+  MergeFigures(theirs, sum);
 }
 
-void AddCounts(const v1::GetTrustReportResponse& theirs, size_t limit,
+void AddAnswer(const v1::GetTrustReportRequest& request, const v1::GetTrustReportResponse& theirs,
                v1::GetTrustReportResponse* sum) {
   std::map<std::pair<std::string, v1::BurstClass>, v1::SourceTrust> sources;
   for (const auto* report : {&theirs, const_cast<const v1::GetTrustReportResponse*>(sum)}) {
@@ -129,13 +121,14 @@ void AddCounts(const v1::GetTrustReportResponse& theirs, size_t limit,
   sum->mutable_hosts()->MergeFrom(theirs.hosts());
   std::sort(sum->mutable_hosts()->begin(), sum->mutable_hosts()->end(),
             [](const auto& a, const auto& b) { return StandingOf(a) < StandingOf(b); });
-  const int most = static_cast<int>(limit);
+  const auto most = static_cast<int>(request.has_limit() ? request.limit() : kUsualRows);
   if (sum->hosts_size() > most) {
     sum->mutable_hosts()->DeleteSubrange(most, sum->hosts_size() - most);
   }
 }
 
-void AddCounts(const v1::ListSourcesResponse& theirs, v1::ListSourcesResponse* sum) {
+void AddAnswer(const v1::ListSourcesRequest& /*request*/, const v1::ListSourcesResponse& theirs,
+               v1::ListSourcesResponse* sum) {
   std::map<std::string, v1::Source> all;
   for (const v1::Source& source : sum->sources()) AddSource(source, &all[source.source()]);
   for (const v1::Source& source : theirs.sources()) AddSource(source, &all[source.source()]);
@@ -143,7 +136,9 @@ void AddCounts(const v1::ListSourcesResponse& theirs, v1::ListSourcesResponse* s
   for (auto& [name, source] : all) *sum->add_sources() = std::move(source);
 }
 
-void AddCounts(const v1::ListCrawlsResponse& theirs, size_t limit, v1::ListCrawlsResponse* sum) {
+void AddAnswer(const v1::ListCrawlsRequest& request, const v1::ListCrawlsResponse& theirs,
+               v1::ListCrawlsResponse* sum) {
+  const size_t limit = request.has_page_size() ? request.page_size() : kUsualRows;
   std::map<std::string, v1::Crawl> all;
   for (const v1::Crawl& crawl : sum->crawls()) AddCrawl(crawl, &all[crawl.crawl_id()]);
   for (const v1::Crawl& crawl : theirs.crawls()) AddCrawl(crawl, &all[crawl.crawl_id()]);
@@ -154,37 +149,82 @@ void AddCounts(const v1::ListCrawlsResponse& theirs, size_t limit, v1::ListCrawl
     if (static_cast<size_t>(sum->crawls_size()) == limit) break;
     *sum->add_crawls() = std::move(crawl);
   }
-  // The last one that is shown, as each of them has it.
+  // The token is the last crawl id shown, as each division's is.
   sum->clear_next_page_token();
   if (more && !sum->crawls().empty()) {
     sum->set_next_page_token(sum->crawls(sum->crawls_size() - 1).crawl_id());
   }
 }
 
-void AddDone(const v1::RunEpochResponse& theirs, v1::RunEpochResponse* all) {
-  all->set_epoch(std::max(all->epoch(), theirs.epoch()));
-  all->set_pages(all->pages() + theirs.pages());
+void AddAnswer(const v1::RunEpochRequest& /*request*/, const v1::RunEpochResponse& theirs,
+               v1::RunEpochResponse* sum) {
+  sum->set_epoch(std::max(sum->epoch(), theirs.epoch()));
+  sum->set_pages(sum->pages() + theirs.pages());
   if (TimeUtil::DurationToMicroseconds(theirs.duration()) >
-      TimeUtil::DurationToMicroseconds(all->duration())) {
-    *all->mutable_duration() = theirs.duration();
+      TimeUtil::DurationToMicroseconds(sum->duration())) {
+    *sum->mutable_duration() = theirs.duration();
   }
 }
 
-void AddDone(const v1::RegisterSourceResponse& theirs, v1::RegisterSourceResponse* all) {
-  all->set_created(all->created() || theirs.created());
-  AddSource(theirs.source(), all->mutable_source());
+void AddAnswer(const v1::UnregisterSourceRequest& /*request*/,
+               const v1::UnregisterSourceResponse& theirs, v1::UnregisterSourceResponse* sum) {
+  AddSource(theirs.source(), sum->mutable_source());
 }
 
-void AddDone(const v1::UnregisterSourceResponse& theirs, v1::UnregisterSourceResponse* all) {
-  AddSource(theirs.source(), all->mutable_source());
+void AddAnswer(const v1::DeleteCrawlRequest& /*request*/, const v1::DeleteCrawlResponse& theirs,
+               v1::DeleteCrawlResponse* sum) {
+  AddCrawl(theirs.crawl(), sum->mutable_crawl());
 }
 
-void AddDone(const v1::SetCrawlResponse& theirs, v1::SetCrawlResponse* all) {
-  AddCrawl(theirs.crawl(), all->mutable_crawl());
+void AddAnswer(const v1::GetFleetRequest& /*request*/, const v1::GetFleetResponse& theirs,
+               v1::GetFleetResponse* sum) {
+  AddDivisions(theirs, sum);
 }
 
-void AddDone(const v1::DeleteCrawlResponse& theirs, v1::DeleteCrawlResponse* all) {
-  AddCrawl(theirs.crawl(), all->mutable_crawl());
+void AddAnswer(const v1::DrainNodeRequest& /*request*/, const v1::DrainNodeResponse& theirs,
+               v1::DrainNodeResponse* sum) {
+  AddDivisions(theirs, sum);
+}
+
+void AddUnanswered(uint32_t division, const Status& why, Message* sum) {
+  v1::UnansweredDivision unanswered;
+  ToProto(division, why, &unanswered);
+  if (auto* fleet = dynamic_cast<v1::GetFleetResponse*>(sum)) {
+    v1::FleetDivision& row = *fleet->add_divisions();
+    row.set_division(division);
+    row.set_unanswered(unanswered.reason());
+    return SortByDivision(fleet->mutable_divisions());
+  }
+  const auto* field = sum->GetDescriptor()->FindFieldByName("unanswered");
+  CHECK(field != nullptr, "{} tells of nobody", sum->GetDescriptor()->full_name());
+  sum->GetReflection()->AddMessage(sum, field)->CopyFrom(unanswered);
+}
+
+std::optional<Listing> ListingOf(Message* done) {
+  if (auto* set = dynamic_cast<v1::RegisterSourceResponse*>(done)) {
+    return Listing{.path = "/freshet.v1.AdminService/ListSources",
+                   .request = SerialiseMessage(v1::ListSourcesRequest()),
+                   .add = [set](const StatusOr<grpc::ByteBuffer>& answer) {
+                     const auto theirs = ResponseIn<v1::ListSourcesResponse>(answer);
+                     if (!theirs.ok()) return;
+                     for (const v1::Source& source : theirs->sources()) {
+                       if (source.source() != set->source().source()) continue;
+                       AddSource(source, set->mutable_source());
+                     }
+                   }};
+  }
+  if (auto* set = dynamic_cast<v1::SetCrawlResponse*>(done)) {
+    v1::ListCrawlsRequest request;
+    request.set_crawl_id(set->crawl().crawl_id());
+    return Listing{.path = "/freshet.v1.AdminService/ListCrawls",
+                   .request = SerialiseMessage(request),
+                   .add = [set](const StatusOr<grpc::ByteBuffer>& answer) {
+                     const auto theirs = ResponseIn<v1::ListCrawlsResponse>(answer);
+                     if (!theirs.ok() || theirs->crawls().empty()) return;
+                     AddCrawl(theirs->crawls(0), set->mutable_crawl());
+                   }};
+  }
+  return std::nullopt;
 }
 
 }  // namespace freshet

@@ -1,9 +1,11 @@
 #include "server/api/fleet_urls.h"
 
 #include <memory>
+#include <string>
 #include <utility>
 #include <vector>
 
+#include "core/base/safe_text.h"
 #include "server/api/batch.h"
 #include "server/api/caller_stream.h"
 #include "server/api/faults.h"
@@ -19,13 +21,21 @@
 namespace freshet {
 namespace {
 
-// Thread-safe.
+// Sets the outcome of the event in that place.
+void SetOutcome(const Status& status, int place, v1::TakeUrlsResponse* response) {
+  response->set_codes(place, static_cast<uint32_t>(status.code()));
+  const std::string message(status.message());
+  response->set_messages(place, CutText(message, limits::kMaxReasonBytes));
+}
+
+// One stream. Thread-safe.
 class TakeUrlsStream final : public CallerStream {
  public:
   TakeUrlsStream(const ServerContext& context, grpc::CallbackServerContext& call)
       : CallerStream(context, kTakeUrlsPath, call, limits::kMaxUnackedUrlsPerStream) {}
 
-  // The server at the other end has it open as long as it serves: nobody is waited for.
+  // The server at the other end keeps the stream open while it serves, so there is nothing to wait
+  // for.
   void OnServerDraining() override {
     End({grpc::StatusCode::UNAVAILABLE, "this server is about to end: try again"});
   }
@@ -36,7 +46,7 @@ class TakeUrlsStream final : public CallerStream {
     const uint64_t place = OpenAck();
     v1::TakeUrlsRequest request;
     MessageFaults faults;
-    // Of what cannot be read nothing is said, which is no fault of other messages.
+    // An unreadable message gets an empty answer, so that other messages do not suffer.
     if (!ParseMessage(bytes, &request, &faults, MostBytes(context_)).ok()) {
       return Acknowledge(place, SerialiseMessage(v1::TakeUrlsResponse()));
     }
@@ -48,7 +58,9 @@ class TakeUrlsStream final : public CallerStream {
       const bool whole = FindTextFault(faults.texts, i) == nullptr;
       StatusOr<RoutedEvent> event = InvalidArgument("events: is not UTF-8");
       if (whole) event = FromProto(request.events(i), now);
-      response->add_codes(static_cast<uint32_t>(event.status().code()));
+      response->add_codes(0);
+      response->add_messages();
+      SetOutcome(event.status(), i, response.get());
       if (!event.ok()) continue;
       events.push_back(*std::move(event));
       places.push_back(i);
@@ -59,7 +71,7 @@ class TakeUrlsStream final : public CallerStream {
         std::move(events),
         [self, place, response, places = std::move(places)](const std::vector<Reply>& replies) {
           for (size_t i = 0; i < replies.size(); ++i) {
-            response->set_codes(places[i], static_cast<uint32_t>(replies[i].status.code()));
+            SetOutcome(replies[i].status, places[i], response.get());
           }
           self->Acknowledge(place, SerialiseMessage(*response));
         },
@@ -94,7 +106,7 @@ void HandleLeaseUrls(const ServerContext& context,
              .most = request.max_urls()},
             [&context, call](const std::vector<Assignment>& assignments) {
               if (call->cancelled()) {
-                context.dispatcher.GiveBack(LeasesOf(assignments), /*never_left=*/true);
+                context.router.GiveBack(LeasesOf(assignments), /*never_left=*/true);
                 return call->Answer(grpc::Status::CANCELLED);
               }
               for (const Assignment& assignment : assignments) {

@@ -4,8 +4,8 @@
 #include <string>
 #include <utility>
 
-#include "server/api/crawl_rate.h"
-#include "server/api/over_divisions.h"
+#include "server/api/fleet_sums.h"
+#include "server/api/rate_sharing.h"
 #include "server/api/standby_roster.h"
 #include "server/api/status.h"
 #include "server/api/to_proto.h"
@@ -26,10 +26,11 @@ v1::FleetDivision DescribeOwn(const ServerContext& context) {
   ToProto(status.started, own.mutable_serves_since());
   own.set_sure(cluster.sure);
   own.set_leads(cluster.rate.leads);
-  own.set_pages(status.counters.pages);
-  own.set_open_leases(status.counters.leases);
+  own.set_pages(SumOf(status, &ShardCounters::pages));
+  own.set_open_leases(SumOf(status, &ShardCounters::leases));
   own.set_crawl_rate_per_second(status.dispatch.rate.per_second());
-  const double price = cluster.rate.shared ? cluster.rate.price : status.price;
+  const double price =
+      cluster.rate.shared ? cluster.rate.price : MostOf(status, &ShardSnapshot::price);
   if (price > 0) own.set_price(price);
   own.set_waiting_partitions(cluster.log.waiting);
   own.set_paused(status.dispatch.paused);
@@ -37,23 +38,6 @@ v1::FleetDivision DescribeOwn(const ServerContext& context) {
     *own.add_standbys() = std::move(standby);
   }
   return own;
-}
-
-// What another server says of its division, whatever it is that it says.
-v1::FleetDivision DescribedBy(const DivisionAnswer& its) {
-  v1::FleetDivision row;
-  row.set_division(its.division);
-  const StatusOr<v1::GetFleetResponse> said = ResponseIn<v1::GetFleetResponse>(its.answer);
-  if (!said.ok()) {
-    v1::UnansweredDivision unanswered;
-    ToProto(its.division, said.status(), &unanswered);
-    row.set_unanswered(unanswered.reason());
-  } else if (said->divisions_size() != 1 || said->divisions(0).division() != its.division) {
-    row.set_unanswered("its server describes another division");
-  } else {
-    row = said->divisions(0);
-  }
-  return row;
 }
 
 }  // namespace
@@ -65,25 +49,21 @@ grpc::Status OfNoCluster() {
 
 void ShowFleet(const ServerContext& context, FleetCall* call) {
   if (context.cluster == nullptr) return call->Answer(OfNoCluster());
-  if (call->shown().sent_on) {
-    *call->response()->add_divisions() = DescribeOwn(context);
-    return call->Answer(grpc::Status::OK);
+  v1::GetFleetResponse& response = *call->response();
+  response.set_cluster(context.config.cluster.name);
+  response.set_crawl_rate_per_second(context.rates.total().per_second());
+  const SlotDivision own = context.router.division();
+  for (uint32_t i = 0; i < own.divisions; ++i) {
+    if (i == own.division) {
+      *response.add_divisions() = DescribeOwn(context);
+    } else if (context.divisions == nullptr) {
+      AddUnanswered(i,
+                    MakeStatus(absl::StatusCode::kFailedPrecondition,
+                               "cannot be reached: cluster.address is not set"),
+                    &response);
+    }
   }
-  if (!call->TakePlace()) return call->Answer(UnreadStatus(PushOutcome::kFull));
-  AskOtherDivisions(
-      context, call->path(), call->shown(), SerialiseMessage(call->request()), kFleetViewPatience,
-      [&context, call](const DivisionAnswers& answers) {
-        v1::GetFleetResponse& response = *call->response();
-        response.set_cluster(context.config.cluster.name);
-        response.set_crawl_rate_per_second(CrawlRateOf(context).per_second());
-        const SlotDivision own = context.router.division();
-        for (uint32_t i = 0; i < own.divisions; ++i) response.add_divisions();
-        *response.mutable_divisions(static_cast<int>(own.division)) = DescribeOwn(context);
-        for (const DivisionAnswer& its : answers) {
-          *response.mutable_divisions(static_cast<int>(its.division)) = DescribedBy(its);
-        }
-        call->Answer(grpc::Status::OK);
-      });
+  call->Answer(grpc::Status::OK);
 }
 
 }  // namespace freshet

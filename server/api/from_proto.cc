@@ -34,7 +34,7 @@ Status CheckNumber(std::string_view field, double value, double max) {
   return absl::OkStatus();
 }
 
-// A span from zero to `max`.
+// Converts a duration from zero to `max`.
 StatusOr<Duration> ConvertSpan(std::string_view field, const google::protobuf::Duration& span,
                                Duration max) {
   const StatusOr<Duration> duration = FromProto(span);
@@ -47,7 +47,7 @@ StatusOr<Duration> ConvertSpan(std::string_view field, const google::protobuf::D
   return *duration;
 }
 
-// What requests about politeness say in times.
+// The durations in a request about politeness.
 struct PolitenessSpans {
   std::optional<Duration> min_delay;
   std::optional<Duration> min_page_interval;
@@ -76,7 +76,7 @@ StatusOr<CrawlCap> ConvertCap(const v1::CrawlCap& cap) {
   return CrawlCap{.count = cap.count(), .per = per};
 }
 
-// An instant that something happened at: not before 1990, hardly after now.
+// Converts a past instant: not before 1990, hardly after now.
 StatusOr<Instant> ConvertPast(std::string_view field, const google::protobuf::Timestamp& time,
                               Instant now) {
   const StatusOr<Instant> instant = FromProto(time);
@@ -91,7 +91,8 @@ StatusOr<Instant> ConvertPast(std::string_view field, const google::protobuf::Ti
   return *instant;
 }
 
-// What is wrong of a field that comes from the site, or from a worker's clock, costs no result.
+// Notes a fault in a field that comes from the site, or from a worker's clock: such a fault costs
+// no result.
 void Note(std::string_view field, std::string_view reason, std::vector<std::string>* notes) {
   notes->push_back(fmt::format("{}: {}", field, reason));
 }
@@ -99,7 +100,7 @@ void NoteDropped(std::string_view field, const Status& fault, std::vector<std::s
   Note(field, fmt::format("{}; left out", ReasonOf(fault)), notes);
 }
 
-// The time of a fetch. Under a lease, which bounds it, any is taken.
+// Converts the time of a fetch. Under a lease, which bounds it, any time is taken.
 StatusOr<Instant> ConvertFetchTime(const v1::CrawlResult& result, Instant now,
                                    std::vector<std::string>* notes) {
   if (!result.has_fetch_time()) return now;
@@ -112,14 +113,14 @@ StatusOr<Instant> ConvertFetchTime(const v1::CrawlResult& result, Instant now,
   return early ? Instant::FromUnixSeconds(kYear1990) : now;
 }
 
-// What a worker says became of the page; nothing: the digest or the status decides it.
+// Converts the outcome that a worker reports; unset = the digest or the status decides it.
 StatusOr<std::optional<CrawlOutcome>> ConvertOutcome(const v1::CrawlResult& result,
                                                      const ReportCrawl& report,
                                                      std::vector<std::string>* notes) {
   const bool leased = report.lease != LeaseId();
   switch (result.outcome()) {
     case v1::CRAWL_OUTCOME_UNSPECIFIED:
-      // Under an open lease it is decided one way or another.
+      // Under an open lease the outcome is decided in any case.
       if (report.digest.empty() && report.http_status != 304 && !leased &&
           !IsFailure(report.http_status)) {
         return InvalidArgument(
@@ -149,7 +150,8 @@ StatusOr<std::optional<CrawlOutcome>> ConvertOutcome(const v1::CrawlResult& resu
   return std::nullopt;
 }
 
-// Without its digest nothing can be compared: where nothing else is said, new content is the worse.
+// Drops a bad digest. Without it nothing can be compared; unless the result says otherwise, new
+// content is assumed.
 void DropDigest(const v1::CrawlResult& result, ReportCrawl* report,
                 std::vector<std::string>* notes) {
   Note("content_digest",
@@ -161,11 +163,11 @@ void DropDigest(const v1::CrawlResult& result, ReportCrawl* report,
   Note("outcome", "is missing, and there is no digest to decide it; counts as changed", notes);
 }
 
-// What a worker wants back with the next assignment. `report` has the time of the fetch.
+// Converts the validators for the next assignment. `report` has the time of the fetch.
 void ConvertValidators(const v1::CrawlResult& result, ReportCrawl* report,
                        std::vector<std::string>* notes) {
   Status etag = ValidateText("etag", result.etag(), limits::kMaxValidatorBytes);
-  // RFC 9110 allows more; but programs read it differently, and many cannot send it back.
+  // RFC 9110 allows more, but programs differ in reading it, and many cannot send it back.
   const auto printable = [](char c) { return c >= ' ' && c <= '~'; };
   if (etag.ok() && !std::all_of(result.etag().begin(), result.etag().end(), printable)) {
     etag = InvalidArgument("etag: has characters that are not ASCII");
@@ -211,7 +213,7 @@ void ConvertRetryAfter(const v1::CrawlResult& result, ReportCrawl* report,
   Note("retry_after", fmt::format("{}, which counts", ReasonOf(wait.status())), notes);
 }
 
-// What the worker says of the host.
+// Converts the worker's facts about the host.
 void ConvertHostFacts(const v1::CrawlResult& result, ReportCrawl* report,
                       std::vector<std::string>* notes) {
   if (result.has_crawl_delay()) {
@@ -234,7 +236,7 @@ void ConvertHostFacts(const v1::CrawlResult& result, ReportCrawl* report,
   }
 }
 
-// Where a page has moved to; `report` has the rest.
+// Converts the new address of a moved page; `report` has the rest.
 void ConvertMovedTo(const v1::CrawlResult& result, ReportCrawl* report,
                     std::vector<std::string>* notes) {
   if (result.moved_to().empty()) return;
@@ -249,16 +251,16 @@ void ConvertMovedTo(const v1::CrawlResult& result, ReportCrawl* report,
   report->moved_to = std::move(url->text);
 }
 
-// What was sent, as it is.
+// Takes the page as it was sent.
 StatusOr<PageKey> ConvertAsSent(std::string_view url, std::string_view crawl_id) {
   RETURN_IF_ERROR(ValidateText("url", url, limits::kMaxUrlBytes));
   ASSIGN_OR_RETURN(std::string id, CanonicalCrawlId(crawl_id));
   return PageKey{.crawl_id = std::move(id), .url = std::string(url)};
 }
 
-// Sets the page that a result names, and gives the slot to ask for it: that of the lease, if there
-// is one. Its shard compares names, because the page may be one of an earlier release, which kept
-// what was canonical then: another text, or one that is no URL any more, or under another host.
+// Sets the page that a result names. Returns the slot to ask: the lease's, if there is one. The
+// slot's shard compares names, because an earlier release had other canonical URLs. Its page may
+// have another text or host, or no URL at all.
 StatusOr<Slot> ConvertResultKey(const v1::CrawlResult& result, ReportCrawl* report) {
   const bool leased = report->lease != LeaseId();
   const Slot slot_of_lease = SlotOfLease(report->lease);
@@ -281,7 +283,7 @@ bool CanBeLastModified(Instant modified, Instant fetched) {
 }
 
 StatusOr<Duration> FromProto(const google::protobuf::Duration& duration) {
-  constexpr int64_t kMost = 315'576'000'000;  // 10,000 years, as the type says
+  constexpr int64_t kMost = 315'576'000'000;  // 10,000 years, as the type defines
   const bool fits = duration.seconds() >= -kMost && duration.seconds() <= kMost &&
                     duration.nanos() > -1'000'000'000 && duration.nanos() < 1'000'000'000 &&
                     (duration.seconds() == 0 || duration.nanos() == 0 ||
@@ -294,7 +296,7 @@ StatusOr<Duration> FromProto(const google::protobuf::Duration& duration) {
 }
 
 StatusOr<Instant> FromProto(const google::protobuf::Timestamp& time) {
-  // Years 1 to 9999, as the type says.
+  // Years 1 to 9999, as the type defines.
   const bool fits = time.seconds() >= -62'135'596'800 && time.seconds() <= 253'402'300'799 &&
                     time.nanos() >= 0 && time.nanos() < 1'000'000'000;
   if (!fits) {
@@ -309,6 +311,24 @@ StatusOr<HostedKey> ConvertKey(std::string_view url, std::string_view crawl_id) 
   return HostedKey{.key = {.crawl_id = std::move(id), .url = std::move(canonical.text)},
                    .host = std::move(canonical.host)};
 }
+
+std::optional<Slot> SlotOf(std::string_view url) {
+  const StatusOr<CanonicalUrl> canonical = Canonicalise(url);
+  if (!canonical.ok()) return std::nullopt;
+  return SlotOfHost(canonical->host);
+}
+
+std::optional<Slot> SlotOf(uint64_t lease_id) {
+  if (lease_id == 0) return std::nullopt;
+  return SlotOfLease(LeaseId(lease_id));
+}
+
+std::optional<Slot> SlotOf(const v1::CrawlResult& result) {
+  return result.lease_id() != 0 ? SlotOf(result.lease_id()) : SlotOf(result.url());
+}
+
+std::optional<Slot> SlotOf(const v1::ChangeSignal& signal) { return SlotOf(signal.url()); }
+std::optional<Slot> SlotOf(const v1::PageSpec& page) { return SlotOf(page.url()); }
 
 StatusOr<RoutedEvent> ConvertPage(const v1::PageSpec& page, bool reset, Instant now) {
   ASSIGN_OR_RETURN(HostedKey named, ConvertKey(page.url(), page.crawl_id()));
@@ -414,7 +434,7 @@ StatusOr<RoutedEvent> ConvertSignal(const v1::ChangeSignal& signal, const Source
   }
   RETURN_IF_ERROR(ValidateText("signal_id", signal.signal_id(), limits::kMaxSignalIdBytes));
   if (!signal.signal_id().empty()) {
-    // Within source and page: their names are part of what is hashed.
+    // An id counts within source and page, whose names are hashed with it.
     const std::string scope =
         fmt::format("{} {} {}", signal.source(), change.key.crawl_id, change.key.url);
     change.signal_id_hash = std::max<uint64_t>(1, HashOfTexts(scope, signal.signal_id()));
@@ -434,7 +454,7 @@ StatusOr<std::string> ConvertHost(std::string_view text) {
   const StatusOr<CanonicalUrl> canonical =
       Canonicalise(url ? std::string(text) : fmt::format("http://{}/", text));
   if (canonical.ok()) return canonical->host;
-  // Said of a URL, whose host is a part of it; here the host is the field.
+  // The reason speaks of a URL with a host in it; here the host is the field.
   std::string_view reason = ReasonOf(canonical.status());
   constexpr std::string_view kPart = "host ";
   if (reason.starts_with(kPart)) reason.remove_prefix(kPart.size());
@@ -516,7 +536,7 @@ StatusOr<std::function<void(CrawlRecord*)>> ConvertCrawl(const v1::SetCrawlReque
   ASSIGN_OR_RETURN(const PolitenessSpans spans, ConvertSpans(request));
   return [request, spans](CrawlRecord* crawl) {
     if (request.reset()) *crawl = {.crawl_id = crawl->crawl_id, .deleting = crawl->deleting};
-    // Zero takes it away.
+    // Zero removes the limit.
     if (request.has_share()) crawl->share.reset();
     if (request.share() > 0) crawl->share = request.share();
     if (request.has_max_rate_per_second()) crawl->max_rate.reset();
@@ -549,9 +569,9 @@ StatusOr<Duration> ConvertLease(bool has, const google::protobuf::Duration& leas
 
 void SetPolls(const PollOrigin& origin, std::vector<RoutedEvent>* signals) {
   constexpr uint64_t kMost = UINT32_MAX;
-  // Unrelated single pings are what ConvertSignal makes of them.
+  // ConvertSignal has already made them unrelated single pings.
   if (origin.size && *origin.size < 2) return;
-  // Pages of one host share a slot but not the other way round, so the URL tells the host.
+  // Pages of one slot may have different hosts, so the URL tells the host.
   const auto part_of = [](const SignalChange& signal) {
     return std::pair(signal.source, HostOfCanonical(signal.key.url));
   };

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "core/base/url.h"
+#include "server/api/faults.h"
 #include "server/api/scheduled_crawls.h"
 #include "server/api/url_pages.h"
 #include "server/api/urls_of_queue.h"
@@ -18,7 +19,7 @@
 namespace freshet {
 namespace {
 
-// One step of it runs at a time.
+// Adopts the URLs of one crawl id. One step of it runs at a time.
 class Adoption : public std::enable_shared_from_this<Adoption> {
  public:
   Adoption(const ServerContext& context, const std::string& crawl_id)
@@ -51,7 +52,7 @@ class Adoption : public std::enable_shared_from_this<Adoption> {
         });
     if (!status.ok()) return Fail(status);
     if (parts.empty()) return EndSlice();
-    // The next ones come when these are durable.
+    // The next slice starts when these are durable.
     Adopt(std::move(parts));
   }
 
@@ -60,8 +61,8 @@ class Adoption : public std::enable_shared_from_this<Adoption> {
                   std::string(status.message()));
   }
 
-  // URLs that were deleted since the scan found them get no page. A later deletion is a later step
-  // of the frontier, and the removal of the page that it sends comes behind this.
+  // Makes pages of the URLs, except those deleted since the scan. A later deletion is a later step
+  // of the frontier, so the removal that it sends follows the page.
   void Adopt(Parts parts) {
     context_.frontier->Run<All>([self = shared_from_this(), parts = std::move(parts)](
                                     FrontierState& state) { return self->Pages(state, parts); },
@@ -104,8 +105,7 @@ class Adoption : public std::enable_shared_from_this<Adoption> {
           Parts again;
           for (size_t i = 0; i < replies.size(); ++i) {
             const Status& status = replies[i].status;
-            // Only a division that cannot be told is waited for: limits are a verdict.
-            if (absl::IsUnavailable(status)) {
+            if (MayComeAgain(status)) {
               AddUrl(all[i].queue, all[i].key, all[i].url, &again);
             } else {
               ++(status.ok() ? self->pages_ : self->left_out_);

@@ -3,6 +3,8 @@
 #include <optional>
 #include <utility>
 
+#include "absl/strings/match.h"
+#include "absl/strings/numbers.h"
 #include "core/base/limits.h"
 #include "core/base/text.h"
 #include "grpcpp/support/slice.h"
@@ -73,7 +75,7 @@ class Fields {
   [[nodiscard]] bool IsNumber(uint32_t number) const { return !is_text_ && number_ == number; }
   [[nodiscard]] std::string_view text() const { return text_; }
   [[nodiscard]] uint64_t value() const { return value_; }
-  // With its tag.
+  // with its tag
   [[nodiscard]] std::string_view whole() const { return whole_; }
 
  private:
@@ -105,40 +107,58 @@ class Fields {
   bool ok_ = true;
 };
 
-// Whether an entry of metadata can be read by whoever it is given back to.
-bool IsEntry(std::string_view bytes, bool* utf8) {
-  Fields entry(bytes);
-  while (entry.Next()) {
-    if (entry.IsText(kEntryKey)) *utf8 = *utf8 && IsUtf8(entry.text());
-    if (!entry.IsText(kEntryValues)) continue;
-    Fields values(entry.text());
+// An entry of metadata.
+struct Entry {
+  std::string_view key;
+  std::optional<std::string_view> value;  // the first one
+};
+
+// Reads an entry. False = clients could not read it when it is given back.
+bool ReadEntry(std::string_view bytes, Entry* entry, bool* utf8) {
+  Fields fields(bytes);
+  while (fields.Next()) {
+    if (fields.IsText(kEntryKey)) {
+      entry->key = fields.text();
+      *utf8 = *utf8 && IsUtf8(entry->key);
+    }
+    if (!fields.IsText(kEntryValues)) continue;
+    Fields values(fields.text());
     while (values.Next()) {
-      if (values.IsText(kListValues)) *utf8 = *utf8 && IsUtf8(values.text());
+      if (!values.IsText(kListValues)) continue;
+      *utf8 = *utf8 && IsUtf8(values.text());
+      if (!entry->value) entry->value = values.text();
     }
     if (!values.ok()) return false;
   }
-  return entry.ok();
+  return fields.ok();
 }
 
-bool DecodeInfo(std::string_view bytes, FrontierUrl* url) {
+// `item`: the known item of the URL; nullptr = it is a discovered one.
+bool DecodeInfo(std::string_view bytes, FrontierItemMessage* item, FrontierUrl* url) {
   Fields fields(bytes);
   while (fields.Next()) {
     if (fields.IsText(kInfoUrl)) url->url = fields.text();
     if (fields.IsText(kInfoKey)) url->key = fields.text();
     if (fields.IsText(kInfoCrawl)) url->crawl = fields.text();
     if (!fields.IsText(kInfoMetadata)) continue;
-    if (!IsEntry(fields.text(), &url->valid)) return false;
+    Entry entry;
+    if (!ReadEntry(fields.text(), &entry, &url->valid)) return false;
     url->metadata.append(fields.whole());
+    if (item == nullptr || !entry.value) continue;
+    item->status.Offer(entry.key, *entry.value);
+    item->digest.Offer(entry.key, *entry.value);
   }
   url->valid = url->valid && IsUtf8(url->url) && IsUtf8(url->key) && IsUtf8(url->crawl);
   return fields.ok();
 }
 
-// What DiscoveredURLItem and KnownURLItem have in common is read alike.
+// Reads the fields that DiscoveredURLItem and KnownURLItem share.
 bool DecodeWrapped(std::string_view bytes, FrontierItemMessage* item) {
   Fields fields(bytes);
   while (fields.Next()) {
-    if (fields.IsText(kWrappedInfo) && !DecodeInfo(fields.text(), &item->info)) return false;
+    if (fields.IsText(kWrappedInfo)) {
+      if (!DecodeInfo(fields.text(), item->known ? item : nullptr, &item->info)) return false;
+    }
     if (item->known && fields.IsNumber(kWrappedDate)) item->due = fields.value();
   }
   return fields.ok();
@@ -195,8 +215,10 @@ bool DecodeFrontierItem(std::string_view bytes, FrontierItemMessage* item) {
     const bool known = fields.IsText(kItemKnown);
     if (!known && !fields.IsText(kItemDiscovered)) continue;
     if (item->given && item->known != known) {
-      // Of several in a oneof the last is meant.
+      // Only the last member of a oneof counts.
       item->info = {};
+      item->status.Clear();
+      item->digest.Clear();
       item->due = 0;
     }
     item->given = true;
@@ -212,9 +234,30 @@ bool DecodeFrontierBatch(std::string_view bytes, FrontierBatchMessage* batch) {
     if (fields.IsText(kBatchId)) batch->id = fields.text();
     if (!fields.IsText(kBatchItems)) continue;
     if (++batch->count > limits::kMaxUrlsPerBatch) continue;
-    if (!DecodeInfo(fields.text(), &batch->items.emplace_back())) return false;
+    if (!DecodeInfo(fields.text(), nullptr, &batch->items.emplace_back())) return false;
   }
   return fields.ok();
+}
+
+void FirstMetadata::Offer(std::string_view key, std::string_view value) {
+  for (size_t i = 0; i < keys_->size(); ++i) {
+    const std::string& wanted = (*keys_)[i];
+    if (!absl::EqualsIgnoreCase({key.data(), key.size()}, wanted)) continue;
+    const std::tuple place(i, key != wanted, key);
+    // A later entry with the same key replaces the one before, as in protobuf.
+    if (place_ && *place_ < place) return;
+    place_ = place;
+    value_ = value;
+    return;
+  }
+}
+
+FrontierFetch FetchOf(const FrontierItemMessage& item) {
+  const std::string_view text = item.status.value();
+  int status = 0;
+  if (!absl::SimpleAtoi({text.data(), text.size()}, &status)) status = 0;
+  return {.http_status = status,
+          .digest = std::string(item.digest.value().substr(0, limits::kMaxValidatorBytes))};
 }
 
 StatusOr<FrontierPut> MakeFrontierPut(FrontierUrl url) {

@@ -18,32 +18,32 @@ namespace freshet {
 
 class HealthCall;
 
-// Thread-safe.
+// The service and its watchers. Thread-safe.
 class HealthCalls {
  public:
-  explicit HealthCalls(const CallHost& host) : host_(host) {}
+  explicit HealthCalls(const CallParts& host) : host_(host) {}
 
-  // From here on the service is known. The empty name is that of the server, which always is.
+  // From now on the service is known. The empty name is the server, which is always known.
   void Set(const std::string& service, bool serving) FRESHET_EXCLUDES(mutex_);
-  // Of all that are known.
+  // Sets all known services.
   void SetAll(bool serving) FRESHET_EXCLUDES(mutex_);
-  // Ends the calls that watch: the server stops.
+  // Ends Watch calls when the server stops.
   void EndWatches() FRESHET_EXCLUDES(mutex_);
-  // The methods of the service, which this outlives.
+  // The methods of the service. The service outlives them.
   [[nodiscard]] std::vector<CallMethod> Methods();
 
  private:
   friend class HealthCall;
 
   [[nodiscard]] Reactor* Start(std::string_view path, CallKind kind, ServerCall* call);
-  // Nothing: the service is not known.
+  // Unset = the service is not known.
   [[nodiscard]] std::optional<bool> Find(const std::string& service) const FRESHET_EXCLUDES(mutex_);
   void Watch(const std::shared_ptr<HealthCall>& call) FRESHET_EXCLUDES(mutex_);
   void Forget(const std::shared_ptr<HealthCall>& call) FRESHET_EXCLUDES(mutex_);
   [[nodiscard]] std::set<std::shared_ptr<HealthCall>> watchers() const FRESHET_EXCLUDES(mutex_);
   void TellWatchers() FRESHET_EXCLUDES(mutex_);
 
-  const CallHost host_;
+  const CallParts host_;
   mutable Mutex mutex_;
   std::map<std::string, bool> serving_ FRESHET_GUARDED_BY(mutex_) = {{"", false}};
   std::set<std::shared_ptr<HealthCall>> watchers_ FRESHET_GUARDED_BY(mutex_);

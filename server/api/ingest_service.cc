@@ -25,9 +25,9 @@ class Reports {
 
   explicit Reports(const ServerContext& context) : context_(context) {}
 
-  static int Size(const Request& request) { return request.results_size(); }
-  StatusOr<Batch> Convert(const Request& request, const std::vector<TextFault>& faults,
-                          const Caller& caller) const {
+  static auto* Of(Request* request) { return request->mutable_results(); }
+  Batch Convert(const Request& request, const std::vector<TextFault>& faults,
+                const Caller& caller) const {
     return ConvertResults(context_, request.sequence(), request.results(), faults, caller);
   }
   static void CopyPart(const Request& request, const std::vector<uint32_t>& places, Request* part) {
@@ -52,18 +52,19 @@ class Signals {
   explicit Signals(const ServerContext& context)
       : context_(context), serial_(++context.counters.signal_streams) {}
 
-  static int Size(const Request& request) { return request.signals_size(); }
-  StatusOr<Batch> Convert(const Request& request, const std::vector<TextFault>& faults,
-                          const Caller& caller) {
-    if (request.has_poll_size() && request.poll_size() == 0) {
-      return InvalidArgument("poll_size: is 0");
-    }
+  static auto* Of(Request* request) { return request->mutable_signals(); }
+  static Status Check(const Request& request) {
+    if (!request.has_poll_size() || request.poll_size() > 0) return absl::OkStatus();
+    return InvalidArgument("poll_size: is 0");
+  }
+  Batch Convert(const Request& request, const std::vector<TextFault>& faults,
+                const Caller& caller) {
     const Instant now = context_.clock.Now();
     Batch batch(request.sequence(), request.signals_size());
     batch.SetCaller(&caller);
     for (int i = 0; i < request.signals_size(); ++i) {
       Status fault = CheckTexts(faults, i);
-      // Before anybody looks whether there is such a source.
+      // The right is checked before the existence of the source.
       if (fault.ok()) fault = caller.CheckSource(request.signals(i).source());
       batch.Add(i, fault.ok() ? ConvertSignal(request.signals(i), context_.sources, now) : fault);
     }
@@ -104,12 +105,12 @@ class Signals {
   }
 
   const ServerContext& context_;
-  const uint64_t serial_;  // of the stream
+  const uint64_t serial_;  // number of the stream
   uint64_t messages_ = 0;
 };
 
-// A result of which some texts are not UTF-8. Those that come from the site that was crawled are
-// left out of it, and noted; others are refused.
+// Converts a result with texts that are not UTF-8. Texts from the crawled site are left out and
+// noted; others are refused.
 StatusOr<RoutedEvent> ConvertMended(const v1::CrawlResult& result,
                                     const std::vector<TextFault>& faults, int item,
                                     uint32_t generation, Instant now) {
@@ -132,15 +133,15 @@ StatusOr<RoutedEvent> ConvertMended(const v1::CrawlResult& result,
   return event;
 }
 
-// Runs are numbered by each division for itself: what leases another one has issued is for it to
-// say.
+// The generation that the lease is checked by. Each division numbers its own runs, so only it can
+// judge its leases.
 uint32_t GenerationFor(const ServerContext& context, const v1::CrawlResult& result) {
   const bool own = context.router.division().Has(SlotOfLease(LeaseId(result.lease_id())));
   return own ? static_cast<uint32_t>(context.store.generation()) : kLeaseGenerations;
 }
 
 // Unavailable: the lease is of a later run of this division. A server of a cluster may have been
-// replaced without knowing it yet, and its successor knows the lease.
+// replaced unknowingly, and its successor knows the lease.
 Status CheckRun(const ServerContext& context, const v1::CrawlResult& result, uint32_t generation) {
   const LeaseId lease(result.lease_id());
   if (!context.config.cluster.configured() || GenerationOfLease(lease) <= generation) return {};

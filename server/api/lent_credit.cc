@@ -9,7 +9,6 @@
 #include "server/api/to_proto.h"
 #include "server/api/wire.h"
 #include "server/base/limits.h"
-#include "server/base/slots.h"
 #include "server/engine/dispatcher.h"
 
 namespace freshet {
@@ -20,13 +19,13 @@ constexpr std::chrono::milliseconds kLookInterval{500};
 }  // namespace
 
 LentCredit::LentCredit(const ServerContext& context, ShownByClient client, v1::NextRequest terms,
-                       WorkerId worker, Deliver deliver)
+                       Lender lender, Deliver deliver)
     : context_(context),
       client_(std::move(client)),
       terms_(std::move(terms)),
-      worker_(worker),
+      lender_(std::move(lender)),
       deliver_(std::move(deliver)),
-      random_(worker) {
+      random_(lender_.worker) {
   const SlotDivision own = context.router.division();
   for (uint32_t division = 0; division < own.divisions; ++division) {
     if (division != own.division) debtors_.push_back({.division = division});
@@ -61,7 +60,7 @@ void LentCredit::Lend() {
 std::vector<LentCredit::Call> LentCredit::NextCalls(Instant now) {
   ForgetLate(now);
   std::vector<Call> calls;
-  const uint64_t free = context_.dispatcher.FreeCredit(worker_);
+  const uint64_t free = context_.dispatcher.FreeCredit(lender_.worker);
   uint64_t lent = 0;
   for (const Debtor& debtor : debtors_) lent += debtor.lent;
   const uint64_t share = (free + lent) / (debtors_.size() + 1);
@@ -79,13 +78,13 @@ std::vector<LentCredit::Call> LentCredit::NextCalls(Instant now) {
 std::optional<LentCredit::Call> LentCredit::LendTo(size_t debtor, uint64_t most, Duration wait,
                                                    Instant now) {
   Debtor& its = debtors_[debtor];
-  if (its.asked || its.rests_until > now || !context_.lendings.Take()) return std::nullopt;
+  if (its.asked || its.rests_until > now) return std::nullopt;
+  std::optional<Places::Place> place = context_.lendings.Take(lender_.client, lender_.admin);
+  if (!place) return std::nullopt;
   const uint64_t credit = context_.dispatcher.TakeCredit(
-      worker_, std::min<uint64_t>(most, limits::kMaxAssignmentsPerNext));
-  if (credit == 0) {
-    context_.lendings.Give();
-    return std::nullopt;
-  }
+      lender_.worker, std::min<uint64_t>(most, limits::kMaxAssignmentsPerNext));
+  if (credit == 0) return std::nullopt;
+  its.place.emplace(*std::move(place));
   its.asked = true;
   its.late = false;
   its.lent = credit;
@@ -97,7 +96,7 @@ void LentCredit::ForgetLate(Instant now) {
   for (Debtor& debtor : debtors_) {
     if (!debtor.asked || debtor.late || now < debtor.answers_until) continue;
     debtor.late = true;
-    context_.dispatcher.Grant(worker_, std::exchange(debtor.lent, 0));
+    context_.dispatcher.Grant(lender_.worker, std::exchange(debtor.lent, 0));
   }
 }
 
@@ -114,7 +113,7 @@ std::optional<LentCredit::Call> LentCredit::WholeCredit(uint64_t free, Instant n
     if (its.asked || its.rests_until > now) continue;
     if (idle || its.gives || its.try_after <= now) candidates.push_back(i);
   }
-  // One more chance than candidates: that its own server keeps the credit.
+  // Draws among the candidates and the worker's own server, which may keep the credit.
   if (candidates.empty()) return std::nullopt;
   const uint64_t chance = random_.Below(candidates.size() + (idle ? 0 : 1));
   if (chance == candidates.size()) return std::nullopt;
@@ -141,15 +140,15 @@ void LentCredit::OnAnswer(size_t debtor, const StatusOr<grpc::ByteBuffer>& answe
   const uint64_t came = response.ok() ? static_cast<uint64_t>(response->assignments_size()) : 0;
   uint32_t division = 0;
   bool void_now = false;
-  context_.lendings.Give();
   {
     const MutexLock lock(mutex_);
     Debtor& its = debtors_[debtor];
+    its.place.reset();
     division = its.division;
     void_now = recalled_ || its.late;
     its.asked = false;
     const uint64_t lent = std::exchange(its.lent, 0);
-    if (lent > came) context_.dispatcher.Grant(worker_, lent - came);
+    if (lent > came) context_.dispatcher.Grant(lender_.worker, lent - came);
     its.gives = came > 0;
     const Instant now = context_.clock.Now();
     if (came == 0) its.try_after = now + kTryAfter;
@@ -173,7 +172,7 @@ void LentCredit::Recall() {
   if (std::exchange(recalled_, true)) return;
   uint64_t back = 0;
   for (Debtor& debtor : debtors_) back += std::exchange(debtor.lent, 0);
-  if (back > 0) context_.dispatcher.Grant(worker_, back);
+  if (back > 0) context_.dispatcher.Grant(lender_.worker, back);
 }
 
 }  // namespace freshet

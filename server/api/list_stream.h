@@ -1,5 +1,5 @@
-// Answers that are read part by part in the background and written one message at a time: lists of
-// any length in bounded memory.
+// Answers of any length in bounded memory: parts are read in the background and written one message
+// at a time.
 #ifndef FRESHET_SERVER_API_LIST_STREAM_H_
 #define FRESHET_SERVER_API_LIST_STREAM_H_
 
@@ -18,24 +18,24 @@ namespace freshet {
 // One call, which takes one of the places of context.listings; without one it ends with
 // RESOURCE_EXHAUSTED.
 //
-// Thread-safe. Open, Read and GoOn are called one at a time, each when what the last one began has
-// ended; each ends in one call of ReadNext, Write or EndList, at once or later.
+// Thread-safe. Open, Read and GoOn are called one at a time, each after the work of the last one
+// has ended. Each ends in one call of ReadNext, Write or EndList, at once or later.
 class ListStream : public CallReactor {
  public:
-  // As those of CallReactor.
+  // The parameters are those of CallReactor.
   ListStream(const ServerContext& context, std::string_view path, ServerCall* call)
-      : CallReactor(HostOf(context), path, CallKind::kStream, call), context_(context) {}
+      : CallReactor(context, path, CallKind::kStream, call), context_(context) {}
 
  protected:
-  // Takes in the request. Not OK: the call ends with it; else ReadNext follows.
+  // Reads the request. Not OK: the call ends with it; else ReadNext follows.
   [[nodiscard]] virtual Status Open(const grpc::ByteBuffer& request) = 0;
-  // Reads the next part, in the background. Others have their turn before each.
+  // Reads the next part in the background. Other clients have their turn before each part.
   virtual void Read() = 0;
-  // What was written has left.
+  // Called when the written message has left.
   virtual void GoOn() = 0;
 
   void ReadNext();
-  // The last use of this object, unless somebody holds it.
+  // Ends the list: the last use of this object, unless another thread holds it.
   void EndList(const Status& status);
 
   const ServerContext& context_;
@@ -47,7 +47,7 @@ class ListStream : public CallReactor {
   std::optional<Places::Place> place_;
 };
 
-// A stream of the call.
+// Starts a stream for the call.
 template <typename Stream>
 Reactor* StartList(const ServerContext& context, std::string_view path, ServerCall* call) {
   const auto stream = std::make_shared<Stream>(context, path, call);

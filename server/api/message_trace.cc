@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <set>
 #include <utility>
 #include <vector>
 
@@ -38,6 +39,13 @@ void MessageTrace::Finish(uint64_t sequence, const BatchCounts& counts) const {
       [](const ShardSpan& a, const ShardSpan& b) { return a.times.installed < b.times.installed; });
   if (last != spans.end()) {
     const TurnTimes& times = last->times;
+    // A shard may have taken its events in several parts.
+    std::set<uint16_t> shards;
+    size_t events = 0;
+    for (const ShardSpan& span : spans) {
+      shards.insert(span.shard);
+      if (span.shard == last->shard) events += span.events;
+    }
     const std::pair<std::string_view, std::string> more[] = {
         {"queue_us", Micros(sent, times.begun)},
         {"read_us", Micros(times.begun, times.read)},
@@ -45,9 +53,9 @@ void MessageTrace::Finish(uint64_t sequence, const BatchCounts& counts) const {
         {"commit_us", Micros(times.stepped, times.committed)},
         {"install_us", Micros(times.committed, times.installed)},
         {"answer_us", Micros(times.installed, answered)},
-        {"shards", std::to_string(spans.size())},
+        {"shards", std::to_string(shards.size())},
         {"last_shard", std::to_string(last->shard)},
-        {"events", std::to_string(last->events)},
+        {"events", std::to_string(events)},
         {"turn_events", std::to_string(last->turn_events)}};
     fields.insert(fields.end(), std::begin(more), std::end(more));
   }
@@ -60,7 +68,7 @@ std::shared_ptr<MessageTrace> Tracer::Sample(std::string_view method,
   const double share = share_;
   if (share <= 0) return nullptr;
   const auto before = static_cast<double>(messages_.fetch_add(1, std::memory_order_relaxed));
-  // Whenever the messages so far, times the share, pass a whole number.
+  // A message is traced whenever the messages so far, times the share, pass a whole number.
   if (std::floor((before + 1) * share) == std::floor(before * share)) return nullptr;
   return std::make_shared<MessageTrace>(clock_, method, request_id);
 }

@@ -9,34 +9,42 @@ namespace freshet {
 
 MessageTurns::MessageTurns(const MessageThreads& threads)
     : threads_(threads),
-      most_long_(std::max<size_t>(1, threads.callers + (threads.helper ? 1 : 0) - 1)) {
+      most_long_(std::max<size_t>(1, threads.callers + (threads.helpers ? 1 : 0) - 1)) {
   CHECK(threads.callers > 0, "nothing would be handled");
 }
 
 MessageTurns::~MessageTurns() {
-  std::thread helper;
+  std::array<std::thread, kHelpers> helpers;
   {
     const MutexLock lock(mutex_);
     ended_ = true;
-    helper = std::move(helper_);
+    helpers.swap(helpers_);
   }
-  more_.NotifyAll();
-  if (helper.joinable()) helper.join();
+  for (Condition& more : more_) more.NotifyAll();
+  for (std::thread& helper : helpers) {
+    if (helper.joinable()) helper.join();
+  }
+}
+
+MessageTurns::Kind MessageTurns::KindOf(size_t bytes) {
+  if (bytes <= kShortBytes) return Kind::kShort;
+  return bytes < kLongBytes ? Kind::kMiddle : Kind::kLong;
 }
 
 void MessageTurns::Handle(const std::string& client, size_t bytes, std::function<void()> handle) {
-  Message message = {.handle = std::move(handle), .is_long = bytes >= kLongBytes};
+  Message message = {.handle = std::move(handle), .kind = KindOf(bytes)};
   {
     const MutexLock lock(mutex_);
-    if (callers_ == threads_.callers || (message.is_long && long_ == most_long_)) {
-      (message.is_long ? long_waiting_ : waiting_)
-          .Push(client, std::move(message.handle), kShortBytes + bytes);
-      if (!threads_.helper) return;
-      if (!helper_.joinable()) helper_ = std::thread([this] { Help(); });
-      return more_.NotifyOne();
+    if (callers_ == threads_.callers || (message.kind == Kind::kLong && long_ == most_long_)) {
+      auto& waiting = waiting_[static_cast<size_t>(message.kind)];
+      waiting.Push(client, std::move(message.handle), kShortBytes + bytes);
+      const bool is_short = message.kind == Kind::kShort;
+      if (is_short) Wake(kForShort);
+      if (!is_short || waiting.size() > 1) Wake(kForAny);
+      return;
     }
     ++callers_;
-    if (message.is_long) ++long_;
+    if (message.kind == Kind::kLong) ++long_;
   }
   while (true) {
     Perform(std::move(message));
@@ -48,39 +56,60 @@ void MessageTurns::Handle(const std::string& client, size_t bytes, std::function
   }
 }
 
-void MessageTurns::Help() {
+void MessageTurns::Wake(Helper helper) {
+  if (!threads_.helpers) return;
+  if (!helpers_[helper].joinable()) {
+    helpers_[helper] = std::thread([this, helper] { Help(helper); });
+  }
+  more_[helper].NotifyOne();
+}
+
+void MessageTurns::Help(Helper helper) {
   while (true) {
     Message message;
     {
       const MutexLock lock(mutex_);
-      while (!(message = Next()).handle && !ended_) more_.Wait(mutex_);
+      while (!(message = Next(helper)).handle && !ended_) more_[helper].Wait(mutex_);
       if (!message.handle) return;
     }
     Perform(std::move(message));
   }
 }
 
-MessageTurns::Message MessageTurns::Next() {
-  const bool may_be_long = !long_waiting_.empty() && long_ < most_long_;
-  if (waiting_.empty() && !may_be_long) return {};
-  was_long_ = may_be_long && (waiting_.empty() || !was_long_);
-  if (was_long_) ++long_;
-  return {.handle = (was_long_ ? long_waiting_ : waiting_).Pop(), .is_long = was_long_};
+bool MessageTurns::MayBe(Kind kind) const {
+  return !waiting_[static_cast<size_t>(kind)].empty() &&
+         (kind != Kind::kLong || long_ < most_long_);
+}
+
+MessageTurns::Message MessageTurns::Next(Helper helper) {
+  Kind kind = Kind::kShort;
+  if (helper == kForAny) {
+    kind = last_;
+    do {
+      kind = static_cast<Kind>((static_cast<size_t>(kind) + 1) % kKinds);
+    } while (!MayBe(kind) && kind != last_);
+  }
+  if (!MayBe(kind)) return {};
+  if (helper == kForAny) last_ = kind;
+  if (kind == Kind::kLong) ++long_;
+  return {.handle = waiting_[static_cast<size_t>(kind)].Pop(), .kind = kind};
 }
 
 void MessageTurns::Perform(Message message) {
   message.handle();
   message.handle = nullptr;
-  if (!message.is_long) return;
+  if (message.kind != Kind::kLong) return;
   const MutexLock lock(mutex_);
   --long_;
-  // This thread may take a short one next.
-  if (!long_waiting_.empty()) more_.NotifyOne();
+  // This thread may take another one next.
+  if (MayBe(Kind::kLong)) Wake(kForAny);
 }
 
 size_t MessageTurns::waiting() const {
   const MutexLock lock(mutex_);
-  return waiting_.size() + long_waiting_.size();
+  size_t waiting = 0;
+  for (const auto& kind : waiting_) waiting += kind.size();
+  return waiting;
 }
 
 }  // namespace freshet

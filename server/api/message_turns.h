@@ -1,10 +1,12 @@
 // Turns of clients at the threads that handle messages: a client with many streams delays the
 // messages of others by one message, and not by one message of each of its streams. Long messages
-// leave a thread to others.
+// leave a thread to others, and short messages wait only for short ones.
 #ifndef FRESHET_SERVER_API_MESSAGE_TURNS_H_
 #define FRESHET_SERVER_API_MESSAGE_TURNS_H_
 
+#include <array>
 #include <cstddef>
+#include <cstdint>
 #include <functional>
 #include <string>
 #include <thread>
@@ -15,59 +17,73 @@
 
 namespace freshet {
 
-// How many messages are handled at a time. Value type, thread-compatible.
+// The threads that handle messages. Value type, thread-compatible.
 struct MessageThreads {
   size_t callers = GrpcThreadsForLongWork();  // on the threads that bring them: at least 1
-  bool helper = true;                         // one more on a thread of MessageTurns
+  // Two more on threads of MessageTurns, one of which handles short messages alone.
+  bool helpers = true;
 };
 
-// Some messages are handled at a time; those that wait are taken client by client. Each stream and
-// call has at most one message here, so the limits of open streams and calls bound what waits.
-// Thread-safe.
+// The turns. Some messages are handled at a time, and the others wait by client. Each stream and
+// call has at most one message here, so the limits of open streams and calls bound the number of
+// waiting ones. Thread-safe.
 class MessageTurns {
  public:
-  // Calls that bring one message of so many bytes need no turn: it costs no more than its wait.
+  // Messages up to this size are short. A call that brings a short message needs no turn: it costs
+  // no more than its wait.
   static constexpr size_t kShortBytes = size_t{4} << 10;
-  // One of so many bytes is long.
-  static constexpr size_t kLongBytes = size_t{2} << 20;
+  // Messages from this size on are long.
+  static constexpr size_t kLongBytes = size_t{256} << 10;
 
   explicit MessageTurns(const MessageThreads& threads = {});
-  // Handles what waits.
+  // Handles all waiting messages.
   ~MessageTurns();
   MessageTurns(const MessageTurns&) = delete;
   MessageTurns& operator=(const MessageTurns&) = delete;
 
-  // Calls `handle` for a message of so many bytes of the client, inflated, once, without any lock.
-  // It is called before this returns if this thread may handle one more message. Otherwise another
-  // thread calls it, in the turn of the client.
+  // Calls `handle` once, without any lock, for a message of `bytes` once inflated. Calls it before
+  // this returns if this thread may handle one more message. Otherwise another thread calls it, in
+  // the turn of the client.
   void Handle(const std::string& client, size_t bytes, std::function<void()> handle)
       FRESHET_EXCLUDES(mutex_);
-  // Messages that wait for their turn.
+  // The number of waiting messages.
   [[nodiscard]] size_t waiting() const FRESHET_EXCLUDES(mutex_);
 
  private:
+  enum class Kind : uint8_t { kShort, kMiddle, kLong };
+  static constexpr size_t kKinds = 3;
   struct Message {
     std::function<void()> handle;  // unset: there is none
-    bool is_long = false;
+    Kind kind = Kind::kShort;
   };
+  // Threads of this, by what they handle.
+  enum Helper : uint8_t { kForAny, kForShort };
+  static constexpr size_t kHelpers = 2;
 
-  void Help() FRESHET_EXCLUDES(mutex_);
-  // The next that may be handled. Where both kinds wait, they alternate.
-  [[nodiscard]] Message Next() FRESHET_REQUIRES(mutex_);
+  [[nodiscard]] static Kind KindOf(size_t bytes);
+  // Something waits for the helper.
+  void Wake(Helper helper) FRESHET_REQUIRES(mutex_);
+  void Help(Helper helper) FRESHET_EXCLUDES(mutex_);
+  // Whether a message of that kind waits and may be handled.
+  [[nodiscard]] bool MayBe(Kind kind) const FRESHET_REQUIRES(mutex_);
+  // The next that may be handled by that helper, or by a caller, which handles any. Kinds that wait
+  // take turns.
+  [[nodiscard]] Message Next(Helper helper = kForAny) FRESHET_REQUIRES(mutex_);
   // Handles it, and what it holds may be destroyed, without the lock.
   void Perform(Message message) FRESHET_EXCLUDES(mutex_);
 
   const MessageThreads threads_;
-  const size_t most_long_;  // that are handled at a time
+  const size_t most_long_;  // handled at a time
   mutable Mutex mutex_;
-  Condition more_;                                    // waits, or this ends
-  size_t callers_ FRESHET_GUARDED_BY(mutex_) = 0;     // that handle messages now
-  size_t long_ FRESHET_GUARDED_BY(mutex_) = 0;        // messages of these, and of the helper's
-  bool was_long_ FRESHET_GUARDED_BY(mutex_) = false;  // what Next returned
-  ClientTurns<std::function<void()>> waiting_ FRESHET_GUARDED_BY(mutex_);
-  ClientTurns<std::function<void()>> long_waiting_ FRESHET_GUARDED_BY(mutex_);
+  std::array<Condition, kHelpers> more_;                  // waits, or this ends; by Helper
+  size_t callers_ FRESHET_GUARDED_BY(mutex_) = 0;         // that handle messages now
+  size_t long_ FRESHET_GUARDED_BY(mutex_) = 0;            // messages of these, and of the helper's
+  Kind last_ FRESHET_GUARDED_BY(mutex_) = Kind::kMiddle;  // what was taken by who takes any
+  // By Kind.
+  std::array<ClientTurns<std::function<void()>>, kKinds> waiting_ FRESHET_GUARDED_BY(mutex_);
   bool ended_ FRESHET_GUARDED_BY(mutex_) = false;
-  std::thread helper_ FRESHET_GUARDED_BY(mutex_);  // once there was something for it
+  // By Helper, once there was something for it.
+  std::array<std::thread, kHelpers> helpers_ FRESHET_GUARDED_BY(mutex_);
 };
 
 }  // namespace freshet

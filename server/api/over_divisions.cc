@@ -6,18 +6,20 @@
 #include <memory>
 
 #include "fmt/format.h"
+#include "grpcpp/impl/codegen/proto_utils.h"
+#include "server/engine/router.h"
 #include "sync/mutex.h"
 
 namespace freshet {
 namespace {
 
-// Ends with the last answer, or once there was time enough. Thread-safe.
+// One question, which ends with the last answer, or after the patience. Thread-safe.
 class Asking : public std::enable_shared_from_this<Asking> {
  public:
   Asking(DivisionAnswers answers, std::function<void(DivisionAnswers)> done)
       : done_(std::move(done)), answers_(std::move(answers)), missing_(answers_.size()) {}
 
-  // Those who have not answered yet keep this; an alarm would do so for ever.
+  // Calls without an answer still keep this object, and an alarm would for ever.
   void EndAfter(Duration patience) {
     alarm_.Set(std::chrono::system_clock::now() + std::chrono::microseconds(patience.micros()),
                [weak = weak_from_this()](bool late) {
@@ -39,7 +41,7 @@ class Asking : public std::enable_shared_from_this<Asking> {
  private:
   void End() FRESHET_EXCLUDES(mutex_) {
     DivisionAnswers answers;
-    // What it holds is let go of, though those who have not answered keep this.
+    // The function is destroyed here, though calls without an answer keep this object.
     std::function<void(DivisionAnswers)> done;
     {
       const MutexLock lock(mutex_);
@@ -59,7 +61,7 @@ class Asking : public std::enable_shared_from_this<Asking> {
   bool ended_ FRESHET_GUARDED_BY(mutex_) = false;
 };
 
-// gRPC itself says nothing but the code where a server of another release has no such call.
+// A server of another release without such a call answers with nothing but gRPC's code.
 std::string TextOf(const Status& why) {
   const std::string text(why.message());
   return text.empty() ? absl::StatusCodeToString(why.code()) : text;
@@ -72,15 +74,11 @@ void AskDivisions(const ServerContext& context, std::string_view path, ShownByCl
                   std::optional<Duration> patience, std::function<void(DivisionAnswers)> done) {
   DivisionAnswers answers;
   const Status missing =
-      context.divisions == nullptr
-          ? MakeStatus(absl::StatusCode::kFailedPrecondition,
-                       "cannot be reached: cluster.address is not set")
-          : MakeStatus(
-                absl::StatusCode::kUnavailable,
-                "no server serves this division, or its server has not answered within {:g} s",
-                patience.value_or(Duration()).seconds());
+      MakeStatus(absl::StatusCode::kUnavailable,
+                 "no server serves this division, or its server has not answered within {:g} s",
+                 patience.value_or(Duration()).seconds());
   for (const auto& [division, request] : requests) answers.push_back({division, missing});
-  if (context.divisions == nullptr || requests.empty()) return done(std::move(answers));
+  if (requests.empty()) return done(std::move(answers));
   const auto asking = std::make_shared<Asking>(std::move(answers), std::move(done));
   if (patience) asking->EndAfter(*patience);
   for (size_t i = 0; i < requests.size(); ++i) {
@@ -112,22 +110,16 @@ Status StatusOfDivision(uint32_t division, const Status& status) {
   return Status(status.code(), fmt::format("division {}: {}", division, TextOf(status)));
 }
 
-grpc::Status EndOfAll(const grpc::Status& own,
-                      const std::vector<std::pair<uint32_t, Status>>& others) {
-  bool done = own.ok();
-  const std::pair<uint32_t, Status>* failed = nullptr;
-  for (const auto& its : others) {
-    done = done || its.second.ok();
-    if (its.second.ok() || absl::IsNotFound(its.second)) continue;
-    // What does not pass by itself is told first.
-    if (failed == nullptr || absl::IsUnavailable(failed->second)) failed = &its;
-  }
-  if (failed == nullptr) return done ? grpc::Status::OK : own;
-  const Status why = StatusOfDivision(failed->first, failed->second);
-  if (!done) return GrpcStatusOf(why);
-  return GrpcStatusOf(
-      Status(why.code(), fmt::format("{}; it is done in others: the same call again does the rest",
-                                     std::string(why.message()))));
+Status ReadAnswer(const StatusOr<grpc::ByteBuffer>& answer, google::protobuf::Message* response) {
+  RETURN_IF_ERROR(answer.status());
+  grpc::ByteBuffer bytes = *answer;
+  const grpc::Status read =
+      grpc::GenericDeserialize<grpc::ProtoBufferReader, google::protobuf::Message>(&bytes,
+                                                                                   response);
+  if (read.ok()) return absl::OkStatus();
+  return MakeStatus(
+      absl::StatusCode::kDataLoss,
+      "the answer from the server of another division (part of the hosts) is damaged");
 }
 
 }  // namespace freshet

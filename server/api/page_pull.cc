@@ -33,13 +33,13 @@ class PullingWorker final : public AssignmentSink {
     }
     done_(std::move(all));
   }
-  // It is over in a moment anyway.
+  // The pull ends in a moment anyway.
   void OnPause(bool /*paused*/) override {}
   void OnStall(const Status& /*why*/) override {}
 
  private:
   const std::function<void(std::vector<Assignment>)> done_;
-  const std::shared_ptr<const void> classes_;  // while it is there they are of its crawl ids
+  const std::shared_ptr<const void> classes_;  // keeps the classes assigned to their crawl ids
   Mutex mutex_;
   std::vector<Assignment> assignments_ FRESHET_GUARDED_BY(mutex_);
 };
@@ -48,8 +48,8 @@ class PullingWorker final : public AssignmentSink {
 
 void PullPages(const ServerContext& context, const PagePull& pull,
                std::function<void(std::vector<Assignment>)> done) {
-  if (context.dispatcher.paused() || !context.dispatcher.stalled().ok()) return done({});
-  // Which crawl ids are scheduled is for operators to say.
+  if (context.dispatcher.pause() || !context.dispatcher.stalled().ok()) return done({});
+  // Operators decide which crawl ids are scheduled.
   const StatusOr<TakenClasses> classes =
       context.crawls.ClassesOf(pull.crawl_ids, Claim(), context.clock.Now());
   if (!classes.ok()) return done({});

@@ -8,8 +8,9 @@
 
 #include "core/base/url.h"
 #include "core/schedule/explanation.h"
+#include "core/schedule/page_book.h"
+#include "core/schedule/policy_switch.h"
 #include "server/api/batch_stream.h"
-#include "server/api/elsewhere.h"
 #include "server/api/faults.h"
 #include "server/api/from_proto.h"
 #include "server/api/page_lister.h"
@@ -31,9 +32,9 @@ class Upserts {
 
   explicit Upserts(const ServerContext& context) : context_(context) {}
 
-  static int Size(const Request& request) { return request.pages_size(); }
-  StatusOr<Batch> Convert(const Request& request, const std::vector<TextFault>& faults,
-                          const Caller& caller) const {
+  static auto* Of(Request* request) { return request->mutable_pages(); }
+  Batch Convert(const Request& request, const std::vector<TextFault>& faults,
+                const Caller& caller) const {
     const Instant now = context_.clock.Now();
     const bool reset = request.reset_unset_settings();
     Batch batch(request.sequence(), request.pages_size());
@@ -66,7 +67,7 @@ bool IsAllRefused(const v1::BatchAck& ack, int items) {
   return refused == items;
 }
 
-// The urls of a unary request as one batch; the call is answered when all is durable.
+// Runs the URLs of a unary request as one batch; the call is answered when all is durable.
 template <typename Request, typename Response>
 void RunUrls(const ServerContext& context, UnaryCall<Request, Response>* call,
              StatusOr<RoutedEvent> (*convert)(std::string_view, std::string_view)) {
@@ -80,33 +81,33 @@ void RunUrls(const ServerContext& context, UnaryCall<Request, Response>* call,
   if (const Status may = call->caller().CheckCrawlId(*id); !may.ok()) {
     return call->Answer(GrpcStatusOf(may));
   }
-  // The first of them was paid for by the call.
+  // The call itself has paid for the first one.
   const auto others = static_cast<uint64_t>(request.urls_size()) - 1;
   (void)call->caller().Pay(others, context.clock.Now());
-  Batch batch(0, request.urls_size());
+  std::vector<TextFault> faults = call->text_faults();
+  auto urls = request.urls();
+  PartSender<Request, Response> sender(context, call->path(), /*streams=*/false);
+  sender.SetClient(call->shown());
+  const PartedAck::Done acked = sender.SendOthers(
+      /*sequence=*/0, &urls, &faults,
+      [&request](const std::vector<uint32_t>& places, Request* part) {
+        part->set_crawl_id(request.crawl_id());
+        CopyItems(request.urls(), places, part->mutable_urls());
+      },
+      [call](v1::BatchAck ack) {
+        if (IsAllRefused(ack, call->request().urls_size())) call->NoteNoChange();
+        *call->response()->mutable_ack() = std::move(ack);
+        call->Answer(grpc::Status::OK);
+      });
+  if (urls.empty()) return acked({});
+  Batch batch(0, urls.size());
   batch.SetCaller(&call->caller());
-  for (int i = 0; i < request.urls_size(); ++i) {
-    const Status texts = CheckTexts(call->text_faults(), i);
-    batch.Add(i, texts.ok() ? convert(request.urls(i), request.crawl_id()) : texts);
+  for (int i = 0; i < urls.size(); ++i) {
+    const Status texts = CheckTexts(faults, i);
+    batch.Add(i, texts.ok() ? convert(urls[i], request.crawl_id()) : texts);
   }
-  std::vector<Batch::Part> parts;
-  if (context.divisions != nullptr && !call->shown().sent_on)
-    parts = batch.TakeOthers(context.router.division());
-  const auto all = std::make_shared<PartedAck>(parts.size(), [call](v1::BatchAck ack) {
-    if (IsAllRefused(ack, call->request().urls_size())) call->NoteNoChange();
-    *call->response()->mutable_ack() = std::move(ack);
-    call->Answer(grpc::Status::OK);
-  });
-  for (Batch::Part& part : parts) {
-    Request message;
-    message.set_crawl_id(request.crawl_id());
-    CopyItems(request.urls(), part.places, message.mutable_urls());
-    const std::unique_ptr<DivisionCall> there =
-        context.divisions->Open(part.division, call->path(), call->shown());
-    SendPart<Response>(context, *there, message, std::move(part), all);
-  }
-  (void)std::move(batch).Submit(
-      context.router, [all](v1::BatchAck ack, BatchCounts) { all->TakeOwn(std::move(ack)); });
+  (void)std::move(batch).Submit(context.router,
+                                [acked](v1::BatchAck ack, BatchCounts) { acked(std::move(ack)); });
 }
 
 void RemovePages(const ServerContext& context,
@@ -125,21 +126,21 @@ std::string Standstill(const ServerContext& context) {
     return reason->empty() ? "assignments are paused" : "assignments are paused: " + *reason;
   }
   if (dispatcher.rate() != Rate()) return "";
-  const bool whole = context.rates == nullptr || context.rates->total() == Rate();
+  const bool whole = context.rates.total() == Rate();
   return whole ? "the crawl rate is 0"
                : "the fleet's leader grants this server no part of the crawl rate now";
 }
 
-// On the shard's thread: reads the page, checks that it is the one meant, explains it.
+// Reads the page on the shard's thread, checks that it is the one meant, and explains it.
 grpc::Status DescribePage(const ServerContext& context, const PageKey& key, const ShardView& view,
                           v1::GetPageResponse* response) {
   const Status unknown = NotFound("url: {} is not known in crawl id {}", key.url, key.crawl_id);
   std::vector<PageNumber> candidates;
-  view.state.FindNumbers(key, &candidates);
+  view.state.pages().FindNumbers(key, &candidates);
   StatusOr<PageRecord> page = unknown;
   for (StatusOr<PageRecord>& candidate : context.store.ReadPages(candidates)) {
     if (candidate.ok() && candidate->key != key) continue;
-    // A commit that the shard has yet to install has removed it.
+    // A commit that the shard has yet to install has removed the page.
     if (absl::IsNotFound(candidate.status())) continue;
     page = std::move(candidate);
     if (page.ok()) break;
@@ -147,7 +148,7 @@ grpc::Status DescribePage(const ServerContext& context, const PageKey& key, cons
   if (!page.ok()) return GrpcStatusOf(page.status());
   const Explanation explanation = view.state.Explain(*page, view.now);
   const StatusOr<CrawlPolicy> policy = ResolvePolicy(context.settings.policy());
-  const bool follows = policy.ok() && view.state.in_force() == *policy;
+  const bool follows = policy.ok() && view.state.policies().in_force() == *policy;
   ToProto(*page, explanation.lease, context.sources, response->mutable_page());
   ToProto(explanation, *page,
           {.policy = context.settings.policy_status(follows).in_force,
@@ -164,7 +165,6 @@ void GetPage(const ServerContext& context,
   if (!named.ok()) return call->Answer(GrpcStatusOf(named.status()));
   const Status may = call->caller().CheckPage(named->key.crawl_id, named->host);
   if (!may.ok()) return call->Answer(GrpcStatusOf(may));
-  if (AnsweredElsewhere(context, SlotOfHost(named->host), call)) return;
   const auto describe = [&context, call, key = named->key](const ShardView& view) {
     call->Answer(DescribePage(context, key, view, call->response()));
   };

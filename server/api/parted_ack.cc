@@ -7,16 +7,7 @@
 
 namespace freshet {
 
-void PartedAck::TakeOwn(v1::BatchAck ack) {
-  {
-    const MutexLock lock(mutex_);
-    ack.mutable_statuses()->MergeFrom(ack_.statuses());
-    ack_ = std::move(ack);
-  }
-  Arrive();
-}
-
-void PartedAck::TakePart(const Batch::Part& part, const StatusOr<v1::BatchAck>& ack) {
+void PartedAck::TakePart(const Part& part, const StatusOr<v1::BatchAck>& ack) {
   {
     const MutexLock lock(mutex_);
     if (!ack.ok() || ack->has_error()) {
@@ -46,13 +37,38 @@ void PartedAck::Arrive() {
     const MutexLock lock(mutex_);
     ack = std::move(ack_);
   }
-  // A batch has those of its own in order.
-  if (parted_) {
-    std::sort(ack.mutable_statuses()->begin(), ack.mutable_statuses()->end(),
-              [](const auto& a, const auto& b) { return a.index() < b.index(); });
-    ShortenTexts(&ack);
-  }
+  std::sort(ack.mutable_statuses()->begin(), ack.mutable_statuses()->end(),
+            [](const auto& a, const auto& b) { return a.index() < b.index(); });
+  ShortenTexts(&ack);
   done_(std::move(ack));
+}
+
+void SendPart(const ServerContext& context, DivisionCall& call,
+              const google::protobuf::Message& message, Part part, std::shared_ptr<PartedAck> all,
+              StatusOr<v1::BatchAck> (*read)(const StatusOr<grpc::ByteBuffer>&)) {
+  context.counters.sent_on += part.places.size();
+  call.Send(SerialiseMessage(message), [&context, part = std::move(part), all = std::move(all),
+                                        read](const StatusOr<grpc::ByteBuffer>& answer) {
+    if (!answer.ok()) context.counters.sent_on_unanswered += part.places.size();
+    all->TakePart(part, read(answer));
+  });
+}
+
+void KeepItems(const std::vector<uint32_t>& places,
+               google::protobuf::RepeatedField<uint64_t>* items) {
+  int kept = 0;
+  for (const uint32_t place : places) items->Set(kept++, items->Get(static_cast<int>(place)));
+  items->Truncate(kept);
+}
+
+void KeepFaults(const std::vector<uint32_t>& places, std::vector<TextFault>* faults) {
+  std::erase_if(*faults, [&places](TextFault& fault) {
+    const auto it =
+        std::lower_bound(places.begin(), places.end(), static_cast<uint32_t>(fault.item));
+    if (it == places.end() || static_cast<int>(*it) != fault.item) return true;
+    fault.item = static_cast<int>(it - places.begin());
+    return false;
+  });
 }
 
 }  // namespace freshet

@@ -1,52 +1,68 @@
-// The acknowledgement of a batch of which servers of other divisions have applied parts.
+// Messages whose items belong to several divisions: each division that owns some of the items takes
+// its part, and the acknowledgements of the parts become one.
 #ifndef FRESHET_SERVER_API_PARTED_ACK_H_
 #define FRESHET_SERVER_API_PARTED_ACK_H_
 
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <memory>
+#include <optional>
+#include <string_view>
+#include <utility>
 #include <vector>
 
 #include "core/base/status.h"
 #include "freshet/v1/types.pb.h"
+#include "google/protobuf/repeated_field.h"
 #include "google/protobuf/repeated_ptr_field.h"
 #include "grpcpp/support/byte_buffer.h"
 #include "server/api/batch.h"
 #include "server/api/context.h"
 #include "server/api/divisions.h"
+#include "server/api/from_proto.h"
+#include "server/api/over_divisions.h"
 #include "server/api/wire.h"
 #include "server/base/countdown.h"
+#include "server/engine/router.h"
 #include "sync/mutex.h"
 
 namespace freshet {
+
+// Some items of a message, which one division has: their places in it, rising.
+struct Part {
+  uint32_t division = 0;
+  std::vector<uint32_t> places;
+};
 
 // Thread-safe.
 class PartedAck {
  public:
   using Done = std::function<void(v1::BatchAck)>;
 
-  // Of what stays here and so many parts. `done` is called once all are there, on any thread.
-  PartedAck(size_t parts, Done done)
-      : parted_(parts > 0), left_(parts + 1), done_(std::move(done)) {}
+  // For a message of `items` in `parts` parts. `done` is called once all parts are there, on any
+  // thread.
+  PartedAck(uint64_t sequence, int items, size_t parts, Done done)
+      : left_(parts), done_(std::move(done)) {
+    ack_.set_sequence(sequence);
+    ack_.set_item_count(static_cast<uint32_t>(items));
+  }
 
-  // What was made of the items that stay here, of an acknowledgement of all of them.
-  void TakeOwn(v1::BatchAck ack) FRESHET_EXCLUDES(mutex_);
-  // Of a part; not OK: it is not known that anything came of it, and its items are refused so.
-  void TakePart(const Batch::Part& part, const StatusOr<v1::BatchAck>& ack)
-      FRESHET_EXCLUDES(mutex_);
+  // Takes what became of a part; not OK: it is not known that anything came of the part, and its
+  // items are refused so.
+  void TakePart(const Part& part, const StatusOr<v1::BatchAck>& ack) FRESHET_EXCLUDES(mutex_);
 
  private:
   void Arrive() FRESHET_EXCLUDES(mutex_);
 
-  const bool parted_;
   Countdown left_;
   const Done done_;
   Mutex mutex_;
   v1::BatchAck ack_ FRESHET_GUARDED_BY(mutex_);
 };
 
-// The items at these places of a batch.
+// Copies the items at these places of a batch.
 template <typename Item>
 void CopyItems(const google::protobuf::RepeatedPtrField<Item>& items,
                const std::vector<uint32_t>& places,
@@ -54,8 +70,25 @@ void CopyItems(const google::protobuf::RepeatedPtrField<Item>& items,
   part->Reserve(static_cast<int>(places.size()));
   for (const uint32_t place : places) *part->Add() = items[static_cast<int>(place)];
 }
+inline void CopyItems(const google::protobuf::RepeatedField<uint64_t>& items,
+                      const std::vector<uint32_t>& places,
+                      google::protobuf::RepeatedField<uint64_t>* part) {
+  for (const uint32_t place : places) part->Add(items.Get(static_cast<int>(place)));
+}
+// Only the items at these places stay.
+template <typename Item>
+void KeepItems(const std::vector<uint32_t>& places,
+               google::protobuf::RepeatedPtrField<Item>* items) {
+  int kept = 0;
+  for (const uint32_t place : places) items->SwapElements(kept++, static_cast<int>(place));
+  items->DeleteSubrange(kept, items->size() - kept);
+}
+void KeepItems(const std::vector<uint32_t>& places,
+               google::protobuf::RepeatedField<uint64_t>* items);
+// The faults of the items that stay, with their new places.
+void KeepFaults(const std::vector<uint32_t>& places, std::vector<TextFault>* faults);
 
-// The acknowledgement in a response of that type; DataLoss: it is none.
+// The acknowledgement in a response of this type; DataLoss: it cannot be parsed.
 template <typename Response>
 StatusOr<v1::BatchAck> AckIn(const StatusOr<grpc::ByteBuffer>& answer) {
   ASSIGN_OR_RETURN(Response response, ResponseIn<Response>(answer));
@@ -63,17 +96,68 @@ StatusOr<v1::BatchAck> AckIn(const StatusOr<grpc::ByteBuffer>& answer) {
 }
 
 // Sends a part, which is the message, and has `all` take what is answered.
-template <typename Response>
 void SendPart(const ServerContext& context, DivisionCall& call,
-              const google::protobuf::Message& message, Batch::Part part,
-              std::shared_ptr<PartedAck> all) {
-  context.counters.sent_on += part.places.size();
-  call.Send(SerialiseMessage(message), [&context, part = std::move(part), all = std::move(all)](
-                                           const StatusOr<grpc::ByteBuffer>& answer) {
-    if (!answer.ok()) context.counters.sent_on_unanswered += part.places.size();
-    all->TakePart(part, AckIn<Response>(answer));
-  });
-}
+              const google::protobuf::Message& message, Part part, std::shared_ptr<PartedAck> all,
+              StatusOr<v1::BatchAck> (*read)(const StatusOr<grpc::ByteBuffer>&));
+
+// The calls to servers of other divisions for the messages of one client's call. `Request` and
+// `Response` are those of the method. Owner thread only.
+template <typename Request, typename Response>
+class PartSender {
+ public:
+  // `streams`: the method takes a stream of messages; else each part has a call of its own.
+  PartSender(const ServerContext& context, std::string_view path, bool streams)
+      : context_(context), path_(path), streams_(streams) {}
+
+  // Sets on whose behalf items are sent. An item that another server has sent on goes no further.
+  void SetClient(const ShownByClient& client) { client_ = client; }
+
+  // Sends the items of other divisions to their servers, each part as the message that `make` makes
+  // of the places; only the items of this division stay, with their faults. An item that is refused
+  // for its texts, or has no host or lease, stays. Returns what is to be called once with the
+  // acknowledgement of the items that stay, also if none do; `done` then gets that of all.
+  template <typename Items, typename Make>
+  [[nodiscard]] PartedAck::Done SendOthers(uint64_t sequence, Items* items,
+                                           std::vector<TextFault>* faults, const Make& make,
+                                           PartedAck::Done done) {
+    if (!SpansFleet(context_, client_)) return done;
+    const SlotDivision own = context_.router.division();
+    std::map<uint32_t, Part> parts;
+    Part& stays = parts[own.division];
+    for (int i = 0; i < items->size(); ++i) {
+      std::optional<Slot> slot;
+      if (!HasRefusedText(*faults, i)) slot = SlotOf(items->Get(i));
+      const uint32_t division = slot ? own.Of(*slot) : own.division;
+      parts[division].places.push_back(static_cast<uint32_t>(i));
+    }
+    if (parts.size() == 1) return done;
+    const auto all =
+        std::make_shared<PartedAck>(sequence, items->size(), parts.size(), std::move(done));
+    for (auto& [division, part] : parts) {
+      part.division = division;
+      if (division == own.division) continue;
+      Request message;
+      make(part.places, &message);
+      SendPart(context_, CallTo(division), message, std::move(part), all, AckIn<Response>);
+    }
+    KeepItems(stays.places, items);
+    KeepFaults(stays.places, faults);
+    return [all, part = std::move(stays)](const v1::BatchAck& ack) { all->TakePart(part, ack); };
+  }
+
+ private:
+  DivisionCall& CallTo(uint32_t division) {
+    std::unique_ptr<DivisionCall>& call = calls_[division];
+    if (call == nullptr || !streams_) call = context_.divisions->Open(division, path_, client_);
+    return *call;
+  }
+
+  const ServerContext& context_;
+  const std::string_view path_;
+  const bool streams_;
+  ShownByClient client_;
+  std::map<uint32_t, std::unique_ptr<DivisionCall>> calls_;
+};
 
 }  // namespace freshet
 

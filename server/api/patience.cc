@@ -7,8 +7,10 @@
 namespace freshet {
 namespace {
 
-// However many others need the room.
+// The least time, however many others need the room.
 constexpr Duration kLeast = Duration::Seconds(1);
+// gRPC drops what a cut call sends at once, unless a write of the connection is under way.
+constexpr Duration kStuckAfter = Duration::Seconds(1);
 
 Duration SinceOf(Patience::Clock::time_point from, Patience::Clock::time_point to) {
   return Duration::Micros(std::chrono::duration_cast<std::chrono::microseconds>(to - from).count());
@@ -22,6 +24,7 @@ void Patience::Begin(size_t bytes, Clock::time_point now) {
 }
 
 Patience::Clock::time_point Patience::Until(double crowding) const {
+  if (cut_) return Clock::time_point::max();
   const Duration left =
       std::max(std::min(left_, kLeast), Duration::FromSeconds(left_.seconds() * (1 - crowding)));
   return began_ + (left + for_bytes_).chrono();
@@ -29,6 +32,10 @@ Patience::Clock::time_point Patience::Until(double crowding) const {
 
 void Patience::End(Clock::time_point now) {
   left_ = std::clamp(left_ + for_bytes_ - SinceOf(began_, now), Duration(), most_);
+}
+
+bool Patience::Stuck(Clock::time_point now) const {
+  return cut_ && *cut_ + kStuckAfter.chrono() <= now;
 }
 
 }  // namespace freshet

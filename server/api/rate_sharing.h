@@ -1,4 +1,5 @@
-// The one crawl rate of a fleet, of which each division has a part, as the services reach it.
+// The crawl rate that operators set, of which each division of a fleet has a part: the interface
+// for the services.
 #ifndef FRESHET_SERVER_API_RATE_SHARING_H_
 #define FRESHET_SERVER_API_RATE_SHARING_H_
 
@@ -12,22 +13,22 @@
 
 namespace freshet {
 
-// For metrics and people. Value type, thread-compatible.
+// The state for metrics and people. Value type, thread-compatible.
 struct RateSharingStatus {
-  bool shared = false;             // the crawl rate is a fleet's; nothing else is set otherwise
+  bool shared = false;             // the rate is a fleet's; otherwise nothing else is set
   bool leads = false;              // this server splits it
-  std::optional<uint32_t> leader;  // the division of whose server does; unset: not known
-  Rate total;                      // of the fleet, as far as it is known
+  std::optional<uint32_t> leader;  // the division whose server splits it; unset = not known
+  Rate total;                      // the crawl rate of the fleet, as far as known
   Rate granted;                    // to this division, now
   uint64_t grants = 0;             // that came
-  uint64_t unheard = 0;            // reports that nobody answered with one
-  Duration ungranted;              // for how long none has been in force; zero: one is
-  bool cut_off = false;            // that is too long: nothing is handed out
-  double price = 0;                // of this division; 0: not known
-  double price_gap = 0;            // FleetRateFigures, where this server leads
+  uint64_t unheard = 0;            // reports that brought no grant
+  Duration ungranted;              // time without a grant in force; 0 = one is in force
+  bool cut_off = false;            // without a grant for too long: nothing is handed out
+  double price = 0;                // the price of this division; 0 = not known
+  double price_gap = 0;            // see FleetRateFigures; only of the leader
 };
 
-// Thread-safe.
+// The sharing. Thread-safe.
 class RateSharing {
  public:
   using Answered = std::function<void(StatusOr<v1::ShareRateResponse>)>;
@@ -37,15 +38,12 @@ class RateSharing {
   RateSharing(const RateSharing&) = delete;
   RateSharing& operator=(const RateSharing&) = delete;
 
-  // The division whose server keeps the fleet's rate: it is set and asked for there.
-  static constexpr uint32_t kKeeper = 0;
-
-  // The fleet's rate, as far as this server knows. Precondition of the other: it is the keeper's.
-  // Returns the rate before.
+  // The fleet's rate, as far as this server knows. Only the server of SlotDivision::kKeeper calls
+  // SetTotal, which returns the rate before.
   [[nodiscard]] virtual Rate total() const = 0;
   virtual Rate SetTotal(Rate rate) = 0;
-  // Takes a report of a server of the fleet. `answered` is called once, on any thread, errors as
-  // FleetService.ShareRate has them.
+  // Takes a report of a server of the fleet. `answered` is called once, on any thread, with the
+  // errors of FleetService.ShareRate.
   virtual void Hear(const v1::ShareRateRequest& report, Answered answered) = 0;
   [[nodiscard]] virtual RateSharingStatus status() const = 0;
 };

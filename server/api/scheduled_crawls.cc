@@ -8,11 +8,10 @@
 #include <set>
 #include <utility>
 
-#include "absl/strings/match.h"
-#include "absl/strings/numbers.h"
 #include "core/base/check.h"
 #include "core/base/url.h"
 #include "grpcpp/alarm.h"
+#include "server/api/batch.h"
 #include "server/api/page_pull.h"
 #include "server/api/url_events.h"
 #include "server/api/url_pages.h"
@@ -22,53 +21,23 @@
 #include "server/engine/frontier_modes.h"
 #include "server/frontier/frontier_names.h"
 #include "sync/mutex.h"
-#include "urlfrontier/urlfrontier.pb.h"
 
 namespace freshet {
 namespace {
 
-// For other divisions, on top of what they wait for pages.
+// The time for other divisions, beyond their own wait for pages.
 constexpr std::chrono::milliseconds kElsewherePatience{1000};
 
-// --- What comes in
+// --- Incoming URLs
 
-// The first value of the first of these keys that is there, in whatever case: some releases of
-// clients write all keys in lower case. Among several spellings the given one comes first.
-std::string FirstOf(const urlfrontier::URLInfo& info, const std::vector<std::string>& keys) {
-  for (const std::string& key : keys) {
-    const urlfrontier::StringList* found = nullptr;
-    std::string_view spelling;
-    for (const auto& [name, values] : info.metadata()) {
-      if (values.values().empty() || !absl::EqualsIgnoreCase(name, key)) continue;
-      const bool first = found == nullptr || name == key;
-      if (!first && (spelling == key || spelling < name)) continue;
-      found = &values;
-      spelling = name;
-    }
-    if (found != nullptr) return found->values(0);
-  }
-  return {};
-}
-
-// What a fetch has found, as far as its metadata says.
-ReportCrawl ReportOf(const ServerContext& context, const FrontierName& name,
-                     const FrontierPut& put) {
-  urlfrontier::URLInfo info;
-  (void)info.MergeFromString(put.metadata);  // was read before it came here
-  int status = 0;
-  if (!absl::SimpleAtoi(FirstOf(info, context.config.frontier_status_keys), &status)) status = 0;
-  return ReportOfFetch(PageKey{.crawl_id = name.crawl, .url = name.url}, status,
-                       FirstOf(info, context.config.frontier_digest_keys), context.clock.Now());
-}
-
-// What the page of a URL is told once the frontier has taken it.
+// The news for a URL's page once the frontier has the URL.
 struct PageNews {
   std::string host;
   bool known = false;
   bool never = false;  // again
-  // Whatever the page makes of it, the URL is acknowledged as the frontier has taken it.
+  // The page's answer does not matter: the URL is acknowledged as the frontier has taken it.
   bool shadow = false;
-  std::optional<ReportCrawl> report;  // of one that is known, by a client that may make one
+  std::optional<ReportCrawl> report;  // report on a known URL, from a client that may report
 };
 
 // One call of Put.
@@ -76,12 +45,14 @@ struct PutUnderWay {
   Frontier::PutDone done;
   std::vector<FrontierOutcome> outcomes;
   std::vector<size_t> places;                  // among these, by URL that the frontier was given
-  std::vector<std::optional<PageNews>> pages;  // likewise; unset: of a crawl id without pages
-  std::vector<FrontierName> names;             // likewise: of the page
-  // By event: the URL, among those that the frontier was given, whose outcome depends on it; unset:
-  // none's.
+  std::vector<std::optional<PageNews>> pages;  // by URL that the frontier was given; unset = its
+                                               // crawl id has no pages
+  std::vector<FrontierName> names;             // by URL that the frontier was given: name of the
+                                               // page
+  // By event: the URL, among those that the frontier was given, whose outcome depends on it; unset
+  // = none.
   std::vector<std::optional<size_t>> asked;
-  uint64_t since = 0;  // what it has made in the frontier is no older
+  uint64_t since = 0;  // everything that the call made in the frontier is at least as new
 };
 
 PageNews NewsOf(const ServerContext& context, FrontierMode mode, const FrontierName& name,
@@ -91,7 +62,10 @@ PageNews NewsOf(const ServerContext& context, FrontierMode mode, const FrontierN
                    .never = put.known && put.due == 0 && context.config.frontier_zero_is_never,
                    .shadow = mode == FrontierMode::kShadow,
                    .report = std::nullopt};
-  if (news.known && !news.never && put.reports) news.report = ReportOf(context, name, put);
+  if (news.known && !news.never && put.reports) {
+    news.report = ReportOfFetch(PageKey{.crawl_id = name.crawl, .url = name.url},
+                                put.fetch.http_status, put.fetch.digest, context.clock.Now());
+  }
   return news;
 }
 
@@ -121,8 +95,8 @@ std::vector<RoutedEvent> EventsFor(PutUnderWay& put, const std::vector<FrontierO
   return events;
 }
 
-// In shadow mode a division that is away must not hold the client up, as far as that needs no more
-// memory than it may have.
+// Whether nobody waits for the events: in shadow mode a division that is away must not delay the
+// client, within its limit of memory.
 bool NobodyWaits(const ServerContext& context, const PutUnderWay& put,
                  const std::vector<RoutedEvent>& events) {
   return std::none_of(put.asked.begin(), put.asked.end(),
@@ -132,13 +106,13 @@ bool NobodyWaits(const ServerContext& context, const PutUnderWay& put,
          });
 }
 
-// What the page could not take is to be sent again, but for what it never will. Returns the URLs
-// that have no page.
+// Sets the outcomes of the URLs: a client sends again what a page could not take, unless it never
+// will. Returns the URLs without a page.
 std::vector<FrontierName> TakeReplies(const std::vector<Reply>& replies, PutUnderWay& put) {
   std::vector<FrontierName> refused;
   for (size_t i = 0; i < replies.size(); ++i) {
     const Status& status = replies[i].status;
-    // There was no page to remove.
+    // Without a page there was nothing to remove.
     if (status.ok() || absl::IsNotFound(status) || !put.asked[i]) continue;
     const size_t url = *put.asked[i];
     put.outcomes[put.places[url]] =
@@ -149,8 +123,8 @@ std::vector<FrontierName> TakeReplies(const std::vector<Reply>& replies, PutUnde
   return refused;
 }
 
-// A URL that is new and has no page leaves the frontier again: it would count for no limit of
-// pages. `done` follows in any case.
+// Removes new URLs without a page from the frontier: they would escape the limits of pages. `done`
+// follows in any case.
 void TakeBack(const ServerContext& context, std::vector<FrontierName> refused, uint64_t since,
               std::function<void()> done) {
   if (refused.empty()) return done();
@@ -158,7 +132,7 @@ void TakeBack(const ServerContext& context, std::vector<FrontierName> refused, u
       [refused = std::move(refused), since](FrontierState& state) -> StatusOr<bool> {
         for (const FrontierName& name : refused) {
           const FrontierQueue* queue = state.table().Find(name.crawl, name.key);
-          const StatusOr<FrontierItem> item = state.Read(name.crawl, name.key, name.url);
+          const StatusOr<FrontierItem> item = state.Read({&name, 1}).front();
           if (queue == nullptr || !item.ok() || item->created < since) continue;
           RETURN_IF_ERROR(state.RemoveOlder(queue->id, {&name.url, 1}, item->created + 1).status());
         }
@@ -167,17 +141,16 @@ void TakeBack(const ServerContext& context, std::vector<FrontierName> refused, u
       [done = std::move(done)](const StatusOr<bool>&) { done(); });
 }
 
-// --- What goes out
+// --- Outgoing URLs
 
-// A page that is never to be given out goes. Somebody may put its URL again at the same time: then
-// it stays.
+// Removes a page that is never to be given out. If its URL is put again at the same time, it stays.
 void RemoveEnded(const ServerContext& context, const FrontierName& name) {
   const Slot slot = SlotOfHost(name.key);
   context.url_pages.Tell(
       {.slot = slot, .event = RemovalOf(name), .notes = {}}, [&context, name, slot](const Status&) {
         context.frontier->Read<FrontierItem>(
             [name](const FrontierState& state) {
-              return state.Read(name.crawl, name.key, name.url);
+              return state.Read({&name, 1}).front();
             },
             [&context, name, slot](const StatusOr<FrontierItem>& item) {
               if (!item.ok() || item->due == 0) return;
@@ -187,7 +160,42 @@ void RemoveEnded(const ServerContext& context, const FrontierName& name) {
       });
 }
 
-// One pull of all divisions. Thread-safe.
+// Leased pages with what the frontier keeps of their URLs, by their places in the pull.
+struct DescribedPages {
+  std::vector<std::pair<size_t, FrontierServed>> served;
+  std::vector<size_t> ended;    // never to be given out
+  std::vector<size_t> refused;  // refused for now
+};
+
+// Reads the metadata of as many URLs as a pull may have in bytes. A page without an entry came by
+// another way, and has none.
+StatusOr<DescribedPages> DescribePages(const FrontierState& state,
+                                       const std::vector<FrontierName>& names) {
+  DescribedPages pages;
+  const std::vector<StatusOr<FrontierItem>> items = state.Read(names);
+  size_t bytes = 0;
+  for (size_t i = 0; i < names.size(); ++i) {
+    if (!items[i].ok() && !absl::IsNotFound(items[i].status())) return items[i].status();
+    if (items[i].ok() && items[i]->due == 0) {
+      pages.ended.push_back(i);
+      continue;
+    }
+    FrontierServed served = {.queue = {},
+                             .crawl = names[i].crawl,
+                             .key = names[i].key,
+                             .url = names[i].url,
+                             .metadata = items[i].ok() ? items[i]->metadata : std::string(),
+                             .lease = {}};
+    if (!state.settings().active || !AddBytes(BytesOf(served), &bytes)) {
+      pages.refused.push_back(i);
+    } else {
+      pages.served.emplace_back(i, std::move(served));
+    }
+  }
+  return pages;
+}
+
+// One pull over all divisions. Thread-safe.
 class ScheduledPull final : public std::enable_shared_from_this<ScheduledPull> {
  public:
   ScheduledPull(const ServerContext& context, std::shared_ptr<FrontierPull> pull,
@@ -196,10 +204,8 @@ class ScheduledPull final : public std::enable_shared_from_this<ScheduledPull> {
 
   void Begin(const std::vector<std::string>& crawl_ids, const PullingClient& who) {
     pull_->over = true;
-    // Which queue is next is not the client's to say.
-    const FrontierStatus frontier = context_.frontier->status();
-    if (!pull_->key.empty() || !frontier.active) return done_({});
-    deleted_ = frontier.totals.deleted;
+    // The client cannot choose the next queue.
+    if (!pull_->key.empty() || !context_.frontier->status().active) return done_({});
     const auto most = static_cast<uint32_t>(std::min<uint64_t>(
         limits::kMaxUrlsPerPull, uint64_t{pull_->urls_per_queue} * pull_->queues));
     if (most == 0) return done_({});
@@ -236,7 +242,7 @@ class ScheduledPull final : public std::enable_shared_from_this<ScheduledPull> {
     FrontierName name;
   };
 
-  // Other divisions are waited for so long.
+  // Ends the wait for other divisions after their time.
   void GiveUpLater() {
     alarm_.Set(std::chrono::system_clock::now() + kElsewherePatience,
                [weak = weak_from_this()](bool due) {
@@ -280,7 +286,7 @@ class ScheduledPull final : public std::enable_shared_from_this<ScheduledPull> {
         });
   }
 
-  // `division`: another one.
+  // `division`: set for another one.
   void Take(std::optional<uint32_t> division, std::vector<LeasedName> leased) {
     bool late = false;
     {
@@ -307,7 +313,7 @@ class ScheduledPull final : public std::enable_shared_from_this<ScheduledPull> {
     Serve();
   }
 
-  // Takes over what was leased, as much of each host as the call wants.
+  // Describes the leased pages, as many of each host as the call wants.
   void Serve() {
     std::vector<FrontierName> names;
     std::vector<LeaseId> leases;
@@ -331,36 +337,35 @@ class ScheduledPull final : public std::enable_shared_from_this<ScheduledPull> {
     context_.url_pages.GiveBack(too_many);
     if (names.empty()) return done_({});
     const auto shared = std::make_shared<const std::vector<FrontierName>>(std::move(names));
-    context_.frontier->Run<FrontierPicked>(
-        [shared, seconds = pull_->lease_seconds, deleted = deleted_](FrontierState& state) {
-          return state.ServeNamed(*shared, seconds, deleted);
-        },
+    context_.frontier->Read<DescribedPages>(
+        [shared](const FrontierState& state) { return DescribePages(state, *shared); },
         [self = shared_from_this(), shared, leases = std::move(leases)](
-            StatusOr<FrontierPicked> picked) { self->Finish(*shared, leases, std::move(picked)); });
+            StatusOr<DescribedPages> pages) { self->Finish(*shared, leases, std::move(pages)); },
+        pull_->taker.client, shared->size());
   }
 
   void Finish(const std::vector<FrontierName>& names, const std::vector<LeaseId>& leases,
-              StatusOr<FrontierPicked> picked) {
-    if (!picked.ok()) {
+              StatusOr<DescribedPages> pages) {
+    if (!pages.ok()) {
       context_.url_pages.GiveBack(leases);
       return done_({});
     }
     std::vector<LeaseId> refused;
-    for (const size_t place : picked->refused) refused.push_back(leases[place]);
+    for (const size_t place : pages->refused) refused.push_back(leases[place]);
     context_.url_pages.GiveBack(refused);
-    for (const size_t place : picked->ended) RemoveEnded(context_, names[place]);
+    for (const size_t place : pages->ended) RemoveEnded(context_, names[place]);
     std::vector<FrontierServed> served;
-    for (auto& [place, url] : picked->served) {
+    for (auto& [place, url] : pages->served) {
       url.lease = leases[place];
       served.push_back(std::move(url));
     }
+    context_.counters.pages_of_urls += served.size();
     done_(std::move(served));
   }
 
   const ServerContext& context_;
   const std::shared_ptr<FrontierPull> pull_;
   const Frontier::PullDone done_;
-  uint64_t deleted_ = 0;  // URLs, before any page was asked for
   grpc::Alarm alarm_;
   Mutex mutex_;
   bool own_asked_ FRESHET_GUARDED_BY(mutex_) = false;
@@ -404,6 +409,7 @@ bool PutUrls(const ServerContext& context, std::vector<FrontierPut> puts, Fronti
   under_way->done = std::move(done);
   under_way->outcomes.assign(puts.size(), FrontierOutcome::kSkipped);
   under_way->since = context.frontier->NowSeconds();
+  const uint64_t client = puts.front().claim.client;
   std::vector<FrontierPut> taken;
   for (size_t i = 0; i < puts.size(); ++i) {
     FrontierPut& put = puts[i];
@@ -411,7 +417,7 @@ bool PutUrls(const ServerContext& context, std::vector<FrontierPut> puts, Fronti
     std::optional<PageNews> news;
     if (const FrontierMode mode = modes->Of(put.crawl); mode != FrontierMode::kDates) {
       StatusOr<FrontierName> canonical = ScheduledName(put.crawl, put.url);
-      if (canonical.ok()) {
+      if (canonical.ok() && CheckUrlSize(canonical->url, context.config).ok()) {
         name = *std::move(canonical);
         news = NewsOf(context, mode, name, put);
       }
@@ -427,19 +433,23 @@ bool PutUrls(const ServerContext& context, std::vector<FrontierPut> puts, Fronti
     under_way->names.push_back(std::move(name));
     taken.push_back(std::move(put));
   }
-  return context.frontier->Put(std::move(taken), [&context, under_way](
+  return context.frontier->Put(std::move(taken), [&context, under_way, client](
                                                      const std::vector<FrontierOutcome>& outcomes) {
     std::vector<RoutedEvent> events = EventsFor(*under_way, outcomes);
     if (events.empty()) return under_way->done(under_way->outcomes);
-    if (NobodyWaits(context, *under_way, events) && context.url_pages.SubmitUnawaited(&events)) {
+    if (NobodyWaits(context, *under_way, events) &&
+        context.url_pages.SubmitUnawaited(&events, client)) {
       return under_way->done(under_way->outcomes);
     }
-    // The stream is not read any further than its unacknowledged items go anyway.
+    // The result does not hold up the stream: the number of its unacknowledged items bounds it
+    // anyway.
     (void)context.url_pages.Submit(
-        std::move(events), [&context, under_way](std::vector<Reply> replies) {
+        std::move(events),
+        [&context, under_way](std::vector<Reply> replies) {
           TakeBack(context, TakeReplies(replies, *under_way), under_way->since,
                    [under_way] { under_way->done(under_way->outcomes); });
-        });
+        },
+        client);
   });
 }
 
@@ -454,7 +464,7 @@ void PullUrls(const ServerContext& context, const std::shared_ptr<FrontierPull>&
     pull->except = nullptr;
     return context.frontier->Pull(pull, most, std::move(done));
   }
-  // Of any: first those whose clients say when, then the others.
+  // A pull from any crawl id first gets those whose clients set dates, then the others.
   pull->except = {modes, &modes->scheduled()};
   context.frontier->Pull(
       pull, most,
@@ -471,13 +481,15 @@ void PullUrls(const ServerContext& context, const std::shared_ptr<FrontierPull>&
       });
 }
 
-void GiveBackUrls(const ServerContext& context, std::vector<FrontierServed> served) {
+void GiveBackUrls(const ServerContext& context, std::vector<FrontierServed> served,
+                  uint64_t client) {
   std::vector<LeaseId> leases;
   for (const FrontierServed& url : served) {
     if (url.lease != LeaseId()) leases.push_back(url.lease);
   }
   context.url_pages.GiveBack(leases);
-  context.frontier->GiveBack(std::move(served));
+  std::erase_if(served, [](const FrontierServed& url) { return url.lease != LeaseId(); });
+  if (!served.empty()) context.frontier->GiveBack(std::move(served), client);
 }
 
 void BlockScheduledHost(const ServerContext& context, BlockHost block,

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <atomic>
-#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -37,23 +36,23 @@
 namespace freshet {
 namespace {
 
-// The shortest that a call of Next waits: what a lease takes.
+// The shortest wait of a call of Next: the time that leasing a page takes.
 constexpr Duration kMinNextWait = Duration::Millis(25);
 constexpr Duration kPausedRetry = Duration::Seconds(1);
 constexpr Duration kStalledRetry = Duration::Seconds(1);
 
-// Every connection has a port of its own, and none says who it is.
+// Removes the port, which differs between connections and identifies no client.
 std::string PeerWithoutPort(const std::string& peer) { return peer.substr(0, peer.rfind(':')); }
 
-// When so little is left of a lease that its page is handed to nobody: the worker would have less
-// than half of the time.
+// The instant from which a page is no longer handed out: its worker would have less than half of
+// the lease.
 Instant HalfOver(Instant deadline, Duration lease) {
   return deadline - Duration::Micros(lease.micros() / 2);
 }
 
 // --- Crawl
 
-// One worker.
+// The stream of one worker.
 class CrawlStream final : public CallerStream, public AssignmentSink {
  public:
   static constexpr std::string_view kPath = "/freshet.v1.SchedulerService/Crawl";
@@ -63,7 +62,10 @@ class CrawlStream final : public CallerStream, public AssignmentSink {
       : CallerStream(context, kPath, call),
         request_id_(std::move(request_id)),
         address_(NetworkText(network())) {
-    if (context.divisions != nullptr) client_ = ShownBy(call);
+    if (context.divisions == nullptr) return;
+    client_ = ShownBy(call);
+    results_.SetClient(client_);
+    returns_.SetClient(client_);
   }
 
   void Deliver(std::vector<Assignment> assignments, Outlook outlook) override {
@@ -71,7 +73,7 @@ class CrawlStream final : public CallerStream, public AssignmentSink {
       SendAssignments(assignments);
       if (const auto lent = lent_credit(); lent != nullptr) lent->OnServed();
     }
-    // Only a client that has closed its side waits for an end.
+    // Only a client that has closed its side gets an end of the stream here.
     if (outlook == Outlook::kServed) End(grpc::Status::OK);
     if (outlook == Outlook::kTimeOut) End(NothingCame());
   }
@@ -99,7 +101,7 @@ class CrawlStream final : public CallerStream, public AssignmentSink {
     SendNews(SerialiseMessage(response));
   }
   bool behind() const override { return MessageStream::behind(); }
-  // A worker goes on with what it was let in for, or not at all.
+  // A worker keeps the rights it was admitted with, or the call ends.
   Status CheckCaller() const override {
     const StatusOr<Caller> caller = LookAtCaller();
     RETURN_IF_ERROR(caller.status());
@@ -125,13 +127,13 @@ class CrawlStream final : public CallerStream, public AssignmentSink {
       half_over = std::min(half_over, HalfOver(its.deadline, its.deadline - its.at));
     }
     SendBefore(half_over, response, assignments.size(),
-               [&dispatcher = context_.dispatcher, leases = LeasesOf(assignments)](Fate fate) {
-                 if (fate != Fate::kSent) dispatcher.GiveBack(leases, fate == Fate::kNeverLeft);
+               [&router = context_.router, leases = LeasesOf(assignments)](Fate fate) {
+                 if (fate != Fate::kSent) router.GiveBack(leases, fate == Fate::kNeverLeft);
                });
   }
 
-  // Pages that leave before half of their leases is over, or not at all: then the worker has the
-  // credit for them again.
+  // Sends pages before half of their lease is over, or else drops them and restores the worker's
+  // credit.
   void SendBefore(Instant half_over, const v1::CrawlResponse& response, uint64_t pages, Sent sent) {
     const Instant now = context_.clock.Now();
     Sent told = [weak = weak_from_this(), pages, sent = std::move(sent)](Fate fate) {
@@ -145,7 +147,7 @@ class CrawlStream final : public CallerStream, public AssignmentSink {
     Send(SerialiseMessage(response), std::move(told), std::min(half_over, now + most) - now);
   }
 
-  // Sends pages of another division, which were leased for so long for credit that was lent.
+  // Sends pages of another division that were leased on lent credit.
   void SendAssignmentsOf(uint32_t division, Duration lease, const v1::NextResponse& next) {
     v1::CrawlResponse response;
     Instant half_over = Instant::Infinite();
@@ -164,11 +166,11 @@ class CrawlStream final : public CallerStream, public AssignmentSink {
         });
   }
 
-  // For a client that can only listen any more.
+  // The status for a client that has closed its side and got no page in time.
   [[nodiscard]] grpc::Status NothingCame() const {
     const Duration wait = context_.config.half_closed_wait;
     return {grpc::StatusCode::UNAVAILABLE,
-            context_.dispatcher.paused()
+            context_.dispatcher.pause()
                 ? "credit is left, but assignments are paused: call again later"
                 : fmt::format("credit is left, but no page became due for {} s: call again later",
                               wait.seconds())};
@@ -199,10 +201,10 @@ class CrawlStream final : public CallerStream, public AssignmentSink {
         OnCredit(request.credit());
         return;
       case v1::CrawlRequest::kResults:
-        OnResults(request.results(), faults.texts, trace);
+        OnResults(request.mutable_results(), &faults.texts, trace);
         return;
       case v1::CrawlRequest::kReturnedLeases:
-        OnReturns(request.returned_leases());
+        OnReturns(request.mutable_returned_leases());
         return;
       case v1::CrawlRequest::MESSAGE_NOT_SET:
         SendRefusal(InvalidArgument("message: is unset"));
@@ -210,7 +212,7 @@ class CrawlStream final : public CallerStream, public AssignmentSink {
     }
   }
 
-  // Answers a message of which only the numbers are known.
+  // Answers a message whose texts were not read, only its numbers.
   void Refuse(const v1::CrawlRequest& request, size_t items, const Status& why) {
     if (request.has_results()) {
       const uint64_t place = OpenAck();
@@ -275,7 +277,7 @@ class CrawlStream final : public CallerStream, public AssignmentSink {
     if (!worker.ok()) return SendRefusal(worker.status());
     WorkerId none = kNone;
     if (!worker_.compare_exchange_strong(none, *worker)) {
-      context_.dispatcher.Leave(*worker);  // the client went away meanwhile
+      context_.dispatcher.Leave(*worker);  // the client went away in between
       return;
     }
     v1::CrawlResponse response;
@@ -283,7 +285,7 @@ class CrawlStream final : public CallerStream, public AssignmentSink {
     response.mutable_notice()->set_text("Welcome.");
     ToProto(lease, response.mutable_notice()->mutable_lease_duration());
     Send(SerialiseMessage(response));
-    if (context_.dispatcher.paused()) OnPause(true);
+    if (context_.dispatcher.pause()) OnPause(true);
     if (const Status why = context_.dispatcher.stalled(); !why.ok()) OnStall(why);
     if (SpansFleet(context_, client_)) LendCreditOf(hello, lease, *worker);
   }
@@ -291,12 +293,14 @@ class CrawlStream final : public CallerStream, public AssignmentSink {
   void LendCreditOf(const v1::WorkerHello& hello, Duration lease, WorkerId worker) {
     v1::NextRequest terms;
     terms.set_worker(hello.worker());
-    // Also where the worker leaves it to its server: all of its leases are of one length.
+    // The length is sent even to workers that leave it to the server: all leases of a worker have
+    // the same length.
     ToProto(lease, terms.mutable_lease_duration());
     *terms.mutable_crawl_ids() = hello.crawl_ids();
     const std::weak_ptr<MessageStream> stream = weak_from_this();
     const auto lent = std::make_shared<LentCredit>(
-        context_, client_, std::move(terms), worker,
+        context_, client_, std::move(terms),
+        LentCredit::Lender{.worker = worker, .client = client(), .admin = admin()},
         [stream, lease, &context = context_, client = client_](uint32_t division,
                                                                const v1::NextResponse& next) {
           const auto self = std::static_pointer_cast<CrawlStream>(stream.lock());
@@ -326,54 +330,49 @@ class CrawlStream final : public CallerStream, public AssignmentSink {
     GoOn(worker, credit.assignments());
   }
 
-  // With so much more credit.
+  // Grants the worker more credit, and lends it to other divisions.
   void GoOn(WorkerId worker, uint64_t credit) {
     context_.dispatcher.Grant(worker, credit);
     if (const auto lent = lent_credit(); lent != nullptr) lent->Lend();
   }
 
-  void OnResults(const v1::ResultBatch& results, const std::vector<TextFault>& faults,
+  void OnResults(v1::ResultBatch* results, std::vector<TextFault>* faults,
                  const std::shared_ptr<MessageTrace>& trace) {
-    const auto items = static_cast<size_t>(results.results_size());
-    Status fault = CheckItemCount("results", results.results_size(), context_.config);
+    const auto items = static_cast<size_t>(results->results_size());
+    Status fault = CheckItemCount("results", results->results_size(), context_.config);
     const uint64_t place = OpenAck(fault.ok() ? AckBytes(items) : 0);
     if (worker_ == kNone) fault = NotIntroduced();
     const StatusOr<const Caller*> caller = GetCaller();
     if (!caller.ok()) fault = caller.status();
     if (!fault.ok()) {
       context_.counters.results_refused += items;
-      return AnswerResults(place, RefusedBatch(results.sequence(), items, fault));
+      return AnswerResults(place, RefusedBatch(results->sequence(), items, fault));
     }
     Charge(**caller, items);
-    Batch batch = ConvertResults(context_, results.sequence(), results.results(), faults, **caller);
-    batch.SetTrace(trace);
     auto self = std::static_pointer_cast<CrawlStream>(shared_from_this());
-    const auto all = SendOthers(
-        batch,
-        [this, &results](Batch::Part part, std::shared_ptr<PartedAck> ack) {
-          v1::ReportCrawlsRequest message;
-          message.set_sequence(results.sequence());
-          CopyItems(results.results(), part.places, message.mutable_results());
-          std::unique_ptr<DivisionCall>& call = calls_[part.division];
-          if (call == nullptr) {
-            call = context_.divisions->Open(part.division, kReportCrawlsPath, client_);
-          }
-          SendPart<v1::ReportCrawlsResponse>(context_, *call, message, std::move(part),
-                                             std::move(ack));
+    const PartedAck::Done acked = results_.SendOthers(
+        results->sequence(), results->mutable_results(), faults,
+        [results](const std::vector<uint32_t>& places, v1::ReportCrawlsRequest* part) {
+          part->set_sequence(results->sequence());
+          CopyItems(results->results(), places, part->mutable_results());
         },
         [self, place](v1::BatchAck ack) { self->AnswerResults(place, std::move(ack)); });
-    const auto done = [self, all, trace](v1::BatchAck ack, const BatchCounts& counts) {
+    if (results->results().empty()) return acked({});
+    Batch batch =
+        ConvertResults(context_, results->sequence(), results->results(), *faults, **caller);
+    batch.SetTrace(trace);
+    const auto done = [self, acked, trace](v1::BatchAck ack, const BatchCounts& counts) {
       const uint64_t sequence = ack.sequence();
       self->context_.counters.results_refused += counts.refused;
-      all->TakeOwn(std::move(ack));
+      acked(std::move(ack));
       if (trace != nullptr) trace->Finish(sequence, counts);
     };
     const bool go_on = std::move(batch).Submit(context_.router, done);
     if (!go_on) HoldReading();
   }
 
-  void OnReturns(const v1::LeaseReturn& returns) {
-    const int items = returns.lease_ids_size();
+  void OnReturns(v1::LeaseReturn* returns) {
+    const int items = returns->lease_ids_size();
     Status fault = CheckItemCount("lease_ids", items, context_.config);
     const uint64_t place = OpenAck(fault.ok() ? AckBytes(static_cast<size_t>(items)) : 0);
     if (worker_ == kNone) fault = NotIntroduced();
@@ -381,37 +380,22 @@ class CrawlStream final : public CallerStream, public AssignmentSink {
     if (!caller.ok()) fault = caller.status();
     if (!fault.ok()) {
       return AnswerReturns(place,
-                           RefusedBatch(returns.sequence(), static_cast<size_t>(items), fault));
+                           RefusedBatch(returns->sequence(), static_cast<size_t>(items), fault));
     }
-    Batch batch = ConvertReturns(returns.sequence(), returns.lease_ids(), **caller);
     auto self = std::static_pointer_cast<CrawlStream>(shared_from_this());
-    const auto all = SendOthers(
-        batch,
-        [this, &returns](Batch::Part part, std::shared_ptr<PartedAck> ack) {
-          v1::ReturnLeasesRequest message;
-          for (const uint32_t at : part.places) {
-            message.add_lease_ids(returns.lease_ids(static_cast<int>(at)));
-          }
-          // A call that is not one of streams takes one message.
-          const auto call = context_.divisions->Open(part.division, kReturnLeasesPath, client_);
-          SendPart<v1::ReturnLeasesResponse>(context_, *call, message, std::move(part),
-                                             std::move(ack));
+    std::vector<TextFault> none;
+    const PartedAck::Done acked = returns_.SendOthers(
+        returns->sequence(), returns->mutable_lease_ids(), &none,
+        [returns](const std::vector<uint32_t>& places, v1::ReturnLeasesRequest* part) {
+          CopyItems(returns->lease_ids(), places, part->mutable_lease_ids());
         },
         [self, place](v1::BatchAck ack) { self->AnswerReturns(place, std::move(ack)); });
-    const bool go_on = std::move(batch).Submit(
-        context_.router, [all](v1::BatchAck ack, BatchCounts) { all->TakeOwn(std::move(ack)); });
+    if (returns->lease_ids().empty()) return acked({});
+    const bool go_on = ConvertReturns(returns->sequence(), returns->lease_ids(), **caller)
+                           .Submit(context_.router, [acked](v1::BatchAck ack, BatchCounts) {
+                             acked(std::move(ack));
+                           });
     if (!go_on) HoldReading();
-  }
-
-  // Takes what is of other divisions out of a batch and has `send` send each part to its server.
-  // The answer waits for them and for what stays.
-  template <typename SendTo>
-  std::shared_ptr<PartedAck> SendOthers(Batch& batch, const SendTo& send, PartedAck::Done answer) {
-    std::vector<Batch::Part> parts;
-    if (SpansFleet(context_, client_)) parts = batch.TakeOthers(context_.router.division());
-    auto all = std::make_shared<PartedAck>(parts.size(), std::move(answer));
-    for (Batch::Part& part : parts) send(std::move(part), all);
-    return all;
   }
 
   void AnswerResults(uint64_t place, v1::BatchAck ack) {
@@ -454,15 +438,19 @@ class CrawlStream final : public CallerStream, public AssignmentSink {
 
   const std::string request_id_;
   const std::string address_;
-  ShownByClient client_;  // where there are other divisions
-  // For results, one for each division that had some. Touched in OnMessage.
-  std::map<uint32_t, std::unique_ptr<DivisionCall>> calls_;
+  ShownByClient client_;  // set if there are other divisions
+  // Both are used in OnMessage. The first calls a method with a stream of messages, the second a
+  // unary method.
+  PartSender<v1::ReportCrawlsRequest, v1::ReportCrawlsResponse> results_{
+      context_, kReportCrawlsPath, /*streams=*/true};
+  PartSender<v1::ReturnLeasesRequest, v1::ReturnLeasesResponse> returns_{
+      context_, kReturnLeasesPath, /*streams=*/false};
   std::atomic<WorkerId> worker_{kNone};
-  std::shared_ptr<const void> classes_;  // while it is there they are of its crawl ids
+  std::shared_ptr<const void> classes_;  // keeps the classes assigned to their crawl ids
   mutable Mutex mutex_;
-  std::shared_ptr<LentCredit> lent_ FRESHET_GUARDED_BY(mutex_);  // null: there is none
+  std::shared_ptr<LentCredit> lent_ FRESHET_GUARDED_BY(mutex_);  // nullptr = none
   bool entered_ FRESHET_GUARDED_BY(mutex_) = false;
-  // The crawl ids that it was limited to then; unset: to none.
+  // The crawl ids that the worker was limited to when it was let in; unset = no limit.
   std::optional<std::vector<std::string>> allowed_ FRESHET_GUARDED_BY(mutex_);
 };
 
@@ -491,7 +479,7 @@ class NextCall final : public UnaryCall<v1::NextRequest, v1::NextResponse>, publ
         complete = outlook != Outlook::kMore;
       }
     }
-    context_.dispatcher.GiveBack(LeasesOf(assignments), /*never_left=*/true);
+    context_.router.GiveBack(LeasesOf(assignments), /*never_left=*/true);
     if (complete) Complete(grpc::Status::OK);
   }
   void OnPause(bool) override {}
@@ -508,7 +496,7 @@ class NextCall final : public UnaryCall<v1::NextRequest, v1::NextResponse>, publ
     bytes->Clear();
     if (status.ok()) status = Enter(request());
     if (!status.ok()) return Complete(status);
-    // What has come meanwhile has found no worker to take out.
+    // If the server stopped in between, it found no worker to remove.
     if (!stopped().ok()) OnStopped();
   }
   void OnStopped() override {
@@ -543,7 +531,7 @@ class NextCall final : public UnaryCall<v1::NextRequest, v1::NextResponse>, publ
       OnStall(why);
       return grpc::Status::OK;
     }
-    // The client's, also where another server of the cluster has passed it on.
+    // The address is the client's, even if another server of the cluster has passed the call on.
     const std::optional<Credentials> forwarded = InsideCredentials(call());
     Credentials shown;
     shown.network = forwarded ? forwarded->network : NetworkOfPeer(call().peer());
@@ -576,27 +564,27 @@ class NextCall final : public UnaryCall<v1::NextRequest, v1::NextResponse>, publ
       if (finished_) return;
       finished_ = true;
       if (stalled && delivered_.empty()) {
-        // Clients that follow gRPC's rules for retries wait for so long.
+        // Clients that follow gRPC's retry rules wait this long.
         call().AddTrailingMetadata("grpc-retry-pushback-ms",
                                    std::to_string(kStalledRetry.micros() / 1000));
       } else if (stalled) {
         status = grpc::Status::OK;
       }
-      // They have waited for those that came after them.
+      // The first pages may have waited too long for later ones.
       const bool late = half_over_ <= context_.clock.Now();
       if (late) response()->clear_assignments();
       if (late || !status.ok() || call().IsCancelled()) unsent = std::exchange(delivered_, {});
-      if (context_.dispatcher.paused() || context_.dispatcher.rate() == Rate()) {
+      if (context_.dispatcher.pause() || context_.dispatcher.rate() == Rate()) {
         ToProto(kPausedRetry, response()->mutable_retry_after());
       } else if (status.ok() && delivered_.empty()) {
         SayWhatIsHeld();
       }
     }
-    context_.dispatcher.GiveBack(unsent, /*never_left=*/true);
+    context_.router.GiveBack(unsent, /*never_left=*/true);
     Answer(status);
   }
 
-  // Nothing came: it may be that nothing may.
+  // If no page came because the worker's leases are used up, tells the client.
   void SayWhatIsHeld() {
     const auto full = context_.dispatcher.FullBy(worker_key_);
     if (!full) return;
@@ -608,11 +596,12 @@ class NextCall final : public UnaryCall<v1::NextRequest, v1::NextResponse>, publ
 
   WorkerKey worker_key_;  // set before the call waits
   std::atomic<WorkerId> worker_{0};
-  std::shared_ptr<const void> classes_;  // while it is there they are of its crawl ids
+  std::shared_ptr<const void> classes_;  // keeps the classes assigned to their crawl ids
   Mutex mutex_;
   bool finished_ FRESHET_GUARDED_BY(mutex_) = false;
   std::vector<LeaseId> delivered_ FRESHET_GUARDED_BY(mutex_);
-  Instant half_over_ FRESHET_GUARDED_BY(mutex_) = Instant::Infinite();  // the first of their leases
+  Instant half_over_ FRESHET_GUARDED_BY(mutex_) = Instant::Infinite();  // of the first of their
+                                                                        // leases
 };
 
 Reactor* StartCrawl(const ServerContext& context, ServerCall* call) {

@@ -1,5 +1,5 @@
-// The one order of the settings of a fleet, as the services reach it: the server of one division
-// keeps them, and those of all others take them over.
+// The settings of a fleet in one order: the interface for the services. The server of division
+// SlotDivision::kKeeper keeps the settings, and those of all others follow.
 #ifndef FRESHET_SERVER_API_SETTINGS_SHARING_H_
 #define FRESHET_SERVER_API_SETTINGS_SHARING_H_
 
@@ -14,11 +14,11 @@
 
 namespace freshet {
 
-// Thread-safe.
+// The sharing. Thread-safe.
 class SettingsSharing {
  public:
   using Answered = std::function<void(StatusOr<v1::ShareSettingsResponse>)>;
-  // How each other division ended up.
+  // Is told the outcome of each other division.
   using Published = std::function<void(const std::vector<std::pair<uint32_t, Status>>&)>;
 
   SettingsSharing() = default;
@@ -26,25 +26,20 @@ class SettingsSharing {
   SettingsSharing(const SettingsSharing&) = delete;
   SettingsSharing& operator=(const SettingsSharing&) = delete;
 
-  // The division whose server keeps the settings: they are changed there first.
-  static constexpr uint32_t kKeeper = 0;
-
-  // Whether this server is the keeper.
-  [[nodiscard]] virtual bool keeps() const = 0;
-  // The keeper's: a change of settings is in force here. `done`, which may be null, is called once,
-  // on any thread, when all other divisions follow it, or have failed to, or were not heard of for
-  // 15 s (Unavailable).
+  // Only at the keeper: publishes a change that is in force here. `done`, which may be null, is
+  // called once, on any thread. By then every other division follows, has failed to, or was not
+  // heard of for 15 s (Unavailable).
   virtual void Publish(Published done) = 0;
-  // The keeper's: takes what the server of another division says of itself. `answered` is called
-  // once, on any thread, errors as FleetService.ShareSettings has them.
+  // Only at the keeper: takes a report of another division's server. `answered` is called once, on
+  // any thread, with the errors of FleetService.ShareSettings.
   virtual void Hear(const v1::ShareSettingsRequest& report, Answered answered) = 0;
 
-  // Whether the keeper has answered this server lately. Not at the keeper.
+  // Whether the keeper has answered this server lately. Not to be asked at the keeper.
   [[nodiscard]] virtual bool hears_keeper() const = 0;
-  // This server was paused without the keeper: it stays so until the keeper has heard of it, and
-  // has all divisions pause.
+  // Keeps a pause that was made without the keeper, until the keeper has heard of it and has all
+  // divisions pause.
   virtual void KeepPause(const std::string& reason) = 0;
-  // Something was changed here that the keeper's settings say nothing of: they are taken anew.
+  // Takes the keeper's settings again, after a change here that they do not know.
   virtual void Forget() = 0;
 };
 

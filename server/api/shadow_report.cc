@@ -10,6 +10,7 @@
 #include "core/base/reservoir.h"
 #include "core/base/url.h"
 #include "core/plan/crawl_comparison.h"
+#include "core/schedule/crawl_book.h"
 #include "server/api/crawls_and_hosts.h"
 #include "server/base/frontier_limits.h"
 #include "server/engine/crawls.h"
@@ -18,14 +19,14 @@
 namespace freshet {
 namespace {
 
-// Pages at a time: what a shard describes in about a millisecond.
+// Pages of one step: a shard describes them in about a millisecond.
 constexpr size_t kSampleChunk = 256;
 constexpr double kSecondsADay = 86400;
 constexpr uint64_t kSeed = 1;  // the same pages give the same report
 
 using Call = UnaryCall<v1::ReportShadowRequest, v1::ReportShadowResponse>;
 
-// A page that is compared.
+// A page of the comparison.
 struct Sampled {
   std::string url;
   ComparedPage page;  // per day
@@ -40,7 +41,7 @@ ComparedPage PerDay(const PageRecord& page, const PageRates& rates, double crawl
   return compared;
 }
 
-// One report. One step of it runs at a time.
+// One report, which runs one step at a time.
 class ShadowReport : public std::enable_shared_from_this<ShadowReport> {
  public:
   ShadowReport(const ServerContext& context, std::string crawl_id, Call* call)
@@ -56,10 +57,8 @@ class ShadowReport : public std::enable_shared_from_this<ShadowReport> {
     pages_of_shard_.resize(context_.router.shards().size());
     context_.router.QueryAll(
         [self = shared_from_this()](size_t shard, const ShardView& view) {
-          for (const CrawlStatus& crawl : view.state.Crawls()) {
-            if (crawl.crawl_id != *self->query_.crawl_id) continue;
-            self->pages_of_shard_[shard] = crawl.counters.pages;
-          }
+          const auto crawl = view.state.crawls().StatusOf(*self->query_.crawl_id);
+          if (crawl) self->pages_of_shard_[shard] = crawl->counters.pages;
         },
         [self = shared_from_this()] { self->GoOn(); });
   }
@@ -83,7 +82,7 @@ class ShadowReport : public std::enable_shared_from_this<ShadowReport> {
     left_ -= std::min<uint64_t>(left_, pages_.size());
     explanations_.assign(pages_.size(), {});
     if (pages_.empty()) return EndChunk();
-    // What the shards have learned of all pages says what each of these does.
+    // Each shard has learned from all pages, so each can describe some of these.
     context_.router.QueryAll(
         [self = shared_from_this()](size_t shard, const ShardView& view) {
           const size_t shards = self->pages_of_shard_.size();
@@ -138,7 +137,8 @@ class ShadowReport : public std::enable_shared_from_this<ShadowReport> {
     call_.Answer(grpc::Status::OK);
   }
 
-  // Rates are believed to be what they are elsewhere until there is something to go by.
+  // Why there is no comparison yet: with too few crawls, rates are only taken over from other
+  // pages.
   [[nodiscard]] std::string WhyNot() {
     const v1::ReportShadowResponse& out = *call_.response();
     const uint64_t crawled = out.pages_read() - out.gone_pages() - out.never_crawled_pages();
@@ -159,7 +159,7 @@ class ShadowReport : public std::enable_shared_from_this<ShadowReport> {
     const StatusOr<CrawlComparison> comparison = CompareCrawls(pages);
     v1::ReportShadowResponse& out = *call_.response();
     if (!comparison.ok()) return out.set_why_not(std::string(comparison.status().message()));
-    // Those sampled stand for those compared, and pages read for all.
+    // The sampled pages stand for the compared ones, and the pages read for all.
     const double scale = static_cast<double>(sample_.seen()) / static_cast<double>(pages.size()) *
                          static_cast<double>(out.pages()) / static_cast<double>(out.pages_read());
     v1::ShadowComparison& to = *out.mutable_comparison();
@@ -173,7 +173,7 @@ class ShadowReport : public std::enable_shared_from_this<ShadowReport> {
     AddExamples(*comparison, 1, out.mutable_too_rarely());
   }
 
-  // Those that would have the most crawls more, or less, for a sign of -1.
+  // Adds the pages whose crawls would increase most, or decrease most for a `sign` of -1.
   void AddExamples(const CrawlComparison& comparison, double sign,
                    google::protobuf::RepeatedPtrField<v1::ShadowPage>* out) {
     const std::vector<Sampled>& sampled = sample_.items();
@@ -181,7 +181,7 @@ class ShadowReport : public std::enable_shared_from_this<ShadowReport> {
     for (size_t i = 0; i < sampled.size(); ++i) {
       const double is = sampled[i].page.crawl_rate;
       const double by = sign * (comparison.best_rate[i] - is);
-      // What differs by less is not worth a word.
+      // Smaller differences are not worth a word.
       if (by > 0.1 * is) more.emplace_back(-by, i);
     }
     std::sort(more.begin(), more.end());
@@ -203,7 +203,7 @@ class ShadowReport : public std::enable_shared_from_this<ShadowReport> {
   Call& call_;
   ListQuery query_;
   uint64_t left_;      // pages that may still be read
-  std::string token_;  // of the store; empty at the start and at the end
+  std::string token_;  // a token of the store; empty at the start and at the end
   std::vector<uint64_t> pages_of_shard_;
   std::vector<PageRecord> pages_;
   std::vector<Explanation> explanations_;

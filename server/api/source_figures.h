@@ -1,5 +1,4 @@
-// What each source of signals has sent, and what that has proved worth: for metrics, and for
-// people.
+// The signals of each source and how reliable they are, for metrics and people.
 #ifndef FRESHET_SERVER_API_SOURCE_FIGURES_H_
 #define FRESHET_SERVER_API_SOURCE_FIGURES_H_
 
@@ -9,17 +8,17 @@
 #include <utility>
 #include <vector>
 
-#include "core/estimate/estimator.h"
+#include "core/estimate/trust.h"
 #include "server/engine/sources.h"
 
 namespace freshet {
 
-// A source over all hosts and burst classes. Value type, thread-compatible.
+// One source over all hosts and burst classes. Value type, thread-compatible.
 struct SourceFigures {
   std::string name;
-  uint64_t signals = 0;  // that were well formed, since the start
-  // Of the last epoch: an effective number of signals, after fading; 0: it has proved nothing yet,
-  // and what follows means nothing.
+  uint64_t signals = 0;  // well-formed ones since the start
+  // The number of signals behind the last epoch's figures, after fading; 0 = none yet, and the
+  // figures below mean nothing.
   double evidence = 0;
   double precision = 0;      // probability that a signal stands for a change
   double precision_low = 0;  // 95% interval
@@ -29,11 +28,11 @@ struct SourceFigures {
 
 using TrustByClass = std::map<std::pair<uint8_t, BurstClass>, SourceTrust>;
 
-// Every shard has learned from the pages of all, if not at the same instant: the one that learned
-// from most signals is believed.
+// Adds the trust of one shard. Every shard has learned from the pages of all, at different
+// instants: the one with the most signals counts.
 void AddTrust(const SourceTrust& trust, TrustByClass* all);
 
-// Those that are not retired, by name: limits::kMaxSources at most.
+// The figures of all sources that are not retired, by name: limits::kMaxSources at most.
 [[nodiscard]] std::vector<SourceFigures> FiguresOf(const Sources& sources,
                                                    const TrustByClass& trust);
 

@@ -1,31 +1,32 @@
-// What the server looks like right now, gathered once for all who show it: GetStatistics, metrics,
-// and the console.
+// The present state of the server, gathered once for all views. The table in server/api/figure.h
+// says which parts are figures, and where they are shown.
 #ifndef FRESHET_SERVER_API_STATUS_H_
 #define FRESHET_SERVER_API_STATUS_H_
 
+#include <algorithm>
+#include <cstddef>
 #include <cstdint>
 #include <map>
-#include <optional>
 #include <string>
+#include <string_view>
+#include <tuple>
 #include <vector>
 
 #include "core/base/units.h"
 #include "core/schedule/crawl_terms.h"
-#include "core/schedule/freshness_sample.h"
-#include "core/schedule/shard_counters.h"
-#include "core/schedule/shard_figures.h"
-#include "freshet/v1/admin.pb.h"
 #include "server/api/call_stats.h"
 #include "server/api/cluster_status.h"
 #include "server/api/context.h"
 #include "server/api/indexnow_stats.h"
 #include "server/api/source_figures.h"
+#include "server/api/stream_set.h"
 #include "server/auth/door.h"
+#include "server/base/process_stats.h"
 #include "server/config_limits.h"
 #include "server/engine/dispatcher.h"
 #include "server/engine/runtime_settings.h"
 #include "server/engine/shard.h"
-#include "server/frontier/frontier.h"
+#include "server/frontier/frontier_status.h"
 #include "server/logs/audit_log.h"
 #include "server/ports/connections.h"
 #include "server/ports/http_port.h"
@@ -34,22 +35,23 @@
 
 namespace freshet {
 
-// How far a start has come. Value type, thread-compatible.
+// The progress of a start. Value type, thread-compatible.
 struct RecoveryStatus {
-  bool ready = false;  // requests are taken
-  // Of the store; pages are loaded once it is open.
+  bool ready = false;  // takes requests
+  // The progress of the store; pages are loaded once it is open.
   OpenStage stage = OpenStage::kOpening;
-  uint64_t log_bytes = 0;  // that a crash left to be checked and replayed
+  uint64_t log_bytes = 0;  // to be checked and replayed after a crash
   uint64_t checked_log_bytes = 0;
   uint64_t replayed_log_bytes = 0;
-  uint64_t rows_taken_in = 0;   // of the log of a cluster
-  Instant at_end;               // when a standby last had all of them; None: is none, or not yet
+  uint64_t rows_taken_in = 0;   // from the log of a cluster
+  Instant at_end;               // when a standby last had all of them; None = no standby, or not
+                                // yet
   uint64_t pages = 0;           // loaded so far
-  uint64_t expected_pages = 0;  // about how many there are; zero: not known yet
-  double share = 0;             // of the store that is loaded, 0 to 1
-  uint64_t stored_twice = 0;    // pages whose URL another page has too
+  uint64_t expected_pages = 0;  // an estimate; 0 = not known yet
+  double share = 0;             // loaded part of the store, 0 to 1
+  uint64_t stored_twice = 0;    // pages with the URL of another page
 };
-// Of a store that is being opened.
+// The progress of opening a store.
 [[nodiscard]] RecoveryStatus RecoveryOf(const OpenProgress& progress);
 // One line for people: "loading: 12 of about 40 pages, 30% of the store".
 [[nodiscard]] std::string Describe(const RecoveryStatus& recovery);
@@ -57,70 +59,82 @@ struct RecoveryStatus {
 // standing_by, loading or serving.
 [[nodiscard]] std::string_view StageName(const RecoveryStatus& recovery);
 
-// Work that waits for a thread. Value type, thread-compatible.
-struct QueueDepth {
-  const char* queue;
-  size_t waiting = 0;
+// The reason why the store takes no writes: "disk_full", "damaged" or "write_failed"; "" = it takes
+// writes. A small fixed set, for labels.
+[[nodiscard]] std::string_view FailureKind(const Status& failure);
+
+// Work that waits for a thread, except shards and the HTTP port. Value type, thread-compatible.
+struct QueueDepths {
+  size_t background = 0;
+  size_t upkeep = 0;
+  size_t frontier = 0;
 };
 
-// Value type, thread-compatible.
+// The state. Value type, thread-compatible.
 struct ServerStatus {
   Instant now;
   Instant started;
   PolicyStatus policy;
-  ShardCounters counters;      // sums over shards
-  BelievedFreshness believed;  // likewise
-  ShardFigures figures;        // likewise, the longest wait of all: lateness, hosts, the index
-  double price = 0;            // the highest of the shards'
-  EpochResult last_epoch;      // epochs: the least of the shards', pages: their sum
-  bool epoch_running = false;
-  Duration epoch_interval;  // from the end of one to the start of the next; zero: never by itself
-  uint64_t events = 0;
-  size_t waiting_events = 0;
+  std::vector<ShardSnapshot> shards;
+  // time from the end of an epoch to the start of the next; 0 = only on request
+  Duration epoch_interval;
   DispatchStats dispatch;
   StoreStats store;
   std::string durability;
-  size_t streams = 0;
-  uint64_t streams_refused = 0;
+  StreamStats streams;
+  HandlerCounters handled;
   std::vector<LimitInForce> limits;
-  uint64_t streams_refused_by_client = 0;  // of these
-  uint64_t slowed_by_client = 0;           // see HandlerCounters
-  uint64_t slowed_by_source = 0;
-  uint64_t refused_by_client = 0;
-  size_t unacked_bytes = 0;
-  size_t answer_bytes = 0;
   CallFigures calls;
-  ConnectionStats connections;  // set by who has them, as is `http`
-  HttpStats http;
-  DoorStats door;                          // likewise
-  std::optional<FrontierStatus> frontier;  // likewise; unset: not served
-  IndexNowStats indexnow;                  // likewise
-  uint32_t shards = 0;
-  uint64_t results_refused = 0;
-  uint64_t signals_refused = 0;
-  uint64_t upserts_applied = 0;
-  uint64_t upserts_refused = 0;
+  QueueDepths queues;
   std::vector<SourceFigures> sources;  // by name
-  std::vector<QueueDepth> queues;
-  // By crawl id for which something is set, limits::kMaxCrawlsShown of them at most.
+  // Crawl ids with settings, limits::kMaxCrawlsShown of them at most.
   std::map<std::string, CrawlCounters> crawls;
   Status failure;  // why nothing, or not everything, can be written
-  Status stall;    // why no shard can write; OK if one can
-  RecoveryStatus recovery;
-  ClusterStatus cluster;
+  Status stall;    // why no shard can write; OK = one can
   AuditStats audit;
-
-  [[nodiscard]] double believed_freshness() const {
-    return believed.pages == 0 ? 0 : believed.fresh_pages / static_cast<double>(believed.pages);
-  }
-  [[nodiscard]] double weighted_believed_freshness() const {
-    return believed.importance > 0 ? believed.fresh_importance / believed.importance : 0;
-  }
+  // Set by their owners:
+  RecoveryStatus recovery;
+  ConnectionStats connections;
+  HttpStats http;
+  DoorStats door;
+  FrontierStatus frontier = {.active = false};  // inactive if it is not served
+  IndexNowStats indexnow;
+  ClusterStatus cluster;
+  ProcessStats process;
+  std::map<std::string, double> annotations;  // posted by programs
 };
 
-// Thread-safe.
+// --- Figures of all shards
+
+// The part of a snapshot that has such fields.
+template <typename P>
+const P& PartOf(const ShardSnapshot& shard) {
+  return std::get<const P&>(
+      std::tie(shard, shard.counters, static_cast<const EventCounts&>(shard.counters),
+               shard.believed, shard.figures, shard.last_epoch, shard.commits));
+}
+template <typename T, typename P>
+T SumOf(const ServerStatus& status, T P::*field) {
+  T sum{};
+  for (const ShardSnapshot& shard : status.shards) sum += PartOf<P>(shard).*field;
+  return sum;
+}
+template <typename T, typename P>
+T MostOf(const ServerStatus& status, T P::*field) {
+  T most{};
+  for (const ShardSnapshot& shard : status.shards) most = std::max(most, PartOf<P>(shard).*field);
+  return most;
+}
+template <typename T, typename P>
+T LeastOf(const ServerStatus& status, T P::*field) {
+  if (status.shards.empty()) return T{};
+  T least = PartOf<P>(status.shards.front()).*field;
+  for (const ShardSnapshot& shard : status.shards) least = std::min(least, PartOf<P>(shard).*field);
+  return least;
+}
+
+// Gathers the state. Thread-safe.
 [[nodiscard]] ServerStatus GatherStatus(const ServerContext& context);
-void ToProto(const ServerStatus& status, v1::GetStatisticsResponse* out);
 
 }  // namespace freshet
 

@@ -16,13 +16,27 @@
 namespace freshet {
 namespace {
 
-// Whoever may send an item a day is looked at again after this: its rate may be another one by
-// then.
+// The longest pause before the rate of a client is looked at again: it may have changed.
 constexpr Duration kLongestPause = Duration::Hours(1);
-// Smaller items are no URLs. They are refused, each in fewer bytes than AckBytes allows for one.
+// Smaller items are no URLs. Each is refused in fewer bytes than AckBytes allows for an item.
 constexpr size_t kLeastBytesOfItem = 16;
 
 using std::chrono::steady_clock;
+
+// Calls `ring` after this time, on a thread of gRPC.
+std::unique_ptr<grpc::Alarm> AlarmAfter(std::chrono::microseconds wait,
+                                        std::function<void(bool)> ring) {
+  auto alarm = std::make_unique<grpc::Alarm>();
+  const int64_t micros = std::max<int64_t>(0, wait.count());
+  alarm->Set(gpr_time_add(gpr_now(GPR_CLOCK_MONOTONIC), gpr_time_from_micros(micros, GPR_TIMESPAN)),
+             std::move(ring));
+  return alarm;
+}
+
+grpc::Status TakesNothing() {
+  return {grpc::StatusCode::RESOURCE_EXHAUSTED,
+          "the client takes nothing of what it is sent, and others need the room"};
+}
 
 }  // namespace
 
@@ -32,10 +46,8 @@ void MessageStream::Begin(StreamSet* streams) {
   CHECK(self_ == nullptr, "begun twice");
   self_ = shared_from_this();
   streams_ = streams;
-  const StreamSet::Added added = streams_->Add(self_);
-  if (added.outdone != nullptr) added.outdone->Dismiss(streams_->TooSilent());
-  if (!added.status.ok()) return End(added.status);
-  // Opening another stream is no way around what is owed.
+  if (grpc::Status added = streams_->Add(self_); !added.ok()) return End(std::move(added));
+  // A new stream does not escape what its client owes.
   if (const Duration owed = Owes(); owed > Duration()) {
     const MutexLock lock(mutex_);
     return SetPause(owed);
@@ -53,36 +65,31 @@ void MessageStream::Resume() {
 }
 
 // As long as it is being cut it is not finished, so gRPC still has the call.
-void MessageStream::Look(Patience::Clock::time_point now, const Crowding& crowding) {
-  if (crowding.answers == 0) return;
+Peer MessageStream::Look(Patience::Clock::time_point now, const Crowding& crowding) {
+  if (crowding.answers == 0) return {};
   {
     const MutexLock lock(mutex_);
-    if (!timed_ || finished_ || cutting_ || patience_->Until(crowding.answers) > now) return;
-    timed_ = false;
+    if (!timed_ || finished_ || cutting_) return {};
+    if (patience_->Until(crowding.answers) > now) return patience_->Stuck(now) ? peer() : Peer();
+    patience_->Cut(now);
     cutting_ = true;
-    if (!end_status_) {
-      end_status_ = {grpc::StatusCode::RESOURCE_EXHAUSTED,
-                     "the client takes nothing of what it is sent, and others need the room"};
-    }
+    if (!end_status_) end_status_ = TakesNothing();
   }
   Cancel();
-  Steps steps;
   {
     const MutexLock lock(mutex_);
     cutting_ = false;
-    steps = NextSteps();
   }
-  Perform(std::move(steps));
+  Resume();
+  return {};
 }
 
 void MessageStream::End(grpc::Status status) {
-  Steps steps;
   {
     const MutexLock lock(mutex_);
     if (!end_status_) end_status_ = std::move(status);
-    steps = NextSteps();
   }
-  Perform(std::move(steps));
+  Resume();
 }
 
 uint64_t MessageStream::OpenAck(size_t bytes) {
@@ -126,25 +133,20 @@ StreamSet::Calls MessageStream::LetGo(size_t bytes) {
 void MessageStream::PauseReading(Duration time) {
   const MutexLock lock(mutex_);
   CHECK(handling_, "nothing has come");
-  if (!paused_) SetPause(time);
+  if (pause_ == nullptr) SetPause(time);
 }
 
 void MessageStream::SetPause(Duration time) {
-  paused_ = true;
-  pause_ = std::make_unique<grpc::Alarm>();
-  const int64_t micros = std::min(time, kLongestPause).micros();
-  pause_->Set(
-      gpr_time_add(gpr_now(GPR_CLOCK_MONOTONIC), gpr_time_from_micros(micros, GPR_TIMESPAN)),
-      [self = shared_from_this()](bool) { self->OnPauseOver(); });
+  pause_ = AlarmAfter(std::min(time, kLongestPause).chrono(),
+                      [self = shared_from_this()](bool) { self->OnPauseOver(); });
 }
 
 void MessageStream::OnPauseOver() {
-  // Its other streams may have sent meanwhile.
+  // The client's other streams may have sent in between.
   const Duration owed = Owes();
   {
     const MutexLock lock(mutex_);
-    paused_ = false;
-    // It holds the stream.
+    // The alarm holds the stream.
     pause_.reset();
     if (owed > Duration() && !finished_ && !end_status_) return SetPause(owed);
   }
@@ -161,9 +163,8 @@ void MessageStream::Send(grpc::ByteBuffer message, Sent sent, Duration patience)
   {
     const MutexLock lock(mutex_);
     unwritten_bytes_ += message.Length();
-    Outgoing outgoing{.message = message, .sent = std::move(sent)};
-    if (!patience.infinite()) outgoing.stale_at = steady_clock::now() + patience.chrono();
-    outgoing_.push_back(std::move(outgoing));
+    Outgoing& last = outgoing_.emplace_back(Outgoing{.message = message, .sent = std::move(sent)});
+    if (!patience.infinite()) last.stale_at = steady_clock::now() + patience.chrono();
     steps = NextSteps();
     WatchStale();
   }
@@ -190,24 +191,19 @@ void MessageStream::WatchStale() {
   for (const Outgoing& waiting : outgoing_) first = std::min(first, waiting.stale_at);
   if (first == steady_clock::time_point::max()) return;
   const auto wait = std::chrono::ceil<std::chrono::microseconds>(first - steady_clock::now());
-  stale_ = std::make_unique<grpc::Alarm>();
-  stale_->Set(gpr_time_add(gpr_now(GPR_CLOCK_MONOTONIC),
-                           gpr_time_from_micros(std::max<int64_t>(0, wait.count()), GPR_TIMESPAN)),
-              [self = shared_from_this()](bool) { self->OnStale(); });
+  stale_ = AlarmAfter(wait, [self = shared_from_this()](bool) { self->OnStale(); });
 }
 
 void MessageStream::OnStale() {
-  std::vector<Sent> stale;
-  Steps steps;
+  Steps stale;
   {
     const MutexLock lock(mutex_);
     stale_.reset();
-    stale = TakeStale();
+    stale.failed = TakeStale();
     WatchStale();
-    steps = NextSteps();
   }
-  for (const Sent& sent : stale) sent(Fate::kNeverLeft);
-  Perform(std::move(steps));
+  Tell(stale);
+  Resume();
 }
 
 MessageStream::Steps MessageStream::NextSteps() {
@@ -219,7 +215,7 @@ MessageStream::Steps MessageStream::NextSteps() {
     outgoing_.clear();
     unwritten_bytes_ = 0;
   }
-  // Before it is asked whether the stream may read.
+  // This comes before the question whether the stream may read.
   CountAnswers(steps);
   if (!finished_) NextWriteAndRead(steps);
   return steps;
@@ -233,7 +229,7 @@ void MessageStream::CountAnswers(Steps& steps) {
   if (broken_ || finished_) return;
   const bool behind =
       !outgoing_.empty() &&
-      (unwritten_bytes_ >= limits::kMaxUnwrittenBytesPerStream || !streams_->MayAnswer(self_));
+      (unwritten_bytes_ >= limits::kMaxUnwrittenBytesPerStream || !streams_->HasRoom(self_, 0, 1));
   steps.caught_up = behind_.exchange(behind) && !behind;
 }
 
@@ -247,8 +243,8 @@ void MessageStream::NextWriteAndRead(Steps& steps) {
     in_write_ = steps.write = true;
     timed_ = patience_.has_value();
     if (timed_) patience_->Begin(writing_bytes_, Patience::Clock::now());
-    // Not of the first one: gRPC would hold it back together with what begins the stream, and not
-    // say that it is written, until something else makes it write.
+    // The first message has no buffer hint. With it gRPC would hold the message back, and not
+    // report it written, until something else makes it write.
     steps.more = std::exchange(has_written_, true) && !outgoing_.empty();
   }
   if (acks_.empty()) held_ = false;
@@ -270,19 +266,19 @@ void MessageStream::NextWriteAndRead(Steps& steps) {
     }
     return;
   }
-  // What waits to be written counts as unacknowledged: a client that does not read its
-  // acknowledgements is not read either.
+  // Answers that wait to be written count as unacknowledged: a client that does not read them is
+  // not read either.
   const size_t unacked = acks_.size() + outgoing_.size();
-  if (!reading_ && !handling_ && !held_ && !paused_ && !reads_ended_ &&
+  if (!reading_ && !handling_ && !held_ && pause_ == nullptr && !reads_ended_ &&
       unacked < max_unacked_messages_ && unacked_bytes_ < limits::kMaxUnackedBytesPerStream &&
-      unwritten_bytes_ < limits::kMaxUnwrittenBytesPerStream && streams_->MayRead(self_)) {
+      unwritten_bytes_ < limits::kMaxUnwrittenBytesPerStream && streams_->HasRoom(self_, 1, 1)) {
     reading_ = starting_read_ = steps.read = true;
   }
 }
 
 bool MessageStream::MayHandle() {
-  // Reading began while there was room for its answer: since then others may have filled it. The
-  // place is taken now, as thousands of messages may wait for their turns.
+  // When reading began there was room for the answer, which others may have filled since. The room
+  // is taken now, as thousands of messages may wait for their turns.
   const size_t answers = MostAnswered(message_bytes_);
   if (!streams_->TryHold(self_, message_bytes_, answers)) return false;
   expected_bytes_ = answers;
@@ -299,6 +295,16 @@ void MessageStream::Tell(Steps& steps) {
   for (const Sent& sent : std::exchange(steps.failed, {})) sent(Fate::kNeverLeft);
   if (std::exchange(steps.caught_up, false)) OnCaughtUp();
   ResumeAll(std::exchange(steps.resumed, {}));
+  if (!std::exchange(steps.handle, false)) return;
+  // This thread frees what others have sent; another one handles the message.
+  const MutexLock lock(mutex_);
+  handler_ = AlarmAfter({}, [self = shared_from_this()](bool) {
+    {
+      const MutexLock done(self->mutex_);
+      self->handler_.reset();
+    }
+    self->HandleInTurn();
+  });
 }
 
 void MessageStream::BeginHandling() {
@@ -308,47 +314,33 @@ void MessageStream::BeginHandling() {
 }
 
 void MessageStream::Perform(Steps steps) {
-  const auto handle_later = [this, &steps] {
-    if (!steps.handle) return;
-    // On a thread of gRPC's: this one releases what others have sent.
-    const MutexLock lock(mutex_);
-    handler_ = std::make_unique<grpc::Alarm>();
-    handler_->Set(gpr_now(GPR_CLOCK_MONOTONIC), [self = shared_from_this()](bool) {
-      {
-        const MutexLock done(self->mutex_);
-        self->handler_.reset();
-      }
-      self->HandleInTurn();
-    });
-  };
   Tell(steps);
-  handle_later();
   while (steps.write || steps.read) {
     if (steps.write) {
-      // What more there is follows at once: gRPC may keep it together, for one call of the system.
+      // More follows at once: gRPC may keep this message, to write all in one system call.
       grpc::WriteOptions options;
       if (steps.more) options.set_buffer_hint();
       StartWrite(&writing_, options);
     }
     if (!steps.read) return;
-    // gRPC allows no read after Finish, so nobody finishes until this one has begun.
+    // gRPC allows no read after Finish, so no thread finishes until this read has begun.
     StartRead(&incoming_);
     {
       const MutexLock lock(mutex_);
       starting_read_ = false;
       steps = NextSteps();
     }
+    // The message just read may have been deferred, and fit by now.
     Tell(steps);
-    // The message that was just read may have been deferred, and fit by now.
-    handle_later();
   }
-  // The last use of this object: it may be gone when Finish returns.
+  // This is the last use of the object: it may be gone when Finish returns.
   if (!steps.finish) return;
   if (watch_) watch_->End(steps.finish->error_code());
   Finish(*steps.finish);
 }
 
 void MessageStream::OnReadDone(bool ok) {
+  NoteTurn();
   if (ok && watch_) watch_->CountReceived();
   {
     const MutexLock lock(mutex_);
@@ -380,16 +372,16 @@ void MessageStream::HandleInTurn() {
 
 void MessageStream::HandleMessage(bool ok) {
   bool ending = false;
+  bool goes_on = false;
   {
     const MutexLock lock(mutex_);
     ending = end_status_.has_value();
   }
-  bool goes_on = false;
   if (!ok) {
     goes_on = !ending && OnReadsEnded();
     if (!goes_on) OnClientGone();
   } else if (!ending) {
-    // One that arrives after the end was decided was never acknowledged: it may be sent again.
+    // A message that comes after the end was decided was never acknowledged: it may be sent again.
     OnMessage(&incoming_);
   }
   Steps steps;
@@ -397,10 +389,10 @@ void MessageStream::HandleMessage(bool ok) {
   {
     const MutexLock lock(mutex_);
     handling_ = false;
-    // OpenAck has kept what its answer needs, or the answer is there.
+    // OpenAck has reserved the answer's bytes, or the answer is there.
     expected_bytes_ = 0;
     goes_on_ = goes_on;
-    // Of what nobody acknowledges.
+    // Bytes of a message without an acknowledgement.
     resumed = LetGo(std::exchange(handled_bytes_, 0));
     steps = NextSteps();
   }
@@ -427,15 +419,13 @@ void MessageStream::OnWriteDone(bool ok) {
 }
 
 void MessageStream::OnCancel() {
-  Steps steps;
   {
     const MutexLock lock(mutex_);
     broken_ = true;
     if (!end_status_) end_status_ = grpc::Status(grpc::StatusCode::CANCELLED, "cancelled");
-    steps = NextSteps();
   }
   OnClientGone();
-  Perform(std::move(steps));
+  Resume();
 }
 
 void MessageStream::OnDone() {
@@ -451,7 +441,7 @@ void MessageStream::OnDone() {
     steps = NextSteps();
   }
   Tell(steps);
-  // Others may hold the stream for acknowledgements that are still open.
+  // Others may hold the stream for open acknowledgements.
   const std::shared_ptr<MessageStream> last = std::move(self_);
 }
 

@@ -1,5 +1,5 @@
-// What bidirectional streams have in common: messages as bytes, acknowledgements in order, a bound
-// on what is read and not yet acknowledged, and an orderly end.
+// Bidirectional streams: messages as bytes, acknowledgements in order, a bound on unacknowledged
+// messages, and an orderly end.
 #ifndef FRESHET_SERVER_API_STREAM_H_
 #define FRESHET_SERVER_API_STREAM_H_
 
@@ -24,92 +24,95 @@
 
 namespace freshet {
 
-// One open stream. It lives until gRPC is done with it and nobody holds it any more. Thread-safe;
-// OnMessage is called one at a time.
+// One open stream. It lives until gRPC is done with it and nobody holds it. Thread-safe; OnMessage
+// is called one at a time.
 class MessageStream : public grpc::ServerBidiReactor<grpc::ByteBuffer, grpc::ByteBuffer>,
                       public OpenCall,
                       public std::enable_shared_from_this<MessageStream> {
  public:
-  // Reads no further while so many messages wait for their acknowledgements.
+  // Stops reading while `unacked_messages` messages wait for their acknowledgements.
   explicit MessageStream(int unacked_messages = limits::kMaxUnackedMessagesPerStream)
       : max_unacked_messages_(static_cast<size_t>(unacked_messages)) {}
-  // The stream is counted as one of that method. Before Begin; both outlive it.
+  // Counts the stream for that method. To be called before Begin; both outlive the stream.
   void Watch(CallStats& stats, Clock& clock, CallStats::Method method) {
     watch_.emplace(stats, clock, method, CallKind::kStream);
   }
-  // A client that takes what it is sent more slowly than this loses the stream where others need
-  // the room. Before Begin; unless it is called, none does.
+  // Sets the patience with slow clients: one that takes its messages more slowly loses the stream
+  // when others need the room. To be called before Begin; by default clients may be slow.
   void SetPatience(Duration patience) FRESHET_EXCLUDES(mutex_) {
     const MutexLock lock(mutex_);
     patience_.emplace(patience);
   }
-  // Starts reading. Call once, right after construction as a shared_ptr.
+  // Starts reading. To be called once, right after construction as a shared_ptr.
   void Begin(StreamSet* streams);
   // Reads nothing more, and ends with `status` once everything read is acknowledged and written.
   void End(grpc::Status status) FRESHET_EXCLUDES(mutex_);
-  // The same, but what its client was let in for ends now, whatever is still to be acknowledged.
+  // Ends the stream like End, but withdraws the client's rights now, even with open
+  // acknowledgements.
   void Dismiss(grpc::Status status) override FRESHET_EXCLUDES(mutex_) {
     OnClientGone();
     End(std::move(status));
   }
   [[nodiscard]] CallKind kind() const final { return CallKind::kStream; }
-  // Goes on reading if it may.
+  // Reads on if it may.
   void Resume() final FRESHET_EXCLUDES(mutex_);
-  void Look(std::chrono::steady_clock::time_point now, const Crowding& crowding) final
+  Peer Look(std::chrono::steady_clock::time_point now, const Crowding& crowding) final
       FRESHET_EXCLUDES(mutex_);
   virtual void OnServerDraining() {}
-  // How long whoever has opened the stream should send nothing, for what came of all its streams
-  // and calls. Asked before the first message is read and after each pause. Thread-safe.
+  // How long the client should send nothing, for all its streams and calls. Asked before the first
+  // message is read and after each pause. Thread-safe.
   [[nodiscard]] virtual Duration Owes() const { return {}; }
 
  protected:
-  // What became of a message: it left; it broke off; it never left.
+  // The fate of a message: it left; it broke off; it never left.
   enum class Fate : uint8_t { kSent, kBrokeOff, kNeverLeft };
   using Sent = std::function<void(Fate)>;
 
-  // A message has arrived. What it is answered with goes through OpenAck and Acknowledge.
-  // The bytes may be let go before it returns.
+  // A message has arrived. Its answer goes through OpenAck and Acknowledge. The bytes may be freed
+  // before this returns.
   virtual void OnMessage(grpc::ByteBuffer* bytes) = 0;
-  // The most that a message of so many bytes is answered with, roughly. Thread-safe.
+  // The most bytes, roughly, of the answer to a message of `message_bytes`. Thread-safe.
   [[nodiscard]] virtual size_t MostAnswered(size_t message_bytes) const;
-  // The client has said all it will, and may still listen. Returns whether there is something to be
-  // said to it yet: then it is for the stream to call End.
+  // The client has ended its side, and may still listen. Returns whether messages for it are still
+  // to come: then the stream must call End.
   virtual bool OnReadsEnded() { return false; }
-  // The client has said all it will, or is gone; acknowledgements that are open still go out.
-  // Called at least once, from any thread, before the stream is over.
+  // The client has ended its side, or is gone; open acknowledgements still go out. Called at least
+  // once, from any thread, before the stream is over.
   virtual void OnClientGone() {}
-  // The client has taken what it was behind with. Called from any thread.
+  // The client has taken the messages that it was behind with. Called from any thread.
   virtual void OnCaughtUp() {}
 
   // Cancels the call, which gRPC still has. Any thread.
   virtual void Cancel() {}
+  // The other side of the connection of the call; none: nobody in particular. Thread-safe.
+  [[nodiscard]] virtual Peer peer() const { return {}; }
 
-  // A place in the order of acknowledgements. Each must be filled by one call of Acknowledge; until
+  // Opens a place in the order of acknowledgements. One call of Acknowledge must fill it; until
   // then `bytes` of the client's share of answers are kept for it. Called in OnMessage.
   [[nodiscard]] uint64_t OpenAck(size_t bytes = 0) FRESHET_EXCLUDES(mutex_);
   void Acknowledge(uint64_t place, grpc::ByteBuffer message) FRESHET_EXCLUDES(mutex_);
-  // Reads no further before all acknowledgements are out: the server is behind.
+  // Reads no further before all acknowledgements are out, because the server is behind.
   void HoldReading() FRESHET_EXCLUDES(mutex_);
-  // Reads no further for so long, and until nothing is owed: the client sends more than it may.
+  // Reads no further for this time, and while anything is owed, because the client sends too much.
   // Called in OnMessage.
   void PauseReading(Duration time) FRESHET_EXCLUDES(mutex_);
-  // Size of the message that OnMessage handles, inflated. Called in OnMessage.
+  // Inflated size of the message that OnMessage handles. Called in OnMessage.
   [[nodiscard]] size_t message_bytes() const { return message_bytes_; }
-  // Whether so much waits for the client that nothing more should be sent to it until OnCaughtUp.
-  // Any thread, with any lock.
+  // Whether so much waits for the client that nothing more should be sent until OnCaughtUp. Any
+  // thread, with any lock.
   [[nodiscard]] bool behind() const { return behind_.load(std::memory_order_acquire); }
-  // Sends a message in no particular order to acknowledgements. `sent` is called once, also when
-  // the stream is over already. A message that is not its turn to be written within `patience`,
-  // because the client does not read, does not leave.
+  // Sends a message in no fixed order to acknowledgements. `sent` is called once, even when the
+  // stream is already over. A message that is not written within `patience`, because the client
+  // does not read, never leaves.
   void Send(grpc::ByteBuffer message, Sent sent = nullptr, Duration patience = Duration::Infinite())
       FRESHET_EXCLUDES(mutex_);
-  // The same for what a client that is behind can do without: then it is not sent.
+  // Sends a message that the client can do without, unless it is behind.
   void SendNews(const grpc::ByteBuffer& message) FRESHET_EXCLUDES(mutex_) {
     if (!behind()) Send(message);
   }
 
  private:
-  // An acknowledgement to come, how large the message was that it is for, and how large it may be.
+  // An acknowledgement to come, with the size of its message, and the most bytes that it may have.
   struct Place {
     std::optional<grpc::ByteBuffer> ack;
     size_t bytes = 0;
@@ -126,37 +129,38 @@ class MessageStream : public grpc::ServerBidiReactor<grpc::ByteBuffer, grpc::Byt
   void OnDone() final;
   void OnCancel() final;
 
-  // The next gRPC operation that the state allows; does what it returns outside of the lock.
+  // The next gRPC operations that the state allows, to be done outside of the lock.
   struct Steps {
     bool read = false;
     bool write = false;
-    bool more = false;    // is to be written after it
-    bool handle = false;  // the message that was deferred
+    bool more = false;    // another message follows it
+    bool handle = false;  // the deferred message
     std::optional<grpc::Status> finish;
-    std::vector<Sent> failed;  // messages that will not leave
+    std::vector<Sent> failed;  // messages that never leave
     StreamSet::Calls resumed;
     bool caught_up = false;
   };
   [[nodiscard]] Steps NextSteps() FRESHET_REQUIRES(mutex_);
   void NextWriteAndRead(Steps& steps) FRESHET_REQUIRES(mutex_);
-  // Counts what waits for the client, and tells whether it is behind with it.
+  // Counts the bytes that wait for the client, and tells whether it is behind.
   void CountAnswers(Steps& steps) FRESHET_REQUIRES(mutex_);
-  // Whether the message that has come may be handled; if so, it counts as held.
+  // Whether the message that has come may be handled; counts it as held then.
   [[nodiscard]] bool MayHandle() FRESHET_REQUIRES(mutex_);
-  // The message that has come counts as held, and is being handled.
+  // Counts the message that has come as held, and begins to handle it.
   void BeginHandling() FRESHET_REQUIRES(mutex_);
-  // Handles the message that has come when it is the turn of the client.
+  // Handles the message that has come when it is the client's turn.
   void HandleInTurn() FRESHET_EXCLUDES(mutex_);
   // Handles the message that has come, or the end of reading if not `ok`.
   void HandleMessage(bool ok) FRESHET_EXCLUDES(mutex_);
-  // The bytes of a message are no more; returns who may go on.
+  // Frees the bytes of a message; returns the calls that may continue.
   [[nodiscard]] StreamSet::Calls LetGo(size_t bytes) FRESHET_REQUIRES(mutex_);
   void Perform(Steps steps) FRESHET_EXCLUDES(mutex_);
-  // Tells others what has become of their messages, and that they may go on.
-  void Tell(Steps& steps);
-  // Takes what is stale out of what waits.
+  // Reports to others the outcomes of their messages, and that they may continue. Has another
+  // thread handle the deferred message.
+  void Tell(Steps& steps) FRESHET_EXCLUDES(mutex_);
+  // Takes stale messages out of the waiting ones.
   [[nodiscard]] std::vector<Sent> TakeStale() FRESHET_REQUIRES(mutex_);
-  // Has that looked after once the first that waits is stale.
+  // Sets the alarm for the first waiting message that becomes stale.
   void WatchStale() FRESHET_REQUIRES(mutex_);
   void OnStale() FRESHET_EXCLUDES(mutex_);
   void SetPause(Duration time) FRESHET_REQUIRES(mutex_);
@@ -166,9 +170,9 @@ class MessageStream : public grpc::ServerBidiReactor<grpc::ByteBuffer, grpc::Byt
   StreamSet* streams_ = nullptr;
   std::optional<CallWatch> watch_;       // set before Begin, if ever
   std::shared_ptr<MessageStream> self_;  // until OnDone
-  grpc::ByteBuffer incoming_;            // gRPC's while reading
-  size_t message_bytes_ = 0;             // of it, once it is inflated; of who handles it
-  grpc::ByteBuffer writing_;             // gRPC's while writing
+  grpc::ByteBuffer incoming_;            // used by gRPC while reading
+  size_t message_bytes_ = 0;             // its inflated size; used by the thread that handles it
+  grpc::ByteBuffer writing_;             // used by gRPC while writing
   mutable Mutex mutex_;
   std::deque<Place> acks_ FRESHET_GUARDED_BY(mutex_);
   uint64_t first_ack_ FRESHET_GUARDED_BY(mutex_) = 0;  // place of acks_.front()
@@ -179,28 +183,29 @@ class MessageStream : public grpc::ServerBidiReactor<grpc::ByteBuffer, grpc::Byt
   bool has_written_ FRESHET_GUARDED_BY(mutex_) = false;
   bool handling_ FRESHET_GUARDED_BY(mutex_) = false;  // OnMessage runs
   // The message in incoming_ waits, compressed, until it fits once it is inflated, and until the
-  // client has taken enough of what waits for it.
+  // client has taken enough of its answers.
   bool deferred_ FRESHET_GUARDED_BY(mutex_) = false;
-  std::unique_ptr<grpc::Alarm> handler_ FRESHET_GUARDED_BY(mutex_);  // of one that was deferred
+  std::unique_ptr<grpc::Alarm> handler_ FRESHET_GUARDED_BY(mutex_);  // runs a deferred message
   bool spoken_ FRESHET_GUARDED_BY(mutex_) = false;                   // a message has come
   bool starting_read_ FRESHET_GUARDED_BY(mutex_) = false;  // StartRead is about to be called
   bool reads_ended_ FRESHET_GUARDED_BY(mutex_) = false;
-  bool goes_on_ FRESHET_GUARDED_BY(mutex_) = false;      // although the client has said all
-  size_t handled_bytes_ FRESHET_GUARDED_BY(mutex_) = 0;  // of the message in OnMessage
+  bool goes_on_ FRESHET_GUARDED_BY(mutex_) = false;      // although the client has ended its side
+  size_t handled_bytes_ FRESHET_GUARDED_BY(mutex_) = 0;  // bytes of the message in OnMessage
   size_t unacked_bytes_ FRESHET_GUARDED_BY(mutex_) = 0;
-  size_t unwritten_bytes_ FRESHET_GUARDED_BY(mutex_) = 0;  // in outgoing_, and of acks_
+  size_t unwritten_bytes_ FRESHET_GUARDED_BY(mutex_) = 0;  // bytes of outgoing_ and acks_
   size_t writing_bytes_ FRESHET_GUARDED_BY(mutex_) = 0;
-  size_t reserved_bytes_ FRESHET_GUARDED_BY(mutex_) = 0;  // for acks_
-  size_t expected_bytes_ FRESHET_GUARDED_BY(mutex_) = 0;  // of answers to the message in hand
-  size_t answer_bytes_ FRESHET_GUARDED_BY(mutex_) = 0;    // that the set counts
+  size_t reserved_bytes_ FRESHET_GUARDED_BY(mutex_) = 0;  // bytes reserved for acks_
+  // bytes that answers to the present message may have
+  size_t expected_bytes_ FRESHET_GUARDED_BY(mutex_) = 0;
+  // bytes of answers that the set counts for this stream
+  size_t answer_bytes_ FRESHET_GUARDED_BY(mutex_) = 0;
   std::atomic<bool> behind_{false};
   std::optional<Patience> patience_ FRESHET_GUARDED_BY(mutex_);
-  bool timed_ FRESHET_GUARDED_BY(mutex_) = false;    // what is written is, by patience_
+  bool timed_ FRESHET_GUARDED_BY(mutex_) = false;    // patience_ times the present write
   bool cutting_ FRESHET_GUARDED_BY(mutex_) = false;  // the call is being cancelled
   bool held_ FRESHET_GUARDED_BY(mutex_) = false;
-  bool paused_ FRESHET_GUARDED_BY(mutex_) = false;
-  std::unique_ptr<grpc::Alarm> pause_ FRESHET_GUARDED_BY(mutex_);  // its end, while paused_
-  std::unique_ptr<grpc::Alarm> stale_ FRESHET_GUARDED_BY(mutex_);  // null: nothing is watched
+  std::unique_ptr<grpc::Alarm> pause_ FRESHET_GUARDED_BY(mutex_);  // its end; nullptr = no pause
+  std::unique_ptr<grpc::Alarm> stale_ FRESHET_GUARDED_BY(mutex_);  // nullptr = nothing is watched
   bool broken_ FRESHET_GUARDED_BY(mutex_) = false;                 // writes fail
   bool finished_ FRESHET_GUARDED_BY(mutex_) = false;
   std::optional<grpc::Status> end_status_ FRESHET_GUARDED_BY(mutex_);

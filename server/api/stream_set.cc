@@ -14,13 +14,13 @@
 namespace freshet {
 namespace {
 
-// Calls that are no streams come in bursts and are over soon: so many may always be under way, and
-// half as many of one client.
+// Unary calls come in bursts and are over soon: this many may always be under way, half of them of
+// one client.
 constexpr size_t kLeastCalls = 1000;
-// The set looks at so many waiting clients when something becomes free, in turns: a message costs
-// no more where thousands of clients wait.
+// Waiting clients looked at when something becomes free, in turns: so a message costs no more with
+// thousands of waiting clients.
 constexpr size_t kLookedAt = 64;
-// Numbers of such calls begin here: of the calls that wait, streams go on first.
+// Numbers of unary calls begin here: of the waiting calls, streams continue first.
 constexpr uint64_t kFirstCall = uint64_t{1} << 63;
 
 bool IsStream(const OpenCall& call) { return call.kind() == CallKind::kStream; }
@@ -29,7 +29,16 @@ grpc::Status ShuttingDown() {
   return {grpc::StatusCode::UNAVAILABLE, "the server is shutting down"};
 }
 
-// As Crowding has it, of a table of so many bytes (core/base/shares.h).
+// Dismisses the call that has been silent longest, if one must go; returns whether one must.
+bool DismissOutdone(const std::shared_ptr<OpenCall>& call) {
+  if (call == nullptr) return false;
+  call->Dismiss({grpc::StatusCode::RESOURCE_EXHAUSTED,
+                 "too many calls that were opened later have said nothing either: send the first "
+                 "message at once, or try again later"});
+  return true;
+}
+
+// The value of Crowding for a table of `most` bytes (core/base/shares.h).
 double CrowdingOf(size_t taken, size_t most) {
   const size_t shared = most - most / 4;
   const size_t for_newcomers = most - most / 16 - shared;
@@ -40,21 +49,30 @@ double CrowdingOf(size_t taken, size_t most) {
 
 }  // namespace
 
-StreamSet::Added StreamSet::Add(const std::shared_ptr<OpenCall>& call) {
-  const MutexLock lock(mutex_);
-  return AddLocked(call, {});
+bool StreamSet::Add(const std::shared_ptr<OpenCall>& call) {
+  std::shared_ptr<OpenCall> outdone;
+  {
+    const MutexLock lock(mutex_);
+    outdone = AddLocked(call, {});
+  }
+  return DismissOutdone(outdone);
 }
 
-StreamSet::Added StreamSet::Add(const std::shared_ptr<MessageStream>& stream) {
-  const MutexLock lock(mutex_);
-  Added added = AddLocked(stream, {.ends = stream});
-  ++ends_;
-  if (!ending_) return added;
-  SilentOf(*stream).erase(calls_[stream].number);
-  return {.status = ShuttingDown(), .outdone = std::move(added.outdone)};
+grpc::Status StreamSet::Add(const std::shared_ptr<MessageStream>& stream) {
+  std::shared_ptr<OpenCall> outdone;
+  bool ending = false;
+  {
+    const MutexLock lock(mutex_);
+    outdone = AddLocked(stream, {.ends = stream});
+    ++ends_;
+    ending = ending_;
+    if (ending) SilentOf(*stream).erase(calls_[stream].number);
+  }
+  DismissOutdone(outdone);
+  return ending ? ShuttingDown() : grpc::Status::OK;
 }
 
-StreamSet::Added StreamSet::AddLocked(const std::shared_ptr<OpenCall>& call, Entry entry) {
+std::shared_ptr<OpenCall> StreamSet::AddLocked(const std::shared_ptr<OpenCall>& call, Entry entry) {
   const bool stream = IsStream(*call);
   entry.number = opened_++ + (stream ? 0 : kFirstCall);
   if (stream) ++streams_;
@@ -62,19 +80,10 @@ StreamSet::Added StreamSet::AddLocked(const std::shared_ptr<OpenCall>& call, Ent
   silent[entry.number] = call;
   ++ClientOf(*call).calls;
   calls_[call] = std::move(entry);
-  Added added;
   const size_t most = stream ? limits_.streams.get() : std::max(limits_.streams.get(), kLeastCalls);
-  if (silent.size() > most) {
-    ++refused_;
-    added.outdone = silent.extract(silent.begin()).mapped();
-  }
-  return added;
-}
-
-grpc::Status StreamSet::TooSilent() const {
-  return {grpc::StatusCode::RESOURCE_EXHAUSTED,
-          "too many calls that were opened later have said nothing either: send the first message "
-          "at once, or try again later"};
+  if (silent.size() <= most) return nullptr;
+  ++refused_;
+  return silent.extract(silent.begin()).mapped();
 }
 
 grpc::Status StreamSet::Admit(const std::shared_ptr<OpenCall>& call) {
@@ -181,21 +190,23 @@ void StreamSet::DismissSilent(const grpc::Status& status) {
   for (const auto& call : silent) call->Dismiss(status);
 }
 
-void StreamSet::Look(Instant now) {
+std::set<Peer> StreamSet::Look(Instant now) {
   if (const Instant checked = checked_; now >= checked + kCheckInterval || now < checked) {
     checked_ = now;
     CheckCallers();
   }
   ResumeAll(TakeAllReady());
   const auto steady = std::chrono::steady_clock::now();
-  const Crowding crowded = crowding();
+  const Crowding crowded = stats().crowding;
+  std::set<Peer> stuck;
   for (const auto& call : All()) {
-    call->Look(steady, crowded);
+    if (const Peer peer = call->Look(steady, crowded); peer.port != 0) stuck.insert(peer);
     if (call->ends() > now) continue;
     if (const Status status = call->CheckCaller(); !status.ok()) {
       call->Dismiss(GrpcStatusOf(status));
     }
   }
+  return stuck;
 }
 
 void StreamSet::EndAll() {
@@ -214,24 +225,17 @@ bool StreamSet::WaitUntilEmpty(Duration timeout) {
   return ends_ == 0;
 }
 
-size_t StreamSet::size() const {
+StreamStats StreamSet::stats() const {
   const MutexLock lock(mutex_);
-  return streams_;
-}
-
-size_t StreamSet::calls() const {
-  const MutexLock lock(mutex_);
-  return calls_.size();
-}
-
-uint64_t StreamSet::refused() const {
-  const MutexLock lock(mutex_);
-  return refused_;
-}
-
-uint64_t StreamSet::refused_by_client() const {
-  const MutexLock lock(mutex_);
-  return refused_by_client_;
+  const size_t most = limits_.unacked_bytes;
+  return {.calls = calls_.size(),
+          .open = streams_,
+          .refused = refused_,
+          .refused_by_client = refused_by_client_,
+          .unacked_bytes = unacked_bytes_,
+          .answer_bytes = answer_bytes_,
+          .crowding = {.messages = CrowdingOf(unacked_bytes_, most),
+                       .answers = CrowdingOf(answer_bytes_, most)}};
 }
 
 StreamSet::Client& StreamSet::ClientOf(const OpenCall& call) {
@@ -246,13 +250,21 @@ void StreamSet::Hold(const OpenCall& call, size_t bytes) {
   unacked_bytes_ += bytes;
 }
 
+bool StreamSet::HasRoom(const std::shared_ptr<OpenCall>& call, size_t message, size_t answers) {
+  const MutexLock lock(mutex_);
+  return HasRoomLocked(ClientOf(*call), {.call = call, .message = message, .answers = answers});
+}
+
+bool StreamSet::HasRoomLocked(Client& client, const Waiting& wanted) {
+  if (FitsMessage(client, wanted.message) && FitsAnswers(client, wanted.answers)) return true;
+  Wait(client, wanted);
+  return false;
+}
+
 bool StreamSet::TryHold(const std::shared_ptr<OpenCall>& call, size_t bytes, size_t answers) {
   const MutexLock lock(mutex_);
   Client& client = ClientOf(*call);
-  if (!FitsMessage(client, bytes) || !FitsAnswers(client, answers)) {
-    Wait(client, {.call = call, .message = bytes, .answers = answers});
-    return false;
-  }
+  if (!HasRoomLocked(client, {.call = call, .message = bytes, .answers = answers})) return false;
   client.messages += bytes;
   unacked_bytes_ += bytes;
   client.answers += answers;
@@ -269,22 +281,6 @@ StreamSet::Calls StreamSet::Release(const OpenCall& call, size_t bytes) {
   return TakeReady(call);
 }
 
-bool StreamSet::MayRead(const std::shared_ptr<OpenCall>& stream) {
-  const MutexLock lock(mutex_);
-  Client& client = ClientOf(*stream);
-  const bool room = FitsMessage(client, 1) && FitsAnswers(client, 1);
-  if (!room) Wait(client, {.call = stream, .message = 1, .answers = 1});
-  return room;
-}
-
-bool StreamSet::MayAnswer(const std::shared_ptr<OpenCall>& call) {
-  const MutexLock lock(mutex_);
-  Client& client = ClientOf(*call);
-  const bool room = FitsAnswers(client, 1);
-  if (!room) Wait(client, {.call = call, .answers = 1});
-  return room;
-}
-
 StreamSet::Calls StreamSet::SetAnswers(const OpenCall& call, size_t was, size_t now) {
   const MutexLock lock(mutex_);
   Client& client = ClientOf(call);
@@ -293,10 +289,6 @@ StreamSet::Calls StreamSet::SetAnswers(const OpenCall& call, size_t was, size_t 
   answer_bytes_ += now - was;
   if (now >= was) return {};
   return TakeReady(call);
-}
-
-bool StreamSet::TakeAnswers(const std::shared_ptr<OpenCall>& call, size_t bytes) {
-  return TryHold(call, 0, bytes);
 }
 
 bool StreamSet::Fits(const Client& client, size_t held, size_t taken, size_t bytes) const {
@@ -321,7 +313,7 @@ bool StreamSet::StopWaiting(const std::shared_ptr<OpenCall>& call) {
 }
 
 bool StreamSet::StopWaitingLocked(const std::shared_ptr<OpenCall>& call) {
-  // A call that is dismissed may be over, and gone, by now.
+  // A dismissed call may be over, and gone, by now.
   const auto it = calls_.find(call);
   if (it == calls_.end()) return false;
   Client& client = ClientOf(*call);
@@ -378,11 +370,6 @@ void StreamSet::Forget(const std::string& client) {
   if (of.calls == 0 && of.messages == 0 && of.answers == 0) clients_.erase(it);
 }
 
-size_t StreamSet::answer_bytes() const {
-  const MutexLock lock(mutex_);
-  return answer_bytes_;
-}
-
 std::optional<Kept> StreamSet::Keep(const OpenCall& call, bool answers, size_t bytes) {
   const MutexLock lock(mutex_);
   Client& client = ClientOf(call);
@@ -410,17 +397,6 @@ StreamSet::Calls StreamSet::Drop(const OpenCall& call, const Kept& kept) {
   (kept.answers ? client.answers : client.messages) -= kept.bytes;
   (kept.answers ? answer_bytes_ : unacked_bytes_) -= kept.bytes;
   return TakeReady(call);
-}
-
-Crowding StreamSet::crowding() const {
-  const MutexLock lock(mutex_);
-  const size_t most = limits_.unacked_bytes;
-  return {.messages = CrowdingOf(unacked_bytes_, most), .answers = CrowdingOf(answer_bytes_, most)};
-}
-
-size_t StreamSet::unacked_bytes() const {
-  const MutexLock lock(mutex_);
-  return unacked_bytes_;
 }
 
 // --- OpenCall

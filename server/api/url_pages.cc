@@ -14,21 +14,23 @@ namespace freshet {
 namespace {
 
 constexpr Duration kRest = Duration::Seconds(5);
-// Of the largest message that servers take: the rest is for what is around the events.
+// Events may fill one half of the largest message; the rest is for the fields around them.
 constexpr size_t kPartOfMessage = 2;
 
-Status StatusOfCode(uint32_t code) {
-  if (code == 0) return absl::OkStatus();
-  return MakeStatus(
-      static_cast<absl::StatusCode>(code),
-      "the server that has this URL (of another division) refused it: see the status code");
+// The status of one event. `failure`: that of an event without an answer.
+Status StatusIn(const v1::TakeUrlsResponse& response, int i, const Status& failure) {
+  if (i >= response.codes_size()) return failure;
+  // A server of an earlier release tells only codes.
+  const bool says_why = i < response.messages_size();
+  return Status(static_cast<absl::StatusCode>(response.codes(i)),
+                says_why ? response.messages(i) : "the server of the URL's division refused it");
 }
 
 }  // namespace
 
 class UrlPages::UnderWay {
  public:
-  // As many calls of Take follow as there are parts, on any thread.
+  // Take is called once for each part, on any thread.
   UnderWay(size_t events, size_t parts, std::function<void(std::vector<Reply>)> done)
       : done_(std::move(done)), replies_(events), left_(parts) {}
 
@@ -39,22 +41,22 @@ class UrlPages::UnderWay {
 
  private:
   const std::function<void(std::vector<Reply>)> done_;
-  std::vector<Reply> replies_;  // each place is one part's
+  std::vector<Reply> replies_;  // each place belongs to one part
   std::atomic<size_t> left_;
 };
 
-bool UrlPages::Submit(std::vector<RoutedEvent> events,
-                      std::function<void(std::vector<Reply>)> done) {
+bool UrlPages::Submit(std::vector<RoutedEvent> events, std::function<void(std::vector<Reply>)> done,
+                      uint64_t client) {
   const SlotDivision own = router_.division();
   const bool any_elsewhere = std::any_of(
       events.begin(), events.end(), [this](const auto& event) { return IsElsewhere(event.slot); });
   if (!any_elsewhere) {
-    return router_.Submit(std::move(events), std::move(done), nullptr, kOfFrontier);
+    return router_.Submit(std::move(events), std::move(done), nullptr, client);
   }
   std::vector<RoutedEvent> here;
-  std::vector<size_t> places;  // of these
+  std::vector<size_t> places;  // positions of `here` in `events`
   std::vector<Message> messages;
-  std::map<uint32_t, size_t> last;  // message of each division
+  std::map<uint32_t, size_t> last;  // index of the last message, by division
   for (size_t i = 0; i < events.size(); ++i) {
     if (own.Has(events[i].slot)) {
       here.push_back(std::move(events[i]));
@@ -82,7 +84,7 @@ bool UrlPages::Submit(std::vector<RoutedEvent> events,
   const auto take = [under_way, places](std::vector<Reply> replies) {
     under_way->Take(places, std::move(replies));
   };
-  return router_.Submit(std::move(here), take, nullptr, kOfFrontier);
+  return router_.Submit(std::move(here), take, nullptr, client);
 }
 
 bool UrlPages::IsFull(const Message& message, size_t next_bytes) const {
@@ -96,13 +98,13 @@ void UrlPages::Send(Message message, const std::shared_ptr<UnderWay>& under_way)
       .Send(SerialiseMessage(message.request), [under_way, places = std::move(message.places)](
                                                    const StatusOr<grpc::ByteBuffer>& answer) {
         const auto response = ResponseIn<v1::TakeUrlsResponse>(answer);
-        // Whatever ended the stream says nothing of one event.
-        const Status failure =
-            MakeStatus(absl::StatusCode::kUnavailable, "another division did not answer");
+        // If the stream ends, the status of each event is unknown.
+        const Status failure = MakeStatus(absl::StatusCode::kUnavailable,
+                                          "the server of the URL's division did not answer");
         std::vector<Reply> replies;
         for (size_t i = 0; i < places.size(); ++i) {
-          const bool said = response.ok() && static_cast<int>(i) < response->codes_size();
-          Status status = said ? StatusOfCode(response->codes(static_cast<int>(i))) : failure;
+          Status status =
+              response.ok() ? StatusIn(*response, static_cast<int>(i), failure) : failure;
           replies.push_back(
               {.disposition = status.ok() ? Disposition::kApplied : Disposition::kRefused,
                .status = std::move(status)});
@@ -114,7 +116,7 @@ void UrlPages::Send(Message message, const std::shared_ptr<UnderWay>& under_way)
 DivisionCall& UrlPages::StreamTo(uint32_t division) {
   const MutexLock lock(mutex_);
   std::unique_ptr<DivisionCall>& stream = streams_[division];
-  // What the frontier tells is the server's own: no client is to be asked whether it may.
+  // The frontier's messages are the server's own, so no client's rights are checked.
   if (stream == nullptr) stream = divisions_->Open(division, kTakeUrlsPath, {});
   return *stream;
 }
@@ -132,9 +134,10 @@ void UrlPages::Tell(RoutedEvent event, std::function<void(const Status&)> done) 
   });
 }
 
-bool UrlPages::SubmitUnawaited(std::vector<RoutedEvent>* events) {
+bool UrlPages::SubmitUnawaited(std::vector<RoutedEvent>* events, uint64_t client) {
   if (!unawaited_.Take()) return false;
-  (void)Submit(std::move(*events), [this](const std::vector<Reply>&) { unawaited_.Give(); });
+  (void)Submit(
+      std::move(*events), [this](const std::vector<Reply>&) { unawaited_.Give(); }, client);
   return true;
 }
 
@@ -193,7 +196,7 @@ std::map<uint32_t, uint32_t> UrlPages::Shares(uint32_t most) {
   const auto count = static_cast<uint32_t>(asked.size());
   const uint32_t first = turn_++ % count;
   for (uint32_t i = 0; i < count; ++i) {
-    // Those that come first have what cannot be divided.
+    // The first divisions get the remainder.
     const uint32_t share = most / count + (i < most % count ? 1 : 0);
     const uint32_t division = asked[(first + i) % count];
     if (share > 0 && division != own.division) shares[division] = share;

@@ -1,5 +1,5 @@
-// Pages of URLs of the crawl-frontier API, whichever division of a fleet has them: what the
-// frontier, which one server has, says of them, and leases of them.
+// The pages of crawl-frontier URLs in all divisions of a fleet: events and leases by the one server
+// that has the frontier.
 #ifndef FRESHET_SERVER_API_URL_PAGES_H_
 #define FRESHET_SERVER_API_URL_PAGES_H_
 
@@ -30,61 +30,61 @@ inline constexpr std::string_view kLeaseUrlsPath = "/freshet.v1.FleetService/Lea
 
 // Calls for leases to other divisions at a time.
 inline constexpr size_t kMostLeasings = 1000;
-// Submits at a time that nobody waits for.
+// Submits at a time without a waiting caller.
 inline constexpr size_t kMostUnawaited = 1024;
 
-// Events that the crawl-frontier API makes of its URLs have their turns at the shards as if one
-// client sent them. Numbers of clients (ClientNumber) are odd.
+// The client number of events of the crawl-frontier API that come from no client of this server:
+// shards give them turns as one client. Numbers of real clients (ClientNumber) are odd.
 inline constexpr uint64_t kOfFrontier = 2;
 
-// Thread-safe.
+// The pages. Thread-safe.
 class UrlPages {
  public:
-  // `divisions`: nullptr where there are none that can be asked. All outlive this, and no call is
-  // open any more when this ends.
+  // `divisions`: nullptr = none can be asked. All outlive this, and all calls end before this does.
   UrlPages(const ServerConfig& config, Clock& clock, Router& router, Divisions* divisions)
       : config_(config), clock_(clock), router_(router), divisions_(divisions) {}
 
-  // As Router::Submit, of slots of all divisions, and of events that ToProto knows. Of another
-  // division a reply has its status alone; what that has not answered, for 15 s at most, is
-  // Unavailable, and may have been taken in.
-  bool Submit(std::vector<RoutedEvent> events, std::function<void(std::vector<Reply>)> done)
-      FRESHET_EXCLUDES(mutex_);
-  // One event that the server needs done itself: of an own slot as Router::SubmitAlways, whose
-  // `done` is not called while the server stops; of another division as Submit.
+  // As Router::Submit, for slots of all divisions, and events that ToProto knows. A reply of
+  // another division has only its status. Unavailable: no answer within 15 s at most, and the event
+  // may have been taken.
+  // `client`: the number of the client whose events these are.
+  bool Submit(std::vector<RoutedEvent> events, std::function<void(std::vector<Reply>)> done,
+              uint64_t client = kOfFrontier) FRESHET_EXCLUDES(mutex_);
+  // Sends one event of the server itself: to an own slot as Router::SubmitAlways, whose `done` is
+  // not called while the server stops; to another division as Submit.
   void Tell(RoutedEvent event, std::function<void(const Status&)> done) FRESHET_EXCLUDES(mutex_);
-  // Whether the page is of another division, which can be asked.
+  // Whether the page belongs to another division that can be asked.
   [[nodiscard]] bool IsElsewhere(Slot slot) const {
     return divisions_ != nullptr && !router_.division().Has(slot);
   }
-  // Events whose outcome nobody is told. False, and they are as they were: kMostUnawaited others
-  // are under way, and somebody should wait.
-  [[nodiscard]] bool SubmitUnawaited(std::vector<RoutedEvent>* events) FRESHET_EXCLUDES(mutex_);
-  // Calls it about a second later, on a thread of this; not at all after Stop.
+  // Sends events whose outcome nobody needs. False = kMostUnawaited others are under way, the
+  // events stay as they were, and the caller should wait.
+  [[nodiscard]] bool SubmitUnawaited(std::vector<RoutedEvent>* events, uint64_t client)
+      FRESHET_EXCLUDES(mutex_);
+  // Calls `call` about a second later, on a thread of this; not at all after Stop.
   void Later(std::function<void()> call) FRESHET_EXCLUDES(mutex_);
-  // No call of Later is under way or comes yet. Not on the thread of one. Idempotent.
+  // Ends all calls of Later. Not to be called on their thread. Idempotent.
   void Stop() FRESHET_EXCLUDES(mutex_);
-  // Of leases that reached nobody. What cannot be told runs out.
+  // Gives back leases that reached no client. Leases that cannot be given back run out.
   void GiveBack(const std::vector<LeaseId>& leases) FRESHET_EXCLUDES(mutex_);
 
-  // How many pages of each other division to ask for, where `most` are wanted in all: none of one
-  // that has not answered lately. Takes turns where they do not suffice for all; the rest is this
-  // division's.
+  // How many pages to ask each other division for, if `most` are wanted in all: none of a division
+  // that has not answered lately. Few pages go to divisions in turn; the rest is this division's.
   [[nodiscard]] std::map<uint32_t, uint32_t> Shares(uint32_t most) FRESHET_EXCLUDES(mutex_);
-  // Asks another division for pages; for none where kMostLeasings others are asked. It may be late,
-  // as while nobody serves that: see Rest.
+  // Asks another division for pages, unless kMostLeasings calls are open. The answer may be late,
+  // as while no server serves the division: see Rest.
   void Lease(uint32_t division, const v1::LeaseUrlsRequest& request,
              std::function<void(v1::LeaseUrlsResponse)> done);
-  // It has not answered in time: it is left alone for a while.
+  // Leaves a division without a timely answer alone for a while.
   void Rest(uint32_t division) FRESHET_EXCLUDES(mutex_);
 
  private:
-  // Events of one Submit whose replies are to come.
+  // The events of one Submit with replies to come.
   class UnderWay;
   struct Message {
     uint32_t division = 0;
     v1::TakeUrlsRequest request;
-    std::vector<size_t> places;  // of its events, among those of the Submit
+    std::vector<size_t> places;  // positions of its events among those of Submit
     size_t bytes = 0;
   };
 

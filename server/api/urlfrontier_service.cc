@@ -7,6 +7,7 @@
 
 #include "core/base/url.h"
 #include "server/api/faults.h"
+#include "server/api/leased_pages.h"
 #include "server/api/scheduled_crawls.h"
 #include "server/api/unary.h"
 #include "server/api/url_removal.h"
@@ -28,12 +29,18 @@ using urlfrontier::Long;
 using urlfrontier::StringList;
 
 constexpr uint64_t kSecondsPerDay = 86'400;
-// Queues of a list that are looked at in one turn of the frontier.
+// Maximum number of queues of a list that are looked at in one turn of the frontier.
 constexpr size_t kQueuesPerTurn = 8192;
 
 std::string CrawlOf(const std::string& crawl) { return std::string(FrontierCrawlName(crawl)); }
 
-// Answers the call with what `fill` makes of a result.
+// The costs of reads in a turn of the frontier, as a number of puts of URLs. kReadCost: a read of
+// memory. kReadUrlCost: a read of a stored URL, whose metadata may be 64 KiB in thousands of
+// entries.
+constexpr size_t kReadCost = 64;
+constexpr size_t kReadUrlCost = 512;
+
+// Answers the call with a result, which `fill` writes to the response.
 template <typename T, typename Request, typename Response>
 std::function<void(StatusOr<T>)> AnswerOf(UnaryCall<Request, Response>* call,
                                           std::function<void(T, Response*)> fill) {
@@ -44,20 +51,22 @@ std::function<void(StatusOr<T>)> AnswerOf(UnaryCall<Request, Response>* call,
   };
 }
 
-// Runs `work`, or `look`, and answers the call with what `fill` makes of it.
+// Runs `work`, or `look`, and answers the call with its result through `fill`.
 template <typename T, typename Request, typename Response>
 void Run(const ServerContext& context, UnaryCall<Request, Response>* call,
          std::function<StatusOr<T>(FrontierState&)> work, std::function<void(T, Response*)> fill) {
-  context.frontier->Run<T>(std::move(work), AnswerOf<T>(call, std::move(fill)));
+  context.frontier->Run<T>(std::move(work), AnswerOf<T>(call, std::move(fill)),
+                           call->caller().claim().client, kReadCost);
 }
 template <typename T, typename Request, typename Response>
 void Read(const ServerContext& context, UnaryCall<Request, Response>* call,
           std::function<StatusOr<T>(const FrontierState&)> look,
-          std::function<void(T, Response*)> fill) {
-  context.frontier->Read<T>(std::move(look), AnswerOf<T>(call, std::move(fill)));
+          std::function<void(T, Response*)> fill, size_t cost = kReadCost) {
+  context.frontier->Read<T>(std::move(look), AnswerOf<T>(call, std::move(fill)),
+                            call->caller().claim().client, cost);
 }
 
-// The same for changes that say nothing of themselves.
+// Does the same for changes without a result.
 template <typename Request>
 void RunChange(const ServerContext& context, UnaryCall<Request, Empty>* call,
                std::function<Status(FrontierState&)> work) {
@@ -70,7 +79,7 @@ void RunChange(const ServerContext& context, UnaryCall<Request, Empty>* call,
       [](bool, Empty*) {});
 }
 
-// Whether the caller may ask about this crawl id; if not the call is answered.
+// Whether the caller may ask about this crawl id; if not, answers the call.
 template <typename Request, typename Response>
 bool MayAsk(const std::string& crawl, UnaryCall<Request, Response>* call) {
   const Status status = call->caller().CheckCrawlId(crawl);
@@ -92,7 +101,7 @@ void SetActive(const ServerContext& context, UnaryCall<urlfrontier::Active, Empt
   RunChange<urlfrontier::Active>(context, call, [call, active](FrontierState& state) {
     call->SetBefore([&state] {
       Boolean before;
-      before.set_state(state.active());
+      before.set_state(state.settings().active);
       return before;
     });
     state.SetActive(active);
@@ -102,7 +111,8 @@ void SetActive(const ServerContext& context, UnaryCall<urlfrontier::Active, Empt
 
 void GetActive(const ServerContext& context, UnaryCall<urlfrontier::Local, Boolean>* call) {
   Read<bool, urlfrontier::Local, Boolean>(
-      context, call, [](const FrontierState& state) -> StatusOr<bool> { return state.active(); },
+      context, call,
+      [](const FrontierState& state) -> StatusOr<bool> { return state.settings().active; },
       [](bool active, Boolean* response) { response->set_state(active); });
 }
 
@@ -112,7 +122,8 @@ void ChangeLogLevel(const ServerContext&, UnaryCall<urlfrontier::LogLevelParams,
   if (level < 0 || level >= static_cast<int>(std::size(kLevels))) {
     return call->Answer(GrpcStatusOf(InvalidArgument("level: {} is not a known log level", level)));
   }
-  // Clients name packages of the reference's; one that is a module here is meant.
+  // Clients mostly name packages of the reference implementation, which sets the levels of all
+  // modules. The name of a module here sets the level of that module.
   const std::optional<LogModule> module = LogModuleNamed(call->request().package());
   const Status status =
       module ? SetLogLevel(*module, kLevels[level]) : SetLogLevels(kLevels[level]);
@@ -121,7 +132,7 @@ void ChangeLogLevel(const ServerContext&, UnaryCall<urlfrontier::LogLevelParams,
 
 // --- Crawl ids
 
-// All of them: there are at most kMaxFrontierCrawls.
+// Lists all crawl ids in one answer: there are at most kMaxFrontierCrawls.
 void ListCrawls(const ServerContext& context, UnaryCall<urlfrontier::Local, StringList>* call) {
   if (!call->TakePlace()) return call->Answer(UnreadStatus(PushOutcome::kFull));
   using Names = std::vector<std::string>;
@@ -130,7 +141,7 @@ void ListCrawls(const ServerContext& context, UnaryCall<urlfrontier::Local, Stri
       [caller = call->caller()](const FrontierState& state) -> StatusOr<Names> {
         Names names;
         for (const auto& [number, crawl] : state.table().crawls()) {
-          // What a caller may not ask about is not there for it.
+          // A caller does not see crawl ids that it may not ask about.
           if (crawl->counts.queues > 0 && caller.CheckCrawlId(crawl->name).ok()) {
             names.push_back(crawl->name);
           }
@@ -144,8 +155,8 @@ void ListCrawls(const ServerContext& context, UnaryCall<urlfrontier::Local, Stri
 
 // --- Queues
 
-// A page of the queues of a crawl id, a part in each turn of the frontier, so that long lists hold
-// up nobody. It ends where there is no room in an answer for more. Thread-compatible.
+// A section of the list of a crawl id's queues. Each turn of the frontier adds a part, so that long
+// lists delay no other call. The section ends when the answer is full. Thread-compatible.
 class QueueList : public std::enable_shared_from_this<QueueList> {
  public:
   using Call = UnaryCall<urlfrontier::Pagination, urlfrontier::QueueList>;
@@ -165,11 +176,12 @@ class QueueList : public std::enable_shared_from_this<QueueList> {
           if (!over.ok()) return self->call_->Answer(GrpcStatusOf(over.status()));
           if (!*over) return self->GoOn();
           self->Answer();
-        });
+        },
+        call_->caller().claim().client, kReadCost);
   }
 
  private:
-  // Returns whether that was all.
+  // Looks at some queues. Returns whether the section is complete.
   bool Look(const FrontierState& state, uint64_t now) {
     const FrontierCrawl* crawl = state.table().FindCrawl(crawl_);
     if (crawl == nullptr) return true;
@@ -209,7 +221,7 @@ class QueueList : public std::enable_shared_from_this<QueueList> {
   std::optional<std::string> last_key_;
   uint64_t to_skip_ = 0;
   uint64_t left_ = 0;
-  size_t bytes_ = 0;  // of keys
+  size_t bytes_ = 0;  // bytes of the keys in the answer
 };
 
 void ListQueues(const ServerContext& context, QueueList::Call* call) {
@@ -218,10 +230,12 @@ void ListQueues(const ServerContext& context, QueueList::Call* call) {
   std::make_shared<QueueList>(context, call)->GoOn();
 }
 
-void GetStats(const ServerContext& context,
-              UnaryCall<urlfrontier::QueueWithinCrawlParams, urlfrontier::Stats>* call) {
-  const std::string crawl = CrawlOf(call->request().crawlid());
-  if (!MayAsk(crawl, call)) return;
+using StatsCall = UnaryCall<urlfrontier::QueueWithinCrawlParams, urlfrontier::Stats>;
+
+// Answers with the counts. `leased`: the number of URLs that are leased as pages; nullopt = the
+// crawl id is not scheduled.
+void AnswerStats(const ServerContext& context, StatsCall* call, const std::string& crawl,
+                 std::optional<uint64_t> leased) {
   Read<FrontierCounts, urlfrontier::QueueWithinCrawlParams, urlfrontier::Stats>(
       context, call,
       [crawl, key = call->request().key()](const FrontierState& state) -> StatusOr<FrontierCounts> {
@@ -236,9 +250,9 @@ void GetStats(const ServerContext& context,
                               .queues = 1,
                               .active_queues = queue->record.active > 0 ? 1U : 0U};
       },
-      [crawl](FrontierCounts counts, urlfrontier::Stats* response) {
+      [crawl, leased](FrontierCounts counts, urlfrontier::Stats* response) {
         response->set_size(counts.active);
-        response->set_inprocess(static_cast<uint32_t>(counts.in_flight));
+        response->set_inprocess(static_cast<uint32_t>(leased.value_or(counts.in_flight)));
         (*response->mutable_counts())["completed"] = counts.completed;
         (*response->mutable_counts())["active_queues"] = counts.active_queues;
         response->set_numberofqueues(counts.queues);
@@ -246,25 +260,39 @@ void GetStats(const ServerContext& context,
       });
 }
 
-// Names that no queue can have are those of no queue.
+void GetStats(const ServerContext& context, StatsCall* call) {
+  const std::string crawl = CrawlOf(call->request().crawlid());
+  if (!MayAsk(crawl, call)) return;
+  if (!IsScheduled(context, crawl)) return AnswerStats(context, call, crawl, std::nullopt);
+  if (!call->TakePlace()) return call->Answer(UnreadStatus(PushOutcome::kFull));
+  v1::CountLeasedPagesRequest request;
+  request.set_crawl_id(crawl);
+  request.set_host(call->request().key());
+  CountLeasedPages(context, request, [&context, call, crawl](const StatusOr<uint64_t>& leased) {
+    if (!leased.ok()) return call->Answer(GrpcStatusOf(leased.status()));
+    AnswerStats(context, call, crawl, *leased);
+  });
+}
+
+// Whether a queue can have these names.
 bool NamesAQueue(const std::string& crawl, const std::string& key) {
   return !key.empty() && IsFrontierName(key) && IsFrontierName(crawl);
 }
 
-// Answers a call that does nothing, and has the audit log say so.
+// Answers a call that does nothing, and records that in the audit log.
 template <typename Request>
 void AnswerUnchanged(UnaryCall<Request, Empty>* call) {
   call->NoteNoChange();
   call->Answer(grpc::Status::OK);
 }
 
-// As whom the caller sets what holds for others, too.
+// The role in which the caller changes settings that hold for others too.
 SetBy SetterOf(const Caller& caller) {
   return caller.is_admin() ? SetBy::kOperator : SetBy::kClient;
 }
 
-// A crawler leaves a host alone for as long as the host may ask for, an admin for as long as one
-// may be blocked at all.
+// A crawler may block a host for at most the longest pause that the host can ask for, an admin for
+// kMaxBlockSeconds.
 uint64_t BlockEnd(const ServerContext& context, const Caller& caller, uint64_t until) {
   const Duration longest = caller.is_admin() ? Duration::Seconds(limits::kMaxBlockSeconds)
                                              : context.config.host_backoff.longest_asked;
@@ -274,8 +302,8 @@ uint64_t BlockEnd(const ServerContext& context, const Caller& caller, uint64_t u
 
 using BlockCall = UnaryCall<urlfrontier::BlockQueueParams, Empty>;
 
-// Where Freshet schedules the URLs, the host of their pages is what is blocked. One that has none
-// is as a queue that nobody knows.
+// Blocks the host of the pages, if Freshet schedules the URLs. A host without pages counts as an
+// unknown queue.
 void BlockScheduled(const ServerContext& context, BlockCall* call, const std::string& crawl,
                     const std::string& host, uint64_t until) {
   const SetBy by = SetterOf(call->caller());
@@ -287,10 +315,7 @@ void BlockScheduled(const ServerContext& context, BlockCall* call, const std::st
        .asked = by == SetBy::kClient},
       [&context, call, crawl, host, until, by](const Status& status) {
         if (absl::IsNotFound(status)) return AnswerUnchanged(call);
-        if (!status.ok()) {
-          return call->Answer({grpc::StatusCode::UNAVAILABLE,
-                               "the division of the host cannot be told at the moment: try again"});
-        }
+        if (!status.ok()) return call->Answer(GrpcStatusOf(status));
         RunChange<urlfrontier::BlockQueueParams>(
             context, call, [call, crawl, host, until, by](FrontierState& state) -> Status {
               if (state.table().Find(crawl, host) == nullptr) return absl::OkStatus();
@@ -318,11 +343,11 @@ void BlockQueueUntil(const ServerContext& context, BlockCall* call) {
       });
 }
 
-// The default of all queues without a delay of their own. Clients that set at their start what
-// holds anyway (scrapy-url-frontier does) need no role for that.
+// Sets the default of all queues without a delay of their own. A client that sets the present value
+// at its start (as scrapy-url-frontier does) needs no role for that.
 Status SetDefaultDelay(FrontierState& state,
                        UnaryCall<urlfrontier::QueueDelayParams, Empty>* call) {
-  const uint32_t before = state.default_delay();
+  const uint32_t before = state.settings().default_delay;
   const uint32_t delay = call->request().delay_requestable();
   if (delay == before) {
     call->NoteNoChange();
@@ -366,7 +391,7 @@ void SetCrawlLimit(const ServerContext& context,
       [crawl = CrawlOf(request.crawlid()), key = request.key(),
        limit = request.limit()](FrontierState& state) -> Status {
         Status status = state.SetLimit(crawl, key, limit);
-        // What clients expect of a queue that is not known.
+        // Clients expect the code UNKNOWN for an unknown queue.
         if (absl::IsNotFound(status)) return absl::UnknownError(status.message());
         return status;
       });
@@ -396,7 +421,9 @@ void GetURLStatus(const ServerContext& context,
   }
   Read<FrontierItem, urlfrontier::URLStatusRequest, urlfrontier::URLItem>(
       context, call,
-      [crawl, key, url](const FrontierState& state) { return state.Read(crawl, key, url); },
+      [name = FrontierName{.crawl = crawl, .key = key, .url = url}](const FrontierState& state) {
+        return state.Read({&name, 1}).front();
+      },
       [crawl, key, url](FrontierItem item, urlfrontier::URLItem* response) {
         urlfrontier::KnownURLItem& known = *response->mutable_known();
         (void)known.mutable_info()->MergeFromString(item.metadata);
@@ -405,17 +432,18 @@ void GetURLStatus(const ServerContext& context,
         known.mutable_info()->set_crawlid(crawl);
         known.set_refetchable_from_date(item.due);
         response->set_creation_date(item.created);
-      });
+      },
+      kReadUrlCost);
 }
 
-// Counts or forgets in the background, slice by slice. Thread-compatible: one slice at a time.
+// Counts or removes URLs in the background, slice by slice. Thread-compatible: one slice at a time.
 template <typename Request>
 class Sweep : public std::enable_shared_from_this<Sweep<Request>> {
  public:
   using Call = UnaryCall<Request, Long>;
   using Last = std::function<void(FrontierState&)>;
-  // `before`: URLs that came in earlier are forgotten; unset: they are counted. `last`: what is
-  // done then, if anything.
+  // `before`: URLs that came in earlier are removed; unset = they are counted. `last`: done at the
+  // end, if set.
   Sweep(const ServerContext& context, Call* call, const FrontierQuery& query,
         std::optional<uint64_t> before, Last last = nullptr)
       : context_(context),
@@ -483,9 +511,9 @@ class Sweep : public std::enable_shared_from_this<Sweep<Request>> {
   uint64_t count_ = 0;
 };
 
-// Deletes the URLs of a crawl id, or of its queue `key`. Where they have pages, these are looked
-// for one by one, and `last` is done then; where the crawl id goes by dates, `at_once` forgets them
-// and returns how many there were. Which it is the frontier's thread finds: see AdoptUrls.
+// Deletes the URLs of a crawl id, or of its queue `key`. In dates mode, `at_once` removes the URLs
+// and returns their number. In other modes URLs have pages: a sweep removes both, slice by slice,
+// then calls `last`. The mode is read in the frontier's thread: see AdoptUrls.
 template <typename Request>
 void DeleteUrls(const ServerContext& context, UnaryCall<Request, Long>* call,
                 const std::string& crawl, const std::string& key,
@@ -516,7 +544,7 @@ void DeleteCrawl(const ServerContext& context,
   DeleteUrls(
       context, call, crawl, /*key=*/{},
       [crawl](FrontierState& state) { return state.DeleteCrawl(crawl); },
-      // What is set for its queues goes as well, but for a URL that was put meanwhile.
+      // Removes the settings of the crawl id's queues as well, unless a URL was put in between.
       [crawl](FrontierState& state) {
         const FrontierCrawl* left = state.table().FindCrawl(crawl);
         if (left != nullptr && left->counts.active + left->counts.completed > 0) return;
@@ -528,7 +556,8 @@ void DeleteQueue(const ServerContext& context,
                  UnaryCall<urlfrontier::QueueWithinCrawlParams, Long>* call) {
   const std::string crawl = CrawlOf(call->request().crawlid());
   const std::string& key = call->request().key();
-  if (key.empty()) return call->Answer(grpc::Status::OK);  // of no queue, though of all in a query
+  // An empty key names no queue. A sweep would take it for all queues.
+  if (key.empty()) return call->Answer(grpc::Status::OK);
   DeleteUrls(
       context, call, crawl, key,
       [crawl, key](FrontierState& state) { return state.DeleteQueue(crawl, key); },

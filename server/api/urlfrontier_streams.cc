@@ -21,6 +21,7 @@
 #include "server/base/answer_limits.h"
 #include "server/base/client_network.h"
 #include "server/base/frontier_limits.h"
+#include "server/config.h"
 #include "server/frontier/frontier_names.h"
 #include "server/frontier/frontier_scan.h"
 #include "urlfrontier/urlfrontier.pb.h"
@@ -33,14 +34,14 @@ constexpr size_t kListedAtATime = 256;
 
 constexpr std::string_view kGetUrlsPath = "/urlfrontier.URLFrontier/GetURLs";
 
-// --- URLs that come in
+// --- Incoming URLs
 
-// Whether the caller's word on what a fetch has found counts, as with ReportCrawls.
+// Whether the caller may report results of fetches, as with ReportCrawls.
 bool MayReport(const Caller& caller) {
   return caller.is_admin() || (caller.identity()->roles & kWorker) != 0;
 }
 
-// Thread-safe.
+// One call of PutURLs. Thread-safe.
 class PutUrlsStream final : public CallerStream {
  public:
   static constexpr std::string_view kPath = "/urlfrontier.URLFrontier/PutURLs";
@@ -50,10 +51,11 @@ class PutUrlsStream final : public CallerStream {
 
  private:
   void OnMessage(grpc::ByteBuffer* bytes) override {
-    // It repeats an id or a URL of the message, and says one word.
+    // The answer repeats an id or a URL of the message, and adds one word.
     const uint64_t place = OpenAck(message_bytes());
     FlatMessage flat;
-    FrontierItemMessage item;
+    FrontierItemMessage item({.status = context_.config.frontier_status_keys,
+                              .digest = context_.config.frontier_digest_keys});
     if (!flat.Take(bytes, MostBytes(context_)).ok() || !DecodeFrontierItem(flat.text(), &item)) {
       ChargeForRefused();
       return Acknowledge(place, EncodeFrontierAck(item.id, FrontierOutcome::kSkipped));
@@ -75,6 +77,7 @@ class PutUrlsStream final : public CallerStream {
     put->reports = MayReport(**caller);
     put->known = item.known;
     put->due = item.due;
+    put->fetch = FetchOf(item);
     std::vector<FrontierPut> puts;
     puts.push_back(*std::move(put));
     auto self = std::static_pointer_cast<PutUrlsStream>(shared_from_this());
@@ -87,7 +90,7 @@ class PutUrlsStream final : public CallerStream {
   }
 };
 
-// Thread-safe.
+// One call of PutDiscovered. Thread-safe.
 class PutDiscoveredStream final : public CallerStream {
  public:
   static constexpr std::string_view kPath = "/urlfrontier.URLFrontier/PutDiscovered";
@@ -97,7 +100,7 @@ class PutDiscoveredStream final : public CallerStream {
 
  private:
   void OnMessage(grpc::ByteBuffer* bytes) override {
-    // It repeats the id, and says one word for each item, which has two bytes at least.
+    // The answer repeats the id, and adds one word for each item, which has two bytes at least.
     const uint64_t place = OpenAck(message_bytes());
     FlatMessage flat;
     FrontierBatchMessage batch;
@@ -106,7 +109,7 @@ class PutDiscoveredStream final : public CallerStream {
       return Acknowledge(place, EncodeFrontierBatchAck(
                                     batch.id, std::vector(batch.count, FrontierOutcome::kSkipped)));
     }
-    // Those that are too many for one batch may come again in another.
+    // URLs beyond the limit of a batch may come again in another.
     std::vector<FrontierOutcome> outcomes(batch.count, FrontierOutcome::kFailed);
     std::vector<FrontierPut> puts;
     std::vector<size_t> positions;
@@ -137,14 +140,14 @@ class PutDiscoveredStream final : public CallerStream {
   }
 };
 
-// --- URLs that go out
+// --- Outgoing URLs
 
-// One call. It writes one message at a time; the frontier is asked for more when all are written,
-// and when the client may have so much wait for it. Thread-safe.
+// One call, which writes one message at a time. It asks the frontier for more when all are written,
+// and when the client may have more bytes waiting. Thread-safe.
 class GetUrlsStream final : public CallReactor {
  public:
   GetUrlsStream(const ServerContext& context, ServerCall* call)
-      : CallReactor(HostOf(context), "/urlfrontier.URLFrontier/GetURLs", CallKind::kStream, call),
+      : CallReactor(context, "/urlfrontier.URLFrontier/GetURLs", CallKind::kStream, call),
         context_(context) {}
 
  private:
@@ -190,8 +193,8 @@ class GetUrlsStream final : public CallReactor {
 
   void Ask() {
     const std::shared_ptr<CallReactor> self = shared_from_this();
-    if (!context_.streams.TakeAnswers(self, limits::kMaxBytesPerPull)) {
-      // Nobody tells a call that waits what was said before.
+    if (!context_.streams.TryHold(self, 0, limits::kMaxBytesPerPull)) {
+      // A stop in the meantime found no waiting call to tell.
       if (!stopped().ok()) OnStopped();
       return;
     }
@@ -215,7 +218,7 @@ class GetUrlsStream final : public CallReactor {
     if (context_.streams.StopWaiting(shared_from_this())) GoOn(stopped());
   }
 
-  // So many bytes wait for the client.
+  // Sets the bytes that wait for the client.
   void Hold(size_t bytes) {
     ResumeAll(context_.streams.SetAnswers(*this, std::exchange(held_, bytes), bytes));
   }
@@ -232,8 +235,8 @@ class GetUrlsStream final : public CallReactor {
       End(status);
     } else if (next_ < urls_.size()) {
       const grpc::ByteBuffer bytes = EncodeFrontierUrl(urls_[next_]);
-      // What follows at once may leave with it, but for the first message: gRPC holds that back
-      // together with what begins the stream, and does not say that it is written.
+      // Messages that follow at once may leave together, except the first: gRPC holds that back
+      // together with the stream's beginning, and does not report it written.
       grpc::WriteOptions options;
       if (std::exchange(begun_, true) && next_ + 1 < urls_.size()) options.set_buffer_hint();
       Write(bytes, options);
@@ -244,8 +247,8 @@ class GetUrlsStream final : public CallReactor {
     }
   }
 
-  // Whether the client would have less than half of the time that it asked for. After a stall of
-  // the process or of the log, or where the client takes its time.
+  // Whether the client would have less than half of the lease that it asked for. Stalls of the
+  // process or of the log, and slow clients, cause this.
   [[nodiscard]] bool HalfOver() const {
     return (context_.clock.Now() - asked_) * 2 > Duration::Seconds(pull_->lease_seconds);
   }
@@ -255,7 +258,7 @@ class GetUrlsStream final : public CallReactor {
     return caller.ok() ? PayForCall(context_, **caller, call()) : GrpcStatusOf(caller.status());
   }
 
-  // What the caller is limited to now.
+  // Follows the caller's present limits.
   Status Follow() {
     ASSIGN_OR_RETURN(const Caller* caller, auth().Get());
     pull_->only = caller->crawl_ids();
@@ -266,23 +269,23 @@ class GetUrlsStream final : public CallReactor {
   void GiveBackRest() {
     if (next_ >= urls_.size()) return;
     urls_.erase(urls_.begin(), urls_.begin() + static_cast<ptrdiff_t>(next_));
-    GiveBackUrls(context_, std::move(urls_));
+    GiveBackUrls(context_, std::move(urls_), pull_->taker.client);
     urls_.clear();
   }
 
   const ServerContext& context_;
   const std::shared_ptr<FrontierPull> pull_ = std::make_shared<FrontierPull>();
-  // Of whoever goes on: gRPC after a write, the frontier after a pull.
+  // Used by one thread at a time: gRPC's after a write, the frontier's after a pull.
   std::vector<FrontierServed> urls_;
   Instant asked_;       // when no lease of these had begun
-  size_t next_ = 0;     // of urls_: to be written, or being written
+  size_t next_ = 0;     // index in urls_ of the URL being written, or to be written next
   size_t held_ = 0;     // bytes that the set of streams counts
   bool begun_ = false;  // a message was written
 };
 
 // --- Lists
 
-// Read slice by slice, a message for each URL. Thread-safe.
+// One call of ListURLs: reads slice by slice, and writes a message for each URL. Thread-safe.
 class ListUrlsStream final : public ListStream {
  public:
   using ListStream::ListStream;
@@ -303,7 +306,7 @@ class ListUrlsStream final : public ListStream {
     return absl::OkStatus();
   }
 
-  // As the caller is limited now.
+  // Checks the caller's present limits.
   Status CheckCrawl() {
     ASSIGN_OR_RETURN(const Caller* caller, auth().Get());
     return caller->CheckCrawlId(crawl_);
@@ -355,7 +358,7 @@ class ListUrlsStream final : public ListStream {
   uint64_t to_skip_ = 0;
   uint64_t left_ = 0;
   std::deque<grpc::ByteBuffer> items_;
-  size_t bytes_ = 0;  // of these
+  size_t bytes_ = 0;  // bytes of items_
 };
 
 template <typename Stream>

@@ -1,6 +1,6 @@
-// Which roles may call what, as one table: every method of every service on the gRPC port, and
-// every path of the HTTP port. What is not in it nobody may call once identities are configured. A
-// test holds it against the descriptors of all services.
+// The table of who may call what, and which server of a fleet answers: every method of every
+// service on the gRPC port, and every path of the HTTP port. Once identities are configured, nobody
+// may call anything else. A test holds the table against the descriptors of all services.
 #ifndef FRESHET_SERVER_AUTH_METHODS_H_
 #define FRESHET_SERVER_AUTH_METHODS_H_
 
@@ -14,12 +14,12 @@ namespace freshet {
 // A set of roles, one bit each.
 using Roles = uint8_t;
 inline constexpr Roles kWorker = 1;    // fetches pages and reports on them
-inline constexpr Roles kIngester = 2;  // says which pages there are, and that some have changed
-inline constexpr Roles kReader = 4;    // sees what is known
+inline constexpr Roles kIngester = 2;  // names pages and says that some have changed
+inline constexpr Roles kReader = 4;    // sees everything that is known
 inline constexpr Roles kAdmin = 8;     // may do everything
 inline constexpr Roles kAnyRole = kWorker | kIngester | kReader | kAdmin;
 
-// By the name that files have for it; 0: there is none.
+// The role by its name in files; 0 = there is none.
 [[nodiscard]] Roles RoleNamed(std::string_view name);
 // "reader or admin".
 [[nodiscard]] std::string RoleNames(Roles roles);
@@ -31,28 +31,46 @@ inline constexpr LimitKinds kCrawlIds = 1;
 inline constexpr LimitKinds kHosts = 2;
 inline constexpr LimitKinds kSources = 4;
 
-// Value type, thread-compatible.
+// The servers that answer a call in a fleet with a server for each division. The server that a
+// client reaches passes the call on; a call that a server has passed on goes no further. Handlers
+// know no other server (server/api/routing.h).
+enum class Route : uint8_t {
+  kHere,    // this server answers
+  kByHost,  // the server with the request's `host`, or the host of its `url`, answers
+  kByItem,  // each item goes to the server with its host or its lease
+  kCredit,  // this server, whose workers' credit is lent to all others (server/api/lent_credit.h)
+  kAll,     // all servers answer; the sum of the answers names the divisions without one
+  kInTurn,  // a list: the servers of the divisions answer one after the other
+  kDoneByAll,  // all servers do it, else the call fails
+  kKeeper,     // the server of division 0, which keeps the crawl rate and the frontier, answers
+  kSetting,    // the server of division 0 changes a setting, which all others follow
+  kRemoval,    // as kSetting; each server also removes what it alone knows
+  kPause,      // this server does it at once, then as kSetting; without division 0, all that can
+};
+
+// The rule of one method. Value type, thread-compatible.
 struct MethodRule {
   // "/freshet.v1.AdminService/Pause", or "http:/metrics".
   std::string_view path;
-  // Any of them will do; admin always does. Zero: everybody may, without an identity.
+  Route route = Route::kHere;
+  // Any of these roles will do, and admin always does. 0 = everybody, without an identity.
   Roles roles = kAdmin;
-  // What is checked of each item. An identity that is limited otherwise may not call it at all:
-  // nothing would hold it to its limits.
+  // The limits that are checked for each item. An identity with another limit may not call the
+  // method at all: nothing would hold it to that limit.
   LimitKinds checked = kNoLimits;
-  // What auth.open calls it; empty: it cannot be opened.
+  // The method's name in auth.open; empty = it cannot be opened.
   std::string_view open_as;
-  // For servers of the fleet, which show that they are: nothing to clients.
+  // Only servers of the fleet, which prove that they are, may call it.
   bool between_servers = false;
-  // What programs may change all the time, and others feel: the audit log has a few calls a minute
-  // of each client.
+  // Whether the audit log takes only a few such calls a minute of each client. Programs may call it
+  // all the time, and others feel it.
   bool noted = false;
 };
 
-// nullptr: there is no such rule. Thread-safe.
+// nullptr = there is no such rule. Thread-safe.
 [[nodiscard]] const MethodRule* FindMethod(std::string_view path);
 [[nodiscard]] std::span<const MethodRule> AllMethods();
-// Whether it is for those alone who may change the server, and changes it. Thread-safe.
+// Whether only those may call it who may change the server, and it changes the server. Thread-safe.
 [[nodiscard]] bool ChangesServer(const MethodRule& rule);
 
 }  // namespace freshet

@@ -46,7 +46,7 @@ std::string_view MarkOfKey() {
     auto* const mark = new std::string(1, '\0');
     *mark += static_cast<char>(kKey.size());
     *mark += kKey;
-    // gRPC has a zero come before a value that is not in base64.
+    // gRPC puts a zero before a value that is not in base64.
     *mark += static_cast<char>(OwnKey().size() + 1);
     *mark += '\0';
     return mark;
@@ -96,7 +96,7 @@ void OnBehalfReader::Add(std::string_view name, std::string_view value) {
     credentials_.certificate_ends = shown_.certificate_ends = Instant::FromMicros(micros);
   }
   if (name == kSentOn) shown_.sent_on = true;
-  if (name == kLetIn) let_in_ = true;
+  if (name == kLetIn) let_in_ = shown_.hurried = true;
   if (name != kPeer) return;
   shown_.address = value;
   if (const auto address = ParseIpAddress(value)) credentials_.network = NetworkOf(*address);

@@ -1,6 +1,6 @@
-// Calls that one part of Freshet makes of another on behalf of a client: the HTTP port of the
-// services of its own server, a server of a cluster that stands by of the one that serves. What the
-// client has shown of itself goes along as metadata. A key says that it is to be believed.
+// Calls that one part of Freshet makes to another for a client. The HTTP port calls the services of
+// its own server; a standby calls the server that serves. Metadata carries what the client has
+// shown, and a key that proves the metadata.
 #ifndef FRESHET_SERVER_AUTH_ON_BEHALF_H_
 #define FRESHET_SERVER_AUTH_ON_BEHALF_H_
 
@@ -14,45 +14,48 @@
 
 namespace freshet {
 
-// The key of this process: 32 random bytes. Who has it is believed whatever it says. Thread-safe.
+// The key of this process: 32 random bytes. A caller that has it is always believed. Thread-safe.
 [[nodiscard]] const std::string& OwnKey();
-// What comes right before the key in the headers of a call on behalf of a client, as gRPC sends
-// them: HPACK's literal that is not indexed (RFC 7541, section 6.2.2), with a value that is not
-// encoded. Thread-safe.
+// The bytes right before the key in the headers of a call on behalf of a client. gRPC sends them as
+// HPACK's literal that is not indexed (RFC 7541, section 6.2.2), with a value that is not encoded.
+// Thread-safe.
 [[nodiscard]] std::string_view MarkOfKey();
 
-// What a client has shown. Value type, thread-compatible.
+// The proof of identity that a client has shown. Value type, thread-compatible.
 struct ShownByClient {
   std::vector<std::string> authorizations;  // values of the header
-  bool certificate = false;                 // one that was checked
-  std::vector<std::string> names;           // in it
+  bool certificate = false;                 // a certificate was checked
+  std::vector<std::string> names;           // in the certificate
   Instant certificate_ends = Instant::Infinite();
-  std::string address;  // IpAddressText of where it comes from
-  // What is asked for was sent to this server as the one that has it, and goes no further.
+  std::string address;  // IpAddressText of the client
+  // Whether the request was already sent on to this server as the owner, and goes no further.
   bool sent_on = false;
+  // Whether the request is one of the console, whose one thread waits for no division that has been
+  // away (LetInAlready).
+  bool hurried = false;
 };
 
-// The metadata that a call has on behalf of the client, of a server whose key that is. Thread-safe.
+// Makes the metadata of a call on behalf of the client, to a server with this key. Thread-safe.
 [[nodiscard]] std::vector<std::pair<std::string, std::string>> OnBehalfOf(
     const ShownByClient& client, const std::string& key);
-// Metadata beside that of OnBehalfOf: this process has looked already whether the client may have
-// what is asked for. It goes to no other process. Thread-safe.
+// Makes metadata beside that of OnBehalfOf: this process has already checked that the client may
+// make the call. It goes to no other process. Thread-safe.
 [[nodiscard]] std::pair<std::string, std::string> LetInAlready();
-// Whether metadata of this name is one of those: no client may send it. Thread-safe.
+// Whether this is a name of such metadata, which no client may send. Thread-safe.
 [[nodiscard]] bool IsOnBehalf(std::string_view name);
 
-// Takes in the metadata of a call, all of it. Owner thread only.
+// Reads the metadata of a call. Owner thread only.
 class OnBehalfReader {
  public:
   void Add(std::string_view name, std::string_view value);
-  // What the client has shown on whose behalf the call is made; unset: it is on nobody's, or has
-  // not the key of this process.
+  // Returns what the client of the call has shown; unset = the call is for no client, or lacks the
+  // key of this process.
   [[nodiscard]] std::optional<Credentials> Take();
-  // The same as it was shown, to be passed on.
+  // Returns the same as the client sent it, to forward it.
   [[nodiscard]] std::optional<ShownByClient> TakeShown();
-  // Whether it has another key: it was meant for a process that is no more.
+  // Whether the call has another key: it was meant for a process that has ended.
   [[nodiscard]] bool mistaken() const { return has_key_ && !believed_; }
-  // Whether it is believed to be let in already.
+  // Whether the call carries proof that it was already let in.
   [[nodiscard]] bool let_in() const { return believed_ && let_in_; }
 
  private:

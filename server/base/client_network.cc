@@ -4,6 +4,7 @@
 #include <sys/socket.h>
 
 #include <algorithm>
+#include <charconv>
 #include <cstring>
 
 namespace freshet {
@@ -17,7 +18,7 @@ IpAddress FromBytes(const unsigned char* bytes) {
   return address;
 }
 
-// Without the brackets that gRPC may have escaped.
+// Removes the brackets, which gRPC may have escaped.
 std::string_view Unbracketed(std::string_view host) {
   for (const std::string_view open : {"[", "%5B", "%5b"}) {
     if (host.starts_with(open)) host.remove_prefix(open.size());
@@ -38,34 +39,42 @@ IpAddress NetworkOf(const IpAddress& address) {
   return network.none() ? address : network;
 }
 
-IpAddress NetworkOfSocket(int descriptor) {
+Peer PeerOfSocket(int descriptor) {
   sockaddr_storage peer{};
   socklen_t size = sizeof(peer);
   if (getpeername(descriptor, reinterpret_cast<sockaddr*>(&peer), &size) != 0) return {};
   if (peer.ss_family == AF_INET) {
     sockaddr_in ipv4{};
     std::memcpy(&ipv4, &peer, sizeof(ipv4));
-    return IpAddress::OfIpv4(ntohl(ipv4.sin_addr.s_addr));
+    return {.address = IpAddress::OfIpv4(ntohl(ipv4.sin_addr.s_addr)),
+            .port = ntohs(ipv4.sin_port)};
   }
   if (peer.ss_family == AF_INET6) {
     sockaddr_in6 ipv6{};
     std::memcpy(&ipv6, &peer, sizeof(ipv6));
-    return NetworkOf(FromBytes(ipv6.sin6_addr.s6_addr));
+    return {.address = FromBytes(ipv6.sin6_addr.s6_addr), .port = ntohs(ipv6.sin6_port)};
   }
   return {};
 }
 
-IpAddress NetworkOfPeer(std::string_view peer) {
+Peer PeerNamed(std::string_view peer) {
   if (!peer.starts_with("ipv4:") && !peer.starts_with("ipv6:")) return {};
   peer.remove_prefix(5);
-  const size_t port = peer.rfind(':');
-  if (port == std::string_view::npos) return {};
-  std::string_view host = Unbracketed(peer.substr(0, port));
+  const size_t colon = peer.rfind(':');
+  if (colon == std::string_view::npos) return {};
+  std::string_view host = Unbracketed(peer.substr(0, colon));
   // Which interface of this machine it came through says nothing of the client.
   host = host.substr(0, host.find('%'));
   const auto address = ParseIpAddress(host);
-  return address ? NetworkOf(*address) : IpAddress();
+  if (!address) return {};
+  Peer named{.address = *address};
+  (void)std::from_chars(peer.data() + colon + 1, peer.data() + peer.size(), named.port);
+  return named;
 }
+
+IpAddress NetworkOfSocket(int descriptor) { return NetworkOf(PeerOfSocket(descriptor).address); }
+
+IpAddress NetworkOfPeer(std::string_view peer) { return NetworkOf(PeerNamed(peer).address); }
 
 std::string NetworkText(const IpAddress& network) {
   if (network.none()) return "an unknown address";

@@ -1,5 +1,4 @@
-// What waits of several clients, who have their turns one after the other: one that brings much
-// does not keep the others waiting.
+// A fair queue: clients take turns, so one that brings much does not keep the others waiting.
 #ifndef FRESHET_SERVER_BASE_CLIENT_TURNS_H_
 #define FRESHET_SERVER_BASE_CLIENT_TURNS_H_
 
@@ -13,23 +12,35 @@
 
 namespace freshet {
 
-// What one client brings comes out in its order. Of several clients the one comes next that has
-// been served least since it began to wait, by the weights of its work; with equal weights they
-// take turns (start-time fair queueing: Goyal, Vin, Cheng 1996). Thread-compatible.
+// The work of one client comes out in its order. The next client is the one served least since it
+// began to wait, by the weights of its work. With equal weights clients take turns (start-time fair
+// queueing: Goyal, Vin, Cheng 1996). Thread-compatible.
 template <typename Work, typename Client = std::string>
 class ClientTurns {
  public:
   void Push(const Client& client, Work work, size_t weight = 1) {
     std::deque<Item>& its = work_[client];
     its.push_back({std::move(work), weight});
-    ++size_;
-    if (its.size() > 1) return;
-    // A client that was served just now does not come before those that have waited since.
-    const auto served = served_.find(client);
-    const uint64_t start = served == served_.end() ? now_ : std::max(now_, served->second);
-    turns_.emplace(Turn{start, ++pushed_}, client);
+    Added(client, its.size());
   }
-  // What Pop returns next. Precondition: not empty.
+  // Adds popped work that was not done, before the client's other work. Its turn comes anew.
+  void PutBack(const Client& client, Work work, size_t weight = 1) {
+    std::deque<Item>& its = work_[client];
+    its.push_front({std::move(work), weight});
+    Added(client, its.size());
+  }
+  // Adds `work` behind the client's other work, and removes and returns the client's oldest work.
+  // Precondition: the client has work here.
+  [[nodiscard]] Work Replace(const Client& client, Work work, size_t weight = 1) {
+    std::deque<Item>& its = work_.at(client);
+    its.push_back({std::move(work), weight});
+    Item oldest = std::move(its.front());
+    its.pop_front();
+    return std::move(oldest.work);
+  }
+  // The client whose turn is next. Precondition: not empty.
+  [[nodiscard]] const Client& front_client() const { return turns_.begin()->second; }
+  // The work that Pop returns next. Precondition: not empty.
   [[nodiscard]] Work& front() { return work_.at(turns_.begin()->second).front().work; }
   // Precondition: not empty.
   [[nodiscard]] Work Pop() {
@@ -44,8 +55,8 @@ class ClientTurns {
       served_.clear();
     } else {
       served_[turn.mapped()] = end;
-      // Those that are over are as if they were not there. Now and then, so that a turn costs no
-      // more where many clients wait.
+      // Entries that are over have no effect. They are erased only now and then, so that a turn
+      // costs no more with many waiting clients.
       if (served_.size() > most_served_) {
         std::erase_if(served_, [this](const auto& one) { return one.second <= now_; });
         most_served_ = std::max(kFewServed, 2 * served_.size());
@@ -61,12 +72,12 @@ class ClientTurns {
   }
   [[nodiscard]] bool empty() const { return size_ == 0; }
   [[nodiscard]] size_t size() const { return size_; }
-  // How many wait of that client.
+  // The number of items of the client.
   [[nodiscard]] size_t SizeOf(const Client& client) const {
     const auto its = work_.find(client);
     return its == work_.end() ? 0 : its->second.size();
   }
-  // One for which `wanted` is true; null: there is none. Linear.
+  // An item for which `wanted` is true; nullptr = none. Linear.
   template <typename Wanted>
   [[nodiscard]] Work* Find(Wanted wanted) {
     for (auto& [client, its] : work_) {
@@ -84,14 +95,24 @@ class ClientTurns {
     Work work;
     size_t weight = 0;
   };
-  // How much a client that waits has been served, and which of several came first.
+  // How much a waiting client has been served, then the order of arrival.
   using Turn = std::pair<uint64_t, uint64_t>;
 
+  // Gives the client a turn for its first work; it has `items` now.
+  void Added(const Client& client, size_t items) {
+    ++size_;
+    if (items > 1) return;
+    // A client that was served just now does not come before those that have waited since.
+    const auto served = served_.find(client);
+    const uint64_t start = served == served_.end() ? now_ : std::max(now_, served->second);
+    turns_.emplace(Turn{start, ++pushed_}, client);
+  }
+
   std::map<Client, std::deque<Item>> work_;  // by client; none is empty
-  std::map<Turn, Client> turns_;             // of these clients, the next first
-  std::map<Client, uint64_t> served_;  // what is more than `now_` counts, while anything waits
-  size_t most_served_ = kFewServed;    // until some are looked for that do not
-  uint64_t now_ = 0;                   // as far as the client has been served that was last
+  std::map<Turn, Client> turns_;             // the turns of the clients in work_, the next first
+  std::map<Client, uint64_t> served_;  // while anything waits; values up to `now_` do not count
+  size_t most_served_ = kFewServed;    // erase entries up to `now_` above this size
+  uint64_t now_ = 0;                   // how far the last client has been served
   uint64_t pushed_ = 0;
   size_t size_ = 0;
 };

@@ -1,37 +1,42 @@
-// The caps of the crawl-frontier API, as server/base/limits.h has those of all other calls. What
-// can be configured beside them is in FrontierLimits (server/frontier/frontier_limits.h).
+// Caps of the crawl-frontier API. server/base/limits.h has those of all other calls, and
+// FrontierLimits (server/frontier/frontier_limits.h) those that can be configured.
 #ifndef FRESHET_SERVER_BASE_FRONTIER_LIMITS_H_
 #define FRESHET_SERVER_BASE_FRONTIER_LIMITS_H_
 
 #include <cstddef>
 #include <cstdint>
 
+#include "core/base/units.h"
+
 namespace freshet::limits {
 
-// Of crawl ids and keys of queues, in characters.
+// Characters of a crawl id or the key of a queue.
 inline constexpr size_t kMaxFrontierNameCharacters = 255;
 // URLs, and batches of them, of one stream that were read and not yet acknowledged.
 inline constexpr int kMaxUnackedUrlsPerStream = 1024;
 inline constexpr int kMaxUnackedUrlBatchesPerStream = 16;
 inline constexpr size_t kMaxUrlsPerBatch = 10'000;
 inline constexpr size_t kMaxFrontierCrawls = 10'000;
-// That Freshet schedules, and likewise those in shadow mode.
+// Crawl ids that Freshet schedules; as many more may be in shadow mode.
 inline constexpr size_t kMaxScheduledCrawls = 16;
-// Pages of one in shadow mode that a report reads, and those that it computes with.
+// Pages of a crawl id in shadow mode that a report reads, and that it computes with.
 inline constexpr uint64_t kMaxShadowReportPages = 1'000'000;
 inline constexpr uint64_t kUsualShadowReportPages = 200'000;
 inline constexpr size_t kShadowReportSample = 2000;
 inline constexpr uint32_t kMaxShadowReportExamples = 100;
 inline constexpr uint32_t kUsualShadowReportExamples = 10;
-// Of all crawl ids together; each takes some hundred bytes of memory.
+// Leased URLs of all crawl ids together; each takes some hundred bytes of memory.
 inline constexpr uint64_t kMaxFlights = 10'000'000;
-// URLs that wait for the frontier; past it they are refused for now.
+// URLs that wait for the frontier; more are refused for now.
 inline constexpr size_t kMaxWaitingUrls = 65'536;
-// URLs that one commit covers. A long one counts as several (CostOf in server/base/mailbox.h).
+// URLs that one commit covers. A long URL counts as several (CostOf in server/base/mailbox.h).
 inline constexpr size_t kMaxUrlsPerCommit = 4096;
-// That are given out to one call before it is asked whether it has written them.
+// A turn of the frontier takes as many URLs as fit into this processor time, but at least so many.
+inline constexpr Duration kUrlTurnTime = Duration::Millis(20);
+inline constexpr size_t kLeastUrlsPerTurn = 256;
+// URLs given to one call before it is asked whether it has written them.
 inline constexpr size_t kMaxUrlsPerPull = 128;
-// That are looked at for a list, a count or a purge before others have their turn.
+// URLs that a list, a count or a purge looks at before others have their turn.
 inline constexpr size_t kFrontierSlice = 4096;
 inline constexpr uint32_t kUsualFrontierPage = 100;
 inline constexpr uint32_t kUsualFrontierLeaseSeconds = 30;

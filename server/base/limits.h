@@ -1,11 +1,12 @@
-// The caps of the server: of calls, streams, connections and the queues inside it. Those of the
-// core and of what is stored are in core/base/limits.h, where it says what becomes of what goes
-// over one.
+// Caps of the server: of calls, streams, connections and internal queues. core/base/limits.h has
+// those of the core and of what is stored, and says what happens above a cap.
 #ifndef FRESHET_SERVER_BASE_LIMITS_H_
 #define FRESHET_SERVER_BASE_LIMITS_H_
 
 #include <cstddef>
 #include <cstdint>
+
+#include "core/base/units.h"
 
 namespace freshet::limits {
 
@@ -15,7 +16,7 @@ inline constexpr size_t kMaxSignalIdBytes = 128;
 
 // --- Numbers that clients send
 
-// Times in reports and signals may be this far in the future of the server's clock, not more.
+// How far a time in a report or signal may lie in the future of the server's clock.
 inline constexpr int64_t kMaxClockSkewSeconds = 300;
 inline constexpr int64_t kMaxLeaseSeconds = 24 * 3600;
 inline constexpr int64_t kMaxNextWaitSeconds = 60;
@@ -24,40 +25,42 @@ inline constexpr int64_t kMaxBlockSeconds = int64_t{366} * 86400;
 // --- Streams and batches
 
 inline constexpr int kMaxItemsPerMessage = 1000;
-// Messages of one stream that were read and not yet acknowledged; past it the stream is not read.
+// Messages of one stream that were read and not yet acknowledged. At the cap the stream is not
+// read.
 inline constexpr int kMaxUnackedMessagesPerStream = 64;
-// Of messages that were read and not yet acknowledged; past it the stream is not read.
+// Bytes of such messages. At the cap the stream is not read.
 inline constexpr size_t kMaxUnackedBytesPerStream = size_t{32} << 20;
 inline constexpr int kMaxMessageBytes = 16 << 20;
-// Largest request, inflated, of a call whose request repeats no field.
+// Inflated bytes of a request without repeated fields.
 inline constexpr size_t kMaxPlainRequestBytes = size_t{64} << 10;
-// Of acknowledgements that wait to be written to a stream; past it the stream is not read.
+// Bytes of acknowledgements that wait to be written to a stream. At the cap the stream is not read.
 inline constexpr size_t kMaxUnwrittenBytesPerStream = size_t{256} << 10;
-// Of the text that says why an item was refused.
+// Bytes of the text that says why an item was refused.
 inline constexpr size_t kMaxReasonBytes = 300;
-// Fields of clients that are newer than the server, which protobuf keeps one by one.
+// Unknown fields of one message, as newer clients send them. protobuf keeps each of them.
 inline constexpr size_t kMaxUnknownFieldsPerMessage = 16'000;
 inline constexpr int64_t kMaxCreditPerWorker = 10'000;
 inline constexpr int kMaxAssignmentsPerNext = 1000;
 inline constexpr int kMaxWorkers = 10'000;
 inline constexpr int kMaxOpenLeasesPerWorker = 10'000;
-// Leases of all workers of which no result has come. Those of one address have half of them: as
-// many as one worker may have.
+// Leases of all newcomers: workers that have reported no result yet. Workers of one address have
+// half of them: as many as one worker may have.
 inline constexpr int kNewcomerLeases = 2 * kMaxOpenLeasesPerWorker;
 inline constexpr int kMaxNewcomerLeases = 10 * kMaxOpenLeasesPerWorker;
 inline constexpr int kMaxConnections = 10'000;
 inline constexpr int kMaxStreams = 10'000;
-// Of one client: another always finds a place.
+// Caps of one client: half is left for the others.
 inline constexpr int kMaxConnectionsPerClient = kMaxConnections / 2;
 inline constexpr int kMaxStreamsPerClient = kMaxStreams / 2;
-// Clients of which it is remembered how many items they may send.
+// Clients whose item rates are remembered.
 inline constexpr size_t kMaxClients = 65'536;
 inline constexpr double kMostItemsPerSecond = 1e9;
 inline constexpr double kLeastItemsPerSecond = 1e-6;
-// Of the metadata of a call: names, values and 32 bytes for each.
+// Bytes of a call's metadata: names, values and 32 bytes for each.
 inline constexpr int kMaxMetadataBytes = 8 << 10;
 inline constexpr int kMaxStreamsPerConnection = 1000;
-// Messages of all streams that were read and not yet acknowledged; past it no stream is read.
+// Bytes of messages of all streams that were read and not yet acknowledged. At the cap no stream is
+// read.
 inline constexpr int64_t kMaxUnackedBytes = int64_t{128} << 20;
 inline constexpr int kMaxListPageSize = 1000;
 // Hosts and sources of one trust report.
@@ -65,49 +68,58 @@ inline constexpr int kMaxTrustRows = 1000;
 
 // --- Queues inside the server
 
-// Events that wait for one shard; past it producers wait, then are refused with
+// Events that wait for one shard. At the cap producers wait, then are refused with
 // RESOURCE_EXHAUSTED.
 inline constexpr size_t kMaxMailboxEvents = 16'384;
 inline constexpr int kMailboxWaitMillis = 2000;
-// Events that one drain takes, and so the most that one write batch and one sync cover. A long one
+// Events that one drain takes: one write batch and one sync cover at most this many. A long event
 // counts as several (CostOf in server/base/mailbox.h).
 inline constexpr size_t kMaxEventsPerCommit = 4096;
 static_assert(kMaxEventsPerCommit <= kMaxMailboxEvents);
 static_assert(kMaxItemsPerMessage <= static_cast<int>(kMaxEventsPerCommit));
+// Messages come into a shard in parts of so many events, so that other clients may come in between.
+inline constexpr size_t kEventsTogether = 128;
+// A turn of a shard takes as many events as fit into this processor time, but at least one part. It
+// ends after the longest time if events take longer than those before.
+inline constexpr Duration kEventTurnTime = Duration::Millis(25);
+inline constexpr Duration kLongestEventTurn = Duration::Millis(50);
 inline constexpr size_t kMaxReadyAssignments = 65'536;
-// Reads of single pages that wait for one shard, and those that one turn of it serves.
+// Reads of single pages that wait for one shard, and that one turn of the shard serves.
 inline constexpr size_t kMaxWaitingReads = 256;
 inline constexpr size_t kReadsPerTurn = 16;
-// Checkpoints and compactions under way, of which all but one wait.
+// Checkpoints and compactions accepted: one runs, the others wait.
 inline constexpr size_t kMaxUpkeeps = 4;
 // Lists and exports under way.
 inline constexpr size_t kMaxListings = 64;
-// Calls that are out at the servers of a division, of all others together, for credit that their
-// workers lend.
+// Calls that one division sends to the others, for workers whose credit it lends out.
 inline constexpr size_t kMaxLentCalls = 2000;
 
 // --- The HTTP port and the configuration
 
-// What goes over is answered with 431 and 413.
+// Larger headers are answered with 431, larger bodies with 413.
 inline constexpr size_t kMaxHttpHeaderBytes = 8 << 10;
 inline constexpr size_t kMaxHttpBodyBytes = 16 << 10;
-// Of requests to /indexnow, and how many bodies larger than usual are held at a time: 16 MiB.
+// Bytes of a request to /indexnow, and the number of bodies above kMaxHttpBodyBytes at a time: 16
+// MiB in all.
 inline constexpr size_t kMaxIndexNowBodyBytes = 2 << 20;
 inline constexpr size_t kMaxLargeHttpBodies = 8;
-// URLs of one such request, as the protocol has it.
+// URLs of one request to /indexnow, by the protocol.
 inline constexpr int kMaxIndexNowUrls = 10'000;
-// What waits for keys to be checked, as bytes of URLs, and keys that wait.
+// Bytes of URLs that wait until their keys are checked, and the number of these keys.
 inline constexpr size_t kMaxIndexNowPendingBytes = 16 << 20;
 inline constexpr size_t kMaxIndexNowPendingKeys = 256;
 inline constexpr size_t kMaxIndexNowKeysOfHost = 4;
-// Keys whose check is remembered: good ones, and bad ones.
+// Checked keys that are remembered, good and bad ones. Senders share them (core/base/shares.h).
 inline constexpr size_t kMaxIndexNowKeys = 65'536;
-// Of a file that holds a key; keys have 8 to 128 characters.
+// Bytes of a file that holds a key; keys have 8 to 128 characters.
 inline constexpr size_t kMaxKeyFileBytes = 1024;
-inline constexpr int kKeyFetchThreads = 4;
-// Requests that wait for an answer which takes a while; past it they get 503.
+// Key files that are fetched at a time, each on a thread that mostly waits for its host; and how
+// many for one sender.
+inline constexpr int kKeyFetchThreads = 32;
+inline constexpr int kKeyFetchesOfSender = kKeyFetchThreads / 8;
+// Requests that wait for a slow answer; others get 503.
 inline constexpr size_t kMaxWaitingHttpRequests = 16;
-// Bytes of answers that clients have not taken yet; past it the oldest connection is closed.
+// Bytes of answers that clients have not taken yet. Above the cap the oldest connection is closed.
 inline constexpr size_t kMaxUnsentHttpBytes = 32 << 20;
 inline constexpr int64_t kMaxHttpConnections = 10'000;
 inline constexpr size_t kMaxConfigBytes = 256 << 10;
@@ -118,7 +130,7 @@ inline constexpr size_t kMaxConfigBytes = 256 << 10;
 inline constexpr size_t kMaxCrawlsPerWorker = 16;
 // Crawl ids that metrics show one by one.
 inline constexpr size_t kMaxCrawlsShown = 100;
-// Hosts that one rule of politeness in the configuration may list.
+// Hosts that one politeness rule in the configuration may list.
 inline constexpr size_t kMaxHostsPerRule = 10'000;
 
 }  // namespace freshet::limits

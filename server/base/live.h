@@ -1,4 +1,4 @@
-// A setting that may change while others read it.
+// A setting or a counter that may change while others read it.
 #ifndef FRESHET_SERVER_BASE_LIVE_H_
 #define FRESHET_SERVER_BASE_LIVE_H_
 
@@ -7,8 +7,8 @@
 
 namespace freshet {
 
-// Reads as the value that it holds. A reader sees the value before a change or the one after it;
-// nothing else is ordered by that. Copies are of the value. Thread-safe.
+// Reads as the value that it holds. A reader sees the value before or after a change; no other
+// memory is ordered by it. A copy holds the value of that moment. Thread-safe.
 template <typename T>
 class Live {
  public:
@@ -25,6 +25,9 @@ class Live {
 
   [[nodiscard]] T get() const { return value_.load(std::memory_order_relaxed); }
   operator T() const { return get(); }  // NOLINT(google-explicit-constructor): likewise
+  // A counter returns its new value.
+  T operator++() { return *this += 1; }
+  T operator+=(T more) { return value_.fetch_add(more, std::memory_order_relaxed) + more; }
   friend bool operator==(const Live& a, const Live& b) { return a.get() == b.get(); }
   friend bool operator==(const Live& a, const T& b) { return a.get() == b; }
 

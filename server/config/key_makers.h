@@ -1,4 +1,4 @@
-// Rows of the table of keys, by the type of their value. Only for server/config/keys_*.cc.
+// Makers of rows of the table of keys, by the type of the value. Only for server/config/keys_*.cc.
 //
 // All functions are thread-safe. `at` gives the field of a configuration, constant or not: At(...).
 #ifndef FRESHET_SERVER_CONFIG_KEY_MAKERS_H_
@@ -21,15 +21,16 @@ namespace freshet {
 inline constexpr Duration kYear = Duration::Days(366);
 inline constexpr Duration kSecond = Duration::Seconds(1);
 inline constexpr Duration kMilli = Duration::Millis(1);
-// Of what there can be at a time: a machine has no room for more.
+// The highest count of things that exist at a time: a machine has no room for more.
 inline constexpr int64_t kMost = 1'000'000;
 
-template <typename M>
-auto At(M ServerConfig::*field) {
+// A field of a section.
+template <typename S, typename M>
+auto At(M S::*field) {
   return [field](auto* config) -> auto& { return config->*field; };
 }
-template <typename P, typename M>
-auto At(P ServerConfig::*part, M P::*field) {
+template <typename S, typename P, typename M>
+auto At(P S::*part, M P::*field) {
   return [ part, field ](auto* config) -> auto& { return config->*part.*field; };
 }
 
@@ -69,7 +70,7 @@ ConfigKey FlagKey(std::string name, A at) {
   return key;
 }
 
-// A whole number, whatever type of integer holds it.
+// Makes a key for a whole number in any integer type.
 template <typename A>
 ConfigKey CountKey(std::string name, A at, int64_t low, int64_t high) {
   ConfigKey key = MakeKey(std::move(name), KeyType::kInteger, at);
@@ -111,7 +112,7 @@ ConfigKey SpanKey(std::string name, A at, Duration low, Duration high, bool or_z
   return key;
 }
 
-// Items a second.
+// Makes a key for items a second.
 template <typename A>
 ConfigKey ItemRateKey(std::string name, A at) {
   ConfigKey key = MakeKey(std::move(name), KeyType::kNumber, at);
@@ -127,7 +128,7 @@ ConfigKey ItemRateKey(std::string name, A at) {
   return key;
 }
 
-// A text that is one of few.
+// Makes a key for a text out of a few.
 template <typename A>
 ConfigKey ChoiceKey(std::string name, A at, std::vector<std::string> choices) {
   ConfigKey key = TextKey(std::move(name), at);
@@ -149,7 +150,7 @@ ConfigKey NamesKey(std::string name, A at) {
   return key;
 }
 
-// A value with a reader and a writer of its own: `parse` gives StatusOr of what the field takes.
+// Makes a key with a reader and a writer of its own. `parse` gives StatusOr of the field's type.
 template <typename A, typename Parse, typename Write>
 ConfigKey ParsedKey(std::string name, KeyType type, A at, Parse parse, Write write) {
   ConfigKey key = MakeKey(std::move(name), type, at);

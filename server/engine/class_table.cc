@@ -28,16 +28,22 @@ CrawlClass ClassTable::Of(std::string_view crawl_id) const {
 
 std::optional<CrawlClass> ClassTable::TakeNumber(std::optional<Instant> now) {
   if (next_ < limits::kMaxCrawlClasses) return next_++;
-  for (Resting& resting : resting_) {
-    if (now && !resting.since) resting.since = now;
-  }
   if (resting_.empty() || (now && *resting_.front().since + kRest > *now)) return std::nullopt;
   const CrawlClass number = resting_.front().number;
+  Give(resting_.front());
   resting_.pop_front();
   return number;
 }
 
+void ClassTable::GiveRested(std::optional<Instant> now) {
+  for (Resting& resting : resting_) {
+    if (now && !resting.since) resting.since = now;
+    if (!now || *resting.since + kRest <= *now) Give(resting);
+  }
+}
+
 bool ClassTable::Make(const std::string& crawl_id, const Claim& claim, std::optional<Instant> now) {
+  GiveRested(now);
   if (shares_.Left(claim) == 0) return false;
   const std::optional<CrawlClass> number = TakeNumber(now);
   if (!number) return false;
@@ -47,14 +53,14 @@ bool ClassTable::Make(const std::string& crawl_id, const Claim& claim, std::opti
 }
 
 void ClassTable::Free(Classes::iterator it, bool rests) {
-  const Resting number = {.number = it->second.number,
-                          .since = rests ? std::nullopt : std::optional(Instant())};
+  Resting number = {.number = it->second.number, .client = it->second.claim.client};
   if (rests) {
     resting_.push_back(number);
   } else {
+    number.since = Instant();
+    Give(number);
     resting_.push_front(number);
   }
-  shares_.Give(it->second.claim.client);
   classes_.erase(it);
 }
 
@@ -94,7 +100,7 @@ void ClassTable::Keep(const std::string& crawl_id, const Staged& staged) {
   if (it == classes_.end()) return;
   Class& its = it->second;
   its.of_rate = staged.of_rate;
-  // The shards may have said so already.
+  // All shards may already have reported.
   if (staged.crawl_class == 0) return FreeIfLeft(it);
   its.staying = its.asked = false;
   its.leaving = false;
@@ -109,7 +115,7 @@ void ClassTable::Drop(const std::string& crawl_id, const Staged& staged) {
   if (staged.leaves) its.leaving = false;
   if (staged.crawl_class == 0) return;
   its.staying = its.asked = false;
-  // Nobody has heard of it.
+  // No shard and no worker knows the class.
   if (staged.made && !its.of_workers) return Free(it, /*rests=*/false);
   FreeIfLeft(it);
 }
@@ -131,7 +137,8 @@ StatusOr<bool> ClassTable::GiveToWorkers(const std::string& crawl_id, const Clai
       return MakeStatus(
           absl::StatusCode::kResourceExhausted,
           "crawl_ids: the maximum is reached: this client has {} crawl ids with workers of their "
-          "own (the server {}): try again when some of these workers have left",
+          "own, or had them until a moment ago (the server {}): try again when some of these "
+          "workers have left",
           shares_.held(claim.client), shares_.taken());
     }
     it = classes_.find(crawl_id);
@@ -156,7 +163,7 @@ bool ClassTable::IsIdle(const Classes::value_type& entry, const Claim& claim, In
     const MutexLock lock(holds_->mutex);
     if (holds_->by_id.contains(crawl_id)) return false;
   }
-  // What the same call has named is none.
+  // Classes named by the same call are not idle.
   if (claim.client != 0 && its.claim.client == claim.client) return its.named < now;
   const bool first = claim.named && !its.claim.named;
   return first || its.named + kIdle <= now;
@@ -165,7 +172,7 @@ bool ClassTable::IsIdle(const Classes::value_type& entry, const Claim& claim, In
 std::optional<std::string> ClassTable::TakeIdle(const Claim& claim, Instant now) {
   const Classes::value_type* idle = nullptr;
   for (const auto& entry : classes_) {
-    // One at a time: each costs a pass over all pages.
+    // One class at a time: each costs a pass over all pages.
     if (entry.second.leaving) return std::nullopt;
     if (!IsIdle(entry, claim, now)) continue;
     if (idle == nullptr || entry.second.named < idle->second.named) idle = &entry;

@@ -1,6 +1,6 @@
-// Which crawl ids compete in a class of their own: those with a share or a maximum of the crawl
-// rate, and those that workers take alone. There are few classes, so one that nobody needs is given
-// to another crawl id, once no shard has a page of it.
+// The crawl ids that compete in a class of their own. They have a share or a maximum of the crawl
+// rate, or workers take them alone. Classes are few. An unneeded one goes to another crawl id once
+// no shard has a page of it.
 #ifndef FRESHET_SERVER_ENGINE_CLASS_TABLE_H_
 #define FRESHET_SERVER_ENGINE_CLASS_TABLE_H_
 
@@ -13,6 +13,7 @@
 #include <set>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "core/base/id_limits.h"
@@ -24,55 +25,56 @@
 
 namespace freshet {
 
-// What workers are given: pages of these classes, which stay those of the crawl ids that they named
-// for as long as any copy of `hold` is there. Value type, thread-compatible.
+// The classes of a worker. They stay those of the crawl ids it named while any copy of `hold`
+// exists. Value type, thread-compatible.
 struct TakenClasses {
   ClassSet set = kAllClasses;
-  std::shared_ptr<const void> hold;  // may outlive the table, and go on any thread
+  std::shared_ptr<const void> hold;  // may outlive the table; ends on any thread
 };
 
-// Thread-compatible. A change of what a crawl id has is staged, told to all shards, and then either
-// Kept or Dropped.
+// The table. A change of a crawl id's class is staged, told to all shards, and then either Kept or
+// Dropped. Thread-compatible.
 class ClassTable {
  public:
-  // Without being named by a worker for so long, a class that none holds may go to anybody.
+  // A class that nobody holds may be reused when no worker has named it for this long.
   static constexpr Duration kIdle = Duration::Seconds(60);
-  // So long after no page is of it any more a class goes to workers of another crawl id: what was
-  // picked of it before is out by then.
+  // A class rests this long without pages before workers of another crawl id get it: earlier picks
+  // of it are handed out by then.
   static constexpr Duration kRest = Duration::Seconds(2);
 
   explicit ClassTable(size_t shards) : shards_(shards) {}
 
-  // 0: it has none.
+  // The class of a crawl id; 0 = none.
   [[nodiscard]] CrawlClass Of(std::string_view crawl_id) const;
 
   // --- Changes, one at a time
   struct Staged {
     CrawlClass crawl_class = 0;
     bool of_rate = false;
-    bool made = false;    // it had none
-    bool leaves = false;  // it had one, and has none from now on
+    bool made = false;    // it had no class before
+    bool leaves = false;  // it loses its class
   };
-  // `of_rate`: it has a share or a maximum. ResourceExhausted: all classes are taken.
+  // Stages a change; `of_rate`: the crawl id has a share or a maximum. ResourceExhausted: all
+  // classes are taken.
   [[nodiscard]] StatusOr<Staged> Stage(const std::string& crawl_id, bool of_rate);
-  // All shards follow.
+  // Keeps a change that all shards follow.
   void Keep(const std::string& crawl_id, const Staged& staged);
-  // None does: what was staged leaves no trace.
+  // Undoes a change that no shard follows.
   void Drop(const std::string& crawl_id, const Staged& staged);
-  // A shard has no page of the class any more that the crawl id has lost.
+  // The shard has no page left of the class that the crawl id has lost.
   void OnDeclassed(uint16_t shard, const std::string& crawl_id);
 
   // --- Workers
-  // The crawl id has a class for workers that take its pages alone. True: the shards are still to
-  // be told, by a change. ResourceExhausted: there is no room for one of this client.
+  // Gives the crawl id a class for workers that take only its pages. True = the shards are still to
+  // be told, by a change. ResourceExhausted: no room for another class of this client.
   [[nodiscard]] StatusOr<bool> GiveToWorkers(const std::string& crawl_id, const Claim& claim,
                                              Instant now);
-  // The shards could not be told: whoever names it next has it tried again.
+  // The shards could not be told: the next naming of the crawl id tries again.
   void Untold(const std::string& crawl_id);
-  // A crawl id whose class no worker needs, taken from workers so that one of this client has room
-  // some time later: by a change of it. nullopt: there is none, or one is on its way already.
+  // Takes a crawl id whose class no worker needs from workers, by a change of it, so that this
+  // client has room later. nullopt = there is none, or one is already on its way.
   [[nodiscard]] std::optional<std::string> TakeIdle(const Claim& claim, Instant now);
-  // Of these crawl ids, which have classes.
+  // Holds the classes of these crawl ids, which have some.
   template <typename Names>
   [[nodiscard]] TakenClasses Hold(const Names& crawl_ids) {
     ClassSet set = 0;
@@ -90,19 +92,19 @@ class ClassTable {
     Claim claim;
     bool of_rate = false;
     bool of_workers = false;
-    bool told = false;        // shards have it
-    bool asked = false;       // a change that tells them was asked for
-    bool staying = false;     // a change is under way by which it is kept
+    bool told = false;        // shards have the class
+    bool asked = false;       // a change that tells them was requested
+    bool staying = false;     // a change under way keeps the class
     bool leaving = false;     // shards were told that it is lost
-    std::set<uint16_t> left;  // and these have no page of it any more
-    Instant named;            // by a worker, last
+    std::set<uint16_t> left;  // shards without pages of it
+    Instant named;            // last time a worker named it
   };
-  // How many hold the class of a crawl id. Thread-safe.
+  // The number of holds on the class of each crawl id. Thread-safe.
   struct Holds {
     Mutex mutex;
     std::map<std::string, size_t, std::less<>> by_id FRESHET_GUARDED_BY(mutex);
   };
-  // Some of them, until it is destroyed. Thread-compatible.
+  // Holds some of them until it is destroyed. Thread-compatible.
   class Held {
    public:
     explicit Held(std::shared_ptr<Holds> holds) : holds_(std::move(holds)) {}
@@ -115,15 +117,22 @@ class ClassTable {
     const std::shared_ptr<Holds> holds_;
     std::vector<std::string> crawl_ids_;
   };
+  // A number that was freed, and the place in `shares_` that rests with it.
   struct Resting {
     CrawlClass number = 0;
-    std::optional<Instant> since;  // unset: nobody has asked since
+    std::optional<Instant> since;    // unset = no request since
+    std::optional<uint64_t> client;  // of the place; unset = given back
   };
   using Classes = std::map<std::string, Class, std::less<>>;
 
-  // nullopt: there is no number. With a time, none that has not rested.
+  // Takes a free number; nullopt = none. With a time, only a rested one.
   [[nodiscard]] std::optional<CrawlClass> TakeNumber(std::optional<Instant> now);
-  // False: there is none.
+  // Gives back the places of numbers that have rested; without a time, of all.
+  void GiveRested(std::optional<Instant> now);
+  void Give(Resting& resting) {
+    if (const auto client = std::exchange(resting.client, std::nullopt)) shares_.Give(*client);
+  }
+  // Makes a class; false = there is none.
   [[nodiscard]] bool Make(const std::string& crawl_id, const Claim& claim,
                           std::optional<Instant> now);
   void Free(Classes::iterator it, bool rests);
@@ -134,7 +143,7 @@ class ClassTable {
   const size_t shards_;
   Classes classes_;
   Shares shares_{limits::kMaxCrawlClasses - 1};
-  CrawlClass next_ = 1;  // was never given
+  CrawlClass next_ = 1;  // never given so far
   std::deque<Resting> resting_;
   const std::shared_ptr<Holds> holds_ = std::make_shared<Holds>();
 };

@@ -7,6 +7,8 @@
 
 #include "core/base/check.h"
 #include "core/base/id_limits.h"
+#include "core/schedule/learning.h"
+#include "core/schedule/policy_switch.h"
 #include "core/schedule/shard_state.h"
 #include "core/schedule/transaction.h"
 #include "server/engine/epoch_exchange.h"
@@ -17,7 +19,7 @@
 namespace freshet {
 namespace {
 
-// How often a shard looks whether the others have shared, or it has learned.
+// The interval at which a shard checks whether the others have shared, or it has learned.
 constexpr Duration kLook = Duration::Millis(5);
 
 EpochOptions WithExchange(EpochOptions options) {
@@ -71,13 +73,12 @@ void EpochRunner::NextSlot() {
 void EpochRunner::Begin(ShardState& state, Instant now) {
   started_ = now;
   pages_ = again_ = changed_ = 0;
-  filed_by_ = state.policy();
+  filed_by_ = state.policies().policy();
   moved_.set();
   Rewind();
   learning_ = !epoch_waiters_.empty() || next_start_ <= now;
-  // What was asked for since the last one began is answered by the one that begins now; an epoch
-  // files them as well.
-  if (!learning_ || !filing_waiters_.empty() || !(state.in_force() == state.policy())) {
+  // This epoch answers the requests since the last one began, and files their pages as well.
+  if (!learning_ || !filing_waiters_.empty() || !(state.policies().in_force() == filed_by_)) {
     file_all_ = true;
   }
   running_waiters_ = std::exchange(filing_waiters_, {});
@@ -85,15 +86,15 @@ void EpochRunner::Begin(ShardState& state, Instant now) {
     for (Done& done : epoch_waiters_) running_waiters_.push_back(std::move(done));
     epoch_waiters_.clear();
     options_.exchange->Begin(index());
-    state.BeginEpoch(now);
+    state.learning().BeginEpoch(now);
   }
   phase_ = learning_ ? Phase::kCollect : Phase::kFile;
 }
 
 StatusOr<std::vector<PageRecord>> EpochRunner::NextPages() {
   std::vector<PageRecord> pages;
-  // A slot counts as a page: to find that thousands of them are empty takes longer than a slice
-  // may, and whoever ends the server waits for it.
+  // A slot counts as a page: finding thousands of empty slots takes longer than a slice may, and
+  // would delay the end of the server.
   while (slot_ < limits::kSlots && read_ < slice_pages_) {
     ASSIGN_OR_RETURN(ScanResult scan,
                      store_.ScanPages(cursor_, FirstNumber(slot_ + 1), slice_pages_ - read_));
@@ -103,6 +104,8 @@ StatusOr<std::vector<PageRecord>> EpochRunner::NextPages() {
       ++read_;
     } else {
       cursor_ = scan.next;
+      // The scan stopped early: rows of removed pages took the rest of the slice.
+      read_ = slice_pages_;
     }
     pages.insert(pages.end(), std::make_move_iterator(scan.pages.begin()),
                  std::make_move_iterator(scan.pages.end()));
@@ -112,8 +115,8 @@ StatusOr<std::vector<PageRecord>> EpochRunner::NextPages() {
 
 void EpochRunner::Took(Duration took) {
   if (read_ == 0) return;
-  // Less at once, as what is written takes several times as long as what is looked at; more by
-  // steps, and only where there were as many pages, which the end of the shard may have prevented.
+  // The slice shrinks at once, because writing takes several times as long as reading. It grows by
+  // steps, and only if it was full, which the end of the shard may have prevented.
   constexpr size_t kMost = 1024;
   if (took > options_.slice) {
     const double share = options_.slice.seconds() / took.seconds();
@@ -124,28 +127,28 @@ void EpochRunner::Took(Duration took) {
 }
 
 Event EpochRunner::Again(PageNumber page) const {
-  // An edge files the page anew and writes nothing.
+  // An age bin's edge refiles the page and writes nothing.
   if (learning_) return Reestimate{page};
   return EnterAgeBin{page};
 }
 
 void EpochRunner::LookAt(ShardState& state, Instant now, std::vector<PageRecord> pages,
                          Transaction& txn) {
+  Learning& learning = state.learning();
   const bool collects = phase_ == Phase::kCollect;
   for (PageRecord& page : pages) {
     const bool mended = state.CapTimes(now, &page);
-    const bool takes =
-        collects ? state.CollectForEpoch(page, now) : learning_ && state.TakeNewRates(page, now);
+    const bool takes = collects ? learning.CollectForEpoch(page, now)
+                                : learning_ && learning.TakeNewRates(page, now);
     const bool changed = mended || takes;
     changed_ += changed ? 1 : 0;
-    // What is to be filed anew as it is waits until there is room for it.
+    // A page that is filed unchanged waits until there is room for it.
     if (!changed && (collects || !file_all_)) continue;
     const PageNumber number = page.number;
     txn.Load(std::move(page));
     Transaction::Page* loaded = txn.Find(number);
     loaded->reindex = true;
-    // Else filed anew as it is: nothing to write, so that a change of policy never waits for the
-    // disk.
+    // A page filed unchanged writes nothing, so that a change of policy never waits for the disk.
     loaded->changed = changed;
   }
 }
@@ -155,7 +158,7 @@ void EpochRunner::Slice(ShardState& state, Instant now, Transaction& txn) {
   if (phase_ == Phase::kIdle) Begin(state, now);
   if (phase_ == Phase::kShare) return Learn(state, now);
   if (phase_ == Phase::kLearn) return TakeLearned(state, now);
-  if (phase_ == Phase::kFile && file_all_ && !state.MakeRoom()) return;
+  if (phase_ == Phase::kFile && file_all_ && !state.policies().MakeRoom()) return;
   StatusOr<std::vector<PageRecord>> pages = NextPages();
   if (!pages.ok()) {
     End(now, pages.status());
@@ -165,16 +168,16 @@ void EpochRunner::Slice(ShardState& state, Instant now, Transaction& txn) {
   if (!pages->empty()) return LookAt(state, now, *std::move(pages), txn);
   if (slot_ < limits::kSlots) return;
   if (phase_ == Phase::kCollect) return Share(state, now);
-  if (file_all_) state.FinishFiling(filed_by_);
+  if (file_all_) state.policies().FinishFiling(filed_by_);
   file_all_ = false;
   End(now, absl::OkStatus());
 }
 
 void EpochRunner::Share(ShardState& state, Instant now) {
-  state.EndCollecting();
+  state.learning().EndCollecting();
   shared_ = false;
   sharing_ = std::async(std::launch::async, [this, &state] {
-    options_.exchange->Publish(index(), state.CollectedInEpoch());
+    options_.exchange->Publish(index(), state.learning().CollectedInEpoch());
     shared_ = true;
   });
   phase_ = Phase::kShare;
@@ -188,7 +191,7 @@ bool EpochRunner::WaitsFor(const std::atomic<bool>& done, Instant now) {
   return true;
 }
 
-void EpochRunner::Learn(const ShardState& state, Instant now) {
+void EpochRunner::Learn(ShardState& state, Instant now) {
   if (WaitsFor(shared_, now)) return;
   if (!options_.exchange->MayLearn(index()) && now < share_end_) {
     next_look_ = now + kLook;
@@ -196,11 +199,11 @@ void EpochRunner::Learn(const ShardState& state, Instant now) {
   }
   sharing_.get();
   learned_ = false;
-  learning_from_ = std::async(std::launch::async, [this, &state, now] {
-    StatusOr<LearnedSites> learned = state.LearnEpoch(options_.exchange->All(), break_);
+  learning_from_ = std::async(std::launch::async, [this, &learning = state.learning(), now] {
+    StatusOr<LearnedSites> learned = learning.LearnEpoch(options_.exchange->All(), break_);
     if (!break_) {
       Changes changes;
-      changes.epoch = state.RecordOf(*learned, now);
+      changes.epoch = learning.RecordOf(*learned, now);
       changes.shard = changes.epoch->shard;
       if (Status status = store_.Commit(changes); !status.ok()) learned = std::move(status);
     }
@@ -216,10 +219,10 @@ void EpochRunner::TakeLearned(ShardState& state, Instant now) {
   StatusOr<LearnedSites> learned = learning_from_.get();
   if (!learned.ok()) return End(now, learned.status());
   moved_ = learned->moved;
-  state.FinishEpoch(*std::move(learned));
-  number_ = state.epoch();
+  state.learning().FinishEpoch(*std::move(learned));
+  number_ = state.learning().epoch();
   Rewind();
-  // Where a model has moved all of its pages may have to be written.
+  // If a model has moved, all of its pages may have to be written.
   slice_pages_ = std::min(slice_pages_, options_.slice_pages);
   phase_ = Phase::kFile;
 }
@@ -237,7 +240,7 @@ void EpochRunner::End(Instant now, const Status& status) {
   phase_ = Phase::kIdle;
   if (learning_) {
     next_start_ = options_.interval > Duration() ? now + options_.interval : Instant::Infinite();
-    // Nobody may have asked for it.
+    // A cancelled epoch may have been requested by nobody.
     if (!status.ok() && cancelled_.ok()) {
       Logger(LogModule::kEngine)
           .error("shard {}: epoch {} (new estimates of all pages) failed: {}", index(),

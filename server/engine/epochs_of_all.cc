@@ -7,14 +7,15 @@
 #include "core/base/check.h"
 #include "core/schedule/crawl_policy.h"
 #include "core/schedule/followed_changes.h"
+#include "core/schedule/policy_switch.h"
 #include "server/base/countdown.h"
-#include "server/base/stopping.h"
+#include "server/base/refusals.h"
 #include "sync/mutex.h"
 
 namespace freshet {
 namespace {
 
-// What several shards report of one epoch, until the last has.
+// Gathers the reports of several shards on one epoch.
 struct EpochGather {
   explicit EpochGather(size_t shards) : left(shards) {}
 
@@ -39,7 +40,7 @@ struct EpochGather {
   }
 };
 
-// Has `ask` ask something of every shard, on its thread; the sum of what they report.
+// Calls `ask` on the thread of every shard; `done` gets the sum of their reports.
 void AskAll(const Router& router,
             const std::function<void(const ShardView&, const EpochRunner::Done&)>& ask,
             std::function<void(const Status&, const EpochResult&)> done) {
@@ -62,12 +63,12 @@ void AskAll(const Router& router,
   }
 }
 
-// Asks the shards themselves whether they follow the policy. They have then shown it to others too:
-// a turn publishes what the turns before it did.
+// Asks the shards themselves whether they follow the policy. Others see it by then: a turn
+// publishes the work of the turns before it.
 void Confirm(const Router& router, const CrawlPolicy& policy,
              const std::function<void(const Status&)>& done) {
   const auto ask = [policy](const ShardView& view, const EpochRunner::Done& report) {
-    if (view.state.in_force() == policy) return report(EpochResult());
+    if (view.state.policies().in_force() == policy) return report(EpochResult());
     report(MakeStatus(absl::StatusCode::kAborted,
                       "policy: another policy was set at the same time, so this one is not used"));
   };
@@ -77,7 +78,7 @@ void Confirm(const Router& router, const CrawlPolicy& policy,
 }  // namespace
 
 void RunEpochs(const Router& router, std::function<void(const Status&, const EpochResult&)> done) {
-  // Before any of them begins, so that none learns before all have collected.
+  // This comes before any shard begins, so that none learns before all have collected.
   for (Shard* shard : router.shards()) shard->ExpectEpoch();
   const auto ask = [](const ShardView& view, const EpochRunner::Done& report) {
     view.epochs.Request(report);
@@ -88,7 +89,7 @@ void RunEpochs(const Router& router, std::function<void(const Status&, const Epo
 void ChangePolicy(const Router& router, PlanRunner& plans, const CrawlPolicy& policy,
                   std::function<void(const Status&)> done) {
   const auto ask = [policy](const ShardView& view, const EpochRunner::Done& report) {
-    if (!view.state.SetPolicy(policy)) return report(EpochResult());
+    if (!view.state.policies().SetPolicy(policy)) return report(EpochResult());
     view.epochs.RequestFiling(report);
   };
   const auto confirm = [&router, policy, done](const Status& status) {

@@ -1,6 +1,7 @@
 #include "server/engine/lease_tally.h"
 
 #include "core/schedule/leases.h"
+#include "core/schedule/page_book.h"
 #include "core/schedule/shard_state.h"
 #include "core/schedule/transaction.h"
 
@@ -9,10 +10,10 @@ namespace freshet {
 LeaseTallies TallyLeases(const ShardState& state, Transaction& txn, uint32_t generation) {
   LeaseTallies tallies;
   for (const Transaction::Lease& lease : txn.leases()) {
-    const bool was_open = state.FindLease(lease.record.id).has_value();
+    const bool was_open = state.pages().FindLease(lease.record.id).has_value();
     const WorkerKey worker = {lease.record.client, lease.record.worker};
     if (!was_open && !lease.closed) ++tallies[worker].opened;
-    // One that is opened and ended within a turn was never seen.
+    // A lease that was opened and ended within a turn was never seen.
     if (!was_open || !lease.closed) continue;
     LeaseTally& tally = tallies[worker];
     const bool of_this_run = GenerationOfLease(lease.record.id) == generation % kLeaseGenerations;

@@ -12,9 +12,9 @@ namespace {
 
 bool IsForced(const Pick& pick) { return std::isinf(pick.value); }
 
-// What one shard has bid, as far as ticks have come: the picks that a tick may get, in a heap for
-// each class, the dearest first. Pages that are forced are in a heap for each class and crawl id,
-// so that none waits behind one of a crawl id whose turn it is not.
+// The bid of one shard up to a tick: the picks that a tick may get, in a heap for each class, the
+// dearest first. Forced pages have a heap for each class and crawl id, so that none waits behind a
+// page of a crawl id whose turn it is not.
 class Table {
  public:
   Table(const ShardBid& bid, const GroupLedger* ledger) : bid_(bid), ledger_(ledger) {
@@ -24,7 +24,7 @@ class Table {
                                [](const Pick& pick) { return pick.host_again; });
   }
 
-  // What was bid for ticks up to this one may be had.
+  // Makes the picks bid for ticks up to this one available.
   void Release(size_t tick, Instant at) {
     while (released_ < bid_.picks.size() && bid_.of_tick[released_] <= tick) Put(released_++);
     while (!closed_.empty() && closed_.front().free_at <= at) {
@@ -33,7 +33,7 @@ class Table {
       closed_.pop_back();
     }
   }
-  // The dearest pick of these classes whose group is free at `at`, of those that go by their worth.
+  // The dearest pick by worth of these classes whose group is free at `at`.
   [[nodiscard]] std::optional<size_t> Best(ClassSet among, Instant at) {
     std::optional<size_t> best;
     for (ClassSet left = among & by_worth_; left != 0; left &= left - 1) {
@@ -43,7 +43,7 @@ class Table {
     }
     return best;
   }
-  // The pick whose turn it is, of those that are forced.
+  // The forced pick whose turn it is.
   [[nodiscard]] std::optional<size_t> BestForced(ClassSet among, Instant at,
                                                  const BidRanking& ranking) {
     std::optional<size_t> best;
@@ -55,8 +55,8 @@ class Table {
     }
     return best;
   }
-  // What the dearest pick is worth that was bid for this very tick, of these classes, if none of
-  // them can be had; else below zero.
+  // The worth of the dearest pick of these classes that was bid for this very tick, if none of them
+  // is available; else below zero.
   [[nodiscard]] double DearestInVain(size_t tick, ClassSet among, Instant at) const {
     double dearest = -1;
     for (size_t i = released_; i > 0 && bid_.of_tick[i - 1] == tick; --i) {
@@ -67,7 +67,7 @@ class Table {
     }
     return dearest;
   }
-  // Precondition: it is what Best or BestForced found last.
+  // Takes a pick. Precondition: Best or BestForced found it last.
   void Take(size_t pick, Instant at) {
     Pop(HeapOf(pick));
     if (hosts_again_) last_[bid_.picks[pick].host] = at;
@@ -77,7 +77,7 @@ class Table {
   struct Closed {
     Instant free_at;
     size_t pick = 0;
-    // For a heap with the first to be free on top.
+    // Orders a heap with the first to be free on top.
     bool operator<(const Closed& other) const { return free_at > other.free_at; }
   };
   using Heap = std::vector<size_t>;
@@ -87,7 +87,7 @@ class Table {
     Heap heap;
   };
 
-  // Of equal ones the one that was taken first.
+  // Whether pick `a` is dearer; of equal picks the earlier one is.
   [[nodiscard]] bool Dearer(size_t a, size_t b) const {
     const double value_a = bid_.picks[a].value;
     const double value_b = bid_.picks[b].value;
@@ -136,27 +136,27 @@ class Table {
   const ShardBid& bid_;
   const GroupLedger* ledger_;
   std::array<Heap, limits::kMaxCrawlClasses> by_class_;
-  ClassSet by_worth_ = 0;  // classes of which some of these heaps may have picks
+  ClassSet by_worth_ = 0;  // classes whose heaps may have picks
   std::vector<Forced> forced_;
   size_t released_ = 0;
-  std::vector<Closed> closed_;  // a heap of those whose host or group is free later
-  // A host that was bid for several ticks may get later ones, which are closer together.
+  std::vector<Closed> closed_;  // a heap of picks whose host or group is free later
+  // Whether a host was bid for several ticks: it may get later ones, which are closer together.
   bool hosts_again_ = false;
-  absl::flat_hash_map<HostId, Instant> last_;  // its ticks so far
+  absl::flat_hash_map<HostId, Instant> last_;  // the last tick of each host so far
 };
 
 class LimitedRanking {
  public:
   LimitedRanking(const std::vector<ShardBid>& bids, const std::vector<Instant>& at,
                  const TickOwners& owners, BidRanking& ranking, GroupLedger* ledger,
-                 BidTakers* takers)
+                 const FindTaker& find_taker)
       : bids_(bids),
         at_(at),
         owners_(owners),
         room_(owners),
         ranking_(ranking),
         ledger_(ledger),
-        takers_(takers) {
+        find_taker_(find_taker) {
     tables_.reserve(bids.size());
     for (const ShardBid& bid : bids) {
       tables_.emplace_back(bid, ledger);
@@ -177,8 +177,9 @@ class LimitedRanking {
       }
       if (ranked.cut) break;
       if (!best) continue;
-      if (takers_ != nullptr && !takers_->Take(tick, PickOf(*best))) {
-        // By a plan come pages of any class. Else the last that took such pages has all it wants.
+      if (find_taker_ && !find_taker_(tick, PickOf(*best))) {
+        // A plan's pages are of any class. Otherwise the last worker that took such pages has
+        // enough.
         ranked.cut = !PickOf(*best).planned;
         if (ranked.cut) break;
         continue;
@@ -190,9 +191,8 @@ class LimitedRanking {
   }
 
  private:
-  // Whether a shard may have a page of these classes for the tick that it did not bid and that is
-  // worth more than `value`: what it bid for the tick itself, which nothing else is worth more
-  // than, cannot be had.
+  // Whether a shard may have an unbid page of these classes worth more than `value` for the tick.
+  // It may only if its bid for the tick itself, its best page, is not available.
   [[nodiscard]] bool MayHideBetter(size_t tick, ClassSet among, double value) {
     for (size_t shard = 0; shard < bids_.size(); ++shard) {
       const ShardBid& bid = bids_[shard];
@@ -225,7 +225,7 @@ class LimitedRanking {
   }
 
   [[nodiscard]] std::optional<TakenBid> BestByWorth(ClassSet among, size_t tick) {
-    // By value, by plan.
+    // The two kinds: by value, by plan.
     std::array<std::optional<TakenBid>, 2> kinds;
     for (size_t shard = 0; shard < bids_.size(); ++shard) {
       const std::optional<size_t> pick = tables_[shard].Best(among, at_[tick]);
@@ -257,7 +257,8 @@ class LimitedRanking {
   [[nodiscard]] const Pick& PickOf(const TakenBid& bid) const {
     return bids_[bid.shard].picks[bid.pick];
   }
-  // A page that is forced is worth less than all others where it is not the turn of such pages.
+  // The value of a pick; a forced page is worth less than all others at ticks that are not for
+  // forced pages.
   [[nodiscard]] double ValueOf(const TakenBid& bid) const {
     const Pick& pick = PickOf(bid);
     return IsForced(pick) && !owners_.ForcedFirst(bid.tick) ? 0 : pick.value;
@@ -269,9 +270,9 @@ class LimitedRanking {
   ClassRoom room_;
   BidRanking& ranking_;
   GroupLedger* ledger_;
-  BidTakers* takers_;
+  const FindTaker& find_taker_;
   std::vector<Table> tables_;        // by shard
-  std::array<uint64_t, 2> pages_{};  // of shards that bid, by kind
+  std::array<uint64_t, 2> pages_{};  // of bidding shards, by kind
 };
 
 bool AnyPick(const std::vector<ShardBid>& bids, bool (*is)(const Pick&)) {
@@ -284,11 +285,11 @@ bool AnyPick(const std::vector<ShardBid>& bids, bool (*is)(const Pick&)) {
 
 RankedBids RankBids(const std::vector<ShardBid>& bids, const std::vector<Instant>& at,
                     const TickOwners& owners, BidRanking& ranking, GroupLedger* ledger,
-                    BidTakers* takers) {
+                    const FindTaker& find_taker) {
   const bool planned = AnyPick(bids, [](const Pick& pick) { return pick.planned; });
   const TickOwners nobody = {.of_tick = {}, .limited = {}, .forced_first = owners.forced_first};
   const TickOwners& owned_by = planned ? nobody : owners;
-  // Picks of one shard go to the ticks that they were taken for, where there is one for each.
+  // Picks of one shard go to the ticks that they were picked for, if there is one for each.
   const bool gaps = std::any_of(bids.begin(), bids.end(), [](const ShardBid& bid) {
     return !bid.picks.empty() && !bid.without_more.empty();
   });
@@ -297,9 +298,9 @@ RankedBids RankBids(const std::vector<ShardBid>& bids, const std::vector<Instant
   const bool grouped =
       ledger != nullptr && AnyPick(bids, [](const Pick& pick) { return pick.group != GroupKey(); });
   const bool forced = bids.size() > 1 && AnyPick(bids, IsForced);
-  const bool limited = takers != nullptr || !owned_by.of_tick.empty() || forced;
+  const bool limited = find_taker || !owned_by.of_tick.empty() || forced;
   if (grouped || hosts_again || gaps || limited) {
-    return LimitedRanking(bids, at, owned_by, ranking, ledger, takers).Rank();
+    return LimitedRanking(bids, at, owned_by, ranking, ledger, find_taker).Rank();
   }
   RankedBids ranked;
   std::vector<size_t> taken(bids.size(), 0);

@@ -1,13 +1,14 @@
-// Which of the pages that shards bid each tick gets, where not every page may have it: ticks may be
-// owned by crawl ids (tick_shares.h), groups of hosts limited over all shards (group_ledger.h), a
-// host that was bid for several ticks needs its delay between those that it gets, and pages that
-// are forced go first at some ticks only (core/schedule/forced_share.h).
+// Ranks bids where not every page may have every tick. Crawl ids may own ticks (tick_shares.h), and
+// groups of hosts may be limited over all shards (group_ledger.h). A host with several ticks needs
+// its delay between them, and forced pages go first only at some ticks
+// (core/schedule/forced_share.h).
 #ifndef FRESHET_SERVER_ENGINE_LIMITED_RANKING_H_
 #define FRESHET_SERVER_ENGINE_LIMITED_RANKING_H_
 
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <vector>
 
@@ -19,37 +20,31 @@
 namespace freshet {
 
 struct RankedBids {
-  std::vector<TakenBid> taken;  // by tick; ticks without a page are left out
-  // Ticks from some one on were given nothing, because a shard may have a better page for them than
-  // all that was bid: they are to be asked for again.
+  std::vector<TakenBid> taken;  // by tick, without ticks that have no page
+  // Whether ticks from some one on got nothing, because a shard may have a better page than all
+  // bids: ask for them again.
   bool cut = false;
 };
 
-// Who takes the pages that ticks get, where workers take pages of some crawl ids only.
-// Thread-compatible.
-class BidTakers {
- public:
-  virtual ~BidTakers() = default;
-  // Finds somebody for the page that this tick would get; false: nobody takes it.
-  [[nodiscard]] virtual bool Take(size_t tick, const Pick& pick) = 0;
-};
+// Finds a taker for the page that this tick would get, if workers take pages of some crawl ids
+// only; false = there is none.
+using FindTaker = std::function<bool(size_t tick, const Pick& pick)>;
 
-// What the ticks at `at` get. By `ranking` where nothing is limited. Pages of groups that are taken
-// are noted in `ledger`, which has heard of all standings in `bids`; null: there is one shard,
-// which knows all of its groups. Owners mean nothing while a shard bids by a plan, which knows of
-// none. `takers`: who takes the pages; null: there is somebody for all of them.
+// Chooses the pages for the ticks at `at`; by `ranking` alone if nothing is limited. Taken pages of
+// groups are noted in `ledger`, which has heard of all standings in `bids`; nullptr = a single
+// shard knows all of its groups. Owners do not count while a shard bids by a plan, which knows
+// none. `find_taker` unset = all pages have takers.
 //
-// Of several shards a page that is forced goes first at the ticks that are for such pages, and else
-// where there is no other. But for that, the page that a tick gets is the best of those that may
-// have it: of its owner or, where that has
-// none, of all, of classes and groups that have room at the tick, and of classes of which somebody
-// takes pages: where nobody takes the best of those that were asked for any more, the ranking ends.
-// A shard has nothing better than what it bids for that tick; where none of this may be had, and
-// the shard did not bid all it has, the ranking ends. A page that is eligible but for another one
-// of its host or group that was bid and has no tick yet competes again with the next bid.
+// Over several shards a forced page goes first at ticks for forced pages, and at other ticks if
+// there is no other page. Apart from that a tick gets the best page of its owner, or of all if the
+// owner has none. The page's class and group must have room at the tick, and the class a taker. If
+// the best page asked for has no taker any more, the ranking ends. A shard bids its best for each
+// tick: if none of that is available and the shard did not bid all its pages, the ranking ends. A
+// page held up only by another of its host or group that was bid and has no tick yet competes again
+// in the next bid.
 [[nodiscard]] RankedBids RankBids(const std::vector<ShardBid>& bids, const std::vector<Instant>& at,
                                   const TickOwners& owners, BidRanking& ranking,
-                                  GroupLedger* ledger, BidTakers* takers = nullptr);
+                                  GroupLedger* ledger, const FindTaker& find_taker = nullptr);
 
 }  // namespace freshet
 

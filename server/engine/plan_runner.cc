@@ -7,7 +7,8 @@
 #include <utility>
 
 #include "core/schedule/page_plan.h"
-#include "server/base/stopping.h"
+#include "core/schedule/policy_switch.h"
+#include "server/base/refusals.h"
 #include "server/logs/loggers.h"
 
 namespace freshet {
@@ -122,7 +123,7 @@ void PlanRunner::Run() {
 }
 
 bool PlanRunner::Ask(Shard& shard, const std::function<void(const ShardView&)>& query) {
-  // A shard that stops may drop the query: the promise is then broken, and the wait over.
+  // A stopping shard may drop the query: the promise is then broken, and the wait over.
   auto answered = std::make_shared<std::promise<void>>();
   std::future<void> future = answered->get_future();
   const bool taken = shard.Query([answered = std::move(answered), &query](const ShardView& view) {
@@ -143,10 +144,10 @@ Status PlanRunner::Collect(const Job& job, PlanColumns& columns, std::vector<uin
     uint32_t taken = 0;
     for (uint32_t got = 1; got > 0; taken += got) {
       RETURN_IF_ERROR(GoOn(job));
-      // Into a part of its own: on the shard's thread no large vector is to grow.
+      // The part is separate, so that no large vector grows on the shard's thread.
       PlanColumns part;
       const auto collect = [&](const ShardView& view) {
-        got = view.state.CollectPlan(taken, options_.slice, &part);
+        got = view.state.policies().CollectPlan(taken, options_.slice, &part);
       };
       if (!Ask(*shard, collect)) return Stopped();
       columns.Append(part);
@@ -158,13 +159,13 @@ Status PlanRunner::Collect(const Job& job, PlanColumns& columns, std::vector<uin
 
 Status PlanRunner::HandOut(const Job& job, Shard& shard, Rate newcomer_rate,
                            std::span<const PlannedCrawls> crawls) {
-  bool current = true;  // the policy is still the one that this plan is for
+  bool current = true;  // the policy is still that of this plan
   const auto is_current = [&job](const ShardView& view) {
-    return view.state.policy().plan == job.method;
+    return view.state.policies().policy().plan == job.method;
   };
   if (!crawls.empty()) {
     const auto begin = [&](const ShardView& view) {
-      current = is_current(view) && view.state.BeginPlan(newcomer_rate);
+      current = is_current(view) && view.state.policies().BeginPlan(newcomer_rate);
     };
     if (!Ask(shard, begin)) return Stopped();
   }
@@ -173,13 +174,13 @@ Status PlanRunner::HandOut(const Job& job, Shard& shard, Rate newcomer_rate,
     const auto part =
         crawls.subspan(first, std::min<size_t>(options_.slice, crawls.size() - first));
     const auto stage = [&](const ShardView& view) {
-      current = is_current(view) && view.state.StagePlan(first, part, view.now);
+      current = is_current(view) && view.state.policies().StagePlan(first, part, view.now);
     };
     if (!Ask(shard, stage)) return Stopped();
   }
   const auto finish = [&](const ShardView& view) {
     bool refile = false;
-    current = is_current(view) && view.state.FinishPlan(&refile);
+    current = is_current(view) && view.state.policies().FinishPlan(&refile);
     if (refile) view.epochs.RequestFiling([](const StatusOr<EpochResult>&) {});
   };
   if (current && !Ask(shard, finish)) return Stopped();
@@ -188,7 +189,7 @@ Status PlanRunner::HandOut(const Job& job, Shard& shard, Rate newcomer_rate,
 
 Status PlanRunner::MakeAndHandOut(const Job& job) {
   PlanColumns columns;
-  std::vector<uint32_t> ids;  // of each shard
+  std::vector<uint32_t> ids;  // number of ids of each shard
   planned_pages_ = Pages();
   RETURN_IF_ERROR(Collect(job, columns, ids));
   const Rate rate = rate_();

@@ -1,19 +1,19 @@
 #include "server/engine/router.h"
 
-#include <algorithm>
 #include <memory>
 #include <utility>
 
 #include "core/base/check.h"
 #include "core/base/id_limits.h"
+#include "core/schedule/leases.h"
 #include "server/base/countdown.h"
-#include "server/base/stopping.h"
+#include "server/base/limits.h"
+#include "server/base/refusals.h"
 
 namespace freshet {
 namespace {
 
-// Collects the replies of several shards. Each writes its own elements; the last one to finish
-// tells.
+// Collects the replies of several shards. Each writes its own elements; the last one calls `done`.
 struct Gather {
   Countdown left;
   std::vector<Reply> replies;
@@ -25,10 +25,7 @@ struct Gather {
 };
 
 Status RefusalOf(PushOutcome outcome) {
-  if (outcome == PushOutcome::kFull) {
-    return MakeStatus(absl::StatusCode::kResourceExhausted, "the server is overloaded: try again");
-  }
-  return ServerIsStopping();
+  return outcome == PushOutcome::kFull ? ServerIsOverloaded() : ServerIsStopping();
 }
 
 }  // namespace
@@ -50,7 +47,7 @@ Status Router::CheckDivision(Slot slot) const {
 bool Router::Submit(std::vector<RoutedEvent> events, std::function<void(std::vector<Reply>)> done,
                     const std::shared_ptr<BatchTrace>& trace, uint64_t client) {
   CHECK(done, "somebody is told of the replies");
-  std::vector<EventBatch> batches(shards_.size());
+  std::vector<std::vector<EventBatch>> batches(shards_.size());
   std::vector<std::vector<size_t>> places(shards_.size());
   std::vector<Reply> refused(events.size());
   for (size_t i = 0; i < events.size(); ++i) {
@@ -59,35 +56,43 @@ bool Router::Submit(std::vector<RoutedEvent> events, std::function<void(std::vec
       continue;
     }
     const size_t shard = events[i].slot.value() % shards_.size();
-    batches[shard].events.push_back(std::move(events[i].event));
+    std::vector<EventBatch>& parts = batches[shard];
+    if (places[shard].size() % limits::kEventsTogether == 0) parts.emplace_back();
+    parts.back().events.push_back(std::move(events[i].event));
     places[shard].push_back(i);
   }
-  const auto asked = std::count_if(places.begin(), places.end(),
-                                   [](const auto& of_shard) { return !of_shard.empty(); });
-  // This call counts as well: nothing is told before all are sent.
-  const std::shared_ptr<Gather> gather(new Gather{.left = Countdown(static_cast<size_t>(asked) + 1),
-                                                  .replies = std::move(refused),
-                                                  .done = std::move(done)});
+  size_t asked = 0;
+  for (const std::vector<EventBatch>& parts : batches) asked += parts.size();
+  // This call counts as one more: `done` is not called before all are sent.
+  const std::shared_ptr<Gather> gather(new Gather{
+      .left = Countdown(asked + 1), .replies = std::move(refused), .done = std::move(done)});
   bool go_on = true;
   if (trace != nullptr) trace->Send();
   for (size_t shard = 0; shard < shards_.size(); ++shard) {
     if (places[shard].empty()) continue;
-    batches[shard].done = [gather, place = places[shard]](std::vector<Reply> replies) {
-      CHECK(replies.size() == place.size(), "{} replies to {} events", replies.size(),
-            place.size());
-      for (size_t i = 0; i < place.size(); ++i) gather->replies[place[i]] = std::move(replies[i]);
-      gather->Finish();
-    };
-    batches[shard].trace = trace;
-    batches[shard].client = client;
+    const auto place = std::make_shared<const std::vector<size_t>>(std::move(places[shard]));
+    const size_t parts = batches[shard].size();
+    size_t first = 0;
+    for (EventBatch& part : batches[shard]) {
+      part.done = [gather, place, first, count = part.events.size()](std::vector<Reply> replies) {
+        CHECK(replies.size() == count, "{} replies to {} events", replies.size(), count);
+        for (size_t i = 0; i < count; ++i) {
+          gather->replies[(*place)[first + i]] = std::move(replies[i]);
+        }
+        gather->Finish();
+      };
+      part.trace = trace;
+      part.client = client;
+      first += part.events.size();
+    }
     const PushOutcome outcome = shards_[shard]->Submit(std::move(batches[shard]));
     go_on &= outcome == PushOutcome::kTaken;
     if (outcome == PushOutcome::kFull || outcome == PushOutcome::kClosed) {
-      for (const size_t place : places[shard]) {
-        gather->replies[place] = {.disposition = Disposition::kRefused,
-                                  .status = RefusalOf(outcome)};
+      for (const size_t refused_at : *place) {
+        gather->replies[refused_at] = {.disposition = Disposition::kRefused,
+                                       .status = RefusalOf(outcome)};
       }
-      gather->Finish();
+      for (size_t i = 0; i < parts; ++i) gather->Finish();
     }
   }
   gather->Finish();
@@ -101,7 +106,21 @@ void Router::SubmitAlways(Slot slot, Event event, std::function<void(Reply)> don
     CHECK(replies.size() == 1, "{} replies to one event", replies.size());
     if (done) done(std::move(replies.front()));
   };
+  batch.at_once = true;
   OwnerOf(slot).SubmitAlways(std::move(batch));
+}
+
+void Router::GiveBack(const std::vector<LeaseId>& leases, bool never_left) {
+  for (const LeaseId lease : leases) {
+    ReturnLease event{lease};
+    event.never_left = never_left;
+    Return(std::move(event));
+  }
+}
+
+void Router::Return(ReturnLease event) {
+  const Slot slot = SlotOfLease(event.lease);
+  SubmitAlways(slot, std::move(event), nullptr);
 }
 
 void Router::QueryAll(std::function<void(size_t, const ShardView&)> query,
@@ -115,7 +134,7 @@ void Router::QueryAll(std::function<void(size_t, const ShardView&)> query,
       if (left.Arrive()) done();
     }
   };
-  // This call counts as well: nothing is told before all are asked.
+  // This call counts as one more: `done` is not called before all are asked.
   const std::shared_ptr<Pending> pending(new Pending{
       .left = Countdown(shards_.size() + 1), .query = std::move(query), .done = std::move(done)});
   for (size_t shard = 0; shard < shards_.size(); ++shard) {

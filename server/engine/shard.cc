@@ -1,54 +1,41 @@
 #include "server/engine/shard.h"
 
-#include <time.h>
-
 #include <algorithm>
 #include <iterator>
 #include <utility>
 #include <variant>
 
 #include "core/base/check.h"
+#include "core/schedule/learning.h"
+#include "core/schedule/policy_switch.h"
 #include "server/base/limits.h"
-#include "server/base/stopping.h"
+#include "server/base/refusals.h"
+#include "server/base/turn_size.h"
 #include "server/logs/loggers.h"
 
 namespace freshet {
 namespace {
 
-// How often the believed freshness is summed up: it looks at every page, so the more it costs the
-// rarer it is.
-constexpr Duration kBelievedInterval = Duration::Seconds(1);
-constexpr int64_t kBelievedCostShare = 100;
 // Longest sleep of an idle shard.
 constexpr Duration kMaxIdle = Duration::Millis(500);
-// From a refused commit to the next attempt at the shard's own events.
+// The pause between a refused commit and the next attempt at the shard's own events.
 constexpr Duration kAgain = Duration::Seconds(1);
 
-// Of fewer pages the commit takes hardly longer than to hand it to another thread, unless the disk
-// is as slow as this.
+// A commit of fewer pages hardly takes longer than handing it to another thread, unless the disk is
+// as slow as this.
 constexpr size_t kWorthLookingAhead = 32;
 constexpr Duration kSlowCommit = Duration::Millis(2);
-
-// What the calling thread has worked: how much a slice does is not to depend on what else the
-// machine is busy with.
-Duration ThreadCpuTime() {
-  timespec used{};
-  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &used);
-  return Duration::Micros(int64_t{used.tv_sec} * 1'000'000 + used.tv_nsec / 1'000);
-}
+// Events that are stepped before a turn looks again at its time.
+constexpr size_t kEventsUnseen = 64;
 
 Reply RefusedReply(const Status& status) {
   return {.disposition = Disposition::kRefused, .status = status};
 }
 
-Status Overloaded() {
-  return MakeStatus(absl::StatusCode::kResourceExhausted, "the server is overloaded: try again");
-}
-
 size_t BytesOf(const PageKey& key) { return key.crawl_id.size() + key.url.size(); }
 size_t BytesOf(const std::optional<PageKey>& key) { return key ? BytesOf(*key) : 0; }
 
-// What a client may make long of an event.
+// Bytes of an event that clients control.
 struct EventBytes {
   size_t operator()(const UpsertPage& event) const { return BytesOf(event.key); }
   size_t operator()(const RemovePage& event) const {
@@ -69,7 +56,30 @@ size_t CostOfEvents(const std::vector<Event>& events) {
   return CostOf(events.size(), bytes);
 }
 
-// Pages are found by the fingerprints that are stored.
+template <typename Request>
+typename Mailbox<Request>::Part ToRequest(EventBatch batch) {
+  const size_t weight = batch.events.size();
+  const size_t cost = CostOfEvents(batch.events);
+  return {.item = std::move(batch), .weight = weight, .cost = cost};
+}
+
+// The events that lease the pages of the request. Appends the pages.
+std::vector<Event> LeasesOf(SettleRequest& request, std::vector<PageNumber>* pages) {
+  std::vector<Event> leases;
+  for (SettleRequest::Lease& lease : request.leases) {
+    pages->push_back(lease.pick.page);
+    leases.push_back(LeasePage{.page = lease.pick.page,
+                               .key = {},
+                               .worker = std::move(lease.terms.worker),
+                               .client = std::move(lease.terms.client),
+                               .at = lease.terms.at,
+                               .lease = lease.terms.lease,
+                               .value = lease.pick.value});
+  }
+  return leases;
+}
+
+// Pages are found by the stored fingerprints.
 ShardOptions WithFingerprintsOf(const Store& store, ShardOptions options) {
   options.fingerprinter = store.fingerprinter();
   return options;
@@ -77,16 +87,19 @@ ShardOptions WithFingerprintsOf(const Store& store, ShardOptions options) {
 
 }  // namespace
 
-// Everything that one turn works on. Events of all origins are stepped in one list; `runs` says
-// whose replies are whose.
+// The state of one turn. Events of all origins are stepped in one list; `runs` says whose replies
+// are whose.
 struct Shard::Turn {
   explicit Turn(Instant at) : now(at) {}
 
   struct Run {
     size_t first = 0;
     size_t count = 0;
-    std::function<void(std::vector<Reply>)> done;  // unset: nobody waits
+    std::function<void(std::vector<Reply>)> done;  // unset = no caller waits
     std::shared_ptr<BatchTrace> trace;
+    std::vector<PageNumber> picked;  // pages picked for these events
+    uint64_t client = 0;             // EventBatch::client
+    bool at_once = false;            // EventBatch::at_once
   };
   void Add(std::vector<Event> more, std::function<void(std::vector<Reply>)> done,
            std::shared_ptr<BatchTrace> trace = nullptr) {
@@ -97,13 +110,24 @@ struct Shard::Turn {
                     .trace = std::move(trace)});
     std::move(more.begin(), more.end(), std::back_inserter(events));
   }
+  // Takes the events of the run, which were not stepped, out of the turn.
+  [[nodiscard]] EventBatch TakeOut(Run& run) {
+    const auto first = events.begin() + static_cast<ptrdiff_t>(run.first);
+    put_back += run.count;
+    EventBatch batch{.events = {std::make_move_iterator(first),
+                                std::make_move_iterator(first + static_cast<ptrdiff_t>(run.count))},
+                     .done = std::exchange(run.done, nullptr),
+                     .trace = std::move(run.trace),
+                     .client = run.client,
+                     .at_once = run.at_once};
+    cost -= CostOfEvents(batch.events);
+    return batch;
+  }
+  // Answers the caller that waits for these events.
+  void Answer(Run& run, uint16_t shard);
 
   [[nodiscard]] bool empty() const { return runs.empty() && queries.empty(); }
-  // Room for as many events as a message may have.
-  [[nodiscard]] bool has_room() const {
-    return cost + limits::kMaxItemsPerMessage <= limits::kMaxEventsPerCommit;
-  }
-  // What other turns may change in the meantime is to be read anew.
+  // Drops all that was read: other turns may change it first.
   void ForgetRead() {
     txn.Reset();
     looked_at = 0;
@@ -111,19 +135,31 @@ struct Shard::Turn {
 
   Instant now;
   std::vector<Event> events;
-  size_t cost = 0;  // of these events
+  size_t cost = 0;  // cost of `events`
   std::vector<Run> runs;
   std::vector<Reply> replies;  // one for each event
   std::vector<ShardQuery> queries;
   size_t ahead = 0;                    // events that the mailbox still counts
   size_t looked_at = 0;                // events whose pages were read while another turn committed
-  size_t bids = 0;                     // that were answered
-  size_t own = 0;                      // the last events are the shard's own, so many
-  std::vector<PageNumber> filed_anew;  // without an event
+  size_t bids = 0;                     // answered bids
+  size_t put_back = 0;                 // events that went back into the mailbox
+  size_t own = 0;                      // number of the shard's own events, which come last
+  std::vector<PageNumber> filed_anew;  // pages refiled without an event
   bool stirred = false;                // something other than a pick happened
   TurnTimes times;
   Transaction txn;
 };
+
+void Shard::Turn::Answer(Run& run, uint16_t shard) {
+  if (!run.done) return;
+  if (run.trace != nullptr && !times.installed.is_none()) {
+    run.trace->Add(
+        {.shard = shard, .events = run.count, .turn_events = events.size(), .times = times});
+  }
+  const auto first = replies.begin() + static_cast<ptrdiff_t>(run.first);
+  run.done({std::make_move_iterator(first),
+            std::make_move_iterator(first + static_cast<ptrdiff_t>(run.count))});
+}
 
 Shard::Shard(const ShardSettings& settings, Store& store, Clock& clock, ShardObserver& observer)
     : index_(settings.state.shard),
@@ -131,6 +167,7 @@ Shard::Shard(const ShardSettings& settings, Store& store, Clock& clock, ShardObs
       clock_(clock),
       observer_(observer),
       generation_(settings.state.generation),
+      processor_time_(settings.processor_time),
       mailbox_(settings.mailbox),
       state_(WithFingerprintsOf(store, settings.state)),
       epochs_(settings.epochs, store, clock.Now()) {}
@@ -139,9 +176,9 @@ Shard::~Shard() { Stop(); }
 
 void Shard::Start() {
   CHECK(!thread_.joinable(), "shard {} runs already", index_);
-  epochs_.Resume(state_.epoch());
-  Publish();
-  PublishBelieved(clock_.Now());
+  epochs_.Resume(state_.learning().epoch());
+  board_.Publish(state_, epochs_);
+  board_.PublishBelieved(state_, clock_.Now(), clock_);
   thread_ = std::thread([this] { Run(); });
 }
 
@@ -149,22 +186,18 @@ void Shard::Stop() {
   reads_.Close();
   mailbox_.Close();
   if (thread_.joinable()) thread_.join();
+  answerer_.Stop();
   epochs_.Cancel(clock_.Now(), ServerIsStopping());
   epochs_.Notify();
 }
 
 // --- What others ask for
 
-PushOutcome Shard::Submit(EventBatch&& batch) {
-  const size_t weight = batch.events.size();
-  const size_t cost = CostOfEvents(batch.events);
-  const uint64_t client = batch.client;
-  Request request = std::move(batch);
-  const PushOutcome outcome = mailbox_.Push(std::move(request), weight, clock_.Now(), client, cost);
-  if (outcome == PushOutcome::kFull || outcome == PushOutcome::kClosed) {
-    batch = std::move(std::get<EventBatch>(request));
-  }
-  return outcome;
+PushOutcome Shard::Submit(std::vector<EventBatch> parts) {
+  const uint64_t client = parts.front().client;
+  std::vector<Mailbox<Request>::Part> requests;
+  for (EventBatch& part : parts) requests.push_back(ToRequest<Request>(std::move(part)));
+  return mailbox_.PushAll(requests, clock_.Now(), client);
 }
 
 void Shard::SubmitAlways(EventBatch&& batch) { (void)mailbox_.PushAlways(std::move(batch)); }
@@ -207,44 +240,53 @@ Duration Shard::IdleTime(Instant now) const {
 
 void Shard::RunOnce(Instant now) {
   if (failure_.ok() && !again_.empty() && again_at_ <= now) {
-    // Alone: what clients send is not to have it refused again.
-    Turn turn(now);
-    turn.stirred = true;
-    turn.own = again_.size();
-    turn.Add(std::exchange(again_, {}), nullptr);
-    RunTurn(turn);
+    // In a turn of its own, so that no client's event has it refused again.
+    auto turn = std::make_unique<Turn>(now);
+    turn->stirred = true;
+    turn->own = again_.size();
+    turn->Add(std::exchange(again_, {}), nullptr);
+    RunTurn(std::move(turn));
   }
-  const std::unique_ptr<Turn> turn =
-      ahead_ == nullptr ? std::make_unique<Turn>(now) : std::move(ahead_);
+  std::unique_ptr<Turn> turn = ahead_ == nullptr ? std::make_unique<Turn>(now) : std::move(ahead_);
   turn->now = now;
   mailbox_.Release(std::exchange(turn->ahead, 0));
   AcceptWaiting(*turn);
-  // A bid may have been settled by now: its pages are leased by the same commit.
+  // A bid may have been settled by now: the same commit leases its pages.
   if (turn->bids > 0) AcceptWaiting(*turn);
   if (failure_.ok() && again_.empty()) TakeOwnEvents(*turn);
-  RunTurn(*turn);
+  RunTurn(std::move(turn));
   if (failure_.ok() && again_.empty() && epochs_.Due(now)) RunSlice(now);
   reads_.Serve({state_, epochs_, now});
-  PublishBelieved(now);
-  reaper_.Destroy(state_.TakeRetired());
+  board_.PublishBelieved(state_, now, clock_);
+  reaper_.Destroy(state_.policies().TakeRetired());
+}
+
+bool Shard::HasRoom(const Turn& turn) const {
+  return turn.cost + limits::kEventsTogether <= turn_size_.events();
 }
 
 void Shard::AcceptWaiting(Turn& turn) {
-  if (!turn.has_room()) return;
+  if (!HasRoom(turn)) return;
   std::vector<Request> requests;
   std::vector<Request> expired;
-  mailbox_.Drain(limits::kMaxEventsPerCommit, turn.now, &requests, &expired, turn.cost);
+  mailbox_.Drain(turn_size_.events(), turn.now, &requests, &expired, turn.cost);
   for (Request& request : expired) {
     auto& batch = std::get<EventBatch>(request);  // nothing else has weight
-    batch.done(std::vector<Reply>(batch.events.size(), RefusedReply(Overloaded())));
+    const size_t events = batch.events.size();
+    answerer_.Post(events, [events, done = std::move(batch.done)] {
+      done(std::vector<Reply>(events, RefusedReply(ServerIsOverloaded())));
+    });
   }
   for (Request& request : requests) Accept(request, turn);
 }
 
-void Shard::RunTurn(Turn& turn) {
-  // Of a turn that was looked ahead to, and that this one comes before.
+void Shard::RunTurn(std::unique_ptr<Turn> owned) {
+  Turn& turn = *owned;
+  // The turn that was looked ahead to comes after this one: its rows may change.
   if (ahead_ != nullptr) ahead_->ForgetRead();
   turn.times.begun = turn.now;
+  look_ahead_took_ = Duration();
+  const Duration start = processor_time_();
   const Status read = ReadPages(turn, 0, nullptr);
   turn.times.read = clock_.Now();
   if (!failure_.ok() || !read.ok()) {
@@ -253,36 +295,35 @@ void Shard::RunTurn(Turn& turn) {
     StepAll(turn);
     turn.times.stepped = clock_.Now();
     CommitAndInstall(turn);
+    turn_size_.Took(turn.cost, processor_time_() - start - look_ahead_took_, commit_takes_);
   }
-  for (const QuarantineNews& news : state_.TakeQuarantineNews()) observer_.OnQuarantine(news);
-  for (const std::string& crawl : state_.TakeEmptied()) observer_.OnCrawlEmptied(index_, crawl);
-  for (const std::string& crawl : state_.TakeDeclassed()) {
-    observer_.OnCrawlDeclassed(index_, crawl);
-  }
-  Publish();
-  Answer(turn);
+  for (const auto& news : state_.learning().TakeQuarantineNews()) observer_.OnQuarantine(news);
+  const CrawlNews news = state_.TakeCrawlNews();
+  for (const std::string& crawl : news.emptied) observer_.OnCrawlEmptied(index_, crawl);
+  for (const std::string& crawl : news.declassed) observer_.OnCrawlDeclassed(index_, crawl);
+  board_.Publish(state_, epochs_);
+  Answer(std::move(owned));
 }
 
 void Shard::TakeOwnEvents(Turn& turn) {
   std::vector<Event> due;
-  state_.TakeDueTimers(turn.now, limits::kMaxEventsPerCommit, &due);
+  state_.TakeDueTimers(turn.now, turn_size_.events(), &due);
   turn.stirred |= !due.empty();
   turn.own = due.size();
   turn.Add(std::move(due), nullptr);
 }
 
 void Shard::RunSlice(Instant now) {
-  Turn turn(now);
-  const Duration start = ThreadCpuTime();
-  epochs_.Slice(state_, now, turn.txn);
-  for (const Transaction::Page& page : turn.txn.pages()) {
-    if (page.reindex) turn.filed_anew.push_back(page.record.number);
+  auto turn = std::make_unique<Turn>(now);
+  const Duration start = processor_time_();
+  epochs_.Slice(state_, now, turn->txn);
+  for (const Transaction::Page& page : turn->txn.pages()) {
+    if (page.reindex) turn->filed_anew.push_back(page.record.number);
   }
-  turn.stirred = !turn.filed_anew.empty();
-  look_ahead_took_ = Duration();
-  RunTurn(turn);
-  // What was done for others meanwhile says nothing of how long slices are to be.
-  epochs_.Took(ThreadCpuTime() - start - look_ahead_took_);
+  turn->stirred = !turn->filed_anew.empty();
+  RunTurn(std::move(turn));
+  // Work for others in between must not change the length of slices.
+  epochs_.Took(processor_time_() - start - look_ahead_took_);
 }
 
 void Shard::KeepOwnEvents(const Turn& turn) {
@@ -299,6 +340,8 @@ void Shard::Accept(Request& request, Turn& turn) {
   if (auto* batch = std::get_if<EventBatch>(&request)) {
     turn.stirred = true;
     turn.Add(std::move(batch->events), std::move(batch->done), std::move(batch->trace));
+    turn.runs.back().client = batch->client;
+    turn.runs.back().at_once = batch->at_once;
   } else if (auto* bid = std::get_if<BidRequest>(&request)) {
     AcceptBid(*bid);
     ++turn.bids;
@@ -334,29 +377,15 @@ void Shard::PublishGroups() {
 
 void Shard::AcceptSettle(SettleRequest& request, Turn& turn) {
   for (const PageNumber page : request.put_back) state_.PutBack(page);
-  std::vector<Event> leases;
   std::vector<PageNumber> pages;
-  for (SettleRequest::Lease& lease : request.leases) {
-    pages.push_back(lease.pick.page);
-    leases.push_back(LeasePage{.page = lease.pick.page,
-                               .key = {},
-                               .worker = std::move(lease.terms.worker),
-                               .client = std::move(lease.terms.client),
-                               .at = lease.terms.at,
-                               .lease = lease.terms.lease,
-                               .value = lease.pick.value});
-  }
-  turn.Add(std::move(leases), [this, pages = std::move(pages),
-                               done = std::move(request.done)](std::vector<Reply> replies) {
+  std::vector<Event> leases = LeasesOf(request, &pages);
+  turn.Add(std::move(leases), [done = std::move(request.done)](std::vector<Reply> replies) {
     std::vector<std::optional<Assignment>> assignments;
     assignments.reserve(replies.size());
-    for (size_t i = 0; i < replies.size(); ++i) {
-      // A page that was not leased after all competes again.
-      if (!replies[i].assignment) state_.PutBack(pages[i]);
-      assignments.push_back(std::move(replies[i].assignment));
-    }
+    for (Reply& reply : replies) assignments.push_back(std::move(reply.assignment));
     done(std::move(assignments));
   });
+  turn.runs.back().picked = std::move(pages);
 }
 
 // --- The cycle of the state machine
@@ -372,8 +401,8 @@ Status Shard::ReadPages(Turn& turn, size_t first, const Transaction* under_way) 
   if (numbers.empty()) return absl::OkStatus();
   for (StatusOr<PageRecord>& page : store_.ReadPages(numbers, ReadFor::kChanging)) {
     if (!page.ok()) {
-      // The shard's memory and the store disagree, or a row is damaged: going on would write
-      // nonsense over it.
+      // The shard's memory and the store disagree, or a row is damaged: another commit would
+      // overwrite it.
       Fail(page.status());
       return page.status();
     }
@@ -384,14 +413,37 @@ Status Shard::ReadPages(Turn& turn, size_t first, const Transaction* under_way) 
 }
 
 void Shard::StepAll(Turn& turn) {
-  turn.replies.reserve(turn.events.size());
-  for (const Event& event : turn.events) {
-    turn.replies.push_back(state_.Step(event, turn.now, turn.txn));
+  turn.replies.resize(turn.events.size());
+  const Duration start = processor_time_();
+  bool long_enough = false;
+  size_t unseen = 0;  // events since the last look at the time
+  std::vector<size_t> left;
+  for (size_t r = 0; r < turn.runs.size(); ++r) {
+    const Turn::Run& run = turn.runs[r];
+    // Events of the server itself are stepped at once.
+    if (long_enough && run.client != 0) {
+      left.push_back(r);
+      continue;
+    }
+    for (size_t i = run.first; i < run.first + run.count; ++i) {
+      turn.replies[i] = state_.Step(turn.events[i], turn.now, turn.txn);
+    }
+    unseen += run.count;
+    if (long_enough || unseen < kEventsUnseen) continue;
+    unseen = 0;
+    long_enough = processor_time_() - start > limits::kLongestEventTurn;
   }
+  // The last one first: each goes before the client's others.
+  std::for_each(left.rbegin(), left.rend(), [&](size_t run) { PutBack(run, turn); });
+}
+
+void Shard::PutBack(size_t run, Turn& turn) {
+  const uint64_t client = turn.runs[run].client;
+  mailbox_.PutBack(ToRequest<Request>(turn.TakeOut(turn.runs[run])), client);
 }
 
 void Shard::CommitAndInstall(Turn& turn) {
-  Changes changes = turn.txn.Finish();
+  Changes changes = turn.txn.Finish(state_.learning().estimator());
   changes.shard = index_;
   changes.now = turn.now;
   if (!changes.empty()) {
@@ -424,17 +476,15 @@ Status Shard::Commit(const Changes& changes, const Turn& turn) {
     RETURN_IF_ERROR(committer_.Finish());
   }
   commit_takes_ = took;
-  observer_.OnCommit(took, turn.events.size());
-  const MutexLock lock(mutex_);
-  ++snapshot_.commits;
-  snapshot_.last_commit = took;
+  observer_.OnCommit(took, turn.events.size() - turn.put_back);
+  board_.NoteCommit(took, turn.events.size() - turn.put_back);
   return absl::OkStatus();
 }
 
 void Shard::HandleRefusal(Turn& turn, const Status& status) {
   const bool nothing_written = status.code() == absl::StatusCode::kResourceExhausted ||
                                status.code() == absl::StatusCode::kInternal;
-  // Of a full disk the log hears from StoreWatch, once.
+  // StoreWatch logs a full disk, once.
   const auto level = absl::IsResourceExhausted(status) ? spdlog::level::debug : spdlog::level::err;
   Logger(LogModule::kEngine)
       .log(level, "shard {}: a commit of {} events failed: {}", index_, turn.events.size(),
@@ -447,26 +497,26 @@ void Shard::HandleRefusal(Turn& turn, const Status& status) {
 }
 
 void Shard::LookAhead(const Transaction& under_way) {
-  const Duration start = ThreadCpuTime();
+  const Duration start = processor_time_();
   if (ahead_ == nullptr) ahead_ = std::make_unique<Turn>(clock_.Now());
   Turn& next = *ahead_;
   while (!mailbox_.closed() && committer_.under_way()) {
-    const bool takes_more = failure_.ok() && next.has_room();
+    const bool takes_more = failure_.ok() && HasRoom(next);
     if (takes_more) {
       std::vector<Request> requests;
-      next.ahead += mailbox_.DrainAhead(limits::kMaxEventsPerCommit - next.cost, &requests);
+      next.ahead += mailbox_.DrainAhead(turn_size_.events() - next.cost, &requests);
       for (Request& request : requests) Accept(request, next);
-      // Why it cannot be read is said to the turn itself.
+      // The turn itself reports a read error.
       (void)ReadPages(next, next.looked_at, &under_way);
       next.looked_at = next.events.size();
     }
     const bool more_reads = reads_.ServeSingle({state_, epochs_, clock_.Now()});
     if (more_reads || !committer_.under_way()) continue;
-    // For more, or for the commit.
+    // Waits for more, or for the commit.
     takes_more ? mailbox_.WaitForMore(kMaxIdle) : mailbox_.WaitForWake(kMaxIdle);
   }
   if (next.empty()) ahead_.reset();
-  look_ahead_took_ = ThreadCpuTime() - start;
+  look_ahead_took_ = processor_time_() - start;
 }
 
 void Shard::Refuse(Turn& turn, const Status& status) {
@@ -477,80 +527,50 @@ void Shard::Refuse(Turn& turn, const Status& status) {
            : status;
   turn.replies.resize(turn.events.size());
   for (Reply& reply : turn.replies) {
-    // What was refused for its own sake keeps its reason.
+    // An item refused for its own fault keeps its reason.
     if (reply.disposition != Disposition::kRefused) reply = RefusedReply(reason);
   }
 }
 
-void Shard::Answer(Turn& turn) {
-  CHECK(turn.replies.size() == turn.events.size());
-  for (Turn::Run& run : turn.runs) {
-    if (!run.done) continue;
-    if (run.trace != nullptr && !turn.times.installed.is_none()) {
-      run.trace->Add({.shard = index_,
-                      .events = run.count,
-                      .turn_events = turn.events.size(),
-                      .times = turn.times});
+void Shard::Answer(std::unique_ptr<Turn> owned) {
+  std::shared_ptr<Turn> turn = std::move(owned);
+  CHECK(turn->replies.size() == turn->events.size());
+  // A client that hears of a refusal finds the places that were taken for it.
+  turn->txn.places.Return();
+  bool awaited = false;
+  for (Turn::Run& run : turn->runs) {
+    // A page that was not leased after all competes again.
+    for (size_t i = 0; i < run.picked.size(); ++i) {
+      if (!turn->replies[run.first + i].assignment) state_.PutBack(run.picked[i]);
     }
-    const auto first = turn.replies.begin() + static_cast<ptrdiff_t>(run.first);
-    run.done({std::make_move_iterator(first),
-              std::make_move_iterator(first + static_cast<ptrdiff_t>(run.count))});
+    if (run.at_once) turn->Answer(run, index_);
+    awaited |= !run.at_once && run.done != nullptr;
   }
-  for (const ShardQuery& query : turn.queries) query({state_, epochs_, turn.now});
+  const std::vector<ShardQuery> queries = std::move(turn->queries);
+  const Instant now = turn->now;
+  const bool stirred = turn->stirred;
+  if (awaited) {
+    const size_t events = turn->events.size();
+    answerer_.Post(events, [turn = std::move(turn), shard = index_] {
+      for (Turn::Run& run : turn->runs) {
+        if (!run.at_once) turn->Answer(run, shard);
+      }
+    });
+  }
+  for (const ShardQuery& query : queries) query({state_, epochs_, now});
   epochs_.Notify();
-  if (came_short_ && turn.stirred) {
+  if (came_short_ && stirred) {
     came_short_ = false;
     observer_.OnPagesMayBeDue();
   }
 }
 
-// --- What others may see
-
-void Shard::PublishBelieved(Instant now) {
-  if (now < believed_due_) return;
-  const Instant start = clock_.Now();
-  const BelievedFreshness believed = state_.Believed(now);
-  const ShardFigures figures = state_.Figures(now);
-  std::vector<SourceTrust> trust = state_.Trust();
-  std::vector<CrawlStatus> crawls = state_.CrawlsWithTerms();
-  believed_due_ = now + std::max(kBelievedInterval, (clock_.Now() - start) * kBelievedCostShare);
-  const MutexLock lock(mutex_);
-  snapshot_.believed = believed;
-  figures_ = figures;
-  crawls_ = std::move(crawls);
-  trust_ = std::move(trust);
-}
-
-void Shard::Publish() {
-  const MutexLock lock(mutex_);
-  snapshot_.counters = state_.counters();
-  snapshot_.price = state_.price();
-  snapshot_.in_force = state_.in_force();
-  snapshot_.last_epoch = epochs_.last();
-  snapshot_.epoch_running = epochs_.running();
-}
-
 ShardSnapshot Shard::snapshot() const {
   const size_t waiting = mailbox_.weight();
-  const MutexLock lock(mutex_);
-  ShardSnapshot copy = snapshot_;
-  copy.waiting_events = waiting;
-  return copy;
-}
-
-std::vector<CrawlStatus> Shard::crawls() const {
-  const MutexLock lock(mutex_);
-  return crawls_;
-}
-
-ShardFigures Shard::figures() const {
-  const MutexLock lock(mutex_);
-  return figures_;
-}
-
-std::vector<SourceTrust> Shard::trust() const {
-  const MutexLock lock(mutex_);
-  return trust_;
+  ShardSnapshot snapshot = board_.snapshot();
+  snapshot.waiting_events = waiting;
+  snapshot.waiting_reads = reads_.size();
+  return snapshot;
 }
 
 void Shard::Fail(const Status& status) {
@@ -559,10 +579,7 @@ void Shard::Fail(const Status& status) {
   epochs_.Cancel(clock_.Now(),
                  MakeStatus(absl::StatusCode::kUnavailable, "the store cannot be written: {}",
                             std::string(status.message())));
-  {
-    const MutexLock lock(mutex_);
-    snapshot_.failure = status;
-  }
+  board_.NoteFailure(status);
   observer_.OnFailure(index_, status);
 }
 

@@ -15,7 +15,9 @@
 #include "core/model/page.h"
 #include "core/schedule/clock_ahead.h"
 #include "core/schedule/leases.h"
+#include "core/schedule/page_book.h"
 #include "core/schedule/page_to_load.h"
+#include "core/schedule/shard_loading.h"
 #include "core/schedule/shard_state.h"
 #include "core/schedule/transaction.h"
 #include "server/base/reporting.h"
@@ -26,12 +28,12 @@
 namespace freshet {
 namespace {
 
-// A thread takes a share of the slots that are left, so that threads end together; enough of them
-// that opening iterators does not count.
+// A thread takes a share of the remaining slots, so that threads end together, but enough that
+// opening iterators costs little.
 constexpr uint32_t kRangesAhead = 16;  // for each thread
 constexpr uint32_t kLeastSlots = 4;
-// Pages that are filed under one lock; where another thread has it, a thread goes on reading, and
-// tries again after every so many pages until it has too many to go on.
+// Pages that are filed under one lock. While another thread has the lock, a thread reads on, and
+// tries again after every few pages until it has the most.
 constexpr size_t kPagesPerBatch = 1024;
 constexpr size_t kPagesToTryAgain = 256;
 constexpr size_t kMostPagesPerBatch = 8192;
@@ -40,11 +42,11 @@ constexpr size_t kMostPagesPerBatch = 8192;
 struct Target {
   Mutex mutex;
   ShardState* state FRESHET_GUARDED_BY(mutex) = nullptr;
-  // The same; PrepareLoad needs no lock.
-  const ShardState* reader = nullptr;
+  // For PrepareLoad, which needs no lock.
+  std::optional<ShardLoading> reader;
 };
 
-// What all threads of one load share. Thread-safe.
+// The state that all threads of one load share. Thread-safe.
 class Load {
  public:
   Load(const Store& store, const std::vector<ShardState*>& shards, const LoadOptions& options,
@@ -58,7 +60,7 @@ class Load {
     for (size_t i = 0; i < shards.size(); ++i) {
       const MutexLock lock(targets_[i].mutex);
       targets_[i].state = shards[i];
-      targets_[i].reader = shards[i];
+      targets_[i].reader = shards[i]->loading();
     }
   }
 
@@ -85,7 +87,7 @@ class Load {
   void RunThreads(unsigned threads, void (Load::*work)(), Duration interval,
                   const std::function<void()>& report) FRESHET_EXCLUDES(mutex_);
   void Note(Status status) FRESHET_EXCLUDES(mutex_);
-  // The slots to be read next, both ends included; none: all are taken, or a range has failed.
+  // Takes the next slots to read, both ends included; unset = all are taken, or a range has failed.
   [[nodiscard]] std::optional<std::pair<Slot, Slot>> NextRange() FRESHET_EXCLUDES(mutex_);
 
   const Store& store_;
@@ -101,7 +103,7 @@ class Load {
   Status status_ FRESHET_GUARDED_BY(mutex_);
 };
 
-// Files what the store gives of some slots. Owner thread only.
+// Files the records of some slots. Owner thread only.
 class Load::Range final : public LoadVisitor {
  public:
   explicit Range(Load& load) : load_(load), batches_(load.targets_.size()) {}
@@ -163,7 +165,7 @@ class Load::Range final : public LoadVisitor {
     return load_.GoOn();
   }
 
-  // Files what is left; the next range may begin.
+  // Files the rest; the next range may begin.
   Status Finish() {
     for (size_t shard = 0; shard < batches_.size(); ++shard) {
       Target& target = load_.targets_[shard];
@@ -175,12 +177,12 @@ class Load::Range final : public LoadVisitor {
   }
 
  private:
-  // What a shard is still to be given. The host of a page is a position in the hosts of the batch,
-  // those that were filed first; its crawl id one in `crawls`.
+  // Records still to be given to a shard. The host of a page is a position in the hosts of the
+  // batch, those filed before included; its crawl id is one in `crawls`.
   struct Batch {
     [[nodiscard]] CrawlIndex PlaceOf(std::string_view crawl_id) {
       size_t place = 0;
-      // Most pages are of few crawl ids, and neighbours of the same.
+      // Most pages have few crawl ids, and neighbours the same one.
       if (last_crawl < crawls.size() && crawls[last_crawl] == crawl_id) {
         place = last_crawl;
       } else {
@@ -206,11 +208,12 @@ class Load::Range final : public LoadVisitor {
   [[nodiscard]] Batch& BatchOf(Slot slot) { return batches_[ShardOf(slot)]; }
 
   Status File(Batch& batch, Target& target) FRESHET_REQUIRES(target.mutex) {
-    for (const HostRecord& host : batch.hosts) batch.ids.push_back(target.state->LoadHost(host));
+    ShardLoading loading = target.state->loading();
+    for (const HostRecord& host : batch.hosts) batch.ids.push_back(loading.LoadHost(host));
     batch.hosts.clear();
     std::vector<CrawlIndex> crawls;
     for (const std::string& crawl_id : batch.crawls) {
-      ASSIGN_OR_RETURN(crawls.emplace_back(), target.state->InternCrawl(crawl_id));
+      ASSIGN_OR_RETURN(crawls.emplace_back(), loading.InternCrawl(crawl_id));
     }
     for (PageToLoad& page : batch.pages) {
       page.entry.host = batch.ids[page.entry.host.value()];
@@ -219,22 +222,22 @@ class Load::Range final : public LoadVisitor {
     batch.crawls.clear();
     batch.crawl_places.clear();
     RETURN_IF_ERROR(
-        target.state->LoadPages(batch.pages, load_.now_.infinite() ? Instant::None() : load_.now_));
+        loading.LoadPages(batch.pages, load_.now_.infinite() ? Instant::None() : load_.now_));
     load_.progress_.pages.fetch_add(batch.pages.size(), std::memory_order_relaxed);
     batch.pages.clear();
-    for (const auto& [page, at] : batch.assignments) target.state->LoadAssignment(page, at);
+    for (const auto& [page, at] : batch.assignments) loading.LoadAssignment(page, at);
     batch.assignments.clear();
-    for (const LeaseRecord& lease : batch.leases) target.state->LoadLease(lease);
+    for (const LeaseRecord& lease : batch.leases) loading.LoadLease(lease);
     batch.leases.clear();
     for (const auto& [slot, serial] : batch.next_serials) {
-      target.state->LoadNextSerial(slot, serial);
+      loading.LoadNextSerial(slot, serial);
     }
     batch.next_serials.clear();
     return {};
   }
 
   Load& load_;
-  std::vector<HostId> places_;  // of the slot's hosts in their batch, by serial
+  std::vector<HostId> places_;  // the slot's hosts in their batch, by serial
   std::vector<Batch> batches_;  // by shard
 };
 
@@ -267,16 +270,17 @@ void Load::FinishShards() {
     Target& target = targets_[shard];
     const MutexLock lock(target.mutex);
     Note(GoOn());
-    for (const PageNumber number : target.state->FinishLoad()) LookForTwin(*target.state, number);
+    for (const PageNumber number : target.state->loading().FinishLoad())
+      LookForTwin(*target.state, number);
   }
 }
 
-// Two pages of one fingerprint are hardly ever two URLs.
+// Two pages with one fingerprint are hardly ever two URLs.
 void Load::LookForTwin(const ShardState& state, PageNumber number) {
   const StatusOr<PageRecord> page = std::move(store_.ReadPages({&number, 1}).front());
   if (!page.ok()) return;
   std::vector<PageNumber> candidates;
-  state.FindNumbers(page->key, &candidates);
+  state.pages().FindNumbers(page->key, &candidates);
   std::erase(candidates, number);
   for (const StatusOr<PageRecord>& other : store_.ReadPages(candidates)) {
     if (!other.ok() || other->key != page->key) continue;
@@ -309,7 +313,7 @@ void Load::RunAll(unsigned threads, Duration interval, const std::function<void(
   if (status().ok()) RunThreads(threads, &Load::FinishShards, interval, report);
 }
 
-// Gives shards their leases. Owner thread only.
+// Gives leases to shards. Owner thread only.
 class LeaseLoad final : public LoadVisitor {
  public:
   LeaseLoad(const std::vector<ShardState*>& shards, Instant now) : shards_(shards), now_(now) {}
@@ -332,7 +336,9 @@ class LeaseLoad final : public LoadVisitor {
   }
 
  private:
-  [[nodiscard]] ShardState& ShardOf(Slot slot) { return *shards_[slot.value() % shards_.size()]; }
+  [[nodiscard]] ShardLoading ShardOf(Slot slot) {
+    return shards_[slot.value() % shards_.size()]->loading();
+  }
 
   const std::vector<ShardState*>& shards_;
   const Instant now_;
@@ -351,7 +357,7 @@ void LoadProgress::NoteAhead(Duration by) {
 Status LoadLeases(const Store& store, const std::vector<ShardState*>& shards, Instant now) {
   LeaseLoad load(shards, now);
   RETURN_IF_ERROR(store.LoadLeases(load));
-  for (ShardState* shard : shards) shard->FinishLeases();
+  for (ShardState* shard : shards) shard->loading().FinishLeases();
   return {};
 }
 

@@ -1,21 +1,39 @@
 #include "server/engine/turn_queue.h"
 
 #include <algorithm>
-#include <iterator>
+
+#include "core/base/check.h"
 
 namespace freshet {
 
-void TurnQueue::Push(WorkerId id, ClassSet takes, const std::string& client) {
-  uint64_t& last = last_rounds_[client];
-  last = std::max(last, round_) + 1;
-  rows_[takes].emplace(Turn{.round = last, .order = next_++}, id);
-  if (last_rounds_.size() < tidy_at_) return;
-  absl::erase_if(last_rounds_, [this](const auto& entry) { return entry.second <= round_; });
-  tidy_at_ = 2 * last_rounds_.size() + 64;
+TurnQueue::Turn TurnQueue::Push(WorkerId id, ClassSet takes, const std::string& client) {
+  const auto it = clients_.try_emplace(client).first;
+  it->second.last_round = std::max(it->second.last_round, round_) + 1;
+  ++it->second.entries;
+  const Turn turn = {.round = it->second.last_round, .order = next_++};
+  rows_[takes].emplace(turn, Entry{.id = id, .client = it});
+  ++size_;
+  return turn;
+}
+
+void TurnQueue::Erase(Row& row, Row::iterator entry) {
+  const auto client = entry->second.client;
+  if (--client->second.entries == 0) clients_.erase(client);
+  row.erase(entry);
+  --size_;
+}
+
+void TurnQueue::Remove(ClassSet takes, const Turn& turn) {
+  const auto row = rows_.find(takes);
+  CHECK(row != rows_.end(), "nobody takes these classes");
+  const auto entry = row->second.find(turn);
+  CHECK(entry != row->second.end(), "turn {} of round {} is not there", turn.order, turn.round);
+  Erase(row->second, entry);
+  if (row->second.empty()) rows_.erase(row);
 }
 
 void TurnQueue::DropUnusable(Row& row, Usable usable) {
-  while (!row.empty() && !usable(row.begin()->second)) row.erase(row.begin());
+  while (!row.empty() && !usable(row.begin()->second.id)) Erase(row, row.begin());
 }
 
 std::optional<WorkerId> TurnQueue::Pop(ClassSet classes, Usable usable) {
@@ -33,9 +51,10 @@ std::optional<WorkerId> TurnQueue::Pop(ClassSet classes, Usable usable) {
     ++it;
   }
   if (first == rows_.end()) return std::nullopt;
-  const auto [turn, id] = *first->second.begin();
-  round_ = std::max(round_, turn.round);
-  first->second.erase(first->second.begin());
+  const auto entry = first->second.begin();
+  const WorkerId id = entry->second.id;
+  round_ = std::max(round_, entry->first.round);
+  Erase(first->second, entry);
   if (first->second.empty()) rows_.erase(first);
   return id;
 }
@@ -52,19 +71,6 @@ ClassSet TurnQueue::Takes(Usable usable) {
     ++it;
   }
   return takes;
-}
-
-std::vector<WorkerId> TurnQueue::Extract(absl::FunctionRef<bool(WorkerId)> wanted) {
-  std::vector<WorkerId> extracted;
-  for (auto it = rows_.begin(); it != rows_.end();) {
-    std::erase_if(it->second, [&](const auto& turn) {
-      const bool is_wanted = wanted(turn.second);
-      if (is_wanted) extracted.push_back(turn.second);
-      return is_wanted;
-    });
-    it = it->second.empty() ? rows_.erase(it) : std::next(it);
-  }
-  return extracted;
 }
 
 }  // namespace freshet

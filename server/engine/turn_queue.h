@@ -1,6 +1,6 @@
-// Workers that have credit, in the order of their turns, where some take only pages of some crawl
-// ids. Clients take turns, and the workers of a client take turns within its own: however many
-// workers a client has, the others get as much as it does.
+// A queue of workers with credit; some take only pages of some crawl ids. Clients take turns, and
+// the workers of a client take turns within its own. So the others get as much as a client with
+// many workers.
 #ifndef FRESHET_SERVER_ENGINE_TURN_QUEUE_H_
 #define FRESHET_SERVER_ENGINE_TURN_QUEUE_H_
 
@@ -10,10 +10,7 @@
 #include <map>
 #include <optional>
 #include <string>
-#include <utility>
-#include <vector>
 
-#include "absl/container/flat_hash_map.h"
 #include "absl/functional/function_ref.h"
 #include "core/schedule/crawl_terms.h"
 
@@ -21,42 +18,58 @@ namespace freshet {
 
 using WorkerId = uint64_t;
 
-// A row for each set of classes that workers take, so that those who do not take a page are passed
-// over together. Thread-compatible.
+// The queue, with a row for each set of classes that workers take, so that workers that do not take
+// a page are skipped together. Thread-compatible.
 class TurnQueue {
  public:
-  // Whether the worker still takes a page. One that does not is no longer in the queue.
+  // Whether the worker still takes a page. If not, it is no longer in the queue.
   using Usable = absl::FunctionRef<bool(WorkerId)>;
 
-  // Behind all others of its client, which comes once more behind each other client. `takes`:
-  // classes of which it takes pages.
-  void Push(WorkerId id, ClassSet takes, const std::string& client);
-  [[nodiscard]] bool empty() const { return rows_.empty(); }
-
-  // Takes out the first of the usable ones that take pages of all these classes. Costs a look at
-  // each row, and at those that are not usable.
-  [[nodiscard]] std::optional<WorkerId> Pop(ClassSet classes, Usable usable);
-  // What the usable ones take, each some of it. Costs the same.
-  [[nodiscard]] ClassSet Takes(Usable usable);
-  // Takes out all for which `wanted` is true, in the order of their turns within a row. Linear.
-  std::vector<WorkerId> Extract(absl::FunctionRef<bool(WorkerId)> wanted);
-
- private:
-  // Every client has one turn in a round. In a round the one that was put in first comes first.
+  // The place of an entry. Every client has one turn in a round. Within a round, entries come in
+  // the order of Push.
   struct Turn {
     uint64_t round = 0;
     uint64_t order = 0;
     auto operator<=>(const Turn&) const = default;
   };
-  using Row = std::map<Turn, WorkerId>;
 
-  static void DropUnusable(Row& row, Usable usable);
+  // Adds a worker behind all others of its client. The client gets one more turn, behind one of
+  // each other client. `takes`: the classes that it takes. The worker leaves by Pop, by Remove, or
+  // once `usable` rejects it: until then it is not pushed again.
+  Turn Push(WorkerId id, ClassSet takes, const std::string& client);
+  // Takes out the entry that Push has added. Precondition: it is in the queue.
+  void Remove(ClassSet takes, const Turn& turn);
+  [[nodiscard]] bool empty() const { return rows_.empty(); }
+  // The number of entries: one for each worker in the queue.
+  [[nodiscard]] size_t size() const { return size_; }
 
-  uint64_t round_ = 0;  // of the last that was taken out
+  // Takes out the first usable worker that takes pages of all these classes. Cost: a look at each
+  // row and each unusable worker.
+  [[nodiscard]] std::optional<WorkerId> Pop(ClassSet classes, Usable usable);
+  // The classes that some usable worker takes. Same cost.
+  [[nodiscard]] ClassSet Takes(Usable usable);
+
+ private:
+  // A client with entries. Earlier turns that it did not use do not count against it.
+  struct Client {
+    uint64_t last_round = 0;
+    size_t entries = 0;
+  };
+  using Clients = std::map<std::string, Client>;
+  struct Entry {
+    WorkerId id = 0;
+    Clients::iterator client;
+  };
+  using Row = std::map<Turn, Entry>;
+
+  void Erase(Row& row, Row::iterator entry);
+  void DropUnusable(Row& row, Usable usable);
+
+  uint64_t round_ = 0;  // the round of the last entry taken out
   uint64_t next_ = 0;
-  std::map<ClassSet, Row> rows_;                            // none is empty
-  absl::flat_hash_map<std::string, uint64_t> last_rounds_;  // by client; no entry: round_ or before
-  size_t tidy_at_ = 64;                                     // entries
+  size_t size_ = 0;
+  std::map<ClassSet, Row> rows_;  // never empty ones
+  Clients clients_;
 };
 
 }  // namespace freshet

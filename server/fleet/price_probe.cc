@@ -7,6 +7,8 @@
 
 #include "core/fleet/price_meter.h"
 #include "core/index/index_entry.h"
+#include "core/schedule/policy_switch.h"
+#include "server/engine/router.h"
 #include "server/engine/shard.h"
 #include "sync/mutex.h"
 
@@ -15,18 +17,18 @@ namespace {
 
 // Prices are smoothed over some rounds of the leader.
 constexpr Duration kMemory = Duration::Seconds(5);
-// What pages ask for is looked at anew in so many rounds; in between it moves along the slope.
+// Rounds after which the demand of pages is measured again; in between it moves along the slope.
 constexpr uint64_t kDemandRounds = 30;
 constexpr size_t kSampledPages = 512;
 
 }  // namespace
 
-// What was heard so far.
+// The figures so far.
 class PriceProbe::Answers {
  public:
   explicit Answers(Clock& clock) : clock_(clock), meter_(kMemory) {}
 
-  // How many pages to sample in a round that begins; nullopt: one is under way.
+  // Begins a round. Returns how many pages to sample; nullopt = a round is under way.
   [[nodiscard]] std::optional<size_t> Begin() FRESHET_EXCLUDES(mutex_) {
     const MutexLock lock(mutex_);
     if (std::exchange(open_, true)) return std::nullopt;
@@ -46,7 +48,7 @@ class PriceProbe::Answers {
   double demand_price_ FRESHET_GUARDED_BY(mutex_) = 0;
 };
 
-// What shards say to one question. The last of them ends it, by letting go.
+// The answers of all shards to one question. The last shard to release it ends the round.
 struct PriceProbe::Round {
   Round(std::shared_ptr<Answers> answers, size_t of_shards, uint64_t of_pages)
       : all(std::move(answers)), shards(of_shards), pages(of_pages) {}
@@ -72,7 +74,7 @@ void PriceProbe::Answers::End(const Round& round) {
     const MutexLock round_lock(round.mutex);
     if (round.answered < round.shards) return;
     priced_ = !round.planned;
-    // Where no host is free there is nothing to be crawled, whatever it is worth.
+    // While no host is free nothing can be crawled, whatever its value.
     if (priced_ && round.best > 0) meter_.Add(round.best, clock_.Now());
     sample = round.sample;
   }
@@ -101,10 +103,10 @@ void PriceProbe::Ask() {
   const auto round = std::make_shared<Round>(answers_, shards, PagesNotOut());
   for (Shard* shard : router_.shards()) {
     (void)shard->Query([round, of_each](const ShardView& view) {
-      const bool planned = view.state.in_force().plan.has_value();
+      const bool planned = view.state.policies().in_force().plan.has_value();
       const double best = view.state.BestValue(view.now);
       std::vector<IndexRates> rates;
-      view.state.SampleRates(of_each, &rates);
+      view.state.policies().SampleRates(of_each, &rates);
       const MutexLock lock(round->mutex);
       ++round->answered;
       round->planned |= planned;

@@ -1,4 +1,4 @@
-// What the pages of this server are worth, as the fleet asks: gathered from all shards beside their
+// Measures for the fleet what the pages of this server are worth, from all shards beside their
 // work.
 #ifndef FRESHET_SERVER_FLEET_PRICE_PROBE_H_
 #define FRESHET_SERVER_FLEET_PRICE_PROBE_H_
@@ -9,25 +9,26 @@
 
 #include "core/fleet/fleet_rate.h"
 #include "server/base/system_clock.h"
-#include "server/engine/router.h"
 
 namespace freshet {
 
-// Thread-safe.
+class Router;
+
+// The price and demand of this server. Thread-safe.
 class PriceProbe {
  public:
-  // Value type, thread-compatible.
+  // The last answers. Value type, thread-compatible.
   struct Figures {
     double price = 0;                   // RateReport::price
-    std::optional<PriceDemand> demand;  // at that price
-    uint64_t pages = 0;                 // that are not out
+    std::optional<PriceDemand> demand;  // the demand at `price`
+    uint64_t pages = 0;                 // not leased
   };
 
-  // Both outlive this; what shards have still to answer does not need it.
+  // Both outlive this; shards that answer later do not need it.
   PriceProbe(Router& router, Clock& clock);
 
-  // Asks all shards anew, unless some have not answered yet: about once a second. Under a rate
-  // policy there is no price, and pages alone count.
+  // Asks all shards, unless some have not answered yet. To be called about once a second. Under a
+  // rate policy there is no price, only the number of pages.
   void Ask();
   [[nodiscard]] Figures figures() const;
 

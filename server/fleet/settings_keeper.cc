@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <iterator>
 
-#include "server/base/stopping.h"
+#include "server/base/refusals.h"
 
 namespace freshet {
 namespace {
@@ -12,7 +12,7 @@ Status NotFollowed() {
   return MakeStatus(absl::StatusCode::kUnavailable,
                     "its server does not run, or cannot reach the server of division {}: it takes "
                     "over the settings once it can",
-                    SettingsSharing::kKeeper);
+                    SlotDivision::kKeeper);
 }
 
 Status FaultIn(const v1::FleetSettingsFault& fault) {

@@ -11,13 +11,14 @@
 #include "server/api/over_divisions.h"
 #include "server/api/wire.h"
 #include "server/engine/epoch_exchange.h"
+#include "server/engine/router.h"
 #include "server/logs/loggers.h"
 
 namespace freshet {
 namespace {
 
 constexpr std::string_view kTotalsPath = "/freshet.v1.FleetService/GetEpochTotals";
-// The shards of a server learn about at the same time, mostly of one answer.
+// The shards of a server learn at about the same time, mostly from one answer.
 constexpr Duration kFresh = Duration::Seconds(1);
 
 }  // namespace
@@ -55,7 +56,7 @@ void SharedModel::Take(uint32_t division, const StatusOr<grpc::ByteBuffer>& answ
       ResponseIn<v1::GetEpochTotalsResponse>(answer);
   Status status = response.status();
   if (response.ok()) {
-    // Nothing yet, since it was started: what it said in an earlier run holds.
+    // The server has learned nothing since its start: its totals of an earlier run hold.
     if (!response->has_totals()) return;
     StatusOr<EpochTotals> totals = FromProto(response->totals(), context_.sources);
     if (totals.ok()) {

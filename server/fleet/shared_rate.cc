@@ -8,6 +8,8 @@
 
 #include "freshet/v1/fleet.grpc.pb.h"
 #include "server/api/wire.h"
+#include "server/engine/dispatcher.h"
+#include "server/engine/plan_runner.h"
 #include "server/fleet/fleet_run.h"
 #include "server/fleet/rate_wire.h"
 #include "spdlog/spdlog.h"
@@ -17,10 +19,10 @@ namespace {
 
 constexpr const char* kPath = "/freshet.v1.FleetService/ShareRate";
 constexpr Duration kFindEvery = Duration::Millis(500);
-// By so much of it a rate moves before plans are made anew for it, which looks at all pages.
+// The share by which the rate moves before plans are made again, which looks at all pages.
 constexpr double kPlanAgain = 0.1;
-// A server that gave up the lead does not stand for it during this part of the silence: another one
-// has it by then, and if there is none, grants last until this one leads again.
+// The part of the silence for which a server that gave up the lead does not stand again. Another
+// server leads by then; if none does, grants last until this one leads again.
 constexpr double kRestsFor = 0.5;
 // Lifetimes of a grant after which a server without one says that it is cut off.
 constexpr int kCutOffAfter = 2;
@@ -30,7 +32,7 @@ constexpr int kCutOffAfter = 2;
 FleetRateOptions SharingOptions(uint32_t divisions, Duration silence) {
   FleetRateOptions options;
   options.places = divisions;
-  // So that grants last until another one leads, and is known to.
+  // Grants last until another server leads and is known to.
   options.lifetime = std::max(options.lifetime, silence * 2);
   options.silence = std::max(options.silence, silence);
   return options;
@@ -79,7 +81,7 @@ void SharedRate::Stop() {
   if (finder_ != nullptr) finder_->Stop();
   leadership_.Stop();
   member_.Stop();
-  // It leaves its turn, which may take a while: nobody waits for that who waits for the division.
+  // Leaving the turn may take a while: nobody who waits for the division waits for that too.
   std::vector<std::shared_ptr<void>> ended;
   {
     const MutexLock lock(mutex_);
@@ -130,7 +132,7 @@ void SharedRate::ReviewLead() {
     const MutexLock lock(mutex_);
     given_up.swap(election_);
   }
-  // Which may take a while.
+  // The destruction may take a while.
   given_up.reset();
   stands_from_ = clock_.Now() + Duration::FromSeconds(options_.silence.seconds() * kRestsFor);
 }
@@ -164,7 +166,7 @@ HandedOut SharedRate::CountHandedOut() const {
 
 void SharedRate::Obey(Rate rate) {
   (void)dispatcher_.SetRate(rate);
-  // A plan for none would crawl nothing until there is another.
+  // A plan for rate zero would crawl nothing until the next plan.
   if (rate == Rate()) return;
   const double planned = planned_;
   if (std::abs(rate.per_second() - planned) <= kPlanAgain * planned) return;
@@ -176,7 +178,7 @@ void SharedRate::Obey(Rate rate) {
 
 std::optional<FleetTotal> SharedRate::TotalAsOf(Instant sent) {
   const MutexLock lock(mutex_);
-  // The keeper's word, as of an instant at which it surely was that.
+  // The keeper's word holds as of an instant at which this server surely was the keeper.
   if (keeps()) total_->told = sent;
   return total_;
 }
@@ -229,7 +231,7 @@ void SharedRate::Hear(const v1::ShareRateRequest& request, Answered answered) {
   if (request.has_crawl_rate()) {
     StatusOr<FleetTotal> told = FromProto(request.crawl_rate());
     if (!told.ok()) return answered(told.status());
-    // One that is told from the future would never be replaced.
+    // A total from the future would never be replaced.
     if (told->told <= clock_.Now() + FleetRateOptions().clock_bound) total = *told;
   }
   leadership_.Hear(*report, total,

@@ -1,6 +1,6 @@
-// The one crawl rate of a fleet, on a server of one of its divisions: this server obeys its part
-// (RateMember), and shares out the whole when it is elected to (RateLeadership). Who leads is for
-// Kafka to say; what is reported and granted goes over calls between servers.
+// The one crawl rate of a fleet, on a server of one division. The server obeys its part
+// (RateMember), and splits the whole while it is elected (RateLeadership). Kafka decides who leads;
+// reports and grants go over calls between servers.
 #ifndef FRESHET_SERVER_FLEET_SHARED_RATE_H_
 #define FRESHET_SERVER_FLEET_SHARED_RATE_H_
 
@@ -20,59 +20,46 @@
 #include "server/base/reaper.h"
 #include "server/base/system_clock.h"
 #include "server/base/ticker.h"
-#include "server/engine/dispatcher.h"
-#include "server/engine/plan_runner.h"
-#include "server/engine/router.h"
 #include "server/fleet/price_probe.h"
+#include "server/fleet/rate_election.h"
 #include "server/fleet/rate_leadership.h"
 #include "server/fleet/rate_member.h"
 #include "sync/mutex.h"
 
 namespace freshet {
 
-// Who of a fleet leads. Thread-safe.
-class RateElection {
- public:
-  RateElection() = default;
-  virtual ~RateElection() = default;  // stands no more
-  RateElection(const RateElection&) = delete;
-  RateElection& operator=(const RateElection&) = delete;
+class Dispatcher;
+class PlanRunner;
+class Router;
 
-  // RateLeadership::Leads.
-  [[nodiscard]] virtual std::optional<uint64_t> leads() const = 0;
-  // The division whose server does, or did last; nullopt: none yet. Unavailable: cannot be asked.
-  [[nodiscard]] virtual StatusOr<std::optional<uint32_t>> Leader() = 0;
-};
-
-// How a server of this fleet shares. The `silence` is that after which another one leads, or serves
-// a division.
+// The options of this fleet. After `silence` another server leads, or serves a division.
 [[nodiscard]] FleetRateOptions SharingOptions(uint32_t divisions, Duration silence);
 
-// Value type, thread-compatible.
+// Settings of SharedRate. Value type, thread-compatible.
 struct SharedRateOptions {
   SlotDivision division;
   uint64_t generation = 0;  // of the store in this run: rises with each server of the division
   Duration silence;         // see SharingOptions
-  Rate total;               // of the fleet, where this is its keeper's server
+  Rate total;               // of the fleet, on its keeper's server
 };
 
-// Thread-safe but for Start and Stop.
+// Shares the rate. Thread-safe but for Start and Stop.
 class SharedRate final : public RateSharing {
  public:
-  // Begins to stand for the lead; Unavailable: to be tried again.
+  // Begins to stand for the lead. Unavailable: try again.
   using Stand = std::function<StatusOr<std::unique_ptr<RateElection>>()>;
 
-  // All that is referred to outlives this, and `divisions` is stopped before.
+  // All references outlive this; `divisions` is stopped before.
   SharedRate(const SharedRateOptions& options, Clock& clock, Router& router, Dispatcher& dispatcher,
              PlanRunner& plans, Divisions& divisions, std::function<bool()> serves, Stand stand);
   ~SharedRate() override { Stop(); }
 
   void Start();
-  // Leads no more, and obeys nothing new; the destructor waits until Kafka knows. Before the
-  // dispatcher is destroyed. Idempotent.
+  // Ends the lead and all obedience; the destructor waits until Kafka knows. Before the dispatcher
+  // is destroyed. Idempotent.
   void Stop();
 
-  // Whether anything may be handed out: as cheap as a load.
+  // Whether anything may be handed out. As cheap as a load.
   [[nodiscard]] bool MayHandOut() const { return member_.MayHandOut(); }
 
   [[nodiscard]] Rate total() const override FRESHET_EXCLUDES(mutex_);
@@ -81,16 +68,16 @@ class SharedRate final : public RateSharing {
   [[nodiscard]] RateSharingStatus status() const override FRESHET_EXCLUDES(mutex_);
 
  private:
-  [[nodiscard]] bool keeps() const { return options_.division.division == kKeeper; }
+  [[nodiscard]] bool keeps() const { return options_.division.keeps(); }
   [[nodiscard]] std::optional<FleetTotal> TotalAsOf(Instant sent) FRESHET_EXCLUDES(mutex_);
   void HearOfTotal(const FleetTotal& total) FRESHET_EXCLUDES(mutex_);
   [[nodiscard]] HandedOut CountHandedOut() const;
   void Send(const RateReport& report, RateMemberHooks::Answered answered) FRESHET_EXCLUDES(mutex_);
   void Obey(Rate rate);
   void FindLeader() FRESHET_EXCLUDES(mutex_);
-  // What it stands by, or stands by anew; null: it does not.
+  // The election that it stands in, maybe from now on; nullptr = it does not stand.
   [[nodiscard]] std::shared_ptr<RateElection> Election() FRESHET_EXCLUDES(mutex_);
-  // Gives up the lead where that is of no use to the others.
+  // Gives up a lead that is of no use to the others.
   void ReviewLead() FRESHET_EXCLUDES(mutex_);
   void Attend();
   [[nodiscard]] std::optional<uint64_t> Leads() const FRESHET_EXCLUDES(mutex_);
@@ -104,18 +91,18 @@ class SharedRate final : public RateSharing {
   const Stand stand_;
   PriceProbe probe_;
   mutable Mutex mutex_;
-  // Set by the finder alone, until Stop. Null: it does not stand now.
+  // Only the finder sets it, until Stop; nullptr = it does not stand now.
   std::shared_ptr<RateElection> election_ FRESHET_GUARDED_BY(mutex_);
-  Instant stands_from_;  // the finder's
+  Instant stands_from_;  // used by the finder alone
   std::optional<FleetTotal> total_ FRESHET_GUARDED_BY(mutex_);
   std::optional<uint32_t> leader_ FRESHET_GUARDED_BY(mutex_);  // the division whose server leads
-  std::atomic<double> planned_{0};  // the rate that plans were last made anew for, a second
+  std::atomic<double> planned_{0};  // the rate of the last plans, per second
   RateLeadership leadership_;
-  LeadReview review_;  // the finder's
+  LeadReview review_;  // used by the finder alone
   RateMember member_;
   std::unique_ptr<Ticker> finder_;
   std::unique_ptr<Ticker> attender_;
-  Reaper leaver_;  // of what Stop ends
+  Reaper leaver_;  // destroys what Stop ends
 };
 
 }  // namespace freshet

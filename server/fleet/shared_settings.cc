@@ -21,7 +21,7 @@ namespace {
 
 constexpr const char* kShareSettingsPath = "/freshet.v1.FleetService/ShareSettings";
 constexpr Duration kAttendSettingsEvery = Duration::Millis(250);
-// After an answer that is none, and after settings that could not be taken over.
+// The wait after an error, and after settings that could not be taken over.
 constexpr Duration kSettingsRest = Duration::Seconds(1);
 // The keeper answers every second.
 constexpr Duration kHeardLately = Duration::Seconds(3);
@@ -39,7 +39,7 @@ class SharedSettings::Keeping {
                 [&context](const std::string& after) { return SettingsOf(context, after); }) {}
 
   void Hear(const v1::ShareSettingsRequest& report, Answered answered) {
-    if (!report.has_pause() || context_.dispatcher.paused()) {
+    if (!report.has_pause() || context_.dispatcher.pause()) {
       return keeper_.Hear(report, std::move(answered));
     }
     const std::string& reason = report.pause();
@@ -80,7 +80,7 @@ class SharedSettings::Following : public std::enable_shared_from_this<Following>
       asks_ = true;
       request = ReportNow();
     }
-    context_.divisions->Open(kKeeper, kShareSettingsPath, {.sent_on = true})
+    context_.divisions->Open(SlotDivision::kKeeper, kShareSettingsPath, {.sent_on = true})
         ->Send(SerialiseMessage(request),
                [self = shared_from_this(), request](const StatusOr<grpc::ByteBuffer>& answer) {
                  self->Take(request, ResponseIn<v1::ShareSettingsResponse>(answer));
@@ -130,11 +130,11 @@ class SharedSettings::Following : public std::enable_shared_from_this<Following>
         return;
       }
       heard_ = now;
-      // What was said while this was on its way goes with the next report.
+      // A pause set while the report was on its way goes with the next report.
       if (request.has_pause() && pause_ == request.pause()) pause_.reset();
       stay_paused = pause_.has_value();
       takes_ = response->has_settings();
-      // Each part is as it was when the first one was made, or later.
+      // All parts are at least as new as this version, which the first part has.
       if (takes_ && after_.empty()) version_ = response->settings().version();
       version = version_;
     }
@@ -154,8 +154,8 @@ class SharedSettings::Following : public std::enable_shared_from_this<Following>
     after_.clear();
     if (!heard_) return;
     heard_.reset();
-    spdlog::warn("the settings of the fleet are not known at the moment: division {}: {}", kKeeper,
-                 std::string(why.message()));
+    spdlog::warn("the settings of the fleet are not known at the moment: division {}: {}",
+                 SlotDivision::kKeeper, std::string(why.message()));
   }
 
   void OnStored(const std::string& last, const Status& status) FRESHET_EXCLUDES(mutex_) {
@@ -168,8 +168,8 @@ class SharedSettings::Following : public std::enable_shared_from_this<Following>
     spdlog::info("settings of the fleet are taken over, version {}", version_);
   }
 
-  // `version`: 0 where more parts follow. A later one, such as a pause, does not wait for the plan
-  // of a policy that came before.
+  // `version`: 0 where more parts follow. A later part, such as a pause, does not wait for the plan
+  // of an earlier policy.
   void OnInForce(uint64_t version, const Status& status) FRESHET_EXCLUDES(mutex_) {
     {
       const MutexLock lock(mutex_);
@@ -204,13 +204,13 @@ class SharedSettings::Following : public std::enable_shared_from_this<Following>
   mutable Mutex mutex_;
   bool stopped_ FRESHET_GUARDED_BY(mutex_) = false;
   bool asks_ FRESHET_GUARDED_BY(mutex_) = false;     // an answer is to come
-  bool takes_ FRESHET_GUARDED_BY(mutex_) = false;    // one is being taken over
-  uint64_t version_ FRESHET_GUARDED_BY(mutex_) = 0;  // of what is being taken over
-  std::string after_ FRESHET_GUARDED_BY(mutex_);     // how far it is; empty: at the beginning
+  bool takes_ FRESHET_GUARDED_BY(mutex_) = false;    // a part is being taken over
+  uint64_t version_ FRESHET_GUARDED_BY(mutex_) = 0;  // of the settings that are being taken over
+  std::string after_ FRESHET_GUARDED_BY(mutex_);     // how far they are; empty = at the beginning
   uint64_t taken_ FRESHET_GUARDED_BY(mutex_) = 0;
   uint64_t in_force_ FRESHET_GUARDED_BY(mutex_) = 0;
   std::optional<v1::FleetSettingsFault> fault_ FRESHET_GUARDED_BY(mutex_);
-  std::optional<std::string> pause_ FRESHET_GUARDED_BY(mutex_);  // that the keeper knows nothing of
+  std::optional<std::string> pause_ FRESHET_GUARDED_BY(mutex_);  // unknown to the keeper
   std::optional<Instant> heard_ FRESHET_GUARDED_BY(mutex_);
   Instant rests_until_ FRESHET_GUARDED_BY(mutex_);
 };
@@ -223,7 +223,7 @@ SharedSettings::SharedSettings(const SharedSettingsOptions& options, Clock& cloc
 SharedSettings::~SharedSettings() { Stop(); }
 
 void SharedSettings::Start(const ServerContext& context) {
-  if (keeps()) {
+  if (options_.division.keeps()) {
     keeping_ = std::make_unique<Keeping>(options_, clock_, context);
     attender_ =
         std::make_unique<Ticker>(kAttendSettingsEvery, [this] { keeping_->keeper().Attend(); });
@@ -239,7 +239,6 @@ void SharedSettings::Stop() {
   if (following_ != nullptr) following_->Stop();
 }
 
-bool SharedSettings::keeps() const { return options_.division.division == kKeeper; }
 void SharedSettings::Publish(Published done) { keeping_->keeper().Publish(std::move(done)); }
 void SharedSettings::Hear(const v1::ShareSettingsRequest& report, Answered answered) {
   if (keeping_ == nullptr) {

@@ -1,5 +1,5 @@
-// The settings of a fleet, on a server of one of its divisions: that of division 0 keeps them
-// (SettingsKeeper), all others ask it for what they have not (SettingsTaking).
+// The settings of a fleet, on a server of one division. Division 0 keeps them (SettingsKeeper); all
+// others ask it for changes (SettingsTaking).
 #ifndef FRESHET_SERVER_FLEET_SHARED_SETTINGS_H_
 #define FRESHET_SERVER_FLEET_SHARED_SETTINGS_H_
 
@@ -16,13 +16,13 @@
 
 namespace freshet {
 
-// Value type, thread-compatible.
+// Options of SharedSettings. Value type, thread-compatible.
 struct SharedSettingsOptions {
   SlotDivision division;
   uint64_t generation = 0;  // of the store in this run: rises with each server of the division
 };
 
-// Thread-safe but for Start and Stop.
+// Keeps or follows the settings. Thread-safe but for Start and Stop.
 class SharedSettings final : public SettingsSharing {
  public:
   // `serves`: whether this server surely serves its division. The clock outlives this.
@@ -31,10 +31,9 @@ class SharedSettings final : public SettingsSharing {
 
   // Before any other call. The context outlives this, and its divisions are stopped before.
   void Start(const ServerContext& context);
-  // Takes nothing over any more, and answers whatever waits. Idempotent.
+  // Takes nothing over from now on, and answers all waiting reports. Idempotent.
   void Stop();
 
-  [[nodiscard]] bool keeps() const override;
   void Publish(Published done) override;
   void Hear(const v1::ShareSettingsRequest& report, Answered answered) override;
   [[nodiscard]] bool hears_keeper() const override;
@@ -48,8 +47,8 @@ class SharedSettings final : public SettingsSharing {
   const SharedSettingsOptions options_;
   Clock& clock_;
   const std::function<bool()> serves_;
-  std::unique_ptr<Keeping> keeping_;      // null: this server follows
-  std::shared_ptr<Following> following_;  // null: it keeps. Answers hold it as well
+  std::unique_ptr<Keeping> keeping_;      // nullptr = this server follows
+  std::shared_ptr<Following> following_;  // nullptr = this server keeps; answers hold it as well
   std::unique_ptr<Ticker> attender_;
 };
 

@@ -11,7 +11,8 @@ namespace freshet {
 namespace {
 
 constexpr Duration kLookEvery = Duration::Millis(500);
-// Calls that are told so end at once; a client that does not listen holds nobody up.
+// The wait at a stop: calls end as soon as they are asked to; a client that does not listen delays
+// no other.
 constexpr Duration kStopPatience = Duration::Millis(300);
 
 grpc::Status Unavailable(const char* why) { return {grpc::StatusCode::UNAVAILABLE, why}; }
@@ -39,10 +40,12 @@ StreamLimits CallForwarder::Limits() const {
           .unacked_bytes = static_cast<size_t>(config_.max_unacked_bytes.get())};
 }
 
-Status CallForwarder::Start(std::function<void(bool)> tell) {
-  // What cannot be is said now rather than to the first client.
+Status CallForwarder::Start(std::function<void(bool)> tell,
+                            std::function<void(const std::set<Peer>&)> cut) {
+  // A wrong address or key is reported at the start, not to the first client.
   RETURN_IF_ERROR(ConnectTo({.address = config_.listen, .key = ""}, config_, door_).status());
   tell_ = std::move(tell);
+  cut_ = std::move(cut);
   tell_(false);
   ticker_ = std::make_unique<Ticker>(kLookEvery, [this] { Look(); });
   return absl::OkStatus();
@@ -86,11 +89,7 @@ grpc::ServerGenericBidiReactor* CallForwarder::Take(grpc::GenericCallbackServerC
                                                     door_.authoriser(), patience, context);
   call->Begin();
   ++counters_.open;
-  const StreamSet::Added added = streams_.Add(call);
-  if (added.outdone != nullptr) {
-    ++counters_.refused;
-    added.outdone->Dismiss(streams_.TooSilent());
-  }
+  if (streams_.Add(call)) ++counters_.refused;
   if (!context.method().starts_with(options_.only)) {
     Refuse(call, {grpc::StatusCode::UNIMPLEMENTED, ""});
     return call.get();
@@ -99,7 +98,7 @@ grpc::ServerGenericBidiReactor* CallForwarder::Take(grpc::GenericCallbackServerC
     Refuse(call, Unavailable(options_.nobody));
     return call.get();
   }
-  // Past the limit the server that serves would end the connection, with the calls of all others.
+  // Above the limit the serving server would end the connection, with the calls of all others.
   if (const size_t bytes = call->metadata_bytes();
       bytes > static_cast<size_t>(config_.max_metadata_bytes)) {
     Refuse(call, {grpc::StatusCode::RESOURCE_EXHAUSTED,
@@ -163,7 +162,7 @@ void CallForwarder::Look() {
   bool serving = false;
   {
     const MutexLock lock(mutex_);
-    // While Kafka is away nobody else can have begun to serve.
+    // While Kafka is away no other server can have begun to serve.
     if (found.ok() && *found != peer_) TakeOver(*std::move(found), &steps);
     const Instant now = clock_.Now();
     GiveUpOnWaiting(now, &steps);
@@ -173,12 +172,12 @@ void CallForwarder::Look() {
   tell_(serving);
   Perform(steps);
   streams_.SetLimits(Limits());
-  streams_.Look(clock_.Now());
+  cut_(streams_.Look(clock_.Now()));
 }
 
 void CallForwarder::TakeOver(std::optional<ServingPeer> peer, Steps* steps) {
   peer_ = std::move(peer);
-  // What the former one has it may still bring to its end.
+  // The former server may still finish its calls.
   if (!peer_) return spdlog::info("no server of the cluster serves: {} wait", options_.name);
   if (peer_ != former_) {
     DropLines([](const PeerLine&) { return true; }, kReplaced, steps);
@@ -223,7 +222,7 @@ void CallForwarder::GiveUpOnLines(Instant now, Steps* steps) {
       line->connected = now;
     }
   }
-  // The next one shows what the files have then.
+  // The next connection reads the files again.
   DropLines([&](const PeerLine& line) { return now - line.connected >= options_.patience; },
             kUnreached, steps);
 }

@@ -1,5 +1,4 @@
-// Calls that a server has another one answer: whatever server of a cluster a client reaches, it is
-// served.
+// Forwards calls to another server: a client is served whichever server of a cluster it reaches.
 #ifndef FRESHET_SERVER_FORWARD_CALL_FORWARDER_H_
 #define FRESHET_SERVER_FORWARD_CALL_FORWARDER_H_
 
@@ -10,6 +9,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -27,55 +27,58 @@ namespace freshet {
 
 struct ServerConfig;
 
-// Counts of calls, and of pings of IndexNow, of one server since its start. Thread-safe.
+// Counts of calls, and of IndexNow pings, of one server since its start. Thread-safe.
 struct ForwardCounters {
   std::atomic<uint64_t> open{0};       // now
-  std::atomic<uint64_t> forwarded{0};  // since the start, as those that follow
-  std::atomic<uint64_t> refused{0};    // too many, or nobody served, or answered a ping, in time
-  std::atomic<uint64_t> dropped{0};    // the server that had them serves no more
+  std::atomic<uint64_t> forwarded{0};  // since the start, as are the next ones
+  std::atomic<uint64_t> refused{0};    // too many, or no server took the call or answered the ping
+                                       // in time
+  std::atomic<uint64_t> dropped{0};    // their server serves no more
 };
 
-// Which calls, and how. Value type, thread-compatible.
+// The calls to forward, and how. Value type, thread-compatible.
 struct ForwardOptions {
-  // For somebody to serve, or to be reached: longer than it takes to take over.
+  // The wait for a server to serve, or to be reached: longer than a take-over.
   Duration patience = Duration::Seconds(15);
-  // For a message to be passed on whose room others need.
+  // The time for passing a message on when others need its room.
   Duration pass_patience = Duration::Seconds(10);
-  // Those of methods whose path begins so; others are UNIMPLEMENTED.
+  // The prefix of forwarded methods; others are UNIMPLEMENTED.
   std::string only = "/";
-  // Also calls that were sent here on behalf of a client: by who stands by for this server. Else
-  // they are refused, as whoever sent them has yet to hear who serves.
+  // Whether calls sent on by a standby of this server are forwarded too. Else they are refused,
+  // because their sender has yet to hear who serves.
   bool on_behalf = false;
-  // What the log calls them, and what is said while nobody serves; this one outlives the calls.
+  // The name of the calls in the log, and the answer while no server serves; that text outlives the
+  // calls.
   std::string name = "calls";
   const char* nobody = "no server of the cluster serves at the moment: try again";
 };
 
-// Thread-safe but for Start and Stop.
+// Forwards the calls. Thread-safe but for Start and Stop.
 class CallForwarder final : private ForwardedCalls {
  public:
-  // Who serves; nullopt: nobody, or it cannot be reached. Not OK: it is not known at the moment.
+  // The serving server; nullopt = none, or it cannot be reached. Not OK: unknown at the moment.
   using Find = std::function<StatusOr<std::optional<ServingPeer>>()>;
 
-  // `find` is called about twice a second, on a thread of this. All that is referred to outlives
-  // this.
+  // `find` is called about twice a second, on a thread of this. All references outlive this.
   CallForwarder(const ServerConfig& config, Door& door, Clock& clock, ForwardCounters& counters,
                 Find find, ForwardOptions options);
   ~CallForwarder() override { Stop(); }
   CallForwarder(const CallForwarder&) = delete;
   CallForwarder& operator=(const CallForwarder&) = delete;
 
-  // Takes the calls; a server that has it ends before this does.
+  // The service that takes the calls; its server ends before this does.
   [[nodiscard]] grpc::CallbackGenericService* service() { return &service_; }
-  // Begins to look who serves, and says it each time. InvalidArgument: ReadRoots'.
-  [[nodiscard]] Status Start(std::function<void(bool somebody)> tell);
+  // Begins to look for the serving server. Reports each time whether there is one, and the peers
+  // whose connections must be closed (OpenCall::Look). InvalidArgument: ReadRoots'.
+  [[nodiscard]] Status Start(std::function<void(bool somebody)> tell,
+                             std::function<void(const std::set<Peer>& peers)> cut);
   // Ends all calls, with UNAVAILABLE. Idempotent.
   void Stop() FRESHET_EXCLUDES(mutex_);
   // Counts all calls of the port, also those that are answered here.
   [[nodiscard]] StreamSet& streams() { return streams_; }
   // Bytes of answers that wait for clients.
-  [[nodiscard]] size_t answer_bytes() const { return streams_.answer_bytes(); }
-  // Where calls go; nullopt: nobody serves.
+  [[nodiscard]] size_t answer_bytes() const { return streams_.stats().answer_bytes; }
+  // The server that takes the calls; nullopt = none serves.
   [[nodiscard]] std::optional<ServingPeer> peer() const FRESHET_EXCLUDES(mutex_) {
     const MutexLock lock(mutex_);
     return peer_;
@@ -94,7 +97,7 @@ class CallForwarder final : private ForwardedCalls {
    private:
     CallForwarder& forwarder_;
   };
-  // What there is to be done to a call, without any lock.
+  // An action on a call, taken without any lock.
   struct ToConnect {
     CallPtr call;
     std::shared_ptr<grpc::Channel> channel;
@@ -106,26 +109,26 @@ class CallForwarder final : private ForwardedCalls {
   };
   struct Steps {
     std::vector<ToConnect> connect;
-    std::vector<ToEnd> refuse;  // that were not connected
-    std::vector<ToEnd> drop;    // the server that had them serves no more
+    std::vector<ToEnd> refuse;  // not connected
+    std::vector<ToEnd> drop;    // their server serves no more
   };
 
   [[nodiscard]] grpc::ServerGenericBidiReactor* Take(grpc::GenericCallbackServerContext& context)
       FRESHET_EXCLUDES(mutex_);
-  // Finds a line for the call; not OK: there is none, and this is to be told to the client.
+  // Finds a line for the call. Not OK: there is none, and the client gets this status.
   [[nodiscard]] StatusOr<ToConnect> Assign(const CallPtr& call) FRESHET_REQUIRES(mutex_);
   void Look() FRESHET_EXCLUDES(mutex_);
   void TakeOver(std::optional<ServingPeer> peer, Steps* steps) FRESHET_REQUIRES(mutex_);
-  // Drops the calls of these lines, and the lines.
+  // Drops these lines and their calls.
   void DropLines(const std::function<bool(const PeerLine&)>& of_these, const char* why,
                  Steps* steps) FRESHET_REQUIRES(mutex_);
-  // Ends what has waited for too long: for somebody to serve, to be reached.
+  // End what has waited too long: calls for a serving server, lines for a connection.
   void GiveUpOnWaiting(Instant now, Steps* steps) FRESHET_REQUIRES(mutex_);
   void GiveUpOnLines(Instant now, Steps* steps) FRESHET_REQUIRES(mutex_);
   void AwaitEnd() FRESHET_EXCLUDES(mutex_);
   void Perform(const Steps& steps);
   void Refuse(const CallPtr& call, const grpc::Status& status);
-  // As the configuration has it now.
+  // The limits by the present configuration.
   [[nodiscard]] StreamLimits Limits() const;
 
   // ForwardedCalls
@@ -141,17 +144,19 @@ class CallForwarder final : private ForwardedCalls {
   const Find find_;
   const ForwardOptions options_;
   std::function<void(bool)> tell_;
+  std::function<void(const std::set<Peer>&)> cut_;
   Service service_{*this};
   mutable Mutex mutex_;
-  Condition over_;  // a call is
+  Condition over_;  // signalled at the end of a call
   bool stopped_ FRESHET_GUARDED_BY(mutex_) = false;
-  std::optional<ServingPeer> peer_ FRESHET_GUARDED_BY(mutex_);    // nullopt: nobody serves
-  std::optional<ServingPeer> former_ FRESHET_GUARDED_BY(mutex_);  // to which the lines lead
+  std::optional<ServingPeer> peer_ FRESHET_GUARDED_BY(mutex_);    // nullopt = none serves
+  std::optional<ServingPeer> former_ FRESHET_GUARDED_BY(mutex_);  // the end of the lines
   PeerLines lines_ FRESHET_GUARDED_BY(mutex_);
-  StreamSet streams_;  // all calls, and what is held of them
-  std::map<CallPtr, PeerLine*> calls_ FRESHET_GUARDED_BY(mutex_);  // nullptr: it is no more
-  std::map<CallPtr, Instant> waiting_ FRESHET_GUARDED_BY(mutex_);  // for somebody to serve; since
-  std::unique_ptr<Ticker> ticker_;                                 // uses all of them
+  StreamSet streams_;  // all calls, and the bytes held for them
+  std::map<CallPtr, PeerLine*> calls_ FRESHET_GUARDED_BY(mutex_);  // nullptr = the line is gone
+  // calls that wait for a serving server, and since when
+  std::map<CallPtr, Instant> waiting_ FRESHET_GUARDED_BY(mutex_);
+  std::unique_ptr<Ticker> ticker_;  // uses all of them
 };
 
 }  // namespace freshet

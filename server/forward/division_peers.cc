@@ -13,14 +13,14 @@
 namespace freshet {
 namespace {
 
-// What waits for a connection goes on after this at the latest, and all others are attended to in
-// every so many rounds.
+// A message that waits for a connection is tried again after this time; all other calls are
+// attended to once in kRoundsOfWaiting rounds.
 constexpr Duration kAttendEvery = Duration::Millis(50);
 constexpr uint64_t kRoundsOfWaiting = 10;
 constexpr Duration kFindEvery = Duration::Millis(500);
 constexpr size_t kSearchesAtATime = 16;
-// A call that is not used for so long makes room for others. To a stream of signals it is an end:
-// a poll that goes on afterwards is two to the other division.
+// An unused call makes room for others after this time. It ends a stream of signals: a poll that
+// continues later counts as two in the other division.
 constexpr Duration kIdle = Duration::Seconds(60);
 
 class Handle final : public DivisionCall {
@@ -82,24 +82,31 @@ void DivisionPeers::Stop() {
 
 bool DivisionPeers::IsServed(uint32_t division) {
   const MutexLock lock(mutex_);
-  // Asked for here, it is looked for from now on.
+  // The question itself starts the search for the server.
   return !stopped_ && PeerOf(division).serves.has_value();
 }
 
 void DivisionPeers::AttendCalls() {
+  struct State {
+    uint64_t serving = 0;  // 0 = no server
+    bool away = false;
+  };
+  const Instant now = clock_.Now();
   std::vector<CallPtr> calls;
-  std::map<uint32_t, uint64_t> serving;
+  std::map<uint32_t, State> states;
   {
     const MutexLock lock(mutex_);
     const std::set<CallPtr>& these = rounds_++ % kRoundsOfWaiting == 0 ? calls_ : unconnected_;
     calls.assign(these.begin(), these.end());
     for (const auto& [division, peer] : peers_) {
-      serving[division] = peer.serves ? peer.serving : 0;
+      states[division] = {.serving = peer.serves ? peer.serving : 0,
+                          .away = now - peer.tried < kHurriedPatience &&
+                                  peer.tried - peer.lost >= kHurriedPatience};
     }
   }
-  const Instant now = clock_.Now();
   for (const CallPtr& call : calls) {
-    call->Attend(now - patience_, now - kIdle, serving[call->division()]);
+    const State& state = states[call->division()];
+    call->Attend(call->hurried() && state.away ? now : now - patience_, now - kIdle, state.serving);
   }
 }
 
@@ -110,7 +117,7 @@ void DivisionPeers::FindAll() {
     for (const auto& [division, peer] : peers_) divisions.push_back(division);
   }
   if (divisions.size() == 1) return FindOne(divisions.front());
-  // A broker that does not answer about one division keeps nobody from the others.
+  // A broker that does not answer about one division delays no other.
   std::vector<std::function<void()>> searches(std::min(divisions.size(), kSearchesAtATime));
   for (size_t i = 0; i < searches.size(); ++i) {
     searches[i] = [this, &divisions, first = i, step = searches.size()] {
@@ -123,7 +130,7 @@ void DivisionPeers::FindAll() {
 void DivisionPeers::FindOne(uint32_t division) {
   StatusOr<std::optional<ServingPeer>> found = find_(division);
   const MutexLock lock(mutex_);
-  // While Kafka is away nobody else can have begun to serve.
+  // While Kafka is away no other server can have begun to serve.
   if (stopped_ || !found.ok() || *found == PeerOf(division).serves) return;
   TakeOver(division, *std::move(found));
 }
@@ -141,8 +148,21 @@ void DivisionPeers::TakeOver(uint32_t division, std::optional<ServingPeer> serve
 
 std::optional<PeerLink> DivisionPeers::Connect(const CallPtr& call) {
   const MutexLock lock(mutex_);
-  unconnected_.insert(call);
   Peer& peer = PeerOf(call->division());
+  std::optional<PeerLink> link = FindLink(peer);
+  if (link) {
+    unconnected_.erase(call);
+    peer.tried = Instant();
+  } else {
+    unconnected_.insert(call);
+    const Instant now = clock_.Now();
+    if (now - peer.tried >= kHurriedPatience) peer.lost = now;
+    peer.tried = now;
+  }
+  return link;
+}
+
+std::optional<PeerLink> DivisionPeers::FindLink(Peer& peer) {
   if (stopped_ || !peer.serves) return std::nullopt;
   const StatusOr<PeerLine*> found = peer.lines.Find(*peer.serves);
   if (!found.ok()) {
@@ -153,12 +173,12 @@ std::optional<PeerLink> DivisionPeers::Connect(const CallPtr& call) {
     return std::nullopt;
   }
   PeerLine* const line = *found;
-  // A call on a connection that is not there would keep its message from waiting for another one.
+  // On a connection that is not ready, the call would keep its message from waiting for another
+  // one.
   if (line->channel->GetState(/*try_to_connect=*/true) != GRPC_CHANNEL_READY) {
     return std::nullopt;
   }
   ++line->calls;
-  unconnected_.erase(call);
   return PeerLink{.channel = line->channel, .key = peer.serves->key, .serving = peer.serving};
 }
 

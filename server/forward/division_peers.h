@@ -1,5 +1,4 @@
-// The servers of a fleet that serve other divisions, and the calls that are made of them on behalf
-// of this one's clients.
+// The servers of a fleet that serve other divisions, and the calls to them for clients of this one.
 #ifndef FRESHET_SERVER_FORWARD_DIVISION_PEERS_H_
 #define FRESHET_SERVER_FORWARD_DIVISION_PEERS_H_
 
@@ -27,20 +26,23 @@ namespace freshet {
 
 struct ServerConfig;
 
-// Thread-safe.
+// The peers and their calls. Thread-safe.
 class DivisionPeers final : public Divisions, private PeerCalls {
  public:
-  // Who serves a division; nullopt: nobody, or it cannot be reached. Not OK: it is not known at the
-  // moment.
+  // The serving server of a division; nullopt = none, or it cannot be reached. Not OK: unknown at
+  // the moment.
   using Find = std::function<StatusOr<std::optional<ServingPeer>>(uint32_t division)>;
 
-  // For somebody to serve, or to be reached: longer than it takes to take over.
+  // The wait for a server to serve, or to be reached: longer than a take-over.
   static constexpr Duration kPatience = Duration::Seconds(15);
+  // A division without a server, or one that cannot be reached, is away after this time: hurried
+  // calls (ShownByClient) no longer wait for it.
+  static constexpr Duration kHurriedPatience = Duration::Seconds(1);
 
-  // `find` is called about twice a second for each division that was ever asked, on threads of
-  // this, and at the same time for several divisions. Messages wait for `patience` at most, and are
-  // refused with ResourceExhausted while those that wait have more than
-  // `limits.unacknowledged_bytes`. All that is referred to outlives this.
+  // `find` is called about twice a second for each division ever asked, on threads of this, at the
+  // same time for several divisions. Messages wait for `patience` at most, and get
+  // ResourceExhausted while waiting ones exceed `limits.unacknowledged_bytes`. All references
+  // outlive this.
   DivisionPeers(const ServerConfig& config, Door& door, Clock& clock, Find find,
                 Duration patience = kPatience);
   ~DivisionPeers() override { Stop(); }
@@ -49,7 +51,7 @@ class DivisionPeers final : public Divisions, private PeerCalls {
                                                    const ShownByClient& client) override
       FRESHET_EXCLUDES(mutex_);
   [[nodiscard]] bool IsServed(uint32_t division) override FRESHET_EXCLUDES(mutex_);
-  // Answers all that is open, and whatever comes yet, by Unavailable. Idempotent.
+  // Answers all open and later messages with Unavailable. Idempotent.
   void Stop() FRESHET_EXCLUDES(mutex_);
 
  private:
@@ -59,6 +61,9 @@ class DivisionPeers final : public Divisions, private PeerCalls {
 
     std::optional<ServingPeer> serves;
     uint64_t serving = 0;  // number of servers so far
+    // When Connect failed first and last, without a success or a pause of kHurriedPatience.
+    Instant lost;
+    Instant tried;
     PeerLines lines;
   };
 
@@ -66,6 +71,8 @@ class DivisionPeers final : public Divisions, private PeerCalls {
   void FindAll() FRESHET_EXCLUDES(mutex_);
   void FindOne(uint32_t division) FRESHET_EXCLUDES(mutex_);
   void TakeOver(uint32_t division, std::optional<ServingPeer> serves) FRESHET_REQUIRES(mutex_);
+  // A connection to the server of the division, with the call counted; nullopt = there is none.
+  [[nodiscard]] std::optional<PeerLink> FindLink(Peer& peer) FRESHET_REQUIRES(mutex_);
   [[nodiscard]] Peer& PeerOf(uint32_t division) FRESHET_REQUIRES(mutex_) {
     return peers_.try_emplace(division, config_, door_).first->second;
   }
@@ -86,13 +93,13 @@ class DivisionPeers final : public Divisions, private PeerCalls {
   const Duration patience_;
   uint64_t rounds_ = 0;  // of AttendCalls, on the attender's thread
   Mutex mutex_;
-  Condition over_;  // a call is
+  Condition over_;  // signalled at the end of a call
   bool stopped_ FRESHET_GUARDED_BY(mutex_) = false;
-  std::map<uint32_t, Peer> peers_ FRESHET_GUARDED_BY(mutex_);  // that were asked
+  std::map<uint32_t, Peer> peers_ FRESHET_GUARDED_BY(mutex_);  // divisions asked so far
   std::set<CallPtr> calls_ FRESHET_GUARDED_BY(mutex_);
-  std::set<CallPtr> unconnected_ FRESHET_GUARDED_BY(mutex_);  // of them: Connect had nothing
+  std::set<CallPtr> unconnected_ FRESHET_GUARDED_BY(mutex_);  // of calls_: Connect had no link
   size_t held_bytes_ FRESHET_GUARDED_BY(mutex_) = 0;
-  // Both use all of them. Kafka may be slow to say who serves.
+  // Both use all members above. Kafka may be slow to name the serving server.
   std::unique_ptr<Ticker> attender_;
   std::unique_ptr<Ticker> finder_;
 };

@@ -18,18 +18,18 @@ constexpr std::string_view kAuthorization = "authorization";
 
 std::string_view TextOf(const grpc::string_ref& text) { return {text.data(), text.size()}; }
 
-// What gRPC says itself, of each of the two connections.
+// Whether gRPC itself sends the metadata on each of the two connections.
 bool IsOfConnection(std::string_view name) {
   return name.starts_with("grpc-") || name.starts_with(':') || name == "user-agent" ||
          name == "content-type" || name == "accept-encoding" || name == "te" || name == "host";
 }
 
-// What goes on as it came.
+// Whether the client's metadata goes on unchanged.
 bool IsOfClient(std::string_view name) {
   return !IsOfConnection(name) && !IsOnBehalf(name) && name != kAuthorization;
 }
 
-// gRPC takes in what it does not send: it would end the process.
+// gRPC would end the process if it sent some of the metadata that it accepts.
 bool CanBeSent(std::string_view name, std::string_view value) {
   if (name.empty()) return false;
   const auto slice = [](std::string_view text) {
@@ -40,7 +40,7 @@ bool CanBeSent(std::string_view name, std::string_view value) {
           grpc_header_nonbin_value_is_legal(slice(value)) != 0);
 }
 
-// Adds what one side has sent to what the other one is sent, as far as its name `goes_on`.
+// Adds metadata of one side to that for the other, if `goes_on` accepts its name.
 template <typename Metadata, typename GoesOn, typename Add>
 void PassOn(const Metadata& metadata, const GoesOn& goes_on, const Add& add) {
   for (const auto& [name, value] : metadata) {
@@ -49,24 +49,23 @@ void PassOn(const Metadata& metadata, const GoesOn& goes_on, const Add& add) {
   }
 }
 
-// The bytes as they are: who serves finds out itself whether they are compressed.
+// The bytes unchanged: the serving server finds out whether they are compressed.
 grpc::ByteBuffer Plain(const grpc::ByteBuffer& bytes) {
   std::vector<grpc::Slice> slices;
   (void)bytes.Dump(&slices);
   return {slices.data(), slices.size()};
 }
 
-// Null: only the server which serves may know it.
+// nullptr = only the serving server may know the method.
 const google::protobuf::MethodDescriptor* MethodOf(std::string_view path) {
   std::string name(path.substr(path.starts_with('/') ? 1 : 0));
   std::replace(name.begin(), name.end(), '/', '.');
   return google::protobuf::DescriptorPool::generated_pool()->FindMethodByName(name);
 }
 
-// A message that is no larger takes the room of nobody: gRPC takes in as many bytes of a stream
-// that is not read.
+// A message up to this size takes nobody's room: gRPC reads as many bytes of an unread stream.
 constexpr size_t kLittle = 64 << 10;
-// A client that does not listen to the end of its call holds it up no longer.
+// The longest time that a client that does not listen holds up the end of its call.
 constexpr Duration kListenPatience = Duration::Seconds(2);
 
 grpc::Status TooManyMessages() {
@@ -93,6 +92,7 @@ ForwardedCall::ForwardedCall(ForwardedCalls& calls, StreamSet& streams,
     : calls_(calls),
       streams_(streams),
       context_(context),
+      peer_(PeerNamed(context.peer())),
       server_patience_(patience.with_server),
       upstream_(*this),
       with_client_(patience.with_client) {
@@ -113,12 +113,12 @@ bool ForwardedCall::on_behalf() const {
 }
 
 size_t ForwardedCall::metadata_bytes() const {
-  // What gRPC says itself: the path, the name of the host, its own version and the like.
+  // gRPC's own metadata: the path, the host, its version and the like.
   constexpr size_t kOfGrpc = 512;
   constexpr size_t kKeyBytes = 64;
   size_t bytes = kOfGrpc + context_.method().size();
   const auto add = [&bytes](const std::string& name, const std::string& value) {
-    // Each takes 32 more, and what is binary comes as Base64.
+    // Each entry takes 32 more, and binary values come as Base64.
     const bool binary = name.ends_with("-bin");
     bytes += name.size() + (binary ? (value.size() + 2) / 3 * 4 : value.size()) + 32;
   };
@@ -147,8 +147,8 @@ void ForwardedCall::Connect(std::shared_ptr<grpc::Channel> channel, const std::s
   upstream_context_.set_wait_for_ready(true);
   grpc::GenericStub(channel_).PrepareBidiStreamingCall(&upstream_context_, context_.method(), {},
                                                        &upstream_);
-  // One until the server has said its last, and one for as long as this takes: its client may be
-  // gone already.
+  // One hold lasts until the server's last word. The other lasts for this function: the client may
+  // be gone already.
   upstream_.AddMultipleHolds(2);
   upstream_.StartCall();
   TellServer();
@@ -167,7 +167,7 @@ void ForwardedCall::Drop(grpc::Status why) {
   StartReadFromServer();
 }
 
-// As long as something is written gRPC has the call, and no longer: what follows the write waits.
+// gRPC has the call only while a write runs, so the status of the write waits until the cut ends.
 void ForwardedCall::Cut() {
   {
     const MutexLock lock(mutex_);
@@ -184,24 +184,27 @@ void ForwardedCall::Cut() {
   if (written) OnWritten(*written);
 }
 
-void ForwardedCall::Look(Patience::Clock::time_point now, const Crowding& crowding) {
+Peer ForwardedCall::Look(Patience::Clock::time_point now, const Crowding& crowding) {
   bool server_slow = false;
   bool client_slow = false;
   bool unheard = false;
   {
     const MutexLock lock(mutex_);
+    if (writing_ && with_client_.Stuck(now)) return peer_;
     if (!dropped_) {
       server_slow = with_server_ && message_ && message_->bytes > kLittle &&
                     crowding.messages > 0 && with_server_->Until(crowding.messages) <= now;
       client_slow = writing_ && crowding.answers > 0 && with_client_.Until(crowding.answers) <= now;
     }
     unheard = dropped_ && dropped_at_ + kListenPatience.chrono() <= now;
+    if (writing_ && (client_slow || unheard)) with_client_.Cut(now);
   }
   if (server_slow || client_slow) {
     calls_.OnOutdone();
     Drop(TooSlow());
   }
   if (client_slow || unheard) Cut();
+  return {};
 }
 
 void ForwardedCall::LetGo(std::optional<Kept> ForwardedCall::*kept) {
@@ -222,8 +225,8 @@ void ForwardedCall::Resume() {
     client = awaits_client_;
     server = awaits_server_;
   }
-  if (client && streams_.MayRead(shared_from_this())) StartReadFromClient();
-  if (server && streams_.MayAnswer(shared_from_this())) StartReadFromServer();
+  if (client && streams_.HasRoom(shared_from_this(), 1, 1)) StartReadFromClient();
+  if (server && streams_.HasRoom(shared_from_this(), 0, 1)) StartReadFromServer();
 }
 
 // --- From the client to the server
@@ -233,7 +236,7 @@ void ForwardedCall::ReadFromClient() {
     const MutexLock lock(mutex_);
     awaits_client_ = true;
   }
-  if (streams_.MayRead(shared_from_this())) StartReadFromClient();
+  if (streams_.HasRoom(shared_from_this(), 1, 1)) StartReadFromClient();
 }
 
 void ForwardedCall::StartReadFromClient() {
@@ -257,8 +260,9 @@ grpc::Status ForwardedCall::KeepMessage() {
 }
 
 void ForwardedCall::OnReadDone(bool ok) {
+  NoteTurn();
   const bool first = !std::exchange(read_, true);
-  // That it has broken off is not that it has said all.
+  // A client that has broken off has not said all.
   const bool gone = !ok && context_.IsCancelled();
   if (first && (gone || spoken_.exchange(true))) return;
   if (!first && !HoldUpstream()) return;
@@ -282,7 +286,7 @@ void ForwardedCall::TellServer() {
   if (ended_) return upstream_.StartWritesDone();
   {
     const MutexLock lock(mutex_);
-    // However large it is: one that is being taken at all is taken soon.
+    // The size does not count: a message that is being taken is soon through.
     with_server_.emplace(server_patience_);
     with_server_->Begin(0, Patience::Clock::now());
   }
@@ -325,8 +329,8 @@ void ForwardedCall::ReadFromServer() {
   {
     const MutexLock lock(mutex_);
     awaits_server_ = true;
-    // Nothing more comes of it but its end.
-    if (!dropped_ && !context_.IsCancelled() && !streams_.MayAnswer(shared_from_this())) return;
+    // Only the end of the call follows.
+    if (!dropped_ && !context_.IsCancelled() && !streams_.HasRoom(shared_from_this(), 0, 1)) return;
   }
   StartReadFromServer();
 }
@@ -401,7 +405,7 @@ void ForwardedCall::OnServerDone(const grpc::Status& status) {
     dropped = dropped_;
   }
   if (dropped) return Finish(*dropped);
-  // When to come again is the server's to say.
+  // The server decides when the client may come again.
   PassOn(
       upstream_context_.GetServerTrailingMetadata(),
       [](std::string_view name) {
@@ -417,7 +421,7 @@ void ForwardedCall::OnDone() {
   LetGo(&ForwardedCall::message_);
   LetGo(&ForwardedCall::answer_);
   calls_.OnOver(self_);
-  // The last use of this object, unless somebody holds it.
+  // This is the last use of the object, unless another thread holds it.
   const std::shared_ptr<ForwardedCall> self = std::move(self_);
 }
 

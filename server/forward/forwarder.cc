@@ -1,5 +1,6 @@
 #include "server/forward/forwarder.h"
 
+#include <set>
 #include <string>
 #include <utility>
 
@@ -25,7 +26,11 @@ Forwarder::Forwarder(const ServerConfig& config, size_t connections, Door& door,
 
 StatusOr<int> Forwarder::Start() {
   ASSIGN_OR_RETURN(const int port, port_.Start(switchboard_));
-  RETURN_IF_ERROR(calls_.Start([this](bool serving) { TellHealth(serving); }));
+  RETURN_IF_ERROR(calls_.Start([this](bool serving) { TellHealth(serving); },
+                               [this](const std::set<Peer>& peers) {
+                                 port_.Cut(peers);
+                                 port_.Allow(calls_.streams().stats().calls);
+                               }));
   return port;
 }
 

@@ -1,5 +1,5 @@
-// A DivisionCall: messages wait until somebody serves the division, and go to that server over one
-// call of gRPC at a time.
+// A DivisionCall: messages wait until a server serves the division, and go there over one gRPC call
+// at a time.
 #ifndef FRESHET_SERVER_FORWARD_PEER_CALL_H_
 #define FRESHET_SERVER_FORWARD_PEER_CALL_H_
 
@@ -23,15 +23,15 @@ namespace freshet {
 
 class PeerCall;
 
-// A connection to who serves a division, with room for one more call. Value type,
+// A connection to the server of a division, with room for one more call. Value type,
 // thread-compatible.
 struct PeerLink {
   std::shared_ptr<grpc::Channel> channel;
-  std::string key;       // with which a call is believed there
-  uint64_t serving = 0;  // rises with each server that serves the division
+  std::string key;       // proves calls there
+  uint64_t serving = 0;  // rises with each serving server of the division
 };
 
-// Who has the calls. Thread-safe.
+// The owner of the calls. Thread-safe.
 class PeerCalls {
  public:
   PeerCalls() = default;
@@ -39,18 +39,18 @@ class PeerCalls {
   PeerCalls(const PeerCalls&) = delete;
   PeerCalls& operator=(const PeerCalls&) = delete;
 
-  // nullopt: there is none now, and Attend follows. Each link is given back by one Release.
+  // nullopt = no link now, and Attend follows. Each link is given back by one Release.
   [[nodiscard]] virtual std::optional<PeerLink> Connect(const std::shared_ptr<PeerCall>& call) = 0;
   virtual void Release(const PeerCall& call, const PeerLink& link) = 0;
   [[nodiscard]] virtual Instant Now() const = 0;
-  // Whether a message of so many bytes may wait; then Free follows.
+  // Whether a message of `bytes` bytes may wait; if so, Free follows.
   [[nodiscard]] virtual bool Hold(size_t bytes) = 0;
   virtual void Free(size_t bytes) = 0;
-  // Nothing more comes of it.
+  // Nothing more comes of the call.
   virtual void OnOver(const std::shared_ptr<PeerCall>& call) = 0;
 };
 
-// Thread-safe.
+// The call. Thread-safe.
 class PeerCall final : public std::enable_shared_from_this<PeerCall> {
  public:
   // `calls` outlives this.
@@ -58,15 +58,17 @@ class PeerCall final : public std::enable_shared_from_this<PeerCall> {
   ~PeerCall();
 
   [[nodiscard]] uint32_t division() const { return division_; }
+  // Whether it waits for no division that has been away.
+  [[nodiscard]] bool hurried() const { return client_.hurried; }
   void Send(const grpc::ByteBuffer& message, DivisionCall::Answered answered)
       FRESHET_EXCLUDES(mutex_);
-  // Nothing more is sent.
+  // Ends the sending of messages.
   void Close() FRESHET_EXCLUDES(mutex_);
-  // Goes on if it can. What no server has taken since before `too_long` is given up, and a call of
-  // which nothing was heard since before `idle` is ended until there is more to be sent. `serving`
-  // is that of the server now: a call to another one is ended; 0: nobody serves.
+  // Goes on if it can. Gives up messages that no server has taken since before `too_long`. Ends a
+  // gRPC call that is silent since before `idle`, until there is more to send. `serving` is the
+  // present server's: a call to another one ends; 0 = none serves.
   void Attend(Instant too_long, Instant idle, uint64_t serving) FRESHET_EXCLUDES(mutex_);
-  // Ends it, and answers all that is open by Unavailable.
+  // Ends the call, and answers all open messages with Unavailable.
   void Stop() FRESHET_EXCLUDES(mutex_);
 
  private:
@@ -77,7 +79,7 @@ class PeerCall final : public std::enable_shared_from_this<PeerCall> {
     Instant since;
   };
   using Answer = std::pair<DivisionCall::Answered, StatusOr<grpc::ByteBuffer>>;
-  // What there is to be done without the lock.
+  // Actions to be done without the lock.
   struct Steps {
     bool connect = false;
     Attempt* attempt = nullptr;  // held, for one of these
@@ -88,17 +90,17 @@ class PeerCall final : public std::enable_shared_from_this<PeerCall> {
     bool over = false;
   };
 
-  // Besides what there is to be done already.
+  // Adds the next steps to those already there.
   [[nodiscard]] Steps NextSteps(Steps steps) FRESHET_REQUIRES(mutex_);
-  // The attempt ends once all that was sent is answered.
+  // The attempt ends once all sent messages are answered.
   [[nodiscard]] Steps EndWrites(Steps steps) FRESHET_REQUIRES(mutex_);
   void Perform(Steps steps) FRESHET_EXCLUDES(mutex_);
   void Connect() FRESHET_EXCLUDES(mutex_);
-  // Unless `spares` says not to.
+  // Cancels the attempt unless `spares` accepts it.
   void CancelAttempt(const std::function<bool(const Attempt&)>& spares) FRESHET_EXCLUDES(mutex_);
-  // What waits is answered so.
+  // Answers all waiting messages with `why`.
   void GiveUp(const Status& why, Steps* steps) FRESHET_REQUIRES(mutex_);
-  // Of the attempt.
+  // Events of the attempt:
   void OnWriteDone() FRESHET_EXCLUDES(mutex_);
   void OnAnswer(grpc::ByteBuffer message) FRESHET_EXCLUDES(mutex_);
   void OnEnding() FRESHET_EXCLUDES(mutex_);
@@ -115,10 +117,10 @@ class PeerCall final : public std::enable_shared_from_this<PeerCall> {
   bool connecting_ FRESHET_GUARDED_BY(mutex_) = false;  // the attempt, if any, has yet to start
   bool writing_ FRESHET_GUARDED_BY(mutex_) = false;
   size_t writing_bytes_ FRESHET_GUARDED_BY(mutex_) = 0;
-  bool taken_ FRESHET_GUARDED_BY(mutex_) = false;  // a message of the attempt was
-  Instant heard_ FRESHET_GUARDED_BY(mutex_);       // of the attempt, or its beginning
+  bool taken_ FRESHET_GUARDED_BY(mutex_) = false;  // the attempt has taken a message
+  Instant heard_ FRESHET_GUARDED_BY(mutex_);       // last sign of the attempt, or its beginning
   bool writes_done_ FRESHET_GUARDED_BY(mutex_) = false;
-  bool ending_ FRESHET_GUARDED_BY(mutex_) = false;  // the server has said its last
+  bool ending_ FRESHET_GUARDED_BY(mutex_) = false;  // the server has ended the call
   bool closed_ FRESHET_GUARDED_BY(mutex_) = false;
   bool stopped_ FRESHET_GUARDED_BY(mutex_) = false;
   bool over_ FRESHET_GUARDED_BY(mutex_) = false;

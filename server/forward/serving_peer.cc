@@ -1,6 +1,8 @@
 #include "server/forward/serving_peer.h"
 
 #include <algorithm>
+#include <chrono>
+#include <utility>
 
 #include "absl/strings/escaping.h"
 #include "absl/strings/string_view.h"
@@ -15,10 +17,10 @@ namespace freshet {
 namespace {
 
 constexpr std::string_view kForm = "freshet1 ";
-// Between two attempts to connect.
+// The pauses between two attempts to connect.
 constexpr int kLeastBackoffMs = 100;
 constexpr int kMostBackoffMs = 1000;
-// A peer that is gone without a word is noticed after both.
+// A peer that vanishes is noticed after both.
 constexpr int kPingMs = 2000;
 constexpr int kPongMs = 3000;
 
@@ -59,7 +61,7 @@ StatusOr<std::string> ReadRoots(const ServerConfig& config) {
   if (path.empty()) return std::string();
   StatusOr<std::string> text = ReadPem("cluster.tls_ca", path);
   if (!text.ok()) return InvalidArgument("{}", std::string(text.status().message()));
-  // gRPC would believe whom the system does.
+  // With an empty text gRPC would trust the system's authorities.
   if (text->empty()) return InvalidArgument("cluster.tls_ca: {} is empty", path);
   return text;
 }
@@ -69,9 +71,9 @@ StatusOr<std::shared_ptr<grpc::Channel>> ConnectTo(const ServingPeer& peer,
   ASSIGN_OR_RETURN(const auto credentials, CredentialsFor(config, door));
   grpc::ChannelArguments arguments;
   arguments.SetInt(GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL, 1);
-  // What the environment says of proxies is for other programs.
+  // Proxies in the environment are for other programs.
   arguments.SetInt(GRPC_ARG_ENABLE_HTTP_PROXY, 0);
-  // It answers as it answers its own clients.
+  // The peer limits answers as it does for its own clients.
   arguments.SetMaxReceiveMessageSize(-1);
   arguments.SetInt(GRPC_ARG_INITIAL_RECONNECT_BACKOFF_MS, kLeastBackoffMs);
   arguments.SetInt(GRPC_ARG_MIN_RECONNECT_BACKOFF_MS, kMostBackoffMs);
@@ -80,6 +82,38 @@ StatusOr<std::shared_ptr<grpc::Channel>> ConnectTo(const ServingPeer& peer,
   arguments.SetInt(GRPC_ARG_KEEPALIVE_TIMEOUT_MS, kPongMs);
   arguments.SetInt(GRPC_ARG_HTTP2_MAX_PINGS_WITHOUT_DATA, 0);
   return grpc::CreateCustomChannel(peer.address, credentials, arguments);
+}
+
+grpc::Status PeerConnection::Ask(const ServingPeer& peer, ShownByClient client, Duration patience,
+                                 const Call& call) {
+  if (peer_ != peer) {
+    peer_.reset();
+    StatusOr<std::shared_ptr<grpc::Channel>> channel = ConnectTo(peer, config_, door_);
+    if (!channel.ok()) {
+      return {grpc::StatusCode::INVALID_ARGUMENT, std::string(channel.status().message())};
+    }
+    channel_ = *std::move(channel);
+    peer_ = peer;
+  }
+  grpc::ClientContext context;
+  context.set_deadline(std::chrono::system_clock::now() + patience.chrono());
+  client.sent_on = true;
+  for (const auto& [name, value] : OnBehalfOf(client, peer.key)) context.AddMetadata(name, value);
+  {
+    const MutexLock lock(mutex_);
+    if (stopped_) return {grpc::StatusCode::CANCELLED, "this server is stopping"};
+    under_way_ = &context;
+  }
+  const grpc::Status status = call(*v1::FleetService::NewStub(channel_), &context);
+  const MutexLock lock(mutex_);
+  under_way_ = nullptr;
+  return status;
+}
+
+void PeerConnection::Stop() {
+  const MutexLock lock(mutex_);
+  stopped_ = true;
+  if (under_way_ != nullptr) under_way_->TryCancel();
 }
 
 bool IsUnanswered(const grpc::Status& status) {

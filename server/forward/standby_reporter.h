@@ -1,8 +1,6 @@
-// What a standby says of itself to the server that serves, so that operators see it there.
+// Reports a standby to the serving server, so that operators see it there.
 #ifndef FRESHET_SERVER_FORWARD_STANDBY_REPORTER_H_
 #define FRESHET_SERVER_FORWARD_STANDBY_REPORTER_H_
-
-#include <grpcpp/grpcpp.h>
 
 #include <functional>
 #include <memory>
@@ -18,39 +16,34 @@ namespace freshet {
 
 struct ServerConfig;
 
-// Thread-safe.
+// The reporter. Thread-safe.
 class StandbyReporter {
  public:
-  // Who serves; nullopt: nobody does, or it is not known.
+  // The serving server; nullopt = none, or unknown.
   using Find = std::function<std::optional<ServingPeer>()>;
   using Describe = std::function<v1::FleetStandby()>;
   using Answered = std::function<void(const v1::ReportStandbyResponse&)>;
 
-  // Begins: all are called about once a second, on a thread of this, and nobody hears what cannot
-  // be told. All that is referred to outlives this.
+  // Starts the reports: all functions are called about once a second, on a thread of this. A report
+  // without a server is dropped. All references outlive this.
   StandbyReporter(const ServerConfig& config, const Door& door, Find find, Describe describe,
                   Answered answered);
-  // Waits for a report under way, which it cancels.
+  // Cancels a report under way, and waits for it.
   ~StandbyReporter();
   StandbyReporter(const StandbyReporter&) = delete;
   StandbyReporter& operator=(const StandbyReporter&) = delete;
 
  private:
-  class Report;
   void Tell();
   // Says once why it is not listed.
-  void NoteEnd(const Report& report);
+  void NoteEnd(const grpc::Status& status);
 
-  const ServerConfig& config_;
-  const Door& door_;
   const Find find_;
   const Describe describe_;
   const Answered answered_;
   // Owner: the ticker's thread.
-  std::optional<ServingPeer> peer_;  // to which the channel leads
-  std::shared_ptr<grpc::Channel> channel_;
-  std::shared_ptr<Report> report_;                   // the last one
-  grpc::StatusCode refused_ = grpc::StatusCode::OK;  // how that ended, if it was refused
+  PeerConnection connection_;
+  grpc::StatusCode refused_ = grpc::StatusCode::OK;  // how the last report ended, if refused
   std::unique_ptr<Ticker> ticker_;                   // uses all of them
 };
 

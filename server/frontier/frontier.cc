@@ -5,46 +5,75 @@
 #include <utility>
 
 #include "core/base/check.h"
+#include "server/base/countdown.h"
 #include "server/base/frontier_limits.h"
 #include "server/logs/loggers.h"
 
 namespace freshet {
 namespace {
 
-// How long a URL over the bound may wait before it is refused.
+// The time after which a URL over the bound is refused.
 constexpr Duration kPatience = Duration::Seconds(2);
-// After it could not mend what a clock that ran ahead has left behind.
+// The pause after a failure to mend what a clock that ran ahead has left behind.
 constexpr Duration kMendPause = Duration::Seconds(10);
-// Without anything to do the thread looks up this often.
+// The interval at which the idle thread looks up.
 constexpr Duration kLongestWait = Duration::Seconds(60);
+// The cost of a part of one put: a client may put more at once than a commit covers, and others
+// have their turns between the parts.
+constexpr size_t kPartOfPut = limits::kLeastUrlsPerTurn / 2;
+
+// One put in parts. Each part writes its own outcomes; the last one calls `done`.
+struct PartedPut {
+  PartedPut(size_t parts, size_t puts, Frontier::PutDone tell)
+      : left(parts), outcomes(puts), done(std::move(tell)) {}
+  Countdown left;
+  std::vector<FrontierOutcome> outcomes;
+  Frontier::PutDone done;
+};
+
+size_t BytesOf(const FrontierPut& put) {
+  return put.key.size() + put.url.size() + put.metadata.size();
+}
+
+ptrdiff_t Offset(size_t place) { return static_cast<ptrdiff_t>(place); }
+
+struct PartOfPut {
+  size_t end = 0;  // in the whole
+  size_t cost = 0;
+};
+
+// The parts in order, at least one.
+std::vector<PartOfPut> PartsOf(const std::vector<FrontierPut>& puts) {
+  std::vector<PartOfPut> parts;
+  size_t count = 0;
+  size_t bytes = 0;
+  for (size_t i = 0; i < puts.size(); ++i) {
+    const size_t more = BytesOf(puts[i]);
+    if (count > 0 && CostOf(count + 1, bytes + more) > kPartOfPut) {
+      parts.push_back({.end = i, .cost = CostOf(count, bytes)});
+      count = bytes = 0;
+    }
+    ++count;
+    bytes += more;
+  }
+  parts.push_back({.end = puts.size(), .cost = CostOf(count, bytes)});
+  return parts;
+}
 
 }  // namespace
 
-StatusOr<std::unique_ptr<Frontier>> Frontier::Open(const std::string& dir,
-                                                   const StoreOptions& options,
-                                                   const FrontierLimits& limits, Clock& clock) {
-  ASSIGN_OR_RETURN(auto store, FrontierStore::Open(dir, options));
-  return Load(std::move(store), limits, clock);
-}
-
-StatusOr<std::unique_ptr<Frontier>> Frontier::OpenWithin(Store& cache, const FrontierLimits& limits,
-                                                         Clock& clock) {
-  ASSIGN_OR_RETURN(auto store, FrontierStore::OpenWithin(cache));
-  return Load(std::move(store), limits, clock);
-}
-
-StatusOr<std::unique_ptr<Frontier>> Frontier::Load(std::unique_ptr<FrontierStore> store,
-                                                   const FrontierLimits& limits, Clock& clock) {
-  std::unique_ptr<Frontier> frontier(new Frontier(std::move(store), limits, clock));
+StatusOr<std::unique_ptr<Frontier>> Frontier::Open(Store& store, const FrontierLimits& limits,
+                                                   Clock& clock) {
+  std::unique_ptr<Frontier> frontier(new Frontier(store, limits, clock));
   frontier->state_.SetNow(frontier->NowSeconds());
   RETURN_IF_ERROR(frontier->state_.Load());
-  if (const uint64_t ahead = frontier->state_.ahead(); ahead > 0) {
+  if (const uint64_t ahead = frontier->state_.mend().ahead(); ahead > 0) {
     Logger(LogModule::kFrontier)
         .warn(
             "frontier: it has times that are later than the clock shows, by up to {} s, {} queues "
             "among them: the clock ran ahead. They count as of this start, and URLs that were put "
             "meanwhile are due now",
-            ahead, frontier->state_.queues_ahead());
+            ahead, frontier->state_.mend().queues());
   }
   frontier->Publish();
   return frontier;
@@ -56,15 +85,15 @@ void Frontier::Start(std::function<void(const Status&)> on_failure) {
   thread_ = std::thread([this] { Loop(); });
 }
 
-Frontier::Frontier(std::unique_ptr<FrontierStore> store, const FrontierLimits& limits, Clock& clock)
-    : store_(std::move(store)),
+Frontier::Frontier(Store& store, const FrontierLimits& limits, Clock& clock)
+    : store_(store),
       clock_(clock),
       mailbox_({.weight = limits::kMaxWaitingUrls,
                 .hard_weight = 2 * limits::kMaxWaitingUrls,
                 .patience = kPatience}),
-      state_(*store_, limits) {}
+      state_(store_, limits) {}
 
-Frontier::~Frontier() { (void)Close(); }
+Frontier::~Frontier() { Stop(); }
 
 Status Frontier::Stopped() {
   return MakeStatus(absl::StatusCode::kUnavailable, "the server is shutting down");
@@ -77,15 +106,30 @@ uint64_t Frontier::NowSeconds() const {
 // --- Calls
 
 bool Frontier::Put(std::vector<FrontierPut> puts, PutDone done) {
+  const std::vector<PartOfPut> parts = PartsOf(puts);
+  if (parts.size() == 1) return PutPart(std::move(puts), parts.front().cost, std::move(done));
+  const auto whole = std::make_shared<PartedPut>(parts.size(), puts.size(), std::move(done));
+  bool go_on = true;
+  size_t first = 0;
+  for (const auto& [end, cost] : parts) {
+    std::vector<FrontierPut> part(std::make_move_iterator(puts.begin() + Offset(first)),
+                                  std::make_move_iterator(puts.begin() + Offset(end)));
+    const auto taken = [whole, first](const std::vector<FrontierOutcome>& outcomes) {
+      std::copy(outcomes.begin(), outcomes.end(), whole->outcomes.begin() + Offset(first));
+      if (whole->left.Arrive()) whole->done(whole->outcomes);
+    };
+    go_on &= PutPart(std::move(part), cost, taken);
+    first = end;
+  }
+  return go_on;
+}
+
+bool Frontier::PutPart(std::vector<FrontierPut> puts, size_t cost, PutDone done) {
   const size_t count = puts.size();
   const uint64_t client = puts.empty() ? 0 : puts.front().claim.client;
-  size_t bytes = 0;
-  for (const FrontierPut& put : puts) {
-    bytes += put.key.size() + put.url.size() + put.metadata.size();
-  }
   Op op = PutOp{.puts = std::move(puts), .done = std::move(done)};
-  const PushOutcome outcome = mailbox_.Push(std::move(op), std::max<size_t>(count, 1), clock_.Now(),
-                                            client, CostOf(count, bytes));
+  const PushOutcome outcome =
+      mailbox_.Push(std::move(op), std::max<size_t>(count, 1), clock_.Now(), client, cost);
   if (outcome == PushOutcome::kTaken) return true;
   if (outcome == PushOutcome::kTakenOver) return false;
   std::get<PutOp>(op).done(std::vector<FrontierOutcome>(count, FrontierOutcome::kFailed));
@@ -101,16 +145,20 @@ void Frontier::Pull(std::shared_ptr<FrontierPull> pull, size_t most, PullDone do
   refused.done({});
 }
 
-void Frontier::GiveBack(std::vector<FrontierServed> served) {
+void Frontier::GiveBack(std::vector<FrontierServed> served, uint64_t client) {
+  const size_t cost = served.size();
   auto shared = std::make_shared<std::vector<FrontierServed>>(std::move(served));
-  // Where it has stopped they stay in flight until their leases are over.
-  (void)Post(Change([shared](FrontierState& state) -> Answer {
+  // After a stop they stay leased until their leases end.
+  Change change = [shared](FrontierState& state) -> Answer {
     state.GiveBack(*shared);
     return [](const Status&) {};
-  }));
+  };
+  (void)Post(std::move(change), client, cost);
 }
 
-bool Frontier::Post(Op op) { return mailbox_.PushAlways(std::move(op)) == PushOutcome::kTaken; }
+bool Frontier::Post(Op op, uint64_t client, size_t cost) {
+  return mailbox_.PushAlways(std::move(op), client, cost) == PushOutcome::kTaken;
+}
 
 FrontierStatus Frontier::status() const {
   FrontierStatus status;
@@ -119,18 +167,13 @@ FrontierStatus Frontier::status() const {
     status = status_;
   }
   status.waiting_urls = mailbox_.weight();
-  status.store = store_->Stats();
+  status.store = store_.Stats();
   return status;
 }
 
 void Frontier::Stop() {
   mailbox_.Close();
   if (thread_.joinable()) thread_.join();
-}
-
-Status Frontier::Close() {
-  Stop();
-  return store_->Close();
 }
 
 // --- Its thread
@@ -143,17 +186,22 @@ void Frontier::Loop() {
     if (expiry < static_cast<uint64_t>(now.micros() / 1'000'000) + 60) {
       wait = Instant::FromUnixSeconds(static_cast<int64_t>(expiry)) - now;
     }
-    if (state_.ahead() > 0) wait = std::min(wait, Duration::Seconds(now < mend_from_ ? 1 : 0));
+    if (state_.mend().ahead() > 0)
+      wait = std::min(wait, Duration::Seconds(now < mend_from_ ? 1 : 0));
+    if (tends_) wait = Duration();
     if (mailbox_.empty() && wait > Duration()) mailbox_.Wait(wait);
     const bool closed = mailbox_.closed();
     std::vector<Op> ops;
     std::vector<Op> late;
-    mailbox_.Drain(limits::kMaxUrlsPerCommit, clock_.Now(), &ops, &late);
+    const size_t cost = mailbox_.Drain(turn_size_.events(), clock_.Now(), &ops, &late);
     for (Op& op : late) {
       auto& put = std::get<PutOp>(op);
       put.done(std::vector<FrontierOutcome>(put.puts.size(), FrontierOutcome::kFailed));
     }
+    const Duration start = ThreadCpuTime();
     Turn(std::move(ops));
+    turn_size_.Took(cost, ThreadCpuTime() - start);
+    Tend();
     if (closed && mailbox_.empty()) return;
   }
 }
@@ -161,13 +209,13 @@ void Frontier::Loop() {
 void Frontier::Turn(std::vector<Op> ops) {
   state_.SetNow(NowSeconds());
   if (NextExpiry() <= NowSeconds()) {
-    // By itself: what is given out next is read from the store.
-    state_.Expire(limits::kMaxUrlsPerCommit);
+    // Expiry is a commit of its own: pulls read the store.
+    state_.Expire(turn_size_.events());
     if (!Settle().ok()) expire_from_ = NowSeconds() + 1;
   }
   Mend();
   if (ops.empty()) return Publish();
-  // What they see is to be durable, and they are not to be refused with what others change.
+  // Readings see only durable state, and are not refused with others' changes.
   for (Op& op : ops) {
     if (auto* reading = std::get_if<Reading>(&op)) (*reading)(state_);
   }
@@ -183,9 +231,9 @@ void Frontier::Turn(std::vector<Op> ops) {
 }
 
 void Frontier::Mend() {
-  if (state_.ahead() == 0 || clock_.Now() < mend_from_) return;
-  // By itself, as what expires.
-  const Status status = state_.MendAhead(limits::kMaxUrlsPerCommit);
+  if (state_.mend().ahead() == 0 || clock_.Now() < mend_from_) return;
+  // Mending is a commit of its own, as expiry is.
+  const Status status = state_.mend().Mend(limits::kMaxUrlsPerCommit);
   if (!status.ok()) {
     state_.Discard();
     Logger(LogModule::kFrontier)
@@ -193,6 +241,20 @@ void Frontier::Mend() {
                status.ToString());
   }
   if (!status.ok() || !Settle().ok()) mend_from_ = clock_.Now() + kMendPause;
+}
+
+void Frontier::Tend() {
+  tends_ = failure_.ok();
+  if (!tends_) return;
+  const StatusOr<bool> more = state_.Tend();
+  if (more.ok()) {
+    tends_ = *more;
+  } else {
+    Logger(LogModule::kFrontier)
+        .error("frontier: what a queue has cannot be read: {}", more.status().ToString());
+  }
+  // Nothing of the turn is written.
+  (void)Settle();
 }
 
 void Frontier::ServePulls(std::vector<Op>& ops, std::vector<Answer>* answers) {
@@ -216,7 +278,7 @@ void Frontier::ServePulls(std::vector<Op>& ops, std::vector<Answer>* answers) {
 }
 
 void Frontier::StagePuts(std::vector<Op>& ops, std::vector<Answer>* answers) {
-  // All at once, so that they are looked up by one read.
+  // All puts are staged at once, so that one read looks them up.
   std::vector<FrontierPut> puts;
   for (Op& op : ops) {
     auto* put = std::get_if<PutOp>(&op);
@@ -260,7 +322,7 @@ void Frontier::Publish() {
   status.totals = state_.totals();
   status.counts = state_.table().counts();
   status.crawls = state_.table().crawls().size();
-  status.active = state_.active();
+  status.active = state_.settings().active;
   status.health = failure_;
   const MutexLock lock(mutex_);
   status_ = std::move(status);

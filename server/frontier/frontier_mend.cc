@@ -1,111 +1,123 @@
-// What a clock that ran ahead has left behind in the frontier's store, and how it is mended.
+#include "server/frontier/frontier_mend.h"
+
 #include <algorithm>
 #include <utility>
 
 #include "core/schedule/clock_ahead.h"
-#include "server/frontier/frontier_state.h"
+#include "server/frontier/frontier_stage.h"
+#include "server/frontier/queue_table.h"
 
 namespace freshet {
 namespace {
 
-// The first URL that can be due at that second.
+// The first URL that can be due in that second.
 FrontierDue BeginOf(uint64_t second) { return {.due = second, .url = {}}; }
 
 }  // namespace
 
-uint64_t FrontierState::ahead() const {
-  const uint64_t ahead = settings_.seen > now_ ? settings_.seen - now_ : 0;
+void FrontierMend::Begin(absl::flat_hash_set<FrontierQueueId> queues) {
+  queues_ = std::move(queues);
+  place_ = {};
+}
+
+void FrontierMend::Keep() {
+  if (ahead() == 0) queues_.clear();
+  kept_place_ = place_;
+}
+
+uint64_t FrontierMend::ahead() const {
+  const uint64_t ahead = stage_.settings.seen > stage_.now ? stage_.settings.seen - stage_.now : 0;
   return ahead > static_cast<uint64_t>(kClocksDiffer.seconds()) ? ahead : 0;
 }
 
-Status FrontierState::MendAhead(size_t most) {
+Status FrontierMend::Mend(size_t most) {
   size_t looked_at = 0;
   while (ahead() > 0 && looked_at < most) {
     FrontierQueue* queue = NextToMend();
     if (queue == nullptr) {
-      // Nothing is left of it, and a later start does not look again.
-      settings_.seen = now_;
-      batch_.PutSettings(settings_);
+      // All is mended, and a later start does not look again.
+      stage_.settings.seen = stage_.now;
+      stage_.batch.PutSettings(stage_.settings);
       return absl::OkStatus();
     }
-    if (!mend_place_.due) {
-      if (ahead_.contains(queue->id)) Touch(*queue);
+    if (!place_.due) {
+      if (queues_.contains(queue->id)) stage_.Touch(*queue);
       RETURN_IF_ERROR(MendFlights(*queue));
       looked_at += 1 + queue->flights.size();
-      mend_place_.due = BeginOf(now_ + 1);
+      place_.due = BeginOf(stage_.now + 1);
     }
     const size_t room = looked_at < most ? most - looked_at : 1;
-    const FrontierDue from = std::max(*mend_place_.due, BeginOf(now_ + 1));
+    const FrontierDue from = std::max(*place_.due, BeginOf(stage_.now + 1));
     ASSIGN_OR_RETURN(FrontierStore::DueScan scan,
-                     store_.ScanDue(queue->id, from, settings_.seen, room));
+                     stage_.store.ScanDue(queue->id, from, stage_.settings.seen, room));
     RETURN_IF_ERROR(MendDue(*queue, scan.due));
-    looked_at += scan.due.size();
-    mend_place_.due = std::move(scan.next);
-    const bool over = !mend_place_.due || mend_place_.due->due > settings_.seen;
-    // No key lies between one and itself with a zero byte behind it.
-    if (over) mend_place_ = {.crawl = queue->id.crawl, .key = queue->record.key + '\0', .due = {}};
+    looked_at += scan.due.size() + scan.passed;
+    place_.due = std::move(scan.next);
+    const bool over = !place_.due || place_.due->due > stage_.settings.seen;
+    // No key lies between a key and itself with a zero byte behind it.
+    if (over) place_ = {.crawl = queue->id.crawl, .key = queue->record.key + '\0', .due = {}};
   }
   return absl::OkStatus();
 }
 
-FrontierQueue* FrontierState::NextToMend() {
-  const auto& crawls = table_->crawls();
-  for (auto crawl = crawls.lower_bound(mend_place_.crawl); crawl != crawls.end(); ++crawl) {
-    const bool begun = crawl->first == mend_place_.crawl;
-    if (!begun) mend_place_ = {.crawl = crawl->first, .key = {}, .due = {}};
+FrontierQueue* FrontierMend::NextToMend() {
+  const auto& crawls = stage_.table->crawls();
+  for (auto crawl = crawls.lower_bound(place_.crawl); crawl != crawls.end(); ++crawl) {
+    const bool begun = crawl->first == place_.crawl;
+    if (!begun) place_ = {.crawl = crawl->first, .key = {}, .due = {}};
     const auto& queues = crawl->second->queues;
-    const auto queue = queues.lower_bound(mend_place_.key);
+    const auto queue = queues.lower_bound(place_.key);
     if (queue == queues.end()) continue;
-    // The one that was begun may be deleted since.
-    if (queue->first != mend_place_.key) {
-      mend_place_ = {.crawl = crawl->first, .key = queue->first, .due = {}};
+    // The queue that was begun may have been deleted since.
+    if (queue->first != place_.key) {
+      place_ = {.crawl = crawl->first, .key = queue->first, .due = {}};
     }
     return queue->second.get();
   }
   return nullptr;
 }
 
-// Leases are in memory as they are to be; what is due later than now may be so by mistake.
-Status FrontierState::MendFlights(FrontierQueue& queue) {
-  if (!ahead_.contains(queue.id)) return absl::OkStatus();
+// Leases in memory are right already; due times after now may be wrong.
+Status FrontierMend::MendFlights(FrontierQueue& queue) {
+  if (!queues_.contains(queue.id)) return absl::OkStatus();
   std::vector<std::string> urls;
   for (const auto& [url, flight] : queue.flights) urls.push_back(url);
   std::vector<FrontierStore::ItemName> names;
   for (const std::string& url : urls) names.push_back({queue.id, url});
-  std::vector<StatusOr<FrontierItem>> items = store_.ReadItems(names);
+  std::vector<StatusOr<FrontierItem>> items = stage_.store.ReadItems(names);
   for (size_t i = 0; i < urls.size(); ++i) {
     uint64_t due = queue.flights.find(urls[i])->second.lease.due;
-    if (items[i].ok() && items[i]->created > now_ && items[i]->due == items[i]->created) {
-      due = items[i]->due = items[i]->created = now_;
-      batch_.PutItem(queue.id, urls[i], *items[i]);
+    if (items[i].ok() && items[i]->created > stage_.now && items[i]->due == items[i]->created) {
+      due = items[i]->due = items[i]->created = stage_.now;
+      stage_.batch.PutItem(queue.id, urls[i], *items[i]);
     }
-    MoveFlight(queue, urls[i], due);
+    stage_.MoveFlight(queue, urls[i], due);
   }
   return absl::OkStatus();
 }
 
-// A URL that was put without a date is due when it came in. Others are due when a client says so.
-Status FrontierState::MendDue(FrontierQueue& queue, std::span<const FrontierDue> due) {
+// A URL put without a date is due from its arrival. Others are due when a client says so.
+Status FrontierMend::MendDue(FrontierQueue& queue, std::span<const FrontierDue> due) {
   std::vector<FrontierStore::ItemName> names;
   for (const FrontierDue& one : due) names.push_back({queue.id, one.url});
-  std::vector<StatusOr<FrontierItem>> items = store_.ReadItems(names);
+  std::vector<StatusOr<FrontierItem>> items = stage_.store.ReadItems(names);
   for (size_t i = 0; i < due.size(); ++i) {
-    // Verifying the store tells of those.
+    // Verifying the store reports such rows.
     if (absl::IsNotFound(items[i].status()) || absl::IsDataLoss(items[i].status())) continue;
     RETURN_IF_ERROR(items[i].status());
     FrontierItem& item = *items[i];
-    if (item.created <= now_) continue;
+    if (item.created <= stage_.now) continue;
     if (item.due == item.created && item.due == due[i].due) {
-      item.due = now_;
-      batch_.DeleteDue(queue.id, due[i].due, due[i].url);
-      batch_.PutDue(queue.id, now_, due[i].url);
-      table_->AddDue(queue, {.due = now_, .url = due[i].url});
+      item.due = stage_.now;
+      stage_.batch.DeleteDue(queue.id, due[i].due, due[i].url);
+      stage_.batch.PutDue(queue.id, stage_.now, due[i].url);
+      stage_.table->AddDue(queue, {.due = stage_.now, .url = due[i].url});
     }
-    item.created = now_;
-    batch_.PutItem(queue.id, due[i].url, item);
-    Touch(queue);
+    item.created = stage_.now;
+    stage_.batch.PutItem(queue.id, due[i].url, item);
+    stage_.Touch(queue);
   }
-  table_->File(queue, now_);
+  stage_.table->File(queue, stage_.now);
   return absl::OkStatus();
 }
 

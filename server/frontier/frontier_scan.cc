@@ -1,6 +1,7 @@
 #include "server/frontier/frontier_scan.h"
 
 #include <iterator>
+#include <optional>
 #include <utility>
 
 #include "absl/strings/ascii.h"
@@ -9,10 +10,10 @@ namespace freshet {
 namespace {
 
 constexpr size_t kQueuesAtATime = 256;
-// Queues that one turn of the frontier looks at: those without URLs cost it little, and there may
-// be millions of them.
+// Queues looked at in one turn of the frontier: empty ones cost it little, and there may be
+// millions of them.
 constexpr size_t kLooksAtATime = 4096;
-// As many URLs as cost about as much: such a turn, and to find the end of a queue in the store.
+// The costs, in URLs, of such a turn and of finding the end of a queue in the store.
 constexpr size_t kWeighsLook = 16;
 constexpr size_t kWeighsQueue = 4;
 
@@ -69,17 +70,23 @@ Status FrontierScan::Slice(size_t most, const std::function<bool(const Found&)>&
     }
     const Part& part = parts_.front();
     bool left_off = false;
-    RETURN_IF_ERROR(frontier_.store().ScanItems(
-        part.id, after_, [&](std::string_view url, const FrontierItem& item) {
-          after_ = std::string(url);
-          seen += 1 + (url.size() + item.metadata.size()) / kWeighsBytes;
-          stopped = Fits(url) && !visit({part.id, part.key, url, item});
-          left_off = stopped || seen >= most;
-          return !left_off;
-        }));
+    ASSIGN_OR_RETURN(std::optional<std::string> place,
+                     frontier_.store().ScanItems(
+                         part.id, from_, [&](std::string_view url, const FrontierItem& item) {
+                           // No text lies between a text and itself with a zero byte behind it.
+                           from_.assign(url).push_back('\0');
+                           seen += 1 + (url.size() + item.metadata.size()) / kWeighsBytes;
+                           stopped = Fits(url) && !visit({part.id, part.key, url, item});
+                           left_off = stopped || seen >= most;
+                           return !left_off;
+                         }));
+    if (place) {
+      from_ = *std::move(place);
+      break;
+    }
     if (left_off) break;
     parts_.pop_front();
-    after_.clear();
+    from_.clear();
     seen += kWeighsQueue;
   }
   return absl::OkStatus();

@@ -1,4 +1,4 @@
-// A walk through the URLs of a queue, or of all queues of a crawl id, in slices.
+// Scans the URLs of a queue, or of all queues of a crawl id, in slices.
 #ifndef FRESHET_SERVER_FRONTIER_FRONTIER_SCAN_H_
 #define FRESHET_SERVER_FRONTIER_FRONTIER_SCAN_H_
 
@@ -12,16 +12,16 @@
 
 namespace freshet {
 
-// Which URLs. Value type, thread-compatible.
+// The URLs to scan. Value type, thread-compatible.
 struct FrontierQuery {
   std::string crawl;
-  std::string key;           // empty: of all queues
-  std::string filter;        // text that is in the URL
-  bool ignore_case = false;  // of the letters of ASCII
+  std::string key;           // empty = all queues
+  std::string filter;        // text within the URL
+  bool ignore_case = false;  // ASCII letters only
 };
 
-// Queues come in the order of their keys and URLs in that of their text. What is put or forgotten
-// meanwhile may be seen or not. Thread-compatible; waits for the frontier.
+// The scan. Queues come in the order of their keys, URLs in that of their text. URLs put or removed
+// during the scan may be seen or not. Thread-compatible; waits for the frontier.
 class FrontierScan {
  public:
   // `frontier` outlives it.
@@ -35,11 +35,11 @@ class FrontierScan {
     std::string_view url;
     const FrontierItem& item;
   };
-  // Looks at up to `most` URLs more, one that has kWeighsBytes counting twice and so on, and calls
-  // `visit` for those that fit; ends sooner when that returns false. What it takes to find queues
-  // counts as well.
+  // Looks at up to `most` URLs more, a URL of kWeighsBytes counting twice and so on, and calls
+  // `visit` for the fitting ones. Ends early when that returns false, or after enough deleted rows
+  // (FrontierStore::kMostPassed). Finding queues counts as well.
   [[nodiscard]] Status Slice(size_t most, const std::function<bool(const Found&)>& visit);
-  // There is nothing more.
+  // Whether the scan is complete.
   [[nodiscard]] bool over() const { return over_; }
 
  private:
@@ -49,19 +49,19 @@ class FrontierScan {
   };
   struct Look {
     std::vector<Part> parts;
-    std::string last_key;  // of those that were looked at
+    std::string last_key;  // last one looked at
     bool all = true;
   };
-  // Some more of those that have URLs.
+  // Finds some more queues with URLs.
   [[nodiscard]] Status FindQueues();
   [[nodiscard]] bool Fits(std::string_view url) const;
 
   Frontier& frontier_;
   const FrontierQuery query_;
   const std::string filter_;  // as it is compared
-  std::deque<Part> parts_;    // to be read, the first at hand
-  std::string after_;         // the last URL of it that was looked at
-  std::string last_key_;      // of those that were looked at
+  std::deque<Part> parts_;    // to be read, the first one being read
+  std::string from_;          // the first text in it still to be looked at
+  std::string last_key_;      // last one looked at
   bool found_all_ = false;
   bool over_ = false;
 };

@@ -2,176 +2,66 @@
 
 #include <algorithm>
 
-#include "core/base/check.h"
-#include "server/base/answer_limits.h"
 #include "server/base/limits.h"
+#include "server/frontier/frontier_bounds.h"
 
 namespace freshet {
-namespace {
-
-// URLs of a queue that are read together, before it is known how many of them may be given out.
-constexpr size_t kDescribedAtOnce = 16;
-
-// Whether the crawl id is the client's, or as good as that.
-bool Owns(const Claim& claim, const FrontierCrawl& crawl) {
-  return claim.client == 0 || claim.admin || crawl.owner->client == claim.client;
-}
-
-// Takes in one more URL of so many bytes, if it is the first or there is room for it.
-bool AddBytes(size_t more, size_t* bytes) {
-  if (*bytes > 0 && *bytes + more > limits::kMaxBytesPerPull) return false;
-  *bytes += more;
-  return true;
-}
-
-uint32_t BoundedDelay(uint32_t seconds) {
-  return std::min(seconds, limits::kMaxFrontierDelaySeconds);
-}
-
-uint64_t BoundedBlock(uint64_t until, uint64_t now) {
-  return std::min(until, now + static_cast<uint64_t>(limits::kMaxBlockSeconds));
-}
-
-uint64_t BoundedLease(uint64_t until, uint64_t now) {
-  return std::min(until, now + static_cast<uint64_t>(limits::kMaxLeaseSeconds));
-}
-
-}  // namespace
-
-// Takes in what is stored. Earlier releases kept whatever a client had asked for, 136 years of a
-// lease among them: it is bounded as what comes now. So are times of a clock that was ahead. Owner
-// thread only.
-class FrontierState::Loader final : public FrontierVisitor {
- public:
-  Loader(QueueTable& table, FrontierSettings* settings, uint64_t now)
-      : table_(table), settings_(settings), now_(now) {}
-
-  Status OnSettings(const FrontierSettings& settings) override {
-    *settings_ = settings;
-    settings_->default_delay = BoundedDelay(settings.default_delay);
-    table_.SetDefaultDelay(settings_->default_delay, 0);
-    return absl::OkStatus();
-  }
-  Status OnCrawl(uint32_t crawl, std::string_view name) override {
-    if (crawl == 0 || table_.crawls().contains(crawl) || table_.FindCrawl(name) != nullptr) {
-      return Damage("a crawl id is there twice");
-    }
-    table_.AddCrawl(crawl, name);
-    return absl::OkStatus();
-  }
-  Status OnQueue(FrontierQueueId id, FrontierQueueRecord record) override {
-    const auto crawl = table_.crawls().find(id.crawl);
-    if (crawl == table_.crawls().end()) return Damage("a queue is of no crawl id");
-    if (id.queue == 0 || crawl->second->queues.contains(record.key)) {
-      return Damage("a queue is there twice");
-    }
-    if (record.delay) record.delay = BoundedDelay(*record.delay);
-    if (record.asked_delay) record.asked_delay = BoundedDelay(*record.asked_delay);
-    record.blocked_until = BoundedBlock(record.blocked_until, now_);
-    record.asked_until = BoundedBlock(record.asked_until, now_);
-    if (record.last_served > now_) {
-      ahead_[id] = record.last_served - now_;
-      settings_->seen = std::max(settings_->seen, record.last_served);
-      record.last_served = now_;
-    }
-    table_.AddQueue(*crawl->second, std::move(record), id.queue);
-    return absl::OkStatus();
-  }
-  Status OnLease(FrontierQueueId id, std::string_view url, const FrontierLease& lease) override {
-    FrontierQueue* queue = table_.Find(id);
-    if (queue == nullptr) return Damage("a lease is of no queue");
-    const auto ahead = ahead_.find(id);
-    const uint64_t by = ahead == ahead_.end() ? 0 : std::min(ahead->second, lease.until);
-    (void)table_.AddFlight(*queue, std::string(url),
-                           {.until = BoundedLease(lease.until - by, now_), .due = lease.due});
-    return absl::OkStatus();
-  }
-  // Queues that were served at times that are later than now, and by how many seconds.
-  [[nodiscard]] const absl::flat_hash_map<FrontierQueueId, uint64_t>& ahead() const {
-    return ahead_;
-  }
-
- private:
-  static Status Damage(std::string_view what) {
-    return MakeStatus(absl::StatusCode::kDataLoss, "frontier: {}", what);
-  }
-
-  QueueTable& table_;
-  FrontierSettings* settings_;
-  const uint64_t now_;
-  absl::flat_hash_map<FrontierQueueId, uint64_t> ahead_;
-};
 
 FrontierState::FrontierState(FrontierStore& store, const FrontierLimits& limits)
-    : store_(store),
-      limits_(limits),
-      table_(std::make_unique<QueueTable>(limits_.uncovered_flights)),
-      batch_(store) {}
-
-Status FrontierState::Load() {
-  table_ = std::make_unique<QueueTable>(limits_.uncovered_flights);
-  settings_ = {};
-  ahead_.clear();
-  mend_place_ = {};
-  ForgetStaged();
-  Loader loader(*table_, &settings_, now_);
-  RETURN_IF_ERROR(store_.Load(loader));
-  for (const auto& [number, crawl] : table_->crawls()) {
-    for (const auto& [key, queue] : crawl->queues) table_->File(*queue, now_);
-  }
-  for (const auto& [queue, seconds] : loader.ahead()) ahead_.insert(queue);
-  table_->Keep();
-  kept_ = {.settings = settings_,
-           .next_crawl = next_crawl_,
-           .totals = totals_,
-           .mend_place = mend_place_};
-  return absl::OkStatus();
-}
+    : stage_(store, limits) {}
 
 Status FrontierState::Commit() {
-  for (const FrontierQueueId id : changed_) {
-    const FrontierQueue* queue = table_->Find(id);
-    if (queue != nullptr) batch_.PutQueue(id, queue->record);  // else deleted since
+  for (const FrontierQueueId id : stage_.changed) {
+    const FrontierQueue* queue = stage_.table->Find(id);
+    if (queue != nullptr) stage_.batch.PutQueue(id, queue->record);  // otherwise deleted since
   }
-  if (!batch_.empty() && now_ > settings_.seen) {
-    settings_.seen = now_;
-    batch_.PutSettings(settings_);
+  if (!stage_.batch.empty() && stage_.now > stage_.settings.seen) {
+    stage_.settings.seen = stage_.now;
+    stage_.batch.PutSettings(stage_.settings);
   }
-  const Status status = store_.Commit(batch_);
+  const Status status = stage_.store.Commit(stage_.batch);
   if (!status.ok()) {
     Discard();
     return status;
   }
-  table_->Keep();
-  for (const auto& [taker, answered] : results_) table_->CountResult(taker, answered);
-  table_->SetDefaultDelay(settings_.default_delay, now_);
-  if (ahead() == 0) ahead_.clear();
-  ForgetStaged();
-  kept_ = {.settings = settings_,
-           .next_crawl = next_crawl_,
-           .totals = totals_,
-           .mend_place = mend_place_};
+  stage_.table->Keep();
+  for (const auto& [taker, answered] : results_) stage_.table->CountResult(taker, answered);
+  stage_.table->SetDefaultDelay(stage_.settings.default_delay);
+  Keep();
   return status;
 }
 
+void FrontierState::Keep() {
+  ForgetStaged();
+  kept_settings_ = stage_.settings;
+  kept_totals_ = stage_.totals;
+  pulls_.Keep();
+  mend_.Keep();
+}
+
+StatusOr<bool> FrontierState::Tend(size_t most) {
+  const bool more = stage_.table->Tend(stage_.now, most);
+  ASSIGN_OR_RETURN(const bool passes, pulls_.Pass(most));
+  return more || passes;
+}
+
 void FrontierState::Discard() {
-  table_->Undo();
-  settings_ = kept_.settings;
-  next_crawl_ = kept_.next_crawl;
-  mend_place_ = kept_.mend_place;
-  totals_ = kept_.totals;
-  totals_.put_failed += put_;
-  kept_.totals = totals_;
+  stage_.table->Undo();
+  stage_.settings = kept_settings_;
+  kept_totals_.put_failed += put_;
+  stage_.totals = kept_totals_;
+  pulls_.Undo();
+  mend_.Undo();
   ForgetStaged();
 }
 
 void FrontierState::ForgetStaged() {
-  for (const FrontierQueueId id : changed_) {
-    FrontierQueue* queue = table_->Find(id);
+  for (const FrontierQueueId id : stage_.changed) {
+    FrontierQueue* queue = stage_.table->Find(id);
     if (queue != nullptr) queue->changed = false;
   }
-  changed_.clear();
-  batch_.Clear();
+  stage_.changed.clear();
+  stage_.batch.Clear();
   known_.clear();
   put_ = 0;
   results_.clear();
@@ -181,149 +71,107 @@ void FrontierState::ForgetStaged() {
 
 FrontierQueue* FrontierState::Ensure(std::string_view crawl, std::string_view key,
                                      const Claim& claim) {
-  FrontierCrawl* of = table_->FindCrawl(crawl);
+  FrontierCrawl* of = stage_.table->FindCrawl(crawl);
   if (of != nullptr) {
-    table_->ClaimCrawl(*of, claim);
-    if (FrontierQueue* queue = table_->Find(crawl, key)) return queue;
+    stage_.table->ClaimCrawl(*of, claim);
+    if (FrontierQueue* queue = stage_.table->Find(crawl, key)) return queue;
   }
-  const FrontierOwner owner = of != nullptr ? *of->owner : table_->OwnerOf(claim.client);
-  const uint64_t queues = table_->counts().kept_queues;
-  if (ShareLeft(owner.counts.kept_queues, queues, limits_.queues, claim.admin) == 0) {
+  const FrontierOwner owner = of != nullptr ? *of->owner : stage_.table->OwnerOf(claim.client);
+  const uint64_t queues = stage_.table->counts().kept_queues;
+  if (ShareLeft(owner.counts.kept_queues, queues, stage_.limits.queues, claim.admin) == 0) {
     return nullptr;
   }
   if (of == nullptr) {
-    const size_t crawls = table_->crawls().size();
+    const size_t crawls = stage_.table->crawls().size();
     if (NamesLeft(claim, owner.crawls, crawls, limits::kMaxFrontierCrawls) == 0) return nullptr;
-    of = &table_->AddCrawl(0, crawl, claim);
-    batch_.PutCrawl(of->number, crawl);
+    of = &stage_.table->AddCrawl(0, crawl, claim);
+    stage_.batch.PutCrawl(of->number, crawl);
   }
   if (!of->has_room()) return nullptr;
   FrontierQueueRecord record;
   record.key = std::string(key);
-  return &table_->AddQueue(*of, std::move(record));
+  return &stage_.table->AddQueue(*of, std::move(record));
 }
 
 bool FrontierState::MakesQueueOfOthers(std::string_view crawl, std::string_view key,
                                        const Claim& claim) {
-  FrontierCrawl* of = table_->FindCrawl(crawl);
+  FrontierCrawl* of = stage_.table->FindCrawl(crawl);
   if (of == nullptr) return false;
-  table_->ClaimCrawl(*of, claim);
-  return !Owns(claim, *of) && table_->Find(crawl, key) == nullptr;
-}
-
-uint64_t FrontierState::FlightsLeft(const FrontierCrawl& crawl, uint64_t more) const {
-  return ShareLeft(crawl.owner->counts.flight_places + more, table_->counts().flight_places + more,
-                   limits_.flights);
-}
-
-uint64_t FrontierState::FlightsLeft(const FrontierCrawl& crawl, const Claim& taker) const {
-  const uint64_t left = FlightsLeft(crawl);
-  return Owns(taker, crawl) ? left : std::min(left, table_->takers().Left(taker.client));
-}
-
-void FrontierState::Touch(FrontierQueue& queue) {
-  if (std::exchange(queue.changed, true)) return;
-  changed_.push_back(queue.id);
-}
-
-void FrontierState::Settle(FrontierQueue& queue) {
-  const FrontierQueueRecord& record = queue.record;
-  const bool terms = record.longest_delay() || record.limit > 0 || record.block_end() >= now_;
-  if (!queue.has_urls() && !terms) return RemoveEmpty(queue);
-  Touch(queue);
-  table_->File(queue, now_);
-}
-
-void FrontierState::RemoveEmpty(FrontierQueue& queue) {
-  FrontierCrawl& crawl = *queue.crawl;
-  batch_.DeleteQueue(queue.id);
-  table_->Remove(queue);
-  if (!crawl.queues.empty()) return;
-  batch_.DeleteCrawl(crawl.number);
-  table_->RemoveCrawl(crawl);
+  stage_.table->ClaimCrawl(*of, claim);
+  return !of->IsOf(claim) && stage_.table->Find(crawl, key) == nullptr;
 }
 
 Status FrontierState::SetDelay(std::string_view crawl, std::string_view key, uint32_t seconds,
                                const Claim& claim, SetBy by) {
   seconds = BoundedDelay(seconds);
   if (key.empty()) {
-    settings_.default_delay = seconds;
-    batch_.PutSettings(settings_);
+    stage_.settings.default_delay = seconds;
+    stage_.batch.PutSettings(stage_.settings);
     return absl::OkStatus();
   }
   if (MakesQueueOfOthers(crawl, key, claim)) return absl::OkStatus();
   FrontierQueue* queue = Ensure(crawl, key, claim);
   if (queue == nullptr) return MakeStatus(absl::StatusCode::kResourceExhausted, "too many queues");
-  if (!Owns(claim, *queue->crawl)) {
+  if (!queue->crawl->IsOf(claim)) {
     seconds = std::min(seconds, limits::kMaxFrontierDelaySecondsOfOthers);
   }
-  FrontierQueueRecord& record = table_->Edit(*queue);
+  FrontierQueueRecord& record = stage_.table->Edit(*queue);
   const bool set = by == SetBy::kOperator;
   if (set) record.delay = seconds;
   record.asked_delay = set ? std::nullopt : std::optional(seconds);
-  Settle(*queue);
+  stage_.Settle(*queue);
   return absl::OkStatus();
 }
 
 Status FrontierState::BlockUntil(std::string_view crawl, std::string_view key, uint64_t until,
                                  const Claim& claim, SetBy by) {
   if (MakesQueueOfOthers(crawl, key, claim)) return absl::OkStatus();
-  FrontierQueue* queue = until > now_ ? Ensure(crawl, key, claim) : table_->Find(crawl, key);
+  FrontierQueue* queue =
+      until > stage_.now ? Ensure(crawl, key, claim) : stage_.table->Find(crawl, key);
   if (queue == nullptr) {
-    if (until <= now_) return absl::OkStatus();
+    if (until <= stage_.now) return absl::OkStatus();
     return MakeStatus(absl::StatusCode::kResourceExhausted, "too many queues");
   }
-  until = until > now_ ? BoundedBlock(until, now_) : 0;
-  FrontierQueueRecord& record = table_->Edit(*queue);
+  until = until > stage_.now ? BoundedBlock(until, stage_.now) : 0;
+  FrontierQueueRecord& record = stage_.table->Edit(*queue);
   const bool set = by == SetBy::kOperator;
   if (set) record.blocked_until = until;
   record.asked_until = set ? 0 : until;
-  Settle(*queue);
+  stage_.Settle(*queue);
   return absl::OkStatus();
 }
 
 Status FrontierState::SetLimit(std::string_view crawl, std::string_view key, uint32_t limit) {
-  FrontierQueue* queue = table_->Find(crawl, key);
+  FrontierQueue* queue = stage_.table->Find(crawl, key);
   if (queue == nullptr || !queue->has_urls()) {
     return NotFound("there is no queue '{}' in crawl '{}'", key, crawl);
   }
-  table_->Edit(*queue).limit = limit;
-  Settle(*queue);
+  stage_.table->Edit(*queue).limit = limit;
+  stage_.Settle(*queue);
   return absl::OkStatus();
 }
 
 uint64_t FrontierState::DeleteQueue(std::string_view crawl, std::string_view key) {
-  FrontierQueue* queue = table_->Find(crawl, key);
+  FrontierQueue* queue = stage_.table->Find(crawl, key);
   if (queue == nullptr) return 0;
   const uint64_t urls = queue->record.active + queue->record.completed;
-  RemoveEmpty(*queue);
+  stage_.RemoveEmpty(*queue);
   return urls;
 }
 
 uint64_t FrontierState::DeleteCrawl(std::string_view crawl) {
-  FrontierCrawl* found = table_->FindCrawl(crawl);
+  FrontierCrawl* found = stage_.table->FindCrawl(crawl);
   if (found == nullptr) return 0;
   const uint64_t urls = found->counts.active + found->counts.completed;
-  batch_.DeleteCrawl(found->number);
-  table_->RemoveCrawl(*found);
+  stage_.batch.DeleteCrawl(found->number);
+  stage_.table->RemoveCrawl(*found);
   return urls;
-}
-
-void FrontierState::SetActive(bool active) {
-  settings_.active = active;
-  batch_.PutSettings(settings_);
 }
 
 // --- Putting
 
-bool FrontierState::IsAcceptable(const FrontierPut& put) {
-  if (put.metadata.size() <= limits_.metadata_bytes) return true;
-  ++totals_.metadata_too_large;
-  return false;
-}
-
 Status FrontierState::ReadKnown(std::span<const FrontierStore::ItemName> names) {
-  const std::vector<StatusOr<FrontierItem>> items = store_.ReadItems(names);
+  const std::vector<StatusOr<FrontierItem>> items = stage_.store.ReadItems(names);
   for (size_t i = 0; i < names.size(); ++i) {
     Known known;
     if (items[i].ok()) {
@@ -342,7 +190,8 @@ std::vector<FrontierOutcome> FrontierState::Put(std::span<const FrontierPut> put
   std::vector<FrontierQueueId> queues(puts.size());
   std::vector<FrontierStore::ItemName> unread;
   for (size_t i = 0; i < puts.size(); ++i) {
-    if (!IsAcceptable(puts[i])) {
+    if (puts[i].metadata.size() > stage_.limits.metadata_bytes) {
+      ++stage_.totals.metadata_too_large;
       outcomes[i] = FrontierOutcome::kSkipped;
       continue;
     }
@@ -359,20 +208,20 @@ std::vector<FrontierOutcome> FrontierState::Put(std::span<const FrontierPut> put
   const Status read = ReadKnown(unread);
   for (size_t i = 0; i < puts.size(); ++i) {
     if (outcomes[i] == FrontierOutcome::kOk) {
-      FrontierQueue& queue = *table_->Find(queues[i]);
+      FrontierQueue& queue = *stage_.table->Find(queues[i]);
       Known& known = known_[{queue.id, puts[i].url}];
       outcomes[i] = read.ok() ? PutOne(puts[i], queue, &known) : FrontierOutcome::kFailed;
     }
-    totals_.put_ok += outcomes[i] == FrontierOutcome::kOk ? 1 : 0;
+    stage_.totals.put_ok += outcomes[i] == FrontierOutcome::kOk ? 1 : 0;
     const bool skipped =
         outcomes[i] == FrontierOutcome::kSkipped || outcomes[i] == FrontierOutcome::kKnown;
-    totals_.put_skipped += skipped ? 1 : 0;
-    totals_.put_failed += outcomes[i] == FrontierOutcome::kFailed ? 1 : 0;
+    stage_.totals.put_skipped += skipped ? 1 : 0;
+    stage_.totals.put_failed += outcomes[i] == FrontierOutcome::kFailed ? 1 : 0;
   }
   // A queue may have been made for nothing.
   for (const FrontierQueueId id : queues) {
-    FrontierQueue* queue = table_->Find(id);
-    if (queue != nullptr) Settle(*queue);
+    FrontierQueue* queue = stage_.table->Find(id);
+    if (queue != nullptr) stage_.Settle(*queue);
   }
   return outcomes;
 }
@@ -382,56 +231,58 @@ FrontierOutcome FrontierState::PutOne(const FrontierPut& put, FrontierQueue& que
     return known->due > 0 ? FrontierOutcome::kKnown : FrontierOutcome::kSkipped;
   }
   const bool keeps_flight = !put.reports && queue.flights.contains(put.url);
-  // Nothing is both over and in flight.
+  // A URL cannot be both over and in flight.
   if (keeps_flight && put.due == 0) return FrontierOutcome::kFailed;
-  const FrontierCounts& all = table_->counts();
+  const FrontierCounts& all = stage_.table->counts();
   const FrontierCounts& own = queue.crawl->owner->counts;
   if (!known->exists && ShareLeft(own.active + own.completed, all.active + all.completed,
-                                  limits_.urls, put.claim.admin) == 0) {
+                                  stage_.limits.urls, put.claim.admin) == 0) {
     return FrontierOutcome::kFailed;
   }
   if (keeps_flight) {
-    MoveFlight(queue, put.url, put.due);
+    stage_.MoveFlight(queue, put.url, put.due);
     known->due = put.due;
-    batch_.PutItem(queue.id, put.url,
-                   {.due = put.due, .created = known->created, .metadata = put.metadata});
+    stage_.batch.PutItem(queue.id, put.url,
+                         {.due = put.due, .created = known->created, .metadata = put.metadata});
     return FrontierOutcome::kOk;
   }
   if (known->exists) {
     StageResult(queue, put.url, /*answered=*/true);
     TakeOut(queue, put.url, *known);
-    table_->Count(queue, known->due > 0 ? -1 : 0, known->due > 0 ? 0 : -1);
+    stage_.table->Count(queue, known->due > 0 ? -1 : 0, known->due > 0 ? 0 : -1);
   } else {
-    known->created = now_;
+    known->created = stage_.now;
   }
   known->exists = true;
-  known->due = put.known ? put.due : now_;
+  known->due = put.known ? put.due : stage_.now;
   const bool completed = known->due == 0;
-  table_->Count(queue, completed ? 0 : 1, completed ? 1 : 0);
-  batch_.PutItem(queue.id, put.url,
-                 {.due = known->due,
-                  .created = known->created,
-                  .metadata = completed ? std::string() : put.metadata});
+  stage_.table->Count(queue, completed ? 0 : 1, completed ? 1 : 0);
+  stage_.batch.PutItem(queue.id, put.url,
+                       {.due = known->due,
+                        .created = known->created,
+                        .metadata = completed ? std::string() : put.metadata});
   if (!completed) {
-    batch_.PutDue(queue.id, known->due, put.url);
-    table_->AddDue(queue, {.due = known->due, .url = put.url});
+    stage_.batch.PutDue(queue.id, known->due, put.url);
+    stage_.table->AddDue(queue, {.due = known->due, .url = put.url});
   }
   return FrontierOutcome::kOk;
 }
 
 void FrontierState::TakeOut(FrontierQueue& queue, const std::string& url, const Known& known) {
   if (queue.flights.contains(url)) return EndFlight(queue, url);
-  if (known.due > 0) batch_.DeleteDue(queue.id, known.due, url);
+  if (known.due > 0) stage_.batch.DeleteDue(queue.id, known.due, url);
 }
 
 void FrontierState::EndFlight(FrontierQueue& queue, const std::string& url) {
-  table_->RemoveFlight(queue, url);
-  batch_.DeleteLease(queue.id, url);
+  stage_.table->RemoveFlight(queue, url);
+  stage_.batch.DeleteLease(queue.id, url);
 }
 
-void FrontierState::MoveFlight(FrontierQueue& queue, const std::string& url, uint64_t due) {
-  table_->SetFlightDue(queue, url, due);
-  batch_.PutLease(queue.id, url, queue.flights.find(url)->second.lease);
+void FrontierState::WaitAgain(FrontierQueue& queue, const FrontierDue& due) {
+  EndFlight(queue, due.url);
+  stage_.batch.PutDue(queue.id, due.due, due.url);
+  stage_.table->AddDue(queue, due);
+  stage_.Settle(queue);
 }
 
 void FrontierState::StageResult(const FrontierQueue& queue, const std::string& url, bool answered) {
@@ -447,29 +298,34 @@ StatusOr<FrontierQueue*> FrontierState::ReadAll(FrontierQueueId id,
     if (!known_.contains(Name(id, url))) unread.push_back({id, url});
   }
   RETURN_IF_ERROR(ReadKnown(unread));
-  return table_->Find(id);
+  return stage_.table->Find(id);
 }
 
 void FrontierState::Remove(FrontierQueue& queue, const std::string& url, Known* known) {
   TakeOut(queue, url, *known);
-  table_->Count(queue, known->due > 0 ? -1 : 0, known->due > 0 ? 0 : -1);
-  batch_.DeleteItem(queue.id, url);
+  stage_.table->Count(queue, known->due > 0 ? -1 : 0, known->due > 0 ? 0 : -1);
+  stage_.batch.DeleteItem(queue.id, url);
   known->exists = false;
 }
 
-StatusOr<uint64_t> FrontierState::RemoveOlder(FrontierQueueId id, std::span<const std::string> urls,
-                                              uint64_t before) {
+StatusOr<uint64_t> FrontierState::RemoveThose(FrontierQueueId id, std::span<const std::string> urls,
+                                              absl::FunctionRef<bool(const Known&)> which) {
   ASSIGN_OR_RETURN(FrontierQueue * queue, ReadAll(id, urls));
   uint64_t removed = 0;
   if (queue == nullptr) return removed;
   for (const std::string& url : urls) {
     Known& known = known_[{id, url}];
-    if (!known.exists || known.created >= before) continue;
+    if (!known.exists || !which(known)) continue;
     Remove(*queue, url, &known);
     ++removed;
   }
-  Settle(*queue);
+  stage_.Settle(*queue);
   return removed;
+}
+
+StatusOr<uint64_t> FrontierState::RemoveOlder(FrontierQueueId id, std::span<const std::string> urls,
+                                              uint64_t before) {
+  return RemoveThose(id, urls, [before](const Known& known) { return known.created < before; });
 }
 
 StatusOr<std::vector<std::string>> FrontierState::EndOlder(FrontierQueueId id,
@@ -484,28 +340,17 @@ StatusOr<std::vector<std::string>> FrontierState::EndOlder(FrontierQueueId id,
     ended.push_back(url);
     if (known.due == 0) continue;
     TakeOut(*queue, url, known);
-    table_->Count(*queue, -1, 1);
+    stage_.table->Count(*queue, -1, 1);
     known.due = 0;
-    batch_.PutItem(id, url, {.due = 0, .created = known.created, .metadata = {}});
+    stage_.batch.PutItem(id, url, {.due = 0, .created = known.created, .metadata = {}});
   }
-  Settle(*queue);
+  stage_.Settle(*queue);
   return ended;
 }
 
 StatusOr<uint64_t> FrontierState::RemoveEnded(FrontierQueueId id,
                                               std::span<const std::string> urls) {
-  ASSIGN_OR_RETURN(FrontierQueue * queue, ReadAll(id, urls));
-  uint64_t removed = 0;
-  if (queue == nullptr) return removed;
-  for (const std::string& url : urls) {
-    Known& known = known_[{id, url}];
-    if (!known.exists || known.due > 0) continue;
-    Remove(*queue, url, &known);
-    ++removed;
-  }
-  totals_.deleted += removed;
-  Settle(*queue);
-  return removed;
+  return RemoveThose(id, urls, [](const Known& known) { return known.due == 0; });
 }
 
 StatusOr<std::vector<std::string>> FrontierState::Waiting(FrontierQueueId id,
@@ -520,270 +365,48 @@ StatusOr<std::vector<std::string>> FrontierState::Waiting(FrontierQueueId id,
   return waiting;
 }
 
-StatusOr<FrontierItem> FrontierState::Read(std::string_view crawl, std::string_view key,
-                                           std::string_view url) const {
-  const FrontierQueue* queue = table_->Find(crawl, key);
-  if (queue == nullptr) return NotFound("nothing is known of {}", url);
-  const FrontierStore::ItemName name = {queue->id, url};
-  return store_.ReadItems({&name, 1}).front();
+std::vector<StatusOr<FrontierItem>> FrontierState::Read(std::span<const FrontierName> names) const {
+  std::vector<StatusOr<FrontierItem>> all;
+  std::vector<FrontierStore::ItemName> known;
+  std::vector<size_t> places;
+  for (const FrontierName& name : names) {
+    const FrontierQueue* queue = stage_.table->Find(name.crawl, name.key);
+    if (queue != nullptr) {
+      known.push_back({queue->id, name.url});
+      places.push_back(all.size());
+    }
+    all.emplace_back(NotFound("nothing is known of {}", name.url));
+  }
+  std::vector<StatusOr<FrontierItem>> items = stage_.store.ReadItems(known);
+  for (size_t i = 0; i < places.size(); ++i) all[places[i]] = std::move(items[i]);
+  return all;
 }
 
 // --- Giving out
 
-bool FrontierPull::Serves(const std::string& name) const {
-  const auto holds = [&name](const std::vector<std::string>& names) {
-    return std::find(names.begin(), names.end(), name) != names.end();
-  };
-  return (except == nullptr || !holds(*except)) && (only == nullptr || holds(*only));
-}
-
-FrontierQueue* FrontierState::NextOfAny(FrontierPull* pull) {
-  CrawlRound& round = pull->round;
-  while (auto* const crawl = round.Next(table_->turns(), table_->crawls(), next_crawl_)) {
-    if (!pull->Serves(crawl->name) || FlightsLeft(*crawl, pull->taker) == 0) continue;
-    FrontierQueue* queue = QueueTable::First(*crawl, pull->urls_per_queue, pull->end);
-    if (queue == nullptr) continue;
-    round.Keep(*crawl);
-    next_crawl_ = crawl->number + 1;
-    return queue;
-  }
-  return nullptr;
-}
-
-FrontierQueue* FrontierState::NextQueue(FrontierPull* pull) {
-  if (!pull->crawl) return NextOfAny(pull);
-  FrontierCrawl* crawl = table_->FindCrawl(*pull->crawl);
-  if (crawl == nullptr || FlightsLeft(*crawl, pull->taker) == 0) return nullptr;
-  if (pull->key.empty()) return QueueTable::First(*crawl, pull->urls_per_queue, pull->end);
-  FrontierQueue* queue = table_->Find(*pull->crawl, pull->key);
-  const bool serves = queue != nullptr && table_->ServesFrom(*queue) <= now_ &&
-                      queue->flights.size() < pull->urls_per_queue;
-  return serves ? queue : nullptr;
-}
-
-void FrontierState::Promote(const FrontierPull& pull) {
-  if (pull.crawl) {
-    FrontierCrawl* crawl = table_->FindCrawl(*pull.crawl);
-    if (crawl != nullptr) table_->Promote(*crawl, now_, kPromotedAtOnce);
-    return;
-  }
-  const CrawlTurns::Coming& coming = table_->turns().coming();
-  size_t left = kPromotedAtOnce;
-  for (auto it = coming.begin(); left > 0 && it != coming.end() && it->first.first <= now_;) {
-    const auto place = it->first;
-    FrontierCrawl& crawl = *it->second;
-    if (pull.Serves(crawl.name)) left -= table_->Promote(crawl, now_, left);
-    it = coming.upper_bound(place);
-  }
-}
-
-Status FrontierState::Pull(FrontierPull* pull, size_t most, std::vector<FrontierServed>* served) {
-  if (pull->end == 0) {
-    Promote(*pull);
-    pull->end = table_->next_turn();
-  }
-  const size_t first = served->size();
-  size_t bytes = 0;
-  bool full = false;
-  size_t empty = 0;
-  while (!pull->over && served->size() - first < most && empty < most && !full) {
-    if (!settings_.active || table_->counts().flight_places >= limits_.flights) {
-      pull->over = true;
-      break;
-    }
-    FrontierQueue* queue = pull->left_in_queue > 0 ? table_->Find(pull->queue) : nullptr;
-    if (queue != nullptr && FlightsLeft(*queue->crawl, pull->taker) == 0) queue = nullptr;
-    const bool begun = queue != nullptr;
-    if (!begun) {
-      queue = pull->queues > 0 ? NextQueue(pull) : nullptr;
-      pull->over = queue == nullptr;
-      if (pull->over) break;
-      pull->queue = queue->id;
-      pull->left_in_queue = pull->urls_per_queue;
-    }
-    const size_t room = most - (served->size() - first);
-    const uint64_t may = FlightsLeft(*queue->crawl, pull->taker);
-    const size_t want = std::min<uint64_t>({room, pull->left_in_queue, may, kDescribedAtOnce});
-    ASSIGN_OR_RETURN(const Given given, ServeFrom(*queue, *pull, want, served, &bytes));
-    full = given.full;
-    if (given.urls == 0) ++empty;
-    if (!begun && given.urls > 0) --pull->queues;
-    const bool goes_on = given.full ? begun || given.urls > 0 : given.urls == want;
-    pull->left_in_queue = goes_on ? pull->left_in_queue - static_cast<uint32_t>(given.urls) : 0;
-    // A queue of its own is looked into once.
-    if (pull->left_in_queue == 0 && !pull->key.empty()) pull->over = true;
-  }
-  return absl::OkStatus();
-}
-
-StatusOr<FrontierState::Given> FrontierState::ServeFrom(FrontierQueue& queue,
-                                                        const FrontierPull& pull, size_t most,
-                                                        std::vector<FrontierServed>* served,
-                                                        size_t* bytes) {
-  if (!queue.record.head) return Given();
-  ASSIGN_OR_RETURN(FrontierStore::DueScan scan,
-                   store_.ScanDue(queue.id, *queue.record.head, now_, most));
-  ASSIGN_OR_RETURN(std::vector<FrontierServed> urls, Describe(queue, scan.due, bytes));
-  const uint64_t until = BoundedLease(now_ + pull.lease_seconds, now_);
-  const uint64_t taker = Owns(pull.taker, *queue.crawl) ? 0 : pull.taker.client;
-  for (size_t i = 0; i < urls.size(); ++i) {
-    const FrontierLease lease = {.until = until, .due = scan.due[i].due};
-    batch_.DeleteDue(queue.id, lease.due, urls[i].url);
-    batch_.PutLease(queue.id, urls[i].url, lease);
-    urls[i].serial = table_->AddFlight(queue, urls[i].url, lease, taker);
-    served->push_back(std::move(urls[i]));
-  }
-  const Given given = {.urls = urls.size(), .full = urls.size() < scan.due.size()};
-  totals_.served += given.urls;
-  if (given.full) scan.next = std::move(scan.due[given.urls]);
-  table_->SetHead(queue, std::move(scan.next));
-  if (given.urls > 0) table_->Edit(queue).last_served = now_;
-  Touch(queue);
-  table_->File(queue, now_);
-  return given;
-}
-
-StatusOr<std::vector<FrontierServed>> FrontierState::Describe(const FrontierQueue& queue,
-                                                              std::span<const FrontierDue> due,
-                                                              size_t* bytes) const {
-  std::vector<FrontierStore::ItemName> names;
-  names.reserve(due.size());
-  for (const FrontierDue& one : due) names.push_back({queue.id, one.url});
-  std::vector<StatusOr<FrontierItem>> items = store_.ReadItems(names);
-  std::vector<FrontierServed> urls;
-  for (size_t i = 0; i < due.size(); ++i) {
-    RETURN_IF_ERROR(items[i].status());
-    FrontierServed url = {.queue = queue.id,
-                          .crawl = queue.crawl->name,
-                          .key = queue.record.key,
-                          .url = due[i].url,
-                          .metadata = std::move(items[i]->metadata),
-                          .lease = {}};
-    if (!AddBytes(BytesOf(url), bytes)) break;
-    urls.push_back(std::move(url));
-  }
-  return urls;
-}
-
-void FrontierState::Lend(FrontierQueue& queue, const std::string& url, const FrontierLease& lease,
-                         FrontierServed* served) {
-  if (queue.flights.contains(url)) {
-    EndFlight(queue, url);
-  } else {
-    batch_.DeleteDue(queue.id, lease.due, url);
-  }
-  batch_.PutLease(queue.id, url, lease);
-  served->queue = queue.id;
-  served->serial = table_->AddFlight(queue, url, lease);
-  table_->Edit(queue).last_served = now_;
-  Touch(queue);
-  table_->File(queue, now_);
-  ++totals_.served;
-}
-
-std::optional<FrontierItem> FrontierState::Adopt(const FrontierName& name) {
-  FrontierQueue* queue = Ensure(name.crawl, name.key, {});
-  if (queue == nullptr) return std::nullopt;
-  const FrontierPut put = {.crawl = name.crawl, .key = name.key, .url = name.url, .metadata = {}};
-  Known& known = known_[{queue->id, name.url}];
-  const FrontierOutcome outcome = PutOne(put, *queue, &known);
-  Settle(*queue);
-  if (outcome != FrontierOutcome::kOk) return std::nullopt;
-  return FrontierItem{.due = known.due, .created = known.created, .metadata = {}};
-}
-
-StatusOr<FrontierPicked> FrontierState::ServeNamed(std::span<const FrontierName> names,
-                                                   uint32_t lease_seconds, uint64_t deleted) {
-  FrontierPicked picked;
-  std::vector<std::optional<FrontierItem>> items(names.size());
-  std::vector<FrontierStore::ItemName> known;
-  std::vector<size_t> places;  // of these
-  std::vector<size_t> absent;
-  for (size_t i = 0; i < names.size(); ++i) {
-    const FrontierQueue* queue = table_->Find(names[i].crawl, names[i].key);
-    if (!settings_.active || (queue != nullptr && known_.contains(Name(queue->id, names[i].url)))) {
-      // What is staged of it is not read from the store.
-      picked.refused.push_back(i);
-    } else if (queue == nullptr) {
-      absent.push_back(i);
-    } else {
-      known.push_back({queue->id, names[i].url});
-      places.push_back(i);
-    }
-  }
-  std::vector<StatusOr<FrontierItem>> read = store_.ReadItems(known);
-  for (size_t i = 0; i < read.size(); ++i) {
-    if (read[i].ok()) {
-      items[places[i]] = *std::move(read[i]);
-    } else if (absl::IsNotFound(read[i].status())) {
-      absent.push_back(places[i]);
-    } else {
-      return read[i].status();
-    }
-  }
-  for (const size_t place : absent) {
-    if (deleted == totals_.deleted) items[place] = Adopt(names[place]);
-    if (!items[place]) picked.refused.push_back(place);
-  }
-  LendPicked(names, items, lease_seconds, &picked);
-  return picked;
-}
-
-void FrontierState::LendPicked(std::span<const FrontierName> names,
-                               std::span<std::optional<FrontierItem>> items, uint32_t lease_seconds,
-                               FrontierPicked* picked) {
-  size_t bytes = 0;
-  for (size_t i = 0; i < items.size(); ++i) {
-    if (!items[i]) continue;
-    if (items[i]->due == 0) {
-      picked->ended.push_back(i);
-      continue;
-    }
-    FrontierQueue& queue = *table_->Find(names[i].crawl, names[i].key);
-    FrontierServed served = {.crawl = names[i].crawl,
-                             .key = names[i].key,
-                             .url = names[i].url,
-                             .metadata = std::move(items[i]->metadata),
-                             .lease = {}};
-    if (FlightsLeft(*queue.crawl) == 0 || !AddBytes(BytesOf(served), &bytes)) {
-      picked->refused.push_back(i);
-      continue;
-    }
-    Lend(queue, names[i].url,
-         {.until = BoundedLease(now_ + lease_seconds, now_), .due = items[i]->due}, &served);
-    picked->served.emplace_back(i, std::move(served));
-  }
-}
-
 void FrontierState::GiveBack(std::span<const FrontierServed> served) {
   for (const FrontierServed& url : served) {
-    FrontierQueue* queue = table_->Find(url.queue);
+    FrontierQueue* queue = stage_.table->Find(url.queue);
     if (queue == nullptr) continue;
     const auto flight = queue->flights.find(url.url);
-    // It may be out with somebody else by now.
+    // The URL may be in flight with another client by now.
     if (flight == queue->flights.end() || flight->second.serial != url.serial) continue;
-    const FrontierDue due = {.due = flight->second.lease.due, .url = url.url};
-    EndFlight(*queue, url.url);
-    batch_.PutDue(queue->id, due.due, due.url);
-    table_->AddDue(*queue, due);
-    Settle(*queue);
-    ++totals_.given_back;
+    WaitAgain(*queue, {.due = flight->second.lease.due, .url = url.url});
+    ++stage_.totals.given_back;
   }
 }
 
 void FrontierState::Expire(size_t most) {
   for (size_t i = 0; i < most; ++i) {
-    const auto expired = table_->FirstExpired(now_);
+    const auto expired = stage_.table->FirstExpired(stage_.now);
     if (!expired) return;
+    if (expired->queue == nullptr) continue;
     FrontierQueue& queue = *expired->queue;
     const FrontierDue due = {.due = queue.flights.find(expired->url)->second.lease.due,
                              .url = expired->url};
     StageResult(queue, expired->url, /*answered=*/false);
-    EndFlight(queue, expired->url);
-    batch_.PutDue(queue.id, due.due, due.url);
-    table_->AddDue(queue, due);
-    Settle(queue);
-    ++totals_.expired;
+    WaitAgain(queue, due);
+    ++stage_.totals.expired;
   }
 }
 

@@ -13,17 +13,14 @@ uint64_t SaturatingAdd(uint64_t a, uint64_t b) {
   return b > QueueTable::kNever - a ? QueueTable::kNever : a + b;
 }
 
-// Debian's Abseil has a class of its own for views.
-absl::string_view Key(std::string_view text) { return {text.data(), text.size()}; }
-
-// A queue takes the same room in memory however long its URLs are.
+// Cuts long heads, so that queues take the same memory however long their URLs are.
 void Shorten(std::optional<FrontierDue>* head) {
   constexpr size_t kUrlBytes = 64;
   if (!*head || (*head)->url.size() <= kUrlBytes) return;
   *head = FrontierDue{.due = (*head)->due, .url = (*head)->url.substr(0, kUrlBytes)};
 }
 
-// Adds a signed number to one that must not become negative.
+// Adds a signed number to a value that must not become negative.
 void Add(int64_t change, uint64_t* value) {
   CHECK(change >= 0 || *value >= static_cast<uint64_t>(-change), "{} of {}", change, *value);
   *value += static_cast<uint64_t>(change);
@@ -40,30 +37,6 @@ void Shift(const FrontierCounts& from, const FrontierCounts& to, FrontierCounts*
 }
 
 }  // namespace
-
-// --- Looking up
-
-FrontierCrawl* QueueTable::FindCrawl(std::string_view name) const {
-  const auto it = by_name_.find(Key(name));
-  return it == by_name_.end() ? nullptr : it->second;
-}
-
-FrontierQueue* QueueTable::Find(std::string_view crawl, std::string_view key) const {
-  const FrontierCrawl* found = FindCrawl(crawl);
-  if (found == nullptr) return nullptr;
-  const auto it = found->queues.find(key);
-  return it == found->queues.end() ? nullptr : it->second.get();
-}
-
-FrontierQueue* QueueTable::Find(FrontierQueueId id) const {
-  const auto it = by_id_.find(id);
-  return it == by_id_.end() ? nullptr : it->second;
-}
-
-FrontierOwner QueueTable::OwnerOf(uint64_t client) const {
-  const auto it = owners_.find(client);
-  return it == owners_.end() ? FrontierOwner{.client = client, .counts = {}} : *it->second;
-}
 
 // --- Queues
 
@@ -123,7 +96,7 @@ FrontierQueue& QueueTable::AddQueue(FrontierCrawl& crawl, FrontierQueueRecord re
   const auto completed = static_cast<int64_t>(std::exchange(record.completed, 0));
   queue->record = std::move(record);
   Shorten(&queue->record.head);
-  by_id_[queue->id] = queue.get();
+  crawl.by_number[number] = queue.get();
   Note(QueueCame{.queue = queue.get()});
   ++crawl.counts.kept_queues;
   ++crawl.owner->counts.kept_queues;
@@ -133,15 +106,13 @@ FrontierQueue& QueueTable::AddQueue(FrontierCrawl& crawl, FrontierQueueRecord re
 }
 
 void QueueTable::Remove(FrontierQueue& queue) {
-  while (!queue.flights.empty()) {
-    const std::string url = queue.flights.begin()->first;
-    RemoveFlight(queue, url);
-  }
+  CHECK(journals_, "'{}' is removed before it is known what was loaded", queue.record.key);
   Count(queue, -static_cast<int64_t>(queue.record.active),
         -static_cast<int64_t>(queue.record.completed));
+  CountFlights(queue, -static_cast<int64_t>(queue.flights.size()), -int64_t{queue.flight_places});
   Unfile(queue);
-  by_id_.erase(queue.id);
   FrontierCrawl& crawl = *queue.crawl;
+  crawl.by_number.erase(queue.id.queue);
   --crawl.counts.kept_queues;
   --crawl.owner->counts.kept_queues;
   --counts_.kept_queues;
@@ -151,12 +122,7 @@ void QueueTable::Remove(FrontierQueue& queue) {
 }
 
 void QueueTable::RemoveCrawl(FrontierCrawl& crawl) {
-  for (const auto& [key, queue] : crawl.queues) {
-    for (const auto& [url, flight] : queue->flights) {
-      expiries_.erase({flight.lease.until, flight.serial});
-    }
-    by_id_.erase(queue->id);
-  }
+  CHECK(journals_, "'{}' is removed before it is known what was loaded", crawl.name);
   Shift(crawl.counts, {}, &counts_);
   Disown(crawl);
   turns_.Remove(crawl);
@@ -178,8 +144,8 @@ void QueueTable::Count(FrontierQueue& queue, int64_t active, int64_t completed) 
   const bool was_active = queue.record.active > 0;
   Add(active, &queue.record.active);
   Add(completed, &queue.record.completed);
-  // Nothing waits: only the store says what comes after a head that has gone.
-  if (queue.record.active <= queue.flights.size()) queue.record.head = std::nullopt;
+  // Nothing waits: after a head that has gone, only the store knows the next one.
+  if (queue.record.active <= queue.flights.size()) SetHead(queue, std::nullopt);
   const int64_t queues = int64_t{queue.has_urls()} - int64_t{had_urls};
   const int64_t active_queues = int64_t{queue.record.active > 0} - int64_t{was_active};
   for (FrontierCounts* counts : {&queue.crawl->counts, &queue.crawl->owner->counts, &counts_}) {
@@ -192,83 +158,53 @@ void QueueTable::Count(FrontierQueue& queue, int64_t active, int64_t completed) 
 
 void QueueTable::AddDue(FrontierQueue& queue, const FrontierDue& due) {
   if (queue.record.head && *queue.record.head <= due) return;
-  Save(queue);
-  queue.record.head = due;
+  SetHead(queue, due);
 }
 
-void QueueTable::SetHead(FrontierQueue& queue, std::optional<FrontierDue> head) {
+void QueueTable::SetHead(FrontierQueue& queue, std::optional<FrontierDue> head, FrontierHead is) {
   Save(queue);
   queue.record.head = std::move(head);
+  queue.head = is;
 }
 
 uint64_t QueueTable::AddFlight(FrontierQueue& queue, const std::string& url,
                                const FrontierLease& lease, uint64_t taker) {
   Save(queue);
   const FrontierFlight flight = {.lease = lease, .serial = next_serial_++, .taker = taker};
-  Link(queue, url, flight);
+  ends_.Start(queue, url, flight);
   Note(FlightCame{.queue = &queue, .url = url});
-  CountFlight(queue, url.size(), 1, &counts_);
+  CountFlights(queue, 1, static_cast<int64_t>(PlacesOfFlight(url.size())));
   return flight.serial;
 }
 
-void QueueTable::CountFlight(FrontierQueue& queue, size_t url_bytes, int64_t change,
-                             FrontierCounts* all) {
-  const int64_t places = change * static_cast<int64_t>(PlacesOfFlight(url_bytes));
-  for (FrontierCounts* counts : {&queue.crawl->counts, &queue.crawl->owner->counts, all}) {
-    Add(change, &counts->in_flight);
+void QueueTable::CountFlights(const FrontierQueue& queue, int64_t flights, int64_t places) {
+  for (FrontierCounts* counts : {&queue.crawl->counts, &queue.crawl->owner->counts, &counts_}) {
+    Add(flights, &counts->in_flight);
     Add(places, &counts->flight_places);
   }
 }
 
-void QueueTable::Link(FrontierQueue& queue, const std::string& url, const FrontierFlight& flight) {
-  const auto [it, added] = queue.flights.try_emplace(url, flight);
-  CHECK(added, "{} is in flight", url);
-  expiries_[{flight.lease.until, flight.serial}] = {.queue = &queue, .url = &it->first};
-  if (flight.taker != 0) takers_.Take(flight.taker);
-}
-
-void QueueTable::Unlink(FrontierQueue& queue, std::string_view url) {
-  const auto it = queue.flights.find(Key(url));
-  const FrontierFlight& flight = it->second;
-  expiries_.erase({flight.lease.until, flight.serial});
-  if (flight.taker != 0) takers_.Give(flight.taker);
-  queue.flights.erase(it);
-}
-
-void QueueTable::CountResult(uint64_t taker, bool answered) {
-  if (taker == 0) return;
-  answered ? takers_.Answered(taker) : takers_.Expired(taker);
-}
-
 void QueueTable::RemoveFlight(FrontierQueue& queue, std::string_view url) {
-  const auto it = queue.flights.find(Key(url));
+  const auto it = queue.flights.find(url);
   CHECK(it != queue.flights.end(), "{} is not in flight", url);
   Save(queue);
   Note(FlightWent{.queue = &queue, .url = it->first, .flight = it->second});
-  CountFlight(queue, url.size(), -1, &counts_);
-  Unlink(queue, url);
+  CountFlights(queue, -1, -static_cast<int64_t>(PlacesOfFlight(url.size())));
+  ends_.End(queue, url);
 }
 
 void QueueTable::SetFlightDue(FrontierQueue& queue, const std::string& url, uint64_t due) {
   FrontierFlight flight = queue.flights.find(url)->second;
   Note(FlightWent{.queue = &queue, .url = url, .flight = flight});
-  Unlink(queue, url);
+  ends_.End(queue, url);
   flight.lease.due = due;
-  Link(queue, url, flight);
+  ends_.Start(queue, url, flight);
   Note(FlightCame{.queue = &queue, .url = url});
 }
 
 void QueueTable::Unfile(FrontierQueue& queue) {
-  FrontierCrawl& crawl = *queue.crawl;
-  if (queue.place == FrontierQueue::Place::kWaiting) {
-    crawl.waiting.erase({queue.filed_at, queue.id.queue});
-  } else if (queue.place == FrontierQueue::Place::kReady) {
-    const auto bucket = crawl.ready.find(queue.filed_flights);
-    bucket->second.erase(queue.filed_at);
-    if (bucket->second.empty()) crawl.ready.erase(bucket);
-  }
-  queue.place = FrontierQueue::Place::kNowhere;
-  turns_.File(crawl);
+  queue.crawl->TakeAway(queue);
+  turns_.File(*queue.crawl);
 }
 
 void QueueTable::Place(FrontierQueue& queue, FrontierQueue::Place place, uint64_t at,
@@ -294,7 +230,7 @@ void QueueTable::Move(FrontierQueue& queue, uint64_t now) {
   const uint64_t from = ServesFrom(queue);
   const auto flights = static_cast<uint32_t>(queue.flights.size());
   if (from <= now && queue.place == kReady) {
-    // It keeps its turn.
+    // The queue keeps its turn.
     if (flights == queue.filed_flights) return;
     const uint64_t turn = queue.filed_at;
     Unfile(queue);
@@ -305,12 +241,39 @@ void QueueTable::Move(FrontierQueue& queue, uint64_t now) {
   if (from != kNever) Place(queue, kWaiting, from, queue.filed_flights);
 }
 
-void QueueTable::SetDefaultDelay(uint32_t seconds, uint64_t now) {
+// --- What takes several turns
+
+void QueueTable::SetDefaultDelay(uint32_t seconds) {
   if (std::exchange(default_delay_, seconds) == seconds) return;
   CHECK(saved_queues_.empty(), "what was changed before is kept or undone first");
-  for (const auto& [id, queue] : by_id_) {
-    if (!queue->record.longest_delay()) Move(*queue, now);
+  if (!crawls_.empty()) refiles_from_ = FrontierQueueId();
+}
+
+bool QueueTable::Tend(uint64_t now, size_t most) {
+  CHECK(saved_queues_.empty() && steps_.empty(), "what was changed is kept or undone first");
+  const size_t looked = Refile(now, most);
+  if (looked < most) gone_.LetGo(most - looked, ends_);
+  return refiles_from_ || !gone_.empty();
+}
+
+size_t QueueTable::Refile(uint64_t now, size_t most) {
+  if (!refiles_from_) return 0;
+  size_t looked = 0;
+  for (auto it = crawls_.lower_bound(refiles_from_->crawl); it != crawls_.end(); ++it) {
+    const auto& [number, crawl] = *it;
+    const bool begun = number == refiles_from_->crawl;
+    auto queue = crawl->by_number.lower_bound(begun ? refiles_from_->queue : 0);
+    for (; queue != crawl->by_number.end() && looked < most; ++queue, ++looked) {
+      if (!queue->second->record.longest_delay()) Move(*queue->second, now);
+    }
+    if (looked++ >= most) {
+      refiles_from_ = {.crawl = number,
+                       .queue = queue == crawl->by_number.end() ? UINT32_MAX : queue->first};
+      return looked;
+    }
   }
+  refiles_from_.reset();
+  return looked;
 }
 
 // --- Taking back
@@ -332,7 +295,8 @@ void QueueTable::Save(FrontierQueue& queue) {
                                       .asked_until = record.asked_until},
                            .place = queue.place,
                            .filed_at = queue.filed_at,
-                           .filed_flights = queue.filed_flights});
+                           .filed_flights = queue.filed_flights,
+                           .head = queue.head});
 }
 
 void QueueTable::Save(FrontierCrawl& crawl) {
@@ -348,13 +312,19 @@ void QueueTable::Note(Step step) {
 void QueueTable::Keep() {
   for (const SavedQueue& saved : saved_queues_) {
     saved.queue->saved = false;
-    // Not before: until they are committed, URLs before it that were given out would be found
-    // again.
-    Shorten(&saved.queue->record.head);
+    // Only now: before the commit, a shorter head would find URLs again that were given out.
+    if (saved.queue->head == FrontierHead::kFirst) Shorten(&saved.queue->record.head);
   }
   for (const SavedCrawl& saved : saved_crawls_) saved.crawl->saved = false;
   saved_queues_.clear();
   saved_crawls_.clear();
+  for (Step& step : steps_) {
+    if (auto* queue = std::get_if<QueueWent>(&step)) {
+      gone_.Take(std::move(queue->queue));
+    } else if (auto* crawl = std::get_if<CrawlWent>(&step)) {
+      gone_.Take(std::move(crawl->crawl));
+    }
+  }
   steps_.clear();
   kept_counts_ = counts_;
   kept_next_crawl_ = next_crawl_;
@@ -362,19 +332,20 @@ void QueueTable::Keep() {
 }
 
 void QueueTable::Undo() {
-  // A queue may stand where another one is to stand again.
+  // A saved queue may come back to a place that another queue now has.
   for (const SavedQueue& saved : saved_queues_) Unfile(*saved.queue);
   for (SavedQueue& saved : saved_queues_) {
     FrontierQueue& queue = *saved.queue;
     queue.saved = false;
     saved.record.key = std::move(queue.record.key);
     queue.record = std::move(saved.record);
+    queue.head = saved.head;
     Place(queue, saved.place, saved.filed_at, saved.filed_flights);
   }
   for (const SavedCrawl& saved : saved_crawls_) {
     saved.crawl->saved = false;
     saved.crawl->next_queue = saved.next_queue;
-    // One that has gone is nobody's until it is back.
+    // The owner of a removed crawl id counts it again only once it is back.
     FrontierOwner* const owner = saved.crawl->owner.get();
     if (owner != nullptr) Shift(saved.crawl->counts, saved.counts, &owner->counts);
     saved.crawl->counts = saved.counts;
@@ -383,26 +354,26 @@ void QueueTable::Undo() {
   saved_crawls_.clear();
   counts_ = kept_counts_;
   next_crawl_ = kept_next_crawl_;
-  // From here on nothing is looked at that a step may let go of.
+  // From here on, no pointer is used that a step may destroy.
   for (auto step = steps_.rbegin(); step != steps_.rend(); ++step) {
     std::visit([this](auto& its) { TakeBack(its); }, *step);
   }
   steps_.clear();
 }
 
-void QueueTable::TakeBack(FlightCame& step) { Unlink(*step.queue, step.url); }
+void QueueTable::TakeBack(FlightCame& step) { ends_.End(*step.queue, step.url); }
 
-void QueueTable::TakeBack(FlightWent& step) { Link(*step.queue, step.url, step.flight); }
+void QueueTable::TakeBack(FlightWent& step) { ends_.Start(*step.queue, step.url, step.flight); }
 
 void QueueTable::TakeBack(QueueCame& step) {
-  by_id_.erase(step.queue->id);
-  auto& queues = step.queue->crawl->queues;
-  queues.erase(queues.find(step.queue->record.key));
+  FrontierCrawl& crawl = *step.queue->crawl;
+  crawl.by_number.erase(step.queue->id.queue);
+  crawl.queues.erase(crawl.queues.find(step.queue->record.key));
 }
 
 void QueueTable::TakeBack(QueueWent& step) {
   FrontierQueue& queue = *step.queue;
-  by_id_[queue.id] = &queue;
+  queue.crawl->by_number[queue.id.queue] = &queue;
   queue.crawl->queues[queue.record.key] = std::move(step.queue);
 }
 
@@ -414,12 +385,6 @@ void QueueTable::TakeBack(CrawlCame& step) {
 
 void QueueTable::TakeBack(CrawlWent& step) {
   FrontierCrawl& crawl = *step.crawl;
-  for (const auto& [key, queue] : crawl.queues) {
-    by_id_[queue->id] = queue.get();
-    for (const auto& [url, flight] : queue->flights) {
-      expiries_[{flight.lease.until, flight.serial}] = {.queue = queue.get(), .url = &url};
-    }
-  }
   by_name_[crawl.name] = &crawl;
   Own(crawl);
   turns_.File(crawl);
@@ -430,7 +395,8 @@ void QueueTable::TakeBack(CrawlWent& step) {
 
 uint64_t QueueTable::ServesFrom(const FrontierQueue& queue) const {
   const FrontierQueueRecord& record = queue.record;
-  if (!record.head || (record.limit > 0 && record.completed >= record.limit)) return kNever;
+  if (!record.head || queue.passing() || (record.limit > 0 && record.completed >= record.limit))
+    return kNever;
   uint64_t from = record.head->due;
   const uint64_t block_end = record.block_end();
   if (block_end > 0) from = std::max(from, SaturatingAdd(block_end, 1));
@@ -442,41 +408,34 @@ uint64_t QueueTable::ServesFrom(const FrontierQueue& queue) const {
 }
 
 size_t QueueTable::Promote(FrontierCrawl& crawl, uint64_t now, size_t most) {
-  size_t promoted = 0;
-  for (; promoted < most; ++promoted) {
+  size_t looked = 0;
+  for (; looked < most; ++looked) {
     if (crawl.waiting.empty() || crawl.waiting.begin()->first.first > now) break;
     FrontierQueue& queue = *crawl.waiting.begin()->second;
+    if (ServesFrom(queue) > now) {
+      Move(queue, now);
+      continue;
+    }
     Unfile(queue);
     Place(queue, FrontierQueue::Place::kReady, next_turn_++,
           static_cast<uint32_t>(queue.flights.size()));
   }
-  if (promoted > 0) turns_.PutOff(crawl, now);
-  return promoted;
-}
-
-FrontierQueue* QueueTable::First(const FrontierCrawl& crawl, uint32_t flights, uint64_t end) {
-  FrontierQueue* first = nullptr;
-  for (const auto& [in_flight, queues] : crawl.ready) {
-    if (in_flight >= flights) break;
-    const auto& [turn, queue] = *queues.begin();
-    if (turn < end) {
-      end = turn;
-      first = queue;
-    }
-  }
-  return first;
+  if (looked > 0) turns_.PutOff(crawl, now);
+  return looked;
 }
 
 // --- What is in flight
 
-uint64_t QueueTable::next_expiry() const {
-  return expiries_.empty() ? kNever : expiries_.begin()->first.first;
-}
-
-std::optional<QueueTable::Expired> QueueTable::FirstExpired(uint64_t now) const {
-  if (next_expiry() > now) return std::nullopt;
-  const FlightRef& ref = expiries_.begin()->second;
-  return Expired{.queue = ref.queue, .url = *ref.url};
+std::optional<QueueTable::Expired> QueueTable::FirstExpired(uint64_t now) {
+  const std::optional<FlightEnds::Flight> first = ends_.First(now);
+  if (!first) return std::nullopt;
+  FrontierQueue& queue = *first->queue;
+  if (Find(queue.id) == &queue) return Expired{.queue = &queue, .url = *first->url};
+  FlightWent gone = {
+      .queue = &queue, .url = *first->url, .flight = queue.flights.find(*first->url)->second};
+  ends_.End(queue, gone.url);
+  Note(std::move(gone));
+  return Expired{.queue = nullptr, .url = {}};
 }
 
 }  // namespace freshet

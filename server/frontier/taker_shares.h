@@ -1,6 +1,6 @@
-// How many URLs of the crawl-frontier API a client may have in flight whose crawl ids are another
-// client's. Taking costs nothing, so a client that reports nothing could keep all URLs from others
-// for as long as a lease may last.
+// Limits the URLs that a client may have in flight of other clients' crawl ids. Taking costs
+// nothing, so a client without results could keep all URLs from others for as long as a lease may
+// last.
 #ifndef FRESHET_SERVER_FRONTIER_TAKER_SHARES_H_
 #define FRESHET_SERVER_FRONTIER_TAKER_SHARES_H_
 
@@ -13,16 +13,16 @@
 
 namespace freshet {
 
-// Each result covers a lease: a client may have as many in flight as results of its leases have
-// come, limits::kMaxNewcomerLeases at most, less one for each lease that has ended without one.
-// Leases beyond that share a table, as core/base/shares.h has it. Clients that hold nothing and
-// have reported nothing are not remembered. Thread-compatible.
+// The shares. Each result covers a lease, up to limits::kMaxNewcomerLeases: a client may have as
+// many in flight. A lease that ends without one takes one result away. Further leases share a
+// table, as core/base/shares.h says. Clients without leases and results are not remembered.
+// Thread-compatible.
 class TakerShares {
  public:
   // `uncovered`: the size of that table.
   explicit TakerShares(uint64_t uncovered) : most_(uncovered) {}
 
-  // How many more the client may take.
+  // How many more URLs the client may take.
   [[nodiscard]] uint64_t Left(uint64_t client) const {
     const auto it = takers_.find(client);
     const Taker taker = it == takers_.end() ? Taker() : it->second;
@@ -35,7 +35,7 @@ class TakerShares {
   void Give(uint64_t client) {
     Change(client, [](Taker& taker) { --taker.held; });
   }
-  // A result has come of a lease of the client; or the lease has ended without one.
+  // Answered: a lease of the client had a result. Expired: it ended without one.
   void Answered(uint64_t client) {
     if (takers_.size() >= limits::kMaxClients) ForgetOne();
     Change(client, [](Taker& taker) {
@@ -44,6 +44,11 @@ class TakerShares {
   }
   void Expired(uint64_t client) {
     Change(client, [](Taker& taker) { taker.results -= std::min<uint64_t>(taker.results, 1); });
+  }
+  // The number of URLs that the client has in flight.
+  [[nodiscard]] uint64_t held(uint64_t client) const {
+    const auto it = takers_.find(client);
+    return it == takers_.end() ? 0 : it->second.held;
   }
   [[nodiscard]] uint64_t uncovered() const { return uncovered_; }
   [[nodiscard]] size_t remembered() const { return takers_.size(); }
@@ -63,7 +68,7 @@ class TakerShares {
     uncovered_ += taker.uncovered();
     if (taker.held == 0 && taker.results == 0) takers_.erase(client);
   }
-  // Forgets a taker that holds nothing now, if there is one among the first few.
+  // Forgets a taker without leases, if there is one among the first few.
   void ForgetOne() {
     constexpr int kLookedAt = 64;
     auto it = takers_.begin();

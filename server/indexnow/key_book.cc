@@ -9,23 +9,44 @@
 namespace freshet {
 namespace {
 
-// Between two questions to a host.
+// The least time between two questions to a host.
 constexpr Duration kHostInterval = Duration::Seconds(1);
 
 }  // namespace
 
-void ExpiringNames::Put(const std::string& name, std::string value, Instant until) {
+void ExpiringNames::Put(const std::string& name, std::string value, uint64_t client, Instant until,
+                        Instant now) {
+  Erase(name);
+  while (!by_serial_.empty() && by_name_.at(by_serial_.begin()->second).until <= now) {
+    EraseSerial(by_serial_.begin()->first);
+  }
+  if (ShareLeft(shares_.held(client), shares_.taken(), shares_.most()) == 0) {
+    const auto own = of_client_.lower_bound({client, 0});
+    const bool any = own != of_client_.end() && own->first == client;
+    EraseSerial(any ? own->second : by_serial_.begin()->first);
+  }
   const uint64_t serial = ++next_;
   const TokenDigest digest = DigestOf(name);
   if (value.size() > kMostValueBytes) value = value.substr(0, kMostValueBytes);
-  by_name_[digest] = {.value = std::move(value), .until = until, .serial = serial};
-  order_.emplace_back(serial, digest);
-  // What was put again or erased leaves an entry behind, which goes with the oldest.
-  while (by_name_.size() > most_ || order_.size() > 2 * most_) {
-    const auto it = by_name_.find(order_.front().second);
-    if (it != by_name_.end() && it->second.serial == order_.front().first) by_name_.erase(it);
-    order_.pop_front();
-  }
+  by_name_[digest] = {
+      .value = std::move(value), .client = client, .until = until, .serial = serial};
+  by_serial_[serial] = digest;
+  of_client_.emplace(client, serial);
+  shares_.Take(client);
+}
+
+void ExpiringNames::Erase(const std::string& name) {
+  const auto it = by_name_.find(DigestOf(name));
+  if (it != by_name_.end()) EraseSerial(it->second.serial);
+}
+
+void ExpiringNames::EraseSerial(uint64_t serial) {
+  const auto at = by_serial_.find(serial);
+  const auto it = by_name_.find(at->second);
+  shares_.Give(it->second.client);
+  of_client_.erase({it->second.client, serial});
+  by_name_.erase(it);
+  by_serial_.erase(at);
 }
 
 const std::string* ExpiringNames::Find(const std::string& name, Instant now) const {
@@ -46,7 +67,7 @@ bool KeyBook::MayAdd(const KeyFile& file, const std::string& sender, Instant now
   const auto its = senders_.find(sender);
   const size_t held = its == senders_.end() ? 0 : its->second.pending;
   const size_t of_host = count(of_host_, file.host);
-  // A place of a host becomes free each second. Whoever asks all the time would have it.
+  // A place of a host becomes free each second. A sender that asks all the time would have it.
   if (of_host >= kMostOfHost / 2 &&
       crowded_.Of(file.host + " " + sender, std::nullopt, now)->TakeIfLeft(1, now) > Duration()) {
     return false;
@@ -83,14 +104,25 @@ KeyBook::Answer KeyBook::Check(const KeyFile& file, const std::string& key,
     it = pending_.try_emplace(name, std::move(lookup)).first;
     ++of_host_[file.host];
     ++of_pair_[{file.host, sender}];
-    ++senders_[sender].pending;
+    ++SenderOf(sender).pending;
     queue_.push_back(name);
     wake_.NotifyOne();
   }
   it->second.waiting.push_back({.sender = sender, .bytes = bytes, .waiter = std::move(waiter)});
-  senders_[sender].bytes += bytes;
+  SenderOf(sender).bytes += bytes;
   stats_.pending_bytes += bytes;
   return {.standing = Standing::kPending, .why = ""};
+}
+
+KeyBook::Sender& KeyBook::SenderOf(const std::string& sender) {
+  // A sender that comes again has no better turn than those that wait.
+  return senders_.try_emplace(sender, Sender{.last_turn = turns_ - 1}).first->second;
+}
+
+bool KeyBook::MayRun(const Sender& sender) const {
+  constexpr int kShared = limits::kKeyFetchThreads - limits::kKeyFetchThreads / 4;
+  return sender.running == 0 ||
+         (sender.running < limits::kKeyFetchesOfSender && running_ < kShared);
 }
 
 std::optional<std::string> KeyBook::NextInTurn(Duration* wait) {
@@ -102,8 +134,8 @@ std::optional<std::string> KeyBook::NextInTurn(Duration* wait) {
   for (auto it = queue_.begin(); it != queue_.end(); ++it) {
     const Lookup& lookup = pending_.at(*it);
     Sender& sender = senders_.at(lookup.sender);
-    // Those that have hosts answer slowly leave threads to others.
-    if (sender.running >= std::max(1, limits::kKeyFetchThreads / 2)) continue;
+    // Senders whose hosts answer slowly leave threads to others.
+    if (!MayRun(sender)) continue;
     if (const auto free = host_free_.find(lookup.file.host); free != host_free_.end()) {
       *wait = std::min(*wait, free->second - now);
       continue;
@@ -115,6 +147,7 @@ std::optional<std::string> KeyBook::NextInTurn(Duration* wait) {
   if (of == nullptr) return std::nullopt;
   of->last_turn = ++turns_;
   ++of->running;
+  ++running_;
   std::string name = std::move(*next);
   queue_.erase(next);
   host_free_[pending_.at(name).file.host] = now + kHostInterval;
@@ -128,9 +161,10 @@ KeyBook::Lookup KeyBook::Finished(const std::string& name) {
   if (--of_pair_[pair] == 0) of_pair_.erase(pair);
   Sender& sender = senders_.at(lookup.sender);
   --sender.running;
+  --running_;
   --sender.pending;
   Leave(lookup.sender);
-  // Another of the sender's may go now.
+  // Another lookup of the sender may begin now.
   wake_.NotifyOne();
   return lookup;
 }
@@ -144,25 +178,26 @@ void KeyBook::Leave(const std::string& sender) {
 void KeyBook::LogRefusal(const KeyFile& file, const std::string& why) {
   const std::optional<std::string> rest = log_refused_.Admit(clock_.Now());
   if (!rest) return;
-  // Not the key: it is a secret of sorts.
+  // The key is left out: it is a secret of sorts.
   Logger(LogModule::kIndexnow)
       .info("indexnow: the key that a ping gave for {} is not accepted: {}{}", file.host, why,
             *rest);
 }
 
-void KeyBook::Remember(const std::string& name, const KeyFetch& fetch) {
+void KeyBook::Remember(const std::string& name, const std::string& sender, const KeyFetch& fetch) {
   const Instant now = clock_.Now();
+  const uint64_t client = ClientNumber(sender);
   switch (fetch.outcome) {
     case KeyFetch::Outcome::kGood:
       ++stats_.good;
       bad_.Erase(name);
-      return good_.Put(name, "", now + config_.key_lifetime);
+      return good_.Put(name, "", client, now + config_.key_lifetime, now);
     case KeyFetch::Outcome::kBad:
       ++stats_.bad;
-      return bad_.Put(name, fetch.why, now + config_.key_lifetime);
+      return bad_.Put(name, fetch.why, client, now + config_.key_lifetime, now);
     case KeyFetch::Outcome::kUnreachable:
       ++stats_.unreachable;
-      return bad_.Put(name, fetch.why, now + config_.retry_interval);
+      return bad_.Put(name, fetch.why, client, now + config_.retry_interval, now);
   }
 }
 
@@ -186,8 +221,8 @@ void KeyBook::Run() {
       const MutexLock lock(mutex_);
       if (stopping_) return;
       if (fetch.outcome != KeyFetch::Outcome::kGood) LogRefusal(file, fetch.why);
-      Remember(*name, fetch);
       lookup = Finished(*name);
+      Remember(*name, lookup.sender, fetch);
     }
     const bool good = fetch.outcome == KeyFetch::Outcome::kGood;
     for (const Ping& ping : lookup.waiting) ping.waiter(good);

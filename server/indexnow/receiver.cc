@@ -16,8 +16,9 @@
 #include "fmt/format.h"
 #include "freshet/v1/fleet.grpc.pb.h"
 #include "server/api/over_divisions.h"
+#include "server/api/wire.h"
 #include "server/base/limits.h"
-#include "server/base/stopping.h"
+#include "server/base/refusals.h"
 #include "server/config.h"
 #include "server/logs/loggers.h"
 #include "server/ports/http_credentials.h"
@@ -26,14 +27,14 @@ namespace freshet {
 namespace {
 
 constexpr std::string_view kTakePath = "/freshet.v1.FleetService/TakePing";
-// For the server of another division to take a ping in; other pings wait meanwhile.
+// The time for the server of another division to take a ping; other pings wait until then.
 constexpr Duration kPassOnPatience = Duration::Seconds(3);
-// Of a URL in a message, the tag and the length.
+// Bytes of a URL's tag and length in a message.
 constexpr size_t kMostBytesBeside = 8;
-// A part has room for one more, and for its other field.
+// Room in a part for one more URL and the other field.
 constexpr size_t kRoom = limits::kMaxUrlBytes + 4 * kMostBytesBeside;
-// After which a ping may come again that found too much waiting for keys, or nobody to pass it on
-// to; and for how long whoever did not answer is not asked.
+// After this time a client may repeat a ping that found too many keys waiting, or nobody to pass it
+// on to. For as long a server that did not answer is not asked again.
 constexpr Duration kBusyTime = Duration::Seconds(10);
 
 HttpResponse ResponseOf(const StatusOr<PingCounts>& counts) {
@@ -57,7 +58,7 @@ v1::AnswerPingResponse ToProto(const HttpResponse& response) {
   return answer;
 }
 
-// Of the parts of a ping; not OK: some are to be sent again.
+// Sums up the parts of a ping. Not OK: some URLs must be sent again.
 StatusOr<PingCounts> CountsIn(const DivisionAnswers& answers) {
   PingCounts counts;
   for (const DivisionAnswer& its : answers) {
@@ -95,7 +96,7 @@ HttpResponse IndexNowReceiver::Answer(const HttpRequest& request) {
 void IndexNowReceiver::AnswerPassedOn(
     const v1::AnswerPingRequest& request, const Credentials& credentials,
     std::function<void(StatusOr<v1::AnswerPingResponse>)> answered) {
-  // As at the HTTP port of this server.
+  // The same limit as at this server's HTTP port.
   if (request.body().size() > config_.max_body_bytes) {
     counters_.Count(413);
     return answered(ToProto(TextResponse(413, "the body is too large")));
@@ -183,8 +184,8 @@ Status IndexNowReceiver::Admit(const Caller& caller, const Ping& ping, uint8_t s
     ++context_.counters.refused_by_client;
     return caller.TooEarly(*wait);
   }
-  // What others have sent counts too. What this sends is counted when it is taken: whoever has no
-  // key takes nothing away from those that have.
+  // URLs from all clients count towards the source's rate. This ping counts when it is taken, so
+  // clients without a key take nothing from those with one.
   *wait = context_.sources.TakeSignals(source, 0, now);
   if (*wait > Duration()) {
     ++context_.counters.slowed_by_source;
@@ -192,7 +193,7 @@ Status IndexNowReceiver::Admit(const Caller& caller, const Ping& ping, uint8_t s
                       "source: {} signals come too fast: try again in {:.3f} s", kIndexNowSource,
                       wait->seconds());
   }
-  // It owes what it has sent beyond its rate.
+  // The client pays for the URLs beyond its rate.
   (void)caller.Pay(ping.urls.size() - 1, now);
   return absl::OkStatus();
 }
@@ -298,11 +299,11 @@ void IndexNowReceiver::TellLater(const std::vector<std::string>& urls, bool good
     counters_.dropped += urls.size();
     return;
   }
-  // Nobody is there any more to be told. What waits for other keys comes after it.
+  // No client is left to answer. URLs that wait for other keys come after these.
   const StatusOr<PingCounts> counts = TellAndWait(urls);
   const Status status = counts.ok() ? counts->busy : counts.status();
   if (status.ok()) return;
-  // Some of them may have been taken in: nobody says which.
+  // Nobody says which of the URLs were taken.
   counters_.dropped += urls.size();
   Logger(LogModule::kIndexnow)
       .warn("indexnow: some or all of {} URLs are dropped: {}", urls.size(),

@@ -9,6 +9,7 @@
 
 #include "fmt/format.h"
 #include "server/api/batch.h"
+#include "server/api/faults.h"
 #include "server/api/from_proto.h"
 #include "server/base/limits.h"
 #include "server/config.h"
@@ -18,10 +19,6 @@ namespace freshet {
 namespace {
 
 constexpr size_t kBatch = limits::kMaxItemsPerMessage;
-
-bool MayComeAgain(const Status& status) {
-  return absl::IsResourceExhausted(status) || absl::IsUnavailable(status);
-}
 
 StatusOr<std::vector<RoutedEvent>> SignalsOf(const ServerContext& context,
                                              const std::vector<std::string>& urls,
@@ -36,12 +33,12 @@ StatusOr<std::vector<RoutedEvent>> SignalsOf(const ServerContext& context,
     ASSIGN_OR_RETURN(RoutedEvent event, ConvertSignal(signal, context.sources, now));
     events.push_back(std::move(event));
   }
-  // A list is one poll, of which each part shows how far the whole is to be believed.
+  // The list is one poll: each part states the size of the whole list.
   SetPolls(poll, &events);
   return events;
 }
 
-// One ping on its way. Thread-compatible: one batch at a time is.
+// One ping on its way, a batch at a time. Thread-compatible.
 class Telling : public std::enable_shared_from_this<Telling> {
  public:
   Telling(const ServerContext& context, std::vector<std::string> urls,
@@ -51,7 +48,7 @@ class Telling : public std::enable_shared_from_this<Telling> {
         signals_(std::move(signals)),
         done_(std::move(done)) {}
 
-  // Those from `start` on, and what follows.
+  // Sends the signals from `start` on, then everything after them.
   void SignalFrom(size_t start) {
     if (start == signals_.size()) return CreateFrom(0);
     const auto begin = signals_.begin() + static_cast<std::ptrdiff_t>(start);
@@ -82,7 +79,7 @@ class Telling : public std::enable_shared_from_this<Telling> {
       if (MayComeAgain(status)) counts_.busy = status;
     }
   }
-  // Those of the unknown ones from `next` on.
+  // Creates the unknown pages from `next` on.
   void CreateFrom(size_t next) {
     if (!context_.config.indexnow.create_pages) next = unknown_.size();
     const Instant now = context_.clock.Now();

@@ -23,7 +23,7 @@ using Json = nlohmann::ordered_json;
 
 std::string ErrorText() { return std::generic_category().message(errno); }
 
-// The texts of an entry, each with its name in the file.
+// Visits the texts of an entry with their names in the file.
 template <typename Entry, typename Visit>
 void ForTexts(Entry& entry, const Visit& visit) {
   visit("request_id", entry.request_id);
@@ -36,8 +36,8 @@ void ForTexts(Entry& entry, const Visit& visit) {
   visit("outcome", entry.outcome);
 }
 
-// What a file ends with, up to `most` bytes from the beginning of a line on. Empty: there is no
-// file.
+// Reads up to `most` bytes at the end of a file, from the beginning of a line on. Empty = there is
+// no file.
 std::string ReadTail(const std::string& path, size_t most) {
   const std::unique_ptr<std::FILE, int (*)(std::FILE*)> file(std::fopen(path.c_str(), "rb"),
                                                              &std::fclose);
@@ -119,7 +119,7 @@ class AuditLog::File {
       return InvalidArgument("audit_log: {} is not a regular file", options_.path);
     }
     bytes_ = static_cast<size_t>(about.st_size);
-    // A crash may have torn the last line: what follows begins a new one.
+    // A crash may have torn the last line; the next entry begins a new one.
     const std::string tail = ReadTail(options_.path, 1);
     torn_ = bytes_ > 0 && tail != "\n" && !tail.empty();
     return absl::OkStatus();
@@ -129,7 +129,7 @@ class AuditLog::File {
     if (torn_) text.insert(0, 1, '\n');
     if (bytes_ > 0 && bytes_ + text.size() > options_.max_bytes) RETURN_IF_ERROR(Rotate());
     if (descriptor_ < 0) RETURN_IF_ERROR(Open());
-    // Until all of it is there.
+    // The line is torn until all of it is written.
     torn_ = true;
     for (size_t written = 0; written < text.size();) {
       const ssize_t more = ::write(descriptor_, text.data() + written, text.size() - written);
@@ -182,7 +182,7 @@ StatusOr<std::unique_ptr<AuditLog>> AuditLog::Open(AuditOptions options, Clock& 
   auto file = std::make_unique<File>(options);
   RETURN_IF_ERROR(file->Open());
   std::deque<AuditEntry> recent;
-  // The file may have been made anew a moment ago: then most is in the one before.
+  // The file may be new: then most entries are in the one before.
   for (const std::string& path : {options.path + ".1", options.path}) {
     ParseLines(ReadTail(path, options.max_bytes), &recent);
   }
@@ -208,6 +208,7 @@ AuditLog::~AuditLog() {
 }
 
 void AuditLog::Append(AuditEntry entry, Done done) {
+  std::optional<std::string> said;
   {
     const MutexLock lock(mutex_);
     if (waiting_.size() < kMaxWaitingAudit) {
@@ -217,12 +218,15 @@ void AuditLog::Append(AuditEntry entry, Done done) {
       return;
     }
     ++stats_.failed;
+    said = log_unwritten_.Admit(clock_.Now());
   }
   const Status full = MakeStatus(
       absl::StatusCode::kResourceExhausted,
       "audit_log: {} entries already wait to be written to disk, the maximum", kMaxWaitingAudit);
-  spdlog::error("{}: {} of {} is not written", std::string(full.message()), entry.action,
-                entry.who);
+  if (said) {
+    spdlog::error("{}: {} of {} is not written{}", std::string(full.message()), entry.action,
+                  entry.who, *said);
+  }
   if (done) done(full);
 }
 
@@ -230,7 +234,7 @@ bool AuditLog::Admit(Repeats<AuditEntry>& repeats, AuditEntry* entry, const std:
                      Done* done) {
   entry->at = clock_.Now();
   if (repeats.Admit(kind, *entry, entry->at)) return true;
-  // So that the thread looks when the minute is over.
+  // The thread then looks again when the minute is over.
   wake_.NotifyAll();
   if (*done) waiting_.push_back({.entry = {}, .done = std::move(*done)});
   return false;
@@ -302,17 +306,16 @@ std::vector<AuditLog::Waiting> AuditLog::Overdue(bool all) {
 }
 
 void AuditLog::Write(std::vector<Waiting> entries) {
-  // Without an action: what was left out, of which only somebody wants to go on.
+  // Entries without an action only wake their callers, and are not written.
   std::vector<std::string> lines;
   for (const Waiting& waiting : entries) {
     if (!waiting.entry.action.empty()) lines.push_back(AuditLine(waiting.entry));
   }
   const Status status = lines.empty() ? absl::OkStatus() : file_->Write(Lines(lines));
-  if (!status.ok()) {
-    spdlog::error("{}: {} entries are not written", std::string(status.message()), lines.size());
-  }
+  std::optional<std::string> said;
   {
     const MutexLock lock(mutex_);
+    if (!status.ok()) said = log_unwritten_.Admit(clock_.Now());
     (status.ok() ? stats_.written : stats_.failed) += lines.size();
     for (const std::string& line : lines) {
       if (std::optional<AuditEntry> entry = ParseAuditLine(line); entry) {
@@ -320,6 +323,10 @@ void AuditLog::Write(std::vector<Waiting> entries) {
       }
       if (recent_.size() > kMaxRecentAudit) recent_.pop_front();
     }
+  }
+  if (said) {
+    spdlog::error("{}: {} entries are not written{}", std::string(status.message()), lines.size(),
+                  *said);
   }
   for (const Waiting& waiting : entries) {
     if (waiting.done) waiting.done(status);

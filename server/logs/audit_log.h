@@ -1,9 +1,9 @@
-// The audit log: a line of JSON for everything that somebody with power over the server has changed
-// or was refused to change. Lines are on the disk before `done` is called, so an answer that waits
-// for it never leaves without its line.
+// The audit log: a line of JSON for each change of the server by an authorized client, and for each
+// refused attempt. Lines are on the disk before `done` is called, so an answer that waits for it
+// never leaves without its line.
 //
-// The file is bounded: past `max_bytes` it becomes FILE.1, what was that FILE.2 and so on; the
-// oldest goes.
+// The file is bounded: past `max_bytes` it becomes FILE.1, the former FILE.1 becomes FILE.2 and so
+// on; the oldest goes.
 #ifndef FRESHET_SERVER_LOGS_AUDIT_LOG_H_
 #define FRESHET_SERVER_LOGS_AUDIT_LOG_H_
 
@@ -21,31 +21,32 @@
 
 #include "core/base/status.h"
 #include "core/base/units.h"
+#include "server/base/log_limit.h"
 #include "server/base/system_clock.h"
 #include "server/logs/repeats.h"
 #include "sync/mutex.h"
 
 namespace freshet {
 
-// One change, or an attempt. Texts that are longer than kMaxAuditTextBytes are cut. Value type,
+// One change, or an attempt. Texts longer than kMaxAuditTextBytes are cut. Value type,
 // thread-compatible.
 struct AuditEntry {
   Instant at;              // set by Append
   std::string request_id;  // as in the answer and in the log
   std::string who;         // "identity ops", "network 192.0.2.7", "signal SIGHUP"
-  std::string from;        // the network it came from; empty: not known
-  std::string action;      // the method, as in server/auth/methods.cc, or what it is called
-  std::string request;     // what was asked for, as JSON
-  std::string before;      // what held before, as JSON; empty: not known, or nothing
-  std::string after;       // what holds now, likewise
-  std::string outcome;     // "OK", or the name of a code and why
-  uint64_t repeats = 0;    // entries like this one that were left out since the one before
+  std::string from;        // the client's network; empty = not known
+  std::string action;      // the method as in server/auth/methods.cc, or another name
+  std::string request;     // the request as JSON
+  std::string before;      // the state before, as JSON; empty = not known, or none
+  std::string after;       // the state after, as JSON; empty = not known, or none
+  std::string outcome;     // "OK", or the name of a code and the reason
+  uint64_t repeats = 0;    // similar entries left out since the last one
 };
 
 inline constexpr size_t kMaxAuditTextBytes = 4096;
-// Kept in memory for Recent.
+// Entries kept in memory for Recent.
 inline constexpr size_t kMaxRecentAudit = 1000;
-// Of entries that wait for the disk; one more is refused.
+// Entries that wait for the disk; one more is refused.
 inline constexpr size_t kMaxWaitingAudit = 4096;
 
 struct AuditOptions {
@@ -54,33 +55,33 @@ struct AuditOptions {
   int older_files = 4;
 };
 
-// Value type, thread-compatible.
+// Counts of entries. Value type, thread-compatible.
 struct AuditStats {
   uint64_t written = 0;
   uint64_t failed = 0;  // entries that are not on the disk
 };
 
-// Thread-safe.
+// The audit log. Thread-safe.
 class AuditLog {
  public:
   using Done = std::function<void(const Status&)>;
 
-  // Takes in what the files end with, for Recent. InvalidArgument says why the file cannot be
-  // written. `clock` outlives the log.
+  // Opens the log, and reads the end of its files for Recent. InvalidArgument says why the file
+  // cannot be written. `clock` outlives the log.
   [[nodiscard]] static StatusOr<std::unique_ptr<AuditLog>> Open(AuditOptions options, Clock& clock);
   ~AuditLog();
   AuditLog(const AuditLog&) = delete;
   AuditLog& operator=(const AuditLog&) = delete;
 
-  // Has the entry written, and then calls `done` if there is one: on the log's thread, or on this
-  // one when too many wait. Not OK: it is not on the disk, which the server's log says as well.
+  // Writes the entry, then calls `done` if there is one: on the log's thread, or on this one when
+  // too many wait. Not OK: the entry is not on the disk, which the server's log reports too.
   void Append(AuditEntry entry, Done done = nullptr) FRESHET_EXCLUDES(mutex_);
-  // The same for what anybody can cause at will, such as attempts that are refused: a few a minute
-  // of a kind are written out, the others counted (AuditEntry::repeats).
+  // Appends an entry that anybody can cause at will, such as a refused attempt: a few a minute of a
+  // kind are written, the others counted (AuditEntry::repeats).
   void AppendLimited(AuditEntry entry, const std::string& kind, Done done = nullptr)
       FRESHET_EXCLUDES(mutex_);
-  // The same for changes of one thing, which programs may make all the time: of each kind a few a
-  // minute are written out, and all of a kind that is not among those remembered.
+  // Appends a change of a thing that programs may change all the time. A few a minute of each kind
+  // are written, and all entries of a kind that is not remembered.
   void AppendChange(AuditEntry entry, const std::string& kind, Done done = nullptr)
       FRESHET_EXCLUDES(mutex_);
   // The newest entries that came at `since` or later, newest first.
@@ -99,32 +100,33 @@ class AuditLog {
   AuditLog(AuditOptions options, Clock& clock, std::unique_ptr<File> file,
            std::deque<AuditEntry> recent);
   void Run() FRESHET_EXCLUDES(mutex_);
-  // Takes it if it is to be written; false: it was counted, and `done` will be called.
+  // Admits an entry to be written; false = it was counted, and `done` will be called.
   [[nodiscard]] bool Admit(Repeats<AuditEntry>& repeats, AuditEntry* entry, const std::string& kind,
                            Done* done) FRESHET_REQUIRES(mutex_);
-  // Entries of what was left out and is due to be said.
+  // The entries about left-out entries that are due.
   [[nodiscard]] std::vector<Waiting> Overdue(bool all) FRESHET_REQUIRES(mutex_);
   void Write(std::vector<Waiting> entries) FRESHET_EXCLUDES(mutex_);
 
   const AuditOptions options_;
   Clock& clock_;
-  const std::unique_ptr<File> file_;  // of the thread
+  const std::unique_ptr<File> file_;  // used by the thread alone
   mutable Mutex mutex_;
   Condition wake_;
   std::vector<Waiting> waiting_ FRESHET_GUARDED_BY(mutex_);
   std::deque<AuditEntry> recent_ FRESHET_GUARDED_BY(mutex_);
   Repeats<AuditEntry> repeats_ FRESHET_GUARDED_BY(mutex_);
-  // Apart, as their kinds are as many as clients like.
+  // Separate, because clients choose the number of kinds.
   Repeats<AuditEntry> changes_ FRESHET_GUARDED_BY(mutex_);
   AuditStats stats_ FRESHET_GUARDED_BY(mutex_);
+  LogLimit log_unwritten_ FRESHET_GUARDED_BY(mutex_);
   bool stopping_ FRESHET_GUARDED_BY(mutex_) = false;
   std::thread thread_;  // last: it uses all of them
 };
 
-// One line of JSON without an end of line, ASCII alone: nothing that a client has sent can end it
-// or reach a terminal. Thread-safe.
+// Makes one line of JSON without an end of line, in ASCII: no text of a client can end it or reach
+// a terminal. Thread-safe.
 [[nodiscard]] std::string AuditLine(const AuditEntry& entry);
-// Unset: it is none.
+// Reads such a line; unset = the text is no such line.
 [[nodiscard]] std::optional<AuditEntry> ParseAuditLine(std::string_view line);
 
 }  // namespace freshet

@@ -7,8 +7,8 @@
 #include "absl/strings/numbers.h"
 #include "core/base/safe_text.h"
 #include "nlohmann/json.hpp"
-#include "server/ops/figures_json.h"
-#include "server/ops/unix_seconds.h"
+#include "server/api/figure.h"
+#include "server/base/unix_seconds.h"
 #include "server/ports/http_query.h"
 
 namespace freshet {
@@ -16,7 +16,7 @@ namespace {
 
 using nlohmann::json;
 
-// Six digits are more than a plot shows. JSON has no infinity and no NaN: they become null.
+// Rounds to six digits: a plot shows no more. JSON has no infinity and no NaN: they become null.
 json Short(double value) {
   if (!std::isfinite(value)) return nullptr;
   double rounded = value;
@@ -36,43 +36,13 @@ json ShardsJson(const std::vector<ShardSnapshot>& shards) {
                    {"open_leases", shard.counters.leases},
                    {"price", Short(shard.price)},
                    {"waiting_events", shard.waiting_events},
-                   {"commits", shard.commits},
+                   {"commits", shard.commits.count},
                    {"last_commit_seconds", Short(shard.last_commit.seconds())},
                    {"epoch", shard.last_epoch.number},
                    {"epoch_running", shard.epoch_running},
                    {"failure", shard.failure.ok() ? "" : shard.failure.ToString()}});
   }
   return out;
-}
-
-json TicksJson(const DispatchStats& dispatch) {
-  return {{"credit", dispatch.ticks_without_credit},
-          {"page", dispatch.ticks_without_page},
-          {"late", dispatch.ticks_late},
-          {"paused", dispatch.ticks_paused},
-          {"store", dispatch.ticks_stalled}};
-}
-
-json ResultsJson(const ServerStatus& status) {
-  const ShardCounters& counters = status.counters;
-  return {{"changed", counters.changed},
-          {"unchanged", counters.unchanged},
-          {"error", counters.errors},
-          {"throttled", counters.throttled},
-          {"gone", counters.gone},
-          {"robots_denied", counters.robots_denied},
-          {"duplicate", counters.duplicate_results},
-          {"observed_only", counters.late_results},
-          {"refused", status.results_refused}};
-}
-
-json SignalsJson(const ServerStatus& status) {
-  const ShardCounters& counters = status.counters;
-  return {{"applied", counters.signals_applied},
-          {"stale", counters.signals_stale},
-          {"duplicate", counters.signals_duplicate},
-          {"unknown_page", counters.signals_unknown_url},
-          {"refused", status.signals_refused}};
 }
 
 json RecentJson(const std::vector<RecentAssignment>& recent) {
@@ -87,7 +57,7 @@ json RecentJson(const std::vector<RecentAssignment>& recent) {
   return out;
 }
 
-// "15m" as 900.
+// Reads "15m" as 900.
 std::optional<int64_t> ParseSpan(std::string_view text) {
   int64_t unit = 1;
   if (!text.empty()) {
@@ -106,51 +76,20 @@ std::optional<int64_t> ParseSpan(std::string_view text) {
 }  // namespace
 
 std::string RenderOverview(const ConsoleState& state, const ServerStatus& status,
-                           const std::vector<ShardSnapshot>& shards,
                            const std::vector<RecentAssignment>& recent) {
-  const DispatchStats& dispatch = status.dispatch;
-  json out;
+  json out = FiguresJson(status);
   out["state"] = state.word;
   out["detail"] = state.detail;
-  out["version"] = kVersion;
-  out["now"] = UnixSeconds(status.now);
-  out["started"] = UnixSeconds(status.started);
-  out["policy"] = status.policy.in_force;
-  out["pending_policy"] = status.policy.pending;
-  out["durability"] = status.durability;
-  out["pages"] = status.counters.pages;
-  out["gone_pages"] = status.counters.gone_pages;
-  out["hosts"] = status.counters.hosts;
-  out["crawl_rate"] = dispatch.rate.per_second();
-  out["paused"] = dispatch.paused;
-  out["pause_reason"] = dispatch.pause_reason;
-  out["price"] = Short(status.price);
-  out["believed_freshness"] = Short(status.believed_freshness());
-  out["weighted_believed_freshness"] = Short(status.weighted_believed_freshness());
-  out["assignments"] = dispatch.assignments;
-  out["workers"] = dispatch.workers;
-  out["worker_credit"] = dispatch.credit;
-  out["workers_at_allowance"] = dispatch.workers_at_allowance;
-  out["open_leases"] = status.counters.leases;
-  out["expired_leases"] = status.counters.expired_leases;
-  out["quarantined_sources"] = status.counters.quarantined_sources;
-  out["epoch_running"] = status.epoch_running;
-  out["disk_bytes"] = status.store.table_bytes + status.store.wal_bytes;
-  out["unused_ticks"] = TicksJson(dispatch);
-  out["results"] = ResultsJson(status);
-  out["signals"] = SignalsJson(status);
-  AddFigures(status, &out);
-  out["shards"] = ShardsJson(shards);
+  out["shards"] = ShardsJson(status.shards);
   out["recent"] = RecentJson(recent);
   return Dump(out);
 }
 
-std::string RenderStartingOverview(const ConsoleState& state, const RecoveryStatus& recovery) {
-  return Dump({{"state", state.word},
-               {"detail", state.detail},
-               {"version", kVersion},
-               {"stage", StageName(recovery)},
-               {"recovered_share", recovery.share}});
+std::string RenderStartingOverview(const ConsoleState& state, const ServerStatus& status) {
+  json out = FiguresJson(status, /*starting=*/true);
+  out["state"] = state.word;
+  out["detail"] = state.detail;
+  return Dump(out);
 }
 
 std::string RenderWorkers(const std::vector<WorkerRecord>& workers, Instant now) {
@@ -182,7 +121,7 @@ std::string RenderHistory(const HistoryWindow& history, Instant now) {
       values.push_back(i < row.values.size() ? Short(row.values[i]) : json(nullptr));
       any |= !values.back().is_null();
     }
-    // A figure that somebody posted last week is no part of this hour.
+    // A figure that was last posted a week ago is no part of this hour.
     if (any) series[history.names[i]] = std::move(values);
   }
   return Dump(out);

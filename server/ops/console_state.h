@@ -1,5 +1,5 @@
-// What the console shows of the server as a whole, as JSON: its state in one word and its figures;
-// the history of these; who works.
+// Writes the server as a whole as JSON for the console: its state in one word, its figures and
+// their history, its workers.
 #ifndef FRESHET_SERVER_OPS_CONSOLE_STATE_H_
 #define FRESHET_SERVER_OPS_CONSOLE_STATE_H_
 
@@ -8,32 +8,30 @@
 
 #include "server/api/status.h"
 #include "server/engine/dispatcher.h"
-#include "server/engine/shard.h"
 #include "server/ops/history.h"
 #include "server/ports/http_message.h"
 
 namespace freshet {
 
-// What a server does, for people: `word` is one of starting, serving, paused, full, failed,
+// The state of a server for people: `word` is one of starting, serving, paused, full, failed,
 // stopping. Value type, thread-compatible.
 struct ConsoleState {
   std::string word;
-  std::string detail;  // a sentence; empty: there is nothing to add
+  std::string detail;  // a sentence; empty = nothing to add
 };
 
 // All functions are thread-safe.
 
-// Of a server that serves, or did.
+// Shows a server that serves, or did.
 [[nodiscard]] std::string RenderOverview(const ConsoleState& state, const ServerStatus& status,
-                                         const std::vector<ShardSnapshot>& shards,
                                          const std::vector<RecentAssignment>& recent);
-// Of one that does not serve yet.
+// Shows a server that does not serve yet.
 [[nodiscard]] std::string RenderStartingOverview(const ConsoleState& state,
-                                                 const RecoveryStatus& recovery);
+                                                 const ServerStatus& status);
 [[nodiscard]] std::string RenderWorkers(const std::vector<WorkerRecord>& workers, Instant now);
 [[nodiscard]] std::string RenderHistory(const HistoryWindow& history, Instant now);
 
-// What a request asks of the history: `window` in seconds, or as 15m, 6h, 30d, and `since`.
+// A request for the history: `window` in seconds, or as 15m, 6h, 30d, and `since`.
 struct HistoryQuery {
   int64_t window = 900;
   int64_t since = -1;

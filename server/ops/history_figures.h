@@ -1,9 +1,8 @@
-// What is plotted over time: the figures of a second, from the counters before and after it.
+// The plotted figures of a second, made from the counters before and after it.
 #ifndef FRESHET_SERVER_OPS_HISTORY_FIGURES_H_
 #define FRESHET_SERVER_OPS_HISTORY_FIGURES_H_
 
 #include <map>
-#include <optional>
 #include <string>
 
 #include "server/api/status.h"
@@ -11,26 +10,23 @@
 
 namespace freshet {
 
-// In front of the names of figures that were posted to the server.
+// The prefix of names of figures that were posted to the server.
 inline constexpr char kNotePrefix[] = "note:";
 
-// Owner thread only.
+// Makes the figures. Owner thread only.
 class FigureMaker {
  public:
-  // The figures between the status before and this one; none of the first, which has none before.
-  // Rates are per second; shares of nothing are NaN.
-  [[nodiscard]] Figures Make(const ServerStatus& status,
-                             const std::map<std::string, double>& annotations);
+  // The figures between the last status and this one; empty for the first status. Rates are per
+  // second; shares of nothing are NaN.
+  [[nodiscard]] Figures Make(const ServerStatus& status);
 
  private:
-  // What is counted, of a status.
+  // The counters of the last status by series.
   struct Counts {
     Instant at;
-    ShardCounters shards;
-    DispatchStats dispatch;
-    uint64_t commits = 0;
+    std::map<std::string, double> counters;
   };
-  std::optional<Counts> before_;
+  Counts before_;
 };
 
 }  // namespace freshet

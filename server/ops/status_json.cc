@@ -6,9 +6,9 @@
 
 #include "core/base/safe_text.h"
 #include "nlohmann/json.hpp"
-#include "server/ops/figures_json.h"
+#include "server/api/figure.h"
+#include "server/base/unix_seconds.h"
 #include "server/ops/history_figures.h"
-#include "server/ops/unix_seconds.h"
 
 namespace freshet {
 namespace {
@@ -21,10 +21,10 @@ bool ValidName(const std::string& name) {
   });
 }
 
-// JSON has no infinity and no NaN: they become null.
+// Makes a JSON number. JSON has no infinity and no NaN: they become null.
 json Number(double value) { return std::isfinite(value) ? json(value) : json(nullptr); }
 
-// Programs have known these names since there was a history of the last minutes.
+// Programs know these names from earlier versions.
 constexpr const char* kSeries[] = {"crawls_per_second",
                                    "results_per_second",
                                    "signals_per_second",
@@ -35,7 +35,7 @@ constexpr const char* kSeries[] = {"crawls_per_second",
                                    "ready"};
 constexpr size_t kMaxSamples = 600;
 
-// The last rows of one series.
+// Writes the last rows of one series.
 json Series(const HistoryWindow& history, const std::string& name) {
   const auto it = std::find(history.names.begin(), history.names.end(), name);
   const auto index = static_cast<size_t>(it - history.names.begin());
@@ -59,85 +59,6 @@ json HistoryJson(const HistoryWindow& history, const std::map<std::string, doubl
   for (const auto& [name, unused] : annotations) {
     out["annotations"][name] = Series(history, kNotePrefix + name);
   }
-  return out;
-}
-
-json SharedRateJson(const RateSharingStatus& rate) {
-  return {{"crawl_rate", rate.total.per_second()},
-          {"granted", rate.granted.per_second()},
-          {"price", rate.price},
-          {"leads", rate.leads},
-          {"leader", rate.leader ? json(*rate.leader) : json(nullptr)}};
-}
-
-json ClusterJson(const ClusterStatus& cluster) {
-  json out = {{"name", cluster.name},
-              {"turn", cluster.sure},
-              {"transactions", cluster.log.transactions},
-              {"rows_appended", cluster.log.rows},
-              {"rows_read", cluster.log.rows_read},
-              {"waiting_partitions", cluster.log.waiting}};
-  if (cluster.rate.shared) {
-    out["fleet_rate"] = SharedRateJson(cluster.rate);
-    out["learned_divisions"] = cluster.learned_from;
-  }
-  return out;
-}
-
-json StatusJson(const ServerStatus& status) {
-  const ShardCounters& counters = status.counters;
-  const DispatchStats& dispatch = status.dispatch;
-  json out;
-  out["version"] = kVersion;
-  out["time"] = UnixSeconds(status.now);
-  out["started"] = UnixSeconds(status.started);
-  out["policy"] = status.policy.in_force;
-  out["pending_policy"] = status.policy.pending;
-  out["durability"] = status.durability;
-  out["failure"] = status.failure.ok() ? "" : status.failure.ToString();
-  out["shards"] = status.shards;
-  out["pages"] = counters.pages;
-  out["hosts"] = counters.hosts;
-  out["importance"] = status.believed.importance;
-  out["believed_freshness"] = status.believed_freshness();
-  out["weighted_believed_freshness"] = status.weighted_believed_freshness();
-  out["price"] = status.price;
-  out["epochs"] = status.last_epoch.epochs;
-  out["epoch_running"] = status.epoch_running;
-  out["crawl_rate"] = dispatch.rate.per_second();
-  out["paused"] = dispatch.paused;
-  out["pause_reason"] = dispatch.pause_reason;
-  out["assignments"] = dispatch.assignments;
-  out["unused_ticks"] = {{"credit", dispatch.ticks_without_credit},
-                         {"page", dispatch.ticks_without_page},
-                         {"late", dispatch.ticks_late},
-                         {"paused", dispatch.ticks_paused},
-                         {"store", dispatch.ticks_stalled}};
-  out["workers"] = dispatch.workers;
-  out["worker_credit"] = dispatch.credit;
-  out["ready"] = dispatch.ready;
-  out["waiting_events"] = status.waiting_events;
-  out["open_leases"] = counters.leases;
-  out["expired_leases"] = counters.expired_leases;
-  out["returned_leases"] = counters.returned_leases;
-  out["results"] = {{"changed", counters.changed},
-                    {"unchanged", counters.unchanged},
-                    {"error", counters.errors},
-                    {"gone", counters.gone},
-                    {"robots_denied", counters.robots_denied},
-                    {"duplicate", counters.duplicate_results},
-                    {"observed_only", counters.late_results},
-                    {"refused", status.results_refused}};
-  out["signals"] = {{"applied", counters.signals_applied},
-                    {"stale", counters.signals_stale},
-                    {"duplicate", counters.signals_duplicate},
-                    {"unknown_page", counters.signals_unknown_url},
-                    {"refused", status.signals_refused}};
-  AddFigures(status, &out);
-  out["commits"] = status.store.commits;
-  out["syncs"] = status.store.syncs;
-  out["disk_bytes"] = status.store.table_bytes + status.store.wal_bytes;
-  if (!status.cluster.name.empty()) out["cluster"] = ClusterJson(status.cluster);
   return out;
 }
 
@@ -171,24 +92,16 @@ std::map<std::string, double> Annotations::values() const {
   return values_;
 }
 
-std::string RenderStartingJson(const RecoveryStatus& recovery) {
-  return json{{"starting", Describe(recovery)},
-              {"stage", StageName(recovery)},
-              {"log_bytes", recovery.log_bytes},
-              {"checked_log_bytes", recovery.checked_log_bytes},
-              {"replayed_log_bytes", recovery.replayed_log_bytes},
-              {"rows_taken_in", recovery.rows_taken_in},
-              {"recovered_pages", recovery.pages},
-              {"recovered_share", recovery.share}}
-      .dump();
+std::string RenderStartingJson(const ServerStatus& status) {
+  json out = FiguresJson(status, /*starting=*/true);
+  out["starting"] = Describe(status.recovery);
+  return out.dump();
 }
 
 std::string RenderStatusJson(const ServerStatus& status, const HistoryWindow& history,
-                             const std::vector<RecentAssignment>& recent,
-                             const std::map<std::string, double>& annotations) {
-  json out = StatusJson(status);
-  out["history"] = HistoryJson(history, annotations);
-  out["annotations"] = annotations;
+                             const std::vector<RecentAssignment>& recent) {
+  json out = FiguresJson(status);
+  out["history"] = HistoryJson(history, status.annotations);
   out["recent"] = json::array();
   for (const RecentAssignment& assignment : recent) {
     out["recent"].push_back({{"time", UnixSeconds(assignment.at)},

@@ -14,8 +14,8 @@
 
 namespace freshet {
 
-// Figures that programs beside the server post, such as the true freshness that a demonstration
-// knows. Bounded: at most kMaxSeries names of a-z and `_`, 1 to 40 long. Thread-safe.
+// Figures that other programs post, such as the true freshness in a demonstration. At most
+// kMaxSeries names of a-z and `_`, 1 to 40 long. Thread-safe.
 class Annotations {
  public:
   static constexpr size_t kMaxSeries = 16;
@@ -29,13 +29,12 @@ class Annotations {
   std::map<std::string, double> values_ FRESHET_GUARDED_BY(mutex_);
 };
 
-// Of a server that does not serve yet: how far it has come.
-[[nodiscard]] std::string RenderStartingJson(const RecoveryStatus& recovery);
+// Writes the progress of a server that does not serve yet.
+[[nodiscard]] std::string RenderStartingJson(const ServerStatus& status);
 
-// Status, the last ten minutes second by second, recent assignments, annotations.
+// Writes the figures, the last ten minutes second by second, and recent assignments.
 [[nodiscard]] std::string RenderStatusJson(const ServerStatus& status, const HistoryWindow& history,
-                                           const std::vector<RecentAssignment>& recent,
-                                           const std::map<std::string, double>& annotations);
+                                           const std::vector<RecentAssignment>& recent);
 
 }  // namespace freshet
 

@@ -11,19 +11,6 @@ constexpr Duration kReminder = Duration::Seconds(60);
 
 }  // namespace
 
-std::string_view FailureKind(const Status& failure) {
-  switch (failure.code()) {
-    case absl::StatusCode::kOk:
-      return "";
-    case absl::StatusCode::kResourceExhausted:
-      return "disk_full";
-    case absl::StatusCode::kDataLoss:
-      return "damaged";
-    default:
-      return "write_failed";
-  }
-}
-
 StoreWatch::StoreWatch(Health& health, std::function<void(const Status&)> on_change)
     : health_(health), on_change_(std::move(on_change)) {}
 

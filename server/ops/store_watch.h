@@ -1,10 +1,9 @@
-// What a store that takes no writes means for everybody else, said when it changes and no more
-// often than people read.
+// Tells the rest of the server when the store takes no writes, and logs it no more often than
+// people read.
 #ifndef FRESHET_SERVER_OPS_STORE_WATCH_H_
 #define FRESHET_SERVER_OPS_STORE_WATCH_H_
 
 #include <functional>
-#include <string_view>
 
 #include "core/base/status.h"
 #include "core/base/units.h"
@@ -13,18 +12,14 @@
 
 namespace freshet {
 
-// The kind of what keeps the store from taking writes: "disk_full", "damaged" or "write_failed";
-// "" if nothing does. A small fixed set, for labels.
-[[nodiscard]] std::string_view FailureKind(const Status& failure);
-
-// Looks at the store now and then. Owner thread only.
+// Watches the store. Owner thread only.
 class StoreWatch {
  public:
-  // `on_change` hears why no page can be handed out, as workers are told: ResourceExhausted while
-  // the disk is full, Unavailable once the store has failed; OK when it goes on.
+  // `on_change` is told why no page can be handed out, as workers are. ResourceExhausted: the disk
+  // is full. Unavailable: the store has failed. OK: it goes on.
   StoreWatch(Health& health, std::function<void(const Status&)> on_change);
 
-  // `failure`: why no shard can write, OK if one can.
+  // Looks at the store. `failure`: why no shard can write, OK if one can.
   void Look(const Status& failure, const StoreStats& stats, Instant now);
 
  private:
@@ -36,8 +31,8 @@ class StoreWatch {
   bool failed_ = false;
   bool full_ = false;
   Instant full_since_;
-  Instant said_;                   // when the log last said that the disk is full
-  uint64_t refused_at_first_ = 0;  // commits before
+  Instant said_;                   // when the log last reported the full disk
+  uint64_t refused_at_first_ = 0;  // commits refused before
 };
 
 }  // namespace freshet

@@ -3,7 +3,6 @@
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <poll.h>
-#include <sys/eventfd.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -18,35 +17,26 @@
 #include "core/base/check.h"
 #include "core/base/shares.h"
 #include "fmt/format.h"
-#include "server/base/client_network.h"
 #include "server/base/grpc_threads.h"
 #include "server/logs/loggers.h"
-#include "server/ports/listen.h"
 
 namespace freshet {
 namespace {
 
-// Connections accepted before the thread looks at anything else.
-constexpr int kAcceptsAtOnce = 64;
-// Refused ones may read why for so long, so many at a time: they hold a descriptor each.
+// How long refused connections may read the reason, and how many at a time: each holds a
+// descriptor.
 constexpr Duration kFarewell = Duration::Seconds(1);
 constexpr size_t kMaxLeaving = 16;
-// Counting again costs a system call for each connection.
+// The least time between two counts: each costs a system call for each connection.
 constexpr Duration kRecount = Duration::Millis(50);
 constexpr Duration kStatsRecount = Duration::Millis(500);
-// Without descriptors or memory in the system accepting fails at once, again and again.
-constexpr Duration kRest = Duration::Millis(100);
-// One that has said nothing by then is closed.
+// A connection that is silent for this long is closed.
 constexpr Duration kSilence = Duration::Seconds(20);
-// A handshake takes gRPC a millisecond or two. One that is not answered by then, on a machine that
-// has much to do, makes way for the next.
+// The longest wait for a handshake. gRPC needs a millisecond or two; on a busy machine an
+// unanswered one makes way for the next.
 constexpr Duration kLongestHandshake = Duration::Seconds(1);
-// Where tcpi_data_segs_out is in Linux's tcp_info, which has more than that of netinet/tcp.h.
+// The place of tcpi_data_segs_out in Linux's tcp_info, which is larger than that of netinet/tcp.h.
 constexpr size_t kDataSegmentsOut = 156;
-
-bool IsOutOfSomething(int error) {
-  return error == EMFILE || error == ENFILE || error == ENOBUFS || error == ENOMEM;
-}
 
 void Send(int descriptor, const std::string& bytes) {
   (void)!send(descriptor, bytes.data(), bytes.size(), MSG_NOSIGNAL | MSG_DONTWAIT);
@@ -61,30 +51,16 @@ Connections::Connections(size_t limit, size_t per_client, Clock& clock, Speech s
 
 Connections::~Connections() { Stop(); }
 
-StatusOr<int> Connections::Listen(const std::string& address) {
-  CHECK(listeners_.empty(), "listens already");
-  ASSIGN_OR_RETURN(const std::vector<ListeningSocket> sockets, ListenEverywhere(address));
-  for (const ListeningSocket& socket : sockets) listeners_.push_back(socket.descriptor);
-  return sockets.front().port;
-}
-
 void Connections::Start(HandOver hand_over, Closed closed) {
-  CHECK(!thread_.joinable() && !listeners_.empty(), "not listening, or started already");
+  CHECK(acceptor_.listens(), "not listening");
   hand_over_ = std::move(hand_over);
   closed_ = std::move(closed);
-  wake_ = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-  CHECK(wake_ >= 0, "eventfd: {}", std::strerror(errno));
-  thread_ = std::thread([this] { Run(); });
+  thread_.Start([this] { Run(); });
 }
 
 void Connections::Stop() {
-  if (thread_.joinable()) {
-    const uint64_t one = 1;
-    (void)!write(wake_, &one, sizeof(one));
-    thread_.join();
-    close(std::exchange(wake_, -1));
-  }
-  for (const int listener : std::exchange(listeners_, {})) close(listener);
+  thread_.Stop();
+  acceptor_.Close();
   while (!to_shake_hands_.empty()) close(to_shake_hands_.Pop());
 }
 
@@ -92,6 +68,18 @@ void Connections::CutAll() {
   const MutexLock lock(mutex_);
   Recount(clock_.Now());
   for (const auto& [descriptor, one] : open_) (void)shutdown(descriptor, SHUT_RDWR);
+}
+
+void Connections::Cut(const std::set<Peer>& peers) {
+  if (peers.empty()) return;
+  const MutexLock lock(mutex_);
+  Recount(clock_.Now());
+  for (const auto& [descriptor, one] : open_) {
+    if (!peers.contains(PeerOfSocket(descriptor))) continue;
+    const linger at_once{.l_onoff = 1, .l_linger = 0};
+    (void)setsockopt(descriptor, SOL_SOCKET, SO_LINGER, &at_once, sizeof(at_once));
+    (void)shutdown(descriptor, SHUT_RDWR);
+  }
 }
 
 ConnectionStats Connections::stats() const {
@@ -107,22 +95,23 @@ void Connections::Run() {
     const Instant now = clock_.Now();
     SeeOff(now, false);
     Attend(now);
-    std::vector<pollfd> polled = {{.fd = wake_, .events = POLLIN, .revents = 0},
+    std::vector<pollfd> polled = {thread_.end(),
                                   {.fd = lobby_.descriptor(), .events = POLLIN, .revents = 0}};
     for (const Leaving& one : leaving_) {
       polled.push_back({.fd = one.descriptor, .events = POLLIN, .revents = 0});
     }
     const size_t first = polled.size();
-    if (resting_until_ <= now) {
-      for (const int listener : listeners_) {
-        polled.push_back({.fd = listener, .events = POLLIN, .revents = 0});
-      }
-    }
+    acceptor_.AddTo(&polled, now);
     const auto millis = std::max<int64_t>(0, Patience(now).micros() / 1000 + 1);
     if (poll(polled.data(), polled.size(), static_cast<int>(millis)) <= 0) continue;
     if (polled[0].revents != 0) break;
     for (size_t i = first; i < polled.size(); ++i) {
-      if (polled[i].revents != 0) Accept(polled[i].fd, clock_.Now());
+      if (polled[i].revents == 0) continue;
+      const Instant then = clock_.Now();
+      const auto take = [this, then](int descriptor) { Take(descriptor, then); };
+      if (acceptor_.Accept(polled[i].fd, then, take)) continue;
+      const MutexLock lock(mutex_);
+      ++stats_.failed;
     }
   }
   SeeOff(clock_.Now(), true);
@@ -132,42 +121,24 @@ Duration Connections::Patience(Instant now) const {
   Duration wait = Duration::Hours(1);
   if (!leaving_.empty()) wait = std::min(wait, leaving_.front().until - now);
   if (const auto overdue = lobby_.next_overdue()) wait = std::min(wait, *overdue - now);
-  if (resting_until_ > now) wait = std::min(wait, resting_until_ - now);
-  // Nobody says when gRPC has answered.
+  if (const Instant rested = acceptor_.resting_until(); rested > now) {
+    wait = std::min(wait, rested - now);
+  }
+  // Nothing tells when gRPC has answered.
   if (!to_shake_hands_.empty()) wait = std::min(wait, Duration::Millis(1));
   return wait;
 }
 
-void Connections::Accept(int listener, Instant now) {
-  for (int i = 0; i < kAcceptsAtOnce; ++i) {
-    const int descriptor = accept4(listener, nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC);
-    if (descriptor >= 0) {
-      // A peek stops at urgent data otherwise, and what is behind it wakes the thread for ever.
-      const int on = 1;
-      (void)setsockopt(descriptor, SOL_SOCKET, SO_OOBINLINE, &on, sizeof(on));
-      Take(descriptor, now);
-    } else if (IsOutOfSomething(errno)) {
-      const char* why = std::strerror(errno);
-      resting_until_ = now + kRest;
-      if (const auto more = complaints_.Admit(now)) {
-        Logger(LogModule::kPorts).warn("cannot accept connections: {}{}", why, *more);
-      }
-      const MutexLock lock(mutex_);
-      ++stats_.failed;
-      return;
-    } else if (errno != ECONNABORTED && errno != EINTR) {
-      return;  // nobody waits
-    }
-  }
-}
-
 void Connections::Take(int descriptor, Instant now) {
+  // Otherwise a peek stops at urgent data, and the bytes behind it wake the thread for ever.
+  const int on = 1;
+  (void)setsockopt(descriptor, SOL_SOCKET, SO_OOBINLINE, &on, sizeof(on));
   {
     const MutexLock lock(mutex_);
-    Forget(descriptor);  // gRPC has closed the one that had this number
+    Forget(descriptor);  // gRPC has closed the previous socket of this number
     if (Full() && now >= recounted_ + kRecount) Recount(now);
   }
-  // Those that have spoken meanwhile are not the ones that are silent.
+  // Connections that have spoken meanwhile do not count as silent.
   if (lobby_.size() > 0) Attend(now);
   bool full = false;
   {
@@ -280,7 +251,7 @@ void Connections::TellOfLobby() {
 }
 
 void Connections::Refuse(int descriptor, std::string_view why, Instant now) {
-  // Before a handshake nothing can be told that a client of TLS would believe.
+  // Before a handshake a client of TLS believes nothing.
   if (speech_ == Speech::kTls) {
     close(descriptor);
     return;
@@ -299,7 +270,7 @@ void Connections::Refuse(int descriptor, std::string_view why, Instant now) {
 void Connections::Tell(Leaving& leaving) {
   if (std::exchange(leaving.told, true)) return;
   Send(leaving.descriptor, leaving.refusal.Farewell());
-  // Closed with something unread it would be reset, and the reason lost.
+  // Closing with unread bytes would reset the connection, and lose the reason.
   (void)shutdown(leaving.descriptor, SHUT_WR);
 }
 
@@ -329,7 +300,7 @@ void Connections::SeeOff(Instant now, bool all) {
   std::erase_if(leaving_, [&](Leaving& one) {
     char bytes[4096];
     ssize_t read = 0;
-    // Bounded: who keeps on sending is not listened to for ever.
+    // The number of reads is bounded: a client could send for ever.
     for (int i = 0; i < 4; ++i) {
       if ((read = recv(one.descriptor, bytes, sizeof(bytes), MSG_DONTWAIT)) <= 0) break;
       const std::string answer = one.refusal.Answer({bytes, static_cast<size_t>(read)});

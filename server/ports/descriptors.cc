@@ -12,53 +12,44 @@
 namespace freshet {
 namespace {
 
-// Standard streams, listeners, the log, event queues, connections on their way out.
+// Descriptors of standard streams, listeners, the log, event queues, and closing connections.
 constexpr uint64_t kOwn = 40;
 // Cores beyond these do not get pollers of their own.
 constexpr uint64_t kMostCores = 64;
-// What the store opens beside its table cache: logs, manifest, lock, a checkpoint being made, and
-// the inputs and outputs of compactions, which the cache cannot let go of.
+// Descriptors of the store beside its table cache: logs, manifest, lock, a checkpoint being made,
+// and the inputs and outputs of compactions, which the cache must keep.
 constexpr uint64_t kStoreWork = 64;
 constexpr uint64_t kLeastTables = 32;
-// The same of the frontier's database, which has a fourth of the tables beyond the least.
-constexpr uint64_t kFrontierWork = 32;
-constexpr uint64_t kLeastFrontierTables = 8;
-constexpr uint64_t kFrontierShare = 4;
 constexpr uint64_t kLeastConnections = 8;
 constexpr uint64_t kLeastHttp = 4;
+// As many HTTP connections may wait as may be open.
+constexpr uint64_t kPerHttp = 2;
 // A share for the probes and scrapers of a process with few descriptors.
 constexpr uint64_t kHttpShare = 16;
-// So many tables hold a terabyte: no store that one machine serves needs to count them.
+// This number of tables holds a terabyte: no store of one machine needs to count them.
 constexpr uint64_t kAllTables = 16'384;
 
 }  // namespace
 
 StatusOr<DescriptorPlan> PlanDescriptors(uint64_t limit, const DescriptorWishes& wishes) {
-  const uint64_t own = kOwn + 2 * std::min<uint64_t>(wishes.cores, kMostCores) + kStoreWork +
-                       (wishes.frontier ? kFrontierWork : 0);
-  const uint64_t least_tables = kLeastTables + (wishes.frontier ? kLeastFrontierTables : 0);
-  const uint64_t needed = own + least_tables + kLeastConnections + kLeastHttp;
+  const uint64_t own = kOwn + 2 * std::min<uint64_t>(wishes.cores, kMostCores) + kStoreWork;
+  const uint64_t needed = own + kLeastTables + kLeastConnections + kPerHttp * kLeastHttp;
   if (limit < needed) {
     return MakeStatus(absl::StatusCode::kResourceExhausted,
                       "the process may open only {} files, but needs at least {}: raise the limit "
                       "(ulimit -n, or LimitNOFILE= of systemd)",
                       limit, needed);
   }
-  // What is left of the smallest limits is not there for it.
+  // Under the smallest limits not all of this is left.
   const auto http = std::min({static_cast<uint64_t>(std::max(wishes.http_connections, 1)),
                               std::max(kLeastHttp, limit / kHttpShare),
-                              limit - own - least_tables - kLeastConnections});
-  const uint64_t spare = limit - own - http;
+                              (limit - own - kLeastTables - kLeastConnections) / kPerHttp});
+  const uint64_t spare = limit - own - kPerHttp * http;
   const uint64_t connections =
       std::min(static_cast<uint64_t>(std::max(wishes.connections, 1)),
-               kLeastConnections + (spare - least_tables - kLeastConnections) / 2);
-  const uint64_t all_tables = spare - connections;
-  const uint64_t of_frontier =
-      wishes.frontier ? kLeastFrontierTables + (all_tables - least_tables) / kFrontierShare : 0;
-  const uint64_t tables = all_tables - of_frontier;
-  const auto files = [](uint64_t some) { return some >= kAllTables ? -1 : static_cast<int>(some); };
-  return DescriptorPlan{.table_files = files(tables),
-                        .frontier_table_files = files(of_frontier),
+               kLeastConnections + (spare - kLeastTables - kLeastConnections) / 2);
+  const uint64_t tables = spare - connections;
+  return DescriptorPlan{.table_files = tables >= kAllTables ? -1 : static_cast<int>(tables),
                         .connections = static_cast<int>(connections),
                         .http_connections = static_cast<int>(http)};
 }
@@ -71,17 +62,16 @@ uint64_t RaiseDescriptorLimit() {
   return limit.rlim_cur;
 }
 
-StatusOr<DescriptorPlan> ShareDescriptors(const ServerConfig& config) {
+StatusOr<DescriptorPlan> ShareDescriptors(const PortConfig& config) {
   const uint64_t limit = RaiseDescriptorLimit();
   ASSIGN_OR_RETURN(
       const DescriptorPlan plan,
-      PlanDescriptors(limit,
-                      {.connections = config.max_connections,
-                       .http_connections = static_cast<int>(config.max_http_connections),
-                       .cores = std::thread::hardware_concurrency(),
-                       .frontier = config.frontier_enabled && !config.cluster.configured()}));
-  // Who has asked for more is warned, and who gets few; a default is only the most that is of use.
-  const ServerConfig defaults;
+      PlanDescriptors(limit, {.connections = config.max_connections,
+                              .http_connections = static_cast<int>(config.max_http_connections),
+                              .cores = std::thread::hardware_concurrency()}));
+  // An operator who has asked for more is warned, or who gets few; a default is only the most that
+  // is of use.
+  const PortConfig defaults;
   const auto tell = [limit](std::string_view key, int planned, int wanted, int usual) {
     if (planned >= wanted) return;
     constexpr int kMany = 1000;

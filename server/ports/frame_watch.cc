@@ -15,14 +15,14 @@ int64_t SteadyMicros() {
       .count();
 }
 
-// Clients open their windows again, of the stream and of the connection, for each message at most,
-// of which a DATA frame may bring many, and as they open a call. Leave for so many of these frames
-// may add up.
+// Clients open two windows again, of the stream and of the connection: at most once for each
+// message, and when they open a call. A DATA frame may bring many messages. The right to send these
+// frames may add up to this number.
 constexpr uint64_t kUpdatesPerFrame = 4;
 constexpr uint64_t kBytesPerUpdate = 4;
 constexpr uint64_t kMostUpdates = 100'000;
 
-// Uses one up, if there is any.
+// Uses up one, if there is any.
 bool TakeOne(uint64_t* left) {
   if (*left == 0) return false;
   --*left;
@@ -32,32 +32,33 @@ bool TakeOne(uint64_t* left) {
 }  // namespace
 
 FrameLimits FrameLimitsFor(int64_t metadata_bytes, int64_t streams_per_connection) {
-  // Calls with too much metadata are refused one by one up to here, so that a client which has put
-  // a little too much into one hears why. Headers that never end are kept, for each connection, and
-  // gRPC counts nothing of them.
+  // A call with too much metadata is refused by itself up to this size, so that a client slightly
+  // above the limit learns why. gRPC keeps endless headers for each connection, and does not count
+  // them.
   constexpr int64_t kLeastBlock = 32 << 10;
   constexpr int64_t kLeastCount = 1000;
-  // Before gRPC opens its window again, a stream brings 16 KiB (grpc_port.cc). So one comes here
-  // only by frames of less than 8 bytes each: no message with a URL is as small.
+  // A stream brings at most 16 KiB before gRPC opens its window again (grpc_port.cc). So only
+  // frames of less than 8 bytes reach this number; no message with a URL is as small.
   constexpr uint64_t kUnreadFrames = 2048;
   return {.block_bytes = static_cast<uint64_t>(std::max(4 * metadata_bytes, kLeastBlock)),
           .block_frames = 256,
           .early_calls = static_cast<uint64_t>(std::max(streams_per_connection, kLeastCount)),
-          // A client may take back all that it has open, and once more.
+          // A client may cancel all its open calls, and as many more.
           .resets = static_cast<uint64_t>(std::max(2 * streams_per_connection, kLeastCount)),
           .idle = kLeastCount,
-          // A window of each call that the server ends may be on its way.
+          // A window of data may be on its way for each call that the server ends.
           .stray = static_cast<uint64_t>(4 * std::max(streams_per_connection, kLeastCount)),
           .unread = kUnreadFrames};
 }
 
 bool FrameWatch::Take(std::string_view bytes) {
+  taken_ += bytes.size();
   while (excess_.empty()) {
     if (in_data_) {
       messages_.Take(heads_.TakePayload(&bytes));
       if (messages_.left() > 0) return true;
       in_data_ = false;
-      SeeData();
+      SeeData(taken_ - bytes.size());
       continue;
     }
     if (reset_left_ > 0) {
@@ -103,7 +104,7 @@ void FrameWatch::See(const FrameHead& head) {
       if (TakeOne(&settings_acks_)) return;
       return Count(limits_.idle, &idle_, "acknowledgements of settings that were not sent");
     case kPingFrame:
-      // gRPC counts the others itself, and knows what they follow.
+      // gRPC counts other frames itself, and knows what they answer.
       if ((head.flags & kAckFlag) == 0 || TakeOne(&ping_acks_)) return;
       return Count(limits_.idle, &idle_, "answers to pings that were not sent");
     case kWindowUpdateFrame:
@@ -115,8 +116,8 @@ void FrameWatch::See(const FrameHead& head) {
   Count(limits_.idle, &idle_, "frames that bring almost nothing");
 }
 
-void FrameWatch::SeeData() {
-  const MessageFrames::Ended ended = messages_.End();
+void FrameWatch::SeeData(uint64_t bytes) {
+  const MessageFrames::Ended ended = messages_.End(bytes);
   if (ended.scrap) Count(limits_.idle, &idle_, "frames that bring almost nothing");
   if (!trusted_ && ended.unread > limits_.unread) {
     excess_ = "small frames on a stream that the server does not read at the moment";
@@ -133,7 +134,7 @@ void FrameWatch::SeeCall(const FrameHead& head) {
   if ((head.flags & kEndStreamFlag) != 0) messages_.EndInput(head.stream);
   window_updates_ = std::min(window_updates_ + kUpdatesPerFrame, kMostUpdates);
   if (trusted_) return;
-  // gRPC has no more open itself, but for those that it passes over as it closes the connection.
+  // gRPC has no more calls open, except those it skips while it closes the connection.
   const bool too_many = messages_.open() > 2 * limits_.early_calls;
   if ((!settled_ && ++early_calls_ > limits_.early_calls) || too_many) {
     excess_ = "calls of a client that takes in no settings";
@@ -142,18 +143,21 @@ void FrameWatch::SeeCall(const FrameHead& head) {
 
 void FrameWatch::Sending(std::string_view bytes) {
   settings_sent_ = true;
-  // gRPC writes one piece after the other, each with all that is ready, and keeps the calls of one
-  // until all of it has left.
+  // gRPC writes one piece after the other, each with all that is ready, and keeps the calls of a
+  // piece until all of it has left.
   if (bytes.size() > unsent_) calls_in_write_ += std::exchange(calls_since_write_, 0);
   const size_t again = std::min(unsent_, bytes.size());
   unsent_ -= again;
   bytes.remove_prefix(again);
-  while (const std::optional<FrameHead> head = sent_heads_.Next(&bytes)) {
+  while (true) {
+    SeeSent(sent_heads_.TakePayload(&bytes));
+    const std::optional<FrameHead> head = sent_heads_.Next(&bytes);
+    if (!head) return;
     const bool data = head->type == kDataFrame || head->type == kHeadersFrame;
     const bool ends = data && (head->flags & kEndStreamFlag) != 0;
     const bool over = ends || head->type == kRstStreamFrame;
     if (over && messages_.Close(head->stream)) ++answers_in_write_;
-    if (head->type == kWindowUpdateFrame) messages_.OpenWindow(head->stream);
+    if (head->type == kWindowUpdateFrame) window_ = {.stream = head->stream, .left = head->length};
     if (head->type == kDataFrame) {
       window_updates_ = std::min(
           window_updates_ + kUpdatesPerFrame + head->length / kBytesPerUpdate, kMostUpdates);
@@ -162,6 +166,13 @@ void FrameWatch::Sending(std::string_view bytes) {
     if (asks && head->type == kSettingsFrame) ++settings_acks_;
     if (asks && head->type == kPingFrame) ++ping_acks_;
   }
+}
+
+void FrameWatch::SeeSent(std::string_view part) {
+  if (window_.left == 0) return;
+  for (const char byte : part) window_.bytes = window_.bytes << 8 | static_cast<uint8_t>(byte);
+  window_.left -= static_cast<uint32_t>(part.size());
+  if (window_.left == 0) messages_.OpenWindow(window_.stream, window_.bytes);
 }
 
 WireHeld FrameWatch::held() const {
@@ -184,7 +195,7 @@ void FrameWatch::SeekKey(std::string_view part) {
   for (size_t at = 0; (at = rest.find(limits_.mark)) != std::string_view::npos;) {
     const std::string_view shown = rest.substr(at + limits_.mark.size());
     if (shown.size() < limits_.key.size()) break;
-    // In a time that tells nothing of the key.
+    // The comparison takes a time that tells nothing of the key.
     trusted_ = CRYPTO_memcmp(shown.data(), limits_.key.data(), limits_.key.size()) == 0;
     if (trusted_) return unseen_.clear();
     rest = rest.substr(at + 1);
@@ -197,7 +208,7 @@ void FrameWatch::Count(uint64_t most, uint64_t* count, std::string_view what) {
   if (trusted_) return;
   if (window_began_ == 0) window_began_ = SteadyMicros();
   if (++*count <= most) return;
-  // So the clock is looked at once in so many.
+  // The clock is read only once in this many.
   const int64_t now = SteadyMicros();
   if (now - window_began_ < FrameLimits::kWindow.micros()) {
     excess_ = what;

@@ -4,8 +4,8 @@
 
 #include <algorithm>
 #include <chrono>
-#include <optional>
 #include <utility>
+#include <vector>
 
 #include "absl/container/flat_hash_map.h"
 #include "core/base/check.h"
@@ -15,52 +15,54 @@
 #include "server/base/ticker.h"
 #include "server/config.h"
 #include "server/logs/loggers.h"
+#include "server/ports/call_turn.h"
 #include "server/ports/watched_reads.h"
 #include "sync/mutex.h"
 
 namespace freshet {
 namespace {
 
-// Pings of clients may come so close together before they are told to stop.
+// The least interval between a client's pings; a client that pings more often is told to stop.
 constexpr Duration kMinPingInterval = Duration::Seconds(1);
-// A connection that has not said what it wants by then is closed.
+// A connection that has not shaken hands after this time is closed.
 constexpr Duration kHandshake = Duration::Seconds(20);
-// Memory of gRPC that a connection, and a call, takes.
+// gRPC's memory for a connection, and for a call.
 constexpr size_t kBytesPerConnection = size_t{32} << 10;
 constexpr size_t kBytesPerCall = size_t{16} << 10;
-// Messages that may be on their way at a time, if each is as large as can be.
+// The number of largest messages that may be on their way at a time.
 constexpr size_t kPartialMessages = 16;
-// gRPC keeps a call until its answer has left, when the server has no part in it any more. It may
-// keep so many for each that the server takes, and those of so many connections at least.
+// gRPC keeps a call that the server has ended until its answer has left. The first number is how
+// many it may keep for each call that the server takes; those of the second number of full
+// connections are the least.
 constexpr uint64_t kKeptPerCall = 4;
 constexpr uint64_t kFullConnections = 16;
-// gRPC takes in so much of a stream whose messages nobody asks for. It is told not to take in more
-// where the network is fast: thousands of streams that are not read would hold as many megabytes.
-// A message that is being read may always come as a whole. FrameLimits::unread goes by this.
+// Bytes that gRPC reads ahead on a stream whose messages nobody asks for. It must not read more on
+// fast networks: thousands of unread streams would hold as many megabytes. A message that is being
+// read may always come as a whole. FrameLimits::unread depends on this number.
 constexpr int kBytesAhead = 16 << 10;
-// When stopping, connections whose clients do not read are cut after this.
+// During a stop, connections whose clients do not read are cut after this time.
 constexpr Duration kCutAfter = Duration::Seconds(3);
 
 int Millis(Duration duration) { return static_cast<int>(duration.micros() / 1000); }
 
-// Pings find out about peers that are gone without a word; an interval of zero: none are sent.
+// Sends pings to find peers that vanished; an interval of 0 = no pings.
 void SetKeepalive(const ServerConfig& config, grpc::ServerBuilder* builder) {
   if (config.keepalive_interval > Duration()) {
     builder->AddChannelArgument(GRPC_ARG_KEEPALIVE_TIME_MS,
                                 std::max(1, Millis(config.keepalive_interval)));
     builder->AddChannelArgument(GRPC_ARG_KEEPALIVE_TIMEOUT_MS,
                                 std::max(1, Millis(config.keepalive_timeout)));
-    // However long nothing else is sent.
+    // Pings go on however long nothing else is sent.
     builder->AddChannelArgument(GRPC_ARG_HTTP2_MAX_PINGS_WITHOUT_DATA, 0);
   }
-  // Clients may ping as well, also while they have no call open.
+  // Clients may ping too, even without an open call.
   builder->AddChannelArgument(GRPC_ARG_KEEPALIVE_PERMIT_WITHOUT_CALLS, 1);
   builder->AddChannelArgument(GRPC_ARG_HTTP2_MIN_RECV_PING_INTERVAL_WITHOUT_DATA_MS,
                               Millis(kMinPingInterval));
 }
 
-// Connections that nobody uses, and old ones, are asked to go; calls that are open go on. gRPC
-// takes an age to be up to a tenth longer or shorter, so that connections do not all end at once.
+// Asks unused and old connections to go; open calls go on. gRPC varies an age by up to a tenth, so
+// that connections do not all end at once.
 void SetAges(const ServerConfig& config, grpc::ServerBuilder* builder) {
   const auto set = [builder](const char* argument, Duration duration) {
     if (duration > Duration()) builder->AddChannelArgument(argument, std::max(1, Millis(duration)));
@@ -75,8 +77,8 @@ size_t PartialBytes(const ServerConfig& config) {
                   kPartialMessages * static_cast<size_t>(config.max_message_bytes));
 }
 
-// What gRPC may hold of all connections together: messages that were read and are not acknowledged
-// yet, some that are not whole yet, and what connections and calls need. Past it gRPC takes in
+// The bytes that gRPC may hold for all connections: messages that were read and not acknowledged
+// yet, unfinished messages, and the needs of connections and calls. At the limit gRPC takes in
 // less, and ends streams.
 size_t QuotaBytes(const ServerConfig& config, size_t connections, size_t calls) {
   const auto unacked = static_cast<size_t>(config.max_unacked_bytes);
@@ -102,31 +104,48 @@ class GrpcPort::CallBook final : public grpc::ContextAllocator {
     call.age = turns_.Made();
     grpc::GenericCallbackServerContext* const context = call.context.get();
     const MutexLock lock(mutex_);
+    call.serial = ++serial_;
     calls_[context] = std::move(call);
     return context;
   }
-  // The server hears of the call.
-  void Note(const grpc::CallbackServerContext& context) {
+  // Notes the client of the call.
+  void Note(const grpc::CallbackServerContext& context) FRESHET_EXCLUDES(mutex_) {
     const IpAddress network = NetworkOfPeer(context.peer());
     const MutexLock lock(mutex_);
     const auto found = calls_.find(&context);
     CHECK(found != calls_.end(), "a call of another book");
     found->second.network = network;
-    turns_.Heard(network, found->second.age);
+    noted_.emplace_back(&context, found->second.serial);
   }
-  // gRPC is done with the call.
+  // Notes that a thread has come to the first message of the call.
+  void NoteTurn(const grpc::CallbackServerContext& context) FRESHET_EXCLUDES(mutex_) {
+    const MutexLock lock(mutex_);
+    const auto found = calls_.find(&context);
+    CHECK(found != calls_.end(), "a call of another book");
+    Hear(found->second);
+  }
+  // Silent calls do not wait for gRPC's threads. To be called again and again.
+  void Look() FRESHET_EXCLUDES(mutex_) {
+    const MutexLock lock(mutex_);
+    for (const auto& [context, serial] : noted_before_) {
+      const auto found = calls_.find(context);
+      if (found != calls_.end() && found->second.serial == serial) Hear(found->second);
+    }
+    noted_before_ = std::exchange(noted_, {});
+  }
+  // Notes that gRPC is done with the call.
   void Release(grpc::CallbackServerContext* context) override {
     Call call;
     {
       const MutexLock lock(mutex_);
       const auto found = calls_.find(context);
       CHECK(found != calls_.end(), "a call of another book");
+      // gRPC drops a call that is made while the server ends: that has no network.
+      Hear(found->second);
       call = std::move(found->second);
       calls_.erase(found);
     }
-    // gRPC drops a call that is made while the server ends.
-    if (!call.network) turns_.Heard(IpAddress(), call.age);
-    turns_.Ended(call.network.value_or(IpAddress()));
+    turns_.Ended(call.network);
   }
   void Release(grpc::GenericCallbackServerContext* context) override {
     Release(static_cast<grpc::CallbackServerContext*>(context));
@@ -135,13 +154,24 @@ class GrpcPort::CallBook final : public grpc::ContextAllocator {
  private:
   struct Call {
     std::unique_ptr<grpc::GenericCallbackServerContext> context;
-    uint64_t age = 0;                  // in which it was made
-    std::optional<IpAddress> network;  // once the server has heard of it
+    uint64_t serial = 0;  // unique
+    uint64_t age = 0;     // age in which it was made
+    IpAddress network;    // set by Note
+    bool heard = false;   // told to the turns
   };
+
+  void Hear(Call& call) FRESHET_REQUIRES(mutex_) {
+    if (!std::exchange(call.heard, true)) turns_.Heard(call.network, call.age);
+  }
 
   WireTurns& turns_;
   Mutex mutex_;
+  uint64_t serial_ FRESHET_GUARDED_BY(mutex_) = 0;  // of the last call
   absl::flat_hash_map<const grpc::CallbackServerContext*, Call> calls_ FRESHET_GUARDED_BY(mutex_);
+  // Calls noted since the last Look, and between the two before.
+  using Noted = std::vector<std::pair<const grpc::CallbackServerContext*, uint64_t>>;
+  Noted noted_ FRESHET_GUARDED_BY(mutex_);
+  Noted noted_before_ FRESHET_GUARDED_BY(mutex_);
 };
 
 class GrpcPort::Announced final : public grpc::CallbackGenericService {
@@ -150,8 +180,15 @@ class GrpcPort::Announced final : public grpc::CallbackGenericService {
 
   grpc::ServerGenericBidiReactor* CreateReactor(grpc::GenericCallbackServerContext* call) override {
     book_.Note(*call);
-    return calls_.CreateReactor(call);
+    grpc::ServerGenericBidiReactor* const reactor = calls_.CreateReactor(call);
+    if (auto* const turn = dynamic_cast<CallTurn*>(reactor)) {
+      turn->AwaitTurn([this, call] { book_.NoteTurn(*call); });
+    } else {
+      book_.NoteTurn(*call);
+    }
+    return reactor;
   }
+  void Look() { book_.Look(); }
 
  private:
   grpc::CallbackGenericService& calls_;
@@ -172,6 +209,7 @@ GrpcPort::~GrpcPort() { Stop(); }
 
 void GrpcPort::Allow(size_t calls) {
   Resize(connections_.stats().open, calls);
+  if (server_ != nullptr) calls_->Look();
   wire_turns_->Look();
 }
 
@@ -198,11 +236,11 @@ StatusOr<int> GrpcPort::Start(grpc::CallbackGenericService& calls) {
   builder.AddChannelArgument(GRPC_ARG_MAX_CONCURRENT_STREAMS, config_.max_streams_per_connection);
   builder.AddChannelArgument(GRPC_ARG_HTTP2_BDP_PROBE, 0);
   builder.AddChannelArgument(GRPC_ARG_HTTP2_STREAM_LOOKAHEAD_BYTES, kBytesAhead);
-  // Each piece of a message keeps the block into which it was read: MessageFrames counts on this.
+  // Each piece of a message keeps the block into which it was read; MessageFrames counts on this.
   builder.AddChannelArgument(GRPC_ARG_TCP_MAX_READ_CHUNK_SIZE,
                              static_cast<int>(MessageFrames::kBlockBytes));
   builder.AddChannelArgument(GRPC_ARG_SERVER_HANDSHAKE_TIMEOUT_MS, Millis(kHandshake));
-  // Messages are inflated when they are read, as far as they may be large (server/api/inflate.h).
+  // The server inflates messages when it reads them, up to their limits (server/api/inflate.h).
   builder.AddChannelArgument(GRPC_ARG_ENABLE_PER_MESSAGE_DECOMPRESSION, 0);
   builder.SetCompressionAlgorithmSupportStatus(GRPC_COMPRESS_DEFLATE, false);
   SetKeepalive(config_, &builder);
@@ -227,10 +265,10 @@ StatusOr<int> GrpcPort::Start(grpc::CallbackGenericService& calls) {
 }
 
 void GrpcPort::Stop() {
-  // gRPC forgets to close what is handed to it once it shuts down.
+  // After a shutdown gRPC forgets to close new connections.
   connections_.Stop();
   if (server_ == nullptr || std::exchange(stopped_, true)) return;
-  // gRPC waits for ever for a connection to take what is written to it, pings included.
+  // gRPC waits for ever for a connection to take its bytes, pings included.
   Ticker cutter(kCutAfter, [this] {
     connections_.CutAll();
     wire_turns_->End();

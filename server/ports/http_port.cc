@@ -1,6 +1,7 @@
 #include "server/ports/http_port.h"
 
 #include <sys/socket.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <array>
@@ -8,6 +9,7 @@
 #include <chrono>
 #include <deque>
 #include <list>
+#include <map>
 #include <optional>
 #include <thread>
 #include <utility>
@@ -23,11 +25,9 @@
 #include "boost/asio/write.hpp"
 #include "core/base/check.h"
 #include "server/base/answer_limits.h"
-#include "server/base/client_network.h"
 #include "server/base/places.h"
-#include "server/logs/loggers.h"
+#include "server/ports/arrivals.h"
 #include "server/ports/http_answerer.h"
-#include "server/ports/listen.h"
 
 namespace freshet {
 namespace {
@@ -37,24 +37,20 @@ using asio::ip::tcp;
 using boost::system::error_code;
 using Ticket = HttpAnswerer::Ticket;
 
-// After the system had no descriptor for a connection.
-constexpr Duration kAcceptPause = Duration::Millis(100);
-// Connections that are taken before others that are open are looked at again: one that is new would
-// else wait for a request of each of these, for each connection that came before it.
+// Connections taken before open ones are served again. Otherwise a new one would wait for a request
+// of each open one, for each that came before.
 constexpr int kTakenAtOnce = 64;
-constexpr Duration kComplaintInterval = Duration::Seconds(60);
-// How long answers may still leave when the port stops.
+// The time in which answers may still leave when the port stops.
 constexpr Duration kStopTime = Duration::Seconds(1);
-// What a client may still send to a connection that is done.
+// Bytes that a client may still send on a finished connection.
 constexpr size_t kMaxLingeringBytes = 1 << 20;
-// Where no network has more than one connection, a younger one than this makes no room.
+// If no network has more than one connection, one younger than this makes no room.
 constexpr Duration kYoung = Duration::Seconds(1);
 
-// As in HttpStats. Counted by the loop's thread, read by any.
+// Counters of HttpStats. The loop's thread counts, any thread reads.
 struct HttpCounters {
   std::atomic<size_t> open = 0;
   std::atomic<uint64_t> taken = 0;
-  std::atomic<uint64_t> failed = 0;
   std::atomic<uint64_t> evicted = 0;
   std::atomic<uint64_t> idle = 0;
   std::atomic<uint64_t> timed_out = 0;
@@ -65,7 +61,7 @@ HttpResponse Busy() {
   return RetryResponse(503, "the server has too much to answer", Duration::Seconds(1));
 }
 
-// Readers are told the most that any route takes.
+// Sets the highest body limit of any route for the readers.
 HttpOptions WithMostBody(HttpOptions options, const std::vector<HttpRoute>& routes) {
   for (const HttpRoute& route : routes) {
     options.sizes.most_body_bytes = std::max(options.sizes.most_body_bytes, route.body_bytes);
@@ -75,8 +71,8 @@ HttpOptions WithMostBody(HttpOptions options, const std::vector<HttpRoute>& rout
 
 }  // namespace
 
-// Everything but construction, Start and Stop happens on the loop's thread, and handshakes, which
-// take milliseconds each, on one of their own.
+// The state of the port. All but construction, Start and Stop happens on the loop's thread;
+// handshakes, which take milliseconds each, have a thread of their own.
 class HttpPort::Impl {
  public:
   Impl(std::vector<HttpRoute> routes, HttpOptions options);
@@ -86,47 +82,61 @@ class HttpPort::Impl {
 
  private:
   class Connection;
-  // First the one that has been without a whole request the longest.
-  using Connections = std::list<std::shared_ptr<Connection>>;
+  // A connection with its place in the order of last whole requests; a new connection counts as a
+  // request.
+  struct Seat {
+    std::shared_ptr<Connection> connection;
+    uint64_t since = 0;
+  };
+  using Connections = std::list<Seat>;
+  // A client's number of connections, and how long the first of them has been without a whole
+  // request: the higher, the longer. No two clients have the same.
+  using Rank = std::pair<size_t, uint64_t>;
 
-  // What one network has (server/base/client_network.h).
+  // The state of one network (server/base/client_network.h).
   struct Client {
-    size_t connections = 0;
+    Connections connections;                 // longest without a whole request first
+    Rank rank;                               // its place in ranks_, if it has connections
     size_t handshakes = 0;                   // under way
     size_t unsent = 0;                       // bytes of answers
-    std::deque<Connection*> to_shake_hands;  // when others have
+    std::deque<Connection*> to_shake_hands;  // when others have ended
   };
 
-  void Accept();
+  // Takes some of the arrivals.
+  void TakeArrivals();
+  void Take(const Arrivals::Arrival& arrival);
+  // Called when the system lacks something for another connection.
+  void OnLacking();
   // Whether there is room for one more connection, or can be made.
   [[nodiscard]] bool HasRoom();
-  // The one that has been without a whole request the longest, of a client that has the most.
-  // Precondition: there are some.
+  // The connection that has been without a whole request the longest, of a client that has the
+  // most. Precondition: there are some.
   [[nodiscard]] Connection& Weakest();
   // Begins the handshake now, or when fewer of its client are under way.
   void ShakeHands(Connection& connection);
   void OnHandsShaken(const IpAddress& network);
-  void Leave(Connection& connection);
-  void OnAccepted(error_code error, tcp::socket socket);
-  void Take(tcp::socket socket);
-  void PauseAccepting(const std::string& reason);
+  // Called when the connection has sent a whole request.
+  void OnRequest(Connections::iterator seat);
+  void Leave(Connections::iterator seat);
+  // Called when the client's connections or their order have changed.
+  void SetRank(const IpAddress& network, Client& client);
+  [[nodiscard]] std::vector<std::shared_ptr<Connection>> All() const;
   void BeginStop();
-  void CloseAll();
   void Deliver(const std::vector<Ticket>& tickets, const HttpResponse& response);
-  // Zero: the answerer has too much to do.
+  // Asks for an answer; 0 = the answerer has too much to do.
   [[nodiscard]] Ticket Ask(const HttpRoute& route, HttpRequest request, Connection& connection);
   [[nodiscard]] HttpAnswerer& AnswererOf(const HttpRoute& route) {
     return answerers_[static_cast<size_t>(route.lane)];
   }
   [[nodiscard]] HttpAnswerer MakeAnswerer();
-  // Makes room for so many bytes more, of an answer that `by` is about to write: a client that has
-  // the most loses its oldest.
+  // Makes room for `bytes` of an answer that `by` is about to write: a client that has the most
+  // loses its oldest connection.
   void AddUnsent(size_t bytes, const Connection& by);
   void RemoveUnsent(size_t bytes, const Connection& by);
   // Sets HttpRequest::client and ::admin.
   void Recognise(HttpRequest* request) const;
-  // A place for a large body of that client. If there is none, the oldest of its own that has taken
-  // long loses its place, or where it has none, the oldest of anybody's.
+  // Takes a place for a large body of the client. If none is free, the client's own oldest slow
+  // body loses its place; if it has none, the oldest slow body of all.
   [[nodiscard]] std::optional<Places::Place> TakeLargePlace(const HttpRequest& head);
 
   const std::vector<HttpRoute> routes_;
@@ -134,19 +144,19 @@ class HttpPort::Impl {
   asio::io_context context_{1};
   asio::io_context handshakes_{1};
   asio::executor_work_guard<asio::io_context::executor_type> shakes_on_{handshakes_.get_executor()};
-  tcp::acceptor acceptor_{context_};
-  asio::steady_timer pause_{context_};
-  asio::steady_timer silence_{context_};
+  // Keeps the loop running until it stops.
+  asio::executor_work_guard<asio::io_context::executor_type> goes_on_{context_.get_executor()};
+  Arrivals arrivals_{options_.max_connections};
   asio::steady_timer stop_timer_{context_};
-  Connections connections_;
-  size_t closing_ = 0;  // closed, but the handshake of each is still under way
-  absl::flat_hash_map<IpAddress, Client> clients_;  // none without anything
+  size_t closing_ = 0;                              // closed, with the handshake still under way
+  absl::flat_hash_map<IpAddress, Client> clients_;  // never empty ones
+  std::map<Rank, IpAddress> ranks_;                 // clients with connections
+  uint64_t seated_ = 0;                             // the last Seat::since
   absl::flat_hash_map<Ticket, Connection*> waiting_;
   Ticket next_ticket_ = 1;
   size_t unsent_bytes_ = 0;
   Places large_places_{options_.max_large_bodies};
-  std::list<Connection*> large_bodies_;  // first the one that began first
-  bool silent_ = false;                  // has complained lately
+  std::list<Connection*> large_bodies_;  // in the order in which their bodies began
   bool stopping_ = false;
   HttpCounters counters_;
   std::array<HttpAnswerer, kHttpLanes> answerers_;  // by lane
@@ -154,30 +164,29 @@ class HttpPort::Impl {
   std::thread handshakes_thread_;
 };
 
-// One client. Lives until it is closed and the last of its operations is over.
+// One client. Lives until it is closed and its last operation is over.
 class HttpPort::Impl::Connection : public std::enable_shared_from_this<Connection> {
   using Clock = std::chrono::steady_clock;
 
  public:
-  Connection(Impl& port, tcp::socket socket)
+  Connection(Impl& port, tcp::socket socket, const IpAddress& network)
       : port_(port),
         socket_(std::move(socket)),
         deadline_(port.context_),
-        reader_(port.options_.sizes, [this](const HttpRequest& head, size_t* bytes) {
-          return AdmitLarge(head, bytes);
-        }) {
+        reader_(port.options_.sizes,
+                [this](const HttpRequest& head, size_t* bytes) { return AdmitLarge(head, bytes); }),
+        network_(network) {
     error_code ignored;
     socket_.non_blocking(true, ignored);
     socket_.set_option(tcp::no_delay(true), ignored);
     peer_ = socket_.remote_endpoint(ignored).address().to_string();
-    if (const auto address = ParseIpAddress(peer_)) network_ = NetworkOf(*address);
     if (port.options_.tls) {
-      // It keeps what it needs of the material.
+      // The connection keeps the parts of the material that it needs.
       SSL* tls = SSL_new(port.options_.tls()->context.get());
       CHECK(tls != nullptr, "no memory for a connection");
       tls_ = std::make_unique<TlsStream>(socket_, tls);
-      // Asked before the costly part of a handshake: nobody waits any more for that of a connection
-      // that was closed meanwhile.
+      // Called before the costly part of a handshake: a connection that was closed meanwhile needs
+      // none.
       const auto still_wanted = [](SSL*, void* self) {
         return static_cast<Connection*>(self)->given_up_ ? 0 : 1;
       };
@@ -185,14 +194,14 @@ class HttpPort::Impl::Connection : public std::enable_shared_from_this<Connectio
     }
   }
 
-  void Begin(Connections::iterator place) {
-    place_ = place;
+  void Begin(Connections::iterator seat) {
+    seat_ = seat;
     BeginRequest();
     if (tls_ == nullptr) return Read();
-    // A part of the first request, as far as time goes.
+    // The time of the handshake counts as time of the first request.
     port_.ShakeHands(*this);
   }
-  // Until this ends the connection is the other thread's, but for its state.
+  // Until this ends the other thread owns the connection, except its state.
   void ShakeHands() {
     shaking_hands_ = true;
     auto on_shaken = [self = shared_from_this()](const error_code& error) mutable {
@@ -202,12 +211,12 @@ class HttpPort::Impl::Connection : public std::enable_shared_from_this<Connectio
     tls_->async_handshake(asio::ssl::stream_base::server,
                           asio::bind_executor(port_.handshakes_, std::move(on_shaken)));
   }
-  // Drops everything at once.
+  // Closes the connection and drops everything.
   void Close() {
     if (state_ == State::kClosed) return;
     const std::shared_ptr<Connection> self = shared_from_this();
     error_code ignored;
-    // What the client does not take must not stay with the system either.
+    // Untaken bytes must not stay in the system either.
     if (state_ == State::kWriting) {
       socket_.set_option(asio::socket_base::linger(true, 0), ignored);
     }
@@ -216,7 +225,7 @@ class HttpPort::Impl::Connection : public std::enable_shared_from_this<Connectio
     ForgetLarge();
     deadline_.cancel();
     if (shaking_hands_) {
-      // The other thread finds out by itself.
+      // The other thread notices by itself.
       given_up_ = true;
       ++port_.closing_;
       (void)shutdown(socket_.native_handle(), SHUT_RDWR);
@@ -224,15 +233,14 @@ class HttpPort::Impl::Connection : public std::enable_shared_from_this<Connectio
       socket_.close(ignored);
     }
     port_.waiting_.erase(ticket_);
-    port_.connections_.erase(place_);
-    port_.Leave(*this);
-    if (port_.stopping_ && port_.connections_.empty()) port_.stop_timer_.cancel();
+    port_.Leave(seat_);
+    if (port_.stopping_ && port_.counters_.open == 0) port_.stop_timer_.cancel();
   }
   void Evict() {
     ++port_.counters_.evicted;
     Close();
   }
-  // The port stops, and the answerer has stopped: what is being written may still leave.
+  // Called when the port and the answerer stop: an answer under way may still leave.
   void OnStop() {
     if (state_ == State::kAnswering) {
       Answer(TextResponse(503, "the server is stopping"), false);
@@ -240,11 +248,11 @@ class HttpPort::Impl::Connection : public std::enable_shared_from_this<Connectio
       Close();
     }
   }
-  // What the ticket was for.
+  // Takes the answer to the ticket.
   void OnAnswer(const HttpResponse& response) {
     if (state_ == State::kAnswering) Answer(response, keep_alive_);
   }
-  // Whether another may have the place of the large body that is being read.
+  // Whether a large body under way may lose its place.
   [[nodiscard]] bool SlowWithLargeBody() const {
     return state_ == State::kReading && large_ && large_->others_from < Clock::now();
   }
@@ -259,7 +267,7 @@ class HttpPort::Impl::Connection : public std::enable_shared_from_this<Connectio
     kReading,
     kAnswering,  // waits for the answerer
     kWriting,
-    kLingering,  // has told the client that this was all, and reads until it ends too
+    kLingering,  // has told the client that this was all, and reads until the client ends too
     kClosed,
   };
   void SetState(State state) {
@@ -274,13 +282,13 @@ class HttpPort::Impl::Connection : public std::enable_shared_from_this<Connectio
       if (!e && turn == self->deadline_turn_) self->OnDeadline();
     });
   }
-  // The first byte of a request may come, or has.
+  // Starts the time of a request.
   void BeginRequest() {
     request_end_ = Clock::now() + port_.options_.request_time.chrono();
     request_timed_ = true;
     SetDeadline(request_end_);
   }
-  // Until when it must be whole. A large body must come at a least rate besides.
+  // The end of the request's time. A large body must also come at a least rate.
   [[nodiscard]] Clock::time_point RequestEnd() const {
     if (!large_) return request_end_;
     const Duration of_bytes =
@@ -318,7 +326,7 @@ class HttpPort::Impl::Connection : public std::enable_shared_from_this<Connectio
     auto on_read = [self = shared_from_this()](const error_code& error, size_t size) {
       self->OnRead(error, size);
     };
-    // What comes after the end is of no interest, deciphered or not.
+    // Bytes after the end do not matter, deciphered or not.
     if (tls_ != nullptr && state_ != State::kLingering) {
       tls_->async_read_some(asio::buffer(chunk_), std::move(on_read));
     } else {
@@ -333,7 +341,7 @@ class HttpPort::Impl::Connection : public std::enable_shared_from_this<Connectio
       if (error || lingering_bytes_ > kMaxLingeringBytes) return Close();
       return Read();
     }
-    // The answer to a request that took too long is on its way.
+    // The answer to a request that took too long is under way.
     if (state_ != State::kReading) return;
     if (error) return Close();
     reader_.Give({chunk_.data(), size});
@@ -341,7 +349,7 @@ class HttpPort::Impl::Connection : public std::enable_shared_from_this<Connectio
     GoOn();
   }
 
-  // Takes the next request out of what was read, or reads on.
+  // Takes the next request from the bytes read, or reads on.
   void GoOn() {
     if (reader_.begun() && !request_timed_) BeginRequest();
     switch (reader_.Read()) {
@@ -353,9 +361,8 @@ class HttpPort::Impl::Connection : public std::enable_shared_from_this<Connectio
         break;
     }
     if (reader_.TakeExpectation()) {
-      // It fits into the buffer of a connection that has nothing to send; a client that does not
-      // get it sends the body after a while all the same.
-      // Under TLS it would have to wait its turn.
+      // The line fits into the buffer of an idle connection; a client that misses it sends the body
+      // after a while anyway. Under TLS the line would have to wait.
       error_code ignored;
       if (tls_ == nullptr) {
         socket_.write_some(asio::buffer("HTTP/1.1 100 Continue\r\n\r\n", 25), ignored);
@@ -364,7 +371,7 @@ class HttpPort::Impl::Connection : public std::enable_shared_from_this<Connectio
     Read();
   }
 
-  // What is known of the client besides what it says.
+  // Fills in what is known of the client besides the request.
   void Complete(HttpRequest* request) const {
     request->peer = peer_;
     request->secure = tls_ != nullptr;
@@ -373,7 +380,7 @@ class HttpPort::Impl::Connection : public std::enable_shared_from_this<Connectio
     request->certificate_ends = certificate_ends_;
   }
 
-  // Whether a body may be larger than usual: HttpReader::OnHead.
+  // Decides whether a body may be larger than usual: HttpReader::OnHead.
   std::optional<HttpResponse> AdmitLarge(HttpRequest head, size_t* bytes) {
     HttpResponse refusal;
     const HttpRoute* route = FindRoute(port_.routes_, head, &refusal);
@@ -404,14 +411,14 @@ class HttpPort::Impl::Connection : public std::enable_shared_from_this<Connectio
   }
 
   void Handle(HttpRequest request) {
-    port_.connections_.splice(port_.connections_.end(), port_.connections_, place_);
+    port_.OnRequest(seat_);
     Complete(&request);
     head_only_ = request.method == "HEAD";
     keep_alive_ = request.keep_alive;
     HttpResponse refusal;
     const HttpRoute* route = FindRoute(port_.routes_, request, &refusal);
     if (route == nullptr) return Answer(refusal, keep_alive_);
-    // Of each request by itself: one call of a route may answer many.
+    // Each request is checked by itself, because one call of a route may answer many.
     if (port_.options_.guard) {
       if (const auto denied = port_.options_.guard(*route, request)) {
         return Answer(*denied, keep_alive_);
@@ -425,7 +432,7 @@ class HttpPort::Impl::Connection : public std::enable_shared_from_this<Connectio
     if (ticket_ == 0) Refuse(keep_alive_);
   }
 
-  // There is too much to do.
+  // Answers that there is too much to do.
   void Refuse(bool keep_alive) {
     ++port_.counters_.refused;
     Answer(Busy(), keep_alive);
@@ -469,7 +476,7 @@ class HttpPort::Impl::Connection : public std::enable_shared_from_this<Connectio
     tls_->async_shutdown([self = shared_from_this()](const error_code&) { self->Linger(); });
   }
 
-  // Closing at once would drop the answer when there is something that was not read.
+  // Reads on until the client ends: closing with unread bytes would drop the answer.
   void Linger() {
     if (state_ == State::kClosed) return;
     error_code ignored;
@@ -482,22 +489,22 @@ class HttpPort::Impl::Connection : public std::enable_shared_from_this<Connectio
     Places::Place place;
     std::string client;
     std::list<Connection*>::iterator at;  // in the port's list
-    Clock::time_point others_from;        // may have the place
-    size_t bytes = 0;                     // that have come since
+    Clock::time_point others_from;        // the place may be taken from then on
+    size_t bytes = 0;                     // received since then
   };
 
   Impl& port_;
   tcp::socket socket_;
-  std::unique_ptr<TlsStream> tls_;                 // null: plain text
-  std::optional<std::vector<std::string>> names_;  // of the client's certificate, if there is one
+  std::unique_ptr<TlsStream> tls_;                 // nullptr = plain text
+  std::optional<std::vector<std::string>> names_;  // of the client's certificate; unset = none
   Instant certificate_ends_ = Instant::Infinite();
   asio::steady_timer deadline_;
   uint64_t deadline_turn_ = 0;
   HttpReader reader_;
   std::array<char, 4096> chunk_{};
   std::string peer_;
-  IpAddress network_;
-  Connections::iterator place_;
+  const IpAddress network_;
+  Connections::iterator seat_;
   State state_ = State::kReading;
   const Clock::time_point began_ = Clock::now();
   bool shaking_hands_ = false;
@@ -506,13 +513,13 @@ class HttpPort::Impl::Connection : public std::enable_shared_from_this<Connectio
   bool request_timed_ = false;         // the deadline is that of a request
   Clock::time_point request_end_;
   bool head_only_ = false;
-  bool keep_alive_ = false;  // as the request has it
+  bool keep_alive_ = false;  // as the request says
   bool ends_ = false;        // after the answer
   Ticket ticket_ = 0;
   std::string head_;
   HttpResponse answer_;
   size_t lingering_bytes_ = 0;
-  std::optional<LargeBody> large_;  // one of those that the port counts
+  std::optional<LargeBody> large_;  // counted by the port
 };
 
 // --- The port
@@ -533,20 +540,18 @@ HttpAnswerer HttpPort::Impl::MakeAnswerer() {
 
 StatusOr<int> HttpPort::Impl::Start(const std::string& address) {
   CHECK(!thread_.joinable(), "runs already");
-  ASSIGN_OR_RETURN(const ListeningSocket listening, Listen(address));
-  error_code error;
-  acceptor_.assign(listening.ipv6 ? tcp::v6() : tcp::v4(), listening.descriptor, error);
-  if (!error) acceptor_.non_blocking(true, error);
-  CHECK(!error, "an event loop that takes no socket: {}", error.message());
-  Accept();
+  ASSIGN_OR_RETURN(const int port, arrivals_.Listen(address));
   for (HttpAnswerer& answerer : answerers_) answerer.Start();
   thread_ = std::thread([this] { context_.run(); });
   if (options_.tls) handshakes_thread_ = std::thread([this] { handshakes_.run(); });
-  return listening.port;
+  arrivals_.Start([this] { asio::post(context_, [this] { TakeArrivals(); }); },
+                  [this] { asio::post(context_, [this] { OnLacking(); }); });
+  return port;
 }
 
 void HttpPort::Impl::Stop() {
   if (!thread_.joinable()) return;
+  arrivals_.Stop();
   for (HttpAnswerer& answerer : answerers_) answerer.Stop();
   asio::post(context_, [this] { BeginStop(); });
   thread_.join();
@@ -556,71 +561,89 @@ void HttpPort::Impl::Stop() {
 
 void HttpPort::Impl::BeginStop() {
   stopping_ = true;
-  error_code ignored;
-  acceptor_.close(ignored);
-  pause_.cancel();
-  silence_.cancel();
-  // Closing takes a connection out of the list.
-  for (auto it = connections_.begin(); it != connections_.end();) (*it++)->OnStop();
-  if (connections_.empty()) return;
+  goes_on_.reset();
+  for (const auto& one : All()) one->OnStop();
+  if (counters_.open == 0) return;
   stop_timer_.expires_after(kStopTime.chrono());
   stop_timer_.async_wait([this](const error_code& error) {
-    if (!error) CloseAll();
+    if (error) return;
+    for (const auto& one : All()) one->Close();
   });
 }
 
-void HttpPort::Impl::CloseAll() {
-  while (!connections_.empty()) connections_.front()->Close();
-}
-
-void HttpPort::Impl::Accept() {
-  acceptor_.async_accept([this](const error_code& error, tcp::socket socket) {
-    OnAccepted(error, std::move(socket));
-  });
-}
-
-void HttpPort::Impl::OnAccepted(error_code error, tcp::socket socket) {
-  if (stopping_) return;
-  for (int more = kTakenAtOnce; error != asio::error::would_block;) {
-    // A client that went away before it was served is no reason to pause.
-    if (error && error != asio::error::connection_aborted) return PauseAccepting(error.message());
-    if (!error) Take(std::move(socket));
-    if (--more == 0) break;
-    socket = acceptor_.accept(context_, error);
+std::vector<std::shared_ptr<HttpPort::Impl::Connection>> HttpPort::Impl::All() const {
+  std::vector<std::shared_ptr<Connection>> all;
+  for (const auto& [network, client] : clients_) {
+    for (const Seat& seat : client.connections) all.push_back(seat.connection);
   }
-  Accept();
+  return all;
 }
 
-void HttpPort::Impl::Take(tcp::socket socket) {
+void HttpPort::Impl::TakeArrivals() {
+  for (int more = kTakenAtOnce; more > 0; --more) {
+    const std::optional<Arrivals::Arrival> next = arrivals_.Take();
+    // The next arrival calls `come` again.
+    if (!next) return;
+    Take(*next);
+  }
+  asio::post(context_, [this] { TakeArrivals(); });
+}
+
+void HttpPort::Impl::Take(const Arrivals::Arrival& arrival) {
+  tcp::socket socket(context_);
+  error_code error;
+  // Asio needs the protocol only to connect, which the socket already is.
+  socket.assign(tcp::v6(), arrival.descriptor, error);
   ++counters_.taken;
-  if (!HasRoom()) {
+  // The system lacks memory to watch the socket.
+  if (error) close(arrival.descriptor);
+  if (error || stopping_ || !HasRoom()) {
     ++counters_.evicted;
     return;
   }
   ++counters_.open;
-  const auto place = connections_.insert(connections_.end(), nullptr);
-  *place = std::make_shared<Connection>(*this, std::move(socket));
-  ++clients_[(*place)->network()].connections;
-  (*place)->Begin(place);
+  Client& client = clients_[arrival.network];
+  const auto seat = client.connections.insert(
+      client.connections.end(),
+      {.connection = std::make_shared<Connection>(*this, std::move(socket), arrival.network),
+       .since = ++seated_});
+  SetRank(arrival.network, client);
+  seat->connection->Begin(seat);
+}
+
+// The usual cause is a lack of descriptors.
+void HttpPort::Impl::OnLacking() {
+  if (!ranks_.empty()) Weakest().Evict();
 }
 
 bool HttpPort::Impl::HasRoom() {
-  // Each has a descriptor and memory until the other thread comes to it.
+  // Each closed connection has a descriptor and memory until the other thread comes to it.
   if (closing_ > options_.max_connections / 4) return false;
-  if (connections_.size() < options_.max_connections) return true;
+  if (counters_.open < options_.max_connections) return true;
   Connection& weakest = Weakest();
-  // Many networks at once would otherwise end each other's connections before any is answered.
-  if (weakest.young() && clients_[weakest.network()].connections == 1) return false;
+  // Otherwise many networks at once would end each other's connections before any is answered.
+  if (weakest.young() && ranks_.rbegin()->first.first == 1) return false;
   weakest.Evict();
   return true;
 }
 
 HttpPort::Impl::Connection& HttpPort::Impl::Weakest() {
-  size_t most = 0;
-  for (const auto& [network, client] : clients_) most = std::max(most, client.connections);
-  return **std::find_if(connections_.begin(), connections_.end(), [&](const auto& one) {
-    return clients_[one->network()].connections == most;
-  });
+  return *clients_[ranks_.rbegin()->second].connections.front().connection;
+}
+
+void HttpPort::Impl::OnRequest(Connections::iterator seat) {
+  const IpAddress& network = seat->connection->network();
+  Client& client = clients_[network];
+  client.connections.splice(client.connections.end(), client.connections, seat);
+  seat->since = ++seated_;
+  SetRank(network, client);
+}
+
+void HttpPort::Impl::SetRank(const IpAddress& network, Client& client) {
+  ranks_.erase(client.rank);
+  if (client.connections.empty()) return;
+  client.rank = {client.connections.size(), UINT64_MAX - client.connections.front().since};
+  ranks_[client.rank] = network;
 }
 
 void HttpPort::Impl::ShakeHands(Connection& connection) {
@@ -642,34 +665,20 @@ void HttpPort::Impl::OnHandsShaken(const IpAddress& network) {
     Connection& next = *client.to_shake_hands.front();
     client.to_shake_hands.pop_front();
     ShakeHands(next);
-  } else if (client.connections + client.handshakes == 0) {
+  } else if (client.connections.empty() && client.handshakes == 0) {
     clients_.erase(it);
   }
 }
 
-void HttpPort::Impl::Leave(Connection& connection) {
-  const auto it = clients_.find(connection.network());
-  CHECK(it != clients_.end() && it->second.connections > 0, "a connection is not counted");
+void HttpPort::Impl::Leave(Connections::iterator seat) {
+  const IpAddress network = seat->connection->network();
+  const auto it = clients_.find(network);
+  CHECK(it != clients_.end(), "a connection is not counted");
   Client& client = it->second;
-  std::erase(client.to_shake_hands, &connection);
-  if (--client.connections + client.handshakes == 0) clients_.erase(it);
-}
-
-// Descriptors have run out, most likely: the connection that waits would be reported again at once.
-void HttpPort::Impl::PauseAccepting(const std::string& reason) {
-  ++counters_.failed;
-  if (!connections_.empty()) Weakest().Evict();
-  if (!std::exchange(silent_, true)) {
-    Logger(LogModule::kPorts).warn("http: cannot accept a connection: {}", reason);
-    silence_.expires_after(kComplaintInterval.chrono());
-    silence_.async_wait([this](const error_code& error) {
-      if (!error) silent_ = false;
-    });
-  }
-  pause_.expires_after(kAcceptPause.chrono());
-  pause_.async_wait([this](const error_code& error) {
-    if (!error && !stopping_) Accept();
-  });
+  std::erase(client.to_shake_hands, seat->connection.get());
+  client.connections.erase(seat);
+  SetRank(network, client);
+  if (client.connections.empty() && client.handshakes == 0) clients_.erase(it);
 }
 
 Ticket HttpPort::Impl::Ask(const HttpRoute& route, HttpRequest request, Connection& connection) {
@@ -696,12 +705,15 @@ void HttpPort::Impl::AddUnsent(size_t bytes, const Connection& by) {
   clients_[by.network()].unsent += bytes;
   while (unsent_bytes_ > options_.max_unsent_bytes) {
     std::shared_ptr<Connection> of_most;
-    for (const auto& one : connections_) {
-      if (one->unsent() == 0) continue;
-      if (of_most == nullptr ||
-          clients_[one->network()].unsent > clients_[of_most->network()].unsent) {
-        of_most = one;
-      }
+    size_t most = 0;
+    for (const auto& [network, client] : clients_) {
+      if (client.unsent <= most) continue;
+      const auto first =
+          std::find_if(client.connections.begin(), client.connections.end(),
+                       [](const Seat& seat) { return seat.connection->unsent() > 0; });
+      if (first == client.connections.end()) continue;
+      of_most = first->connection;
+      most = client.unsent;
     }
     if (of_most == nullptr) return;
     of_most->Evict();
@@ -732,13 +744,14 @@ std::optional<Places::Place> HttpPort::Impl::TakeLargePlace(const HttpRequest& h
 }
 
 HttpStats HttpPort::Impl::stats() const {
+  const Arrivals::Stats arrivals = arrivals_.stats();
   size_t waiting = 0;
   for (const HttpAnswerer& answerer : answerers_) waiting += answerer.waiting();
   return {.open = counters_.open,
           .limit = options_.max_connections,
-          .taken = counters_.taken,
-          .failed = counters_.failed,
-          .evicted = counters_.evicted,
+          .taken = counters_.taken + arrivals.dropped,
+          .failed = arrivals.failed,
+          .evicted = counters_.evicted + arrivals.dropped,
           .idle = counters_.idle,
           .timed_out = counters_.timed_out,
           .waiting = waiting,

@@ -15,7 +15,7 @@
 namespace freshet {
 namespace {
 
-// Tries to find a port that is free at every address of a host.
+// Attempts to find a port that is free at every address of a host.
 constexpr int kPortAttempts = 20;
 
 using Addresses = std::unique_ptr<addrinfo, decltype(&freeaddrinfo)>;
@@ -46,7 +46,7 @@ in_port_t& PortOf(sockaddr* name) {
                                      : reinterpret_cast<sockaddr_in*>(name)->sin_port;
 }
 
-// Listens at one address, and at `port` instead of its own. Returns errno, 0 for success.
+// Listens at one address, at `port` instead of its own. Returns errno, 0 = success.
 int Bind(const addrinfo& where, int port, ListeningSocket* out) {
   sockaddr_storage storage{};
   std::memcpy(&storage, where.ai_addr, where.ai_addrlen);
@@ -56,7 +56,7 @@ int Bind(const addrinfo& where, int port, ListeningSocket* out) {
   const int listener =
       socket(where.ai_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, where.ai_protocol);
   if (listener < 0) return errno;
-  // A restart need not wait for connections of the process before to be forgotten. Without
+  // A restart need not wait until connections of the previous process are forgotten. Without
   // SO_REUSEPORT no second process can listen there and get half of the calls.
   Allow(listener, SOL_SOCKET, SO_REUSEADDR, 1);
   if (ipv6) Allow(listener, IPPROTO_IPV6, IPV6_V6ONLY, 0);
@@ -67,7 +67,7 @@ int Bind(const addrinfo& where, int port, ListeningSocket* out) {
     close(listener);
     return error;
   }
-  *out = {.descriptor = listener, .ipv6 = ipv6, .port = ntohs(PortOf(name))};
+  *out = {.descriptor = listener, .port = ntohs(PortOf(name))};
   return 0;
 }
 
@@ -76,7 +76,7 @@ bool IsAnyAddress4(const addrinfo& where) {
          reinterpret_cast<const sockaddr_in*>(where.ai_addr)->sin_addr.s_addr == INADDR_ANY;
 }
 
-// The same, but that any IPv4 address means any address at all where the system has IPv6.
+// The same, but any IPv4 address means any address at all if the system has IPv6.
 int BindAny(const addrinfo& where, int port, ListeningSocket* out) {
   if (IsAnyAddress4(where)) {
     sockaddr_in6 any{};
@@ -92,8 +92,8 @@ int BindAny(const addrinfo& where, int port, ListeningSocket* out) {
   return Bind(where, port, out);
 }
 
-// Listens at all addresses that the system has, or at none: half of a host would be another
-// server's. Returns errno.
+// Listens at all addresses that the system has, or at none: half of a host would belong to another
+// server. Returns errno, 0 = success.
 int BindAll(const addrinfo& all, int port, std::vector<ListeningSocket>* out) {
   int error = 0;
   for (const addrinfo* one = &all; one != nullptr; one = one->ai_next) {
@@ -105,7 +105,7 @@ int BindAll(const addrinfo& all, int port, std::vector<ListeningSocket>* out) {
       continue;
     }
     error = failed;
-    if (error != EADDRINUSE && error != EACCES) continue;  // an address that is not there
+    if (error != EADDRINUSE && error != EACCES) continue;  // the system lacks this address
     for (const ListeningSocket& each : *out) close(each.descriptor);
     out->clear();
     return error;
@@ -124,18 +124,6 @@ StatusOr<std::vector<ListeningSocket>> ListenEverywhere(const std::string& addre
   for (int attempt = 0; attempt < (where.port == 0 ? kPortAttempts : 1); ++attempt) {
     error = BindAll(*all, where.port, &sockets);
     if (error == 0) return sockets;
-  }
-  return CannotListen(address, ErrorText(error));
-}
-
-StatusOr<ListeningSocket> Listen(const std::string& address) {
-  ASSIGN_OR_RETURN(const HostPort where, ParseHostPort(address));
-  ASSIGN_OR_RETURN(const Addresses all, Resolve(address, where));
-  int error = 0;
-  for (const addrinfo* one = all.get(); one != nullptr; one = one->ai_next) {
-    ListeningSocket socket;
-    error = BindAny(*one, where.port, &socket);
-    if (error == 0) return socket;
   }
   return CannotListen(address, ErrorText(error));
 }

@@ -1,4 +1,4 @@
-// Listening sockets, and why one cannot be had.
+// Opens listening sockets, and says why one cannot be had.
 #ifndef FRESHET_SERVER_PORTS_LISTEN_H_
 #define FRESHET_SERVER_PORTS_LISTEN_H_
 
@@ -11,22 +11,18 @@ namespace freshet {
 
 // A socket that listens. Value type, thread-compatible.
 struct ListeningSocket {
-  int descriptor = -1;  // the caller's; closed on exec, does not block
-  bool ipv6 = false;
+  int descriptor = -1;  // owned by the caller; closed on exec, non-blocking
   int port = 0;
 };
 
-// Listens at "host:port", port 0 being any that is free, alone: a port that another socket listens
-// on is not shared. An IPv6 socket takes IPv4 too, and 0.0.0.0 means any address of either. Of the
-// addresses of a host name the first that can be had. Unavailable, with the address and the reason,
-// when it cannot; InvalidArgument for what is no address. Waits for name resolution.
-[[nodiscard]] StatusOr<ListeningSocket> Listen(const std::string& address);
-
-// The same, at every address of a host name that this machine has, all at one port, or at none. Not
-// empty.
+// Listens at "host:port", port 0 being any free one. The port is not shared with other sockets. An
+// IPv6 socket takes IPv4 too, and 0.0.0.0 means any address of either. Listens at every address of
+// a host name that this machine has, all at one port, or at none. The result is not empty.
+// Unavailable, with the address and the reason, if none can be had; InvalidArgument for an invalid
+// address. Waits for name resolution.
 [[nodiscard]] StatusOr<std::vector<ListeningSocket>> ListenEverywhere(const std::string& address);
 
-// OK if the address could be listened at just now, everywhere.
+// Checks that the address could be listened at just now, everywhere.
 [[nodiscard]] Status CheckListen(const std::string& address);
 
 }  // namespace freshet

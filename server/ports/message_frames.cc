@@ -1,6 +1,7 @@
 #include "server/ports/message_frames.h"
 
 #include <algorithm>
+#include <cstddef>
 
 namespace freshet {
 namespace {
@@ -19,13 +20,20 @@ bool MessageFrames::Open(uint32_t stream) {
 bool MessageFrames::Close(uint32_t stream) {
   const auto found = streams_.find(stream);
   if (found == streams_.end()) return false;
-  held_ -= found->second.held;
+  const Stream& closed = found->second;
+  for (size_t i = closed.kept; i < closed.pieces.size(); ++i) Free(closed.pieces[i]);
   streams_.erase(found);
   return true;
 }
 
 void MessageFrames::EndInput(uint32_t stream) {
-  if (Stream* const reading = Reading(stream)) reading->input_ended = true;
+  Stream* const reading = Reading(stream);
+  if (reading == nullptr) return;
+  reading->input_ended = true;
+  // The server reads the only message of a call at once, and opens no window any more.
+  if (reading->messages > 1) return;
+  reading->ahead = INT64_MAX;
+  ForgetRead(reading);
 }
 
 MessageFrames::Stream* MessageFrames::Reading(uint32_t stream) {
@@ -33,8 +41,50 @@ MessageFrames::Stream* MessageFrames::Reading(uint32_t stream) {
   return found == streams_.end() || found->second.input_ended ? nullptr : &found->second;
 }
 
-void MessageFrames::OpenWindow(uint32_t stream) {
-  if (Stream* const reading = Reading(stream)) reading->unread = 0;
+void MessageFrames::OpenWindow(uint32_t stream, uint32_t bytes) {
+  Stream* const reading = Reading(stream);
+  if (reading == nullptr) return;
+  reading->unread = 0;
+  reading->ahead += bytes;
+  ForgetRead(reading);
+}
+
+void MessageFrames::Keep(const Piece& piece, bool unfinished, Stream* stream) {
+  stream->bytes += piece.bytes;
+  std::vector<Piece>& pieces = stream->pieces;
+  const bool like_last = pieces.size() > stream->kept && unfinished == (stream->unfinished > 0);
+  // Frames side by side in one block are one piece.
+  if (like_last && pieces.back().first == piece.last) {
+    pieces.back().bytes += piece.bytes;
+    return;
+  }
+  pieces.push_back(piece);
+  if (unfinished) ++stream->unfinished;
+  for (uint64_t block = piece.first; block <= piece.last; ++block) ++blocks_[block];
+}
+
+void MessageFrames::Free(const Piece& piece) {
+  for (uint64_t block = piece.first; block <= piece.last; ++block) {
+    const auto found = blocks_.find(block);
+    if (--found->second == 0) blocks_.erase(found);
+  }
+}
+
+void MessageFrames::ForgetRead(Stream* stream) {
+  const uint64_t unread =
+      stream->ahead < 0 ? uint64_t{0} - static_cast<uint64_t>(stream->ahead) : 0;
+  std::vector<Piece>& pieces = stream->pieces;
+  while (stream->kept + stream->unfinished < pieces.size()) {
+    const Piece& oldest = pieces[stream->kept];
+    if (stream->bytes - oldest.bytes < unread) break;
+    stream->bytes -= oldest.bytes;
+    Free(oldest);
+    ++stream->kept;
+  }
+  // As many as are left may be moved.
+  if (2 * stream->kept < pieces.size()) return;
+  pieces.erase(pieces.begin(), pieces.begin() + static_cast<std::ptrdiff_t>(stream->kept));
+  stream->kept = 0;
 }
 
 void MessageFrames::Begin(const FrameHead& head) {
@@ -43,7 +93,7 @@ void MessageFrames::Begin(const FrameHead& head) {
   padding_ = 0;
   padding_is_next_ = (head.flags & kPaddedFlag) != 0;
   message_ = {};
-  ends_ = false;
+  ends_ = 0;
   if (head.length == 0 && (head.flags & kEndStreamFlag) != 0) return EndInput(head.stream);
   if (const Stream* const reading = Reading(head.stream)) message_ = reading->message;
 }
@@ -70,7 +120,7 @@ void MessageFrames::Take(std::string_view payload) {
         if (++message_.head == kHeadBytes) {
           message_.head = 0;
           message_.left = message_.size;
-          ends_ |= message_.left == 0;
+          if (message_.left == 0) ++ends_;
         }
       }
       continue;
@@ -78,13 +128,13 @@ void MessageFrames::Take(std::string_view payload) {
     const auto taken =
         static_cast<uint32_t>(std::min<size_t>({message_.left, left_ - padding_, payload.size()}));
     message_.left -= taken;
-    ends_ |= message_.left == 0;
+    if (message_.left == 0) ++ends_;
     left_ -= taken;
     payload.remove_prefix(taken);
   }
 }
 
-MessageFrames::Ended MessageFrames::End() {
+MessageFrames::Ended MessageFrames::End(uint64_t bytes) {
   Stream* const stream = Reading(frame_.stream);
   if (stream == nullptr) return {};
   const bool small = frame_.length < kScrapBytes;
@@ -94,13 +144,18 @@ MessageFrames::Ended MessageFrames::End() {
     ++message_.scraps;
     scrap = false;
   }
-  held_ -= stream->held;
-  if (ends_) stream->held = 0;
-  if (!message_.ended()) stream->held += std::max(frame_.length, kBlockBytes);
-  held_ += stream->held;
+  stream->ahead -= frame_.length;
+  stream->messages += ends_;
   stream->message = message_;
-  if ((frame_.flags & kEndStreamFlag) != 0) stream->input_ended = true;
-  return {.scrap = scrap, .unread = stream->unread};
+  if (ends_ > 0) stream->unfinished = 0;
+  Keep({.first = (bytes - frame_.length) / kBlockBytes,
+        .last = (bytes - 1) / kBlockBytes,
+        .bytes = frame_.length},
+       !message_.ended(), stream);
+  ForgetRead(stream);
+  const Ended ended = {.scrap = scrap, .unread = stream->unread};
+  if ((frame_.flags & kEndStreamFlag) != 0) EndInput(frame_.stream);
+  return ended;
 }
 
 }  // namespace freshet

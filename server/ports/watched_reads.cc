@@ -24,11 +24,11 @@
 namespace freshet {
 namespace {
 
-// As many as a process of Linux may have unless the system is told otherwise.
+// Linux's default limit of descriptors for a process.
 constexpr size_t kMostDescriptors = 1 << 20;
-// As many bytes as whoever reads likes.
+// The reader chooses the number of bytes.
 constexpr size_t kAny = SIZE_MAX;
-// Pieces of a write that gRPC 1.51 gives to one `sendmsg`: further ones may follow.
+// Pieces of a write that gRPC 1.51 gives to one `sendmsg`: more may follow.
 constexpr size_t kMostPieces = 260;
 
 template <typename Function>
@@ -38,7 +38,7 @@ Function* Next(const char* name) {
   return function;
 }
 
-// What tells a socket from others that had or will have its number; 0: it is none.
+// A number that tells a socket from earlier and later ones with its descriptor; 0 = no socket.
 uint64_t CookieOf(int descriptor) {
   uint64_t cookie = 0;
   socklen_t size = sizeof(cookie);
@@ -72,12 +72,12 @@ class Connection {
     account_.emplace(books.shares, network_);
     turns_ = books.turns;
   }
-  // Watches nothing more until it begins anew.
+  // Ends the watch until the next Begin.
   void End() FRESHET_EXCLUDES(mutex_) {
     const MutexLock lock(mutex_);
     Stop();
   }
-  // How many bytes may be read now; unset: none any more.
+  // How many bytes may be read now; unset = none ever again.
   [[nodiscard]] std::optional<size_t> MayRead() FRESHET_EXCLUDES(mutex_) {
     const MutexLock lock(mutex_);
     if (turns_ != nullptr && turns_->ended()) return std::nullopt;
@@ -86,9 +86,9 @@ class Connection {
     }
     const size_t most = turns_->MayRead(network_, descriptor_);
     // The rest of a frame opens no call.
-    return most == WireTurns::kPiece ? most + watch_->data_left() : most;
+    return most == 0 ? 0 : most + watch_->data_left();
   }
-  // Shows the watch what has come; whether the connection may go on.
+  // Shows the received bytes to the watch. Returns whether the connection may go on.
   [[nodiscard]] bool Show(std::string_view bytes) FRESHET_EXCLUDES(mutex_) {
     const MutexLock lock(mutex_);
     if (!watch_) return true;
@@ -102,12 +102,12 @@ class Connection {
     TellOf(*watch_);
     return false;
   }
-  // Nothing more passes here. gRPC keeps its socket until it has ended all its calls.
+  // Ends the traffic. gRPC keeps the socket until it has ended all its calls.
   void Over() FRESHET_EXCLUDES(mutex_) {
     const MutexLock lock(mutex_);
     if (watch_) OverLocked();
   }
-  // The same as Show for what is about to leave, and for how much of it does not.
+  // Shows bytes that are about to leave, and how many of them do not.
   void Sending(std::string_view bytes) FRESHET_EXCLUDES(mutex_) {
     const MutexLock lock(mutex_);
     if (!watch_) return;
@@ -118,12 +118,12 @@ class Connection {
     const MutexLock lock(mutex_);
     if (watch_) watch_->NotSent(bytes);
   }
-  // The system has taken all that gRPC has written.
+  // Notes that the system has taken all that gRPC has written.
   void AllLeft() FRESHET_EXCLUDES(mutex_) {
     const MutexLock lock(mutex_);
     if (!watch_) return;
     watch_->AllLeft();
-    (void)Count();  // of calls whose answers have left
+    (void)Count();  // calls whose answers have left
     TellTurns();
   }
 
@@ -146,7 +146,7 @@ class Connection {
   void TellTurns() FRESHET_REQUIRES(mutex_) {
     if (turns_ == nullptr) return;
     WireCalls now = watch_->calls();
-    // Nobody waits for those of a server of the fleet, and gRPC gets nothing of a last piece.
+    // Calls of a server of the fleet hold up nobody, and gRPC gets nothing of a last piece.
     if (watch_->trusted() || over_) now.opened = told_.opened;
     if (over_) now.open = 0;
     if (now == told_) return;
@@ -167,20 +167,20 @@ class Connection {
   int descriptor_ FRESHET_GUARDED_BY(mutex_) = -1;
   IpAddress network_ FRESHET_GUARDED_BY(mutex_);
   bool over_ FRESHET_GUARDED_BY(mutex_) = false;
-  WireCalls told_ FRESHET_GUARDED_BY(mutex_);  // what turns_ know
+  WireCalls told_ FRESHET_GUARDED_BY(mutex_);  // as last told to turns_
 };
 
 // --- Sockets
 
 struct WatchedSocket {
   std::atomic<uint64_t> cookie = 0;
-  // What passes through the socket itself is encrypted.
+  // The bytes on the socket itself are encrypted.
   std::atomic<bool> tls = false;
   Connection connection;
 };
 
-// By number. Each is made once, and used again for the next connection that has its number: whoever
-// still looks at it reads another socket by then, which only its cookie tells.
+// Sockets by number. Each is made once, and used again for the next connection with its number. A
+// thread that still uses an old one then sees another socket, which only the cookie tells.
 std::atomic<WatchedSocket*>* Sockets() {
   static auto* const kSockets = new std::atomic<WatchedSocket*>[kMostDescriptors]();
   return kSockets;
@@ -195,7 +195,7 @@ WatchedSocket* Watched(int descriptor) {
   return Sockets()[descriptor].load(std::memory_order_acquire);
 }
 
-// nullptr: the number of the descriptor is too high.
+// nullptr = the number of the descriptor is too high.
 WatchedSocket* Watch(int descriptor, bool tls, const FrameLimits& limits, const WireBooks& books) {
   if (descriptor < 0 || static_cast<size_t>(descriptor) >= kMostDescriptors) return nullptr;
   any_socket.store(true, std::memory_order_release);
@@ -221,14 +221,14 @@ bool ShowRead(int descriptor, const msghdr& message, size_t length) {
     length -= size;
     if (watched->connection.Show({static_cast<const char*>(part.iov_base), size})) continue;
     if (watched->cookie == CookieOf(descriptor)) return false;
-    // The number is another socket's by now, of which nobody has asked.
+    // The number now belongs to an unwatched socket.
     watched->connection.End();
     return true;
   }
   return true;
 }
 
-// What the system has answered to whoever reads or writes: leaves `errno` as it was.
+// Shows the system's answer to a read or write; leaves `errno` as it was.
 void ShowResult(int descriptor, ssize_t length, bool read) {
   if (length > 0 || (length == 0 && !read)) return;
   const int error = errno;
@@ -238,17 +238,17 @@ void ShowResult(int descriptor, ssize_t length, bool read) {
   errno = error;
 }
 
-// How many bytes of the socket may be read now; unset: none any more.
+// How many bytes of the socket may be read now; unset = none ever again.
 std::optional<size_t> MayRead(int descriptor) {
   WatchedSocket* const watched = Watched(descriptor);
   const std::optional<size_t> most = watched == nullptr ? kAny : watched->connection.MayRead();
   if (most == kAny || watched->cookie == CookieOf(descriptor)) return most;
-  // The number is another socket's by now.
+  // The number now belongs to another socket.
   watched->connection.End();
   return kAny;
 }
 
-// Reads no more than so many bytes.
+// Reads at most `most` bytes.
 ssize_t Receive(int descriptor, msghdr* message, int flags, size_t most) {
   static auto* const kNext = Next<ssize_t(int, msghdr*, int)>("recvmsg");
   std::array<iovec, 4> parts{};
@@ -292,7 +292,7 @@ ssize_t Send(int descriptor, const msghdr* message, int flags) {
 
 // --- TLS
 
-// What gRPC prepares to shake hands with on this thread.
+// The connection that gRPC prepares to shake hands with on this thread.
 struct Greeted {
   WatchedSocket* socket = nullptr;
   uint64_t cookie = 0;
@@ -324,7 +324,7 @@ void WatchGreeted(SSL* tls) {
   CHECK(SSL_set_ex_data(tls, TlsIndex(), its.release()) == 1, "no memory");
 }
 
-// nullptr: it is not watched, or not any longer.
+// nullptr = the connection is not watched, or no longer.
 Connection* Watched(SSL* tls) {
   const auto* const its = static_cast<Greeted*>(SSL_get_ex_data(tls, TlsIndex()));
   if (its == nullptr || its->cookie != its->socket->cookie || !SpeaksHttp2(tls)) return nullptr;
@@ -353,7 +353,7 @@ bool WatchTls(int descriptor, const FrameLimits& limits, const WireBooks& books,
 }
 
 void WakeSocket(int descriptor) {
-  // The system tells whoever waits once the least is set that is to be there.
+  // Setting the least number of bytes makes the system wake the waiting threads.
   const int one = 1;
   (void)setsockopt(descriptor, SOL_SOCKET, SO_RCVLOWAT, &one, sizeof(one));
 }
@@ -375,7 +375,7 @@ __attribute__((visibility("default"), used)) SSL* SSL_new(SSL_CTX* context) {
 
 __attribute__((visibility("default"), used)) ssize_t recvmsg(int descriptor, msghdr* message,
                                                              int flags) {
-  // Nothing is taken from the connection.
+  // A peek takes nothing from the connection.
   if ((flags & (MSG_PEEK | MSG_ERRQUEUE)) != 0) {
     return freshet::Receive(descriptor, message, flags, freshet::kAny);
   }
@@ -416,7 +416,7 @@ __attribute__((visibility("default"), used)) int SSL_read(SSL* tls, void* buffer
   if (connection == nullptr) return length;
   const auto bytes = static_cast<size_t>(length);
   if (connection->Show({static_cast<const char*>(buffer), bytes})) return length;
-  // Whoever reads takes it for the end of what can be read.
+  // gRPC takes it for the end of what can be read.
   ERR_raise(ERR_LIB_USER, ERR_R_OPERATION_FAIL);
   return -1;
 }

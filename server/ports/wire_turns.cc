@@ -10,7 +10,7 @@
 namespace freshet {
 namespace {
 
-// So many networks are looked at for one that may be read; Look finds the others.
+// Networks looked at for one that may be read; Look finds the others.
 constexpr size_t kLookedAt = 16;
 
 }  // namespace
@@ -60,7 +60,7 @@ void WireTurns::Heard(const IpAddress& network, uint64_t age) {
   const auto it = networks_.try_emplace(network.pieces).first;
   Calls calls = it->second.calls;
   ++calls.heard;
-  // It may have been read in the age before, and is then forgotten there.
+  // The call may have been read in the age before, and is then forgotten there.
   uint64_t& its = calls.unheard[age % 2];
   uint64_t& others = calls.unheard[(age + 1) % 2];
   if (its > 0) {
@@ -93,10 +93,10 @@ size_t WireTurns::MayRead(const IpAddress& network, int descriptor) {
     return 0;
   }
   its.waiting.erase(descriptor);
-  // What is read may open no call, of which the server would hear.
+  // The bytes read may open no call that the server would hear of.
   WakeOne(it);
   Tidy(it);
-  return AreMany() ? kPiece : SIZE_MAX;
+  return std::max(kPiece, kLeastBytesPerCall * (kFew - std::min(unheard_, kFew)));
 }
 
 void WireTurns::Forget(const IpAddress& network, int descriptor) {
@@ -114,7 +114,7 @@ void WireTurns::Look() {
 }
 
 void WireTurns::ForgetUnmade() {
-  // All that gRPC made of what it read in the age before this one has been heard of.
+  // All calls that gRPC made of its reads in the age before this one have been heard of.
   ++age_;
   looks_ = 0;
   for (auto it = networks_.begin(); it != networks_.end();) {

@@ -52,13 +52,13 @@ Status Store::Impl::BatchBuilder::Add(const Changes& changes) {
 }
 
 void Store::Impl::BatchBuilder::Put(Family family, const std::string& key) {
-  const rocksdb::Status status = batch_.Put(store_.handle(family), key, value_);
+  const rocksdb::Status status = batch_.Put(store_.base_.handle(family), key, value_);
   CHECK(status.ok(), "{}", status.ToString());
   row_.Update(CheckRowSize(family, key.size() + value_.size()));
 }
 
 void Store::Impl::BatchBuilder::Delete(Family family, const std::string& key) {
-  const rocksdb::Status status = batch_.Delete(store_.handle(family), key);
+  const rocksdb::Status status = batch_.Delete(store_.base_.handle(family), key);
   CHECK(status.ok(), "{}", status.ToString());
 }
 
@@ -68,9 +68,10 @@ Status Store::Impl::BatchBuilder::AddEpoch(const EpochRecord& epoch) {
     Put(Family::kMeta, key);
   };
   const uint16_t parts = storage::EncodeEpochRows(epoch, put);
-  // Of an epoch that learned more.
+  // Delete the further rows of an earlier epoch that learned more.
   storage::Cursor rows(
-      store_.db_.get(), store_.handle(Family::kMeta), storage::EpochPartKeyOf(epoch.shard, parts),
+      &store_.base_.db(), store_.base_.handle(Family::kMeta),
+      storage::EpochPartKeyOf(epoch.shard, parts),
       storage::PrefixEnd(storage::MetaKeyOf(storage::MetaKey::kEpochPart, epoch.shard)), {});
   for (; rows.valid(); rows.Next()) Delete(Family::kMeta, std::string(rows.key()));
   return FromRocksDb(rows.status(), "reading what was learned before");
@@ -107,9 +108,9 @@ Status Store::Impl::BatchBuilder::AddHost(const HostRecord& host) {
   return absl::OkStatus();
 }
 
-// A later host of the slot may be given its serial: no page has it.
+// A later host of the slot may get this serial, since no page has it.
 void Store::Impl::BatchBuilder::AddHostRemoval(const std::string& host) {
-  // Its row would go, and what was written with its serial stay.
+  // Otherwise the host's row would go, and rows written with its serial stay.
   CHECK(!new_hosts_.contains(host), "host {} is written and removed", host);
   Delete(Family::kHosts, storage::HostKeyOf(SlotOfHost(host), host));
   removed_hosts_.push_back(host);
@@ -142,8 +143,8 @@ StatusOr<uint32_t> Store::Impl::BatchBuilder::HostSerial(Slot slot, const std::s
 Status Store::Impl::BatchBuilder::AddLeases(const Changes& changes) {
   if (changes.leases.empty() && changes.closed_leases.empty()) return absl::OkStatus();
   shard_ = changes.shard;
-  const auto read = [this](uint64_t sequence) { return store_.ReadLeaseRow(shard_, sequence); };
-  ASSIGN_OR_RETURN(leases_, (*store_.lease_logs_)[shard_].Plan(changes, read));
+  const auto read = [this](uint64_t sequence) { return store_.leases_.ReadRow(shard_, sequence); };
+  ASSIGN_OR_RETURN(leases_, store_.leases_.log(shard_).Plan(changes, read));
   storage::ForEachLeaseRow(leases_.sequence, leases_.entries, [&](uint64_t sequence, auto entries) {
     const std::string key = storage::LeaseKeyOf(shard_, sequence);
     storage::EncodeLeases(key, entries, &value_);
@@ -155,8 +156,8 @@ Status Store::Impl::BatchBuilder::AddLeases(const Changes& changes) {
   return absl::OkStatus();
 }
 
-// A removed page's serial is never given again, even when it was the highest of its slot: a late
-// message about the old page must not hit a new one.
+// The serial of a removed page is never reused, even if it was the highest of its slot. So a late
+// message about the old page cannot hit a new one.
 void Store::Impl::BatchBuilder::AddSerialMarks() {
   for (const auto& [slot, highest] : removed_up_to_) {
     const uint64_t known = (*store_.next_serials_)[slot.value()].load(std::memory_order_relaxed);
@@ -168,14 +169,14 @@ void Store::Impl::BatchBuilder::AddSerialMarks() {
 }
 
 void Store::Impl::BatchBuilder::InstallPages() {
-  storage::PageCache& cache = *store_.page_cache_;
+  storage::PageCache& cache = store_.reads_.cache();
   for (const PageNumber page : removed_) cache.Remove(page);
   size_t begin = 0;
   for (const Row& row : written_) {
     const std::string_view bytes = std::string_view(rows_).substr(begin, row.end - begin);
     begin = row.end;
     if (row.created) {
-      // It will be crawled soon.
+      // The page will be crawled soon.
       cache.Keep(row.page, bytes, storage::PageCache::Room::kIfThereIs);
     } else {
       cache.Replace(row.page, bytes);
@@ -185,7 +186,7 @@ void Store::Impl::BatchBuilder::InstallPages() {
 
 void Store::Impl::BatchBuilder::Install() {
   InstallPages();
-  if (!leases_.entries.empty()) (*store_.lease_logs_)[shard_].Install(leases_);
+  if (!leases_.entries.empty()) store_.leases_.log(shard_).Install(leases_);
   for (const std::string& host : removed_hosts_) {
     SlotHosts& hosts = (*store_.slot_hosts_)[SlotOfHost(host).value()];
     const MutexLock lock(hosts.mutex);

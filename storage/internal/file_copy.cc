@@ -17,8 +17,8 @@ namespace freshet::storage {
 namespace {
 
 constexpr size_t kCopyBytes = 1 << 20;
-// A file of this size of which less than this part is stored was made to fill a disk: a copy
-// stores the holes as well.
+// A file of at least this size, with less than this part stored, was made to fill a disk: a copy
+// would store its holes too.
 constexpr int64_t kLargeFileBytes = int64_t{64} << 20;
 constexpr int64_t kLeastStored = 64;
 
@@ -44,12 +44,12 @@ class Source {
   Source& operator=(const Source&) = delete;
 
   Status Open() {
-    // To open a device or a pipe may already do something.
+    // Merely opening a device or a pipe can have side effects.
     RETURN_IF_ERROR(CheckIsFile(path_));
     descriptor_ = open(path_.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
     struct stat its {};
     if (descriptor_ < 0 || fstat(descriptor_, &its) != 0) return Failed();
-    // Somebody may have put another one there since.
+    // Another file may have replaced it since the check.
     if (!S_ISREG(its.st_mode)) return NoFile(path_);
     if (its.st_size >= kLargeFileBytes && its.st_blocks * 512 < its.st_size / kLeastStored) {
       return MakeStatus(absl::StatusCode::kFailedPrecondition,
@@ -60,7 +60,7 @@ class Source {
     return absl::OkStatus();
   }
   [[nodiscard]] size_t left() const { return left_; }
-  // The next bytes; none: that was all, as long as the file was when it was opened.
+  // Returns the next bytes; empty at the end, which is where the file ended when it was opened.
   StatusOr<rocksdb::Slice> Read() {
     ssize_t got = 0;
     do {
@@ -105,22 +105,24 @@ Status CopyFile(rocksdb::Env* env, const std::string& from, const std::string& t
   return FromRocksDb(status, "writing " + to);
 }
 
-// Whether nobody else may change the file: a link to it would let them change what it is linked
-// into.
+// Whether no other user may change the file. If others may, a hard link would let them change the
+// copy too.
 bool IsOwnAlone(const std::string& path) {
   struct stat its {};
   return lstat(path.c_str(), &its) == 0 && S_ISREG(its.st_mode) && its.st_uid == geteuid() &&
          (its.st_mode & (S_IWGRP | S_IWOTH)) == 0;
 }
 
-// False: the file is to be copied.
+// Returns false if the file must be copied instead.
 bool LinkTable(rocksdb::Env* env, const std::string& from, const std::string& to) {
   if (!env->LinkFile(from, to).ok()) return false;
-  // Of the link, which names the same file whatever becomes of the other name.
+  // Check the link itself: the other name may lead elsewhere by now.
   if (IsOwnAlone(to)) return true;
   env->DeleteFile(to).PermitUncheckedError();
   return false;
 }
+
+}  // namespace
 
 Status SyncDirectory(rocksdb::Env* env, const std::string& dir) {
   std::unique_ptr<rocksdb::Directory> directory;
@@ -128,8 +130,6 @@ Status SyncDirectory(rocksdb::Env* env, const std::string& dir) {
   if (status.ok()) status = directory->Fsync();
   return FromRocksDb(status, "syncing " + dir);
 }
-
-}  // namespace
 
 Status CheckIsFile(const std::string& path) {
   struct stat its {};
@@ -139,7 +139,7 @@ Status CheckIsFile(const std::string& path) {
 Status CheckAreFiles(rocksdb::Env* env, const std::string& dir) {
   ASSIGN_OR_RETURN(const std::vector<std::string> names, DatabaseFiles(env, dir));
   for (const std::string& name : names) RETURN_IF_ERROR(CheckIsFile(dir + "/" + name));
-  // RocksDB's own, which it opens as well.
+  // RocksDB opens its own lock file too.
   return CheckIsFile(dir + "/LOCK");
 }
 
@@ -160,12 +160,20 @@ Status CopyDatabase(rocksdb::Env* env, const std::string& from, const std::strin
   for (const std::string& name : names) {
     const std::string source = from + "/" + name;
     const std::string target = to + "/" + name;
-    // What the link has of its own, its name, becomes durable with the directory.
+    // The link's bytes are durable already, and the sync of the directory makes its name durable.
     if (name.ends_with(".sst") && LinkTable(env, source, target)) continue;
     if (name == "CURRENT") RETURN_IF_ERROR(SyncDirectory(env, to));
     RETURN_IF_ERROR(CopyFile(env, source, target));
   }
   return SyncDirectory(env, to);
+}
+
+void RemoveFiles(rocksdb::Env* env, const std::string& dir) {
+  std::vector<std::string> names;
+  if (!env->GetChildren(dir, &names).ok()) return;
+  for (const std::string& name : names) {
+    if (name != "." && name != "..") env->DeleteFile(dir + "/" + name).PermitUncheckedError();
+  }
 }
 
 Status MoveDatabase(rocksdb::Env* env, const std::string& from, const std::string& to,
@@ -177,7 +185,7 @@ Status MoveDatabase(rocksdb::Env* env, const std::string& from, const std::strin
     const std::string target = to + "/" + name;
     RETURN_IF_ERROR(FromRocksDb(env->RenameFile(from + "/" + name, target), "moving to " + target));
     if (name != "CURRENT") continue;
-    // Before the first file follows it, or after the last one before it, is durable.
+    // If CURRENT moves first, its move is durable before other files move; if last, theirs are.
     RETURN_IF_ERROR(SyncDirectory(env, to));
     RETURN_IF_ERROR(SyncDirectory(env, from));
   }

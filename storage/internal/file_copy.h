@@ -1,4 +1,4 @@
-// Copies of whole databases, file by file, for what must not touch the original.
+// Copies whole databases, file by file, for work that must not touch the original.
 #ifndef FRESHET_STORAGE_INTERNAL_FILE_COPY_H_
 #define FRESHET_STORAGE_INTERNAL_FILE_COPY_H_
 
@@ -13,28 +13,34 @@ class Env;
 
 namespace freshet::storage {
 
-// Names of the files in `dir` that belong to a database: tables, logs, CURRENT, MANIFEST, IDENTITY;
-// not the locks, nor what others put there. Sorted, CURRENT last: without it a directory of tables
-// and logs is not taken for a database (storage/internal/wal_check.h). Thread-safe.
+// Lists the files in `dir` that belong to a database: tables, logs, CURRENT, MANIFEST, IDENTITY;
+// not the locks, nor foreign files. Sorted, CURRENT last: without it a directory of tables and logs
+// does not count as a database (storage/internal/wal_check.h). Thread-safe.
 [[nodiscard]] StatusOr<std::vector<std::string>> DatabaseFiles(rocksdb::Env* env,
                                                                const std::string& dir);
 
-// Others may have made a directory that somebody restores, checks or repairs. FailedPrecondition,
-// with the path: it is a link, a pipe, a device or a directory, and so no file of a database. What
-// is not there is for others to say. Thread-safe.
+// Guards against crafted directories before a restore, check or repair. FailedPrecondition, with
+// the path: a link, a pipe, a device or a directory, and so no file of a database. A missing path
+// is OK here: opening reports it. Thread-safe.
 [[nodiscard]] Status CheckIsFile(const std::string& path);
-// Checks all files that RocksDB opens with the database in the same way.
+// Does so for all files that RocksDB opens with the database.
 [[nodiscard]] Status CheckAreFiles(rocksdb::Env* env, const std::string& dir);
 
-// Makes the new directory `to` a durable copy of the database in `from`, which must be at rest.
-// Tables, which are never changed in place, become hard links where the file system allows and
-// nobody but the user of this process may change them; all else is copied, as long as it was when
-// it was opened. CURRENT comes last. Errors: those of CheckIsFile too. Thread-safe.
+// Makes the new directory `to` a durable copy of the database in `from`, which no process may have
+// open. Tables never change, so they become hard links if the file system allows and only this
+// process's user may change them. All other files are copied, at the length that they had when
+// opened, CURRENT last. Errors: from CheckIsFile too. Thread-safe.
 [[nodiscard]] Status CopyDatabase(rocksdb::Env* env, const std::string& from,
                                   const std::string& to);
 
-// Moves the database's files from one directory into another of the same file system, CURRENT last
-// when `current_last`, else first: the directory that must not look whole decides. Durable.
+// Makes the list of files in the directory durable. Thread-safe.
+[[nodiscard]] Status SyncDirectory(rocksdb::Env* env, const std::string& dir);
+
+// Removes all files in `dir` that can be removed, but not those in its subdirectories. Thread-safe.
+void RemoveFiles(rocksdb::Env* env, const std::string& dir);
+
+// Moves the database's files durably into another directory of the same file system. Moves CURRENT
+// last if `current_last`, else first, so that the half-moved directory does not look whole.
 [[nodiscard]] Status MoveDatabase(rocksdb::Env* env, const std::string& from, const std::string& to,
                                   bool current_last);
 

@@ -5,13 +5,10 @@
 #include <utility>
 #include <vector>
 
-#include "absl/strings/numbers.h"
 #include "core/base/check.h"
 #include "rocksdb/db.h"
 #include "rocksdb/wal_filter.h"
 #include "storage/format.h"
-#include "storage/frontier_store.h"
-#include "storage/internal/frontier_rows.h"
 #include "storage/internal/keys.h"
 #include "storage/internal/migrate.h"
 #include "storage/internal/records.h"
@@ -22,8 +19,8 @@
 namespace freshet::storage {
 namespace {
 
-// Takes in the first record of the oldest log and nothing behind it: logs may be long, and are read
-// by whoever opens the database. Owner thread only.
+// Reads the first record of the oldest log and nothing behind it: logs may be long, and the program
+// that opens the database reads them anyway. Owner thread only.
 class FirstRecordOnly final : public rocksdb::WalFilter {
  public:
   const char* Name() const override { return "FreshetFirstRecordOnly"; }
@@ -38,7 +35,7 @@ class FirstRecordOnly final : public rocksdb::WalFilter {
   bool seen_ = false;
 };
 
-// A row of the default column family, as far as it can be seen without writing anything.
+// Reads a row of the default column family, as far as possible without writing anything.
 std::optional<std::string> Peek(const std::string& dir, const std::string& key,
                                 const StoreOptions& options) {
   CHECK(!key.empty(), "no key to look for in {}", dir);
@@ -51,7 +48,7 @@ std::optional<std::string> Peek(const std::string& dir, const std::string& key,
   FirstRecordOnly first;
   db_options.wal_filter = &first;
   db_options.create_if_missing = false;
-  // What is opened to be read has no thread that purges, which RocksDB asserts.
+  // A database opened for reading has no purge thread, which RocksDB would assert.
   db_options.avoid_unnecessary_blocking_io = false;
   const std::vector<rocksdb::ColumnFamilyDescriptor> families = {
       {rocksdb::kDefaultColumnFamilyName, rocksdb::ColumnFamilyOptions()}};
@@ -67,14 +64,14 @@ std::optional<std::string> Peek(const std::string& dir, const std::string& key,
   return found.ok() ? std::optional(value) : std::nullopt;
 }
 
-// The oldest format that the steps of this release begin at.
+// The oldest format that this release can migrate.
 uint32_t OldestFormat() {
   return Migrations().empty() ? kFormatVersion : Migrations().front().from;
 }
 
 }  // namespace
 
-Status CheckPagesFormat(const std::string& dir, uint64_t format) {
+Status CheckFormatNumber(const std::string& dir, uint64_t format) {
   if (format > kFormatVersion) {
     return MakeStatus(absl::StatusCode::kFailedPrecondition,
                       "{}: format {} was written by a newer release; this one knows formats up to "
@@ -90,26 +87,14 @@ Status CheckPagesFormat(const std::string& dir, uint64_t format) {
   return absl::OkStatus();
 }
 
-Status CheckFrontierFormat(const std::string& dir, const StoreOptions& options) {
-  const std::optional<std::string> value = Peek(dir, kFrontierFormatKey, options);
-  uint64_t format = 0;
-  if (!value || !absl::SimpleAtoi(*value, &format) || format == kFrontierFormat) {
-    return absl::OkStatus();
-  }
-  return MakeStatus(absl::StatusCode::kFailedPrecondition,
-                    "{}: format {} of the crawl frontier was written by {} release; this one knows "
-                    "format {} alone",
-                    dir, format, format > kFrontierFormat ? "a newer" : "another", kFrontierFormat);
-}
-
-Status CheckFormats(const std::string& dir, const StoreOptions& options) {
+Status CheckFormat(const std::string& dir, const StoreOptions& options) {
   const std::string key = MetaKeyOf(MetaKey::kFormat);
   const std::optional<std::string> value = Peek(dir, key, options);
   uint64_t format = 0;
   if (value && DecodeNumber(key, *value, &format).ok()) {
-    RETURN_IF_ERROR(CheckPagesFormat(dir, format));
+    return CheckFormatNumber(dir, format);
   }
-  return CheckFrontierFormat(FrontierDirectory(dir), options);
+  return absl::OkStatus();
 }
 
 }  // namespace freshet::storage

@@ -11,7 +11,7 @@ namespace {
 
 constexpr char kCrawlMark = 'c';
 constexpr size_t kCrawlBytes = 4;
-// More than a queue can have; the sum over all queues stays a number.
+// More URLs than a queue can have; even sums over all queues do not overflow.
 constexpr uint64_t kMostUrls = uint64_t{1} << 38;
 
 template <typename T>
@@ -32,32 +32,30 @@ bool TakeBigEndian(std::string_view* bytes, T* value) {
   return true;
 }
 
-// Tags of a queue's record. None is used again for something else.
+// Tags of a queue's record. A tag is never reused.
 enum QueueTag : int {
   kKey = 1,
   kActive = 2,
   kCompleted = 3,
-  kHeadDue = 4,  // one more than it is; left out: no URL waits
+  kHeadDue = 4,  // stored plus one; left out: no URL waits
   kHeadUrl = 5,
-  kDelay = 6,  // one more than it is
+  kDelay = 6,  // stored plus one
   kQueueBlockedUntil = 7,
   kLimit = 8,
   kLastServed = 9,
-  kAskedDelay = 10,  // one more than it is
+  kAskedDelay = 10,  // stored plus one
   kAskedUntil = 11,
 };
 
 }  // namespace
 
-rocksdb::Status ForgetFrontier(const std::vector<rocksdb::ColumnFamilyHandle*>& families,
-                               const std::string& prefix, rocksdb::WriteBatch* batch) {
+rocksdb::Status ForgetFrontier(const FamilyHandles& families, const std::string& prefix,
+                               rocksdb::WriteBatch* batch) {
   const std::string end = PrefixEnd(prefix);
   rocksdb::Status status;
-  for (const FrontierFamily family : {FrontierFamily::kItems, FrontierFamily::kDue,
-                                      FrontierFamily::kLeases, FrontierFamily::kQueues}) {
-    if (status.ok()) {
-      status = batch->DeleteRange(families[static_cast<size_t>(family)], prefix, end);
-    }
+  for (const Family family : {Family::kFrontierItems, Family::kFrontierDue, Family::kFrontierLeases,
+                              Family::kFrontierQueues}) {
+    if (status.ok()) status = batch->DeleteRange(families[IndexOf(family)], prefix, end);
   }
   return status;
 }
@@ -140,7 +138,7 @@ std::string EncodeFrontier(const FrontierQueueRecord& record) {
   fields.Unsigned(kActive, record.active);
   fields.Unsigned(kCompleted, record.completed);
   if (record.head) {
-    // The largest is as good as the one before it: neither is ever due.
+    // The largest number and the one before it both mean: never due.
     fields.Unsigned(kHeadDue, std::min(record.head->due, UINT64_MAX - 1) + 1);
     fields.Bytes(kHeadUrl, record.head->url);
   }
@@ -227,7 +225,7 @@ bool DecodeFrontier(std::string_view value, FrontierSettings* settings) {
   Reader reader(value);
   settings->default_delay = static_cast<uint32_t>(reader.Varint());
   settings->active = reader.U8() != 0;
-  // Releases before did not keep it.
+  // Earlier releases did not keep it.
   settings->seen = reader.done() ? 0 : reader.Varint();
   return reader.done();
 }

@@ -18,23 +18,26 @@ Status WriteFormat(rocksdb::DB* db, const FamilyHandles& families, uint32_t vers
   const std::string key = MetaKeyOf(MetaKey::kFormat);
   std::string value;
   EncodeNumber(key, version, &value);
-  // A flush makes the step durable whether or not its writes went through the log.
+  // A flush makes the step durable even if its writes bypassed the log.
   const std::vector<rocksdb::ColumnFamilyHandle*> all(families.begin(), families.end());
   RETURN_IF_ERROR(FromRocksDb(db->Flush(rocksdb::FlushOptions(), all), "flushing a migration"));
   rocksdb::WriteOptions write;
   write.sync = true;
   rocksdb::ColumnFamilyHandle* const meta = families[IndexOf(Family::kMeta)];
   RETURN_IF_ERROR(FromRocksDb(db->Put(write, meta, key, value), "writing the format version"));
-  // An older release looks for it in the tables, before it touches anything (format_check.h).
+  // An older release looks for the version in tables, before it changes anything (format_check.h).
   return FromRocksDb(db->Flush(rocksdb::FlushOptions(), meta), "flushing the format version");
 }
 
 }  // namespace
 
 std::span<const Migration> Migrations() {
-  // Format 4 adds kEpochPart; a row of kEpoch that has all by itself means what it meant.
-  static const std::array<Migration, 1> kSteps = {
-      {{.from = 3, .run = [](const MigrationContext&) { return absl::OkStatus(); }}}};
+  // Format 4 adds kEpochPart; a kEpoch row that holds everything keeps its meaning. Format 5 adds
+  // the families of the crawl frontier: opening creates them, and the store then fills them
+  // (Store::Impl::MoveFrontier).
+  constexpr auto kNothing = [](const MigrationContext&) { return absl::OkStatus(); };
+  static const std::array<Migration, 2> kSteps = {
+      {{.from = 3, .run = kNothing}, {.from = 4, .run = kNothing}}};
   return kSteps;
 }
 

@@ -19,10 +19,11 @@ namespace freshet::storage {
 namespace {
 
 constexpr size_t kPrefixBytes = 8;
+constexpr size_t kBytesCopiedAtOnce = size_t{1} << 20;
 
 rocksdb::DBOptions RepairOptions(const StoreOptions& options) {
   rocksdb::DBOptions db = MakeDbOptions(options);
-  // What cannot be read must not stop what can.
+  // Damaged files must not stop the reading of intact ones.
   db.paranoid_checks = false;
   db.track_and_verify_wals_in_manifest = false;
   db.wal_recovery_mode = rocksdb::WALRecoveryMode::kSkipAnyCorruptedRecords;
@@ -62,13 +63,6 @@ std::string KeyOf(uint64_t prefix) {
 
 }  // namespace
 
-Status OfACluster(const std::string& dir) {
-  return MakeStatus(absl::StatusCode::kFailedPrecondition,
-                    "{}: is the store of a server of a cluster: empty this directory, and the "
-                    "server fills it from the cluster's log",
-                    dir);
-}
-
 DamagedDatabase::~DamagedDatabase() { Close().IgnoreError(); }
 
 Status DamagedDatabase::TryOpen(const std::string& dir, const StoreOptions& options) {
@@ -77,7 +71,6 @@ Status DamagedDatabase::TryOpen(const std::string& dir, const StoreOptions& opti
   RETURN_IF_ERROR(
       FromRocksDb(rocksdb::DB::ListColumnFamilies(db_options, dir, &names), "opening " + dir));
   for (const std::string& name : names) {
-    if (name == kFrontierFamilyNames[0]) return OfACluster(dir);
     if (std::find(kFamilyNames.begin(), kFamilyNames.end(), name) == kFamilyNames.end()) {
       return MakeStatus(absl::StatusCode::kFailedPrecondition,
                         "column family '{}' is unknown: written by a newer release", name);
@@ -145,7 +138,7 @@ void DamagedDatabase::CountTables(rocksdb::Env* env, const std::string& dir, con
     const auto found = tables.find(file.relative_filename);
     if (found != tables.end()) {
       Table table = found->second;
-      table.bytes = file.size;  // before it was cut
+      table.bytes = file.size;  // size before the cut
       CountTable(found->first, file.column_family_name, table);
     } else if (!env->FileExists(dir + "/" + file.relative_filename).ok()) {
       CountTable(file.relative_filename, file.column_family_name,
@@ -204,8 +197,8 @@ bool DamagedDatabase::Readable(Family family, const std::string& key) {
   return it->status().ok();
 }
 
-// Keys as numbers: the key of a page is one; of others the first bytes are.
-std::optional<std::string> DamagedDatabase::BehindGap(Family family, const std::string& key) {
+// Doubles keys as numbers: a page's whole key, or the first bytes of other keys.
+std::optional<std::string> DamagedDatabase::ByDoubling(Family family, const std::string& key) {
   const uint64_t base = PrefixOf(key);
   uint64_t bad = 0;
   uint64_t good = 1;
@@ -219,6 +212,21 @@ std::optional<std::string> DamagedDatabase::BehindGap(Family family, const std::
     (Readable(family, KeyOf(base + middle)) ? good : bad) = middle;
   }
   return KeyOf(base + good);
+}
+
+// The rows of a queue of the crawl frontier share their first bytes, however many they are: skip at
+// most a table of them.
+std::optional<std::string> DamagedDatabase::BehindGap(Family family, const std::string& key) {
+  std::optional<std::string> behind = ByDoubling(family, key);
+  std::vector<rocksdb::LiveFileMetaData> live;
+  db_->GetLiveFilesMetaData(&live);
+  for (const rocksdb::LiveFileMetaData& file : live) {
+    if (file.column_family_name == NameOf(family) && file.largestkey > key &&
+        (!behind || file.largestkey < *behind) && Readable(family, file.largestkey)) {
+      behind = file.largestkey;
+    }
+  }
+  return behind;
 }
 
 std::optional<std::string> DamagedDatabase::Get(Family family, const std::string& key) {
@@ -235,6 +243,22 @@ Status DamagedDatabase::Put(Family family, const std::string& key, const std::st
   rocksdb::WriteOptions write;
   write.sync = true;
   return FromRocksDb(db_->Put(write, handles_[IndexOf(family)], key, value), "writing");
+}
+
+Status DamagedDatabase::CopyRows(Family family, DamagedDatabase& from) {
+  CHECK(&from != this && db_ != nullptr, "rows are copied into a database that is open");
+  rocksdb::WriteBatch batch;
+  rocksdb::Status status;
+  const auto write = [&] {
+    if (status.ok()) status = db_->Write({}, &batch);
+    batch.Clear();
+  };
+  from.ForEach(family, [&](std::string_view key, std::string_view value) {
+    if (status.ok()) status = batch.Put(handles_[IndexOf(family)], key, value);
+    if (batch.GetDataSize() >= kBytesCopiedAtOnce) write();
+  });
+  write();
+  return FromRocksDb(status, "writing");
 }
 
 Status DamagedDatabase::Close() {

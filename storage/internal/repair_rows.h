@@ -1,8 +1,7 @@
-// Reads what is left of a damaged database. Internal to storage/.
+// Reads the remaining rows of a damaged database. Internal to storage/.
 #ifndef FRESHET_STORAGE_INTERNAL_REPAIR_ROWS_H_
 #define FRESHET_STORAGE_INTERNAL_REPAIR_ROWS_H_
 
-#include <array>
 #include <functional>
 #include <map>
 #include <memory>
@@ -13,23 +12,21 @@
 #include "core/base/status.h"
 #include "rocksdb/db.h"
 #include "storage/format.h"
+#include "storage/internal/migrate.h"
 #include "storage/options.h"
 #include "storage/repair.h"
 
 namespace freshet::storage {
 
-// Told of each thing that is wrong, one line each.
+// Receives one line for each problem.
 using RepairNote = std::function<void(std::string)>;
 
-// What is not repaired: the log has it.
-[[nodiscard]] Status OfACluster(const std::string& dir);
-
-// A database without the checks of Store. Owner thread only.
+// A database opened without the checks of Store. Owner thread only.
 class DamagedDatabase {
  public:
-  // Opens the database in `dir`, a copy that may be changed: logs are cut where they are damaged,
-  // and where tables or the MANIFEST cannot be used at all, RocksDB makes a new MANIFEST of the
-  // tables that can.
+  // Opens the database in `dir`, a copy that may be changed: cuts logs where they are damaged. If
+  // tables or the MANIFEST cannot be used at all, RocksDB makes a new MANIFEST of the usable
+  // tables.
   [[nodiscard]] static StatusOr<std::unique_ptr<DamagedDatabase>> Open(const std::string& dir,
                                                                        const StoreOptions& options,
                                                                        const RepairNote& note);
@@ -37,16 +34,18 @@ class DamagedDatabase {
   DamagedDatabase(const DamagedDatabase&) = delete;
   DamagedDatabase& operator=(const DamagedDatabase&) = delete;
 
-  // What the tables were like before anything was done.
+  // Damage of the tables before the repair.
   [[nodiscard]] const TableDamage& tables() const { return damage_; }
 
   using Visit = std::function<void(std::string_view key, std::string_view value)>;
-  // Every row of a family that can be read, in order. Gaps are noted.
+  // Calls `visit` for every readable row of a family, in order. Notes gaps.
   void ForEach(Family family, const Visit& visit);
-  // One row; nullopt when it is not there or cannot be read (`note` is told why).
+  // Reads one row; nullopt: it does not exist or cannot be read (`note` gets the reason).
   [[nodiscard]] std::optional<std::string> Get(Family family, const std::string& key);
   [[nodiscard]] Status Put(Family family, const std::string& key, const std::string& value);
-  // Writes what was put to tables and closes.
+  // Copies every readable row of `from` unchanged; Close makes them durable.
+  [[nodiscard]] Status CopyRows(Family family, DamagedDatabase& from);
+  // Writes the copied rows to tables and closes.
   [[nodiscard]] Status Close();
 
  private:
@@ -59,21 +58,23 @@ class DamagedDatabase {
   using Tables = std::map<std::string, Table>;  // by file name
 
   DamagedDatabase(RepairNote note) : note_(std::move(note)) {}
-  // Every table in `dir`, read to the end.
+  // Reads every table in `dir` to its end.
   [[nodiscard]] static StatusOr<Tables> ReadTables(rocksdb::Env* env, const std::string& dir);
-  // `family`: of the table, empty where that is not known.
+  // `family`: family of the table, empty if unknown.
   void CountTable(const std::string& name, const std::string& family, const Table& table);
-  // Counts the tables that the open database names, or, without its MANIFEST, those that there are.
+  // Counts the tables that the open database names; without a MANIFEST, the existing ones.
   void CountTables(rocksdb::Env* env, const std::string& dir, const Tables& tables);
   [[nodiscard]] Status TryOpen(const std::string& dir, const StoreOptions& options);
   [[nodiscard]] bool Readable(Family family, const std::string& key);
-  // The smallest key, found by steps that double, behind which reading works again.
+  // Returns a key behind `key` from which rows can be read again; nullopt: there is none.
   [[nodiscard]] std::optional<std::string> BehindGap(Family family, const std::string& key);
+  // Returns the smallest such key that doubling steps find.
+  [[nodiscard]] std::optional<std::string> ByDoubling(Family family, const std::string& key);
 
   const RepairNote note_;
   TableDamage damage_;
   std::unique_ptr<rocksdb::DB> db_;
-  std::array<rocksdb::ColumnFamilyHandle*, kFamilies> handles_{};
+  FamilyHandles handles_{};
 };
 
 }  // namespace freshet::storage

@@ -21,15 +21,15 @@ using storage::MetaKeyOf;
 
 namespace {
 
-// What a cursor over pages reads at a time; the other families are small, and what is read ahead
-// of them would be read again by the next range of slots.
+// Readahead of a cursor over pages. The other families are small, and each range of slots would
+// read their readahead again.
 constexpr size_t kReadaheadBytes = 1 << 20;
 
-// Zero: RocksDB reads ahead the more the longer the range is.
+// 0 = RocksDB reads ahead further the longer the range is.
 rocksdb::ReadOptions SequentialRead(size_t readahead_bytes = 0) {
   rocksdb::ReadOptions read;
   read.verify_checksums = true;
-  // Start-up reads every row once: it must not push what is read again out of the cache.
+  // Start-up reads every row once: it must not evict rows that are read often.
   read.fill_cache = false;
   read.readahead_size = readahead_bytes;
   return read;
@@ -40,7 +40,7 @@ bool IsAt(const Cursor& cursor, std::string_view prefix) {
   return cursor.valid() && cursor.key().starts_with(prefix);
 }
 
-// The rows of hosts and pages of a range of slots, side by side. Owner thread only.
+// Reads the rows of hosts and pages of a range of slots side by side. Owner thread only.
 class SlotReader {
  public:
   SlotReader(rocksdb::DB* db, rocksdb::ColumnFamilyHandle* hosts,
@@ -104,49 +104,45 @@ class SlotReader {
   const Fingerprinter& fingerprinter_;
   Cursor hosts_;
   Cursor pages_;
-  absl::flat_hash_map<uint32_t, std::string> names_;  // of the slot's hosts, by serial
+  absl::flat_hash_map<uint32_t, std::string> names_;  // hosts of the slot, by serial
 };
 
 }  // namespace
 
 Status Store::Impl::Load(Slot first, Slot last, LoadVisitor& visitor) const {
   CHECK(first <= last && last.value() < limits::kSlots);
-  // Nobody reads RocksDB's counters of one call.
+  // RocksDB's counters of this thread are never read.
   rocksdb::SetPerfLevel(rocksdb::PerfLevel::kDisable);
-  ASSIGN_OR_RETURN(const std::shared_ptr<const StoredLeases> leases, ReadLeases());
-  SlotReader reader(db_.get(), handle(Family::kHosts), handle(Family::kPages), fingerprinter_,
-                    first, last);
+  ASSIGN_OR_RETURN(const auto leases, leases_.Read(commits_));
+  SlotReader reader(&base_.db(), base_.handle(Family::kHosts), base_.handle(Family::kPages),
+                    fingerprinter_, first, last);
   for (uint16_t slot = first.value(); slot <= last.value(); ++slot) {
     const uint64_t mark = (*next_serials_)[slot].load(std::memory_order_relaxed);
     uint64_t next_serial = std::max<uint64_t>(mark, 1);
     RETURN_IF_ERROR(reader.ReadSlot(Slot(slot), &next_serial, visitor));
-    RETURN_IF_ERROR(LoadLeasesOf(Slot(slot), *leases, visitor));
+    RETURN_IF_ERROR(leases->Visit(Slot(slot), visitor));
     RETURN_IF_ERROR(visitor.OnSlotEnd(Slot(slot), next_serial));
   }
-  if (last.value() == limits::kSlots - 1) {
-    // Whoever reads slots at the same time has them.
-    const MutexLock lock(leases_mutex_);
-    stored_leases_.reset();
-  }
+  // Other threads may read slots at the same time: each holds its own reference.
+  if (last.value() == limits::kSlots - 1) leases_.ForgetRows();
   return absl::OkStatus();
 }
 
 Status Store::Impl::LoadLeases(LoadVisitor& visitor) const {
-  ASSIGN_OR_RETURN(const std::shared_ptr<const StoredLeases> leases, ReadLeases());
+  ASSIGN_OR_RETURN(const auto leases, leases_.Read(commits_));
   for (uint16_t slot = 0; slot < limits::kSlots; ++slot) {
-    RETURN_IF_ERROR(LoadLeasesOf(Slot(slot), *leases, visitor));
+    RETURN_IF_ERROR(leases->Visit(Slot(slot), visitor));
     const uint64_t mark = (*next_serials_)[slot].load(std::memory_order_relaxed);
     RETURN_IF_ERROR(visitor.OnSlotEnd(Slot(slot), std::max<uint64_t>(mark, 1)));
   }
-  const MutexLock lock(leases_mutex_);
-  stored_leases_.reset();
+  leases_.ForgetRows();
   return absl::OkStatus();
 }
 
 Status Store::Impl::LoadSlotHosts(Slot slot, SlotHosts& hosts) const {
   CHECK(!hosts.loaded, "hosts of slot {} are loaded", slot.value());
   const std::string prefix = storage::SlotPrefix(slot);
-  Cursor cursor(db_.get(), handle(Family::kHosts), prefix, SequentialRead());
+  Cursor cursor(&base_.db(), base_.handle(Family::kHosts), prefix, SequentialRead());
   for (; cursor.valid(); cursor.Next()) {
     storage::HostRow row;
     RETURN_IF_ERROR(storage::DecodeHost(cursor.key(), cursor.value(), &row));
@@ -160,27 +156,30 @@ Status Store::Impl::LoadSlotHosts(Slot slot, SlotHosts& hosts) const {
 
 StatusOr<GlobalRecords> Store::Impl::LoadGlobals() const {
   GlobalRecords globals;
-  Cursor sources(db_.get(), handle(Family::kSources), "", "", SequentialRead());
+  Cursor sources(&base_.db(), base_.handle(Family::kSources), "", "", SequentialRead());
   for (; sources.valid(); sources.Next()) {
     SourceRecord& source = globals.sources.emplace_back();
     RETURN_IF_ERROR(storage::DecodeSource(sources.key(), sources.value(), &source));
   }
   RETURN_IF_ERROR(FromRocksDb(sources.status(), "reading sources"));
 
-  Cursor epochs(db_.get(), handle(Family::kMeta), MetaKeyOf(MetaKey::kEpoch), SequentialRead());
+  Cursor epochs(&base_.db(), base_.handle(Family::kMeta), MetaKeyOf(MetaKey::kEpoch),
+                SequentialRead());
   for (; epochs.valid(); epochs.Next()) {
     EpochRecord& epoch = globals.epochs.emplace_back();
     bool whole = false;
-    const auto read = [this](const std::string& key) { return ReadMeta(key); };
+    const auto read = [this](const std::string& key) { return base_.ReadMeta(key); };
     RETURN_IF_ERROR(storage::DecodeEpochRows(epochs.key(), epochs.value(), read, &epoch, &whole));
     if (whole) continue;
-    Say('W', fmt::format("shard {}: what epoch {} learned is there only in part, and is learned "
-                         "anew",
-                         epoch.shard, epoch.number));
+    base_.Say('W',
+              fmt::format("shard {}: what epoch {} learned is there only in part, and is learned "
+                          "anew",
+                          epoch.shard, epoch.number));
   }
   RETURN_IF_ERROR(FromRocksDb(epochs.status(), "reading epochs"));
 
-  Cursor crawls(db_.get(), handle(Family::kMeta), MetaKeyOf(MetaKey::kCrawl), SequentialRead());
+  Cursor crawls(&base_.db(), base_.handle(Family::kMeta), MetaKeyOf(MetaKey::kCrawl),
+                SequentialRead());
   for (; crawls.valid(); crawls.Next()) {
     CrawlRecord& crawl = globals.crawls.emplace_back();
     RETURN_IF_ERROR(storage::DecodeCrawl(crawls.key(), crawls.value(), &crawl));
@@ -188,34 +187,24 @@ StatusOr<GlobalRecords> Store::Impl::LoadGlobals() const {
   RETURN_IF_ERROR(FromRocksDb(crawls.status(), "reading crawls"));
 
   const std::string settings_key = MetaKeyOf(MetaKey::kSettings);
-  rocksdb::PinnableSlice value;
-  const rocksdb::Status found =
-      db_->Get(rocksdb::ReadOptions(), handle(Family::kMeta), settings_key, &value);
-  if (found.ok()) {
-    RETURN_IF_ERROR(storage::DecodeSettings(settings_key, value.ToStringView(), &globals.settings));
-  } else if (!found.IsNotFound()) {
-    return FromRocksDb(found, "reading settings");
+  const StatusOr<std::string> settings = base_.ReadMeta(settings_key);
+  if (settings.ok()) {
+    RETURN_IF_ERROR(storage::DecodeSettings(settings_key, *settings, &globals.settings));
+  } else if (!absl::IsNotFound(settings.status())) {
+    return settings.status();
   }
-  ASSIGN_OR_RETURN(const std::optional<uint64_t> shards, ReadNumber(MetaKeyOf(MetaKey::kLayout)));
+  ASSIGN_OR_RETURN(const std::optional<uint64_t> shards,
+                   base_.ReadNumber(MetaKeyOf(MetaKey::kLayout)));
   globals.shards = static_cast<uint32_t>(shards.value_or(0));
   return globals;
 }
 
-StatusOr<std::string> Store::Impl::ReadMeta(const std::string& key) const {
-  std::string value;
-  const rocksdb::Status found =
-      db_->Get(rocksdb::ReadOptions(), handle(Family::kMeta), key, &value);
-  if (found.IsNotFound()) return NotFound("meta: no such row");
-  RETURN_IF_ERROR(FromRocksDb(found, "reading meta"));
-  return value;
-}
-
 Status Store::Impl::DropEpochs(rocksdb::WriteBatch* batch) const {
   for (const MetaKey kind : {MetaKey::kEpoch, MetaKey::kEpochPart}) {
-    Cursor rows(db_.get(), handle(Family::kMeta), MetaKeyOf(kind), SequentialRead());
+    Cursor rows(&base_.db(), base_.handle(Family::kMeta), MetaKeyOf(kind), SequentialRead());
     for (; rows.valid(); rows.Next()) {
       RETURN_IF_ERROR(
-          FromRocksDb(batch->Delete(handle(Family::kMeta), rows.key()), "dropping an epoch"));
+          FromRocksDb(batch->Delete(base_.handle(Family::kMeta), rows.key()), "dropping an epoch"));
     }
     RETURN_IF_ERROR(FromRocksDb(rows.status(), "reading epochs"));
   }
@@ -225,32 +214,30 @@ Status Store::Impl::DropEpochs(rocksdb::WriteBatch* batch) const {
 Status Store::Impl::SetShards(uint32_t shards) {
   CHECK(shards >= 1 && shards <= limits::kMaxShards, "{} shards", shards);
   const std::string key = MetaKeyOf(MetaKey::kLayout);
-  ASSIGN_OR_RETURN(const std::optional<uint64_t> before, ReadNumber(key));
+  ASSIGN_OR_RETURN(const std::optional<uint64_t> before, base_.ReadNumber(key));
   if (before == shards) return absl::OkStatus();
-  if (options_.truth != nullptr) {
+  if (base_.options().truth != nullptr) {
     return MakeStatus(absl::StatusCode::kFailedPrecondition,
                       "shards: is {}, and the log has {} partitions: both must be equal", shards,
-                      options_.truth->partitions());
+                      base_.options().truth->partitions());
   }
-  std::string value;
-  storage::EncodeNumber(key, shards, &value);
   rocksdb::WriteBatch batch;
-  ASSIGN_OR_RETURN(std::unique_ptr<LeaseLogs> logs, DealLeases(shards, &batch));
-  RETURN_IF_ERROR(FromRocksDb(batch.Put(handle(Family::kMeta), key, value), "shards"));
+  ASSIGN_OR_RETURN(auto logs, leases_.Deal(shards, commits_, &batch));
+  RETURN_IF_ERROR(base_.PutNumber(&batch, key, shards));
   ASSIGN_OR_RETURN(const GlobalRecords globals, LoadGlobals());
   EpochRecord last;
   for (const EpochRecord& epoch : globals.epochs) last.number = std::max(last.number, epoch.number);
   RETURN_IF_ERROR(DropEpochs(&batch));
+  std::string value;
   for (uint16_t shard = 0; shard < shards && last.number > 0; ++shard) {
     const std::string epoch_key = MetaKeyOf(MetaKey::kEpoch, shard);
     last.shard = shard;
     storage::EncodeEpoch(epoch_key, last, &value);
-    RETURN_IF_ERROR(FromRocksDb(batch.Put(handle(Family::kMeta), epoch_key, value), "shards"));
+    RETURN_IF_ERROR(
+        FromRocksDb(batch.Put(base_.handle(Family::kMeta), epoch_key, value), "shards"));
   }
-  RETURN_IF_ERROR(Write(&batch, true));
-  lease_logs_ = std::move(logs);
-  const MutexLock lock(leases_mutex_);
-  stored_leases_.reset();
+  RETURN_IF_ERROR(base_.Write(&batch, true));
+  leases_.Install(std::move(logs));
   return absl::OkStatus();
 }
 

@@ -1,4 +1,5 @@
-// A store whose truth is a ChangeLog: what is committed goes there first.
+#include "storage/internal/store_log.h"
+
 #include <xxhash.h>
 
 #include <algorithm>
@@ -24,37 +25,32 @@
 #include "storage/internal/records.h"
 #include "storage/internal/rocksdb_status.h"
 #include "storage/internal/secret.h"
-#include "storage/internal/store_impl.h"
 
-namespace freshet {
-
-using storage::Family;
-using storage::FromRocksDb;
-using storage::MetaKey;
-using storage::MetaKeyOf;
-
+namespace freshet::storage {
 namespace {
 
-// Rows that a start takes in with one write.
+// Rows of a log that start-up writes at a time.
 constexpr size_t kRowsAtOnce = 4096;
-// The log keeps word of removed rows for seven days: a store that was away for longer might keep
-// rows that are removed. A day less, as clocks differ.
+// Queues and crawl ids forgotten by range deletions, four each, after which a flush follows.
+constexpr size_t kMostRanges = 1000;
+// The log keeps removals for seven days: a store that was away for longer might keep removed rows.
+// One day less, as clocks differ.
 constexpr std::chrono::hours kLongestAway{6 * 24};
-// A time further ahead than this was written by a clock that was wrong, or is read by one.
+// A time further ahead than this comes from a wrong clock, or is read by one.
 constexpr std::chrono::hours kMostAhead{12};
 constexpr uint64_t kMarkEverySeconds = 60;
-// Who follows reads again after this many looks at whether its turn has come.
+// A standby reads the log after this many checks whether it may own it.
 constexpr int kLooksBetweenReads = 10;
 constexpr int kLookEveryMicros = 50'000;
-// Whoever has not looked for longer may have missed that brokers lost rows and took others.
+// After a longer pause a standby may miss that brokers lost rows and got others.
 constexpr uint64_t kUnseenMicros = 5'000'000;
-// A pass over the log that takes longer ends with a store that is behind.
+// If a pass over the log takes longer, the store is behind again at its end.
 constexpr uint64_t kLongMicros = 2'000'000;
-// Each waits for Kafka, which does several things at a time.
+// Each partition waits for Kafka, which can do several things at a time.
 constexpr uint32_t kPartitionsAtOnce = 16;
-// Of those of which much is read ahead.
+// Partitions read at a time when each has much to read.
 constexpr uint32_t kLongReadsAtOnce = 4;
-// Of a row that Kafka has aborted, while brokers fail say.
+// Tries for a row whose transaction Kafka aborts, as happens while brokers fail.
 constexpr int kAppendTries = 50;
 constexpr int kAppendAgainMicros = 200'000;
 
@@ -67,20 +63,29 @@ uint64_t NumberOf(const ChangeLog& log) {
   return XXH3_64bits(log.name().data(), log.name().size());
 }
 
-// Of the rows of a log.
+// FailedPrecondition: another release must read the log.
 Status CheckLogFormat(uint64_t format) {
-  if (format >= storage::kOldestLogFormat && format <= storage::kFormatVersion) {
+  if (format >= kOldestLogFormat && format <= kFormatVersion) {
     return absl::OkStatus();
   }
   return MakeStatus(absl::StatusCode::kFailedPrecondition,
                     "the log of the cluster has rows of format {}, this program takes those of {} "
                     "to {}: use {} one, or a cluster of another name (docs/upgrading.md)",
-                    format, storage::kOldestLogFormat, storage::kFormatVersion,
-                    format > storage::kFormatVersion ? "a newer" : "the older");
+                    format, kOldestLogFormat, kFormatVersion,
+                    format > kFormatVersion ? "a newer" : "the older");
 }
 
-// The rows of a batch, as views into it. The database numbers families in the order in which it
-// made them.
+// Adds the row to a batch.
+rocksdb::Status AddRow(const Database& base, const LogRow& row, rocksdb::WriteBatch* batch) {
+  if (row.family == Family::kFrontierGone) {
+    return ForgetFrontier(base.handles(), std::string(row.key), batch);
+  }
+  rocksdb::ColumnFamilyHandle* family = base.handle(row.family);
+  return row.value ? batch->Put(family, row.key, *row.value) : batch->Delete(family, row.key);
+}
+
+// Collects the rows of a batch, as views into it. The database numbers families in the order of
+// their creation.
 class RowsOf : public rocksdb::WriteBatch::Handler {
  public:
   RowsOf(rocksdb::DB& db, std::vector<rocksdb::ColumnFamilyHandle*> families)
@@ -97,25 +102,28 @@ class RowsOf : public rocksdb::WriteBatch::Handler {
     rows.push_back({.family = FamilyOf(family), .key = key.ToStringView(), .value = std::nullopt});
     return rocksdb::Status::OK();
   }
-  // Of the frontier alone, by prefix, of all its families one after the other.
+  // Only the frontier deletes ranges: by prefix, in all its families one after the other.
   rocksdb::Status DeleteRangeCF(uint32_t id, const rocksdb::Slice& begin,
                                 const rocksdb::Slice& end) override {
     const Family family = FamilyOf(id);
     const std::string_view prefix = begin.ToStringView();
-    CHECK(family > Family::kFrontierMeta && storage::PrefixEnd(std::string(prefix)) == end,
-          "a range of family {}", storage::IndexOf(family));
+    CHECK(family > Family::kFrontierMeta && PrefixEnd(std::string(prefix)) == end,
+          "a range of family {}", IndexOf(family));
     Forget(family, prefix);
     if (family == Family::kFrontierQueues && std::exchange(too_many_, false)) {
       rows.push_back({.family = Family::kFrontierGone, .key = prefix, .value = ""});
+      ++ranges;
     }
     return rocksdb::Status::OK();
   }
 
   std::vector<LogRow> rows;
+  size_t ranges = 0;  // number of kFrontierGone rows
 
  private:
-  // Removes the rows that there are, so that Kafka's compaction need not keep them for ever; beyond
-  // the most, it is the row that says that all are gone that says it to readers.
+  // Removes existing rows one by one, so that Kafka's compaction need not keep them for ever, and
+  // the database keeps no range deletion. If there are too many, writes the row kFrontierGone,
+  // which tells readers to remove all.
   void Forget(Family family, std::string_view prefix) {
     if (const auto it = put_.find(prefix); it != put_.end()) {
       for (const size_t i : it->second) {
@@ -124,7 +132,7 @@ class RowsOf : public rocksdb::WriteBatch::Handler {
     }
     rocksdb::ReadOptions read;
     read.fill_cache = false;
-    storage::Cursor there(&db_, families_[storage::IndexOf(family)], std::string(prefix), read);
+    Cursor there(&db_, families_[IndexOf(family)], std::string(prefix), read, kMostForgotten);
     for (; there.valid(); there.Next()) {
       if (forgotten_.size() == kMostForgotten) {
         too_many_ = true;
@@ -133,10 +141,10 @@ class RowsOf : public rocksdb::WriteBatch::Handler {
       forgotten_.emplace_back(there.key());
       rows.push_back({.family = family, .key = forgotten_.back(), .value = std::nullopt});
     }
-    if (!there.status().ok()) too_many_ = true;
+    if (!there.status().ok() || there.left_off()) too_many_ = true;
   }
 
-  // By what it may be forgotten with: its crawl id, and its queue.
+  // Notes the prefixes whose removal would cover the row: its crawl id, and its queue.
   void NotePut(std::string_view key) {
     for (const size_t size : {sizeof(uint32_t), 2 * sizeof(uint32_t)}) {
       if (key.size() >= size) put_[key.substr(0, size)].push_back(rows.size());
@@ -149,50 +157,74 @@ class RowsOf : public rocksdb::WriteBatch::Handler {
     return static_cast<Family>(i);
   }
 
-  // A second of a transaction: pages of the partition wait for it.
+  // This takes about a second of a transaction, for which pages of the partition wait.
   static constexpr size_t kMostForgotten = 20'000;
 
   rocksdb::DB& db_;
   const std::vector<rocksdb::ColumnFamilyHandle*> families_;
   std::deque<std::string> forgotten_;  // keys
-  bool too_many_ = false;              // of a range, to be removed one by one
-  std::unordered_map<std::string_view, std::vector<size_t>> put_;  // rows of the frontier
+  bool too_many_ = false;              // rows of a range to remove one by one
+  std::unordered_map<std::string_view, std::vector<size_t>> put_;  // by prefix of written rows
 };
 
 }  // namespace
 
-Status Store::Impl::PutMark(rocksdb::WriteBatch& batch, uint16_t partition, uint64_t offset) const {
-  std::string value;
-  const std::string key = MetaKeyOf(MetaKey::kLogOffset, partition);
-  storage::EncodeNumber(key, offset, &value);
-  return FromRocksDb(batch.Put(handle(Family::kMeta), key, value), "offset");
-}
+StoreLog::StoreLog(Database& base)
+    : base_(base),
+      options_(base.options()),
+      dir_(base.dir()),
+      env_(base.options().env),
+      followed_(std::make_unique<std::array<Followed, limits::kMaxShards>>()),
+      mutexes_(std::make_unique<std::array<Mutex, limits::kMaxShards>>()) {}
 
-Status Store::Impl::PutTime(rocksdb::WriteBatch& batch, uint64_t seconds) const {
-  std::string value;
-  const std::string key = MetaKeyOf(MetaKey::kLogTime);
-  storage::EncodeNumber(key, seconds, &value);
-  return FromRocksDb(batch.Put(handle(Family::kMeta), key, value), "time");
-}
-
-Status Store::Impl::WriteDurably(rocksdb::WriteBatch* batch, uint16_t partition) {
-  if (options_.truth == nullptr) return Write(batch, options_.durability == Durability::kSync);
-  CHECK(partition < options_.truth->partitions(), "partition {}", partition);
-  RowsOf rows(*db_, families());
+Status StoreLog::Write(rocksdb::WriteBatch* batch, uint16_t partition) {
+  const bool alone = options_.truth == nullptr;
+  const bool forgets = batch->HasDeleteRange();
+  if (alone && !forgets) return base_.Write(batch, options_.durability == Durability::kSync);
+  RowsOf rows(base_.db(), base_.families());
   RETURN_IF_ERROR(FromRocksDb(batch->Iterate(&rows), "reading a batch"));
   if (rows.rows.empty()) return absl::OkStatus();
-  const MutexLock lock((*log_mutexes_)[partition]);
+  rocksdb::WriteBatch points;
+  if (forgets) {
+    for (const LogRow& row : rows.rows) {
+      RETURN_IF_ERROR(FromRocksDb(AddRow(base_, row, &points), "writing a batch"));
+    }
+    batch = &points;
+  }
+  if (alone) {
+    RETURN_IF_ERROR(base_.Write(batch, options_.durability == Durability::kSync));
+    NoteRanges(rows.ranges);
+    return absl::OkStatus();
+  }
+  CHECK(partition < options_.truth->partitions(), "partition {}", partition);
+  const MutexLock lock((*mutexes_)[partition]);
   ASSIGN_OR_RETURN(const uint64_t offset, options_.truth->Append(partition, rows.rows));
-  RETURN_IF_ERROR(PutMark(*batch, partition, offset));
-  // Who owns one partition has all.
-  RETURN_IF_ERROR(PutTime(*batch, SecondsNow(*env_)));
-  const Status written = Write(batch, false);
-  // The log has it: a store that is behind is made up for by the next start only.
-  return written.ok() ? written : NoteFailure(written);
+  RETURN_IF_ERROR(base_.PutNumber(batch, MetaKeyOf(MetaKey::kLogOffset, partition), offset));
+  // The owner of one partition owns all partitions.
+  RETURN_IF_ERROR(base_.PutNumber(batch, MetaKeyOf(MetaKey::kLogTime), SecondsNow(*env_)));
+  const Status written = base_.Write(batch, false);
+  // The log has the rows but the store does not: only the next start reads them.
+  if (!written.ok()) return base_.NoteFailure(written);
+  NoteRanges(rows.ranges);
+  return absl::OkStatus();
 }
 
-Status Store::Impl::CheckAge() const {
-  ASSIGN_OR_RETURN(const std::optional<uint64_t> seen, ReadNumber(MetaKeyOf(MetaKey::kLogTime)));
+// After each new range deletion, the first read makes RocksDB sort all of the memtable again.
+void StoreLog::NoteRanges(size_t ranges) {
+  ranges_ += ranges;
+  if (ranges_ < kMostRanges) return;
+  ranges_ = 0;
+  rocksdb::FlushOptions flush;
+  flush.wait = false;
+  // On a full disk the rows stay in memory, and the store itself notices that.
+  (void)base_.db().Flush(
+      flush, {base_.handle(Family::kFrontierItems), base_.handle(Family::kFrontierDue),
+              base_.handle(Family::kFrontierLeases), base_.handle(Family::kFrontierQueues)});
+}
+
+Status StoreLog::CheckAge() const {
+  ASSIGN_OR_RETURN(const std::optional<uint64_t> seen,
+                   base_.ReadNumber(MetaKeyOf(MetaKey::kLogTime)));
   const auto longest = static_cast<uint64_t>(std::chrono::seconds(kLongestAway).count());
   const auto most_ahead = static_cast<uint64_t>(std::chrono::seconds(kMostAhead).count());
   const uint64_t now = SecondsNow(*env_);
@@ -209,16 +241,19 @@ Status Store::Impl::CheckAge() const {
                     dir_, (now - *seen) / 86'400);
 }
 
-Status Store::Impl::CheckCache(const ChangeLog& log) const {
-  ASSIGN_OR_RETURN(const std::optional<uint64_t> before, ReadNumber(MetaKeyOf(MetaKey::kLayout)));
-  ASSIGN_OR_RETURN(const std::optional<uint64_t> seen, ReadNumber(MetaKeyOf(MetaKey::kLogTime)));
+Status StoreLog::CheckCache(const ChangeLog& log) const {
+  ASSIGN_OR_RETURN(const std::optional<uint64_t> before,
+                   base_.ReadNumber(MetaKeyOf(MetaKey::kLayout)));
+  ASSIGN_OR_RETURN(const std::optional<uint64_t> seen,
+                   base_.ReadNumber(MetaKeyOf(MetaKey::kLogTime)));
   if (before && !seen) {
     return MakeStatus(absl::StatusCode::kFailedPrecondition,
                       "{}: is the store of a single server: a server of a cluster needs a "
                       "directory of its own",
                       dir_);
   }
-  ASSIGN_OR_RETURN(const std::optional<uint64_t> name, ReadNumber(MetaKeyOf(MetaKey::kLogName)));
+  ASSIGN_OR_RETURN(const std::optional<uint64_t> name,
+                   base_.ReadNumber(MetaKeyOf(MetaKey::kLogName)));
   if (name && *name != NumberOf(log)) {
     return MakeStatus(absl::StatusCode::kFailedPrecondition,
                       "{}: is the store of a server of another cluster, or of another division, "
@@ -232,27 +267,27 @@ Status Store::Impl::CheckCache(const ChangeLog& log) const {
   }
   for (uint32_t i = 0; i < log.partitions(); ++i) {
     const std::string key = MetaKeyOf(MetaKey::kLogFormat, static_cast<uint16_t>(i));
-    ASSIGN_OR_RETURN(const std::optional<uint64_t> format, ReadNumber(key));
+    ASSIGN_OR_RETURN(const std::optional<uint64_t> format, base_.ReadNumber(key));
     if (format) RETURN_IF_ERROR(CheckLogFormat(*format));
   }
   return absl::OkStatus();
 }
 
-Status Store::Impl::CheckBirth(uint16_t partition) const {
+Status StoreLog::CheckBirth(uint16_t partition) const {
   const std::string key = MetaKeyOf(MetaKey::kLogBirth, partition);
-  ASSIGN_OR_RETURN(const std::optional<uint64_t> known, ReadNumber(key));
+  ASSIGN_OR_RETURN(const std::optional<uint64_t> known, base_.ReadNumber(key));
   const std::string format = MetaKeyOf(MetaKey::kLogFormat, partition);
-  ASSIGN_OR_RETURN(const std::optional<uint64_t> has_any, ReadNumber(format));
+  ASSIGN_OR_RETURN(const std::optional<uint64_t> has_any, base_.ReadNumber(format));
   if (!has_any) return absl::OkStatus();
-  // A log from before there were such rows has none, and its caches neither.
+  // Logs from before such rows existed have none, nor have their caches.
   std::optional<uint64_t> found;
   ChangeLog& log = *options_.truth;
-  // The first two of all rows, however often the log was compacted.
+  // The wanted rows are always the first two, even after compaction.
   const auto read = log.Read(partition, 0, std::nullopt, [&](const LogRow& row, uint64_t) {
     if (row.family == Family::kMeta && row.key == format) return absl::OkStatus();
     if (row.family == Family::kMeta && row.key == key && row.value) {
       uint64_t number = 0;
-      RETURN_IF_ERROR(storage::DecodeNumber(row.key, *row.value, &number));
+      RETURN_IF_ERROR(DecodeNumber(row.key, *row.value, &number));
       found = number;
     }
     return absl::OutOfRangeError("seen enough");
@@ -265,90 +300,85 @@ Status Store::Impl::CheckBirth(uint16_t partition) const {
                     dir_, log.name());
 }
 
-Status Store::Impl::MarkName(const ChangeLog& log) {
+Status StoreLog::MarkName(const ChangeLog& log) {
   const std::string key = MetaKeyOf(MetaKey::kLogName);
-  ASSIGN_OR_RETURN(const std::optional<uint64_t> name, ReadNumber(key));
+  ASSIGN_OR_RETURN(const std::optional<uint64_t> name, base_.ReadNumber(key));
   if (name) return absl::OkStatus();
   rocksdb::WriteBatch batch;
-  std::string value;
-  storage::EncodeNumber(key, NumberOf(log), &value);
-  RETURN_IF_ERROR(FromRocksDb(batch.Put(handle(Family::kMeta), key, value), dir_));
-  // It has nothing, of any time.
-  RETURN_IF_ERROR(PutTime(batch, SecondsNow(*env_)));
-  return Write(&batch, false);
+  RETURN_IF_ERROR(base_.PutNumber(&batch, key, NumberOf(log)));
+  // A new store has no old rows.
+  RETURN_IF_ERROR(base_.PutNumber(&batch, MetaKeyOf(MetaKey::kLogTime), SecondsNow(*env_)));
+  return base_.Write(&batch, false);
 }
 
-Status Store::Impl::MarkTime(uint64_t seconds) {
-  // A clock that was ahead is set back.
+Status StoreLog::MarkTime(uint64_t seconds) {
+  // The difference has no sign: a clock that was ahead may be set back.
   const uint64_t since = std::max(seconds, marked_seconds_) - std::min(seconds, marked_seconds_);
   if (since < kMarkEverySeconds) return absl::OkStatus();
   rocksdb::WriteBatch batch;
-  RETURN_IF_ERROR(PutTime(batch, seconds));
-  RETURN_IF_ERROR(Write(&batch, false));
+  RETURN_IF_ERROR(base_.PutNumber(&batch, MetaKeyOf(MetaKey::kLogTime), seconds));
+  RETURN_IF_ERROR(base_.Write(&batch, false));
   marked_seconds_ = seconds;
   return absl::OkStatus();
 }
 
-Status Store::Impl::CatchUp(Store& store) {
+Status StoreLog::CatchUp(Store& store, const std::function<Status()>& read_marks) {
   if (options_.truth == nullptr) return absl::OkStatus();
   ChangeLog& log = *options_.truth;
   RETURN_IF_ERROR(CheckCache(log));
   RETURN_IF_ERROR(MarkName(log));
-  Enter(OpenStage::kCatchingUp);
+  base_.Enter(OpenStage::kCatchingUp);
   RETURN_IF_ERROR(
       OfAll(kPartitionsAtOnce, [this](uint16_t partition) { return CheckBirth(partition); }));
-  // Before it touches a log: whether it understands the rows. What came while that took long is
-  // read as well.
+  // Reads before it owns the log, to check that this release understands the rows. If that took
+  // long, reads the later rows too.
   uint64_t before = 0;
   uint64_t began = 0;
   do {
     before = rows_taken_in_;
     began = env_->NowMicros();
-    RETURN_IF_ERROR(CatchUpAll(kLongReadsAtOnce));
+    RETURN_IF_ERROR(TakeInAll(kLongReadsAtOnce));
   } while (env_->NowMicros() - began > kLongMicros && rows_taken_in_ - before > kRowsAtOnce);
-  RETURN_IF_ERROR(Follow(store));
+  RETURN_IF_ERROR(Follow(store, read_marks));
   RETURN_IF_ERROR(OfAll(kPartitionsAtOnce, [this](uint16_t partition) { return Own(partition); }));
   RETURN_IF_ERROR(CheckAge());
   OutdatePrepared();
   rocksdb::WriteBatch batch;
-  std::string value;
-  const std::string layout = MetaKeyOf(MetaKey::kLayout);
-  storage::EncodeNumber(layout, log.partitions(), &value);
-  RETURN_IF_ERROR(FromRocksDb(batch.Put(handle(Family::kMeta), layout, value), dir_));
-  return Write(&batch, false);
+  RETURN_IF_ERROR(base_.PutNumber(&batch, MetaKeyOf(MetaKey::kLayout), log.partitions()));
+  return base_.Write(&batch, false);
 }
 
-Status Store::Impl::Follow(Store& store) {
+Status StoreLog::Follow(Store& store, const std::function<Status()>& read_marks) {
   Follower* const follower = options_.follower;
   if (follower == nullptr) return absl::OkStatus();
   RETURN_IF_ERROR(follower->CaughtUp());
   while (!follower->MayOwn()) {
-    Enter(OpenStage::kFollowing);
-    RETURN_IF_ERROR(CatchUpAll(kPartitionsAtOnce));
+    base_.Enter(OpenStage::kFollowing);
+    RETURN_IF_ERROR(TakeInAll(kPartitionsAtOnce));
     OutdatePrepared();
-    RETURN_IF_ERROR(Prepare(store));
+    RETURN_IF_ERROR(Prepare(store, read_marks));
     for (int i = 0; i < kLooksBetweenReads && !follower->MayOwn(); ++i) {
-      RETURN_IF_ERROR(storage::GoOn(options_.progress));
+      RETURN_IF_ERROR(GoOn(options_.progress));
       env_->SleepForMicroseconds(kLookEveryMicros);
     }
   }
-  Enter(OpenStage::kCatchingUp);
+  base_.Enter(OpenStage::kCatchingUp);
   return absl::OkStatus();
 }
 
-Status Store::Impl::CatchUpAll(uint32_t at_once) {
-  // Whoever was cut off or suspended for that long, before or while it reads, has read on behind
-  // removals that the log no longer has.
+Status StoreLog::TakeInAll(uint32_t at_once) {
+  // A server that was cut off or suspended for that long, before or during reading, may read on
+  // after the log has dropped removals.
   RETURN_IF_ERROR(CheckAge());
   const uint64_t begun = SecondsNow(*env_);
   RETURN_IF_ERROR(
-      OfAll(at_once, [this](uint16_t partition) { return CatchUp(partition, std::nullopt); }));
+      OfAll(at_once, [this](uint16_t partition) { return TakeIn(partition, std::nullopt); }));
   RETURN_IF_ERROR(CheckAge());
   if (options_.progress != nullptr) options_.progress->at_end_seconds = begun;
   return MarkTime(begun);
 }
 
-Status Store::Impl::OfAll(uint32_t at_once, const std::function<Status(uint16_t)>& work) const {
+Status StoreLog::OfAll(uint32_t at_once, const std::function<Status(uint16_t)>& work) const {
   const uint32_t partitions = options_.truth->partitions();
   std::atomic<uint32_t> next = 0;
   Mutex mutex;
@@ -359,7 +389,7 @@ Status Store::Impl::OfAll(uint32_t at_once, const std::function<Status(uint16_t)
       for (uint32_t i = next++; i < partitions; i = next++) {
         Status done = work(static_cast<uint16_t>(i));
         if (done.ok()) continue;
-        // Opening fails: the others need not go on, nor wait.
+        // Opening fails: stop the other threads.
         next = partitions;
         const MutexLock lock(mutex);
         if (status.ok()) options_.truth->StopWaiting();
@@ -371,47 +401,47 @@ Status Store::Impl::OfAll(uint32_t at_once, const std::function<Status(uint16_t)
   return status;
 }
 
-Status Store::Impl::Own(uint16_t partition) {
-  RETURN_IF_ERROR(storage::GoOn(options_.progress));
+Status StoreLog::Own(uint16_t partition) {
+  RETURN_IF_ERROR(GoOn(options_.progress));
   RETURN_IF_ERROR(options_.truth->Own(partition));
   const std::string format = MetaKeyOf(MetaKey::kLogFormat, partition);
-  ASSIGN_OR_RETURN(std::optional<uint64_t> known, ReadNumber(format));
+  ASSIGN_OR_RETURN(std::optional<uint64_t> known, base_.ReadNumber(format));
   if (!known) {
-    // As far as is known nobody has owned it.
-    RETURN_IF_ERROR(CatchUp(partition, std::nullopt));
-    ASSIGN_OR_RETURN(known, ReadNumber(format));
+    // As far as this process knows the partition had no owner.
+    RETURN_IF_ERROR(TakeIn(partition, std::nullopt));
+    ASSIGN_OR_RETURN(known, base_.ReadNumber(format));
   }
   ASSIGN_OR_RETURN(const uint64_t end, known ? AppendOwners(partition) : AppendFirst(partition));
-  if (end == 0) return CatchUp(partition, std::nullopt);
+  if (end == 0) return TakeIn(partition, std::nullopt);
   ASSIGN_OR_RETURN(const std::optional<uint64_t> mark,
-                   ReadNumber(MetaKeyOf(MetaKey::kLogOffset, partition)));
-  if (!mark || end > *mark) return CatchUp(partition, end);
+                   base_.ReadNumber(MetaKeyOf(MetaKey::kLogOffset, partition)));
+  if (!mark || end > *mark) return TakeIn(partition, end);
   return EndsTooSoon(options_.truth->name(), partition);
 }
 
-StatusOr<uint64_t> Store::Impl::AppendOwners(uint16_t partition) {
+StatusOr<uint64_t> StoreLog::AppendOwners(uint16_t partition) {
   ASSIGN_OR_RETURN(const std::optional<uint64_t> before,
-                   ReadNumber(MetaKeyOf(MetaKey::kLogOwners, partition)));
+                   base_.ReadNumber(MetaKeyOf(MetaKey::kLogOwners, partition)));
   Numbers numbers = {{MetaKey::kLogOwners, before.value_or(0) + 1}};
   ASSIGN_OR_RETURN(const std::optional<uint64_t> format,
-                   ReadNumber(MetaKeyOf(MetaKey::kLogFormat, partition)));
-  // What comes from now on programs of before cannot take in.
-  if (format != storage::kFormatVersion) {
-    numbers.emplace_back(MetaKey::kLogFormat, storage::kFormatVersion);
+                   base_.ReadNumber(MetaKeyOf(MetaKey::kLogFormat, partition)));
+  // From now on earlier releases must not read the rows.
+  if (format != kFormatVersion) {
+    numbers.emplace_back(MetaKey::kLogFormat, kFormatVersion);
   }
   return AppendNumbers(partition, numbers);
 }
 
-StatusOr<uint64_t> Store::Impl::AppendFirst(uint16_t partition) {
-  ASSIGN_OR_RETURN(const FingerprintSecret drawn, storage::DrawSecret());
+StatusOr<uint64_t> StoreLog::AppendFirst(uint16_t partition) {
+  ASSIGN_OR_RETURN(const FingerprintSecret drawn, DrawSecret());
   uint64_t birth = 0;
   static_assert(sizeof(drawn) >= sizeof(birth));
   std::memcpy(&birth, drawn.data(), sizeof(birth));
-  return AppendNumbers(
-      partition, {{MetaKey::kLogFormat, storage::kFormatVersion}, {MetaKey::kLogBirth, birth}});
+  return AppendNumbers(partition,
+                       {{MetaKey::kLogFormat, kFormatVersion}, {MetaKey::kLogBirth, birth}});
 }
 
-StatusOr<uint64_t> Store::Impl::AppendNumbers(uint16_t partition, const Numbers& numbers) {
+StatusOr<uint64_t> StoreLog::AppendNumbers(uint16_t partition, const Numbers& numbers) {
   struct Row {
     std::string key;
     std::string value;
@@ -421,118 +451,111 @@ StatusOr<uint64_t> Store::Impl::AppendNumbers(uint16_t partition, const Numbers&
   for (size_t i = 0; i < numbers.size(); ++i) {
     Row& row = encoded[i];
     row.key = MetaKeyOf(numbers[i].first, partition);
-    storage::EncodeNumber(row.key, numbers[i].second, &row.value);
+    EncodeNumber(row.key, numbers[i].second, &row.value);
     rows.push_back({.family = Family::kMeta, .key = row.key, .value = row.value});
   }
   for (int tries = 1;; ++tries) {
     StatusOr<uint64_t> end = options_.truth->Append(partition, rows);
     if (!absl::IsResourceExhausted(end.status()) || tries == kAppendTries) return end;
-    RETURN_IF_ERROR(storage::GoOn(options_.progress));
+    RETURN_IF_ERROR(GoOn(options_.progress));
     env_->SleepForMicroseconds(kAppendAgainMicros);
   }
 }
 
-Status Store::Impl::Prepare(Store& store) {
+Status StoreLog::Prepare(Store& store, const std::function<Status()>& read_marks) {
   if (!options_.follower->MayOwnSoon()) {
     prepared_ = false;
     return absl::OkStatus();
   }
   if (prepared_) return absl::OkStatus();
-  RETURN_IF_ERROR(ReadMarks());
+  RETURN_IF_ERROR(read_marks());
   prepared_ = true;
   outdated_ = false;
   return options_.follower->Prepare(store);
 }
 
-void Store::Impl::OutdatePrepared() {
+void StoreLog::OutdatePrepared() {
   if (!prepared_ || !outdated_) return;
   prepared_ = false;
   options_.follower->Outdate();
 }
 
 // Owner thread only.
-class Store::Impl::RowTaker {
+class StoreLog::RowTaker {
  public:
-  // `first`: the first row that it takes is the first of the log.
-  RowTaker(Impl& impl, uint16_t partition, bool first)
-      : impl_(impl),
+  // `first`: the first row that it gets is the first of the log.
+  RowTaker(StoreLog& log, uint16_t partition, bool first)
+      : log_(log),
         partition_(partition),
         first_(first),
         format_key_(MetaKeyOf(MetaKey::kLogFormat, partition)),
-        followed_(impl.prepared_ && !impl.outdated_) {}
+        followed_(log.prepared_ && !log.outdated_) {}
 
   Status Take(const LogRow& row, uint64_t next) {
-    RETURN_IF_ERROR(storage::GoOn(impl_.options_.progress));
+    RETURN_IF_ERROR(GoOn(log_.options_.progress));
     if (first_) RETURN_IF_ERROR(CheckFirst(row));
     first_ = false;
     if (row.family == Family::kMeta && row.key == format_key_ && row.value) {
       uint64_t format = 0;
-      RETURN_IF_ERROR(storage::DecodeNumber(row.key, *row.value, &format));
+      RETURN_IF_ERROR(DecodeNumber(row.key, *row.value, &format));
       RETURN_IF_ERROR(CheckLogFormat(format));
     }
-    RETURN_IF_ERROR(FromRocksDb(Add(row), "taking in a row"));
-    (*impl_.followed_)[partition_].tail.Add(row, next);
+    RETURN_IF_ERROR(FromRocksDb(AddRow(log_.base_, row, &batch_), "taking in a row"));
+    (*log_.followed_)[partition_].tail.Add(row, next);
     if (followed_) news_.Add(row);
-    ++impl_.rows_taken_in_;
-    if (impl_.options_.progress != nullptr) ++impl_.options_.progress->rows_taken_in;
+    ++log_.rows_taken_in_;
+    if (log_.options_.progress != nullptr) ++log_.options_.progress->rows_taken_in;
     return ++rows_ % kRowsAtOnce == 0 ? Write(next) : absl::OkStatus();
   }
-  // Those that are left; the store is complete to `next`.
+  // Writes the remaining rows; then the store is complete up to `next`.
   Status Write(uint64_t next) {
-    RETURN_IF_ERROR(impl_.PutMark(batch_, partition_, next));
-    RETURN_IF_ERROR(impl_.Write(&batch_, false));
+    RETURN_IF_ERROR(
+        log_.base_.PutNumber(&batch_, MetaKeyOf(MetaKey::kLogOffset, partition_), next));
+    RETURN_IF_ERROR(log_.base_.Write(&batch_, false));
     batch_.Clear();
     if (!followed_) return absl::OkStatus();
     FollowedChanges changes = news_.Take();
     followed_ =
         !news_.beyond() &&
-        (changes.empty() || impl_.options_.follower->Update(partition_, std::move(changes)).ok());
-    if (!followed_) impl_.outdated_ = true;
+        (changes.empty() || log_.options_.follower->Update(partition_, std::move(changes)).ok());
+    if (!followed_) log_.outdated_ = true;
     return absl::OkStatus();
   }
   [[nodiscard]] size_t rows() const { return rows_; }
 
  private:
-  // However often a log was compacted: it begins with its format, or, where that was raised, with
-  // what the first owner has said beside it.
+  // Even a compacted log begins with its format, or, once that was raised, with the first owner's
+  // other row.
   [[nodiscard]] Status CheckFirst(const LogRow& row) const {
     if (row.family == Family::kMeta && row.value &&
         (row.key == format_key_ || row.key == MetaKeyOf(MetaKey::kLogBirth, partition_))) {
       return absl::OkStatus();
     }
-    return BeginsTooLate(impl_.options_.truth->name(), partition_);
+    return BeginsTooLate(log_.options_.truth->name(), partition_);
   }
-  rocksdb::Status Add(const LogRow& row) {
-    if (row.family == Family::kFrontierGone) {
-      return storage::ForgetFrontier(impl_.frontier_handles_, std::string(row.key), &batch_);
-    }
-    rocksdb::ColumnFamilyHandle* family = impl_.handle(row.family);
-    return row.value ? batch_.Put(family, row.key, *row.value) : batch_.Delete(family, row.key);
-  }
-
-  Impl& impl_;
+  StoreLog& log_;
   const uint16_t partition_;
   bool first_;
   const std::string format_key_;
   rocksdb::WriteBatch batch_;
   size_t rows_ = 0;
-  bool followed_;  // by what the follower has prepared
-  storage::FollowedRows news_;
+  bool followed_;  // the follower's prepared state depends on these rows
+  FollowedRows news_;
 };
 
-Status Store::Impl::CheckTail(uint16_t partition) const {
-  const storage::LogTail& tail = (*followed_)[partition].tail;
+Status StoreLog::CheckTail(uint16_t partition) const {
+  const LogTail& tail = (*followed_)[partition].tail;
   const std::optional<uint64_t> first = tail.first();
   if (!first) return absl::OkStatus();
   ASSIGN_OR_RETURN(const std::optional<uint64_t> mark,
-                   ReadNumber(MetaKeyOf(MetaKey::kLogOffset, partition)));
+                   base_.ReadNumber(MetaKeyOf(MetaKey::kLogOffset, partition)));
   bool other = false;
   const auto look = [&](const LogRow& row, uint64_t next) {
     other = tail.Contradicts(row, next);
     return other || next >= mark.value_or(0) ? absl::OutOfRangeError("seen enough")
                                              : absl::OkStatus();
   };
-  // What ends before is for whoever reads on to say.
+  // A log that ends too soon is reported by the next read.
   const Status read = options_.truth->Read(partition, *first, std::nullopt, look).status();
   if (!other) return absl::IsOutOfRange(read) || absl::IsAborted(read) ? absl::OkStatus() : read;
   return MakeStatus(absl::StatusCode::kDataLoss,
@@ -541,14 +564,14 @@ Status Store::Impl::CheckTail(uint16_t partition) const {
                     partition, options_.truth->name());
 }
 
-Status Store::Impl::CatchUp(uint16_t partition, std::optional<uint64_t> end) {
+Status StoreLog::TakeIn(uint16_t partition, std::optional<uint64_t> end) {
   Followed& followed = (*followed_)[partition];
   const uint64_t now = env_->NowMicros();
   const uint64_t looked = std::exchange(followed.looked_micros, now);
   const bool unseen = std::max(now, looked) - std::min(now, looked) > kUnseenMicros;
   if (unseen) RETURN_IF_ERROR(CheckTail(partition));
   ASSIGN_OR_RETURN(const std::optional<uint64_t> from,
-                   ReadNumber(MetaKeyOf(MetaKey::kLogOffset, partition)));
+                   base_.ReadNumber(MetaKeyOf(MetaKey::kLogOffset, partition)));
   RowTaker taker(*this, partition, from.value_or(0) == 0);
   const auto read = [&] {
     return options_.truth->Read(
@@ -562,59 +585,60 @@ Status Store::Impl::CatchUp(uint16_t partition, std::optional<uint64_t> end) {
   }
   ASSIGN_OR_RETURN(const uint64_t next, std::move(reached));
   if (taker.rows() > 0 || from != next) RETURN_IF_ERROR(taker.Write(next));
-  // Who follows takes in a few every second.
+  // A standby reads a few rows every second, too few to log.
   if (taker.rows() >= kRowsAtOnce) {
-    Say('I', fmt::format("partition {}: took in {} rows of the log", partition, taker.rows()));
+    base_.Say('I',
+              fmt::format("partition {}: took in {} rows of the log", partition, taker.rows()));
   }
   return absl::OkStatus();
 }
 
-Status Store::Impl::OpenAlone() {
-  ASSIGN_OR_RETURN(const std::optional<uint64_t> seen, ReadNumber(MetaKeyOf(MetaKey::kLogTime)));
+Status StoreLog::OpenAlone() {
+  ASSIGN_OR_RETURN(const std::optional<uint64_t> seen,
+                   base_.ReadNumber(MetaKeyOf(MetaKey::kLogTime)));
   if (options_.alone && options_.leave_log) {
     if (seen) return LeaveLog(*seen);
     return MakeStatus(absl::StatusCode::kFailedPrecondition,
                       "{}: is the store of a single server already", dir_);
   }
-  read_only_ = seen.has_value();
-  if (!read_only_ || options_.alone) return absl::OkStatus();
+  if (seen) base_.MakeReadOnly();
+  if (!seen || options_.alone) return absl::OkStatus();
   return MakeStatus(
       absl::StatusCode::kFailedPrecondition,
       "{}: is the store of a server of a cluster; the cluster's log is the source of its data",
       dir_);
 }
 
-Status Store::Impl::LeaveLog(uint64_t complete_seconds) {
-  RETURN_IF_ERROR(MoveFrontier());
+Status StoreLog::LeaveLog(uint64_t complete_seconds) {
   rocksdb::WriteBatch batch;
   uint64_t partitions = 0;
   const std::unique_ptr<rocksdb::Iterator> it(
-      db_->NewIterator(rocksdb::ReadOptions(), handle(Family::kMeta)));
+      base_.db().NewIterator(rocksdb::ReadOptions(), base_.handle(Family::kMeta)));
   for (it->SeekToFirst(); it->Valid(); it->Next()) {
     if (it->key().empty()) continue;
     const auto kind = static_cast<MetaKey>(it->key()[0]);
     if (kind < MetaKey::kLogOffset || kind > MetaKey::kLogBirth) continue;
     if (kind == MetaKey::kLogOffset) ++partitions;
-    RETURN_IF_ERROR(FromRocksDb(batch.Delete(handle(Family::kMeta), it->key()), dir_));
+    RETURN_IF_ERROR(FromRocksDb(batch.Delete(base_.handle(Family::kMeta), it->key()), dir_));
   }
   RETURN_IF_ERROR(FromRocksDb(it->status(), "reading meta"));
-  // Who has served has it; of who stood by it is what the log has.
+  // A server that has served has the row; a standby has the log's.
   const std::string layout = MetaKeyOf(MetaKey::kLayout);
-  ASSIGN_OR_RETURN(const std::optional<uint64_t> served, ReadNumber(layout));
-  std::string value;
-  storage::EncodeNumber(layout, std::max<uint64_t>(partitions, 1), &value);
-  RETURN_IF_ERROR(FromRocksDb(batch.Put(handle(Family::kMeta), layout, value), dir_));
-  RETURN_IF_ERROR(Write(&batch, true));
+  ASSIGN_OR_RETURN(const std::optional<uint64_t> served, base_.ReadNumber(layout));
+  RETURN_IF_ERROR(base_.PutNumber(&batch, layout, std::max<uint64_t>(partitions, 1)));
+  RETURN_IF_ERROR(base_.Write(&batch, true));
   const uint64_t now = SecondsNow(*env_);
   const uint64_t ago = now - std::min(now, complete_seconds);
   if (served) {
-    Say('W', fmt::format("leaves its cluster with all that the log had {} s ago, or later", ago));
+    base_.Say('W',
+              fmt::format("leaves its cluster with all that the log had {} s ago, or later", ago));
   } else {
-    Say('W', fmt::format("leaves its cluster, in which it never served: it may be without parts of "
+    base_.Say(
+        'W', fmt::format("leaves its cluster, in which it never served: it may be without parts of "
                          "what the log had {} s ago",
                          ago));
   }
   return absl::OkStatus();
 }
 
-}  // namespace freshet
+}  // namespace freshet::storage

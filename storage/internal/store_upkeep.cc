@@ -14,87 +14,88 @@ namespace freshet {
 
 using storage::FromRocksDb;
 
-Status Store::Impl::Checkpoint(const std::string& dir) {
+Status Store::Checkpoint(const std::string& dir) {
+  const storage::Database& base = impl_->base();
+  rocksdb::Env* const env = base.options().env;
   ASSIGN_OR_RETURN(const std::string absolute, storage::AbsolutePath(dir));
-  if (env_->FileExists(absolute).ok()) {
+  if (env->FileExists(absolute).ok()) {
     return MakeStatus(absl::StatusCode::kAlreadyExists, "{} exists", absolute);
   }
   rocksdb::Checkpoint* raw = nullptr;
-  RETURN_IF_ERROR(FromRocksDb(rocksdb::Checkpoint::Create(db_.get(), &raw), "checkpoint"));
+  RETURN_IF_ERROR(FromRocksDb(rocksdb::Checkpoint::Create(&base.db(), &raw), "checkpoint"));
   const std::unique_ptr<rocksdb::Checkpoint> checkpoint(raw);
   RETURN_IF_ERROR(FromRocksDb(checkpoint->CreateCheckpoint(absolute), "checkpoint to " + absolute));
-  // RocksDB makes the files durable, but not the name of their directory.
+  // RocksDB syncs the files, but not the name of their directory.
   const std::string parent = absolute.substr(0, absolute.find_last_of('/') + 1);
   std::unique_ptr<rocksdb::Directory> directory;
-  rocksdb::Status synced = env_->NewDirectory(parent, &directory);
+  rocksdb::Status synced = env->NewDirectory(parent, &directory);
   if (synced.ok()) synced = directory->Fsync();
   return FromRocksDb(synced, "checkpoint to " + absolute);
 }
 
-Status Store::Impl::StartCompactions() {
-  if (!options_.hold_compactions) return absl::OkStatus();
-  RETURN_IF_ERROR(LimitMemtables());
-  return FromRocksDb(db_->EnableAutoCompaction(families()), "starting compactions");
-}
-
-Status Store::Impl::Compact() {
+Status Store::Compact() {
+  const storage::Database& base = impl_->base();
   rocksdb::CompactRangeOptions options;
   options.bottommost_level_compaction = rocksdb::BottommostLevelCompaction::kForceOptimized;
-  for (rocksdb::ColumnFamilyHandle* family : families()) {
-    RETURN_IF_ERROR(FromRocksDb(db_->CompactRange(options, family, nullptr, nullptr), "compact"));
+  for (rocksdb::ColumnFamilyHandle* family : base.families()) {
+    RETURN_IF_ERROR(
+        FromRocksDb(base.db().CompactRange(options, family, nullptr, nullptr), "compact"));
   }
   return absl::OkStatus();
 }
 
-StoreStats Store::Impl::Stats() const {
+StoreStats Store::Stats() const {
+  const storage::Database& base = impl_->base();
+  rocksdb::DB& db = base.db();
+  const storage::FamilyHandles& handles = base.handles();
   StoreStats stats;
   const auto property = [&](rocksdb::ColumnFamilyHandle* family, const std::string& name) {
     uint64_t value = 0;
-    return db_->GetIntProperty(family, name, &value) ? value : 0;
+    return db.GetIntProperty(family, name, &value) ? value : 0;
   };
-  for (size_t i = 0; i < handles_.size(); ++i) {
+  for (size_t i = 0; i < handles.size(); ++i) {
     StoreStats::PerFamily& family = stats.families[i];
-    family.table_bytes = property(handles_[i], rocksdb::DB::Properties::kLiveSstFilesSize);
-    family.estimated_rows = property(handles_[i], rocksdb::DB::Properties::kEstimateNumKeys);
-    stats.table_bytes += property(handles_[i], rocksdb::DB::Properties::kTotalSstFilesSize);
-    stats.memtable_bytes += property(handles_[i], rocksdb::DB::Properties::kSizeAllMemTables);
+    family.table_bytes = property(handles[i], rocksdb::DB::Properties::kLiveSstFilesSize);
+    family.estimated_rows = property(handles[i], rocksdb::DB::Properties::kEstimateNumKeys);
+    stats.table_bytes += property(handles[i], rocksdb::DB::Properties::kTotalSstFilesSize);
+    stats.memtable_bytes += property(handles[i], rocksdb::DB::Properties::kSizeAllMemTables);
     stats.pending_compaction_bytes +=
-        property(handles_[i], rocksdb::DB::Properties::kEstimatePendingCompactionBytes);
+        property(handles[i], rocksdb::DB::Properties::kEstimatePendingCompactionBytes);
     for (size_t level = 0; level < StoreStats::kLevels; ++level) {
       std::string files;
       const std::string name =
           rocksdb::DB::Properties::kNumFilesAtLevelPrefix + std::to_string(level);
       uint64_t number = 0;
-      if (db_->GetProperty(handles_[i], name, &files) && absl::SimpleAtoi(files, &number)) {
+      if (db.GetProperty(handles[i], name, &files) && absl::SimpleAtoi(files, &number)) {
         stats.table_files[level] += number;
       }
     }
   }
-  // Of the whole database, whichever family is asked.
-  stats.writes_stopped = property(handles_[0], rocksdb::DB::Properties::kIsWriteStopped) != 0;
+  // The value is that of the whole database, whichever family is asked.
+  stats.writes_stopped = property(handles[0], rocksdb::DB::Properties::kIsWriteStopped) != 0;
   stats.delayed_bytes_per_second =
-      property(handles_[0], rocksdb::DB::Properties::kActualDelayedWriteRate);
-  stats.running_flushes = property(handles_[0], rocksdb::DB::Properties::kNumRunningFlushes);
-  stats.running_compactions =
-      property(handles_[0], rocksdb::DB::Properties::kNumRunningCompactions);
+      property(handles[0], rocksdb::DB::Properties::kActualDelayedWriteRate);
+  stats.running_flushes = property(handles[0], rocksdb::DB::Properties::kNumRunningFlushes);
+  stats.running_compactions = property(handles[0], rocksdb::DB::Properties::kNumRunningCompactions);
   rocksdb::VectorLogPtr logs;
-  if (db_->GetSortedWalFiles(logs).ok()) {
+  if (db.GetSortedWalFiles(logs).ok()) {
     for (const auto& log : logs) stats.wal_bytes += log->SizeFileBytes();
   }
-  stats.cache_bytes = cache_->GetUsage();
-  stats.page_cache_bytes = page_cache_->bytes();
-  stats.page_cache_hits = page_cache_hits_.load(std::memory_order_relaxed);
-  stats.page_cache_misses = page_cache_misses_.load(std::memory_order_relaxed);
-  env_->GetFreeSpace(dir_, &stats.free_bytes).PermitUncheckedError();
-  stats.commits = commits_.load(std::memory_order_relaxed);
-  stats.refused_commits = refused_commits_.load(std::memory_order_relaxed);
-  stats.block_cache_hits = statistics_->getTickerCount(rocksdb::BLOCK_CACHE_HIT);
-  stats.block_cache_misses = statistics_->getTickerCount(rocksdb::BLOCK_CACHE_MISS);
-  stats.stalled_micros = statistics_->getTickerCount(rocksdb::STALL_MICROS);
-  stats.syncs = statistics_->getTickerCount(rocksdb::WAL_FILE_SYNCED);
-  stats.wal_written_bytes = statistics_->getTickerCount(rocksdb::WAL_FILE_BYTES);
-  stats.flushed_bytes = statistics_->getTickerCount(rocksdb::FLUSH_WRITE_BYTES);
-  stats.compacted_bytes = statistics_->getTickerCount(rocksdb::COMPACT_WRITE_BYTES);
+  stats.cache_bytes = property(handles[0], rocksdb::DB::Properties::kBlockCacheUsage);
+  impl_->reads().AddTo(&stats);
+  base.options().env->GetFreeSpace(base.dir(), &stats.free_bytes).PermitUncheckedError();
+  stats.commits = impl_->commits();
+  stats.refused_commits = base.refused_commits();
+  const auto count = [statistics = db.GetDBOptions().statistics](uint32_t ticker) {
+    return statistics->getTickerCount(ticker);
+  };
+  stats.block_cache_hits = count(rocksdb::BLOCK_CACHE_HIT);
+  stats.block_cache_misses = count(rocksdb::BLOCK_CACHE_MISS);
+  stats.stalled_micros = count(rocksdb::STALL_MICROS);
+  stats.syncs = count(rocksdb::WAL_FILE_SYNCED);
+  stats.wal_written_bytes = count(rocksdb::WAL_FILE_BYTES);
+  stats.flushed_bytes = count(rocksdb::FLUSH_WRITE_BYTES);
+  stats.compacted_bytes = count(rocksdb::COMPACT_WRITE_BYTES);
   return stats;
 }
 

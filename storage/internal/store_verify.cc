@@ -1,4 +1,4 @@
-// Verification: every row is read and the column families are compared with each other.
+// Verification: reads every row, and compares the column families with each other.
 #include <xxhash.h>
 
 #include "core/base/id_limits.h"
@@ -23,9 +23,8 @@ namespace {
 // Reads one snapshot of the database. Owner thread only.
 class Verifier {
  public:
-  using Handles = std::array<rocksdb::ColumnFamilyHandle*, storage::kFamilies>;
-
-  Verifier(rocksdb::DB* db, const Handles& handles) : db_(db), handles_(handles), snapshot_(db) {
+  Verifier(rocksdb::DB* db, const storage::FamilyHandles& handles)
+      : db_(db), handles_(handles), snapshot_(db) {
     read_.snapshot = snapshot_.snapshot();
     read_.fill_cache = false;
     read_.verify_checksums = true;
@@ -172,7 +171,7 @@ class Verifier {
   }
 
   void CheckLeases() {
-    absl::flat_hash_map<LeaseId, std::optional<PageNumber>> open;  // none: the page was removed
+    absl::flat_hash_map<LeaseId, std::optional<PageNumber>> open;  // nullopt = the page was removed
     const auto it = Rows(Family::kLeases);
     for (; it->Valid(); it->Next()) {
       const std::string_view key = it->key().ToStringView();
@@ -183,7 +182,7 @@ class Verifier {
         if (entry.kind == storage::LeaseEntry::Kind::kAssigned) continue;
         open.erase(entry.record.id);
         const bool dropped = entry.kind == storage::LeaseEntry::Kind::kDropped;
-        // Of one that is over the page may be gone.
+        // The page of a finished lease may have been removed.
         if (dropped || entry.record.over) continue;
         std::optional<PageNumber>& page = open[entry.record.id];
         if (entry.record.host.empty()) page = entry.record.page;
@@ -206,14 +205,14 @@ class Verifier {
   }
 
   rocksdb::DB* const db_;
-  const Handles handles_;
+  const storage::FamilyHandles handles_;
   rocksdb::ManagedSnapshot snapshot_;
   rocksdb::ReadOptions read_;
   VerifyReport report_;
   absl::flat_hash_map<uint64_t, std::string> hosts_;
 };
 
-// Whether each server writes this row of `meta` for itself.
+// Whether each server writes its own version of this row of `meta`.
 bool IsOwnRow(std::string_view key) {
   static const std::array<std::string, 6> kOwn = {
       storage::MetaKeyOf(MetaKey::kFormat),  storage::MetaKeyOf(MetaKey::kLayout),
@@ -241,20 +240,19 @@ StatusOr<FamilyDigest> DigestOf(rocksdb::DB& db, rocksdb::ColumnFamilyHandle* fa
 
 }  // namespace
 
-StatusOr<VerifyReport> Store::Impl::Verify() const {
-  VerifyReport report = Verifier(db_.get(), handles_).Run();
-  if (has_frontier()) {
-    std::vector<rocksdb::ColumnFamilyHandle*> families(handles_.begin(), handles_.end());
-    families.insert(families.end(), frontier_handles_.begin(), frontier_handles_.end());
-    for (rocksdb::ColumnFamilyHandle* family : families) {
-      ASSIGN_OR_RETURN(FamilyDigest digest, DigestOf(*db_, family));
+StatusOr<VerifyReport> Store::Verify() const {
+  const storage::Database& base = impl_->base();
+  rocksdb::DB& db = base.db();
+  VerifyReport report = Verifier(&db, base.handles()).Run();
+  if (impl_->log().is_cache()) {
+    for (rocksdb::ColumnFamilyHandle* family : base.handles()) {
+      ASSIGN_OR_RETURN(FamilyDigest digest, DigestOf(db, family));
       report.digests.push_back(std::move(digest));
     }
   }
   rocksdb::ReadOptions read;
   read.fill_cache = false;
-  for (const rocksdb::Status& status :
-       {db_->VerifyChecksum(read), db_->VerifyFileChecksums(read)}) {
+  for (const rocksdb::Status& status : {db.VerifyChecksum(read), db.VerifyFileChecksums(read)}) {
     if (status.ok()) continue;
     ++report.problem_count;
     report.problems.emplace_back(FromRocksDb(status, "table files").message());

@@ -24,9 +24,9 @@ constexpr uint32_t kNewestVersion = 5;
 enum ChecksumKind : uint8_t { kNoChecksums = 0, kXxh3 = 4 };
 constexpr uint32_t kLastBytePrime = 0x6B9083D9;
 
-// The metaindex has the places of other blocks by their names. The entries of a block come first: a
-// key without the bytes that it shares with the key before, and a value. The offsets of some
-// entries (4 each) and their number (4) end the block.
+// The metaindex maps names to the places of other blocks. A block begins with its entries: a key
+// without the bytes that it shares with the previous key, and a value. The block ends with the
+// offsets of some entries (4 bytes each) and their number (4).
 constexpr std::string_view kProperties = "rocksdb.properties";
 constexpr size_t kOffsetBytes = 4;
 
@@ -48,9 +48,8 @@ uint32_t ChecksumOf(std::string_view block, uint8_t compression) {
          (compression * kLastBytePrime);
 }
 
-// The entries of a block. nullopt: it has not as many offsets as it says. RocksDB takes a number
-// with the highest bit set for that of a block with a hash index, which only blocks of rows may
-// have, and asserts that there is one.
+// The entries of a block. nullopt: the block has fewer offsets than it claims. If the highest bit
+// of their number is set, RocksDB asserts a hash index, which only blocks of rows may have.
 std::optional<std::string_view> EntriesOf(std::string_view block) {
   if (block.size() < kOffsetBytes) return std::nullopt;
   const std::string_view offsets = block.substr(0, block.size() - kOffsetBytes);
@@ -59,7 +58,7 @@ std::optional<std::string_view> EntriesOf(std::string_view block) {
   return offsets.substr(0, offsets.size() - count * kOffsetBytes);
 }
 
-// False: the entries cannot be read. `properties` stays unset where the table has none.
+// Returns false if the entries cannot be read. `properties` stays unset if the table has none.
 bool FindProperties(std::string_view entries, std::optional<Place>* properties) {
   Reader reader(entries);
   std::string key;
@@ -79,7 +78,7 @@ bool FindProperties(std::string_view entries, std::optional<Place>* properties) 
   return true;
 }
 
-// One table. Owner thread only.
+// Checks one table. Owner thread only.
 class TableCheck {
  public:
   TableCheck(const std::string& path, const rocksdb::FSRandomAccessFile& table, uint64_t bytes)
@@ -91,13 +90,12 @@ class TableCheck {
     if (!status.ok()) return status;
     Reader end(std::string_view(footer).substr(kPlacesEnd));
     const uint32_t version = end.U32();
-    if (end.U64() != kMagic || version < kOldestVersion || version > kNewestVersion) {
-      return IOStatus::OK();
-    }
+    const bool ours = end.U64() == kMagic && version >= kOldestVersion && version <= kNewestVersion;
     Reader begin(std::string_view(footer).substr(0, kPlacesEnd));
     const uint8_t kind = begin.U8();
     if (kind == kNoChecksums) return Damaged(footer_at_, "the blocks have no checksums");
-    if (kind != kXxh3) return IOStatus::OK();
+    // With another footer RocksDB would read some of a table without its checksums.
+    if (!ours || kind != kXxh3) return Damaged(footer_at_, "the footer is wrong");
     const Place metaindex = ReadPlace(begin);
     const Place index = ReadPlace(begin);
     if (!begin.ok() || !Fits(index)) return Damaged(footer_at_, "the footer is wrong");
@@ -121,7 +119,7 @@ class TableCheck {
     return IOStatus::OK();
   }
 
-  // Block and trailer lie before the footer.
+  // Whether block and trailer lie before the footer.
   [[nodiscard]] bool Fits(const Place& place) const {
     return place.offset <= footer_at_ && place.bytes <= footer_at_ - place.offset &&
            kTrailerBytes <= footer_at_ - place.offset - place.bytes;
@@ -163,7 +161,8 @@ class TableCheck {
 
 IOStatus CheckTable(const std::string& path, const rocksdb::FSRandomAccessFile& table,
                     uint64_t bytes) {
-  return bytes < kFooterBytes ? IOStatus::OK() : TableCheck(path, table, bytes).Run();
+  if (bytes < kFooterBytes) return IOStatus::OK();
+  return TableCheck(path, table, bytes).Run();
 }
 
 }  // namespace freshet::storage

@@ -10,6 +10,7 @@
 #include "rocksdb/slice_transform.h"
 #include "rocksdb/statistics.h"
 #include "rocksdb/table.h"
+#include "rocksdb/utilities/table_properties_collectors.h"
 #include "storage/internal/rocksdb_env.h"
 
 namespace freshet::storage {
@@ -17,28 +18,32 @@ namespace {
 
 constexpr double kBloomBitsPerKey = 10;  // 1% false positives
 constexpr size_t kBlockBytes = 16 << 10;
-// Share of a memtable that a filter of its keys may take: most pages that are read have no row in
-// the memtable, and a filter says so much faster than a search.
+// Share of a memtable for a filter of its keys. Most pages that are read have no row in the
+// memtable, and the filter finds that out much faster than a search.
 constexpr double kMemtableFilterShare = 0.02;
-// A memtable allocates a large one of these, or an eighth of a small memtable, at a time.
+// A memtable allocates a large block of this size, or an eighth of a small memtable, at a time.
 constexpr uint64_t kMostArenaBytes = 1 << 20;
 constexpr uint64_t kArenasInMemtable = 8;
-// A row takes more in a memtable than in a log, a lease of 40 bytes twice as much. A log that is
-// this many times as long as it may be is none to be held in memory.
+// A row takes more space in a memtable than in a log; a lease of 40 bytes takes twice as much. Logs
+// this many times longer than their limit are not held in memory.
 constexpr uint64_t kMemtablePerLog = 3;
 constexpr uint64_t kLongestLogs = 2;
-// As many bytes as a quarter of the level below: with half as many tables compactions of rows that
-// are rewritten at random cost a commit a sixth more.
+// About a quarter of the bytes of the level below. With half as many tables, compactions of
+// randomly rewritten rows make a commit cost a sixth more.
 constexpr int kTablesToCompact = 8;
 constexpr uint32_t kDictionaryBytes = 16 << 10;
-// Of a table that is being written, held until there is a dictionary.
+// Bytes of a new table that RocksDB buffers until it has a dictionary.
 constexpr uint64_t kDictionaryBufferBytes = 4 << 20;
 constexpr size_t kSyncStepBytes = 1 << 20;
 constexpr uint64_t kRewriteAfterSeconds = uint64_t{30} * 24 * 3600;
 constexpr size_t kManifestBytes = 1 << 20;
 constexpr size_t kFileBufferBytes = 4 << 20;
+// A table with many deletions among this many neighbours is compacted at once: until then walks
+// skip the deleted rows one by one.
+constexpr size_t kNeighbours = 128 << 10;
+constexpr size_t kMostDeletions = 64 << 10;
 
-// RocksDB's own log goes where the program's log goes: errors, and warnings as details.
+// Forwards RocksDB's log to the program's log: errors as they are, warnings as details.
 class ForwardingLogger : public rocksdb::Logger {
  public:
   explicit ForwardingLogger(std::function<void(char, std::string_view)> log)
@@ -50,7 +55,7 @@ class ForwardingLogger : public rocksdb::Logger {
     const int size = std::vsnprintf(line, sizeof(line), format, arguments);
     if (size <= 0) return;
     const size_t length = std::min<size_t>(static_cast<size_t>(size), sizeof(line) - 1);
-    // Its warnings speak of its own workings, also in ordinary use: nothing to alarm anybody with.
+    // RocksDB warns of its own workings in ordinary use too: no reason to alarm an operator.
     const char mark = level >= rocksdb::InfoLogLevel::ERROR_LEVEL ? 'E' : 'D';
     log_(mark, std::string_view(line, length));
   }
@@ -62,7 +67,7 @@ class ForwardingLogger : public rocksdb::Logger {
   const std::function<void(char, std::string_view)> log_;
 };
 
-// Takes all keys for neighbours: an insertion looks from where the last one ended.
+// Makes all keys neighbours: an insertion searches from where the last one ended.
 class OneNeighbourhood : public rocksdb::SliceTransform {
  public:
   [[nodiscard]] const char* Name() const override { return "FreshetOneNeighbourhood"; }
@@ -85,35 +90,35 @@ rocksdb::DBOptions MakeDbOptions(const StoreOptions& options) {
   db.stats_dump_period_sec = 0;
   db.stats_persist_period_sec = 0;
 
-  // Every inconsistency stops writes rather than being carried on.
+  // Every inconsistency must stop writes.
   db.paranoid_checks = true;
-  // The log was examined and a torn tail cut off before RocksDB sees it
-  // (storage/internal/wal_check.h): whatever it still finds wrong is an error.
+  // Before RocksDB opens the log, torn tails are cut off (storage/internal/wal_check.h): any other
+  // fault is an error.
   db.wal_recovery_mode = rocksdb::WALRecoveryMode::kAbsoluteConsistency;
   db.track_and_verify_wals_in_manifest = true;
-  // After an error only a full device is overcome (Store::Commit); all others end writing.
+  // Only a full device can be overcome (Store::Commit); all other errors end writing.
   db.max_bgerror_resume_count = 0;
-  // A reused log file would hold old records behind the new ones, and is synced no faster.
+  // A reused log file would hold old records behind the new ones, and syncs no faster.
   db.recycle_log_file_num = 0;
   // Whole-file checksums, so that verification covers every byte of every table file.
   db.file_checksum_gen_factory = rocksdb::GetFileChecksumGenCrc32cFactory();
-  // Without a log the only atomicity over column families is flushing them together.
+  // Without a log, only flushing all families together is atomic.
   db.atomic_flush = options.durability == Durability::kNone;
 
   db.max_background_jobs = options.background_jobs;
-  // RocksDB takes ten of these for itself.
+  // RocksDB reserves ten of these for itself.
   db.max_open_files = options.max_open_tables < 0 ? -1 : options.max_open_tables + 10;
   db.max_total_wal_size = options.max_wal_bytes;
   db.db_write_buffer_size = options.write_buffer_bytes * 4;
-  // Recovery replays the log into memtables and serves at once; flushing can wait. RocksDB heeds
-  // that unless a memtable outgrows its limit (MakeRoomForReplay).
+  // Recovery replays the log into memtables and serves at once; flushing can wait. RocksDB flushes
+  // only if a memtable outgrows its limit (MakeRoomForReplay).
   db.avoid_flush_during_recovery = true;
   // Dirty pages reach the device steadily, so that no sync waits for a backlog of table bytes.
   db.bytes_per_sync = kSyncStepBytes;
-  // A write batch reaches the log in one append, so that one that was repeated after the device was
-  // full is recognised (storage/internal/wal_check.h).
+  // A write batch reaches the log in one append, so that a batch repeated after a full device can
+  // be recognised (storage/internal/wal_check.h).
   db.writable_file_max_buffer_size = kFileBufferBytes;
-  // The MANIFEST names the first and last keys of tables that are long gone: it is kept short.
+  // The MANIFEST keeps the first and last keys of long deleted tables: keep it short.
   db.max_manifest_file_size = kManifestBytes;
   db.avoid_unnecessary_blocking_io = true;
   return db;
@@ -125,8 +130,7 @@ rocksdb::ColumnFamilyOptions MakeFamilyOptions(Family family, const StoreOptions
   cf.write_buffer_size = options.write_buffer_bytes;
   cf.arena_block_size =
       std::min<uint64_t>(kMostArenaBytes, options.write_buffer_bytes / kArenasInMemtable);
-  // Where a commit's rows come in the order of their keys an insertion costs a tenth less, when
-  // they are written as when they are replayed.
+  // If a commit's rows come in key order, an insertion costs a tenth less, also during replay.
   cf.memtable_insert_with_hint_prefix_extractor = std::make_shared<OneNeighbourhood>();
   cf.memtable_prefix_bloom_size_ratio = kMemtableFilterShare;
   cf.memtable_whole_key_filtering = true;
@@ -136,7 +140,7 @@ rocksdb::ColumnFamilyOptions MakeFamilyOptions(Family family, const StoreOptions
   // Keeps 90% of the data in the last level: less space for rows that are rewritten often.
   cf.level_compaction_dynamic_level_bytes = true;
   cf.force_consistency_checks = true;
-  // What was removed leaves the device within this time, also where nothing else is written.
+  // Removed rows leave the device within this time, even if nothing else is written.
   cf.periodic_compaction_seconds = kRewriteAfterSeconds;
   cf.disable_auto_compactions = options.hold_compactions;
   cf.compression = rocksdb::kLZ4Compression;
@@ -155,10 +159,10 @@ rocksdb::ColumnFamilyOptions MakeFamilyOptions(Family family, const StoreOptions
   table.filter_policy.reset(rocksdb::NewBloomFilterPolicy(kBloomBitsPerKey));
   switch (family) {
     case Family::kPages:
-      // Only asked for pages that exist, so the last level, 90% of the data, needs no filter.
+      // Reads ask only for pages that exist, so the last level, 90% of the data, needs no filter.
       cf.optimize_filters_for_hits = true;
-      // What rows of all blocks have in common is kept once a table: a fifth less than LZ4. The
-      // fastest level, which is 3% longer than the usual one.
+      // A dictionary stores the common parts of a table's blocks once: a fifth less space than LZ4.
+      // This is the fastest level, with 3% more bytes than the usual one.
       cf.bottommost_compression_opts.enabled = true;
       cf.bottommost_compression_opts.level = 1;
       cf.bottommost_compression_opts.max_dict_bytes = kDictionaryBytes;
@@ -170,8 +174,22 @@ rocksdb::ColumnFamilyOptions MakeFamilyOptions(Family family, const StoreOptions
     case Family::kLeases:
     case Family::kSources:
       break;
-    default:
-      CHECK(false, "family {} is the frontier's", IndexOf(family));
+    case Family::kFrontierItems:
+    case Family::kFrontierDue:
+      cf.table_properties_collector_factories.push_back(
+          rocksdb::NewCompactOnDeletionCollectorFactory(kNeighbours, kMostDeletions));
+      break;
+    case Family::kFrontierMeta:
+    case Family::kFrontierLeases:
+    case Family::kFrontierQueues:
+      break;
+    case Family::kFrontierGone:
+      CHECK(false, "family {} is in logs alone", IndexOf(family));
+  }
+  if (family >= Family::kFrontierMeta) {
+    // Rows of many queues come in no key order.
+    cf.memtable_insert_with_hint_prefix_extractor = nullptr;
+    if (family != Family::kFrontierItems) cf.memtable_prefix_bloom_size_ratio = 0;
   }
   if (!options.compress) cf.compression = cf.bottommost_compression = rocksdb::kNoCompression;
   cf.table_factory.reset(rocksdb::NewBlockBasedTableFactory(table));
@@ -184,15 +202,17 @@ bool MakeRoomForReplay(uint64_t log_bytes, const StoreOptions& options,
   if (needed <= options.write_buffer_bytes) return false;
   if (log_bytes > kLongestLogs * options.max_wal_bytes) return false;
   family->write_buffer_size = needed;
-  // Its filter is to take no more than ever.
+  // The filter keeps its usual size.
   family->memtable_prefix_bloom_size_ratio *=
       static_cast<double>(options.write_buffer_bytes) / static_cast<double>(needed);
   return true;
 }
 
-std::unordered_map<std::string, std::string> UsualMemtables(const StoreOptions& options) {
-  return {{"write_buffer_size", std::to_string(options.write_buffer_bytes)},
-          {"memtable_prefix_bloom_size_ratio", std::to_string(kMemtableFilterShare)}};
+std::unordered_map<std::string, std::string> UsualMemtables(
+    const rocksdb::ColumnFamilyOptions& usual) {
+  return {
+      {"write_buffer_size", std::to_string(usual.write_buffer_size)},
+      {"memtable_prefix_bloom_size_ratio", std::to_string(usual.memtable_prefix_bloom_size_ratio)}};
 }
 
 }  // namespace freshet::storage

@@ -1,4 +1,4 @@
-// StoreOptions as RocksDB's own options. Internal to storage/.
+// Translates StoreOptions into RocksDB's options. Internal to storage/.
 #ifndef FRESHET_STORAGE_INTERNAL_TUNING_H_
 #define FRESHET_STORAGE_INTERNAL_TUNING_H_
 
@@ -13,23 +13,24 @@
 
 namespace freshet::storage {
 
-// What all column families share. Thread-safe.
+// The options of the whole database. Thread-safe.
 [[nodiscard]] rocksdb::DBOptions MakeDbOptions(const StoreOptions& options);
 
-// What suits one column family's keys and values. `cache` is shared by all. Thread-safe.
+// The options for one column family's keys and values. All share `cache`. Thread-safe.
 [[nodiscard]] rocksdb::ColumnFamilyOptions MakeFamilyOptions(
     Family family, const StoreOptions& options, const std::shared_ptr<rocksdb::Cache>& cache);
 
-// Lets a family's memtable take in all rows of `log_bytes` of logs: RocksDB would write each that
-// outgrows its limit during the replay, and then all others with it, before it opens. False, and
-// nothing is changed: logs of that length fit as it is, or are longer than logs become.
+// Makes room in a family's memtable for all rows of `log_bytes` of logs. Otherwise RocksDB would
+// flush each memtable that outgrows its limit during the replay, and then all others, before it
+// opens. False, and nothing changed: the logs fit anyway, or are longer than logs should become.
 // Thread-safe.
 [[nodiscard]] bool MakeRoomForReplay(uint64_t log_bytes, const StoreOptions& options,
                                      rocksdb::ColumnFamilyOptions* family);
 
-// For rocksdb::DB::SetOptions: the limit of memtables without room for a replay. Thread-safe.
+// Returns the usual limit of memtables, for rocksdb::DB::SetOptions after a replay. `usual`: what
+// MakeFamilyOptions returns for the family. Thread-safe.
 [[nodiscard]] std::unordered_map<std::string, std::string> UsualMemtables(
-    const StoreOptions& options);
+    const rocksdb::ColumnFamilyOptions& usual);
 
 }  // namespace freshet::storage
 

@@ -1,6 +1,8 @@
 #include "storage/internal/watched_env.h"
 
+#include <cerrno>
 #include <string>
+#include <system_error>
 #include <utility>
 
 #include "rocksdb/file_system.h"
@@ -13,6 +15,16 @@ using rocksdb::IODebugContext;
 using rocksdb::IOOptions;
 using rocksdb::IOStatus;
 using rocksdb::Slice;
+
+// RocksDB knows only one of two errors for a lack of space: an exceeded quota has another number.
+IOStatus NamedFull(IOStatus status) {
+  if (!status.IsIOError() || status.IsNoSpace()) return status;
+  const std::string text = status.ToString();
+  if (text.find(std::generic_category().message(EDQUOT)) == std::string::npos) return status;
+  IOStatus full = IOStatus::NoSpace(text);
+  full.SetRetryable(status.GetRetryable());
+  return full;
+}
 
 // Thread-compatible, as RocksDB uses it.
 class WatchedFile final : public rocksdb::FSWritableFileOwnerWrapper {
@@ -44,7 +56,7 @@ class WatchedFile final : public rocksdb::FSWritableFileOwnerWrapper {
     ++counts_->begun;
     IOStatus status = operation();
     ++counts_->ended;
-    return status;
+    return NamedFull(std::move(status));
   }
 
   const std::shared_ptr<WriteCounts> counts_;
@@ -74,7 +86,7 @@ class WatchedFiles final : public rocksdb::FileSystemWrapper {
  private:
   IOStatus Watch(IOStatus status, std::unique_ptr<FSWritableFile>* file) const {
     if (status.ok()) *file = std::make_unique<WatchedFile>(std::move(*file), counts_);
-    return status;
+    return NamedFull(std::move(status));
   }
 
   const std::shared_ptr<WriteCounts> counts_;

@@ -1,4 +1,4 @@
-// Fleets as the client shows them, against a server of the test.
+// Fleets as the client shows them, with a fake server.
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "tests/cli/fake_server.h"
@@ -130,7 +130,7 @@ TEST(FleetCommand, ListsAndStatisticsFailBelowWhatTheyShowWhereADivisionIsMissin
   missing.set_division(1);
   missing.set_reason("nobody\x1b serves it");
   server.admin.statistics.mutable_pages()->set_pages(1'234);
-  for (const std::string& format : {"", "--json"}) {
+  for (const std::string format : {"", "--json"}) {
     const Outcome part = format.empty() ? server.Run({"stats"}) : server.Run({"stats", format});
     EXPECT_EQ(part.code, kRefused);
     EXPECT_THAT(part.out, HasSubstr(format.empty() ? "1,234" : R"("pages":1234)"));
@@ -142,7 +142,7 @@ TEST(FleetCommand, ListsAndStatisticsFailBelowWhatTheyShowWhereADivisionIsMissin
   EXPECT_THAT(hosts.err, HasSubstr("freshet: division 1: is away\n"));
 }
 
-// Each attempt may take as long as a server waits for the division, so that minutes pass.
+// Each attempt may wait as long as a server waits for the division, so this can take minutes.
 TEST(UpsertTest, SaysOnceWhyItTriesAgainWhereADivisionIsAway) {
   FakeServer server;
   server.pages.upserts.judge = [&server](const v1::UpsertPagesRequest& request, v1::BatchAck* ack) {

@@ -1,4 +1,4 @@
-// `freshet sitemap` from sites of this machine to a server.
+// `freshet sitemap`, with sites on this machine and a fake server.
 #include <fcntl.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -30,7 +30,7 @@ std::string Entry(const std::string& url, const std::string& date, const std::st
   return "<url><loc>" + url + "</loc><lastmod>" + date + "</lastmod>" + more + "</url>";
 }
 
-// A state of its own for each test.
+// Each test has its own state.
 class SitemapCommandTest : public testing::Test {
  protected:
   Outcome Poll(std::vector<std::string> arguments) {
@@ -69,7 +69,7 @@ TEST_F(SitemapCommandTest, SendsPagesThenSignalsAsOnePoll) {
   EXPECT_EQ(poll.signals(0).signal_id(), "lastmod 1715990400.000000000");
 }
 
-// The server judges a poll by its size, however it is cut.
+// The server judges a poll by its size, even if it comes in several messages.
 TEST_F(SitemapCommandTest, SignalsOfSeveralTurnsAreOnePoll) {
   const auto map = [this](const std::string& date) {
     std::string text = "<urlset>";
@@ -192,14 +192,29 @@ TEST_F(SitemapCommandTest, OfOnePollSoManyComplaintsArePrinted) {
   const Outcome run = Poll({site_.url()});
   EXPECT_EQ(run.code, kRefused);
   EXPECT_THAT(run.err, HasSubstr("/0: refused: entry 1: " + site_.url() + "/0/0: url: is ugly\n"));
-  // Ten refusals, ten entries that are left out and how many more of each of three documents; then
-  // three more such documents, and six with refusals alone.
+  // Three documents print ten refusals, ten skipped entries and a line with the rest each. The last
+  // line counts the lines of three more such documents and of six with refusals only.
   EXPECT_EQ(std::count(run.err.begin(), run.err.end(), '\n'), 3 * 21 + 1) << run.err;
   EXPECT_THAT(run.err, HasSubstr(site_.url() + ": 123 more lines about this site's documents"));
   const std::string out =
       server_.Run({"--json", "sitemap", "--state", dir_ / "other", site_.url()}).out;
   EXPECT_EQ(std::count(out.begin(), out.end(), '\n'), 13);
   EXPECT_EQ(json::parse(out.substr(out.rfind('\n', out.size() - 2)))["refused"], 20);
+}
+
+TEST_F(SitemapCommandTest, OfOnePollSoManyDocumentsArePrinted) {
+  std::string robots;
+  for (int i = 0; i < 60; ++i) {
+    const std::string path = "/" + std::to_string(i);
+    site_.Put(path, "<urlset>" + Entry(path + "/a", "2024-05-17") + "</urlset>");
+    robots += "Sitemap: " + path + "\n";
+  }
+  site_.Put("/robots.txt", robots);
+  const Outcome run = Poll({site_.url()});
+  EXPECT_EQ(run.code, kAccepted);
+  // The line of robots.txt, 49 others, and a line with the number of the rest.
+  EXPECT_EQ(std::count(run.out.begin(), run.out.end(), '\n'), 51) << run.out;
+  EXPECT_THAT(run.out, HasSubstr(site_.url() + ": 11 more documents: 11 new pages, 0 signals\n"));
 }
 
 TEST_F(SitemapCommandTest, WhatIsLeftOutIsNamedAndNothingUsableIsAFailure) {
@@ -248,7 +263,7 @@ TEST_F(SitemapCommandTest, BadUsageAndBadDocumentsHaveTheirCodes) {
   EXPECT_EQ(Poll({site_.url() + "/map"}).code, kUnreachable);
 }
 
-// The program with arguments, as a process. Thread-compatible.
+// The client as a process with arguments. Thread-compatible.
 class Client {
  public:
   Client(const std::string& server, std::vector<std::string> arguments, const std::string& out) {
@@ -271,7 +286,7 @@ class Client {
   Client& operator=(const Client&) = delete;
 
   void Signal(int number) const { kill(process_, number); }
-  // Its exit code, -1 if a signal ended it.
+  // The exit code; -1 if a signal ended it.
   int Wait() {
     if (process_ <= 0) return -1;
     int status = 0;
@@ -279,7 +294,7 @@ class Client {
     process_ = 0;
     return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
   }
-  // The most that it has had in memory so far. What wait4 tells has the process of before exec.
+  // Peak memory so far. The figure of wait4 includes the process before exec.
   [[nodiscard]] int64_t MaxKilobytes() const {
     const std::string status = ReadWholeFile("/proc/" + std::to_string(process_) + "/status");
     const size_t found = status.find("VmHWM:");
@@ -364,12 +379,12 @@ TEST_F(SitemapCommandTest, MemoryDoesNotGrowWithTheDocument) {
   int pages = 0;
   for (const auto& request : server_.pages.upserts.requests) pages += request.pages_size();
   EXPECT_EQ(pages, 50'001) << "the second time nothing is new";
-  // A message of a megabyte on the way, its copies in gRPC, and pages of the state.
+  // Memory for a message of a megabyte under way, gRPC's copies of it, and pages of the state.
   EXPECT_LT(large_peak - small_peak, 32 << 10);
   EXPECT_LT(again_peak - small_peak, 16 << 10);
 }
 
-// The whole way, with the server's own judgement.
+// The whole way, with a real server.
 TEST(SitemapServerTest, PagesOfAnIndexAreKnownAndSignalled) {
   const TempDir dir;
   RealServer server(dir / "data");

@@ -1,4 +1,4 @@
-// A browser, and what every page in it is watched for.
+// Starts a browser and checks its pages: no complaints, accessible, tidy.
 import assert from "node:assert/strict";
 import { mkdtempSync, readFileSync } from "node:fs";
 import { createRequire } from "node:module";
@@ -16,7 +16,7 @@ export class Browser {
     return browser;
   }
 
-  // A page of a fresh profile. `options`: width, height, dark, token.
+  // Opens the console in a fresh profile.
   async open(server, { width = 1280, height = 900, dark = false, token = "" } = {}) {
     const context = await this.browser.newContext({ viewport: { width, height }, colorScheme: dark ? "dark" : "light", reducedMotion: "reduce",
       httpCredentials: token ? { username: "operator", password: token } : undefined });
@@ -38,21 +38,21 @@ export class Browser {
 
 export const text = (page, selector) => page.locator(selector).first().innerText();
 
-// No complaint of the browser but those that fit, and no request to anybody else.
+// Checks that the browser has only allowed complaints, and that all requests went to the server.
 export function assertQuiet(page, allowed = /$^/) {
   assert.deepEqual(page.complaints.filter(complaint => !allowed.test(complaint)), []);
   assert.deepEqual(page.elsewhere, []);
 }
 
-// What a checker of accessibility finds of WCAG 2.1 A and AA.
+// Checks the page with axe for WCAG 2.1 A and AA.
 export async function assertAccessible(page) {
-  // As a debugger, which the page's own policy does not bind.
+  // Evaluates like a debugger, because the page's security policy would forbid the script.
   await page.evaluate(axe);
   const result = await page.evaluate(() => globalThis.axe.run(document, { runOnly: ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "best-practice"] }));
   assert.deepEqual(result.violations.map(one => `${one.id}: ${one.help}: ${one.nodes.map(node => node.html).slice(0, 3).join(" | ")}`), []);
 }
 
-// Whether the page is wider than its window, and which texts lie upon each other.
+// Checks that the page is not wider than its window and that no texts overlap.
 export async function assertTidy(page) {
   const found = await page.evaluate(() => {
     const width = document.scrollingElement.scrollWidth - innerWidth;
@@ -80,7 +80,7 @@ export async function assertTidy(page) {
   assert.deepEqual(found.overlaps, []);
 }
 
-// Whether every plot that is shown has something in it besides its axes.
+// The number of plots that show more than their axes.
 export async function countDrawn(page) {
   return page.evaluate(() => [...document.querySelectorAll("canvas")].filter(canvas => {
     if (canvas.width === 0) return false;

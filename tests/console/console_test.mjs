@@ -1,4 +1,4 @@
-// The console as the person on call uses it: what it shows, finds, changes and refuses, with a mouse, by the keyboard, on a
+// Uses the console like a person on call: what it shows, finds, changes and refuses, with a mouse, by the keyboard, on a
 // phone, in the dark, and when something is wrong.
 import assert from "node:assert/strict";
 import { createHash } from "node:crypto";
@@ -15,7 +15,7 @@ const NASTY = "http://host0.test/%3Cimg%20src=x%20onerror=alert(1)%3E";
 let browser;
 let server;
 
-// Takes pages and reports on them, as a worker would.
+// Takes pages and reports on them, like a worker.
 async function crawl(count) {
   const lines = (await server.cli(["--json", "next", String(count), "--worker", "robot <b>", "--wait", "2s"])).trim().split("\n").filter(Boolean);
   await server.cli(["report"], lines.map(line => `${JSON.parse(line).lease_id} changed\n`).join(""));
@@ -48,14 +48,14 @@ test("figures move, and plots are drawn", async () => {
   const page = await browser.open(server);
   await page.getByText("No worker is connected").waitFor();
   assert.ok(await crawl(10) > 0);
-  // The tile of leases and the list of assignments follow by themselves.
+  // The list of assignments changes without a reload.
   await page.getByRole("region", { name: "Latest assignments" }).getByText("robot <b>").first().waitFor();
   await page.waitForFunction(() => /achieved [0-9.]+ \/s/.test(document.querySelector(".summary").textContent));
   const now = () => page.evaluate(() => document.querySelector("#about").textContent);
   const then = await now();
   await page.waitForFunction(before => document.querySelector("#about").textContent !== before, then);
   assert.equal(await countDrawn(page), 9);
-  // The values beneath the pointer, by the keyboard.
+  // A key moves the pointer in a plot and shows the values there.
   await page.locator("canvas").first().focus();
   await page.keyboard.press("ArrowLeft");
   await page.waitForFunction(() => /target [0-9.]+ \/s, achieved/.test(document.querySelector("#spoken").textContent));
@@ -64,7 +64,7 @@ test("figures move, and plots are drawn", async () => {
   await page.getByLabel("Show the last").selectOption("30d");
   await page.getByText("As a table").first().click();
   await page.getByText("As a table").first().click();
-  // A month has one step so far, which has begun, or two at the turn of an hour.
+  // The month has only the step that has just begun, or two at the turn of an hour.
   await page.waitForFunction(() => [1, 2].includes(document.querySelectorAll("details[open] tbody tr").length));
   await assertAccessible(page);
   assertQuiet(page);
@@ -89,11 +89,11 @@ test("a URL is found and explained, and rechecked", async () => {
   const dialog = page.getByRole("dialog");
   await dialog.getByRole("button", { name: "Recheck" }).click();
   await page.getByText("The page will be crawled soon.").first().waitFor();
-  // What a client has named is text, wherever it is shown.
+  // Names by clients are always shown as text.
   await page.goto(`${server.url}/#page?url=${encodeURIComponent(NASTY)}`);
   await page.getByRole("heading", { name: NASTY }).waitFor();
   assert.equal(await page.locator("main img, main b > b").count(), 0);
-  // A URL that is wrong is answered with 400 or 404, which browsers tell the console of.
+  // The server answers a wrong URL with 400 or 404, and the browser logs such answers.
   assertQuiet(page, /status of 40[04]/);
   await page.context().close();
 });
@@ -120,12 +120,12 @@ test("the keyboard alone changes the rate, after a confirmation", async () => {
   await page.getByText("Now 50 /s.").waitFor();
   await press("Enter");
   await page.getByRole("dialog").waitFor();
-  // Who cancels and asks again at once is asked: the browser tells only later that the first dialog was closed.
+  // A second request directly after a cancel gets its dialog, although the browser reports the first close later.
   await page.evaluate(() => {
     document.querySelector("dialog").close();
     document.activeElement.form.requestSubmit();
   });
-  // The first button of the dialog cancels; the second one does it.
+  // The first button of the dialog cancels, the second one confirms.
   await page.keyboard.press("Tab");
   assert.equal(await focused(), "Set the rate");
   await press("Enter");
@@ -170,7 +170,7 @@ test("a pause, a policy and the settings of a host", async () => {
   assert.match(told, /12\.5/);
   assert.match(told, /500/);
   assert.match(told, /22:00-06:00/);
-  // What is no span of hours is refused in words, and changes nothing.
+  // A wrong span of hours is refused with a message, and changes nothing.
   await page.getByRole("button", { name: "Settings of host7.test" }).click();
   await page.getByLabel("Hours of the day, UTC").fill("25:00-26:00");
   await page.getByRole("button", { name: "Save…" }).click();
@@ -205,14 +205,14 @@ test("a term has its meaning as a tooltip, and leads to the list of terms", asyn
   const link = page.getByRole("link", { name: "leases", exact: true });
   await link.focus();
   assert.match(await link.getAttribute("title"), /^lease \(visibility timeout, .*\): The right of one worker/);
-  // The figures beside it change; the focus, and so a pointer's tooltip, stays.
+  // The numbers beside the link change, but the focus stays, and so does a tooltip.
   const then = await text(page, "#about");
   await page.waitForFunction(before => document.querySelector("#about").textContent !== before, then);
   assert.equal(await page.evaluate(() => document.activeElement.textContent), "leases");
   await page.keyboard.press("Enter");
   await page.getByRole("heading", { name: "Terms", exact: true }).waitFor();
   assert.match(await text(page, ".hint"), /^lease .*until a deadline/s);
-  // An address that names something else shows the list alone.
+  // For an unknown word the page shows only the list.
   await page.goto(`${server.url}/#terms?word=constructor`);
   await page.waitForFunction(() => document.querySelector(".hint") === null && document.querySelectorAll(".terms dt").length > 20);
   assertQuiet(page);
@@ -242,7 +242,7 @@ test("who has not the role may look and change nothing", async () => {
     await page.goto(`${guarded.url}/#control`);
     await page.getByText("The identity reader may not do this").first().waitFor();
     assert.ok(await page.getByRole("button", { name: "Set the rate…" }).isDisabled());
-    // Nor by going around the page.
+    // A request without the page is refused, too.
     const status = await page.evaluate(async () => (await fetch("/console/api/rate", { method: "POST", headers: { "Content-Type": "application/json" }, body: '{"crawl_rate_per_second": 1}' })).status);
     assert.equal(status, 403);
     await page.context().close();

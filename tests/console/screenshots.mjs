@@ -1,5 +1,5 @@
-// The pictures of docs/console.md: usage: screenshots.mjs DIRECTORY. A server that is empty, one on which ten years of the
-// history of a site are played, and one whose disk fails.
+// Makes the pictures of docs/console.md. usage: screenshots.mjs DIRECTORY. They show an empty server, one that plays ten
+// years of a site's history, and one whose disk fails.
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { mkdirSync } from "node:fs";
@@ -16,14 +16,14 @@ const PHONE = { width: 360, height: 780 };
 mkdirSync(directory, { recursive: true });
 const browser = await Browser.start();
 
-// `ready`: a text that is there once the view is. `act` does something first.
+// Takes a picture once the text `ready` is visible and `act` is done.
 async function shoot(server, name, { view = "overview", ready, options = {}, full = false, act }) {
   const page = await browser.open(server, options);
   await page.goto(`${server.url}/#${view}`);
   await page.waitForFunction(() => document.querySelector("#about").textContent !== "");
   if (ready) await page.getByText(ready).first().waitFor();
   await act?.(page);
-  // The plots take in a few seconds first.
+  // The plots need data of a few seconds.
   if (view === "overview") await page.waitForFunction(() => /achieved [0-9]/.test(document.querySelector(".summary").textContent) && document.querySelector(".tile b"));
   if (view === "overview") await page.waitForFunction(() => document.querySelector("main table"));
   await assertTidy(page);
@@ -33,7 +33,7 @@ async function shoot(server, name, { view = "overview", ready, options = {}, ful
 }
 
 async function demo() {
-  const run = spawn(join(process.env.FRESHET_REPOSITORY, "tools/demo/run.sh"), ["--listen", "127.0.0.1:0", "--http-listen", "127.0.0.1:0", "--seconds", String(SECONDS), "--run-dir", join(work, "run")]);
+  const run = spawn(join(process.env.FRESHET_REPOSITORY, "lab/demo/run.sh"), ["--listen", "127.0.0.1:0", "--http-listen", "127.0.0.1:0", "--seconds", String(SECONDS), "--run-dir", join(work, "run")]);
   let out = "";
   run.stdout.on("data", data => { out += data; });
   run.stderr.on("data", data => { out += data; });
@@ -45,7 +45,7 @@ async function demo() {
   return { http: http(), url: `http://${http()}`, stop: async () => { const gone = once(run, "exit"); run.kill("SIGTERM"); await gone; } };
 }
 
-// Pages of which something is known by now.
+// The URL of a page with several crawls, or of any page.
 async function busyUrl(server) {
   const overview = await (await fetch(`${server.url}/console/api/overview`)).json();
   for (const { url } of overview.recent) {
@@ -66,7 +66,7 @@ await shoot(empty, "store-failed-dark", { ready: "The store has failed", options
 await empty.remove();
 
 const busy = await demo();
-// Two thirds of the time is enough for plots.
+// Waits until there is enough data for the plots.
 for (let up = 0; up < SECONDS * 0.6;) {
   await new Promise(resolve => { setTimeout(resolve, 1000); });
   const overview = await (await fetch(`${busy.url}/console/api/overview`)).json();

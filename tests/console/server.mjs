@@ -1,4 +1,4 @@
-// A freshetd of its own for a test, and the client for it.
+// Starts a freshetd for a test, and runs the client on it.
 import { spawn, execFile } from "node:child_process";
 import { once } from "node:events";
 import { mkdtempSync, rmSync } from "node:fs";
@@ -15,11 +15,11 @@ export class Server {
     this.log = "";
   }
 
-  // Starts it and waits for its ready line; again at the ports that it had before.
+  // Starts the server and waits for its ready line. A restart uses the same ports.
   async start() {
     const { args = [] } = this.options;
     const all = ["--data-dir", this.dir, "--listen", this.grpc ?? "127.0.0.1:0", "--http-listen", this.http ?? "127.0.0.1:0", "--durability", "wal", ...args];
-    // Writes beyond a limit of file size fail instead of ending the process.
+    // With the signal ignored, writes beyond the file size limit fail and do not end the process.
     this.process = spawn("bash", ["-c", "trap '' XFSZ; exec \"$0\" \"$@\"", join(bin, "freshetd"), ...all], { stdio: ["ignore", "pipe", "pipe"] });
     this.process.stderr.on("data", data => { this.log += data; });
     let out = "";
@@ -47,13 +47,13 @@ export class Server {
     rmSync(this.dir, { recursive: true, force: true });
   }
 
-  // Runs freshet, and returns what it prints; input is given to it.
+  // Runs freshet with this input and returns its output.
   async cli(args, input = "") {
     const promise = run(join(bin, "freshet"), ["--server", this.grpc, ...args], { env: { ...process.env, FRESHET_CONFIG: "" } });
     promise.child.stdin.end(input);
     return (await promise).stdout;
   }
 
-  // No file may grow any more: the next write of the store fails.
+  // Forbids files to grow, so the next write of the store fails.
   async breakDisk() { await run("prlimit", ["--pid", String(this.process.pid), "--fsize=1:1"]); }
 }

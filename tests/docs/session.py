@@ -1,4 +1,4 @@
-"""A shell in a directory that looks like a clone of the repository, in which commands are run one by one."""
+"""Runs commands one by one in a shell, in a directory that looks like a clone of the repository."""
 
 import os
 import pathlib
@@ -12,7 +12,7 @@ import time
 
 TIMEOUT = 120
 
-# What is typed without addresses listens at the ports of this session.
+# Without addresses on its command line, freshetd listens at the ports of this session.
 SERVER = """#!/usr/bin/env bash
 case " $* " in
   *' --verify '* | *' --repair '* | *' --restore'* | *' --version '* | *' --help '* | *-config\\ --*) ;;
@@ -32,7 +32,7 @@ class Failure(Exception):
 
 
 def free_port() -> int:
-    """Below those that the system gives to others, so that it stays free until it is used."""
+    """A port below the system's ephemeral range, so that no other process gets it before its use."""
     while True:
         port = random.randint(10000, 32000)
         with socket.socket() as probe:
@@ -85,7 +85,7 @@ class Session:
             *(self.root / name for name in ("home", "tmp", "var/lib", "etc", "backup")),
         ):
             folder.mkdir(parents=True)
-        for name in ("examples", "clients", "deploy", "proto", "tests", "tools", "dev"):
+        for name in ("examples", "clients", "deploy", "proto", "lab", "tests", "tools", "dev"):
             (self.clone / name).symlink_to(repository / name)
         for program in programs.iterdir():
             if program.name != "freshetd" and os.access(program, os.X_OK):
@@ -94,7 +94,7 @@ class Session:
         (bin_dir / "freshetd").chmod(0o755)
 
     def translate(self, text: str, rules: list[str] = ()) -> str:
-        """What a reader sees, as it is here: other ports, other roots."""
+        """Replaces ports and directories of the docs by those of this session."""
         for rule in rules:
             seen, _, here = rule.partition(" => ")
             text = text.replace(seen, here.replace("$DOCTEST_SITE", f"127.0.0.1:{self.site}"))
@@ -105,7 +105,7 @@ class Session:
         return text
 
     def run(self, text: str, background: bool = False, serve: bool = False) -> int:
-        """The exit code. What it said is in last_output."""
+        """Runs a command and returns its exit code; its output is in last_output."""
         self.count += 1
         stem = self.root / f"command{self.count}"
         script, output = stem.with_suffix(".sh"), stem.with_suffix(".out")
@@ -129,7 +129,7 @@ class Session:
         return code
 
     def stop(self) -> None:
-        """Ends the server that was started last, in order."""
+        """Stops the server that was started last, without a kill."""
         if self.run('pid=$(cat "$ROOT/server.pid") && kill "$pid" && tail --pid="$pid" -f /dev/null'):
             raise Failure(f"the server cannot be stopped\n{self.last_output}")
         self.background = [(text, stem) for text, stem in self.background if "freshetd" not in text]
@@ -151,7 +151,7 @@ class Session:
             select.select([], [], [], 0.02)
 
     def close(self) -> list[str]:
-        """Ends all that runs; says what was to stay and did not."""
+        """Ends everything; returns a message for each background command that had already ended."""
         gone = [
             f"ended before its time: {text}\n{stem.with_suffix('.out').read_text(errors='replace')}"
             for text, stem in self.background

@@ -1,8 +1,8 @@
-// Preloaded: makes the clock and the disk of one process wrong, as the file FRESHET_MACHINE says,
-// which may change at any time: 16 bytes, two little-endian numbers.
-// - The wall clock is off by the first number, in nanoseconds. Waits until a time of the wall clock
-//   are as long as they were meant to be.
-// - The second number says how the disk of the directory FRESHET_DISK is. Reads always work.
+// A library to preload that makes the clock and the disk of one process wrong. The file
+// FRESHET_MACHINE says how, and may change at any time: 16 bytes, two little-endian numbers.
+// - The first number is the error of the wall clock in nanoseconds. Waits until a time of the wall
+//   clock keep their right length.
+// - The second number is the state of the disk with the directory FRESHET_DISK. Reads always work.
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <errno.h>
@@ -41,7 +41,7 @@ __attribute__((constructor)) static void map_machine(void) {
   if (mapped != MAP_FAILED) machine = mapped;
 }
 
-// The function that would be called without this library.
+// The original function.
 #define NEXT(name) ((__typeof__(&name))dlsym(RTLD_NEXT, #name))
 
 static void add(struct timespec* time, int64_t nanoseconds) {
@@ -92,7 +92,7 @@ long syscall(long number, ...) {
   return real(number, a[0], a[1], a[2], a[3], a[4], a[5]);
 }
 
-// Waits while the disk hangs. Returns 1, with an error, where it fails.
+// Waits while the disk hangs. If the disk fails, sets errno and returns 1.
 static int disk_fails(void) {
   const struct timespec moment = {.tv_nsec = 10000000};
   while (machine->disk == HANGS) nanosleep(&moment, NULL);

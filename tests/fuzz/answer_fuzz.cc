@@ -1,10 +1,10 @@
-// What clients are shown, whatever clients have said before: messages of clients are converted and
-// stepped by a shard, time goes on by any span, pages are taken and reported, and all that the
-// shard then tells of its pages and hosts becomes messages, bytes and the JSON of the console.
-// Nothing may end the process, and everything has JSON.
+// Answers to clients after any requests. A shard steps the converted messages of clients, time
+// passes, and pages are taken and reported. Everything that the shard says of its pages and hosts
+// is then converted to messages, bytes and the console's JSON. No input may end the process, and
+// everything must have a JSON form.
 //
-// The input is a row of steps: a byte that picks what is done, two bytes of length, and as many
-// bytes for it.
+// The input is a list of steps: a byte for the operation, two bytes of length, and that many bytes
+// of data.
 #include <cmath>
 #include <cstdint>
 #include <cstring>
@@ -15,17 +15,19 @@
 #include <vector>
 
 #include "core/base/check.h"
+#include "core/schedule/crawl_book.h"
 #include "core/schedule/explanation.h"
+#include "core/schedule/host_book.h"
 #include "freshet/v1/admin.pb.h"
 #include "freshet/v1/ingest.pb.h"
 #include "freshet/v1/pages.pb.h"
+#include "lab/common/memory_shard.h"
 #include "server/api/from_proto.h"
 #include "server/api/to_proto.h"
 #include "server/api/wire.h"
 #include "server/engine/sources.h"
 #include "server/logging.h"
 #include "server/ops/console_calls.h"
-#include "tools/sim/memory_shard.h"
 
 namespace freshet {
 namespace {
@@ -33,11 +35,11 @@ namespace {
 using google::protobuf::Message;
 
 constexpr size_t kMostSteps = 24;
-constexpr size_t kMostItems = 32;  // of a message, that are stepped
-constexpr size_t kMostShown = 16;  // pages, of each input
+constexpr size_t kMostItems = 32;  // items stepped of each message
+constexpr size_t kMostShown = 16;  // pages shown for each input
 constexpr Duration kMostTime = Duration::Days(200 * 365);
 
-// Sources as a server knows them.
+// The sources that the server knows.
 const Sources& KnownSources() {
   static const Sources* const kSources = [] {
     auto* sources = new Sources;
@@ -51,14 +53,14 @@ const Sources& KnownSources() {
   return *kSources;
 }
 
-// Fails where the message has no bytes or no JSON.
+// Fails if the message cannot be written as bytes and JSON.
 void Show(const Message& message) {
   CHECK(SerialiseMessage(message).Length() == message.ByteSizeLong());
   const StatusOr<std::string> json = JsonOf(message);
   CHECK(json.ok(), "{}: {}", json.status().ToString(), message.ShortDebugString());
 }
 
-// One server of one shard, as far as clients see it. Owner thread only.
+// A server with one shard, as clients see it. Owner thread only.
 class Shown {
  public:
   Shown() : shard_(ShardOptions{}) {}
@@ -104,7 +106,7 @@ class Shown {
     }
   }
 
-  // What GetPage, ListPages, ListHosts and the trust report have.
+  // Shows the contents of GetPage, ListPages, ListHosts and the trust report.
   void ShowAll() {
     size_t shown = 0;
     for (const auto& [number, page] : shard_.pages()) {
@@ -112,13 +114,13 @@ class Shown {
       ShowPage(page);
     }
     std::vector<HostStatus> hosts;
-    (void)shard_.state().ListHosts({}, 0, kMostShown, now_, &hosts);
+    (void)shard_.state().hosts().List({}, 0, kMostShown, now_, &hosts);
     for (const HostStatus& host : hosts) {
       v1::HostState out;
       ToProto(host, {.throttles = 1, .now = now_}, &out);
       Show(out);
     }
-    for (const CrawlStatus& crawl : shard_.state().Crawls()) {
+    for (const CrawlStatus& crawl : shard_.state().crawls().Statuses()) {
       v1::Crawl out;
       ToProto(crawls_[crawl.crawl_id], FrontierMode{}, crawl.counters, &out);
       Show(out);
@@ -157,7 +159,7 @@ class Shown {
     ShowReply(shard_.Apply(Event(event), now_));
   }
 
-  // Time goes on by what the bytes say, in microseconds.
+  // Advances the time by the microseconds in `bytes`.
   void GoOn(std::string_view bytes) {
     uint64_t micros = 0;
     std::memcpy(&micros, bytes.data(), std::min(bytes.size(), sizeof micros));
@@ -166,7 +168,7 @@ class Shown {
     shard_.RunTimers(now_);
   }
 
-  // A page goes out; a byte says what is reported of it, if anything.
+  // Leases a page; a byte selects the report, if any.
   void Crawl(std::string_view bytes) {
     const std::optional<Assignment> assignment = shard_.Next(now_, Duration::Seconds(60), "w");
     if (!assignment) return;

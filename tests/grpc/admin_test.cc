@@ -1,4 +1,4 @@
-// What operators set and see, over gRPC and HTTP.
+// The calls of operators, over gRPC and HTTP.
 #include <algorithm>
 #include <atomic>
 #include <chrono>
@@ -50,9 +50,9 @@ TEST(Admin, ChangesTheCrawlRate) {
     request.set_crawl_rate_per_second(bad);
     v1::SetCrawlRateResponse unused;
     grpc::ClientContext call;
-    const grpc::Status status = server.admin->SetCrawlRate(&call, request, &unused);
-    EXPECT_EQ(status.error_code(), grpc::StatusCode::INVALID_ARGUMENT);
-    EXPECT_THAT(status.error_message(), HasSubstr(" is not from 0 to 10000000"));
+    const grpc::Status refusal = server.admin->SetCrawlRate(&call, request, &unused);
+    EXPECT_EQ(refusal.error_code(), grpc::StatusCode::INVALID_ARGUMENT);
+    EXPECT_THAT(refusal.error_message(), HasSubstr(" is not from 0 to 10000000"));
   }
   v1::SetCrawlRateResponse unused;
   grpc::ClientContext call;
@@ -131,7 +131,7 @@ TEST(Admin, ARatePolicyNeedsNeitherPagesNorARateToComeIntoForce) {
   rate.set_crawl_rate_per_second(1000);
   Call(*server.admin, &Admin::SetCrawlRate, rate);
   EXPECT_GT(server.Next(5).assignments_size(), 0);
-  // Back again, with pages out.
+  // Switches back while pages are leased.
   request.set_policy("greedy");
   EXPECT_EQ(Call(*server.admin, &Admin::SetPolicy, request).previous_policy(), "lambda_crawl");
   EXPECT_GT(server.Next(5).assignments_size(), 0);
@@ -214,7 +214,7 @@ TEST(Admin, MakesCheckpoints) {
     EXPECT_EQ(server.admin->CreateCheckpoint(&call, request, &unused).error_code(),
               grpc::StatusCode::INVALID_ARGUMENT);
   }
-  // It is a database like any other.
+  // A server can open a checkpoint as its database.
   TestServer copy([&](ServerConfig* config) { config->data_dir = made.path(); });
   EXPECT_EQ(copy.info.pages, 100u);
 }
@@ -245,7 +245,7 @@ TEST(Admin, RefusesOneCompactionTooMany) {
   std::vector<grpc::StatusCode> codes;
   for (size_t i = 0; i <= limits::kMaxUpkeeps; ++i) {
     grpc::ClientContext call;
-    // One whose client has gone is under way all the same.
+    // A compaction continues after its client has left.
     call.set_deadline(std::chrono::system_clock::now() + std::chrono::milliseconds(200));
     v1::CompactStoreResponse response;
     const grpc::Status status = server.admin->CompactStore(&call, {}, &response);
@@ -320,7 +320,8 @@ TEST(Admin, ReportsTheTrustInSources) {
   }
   (void)Call(*server.admin, &Admin::RunEpoch, {});
   const auto report = Call(*server.admin, &Admin::GetTrustReport, {});
-  // Each by itself, but of one host within a moment: most were seen to be of a burst.
+  // The signals came one by one, but for one host within a moment: the server learned most as a
+  // burst.
   ASSERT_GE(report.sources_size(), 2);
   EXPECT_NE(report.sources(report.sources_size() - 1).burst_class(), v1::BURST_CLASS_1_TO_2);
   for (const v1::SourceTrust& trust : report.sources()) {
@@ -333,7 +334,7 @@ TEST(Admin, ReportsTheTrustInSources) {
   EXPECT_EQ(Call(*server.admin, &Admin::GetTrustReport, other).sources_size(), 0);
 }
 
-// The machine's, but that days can be let pass. Thread-safe.
+// The machine's clock, which a test can move ahead. Thread-safe.
 class SteppedClock final : public Clock {
  public:
   Instant Now() override { return system_.Now() + Duration::Micros(ahead_); }
@@ -344,7 +345,7 @@ class SteppedClock final : public Clock {
   std::atomic<int64_t> ahead_{0};
 };
 
-// Has all pages signalled, and an hour later crawled, after two days.
+// Waits two days, signals all pages, and reports a crawl of each an hour later.
 void SignalAndCrawl(TestServer& server, SteppedClock& clock, int pages, bool changed,
                     const std::string& source = "cdn") {
   clock.Pass(Duration::Hours(48));
@@ -370,7 +371,7 @@ TEST(Admin, ReportsTheTrustByHostWithItsQuarantine) {
                     &clock);
   server.UpsertMany(20);
   for (int round = 0; round < 12; ++round) SignalAndCrawl(server, clock, 20, true);
-  // Rates, recall and false signals are learned from one another.
+  // Several epochs: rates, recall and false signals are learned from one another.
   for (int i = 0; i < 4; ++i) (void)Call(*server.admin, &Admin::RunEpoch, {});
   auto report = Call(*server.admin, &Admin::GetTrustReport, {});
   ASSERT_EQ(report.hosts_size(), 10);
@@ -414,7 +415,7 @@ TEST(Admin, ReportsTheTrustByHostWithItsQuarantine) {
   EXPECT_EQ(refused(), grpc::StatusCode::INVALID_ARGUMENT);
 }
 
-// However bad it was.
+// A removed source leaves the report even if its signals were mostly false.
 TEST(Admin, ASourceThatWasRemovedTakesNoPlaceInTheTrustReport) {
   SteppedClock clock;
   TestServer server([](ServerConfig* config) { config->epoch_interval = Duration(); }, nullptr,
@@ -491,7 +492,7 @@ TEST(Http, TakesAnnotations) {
   EXPECT_EQ(post(R"({"a": 1e999})"), 400);
   nlohmann::json many;
   for (char c = 'a'; c <= 'o'; ++c) many[std::string(1, c)] = 1;
-  EXPECT_EQ(post(many.dump()), 400);  // 17 with those before
+  EXPECT_EQ(post(many.dump()), 400);  // 17 with the two annotations above
   EXPECT_EQ(nlohmann::json::parse(http.Get("/status.json")->body)["annotations"].size(), 2u);
 }
 

@@ -1,6 +1,6 @@
 // Every method of every service, and every path of the HTTP port, by every role and with every kind
-// of proof. What may be called is said here once more, so that a method that is added, or a rule
-// that is changed, needs a second thought.
+// of proof. The test repeats the rights, so that each new method or changed rule needs a second
+// thought.
 #include <grpcpp/generic/generic_stub.h>
 
 #include <csignal>
@@ -20,7 +20,8 @@ namespace {
 
 using grpc::StatusCode;
 
-// Who may call: w(orker), i(ngester), r(eader), a(dmin); * everybody, without an identity.
+// The roles that may call: w(orker), i(ngester), r(eader), a(dmin); * = everybody, without an
+// identity.
 const std::map<std::string, std::string>& Expected() {
   static const std::map<std::string, std::string> kExpected = {
       {"freshet.v1.SchedulerService/Crawl", "wa"},
@@ -148,8 +149,8 @@ std::set<std::string> MethodsOfServer() {
   return methods;
 }
 
-// Calls a method of any kind with one empty message, and takes what comes. Without a key SetDelay
-// is about all queues, which is an admin's: it has one (tests/grpc/urlfrontier_bounds_test.cc has
+// Calls a method of any kind with one empty message; returns its status. SetDelay gets a key:
+// without one it concerns all queues and needs an admin (tests/grpc/urlfrontier_bounds_test.cc has
 // both).
 grpc::Status TryMethod(const std::shared_ptr<grpc::Channel>& channel, const std::string& method) {
   grpc::GenericStub stub(channel);
@@ -170,7 +171,7 @@ grpc::Status TryMethod(const std::shared_ptr<grpc::Channel>& channel, const std:
     grpc::ByteBuffer answer;
     do {
       call->Read(&answer, nullptr);
-      // It watches for ever.
+      // Watch never ends by itself.
       if (method.ends_with("/Watch")) context.TryCancel();
     } while (done());
   }
@@ -196,7 +197,7 @@ TEST(AuthMatrix, HasARowForEveryMethod) {
   std::set<std::string> rules;
   std::set<std::string> paths;
   for (const MethodRule& rule : AllMethods()) {
-    // Answers nobody who has only a role (cluster_test.cc).
+    // No role may call the methods between servers (cluster_test.cc).
     if (rule.between_servers) continue;
     const std::string path(rule.path);
     (path.starts_with("http:") ? paths : rules)
@@ -242,7 +243,7 @@ TEST(AuthMatrix, NoProofAndWrongOnesLetInNobody) {
   }
 }
 
-// Those do not get as far as a call, whatever else they show.
+// The handshake refuses these clients, so no other proof helps them.
 TEST(AuthMatrix, CertificatesThatAreNotBelievedEndTheConnection) {
   GuardedServer server(OnePerRole());
   const TestAuthority another;
@@ -276,7 +277,7 @@ TEST(AuthMatrix, PlainTextAndNoCertificateAreRefusedWhereTheyMustBe) {
   EXPECT_EQ(WhoAmI(server.Open(server.Certificate("reader"))), StatusCode::OK);
 }
 
-// A method that is missing in the server's table nobody may call.
+// Nobody may call a method that is missing in the server's table.
 TEST(AuthMatrix, UnknownMethodsAreNobodys) {
   GuardedServer server(OnePerRole());
   const std::string unknown = "freshet.v1.AdminService/Nothing";
@@ -289,7 +290,7 @@ TEST(AuthMatrix, UnknownMethodsAreNobodys) {
 
 constexpr const char* kKnownUrl = "http://a.test/";
 
-// What is sent to the paths that take a POST.
+// Bodies for the paths that take a POST.
 const std::map<std::string, std::string>& Bodies() {
   static const std::map<std::string, std::string> kBodies = {
       {"/annotations", R"({"a": 1})"},
@@ -307,7 +308,7 @@ class Browser {
  public:
   Browser(GuardedServer& server, const Showing& showing)
       : pem_(server.path("browser.pem")), key_(server.path("browser.key")) {
-    // Its library writes to connections that the server has ended.
+    // The HTTP library writes to connections that the server has ended.
     std::signal(SIGPIPE, SIG_IGN);
     if (showing.pair) {
       ReplaceFile(pem_, showing.pair->certificate);
@@ -318,7 +319,7 @@ class Browser {
     client_->set_ca_cert_path(server.path("ca.pem"));
     if (!showing.token.empty()) client_->set_bearer_token_auth(showing.token);
   }
-  // 0: no answer at all.
+  // Returns the HTTP status; 0 = no answer.
   int Try(const std::string& path) {
     const auto body = Bodies().find(path);
     const httplib::Result result =
@@ -356,7 +357,9 @@ TEST(AuthMatrix, HttpPathsAreForWhomTheirRoleLetsIn) {
       Browser browser(server, showing);
       for (const auto& [path, who] : ExpectedPaths()) {
         EXPECT_EQ(browser.Try(path) / 100 * 100, May(who, role) ? 200 : 400) << role << path;
-        if (!May(who, role)) EXPECT_EQ(browser.Try(path), 403) << role << path;
+        if (!May(who, role)) {
+          EXPECT_EQ(browser.Try(path), 403) << role << path;
+        }
       }
     }
   }
@@ -376,7 +379,7 @@ TEST(AuthMatrix, HttpPathsAreForWhomTheirRoleLetsIn) {
   }
 }
 
-// A browser sends the password and the certificate along with what a page of others asks for.
+// A browser adds the password and the certificate even to requests of another site's page.
 TEST(AuthMatrix, APageOfAnotherSiteSendsNoPingsAsTheOperator) {
   GuardedServer server(OnePerRole(), TakePings);
   for (const Showing& showing : {server.Token("admin"), server.Certificate("admin")}) {
@@ -406,7 +409,7 @@ TEST(AuthMatrix, WhatIsSetOpenIsOpenAndNothingElse) {
     EXPECT_EQ(browser.Try("/"), open == "console" ? 200 : 401);
     EXPECT_EQ(browser.Try("/status.json"), open == "console" ? 200 : 401);
     EXPECT_EQ(browser.Try("/console/api/overview"), open == "console" ? 200 : 401);
-    // Pages and changes are never open; who one is, nobody is told who is not known.
+    // Pages and changes are never open, and an unknown client learns no identity.
     for (const char* path : {"/console/api/page", "/console/api/rate", "/console/api/session"}) {
       EXPECT_EQ(browser.Try(path), 401) << path;
     }
@@ -421,7 +424,7 @@ TEST(AuthMatrix, WhatIsSetOpenIsOpenAndNothingElse) {
   }
 }
 
-// Streams as well as calls, with identities and without.
+// Covers streams and calls, with identities and without.
 TEST(AuthMatrix, WhatIsForServersOfAFleetIsForNobodyElse) {
   GuardedServer guarded(OnePerRole(), [](ServerConfig*) {});
   TestServer open;

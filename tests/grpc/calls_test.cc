@@ -1,7 +1,6 @@
-// What calls may hold, whatever their method, and who goes on having them.
+// Limits on the memory of calls, whatever their method, and fairness among clients.
 #include <atomic>
 #include <deque>
-#include <future>
 #include <memory>
 #include <thread>
 
@@ -26,7 +25,7 @@ constexpr const char* kCheck = "/grpc.health.v1.Health/Check";
 
 void WithFrontier(ServerConfig* config) { config->frontier_enabled = true; }
 
-// A batch of URLs, each of a queue of its own whose key is `prefix` and a number.
+// A batch of URLs, each with its own queue. A queue's key is `prefix` and a number.
 void PutQueues(FrontierClient& client, const std::string& crawl, const std::string& prefix,
                int count) {
   uf::DiscoveredBatch batch;
@@ -51,7 +50,7 @@ uf::QueueList ListQueues(FrontierClient& client, const std::string& crawl, uint3
   return list;
 }
 
-// Calls without a message.
+// Calls that send no message.
 class SilentCalls {
  public:
   ~SilentCalls() {
@@ -69,7 +68,7 @@ class SilentCalls {
     while (Call* ended = Await()) ended_.push_back(ended);
     call.stream->Finish(&call.status, &call);
   }
-  // How the next one ends, whichever it is: the server may see them in another order.
+  // Returns the status of any call that has ended; the server may see the calls in another order.
   grpc::Status NextEnd() {
     if (ended_.empty()) ended_.push_back(Await());
     const grpc::Status status = ended_.front()->status;
@@ -83,7 +82,7 @@ class SilentCalls {
     std::unique_ptr<grpc::GenericClientAsyncReaderWriter> stream;
     grpc::Status status;
   };
-  // The call that has ended; nullptr: one was started.
+  // Returns the next call that has ended; nullptr = a call has started.
   Call* Await() {
     void* tag = nullptr;
     bool ok = false;
@@ -133,13 +132,13 @@ TEST(Answers, ThatAreTooLargeAreRefused) {
   EXPECT_TRUE(SerialiseAnswer(message).ok());
 }
 
-// --- Who goes on
+// --- Dismissed calls
 
 const GuardedServer::Written kTwo = {{"evil", "    roles: [worker, ingester, reader]\n"},
                                      {"ops", "    roles: [admin]\n"}};
 const GuardedServer::Written kOne = {{"ops", "    roles: [admin]\n"}};
 
-// Pages whose list is more than any connection keeps on its way.
+// Adds pages whose list is larger than the buffers of any connection.
 void FillWithPages(TestServer& server, int count) {
   for (int start = 0; start < count; start += 1000) {
     v1::UpsertPagesRequest request;
@@ -208,7 +207,7 @@ TEST(Dismissed, CallsThatWaitEnd) {
     grpc::ClientContext call;
     code = stub->Next(&call, request, &response).error_code();
   });
-  // Calls that come later find it waiting.
+  // The calls below come while this one waits.
   EXPECT_TRUE(Eventually([&] { return begun.load(); }));
   for (int i = 0; i < 50; ++i) EXPECT_EQ(WhoAmI(channel), StatusCode::OK);
   guarded.WriteIdentities(kOne);
@@ -230,12 +229,12 @@ TEST(Dismissed, CertificatesThatHaveEndedProveNothing) {
   ASSERT_TRUE(stream->Write(request) && stream->Read(&response));
   clock.Advance(Duration::Days(31));
   EXPECT_EQ(WhoAmI(channel), StatusCode::UNAUTHENTICATED);
-  // Nobody says anything: it is looked at again by itself.
+  // The stream is silent, so the server must check the certificate by itself.
   EXPECT_FALSE(stream->Read(&response));
   EXPECT_EQ(stream->Finish().error_code(), StatusCode::UNAUTHENTICATED);
 }
 
-// --- What is counted
+// --- What the limits count
 
 TEST(OpenCalls, StreamsOfAllMethodsCount) {
   TestServer server([](ServerConfig* config) {
@@ -249,7 +248,7 @@ TEST(OpenCalls, StreamsOfAllMethodsCount) {
   const grpc::Status status = CallRaw(server.channel, kWatch, "");
   EXPECT_EQ(status.error_code(), StatusCode::RESOURCE_EXHAUSTED);
   EXPECT_THAT(status.error_message(), HasSubstr("of this client are open"));
-  // Others find places, and so do calls that are no streams.
+  // Other clients find places, and so do unary calls.
   EXPECT_TRUE(CallRaw(server.channel, kCheck, "").ok());
 }
 
@@ -279,7 +278,7 @@ TEST(OpenCalls, HealthIsToldOfServicesAndOfWatchers) {
 TEST(Lists, OfOneClientLeavePlacesToOthers) {
   GuardedServer guarded(kTwo);
   guarded->Use(guarded.Open(guarded.Token("ops")));
-  // More than may be on its way to a client that does not read.
+  // The list exceeds what may be under way to a client that does not read.
   FillWithPages(*guarded, 20'000);
   const auto stub = v1::PagesService::NewStub(guarded.Open(guarded.Token("evil")));
   struct Stalled {
@@ -332,7 +331,7 @@ TEST(Lists, ThatFitNothingHoldUpNobody) {
       ++over;
     });
   }
-  // Once they are being made, one of a single page is not behind all that is left of them.
+  // While the lists are being made, a list of one page must not wait for all of them.
   EXPECT_TRUE(Eventually([&] { return begun == 12; }));
   v1::ListPagesRequest request;
   request.set_limit(1);
@@ -354,14 +353,16 @@ TEST(Lists, OfSlowClientsAreCutOff) {
   const Clock::time_point start;
   Patience patience(Duration::Seconds(30));
   Clock::time_point now = start;
-  // A message each 20 s is too slow from the second one on, though each leaves in time.
+  // A client that takes 20 s for each message is too slow from the second one on, though each
+  // leaves in time.
   patience.Begin(0, now);
   EXPECT_EQ(patience.Until(), now + std::chrono::seconds(30));
   now += std::chrono::seconds(20);
   patience.End(now);
   patience.Begin(0, now);
   EXPECT_EQ(patience.Until(), now + std::chrono::seconds(10));
-  // Whoever takes 16 KiB a second may go on for ever, and gains no more than it began with.
+  // A client that takes 16 KiB a second may continue for ever. Reading faster earns no more
+  // patience than at the start.
   patience.End(now);
   for (int i = 0; i < 100; ++i) {
     patience.Begin(65'536, now);
@@ -385,13 +386,13 @@ TEST(Lists, OfSlowClientsAreCutOffSoonerWhereOthersNeedTheRoom) {
   EXPECT_EQ(patience.Until(0), now + seconds(34));
   EXPECT_EQ(patience.Until(0.5), now + seconds(19));
   EXPECT_EQ(patience.Until(1), now + seconds(5)) << "the rate of 16 KiB a second, and a second";
-  // Who has used its patience up has no more for it.
+  // A client that has used up its patience gets no more time.
   patience.End(now + seconds(34));
   patience.Begin(0, now + seconds(34));
   EXPECT_EQ(patience.Until(1), now + seconds(34));
 }
 
-// --- Answers that nobody takes
+// --- Answers that clients do not read
 
 // Thread-compatible.
 class SomeCall final : public OpenCall {
@@ -416,29 +417,29 @@ class UntakenTest : public ::testing::Test {
  protected:
   std::shared_ptr<SomeCall> Open(const std::string& client, bool admin = false) {
     auto call = std::make_shared<SomeCall>(client, admin);
-    EXPECT_TRUE(streams_.Add(std::shared_ptr<OpenCall>(call)).status.ok());
+    EXPECT_FALSE(streams_.Add(std::shared_ptr<OpenCall>(call)));
     return call;
   }
 
-  // 1,200 are shared, 300 are for newcomers, and 100 for admins.
+  // Clients share 1,200 bytes, 300 are for newcomers, and 100 for admins.
   StreamSet streams_{{.unacked_bytes = 1600}};
 };
 
 TEST_F(UntakenTest, AnswersHaveAShareOfEachClient) {
   const auto greedy = Open("greedy");
   const auto other = Open("greedy");
-  EXPECT_TRUE(streams_.MayRead(greedy));
+  EXPECT_TRUE(streams_.HasRoom(greedy, 1, 1));
   EXPECT_TRUE(streams_.SetAnswers(*greedy, 0, 600).empty());
-  EXPECT_FALSE(streams_.MayRead(other)) << "not even over another stream";
+  EXPECT_FALSE(streams_.HasRoom(other, 1, 1)) << "not even over another stream";
   const auto second = Open("second");
-  EXPECT_TRUE(streams_.TakeAnswers(second, 900)) << "the first that a client asks for";
+  EXPECT_TRUE(streams_.TryHold(second, 0, 900)) << "the first that a client asks for";
   const auto late = Open("late");
-  EXPECT_FALSE(streams_.TakeAnswers(late, 50));
-  EXPECT_TRUE(streams_.TakeAnswers(Open("ops", true), 100));
-  EXPECT_EQ(streams_.answer_bytes(), 1600U);
-  // What is taken lets the others go on, each client within its share.
+  EXPECT_FALSE(streams_.TryHold(late, 0, 50));
+  EXPECT_TRUE(streams_.TryHold(Open("ops", true), 0, 100));
+  EXPECT_EQ(streams_.stats().answer_bytes, 1600U);
+  // When answers are taken, the waiting calls continue, each client within its share.
   EXPECT_THAT(streams_.SetAnswers(*greedy, 600, 0), testing::UnorderedElementsAre(other, late));
-  EXPECT_EQ(streams_.answer_bytes(), 1000U);
+  EXPECT_EQ(streams_.stats().answer_bytes, 1000U);
   EXPECT_THAT(streams_.SetAnswers(*second, 900, 0), testing::IsEmpty()) << "each is told once";
 }
 
@@ -447,54 +448,54 @@ TEST_F(UntakenTest, MessagesHaveAShareOfEachClient) {
   const auto other = Open("greedy");
   EXPECT_TRUE(streams_.TryHold(greedy, 600));
   EXPECT_FALSE(streams_.TryHold(other, 1)) << "not even over another stream";
-  EXPECT_FALSE(streams_.MayRead(greedy));
+  EXPECT_FALSE(streams_.HasRoom(greedy, 1, 1));
   const auto second = Open("second");
-  EXPECT_TRUE(streams_.MayRead(second));
+  EXPECT_TRUE(streams_.HasRoom(second, 1, 1));
   EXPECT_TRUE(streams_.TryHold(second, 900)) << "its only one";
   EXPECT_FALSE(streams_.TryHold(second, 1));
   EXPECT_FALSE(streams_.TryHold(Open("late"), 1));
   EXPECT_TRUE(streams_.TryHold(Open("ops", true), 100));
-  EXPECT_EQ(streams_.unacked_bytes(), 1600U);
-  // Answers are another table.
-  EXPECT_TRUE(streams_.TakeAnswers(greedy, 600));
+  EXPECT_EQ(streams_.stats().unacked_bytes, 1600U);
+  // Answers and messages have separate shares.
+  EXPECT_TRUE(streams_.TryHold(greedy, 0, 600));
   EXPECT_THAT(streams_.Release(*second, 900), testing::SizeIs(2)) << "it, and the late one";
   EXPECT_THAT(streams_.SetAnswers(*greedy, 600, 0), testing::IsEmpty());
   EXPECT_THAT(streams_.Release(*greedy, 600), testing::UnorderedElementsAre(greedy, other));
-  EXPECT_EQ(streams_.unacked_bytes(), 100U);
+  EXPECT_EQ(streams_.stats().unacked_bytes, 100U);
 }
 
-// Thousands of messages may wait for their turns, and each of them has an answer.
+// Thousands of messages may wait for their turns, so each reserves room for its answer.
 TEST_F(UntakenTest, AMessageIsHeldWithRoomForItsAnswer) {
   const auto greedy = Open("greedy");
   const auto other = Open("greedy");
   EXPECT_TRUE(streams_.TryHold(greedy, 10, 600));
   EXPECT_FALSE(streams_.TryHold(other, 10, 600));
-  EXPECT_EQ(streams_.unacked_bytes(), 10U) << "nothing is held of what waits";
-  EXPECT_EQ(streams_.answer_bytes(), 600U);
+  EXPECT_EQ(streams_.stats().unacked_bytes, 10U) << "nothing is held of what waits";
+  EXPECT_EQ(streams_.stats().answer_bytes, 600U);
   EXPECT_THAT(streams_.SetAnswers(*greedy, 600, 0), testing::ElementsAre(other));
 }
 
-// A message must not cost more where thousands of clients wait: some are told at once, and the
-// others soon.
+// A message must not cost more when thousands of clients wait: some resume at once, the others
+// soon.
 TEST_F(UntakenTest, ManyClientsThatWaitAreToldInTurns) {
   const auto greedy = Open("greedy");
-  EXPECT_TRUE(streams_.TakeAnswers(greedy, 1500));
+  EXPECT_TRUE(streams_.TryHold(greedy, 0, 1500));
   std::vector<std::shared_ptr<SomeCall>> waiting;
   for (int i = 0; i < 300; ++i) {
     waiting.push_back(Open(std::to_string(i)));
-    EXPECT_FALSE(streams_.MayAnswer(waiting.back()));
+    EXPECT_FALSE(streams_.HasRoom(waiting.back(), 0, 1));
   }
   const StreamSet::Calls first = streams_.SetAnswers(*greedy, 1500, 1400);
   const StreamSet::Calls second = streams_.SetAnswers(*greedy, 1400, 0);
   EXPECT_EQ(first.size(), 64U);
   EXPECT_EQ(second.size(), 64U) << "others";
-  streams_.Look(Instant());
+  EXPECT_THAT(streams_.Look(Instant()), testing::IsEmpty());
   const auto resumed = std::ranges::count_if(waiting, [](const auto& one) { return one->resumed; });
   EXPECT_EQ(resumed, 300 - 128);
 }
 
-// Processor seconds of 2,000 calls beside so many streams, and as many other calls, that are
-// silent.
+// Processor seconds to add 2,000 calls beside `silent` silent streams and as many silent unary
+// calls.
 double SecondsBesideSilent(size_t silent) {
   StreamSet streams({.streams = silent});
   std::vector<std::shared_ptr<OpenCall>> calls;
@@ -513,7 +514,7 @@ TEST(StreamSet, ACallCostsNoMoreBesideSilentOnes) {
   EXPECT_LT(SecondsBesideSilent(20'000), 10 * std::max(SecondsBesideSilent(1000), 0.002));
 }
 
-// Streams that send the same message again and again, two at a time each, whatever is answered.
+// Streams that keep sending the same message, two at a time each, and ignore the answers.
 class BusyStreams {
  public:
   BusyStreams(const std::shared_ptr<grpc::Channel>& channel, const std::string& method, int count,
@@ -588,7 +589,7 @@ class BusyStreams {
   grpc::ByteBuffer message_;
   grpc::CompletionQueue queue_;
   std::deque<One> streams_;
-  size_t steps_ = 0;  // that are under way; of the thread
+  size_t steps_ = 0;  // under way; owned by the thread
   std::atomic<bool> over_{false};
   std::atomic<int> answers_{0};
   std::thread thread_;
@@ -605,7 +606,7 @@ std::string PagesOf(const std::string& crawl_id, int pages) {
   return request.SerializeAsString();
 }
 
-// Counted, and not timed: a machine that is slow is so for both.
+// The test counts instead of timing, since a slow machine slows both clients.
 TEST(CallsTest, AClientWithManyStreamsDelaysAnotherByFewOfItsMessages) {
   const std::string method = "/freshet.v1.PagesService/UpsertPages";
   GuardedServer server({{"greedy", "    roles: [ingester]\n    crawl_ids: [greedy]\n"},
@@ -615,7 +616,7 @@ TEST(CallsTest, AClientWithManyStreamsDelaysAnotherByFewOfItsMessages) {
   (void)small.Exchange<v1::UpsertPagesResponse>(message);
   const BusyStreams greedy(server.Open(server.Token("greedy")), method, 200,
                            PagesOf("greedy", 500));
-  // All of them have sent something by then.
+  // By then all streams have sent something.
   ASSERT_TRUE(Eventually([&] { return greedy.answers() >= 400; }));
   constexpr int kExchanges = 10;
   const int before = greedy.answers();
@@ -627,99 +628,19 @@ TEST(CallsTest, AClientWithManyStreamsDelaysAnotherByFewOfItsMessages) {
   EXPECT_LE(greedy.answers() - before, 60 * kExchanges);
 }
 
-TEST(MessageTurnsTest, AClientWaitsForOneMessageOfAnotherHoweverManyStreamsThatHas) {
-  MessageTurns turns({.callers = 1, .helper = false});
-  std::vector<std::string> order;
-  turns.Handle("greedy", 1, [&] {
-    order.emplace_back("greedy 0");
-    // While this one is handled.
-    for (int i = 1; i <= 3; ++i) {
-      turns.Handle("greedy", 1000, [&order, i] { order.push_back(fmt::format("greedy {}", i)); });
-    }
-    turns.Handle("small", 10, [&order] { order.emplace_back("small"); });
-    EXPECT_EQ(turns.waiting(), 4U);
-  });
-  EXPECT_THAT(order, testing::ElementsAre("greedy 0", "greedy 1", "small", "greedy 2", "greedy 3"));
-  EXPECT_EQ(turns.waiting(), 0U);
-}
-
-TEST(MessageTurnsTest, AHelperHandlesWhatWaits) {
-  std::promise<void> helped;
-  {
-    MessageTurns turns({.callers = 1, .helper = true});
-    turns.Handle("a", 1, [&] {
-      turns.Handle("a", 1, [&] { helped.set_value(); });
-      // On another thread: this one is not done before it.
-      helped.get_future().wait();
-    });
-    EXPECT_EQ(turns.waiting(), 0U);
-  }
-}
-
-TEST(MessageTurnsTest, SoManyAreHandledAtATime) {
-  MessageTurns turns({.callers = 2, .helper = false});
-  bool within = false;
-  turns.Handle("a", 1, [&] {
-    turns.Handle("a", 1, [&] {
-      within = true;
-      turns.Handle("a", 1, [&] { within = false; });
-      EXPECT_TRUE(within) << "a third one waits";
-    });
-    EXPECT_FALSE(within);
-  });
-}
-
-// Messages of 400 bytes that inflated to 16 MB kept both threads of a machine with two processors:
-// another client with one message at a time was left 3% of its rate.
-TEST(MessageTurnsTest, LongMessagesLeaveAThread) {
-  constexpr size_t kLong = MessageTurns::kLongBytes;
-  MessageTurns turns({.callers = 2, .helper = false});
-  std::vector<std::string> order;
-  turns.Handle("greedy", kLong, [&] {
-    for (int i = 1; i <= 3; ++i) {
-      turns.Handle("greedy", kLong, [&order, i] { order.push_back(fmt::format("long {}", i)); });
-    }
-    EXPECT_EQ(turns.waiting(), 3U);
-    // At once, on the other thread; what waits behind it alternates with long ones.
-    turns.Handle("small", kLong - 1, [&] {
-      order.emplace_back("small 1");
-      turns.Handle("small", 1, [&] { order.emplace_back("small 2"); });
-      turns.Handle("small", 1, [&] { order.emplace_back("small 3"); });
-    });
-    EXPECT_THAT(order, testing::ElementsAre("small 1", "small 2", "small 3"));
-    EXPECT_EQ(turns.waiting(), 3U);
-  });
-  EXPECT_THAT(order,
-              testing::ElementsAre("small 1", "small 2", "small 3", "long 1", "long 2", "long 3"));
-}
-
-// Where there is one thread, both kinds have it in turns.
-TEST(MessageTurnsTest, LongAndShortMessagesAlternate) {
-  constexpr size_t kLong = MessageTurns::kLongBytes;
-  MessageTurns turns({.callers = 1, .helper = false});
-  std::vector<std::string> order;
-  turns.Handle("first", 1, [&] {
-    for (int i = 1; i <= 2; ++i) {
-      turns.Handle("greedy", kLong, [&order, i] { order.push_back(fmt::format("long {}", i)); });
-      turns.Handle("small", 1, [&order, i] { order.push_back(fmt::format("small {}", i)); });
-    }
-  });
-  EXPECT_THAT(order, testing::ElementsAre("long 1", "small 1", "long 2", "small 2"));
-}
-
 TEST_F(UntakenTest, PatienceShrinksAsNewcomersFindNoRoom) {
-  EXPECT_EQ(streams_.crowding().answers, 0);
+  EXPECT_EQ(streams_.stats().crowding.answers, 0);
   EXPECT_TRUE(streams_.SetAnswers(*Open("greedy"), 0, 1199).empty());
-  EXPECT_EQ(streams_.crowding().answers, 0);
+  EXPECT_EQ(streams_.stats().crowding.answers, 0);
   EXPECT_TRUE(streams_.SetAnswers(*Open("one"), 0, 150).empty());
-  EXPECT_NEAR(streams_.crowding().answers, 0.5, 0.01);
-  EXPECT_TRUE(streams_.TakeAnswers(Open("two"), 1)) << "a newcomer still finds room";
+  EXPECT_NEAR(streams_.stats().crowding.answers, 0.5, 0.01);
+  EXPECT_TRUE(streams_.TryHold(Open("two"), 0, 1)) << "a newcomer still finds room";
   EXPECT_TRUE(streams_.SetAnswers(*Open("three"), 0, 150).empty());
-  EXPECT_FALSE(streams_.TakeAnswers(Open("four"), 1));
-  EXPECT_EQ(streams_.crowding().answers, 1);
-  EXPECT_EQ(streams_.crowding().messages, 0) << "of another table";
+  EXPECT_FALSE(streams_.TryHold(Open("four"), 0, 1));
+  EXPECT_EQ(streams_.stats().crowding.answers, 1);
+  EXPECT_EQ(streams_.stats().crowding.messages, 0) << "of another table";
   streams_.Hold(*Open("greedy"), 1350);
-  EXPECT_NEAR(streams_.crowding().messages, 0.5, 0.01);
+  EXPECT_NEAR(streams_.stats().crowding.messages, 0.5, 0.01);
 }
 
 TEST_F(UntakenTest, WhatHasComeTakesNoPlaceBeyondAShare) {
@@ -731,32 +652,32 @@ TEST_F(UntakenTest, WhatHasComeTakesNoPlaceBeyondAShare) {
   }
   const auto beside = streams_.Keep(*greedy, /*answers=*/true, 900);
   ASSERT_TRUE(beside && beside->beside);
-  EXPECT_EQ(streams_.answer_bytes(), 600U);
+  EXPECT_EQ(streams_.stats().answer_bytes, 600U);
   EXPECT_TRUE(streams_.Keep(*greedy, /*answers=*/false, 700)) << "1,600 in all";
   EXPECT_FALSE(streams_.Keep(*greedy, /*answers=*/true, 1));
   EXPECT_TRUE(streams_.Keep(*Open("second"), /*answers=*/true, 300)) << "of its share";
-  EXPECT_FALSE(streams_.MayRead(greedy));
+  EXPECT_FALSE(streams_.HasRoom(greedy, 1, 1));
   EXPECT_THAT(streams_.Drop(*greedy, *beside), testing::IsEmpty());
   EXPECT_TRUE(streams_.Keep(*greedy, /*answers=*/true, 900));
 }
 
-// A call may wait for room of each kind: what waits for one alone goes on first.
+// A call may wait for both kinds of room. It resumes when the first one is free.
 TEST_F(UntakenTest, ACallWaitsForWhateverComesFirst) {
   const auto call = Open("one");
   EXPECT_TRUE(streams_.TryHold(call, 600));
   EXPECT_TRUE(streams_.SetAnswers(*call, 0, 600).empty());
-  EXPECT_FALSE(streams_.MayAnswer(call));
-  EXPECT_FALSE(streams_.MayRead(call));
+  EXPECT_FALSE(streams_.HasRoom(call, 0, 1));
+  EXPECT_FALSE(streams_.HasRoom(call, 1, 1));
   EXPECT_THAT(streams_.SetAnswers(*call, 600, 0), testing::ElementsAre(call));
 }
 
-// It was dismissed while it ended.
+// The call was dismissed while it ended.
 TEST_F(UntakenTest, ACallThatIsGoneWaitsForNothing) {
   EXPECT_TRUE(streams_.SetAnswers(*Open("greedy"), 0, 1600).empty());
   const auto gone = Open("one");
   streams_.Remove(gone);
   EXPECT_FALSE(streams_.StopWaiting(gone));
-  EXPECT_FALSE(streams_.TakeAnswers(gone, 10));
+  EXPECT_FALSE(streams_.TryHold(gone, 0, 10));
   EXPECT_FALSE(streams_.StopWaiting(gone));
 }
 
@@ -766,12 +687,12 @@ TEST_F(UntakenTest, ACallThatIsOverWaitsNoMore) {
   const auto one = Open("one");
   const auto two = Open("two");
   const auto three = Open("three");
-  for (const auto& call : {one, two, three}) EXPECT_FALSE(streams_.TakeAnswers(call, 10));
+  for (const auto& call : {one, two, three}) EXPECT_FALSE(streams_.TryHold(call, 0, 10));
   EXPECT_TRUE(streams_.StopWaiting(one));
   EXPECT_FALSE(streams_.StopWaiting(one));
   streams_.Remove(two);
   EXPECT_THAT(streams_.SetAnswers(*greedy, 1600, 0), testing::ElementsAre(three));
-  EXPECT_EQ(streams_.answer_bytes(), 0U);
+  EXPECT_EQ(streams_.stats().answer_bytes, 0U);
 }
 
 TEST(Places, AreGivenBack) {
@@ -788,7 +709,7 @@ TEST(Places, AreGivenBack) {
   EXPECT_EQ(places.taken(), 2);
   const std::optional<Places::Place> fourth = places.Take("b", false);
   EXPECT_TRUE(fourth);
-  // A newcomer finds the last one, and then an admin none either.
+  // A newcomer gets the last place, and an admin the one kept for admins; then nobody gets one.
   const std::optional<Places::Place> others = places.Take("c", false);
   EXPECT_TRUE(others);
   const std::optional<Places::Place> last = places.Take("a", true);

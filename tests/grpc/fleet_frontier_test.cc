@@ -1,5 +1,5 @@
-// Crawl ids of the crawl-frontier API in a fleet, whose URLs are in one division and whose pages
-// are in all.
+// Crawl ids of the crawl-frontier API in a fleet: one division has the URLs, all divisions have the
+// pages.
 #include <algorithm>
 #include <atomic>
 #include <chrono>
@@ -15,6 +15,7 @@
 #include "core/fleet/slot_division.h"
 #include "tests/grpc/cluster_servers.h"
 #include "tests/grpc/frontier_client.h"
+#include "tests/support/faulty_env.h"
 
 namespace freshet {
 namespace {
@@ -24,7 +25,7 @@ using testing::HasSubstr;
 using testing::Pair;
 using testing::SizeIs;
 
-// A real clock that a test stops and moves on. Thread-safe.
+// A real clock that a test can stop and move. Thread-safe.
 class HeldClock final : public Clock {
  public:
   Instant Now() override {
@@ -57,7 +58,7 @@ class FleetFrontierTest : public ClusterServers {
   static uint32_t DivisionOf(const std::string& url) {
     return SlotDivision{.divisions = 2, .division = 0}.Of(SlotOfHost(Canonicalise(url)->host));
   }
-  // Of so many hosts, as many of each division.
+  // URLs of `count` hosts, half of them in each division.
   static std::vector<std::string> Urls(size_t count, const std::string& name = "host") {
     std::vector<std::string> urls;
     std::map<uint32_t, size_t> of_division;
@@ -92,7 +93,7 @@ class FleetFrontierTest : public ClusterServers {
     metadata["signature"].add_values(digest);
     return item;
   }
-  // Until so many have come, or for a while; none twice.
+  // Takes URLs until there are `count`, or for a while; expects none twice.
   static std::set<std::string> Take(FrontierClient& client, const std::string& crawl,
                                     size_t count) {
     std::set<std::string> urls;
@@ -127,7 +128,7 @@ TEST_F(FleetFrontierTest, GivesOutPagesOfAllDivisionsByTheirValue) {
   EXPECT_EQ(out, std::set<std::string>(urls.begin(), urls.end()));
   EXPECT_EQ(client.Stats("shop").inprocess(), urls.size());
 
-  // What fetches find comes to pages wherever they are.
+  // Results of fetches reach the pages of both divisions.
   std::map<uint32_t, std::string> some;
   for (const std::string& url : urls) some[DivisionOf(url)] = url;
   for (const auto& [division, url] : some) {
@@ -138,14 +139,14 @@ TEST_F(FleetFrontierTest, GivesOutPagesOfAllDivisionsByTheirValue) {
     EXPECT_TRUE(PageOf(other, url, "shop")->has_last_crawl_time()) << division;
     EXPECT_FALSE(PageOf(other, url, "shop")->has_lease()) << division;
   }
-  // Never again: the page goes.
+  // A URL that is never to be fetched again has no page.
   for (const auto& [division, url] : some) {
     EXPECT_EQ(client.Put(Fetched(url, "404", "")), "OK");
     EXPECT_FALSE(PageOf(other, url, "shop")) << division;
   }
   EXPECT_EQ(client.Stats("shop").counts().at("completed"), 2U);
 
-  // A queue that is blocked is a host that is, as long as that has a page.
+  // Blocking a queue blocks its host as long as the host has a page.
   const std::string blocked = *FirstOf(1, urls);
   ASSERT_NE(blocked, some[1]);
   const std::string host = Canonicalise(blocked)->host;
@@ -159,7 +160,7 @@ TEST_F(FleetFrontierTest, GivesOutPagesOfAllDivisionsByTheirValue) {
            response.host_state().has_blocked_until();
   }));
 
-  // URLs that are deleted take their pages along.
+  // Deleting URLs also removes their pages.
   PutAll(client, urls, "news");
   EXPECT_EQ(client.DeleteCrawl("news"), urls.size());
   for (const std::string& url : urls) EXPECT_FALSE(PageOf(first, url, "news")) << url;
@@ -178,11 +179,18 @@ TEST_F(FleetFrontierTest, GivesOutPagesOfAllDivisionsThatItNeverHadAUrlOf) {
   }
   EXPECT_EQ(first.Upsert(request).statuses_size(), 0);
   EXPECT_EQ(Take(client, "shop", urls.size()), std::set<std::string>(urls.begin(), urls.end()));
-  for (const std::string& url : urls) EXPECT_TRUE(PageOf(first, url, "shop")) << url;
+  for (const std::string& url : urls) {
+    EXPECT_TRUE(PageOf(first, url, "shop")) << url;
+    EXPECT_EQ(client.Stats("shop", Canonicalise(url)->host).inprocess(), 1U) << url;
+    uf::URLItem fetched = Fetched(url, "200", "one");
+    fetched.mutable_known()->set_refetchable_from_date(kFarAway);
+    EXPECT_EQ(client.Put(fetched), "OK");
+  }
   EXPECT_EQ(client.Stats("shop").size(), urls.size());
+  EXPECT_EQ(client.Stats("shop").inprocess(), 0U);
 }
 
-// What is of a division that nobody serves is to be put again; the other ones are given out.
+// URLs of a division that nobody serves fail and are to be put again; the others are given out.
 TEST_F(FleetFrontierTest, UrlsFromBeforeBecomePagesInAllDivisionsAndOneThatIsAwayHoldsNobodyUp) {
   TestServer first(InFleet(0));
   TestServer other(InFleet(1));
@@ -206,12 +214,13 @@ TEST_F(FleetFrontierTest, UrlsFromBeforeBecomePagesInAllDivisionsAndOneThatIsAwa
   const std::vector<std::string> more = Urls(12, "more");
   PutAll(client, more, "shop");
   EXPECT_TRUE(other.Stop().ok());
-  // Longer than a call takes, and shorter than items wait for a division.
+  // Longer than a call takes, and shorter than the time that items wait for a division.
   const auto soon = std::chrono::steady_clock::now() + std::chrono::seconds(12);
-  // What leads the sharing of the rate may have gone, too: then there is none for a while.
+  // The leader of the crawl rate may have stopped; then a new one takes a while.
   for (const std::string& url : client.Get(ParamsIn("shop", 2, 9, kLong))) {
     EXPECT_EQ(DivisionOf(url), 0U) << url;
   }
+  EXPECT_EQ(client.Stats("shop").size(), more.size());
   EXPECT_LT(std::chrono::steady_clock::now(), soon);
   std::vector<uf::URLItem> items;
   for (const std::string& url : more) {
@@ -223,14 +232,14 @@ TEST_F(FleetFrontierTest, UrlsFromBeforeBecomePagesInAllDivisionsAndOneThatIsAwa
   }
 }
 
-// A URL is deleted while it becomes a page and a division is away: its page does not follow when
-// that division is back.
+// A URL is deleted while its division is away, before it becomes a page: no page appears when the
+// division is back.
 TEST_F(FleetFrontierTest, UrlsThatAreDeletedWhileTheyBecomePagesStayDeleted) {
   HeldClock clock;
   TestServer first(InFleet(0), nullptr, &clock);
   TestServer other(InFleet(1));
   const std::string near = *FirstOf(0, Urls(2));
-  // Of the same division and shard, in the order in which they become pages.
+  // Two hosts of the same division and shard, in the order in which they become pages.
   std::string deleted;
   std::string kept;
   for (const std::string& url : Urls(200, "away")) {
@@ -250,10 +259,10 @@ TEST_F(FleetFrontierTest, UrlsThatAreDeletedWhileTheyBecomePagesStayDeleted) {
   v1::SetCrawlRequest request;
   request.set_crawl_id("late");
   request.set_frontier_mode(v1::FRONTIER_MODE_SCHEDULED);
-  // The call waits for the other division, too.
+  // The call also waits for the other division.
   std::future<grpc::StatusCode> setting =
       std::async(std::launch::async, [&] { return CodeOf(first, &Admin::SetCrawl, request); });
-  // The others wait for their division then, which they do for 15 s by the clock.
+  // The other two wait 15 s of this clock for their division.
   ASSERT_TRUE(Eventually([&] { return PageOf(first, near, "late").has_value(); }));
   clock.Pass(Duration::Seconds(8));
   const auto remove = [&] {
@@ -272,11 +281,49 @@ TEST_F(FleetFrontierTest, UrlsThatAreDeletedWhileTheyBecomePagesStayDeleted) {
   }));
   clock.Pass(Duration::Seconds(8));
   other.Start();
-  // It may be told to try again.
+  // The deletion may be refused with "try again".
   EXPECT_TRUE(deletion.get() || Eventually(remove));
   (void)setting.get();
   EXPECT_TRUE(Eventually([&] { return PageOf(first, kept, "late").has_value(); }));
   EXPECT_FALSE(PageOf(first, deleted, "late"));
+}
+
+// The crawl id already has its mode, so a later change of mode would not make pages of these URLs.
+TEST_F(FleetFrontierTest, UrlsWhosePagesFindADivisionBusyBecomePagesLater) {
+  FaultyEnv disk(1);
+  TestServer first(InFleet(0));
+  TestServer other(InFleet(1), disk.env());
+  const std::string near = *FirstOf(0, Urls(20));
+  const std::string far = *FirstOf(1, Urls(20));
+  FrontierClient client(first.channel);
+  PutAll(client, {near, far}, "late");
+  // A host without a page of the crawl id cannot be blocked.
+  v1::UpsertPagesRequest upsert;
+  v1::PageSpec& page = *upsert.add_pages();
+  page.set_url(far + "other");
+  page.set_crawl_id("late");
+  EXPECT_EQ(other.Upsert(upsert).statuses_size(), 0);
+  disk.SetFreeBytes(1 << 20);
+  v1::SetCrawlRequest request;
+  request.set_crawl_id("late");
+  request.set_frontier_mode(v1::FRONTIER_MODE_SCHEDULED);
+  // The division refuses this change, too.
+  (void)CodeOf(first, &Admin::SetCrawl, request);
+  ASSERT_TRUE(Eventually([&] { return PageOf(first, near, "late").has_value(); }));
+  EXPECT_FALSE(
+      Eventually([&] { return PageOf(first, far, "late").has_value(); }, Duration::Seconds(1)));
+  // The client hears why, in the words of that division.
+  uf::BlockQueueParams block;
+  block.set_key(Canonicalise(far)->host);
+  block.set_crawlid("late");
+  block.set_time(kFarAway);
+  uf::Empty nothing;
+  grpc::ClientContext call;
+  const grpc::Status blocked = client.stub->BlockQueueUntil(&call, block, &nothing);
+  EXPECT_EQ(blocked.error_code(), grpc::StatusCode::RESOURCE_EXHAUSTED);
+  EXPECT_THAT(blocked.error_message(), HasSubstr("disk"));
+  disk.ClearFaults();
+  EXPECT_TRUE(Eventually([&] { return PageOf(first, far, "late").has_value(); }));
 }
 
 }  // namespace

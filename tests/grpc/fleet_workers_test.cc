@@ -1,4 +1,4 @@
-// Workers of a fleet: each is connected to one server, and takes pages of all divisions.
+// Workers of a fleet: each is connected to one server and takes pages of all divisions.
 #include <chrono>
 #include <fstream>
 #include <map>
@@ -38,7 +38,8 @@ class FleetWorkersTest : public ClusterServers {
     request.set_crawl_rate_per_second(rate);
     (void)CallOf(server, &Admin::SetCrawlRate, request);
   }
-  // The acknowledgement of what was sent; assignments that come meanwhile are added to `taken`.
+  // Sends `request` and returns its acknowledgement; adds assignments that come before it to
+  // `taken`.
   static v1::BatchAck Exchange(TestWorker& worker, const v1::CrawlRequest& request,
                                std::vector<v1::Assignment>* taken) {
     EXPECT_TRUE(worker.Write(request));
@@ -92,7 +93,7 @@ TEST_F(FleetWorkersTest, TakePagesOfAllDivisionsByOneStream) {
               testing::Not(HasSubstr("freshet_cluster_assignments_elsewhere_total{cluster="
                                      "\"mock-0-of-2\"} 0\n")));
 
-  // Returns go where their leases are, and what is open then is what the worker has.
+  // Returned leases reach their divisions, and only the worker's open leases remain.
   while (worker.open() && taken.size() < 4) {
     for (v1::Assignment& its : worker.ReadAssignments(1)) taken.push_back(std::move(its));
   }
@@ -101,7 +102,7 @@ TEST_F(FleetWorkersTest, TakePagesOfAllDivisionsByOneStream) {
     returned.mutable_returned_leases()->add_lease_ids(its.lease_id());
   }
   const std::vector<v1::Assignment> given_back = std::exchange(taken, {});
-  // Nor does one message wait for the other.
+  // Messages do not wait for each other.
   v1::CrawlRequest last;
   last.mutable_returned_leases()->add_lease_ids(returned.returned_leases().lease_ids(0));
   returned.mutable_returned_leases()->mutable_lease_ids()->erase(
@@ -115,7 +116,7 @@ TEST_F(FleetWorkersTest, TakePagesOfAllDivisionsByOneStream) {
   }
 }
 
-// As after a stop of the process: what other servers have sent lies there since.
+// The clock jumps, as after a stop of the process: assignments of other servers have waited since.
 TEST_F(FleetWorkersTest, AreGivenNothingOfAnotherDivisionWhoseLeaseIsHalfOver) {
   AheadOfClock clock;
   TestServer first(InCluster(/*divisions=*/2, /*division=*/0), nullptr, &clock);
@@ -136,7 +137,7 @@ TEST_F(FleetWorkersTest, AreGivenNothingOfAnotherDivisionWhoseLeaseIsHalfOver) {
   clock.Advance(first.config.default_lease.get());
   *upsert.mutable_pages(0) = late;
   ASSERT_THAT(Described(second.Upsert(upsert)), IsEmpty());
-  // The call that was under way is given up in any case.
+  // The call under way is given up in any case.
   EXPECT_TRUE(Eventually([&] { return second.Statistics().schedule().returned_leases() >= 2; }));
   worker.Cancel();
 }
@@ -145,7 +146,7 @@ TEST_F(FleetWorkersTest, ACreditOfOneGoesFromDivisionToDivision) {
   TestServer first(InCluster(/*divisions=*/2, /*division=*/0));
   TestServer second(InCluster(/*divisions=*/2, /*division=*/1));
   SetRate(first, 50);
-  // The worker's own server has nothing for it.
+  // The worker's own server has no pages.
   int next = 0;
   const auto add_pages = [&](int count, uint32_t division = 1) {
     const SlotDivision slots{.divisions = 2, .division = division};
@@ -170,7 +171,7 @@ TEST_F(FleetWorkersTest, ACreditOfOneGoesFromDivisionToDivision) {
     urls.insert(leased[0].url());
     EXPECT_THAT(Described(Report(worker, leased, first.clock.Now(), &taken)), IsEmpty());
   }
-  // None is left. What comes for the credit of a worker that has gone is given back.
+  // No worker is left. Assignments for the credit of a worker that has left are given back.
   worker.Cancel();
   const auto metric = [](TestServer& server, const std::string& line) {
     return Probe(server.info.http_address, "/metrics").find("\n" + line) != std::string::npos;
@@ -185,7 +186,7 @@ TEST_F(FleetWorkersTest, ACreditOfOneGoesFromDivisionToDivision) {
     add_pages(1);
     return Eventually([&] { return !metric(second, none); }, Duration::Millis(200));
   }));
-  // A worker does not stay where it has found some.
+  // A worker also gets pages of divisions other than the last one.
   add_pages(200);
   add_pages(200, /*division=*/0);
   std::set<uint32_t> divisions;
@@ -199,11 +200,118 @@ TEST_F(FleetWorkersTest, ACreditOfOneGoesFromDivisionToDivision) {
   }
 }
 
-// A fleet that knows its clients: `team` may have pages of the crawl id news alone, `all` anything.
-class LimitedFleetWorkersTest : public FleetWorkersTest {
+// Fleets with identities: `team` may have only pages of the crawl id news, `all` anything.
+class GuardedFleetTest : public FleetWorkersTest {
+ protected:
+  GuardedFleetTest() {
+    const auto digest = [](const std::string& name) { return HexOf(DigestOf(name + "-token")); };
+    std::ofstream(dir_ / "auth.yaml")
+        << "identities:\n  - name: team\n    token_sha256: " << digest("team")
+        << "\n    roles: [worker]\n    crawl_ids: [news]\n  - name: all\n    token_sha256: "
+        << digest("all") << "\n    roles: [worker, admin, ingester]\n";
+  }
+  TestServer::Tweak Guarded(int divisions, int division) {
+    return [this, tweak = InCluster(divisions, division)](ServerConfig* config) {
+      tweak(config);
+      config->auth_file = dir_ / "auth.yaml";
+    };
+  }
+  static std::unique_ptr<grpc::ClientContext> As(const std::string& name) {
+    auto call = std::make_unique<grpc::ClientContext>();
+    call->AddMetadata("authorization", "Bearer " + name + "-token");
+    return call;
+  }
+
+ private:
+  const TempDir dir_;
+};
+
+// A worker of `team` whose credit the server has received.
+class GreedyWorker {
+ public:
+  GreedyWorker(TestServer& server, std::unique_ptr<grpc::ClientContext> call)
+      : call_(std::move(call)), stream_(server.scheduler->Crawl(call_.get())) {
+    v1::CrawlRequest request;
+    v1::CrawlResponse response;
+    request.mutable_hello()->set_worker("greedy");
+    EXPECT_TRUE(stream_->Write(request) && stream_->Read(&response));
+    request.mutable_credit()->set_assignments(1);
+    EXPECT_TRUE(stream_->Write(request));
+    request.mutable_returned_leases()->add_lease_ids(1);
+    EXPECT_TRUE(stream_->Write(request) && stream_->Read(&response));
+    EXPECT_TRUE(response.has_return_ack()) << response.ShortDebugString();
+  }
+  ~GreedyWorker() {
+    call_->TryCancel();
+    (void)stream_->Finish();
+  }
+
+ private:
+  const std::unique_ptr<grpc::ClientContext> call_;
+  const std::unique_ptr<grpc::ClientReaderWriter<v1::CrawlRequest, v1::CrawlResponse>> stream_;
+};
+
+// A server lends credit to 200 divisions with ten calls at a time. A call takes 15 s if nobody
+// serves the division.
+TEST_F(GuardedFleetTest, OneClientTakesNotAllCallsByWhichCreditIsLent) {
+  constexpr int kDivisions = 200;
+  for (const char* of : {"mock-0-of-200", "mock-1-of-200", "mock-rate-of-200"}) {
+    kafka_.MakeTopics(of);
+  }
+  TestServer first(Guarded(kDivisions, /*division=*/0));
+  TestServer second(Guarded(kDivisions, /*division=*/1));
+  v1::SetCrawlRateRequest rate;
+  rate.set_crawl_rate_per_second(200);
+  v1::SetCrawlRateResponse set;
+  ASSERT_TRUE(first.admin->SetCrawlRate(As("all").get(), rate, &set).ok());
+  v1::UpsertPagesRequest upsert;
+  const SlotDivision slots{.divisions = kDivisions, .division = 1};
+  for (int i = 0; upsert.pages_size() < 20; ++i) {
+    const std::string url = TestServer::Url(i, 100'000);
+    if (slots.Has(SlotOfHost(Canonicalise(url)->host))) upsert.add_pages()->set_url(url);
+  }
+  {
+    const auto call = As("all");
+    const auto stream = second.pages->UpsertPages(call.get());
+    v1::UpsertPagesResponse response;
+    ASSERT_TRUE(stream->Write(upsert) && stream->Read(&response));
+    EXPECT_THAT(Described(response.ack()), IsEmpty());
+  }
+  // The second division has a part of the crawl rate by then.
+  ASSERT_TRUE(Eventually([&] {
+    v1::NextRequest next;
+    next.set_max_assignments(1);
+    ToProto(Duration::Seconds(1), next.mutable_max_wait());
+    v1::NextResponse response;
+    EXPECT_TRUE(second.scheduler->Next(As("all").get(), next, &response).ok());
+    return response.assignments_size() > 0;
+  }));
+
+  std::vector<std::unique_ptr<GreedyWorker>> greedy;
+  for (int i = 0; i < 20; ++i) greedy.push_back(std::make_unique<GreedyWorker>(first, As("team")));
+  const auto call = As("all");
+  call->set_deadline(std::chrono::system_clock::now() + std::chrono::seconds(10));
+  const auto stream = first.scheduler->Crawl(call.get());
+  v1::CrawlRequest request;
+  request.mutable_hello()->set_worker("another");
+  ASSERT_TRUE(stream->Write(request));
+  request.mutable_credit()->set_assignments(kDivisions);
+  ASSERT_TRUE(stream->Write(request));
+  v1::CrawlResponse response;
+  while (response.assignments().assignments_size() == 0 && stream->Read(&response)) {
+  }
+  ASSERT_GT(response.assignments().assignments_size(), 0);
+  call->TryCancel();
+  while (stream->Read(&response)) {
+  }
+  (void)stream->Finish();
+}
+
+class LimitedFleetWorkersTest : public GuardedFleetTest {
  protected:
   LimitedFleetWorkersTest()
-      : first_((WriteIdentities(), Guarded(/*division=*/0))), second_(Guarded(/*division=*/1)) {
+      : first_(Guarded(/*divisions=*/2, /*division=*/0)),
+        second_(Guarded(/*divisions=*/2, /*division=*/1)) {
     v1::SetCrawlRateRequest rate;
     rate.set_crawl_rate_per_second(200);
     v1::SetCrawlRateResponse set;
@@ -221,12 +329,7 @@ class LimitedFleetWorkersTest : public FleetWorkersTest {
     EXPECT_THAT(Described(response.ack()), IsEmpty());
   }
 
-  static std::unique_ptr<grpc::ClientContext> As(const std::string& name) {
-    auto call = std::make_unique<grpc::ClientContext>();
-    call->AddMetadata("authorization", "Bearer " + name + "-token");
-    return call;
-  }
-  // One lease of each crawl id, of the second division: that of news is the team's.
+  // One lease of each crawl id in the second division; the lease of news is the team's.
   std::map<std::string, v1::Assignment> LeaseOfEach() {
     std::map<std::string, v1::Assignment> leased;
     EXPECT_TRUE(Eventually([&] {
@@ -259,29 +362,11 @@ class LimitedFleetWorkersTest : public FleetWorkersTest {
     return response.ack();
   }
 
- private:
-  void WriteIdentities() {
-    const auto digest = [](const std::string& name) { return HexOf(DigestOf(name + "-token")); };
-    std::ofstream(dir_ / "auth.yaml")
-        << "identities:\n  - name: team\n    token_sha256: " << digest("team")
-        << "\n    roles: [worker]\n    crawl_ids: [news]\n  - name: all\n    token_sha256: "
-        << digest("all") << "\n    roles: [worker, admin, ingester]\n";
-  }
-  TestServer::Tweak Guarded(int division) {
-    return [this, tweak = InCluster(/*divisions=*/2, division)](ServerConfig* config) {
-      tweak(config);
-      config->auth_file = dir_ / "auth.yaml";
-    };
-  }
-
-  const TempDir dir_;
-
- protected:
   TestServer first_;
   TestServer second_;
 };
 
-// Each division looks for itself at what an identity is limited to.
+// Each division checks the limits of an identity itself.
 TEST_F(LimitedFleetWorkersTest, AreLimitedInAllDivisions) {
   std::map<std::string, v1::Assignment> leased = LeaseOfEach();
   const auto call = As("team");
@@ -298,10 +383,11 @@ TEST_F(LimitedFleetWorkersTest, AreLimitedInAllDivisions) {
   ASSERT_TRUE(stream->Write(request) && stream->Read(&response));
   EXPECT_THAT(Described(response.return_ack()), ElementsAre(HasSubstr("1 DUPLICATE")))
       << "as if it had been returned before";
-  // That one is open still: its result is taken, that of the other comes too late.
+  // The lease of news is still open, so its result is taken. The result for the other lease is
+  // late.
   EXPECT_THAT(Described(Report({leased["news"].lease_id(), leased["others"].lease_id()})),
               ElementsAre(StartsWith("0 ")));
-  // Nor does it get any of theirs.
+  // The worker gets no pages of the other crawl id either.
   std::map<uint32_t, size_t> of_division;
   request.Clear();
   request.mutable_credit()->set_assignments(60);

@@ -1,5 +1,5 @@
-// What takes calls for another server has that one answer them, as if it had been asked itself: all
-// kinds of calls, on behalf of the client that came, and of no other.
+// A forwarding server lets another one answer as if the client had asked that one directly. Covers
+// all kinds of calls, always on behalf of the client that called.
 #include <netinet/in.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -13,7 +13,6 @@
 
 #include "core/schedule/followed_changes.h"
 #include "server/auth/on_behalf.h"
-#include "server/forward/division_peers.h"
 #include "server/forward/forwarder.h"
 #include "server/forward/peer_lines.h"
 #include "server/ports/watched_reads.h"
@@ -41,7 +40,7 @@ TEST(ServingPeerTest, IsOneTextAndBack) {
   }
 }
 
-// Opens a call with one more header by the bytes of HTTP/2, and waits for an answer or a second.
+// Opens a call with one extra header as raw HTTP/2, and waits for an answer, at most a second.
 void RawHeaders(const std::string& address, const std::string& path, const std::string& name,
                 const std::string& value) {
   const auto frame = [](char type, char flags, char stream, const std::string& payload) {
@@ -71,7 +70,7 @@ void RawHeaders(const std::string& address, const std::string& path, const std::
   ASSERT_EQ(send(plug, bytes.data(), bytes.size(), MSG_NOSIGNAL),
             static_cast<ssize_t>(bytes.size()));
   std::array<char, 4096> answer{};
-  // The settings of the other side, then what becomes of the call.
+  // Reads the settings of the server, then the end of the call.
   for (int i = 0; i < 3 && recv(plug, answer.data(), answer.size(), 0) > 0; ++i) continue;
   close(plug);
 }
@@ -85,14 +84,14 @@ grpc::Status GetRate(TestServer& server) {
   return GetRate(server, &call);
 }
 
-// Whether one is not answered for a while.
+// Whether a call gets no answer for 300 ms.
 bool ACallWaits(TestServer& server) {
   grpc::ClientContext call;
   call.set_deadline(std::chrono::system_clock::now() + std::chrono::milliseconds(300));
   return GetRate(server, &call).error_code() == StatusCode::DEADLINE_EXCEEDED;
 }
 
-// An open stream of a worker, which was welcomed.
+// An open stream of a worker that was welcomed.
 struct Worker {
   explicit Worker(TestServer& server) : stream(server.scheduler->Crawl(&context)) {
     v1::CrawlRequest hello;
@@ -102,7 +101,7 @@ struct Worker {
     EXPECT_TRUE(stream->Read(&welcome));
     EXPECT_EQ(welcome.notice().kind(), v1::NOTICE_KIND_WELCOME);
   }
-  // Reads on to the end.
+  // Reads to the end of the stream.
   grpc::Status End() {
     v1::CrawlResponse response;
     while (stream->Read(&response)) continue;
@@ -112,7 +111,7 @@ struct Worker {
   std::unique_ptr<grpc::ClientReaderWriter<v1::CrawlRequest, v1::CrawlResponse>> stream;
 };
 
-// Calls of `server` go over the front.
+// Tests whose calls of `server` go through the front.
 class ForwardTest : public testing::Test {
  protected:
   explicit ForwardTest(const TestServer::Tweak& tweak = {}) {
@@ -157,14 +156,14 @@ TEST_F(ForwardTest, CallsAndStreamsAreAnsweredByTheOneThatServes) {
 TEST_F(ForwardTest, ErrorsMetadataAndDeadlinesComeThrough) {
   grpc::ClientContext call;
   call.AddMetadata("x-request-id", "of-a-client");
-  // Its name is too short for gRPC to send it as binary, but not to read it as that: 00 ff 00.
+  // gRPC sends this name as text because it is so short, but reads it as binary: 00 ff 00.
   call.AddMetadata("-bin", "AP8A");
   ASSERT_TRUE(GetRate(server, &call).ok());
   const auto ids = call.GetServerInitialMetadata().equal_range("x-request-id");
   ASSERT_NE(ids.first, ids.second);
   EXPECT_EQ(std::string(ids.first->second.data(), ids.first->second.size()), "of-a-client");
 
-  // More would end the connection by which all calls go on.
+  // More metadata would end the connection that all forwarded calls share.
   grpc::ClientContext large;
   large.AddMetadata("x-large", std::string(7600, 'x'));
   const grpc::Status refused = GetRate(server, &large);
@@ -227,7 +226,7 @@ TEST_F(ForwardTest, CallsWaitForSomebodyToServe) {
   later.join();
 }
 
-// Their ends meet the moment at which they are sent on.
+// Calls end while the front starts to forward them.
 TEST_F(ForwardTest, CallsMayGiveUpWhileSomebodyBeginsToServe) {
   struct Call {
     grpc::ClientContext context;
@@ -245,7 +244,7 @@ TEST_F(ForwardTest, CallsMayGiveUpWhileSomebodyBeginsToServe) {
     for (size_t i = 0; i < kCalls; ++i) {
       calls.push_back(std::make_unique<Call>());
       Call& call = *calls.back();
-      // All over the time between two looks at who serves.
+      // The deadlines spread over the time between two looks at the peer.
       call.context.set_deadline(start + std::chrono::milliseconds(1 + i * 700 / kCalls));
       call.reader = server.admin->AsyncGetCrawlRate(&call.context, {}, &queue);
       call.reader->Finish(&call.response, &call.status, &call);
@@ -296,14 +295,14 @@ TEST_F(ForwardTest, AServerThatIsNotReachedIsWaitedForAndThenGivenUp) {
 
 TEST_F(ForwardTest, AClientThatDoesNotListenIsCutOffOnceAnotherServes) {
   server.UpsertMany(20'000);
-  // gRPC takes in much more than it is asked for, unless it is told not to.
+  // gRPC reads much more than asked for, unless told not to.
   grpc::ChannelArguments narrow;
   narrow.SetInt(GRPC_ARG_HTTP2_BDP_PROBE, 0);
   narrow.SetInt(GRPC_ARG_HTTP2_STREAM_LOOKAHEAD_BYTES, 1 << 14);
   server.Use(OwnChannel(front->address, narrow));
   grpc::ClientContext context;
   const auto deaf = server.pages->ExportPages(&context, {});
-  // Until what it does not read has filled the window.
+  // The unread pages fill the window meanwhile.
   LetPass(Duration::Millis(300));
   EXPECT_EQ(front->counters.open, 1U);
   TestServer other;
@@ -314,7 +313,7 @@ TEST_F(ForwardTest, AClientThatDoesNotListenIsCutOffOnceAnotherServes) {
   EXPECT_FALSE(deaf->Finish().ok());
 }
 
-// No client of gRPC's sends such metadata, and gRPC takes it in, but would not send it on.
+// gRPC clients never send such metadata. gRPC accepts it, but would not send it on.
 TEST_F(ForwardTest, MetadataThatCannotBeSentOnIsLeftOut) {
   const std::vector<std::pair<std::string, std::string>> odd = {
       {"x-foo", "\xff\x01"}, {"x-a", std::string("a\0b", 3)},
@@ -325,12 +324,12 @@ TEST_F(ForwardTest, MetadataThatCannotBeSentOnIsLeftOut) {
     RawHeaders(front->address, "/freshet.v1.AdminService/GetCrawlRate", name, value);
     EXPECT_TRUE(GetRate(server).ok()) << name;
   }
-  // Each beside those that are plain.
+  // The call with each odd header was forwarded, besides the plain calls.
   EXPECT_GT(front->counters.forwarded, odd.size());
 }
 
 TEST_F(ForwardTest, WhatWasForwardedOnceIsNotForwardedAgain) {
-  // It would go round for ever: both believe that the other one serves.
+  // Without the check the call would go round for ever: each believes that the other serves.
   Front second(server.config);
   second.Follow(front->address);
   server.Use(OwnChannel(second.address));
@@ -347,7 +346,7 @@ TEST_F(ForwardTest, CallsThatSayNothingAreNotSentOn) {
   for (const auto& call : calls) EXPECT_EQ(call->Finish().error_code(), StatusCode::CANCELLED);
   EXPECT_TRUE(Eventually([&] { return front->counters.open == 0; }));
   EXPECT_EQ(front->counters.forwarded, 0U);
-  // To say that there is nothing is to say something.
+  // Closing without a message counts as saying something, so the call is forwarded.
   grpc::ClientContext context;
   const auto nothing = server.pages->UpsertPages(&context);
   EXPECT_TRUE(nothing->WritesDone());
@@ -355,11 +354,11 @@ TEST_F(ForwardTest, CallsThatSayNothingAreNotSentOn) {
   EXPECT_EQ(front->counters.forwarded, 1U);
 }
 
-// They all come on one connection to the server that serves.
+// All calls share one connection to the serving server.
 TEST_F(ForwardTest, CallsThatAreTakenBackLeaveThoseOfOthersAlone) {
   Worker worker(server);
   const uint64_t cut = ConnectionsCut();
-  // The front itself takes as many on one connection; two are more than the other server would.
+  // The total is twice one connection's limit, so each round opens a new one to the front.
   const auto most = static_cast<size_t>(2 * server.config.max_streams_per_connection);
   constexpr size_t kAtOnce = 500;
   v1::NextRequest request;
@@ -438,7 +437,7 @@ class CrampedForwardTest : public ForwardTest {
 };
 
 TEST_F(CrampedForwardTest, OneCallTooManyIsRefusedAndTheOthersGoOn) {
-  // A connection of the client has one call at a time as well.
+  // The front also allows one call at a time on a client's connection.
   std::array<std::unique_ptr<Worker>, 2> workers;
   for (auto& worker : workers) {
     server.Use(OwnChannel(front->address));
@@ -456,7 +455,7 @@ TEST_F(CrampedForwardTest, OneCallTooManyIsRefusedAndTheOthersGoOn) {
   EXPECT_EQ(status.error_code(), StatusCode::RESOURCE_EXHAUSTED);
   EXPECT_THAT(status.error_message(), HasSubstr("2 streams of this client are open"));
   EXPECT_EQ(front->counters.refused, 1U);
-  // Calls that are no streams have places of their own.
+  // Unary calls have their own places.
   server.Use(OwnChannel(front->address));
   EXPECT_TRUE(GetRate(server).ok());
   workers[0]->context.TryCancel();
@@ -482,7 +481,7 @@ TEST_F(CrampedForwardTest, WhoHasSaidNothingForTheLongestMakesRoom) {
   const grpc::Status status = silent.front()->stream->Finish();
   EXPECT_EQ(status.error_code(), StatusCode::RESOURCE_EXHAUSTED);
   EXPECT_THAT(status.error_message(), HasSubstr("have said nothing either"));
-  // They keep nobody out who says something.
+  // Silent calls do not keep out a client that sends something.
   server.Use(OwnChannel(front->address));
   EXPECT_TRUE(GetRate(server).ok());
   for (const auto& call : silent) call->context.TryCancel();
@@ -514,13 +513,11 @@ TEST(PeerLinesTest, HaveEachAsManyCallsAsOneMayAndAreNoMoreThanTheyMayBe) {
   EXPECT_TRUE(lines.Find(peer).ok());
 }
 
-// --- On whose behalf
-
-// --- What is held of messages and answers that nobody takes
+// --- Limits on messages and answers that nobody takes
 
 class HeldForwardTest : public testing::Test {
  protected:
-  static constexpr size_t kHeld = 1 << 20;       // at most
+  static constexpr size_t kHeld = 1 << 20;       // most bytes of waiting messages
   static constexpr size_t kMessage = 400 << 10;  // more than a client's share
 
   HeldForwardTest() : server_(Identities()) {
@@ -556,7 +553,7 @@ class HeldForwardTest : public testing::Test {
     std::unique_ptr<grpc::ClientReaderWriter<v1::UpsertPagesRequest, v1::UpsertPagesResponse>>
         stream;
   };
-  // Uses up what the client may send for long.
+  // Uses up the client's item rate, so that its next messages wait unread.
   void Spend(const std::string& name) {
     v1::UpsertPagesRequest request;
     for (int i = 0; i < 1000; ++i) request.add_pages()->set_url(TestServer::Url(i));
@@ -566,7 +563,7 @@ class HeldForwardTest : public testing::Test {
     spent.context.TryCancel();
     (void)spent.stream->Finish();
   }
-  // An export of 5 MB, which its client does not read.
+  // An export of 5 MB that the client does not read.
   struct Export {
     explicit Export(const std::shared_ptr<grpc::Channel>& channel)
         : stream(v1::PagesService::NewStub(channel)->ExportPages(&context, {})) {}
@@ -587,7 +584,7 @@ class HeldForwardTest : public testing::Test {
     load.context.TryCancel();
     (void)load.stream->Finish();
   }
-  // A message of the client that is not read.
+  // Sends a large message that the server does not read yet.
   Stream& Send(const std::string& name) {
     v1::UpsertPagesRequest request;
     request.add_pages()->set_url(std::string(kMessage, 'x'));
@@ -609,7 +606,7 @@ class HeldForwardTest : public testing::Test {
 TEST_F(HeldForwardTest, AClientPastItsShareStopsNobodyElse) {
   Spend("one");
   const uint64_t before = front_->counters.forwarded;
-  // One is its share, and two find room beside it.
+  // The first message is the client's share, and two more fit beside it.
   for (int i = 0; i < 3; ++i) Send("one");
   EXPECT_TRUE(Eventually([&] { return front_->counters.forwarded == before + 3; }));
   const grpc::Status status = End(Send("one"));
@@ -641,13 +638,15 @@ TEST_F(HeldForwardTest, AnswersThatClientsDoNotTakeHaveAShareAndAnEnd) {
   for (int i = 0; i < 20; ++i) EXPECT_EQ(WhoAmI(server_.Open(server_.Token("loader"))), 0);
   EXPECT_LE(front_->answer_bytes(), 3 * kHeld / 8);
   EXPECT_EQ(front_->counters.refused, 0U) << "nobody else needs the room";
-  // Each finds a place, until newcomers find none: then those go that take nothing.
+  // Each reader finds a place until newcomers find none; then readers that take nothing are ended.
   for (int i = 0; i < kReaders; ++i) open("reader" + std::to_string(i));
   EXPECT_TRUE(Eventually([&] { return front_->counters.refused > 0; }));
   EXPECT_TRUE(Eventually([&] { return WhoAmI(server_.Open(server_.Token("loader"))) == 0; }));
 }
 
-// With TLS and identities, like the server that it forwards to.
+// --- On whose behalf calls come
+
+// A front with TLS and identities, like the server that it forwards to.
 class GuardedForwardTest : public testing::Test {
  protected:
   GuardedForwardTest()
@@ -749,28 +748,6 @@ TEST_F(GuardedForwardTest, AServerThatIsNotOfTheAuthorityIsNotBelieved) {
   call.set_deadline(std::chrono::system_clock::now() + std::chrono::seconds(2));
   EXPECT_FALSE(GetRate(*server_, &call).ok());
   server_->info.grpc_address = own;
-}
-
-// One that is slow to be found keeps nobody from the others.
-TEST(DivisionPeersTest, AreLookedForAtTheSameTime) {
-  constexpr uint32_t kOthers = 5;
-  ServerConfig config;
-  SystemClock clock;
-  const StatusOr<std::unique_ptr<Door>> door = Door::Open(config, clock);
-  ASSERT_TRUE(door.ok()) << door.status();
-  std::atomic<uint32_t> searches = 0;
-  std::atomic<bool> over = false;
-  DivisionPeers peers(config, **door, clock,
-                      [&](uint32_t /*division*/) -> StatusOr<std::optional<ServingPeer>> {
-                        ++searches;
-                        WaitUntil([&] { return searches >= kOthers || over; });
-                        return std::optional<ServingPeer>();
-                      });
-  for (uint32_t division = 0; division < kOthers; ++division) {
-    EXPECT_FALSE(peers.IsServed(division));
-  }
-  EXPECT_TRUE(Eventually([&] { return searches >= kOthers; }));
-  over = true;
 }
 
 TEST(Forwarder, NamesTheFileThatCannotBeRead) {

@@ -1,4 +1,4 @@
-// What a server says and does while there is no space for what it would write.
+// Answers and actions of a server that has no disk space to write.
 #include <map>
 #include <string>
 
@@ -40,8 +40,8 @@ httplib::Result Get(const TestServer& server, const char* path) {
   return httplib::Client("http://" + server.info.http_address).Get(path);
 }
 
-// Changes are refused with a delay, what was handed out stays so, looking goes on, and once there
-// is space everything does, without a restart.
+// The server refuses changes with a delay, keeps leases open, and answers reads. Once there is
+// space, all works again without a restart.
 TEST(FullDisk, RefusesChangesUntilThereIsSpaceAndLosesNothing) {
   FaultyEnv faulty(1);
   TestServer server([](ServerConfig* config) { config->durability = "sync"; }, faulty.env());
@@ -62,7 +62,7 @@ TEST(FullDisk, RefusesChangesUntilThereIsSpaceAndLosesNothing) {
     EXPECT_TRUE(status.error().retryable());
     EXPECT_GT(status.error().retry_after().seconds(), 0);
   }
-  // No page is handed out that could be handed out again after a restart.
+  // A page handed out now could be handed out again after a restart, as its lease is not stored.
   EXPECT_EQ(TryNext(server).response.assignments_size(), 0);
   EXPECT_EQ(HealthOf(server), 1);
   EXPECT_EQ(server.Statistics().schedule().open_leases(), 1u);
@@ -80,7 +80,7 @@ TEST(FullDisk, RefusesChangesUntilThereIsSpaceAndLosesNothing) {
   EXPECT_EQ(server.info.pages, 11u);
 }
 
-// Whoever asks why nothing comes is told: probes, workers with and without a stream, metrics.
+// Probes, workers with and without a stream, and metrics all say why nothing comes.
 TEST(FullDisk, IsToldToAllWhoAsk) {
   FaultyEnv faulty(1);
   TestServer server([](ServerConfig* config) { config->durability = "sync"; }, faulty.env());
@@ -107,7 +107,7 @@ TEST(FullDisk, IsToldToAllWhoAsk) {
   EXPECT_EQ(Get(server, "/healthz")->status, 200) << "a restart would not help";
   const std::string metrics = Get(server, "/metrics")->body;
   EXPECT_THAT(metrics, HasSubstr("freshet_store_failure_info{reason=\"disk_full\"} 1\n"));
-  // A worker that comes now is told as well.
+  // A worker that connects now is told as well.
   grpc::ClientContext late_call;
   const auto late = server.scheduler->Crawl(&late_call);
   ASSERT_TRUE(late->Write(hello) && late->Read(&said) && late->Read(&said));
@@ -123,7 +123,7 @@ TEST(FullDisk, IsToldToAllWhoAsk) {
   call.TryCancel();
 }
 
-// Workers with credit have the server try again and again: the log says it once.
+// The server tries again and again for workers with credit, but logs that once.
 TEST(FullDisk, DoesNotFillTheLog) {
   FaultyEnv faulty(1);
   testing::internal::CaptureStderr();
@@ -162,8 +162,8 @@ TEST(FullDisk, DoesNotFillTheLog) {
   EXPECT_EQ(count("a commit of"), 0) << log;
 }
 
-// A client that has its signal or result refused sends it again until it is taken: it counts once,
-// and a single ping is no burst of many.
+// A client sends a refused signal or result again until it is taken. It counts once, and one ping
+// does not become a burst.
 TEST(FullDisk, LeavesNoTraceOfWhatWasRefused) {
   FaultyEnv faulty(1);
   TestServer server([](ServerConfig* config) { config->durability = "sync"; }, faulty.env());
@@ -221,7 +221,7 @@ TEST(FullDisk, IsNoReasonToEndBadly) {
   EXPECT_EQ(server.info.pages, 3u);
 }
 
-// Tables of sources, shares and crawl ids have room for what comes once there is space.
+// Refused changes take no places in the tables of sources, shares and crawl ids.
 TEST(FullDisk, WhatItRefusesOfOperatorsUsesUpNoTable) {
   FaultyEnv faulty(1);
   TestServer server([](ServerConfig* config) { config->durability = "sync"; }, faulty.env());
@@ -253,9 +253,12 @@ TEST(FullDisk, WhatItRefusesOfOperatorsUsesUpNoTable) {
   v1::NextRequest request;
   request.add_crawl_ids("taken-alone");
   ToProto(Duration(), request.mutable_max_wait());
-  v1::NextResponse response;
-  grpc::ClientContext call;
-  EXPECT_TRUE(server.scheduler->Next(&call, request, &response).ok());
+  // If the refusals took long, the disk watch must first see the free space.
+  EXPECT_TRUE(Eventually([&] {
+    v1::NextResponse response;
+    grpc::ClientContext call;
+    return server.scheduler->Next(&call, request, &response).ok();
+  }));
 }
 
 }  // namespace

@@ -1,10 +1,6 @@
-// What a running server says of itself at /metrics, whatever its clients send.
+// /metrics of a running server, whatever its clients send.
 #include <grpcpp/generic/generic_stub.h>
 
-#include <algorithm>
-#include <fstream>
-#include <map>
-#include <set>
 #include <sstream>
 #include <utility>
 
@@ -17,9 +13,7 @@
 namespace freshet {
 namespace {
 
-using testing::Contains;
 using testing::HasSubstr;
-using testing::IsSubsetOf;
 using testing::Not;
 
 std::string Scrape(const TestServer& server) {
@@ -28,7 +22,7 @@ std::string Scrape(const TestServer& server) {
   return result ? result->body : "";
 }
 
-// Lines of samples.
+// The number of lines with samples.
 size_t Series(const std::string& metrics) {
   std::istringstream lines(metrics);
   size_t series = 0;
@@ -41,61 +35,7 @@ double Value(const std::string& metrics, const std::string& sample) {
   return found == std::string::npos ? -1 : std::stod(metrics.substr(found + sample.size() + 2));
 }
 
-struct Described {
-  std::string type;
-  std::set<std::string> labels;
-};
-using ByName = std::map<std::string, Described>;
-
-// What the server says of the names, types and labels of its metrics.
-ByName Exposed(const std::string& metrics) {
-  ByName all;
-  std::istringstream lines(metrics);
-  std::string family;
-  for (std::string line; std::getline(lines, line);) {
-    std::istringstream words(line);
-    std::string hash;
-    std::string word;
-    if (line.starts_with("# TYPE ")) {
-      words >> hash >> word >> family >> all[family].type;
-    } else if (line[0] != '#') {
-      const size_t open = line.find('{');
-      if (open == std::string::npos || open > line.find(' ')) continue;
-      std::string labels = line.substr(open + 1, line.rfind('}') - open - 1);
-      for (size_t at = 0; (at = labels.find("=\"")) != std::string::npos;) {
-        const std::string name = labels.substr(0, at);
-        if (name != "le") all[family].labels.insert(name);
-        size_t end = at + 2;
-        while (labels[end] != '"') end += labels[end] == '\\' ? 2 : 1;
-        labels.erase(0, std::min(labels.size(), end + 2));
-      }
-    }
-  }
-  return all;
-}
-
-// "| `name` | gauge, `label`, `label` | meaning |" of docs/metrics.md.
-ByName Documented() {
-  std::ifstream file(FRESHET_SOURCE_DIR "/docs/metrics.md");
-  ByName all;
-  for (std::string line; std::getline(file, line);) {
-    if (!line.starts_with("| `freshet_") && !line.starts_with("| `process_")) continue;
-    std::vector<std::string> cells;
-    std::istringstream row(line);
-    for (std::string cell; std::getline(row, cell, '|');) cells.push_back(cell);
-    if (cells.size() < 4 || cells[1].find(' ', 1) != cells[1].size() - 1) continue;
-    Described& its = all[cells[1].substr(2, cells[1].size() - 4)];
-    its.type = cells[2].substr(1, cells[2].find_first_of(" ,", 1) - 1);
-    for (size_t at = 0; (at = cells[2].find('`', at)) != std::string::npos;) {
-      const size_t end = cells[2].find('`', at + 1);
-      its.labels.insert(cells[2].substr(at + 1, end - at - 1));
-      at = end + 1;
-    }
-  }
-  return all;
-}
-
-// A page that is crawled for a signal, calls that succeed and fail, and an epoch.
+// Crawls a page after a signal, makes calls that succeed and fail, and runs an epoch.
 void Use(TestServer& server) {
   server.UpsertMany(50);
   v1::RegisterSourceRequest source;
@@ -103,7 +43,7 @@ void Use(TestServer& server) {
   v1::RegisterSourceResponse registered;
   grpc::ClientContext first;
   ASSERT_TRUE(server.admin->RegisterSource(&first, source, &registered).ok());
-  // Each page more than once: what a first crawl finds says nothing of the time before.
+  // Crawls each page more than once: a first crawl says nothing about the time before.
   for (int crawled = 0; crawled < 150;) {
     const v1::NextResponse next = server.Next(50);
     crawled += next.assignments_size();
@@ -133,30 +73,6 @@ void Use(TestServer& server) {
   grpc::ClientContext third;
   EXPECT_EQ(server.pages->GetPage(&third, unknown, &page).error_code(),
             grpc::StatusCode::NOT_FOUND);
-}
-
-TEST(ServedMetrics, AreThoseOfTheDocumentWithTypesAndLabels) {
-  TestServer server;
-  Use(server);
-  // What is seen of a shard is a second old.
-  ASSERT_TRUE(Eventually(
-      [&server] { return Value(Scrape(server), "freshet_source_evidence{source=\"cdn\"}") > 0; }));
-  const ByName exposed = Exposed(Scrape(server));
-  const ByName documented = Documented();
-  for (const auto& [name, its] : exposed) {
-    const auto there = documented.find(name);
-    ASSERT_NE(there, documented.end()) << name << " is not in docs/metrics.md";
-    EXPECT_EQ(its.type, there->second.type) << name;
-    EXPECT_THAT(its.labels, IsSubsetOf(there->second.labels)) << name;
-  }
-  for (const auto& [name, its] : documented) {
-    const auto there = exposed.find(name);
-    ASSERT_NE(there, exposed.end()) << name << " is documented, and not there";
-    // Of those that have samples: a server without TLS says nothing of certificates.
-    if (!there->second.labels.empty()) {
-      EXPECT_EQ(there->second.labels, its.labels) << name;
-    }
-  }
 }
 
 TEST(ServedMetrics, SayWhatHappened) {
@@ -196,7 +112,7 @@ TEST(ServedMetrics, SayWhatHappened) {
       server.clock.Now().micros() * 1e-6 - Value(metrics, "process_start_time_seconds");
   EXPECT_GT(age, -2);
   EXPECT_LT(age, 86400);
-  // Programs that are not Prometheus see the same.
+  // Programs other than Prometheus see the same figures.
   const auto status = httplib::Client("http://" + server.info.http_address).Get("/status.json");
   ASSERT_TRUE(status);
   for (const char* member : {"\"freshness\":{", "\"lateness\":{", "\"sources\":[{", "\"queues\":{",
@@ -210,7 +126,7 @@ grpc::ByteBuffer EmptyMessage() {
   return {&nothing, 1};
 }
 
-// Calls each method with nothing in it; what becomes of that does not matter.
+// Calls each method with an empty message; ignores the outcome.
 void CallAll(TestServer& server) {
   grpc::GenericStub stub(server.channel);
   for (const MethodRule& rule : AllMethods()) {
@@ -313,7 +229,7 @@ TEST(ServedMetrics, ClientsMakeNoSeries) {
     EXPECT_EQ(status.error_code(), grpc::StatusCode::UNIMPLEMENTED);
   }
   const std::string metrics = Scrape(server);
-  // A method may have ended with a status that it had not ended with before.
+  // A method may end with a status that is new, which adds a series.
   EXPECT_LE(Series(metrics), before + 40);
   for (const char* invented :
        {"invented", "unknown1", "crawl-1", "source-1", "worker-1", "Method"}) {

@@ -1,5 +1,5 @@
-// Crawl ids of the crawl-frontier API whose URLs are given out by crawl value, also of a process
-// that is killed.
+// Crawl ids of the crawl-frontier API whose URLs are given out by crawl value. Some tests kill the
+// process.
 #include <atomic>
 #include <fstream>
 #include <map>
@@ -38,7 +38,7 @@ class ScheduledFrontier : public ::testing::Test {
  protected:
   ScheduledFrontier() : client_(server_.channel) {}
 
-  // Calls until so many URLs have come, or for a while if there are not.
+  // Calls until `count` URLs have come, or for a while if there are fewer.
   std::vector<uf::URLInfo> Take(size_t count,
                                 const uf::GetParams& params = ParamsIn("shop", 0, 0, 1000)) {
     std::vector<uf::URLInfo> all;
@@ -66,6 +66,7 @@ class ScheduledFrontier : public ::testing::Test {
   TestServer server_{[](ServerConfig* config) {
     config->shards = 2;
     config->frontier_scheduled = {"shop", "news"};
+    config->max_url_bytes = 1000;
   }};
   FrontierClient client_;
 };
@@ -75,14 +76,17 @@ TEST_F(ScheduledFrontier, GivesOutWhatWasPutWhateverItsDate) {
   EXPECT_EQ(client_.Put(Discovered("http://a.test/", "another key", "shop")), "SKIPPED");
   EXPECT_EQ(client_.Put(Fetched("http://b.test/1", "200", "abc")), "OK");
   EXPECT_EQ(client_.Put(Discovered("ftp://c.test/", "", "shop")), "SKIPPED");
+  const std::string longest = "http://a.test/" + std::string(1000 - 14, 'l');
+  EXPECT_EQ(client_.Put(Discovered(longest, "", "news")), "OK");
+  EXPECT_EQ(client_.Put(Discovered(longest + "l", "", "news")), "SKIPPED") << "limits.url_bytes";
   EXPECT_EQ(Page("http://a.test/").crawl_id(), "shop");
-  // What is due for its client and of no scheduled crawl id is another matter.
+  // A URL of another crawl id, given out at its date, is not affected.
   EXPECT_EQ(client_.Put(Discovered("http://d.test/1")), "OK");
   const uf::GetParams one = ParamsIn("shop", 1, 1, 1000);
   EXPECT_THAT(TakeUrls(1, one), ElementsAre("http://a.test/"));
   EXPECT_EQ(client_.Stats("shop").inprocess(), 1U);
   EXPECT_EQ(client_.Stats("shop").size(), 2U);
-  // Its date is far away, which matters to its client alone.
+  // The date of this URL is far away, but scheduled crawl ids ignore dates.
   const std::vector<uf::URLInfo> rest = Take(1, one);
   ASSERT_EQ(rest.size(), 1U);
   EXPECT_EQ(rest[0].url(), "http://b.test/1");
@@ -108,7 +112,7 @@ TEST_F(ScheduledFrontier, LearnsFromMetadata) {
   const v1::Page page = server_.Get(url, "shop").page();
   EXPECT_EQ(page.crawls(), 4U);
   EXPECT_EQ(page.changes(), 1U);
-  // Without a signature nothing is learned, neither from this fetch nor from the next.
+  // Without a signature Freshet learns nothing, neither from this fetch nor from the next.
   EXPECT_EQ(client_.Put(Fetched(url, "200", "")), "OK");
   EXPECT_EQ(client_.Put(Fetched(url, "", "xyz")), "OK");
   EXPECT_EQ(server_.Get(url, "shop").page().changes(), 1U);
@@ -129,7 +133,7 @@ TEST_F(ScheduledFrontier, NeverGivesOutWhatIsCompletedOrPurged) {
   EXPECT_THAT(TakeUrls(2), UnorderedElementsAre("http://a.test/2", "http://a.test/3"));
   EXPECT_THAT(client_.Get(ParamsIn("shop")), IsEmpty());
   EXPECT_EQ(client_.Stats("shop").counts().at("completed"), 1U);
-  // Its page goes with a URL that is deleted.
+  // Deleting a URL removes its page.
   EXPECT_EQ(client_.Put(Discovered("http://b.test/1", "", "shop")), "OK");
   EXPECT_EQ(client_.DeleteQueue("b.test", "shop"), 1U);
   EXPECT_THAT(client_.Get(ParamsIn("shop")), IsEmpty());
@@ -137,7 +141,7 @@ TEST_F(ScheduledFrontier, NeverGivesOutWhatIsCompletedOrPurged) {
   EXPECT_THAT(TakeUrls(1), ElementsAre("http://b.test/1"));
 }
 
-// Freshet acknowledged these pages, and nobody has removed them.
+// Freshet acknowledged these pages, and no client has removed them.
 TEST_F(ScheduledFrontier, GivesOutPagesThatItNeverHadAUrlOf) {
   v1::UpsertPagesRequest request;
   std::vector<std::string> urls;
@@ -150,13 +154,15 @@ TEST_F(ScheduledFrontier, GivesOutPagesThatItNeverHadAUrlOf) {
   }
   EXPECT_EQ(server_.Upsert(request).statuses_size(), 0);
   EXPECT_THAT(TakeUrls(20), ::testing::UnorderedElementsAreArray(urls));
-  EXPECT_EQ(client_.Stats("shop").size(), 20U);
+  EXPECT_EQ(client_.Stats("shop").size(), 0U) << "no result has come";
   EXPECT_EQ(client_.Stats("shop").inprocess(), 20U);
+  EXPECT_EQ(client_.Stats("shop", "h3.test").inprocess(), 1U);
   for (const std::string& url : urls) {
     EXPECT_EQ(Page(url).importance(), 7) << url;
     EXPECT_EQ(client_.Put(Fetched(url, "200", "abc")), "OK");
     EXPECT_EQ(Page(url).crawls(), 1U) << url;
   }
+  EXPECT_EQ(client_.Stats("shop").inprocess(), 0U);
   server_.Restart();
   client_ = FrontierClient(server_.channel);
   EXPECT_EQ(client_.Stats("shop").size(), 20U);
@@ -177,13 +183,13 @@ TEST_F(ScheduledFrontier, GivesOutPagesFromBeforeTheModeWasSet) {
   EXPECT_THAT(TakeUrls(1, ParamsIn("later", 0, 0, 1000)), ElementsAre("http://a.test/1"));
 }
 
-// Else they would come back: a page without a URL is given out.
+// A page without a URL is given out, so the deleted URLs would come back.
 TEST_F(ScheduledFrontier, UrlsThatAreDeletedTakeTheirPagesAlong) {
   const auto put = [this](const std::string& url) {
     EXPECT_EQ(client_.Put(Discovered(url, "", "shop")), "OK");
   };
   for (const char* url : {"http://a.test/1", "http://a.test/2", "http://b.test/1"}) put(url);
-  // One of them is in flight.
+  // One of the URLs is in flight.
   EXPECT_THAT(TakeUrls(1, ParamsIn("shop", 1, 1, 1000)), ::testing::SizeIs(1));
   EXPECT_EQ(client_.DeleteQueue("a.test", "shop"), 2U);
   EXPECT_EQ(client_.Stats("shop").numberofqueues(), 1U);
@@ -199,7 +205,7 @@ TEST_F(ScheduledFrontier, UrlsThatAreDeletedTakeTheirPagesAlong) {
   EXPECT_EQ(client_.Stats("shop").size(), 0U);
 }
 
-// What is refused leaves no trace, or `max_pages` would bound neither memory nor disk.
+// A refused URL leaves no trace, otherwise `max_pages` would bound neither memory nor disk.
 TEST_F(ScheduledFrontier, KeepsNoUrlWhosePageIsRefused) {
   v1::SetCrawlRequest request;
   request.set_crawl_id("shop");
@@ -217,7 +223,7 @@ TEST_F(ScheduledFrontier, KeepsNoUrlWhosePageIsRefused) {
   EXPECT_EQ(outcomes["FAIL"], 16);
   EXPECT_EQ(client_.Stats("shop").size(), 2U);
   EXPECT_EQ(client_.Stats("shop").numberofqueues(), 2U);
-  // A batch, too, in which a URL stands twice.
+  // The same in a batch that contains a URL twice.
   uf::DiscoveredBatch batch;
   for (const char* url : {"http://x.test/1", "http://x.test/1", "http://h0.test/"}) {
     *batch.add_items() = Info(url, "", "shop");
@@ -225,7 +231,7 @@ TEST_F(ScheduledFrontier, KeepsNoUrlWhosePageIsRefused) {
   EXPECT_THAT(client_.PutBatches({batch})[0].statuses(),
               ElementsAre(uf::AckMessage::FAIL, uf::AckMessage::FAIL, uf::AckMessage::SKIPPED));
   EXPECT_EQ(client_.Stats("shop").size(), 2U);
-  // What was there before stays.
+  // Earlier URLs stay.
   EXPECT_EQ(client_.Put(Fetched("http://h0.test/", "200", "abd")), "OK");
   EXPECT_EQ(client_.Stats("shop").size(), 2U);
 }
@@ -254,6 +260,30 @@ TEST_F(ScheduledFrontier, HeedsLimitsBlocksAndInactivity) {
   EXPECT_EQ(all.size(), 15U);
   client_.Block("h0.test", 0, "shop");
   EXPECT_EQ(Take(5).size(), 5U);
+}
+
+// While its page has a lease, a URL is not given to other clients.
+TEST_F(ScheduledFrontier, LeasesLastOverARestartAndOnlySoManyBytesGoOutAtOnce) {
+  for (int i = 0; i < 8; ++i) {
+    uf::URLItem item = Discovered("http://h" + std::to_string(i) + ".test/", "", "shop");
+    (*item.mutable_discovered()->mutable_info()->mutable_metadata())["large"].add_values(
+        std::string(20'000, 'x'));
+    EXPECT_EQ(client_.Put(item), "OK");
+  }
+  std::set<std::string> all;
+  for (int i = 0; i < 200 && all.size() < 8; ++i) {
+    const std::vector<uf::URLInfo> some = client_.GetInfos(ParamsIn("shop", 0, 0, 1000));
+    EXPECT_LE(some.size(), 3U);
+    for (const uf::URLInfo& info : some) {
+      EXPECT_TRUE(all.insert(info.url()).second) << info.url();
+      EXPECT_EQ(info.metadata().at("large").values(0).size(), 20'000U);
+    }
+  }
+  EXPECT_EQ(all.size(), 8U);
+  server_.Restart();
+  client_ = FrontierClient(server_.channel);
+  EXPECT_EQ(client_.Stats("shop").inprocess(), 8U);
+  EXPECT_THAT(client_.Get(ParamsIn("shop")), IsEmpty());
 }
 
 TEST_F(ScheduledFrontier, GivesOutOfAnyCrawlId) {
@@ -300,7 +330,7 @@ TEST_F(ScheduledFrontier, TakesBatchesOfBothKinds) {
   EXPECT_THAT(TakeUrls(1), ElementsAre("http://a.test/1"));
 }
 
-// For clients that complete whatever they fetch.
+// Some clients mark every fetched URL as completed.
 TEST(ScheduledFrontierOfCompleters, TakesADateOfZeroAsAnyOther) {
   TestServer server([](ServerConfig* config) {
     config->frontier_scheduled = {"shop"};
@@ -386,7 +416,7 @@ TEST_F(KilledScheduledFrontier, KeepsWhatWasAcknowledgedInBothStores) {
     v1::GetPageResponse response;
     EXPECT_TRUE(pages->GetPage(&call, request, &response).ok()) << url;
   }
-  // And it goes on.
+  // The killed server's successor continues to serve.
   size_t served = 0;
   for (int i = 0; i < 200 && served == 0; ++i) {
     served = client_->Get(ParamsIn("shop", 0, 0, 1000)).size();

@@ -1,6 +1,8 @@
-// What a site may take of the poller's time, place and neighbours.
+// Limits on how much of the poller's time and space a site can use, and on its effect on other
+// sites.
 #include <sys/resource.h>
 
+#include <algorithm>
 #include <csignal>
 #include <cstdlib>
 #include <future>
@@ -36,7 +38,8 @@ TEST_F(PollerTest, RobotsFloodNoOtherHost) {
   EXPECT_THAT(paths, testing::SizeIs(70)) << "those that were left come first";
 }
 
-// 10,000 documents of a site could each lead to another one, which was asked as often.
+// Earlier, 10,000 documents of a site could each redirect to another site, which got as many
+// requests.
 TEST_F(PollerTest, RedirectsFloodNoOtherHost) {
   SmallSite other(kPublic);
   std::string robots;
@@ -52,7 +55,7 @@ TEST_F(PollerTest, RedirectsFloodNoOtherHost) {
   EXPECT_EQ(other.Asked().size(), kMaxForeignDocuments);
 }
 
-// A page of another site that answers 503 kept that site's own polls away.
+// Earlier, if a sitemap at another site answered 503, that site's own polls waited too.
 TEST_F(PollerTest, WhatASiteNamesKeepsNoOtherWaiting) {
   SmallSite other(kPublic);
   other.Put("/robots.txt", "Sitemap: " + site_.url() + "/busy\n");
@@ -67,8 +70,8 @@ TEST_F(PollerTest, WhatASiteNamesKeepsNoOtherWaiting) {
   EXPECT_THAT(Poll(other.url()).at(1).why, HasSubstr("asked for a wait")) << "who was told to wait";
 }
 
-// A site that had many documents polled had the poller forget those of all other sites, which it
-// then polled at once although they had asked it to wait.
+// Earlier, polls of a site with many documents made the poller forget those of all other sites.
+// Then it polled them at once, although they had asked it to wait.
 TEST_F(PollerTest, ASiteTakesNoOtherSitesPlaceInTheState) {
   options_.most_remembered = 4;
   SmallSite other(kPublic);
@@ -82,7 +85,7 @@ TEST_F(PollerTest, ASiteTakesNoOtherSitesPlaceInTheState) {
   const DocumentState before = Known(site_.url() + "/map");
   EXPECT_NE(before.etag, "");
   notes_.Take();
-  // All that the hostile site has is polled later, asks for a wait, or leads to the other site.
+  // All documents of the hostile site are polled later, ask for a wait, or lead to the other site.
   options_.fetch.is_public = [](const IpAddress&) { return true; };
   for (int i = 0; i < 4; ++i) {
     now_ = now_ + Duration::Seconds(1);
@@ -105,7 +108,7 @@ TEST_F(PollerTest, ASiteTakesNoOtherSitesPlaceInTheState) {
   EXPECT_THAT(site_.Asked(), testing::SizeIs(asked));
 }
 
-// The DNS of a site may name another address between two polls.
+// The DNS may give another address of the site at the next poll.
 TEST_F(PollerTest, APublicSiteIsNotPrivateAtTheNextPoll) {
   site_.Put("/map", Map({{"/a", ""}}));
   options_.fetch.is_public = [](const IpAddress&) { return true; };
@@ -117,7 +120,7 @@ TEST_F(PollerTest, APublicSiteIsNotPrivateAtTheNextPoll) {
   EXPECT_THAT(site_.Asked(), testing::SizeIs(asked));
 }
 
-// A robots.txt that led round made its site a private one.
+// Earlier, a robots.txt with a redirect to itself made its site private.
 TEST_F(PollerTest, APublicSiteThatLeadsToNothingIsNotPrivateAtTheNextPoll) {
   site_.PutRedirect("/robots.txt", "/robots.txt");
   options_.fetch.is_public = [](const IpAddress&) { return true; };
@@ -147,7 +150,7 @@ TEST_F(PollerTest, AClockThatWasAheadKeepsNoSiteWaiting) {
     EXPECT_EQ(*poller.Due(site_.url() + "/map"), right);
     EXPECT_THAT(Why(site_.url() + "/busy"),
                 HasSubstr("not fetched: the site asked for a wait of another "));
-    // At most as long as a site may ask for.
+    // A site can ask for a wait of kMaxRetryAfter at most.
     now_ = right + kMaxRetryAfter + Duration::Seconds(1);
     EXPECT_THAT(Poll(site_.url() + "/map"), testing::SizeIs(1));
     EXPECT_GT(*poller.Due(site_.url() + "/map"), now_);
@@ -155,7 +158,7 @@ TEST_F(PollerTest, AClockThatWasAheadKeepsNoSiteWaiting) {
   }
 }
 
-// The server takes none of them, however they are escaped.
+// The server refuses these URLs, escaped or not.
 TEST_F(PollerTest, UrlsThatAreTooLongTakeNoPlace) {
   std::string accents;
   for (int i = 0; i < 2900; ++i) accents += "\xc3\xa9";
@@ -169,7 +172,7 @@ TEST_F(PollerTest, UrlsThatAreTooLongTakeNoPlace) {
   EXPECT_FALSE(state_->FindPage(site_.url() + "/" + accents)->known);
 }
 
-// A megabyte of links, each of which a base makes longer by two thousand bytes.
+// A megabyte of links, each made longer by 2,000 bytes of the base.
 TEST_F(PollerTest, ABaseMakesNoMoreOfADocumentThanADocumentMayHave) {
   std::string feed = R"(<feed xmlns="http://www.w3.org/2005/Atom" xml:base=")" + site_.url() + "/" +
                      std::string(1900, 'b') + R"(/">)";
@@ -231,7 +234,7 @@ TEST_F(PollerTest, ASiteSendsSoManySignalsInAPoll) {
   EXPECT_THAT(notes_.Take(), testing::SizeIs(3)) << "those that were left come first";
 }
 
-// While it lives this process writes no file beyond so many bytes: as on a disk that is full.
+// Limits the size of files that this process writes, during the object's life, like a full disk.
 class SmallFiles {
  public:
   explicit SmallFiles(rlim_t bytes) : handler_(std::signal(SIGXFSZ, SIG_IGN)) {
@@ -251,8 +254,8 @@ class SmallFiles {
   rlimit before_{};
 };
 
-// A document of a few kilobytes ended the poller for all sites: it has 3 MB of URLs, and what is
-// staged of them takes twice as much.
+// A document of a few kilobytes with 3 MB of URLs needs twice as much temporary space. Earlier, it
+// ended the poller for all sites.
 TEST_F(PollerTest, AFullDirectoryForTemporaryFilesFailsADocumentAlone) {
   std::vector<std::pair<std::string, std::string>> pages;
   for (int i = 0; i < 400; ++i) {
@@ -293,7 +296,7 @@ TEST_F(PollerTest, AStateThatCannotBeWrittenEndsThePoll) {
   EXPECT_TRUE(absl::IsInternal(status_)) << status_;
 }
 
-// A site wrote 120,000 lines into the log of the poller, which then lost those about other sites.
+// Earlier, a site could cause 120,000 log lines; the poller then lost the lines about other sites.
 TEST_F(PollerTest, APollTellsSoManyComplaints) {
   std::string robots;
   for (uint64_t i = 0; i < kMaxComplaints + 10; ++i) {
@@ -302,9 +305,9 @@ TEST_F(PollerTest, APollTellsSoManyComplaints) {
   site_.Put("/robots.txt", robots + "Sitemap: /last\n");
   site_.Put("/last", Map({{"/a", ""}}));
   std::vector<uint64_t> untold;
-  options_.untold = [&](const std::string& argument, uint64_t complaints) {
+  options_.untold = [&](const std::string& argument, const PollTally& of) {
     EXPECT_EQ(argument, site_.url());
-    untold.push_back(complaints);
+    untold.push_back(of.untold);
   };
   notes_.status = absl::UnavailableError("gone");
   for (int poll = 0; poll < 2; ++poll) {
@@ -324,18 +327,43 @@ TEST_F(PollerTest, APollTellsSoManyComplaints) {
   EXPECT_THAT(untold, testing::ElementsAre(10, 10));
 }
 
-// New pages of a document, named by their numbers.
+// Earlier, a site of 10,000 documents caused as many log lines every five minutes.
+TEST_F(PollerTest, APollTellsOfSoManyDocuments) {
+  std::string robots;
+  for (uint64_t i = 0; i < kMaxListed + 9; ++i) {
+    const std::string path = "/map" + std::to_string(i);
+    robots += "Sitemap: " + path + "\n";
+    site_.Put(path, Map({{"/" + std::to_string(i), ""}}));
+  }
+  site_.Put("/robots.txt", robots);
+  std::vector<PollTally> tallies;
+  options_.untold = [&](const std::string&, const PollTally& of) { tallies.push_back(of); };
+  for (int poll = 0; poll < 2; ++poll) {
+    const std::vector<DocumentReport> reports = Poll(site_.url());
+    EXPECT_EQ(reports.size(), kMaxListed + 10);
+    EXPECT_EQ(std::ranges::count_if(reports, [](const auto& report) { return !report.unlisted; }),
+              kMaxListed);
+  }
+  ASSERT_EQ(tallies.size(), 2U);
+  EXPECT_EQ(tallies[0].unlisted, 10U);
+  EXPECT_EQ(tallies[0].new_pages, 10U);
+  EXPECT_EQ(tallies[1].unlisted, 10U) << "each poll has its own";
+  EXPECT_EQ(tallies[1].new_pages, 0U);
+  EXPECT_EQ(tallies[1].untold, 0U);
+}
+
+// New pages of a document, with numbers as names.
 std::vector<std::pair<std::string, std::string>> Pages(size_t count) {
   std::vector<std::pair<std::string, std::string>> pages;
   for (size_t i = 0; i < count; ++i) pages.emplace_back("/" + std::to_string(i), "");
   return pages;
 }
 
-// A document of 50,000 entries kept all other sites waiting until the server had taken the last.
+// Earlier, all other sites waited until the server had taken all 50,000 entries of a document.
 TEST_F(PollerTest, NobodyWaitsWhileADocumentIsSent) {
-  site_.Put("/map", Map(Pages(4 * kMinPiece)));
+  site_.Put("/map", Map(Pages(4 * PieceSize::kLeast)));
   std::future<size_t> other;
-  std::vector<size_t> had_turn;  // after so many entries
+  std::vector<size_t> had_turn;  // number of entries sent before
   notes_.settle = [&] {
     now_ = now_ + Duration::Seconds(1);
     if (other.valid()) had_turn.push_back(other.get());
@@ -347,48 +375,52 @@ TEST_F(PollerTest, NobodyWaitsWhileADocumentIsSent) {
     });
     WaitUntil([&] { return turn_.Waiting() > 0; });
   };
-  EXPECT_EQ(Poll(site_.url() + "/map").at(0).new_pages, 4 * kMinPiece);
-  EXPECT_THAT(had_turn, testing::ElementsAre(kMinPiece, 2 * kMinPiece, 3 * kMinPiece));
+  EXPECT_EQ(Poll(site_.url() + "/map").at(0).new_pages, 4 * PieceSize::kLeast);
+  EXPECT_THAT(had_turn, testing::ElementsAre(PieceSize::kLeast, 2 * PieceSize::kLeast,
+                                             3 * PieceSize::kLeast));
 }
 
 TEST_F(PollerTest, PiecesGrowWhereTheServerIsQuick) {
-  site_.Put("/map", Map(Pages(7 * kMinPiece)));
+  site_.Put("/map", Map(Pages(7 * PieceSize::kLeast)));
   std::vector<size_t> settled;
   notes_.settle = [&] { settled.push_back(notes_.sent.size()); };
   Poll(site_.url() + "/map");
-  EXPECT_THAT(settled, testing::ElementsAre(kMinPiece, 3 * kMinPiece, 7 * kMinPiece));
+  EXPECT_THAT(settled, testing::ElementsAre(PieceSize::kLeast, 3 * PieceSize::kLeast,
+                                            7 * PieceSize::kLeast));
 }
 
-// The server takes so little that the time of the site does not suffice for its news.
+// The server is so slow that the site's time is too short for its news.
 TEST_F(PollerTest, SendingIsOfTheTimeOfTheSite) {
   options_.site_timeout = Duration::Seconds(60);
   const std::string map = site_.url() + "/map";
-  const size_t all = 5 * kMinPiece;
+  const size_t all = 5 * PieceSize::kLeast;
   site_.Put("/map", Map(Pages(all)));
   notes_.settle = [this] { now_ = now_ + Duration::Seconds(25); };
   const DocumentReport first = Poll(map).at(0);
   EXPECT_TRUE(status_.ok()) << status_;
   EXPECT_EQ(first.result, Result::kFailed);
   EXPECT_THAT(first.why, HasSubstr("took more than 60 s: the rest is left for another time"));
-  EXPECT_EQ(first.new_pages, 3 * kMinPiece) << "the time ends in the middle of the document";
+  EXPECT_EQ(first.new_pages, 3 * PieceSize::kLeast)
+      << "the time ends in the middle of the document";
   std::vector<std::string> sent = notes_.Take();
-  EXPECT_EQ(sent.size(), 3 * kMinPiece);
+  EXPECT_EQ(sent.size(), 3 * PieceSize::kLeast);
   EXPECT_EQ(Known(map).etag, "") << "there is more of it";
   Reopen();
   const DocumentReport second = Poll(map).at(0);
   EXPECT_EQ(second.result, Result::kRead) << second.why;
-  EXPECT_EQ(second.new_pages, 2 * kMinPiece) << "what the server has taken is not sent again";
+  EXPECT_EQ(second.new_pages, 2 * PieceSize::kLeast)
+      << "what the server has taken is not sent again";
   for (const std::string& one : notes_.Take()) sent.push_back(one);
   EXPECT_EQ(std::set<std::string>(sent.begin(), sent.end()).size(), all);
   EXPECT_EQ(Poll(map).at(0).result, Result::kUnchanged);
 }
 
-// A site lost its hour because another one had the turn.
+// Earlier, a site lost its own time while it waited for another site's turn.
 TEST_F(PollerTest, ItsTurnIsNotOfTheTimeOfTheSite) {
   site_.Put("/robots.txt", "Sitemap: /1\nSitemap: /2\n");
   site_.Put("/2", Map({{"/b", ""}}));
   std::future<void> other;
-  // One thread takes the turn, and another one gives it on.
+  // One thread takes the turn and another thread releases it.
   site_.PutAnswer(
       "/1", [&](const auto&, auto& response) FRESHET_THREAD_ANNOTATION(no_thread_safety_analysis) {
         turn_.Lock();
@@ -406,7 +438,7 @@ TEST_F(PollerTest, ItsTurnIsNotOfTheTimeOfTheSite) {
   EXPECT_THAT(notes_.Take(), testing::ElementsAre(Page("/a"), Page("/b")));
 }
 
-// An index of 10,000 sitemaps is a lot to look up.
+// Looking up the 10,000 sitemaps of an index takes time.
 TEST_F(PollerTest, LookingUpAnIndexIsOfTheTimeOfTheSite) {
   options_.max_documents = 2 * kMaxPiece;
   std::string index = "<sitemapindex>";
@@ -417,21 +449,21 @@ TEST_F(PollerTest, LookingUpAnIndexIsOfTheTimeOfTheSite) {
   options_.site_timeout = Duration::Seconds(60);
   size_t looks = 0;
   on_clock_ = [&] {
-    // Each look-up is a look at the clock; the time is over before the first sitemap.
+    // Each look-up reads the clock once; the time is over before the first sitemap.
     if (++looks > 2 * kMaxPiece) now_ = now_ + Duration::Hours(1);
   };
   EXPECT_THAT(Poll(site_.url() + "/index").back().why, HasSubstr("took more than 60 s"));
   EXPECT_THAT(site_.Asked(), testing::SizeIs(1));
 }
 
-// A robots.txt that comes in many parts.
+// A gzip file of many parts, for a robots.txt.
 std::string ManyParts(int parts) {
   std::string packed;
   for (int i = 0; i < parts; ++i) packed += Gzip("a");
   return packed;
 }
 
-// A robots.txt of 25 KB kept all other sites waiting for minutes.
+// Earlier, a robots.txt of 25 KB kept all other sites waiting for minutes.
 TEST_F(PollerTest, ReadingRobotsIsOfTheTimeOfTheSite) {
   site_.Put("/robots.txt", ManyParts(100));
   options_.site_timeout = Duration::Seconds(60);
@@ -447,7 +479,7 @@ TEST_F(PollerTest, ReadingRobotsIsOfTheTimeOfTheSite) {
   EXPECT_LT(without_turn, 70);
 }
 
-// The poller did not end before it had read that.
+// Earlier, a stop waited until the robots.txt was read.
 TEST_F(PollerTest, AStopEndsTheReadingOfRobots) {
   site_.Put("/robots.txt", ManyParts(100));
   int without_turn = 0;
@@ -462,7 +494,7 @@ TEST_F(PollerTest, AStopEndsTheReadingOfRobots) {
   EXPECT_EQ(without_turn, 11) << "the last look tells how long the reading took";
 }
 
-// Sites took 150 MB each by the names of their documents.
+// Earlier, the URLs of a site's documents could take 150 MB.
 TEST_F(PollerTest, AnIndexNamesSoManyBytes) {
   constexpr size_t kNamed = 3000;
   const std::string head = site_.url() + "/" + std::string(2000 - site_.url().size(), 'a');
@@ -473,7 +505,7 @@ TEST_F(PollerTest, AnIndexNamesSoManyBytes) {
   site_.Put("/index", index + "</sitemapindex>");
   size_t looks = 0;
   on_clock_ = [&] {
-    // While they are looked up: the time is over before the first of them.
+    // The time is over while the documents are looked up, before the first is fetched.
     if (++looks > 1000) now_ = now_ + Duration::Hours(1);
   };
   const DocumentReport report = Poll(site_.url() + "/index").at(0);
@@ -483,10 +515,10 @@ TEST_F(PollerTest, AnIndexNamesSoManyBytes) {
   EXPECT_THAT(site_.Asked(), testing::SizeIs(1));
 }
 
-// Another site's poll may send a page while this one's document waits for its turn.
+// Another site's poll may send a page while this document waits for its turn.
 TEST_F(PollerTest, WhatIsSentMeanwhileIsNotSentAgain) {
-  site_.Put("/map", Map(Pages(2 * kMinPiece)));
-  const std::string late = site_.url() + "/" + std::to_string(2 * kMinPiece - 1);
+  site_.Put("/map", Map(Pages(2 * PieceSize::kLeast)));
+  const std::string late = site_.url() + "/" + std::to_string(2 * PieceSize::kLeast - 1);
   bool committed = false;
   notes_.settle = [&] {
     if (std::exchange(committed, true)) return;
@@ -494,22 +526,22 @@ TEST_F(PollerTest, WhatIsSentMeanwhileIsNotSentAgain) {
     EXPECT_TRUE(state_->Stage(stage, 1, late, now_).ok());
     EXPECT_TRUE(state_->Commit(stage, 1).ok());
   };
-  EXPECT_EQ(Poll(site_.url() + "/map").at(0).new_pages, 2 * kMinPiece - 1);
+  EXPECT_EQ(Poll(site_.url() + "/map").at(0).new_pages, 2 * PieceSize::kLeast - 1);
   EXPECT_THAT(notes_.Take(), testing::Not(testing::Contains("page " + late)));
   EXPECT_EQ(state_->FindPage(late)->modified, now_) << "what is known stays so";
 }
 
-// Signals of many turns are one poll of one size.
+// Signals sent in many turns still belong to one poll, whose size is announced.
 TEST_F(PollerTest, TheSizeOfAPollIsKnownBeforeItIsSent) {
-  auto pages = Pages(3 * kMinPiece);
+  auto pages = Pages(3 * PieceSize::kLeast);
   site_.Put("/map", Map(pages));
   Poll(site_.url() + "/map");
-  for (size_t i = 0; i < 2 * kMinPiece; ++i) pages[i].second = "2024-05-18";
+  for (size_t i = 0; i < 2 * PieceSize::kLeast; ++i) pages[i].second = "2024-05-18";
   pages.emplace_back("/new", "");
   site_.Put("/map", Map(pages));
-  EXPECT_EQ(Poll(site_.url() + "/map").at(0).signals, 2 * kMinPiece);
+  EXPECT_EQ(Poll(site_.url() + "/map").at(0).signals, 2 * PieceSize::kLeast);
   Poll(site_.url() + "/map");
-  EXPECT_THAT(signals_, testing::ElementsAre(0, 2 * kMinPiece));
+  EXPECT_THAT(signals_, testing::ElementsAre(0, 2 * PieceSize::kLeast));
 }
 
 }  // namespace

@@ -17,7 +17,7 @@ namespace {
 using testing::ElementsAre;
 using testing::UnorderedElementsAre;
 
-// Takes all that comes, or fails. Thread-compatible.
+// Takes everything, or fails if `gone`. Thread-compatible.
 class Taker : public Sender {
  public:
   bool SendPage(uint64_t, const FeedEntry& entry) override {
@@ -71,7 +71,8 @@ class PollsTest : public testing::Test {
   std::atomic<Instant> now_ = Instant::FromUnixSeconds(1'718'000'000);
 };
 
-// The first site answers once the second has been read: one after the other they would both wait.
+// The first site answers only after the second has been read, so polls one by one would wait
+// forever.
 TEST_F(PollsTest, ASlowSiteKeepsNobodyWaiting) {
   std::promise<void> other;
   const auto other_read = other.get_future().share();
@@ -86,15 +87,15 @@ TEST_F(PollsTest, ASlowSiteKeepsNobodyWaiting) {
   EXPECT_THAT(read_, ElementsAre(two_.url() + "/map", one_.url() + "/slow"));
 }
 
-// The server takes a second for each piece of what the first site announces; the other site answers
-// when that has begun.
+// The server takes a second for each piece of the first site's news. The second site answers once
+// the first piece was sent.
 TEST_F(PollsTest, ASiteThatAnnouncesMuchKeepsNobodyWaiting) {
   std::string map = "<urlset>";
-  for (size_t i = 0; i < 20 * kMinPiece; ++i) {
+  for (size_t i = 0; i < 20 * PieceSize::kLeast; ++i) {
     map += "<url><loc>/1/" + std::to_string(i) + "</loc></url>";
   }
   one_.Put("/map", map + "</urlset>");
-  options_.poller.fetch.timeout = Duration::Seconds(600);  // a busy machine is slow to begin
+  options_.poller.fetch.timeout = Duration::Seconds(600);  // a busy machine starts slowly
   std::promise<void> begun;
   two_.PutAnswer("/map", [&](const auto&, auto& response) {
     begun.get_future().wait();
@@ -109,7 +110,7 @@ TEST_F(PollsTest, ASiteThatAnnouncesMuchKeepsNobodyWaiting) {
     if (taker_.urls.back() == two_.url() + "/2") return;
     if (++pieces == 1) begun.set_value();
     now_ = now_.load() + Duration::Seconds(1);
-    // Which it cannot become in the turn of this site.
+    // The other document cannot be read during this site's turn.
     (void)other_read.wait_for(std::chrono::milliseconds(500));
   };
   ASSERT_TRUE(Run({one_.url() + "/map", two_.url() + "/map"}).ok());
@@ -158,7 +159,7 @@ TEST_F(PollsTest, WatchedSitesAreReadAsTheyAreDue) {
       Run({one_.url() + "/map", two_.url() + "/map"}, [&](Duration time, int descriptor) {
         if (reads == 2) return true;
         if (time > Duration::Hours(2)) return WaitFor(time, descriptor);
-        // One has been polled, and is due again.
+        // One site has been polled and is due again.
         taker_.gone = false;
         now_ = now_.load() + time;
         return false;
@@ -167,7 +168,7 @@ TEST_F(PollsTest, WatchedSitesAreReadAsTheyAreDue) {
   EXPECT_THAT(taker_.urls, testing::IsSupersetOf({one_.url() + "/1", two_.url() + "/2"}));
 }
 
-// The clock was ten years ahead at the first poll, and is set right while all wait.
+// The clock is ten years ahead at the first poll, and is corrected while the poller waits.
 TEST_F(PollsTest, AClockThatIsSetBackKeepsNobodyWaiting) {
   options_.watch = true;
   options_.poller.only_due = true;

@@ -1,5 +1,5 @@
-// The store over a machine that fails: what was acknowledged is there, what was not is wholly there
-// or wholly absent, and nothing is acknowledged after a failure.
+// The store on a failing machine. Acknowledged commits are there, others are there as a whole or
+// not at all, and nothing is acknowledged after a failure.
 #include <algorithm>
 #include <atomic>
 #include <cstdlib>
@@ -12,9 +12,12 @@
 #include "gtest/gtest.h"
 #include "rocksdb/env.h"
 #include "storage/frontier_store.h"
+#include "storage/frontier_verify.h"
 #include "storage/store.h"
+#include "tests/storage/seen_frontier.h"
 #include "tests/storage/small_store.h"
 #include "tests/storage/store_model.h"
+#include "tests/storage/store_with_frontier.h"
 #include "tests/support/faulty_env.h"
 #include "tests/support/temp_dir.h"
 #include "tests/support/wall_time.h"
@@ -25,13 +28,13 @@ namespace {
 using testing::HasSubstr;
 
 constexpr size_t kFaultyCommits = 5;
-// Between these the script closes and opens the store, copies it, or makes it rewrite its tables.
+// Between these commits the script reopens the store, copies it, or makes it rewrite its tables.
 constexpr size_t kReopenAfter = 2;
 constexpr size_t kCheckpointAfter = 3;
 constexpr size_t kCompactAfter = 4;
 
-// How many scripts are run, each with a fault at every operation. FRESHET_FAULT_SCRIPTS asks for
-// more than the one that the default suite has time for.
+// Number of scripts, each run with a fault at every operation. FRESHET_FAULT_SCRIPTS raises it; the
+// default suite has time for one.
 uint64_t Scripts() {
   const char* const asked = std::getenv("FRESHET_FAULT_SCRIPTS");
   return asked == nullptr ? 1 : std::stoull(asked);
@@ -46,7 +49,7 @@ StoreOptions FaultyStore(FaultyEnv& env, Durability durability = Durability::kSy
   return options;
 }
 
-// How far a run got: commits that were acknowledged, and whether one more was tried.
+// How far a run came: acknowledged commits, and whether another one was tried.
 struct Progress {
   size_t acknowledged = 0;
   bool tried_one_more = false;
@@ -55,7 +58,7 @@ struct Progress {
 
 std::string CopyOf(const std::string& dir) { return dir + "-copy"; }
 
-// Runs the script's commits from `first` to before `end` until something fails.
+// Runs the script's commits [first, end) until one fails.
 Progress RunScript(const Script& script, size_t first, size_t end, const std::string& dir,
                    const StoreOptions& options) {
   Progress progress{.acknowledged = first};
@@ -70,7 +73,7 @@ Progress RunScript(const Script& script, size_t first, size_t end, const std::st
     if (i == kCompactAfter && !(*store)->Compact().ok()) break;
     progress.tried_one_more = true;
     if (!(*store)->Commit(script.commits()[i].changes).ok()) {
-      // A failure is final, whatever is tried afterwards.
+      // A failure is final: another commit fails, too.
       const Status again = (*store)->Commit(script.commits()[i].changes);
       EXPECT_FALSE(again.ok());
       EXPECT_EQ(again, (*store)->health());
@@ -82,8 +85,8 @@ Progress RunScript(const Script& script, size_t first, size_t end, const std::st
   return progress;
 }
 
-// The directory's store must open and hold the acknowledged commits, and of the next one nothing
-// or, if it was tried, all.
+// The store in `dir` must open and hold all acknowledged commits. The next commit is there as a
+// whole or not at all, and only if it was tried.
 void ExpectIntact(const Script& script, const Progress& progress, const std::string& dir,
                   const StoreOptions& options) {
   const auto store = Store::Open(dir, options);
@@ -98,19 +101,18 @@ void ExpectIntact(const Script& script, const Progress& progress, const std::str
       << progress.acknowledged << " acknowledged";
 }
 
-// A checkpoint that was reported done is there, whatever happened since.
+// A finished checkpoint stays intact, whatever happened afterwards.
 void ExpectCheckpoint(const Script& script, const Progress& progress, const std::string& dir,
                       const StoreOptions& options) {
   if (!progress.checkpointed) return;
   ExpectIntact(script, {.acknowledged = kCheckpointAfter}, CopyOf(dir), options);
 }
 
-// Which operations a test strikes at: those that leave `rest` when divided by kTurns. Each has its
-// own, so that none takes long.
+// A test strikes at the operations with remainder `rest` modulo kTurns, so that each test is short.
 constexpr uint64_t kTurns = 3;
 
-// Strikes at single operations of the script. The store is created in one part and filled in
-// another, which starts from a copy: creating it takes as many operations as all the rest.
+// Strikes at single operations of the script. Creating the store takes as many operations as all
+// the rest, so it is tested apart; the fill starts from a copy.
 class StrikeInTurn {
  public:
   using Inject = std::function<void(FaultyEnv& env, uint64_t operation)>;
@@ -131,7 +133,7 @@ class StrikeInTurn {
   }
 
  private:
-  // Returns the number of operations that there are, but for the last few.
+  // Returns the number of operations, less at most kTurns.
   uint64_t RunPart(size_t first, size_t end) {
     for (uint64_t k = rest_ + 1; !testing::Test::HasFailure(); k += kTurns) {
       SCOPED_TRACE(fmt::format("commits {} to {}, operation {}", first, end, k));
@@ -158,7 +160,7 @@ class StrikeInTurn {
 void CutPower(FaultyEnv& env, uint64_t operation) { env.DieAt(operation); }
 void FailOnce(FaultyEnv& env, uint64_t operation) { env.FailAt(operation); }
 
-// All of them together strike at every operation.
+// All parameters together strike at every operation.
 class FaultAtEveryOperation : public testing::TestWithParam<uint64_t> {
  protected:
   static void Each(uint64_t first_seed, const std::function<void(uint64_t seed)>& run) {
@@ -196,11 +198,11 @@ TEST(Fault, AFailedLogSyncEndsWriting) {
   EXPECT_TRUE(absl::IsUnavailable(failed)) << failed;
   EXPECT_THAT(std::string(failed.message()), HasSubstr("injected"));
   env.ClearFaults();
-  // The device works again, but what it holds is unknown.
+  // The device works again, but its content is unknown.
   EXPECT_EQ((*store)->Commit(script.commits()[1].changes), failed);
   EXPECT_EQ((*store)->health(), failed);
   EXPECT_EQ((*store)->SetShards(2), failed);
-  // Reading goes on, and shows nothing that was not acknowledged.
+  // Reads still work and show only acknowledged rows.
   EXPECT_EQ(ReadContents(**store)->DifferenceFrom(script.After(1)), "");
   *store = nullptr;
   env.Crash();
@@ -223,7 +225,7 @@ TEST(Fault, AFailedLogAppendEndsWriting) {
   ExpectIntact(script, {.acknowledged = 1, .tried_one_more = true}, dir / "db", FaultyStore(env));
 }
 
-// Space runs out after every possible number of bytes, and comes back.
+// Space runs out after various numbers of bytes, and becomes free again.
 TEST(Fault, AFullDeviceIsSurvived) {
   const Script script(5, 8);
   for (uint64_t bytes = 0; bytes < 40'000; bytes += 1'237) {
@@ -246,7 +248,7 @@ TEST(Fault, AFullDeviceIsSurvived) {
       EXPECT_TRUE(absl::IsResourceExhausted((*store)->Commit(script.commits()[done].changes)));
       EXPECT_EQ(ReadContents(**store)->DifferenceFrom(script.After(done)), "");
       EXPECT_GE((*store)->Stats().refused_commits, 1U);
-      // Half of the runs lose power while the device is full, the others get space.
+      // Half of the runs lose power while the device is full; the others get space.
       if (bytes % 2 == 0) {
         *store = nullptr;
         env.Crash();
@@ -255,7 +257,7 @@ TEST(Fault, AFullDeviceIsSurvived) {
         continue;
       }
       env.ClearFaults();
-      // The others again are told, or find out by their next commit.
+      // Half of these call TryResume(); the others notice at their next commit.
       if (bytes % 4 == 1) {
         EXPECT_TRUE((*store)->TryResume().ok());
         EXPECT_TRUE((*store)->health().ok());
@@ -309,7 +311,7 @@ TEST(Fault, AReserveIsKeptFree) {
   ASSERT_TRUE(store.ok()) << store.status();
   ASSERT_TRUE((*store)->Commit(script.commits()[0].changes).ok());
   env.SetFreeBytes((1 << 20) - 1);
-  // RocksDB does some things behind opening.
+  // RocksDB still does background work after opening.
   uint64_t before = env.operations();
   for (int quiet = 0; quiet < 10; ++quiet) {
     LetPass(Duration::Millis(50));
@@ -325,7 +327,8 @@ TEST(Fault, AReserveIsKeptFree) {
   EXPECT_TRUE((*store)->health().ok());
 }
 
-// Without sync a power cut may lose the newest commits, but never one before another, nor a part.
+// Without sync a power cut may lose the newest commits, but no part of a commit and none before a
+// kept one.
 TEST(Fault, WithoutSyncAPrefixSurvives) {
   const Script script(7, kFaultyCommits);
   for (const Durability durability : {Durability::kWal, Durability::kNone}) {
@@ -369,13 +372,13 @@ TEST(Fault, AProcessThatDiesLosesNothingWithoutSync) {
     EXPECT_LE((*store)->Stats().syncs, 3U);
     env.DieAt(1);
   }
-  // The process is gone, the machine is not: nothing of what was written is lost.
+  // The process has died, but the machine runs, so nothing written is lost.
   env.ClearFaults();
   ExpectIntact(script, {.acknowledged = kFaultyCommits, .tried_one_more = false}, dir / "db",
                FaultyStore(env, Durability::kWal));
 }
 
-// By its clock each sync of a log takes as long as it is told. Thread-safe.
+// By this clock each log sync takes the time that a test sets. Thread-safe.
 class SlowEnv : public rocksdb::EnvWrapper {
  public:
   explicit SlowEnv(FaultyEnv& disk) : EnvWrapper(disk.env()), disk_(disk) {}
@@ -398,7 +401,7 @@ size_t TablesIn(const std::string& dir) {
   }));
 }
 
-// Where a sync takes long, tens of them would keep a server from its end.
+// On a slow disk tens of syncs would delay the end of a server.
 TEST(Fault, AnEndWritesTablesWhereTheDiskIsFastEnough) {
   const Script script(3, kFaultyCommits);
   for (const Durability durability : {Durability::kSync, Durability::kWal, Durability::kNone}) {
@@ -423,7 +426,7 @@ TEST(Fault, AnEndWritesTablesWhereTheDiskIsFastEnough) {
         EXPECT_EQ(TablesIn(dir / "db") > before, written);
         env.SyncsTake(std::chrono::seconds(0));
       }
-      // A regular end loses nothing, even if the power is cut after it.
+      // An orderly close loses nothing, even if the power fails afterwards.
       disk.Crash();
       ExpectIntact(script, {.acknowledged = kFaultyCommits, .tried_one_more = false}, dir / "db",
                    options);
@@ -431,34 +434,41 @@ TEST(Fault, AnEndWritesTablesWhereTheDiskIsFastEnough) {
   }
 }
 
-TEST(Fault, AnEndLeavesTheFrontierInItsLogOnASlowDisk) {
-  for (const Durability durability : {Durability::kSync, Durability::kWal, Durability::kNone}) {
-    for (const bool slow : {false, true}) {
-      SCOPED_TRACE(fmt::format("{}{}", DurabilityName(durability), slow ? ", slow" : ""));
-      TempDir dir;
-      FaultyEnv disk(1);
-      SlowEnv env(disk);
-      StoreOptions options = SmallStore(&env);
-      options.durability = durability;
-      {
-        const auto store = FrontierStore::Open(dir / "db", options);
-        ASSERT_TRUE(store.ok()) << store.status();
-        FrontierBatch batch(**store);
-        batch.PutItem({.crawl = 1, .queue = 1}, "http://a.test/", {.due = 5, .created = 3});
-        ASSERT_TRUE((*store)->Commit(batch).ok());
-        if (slow) env.SyncsTake(std::chrono::seconds(2));
-        EXPECT_TRUE((*store)->Close().ok());
-        EXPECT_EQ(TablesIn(dir / "db") > 0, !slow || durability == Durability::kNone);
-        env.SyncsTake(std::chrono::seconds(0));
-      }
-      disk.Crash();
-      const auto store = FrontierStore::Open(dir / "db", options);
-      ASSERT_TRUE(store.ok()) << store.status();
-      const FrontierStore::ItemName name{.queue = {.crawl = 1, .queue = 1},
-                                         .url = "http://a.test/"};
-      const auto items = (*store)->ReadItems({&name, 1});
-      ASSERT_TRUE(items.front().ok()) << items.front().status();
-      EXPECT_EQ(items.front()->due, 5U);
+// All rows of the frontier, as text.
+std::vector<std::string> FrontierIn(const std::string& dir, const StoreOptions& options) {
+  const auto opened = StoreWithFrontier::Open(dir, options);
+  if (opened.store == nullptr) return {};
+  SeenFrontier seen;
+  EXPECT_TRUE(opened.frontier->Load(seen).ok());
+  const auto report = VerifyFrontier(*opened.store);
+  EXPECT_TRUE(report.ok() && report->ok());
+  seen.lines.push_back(fmt::format("{} URLs", report->urls));
+  EXPECT_FALSE(std::filesystem::exists(FrontierDirectory(dir)));
+  return seen.lines;
+}
+
+// Before format 5 a server had a separate database for the frontier.
+TEST(Fault, AFrontierIsMovedIntoTheStoreWhateverInterruptsIt) {
+  const std::filesystem::path old = FRESHET_SOURCE_DIR "/tests/golden/release-0.1.0/store";
+  const auto copy_to = [&](const TempDir& dir) {
+    std::filesystem::copy(old, dir / "db", std::filesystem::copy_options::recursive);
+  };
+  const TempDir whole;
+  copy_to(whole);
+  const std::vector<std::string> expected = FrontierIn(whole / "db", SmallStore());
+  EXPECT_EQ(expected.back(), "10 URLs");
+  bool fired = true;
+  for (uint64_t k = 1; fired && !testing::Test::HasFailure(); k += 5) {
+    for (const bool dies : {true, false}) {
+      SCOPED_TRACE(fmt::format("operation {}{}", k, dies ? "" : " fails"));
+      const TempDir dir;
+      FaultyEnv env(k);
+      copy_to(dir);
+      dies ? env.DieAt(k) : env.FailAt(k);
+      (void)Store::Open(dir / "db", FaultyStore(env));
+      fired = env.fired();
+      env.Crash();
+      EXPECT_EQ(FrontierIn(dir / "db", FaultyStore(env)), expected);
     }
   }
 }
@@ -468,7 +478,7 @@ TEST(Fault, OneSyncServesAllThatWait) {
   constexpr int kRounds = 20;
   TempDir dir;
   FaultyEnv env(1);
-  // Syncs take about as long as those of a fast disk; in that time the other threads come to wait.
+  // A sync takes about as long as on a fast disk, so that the other threads come to wait.
   env.OnLogSync([] { LetPass(Duration::Millis(3)); });
   auto store = Store::Open(dir / "db", FaultyStore(env));
   ASSERT_TRUE(store.ok()) << store.status();
@@ -487,7 +497,7 @@ TEST(Fault, OneSyncServesAllThatWait) {
   for (std::thread& thread : threads) thread.join();
   const uint64_t syncs = env.log_syncs() - syncs_before;
   EXPECT_EQ((*store)->Stats().commits, uint64_t{kThreads} * kRounds);
-  // Ideally 2 a round: one for the thread that comes first and one for all others.
+  // Ideally 2 a round: one for the first thread and one for all others.
   EXPECT_LE(syncs, uint64_t{kThreads} * kRounds / 2);
   *store = nullptr;
   env.Crash();
@@ -509,7 +519,7 @@ TEST(Fault, ACheckpointTakenDuringWritesIsAPrefix) {
       ++acknowledged;
     }
   });
-  std::vector<std::pair<size_t, size_t>> bounds;  // commits acknowledged before and after
+  std::vector<std::pair<size_t, size_t>> bounds;  // acknowledged commits before and after
   for (int i = 0; i < 4; ++i) {
     const size_t before = acknowledged;
     EXPECT_TRUE((*store)->Checkpoint(dir / fmt::format("copy{}", i)).ok());
@@ -522,7 +532,7 @@ TEST(Fault, ACheckpointTakenDuringWritesIsAPrefix) {
     SCOPED_TRACE(i);
     const auto copy = Store::Open(dir / fmt::format("copy{}", i), FaultyStore(env));
     ASSERT_TRUE(copy.ok()) << copy.status();
-    EXPECT_EQ((*copy)->generation(), 2U);  // not a new one
+    EXPECT_EQ((*copy)->generation(), 2U);  // as in the checkpoint
     const auto contents = ReadContents(**copy);
     ASSERT_TRUE(contents.ok()) << contents.status();
     const auto report = (*copy)->Verify();

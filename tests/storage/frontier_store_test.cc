@@ -1,15 +1,24 @@
 #include "storage/frontier_store.h"
 
 #include <map>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "fmt/format.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "rocksdb/perf_context.h"
+#include "rocksdb/perf_level.h"
+#include "rocksdb/table_properties.h"
 #include "storage/internal/frontier_rows.h"
+#include "tests/storage/raw_database.h"
+#include "tests/storage/removed_rows.h"
 #include "tests/storage/seen_frontier.h"
+#include "tests/storage/store_with_frontier.h"
 #include "tests/support/temp_dir.h"
+#include "tests/support/wall_time.h"
 
 namespace freshet {
 namespace {
@@ -25,15 +34,15 @@ class FrontierStoreTest : public ::testing::Test {
  protected:
   FrontierStoreTest() { Open(); }
   void Open() {
-    store_.reset();
+    opened_ = {};
     StoreOptions options;
     options.durability = Durability::kWal;
     options.reserve_bytes = 0;
-    auto opened = FrontierStore::Open(dir_ / "frontier", options);
-    ASSERT_TRUE(opened.ok()) << opened.status();
-    store_ = *std::move(opened);
+    opened_ = StoreWithFrontier::Open(dir_ / "db", options);
+    store_ = opened_.frontier.get();
+    ASSERT_NE(store_, nullptr);
   }
-  // Makes changes and writes them.
+  // Writes the changes that `change` makes.
   template <typename Change>
   void Write(Change change) {
     FrontierBatch batch(*store_);
@@ -56,8 +65,9 @@ class FrontierStoreTest : public ::testing::Test {
   }
   std::vector<std::string> Urls(FrontierQueueId queue, std::string_view after = "") {
     std::vector<std::string> urls;
+    const std::string from = after.empty() ? std::string() : std::string(after) + '\0';
     EXPECT_TRUE(store_
-                    ->ScanItems(queue, after,
+                    ->ScanItems(queue, from,
                                 [&](std::string_view url, const FrontierItem&) {
                                   urls.emplace_back(url);
                                   return true;
@@ -72,7 +82,8 @@ class FrontierStoreTest : public ::testing::Test {
   }
 
   TempDir dir_;
-  std::unique_ptr<FrontierStore> store_;
+  StoreWithFrontier opened_;
+  FrontierStore* store_ = nullptr;
 };
 
 TEST_F(FrontierStoreTest, WhatIsWrittenIsReadAfterReopening) {
@@ -129,6 +140,73 @@ TEST_F(FrontierStoreTest, WhatIsDueComesByDateAndText) {
   EXPECT_FALSE(none->next);
 }
 
+// A single scan used to pass over all deleted rows.
+TEST_F(FrontierStoreTest, AScanLeavesOffAmongDeletedRows) {
+  constexpr int kDeleted = 20'000;
+  const auto url = [](int i) { return fmt::format("{:06}", i); };
+  Write([&](FrontierBatch& batch) {
+    for (int i = 0; i <= kDeleted; ++i) {
+      batch.PutDue(kQueue, 5, url(i));
+      batch.PutItem(kQueue, url(i), {.due = 5});
+    }
+  });
+  Write([&](FrontierBatch& batch) {
+    for (int i = 0; i < kDeleted; ++i) {
+      batch.DeleteDue(kQueue, 5, url(i));
+      batch.DeleteItem(kQueue, url(i));
+    }
+  });
+  std::vector<FrontierDue> found;
+  int scans = 0;
+  FrontierStore::DueScan scan = {.due = {}, .next = FrontierDue{}, .left_off = true};
+  for (; scan.left_off && scans < 100; ++scans) {
+    const FrontierDue from = *scan.next;
+    EXPECT_LE(
+        RemovedRowsWalkedOver([&] { scan = store_->ScanDue(kQueue, from, 5, 10).value_or(scan); }),
+        FrontierStore::kMostPassed + 1);
+    found.insert(found.end(), scan.due.begin(), scan.due.end());
+  }
+  EXPECT_GE(scans, kDeleted / static_cast<int>(FrontierStore::kMostPassed));
+  EXPECT_THAT(found, ElementsAre(FrontierDue{5, url(kDeleted)}));
+  EXPECT_FALSE(scan.next);
+
+  std::optional<std::string> from = "";
+  std::vector<std::string> urls;
+  for (scans = 0; from && scans < 100; ++scans) {
+    const auto visit = [&urls](std::string_view text, const FrontierItem&) {
+      urls.emplace_back(text);
+      return true;
+    };
+    const std::string here = *from;
+    EXPECT_LE(RemovedRowsWalkedOver(
+                  [&] { from = store_->ScanItems(kQueue, here, visit).value_or(std::nullopt); }),
+              FrontierStore::kMostPassed + 1);
+  }
+  EXPECT_GE(scans, kDeleted / static_cast<int>(FrontierStore::kMostPassed));
+  EXPECT_THAT(urls, ElementsAre(url(kDeleted)));
+}
+
+// A row after many deleted rows counts as all these rows.
+TEST_F(FrontierStoreTest, AScanLeavesOffAmongRowsThatAreFewAndFarBetween) {
+  Write([&](FrontierBatch& batch) {
+    for (int i = 0; i < 20'000; ++i) batch.PutDue(kQueue, 5, fmt::format("{:06}", i));
+    for (int i = 0; i < 20'000; ++i) {
+      if (i % 100 != 0) batch.DeleteDue(kQueue, 5, fmt::format("{:06}", i));
+    }
+  });
+  FrontierStore::DueScan scan = {.due = {}, .next = FrontierDue{}, .left_off = true};
+  size_t found = 0;
+  while (scan.left_off) {
+    const FrontierDue from = *scan.next;
+    EXPECT_LE(RemovedRowsWalkedOver([&] {
+                scan = store_->ScanDue(kQueue, from, 5, 1000).value_or(FrontierStore::DueScan());
+              }),
+              FrontierStore::kMostPassed + 100);
+    found += scan.due.size();
+  }
+  EXPECT_EQ(found, 200U);
+}
+
 TEST_F(FrontierStoreTest, AQueueIsForgottenWithAllThatIsInItAndNothingElse) {
   Fill();
   Write([](FrontierBatch& batch) { batch.DeleteQueue(kQueue); });
@@ -138,10 +216,71 @@ TEST_F(FrontierStoreTest, AQueueIsForgottenWithAllThatIsInItAndNothingElse) {
   const auto scan = store_->ScanDue(kQueue, {}, 100, 10);
   ASSERT_TRUE(scan.ok());
   EXPECT_THAT(scan->due, IsEmpty());
-  // Its numbers may be given again.
+  // The same numbers can be used again.
   Write([](FrontierBatch& batch) { batch.PutItem(kQueue, "new", {.due = 1}); });
   Open();
   EXPECT_THAT(Urls(kQueue), ElementsAre("new"));
+}
+
+// RocksDB skips deleted rows without counting them, so a scan of a new queue with the same number
+// would never stop early.
+TEST_F(FrontierStoreTest, AForgottenQueueLeavesNothingInMemoryAfterAStart) {
+  Write([&](FrontierBatch& batch) {
+    for (int i = 0; i < 30'000; ++i) batch.PutDue(kQueue, 5, fmt::format("{:06}", i));
+  });
+  Write([](FrontierBatch& batch) { batch.DeleteQueue(kQueue); });
+  Loaded();
+  Write([](FrontierBatch& batch) { batch.PutDue(kQueue, 5, "last"); });
+  rocksdb::SetPerfLevel(rocksdb::PerfLevel::kEnableCount);
+  rocksdb::get_perf_context()->Reset();
+  const auto scan = store_->ScanDue(kQueue, {}, 5, 10);
+  rocksdb::SetPerfLevel(rocksdb::PerfLevel::kDisable);
+  ASSERT_TRUE(scan.ok());
+  EXPECT_THAT(scan->due, ElementsAre(FrontierDue{5, "last"}));
+  EXPECT_LT(rocksdb::get_perf_context()->next_on_memtable_count, 100U);
+}
+
+// Range deletions in memory slow down each later read, because RocksDB sorts all of them again.
+TEST_F(FrontierStoreTest, ForgottenQueuesLeaveNoRanges) {
+  for (uint32_t i = 0; i < 100; ++i) {
+    const FrontierQueueId queue{.crawl = 3, .queue = i};
+    Write([&](FrontierBatch& batch) {
+      batch.PutItem(queue, "u", {.due = 5, .created = 3, .metadata = "m"});
+      batch.PutQueue(queue, {.key = "k", .active = 1});
+    });
+    // Rows written by the same batch are deleted, too.
+    Write([&](FrontierBatch& batch) {
+      batch.PutDue(queue, 5, "u");
+      batch.DeleteQueue(queue);
+    });
+    EXPECT_THAT(Urls(queue), IsEmpty());
+  }
+  ASSERT_TRUE(opened_.store->Checkpoint(dir_ / "copy").ok());
+  const storage::RawDatabase copy(dir_ / "copy");
+  for (rocksdb::ColumnFamilyHandle* const family : copy.handles) {
+    rocksdb::TablePropertiesCollection tables;
+    ASSERT_TRUE(copy.db->GetPropertiesOfAllTables(family, &tables).ok());
+    for (const auto& [name, properties] : tables) {
+      EXPECT_EQ(properties->num_range_deletions, 0U) << name;
+    }
+  }
+}
+
+// Queues with too many rows for single deletions are deleted by ranges. Ranges leave memory before
+// there are many.
+TEST_F(FrontierStoreTest, ManyRangesGoToDisk) {
+  Write([&](FrontierBatch& batch) {
+    for (int i = 0; i < 30'000; ++i) batch.PutDue(kQueue, 5, fmt::format("{:06}", i));
+    for (uint32_t i = 0; i < 1500; ++i) {
+      batch.PutDue({.crawl = 3, .queue = i}, 5, "u");
+    }
+  });
+  Write([&](FrontierBatch& batch) {
+    batch.DeleteQueue(kQueue);
+    for (uint32_t i = 0; i < 1500; ++i) batch.DeleteQueue({.crawl = 3, .queue = i});
+  });
+  EXPECT_TRUE(Eventually([&] { return store_->Stats().table_bytes > 0; }));
+  EXPECT_TRUE(store_->ScanDue(kQueue, {}, 5, 10)->due.empty());
 }
 
 TEST_F(FrontierStoreTest, ACrawlIdIsForgottenWithAllItsQueues) {
@@ -162,22 +301,18 @@ TEST_F(FrontierStoreTest, AScanGoesOnWhereItLeftOff) {
   EXPECT_THAT(Urls(kQueue, "A"), ElementsAre("a", "b"));
 }
 
-TEST_F(FrontierStoreTest, ACheckpointIsAStore) {
+TEST_F(FrontierStoreTest, ACheckpointOfTheStoreHasIt) {
   Fill();
-  ASSERT_TRUE(store_->Checkpoint(dir_ / "copy").ok());
+  ASSERT_TRUE(opened_.store->Checkpoint(dir_ / "copy").ok());
   Write([](FrontierBatch& batch) { batch.DeleteCrawl(1); });
-  auto copy = FrontierStore::Open(dir_ / "copy", {});
-  ASSERT_TRUE(copy.ok()) << copy.status();
+  const auto copy = StoreWithFrontier::Open(dir_ / "copy", {});
+  ASSERT_NE(copy.frontier, nullptr);
   SeenFrontier seen;
-  ASSERT_TRUE((*copy)->Load(seen).ok());
+  ASSERT_TRUE(copy.frontier->Load(seen).ok());
   EXPECT_EQ(seen.lines.size(), 8u);
 }
 
-TEST_F(FrontierStoreTest, TheSameDirectoryIsOpenedOnce) {
-  EXPECT_FALSE(FrontierStore::Open(dir_ / "frontier", {}).ok());
-}
-
-// What is added up over all queues stays a number, whatever a row says.
+// The bound keeps sums over all queues from overflowing, whatever a row says.
 TEST(FrontierRows, NoQueueHasMoreUrlsThanThereCanBe) {
   FrontierQueueRecord read;
   FrontierQueueRecord record{.key = "a"};
@@ -217,7 +352,7 @@ TEST(FrontierRows, DamagedValuesAreNoRecords) {
   EXPECT_EQ(read.asked_delay, 0U);
   EXPECT_EQ(read.asked_until, 300U);
   for (size_t size = 0; size + 1 < value.size(); ++size) {
-    // Cut at the end of a field it is a shorter record; else it is none.
+    // A value cut at the end of a field is a valid, shorter record. Any other cut is invalid.
     FrontierQueueRecord cut;
     if (storage::DecodeFrontier(std::string_view(value).substr(0, size), &cut)) {
       EXPECT_LT(storage::EncodeFrontier(cut).size(), value.size());

@@ -1,8 +1,8 @@
-// The bytes of every record version, as they were first released, and a whole database of every
-// format. A change that breaks one of these breaks the stores of users: give it a new version and a
-// migration instead, and add golden files beside the old ones.
+// The bytes of every record version as first released, and a whole database of every format. A
+// change that breaks one of these breaks the stores of users: add a new version and a migration
+// instead, and new golden files beside the old ones.
 //
-// FRESHET_WRITE_GOLDEN=1 writes what is missing from tests/golden; it never overwrites.
+// FRESHET_WRITE_GOLDEN=1 writes missing files of tests/golden; it never overwrites.
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
@@ -95,7 +95,7 @@ PageRecord GoldenPage() {
   return page;
 }
 
-// With all that the other lacks.
+// Has all fields that GoldenPage() lacks.
 PageRecord GoldenMovedPage() {
   PageRecord page = GoldenPage();
   page.state.unanswered = 3;
@@ -108,7 +108,7 @@ PageRecord GoldenMovedPage() {
   return page;
 }
 
-// As it was added: all that has a default has it.
+// A page as added: all fields with a default have it.
 PageRecord GoldenNewPage() {
   PageRecord page;
   page.key = GoldenPage().key;
@@ -137,7 +137,7 @@ LeaseRecord GoldenLease() {
   return lease;
 }
 
-// One of each kind, and one that is like the first.
+// One entry of each kind, and one similar to the first.
 std::vector<LeaseEntry> GoldenLeases() {
   LeaseRecord next = GoldenLease();
   next.id = LeaseId(next.id.value() + (uint64_t{1} << 12));
@@ -153,7 +153,7 @@ std::vector<LeaseEntry> GoldenLeases() {
           {.record = {.page = next.page, .assigned = At(7)}, .kind = LeaseEntry::Kind::kAssigned}};
 }
 
-// Two of an identity's, and one of nobody known.
+// Two leases of identities, and one of an unknown client.
 std::vector<LeaseEntry> GoldenHeldLeases() {
   LeaseRecord held = GoldenLease();
   held.client = "identity news";
@@ -164,7 +164,7 @@ std::vector<LeaseEntry> GoldenHeldLeases() {
   return {{.record = held}, {.record = next}, {.record = unknown}};
 }
 
-// One of a removed page, and one of a page that is there.
+// A lease of a removed page, and a lease of an existing one.
 std::vector<LeaseEntry> GoldenOrphanLeases() {
   LeaseRecord orphan = GoldenLease();
   orphan.client = "identity news";
@@ -183,7 +183,7 @@ HostRecord GoldenThrottledHost() {
   return host;
 }
 
-// With all that came after the others.
+// A host with all fields that came later.
 HostRecord GoldenCappedHost() {
   HostRecord host = GoldenHost();
   host.max_crawls = CrawlCap{.count = 1000, .per = Duration::Days(1)};
@@ -228,7 +228,7 @@ EpochRecord GoldenEpoch() {
   return {.shard = 2, .number = 41, .finished = At(-7), .site_model = std::string("a\0b", 3)};
 }
 
-// A row and a check that its value decodes to the record that was encoded.
+// A row, and a check that its value decodes to the encoded record.
 struct Row {
   std::string name;
   std::string key;
@@ -425,7 +425,7 @@ TEST(Golden, RecordsAreEncodedAndDecodedAsReleased) {
     ASSERT_TRUE(golden.contains(row.name));
     const auto& [key, value] = golden.at(row.name);
     EXPECT_EQ(Hex(row.key), key);
-    // Of a version that is not written any more there is nothing to compare.
+    // The server no longer writes this version, so there is nothing to compare.
     if (!row.value.empty()) {
       EXPECT_EQ(Hex(row.value), value);
     }
@@ -433,7 +433,7 @@ TEST(Golden, RecordsAreEncodedAndDecodedAsReleased) {
   }
 }
 
-// What the golden databases hold: closed, with a lease open.
+// Fills a golden database, which has an open lease when it is closed.
 void FillGoldenDatabase(Store& store) {
   const PageRecord page = GoldenPage();
   Changes changes;
@@ -449,7 +449,7 @@ void FillGoldenDatabase(Store& store) {
 
 fs::path DatabaseOf(uint32_t format) { return kGolden / fmt::format("format-{}", format); }
 
-// Written by the release that had this format, brought up to date when it is opened.
+// A database written by the release that had this format; opening it migrates it.
 class GoldenDatabase : public testing::TestWithParam<uint32_t> {};
 
 TEST_P(GoldenDatabase, AReleasedFormatOpensWithAllItsContents) {
@@ -466,7 +466,7 @@ TEST_P(GoldenDatabase, AReleasedFormatOpensWithAllItsContents) {
   TempDir dir;
   const std::string copy = dir / "db";
   fs::copy(released, copy);
-  // What is there already wins over the options.
+  // The stored secret takes precedence over the options.
   options.fingerprint_secret = FingerprintSecret{};
   const auto store = Store::Open(copy, options);
   ASSERT_TRUE(store.ok()) << store.status();
@@ -488,7 +488,7 @@ TEST_P(GoldenDatabase, AReleasedFormatOpensWithAllItsContents) {
   EXPECT_TRUE(report.ok() && report->ok());
 }
 
-INSTANTIATE_TEST_SUITE_P(Formats, GoldenDatabase, testing::Values(3U, kFormatVersion));
+INSTANTIATE_TEST_SUITE_P(Formats, GoldenDatabase, testing::Values(3U, 4U, kFormatVersion));
 
 }  // namespace
 }  // namespace freshet::storage

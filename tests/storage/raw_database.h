@@ -1,4 +1,4 @@
-// A database without the store around it, for tests that write what the store never would.
+// A database without a store, for tests that write rows which a store never would.
 #ifndef FRESHET_TESTS_STORAGE_RAW_DATABASE_H_
 #define FRESHET_TESTS_STORAGE_RAW_DATABASE_H_
 
@@ -15,7 +15,7 @@
 
 namespace freshet::storage {
 
-// Owner thread only. What it is asked to do must succeed.
+// A database without Store. Every call must succeed. Owner thread only.
 class RawDatabase {
  public:
   explicit RawDatabase(const std::string& dir) {
@@ -25,8 +25,9 @@ class RawDatabase {
     }
     std::vector<rocksdb::ColumnFamilyHandle*> opened;
     rocksdb::DB* raw = nullptr;
-    const rocksdb::Status status =
-        rocksdb::DB::Open(rocksdb::DBOptions(), dir, families, &opened, &raw);
+    rocksdb::DBOptions options;
+    options.create_missing_column_families = true;
+    const rocksdb::Status status = rocksdb::DB::Open(options, dir, families, &opened, &raw);
     EXPECT_TRUE(status.ok()) << status.ToString();
     db.reset(raw);
     std::copy(opened.begin(), opened.end(), handles.begin());

@@ -49,8 +49,7 @@ std::vector<std::string> FilesWith(const std::string& dir, const std::string& te
   return names;
 }
 
-// The same once files that are not needed any more have been deleted, which a thread of the store's
-// own may do.
+// Like FilesWith(), after the store's thread has deleted files that are no longer needed.
 std::vector<std::string> FilesLeftWith(const std::string& dir, const std::string& text) {
   std::vector<std::string> names;
   (void)Eventually([&] { return (names = FilesWith(dir, text)).empty(); }, Duration::Seconds(10));
@@ -59,7 +58,7 @@ std::vector<std::string> FilesLeftWith(const std::string& dir, const std::string
 
 PageWrite Created(const PageRecord& page) { return {.record = &page, .created = true}; }
 
-// Everything that Load says, by key.
+// Collects all rows of Load, by key.
 class Collector : public LoadVisitor {
  public:
   struct Page {
@@ -104,7 +103,7 @@ Collector LoadAll(const Store& store) {
 
 class StoreTest : public testing::Test {
  protected:
-  // `n` pages on three hosts, committed one batch a host.
+  // Commits `n` pages on three hosts, one batch for each host.
   std::vector<PageRecord> Fill(Store& store, size_t n) {
     std::vector<PageRecord> pages;
     for (size_t i = 0; i < n; ++i) {
@@ -117,7 +116,7 @@ class StoreTest : public testing::Test {
     return pages;
   }
 
-  // Names of `n` hosts that are in slots of their own, by slot.
+  // Names of `n` hosts in different slots, by slot.
   static std::vector<std::string> HostsBySlot(size_t n) {
     std::map<Slot, std::string> hosts;
     for (size_t i = 0; hosts.size() < n; ++i) {
@@ -295,7 +294,45 @@ TEST_F(StoreTest, ScansPagesInSlices) {
   EXPECT_TRUE(part->done);
 }
 
-// Whoever adds pages of one host and removes them again costs reads of other slots nothing.
+// Earlier, one read passed over all removed rows.
+TEST_F(StoreTest, ReadsOfManyPagesLeaveOffAmongRemovedRows) {
+  constexpr size_t kRemoved = 10'000;
+  constexpr uint64_t kMost = 4096;
+  const auto store = OpenOrDie(dir_ / "db", SmallStore());
+  const std::string host = HostsBySlot(1)[0];
+  std::vector<PageRecord> pages;
+  for (size_t i = 0; i <= kRemoved; ++i) pages.push_back(random_.Page(host, i, 1 + i));
+  Changes added;
+  Changes removed;
+  for (const PageRecord& page : pages) {
+    added.pages.push_back(Created(page));
+    if (&page != &pages.back()) removed.removed_pages.push_back(&page);
+  }
+  ASSERT_TRUE(store->Commit(added).ok());
+  ASSERT_TRUE(store->Commit(removed).ok());
+  size_t found = 0;
+  size_t reads = 0;
+  ScanResult scan;
+  for (; !scan.done && reads < 100; ++reads) {
+    EXPECT_LE(RemovedRowsWalkedOver(
+                  [&] { scan = *store->ScanPages(scan.next, PageNumber(UINT64_MAX), 64); }),
+              kMost + 1);
+    found += scan.pages.size();
+  }
+  EXPECT_EQ(found, 1U);
+  EXPECT_GE(reads, 1 + kRemoved / kMost);
+  ListResult list;
+  for (reads = 0; reads == 0 || (!list.next_token.empty() && reads < 100); ++reads) {
+    EXPECT_LE(RemovedRowsWalkedOver(
+                  [&] { list = *store->List({.host = host}, std::string(list.next_token), 10); }),
+              kMost + 1);
+    found += list.pages.size();
+  }
+  EXPECT_EQ(found, 2U);
+  EXPECT_GE(reads, 1 + kRemoved / kMost);
+}
+
+// Pages of one host that were added and removed do not slow down reads of other slots.
 TEST_F(StoreTest, ReadsOfASlotEndBeforeTheRemovedRowsOfTheNext) {
   const auto store = OpenOrDie(dir_ / "db", SmallStore());
   const std::vector<std::string> hosts = HostsBySlot(2);
@@ -381,11 +418,11 @@ TEST_F(StoreTest, CheckpointIsACopyOfOneMoment) {
   EXPECT_TRUE(report.ok() && report->ok());
 }
 
-// Compacted, a store that removed pages holds no byte of them, in whatever file. The MANIFEST names
-// the first and last keys of tables; it is written anew at every opening.
+// After a compaction no file contains any byte of removed pages. The MANIFEST names the first and
+// last keys of tables; it is rewritten whenever the store opens.
 TEST_F(StoreTest, RemovedPagesAreGoneFromTheFiles) {
   StoreOptions options = SmallOptions();
-  options.compress = false;  // so that text would be found in the files
+  options.compress = false;  // so that text can be found in the files
   auto store = OpenOrDie(dir_ / "db", options);
   std::vector<PageRecord> pages = Fill(*store, 30);
   const auto compact = [&] {
@@ -409,7 +446,7 @@ TEST_F(StoreTest, RemovedPagesAreGoneFromTheFiles) {
   EXPECT_THAT(FilesLeftWith(dir_ / "db", "secret-"), testing::IsEmpty());
   EXPECT_THAT(FilesWith(dir_ / "db", pages[0].key.url), testing::Not(testing::IsEmpty()));
 
-  // With the pages of one moment in several tables.
+  // Now the pages, written at one time, are in several tables.
   changes = Changes();
   for (const PageRecord& page : pages) changes.removed_pages.push_back(&page);
   ASSERT_TRUE(store->Commit(changes).ok());
@@ -425,7 +462,7 @@ TEST_F(StoreTest, CompactionsWaitUntilTheyAreStarted) {
   StoreOptions options = SmallOptions();
   options.hold_compactions = true;
   const auto store = OpenOrDie(dir_ / "db", options);
-  // Far more than four memtables hold, after which RocksDB compacts.
+  // Writes far more than four memtables hold; without the option RocksDB would compact then.
   const std::vector<PageRecord> pages = Fill(*store, 300);
   for (int round = 0; round < 40; ++round) {
     Changes changes;
@@ -450,7 +487,7 @@ TEST_F(StoreTest, DropsEpochsWhenTheNumberOfShardsChanges) {
   EXPECT_EQ(store->LoadGlobals()->epochs.size(), 1U);
   EXPECT_EQ(store->LoadGlobals()->shards, 2U);
   ASSERT_TRUE(store->SetShards(4).ok());
-  // What was learned is gone, the counting goes on.
+  // The learned model is gone, but epochs are still counted.
   const auto globals = store->LoadGlobals();
   ASSERT_EQ(globals->epochs.size(), 4U);
   for (uint16_t shard = 0; shard < 4; ++shard) {

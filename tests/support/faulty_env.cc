@@ -1,11 +1,13 @@
 #include "tests/support/faulty_env.h"
 
 #include <algorithm>
+#include <cerrno>
 #include <filesystem>
 #include <fstream>
 #include <map>
 #include <optional>
 #include <sstream>
+#include <system_error>
 #include <utility>
 #include <vector>
 
@@ -45,7 +47,7 @@ std::string Contents(const std::string& path) {
   return out.str();
 }
 
-// After a failed flush RocksDB sleeps a second; nothing here gets better by waiting.
+// RocksDB sleeps a second after a failed flush, but waiting does not help here.
 class ImpatientClock : public rocksdb::SystemClockWrapper {
  public:
   ImpatientClock() : SystemClockWrapper(rocksdb::SystemClock::Default()) {}
@@ -53,7 +55,7 @@ class ImpatientClock : public rocksdb::SystemClockWrapper {
   void SleepForMicroseconds(int) override {}
 };
 
-// RocksDB's default threads over a file system and a clock of our own.
+// RocksDB's default threads over our file system and clock.
 class ComposedEnv : public rocksdb::EnvWrapper {
  public:
   explicit ComposedEnv(const std::shared_ptr<rocksdb::FileSystem>& file_system)
@@ -62,11 +64,11 @@ class ComposedEnv : public rocksdb::EnvWrapper {
   }
 };
 
-// A fault that strikes at the n-th event of its kind. Value type, thread-compatible.
+// A fault at the n-th event of its kind. Value type, thread-compatible.
 class Countdown {
  public:
   void Set(uint64_t n) { left_ = n; }
-  // Counts one event; true when it is the one.
+  // Counts one event; returns true at the n-th.
   bool Strike() { return left_ != kNever && --left_ == 0; }
 
  private:
@@ -88,8 +90,9 @@ class FaultyEnv::Disk : public rocksdb::FileSystemWrapper {
     return function();
   }
   void ClearFaults() {
-    die_ = fail_ = fail_log_sync_ = fail_log_append_ = Countdown();
+    die_ = fail_ = run_out_ = fail_log_sync_ = fail_log_append_ = Countdown();
     free_bytes_ = kUnlimited;
+    free_hidden_ = says_quota_ = false;
     dead_ = fired_ = false;
   }
   void Crash();
@@ -99,7 +102,7 @@ class FaultyEnv::Disk : public rocksdb::FileSystemWrapper {
                   const IOOptions& options, IODebugContext* dbg);
   IOStatus Sync(const std::string& path);
   IOStatus SyncDirectory(const std::string& dir);
-  // Durable at once: a truncation that came undone would only be repeated.
+  // A truncation is durable at once. If a crash undid it, the caller would only repeat it.
   IOStatus Truncate(const std::string& path, FSWritableFile* file, uint64_t size,
                     const IOOptions& options, IODebugContext* dbg);
 
@@ -121,37 +124,40 @@ class FaultyEnv::Disk : public rocksdb::FileSystemWrapper {
                         IODebugContext* dbg) override;
 
   mutable Mutex mutex_;
-  // All below: guarded by mutex_.
+  // All fields below are guarded by mutex_.
   Random random_;
   uint64_t operations_ = 0;
   uint64_t log_syncs_ = 0;
   Countdown die_;
   Countdown fail_;
+  Countdown run_out_;
   Countdown fail_log_sync_;
   Countdown fail_log_append_;
   uint64_t free_bytes_ = kUnlimited;
+  bool free_hidden_ = false;
+  bool says_quota_ = false;
   bool dead_ = false;
   bool fired_ = false;
   bool hanging_ = false;
-  Condition goes_on_;   // no longer hanging
-  size_t waiting_ = 0;  // operations, for that
+  Condition goes_on_;   // signalled when operations no longer hang
+  size_t waiting_ = 0;  // hanging operations
   std::function<void()> on_log_sync_;
 
  private:
   struct FileState {
     uint64_t size = 0;
     uint64_t durable = 0;
-    bool sync_failed = false;  // nothing more of it becomes durable
+    bool sync_failed = false;  // once set, no sync makes anything durable
   };
-  // An entry of a directory that is not durable yet, and how to undo it.
+  // A directory entry that is not durable yet, with what is needed to undo it.
   struct Entry {
-    std::string path;                     // when it was made
-    std::string now;                      // after the renamings since
-    std::string renamed_from;             // empty: created or linked
-    std::optional<std::string> replaced;  // contents of what the renaming replaced
+    std::string path;                     // path at its creation
+    std::string now;                      // path after later renames
+    std::string renamed_from;             // "" = created or linked
+    std::optional<std::string> replaced;  // previous content of a replaced file
   };
 
-  // Counts one operation. An error: it must not happen.
+  // Counts one operation. Returns an error if the operation must fail.
   IOStatus Begin(const std::string& what) FRESHET_REQUIRES(mutex_) {
     ++waiting_;
     while (hanging_) goes_on_.Wait(mutex_);
@@ -159,6 +165,10 @@ class FaultyEnv::Disk : public rocksdb::FileSystemWrapper {
     ++operations_;
     if (!dead_ && die_.Strike()) dead_ = fired_ = true;
     if (dead_) return IOStatus::IOError("injected: machine is dead", what);
+    if (run_out_.Strike()) {
+      fired_ = free_hidden_ = true;
+      free_bytes_ = 0;
+    }
     if (fail_.Strike()) {
       fired_ = true;
       return IOStatus::IOError("injected: operation failed", what);
@@ -172,7 +182,7 @@ class FaultyEnv::Disk : public rocksdb::FileSystemWrapper {
   std::vector<Entry> entries_;
 };
 
-// Thread-compatible, as RocksDB uses it.
+// A file whose writes can fail. Thread-compatible, as RocksDB uses it.
 class FaultyEnv::File : public rocksdb::FSWritableFileOwnerWrapper {
  public:
   File(Disk* disk, std::string path, std::unique_ptr<FSWritableFile> file)
@@ -203,7 +213,7 @@ class FaultyEnv::File : public rocksdb::FSWritableFileOwnerWrapper {
   const std::string path_;
 };
 
-// Thread-compatible, as RocksDB uses it.
+// A directory whose syncs can fail. Thread-compatible, as RocksDB uses it.
 class FaultyEnv::Directory : public FSDirectory {
  public:
   Directory(Disk* disk, std::string path) : disk_(disk), path_(std::move(path)) {}
@@ -226,7 +236,8 @@ IOStatus FaultyEnv::Disk::Append(const std::string& path, FSWritableFile* file, 
   size_t part = verdict.ok() ? data.size() : was_dead ? 0 : random_.Below(data.size() + 1);
   if (verdict.ok() && part > free_bytes_) {
     part = free_bytes_;
-    verdict = IOStatus::NoSpace("injected: device is full", path);
+    verdict = says_quota_ ? IOStatus::IOError(path, std::generic_category().message(EDQUOT))
+                          : IOStatus::NoSpace("injected: device is full", path);
   }
   if (free_bytes_ != kUnlimited) free_bytes_ -= std::min<uint64_t>(part, free_bytes_);
   const IOStatus written = file->Append(Slice(data.data(), part), options, dbg);
@@ -249,7 +260,7 @@ IOStatus FaultyEnv::Disk::Sync(const std::string& path) {
     }
   }
   const auto it = files_.find(path);
-  if (it == files_.end()) return verdict;  // written before the last crash: durable as it is
+  if (it == files_.end()) return verdict;  // written before the last crash, so durable as it is
   if (!verdict.ok()) it->second.sync_failed = true;
   if (!it->second.sync_failed) it->second.durable = it->second.size;
   return verdict;
@@ -309,7 +320,7 @@ IOStatus FaultyEnv::Disk::ReopenWritableFile(const std::string& path, const File
 
 IOStatus FaultyEnv::Disk::NewDirectory(const std::string& name, const IOOptions&,
                                        std::unique_ptr<FSDirectory>* result, IODebugContext*) {
-  // RocksDB names the same directory with and without a slash at the end.
+  // RocksDB names a directory with and without a slash at the end.
   std::string path = name;
   while (path.size() > 1 && path.back() == '/') path.pop_back();
   *result = std::make_unique<Directory>(this, path);
@@ -365,7 +376,8 @@ IOStatus FaultyEnv::Disk::LinkFile(const std::string& from, const std::string& t
 IOStatus FaultyEnv::Disk::GetFreeSpace(const std::string& path, const IOOptions& options,
                                        uint64_t* bytes, IODebugContext* dbg) {
   const MutexLock lock(mutex_);
-  if (free_bytes_ == kUnlimited) return target()->GetFreeSpace(path, options, bytes, dbg);
+  if (free_bytes_ == kUnlimited || free_hidden_)
+    return target()->GetFreeSpace(path, options, bytes, dbg);
   *bytes = free_bytes_;
   return IOStatus::OK();
 }
@@ -377,7 +389,7 @@ void FaultyEnv::Disk::Crash() {
     const uint64_t kept = state.durable + random_.Below(state.size - state.durable + 1);
     std::filesystem::resize_file(path, kept);
   }
-  // Directory entries are undone from the newest back.
+  // Undoes directory entries, the newest first.
   for (auto entry = entries_.rbegin(); entry != entries_.rend(); ++entry) {
     if (!std::filesystem::exists(entry->path)) continue;
     if (entry->renamed_from.empty()) {
@@ -417,6 +429,15 @@ void FaultyEnv::FailLogAppendAt(uint64_t n) {
 }
 void FaultyEnv::SetFreeBytes(uint64_t bytes) {
   disk_->Locked([&] { disk_->free_bytes_ = bytes; });
+}
+void FaultyEnv::RunOutAt(uint64_t n) {
+  disk_->Locked([&] { disk_->run_out_.Set(n); });
+}
+void FaultyEnv::SayQuota(bool quota) {
+  disk_->Locked([&] { disk_->says_quota_ = quota; });
+}
+void FaultyEnv::HideFreeBytes(bool hidden) {
+  disk_->Locked([&] { disk_->free_hidden_ = hidden; });
 }
 void FaultyEnv::SetHanging(bool hanging) {
   disk_->Locked([&] { disk_->hanging_ = hanging; });

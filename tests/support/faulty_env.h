@@ -1,11 +1,11 @@
-// A machine that fails on demand: a rocksdb::Env over real files which loses what was not synced,
-// tears writes, fails chosen operations and runs out of space.
+// A machine that fails on demand: a rocksdb::Env over real files that loses unsynced bytes, tears
+// writes, fails chosen operations and runs out of space.
 //
-// Model of the disk: an append reaches the file at once, for readers, but survives a crash only
-// once the file was synced; a file's creation, link or renaming survives once its directory was
-// synced. Deletions survive at once. What an unsuccessful sync did not cover never becomes durable,
-// even when a later sync succeeds. RocksDB's files of options cannot be created: nobody reads them,
-// RocksDB goes on without, and writing and checking them takes half of the time of an opening.
+// Model of the disk: an append is visible to readers at once, but survives a crash only after a
+// sync of the file. A file's creation, link or rename survives after a sync of its directory.
+// Deletions survive at once. Bytes of a failed sync never become durable, even if a later sync
+// succeeds. RocksDB's files of options cannot be created: RocksDB continues without them, and
+// writing and checking them takes half the time of opening a store.
 #ifndef FRESHET_TESTS_SUPPORT_FAULTY_ENV_H_
 #define FRESHET_TESTS_SUPPORT_FAULTY_ENV_H_
 
@@ -20,12 +20,12 @@ class Env;
 
 namespace freshet {
 
-// Thread-safe. Operations are numbered from 1 in the order in which they come: appends, syncs of
+// A disk with faults. Thread-safe. Operations are numbered from 1 in their order: appends, syncs of
 // files and directories, creations, renames, links, truncations, deletions. Reads are not counted
 // and never fail.
 class FaultyEnv {
  public:
-  // The seed decides how much of torn writes survives.
+  // The seed decides how much of a torn write survives.
   explicit FaultyEnv(uint64_t seed);
   ~FaultyEnv();
   FaultyEnv(const FaultyEnv&) = delete;
@@ -33,34 +33,42 @@ class FaultyEnv {
 
   [[nodiscard]] rocksdb::Env* env();
 
-  // Operations so far, and the syncs of write-ahead logs (*.log) among them.
+  // Number of operations so far, and the syncs of write-ahead logs (*.log) among them.
   [[nodiscard]] uint64_t operations() const;
   [[nodiscard]] uint64_t log_syncs() const;
 
   // --- Faults; each stays until ClearFaults or Crash ---
-  // The machine stops at operation `n` from now: it does not happen (an append: in part), nor does
-  // any operation after it.
+  // The machine stops at operation `n` from now. This operation does not happen (an append happens
+  // in part), and no later one does.
   void DieAt(uint64_t n);
-  // Operation `n` from now fails (an append: after writing a part), others do not.
+  // Only operation `n` from now fails; an append fails after writing a part.
   void FailAt(uint64_t n);
-  // As FailAt, counting syncs, or appends, of write-ahead logs only.
+  // Like FailAt, but counts only syncs, or appends, of write-ahead logs.
   void FailLogSyncAt(uint64_t n);
   void FailLogAppendAt(uint64_t n);
-  // Bytes that appends may still take; deletions give none back. What goes beyond fails for lack of
-  // space, after writing what fits.
+  // Bytes left for appends; deletions free nothing. Further appends write what fits and fail for
+  // lack of space.
   void SetFreeBytes(uint64_t bytes);
-  // Operations wait until this is called with false.
+  // The device is full from operation `n` from now on. New files can still be created.
+  void RunOutAt(uint64_t n);
+  // Whether the reported free space ignores the faults. With a quota, or other processes that fill
+  // the device, it does.
+  void HideFreeBytes(bool hidden);
+  // Lack of space is reported as an exceeded quota.
+  void SayQuota(bool quota);
+  // All operations wait until SetHanging(false).
   void SetHanging(bool hanging);
-  // Operations that wait so.
+  // Number of waiting operations.
   [[nodiscard]] size_t hanging() const;
   void ClearFaults();
-  // Whether a fault of the first four kinds has happened.
+  // Whether a fault of DieAt, FailAt, FailLogSyncAt or FailLogAppendAt has happened.
   [[nodiscard]] bool fired() const;
-  // Called without locks before each sync of a write-ahead log. Set before the store is opened.
+  // Calls `hook` without locks before each sync of a write-ahead log. Set before the store is
+  // opened.
   void OnLogSync(std::function<void()> hook);
 
-  // The power goes: whatever did not become durable is lost (of appended bytes: all behind a random
-  // point), faults are cleared. Precondition: the store is closed.
+  // Cuts the power: bytes that are not durable are lost (of appended bytes, those behind a random
+  // point), and faults are cleared. Precondition: the store is closed.
   void Crash();
 
  private:

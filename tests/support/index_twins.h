@@ -1,5 +1,5 @@
-// The price index and its twin side by side: random operations of every kind go to both, and their
-// picks are compared. Driven by a seeded generator in the tests and by bytes in the fuzz target.
+// The price index and its twin side by side. Both get the same random operations, and their picks
+// are compared. Tests drive them with a seeded generator, the fuzz target with bytes.
 #ifndef FRESHET_TESTS_SUPPORT_INDEX_TWINS_H_
 #define FRESHET_TESTS_SUPPORT_INDEX_TWINS_H_
 
@@ -12,24 +12,24 @@
 #include <utility>
 #include <vector>
 
-#include "core/index/brute_index.h"
 #include "core/index/price_index.h"
 #include "core/model/policy.h"
 #include "fmt/format.h"
+#include "lab/common/brute_index.h"
 
 namespace freshet {
 
 struct TwinOptions {
   uint32_t pages = 700;
   uint32_t hosts = 40;
-  uint32_t groups = 0;  // that hosts come to be in, and leave
+  uint32_t groups = 0;  // groups that hosts join and leave
   // Mean time between two picks.
   Duration pick_interval = Duration::Micros(1000);
-  // The pick is compared with a full scan at one step in so many.
+  // Steps between two comparisons with a full scan.
   uint32_t compare_every = 1;
 };
 
-// Owner thread only. `random` yields 64 bits a call.
+// Both indexes. `random` returns 64 bits a call. Owner thread only.
 class IndexTwins {
  public:
   IndexTwins(Policy policy, const TwinOptions& options, std::function<uint64_t()> random)
@@ -40,8 +40,8 @@ class IndexTwins {
     }
   }
 
-  // One random operation, then a pick, which is crawled. What differs from the twin; empty:
-  // nothing.
+  // Makes a random operation, then a pick, which is crawled. Returns the difference from the twin;
+  // "" = none.
   [[nodiscard]] std::string Step() {
     const PageId page(Below(options_.pages));
     switch (Below(20)) {
@@ -94,9 +94,9 @@ class IndexTwins {
 
   [[nodiscard]] uint64_t picks() const { return picks_; }
 
-  // --- Upheavals of the whole ---
+  // --- Changes of all pages ---
 
-  // Every page is filed anew under another policy, its exponent carried.
+  // Files every page again under another policy; keeps its exponent.
   void SwitchPolicy(Policy policy) {
     policy_ = policy;
     for (uint32_t i = 0; i < options_.pages; ++i) {
@@ -110,14 +110,14 @@ class IndexTwins {
       Put(PageId(i), entry);
     }
   }
-  // Picks come `factor` times as often from now on.
+  // From now on picks come `factor` times as often.
   void ChangeCrawlRate(double factor) {
     const double interval = static_cast<double>(options_.pick_interval.micros()) / factor;
     options_.pick_interval =
         Duration::Micros(std::clamp<int64_t>(std::llround(interval), 1, 1'000'000));
   }
   void Pause(Duration time) { now_ = now_ + time; }
-  // Removes the twentieth of the pages whose value is highest.
+  // Removes the twentieth of the pages with the highest values.
   void RemoveTop() {
     std::vector<std::pair<double, uint32_t>> values;
     for (uint32_t i = 0; i < options_.pages; ++i) {
@@ -152,7 +152,7 @@ class IndexTwins {
     entry.policy = policy_;
     entry.rates = MakeIndexRates(importance, rates);
     entry.exponent = Below(10) == 0 ? HUGE_VAL : Below(3) == 0 ? 2 * Real() : 0;
-    // Half of all pages live on one host.
+    // Half of all pages are on one host.
     entry.since = now_;
     entry.host = HostId(Below(2) == 0 ? Below(options_.hosts) : 0);
     if (Below(10) == 0) entry.eligible_from = now_ + Duration::Millis(Below(500));
@@ -177,14 +177,15 @@ class IndexTwins {
     twin_.SetHostFree(host, at);
   }
 
-  // One signal of one of three sources, which add differently.
+  // Applies a signal of one of three sources, which add differently.
   void Signal(PageId page) {
     const std::optional<IndexEntry> old = twin_.Find(page);
     if (!old) return;
     constexpr double kShares[] = {1, 0.3, 0.02};
     Restart(page, twin_.ExponentOf(page, now_) + kShares[Below(3)] * ValueOf(*old).jump);
   }
-  // Staleness is carried, rates and speed change: an age edge, an epoch, a signal of the service.
+  // Changes rates and speed and keeps the staleness, as at an age edge, an epoch, or a signal of
+  // the service.
   void ChangeRates(PageId page) {
     const std::optional<IndexEntry> old = twin_.Find(page);
     if (!old) return;
@@ -238,7 +239,7 @@ class IndexTwins {
       if (got.has_value() != expected.has_value()) {
         return fmt::format("a pick: {}, the scan: {}", got.has_value(), expected.has_value());
       }
-      // Ties within rounding are no mismatch.
+      // Pages of equal value within rounding are not a mismatch.
       if (got && got->page != expected->page && got->value != expected->value &&
           !(std::abs(got->value - expected->value) <= 1e-12 * std::abs(expected->value))) {
         return fmt::format("picked page {} of value {}, the scan page {} of value {}",

@@ -1,4 +1,4 @@
-"""Of house.py: `python3 -m unittest house_test` in this folder. Each rule finds an offender."""
+"""Tests of house.py: `python3 -m unittest house_test` in this folder. Each rule finds an offender."""
 
 import unittest
 
@@ -46,6 +46,18 @@ class ReaderTest(unittest.TestCase):
         ).classes
         self.assertEqual([(one.name, one.methods, one.fields) for one in found], [("A", 4, 4), ("A::Part", 0, 3)])
 
+    def test_a_sentence_of_a_comment_names_its_subject(self):
+        text = """// Of all pages, the newest.
+// The page. What is
+// left is
+// removed.
+int a = 0;  // Those that wait
+// What is the price? It
+// is what the page costs. That is all.
+const char* b = "http://Of. That";
+"""
+        self.assertEqual(told({"core/a.cc": text}), ["core/a.cc: 4 " + house.WHAT["begins"] + ", at most 0"])
+
     def test_a_struct_is_public(self):
         self.assertEqual(of("struct A {\n  void F() { G(); }\n};\n").classes[0].methods, 1)
 
@@ -86,27 +98,28 @@ class OffendersTest(unittest.TestCase):
     def test_too_many_methods(self):
         header = "class A {\n public:\n" + many("  void F{}();", 26) + "};\n"
         self.assertIn("core/a.h A: 26 public methods, at most 25", told({"core/a.h": "// A.\n" * 99 + header}))
-        self.assertEqual(told({"bench/a.h": header.replace("  void F25();\n", "")}), [])
+        self.assertEqual(told({"lab/a.h": "// A.\n" * 99 + header.replace("  void F25();\n", "")}), [])
 
     def test_too_many_fields(self):
-        self.assertEqual(told({"bench/a.h": "struct A {\n" + many("  int f{};", 41) + "};\n"}), ["bench/a.h A: 41 fields, at most 40"])
+        header = "// A.\n" * 99 + "struct A {\n" + many("  int f{};", 41) + "};\n"
+        self.assertEqual(told({"lab/a.h": header}), ["lab/a.h A: 41 fields, at most 40"])
 
     def test_a_class_that_is_too_long(self):
-        files = {"bench/a.h": "class A {\n  int F();\n};\n"}
+        files = {"lab/a.h": "// A.\n" * 2 + "class A {\n  int F();\n};\n"}
         for name in "bc":
-            files[f"bench/{name}.cc"] = "int A::F() {\n" + "  G();\n" * 199 + "}\n"
-        self.assertEqual(told(files), ["bench/a.h A: 402 lines of member functions, at most 400"])
+            files[f"lab/{name}.cc"] = "int A::F() {\n" + "  G();\n" * 199 + "}\n"
+        self.assertEqual(told(files), ["lab/a.h A: 402 lines of member functions, at most 400"])
 
     def test_includes_that_are_too_deep(self):
-        files = {f"bench/{i}.h": f'#include "bench/{i + 1}.h"\n' for i in range(13)} | {"bench/13.h": ""}
-        self.assertEqual(told(files), ["bench: 13 headers deep, at most 12"])
-        del files["bench/0.h"]
+        files = {f"lab/{i}.h": f'// A.\n#include "lab/{i + 1}.h"\n' for i in range(13)} | {"lab/13.h": ""}
+        self.assertEqual(told(files), ["lab: 13 headers deep, at most 12"])
+        del files["lab/0.h"]
         self.assertEqual(told(files), [])
 
     def test_a_clock_by_any_name(self):
         source = "using Steady = std::chrono::steady_clock;\nvoid F() { G(Steady::now()); }  // Steady::now()\n"
         self.assertEqual(told({"storage/a.cc": source}), ["storage/a.cc: 1 reads of a clock, at most 0"])
-        self.assertEqual(told({"bench/a.cc": source}), [])
+        self.assertEqual(told({"lab/a.cc": source}), [])
 
     def test_too_few_asserts(self):
         function = "void F() {\n" + "  G();\n" * 9 + "}\n"

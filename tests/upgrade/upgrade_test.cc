@@ -1,9 +1,10 @@
-// Stores that releases have written, each a directory tests/golden/release-VERSION, which only ever
-// gets neighbours: `store`, of a server that was stopped; `checkpoint`, of one that served; the
-// configuration of both, and what clients saw of them. The procedure of docs/upgrading.md is played
-// with each, and what this build must not open is refused untouched.
+// Opens stores that releases have written. Each directory tests/golden/release-VERSION never
+// changes. It has `store`, from a stopped server; `checkpoint`, from a running one; the
+// configuration of both, and the texts that clients saw. Each store goes through the procedure of
+// docs/upgrading.md. This build refuses stores that it must not open and does not change them.
 //
-// FRESHET_WRITE_GOLDEN=1 writes that of this build's version if it is missing, from a freshetd.
+// FRESHET_WRITE_GOLDEN=1 writes the files of this build's version if they are missing, with a
+// running freshetd.
 #include <algorithm>
 #include <cstdlib>
 #include <filesystem>
@@ -52,7 +53,7 @@ void WriteFile(const fs::path& path, const std::string& text) {
   ASSERT_TRUE(out.flush().good()) << path;
 }
 
-// What is written by running is no part of it.
+// Copies a store without the files that a running server writes.
 void CopyStore(const fs::path& from, const fs::path& to) {
   fs::copy(from, to, fs::copy_options::recursive);
   for (const auto& entry : fs::recursive_directory_iterator(to)) {
@@ -89,7 +90,7 @@ void WriteGolden() {
   if (!testing::Test::HasFailure()) fs::rename(golden, GoldenOf(kVersion));
 }
 
-// The bytes of all files, by path.
+// The contents of all files, by path.
 std::map<std::string, std::string> FilesOf(const fs::path& dir) {
   std::map<std::string, std::string> files;
   for (const auto& entry : fs::recursive_directory_iterator(dir)) {
@@ -100,7 +101,7 @@ std::map<std::string, std::string> FilesOf(const fs::path& dir) {
   return files;
 }
 
-// The files that are not the same in both.
+// The files that differ, or are only in one of both.
 std::vector<std::string> Changed(const std::map<std::string, std::string>& before,
                                  const std::map<std::string, std::string>& after) {
   std::map<std::string, std::string> all = before;
@@ -123,7 +124,7 @@ std::vector<std::string> LinesOf(const std::string& text) {
   return lines;
 }
 
-// Whether `now` has all that `then` has, and the same: a later API has more fields.
+// Whether `now` has all fields of `then` with equal values. A later API may have more fields.
 bool Holds(const nlohmann::json& now, const nlohmann::json& then) {
   if (then.is_object()) {
     return std::all_of(then.items().begin(), then.items().end(), [&](const auto& item) {
@@ -138,7 +139,7 @@ bool Holds(const nlohmann::json& now, const nlohmann::json& then) {
   return true;
 }
 
-// A line is what it is of, and text or an object.
+// A line has a name and then a text or an object; objects are compared by Holds.
 bool Says(const std::string& now, const std::string& then) {
   const size_t at = then.find(" {");
   if (now == then || at == std::string::npos || now.compare(0, at + 2, then, 0, at + 2) != 0) {
@@ -147,7 +148,7 @@ bool Says(const std::string& now, const std::string& then) {
   return Holds(nlohmann::json::parse(now.substr(at)), nlohmann::json::parse(then.substr(at)));
 }
 
-// What was seen then and is not now, and what is new.
+// The lines of `then` that `now` lacks, and new lines.
 std::string Difference(const std::string& then, const std::string& now) {
   std::vector<std::string> left = LinesOf(now);
   std::string text;
@@ -174,12 +175,13 @@ class Upgrade : public testing::TestWithParam<std::string> {
     }
     ASSERT_TRUE(fs::exists(golden_ / "store" / "CURRENT")) << golden_;
     seen_ = ReadWholeFile(golden_ / "seen.txt");
-    // Leases that were out then are out now. The second was cut off: all happened before the next.
+    // Leases of the golden store must still be open. Its time was cut to seconds, so everything
+    // happened before the next second.
     const int64_t then = (std::stoll(ReadWholeFile(golden_ / "seconds")) + 1) * 1'000'000;
     clock_.Advance(Duration::Micros(then - SystemClock().Now().micros()));
   }
 
-  // A freshetd of this build, with the configuration of that release, in the directory `name`.
+  // Starts a freshetd of this build with the configuration of the release, in the directory `name`.
   std::unique_ptr<TestServer> Serve(const std::string& name) {
     return std::make_unique<TestServer>(
         [&](ServerConfig* config) {
@@ -220,7 +222,7 @@ v1::Page LeasedPage(TestServer& server) {
   return {};
 }
 
-// All that a server does with pages and URLs, on those of the older release.
+// Does all kinds of work on pages and URLs of the older release.
 void Work(TestServer& server) {
   const v1::Page leased = LeasedPage(server);
   ASSERT_EQ(leased.lease().worker(), "holder");
@@ -264,7 +266,7 @@ TEST_P(Upgrade, AStoreOfTheReleaseIsVerifiedServedAndGivenBack) {
   EXPECT_THAT(verified.out, HasSubstr("pages=45 "));
 }
 
-// Back to what the release had, whatever has happened since.
+// Restores the release's data, although a newer build has run.
 TEST_P(Upgrade, ACheckpointOfTheReleaseIsRestored) {
   const ProgramResult restored = Maintain("--restore " + (golden_ / "checkpoint").string() +
                                           " --data-dir " + (dir_ / "restored"));
@@ -275,7 +277,7 @@ TEST_P(Upgrade, ACheckpointOfTheReleaseIsRestored) {
     EXPECT_EQ(Difference(seen_, DescribeStore(server->channel)), "");
     EXPECT_TRUE(server->Stop().ok());
   }
-  // The copy that git keeps is as it was: restoring took nothing of it and left nothing in it.
+  // The restore did not change the checkpoint in git.
   EXPECT_FALSE(fs::exists(golden_ / "checkpoint" / "LOG"));
 }
 
@@ -285,7 +287,7 @@ INSTANTIATE_TEST_SUITE_P(Releases, Upgrade, testing::Values("0.1.0"), [](const a
   return "Release" + name;
 });
 
-// --- What is not for this build
+// --- Stores that this build refuses
 
 class Refusal : public testing::Test {
  protected:
@@ -296,26 +298,9 @@ class Refusal : public testing::Test {
     raw.SetFormat(format);
     Flush(*raw.db);
   }
-  void SetFrontierFormat(const std::string& format) {
-    const std::string frontier = FrontierDirectory(dir_ / "data");
-    std::vector<std::string> names;
-    ASSERT_TRUE(rocksdb::DB::ListColumnFamilies({}, frontier, &names).ok());
-    std::vector<rocksdb::ColumnFamilyDescriptor> families;
-    for (const std::string& name : names) {
-      families.emplace_back(name, rocksdb::ColumnFamilyOptions());
-    }
-    std::vector<rocksdb::ColumnFamilyHandle*> handles;
-    rocksdb::DB* raw = nullptr;
-    ASSERT_TRUE(rocksdb::DB::Open({}, frontier, families, &handles, &raw).ok());
-    const std::unique_ptr<rocksdb::DB> db(raw);
-    EXPECT_TRUE(db->Put({}, "format", format).ok());
-    Flush(*db);
-    for (auto* handle : handles) EXPECT_TRUE(db->DestroyColumnFamilyHandle(handle).ok());
-  }
   static void Flush(rocksdb::DB& db) { EXPECT_TRUE(db.Flush(rocksdb::FlushOptions()).ok()); }
 
-  // Whatever freshetd is asked to do with the store, it says `message`, ends with
-  // 1 and changes no byte.
+  // With every command on the store freshetd prints `message`, ends with 1 and changes no byte.
   void ExpectRefused(const std::string& message) {
     const auto before = FilesOf(dir_ / "data");
     const std::string data = " --data-dir " + (dir_ / "data");
@@ -343,11 +328,6 @@ TEST_F(Refusal, AStoreOfANewerReleaseIsLeftAsItIs) {
 TEST_F(Refusal, AStoreThatIsTooOldIsLeftAsItIs) {
   SetFormat(2);
   ExpectRefused("format 2 is too old for this release");
-}
-
-TEST_F(Refusal, ACrawlFrontierOfANewerReleaseIsLeftAsItIsWithThePagesBesideIt) {
-  SetFrontierFormat("2");
-  ExpectRefused("format 2 of the crawl frontier was written by a newer release");
 }
 
 }  // namespace

@@ -1,18 +1,18 @@
-// What Node makes of URLs, which is what a browser would fetch: reads texts from standard input, one
-// a line, and writes for each the serialisation of the URL without its fragment, or `-` where
-// Freshet has to refuse it. With --digests it writes a digest of each hundred texts and answers
-// instead, which is how node_digests.txt is made:
+// Prints the URLs that Node, like a browser, makes of texts. Reads one text a line from standard
+// input; writes for each the serialisation of the URL without its fragment, or `-` if Freshet must
+// refuse it. --digests writes a digest of each hundred texts and answers instead. To make
+// node_digests.txt:
 //
 //   build/release/tests/url-corpus | node tests/url/node_urls.mjs --digests > tests/url/node_digests.txt
 import { readFileSync, writeFileSync } from 'node:fs';
 
-// Later editions of the standard escape `^` in paths: another answer, not a wrong one.
+// Later editions of the standard escape `^` in paths, so their answers differ.
 if (new URL('http://x/^').pathname !== '/^') {
   process.stderr.write(`Node ${process.version} follows a later edition of the URL standard\n`);
   process.exit(3);
 }
 
-// What the standard takes and Freshet refuses (docs/decisions/0002-canonical-urls.md).
+// URLs that the standard accepts and Freshet refuses (docs/decisions/0002-canonical-urls.md).
 function refused(given, url) {
   if (/[\0-\x1f\x7f]/.test(given)) return true;
   const slashes = /^ *https?:[/\\]{2,}/i.exec(given);
@@ -26,7 +26,7 @@ function answer(given) {
   try {
     const url = new URL(given);
     url.hash = '';
-    // Node 20 leaves dot segments behind one like `.a` as they are, unless the path holds an escape.
+    // Node 20 keeps dot segments after a segment like `.a`, unless the path has an escape.
     url.pathname = `/%2e${url.pathname}`;
     return refused(given, url) ? '-' : url.href;
   } catch {
@@ -34,7 +34,7 @@ function answer(given) {
   }
 }
 
-// FNV-1a of 32 bits.
+// 32-bit FNV-1a.
 function digest(text) {
   let hash = 0x811c9dc5;
   for (const byte of Buffer.from(text)) hash = Math.imul(hash ^ byte, 0x01000193);

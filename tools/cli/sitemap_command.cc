@@ -1,4 +1,4 @@
-// sitemap: polls sitemaps and feeds of sites, once or as long as it runs.
+// sitemap: polls sitemaps and feeds of sites, once or repeatedly.
 #include <fmt/format.h>
 #include <poll.h>
 #include <signal.h>
@@ -36,7 +36,7 @@ struct SitemapOptions {
   std::string state;
   std::string user_agent = "freshet/" FRESHET_VERSION;
   std::string ca_file;
-  // As text, for ParseDuration.
+  // Text for ParseDuration.
   std::string fetch_timeout;
   std::string site_timeout;
   std::string every;
@@ -56,18 +56,18 @@ Instant Now() {
                                  .count());
 }
 
-// SIGINT and SIGTERM, once they have been asked to wait: what is under way goes on to its end. They
-// stay so for the rest of the process. Thread-compatible.
+// Defers SIGINT and SIGTERM for the rest of the process, so that work under way is completed.
+// Thread-compatible.
 class StopSignals {
  public:
-  // Before there are other threads, which then leave them alone, too.
+  // Call before other threads start, which then ignore these signals too.
   StopSignals() {
     sigset_t signals;
     sigemptyset(&signals);
     sigaddset(&signals, SIGINT);
     sigaddset(&signals, SIGTERM);
     pthread_sigmask(SIG_BLOCK, &signals, nullptr);
-    // Nobody reads it: what has come stays.
+    // The descriptor is never read, so it stays readable after a signal.
     descriptor_ = signalfd(-1, &signals, SFD_CLOEXEC);
   }
   ~StopSignals() {
@@ -76,23 +76,23 @@ class StopSignals {
   StopSignals(const StopSignals&) = delete;
   StopSignals& operator=(const StopSignals&) = delete;
 
-  // Thread-safe.
+  // Whether a signal has come. Thread-safe.
   [[nodiscard]] static bool Came() {
     sigset_t pending;
     sigpending(&pending);
     return sigismember(&pending, SIGINT) == 1 || sigismember(&pending, SIGTERM) == 1;
   }
-  // Can be read once one has come.
+  // A descriptor that is readable once a signal has come.
   [[nodiscard]] int descriptor() const { return descriptor_; }
 
  private:
   int descriptor_ = -1;
 };
 
-// Waits for one of two descriptors, of which the first may be none (-1), or until the time is over.
-// True: for the first.
+// Waits for one of two descriptors, or until the time is over; -1 = no first descriptor. Returns
+// true for the first.
 bool WaitFor(int stop, int other, Duration time) {
-  constexpr int64_t kLongest = 86'400'000;  // milliseconds; who waits for more is asked again
+  constexpr int64_t kLongest = 86'400'000;  // milliseconds; longer waits take several calls
   const int64_t millis = time.micros() / 1000 + (time.micros() % 1000 > 0 ? 1 : 0);
   pollfd events[] = {{stop, POLLIN, 0}, {other, POLLIN, 0}};
   const int found = poll(events, 2, static_cast<int>(std::clamp<int64_t>(millis, 0, kLongest)));
@@ -141,7 +141,7 @@ absl::Status FillOptions(const SitemapOptions& options, sitemap::PollsOptions* p
   return status;
 }
 
-// A file that is missing is a mistake of the command line.
+// A missing file is a mistake in the command line.
 absl::Status CheckDocuments(const std::vector<std::string>& arguments) {
   for (size_t i = 0; i < arguments.size(); ++i) {
     std::error_code error;
@@ -231,7 +231,7 @@ void PrintLine(const Session& session, const DocumentReport& report) {
   session.out() << text << std::endl;
 }
 
-// What the run has come to so far. Thread-compatible.
+// The output of the run so far, and its exit code. Thread-compatible.
 class Reports {
  public:
   explicit Reports(const Session& session) : session_(session) {}
@@ -248,14 +248,24 @@ class Reports {
     }
     if (session_.json()) {
       PrintJson(session_, report);
-    } else if (report.result != DocumentReport::Result::kFailed) {
+    } else if (report.result != DocumentReport::Result::kFailed && !report.unlisted) {
       PrintLine(session_, report);
     }
   }
-  // A poll of this argument has so many complaints more.
-  void TakeUntold(const std::string& argument, uint64_t lines) const {
-    session_.Complain(fmt::format("{}: {} about this site's documents left out", ShowName(argument),
-                                  Counted(lines, "more line", "more lines")));
+  // Prints the counts of documents and lines that a poll of this argument did not print.
+  void TakeUntold(const std::string& argument, const sitemap::PollTally& tally) const {
+    const std::string name = ShowName(argument);
+    if (tally.unlisted > 0 && !session_.json()) {
+      session_.out() << fmt::format("{}: {}: {}, {}", name,
+                                    Counted(tally.unlisted, "more document", "more documents"),
+                                    Counted(tally.new_pages, "new page", "new pages"),
+                                    Counted(tally.signals, "signal", "signals"))
+                     << std::endl;
+    }
+    if (tally.untold > 0) {
+      session_.Complain(fmt::format("{}: {} about this site's documents left out", name,
+                                    Counted(tally.untold, "more line", "more lines")));
+    }
   }
   [[nodiscard]] ExitCode code() const { return code_; }
 
@@ -267,7 +277,7 @@ class Reports {
 ExitCode Sitemap(Session& session, const SitemapOptions& options) {
   sitemap::PollsOptions polling;
   absl::Status status = FillOptions(options, &polling);
-  // Where documents are watched, a file may come later.
+  // When documents are watched, a file may appear later.
   if (status.ok() && !polling.watch) status = CheckDocuments(options.arguments);
   if (!status.ok()) return session.Fail(status);
   const absl::StatusOr<std::string> path = StatePath(options);
@@ -277,7 +287,7 @@ ExitCode Sitemap(Session& session, const SitemapOptions& options) {
     stop = std::make_unique<StopSignals>();
     polling.poller.fetch.cancelled = StopSignals::Came;
   }
-  // What is only looked at may be in use elsewhere.
+  // A dry run may read a state that another process uses.
   const auto state = options.dry_run ? PollState::OpenCopy(*path, options.news.crawl_id)
                                      : PollState::Open(*path, options.news.crawl_id);
   if (!state.ok()) {
@@ -293,8 +303,8 @@ ExitCode Sitemap(Session& session, const SitemapOptions& options) {
     return std::make_unique<NewsSender>(session, options.news, signals);
   };
   Reports reports(session);
-  polling.poller.untold = [&reports](const std::string& argument, uint64_t lines) {
-    reports.TakeUntold(argument, lines);
+  polling.poller.untold = [&reports](const std::string& argument, const sitemap::PollTally& tally) {
+    reports.TakeUntold(argument, tally);
   };
   const int stopped = stop ? stop->descriptor() : -1;
   status = sitemap::RunPolls(
@@ -303,7 +313,7 @@ ExitCode Sitemap(Session& session, const SitemapOptions& options) {
       [stopped](Duration time, int other) { return WaitFor(stopped, other, time); });
   if (status.ok()) return reports.code();
   if (stop && absl::IsCancelled(status)) return kAccepted;
-  // That the server does not answer was said of the document.
+  // The report of the document has already said that the server does not answer.
   if (!absl::IsUnavailable(status)) session.Complain(std::string(status.message()));
   return absl::IsUnavailable(status) ? kUnreachable : kRefused;
 }

@@ -1,11 +1,11 @@
 #!/usr/bin/env bash
-# The checks of `./dev lint`, which installs what they need: all of them, or those named as arguments.
+# Runs the checks of `./dev lint`, all or those named as arguments, and installs what they need.
 set -uo pipefail
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
 cd "$root" || exit 2
 all_checks=(format shell proto prose tidy tests)
 
-# Source files under version control, so that a stray file in a working copy fails nobody's build.
+# Files under version control or new, but not ignored: a stray file must not fail a build.
 tracked() { git ls-files --cached --others --exclude-standard -- "$@"; }
 
 check_format() {
@@ -21,7 +21,7 @@ check_shell() {
   shellcheck "${scripts[@]}"
 }
 
-# npm gets the exact version of the lock file, whose hashes it verifies; the packages' own install scripts do not run.
+# npm installs the exact version of the lock file, verifies its hashes, and runs no install scripts of packages.
 install_buf() {
   mkdir -p build/lint
   if cmp -s tools/lint/package-lock.json build/lint/package-lock.json && [[ -x build/lint/node_modules/.bin/buf ]]; then
@@ -35,19 +35,19 @@ check_proto() {
   install_buf && build/lint/node_modules/.bin/buf lint
 }
 
-# The countable rules of CONTRIBUTING.md for what people read.
+# Checks the countable rules of CONTRIBUTING.md for text that people read.
 check_prose() { tools/lint/prose.py; }
 
-# compiled DIR PATTERN: what the compile commands in DIR have at these paths, largest first, so that no long file is left
-# over at the end.
+# compiled DIR PATTERN: the compile commands in DIR for these paths, largest first, so that no long file is left over at
+# the end.
 compiled() {
   awk -F '"' '$2 == "file" { print $4 }' "$1/compile_commands.json" | grep -E "^$root/($2)" | xargs -r wc -c |
     sort -rn | awk '$2 != "total" { print $2 }'
 }
 
-# Sources that are compiled together (CMake makes a file that includes them) as one text in build/lint/joined, with
-# compile commands of its own: headers are parsed and checked once, and the analyzer, which looks at functions of the
-# main file alone, sees those of all.
+# Joins sources that are compiled together (CMake makes a file that includes them) into one text in build/lint/joined,
+# with its own compile commands. So headers are parsed and checked once, and the analyzer, which looks only at functions
+# of the main file, sees those of all sources.
 join_sources() {
   local file joined=build/lint/joined
   rm -rf "$joined"
@@ -60,7 +60,7 @@ join_sources() {
   done < <(find build/lint -path "*/CMakeFiles/*/Unity/*.cxx" -not -path "$joined/*" -printf '%P\n' | sed 's#^#build/lint/#')
 }
 
-# Where a finding is in a text of joined sources, as a place of the source.
+# Replaces places in joined sources by places in the original source.
 name_sources() {
   awk -v joined="$root/build/lint/joined/" '
     index($0, joined) == 1 && match($0, /:[0-9]+:[0-9]+: /) {
@@ -72,8 +72,7 @@ name_sources() {
     { print; fflush() }'
 }
 
-# run_clang_tidy DIR: reads names of sources. Lock annotations (sync/mutex.h) are held to by clang alone, so it is done
-# here.
+# run_clang_tidy DIR: reads names of sources. It checks lock annotations (sync/mutex.h) too, which only clang does.
 run_clang_tidy() {
   local arguments=(-p "$1" --quiet --extra-arg=-Wno-unknown-warning-option --extra-arg=-Wthread-safety
     --extra-arg=-Werror=thread-safety "${@:2}")
@@ -82,16 +81,16 @@ run_clang_tidy() {
   )
 }
 
-# Headers are checked through the sources that include them. The analyzer explores a tenth of the states per function
-# that it would by default: in code full of templates the rest takes most of the time of a file.
+# Headers are checked through the sources that include them. The analyzer explores a tenth of the states per function of
+# its default: in code full of templates the rest takes most of the time of a file.
 check_tidy() {
   join_sources
-  compiled build/lint/joined 'core|proto|build/lint/joined/(storage|server|tools|bench)' |
+  compiled build/lint/joined 'core|proto|build/lint/joined/(storage|server|tools|lab)' |
     run_clang_tidy build/lint/joined --extra-arg=-Xclang --extra-arg=-analyzer-config --extra-arg=-Xclang --extra-arg=max-nodes=20000 |
     name_sources
 }
 
-# With a light profile, and the sources of a folder as one, whose headers take most of the time.
+# Uses a light profile, and joins the sources of a folder, whose headers take most of the time.
 check_tests() {
   compiled build/lint 'tests|build/lint/tests' | run_clang_tidy build/lint --config-file=tests/.clang-tidy
 }

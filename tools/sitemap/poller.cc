@@ -22,7 +22,7 @@ using Result = DocumentReport::Result;
 
 constexpr size_t kShownUrlBytes = 200;
 
-// The bytes of a URL once bytes that no URL has are escaped.
+// Returns the length of a URL after escaping bytes that no URL may have.
 size_t EscapedBytes(std::string_view url) {
   size_t bytes = 0;
   for (const char byte : url) bytes += byte > ' ' && byte < '\x7f' ? 1 : 3;
@@ -31,13 +31,13 @@ size_t EscapedBytes(std::string_view url) {
 
 bool IsUrl(std::string_view text) { return text.find("://") != std::string_view::npos; }
 
-// The name of a site under which it is kept when to come again.
+// Returns the origin of a site, the key of its next time to poll.
 std::string OriginOf(const std::string& url) {
   const absl::StatusOr<SiteUrl> site = ParseSiteUrl(url);
   return site.ok() ? site->origin : url;
 }
 
-// A file as if it had been fetched.
+// Reads a file as if it had been fetched.
 FetchResult ReadFile(const std::string& path, int input, Spool& body) {
   FetchResult result;
   result.outcome = Outcome::kRefused;
@@ -57,7 +57,7 @@ FetchResult ReadFile(const std::string& path, int input, Spool& body) {
     const absl::StatusOr<bool> more = bytes->Read(&part);
     status = more.status();
     if (!status.ok()) break;
-    // One byte too many is for who reads it to refuse. What follows may have no end.
+    // The reader of the spool refuses one byte too many; the input may be endless.
     if (!*more || body.size() > kMaxFeedBytes) {
       result.outcome = Outcome::kFetched;
       return result;
@@ -73,25 +73,19 @@ std::string SiteOf(const std::string& url) {
   return site.ok() ? SiteOfHost(site->host) : "";
 }
 
-// As RFC 9309 has it: a site without rules, one that says so in another way, or one that sends us
-// round.
+// Follows RFC 9309: 404, other such answers and endless redirects all mean no rules.
 bool IsWithoutRobots(const FetchResult& result) {
   return result.too_many_redirects ||
          (result.outcome != Outcome::kFetched && result.status >= 400 && result.status < 500 &&
           !result.retry_after);
 }
 
-// A URL that somebody else has written, for a line of a report.
+// Prepares a foreign URL for a line of a report.
 std::string Shown(std::string_view url) {
   return CutText(SafeText(url.substr(0, kShownUrlBytes + 1)), kShownUrlBytes);
 }
 
 absl::Status Stopped() { return absl::CancelledError("stopped by a signal"); }
-
-std::string TookTooLong(Duration most) {
-  return fmt::format("the site took more than {:.0f} s: the rest is left for another time",
-                     most.seconds());
-}
 
 std::string TooManyForeign() {
   return fmt::format(
@@ -110,9 +104,6 @@ std::string AnnouncedTooMany(uint64_t most) {
       most, kUrlBytesPerPage);
 }
 
-// The latest instant that a date may mean and that is over.
-Instant ChangeOf(const FeedDate& date, Instant now) { return std::min(date.latest, now); }
-
 }  // namespace
 
 std::string PossibleLastModified(const std::string& value, Instant fetched) {
@@ -120,25 +111,13 @@ std::string PossibleLastModified(const std::string& value, Instant fetched) {
   return date.ok() && date->told >= kEarliestDate && date->told <= fetched ? value : "";
 }
 
-std::vector<std::string> DocumentReport::Complaints() const {
-  std::vector<std::string> complaints;
-  for (const std::string& one : refusals) complaints.push_back("refused: " + one);
-  for (const std::string& one : left_out) complaints.push_back("left out: " + one);
-  if (LeftOut() > left_out.size()) {
-    complaints.push_back(fmt::format("left out: {} more", LeftOut() - left_out.size()));
-  }
-  if (Useless()) complaints.emplace_back("no page or sitemap of this document could be used");
-  if (result == Result::kFailed) complaints.push_back(why);
-  return complaints;
-}
-
 Poller::Poller(PollerOptions options, PollState& state, MakeSender make_sender, Turn& turn,
                std::function<Instant()> clock, std::function<void(const DocumentReport&)> report)
     : options_(std::move(options)),
       state_(state),
       make_sender_(std::move(make_sender)),
-      turn_(turn),
       clock_(std::move(clock)),
+      turn_(turn, clock_, options_.site_timeout, options_.fetch.cancelled),
       report_(std::move(report)) {}
 
 Poller::Named Poller::FirstOf(const std::string& argument) const {
@@ -152,12 +131,12 @@ Poller::Named Poller::FirstOf(const std::string& argument) const {
   return {.url = site->origin + "/robots.txt", .site = SiteOfHost(site->host), .robots = true};
 }
 
-// A document that one site names of another is another document: what the poll on its word came
-// to says nothing about the polls of the site that has it.
+// A document named by another site has a state of its own. So polls for one site do not affect
+// those for another.
 DocumentKey Poller::KeyOf(const Named& named) { return {named.site, named.url}; }
 
 Poller::Named Poller::ChildOf(const Named& named, const FetchResult& fetched, std::string url) {
-  // A file speaks for the operator, and what it names for itself.
+  // A file names documents with the operator's rights.
   std::string site = named.site.empty() ? SiteOf(url) : named.site;
   return {.url = std::move(url),
           .site = std::move(site),
@@ -188,40 +167,18 @@ absl::StatusOr<DocumentState> Poller::Find(const DocumentKey& key) {
 
 absl::Status Poller::Poll(const std::string& argument, int input) {
   turn_.Lock();
-  charged_ = clock_();
+  turn_.Begin();
   stage_ = state_.NewStage();
   input_ = input;
   visited_.clear();
   foreign_ = 0;
-  site_left_ = options_.site_timeout;
   site_pages_ = 0;
   bounded_.clear();
-  complaints_ = untold_ = 0;
+  tally_ = {};
   absl::Status status = Visit(FirstOf(argument)).status();
-  if (untold_ > 0) options_.untold(argument, untold_);
+  if (tally_.untold + tally_.unlisted > 0) options_.untold(argument, tally_);
   turn_.Unlock();
   return status;
-}
-
-void Poller::Charge() {
-  const Instant now = clock_();
-  site_left_ = site_left_ - std::max(Duration(), now - charged_);
-  charged_ = now;
-}
-
-void Poller::WithoutTurn(const std::function<Duration()>& work) {
-  Charge();
-  turn_.Unlock();
-  site_left_ = site_left_ - work();
-  turn_.Lock();
-  charged_ = clock_();
-}
-
-absl::Status Poller::GiveTurnOn() {
-  WithoutTurn([] { return Duration(); });
-  if (options_.fetch.cancelled()) return Stopped();
-  if (site_left_ > Duration()) return absl::OkStatus();
-  return absl::DeadlineExceededError(TookTooLong(options_.site_timeout));
 }
 
 void Poller::Fail(const Named& named, std::string why, DocumentReport report) {
@@ -233,10 +190,7 @@ void Poller::Fail(const Named& named, std::string why, DocumentReport report) {
 }
 
 void Poller::Report(DocumentReport report) {
-  const uint64_t complaints = report.Complaints().size();
-  report.untold = complaints > 0 && complaints_ >= kMaxComplaints;
-  complaints_ += complaints;
-  if (report.untold) untold_ += complaints;
+  tally_.Take(&report);
   report_(report);
 }
 
@@ -244,7 +198,7 @@ bool Poller::MayNamePage(const Named& named, const std::string& site) const {
   return options_.other_hosts || named.site.empty() || named.site == site;
 }
 
-// The robots.txt of a site may name sitemaps wherever they are; these name its pages alone.
+// The robots.txt of a site may name sitemaps anywhere; these may name only the site's own pages.
 bool Poller::MayNameDocument(const Named& named, const std::string& site) const {
   return named.robots || MayNamePage(named, site) || site == SiteOf(named.url);
 }
@@ -266,7 +220,7 @@ bool Poller::Leave(const Named& named, uint64_t row, const FeedEntry& entry,
     ++report->other_hosts;
     why = "it is of another host";
   } else if (EscapedBytes(entry.url) > limits::kMaxUrlBytes) {
-    // The server would refuse it, and the state keep it all the same.
+    // The server would refuse the entry, yet the state would keep it.
     ++report->bad_urls;
     why = fmt::format("its URL is longer than {} bytes", limits::kMaxUrlBytes);
   } else if (document && report->name_bytes + entry.url.size() > kMaxNamesBytes) {
@@ -286,11 +240,11 @@ bool Poller::Leave(const Named& named, uint64_t row, const FeedEntry& entry,
 
 Poller::Found Poller::Look(const Named& named, const DocumentState& document, Instant now) {
   Found found{.report = {.document = named.url}};
-  WithoutTurn([&] {
+  turn_.Without([&] {
     found.fetched = FetchOrRead(named, document, now);
     if (found.fetched.outcome != Outcome::kFetched) return found.fetched.elapsed;
     found.read_at = clock_();
-    const Instant until = found.read_at + site_left_ - found.fetched.elapsed;
+    const Instant until = found.read_at + turn_.left() - found.fetched.elapsed;
     found.read = ReadEntries(named, until, &found);
     return found.fetched.elapsed + std::max(Duration(), clock_() - found.read_at);
   });
@@ -319,16 +273,16 @@ absl::Status Poller::MakeFiles() {
 }
 
 FetchResult Poller::FetchOrRead(const Named& named, const DocumentState& document, Instant now) {
-  // Files are for the operator to name: what a document names is a URL or nothing.
+  // Only the operator may name files; documents may name only URLs.
   const bool fetch = named.child || IsUrl(named.url);
   FetchOptions options = options_.fetch;
-  options.timeout = std::min(options.timeout, site_left_);
+  options.timeout = std::min(options.timeout, turn_.left());
   if (const absl::Status made = MakeFiles(); !made.ok()) {
     return {.outcome = Outcome::kFailed, .why = std::string(made.message())};
   }
   FetchResult result =
       fetch ? Fetch({.url = named.url,
-                     // Its site may have been led elsewhere since by those who run its DNS.
+                     // Owners of the site's DNS may since have pointed it elsewhere.
                      .only_public = named.only_public || document.site_public,
                      .etag = document.etag,
                      .last_modified = PossibleLastModified(document.last_modified, now),
@@ -362,7 +316,7 @@ absl::StatusOr<bool> Poller::Visit(const Named& named) {
   if (options_.fetch.cancelled()) return Stopped();
   document.site_public |= fetched.site_public;
   ASSIGN_OR_RETURN(const bool changed, Take(named, found, &document));
-  // Sites can name as many documents as they like that are nowhere: those leave nothing behind.
+  // Sites can name any number of missing documents: keep no state for these.
   const bool nowhere =
       fetched.outcome == Outcome::kNotThere || fetched.outcome == Outcome::kRefused;
   const bool forgotten = named.child && nowhere && document.polled == Instant();
@@ -371,8 +325,8 @@ absl::StatusOr<bool> Poller::Visit(const Named& named) {
   document.interval = NextInterval(options_.intervals, document.interval, changed);
   document.next = NextPoll(now, document.interval, named.url);
   if (fetched.retry_after) {
-    // The wait is for the site that asks, where redirects ended, and for the document that leads
-    // there.
+    // The wait applies to the site that asks, at the end of redirects, and to the document that
+    // leads there.
     document.not_before = now + *fetched.retry_after;
     document.next = std::max(document.next, document.not_before);
     RETURN_IF_ERROR(state_.PutDocument({named.site, OriginOf(fetched.url)},
@@ -414,25 +368,27 @@ absl::StatusOr<bool> Poller::TakeDocument(const Named& named, Found& found,
   report.kind = NameOf(found.read->kind);
   report.mended = found.read->mended;
   if (found.read->kind == FeedKind::kIndex) return TakeIndex(named, found, document);
-  const absl::StatusOr<News> news = StageNews(found.read_at, &report);
-  absl::StatusOr<bool> taken = news.ok() ? absl::StatusOr<bool>(true) : news.status();
-  if (news.ok() && news->pages + news->signals > 0) {
-    const std::unique_ptr<Sender> sender = make_sender_(news->signals);
-    taken = SendNews(*sender, found.read_at, &report);
+  DocumentNews news(state_, stage_, *entries_, clock_, found.read_at, &report);
+  const absl::StatusOr<DocumentNews::Counts> staged = news.Stage(turn_);
+  absl::StatusOr<bool> taken = staged.ok() ? absl::StatusOr<bool>(true) : staged.status();
+  if (staged.ok() && staged->pages + staged->signals > 0) {
+    const std::unique_ptr<Sender> sender = make_sender_(staged->signals);
+    taken = news.Send(*sender, !options_.dry_run, &piece_, turn_);
   }
+  site_pages_ += news.announced();
   state_.Forget(stage_);
   if (!taken.ok()) {
-    // The time of the site is over, or temporary files have no room: others may go on.
+    // The site's time is over, or temporary files have no room: other sites may continue.
     const bool goes_on =
         absl::IsDeadlineExceeded(taken.status()) || absl::IsResourceExhausted(taken.status());
-    if (!goes_on) complaints_ = 0;
+    if (!goes_on) tally_.complaints = 0;
     if (!absl::IsCancelled(taken.status())) {
       Fail(named, std::string(taken.status().message()), report);
     }
     if (!goes_on) return taken.status();
   }
-  // What was left for another time, or on the word of somebody else, would not be seen again if the
-  // document were not.
+  // Keeps validators only if all entries were taken: the next poll must read again entries that are
+  // left for later, or that name other hosts.
   const bool all = taken.ok() && *taken && report.future == 0 && report.other_hosts == 0;
   document->etag = all ? found.fetched.etag : "";
   document->last_modified = all ? found.fetched.last_modified : "";
@@ -441,7 +397,7 @@ absl::StatusOr<bool> Poller::TakeDocument(const Named& named, Found& found,
 }
 
 absl::StatusOr<bool> Poller::TakeIndex(const Named& named, Found& found, DocumentState* document) {
-  // What an index names is polled each time, so it is read each time.
+  // Always reads an index, since each poll visits its documents.
   document->etag.clear();
   document->last_modified.clear();
   if (named.depth == kMaxIndexDepth) {
@@ -467,33 +423,21 @@ absl::StatusOr<FeedSummary> Poller::ReadEntries(const Named& named, Instant unti
   const TextSource watched = [&](std::string* out) -> absl::StatusOr<bool> {
     RETURN_IF_ERROR(kept);
     if (options_.fetch.cancelled()) return Stopped();
-    if (clock_() >= until) return absl::DeadlineExceededError(TookTooLong(options_.site_timeout));
+    if (clock_() >= until) return turn_.OutOfTime();
     return bytes->Read(out);
   };
   const FetchResult& fetched = found->fetched;
   if (named.robots) {
-    // Wherever a redirect has led, it speaks for the site that was asked.
+    // A robots.txt belongs to the requested site, wherever a redirect leads.
     const std::string& base = SiteOf(fetched.url) == SiteOf(named.url) ? fetched.url : named.url;
     ASSIGN_OR_RETURN(found->children, SitemapsOfRobots(watched, base, options_.max_documents + 1));
     return FeedSummary();
   }
   auto summary = ReadDocumentText(watched, {.url = fetched.url, .charset = fetched.charset}, look);
   RETURN_IF_ERROR(kept);
-  // The room is for what is staged.
+  // Frees disk space for the staged entries.
   RETURN_IF_ERROR(body_->Clear());
   return summary;
-}
-
-// A page that is listed twice is staged, and so sent, once.
-absl::StatusOr<Poller::News> Poller::StageNews(Instant now, DocumentReport* report) {
-  News news;
-  size_t looked = 0;
-  const auto take = [&](uint64_t row, const auto& entry) FRESHET_REQUIRES(turn_) -> absl::Status {
-    RETURN_IF_ERROR(TakeEntry(row, entry, now, &news, report));
-    return ++looked % kMaxPiece == 0 ? GiveTurnOn() : absl::OkStatus();
-  };
-  RETURN_IF_ERROR(entries_->ForEach(take));
-  return news;
 }
 
 absl::StatusOr<bool> Poller::TakeRobots(const Named& named, Found& found) {
@@ -517,8 +461,7 @@ absl::StatusOr<bool> Poller::TakeRobots(const Named& named, Found& found) {
   return VisitChildren(named, found.fetched, std::move(children));
 }
 
-// The ones that were left longest come first, so that each has its turn where there is not time for
-// all.
+// Begins with those not polled for the longest time, so that each is polled even if time is short.
 absl::StatusOr<std::vector<Poller::Named>> Poller::ChildrenOf(const Named& named,
                                                               const FetchResult& fetched,
                                                               std::vector<std::string> urls) {
@@ -527,7 +470,7 @@ absl::StatusOr<std::vector<Poller::Named>> Poller::ChildrenOf(const Named& named
     Named child = ChildOf(named, fetched, std::move(url));
     ASSIGN_OR_RETURN(const DocumentState document, Find(KeyOf(child)));
     sorted.emplace_back(document.polled, std::move(child));
-    if (sorted.size() % kMaxPiece == 0) WithoutTurn([] { return Duration(); });
+    if (sorted.size() % kMaxPiece == 0) turn_.Without([] { return Duration(); });
   }
   std::ranges::stable_sort(sorted, [](const auto& a, const auto& b) { return a.first < b.first; });
   std::vector<Named> children;
@@ -546,9 +489,9 @@ absl::StatusOr<bool> Poller::VisitChildren(const Named& named, const FetchResult
                        options_.max_documents));
       break;
     }
-    Charge();
-    if (site_left_ <= Duration()) {
-      Fail(named, TookTooLong(options_.site_timeout));
+    turn_.Charge();
+    if (turn_.left() <= Duration()) {
+      Fail(named, std::string(turn_.OutOfTime().message()));
       break;
     }
     if (site_pages_ >= options_.site_pages) {
@@ -565,90 +508,6 @@ absl::StatusOr<bool> Poller::VisitChildren(const Named& named, const FetchResult
     changed = changed || news;
   }
   return changed;
-}
-
-absl::Status Poller::TakeEntry(uint64_t row, const FeedEntry& entry, Instant now, News* news,
-                               DocumentReport* report) {
-  Instant modified;
-  if (absl::IsNotFound(entry.modified.status())) {
-    ++report->undated;
-  } else if (!entry.modified.ok() || entry.modified->told < kEarliestDate) {
-    ++report->unreadable;
-  } else if (entry.modified->earliest > now + kMaxDateAhead) {
-    ++report->future;
-  } else {
-    modified = entry.modified->told;
-  }
-  ASSIGN_OR_RETURN(const KnownPage page, state_.FindPage(entry.url, stage_));
-  // Of a page that is listed twice the latest date counts.
-  if (page.staged ? modified <= page.staged->modified : page.known && modified <= page.modified) {
-    return absl::OkStatus();
-  }
-  if (!page.staged) ++(page.known ? news->signals : news->pages);
-  return state_.Stage(stage_, row, entry.url, modified);
-}
-
-absl::StatusOr<bool> Poller::SendNews(Sender& sender, Instant now, DocumentReport* report) {
-  bool all = true;
-  uint64_t last = 0;  // row
-  size_t looked = 0;
-  size_t sent = 0;
-  const auto settle = [&]() FRESHET_REQUIRES(turn_) -> absl::Status {
-    const Instant begin = clock_();
-    ASSIGN_OR_RETURN(const bool taken, Settle(sender, last, report));
-    const Duration took = clock_() - begin;
-    if (took > kPieceTime) {
-      piece_ = std::max(piece_ / 2, kMinPiece);
-    } else if (sent >= piece_ && took < kShortPieceTime) {
-      piece_ = std::min(piece_ * 2, kMaxPiece);
-    }
-    all = all && taken;
-    looked = sent = 0;
-    return absl::OkStatus();
-  };
-  const auto send = [&](uint64_t row, const FeedEntry& entry)
-                        FRESHET_REQUIRES(turn_) -> absl::Status {
-    // Not behind the last one: then nothing would be left to do in another turn.
-    if (sent >= piece_ || looked == kMaxPiece) {
-      RETURN_IF_ERROR(settle());
-      RETURN_IF_ERROR(GiveTurnOn());
-    }
-    ASSIGN_OR_RETURN(const size_t one, SendEntry(sender, row, entry, now, report));
-    last = row;
-    ++looked;
-    sent += one;
-    return absl::OkStatus();
-  };
-  RETURN_IF_ERROR(entries_->ForEach(send));
-  RETURN_IF_ERROR(settle());
-  return all;
-}
-
-absl::StatusOr<size_t> Poller::SendEntry(Sender& sender, uint64_t row, const FeedEntry& entry,
-                                         Instant now, DocumentReport* report) {
-  ASSIGN_OR_RETURN(const KnownPage page, state_.FindPage(entry.url, stage_));
-  if (!page.staged || page.staged->row != row) return 0;
-  // Since it was staged the poll of another site may have sent it.
-  if (page.known && page.staged->modified <= page.modified) {
-    RETURN_IF_ERROR(state_.Unstage(stage_, row));
-    return 0;
-  }
-  ++(page.known ? report->signals : report->new_pages);
-  site_pages_ += 1 + (entry.url.size() - 1) / kUrlBytesPerPage;
-  const bool sent = page.known ? sender.SendSignal(row, entry, ChangeOf(*entry.modified, now))
-                               : sender.SendPage(row, entry);
-  if (sent) return 1;
-  RETURN_IF_ERROR(sender.Settle().status());
-  return absl::UnavailableError("the connection is lost");
-}
-
-absl::StatusOr<bool> Poller::Settle(Sender& sender, uint64_t row, DocumentReport* report) {
-  ASSIGN_OR_RETURN(const Receipt receipt, sender.Settle());
-  report->refused += receipt.refused;
-  report->refusals.insert(report->refusals.end(), receipt.refusals.begin(), receipt.refusals.end());
-  for (const uint64_t again : receipt.again) RETURN_IF_ERROR(state_.Unstage(stage_, again));
-  if (!options_.dry_run) RETURN_IF_ERROR(state_.Commit(stage_, row));
-  return receipt.again.empty();
 }
 
 }  // namespace freshet::sitemap

@@ -15,8 +15,10 @@
 namespace freshet::sitemap {
 namespace {
 
-// Longer ones are none.
+// Longer names are no hosts.
 constexpr size_t kMaxHostBytes = 512;
+// Longer names in Unicode are not looked at: the work of Punycode grows with the square of a label.
+constexpr size_t kMaxUnicodeBytes = 2 * kMaxHostBytes;
 
 using Parser = std::unique_ptr<CURLU, decltype(&curl_url_cleanup)>;
 
@@ -27,12 +29,13 @@ std::string Part(const Parser& url, CURLUPart part, unsigned flags = 0) {
   return text;
 }
 
-// Names that are not ASCII have one form that is, in which they are looked up and compared, as
-// browsers have it (UTS 46). Libcurl's own conversion depends on the locale.
+// Returns the ASCII form of a name, which is looked up and compared, as browsers do (UTS 46).
+// Libcurl's own conversion depends on the locale.
 std::string AsciiHost(const std::string& host) {
   const bool ascii = std::all_of(host.begin(), host.end(),
                                  [](char c) { return static_cast<unsigned char>(c) < 0x80; });
   if (ascii) return absl::AsciiStrToLower(host);
+  if (host.size() > kMaxUnicodeBytes) return host;
   UErrorCode code = U_ZERO_ERROR;
   constexpr uint32_t kAsBrowsers =
       UIDNA_CHECK_BIDI | UIDNA_CHECK_CONTEXTJ | UIDNA_NONTRANSITIONAL_TO_ASCII;
@@ -44,7 +47,7 @@ std::string AsciiHost(const std::string& host) {
           ? 0
           : uidna_nameToASCII_UTF8(kIdna, host.data(), static_cast<int32_t>(host.size()),
                                    name.data(), static_cast<int32_t>(name.size()), &info, &code);
-  // What has no such form is a host of its own, which nobody finds.
+  // A name without an ASCII form stays unchanged; no resolver finds it.
   if (U_FAILURE(code) != 0 || info.errors != 0 || size <= 0) return host;
   name.resize(static_cast<size_t>(size));
   return name;

@@ -1,4 +1,4 @@
-"""A Scrapy project, that of examples/python, crawls the local site from its links."""
+"""The Scrapy project of examples/python crawls the local site from its links."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def stop_spider(spider: subprocess.Popen[str], directory: Path) -> str:
 
 
 def wait_for_outcomes(server: Server, urls: list[str], seconds: float) -> list[types_pb2.CrawlOutcome]:
-    """The last outcome of each page, once all have one."""
+    """Waits until all pages have a result, and returns the last outcome of each."""
     with freshet.Admin(server.address) as admin:
         until = time.monotonic() + seconds
         while not all(outcomes := [admin.page(url).page.last_outcome for url in urls]):
@@ -87,13 +87,13 @@ def test_a_site_that_changes_is_crawled_from_its_links(tmp_path: Path) -> None:
         items = [json.loads(line) for line in (tmp_path / "items.jsonl").read_text().splitlines()]
         assert {item["url"] for item in items if item["text"].startswith("Version 2")} >= {site.url("127.0.0.2", "/10")}
         with freshet.Admin(server.address) as admin:
-            # But for a page that may have been on its way just then.
+            # One page may have been on its way at that moment.
             assert sum(page.HasField("lease") for page in admin.pages()) <= 1, "leases are left open"
             assert admin.host("127.0.0.2").server_address == "127.0.0.2"
 
 
 def test_robots_txt_is_followed_and_read_as_the_world_has_it(tmp_path: Path) -> None:
-    # What leads nowhere is an exception to Scrapy, which takes it for a permission.
+    # Scrapy treats an invalid redirect as an exception, and so as a permission.
     with robots_site(leads_nowhere=False) as site, start_server(tmp_path) as server:
         with freshet.Ingester(server.address) as ingester:
             ingester.upsert(enter_robots_site(site))
@@ -118,7 +118,7 @@ def test_an_answer_that_is_too_large_or_cannot_be_read_is_an_error(tmp_path: Pat
         urls = [site.url(name, path) for name in site.hosts for path in answers]
         with freshet.Ingester(server.address) as ingester:
             ingester.upsert(urls)
-        # Two that nobody reports would take all places until their leases end.
+        # Two unreported pages would occupy all places until their leases end.
         spider = start_spider(server, tmp_path, "-s", "FRESHET_CAPACITY=2")
         try:
             outcomes = wait_for_outcomes(server, urls, 60)
@@ -128,7 +128,7 @@ def test_an_answer_that_is_too_large_or_cannot_be_read_is_an_error(tmp_path: Pat
 
 
 def test_redirects_end_with_the_lease_of_their_page(tmp_path: Path) -> None:
-    """Each of them takes a second, and Scrapy follows 20."""
+    """Each redirect takes a second, and Scrapy follows 20."""
     robots = {"/robots.txt": (302, {"Location": "/robots.txt"}, b"")}
     hosts = {"127.0.1.1": Host(found={"/1": "/1"}, delay=1.0), "127.0.1.2": Host(answers=robots, delay=1.0)}
     with Site(hosts) as site, start_server(tmp_path) as server:
@@ -163,7 +163,7 @@ def test_a_request_takes_no_longer_than_its_lease(monkeypatch: pytest.MonkeyPatc
     direct = Request("https://a.test/login")
     for after, timeout, of_robots in ((0, 60, 40), (30, 50, 10), (79, 1, None)):
         now = 1000.0 + after
-        # What a redirect makes of it.
+        # The request after a redirect.
         request = request.replace(url=f"https://a.test/{after}")
         assert middleware.process_request(request) is None
         assert request.meta["download_timeout"] == pytest.approx(timeout)
@@ -180,7 +180,7 @@ def test_a_request_takes_no_longer_than_its_lease(monkeypatch: pytest.MonkeyPatc
     assert "download_timeout" not in direct.meta
 
 
-@pytest.mark.parametrize("part", ["<a>", "<a href=x>"], ids=["anchors", "links"])
+@pytest.mark.parametrize("part", ["<a>", "<a href=x>", "<p>x"], ids=["anchors", "links", "paragraphs"])
 def test_the_example_parses_no_page_for_seconds(part: str, monkeypatch: pytest.MonkeyPatch) -> None:
     from scrapy import Request
     from scrapy.http import HtmlResponse
@@ -247,7 +247,7 @@ def test_a_site_with_many_names_fills_no_crawler() -> None:
         if hasattr(answer, "close"):
             answer.close()
         parser = FreshetRobotParser.from_crawler(crawler, b"User-agent: *\nDisallow: /\n")
-        # As much as four of them may take.
+        # Each text counts as a quarter of the memory.
         parser.size = MOST_BYTES // 4
         middleware._parsers[f"n{n}.test"] = parser
     assert len(middleware._parsers) <= 5
@@ -266,7 +266,7 @@ def test_robots_txt_is_asked_about_no_url_that_is_too_long() -> None:
     middleware = FreshetRobotsTxtMiddleware(crawler)
     with pytest.raises(IgnoreRequest) as ignored:
         middleware.process_request(Request("https://example.org/" + "x" * 8_192))
-    # What robots.txt forbids is another result than an error.
+    # A page forbidden by robots.txt is not an error.
     assert "robots.txt" not in str(ignored.value)
 
 
@@ -306,16 +306,16 @@ def test_no_site_takes_the_places_of_other_sites_links() -> None:
     found = FoundLinks(2_000)
     for site, share in {"a.test": 750, "b.test": 375}.items():
         assert sum(found.add(page, site) for page in links_of(f"https://{site}/", 10_000)) == share
-    # Wherever the links lead: who names them is who pays.
+    # Wherever links lead, the site that names them pays.
     for n in range(400):
         for page in links_of(f"https://n{n}.test/", 10):
             found.add(page, f"n{n}.test")
     assert 1_500 <= len(found) < 1_900
     assert found.add(Page("https://good.test/"), "good.test")
-    # What an operator begins with has all that is free.
+    # An operator's own pages may use all free places.
     left = 2_000 - len(found)
     assert sum(found.add(page, "") for page in links_of("https://start.test/", 10_000)) == left
-    # Each site is in a turn once.
+    # Each turn has one link of each site.
     turn = [page.url for page in found.take(404)]
     assert "https://good.test/" in turn
     assert sum(url.startswith("https://a.test/") for url in turn) == 1
@@ -350,7 +350,7 @@ def test_a_page_of_many_links_takes_no_place_of_others(caplog: pytest.LogCapture
     scheduler = FreshetScheduler.from_crawler(crawler)
 
     def found(url: str, links: int) -> int:
-        """How many of so many links of a page are taken."""
+        """Returns how many of a page's links are accepted."""
         answer = Response(url)
         named = [Request(f"{url}{n}") for n in range(links)]
         login = Request("https://login.test/", method="POST")
@@ -359,7 +359,7 @@ def test_a_page_of_many_links_takes_no_place_of_others(caplog: pytest.LogCapture
         return sum(scheduler.enqueue_request(link) for link in kept)
 
     async def crawl() -> None:
-        # It sends when it is its turn.
+        # No link is sent before its turn.
         assert [found("https://good.test/", 100), found("https://evil.com/", 20_000)] == [100, 100]
         for n in range(500):
             found(f"https://n{n}.evil.com/{n}/", 100)
@@ -370,14 +370,14 @@ def test_a_page_of_many_links_takes_no_place_of_others(caplog: pytest.LogCapture
     asyncio.run(crawl())
     assert crawler.stats is not None
     assert crawler.stats.get_value("freshet/links_dropped") > 19_900 + 40_000
-    # One line a minute.
+    # At most one line a minute.
     assert [record.getMessage() for record in caplog.records if "dropped" in record.getMessage()] == [
         "1 links were dropped so far, the last one of https://evil.com/"
     ]
 
 
 class Ingester:
-    """Is slow at first, as a server that slows a client down."""
+    """An ingester that is slow at first, like a server that limits a client."""
 
     def __init__(self) -> None:
         self.batches: list[int] = []
@@ -414,7 +414,7 @@ def test_links_wait_for_results(monkeypatch: pytest.MonkeyPatch) -> None:
         await bridge._sending
 
     asyncio.run(crawl())
-    # What takes long is sent in smaller parts, until it does no more.
+    # Slow parts become smaller, until they are fast enough.
     assert ingester.batches[:4] == [1000, 500, 250, 125]
     assert max(ingester.batches[4:]) > 900
     assert sum(ingester.batches) == 4_000

@@ -1,4 +1,4 @@
-// The default estimator in synthetic worlds whose truth is known.
+// The default estimator in synthetic worlds with known rates.
 #include "core/estimate/estimator.h"
 
 #include <cmath>
@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "core/base/limits.h"
+#include "core/estimate/host_trust.h"
 #include "core/estimate/operational_time.h"
 #include "gtest/gtest.h"
 #include "tests/core/estimate/source_classes.h"
@@ -17,7 +18,7 @@ namespace {
 TEST(Estimator, LearnsPrecisionAndRecall) {
   World world({.pages = 600, .false_mean = 0.012, .recall = 0.6, .interval = 9});
   world.Run(360, 30);
-  const std::vector<SourceTrust> trust = world.estimator().Trust();
+  const std::vector<SourceTrust> trust = TrustIn(world.estimator().sites());
   ASSERT_EQ(trust.size(), 1u);
   double told = 0;
   double all = 0;
@@ -60,7 +61,7 @@ TEST(Estimator, TheRatesOfAPageAddUp) {
   }
 }
 
-// Quiet in its signals, a page that was busy once is believed quiet before it is crawled again.
+// A page that was busy and now has few signals is estimated quiet before its next crawl.
 TEST(Estimator, EpochsSeeThatAPageHasGoneQuiet) {
   World world({.pages = 400, .recall = 0.8});
   world.Run(200, 20);
@@ -71,7 +72,7 @@ TEST(Estimator, EpochsSeeThatAPageHasGoneQuiet) {
   Estimator& estimator = world.estimator();
   const double before = estimator.Estimate(page.record, world.now()).rates.change_rate;
   const Instant later = world.now() + Duration::Days(400);
-  estimator.Advance(page.record.state, later);
+  estimator.aging().Advance(page.record.state, later);
   EXPECT_LT(estimator.Estimate(page.record, later).rates.change_rate, 0.6 * before);
 }
 
@@ -82,19 +83,19 @@ TEST(Estimator, AdvanceInPartsIsAdvanceAtOnce) {
   PageState once = world.pages[3].record.state;
   PageState parts = once;
   const Instant end = world.now() + Duration::Days(500);
-  estimator.Advance(once, end);
+  estimator.aging().Advance(once, end);
   for (Instant at = world.now(); at < end; at = at + Duration::Hours(37)) {
-    estimator.Advance(parts, at);
+    estimator.aging().Advance(parts, at);
   }
-  estimator.Advance(parts, end);
+  estimator.aging().Advance(parts, end);
   EXPECT_NEAR(parts.staleness, once.staleness, 1e-6 * once.staleness);
   EXPECT_NEAR(parts.exposure, once.exposure, 1e-6 * once.exposure);
   EXPECT_NEAR(parts.evidence_exposure, once.evidence_exposure, 1e-3 * once.evidence_exposure);
   EXPECT_EQ(parts.rates.age_bin, once.rates.age_bin);
   EXPECT_NEAR(parts.rates.change_rate, once.rates.change_rate, 1e-9 * once.rates.change_rate);
-  // Time does not run backwards.
+  // An earlier time changes nothing.
   const PageState before = once;
-  estimator.Advance(once, world.now());
+  estimator.aging().Advance(once, world.now());
   EXPECT_EQ(once, before);
 }
 
@@ -103,16 +104,16 @@ TEST(Estimator, NextEdgeIsWhereRatesChange) {
   world.Run(100, 20);
   const Estimator& estimator = world.estimator();
   PageState state = world.pages[5].record.state;
-  for (int i = 0; i < kAgeBins && !estimator.NextEdge(state).infinite(); ++i) {
-    const Instant edge = estimator.NextEdge(state);
+  for (int i = 0; i < kAgeBins && !estimator.aging().NextEdge(state).infinite(); ++i) {
+    const Instant edge = estimator.aging().NextEdge(state);
     ASSERT_GT(edge, state.carried_at);
     PageState short_of = state;
-    estimator.Advance(short_of, edge - Duration::Micros(1));
+    estimator.aging().Advance(short_of, edge - Duration::Micros(1));
     EXPECT_EQ(short_of.rates.age_bin, state.rates.age_bin);
-    estimator.Advance(state, edge);
+    estimator.aging().Advance(state, edge);
     EXPECT_EQ(state.rates.age_bin, short_of.rates.age_bin + 1);
   }
-  EXPECT_TRUE(estimator.NextEdge(state).infinite());
+  EXPECT_TRUE(estimator.aging().NextEdge(state).infinite());
 }
 
 TEST(Estimator, WhatTheOwnerKnowsWins) {
@@ -133,7 +134,7 @@ TEST(Estimator, WhatTheOwnerKnowsWins) {
   EXPECT_EQ(estimate.staleness, page.state.signals.empty() ? 0 : HUGE_VAL);
 }
 
-// A signal is believed by what is known when it is acted on, not by what was when it came.
+// The value of a signal follows what is known when the server acts on it, not when it came.
 TEST(Estimator, StalenessFollowsWhatIsLearnedOfItsSignals) {
   World world({.false_mean = 0.001, .recall = 0.9});
   world.Run(200, 20);
@@ -141,7 +142,7 @@ TEST(Estimator, StalenessFollowsWhatIsLearnedOfItsSignals) {
   world.Signal(page);
   const double before = world.Estimate(page).staleness;
   EXPECT_GT(before, 0.5);
-  // Every other page of the site is pinged for nothing.
+  // From now on all other pages of the site get false signals.
   for (World::Page& other : world.pages) {
     if (&other != &page) other.false_rate = 0.5;
   }
@@ -151,7 +152,7 @@ TEST(Estimator, StalenessFollowsWhatIsLearnedOfItsSignals) {
   EXPECT_LT(world.Estimate(page).staleness, 0.6 * before);
 }
 
-// Two pages of one burst: the crawl of the first says what the signal of the second is worth.
+// Two pages of one burst: the crawl of the first changes the worth of the second's signal.
 TEST(Estimator, ACrawlTellsOfItsWholeBurst) {
   for (const bool changed : {false, true}) {
     World world({.false_mean = 0.02, .source_class = kSeveralPings});
@@ -166,7 +167,7 @@ TEST(Estimator, ACrawlTellsOfItsWholeBurst) {
     EXPECT_FALSE(estimator.Reweigh(waiting, {}));
     world.Crawl(first, changed);
     std::vector<PageNumber> pages;
-    estimator.TakeReweighed(10, &pages);
+    estimator.bursts().TakeReweighed(10, &pages);
     EXPECT_EQ(pages, (std::vector<PageNumber>{first.record.number, second.record.number}));
     ASSERT_TRUE(estimator.Reweigh(waiting, {}));
     const double after = world.Estimate(second).staleness;
@@ -179,7 +180,7 @@ TEST(Estimator, ACrawlTellsOfItsWholeBurst) {
   }
 }
 
-// A page may wait in two bursts at once: what is learned of either reaches it.
+// A page may wait in two bursts at once. News of either burst reaches the page.
 TEST(Estimator, APageHearsOfBothItsBursts) {
   World world({.false_mean = 0.02, .source_class = kSeveralPings});
   world.Run(100, 20);
@@ -197,7 +198,8 @@ TEST(Estimator, APageHearsOfBothItsBursts) {
   }
 }
 
-// A signal that comes after the crawl it should have caused belongs to the interval before it.
+// A signal that comes after the crawl that it should have caused belongs to the interval before
+// that crawl.
 TEST(Estimator, ALateSignalIsCountedWithItsInterval) {
   World world({});
   world.Run(60, 20);
@@ -206,10 +208,9 @@ TEST(Estimator, ALateSignalIsCountedWithItsInterval) {
   ASSERT_GE(statistics.recent.size(), 3u);
   const auto second = statistics.recent.end() - 2;
   const int before = second->signals.Total();
-  EXPECT_TRUE(world.estimator().RecordLateSignal(page.record, kSeveralPings,
-                                                 second->fetched - Duration::Hours(1)));
+  EXPECT_TRUE(RecordLateSignal(page.record, kSeveralPings, second->fetched - Duration::Hours(1)));
   EXPECT_EQ(second->signals.Total(), before + 1);
-  EXPECT_FALSE(world.estimator().RecordLateSignal(page.record, kSeveralPings, World::kStart))
+  EXPECT_FALSE(RecordLateSignal(page.record, kSeveralPings, World::kStart))
       << "from before the first interval";
 }
 
@@ -231,7 +232,7 @@ TEST(Estimator, TheModelSurvivesTheStore) {
   EXPECT_EQ(restored.SerialiseModel(), text) << "a refused text changes nothing";
 }
 
-// The window of observations is bounded; what falls out of it still counts.
+// The window of observations is bounded; older observations still count in sums.
 TEST(Estimator, OldObservationsGoOnInSumsAndTrustIsLearnedAllTheSame) {
   World world({.false_mean = 0.00625, .interval = 2});
   world.Run(200, 50);
@@ -244,11 +245,11 @@ TEST(Estimator, OldObservationsGoOnInSumsAndTrustIsLearnedAllTheSame) {
     told += 0.5 * page.rate;
     all += 0.5 * page.rate + page.false_rate;
   }
-  EXPECT_NEAR(world.estimator().Trust()[0].precision, told / all, 0.08);
+  EXPECT_NEAR(TrustIn(world.estimator().sites())[0].precision, told / all, 0.08);
 }
 
-// Sums stand for what left the window: a page that is crawled often is known as well as its whole
-// history says.
+// Sums replace old observations, so a page that is crawled often keeps the precision of its whole
+// history.
 TEST(Estimator, WhatLeftTheWindowIsNotForgotten) {
   World world({.pages = 200, .false_mean = 0.02, .recall = 0.5, .interval = 2});
   world.Run(400, 50);

@@ -1,47 +1,17 @@
 // Every classic estimator against 300 histories solved with 40 digits
 // (tests/vectors/estimators.json).
 #include <cmath>
-#include <fstream>
 #include <string>
 #include <vector>
 
 #include "core/estimate/cho_gm.h"
-#include "core/estimate/closed_form.h"
 #include "core/estimate/mle.h"
-#include "core/estimate/moment.h"
 #include "core/estimate/signals.h"
 #include "gtest/gtest.h"
-#include "nlohmann/json.hpp"
+#include "tests/core/estimate/estimator_cases.h"
 
 namespace freshet {
 namespace {
-
-using nlohmann::json;
-
-const json& Cases() {
-  static const json kCases = [] {
-    std::ifstream in(FRESHET_SOURCE_DIR "/tests/vectors/estimators.json");
-    return json::parse(in).at("cases");
-  }();
-  return kCases;
-}
-
-Observations Load(const json& c) {
-  Observations observations(1);
-  for (size_t i = 0; i < c["tau"].size(); ++i) {
-    const double n = c["n"][i];
-    EXPECT_TRUE(observations.Add(c["tau"][i], {&n, 1}, c["z"][i] == 1).ok());
-  }
-  return observations;
-}
-
-// Relative 1e-8 (the tolerance the vectors state), absolute 1e-10 where the value is 0.
-void ExpectNear(double actual, const json& expected, const json& c, double tolerance = 1e-8) {
-  ASSERT_FALSE(expected.is_null()) << "case " << c["id"];
-  const double value = expected;
-  EXPECT_NEAR(actual, value, value == 0 ? 1e-10 : tolerance * std::abs(value))
-      << "case " << c["id"];
-}
 
 TEST(EstimatorVectors, AllCasesAreThere) { EXPECT_EQ(Cases().size(), 300u); }
 
@@ -58,27 +28,6 @@ TEST(EstimatorVectors, ChoGmAgreesWithTheReference) {
       EXPECT_EQ(plain.change_rate, HUGE_VAL);
     } else {
       ExpectNear(plain.change_rate, expected["mle_plain"], c, 1e-12);
-    }
-  }
-}
-
-TEST(EstimatorVectors, MomentAgreesWithTheReference) {
-  for (const json& c : Cases()) {
-    const Observations observations = Load(c);
-    const json& expected = c["est"];
-    const RateBounds bounds{c["ximin"], c["ximax"]};
-    const RateEstimate unclipped = EstimateMoment(observations);
-    if (expected["moment_unclipped_inf"]) {
-      EXPECT_EQ(unclipped.change_rate, HUGE_VAL);
-    } else {
-      ExpectNear(unclipped.change_rate, expected["moment_unclipped"], c, 1e-12);
-    }
-    ExpectNear(EstimateMoment(observations, bounds).change_rate, expected["moment"], c, 1e-12);
-    const double half = MomentHalfWidth(observations, bounds, expected["moment_delta"]);
-    if (expected["moment_ci_halfwidth"].is_null()) {
-      EXPECT_GT(half, 1e300);
-    } else {
-      ExpectNear(half, expected["moment_ci_halfwidth"], c, 1e-10);
     }
   }
 }
@@ -134,21 +83,6 @@ TEST(EstimatorVectors, SignalQualityAgreesWithTheReference) {
     }
   }
   EXPECT_GT(seen, 100);
-}
-
-TEST(EstimatorVectors, ClosedFormsAgreeWithTheReference) {
-  for (const json& c : Cases()) {
-    const Observations observations = Load(c);
-    const json& expected = c["est"];
-    ExpectNear(EstimateComplete(observations).change_rate, expected["complete"], c, 1e-12);
-    ExpectNear(EstimateLowerBound(observations).change_rate, expected["frontera_lower"], c, 1e-12);
-    const RateEstimate closed = EstimateClosedForm(observations);
-    if (!expected["equal_closed"].is_null()) {
-      ExpectNear(closed.change_rate, expected["equal_closed"], c, 1e-12);
-    } else {
-      EXPECT_FALSE(std::isfinite(closed.change_rate)) << "case " << c["id"];
-    }
-  }
 }
 
 }  // namespace

@@ -1,11 +1,13 @@
-// What the default estimator believes of signals: of pages that are pinged for nothing, of sources
-// that change, of pages whose owner knows more.
+// The default estimator's trust in signals: pages with useless pings, sources that change, and
+// pages whose owner states facts.
 #include <algorithm>
 #include <cmath>
 #include <string>
+#include <vector>
 
 #include "core/base/limits.h"
 #include "core/estimate/estimator.h"
+#include "core/estimate/host_trust.h"
 #include "core/estimate/site.h"
 #include "gtest/gtest.h"
 #include "tests/core/estimate/source_classes.h"
@@ -16,11 +18,18 @@ namespace {
 
 const SourceSet kAllSources = SourceSet().set();
 
+std::vector<HostTrust> WorstOf(const Estimator& estimator, const std::string& host,
+                               SourceSet sources, size_t max) {
+  WorstHosts worst(host, sources, max);
+  while (worst.Look(estimator)) continue;
+  return worst.Take();
+}
+
 double Precision(const World& world, const World::Page& page) {
   return -std::expm1(-world.Estimate(page).rates.signal_weight);
 }
 
-// On a site that changes when it is pinged, one page is pinged daily and never changes.
+// A site changes when it is pinged, but one of its pages is pinged daily and never changes.
 TEST(SignalTrust, UselessPingsDoNotRaiseTheRateOfAPageThatNeverChanges) {
   World world({.pages = 200, .false_mean = 0.001, .recall = 0.9, .interval = 20});
   World::Page& page = world.pages[0];
@@ -37,7 +46,8 @@ TEST(SignalTrust, UselessPingsDoNotRaiseTheRateOfAPageThatNeverChanges) {
   EXPECT_GT(honest, 0.8) << "of the pages besides";
 }
 
-// Nobody has crawled it, but so many pings cannot all be changes where false ones are common.
+// The page was never crawled, but so many pings cannot all be changes on a site with many false
+// ones.
 TEST(SignalTrust, PingsWithoutEndAreWorthLessAndLess) {
   World world({.pages = 200, .mean = 0.02, .false_mean = 0.1, .false_shape = 0.5, .recall = 0.8});
   World::Page& page = world.pages[0];
@@ -73,15 +83,15 @@ TEST(SignalTrust, ASourceThatStartsToLieIsSeenThroughWithinTwoMonths) {
   EXPECT_LT(believed(), 0.5);
 }
 
-// One signal in seven is true, then: too few to know for sure, but not none. Believed to be zero
-// once, the recall stayed there for ever.
+// One signal in seven is true: too few to be sure, but not zero. A recall that was once estimated
+// as zero stayed zero for ever.
 TEST(SignalTrust, ASourceThatIsFloodedWithFalseSignalsStillTells) {
   World world({.pages = 400, .mean = 0.02, .false_mean = 0.001, .recall = 0.95, .interval = 40});
   world.Run(300, 10);
   for (World::Page& page : world.pages) page.false_rate = 0.1;
   world.set_source_class({kPing.source(), BurstClass::kMany});
   world.Run(1500, 10);
-  const HostTrust trust = world.estimator().TrustByHost("", kAllSources, 1).at(0);
+  const HostTrust trust = WorstOf(world.estimator(), "", kAllSources, 1).at(0);
   EXPECT_NEAR(trust.recall, 0.95, 0.1);
 }
 
@@ -89,25 +99,25 @@ TEST(SignalTrust, ASourceThatStartsToLieIsPutInQuarantineAndWeighsLess) {
   World world({.pages = 300, .false_mean = 0.0005, .recall = 0.9, .interval = 7});
   world.Run(300, 10);
   Estimator& estimator = world.estimator();
-  EXPECT_EQ(estimator.quarantine_counts().begun, 0u) << "an honest one never is";
-  EXPECT_FALSE(estimator.TrustByHost("", kAllSources, 10).at(0).lately.quarantined());
+  EXPECT_EQ(estimator.quarantine().begun(), 0u) << "an honest one never is";
+  EXPECT_FALSE(WorstOf(estimator, "", kAllSources, 10).at(0).lately.quarantined());
   for (World::Page& page : world.pages) page.false_rate = 9 * page.recall * page.rate;
   world.Run(10, 10);
-  ASSERT_EQ(estimator.quarantine_counts().now, 1u);
-  const std::vector<QuarantineNews> news = estimator.TakeQuarantineNews();
+  ASSERT_EQ(estimator.quarantine().quarantined(), 1u);
+  const std::vector<QuarantineNews> news = estimator.quarantine().TakeNews();
   ASSERT_FALSE(news.empty());
   EXPECT_TRUE(news[0].begun);
-  EXPECT_TRUE(estimator.TakeQuarantineNews().empty());
-  const std::vector<HostTrust> worst = estimator.TrustByHost("", kAllSources, 1);
+  EXPECT_TRUE(estimator.quarantine().TakeNews().empty());
+  const std::vector<HostTrust> worst = WorstOf(estimator, "", kAllSources, 1);
   ASSERT_EQ(worst.size(), 1u);
   EXPECT_TRUE(worst[0].lately.quarantined());
   EXPECT_LT(worst[0].lately.proved, 0.5 * worst[0].lately.believed);
   EXPECT_GT(worst[0].recall, 0.5);
-  EXPECT_TRUE(estimator.TrustByHost("other.test", kAllSources, 10).empty());
-  EXPECT_TRUE(estimator.TrustByHost("", SourceSet().set(31), 10).empty());
-  EXPECT_TRUE(estimator.TrustByHost("", kAllSources, 0).empty());
+  EXPECT_TRUE(WorstOf(estimator, "other.test", kAllSources, 10).empty());
+  EXPECT_TRUE(WorstOf(estimator, "", SourceSet().set(31), 10).empty());
+  EXPECT_TRUE(WorstOf(estimator, "", kAllSources, 0).empty());
 
-  // The same model without it, and with it.
+  // Restores the model without its sources, and with them.
   const std::string model = estimator.SerialiseModel();
   Estimator trusting{EstimatorOptions{}};
   Estimator wary{EstimatorOptions{}};
@@ -124,7 +134,7 @@ TEST(SignalTrust, ASourceThatStartsToLieIsPutInQuarantineAndWeighsLess) {
   EXPECT_GT(waiting, 10);
 }
 
-// As many as can be, and more hosts than have models.
+// The table is full, with more hosts than have models.
 TEST(SignalTrust, TheWorstOfAFullTableComeFirst) {
   std::string model = Estimator{EstimatorOptions{}}.SerialiseModel();
   constexpr size_t kRows = limits::kMaxWatchedSources;
@@ -135,23 +145,29 @@ TEST(SignalTrust, TheWorstOfAFullTableComeFirst) {
   }
   Estimator estimator{EstimatorOptions{}};
   ASSERT_TRUE(estimator.RestoreModel(model).ok());
-  EXPECT_EQ(estimator.quarantine_counts().now, kRows / 1000 + 1);
-  const std::vector<HostTrust> worst = estimator.TrustByHost("", kAllSources, 1000);
+  EXPECT_EQ(estimator.quarantine().quarantined(), kRows / 1000 + 1);
+  const std::vector<HostTrust> worst = WorstOf(estimator, "", kAllSources, 1000);
   ASSERT_EQ(worst.size(), 1000u);
   EXPECT_TRUE(std::is_sorted(worst.begin(), worst.end(), IsWorse));
   EXPECT_TRUE(worst[kRows / 1000].lately.quarantined());
   EXPECT_FALSE(worst[kRows / 1000 + 1].lately.quarantined());
   EXPECT_NEAR(worst.back().precision, 0.5 / 21, 0.06);
-  for (const HostTrust& trust : estimator.TrustByHost("", SourceSet().set(1), 1000)) {
+  for (const HostTrust& trust : WorstOf(estimator, "", SourceSet().set(1), 1000)) {
     EXPECT_EQ(trust.source, 1);
   }
-  EXPECT_EQ(estimator.TrustByHost("", kAllSources, SIZE_MAX).size(), kRows);
-  EXPECT_EQ(estimator.TrustByHost("h7.test", kAllSources, 10).size(), 1u);
+  EXPECT_EQ(WorstOf(estimator, "", kAllSources, SIZE_MAX).size(), kRows);
+  EXPECT_EQ(WorstOf(estimator, "h7.test", kAllSources, 10).size(), 1u);
+  // One look at all of them stopped a shard for a tenth of a second.
+  WorstHosts all("", kAllSources, SIZE_MAX);
+  for (size_t before = 0; all.Look(estimator); before = all.found()) {
+    EXPECT_LE(all.found(), before + 1024);
+  }
+  EXPECT_EQ(all.found(), kRows);
   EXPECT_FALSE(
       estimator.RestoreModel(model + "#source one.more\t1\t1\t1\t1\t0\t1\t0\t9\t0\n").ok());
 }
 
-// Polls of a hundred pages are no mass edits of pages whose every signal is a change.
+// If every signal of some pages is a change, polls of a hundred of them are not mass edits.
 TEST(SignalTrust, CompleteSignalsInLargePollsGiveTheRightRate) {
   World world(
       {.pages = 40, .false_mean = 0, .recall = 1, .interval = 15, .source_class = kMassPing});
@@ -168,7 +184,7 @@ TEST(SignalTrust, CompleteSignalsInLargePollsGiveTheRightRate) {
   EXPECT_NEAR(mean, 0.25, 0.02);
 }
 
-// Where all rates are known the evidence is of the signals alone.
+// If all rates are known, the evidence is only about signals.
 TEST(SignalTrust, PagesOfKnownRatesTeachFalseRatesAndRecall) {
   World world({.pages = 300, .false_mean = 0.03, .recall = 0.6, .interval = 10});
   double rates = 0;
@@ -179,7 +195,7 @@ TEST(SignalTrust, PagesOfKnownRatesTeachFalseRatesAndRecall) {
     false_rates += page.false_rate;
   }
   world.Run(400, 40);
-  const std::vector<SourceTrust> trust = world.estimator().Trust();
+  const std::vector<SourceTrust> trust = TrustIn(world.estimator().sites());
   ASSERT_EQ(trust.size(), 1u);
   EXPECT_NEAR(trust[0].recall, 0.6, 0.05);
   EXPECT_NEAR(trust[0].precision, 0.6 * rates / (0.6 * rates + false_rates), 0.05);

@@ -1,5 +1,5 @@
-// A small site whose truth is known, watched by an estimator: what tests of the default estimator
-// live in. One step is a day of wall-clock time: signals come at any time of it, crawls at its end.
+// A small site with known rates, watched by an estimator, for tests of the default estimator. One
+// step is a day: signals come at any time of the day, crawls at its end.
 #ifndef FRESHET_TESTS_CORE_ESTIMATE_WORLD_H_
 #define FRESHET_TESTS_CORE_ESTIMATE_WORLD_H_
 
@@ -29,17 +29,17 @@ struct WorldOptions {
   double false_mean = 0.01;
   double false_shape = 1;
   double recall = 0.5;
-  // Days between crawls of a page: that number, or exponential times of that mean.
+  // Days between crawls of a page: a constant, or the mean of an exponential distribution.
   double interval = 10;
   bool random_crawls = false;
-  // The rate of a page is multiplied by this for three days after a change.
+  // After a change the rate of a page is multiplied by this for three days.
   double after_change = 1;
   SourceClass source_class = kPing;
   EstimatorOptions estimator = {};
   uint64_t seed = 1;
 };
 
-// Changes and false signals are Poisson processes; a change is signalled with probability `recall`.
+// Changes and false signals are Poisson processes. A change has a signal with probability `recall`.
 class World {
  public:
   static constexpr Instant kStart = Instant::FromUnixSeconds(1'600'000'000);
@@ -74,14 +74,14 @@ class World {
     double rate = 0;  // per day
     double false_rate = 0;
     double recall = 0;
-    bool crawled_ever = true;  // false: nobody crawls it from now on
+    bool crawled_ever = true;  // false = no crawls from now on
     double next_crawl = 0;     // day
     int last_change = -1000;   // day
     bool stale = false;
     int crawls = 0;
   };
 
-  // Lives through so many days, with an epoch after each `epoch_days`.
+  // Simulates `days` days, with an epoch after each `epoch_days`.
   void Run(int days, int epoch_days) {
     for (int i = 0; i < days; ++i) {
       ++day_;
@@ -91,13 +91,13 @@ class World {
     }
   }
 
-  // What signals come as from now on.
+  // Sets the class of all later signals.
   void set_source_class(SourceClass source_class) { options_.source_class = source_class; }
 
   void Epoch() {
     estimator_->BeginEpoch(now());
     for (Page& page : pages) {
-      estimator_->Advance(page.record.state, now());
+      estimator_->aging().Advance(page.record.state, now());
       estimator_->Collect(page.record);
     }
     estimator_->FinishEpoch();
@@ -105,21 +105,25 @@ class World {
     for (Page& page : pages) Take(page);
   }
 
-  // What was learned since the last epoch is lost, as when a server is stopped; pages are kept.
+  // Forgets all that was learned since the last epoch, as a restarted server does; keeps the pages.
   void Restart() {
     estimator_ = std::make_unique<Estimator>(options_.estimator);
     if (!stored_.empty()) {
       ASSERT_TRUE(estimator_->RestoreModel(stored_).ok());
     }
     for (Page& page : pages) {
-      estimator_->RestoreSignals(page.record.state.bursts, page.record.number);
+      for (const BurstSignal& signal : page.record.state.bursts) {
+        estimator_->bursts().Restore(signal.burst, signal.shift, page.record.number);
+      }
     }
   }
 
   void Signal(Page& page, uint64_t poll = 0) {
-    estimator_->Advance(page.record.state, now());
+    estimator_->aging().Advance(page.record.state, now());
     Lessons lessons;
-    estimator_->RecordSignal(page.record, options_.source_class, poll, now(), now(), lessons);
+    std::unique_ptr<PagePosterior> judge;
+    estimator_->RecordSignal(page.record, options_.source_class, poll, now(), now(), lessons,
+                             judge);
     estimator_->Install(std::move(lessons));
     page.record.state.signals.Add(options_.source_class);
     Take(page);
@@ -127,7 +131,7 @@ class World {
 
   void Crawl(Page& page, bool changed) {
     PageState& state = page.record.state;
-    estimator_->Advance(state, now());
+    estimator_->aging().Advance(state, now());
     Lessons lessons;
     estimator_->RecordCrawl(page.record,
                             {.fetched = now(),
@@ -148,7 +152,7 @@ class World {
   [[nodiscard]] PageEstimate Estimate(const Page& page) const {
     return estimator_->Estimate(page.record, now());
   }
-  // Estimated changes per day of wall-clock time.
+  // Estimated changes per day.
   [[nodiscard]] double Rate(const Page& page) const {
     return Estimate(page).rates.change_rate * 86400;
   }
@@ -206,7 +210,7 @@ class World {
   WorldOptions options_;
   std::mt19937_64 random_;
   std::unique_ptr<Estimator> estimator_;
-  std::string stored_;  // at the last epoch
+  std::string stored_;  // model of the last epoch
   int day_ = 0;
   Instant now_ = kStart;
 };

@@ -1,5 +1,5 @@
-// Pages of one value: a corpus that was just loaded and is crawled for the first times, picked
-// exactly as a full scan picks, each page in its turn.
+// Pages of equal value: a new corpus in its first crawls. Picks are exactly those of a full scan,
+// each page in its turn.
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
@@ -9,11 +9,11 @@
 #include <vector>
 
 #include "core/base/random.h"
-#include "core/index/brute_index.h"
 #include "core/index/price_index.h"
 #include "core/model/policy.h"
 #include "fmt/format.h"
 #include "gtest/gtest.h"
+#include "lab/common/brute_index.h"
 
 namespace freshet {
 namespace {
@@ -23,20 +23,21 @@ struct CorpusOptions {
   uint32_t pages = 600;
   uint32_t hosts = 40;
   uint32_t importances = 1;
-  uint32_t loaded_at_once = 50;  // these are first seen at one instant
-  uint32_t before = 600;         // loaded before the first pick, the others while pages are crawled
-  uint32_t batch = 20;           // pages that go out, and whose results come back, together
+  uint32_t loaded_at_once = 50;  // number of pages first seen at one instant
+  uint32_t before = 600;  // pages loaded before the first pick; the others follow during the crawls
+  uint32_t batch = 20;    // pages that are leased, and whose results come, together
   double host_delay = 0.03;
-  bool unrest = false;  // pages and hosts change in between
+  bool unrest = false;  // whether pages and hosts change in between
 };
 
-// A corpus in the index and in its twin, crawled as a shard crawls it. Owner thread only.
+// A corpus in the index and in its twin, with leases and results like those of a shard. Owner
+// thread only.
 class EqualCorpus {
  public:
   explicit EqualCorpus(const CorpusOptions& options, uint64_t seed = 1)
       : options_(options), policy_(*ParsePolicy(options.policy)), random_(seed) {}
 
-  // Crawls as many pages as there are, `rounds` times. Every pick is to be that of the scan.
+  // Crawls as many pages as there are, `rounds` times. Every pick must be that of the scan.
   void Crawl(int rounds) {
     while (loaded_ < options_.before) Load();
     for (uint64_t end = uint64_t{options_.pages} * rounds; crawled_ < end;) {
@@ -85,7 +86,7 @@ class EqualCorpus {
     [&] {
       ASSERT_EQ(pick.has_value(), expected.has_value());
       if (!pick || pick->page == expected->page) return;
-      // What differs by rounding alone is no tie.
+      // Values that differ only by rounding are not a tie.
       const double index_page = brute_.ValueOf(pick->page, now_);
       ASSERT_NE(index_page, expected->value)
           << "page " << pick->page.value() << " out of turn, " << expected->page.value()
@@ -106,7 +107,7 @@ class EqualCorpus {
       const auto [page, at] = out_.front();
       out_.pop_front();
       const HostId host = index_.Find(PageId(page))->host;
-      // One in twenty comes back as it was.
+      // One page in twenty comes back without a result.
       if (random_.Below(20) > 0) Put(page, 0);
       index_.Resume(PageId(page));
       brute_.Resume(PageId(page));
@@ -123,7 +124,7 @@ class EqualCorpus {
       if (is_out) continue;
       const IndexEntry entry = *brute_.Find(PageId(page));
       switch (random_.Below(4)) {
-        case 0:  // as it was, at its turn
+        case 0:  // unchanged, in its turn
           index_.Put(PageId(page), entry);
           brute_.Put(PageId(page), entry);
           break;
@@ -194,8 +195,8 @@ TEST_P(EqualPagesTest, TakeTurnsThroughChanges) {
   }
 }
 
-// What the price index is for: neither while picks stand still nor when the price falls to what
-// moves are many pages looked at for one.
+// The purpose of the price index: a pick evaluates few pages, whether picks stop or the price falls
+// to pages that move.
 TEST_P(EqualPagesTest, AreNotEvaluatedAgainAndAgain) {
   CorpusOptions options = Options();
   options.pages = options.before = 3000;
@@ -203,7 +204,7 @@ TEST_P(EqualPagesTest, AreNotEvaluatedAgainAndAgain) {
   EqualCorpus corpus(options);
   constexpr int kRounds = 3;
   corpus.Crawl(kRounds);
-  // Of policies that are not plain pages wake early, and are looked at again on their way.
+  // Under other policies than greedy, pages wake early and are evaluated again on their way.
   EXPECT_LT(corpus.index().evaluations(), 12u * kRounds * options.pages);
 }
 
@@ -211,7 +212,7 @@ INSTANTIATE_TEST_SUITE_P(Policies, EqualPagesTest,
                          ::testing::Values("greedy", "greedy_ncis", "harmonic", "new_content"),
                          [](const auto& each) { return std::string(each.param); });
 
-// Longer than any queue is, and thinned out and filled up again behind its first page.
+// The pages exceed the length of any queue. They are removed and refilled behind the first page.
 TEST(EqualPages, WaitInTurnHoweverManyTheyAre) {
   constexpr uint32_t kPages = 20'000;
   PriceIndex index;

@@ -1,20 +1,21 @@
-// The price index at the size it is made for: picks of a million pages against a full scan.
+// The price index at its intended size: picks among a million pages, compared with a full scan.
 #include <string>
 
 #include "core/base/random.h"
-#include "core/index/brute_index.h"
 #include "core/index/price_index.h"
 #include "core/model/policy.h"
 #include "gtest/gtest.h"
+#include "lab/common/brute_index.h"
 
 namespace freshet {
 namespace {
 
 constexpr uint32_t kMillion = 1'000'000;
-constexpr int kChecked = 100;  // for each of two policies
-constexpr int kBetween = 100;  // picks from one that is checked to the next
+constexpr int kChecked = 100;  // picks, for each of two policies
+constexpr int kBetween = 100;  // picks between two checked ones
 
-// Page i of a world in which a crawl rate of 1/1000 a page and second is neither scarce nor ample.
+// Page i of a world in which a crawl rate of 1/1000 per page and second is neither scarce nor
+// ample.
 IndexEntry MakeEntry(const Policy& policy, Random& random, Instant now) {
   PaperRates paper;
   paper.importance = random.Uniform(0.01, 1);
@@ -55,7 +56,7 @@ TEST_P(MillionPagesTest, PicksWhatAFullScanPicks) {
     if (i % kBetween == 0) {
       const auto expected = scan.Best(now);
       ASSERT_TRUE(expected);
-      // Pages that differ are worth the same to within rounding.
+      // Different pages must have the same value up to rounding.
       if (best->page != expected->page) {
         ASSERT_NEAR(scan.ValueOf(best->page, now), expected->value, 1e-12 * expected->value);
       }

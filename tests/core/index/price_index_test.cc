@@ -1,21 +1,21 @@
-// The price index against its twin: random operations of every kind, the pick compared at every
-// step.
+// The price index against its twin: random operations of every kind, with each pick compared.
 #include "core/index/price_index.h"
 
 #include <algorithm>
 #include <cmath>
 #include <functional>
+#include <optional>
 #include <random>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "core/base/random.h"
-#include "core/index/brute_index.h"
 #include "core/index/wake_threshold.h"
 #include "core/model/policy.h"
 #include "fmt/format.h"
 #include "gtest/gtest.h"
+#include "lab/common/brute_index.h"
 #include "tests/support/index_twins.h"
 
 namespace freshet {
@@ -29,7 +29,8 @@ std::function<uint64_t()> Seeded(uint64_t seed) {
   return [random = Random(seed)]() mutable { return random.Next(); };
 }
 
-// A page that changes 0.2 times a day and up to `spread` times more, crawled within the last day.
+// A page that changes 0.2 times a day, up to `spread` times more, and was crawled within the last
+// day.
 IndexEntry GreedyPage(Random& random, double spread, Instant now) {
   IndexEntry entry;
   entry.policy = *ParsePolicy("greedy");
@@ -62,7 +63,7 @@ TEST_P(PriceIndexTest, PicksWhatAFullScanPicks) {
   }
 }
 
-// Hosts come to be in groups and leave them, which are blocked and free again, hosts likewise.
+// Hosts join and leave groups; groups and hosts are blocked and free again.
 TEST_P(PriceIndexTest, PicksWhatAFullScanPicksOfGroups) {
   for (const uint64_t seed : {1, 2, 3, 4}) {
     SCOPED_TRACE(fmt::format("seed {}", seed));
@@ -76,7 +77,7 @@ TEST_P(PriceIndexTest, PicksWhatAFullScanPicksOfGroups) {
   }
 }
 
-// A million operations over all policies; the scan looks at one pick in twenty.
+// A million operations over all policies. The scan checks one pick in twenty.
 TEST_P(PriceIndexTest, SurvivesUpheavals) {
   IndexTwins twins(*ParsePolicy(GetParam()), {.pages = 1000, .hosts = 20, .compare_every = 20},
                    Seeded(11));
@@ -111,8 +112,8 @@ TEST(PriceIndex, SurvivesSwitchesOfThePolicy) {
 INSTANTIATE_TEST_SUITE_P(Policies, PriceIndexTest, ::testing::ValuesIn(kPolicies),
                          [](const auto& each) { return std::string(each.param); });
 
-// The band splits by the pace of the picks: bursts and pauses of a few pages, and all of many pages
-// replaced at once, meet its periods half prepared.
+// The band splits by the pace of the picks. Bursts and pauses with few pages, and replacing all of
+// many pages at once, meet its periods half prepared.
 TEST(PriceIndex, BearsAnUnevenPace) {
   for (uint64_t seed = 0; seed < 160; ++seed) {
     SCOPED_TRACE(fmt::format("seed {}", seed));
@@ -159,12 +160,12 @@ TEST(Crossing, IsRoundedDownAndNeverWraps) {
     const auto read = Crossing::FromCode(crossing.code(), crossing.level(), true);
     ASSERT_EQ(read.exponent(), crossing.exponent());
     ASSERT_LE(crossing.exponent(), exponent);
-    // Below 2^-59 it is 0.
+    // Exponents below 2^-59 become 0.
     ASSERT_GE(crossing.exponent(), exponent * (1 - 0x1p-26) - 0x1p-59);
   }
 }
 
-// As a change of policy or an epoch does it, slice by slice.
+// Replaces pages slice by slice, like a change of policy or an epoch.
 TEST(PriceIndex, PagesThatAreReplacedLeaveFewEntriesBehind) {
   constexpr uint32_t kPages = 100'000;
   constexpr uint32_t kSlice = 500;
@@ -196,7 +197,7 @@ TEST(PriceIndex, PagesThatAreReplacedLeaveFewEntriesBehind) {
   EXPECT_LT(most, kPages + kPages / 4);
 }
 
-// With few pages, and with more than are remembered by name.
+// Both with few pages and with more than the index remembers by name.
 TEST(PriceIndex, FilesAtTheFirstPickWhatWasPutAnywhere) {
   const Instant now = Instant::FromUnixSeconds(1'700'000'000);
   const auto page_of = [](uint32_t i) { return PageId(999'983 - 150 * i); };
@@ -315,7 +316,7 @@ TEST(PriceIndex, EqualPagesTakeTurns) {
   EXPECT_FALSE(index.Best(now));
 }
 
-// As an import makes them: crawled on one day, with the rates of pages of which nothing is known.
+// Pages of an import: crawled on one day, with the rates of unknown pages.
 TEST(PriceIndex, ThousandsOfEqualPagesTakeTurnsAmongOthers) {
   constexpr uint32_t kEqual = 3'000;
   constexpr uint32_t kPages = 10'000;
@@ -348,6 +349,145 @@ TEST(PriceIndex, ThousandsOfEqualPagesTakeTurnsAmongOthers) {
     brute.Restart(best->page, 0, now);
   }
   EXPECT_GT(equal, 200U);
+}
+
+// A client may set new times for its pages again and again.
+TEST(PriceIndexAlarms, AreNoMoreThanThePagesThatWait) {
+  Random random(5);
+  Instant now = Instant::FromMicros(1'000'000'000);
+  PriceIndex index;
+  constexpr uint32_t kPages = 1000;
+  IndexEntry entry = GreedyPage(random, 1, now);
+  for (uint32_t i = 0; i < 400'000; ++i) {
+    const Instant first = now + Duration::Hours(1) - Duration::Micros(i);
+    // Some times repeat, also after others, and some are none.
+    entry.eligible_from = i % 7 == 0 ? Instant() : i % 3 == 0 ? now + Duration::Hours(2) : first;
+    entry.forced_at = i % 5 == 0 ? first + Duration::Hours(1) : Instant::Infinite();
+    index.Put(PageId(i % kPages), entry);
+    if (i % 100 == 0) (void)index.Best(now);
+    ASSERT_LT(index.alarms(), 2 * (size_t{1} << 17)) << i;
+  }
+}
+
+// A client may have any number of pages that become eligible at one instant.
+TEST(PriceIndexAlarms, OfOneInstantRingInParts) {
+  Random random(6);
+  const Instant now = Instant::FromMicros(1'000'000'000);
+  const Instant then = now + Duration::Hours(1);
+  PriceIndex index;
+  constexpr uint32_t kPages = 10'000;
+  IndexEntry entry = GreedyPage(random, 0, now);
+  index.Put(PageId(0), entry);
+  entry.eligible_from = then;
+  for (uint32_t page = 1; page < kPages; ++page) {
+    entry.rates.importance = static_cast<float>(page + 1);
+    index.Put(PageId(page), entry);
+  }
+  ASSERT_EQ(index.Best(now)->page, PageId(0));
+  const std::optional<IndexPick> first = index.Best(then);
+  ASSERT_TRUE(first);
+  EXPECT_NE(first->page, PageId(kPages - 1)) << "one pick had all the work";
+  for (uint32_t page = 0; page < kPages; page += 2048) (void)index.Best(then);
+  EXPECT_EQ(index.Best(then)->page, PageId(kPages - 1));
+}
+
+// A site with many pages of equal or almost equal value; one page is taken each second.
+class OneHostTest : public ::testing::TestWithParam<double> {
+ protected:
+  static constexpr uint32_t kPages = 10'000;
+  static constexpr Instant kStart = Instant::FromMicros(1'000'000'000'000);
+};
+
+TEST_P(OneHostTest, APickLooksAtFewOfItsPages) {
+  Random random(8);
+  PriceIndex index;
+  BruteIndex twin;
+  IndexEntry entry = GreedyPage(random, 0, kStart);
+  const auto put = [&](uint32_t page) {
+    index.Put(PageId(page), entry);
+    twin.Put(PageId(page), entry);
+  };
+  for (uint32_t i = 0; i < kPages; ++i) {
+    entry.since = kStart - Duration::FromSeconds(86400 * (1 + GetParam() * random.Uniform()));
+    put(i);
+  }
+  // Pages of another host, which are picked while the site is not free.
+  entry.host = HostId(1);
+  entry.rates.importance /= 2;
+  for (uint32_t i = kPages; i < kPages + 300; ++i) put(i);
+  uint64_t evaluations = 0;
+  for (int tick = 0; tick < 240; ++tick) {
+    const Instant now = kStart + Duration::Millis(250 * tick);
+    const uint64_t before = index.evaluations();
+    const std::optional<IndexPick> pick = index.Best(now);
+    ASSERT_TRUE(pick);
+    if (tick >= 40) evaluations += index.evaluations() - before;
+    if (tick % 8 == 0) {
+      const std::optional<IndexPick> best = twin.Best(now);
+      ASSERT_GE(pick->value, best->value * (1 - 0x1p-7)) << "tick " << tick;
+    }
+    index.Suspend(pick->page);
+    twin.Suspend(pick->page);
+    if (index.HostOf(pick->page) != HostId()) continue;
+    index.SetHostFree(HostId(), now + Duration::Seconds(1));
+    twin.SetHostFree(HostId(), now + Duration::Seconds(1));
+  }
+  EXPECT_LT(evaluations, 100'000U) << "500 a pick";
+}
+
+INSTANTIATE_TEST_SUITE_P(Spreads, OneHostTest, ::testing::Values(0.0, 0.005, 1.0));
+
+// All pages of a site were crawled on one day, and are filed as the server starts. A pick looked
+// for the next best among all of them once for each of them, while the site was not free.
+TEST(PriceIndex, PagesOfATakenHostAreLeftOutAtOnce) {
+  constexpr uint32_t kPages = 400'000;
+  constexpr Instant kStart = Instant::FromMicros(10'000'000'000'000);
+  Random random(9);
+  PriceIndex index;
+  IndexEntry entry = GreedyPage(random, 0, kStart);
+  const float importance = entry.rates.importance;
+  for (uint32_t page = 0; page < kPages; ++page) {
+    entry.rates.importance = importance * static_cast<float>(1 + 1e-6 * random.Uniform());
+    entry.since = kStart - Duration::Hours(720) + Duration::FromSeconds(random.Uniform());
+    index.Put(PageId(page), entry);
+  }
+  for (int tick = 0; tick < 100; ++tick) {
+    const Instant now = kStart + Duration::Seconds(tick);
+    const std::optional<IndexPick> pick = index.Best(now);
+    ASSERT_TRUE(pick);
+    index.Suspend(pick->page);
+    index.SetHostFree(HostId(), now + Duration::Seconds(1));
+    for (int other = 1; other < 10; ++other) {
+      EXPECT_FALSE(index.Best(now + Duration::Millis(100 * other)));
+    }
+  }
+}
+
+// Pages that share the line of a page whose host is taken may be on free hosts. They were left out
+// with it, and a pick found nothing.
+TEST(PriceIndex, EqualPagesOfTakenHostsHideNoneOfFreeHosts) {
+  constexpr uint32_t kOfOneHost = 1000;
+  constexpr uint32_t kOfOthers = 250;
+  constexpr Instant kStart = Instant::FromMicros(10'000'000'000'000);
+  Random random(9);
+  PriceIndex index;
+  IndexEntry entry = GreedyPage(random, 0, kStart);
+  entry.since = kStart - Duration::Hours(720);
+  for (uint32_t page = 0; page < kOfOneHost; ++page) index.Put(PageId(page), entry);
+  entry.rates.importance /= 1024;
+  for (uint32_t page = kOfOneHost; page < kOfOneHost + kOfOthers; ++page) {
+    entry.host = HostId(1 + page % 50);
+    index.Put(PageId(page), entry);
+  }
+  for (int tick = 0; tick < 200; ++tick) {
+    const Instant now = kStart + Duration::Millis(100 * tick);
+    const std::optional<IndexPick> pick = index.Best(now);
+    ASSERT_TRUE(pick) << "tick " << tick;
+    const HostId host = index.HostOf(pick->page);
+    EXPECT_EQ(host == HostId(0), tick % 10 == 0) << "the site is worth more when it is free";
+    index.Suspend(pick->page);
+    index.SetHostFree(host, now + Duration::Seconds(1));
+  }
 }
 
 }  // namespace

@@ -1,12 +1,14 @@
-// A start with a clock behind the one that gave the stored times.
+// A start with a clock that is behind the stored times.
 #include "core/schedule/clock_ahead.h"
 
 #include <memory>
 #include <vector>
 
 #include "core/base/url.h"
+#include "core/schedule/learning.h"
 #include "core/schedule/page_to_load.h"
 #include "core/schedule/pick.h"
+#include "core/schedule/shard_loading.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "tests/core/schedule/shard_cycle.h"
@@ -59,7 +61,7 @@ TEST(ClockAhead, LeasesAndHostsAreAsLongOutAsTheyWere) {
   EXPECT_EQ(lease.signals[0].time, At(10));
   EXPECT_EQ(lease.signals[1].time, At(5));
 
-  // It may have been handed out at an earlier tick than it was made for, a moment before the start.
+  // A lease may be handed out a moment before the start, at an earlier tick than planned.
   LeaseRecord handed_out;
   handed_out.assigned = At(11);
   handed_out.deadline = At(71);
@@ -82,23 +84,25 @@ TEST(ClockAhead, LeasesAndHostsAreAsLongOutAsTheyWere) {
   EXPECT_EQ(blocked.blocked_until, At(9000)) << "somebody may have meant it so";
 }
 
-// The whole way: pages crawled, failed, given back and signalled an hour ahead, then a start.
+// Pages were crawled, failed, returned and signalled an hour ahead; then the shard is loaded with
+// the right time.
 class ClockAheadTest : public ShardCycleTest {
  protected:
-  // A shard as a start makes it of what is stored, at `now`.
+  // Loads a new shard from the stored records, at `now`.
   void StartAt(Instant now) {
     started_ = std::make_unique<ShardState>(ShardOptions{});
-    const HostId host = started_->LoadHost({.host = "example.com"});
+    const HostId host = started_->loading().LoadHost({.host = "example.com"});
     std::vector<PageToLoad> batch;
     for (const auto& [number, page] : shard_.pages()) {
       PageState state = page.state;
       const bool ahead = AheadOf(now, state) > Duration();
       if (ahead) CapAtNow(now, &state);
-      batch.push_back(started_->PrepareLoad(number, number.value(), host, page.spec, state));
+      batch.push_back(
+          started_->loading().PrepareLoad(number, number.value(), host, page.spec, state));
       batch.back().ahead = ahead;
     }
-    ASSERT_TRUE(started_->LoadPages(batch, now).ok());
-    (void)started_->FinishLoad();
+    ASSERT_TRUE(started_->loading().LoadPages(batch, now).ok());
+    (void)started_->loading().FinishLoad();
   }
 
   std::unique_ptr<ShardState> started_;
@@ -155,7 +159,7 @@ TEST_F(ClockAheadTest, SignalsAreTakenAndTheRecordIsMended) {
   (void)started_->Step(timers[0], At(101), txn);
   SignalChange signal = Signal("a");
   EXPECT_EQ(started_->Step(signal, At(101), txn).disposition, Disposition::kApplied);
-  const Changes changes = txn.Finish();
+  const Changes changes = txn.Finish(started_->learning().estimator());
   ASSERT_EQ(changes.pages.size(), 1u) << "it is written";
   EXPECT_LE(changes.pages[0].record->state.last_crawl, At(101));
   started_->Install(txn);

@@ -1,5 +1,5 @@
-// Fingerprints find pages and decide nothing: a shard in which nearly all pages share theirs does
-// exactly what one does in which none do, whatever happens, in one batch or in many.
+// Fingerprints find pages but decide nothing. A shard in which nearly all pages share fingerprints
+// behaves exactly like one without shared ones, in one batch or in several.
 #include <algorithm>
 #include <map>
 #include <optional>
@@ -12,6 +12,8 @@
 #include "core/estimate/epoch_sums.h"
 #include "core/estimate/learned_sites.h"
 #include "core/schedule/freshness_sample.h"
+#include "core/schedule/learning.h"
+#include "core/schedule/page_book.h"
 #include "core/schedule/pick.h"
 #include "core/schedule/shard_options.h"
 #include "core/schedule/shard_state.h"
@@ -31,14 +33,14 @@ ShardOptions WithBits(int bits) {
   ShardOptions options;
   options.error_backoff = Duration::Seconds(20);
   options.fingerprinter = Fingerprinter({}, bits);
-  // Domains that share a number take their turns together: not what is compared here.
+  // All hosts have one domain. Forced pages of domains with the same number would share turns,
+  // which is not tested here.
   options.domain_of = [](std::string_view) { return std::string_view("one"); };
   return options;
 }
 
-// A shard on a map, driven as the server drives it: what all events of a batch need is read in
-// order of number, so that other pages that are read as well change no order, and no choice between
-// equals. Owner thread only.
+// A shard over a map, with the steps of a server. It reads all pages of a batch in order of number,
+// so that extra pages change neither order nor choices between equals. Owner thread only.
 class OrderedShard {
  public:
   explicit OrderedShard(const ShardOptions& options) : state_(options) {}
@@ -51,7 +53,7 @@ class OrderedShard {
     for (const PageNumber number : numbers) txn_.Load(pages_.at(number));
     std::vector<Reply> replies;
     for (const Event& event : events) replies.push_back(state_.Step(event, now, txn_));
-    const Changes changes = txn_.Finish();
+    const Changes changes = txn_.Finish(state_.learning().estimator());
     for (const PageWrite& write : changes.pages) pages_[write.record->number] = *write.record;
     for (const PageRecord* removed : changes.removed_pages) pages_.erase(removed->number);
     state_.Install(txn_);
@@ -78,19 +80,20 @@ class OrderedShard {
   }
   void RunEpoch(Instant now) {
     std::vector<Event> again;
-    state_.BeginEpoch(now);
+    state_.learning().BeginEpoch(now);
     for (const auto& [number, stored] : pages_) {
       PageRecord page = stored;
-      (void)state_.CollectForEpoch(page, now);
+      (void)state_.learning().CollectForEpoch(page, now);
       again.emplace_back(Reestimate{number});
     }
-    state_.EndCollecting();
-    state_.FinishEpoch(state_.LearnEpoch(state_.CollectedInEpoch(), false));
+    state_.learning().EndCollecting();
+    state_.learning().FinishEpoch(
+        state_.learning().LearnEpoch(state_.learning().CollectedInEpoch(), false));
     (void)Apply(again, now);
   }
   [[nodiscard]] const PageRecord* Find(const PageKey& key) const {
     std::vector<PageNumber> candidates;
-    state_.FindNumbers(key, &candidates);
+    state_.pages().FindNumbers(key, &candidates);
     for (const PageNumber number : candidates) {
       if (pages_.at(number).key == key) return &pages_.at(number);
     }
@@ -105,7 +108,7 @@ class OrderedShard {
   std::map<PageNumber, PageRecord> pages_;
 };
 
-// Two shards that differ in the width of fingerprints alone. Owner thread only.
+// Two shards that differ only in the width of their fingerprints. Owner thread only.
 class Twins {
  public:
   explicit Twins(int bits) : wide_(WithBits(Fingerprinter::kBits)), narrow_(WithBits(bits)) {}
@@ -147,9 +150,9 @@ class Twins {
       ASSERT_NE(found, nullptr) << page.key.url;
       ASSERT_EQ(found->number, number);
     }
-    const BelievedFreshness a = wide_.state().Believed(now);
-    const BelievedFreshness b = narrow_.state().Believed(now);
-    // In another order.
+    const BelievedFreshness a = wide_.state().pages().Believed(now);
+    const BelievedFreshness b = narrow_.state().pages().Believed(now);
+    // The sums are added up in another order.
     ASSERT_NEAR(a.importance, b.importance, 1e-9);
     ASSERT_NEAR(a.fresh_importance, b.fresh_importance, 1e-9);
     ASSERT_EQ(wide_.state().counters().pages, narrow_.state().counters().pages);
@@ -206,7 +209,7 @@ class Collisions : public testing::TestWithParam<int> {
       }
     }
   }
-  // One that was given out, open or not.
+  // A lease that was handed out, whether open or ended.
   const Assignment& AnyLease() { return out_[random_.Below(out_.size())]; }
 
   Random random_{20'26};
@@ -236,7 +239,7 @@ TEST_P(Collisions, EqualFingerprintsChangeNoAnswer) {
 
 INSTANTIATE_TEST_SUITE_P(Bits, Collisions, testing::Values(0, 1, 3, 5));
 
-// The pair that made a store unusable: both in one batch, and one batch each.
+// This pair made a store unusable. It comes in one batch, and in two.
 TEST(Collision, TwoPagesOfOneFingerprintAreBothKept) {
   const std::vector<Event> both = {
       UpsertPage{.key = {"DEFAULT", "https://a.test/x"}, .host = "a.test"},

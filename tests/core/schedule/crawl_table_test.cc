@@ -12,27 +12,27 @@ TEST(CrawlTable, CountsPagesAndHostsOfEachCrawlId) {
   const CrawlIndex second = *crawls.Intern("second");
   EXPECT_NE(first, second);
   EXPECT_EQ(*crawls.Intern("first"), first);
-  // Host 1 has pages of both, host 2 of the first alone.
+  // Host 1 has pages of both crawl ids, host 2 only of the first.
   crawls.Add(PageId(0), HostId(1), first, 1, false);
   crawls.Add(PageId(1), HostId(1), second, 2, false);
   crawls.Add(PageId(2), HostId(1), second, 3, false);
   crawls.Add(PageId(3), HostId(2), first, 1, false);
-  EXPECT_EQ(crawls.counters(first).pages, 2U);
-  EXPECT_EQ(crawls.counters(first).hosts, 2U);
-  EXPECT_EQ(crawls.counters(second).pages, 2U);
-  EXPECT_EQ(crawls.counters(second).hosts, 1U);
+  EXPECT_EQ(crawls[first].counters.pages, 2U);
+  EXPECT_EQ(crawls[first].counters.hosts, 2U);
+  EXPECT_EQ(crawls[second].counters.pages, 2U);
+  EXPECT_EQ(crawls[second].counters.hosts, 1U);
   EXPECT_EQ(crawls.Of(PageId(1)), second);
   EXPECT_EQ(crawls.Of(PageId(3)), first);
   EXPECT_EQ(crawls.PagesOf(HostId(1), first, 3), 1U);
   crawls.Remove(PageId(0), HostId(1), 2);
-  EXPECT_EQ(crawls.counters(first).hosts, 1U);
+  EXPECT_EQ(crawls[first].counters.hosts, 1U);
   crawls.Remove(PageId(1), HostId(1), 1);
-  EXPECT_EQ(crawls.counters(second).hosts, 1U);
+  EXPECT_EQ(crawls[second].counters.hosts, 1U);
   crawls.Remove(PageId(2), HostId(1), 0);
-  // With its last page, and nothing set, it is forgotten; its number is for another.
+  // Without pages and settings the crawl id is forgotten, and its number is free for another.
   EXPECT_FALSE(crawls.Find("second"));
   EXPECT_EQ(*crawls.Intern("third"), second);
-  EXPECT_EQ(crawls.counters(second), CrawlCounters());
+  EXPECT_EQ(crawls[second].counters, CrawlCounters());
 }
 
 TEST(CrawlTable, WhatIsSetKeepsACrawlIdWithoutPages) {

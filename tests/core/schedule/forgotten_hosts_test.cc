@@ -1,9 +1,12 @@
-// Hosts come with their first page and are forgotten after their last one, unless something is set
-// for them or politeness still asks for a pause.
+// Hosts come with their first page and are forgotten after their last one, unless they have
+// settings or still need a pause.
 #include <string>
 #include <vector>
 
+#include "core/schedule/host_book.h"
 #include "core/schedule/host_gate.h"
+#include "core/schedule/learning.h"
+#include "core/schedule/shard_loading.h"
 #include "tests/core/schedule/shard_cycle.h"
 
 namespace freshet {
@@ -39,10 +42,10 @@ TEST_F(ForgottenHostsTest, WithTheLastPage) {
   Apply(RemovePage{second.key}, 3);
   EXPECT_EQ(HostsAt(3), 0u);
   uint32_t in_flight = 0;
-  EXPECT_TRUE(absl::IsNotFound(shard_.state().FindHost("a.test", &in_flight).status()));
+  EXPECT_TRUE(absl::IsNotFound(shard_.state().hosts().Find("a.test", &in_flight).status()));
 }
 
-// The memory of a long life is that of its fullest moment.
+// After a long time the shard needs as much memory as at its fullest moment.
 TEST_F(ForgottenHostsTest, TenTimesTwentyThousandTakeTheRoomOfTwentyThousand) {
   constexpr int kHosts = 20'000;
   for (int turn = 0; turn < 10; ++turn) {
@@ -57,7 +60,7 @@ TEST_F(ForgottenHostsTest, TenTimesTwentyThousandTakeTheRoomOfTwentyThousand) {
     EXPECT_EQ(counters().hosts, uint64_t{kHosts});
     shard_.Apply(remove, At(turn));
     ASSERT_EQ(HostsAt(turn), 0u);
-    ASSERT_EQ(shard_.state().host_ids(), uint32_t{kHosts});
+    ASSERT_EQ(shard_.state().hosts().gate.id_limit(), uint32_t{kHosts});
   }
 }
 
@@ -68,7 +71,7 @@ TEST_F(ForgottenHostsTest, NotBeforeTheirDelayIsOver) {
   Apply(ReturnLease{assignment->lease}, 1);
   Apply(From("a.test"), 2);
   EXPECT_EQ(HostsAt(10), 1u);
-  // Who adds the page again is held by the same delay.
+  // The remaining delay also holds for a page that is added again.
   Apply(On("a.test"), 10);
   EXPECT_FALSE(Next(10.5));
   Apply(From("a.test"), 10.6);
@@ -84,7 +87,7 @@ TEST_F(ForgottenHostsTest, NotWhileAPageThatWasRemovedIsFetched) {
   EXPECT_EQ(HostsAt(60), 1u);
   Apply(ReturnLease{assignment->lease}, 60.5);
   EXPECT_EQ(HostsAt(60.6), 0u);
-  // Or until its deadline.
+  // Otherwise the host is kept until the deadline of the lease.
   Apply(On("a.test"), 100);
   ASSERT_TRUE(Next(100));
   Apply(From("a.test"), 101);
@@ -125,7 +128,7 @@ TEST_F(ForgottenHostsTest, NotInTheBatchThatBringsThemBack) {
   std::vector<Event> events;
   shard_.state().TakeDueTimers(At(2), 10, &events);
   ASSERT_EQ(events.size(), 1u);
-  // Before and after: the shard's own events come last, unless an earlier commit was refused.
+  // ForgetHost comes last in a batch, or first if an earlier commit was refused.
   for (const bool first : {false, true}) {
     const Event forget = ForgetHost{"a.test"};
     std::vector<Event> batch = {On("a.test")};
@@ -138,7 +141,7 @@ TEST_F(ForgottenHostsTest, NotInTheBatchThatBringsThemBack) {
     Apply(ReturnLease{assignment->lease}, at + 50);
     Apply(From("a.test"), at + 51);
   }
-  // Added and removed by one batch, it is forgotten by the next.
+  // A host that is added and removed in one batch is forgotten in the next.
   const std::vector<Event> both = {On("b.test"), From("b.test")};
   shard_.Apply(both, At(200));
   EXPECT_EQ(HostsAt(201), 0u);
@@ -154,18 +157,18 @@ TEST_F(ForgottenHostsTest, ALaterHostTakesNothingOverFromTheOneBefore) {
   Apply(block, 2);
   ASSERT_EQ(HostsAt(3), 0u);
   Apply(On("b.test"), 4);
-  EXPECT_EQ(shard_.state().host_ids(), 1u);
+  EXPECT_EQ(shard_.state().hosts().gate.id_limit(), 1u);
   const auto assignment = Next(5);
   ASSERT_TRUE(assignment);
   EXPECT_EQ(assignment->host, "b.test");
 }
 
-// --- At rest: known for a pause alone
+// --- Hosts at rest, known only for a pause
 
-constexpr int kMostAtRest = HostGate::kMostAtRest;
+constexpr int kMostAtRest = HostUse::kMostAtRest;
 
-// Pages of hosts from `first` on, all of which ask for a pause and go. The later a host, the
-// longer.
+// Adds pages of `count` hosts from `first` on, which ask for a pause each, and removes them. Later
+// hosts ask for longer pauses.
 void ComeAndGo(MemoryShard& shard, int first, int count, double at) {
   std::vector<Event> add;
   std::vector<Event> report;
@@ -187,10 +190,10 @@ void ComeAndGo(MemoryShard& shard, int first, int count, double at) {
 
 bool IsKnown(MemoryShard& shard, int host) {
   uint32_t in_flight = 0;
-  return shard.state().FindHost("h" + std::to_string(host) + ".test", &in_flight).ok();
+  return shard.state().hosts().Find("h" + std::to_string(host) + ".test", &in_flight).ok();
 }
 
-// Who brings pages and removes them again takes no host from others.
+// A client that adds and removes pages takes no host places from others.
 TEST(HostsAtRest, TakeNoPlaceOfAHost) {
   ShardOptions options;
   options.host_quota = std::make_shared<Quota>(2);
@@ -198,14 +201,14 @@ TEST(HostsAtRest, TakeNoPlaceOfAHost) {
   for (int i = 0; i < 100; i += 2) ComeAndGo(shard, i, 2, i);
   EXPECT_EQ(options.host_quota->used(), 0U);
   EXPECT_EQ(shard.state().counters().hosts, 100U);
-  // One that comes back takes its place again, and has to find one; its pause holds.
+  // A host that returns needs a free place. Its pause still holds.
   EXPECT_EQ(shard.Apply(On("h1.test"), At(200)).disposition, Disposition::kCreated);
   EXPECT_FALSE(shard.Next(At(201), kLease, "w"));
   EXPECT_EQ(options.host_quota->used(), 1U);
   EXPECT_EQ(shard.Apply(On("a.test"), At(200)).disposition, Disposition::kCreated);
   EXPECT_TRUE(absl::IsResourceExhausted(shard.Apply(On("h2.test"), At(200)).status));
   EXPECT_EQ(options.host_quota->used(), 2U);
-  // Settings are an operator's, and count.
+  // Settings of an operator take a place.
   ASSERT_TRUE(shard.Apply(From("a.test"), At(201)).status.ok());
   EXPECT_EQ(options.host_quota->used(), 1U);
   SetHost set{.host = "h3.test"};
@@ -219,15 +222,29 @@ TEST(HostsAtRest, TakeNoPlaceAfterARestart) {
   options.host_quota = std::make_shared<Quota>(1);
   ShardState state(options);
   for (const char* host : {"a.test", "b.test", "c.test"}) {
-    (void)state.LoadHost({.host = host, .blocked_until = At(10'000)});
+    (void)state.loading().LoadHost({.host = host, .blocked_until = At(10'000)});
   }
-  ASSERT_TRUE(state.FinishLoad().empty());
+  ASSERT_TRUE(state.loading().FinishLoad().empty());
   EXPECT_EQ(options.host_quota->used(), 0U);
   Transaction txn;
   EXPECT_TRUE(state.Step(On("d.test"), At(0), txn).status.ok());
 }
 
-// Of too many, those go whose pause is over first, in the store, too.
+// Another shard may ask for a place at any moment, so no host may count twice while it is
+// installed.
+TEST(NewHosts, CountOnceWhileTheyAreInstalled) {
+  ShardOptions options;
+  options.host_quota = std::make_shared<Quota>(2);
+  ShardState state(options);
+  Transaction txn;
+  ASSERT_TRUE(state.Step(On("a.test"), At(0), txn).status.ok());
+  EXPECT_EQ(options.host_quota->used(), 1U);
+  (void)txn.Finish(state.learning().estimator());
+  state.Install(txn);
+  EXPECT_EQ(options.host_quota->used(), 1U);
+}
+
+// If there are too many, the hosts whose pause ends first are forgotten, also in the store.
 TEST(HostsAtRest, AreSoManyAtMost) {
   MemoryShard shard{ShardOptions()};
   constexpr int kStep = 1024;
@@ -244,11 +261,11 @@ TEST(HostsAtRest, AreSoManyAtMost) {
 
 TEST_F(ForgottenHostsTest, OfReleasesThatKeptThemTheyGoAfterTheStart) {
   ShardState state(Polite());
-  (void)state.LoadHost({.host = "empty.test", .last_assignment = At(-5)});
+  (void)state.loading().LoadHost({.host = "empty.test", .last_assignment = At(-5)});
   HostRecord set{.host = "set.test"};
   set.max_in_flight = 3;
-  (void)state.LoadHost(set);
-  ASSERT_TRUE(state.FinishLoad().empty());
+  (void)state.loading().LoadHost(set);
+  ASSERT_TRUE(state.loading().FinishLoad().empty());
   EXPECT_EQ(state.next_timer(), Instant());
   std::vector<Event> events;
   state.TakeDueTimers(At(4), 10, &events);

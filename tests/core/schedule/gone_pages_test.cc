@@ -1,13 +1,17 @@
-// Pages that were not found, or have moved: looked for again with growing pauses.
+// Pages that were missing or have moved: the server looks for them again after growing pauses.
 #include <algorithm>
 #include <cmath>
 #include <string>
 
 #include "core/base/url.h"
 #include "core/schedule/freshness_sample.h"
+#include "core/schedule/learning.h"
+#include "core/schedule/page_book.h"
 #include "core/schedule/page_plan.h"
 #include "core/schedule/page_to_load.h"
 #include "core/schedule/pick.h"
+#include "core/schedule/policy_switch.h"
+#include "core/schedule/shard_loading.h"
 #include "core/schedule/transaction.h"
 #include "fmt/format.h"
 #include "tests/core/schedule/shard_cycle.h"
@@ -59,14 +63,14 @@ TEST_F(GonePagesTest, OneMistakeCostsAPageAnHour) {
   EXPECT_EQ(counters().gone_pages, 0u);
 }
 
-// Seconds of freshness times importance: those of a page that changes at the rate of 0.004 in the
-// time that it has been gone, and was waited for so long.
+// The worth of a look, in seconds of freshness times importance: that of a page with a change rate
+// of 0.004 per time gone, after this wait.
 double WorthOfALook(double importance, double gone, double wait) {
   const double rate = 0.004 / std::max(gone, 2 * wait);
   return importance / rate * (1 - (1 + rate * wait) * std::exp(-rate * wait));
 }
 
-// Where pages die all the time looks do not take the crawls of those that live.
+// On a site where pages often die, looks for them must not take crawls from living pages.
 TEST_F(GonePagesTest, LooksCompeteWithCrawlsByWhatTheyAreWorth) {
   Apply(Upsert("a", 1), 0);
   Crawl("a", CrawlOutcome::kChanged, 1);
@@ -77,7 +81,7 @@ TEST_F(GonePagesTest, LooksCompeteWithCrawlsByWhatTheyAreWorth) {
     const double at = LookedForAt("a");
     const std::string dear = fmt::format("dear{}", times);
     const std::string cheap = fmt::format("cheap{}", times);
-    // First crawls: worth some 40 s and 0.04 s.
+    // First crawls worth about 40 s and 0.04 s.
     Apply(Upsert(dear, 1e-6), at);
     Apply(Upsert(cheap, 1e-9), at);
     Crawl(dear, CrawlOutcome::kChanged, at);
@@ -219,7 +223,7 @@ TEST_F(GonePagesTest, ASignalThatIsNewerThanTheFetchBringsItBack) {
     ASSERT_TRUE(Apply(Result(*look, outcome, At(t + 5)), t + 11).status.ok());
     EXPECT_FALSE(Page(path).state.gone);
     EXPECT_EQ(Page(path).state.times_gone, 1);
-    // One that the fetch has seen says nothing more.
+    // A signal from before the fetch adds nothing.
     const auto again = Next(t + 12);
     ASSERT_TRUE(again);
     Apply(Signal(path), t + 13);
@@ -286,17 +290,17 @@ TEST_F(GonePagesTest, AMoveToItselfLeadsNowhere) {
 TEST_F(GonePagesTest, FreshnessCountsPagesThatAreThere) {
   AddCrawled("a", 0);
   AddCrawled("b", 0);
-  EXPECT_EQ(shard_.state().Believed(At(0)).pages, 2u);
+  EXPECT_EQ(shard_.state().pages().Believed(At(0)).pages, 2u);
   Apply(RecheckPage{Key("a")}, 1);
   Crawl("a", CrawlOutcome::kGone, 2);
-  const BelievedFreshness believed = shard_.state().Believed(At(2));
+  const BelievedFreshness believed = shard_.state().pages().Believed(At(2));
   EXPECT_EQ(believed.pages, 1u);
   EXPECT_DOUBLE_EQ(believed.importance, 1);
   EXPECT_GT(believed.fresh_pages, 0.9);
   EXPECT_EQ(counters().gone_pages, 1u);
   Apply(RemovePage{Key("a")}, 3);
   EXPECT_EQ(counters().gone_pages, 0u);
-  EXPECT_EQ(shard_.state().Believed(At(3)).pages, 1u);
+  EXPECT_EQ(shard_.state().pages().Believed(At(3)).pages, 1u);
 }
 
 TEST(GonePagesOfReleasesBefore, AreLookedForFromTheFirstEpochOn) {
@@ -308,17 +312,17 @@ TEST(GonePagesOfReleasesBefore, AreLookedForFromTheFirstEpochOn) {
   page.state.retry_at = At(-5);
   page.state.gone = true;
   ShardState state{ShardOptions()};
-  const PageToLoad row =
-      state.PrepareLoad(page.number, 7, state.LoadHost({.host = page.host}), page.spec, page.state);
-  ASSERT_TRUE(state.LoadPages({&row, 1}).ok());
-  ASSERT_TRUE(state.FinishLoad().empty());
+  const PageToLoad row = state.loading().PrepareLoad(
+      page.number, 7, state.loading().LoadHost({.host = page.host}), page.spec, page.state);
+  ASSERT_TRUE(state.loading().LoadPages({&row, 1}).ok());
+  ASSERT_TRUE(state.loading().FinishLoad().empty());
   EXPECT_FALSE(state.Peek(At(1))) << "all of them at once would be too much";
   Instant planned;
   for (const double at : {10.0, 3600.0}) {
     Transaction txn;
     txn.Load(page);
     ASSERT_TRUE(state.Step(Reestimate{page.number}, At(at), txn).status.ok());
-    (void)txn.Finish();
+    (void)txn.Finish(state.learning().estimator());
     page = txn.pages().front().record;
     state.Install(txn);
     if (planned == Instant()) planned = page.state.retry_at;
@@ -330,7 +334,7 @@ TEST(GonePagesOfReleasesBefore, AreLookedForFromTheFirstEpochOn) {
   EXPECT_TRUE(state.Peek(std::max(planned, At(3600))));
 }
 
-// What is stored of a page that is gone is enough to look for it after a restart.
+// The stored state of a gone page suffices to look for it after a restart.
 TEST(GonePagesAfterARestart, AreLookedForInTheirTimeAndBroughtBackBySignals) {
   for (const bool signalled : {false, true}) {
     MemoryShard before{ShardOptions()};
@@ -340,16 +344,16 @@ TEST(GonePagesAfterARestart, AreLookedForInTheirTimeAndBroughtBackBySignals) {
     before.Apply(Result(*first, CrawlOutcome::kMoved, At(1)), At(1));
     const PageRecord page = *before.Find(Key("a"));
     ShardState state{ShardOptions()};
-    const PageToLoad row = state.PrepareLoad(page.number, 7, state.LoadHost({.host = page.host}),
-                                             page.spec, page.state);
-    ASSERT_TRUE(state.LoadPages({&row, 1}).ok());
-    ASSERT_TRUE(state.FinishLoad().empty());
+    const PageToLoad row = state.loading().PrepareLoad(
+        page.number, 7, state.loading().LoadHost({.host = page.host}), page.spec, page.state);
+    ASSERT_TRUE(state.loading().LoadPages({&row, 1}).ok());
+    ASSERT_TRUE(state.loading().FinishLoad().empty());
     EXPECT_FALSE(state.Peek(At(2)));
     if (signalled) {
       Transaction txn;
       txn.Load(page);
       ASSERT_TRUE(state.Step(Signal("a"), At(2), txn).status.ok());
-      (void)txn.Finish();
+      (void)txn.Finish(state.learning().estimator());
       state.Install(txn);
     }
     EXPECT_EQ(state.Peek(At(3)).has_value(), signalled);
@@ -385,7 +389,7 @@ TEST_F(RetiredPagesTest, APageThatIsGoneIsLookedForAllTheSame) {
 
 class GonePagesOfAPlan : public testing::Test {
  protected:
-  // The first crawl of the page "a", at 1, ends in `outcome`.
+  // The first crawl of page "a", at 1, ends in `outcome`.
   void Begin(CrawlOutcome outcome) {
     shard.set_crawl_rate(Rate::PerSecond(0.1));
     shard.Apply(Upsert("a"), At(0));
@@ -403,7 +407,7 @@ class GonePagesOfAPlan : public testing::Test {
   MemoryShard shard{Uniform()};
 };
 
-// A plan knows nothing of pages that are gone, and looks for them all the same.
+// A plan has no gone pages, but the shard still looks for them.
 TEST_F(GonePagesOfAPlan, AreLookedForInTheirTime) {
   ASSERT_NO_FATAL_FAILURE(Begin(CrawlOutcome::kChanged));
   shard.Apply(RecheckPage{Key("a")}, At(2));
@@ -412,7 +416,7 @@ TEST_F(GonePagesOfAPlan, AreLookedForInTheirTime) {
   shard.Apply(Result(*second, CrawlOutcome::kGone, At(3)), At(3));
   shard.RunEpoch(At(4));
   PlanColumns columns;
-  (void)shard.state().CollectPlan(0, UINT32_MAX, &columns);
+  (void)shard.state().policies().CollectPlan(0, UINT32_MAX, &columns);
   EXPECT_EQ(columns.Pages(), 0u);
   EXPECT_FALSE(shard.Next(At(3000), kLease, "w"));
   const Explanation waits = shard.state().Explain(*shard.Find(Key("a")), At(3000));

@@ -4,6 +4,7 @@
 #include <string>
 
 #include "core/schedule/host_gate.h"
+#include "core/schedule/host_use.h"
 #include "gtest/gtest.h"
 #include "tests/core/schedule/instants.h"
 
@@ -14,12 +15,13 @@ class HostCensusTest : public testing::Test {
  protected:
   HostId Add(const HostRecord& record) {
     const HostId host = gate_.Put(record);
-    gate_.AddPage(host);
+    use_.AddPage(host);
     return host;
   }
   uint64_t Count(HostStanding standing) { return census_.counts()[standing]; }
 
   HostGate gate_{{.min_delay = Duration::Seconds(10)}};
+  HostUse use_{gate_};
   HostCensus census_;
 };
 
@@ -34,7 +36,7 @@ TEST_F(HostCensusTest, EachHostIsCountedOnceByWhatHoldsIt) {
   const HostId picked = Add({.host = "picked.test"});
   gate_.Pick(picked, At(100));
   gate_.Put({.host = "empty.test"});
-  census_.Look(gate_, At(100), 100);
+  census_.Look(gate_, use_, At(100), 100);
   EXPECT_EQ(Count(HostStanding::kFree), 1u);
   EXPECT_EQ(Count(HostStanding::kBlocked), 1u);
   EXPECT_EQ(Count(HostStanding::kInFlight), 1u);
@@ -50,20 +52,20 @@ TEST_F(HostCensusTest, AHostWaitsForItsGroup) {
   const HostId second = Add({.host = "b.test"});
   for (const HostId host : {first, second}) gate_.SetGroup(host, group);
   gate_.NoteAssignment(first, At(80));
-  census_.Look(gate_, At(100), 100);
+  census_.Look(gate_, use_, At(100), 100);
   EXPECT_EQ(Count(HostStanding::kGroup), 2u);
-  census_.Look(gate_, At(141), 100);
+  census_.Look(gate_, use_, At(141), 100);
   EXPECT_EQ(Count(HostStanding::kFree), 2u);
 }
 
 TEST_F(HostCensusTest, APassOverManyHostsIsTakenInSlices) {
   for (int i = 0; i < 250; ++i) Add({.host = "h" + std::to_string(i) + ".test"});
-  census_.Look(gate_, At(0), 100);
-  census_.Look(gate_, At(0), 100);
+  census_.Look(gate_, use_, At(0), 100);
+  census_.Look(gate_, use_, At(0), 100);
   EXPECT_EQ(Count(HostStanding::kFree), 0u) << "not before the pass has come to its end";
-  census_.Look(gate_, At(0), 100);
+  census_.Look(gate_, use_, At(0), 100);
   EXPECT_EQ(Count(HostStanding::kFree), 250u);
-  for (int i = 0; i < 3; ++i) census_.Look(gate_, At(0), 100);
+  for (int i = 0; i < 3; ++i) census_.Look(gate_, use_, At(0), 100);
   EXPECT_EQ(Count(HostStanding::kFree), 250u);
 }
 

@@ -24,6 +24,10 @@ std::vector<HostRule> Rules() {
            .max_in_flight = 7}};
 }
 
+std::shared_ptr<const HostGroup> GroupOf(const HostGate& gate, HostId host) {
+  return gate.groups().group(gate.host(host).group);
+}
+
 std::shared_ptr<const HostRules> Made(std::vector<HostRule> rules, const SharedTerms& shared) {
   auto made = HostRules::Make(std::move(rules), shared);
   EXPECT_TRUE(made.ok()) << made.status();
@@ -72,8 +76,8 @@ TEST(HostRules, WhatCannotBeMeantIsRefused) {
 }
 
 TEST(HostRules, EachTermComesFromTheFirstThatSaysSomething) {
-  HostGate gate({.min_delay = Duration::Seconds(5), .max_in_flight = 1}, Duration::Seconds(600),
-                Made(Rules(), {}), Duration::Seconds(60));
+  HostGate gate({.min_delay = Duration::Seconds(5), .max_in_flight = 1}, Made(Rules(), {}),
+                Duration::Seconds(60));
   const HostId host = gate.Intern("www.example.com");
   EXPECT_EQ(gate.TermsOf(host).min_delay,
             (Term<Duration>{Duration::Seconds(1), TermOrigin::kRule}));
@@ -99,27 +103,27 @@ TEST(HostRules, EachTermComesFromTheFirstThatSaysSomething) {
 }
 
 TEST(HostRules, AHostIsInTheGroupOfItsRuleElseOfItsAddress) {
-  HostGate gate({}, Duration::Seconds(600), Made(Rules(), {.by_address = {.max_in_flight = 5}}));
+  HostGate gate({}, Made(Rules(), {.by_address = {.max_in_flight = 5}}));
   const HostId ruled = gate.Intern("b.deep.example.com");
-  ASSERT_NE(gate.GroupOf(ruled), nullptr);
-  EXPECT_EQ(*gate.GroupOf(ruled), (HostGroup{"deeper", kPair}));
+  ASSERT_NE(GroupOf(gate, ruled), nullptr);
+  EXPECT_EQ(*GroupOf(gate, ruled), (HostGroup{"deeper", kPair}));
   const HostId sibling = gate.Intern("deep.example.com");
-  EXPECT_EQ(gate.GroupOf(sibling), gate.GroupOf(ruled)) << "one object";
+  EXPECT_EQ(GroupOf(gate, sibling), GroupOf(gate, ruled)) << "one object";
 
   HostRecord plain = {.host = "plain.test"};
   const HostId host = gate.Put(plain);
-  EXPECT_EQ(gate.GroupOf(host), nullptr);
+  EXPECT_EQ(GroupOf(gate, host), nullptr);
   plain.address = *ParseIpAddress("192.0.2.9");
   gate.Put(plain);
-  ASSERT_NE(gate.GroupOf(host), nullptr);
-  EXPECT_EQ(*gate.GroupOf(host), (HostGroup{"address 192.0.2.9", {.max_in_flight = 5}}));
+  ASSERT_NE(GroupOf(gate, host), nullptr);
+  EXPECT_EQ(*GroupOf(gate, host), (HostGroup{"address 192.0.2.9", {.max_in_flight = 5}}));
   const HostId other = gate.Put({.host = "other.test", .address = plain.address});
-  EXPECT_EQ(gate.GroupOf(other), gate.GroupOf(host)) << "one object";
+  EXPECT_EQ(GroupOf(gate, other), GroupOf(gate, host)) << "one object";
   plain.address = *ParseIpAddress("2001:db8::1");
   gate.Put(plain);
-  EXPECT_EQ(gate.GroupOf(host)->name, "address 2001:db8::1");
+  EXPECT_EQ(GroupOf(gate, host)->name, "address 2001:db8::1");
   gate.Put({.host = "b.deep.example.com", .address = plain.address});
-  EXPECT_EQ(gate.GroupOf(ruled)->name, "deeper") << "its rule goes before";
+  EXPECT_EQ(GroupOf(gate, ruled)->name, "deeper") << "its rule goes before";
 }
 
 std::string_view LastLabels(std::string_view host) {
@@ -127,19 +131,19 @@ std::string_view LastLabels(std::string_view host) {
   return dot == std::string_view::npos ? host : host.substr(dot + 1);
 }
 
-// Names below one's own cost nothing: each could have as many pages in flight as a host may.
+// Names below an own domain cost nothing: each could have as many pages in flight as a host may.
 TEST(HostRules, HostsOfOneDomainMayShareALimit) {
-  HostGate gate({.max_in_flight = 1}, Duration::Seconds(600),
+  HostGate gate({.max_in_flight = 1},
                 Made(Rules(), {.by_domain = {.max_in_flight = 2}, .domain_of = &LastLabels}));
   const HostId a = gate.Intern("a.evil.test");
   const HostId b = gate.Intern("b.evil.test");
   const HostId c = gate.Intern("c.evil.test");
-  EXPECT_EQ(*gate.GroupOf(a), (HostGroup{"domain evil.test", {.max_in_flight = 2}}));
-  EXPECT_EQ(gate.GroupOf(b), gate.GroupOf(a)) << "one object";
-  EXPECT_EQ(gate.GroupOf(gate.Intern("b.deep.example.com"))->name, "deeper");
+  EXPECT_EQ(*GroupOf(gate, a), (HostGroup{"domain evil.test", {.max_in_flight = 2}}));
+  EXPECT_EQ(GroupOf(gate, b), GroupOf(gate, a)) << "one object";
+  EXPECT_EQ(GroupOf(gate, gate.Intern("b.deep.example.com"))->name, "deeper");
   const Instant now = Instant::FromUnixSeconds(1'000'000);
   const auto group_free_at = [&gate](HostId host) {
-    return gate.groups().FreeAt(gate.GroupIdOf(host));
+    return gate.groups().FreeAt(gate.host(host).group);
   };
   gate.Pick(a, now);
   EXPECT_LE(group_free_at(c), now);
@@ -148,7 +152,7 @@ TEST(HostRules, HostsOfOneDomainMayShareALimit) {
   EXPECT_LE(group_free_at(gate.Intern("a.good.test")), now);
 }
 
-// Hosts that move about leave nothing behind.
+// Hosts that move between groups leave nothing behind.
 TEST(HostRules, SharedGroupsThatAreOverAreDropped) {
   SharedGroups groups;
   for (int i = 1; i <= 5000; ++i) (void)groups.Of("address " + std::to_string(i), kPair);

@@ -1,5 +1,5 @@
-// Caps and hours of hosts, crawl delays and addresses that workers report, and pages that
-// robots.txt forbids: whatever happens, against lists of what was handed out.
+// Caps and hours of hosts, crawl delays and addresses that workers report, and pages forbidden by
+// robots.txt. Random runs are compared with lists of assignments.
 #include <algorithm>
 #include <map>
 #include <memory>
@@ -7,13 +7,15 @@
 #include <string>
 #include <vector>
 
+#include "core/schedule/crawl_book.h"
 #include "core/schedule/explanation.h"
+#include "core/schedule/host_book.h"
 #include "core/schedule/host_gate.h"
 #include "core/schedule/shard_state.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "lab/common/memory_shard.h"
 #include "tests/core/schedule/instants.h"
-#include "tools/sim/memory_shard.h"
 
 namespace freshet {
 namespace {
@@ -21,11 +23,11 @@ namespace {
 using testing::HasSubstr;
 
 constexpr Duration kTermLease = Duration::Seconds(600);
-// In seconds since kStart.
+// Seconds since kStart.
 constexpr double kMidnight = 6400;
 static_assert((kStart.micros() / 1'000'000 + static_cast<int64_t>(kMidnight)) % 86400 == 0);
 
-// Most of `times`, which rise, in any window (t - per, t].
+// The largest number of `times` (rising) in any window (t - per, t].
 size_t MostInWindow(const std::vector<Instant>& times, Duration per) {
   size_t most = 0;
   size_t first = 0;
@@ -40,7 +42,7 @@ std::shared_ptr<const HostRules> RulesOf(std::vector<HostRule> rules, GroupTerms
   return *HostRules::Make(std::move(rules), {.by_address = by_address});
 }
 
-// Picks that are put back or become leases, and kills: what is left is what was committed.
+// Picks are put back or become leases, and kills leave only what was committed.
 TEST(HostTerms, ACapHoldsInEveryWindowWhateverHappens) {
   std::mt19937_64 random(11);
   for (int run = 0; run < 60; ++run) {
@@ -49,15 +51,13 @@ TEST(HostTerms, ACapHoldsInEveryWindowWhateverHappens) {
     const DayHours hours = random() % 2 == 0 ? DayHours() : *ParseDayHours("23:00-05:00+01:00");
     const auto rules =
         RulesOf({{.name = "capped", .suffix = "test", .max_crawls = cap, .hours = hours}});
-    const auto fresh = [&] {
-      return std::make_unique<HostGate>(PolitenessDefaults(), Duration::Seconds(600), rules);
-    };
+    const auto fresh = [&] { return std::make_unique<HostGate>(PolitenessDefaults(), rules); };
     auto gate = fresh();
     HostRecord stored = {.host = "a.test"};
     HostId host = gate->Put(stored);
     std::vector<Instant> out;
     std::vector<Instant> picks;
-    Instant now = At(kMidnight + 79'000);  // minutes before these begin
+    Instant now = At(kMidnight + 79'000);  // minutes before the hours begin
     for (int i = 0; i < 4000; ++i) {
       now = now + Duration::Millis(static_cast<int64_t>(random() % 20'000));
       gate->Hear(now);
@@ -104,7 +104,7 @@ class HostTermsTest : public testing::Test {
     return Apply(report, at);
   }
   HostStatus Host(const std::string& host, double at = 0) {
-    return *shard_->state().DescribeHost(host, At(at));
+    return *shard_->state().hosts().Describe(host, At(at));
   }
   Explanation Explain(const std::string& url, double at) {
     return shard_->state().Explain(*shard_->Find({"DEFAULT", "http://" + url}), At(at));
@@ -128,15 +128,15 @@ TEST_F(HostTermsTest, ARuleIsToldOfAHostWithoutPages) {
   ASSERT_NE(status.group, nullptr);
   EXPECT_EQ(status.group->terms.min_delay, Duration::Seconds(2));
   EXPECT_EQ(status.pages, 0U);
-  // And it is not known for having been asked for; nor is one that no rule matches told of.
-  EXPECT_TRUE(absl::IsNotFound(shard_->state().DescribeHost("fast.test", At(0)).status()));
+  // Asking for a host does not create it. A host without a matching rule is unknown.
+  EXPECT_TRUE(absl::IsNotFound(shard_->state().hosts().Describe("fast.test", At(0)).status()));
   Add("www.slow.test/1");
   EXPECT_EQ(Host("www.slow.test").pages, 1U);
   EXPECT_EQ(Host("www.slow.test").terms, status.terms);
 }
 
-// Through the whole cycle: workers that report, return and say nothing, hosts with and without a
-// cap, hours that end while pages are ready.
+// The whole cycle: workers report, return or say nothing, hosts have a cap or none, and hours end
+// while pages are ready.
 TEST_F(HostTermsTest, NoHostGetsMoreThanItsCapNorOutsideItsHours) {
   const CrawlCap cap = {.count = 5, .per = Duration::Hours(1)};
   const DayHours hours = *ParseDayHours("02:00-02:30");
@@ -184,7 +184,7 @@ TEST_F(HostTermsTest, NoHostGetsMoreThanItsCapNorOutsideItsHours) {
   EXPECT_GT(assigned["free.test"].size(), 5000U);
 }
 
-// What is out may stay out: a cap bounds assignments, not pages in flight.
+// A cap bounds assignments, not pages in flight, so leased pages may stay open.
 TEST_F(HostTermsTest, ACapIsUsedUpWhileAllIsStillOut) {
   ShardOptions options;
   options.politeness.max_crawls = {.count = 3, .per = Duration::Seconds(100)};
@@ -197,7 +197,7 @@ TEST_F(HostTermsTest, ACapIsUsedUpWhileAllIsStillOut) {
   }
 }
 
-// The end of the hours of very many hosts is not looked at in one go, and opens nothing.
+// If the hours of very many hosts end together, the shard handles them in parts, and no host opens.
 TEST_F(HostTermsTest, ManyHostsCloseTogether) {
   ShardOptions options;
   options.politeness.hours = *ParseDayHours("00:00-01:00");
@@ -308,7 +308,8 @@ TEST_F(HostTermsTest, AReportedAddressPutsAHostIntoItsGroup) {
   EXPECT_EQ(Host("a.test").group->name, "address 192.0.2.7");
 }
 
-// Nobody has looked: nothing is learned, and nothing but a recheck has it tried again sooner.
+// The worker did not fetch the page: the server learns nothing, and only a recheck shortens the
+// wait.
 TEST_F(HostTermsTest, AForbiddenPageWaitsLong) {
   ShardOptions options;
   options.robots_backoff = Duration::Hours(10);
@@ -345,7 +346,7 @@ TEST_F(HostTermsTest, AForbiddenPageWaitsLong) {
   EXPECT_EQ(after.state.errors, 0);
   EXPECT_EQ(shard_->state().counters().robots_denied, 6U);
   EXPECT_EQ(shard_->state().counters().errors, 0U);
-  EXPECT_EQ(shard_->state().Crawls().front().counters.robots_denied, 6U);
+  EXPECT_EQ(shard_->state().crawls().Statuses().front().counters.robots_denied, 6U);
   now += 30.0 * 3600;
   const auto found = Next(now);
   ASSERT_TRUE(found);
@@ -353,7 +354,7 @@ TEST_F(HostTermsTest, AForbiddenPageWaitsLong) {
   EXPECT_EQ(shard_->Find({"DEFAULT", "http://a.test/1"})->detail.denials, 0);
 }
 
-// A host without pages is remembered for as long as its cap counts, and no longer.
+// A host without pages is remembered exactly as long as its cap counts.
 TEST_F(HostTermsTest, AHostWithoutPagesIsForgottenOnceItsCapIs) {
   ShardOptions options;
   options.politeness.max_crawls = {.count = 2, .per = Duration::Hours(1)};

@@ -1,4 +1,4 @@
-// What picks are taken from: index, queue, and the change from one to the other in slices.
+// The sources of picks: index, queue, and the change between them in slices.
 #include "core/schedule/pick_source.h"
 
 #include <algorithm>
@@ -25,7 +25,7 @@ class PickSourceTest : public testing::Test {
 
   void Start(const CrawlPolicy& policy) { source_.emplace(pages_, hosts_, policy); }
 
-  // Fresh a day before the start.
+  // A page that was fresh a day before the start.
   static IndexEntry Entry(HostId host, double importance) {
     IndexEntry entry;
     entry.policy = kGreedy.index;
@@ -36,7 +36,6 @@ class PickSourceTest : public testing::Test {
   }
   PageId Add(double importance = 1, const std::string& host = "a.test") {
     const HostId id = hosts_.Intern(host);
-    hosts_.AddPage(id);
     source_->HostChanged(id);
     const uint64_t serial = pages_.size() + 1;
     const PageId page = pages_.Add(MakePageNumber(Slot(0), serial), Random(serial).Next());
@@ -45,7 +44,7 @@ class PickSourceTest : public testing::Test {
     return page;
   }
   void File(PageId page) { source_->File(page, entries_[page.value()], kNever); }
-  // As the owner does when a page is taken.
+  // Takes the best page, as the shard does.
   PageId Take(double seconds) {
     const PageId page = Best(seconds).value();
     pages_.Set(page, PageTable::kTaken, true);
@@ -56,7 +55,7 @@ class PickSourceTest : public testing::Test {
     pages_.Set(page, PageTable::kTaken, false);
     source_->Resume(page);
   }
-  // A page of the host is handed out: for a while it is not free.
+  // Hands out a page of the host, so that the host is not free for a while.
   void Block(HostId host, double seconds) {
     hosts_.Pick(host, At(seconds));
     source_->HostChanged(host);
@@ -66,7 +65,7 @@ class PickSourceTest : public testing::Test {
     if (!best) return std::nullopt;
     return best->page;
   }
-  // All pages, each once in so many seconds.
+  // A plan for all pages, each with an interval in seconds.
   std::vector<PlannedCrawls> Plan(const std::vector<double>& intervals) {
     std::vector<PlannedCrawls> crawls;
     for (uint32_t i = 0; i < intervals.size(); ++i) {
@@ -94,7 +93,7 @@ TEST_F(PickSourceTest, AnIndexGivesThePageOfHighestValue) {
   for (int i = 0; i < 200; ++i) (void)Add(random.Uniform(1, 100));
   std::vector<PageId> by_value;
   for (uint32_t i = 0; i < entries_.size(); ++i) by_value.emplace_back(i);
-  // All were crawled at one time and change at one rate.
+  // All pages were crawled at one time and have the same change rate.
   std::sort(by_value.begin(), by_value.end(), [this](PageId a, PageId b) {
     return entries_[a.value()].rates.importance > entries_[b.value()].rates.importance;
   });
@@ -113,7 +112,7 @@ TEST_F(PickSourceTest, AnIndexGivesThePageOfHighestValue) {
 TEST_F(PickSourceTest, AQueueGivesTheFirstOfThePlan) {
   Start(kUniform);
   EXPECT_FALSE(Best(0));
-  // Whatever they are worth.
+  // The plan decides, not the values.
   const std::vector<double> days = {7, 3, 5, 2, 4};
   std::vector<double> intervals;
   for (const double interval : days) {
@@ -123,7 +122,7 @@ TEST_F(PickSourceTest, AQueueGivesTheFirstOfThePlan) {
   ASSERT_TRUE(Finish(Plan(intervals)));
   EXPECT_EQ(source_->PlannedRate(PageId(1)).per_second(), static_cast<float>(1 / intervals[1]));
   for (const uint32_t page : {3, 1, 4, 2, 0}) {
-    // A thirtieth of the month in which it was to be crawled before the plan has passed.
+    // Before the plan each page was due within a month. A thirtieth of it has passed.
     EXPECT_NEAR((source_->PlannedAt(PageId(page)).value() - kStart).seconds(),
                 intervals[page] * 29 / 30, 1);
     EXPECT_EQ(Take(60), PageId(page));
@@ -167,7 +166,7 @@ TEST_F(PickSourceTest, AnIndexTakesOverWithTheLastPage) {
   std::vector<double> intervals(10, 86400);
   intervals[4] = 3600;
   ASSERT_TRUE(Finish(Plan(intervals)));
-  // One is out all the while, one comes back.
+  // One page stays leased, the other comes back.
   ASSERT_EQ(Take(0), PageId(4));
   const PageId other = Take(0);
   ASSERT_TRUE(source_->SetPolicy(kGreedy));
@@ -204,10 +203,10 @@ TEST_F(PickSourceTest, APageThatComesMeanwhileIsFiledInBoth) {
 
 TEST_F(PickSourceTest, WhatIsMadeReadyHasNoPagesBeforeThereIsRoomForAll) {
   Start(kGreedy);
-  constexpr uint32_t kPages = 70'000;  // more than get their room at once
+  constexpr uint32_t kPages = 70'000;  // more than one call makes room for
   for (uint32_t i = 0; i < kPages; ++i) (void)Add(1 + i);
   ASSERT_TRUE(source_->SetPolicy(kUniform));
-  // In vain.
+  // Filing has no effect yet.
   for (uint32_t i = 0; i < kPages; ++i) File(PageId(i));
   const std::vector<PlannedCrawls> plan = Plan(std::vector<double>(kPages, 86400));
   EXPECT_FALSE(Finish(plan));
@@ -288,7 +287,7 @@ TEST_F(PickSourceTest, APlanSaysWhichPagesSignalsAskFor) {
   EXPECT_EQ(source_->PlannedRate(asked), Rate());
   EXPECT_EQ(Best(0), polled);
   source_->File(asked, entries_[asked.value()], kStart);
-  // Whoever asks again does not lose its turn.
+  // A page that is filed again keeps its turn.
   source_->File(asked, entries_[asked.value()], kNever);
   EXPECT_TRUE(source_->PlannedAt(asked) <= kStart);
   EXPECT_EQ(Best(1), asked);
@@ -319,8 +318,8 @@ TEST_F(PickSourceDeathTest, FilesNoPageThatTheTableDoesNotHave) {
   EXPECT_DEATH(source_->File(PageId(page.value() + 1), entries_[0], kNever), "is not known");
 }
 
-// Three hosts, two of which share a server that bears one fetch at a time: under an index and under
-// a plan, which blocks hosts of groups in its own way.
+// Three hosts, two of which share a server that allows one fetch at a time. Tested with an index,
+// and with a plan, which blocks groups in its own way.
 class PickSourceGroupsTest : public PickSourceTest,
                              public testing::WithParamInterface<CrawlPolicy> {};
 
@@ -349,7 +348,7 @@ TEST_P(PickSourceGroupsTest, HostsOfAGroupWaitForOneAnother) {
   }
   hosts_.Pick(host, At(0));
   source_->HostChanged(host);
-  // The other one of the group waits, whatever it is worth; who is in no group does not.
+  // The other host of the group waits, whatever its value. The host without a group does not.
   std::optional<PageId> next = Best(1);
   if (next) {
     EXPECT_EQ(next, apart);
@@ -362,21 +361,61 @@ TEST_P(PickSourceGroupsTest, HostsOfAGroupWaitForOneAnother) {
   hosts_.EndLease(host);
   source_->HostChanged(host);
   EXPECT_EQ(Best(301), other);
-  // Pages of hosts of other shards are out, and come back.
-  const GroupKey key = hosts_.groups().key(hosts_.GroupIdOf(a));
+  // Other shards lease and return pages of the same group.
+  const GroupKey key = hosts_.groups().key(hosts_.host(a).group);
   source_->GroupChanged(hosts_.groups().Hear({.key = key, .in_flight = 1}, At(301)));
   EXPECT_FALSE(Best(302));
   source_->GroupChanged(
       hosts_.groups().Hear({.key = key, .in_flight = 0, .delayed_until = At(400)}, At(302)));
   EXPECT_FALSE(Best(399));
   EXPECT_EQ(Best(400), other);
-  // It leaves the group, and is free although that is not.
+  // A host that leaves the group is free although the group is not.
   source_->GroupChanged(hosts_.groups().Hear({.key = key, .in_flight = 5}, At(400)));
   EXPECT_FALSE(Best(401));
   const HostId left = other == first ? a : b;
   hosts_.SetGroup(left, nullptr);
   source_->HostChanged(left);
   EXPECT_EQ(Best(402), other);
+}
+
+// Names below one's own domain are free, so a pick must not look at all hosts of a group. Other
+// hosts come first once those of the group have had their turn.
+TEST_P(PickSourceGroupsTest, AGroupOfManyHostsHoldsUpNoPick) {
+  Start(GetParam());
+  const auto group =
+      std::make_shared<const HostGroup>(HostGroup{.name = "domain", .terms = {.max_in_flight = 1}});
+  constexpr size_t kHosts = 5000;
+  for (size_t i = 0; i < kHosts; ++i) {
+    const std::string name = "h" + std::to_string(i) + ".test";
+    const PageId page = Add(1, name);
+    hosts_.SetGroup(*hosts_.Find(name), group);
+    source_->HostChanged(*hosts_.Find(name));
+    entries_[page.value()].forced_at = At(1);
+    File(page);
+  }
+  const HostId first = entries_[Take(1).value()].host;
+  hosts_.Pick(first, At(1));
+  hosts_.OpenLease(first, At(1));
+  source_->HostChanged(first);
+  size_t blocked = 0;
+  for (int pick = 0; pick < 200 && blocked < kHosts - 1; ++pick) {
+    EXPECT_FALSE(Best(2)) << "its group is not free";
+    EXPECT_LE(source_->hosts_blocked_with_groups() - blocked, 1100U) << "pick " << pick;
+    blocked = source_->hosts_blocked_with_groups();
+  }
+  EXPECT_EQ(blocked, kHosts - 1);
+  const PageId other = Add(1e-9, "other.test");
+  entries_[other.value()].forced_at = At(2);
+  File(other);
+  EXPECT_EQ(Best(3), other);
+  pages_.Set(other, PageTable::kTaken, true);
+  source_->Suspend(other);
+  hosts_.EndLease(first);
+  source_->HostChanged(first);
+  EXPECT_GE(source_->hosts_blocked_with_groups(), kHosts - 100) << "all at once";
+  EXPECT_TRUE(Best(100));
+  for (int pick = 0; pick < 200; ++pick) (void)Best(100);
+  EXPECT_EQ(source_->hosts_blocked_with_groups(), 0U);
 }
 
 INSTANTIATE_TEST_SUITE_P(Kinds, PickSourceGroupsTest, testing::Values(kGreedy, kUniform),

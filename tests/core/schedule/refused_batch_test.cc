@@ -1,4 +1,4 @@
-// A batch that is refused leaves no trace: not in what a shard counts, nor in what it has learned.
+// A refused batch leaves no trace, neither in a shard's counts nor in its learning.
 #include <array>
 #include <bit>
 #include <map>
@@ -8,6 +8,11 @@
 #include <vector>
 
 #include "core/base/units.h"
+#include "core/estimate/host_trust.h"
+#include "core/schedule/crawl_book.h"
+#include "core/schedule/host_book.h"
+#include "core/schedule/learning.h"
+#include "core/schedule/page_book.h"
 #include "core/schedule/pick.h"
 #include "fmt/format.h"
 #include "gmock/gmock.h"
@@ -28,7 +33,7 @@ std::string PrintState(const ShardCounters& counters) {
 
 std::string PrintCrawls(const ShardState& state) {
   std::string text;
-  for (const CrawlStatus& crawl : state.Crawls()) {
+  for (const CrawlStatus& crawl : state.crawls().Statuses()) {
     const CrawlCounters& its = crawl.counters;
     text += fmt::format("crawl {} {} {} {} {} {} {} {} {} {}\n", crawl.crawl_id, its.pages,
                         its.hosts, its.out, its.assignments, its.crawls, its.changes, its.errors,
@@ -37,9 +42,11 @@ std::string PrintCrawls(const ShardState& state) {
   return text;
 }
 
-std::string PrintTrust(const ShardState& state) {
+std::string PrintTrust(ShardState& state) {
   std::string text;
-  for (const HostTrust& trust : state.TrustByHost("", SourceSet().set(), 100)) {
+  WorstHosts worst("", SourceSet().set(), 100);
+  while (worst.Look(state.learning().estimator())) continue;
+  for (const HostTrust& trust : worst.Take()) {
     const SourceStanding& lately = trust.lately;
     text += fmt::format("trust {} {} {} {} {} {} {} {} {} {}\n", trust.host, trust.source,
                         trust.signals, trust.precision, lately.signals, lately.believed,
@@ -48,9 +55,9 @@ std::string PrintTrust(const ShardState& state) {
   return text;
 }
 
-// All that can be seen of a shard.
+// All visible state of a shard.
 std::string PrintState(MemoryShard& shard, double now) {
-  const ShardState& state = shard.state();
+  ShardState& state = shard.state();
   std::string text = PrintState(state.counters()) + PrintCrawls(state) + PrintTrust(state);
   std::map<PageNumber, PageRecord> pages(shard.pages().begin(), shard.pages().end());
   for (const auto& [number, page] : pages) {
@@ -58,12 +65,13 @@ std::string PrintState(MemoryShard& shard, double now) {
     text += fmt::format("page {:x} {} {} {} {} {} {} {}\n", number.value(), page.key.url, why.value,
                         why.staleness, why.estimate.rates.change_rate, why.estimate.observations,
                         page.state.bursts[0].burst, why.why);
-    const auto host = state.DescribeHost(page.host, At(now));
+    const auto host = state.hosts().Describe(page.host, At(now));
     if (!host.ok()) continue;
     text += fmt::format("host {} {} {} {} {}\n", page.host, host->pages, host->in_flight,
                         host->allowed_at.micros(), host->record.throttles);
   }
-  return text + fmt::format("price {} timer {}\n", state.price(), state.next_timer().micros());
+  return text +
+         fmt::format("price {} timer {}\n", state.pages().price(), state.next_timer().micros());
 }
 
 std::string PrintState(const std::vector<Reply>& replies) {
@@ -75,7 +83,7 @@ std::string PrintState(const std::vector<Reply>& replies) {
   return text;
 }
 
-// A shard with a past: signals alone and in bursts, crawls of all outcomes, leases.
+// A shard with a history: single signals and bursts, crawls of all outcomes, leases.
 class World {
  public:
   World() {
@@ -107,7 +115,7 @@ class World {
   }
 
   MemoryShard& shard() { return shard_; }
-  // One of each kind and more, in the order of their variants.
+  // At least one event of each kind, in the order of their variants.
   [[nodiscard]] std::vector<Event> Batch() const;
 
  private:
@@ -154,8 +162,8 @@ void World::AddSignals(std::vector<Event>* batch) const {
     batch->push_back(signal);
   }
   batch->push_back(Signal("nowhere"));
-  SignalChange stale = Signal("6");
-  stale.changed = At(30'000);
+  SignalChange stale = Signal("22");
+  stale.changed = At(42'200);
   batch->push_back(stale);
 }
 
@@ -217,9 +225,9 @@ TEST(RefusedBatch, LeavesNoTraceOfAnyEvent) {
         << "answered otherwise";
   }
   EXPECT_EQ(PrintState(refused.shard(), kBatchNow), before);
-  EXPECT_THAT(refused.shard().state().TakeQuarantineNews(), testing::IsEmpty());
+  EXPECT_THAT(refused.shard().state().learning().TakeQuarantineNews(), testing::IsEmpty());
 
-  // Taken in the end, it is as if it had been taken at once.
+  // A batch that is applied after refusals has the same effect as one applied at once.
   EXPECT_EQ(PrintState(refused.shard().Apply(batch, At(kBatchNow))), first);
   EXPECT_EQ(PrintState(fine.shard().Apply(batch, At(kBatchNow))), first);
   const std::string after = PrintState(fine.shard(), kBatchNow);
@@ -235,7 +243,7 @@ TEST(RefusedBatch, LeavesNoTraceOfAnyEvent) {
   EXPECT_EQ(refused.shard().pages(), fine.shard().pages());
 }
 
-// One ping that was refused fifty times is one ping, and no burst.
+// A ping that was refused fifty times is one ping, not a burst.
 TEST(RefusedBatch, MakesNoBurstOfASinglePing) {
   World world;
   UpsertPage page{.key = {"DEFAULT", "https://quiet.test/"}, .host = "quiet.test"};
@@ -252,8 +260,9 @@ TEST(RefusedBatch, MakesNoBurstOfASinglePing) {
   EXPECT_EQ(counted.entries()[0].source_class, SourceClass(1, BurstClass::kFew));
 }
 
-// A batch goes by what it has said itself: the tenth ping of a host is one of many, and the pages
-// of one poll are one burst.
+// A batch sees its own events: the tenth ping of a host counts as one of many, and the pages of one
+// poll are one burst. Only several signals of one page at one instant are judged together
+// (signal_batches_test.cc).
 TEST(RefusedBatch, IsAsManyBatchesOfOneWhereItIsTaken) {
   World together;
   World alone;

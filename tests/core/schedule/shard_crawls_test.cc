@@ -1,11 +1,15 @@
-// Crawl ids: what is set for them, what is counted, and how they, and hosts, are deleted.
+// Crawl ids: their settings and counts, and the deletion of crawl ids and hosts.
 #include <map>
 #include <set>
 
 #include "core/base/limits.h"
 #include "core/base/url.h"
+#include "core/schedule/crawl_book.h"
+#include "core/schedule/host_book.h"
+#include "core/schedule/page_book.h"
 #include "core/schedule/page_to_load.h"
 #include "core/schedule/pick.h"
+#include "core/schedule/shard_loading.h"
 #include "tests/core/schedule/shard_cycle.h"
 
 namespace freshet {
@@ -33,18 +37,39 @@ class ShardCrawlsTest : public ShardCycleTest {
     }
     return event;
   }
-  // Runs the timers every so often for a while.
+  // Runs the timers at short intervals for `seconds`.
   void RunFor(double from, double seconds) {
     for (double at = from; at < from + seconds; at += 0.011) shard_.RunTimers(At(at));
   }
   std::map<std::string, CrawlCounters> Crawls() {
     std::map<std::string, CrawlCounters> crawls;
-    for (const CrawlStatus& crawl : shard_.state().Crawls()) {
+    for (const CrawlStatus& crawl : shard_.state().crawls().Statuses()) {
       crawls[crawl.crawl_id] = crawl.counters;
     }
     return crawls;
   }
 };
+
+// Listing a few of 65,535 names took a shard as long as listing all.
+TEST_F(ShardCrawlsTest, ListsSomeByName) {
+  for (const char* crawl_id : {"d", "b", "e", "a", "c"}) AddPages(crawl_id, 1, "a.test", 0);
+  const auto names = [this](std::string_view after, size_t most) {
+    std::string names;
+    for (const auto& crawl : shard_.state().crawls().Statuses(after, most)) names += crawl.crawl_id;
+    return names;
+  };
+  EXPECT_EQ(names("", 10), "abcde");
+  EXPECT_EQ(names("", 2), "ab");
+  EXPECT_EQ(names("b", 2), "cd");
+  EXPECT_EQ(names("bb", 1), "c");
+  EXPECT_EQ(names("e", 1), "");
+  EXPECT_EQ(names("", 0), "");
+  const auto crawl = shard_.state().crawls().StatusOf("c");
+  ASSERT_TRUE(crawl);
+  EXPECT_EQ(crawl->crawl_id, "c");
+  EXPECT_EQ(crawl->counters.pages, 1U);
+  EXPECT_FALSE(shard_.state().crawls().StatusOf("f"));
+}
 
 TEST_F(ShardCrawlsTest, CountsWhatHappensToTheirPages) {
   AddPages("shop", 3, "a.test", 0);
@@ -85,17 +110,17 @@ TEST_F(ShardCrawlsTest, PagesOfAShadowAreNotPickedUntilItIsNone) {
     return taken;
   };
   EXPECT_EQ(take(10), (std::multiset<std::string>{"news", "news"}));
-  // Results are taken as ever.
+  // Results are still taken.
   ReportCrawl report{.key = PageOf("shop", 1, "a.test").key, .fetched = At(40)};
   report.outcome = CrawlOutcome::kChanged;
   EXPECT_TRUE(Apply(report, 40).status.ok());
   EXPECT_EQ(Crawls()["shop"].crawls, 1U);
-  // As filed anew once it is none.
+  // Without shadow mode the pages are filed again.
   shadow.terms.shadow = false;
   Apply(shadow, 50);
   for (int i = 0; i < 4; ++i) {
     std::vector<PageNumber> numbers;
-    shard_.state().FindNumbers(PageOf("shop", i, "a.test").key, &numbers);
+    shard_.state().pages().FindNumbers(PageOf("shop", i, "a.test").key, &numbers);
     for (const PageNumber number : numbers) Apply(Reestimate{number}, 51);
   }
   EXPECT_EQ(take(60).count("shop"), 4U);
@@ -104,7 +129,7 @@ TEST_F(ShardCrawlsTest, PagesOfAShadowAreNotPickedUntilItIsNone) {
 TEST_F(ShardCrawlsTest, RefusesThePageAfterTheLastThatACrawlIdMayHave) {
   AddPages("shop", 2, "a.test", 0);
   Apply(Set({.crawl_id = "shop", .max_pages = 3}), 1);
-  // The pages that were there count, and a batch is no way around.
+  // Existing pages count, and a batch cannot exceed the maximum either.
   const std::vector<Event> events = {PageOf("shop", 2, "a.test"), PageOf("shop", 3, "a.test"),
                                      PageOf("other", 3, "a.test")};
   const auto replies = shard_.Apply(events, At(2));
@@ -113,11 +138,11 @@ TEST_F(ShardCrawlsTest, RefusesThePageAfterTheLastThatACrawlIdMayHave) {
   EXPECT_THAT(std::string(replies[1].status.message()),
               HasSubstr("shop already has 3 pages, the maximum"));
   EXPECT_EQ(replies[2].disposition, Disposition::kCreated);
-  // Pages that are there are changed as before.
+  // Existing pages can still change.
   UpsertPage change = PageOf("shop", 0, "a.test");
   change.importance = 9;
   EXPECT_TRUE(Apply(change, 3).status.ok());
-  // A page that goes makes room for another.
+  // A removed page makes room for another.
   Apply(RemovePage{PageOf("shop", 0, "a.test").key}, 4);
   EXPECT_EQ(Apply(PageOf("shop", 4, "a.test"), 5).disposition, Disposition::kCreated);
   EXPECT_TRUE(absl::IsResourceExhausted(Apply(PageOf("shop", 5, "a.test"), 6).status));
@@ -143,18 +168,18 @@ TEST_F(ShardCrawlsTest, DeletesACrawlIdInSlicesAndTellsWhenItIsEmpty) {
   Apply(Set({.crawl_id = "shop", .deleting = true}), 1);
   EXPECT_TRUE(absl::IsFailedPrecondition(Apply(PageOf("shop", 7777, "a.test"), 1).status));
   EXPECT_TRUE(absl::IsFailedPrecondition(Apply(PageOf("shop", 7, "a.test"), 1).status));
-  // No turn removes more than a slice, and each waits for a while.
+  // A turn removes at most one slice, and the next slice waits a while.
   uint64_t before = 2000;
   shard_.RunTimers(At(2));
   shard_.RunTimers(At(2));
   EXPECT_EQ(Crawls()["shop"].pages, before - limits::kDeletionSlice);
-  EXPECT_TRUE(shard_.state().TakeEmptied().empty());
+  EXPECT_TRUE(shard_.state().TakeCrawlNews().emptied.empty());
   RunFor(3, 1);
   EXPECT_EQ(Crawls()["shop"].pages, 0U);
-  EXPECT_THAT(shard_.state().TakeEmptied(), testing::ElementsAre("shop"));
+  EXPECT_THAT(shard_.state().TakeCrawlNews().emptied, testing::ElementsAre("shop"));
   EXPECT_EQ(Crawls()["news"].pages, 1000U);
-  EXPECT_EQ(counters().hosts, 1U);  // a.test is forgotten with its last page
-  // Until its end is told, it takes no pages.
+  EXPECT_EQ(counters().hosts, 1U);  // a.test was forgotten with its last page
+  // The crawl id takes no pages until ForgetCrawl.
   EXPECT_TRUE(absl::IsFailedPrecondition(Apply(PageOf("shop", 1, "a.test"), 5).status));
   Apply(ForgetCrawl{.crawl_id = "shop"}, 6);
   EXPECT_EQ(Crawls().count("shop"), 0U);
@@ -180,14 +205,15 @@ TEST_F(ShardCrawlsTest, APageThatIsOutWhenItIsDeletedKeepsItsHostBusyUntilItIsAn
 
 TEST_F(ShardCrawlsTest, AStoredDeletionGoesOnAfterAStart) {
   ShardState state{ShardOptions()};
-  ASSERT_TRUE(
-      state.LoadCrawl({.record = {.crawl_id = "shop", .deleting = true}, .quota = nullptr}).ok());
-  const HostId host = state.LoadHost({.host = "a.test"});
-  PageToLoad page =
-      state.PrepareLoad(MakePageNumber(SlotOfHost("a.test"), 1), 7, host, PageSpec(), PageState());
-  page.crawl = *state.InternCrawl("shop");
-  ASSERT_TRUE(state.LoadPages({&page, 1}).ok());
-  state.FinishLoad();
+  ASSERT_TRUE(state.loading()
+                  .LoadCrawl({.record = {.crawl_id = "shop", .deleting = true}, .quota = nullptr})
+                  .ok());
+  const HostId host = state.loading().LoadHost({.host = "a.test"});
+  PageToLoad page = state.loading().PrepareLoad(MakePageNumber(SlotOfHost("a.test"), 1), 7, host,
+                                                PageSpec(), PageState());
+  page.crawl = *state.loading().InternCrawl("shop");
+  ASSERT_TRUE(state.loading().LoadPages({&page, 1}).ok());
+  state.loading().FinishLoad();
   ASSERT_LE(state.next_timer(), kStart);
   std::vector<Event> events;
   state.TakeDueTimers(kStart, 100, &events);
@@ -207,15 +233,15 @@ TEST_F(ShardCrawlsTest, DeletesAHostWithItsSettingsAndKeepsWhatItAskedFor) {
   EXPECT_TRUE(Apply(DeleteHost{"a.test"}, 2).status.ok());
   const Reply refused = Apply(PageOf("shop", 7777, "a.test"), 2);
   EXPECT_THAT(std::string(refused.status.message()), HasSubstr("host: a.test is being deleted"));
-  EXPECT_EQ(shard_.state().DescribeHost("a.test", At(0))->pages, 1000U);
+  EXPECT_EQ(shard_.state().hosts().Describe("a.test", At(0))->pages, 1000U);
   RunFor(3, 1);
-  const auto host = shard_.state().DescribeHost("a.test", At(0));
+  const auto host = shard_.state().hosts().Describe("a.test", At(0));
   ASSERT_TRUE(host.ok());
   EXPECT_EQ(host->pages, 0U);
   EXPECT_EQ(host->record, (HostRecord{.host = "a.test", .blocked_until = At(100)}));
   EXPECT_EQ(Crawls()["news"].pages, 5U);
   RunFor(101, 0.1);
-  EXPECT_TRUE(absl::IsNotFound(shard_.state().DescribeHost("a.test", At(0)).status()));
+  EXPECT_TRUE(absl::IsNotFound(shard_.state().hosts().Describe("a.test", At(0)).status()));
   EXPECT_EQ(Apply(PageOf("shop", 1, "a.test"), 110).disposition, Disposition::kCreated);
 }
 
@@ -224,9 +250,9 @@ TEST_F(ShardCrawlsTest, ListsHostsBySearchAPartAtATime) {
   for (int i = 0; i < 50; ++i) AddPages("shop", 2, "h" + std::to_string(i) + ".two.test", 0);
   const auto list = [this](const HostQuery& query, size_t most) {
     std::set<std::string> names;
-    for (uint32_t next = 0; next < shard_.state().host_ids();) {
+    for (uint32_t next = 0; next < shard_.state().hosts().gate.id_limit();) {
       std::vector<HostStatus> hosts;
-      next = shard_.state().ListHosts(query, next, most, At(0), &hosts);
+      next = shard_.state().hosts().List(query, next, most, At(0), &hosts);
       EXPECT_LE(hosts.size(), most);
       for (const HostStatus& host : hosts) EXPECT_TRUE(names.insert(host.record.host).second);
     }
@@ -244,7 +270,7 @@ TEST_F(ShardCrawlsTest, AHostFollowsTheStrictestOfItsCrawlIds) {
   Apply(Set({.crawl_id = "slow", .min_delay = Duration::Seconds(30)}), 0);
   const auto defaults = [this](const std::string& host) {
     shard_.RunTimers(At(1));
-    return shard_.state().DescribeHost(host, At(1))->terms;
+    return shard_.state().hosts().Describe(host, At(1))->terms;
   };
   AddPages("quick", 1, "a.test", 1);
   EXPECT_EQ(defaults("a.test").min_delay.value, Duration::Millis(100));
@@ -279,7 +305,8 @@ TEST_F(ShardCrawlsTest, TheIntervalOfItsPagesHolds) {
   EXPECT_EQ(second->key.crawl_id, "slow");
 }
 
-// A share is given and taken away while pages are out, wait and come: they follow, none is lost.
+// A share is given and removed while pages are leased, wait and arrive. The pages follow, and none
+// is lost.
 TEST_F(ShardCrawlsTest, PagesFollowTheClassOfTheirCrawlId) {
   AddPages("shop", 5000, "a.test", 0);
   AddPages("news", 5000, "a.test", 0);
@@ -307,7 +334,7 @@ TEST_F(ShardCrawlsTest, PagesFollowTheClassOfTheirCrawlId) {
   EXPECT_EQ(urls.size(), 10'000U);
 }
 
-// Whoever invents crawl ids leaves room for those of others, and for those that limits name.
+// A client that invents crawl ids leaves room for others, and for crawl ids that limits name.
 TEST_F(ShardCrawlsTest, OneClientDoesNotUseUpTheTable) {
   const auto add = [this](const Claim& claim, const std::string& crawl_id, double at) {
     UpsertPage page = PageOf(crawl_id, 0, "a.test");
@@ -337,7 +364,7 @@ TEST_F(ShardCrawlsTest, OneClientDoesNotUseUpTheTable) {
   EXPECT_EQ(add({.client = 1, .named = true}, "of_its_limits", 2).disposition,
             Disposition::kCreated);
   EXPECT_EQ(add({}, "of_an_operator", 2).disposition, Disposition::kCreated);
-  // What is known is no new one, and what is forgotten makes room.
+  // A known crawl id needs no new place, and a forgotten one frees its place.
   EXPECT_EQ(add({.client = 1}, "honest", 3).disposition, Disposition::kApplied);
   EXPECT_EQ(add({.client = 1}, "another", 3).disposition, Disposition::kRefused);
   for (const char* crawl_id : {"made0", "made1", "made2", "made3"}) {

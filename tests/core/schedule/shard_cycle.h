@@ -1,4 +1,4 @@
-// A shard in virtual time, and the events that tests send through its cycle.
+// A shard in virtual time, and the events of its tests.
 #ifndef FRESHET_TESTS_CORE_SCHEDULE_SHARD_CYCLE_H_
 #define FRESHET_TESTS_CORE_SCHEDULE_SHARD_CYCLE_H_
 
@@ -11,8 +11,8 @@
 #include "core/schedule/shard_state.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "lab/common/memory_shard.h"
 #include "tests/core/schedule/instants.h"
-#include "tools/sim/memory_shard.h"
 
 namespace freshet {
 
@@ -36,7 +36,7 @@ inline SignalChange Signal(const std::string& path, uint8_t source = 0) {
   return {.key = Key(path), .source = source};
 }
 
-// Thread-compatible.
+// A shard with short helpers for events, pages and time. Thread-compatible.
 class ShardCycleTest : public testing::Test {
  protected:
   explicit ShardCycleTest(const ShardOptions& options = {}) : shard_(options) {}
@@ -44,7 +44,7 @@ class ShardCycleTest : public testing::Test {
   Reply Apply(const Event& event, double at) { return shard_.Apply(event, At(at)); }
   std::optional<Assignment> Next(double at) { return shard_.Next(At(at), kLease, "w"); }
   const PageRecord& Page(const std::string& path) { return *shard_.Find(Key(path)); }
-  // A page that was crawled at `at`, with no lease open.
+  // Adds a page that was crawled at `at` and has no open lease.
   void AddCrawled(const std::string& path, double at) {
     UpsertPage event = Upsert(path);
     event.last_crawl = At(at);
@@ -53,7 +53,7 @@ class ShardCycleTest : public testing::Test {
   Explanation Explain(const std::string& path, double at) {
     return shard_.state().Explain(Page(path), At(at));
   }
-  const ShardCounters& counters() { return shard_.state().counters(); }
+  ShardCounters counters() { return shard_.state().counters(); }
 
   MemoryShard shard_;
 };

@@ -1,7 +1,8 @@
-// What a shard says of itself: how late its crawls are, its hosts, its index.
+// A shard's own figures: delay of crawls, hosts, index.
 #include "core/schedule/shard_figures.h"
 
 #include "core/schedule/freshness_sample.h"
+#include "core/schedule/page_book.h"
 #include "tests/core/schedule/shard_cycle.h"
 
 namespace freshet {
@@ -75,7 +76,9 @@ TEST_F(ShardFiguresTest, PagesPastTheirMaxIntervalAreOverdue) {
   event.max_interval = Duration::Seconds(500);
   event.last_crawl = At(0);
   Apply(event, 0);
-  const auto overdue = [this](double at) { return shard_.state().Believed(At(at)).overdue_pages; };
+  const auto overdue = [this](double at) {
+    return shard_.state().pages().Believed(At(at)).overdue_pages;
+  };
   EXPECT_DOUBLE_EQ(overdue(499), 0);
   EXPECT_DOUBLE_EQ(overdue(500), 1);
   Crawl("b", CrawlOutcome::kUnchanged, 600);

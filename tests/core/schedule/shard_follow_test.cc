@@ -1,5 +1,5 @@
-// A shard that was loaded once and follows the records of another one is, once it has the leases,
-// as one that is loaded from them in the end.
+// A shard that was loaded once and follows the records of another one, and then gets its leases,
+// equals a shard that is loaded from the final records.
 #include <algorithm>
 #include <map>
 #include <memory>
@@ -9,9 +9,13 @@
 #include <vector>
 
 #include "core/base/random.h"
+#include "core/schedule/crawl_book.h"
 #include "core/schedule/followed_changes.h"
+#include "core/schedule/host_book.h"
+#include "core/schedule/page_book.h"
 #include "core/schedule/page_to_load.h"
 #include "core/schedule/pick.h"
+#include "core/schedule/shard_loading.h"
 #include "tests/core/schedule/shard_cycle.h"
 
 namespace freshet {
@@ -35,7 +39,7 @@ PageKey KeyOn(uint64_t host, uint64_t path) {
           "https://" + HostName(host) + "/" + std::to_string(path)};
 }
 
-// All that a store would have of a shard.
+// All records that a store would have of a shard.
 struct Records {
   std::map<PageNumber, PageRecord> pages;
   std::map<std::string, HostRecord> hosts;
@@ -63,23 +67,23 @@ struct Records {
 std::unique_ptr<ShardState> Load(const Records& records, const std::string& policy, Instant now) {
   auto state = std::make_unique<ShardState>(Polite(policy));
   std::map<std::string, HostId> ids;
-  for (const auto& [name, host] : records.hosts) ids[name] = state->LoadHost(host);
+  for (const auto& [name, host] : records.hosts) ids[name] = state->loading().LoadHost(host);
   std::vector<PageToLoad> batch;
   for (const auto& [number, page] : records.pages) {
-    batch.push_back(state->PrepareLoad(
+    batch.push_back(state->loading().PrepareLoad(
         number, Fingerprinter().Of(page.key.crawl_id, page.key.url),
-        ids.contains(page.host) ? ids[page.host] : state->LoadHost({.host = page.host}), page.spec,
-        page.state));
-    const StatusOr<CrawlIndex> crawl = state->InternCrawl(page.key.crawl_id);
+        ids.contains(page.host) ? ids[page.host] : state->loading().LoadHost({.host = page.host}),
+        page.spec, page.state));
+    const StatusOr<CrawlIndex> crawl = state->loading().InternCrawl(page.key.crawl_id);
     EXPECT_TRUE(crawl.ok());
     batch.back().crawl = *crawl;
   }
-  EXPECT_TRUE(state->LoadPages(batch, now).ok());
-  EXPECT_TRUE(state->FinishLoad().empty());
+  EXPECT_TRUE(state->loading().LoadPages(batch, now).ok());
+  EXPECT_TRUE(state->loading().FinishLoad().empty());
   return state;
 }
 
-// By policy.
+// The parameter is the policy.
 class ShardFollowTest : public ShardCycleTest, public testing::WithParamInterface<std::string> {
  protected:
   ShardFollowTest() : ShardCycleTest(Polite(GetParam())) {}
@@ -89,23 +93,23 @@ class ShardFollowTest : public ShardCycleTest, public testing::WithParamInterfac
     for (const auto& [number, page] : shard_.pages()) records.pages.emplace(number, page);
     for (uint64_t i = 0; i < kManyHosts; ++i) {
       uint32_t in_flight = 0;
-      const StatusOr<HostRecord> host = shard_.state().FindHost(HostName(i), &in_flight);
+      const StatusOr<HostRecord> host = shard_.state().hosts().Find(HostName(i), &in_flight);
       if (host.ok()) records.hosts.emplace(host->host, *host);
     }
     return records;
   }
-  // Those of removed pages included.
+  // Open leases, including those of removed pages.
   [[nodiscard]] std::vector<LeaseRecord> OpenLeases() {
     std::vector<LeaseRecord> leases;
     for (const LeaseId id : given_out_) {
-      if (const std::optional<LeaseRecord> lease = shard_.state().FindLease(id)) {
+      if (const std::optional<LeaseRecord> lease = shard_.state().pages().FindLease(id)) {
         leases.push_back(*lease);
         of_removed_ += lease->host.empty() ? 0 : 1;
       }
     }
     return leases;
   }
-  // One of all that clients do.
+  // Does one random operation of clients.
   void DoSomething(Random& random, double at) {
     const uint64_t host = random.Below(kManyHosts);
     const PageKey key = KeyOn(host, random.Below(20));
@@ -118,7 +122,7 @@ class ShardFollowTest : public ShardCycleTest, public testing::WithParamInterfac
     } else if (what < 50) {
       Apply(RemovePage{.key = key}, at);
     } else if (what < 55) {
-      // All of a host, which is then forgotten.
+      // Removes all pages of the host, which is then forgotten.
       for (uint64_t path = 0; path < 20; ++path) Apply(RemovePage{.key = KeyOn(host, path)}, at);
     } else if (what < 65) {
       Apply(SignalChange{.key = key,
@@ -144,7 +148,7 @@ class ShardFollowTest : public ShardCycleTest, public testing::WithParamInterfac
     shard_.RunTimers(At(at));
   }
 
-  // Both give the same pages out at the same times, and tell the same of all.
+  // Expects that both shards pick the same pages at the same times and have the same state.
   static void ExpectSame(ShardState& followed, ShardState& loaded, const Records& records,
                          double at) {
     EXPECT_EQ(followed.counters().pages, loaded.counters().pages);
@@ -152,8 +156,8 @@ class ShardFollowTest : public ShardCycleTest, public testing::WithParamInterfac
     EXPECT_EQ(followed.counters().hosts, loaded.counters().hosts);
     EXPECT_EQ(followed.counters().leases, loaded.counters().leases);
     for (const auto& [name, host] : records.hosts) {
-      const StatusOr<HostStatus> its = followed.DescribeHost(name, At(at));
-      const StatusOr<HostStatus> other = loaded.DescribeHost(name, At(at));
+      const StatusOr<HostStatus> its = followed.hosts().Describe(name, At(at));
+      const StatusOr<HostStatus> other = loaded.hosts().Describe(name, At(at));
       ASSERT_TRUE(its.ok() && other.ok()) << name;
       EXPECT_EQ(its->record, other->record);
       EXPECT_EQ(its->allowed_at, other->allowed_at) << name;
@@ -167,10 +171,10 @@ class ShardFollowTest : public ShardCycleTest, public testing::WithParamInterfac
       EXPECT_EQ(its.lease, other.lease) << page.key.url;
     }
     std::map<std::string, uint64_t> pages_of_crawls[2];
-    for (const CrawlStatus& crawl : followed.Crawls()) {
+    for (const CrawlStatus& crawl : followed.crawls().Statuses()) {
       pages_of_crawls[0][crawl.crawl_id] = crawl.counters.pages;
     }
-    for (const CrawlStatus& crawl : loaded.Crawls()) {
+    for (const CrawlStatus& crawl : loaded.crawls().Statuses()) {
       pages_of_crawls[1][crawl.crawl_id] = crawl.counters.pages;
     }
     EXPECT_EQ(pages_of_crawls[0], pages_of_crawls[1]);
@@ -185,7 +189,7 @@ class ShardFollowTest : public ShardCycleTest, public testing::WithParamInterfac
         ASSERT_EQ(its->value, other->value);
         ++picked;
       }
-      // A host is free for one at a time: the next ones come once these are back.
+      // A host allows one page at a time, so these must return before others are picked.
       for (const auto& [number, page] : records.pages) {
         if (followed.Explain(page, At(at + later)).verdict != Verdict::kLeased) continue;
         if (followed.Explain(page, At(at + later)).lease) continue;
@@ -213,33 +217,33 @@ TEST_P(ShardFollowTest, IsAsOneThatIsLoadedFromWhatItHasFollowed) {
       if (random.Below(10) > 0) continue;
       Records now = Stored();
       const FollowedChanges changes = before.ChangesTo(now);
-      ASSERT_TRUE(followed->Follow(changes, At(at)).ok());
-      // What is told twice is no more than told.
+      ASSERT_TRUE(followed->loading().Follow(changes, At(at)).ok());
+      // A change sent twice has the same effect as once.
       if (random.Below(5) == 0) {
-        ASSERT_TRUE(followed->Follow(changes, At(at)).ok());
+        ASSERT_TRUE(followed->loading().Follow(changes, At(at)).ok());
       }
       before = std::move(now);
     }
-    // Workers fetch what is removed meanwhile all the same.
+    // Workers may still fetch removed pages.
     for (const LeaseRecord& lease : OpenLeases()) {
       const auto page = shard_.pages().find(lease.page);
       if (page == shard_.pages().end() || random.Below(2) > 0) continue;
       Apply(RemovePage{.key = PageKey(page->second.key)}, at);
     }
     const Records last = Stored();
-    ASSERT_TRUE(followed->Follow(before.ChangesTo(last), At(at)).ok());
+    ASSERT_TRUE(followed->loading().Follow(before.ChangesTo(last), At(at)).ok());
     const std::unique_ptr<ShardState> loaded = Load(last, GetParam(), At(at));
     for (const LeaseRecord& lease : OpenLeases()) {
       for (ShardState* state : {followed.get(), loaded.get()}) {
-        state->LoadAssignment(lease.page, lease.assigned);
-        state->LoadLease(lease);
+        state->loading().LoadAssignment(lease.page, lease.assigned);
+        state->loading().LoadLease(lease);
       }
     }
-    followed->FinishLeases();
-    loaded->FinishLeases();
+    followed->loading().FinishLeases();
+    loaded->loading().FinishLeases();
     ExpectSame(*followed, *loaded, last, at);
     if (HasFailure()) return;
-    // The next seed begins with no page.
+    // The next seed begins without pages.
     for (const auto& [number, page] : last.pages) Apply(RemovePage{.key = page.key}, at);
   }
   EXPECT_GT(of_removed_, 0U);
@@ -249,22 +253,22 @@ TEST_P(ShardFollowTest, WhatDoesNotFitIsRefused) {
   ShardOptions options;
   options.max_pages = 2;
   ShardState state(options);
-  ASSERT_TRUE(state.FinishLoad().empty());
+  ASSERT_TRUE(state.loading().FinishLoad().empty());
   for (int i = 0; i < 3; ++i) Apply(Upsert(std::to_string(i)), 0);
   FollowedChanges changes;
   for (const auto& [number, page] : shard_.pages()) changes.pages.push_back(page);
-  EXPECT_THAT(state.Follow(changes, At(1)).message(), HasSubstr("at most 2 pages"));
+  EXPECT_THAT(state.loading().Follow(changes, At(1)).message(), HasSubstr("at most 2 pages"));
   FollowedChanges no_host;
   no_host.removed_hosts = {"never.test"};
-  EXPECT_TRUE(state.Follow(no_host, At(2)).ok());
+  EXPECT_TRUE(state.loading().Follow(no_host, At(2)).ok());
   no_host.removed_hosts = {"example.com"};
-  EXPECT_THAT(state.Follow(no_host, At(3)).message(), HasSubstr("has pages"));
+  EXPECT_THAT(state.loading().Follow(no_host, At(3)).message(), HasSubstr("has pages"));
 }
 
-// The clock of a standby may be behind for as long as it follows.
+// The clock of a standby may be behind all the time that it follows.
 TEST_P(ShardFollowTest, APageThatIsAheadIsWrittenOnce) {
   ShardState state(ShardOptions{});
-  ASSERT_TRUE(state.FinishLoad().empty());
+  ASSERT_TRUE(state.loading().FinishLoad().empty());
   const auto written = [&] {
     std::vector<Event> events;
     state.TakeDueTimers(At(10), 100, &events);
@@ -275,12 +279,12 @@ TEST_P(ShardFollowTest, APageThatIsAheadIsWrittenOnce) {
   Apply(Upsert("page"), 100);
   FollowedChanges changes;
   changes.pages.push_back(shard_.pages().begin()->second);
-  for (int i = 0; i < 3; ++i) ASSERT_TRUE(state.Follow(changes, At(10)).ok());
+  for (int i = 0; i < 3; ++i) ASSERT_TRUE(state.loading().Follow(changes, At(10)).ok());
   EXPECT_EQ(written(), 1);
-  ASSERT_TRUE(state.Follow(changes, At(10)).ok());
+  ASSERT_TRUE(state.loading().Follow(changes, At(10)).ok());
   FollowedChanges removed;
   removed.removed_pages = {changes.pages[0].number};
-  ASSERT_TRUE(state.Follow(removed, At(10)).ok());
+  ASSERT_TRUE(state.loading().Follow(removed, At(10)).ok());
   EXPECT_EQ(written(), 0);
 }
 

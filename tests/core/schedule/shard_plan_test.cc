@@ -1,4 +1,4 @@
-// Plans of a shard whose pages and policy change while a plan is made, and after.
+// Plans of a shard whose pages and policy change during planning and afterwards.
 #include <optional>
 #include <set>
 #include <string>
@@ -10,9 +10,11 @@
 #include "core/schedule/page_plan.h"
 #include "core/schedule/page_to_load.h"
 #include "core/schedule/pick.h"
+#include "core/schedule/policy_switch.h"
+#include "core/schedule/shard_loading.h"
 #include "gtest/gtest.h"
+#include "lab/common/memory_shard.h"
 #include "tests/core/schedule/instants.h"
-#include "tools/sim/memory_shard.h"
 
 namespace freshet {
 namespace {
@@ -50,29 +52,31 @@ class ShardPlanTest : public testing::Test {
     page.importance = importance;
     ASSERT_TRUE(shard_.Apply(page, kStart).status.ok());
   }
-  // All pages on each of their signals.
+  // A plan that crawls each page on each of its signals.
   std::vector<PlannedCrawls> PlanBySignals() {
     std::vector<PlannedCrawls> crawls = Plan();
     for (PlannedCrawls& page : crawls) page = {.page = page.page, .probability = 1};
     return crawls;
   }
-  // All pages at one rate, as collected now.
+  // A plan with one rate for all pages that are collected now.
   std::vector<PlannedCrawls> Plan() {
     PlanColumns columns;
-    state_.CollectPlan(0, UINT32_MAX, &columns);
+    state_.policies().CollectPlan(0, UINT32_MAX, &columns);
     std::vector<PlannedCrawls> crawls;
     for (const PageNumber page : columns.page) {
       crawls.push_back({.page = page, .rate = static_cast<float>(1 / kPlanned.seconds())});
     }
     return crawls;
   }
-  void Begin() { EXPECT_TRUE(state_.BeginPlan(Rate::PerSecond(1 / kNewcomer.seconds()))); }
-  bool Finish(const std::vector<PlannedCrawls>& crawls) {
-    return state_.StagePlan(0, crawls, kStart) && state_.FinishPlan(&refile_);
+  void Begin() {
+    EXPECT_TRUE(state_.policies().BeginPlan(Rate::PerSecond(1 / kNewcomer.seconds())));
   }
-  bool PlanInForce() const { return state_.in_force().plan.has_value(); }
-  void SetPolicy(const CrawlPolicy& policy) { (void)state_.SetPolicy(policy); }
-  // As the owner does after a change of policy.
+  bool Finish(const std::vector<PlannedCrawls>& crawls) {
+    return state_.policies().StagePlan(0, crawls, kStart) && state_.policies().FinishPlan(&refile_);
+  }
+  bool PlanInForce() const { return state_.policies().in_force().plan.has_value(); }
+  void SetPolicy(const CrawlPolicy& policy) { (void)state_.policies().SetPolicy(policy); }
+  // Estimates all pages again, as the shard does after a change of policy.
   void ReestimateAll() {
     std::vector<Event> events;
     for (const auto& [number, page] : shard_.pages()) events.emplace_back(Reestimate{number});
@@ -116,9 +120,9 @@ TEST_F(ShardPlanTest, AnotherPolicyMeanwhileDropsThePlan) {
   const std::vector<PlannedCrawls> crawls = Plan();
   Begin();
   SetPolicy(Policy{.kind = PolicyKind::kGreedy});
-  EXPECT_FALSE(state_.BeginPlan(Rate::PerSecond(1)));
-  EXPECT_FALSE(state_.StagePlan(0, crawls, kStart));
-  EXPECT_FALSE(state_.FinishPlan(&refile_));
+  EXPECT_FALSE(state_.policies().BeginPlan(Rate::PerSecond(1)));
+  EXPECT_FALSE(state_.policies().StagePlan(0, crawls, kStart));
+  EXPECT_FALSE(state_.policies().FinishPlan(&refile_));
   EXPECT_TRUE(PlanInForce()) << "until the index has every page";
   ReestimateAll();
   EXPECT_FALSE(PlanInForce());
@@ -142,12 +146,12 @@ TEST_F(ShardPlanTest, TwoChangesOfPolicyAtOnceEndInTheLast) {
   SetPolicy(Policy{.kind = PolicyKind::kGreedyNcis});
   ReestimateAll();
   EXPECT_FALSE(PlanInForce());
-  EXPECT_FALSE(state_.FinishPlan(&refile_));
+  EXPECT_FALSE(state_.policies().FinishPlan(&refile_));
   EXPECT_TRUE(shard_.Next(kStart, Duration::Hours(1)));
 }
 
 TEST_F(ShardPlanTest, WithoutAPlanThePageThatWaitsLongestGoesFirst) {
-  ASSERT_TRUE(state_.FinishPlan(&refile_)) << "an empty store has nothing to plan";
+  ASSERT_TRUE(state_.policies().FinishPlan(&refile_)) << "an empty store has nothing to plan";
   for (int i = 0; i < 10; ++i) {
     UpsertPage page{.key = PlanKey(std::to_string(i)), .host = "example.com"};
     page.last_crawl = kStart - Duration::Days((7 * i) % 10);
@@ -160,7 +164,7 @@ TEST_F(ShardPlanTest, WithoutAPlanThePageThatWaitsLongestGoesFirst) {
   }
 }
 
-// From an index policy to a plan and back, picks after every slice of pages.
+// Changes from an index policy to a plan and back, with picks after each slice of pages.
 TEST_F(ShardPlanTest, NoPickIsMissedOrDoubledWhileThePolicyChanges) {
   constexpr int kPages = 300;
   for (int i = 0; i < kPages; ++i) Add(std::to_string(i));
@@ -217,7 +221,7 @@ TEST_F(ShardPlanTest, SignalsFromBeforeThePlanAskForTheirCrawls) {
   SetPolicy(CrawlPolicy(PlanMethod::kLcComplete));
   ReestimateAll();
   PlanColumns columns;
-  state_.CollectPlan(0, UINT32_MAX, &columns);
+  state_.policies().CollectPlan(0, UINT32_MAX, &columns);
   ASSERT_EQ(columns.page.size(), 3u);
   Begin();
   std::vector<PlannedCrawls> crawls;
@@ -271,7 +275,7 @@ TEST_F(ShardPlanTest, EveryPlanThatAsksBySignalsAnewHasPagesFiledAnew) {
   ReestimateAll();
   EXPECT_EQ(SecondsToCrawl("page"), 0);
 
-  // To an index policy and back.
+  // Changes to an index policy and back.
   SetPolicy(Policy{.kind = PolicyKind::kGreedy});
   ReestimateAll();
   SetPolicy(CrawlPolicy(PlanMethod::kLcComplete));
@@ -293,7 +297,7 @@ TEST_F(ShardPlanTest, APageThatComesBackIsANewcomer) {
   SetImportance("unwanted", 0);
   Begin();
   PlanColumns columns;
-  state_.CollectPlan(0, UINT32_MAX, &columns);
+  state_.policies().CollectPlan(0, UINT32_MAX, &columns);
   EXPECT_EQ(columns.page.size(), 3u);
   EXPECT_EQ(columns.Pages(), 1u);
   ASSERT_TRUE(Finish(Plan()));
@@ -304,20 +308,21 @@ TEST_F(ShardPlanTest, APageThatComesBackIsANewcomer) {
   EXPECT_LE(SecondsToCrawl("unwanted"), kNewcomer.seconds() + 0.1);
 }
 
-// More pages than get their room at a time.
+// A shard with more pages than one call makes room for.
 class BigShardTest : public testing::Test {
  protected:
   static constexpr uint64_t kPages = 70'000;
 
   BigShardTest() {
     std::vector<PageToLoad> batch;
-    const HostId host = state_.LoadHost({.host = "example.com"});
+    const HostId host = state_.loading().LoadHost({.host = "example.com"});
     for (uint64_t i = 1; i <= kPages; ++i) {
       const PageRecord page = Record(i);
-      batch.push_back(state_.PrepareLoad(page.number, i << 40, host, page.spec, page.state));
+      batch.push_back(
+          state_.loading().PrepareLoad(page.number, i << 40, host, page.spec, page.state));
     }
-    EXPECT_TRUE(state_.LoadPages(batch).ok());
-    EXPECT_TRUE(state_.FinishLoad().empty());
+    EXPECT_TRUE(state_.loading().LoadPages(batch).ok());
+    EXPECT_TRUE(state_.loading().FinishLoad().empty());
   }
   static ShardOptions Options() {
     ShardOptions options;
@@ -338,10 +343,10 @@ class BigShardTest : public testing::Test {
     if (pick) state_.PutBack(pick->page);
     return pick.has_value();
   }
-  // How many slices were left; picks go on between them.
+  // Returns the number of slices; picks continue in between.
   int MakeRoom() {
     int slices = 1;
-    while (!state_.MakeRoom()) {
+    while (!state_.policies().MakeRoom()) {
       ++slices;
       EXPECT_TRUE(Picks());
     }
@@ -358,7 +363,7 @@ class BigShardTest : public testing::Test {
       txn.Reset();
       EXPECT_TRUE(Picks());
     }
-    state_.FinishFiling(state_.policy());
+    state_.policies().FinishFiling(state_.policies().policy());
   }
 
   static constexpr Policy kGreedy = {.kind = PolicyKind::kGreedy};
@@ -367,32 +372,32 @@ class BigShardTest : public testing::Test {
 };
 
 TEST_F(BigShardTest, FilesPagesOnlyOnceThereIsRoomForAll) {
-  ASSERT_TRUE(state_.SetPolicy(CrawlPolicy(PlanMethod::kUniform)));
+  ASSERT_TRUE(state_.policies().SetPolicy(CrawlPolicy(PlanMethod::kUniform)));
   FileAll();
-  EXPECT_FALSE(state_.FinishPlan(&refile_)) << "in vain";
+  EXPECT_FALSE(state_.policies().FinishPlan(&refile_)) << "in vain";
   EXPECT_GE(MakeRoom(), 2);
-  EXPECT_FALSE(state_.FinishPlan(&refile_));
+  EXPECT_FALSE(state_.policies().FinishPlan(&refile_));
   FileAll();
-  EXPECT_TRUE(state_.FinishPlan(&refile_));
-  EXPECT_EQ(state_.TakeRetired().size(), 1u) << "the index";
+  EXPECT_TRUE(state_.policies().FinishPlan(&refile_));
+  EXPECT_EQ(state_.policies().TakeRetired().size(), 1u) << "the index";
 
-  ASSERT_TRUE(state_.SetPolicy(kGreedy));
+  ASSERT_TRUE(state_.policies().SetPolicy(kGreedy));
   FileAll();
-  EXPECT_NE(state_.in_force(), CrawlPolicy(kGreedy));
+  EXPECT_NE(state_.policies().in_force(), CrawlPolicy(kGreedy));
   EXPECT_GE(MakeRoom(), 2);
   FileAll();
-  EXPECT_EQ(state_.in_force(), CrawlPolicy(kGreedy));
-  EXPECT_EQ(state_.TakeRetired().size(), 2u) << "the queue, and what plans are made of";
+  EXPECT_EQ(state_.policies().in_force(), CrawlPolicy(kGreedy));
+  EXPECT_EQ(state_.policies().TakeRetired().size(), 2u) << "the queue, and what plans are made of";
   EXPECT_TRUE(Picks());
 }
 
 TEST_F(BigShardTest, APolicyThatIsTakenBackLeavesNothingHalfMade) {
-  ASSERT_TRUE(state_.SetPolicy(CrawlPolicy(PlanMethod::kUniform)));
-  ASSERT_TRUE(state_.SetPolicy(kGreedy));
-  EXPECT_TRUE(state_.MakeRoom());
-  EXPECT_EQ(state_.TakeRetired().size(), 2u);
+  ASSERT_TRUE(state_.policies().SetPolicy(CrawlPolicy(PlanMethod::kUniform)));
+  ASSERT_TRUE(state_.policies().SetPolicy(kGreedy));
+  EXPECT_TRUE(state_.policies().MakeRoom());
+  EXPECT_EQ(state_.policies().TakeRetired().size(), 2u);
   FileAll();
-  EXPECT_EQ(state_.in_force(), CrawlPolicy(kGreedy));
+  EXPECT_EQ(state_.policies().in_force(), CrawlPolicy(kGreedy));
 }
 
 TEST(PlanCrawlsTest, IdsWithoutAPageHaveNoPartInThePlan) {

@@ -1,16 +1,18 @@
-// What a host and its pages wait for, through the cycle that the server runs, in virtual time.
+// Waits of hosts and pages through the cycle of a server, in virtual time.
 #include <map>
 #include <string>
 #include <vector>
 
 #include "core/schedule/explanation.h"
+#include "core/schedule/host_book.h"
 #include "core/schedule/page_to_load.h"
 #include "core/schedule/pick.h"
+#include "core/schedule/shard_loading.h"
 #include "core/schedule/shard_state.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "lab/common/memory_shard.h"
 #include "tests/core/schedule/instants.h"
-#include "tools/sim/memory_shard.h"
 
 namespace freshet {
 namespace {
@@ -21,7 +23,7 @@ constexpr Duration kLongLease = Duration::Seconds(600);
 
 class ShardPolitenessTest : public testing::Test {
  protected:
-  // As a server that nobody has configured.
+  // The options of a server without configuration.
   static ShardOptions Options() {
     ShardOptions options;
     options.politeness = {.min_delay = Duration::Seconds(1),
@@ -41,7 +43,7 @@ class ShardPolitenessTest : public testing::Test {
   }
   Reply Apply(const Event& event, double at) { return shard_.Apply(event, At(at)); }
   std::optional<Assignment> Next(double at) { return shard_.Next(At(at), kLongLease, "w"); }
-  // The result of an assignment, at `at`; no outcome: it is for the server to decide.
+  // Reports the result of an assignment at `at`. Without an outcome the server decides.
   Reply Report(const Assignment& assignment, double at, std::optional<CrawlOutcome> outcome,
                uint16_t http_status = 0, Duration retry_after = {}) {
     ReportCrawl report{.lease = assignment.lease, .fetched = At(at)};
@@ -50,7 +52,7 @@ class ShardPolitenessTest : public testing::Test {
     report.retry_after = retry_after;
     return Apply(report, at);
   }
-  // Hands out and reports `outcome` in the same instant.
+  // Leases the next page and reports `outcome` in the same instant.
   void Crawl(double at, std::optional<CrawlOutcome> outcome = CrawlOutcome::kUnchanged,
              uint16_t http_status = 0, Duration retry_after = {}) {
     const auto assignment = Next(at);
@@ -59,7 +61,7 @@ class ShardPolitenessTest : public testing::Test {
   }
   HostRecord Host(const std::string& host) {
     uint32_t in_flight = 0;
-    return *shard_.state().FindHost(host, &in_flight);
+    return *shard_.state().hosts().Find(host, &in_flight);
   }
   std::string Why(const std::string& url, double at) {
     return shard_.state().Explain(*shard_.Find(Key(url)), At(at)).why;
@@ -146,7 +148,7 @@ TEST_F(ShardPolitenessTest, AnIntervalOfTheHostWinsOverTheDefault) {
 }
 
 TEST_F(ShardPolitenessTest, NewDefaultsActOnHostsThatWait) {
-  // More than one slice of them.
+  // More hosts than fit into one slice.
   constexpr int kHosts = 17'000;
   std::vector<Event> adds;
   for (int i = 0; i < kHosts; ++i) {
@@ -170,7 +172,7 @@ TEST_F(ShardPolitenessTest, NewDefaultsActOnHostsThatWait) {
   for (int i = 0; i < kHosts; ++i) ASSERT_TRUE(Next(101));
   EXPECT_FALSE(Next(300));
   shard_.state().SetPoliteness({});
-  EXPECT_EQ(shard_.state().politeness(), PolitenessDefaults());
+  EXPECT_EQ(shard_.state().hosts().gate.defaults(), PolitenessDefaults());
 }
 
 TEST_F(ShardPolitenessTest, RetryAfterHoldsWithEveryOutcome) {
@@ -196,11 +198,11 @@ TEST_F(ShardPolitenessTest, RetryAfterHoldsInLateResults) {
   Add("a.example/2");
   const auto late = Next(1);
   shard_.RunTimers(At(700));
-  // Its lease is over.
+  // The lease is over.
   EXPECT_EQ(Report(*late, 700, CrawlOutcome::kUnchanged, 200, Duration::Seconds(500)).disposition,
             Disposition::kObservedOnly);
   EXPECT_FALSE(Next(1199.9));
-  // By URL, of before the last crawl.
+  // Results by URL, fetched before the last crawl.
   Crawl(1300);
   ReportCrawl by_url{.key = Key("a.example/1"), .fetched = At(3)};
   by_url.outcome = CrawlOutcome::kUnchanged;
@@ -209,7 +211,7 @@ TEST_F(ShardPolitenessTest, RetryAfterHoldsInLateResults) {
   by_url.key = Key("a.example/2");
   Apply(by_url, 1310);
   EXPECT_FALSE(Next(1609.9));
-  // A later one that asks for less changes nothing.
+  // A later result that asks for less changes nothing.
   by_url.fetched = At(4);
   by_url.retry_after = Duration::Seconds(1);
   Apply(by_url, 1311);
@@ -245,7 +247,7 @@ TEST_F(ShardPolitenessTest, AHostThatThrottlesIsLeftAloneForLongerAndLonger) {
     at += pause + 0.001;
   }
   EXPECT_EQ(shard_.state().counters().throttled, 6u);
-  // Successes alone forgive nothing, quiet time does.
+  // Only quiet time reduces the count; successes do not.
   for (int i = 0; i < 5; ++i) Crawl(at + 2 * i);
   EXPECT_EQ(Host("a.example").throttles, 6);
   Crawl(at + 10, CrawlOutcome::kError, 429);
@@ -254,8 +256,8 @@ TEST_F(ShardPolitenessTest, AHostThatThrottlesIsLeftAloneForLongerAndLonger) {
   EXPECT_EQ(Host("a.example").throttles, 1);
 }
 
-// The one page that always fails in this way waits about as long as its host may have to, and not
-// for ever longer as one does whose own address is dead.
+// The only page of a throttling host waits about as long as its host may have to. The wait does not
+// grow for ever, unlike that of a dead address.
 TEST_F(ShardPolitenessTest, APageOfAHostThatThrottlesIsNotGivenUp) {
   Add("a.example/503");
   double at = 1;
@@ -283,7 +285,7 @@ TEST_F(ShardPolitenessTest, AStatusAloneTellsAFailure) {
   const Reply reply = Apply(report, 2);
   EXPECT_EQ(reply.outcome, CrawlOutcome::kError);
   EXPECT_EQ(shard_.Find(Key("a.example/1"))->detail.digest, "");
-  // Whether a page is gone is for the worker to say.
+  // Only the worker can say that a page is gone.
   const auto again = Next(4000);
   ASSERT_TRUE(again);
   EXPECT_EQ(Report(*again, 4001, std::nullopt, 404).outcome, CrawlOutcome::kError);
@@ -304,7 +306,7 @@ TEST_F(ShardPolitenessTest, AnOperatorLiftsABlock) {
   EXPECT_EQ(Host("a.example").blocked_until, Instant());
 }
 
-// A crawler's word on a host of its crawl id.
+// A client asks to block a host of its crawl id.
 TEST_F(ShardPolitenessTest, AClientOnlyMakesABlockLonger) {
   const auto ask = [this](const std::string& host, double until, double at,
                           const std::string& crawl_id = "DEFAULT") {
@@ -322,12 +324,12 @@ TEST_F(ShardPolitenessTest, AClientOnlyMakesABlockLonger) {
   EXPECT_EQ(Host("a.example").blocked_until, At(500));
   EXPECT_TRUE(ask("a.example", 400, 4).status.ok());
   EXPECT_EQ(Host("a.example").blocked_until, At(500));
-  // An operator says what holds.
+  // An operator's block replaces all others.
   const BlockHost end{.host = "a.example", .crawl_id = "DEFAULT"};
   EXPECT_TRUE(Apply(end, 5).status.ok());
   EXPECT_EQ(Host("a.example").blocked_until, Instant());
   EXPECT_EQ(Host("a.example").throttles, 0);
-  // A host has a page of the crawl id, or nothing is made of it.
+  // Without a page of the crawl id on the host, the block has no effect.
   EXPECT_TRUE(absl::IsNotFound(ask("a.example", 500, 6, "other").status));
   EXPECT_TRUE(absl::IsNotFound(ask("b.example", 500, 6).status));
   EXPECT_EQ(shard_.state().counters().hosts, 1U);
@@ -352,11 +354,11 @@ TEST_F(ShardPolitenessTest, SaysWhatAPageWaitsFor) {
   EXPECT_THAT(Why(other, 3), HasSubstr("blocked"));
 }
 
-// Its worker fetches a removed page all the same, so adding it again must not free its host.
+// The worker of a removed page still fetches it, so adding the page again must not free the host.
 TEST_F(ShardPolitenessTest, ARemovedPageIsInFlightUntilItsLeaseEnds) {
   const auto in_flight = [&] {
     uint32_t pages = 99;
-    EXPECT_TRUE(shard_.state().FindHost("a.example", &pages).ok());
+    EXPECT_TRUE(shard_.state().hosts().Find("a.example", &pages).ok());
     return pages;
   };
   const auto remove_and_add = [&](double at) {
@@ -368,7 +370,7 @@ TEST_F(ShardPolitenessTest, ARemovedPageIsInFlightUntilItsLeaseEnds) {
     EXPECT_EQ(in_flight(), 1u);
   };
   Add("a.example/1");
-  // Answered: of a page that is not there any more, and never of the one that came for it.
+  // A result by lease is for the removed page, and never for the new one.
   auto out = Next(1);
   remove_and_add(2);
   ReportCrawl by_lease{.lease = out->lease, .fetched = At(20)};
@@ -382,12 +384,12 @@ TEST_F(ShardPolitenessTest, ARemovedPageIsInFlightUntilItsLeaseEnds) {
   by_url.outcome = CrawlOutcome::kChanged;
   EXPECT_EQ(Apply(by_url, 22).disposition, Disposition::kObservedOnly);
   EXPECT_EQ(in_flight(), 1u) << "the lease of the new page is open";
-  // Given back, once.
+  // The lease can be returned once.
   remove_and_add(30);
   EXPECT_TRUE(Apply(ReturnLease{second->lease}, 41).status.ok());
   EXPECT_FALSE(Apply(ReturnLease{second->lease}, 41).status.ok());
   EXPECT_EQ(in_flight(), 0u);
-  // Never heard of again.
+  // No worker answers for this lease.
   ASSERT_TRUE(Next(50));
   remove_and_add(60);
   shard_.RunTimers(At(649));
@@ -410,8 +412,7 @@ TEST_F(ShardPolitenessTest, APickThatIsPutBackCostsItsHostNothing) {
   Crawl(1);
 }
 
-// A restart goes on where it was: with the page interval of the host, and its pause.
-// However often: nobody has fetched anything.
+// Nobody has fetched the page, so any number of such returns changes nothing.
 TEST_F(ShardPolitenessTest, APageThatNeverLeftHoldsNeitherItselfNorItsHost) {
   for (const char* url : {"a.example/1", "a.example/2", "a.example/3"}) Add(url);
   const auto never_left = [&](const Assignment& assignment, double at, Instant host_left = {}) {
@@ -426,13 +427,13 @@ TEST_F(ShardPolitenessTest, APageThatNeverLeftHoldsNeitherItselfNorItsHost) {
     EXPECT_EQ(out->key, Key("a.example/1"));
     never_left(*out, 10 + i * 0.001);
   }
-  // The delay of the one before goes on.
+  // The delay of the previous crawl continues.
   Crawl(20);
   EXPECT_FALSE(Next(20.9));
   auto out = Next(21);
   ASSERT_TRUE(out);
   never_left(*out, 21.1);
-  // And counts from when that one left.
+  // The delay counts from the time when the previous page left.
   out = Next(21.2);
   ASSERT_TRUE(out);
   never_left(*out, 21.3, At(20.7));
@@ -450,14 +451,14 @@ TEST_F(ShardPolitenessTest, SurvivesARestart) {
   Apply(set, 2);
   for (const bool clock_known : {false, true}) {
     ShardState after(Options());
-    for (const char* host : {"a.example", "b.example"}) (void)after.LoadHost(Host(host));
+    for (const char* host : {"a.example", "b.example"}) (void)after.loading().LoadHost(Host(host));
     for (const auto& [number, record] : shard_.pages()) {
-      const HostId host = after.LoadHost(Host(record.host));
+      const HostId host = after.loading().LoadHost(Host(record.host));
       const PageToLoad row =
-          after.PrepareLoad(number, number.value(), host, record.spec, record.state);
-      ASSERT_TRUE(after.LoadPages({&row, 1}, clock_known ? At(3) : Instant()).ok());
+          after.loading().PrepareLoad(number, number.value(), host, record.spec, record.state);
+      ASSERT_TRUE(after.loading().LoadPages({&row, 1}, clock_known ? At(3) : Instant()).ok());
     }
-    ASSERT_TRUE(after.FinishLoad().empty());
+    ASSERT_TRUE(after.loading().FinishLoad().empty());
     const bool a_failed = Host("a.example").throttles > 0;
     EXPECT_FALSE(after.Peek(At(20.9)));
     ASSERT_EQ(after.Peek(At(21)).has_value(), !a_failed);

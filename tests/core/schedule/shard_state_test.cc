@@ -1,4 +1,4 @@
-// The shard state machine through the cycle that the server runs, in virtual time.
+// The shard state machine through the cycle of a server, in virtual time.
 #include "core/schedule/shard_state.h"
 
 #include <cmath>
@@ -7,8 +7,11 @@
 
 #include "core/base/limits.h"
 #include "core/base/url.h"
+#include "core/schedule/host_book.h"
+#include "core/schedule/page_book.h"
 #include "core/schedule/page_to_load.h"
 #include "core/schedule/pick.h"
+#include "core/schedule/shard_loading.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "tests/core/schedule/shard_cycle.h"
@@ -30,7 +33,8 @@ class ShardStateTest : public ShardCycleTest {
   ShardStateTest() : ShardCycleTest(Options()) {}
 };
 
-// The page of an earlier release, under what was canonical then: `new` would be its key now.
+// A page of an earlier release keeps the key `old`, which was canonical then; today its key would
+// be `new`.
 TEST_F(ShardStateTest, APageOfAnEarlierReleaseGoesByTheTextItWasStoredUnder) {
   Apply(Upsert("old"), 0);
   for (const bool of_slot : {true, false}) {
@@ -50,7 +54,7 @@ TEST_F(ShardStateTest, APageOfAnEarlierReleaseGoesByTheTextItWasStoredUnder) {
   unleased.outcome = CrawlOutcome::kChanged;
   EXPECT_EQ(Apply(unleased, 200'001).disposition, Disposition::kApplied);
   EXPECT_EQ(Page("old").detail.crawls, 3u);
-  // A page that is there under its own name comes first.
+  // A page with the sent key itself takes precedence.
   Apply(Upsert("new"), 200'002);
   const RemovePage remove{.key = Key("new"), .as_sent = Key("old")};
   EXPECT_TRUE(Apply(remove, 200'003).status.ok());
@@ -91,7 +95,7 @@ TEST_F(ShardStateTest, OfLeasesThatAreOverTheOldestAreForgotten) {
   Apply(Upsert("a"), 0);
   std::vector<LeaseId> ended;
   while (ended.size() <= limits::kMaxRememberedLeases) {
-    // One that comes back again and again waits up to an hour in between.
+    // A page that is returned again and again waits up to an hour in between.
     const double at = 3600 * static_cast<double>(1 + ended.size());
     const auto assignment = Next(at);
     ASSERT_TRUE(assignment);
@@ -118,7 +122,7 @@ TEST_F(ShardStateTest, TheSameResultByItsLeaseAloneCountsOnce) {
   const std::vector<Reply> replies = shard_.Apply(twice, At(13));
   EXPECT_EQ(replies[0].disposition, Disposition::kApplied);
   EXPECT_EQ(replies[1].disposition, Disposition::kDuplicate);
-  // Also once another result has come, and with another time: the lease names the result.
+  // The lease identifies the result, even after another result and with another time.
   Apply(RecheckPage{Key("a")}, 14);
   const auto second = Next(15);
   Apply(Result(*second, CrawlOutcome::kUnchanged, At(16)), 16);
@@ -265,7 +269,7 @@ TEST_F(ShardStateTest, ASignalIdCountsOnce) {
   EXPECT_EQ(Page("a").state.signals.Total(), 2);
 }
 
-// However many come, a page remembers the latest: a crawl in between does not have them forgotten.
+// A page remembers the ids of its latest signals, even after a crawl in between.
 TEST_F(ShardStateTest, ThePageRemembersTheIdsOfItsLatestSignals) {
   AddCrawled("a", 0);
   SignalChange signal = Signal("a");
@@ -286,7 +290,7 @@ TEST_F(ShardStateTest, ThePageRemembersTheIdsOfItsLatestSignals) {
   EXPECT_EQ(Apply(signal, 50).disposition, Disposition::kApplied) << "the oldest was forgotten";
 }
 
-// What one source claims says nothing of how new the claim of another is.
+// The claims of one source do not limit those of another.
 TEST_F(ShardStateTest, ANewerClaimOfASourceIsTakenWhateverOthersClaim) {
   AddCrawled("a", 0);
   const auto claim = [&](uint8_t source, double changed, double at) {
@@ -301,7 +305,7 @@ TEST_F(ShardStateTest, ANewerClaimOfASourceIsTakenWhateverOthersClaim) {
   EXPECT_EQ(claim(0, 20, 104), Disposition::kDuplicate);
   EXPECT_EQ(claim(1, 50, 105), Disposition::kDuplicate);
   EXPECT_EQ(Page("a").state.signals.Total(), 3);
-  // A crawl ends the wait of all, and what is told of before it is stale.
+  // A crawl ends all waits, and claims from before it are stale.
   Apply(RecheckPage{Key("a")}, 106);
   Apply(Result(*Next(107), CrawlOutcome::kChanged, At(107)), 108);
   EXPECT_THAT(Page("a").detail.claims, testing::IsEmpty());
@@ -349,7 +353,7 @@ TEST_F(ShardStateTest, RetryAfterHoldsTheWholeHost) {
   EXPECT_TRUE(Next(1002));
 }
 
-// Three pages of one poll: the crawl of one says what the signals of the others are worth.
+// Three pages of one poll: the crawl of one changes the worth of the others' signals.
 TEST_F(ShardStateTest, ACrawlReweighsTheSignalsOfItsBurst) {
   std::vector<Event> poll;
   for (const char* path : {"a", "b", "c"}) {
@@ -412,7 +416,7 @@ TEST_F(ShardStateTest, OneBatchSeesItsOwnChanges) {
   EXPECT_EQ(Page("a").spec.importance, 5);
 }
 
-// A pick and what comes for its page in the same batch.
+// A pick, and other events of its page, in the same batch.
 class SameBatchTest : public ShardStateTest {
  protected:
   LeasePage Pick(double at) {
@@ -422,7 +426,7 @@ class SameBatchTest : public ShardStateTest {
   }
   uint32_t InFlight() {
     uint32_t in_flight = 99;
-    EXPECT_TRUE(shard_.state().FindHost("example.com", &in_flight).ok());
+    EXPECT_TRUE(shard_.state().hosts().Find("example.com", &in_flight).ok());
     return in_flight;
   }
 };
@@ -571,14 +575,14 @@ TEST_F(ShardStateTest, ARestartGoesOnWithWhatWasCommitted) {
   options.generation = 2;
   ShardState after(options);
   for (const auto& [number, page] : before.pages()) {
-    const HostId host = after.LoadHost({.host = page.host});
-    const PageToLoad row = after.PrepareLoad(
+    const HostId host = after.loading().LoadHost({.host = page.host});
+    const PageToLoad row = after.loading().PrepareLoad(
         number, Fingerprinter().Of(page.key.crawl_id, page.key.url), host, page.spec, page.state);
-    ASSERT_TRUE(after.LoadPages({&row, 1}).ok());
-    EXPECT_FALSE(after.LoadPages({&row, 1}).ok()) << "the same page twice";
+    ASSERT_TRUE(after.loading().LoadPages({&row, 1}).ok());
+    EXPECT_FALSE(after.loading().LoadPages({&row, 1}).ok()) << "the same page twice";
   }
-  after.LoadLease(*before.state().FindLease(leased->lease));
-  ASSERT_TRUE(after.FinishLoad().empty());
+  after.loading().LoadLease(*before.state().pages().FindLease(leased->lease));
+  ASSERT_TRUE(after.loading().FinishLoad().empty());
   EXPECT_EQ(after.counters().pages, 3u);
   EXPECT_EQ(after.counters().leases, 1u);
   const auto pick_before = before.state().Peek(At(5));
@@ -587,19 +591,19 @@ TEST_F(ShardStateTest, ARestartGoesOnWithWhatWasCommitted) {
   EXPECT_EQ(pick_before->page, pick_after->page);
   EXPECT_EQ(pick_before->value, pick_after->value);
   std::vector<PageNumber> found;
-  after.FindNumbers(Page("b").key, &found);
+  after.pages().FindNumbers(Page("b").key, &found);
   EXPECT_THAT(found, ElementsAre(Page("b").number));
 }
 
 TEST_F(ShardStateTest, LoadingTellsOfTwoPagesOfOneFingerprintAndKeepsBoth) {
   ShardState state(Options());
-  const HostId host = state.LoadHost({.host = "h"});
+  const HostId host = state.loading().LoadHost({.host = "h"});
   for (uint64_t serial = 1; serial <= 2; ++serial) {
     const PageNumber number = MakePageNumber(Slot(7), serial);
-    const PageToLoad row = state.PrepareLoad(number, 99, host, PageSpec(), PageState());
-    ASSERT_TRUE(state.LoadPages({&row, 1}).ok());
+    const PageToLoad row = state.loading().PrepareLoad(number, 99, host, PageSpec(), PageState());
+    ASSERT_TRUE(state.loading().LoadPages({&row, 1}).ok());
   }
-  EXPECT_THAT(state.FinishLoad(), ElementsAre(MakePageNumber(Slot(7), 2)));
+  EXPECT_THAT(state.loading().FinishLoad(), ElementsAre(MakePageNumber(Slot(7), 2)));
   EXPECT_EQ(state.counters().pages, 2u);
 }
 
@@ -608,7 +612,7 @@ TEST_F(ShardStateTest, RefusesPagesBeyondTheMost) {
   options.max_pages = 3;
   MemoryShard shard(options);
   ASSERT_EQ(shard.Apply(Upsert("a"), At(0)).disposition, Disposition::kCreated);
-  // In one batch as well.
+  // The same in one batch.
   const std::vector<Event> events = {Upsert("b"), Upsert("a"), Upsert("c"), Upsert("d")};
   const std::vector<Reply> replies = shard.Apply(events, At(1));
   EXPECT_EQ(replies[2].disposition, Disposition::kCreated);
@@ -622,11 +626,11 @@ TEST_F(ShardStateTest, RefusesPagesBeyondTheMost) {
   options.max_pages = 2;
   ShardState fewer(options);
   for (const auto& [number, page] : shard.pages()) {
-    const HostId host = fewer.LoadHost({.host = page.host});
-    const PageToLoad row = fewer.PrepareLoad(
+    const HostId host = fewer.loading().LoadHost({.host = page.host});
+    const PageToLoad row = fewer.loading().PrepareLoad(
         number, Fingerprinter().Of(page.key.crawl_id, page.key.url), host, page.spec, page.state);
     const bool fits = fewer.counters().pages < 2;
-    EXPECT_EQ(absl::IsResourceExhausted(fewer.LoadPages({&row, 1})), !fits);
+    EXPECT_EQ(absl::IsResourceExhausted(fewer.loading().LoadPages({&row, 1})), !fits);
   }
 }
 

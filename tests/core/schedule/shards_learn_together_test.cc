@@ -1,5 +1,5 @@
-// What a store learns does not depend on how many shards it is divided into: the same pages and
-// events give the same rates, to the last bit. Nor does what a fleet learns on its divisions.
+// A store learns the same with any number of shards: the same pages and events give the same rates,
+// to the last bit. The number of divisions of a fleet does not matter either.
 #include <map>
 #include <memory>
 #include <string>
@@ -9,12 +9,14 @@
 #include "core/base/random.h"
 #include "core/base/url.h"
 #include "core/estimate/epoch_sums.h"
+#include "core/estimate/host_trust.h"
 #include "core/estimate/learned_sites.h"
+#include "core/schedule/learning.h"
 #include "fmt/format.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "lab/common/memory_shard.h"
 #include "tests/core/schedule/instants.h"
-#include "tools/sim/memory_shard.h"
 
 namespace freshet {
 namespace {
@@ -23,11 +25,11 @@ constexpr double kDaySeconds = 86400;
 constexpr uint64_t kHosts = 60;
 constexpr uint64_t kPagesPerHost = 8;
 
-// How shards learn of one another.
+// The way in which shards share what they learn.
 enum class Together { kAsOneStore, kAsDivisions };
 
-// The shards of one store, or stores of a fleet with a shard each: slot s in shard s modulo their
-// number. Owner thread only.
+// The shards of one store, or the stores of a fleet with one shard each: slot s is in shard s
+// modulo their number. Owner thread only.
 class DividedStore {
  public:
   explicit DividedStore(size_t shards, Together together = Together::kAsOneStore)
@@ -52,7 +54,7 @@ class DividedStore {
     for (const EpochSums& its : sums) all.Add(its);
     for (const auto& shard : shards_) shard->FinishEpoch(all, At(at));
   }
-  // But for what is numbered by shard: sites and bursts.
+  // All pages without the numbers that depend on the shard: those of sites and bursts.
   [[nodiscard]] std::map<PageNumber, PageRecord> Pages() const {
     std::map<PageNumber, PageRecord> pages;
     for (const auto& shard : shards_) {
@@ -65,7 +67,7 @@ class DividedStore {
     return pages;
   }
   [[nodiscard]] std::vector<SourceTrust> Trust(size_t shard) const {
-    return shards_[shard]->state().Trust();
+    return TrustIn(shards_[shard]->state().learning().estimator().sites());
   }
 
  private:
@@ -90,7 +92,7 @@ PageKey KeyOf(uint64_t host, uint64_t page) {
   return {"DEFAULT", fmt::format("https://{}/{}", HostOf(host), page)};
 }
 
-// A crawl or a signal of some page, as chance has it; hosts join over time.
+// Makes a random crawl or signal of some page. Hosts join over time.
 void Happen(Random& random, double at, double until, DividedStore& store) {
   const uint64_t host = random.Below(1 + static_cast<uint64_t>((kHosts - 1) * at / until));
   UpsertPage page{.key = KeyOf(host, random.Below(kPagesPerHost)), .host = HostOf(host)};
@@ -148,8 +150,8 @@ TEST(ShardsLearnTogether, TheSameWhateverTheirNumber) {
   }
 }
 
-// Sums of divisions are added up in another order than those of slots, so that a rate may differ by
-// what is not taken notice of; those of all divisions are the same.
+// Divisions add their sums in another order than slots, so rates may differ slightly. All divisions
+// have the same sums.
 TEST(ShardsLearnTogether, TheSameInEveryDivisionOfAFleet) {
   constexpr double kDays = 320;
   const DividedStore one = After(1, kDays);
@@ -169,7 +171,7 @@ TEST(ShardsLearnTogether, TheSameInEveryDivisionOfAFleet) {
   }
 }
 
-// Otherwise the tests above would compare what depends on nothing: of hosts alone, rates differ.
+// Makes sure that the tests above depend on sharing: without an epoch in common the rates differ.
 TEST(ShardsLearnTogether, WhatOthersShowedCounts) {
   DividedStore one(1);
   DividedStore two(2);
@@ -185,7 +187,7 @@ TEST(ShardsLearnTogether, WhatOthersShowedCounts) {
   EXPECT_EQ(one.Pages(), two.Pages());
 }
 
-// An epoch writes what it has changed, not every page.
+// An epoch writes only pages whose rates have changed notably.
 TEST(ShardsLearnTogether, RatesAreTakenWhereTheyDifferNotably) {
   MemoryShard shard({});
   Random random(5);
@@ -199,11 +201,11 @@ TEST(ShardsLearnTogether, RatesAreTakenWhereTheyDifferNotably) {
   shard.RunEpoch(At(50 * kDaySeconds));
   for (const auto& [number, stored] : shard.pages()) {
     PageRecord page = stored;
-    EXPECT_FALSE(shard.state().TakeNewRates(page, At(50 * kDaySeconds)));
+    EXPECT_FALSE(shard.state().learning().TakeNewRates(page, At(50 * kDaySeconds)));
     page.state.rates.change_rate *= 1.005;
-    EXPECT_FALSE(shard.state().TakeNewRates(page, At(50 * kDaySeconds)));
+    EXPECT_FALSE(shard.state().learning().TakeNewRates(page, At(50 * kDaySeconds)));
     page.state.rates.change_rate *= 1.02;
-    ASSERT_TRUE(shard.state().TakeNewRates(page, At(50 * kDaySeconds)));
+    ASSERT_TRUE(shard.state().learning().TakeNewRates(page, At(50 * kDaySeconds)));
     EXPECT_NEAR(page.state.rates.change_rate, stored.state.rates.change_rate,
                 0.011 * stored.state.rates.change_rate);
   }

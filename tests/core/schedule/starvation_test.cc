@@ -1,5 +1,5 @@
-// What no policy may do: leave a page with a max interval uncrawled; and what harmonic may not do
-// even without one. Over simulated years, one tick after the other.
+// Every policy crawls each page with a max interval, and harmonic even those without. Simulated
+// years, tick by tick.
 #include <algorithm>
 #include <cmath>
 #include <string>
@@ -7,8 +7,8 @@
 
 #include "core/schedule/crawl_policy.h"
 #include "gtest/gtest.h"
+#include "lab/common/memory_shard.h"
 #include "tests/core/schedule/instants.h"
-#include "tools/sim/memory_shard.h"
 
 namespace freshet {
 namespace {
@@ -16,8 +16,8 @@ namespace {
 constexpr int kPages = 60;
 constexpr Duration kTick = Duration::Hours(1);
 
-// Pages whose importance spans nine decades, crawled tick after tick; the longest time that each
-// went without a crawl.
+// Pages whose importance spans nine decades, crawled at each tick. Records the longest time of each
+// page without a crawl.
 class StarvingWorld {
  public:
   StarvingWorld(const std::string& policy, Duration max_interval, double decades = 9)
@@ -41,7 +41,7 @@ class StarvingWorld {
       const Instant at = kStart + kTick * j;
       shard_.RunTimers(at);
       const auto assignment = shard_.Next(at, Duration::Hours(1));
-      // lc_compl polls no page: only the floor brings one.
+      // lc_compl does not poll: only the max interval makes it crawl.
       if (!assignment) continue;
       const auto i = static_cast<size_t>(std::stoi(assignment->key.url.substr(20)));
       longest_[i] = std::max(longest_[i], at - last_[i]);
@@ -80,7 +80,7 @@ TEST_P(EveryPolicy, CrawlsAPageWithinItsMaxInterval) {
   if (policy == "ncis_approx_J") policy = "ncis_approx_3";
   StarvingWorld world(policy, Duration::Days(10));
   world.Run(3000);
-  // All pages may come due at once: the last of them then waits for the others.
+  // All pages may become due at once; then the last one waits for the others.
   EXPECT_LE(world.longest(), Duration::Days(10) + kTick * (kPages + 1));
 }
 
@@ -88,8 +88,8 @@ INSTANTIATE_TEST_SUITE_P(All, EveryPolicy, testing::ValuesIn(CrawlPolicyNames())
                          [](const auto& test) { return std::string(test.param); });
 
 TEST(Starvation, HarmonicCrawlsEveryPage) {
-  // Its value grows without bound, in the end like importance x time: over two decades of
-  // importance no page waits more than some hundred times as long as another.
+  // The value grows without bound, in the end like importance x time. Over two decades of
+  // importance, no page waits more than some hundred times as long as another.
   StarvingWorld world("harmonic", Duration(), 2);
   world.Run(10'000);
   EXPECT_LT(world.longest(), kTick * 2000);

@@ -1,7 +1,10 @@
 #include "server/api/batch.h"
 
 #include <string>
+#include <vector>
 
+#include "freshet/v1/fleet.pb.h"
+#include "freshet/v1/pages.pb.h"
 #include "gtest/gtest.h"
 #include "server/api/parted_ack.h"
 
@@ -44,22 +47,56 @@ TEST(ShortenTexts, BoundsAnAcknowledgementAndSaysWhereTextIsMissing) {
   EXPECT_EQ(last.error().reason(), "...");
 }
 
-// Each server of a fleet has shortened its own part.
+// Each server of a fleet shortens only its own part; the bound holds for the joined answer.
 TEST(ShortenTexts, HoldsForPartsTogether) {
   v1::BatchAck all;
-  PartedAck parted(2, [&](v1::BatchAck ack) { all = std::move(ack); });
+  PartedAck parted(/*sequence=*/7, 1000, 3, [&](v1::BatchAck ack) { all = std::move(ack); });
   for (uint32_t division = 1; division <= 2; ++division) {
-    Batch::Part part{.division = division, .places = {}};
+    Part part{.division = division, .places = {}};
     for (uint32_t i = 0; i < 400; ++i) part.places.push_back(2 * i + division);
     v1::BatchAck ack = AckWithNotes(400, 150);
     ShortenTexts(&ack);
     parted.TakePart(part, ack);
   }
-  v1::BatchAck own;
-  own.set_item_count(1000);
-  parted.TakeOwn(std::move(own));
+  parted.TakePart({.division = 0, .places = {}}, v1::BatchAck());
   ASSERT_EQ(all.statuses_size(), 800);
   EXPECT_LT(all.ByteSizeLong(), kMaxTextBytesPerAck + 1000 * 40);
+}
+
+// A part of a message has its own numbering of items and faults.
+TEST(PartOfAMessage, KeepsItsItemsAndTheirFaults) {
+  v1::ReturnLeasesRequest leases;
+  v1::UpsertPagesRequest pages;
+  for (int i = 0; i < 6; ++i) {
+    leases.add_lease_ids(static_cast<uint64_t>(i));
+    pages.add_pages()->set_url(std::to_string(i));
+  }
+  std::vector<TextFault> faults = {{0, "url"}, {2, "crawl_id"}, {2, "url"}, {3, "url"}, {5, "url"}};
+  const std::vector<uint32_t> places = {1, 2, 5};
+  v1::UpsertPagesRequest part;
+  CopyItems(pages.pages(), places, part.mutable_pages());
+  KeepItems(places, pages.mutable_pages());
+  KeepItems(places, leases.mutable_lease_ids());
+  KeepFaults(places, &faults);
+  ASSERT_EQ(pages.pages_size(), 3);
+  ASSERT_EQ(leases.lease_ids_size(), 3);
+  for (int i = 0; i < 3; ++i) {
+    EXPECT_EQ(pages.pages(i).url(), std::to_string(places[static_cast<size_t>(i)]));
+    EXPECT_EQ(part.pages(i).url(), pages.pages(i).url());
+    EXPECT_EQ(leases.lease_ids(i), places[static_cast<size_t>(i)]);
+  }
+  ASSERT_EQ(faults.size(), 3U);
+  EXPECT_EQ(faults[0].item, 1);
+  EXPECT_EQ(faults[1].field, "url");
+  EXPECT_EQ(faults[2].item, 2);
+}
+
+// Reading a message replaces its bad bytes, so another server would accept the item.
+TEST(PartOfAMessage, HasNoItemThatIsRefusedForItsTexts) {
+  const std::vector<TextFault> faults = {{1, "etag"}, {2, "etag"}, {2, "url"}};
+  EXPECT_FALSE(HasRefusedText(faults, 0));
+  EXPECT_FALSE(HasRefusedText(faults, 1));
+  EXPECT_TRUE(HasRefusedText(faults, 2));
 }
 
 }  // namespace

@@ -21,12 +21,14 @@ TEST(Faults, SplitsFieldsOffStatuses) {
   error = FaultOf(MakeStatus(absl::StatusCode::kResourceExhausted, "full"));
   EXPECT_TRUE(error.retryable());
   EXPECT_EQ(error.retry_after().seconds(), 1);
-  // A host or crawl id that is full stays so.
+  // A full host or crawl id stays full, so trying again does not help.
   for (const char* field : {"url", "crawl_id"}) {
     error = FaultOf(MakeStatus(absl::StatusCode::kResourceExhausted, "{}: is full", field));
     EXPECT_FALSE(error.retryable()) << field;
     EXPECT_FALSE(error.has_retry_after()) << field;
   }
+  EXPECT_TRUE(MayComeAgain(MakeStatus(absl::StatusCode::kUnavailable, "url: is far away")));
+  EXPECT_FALSE(MayComeAgain(absl::OkStatus()));
   EXPECT_EQ(GrpcStatusOf(NotFound("url: gone")).error_code(), grpc::StatusCode::NOT_FOUND);
   EXPECT_EQ(GrpcStatusOf(InvalidArgument("url: bad")).error_message(), "url: bad");
 }
@@ -53,7 +55,7 @@ TEST(Faults, MessagesOfCallsAreCutBetweenCharacters) {
             kMaxCallMessageBytes + 3);
 }
 
-// It is what was sent.
+// A name this long before the colon is the client's text, not a field name.
 TEST(Faults, WhatIsTooLongForAFieldIsNone) {
   const v1::ItemError error = FaultOf(NotFound("{}: is unknown", std::string(1 << 20, 'x')));
   EXPECT_EQ(error.field(), "");

@@ -1,12 +1,16 @@
-// What servers of several divisions say, made one.
+// Answers of servers of several divisions are joined into one.
 #include "server/api/fleet_sums.h"
 
-#include <initializer_list>
+#include <algorithm>
+#include <optional>
 #include <string>
 #include <vector>
 
+#include "core/base/url.h"
+#include "freshet/v1/pages.pb.h"
 #include "gtest/gtest.h"
-#include "server/api/over_divisions.h"
+#include "server/api/routing.h"
+#include "server/auth/methods.h"
 
 namespace freshet {
 namespace {
@@ -34,7 +38,7 @@ TEST(FleetSumsTest, FreshnessIsTheMeanOfAllPagesAndTheEpochIsTheLastOne) {
   theirs.mutable_schedule()->set_price(2);
   theirs.mutable_ingest()->set_results_gone(6);
   theirs.mutable_store()->set_write_error("disk full");
-  AddCounts(theirs, &sum);
+  AddAnswer(v1::GetStatisticsRequest(), theirs, &sum);
   EXPECT_EQ(sum.pages().pages(), 500U);
   EXPECT_DOUBLE_EQ(sum.pages().believed_freshness(), 0.6);
   EXPECT_DOUBLE_EQ(sum.pages().weighted_believed_freshness(), 0.625);
@@ -43,50 +47,12 @@ TEST(FleetSumsTest, FreshnessIsTheMeanOfAllPagesAndTheEpochIsTheLastOne) {
   EXPECT_EQ(sum.schedule().pause_reason(), "a new disk");
   EXPECT_EQ(sum.ingest().results_gone(), 11U);
   EXPECT_EQ(sum.store().write_error(), "disk full");
-  // One without pages changes no mean, and one that has had no epoch of late is the furthest
-  // behind.
-  AddCounts(v1::GetStatisticsResponse(), &sum);
+  // A division without pages changes no mean. A division without an epoch is the furthest behind,
+  // so the sum has no epoch time either.
+  AddAnswer(v1::GetStatisticsRequest(), v1::GetStatisticsResponse(), &sum);
   EXPECT_DOUBLE_EQ(sum.pages().believed_freshness(), 0.6);
   EXPECT_FALSE(sum.pages().has_last_epoch_time());
   EXPECT_TRUE(sum.schedule().paused());
-}
-
-// A counter that somebody adds is not forgotten here: all of them are sums.
-TEST(FleetSumsTest, EveryCounterIsAdded) {
-  v1::GetStatisticsResponse one;
-  const auto fill = [](google::protobuf::Message* message) {
-    const auto* fields = message->GetDescriptor();
-    for (int i = 0; i < fields->field_count(); ++i) {
-      const auto* field = fields->field(i);
-      const auto* reflection = message->GetReflection();
-      if (field->cpp_type() == google::protobuf::FieldDescriptor::CPPTYPE_UINT64) {
-        reflection->SetUInt64(message, field, 1);
-      } else if (field->cpp_type() == google::protobuf::FieldDescriptor::CPPTYPE_UINT32) {
-        reflection->SetUInt32(message, field, 1);
-      }
-    }
-  };
-  for (google::protobuf::Message* part : std::initializer_list<google::protobuf::Message*>{
-           one.mutable_server(), one.mutable_schedule(), one.mutable_ingest(),
-           one.mutable_store()}) {
-    fill(part);
-  }
-  v1::GetStatisticsResponse sum = one;
-  AddCounts(one, &sum);
-  for (const google::protobuf::Message* part :
-       std::initializer_list<const google::protobuf::Message*>{&sum.server(), &sum.schedule(),
-                                                               &sum.ingest(), &sum.store()}) {
-    const auto* fields = part->GetDescriptor();
-    for (int i = 0; i < fields->field_count(); ++i) {
-      const auto* field = fields->field(i);
-      const auto* reflection = part->GetReflection();
-      if (field->cpp_type() == google::protobuf::FieldDescriptor::CPPTYPE_UINT64) {
-        EXPECT_EQ(reflection->GetUInt64(*part, field), 2U) << field->full_name();
-      } else if (field->cpp_type() == google::protobuf::FieldDescriptor::CPPTYPE_UINT32) {
-        EXPECT_EQ(reflection->GetUInt32(*part, field), 2U) << field->full_name();
-      }
-    }
-  }
 }
 
 v1::ListCrawlsResponse Crawls(const std::vector<std::string>& names, bool more) {
@@ -101,14 +67,16 @@ v1::ListCrawlsResponse Crawls(const std::vector<std::string>& names, bool more) 
 
 TEST(FleetSumsTest, CrawlIdsAreCountedTogetherAndListedInParts) {
   v1::ListCrawlsResponse sum = Crawls({"a", "c"}, true);
-  AddCounts(Crawls({"b", "c"}, true), 2, &sum);
-  AddCounts(Crawls({"c"}, false), 2, &sum);
+  v1::ListCrawlsRequest two;
+  two.set_page_size(2);
+  AddAnswer(two, Crawls({"b", "c"}, true), &sum);
+  AddAnswer(two, Crawls({"c"}, false), &sum);
   ASSERT_EQ(sum.crawls_size(), 2);
   EXPECT_EQ(sum.crawls(0).crawl_id(), "a");
   EXPECT_EQ(sum.crawls(1).crawl_id(), "b");
   EXPECT_EQ(sum.next_page_token(), "b");
   sum = Crawls({"c"}, false);
-  AddCounts(Crawls({"c"}, false), 2, &sum);
+  AddAnswer(two, Crawls({"c"}, false), &sum);
   EXPECT_EQ(sum.crawls(0).pages(), 2U);
   EXPECT_EQ(sum.next_page_token(), "");
 }
@@ -129,7 +97,9 @@ TEST(FleetSumsTest, OfTrustTheOneWithMostEvidenceIsBelievedAndTheWorstHostsStay)
   v1::GetTrustReportResponse theirs;
   add("b.test", 0.25, 30, &theirs);
   add("c.test", 0.75, 30, &theirs);
-  AddCounts(theirs, 2, &sum);
+  v1::GetTrustReportRequest two;
+  two.set_limit(2);
+  AddAnswer(two, theirs, &sum);
   ASSERT_EQ(sum.sources_size(), 1);
   EXPECT_EQ(sum.sources(0).signals(), 30);
   ASSERT_EQ(sum.hosts_size(), 2);
@@ -151,6 +121,45 @@ TEST(OverDivisionsTest, ACallIsDoneOnceAllHaveItAndElseNamesWhoHasNot) {
   EXPECT_EQ(end.error_message(),
             "division 2: share: is too much; it is done in others: the same call again does the "
             "rest");
+}
+
+// Fails if the route of a method in the table needs fields that its messages lack.
+TEST(FleetSumsTest, MessagesHaveWhatTheRouteOfTheirMethodNeeds) {
+  using google::protobuf::Descriptor;
+  using google::protobuf::DescriptorPool;
+  for (const MethodRule& rule : AllMethods()) {
+    if (!rule.path.starts_with("/freshet.v1.")) continue;
+    std::string name(rule.path.substr(1));
+    std::replace(name.begin(), name.end(), '/', '.');
+    const auto* method = DescriptorPool::generated_pool()->FindMethodByName(name);
+    ASSERT_NE(method, nullptr) << name;
+    const Descriptor& request = *method->input_type();
+    const Descriptor& response = *method->output_type();
+    const bool names_host =
+        request.FindFieldByName("host") != nullptr || request.FindFieldByName("url") != nullptr;
+    const bool names_missing = response.FindFieldByName("unanswered") != nullptr ||
+                               &response == v1::GetFleetResponse::descriptor();
+    EXPECT_TRUE(rule.route != Route::kByHost || names_host) << name;
+    EXPECT_TRUE(rule.route != Route::kAll || names_missing) << name;
+    // A list over divisions in turn needs a token to continue.
+    EXPECT_TRUE(rule.route != Route::kInTurn ||
+                response.FindFieldByName("next_page_token") != nullptr)
+        << name;
+    EXPECT_EQ(rule.route == Route::kByItem,
+              response.FindFieldByName("ack") != nullptr && !rule.between_servers)
+        << name;
+  }
+}
+
+TEST(FleetSumsTest, AHostIsNamedByItselfOrInAUrl) {
+  v1::GetHostRequest host;
+  host.set_host("Example.COM");
+  v1::GetPageRequest page;
+  page.set_url("http://example.com:80/a");
+  EXPECT_EQ(SlotNamedIn(host), SlotOfHost("example.com"));
+  EXPECT_EQ(SlotNamedIn(page), SlotOfHost("example.com"));
+  page.set_url("ftp://example.com/");
+  EXPECT_EQ(SlotNamedIn(page), std::nullopt);
 }
 
 }  // namespace

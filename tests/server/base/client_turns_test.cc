@@ -32,13 +32,24 @@ TEST(ClientTurns, GoRoundHoweverMuchOneBrings) {
   EXPECT_EQ(turns.SizeOf("a"), 0u);
 }
 
+TEST(ClientTurns, WhatIsReplacedGoesWithoutATurn) {
+  ClientTurns<std::string> turns;
+  for (const char* work : {"a1", "a2"}) turns.Push("a", work);
+  turns.Push("b", "b1");
+  EXPECT_EQ(turns.Replace("a", "a3"), "a1");
+  EXPECT_EQ(turns.Replace("b", "b2"), "b1");
+  EXPECT_EQ(turns.size(), 3u);
+  EXPECT_EQ(turns.front_client(), "a");
+  EXPECT_THAT(PopAll(turns), ElementsAre("a2", "b2", "a3"));
+}
+
 TEST(ClientTurns, GoByWeight) {
   ClientTurns<std::string, int> turns;
   for (const char* work : {"large1", "large2", "large3"}) turns.Push(1, work, 10);
   for (const char* work : {"s1", "s2", "s3"}) turns.Push(2, work, 4);
   EXPECT_EQ(turns.front(), "large1");
   EXPECT_THAT(PopAll(turns), ElementsAre("large1", "s1", "s2", "s3", "large2", "large3"));
-  // One that comes again each time it was served does not keep the others from their turns.
+  // A client that pushes again after each turn does not keep others from their turns.
   turns.Push(1, "a1");
   turns.Push(1, "a2");
   turns.Push(2, "b1");
@@ -47,7 +58,7 @@ TEST(ClientTurns, GoByWeight) {
   turns.Push(2, "b2");
   EXPECT_EQ(turns.Pop(), "a2");
   EXPECT_EQ(turns.Pop(), "b2");
-  // Who has just come owes nothing, and is owed nothing.
+  // A new client starts without debt or credit.
   for (const char* work : {"large4", "large5"}) turns.Push(1, work, 10);
   EXPECT_EQ(turns.Pop(), "large4");
   for (const char* work : {"t1", "t2", "t3", "t4"}) turns.Push(3, work, 4);

@@ -2,6 +2,7 @@
 
 #include <memory>
 #include <thread>
+#include <vector>
 
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
@@ -44,6 +45,37 @@ TEST(Mailbox, TakesOneItemWhateverItWeighs) {
   EXPECT_THAT(Drained(box, 6, At(0)), ElementsAre(1));
 }
 
+TEST(Mailbox, TakesAllPartsOrNone) {
+  Mailbox<int> box({.weight = 100, .hard_weight = 100, .patience = Duration::Millis(5)});
+  using Part = Mailbox<int>::Part;
+  std::vector<Part> first = {{1, 30}, {2, 30}};
+  EXPECT_EQ(box.PushAll(first, At(0), 7), PushOutcome::kTaken);
+  std::vector<Part> second = {{3, 30}, {4, 30}};
+  EXPECT_EQ(box.PushAll(second, At(0), 7), PushOutcome::kFull);
+  EXPECT_EQ(box.weight(), 60U);
+  EXPECT_EQ(box.Push(5, 1, At(0), 8), PushOutcome::kTaken);
+  EXPECT_THAT(Drained(box, 31, At(0)), ElementsAre(1, 5)) << "others come between the parts";
+  EXPECT_THAT(Drained(box, 31, At(0)), ElementsAre(2));
+}
+
+TEST(Mailbox, WhatIsPutBackComesFirstOfItsClient) {
+  Mailbox<int> box(kLimits);
+  EXPECT_EQ(box.Push(1, 2, At(0), 7), PushOutcome::kTaken);
+  EXPECT_EQ(box.Push(2, 2, At(0), 7), PushOutcome::kTaken);
+  EXPECT_EQ(box.Push(3, 2, At(0), 7), PushOutcome::kTaken);
+  EXPECT_THAT(Drained(box, 4, At(0)), ElementsAre(1, 2));
+  EXPECT_EQ(box.Push(4, 2, At(0), 8), PushOutcome::kTaken);
+  box.PutBack({2, 2, 2}, 7);
+  box.PutBack({1, 2, 2}, 7);
+  EXPECT_EQ(box.weight(), 8U);
+  std::vector<int> order = Drained(box, 100, At(0));
+  EXPECT_EQ(std::erase(order, 4), 1U);
+  EXPECT_THAT(order, ElementsAre(1, 2, 3));
+  EXPECT_EQ(box.weight(), 0U);
+  box.PutBack({5, 1, 1}, 9);
+  EXPECT_THAT(Drained(box, 100, At(0)), ElementsAre(5));
+}
+
 TEST(Mailbox, AsksToStopThenRefuses) {
   Mailbox<int> box(kLimits);
   EXPECT_EQ(box.Push(1, 8, At(0)), PushOutcome::kTaken);
@@ -54,7 +86,7 @@ TEST(Mailbox, AsksToStopThenRefuses) {
   EXPECT_EQ(box.Push(3, 8, At(1)), PushOutcome::kTaken);
 }
 
-// What is taken ahead waits for something else: who sends more is held back as before.
+// Items taken ahead keep their weight until they are released, so senders still wait.
 TEST(Mailbox, WhatIsTakenAheadWeighsOn) {
   Mailbox<int> box(kLimits);
   EXPECT_EQ(box.Push(1, 4, At(0)), PushOutcome::kTaken);
@@ -81,7 +113,7 @@ TEST(Mailbox, WaitsForMoreThanWasThere) {
   EXPECT_EQ(box.Push(2, 8, At(0)), PushOutcome::kTakenOver);
   std::vector<int> items;
   (void)box.DrainAhead(100, &items);
-  // Came before the wait: it is not missed.
+  // The item came before the wait, which must not miss it.
   EXPECT_EQ(box.PushAlways(3), PushOutcome::kTaken);
   box.WaitForMore(Duration::Infinite());
   box.Wake();
@@ -154,7 +186,7 @@ TEST(Mailbox, GivesBackWhatWaitedTooLongOverTheBound) {
   EXPECT_EQ(box.Push(1, 8, At(0)), PushOutcome::kTaken);
   EXPECT_EQ(box.Push(2, 8, At(0)), PushOutcome::kTakenOver);
   std::vector<int> expired;
-  // What was within the bound is served however late it is.
+  // Items within the bound are served, however late.
   EXPECT_THAT(Drained(box, 100, At(5), &expired), ElementsAre(1));
   EXPECT_THAT(expired, ElementsAre(2));
   EXPECT_EQ(box.weight(), 0u);

@@ -1,9 +1,10 @@
-// Changes of policy over several shards, some of which are slower than others.
+// Changes of policy over several shards of different speed.
 #include <future>
 #include <memory>
 #include <string>
 #include <utility>
 
+#include "core/schedule/policy_switch.h"
 #include "gtest/gtest.h"
 #include "server/config.h"
 #include "server/engine/epochs_of_all.h"
@@ -28,7 +29,7 @@ class ChangePolicyTest : public testing::Test {
   }
   ~ChangePolicyTest() override { plans_.Stop(); }
 
-  // As AdminService does.
+  // Begins a change in the way of AdminService.
   std::future<Status> Begin(const std::string& name) {
     settings_.set_policy(name, Now().pending.empty());
     auto done = std::make_shared<std::promise<Status>>();
@@ -97,7 +98,7 @@ TEST_F(ChangePolicyTest, ReadsNothingBetweenPlans) {
   EXPECT_FALSE(shards_.Ask(0, filing));
   free.set_value();
   EXPECT_TRUE(changed.get().ok());
-  EXPECT_EQ(shards_.Ask(0, [](const ShardView& view) { return view.state.in_force(); }),
+  EXPECT_EQ(shards_.Ask(0, [](const ShardView& view) { return view.state.policies().in_force(); }),
             *ResolvePolicy("blc"));
 }
 

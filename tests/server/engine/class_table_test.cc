@@ -1,5 +1,6 @@
 #include "server/engine/class_table.h"
 
+#include <optional>
 #include <set>
 #include <string>
 #include <vector>
@@ -20,7 +21,7 @@ std::string NameOf(int i) { return "c" + std::to_string(i); }
 
 class ClassTableTest : public testing::Test {
  protected:
-  // A change that all shards follow.
+  // Makes a change that all shards apply.
   void Tell(const std::string& crawl_id, bool of_rate = false) {
     const auto staged = classes_.Stage(crawl_id, of_rate);
     ASSERT_TRUE(staged.ok()) << staged.status();
@@ -32,7 +33,7 @@ class ClassTableTest : public testing::Test {
     if (*tell) Tell(crawl_id);
     return true;
   }
-  // As many as the client gets, and their names.
+  // Names crawl ids until the client gets no more; returns those that it got.
   std::vector<std::string> Fill(const Claim& claim, const std::string& prefix, int64_t second) {
     std::vector<std::string> names;
     for (int i = 0; Give(prefix + NameOf(i), claim, second); ++i)
@@ -61,7 +62,7 @@ TEST_F(ClassTableTest, WhatWasDroppedLeavesNoTrace) {
     classes_.Drop(NameOf(i), *staged);
     EXPECT_EQ(classes_.Of(NameOf(i)), 0);
   }
-  // Nor does what was to lose its class.
+  // A dropped removal of a class leaves no trace either.
   Tell("kept", true);
   const CrawlClass before = classes_.Of("kept");
   classes_.Drop("kept", *classes_.Stage("kept", false));
@@ -92,12 +93,30 @@ TEST_F(ClassTableTest, WhatNobodyHoldsGoesToAnother) {
   EXPECT_EQ(classes_.TakeIdle(kFirstClient, Second(1)), std::nullopt) << "one is on its way";
   EXPECT_FALSE(Give("next", kFirstClient, 1)) << "shards have pages of it";
   Declass(mine[0]);
-  EXPECT_TRUE(Give("next", kFirstClient, 1));
+  EXPECT_FALSE(Give("next", kFirstClient, 1)) << "the number rests";
+  EXPECT_TRUE(Give("next", kFirstClient, 3));
   const TakenClasses next = classes_.Hold(std::vector<std::string>{"next"});
   EXPECT_EQ(next.set & held.set, 0U);
-  EXPECT_EQ(classes_.TakeIdle(kFirstClient, Second(1)), std::nullopt) << "all are held";
+  EXPECT_EQ(classes_.TakeIdle(kFirstClient, Second(3)), std::nullopt) << "all are held";
   held.hold = nullptr;
-  EXPECT_NE(classes_.TakeIdle(kFirstClient, Second(2)), std::nullopt);
+  EXPECT_NE(classes_.TakeIdle(kFirstClient, Second(4)), std::nullopt);
+}
+
+// A class number rests before its next crawl id gets it. No client may make most numbers rest.
+TEST_F(ClassTableTest, OneThatNamesNewCrawlIdsAllTheTimeLeavesRoomForOthers) {
+  for (int i = 0; i < 1000; ++i) {
+    const Instant now = Second(0) + Duration::Millis(i);
+    const StatusOr<bool> tell = classes_.GiveToWorkers(NameOf(i), kFirstClient, now);
+    if (tell.ok()) {
+      if (*tell) Tell(NameOf(i));
+      continue;
+    }
+    const std::optional<std::string> idle = classes_.TakeIdle(kFirstClient, now);
+    if (!idle) continue;
+    Tell(*idle);
+    Declass(*idle);
+  }
+  EXPECT_EQ(Fill(kSecondClient, "b", 1).size(), 9U);
 }
 
 TEST_F(ClassTableTest, OneWithAShareIsNeverIdle) {
@@ -105,7 +124,7 @@ TEST_F(ClassTableTest, OneWithAShareIsNeverIdle) {
   ASSERT_TRUE(Give("shared", kFirstClient, 0));
   (void)Fill(kSecondClient, "b", 0);
   EXPECT_NE(classes_.TakeIdle(kLimited, Second(100)), "shared");
-  // Nor does it go before it is stored that it has none any more, though no page is of it by then.
+  // The class stays until its removal is stored, even if no page uses it.
   const auto staged = classes_.Stage("other", true);
   classes_.Keep("other", *staged);
   const auto leaves = classes_.Stage("other", false);
@@ -126,7 +145,7 @@ TEST_F(ClassTableTest, OneThatIsNamedAgainStays) {
   classes_.OnDeclassed(1, mine[0]);
   EXPECT_EQ(classes_.Of(mine[0]), before);
   Tell(mine[0]);
-  // What the shards say of before counts no more.
+  // Counts that shards reported before do not free the class.
   Declass(mine[0]);
   EXPECT_EQ(classes_.Of(mine[0]), before);
 }

@@ -42,7 +42,7 @@ class CountingSink final : public AssignmentSink {
   std::promise<std::map<std::string, int>> done_;
 };
 
-// As in the middle of a change of policy: one shard has its plan, the other still its index.
+// A state in the middle of a change of policy: one shard has its plan, the other still its index.
 TEST(Dispatcher, SharesTicksBetweenShardsThatPickByDifferentKindsOfPolicy) {
   TestShards shards({Policy{.kind = PolicyKind::kGreedy}, CrawlPolicy(PlanMethod::kUniform)});
   shards.Fill(0, 60);
@@ -59,7 +59,7 @@ TEST(Dispatcher, SharesTicksBetweenShardsThatPickByDifferentKindsOfPolicy) {
   dispatcher.Stop();
 }
 
-// Shards outlive the dispatcher, and tell of leases that end.
+// Shards outlive the dispatcher and still report ended leases.
 TEST(Dispatcher, HearsOfLeasesAfterItHasStopped) {
   TestShards shards({Policy{.kind = PolicyKind::kGreedy}});
   shards.Fill(0, 5);
@@ -77,7 +77,7 @@ TEST(Dispatcher, HearsOfLeasesAfterItHasStopped) {
                                       std::make_shared<CountingSink>(1), 2);
   ASSERT_TRUE(second.ok());
   dispatcher.Grant(*second, 1);
-  // It waits for the lease of the other of its name.
+  // The second worker has the same name and waits until the first one's lease ends.
   const uint64_t before = dispatcher.stats().ticks_without_credit;
   WaitUntil([&] { return dispatcher.stats().ticks_without_credit > before; });
   dispatcher.Stop();
@@ -87,7 +87,7 @@ TEST(Dispatcher, HearsOfLeasesAfterItHasStopped) {
   dispatcher.Leave(*first);
 }
 
-// Whoever invents names takes neither all pages nor all ticks, and those who come later get in.
+// Invented names take neither all pages nor all ticks, and later workers still get pages.
 TEST(Dispatcher, BoundsWhatInventedNamesTake) {
   TestShards shards({Policy{.kind = PolicyKind::kGreedy}});
   shards.Fill(0, 100);
@@ -111,18 +111,18 @@ TEST(Dispatcher, BoundsWhatInventedNamesTake) {
   (void)join("elsewhere", "there", 1)->Await();
   EXPECT_EQ(dispatcher.stats().workers_at_allowance, 1u);
   EXPECT_EQ(dispatcher.stats().newcomer_leases, 5u);
-  // Whose results have come is served.
+  // A worker with results is served.
   LeaseTallies answered;
   answered[{"here", "proven"}].answered = 1;
   dispatcher.OnLeases(answered);
   (void)join("proven", "here", 20)->Await();
   EXPECT_FALSE(late->served());
-  // A lease ends: the next of those that wait has its place.
+  // A lease ends, so the next waiting worker gets its place.
   LeaseTallies ended;
   ended[{"here", "invented 2"}] = {.ended = 1, .expired = 1};
   dispatcher.OnLeases(ended);
   (void)late->Await();
-  // One that has waited need not wait any more when its result comes.
+  // The result of a waiting worker ends its wait.
   const auto waiting = join("late", "here", 1);
   WaitUntil([&] { return dispatcher.stats().workers_at_allowance > 0; });
   answered.clear();
@@ -133,7 +133,7 @@ TEST(Dispatcher, BoundsWhatInventedNamesTake) {
   dispatcher.Stop();
 }
 
-// However many new names there are.
+// The share holds for any number of new names.
 TEST(Dispatcher, NewcomersGetEveryFourthPageWhileOthersWantThem) {
   TestShards shards({Policy{.kind = PolicyKind::kGreedy}});
   shards.Fill(0, 400);
@@ -158,7 +158,7 @@ TEST(Dispatcher, NewcomersGetEveryFourthPageWhileOthersWantThem) {
   (void)sink->Await();
   std::vector<std::string> order;
   for (const RecentAssignment& one : dispatcher.recent()) order.push_back(one.worker);
-  // The last of the 60 lies somewhere within what was handed out by now.
+  // Among the 20 pages from the worker's last one, newcomers have five.
   const auto last = std::find(order.begin(), order.end(), "proven");
   ASSERT_LT(last + 20, order.end());
   EXPECT_EQ(std::count(last, last + 20, "proven"), 15);
@@ -166,7 +166,7 @@ TEST(Dispatcher, NewcomersGetEveryFourthPageWhileOthersWantThem) {
   dispatcher.Stop();
 }
 
-// Asks for a page for each that it gets. Thread-safe.
+// Grants itself one credit for each page that it gets. Thread-safe.
 class AskingAgain final : public AssignmentSink {
  public:
   AskingAgain(Dispatcher& dispatcher, size_t wanted) : dispatcher_(dispatcher), wanted_(wanted) {}
@@ -193,8 +193,8 @@ class AskingAgain final : public AssignmentSink {
   std::promise<void> done_;
 };
 
-// Most terms of a round get no page where a host gives one now and then. Whose turn it is must go
-// by who got one, or the first of each round would get them all.
+// If a host gives a page only now and then, most terms of a round get no page. Turns must follow
+// the pages that were given, or the first worker of each round would get them all.
 TEST(Dispatcher, NewcomersGetTheirShareWherePagesAreScarce) {
   TestShards shards({Policy{.kind = PolicyKind::kGreedy}});
   shards.Fill(0, 100);
@@ -220,7 +220,7 @@ TEST(Dispatcher, NewcomersGetTheirShareWherePagesAreScarce) {
   dispatcher.Stop();
 }
 
-// However busy the machine is: what nobody took in time is made up for.
+// Holds on a busy machine: ticks that were missed are made up for.
 TEST(Dispatcher, UsesTicksAsLateAsItMay) {
   TestShards shards({Policy{.kind = PolicyKind::kGreedy}});
   shards.Fill(0, 300);
@@ -241,13 +241,13 @@ TEST(Dispatcher, UsesTicksAsLateAsItMay) {
   EXPECT_EQ(stats.ticks_late + stats.ticks_without_credit + stats.ticks_without_page, 0u);
 }
 
-// The shard does nothing for a time, as when the process or the disk stands still.
+// A shard that does nothing for a while, as if the process or the disk stood still.
 class StalledDispatcher : public testing::Test {
  protected:
   StalledDispatcher() { dispatcher_.Start(); }
   ~StalledDispatcher() override { dispatcher_.Stop(); }
 
-  // Asks for pages that are leased late by so much.
+  // Grants two credits while the shard stands still for `stall`, so that their leases come late.
   void GrantDuringAStall(WorkerId worker, Duration stall) {
     std::promise<void> over;
     shards_.Hold(0, over);
@@ -256,7 +256,7 @@ class StalledDispatcher : public testing::Test {
     WaitUntil([&] { return shards_.clock().Now() >= begin + stall; });
     over.set_value();
   }
-  // The assignments that leave, once there are so many.
+  // The assignments that have left, once there are `count`.
   std::vector<RecentAssignment> AwaitRecent(size_t count) {
     WaitUntil([&] { return dispatcher_.recent().size() >= count; });
     return dispatcher_.recent();
@@ -266,7 +266,7 @@ class StalledDispatcher : public testing::Test {
   Dispatcher dispatcher_{shards_.router(), shards_.clock(), Rate::PerSecond(1000)};
 };
 
-// Keeps what it is given. Thread-safe.
+// Keeps its assignments. Thread-safe.
 class KeepingSink final : public AssignmentSink {
  public:
   void Deliver(std::vector<Assignment> assignments, Outlook /*outlook*/) override {
@@ -288,7 +288,7 @@ TEST_F(StalledDispatcher, HandsOutNoPageWhoseLeaseIsHalfOver) {
   const Instant begin = shards_.clock().Now();
   GrantDuringAStall(*worker, Duration::Millis(700));
   const Assignment assignment = sink->Await();
-  // Leased anew, with all of its time.
+  // The page got a new lease of full length.
   EXPECT_GE(assignment.at, begin + Duration::Millis(600));
   EXPECT_EQ(assignment.deadline - assignment.at, Duration::Seconds(1));
   dispatcher_.Leave(*worker);
@@ -309,22 +309,21 @@ TEST_F(StalledDispatcher, LeavesAHostAloneFromWhenItsPageLeft) {
   dispatcher_.Leave(*worker);
 }
 
-// A server that may hand out pages now and then, as one that other servers take the turn from.
+// A server that may hand out pages only at times, because other servers take its turn.
 class DispatcherWithTurns : public testing::Test {
  protected:
   ~DispatcherWithTurns() override { dispatcher_.Stop(); }
 
-  // Nothing leaves while `turn` says something else each time that it is asked, and all that was
-  // leased comes back; then all leaves in one turn. The dispatcher asks before each hand-out.
+  // Expects that no page leaves while `turn` returns another value each time, and that all leases
+  // end; afterwards the page leaves in one turn. The dispatcher asks before each hand-out.
   void ExpectNothingToLeave(Dispatcher::Turn turn) {
     shards_.TellLeases([this](const LeaseTallies& tallies) {
       for (const auto& [key, tally] : tallies) ended_ += tally.ended;
       dispatcher_.OnLeases(tallies);
     });
     shards_.Fill(0, 1);
-    dispatcher_.AskBefore(
+    dispatcher_.Start(
         [this, turn = std::move(turn)] { return settled_ ? std::optional<uint64_t>(0) : turn(); });
-    dispatcher_.Start();
     const auto sink = std::make_shared<CountingSink>(1);
     const auto worker = dispatcher_.Join({.name = "w", .lease = Duration::Hours(1)}, sink, 1);
     ASSERT_TRUE(worker.ok());
@@ -340,7 +339,7 @@ class DispatcherWithTurns : public testing::Test {
   TestShards shards_{{Policy{.kind = PolicyKind::kGreedy}}};
   Dispatcher dispatcher_{shards_.router(), shards_.clock(), Rate::PerSecond(1000)};
   std::atomic<bool> settled_ = false;
-  std::atomic<uint64_t> ended_ = 0;  // leases
+  std::atomic<uint64_t> ended_ = 0;  // ended leases
 };
 
 TEST_F(DispatcherWithTurns, HandsOutNothingThatWasLeasedInAnotherTurn) {
@@ -353,7 +352,7 @@ TEST_F(DispatcherWithTurns, HandsOutNothingThatWasReadyWhenHandingOutWasHeldBack
   });
 }
 
-// Says how a waiter's wait ended. Thread-safe.
+// Records how a wait ended. Thread-safe.
 class WaitingSink final : public AssignmentSink {
  public:
   void Deliver(std::vector<Assignment> /*assignments*/, Outlook outlook) override {
@@ -367,7 +366,7 @@ class WaitingSink final : public AssignmentSink {
   std::promise<Outlook> ended_;
 };
 
-// A page that was being leased for it has no tick any more.
+// The page that was being leased for the waiter loses its tick.
 TEST(Dispatcher, AWaiterIsToldInTimeAlsoIfTheRateGoesToZeroWhileItsPageIsLeased) {
   TestShards shards({Policy{.kind = PolicyKind::kGreedy}});
   shards.Fill(0, 10);
@@ -421,7 +420,7 @@ class DeliverySink final : public AssignmentSink {
   std::promise<int> done_;
 };
 
-// A message for each would cost more than all else.
+// One message for each assignment would cost more than all else.
 TEST(Dispatcher, DeliversTicksTogetherThatAreVeryClose) {
   TestShards shards({Policy{.kind = PolicyKind::kGreedy}});
   shards.Fill(0, 2000);
@@ -439,8 +438,8 @@ TEST(Dispatcher, DeliversTicksTogetherThatAreVeryClose) {
   dispatcher.Stop();
 }
 
-// Else many workers would cost many messages: a delivery is of one turn of a worker, or what one
-// release gave of it.
+// Many workers would cost many messages otherwise. A delivery has the pages of one turn of a
+// worker, or the rest of one release.
 TEST(Dispatcher, GivesTicksToOneWorkerThatAreVeryClose) {
   TestShards shards({Policy{.kind = PolicyKind::kGreedy}});
   shards.Fill(0, 2000);
@@ -463,8 +462,7 @@ TEST(Dispatcher, GivesTicksToOneWorkerThatAreVeryClose) {
   dispatcher.Stop();
 }
 
-// Calls of Next that wait leave places to workers on streams.
-// Takes nothing until it is told to. Thread-safe.
+// Takes nothing until CatchUp(). Thread-safe.
 class LazySink final : public AssignmentSink {
  public:
   void Deliver(std::vector<Assignment> assignments, Outlook /*outlook*/) override {
@@ -493,7 +491,8 @@ TEST(Dispatcher, GivesNothingMoreToAWorkerThatIsBehind) {
   dispatcher.Grant(*worker, 5000);
   const auto delivered = [&](size_t before) {
     WaitUntil([&] { return lazy->delivered() != before; });
-    // What was set aside for it before follows; then its ticks are unused for want of credit.
+    // Pages already reserved for the worker still follow. Afterwards its ticks count as unused,
+    // without credit.
     const uint64_t unused = dispatcher.stats().ticks_without_credit;
     WaitUntil([&] { return dispatcher.stats().ticks_without_credit >= unused + 50; });
     return lazy->delivered();
@@ -501,13 +500,13 @@ TEST(Dispatcher, GivesNothingMoreToAWorkerThatIsBehind) {
   const size_t first = delivered(0);
   EXPECT_EQ(dispatcher.FreeCredit(*worker), 0U);
   EXPECT_EQ(dispatcher.TakeCredit(*worker, 10), 0U);
-  // Another one gets all there is.
+  // Another worker gets all pages.
   const auto other = std::make_shared<CountingSink>(100);
   const auto second = dispatcher.Join({.name = "v", .lease = Duration::Hours(1)}, other, 2);
   ASSERT_TRUE(second.ok());
   dispatcher.Grant(*second, 100);
   (void)other->Await();
-  // But for what was being leased for it.
+  // The slow worker gets only pages that were already being leased for it.
   EXPECT_LT(lazy->delivered(), first + 500);
   lazy->CatchUp();
   EXPECT_GT(dispatcher.FreeCredit(*worker), 4000U);
@@ -518,10 +517,11 @@ TEST(Dispatcher, GivesNothingMoreToAWorkerThatIsBehind) {
   dispatcher.Stop();
 }
 
+// Waiting calls of Next leave places to workers on streams.
 TEST(Dispatcher, WaitersTakeThreeQuartersOfThePlacesAtMost) {
   TestShards shards({Policy{.kind = PolicyKind::kGreedy}});
   const auto join = [&](Dispatcher& dispatcher, size_t places, bool waiter) {
-    // Nothing is kept from an admin.
+    // No limit applies to an admin.
     WorkerTerms terms{.name = "w", .lease = Duration::Hours(1), .admin = true};
     terms.waiter = waiter;
     if (waiter) terms.waits_until = Instant::Infinite();
@@ -545,13 +545,13 @@ TEST(Dispatcher, WaitersTakeThreeQuartersOfThePlacesAtMost) {
                                     " calls of Next are already waiting, the maximum"));
     for (size_t i = waiters; i < places; ++i) EXPECT_TRUE(join(dispatcher, places, false).ok());
     EXPECT_FALSE(join(dispatcher, places, false).ok());
-    // One that leaves makes room for another.
+    // A waiter that leaves makes room for another.
     dispatcher.Leave(waiting.front());
     EXPECT_TRUE(join(dispatcher, places, true).ok());
   }
 }
 
-// Of waiters as of others: some clients that take all they may keep nobody else out.
+// For waiters and streams: a few clients that take all they may do not keep others out.
 TEST(Dispatcher, GreedyClientsLeavePlacesToOthers) {
   TestShards shards({Policy{.kind = PolicyKind::kGreedy}});
   for (const bool waiter : {true, false}) {
@@ -575,14 +575,14 @@ TEST(Dispatcher, GreedyClientsLeavePlacesToOthers) {
     for (int i = 0; i < 7; ++i) EXPECT_TRUE(join("honest").ok()) << i;
     EXPECT_TRUE(join("new").ok());
     EXPECT_TRUE(join("admin", /*admin=*/true).ok());
-    // A place that is given back counts no more.
+    // Places given back are free again.
     const size_t had = greedy.size();
     for (const WorkerId worker : greedy) dispatcher.Leave(worker);
     for (size_t i = 0; i + 32 < had; ++i) ASSERT_TRUE(join("honest").ok()) << i;
   }
 }
 
-// Gets pages, each of which must be of some crawl ids. Thread-safe.
+// Expects pages of these crawl ids only. Thread-safe.
 class CheckingSink final : public AssignmentSink {
  public:
   CheckingSink(std::set<std::string> crawl_ids, size_t wanted)
@@ -608,10 +608,10 @@ class CheckingSink final : public AssignmentSink {
   std::promise<void> done_;
 };
 
-// Two shards with pages of DEFAULT, and of `one` and `two` with a class each.
+// Two shards with pages of DEFAULT, and of the crawl ids `one` and `two`, which have a class each.
 class RestrictedWorkers : public testing::Test {
  protected:
-  static constexpr size_t kPages = 60;  // of a crawl id, in each shard
+  static constexpr size_t kPages = 60;  // for each crawl id, in each shard
 
   RestrictedWorkers() {
     for (size_t shard = 0; shard < 2; ++shard) {
@@ -654,12 +654,12 @@ TEST_F(RestrictedWorkers, GetAllPagesOfTheirsAndNoOther) {
   const auto one = Expect({"one"}, 2 * kPages);
   const auto two = Expect({"two"}, 2 * kPages);
   const auto none = Expect({}, 1);
-  (void)Join("none", SetOf(7), none, 100);  // whose pages nobody has
+  (void)Join("none", SetOf(7), none, 100);  // class 7 has no pages
   (void)Join("one", SetOf(1), one, 1000);
   (void)Join("two", SetOf(2), two, 1000);
   EXPECT_TRUE(one->Served());
   EXPECT_TRUE(two->Served());
-  // What is left is for one that takes all, though they still wait.
+  // The remaining pages go to a worker that takes all classes, though other workers still wait.
   const auto all = Expect({"DEFAULT"}, 2 * kPages);
   const WorkerId last = Join("all", kAllClasses, all, 1000);
   EXPECT_TRUE(all->Served());
@@ -692,7 +692,7 @@ TEST_F(RestrictedWorkers, AreToldInTimeThatNothingCame) {
   WaitUntil([&] { return none->timed_out(); });
 }
 
-// A plan knows no crawl ids.
+// A plan does not distinguish crawl ids.
 TEST(Dispatcher, HandsNothingOfAPlanToWorkersOfSomeCrawlIds) {
   TestShards shards({CrawlPolicy(PlanMethod::kUniform)});
   shards.Fill(0, 20);

@@ -6,9 +6,12 @@
 #include <vector>
 
 #include "core/base/limits.h"
+#include "core/estimate/host_trust.h"
 #include "core/estimate/page_estimator.h"
 #include "core/estimate/site_learner.h"
 #include "core/model/page_number.h"
+#include "core/schedule/learning.h"
+#include "core/schedule/shard_loading.h"
 #include "gtest/gtest.h"
 #include "rocksdb/perf_context.h"
 #include "rocksdb/perf_level.h"
@@ -72,7 +75,7 @@ TEST(EpochExchange, OneAskedForMidwayHoldsUpNoneThatRuns) {
   EXPECT_FALSE(exchange.MayLearn(0));
 }
 
-// The sums of one page of this slot.
+// The sums of one page in this slot.
 EpochSums OnePage(uint16_t slot) {
   SiteLearner host(1);
   PagePosterior page;
@@ -128,7 +131,9 @@ class EpochsOfAllTest : public testing::Test {
     return answer.get_future().get();
   }
   std::vector<SourceTrust> Trust(size_t shard) {
-    return shards_.Ask(shard, [](const ShardView& view) { return view.state.Trust(); });
+    return shards_.Ask(shard, [](const ShardView& view) {
+      return TrustIn(view.state.learning().estimator().sites());
+    });
   }
 
   TestShards shards_{
@@ -162,7 +167,7 @@ TEST_F(EpochsOfAllTest, EveryShardLearnsFromThePagesOfAll) {
   }
 }
 
-// Once nothing is learned any more.
+// Epochs run until nothing more is learned.
 TEST_F(EpochsOfAllTest, LooksAtPagesTwiceOnlyWhereModelsMoved) {
   for (size_t shard = 0; shard < 3; ++shard) shards_.Fill(shard, 40);
   StatusOr<EpochResult> ran = Run();
@@ -178,7 +183,7 @@ TEST_F(EpochsOfAllTest, LooksAtPagesTwiceOnlyWhereModelsMoved) {
   EXPECT_EQ(ran->changed, 0u);
 }
 
-// What is learned beside the shard's thread is in the store before it counts.
+// Rates are learned on another thread; they are stored before they count.
 TEST_F(EpochsOfAllTest, TheStoreHasWhatWasLearned) {
   for (size_t shard = 0; shard < 3; ++shard) shards_.Fill(shard, 5);
   for (uint64_t number = 1; number <= 2; ++number) {
@@ -211,7 +216,7 @@ TEST_F(EpochsOfAllTest, AStoppedShardHoldsUpNobody) {
   EXPECT_TRUE(answer.get_future().get().ok());
 }
 
-// Stopped while they collect, share, learn, commit or file.
+// The shards stop while the epochs collect, share, learn, commit or file.
 TEST(Epochs, EndWhereverTheyAreWhenShardsStop) {
   constexpr int kHosts = 150;
   for (int delay = 0; delay < 20; delay += 3) {
@@ -237,7 +242,7 @@ TEST(Epochs, EndWhereverTheyAreWhenShardsStop) {
   }
 }
 
-// Else those who wait for the shard, or for its end, wait for a look into every slot.
+// Looking into every slot at once would delay callers that wait for the shard or for its end.
 TEST(Epochs, ASliceLooksIntoFewSlots) {
   TempDir dir;
   StoreOptions store_options;
@@ -246,7 +251,7 @@ TEST(Epochs, ASliceLooksIntoFewSlots) {
   ASSERT_TRUE(opened.ok()) << opened.status();
   ASSERT_TRUE((*opened)->SetShards(1).ok());
   ShardState state{ShardOptions()};
-  EXPECT_TRUE(state.FinishLoad().empty());
+  EXPECT_TRUE(state.loading().FinishLoad().empty());
   Instant now = Instant::FromUnixSeconds(1'700'000'000);
   EpochRunner epochs({.first_slot = Slot(0), .slice_pages = 16}, **opened, now);
   bool over = false;
@@ -267,7 +272,7 @@ TEST(Epochs, ASliceLooksIntoFewSlots) {
   EXPECT_TRUE((*opened)->Close().ok());
 }
 
-// What was learned cannot be kept: the epoch counts for nothing, and the next one does.
+// If the learned model cannot be stored, this epoch has no effect and the next one works.
 TEST(Epochs, AreRunAgainAfterTheDiskWasFull) {
   TempDir dir;
   FaultyEnv env(1);
@@ -278,7 +283,7 @@ TEST(Epochs, AreRunAgainAfterTheDiskWasFull) {
   Store& store = **opened;
   ASSERT_TRUE(store.SetShards(1).ok());
   ShardState state{ShardOptions()};
-  EXPECT_TRUE(state.FinishLoad().empty());
+  EXPECT_TRUE(state.loading().FinishLoad().empty());
   Instant now = Instant::FromUnixSeconds(1'700'000'000);
   EpochRunner epochs({.first_slot = Slot(0), .interval = Duration::Days(1)}, store, now);
   const auto run = [&] {
@@ -303,7 +308,7 @@ TEST(Epochs, AreRunAgainAfterTheDiskWasFull) {
   for (int i = 0; i < 2; ++i) {
     const StatusOr<EpochResult> failed = run();
     EXPECT_TRUE(absl::IsResourceExhausted(failed.status())) << failed.status();
-    EXPECT_EQ(state.epoch(), 0u);
+    EXPECT_EQ(state.learning().epoch(), 0u);
     EXPECT_EQ(epochs.last().epochs, 0u);
     EXPECT_FALSE(epochs.running());
     EXPECT_GT(epochs.next_start(), now);
@@ -312,7 +317,7 @@ TEST(Epochs, AreRunAgainAfterTheDiskWasFull) {
   const StatusOr<EpochResult> ran = run();
   ASSERT_TRUE(ran.ok()) << ran.status();
   EXPECT_EQ(ran->number, 1u);
-  EXPECT_EQ(state.epoch(), 1u);
+  EXPECT_EQ(state.learning().epoch(), 1u);
   const StatusOr<GlobalRecords> records = store.LoadGlobals();
   ASSERT_TRUE(records.ok()) << records.status();
   ASSERT_EQ(records->epochs.size(), 1u);

@@ -1,5 +1,5 @@
-// Groups of hosts that lie on several shards: no limit is ever exceeded, and every pick is the best
-// of all pages whose host and group are free, looked at one by one; with shares of crawl ids, too.
+// Groups of hosts on several shards. No limit is ever exceeded, and every pick is the best page
+// whose host and group are free, compared one by one. Some tests add shares of crawl ids.
 #include <algorithm>
 #include <deque>
 #include <map>
@@ -23,7 +23,7 @@ namespace {
 constexpr Instant kBegin = Instant::FromUnixSeconds(1'700'000'000);
 constexpr Duration kTick = Duration::Millis(10);
 constexpr CrawlClass kSharing = 1;
-// So slow that no value changes between the ticks that are handed out together.
+// Pages change so slowly that values stay the same within one hand-out.
 constexpr double kChangeRate = 1e-6;
 
 struct GroupedPage {
@@ -34,10 +34,10 @@ struct GroupedPage {
 
 using Groups = std::vector<std::shared_ptr<const HostGroup>>;
 
-// What a shard has of pages and hosts, gate and index kept together as it does. Thread-compatible.
+// The pages, hosts, gate and index of a shard, kept consistent as a shard does. Thread-compatible.
 class GroupedShard {
  public:
-  // Host i is in groups[i % groups.size()], which may be null.
+  // Puts host i into groups[i % groups.size()], where nullptr = no group.
   GroupedShard(uint64_t seed, const Groups& groups, uint32_t hosts, uint32_t pages)
       : random_(seed) {
     for (uint32_t i = 0; i < hosts; ++i) {
@@ -88,7 +88,7 @@ class GroupedShard {
     gate_.OpenLease(HostOf(pick.page), at);
     HostChanged(HostOf(pick.page));
   }
-  // A result; the page is then worth something again, and all values remain far apart.
+  // Ends a lease. The page gets a new value, with all values far apart.
   void End(PageNumber number, Instant at) {
     GroupedPage& page = this->page(number);
     gate_.EndLease(page.entry.host);
@@ -98,18 +98,21 @@ class GroupedShard {
     index_.Resume(Id(number));
     HostChanged(page.entry.host);
   }
-  // A host that has nothing out comes to be in another group: when it was last fetched from.
+  // Moves a random host without leases into another group. Returns its last assignment; None() if
+  // the host has leases.
   Instant Move(const std::shared_ptr<const HostGroup>& group) {
     const HostId host(static_cast<uint32_t>(random_.Below(gate_.id_limit())));
-    if (gate_.in_flight(host) > 0) return Instant::None();
+    if (gate_.host(host).in_flight > 0) return Instant::None();
     gate_.SetGroup(host, group);
     HostChanged(host);
-    return gate_.record(host).last_assignment;
+    return gate_.host(host).record.last_assignment;
   }
 
   [[nodiscard]] GroupedPage& page(PageNumber number) { return pages_[number.value()]; }
   [[nodiscard]] const std::vector<GroupedPage>& pages() const { return pages_; }
-  [[nodiscard]] const HostGroup* GroupOf(HostId host) const { return gate_.GroupOf(host).get(); }
+  [[nodiscard]] const HostGroup* GroupOf(HostId host) const {
+    return gate_.groups().group(gate_.host(host).group).get();
+  }
 
  private:
   Instant SomeTimeBefore(Instant at) {
@@ -119,7 +122,7 @@ class GroupedShard {
   [[nodiscard]] HostId HostOf(PageNumber number) const { return pages_[number.value()].entry.host; }
   void HostChanged(HostId host) {
     index_.SetHostFree(host, gate_.FreeAt(host));
-    const GroupId group = gate_.GroupIdOf(host);
+    const GroupId group = gate_.host(host).group;
     index_.SetHostGroup(host, group);
     if (group != GroupId()) index_.SetGroupFree(group, gate_.groups().FreeAt(group));
   }
@@ -134,10 +137,10 @@ class GroupedShard {
               .value = best->value,
               .crawl_class = best->crawl_class,
               .host = host,
-              .host_delay = gate_.Spacing(host),
-              .host_again = gate_.picks(host) > 1};
-    if (const auto& group = gate_.GroupOf(host); group != nullptr) {
-      pick.group = gate_.groups().key(gate_.GroupIdOf(host));
+              .host_delay = HostSpacing(gate_.TermsOf(host)),
+              .host_again = gate_.host(host).picks > 1};
+    if (const auto& group = gate_.groups().group(gate_.host(host).group); group != nullptr) {
+      pick.group = gate_.groups().key(gate_.host(host).group);
       pick.group_terms = group->terms;
     }
     return pick;
@@ -152,7 +155,7 @@ class GroupedShard {
 struct GroupLimitsCase {
   const char* name;
   size_t shards = 3;
-  uint32_t hosts = 40;  // a shard
+  uint32_t hosts = 40;  // for each shard
   bool shares = false;
   bool moves = false;
   bool all_grouped = false;
@@ -179,7 +182,7 @@ class GroupLimitsTest : public testing::TestWithParam<GroupLimitsCase> {
     }
   }
 
-  // Hands out the next ticks, and checks each of them.
+  // Hands out the next ticks and checks each pick.
   void HandOut(size_t count) {
     std::vector<Instant> at;
     for (size_t i = 0; i < count; ++i) at.push_back(now_ + kTick * static_cast<int64_t>(i));
@@ -254,7 +257,7 @@ class GroupLimitsTest : public testing::TestWithParam<GroupLimitsCase> {
     Instant at;
   };
 
-  // What goes out must be within the limits of its group.
+  // Checks that an assignment is within the limits of its group.
   void GoOut(size_t shard, const Pick& pick, Instant at) {
     GroupedPage& page = shards_[shard]->page(pick.page);
     ASSERT_FALSE(page.out);
@@ -277,14 +280,14 @@ class GroupLimitsTest : public testing::TestWithParam<GroupLimitsCase> {
     const Instant last = last_[group.name];
     return last.is_none() || last + group.terms.min_delay <= at;
   }
-  // The best of all pages that the tick may get.
+  // The highest value among the pages that may take the tick.
   [[nodiscard]] std::optional<double> BestOf(size_t tick, const TickOwners& owners, Instant at) {
     const ClassSet its = owners.of_tick.empty() ? kAllClasses : owners.of_tick[tick];
     std::optional<double> best = BestAmong(its, tick, at);
     return best ? best : BestAmong(kAllClasses, tick, at);
   }
-  // Another page of its host or group was bid, and had no tick so far: such pages compete again
-  // when the next ticks are bid for.
+  // Whether the shard bid another page of the same host or group that has no tick yet. Such pages
+  // compete again in the next hand-out.
   [[nodiscard]] bool Hidden(size_t shard, const GroupedPage& page, size_t tick) {
     const ShardBid& bid = (*bids_)[shard];
     const HostGroup* group = shards_[shard]->GroupOf(page.entry.host);
@@ -325,7 +328,7 @@ class GroupLimitsTest : public testing::TestWithParam<GroupLimitsCase> {
   std::map<std::pair<size_t, HostId>, Instant> host_free_;
   std::vector<std::pair<size_t, PageNumber>> out_;
   std::vector<GoingOut> going_out_;
-  // Of the ticks that are handed out now.
+  // Bids of the current hand-out.
   const std::vector<ShardBid>* bids_ = nullptr;
   std::vector<std::vector<bool>> taken_;
 };
@@ -340,7 +343,7 @@ TEST_P(GroupLimitsTest, HoldAndEveryPickIsTheBest) {
   }
   EXPECT_GT(assigned_, kRounds) << "ticks go on";
   EXPECT_GT(grouped_, kRounds / 5);
-  // What is cut off is asked for again, and must be rare.
+  // Bids that are cut off cost another round, so they must be rare.
   EXPECT_LT(cut_, kRounds / 2);
 }
 

@@ -2,7 +2,9 @@
 
 #include "core/model/lease.h"
 #include "core/model/page.h"
+#include "core/schedule/learning.h"
 #include "core/schedule/leases.h"
+#include "core/schedule/shard_loading.h"
 #include "core/schedule/shard_options.h"
 #include "core/schedule/shard_state.h"
 #include "core/schedule/transaction.h"
@@ -15,7 +17,7 @@ constexpr uint32_t kGeneration = 7;
 
 Instant SecondAt(int64_t second) { return Instant::FromUnixSeconds(1'700'000'000 + second); }
 
-// A shard with one page that is out under a lease of some run.
+// A shard with one page that is leased by some run.
 class LeaseTallyTest : public testing::Test {
  protected:
   LeaseTallyTest() {
@@ -24,7 +26,7 @@ class LeaseTallyTest : public testing::Test {
     EXPECT_TRUE(state_.Step(upsert, SecondAt(0), txn).status.ok());
     number_ = txn.pages().front().record.number;
     page_ = txn.pages().front().record;
-    (void)txn.Finish();
+    (void)txn.Finish(state_.learning().estimator());
     state_.Install(txn);
   }
   LeaseId Lend(uint32_t generation) {
@@ -36,14 +38,14 @@ class LeaseTallyTest : public testing::Test {
     lease.client = "identity good";
     lease.assigned = SecondAt(1);
     lease.deadline = SecondAt(61);
-    state_.LoadLease(lease);
+    state_.loading().LoadLease(lease);
     return lease.id;
   }
   LeaseTallies TallyOf(const Event& event) {
     Transaction txn;
     txn.Load(page_);
     EXPECT_TRUE(state_.Step(event, SecondAt(61), txn).status.ok());
-    (void)txn.Finish();
+    (void)txn.Finish(state_.learning().estimator());
     return TallyLeases(state_, txn, kGeneration);
   }
 
@@ -60,7 +62,8 @@ TEST_F(LeaseTallyTest, CountsForTheClientAndTheNameThatItGives) {
   EXPECT_EQ(tally.expired, 1u);
 }
 
-// A run that is killed takes along what it has leased ahead of the ticks: no worker has lost that.
+// A killed run loses the leases that it opened ahead of their ticks. Workers never had these, so
+// they are not blamed.
 TEST_F(LeaseTallyTest, BlamesNobodyForLeasesOfARunBefore) {
   const LeaseTallies tallies = TallyOf(ExpireLease{Lend(kGeneration - 1)});
   for (const auto& [worker, tally] : tallies) {
@@ -69,7 +72,7 @@ TEST_F(LeaseTallyTest, BlamesNobodyForLeasesOfARunBefore) {
   }
 }
 
-// What a worker has done before the restart shows that it is one.
+// A result from before the restart proves its worker, too.
 TEST_F(LeaseTallyTest, CountsResultsOfLeasesOfARunBefore) {
   ReportCrawl report{.key = page_.key, .lease = Lend(kGeneration - 1), .fetched = SecondAt(30)};
   report.outcome = CrawlOutcome::kChanged;

@@ -1,5 +1,5 @@
-// A shard goes on while a commit waits for the disk: bids are answered and the next turn's pages
-// are read, and all the same every event sees what those before it did.
+// A shard continues while a commit waits for the disk: it answers bids and reads the next turn's
+// pages. Every event still sees the effects of those before it.
 #include <algorithm>
 #include <atomic>
 #include <chrono>
@@ -15,6 +15,8 @@
 #include "core/base/random.h"
 #include "core/base/url.h"
 #include "core/schedule/leases.h"
+#include "core/schedule/page_book.h"
+#include "core/schedule/shard_loading.h"
 #include "gtest/gtest.h"
 #include "server/base/limits.h"
 #include "server/engine/shard.h"
@@ -29,7 +31,7 @@
 namespace freshet {
 namespace {
 
-// The machine's time and what a test adds to it. Thread-safe.
+// Real time plus an offset that a test sets. Thread-safe.
 class ShiftedClock final : public Clock {
  public:
   Instant Now() override { return clock_.Now() + Duration::Micros(shift_us_); }
@@ -51,7 +53,7 @@ using Replies = std::vector<Reply>;
 
 class LookAheadTest : public testing::Test {
  protected:
-  // As many as make a commit worth a thread of its own.
+  // Enough pages for a commit to get its own thread.
   static constexpr int kPages = 200;
   static constexpr uint64_t kReserve = 1 << 20;
   static constexpr size_t kHardWeight = 20'000;
@@ -61,7 +63,7 @@ class LookAheadTest : public testing::Test {
     StoreOptions options;
     options.env = faulty_.env();
     options.reserve_bytes = kReserve;
-    options.page_cache_bytes = 256 << 10;  // not all pages have room
+    options.page_cache_bytes = 256 << 10;  // too small for all pages
     auto store = Store::Open(dir_ / "data", options);
     EXPECT_TRUE(store.ok()) << store.status().ToString();
     store_ = *std::move(store);
@@ -73,7 +75,7 @@ class LookAheadTest : public testing::Test {
     settings.mailbox = {
         .weight = kHardWeight / 2, .hard_weight = kHardWeight, .patience = Duration::Seconds(3600)};
     shard_ = std::make_unique<Shard>(settings, *store_, clock_, observer_);
-    EXPECT_TRUE(shard_->state().FinishLoad().empty());
+    EXPECT_TRUE(shard_->state().loading().FinishLoad().empty());
     shard_->Start();
   }
   ~LookAheadTest() override {
@@ -118,6 +120,12 @@ class LookAheadTest : public testing::Test {
     return events;
   }
 
+  // Sends a client's events, which the shard may refuse.
+  PushOutcome Push(EventBatch batch) {
+    std::vector<EventBatch> parts;
+    parts.push_back(std::move(batch));
+    return shard_->Submit(std::move(parts));
+  }
   std::future<Replies> Submit(std::vector<Event> events) {
     auto answer = std::make_shared<std::promise<Replies>>();
     shard_->SubmitAlways({.events = std::move(events), .done = [answer](Replies replies) {
@@ -149,9 +157,9 @@ class LookAheadTest : public testing::Test {
     shard_->Submit(std::move(settle));
     return answer->get_future();
   }
-  // Waits until the shard has looked ahead to all that was sent to it.
+  // Waits until the shard has looked ahead over all that was sent to it.
   void AwaitTaken() {
-    // Bids are answered in their turn among all that is taken.
+    // A bid is answered after all events sent before it.
     Bid(0).get();
   }
   std::vector<PageRecord> AllStored() {
@@ -166,13 +174,13 @@ class LookAheadTest : public testing::Test {
     ADD_FAILURE() << key.url << " is not stored";
     return {};
   }
-  // What one that reads a page is told.
+  // Reads a page as a client would; nullopt if there is none.
   std::future<std::optional<PageRecord>> Read(const PageKey& key) {
     auto answer = std::make_shared<std::promise<std::optional<PageRecord>>>();
     std::future<std::optional<PageRecord>> told = answer->get_future();
     EXPECT_EQ(shard_->Read([this, key, answer](const ShardView& view) {
       std::vector<PageNumber> numbers;
-      view.state.FindNumbers(key, &numbers);
+      view.state.pages().FindNumbers(key, &numbers);
       std::optional<PageRecord> found;
       for (StatusOr<PageRecord>& page : store_->ReadPages(numbers)) {
         if (page.ok() && page->key == key) found = *std::move(page);
@@ -191,13 +199,13 @@ class LookAheadTest : public testing::Test {
   }
 
   TempDir dir_;
-  Gate disk_;  // where syncs of the log wait
+  Gate disk_;  // where log syncs wait
   FaultyEnv faulty_{1};
   ShiftedClock clock_;
   SilentObserver observer_;
   std::unique_ptr<Store> store_;
   std::unique_ptr<Shard> shard_;
-  bool broken_ = false;  // a sync has failed
+  bool broken_ = false;  // whether a sync has failed
 };
 
 TEST_F(LookAheadTest, ABidIsAnsweredWhileTheDiskIsBusy) {
@@ -217,7 +225,7 @@ TEST_F(LookAheadTest, WhatComesDuringACommitSeesWhatItCommits) {
   Load();
   const std::vector<Pick> picks = Bid(kPages).get();
   disk_.Close();
-  // Signals of all pages; one more page, and one less.
+  // Signals of all pages, one page added and one removed.
   std::vector<Event> first = SignalsOf(0, kPages);
   first.emplace_back(Upsert(Key("new")));
   first.emplace_back(RemovePage{.key = Key("page7")});
@@ -251,7 +259,7 @@ TEST_F(LookAheadTest, WhatComesDuringACommitSeesWhatItCommits) {
   EXPECT_EQ(Stored(Key("page10")).state.signals.Total(), 1);
 }
 
-// A lease that is being committed has no worker yet; a client may guess its id, or know it from a
+// A lease whose commit is under way has no worker yet. A client may guess its id, or know it from a
 // run before a crash.
 TEST_F(LookAheadTest, AResultUnderALeaseThatIsBeingCommittedEndsIt) {
   Load();
@@ -311,8 +319,7 @@ TEST_F(LookAheadTest, APageIsReadWhileTheDiskIsBusy) {
   EXPECT_FALSE(Read(Key(3)).get());
 }
 
-// A disk that was slow the last time is not waited for by bids and reads, however little is
-// written.
+// After a slow commit, bids and reads do not wait for the next one, however little it writes.
 TEST_F(LookAheadTest, AGateIsLookedAheadToForASinglePage) {
   Load();
   disk_.Close();
@@ -334,7 +341,7 @@ TEST_F(LookAheadTest, AGateIsLookedAheadToForASinglePage) {
   EXPECT_TRUE(second.get().front().status.ok());
 }
 
-// However long a commit takes, one turn is taken in, the mailbox fills, and then it is full.
+// During a long commit the shard takes in one turn; then the mailbox fills up.
 TEST_F(LookAheadTest, NoMoreThanATurnIsTakenIn) {
   Load();
   disk_.Close();
@@ -349,14 +356,14 @@ TEST_F(LookAheadTest, NoMoreThanATurnIsTakenIn) {
     EventBatch batch = {.events = std::move(events), .done = [answer](Replies replies) {
                           answer->set_value(std::move(replies));
                         }};
-    const PushOutcome outcome = shard_->Submit(std::move(batch));
+    const PushOutcome outcome = Push(std::move(batch));
     if (outcome != PushOutcome::kFull) taken.push_back(answer->get_future());
     return outcome;
   };
   PushOutcome last = PushOutcome::kTaken;
   while (taken.size() < 1000 && last != PushOutcome::kFull) last = push();
   EXPECT_EQ(last, PushOutcome::kFull);
-  // Beside what waits in the mailbox.
+  // The mailbox and one turn.
   EXPECT_LE(taken.size(), (kHardWeight + limits::kMaxEventsPerCommit) / kMost);
   auto read = Read(Key(0));
   EXPECT_TRUE(ComesSoon(read)) << "though no more is taken in";
@@ -368,27 +375,27 @@ TEST_F(LookAheadTest, NoMoreThanATurnIsTakenIn) {
   }
 }
 
-// Pages with long URLs fill a turn though they are few, and others wait for one message of them.
+// A few pages with long URLs fill a turn, and other clients wait for only one such message.
 TEST_F(LookAheadTest, LongUrlsFillATurn) {
   Load();
   disk_.Close();
   std::future<Replies> under_way = Submit(SignalsOf(0, kPages));
   disk_.AwaitVisitor();
-  // Each answer is the number of commits until then.
+  // Returns the number of commits at the time of the answer.
   const auto push = [&](uint64_t client, const std::string& name, int pages) {
     auto answer = std::make_shared<std::promise<uint64_t>>();
     EventBatch batch = {.events = {},
                         .done =
                             [this, answer](const Replies& replies) {
                               for (const Reply& reply : replies) EXPECT_TRUE(reply.status.ok());
-                              answer->set_value(shard_->snapshot().commits);
+                              answer->set_value(shard_->snapshot().commits.count);
                             },
                         .trace = nullptr,
                         .client = client};
     for (int i = 0; i < pages; ++i) {
       batch.events.emplace_back(Upsert(Key(name + std::to_string(i))));
     }
-    EXPECT_EQ(shard_->Submit(std::move(batch)), PushOutcome::kTaken);
+    EXPECT_EQ(Push(std::move(batch)), PushOutcome::kTaken);
     return answer->get_future();
   };
   const std::string pad(8000, 'x');
@@ -404,7 +411,7 @@ TEST_F(LookAheadTest, LongUrlsFillATurn) {
   EXPECT_GT(second.get(), commits_of_other) << "it waits for more than one message";
 }
 
-// A shard that is told to stop while the disk is busy serves what it has taken in.
+// A shard that stops while the disk is busy serves all events that it has taken in.
 TEST_F(LookAheadTest, StoppingDuringACommitLosesNothing) {
   Load();
   disk_.Close();
@@ -425,8 +432,7 @@ TEST_F(LookAheadTest, StoppingDuringACommitLosesNothing) {
   EXPECT_EQ(Stored(Key(60)).state.signals.Total(), 2);
 }
 
-// Leases that nobody answers, nothing left to assign, and signals all the time: what is stored of
-// that is bounded all the same.
+// All pages are leased and never answered, while signals keep coming: the stored rows stay bounded.
 TEST_F(LookAheadTest, SignalsOfLeasedPagesDoNotPileUp) {
   Load();
   for (const auto& lease : Lease(Bid(kPages).get()).get()) ASSERT_TRUE(lease);
@@ -437,14 +443,14 @@ TEST_F(LookAheadTest, SignalsOfLeasedPagesDoNotPileUp) {
   EXPECT_LE(rows, 60U);
 }
 
-// Of many turns of random overlap every signal is counted exactly once.
+// Every signal is counted exactly once over many turns of random overlap.
 TEST_F(LookAheadTest, NothingIsLostBetweenTurns) {
   Load();
   std::vector<int> sent(kPages, 0);
   std::vector<std::future<Replies>> answers;
   for (int round = 0; round < 300; ++round) {
     const int first = round * 37 % (kPages - 60);
-    // A count holds up to 255.
+    // The stored count ends at 255.
     for (int i = first; i < first + 60; ++i) ++sent[i];
     answers.push_back(Submit(SignalsOf(first, first + 60)));
   }
@@ -456,11 +462,11 @@ TEST_F(LookAheadTest, NothingIsLostBetweenTurns) {
   }
 }
 
-// Signals, crawls under leases, removals and additions, all at once and none waited for.
+// Signals, crawls under leases, removals and additions at the same time, none waited for.
 class ChurnTest : public LookAheadTest {
  protected:
-  // Of pages below the first only signals are told, of those below the second crawls, and the rest
-  // is removed and added again.
+  // Pages below kSignalled get only signals, pages below kCrawled only crawls. The rest is removed
+  // and added again.
   static constexpr int kSignalled = 60;
   static constexpr int kCrawled = 120;
   struct Tally {
@@ -488,7 +494,7 @@ class ChurnTest : public LookAheadTest {
     auto bid = std::make_shared<std::future<std::vector<Pick>>>(Bid(40));
     leases_.push_back(LookAheadTest::Lease(bid->get()));
   }
-  // Results of the leases that have come, each told twice.
+  // Reports each arrived lease twice.
   void TakeLeases() {
     while (!leases_.empty() &&
            leases_.front().wait_for(std::chrono::seconds(0)) == std::future_status::ready) {
@@ -513,7 +519,7 @@ class ChurnTest : public LookAheadTest {
       if (!events.empty()) results_.push_back({std::move(pages), Submit(std::move(events))});
     }
   }
-  // Counts what was acknowledged.
+  // Counts acknowledged events.
   void Count() {
     while (!leases_.empty()) {
       leases_.front().wait();
@@ -541,7 +547,8 @@ class ChurnTest : public LookAheadTest {
   static int CountOf(const PageRecord& page, int number) {
     return number < kSignalled ? page.state.signals.Total() : static_cast<int>(page.detail.crawls);
   }
-  // Everything acknowledged is stored once; of what was not, `or_not` says whether it may be there.
+  // Expects that everything acknowledged is stored once. `or_not`: unacknowledged events may be
+  // stored.
   void ExpectCounted(bool or_not) {
     std::map<std::string, PageRecord> stored;  // by URL
     for (PageRecord& page : AllStored()) {
@@ -555,7 +562,7 @@ class ChurnTest : public LookAheadTest {
       EXPECT_LE(count, or_not ? tally.sent : tally.taken) << "page " << number;
     }
   }
-  // What readers are given of pages that are in memory is what the disk has.
+  // Expects that readers get the same pages from memory as from the disk.
   void ExpectCacheLikeDisk() {
     const std::vector<PageRecord> stored = AllStored();
     std::vector<PageNumber> numbers;
@@ -582,7 +589,7 @@ TEST_F(ChurnTest, ADiskThatIsFullNowAndThenCostsWhatIsRefusedAndNoMore) {
   });
   Random random(3);
   for (int round = 0; round < 240; ++round) {
-    // Enough for what is under way, and less than the reserve.
+    // Less than the reserve, but enough for writes that are under way.
     if (round % 16 == 9) faulty_.SetFreeBytes(kReserve - 1);
     if (round % 16 == 12) {
       clock_.Advance(Duration::Seconds(2));

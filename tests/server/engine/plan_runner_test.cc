@@ -9,8 +9,9 @@
 #include <utility>
 #include <vector>
 
-#include "bench/lease_best.h"
+#include "core/schedule/policy_switch.h"
 #include "gtest/gtest.h"
+#include "lab/bench/lease_best.h"
 #include "tests/server/engine/test_shards.h"
 
 namespace freshet {
@@ -18,7 +19,7 @@ namespace {
 
 class PlanRunnerTest : public testing::Test {
  protected:
-  // A page that lc_compl crawls on signals alone.
+  // Adds a page that lc_compl crawls only after signals.
   void Add(const std::string& path) {
     UpsertPage page = shards_.PageOf(0, path);
     page.known_change_rate = Rate::PerDay(1);
@@ -32,7 +33,7 @@ class PlanRunnerTest : public testing::Test {
               [&](auto assignments) { answer.set_value(assignments.front().has_value()); });
     return answer.get_future().get();
   }
-  // Waits until pages that the plan had filed anew are; a slice is done with every look.
+  // Waits until the shard has filed all pages of the plan; each look does one slice.
   void AwaitFiling() {
     const auto filing = [](const ShardView& view) { return view.epochs.Due(view.now); };
     while (shards_.Ask(0, filing)) {
@@ -70,7 +71,7 @@ TEST_F(PlanRunnerTest, StopDoesNotWaitForThePlanToBeHandedOut) {
   Add("page");
   std::promise<void> planning;
   std::promise<void> stopped;
-  // Asked between gathering and handing out.
+  // The runner asks for the rate between gathering and handing out.
   PlanRunner runner({}, shards_.router(), [&] {
     planning.set_value();
     stopped.get_future().get();
@@ -81,7 +82,7 @@ TEST_F(PlanRunnerTest, StopDoesNotWaitForThePlanToBeHandedOut) {
                    [&](const Status& status) { planned.set_value(status); });
   planning.get_future().get();
   std::thread stop([&] { runner.Stop(); });
-  // Once it stops it answers at once.
+  // A stopping runner answers at once.
   for (bool stops = false; !stops;) {
     auto answered = std::make_shared<std::atomic<bool>>(false);
     runner.SetMethod(PlanMethod::kLcComplete, [answered](const Status&) { *answered = true; });
@@ -97,7 +98,7 @@ TEST_F(PlanRunnerTest, APlanThatAnotherPolicyOverrulesIsNotReportedAsInForce) {
   PlanRunner runner({}, shards_.router(), [] { return Rate::PerSecond(1); });
   ASSERT_TRUE(Plan(runner).ok());
   ASSERT_TRUE(shards_.Ask(0, [](const ShardView& view) {
-    return view.state.SetPolicy(Policy{.kind = PolicyKind::kGreedy});
+    return view.state.policies().SetPolicy(Policy{.kind = PolicyKind::kGreedy});
   }));
   EXPECT_TRUE(absl::IsAborted(Plan(runner)));
   runner.Stop();

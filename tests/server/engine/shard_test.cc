@@ -1,4 +1,4 @@
-// A shard whose disk is full for a while: what it has to do by itself is done when there is space.
+// A shard whose disk is full for a while: it does its own pending work once there is space.
 #include "server/engine/shard.h"
 
 #include <atomic>
@@ -10,8 +10,10 @@
 #include <utility>
 #include <vector>
 
-#include "bench/lease_best.h"
+#include "core/schedule/policy_switch.h"
+#include "core/schedule/shard_loading.h"
 #include "gtest/gtest.h"
+#include "lab/bench/lease_best.h"
 #include "storage/store.h"
 #include "tests/support/faulty_env.h"
 #include "tests/support/temp_dir.h"
@@ -19,7 +21,7 @@
 namespace freshet {
 namespace {
 
-// Thread-safe.
+// A clock that a test sets. Thread-safe.
 class SetClock final : public Clock {
  public:
   Instant Now() override { return Instant::FromMicros(now_us_); }
@@ -51,7 +53,7 @@ class FullDiskShardTest : public testing::Test {
     settings.state.politeness.max_in_flight = 1;
     settings.mailbox = {.weight = 1000, .hard_weight = 2000, .patience = Duration::Seconds(1)};
     shard_ = std::make_unique<Shard>(settings, *store_, clock_, observer_);
-    EXPECT_TRUE(shard_->state().FinishLoad().empty());
+    EXPECT_TRUE(shard_->state().loading().FinishLoad().empty());
     shard_->Start();
   }
   ~FullDiskShardTest() override {
@@ -79,7 +81,7 @@ class FullDiskShardTest : public testing::Test {
               });
     return answer.get_future().get();
   }
-  // Runs on the shard's thread, after its turn.
+  // Runs `look` on the shard's thread, after its turn.
   void Look(const std::function<void(const ShardView&)>& look) {
     std::promise<void> answer;
     ASSERT_TRUE(shard_->Query([&](const ShardView& view) {
@@ -116,8 +118,8 @@ TEST_F(FullDiskShardTest, ALeaseThatEndsMeanwhileExpiresWhenThereIsSpace) {
   const ShardCounters counters = Counters();
   EXPECT_EQ(counters.leases, 0u);
   EXPECT_EQ(counters.expired_leases, 1u) << "however often it was tried";
-  // Its host takes one page at a time, and nobody answered for this one: it waits before it goes
-  // out again.
+  // The host takes one page at a time, and nobody answered for this one, so it waits before its
+  // next lease.
   EXPECT_FALSE(Take());
   clock_.Advance(ShardOptions().lease_backoff);
   const std::optional<Assignment> second = Take();
@@ -131,9 +133,9 @@ TEST_F(FullDiskShardTest, AChangeOfPolicyFilesEveryPageAllTheSame) {
   std::promise<void> filed;
   std::promise<Reply> refused;
   Look([&](const ShardView& view) {
-    EXPECT_TRUE(view.state.SetPolicy(CrawlPolicy(PlanMethod::kUniform)));
+    EXPECT_TRUE(view.state.policies().SetPolicy(CrawlPolicy(PlanMethod::kUniform)));
     view.epochs.RequestFiling([&](const StatusOr<EpochResult>&) { filed.set_value(); });
-    // Served in the turn that files the pages.
+    // The event is served in the turn that files the pages.
     shard_->SubmitAlways({.events = {Page("late")}, .done = [&](std::vector<Reply> replies) {
                             refused.set_value(std::move(replies.front()));
                           }});
@@ -143,7 +145,7 @@ TEST_F(FullDiskShardTest, AChangeOfPolicyFilesEveryPageAllTheSame) {
   (void)Counters();
   filed.get_future().get();
   bool refile = false;
-  Look([&](const ShardView& view) { EXPECT_TRUE(view.state.FinishPlan(&refile)); });
+  Look([&](const ShardView& view) { EXPECT_TRUE(view.state.policies().FinishPlan(&refile)); });
 }
 
 }  // namespace

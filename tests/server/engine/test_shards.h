@@ -1,4 +1,4 @@
-// Running shards on a store of their own, without the rest of the server.
+// Running shards with their own store, without the rest of the server.
 #ifndef FRESHET_TESTS_SERVER_ENGINE_TEST_SHARDS_H_
 #define FRESHET_TESTS_SERVER_ENGINE_TEST_SHARDS_H_
 
@@ -13,6 +13,7 @@
 
 #include "core/base/url.h"
 #include "core/schedule/crawl_policy.h"
+#include "core/schedule/shard_loading.h"
 #include "gtest/gtest.h"
 #include "server/engine/epoch_exchange.h"
 #include "server/engine/router.h"
@@ -22,7 +23,7 @@
 
 namespace freshet {
 
-// As many shards as policies, each following its own. Thread-safe but for construction.
+// One shard for each policy. Thread-safe after construction.
 class TestShards {
  public:
   explicit TestShards(const std::vector<CrawlPolicy>& policies) {
@@ -44,7 +45,7 @@ class TestShards {
       settings.epochs.exchange = exchange;
       settings.mailbox = {.weight = 1000, .hard_weight = 2000, .patience = Duration::Seconds(1)};
       shards_.push_back(std::make_unique<Shard>(settings, *store_, clock_, observer_));
-      EXPECT_TRUE(shards_.back()->state().FinishLoad().empty());
+      EXPECT_TRUE(shards_.back()->state().loading().FinishLoad().empty());
       shards_.back()->Start();
       all.push_back(shards_.back().get());
     }
@@ -72,7 +73,7 @@ class TestShards {
     const std::string host = HostOf(shard);
     return {.key = {"DEFAULT", "https://" + host + "/" + path}, .host = host};
   }
-  // What becomes of leases from now on. Before the first lease.
+  // Reports the outcomes of leases to `tell`. Call before the first lease.
   void TellLeases(std::function<void(const LeaseTallies&)> tell) {
     observer_.tell_leases = std::move(tell);
   }
@@ -83,13 +84,13 @@ class TestShards {
                                   }});
     return answer.get_future().get();
   }
-  // Gives the shard `pages` pages, all on one host.
+  // Adds `pages` pages to the shard, all on one host.
   void Fill(size_t shard, int pages) {
     for (int i = 0; i < pages; ++i) {
       EXPECT_TRUE(Apply(shard, PageOf(shard, std::to_string(i))).status.ok());
     }
   }
-  // The numbers of the epochs that the store has, by shard.
+  // The stored epoch numbers, by shard.
   [[nodiscard]] std::vector<uint64_t> StoredEpochs() const {
     std::vector<uint64_t> numbers;
     const StatusOr<GlobalRecords> records = store_->LoadGlobals();
@@ -98,14 +99,14 @@ class TestShards {
     for (const EpochRecord& epoch : records->epochs) numbers.push_back(epoch.number);
     return numbers;
   }
-  // What `ask` returns on the shard's thread.
+  // Returns the result of `ask` on the shard's thread.
   template <typename Function>
   auto Ask(size_t shard, const Function& ask) {
     std::promise<decltype(ask(std::declval<const ShardView&>()))> answer;
     EXPECT_TRUE(shards_[shard]->Query([&](const ShardView& view) { answer.set_value(ask(view)); }));
     return answer.get_future().get();
   }
-  // Has the shard do nothing until the promise is kept.
+  // Blocks the shard until the promise is kept.
   void Hold(size_t shard, std::promise<void>& until) {
     std::promise<void> held;
     auto free = std::make_shared<std::future<void>>(until.get_future());

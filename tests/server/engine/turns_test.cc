@@ -1,5 +1,5 @@
-// Workers that take pages of some crawl ids only: whose turn it is, and every pick against all
-// pages that it could have been, looked at one by one.
+// Turns of workers that take only some crawl ids. Every pick is checked against all pages that it
+// could have been.
 #include <algorithm>
 #include <memory>
 #include <optional>
@@ -26,14 +26,14 @@ TEST(TurnQueue, PassesOverThoseWhoDoNotTakeThePage) {
   queue.Push(2, kTwo, "client");
   queue.Push(3, kAllClasses, "client");
   queue.Push(4, kOne | kTwo, "client");
-  queue.Push(5, kOne, "client");
+  const TurnQueue::Turn last = queue.Push(5, kOne, "client");
   EXPECT_EQ(queue.Takes(Any), kAllClasses);
   EXPECT_EQ(queue.Pop(kTwo, Any), 2U);
   EXPECT_EQ(queue.Pop(kTwo, Any), 3U);
   EXPECT_EQ(queue.Takes(Any), kOne | kTwo);
   EXPECT_EQ(queue.Pop(kAllClasses, Any), std::nullopt);
   EXPECT_EQ(queue.Pop(0, Any), 1U);
-  EXPECT_THAT(queue.Extract([](WorkerId id) { return id == 5; }), testing::ElementsAre(5));
+  queue.Remove(kOne, last);
   EXPECT_EQ(queue.Pop(kOne, Any), 4U);
   EXPECT_TRUE(queue.empty());
 }
@@ -55,7 +55,7 @@ TEST(TurnQueue, ClientsTakeTurnsHoweverManyWorkersTheyHave) {
   }
   EXPECT_EQ(turns[kAlone], 200);
   for (WorkerId id = 1; id < kAlone; ++id) EXPECT_EQ(turns[id], 2) << id;
-  // A client that comes later has its turn next but one, and none for the time before.
+  // A new client gets the third turn from now, and nothing for the time before.
   queue.Push(kAlone + 1, kAllClasses, "late");
   EXPECT_LT(*queue.Pop(kOne, Any), kAlone + 1);
   EXPECT_EQ(queue.Pop(kOne, Any), kAlone);
@@ -70,15 +70,34 @@ TEST(TurnQueue, DropsThoseWhoTakeNothingAnyMore) {
   EXPECT_EQ(queue.Takes(Any), kTwo);
 }
 
-// Workers with credit, the first that takes a page gets it.
-class Crowd final : public BidTakers {
+// Otherwise a client whose calls find nothing would stand behind all others for as long as it has
+// called.
+TEST(TurnQueue, TurnsThatWereNotUsedCountForNothing) {
+  TurnQueue queue;
+  for (WorkerId id = 1; id <= 1000; ++id) {
+    queue.Remove(kOne, queue.Push(id, kOne, "called in vain"));
+    queue.Push(id, kOne, "has left");
+    EXPECT_EQ(queue.Pop(kOne, [](WorkerId) { return false; }), std::nullopt);
+  }
+  for (WorkerId id = 2001; id <= 2003; ++id) queue.Push(id, kOne, "new");
+  queue.Push(1001, kOne, "called in vain");
+  queue.Push(1002, kOne, "has left");
+  EXPECT_EQ(queue.size(), 5U);
+  EXPECT_EQ(queue.Pop(kOne, Any), 2001U);
+  EXPECT_EQ(queue.Pop(kOne, Any), 1001U);
+  EXPECT_EQ(queue.Pop(kOne, Any), 1002U);
+  EXPECT_EQ(queue.Pop(kOne, Any), 2002U);
+}
+
+// Workers with credit. The first one that takes a page's class gets it.
+class Crowd {
  public:
   struct Worker {
     ClassSet takes = 0;
     int credit = 0;
   };
   explicit Crowd(std::vector<Worker> workers) : workers_(std::move(workers)) {}
-  bool Take(size_t tick, const Pick& pick) override {
+  bool Take(size_t tick, const Pick& pick) {
     takes_before_.resize(tick + 1, Takes());
     takes_before_[tick] = Takes();
     for (Worker& worker : workers_) {
@@ -93,7 +112,7 @@ class Crowd final : public BidTakers {
     for (const Worker& worker : workers_) takes |= worker.credit > 0 ? worker.takes : 0;
     return takes;
   }
-  // What somebody took when the page of the tick was found.
+  // The classes that workers still took when the tick's page was picked.
   [[nodiscard]] ClassSet TakesBefore(size_t tick) const { return takes_before_[tick]; }
 
  private:
@@ -107,7 +126,7 @@ class RestrictedPicks : public testing::Test {
     for (uint64_t i = 0; i < kShards; ++i) shards_.push_back(std::make_unique<Bidder>(i + 1));
   }
 
-  // Some ticks for some workers. Returns how many got a page.
+  // Hands out `ticks` ticks to these workers. Returns the number of pages given.
   size_t HandOut(std::vector<Crowd::Worker> workers, size_t ticks) {
     Crowd crowd(std::move(workers));
     TickOwners owners = shares_.Next(ticks, now_);
@@ -115,10 +134,13 @@ class RestrictedPicks : public testing::Test {
     std::vector<ShardBid> bids;
     for (const auto& shard : shards_) bids.push_back(shard->Bid(owners, ticks, now_));
     const RankedBids ranked =
-        RankBids(bids, std::vector<Instant>(ticks, now_), owners, ranking_, nullptr, &crowd);
-    // It ends before its time only where those who take some class have all they want.
+        RankBids(bids, std::vector<Instant>(ticks, now_), owners, ranking_, nullptr,
+                 [&crowd](size_t tick, const Pick& pick) { return crowd.Take(tick, pick); });
+    // The ranking ends early only if some class has no takers left.
     EXPECT_EQ(ranked.cut, ranked.taken.size() < ticks);
-    if (ranked.cut) EXPECT_NE(crowd.Takes(), owners.takers);
+    if (ranked.cut) {
+      EXPECT_NE(crowd.Takes(), owners.takers);
+    }
     for (const TakenBid& bid : ranked.taken) Check(bids, owners, crowd, bid);
     Settle(bids, ranked.taken);
     return ranked.taken.size();
@@ -190,11 +212,11 @@ TEST_F(RestrictedPicks, AreTheBestOfTheOwnerThatSomebodyTakes) {
 }
 
 TEST_F(RestrictedPicks, GoOnAsLongAsSomebodyTakesPagesOfEachClass) {
-  // The dearest are taken by two, so that nobody's end is the end of them.
+  // Two workers take the best class, so it keeps a taker when the first has enough.
   EXPECT_EQ(HandOut({{.takes = kOne, .credit = 3}, {.takes = kOne | kTwo, .credit = 20}}, 20), 20U);
-  // Nobody takes the dearest any more after three: what others may have is asked for again.
+  // After three pages nobody takes the best class, so the rest needs new bids.
   EXPECT_EQ(HandOut({{.takes = kOne, .credit = 3}, {.takes = kTwo, .credit = 20}}, 20), 3U);
-  // One that waits in vain holds nobody up.
+  // A worker that finds no page delays no other.
   for (const auto& shard : shards_) shard->Offer(kDear, false);
   EXPECT_EQ(HandOut({{.takes = kOne, .credit = 3}, {.takes = kTwo, .credit = 20}}, 20), 20U);
 }

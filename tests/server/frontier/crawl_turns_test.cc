@@ -1,5 +1,5 @@
-// A client that takes URLs of any crawl id looks at few that have nothing for it, and at each of
-// the others in turn.
+// A client that takes URLs of any crawl id looks at few that have none for it, and at the others in
+// turn.
 #include "server/frontier/crawl_turns.h"
 
 #include <string>
@@ -21,7 +21,7 @@ using testing::SizeIs;
 
 class CrawlTurnsTest : public FrontierFixture {
  protected:
-  // So many crawl ids, queues in each, and URLs in each queue.
+  // Puts `crawls` crawl ids with `queues` queues each and `urls` URLs in each queue.
   void Put(const std::string& prefix, int crawls, int queues, int urls, uint64_t due) {
     std::vector<FrontierPut> puts;
     for (int i = 0; i < crawls * queues * urls; ++i) {
@@ -35,7 +35,7 @@ class CrawlTurnsTest : public FrontierFixture {
     EXPECT_THAT(state_->Put(puts), Each(FrontierOutcome::kOk));
     Commit();
   }
-  // To the end of the pull.
+  // Pulls until the pull is over.
   std::vector<FrontierServed> PullAll(FrontierPull* pull) {
     std::vector<FrontierServed> served;
     while (!pull->over) {
@@ -59,7 +59,8 @@ TEST_F(CrawlTurnsTest, CrawlIdsGiveQueuesInTurn) {
   EXPECT_THAT(CrawlsOf(9), ElementsAre("c0", "c1", "c2"));
 }
 
-// A client could have thousands, and each URL of all others cost a look at all of them.
+// A client could have thousands of idle crawl ids, and each URL of other clients cost a look at all
+// of them.
 TEST_F(CrawlTurnsTest, IdleCrawlIdsAreNotLookedAt) {
   constexpr uint64_t kFar = kStart + 1'000'000;
   Put("before", 1000, 1, 1, kFar);
@@ -68,7 +69,7 @@ TEST_F(CrawlTurnsTest, IdleCrawlIdsAreNotLookedAt) {
   FrontierPull pull;
   EXPECT_THAT(PullAll(&pull), SizeIs(100));
   EXPECT_LE(pull.round.named(), 102U);
-  // Nor to see whether queues have become ready.
+  // Waiting queues that may be ready cost no look either.
   EXPECT_EQ(state_->table().turns().coming().begin()->first.first, kFar);
   EXPECT_THAT(state_->table().turns().coming(), SizeIs(2000));
 }
@@ -86,7 +87,7 @@ TEST_F(CrawlTurnsTest, CrawlIdsWithNothingForAClientAreLookedAtOnce) {
 }
 
 TEST_F(CrawlTurnsTest, ACrawlIdWithManyQueuesMakesOthersWaitForOnePart) {
-  constexpr int kAtOnce = FrontierState::kPromotedAtOnce;
+  constexpr int kAtOnce = FrontierPulls::kPromotedAtOnce;
   Put("many", 1, 3 * kAtOnce, 1, kStart + 10);
   Put("few", 1, 1, 1, kStart + 15);
   Pass(20);

@@ -1,18 +1,22 @@
-// A frontier's state on a store of its own, and a clock that stands until it is moved.
+// A frontier's state with its own store, and a clock that a test moves.
 #ifndef FRESHET_TESTS_SERVER_FRONTIER_FRONTIER_FIXTURE_H_
 #define FRESHET_TESTS_SERVER_FRONTIER_FRONTIER_FIXTURE_H_
 
 #include <cstdint>
 #include <memory>
+#include <string>
+#include <utility>
 #include <vector>
 
 #include "gtest/gtest.h"
+#include "server/frontier/frontier.h"
 #include "server/frontier/frontier_state.h"
+#include "tests/storage/store_with_frontier.h"
 #include "tests/support/temp_dir.h"
 
 namespace freshet {
 
-// A store that waits for no disk.
+// Options of a store that does not wait for the disk.
 inline StoreOptions QuickStore() {
   StoreOptions options;
   options.durability = Durability::kNone;
@@ -25,13 +29,12 @@ class FrontierFixture : public ::testing::Test {
   static constexpr uint64_t kStart = 1'000'000;
 
   FrontierFixture() {
-    auto opened = FrontierStore::Open(dir_ / "frontier", QuickStore());
-    EXPECT_TRUE(opened.ok()) << opened.status();
-    store_ = *std::move(opened);
+    opened_ = StoreWithFrontier::Open(dir_ / "db", QuickStore());
+    store_ = opened_.frontier.get();
     Load();
   }
-  void Load() {
-    state_ = std::make_unique<FrontierState>(*store_, FrontierLimits());
+  void Load(const FrontierLimits& limits = FrontierLimits()) {
+    state_ = std::make_unique<FrontierState>(*store_, limits);
     state_->SetNow(now_);
     ASSERT_TRUE(state_->Load().ok());
   }
@@ -41,7 +44,10 @@ class FrontierFixture : public ::testing::Test {
     state_->Expire(SIZE_MAX);
     Commit();
   }
-  void Commit() { ASSERT_TRUE(state_->Commit().ok()); }
+  void Commit() {
+    ASSERT_TRUE(state_->Commit().ok());
+    while (tends_ && state_->Tend().value()) ASSERT_TRUE(state_->Commit().ok());
+  }
   std::vector<FrontierServed> Pull(FrontierPull pull, size_t at_a_time = 7) {
     std::vector<FrontierServed> served;
     while (!pull.over) {
@@ -53,8 +59,32 @@ class FrontierFixture : public ::testing::Test {
 
   const TempDir dir_;
   uint64_t now_ = kStart;
-  std::unique_ptr<FrontierStore> store_;
+  StoreWithFrontier opened_;
+  FrontierStore* store_ = nullptr;
   std::unique_ptr<FrontierState> state_;
+  bool tends_ = true;  // tend everything after each commit
+};
+
+// A whole frontier with its own store.
+struct OwnFrontier {
+  std::unique_ptr<Store> store;
+  std::unique_ptr<Frontier> frontier;
+
+  static OwnFrontier Open(const std::string& dir, Clock& clock,
+                          const StoreOptions& options = QuickStore()) {
+    OwnFrontier own;
+    auto store = Store::Open(dir, options);
+    EXPECT_TRUE(store.ok()) << store.status();
+    if (!store.ok()) return own;
+    auto frontier = Frontier::Open(**store, FrontierLimits(), clock);
+    EXPECT_TRUE(frontier.ok()) << frontier.status();
+    if (!frontier.ok()) return own;
+    return {.store = *std::move(store), .frontier = *std::move(frontier)};
+  }
+  void Close() {
+    frontier = nullptr;
+    store = nullptr;
+  }
 };
 
 }  // namespace freshet

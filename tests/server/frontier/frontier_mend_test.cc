@@ -1,4 +1,4 @@
-// A clock that ran ahead for a while, was set back, and a start after that.
+// The clock ran ahead, was set back, and the server starts.
 #include <atomic>
 #include <future>
 #include <memory>
@@ -31,7 +31,7 @@ FrontierPut Dated(const std::string& key, const std::string& url, uint64_t due) 
   return {.crawl = "c", .key = key, .url = url, .metadata = "m", .known = true, .due = due};
 }
 
-// Thread-safe.
+// A clock that a test sets. Thread-safe.
 class MovedClock final : public Clock {
  public:
   Instant Now() override { return Instant::FromUnixSeconds(seconds_); }
@@ -46,10 +46,10 @@ class FrontierMendTest : public ::testing::Test {
   FrontierMendTest() { LoadAt(kMorning); }
   void LoadAt(uint64_t now) {
     state_.reset();
-    store_.reset();
-    auto opened = FrontierStore::Open(dir_ / "frontier", QuickStore());
-    ASSERT_TRUE(opened.ok()) << opened.status();
-    store_ = *std::move(opened);
+    opened_ = {};
+    opened_ = StoreWithFrontier::Open(dir_ / "db", QuickStore());
+    store_ = opened_.frontier.get();
+    ASSERT_NE(store_, nullptr);
     state_ = std::make_unique<FrontierState>(*store_, FrontierLimits());
     state_->SetNow(now_ = now);
     ASSERT_TRUE(state_->Load().ok());
@@ -79,27 +79,27 @@ class FrontierMendTest : public ::testing::Test {
     }
     return urls;
   }
-  // So much at a time, and with `refused` each of these first is not kept. Returns how many times.
+  // Mends `most` rows at a time until all are mended; returns the number of commits. `refused`: the
+  // first try of each is discarded.
   int Mend(size_t most, bool refused = false) {
     int times = 0;
-    for (; state_->ahead() > 0 && times < 1000; ++times) {
+    for (; state_->mend().ahead() > 0 && times < 1000; ++times) {
       if (refused) {
-        EXPECT_TRUE(state_->MendAhead(most).ok());
+        EXPECT_TRUE(state_->mend().Mend(most).ok());
         state_->Discard();
       }
-      EXPECT_TRUE(state_->MendAhead(most).ok());
+      EXPECT_TRUE(state_->mend().Mend(most).ok());
       Commit();
     }
     return times;
   }
   void ExpectSound() {
-    state_.reset();
-    store_.reset();
-    const auto report = VerifyFrontier(dir_ / "frontier", QuickStore());
+    const auto report = VerifyFrontier(*opened_.store);
     ASSERT_TRUE(report.ok()) << report.status();
     EXPECT_THAT(report->problems, IsEmpty());
   }
-  // Twenty URLs of two queues before, as many and a new queue during an hour that never was.
+  // Puts twenty URLs in two queues, then as many and a new queue during an hour that the clock ran
+  // ahead.
   void RunAhead() {
     std::vector<FrontierPut> puts;
     for (int i = 0; i < 20; ++i) puts.push_back(Discovered(i % 2 == 0 ? "k" : "l", Name("old", i)));
@@ -113,7 +113,7 @@ class FrontierMendTest : public ::testing::Test {
     puts.push_back(Dated("m", "later", kMorning + kHour + 50));
     Put(puts);
     SetNow(kMorning + kHour + 2);
-    // Of what is new: it is due at this time as well.
+    // Takes two of the new URLs, which are due at this time, too.
     FrontierPull pull{.crawl = "c", .key = "m", .urls_per_queue = 2};
     std::vector<FrontierServed> served;
     EXPECT_TRUE(state_->Pull(&pull, 2, &served).ok());
@@ -124,16 +124,17 @@ class FrontierMendTest : public ::testing::Test {
 
   const TempDir dir_;
   uint64_t now_ = 0;
-  std::unique_ptr<FrontierStore> store_;
+  StoreWithFrontier opened_;
+  FrontierStore* store_ = nullptr;
   std::unique_ptr<FrontierState> state_;
 };
 
 TEST_F(FrontierMendTest, WhatWaitsIsGivenOutSoonAfterTheStart) {
   RunAhead();
   LoadAt(kMorning + 1);
-  EXPECT_EQ(state_->ahead(), kHour + 1);
-  EXPECT_EQ(state_->queues_ahead(), 3U);
-  EXPECT_LE(state_->table().next_expiry(), now_ + limits::kUsualFrontierLeaseSeconds);
+  EXPECT_EQ(state_->mend().ahead(), kHour + 1);
+  EXPECT_EQ(state_->mend().queues(), 3U);
+  EXPECT_LE(state_->table().ends().first(), now_ + limits::kUsualFrontierLeaseSeconds);
   EXPECT_EQ(Mend(SIZE_MAX), 1);
   SetNow(kMorning + 3);
   std::multiset<std::string> urls = Pull();
@@ -141,7 +142,7 @@ TEST_F(FrontierMendTest, WhatWaitsIsGivenOutSoonAfterTheStart) {
   SetNow(kMorning + 3 + limits::kUsualFrontierLeaseSeconds);
   const std::multiset<std::string> rest = Pull();
   EXPECT_THAT(rest, SizeIs(40)) << "leases last no longer than they are";
-  // Dates of clients are theirs.
+  // Dates that clients set stay as they are.
   SetNow(kMorning + kHour / 2 + 8);
   EXPECT_EQ(Pull().count("soon"), 1U);
   SetNow(kMorning + kHour + 51);
@@ -156,42 +157,43 @@ TEST_F(FrontierMendTest, ItIsMendedOnce) {
   (void)Mend(SIZE_MAX);
   ExpectSound();
   LoadAt(kMorning + 2);
-  EXPECT_EQ(state_->ahead(), 0U);
-  EXPECT_EQ(state_->queues_ahead(), 0U);
-  EXPECT_LE(state_->table().next_expiry(), now_ + limits::kUsualFrontierLeaseSeconds);
+  EXPECT_EQ(state_->mend().ahead(), 0U);
+  EXPECT_EQ(state_->mend().queues(), 0U);
+  EXPECT_LE(state_->table().ends().first(), now_ + limits::kUsualFrontierLeaseSeconds);
   SetNow(kMorning + 3);
   EXPECT_THAT(Pull(), SizeIs(40 - 8));
-  const StatusOr<FrontierItem> item = state_->Read("c", "m", "new-1");
+  const FrontierName name = {"c", "m", "new-1"};
+  const StatusOr<FrontierItem> item = state_->Read({&name, 1}).front();
   ASSERT_TRUE(item.ok());
   EXPECT_EQ(item->due, kMorning + 1);
   EXPECT_EQ(item->created, kMorning + 1);
 }
 
-// In as many commits as it takes, some of which are refused, and with a start in between.
+// Mends in several commits, some of which are refused, with a restart in between.
 TEST_F(FrontierMendTest, InPartsItComesToTheSame) {
   RunAhead();
   LoadAt(kMorning + 1);
   for (int i = 0; i < 3; ++i) {
-    ASSERT_TRUE(state_->MendAhead(4).ok());
+    ASSERT_TRUE(state_->mend().Mend(4).ok());
     Commit();
   }
-  EXPECT_GT(state_->ahead(), 0U);
+  EXPECT_GT(state_->mend().ahead(), 0U);
   Put({Discovered("k", "between")});
-  ASSERT_TRUE(state_->MendAhead(4).ok());
+  ASSERT_TRUE(state_->mend().Mend(4).ok());
   LoadAt(kMorning + 1);
-  EXPECT_EQ(state_->ahead(), kHour + 1) << "something is left";
+  EXPECT_EQ(state_->mend().ahead(), kHour + 1) << "something is left";
   EXPECT_GT(Mend(1, /*refused=*/true), 10);
   SetNow(kMorning + 3);
   EXPECT_THAT(Pull(), SizeIs(41 - 8));
   ExpectSound();
 }
 
-// What is deleted while that goes on, the queue that it has come to among it.
+// Deletes queues during the mending, among them the one that it has reached.
 TEST_F(FrontierMendTest, GoesOnBehindWhatIsDeletedMeanwhile) {
   RunAhead();
   LoadAt(kMorning + 1);
   for (const char* key : {"k", "l", "nothing"}) {
-    ASSERT_TRUE(state_->MendAhead(2).ok());
+    ASSERT_TRUE(state_->mend().Mend(2).ok());
     Commit();
     (void)state_->DeleteQueue("c", key);
     Commit();
@@ -201,64 +203,63 @@ TEST_F(FrontierMendTest, GoesOnBehindWhatIsDeletedMeanwhile) {
   EXPECT_THAT(Pull(), SizeIs(10 - 2));
   ExpectSound();
   LoadAt(kMorning + 4);
-  EXPECT_EQ(state_->ahead(), 0U);
+  EXPECT_EQ(state_->mend().ahead(), 0U);
 }
 
-// Two servers of a cluster take each other's place.
+// Two servers of a cluster take over from each other.
 TEST_F(FrontierMendTest, ClocksDifferALittle) {
   Put({Discovered("k", "a")});
   SetNow(kMorning + 1);
   EXPECT_THAT(Pull(), SizeIs(1));
   LoadAt(kMorning);
-  EXPECT_EQ(state_->ahead(), 0U);
+  EXPECT_EQ(state_->mend().ahead(), 0U);
 }
 
-// A release before this one has not kept how late it was.
+// Earlier releases did not store the latest time of the clock.
 TEST_F(FrontierMendTest, AnOlderReleaseToldByItsQueuesWhatTheClockHadShown) {
   RunAhead();
   FrontierBatch batch(*store_);
   batch.PutSettings({});
   ASSERT_TRUE(store_->Commit(batch).ok());
   LoadAt(kMorning + 1);
-  EXPECT_EQ(state_->ahead(), kHour + 1);
+  EXPECT_EQ(state_->mend().ahead(), kHour + 1);
   (void)Mend(SIZE_MAX);
   SetNow(kMorning + 3);
   EXPECT_THAT(Pull(), SizeIs(40 - 8));
 }
 
-// The whole of it: by itself, with nobody asking for it, and told.
+// The whole frontier mends without any call, and logs it.
 TEST(FrontierAhead, IsMendedByItselfAndSaid) {
   const TempDir dir;
   MovedClock clock;
   const auto open = [&] {
-    auto frontier = Frontier::Open(dir / "frontier", QuickStore(), FrontierLimits(), clock);
-    EXPECT_TRUE(frontier.ok()) << frontier.status();
-    (*frontier)->Start([](const Status& status) { ADD_FAILURE() << status; });
-    return *std::move(frontier);
+    OwnFrontier own = OwnFrontier::Open(dir / "db", clock);
+    own.frontier->Start([](const Status& status) { ADD_FAILURE() << status; });
+    return own;
   };
-  auto frontier = open();
+  OwnFrontier own = open();
   clock.Set(kMorning + kHour);
   std::promise<void> put;
-  (void)frontier->Put({Discovered("k", "a"), Discovered("l", "b")},
-                      [&put](const auto&) { put.set_value(); });
+  (void)own.frontier->Put({Discovered("k", "a"), Discovered("l", "b")},
+                          [&put](const auto&) { put.set_value(); });
   put.get_future().wait();
-  frontier = nullptr;
+  own.Close();
   clock.Set(kMorning + 1);
   testing::internal::CaptureStderr();
-  frontier = open();
-  const auto given = [&frontier] {
+  own = open();
+  const auto given = [&own] {
     auto pull = std::make_shared<FrontierPull>();
     std::promise<size_t> urls;
-    frontier->Pull(pull, 10, [&urls](const auto& served) { urls.set_value(served.size()); });
+    own.frontier->Pull(pull, 10, [&urls](const auto& served) { urls.set_value(served.size()); });
     return urls.get_future().get();
   };
   EXPECT_EQ(given(), 2U);
   const std::string said = testing::internal::GetCapturedStderr();
   EXPECT_THAT(said,
               testing::HasSubstr("times that are later than the clock shows, by up to 3599 s"));
-  frontier = nullptr;
+  own.Close();
   testing::internal::CaptureStderr();
-  frontier = open();
+  own = open();
   EXPECT_THAT(testing::internal::GetCapturedStderr(), IsEmpty()) << "it is mended";
 }
 

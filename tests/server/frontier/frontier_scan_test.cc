@@ -7,20 +7,20 @@
 #include "fmt/format.h"
 #include "gtest/gtest.h"
 #include "server/base/system_clock.h"
+#include "tests/server/frontier/frontier_fixture.h"
 #include "tests/support/temp_dir.h"
 
 namespace freshet {
 namespace {
 
-// How many URLs a walk through 200 with so much metadata looks at in each slice of 256.
+// URLs that a walk through 200 of them, each with so much metadata, looks at in each slice of 256.
 std::vector<size_t> SlicesOf(size_t metadata_bytes) {
   const TempDir dir;
   SystemClock clock;
-  StatusOr<std::unique_ptr<Frontier>> frontier =
-      Frontier::Open(dir / "frontier", StoreOptions{}, FrontierLimits{}, clock);
-  EXPECT_TRUE(frontier.ok()) << frontier.status();
-  if (!frontier.ok()) return {};
-  (*frontier)->Start([](const Status& status) { ADD_FAILURE() << status; });
+  const OwnFrontier own = OwnFrontier::Open(dir / "db", clock, StoreOptions{});
+  Frontier* const frontier = own.frontier.get();
+  if (frontier == nullptr) return {};
+  frontier->Start([](const Status& status) { ADD_FAILURE() << status; });
   std::vector<FrontierPut> puts;
   for (int i = 0; i < 200; ++i) {
     puts.push_back({.crawl = "c",
@@ -29,9 +29,9 @@ std::vector<size_t> SlicesOf(size_t metadata_bytes) {
                     .metadata = std::string(metadata_bytes, 'm')});
   }
   std::promise<void> put;
-  (void)(*frontier)->Put(std::move(puts), [&put](const auto&) { put.set_value(); });
+  (void)frontier->Put(std::move(puts), [&put](const auto&) { put.set_value(); });
   put.get_future().wait();
-  FrontierScan scan(**frontier, {.crawl = "c", .key = {}, .filter = {}});
+  FrontierScan scan(*frontier, {.crawl = "c", .key = {}, .filter = {}});
   std::vector<size_t> slices;
   while (!scan.over()) {
     size_t seen = 0;
@@ -53,15 +53,16 @@ TEST(FrontierScan, AWalkLooksAtFewUrlsWithMuchMetadataAtATime) {
   EXPECT_EQ(all, 200U);
 }
 
-// A client could have millions of them, and one walk looked at all in a slice.
+// A client could have millions of empty queues, and one walk looked at all of them in a slice.
 TEST(FrontierScan, AWalkLooksAtQueuesWithoutUrlsInSlices) {
   const TempDir dir;
   SystemClock clock;
-  auto frontier = Frontier::Open(dir / "frontier", StoreOptions{}, FrontierLimits{}, clock);
-  ASSERT_TRUE(frontier.ok()) << frontier.status();
-  (*frontier)->Start([](const Status& status) { ADD_FAILURE() << status; });
+  const OwnFrontier own = OwnFrontier::Open(dir / "db", clock, StoreOptions{});
+  Frontier* const frontier = own.frontier.get();
+  ASSERT_NE(frontier, nullptr);
+  frontier->Start([](const Status& status) { ADD_FAILURE() << status; });
   std::promise<StatusOr<bool>> made;
-  (*frontier)->Run<bool>(
+  frontier->Run<bool>(
       [](FrontierState& state) -> StatusOr<bool> {
         for (int i = 0; i < 100'000; ++i) {
           RETURN_IF_ERROR(state.SetDelay("c", fmt::format("{:06}", i), 5));
@@ -71,10 +72,10 @@ TEST(FrontierScan, AWalkLooksAtQueuesWithoutUrlsInSlices) {
       [&made](StatusOr<bool> done) { made.set_value(std::move(done)); });
   ASSERT_TRUE(made.get_future().get().ok());
   std::promise<void> put;
-  (void)(*frontier)->Put({{.crawl = "c", .key = "last", .url = "u", .metadata = {}}},
-                         [&put](const auto&) { put.set_value(); });
+  (void)frontier->Put({{.crawl = "c", .key = "last", .url = "u", .metadata = {}}},
+                      [&put](const auto&) { put.set_value(); });
   put.get_future().wait();
-  FrontierScan scan(**frontier, {.crawl = "c", .key = {}, .filter = {}});
+  FrontierScan scan(*frontier, {.crawl = "c", .key = {}, .filter = {}});
   int slices = 0;
   int found = 0;
   for (; !scan.over(); ++slices) {

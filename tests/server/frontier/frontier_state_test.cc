@@ -1,4 +1,4 @@
-// The state machine against a simple twin that looks at everything, and across reloads.
+// The state machine against a simple twin that looks at everything, and over restarts.
 #include "server/frontier/frontier_state.h"
 
 #include <algorithm>
@@ -22,13 +22,13 @@ namespace {
 using ::testing::IsEmpty;
 using ::testing::SizeIs;
 
-// What is right, by looking at all there is. Thread-compatible.
+// Computes the right answers by looking at everything. Thread-compatible.
 class Twin {
  public:
   struct Item {
     uint64_t due = 0;
     uint64_t created = 0;
-    uint64_t leased_until = 0;  // zero: not in flight
+    uint64_t leased_until = 0;  // 0 = not in flight
   };
   struct Queue {
     std::map<std::string, Item> items;
@@ -69,7 +69,7 @@ class Twin {
         std::count_if(queue.items.begin(), queue.items.end(),
                       [](const auto& each) { return each.second.due == 0; }));
   }
-  // What a queue gives now, in order; nothing if it may not.
+  // The URLs that a queue may give now, in order.
   std::vector<std::string> Due(const Queue& queue, uint32_t most, uint64_t now) const {
     std::vector<std::pair<uint64_t, std::string>> due;
     if (queue.blocked_until >= now || InFlight(queue) >= most) return {};
@@ -93,6 +93,17 @@ class FrontierStateTest : public FrontierFixture {
   void Pass(uint64_t seconds) {
     FrontierFixture::Pass(seconds);
     twin_.Expire(now_);
+  }
+
+  // Puts forty queues with a URL each into one crawl id.
+  void PutQueuesOf(uint64_t client) {
+    std::vector<FrontierPut> puts;
+    for (int i = 0; i < 40; ++i) {
+      puts.push_back({.crawl = "c", .key = "k" + std::to_string(i), .url = "u"});
+      puts.back().claim.client = client;
+    }
+    (void)state_->Put(puts);
+    Commit();
   }
 
   // --- Random work on both
@@ -240,16 +251,16 @@ TEST_F(FrontierStateTest, WhatIsGivenBackIsDueAsBefore) {
   const auto again = Pull({});
   ASSERT_THAT(again, SizeIs(1));
   EXPECT_EQ(again[0].url, "a");
-  // The first lease is over: giving it back once more takes nothing from the second.
+  // The first lease is over. Giving it back again does not end the second one.
   state_->GiveBack(std::span(served).first(1));
   Commit();
   Pass(2);
   EXPECT_THAT(Pull({}), IsEmpty());
 }
 
-// All queues of a crawl id became ready in one turn, for seconds in which nobody was served.
+// All queues of a crawl id became ready in one turn, which kept all clients waiting for seconds.
 TEST_F(FrontierStateTest, QueuesThatAreDueAtOnceBecomeReadyInParts) {
-  constexpr size_t kAtOnce = FrontierState::kPromotedAtOnce;
+  constexpr size_t kAtOnce = FrontierPulls::kPromotedAtOnce;
   std::vector<FrontierPut> puts;
   for (size_t i = 0; i < 2 * kAtOnce; ++i) {
     puts.push_back({.crawl = i == 0 ? "b" : "a",
@@ -263,7 +274,7 @@ TEST_F(FrontierStateTest, QueuesThatAreDueAtOnceBecomeReadyInParts) {
   Commit();
   Pass(20);
   EXPECT_THAT(Pull({.crawl = "a"}, SIZE_MAX), SizeIs(kAtOnce));
-  // The rest of it keeps no other crawl id waiting.
+  // The queues that are still to become ready do not delay another crawl id.
   const auto served = Pull({}, SIZE_MAX);
   EXPECT_THAT(served, SizeIs(kAtOnce));
   EXPECT_THAT(served, ::testing::Contains(::testing::Field(&FrontierServed::crawl, "b")));
@@ -280,100 +291,25 @@ TEST_F(FrontierStateTest, WhatWasNotCommittedIsGoneAfterALoad) {
   EXPECT_EQ(state_->Put(puts)[0], FrontierOutcome::kKnown);
 }
 
-TEST_F(FrontierStateTest, GivesOutWhatIsNamedWhateverItsDate) {
-  const auto named = [](const std::string& url) {
-    return FrontierName{.crawl = "c", .key = "k", .url = url};
-  };
-  const std::vector<FrontierPut> puts = {
-      {.crawl = "c", .key = "k", .url = "due", .metadata = {}},
-      {.crawl = "c", .key = "k", .url = "later", .metadata = {}, .known = true, .due = kStart * 2},
-      {.crawl = "c", .key = "k", .url = "never", .metadata = {}, .known = true, .due = 0}};
-  EXPECT_THAT(state_->Put(puts), ::testing::Each(FrontierOutcome::kOk));
-  // What is staged cannot be read yet.
-  auto picked = state_->ServeNamed(std::vector{named("due")}, 30, 0);
-  ASSERT_TRUE(picked.ok());
-  EXPECT_THAT(picked->refused, ::testing::ElementsAre(0));
-  Commit();
-  const std::vector<FrontierName> names = {named("never"), named("later"), named("nothing"),
-                                           named("due")};
-  for (const uint64_t in_flight : {2, 2}) {
-    picked = state_->ServeNamed(names, 30, /*deleted=*/1);
-    ASSERT_TRUE(picked.ok());
-    EXPECT_THAT(picked->ended, ::testing::ElementsAre(0));
-    EXPECT_THAT(picked->refused, ::testing::ElementsAre(2));
-    ASSERT_THAT(picked->served, SizeIs(2));
-    EXPECT_EQ(picked->served[0].first, 1U);
-    EXPECT_EQ(picked->served[1].second.url, "due");
-    Commit();
-    EXPECT_EQ(state_->table().counts().in_flight, in_flight);
-    ASSERT_TRUE(state_->Load().ok());
-  }
-  EXPECT_THAT(Pull({}), IsEmpty());
-  // Their leases end as any.
-  state_->SetNow(kStart + 100);
-  state_->Expire(10);
-  Commit();
-  EXPECT_EQ(state_->table().counts().in_flight, 0U);
-  EXPECT_THAT(Pull({}), SizeIs(1));
-  Commit();
-  state_->SetActive(false);
-  picked = state_->ServeNamed(names, 30, 0);
-  ASSERT_TRUE(picked.ok());
-  EXPECT_THAT(picked->refused, SizeIs(4));
-}
-
-// The page of such a URL came by another door than the frontier's.
-TEST_F(FrontierStateTest, WhatIsNamedAndNotThereComesIn) {
-  const std::vector<FrontierName> names = {{.crawl = "c", .key = "k", .url = "a"},
-                                           {.crawl = "c", .key = "k", .url = "b"}};
-  const auto picked = state_->ServeNamed(names, 30, 0);
-  ASSERT_TRUE(picked.ok());
-  EXPECT_THAT(picked->served, SizeIs(2));
-  Commit();
-  ASSERT_TRUE(state_->Load().ok());
-  EXPECT_EQ(state_->table().counts().active, 2U);
-  EXPECT_EQ(state_->table().counts().in_flight, 2U);
-  EXPECT_THAT(Pull({}), IsEmpty());
-  state_->SetNow(kStart + 100);
-  state_->Expire(10);
-  Commit();
-  EXPECT_THAT(Pull({}), SizeIs(2));
-}
-
-TEST_F(FrontierStateTest, WhatIsNamedComesInAsFarAsThereIsRoom) {
-  state_ = std::make_unique<FrontierState>(*store_, FrontierLimits{.urls = 8});
-  state_->SetNow(now_);
-  ASSERT_TRUE(state_->Load().ok());
-  std::vector<FrontierName> names;
-  for (int i = 0; i < 8; ++i)
-    names.push_back({.crawl = "c", .key = "k", .url = "u" + std::to_string(i)});
-  const auto picked = state_->ServeNamed(names, 30, 0);
-  ASSERT_TRUE(picked.ok());
-  EXPECT_THAT(picked->served, SizeIs(3));
-  EXPECT_THAT(picked->refused, SizeIs(5));
-  Commit();
-  EXPECT_EQ(state_->table().counts().active, 3U);
-}
-
-// A page that was picked before its URL was deleted does not bring it back.
-TEST_F(FrontierStateTest, WhatWasDeletedMeanwhileDoesNotComeIn) {
+TEST_F(FrontierStateTest, RemovesEndedUrlsUnlessTheyAreToBeGivenOutAgain) {
   const std::vector<FrontierPut> puts = {{.crawl = "c", .key = "k", .url = "a", .metadata = {}},
                                          {.crawl = "c", .key = "k", .url = "b", .metadata = {}}};
   EXPECT_THAT(state_->Put(puts), ::testing::Each(FrontierOutcome::kOk));
   Commit();
-  const uint64_t deleted = state_->totals().deleted;
   const FrontierQueueId queue = state_->table().Find("c", "k")->id;
   const std::vector<std::string> urls = {"a", "b"};
   const auto ended = state_->EndOlder(queue, urls, UINT64_MAX);
   ASSERT_TRUE(ended.ok());
   EXPECT_EQ(*ended, urls);
   Commit();
-  // Its page is to go at once, and not to be given out.
-  auto picked = state_->ServeNamed(std::vector{FrontierName{"c", "k", "a"}}, 30, deleted);
-  ASSERT_TRUE(picked.ok());
-  EXPECT_THAT(picked->ended, ::testing::ElementsAre(0));
   EXPECT_THAT(Pull({}), IsEmpty());
-  // One that is put again meanwhile stays.
+  const std::vector<FrontierName> names = {{"c", "k", "a"}, {"c", "other", "a"}, {"c", "k", "b"}};
+  const auto items = state_->Read(names);
+  ASSERT_THAT(items, SizeIs(3));
+  EXPECT_EQ(items[0]->due, 0U);
+  EXPECT_TRUE(absl::IsNotFound(items[1].status()));
+  EXPECT_EQ(items[2]->due, 0U);
+  // A URL that is put again before the removal stays.
   const FrontierPut again = {
       .crawl = "c", .key = "k", .url = "b", .metadata = {}, .known = true, .due = kStart};
   EXPECT_EQ(state_->Put({&again, 1})[0], FrontierOutcome::kOk);
@@ -384,16 +320,10 @@ TEST_F(FrontierStateTest, WhatWasDeletedMeanwhileDoesNotComeIn) {
   Commit();
   EXPECT_EQ(state_->table().counts().active, 1U);
   EXPECT_EQ(state_->table().counts().completed, 0U);
-  picked = state_->ServeNamed(std::vector{FrontierName{"c", "k", "a"}}, 30, deleted);
-  ASSERT_TRUE(picked.ok());
-  EXPECT_THAT(picked->refused, ::testing::ElementsAre(0));
-  picked =
-      state_->ServeNamed(std::vector{FrontierName{"c", "k", "a"}}, 30, state_->totals().deleted);
-  ASSERT_TRUE(picked.ok());
-  EXPECT_THAT(picked->served, SizeIs(1));
+  EXPECT_TRUE(absl::IsNotFound(state_->Read(names)[0].status()));
 }
 
-// Releases before kept whatever clients had asked for.
+// Earlier releases stored values without a bound.
 TEST_F(FrontierStateTest, WhatWasStoredWithoutABoundHasOneSince) {
   const std::vector<FrontierPut> puts = {{.crawl = "c", .key = "k", .url = "a", .metadata = {}},
                                          {.crawl = "c", .key = "l", .url = "b", .metadata = {}}};
@@ -410,7 +340,7 @@ TEST_F(FrontierStateTest, WhatWasStoredWithoutABoundHasOneSince) {
   batch.PutSettings({.default_delay = UINT32_MAX});
   ASSERT_TRUE(store_->Commit(batch).ok());
   Load();
-  EXPECT_EQ(state_->default_delay(), limits::kMaxFrontierDelaySeconds);
+  EXPECT_EQ(state_->settings().default_delay, limits::kMaxFrontierDelaySeconds);
   Pass(limits::kMaxLeaseSeconds);
   EXPECT_EQ(state_->table().counts().in_flight, 0U);
   Pass(2);
@@ -419,12 +349,11 @@ TEST_F(FrontierStateTest, WhatWasStoredWithoutABoundHasOneSince) {
   EXPECT_THAT(Pull({}), SizeIs(2));
 }
 
-// One client leaves room for others, whatever it puts; what it has forgotten is there again.
+// Whatever a client puts, it leaves room for others. Its room is free again once its URLs are
+// deleted.
 TEST_F(FrontierStateTest, EverythingThatThereIsHasAShareOfEachClient) {
   const FrontierLimits limits = {.urls = 22, .queues = 10, .flights = 5};
-  state_ = std::make_unique<FrontierState>(*store_, limits);
-  state_->SetNow(now_);
-  ASSERT_TRUE(state_->Load().ok());
+  Load(limits);
   const auto put = [this](uint64_t client, const std::string& crawl, const std::string& key,
                           const std::string& url) {
     const FrontierPut one = {.crawl = crawl, .key = key, .url = url, .claim = {.client = client}};
@@ -448,11 +377,9 @@ TEST_F(FrontierStateTest, EverythingThatThereIsHasAShareOfEachClient) {
   const auto served = Pull(pull);
   ASSERT_THAT(served, SizeIs(1));
   EXPECT_EQ(served[0].crawl, "good");
-  // After a restart a crawl id counts by itself, until its client comes back.
+  // After a restart a crawl id counts by itself until its client returns.
   Load();
-  state_ = std::make_unique<FrontierState>(*store_, limits);
-  state_->SetNow(now_);
-  ASSERT_TRUE(state_->Load().ok());
+  Load(limits);
   EXPECT_EQ(put(1, "evil", "one more", "u"), kFailed);
   EXPECT_EQ(put(1, "evil too", "one more", "u"), kFailed);
   (void)state_->DeleteQueue("evil", "k0");
@@ -460,7 +387,7 @@ TEST_F(FrontierStateTest, EverythingThatThereIsHasAShareOfEachClient) {
   EXPECT_EQ(put(1, "evil too", "one more", "u"), kOk);
 }
 
-// Delays and blocks of queues that nobody has used up the share of the crawl id's owner, for good.
+// Delays and blocks of unused queues used up the share of the crawl id's owner for ever.
 TEST_F(FrontierStateTest, NobodyMakesQueuesOfAnothersCrawlId) {
   const FrontierPut put = {.crawl = "news", .key = "k", .url = "u", .claim = {.client = 1}};
   EXPECT_EQ(state_->Put({&put, 1})[0], FrontierOutcome::kOk);
@@ -480,21 +407,13 @@ TEST_F(FrontierStateTest, NobodyMakesQueuesOfAnothersCrawlId) {
   EXPECT_EQ(state_->table().counts().kept_queues, 2U);
 }
 
-// --- Whoever takes what is another's
+// --- Clients that take URLs of others
 
 // A client that puts nothing leaves URLs for others, however long its leases are and however many
 // queues it asks.
 TEST_F(FrontierStateTest, WhoeverTakesWhatIsAnothersLeavesSomeForOthers) {
-  state_ = std::make_unique<FrontierState>(*store_, FrontierLimits{.uncovered_flights = 16});
-  state_->SetNow(now_);
-  ASSERT_TRUE(state_->Load().ok());
-  std::vector<FrontierPut> puts;
-  for (int i = 0; i < 40; ++i) {
-    puts.push_back({.crawl = "c", .key = "k" + std::to_string(i), .url = "u"});
-    puts.back().claim.client = 1;
-  }
-  (void)state_->Put(puts);
-  Commit();
+  Load(FrontierLimits{.uncovered_flights = 16});
+  PutQueuesOf(1);
   const auto pull_of = [](const Claim& taker) {
     FrontierPull pull;
     pull.lease_seconds = UINT32_MAX;
@@ -505,13 +424,13 @@ TEST_F(FrontierStateTest, WhoeverTakesWhatIsAnothersLeavesSomeForOthers) {
   EXPECT_THAT(taken, SizeIs(6));
   EXPECT_THAT(Pull(pull_of({.client = 2})), IsEmpty());
   EXPECT_THAT(Pull(pull_of({.client = 3})), SizeIs(3));
-  // What is refused counts for nobody.
+  // Discarded URLs count for no client.
   std::vector<FrontierServed> refused;
   FrontierPull fourth = pull_of({.client = 4});
   ASSERT_TRUE(state_->Pull(&fourth, 7, &refused).ok());
   EXPECT_THAT(refused, SizeIs(2));
   state_->Discard();
-  EXPECT_EQ(state_->table().takers().uncovered(), 9U);
+  EXPECT_EQ(state_->table().ends().takers().uncovered(), 9U);
   // Each result makes room.
   std::vector<FrontierPut> results;
   for (size_t i = 0; i < 2; ++i) {
@@ -523,11 +442,31 @@ TEST_F(FrontierStateTest, WhoeverTakesWhatIsAnothersLeavesSomeForOthers) {
   (void)state_->Put(results);
   Commit();
   EXPECT_THAT(Pull(pull_of({.client = 2})), SizeIs(3));
-  // Its owner, and an admin, may have what there is.
+  // The owner and an admin may take all URLs.
   EXPECT_THAT(Pull(pull_of({.client = 5, .admin = true})), SizeIs(28));
   Pass(limits::kMaxLeaseSeconds);
-  EXPECT_EQ(state_->table().takers().remembered(), 0U);
+  EXPECT_EQ(state_->table().ends().takers().remembered(), 0U);
   EXPECT_THAT(Pull(pull_of({.client = 1})), SizeIs(38));
+}
+
+// The URLs of a deleted crawl id are no longer in flight.
+TEST_F(FrontierStateTest, ADeletedCrawlIdHoldsNoSharesOfTakers) {
+  Load(FrontierLimits{.uncovered_flights = 16});
+  const auto take = [this] {
+    PutQueuesOf(1);
+    FrontierPull pull;
+    pull.lease_seconds = 100;
+    pull.taker = {.client = 2};
+    return Pull(std::move(pull));
+  };
+  EXPECT_THAT(take(), SizeIs(6));
+  EXPECT_EQ(state_->DeleteCrawl("c"), 40U);
+  state_->Discard();
+  EXPECT_EQ(state_->table().ends().takers().held(2), 6U) << "the crawl id is still there";
+  EXPECT_EQ(state_->DeleteCrawl("c"), 40U);
+  Commit();
+  EXPECT_EQ(state_->table().ends().takers().remembered(), 0U);
+  EXPECT_THAT(take(), SizeIs(6));
 }
 
 TEST_F(FrontierStateTest, QueuesOfAnothersCrawlIdsAreNotDelayedForLong) {
@@ -544,7 +483,7 @@ TEST_F(FrontierStateTest, QueuesOfAnothersCrawlIdsAreNotDelayedForLong) {
   EXPECT_EQ(delay({.client = 2, .admin = true}), limits::kMaxFrontierDelaySeconds);
 }
 
-// --- What an operator has set
+// --- Settings of operators
 
 TEST_F(FrontierStateTest, OtherClientsOnlyAddToWhatAnOperatorHasSet) {
   const FrontierPut put = {.crawl = "c", .key = "k", .url = "u", .claim = {.client = 1}};
@@ -560,7 +499,7 @@ TEST_F(FrontierStateTest, OtherClientsOnlyAddToWhatAnOperatorHasSet) {
   EXPECT_EQ(block(0, SetBy::kClient), now_ + 50);
   EXPECT_EQ(block(now_ + 1, SetBy::kClient), now_ + 50);
   EXPECT_EQ(block(now_ + 90, SetBy::kClient), now_ + 90);
-  // What a client has set, a client ends.
+  // A client can end a client's block, but not the operator's.
   EXPECT_EQ(block(0, SetBy::kClient), now_ + 50);
   EXPECT_EQ(block(now_ + 90, SetBy::kClient), now_ + 90);
   EXPECT_EQ(block(now_ + 20, SetBy::kOperator), now_ + 20);
@@ -596,20 +535,21 @@ TEST_F(FrontierStateTest, WhoeverMayNotReportTakesNothingFromThoseWhoFetch) {
   EXPECT_EQ(state_->Put({&put, 1})[0], FrontierOutcome::kOk);
   Commit();
   EXPECT_EQ(state_->table().counts().in_flight, 1U);
-  EXPECT_EQ(state_->Read("c", "k", "u")->metadata, "new");
-  // It is no more over than it is with another.
+  const FrontierName name = {"c", "k", "u"};
+  EXPECT_EQ(state_->Read({&name, 1}).front()->metadata, "new");
+  // A client that may not report cannot complete the URL either.
   put.due = 0;
   EXPECT_EQ(state_->Put({&put, 1})[0], FrontierOutcome::kFailed);
   Commit();
   Load();
   EXPECT_EQ(state_->table().counts().in_flight, 1U);
-  // The date holds once the lease is over.
+  // The date applies once the lease is over.
   Pass(10);
   EXPECT_EQ(state_->table().counts().in_flight, 0U);
   EXPECT_THAT(Pull({}), IsEmpty());
   Pass(90);
   EXPECT_THAT(Pull({}), SizeIs(1));
-  // The one who fetches ends it; nobody has it then, and any client may set its date.
+  // The result of the fetching client ends the lease. Afterwards any client may set the date.
   put = {.crawl = "c", .key = "k", .url = "u", .known = true, .due = now_ + 5};
   EXPECT_EQ(state_->Put({&put, 1})[0], FrontierOutcome::kOk);
   EXPECT_EQ(state_->table().counts().in_flight, 0U);
@@ -620,7 +560,7 @@ TEST_F(FrontierStateTest, WhoeverMayNotReportTakesNothingFromThoseWhoFetch) {
   EXPECT_EQ(state_->table().counts().completed, 1U);
 }
 
-// --- Bytes of what is given out
+// --- Bytes of a pull
 
 TEST_F(FrontierStateTest, APullGivesSoManyBytesAtMostAndLosesNothing) {
   std::vector<FrontierPut> puts;
@@ -648,31 +588,9 @@ TEST_F(FrontierStateTest, APullGivesSoManyBytesAtMostAndLosesNothing) {
   EXPECT_THAT(urls, SizeIs(60));
 }
 
-TEST_F(FrontierStateTest, WhatIsNamedIsGivenUpToSoManyBytes) {
-  std::vector<FrontierPut> puts;
-  std::vector<FrontierName> names;
-  for (int i = 0; i < 8; ++i) {
-    puts.push_back({.crawl = "c",
-                    .key = "k",
-                    .url = "u" + std::to_string(i),
-                    .metadata = std::string(20'000, 'x')});
-    names.push_back({.crawl = "c", .key = "k", .url = puts.back().url});
-  }
-  (void)state_->Put(puts);
-  Commit();
-  const auto picked = state_->ServeNamed(names, 30, 0);
-  ASSERT_TRUE(picked.ok());
-  EXPECT_THAT(picked->served, SizeIs(3));
-  EXPECT_THAT(picked->refused, SizeIs(5));
-  Commit();
-  EXPECT_EQ(state_->table().counts().in_flight, 3U);
-}
-
-// Somebody who was there first takes nothing of it.
+// A client that used the crawl id before has no share of it.
 TEST_F(FrontierStateTest, ACrawlIdIsTheClientsWhoseLimitsNameIt) {
-  state_ = std::make_unique<FrontierState>(*store_, FrontierLimits{.queues = 10});
-  state_->SetNow(now_);
-  ASSERT_TRUE(state_->Load().ok());
+  Load(FrontierLimits{.queues = 10});
   const auto put = [this](const Claim& claim, const std::string& crawl, const std::string& key) {
     const FrontierPut one = {.crawl = crawl, .key = key, .url = "u", .claim = claim};
     const FrontierOutcome outcome = state_->Put({&one, 1})[0];
@@ -708,7 +626,7 @@ TEST_F(FrontierStateTest, OneClientDoesNotUseUpTheCrawlIds) {
 }
 
 TEST_F(FrontierStateTest, QueuesThatAreNotDueAreNotLookedAt) {
-  // A walk through all queues for each of these pulls would take minutes.
+  // If each of these pulls walked through all queues, the test would take minutes.
   std::vector<FrontierPut> puts;
   for (int i = 0; i < 20'000; ++i) {
     puts.push_back({.crawl = "c",

@@ -1,4 +1,4 @@
-// Clients have their turns at the frontier, however much one of them brings.
+// Clients take turns at the frontier, however much one of them sends.
 #include <algorithm>
 #include <cstddef>
 #include <future>
@@ -12,6 +12,7 @@
 #include "server/base/frontier_limits.h"
 #include "server/base/system_clock.h"
 #include "server/frontier/frontier.h"
+#include "tests/server/frontier/frontier_fixture.h"
 #include "tests/support/faulty_env.h"
 #include "tests/support/temp_dir.h"
 
@@ -34,20 +35,20 @@ std::vector<FrontierPut> Batch(uint64_t client, const std::string& crawl, size_t
   return puts;
 }
 
-// A frontier that is not started, so that all waits before anything is served.
+// A frontier that is not started yet, so that all requests wait before the first is served.
 class FrontierTurns : public testing::Test {
  protected:
   FrontierTurns() {
     StoreOptions options;
     options.durability = Durability::kNone;
-    auto opened = Frontier::Open(dir_ / "frontier", options, FrontierLimits(), clock_);
-    EXPECT_TRUE(opened.ok()) << opened.status();
-    if (opened.ok()) frontier_ = *std::move(opened);
+    own_ = OwnFrontier::Open(dir_ / "db", clock_, options);
+    frontier_ = own_.frontier.get();
   }
 
   const TempDir dir_;
   SystemClock clock_;
-  std::unique_ptr<Frontier> frontier_;
+  OwnFrontier own_;
+  Frontier* frontier_ = nullptr;
 };
 
 TEST_F(FrontierTurns, AClientWaitsForOneBatchOfAnother) {
@@ -55,7 +56,7 @@ TEST_F(FrontierTurns, AClientWaitsForOneBatchOfAnother) {
   Frontier& frontier = *frontier_;
   std::vector<std::string> order;
   std::promise<void> all;
-  // Each fills a commit.
+  // Each batch fills a commit.
   for (int i = 0; i < 8; ++i) {
     (void)frontier.Put(Batch(1, "greedy", limits::kMaxUrlsPerCommit), [&](const auto& outcomes) {
       EXPECT_EQ(outcomes.size(), limits::kMaxUrlsPerCommit);
@@ -74,8 +75,39 @@ TEST_F(FrontierTurns, AClientWaitsForOneBatchOfAnother) {
   frontier.Start([](const Status&) {});
   all.get_future().wait();
   frontier.Stop();
-  EXPECT_THAT(std::vector<std::string>(order.begin(), order.begin() + 3),
-              testing::UnorderedElementsAre("greedy", "small", "pull"));
+  EXPECT_THAT(std::vector<std::string>(order.begin(), order.begin() + 2),
+              testing::UnorderedElementsAre("small", "pull"));
+}
+
+// A batch of the crawl-frontier API may be larger than several commits.
+TEST_F(FrontierTurns, AClientWaitsForAPartOfABatchOfAnother) {
+  ASSERT_NE(frontier_, nullptr);
+  Frontier& frontier = *frontier_;
+  std::vector<std::string> order;
+  std::promise<void> all;
+  std::vector<FrontierPut> large = Batch(1, "large", limits::kMaxUrlsPerBatch);
+  for (FrontierPut& put : large) put.metadata.assign(1500, 'x');
+  EXPECT_TRUE(frontier.Put(std::move(large), [&](const auto& outcomes) {
+    EXPECT_EQ(outcomes.size(), limits::kMaxUrlsPerBatch);
+    EXPECT_THAT(outcomes, Each(FrontierOutcome::kOk));
+    order.emplace_back("large");
+    all.set_value();
+  }));
+  // One client's reads, more than one turn serves.
+  for (int i = 0; i < 20; ++i) {
+    frontier.Read<bool>(
+        [](const FrontierState& state) -> StatusOr<bool> { return state.settings().active; },
+        [&](const StatusOr<bool>&) { order.emplace_back("reading"); }, 2,
+        limits::kMaxUrlsPerCommit / 2);
+  }
+  EXPECT_TRUE(
+      frontier.Put(Batch(3, "small", 50), [&](const auto&) { order.emplace_back("small"); }));
+  frontier.Start([](const Status&) {});
+  all.get_future().wait();
+  frontier.Stop();
+  const auto small = std::find(order.begin(), order.end(), "small");
+  EXPECT_LT(small - order.begin(), 3) << testing::PrintToString(order);
+  EXPECT_EQ(order.back(), "large");
 }
 
 TEST_F(FrontierTurns, LongMetadataCountsAsSeveralUrls) {
@@ -96,10 +128,10 @@ TEST_F(FrontierTurns, LongMetadataCountsAsSeveralUrls) {
   frontier.Start([](const Status&) {});
   all.get_future().wait();
   frontier.Stop();
-  EXPECT_THAT(order, ElementsAre("long", "short", "short", "long"));
+  EXPECT_THAT(order, ElementsAre("short", "short", "long", "long"));
 }
 
-// They were refused with the changes that shared their turn.
+// Reads used to be refused together with the changes in their turn.
 TEST(FrontierReads, AreAnsweredWhileTheDiskIsFull) {
   const TempDir dir;
   SystemClock clock;
@@ -107,15 +139,16 @@ TEST(FrontierReads, AreAnsweredWhileTheDiskIsFull) {
   StoreOptions options;
   options.reserve_bytes = uint64_t{32} << 20;
   options.env = disk.env();
-  auto opened = Frontier::Open(dir / "frontier", options, FrontierLimits(), clock);
-  ASSERT_TRUE(opened.ok()) << opened.status();
-  Frontier& frontier = **opened;
+  const OwnFrontier own = OwnFrontier::Open(dir / "db", clock, options);
+  ASSERT_NE(own.frontier, nullptr);
+  Frontier& frontier = *own.frontier;
   disk.SetFreeBytes(1 << 20);
   std::vector<FrontierOutcome> put;
   (void)frontier.Put(Batch(1, "c", 1), [&](const auto& outcomes) { put = outcomes; });
   std::promise<StatusOr<bool>> active;
-  frontier.Read<bool>([](const FrontierState& state) -> StatusOr<bool> { return state.active(); },
-                      [&active](StatusOr<bool> answer) { active.set_value(std::move(answer)); });
+  frontier.Read<bool>(
+      [](const FrontierState& state) -> StatusOr<bool> { return state.settings().active; },
+      [&active](StatusOr<bool> answer) { active.set_value(std::move(answer)); });
   frontier.Start([](const Status& status) { ADD_FAILURE() << status; });
   EXPECT_TRUE(active.get_future().get().value_or(false));
   frontier.Stop();

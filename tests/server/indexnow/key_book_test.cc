@@ -16,7 +16,7 @@ namespace {
 
 using Standing = KeyBook::Standing;
 
-// A host that has keys.
+// A web host that has keys.
 class KeyHost {
  public:
   KeyHost() {
@@ -36,9 +36,11 @@ class KeyHost {
       (void)Eventually([this] { return over.load(); }, Duration::Seconds(5));
       answer.set_content("slow-key", "text/plain");
     });
+    // Threads enough that slow answers do not delay others.
+    server_.new_task_queue = [] { return new httplib::ThreadPool(2 * limits::kKeyFetchThreads); };
     port = server_.bind_to_any_port("127.0.0.1");
     thread_ = std::thread([this] { server_.listen_after_bind(); });
-    // A stop that comes earlier would be lost.
+    // The server would miss an earlier stop.
     WaitUntil([this] { return server_.is_running(); });
   }
   ~KeyHost() {
@@ -82,7 +84,7 @@ TEST(KeyFetcher, EndsWhenItsTimeIsOver) {
   EXPECT_LT(std::chrono::steady_clock::now() - begun, std::chrono::seconds(4));
 }
 
-// However the address is written, and whatever the name is.
+// The fetcher refuses local addresses in any spelling, and names that resolve to them.
 TEST(KeyFetcher, IsNotSentToThisMachineOrItsNetwork) {
   const KeyHost host;
   const std::atomic<bool> cancelled{false};
@@ -142,7 +144,7 @@ TEST_F(KeyBookTest, FloodsOfKeysAskHostsLittle) {
   EXPECT_LE(pending, 10);
 }
 
-// Who makes up keys of a host does not keep the key of its own from being looked up.
+// A client that invents keys of a host does not delay the check of the host's own key.
 TEST_F(KeyBookTest, SendersTakeTurnsAtAHost) {
   KeyBook book(config_, clock_);
   for (int i = 0; i < 100; ++i) {
@@ -153,7 +155,7 @@ TEST_F(KeyBookTest, SendersTakeTurnsAtAHost) {
   EXPECT_LE(bad_, 2);
 }
 
-// Else many senders, of which each asks all the time, have every place of a host that becomes free.
+// Otherwise many senders that ask all the time would get every place that becomes free.
 TEST_F(KeyBookTest, WhoAsksMoreOftenAtACrowdedHostHasNoBetterChance) {
   KeyBook book(config_, clock_);
   for (size_t i = 0; i <= KeyBook::kMostOfHost; ++i) {
@@ -174,8 +176,42 @@ TEST_F(KeyBookTest, SlowHostsOfOneSenderLeaveThreadsToOthers) {
   }
   EXPECT_EQ(Check(book, "good-key-1", "f.test", 100, "its own").standing, Standing::kPending);
   EXPECT_TRUE(Eventually([this] { return good_ > 0; }));
-  // It came before any of the slow ones.
+  // The good key was checked before any of the slow ones.
   EXPECT_EQ(host_.asked, 1);
+}
+
+TEST_F(KeyBookTest, SlowHostsOfManySendersLeaveThreadsToOthers) {
+  KeyBook book(config_, clock_);
+  constexpr int kHosts = limits::kKeyFetchesOfSender + 1;
+  for (int i = 0; i < 12 * kHosts; ++i) {
+    const std::string host = "host" + std::to_string(i) + ".test";
+    const std::string sender = "evil" + std::to_string(i / kHosts);
+    EXPECT_EQ(Check(book, "slow-key", host, 100, sender).standing, Standing::kPending);
+  }
+  EXPECT_EQ(Check(book, "good-key-1", "a.test", 100, "its own").standing, Standing::kPending);
+  EXPECT_TRUE(Eventually([this] { return good_ > 0; }, Duration::Seconds(3)));
+}
+
+// The server checks one key of a host each second.
+TEST_F(KeyBookTest, WhoComesAgainStandsBehindThoseThatWait) {
+  KeyBook book(config_, clock_);
+  for (const char* key : {"no-such-key-1", "no-such-key-2", "good-key-1"}) {
+    EXPECT_EQ(Check(book, key, "a.test", 100, "its own").standing, Standing::kPending);
+  }
+  std::atomic<bool> over{false};
+  std::thread evil([&] {
+    for (int i = 0; !over; ++i) {
+      std::atomic<bool> told{false};
+      const std::string key = "made-up-" + std::to_string(i);
+      (void)book.Check({.https = true, .host = "a.test", .path = "/" + key}, key, "evil", 1,
+                       [&told](bool) { told = true; });
+      (void)Eventually([&] { return told || over; }, Duration::Seconds(10));
+    }
+    book.Stop();
+  });
+  EXPECT_TRUE(Eventually([this] { return good_ > 0; }, Duration::Seconds(8)));
+  over = true;
+  evil.join();
 }
 
 TEST_F(KeyBookTest, ASenderHasAShareOfAllPlaces) {
@@ -189,7 +225,7 @@ TEST_F(KeyBookTest, ASenderHasAShareOfAllPlaces) {
   EXPECT_EQ(Check(book, "slow-key", "other.test", 1, "another").standing, Standing::kPending);
 }
 
-// However many senders have their share, one that is new finds a place.
+// A new sender finds a place, however many others use their whole share.
 TEST_F(KeyBookTest, SomePlacesAreForNewSenders) {
   KeyBook book(config_, clock_);
   for (int i = 0; i < 2000; ++i) {
@@ -211,14 +247,14 @@ TEST_F(KeyBookTest, WhatWaitsIsBounded) {
   }
   EXPECT_EQ(book.stats().pending_bytes, bytes);
   EXPECT_GT(bytes, limits::kMaxIndexNowPendingBytes / 2);
-  // Nobody waits for the host.
+  // Stop() does not wait for the host.
   const auto begun = std::chrono::steady_clock::now();
   book.Stop();
   EXPECT_LT(std::chrono::steady_clock::now() - begun, std::chrono::seconds(3));
   EXPECT_EQ(good_ + bad_, 0);
 }
 
-// Pings of every size for one key, until the sender is refused.
+// Sends pings of every size for one key until the sender is refused.
 TEST_F(KeyBookTest, ASenderHasAShareOfAllBytes) {
   KeyBook book(config_, clock_);
   for (const size_t bytes : {size_t{1} << 20, size_t{1} << 16, size_t{1} << 10, size_t{1}}) {
@@ -232,20 +268,46 @@ TEST_F(KeyBookTest, ASenderHasAShareOfAllBytes) {
 }
 
 TEST(ExpiringNames, ForgetInTime) {
-  ExpiringNames names(3);
+  ExpiringNames names(16);
   const Instant start = Instant::FromUnixSeconds(1000);
-  for (int i = 0; i < 5; ++i) names.Put(std::to_string(i), "v", start + Duration::Seconds(i));
-  EXPECT_EQ(names.size(), 3U);
-  EXPECT_EQ(names.Find("1", start), nullptr);
-  EXPECT_NE(names.Find("3", start), nullptr);
-  EXPECT_EQ(names.Find("3", start + Duration::Seconds(3)), nullptr);
-  for (int i = 0; i < 100; ++i) names.Put("4", "w", start + Duration::Seconds(9));
-  ASSERT_NE(names.Find("4", start), nullptr);
-  EXPECT_EQ(*names.Find("4", start), "w");
-  EXPECT_LE(names.size(), 3U);
+  const auto put = [&](const std::string& name, const std::string& value, int64_t second) {
+    names.Put(name, value, 1, start + Duration::Seconds(second), start);
+  };
+  for (int i = 0; i < 20; ++i) put(std::to_string(i), "v", i + 1);
+  EXPECT_EQ(names.size(), 6U) << "three eighths";
+  EXPECT_EQ(names.Find("13", start), nullptr);
+  EXPECT_NE(names.Find("14", start), nullptr);
+  EXPECT_EQ(names.Find("14", start + Duration::Seconds(15)), nullptr);
+  for (int i = 0; i < 100; ++i) put("19", "w", 30);
+  ASSERT_NE(names.Find("19", start), nullptr);
+  EXPECT_EQ(*names.Find("19", start), "w");
+  EXPECT_EQ(names.size(), 6U);
+  names.Erase("19");
+  EXPECT_EQ(names.Find("19", start), nullptr);
+  // Expired names make room.
+  names.Put("new", "v", 3, start + Duration::Seconds(60), start + Duration::Seconds(19));
+  EXPECT_EQ(names.size(), 1U);
 }
 
-// Anybody may name 65,536 files that hosts do not have, each by a URL of 8 KiB.
+// A client can run a host that has every key.
+TEST(ExpiringNames, NamesOfOneClientPushOutNoOtherOnes) {
+  ExpiringNames names(64);
+  const auto put = [&](const std::string& name, uint64_t client) {
+    names.Put(name, "", client, Instant::FromUnixSeconds(1000), Instant());
+  };
+  put("its own", 1);
+  for (uint64_t client = 3; client < 13; client += 2) {
+    for (int i = 0; i < 1000; ++i) put(std::to_string(client) + " " + std::to_string(i), client);
+  }
+  EXPECT_NE(names.Find("its own", Instant()), nullptr);
+  EXPECT_NE(names.Find("3 999", Instant()), nullptr);
+  EXPECT_NE(names.Find("11 999", Instant()), nullptr);
+  // The bound holds for any number of clients.
+  for (int i = 0; i < 1000; ++i) put("of " + std::to_string(i), 100 + i);
+  EXPECT_LE(names.size(), 64U);
+}
+
+// Any client can name 65,536 missing files, each with a URL of 8 KiB.
 TEST(ExpiringNames, KeepNoNames) {
   if (kSanitized) GTEST_SKIP() << "sanitizers allocate themselves";
   constexpr size_t kMost = 1000;
@@ -253,11 +315,12 @@ TEST(ExpiringNames, KeepNoNames) {
   const size_t before = mallinfo2().uordblks;
   const std::string url(8000, 'u');
   for (size_t i = 0; i < kMost; ++i) {
-    names.Put(url + std::to_string(i), std::string(1000, 'w'), Instant::Infinite());
+    names.Put(url + std::to_string(i), std::string(1000, 'w'), 2 * i + 1, Instant::Infinite(),
+              Instant());
   }
   EXPECT_LT(mallinfo2().uordblks - before, kMost * 800);
-  ASSERT_NE(names.Find(url + "7", Instant()), nullptr);
-  EXPECT_EQ(names.Find(url + "7", Instant())->size(), ExpiringNames::kMostValueBytes);
+  ASSERT_NE(names.Find(url + "999", Instant()), nullptr);
+  EXPECT_EQ(names.Find(url + "999", Instant())->size(), ExpiringNames::kMostValueBytes);
   EXPECT_EQ(names.Find(url, Instant()), nullptr);
 }
 

@@ -10,6 +10,7 @@
 
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "tests/support/said_lines.h"
 #include "tests/support/temp_dir.h"
 
 namespace freshet {
@@ -33,7 +34,7 @@ class AuditLogTest : public testing::Test {
     EXPECT_TRUE(log.ok()) << log.status();
     return *std::move(log);
   }
-  // Returns once it is on the disk.
+  // Writes an entry and waits until it is on the disk.
   static Status Write(AuditLog& log, AuditEntry entry) {
     std::promise<Status> written;
     log.Append(std::move(entry), [&](const Status& status) { written.set_value(status); });
@@ -119,7 +120,7 @@ TEST_F(AuditLogTest, ItsFilesAreBounded) {
   }
   EXPECT_EQ(files, 3u);
   EXPECT_LE(bytes, 6000u);
-  // What is in the newest two files is still there after a restart.
+  // After a restart the lines of the newest two files are still there.
   const size_t lines = static_cast<size_t>([&] {
     const std::string text = FileText(path_) + FileText(path_ + ".1");
     return std::count(text.begin(), text.end(), '\n');
@@ -127,7 +128,7 @@ TEST_F(AuditLogTest, ItsFilesAreBounded) {
   EXPECT_THAT(Open(2000)->Recent(1000), SizeIs(lines));
 }
 
-// A crash in the middle of a line takes that line alone.
+// A crash in the middle of a line damages only that line.
 TEST_F(AuditLogTest, ATornLineHarmsNoOther) {
   ASSERT_TRUE(Write(*Open(), {.action = "a"}).ok());
   std::ofstream(path_, std::ios::app) << "{\"at\":\"2026-01-02T03:0";
@@ -151,7 +152,7 @@ TEST_F(AuditLogTest, CountsWhatIsRepeated) {
   EXPECT_EQ(repeats, 532 - Repeats<AuditEntry>::kPerWindow);
 }
 
-// Else what somebody wants to hide would be one of them.
+// Otherwise a hidden change could count as a repeat.
 TEST_F(AuditLogTest, ChangesOfMoreKindsThanItRemembersAreAllWritten) {
   constexpr size_t kKinds = Repeats<AuditEntry>::kMaxKinds + 500;
   {
@@ -163,7 +164,7 @@ TEST_F(AuditLogTest, ChangesOfMoreKindsThanItRemembersAreAllWritten) {
       written.get_future().wait();
     }
     EXPECT_EQ(log->stats().written, kKinds);
-    // What is refused is of kinds of its own.
+    // Refusals and changes are counted by kind, separately.
     for (int i = 0; i < 30; ++i) log->AppendLimited({.action = "refused"}, "refused");
     for (int i = 0; i < 30; ++i) log->AppendChange({.action = "kind 1"}, "kind 1");
   }
@@ -172,6 +173,32 @@ TEST_F(AuditLogTest, ChangesOfMoreKindsThanItRemembersAreAllWritten) {
   uint64_t repeats = 0;
   for (const AuditEntry& entry : log->Recent(1000)) repeats += entry.repeats;
   EXPECT_EQ(repeats, 30 - Repeats<AuditEntry>::kPerWindow + 31 - Repeats<AuditEntry>::kPerWindow);
+}
+
+// While the disk hangs, refused clients try again at once.
+TEST_F(AuditLogTest, SaysOnceThatTooManyWait) {
+  const SaidLines said;
+  std::promise<void> writes;
+  std::promise<void> goes_on;
+  int refused = 0;
+  {
+    const auto log = Open();
+    log->Append({.action = "first"}, [&](const Status&) {
+      writes.set_value();
+      goes_on.get_future().wait();
+    });
+    writes.get_future().wait();
+    for (size_t i = 0; i < kMaxWaitingAudit; ++i) log->Append({.action = "waits"});
+    for (int i = 0; i < 100; ++i) {
+      log->Append({.action = "more"}, [&](const Status& status) {
+        if (absl::IsResourceExhausted(status)) ++refused;
+      });
+    }
+    goes_on.set_value();
+  }
+  EXPECT_EQ(refused, 100);
+  const std::string text = said.text();
+  EXPECT_EQ(std::count(text.begin(), text.end(), '\n'), 1) << text;
 }
 
 TEST_F(AuditLogTest, SaysWhyItCannotBeWritten) {

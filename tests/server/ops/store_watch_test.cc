@@ -1,10 +1,11 @@
-// What is said of a store that cannot be written, to whom and how often.
+// Messages about a store that cannot be written: who gets them, and how often.
 #include "server/ops/store_watch.h"
 
 #include <string>
 #include <vector>
 
 #include "gtest/gtest.h"
+#include "server/api/status.h"
 
 namespace freshet {
 namespace {

@@ -22,7 +22,7 @@ namespace {
 
 using testing::HasSubstr;
 
-// Keeps what it is handed, as gRPC does. Thread-safe.
+// Keeps connections that it is handed, as gRPC does. Thread-safe.
 class Holder {
  public:
   void Take(int descriptor) {
@@ -38,7 +38,7 @@ class Holder {
     }
     return held_.size() >= count;
   }
-  // So many bytes that came on the first one, or fewer if they do not come.
+  // Reads `bytes` bytes of the first connection, or fewer if no more come.
   std::string Read(size_t bytes) {
     const MutexLock lock(mutex_);
     std::string read;
@@ -50,7 +50,7 @@ class Holder {
     }
     return read;
   }
-  // Sends something on each, as gRPC does in a handshake.
+  // Sends a byte on each connection, as gRPC does in a handshake.
   void AnswerAll() {
     const MutexLock lock(mutex_);
     for (const int each : held_) (void)send(each, "x", 1, MSG_NOSIGNAL);
@@ -86,14 +86,14 @@ class ConnectionsTest : public testing::Test {
     connections.Start([this](int descriptor) { holder_.Take(descriptor); });
   }
 
-  // One that says what clients of gRPC say first.
+  // A client that sends gRPC's preface.
   [[nodiscard]] RawSocket Client() const {
     RawSocket client(port_);
     EXPECT_TRUE(client.Send(RawSocket::Http2Preface()));
     return client;
   }
 
-  // They are closed before they are counted.
+  // Waits, since a connection is closed before it is counted.
   [[nodiscard]] bool CountsSilent(const Connections& connections, uint64_t count) {
     (void)Eventually([&] { return connections.stats().silent >= count; });
     return connections.stats().silent == count;
@@ -119,9 +119,9 @@ TEST_F(ConnectionsTest, TellsOneTooManyWhyAndTakesAnotherOnceThereIsRoom) {
   EXPECT_THAT(frames, HasSubstr("3 connections are open, the most that this server takes: close "
                                 "some, or try again later"));
   EXPECT_EQ(connections.stats().refused, 1u);
-  // Whoever owns them closes one; nobody else is told.
+  // A connection of the holder closes; the port is not told.
   holder_.CloseOne();
-  // Counting again is not for every attempt.
+  // The port does not count again at every attempt, so this takes several.
   const Instant end = clock_.Now() + Duration::Seconds(60);
   std::vector<RawSocket> attempts;
   do {
@@ -143,14 +143,14 @@ TEST_F(ConnectionsTest, SilentOnesMakeRoomTheOldestFirst) {
   EXPECT_THAT(silent[0].Read(&closed), HasSubstr("3 connections are open"));
   EXPECT_TRUE(closed);
   EXPECT_EQ(connections.stats().refused, 1u);
-  // The others may speak yet.
+  // The other silent clients may still begin.
   for (int i = 1; i < 3; ++i) EXPECT_TRUE(silent[i].Send(RawSocket::Http2Preface()));
   EXPECT_TRUE(holder_.Await(3));
   EXPECT_EQ(connections.stats().open, 3u);
   EXPECT_EQ(connections.stats().accepted, 3u);
 }
 
-// One client cannot keep out another: here they are told apart by their addresses.
+// One client cannot keep out another. The test tells clients apart by address.
 TEST_F(ConnectionsTest, RefusesOneTooManyOfAClient) {
   Connections connections(10, 2, clock_);
   Start(connections);
@@ -172,7 +172,7 @@ TEST_F(ConnectionsTest, RefusesOneTooManyOfAClient) {
   EXPECT_EQ(connections.stats().refused_by_client, 1U);
   come("127.0.0.3");
   EXPECT_TRUE(holder_.Await(3));
-  // Once one of its own is closed it may come again.
+  // A client may connect again once one of its connections is closed.
   holder_.CloseOne();
   const Instant end = clock_.Now() + Duration::Seconds(60);
   do {
@@ -181,7 +181,7 @@ TEST_F(ConnectionsTest, RefusesOneTooManyOfAClient) {
   EXPECT_EQ(connections.stats().open, 3U);
 }
 
-// Two clients that take what they may leave places for others.
+// Two clients that open all they may leave places for others.
 TEST_F(ConnectionsTest, LeavesPlacesForNewClients) {
   Connections connections(64, 32, clock_);
   Start(connections);
@@ -195,7 +195,8 @@ TEST_F(ConnectionsTest, LeavesPlacesForNewClients) {
     come("127.0.0.2");
     come("127.0.0.3");
   }
-  // Three quarters are anybody's, and they hold more than the few that a new client may have.
+  // All clients share three quarters of the places. Both clients hold more than a new client may
+  // have.
   ASSERT_TRUE(holder_.Await(48));
   bool closed = false;
   EXPECT_THAT(clients.back().Read(&closed),
@@ -206,7 +207,7 @@ TEST_F(ConnectionsTest, LeavesPlacesForNewClients) {
   EXPECT_TRUE(holder_.Await(60));
 }
 
-// What is handed over is whole, however it came.
+// A connection is handed over with all its bytes, in whatever pieces they came.
 TEST_F(ConnectionsTest, HandsOverWhoSpeaksHttp2AndClosesOthers) {
   Connections connections(20, 10, clock_);
   Start(connections);
@@ -223,12 +224,12 @@ TEST_F(ConnectionsTest, HandsOverWhoSpeaksHttp2AndClosesOthers) {
   for (const char byte : preface) EXPECT_TRUE(piecemeal.Send(std::string(1, byte)));
   ASSERT_TRUE(holder_.Await(1));
   EXPECT_EQ(holder_.Read(preface.size()), preface);
-  // One byte more is heard of, not only as many as a preface has.
+  // Bytes after the preface arrive, too.
   EXPECT_TRUE(piecemeal.Send("x"));
   EXPECT_EQ(holder_.Read(1), "x");
 }
 
-// Shows what it is told to. Thread-safe.
+// A clock that a test moves. Thread-safe.
 class SetClock final : public Clock {
  public:
   Instant Now() override { return Instant::FromMicros(1'700'000'000'000'000 + ahead_us_); }
@@ -262,7 +263,7 @@ TEST_F(ConnectionsTest, ClosesWhoSaysNothingInTime) {
   EXPECT_EQ(connections.stats().open, 2u);
 }
 
-// gRPC shakes hands on the threads that serve everybody.
+// gRPC makes handshakes on the threads that serve all clients.
 TEST_F(ConnectionsTest, HandsOverFewHandshakesAtATimeByTurnsOfNetworks) {
   SetClock clock;
   Connections connections(200, 100, clock, Speech::kTls);
@@ -280,7 +281,7 @@ TEST_F(ConnectionsTest, HandsOverFewHandshakesAtATimeByTurnsOfNetworks) {
   for (size_t i = 0; i < at_once + 5; ++i) greedy.push_back(connect("127.0.0.2"));
   ASSERT_TRUE(holder_.Await(at_once));
   const RawSocket honest = connect("127.0.0.1");
-  // The last of the greedy ones does not wait for its turn.
+  // The last greedy connection closes before its turn.
   greedy.back().Close();
   EXPECT_EQ(holder_.CountFrom("127.0.0.2"), at_once);
   for (size_t i = 1; i <= 2; ++i) {
@@ -293,7 +294,7 @@ TEST_F(ConnectionsTest, HandsOverFewHandshakesAtATimeByTurnsOfNetworks) {
     return connections.stats().open <= at_once + 5;
   });
   EXPECT_TRUE(holder_.Await(at_once + 5));
-  // One that is never answered makes way as well.
+  // A handshake without an answer gives up its place after a while.
   clock.Advance(Duration::Seconds(2));
   const RawSocket next = connect("127.0.0.1");
   EXPECT_TRUE(holder_.Await(at_once + 6));
@@ -301,7 +302,7 @@ TEST_F(ConnectionsTest, HandsOverFewHandshakesAtATimeByTurnsOfNetworks) {
   EXPECT_EQ(holder_.CountFrom("127.0.0.1"), 2U);
 }
 
-// Two bytes took a place among those that shake hands for a second, from each network in turn.
+// Two bytes took a place among the handshakes for a second, for each network in turn.
 TEST_F(ConnectionsTest, HandsOverNoHandshakeThatHasNotComeWhole) {
   SetClock clock;
   Connections connections(200, 100, clock, Speech::kTls);
@@ -323,7 +324,7 @@ TEST_F(ConnectionsTest, HandsOverNoHandshakeThatHasNotComeWhole) {
   EXPECT_TRUE(slow.back().Send(hello.substr(260)));
   holder_.AnswerAll();
   EXPECT_TRUE(holder_.Await(2));
-  // No record is longer than 16 KiB, nor empty; a handshake begins with a ClientHello.
+  // A record has 1 byte to 16 KiB, and a handshake begins with a ClientHello.
   for (const char* head : {"\x16\x03\x01\x40\x01\x01\0\0\0", "\x16\x03\x01\0\0\x01\0\0\0",
                            "\x16\x03\x01\0\4\x02\0\0\0", "\x16\x03\x01\0\4\x01\x01\0\0"}) {
     const RawSocket wrong(port_);
@@ -334,7 +335,7 @@ TEST_F(ConnectionsTest, HandsOverNoHandshakeThatHasNotComeWhole) {
   }
 }
 
-// A whole record of the head alone took the place: a message may come in several.
+// A ClientHello may come in several records; a record with only its head took the place.
 TEST_F(ConnectionsTest, HandsOverNoHandshakeWhoseRecordsHaveNotAllCome) {
   SetClock clock;
   Connections connections(200, 100, clock, Speech::kTls);
@@ -357,7 +358,7 @@ TEST_F(ConnectionsTest, HandsOverNoHandshakeWhoseRecordsHaveNotAllCome) {
   holder_.AnswerAll();
   EXPECT_TRUE(slow.back().Send(half.substr(8)));
   EXPECT_TRUE(holder_.Await(2));
-  // Many records that say next to nothing.
+  // Many records with almost no content.
   const RawSocket wrong(port_);
   std::string bytes;
   for (const char byte : std::string("\1\0\0\xc8......", 10)) {
@@ -369,7 +370,7 @@ TEST_F(ConnectionsTest, HandsOverNoHandshakeWhoseRecordsHaveNotAllCome) {
   EXPECT_TRUE(closed);
 }
 
-// What is behind urgent data woke the thread again and again.
+// Bytes behind urgent data woke the thread again and again.
 TEST_F(ConnectionsTest, UrgentBytesAreBytesLikeOthers) {
   Connections connections(10, 10, clock_);
   Start(connections);
@@ -383,7 +384,7 @@ TEST_F(ConnectionsTest, UrgentBytesAreBytesLikeOthers) {
   EXPECT_TRUE(closed);
 }
 
-// A number that gRPC has given back may name something else by now.
+// A descriptor that gRPC has closed may be a file by now.
 TEST_F(ConnectionsTest, DoesNotTakeAFileForAConnection) {
   Connections connections(1, 1, clock_);
   Start(connections);
@@ -395,6 +396,23 @@ TEST_F(ConnectionsTest, DoesNotTakeAFileForAConnection) {
   const RawSocket second = Client();
   EXPECT_TRUE(holder_.Await(1));
   for (const int file : files) close(file);
+}
+
+TEST_F(ConnectionsTest, CutsThoseOfThePeersThatAreNamed) {
+  Connections connections(10, 10, clock_);
+  Start(connections);
+  const RawSocket one = Client();
+  const RawSocket other = Client();
+  ASSERT_TRUE(holder_.Await(2));
+  sockaddr_in own{};
+  socklen_t size = sizeof(own);
+  ASSERT_EQ(getsockname(one.descriptor(), reinterpret_cast<sockaddr*>(&own), &size), 0);
+  connections.Cut({PeerNamed("ipv4:127.0.0.1:" + std::to_string(ntohs(own.sin_port)))});
+  bool closed = false;
+  EXPECT_EQ(one.Read(&closed), "");
+  EXPECT_TRUE(closed);
+  pollfd ended{.fd = other.descriptor(), .events = POLLRDHUP, .revents = 0};
+  EXPECT_EQ(poll(&ended, 1, 0), 0);
 }
 
 TEST_F(ConnectionsTest, ASecondServerCannotListenThere) {
@@ -456,7 +474,7 @@ TEST_F(ConnectionsTest, RestsWhenTheSystemHasNoDescriptorLeft) {
   ASSERT_EQ(getrlimit(RLIMIT_NOFILE, &before), 0);
   const RawSocket waiting = Client();
   ASSERT_TRUE(holder_.Await(2));
-  // Nothing can be opened from here on, but a client's socket that is there already.
+  // No descriptor can be opened from here on. The client's socket exists already.
   const int client_socket = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
   const int next = dup(client_socket);
   close(next);
@@ -469,10 +487,10 @@ TEST_F(ConnectionsTest, RestsWhenTheSystemHasNoDescriptorLeft) {
   address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
   EXPECT_EQ(connect(client_socket, reinterpret_cast<sockaddr*>(&address), sizeof(address)), 0);
   EXPECT_TRUE(Eventually([&] { return connections.stats().failed >= 3; }));
-  // A tenth of a second apart each, so that it did not spin.
+  // The port tries again every tenth of a second, so it does not spin.
   EXPECT_LE(connections.stats().failed, 100u);
   ASSERT_EQ(setrlimit(RLIMIT_NOFILE, &before), 0);
-  // It was not forgotten.
+  // The waiting connection is accepted at last.
   const std::string preface = RawSocket::Http2Preface();
   EXPECT_EQ(send(client_socket, preface.data(), preface.size(), MSG_NOSIGNAL),
             static_cast<ssize_t>(preface.size()));

@@ -23,35 +23,17 @@ TEST(Descriptors, AreEnoughForEveryWishOnAMachineWithMany) {
 }
 
 TEST(Descriptors, GoToTheStoreFirst) {
-  for (uint64_t limit = 152; limit < 40'000; limit += limit < 200 ? 1 : 111) {
+  for (uint64_t limit = 156; limit < 40'000; limit += limit < 200 ? 1 : 111) {
     const StatusOr<DescriptorPlan> plan = PlanDescriptors(limit, kWishes);
     ASSERT_TRUE(plan.ok()) << limit;
     const auto tables = static_cast<uint64_t>(plan->table_files < 0 ? 16'384 : plan->table_files);
-    const auto others = static_cast<uint64_t>(plan->connections + plan->http_connections);
+    const auto others = static_cast<uint64_t>(plan->connections + 2 * plan->http_connections);
     EXPECT_GE(tables, 32u);
     EXPECT_GE(plan->connections, 8);
     EXPECT_GE(plan->http_connections, 4);
-    // Logs, compactions and the process itself have theirs too.
+    // Logs, compactions and the process itself need descriptors, too.
     EXPECT_LE(tables + others + 64 + 40, limit);
   }
-}
-
-TEST(Descriptors, TheFrontierHasItsShareWhereThereIsOne) {
-  DescriptorWishes wishes = kWishes;
-  wishes.frontier = true;
-  EXPECT_FALSE(PlanDescriptors(191, wishes).ok());
-  for (uint64_t limit = 192; limit < 30'000; limit += limit < 250 ? 1 : 111) {
-    const StatusOr<DescriptorPlan> plan = PlanDescriptors(limit, wishes);
-    ASSERT_TRUE(plan.ok()) << limit;
-    EXPECT_GE(plan->table_files, 32);
-    EXPECT_GE(plan->frontier_table_files, 8);
-    EXPECT_LE(plan->frontier_table_files, plan->table_files);
-    EXPECT_LE(static_cast<uint64_t>(plan->table_files + plan->frontier_table_files +
-                                    plan->connections + plan->http_connections) +
-                  2 * 2 + 64 + 40 + 32,
-              limit);
-  }
-  EXPECT_EQ(PlanDescriptors(524'288, wishes)->frontier_table_files, -1);
 }
 
 TEST(Descriptors, AreNoFewerThanWishedForLessThanThereAre) {
@@ -66,9 +48,9 @@ TEST(Descriptors, TooFewAreRefusedWithTheNumberNeeded) {
   const Status status = PlanDescriptors(100, kWishes).status();
   EXPECT_EQ(status.code(), absl::StatusCode::kResourceExhausted);
   EXPECT_THAT(std::string(status.message()),
-              HasSubstr("the process may open only 100 files, but needs at least 152"));
-  EXPECT_FALSE(PlanDescriptors(151, kWishes).ok());
-  EXPECT_TRUE(PlanDescriptors(152, kWishes).ok());
+              HasSubstr("the process may open only 100 files, but needs at least 156"));
+  EXPECT_FALSE(PlanDescriptors(155, kWishes).ok());
+  EXPECT_TRUE(PlanDescriptors(156, kWishes).ok());
 }
 
 TEST(Descriptors, LimitIsRaisedAsFarAsAllowed) {

@@ -1,7 +1,10 @@
-// Frames that come in pieces of any size, and what there may be too many of.
+// Frames in pieces of any size, and the limits of each kind of frame.
 #include "server/ports/frame_watch.h"
 
+#include <set>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
@@ -29,7 +32,7 @@ std::string Many(int times, const std::string& frame) {
   return frames;
 }
 
-// What a watch says of what comes after the preface, in pieces of so many bytes.
+// The excess that a watch finds in `frames` after the preface, fed in pieces of `piece` bytes.
 std::string ExcessOf(const std::string& frames, size_t piece, bool settings_sent = true) {
   FrameWatch watch(kFew);
   const std::string asks = Http2Frame(4, 0, 0, "") + Http2Frame(6, 0, 0, std::string(8, 'p'));
@@ -40,7 +43,7 @@ std::string ExcessOf(const std::string& frames, size_t piece, bool settings_sent
     taken = watch.Take(std::string_view(all).substr(at, piece));
   }
   EXPECT_EQ(taken, watch.excess().empty());
-  // Once is for ever.
+  // A watch that has refused refuses for ever.
   if (!taken) {
     EXPECT_FALSE(watch.Take("x"));
   }
@@ -64,8 +67,7 @@ TEST(FrameWatch, TakesWhatHonestClientsSend) {
   EXPECT_EQ(ExcessOf(frames), "");
 }
 
-// Nobody reads such frames one after the other for nothing: three connections of them kept gRPC's
-// threads busy.
+// Unasked acknowledgements cost time: three connections that sent them kept gRPC's threads busy.
 TEST(FrameWatch, BoundsAnswersToWhatWasNotSent) {
   const std::string settings = Http2Frame(4, 1, 0, "");
   const std::string ping = Http2Frame(6, 1, 0, std::string(8, 'p'));
@@ -76,7 +78,7 @@ TEST(FrameWatch, BoundsAnswersToWhatWasNotSent) {
   EXPECT_EQ(ExcessOf(Many(106, ping)), "answers to pings that were not sent");
   EXPECT_EQ(ExcessOf(Many(5, update)), "");
   EXPECT_EQ(ExcessOf(Many(6, update)), "updates of windows");
-  // Each call may have four, and each DATA frame that was sent one more for each four bytes.
+  // Each call allows four updates, and each sent DATA frame one more for each four bytes.
   EXPECT_EQ(ExcessOf(hostile::Http2Call(1, "/a.B/C") + Many(9, update)), "");
   FrameWatch reader(kFew);
   reader.Sending(Http2Frame(4, 0, 0, "") + Many(10, Http2Frame(0, 0, 1, "data")));
@@ -92,10 +94,10 @@ TEST(FrameWatch, BoundsTheHeadersOfACall) {
   EXPECT_EQ(ExcessOf(begun + more + more + Http2Frame(9, 4, 1, "")), "");
   EXPECT_EQ(ExcessOf(begun + more + more + Http2Frame(9, 4, 1, "h")), "headers of a call");
   EXPECT_EQ(ExcessOf(begun + Many(4, Http2Frame(9, 0, 1, ""))), "headers of a call");
-  // A number of bytes that is only told counts as well.
+  // The length in the header of a frame counts before its bytes arrive.
   EXPECT_EQ(ExcessOf(Http2Frame(1, 4, 1, std::string(1001, 'h')).substr(0, 9)),
             "headers of a call");
-  // Each call has its own.
+  // Each call has its own limit.
   std::string calls;
   for (uint64_t stream = 1; stream < 20; stream += 2) {
     calls += Http2Frame(1, 0, stream, std::string(900, 'h')) + Http2Frame(9, 4, stream, "");
@@ -111,8 +113,8 @@ TEST(FrameWatch, BoundsCallsUntilTheSettingsAreTakenIn) {
   EXPECT_EQ(ExcessOf(Many(200, call) + settings_taken + Many(500, call)), "");
 }
 
-// gRPC 1.51 goes by no settings at all for a client that takes them in before they were sent: 1.4
-// MB of calls made 1.8 GB.
+// gRPC 1.51 ignores settings that a client acknowledges before they are sent: 1.4 MB of calls took
+// 1.8 GB.
 TEST(FrameWatch, SettingsThatWereNotSentCannotBeTakenIn) {
   const std::string early = Http2Frame(4, 1, 0, "") + Many(201, hostile::Http2Call(1, "/a.B/C"));
   EXPECT_EQ(ExcessOf(early, 100, /*settings_sent=*/false),
@@ -131,17 +133,17 @@ TEST(FrameWatch, BoundsWhatBringsNothing) {
   }
 }
 
-// The call that has a stream.
+// A HEADERS frame that opens a call on the stream.
 std::string Opened(uint64_t stream) { return hostile::Http2Call(stream, "/a.B/C"); }
 
-// A message of gRPC of so many bytes.
+// A gRPC message of `size` bytes.
 std::string Message(size_t size) {
   std::string head(5, '\0');
   for (size_t i = 0; i < 4; ++i) head[4 - i] = static_cast<char>(size >> (8 * i));
   return head + std::string(size, 'm');
 }
 
-// In DATA frames of so many bytes on a stream, the last of which may be shorter.
+// The bytes in DATA frames of `each` bytes; the last one may be shorter.
 std::string InFrames(uint64_t stream, const std::string& bytes, size_t each) {
   std::string frames;
   for (size_t at = 0; at < bytes.size(); at += each) {
@@ -152,20 +154,20 @@ std::string InFrames(uint64_t stream, const std::string& bytes, size_t each) {
 
 TEST(FrameWatch, TakesMessagesOfAnySize) {
   for (const size_t size : {0, 1, 200, 300, 1000, 70'000}) {
-    // A message a frame, many to a frame, and large ones in the pieces of gRPC.
+    // One message in a frame, many in a frame, and large ones in gRPC's usual pieces.
     EXPECT_EQ(ExcessOf(Opened(1) + Many(20, InFrames(1, Message(size), 100'000)), 1000), "")
         << size;
     EXPECT_EQ(ExcessOf(Opened(1) + InFrames(1, Many(20, Message(size)), 16'384), 1000), "") << size;
     EXPECT_EQ(ExcessOf(Opened(1) + InFrames(1, Many(20, Message(size)), 256), 1000), "") << size;
   }
-  // The head of each message in a frame of its own, and a window that ends in the middle.
+  // The prefix of each message in its own frame, and a window that ends inside the message.
   const std::string cut = Message(100);
   EXPECT_EQ(ExcessOf(Opened(1) + Many(20, Http2Frame(0, 0, 1, cut.substr(0, 5)) +
                                               Http2Frame(0, 0, 1, cut.substr(5, 20)) +
                                               Http2Frame(0, 0, 1, cut.substr(25))),
                      1000),
             "");
-  // Two streams in turns.
+  // Two streams in turn.
   const std::string message = Message(3000);
   std::string frames;
   for (size_t at = 0; at < message.size(); at += 300) {
@@ -173,7 +175,7 @@ TEST(FrameWatch, TakesMessagesOfAnySize) {
         Http2Frame(0, 0, 1, message.substr(at, 300)) + Http2Frame(0, 0, 3, message.substr(at, 300));
   }
   EXPECT_EQ(ExcessOf(Opened(1) + Opened(3) + Many(10, frames), 1000), "");
-  // With padding: a byte that says how much, and so much.
+  // With padding: its length, the message, the padding.
   const std::string padded = "\x03" + Message(20) + "ppp";
   EXPECT_EQ(ExcessOf(Opened(1) + Many(20, Http2Frame(0, 8, 1, padded)), 11), "");
 }
@@ -189,7 +191,7 @@ TEST(FrameWatch, BoundsScrapsOfMessages) {
     streams += Opened(stream) + Many(3, Http2Frame(0, 0, stream, "x"));
   }
   EXPECT_EQ(ExcessOf(streams), excess) << "the third of each of seven streams";
-  // What is taken back is forgotten.
+  // Cancelled streams are forgotten.
   std::string taken_back;
   for (uint64_t stream = 1; stream < 10; stream += 2) {
     taken_back += Opened(stream) + InFrames(stream, Message(400).substr(0, 300), 150) +
@@ -198,7 +200,7 @@ TEST(FrameWatch, BoundsScrapsOfMessages) {
   EXPECT_EQ(ExcessOf(taken_back), "");
 }
 
-// What streams are may say only those that gRPC has open: others are passed over there.
+// gRPC ignores frames of streams that it does not have open, so these must not hide others.
 TEST(FrameWatch, ScrapsHideBehindNoOtherStreams) {
   const std::string excess = "frames that bring almost nothing";
   for (const uint64_t first : {1, 2, 0x7f000001}) {
@@ -208,7 +210,7 @@ TEST(FrameWatch, ScrapsHideBehindNoOtherStreams) {
     EXPECT_EQ(ExcessOf(Opened(5) + others + InFrames(5, Message(1000), 1), 1000), excess);
     EXPECT_EQ(ExcessOf(Opened(5) + InFrames(5, Message(0), 1) + others, 1000), "");
   }
-  // Nor may a call that gRPC does not take for one.
+  // Frames of a call that gRPC refuses do not hide small pieces either.
   std::string calls = Http2Frame(4, 1, 0, "") + Opened(1001);
   for (uint64_t stream = 1; stream < 1000; ++stream) {
     calls += Opened(stream) + Http2Frame(0, 0, stream, "x");
@@ -217,7 +219,7 @@ TEST(FrameWatch, ScrapsHideBehindNoOtherStreams) {
   EXPECT_EQ(ExcessOf(calls + InFrames(1001, Message(1000), 1), 1000), excess);
 }
 
-// The watch of a connection on which so many small messages have come by a call.
+// A watch that has seen `count` small messages on one call.
 FrameWatch WithMessages(int count) {
   FrameWatch watch(kFew);
   EXPECT_TRUE(watch.Take(std::string(kHttp2Preface) + Opened(1)));
@@ -230,19 +232,19 @@ TEST(FrameWatch, BoundsSmallFramesOfAStreamThatIsNotRead) {
   const std::string most = Many(100, Http2Frame(0, 0, 1, Message(0)));
   EXPECT_EQ(ExcessOf(Opened(1) + most), "");
   EXPECT_EQ(ExcessOf(Opened(1) + most + Http2Frame(0, 0, 1, Message(0))), excess);
-  // Each small, however they part a message.
+  // Small frames count even where they are parts of one message.
   EXPECT_EQ(ExcessOf(Opened(1) + Many(34, Http2Frame(0, 0, 1, std::string(1, '\0')) +
                                               Http2Frame(0, 0, 1, std::string(1, '\0')) +
                                               Http2Frame(0, 0, 1, std::string(3, '\0')))),
             excess);
   EXPECT_EQ(ExcessOf(Opened(1) + Many(500, Http2Frame(0, 0, 1, Message(251)))), "");
-  // Each stream has its own.
+  // Each stream has its own limit.
   EXPECT_EQ(ExcessOf(Opened(1) + Opened(3) + most + Many(100, Http2Frame(0, 0, 3, Message(0)))),
             "");
 
   const std::string window("\0\0\1\0", 4);
   FrameWatch read = WithMessages(100);
-  // In pieces of any size, and again what was not sent.
+  // Sends in pieces of any size, and repeats unsent bytes.
   const std::string sent = Http2Frame(4, 0, 0, "settings") + Http2Frame(8, 0, 1, window);
   for (size_t at = 0; at < sent.size(); ++at) {
     read.Sending(std::string_view(sent).substr(at, 3));
@@ -256,7 +258,7 @@ TEST(FrameWatch, BoundsSmallFramesOfAStreamThatIsNotRead) {
   EXPECT_FALSE(unread.Take(most));
 }
 
-// gRPC passes over what comes of a call that the server has ended.
+// gRPC ignores frames of a call that the server has ended.
 TEST(FrameWatch, CallsThatTheServerHasEndedCountForNothing) {
   for (const std::string& end :
        {Http2Frame(1, 5, 1, "trailers"), Http2Frame(0, 1, 1, "last"), hostile::Http2Cancel(1)}) {
@@ -264,7 +266,7 @@ TEST(FrameWatch, CallsThatTheServerHasEndedCountForNothing) {
     watch.Sending(Http2Frame(4, 0, 0, "") + end);
     EXPECT_TRUE(watch.Take(Many(500, Http2Frame(0, 0, 1, Message(0)))));
   }
-  // One after the other, none of which the client ends itself.
+  // The server ends each of these calls; the client ends none.
   FrameWatch watch(kFew);
   watch.Sending(Http2Frame(4, 0, 0, ""));
   EXPECT_TRUE(watch.Take(std::string(kHttp2Preface) + Http2Frame(4, 1, 0, "")));
@@ -272,59 +274,119 @@ TEST(FrameWatch, CallsThatTheServerHasEndedCountForNothing) {
     ASSERT_TRUE(watch.Take(Opened(stream))) << stream;
     watch.Sending(Http2Frame(1, 5, stream, "trailers"));
   }
-  // More than gRPC ever has open.
+  // More calls than gRPC ever has open.
   bool taken = true;
   for (uint64_t stream = 5001; taken && stream < 9000; stream += 2)
     taken = watch.Take(Opened(stream));
   EXPECT_FALSE(taken);
 }
 
-// What the connection holds of gRPC's memory: calls while nothing is written, and messages.
+// The connection's share of gRPC's memory: calls while nothing is written, and messages.
+// Bytes of the blocks in which these parts of a connection lie, each by its end and its size.
+uint64_t BytesOf(const std::vector<std::pair<uint64_t, uint64_t>>& parts) {
+  std::set<uint64_t> blocks;
+  for (const auto& [end, size] : parts) {
+    for (uint64_t at = end - size; at < end; ++at) blocks.insert(at / MessageFrames::kBlockBytes);
+  }
+  return blocks.size() * MessageFrames::kBlockBytes;
+}
+
 TEST(FrameWatch, SaysWhatItHolds) {
-  constexpr uint64_t kBlock = MessageFrames::kBlockBytes;
   FrameWatch watch(kFew);
+  uint64_t taken = 0;
   // Byte by byte: gRPC acts once a frame has come as a whole.
   const auto take = [&](const std::string& frames) {
     for (const char byte : frames) EXPECT_TRUE(watch.Take({&byte, 1}));
+    taken += frames.size();
     return watch.held();
   };
   const std::string message = Message(30'000);
   EXPECT_EQ(take(std::string(kHttp2Preface) + Opened(1) + Opened(3)), (WireHeld{.calls = 2}));
-  EXPECT_EQ(take(Http2Frame(0, 0, 1, message.substr(0, 10'005))),
-            (WireHeld{.calls = 2, .bytes = 10'005}));
-  // A small piece keeps the block that it came in.
-  EXPECT_EQ(take(Http2Frame(0, 0, 3, message.substr(0, 505))),
-            (WireHeld{.calls = 2, .bytes = 10'005 + kBlock}));
-  EXPECT_EQ(take(Http2Frame(0, 0, 1, message.substr(10'005) + message.substr(0, 305))),
-            (WireHeld{.calls = 2, .bytes = message.size() - 10'005 + 305 + kBlock}));
+  take(Http2Frame(0, 0, 1, message.substr(0, 10'005)));
+  EXPECT_EQ(watch.held(), (WireHeld{.calls = 2, .bytes = BytesOf({{taken, 10'005}})}));
+  // A small piece keeps no other block than its own.
+  take(Http2Frame(0, 0, 3, message.substr(0, 505)));
+  const std::pair<uint64_t, uint64_t> third = {taken, 505};
+  EXPECT_EQ(watch.held().bytes, BytesOf({{taken, 10'005 + 9 + 505}}));
+  // The first message is whole, and nobody has read it.
+  take(Http2Frame(0, 0, 1, message.substr(10'005) + message.substr(0, 305)));
+  const uint64_t all = BytesOf({{taken, taken}});
+  EXPECT_EQ(watch.held().bytes, all);
   // The client says no more by it, as far as the frame comes as a whole.
   const std::string last = Http2Frame(0, 1, 1, message.substr(305));
-  const std::string end = last.substr(last.size() - 1);
-  EXPECT_EQ(take(last.substr(0, last.size() - 1)).bytes, message.size() - 10'005 + 305 + kBlock);
-  EXPECT_EQ(take(end), (WireHeld{.calls = 2, .bytes = kBlock}));
-  EXPECT_EQ(take(Http2Frame(1, 5, 5, "headers")), (WireHeld{.calls = 3, .bytes = kBlock}));
+  EXPECT_EQ(take(last.substr(0, last.size() - 1)).bytes, all);
+  take(last.substr(last.size() - 1));
+  EXPECT_EQ(watch.held().bytes, BytesOf({{taken, taken}}));
+  EXPECT_EQ(take(Http2Frame(1, 5, 5, "headers")).calls, 3U);
+  const uint64_t block = BytesOf({third});
   // gRPC writes what is ready, and keeps the calls until that has left.
   const std::string sent = Http2Frame(4, 0, 0, "settings") + Http2Frame(1, 5, 1, "trailers");
   watch.Sending(sent);
   watch.NotSent(10);
   EXPECT_EQ(watch.held().calls, 3U) << "not all of it has left";
-  EXPECT_EQ(take(Opened(7)), (WireHeld{.calls = 4, .bytes = kBlock}));
+  EXPECT_EQ(take(Opened(7)), (WireHeld{.calls = 4, .bytes = block}));
   watch.Sending(sent.substr(sent.size() - 10));
   watch.NotSent(0);
   EXPECT_EQ(watch.held().calls, 4U) << "more of the same write may follow";
   watch.AllLeft();
-  EXPECT_EQ(watch.held(), (WireHeld{.calls = 1, .bytes = kBlock}));
+  EXPECT_EQ(watch.held(), (WireHeld{.calls = 1, .bytes = block}));
   watch.Sending(Http2Frame(8, 0, 0, "more"));
   watch.NotSent(0);
   watch.AllLeft();
-  EXPECT_EQ(watch.held(), (WireHeld{.bytes = kBlock}));
+  EXPECT_EQ(watch.held(), (WireHeld{.bytes = block}));
   // The message was not whole: it stays until gRPC forgets the call.
-  EXPECT_EQ(take(Http2Frame(0, 1, 3, "x")).bytes, 2 * kBlock);
+  take(Http2Frame(0, 1, 3, "x"));
+  const uint64_t both = BytesOf({third, {taken, 1}});
+  EXPECT_EQ(watch.held().bytes, both);
   const std::string cancel = hostile::Http2Cancel(3);
-  EXPECT_EQ(take(cancel.substr(0, cancel.size() - 1)).bytes, 2 * kBlock);
+  EXPECT_EQ(take(cancel.substr(0, cancel.size() - 1)).bytes, both);
   EXPECT_EQ(take(cancel.substr(cancel.size() - 1)).bytes, 0U);
-  // Those of a server of the fleet are its clients'.
+  // Calls from a server of the fleet do not count against its network.
   EXPECT_EQ(take(Http2Frame(1, 4, 9, "key:of the fleet")), WireHeld());
+}
+
+// 2,047 messages of five bytes that nobody read took 16 MB, of which nothing was counted.
+TEST(FrameWatch, CountsUnreadMessagesByTheBlocksThatTheyKeep) {
+  constexpr uint64_t kBlock = MessageFrames::kBlockBytes;
+  FrameWatch watch(kFew);
+  const auto take = [&](const std::string& frames) {
+    EXPECT_TRUE(watch.Take(frames));
+    return watch.held().bytes;
+  };
+  // In pieces, as a write may break off.
+  const auto open_window = [&](uint64_t stream, uint32_t bytes) {
+    std::string size;
+    for (const int shift : {24, 16, 8, 0}) size.push_back(static_cast<char>(bytes >> shift));
+    const std::string update = Http2Frame(8, 0, stream, size);
+    watch.Sending(update.substr(0, 11));
+    watch.Sending(update.substr(11));
+    return watch.held().bytes;
+  };
+  take(std::string(kHttp2Preface) + Opened(1) + Opened(3));
+  const std::string small = Http2Frame(0, 0, 1, Message(0));
+  EXPECT_EQ(take(small), kBlock);
+  for (int i = 0; i < 50; ++i) {
+    take(Http2Frame(0, 0, 3, Message(10'000)));
+    open_window(3, 10'005);
+    take(small);
+  }
+  EXPECT_EQ(watch.held().bytes, 51 * kBlock) << "the messages of the other stream were read";
+  // However many are read before it, the last one of a block keeps the block.
+  EXPECT_EQ(take(small), 51 * kBlock);
+  EXPECT_EQ(open_window(1, 5), 50 * kBlock);
+  EXPECT_EQ(open_window(1, 5 * 48 + 3), 2 * kBlock) << "half a message is none";
+  EXPECT_EQ(open_window(1, 2), kBlock);
+  EXPECT_EQ(open_window(1, 5), kBlock);
+  EXPECT_EQ(open_window(1, 5), 0U);
+  // Next to each other they are in one block, or in two.
+  EXPECT_LE(take(Many(40, small)), 2 * kBlock);
+  // The server waits for a large message: that may come before it is read.
+  EXPECT_EQ(open_window(1, 50'000), 0U);
+  EXPECT_EQ(take(Http2Frame(0, 0, 1, Message(10'000))), 0U);
+  // The server reads the only message of a call, and lets nothing more come.
+  EXPECT_EQ(take(Opened(5) + Http2Frame(0, 1, 5, Message(1000))), 0U);
+  EXPECT_GT(take(Opened(7) + Http2Frame(0, 0, 7, Message(1000))), 0U);
+  EXPECT_EQ(take(Http2Frame(0, 1, 7, "")), 0U);
 }
 
 // gRPC skips frames that it does not know. One PUSH_PROMISE hid all later calls from the watch.
@@ -344,7 +406,7 @@ TEST(FrameWatch, BoundsFramesOfCallsThatAreOver) {
   EXPECT_EQ(ExcessOf(Opened(1) + Many(5001, stray), 100'000), "frames of calls that are over");
 }
 
-// One connection of another server has the calls of all its clients.
+// One connection of another server carries the calls of all its clients.
 TEST(FrameWatch, AServerOfTheFleetMayTakeBackAnyNumberOfCalls) {
   std::string taken_back;
   for (uint64_t stream = 3; stream < 900; stream += 2) {
@@ -360,7 +422,7 @@ TEST(FrameWatch, AServerOfTheFleetMayTakeBackAnyNumberOfCalls) {
   for (const char* headers : {"", "key:of nobody at all", "of the fleet", "key:of the fl"}) {
     EXPECT_EQ(shown(headers), "calls that are taken back") << headers;
   }
-  // The end of one call and the beginning of another show nothing.
+  // The key must not be split over two calls.
   EXPECT_EQ(
       ExcessOf(Http2Frame(1, 4, 1, "key:of ") + Http2Frame(1, 4, 3, "the fleet") + taken_back),
       "calls that are taken back");

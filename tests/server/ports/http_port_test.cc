@@ -1,4 +1,4 @@
-// The port with clients that are slow, many, greedy, or wrong.
+// The HTTP port with clients that are slow, many, greedy, or faulty.
 #include "server/ports/http_port.h"
 
 #include <sys/resource.h>
@@ -35,7 +35,7 @@ std::string Get(const std::string& path, const std::string& fields = "") {
   return "GET " + path + " HTTP/1.1\r\nHost: localhost\r\n" + fields + "\r\n";
 }
 
-// Limits in time that no test comes to, but for those that set their own.
+// Time limits that no test reaches, unless it sets its own.
 HttpOptions Patient() {
   const Duration hour = Duration::Seconds(3600);
   return {.request_time = hour, .idle_time = hour, .answer_time = hour};
@@ -47,8 +47,10 @@ class HttpPortTest : public ::testing::Test {
     std::vector<HttpRoute> routes;
     routes.push_back(
         {.path = "/probe", .answer = [](const HttpRequest&) { return TextResponse(200, "ok"); }});
-    routes.push_back({.path = "/wait", .answer = [this](const HttpRequest&) {
+    routes.push_back({.path = "/wait", .answer = [this](const HttpRequest& request) {
+                        ++waits_;
                         opened_.wait();
+                        peers_.push_back(request.peer);
                         open_.push_back(port_->stats().open);
                         return TextResponse(200, "ok");
                       }});
@@ -80,7 +82,7 @@ class HttpPortTest : public ::testing::Test {
   }
 
   std::shared_ptr<const std::string> big_ = std::make_shared<const std::string>("big");
-  // Holds back the answers of /big once it is made.
+  // Holds back answers of /big and /wait until the gate opens.
   void CloseGate() {
     gate_.emplace();
     opened_ = gate_->get_future().share();
@@ -89,40 +91,72 @@ class HttpPortTest : public ::testing::Test {
   std::optional<std::promise<void>> gate_;
   std::shared_future<void> opened_;
   std::atomic<int> big_calls_ = 0;
-  std::vector<size_t> open_;  // connections at each call of /wait; of the port's thread
+  std::vector<size_t> open_;        // connections at each call of /wait; port thread only
+  std::vector<std::string> peers_;  // peer at each call of /wait; port thread only
+  std::atomic<int> waits_ = 0;
   std::unique_ptr<HttpPort> port_;
   int number_ = 0;
 };
 
-// --- Whatever others do
+// --- Other clients
 
 TEST_F(HttpPortTest, AnswersAProbeBesideClientsThatNeverFinish) {
   Start(Patient());
   std::vector<RawClient> slow;
   for (int i = 0; i < 100; ++i) slow.emplace_back(number_, kHalf);
   for (int i = 0; i < 100; ++i) {
-    // Drips: a byte from each of them between any two probes.
+    // Each slow client sends a byte between any two probes.
     for (RawClient& client : slow) ASSERT_TRUE(client.Send("x"));
     ASSERT_EQ(Ask(kProbe).status(), 200);
   }
 }
 
-// A new connection waited for a request of each busy one, as often as others had come before it.
+// A new connection used to wait for a request of each busy one, once for each connection before it.
 TEST_F(HttpPortTest, TakesNewConnectionsTogether) {
   CloseGate();
-  Start(Patient());
+  HttpOptions options = Patient();
+  options.max_connections = 80;
+  Start(options);
   RawClient busy(number_, kProbe);
   EXPECT_EQ(busy.ReadAnswer().status(), 200);
   std::string requests;
   for (int i = 0; i < 60; ++i) requests += Get("/wait");
   ASSERT_TRUE(busy.Send(requests));
+  WaitUntil([this] { return waits_ > 0; });
+  // With 60 waiting, the next connection takes the place of the first.
+  const RawClient first(number_, kProbe);
   std::vector<RawClient> clients;
   for (int i = 0; i < 60; ++i) clients.emplace_back(number_, kProbe);
+  WaitUntil([this] { return port_->stats().evicted > 0; });
   gate_->set_value();
   for (RawClient& client : clients) EXPECT_EQ(client.ReadAnswer().status(), 200);
   port_->Stop();
   ASSERT_GE(open_.size(), 5U);
   EXPECT_GE(open_[4], 60U);
+}
+
+// A new connection used to wait behind all earlier ones of all networks.
+TEST_F(HttpPortTest, TakesNewConnectionsByTurnsOfNetworks) {
+  CloseGate();
+  HttpOptions options = Patient();
+  options.max_connections = 40;
+  Start(options);
+  RawClient busy(number_, Get("/wait"));
+  WaitUntil([this] { return waits_ > 0; });
+  std::vector<RawClient> many;
+  for (int i = 0; i < 150; ++i) many.emplace_back(number_, Get("/wait"), "127.0.0.2");
+  RawClient other(number_, Get("/wait"), "127.0.0.3");
+  many.emplace_back(number_, Get("/wait"), "127.0.0.2");
+  // A network may have three quarters of the places, and its oldest connection makes room.
+  WaitUntil([this] { return port_->stats().evicted >= 121; });
+  EXPECT_TRUE(many.front().Ended());
+  gate_->set_value();
+  EXPECT_EQ(other.ReadAnswer().status(), 200);
+  EXPECT_EQ(many.back().ReadAnswer().status(), 200);
+  port_->Stop();
+  EXPECT_EQ(port_->stats().evicted, 121u);
+  const auto at = std::find(peers_.begin(), peers_.end(), "127.0.0.3") - peers_.begin();
+  EXPECT_LE(at, 3);
 }
 
 TEST_F(HttpPortTest, AnswersAProbeBesideMoreClientsThanItHolds) {
@@ -203,7 +237,7 @@ TEST_F(HttpPortTest, AConnectionThatIsKeptIsEndedWhenItIsIdle) {
 }
 
 TEST_F(HttpPortTest, AClientThatDoesNotReadIsDropped) {
-  // More than the system holds for a connection.
+  // More than the system's buffers of a connection hold.
   big_ = std::make_shared<const std::string>(32 << 20, 'x');
   HttpOptions options = Patient();
   options.answer_time = Duration::Millis(300);
@@ -244,7 +278,7 @@ TEST_F(HttpPortTest, RefusesWhatIsTooLarge) {
   };
   EXPECT_EQ(Ask(with_body(limits::kMaxHttpBodyBytes)).body, "16384\n");
   EXPECT_EQ(Ask(with_body(limits::kMaxHttpBodyBytes + 1)).status(), 413);
-  // A gigabyte is refused by what its header says.
+  // The header alone announces a gigabyte, so the port refuses it.
   EXPECT_EQ(
       Ask("POST /post HTTP/1.1\r\nHost: localhost\r\nContent-Length: 1000000000\r\n\r\n").status(),
       413);
@@ -262,13 +296,13 @@ TEST_F(HttpPortTest, BoundsBodiesInChunks) {
   EXPECT_EQ(Ask(head + "1;" + std::string(20'000, 'x')).status(), 431);
 }
 
-constexpr size_t kUpload = 50'000;  // more than a usual body has
+constexpr size_t kUpload = 50'000;  // more than usual bodies may have
 constexpr char kUploadHead[] =
     "POST /upload HTTP/1.1\r\nHost: localhost\r\nContent-Length: 50000\r\n";
 const std::string kWholeUpload = kUploadHead + ("\r\n" + std::string(kUpload, 'x'));
 const std::string kUploadBegun = kUploadHead + std::string("Expect: 100-continue\r\n\r\n");
 
-// An identity, else a network: here what a request says of itself.
+// Clients are identities or networks; here a header of the request names the client.
 HttpOptions PatientWithClients() {
   HttpOptions options = Patient();
   options.large_body_time = Duration::Seconds(3600);
@@ -311,7 +345,7 @@ TEST_F(HttpPortTest, LargeBodiesOfOneClientLeavePlacesToOthers) {
   for (int i = 0; i < 3; ++i) {
     EXPECT_EQ(Ask(OfClient("another", kWholeUpload)).body, "50000\n");
   }
-  // It has its places back once they are answered.
+  // The places of a client are free again once its uploads are answered.
   ASSERT_TRUE(greedy.front().Send(std::string(kUpload, 'x')));
   EXPECT_EQ(greedy.front().ReadAnswer().body, "50000\n");
   EXPECT_EQ(Ask(OfClient("greedy", kWholeUpload)).body, "50000\n");
@@ -332,7 +366,7 @@ TEST_F(HttpPortTest, ALargeBodyThatComesTooSlowlyEnds) {
   EXPECT_EQ(port_->stats().evicted, 0u);
 }
 
-// Has a place, and has sent so much that it may take minutes for the rest.
+// An upload that has a place, and has sent so much that it may take minutes for the rest.
 RawClient NearlyUpload(int port, const std::string& of) {
   RawClient client(port, OfClient(of,
                                   "POST /upload HTTP/1.1\r\nHost: localhost\r\n"
@@ -353,11 +387,11 @@ TEST_F(HttpPortTest, ALargeBodyThatTakesLongGivesItsPlaceToTheNext) {
     while (Ask(OfClient(of, kWholeUpload)).body != "50000\n") {
     }
   };
-  // A client that has its share may only replace what is its own.
+  // A client with its whole share can replace only its own upload.
   upload("b");
   EXPECT_TRUE(second.Ended());
   EXPECT_EQ(port_->stats().evicted, 1u);
-  // New clients take what is free, and then what anybody has had for long.
+  // A new client gets a free place, or else the place of the oldest upload.
   std::vector<RawClient> others;
   for (const char* of : {"c", "d", "e"}) others.push_back(NearlyUpload(number_, of));
   upload("f");
@@ -381,7 +415,7 @@ TEST_F(HttpPortTest, HoldsLittleOfWhatManyClientsSend) {
   while (fields.size() < limits::kMaxHttpHeaderBytes - 10) fields += "a:b\r\n";
   const uint64_t before = ResidentBytes();
   std::vector<RawClient> clients;
-  // Half of them stop just below the limit, the others send on.
+  // Half of the clients stop just below the limit; the others send more.
   for (int i = 0; i < 600; ++i) {
     clients.emplace_back(number_, fields);
     if (i % 2 == 0) clients.back().Send(std::string(100'000, 'x'));
@@ -404,7 +438,7 @@ TEST_F(HttpPortTest, ClosesSlowReadersWhenTooMuchIsUnsent) {
   EXPECT_EQ(port_->stats().evicted, 1u);
 }
 
-// Networks are told apart by the address that they come from.
+// The port tells networks apart by the client's address.
 TEST_F(HttpPortTest, AnswersThatOneClientDoesNotReadCloseNobodyElses) {
   big_ = std::make_shared<const std::string>(16 << 20, 'x');
   HttpOptions options = Patient();
@@ -424,14 +458,14 @@ TEST_F(HttpPortTest, AnswersThatOneClientDoesNotReadCloseNobodyElses) {
 TEST_F(HttpPortTest, OneCallAnswersAllThatWaitAndTooMuchIsRefused) {
   CloseGate();
   HttpOptions options = Patient();
-  options.max_waiting = 4;  // of which one client alone gets half
+  options.max_waiting = 4;  // half of them for one client
   Start(options);
   RawClient running(number_, Get("/big"));
   WaitUntil([this] { return big_calls_ > 0; });
   std::vector<RawClient> waiting;
   for (int i = 0; i < 20; ++i) waiting.emplace_back(number_, Get("/big"));
   const std::string post = "POST /post HTTP/1.1\r\nHost: localhost\r\nContent-Length: 1\r\n\r\nx";
-  // The loop takes what comes in order: after a probe what came before it has been seen.
+  // The port reads in order, so the answer to a probe shows that it has seen all earlier requests.
   EXPECT_EQ(Ask(kProbe).status(), 200);
   RawClient second_call(number_, post);
   EXPECT_EQ(Ask(kProbe).status(), 200);
@@ -504,7 +538,7 @@ TEST_F(HttpPortTest, RefusesWhatIsNoRequest) {
   EXPECT_EQ(Ask("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n").status(), 505);
 }
 
-// RFC 9112, 6.1: another program between the client and the port may see another end of the body.
+// RFC 9112, 6.1: a proxy between client and port may see another end of the body.
 TEST_F(HttpPortTest, TransferCodingsThatItDoesNotKnowEndTheConnection) {
   Start(Patient());
   const std::string rest = "4\r\nabcd\r\n0\r\n\r\nGET /probe HTTP/1.1\r\nHost: a\r\n\r\n";
@@ -584,8 +618,8 @@ TEST_F(HttpPortTest, LetsAnAnswerLeaveWhenItStops) {
   EXPECT_TRUE(idle.Ended());
 }
 
-// Without descriptors nothing can be accepted; the system reports the connection that waits again
-// and again, which must not take a processor.
+// Without descriptors nothing can be accepted. The system reports the waiting connection again and
+// again, which must not cost processor time.
 TEST_F(HttpPortTest, WaitsForDescriptors) {
   if (kSanitized) GTEST_SKIP() << "UBSan looks at objects through a pipe, and there is none";
   Start(Patient());
@@ -593,7 +627,7 @@ TEST_F(HttpPortTest, WaitsForDescriptors) {
   rlimit before{};
   ASSERT_EQ(getrlimit(RLIMIT_NOFILE, &before), 0);
   rlimit none = before;
-  none.rlim_cur = 0;  // those that are open stay so
+  none.rlim_cur = 3;  // open descriptors stay, and as many can be polled
   ASSERT_EQ(setrlimit(RLIMIT_NOFILE, &none), 0);
   client.Connect(number_);
   client.Send(kProbe);

@@ -1,10 +1,11 @@
-// The crawl frontier of a cluster, which lies in the log and in the store of the pages.
+// The crawl frontier of a cluster, in the log and in the store of the pages.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <atomic>
 #include <filesystem>
 #include <memory>
+#include <optional>
 #include <string>
 #include <thread>
 #include <utility>
@@ -21,6 +22,7 @@
 #include "tests/storage/random_records.h"
 #include "tests/storage/seen_frontier.h"
 #include "tests/storage/small_store.h"
+#include "tests/storage/store_with_frontier.h"
 #include "tests/support/temp_dir.h"
 
 namespace freshet {
@@ -35,7 +37,7 @@ constexpr FrontierQueueId kQueue = {.crawl = 1, .queue = 1};
 constexpr FrontierQueueId kOther = {.crawl = 1, .queue = 2};
 constexpr FrontierQueueId kElsewhere = {.crawl = 2, .queue = 1};
 
-// All that there is, a line for each row.
+// All rows, one line each.
 std::vector<std::string> ContentsOf(const FrontierStore& store) {
   SeenFrontier seen;
   EXPECT_TRUE(store.Load(seen).ok());
@@ -46,12 +48,22 @@ std::vector<std::string> ContentsOf(const FrontierStore& store) {
                                   item.due, item.created, item.metadata));
       return true;
     };
-    EXPECT_TRUE(store.ScanItems(queue, "", visit).ok());
-    const auto scan = store.ScanDue(queue, {}, UINT64_MAX, 1'000'000);
-    EXPECT_TRUE(scan.ok());
-    if (!scan.ok()) continue;
-    for (const FrontierDue& due : scan->due) {
-      lines.push_back(fmt::format("due {}/{} {} {}", queue.crawl, queue.queue, due.due, due.url));
+    // A scan stops among many removed rows, and continues from there.
+    for (std::optional<std::string> from = ""; from;) {
+      const std::string here = *from;
+      const auto next = store.ScanItems(queue, here, visit);
+      EXPECT_TRUE(next.ok());
+      from = next.value_or(std::nullopt);
+    }
+    FrontierStore::DueScan scan = {.due = {}, .next = FrontierDue{}, .left_off = true};
+    while (scan.left_off) {
+      const FrontierDue here = *scan.next;
+      const auto next = store.ScanDue(queue, here, UINT64_MAX, 1'000'000);
+      EXPECT_TRUE(next.ok());
+      scan = next.value_or(FrontierStore::DueScan());
+      for (const FrontierDue& due : scan.due) {
+        lines.push_back(fmt::format("due {}/{} {} {}", queue.crawl, queue.queue, due.due, due.url));
+      }
     }
   }
   return lines;
@@ -59,7 +71,7 @@ std::vector<std::string> ContentsOf(const FrontierStore& store) {
 
 class FrontierOnKafkaTest : public testing::Test {
  protected:
-  // A node, and the frontier that its store has, which ends first.
+  // A node and the frontier of its store; the frontier ends first.
   struct WithFrontier {
     Node node;
     std::unique_ptr<FrontierStore> frontier;
@@ -69,9 +81,7 @@ class FrontierOnKafkaTest : public testing::Test {
     auto started = std::make_unique<WithFrontier>();
     started->node = StartNode(dir_ / dir, kafka_);
     EXPECT_TRUE(started->node.status.ok()) << started->node.status;
-    auto frontier = FrontierStore::OpenWithin(*started->node.store);
-    EXPECT_TRUE(frontier.ok()) << frontier.status();
-    started->frontier = *std::move(frontier);
+    started->frontier = std::make_unique<FrontierStore>(*started->node.store);
     return started;
   }
   template <typename Change>
@@ -81,7 +91,7 @@ class FrontierOnKafkaTest : public testing::Test {
     const Status status = store.Commit(batch);
     ASSERT_TRUE(status.ok()) << status;
   }
-  // Crawl ids with queues and URLs that agree with each other.
+  // Puts consistent rows of crawl ids with queues and URLs.
   static void Fill(FrontierStore& store) {
     Write(store, [](FrontierBatch& batch) {
       batch.PutSettings({.default_delay = 7});
@@ -130,14 +140,14 @@ TEST_F(FrontierOnKafkaTest, WhatWasCommittedIsThereAfterARestartAndWhenTheDiskIs
   }
 }
 
-// Whoever reads the log, from the beginning or from where it was, meets what was removed.
+// All readers of the log see the removals, from the beginning or from a later offset.
 TEST_F(FrontierOnKafkaTest, WhatIsForgottenAsARangeIsForgottenByAllWhoRead) {
   std::vector<std::string> contents;
   {
     const auto node = Start("db");
     Fill(*node->frontier);
     ASSERT_TRUE(node->node.store->Checkpoint(dir_ / "behind").ok());
-    // In one batch: rows before it are forgotten as well, and those after it are not.
+    // In one batch: the deletion also covers earlier rows of the batch, but not later ones.
     Write(*node->frontier, [](FrontierBatch& batch) {
       batch.PutItem(kQueue, "before", {.due = 1});
       batch.DeleteQueue(kQueue);
@@ -159,7 +169,7 @@ TEST_F(FrontierOnKafkaTest, WhatIsForgottenAsARangeIsForgottenByAllWhoRead) {
   }
 }
 
-// While others write rows of pages: RocksDB takes in what both have in one go.
+// Another thread writes pages meanwhile: RocksDB writes both kinds of rows in one group.
 TEST_F(FrontierOnKafkaTest, RangesAreForgottenBesideCommitsOfPages) {
   constexpr int kRounds = 300;
   std::vector<std::string> contents;
@@ -191,7 +201,7 @@ TEST_F(FrontierOnKafkaTest, RangesAreForgottenBesideCommitsOfPages) {
   for (const char* dir : {"db", "lost"}) EXPECT_EQ(ContentsOf(*Start(dir)->frontier), contents);
 }
 
-// More than the log is told of one by one.
+// More rows than are removed one by one in the log.
 TEST_F(FrontierOnKafkaTest, AQueueOfAnySizeIsForgotten) {
   constexpr int kUrls = 105'000;
   constexpr int kAtOnce = 15'000;
@@ -213,7 +223,7 @@ TEST_F(FrontierOnKafkaTest, AQueueOfAnySizeIsForgotten) {
   EXPECT_THAT(ContentsOf(*Start("lost")->frontier), IsEmpty());
 }
 
-TEST_F(FrontierOnKafkaTest, WhoLeavesTheClusterHasItInADatabaseOfItsOwn) {
+TEST_F(FrontierOnKafkaTest, WhoLeavesTheClusterKeepsIt) {
   std::vector<std::string> contents;
   {
     const auto node = Start("db");
@@ -227,26 +237,20 @@ TEST_F(FrontierOnKafkaTest, WhoLeavesTheClusterHasItInADatabaseOfItsOwn) {
   ASSERT_TRUE(report.ok()) << report.status();
   EXPECT_TRUE(report->ok()) << testing::PrintToString(report->problems);
   {
-    const auto store = Store::Open(dir_ / "single", SmallStore());
-    ASSERT_TRUE(store.ok()) << store.status();
-    const auto none = VerifyFrontierWithin(**store);
-    ASSERT_TRUE(none.ok()) << none.status();
-    EXPECT_EQ(none->queues, 0U);
-    const auto frontier = FrontierStore::Open(FrontierDirectory(dir_ / "single"), SmallStore());
-    ASSERT_TRUE(frontier.ok()) << frontier.status();
-    EXPECT_EQ(ContentsOf(**frontier), contents);
+    const auto single = StoreWithFrontier::Open(dir_ / "single", SmallStore());
+    ASSERT_NE(single.store, nullptr);
+    EXPECT_EQ(ContentsOf(*single.frontier), contents);
+    const auto verified = VerifyFrontier(*single.store);
+    ASSERT_TRUE(verified.ok()) << verified.status();
+    EXPECT_TRUE(verified->ok()) << testing::PrintToString(verified->problems);
+    EXPECT_EQ(verified->urls, 12U);
+    EXPECT_THAT(single.store->Verify()->digests, IsEmpty());
   }
-  const auto verified = VerifyFrontier(FrontierDirectory(dir_ / "single"), SmallStore());
-  ASSERT_TRUE(verified.ok()) << verified.status();
-  EXPECT_TRUE(verified->ok()) << testing::PrintToString(verified->problems);
-  EXPECT_EQ(verified->urls, 12U);
-  // Restored as that of a server of the cluster it has it where it was, and nothing beside it.
   ASSERT_TRUE(storage::Restore(dir_ / "db", dir_ / "member", SmallStore()).ok());
-  EXPECT_FALSE(std::filesystem::exists(FrontierDirectory(dir_ / "member")));
   EXPECT_EQ(ContentsOf(*Start("member")->frontier), contents);
 }
 
-// What was begun there goes with the rest.
+// The frontier's unfinished move is removed as well.
 TEST_F(FrontierOnKafkaTest, WhoCannotLeaveHasWrittenNothing) {
   {
     const auto node = Start("db");
@@ -268,14 +272,14 @@ TEST_F(FrontierOnKafkaTest, WhoCannotLeaveHasWrittenNothing) {
 TEST_F(FrontierOnKafkaTest, IsVerifiedWhereItIs) {
   const auto node = Start("db");
   Fill(*node->frontier);
-  const auto whole = VerifyFrontierWithin(*node->node.store);
+  const auto whole = VerifyFrontier(*node->node.store);
   ASSERT_TRUE(whole.ok()) << whole.status();
   EXPECT_TRUE(whole->ok()) << testing::PrintToString(whole->problems);
   EXPECT_EQ(whole->crawls, 2U);
   EXPECT_EQ(whole->urls, 12U);
   EXPECT_EQ(whole->in_flight, 3U);
   Write(*node->frontier, [](FrontierBatch& batch) { batch.DeleteDue(kOther, 5, "b"); });
-  const auto broken = VerifyFrontierWithin(*node->node.store);
+  const auto broken = VerifyFrontier(*node->node.store);
   ASSERT_TRUE(broken.ok()) << broken.status();
   EXPECT_THAT(broken->problems, Contains(HasSubstr("queue 1/2")));
 }

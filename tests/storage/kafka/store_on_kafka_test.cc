@@ -1,5 +1,5 @@
-// A store whose truth is a topic: acknowledged means in the topic, and the local database can be
-// made anew from it.
+// A store whose truth is a topic. Acknowledged rows are in the topic, and the local database can be
+// rebuilt from it.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -39,7 +39,7 @@ namespace {
 
 using testing::HasSubstr;
 
-// A machine whose clock is ahead.
+// A machine with a clock that is ahead.
 class LaterEnv final : public rocksdb::EnvWrapper {
  public:
   explicit LaterEnv(int64_t seconds) : EnvWrapper(Default()), seconds_(seconds) {}
@@ -54,7 +54,7 @@ class LaterEnv final : public rocksdb::EnvWrapper {
   const int64_t seconds_;
 };
 
-// A log of which no more than some rows can be read.
+// A log of which only some rows can be read.
 class ShortLog final : public ChangeLog {
  public:
   ShortLog(ChangeLog& log, int rows) : log_(log), rows_(rows) {}
@@ -134,7 +134,8 @@ TEST_F(StoreOnKafkaTest, WhatWasCommittedIsThereAfterARestartAndWhenTheDiskIsLos
   {
     const Node again = Start("db", kafka);
     ASSERT_TRUE(again.status.ok()) << again.status;
-    // It had all but its own word that it owns it; two rows more say that the log is the same.
+    // The store lacks only the row by which it owned the log. Two more rows prove that the log is
+    // the same.
     EXPECT_EQ(again.log->Stats().rows_read, 3U);
     EXPECT_EQ(again.store->generation(), generation + 1);
     ExpectContents(*again.store, script.After(script.commits().size()));
@@ -171,8 +172,7 @@ TEST_F(StoreOnKafkaTest, AStoreThatIsBehindTakesInTheRest) {
   ExpectContents(*behind.store, script.After(script.commits().size()));
 }
 
-// Notes what it is asked for and what it finds. Owner thread only but for `may_own`, `soon` and
-// Update.
+// Records requests and findings. Owner thread only, except `may_own`, `soon` and Update.
 class NotingFollower final : public Follower {
  public:
   Status CaughtUp() override {
@@ -238,8 +238,8 @@ TEST_F(StoreOnKafkaTest, WhoFollowsIsToldWhenItHasAllAndWhenThatIsNoLongerSo) {
   };
   commit_to(20);
   NotingFollower follower;
-  // The next ones come while it prepares itself: the first time while the other serves, the second
-  // time so late that it has the turn when it reads on.
+  // More commits come during each preparation. The first time the other server still serves; the
+  // second time this one has the turn when it reads on.
   follower.then = [&] {
     if (follower.preparations == 1) {
       EXPECT_EQ(script.After(20).DifferenceFrom(*follower.prepared), "");
@@ -258,7 +258,7 @@ TEST_F(StoreOnKafkaTest, WhoFollowsIsToldWhenItHasAllAndWhenThatIsNoLongerSo) {
   ExpectContents(*second.store, script.After(60));
 }
 
-// Whatever happens to pages, hosts, leases and sources.
+// Random changes of pages, hosts, leases and sources.
 TEST_F(StoreOnKafkaTest, WhatWasPreparedFollowsPagesAndHostsUntilTheStoreIsOpen) {
   for (const bool refused : {false, true}) {
     MockKafka kafka("mock", 1);
@@ -286,7 +286,7 @@ TEST_F(StoreOnKafkaTest, WhatWasPreparedFollowsPagesAndHostsUntilTheStoreIsOpen)
       follower.may_own = refused;
     };
     std::thread later([&] {
-      // Once those of before are followed, or nothing is.
+      // Waits until the earlier commits are followed, or are refused.
       WaitUntil([&] {
         const MutexLock lock(follower.mutex);
         return follower.may_own || follower.updates > 0;
@@ -387,7 +387,7 @@ TEST_F(StoreOnKafkaTest, AStoreOfASingleServerIsNoCacheAndACacheNoStoreOfASingle
   EXPECT_THAT(std::string(alone.message()), HasSubstr("server of a cluster"));
 }
 
-// What was acknowledged after it is in the log, and what removed rows that it has as well.
+// The log has later rows, and removals of rows that the checkpoint still has.
 TEST_F(StoreOnKafkaTest, ARestoredCheckpointTakesInWhatHasComeSince) {
   MockKafka kafka("mock", 1);
   const Script script(9, 60);
@@ -409,7 +409,7 @@ TEST_F(StoreOnKafkaTest, ARestoredCheckpointTakesInWhatHasComeSince) {
   ASSERT_TRUE(restored.ok()) << restored.status();
   EXPECT_TRUE(restored->ok()) << testing::PrintToString(restored->problems);
   {
-    // As it was, to whoever looks at it.
+    // The content is the same as in the cluster.
     StoreOptions alone = SmallStore();
     alone.alone = true;
     const StatusOr<std::unique_ptr<Store>> store = Store::Open(dir_ / "restored", alone);
@@ -425,7 +425,7 @@ TEST_F(StoreOnKafkaTest, ARestoredCheckpointTakesInWhatHasComeSince) {
   EXPECT_LT(node.log->Stats().rows_read, lost.log->Stats().rows_read * 3 / 4);
 }
 
-// Where the log is lost, or no longer wanted, the directory has all.
+// If the log is lost or no longer wanted, the directory has all rows.
 TEST_F(StoreOnKafkaTest, ACacheOrItsCheckpointBecomesTheStoreOfASingleServer) {
   MockKafka kafka("mock", 2);
   const Script script(9, 60);
@@ -456,7 +456,7 @@ TEST_F(StoreOnKafkaTest, ACacheOrItsCheckpointBecomesTheStoreOfASingleServer) {
       ASSERT_TRUE(single.ok()) << single.status();
       EXPECT_GT((*single)->generation(), generation + storage::kSkippedGenerations);
       ExpectContents(**single, script.After(script.commits().size()));
-      // It is one: it takes changes, and another number of shards.
+      // The store works as that of a single server: it takes changes, and another number of shards.
       const PageRecord page = random_.Page("another.example", 1, 1);
       EXPECT_TRUE((*single)->SetShards(3).ok());
       EXPECT_TRUE((*single)->Commit(OnePage(page)).ok());
@@ -469,7 +469,7 @@ TEST_F(StoreOnKafkaTest, ACacheOrItsCheckpointBecomesTheStoreOfASingleServer) {
   EXPECT_TRUE(Start("db", kafka).status.ok()) << "what it was made of is as it was";
 }
 
-// A cluster's servers never said that it was on their disks, and now there is nothing else.
+// The cluster never claimed that these rows were on this disk, so a torn end is cut.
 TEST_F(StoreOnKafkaTest, WhatIsTornInACacheIsCutAsItLeaves) {
   MockKafka kafka("mock", 1);
   const Node node = Start("db", kafka);
@@ -478,7 +478,7 @@ TEST_F(StoreOnKafkaTest, WhatIsTornInACacheIsCutAsItLeaves) {
     const PageRecord page = random_.Page("host.example", i, i);
     ASSERT_TRUE(node.store->Commit(OnePage(page)).ok());
   }
-  // As a loss of power leaves it.
+  // Makes a torn log, as after a power cut.
   std::filesystem::copy(dir_ / "db", dir_ / "torn", std::filesystem::copy_options::recursive);
   std::filesystem::path log;
   for (const auto& file : std::filesystem::directory_iterator(dir_ / "torn")) {
@@ -502,7 +502,7 @@ TEST_F(StoreOnKafkaTest, WhatIsTornInACacheIsCutAsItLeaves) {
   EXPECT_LT(cut->pages, 40U);
 }
 
-// What would be saved of it is no state of the log.
+// The saved rows could be a state that the log never had.
 TEST_F(StoreOnKafkaTest, ACacheIsNotRepaired) {
   MockKafka kafka("mock", 1);
   ASSERT_TRUE(Start("db", kafka).status.ok());
@@ -516,7 +516,7 @@ TEST_F(StoreOnKafkaTest, ACacheIsNotRepaired) {
   expect_refused();
 }
 
-// It may have read what one partition has today, and of others what they had a week ago.
+// The store may have today's rows of one partition and week-old rows of others.
 TEST_F(StoreOnKafkaTest, AStoreWhoseReadingWasBrokenOffIsAsOldAsBefore) {
   MockKafka kafka("mock", 1);
   ASSERT_TRUE(Start("db", kafka).status.ok());
@@ -582,8 +582,8 @@ TEST_F(StoreOnKafkaTest, ACacheOfOneLogIsNoneOfAnother) {
   EXPECT_TRUE(Start("db", kafka).status.ok());
 }
 
-// A topic that is deleted is made anew by whoever starts next, and grows beyond what others had
-// read of the one before.
+// If a topic is deleted, the next server to start makes it again, and the new topic can become
+// longer than the part of the old one that others had read.
 TEST_F(StoreOnKafkaTest, ACacheOfALogThatIsNoMoreIsRefusedHoweverLongTheNewOneIs) {
   MockKafka before("mock", 1);
   { ASSERT_TRUE(Start("db", before).status.ok()); }
@@ -683,7 +683,7 @@ TEST_F(StoreOnKafkaTest, StoresThatHaveReadTheSameLogHaveTheSameDigests) {
   serve("one");
   follow("two");
   EXPECT_EQ(digests("one"), digests("two"));
-  EXPECT_EQ(digests("one").size(), storage::kFamilies + storage::kFrontierFamilyNames.size());
+  EXPECT_EQ(digests("one").size(), storage::kFamilies);
   EXPECT_EQ(digests("one")[storage::IndexOf(storage::Family::kPages)].rows, 1u);
   serve("one");
   EXPECT_NE(digests("one"), digests("two"));

@@ -1,0 +1,84 @@
+// A hash table that stops nobody as it grows.
+#ifndef FRESHET_CORE_BASE_PARTED_MAP_H_
+#define FRESHET_CORE_BASE_PARTED_MAP_H_
+
+#include <array>
+#include <cstddef>
+#include <utility>
+
+#include "absl/container/flat_hash_map.h"
+
+namespace freshet {
+
+// Owner thread only. A hash table in 256 parts: one part with millions of entries would stop
+// everything for a second when it grows. Parts grow one by one, because keys are spread over them
+// at random: their sizes differ, and each grows at another key than the others.
+template <typename Key, typename Value>
+class PartedMap {
+  using Part = absl::flat_hash_map<Key, Value>;
+
+ public:
+  [[nodiscard]] size_t size() const { return size_; }
+  // A table that is empty costs its callers one comparison a key.
+  [[nodiscard]] bool empty() const { return size_ == 0; }
+  // nullptr: there is none. Valid until the next change.
+  template <typename K>
+  [[nodiscard]] const Value* Find(const K& key) const {
+    if (empty()) return nullptr;
+    const Part& part = parts_[PartOf(key)];
+    const auto it = part.find(key);
+    return it == part.end() ? nullptr : &it->second;
+  }
+  template <typename K>
+  [[nodiscard]] Value* Find(const K& key) {
+    return const_cast<Value*>(std::as_const(*this).Find(key));
+  }
+  // Adds it if there is none. Returns what is there, and whether it was added.
+  std::pair<Value*, bool> Add(const Key& key, const Value& value) {
+    const auto [it, added] = parts_[PartOf(key)].try_emplace(key, value);
+    if (added) ++size_;
+    return {&it->second, added};
+  }
+  // Adds or replaces; true = it was added. Takes memory when a part grows; the longest that takes
+  // is a few milliseconds with ten million entries.
+  bool Set(const Key& key, Value value) {
+    const bool added = parts_[PartOf(key)].insert_or_assign(key, std::move(value)).second;
+    size_ += added ? 1 : 0;
+    return added;
+  }
+  // Returns whether there was one. Gives no memory back.
+  bool Erase(const Key& key) {
+    const bool erased = !empty() && parts_[PartOf(key)].erase(key) > 0;
+    size_ -= erased ? 1 : 0;
+    return erased;
+  }
+  // Calls `body` with each key and value of one part.
+  template <typename Body>
+  void ForEach(size_t part, Body body) const {
+    for (const auto& [key, value] : parts_[part]) body(key, value);
+  }
+  // Erases the entries of one part whose values are `gone`. The parts from 0 on follow each other;
+  // returns the next one.
+  template <typename Gone>
+  size_t EraseIf(size_t part, Gone gone) {
+    size_ -= absl::erase_if(parts_[part], [&](const auto& entry) { return gone(entry.second); });
+    return (part + 1) % kParts;
+  }
+
+  static constexpr int kPartBits = 8;
+  static constexpr size_t kParts = size_t{1} << kPartBits;
+
+ private:
+  // By other bits of the hash than those by which a part places it.
+  template <typename K>
+  static size_t PartOf(const K& key) {
+    return typename Part::hasher()(key) >> (8 * sizeof(size_t) - kPartBits);
+  }
+
+  std::array<Part, kParts> parts_;
+  size_t size_ = 0;
+};
+
+}  // namespace freshet
+
+#endif  // FRESHET_CORE_BASE_PARTED_MAP_H_

@@ -1,0 +1,51 @@
+// Alarms for the times of pages (PageTimes), at which the index looks at the page again. A page
+// that gets other times gets other alarms, and its old ones become stale.
+#ifndef FRESHET_CORE_INDEX_PAGE_ALARMS_H_
+#define FRESHET_CORE_INDEX_PAGE_ALARMS_H_
+
+#include <cstddef>
+#include <optional>
+
+#include "core/base/units.h"
+#include "core/index/alarm.h"
+#include "core/index/index_pages.h"
+
+namespace freshet {
+
+// Owner thread only. `pages` outlives this.
+class PageAlarms {
+ public:
+  explicit PageAlarms(const IndexPages& pages) : pages_(pages) {}
+
+  // Sets alarms for the times of the page after `now`. Precondition: the page has times.
+  void Set(PageId page, Instant now) {
+    const PageTimes times = *pages_.TimesOf(page);
+    for (const Instant at : {times.eligible_from, times.forced_at}) {
+      if (at <= now || at.infinite()) continue;
+      alarms_.Push({at, page, times.tag}, [this](const auto& alarm) { return Counts(alarm); });
+    }
+  }
+  [[nodiscard]] bool Rings(Instant now) const { return alarms_.Rings(now); }
+  // A page whose alarm is due. nullopt = none is left, or `left` ran out, which counts down the
+  // alarms looked at.
+  [[nodiscard]] std::optional<PageId> NextDue(Instant now, size_t* left) {
+    return alarms_.NextDue(now, left, [this](const auto& alarm) { return Counts(alarm); });
+  }
+  // The number of alarms, some stale ones included.
+  [[nodiscard]] size_t size() const { return alarms_.size(); }
+
+ private:
+  // Whether the alarm still belongs to a time of its page.
+  [[nodiscard]] bool Counts(const Alarm<Instant, PageId>& alarm) const {
+    const PageTimes* const times = pages_.Has(alarm.id) ? pages_.TimesOf(alarm.id) : nullptr;
+    return times != nullptr && times->tag == alarm.tag &&
+           (times->eligible_from == alarm.at || times->forced_at == alarm.at);
+  }
+
+  const IndexPages& pages_;
+  AlarmHeap<Instant, PageId> alarms_;
+};
+
+}  // namespace freshet
+
+#endif  // FRESHET_CORE_INDEX_PAGE_ALARMS_H_

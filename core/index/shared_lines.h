@@ -1,0 +1,82 @@
+// Pages whose values are equal at every instant, such as pages whose crawls were reported together,
+// share the line of the smallest page; the others queue behind it and cost nothing.
+#ifndef FRESHET_CORE_INDEX_SHARED_LINES_H_
+#define FRESHET_CORE_INDEX_SHARED_LINES_H_
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "core/base/units.h"
+#include "core/index/awake_pages.h"
+
+namespace freshet {
+
+// Which slot has the line of each awake page. Owner thread only.
+class SharedLines {
+ public:
+  static constexpr uint32_t kNone = ~uint32_t{0};
+
+  // The pages outlive this object.
+  explicit SharedLines(const AwakePages& pages) : pages_(pages) { leaders_.fill(kNone); }
+
+  // Says that the page of the slot has a line of its own.
+  void Add(uint32_t slot) { leaders_[PlaceOf(pages_[slot])] = slot; }
+  // A slot whose line the page may share, by its AwakePage; kNone = none is known.
+  [[nodiscard]] uint32_t LeaderFor(uint32_t slot) const;
+  // Makes the page share the line of `leader`; true = the line goes to `slot`. Precondition: both
+  // pages have equal values at every instant, and equal turns.
+  [[nodiscard]] bool Follow(uint32_t slot, uint32_t leader);
+  // Takes the slot out. Returns the slot to which its line goes, kNone = to none; nullopt = it has
+  // no line.
+  [[nodiscard]] std::optional<uint32_t> Leave(uint32_t slot);
+  // The slot that has the line of the page.
+  [[nodiscard]] uint32_t LeaderOf(uint32_t slot) const {
+    return QueueOf(slot) == kNone ? slot : queues_[QueueOf(slot)].leader;
+  }
+  // Whether other pages share the line of the slot, which has one.
+  [[nodiscard]] bool IsFollowed(uint32_t slot) const {
+    return QueueOf(slot) != kNone && queues_[QueueOf(slot)].followers > 0;
+  }
+  // The number of pages without a line of their own.
+  [[nodiscard]] size_t followers() const { return followers_; }
+
+ private:
+  // The pages that share a line. A page that has left stays in the heap until it comes up.
+  struct Queue {
+    struct Member {
+      PageId page;
+      uint32_t slot;
+      bool operator<(const Member& other) const { return other.page < page; }
+    };
+    uint32_t leader = kNone;
+    uint32_t followers = 0;
+    std::vector<Member> heap;  // the smallest page on top
+  };
+  [[nodiscard]] uint32_t QueueOf(uint32_t slot) const {
+    return slot < queue_of_.size() ? queue_of_[slot] : kNone;
+  }
+  [[nodiscard]] bool Follows(const Queue::Member& member, uint32_t queue) const {
+    return queue_of_[member.slot] == queue && queues_[queue].leader != member.slot &&
+           pages_[member.slot].page == member.page;
+  }
+  // The place in leaders_ for pages with the value of `page`.
+  [[nodiscard]] static size_t PlaceOf(const AwakePage& page);
+  uint32_t MakeQueue(uint32_t leader);
+  void Push(uint32_t queue, uint32_t slot);
+  // The first follower, taken from the queue; kNone = it has none.
+  uint32_t PopFollower(uint32_t queue);
+
+  const AwakePages& pages_;
+  std::vector<uint32_t> queue_of_;  // by slot; kNone = it shares no line
+  std::vector<Queue> queues_;
+  std::vector<uint32_t> free_queues_;
+  size_t followers_ = 0;
+  std::array<uint32_t, 1024> leaders_;  // the latest slots with lines, by their value
+};
+
+}  // namespace freshet
+
+#endif  // FRESHET_CORE_INDEX_SHARED_LINES_H_

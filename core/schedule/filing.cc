@@ -1,0 +1,184 @@
+#include "core/schedule/filing.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "core/base/check.h"
+#include "core/base/random.h"
+#include "core/schedule/page_waits.h"
+
+namespace freshet {
+namespace {
+
+// When the page is past its max_interval; infinite = it has none.
+Instant OverdueFrom(const PageSpec& spec, const PageState& state) {
+  if (spec.max_interval <= Duration()) return Instant::Infinite();
+  return (state.crawled() ? state.last_crawl : state.first_seen) + spec.max_interval;
+}
+
+FreshnessSample::Page BelievedOf(const PageSpec& spec, const PageState& state) {
+  return {.importance = spec.importance,
+          .staleness = state.staleness,
+          .since = state.carried_at,
+          .rate = state.rates.staleness_rate,
+          .overdue_from = OverdueFrom(spec, state)};
+}
+
+// Whether the page is worth a crawl at no time.
+bool NeverDue(const IndexEntry& entry) {
+  return entry.rates.importance == 0 && entry.forced_at.infinite();
+}
+
+// When a gone page is looked for; infinite = only on request.
+Instant LookedForAt(const PageSpec& spec, const PageState& state) {
+  // A page of importance 0 is looked for only if its max_interval would have it crawled.
+  const bool worth = spec.importance > 0 || spec.max_interval > Duration();
+  return worth && state.times_gone > 0 ? state.retry_at : Instant::Infinite();
+}
+
+// A page keeps this part of its value after any silence, because models are wrong.
+constexpr double kLeastWorth = 1e-3;
+
+// The crawl from which a page interval counts; none = no interval holds the page back, as with a
+// recheck.
+Instant IntervalStart(const PageState& state) {
+  return state.recheck ? Instant() : state.last_crawl;
+}
+
+// Weighs the value as `default` does: times the chance that the page exists, and less if it can
+// wait.
+void WeighAsDefault(const PageState& state, CrawlClass crawl_class, const Books& books,
+                    IndexEntry* entry) {
+  // The page is refiled at its next edge, so the chance at that edge is on the safe side.
+  const Instant edge = books.learning.estimator().aging().NextEdge(state);
+  const double alive = books.learning.estimator().aging().AliveChance(
+      state, edge.infinite() ? state.carried_at : edge);
+  // A positive importance stays positive, however small: a page of importance 0 is never handed
+  // out.
+  const float least = std::min(entry->rates.importance, std::numeric_limits<float>::min());
+  const auto weigh = [&](double share) {
+    const double weighed = share * double{entry->rates.importance};
+    entry->rates.importance = std::max(least, static_cast<float>(weighed));
+  };
+  weigh(std::max(ValueShare(alive), kLeastWorth));
+  weigh(books.pages.picks.prices().urgencies[crawl_class].Share(*entry));
+}
+
+// A page that has been gone for a time T comes back at the rate returns/T (core/estimate/life.h).
+// So a look at it is worth a crawl of a page that changes at that rate, and competes by that value.
+// Where pages die all the time, dead ones thus do not take the crawls of living ones.
+void FileAsGone(const PageSpec& spec, const PageState& state, const Books& books,
+                IndexEntry* entry) {
+  const Instant look = LookedForAt(spec, state);
+  if (look.infinite()) entry->eligible_from = spec.not_before;
+  if (look.infinite() || spec.max_interval > Duration()) {
+    entry->rates.importance = 0;
+    entry->forced_at = look;
+    return;
+  }
+  const Duration wait = GoneWait(state, books.options);
+  const double rate = books.learning.estimator().aging().Returns(state) /
+                      GoneFor(state, state.retry_at, wait).seconds();
+  PageRates rates;
+  rates.change_rate = rates.unsignalled_rate = rates.staleness_rate = rate;
+  entry->rates = MakeIndexRates(entry->rates.importance, rates);
+  entry->exponent = rate * wait.seconds();
+  entry->since = look;
+}
+
+}  // namespace
+
+IndexEntry MakeEntry(const PageSpec& spec, const PageState& state, HostId host,
+                     CrawlClass crawl_class, const Books& books) {
+  IndexEntry entry;
+  const Policy& policy = books.pages.picks.policy().index;
+  entry.policy = policy;
+  const bool fresh_once = std::isfinite(state.staleness) || state.crawled();
+  entry.rates = MakeIndexRates(
+      spec.importance,
+      fresh_once ? state.rates : books.learning.estimator().aging().RatesBeforeFirstCrawl(state));
+  const double elapsed = state.crawled() ? (state.carried_at - state.last_crawl).seconds() : 0;
+  // A page before its first fetch is worth as much as a surely stale page.
+  entry.exponent = fresh_once ? PolicyExponent(policy, state.rates, state.staleness,
+                                               std::max(0.0, elapsed), !state.signals.empty())
+                              : kNeverCrawledStaleness;
+  entry.since = state.carried_at;
+  if (books.pages.picks.policy().is_default && !state.gone)
+    WeighAsDefault(state, crawl_class, books, &entry);
+  entry.host = host;
+  entry.eligible_from = std::max(spec.not_before, state.retry_at);
+  // Without a min_interval there is no wait: most pages need no alarm.
+  if (state.crawled() && spec.min_interval > Duration()) {
+    entry.eligible_from = std::max(entry.eligible_from, state.last_crawl + spec.min_interval);
+  }
+  entry.forced_at = OverdueFrom(spec, state);
+  if (state.gone) FileAsGone(spec, state, books, &entry);
+  if (state.recheck) {
+    // A recheck: neither the min_interval nor a back-off holds the page, only politeness.
+    entry.eligible_from = spec.not_before;
+    entry.forced_at = Instant();
+    // After unanswered or returned leases, asking again at once is no use.
+    if (state.unanswered > 0 || state.returned > 0) {
+      entry.eligible_from = std::max(entry.eligible_from, state.retry_at);
+    }
+  }
+  // Only forcing brings out a page of importance 0, also if no other page competes.
+  if (entry.rates.importance == 0 && !entry.forced_at.infinite()) {
+    entry.eligible_from = std::max(entry.eligible_from, entry.forced_at);
+  }
+  return entry;
+}
+
+void Hold(IndexEntry* entry, Instant last_crawl, Duration interval) {
+  if (last_crawl == Instant() || interval == Duration()) return;
+  entry->eligible_from = std::max(entry->eligible_from, last_crawl + interval);
+}
+
+IndexEntry EntryOf(PageId id, const PageSpec& spec, const PageState& state, HostId host,
+                   const Books& books) {
+  IndexEntry entry = MakeEntry(spec, state, host, books.crawls.table.ClassOf(id), books);
+  Hold(&entry, IntervalStart(state), IntervalOf(books.crawls.table.Of(id), host, books));
+  return entry;
+}
+
+Instant AskedAt(PageId id, const PageState& state, const Books& books) {
+  const float probability = books.pages.picks.SignalProbability(id);
+  if (probability == 0) return Instant::Infinite();
+  // Signals tell of changes since the last crawl: before the first there is no copy.
+  if (!state.crawled()) return state.first_seen;
+  int signals = 0;
+  for (const SignalCounts::Entry& entry : state.signals.entries()) signals += entry.count;
+  // One draw a signal, the same at every call: it must survive a restart.
+  Random draws(books.pages.table.number(id).value() ^
+               static_cast<uint64_t>(state.last_crawl.micros()));
+  for (int i = 0; i < signals; ++i) {
+    if (draws.Uniform() < probability) return state.last_event;
+  }
+  return Instant::Infinite();
+}
+
+Duration IntervalOf(CrawlIndex crawl, HostId host, const Books& books) {
+  if (const auto own = OwnPageInterval(books.hosts.gate.host(host))) return *own;
+  const Duration usual = books.hosts.gate.defaults().min_page_interval;
+  if (books.crawls.table.polite().empty()) return usual;
+  const CrawlTerms* terms = books.crawls.table[crawl].terms.get();
+  return terms == nullptr ? usual : terms->record.min_page_interval.value_or(usual);
+}
+
+PageToLoad PrepareLoad(PageNumber number, uint64_t fingerprint, HostId host, const PageSpec& spec,
+                       const PageState& state, CrawlClass crawl_class, const Books& books) {
+  const IndexEntry entry = MakeEntry(spec, state, host, crawl_class, books);
+  DCHECK(entry.exponent >= 0);
+  return {.number = number,
+          .fingerprint = fingerprint,
+          .entry = entry,
+          .last_crawl = IntervalStart(state),
+          .edge = books.learning.estimator().aging().NextEdge(state),
+          .bursts = state.bursts,
+          .believed = BelievedOf(spec, state),
+          .gone = state.gone,
+          .never = NeverDue(entry)};
+}
+
+}  // namespace freshet

@@ -1,0 +1,71 @@
+// The pages of a shard: their names, the source of picks, the pages out with workers, the age edges
+// of rates, the believed freshness, and the waits after signals.
+#ifndef FRESHET_CORE_SCHEDULE_PAGE_BOOK_H_
+#define FRESHET_CORE_SCHEDULE_PAGE_BOOK_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "absl/container/btree_set.h"
+#include "absl/container/flat_hash_map.h"
+#include "core/base/fingerprint.h"
+#include "core/base/units.h"
+#include "core/model/lease.h"
+#include "core/model/page_number.h"
+#include "core/schedule/age_bin_wheel.h"
+#include "core/schedule/event.h"
+#include "core/schedule/freshness_sample.h"
+#include "core/schedule/leases.h"
+#include "core/schedule/page_table.h"
+#include "core/schedule/pages_out.h"
+#include "core/schedule/pick_source.h"
+#include "core/schedule/signal_waits.h"
+
+namespace freshet {
+
+struct ShardOptions;
+
+// Owner thread only.
+//
+// Invariants: every known page is in `picks`, withheld there exactly when it is leased or taken, or
+// at no time worth a crawl. A page is in `out` exactly when it is leased or taken, and leased
+// exactly when its lease is open in `leases`. The other leases in `out` are of removed pages.
+struct PageBook {
+  // Hosts and crawl ids outlive the book.
+  PageBook(const ShardOptions& options, const HostGate& hosts, const CrawlTable& crawls);
+
+  // Appends the numbers of all pages with the fingerprint of this key, the page itself among them
+  // if known. Their records tell which page it is.
+  void FindNumbers(const PageKey& key, std::vector<PageNumber>* numbers) const;
+  // nullopt = not open.
+  [[nodiscard]] std::optional<LeaseRecord> FindLease(LeaseId id) const;
+  // The lease of a page that is out; nullopt = not leased.
+  [[nodiscard]] std::optional<LeaseRecord> LeaseOut(PageId id) const;
+  [[nodiscard]] BelievedFreshness Believed(Instant now) const;
+  // The value of the last page taken; 0 before the first, and under a plan.
+  [[nodiscard]] double price() const { return picks.prices().last; }
+
+  const Fingerprinter fingerprinter;
+  // The parts are public: code with a const book reads them, and code with a mutable one must keep
+  // the invariants (page_moves.h).
+  PageTable table;
+  PickSource picks;
+  Leases leases;
+  PagesOut out;
+  AgeBinWheel edges;
+  FreshnessSample freshness;
+  SignalWaits waits;
+  uint64_t gone = 0;                                // gone pages
+  absl::flat_hash_map<Slot, uint64_t> next_serial;  // serial of the next page of the slot
+  // pages to be written with the times of the load
+  absl::btree_set<PageNumber> ahead;
+  Instant loaded_at = Instant::Infinite();  // the last load or Follow; infinite = not known
+  Instant best_at;                          // the last call for the best page
+  Instant looked_at;  // instant of the last BestValue: picks are for no earlier one
+};
+
+}  // namespace freshet
+
+#endif  // FRESHET_CORE_SCHEDULE_PAGE_BOOK_H_

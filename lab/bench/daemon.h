@@ -1,0 +1,77 @@
+// Runs freshetd in a process of its own, and measures its use of resources.
+#ifndef FRESHET_LAB_BENCH_DAEMON_H_
+#define FRESHET_LAB_BENCH_DAEMON_H_
+
+#include <sys/types.h>
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "core/base/status.h"
+
+namespace freshet {
+
+// The resources that a process has used so far. Value type.
+struct ProcessUse {
+  double cpu_seconds = 0;  // CPU time of all threads, user and kernel
+  double resident_mb = 0;  // 2^20 bytes, including code and files
+};
+
+// Returns the resources used by a process; nullopt = no such process, or access denied.
+// Thread-safe.
+[[nodiscard]] std::optional<ProcessUse> UseOf(pid_t process);
+
+// Reads metrics: for each the sum over its labels, and each value with its labels as written:
+// `name{label="value"}`. `ca`: PEM file of trusted authorities, for TLS; empty = plain text.
+// Unavailable: no answer at HOST:PORT, or too late. Thread-safe.
+[[nodiscard]] StatusOr<std::map<std::string, double>> ReadMetrics(const std::string& address,
+                                                                  const std::string& ca = "");
+
+// A freshetd process, killed when its owner thread ends. Owner thread only.
+class BenchDaemon {
+ public:
+  // `program` is a path; empty = freshetd beside this program.
+  explicit BenchDaemon(std::string program) : program_(std::move(program)) {}
+  ~BenchDaemon() { Kill(); }
+  BenchDaemon(const BenchDaemon&) = delete;
+  BenchDaemon& operator=(const BenchDaemon&) = delete;
+
+  // Starts the daemon on free ports, with its log appended to the file `log`. Unavailable: the
+  // daemon cannot be started.
+  [[nodiscard]] Status Start(const std::string& data_dir, const std::string& log,
+                             const std::vector<std::string>& flags);
+  // Waits until the daemon serves. Unavailable: the daemon ended instead; its log says why.
+  [[nodiscard]] Status AwaitReady();
+  // Stops the daemon as an operator would. Internal: the daemon failed while stopping.
+  [[nodiscard]] Status Stop();
+  void Kill();
+
+  [[nodiscard]] pid_t pid() const { return pid_; }
+  // Known after Start; the daemon answers there during recovery.
+  [[nodiscard]] const std::string& http_address() const { return http_address_; }
+  // The following come from the ready line.
+  [[nodiscard]] const std::string& grpc_address() const { return grpc_address_; }
+  [[nodiscard]] uint64_t pages() const { return pages_; }
+  [[nodiscard]] double recovered_seconds() const { return recovered_seconds_; }
+
+ private:
+  // Returns the wait status of the process.
+  int AwaitEnd();
+
+  const std::string program_;
+  pid_t pid_ = -1;
+  int out_ = -1;
+  std::string log_;
+  std::string grpc_address_;
+  std::string http_address_;
+  uint64_t pages_ = 0;
+  double recovered_seconds_ = 0;
+};
+
+}  // namespace freshet
+
+#endif  // FRESHET_LAB_BENCH_DAEMON_H_

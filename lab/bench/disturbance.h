@@ -1,0 +1,43 @@
+// Work that competes with a server's hand-out of pages.
+#ifndef FRESHET_LAB_BENCH_DISTURBANCE_H_
+#define FRESHET_LAB_BENCH_DISTURBANCE_H_
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "core/base/status.h"
+#include "lab/bench/served.h"
+#include "lab/bench/synthetic_store.h"
+
+namespace freshet {
+
+inline constexpr const char* kNothingBeside = "nothing";
+inline constexpr const char* kCertificates = "certificates";
+// Returns the names. nothing; rate-changes: to 1.5 times the rate and back; signals: 10,000 a
+// second; reads: a flood of GetPage; epochs, checkpoints or compactions of the whole store, one
+// after the other; certificates: replaced and reloaded ten times a second.
+[[nodiscard]] const std::vector<std::string>& Besides();
+
+// A disturbance that runs until End. Owner thread only.
+class Disturbance {
+ public:
+  virtual ~Disturbance() = default;
+  // Ends the disturbance, and returns its first error. Call once.
+  [[nodiscard]] virtual Status End() = 0;
+  // Events per second so far.
+  [[nodiscard]] virtual double per_second() const = 0;
+  // The highest crawl rate that it has set, if it changes the rate.
+  [[nodiscard]] virtual std::optional<double> greatest_rate() const { return std::nullopt; }
+};
+
+// Starts a disturbance; `rate` is the crawl rate. `served` outlives it; until End nothing else may
+// set the rate.
+[[nodiscard]] std::unique_ptr<Disturbance> MakeDisturbance(const std::string& name, Served& served,
+                                                           const SyntheticOptions& pages,
+                                                           double rate);
+
+}  // namespace freshet
+
+#endif  // FRESHET_LAB_BENCH_DISTURBANCE_H_

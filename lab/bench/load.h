@@ -1,0 +1,141 @@
+// Clients for load tests. Each is a stream, or repeated calls, with as many requests under way as
+// allowed. They cost little beside a server on the same machine: callbacks, messages filled in
+// place, arenas.
+#ifndef FRESHET_LAB_BENCH_LOAD_H_
+#define FRESHET_LAB_BENCH_LOAD_H_
+
+#include <grpcpp/grpcpp.h>
+
+#include <atomic>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/base/status.h"
+#include "core/base/units.h"
+#include "freshet/v1/ingest.grpc.pb.h"
+#include "freshet/v1/pages.grpc.pb.h"
+#include "freshet/v1/scheduler.grpc.pb.h"
+#include "lab/bench/latencies.h"
+#include "lab/bench/synthetic_store.h"
+#include "sync/mutex.h"
+
+namespace freshet {
+
+// Name of the source of signals.
+inline constexpr const char* kBenchSource = "bench";
+
+// The sums over all clients so far. Thread-safe.
+struct LoadTally {
+  std::atomic<uint64_t> assignments = 0;
+  std::atomic<uint64_t> results = 0;   // acknowledged
+  std::atomic<uint64_t> signals = 0;   // acknowledged
+  std::atomic<uint64_t> upserts = 0;   // acknowledged
+  std::atomic<uint64_t> refused = 0;   // items of all kinds
+  std::atomic<uint64_t> messages = 0;  // acknowledged
+  Latencies ticks;  // from an assignment's tick to its worker, by the machine's clock
+  Latencies acks;   // from message to acknowledgement
+  Latencies calls;  // from call to answer
+};
+
+// One client of a server. Thread-safe.
+class LoadClient {
+ public:
+  virtual ~LoadClient() = default;
+  // Call once.
+  virtual void Start() = 0;
+  // Stops sending, but still answers incoming messages.
+  virtual void Finish() = 0;
+  // Whether every sent message is answered.
+  [[nodiscard]] virtual bool quiet() const = 0;
+  // Ends the call, waits for its end, and returns an earlier error, if any.
+  [[nodiscard]] virtual Status End() = 0;
+};
+
+// --- Streams of items
+
+// Fills the items of a stream. Puts up to one message of items into `request`, overwriting it, and
+// returns their number; 0 = nothing to send. Only one thread at a time calls it.
+using FillResults = std::function<int(v1::ReportCrawlsRequest* request)>;
+using FillSignals = std::function<int(v1::SignalChangesRequest* request)>;
+using FillUpserts = std::function<int(v1::UpsertPagesRequest* request)>;
+
+// A stream of items. Call Wake when an empty source has items again.
+class ItemStream : public LoadClient {
+ public:
+  virtual void Wake() = 0;
+};
+
+// Makes a stream with at most `in_flight` unacknowledged messages. `tally` outlives the client.
+[[nodiscard]] std::unique_ptr<ItemStream> MakeResultStream(
+    const std::shared_ptr<grpc::Channel>& channel, FillResults fill, int in_flight,
+    LoadTally& tally);
+[[nodiscard]] std::unique_ptr<ItemStream> MakeSignalStream(
+    const std::shared_ptr<grpc::Channel>& channel, FillSignals fill, int in_flight,
+    LoadTally& tally);
+[[nodiscard]] std::unique_ptr<ItemStream> MakeUpsertStream(
+    const std::shared_ptr<grpc::Channel>& channel, FillUpserts fill, int in_flight,
+    LoadTally& tally);
+
+// --- Workers
+
+struct WorkerSettings {
+  std::string name;
+  uint32_t credit = 1000;  // 0 = the worker stays idle
+  Duration lease = Duration::Seconds(60);
+  // Called, if set, with the number of assignments that came together, and when (microseconds since
+  // 1970).
+  std::function<void(int count, int64_t unix_us)> on_assignments;
+};
+
+// Makes a worker on a Crawl stream, which answers each message of assignments with results at once.
+[[nodiscard]] std::unique_ptr<LoadClient> MakeCrawlWorker(
+    const std::shared_ptr<grpc::Channel>& channel, WorkerSettings settings, LoadTally& tally);
+
+// Calls Next repeatedly for `credit` pages, and passes on the responses.
+using PassOn = std::function<void(const v1::NextResponse& response)>;
+[[nodiscard]] std::unique_ptr<LoadClient> MakeNextCaller(
+    const std::shared_ptr<grpc::Channel>& channel, WorkerSettings settings, PassOn pass_on,
+    LoadTally& tally);
+
+// --- Items
+
+// The result of a crawl: unchanged or, one time in four, changed.
+struct Visit {
+  uint64_t lease = 0;
+  bool changed = false;
+  std::string digest;
+};
+[[nodiscard]] Visit VisitPage(const v1::Assignment& assignment);
+// Fills in the result of a visit, with only the lease to name the page.
+void FillResult(const Visit& visit, v1::CrawlResult* result);
+// Writes the digest of a page's content at one of its versions, 16 bytes.
+void FillDigest(std::string_view url, uint64_t version, std::string* digest);
+
+// Visits to be reported. Thread-safe.
+class VisitQueue {
+ public:
+  void Add(const v1::NextResponse& response) FRESHET_EXCLUDES(mutex_);
+  // See FillResults.
+  int Fill(v1::ReportCrawlsRequest* request) FRESHET_EXCLUDES(mutex_);
+
+ private:
+  Mutex mutex_;
+  std::vector<Visit> visits_ FRESHET_GUARDED_BY(mutex_);
+};
+
+// Makes random signals for pages of a synthetic store, `batch` items a message, from the source
+// `bench`.
+[[nodiscard]] FillSignals RandomSignals(const SyntheticOptions& pages, int batch, uint64_t seed);
+// Makes random results by URL, as VisitPage does, `batch` items a message.
+[[nodiscard]] FillResults RandomResults(const SyntheticOptions& pages, int batch, uint64_t seed);
+// Upserts all pages in turn; several streams may share `next`, the first page not sent yet.
+[[nodiscard]] FillUpserts AllPages(const SyntheticOptions& pages, int batch,
+                                   std::atomic<uint64_t>& next);
+
+}  // namespace freshet
+
+#endif  // FRESHET_LAB_BENCH_LOAD_H_

@@ -1,0 +1,40 @@
+// Change rates that need no iteration: for pages with all changes signalled, for equal intervals,
+// and a lower bound.
+#ifndef FRESHET_LAB_METHODS_CLOSED_FORM_H_
+#define FRESHET_LAB_METHODS_CLOSED_FORM_H_
+
+#include "core/estimate/estimate.h"
+#include "core/estimate/observation.h"
+
+namespace freshet {
+
+// For pages whose every change is signalled: (U + 0.5)/(T + 0.5), U = signals of all sources, T =
+// time watched ("Staying up to Date with Online Content Changes Using Reinforcement Learning for
+// Scheduling", Kolobov et al., NeurIPS 2019). Ignores whether crawls found changes. Always finite
+// and > 0; kNoObservations and rate 1 without observations, else kOk.
+[[nodiscard]] RateEstimate EstimateComplete(const Observations& observations);
+
+// Returns the Poisson likelihood-ratio interval of U + 0.5 events in T + 0.5.
+[[nodiscard]] RateInterval CompleteInterval(const Observations& observations, double delta);
+
+// For intervals of the same length I: ln(1 + U/S)/I, with U changed and S unchanged intervals. This
+// is both the maximum-likelihood and the moment estimate. kUnequalIntervals and NaN if lengths
+// differ by more than 1e-9 of the first; kAllUnchanged and 0; kAllChanged and infinity.
+[[nodiscard]] RateEstimate EstimateClosedForm(const Observations& observations);
+
+// Returns the likelihood-ratio interval of EstimateClosedForm; [0, infinity) if that is NaN.
+[[nodiscard]] RateInterval ClosedFormInterval(const Observations& observations,
+                                              const RateEstimate& estimate, double delta);
+
+// Returns U / sum of all intervals: a lower bound of the maximum-likelihood rate, since a changed
+// interval may hide several changes (Frontera's estimate). kAllUnchanged and 0 if nothing changed,
+// kNoObservations and NaN without observations, else kOk (even if all changed).
+[[nodiscard]] RateEstimate EstimateLowerBound(const Observations& observations);
+
+// Returns the Poisson likelihood-ratio interval of U events in the sum of all intervals. It covers
+// the rate of changes that crawls notice, which is below the change rate.
+[[nodiscard]] RateInterval LowerBoundInterval(const Observations& observations, double delta);
+
+}  // namespace freshet
+
+#endif  // FRESHET_LAB_METHODS_CLOSED_FORM_H_

@@ -1,0 +1,36 @@
+// Generates the pages of the experiments, with the distributions that the papers report for their
+// own pages, which are not public.
+#ifndef FRESHET_LAB_PAPER_CORPUS_H_
+#define FRESHET_LAB_PAPER_CORPUS_H_
+
+#include <cstdint>
+#include <vector>
+
+#include "core/base/random.h"
+#include "core/model/crawl_value.h"
+
+namespace freshet {
+
+enum class CorpusSignals : uint8_t {
+  kComplete,  // only complete ones
+  kNoisy,     // complete and noisy ones
+};
+
+// Draws pages independently, with a day as the unit of time:
+//   importance    log-normal, median 50, sigma 1.5, within 1 .. 100,000: 97.7% are below 1,000
+//   change rate   log-normal, median once in four days, sigma 1, within 0.01 .. 10
+//   signals       4% of the pages have complete ones (recall 1, none false). With kNoisy half of
+//                 the others have some of recall uniform on (0, 1) and precision uniform on
+//                 (0.1, 1); the rest have none.
+// Precondition: pages >= 1.
+[[nodiscard]] std::vector<PaperRates> DrawCorpus(int pages, CorpusSignals signals, Random random);
+
+// Returns nu of a source of this precision: the rate of false signals beside `recall` x
+// `change_rate` true ones. Precondition: precision > 0.
+[[nodiscard]] inline double FalseSignalRate(double change_rate, double recall, double precision) {
+  return recall * change_rate * (1 / precision - 1);
+}
+
+}  // namespace freshet
+
+#endif  // FRESHET_LAB_PAPER_CORPUS_H_

@@ -1,0 +1,37 @@
+// Worlds for the learners of lab/methods/learners.h: the results of crawls at the times of a plan.
+#ifndef FRESHET_LAB_PAPER_LEARNING_H_
+#define FRESHET_LAB_PAPER_LEARNING_H_
+
+#include <vector>
+
+#include "core/base/random.h"
+#include "core/base/status.h"
+#include "core/plan/rate_columns.h"
+#include "lab/methods/learners.h"
+#include "lab/sim/slot_policies.h"
+
+namespace freshet {
+
+// Pages with known change rates, all crawled at 0. Whether a page changed in an interval depends
+// only on the interval's length, so there are no events but crawls. Thread-compatible.
+class LearningWorld {
+ public:
+  // `pages` outlives the world.
+  LearningWorld(const RateColumns& pages, Random random);
+
+  // Crawls by the plan of `learner` for `length` > 0 and reports the results: polled pages at the
+  // plan's times, pages with complete signals through their signals. Errors: from the learner.
+  [[nodiscard]] Status Crawl(Learner& learner, double length);
+
+ private:
+  [[nodiscard]] Status Poll(Learner& learner, size_t page, double end);
+
+  const RateColumns& pages_;
+  Random random_;
+  double now_ = 0;
+  std::vector<double> crawled_;  // last crawl of each page
+};
+
+}  // namespace freshet
+
+#endif  // FRESHET_LAB_PAPER_LEARNING_H_

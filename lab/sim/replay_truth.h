@@ -1,0 +1,28 @@
+// The truth about the pages of a replay: known for a world, estimated afterwards for a history.
+#ifndef FRESHET_LAB_SIM_REPLAY_TRUTH_H_
+#define FRESHET_LAB_SIM_REPLAY_TRUTH_H_
+
+#include <vector>
+
+#include "lab/sim/worlds.h"
+
+namespace freshet {
+
+// Rates and bursts as in World. Value type, thread-compatible.
+struct ReplayTruth {
+  std::vector<std::vector<TrueRates>> rates;  // at least one for each page
+  std::vector<TrueBurst> bursts;
+};
+
+// Returns the world's own truth. A history has none, so its whole course counts. A page's rates are
+// its events over the time from its first_seen to the end of the history, with `signal_recall`. A
+// poll that names kHindsightBurst pages of a host or more is a burst with a known share of changes.
+// Minor touches of bursts are not false signals of the page.
+[[nodiscard]] ReplayTruth TruthOf(const World& world, double signal_recall);
+
+// A smaller poll has no meaningful share: that of a single page would reveal whether it changed.
+inline constexpr size_t kHindsightBurst = 10;
+
+}  // namespace freshet
+
+#endif  // FRESHET_LAB_SIM_REPLAY_TRUTH_H_

@@ -1,0 +1,16 @@
+// Writes results of a command to files.
+#ifndef FRESHET_LAB_SIM_WRITE_FILE_H_
+#define FRESHET_LAB_SIM_WRITE_FILE_H_
+
+#include <string>
+
+#include "core/base/status.h"
+
+namespace freshet {
+
+// Makes the file contain exactly `text`. DataLoss: the file was not written, or only in part.
+[[nodiscard]] Status WriteFile(const std::string& path, const std::string& text);
+
+}  // namespace freshet
+
+#endif  // FRESHET_LAB_SIM_WRITE_FILE_H_

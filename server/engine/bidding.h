@@ -1,0 +1,79 @@
+// Asks all shards for pages for some ticks: each bids its best pages, the dearest of all bids are
+// leased, and the shards have the others back.
+#ifndef FRESHET_SERVER_ENGINE_BIDDING_H_
+#define FRESHET_SERVER_ENGINE_BIDDING_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "core/base/units.h"
+#include "core/schedule/event.h"
+#include "server/base/countdown.h"
+#include "server/base/system_clock.h"
+#include "server/engine/assignment_sink.h"
+#include "server/engine/bids.h"
+#include "server/engine/departures.h"
+#include "server/engine/group_ledger.h"
+#include "server/engine/limited_ranking.h"
+#include "server/engine/tick_shares.h"
+#include "sync/mutex.h"
+
+namespace freshet {
+
+class Router;
+
+// One request for pages over all shards, and its outcome. One thread has it at a time: first the
+// dispatcher's thread, then the thread of the last shard to answer.
+struct Refill {
+  explicit Refill(size_t shards) : bid(shards), settled(shards), bids(shards) {}
+
+  Countdown bid;      // shards that have bid
+  Countdown settled;  // shards that have leased the pages they were told to
+  Instant asked;
+  std::optional<uint64_t> turn;  // the turn at the time of the request
+  std::vector<LeaseTerms> terms;
+  std::vector<WorkerId> workers;                       // by term; 0 = not known, or none
+  std::vector<std::optional<Assignment>> assignments;  // by term
+  std::vector<ShardBid> bids;                          // by shard
+  TickOwners owners;
+  std::vector<Spacing> spacings;    // by term with a page
+  std::vector<CrawlClass> classes;  // by term with a page, if ticks have owners
+  bool open = false;                // workers are chosen once pages are known
+  bool cut = false;                 // see RankedBids::cut
+};
+
+// Thread-safe, but for one refill at a time.
+class Bidding {
+ public:
+  // Chooses the worker for the page that a term of an open refill would get; false = none takes it.
+  using FindWorker = std::function<bool(Refill&, size_t term, const Pick&)>;
+  // Called on the thread of the last shard's Answerer, when the assignments are known.
+  using Finish = std::function<void(Refill&)>;
+
+  Bidding(Router& router, Clock& clock, FindWorker find_worker, Finish finish);
+
+  void Send(const std::shared_ptr<Refill>& refill) FRESHET_EXCLUDES(mutex_);
+  // The shard's state of groups of hosts has changed.
+  void OnGroups(uint16_t shard, const std::vector<GroupStanding>& standings)
+      FRESHET_EXCLUDES(mutex_);
+
+ private:
+  void Settle(const std::shared_ptr<Refill>& refill) FRESHET_EXCLUDES(mutex_);
+  [[nodiscard]] RankedBids Rank(Refill& refill) FRESHET_EXCLUDES(mutex_);
+
+  Router& router_;
+  Clock& clock_;
+  const FindWorker find_worker_;
+  const Finish finish_;
+  BidRanking ranking_;  // for the refill under way
+  Mutex mutex_;         // held while find_worker_ is called
+  GroupLedger groups_ FRESHET_GUARDED_BY(mutex_);
+};
+
+}  // namespace freshet
+
+#endif  // FRESHET_SERVER_ENGINE_BIDDING_H_

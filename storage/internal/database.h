@@ -1,0 +1,128 @@
+// The RocksDB database of a store: opens, writes and closes it, and tracks failures and free space.
+// Internal to storage/.
+#ifndef FRESHET_STORAGE_INTERNAL_DATABASE_H_
+#define FRESHET_STORAGE_INTERNAL_DATABASE_H_
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/base/check.h"
+#include "core/base/status.h"
+#include "rocksdb/db.h"
+#include "rocksdb/write_batch.h"
+#include "storage/internal/migrate.h"
+#include "storage/internal/watched_env.h"
+#include "storage/internal/write_listener.h"
+#include "storage/options.h"
+#include "storage/store.h"
+#include "sync/mutex.h"
+
+namespace freshet::storage {
+
+// A database in a directory that it locks. Thread-safe, except for opening and closing.
+class Database {
+ public:
+  Database(std::string dir, StoreOptions options);
+  ~Database();
+
+  // Makes the directory if there is none, and takes it from other processes. To be called first,
+  // and once. FailedPrecondition: another one has it.
+  [[nodiscard]] Status Lock();
+  // Checks what is there, and replays the logs. Precondition: it is locked.
+  [[nodiscard]] Status Open();
+  // Flushes, unless a write has failed, and unlocks the directory. Idempotent.
+  Status Close();
+  // Forbids all writes: the rows are those of a log that is not available.
+  void MakeReadOnly() { read_only_ = true; }
+  [[nodiscard]] bool read_only() const { return read_only_; }
+  // Starts compactions that StoreOptions::hold_compactions has held back; else no-op.
+  [[nodiscard]] Status StartCompactions();
+
+  [[nodiscard]] const std::string& dir() const { return dir_; }
+  // The options, with an environment that counts the writes.
+  [[nodiscard]] const StoreOptions& options() const { return options_; }
+  // Precondition: the database is open.
+  [[nodiscard]] rocksdb::DB& db() const {
+    CHECK(db_ != nullptr, "{} is closed", dir_);
+    return *db_;
+  }
+  // The column families, by Family; and the one of them.
+  [[nodiscard]] const FamilyHandles& handles() const { return handles_; }
+  [[nodiscard]] std::vector<rocksdb::ColumnFamilyHandle*> families() const {
+    return {handles_.begin(), handles_.end()};
+  }
+  [[nodiscard]] rocksdb::ColumnFamilyHandle* handle(Family family) const {
+    return handles_[IndexOf(family)];
+  }
+  // Logs a line, with a level of StoreOptions::log.
+  void Say(char level, std::string_view line) const;
+  // Sets the stage of OpenProgress, if there is one.
+  void Enter(OpenStage stage) const;
+
+  // Reads a number from `meta`; nullopt: no such row.
+  [[nodiscard]] StatusOr<std::optional<uint64_t>> ReadNumber(const std::string& key) const;
+  // Reads a row of `meta`. NotFound: no such row.
+  [[nodiscard]] StatusOr<std::string> ReadMeta(const std::string& key) const;
+
+  // Adds a number for `meta` to a batch.
+  [[nodiscard]] Status PutNumber(rocksdb::WriteBatch* batch, const std::string& key,
+                                 uint64_t number) const;
+
+  // Writes a batch, durably if `sync` says so; notes failures.
+  [[nodiscard]] Status Write(rocksdb::WriteBatch* batch, bool sync);
+  // Notes the outcome of another write.
+  [[nodiscard]] Status Note(const rocksdb::Status& status);
+  // Ends writing for good: what is on the disk is not known. Returns the first such error.
+  [[nodiscard]] Status NoteFailure(const Status& error);
+  // OK if there is space for another commit, after resuming if it had run out. Costs a look at the
+  // free space of the device.
+  [[nodiscard]] Status EnsureSpace();
+  // The results of Store::health and Store::writes.
+  [[nodiscard]] Status health() const;
+  [[nodiscard]] StoreWrites writes() const;
+  // Number of commits refused for lack of space; Commit raises it.
+  [[nodiscard]] std::atomic<uint64_t>& refused_commits() const { return refused_commits_; }
+
+ private:
+  class ReplayWatch;
+
+  // Refuses a database with column families that this release does not know.
+  [[nodiscard]] Status CheckFamilies(const rocksdb::DBOptions& db_options) const;
+  // Ends the large memtables of the replay: from now on RocksDB writes memtables as they fill.
+  [[nodiscard]] Status LimitMemtables();
+  // Makes RocksDB write again after the device was full, if there is enough space.
+  [[nodiscard]] Status Resume();
+
+  // --- Constant after opening ---
+  const std::string dir_;
+  const std::shared_ptr<WriteCounts> writes_ = std::make_shared<WriteCounts>();
+  const std::unique_ptr<rocksdb::Env> env_;
+  const StoreOptions options_;  // its env is env_
+  rocksdb::FileLock* lock_ = nullptr;
+  std::shared_ptr<rocksdb::Cache> cache_;
+  std::shared_ptr<WriteListener> listener_;
+  std::unique_ptr<ReplayWatch> replay_watch_;
+  std::unique_ptr<rocksdb::DB> db_;
+  bool roomy_memtables_ = false;  // until LimitMemtables
+  bool read_only_ = false;
+  FamilyHandles handles_{};
+
+  // --- Synchronised by themselves ---
+  std::atomic<bool> failed_ = false;  // failure_ is set
+  std::atomic<bool> full_ = false;    // RocksDB ran out of space and was not resumed yet
+  std::atomic<int> writing_ = 0;      // calls of RocksDB that are writing now
+  mutable std::atomic<uint64_t> refused_commits_ = 0;
+
+  mutable Mutex mutex_;
+  Status failure_ FRESHET_GUARDED_BY(mutex_);
+  Mutex resume_mutex_;
+};
+
+}  // namespace freshet::storage
+
+#endif  // FRESHET_STORAGE_INTERNAL_DATABASE_H_

@@ -1,0 +1,118 @@
+// The source of truth of a store: its own database, or a ChangeLog whose rows the database caches.
+// Internal to storage/.
+#ifndef FRESHET_STORAGE_INTERNAL_STORE_LOG_H_
+#define FRESHET_STORAGE_INTERNAL_STORE_LOG_H_
+
+#include <array>
+#include <atomic>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "core/base/limits.h"
+#include "core/base/status.h"
+#include "rocksdb/write_batch.h"
+#include "storage/change_log.h"
+#include "storage/internal/database.h"
+#include "storage/internal/log_tail.h"
+#include "storage/store.h"
+#include "sync/mutex.h"
+
+namespace freshet::storage {
+
+// Commits go to the truth first. A start takes in the rows that the database lacks, follows the log
+// as long as another server owns it, and then owns it itself. Thread-safe, on the terms of Store.
+class StoreLog {
+ public:
+  // Precondition: `base` outlives this object.
+  explicit StoreLog(Database& base);
+
+  // Without a log: checks that the store is not a cache, or is only to be read. Called before
+  // anything is written.
+  [[nodiscard]] Status OpenAlone();
+  // Owns the log and reads the rows that the store lacks. `store` is the Store of this object;
+  // `read_marks` reads again the rows that it keeps in memory.
+  [[nodiscard]] Status CatchUp(Store& store, const std::function<Status()>& read_marks);
+  // Checks that the log still knows all removals since this cache was last written.
+  [[nodiscard]] Status CheckAge() const;
+  // Whether the source of truth is a log.
+  [[nodiscard]] bool is_cache() const { return options_.truth != nullptr || base_.read_only(); }
+  // Writes a batch to the source of truth, and then here. If only the second fails, the store takes
+  // no further writes: the next start makes up for it.
+  [[nodiscard]] Status Write(rocksdb::WriteBatch* batch, uint16_t partition);
+
+ private:
+  // The last rows read from a partition, and when.
+  struct Followed {
+    LogTail tail;
+    uint64_t looked_micros = 0;
+  };
+  // Writes rows of one partition into the store.
+  class RowTaker;
+
+  // Notes from time to time when the store last had all of the log. Earlier removals are all in the
+  // store.
+  [[nodiscard]] Status MarkTime(uint64_t seconds);
+  // Removes the rows that make this store a cache.
+  [[nodiscard]] Status LeaveLog(uint64_t complete_seconds);
+  // Checks that this store can be a cache of that log.
+  [[nodiscard]] Status CheckCache(const ChangeLog& log) const;
+  // Counts new range deletions, and flushes the frontier when there are enough to slow reads down.
+  // Only for the frontier's thread, which alone forgets queues.
+  void NoteRanges(size_t ranges);
+  // Checks that the partition is the one from which this store was read.
+  [[nodiscard]] Status CheckBirth(uint16_t partition) const;
+  // Makes this store a cache of this log, and of no other from now on.
+  [[nodiscard]] Status MarkName(const ChangeLog& log);
+  // Reads rows that others append, until this store may own the log.
+  [[nodiscard]] Status Follow(Store& store, const std::function<Status()>& read_marks);
+  // Calls the follower's Prepare when it is time for that.
+  [[nodiscard]] Status Prepare(Store& store, const std::function<Status()>& read_marks);
+  void OutdatePrepared();
+  // DataLoss: the partition no longer has the rows that this store has read last.
+  [[nodiscard]] Status CheckTail(uint16_t partition) const;
+  // Reads a partition up to `end`, as ChangeLog::Read does, into the store.
+  [[nodiscard]] Status TakeIn(uint16_t partition, std::optional<uint64_t> end);
+  // Reads all partitions, `at_once` at a time.
+  [[nodiscard]] Status TakeInAll(uint32_t at_once);
+  // Owns a partition, and reads the rest of it.
+  [[nodiscard]] Status Own(uint16_t partition);
+  // Does `work` for all partitions, `at_once` at a time. Returns the first failure.
+  [[nodiscard]] Status OfAll(uint32_t at_once, const std::function<Status(uint16_t)>& work) const;
+  // Both append rows that this store, the owner of the partition, must find when it reads on: then
+  // it has read all rows of others. Both return the offset after their rows.
+  [[nodiscard]] StatusOr<uint64_t> AppendOwners(uint16_t partition);
+  [[nodiscard]] StatusOr<uint64_t> AppendFirst(uint16_t partition);
+  using Numbers = std::vector<std::pair<MetaKey, uint64_t>>;
+  [[nodiscard]] StatusOr<uint64_t> AppendNumbers(uint16_t partition, const Numbers& numbers);
+
+  // --- Constant ---
+  Database& base_;
+  const StoreOptions& options_;
+  const std::string& dir_;
+  rocksdb::Env* const env_;
+
+  // --- While it opens ---
+  std::atomic<uint64_t> rows_taken_in_ = 0;
+  uint64_t marked_seconds_ = 0;         // last time that MarkTime wrote
+  bool prepared_ = false;               // the follower has read what the store has
+  std::atomic<bool> outdated_ = false;  // the store has changed since
+  // By partition; each is used only by the thread that reads it.
+  const std::unique_ptr<std::array<Followed, limits::kMaxShards>> followed_;
+
+  // Range deletions of queues and crawl ids since NoteRanges last flushed; used only by the
+  // frontier's thread.
+  size_t ranges_ = 0;
+  // By partition. A commit holds the mutex from its append to the log until its write to the
+  // database. Otherwise the offset of a later commit could cover an earlier one that is not yet
+  // written.
+  const std::unique_ptr<std::array<Mutex, limits::kMaxShards>> mutexes_;
+};
+
+}  // namespace freshet::storage
+
+#endif  // FRESHET_STORAGE_INTERNAL_STORE_LOG_H_
