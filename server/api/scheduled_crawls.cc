@@ -56,15 +56,16 @@ struct PutUnderWay {
 };
 
 PageNews NewsOf(const ServerContext& context, FrontierMode mode, const FrontierName& name,
-                const FrontierPut& put) {
+                const FrontierPut& put, const Reporter& reporter) {
   PageNews news = {.host = name.key,
                    .known = put.known,
                    .never = put.known && put.due == 0 && context.config.frontier_zero_is_never,
                    .shadow = mode == FrontierMode::kShadow,
                    .report = std::nullopt};
   if (news.known && !news.never && put.reports) {
-    news.report = ReportOfFetch(PageKey{.crawl_id = name.crawl, .url = name.url},
-                                put.fetch.http_status, put.fetch.digest, context.clock.Now());
+    news.report =
+        ReportOfFetch(PageKey{.crawl_id = name.crawl, .url = name.url}, put.fetch.http_status,
+                      put.fetch.digest, context.clock.Now(), reporter);
   }
   return news;
 }
@@ -399,7 +400,8 @@ StatusOr<FrontierName> ScheduledName(const std::string& crawl, const std::string
       .crawl = crawl, .key = std::move(canonical.host), .url = std::move(canonical.text)};
 }
 
-bool PutUrls(const ServerContext& context, std::vector<FrontierPut> puts, Frontier::PutDone done) {
+bool PutUrls(const ServerContext& context, std::vector<FrontierPut> puts, const Reporter& reporter,
+             Frontier::PutDone done) {
   const std::shared_ptr<const FrontierModes> modes = context.crawls.modes();
   const bool any = !modes->empty() && std::any_of(puts.begin(), puts.end(), [&](const auto& put) {
     return modes->Of(put.crawl) != FrontierMode::kDates;
@@ -419,7 +421,7 @@ bool PutUrls(const ServerContext& context, std::vector<FrontierPut> puts, Fronti
       StatusOr<FrontierName> canonical = ScheduledName(put.crawl, put.url);
       if (canonical.ok() && CheckUrlSize(canonical->url, context.config).ok()) {
         name = *std::move(canonical);
-        news = NewsOf(context, mode, name, put);
+        news = NewsOf(context, mode, name, put, reporter);
       }
       if (mode == FrontierMode::kScheduled) {
         if (!news) continue;

@@ -45,8 +45,9 @@ namespace freshet {
 [[nodiscard]] RemovePage RemovalOf(const FrontierName& name);
 
 // As Frontier::Put, Pull and GiveBack, for URLs of all crawl ids. Outcomes may come on any thread.
+// `reporter`: the client, to which leases that its known URLs end must belong.
 [[nodiscard]] bool PutUrls(const ServerContext& context, std::vector<FrontierPut> puts,
-                           Frontier::PutDone done);
+                           const Reporter& reporter, Frontier::PutDone done);
 // `who`: the client. A pull from a scheduled crawl id gets the URLs that are due within kPullWait,
 // and is then over.
 void PullUrls(const ServerContext& context, const std::shared_ptr<FrontierPull>& pull, size_t most,

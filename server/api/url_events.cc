@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <memory>
 #include <optional>
 #include <utility>
 #include <variant>
@@ -32,6 +33,7 @@ struct Writer {
     SetPage(*report.key, fetch->mutable_page());
     fetch->set_http_status(report.http_status);
     fetch->set_content_digest(report.digest);
+    if (report.reporter != nullptr) fetch->set_reporter(*report.reporter);
   }
   void operator()(const ReturnLease& returned) const {
     out->set_returned_lease_id(returned.lease.value());
@@ -52,10 +54,12 @@ struct Writer {
 StatusOr<RoutedEvent> FetchFromProto(const v1::UrlFetch& fetch, Instant now) {
   ASSIGN_OR_RETURN(HostedKey page, ConvertKey(fetch.page().url(), fetch.page().crawl_id()));
   const auto status = static_cast<int>(std::min<uint32_t>(fetch.http_status(), 1000));
-  return RoutedEvent{
-      .slot = SlotOfHost(page.host),
-      .event = ReportOfFetch(std::move(page.key), status, fetch.content_digest(), now),
-      .notes = {}};
+  Reporter reporter =
+      fetch.reporter().empty() ? nullptr : std::make_shared<const std::string>(fetch.reporter());
+  return RoutedEvent{.slot = SlotOfHost(page.host),
+                     .event = ReportOfFetch(std::move(page.key), status, fetch.content_digest(),
+                                            now, std::move(reporter)),
+                     .notes = {}};
 }
 
 StatusOr<RoutedEvent> UpsertFromProto(const v1::UrlPage& upserted) {
@@ -78,8 +82,10 @@ StatusOr<RoutedEvent> BlockFromProto(const v1::UrlHostBlock& blocked, Instant no
 
 }  // namespace
 
-ReportCrawl ReportOfFetch(PageKey key, int status, std::string digest, Instant now) {
+ReportCrawl ReportOfFetch(PageKey key, int status, std::string digest, Instant now,
+                          Reporter reporter) {
   ReportCrawl report;
+  report.reporter = std::move(reporter);
   report.key = std::move(key);
   report.fetched = now;
   if (status < 100 || status > 999) status = 0;

@@ -16,7 +16,8 @@ namespace freshet {
 
 // Makes the result of a fetch from what the crawl-frontier API tells. `status`: of HTTP, 0 = not
 // told.
-[[nodiscard]] ReportCrawl ReportOfFetch(PageKey key, int status, std::string digest, Instant now);
+[[nodiscard]] ReportCrawl ReportOfFetch(PageKey key, int status, std::string digest, Instant now,
+                                        Reporter reporter);
 
 // `event` is an UpsertPage, RemovePage or ReturnLease, a BlockHost, or a ReportCrawl as
 // ReportOfFetch makes it.

@@ -82,7 +82,7 @@ class PutUrlsStream final : public CallerStream {
     puts.push_back(*std::move(put));
     auto self = std::static_pointer_cast<PutUrlsStream>(shared_from_this());
     const bool go_on =
-        PutUrls(context_, std::move(puts),
+        PutUrls(context_, std::move(puts), (*caller)->name(),
                 [self, place, id = std::move(id)](const std::vector<FrontierOutcome>& outcomes) {
                   self->Acknowledge(place, EncodeFrontierAck(id, outcomes.front()));
                 });
@@ -130,7 +130,7 @@ class PutDiscoveredStream final : public CallerStream {
     if (puts.empty()) return Acknowledge(place, EncodeFrontierBatchAck(batch.id, outcomes));
     auto self = std::static_pointer_cast<PutDiscoveredStream>(shared_from_this());
     const bool go_on = PutUrls(
-        context_, std::move(puts),
+        context_, std::move(puts), (*caller)->name(),
         [self, place, id = std::string(FrontierAckId(batch.id)), all = std::move(outcomes),
          positions = std::move(positions)](const std::vector<FrontierOutcome>& own) mutable {
           for (size_t i = 0; i < own.size(); ++i) all[positions[i]] = own[i];

@@ -12,6 +12,7 @@
 #include "server/logs/audit_log.h"
 #include "tests/grpc/frontier_client.h"
 #include "tests/grpc/guarded_server.h"
+#include "tests/support/wall_time.h"
 
 namespace freshet {
 namespace {
@@ -406,6 +407,27 @@ TEST(FrontierBounds, OneTeamDoesNotUseUpTheQueues) {
   for (int i = 0; i < 10; ++i) {
     EXPECT_EQ(good.Put(Discovered("http://g" + std::to_string(i) + ".test/", "", "news")), "OK");
   }
+}
+
+// In a scheduled crawl id, a known URL that another identity puts is an observation of the page.
+TEST(FrontierLeases, OfScheduledUrlsAreEndedByTheirIdentityAlone) {
+  GuardedServer guarded({{"evil", "    roles: [worker]\n"},
+                         {"good", "    roles: [worker]\n"},
+                         {"eye", "    roles: [reader]\n"}},
+                        [](ServerConfig* config) { config->frontier_scheduled = {"shop"}; });
+  FrontierClient evil(guarded.Open(guarded.Token("evil")));
+  FrontierClient good(guarded.Open(guarded.Token("good")));
+  FrontierClient eye(guarded.Open(guarded.Token("eye")));
+  ASSERT_EQ(good.Put(Discovered("http://a.test/1", "", "shop")), "OK");
+  std::vector<std::string> taken;
+  WaitUntil([&] {
+    taken = good.Get(ParamsIn("shop", 0, 0, 1000));
+    return !taken.empty();
+  });
+  EXPECT_EQ(evil.Put(KnownUntil(4'000'000'000, "http://a.test/1", "", "shop")), "OK");
+  EXPECT_EQ(eye.Stats("shop").inprocess(), 1U);
+  EXPECT_EQ(good.Put(KnownUntil(4'000'000'000, "http://a.test/1", "", "shop")), "OK");
+  EXPECT_EQ(eye.Stats("shop").inprocess(), 0U);
 }
 
 }  // namespace

@@ -1,6 +1,7 @@
 // Events of URLs of the crawl-frontier API between the servers of a fleet.
 #include "server/api/url_events.h"
 
+#include <memory>
 #include <string>
 #include <utility>
 #include <variant>
@@ -8,11 +9,14 @@
 #include "core/base/limits.h"
 #include "core/base/url.h"
 #include "core/schedule/leases.h"
+#include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "server/base/limits.h"
 
 namespace freshet {
 namespace {
+
+using ::testing::Pointee;
 
 const Instant kToday = Instant::FromUnixSeconds(1'700'000'000);
 const PageKey kUrlPage = {.crawl_id = "shop", .url = "https://a.test/x"};
@@ -42,7 +46,7 @@ TEST(UrlEventsTest, ArriveAsTheyWere) {
 TEST(UrlEventsTest, AFetchIsToldByItsStatusAndDigest) {
   const std::string bytes("\0\xff", 2);
   for (const int status : {0, 200, 304, 404, 503}) {
-    const ReportCrawl before = ReportOfFetch(kUrlPage, status, bytes, kToday);
+    const ReportCrawl before = ReportOfFetch(kUrlPage, status, bytes, kToday, nullptr);
     const RoutedEvent told = Told(before);
     EXPECT_EQ(told.slot, SlotOfHost("a.test"));
     const auto& report = std::get<ReportCrawl>(told.event);
@@ -52,10 +56,14 @@ TEST(UrlEventsTest, AFetchIsToldByItsStatusAndDigest) {
     EXPECT_EQ(report.digest, before.digest) << status;
     EXPECT_EQ(report.looked, before.looked) << status;
     EXPECT_EQ(report.fetched, kToday);
+    EXPECT_EQ(report.reporter, nullptr);
   }
-  EXPECT_EQ(ReportOfFetch(kUrlPage, 410, "", kToday).outcome, CrawlOutcome::kGone);
-  EXPECT_EQ(ReportOfFetch(kUrlPage, 99, "", kToday).http_status, 0);
-  EXPECT_EQ(ReportOfFetch(kUrlPage, 200, std::string(1000, 'x'), kToday).digest.size(),
+  const auto fleet = std::make_shared<const std::string>("fleet");
+  const RoutedEvent told = Told(ReportOfFetch(kUrlPage, 200, bytes, kToday, fleet));
+  EXPECT_THAT(std::get<ReportCrawl>(told.event).reporter, Pointee(*fleet));
+  EXPECT_EQ(ReportOfFetch(kUrlPage, 410, "", kToday, nullptr).outcome, CrawlOutcome::kGone);
+  EXPECT_EQ(ReportOfFetch(kUrlPage, 99, "", kToday, nullptr).http_status, 0);
+  EXPECT_EQ(ReportOfFetch(kUrlPage, 200, std::string(1000, 'x'), kToday, nullptr).digest.size(),
             limits::kMaxValidatorBytes);
 }
 
