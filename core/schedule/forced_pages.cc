@@ -1,11 +1,18 @@
 #include "core/schedule/forced_pages.h"
 
+#include <algorithm>
 #include <limits>
 #include <utility>
 
 #include "core/base/check.h"
 
 namespace freshet {
+namespace {
+
+// More than a step can add, so dropped lots are gone before as many hosts can come again.
+constexpr size_t kHostsForgottenAtATime = 64;
+
+}  // namespace
 
 // --- Lots ---
 
@@ -48,24 +55,37 @@ ForcedPages::LotId ForcedPages::SharedLotOf(uint64_t owner) {
 }
 
 void ForcedPages::DropLot(LotId number) {
-  const std::unique_ptr<Lot> lot = std::exchange(lots_[number], nullptr);
-  free_.push_back(number);
-  for (const HostId host : lot->its.hosts()) {
-    const auto its = of_host_.find(host);
-    std::erase(its->second, number);
-    if (its->second.empty()) of_host_.erase(its);
-  }
-  if (lot->crawl) {
-    shares_.Give(lot->owner);
-    of_crawl_.erase(*lot->crawl);
+  const Lot& lot = *lots_[number];
+  CHECK(lot.its.index.size() == 0, "lot {} has {} pages", number, lot.its.index.size());
+  if (lot.crawl) {
+    shares_.Give(lot.owner);
+    of_crawl_.erase(*lot.crawl);
   } else {
-    shared_.erase(lot->owner);
+    shared_.erase(lot.owner);
   }
+  emptied_.emplace_back(number, lot.its.hosts().size());
+  ForgetSomeHosts();
+}
+
+void ForcedPages::ForgetSomeHosts() {
+  if (emptied_.empty()) return;
+  auto& [number, left] = emptied_.back();
+  const std::vector<HostId>& hosts = lots_[number]->its.hosts();
+  for (const size_t end = left - std::min(left, kHostsForgottenAtATime); left > end; --left) {
+    std::vector<LotId>* const lots = of_host_.Find(hosts[left - 1]);
+    std::erase(*lots, number);
+    if (lots->empty()) of_host_.Erase(hosts[left - 1]);
+  }
+  if (left > 0) return;
+  lots_[number] = nullptr;
+  free_.push_back(number);
+  emptied_.pop_back();
 }
 
 // --- Pages and hosts ---
 
 void ForcedPages::Put(PageId page, const IndexEntry& entry) {
+  ForgetSomeHosts();
   const LotId lot = LotOf(CrawlOf(page));
   if (Has(page) && LotOf(page) != lot) Remove(page);
   lot_of_.GrowTo(page.value() + size_t{1});
@@ -84,7 +104,7 @@ void ForcedPages::Put(PageId page, const IndexEntry& entry) {
 HostId ForcedPages::NumberOfHost(LotId lot, HostId host) {
   const auto [number, first] = lots_[lot]->its.NumberOf(host);
   if (!first) return number;
-  of_host_[host].push_back(lot);
+  of_host_.Add(host, {}).first->push_back(lot);
   lots_[lot]->its.index.SetHostFree(number, gate_.FreeAt(host));
   return number;
 }
@@ -114,9 +134,9 @@ void ForcedPages::Remove(PageId page) {
 }
 
 void ForcedPages::SetHostFree(HostId host, Instant free_at) {
-  const auto lots = of_host_.find(host);
-  if (lots == of_host_.end()) return;
-  for (const LotId lot : lots->second) {
+  const std::vector<LotId>* const lots = of_host_.Find(host);
+  if (lots == nullptr) return;
+  for (const LotId lot : *lots) {
     NumberedIndex& its = lots_[lot]->its;
     its.index.SetHostFree(its.Known(host), free_at);
   }
@@ -136,10 +156,11 @@ std::optional<PageId> ForcedPages::BestOf(Lot& lot, Instant at) {
 }
 
 std::optional<ClassedPick> ForcedPages::Best(Instant at, ClassSet among) {
+  ForgetSomeHosts();
   std::optional<ClassedPick> best;
   ForcedTurns::Rank first;
   for (const std::unique_ptr<Lot>& lot : lots_) {
-    if (lot == nullptr) continue;
+    if (lot == nullptr || lot->its.index.size() == 0) continue;
     const CrawlClass crawl_class = ClassOf(*lot);
     if ((among & SetOf(crawl_class)) == 0) continue;
     // No page of the lot has an earlier turn than its crawl id.

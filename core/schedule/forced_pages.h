@@ -12,10 +12,12 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <utility>
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/container/flat_hash_set.h"
+#include "core/base/parted_map.h"
 #include "core/base/segmented_array.h"
 #include "core/base/shares.h"
 #include "core/base/units.h"
@@ -65,7 +67,9 @@ class ForcedPages {
   // Takes the page in its turn.
   void TakeTurn(PageId page);
 
-  [[nodiscard]] size_t lots() const { return lots_.size() - free_.size(); }
+  [[nodiscard]] size_t lots() const { return lots_.size() - free_.size() - emptied_.size(); }
+  // Hosts that a lot lists. A step takes only some hosts of a lot without pages out of this list.
+  [[nodiscard]] size_t hosts() const { return of_host_.size(); }
 
  private:
   using LotId = uint16_t;
@@ -103,12 +107,15 @@ class ForcedPages {
   [[nodiscard]] LotId LotOf(CrawlIndex crawl);
   [[nodiscard]] LotId MakeLot(std::optional<CrawlIndex> crawl, uint64_t owner, bool over);
   [[nodiscard]] LotId SharedLotOf(uint64_t owner);
+  // Takes the lot from its crawl ids. Precondition: the lot has no pages.
   void DropLot(LotId lot);
+  // Takes some hosts of the last dropped lot out of of_host_, and frees the lot after the last one.
+  void ForgetSomeHosts();
   [[nodiscard]] HostId NumberOfHost(LotId lot, HostId host);
   void FollowDomain(Lot& lot, HostId host, HostId number);
   // Ends the turn of the domain in the lot, if it has pages there.
   static void EndTurn(Lot& lot, GroupId domain);
-  // The best page of the lot; domains take turns.
+  // The best page of the lot; domains take turns. A lot without pages has none.
   [[nodiscard]] static std::optional<PageId> BestOf(Lot& lot, Instant at);
 
   const HostGate& gate_;
@@ -117,9 +124,12 @@ class ForcedPages {
   SegmentedArray<PageId> number_;  // number of the page in its lot
   std::vector<std::unique_ptr<Lot>> lots_;
   std::vector<LotId> free_;
+  // Dropped lots, and the number of their hosts that of_host_ still lists. A lot may have had
+  // millions of hosts, too many for one step.
+  std::vector<std::pair<LotId, size_t>> emptied_;
   absl::flat_hash_map<CrawlIndex, LotId> of_crawl_;  // crawl ids with their own lot
   absl::flat_hash_map<uint64_t, LotId> shared_;      // by owner
-  absl::flat_hash_map<HostId, std::vector<LotId>> of_host_;
+  PartedMap<HostId, std::vector<LotId>> of_host_;
   Shares shares_{kMostLots};
   ForcedTurns turns_;
 };

@@ -277,6 +277,35 @@ TEST(ForcedPages, ShareOutLotsAndGiveThemBack) {
   EXPECT_EQ(forced.lots(), 1);
 }
 
+// The last page of a crawl id with a million hosts used to stop the shard for a second.
+TEST(ForcedPages, ForgetTheHostsOfAnEmptyLotInManySteps) {
+  HostGate gate{PolitenessDefaults()};
+  ForcedPages forced(gate, nullptr);
+  constexpr uint32_t kPages = 1000;
+  const auto put = [&](uint32_t page) {
+    IndexEntry entry{.host = gate.Intern(fmt::format("h{}.test", page))};
+    entry.forced_at = entry.eligible_from = At(1);
+    forced.Put(PageId(page), entry);
+    return entry.host;
+  };
+  for (uint32_t i = 0; i < kPages; ++i) (void)put(i);
+  EXPECT_EQ(forced.hosts(), kPages);
+  for (uint32_t i = 0; i < kPages; ++i) forced.Remove(PageId(i));
+  EXPECT_EQ(forced.lots(), 0U);
+  EXPECT_GT(forced.hosts(), kPages * 9 / 10);
+  // Hosts of the old lot are hosts of the new one too.
+  const HostId host = put(0);
+  EXPECT_EQ(forced.lots(), 1U);
+  forced.SetHostFree(host, At(10));
+  EXPECT_FALSE(forced.Best(At(9), kAllClasses));
+  for (int i = 0; i < 20; ++i) EXPECT_TRUE(forced.Best(At(10), kAllClasses));
+  EXPECT_EQ(forced.hosts(), 1U);
+  forced.SetHostFree(host, At(20));
+  EXPECT_FALSE(forced.Best(At(19), kAllClasses));
+  forced.Remove(PageId(0));
+  EXPECT_EQ(forced.hosts(), 0U);
+}
+
 TEST(ForcedShare, IsMetWithinOneTick) {
   for (const double share : {0.0, 0.1, 0.25, 0.5, 0.75, 1.0}) {
     ForcedShare forced(share);
