@@ -27,13 +27,14 @@ void HostToProto(const HostStatus& host, const ShardView& view, v1::HostState* o
 // Answers for a host on its shard's thread. A host may have settings and no page.
 template <typename Call>
 void AnswerWithHost(const ServerContext& context, const std::string& host, Call* call) {
+  const auto describe = [&context, host, call](const ShardView& view) {
+    const StatusOr<HostStatus> its = view.state.hosts().Describe(host, view.now);
+    if (!its.ok()) return call->Answer(GrpcStatusOf(its.status()));
+    HostToProto(*its, view, call->response()->mutable_host_state());
+    call->Answer(grpc::Status::OK);
+  };
   const PushOutcome asked =
-      context.router.OwnerOf(SlotOfHost(host)).Read([&context, host, call](const auto& view) {
-        const StatusOr<HostStatus> its = view.state.hosts().Describe(host, view.now);
-        if (!its.ok()) return call->Answer(GrpcStatusOf(its.status()));
-        HostToProto(*its, view, call->response()->mutable_host_state());
-        call->Answer(grpc::Status::OK);
-      });
+      context.router.OwnerOf(SlotOfHost(host)).Read(describe, call->caller().claim().client);
   if (asked != PushOutcome::kTaken) call->Answer(UnreadStatus(asked));
 }
 
@@ -55,7 +56,9 @@ void ReadHostBefore(const ServerContext& context, const std::string& host, Call*
     next();
   };
   // If too many reads wait, the log has no state before.
-  if (context.router.OwnerOf(SlotOfHost(host)).Read(read) != PushOutcome::kTaken) next();
+  const PushOutcome asked =
+      context.router.OwnerOf(SlotOfHost(host)).Read(read, call->caller().claim().client);
+  if (asked != PushOutcome::kTaken) next();
 }
 
 // Applies the stored settings of a crawl id to its pages and URLs. Thread-safe.

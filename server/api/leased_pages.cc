@@ -11,6 +11,7 @@
 #include "core/schedule/host_book.h"
 #include "server/api/faults.h"
 #include "server/api/over_divisions.h"
+#include "server/api/url_pages.h"
 #include "server/engine/router.h"
 
 namespace freshet {
@@ -30,12 +31,12 @@ void CountHere(const ServerContext& context, const v1::CountLeasedPagesRequest& 
         },
         [count, done = std::move(done)] { done(count->load()); });
   }
-  const PushOutcome asked = context.router.OwnerOf(SlotOfHost(request.host()))
-                                .Read([host = request.host(), done](const ShardView& view) {
-                                  const StatusOr<HostStatus> status =
-                                      view.state.hosts().Describe(host, view.now);
-                                  done(status.ok() ? status->in_flight : 0);
-                                });
+  const auto count = [host = request.host(), done](const ShardView& view) {
+    const StatusOr<HostStatus> status = view.state.hosts().Describe(host, view.now);
+    done(status.ok() ? status->in_flight : 0);
+  };
+  const PushOutcome asked =
+      context.router.OwnerOf(SlotOfHost(request.host())).Read(count, kOfFrontier);
   if (asked == PushOutcome::kTaken) return;
   done(MakeStatus(absl::StatusCode::kUnavailable, "the server is busy: try again"));
 }

@@ -168,7 +168,8 @@ void GetPage(const ServerContext& context,
   const auto describe = [&context, call, key = named->key](const ShardView& view) {
     call->Answer(DescribePage(context, key, view, call->response()));
   };
-  const PushOutcome asked = context.router.OwnerOf(SlotOfHost(named->host)).Read(describe);
+  const PushOutcome asked =
+      context.router.OwnerOf(SlotOfHost(named->host)).Read(describe, call->caller().claim().client);
   if (asked != PushOutcome::kTaken) call->Answer(UnreadStatus(asked));
 }
 

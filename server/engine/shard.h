@@ -132,9 +132,9 @@ class Shard {
   void ExpectEpoch() { epochs_.Expect(); }
   // Calls `query` after the events of a turn, or while a commit is under way, a few at a time
   // (server/engine/shard_reads.h). The store may then have changes that the shard has yet to
-  // install.
-  PushOutcome Read(ShardQuery query) {
-    const PushOutcome outcome = reads_.Push(std::move(query));
+  // install. `client`: the number of the client that asks; 0 = the server itself.
+  PushOutcome Read(ShardQuery query, uint64_t client) {
+    const PushOutcome outcome = reads_.Push(std::move(query), client);
     mailbox_.Wake();
     return outcome;
   }

@@ -27,8 +27,11 @@ using ShardQuery = std::function<void(const ShardView&)>;
 // The waiting queries. Thread-safe, but Serve belongs to the shard's thread.
 class ShardReads {
  public:
-  // Adds a query of a single page or host. kFull: limits::kMaxWaitingReads wait.
-  PushOutcome Push(ShardQuery query) { return short_.Push(std::move(query), 1, Instant()); }
+  // Adds a query of a single page or host for a client (Claim::client; 0 = the server itself).
+  // Clients take turns. kFull: limits::kMaxWaitingReads wait, or the client's share of them.
+  PushOutcome Push(ShardQuery query, uint64_t client) {
+    return short_.Push(std::move(query), 1, Instant(), client);
+  }
   // Adds a part of a list, which takes as long as many single ones. The caller bounds their number.
   PushOutcome PushMany(ShardQuery query) { return long_.PushAlways(std::move(query)); }
   // Accepts nothing more.

@@ -178,7 +178,7 @@ class LookAheadTest : public testing::Test {
   std::future<std::optional<PageRecord>> Read(const PageKey& key) {
     auto answer = std::make_shared<std::promise<std::optional<PageRecord>>>();
     std::future<std::optional<PageRecord>> told = answer->get_future();
-    EXPECT_EQ(shard_->Read([this, key, answer](const ShardView& view) {
+    const auto read = [this, key, answer](const ShardView& view) {
       std::vector<PageNumber> numbers;
       view.state.pages().FindNumbers(key, &numbers);
       std::optional<PageRecord> found;
@@ -186,8 +186,8 @@ class LookAheadTest : public testing::Test {
         if (page.ok() && page->key == key) found = *std::move(page);
       }
       answer->set_value(std::move(found));
-    }),
-              PushOutcome::kTaken);
+    };
+    EXPECT_EQ(shard_->Read(read, /*client=*/1), PushOutcome::kTaken);
     return told;
   }
   template <typename T>

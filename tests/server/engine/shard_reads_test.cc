@@ -1,4 +1,6 @@
 // Reads of clients at a shard: so few at a time that other work does not wait.
+#include <algorithm>
+#include <cstdint>
 #include <future>
 #include <string>
 #include <vector>
@@ -10,6 +12,8 @@
 namespace freshet {
 namespace {
 
+constexpr uint64_t kServer = 0;
+
 const std::vector<CrawlPolicy> kOneShard = {Policy{.kind = PolicyKind::kGreedy}};
 
 TEST(ShardReads, OneTooManyIsRefused) {
@@ -19,22 +23,43 @@ TEST(ShardReads, OneTooManyIsRefused) {
   std::promise<void> done;
   std::atomic<size_t> served{0};
   for (size_t i = 0; i < limits::kMaxWaitingReads; ++i) {
-    EXPECT_EQ(shards[0].Read([&](const ShardView&) {
+    const auto serve = [&](const ShardView&) {
       if (++served == limits::kMaxWaitingReads) done.set_value();
-    }),
-              PushOutcome::kTaken);
+    };
+    EXPECT_EQ(shards[0].Read(serve, kServer), PushOutcome::kTaken);
   }
   const auto never = [](const ShardView&) { ADD_FAILURE(); };
-  EXPECT_EQ(shards[0].Read(never), PushOutcome::kFull);
+  EXPECT_EQ(shards[0].Read(never, kServer), PushOutcome::kFull);
   release.set_value();
   done.get_future().get();
   // Room is free again.
   std::promise<void> again;
-  EXPECT_EQ(shards[0].Read([&](const ShardView&) { again.set_value(); }), PushOutcome::kTaken);
+  EXPECT_EQ(shards[0].Read([&](const ShardView&) { again.set_value(); }, kServer),
+            PushOutcome::kTaken);
   again.get_future().get();
   shards[0].Stop();
-  EXPECT_EQ(shards[0].Read(never), PushOutcome::kClosed);
+  EXPECT_EQ(shards[0].Read(never, kServer), PushOutcome::kClosed);
   EXPECT_FALSE(shards[0].ReadMany(never));
+}
+
+// A client with many reads used to have those of all others refused.
+TEST(ShardReads, OfOneClientLeaveRoomAndTurnsToOthers) {
+  TestShards shards(kOneShard);
+  std::promise<void> release;
+  shards.Hold(0, release);
+  std::vector<uint64_t> order;  // shard's thread only
+  const auto read = [&](uint64_t client) {
+    return shards[0].Read([&order, client](const ShardView&) { order.push_back(client); }, client);
+  };
+  size_t taken = 0;
+  while (read(1) == PushOutcome::kTaken) ++taken;
+  EXPECT_EQ(taken, limits::kMaxWaitingReads * 3 / 4);
+  for (int i = 0; i < 3; ++i) EXPECT_EQ(read(3), PushOutcome::kTaken);
+  EXPECT_EQ(read(1), PushOutcome::kFull);
+  release.set_value();
+  shards[0].Stop();
+  ASSERT_EQ(order.size(), taken + 3);
+  EXPECT_EQ(std::count(order.begin(), order.begin() + 6, 3U), 3);
 }
 
 // An event behind any number of reads waits for those of one turn only.
@@ -45,7 +70,7 @@ TEST(ShardReads, DoNotHoldUpEvents) {
   std::atomic<size_t> served{0};
   std::atomic<size_t> parts{0};
   for (size_t i = 0; i < limits::kMaxWaitingReads; ++i) {
-    EXPECT_EQ(shards[0].Read([&](const ShardView&) { ++served; }), PushOutcome::kTaken);
+    EXPECT_EQ(shards[0].Read([&](const ShardView&) { ++served; }, kServer), PushOutcome::kTaken);
     EXPECT_TRUE(shards[0].ReadMany([&](const ShardView&) { ++parts; }));
   }
   std::promise<void> answered;
