@@ -66,7 +66,8 @@ void CallReactor::OnReadDone(bool ok) {
     return;
   }
   if (!ok) incoming_.Clear();
-  const size_t bytes = SizeOf(incoming_);
+  size_t bytes = SizeOf(incoming_);
+  if (TakesTurn()) bytes = std::max(bytes, MessageTurns::kShortBytes + 1);
   if (bytes <= MessageTurns::kShortBytes) return OnRequest(&incoming_);
   host_.streams.turns().Handle(client(), bytes, [held] {
     if (const grpc::Status status = held->stopped(); !status.ok()) {

@@ -55,6 +55,8 @@ class CallReactor : public grpc::ServerGenericBidiReactor,
   [[nodiscard]] grpc::Status stopped() const FRESHET_EXCLUDES(mutex_);
 
  protected:
+  // Whether the message waits for a turn of the client, even if it is short.
+  [[nodiscard]] virtual bool TakesTurn() const { return false; }
   // The message has come, and the call has a place.
   virtual void OnRequest(grpc::ByteBuffer* bytes) = 0;
   // The written message has left, or never will.

@@ -29,8 +29,8 @@ struct MessageThreads {
 // waiting ones. Thread-safe.
 class MessageTurns {
  public:
-  // Messages up to this size are short. A call that brings a short message needs no turn: it costs
-  // no more than its wait.
+  // Messages up to this size are short. A call that brings a short message needs no turn, unless
+  // its method is dear: it costs no more than its wait.
   static constexpr size_t kShortBytes = size_t{4} << 10;
   // Messages from this size on are long.
   static constexpr size_t kLongBytes = size_t{256} << 10;

@@ -99,6 +99,7 @@ class UnaryReactor : public CallReactor {
   void Answer(grpc::Status status);
 
  protected:
+  [[nodiscard]] bool TakesTurn() const override { return rule_.dear; }
   void OnRequest(grpc::ByteBuffer* bytes) override;
   // Admits the caller and reads the request.
   [[nodiscard]] grpc::Status Receive(const grpc::ByteBuffer& bytes);

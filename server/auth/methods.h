@@ -65,6 +65,8 @@ struct MethodRule {
   // Whether the audit log takes only a few such calls a minute of each client. Programs may call it
   // all the time, and others feel it.
   bool noted = false;
+  // Whether a call takes a thread for long, however short its request: clients take turns.
+  bool dear = false;
 };
 
 // nullptr = there is no such rule. Thread-safe.
