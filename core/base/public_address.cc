@@ -18,7 +18,7 @@ constexpr uint32_t Quad(uint32_t a, uint32_t b, uint32_t c, uint32_t d) {
 }
 
 // The registry of special-purpose addresses (RFC 6890 and its successors), multicast and the rest.
-constexpr std::array<Ipv4Block, 16> kSpecialIpv4 = {{
+constexpr std::array<Ipv4Block, 17> kSpecialIpv4 = {{
     {Quad(0, 0, 0, 0), 8},        // this network
     {Quad(10, 0, 0, 0), 8},       // private
     {Quad(100, 64, 0, 0), 10},    // carriers
@@ -31,6 +31,7 @@ constexpr std::array<Ipv4Block, 16> kSpecialIpv4 = {{
     {Quad(192, 52, 193, 0), 24},  // AMT
     {Quad(192, 88, 99, 0), 24},   // relays of 6to4
     {Quad(192, 168, 0, 0), 16},   // private
+    {Quad(192, 175, 48, 0), 24},  // AS112
     {Quad(198, 18, 0, 0), 15},    // benchmarks
     {Quad(198, 51, 100, 0), 24},  // documentation
     {Quad(203, 0, 113, 0), 24},   // documentation
@@ -52,6 +53,7 @@ bool IsPublicAddress(const IpAddress& address) {
   // 2001::/23: Teredo, ORCHID and other protocols; 2001:db8::/32, 3fff::/20: documentation.
   if (p[0] == 0x2001 && (p[1] < 0x0200 || p[1] == 0x0db8)) return false;
   if (p[0] == 0x3fff && p[1] < 0x1000) return false;
+  if (p[0] == 0x2620 && p[1] == 0x004f && p[2] == 0x8000) return false;  // AS112
   return p[0] != 0x2002;  // 6to4
 }
 
