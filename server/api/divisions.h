@@ -7,6 +7,7 @@
 #include <memory>
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include "core/base/status.h"
 #include "google/protobuf/message.h"
@@ -28,8 +29,13 @@ class DivisionCall {
 
   // Sends a message. `answered` is called once, on any thread, maybe before this returns. Not OK:
   // the status with which the server ended the call. Unavailable can also mean that no server could
-  // be asked in time, or the connection broke: the fate of the message is then unknown.
-  virtual void Send(const grpc::ByteBuffer& message, Answered answered) = 0;
+  // be asked in time, or the connection broke: the fate of the message is then unknown. Messages of
+  // one client are sent in their order, and clients take turns. `client`: the client's number.
+  virtual void Send(const grpc::ByteBuffer& message, Answered answered, uint64_t client) = 0;
+  // Sends a message of a call that has only one client.
+  void Send(const grpc::ByteBuffer& message, Answered answered) {
+    Send(message, std::move(answered), 0);
+  }
 };
 
 // The other divisions. Thread-safe.

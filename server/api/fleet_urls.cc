@@ -75,7 +75,7 @@ class TakeUrlsStream final : public CallerStream {
           }
           self->Acknowledge(place, SerialiseMessage(*response));
         },
-        nullptr, kOfFrontier);
+        nullptr, request.client() == 0 ? kOfFrontier : request.client());
     if (!go_on) HoldReading();
   }
 };

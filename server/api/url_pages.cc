@@ -71,6 +71,7 @@ bool UrlPages::Submit(std::vector<RoutedEvent> events, std::function<void(std::v
     if (is_first || IsFull(messages[at->second], bytes)) {
       at->second = messages.size();
       messages.push_back({.division = division, .request = {}, .places = {}});
+      if (client != kOfFrontier) messages.back().request.set_client(client);
     }
     Message& message = messages[at->second];
     message.bytes += bytes;
@@ -94,23 +95,22 @@ bool UrlPages::IsFull(const Message& message, size_t next_bytes) const {
 }
 
 void UrlPages::Send(Message message, const std::shared_ptr<UnderWay>& under_way) {
+  const auto take = [under_way,
+                     places = std::move(message.places)](const StatusOr<grpc::ByteBuffer>& answer) {
+    const auto response = ResponseIn<v1::TakeUrlsResponse>(answer);
+    // If the stream ends, the status of each event is unknown.
+    const Status failure = MakeStatus(absl::StatusCode::kUnavailable,
+                                      "the server of the URL's division did not answer");
+    std::vector<Reply> replies;
+    for (size_t i = 0; i < places.size(); ++i) {
+      Status status = response.ok() ? StatusIn(*response, static_cast<int>(i), failure) : failure;
+      replies.push_back({.disposition = status.ok() ? Disposition::kApplied : Disposition::kRefused,
+                         .status = std::move(status)});
+    }
+    under_way->Take(places, std::move(replies));
+  };
   StreamTo(message.division)
-      .Send(SerialiseMessage(message.request), [under_way, places = std::move(message.places)](
-                                                   const StatusOr<grpc::ByteBuffer>& answer) {
-        const auto response = ResponseIn<v1::TakeUrlsResponse>(answer);
-        // If the stream ends, the status of each event is unknown.
-        const Status failure = MakeStatus(absl::StatusCode::kUnavailable,
-                                          "the server of the URL's division did not answer");
-        std::vector<Reply> replies;
-        for (size_t i = 0; i < places.size(); ++i) {
-          Status status =
-              response.ok() ? StatusIn(*response, static_cast<int>(i), failure) : failure;
-          replies.push_back(
-              {.disposition = status.ok() ? Disposition::kApplied : Disposition::kRefused,
-               .status = std::move(status)});
-        }
-        under_way->Take(places, std::move(replies));
-      });
+      .Send(SerialiseMessage(message.request), take, message.request.client());
 }
 
 DivisionCall& UrlPages::StreamTo(uint32_t division) {

@@ -33,8 +33,8 @@ inline constexpr size_t kMostLeasings = 1000;
 // Submits at a time without a waiting caller.
 inline constexpr size_t kMostUnawaited = 1024;
 
-// The client number of events of the crawl-frontier API that come from no client of this server:
-// shards give them turns as one client. Numbers of real clients (ClientNumber) are odd.
+// The client number of events that the server of the crawl frontier sends itself: shards give them
+// turns as one client. Numbers of real clients (ClientNumber) are odd.
 inline constexpr uint64_t kOfFrontier = 2;
 
 // The pages. Thread-safe.

@@ -27,8 +27,8 @@ class Handle final : public DivisionCall {
  public:
   explicit Handle(std::shared_ptr<PeerCall> call) : call_(std::move(call)) {}
   ~Handle() override { call_->Close(); }
-  void Send(const grpc::ByteBuffer& message, Answered answered) override {
-    call_->Send(message, std::move(answered));
+  void Send(const grpc::ByteBuffer& message, Answered answered, uint64_t client) override {
+    call_->Send(message, std::move(answered), client);
   }
 
  private:

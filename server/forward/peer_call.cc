@@ -87,14 +87,17 @@ PeerCall::PeerCall(PeerCalls& calls, uint32_t division, std::string path, ShownB
 
 PeerCall::~PeerCall() = default;
 
-void PeerCall::Send(const grpc::ByteBuffer& message, DivisionCall::Answered answered) {
+void PeerCall::Send(const grpc::ByteBuffer& message, DivisionCall::Answered answered,
+                    uint64_t client) {
   if (!calls_.Hold(message.Length())) return answered(TooMuch());
   Steps steps;
   {
     const MutexLock lock(mutex_);
     CHECK(!closed_, "sent after the end");
-    waiting_.push_back(
-        {.message = message, .answered = std::move(answered), .since = calls_.Now()});
+    // Turns are by bytes: the receiver takes about as long for each.
+    waiting_.Push(client,
+                  {.message = message, .answered = std::move(answered), .since = calls_.Now()},
+                  message.Length() + 1);
     steps = NextSteps({});
   }
   Perform(std::move(steps));
@@ -117,9 +120,8 @@ void PeerCall::Attend(Instant too_long, Instant idle, uint64_t serving) {
     const MutexLock lock(mutex_);
     // Messages for a server that accepts messages wait without a limit.
     const bool reached = attempt_ != nullptr && taken_;
-    if (!reached && !waiting_.empty() && waiting_.front().since < too_long) {
-      GiveUp(Unanswered(division_), &steps);
-    }
+    const auto is_late = [&](const Waiting& waiting) { return waiting.since < too_long; };
+    if (!reached && waiting_.Find(is_late) != nullptr) GiveUp(Unanswered(division_), &steps);
     untaken = attempt_ != nullptr && writing_ && !taken_ && heard_ < too_long;
     const bool rests = reached && !writing_ && sent_.empty() && waiting_.empty();
     steps = rests && heard_ < idle ? EndWrites(std::move(steps)) : NextSteps(std::move(steps));
@@ -142,11 +144,11 @@ void PeerCall::Stop() {
 }
 
 void PeerCall::GiveUp(const Status& why, Steps* steps) {
-  for (Waiting& waiting : waiting_) {
+  while (!waiting_.empty()) {
+    Waiting waiting = waiting_.Pop();
     steps->freed += waiting.message.Length();
     steps->answers.emplace_back(std::move(waiting.answered), why);
   }
-  waiting_.clear();
 }
 
 PeerCall::Steps PeerCall::EndWrites(Steps steps) {
@@ -171,11 +173,11 @@ PeerCall::Steps PeerCall::NextSteps(Steps steps) {
   if (ending_ || writing_ || writes_done_) return steps;
   if (waiting_.empty()) return closed_ ? EndWrites(std::move(steps)) : std::move(steps);
   writing_ = true;
-  writing_bytes_ = waiting_.front().message.Length();
-  steps.write = std::move(waiting_.front().message);
+  Waiting next = waiting_.Pop();
+  writing_bytes_ = next.message.Length();
+  steps.write = std::move(next.message);
   // The answer may come before the write is reported.
-  sent_.push_back(std::move(waiting_.front().answered));
-  waiting_.pop_front();
+  sent_.push_back(std::move(next.answered));
   steps.attempt = attempt_;
   attempt_->AddHold();
   return steps;

@@ -17,6 +17,7 @@
 #include "grpcpp/channel.h"
 #include "grpcpp/support/byte_buffer.h"
 #include "server/api/divisions.h"
+#include "server/base/client_turns.h"
 #include "sync/mutex.h"
 
 namespace freshet {
@@ -60,7 +61,8 @@ class PeerCall final : public std::enable_shared_from_this<PeerCall> {
   [[nodiscard]] uint32_t division() const { return division_; }
   // Whether it waits for no division that has been away.
   [[nodiscard]] bool hurried() const { return client_.hurried; }
-  void Send(const grpc::ByteBuffer& message, DivisionCall::Answered answered)
+  // As DivisionCall::Send.
+  void Send(const grpc::ByteBuffer& message, DivisionCall::Answered answered, uint64_t client)
       FRESHET_EXCLUDES(mutex_);
   // Ends the sending of messages.
   void Close() FRESHET_EXCLUDES(mutex_);
@@ -111,7 +113,7 @@ class PeerCall final : public std::enable_shared_from_this<PeerCall> {
   const std::string path_;
   const ShownByClient client_;
   Mutex mutex_;
-  std::deque<Waiting> waiting_ FRESHET_GUARDED_BY(mutex_);              // not sent yet
+  ClientTurns<Waiting, uint64_t> waiting_ FRESHET_GUARDED_BY(mutex_);   // not sent yet
   std::deque<DivisionCall::Answered> sent_ FRESHET_GUARDED_BY(mutex_);  // not answered yet
   Attempt* attempt_ FRESHET_GUARDED_BY(mutex_) = nullptr;               // until OnEnd
   bool connecting_ FRESHET_GUARDED_BY(mutex_) = false;  // the attempt, if any, has yet to start
