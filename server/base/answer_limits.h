@@ -1,4 +1,4 @@
-// Caps of answers: the size of one message, and how slowly a client may take it.
+// Limits on answers: the size of one message, and how slowly a client may read it.
 #ifndef FRESHET_SERVER_BASE_ANSWER_LIMITS_H_
 #define FRESHET_SERVER_BASE_ANSWER_LIMITS_H_
 
@@ -6,17 +6,18 @@
 
 namespace freshet::limits {
 
-// Bytes of one answer. A larger one is refused. Clients' messages may be as large.
+// Bytes of one answer. A call with a larger answer fails. The limit for clients' messages is the
+// same.
 inline constexpr size_t kMaxAnswerBytes = size_t{16} << 20;
-// Queues in one answer of ListQueues, and bytes of their keys: half of what gRPC clients take by
-// default.
+// Queues in one answer of ListQueues, and bytes of their keys. gRPC clients accept twice as many
+// bytes by default.
 inline constexpr size_t kMaxListedQueues = 10'000;
 inline constexpr size_t kMaxListedQueueBytes = size_t{2} << 20;
-// Bytes of URLs after which one call of GetURLs is given no more at a time.
+// Bytes of URLs in one batch for a GetURLs call. A batch may also be a single larger URL.
 inline constexpr size_t kMaxBytesPerPull = size_t{64} << 10;
-// A client that takes its answer more slowly than this, in the long run, is cut off.
+// A client that reads its answers more slowly than this in the long run is disconnected.
 inline constexpr double kLeastBytesPerSecond = 16'384;
-// An answer up to this size may take any time to leave.
+// There is no time limit for sending an answer of at most this size.
 inline constexpr size_t kMaxUntimedAnswerBytes = size_t{4} << 10;
 
 }  // namespace freshet::limits

@@ -1,4 +1,5 @@
-// One thread for work that may wait for a disk and belongs to no shard: lists and checkpoints.
+// One thread for work that may wait for a disk and belongs to no shard, namely lists and
+// checkpoints.
 #ifndef FRESHET_SERVER_BASE_BACKGROUND_H_
 #define FRESHET_SERVER_BASE_BACKGROUND_H_
 
@@ -11,8 +12,8 @@
 
 namespace freshet {
 
-// Clients take turns, one piece of work at a time; the work of each is done in the order of Post.
-// Callers post long work in pieces. Thread-safe.
+// Clients take turns, one piece of work at a time. The work of one client runs in the order of its
+// Post calls. Callers split long work into pieces. Thread-safe.
 class Background {
  public:
   Background() : thread_([this] { Run(); }) {}
@@ -20,13 +21,13 @@ class Background {
   Background(const Background&) = delete;
   Background& operator=(const Background&) = delete;
 
-  // Returns false, and drops the work, once stopped.
+  // Returns false and drops the work after Stop.
   bool Post(const std::string& client, std::function<void()> work) FRESHET_EXCLUDES(mutex_);
   // Posts work of the server itself.
   bool Post(std::function<void()> work) { return Post({}, std::move(work)); }
   // The number of pieces that have not begun.
   [[nodiscard]] size_t waiting() const FRESHET_EXCLUDES(mutex_);
-  // Does all posted work and ends the thread. Idempotent.
+  // Finishes all posted work and ends the thread. Idempotent.
   void Stop() FRESHET_EXCLUDES(mutex_);
 
  private:

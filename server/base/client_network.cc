@@ -18,7 +18,7 @@ IpAddress FromBytes(const unsigned char* bytes) {
   return address;
 }
 
-// Removes the brackets, which gRPC may have escaped.
+// Removes the brackets, which gRPC may have percent-encoded.
 std::string_view Unbracketed(std::string_view host) {
   for (const std::string_view open : {"[", "%5B", "%5b"}) {
     if (host.starts_with(open)) host.remove_prefix(open.size());
@@ -35,7 +35,7 @@ IpAddress NetworkOf(const IpAddress& address) {
   if (address.ipv4()) return address;
   IpAddress network = address;
   std::fill(network.pieces.begin() + 4, network.pieces.end(), uint16_t{0});
-  // The host itself, ::1, is no network.
+  // The loopback address ::1 has a first half of zeros, so it stays whole.
   return network.none() ? address : network;
 }
 
@@ -63,7 +63,7 @@ Peer PeerNamed(std::string_view peer) {
   const size_t colon = peer.rfind(':');
   if (colon == std::string_view::npos) return {};
   std::string_view host = Unbracketed(peer.substr(0, colon));
-  // Which interface of this machine it came through says nothing of the client.
+  // The zone names an interface of this machine and says nothing about the client.
   host = host.substr(0, host.find('%'));
   const auto address = ParseIpAddress(host);
   if (!address) return {};

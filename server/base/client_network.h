@@ -1,6 +1,6 @@
-// The network that a client comes from, which tells apart clients without an identity. An IPv6
-// address counts by its first half, because its owner has 2^64 of them; an IPv4 address counts as a
-// whole.
+// The network of a client, by which clients without an identity are distinguished. The network of
+// an IPv6 address is its first half, because one owner has 2^64 addresses. The network of an IPv4
+// address is the whole address.
 #ifndef FRESHET_SERVER_BASE_CLIENT_NETWORK_H_
 #define FRESHET_SERVER_BASE_CLIENT_NETWORK_H_
 
@@ -26,17 +26,17 @@ struct Peer {
 
 // All functions are thread-safe.
 
-// The peer of a connected socket; none = another family, or the socket is gone.
+// The peer of a connected socket. No address = another address family, or the socket is gone.
 [[nodiscard]] Peer PeerOfSocket(int descriptor);
-// The peer with this name of gRPC: "ipv4:192.0.2.1:443", "ipv6:%5B2001:db8::1%5D:443"; none = it is
-// no address.
+// Parses gRPC's name of a peer, for example "ipv4:192.0.2.1:443" or "ipv6:%5B2001:db8::1%5D:443".
+// No address = the name holds no IP address.
 [[nodiscard]] Peer PeerNamed(std::string_view peer);
-// The network of an address; IPv4 addresses that IPv6 maps are their own.
+// The network of an address. An IPv4-mapped IPv6 address is treated as an IPv4 address.
 [[nodiscard]] IpAddress NetworkOf(const IpAddress& address);
 // The networks of PeerOfSocket and PeerNamed.
 [[nodiscard]] IpAddress NetworkOfSocket(int descriptor);
 [[nodiscard]] IpAddress NetworkOfPeer(std::string_view peer);
-// "192.0.2.1", "2001:db8::/64"; "an unknown address" for none.
+// For example "192.0.2.1" or "2001:db8::/64"; "an unknown address" if the network is none.
 [[nodiscard]] std::string NetworkText(const IpAddress& network);
 
 }  // namespace freshet

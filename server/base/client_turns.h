@@ -1,4 +1,4 @@
-// A fair queue: clients take turns, so one that brings much does not keep the others waiting.
+// A fair queue. Clients take turns, so a client with much work does not keep the others waiting.
 #ifndef FRESHET_SERVER_BASE_CLIENT_TURNS_H_
 #define FRESHET_SERVER_BASE_CLIENT_TURNS_H_
 
@@ -12,9 +12,10 @@
 
 namespace freshet {
 
-// The work of one client comes out in its order. The next client is the one served least since it
-// began to wait, by the weights of its work. With equal weights clients take turns (start-time fair
-// queueing: Goyal, Vin, Cheng 1996). Thread-compatible.
+// The work of one client is served in the order in which it was added. The next client is the one
+// that has been served least since it began to wait, measured by the weights of its work. With
+// equal weights, clients take turns (start-time fair queueing: Goyal, Vin, Cheng 1996).
+// Thread-compatible.
 template <typename Work, typename Client = std::string>
 class ClientTurns {
  public:
@@ -23,7 +24,8 @@ class ClientTurns {
     its.push_back({std::move(work), weight});
     Added(client, its.size());
   }
-  // Adds popped work that was not done, before the client's other work. Its turn comes anew.
+  // Adds popped work that was not done, in front of the client's other work. The client has to wait
+  // for its turn again.
   void PutBack(const Client& client, Work work, size_t weight = 1) {
     std::deque<Item>& its = work_[client];
     its.push_front({std::move(work), weight});
@@ -51,12 +53,12 @@ class ClientTurns {
     now_ = turn.key().first;
     const uint64_t end = now_ + next.weight;
     if (--size_ == 0) {
-      // Nobody has waited.
+      // No client is waiting.
       served_.clear();
     } else {
       served_[turn.mapped()] = end;
-      // Entries that are over have no effect. They are erased only now and then, so that a turn
-      // costs no more with many waiting clients.
+      // Entries up to `now_` have no effect. They are erased only now and then, so that many
+      // waiting clients do not make each turn slower.
       if (served_.size() > most_served_) {
         std::erase_if(served_, [this](const auto& one) { return one.second <= now_; });
         most_served_ = std::max(kFewServed, 2 * served_.size());
@@ -77,7 +79,7 @@ class ClientTurns {
     const auto its = work_.find(client);
     return its == work_.end() ? 0 : its->second.size();
   }
-  // An item for which `wanted` is true; nullptr = none. Linear.
+  // An item for which `wanted` returns true; nullptr = none. Takes linear time.
   template <typename Wanted>
   [[nodiscard]] Work* Find(Wanted wanted) {
     for (auto& [client, its] : work_) {
@@ -95,10 +97,10 @@ class ClientTurns {
     Work work;
     size_t weight = 0;
   };
-  // How much a waiting client has been served, then the order of arrival.
+  // How much a waiting client has been served, and then the order of arrival.
   using Turn = std::pair<uint64_t, uint64_t>;
 
-  // Gives the client a turn for its first work; it has `items` now.
+  // Gives the client a turn if this is its only item. `items`: how many it has now.
   void Added(const Client& client, size_t items) {
     ++size_;
     if (items > 1) return;
@@ -108,10 +110,10 @@ class ClientTurns {
     turns_.emplace(Turn{start, ++pushed_}, client);
   }
 
-  std::map<Client, std::deque<Item>> work_;  // by client; none is empty
+  std::map<Client, std::deque<Item>> work_;  // by client; no queue is empty
   std::map<Turn, Client> turns_;             // the turns of the clients in work_, the next first
-  std::map<Client, uint64_t> served_;  // while anything waits; values up to `now_` do not count
-  size_t most_served_ = kFewServed;    // erase entries up to `now_` above this size
+  std::map<Client, uint64_t> served_;  // empty if no work waits; values up to `now_` have no effect
+  size_t most_served_ = kFewServed;    // above this size, entries up to `now_` are erased
   uint64_t now_ = 0;                   // how far the last client has been served
   uint64_t pushed_ = 0;
   size_t size_ = 0;

@@ -1,4 +1,4 @@
-// Counts the answers that are still missing after a question to several receivers.
+// Counts the outstanding answers to a request that was sent to several receivers.
 #ifndef FRESHET_SERVER_BASE_COUNTDOWN_H_
 #define FRESHET_SERVER_BASE_COUNTDOWN_H_
 
@@ -12,14 +12,15 @@ namespace freshet {
 // Counts arrivals. Thread-safe.
 class Countdown {
  public:
-  // `expected` arrivals. A caller that still asks while the first may answer counts as one more, so
-  // that the count does not end before all are asked.
+  // `expected`: the number of arrivals. If answers can arrive while the caller is still sending
+  // requests, the caller should count itself as one more arrival, so that the countdown cannot end
+  // early.
   explicit Countdown(size_t expected) : left_(expected) {}
   Countdown(const Countdown&) = delete;
   Countdown& operator=(const Countdown&) = delete;
 
-  // Counts one arrival. Returns true for the last, which sees all that the others did before they
-  // arrived. No more may arrive than are expected.
+  // Counts one arrival. Returns true for the last one, whose caller sees all memory effects that
+  // preceded the other arrivals. Precondition: fewer than `expected` have arrived.
   [[nodiscard]] bool Arrive() {
     const size_t left = left_.fetch_sub(1, std::memory_order_acq_rel);
     CHECK(left > 0, "more have arrived than were expected");

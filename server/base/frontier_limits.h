@@ -1,5 +1,5 @@
-// Caps of the crawl-frontier API. server/base/limits.h has those of all other calls, and
-// FrontierLimits (server/frontier/frontier_limits.h) those that can be configured.
+// Limits of the crawl-frontier API. server/base/limits.h has the limits of all other calls, and
+// FrontierLimits (server/frontier/frontier_limits.h) has the limits that can be configured.
 #ifndef FRESHET_SERVER_BASE_FRONTIER_LIMITS_H_
 #define FRESHET_SERVER_BASE_FRONTIER_LIMITS_H_
 
@@ -12,31 +12,33 @@ namespace freshet::limits {
 
 // Characters of a crawl id or the key of a queue.
 inline constexpr size_t kMaxFrontierNameCharacters = 255;
-// URLs, and batches of them, of one stream that were read and not yet acknowledged.
+// URLs, and batches of URLs, of one stream that were read but not yet acknowledged.
 inline constexpr int kMaxUnackedUrlsPerStream = 1024;
 inline constexpr int kMaxUnackedUrlBatchesPerStream = 16;
 inline constexpr size_t kMaxUrlsPerBatch = 10'000;
 inline constexpr size_t kMaxFrontierCrawls = 10'000;
-// Crawl ids that Freshet schedules; as many more may be in shadow mode.
+// Crawl ids that Freshet schedules. The same number of crawl ids may be in shadow mode in addition.
 inline constexpr size_t kMaxScheduledCrawls = 16;
-// Pages of a crawl id in shadow mode that a report reads, and that it computes with.
+// Pages of a crawl id in shadow mode that a report reads (at most and by default), and the sample
+// of them that it computes with. Then the number of examples in a report, at most and by default.
 inline constexpr uint64_t kMaxShadowReportPages = 1'000'000;
 inline constexpr uint64_t kUsualShadowReportPages = 200'000;
 inline constexpr size_t kShadowReportSample = 2000;
 inline constexpr uint32_t kMaxShadowReportExamples = 100;
 inline constexpr uint32_t kUsualShadowReportExamples = 10;
-// Leased URLs of all crawl ids together; each takes some hundred bytes of memory.
+// Leased URLs of all crawl ids together. Each takes about a hundred bytes of memory.
 inline constexpr uint64_t kMaxFlights = 10'000'000;
-// URLs that wait for the frontier; more are refused for now.
+// URLs that wait for the frontier. Further ones are refused until there is room again.
 inline constexpr size_t kMaxWaitingUrls = 65'536;
 // URLs that one commit covers. A long URL counts as several (CostOf in server/base/mailbox.h).
 inline constexpr size_t kMaxUrlsPerCommit = 4096;
-// A turn of the frontier takes as many URLs as fit into this processor time, but at least so many.
+// A turn of the frontier takes as many URLs as fit into this processor time, but at least
+// kLeastUrlsPerTurn.
 inline constexpr Duration kUrlTurnTime = Duration::Millis(20);
 inline constexpr size_t kLeastUrlsPerTurn = 256;
-// URLs given to one call before it is asked whether it has written them.
+// URLs that one call receives before the frontier asks whether the call has written them.
 inline constexpr size_t kMaxUrlsPerPull = 128;
-// URLs that a list, a count or a purge looks at before others have their turn.
+// URLs that a list, a count or a purge examines before other work is served.
 inline constexpr size_t kFrontierSlice = 4096;
 inline constexpr uint32_t kUsualFrontierPage = 100;
 inline constexpr uint32_t kUsualFrontierLeaseSeconds = 30;

@@ -1,4 +1,4 @@
-// The threads of gRPC, which read, write, shake hands and call back.
+// The threads of gRPC, which read, write, do TLS handshakes and run callbacks.
 #ifndef FRESHET_SERVER_BASE_GRPC_THREADS_H_
 #define FRESHET_SERVER_BASE_GRPC_THREADS_H_
 
@@ -10,7 +10,7 @@
 namespace freshet {
 
 // The number of gRPC threads that may do long work: all but one, which stays free for short work.
-// gRPC 1.51 has half as many threads as there are processors, but 2 to 16. Thread-safe.
+// gRPC 1.51 runs one thread for every two processors, but at least 2 and at most 16. Thread-safe.
 [[nodiscard]] inline size_t GrpcThreadsForLongWork() {
   return static_cast<size_t>(std::clamp(sysconf(_SC_NPROCESSORS_CONF) / 2, 2L, 16L)) - 1;
 }

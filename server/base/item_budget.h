@@ -13,20 +13,20 @@ namespace freshet {
 // A bucket that fills at a constant rate. Thread-safe.
 class ItemBudget {
  public:
-  // `per_second` > 0. A second's worth may come at once, and one item in any case.
+  // `per_second` > 0. The burst is one second's worth of items, but at least one item.
   explicit ItemBudget(double per_second)
       : per_second_(per_second), most_(std::max(per_second, 1.0)), left_(most_) {}
 
-  // Takes `items`, even more than are left: items are paid for afterwards. Returns how long nothing
-  // more should come, 0 = no time.
+  // Takes `items`, even if fewer are left: the budget then goes into debt. Returns how long the
+  // sender should pause; 0 = not at all.
   [[nodiscard]] Duration Take(uint64_t items, Instant now) FRESHET_EXCLUDES(mutex_) {
     const MutexLock lock(mutex_);
     Fill(now);
     left_ -= static_cast<double>(items);
     return left_ >= 0 ? Duration() : Duration::FromSeconds(-left_ / per_second_);
   }
-  // Takes the items if something is left. Else takes nothing and returns how long nothing should
-  // come.
+  // Takes the items unless the budget is in debt. If it is, takes nothing and returns how long the
+  // sender should pause.
   [[nodiscard]] Duration TakeIfLeft(uint64_t items, Instant now) FRESHET_EXCLUDES(mutex_) {
     const MutexLock lock(mutex_);
     Fill(now);
@@ -34,13 +34,13 @@ class ItemBudget {
     left_ -= static_cast<double>(items);
     return {};
   }
-  // How long nothing should come, 0 = no time.
+  // How long the sender should pause; 0 = not at all.
   [[nodiscard]] Duration Owed(Instant now) FRESHET_EXCLUDES(mutex_) {
     const MutexLock lock(mutex_);
     Fill(now);
     return left_ >= 0 ? Duration() : Duration::FromSeconds(-left_ / per_second_);
   }
-  // Whether the bucket is as full as at first.
+  // Returns true if the bucket is as full as it was at first.
   [[nodiscard]] bool Full(Instant now) FRESHET_EXCLUDES(mutex_) {
     const MutexLock lock(mutex_);
     Fill(now);

@@ -1,5 +1,5 @@
-// Caps of the server: of calls, streams, connections and internal queues. core/base/limits.h has
-// those of the core and of what is stored, and says what happens above a cap.
+// Limits of the server on calls, streams, connections and internal queues. core/base/limits.h has
+// the limits of the core and of stored data, and says what happens above a limit.
 #ifndef FRESHET_SERVER_BASE_LIMITS_H_
 #define FRESHET_SERVER_BASE_LIMITS_H_
 
@@ -16,7 +16,7 @@ inline constexpr size_t kMaxSignalIdBytes = 128;
 
 // --- Numbers that clients send
 
-// How far a time in a report or signal may lie in the future of the server's clock.
+// How far a time in a report or signal may lie ahead of the server's clock.
 inline constexpr int64_t kMaxClockSkewSeconds = 300;
 inline constexpr int64_t kMaxLeaseSeconds = 24 * 3600;
 inline constexpr int64_t kMaxNextWaitSeconds = 60;
@@ -25,42 +25,45 @@ inline constexpr int64_t kMaxBlockSeconds = int64_t{366} * 86400;
 // --- Streams and batches
 
 inline constexpr int kMaxItemsPerMessage = 1000;
-// Messages of one stream that were read and not yet acknowledged. At the cap the stream is not
-// read.
+// Messages of one stream that were read but not yet acknowledged. At the cap the server stops
+// reading the stream.
 inline constexpr int kMaxUnackedMessagesPerStream = 64;
-// Bytes of such messages. At the cap the stream is not read.
+// Bytes of these messages. At the cap the server stops reading the stream.
 inline constexpr size_t kMaxUnackedBytesPerStream = size_t{32} << 20;
 inline constexpr int kMaxMessageBytes = 16 << 20;
-// Inflated bytes of a request without repeated fields.
+// Bytes, after decompression, of a request without repeated fields.
 inline constexpr size_t kMaxPlainRequestBytes = size_t{64} << 10;
-// Bytes of acknowledgements that wait to be written to a stream. At the cap the stream is not read.
+// Bytes of acknowledgements that wait to be written to a stream. At the cap the server stops
+// reading the stream.
 inline constexpr size_t kMaxUnwrittenBytesPerStream = size_t{256} << 10;
 // Bytes of the text that says why an item was refused.
 inline constexpr size_t kMaxReasonBytes = 300;
-// Unknown fields of one message, as newer clients send them. protobuf keeps each of them.
+// Unknown fields of one message; newer clients may send some. protobuf keeps each of them in
+// memory.
 inline constexpr size_t kMaxUnknownFieldsPerMessage = 16'000;
 inline constexpr int64_t kMaxCreditPerWorker = 10'000;
 inline constexpr int kMaxAssignmentsPerNext = 1000;
 inline constexpr int kMaxWorkers = 10'000;
 inline constexpr int kMaxOpenLeasesPerWorker = 10'000;
-// Leases of all newcomers: workers that have reported no result yet. Workers of one address have
-// half of them: as many as one worker may have.
+// Total open leases of newcomers, which are workers that have not reported a result yet. The
+// newcomers of one network may hold half of them, which is as many as one established worker may
+// hold.
 inline constexpr int kNewcomerLeases = 2 * kMaxOpenLeasesPerWorker;
 inline constexpr int kMaxNewcomerLeases = 10 * kMaxOpenLeasesPerWorker;
 inline constexpr int kMaxConnections = 10'000;
 inline constexpr int kMaxStreams = 10'000;
-// Caps of one client: half is left for the others.
+// Caps for one client: half of the total, so that other clients always have the rest.
 inline constexpr int kMaxConnectionsPerClient = kMaxConnections / 2;
 inline constexpr int kMaxStreamsPerClient = kMaxStreams / 2;
 // Clients whose item rates are remembered.
 inline constexpr size_t kMaxClients = 65'536;
 inline constexpr double kMostItemsPerSecond = 1e9;
 inline constexpr double kLeastItemsPerSecond = 1e-6;
-// Bytes of a call's metadata: names, values and 32 bytes for each.
+// Bytes of a call's metadata: names, values and 32 bytes for each entry.
 inline constexpr int kMaxMetadataBytes = 8 << 10;
 inline constexpr int kMaxStreamsPerConnection = 1000;
-// Bytes of messages of all streams that were read and not yet acknowledged. At the cap no stream is
-// read.
+// Bytes of messages of all streams that were read but not yet acknowledged. At the cap the server
+// reads from no stream.
 inline constexpr int64_t kMaxUnackedBytes = int64_t{128} << 20;
 inline constexpr int kMaxListPageSize = 1000;
 // Hosts and sources of one trust report.
@@ -68,30 +71,31 @@ inline constexpr int kMaxTrustRows = 1000;
 
 // --- Queues inside the server
 
-// Events that wait for one shard. At the cap producers wait, then are refused with
+// Events that wait for one shard. At the cap producers wait at first, and are then refused with
 // RESOURCE_EXHAUSTED.
 inline constexpr size_t kMaxMailboxEvents = 16'384;
 inline constexpr int kMailboxWaitMillis = 2000;
-// Events that one drain takes: one write batch and one sync cover at most this many. A long event
+// Events that one drain takes. One write batch and one sync cover at most this many. A long event
 // counts as several (CostOf in server/base/mailbox.h).
 inline constexpr size_t kMaxEventsPerCommit = 4096;
 static_assert(kMaxEventsPerCommit <= kMaxMailboxEvents);
 static_assert(kMaxItemsPerMessage <= static_cast<int>(kMaxEventsPerCommit));
-// Messages come into a shard in parts of so many events, so that other clients may come in between.
+// A message enters a shard in parts of this many events, so that events of other clients can be
+// served in between.
 inline constexpr size_t kEventsTogether = 128;
-// A turn of a shard takes as many events as fit into this processor time, but at least one part. It
-// ends after the longest time if events take longer than those before.
+// A turn of a shard takes as many events as fit into this processor time, but at least one part. If
+// the events take longer than earlier ones did, the turn ends after kLongestEventTurn.
 inline constexpr Duration kEventTurnTime = Duration::Millis(25);
 inline constexpr Duration kLongestEventTurn = Duration::Millis(50);
 inline constexpr size_t kMaxReadyAssignments = 65'536;
-// Reads of single pages that wait for one shard, and that one turn of the shard serves.
+// Single-page reads that may wait for one shard, and how many of them one turn of the shard serves.
 inline constexpr size_t kMaxWaitingReads = 256;
 inline constexpr size_t kReadsPerTurn = 16;
 // Checkpoints and compactions accepted: one runs, the others wait.
 inline constexpr size_t kMaxUpkeeps = 4;
-// Lists and exports under way.
+// Lists and exports in progress.
 inline constexpr size_t kMaxListings = 64;
-// Calls that one division sends to the others, for workers whose credit it lends out.
+// Calls that one server of a cluster sends to the others for workers whose credit it lends out.
 inline constexpr size_t kMaxLentCalls = 2000;
 
 // --- The HTTP port and the configuration
@@ -99,22 +103,23 @@ inline constexpr size_t kMaxLentCalls = 2000;
 // Larger headers are answered with 431, larger bodies with 413.
 inline constexpr size_t kMaxHttpHeaderBytes = 8 << 10;
 inline constexpr size_t kMaxHttpBodyBytes = 16 << 10;
-// Bytes of a request to /indexnow, and the number of bodies above kMaxHttpBodyBytes at a time: 16
-// MiB in all.
+// Bytes of a request body to /indexnow, and how many bodies above kMaxHttpBodyBytes are held at a
+// time: 16 MiB in all.
 inline constexpr size_t kMaxIndexNowBodyBytes = 2 << 20;
 inline constexpr size_t kMaxLargeHttpBodies = 8;
-// URLs of one request to /indexnow, by the protocol.
+// URLs of one request to /indexnow; the protocol sets this limit.
 inline constexpr int kMaxIndexNowUrls = 10'000;
-// Bytes of URLs that wait until their keys are checked, and the number of these keys.
+// Bytes of URLs that wait until their keys are checked, and the number of unchecked keys in total
+// and of one host.
 inline constexpr size_t kMaxIndexNowPendingBytes = 16 << 20;
 inline constexpr size_t kMaxIndexNowPendingKeys = 256;
 inline constexpr size_t kMaxIndexNowKeysOfHost = 4;
-// Checked keys that are remembered, good and bad ones. Senders share them (core/base/shares.h).
+// Checked keys that are remembered, whether valid or not. Senders share them (core/base/shares.h).
 inline constexpr size_t kMaxIndexNowKeys = 65'536;
 // Bytes of a file that holds a key; keys have 8 to 128 characters.
 inline constexpr size_t kMaxKeyFileBytes = 1024;
-// Key files that are fetched at a time, each on a thread that mostly waits for its host; and how
-// many for one sender.
+// Key files that are fetched at a time, and how many of them for one sender. Each fetch has a
+// thread, which mostly waits for the host.
 inline constexpr int kKeyFetchThreads = 32;
 inline constexpr int kKeyFetchesOfSender = kKeyFetchThreads / 8;
 // Requests that wait for a slow answer; others get 503.
@@ -128,7 +133,7 @@ inline constexpr size_t kMaxConfigBytes = 256 << 10;
 
 // Crawl ids that one worker may name.
 inline constexpr size_t kMaxCrawlsPerWorker = 16;
-// Crawl ids that metrics show one by one.
+// Crawl ids that metrics show individually.
 inline constexpr size_t kMaxCrawlsShown = 100;
 // Hosts that one politeness rule in the configuration may list.
 inline constexpr size_t kMaxHostsPerRule = 10'000;

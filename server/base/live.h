@@ -7,8 +7,9 @@
 
 namespace freshet {
 
-// Reads as the value that it holds. A reader sees the value before or after a change; no other
-// memory is ordered by it. A copy holds the value of that moment. Thread-safe.
+// A relaxed atomic that converts to its value. A reader sees the value either before or after a
+// change. Accesses do not order other memory. A copy holds the value at the time of copying.
+// Thread-safe.
 template <typename T>
 class Live {
  public:
@@ -25,7 +26,7 @@ class Live {
 
   [[nodiscard]] T get() const { return value_.load(std::memory_order_relaxed); }
   operator T() const { return get(); }  // NOLINT(google-explicit-constructor): likewise
-  // A counter returns its new value.
+  // These return the new value.
   T operator++() { return *this += 1; }
   T operator+=(T more) { return value_.fetch_add(more, std::memory_order_relaxed) + more; }
   friend bool operator==(const Live& a, const Live& b) { return a.get() == b.get(); }

@@ -1,5 +1,5 @@
-// Keeps clients from filling the log: one line a minute of each kind, with the number of lines left
-// out.
+// Keeps clients from filling the log: writes at most one line of each kind a minute, with the
+// number of lines that were left out.
 #ifndef FRESHET_SERVER_BASE_LOG_LIMIT_H_
 #define FRESHET_SERVER_BASE_LOG_LIMIT_H_
 
@@ -18,8 +18,8 @@ class LogLimit {
  public:
   static constexpr Duration kInterval = Duration::Seconds(60);
 
-  // Returns nothing to leave the line out. Else returns what to append to it: how many lines were
-  // left out since the last one, or an empty text.
+  // Returns nullopt if the line is to be left out. Otherwise returns the text to append to the
+  // line: how many lines were left out since the last one, or an empty string.
   [[nodiscard]] std::optional<std::string> Admit(Instant now) {
     if (said_ && now < *said_ + kInterval) {
       ++left_out_;

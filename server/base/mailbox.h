@@ -1,8 +1,8 @@
-// A bounded queue with many producers and one consumer. Producers never block: a producer that goes
-// over the bound is told, and waits until its item was taken (flow control). An item that was over
-// the bound and has waited too long is given back unserved, so that an overloaded shard refuses
-// work instead of falling behind. Items of one client come out in their order; clients take turns
-// by cost (server/base/client_turns.h).
+// A bounded queue with many producers and one consumer. Push never blocks. A producer that exceeds
+// the bound is told so, and is expected to pause until its item has been served (flow control). An
+// item that exceeded the bound and has waited too long is returned unserved, so that an overloaded
+// shard refuses work instead of falling behind. Items of one client are served in order; clients
+// take turns by cost (server/base/client_turns.h).
 #ifndef FRESHET_SERVER_BASE_MAILBOX_H_
 #define FRESHET_SERVER_BASE_MAILBOX_H_
 
@@ -22,22 +22,22 @@ namespace freshet {
 
 struct MailboxLimits {
   size_t weight = 0;  // waiting events before producers are asked to stop
-  // The most that may wait, for producers that do not stop. The last quarter is for clients that
-  // have nothing here, or little.
+  // The hard limit on waiting events, for producers that do not stop. The last quarter is reserved
+  // for clients that have few events or none in the queue.
   size_t hard_weight = 0;
   Duration patience;  // how long an item over `weight` may wait
 };
 
-// Bytes of a usual event. A longer event takes as long as several.
+// Bytes of a typical event. A longer event counts as several.
 inline constexpr size_t kBytesOfAnEvent = 256;
-// The cost of `events` with `bytes` together, in usual events.
+// The cost, in typical events, of `events` events that have `bytes` bytes in total.
 constexpr size_t CostOf(size_t events, size_t bytes) {
   return std::max(events, bytes / kBytesOfAnEvent);
 }
 
 enum class PushOutcome {
   kTaken,      // continue
-  kTakenOver,  // taken over the bound: produce no more until this item is served
+  kTakenOver,  // accepted above the bound: produce no more until this item is served
   kFull,       // not taken: RESOURCE_EXHAUSTED
   kClosed,     // not taken, now or ever
 };
@@ -48,18 +48,20 @@ class Mailbox {
  public:
   explicit Mailbox(MailboxLimits limits) : limits_(limits) {}
 
-  // A client with at most this part of MailboxLimits::weight here is not asked to stop.
+  // A client whose waiting events weigh at most 1/kLittle of MailboxLimits::weight is not asked to
+  // stop.
   static constexpr size_t kLittle = 16;
 
-  // An item of `weight` events, which takes as long as `cost` events, if these are more (CostOf).
+  // An item of `weight` events. It takes as long as `cost` typical events, if `cost` is greater
+  // than `weight` (CostOf).
   struct Part {
     T item;
     size_t weight = 0;
     size_t cost = 0;
   };
 
-  // Adds an item behind the client's others (Claim::client; 0 = the server itself). The item stays
-  // as it was unless it is taken.
+  // Adds an item after the client's other items. `client` is Claim::client; 0 = the server itself.
+  // `item` is unchanged if it is not taken.
   PushOutcome Push(T&& item, size_t weight, Instant now, uint64_t client = 0, size_t cost = 0)
       FRESHET_EXCLUDES(mutex_) {
     Part part{.item = std::move(item), .weight = weight, .cost = cost};
@@ -68,7 +70,7 @@ class Mailbox {
     if (left) item = std::move(part.item);
     return outcome;
   }
-  // Adds the parts of a client's item in their order, or none of them.
+  // Adds all parts of a client's item, in order, or none of them.
   PushOutcome PushAll(std::span<Part> parts, Instant now, uint64_t client = 0)
       FRESHET_EXCLUDES(mutex_) {
     size_t weight = 0;
@@ -89,13 +91,14 @@ class Mailbox {
            .expires = over ? now + limits_.patience : Instant::Infinite(),
            .client = client});
     }
-    // Here and below the mutex is released first, else the consumer would have to wait for it.
+    // Here and below the mutex is released before the consumer is notified, because the consumer
+    // would otherwise wake up only to wait for the mutex.
     lock.Unlock();
     condition_.NotifyOne();
     return over ? PushOutcome::kTakenOver : PushOutcome::kTaken;
   }
-  // Adds an item of the server itself, beyond all limits: its own logic bounds it. It takes as long
-  // as `cost` events.
+  // Adds an item of the server itself, whatever the limits: the server's logic bounds the number of
+  // these items. The item takes as long as `cost` events.
   PushOutcome PushAlways(T&& item, uint64_t client = 0, size_t cost = 0) FRESHET_EXCLUDES(mutex_) {
     MutexLock lock(mutex_);
     if (closed_) return PushOutcome::kClosed;
@@ -109,7 +112,7 @@ class Mailbox {
     return PushOutcome::kTaken;
   }
 
-  // Puts a drained item of the client back, before its other items: it was not served after all.
+  // Puts back a drained item that was not served after all, in front of the client's other items.
   void PutBack(Part part, uint64_t client) FRESHET_EXCLUDES(mutex_) {
     const MutexLock lock(mutex_);
     Count(part.weight, client);
@@ -122,18 +125,18 @@ class Mailbox {
                      std::max<size_t>(part.cost, 1));
   }
 
-  // Waits until there is something to take, Wake was called, or `timeout` has passed.
+  // Waits until there is an item to take, Wake was called, or `timeout` has passed.
   void Wait(Duration timeout) FRESHET_EXCLUDES(mutex_) {
     const MutexLock lock(mutex_);
     WaitUnless(!entries_.empty(), timeout);
   }
-  // Waits until something is there that the last DrainAhead did not see, Wake was called, or
-  // `timeout` has passed.
+  // Waits until an item has come since the last DrainAhead, Wake was called, or `timeout` has
+  // passed.
   void WaitForMore(Duration timeout) FRESHET_EXCLUDES(mutex_) {
     const MutexLock lock(mutex_);
     WaitUnless(more_, timeout);
   }
-  // Waits until Wake was called or `timeout` has passed, even if there is something to take.
+  // Waits until Wake was called or `timeout` has passed, even if there are items to take.
   void WaitForWake(Duration timeout) FRESHET_EXCLUDES(mutex_) {
     const MutexLock lock(mutex_);
     WaitUnless(false, timeout);
@@ -145,9 +148,10 @@ class Mailbox {
     condition_.NotifyOne();
   }
 
-  // Takes items from the front, by turns, until their cost and `taken`, that of earlier ones, reach
-  // `most`. Always takes the first item, and items without cost. Moves items whose patience is over
-  // by `now` to `expired`; these cost nothing. Returns the cost, with that of earlier ones.
+  // Takes items from the front, client by client in turns, until their total cost reaches `most`.
+  // `taken` is the cost of items that were drained earlier, and counts toward the total. Always
+  // takes items without cost, and the first item if `taken` is 0. Moves items that have expired by
+  // `now` to `expired`; these do not count. Returns the total cost, including `taken`.
   size_t Drain(size_t most, Instant now, std::vector<T>* items, std::vector<T>* expired,
                size_t taken = 0) FRESHET_EXCLUDES(mutex_) {
     const MutexLock lock(mutex_);
@@ -161,9 +165,9 @@ class Mailbox {
     return taken;
   }
 
-  // Takes items from the front, by turns, until their cost reaches `most` or an item comes that was
-  // taken over the limit. Returns their weight, which counts until Release, as the items wait for
-  // something else.
+  // Takes items from the front, client by client in turns, until their cost reaches `most` or the
+  // next item is one that was accepted above the bound. Returns the weight of the items. It counts
+  // until Release, because the items still wait elsewhere.
   [[nodiscard]] size_t DrainAhead(size_t most, std::vector<T>* items) FRESHET_EXCLUDES(mutex_) {
     const MutexLock lock(mutex_);
     size_t taken = 0;
@@ -178,7 +182,7 @@ class Mailbox {
     }
     return weight;
   }
-  // Gives back a weight that DrainAhead has returned.
+  // Subtracts a weight that DrainAhead has returned.
   void Release(size_t weight) FRESHET_EXCLUDES(mutex_) {
     const MutexLock lock(mutex_);
     weight_ -= weight;
@@ -198,12 +202,12 @@ class Mailbox {
     condition_.NotifyOne();
   }
 
-  // The sum of the weights of items that wait, or that were taken ahead.
+  // The total weight of items that wait here or were taken by DrainAhead and not released yet.
   [[nodiscard]] size_t weight() const FRESHET_EXCLUDES(mutex_) {
     const MutexLock lock(mutex_);
     return weight_;
   }
-  // The number of items to take.
+  // The number of items that wait here.
   [[nodiscard]] size_t size() const FRESHET_EXCLUDES(mutex_) {
     const MutexLock lock(mutex_);
     return entries_.size();
@@ -230,7 +234,7 @@ class Mailbox {
     if (!ready && !woken_ && !closed_) condition_.WaitFor(mutex_, timeout.chrono());
     woken_ = false;
   }
-  // Takes the item at the front and `weight` off the total.
+  // Removes and returns the item at the front, and subtracts `weight` from the total.
   T Take(size_t weight) FRESHET_REQUIRES(mutex_) {
     weight_ -= weight;
     Entry entry = entries_.Pop();
@@ -254,10 +258,10 @@ class Mailbox {
   Condition condition_;
   ClientTurns<Entry, uint64_t> entries_ FRESHET_GUARDED_BY(mutex_);
   size_t weight_ FRESHET_GUARDED_BY(mutex_) = 0;
-  // The part of weight_ that is not taken, by client; never zero.
+  // The weight of waiting items by client; never zero.
   absl::flat_hash_map<uint64_t, size_t> held_ FRESHET_GUARDED_BY(mutex_);
   bool woken_ FRESHET_GUARDED_BY(mutex_) = false;
-  bool more_ FRESHET_GUARDED_BY(mutex_) = false;  // an item came since the last DrainAhead
+  bool more_ FRESHET_GUARDED_BY(mutex_) = false;  // an item has come since the last DrainAhead
   bool closed_ FRESHET_GUARDED_BY(mutex_) = false;
 };
 

@@ -3,7 +3,8 @@
 namespace freshet {
 namespace {
 
-// MakeRoom goes through all buckets; a client that invents names cannot make every call do so.
+// MakeRoom goes through all buckets. This interval keeps a client that invents names from
+// triggering it at every call.
 constexpr Duration kBetweenRooms = Duration::Seconds(1);
 
 }  // namespace
@@ -18,7 +19,7 @@ std::shared_ptr<ItemBudget> NamedBudgets::Of(const std::string& name, std::optio
     return it->second;
   }
   if (by_name_.size() >= most_ && now >= made_room_ + kBetweenRooms) MakeRoom(now);
-  // Names with rates of their own are in the configuration, so their number is bounded.
+  // Names with their own rates come from the configuration, so their number is bounded.
   if (own || by_name_.size() < most_) {
     return by_name_.try_emplace(name, std::make_shared<ItemBudget>(rate)).first->second;
   }

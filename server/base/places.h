@@ -1,5 +1,5 @@
-// A number of places for things under way at the same time. One client has at most a share
-// (core/base/shares.h), so others always find a place.
+// A counting semaphore for operations that are in flight at the same time. One client can hold only
+// a share of the places (core/base/shares.h), so others always find one.
 #ifndef FRESHET_SERVER_BASE_PLACES_H_
 #define FRESHET_SERVER_BASE_PLACES_H_
 
@@ -21,7 +21,7 @@ class Places {
   struct State;
 
  public:
-  // A place that is given back at its destruction. Value type, thread-compatible.
+  // A place that is returned when it is destroyed. Value type, thread-compatible.
   class Place {
    public:
     Place(std::shared_ptr<State> state, std::string client)
@@ -39,7 +39,8 @@ class Places {
 
   explicit Places(size_t most) : state_(std::make_shared<State>()) { state_->most = most; }
 
-  // Takes a place; unset = all are taken, or all that the client may have. `admin` as in Claim.
+  // Takes a place. Unset = all places are taken, or all that the client may have. `admin`: see
+  // Claim.
   [[nodiscard]] std::optional<Place> Take(const std::string& client, bool admin) {
     const MutexLock lock(state_->mutex);
     const auto it = state_->by_client.find(client);
@@ -55,7 +56,7 @@ class Places {
   }
 
  private:
-  // Each place may outlive the Places.
+  // A Place may outlive its Places.
   struct State {
     void Give(const std::string& client) FRESHET_EXCLUDES(mutex) {
       const MutexLock lock(mutex);

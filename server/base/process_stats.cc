@@ -22,7 +22,8 @@ std::string ReadAll(const std::string& path) {
   return {std::istreambuf_iterator<char>(file), {}};
 }
 
-// The fields of proc(5) stat from the third on: the second, a name in brackets, may hold anything.
+// The fields of the stat file (proc(5)) from the third on. The second field is a name in brackets
+// that can hold any characters, so parsing begins after it.
 std::vector<std::string> FieldsOf(const std::string& stat) {
   const size_t end = stat.rfind(')');
   if (end == std::string::npos) return {};
@@ -45,7 +46,7 @@ double BootTime(const std::string& proc) {
 ProcessStats ReadProcessStats(const std::string& proc) {
   ProcessStats stats;
   const std::vector<std::string> fields = FieldsOf(ReadAll(proc + "/self/stat"));
-  // Fields by their numbers in proc(5).
+  // Field numbers as in proc(5).
   const auto field = [&fields](size_t number) {
     uint64_t value = 0;
     const bool there = number - 3 < fields.size() && absl::SimpleAtoi(fields[number - 3], &value);
@@ -64,7 +65,7 @@ ProcessStats ReadProcessStats(const std::string& proc) {
        it.increment(error)) {
     ++stats.open_fds;
   }
-  // Without the descriptor that reads the directory.
+  // Does not count the descriptor that reads the directory.
   if (stats.open_fds > 0) --stats.open_fds;
   rlimit limit{};
   if (getrlimit(RLIMIT_NOFILE, &limit) == 0) stats.max_fds = limit.rlim_cur;

@@ -18,7 +18,7 @@ struct ProcessStats {
   double start_time = 0;  // seconds since 1970
 };
 
-// Takes some 20 us, and 1 us for each open descriptor. `proc` is where the kernel shows processes.
+// Takes about 20 us, plus 1 us for each open descriptor. `proc` is the mount point of procfs.
 [[nodiscard]] ProcessStats ReadProcessStats(const std::string& proc = "/proc");
 
 }  // namespace freshet

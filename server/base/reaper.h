@@ -1,4 +1,4 @@
-// Destroys large things on a thread of its own.
+// Destroys large objects on a separate thread.
 #ifndef FRESHET_SERVER_BASE_REAPER_H_
 #define FRESHET_SERVER_BASE_REAPER_H_
 
@@ -10,8 +10,8 @@
 
 namespace freshet {
 
-// To free an index of ten million pages takes tens of milliseconds, in which a shard would answer
-// no call. Thread-compatible.
+// Freeing an index of ten million pages takes tens of milliseconds. A shard that did so itself
+// would answer no calls meanwhile. Thread-compatible.
 class Reaper {
  public:
   Reaper() = default;
@@ -19,18 +19,19 @@ class Reaper {
   Reaper(const Reaper&) = delete;
   Reaper& operator=(const Reaper&) = delete;
 
-  // Destroys the list, which nobody else may hold. Waits until the one before is destroyed; an
-  // empty list costs nothing. Destroys it here if no thread can be started.
+  // Destroys the objects of the list, to which there may be no other references. First waits until
+  // the previous list is destroyed. Does nothing for an empty list. If no thread can be started,
+  // destroys the list on the calling thread.
   void Destroy(std::vector<std::shared_ptr<void>> list) {
     if (list.empty()) return;
     Join();
     try {
       thread_ = std::thread([list = std::move(list)]() mutable { list.clear(); });
     } catch (const std::system_error&) {
-      // The list went with the lambda that it was moved into.
+      // The list was moved into the lambda and was destroyed with it.
     }
   }
-  // Waits until all is destroyed.
+  // Waits until the last list is destroyed.
   void Join() {
     if (thread_.joinable()) thread_.join();
   }

@@ -1,4 +1,5 @@
-// The registered domain that a host belongs to: hosts below a domain cost nothing.
+// The registered domain of a host. Limits count domains, because the owner of a domain can add
+// hosts to it for free.
 #ifndef FRESHET_SERVER_BASE_REGISTRABLE_DOMAIN_H_
 #define FRESHET_SERVER_BASE_REGISTRABLE_DOMAIN_H_
 
@@ -6,9 +7,9 @@
 
 namespace freshet {
 
-// Finds the domain by the Public Suffix List that libpsl was built with: "example.co.uk" of
-// "www.example.co.uk". An address, a public suffix and a name of one label are their own. `host` is
-// canonical, and the result is a part of it. Thread-safe.
+// Finds the domain in the Public Suffix List that libpsl was built with: "example.co.uk" for
+// "www.example.co.uk". Returns addresses, public suffixes and single-label names unchanged.
+// Precondition: `host` is canonical. The result is a view into `host`. Thread-safe.
 [[nodiscard]] std::string_view RegistrableDomainOf(std::string_view host);
 
 }  // namespace freshet

@@ -17,7 +17,8 @@ void RunReporting(const std::vector<std::function<void()>>& work, Duration inter
     threads.emplace_back([&] {
       piece();
       const MutexLock lock(mutex);
-      // Only the last one wakes the caller, which is not to report early.
+      // Only the last thread wakes the caller, so that the caller does not report before the
+      // interval ends.
       if (--running == 0) ended.NotifyAll();
     });
   }

@@ -1,4 +1,4 @@
-// Long work, with reports of how far it has come.
+// Runs long work and reports its progress.
 #ifndef FRESHET_SERVER_BASE_REPORTING_H_
 #define FRESHET_SERVER_BASE_REPORTING_H_
 
@@ -11,8 +11,8 @@ namespace freshet {
 
 inline constexpr Duration kReportInterval = Duration::Seconds(1);
 
-// Does each piece of `work` on a thread of its own, and returns when all are done. Meanwhile calls
-// `report`, which may be unset, on the caller's thread every `interval`. Thread-safe.
+// Runs each function of `work` on a separate thread, and returns when all have returned. Meanwhile
+// calls `report`, which may be unset, on the caller's thread every `interval`. Thread-safe.
 void RunReporting(const std::vector<std::function<void()>>& work, Duration interval,
                   const std::function<void()>& report);
 

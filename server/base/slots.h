@@ -1,4 +1,4 @@
-// A number of places for things under way at the same time.
+// A counting semaphore that never blocks, for operations that are in flight at the same time.
 #ifndef FRESHET_SERVER_BASE_SLOTS_H_
 #define FRESHET_SERVER_BASE_SLOTS_H_
 
@@ -14,7 +14,7 @@ class Slots {
   Slots(const Slots&) = delete;
   Slots& operator=(const Slots&) = delete;
 
-  // Returns false when all are taken. After true, Give must follow.
+  // Returns false if all slots are taken. If it returns true, the caller must call Give later.
   [[nodiscard]] bool Take() {
     size_t free = free_;
     while (free > 0 && !free_.compare_exchange_weak(free, free - 1)) {

@@ -14,14 +14,15 @@ namespace freshet {
 // Thread-safe.
 class Ticker {
  public:
-  // Calls `tick` an interval after the start, and after each call, until it is stopped.
+  // Calls `tick` one interval after the start, and again one interval after each call has returned,
+  // until Stop.
   Ticker(Duration interval, std::function<void()> tick)
       : interval_(interval), tick_(std::move(tick)), thread_([this] { Run(); }) {}
   ~Ticker() { Stop(); }
   Ticker(const Ticker&) = delete;
   Ticker& operator=(const Ticker&) = delete;
 
-  // Stops; no call is under way once this has returned. Idempotent.
+  // Stops the calls and waits for one that is running. Idempotent.
   void Stop() FRESHET_EXCLUDES(mutex_) {
     {
       const MutexLock lock(mutex_);
@@ -48,7 +49,7 @@ class Ticker {
   Mutex mutex_;
   Condition wake_;
   bool stops_ FRESHET_GUARDED_BY(mutex_) = false;
-  std::thread thread_;  // last: it uses all of them
+  std::thread thread_;  // last, because it uses the members above
 };
 
 }  // namespace freshet

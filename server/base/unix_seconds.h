@@ -1,4 +1,4 @@
-// Times in the format of other programs.
+// Times in the format that other programs expect.
 #ifndef FRESHET_SERVER_BASE_UNIX_SECONDS_H_
 #define FRESHET_SERVER_BASE_UNIX_SECONDS_H_
 
@@ -6,7 +6,7 @@
 
 namespace freshet {
 
-// Seconds since 1970, UTC, with their fractions.
+// Seconds since 1970 (UTC), including fractions.
 inline double UnixSeconds(Instant time) { return static_cast<double>(time.micros()) * 1e-6; }
 
 }  // namespace freshet

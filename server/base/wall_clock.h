@@ -1,4 +1,4 @@
-// The range of plausible times: a server with a wrong clock would store wrong times for ever.
+// The range of plausible times. A server with a wrong clock would store wrong times permanently.
 #ifndef FRESHET_SERVER_BASE_WALL_CLOCK_H_
 #define FRESHET_SERVER_BASE_WALL_CLOCK_H_
 
@@ -7,13 +7,14 @@
 
 namespace freshet {
 
-// The beginning of 2020, before there was Freshet, and that of 2100, in UTC.
+// The beginnings of the years 2020, when Freshet did not exist yet, and 2100, in UTC.
 inline constexpr Instant kFirstWallTime = Instant::FromMicros(1'577'836'800'000'000);
 inline constexpr Instant kLastWallTime = Instant::FromMicros(4'102'444'800'000'000);
 
-// FailedPrecondition unless the time lies in this range, without its end. Thread-safe.
+// Not OK: FailedPrecondition if `now` lies outside this range. kLastWallTime itself lies outside.
+// Thread-safe.
 [[nodiscard]] Status CheckWallTime(Instant now);
-// Checks the machine's clock in the same way.
+// Checks the machine's clock in the same way. Thread-safe.
 [[nodiscard]] Status CheckWallClock();
 
 }  // namespace freshet
