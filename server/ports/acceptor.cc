@@ -14,10 +14,10 @@
 namespace freshet {
 namespace {
 
-// Connections accepted before the thread looks at anything else.
+// Connections that are accepted before the thread does other work.
 constexpr int kAcceptsAtOnce = 64;
-// The pause after the system lacked descriptors or memory: accepting would fail at once, again and
-// again.
+// The pause after the system ran out of descriptors or memory. Without it, accepting would fail in
+// a busy loop.
 constexpr Duration kRest = Duration::Millis(100);
 
 bool IsOutOfSomething(int error) {

@@ -14,7 +14,7 @@
 
 namespace freshet {
 
-// Life: Listen, then the thread polls and accepts, Close. Thread-compatible.
+// Lifecycle: Listen, then one thread polls and accepts, then Close. Thread-compatible.
 class Acceptor {
  public:
   Acceptor() = default;
@@ -22,16 +22,17 @@ class Acceptor {
   Acceptor(const Acceptor&) = delete;
   Acceptor& operator=(const Acceptor&) = delete;
 
-  // Listens at "host:port", at every address of the host; port 0 takes any free one. No other
-  // process can listen there. Returns the port. Unavailable says why not.
+  // Listens at "host:port", on every address of the host; port 0 = any free port. No other process
+  // can listen there. Returns the port. Not OK: Unavailable, with the reason.
   [[nodiscard]] StatusOr<int> Listen(const std::string& address);
   [[nodiscard]] bool listens() const { return !listeners_.empty(); }
-  // Appends the sockets to poll now: none while the system lacks something.
+  // Appends the listening sockets that should be polled now: none during a pause after the system
+  // ran out of descriptors or memory.
   void AddTo(std::vector<pollfd>* polled, Instant now) const;
-  // Nothing is accepted before this instant; in the past = something is.
+  // No connection is accepted before this instant, which may lie in the past.
   [[nodiscard]] Instant resting_until() const { return resting_until_; }
-  // Accepts some of the connections that wait at a listening socket; `take` owns each. False = the
-  // system lacks something for more.
+  // Accepts some of the connections that wait at a listening socket, and passes each to `take`,
+  // which owns it. Returns false if the system has run out of descriptors or memory.
   [[nodiscard]] bool Accept(int listener, Instant now, const std::function<void(int)>& take);
   // Closes all sockets. Idempotent.
   void Close();

@@ -1,6 +1,6 @@
 // Accepted connections that the HTTP port has not taken yet. A thread accepts them as they come,
-// and the port takes them by turns of their networks (server/base/client_network.h). In the
-// system's own queue a client would wait behind all that came before.
+// and the port takes them from one network after the other (server/base/client_network.h). In the
+// kernel's queue a client would have to wait behind all earlier connections.
 #ifndef FRESHET_SERVER_PORTS_ARRIVALS_H_
 #define FRESHET_SERVER_PORTS_ARRIVALS_H_
 
@@ -19,7 +19,7 @@
 
 namespace freshet {
 
-// The queue and its thread. Life: Listen, Start, Stop. Thread-safe.
+// The queue and its thread. Lifecycle: Listen, Start, Stop. Thread-safe.
 class Arrivals {
  public:
   // An accepted connection; the taker owns the descriptor.
@@ -30,27 +30,28 @@ class Arrivals {
   // Value type, thread-compatible.
   struct Stats {
     uint64_t dropped = 0;  // closed to make room for others
-    uint64_t failed = 0;   // not accepted, because the system lacked something
+    uint64_t failed = 0;   // not accepted: the system was out of descriptors or memory
   };
 
-  // At most `most` connections wait, and each network has its places (MayTakePlace): a further
-  // connection takes the place of its network's oldest.
+  // At most `most` connections wait, and each network has a limited share of them (MayTakePlace). A
+  // connection beyond the share replaces the oldest one of its network.
   explicit Arrivals(size_t most) : most_(most) {}
   ~Arrivals() { Stop(); }
   Arrivals(const Arrivals&) = delete;
   Arrivals& operator=(const Arrivals&) = delete;
 
-  // As Acceptor::Listen.
+  // See Acceptor::Listen.
   [[nodiscard]] StatusOr<int> Listen(const std::string& address) {
     return acceptor_.Listen(address);
   }
-  // Accepts connections from now on. On the thread, without any lock: calls `come` when the first
-  // connection begins to wait, and `lacking` when the system lacks something for another one.
+  // Starts to accept connections. Calls `come` when a connection enters the empty queue, and
+  // `lacking` when the system is out of descriptors or memory. Both are called on the accepting
+  // thread, without a lock.
   void Start(std::function<void()> come, std::function<void()> lacking);
-  // Accepts nothing more, and closes waiting connections. Idempotent.
+  // Stops accepting, and closes waiting connections. Idempotent.
   void Stop() FRESHET_EXCLUDES(mutex_);
 
-  // Takes the next connection in turn; unset = none waits.
+  // Takes the next connection; unset = none waits.
   [[nodiscard]] std::optional<Arrival> Take() FRESHET_EXCLUDES(mutex_);
   [[nodiscard]] Stats stats() const FRESHET_EXCLUDES(mutex_);
 

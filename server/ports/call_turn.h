@@ -1,4 +1,4 @@
-// The turn of a call at gRPC's threads.
+// Reports when one of gRPC's threads reaches a call.
 #ifndef FRESHET_SERVER_PORTS_CALL_TURN_H_
 #define FRESHET_SERVER_PORTS_CALL_TURN_H_
 
@@ -7,8 +7,8 @@
 
 namespace freshet {
 
-// A call waits in the queue of gRPC's threads until one of them comes to its first message, and
-// calls of other clients wait behind it. Thread-compatible.
+// A call waits in the queue of gRPC's threads until one of them processes its first message. Calls
+// of other clients wait behind it in the queue. Thread-compatible.
 class CallTurn {
  public:
   CallTurn() = default;
@@ -16,11 +16,12 @@ class CallTurn {
   CallTurn& operator=(const CallTurn&) = delete;
   virtual ~CallTurn() = default;
 
-  // Has `come` called once, by NoteTurn. To be called before gRPC has the call.
+  // Sets the function that NoteTurn calls once. Must be called before the call is passed to gRPC.
   void AwaitTurn(std::function<void()> come) { come_ = std::move(come); }
 
  protected:
-  // A thread of gRPC has come to the message. To be called while gRPC has the call.
+  // Notes that a thread of gRPC has reached the first message. Must be called while gRPC has the
+  // call.
   void NoteTurn() {
     if (const auto come = std::exchange(come_, nullptr)) come();
   }

@@ -23,19 +23,20 @@
 namespace freshet {
 namespace {
 
-// How long refused connections may read the reason, and how many at a time: each holds a
-// descriptor.
+// How long a refused connection has to read the reason, and how many of them there may be at a
+// time, because each holds a descriptor.
 constexpr Duration kFarewell = Duration::Seconds(1);
 constexpr size_t kMaxLeaving = 16;
-// The least time between two counts: each costs a system call for each connection.
+// The least time between two recounts. A recount makes a system call for each connection.
 constexpr Duration kRecount = Duration::Millis(50);
 constexpr Duration kStatsRecount = Duration::Millis(500);
 // A connection that is silent for this long is closed.
 constexpr Duration kSilence = Duration::Seconds(20);
-// The longest wait for a handshake. gRPC needs a millisecond or two; on a busy machine an
-// unanswered one makes way for the next.
+// The longest wait for a handshake, which takes gRPC a millisecond or two. After this time an
+// unanswered handshake, for example on a busy machine, no longer holds up the next one.
 constexpr Duration kLongestHandshake = Duration::Seconds(1);
-// The place of tcpi_data_segs_out in Linux's tcp_info, which is larger than that of netinet/tcp.h.
+// The offset of tcpi_data_segs_out in Linux's tcp_info, which is larger than the struct in
+// netinet/tcp.h.
 constexpr size_t kDataSegmentsOut = 156;
 
 void Send(int descriptor, const std::string& bytes) {
@@ -124,18 +125,18 @@ Duration Connections::Patience(Instant now) const {
   if (const Instant rested = acceptor_.resting_until(); rested > now) {
     wait = std::min(wait, rested - now);
   }
-  // Nothing tells when gRPC has answered.
+  // gRPC does not report when it has answered, so the thread polls.
   if (!to_shake_hands_.empty()) wait = std::min(wait, Duration::Millis(1));
   return wait;
 }
 
 void Connections::Take(int descriptor, Instant now) {
-  // Otherwise a peek stops at urgent data, and the bytes behind it wake the thread for ever.
+  // Otherwise a peek stops at urgent data, and the bytes after it wake the thread again and again.
   const int on = 1;
   (void)setsockopt(descriptor, SOL_SOCKET, SO_OOBINLINE, &on, sizeof(on));
   {
     const MutexLock lock(mutex_);
-    Forget(descriptor);  // gRPC has closed the previous socket of this number
+    Forget(descriptor);  // gRPC has closed the previous socket with this descriptor
     if (Full() && now >= recounted_ + kRecount) Recount(now);
   }
   // Connections that have spoken meanwhile do not count as silent.
@@ -251,7 +252,7 @@ void Connections::TellOfLobby() {
 }
 
 void Connections::Refuse(int descriptor, std::string_view why, Instant now) {
-  // Before a handshake a client of TLS believes nothing.
+  // A TLS client would not accept a plain-text reason before the handshake.
   if (speech_ == Speech::kTls) {
     close(descriptor);
     return;
@@ -270,7 +271,8 @@ void Connections::Refuse(int descriptor, std::string_view why, Instant now) {
 void Connections::Tell(Leaving& leaving) {
   if (std::exchange(leaving.told, true)) return;
   Send(leaving.descriptor, leaving.refusal.Farewell());
-  // Closing with unread bytes would reset the connection, and lose the reason.
+  // Closing a socket with unread bytes would reset the connection, and the client would lose the
+  // reason.
   (void)shutdown(leaving.descriptor, SHUT_WR);
 }
 
@@ -300,7 +302,7 @@ void Connections::SeeOff(Instant now, bool all) {
   std::erase_if(leaving_, [&](Leaving& one) {
     char bytes[4096];
     ssize_t read = 0;
-    // The number of reads is bounded: a client could send for ever.
+    // The number of reads is bounded because a client could send forever.
     for (int i = 0; i < 4; ++i) {
       if ((read = recv(one.descriptor, bytes, sizeof(bytes), MSG_DONTWAIT)) <= 0) break;
       const std::string answer = one.refusal.Answer({bytes, static_cast<size_t>(read)});

@@ -1,8 +1,9 @@
-// The gRPC port's connections. gRPC takes any number of them, each with a file descriptor and
-// memory of its own. So they are accepted here, counted, and handed over once they speak HTTP/2 or
-// TLS. TLS connections are handed over a few at a time, by turns of their networks: gRPC shakes
-// hands on the threads that serve all calls. At the limit a silent connection is closed to make
-// room; if there is none, the new one is refused in HTTP/2.
+// The gRPC port's connections. gRPC itself accepts any number of connections, and each costs a file
+// descriptor and memory. So this class accepts and counts them, and hands them over to gRPC once
+// they speak HTTP/2 or TLS. TLS connections are handed over a few at a time, from one network after
+// the other, because gRPC does handshakes on the threads that serve all calls. At the limit a
+// silent connection is closed to make room. If there is none, the new connection is refused in
+// HTTP/2.
 #ifndef FRESHET_SERVER_PORTS_CONNECTIONS_H_
 #define FRESHET_SERVER_PORTS_CONNECTIONS_H_
 
@@ -37,46 +38,48 @@ struct ConnectionStats {
   size_t limit = 0;
   uint64_t accepted = 0;           // handed over since the start
   uint64_t refused = 0;            // over the limit
-  uint64_t refused_by_client = 0;  // the part of `refused` over the limit of their network
-  uint64_t silent = 0;  // closed because they said nothing in time, or did not speak HTTP/2
-  uint64_t failed = 0;  // accepts that failed because the system lacked something
+  uint64_t refused_by_client = 0;  // part of `refused`: over the limit of their network
+  uint64_t silent =
+      0;  // closed because they sent nothing in time, or did not speak the expected protocol
+  uint64_t failed = 0;  // failed accepts: the system was out of descriptors or memory
 };
 
-// Accepts, counts and hands over. Thread-safe. Life: Listen, Start, Stop.
+// Accepts, counts and hands over connections. Thread-safe. Lifecycle: Listen, Start, Stop.
 class Connections {
  public:
-  // Takes over a connected descriptor, and closes it in the end.
+  // Takes ownership of a connected descriptor.
   using HandOver = std::function<void(int descriptor)>;
-  // Is told that a handed-over connection was closed: some time later, but before another one with
-  // its number is handed over. Calls nothing of this object.
+  // Called some time after a handed-over connection was closed, but before another connection with
+  // the same descriptor is handed over. Must not call this object.
   using Closed = std::function<void(int descriptor)>;
 
-  // At most `limit` connections are open at a time, and `per_client` speaking ones from one network
-  // (server/base/client_network.h). Clients begin with `speech`. `clock` outlives this.
+  // At most `limit` connections are open at a time, and at most `per_client` handed-over ones from
+  // one network (server/base/client_network.h). Clients begin with the protocol `speech`. `clock`
+  // outlives this object.
   Connections(size_t limit, size_t per_client, Clock& clock, Speech speech = Speech::kHttp2);
   ~Connections();
   Connections(const Connections&) = delete;
   Connections& operator=(const Connections&) = delete;
 
-  // As Acceptor::Listen.
+  // See Acceptor::Listen.
   [[nodiscard]] StatusOr<int> Listen(const std::string& address) {
     return acceptor_.Listen(address);
   }
-  // Takes connections from now on. `hand_over` is called on a thread of this object.
+  // Starts to accept connections. `hand_over` is called on a thread of this object.
   void Start(HandOver hand_over, Closed closed = nullptr);
-  // Listens no more; nothing is handed over afterwards. Idempotent.
+  // Stops listening. No connection is handed over afterwards. Idempotent.
   void Stop();
 
-  // Ends every handed-over connection that is still open, without a word: its owner finds it
+  // Shuts down every handed-over connection that is still open, without notice. gRPC then finds it
   // closed.
   void CutAll() FRESHET_EXCLUDES(mutex_);
-  // Cuts the connections of these peers. The system drops what they have not taken.
+  // Shuts down the connections of these peers. The kernel drops bytes that they have not received.
   void Cut(const std::set<Peer>& peers) FRESHET_EXCLUDES(mutex_);
 
   [[nodiscard]] ConnectionStats stats() const FRESHET_EXCLUDES(mutex_);
 
  private:
-  // Tells a socket from earlier and later ones with its number.
+  // Distinguishes a socket from earlier and later ones with the same descriptor.
   struct Identity {
     dev_t device = 0;
     ino_t inode = 0;
@@ -86,13 +89,13 @@ class Connections {
     Identity identity;
     IpAddress network;
   };
-  // A connection that was handed over and not answered yet.
+  // A connection that was handed over, and whose handshake gRPC has not answered yet.
   struct Shaking {
     int descriptor = -1;
     Identity identity;
     Instant until;  // the end of the wait
   };
-  // A refused connection with time to read the reason.
+  // A refused connection that still has time to read the reason.
   struct Leaving {
     int descriptor = -1;
     Instant until;
@@ -101,27 +104,29 @@ class Connections {
   };
 
   void Run();
-  // How long the thread may wait if nothing comes.
+  // How long the thread may wait if no event comes.
   [[nodiscard]] Duration Patience(Instant now) const;
   void Take(int descriptor, Instant now) FRESHET_EXCLUDES(mutex_);
-  // Whether the network has all the connections that it may have.
+  // Whether the network already has as many connections as it may have.
   [[nodiscard]] bool FullOf(const IpAddress& network, Instant now) FRESHET_REQUIRES(mutex_);
-  // Called on the thread.
+  // Called on this object's thread.
   [[nodiscard]] bool Full() const FRESHET_REQUIRES(mutex_);
-  // Hands over connections that have begun to speak, and closes those that did not in time.
+  // Hands over connections that have begun to speak, and closes connections that did not speak in
+  // time.
   void Attend(Instant now) FRESHET_EXCLUDES(mutex_);
   void HandOne(int descriptor, Instant now) FRESHET_EXCLUDES(mutex_);
-  // Hands over the connections whose turn it is to shake hands.
+  // Hands over the connections that are next to do a TLS handshake.
   void ShakeHands(Instant now) FRESHET_EXCLUDES(mutex_);
   // Publishes the thread's count of silent connections.
   void TellOfLobby() FRESHET_REQUIRES(mutex_);
-  // `why` is for people.
+  // `why`: the reason, in a form for humans.
   void Refuse(int descriptor, std::string_view why, Instant now);
-  // Forgets connections that have been closed.
+  // Removes closed connections from the count.
   void Recount(Instant now) const FRESHET_REQUIRES(mutex_);
-  // Forgets the connection of a number that was closed or given to another.
+  // Removes from the count the connection that had this descriptor.
   void Forget(int descriptor) const FRESHET_REQUIRES(mutex_);
-  // Answers refused connections, and closes those that have left or had their time.
+  // Answers refused connections. Closes those that the client has closed, that are out of time, or
+  // all of them if `all` is set.
   void SeeOff(Instant now, bool all);
   static void Tell(Leaving& leaving);
   [[nodiscard]] static bool IdentityOf(int descriptor, Identity* identity);
@@ -138,12 +143,12 @@ class Connections {
   Lobby lobby_;                                   // used by the thread
   ClientTurns<int, Ipv6Address> to_shake_hands_;  // used by the thread; counted as open
   std::vector<Shaking> shaking_;                  // used by the thread
-  std::deque<Leaving> leaving_;                   // used by the thread, the oldest first
+  std::deque<Leaving> leaving_;                   // used by the thread; oldest first
   PollingThread thread_;
   mutable Mutex mutex_;
-  // Handed-over connections; may hold some that gRPC has closed since.
+  // Handed-over connections by descriptor. May still hold some that gRPC has closed.
   mutable absl::flat_hash_map<int, Open> open_ FRESHET_GUARDED_BY(mutex_);
-  // Their number by network; never zero.
+  // The number of these connections by network; never zero.
   mutable absl::flat_hash_map<IpAddress, size_t> by_network_ FRESHET_GUARDED_BY(mutex_);
   size_t waiting_ FRESHET_GUARDED_BY(mutex_) = 0;  // in the lobby
   mutable Instant recounted_ FRESHET_GUARDED_BY(mutex_);

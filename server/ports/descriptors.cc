@@ -12,21 +12,23 @@
 namespace freshet {
 namespace {
 
-// Descriptors of standard streams, listeners, the log, event queues, and closing connections.
+// Descriptors for standard streams, listeners, the log, event queues and connections that are being
+// closed.
 constexpr uint64_t kOwn = 40;
-// Cores beyond these do not get pollers of their own.
+// gRPC creates no pollers for cores beyond this number.
 constexpr uint64_t kMostCores = 64;
-// Descriptors of the store beside its table cache: logs, manifest, lock, a checkpoint being made,
-// and the inputs and outputs of compactions, which the cache must keep.
+// Descriptors of the store besides its table cache: logs, manifest, lock, a checkpoint in progress,
+// and the inputs and outputs of compactions, which must stay open.
 constexpr uint64_t kStoreWork = 64;
 constexpr uint64_t kLeastTables = 32;
 constexpr uint64_t kLeastConnections = 8;
 constexpr uint64_t kLeastHttp = 4;
 // As many HTTP connections may wait as may be open.
 constexpr uint64_t kPerHttp = 2;
-// A share for the probes and scrapers of a process with few descriptors.
+// One descriptor in this many is for HTTP, so that probes and scrapers get through even if the
+// process has few descriptors.
 constexpr uint64_t kHttpShare = 16;
-// This number of tables holds a terabyte: no store of one machine needs to count them.
+// This many tables hold a terabyte. Beyond that the number of open tables is not limited.
 constexpr uint64_t kAllTables = 16'384;
 
 }  // namespace
@@ -40,7 +42,7 @@ StatusOr<DescriptorPlan> PlanDescriptors(uint64_t limit, const DescriptorWishes&
                       "(ulimit -n, or LimitNOFILE= of systemd)",
                       limit, needed);
   }
-  // Under the smallest limits not all of this is left.
+  // With the smallest limits, fewer HTTP connections than kLeastHttp would fit otherwise.
   const auto http = std::min({static_cast<uint64_t>(std::max(wishes.http_connections, 1)),
                               std::max(kLeastHttp, limit / kHttpShare),
                               (limit - own - kLeastTables - kLeastConnections) / kPerHttp});
@@ -69,8 +71,8 @@ StatusOr<DescriptorPlan> ShareDescriptors(const PortConfig& config) {
       PlanDescriptors(limit, {.connections = config.max_connections,
                               .http_connections = static_cast<int>(config.max_http_connections),
                               .cores = std::thread::hardware_concurrency()}));
-  // An operator who has asked for more is warned, or who gets few; a default is only the most that
-  // is of use.
+  // An operator is warned if the plan has fewer connections than the configuration asks for. If the
+  // configured number is only the default, the plan is logged as information, unless it is small.
   const PortConfig defaults;
   const auto tell = [limit](std::string_view key, int planned, int wanted, int usual) {
     if (planned >= wanted) return;

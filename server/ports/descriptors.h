@@ -1,5 +1,5 @@
-// Shares out the file descriptors of the process. The store comes first: without one for a log or a
-// table it takes no more writes. Connections get the rest.
+// Distributes the file descriptors of the process. The store comes first, because it accepts no
+// more writes if it cannot open a log or a table. Connections get the rest.
 #ifndef FRESHET_SERVER_PORTS_DESCRIPTORS_H_
 #define FRESHET_SERVER_PORTS_DESCRIPTORS_H_
 
@@ -15,25 +15,26 @@ struct PortConfig;
 struct DescriptorWishes {
   int connections = 0;       // of gRPC
   int http_connections = 0;  // of the HTTP port
-  unsigned cores = 1;        // gRPC keeps two descriptors for each
+  unsigned cores = 1;        // gRPC keeps two descriptors for each core
 };
 
-// The numbers that each part gets. Value type, thread-compatible.
+// The number of descriptors for each part. Value type, thread-compatible.
 struct DescriptorPlan {
-  int table_files = -1;  // that the store keeps open; -1: all of them
-  int connections = 0;   // at most as wished
+  int table_files = -1;  // tables that the store keeps open; -1 = all
+  int connections = 0;   // at most as many as wished
   int http_connections = 0;
 };
 
-// Shares out `limit` descriptors. ResourceExhausted, with the number needed, if they are too few to
-// serve.
+// Distributes `limit` descriptors. Not OK: ResourceExhausted, with the number needed, if the limit
+// is too low to serve at all.
 [[nodiscard]] StatusOr<DescriptorPlan> PlanDescriptors(uint64_t limit,
                                                        const DescriptorWishes& wishes);
 
-// Raises the soft limit of the process to its hard limit, and returns it.
+// Raises the soft limit of the process to its hard limit, and returns the new soft limit.
 uint64_t RaiseDescriptorLimit();
 
-// Does both for the configuration, and logs numbers below its wishes.
+// Raises the limit and plans the descriptors for `config`. Logs numbers that are lower than
+// configured.
 [[nodiscard]] StatusOr<DescriptorPlan> ShareDescriptors(const PortConfig& config);
 
 }  // namespace freshet

@@ -15,14 +15,14 @@ int64_t SteadyMicros() {
       .count();
 }
 
-// Clients open two windows again, of the stream and of the connection: at most once for each
-// message, and when they open a call. A DATA frame may bring many messages. The right to send these
-// frames may add up to this number.
+// A client sends WINDOW_UPDATE frames for two windows: that of the stream and that of the
+// connection. It sends each at most once for each message, and when it opens a call. A DATA frame
+// may contain many messages. The number of expected updates is capped at kMostUpdates.
 constexpr uint64_t kUpdatesPerFrame = 4;
 constexpr uint64_t kBytesPerUpdate = 4;
 constexpr uint64_t kMostUpdates = 100'000;
 
-// Uses up one, if there is any.
+// Decrements the counter unless it is zero. Returns false if it is zero.
 bool TakeOne(uint64_t* left) {
   if (*left == 0) return false;
   --*left;
@@ -32,21 +32,21 @@ bool TakeOne(uint64_t* left) {
 }  // namespace
 
 FrameLimits FrameLimitsFor(int64_t metadata_bytes, int64_t streams_per_connection) {
-  // A call with too much metadata is refused by itself up to this size, so that a client slightly
-  // above the limit learns why. gRPC keeps endless headers for each connection, and does not count
-  // them.
+  // Up to this size, gRPC refuses only the call that has too much metadata, so that a client
+  // slightly above the limit learns why. gRPC would buffer endless headers for each connection,
+  // without counting them.
   constexpr int64_t kLeastBlock = 32 << 10;
   constexpr int64_t kLeastCount = 1000;
-  // A stream brings at most 16 KiB before gRPC opens its window again (grpc_port.cc). So only
-  // frames of less than 8 bytes reach this number; no message with a URL is as small.
+  // A stream can send at most 16 KiB before gRPC opens its window again (grpc_port.cc). So only
+  // frames of less than 8 bytes can reach this number, and no message with a URL is that small.
   constexpr uint64_t kUnreadFrames = 2048;
   return {.block_bytes = static_cast<uint64_t>(std::max(4 * metadata_bytes, kLeastBlock)),
           .block_frames = 256,
           .early_calls = static_cast<uint64_t>(std::max(streams_per_connection, kLeastCount)),
-          // A client may cancel all its open calls, and as many more.
+          // A client may cancel all its open calls, and the same number once more.
           .resets = static_cast<uint64_t>(std::max(2 * streams_per_connection, kLeastCount)),
           .idle = kLeastCount,
-          // A window of data may be on its way for each call that the server ends.
+          // When the server ends a call, a window of data may still be on its way.
           .stray = static_cast<uint64_t>(4 * std::max(streams_per_connection, kLeastCount)),
           .unread = kUnreadFrames};
 }
@@ -86,7 +86,7 @@ void FrameWatch::See(const FrameHead& head) {
     case kContinuationFrame:
       return SeeBlock(head);
     case kRstStreamFrame:
-      // gRPC acts once the payload has come.
+      // gRPC acts when the payload has arrived.
       reset_stream_ = head.stream;
       reset_left_ = head.length;
       return Count(limits_.resets, &resets_, "calls that are taken back");
@@ -104,7 +104,7 @@ void FrameWatch::See(const FrameHead& head) {
       if (TakeOne(&settings_acks_)) return;
       return Count(limits_.idle, &idle_, "acknowledgements of settings that were not sent");
     case kPingFrame:
-      // gRPC counts other frames itself, and knows what they answer.
+      // gRPC itself counts pings that are not acknowledgements.
       if ((head.flags & kAckFlag) == 0 || TakeOne(&ping_acks_)) return;
       return Count(limits_.idle, &idle_, "answers to pings that were not sent");
     case kWindowUpdateFrame:
@@ -134,7 +134,7 @@ void FrameWatch::SeeCall(const FrameHead& head) {
   if ((head.flags & kEndStreamFlag) != 0) messages_.EndInput(head.stream);
   window_updates_ = std::min(window_updates_ + kUpdatesPerFrame, kMostUpdates);
   if (trusted_) return;
-  // gRPC has no more calls open, except those it skips while it closes the connection.
+  // gRPC never has more calls open, except for calls that it skips while it closes the connection.
   const bool too_many = messages_.open() > 2 * limits_.early_calls;
   if ((!settled_ && ++early_calls_ > limits_.early_calls) || too_many) {
     excess_ = "calls of a client that takes in no settings";
@@ -143,8 +143,8 @@ void FrameWatch::SeeCall(const FrameHead& head) {
 
 void FrameWatch::Sending(std::string_view bytes) {
   settings_sent_ = true;
-  // gRPC writes one piece after the other, each with all that is ready, and keeps the calls of a
-  // piece until all of it has left.
+  // gRPC makes one write at a time, with all bytes that are ready, and keeps the calls that end in
+  // a write until the whole write has been sent.
   if (bytes.size() > unsent_) calls_in_write_ += std::exchange(calls_since_write_, 0);
   const size_t again = std::min(unsent_, bytes.size());
   unsent_ -= again;
@@ -195,7 +195,7 @@ void FrameWatch::SeekKey(std::string_view part) {
   for (size_t at = 0; (at = rest.find(limits_.mark)) != std::string_view::npos;) {
     const std::string_view shown = rest.substr(at + limits_.mark.size());
     if (shown.size() < limits_.key.size()) break;
-    // The comparison takes a time that tells nothing of the key.
+    // The time of this comparison does not reveal the key.
     trusted_ = CRYPTO_memcmp(shown.data(), limits_.key.data(), limits_.key.size()) == 0;
     if (trusted_) return unseen_.clear();
     rest = rest.substr(at + 1);
@@ -208,7 +208,7 @@ void FrameWatch::Count(uint64_t most, uint64_t* count, std::string_view what) {
   if (trusted_) return;
   if (window_began_ == 0) window_began_ = SteadyMicros();
   if (++*count <= most) return;
-  // The clock is read only once in this many.
+  // The clock is read only when the count exceeds `most`.
   const int64_t now = SteadyMicros();
   if (now - window_began_ < FrameLimits::kWindow.micros()) {
     excess_ = what;

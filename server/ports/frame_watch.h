@@ -1,6 +1,7 @@
-// Limits on useless work that an HTTP/2 client causes, by the heads of its frames. gRPC 1.51 takes
-// header blocks of any length, in quadratic time, and any number of calls cancelled at once. It
-// also takes messages in pieces of a byte, and any number of unread messages (docs/security.md).
+// Limits the useless work that an HTTP/2 client can cause, by watching the headers of its frames.
+// gRPC 1.51 accepts header blocks of any length, in quadratic time, and any number of calls that
+// are cancelled at once. It also accepts messages in pieces of one byte, and any number of unread
+// messages (docs/security.md).
 #ifndef FRESHET_SERVER_PORTS_FRAME_WATCH_H_
 #define FRESHET_SERVER_PORTS_FRAME_WATCH_H_
 
@@ -21,29 +22,30 @@ struct FrameLimits {
   // Limits of a HEADERS frame with its CONTINUATION frames:
   uint64_t block_bytes = 0;
   uint64_t block_frames = 0;
-  // Calls before the client has acknowledged the server's settings: until then gRPC holds it to no
-  // limit.
+  // Calls before the client has acknowledged the server's settings. Until then gRPC enforces no
+  // limit on calls.
   uint64_t early_calls = 0;
   // Limits of one connection, within kWindow:
   uint64_t resets = 0;  // RST_STREAM
-  // SETTINGS, PRIORITY, GOAWAY, unknown frames, DATA with nothing or a scrap of a message, and
-  // WINDOW_UPDATE and acknowledgements beyond those that answer the server:
+  // SETTINGS, PRIORITY, GOAWAY, unknown frames, DATA that is empty or holds only a scrap of a
+  // message, and WINDOW_UPDATE and acknowledgements beyond those that answer the server:
   uint64_t idle = 0;
-  // DATA frames of streams that are closed, or never were open:
+  // DATA frames of streams that are closed or were never open:
   uint64_t stray = 0;
-  // DATA frames of one stream with almost nothing since the server last opened its window.
+  // Small DATA frames of one stream since the server last opened its window.
   uint64_t unread = 0;
 
-  // The key that a server of the fleet shows in the headers of a call, which brings the calls of
-  // many clients. After it only header sizes are limited. The key comes right behind the mark,
-  // which is no secret. Empty = no key counts.
+  // The key that another server of the fleet shows in the headers of a call, because its connection
+  // carries the calls of many clients. Once the key was shown, only header sizes are limited. The
+  // key directly follows the mark, which is not secret. Empty = no key is accepted.
   std::string_view mark;
   std::string_view key;
 
   static constexpr Duration kWindow = Duration::Seconds(10);
 };
 
-// The limits of a server that takes `metadata_bytes` in a call and `streams_per_connection` calls.
+// The limits of a server that accepts `metadata_bytes` of metadata in a call and
+// `streams_per_connection` calls on a connection.
 [[nodiscard]] FrameLimits FrameLimitsFor(int64_t metadata_bytes, int64_t streams_per_connection);
 
 // Watches the frames of one connection in both directions. Thread-compatible.
@@ -51,26 +53,28 @@ class FrameWatch {
  public:
   explicit FrameWatch(const FrameLimits& limits) : limits_(limits) {}
 
-  // Takes the next bytes from the client, in pieces of any size. False = the client has passed a
-  // limit: read nothing more.
+  // Takes the next bytes from the client, in pieces of any size. Returns false if the client has
+  // exceeded a limit: the caller then reads no more.
   [[nodiscard]] bool Take(std::string_view bytes);
-  // Takes bytes that the server is about to send, in pieces of any size: the client may answer
-  // before they are known to be sent. Once some are, the client may acknowledge the server's
-  // settings, which come first. gRPC would take an earlier acknowledgement as leave to ignore its
-  // limits.
+  // Takes bytes that the server is about to send, in pieces of any size. This is called before the
+  // write, because the client may answer before the write returns. After the first bytes, the
+  // client may acknowledge the server's settings, which come first. gRPC would stop enforcing its
+  // limits if it accepted an earlier acknowledgement.
   void Sending(std::string_view bytes);
-  // Tells that the last `bytes` of these were not sent: they come again next.
+  // Says that the last `bytes` of these were not sent. They come again with the next call of
+  // Sending.
   void NotSent(size_t bytes) { unsent_ = bytes; }
-  // Tells that the system has taken all that gRPC has written.
+  // Says that the kernel has accepted everything that gRPC has written.
   void AllLeft() { calls_in_write_ = answers_in_write_ = 0; }
-  // gRPC's memory for the connection beyond the server's influence: bytes of messages, and calls
-  // opened since the system took all of gRPC's last write. Zero once the key was shown.
+  // The memory that gRPC holds for the connection and that the server cannot influence: bytes of
+  // messages, and calls opened since the kernel accepted gRPC's last complete write. Zero once the
+  // key was shown.
   [[nodiscard]] WireHeld held() const;
-  // Tells that the client, together with others, holds too much, as if it had passed a limit of its
-  // own.
+  // Treats the client as if it had exceeded a limit, because it and other clients together hold too
+  // much.
   void Exceed(std::string_view what) { excess_ = what; }
-  // The calls of the client. A call is open until the client has cancelled it, or the system has
-  // taken all of gRPC's answer.
+  // The calls of the client. A call is open until the client has cancelled it, or the kernel has
+  // accepted all of gRPC's answer.
   [[nodiscard]] WireCalls calls() const {
     return {.opened = opened_, .open = messages_.open() + answers_in_write_};
   }
@@ -78,27 +82,28 @@ class FrameWatch {
   [[nodiscard]] size_t data_left() const { return in_data_ ? messages_.left() : 0; }
   // Whether the key was shown.
   [[nodiscard]] bool trusted() const { return trusted_; }
-  // The limit that was passed; empty = none.
+  // The limit that was exceeded, in words; empty = none.
   [[nodiscard]] std::string_view excess() const { return excess_; }
 
  private:
   void See(const FrameHead& head);
-  // The payload of a DATA frame has come, with the last of so many bytes of the connection.
+  // Called when the payload of a DATA frame has arrived. `bytes`: all bytes of the connection up to
+  // its end.
   void SeeData(uint64_t bytes);
-  // Takes the next part of the payload of what the server sends.
+  // Takes the next part of the payload of a frame that the server sends.
   void SeeSent(std::string_view part);
   void SeeCall(const FrameHead& head);
   void SeeBlock(const FrameHead& head);
-  // Looks for the key in a part of headers.
+  // Looks for the key in the next part of the headers.
   void SeekKey(std::string_view part);
-  // Counts one event, of which `most` may come within a window.
+  // Counts one event. At most `most` of them may occur within a window.
   void Count(uint64_t most, uint64_t* count, std::string_view what);
 
   // A WINDOW_UPDATE that is being sent.
   struct Window {
     uint32_t stream = 0;
     uint32_t bytes = 0;
-    uint32_t left = 0;  // bytes of its payload to come
+    uint32_t left = 0;  // bytes of its payload still to come
   };
 
   FrameLimits limits_;
@@ -111,26 +116,26 @@ class FrameWatch {
   MessageFrames messages_;
   bool in_headers_ = false;  // the payload of a frame with headers is next
   bool trusted_ = false;
-  std::string unseen_;  // the end of the headers so far: the key may have begun in it
+  std::string unseen_;  // the last bytes of the headers so far, in which the key may have begun
   uint64_t block_bytes_ = 0;
   uint64_t block_frames_ = 0;
   bool settings_sent_ = false;
   bool settled_ = false;  // the client has acknowledged the settings
-  // Frames that the client may still send, as answers and for calls that it opened:
+  // Frames that the client may still send as answers, or for calls that it has opened:
   uint64_t settings_acks_ = 0;
   uint64_t ping_acks_ = 0;
   uint64_t window_updates_ = 0;
-  uint32_t reset_left_ = 0;  // bytes to come of a RST_STREAM for reset_stream_
+  uint32_t reset_left_ = 0;  // bytes still to come of a RST_STREAM for reset_stream_
   uint32_t reset_stream_ = 0;
   uint64_t opened_ = 0;
   uint64_t calls_since_write_ = 0;  // opened since the last write began
-  uint64_t calls_in_write_ = 0;     // opened before it, until all of it has left
-  uint64_t answers_in_write_ = 0;   // calls that end in unsent bytes
+  uint64_t calls_in_write_ = 0;    // opened before the last write, until all of that write was sent
+  uint64_t answers_in_write_ = 0;  // calls whose last bytes are not sent yet
   uint64_t early_calls_ = 0;
   uint64_t resets_ = 0;  // since window_began_
   uint64_t idle_ = 0;
   uint64_t stray_ = 0;
-  int64_t window_began_ = 0;  // microseconds of a steady clock; 0 = nothing counted yet
+  int64_t window_began_ = 0;  // microseconds of a steady clock; 0 = no event yet
   std::string_view excess_;
 };
 

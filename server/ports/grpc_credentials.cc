@@ -9,8 +9,9 @@
 namespace freshet {
 namespace {
 
-// Certificates for gRPC. Its C++ classes either watch files themselves, experimentally, or never
-// look again; its C core asks before each handshake. Thread-safe.
+// Gives gRPC the certificates. gRPC's C++ credentials either watch files themselves, which is
+// experimental, or never reload. Its C core asks for a new configuration before each handshake.
+// Thread-safe.
 class DoorCredentials final : public grpc::ServerCredentials {
  public:
   explicit DoorCredentials(Door& door) : door_(door) {
@@ -48,7 +49,7 @@ class DoorCredentials final : public grpc::ServerCredentials {
     }
     const grpc_ssl_pem_key_cert_pair pair = {.private_key = tls->key.c_str(),
                                              .cert_chain = tls->certificate.c_str()};
-    // gRPC needs a root even if no client is asked for a certificate.
+    // gRPC needs a root certificate even if no client is asked for a certificate.
     const std::string& roots = tls->client_ca.empty() ? tls->certificate : tls->client_ca;
     *config = grpc_ssl_server_certificate_config_create(roots.c_str(), &pair, 1);
     return GRPC_SSL_CERTIFICATE_CONFIG_RELOAD_NEW;

@@ -1,5 +1,5 @@
-// The security of the gRPC port: TLS with the door's present certificate, or plain text. Methods
-// themselves check who calls (server/api/caller.h).
+// The transport security of the gRPC port: TLS with the door's current certificate, or plain text.
+// Each method checks its caller (server/api/caller.h).
 #ifndef FRESHET_SERVER_PORTS_GRPC_CREDENTIALS_H_
 #define FRESHET_SERVER_PORTS_GRPC_CREDENTIALS_H_
 

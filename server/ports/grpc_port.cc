@@ -22,37 +22,38 @@
 namespace freshet {
 namespace {
 
-// The least interval between a client's pings; a client that pings more often is told to stop.
+// The least interval between a client's pings. gRPC disconnects a client that pings more often.
 constexpr Duration kMinPingInterval = Duration::Seconds(1);
-// A connection that has not shaken hands after this time is closed.
+// A connection that has not completed its handshake after this time is closed.
 constexpr Duration kHandshake = Duration::Seconds(20);
 // gRPC's memory for a connection, and for a call.
 constexpr size_t kBytesPerConnection = size_t{32} << 10;
 constexpr size_t kBytesPerCall = size_t{16} << 10;
-// The number of largest messages that may be on their way at a time.
+// The number of messages of the largest size that may be partly received at a time.
 constexpr size_t kPartialMessages = 16;
-// gRPC keeps a call that the server has ended until its answer has left. The first number is how
-// many it may keep for each call that the server takes; those of the second number of full
-// connections are the least.
+// gRPC keeps a call that the server has ended until its answer was sent. kKeptPerCall: how many of
+// these gRPC may keep for each call that the server accepts. The limit is at least the calls of
+// kFullConnections full connections.
 constexpr uint64_t kKeptPerCall = 4;
 constexpr uint64_t kFullConnections = 16;
-// Bytes that gRPC reads ahead on a stream whose messages nobody asks for. It must not read more on
-// fast networks: thousands of unread streams would hold as many megabytes. A message that is being
-// read may always come as a whole. FrameLimits::unread depends on this number.
+// Bytes that gRPC reads ahead on a stream whose messages nobody has asked for. gRPC must not raise
+// this on fast networks, because thousands of unread streams would then hold thousands of
+// megabytes. A message that is being read is always received as a whole. FrameLimits::unread
+// depends on this number.
 constexpr int kBytesAhead = 16 << 10;
 // During a stop, connections whose clients do not read are cut after this time.
 constexpr Duration kCutAfter = Duration::Seconds(3);
 
 int Millis(Duration duration) { return static_cast<int>(duration.micros() / 1000); }
 
-// Sends pings to find peers that vanished; an interval of 0 = no pings.
+// Sends pings to detect peers that have vanished; an interval of 0 = no pings.
 void SetKeepalive(const ServerConfig& config, grpc::ServerBuilder* builder) {
   if (config.keepalive_interval > Duration()) {
     builder->AddChannelArgument(GRPC_ARG_KEEPALIVE_TIME_MS,
                                 std::max(1, Millis(config.keepalive_interval)));
     builder->AddChannelArgument(GRPC_ARG_KEEPALIVE_TIMEOUT_MS,
                                 std::max(1, Millis(config.keepalive_timeout)));
-    // Pings go on however long nothing else is sent.
+    // Pings continue even if nothing else is sent.
     builder->AddChannelArgument(GRPC_ARG_HTTP2_MAX_PINGS_WITHOUT_DATA, 0);
   }
   // Clients may ping too, even without an open call.
@@ -61,8 +62,8 @@ void SetKeepalive(const ServerConfig& config, grpc::ServerBuilder* builder) {
                               Millis(kMinPingInterval));
 }
 
-// Asks unused and old connections to go; open calls go on. gRPC varies an age by up to a tenth, so
-// that connections do not all end at once.
+// Asks clients to close idle and old connections; open calls continue. gRPC varies the maximum age
+// by up to a tenth, so that connections do not all end at once.
 void SetAges(const ServerConfig& config, grpc::ServerBuilder* builder) {
   const auto set = [builder](const char* argument, Duration duration) {
     if (duration > Duration()) builder->AddChannelArgument(argument, std::max(1, Millis(duration)));
@@ -77,9 +78,8 @@ size_t PartialBytes(const ServerConfig& config) {
                   kPartialMessages * static_cast<size_t>(config.max_message_bytes));
 }
 
-// The bytes that gRPC may hold for all connections: messages that were read and not acknowledged
-// yet, unfinished messages, and the needs of connections and calls. At the limit gRPC takes in
-// less, and ends streams.
+// The bytes that gRPC may hold for all connections: unacknowledged messages, unfinished messages,
+// and the overhead of connections and calls. At the limit gRPC reads less and ends streams.
 size_t QuotaBytes(const ServerConfig& config, size_t connections, size_t calls) {
   const auto unacked = static_cast<size_t>(config.max_unacked_bytes);
   return unacked + PartialBytes(config) + kBytesPerConnection * connections + kBytesPerCall * calls;
@@ -117,14 +117,15 @@ class GrpcPort::CallBook final : public grpc::ContextAllocator {
     found->second.network = network;
     noted_.emplace_back(&context, found->second.serial);
   }
-  // Notes that a thread has come to the first message of the call.
+  // Notes that a thread has reached the first message of the call.
   void NoteTurn(const grpc::CallbackServerContext& context) FRESHET_EXCLUDES(mutex_) {
     const MutexLock lock(mutex_);
     const auto found = calls_.find(&context);
     CHECK(found != calls_.end(), "a call of another book");
     Hear(found->second);
   }
-  // Silent calls do not wait for gRPC's threads. To be called again and again.
+  // Notes the turn of calls that have sent no message, because they do not wait for gRPC's threads.
+  // Must be called periodically.
   void Look() FRESHET_EXCLUDES(mutex_) {
     const MutexLock lock(mutex_);
     for (const auto& [context, serial] : noted_before_) {
@@ -140,7 +141,7 @@ class GrpcPort::CallBook final : public grpc::ContextAllocator {
       const MutexLock lock(mutex_);
       const auto found = calls_.find(context);
       CHECK(found != calls_.end(), "a call of another book");
-      // gRPC drops a call that is made while the server ends: that has no network.
+      // A call that gRPC creates and drops during shutdown has no network.
       Hear(found->second);
       call = std::move(found->second);
       calls_.erase(found);
@@ -155,9 +156,9 @@ class GrpcPort::CallBook final : public grpc::ContextAllocator {
   struct Call {
     std::unique_ptr<grpc::GenericCallbackServerContext> context;
     uint64_t serial = 0;  // unique
-    uint64_t age = 0;     // age in which it was made
+    uint64_t age = 0;     // the age (WireTurns::Made) in which the call was created
     IpAddress network;    // set by Note
-    bool heard = false;   // told to the turns
+    bool heard = false;   // reported to turns_
   };
 
   void Hear(Call& call) FRESHET_REQUIRES(mutex_) {
@@ -166,9 +167,9 @@ class GrpcPort::CallBook final : public grpc::ContextAllocator {
 
   WireTurns& turns_;
   Mutex mutex_;
-  uint64_t serial_ FRESHET_GUARDED_BY(mutex_) = 0;  // of the last call
+  uint64_t serial_ FRESHET_GUARDED_BY(mutex_) = 0;  // serial number of the last call
   absl::flat_hash_map<const grpc::CallbackServerContext*, Call> calls_ FRESHET_GUARDED_BY(mutex_);
-  // Calls noted since the last Look, and between the two before.
+  // Calls noted since the last Look, and calls noted between the two last ones.
   using Noted = std::vector<std::pair<const grpc::CallbackServerContext*, uint64_t>>;
   Noted noted_ FRESHET_GUARDED_BY(mutex_);
   Noted noted_before_ FRESHET_GUARDED_BY(mutex_);
@@ -236,11 +237,13 @@ StatusOr<int> GrpcPort::Start(grpc::CallbackGenericService& calls) {
   builder.AddChannelArgument(GRPC_ARG_MAX_CONCURRENT_STREAMS, config_.max_streams_per_connection);
   builder.AddChannelArgument(GRPC_ARG_HTTP2_BDP_PROBE, 0);
   builder.AddChannelArgument(GRPC_ARG_HTTP2_STREAM_LOOKAHEAD_BYTES, kBytesAhead);
-  // Each piece of a message keeps the block into which it was read; MessageFrames counts on this.
+  // Each piece of a message keeps the block into which it was read. MessageFrames relies on this
+  // block size.
   builder.AddChannelArgument(GRPC_ARG_TCP_MAX_READ_CHUNK_SIZE,
                              static_cast<int>(MessageFrames::kBlockBytes));
   builder.AddChannelArgument(GRPC_ARG_SERVER_HANDSHAKE_TIMEOUT_MS, Millis(kHandshake));
-  // The server inflates messages when it reads them, up to their limits (server/api/inflate.h).
+  // The server itself decompresses messages when it reads them, within limits
+  // (server/api/inflate.h).
   builder.AddChannelArgument(GRPC_ARG_ENABLE_PER_MESSAGE_DECOMPRESSION, 0);
   builder.SetCompressionAlgorithmSupportStatus(GRPC_COMPRESS_DEFLATE, false);
   SetKeepalive(config_, &builder);
@@ -265,10 +268,10 @@ StatusOr<int> GrpcPort::Start(grpc::CallbackGenericService& calls) {
 }
 
 void GrpcPort::Stop() {
-  // After a shutdown gRPC forgets to close new connections.
+  // gRPC would leak connections that are handed over after a shutdown.
   connections_.Stop();
   if (server_ == nullptr || std::exchange(stopped_, true)) return;
-  // gRPC waits for ever for a connection to take its bytes, pings included.
+  // gRPC waits forever for a connection to accept its bytes, including pings.
   Ticker cutter(kCutAfter, [this] {
     connections_.CutAll();
     wire_turns_->End();

@@ -1,4 +1,4 @@
-// The gRPC port: its address, its services, and the limits of a connection.
+// The gRPC port: its address, its services and its limits on connections.
 #ifndef FRESHET_SERVER_PORTS_GRPC_PORT_H_
 #define FRESHET_SERVER_PORTS_GRPC_PORT_H_
 
@@ -26,36 +26,37 @@ namespace freshet {
 
 struct ServerConfig;
 
-// The port. Thread-safe but for Start and Stop.
+// The port. Thread-safe, except for Start and Stop.
 class GrpcPort {
  public:
-  // At most `connections` are open at a time. All references outlive this.
+  // At most `connections` connections are open at a time. All references outlive this object.
   GrpcPort(const ServerConfig& config, size_t connections, Door& door, Clock& clock);
   ~GrpcPort();
   GrpcPort(const GrpcPort&) = delete;
   GrpcPort& operator=(const GrpcPort&) = delete;
 
-  // Starts the port. Every call goes to `calls`, which outlives this, with its first bytes: so each
-  // can be counted and refused before any of its messages. `calls` checks who calls. Returns the
-  // port number. Unavailable says why it is not possible.
+  // Starts the port. Every call is passed to `calls` as soon as its first bytes arrive, so that it
+  // can be counted and refused before any of its messages. `calls` outlives this object and checks
+  // the callers. Returns the port number. Not OK: Unavailable, with the reason.
   [[nodiscard]] StatusOr<int> Start(grpc::CallbackGenericService& calls);
-  // Takes no more connections, gives open calls one second, and ends. Idempotent.
+  // Accepts no more connections, gives open calls one second to finish, and ends. Idempotent.
   void Stop();
 
-  // Sets gRPC's memory by the numbers of connections and calls, and looks at connections that wait
-  // for their turn. To be called again and again; before the first time the highest numbers count.
+  // Sets gRPC's memory limit for the current number of connections and for `calls` calls, and lets
+  // waiting connections check again if they may be read. Must be called periodically. Before the
+  // first call the maximum numbers apply.
   void Allow(size_t calls);
-  // As Connections.
+  // See Connections::Cut.
   void Cut(const std::set<Peer>& peers) { connections_.Cut(peers); }
 
-  // nullptr before Start. Lives as long as this.
+  // nullptr before Start. Lives as long as this object.
   [[nodiscard]] grpc::Server* server() const { return server_.get(); }
   [[nodiscard]] ConnectionStats connections() const { return connections_.stats(); }
 
  private:
-  // Makes gRPC's contexts of calls, and tells the turns when calls begin and end.
+  // Creates gRPC's contexts of calls, and tells WireTurns when calls begin and end.
   class CallBook;
-  // Notes each call, and passes it on.
+  // Notes each call in the CallBook, and passes it on.
   class Announced;
 
   void HandOver(int descriptor);

@@ -1,4 +1,5 @@
-// Heads of HTTP/2 frames (RFC 9113, sections 4 and 6).
+// Headers of HTTP/2 frames (RFC 9113, sections 4 and 6), called heads here to distinguish them from
+// HEADERS frames.
 #ifndef FRESHET_SERVER_PORTS_HTTP2_FRAMES_H_
 #define FRESHET_SERVER_PORTS_HTTP2_FRAMES_H_
 
@@ -26,7 +27,7 @@ inline constexpr uint8_t kEndStreamFlag = 1;  // of DATA and HEADERS
 inline constexpr uint8_t kEndHeadersFlag = 4;
 inline constexpr uint8_t kPaddedFlag = 8;  // of DATA and HEADERS
 
-// The head of a frame, before its payload. Value type, thread-compatible.
+// The fixed-size header of a frame, before its payload. Value type, thread-compatible.
 struct FrameHead {
   uint32_t length = 0;  // of the payload
   uint8_t type = 0;     // a FrameType, or an unknown one
@@ -34,19 +35,20 @@ struct FrameHead {
   uint32_t stream = 0;
 };
 
-// Finds the heads in the bytes of one side of HTTP/2. Thread-compatible.
+// Finds the frame heads in the bytes of one direction of a connection. Thread-compatible.
 class FrameHeads {
  public:
-  // Bytes of the preface that a client sends before its frames.
+  // Size of the preface that a client sends before its frames.
   static constexpr uint32_t kPrefaceBytes = 24;
 
-  // Skips the first `before` bytes, such as a client's preface.
+  // Skips the first `before` bytes, for example a client's preface.
   explicit FrameHeads(uint32_t before = kPrefaceBytes) : skip_(before) {}
 
-  // Takes bytes up to the next head, and returns the head; unset = it has yet to come, and all
-  // bytes were taken.
+  // Consumes bytes up to the end of the next head, and returns the head. Unset = the head is not
+  // complete yet, and all bytes were consumed.
   [[nodiscard]] std::optional<FrameHead> Next(std::string_view* bytes);
-  // Takes the available part of the payload behind the last head. Next skips the rest of it.
+  // Consumes and returns the available part of the payload after the last head. Next skips the rest
+  // of it.
   [[nodiscard]] std::string_view TakePayload(std::string_view* bytes);
 
  private:
@@ -54,7 +56,7 @@ class FrameHeads {
 
   uint32_t skip_;  // bytes before the next head
   std::array<uint8_t, kHeadBytes> head_{};
-  size_t there_ = 0;  // bytes of head_
+  size_t there_ = 0;  // bytes of head_ that have arrived
 };
 
 }  // namespace freshet

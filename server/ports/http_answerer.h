@@ -1,4 +1,4 @@
-// A thread for slow answers, so that an event loop need not wait.
+// A thread for slow answers, so that an event loop does not have to wait for them.
 #ifndef FRESHET_SERVER_PORTS_HTTP_ANSWERER_H_
 #define FRESHET_SERVER_PORTS_HTTP_ANSWERER_H_
 
@@ -18,26 +18,27 @@ namespace freshet {
 class HttpAnswerer {
  public:
   using Ticket = uint64_t;
-  // Called on the thread, once for each call of a route.
+  // Called on the answerer's thread, once for each call of a route.
   using Deliver = std::function<void(std::vector<Ticket>, HttpResponse)>;
 
-  // At most `max_calls` calls wait, each for at most `max_tickets` requests. One client
-  // (HttpRequest::client) has a share of them (core/base/shares.h). Clients take turns.
+  // At most `max_calls` calls wait, each on behalf of at most `max_tickets` requests. One client
+  // (HttpRequest::client) may have only a share of the waiting calls (core/base/shares.h). Clients
+  // take turns.
   HttpAnswerer(size_t max_calls, size_t max_tickets, Deliver deliver);
   ~HttpAnswerer();
   HttpAnswerer(const HttpAnswerer&) = delete;
   HttpAnswerer& operator=(const HttpAnswerer&) = delete;
 
   void Start();
-  // Drops waiting calls, and waits for the running one. Idempotent.
+  // Drops waiting calls, and waits for the running call to end. Idempotent.
   void Stop() FRESHET_EXCLUDES(mutex_);
 
-  // Has the route, which outlives this, called for the request. The call may serve other waiting
-  // requests for the same GET of the first lane, but no call that has begun is shared. False = too
-  // many wait. `wanted` says whether somebody still waits for a ticket.
+  // Queues a call of the route, which outlives this object, for the request. In the lane kShared,
+  // one call answers all GET requests for the same route that wait when it begins. Returns false if
+  // too many calls or requests wait. `wanted` says whether a request with this ticket still waits.
   [[nodiscard]] bool Ask(const HttpRoute& route, HttpRequest request, Ticket ticket,
                          const std::function<bool(Ticket)>& wanted) FRESHET_EXCLUDES(mutex_);
-  // The number of calls that have not begun.
+  // The number of queued calls.
   [[nodiscard]] size_t waiting() const FRESHET_EXCLUDES(mutex_);
 
  private:
@@ -58,7 +59,7 @@ class HttpAnswerer {
   bool stopping_ FRESHET_GUARDED_BY(mutex_) = false;
 };
 
-// Calls the route; 500 if it fails.
+// Calls the route. Returns a response with status 500 if the route throws.
 [[nodiscard]] HttpResponse CallRoute(const HttpRoute& route, const HttpRequest& request);
 
 }  // namespace freshet

@@ -1,4 +1,4 @@
-// Reads the credentials that the client of an HTTP request has shown.
+// Reads the credentials that the client of an HTTP request has presented.
 #ifndef FRESHET_SERVER_PORTS_HTTP_CREDENTIALS_H_
 #define FRESHET_SERVER_PORTS_HTTP_CREDENTIALS_H_
 

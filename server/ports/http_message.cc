@@ -14,11 +14,11 @@ namespace {
 
 namespace http = boost::beast::http;
 
-// The shortest end of a body in chunks: "0" and two ends of lines. At least this many bytes follow
-// every chunk.
+// The size of the shortest end of a chunked body: "0" and two line ends. At least this many bytes
+// follow every chunk.
 constexpr size_t kLastChunkBytes = 5;
-// Each chunk comes with a line of its own. A body with these lines may have this many times the
-// limit of the body.
+// Each chunk begins with a line that gives its size. A body together with these lines may have this
+// many times the limit for the body.
 constexpr size_t kMostFraming = 4;
 constexpr const char* kRetryAfter = "Retry-After";
 
@@ -29,8 +29,8 @@ struct Target {
   std::string query;      // "y"
 };
 
-// Refuses an authority that is empty or has a user name: programs differ in which host they read
-// from it.
+// Returns an invalid target if the authority is empty or has a user name, because programs disagree
+// about the host in it.
 Target SplitTarget(std::string_view target) {
   Target split;
   for (const std::string_view scheme : {"http://", "https://"}) {
@@ -90,7 +90,8 @@ std::string HttpHead(const HttpResponse& response, bool keep_alive) {
   const boost::beast::string_view reason = http::obsolete_reason(status);
   std::string head = fmt::format("HTTP/1.1 {} {}\r\n", response.status,
                                  std::string_view(reason.data(), reason.size()));
-  // These answers have no body. A 204 must not have a Content-Length, a 304 need not.
+  // Answers with status 204 or 304 have no body. A 204 must not have a Content-Length, and a 304
+  // need not have one.
   if (response.status != 204 && response.status != 304)
     head += fmt::format("Content-Length: {}\r\n", response.size());
   if (response.body != nullptr) {
@@ -145,20 +146,20 @@ bool HttpReader::begun() const { return parser_->taken > 0 || !bytes_.empty(); }
 HttpReader::State HttpReader::Read() {
   auto& parser = parser_->parser;
   while (!parser.is_done() && !bytes_.empty()) {
-    // Beast expects the bytes after the line of the last chunk in one piece.
+    // Beast expects all bytes after the last chunk's size line in one piece.
     if (parser.is_header_done() && parser.chunked() && bytes_.size() < kLastChunkBytes) break;
     boost::beast::error_code error;
-    // The header is read alone first, so that its bytes can be counted.
+    // The header is parsed separately, so that its bytes can be counted.
     const bool in_header = !parser.is_header_done();
     parser.eager(!in_header);
     const size_t taken = parser.put(boost::asio::buffer(bytes_.data(), bytes_.size()), error);
     bytes_.erase(0, taken);
     parser_->taken += taken;
-    // Beast applies the limit to the request line and to the fields, each by itself, so the sum is
+    // Beast applies the limit separately to the request line and to the fields, so the sum is
     // checked here.
     if (in_header && parser_->taken > sizes_.header_bytes) error = http::error::header_limit;
     if (error == http::error::header_limit) return Refuse(431, "the header is too large");
-    // A wrong header may give a wrong length of the body, so the body is not read.
+    // An invalid header may give a wrong length of the body, so the body is not read.
     if (in_header && parser.is_header_done() && !error) {
       if (std::optional<HttpResponse> refusal = RefusalOf()) {
         refusal_ = *std::move(refusal);
@@ -176,7 +177,7 @@ HttpReader::State HttpReader::Read() {
     if (taken == 0) break;
   }
   if (parser.is_done()) return State::kRequest;
-  // The parser takes whole lines, so it leaves at most one.
+  // The parser consumes whole lines, so it leaves at most one line.
   if (bytes_.size() > sizes_.header_bytes) return Refuse(431, "a line is too long");
   return State::kWantsMore;
 }
@@ -211,8 +212,8 @@ std::optional<HttpResponse> HttpReader::RefusalOf() const {
   const auto hosts = message.count(http::field::host);
   const bool unnamed = message[http::field::host].empty() && message.version() >= 11;
   if (hosts > 1 || unnamed) return TextResponse(400, "the request must have one Host");
-  // The parser ignores an unknown coding; another program on the way may then see another end of
-  // the body (RFC 9112, 6.1).
+  // The parser ignores an unknown transfer coding. A proxy in between might then see a different
+  // end of the body (RFC 9112, 6.1).
   const auto codings = message.count(http::field::transfer_encoding);
   if (codings == 0) return std::nullopt;
   const auto coding = message[http::field::transfer_encoding];
@@ -233,7 +234,7 @@ HttpRequest HttpReader::Head() const {
   request.path = std::move(target.path);
   request.query = std::move(target.query);
   for (const auto& field : message) {
-    // The host of a target wins over the Host field (RFC 9112, 3.2.2).
+    // The host in an absolute target takes precedence over the Host field (RFC 9112, 3.2.2).
     const bool replaced = field.name() == http::field::host && !target.authority.empty();
     request.fields.emplace_back(std::string(field.name_string()),
                                 replaced ? target.authority : std::string(field.value()));

@@ -37,17 +37,18 @@ using asio::ip::tcp;
 using boost::system::error_code;
 using Ticket = HttpAnswerer::Ticket;
 
-// Connections taken before open ones are served again. Otherwise a new one would wait for a request
-// of each open one, for each that came before.
+// New connections that are taken before open ones are served again. If only one were taken at a
+// time, each would have to wait until all open connections were served.
 constexpr int kTakenAtOnce = 64;
-// The time in which answers may still leave when the port stops.
+// The time for sending the remaining answers when the port stops.
 constexpr Duration kStopTime = Duration::Seconds(1);
 // Bytes that a client may still send on a finished connection.
 constexpr size_t kMaxLingeringBytes = 1 << 20;
-// If no network has more than one connection, one younger than this makes no room.
+// If no network has more than one connection, a connection younger than this is not closed to make
+// room.
 constexpr Duration kYoung = Duration::Seconds(1);
 
-// Counters of HttpStats. The loop's thread counts, any thread reads.
+// Counters of HttpStats. Written on the loop's thread and read on any thread.
 struct HttpCounters {
   std::atomic<size_t> open = 0;
   std::atomic<uint64_t> taken = 0;
@@ -61,7 +62,7 @@ HttpResponse Busy() {
   return RetryResponse(503, "the server has too much to answer", Duration::Seconds(1));
 }
 
-// Sets the highest body limit of any route for the readers.
+// Sets HttpSizes::most_body_bytes to the highest body limit of any route.
 HttpOptions WithMostBody(HttpOptions options, const std::vector<HttpRoute>& routes) {
   for (const HttpRoute& route : routes) {
     options.sizes.most_body_bytes = std::max(options.sizes.most_body_bytes, route.body_bytes);
@@ -71,8 +72,8 @@ HttpOptions WithMostBody(HttpOptions options, const std::vector<HttpRoute>& rout
 
 }  // namespace
 
-// The state of the port. All but construction, Start and Stop happens on the loop's thread;
-// handshakes, which take milliseconds each, have a thread of their own.
+// The state of the port. Everything except construction, Start and Stop runs on the loop's thread.
+// Handshakes, which take milliseconds each, run on a separate thread.
 class HttpPort::Impl {
  public:
   Impl(std::vector<HttpRoute> routes, HttpOptions options);
@@ -82,40 +83,41 @@ class HttpPort::Impl {
 
  private:
   class Connection;
-  // A connection with its place in the order of last whole requests; a new connection counts as a
-  // request.
+  // A connection and its place in the order of last complete requests. Opening a connection counts
+  // as a request.
   struct Seat {
     std::shared_ptr<Connection> connection;
     uint64_t since = 0;
   };
   using Connections = std::list<Seat>;
-  // A client's number of connections, and how long the first of them has been without a whole
-  // request: the higher, the longer. No two clients have the same.
+  // A client's number of connections, and how long the first of them has been without a complete
+  // request; higher = longer. No two clients have the same rank.
   using Rank = std::pair<size_t, uint64_t>;
 
   // The state of one network (server/base/client_network.h).
   struct Client {
-    Connections connections;                 // longest without a whole request first
-    Rank rank;                               // its place in ranks_, if it has connections
-    size_t handshakes = 0;                   // under way
+    Connections connections;                 // longest without a complete request first
+    Rank rank;                               // its key in ranks_, if it has connections
+    size_t handshakes = 0;                   // in progress
     size_t unsent = 0;                       // bytes of answers
-    std::deque<Connection*> to_shake_hands;  // when others have ended
+    std::deque<Connection*> to_shake_hands;  // waiting until other handshakes end
   };
 
   // Takes some of the arrivals.
   void TakeArrivals();
   void Take(const Arrivals::Arrival& arrival);
-  // Called when the system lacks something for another connection.
+  // Called when the system has no descriptors or memory for another connection.
   void OnLacking();
-  // Whether there is room for one more connection, or can be made.
+  // Returns true if there is room for one more connection. Evicts a connection to make room if it
+  // can.
   [[nodiscard]] bool HasRoom();
-  // The connection that has been without a whole request the longest, of a client that has the
-  // most. Precondition: there are some.
+  // Returns the connection that has been longest without a complete request, among those of a
+  // client with the most connections. Precondition: there are connections.
   [[nodiscard]] Connection& Weakest();
-  // Begins the handshake now, or when fewer of its client are under way.
+  // Begins the handshake now, or when fewer handshakes of its client are in progress.
   void ShakeHands(Connection& connection);
   void OnHandsShaken(const IpAddress& network);
-  // Called when the connection has sent a whole request.
+  // Called when the connection has sent a complete request.
   void OnRequest(Connections::iterator seat);
   void Leave(Connections::iterator seat);
   // Called when the client's connections or their order have changed.
@@ -123,20 +125,21 @@ class HttpPort::Impl {
   [[nodiscard]] std::vector<std::shared_ptr<Connection>> All() const;
   void BeginStop();
   void Deliver(const std::vector<Ticket>& tickets, const HttpResponse& response);
-  // Asks for an answer; 0 = the answerer has too much to do.
+  // Queues the request at the answerer; 0 = the answerer has too much to do.
   [[nodiscard]] Ticket Ask(const HttpRoute& route, HttpRequest request, Connection& connection);
   [[nodiscard]] HttpAnswerer& AnswererOf(const HttpRoute& route) {
     return answerers_[static_cast<size_t>(route.lane)];
   }
   [[nodiscard]] HttpAnswerer MakeAnswerer();
-  // Makes room for `bytes` of an answer that `by` is about to write: a client that has the most
-  // loses its oldest connection.
+  // Makes room for `bytes` of an answer that `by` is about to write. If necessary, closes the
+  // oldest writing connection of the client that has the most unsent bytes.
   void AddUnsent(size_t bytes, const Connection& by);
   void RemoveUnsent(size_t bytes, const Connection& by);
   // Sets HttpRequest::client and ::admin.
   void Recognise(HttpRequest* request) const;
-  // Takes a place for a large body of the client. If none is free, the client's own oldest slow
-  // body loses its place; if it has none, the oldest slow body of all.
+  // Takes a place for a large body of the client. If none is free, closes the connection with the
+  // oldest slow body to get its place. If the client has large bodies itself, this is one of the
+  // client's connections.
   [[nodiscard]] std::optional<Places::Place> TakeLargePlace(const HttpRequest& head);
 
   const std::vector<HttpRoute> routes_;
@@ -144,12 +147,12 @@ class HttpPort::Impl {
   asio::io_context context_{1};
   asio::io_context handshakes_{1};
   asio::executor_work_guard<asio::io_context::executor_type> shakes_on_{handshakes_.get_executor()};
-  // Keeps the loop running until it stops.
+  // Keeps the loop running until the port stops.
   asio::executor_work_guard<asio::io_context::executor_type> goes_on_{context_.get_executor()};
   Arrivals arrivals_{options_.max_connections};
   asio::steady_timer stop_timer_{context_};
-  size_t closing_ = 0;                              // closed, with the handshake still under way
-  absl::flat_hash_map<IpAddress, Client> clients_;  // never empty ones
+  size_t closing_ = 0;  // closed connections whose handshake is still in progress
+  absl::flat_hash_map<IpAddress, Client> clients_;  // no entry is empty
   std::map<Rank, IpAddress> ranks_;                 // clients with connections
   uint64_t seated_ = 0;                             // the last Seat::since
   absl::flat_hash_map<Ticket, Connection*> waiting_;
@@ -164,7 +167,7 @@ class HttpPort::Impl {
   std::thread handshakes_thread_;
 };
 
-// One client. Lives until it is closed and its last operation is over.
+// One connection. Lives until it is closed and its last operation has ended.
 class HttpPort::Impl::Connection : public std::enable_shared_from_this<Connection> {
   using Clock = std::chrono::steady_clock;
 
@@ -181,12 +184,12 @@ class HttpPort::Impl::Connection : public std::enable_shared_from_this<Connectio
     socket_.set_option(tcp::no_delay(true), ignored);
     peer_ = socket_.remote_endpoint(ignored).address().to_string();
     if (port.options_.tls) {
-      // The connection keeps the parts of the material that it needs.
+      // The SSL object keeps references to the parts of the material that it needs.
       SSL* tls = SSL_new(port.options_.tls()->context.get());
       CHECK(tls != nullptr, "no memory for a connection");
       tls_ = std::make_unique<TlsStream>(socket_, tls);
-      // Called before the costly part of a handshake: a connection that was closed meanwhile needs
-      // none.
+      // Called before the expensive part of a handshake. Stops the handshake if the connection was
+      // closed meanwhile.
       const auto still_wanted = [](SSL*, void* self) {
         return static_cast<Connection*>(self)->given_up_ ? 0 : 1;
       };
@@ -198,10 +201,10 @@ class HttpPort::Impl::Connection : public std::enable_shared_from_this<Connectio
     seat_ = seat;
     BeginRequest();
     if (tls_ == nullptr) return Read();
-    // The time of the handshake counts as time of the first request.
+    // The handshake uses up time of the first request.
     port_.ShakeHands(*this);
   }
-  // Until this ends the other thread owns the connection, except its state.
+  // Until the handshake ends, the handshake thread owns the connection, except for its state.
   void ShakeHands() {
     shaking_hands_ = true;
     auto on_shaken = [self = shared_from_this()](const error_code& error) mutable {
@@ -211,12 +214,12 @@ class HttpPort::Impl::Connection : public std::enable_shared_from_this<Connectio
     tls_->async_handshake(asio::ssl::stream_base::server,
                           asio::bind_executor(port_.handshakes_, std::move(on_shaken)));
   }
-  // Closes the connection and drops everything.
+  // Closes the connection and drops all unsent data.
   void Close() {
     if (state_ == State::kClosed) return;
     const std::shared_ptr<Connection> self = shared_from_this();
     error_code ignored;
-    // Untaken bytes must not stay in the system either.
+    // The kernel must not keep unsent bytes either.
     if (state_ == State::kWriting) {
       socket_.set_option(asio::socket_base::linger(true, 0), ignored);
     }
@@ -225,7 +228,7 @@ class HttpPort::Impl::Connection : public std::enable_shared_from_this<Connectio
     ForgetLarge();
     deadline_.cancel();
     if (shaking_hands_) {
-      // The other thread notices by itself.
+      // The handshake thread will notice.
       given_up_ = true;
       ++port_.closing_;
       (void)shutdown(socket_.native_handle(), SHUT_RDWR);
@@ -240,7 +243,7 @@ class HttpPort::Impl::Connection : public std::enable_shared_from_this<Connectio
     ++port_.counters_.evicted;
     Close();
   }
-  // Called when the port and the answerer stop: an answer under way may still leave.
+  // Called when the port and the answerer stop. An answer that is being written may still be sent.
   void OnStop() {
     if (state_ == State::kAnswering) {
       Answer(TextResponse(503, "the server is stopping"), false);
@@ -248,15 +251,15 @@ class HttpPort::Impl::Connection : public std::enable_shared_from_this<Connectio
       Close();
     }
   }
-  // Takes the answer to the ticket.
+  // Receives the answer for this connection's ticket.
   void OnAnswer(const HttpResponse& response) {
     if (state_ == State::kAnswering) Answer(response, keep_alive_);
   }
-  // Whether a large body under way may lose its place.
+  // Returns true if a large body is being received and may lose its place.
   [[nodiscard]] bool SlowWithLargeBody() const {
     return state_ == State::kReading && large_ && large_->others_from < Clock::now();
   }
-  // The client that has the place of the body.
+  // The client that holds the place of the body.
   [[nodiscard]] const std::string& large_client() const { return large_->client; }
   [[nodiscard]] const IpAddress& network() const { return network_; }
   [[nodiscard]] bool young() const { return Clock::now() < began_ + kYoung.chrono(); }
@@ -267,7 +270,7 @@ class HttpPort::Impl::Connection : public std::enable_shared_from_this<Connectio
     kReading,
     kAnswering,  // waits for the answerer
     kWriting,
-    kLingering,  // has told the client that this was all, and reads until the client ends too
+    kLingering,  // has closed the sending side, and reads until the client closes too
     kClosed,
   };
   void SetState(State state) {
@@ -282,13 +285,13 @@ class HttpPort::Impl::Connection : public std::enable_shared_from_this<Connectio
       if (!e && turn == self->deadline_turn_) self->OnDeadline();
     });
   }
-  // Starts the time of a request.
+  // Starts the clock of a request.
   void BeginRequest() {
     request_end_ = Clock::now() + port_.options_.request_time.chrono();
     request_timed_ = true;
     SetDeadline(request_end_);
   }
-  // The end of the request's time. A large body must also come at a least rate.
+  // The deadline of the request. A large body must also arrive at a minimum rate.
   [[nodiscard]] Clock::time_point RequestEnd() const {
     if (!large_) return request_end_;
     const Duration of_bytes =
@@ -326,7 +329,7 @@ class HttpPort::Impl::Connection : public std::enable_shared_from_this<Connectio
     auto on_read = [self = shared_from_this()](const error_code& error, size_t size) {
       self->OnRead(error, size);
     };
-    // Bytes after the end do not matter, deciphered or not.
+    // Bytes after the end are discarded, so they need not be decrypted.
     if (tls_ != nullptr && state_ != State::kLingering) {
       tls_->async_read_some(asio::buffer(chunk_), std::move(on_read));
     } else {
@@ -341,7 +344,7 @@ class HttpPort::Impl::Connection : public std::enable_shared_from_this<Connectio
       if (error || lingering_bytes_ > kMaxLingeringBytes) return Close();
       return Read();
     }
-    // The answer to a request that took too long is under way.
+    // The answer to a request that took too long is being written.
     if (state_ != State::kReading) return;
     if (error) return Close();
     reader_.Give({chunk_.data(), size});
@@ -349,7 +352,7 @@ class HttpPort::Impl::Connection : public std::enable_shared_from_this<Connectio
     GoOn();
   }
 
-  // Takes the next request from the bytes read, or reads on.
+  // Handles the next request in the received bytes, or reads more bytes.
   void GoOn() {
     if (reader_.begun() && !request_timed_) BeginRequest();
     switch (reader_.Read()) {
@@ -361,8 +364,8 @@ class HttpPort::Impl::Connection : public std::enable_shared_from_this<Connectio
         break;
     }
     if (reader_.TakeExpectation()) {
-      // The line fits into the buffer of an idle connection; a client that misses it sends the body
-      // after a while anyway. Under TLS the line would have to wait.
+      // The line fits into the send buffer of an idle connection. A client that misses it sends the
+      // body after a while anyway. With TLS the line could not be written synchronously.
       error_code ignored;
       if (tls_ == nullptr) {
         socket_.write_some(asio::buffer("HTTP/1.1 100 Continue\r\n\r\n", 25), ignored);
@@ -371,7 +374,7 @@ class HttpPort::Impl::Connection : public std::enable_shared_from_this<Connectio
     Read();
   }
 
-  // Fills in what is known of the client besides the request.
+  // Adds what is known about the client beyond the request.
   void Complete(HttpRequest* request) const {
     request->peer = peer_;
     request->secure = tls_ != nullptr;
@@ -380,7 +383,7 @@ class HttpPort::Impl::Connection : public std::enable_shared_from_this<Connectio
     request->certificate_ends = certificate_ends_;
   }
 
-  // Decides whether a body may be larger than usual: HttpReader::OnHead.
+  // Decides whether a body may be larger than usual (HttpReader::OnHead).
   std::optional<HttpResponse> AdmitLarge(HttpRequest head, size_t* bytes) {
     HttpResponse refusal;
     const HttpRoute* route = FindRoute(port_.routes_, head, &refusal);
@@ -418,7 +421,7 @@ class HttpPort::Impl::Connection : public std::enable_shared_from_this<Connectio
     HttpResponse refusal;
     const HttpRoute* route = FindRoute(port_.routes_, request, &refusal);
     if (route == nullptr) return Answer(refusal, keep_alive_);
-    // Each request is checked by itself, because one call of a route may answer many.
+    // Each request is checked separately, because one call of a route may answer many requests.
     if (port_.options_.guard) {
       if (const auto denied = port_.options_.guard(*route, request)) {
         return Answer(*denied, keep_alive_);
@@ -432,7 +435,7 @@ class HttpPort::Impl::Connection : public std::enable_shared_from_this<Connectio
     if (ticket_ == 0) Refuse(keep_alive_);
   }
 
-  // Answers that there is too much to do.
+  // Answers that the server is too busy.
   void Refuse(bool keep_alive) {
     ++port_.counters_.refused;
     Answer(Busy(), keep_alive);
@@ -472,11 +475,12 @@ class HttpPort::Impl::Connection : public std::enable_shared_from_this<Connectio
     }
     SetDeadline(port_.options_.linger_time);
     if (tls_ == nullptr) return Linger();
-    // Says that this was all, so that nobody can cut an answer short unnoticed.
+    // The TLS close notification proves that the answer is complete, so that nobody can truncate it
+    // unnoticed.
     tls_->async_shutdown([self = shared_from_this()](const error_code&) { self->Linger(); });
   }
 
-  // Reads on until the client ends: closing with unread bytes would drop the answer.
+  // Continues to read until the client closes. Closing with unread bytes would drop the answer.
   void Linger() {
     if (state_ == State::kClosed) return;
     error_code ignored;
@@ -489,8 +493,8 @@ class HttpPort::Impl::Connection : public std::enable_shared_from_this<Connectio
     Places::Place place;
     std::string client;
     std::list<Connection*>::iterator at;  // in the port's list
-    Clock::time_point others_from;        // the place may be taken from then on
-    size_t bytes = 0;                     // received since then
+    Clock::time_point others_from;        // other bodies may take the place from then on
+    size_t bytes = 0;                     // received so far
   };
 
   Impl& port_;
@@ -508,13 +512,13 @@ class HttpPort::Impl::Connection : public std::enable_shared_from_this<Connectio
   State state_ = State::kReading;
   const Clock::time_point began_ = Clock::now();
   bool shaking_hands_ = false;
-  std::atomic<bool> given_up_{false};  // closed while it shakes hands
-  bool reading_ = false;               // a read is under way
-  bool request_timed_ = false;         // the deadline is that of a request
+  std::atomic<bool> given_up_{false};  // closed during the handshake
+  bool reading_ = false;               // a read is in progress
+  bool request_timed_ = false;         // the clock of a request runs
   Clock::time_point request_end_;
   bool head_only_ = false;
-  bool keep_alive_ = false;  // as the request says
-  bool ends_ = false;        // after the answer
+  bool keep_alive_ = false;  // requested by the client
+  bool ends_ = false;        // the connection ends after the answer
   Ticket ticket_ = 0;
   std::string head_;
   HttpResponse answer_;
@@ -582,7 +586,7 @@ std::vector<std::shared_ptr<HttpPort::Impl::Connection>> HttpPort::Impl::All() c
 void HttpPort::Impl::TakeArrivals() {
   for (int more = kTakenAtOnce; more > 0; --more) {
     const std::optional<Arrivals::Arrival> next = arrivals_.Take();
-    // The next arrival calls `come` again.
+    // The next arrival triggers another call of TakeArrivals.
     if (!next) return;
     Take(*next);
   }
@@ -592,7 +596,7 @@ void HttpPort::Impl::TakeArrivals() {
 void HttpPort::Impl::Take(const Arrivals::Arrival& arrival) {
   tcp::socket socket(context_);
   error_code error;
-  // Asio needs the protocol only to connect, which the socket already is.
+  // Asio needs the protocol only to connect, and this socket is connected already.
   socket.assign(tcp::v6(), arrival.descriptor, error);
   ++counters_.taken;
   // The system lacks memory to watch the socket.
@@ -611,17 +615,18 @@ void HttpPort::Impl::Take(const Arrivals::Arrival& arrival) {
   seat->connection->Begin(seat);
 }
 
-// The usual cause is a lack of descriptors.
+// The usual cause is that no descriptor is free, so closing a connection helps.
 void HttpPort::Impl::OnLacking() {
   if (!ranks_.empty()) Weakest().Evict();
 }
 
 bool HttpPort::Impl::HasRoom() {
-  // Each closed connection has a descriptor and memory until the other thread comes to it.
+  // Each of these closed connections keeps a descriptor and memory until the handshake thread gets
+  // to it.
   if (closing_ > options_.max_connections / 4) return false;
   if (counters_.open < options_.max_connections) return true;
   Connection& weakest = Weakest();
-  // Otherwise many networks at once would end each other's connections before any is answered.
+  // Otherwise many networks at once would evict each other's connections before any is answered.
   if (weakest.young() && ranks_.rbegin()->first.first == 1) return false;
   weakest.Evict();
   return true;

@@ -1,6 +1,7 @@
-// An HTTP port that answers whatever its clients do. One thread runs an event loop over all
-// connections, within limits on their number, bytes and time; one shakes TLS hands; others make
-// slow answers. The port knows nothing of Freshet: it serves a table of routes.
+// An HTTP port that keeps answering whatever its clients do. One thread runs an event loop for all
+// connections, with limits on their number, bytes and time. Another thread does TLS handshakes, and
+// further threads compute slow answers. The port knows nothing about Freshet: it serves a table of
+// routes.
 #ifndef FRESHET_SERVER_PORTS_HTTP_PORT_H_
 #define FRESHET_SERVER_PORTS_HTTP_PORT_H_
 
@@ -18,42 +19,47 @@
 namespace freshet {
 
 struct HttpOptions {
-  // Gives the TLS of a new connection, called for each, never nullptr. Unset = plain text.
+  // Returns the TLS material for a new connection, never nullptr. Called for each connection. Unset
+  // = plain text.
   std::function<std::shared_ptr<const TlsMaterial>()> tls;
-  // Called for every request of a route, on the event loop: an answer refuses it. Unset = none is
-  // refused.
+  // Called for every request of a route, on the event loop. If it returns an answer, the request is
+  // refused with that. Unset = no request is refused.
   std::function<std::optional<HttpResponse>(const HttpRoute&, const HttpRequest&)> guard;
-  // Open connections. At the cap a new one takes the place of one of the client with the most,
-  // namely the one longest without a whole request. A client is a network
-  // (server/base/client_network.h). If no client has more than one, and all are younger than a
-  // second, the new one is closed. So it is while more than a quarter of the cap are closed with
-  // unfinished handshakes. As many more may wait to be taken, by turns of their networks.
+  // Open connections. A client is a network here (server/base/client_network.h). At the cap a new
+  // connection replaces a connection of the client that has the most: the one that has been longest
+  // without a complete request. If no client has more than one connection, and that one is younger
+  // than a second, the new connection is closed instead. It is also closed while the closed
+  // connections with unfinished handshakes exceed a quarter of the cap. The same number of further
+  // connections may wait to be taken; networks take turns.
   size_t max_connections = 256;
-  // TLS handshakes of one client under way at a time; its others wait. A thread of their own makes
-  // them, so that nobody else waits for their processor time.
+  // TLS handshakes of one client that are in progress at a time; its other handshakes wait. A
+  // separate thread does them, so that requests do not wait for their processor time.
   size_t max_handshakes_per_client = 4;
   HttpSizes sizes;
-  // From the first byte of a request, or from the beginning of the connection, to the last byte.
+  // The time from the first byte of a request, or from the start of the connection, to the last
+  // byte of the request.
   Duration request_time = Duration::Seconds(5);
-  // Between an answer and the first byte of the next request.
+  // The time between an answer and the first byte of the next request.
   Duration idle_time = Duration::Seconds(30);
-  // The time to make an answer, and then for the client to take all of it.
+  // The time to compute an answer, and then the time for the client to receive all of it.
   Duration answer_time = Duration::Seconds(10);
-  // The time for a client to end its side of a finished connection, so that it sees the answer.
+  // The time for a client to close its side of a finished connection. The wait ensures that it
+  // receives the answer.
   Duration linger_time = Duration::Seconds(1);
   size_t max_waiting = limits::kMaxWaitingHttpRequests;
-  // Sets HttpRequest::admin, and HttpRequest::client, whose requests are counted together and wait
-  // as core/base/shares.h says. Unset = an address is a client.
+  // Sets HttpRequest::admin and HttpRequest::client. Waiting requests of one client are limited as
+  // core/base/shares.h says. Unset = each address is a client.
   std::function<void(HttpRequest*)> recognise;
-  // Requests with a body larger than `sizes` allows, from their header to their answer. A client
-  // (`recognise`) has a share of them (core/base/shares.h). A further one takes the place of the
-  // first unfinished one after large_body_time: of the client's own if it has any, else of all. If
-  // there is none, it gets 503. After large_body_time a body slower than
-  // limits::kLeastBytesPerSecond ends with 408. Only requests that `guard` admits count.
+  // Requests with a body larger than `sizes` allows, counted from their header to their answer. A
+  // client (`recognise`) may have a share of them (core/base/shares.h). Beyond that, a new body
+  // replaces the oldest body that is still incomplete after large_body_time. If the client has
+  // large bodies itself, only one of these is replaced. If there is no such body, the request gets
+  // 503. After large_body_time, a body slower than limits::kLeastBytesPerSecond ends with 408. Only
+  // requests that `guard` admits count.
   size_t max_large_bodies = limits::kMaxLargeHttpBodies;
   Duration large_body_time = Duration::Seconds(1);
-  // Bytes of unsent answers. At the cap a client that has the most loses its oldest connection that
-  // is being answered.
+  // Bytes of unsent answers. At the cap, the oldest connection with an unsent answer is closed, of
+  // the client that has the most unsent bytes.
   size_t max_unsent_bytes = limits::kMaxUnsentHttpBytes;
 };
 
@@ -62,16 +68,17 @@ struct HttpStats {
   size_t open = 0;
   size_t limit = 0;
   uint64_t taken = 0;
-  uint64_t failed = 0;     // not accepted, because the system lacked something
-  uint64_t evicted = 0;    // closed to make room, or for bytes that nobody takes
-  uint64_t idle = 0;       // closed because no request came
-  uint64_t timed_out = 0;  // an unfinished request, or an answer not taken
-  size_t waiting = 0;      // requests of slow routes, not begun
-  uint64_t refused = 0;    // requests answered with 503, as there was too much to do
+  uint64_t failed = 0;   // not accepted: the system was out of descriptors or memory
+  uint64_t evicted = 0;  // closed to make room for connections, bodies or unsent bytes
+  uint64_t idle = 0;     // closed because no request came
+  uint64_t timed_out =
+      0;  // ended by an incomplete request, or by an answer that the client did not receive
+  size_t waiting = 0;    // queued calls of slow routes
+  uint64_t refused = 0;  // requests answered with 503 because the server was too busy
 };
 
-// The port. Memory: a connection holds at most one request and one answer; at most max_large_bodies
-// have a body larger than `sizes` allows. Thread-safe.
+// The port. Memory: a connection holds at most one request and one answer. At most max_large_bodies
+// connections have a body larger than `sizes` allows. Thread-safe.
 class HttpPort {
  public:
   HttpPort(std::vector<HttpRoute> routes, HttpOptions options);
@@ -79,13 +86,13 @@ class HttpPort {
   HttpPort(const HttpPort&) = delete;
   HttpPort& operator=(const HttpPort&) = delete;
 
-  // Listens at "host:port", port 0 being any free one, and returns the port. Called once.
-  // Unavailable, with the reason, if the address cannot be had.
+  // Listens at "host:port", where port 0 means any free port, and returns the port. Called once.
+  // Not OK: Unavailable, with the reason, if it cannot listen there.
   [[nodiscard]] StatusOr<int> Start(const std::string& address);
-  // Takes no more connections, and gives answers under way a moment. No route is called after it
-  // has returned. Idempotent.
+  // Accepts no more connections, and gives answers that are being written one second. No route is
+  // called after Stop has returned. Idempotent.
   void Stop();
-  // The counts; events during the call may be in or out.
+  // The counts. They may or may not include events during the call.
   [[nodiscard]] HttpStats stats() const;
 
  private:

@@ -14,12 +14,12 @@ namespace freshet {
 
 // All functions are thread-safe.
 
-// Removes the escapes; unset = one is invalid. A plus stays one: URLs have no spaces, and some
-// clients do not escape it.
+// Decodes %-escapes; unset = an escape is invalid. A plus is kept, because URLs have no spaces and
+// some clients do not escape a plus.
 [[nodiscard]] std::optional<std::string> Unescaped(std::string_view text);
 
-// The names and values of "a=1&b=2", without escapes. InvalidArgument: an invalid escape, or a name
-// given twice.
+// The decoded names and values of a query like "a=1&b=2". Not OK: InvalidArgument for an invalid
+// escape or a name that is given twice.
 using HttpParameters = std::vector<std::pair<std::string, std::string>>;
 [[nodiscard]] StatusOr<HttpParameters> ParseQuery(std::string_view query);
 

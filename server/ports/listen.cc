@@ -15,7 +15,7 @@
 namespace freshet {
 namespace {
 
-// Attempts to find a port that is free at every address of a host.
+// Attempts to find a port that is free on every address of a host.
 constexpr int kPortAttempts = 20;
 
 using Addresses = std::unique_ptr<addrinfo, decltype(&freeaddrinfo)>;
@@ -46,7 +46,7 @@ in_port_t& PortOf(sockaddr* name) {
                                      : reinterpret_cast<sockaddr_in*>(name)->sin_port;
 }
 
-// Listens at one address, at `port` instead of its own. Returns errno, 0 = success.
+// Listens at one address, on `port` instead of the address's port. Returns errno; 0 = success.
 int Bind(const addrinfo& where, int port, ListeningSocket* out) {
   sockaddr_storage storage{};
   std::memcpy(&storage, where.ai_addr, where.ai_addrlen);
@@ -56,8 +56,8 @@ int Bind(const addrinfo& where, int port, ListeningSocket* out) {
   const int listener =
       socket(where.ai_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, where.ai_protocol);
   if (listener < 0) return errno;
-  // A restart need not wait until connections of the previous process are forgotten. Without
-  // SO_REUSEPORT no second process can listen there and get half of the calls.
+  // With SO_REUSEADDR a restart need not wait until the connections of the previous process have
+  // timed out. Without SO_REUSEPORT no second process can listen here and get half of the calls.
   Allow(listener, SOL_SOCKET, SO_REUSEADDR, 1);
   if (ipv6) Allow(listener, IPPROTO_IPV6, IPV6_V6ONLY, 0);
   socklen_t size = where.ai_addrlen;
@@ -76,7 +76,7 @@ bool IsAnyAddress4(const addrinfo& where) {
          reinterpret_cast<const sockaddr_in*>(where.ai_addr)->sin_addr.s_addr == INADDR_ANY;
 }
 
-// The same, but any IPv4 address means any address at all if the system has IPv6.
+// Like Bind, but 0.0.0.0 also means any IPv6 address if the system has IPv6.
 int BindAny(const addrinfo& where, int port, ListeningSocket* out) {
   if (IsAnyAddress4(where)) {
     sockaddr_in6 any{};
@@ -92,8 +92,8 @@ int BindAny(const addrinfo& where, int port, ListeningSocket* out) {
   return Bind(where, port, out);
 }
 
-// Listens at all addresses that the system has, or at none: half of a host would belong to another
-// server. Returns errno, 0 = success.
+// Listens at all of the addresses that this machine has, or at none, because another server could
+// get the calls to the rest. Returns errno; 0 = success.
 int BindAll(const addrinfo& all, int port, std::vector<ListeningSocket>* out) {
   int error = 0;
   for (const addrinfo* one = &all; one != nullptr; one = one->ai_next) {
@@ -105,7 +105,7 @@ int BindAll(const addrinfo& all, int port, std::vector<ListeningSocket>* out) {
       continue;
     }
     error = failed;
-    if (error != EADDRINUSE && error != EACCES) continue;  // the system lacks this address
+    if (error != EADDRINUSE && error != EACCES) continue;  // the machine does not have this address
     for (const ListeningSocket& each : *out) close(each.descriptor);
     out->clear();
     return error;
@@ -119,7 +119,7 @@ StatusOr<std::vector<ListeningSocket>> ListenEverywhere(const std::string& addre
   ASSIGN_OR_RETURN(const HostPort where, ParseHostPort(address));
   ASSIGN_OR_RETURN(const Addresses all, Resolve(address, where));
   std::vector<ListeningSocket> sockets;
-  // A port that is free at one address of a host may be taken at another.
+  // A port that is free on one address of a host might be taken on another.
   int error = 0;
   for (int attempt = 0; attempt < (where.port == 0 ? kPortAttempts : 1); ++attempt) {
     error = BindAll(*all, where.port, &sockets);

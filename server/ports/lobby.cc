@@ -17,21 +17,22 @@
 namespace freshet {
 namespace {
 
-// Connections served before the thread looks at anything else.
+// Connections that are served before the thread does other work.
 constexpr int kEventsAtOnce = 64;
-// The first records of TLS, whatever its version, are of a handshake. Their heads have another byte
-// of version and two of the length.
+// The first TLS records, in every version, belong to a handshake. A record header has one more
+// version byte and two length bytes after these bytes.
 constexpr std::string_view kTlsHandshake = "\x16\x03";
 constexpr size_t kTlsHeadBytes = 5;
 constexpr size_t kMostTlsBytes = size_t{16} << 10;
-// The message in them has a head too: ClientHello, and three bytes of the length.
+// The handshake message in the records also has a header: the type ClientHello and three length
+// bytes.
 constexpr size_t kHelloHeadBytes = 4;
 constexpr char kClientHello = 1;
-// Honest clients need one record, or two.
+// Honest clients need one or two records.
 constexpr size_t kMostHelloRecords = 8;
 constexpr size_t kMostHelloBytes = kMostTlsBytes + kMostHelloRecords * kTlsHeadBytes;
 
-// Below this number of bytes the socket counts as unreadable.
+// Makes the kernel report the socket as readable only if at least `bytes` bytes are available.
 void WakeAt(int socket, int bytes) {
   (void)setsockopt(socket, SOL_SOCKET, SO_RCVLOWAT, &bytes, sizeof(bytes));
 }

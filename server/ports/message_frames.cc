@@ -30,7 +30,8 @@ void MessageFrames::EndInput(uint32_t stream) {
   Stream* const reading = Reading(stream);
   if (reading == nullptr) return;
   reading->input_ended = true;
-  // The server reads the only message of a call at once, and opens no window any more.
+  // If the call has only one message, the server reads it at once, and does not open the window
+  // again.
   if (reading->messages > 1) return;
   reading->ahead = INT64_MAX;
   ForgetRead(reading);
@@ -53,7 +54,7 @@ void MessageFrames::Keep(const Piece& piece, bool unfinished, Stream* stream) {
   stream->bytes += piece.bytes;
   std::vector<Piece>& pieces = stream->pieces;
   const bool like_last = pieces.size() > stream->kept && unfinished == (stream->unfinished > 0);
-  // Frames side by side in one block are one piece.
+  // Consecutive frames in one block are one piece.
   if (like_last && pieces.back().first == piece.last) {
     pieces.back().bytes += piece.bytes;
     return;
@@ -81,7 +82,8 @@ void MessageFrames::ForgetRead(Stream* stream) {
     Free(oldest);
     ++stream->kept;
   }
-  // As many as are left may be moved.
+  // Erases the forgotten pieces only if at least half of all pieces are forgotten, so that moving
+  // the rest is cheap on average.
   if (2 * stream->kept < pieces.size()) return;
   pieces.erase(pieces.begin(), pieces.begin() + static_cast<std::ptrdiff_t>(stream->kept));
   stream->kept = 0;

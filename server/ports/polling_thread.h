@@ -17,22 +17,22 @@
 
 namespace freshet {
 
-// The thread. Life: Start, Stop. Thread-compatible, but the thread itself calls `end`.
+// The thread. Lifecycle: Start, Stop. Thread-compatible, but the thread itself calls `end`.
 class PollingThread {
  public:
   PollingThread() = default;
   PollingThread(const PollingThread&) = delete;
   PollingThread& operator=(const PollingThread&) = delete;
 
-  // `run` polls `end` among its sockets, and returns once it has an event.
+  // Starts the thread, which calls `run`. `run` polls `end` together with its sockets, and returns
+  // when `end` has an event.
   void Start(std::function<void()> run) {
     CHECK(!thread_.joinable(), "started already");
     wake_ = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
     CHECK(wake_ >= 0, "eventfd: {}", std::strerror(errno));
     thread_ = std::thread(std::move(run));
   }
-  // Waits for the end of the thread. Idempotent. The owner calls it while everything that `run`
-  // uses exists.
+  // Ends the thread and waits for it. Idempotent. Everything that `run` uses must still exist.
   void Stop() {
     if (!thread_.joinable()) return;
     const uint64_t one = 1;

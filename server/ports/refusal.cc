@@ -8,7 +8,7 @@ namespace freshet {
 namespace {
 
 constexpr char kEnhanceYourCalm = 11;
-// One byte holds the length of a text.
+// One byte without further bytes can hold lengths up to this.
 constexpr size_t kMaxReasonBytes = 126;
 
 void AppendNumber(uint32_t number, std::string* out) {
@@ -25,7 +25,7 @@ std::string Frame(FrameType type, uint8_t flags, uint32_t stream, std::string_vi
   return frame.append(payload);
 }
 
-// Appends a header that needs no table of HPACK (RFC 7541).
+// Appends a header as an HPACK literal that does not use the tables (RFC 7541).
 void AppendHeader(std::string_view name, std::string_view value, std::string* out) {
   out->push_back('\0');
   out->push_back(static_cast<char>(name.size()));

@@ -24,11 +24,12 @@
 namespace freshet {
 namespace {
 
-// Linux's default limit of descriptors for a process.
+// Linux's default for the highest number of descriptors of a process (fs.nr_open).
 constexpr size_t kMostDescriptors = 1 << 20;
-// The reader chooses the number of bytes.
+// No limit on the number of bytes.
 constexpr size_t kAny = SIZE_MAX;
-// Pieces of a write that gRPC 1.51 gives to one `sendmsg`: more may follow.
+// The most pieces that gRPC 1.51 passes to one `sendmsg`. If a call has this many, more pieces may
+// follow.
 constexpr size_t kMostPieces = 260;
 
 template <typename Function>
@@ -38,7 +39,8 @@ Function* Next(const char* name) {
   return function;
 }
 
-// A number that tells a socket from earlier and later ones with its descriptor; 0 = no socket.
+// A number that distinguishes a socket from earlier and later ones with the same descriptor; 0 = no
+// socket.
 uint64_t CookieOf(int descriptor) {
   uint64_t cookie = 0;
   socklen_t size = sizeof(cookie);
@@ -59,7 +61,7 @@ void TellOf(const FrameWatch& watch) {
 
 std::atomic<uint64_t> cut{0};
 
-// One connection, which gRPC reads and writes at the same time. Thread-safe.
+// One connection. gRPC may read and write it at the same time. Thread-safe.
 class Connection {
  public:
   void Begin(int descriptor, const FrameLimits& limits, const WireBooks& books)
@@ -72,12 +74,12 @@ class Connection {
     account_.emplace(books.shares, network_);
     turns_ = books.turns;
   }
-  // Ends the watch until the next Begin.
+  // Stops watching until the next Begin.
   void End() FRESHET_EXCLUDES(mutex_) {
     const MutexLock lock(mutex_);
     Stop();
   }
-  // How many bytes may be read now; unset = none ever again.
+  // How many bytes may be read now; unset = the connection may not be read any more.
   [[nodiscard]] std::optional<size_t> MayRead() FRESHET_EXCLUDES(mutex_) {
     const MutexLock lock(mutex_);
     if (turns_ != nullptr && turns_->ended()) return std::nullopt;
@@ -85,10 +87,10 @@ class Connection {
       return kAny;
     }
     const size_t most = turns_->MayRead(network_, descriptor_);
-    // The rest of a frame opens no call.
+    // The rest of a frame cannot open a call.
     return most == 0 ? 0 : most + watch_->data_left();
   }
-  // Shows the received bytes to the watch. Returns whether the connection may go on.
+  // Shows the received bytes to the watch. Returns true if the connection may continue.
   [[nodiscard]] bool Show(std::string_view bytes) FRESHET_EXCLUDES(mutex_) {
     const MutexLock lock(mutex_);
     if (!watch_) return true;
@@ -102,12 +104,13 @@ class Connection {
     TellOf(*watch_);
     return false;
   }
-  // Ends the traffic. gRPC keeps the socket until it has ended all its calls.
+  // Notes that the connection carries no more traffic. gRPC keeps the socket until it has ended all
+  // calls of the connection.
   void Over() FRESHET_EXCLUDES(mutex_) {
     const MutexLock lock(mutex_);
     if (watch_) OverLocked();
   }
-  // Shows bytes that are about to leave, and how many of them do not.
+  // Shows bytes that are about to be sent. NotSent then says how many of them were not.
   void Sending(std::string_view bytes) FRESHET_EXCLUDES(mutex_) {
     const MutexLock lock(mutex_);
     if (!watch_) return;
@@ -118,12 +121,12 @@ class Connection {
     const MutexLock lock(mutex_);
     if (watch_) watch_->NotSent(bytes);
   }
-  // Notes that the system has taken all that gRPC has written.
+  // Notes that the kernel has accepted everything that gRPC has written.
   void AllLeft() FRESHET_EXCLUDES(mutex_) {
     const MutexLock lock(mutex_);
     if (!watch_) return;
     watch_->AllLeft();
-    (void)Count();  // calls whose answers have left
+    (void)Count();  // calls whose answers were sent
     TellTurns();
   }
 
@@ -146,7 +149,8 @@ class Connection {
   void TellTurns() FRESHET_REQUIRES(mutex_) {
     if (turns_ == nullptr) return;
     WireCalls now = watch_->calls();
-    // Calls of a server of the fleet hold up nobody, and gRPC gets nothing of a last piece.
+    // Calls of a server of the fleet delay no other calls. After the end, gRPC does not receive the
+    // last bytes, so they open no calls.
     if (watch_->trusted() || over_) now.opened = told_.opened;
     if (over_) now.open = 0;
     if (now == told_) return;
@@ -167,7 +171,7 @@ class Connection {
   int descriptor_ FRESHET_GUARDED_BY(mutex_) = -1;
   IpAddress network_ FRESHET_GUARDED_BY(mutex_);
   bool over_ FRESHET_GUARDED_BY(mutex_) = false;
-  WireCalls told_ FRESHET_GUARDED_BY(mutex_);  // as last told to turns_
+  WireCalls told_ FRESHET_GUARDED_BY(mutex_);  // as last reported to turns_
 };
 
 // --- Sockets
@@ -179,8 +183,9 @@ struct WatchedSocket {
   Connection connection;
 };
 
-// Sockets by number. Each is made once, and used again for the next connection with its number. A
-// thread that still uses an old one then sees another socket, which only the cookie tells.
+// Sockets by descriptor. Each entry is created once, and used again for the next connection with
+// the same descriptor. A thread that still works with the previous connection then sees another
+// socket, which it can detect only by the cookie.
 std::atomic<WatchedSocket*>* Sockets() {
   static auto* const kSockets = new std::atomic<WatchedSocket*>[kMostDescriptors]();
   return kSockets;
@@ -195,7 +200,7 @@ WatchedSocket* Watched(int descriptor) {
   return Sockets()[descriptor].load(std::memory_order_acquire);
 }
 
-// nullptr = the number of the descriptor is too high.
+// nullptr = the descriptor is too high.
 WatchedSocket* Watch(int descriptor, bool tls, const FrameLimits& limits, const WireBooks& books) {
   if (descriptor < 0 || static_cast<size_t>(descriptor) >= kMostDescriptors) return nullptr;
   any_socket.store(true, std::memory_order_release);
@@ -211,7 +216,7 @@ WatchedSocket* Watch(int descriptor, bool tls, const FrameLimits& limits, const 
   return watched;
 }
 
-// Whether the socket may go on after this was read.
+// Shows the watch what was read. Returns true if the connection may continue.
 bool ShowRead(int descriptor, const msghdr& message, size_t length) {
   WatchedSocket* const watched = Watched(descriptor);
   if (watched == nullptr || watched->tls) return true;
@@ -221,14 +226,14 @@ bool ShowRead(int descriptor, const msghdr& message, size_t length) {
     length -= size;
     if (watched->connection.Show({static_cast<const char*>(part.iov_base), size})) continue;
     if (watched->cookie == CookieOf(descriptor)) return false;
-    // The number now belongs to an unwatched socket.
+    // The descriptor now belongs to an unwatched socket.
     watched->connection.End();
     return true;
   }
   return true;
 }
 
-// Shows the system's answer to a read or write; leaves `errno` as it was.
+// Notes the end of a connection from the result of a read or write. Preserves `errno`.
 void ShowResult(int descriptor, ssize_t length, bool read) {
   if (length > 0 || (length == 0 && !read)) return;
   const int error = errno;
@@ -238,12 +243,12 @@ void ShowResult(int descriptor, ssize_t length, bool read) {
   errno = error;
 }
 
-// How many bytes of the socket may be read now; unset = none ever again.
+// How many bytes of the socket may be read now; unset = it may not be read any more.
 std::optional<size_t> MayRead(int descriptor) {
   WatchedSocket* const watched = Watched(descriptor);
   const std::optional<size_t> most = watched == nullptr ? kAny : watched->connection.MayRead();
   if (most == kAny || watched->cookie == CookieOf(descriptor)) return most;
-  // The number now belongs to another socket.
+  // The descriptor now belongs to another socket.
   watched->connection.End();
   return kAny;
 }
@@ -292,7 +297,7 @@ ssize_t Send(int descriptor, const msghdr* message, int flags) {
 
 // --- TLS
 
-// The connection that gRPC prepares to shake hands with on this thread.
+// The connection for which gRPC is creating a TLS session on this thread.
 struct Greeted {
   WatchedSocket* socket = nullptr;
   uint64_t cookie = 0;
@@ -309,7 +314,8 @@ int TlsIndex() {
   return kIndex;
 }
 
-// gRPC has two names for it, "grpc-exp" and "h2". The HTTP port agrees on none, or on "http/1.1".
+// gRPC negotiates HTTP/2 by one of two names, "grpc-exp" and "h2". The HTTP port negotiates no
+// protocol or "http/1.1".
 bool SpeaksHttp2(const SSL* tls) {
   const unsigned char* protocol = nullptr;
   unsigned length = 0;
@@ -324,7 +330,7 @@ void WatchGreeted(SSL* tls) {
   CHECK(SSL_set_ex_data(tls, TlsIndex(), its.release()) == 1, "no memory");
 }
 
-// nullptr = the connection is not watched, or no longer.
+// nullptr = the connection is not watched, or not any more.
 Connection* Watched(SSL* tls) {
   const auto* const its = static_cast<Greeted*>(SSL_get_ex_data(tls, TlsIndex()));
   if (its == nullptr || its->cookie != its->socket->cookie || !SpeaksHttp2(tls)) return nullptr;
@@ -353,7 +359,7 @@ bool WatchTls(int descriptor, const FrameLimits& limits, const WireBooks& books,
 }
 
 void WakeSocket(int descriptor) {
-  // Setting the least number of bytes makes the system wake the waiting threads.
+  // Setting this option makes the kernel wake the threads that wait for the socket.
   const int one = 1;
   (void)setsockopt(descriptor, SOL_SOCKET, SO_RCVLOWAT, &one, sizeof(one));
 }
@@ -375,7 +381,7 @@ __attribute__((visibility("default"), used)) SSL* SSL_new(SSL_CTX* context) {
 
 __attribute__((visibility("default"), used)) ssize_t recvmsg(int descriptor, msghdr* message,
                                                              int flags) {
-  // A peek takes nothing from the connection.
+  // A peek consumes no bytes of the connection.
   if ((flags & (MSG_PEEK | MSG_ERRQUEUE)) != 0) {
     return freshet::Receive(descriptor, message, flags, freshet::kAny);
   }
@@ -416,7 +422,7 @@ __attribute__((visibility("default"), used)) int SSL_read(SSL* tls, void* buffer
   if (connection == nullptr) return length;
   const auto bytes = static_cast<size_t>(length);
   if (connection->Show({static_cast<const char*>(buffer), bytes})) return length;
-  // gRPC takes it for the end of what can be read.
+  // gRPC treats this error as the end of the connection.
   ERR_raise(ERR_LIB_USER, ERR_R_OPERATION_FAIL);
   return -1;
 }

@@ -1,8 +1,8 @@
-// Watches the bytes that gRPC 1.51 reads from its clients, which it lets nobody see. This program
-// defines `recvmsg` and `SSL_read`, by which gRPC reads in plain text and through TLS. They do what
-// the system's do, and show a FrameWatch the bytes of watched connections (docs/decisions/0110).
-// `sendmsg` and `SSL_write` show it the server's answers, and `sendmsg` also when they have left.
-// `SSL_new` tells which connection speaks TLS.
+// Watches the bytes that gRPC 1.51 reads from its clients. gRPC has no hook for this, so this
+// program defines `recvmsg` and `SSL_read`, with which gRPC reads plain text and TLS. These
+// functions call the system's functions, and show the bytes of watched connections to a FrameWatch
+// (docs/decisions/0110). `sendmsg` and `SSL_write` show it the server's answers, and `sendmsg` also
+// shows when all bytes were sent. `SSL_new` associates a TLS session with its connection.
 #ifndef FRESHET_SERVER_PORTS_WATCHED_READS_H_
 #define FRESHET_SERVER_PORTS_WATCHED_READS_H_
 
@@ -16,7 +16,7 @@
 
 namespace freshet {
 
-// Books that connections share; nullptr = nothing is counted. Value type, thread-compatible.
+// Counts that connections share; nullptr = not counted. Value type, thread-compatible.
 struct WireBooks {
   std::shared_ptr<WireShares> shares;
   std::shared_ptr<WireTurns> turns;
@@ -24,22 +24,22 @@ struct WireBooks {
 
 // All functions are thread-safe.
 
-// Watches the reads of a plain-text connection from now on. A client beyond a limit, or its share,
-// is no longer read: gRPC finds its connection reset. Other clients are read when it is their turn.
-// False = the number of the descriptor is too high.
+// Watches the reads of a plain-text connection from now on. If a client exceeds a limit or its
+// share, its connection is no longer read, and appears to gRPC as reset. WireTurns decides when
+// other clients are read. Returns false if the descriptor is too high.
 [[nodiscard]] bool WatchSocket(int descriptor, const FrameLimits& limits, const WireBooks& books);
-// Watches a TLS connection in the same way. gRPC prepares its handshake as a server within
-// `hand_over`, which is not called if this is false.
+// Watches a TLS connection in the same way. `hand_over` passes the connection to gRPC, which
+// creates the TLS session during the call. It is not called if WatchTls returns false.
 [[nodiscard]] bool WatchTls(int descriptor, const FrameLimits& limits, const WireBooks& books,
                             const std::function<void()>& hand_over);
-// Ends the watch of a closed connection: what it held counts no more.
+// Stops watching a closed connection. Its memory and calls are no longer counted.
 void ForgetSocket(int descriptor);
-// Makes gRPC look at the socket again, if there is something to read.
+// Makes gRPC try again to read the socket, if there are bytes to read.
 void WakeSocket(int descriptor);
 
-// The number of connections that passed a limit since the start.
+// The number of connections since the start that were cut because they exceeded a limit.
 [[nodiscard]] uint64_t ConnectionsCut();
-// Whether gRPC reads by the functions of this program.
+// Returns true if gRPC uses the functions that this program defines.
 [[nodiscard]] bool ReadsAreWatched();
 
 }  // namespace freshet

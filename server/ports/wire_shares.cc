@@ -16,13 +16,14 @@ WireHeld PlacesOf(const WireHeld& held) {
           .bytes = PlacesOf(held.bytes, WireShares::kBytesPerPlace)};
 }
 
-// Whether the places of a network may change from `before` to `now`.
+// Returns true if a network may change its number of places from `before` to `now`.
 bool Fits(uint64_t now, uint64_t before, uint64_t taken, uint64_t most) {
   return now <= before || now - before <= ShareLeft(before, taken, most);
 }
 
-// The counted part of `held`: all beyond `free`, in steps of `free`. A part that was counted
-// already stays for one step.
+// The counted part of `held`: the amount beyond `free`, rounded up to a multiple of `free`. It
+// decreases only if the amount has fallen by more than one step, so that small changes are not
+// reported.
 uint64_t Counted(uint64_t held, uint64_t free, uint64_t counted) {
   const uint64_t beyond = held - std::min(held, free);
   const uint64_t now = PlacesOf(beyond, free) * free;

@@ -1,6 +1,7 @@
-// Shares out the memory of gRPC 1.51 that the server knows nothing of: calls whose answers cannot
-// leave, as their client takes nothing, and unfinished or unread messages. gRPC has one bound of
-// memory for all connections; a client that uses it up would end calls of others.
+// Divides among clients the memory that gRPC 1.51 uses without the server's knowledge: calls whose
+// answers cannot be sent because their client reads nothing, and unfinished or unread messages.
+// gRPC has one memory limit for all connections. A client that used all of it would make calls of
+// other clients fail.
 #ifndef FRESHET_SERVER_PORTS_WIRE_SHARES_H_
 #define FRESHET_SERVER_PORTS_WIRE_SHARES_H_
 
@@ -17,23 +18,23 @@ namespace freshet {
 
 // Amounts that clients hold. Value type, thread-compatible.
 struct WireHeld {
-  uint64_t calls = 0;  // opened while nothing was written
-  uint64_t bytes = 0;  // for unfinished and unread messages
+  uint64_t calls = 0;  // calls opened while no bytes were sent
+  uint64_t bytes = 0;  // memory for unfinished and unread messages
   friend bool operator==(const WireHeld&, const WireHeld&) = default;
 };
 
-// Shares the memory between networks (server/base/client_network.h) as core/base/shares.h says, in
-// places of kCallsPerPlace and kBytesPerPlace. The caller decides what a connection may hold
-// uncounted. Thread-safe.
+// Divides the memory among networks (server/base/client_network.h) as core/base/shares.h says, in
+// units ("places") of kCallsPerPlace calls and kBytesPerPlace bytes. The caller decides how much a
+// connection may hold uncounted. Thread-safe.
 class WireShares {
  public:
   static constexpr uint64_t kCallsPerPlace = 16;
   static constexpr uint64_t kBytesPerPlace = uint64_t{256} << 10;
 
-  // Sets the limit of all networks together, from now on.
+  // Sets the limit for all networks together.
   void SetMost(const WireHeld& most) FRESHET_EXCLUDES(mutex_);
-  // Changes what a connection of the network holds. Returns the amount that is too much, and
-  // changes nothing then; empty = none. A decrease is never too much.
+  // Changes what a connection of the network holds. Empty = done. Otherwise the change would exceed
+  // the share: changes nothing, and returns the kind of excess in words. A decrease never fails.
   [[nodiscard]] std::string_view Change(const IpAddress& network, const WireHeld& before,
                                         const WireHeld& now) FRESHET_EXCLUDES(mutex_);
 
@@ -41,25 +42,25 @@ class WireShares {
   Mutex mutex_;
   WireHeld most_ FRESHET_GUARDED_BY(mutex_);    // in places
   WireHeld places_ FRESHET_GUARDED_BY(mutex_);  // of all networks
-  // Places by network; never zero.
+  // The amounts held by network; never zero.
   absl::flat_hash_map<IpAddress, WireHeld> by_network_ FRESHET_GUARDED_BY(mutex_);
 };
 
-// The part of one connection, which lives no longer than the connection. Thread-compatible.
+// The amounts of one connection. Destroyed with the connection at the latest. Thread-compatible.
 class WireAccount {
  public:
-  // Amounts that a connection may hold uncounted: most never hold more.
+  // Amounts that a connection may hold uncounted. Most connections never hold more.
   static constexpr WireHeld kFree = {.calls = 8, .bytes = 16 << 10};
 
-  // nullptr = nothing is counted.
+  // `shares`: nullptr = not counted.
   WireAccount(std::shared_ptr<WireShares> shares, const IpAddress& network)
       : shares_(std::move(shares)), network_(network) {}
   ~WireAccount();
   WireAccount(const WireAccount&) = delete;
   WireAccount& operator=(const WireAccount&) = delete;
 
-  // Sets what the connection holds. Returns what WireShares::Change returns. Counts by steps, so it
-  // asks seldom.
+  // Sets what the connection holds. Returns the result of WireShares::Change. Counts in steps, so
+  // that it rarely needs to call WireShares.
   [[nodiscard]] std::string_view Hold(const WireHeld& held);
 
  private:

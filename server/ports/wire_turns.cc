@@ -10,7 +10,7 @@
 namespace freshet {
 namespace {
 
-// Networks looked at for one that may be read; Look finds the others.
+// How many networks are examined to find one that may be read. Look finds the others.
 constexpr size_t kLookedAt = 16;
 
 }  // namespace
@@ -60,7 +60,7 @@ void WireTurns::Heard(const IpAddress& network, uint64_t age) {
   const auto it = networks_.try_emplace(network.pieces).first;
   Calls calls = it->second.calls;
   ++calls.heard;
-  // The call may have been read in the age before, and is then forgotten there.
+  // The call may have been read in the previous age. It is then subtracted there.
   uint64_t& its = calls.unheard[age % 2];
   uint64_t& others = calls.unheard[(age + 1) % 2];
   if (its > 0) {
@@ -93,7 +93,8 @@ size_t WireTurns::MayRead(const IpAddress& network, int descriptor) {
     return 0;
   }
   its.waiting.erase(descriptor);
-  // The bytes read may open no call that the server would hear of.
+  // The bytes that are read now might open no call, and then no later event would wake the next
+  // socket.
   WakeOne(it);
   Tidy(it);
   return std::max(kPiece, kLeastBytesPerCall * (kFew - std::min(unheard_, kFew)));
@@ -114,7 +115,7 @@ void WireTurns::Look() {
 }
 
 void WireTurns::ForgetUnmade() {
-  // All calls that gRPC made of its reads in the age before this one have been heard of.
+  // The server has heard of all calls that gRPC made from its reads in the previous age.
   ++age_;
   looks_ = 0;
   for (auto it = networks_.begin(); it != networks_.end();) {

@@ -1,8 +1,8 @@
-// Decides which connections gRPC may read next. gRPC 1.51 makes a call of each HEADERS frame that
-// it reads, and calls of all connections wait for its threads in the order of reading. A client
-// that opens calls faster than gRPC takes them up would delay the calls of all clients by all of
-// its own. gRPC keeps a call until the server has ended it, even if its client has cancelled it or
-// closed the connection.
+// Decides which connections gRPC may read next. gRPC 1.51 creates a call for each HEADERS frame
+// that it reads, and the calls of all connections wait for its threads in one queue. A client that
+// opens calls faster than gRPC processes them would delay the calls of all clients. gRPC keeps a
+// call until the server has ended it, even if its client has cancelled the call or closed the
+// connection.
 #ifndef FRESHET_SERVER_PORTS_WIRE_TURNS_H_
 #define FRESHET_SERVER_PORTS_WIRE_TURNS_H_
 
@@ -23,77 +23,82 @@ namespace freshet {
 // Calls of one connection. Value type, thread-compatible.
 struct WireCalls {
   uint64_t opened = 0;  // so far
-  uint64_t open = 0;    // ended by neither side
+  uint64_t open = 0;    // not ended by either side
   friend bool operator==(const WireCalls&, const WireCalls&) = default;
 };
 
-// Counts by network (server/base/client_network.h) the calls that gRPC has read and the server has
-// not heard of: no thread has come to their first message yet. While there are few, connections are
-// read as they come. Beyond that, a connection whose network has more than its part is read no
-// further until gRPC has taken some up. Its client is slowed, and not refused.
+// Counts the unheard calls of each network (server/base/client_network.h). A call is unheard if
+// gRPC has read it but no thread has reached its first message yet. While there are few unheard
+// calls, every connection may be read. Beyond that, a connection whose network has more than its
+// share is not read until gRPC has processed some of the calls. Its client is slowed down but not
+// refused.
 //
-// Also counts calls left behind: their clients are done with them, but gRPC or the server is not.
-// Networks share them as core/base/shares.h says, and are read no further beyond their share. The
-// server ends such calls without anything more from their clients. Open calls do not count here, as
-// they may need further bytes; StreamSet bounds those.
+// Also counts calls left behind: the client has ended them, but gRPC or the server has not.
+// Networks share the limit on these calls as core/base/shares.h says, and a network beyond its
+// share is not read. The server can end these calls without more bytes from the client. Open calls
+// do not count here, because they may need more bytes; StreamSet limits them.
 //
-// Each call that gRPC makes is heard of once, and ends once after that. gRPC makes no call of some
-// HEADERS frames, and does not say so: a client may have cancelled the call at once. Such frames
-// hold up nobody while few calls that gRPC has made are unheard. They are forgotten once the server
-// has heard of all calls that gRPC made at their time. Thread-safe.
+// Each call that gRPC creates is heard once, and ends once after that. gRPC silently creates no
+// call for some HEADERS frames, for example if the client cancelled the call at once. These frames
+// cause no delay while few of the calls that gRPC has created are unheard. They are forgotten when
+// the server has heard all calls that gRPC created at the same time. Thread-safe.
 class WireTurns {
  public:
-  // Up to this number, calls are few.
+  // Below this number, unheard calls count as few.
   static constexpr uint64_t kFew = 64;
-  // Unheard calls that a network may always have.
+  // The number of unheard calls that a network may always have.
   static constexpr uint64_t kLeast = 4;
-  // Bytes of the shortest calls. So many are read from a connection at a time that gRPC does not
-  // have more than kFew calls, but at least kPiece, and the rest of a frame that has begun.
+  // The bytes of the shortest call. The bytes that may be read at a time are limited so that gRPC
+  // does not get more than kFew calls, but are at least kPiece, plus the rest of a frame that has
+  // begun.
   static constexpr size_t kLeastBytesPerCall = 17;
   static constexpr size_t kPiece = 256;
-  // Looks within which gRPC makes a call of what it has read.
+  // The number of calls of Look within which gRPC surely creates a call from the bytes that it has
+  // read.
   static constexpr int kLooksPerAge = 4;
 
-  // Makes the waiting reader of a socket look at it again.
+  // Makes the reader that waits for a socket try again.
   using Wake = std::function<void(int descriptor)>;
   explicit WireTurns(Wake wake) : wake_(std::move(wake)) {}
 
-  // Sets how many calls of all networks together may be left behind, from now on.
+  // Sets how many calls of all networks together may be left behind.
   void SetMost(uint64_t most) FRESHET_EXCLUDES(mutex_);
-  // Changes the calls of a connection of the network. A closed connection has none open.
+  // Changes the counts of one connection of the network. A closed connection has no open calls.
   void Count(const IpAddress& network, const WireCalls& before, const WireCalls& now)
       FRESHET_EXCLUDES(mutex_);
-  // gRPC has made a call. Returns the age in which it did, for Heard.
+  // Notes that gRPC has created a call. Returns the current age, for Heard.
   [[nodiscard]] uint64_t Made() FRESHET_EXCLUDES(mutex_);
-  // The server has heard of a call of the network. Silent calls count as heard after a while.
+  // Notes that the server has heard a call of the network. The caller also reports calls without a
+  // message, after a while.
   void Heard(const IpAddress& network, uint64_t age) FRESHET_EXCLUDES(mutex_);
-  // gRPC and the server are done with a call of the network that the server had heard of.
+  // Notes that gRPC and the server are done with a heard call of the network.
   void Ended(const IpAddress& network) FRESHET_EXCLUDES(mutex_);
-  // How many bytes of the network's connection may be read now. 0 = none, and it is woken when some
-  // may.
+  // How many bytes of the network's connection may be read now. 0 = none; the connection is woken
+  // when it may be read.
   [[nodiscard]] size_t MayRead(const IpAddress& network, int descriptor) FRESHET_EXCLUDES(mutex_);
-  // The socket is closed: it is not woken any more.
+  // Notes that the socket is closed. It is not woken any more.
   void Forget(const IpAddress& network, int descriptor) FRESHET_EXCLUDES(mutex_);
-  // Forgets calls that gRPC has not made, and wakes all waiting sockets. To be called again and
-  // again.
+  // Forgets calls that gRPC has not created, and wakes all waiting sockets. Must be called
+  // periodically.
   void Look() FRESHET_EXCLUDES(mutex_);
-  // Ends all reads: the server ends, and would first do all that clients have sent.
+  // Ends all reads, for a shutdown. Otherwise the server would first process everything that
+  // clients have sent.
   void End() FRESHET_EXCLUDES(mutex_);
   // Whether End was called.
   [[nodiscard]] bool ended() const { return ended_; }
-  // Calls that gRPC has read and the server has not heard of.
+  // The number of unheard calls.
   [[nodiscard]] uint64_t unheard() const FRESHET_EXCLUDES(mutex_);
   // The number of calls left behind.
   [[nodiscard]] uint64_t left_behind() const FRESHET_EXCLUDES(mutex_);
 
  private:
   using Key = Ipv6Address;
-  // Counts by age: of the present one, and of the one before. An age lasts until no call of an
-  // earlier one is unheard.
+  // Counts by age, for the current age and the previous one. An age lasts until no call of an
+  // earlier age is unheard.
   using ByAge = std::array<uint64_t, 2>;
   // Calls of a network.
   struct Calls {
-    uint64_t open = 0;   // open calls, by its clients and gRPC
+    uint64_t open = 0;   // open calls (WireCalls::open)
     ByAge unheard = {};  // unheard calls by the age in which they were read
     uint64_t heard = 0;  // heard calls that have not ended
     [[nodiscard]] uint64_t Unheard() const { return unheard[0] + unheard[1]; }
@@ -106,22 +111,23 @@ class WireTurns {
   struct Network {
     Calls calls;
     std::set<int> waiting;  // sockets
-    int woken = -1;         // the last of these sockets woken
+    int woken = -1;         // the last socket of the network that was woken
   };
   using Networks = std::map<Key, Network>;
 
-  // Whether networks have only their parts.
+  // Whether so many calls are unheard that each network is limited to its share.
   [[nodiscard]] bool AreMany() const FRESHET_REQUIRES(mutex_) {
     return unheard_ >= kFew && made_[0] + made_[1] >= kFew;
   }
   // The number of unheard calls that a network may have.
   [[nodiscard]] uint64_t Most() const FRESHET_REQUIRES(mutex_);
-  // Whether nothing more of the network may be read now.
+  // Whether the network may not be read now.
   [[nodiscard]] bool IsBeyond(const Network& network) const FRESHET_REQUIRES(mutex_);
   void Set(Network& network, const Calls& now) FRESHET_REQUIRES(mutex_);
   void ForgetUnmade() FRESHET_REQUIRES(mutex_);
   void WakeAll() FRESHET_REQUIRES(mutex_);
-  // Wakes a socket of this network, or else of another one, if it may be read.
+  // Wakes a socket of a network that may be read: of this network if there are many unheard calls,
+  // otherwise of the next network in turn.
   void WakeNext(Networks::iterator network) FRESHET_REQUIRES(mutex_);
   void WakeOne(Networks::iterator network) FRESHET_REQUIRES(mutex_);
   void Tidy(Networks::iterator network) FRESHET_REQUIRES(mutex_);
@@ -132,14 +138,14 @@ class WireTurns {
   uint64_t most_ FRESHET_GUARDED_BY(mutex_) = UINT64_MAX;
   Networks networks_ FRESHET_GUARDED_BY(mutex_);      // networks with calls or waiting sockets
   std::set<Key> waiting_ FRESHET_GUARDED_BY(mutex_);  // networks with waiting sockets
-  Key woken_ FRESHET_GUARDED_BY(mutex_){};            // the last network woken
-  uint64_t active_ FRESHET_GUARDED_BY(mutex_) = 0;    // networks with unheard calls
-  // Counts of all networks:
+  Key woken_ FRESHET_GUARDED_BY(mutex_){};          // the last network with a socket that was woken
+  uint64_t active_ FRESHET_GUARDED_BY(mutex_) = 0;  // networks with unheard calls
+  // Totals of all networks:
   uint64_t unheard_ FRESHET_GUARDED_BY(mutex_) = 0;
   uint64_t left_behind_ FRESHET_GUARDED_BY(mutex_) = 0;
-  ByAge made_ FRESHET_GUARDED_BY(mutex_){};  // calls made that are unheard
+  ByAge made_ FRESHET_GUARDED_BY(mutex_){};  // calls that gRPC has created and that are unheard
   uint64_t age_ FRESHET_GUARDED_BY(mutex_) = 1;
-  int looks_ FRESHET_GUARDED_BY(mutex_) = 0;  // looks during this age
+  int looks_ FRESHET_GUARDED_BY(mutex_) = 0;  // calls of Look in this age
 };
 
 }  // namespace freshet
