@@ -14,12 +14,13 @@
 namespace freshet {
 namespace {
 
-// The console runs its own scripts, asks its own server, and is shown in no frame.
+// The console runs only scripts from its own server, sends requests only to that server, and cannot
+// be put into a frame.
 constexpr const char* kPolicy =
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; "
     "base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
 
-// Makes an ETag, which changes with the text.
+// Makes an ETag from the text.
 std::string TagOf(std::string_view text) {
   std::array<unsigned char, SHA256_DIGEST_LENGTH> digest{};
   SHA256(reinterpret_cast<const unsigned char*>(text.data()), text.size(), digest.data());
@@ -34,7 +35,7 @@ HttpResponse FileResponse(const ConsoleFile& file) {
   response.fields = {{"Content-Security-Policy", kPolicy},
                      {"X-Frame-Options", "DENY"},
                      {"Referrer-Policy", "no-referrer"},
-                     // Browsers ask each time, and are told when they have the text already.
+                     // Browsers revalidate each time, and get a 304 if they already have the text.
                      {"Cache-Control", "no-cache"},
                      {"ETag", TagOf(file.text)}};
   return response;
@@ -79,7 +80,7 @@ struct Api {
 };
 
 void AddShownRoutes(const std::shared_ptr<const Api>& api, std::vector<HttpRoute>* routes) {
-  // Every console asks for these every second; all get the same answer.
+  // Every open console requests these every second. All requests get the same answer.
   routes->push_back({.path = "/console/api/overview", .slow = true, .answer = [api](const auto&) {
                        return JsonResponse(api->content.overview());
                      }});

@@ -13,14 +13,15 @@
 
 namespace freshet {
 
-// The content of the console. Each function is called on the HTTP port's thread for slow answers.
+// The content of the console. Each function is called on an HTTP port's thread for slow answers.
 struct ConsoleContent {
   std::function<std::string()> overview;
   std::function<std::string(const HistoryQuery&)> history;
   std::function<std::string()> workers;
-  // nullptr = the server takes no calls yet.
+  // nullptr = the server accepts no calls yet.
   std::function<ConsoleCalls*()> calls;
-  // Whether identities are needed. Else only this machine may change anything.
+  // Whether clients need identities. If they do not, only clients on this machine may change
+  // anything.
   std::function<bool()> guarded;
 };
 
@@ -28,8 +29,9 @@ struct ConsoleContent {
 [[nodiscard]] std::vector<HttpRoute> MakeConsoleRoutes(ConsoleContent content,
                                                        const std::string& listen);
 
-// Says why a request may not change anything; empty = it may. With identities, a request that a
-// browser sends must come from the console's page; without, it must pass WhyForeign.
+// Says why a request may not change anything; empty = it may. If clients need identities
+// (`guarded`), a request from a browser must come from the console's page. Otherwise it must pass
+// WhyForeign.
 [[nodiscard]] std::string WhyNoChange(const HttpRequest& request, bool guarded,
                                       std::string_view listen_host);
 

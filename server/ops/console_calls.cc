@@ -32,8 +32,8 @@ using google::protobuf::FieldDescriptor;
 using google::protobuf::Message;
 using nlohmann::json;
 
-// How long to wait for a call: less than the HTTP port waits for an answer. A policy takes longer
-// to come into force, so the console does not wait for it.
+// How long to wait for a call, which is less than the HTTP port waits for an answer. A new policy
+// takes longer to come into force, so the console does not wait until it does.
 constexpr std::chrono::seconds kPatience{5};
 constexpr std::chrono::seconds kPolicyPatience{1};
 
@@ -116,7 +116,7 @@ grpc::Status ReadBodyInto(const std::string& body, Message* message) {
 template <typename Stub, typename Request, typename Response>
 using Method = grpc::Status (Stub::*)(grpc::ClientContext*, const Request&, Response*);
 
-// Calls a service for the client of `http`; `add` adds to the JSON of the response.
+// Calls a service on behalf of the client of `http`. `add` adds to the JSON of the response.
 template <typename Service, typename Stub, typename Request, typename Response>
 Outcome Call(const std::shared_ptr<grpc::Channel>& channel, const HttpRequest& http,
              Method<Stub, Request, Response> method,
@@ -149,7 +149,8 @@ Outcome Call(const std::shared_ptr<grpc::Channel>& channel, const HttpRequest& h
 
 constexpr int kForecastPoints = 60;
 
-// Adds a forecast of the next days: for a page that waits for its price, until its crawl.
+// Adds a forecast for the next days. For a page that waits until its value reaches the price, the
+// forecast ends at its crawl.
 void AddForecast(const v1::GetPageResponse& response, json* out) {
   json forecast = json::array();
   for (const ForecastPoint& point : Forecast(response.explanation(), kForecastPoints)) {

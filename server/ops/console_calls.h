@@ -1,5 +1,6 @@
 // The console's routes below /console/api/ that call gRPC services, over an in-process channel, so
-// that each call has one implementation. The client's identity goes along (server/api/inside.h).
+// that each call has only one implementation. The calls carry the client's identity
+// (server/api/inside.h).
 #ifndef FRESHET_SERVER_OPS_CONSOLE_CALLS_H_
 #define FRESHET_SERVER_OPS_CONSOLE_CALLS_H_
 
@@ -18,7 +19,7 @@ namespace freshet {
 
 inline constexpr char kConsoleApi[] = "/console/api/";
 
-// A route without the prefix. Value type, thread-compatible.
+// A route, named without the prefix kConsoleApi. Value type, thread-compatible.
 struct ConsoleRoute {
   std::string_view name;
   bool post = false;
@@ -26,13 +27,13 @@ struct ConsoleRoute {
 // The routes that ConsoleCalls answers.
 [[nodiscard]] std::vector<ConsoleRoute> ConsoleCallRoutes();
 
-// Writes a response as protobuf's JSON, with the names of the .proto files. Internal: a value has
-// no JSON, such as an instant after the year 9999.
+// Writes a response as protobuf's JSON, with the names of the .proto files. Not OK: Internal if a
+// value has no JSON form, for example an instant after the year 9999.
 [[nodiscard]] StatusOr<std::string> JsonOf(const google::protobuf::Message& message);
 
 // Makes a JSON object with the one field `error`.
 [[nodiscard]] HttpResponse ErrorResponse(int status, std::string_view error);
-// Makes an uncached response of JSON text.
+// Makes a response of JSON text that must not be cached.
 [[nodiscard]] HttpResponse JsonResponse(std::string text);
 
 // Answers the routes. Thread-safe.
@@ -41,12 +42,12 @@ class ConsoleCalls {
   // `channel` leads to a server in this process.
   explicit ConsoleCalls(std::shared_ptr<grpc::Channel> channel);
 
-  // Answers a request. GET: the parameters of the query are the fields of the call. POST: the body
-  // is the call as JSON. The answer is the response as JSON, or an error with a status that fits
-  // its code. A change of policy can take longer than the wait: 202 says that it is under way.
-  // Precondition: ConsoleCallRoutes has the path of the request.
+  // Answers a request. GET: the query parameters are the fields of the call. POST: the body is the
+  // call as JSON. The answer is the call's response as JSON, or an error whose HTTP status
+  // corresponds to the gRPC code. A change of policy can take longer than the console waits; status
+  // 202 says that it is in progress. Precondition: ConsoleCallRoutes has the path of the request.
   [[nodiscard]] HttpResponse Answer(const HttpRequest& request) FRESHET_EXCLUDES(mutex_);
-  // To be called before the server of the channel ends. Waits for running requests; further ones
+  // Must be called before the channel's server ends. Waits for running requests. Further requests
   // get a 503.
   void Stop() FRESHET_EXCLUDES(mutex_);
 

@@ -1,4 +1,4 @@
-// The files of the console for browsers: its own, and the library that draws the plots.
+// The files that the console serves to browsers, including the library that draws the plots.
 #ifndef FRESHET_SERVER_OPS_CONSOLE_FILES_H_
 #define FRESHET_SERVER_OPS_CONSOLE_FILES_H_
 

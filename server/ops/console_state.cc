@@ -16,7 +16,8 @@ namespace {
 
 using nlohmann::json;
 
-// Rounds to six digits: a plot shows no more. JSON has no infinity and no NaN: they become null.
+// Rounds to six digits, because a plot shows no more. Infinity and NaN become null, because JSON
+// has neither.
 json Short(double value) {
   if (!std::isfinite(value)) return nullptr;
   double rounded = value;
@@ -57,7 +58,7 @@ json RecentJson(const std::vector<RecentAssignment>& recent) {
   return out;
 }
 
-// Reads "15m" as 900.
+// Parses a time span in seconds, or with a unit: "15m" is 900.
 std::optional<int64_t> ParseSpan(std::string_view text) {
   int64_t unit = 1;
   if (!text.empty()) {
@@ -121,7 +122,8 @@ std::string RenderHistory(const HistoryWindow& history, Instant now) {
       values.push_back(i < row.values.size() ? Short(row.values[i]) : json(nullptr));
       any |= !values.back().is_null();
     }
-    // A figure that was last posted a week ago is no part of this hour.
+    // Leaves out a figure without values in this window, for example one that was last posted a
+    // week ago.
     if (any) series[history.names[i]] = std::move(values);
   }
   return Dump(out);

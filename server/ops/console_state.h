@@ -1,5 +1,5 @@
-// Writes the server as a whole as JSON for the console: its state in one word, its figures and
-// their history, its workers.
+// Writes the state of the whole server as JSON for the console: its state in one word, its figures
+// with their history, and its workers.
 #ifndef FRESHET_SERVER_OPS_CONSOLE_STATE_H_
 #define FRESHET_SERVER_OPS_CONSOLE_STATE_H_
 
@@ -13,8 +13,8 @@
 
 namespace freshet {
 
-// The state of a server for people: `word` is one of starting, serving, paused, full, failed,
-// stopping. Value type, thread-compatible.
+// The state of a server in words for humans. `word` is one of starting, serving, paused, full,
+// failed, stopping. Value type, thread-compatible.
 struct ConsoleState {
   std::string word;
   std::string detail;  // a sentence; empty = nothing to add
@@ -22,7 +22,7 @@ struct ConsoleState {
 
 // All functions are thread-safe.
 
-// Shows a server that serves, or did.
+// Shows a server that serves now or did so before.
 [[nodiscard]] std::string RenderOverview(const ConsoleState& state, const ServerStatus& status,
                                          const std::vector<RecentAssignment>& recent);
 // Shows a server that does not serve yet.
@@ -31,12 +31,13 @@ struct ConsoleState {
 [[nodiscard]] std::string RenderWorkers(const std::vector<WorkerRecord>& workers, Instant now);
 [[nodiscard]] std::string RenderHistory(const HistoryWindow& history, Instant now);
 
-// A request for the history: `window` in seconds, or as 15m, 6h, 30d, and `since`.
+// A request for the history. `window` is in seconds; a query may also write it as 15m, 6h or 30d.
+// `since`: see History::Read; -1 = all of the window.
 struct HistoryQuery {
   int64_t window = 900;
   int64_t since = -1;
 };
-// InvalidArgument names the parameter.
+// Not OK: InvalidArgument, with the name of the parameter.
 [[nodiscard]] StatusOr<HistoryQuery> ParseHistoryQuery(const std::string& query);
 
 }  // namespace freshet

@@ -10,17 +10,17 @@
 
 namespace freshet {
 
-// Serving from Serve to the first failure or the end. Thread-safe.
+// Reports SERVING from Serve until the first failure or Stop. Thread-safe.
 class Health {
  public:
-  // From now on `calls`, which outlives this, answers SERVING for the server and for `services`, by
-  // their full names, unless a failure was reported before.
+  // Makes `calls` answer SERVING for the server and for `services`, which are full names, unless a
+  // failure was reported before. `calls` outlives this object.
   void Serve(HealthCalls* calls, const std::vector<std::string>& services);
-  // The store cannot be written: NOT_SERVING for good.
+  // Reports that the store cannot be written: NOT_SERVING permanently.
   void ReportFailure();
-  // Whether the disk is full. SERVING all the same: reading goes on.
+  // Sets whether the disk is full. The health stays SERVING, because reads still work.
   void SetFull(bool full) { full_ = full; }
-  // The server stops: NOT_SERVING.
+  // Reports that the server stops: NOT_SERVING.
   void Stop();
   [[nodiscard]] bool serving() const { return serving_ && !failed_; }
   [[nodiscard]] bool failed() const { return failed_; }

@@ -42,7 +42,8 @@ Status History::OpenFile(Instant now) {
   rings_ = std::move(rings);
   for (size_t level = 0; level < stored_.size(); ++level) {
     const auto& rows = rings_.rows(level);
-    // Rows that FinishRestoring has made are written again, which changes nothing.
+    // FinishRestoring may have changed the last row from stored rows, so it is written again.
+    // Writing a row twice is harmless.
     stored_[level] = rows.empty() ? -1 : rows.back().at - HistoryRings::kLevels[level].step;
   }
   return absl::OkStatus();
@@ -103,7 +104,7 @@ void History::FlushLocked() {
     complained_ = false;
     return;
   }
-  // The next time all rows in memory are stored again.
+  // The next flush stores all rows in memory again.
   if (absl::IsDataLoss(status)) return PutAside(status);
   if (!std::exchange(complained_, true)) {
     spdlog::warn("the history {} cannot be written: {}", path_, std::string(status.message()));
@@ -118,7 +119,7 @@ HistoryWindow History::Read(Instant now, int64_t window, int64_t since) const {
   const MutexLock lock(mutex_);
   HistoryWindow out{.step = step, .names = rings_.names(), .rows = {}};
   const auto& rows = rings_.rows(level);
-  // Most readers ask for the end.
+  // Searches backward, because most readers ask for the newest rows.
   auto first = rows.end();
   while (first != rows.begin() && std::prev(first)->at > after) --first;
   out.rows.assign(first, rows.end());

@@ -1,4 +1,4 @@
-// The server's figures of the last month, which survive restarts: the plots of the console.
+// The server's figures of the last month, for the plots of the console. They survive restarts.
 #ifndef FRESHET_SERVER_OPS_HISTORY_H_
 #define FRESHET_SERVER_OPS_HISTORY_H_
 
@@ -18,17 +18,17 @@ namespace freshet {
 
 // A part of a history. Value type, thread-compatible.
 struct HistoryWindow {
-  int64_t step = 0;                // seconds between rows where none are missing
-  std::vector<std::string> names;  // of the series
+  int64_t step = 0;                // seconds between consecutive rows, unless rows are missing
+  std::vector<std::string> names;  // names of the series
   std::vector<HistoryRow> rows;    // oldest first
 };
 
-// The whole history. If the disk fails, the server and the history go on; the history is then lost
-// with the process. Thread-safe.
+// The whole history. If the disk fails, the server and the history continue, but the history is
+// lost when the process ends. Thread-safe.
 class History {
  public:
   static constexpr int64_t kMaxWindow = int64_t{30} * 86400;
-  // Seconds of samples that a crash may cost.
+  // Seconds of samples that a crash may lose.
   static constexpr int64_t kFlushInterval = 10;
 
   History() = default;
@@ -36,21 +36,21 @@ class History {
   History(const History&) = delete;
   History& operator=(const History&) = delete;
 
-  // Goes on from the history stored in the directory, which is made if needed, and stores there
-  // from now on. A damaged file is renamed, in place of the one renamed before. To be called before
-  // Add.
+  // Loads the history stored in the directory, and stores new rows there from now on. Creates the
+  // directory if needed. Renames a damaged file, which replaces one renamed earlier. Must be called
+  // before Add.
   void Open(const std::string& directory, Instant now) FRESHET_EXCLUDES(mutex_);
-  // Adds the figures of the second of `now`; only the first of each second count. Empty figures are
-  // no sample.
+  // Adds the figures for the second of `now`. Ignores empty figures, and all but the first figures
+  // of a second.
   void Add(Instant now, const Figures& figures) FRESHET_EXCLUDES(mutex_);
-  // Stores what is not stored yet. Add calls it regularly.
+  // Stores rows that are not stored yet. Add calls it regularly.
   void Flush() FRESHET_EXCLUDES(mutex_);
 
-  // The rows of the last `window` seconds, at most kMaxWindow, that begin after `since`; also
-  // unfinished ones.
+  // The rows of the last `window` seconds (at most kMaxWindow) that begin after `since`, in Unix
+  // seconds. Includes rows that are not complete yet.
   [[nodiscard]] HistoryWindow Read(Instant now, int64_t window, int64_t since = -1) const
       FRESHET_EXCLUDES(mutex_);
-  // The figures of all seconds that are still kept.
+  // The rows of all single seconds that are still kept.
   [[nodiscard]] HistoryWindow Seconds() const FRESHET_EXCLUDES(mutex_);
 
  private:

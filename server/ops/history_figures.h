@@ -1,4 +1,4 @@
-// The plotted figures of a second, made from the counters before and after it.
+// Computes the plotted figures of a second from the counters before and after it.
 #ifndef FRESHET_SERVER_OPS_HISTORY_FIGURES_H_
 #define FRESHET_SERVER_OPS_HISTORY_FIGURES_H_
 
@@ -10,14 +10,14 @@
 
 namespace freshet {
 
-// The prefix of names of figures that were posted to the server.
+// The name prefix of figures that were posted to the server.
 inline constexpr char kNotePrefix[] = "note:";
 
 // Makes the figures. Owner thread only.
 class FigureMaker {
  public:
-  // The figures between the last status and this one; empty for the first status. Rates are per
-  // second; shares of nothing are NaN.
+  // The figures for the time between the last status and this one; empty for the first status.
+  // Rates are per second. A share whose denominator is zero is NaN.
   [[nodiscard]] Figures Make(const ServerStatus& status);
 
  private:

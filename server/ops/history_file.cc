@@ -11,7 +11,7 @@ namespace {
 constexpr int kFileVersion = 1;
 constexpr const char* kSeriesTable =
     "CREATE TABLE series (number INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE)";
-// Values are the machine's doubles one after the other, by number of series.
+// `vals` is an array of doubles in the machine's format, indexed by the number of the series.
 constexpr const char* kRowsTable =
     "CREATE TABLE rows (level INTEGER, at INTEGER, vals BLOB NOT NULL, PRIMARY KEY (level, at)) "
     "WITHOUT ROWID";
@@ -28,7 +28,7 @@ class HistoryFile::Statement {
   Statement(const Statement&) = delete;
   Statement& operator=(const Statement&) = delete;
 
-  // Sets the arguments of the next run, in their order; a bound value outlives it.
+  // Sets the arguments of the next run, in order. A bound value must outlive the run.
   Statement& Bind(int64_t number) {
     sqlite3_bind_int64(statement_, ++bound_, number);
     return *this;
@@ -101,8 +101,8 @@ StatusOr<std::unique_ptr<HistoryFile>> HistoryFile::Open(const std::string& path
 }
 
 Status HistoryFile::Prepare() {
-  // The lock of the first transaction is kept until the process ends in any way. A commit is not
-  // synced: a power cut may cost the last minutes, but damages nothing.
+  // The lock of the first transaction is held until the process ends in any way. Commits are not
+  // synced, so a power failure may lose the last minutes, but damages nothing.
   RETURN_IF_ERROR(
       Execute("PRAGMA locking_mode=EXCLUSIVE; PRAGMA journal_mode=WAL; PRAGMA synchronous=NORMAL;"
               "PRAGMA journal_size_limit=1048576;"));
@@ -132,7 +132,7 @@ Status HistoryFile::Prepare() {
   return absl::OkStatus();
 }
 
-// A view in the place of a table may have endless rows.
+// A view in place of a table might have endlessly many rows.
 Status HistoryFile::CheckTables() {
   Statement tables(database_.get(),
                    "SELECT sql FROM sqlite_master WHERE sql IS NOT NULL ORDER BY name LIMIT 3");
@@ -184,7 +184,7 @@ Status HistoryFile::WriteRows(const std::vector<std::string>& names, const Batch
     if (!name.Bind(static_cast<int64_t>(i)).Bind(names[i]).Run()) return Failed();
   }
   Statement add(database_.get(), "INSERT OR REPLACE INTO rows VALUES (?, ?, ?)");
-  // Rows later than the last one were written under a clock that ran ahead.
+  // Rows later than the last one were written while the clock was ahead.
   Statement prune(database_.get(), "DELETE FROM rows WHERE level = ? AND (at < ? OR at > ?)");
   for (size_t level = 0; level < rows.size(); ++level) {
     if (rows[level].empty()) continue;

@@ -1,4 +1,4 @@
-// The history on disk: a small SQLite database of bounded size, written a transaction at a time.
+// The history on disk: a small SQLite database of bounded size. Each write is one transaction.
 #ifndef FRESHET_SERVER_OPS_HISTORY_FILE_H_
 #define FRESHET_SERVER_OPS_HISTORY_FILE_H_
 
@@ -18,23 +18,24 @@ namespace freshet {
 // The open database. Thread-compatible.
 class HistoryFile {
  public:
-  // The limit of the database in pages of 4 KiB: three times what full rings of all series need.
+  // The limit of the database in pages of 4 KiB: three times as many as full rings of all series
+  // need.
   static constexpr int kMaxPages = 4096;
 
   // Rows to be added, by level, oldest first.
   using Batch = std::array<std::vector<HistoryRow>, HistoryRings::kLevels.size()>;
 
-  // Opens or makes the database. DataLoss: the file is damaged, or is no database.
-  // FailedPrecondition: a later version wrote it, or another process has it open.
+  // Opens or creates the database. Not OK: DataLoss if the file is damaged or not a database;
+  // FailedPrecondition if a later version wrote it or another process has it open.
   [[nodiscard]] static StatusOr<std::unique_ptr<HistoryFile>> Open(const std::string& path);
   ~HistoryFile();
   HistoryFile(const HistoryFile&) = delete;
   HistoryFile& operator=(const HistoryFile&) = delete;
 
-  // Gives `rings`, which are new, all rows up to `now`, in Unix seconds.
+  // Loads all rows up to `now`, in Unix seconds, into `rings`. Precondition: `rings` is empty.
   [[nodiscard]] Status Load(int64_t now, HistoryRings* rings);
-  // Adds rows, and removes rows older than their level keeps; all or nothing. `names` are those of
-  // the series.
+  // Adds rows, and removes rows that are older than their level keeps, in one transaction. `names`:
+  // the names of all series.
   [[nodiscard]] Status Write(const std::vector<std::string>& names, const Batch& rows);
 
  private:

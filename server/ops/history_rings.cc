@@ -75,7 +75,7 @@ HistoryRow HistoryRings::MeanOf(const Sums& sums) {
 std::vector<HistoryRow> HistoryRings::Unfinished(size_t level) const {
   std::vector<Sums> steps;
   if (sums_[level].at >= 0) steps.push_back(sums_[level]);
-  // Unfinished steps of the level below count as far as they have come.
+  // Adds the incomplete steps of the level below, as far as they are known.
   for (const HistoryRow& row : level > 1 ? Unfinished(level - 1) : std::vector<HistoryRow>()) {
     const int64_t at = StepBefore(row.at, kLevels[level].step);
     if (steps.empty() || steps.back().at < at)
@@ -96,8 +96,8 @@ void HistoryRings::Restore(size_t level, HistoryRow row) {
 }
 
 void HistoryRings::FinishRestoring() {
-  // Begins with the longest steps, so that each level hands up restored rows only, and no rows made
-  // here.
+  // Begins with the longest steps, so that each level passes up only restored rows, and no rows
+  // created here.
   for (size_t level = kLevels.size() - 1; level > 0; --level) {
     const int64_t known = rows_[level].empty() ? 0 : rows_[level].back().at + kLevels[level].step;
     for (const HistoryRow& row : rows_[level - 1]) {

@@ -19,10 +19,10 @@ namespace {
 // The prefix of the console's API.
 constexpr const char* kApi = "/console/api/";
 
-// Domains of machines that find each other, of private networks, and of Kubernetes.
+// Domains for mDNS, private networks and Kubernetes services.
 constexpr std::string_view kLocalDomains[] = {".local", ".internal", ".svc"};
 
-// Whether no site of the Internet can have the name.
+// Returns true if no site on the Internet can have this name.
 bool IsLocalName(std::string_view host) {
   if (host.find('.') == std::string_view::npos) return !host.empty();
   return std::any_of(std::begin(kLocalDomains), std::end(kLocalDomains), [host](auto domain) {
@@ -93,8 +93,8 @@ std::function<std::optional<HttpResponse>(const HttpRoute&, const HttpRequest&)>
     Authoriser& authoriser, const std::string& listen, std::vector<std::string> names) {
   return [&authoriser, listen_host = HostOf(listen), names = std::move(names)](
              const HttpRoute& route, const HttpRequest& request) -> std::optional<HttpResponse> {
-    // A browser sends its passwords and certificates even for a page of another site. Without them
-    // that page is a client like any other.
+    // A browser sends stored passwords and certificates even if the page of another site makes the
+    // request. A request without them is like one from any other client.
     const bool as_client = request.certificate || !request.Field("Authorization").empty();
     if (route.path.starts_with(kApi) || (as_client && route.path == "/indexnow")) {
       if (const std::string why = WhyOfOtherOrigin(request); !why.empty()) {
@@ -114,7 +114,7 @@ std::function<std::optional<HttpResponse>(const HttpRoute&, const HttpRequest&)>
     if (status.ok()) return std::nullopt;
     const bool unknown = absl::IsUnauthenticated(status);
     HttpResponse response = TextResponse(unknown ? 401 : 403, std::string(status.message()));
-    // Browsers then ask for a password, which is the token.
+    // Makes browsers ask for a password. The user enters the token there.
     if (unknown) response.fields.emplace_back("WWW-Authenticate", "Basic realm=\"freshet\"");
     return response;
   };
@@ -169,7 +169,7 @@ std::string WhyUnseen(const HttpRoute& route, const HttpRequest& request,
 std::string WhyForeign(const HttpRequest& request, std::string_view listen_host) {
   if (!IsLoopback(request.peer)) return "only from this machine";
   const std::string host = HostOf(request.Field("Host"));
-  // A site can let a name of its own point anywhere, even to this machine.
+  // A site can make its own name point anywhere, even to this machine (DNS rebinding).
   if (!IsLoopbackName(host) && !SameIgnoringCase(host, listen_host)) {
     return "only by a loopback address or the name localhost";
   }

@@ -1,5 +1,5 @@
-// The routes of the HTTP port: metrics, health, status, annotations. console.h has those of the
-// console.
+// The routes of the HTTP port: metrics, health, status, annotations. console.h has the routes of
+// the console.
 #ifndef FRESHET_SERVER_OPS_HTTP_H_
 #define FRESHET_SERVER_OPS_HTTP_H_
 
@@ -18,14 +18,14 @@ namespace freshet {
 
 // The content of the port.
 struct HttpContent {
-  // Slow functions, called on one thread, one at a time.
+  // Slow functions. They are called one at a time, on one thread.
   std::function<std::string()> metrics;                // GET /metrics
   std::function<std::string()> status_json;            // GET /status.json
   std::function<Status(const std::string&)> annotate;  // POST /annotations, from this machine only
-  // Fast functions that wait for nobody, called on another thread: probes are answered however busy
-  // the server is.
+  // Fast functions that do not block. They are called on another thread, so that probes are
+  // answered however busy the server is.
   std::function<bool()> healthy;  // GET /healthz: the process works
-  // GET /readyz: why the server takes no requests; empty = it does. With standby=true, a standby
+  // GET /readyz: why the server accepts no requests; empty = it does. With standby=true, a standby
   // that would take over at once counts as ready.
   std::function<std::string(bool standby_counts)> not_ready;
 };
@@ -33,35 +33,36 @@ struct HttpContent {
 // Makes the routes of `content`. `listen` is the address that the port will listen at.
 [[nodiscard]] std::vector<HttpRoute> MakeRoutes(HttpContent content, const std::string& listen);
 
-// Makes HttpOptions::guard, which asks `authoriser` for every request; the authoriser outlives it.
-// WhyUnseen guards routes without identity. `listen` is the address that the port will listen at,
-// `names` are further hosts that clients know it by.
+// Makes HttpOptions::guard, which asks `authoriser` about every request. `authoriser` outlives it.
+// Routes that need no identity are guarded by WhyUnseen. `listen` is the address that the port will
+// listen at. `names` are further host names by which clients reach the port.
 [[nodiscard]] std::function<std::optional<HttpResponse>(const HttpRoute&, const HttpRequest&)>
 MakeGuard(Authoriser& authoriser, const std::string& listen, std::vector<std::string> names = {});
 
-// Says why a request may not see what needs no identity; empty = it may. A site could let a name
-// point here, and its page then read along in an operator's browser. So only names that no site has
-// are answered: addresses, names of this machine, `listen_host` and `names`. Unless `listen_host`
-// is a loopback address, so are names without a dot or below `.local`, `.internal` or `.svc`, which
-// containers and services have. Any name does for probes and pings. With TLS no site has a
-// certificate for its name.
+// Says why a request may not use a route that needs no identity; empty = it may. A site could make
+// its own name point to this server (DNS rebinding). Its page in an operator's browser could then
+// read the answers. So the Host of a request must be a name that no site can have: an address, a
+// name of this machine, `listen_host` or one of `names`. If `listen_host` is not a loopback
+// address, names without a dot and names below `.local`, `.internal` or `.svc` are also accepted,
+// because containers and services have them. Probes and /indexnow accept any name. TLS requests may
+// use any name, because a site has no certificate that this server could present for it.
 [[nodiscard]] std::string WhyUnseen(const HttpRoute& route, const HttpRequest& request,
                                     std::string_view listen_host,
                                     std::span<const std::string> names = {});
 
-// Whether a peer's address is that of this machine.
+// Returns true if the address of a peer is a loopback address.
 [[nodiscard]] bool IsLoopback(std::string_view address);
 
-// Whether a host is this machine by its name or address.
+// Returns true if a host is `localhost` or a loopback address.
 [[nodiscard]] bool IsLoopbackName(std::string_view host);
 // The host of "host:port" or "host", without brackets.
 [[nodiscard]] std::string HostOf(std::string_view authority);
-// Says why a request does not come from the server's own page, if the browser tells; empty = it
-// may.
+// Says why a request does not come from the server's own page, as far as the browser's headers
+// show; empty = it may come from there.
 [[nodiscard]] std::string WhyOfOtherOrigin(const HttpRequest& request);
 // Says why a request may not change anything; empty = it may. The request must come from this
-// machine, and not from another site's page in a browser here. The origin that browsers send, or a
-// name that the site lets point here, gives such a page away.
+// machine, but not from another site's page in a browser here. A page like that is recognized by
+// the origin that the browser sends, or by a host name that is not this machine's.
 [[nodiscard]] std::string WhyForeign(const HttpRequest& request, std::string_view listen_host);
 
 }  // namespace freshet

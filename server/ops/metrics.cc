@@ -14,7 +14,7 @@ namespace {
 using prometheus::ClientMetric;
 using Labels = std::vector<ClientMetric::Label>;
 
-// Returns the text without the targets of its links.
+// Returns the text without link markup and link targets.
 std::string Help(std::string_view markdown) {
   std::string text;
   for (size_t i = 0; i < markdown.size(); ++i) {
@@ -54,7 +54,7 @@ ClientMetric::Histogram HistogramOf(const Value& value) {
   return histogram;
 }
 
-// Adds the samples of a value. `labels` are set, except the last `missing` ones.
+// Adds the samples of a value. `labels` holds all labels except for the last `missing` ones.
 void AddSamples(const Figure& figure, size_t missing, const Value& value, Labels* labels,
                 prometheus::MetricFamily* family) {
   if (value.is_null() || value.is_discarded()) return;

@@ -1,4 +1,5 @@
-// The table of figures in the text format of Prometheus. docs/metrics.md describes each figure.
+// Writes the table of figures in the text format of Prometheus. docs/metrics.md describes each
+// figure.
 #ifndef FRESHET_SERVER_OPS_METRICS_H_
 #define FRESHET_SERVER_OPS_METRICS_H_
 
@@ -8,8 +9,8 @@
 
 namespace freshet {
 
-// Writes the figures. `starting`: only those that exist before the server serves. Reads the figures
-// of the process again. Thread-safe.
+// Writes the figures. `starting`: writes only figures that exist before the server serves. The
+// figures of the process are read anew, not taken from `status`. Thread-safe.
 [[nodiscard]] std::string RenderMetrics(ServerStatus status, bool starting = false);
 
 }  // namespace freshet

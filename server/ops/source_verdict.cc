@@ -7,7 +7,7 @@
 namespace freshet {
 namespace {
 
-// Fewer signals say little: of 20 true ones the interval still begins below 0.85.
+// Fewer signals say little: even if all 20 are true, the interval begins below 0.85.
 constexpr double kFewSignals = 20;
 constexpr double kReliable = 0.8;
 constexpr double kUseful = 0.5;
@@ -71,7 +71,8 @@ void AddClass(const v1::SourceTrust& trust, SourceVerdict* verdict) {
 
 void AddHost(const v1::HostTrust& trust, SourceVerdict* verdict) {
   const double weight = trust.signals();
-  // Finish makes means of these sums. The best recall of the hosts shows what the source can do.
+  // Finish turns these sums into means. The recall is the best one of the hosts, which shows what
+  // the source can do.
   verdict->signals += weight;
   verdict->precision += weight * trust.precision().value();
   verdict->precision_low += weight * trust.precision().low();

@@ -9,26 +9,26 @@
 
 namespace freshet {
 
-// The verdict on one source, over its burst classes. Value type, thread-compatible.
+// The verdict on one source, across its burst classes. Value type, thread-compatible.
 struct SourceVerdict {
   std::string source;
   // One word: unproven, reliable, useful, weak or noise.
   std::string grade;
-  // Some sentences.
+  // A few sentences.
   std::string words;
-  double signals = 0;  // behind the verdict; older ones fade
-  // The share of its signals that stand for a change, with its 95% interval: means over the
-  // classes, weighted by their signals.
+  double signals = 0;  // number of signals behind the verdict; older ones count less
+  // The share of its signals that indicate a real change, with a 95% interval. These are averages
+  // over the classes, weighted by their signals.
   double precision = 0;
   double precision_low = 0;
   double precision_high = 0;
   double recall = 0;          // share of all changes that it signals; 0 = unknown, or none
-  int quarantined_hosts = 0;  // among those in the report
+  int quarantined_hosts = 0;  // number among the hosts in the report
 };
 
-// Makes one verdict for each source of the report, in its order. If the report has a source only in
-// its list of hosts, as when every host has a model of its own, the verdict has means over these
-// hosts. Thread-safe.
+// Makes one verdict for each source of the report, in the report's order. If a source occurs only
+// in the report's list of hosts, the verdict has averages over these hosts. This is the case if
+// every host has a separate model. Thread-safe.
 [[nodiscard]] std::vector<SourceVerdict> VerdictsOf(const v1::GetTrustReportResponse& report);
 
 }  // namespace freshet

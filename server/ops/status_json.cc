@@ -21,10 +21,10 @@ bool ValidName(const std::string& name) {
   });
 }
 
-// Makes a JSON number. JSON has no infinity and no NaN: they become null.
+// Makes a JSON number. Infinity and NaN become null, because JSON has neither.
 json Number(double value) { return std::isfinite(value) ? json(value) : json(nullptr); }
 
-// Programs know these names from earlier versions.
+// These names must stay, because other programs use them.
 constexpr const char* kSeries[] = {"crawls_per_second",
                                    "results_per_second",
                                    "signals_per_second",

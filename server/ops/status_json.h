@@ -1,4 +1,4 @@
-// The status of the server as JSON, for programs, and figures that programs post.
+// Writes the status of the server as JSON for other programs, and stores figures that they post.
 #ifndef FRESHET_SERVER_OPS_STATUS_JSON_H_
 #define FRESHET_SERVER_OPS_STATUS_JSON_H_
 
@@ -14,13 +14,13 @@
 
 namespace freshet {
 
-// Figures that other programs post, such as the true freshness in a demonstration. At most
-// kMaxSeries names of a-z and `_`, 1 to 40 long. Thread-safe.
+// Figures that other programs post, for example the true freshness in a demonstration. At most
+// kMaxSeries names. A name has 1 to 40 characters of a-z and `_`. Thread-safe.
 class Annotations {
  public:
   static constexpr size_t kMaxSeries = 16;
 
-  // Takes the numbers of a JSON object {"name": number, ...}, all or none.
+  // Stores all numbers of a JSON object {"name": number, ...}, or none if one is invalid.
   [[nodiscard]] Status Post(const std::string& json) FRESHET_EXCLUDES(mutex_);
   [[nodiscard]] std::map<std::string, double> values() const FRESHET_EXCLUDES(mutex_);
 
@@ -32,7 +32,8 @@ class Annotations {
 // Writes the progress of a server that does not serve yet.
 [[nodiscard]] std::string RenderStartingJson(const ServerStatus& status);
 
-// Writes the figures, the last ten minutes second by second, and recent assignments.
+// Writes the figures, their history of the last ten minutes in steps of a second, and recent
+// assignments.
 [[nodiscard]] std::string RenderStatusJson(const ServerStatus& status, const HistoryWindow& history,
                                            const std::vector<RecentAssignment>& recent);
 

@@ -1,5 +1,5 @@
-// Tells the rest of the server when the store takes no writes, and logs it no more often than
-// people read.
+// Tells the rest of the server when the store accepts no writes. Logs this only as often as is
+// useful to people.
 #ifndef FRESHET_SERVER_OPS_STORE_WATCH_H_
 #define FRESHET_SERVER_OPS_STORE_WATCH_H_
 
@@ -15,11 +15,11 @@ namespace freshet {
 // Watches the store. Owner thread only.
 class StoreWatch {
  public:
-  // `on_change` is told why no page can be handed out, as workers are. ResourceExhausted: the disk
-  // is full. Unavailable: the store has failed. OK: it goes on.
+  // `on_change` gets the status to send to workers: OK = pages are handed out again,
+  // ResourceExhausted = the disk is full, Unavailable = the store has failed.
   StoreWatch(Health& health, std::function<void(const Status&)> on_change);
 
-  // Looks at the store. `failure`: why no shard can write, OK if one can.
+  // Checks the store. `failure`: why no shard can write; OK = a shard can write.
   void Look(const Status& failure, const StoreStats& stats, Instant now);
 
  private:
@@ -32,7 +32,7 @@ class StoreWatch {
   bool full_ = false;
   Instant full_since_;
   Instant said_;                   // when the log last reported the full disk
-  uint64_t refused_at_first_ = 0;  // commits refused before
+  uint64_t refused_at_first_ = 0;  // commits that were refused before the disk was full
 };
 
 }  // namespace freshet
