@@ -1,4 +1,4 @@
-// Lets a process of root continue as the owner of a directory.
+// Lets a process that runs as root continue as the owner of a directory.
 #ifndef FRESHET_SERVER_BECOME_OWNER_H_
 #define FRESHET_SERVER_BECOME_OWNER_H_
 
@@ -8,10 +8,11 @@
 
 namespace freshet {
 
-// Lets root continue as the owner of `directory`: files of root would keep a service from its
-// store, and root could read what the service cannot. Returns the new user, such as "user 7, who
-// owns /d"; empty = nothing changed: the process is not root's, or the directory is root's or
-// missing. PermissionDenied: the system refuses. Thread-safe.
+// If the process runs as root, makes it continue as the owner of `directory`. Otherwise the service
+// could not use files that root has created in its store, and root could read files that the
+// service cannot. Returns the new user, for example "user 7, who owns /d". Empty = no change,
+// because the process does not run as root, or the directory belongs to root or is missing. Not OK:
+// PermissionDenied if the system refuses.
 [[nodiscard]] StatusOr<std::string> BecomeOwnerOf(const std::string& directory);
 
 }  // namespace freshet

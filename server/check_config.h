@@ -1,5 +1,5 @@
-// Checks or shows a configuration without serving by it. Only reads the files that the
-// configuration names; writes and opens nothing else.
+// Checks or shows a configuration without starting the server. Only reads the files that the
+// configuration names.
 #ifndef FRESHET_SERVER_CHECK_CONFIG_H_
 #define FRESHET_SERVER_CHECK_CONFIG_H_
 
@@ -7,11 +7,11 @@
 
 namespace freshet {
 
-// Prints every problem on standard error, also of certificates, keys and the auth file. Returns the
-// program's exit code: 0 = no problems, 2 = problems.
+// Prints every problem on standard error, including problems of certificates, keys and the auth
+// file. Returns the program's exit code: 0 = no problems, 2 = problems.
 [[nodiscard]] int RunCheckConfig(LoadedConfig loaded);
 
-// Prints the values in force on standard output, or the reason that it cannot. Returns 0 or 2.
+// Prints the values in force on standard output, or the problems on standard error. Returns 0 or 2.
 [[nodiscard]] int RunPrintConfig(const LoadedConfig& loaded);
 
 }  // namespace freshet

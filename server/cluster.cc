@@ -15,7 +15,7 @@ namespace freshet {
 namespace {
 
 constexpr std::chrono::seconds kAskPatience{1};
-// A longer wait would delay this server's own turn.
+// A longer wait would delay the moment when this server notices its turn.
 constexpr std::chrono::milliseconds kSilencePatience{250};
 
 std::string NameOfMachine() {
@@ -32,7 +32,8 @@ std::chrono::milliseconds SilenceOf(const ClusterConfig& cluster) {
   return std::chrono::milliseconds(static_cast<int64_t>(cluster.silence.seconds() * 1000));
 }
 
-// The election of the rate leader: the server with the turn of a group of all divisions' servers.
+// The election of the rate leader: the server that has the turn in a group of the servers of all
+// divisions.
 class KafkaRateElection final : public RateElection {
  public:
   KafkaRateElection(std::unique_ptr<KafkaTenure> tenure, std::unique_ptr<KafkaListener> listener)
@@ -110,7 +111,7 @@ StatusOr<std::optional<ServingPeer>> Cluster::WhoServes(uint32_t division) {
 
 StatusOr<std::unique_ptr<RateElection>> Cluster::StandForRate() const {
   KafkaOptions kafka = kafka_;
-  // The name of no division, nor of a cluster without divisions.
+  // No division and no cluster without divisions can have this name.
   kafka.cluster = fmt::format("{}-rate-of-{}", config_.name, config_.divisions);
   ASSIGN_OR_RETURN(
       std::unique_ptr<KafkaTenure> tenure,

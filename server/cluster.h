@@ -1,4 +1,5 @@
-// This server in a cluster: its log on Kafka, and whether it has the turn to serve.
+// This server as a member of a cluster: its log on Kafka, and whether it has the turn. The server
+// that has the turn is the leader: it serves, and may write to the log.
 #ifndef FRESHET_SERVER_CLUSTER_H_
 #define FRESHET_SERVER_CLUSTER_H_
 
@@ -26,43 +27,48 @@ struct ServerConfig;
 // The membership. Thread-safe.
 class Cluster {
  public:
-  // Finds the log. `stop` ends all waiting, even for Kafka, and outlives this. `on_replaced` is
-  // called at most once, on a thread of this: another server has taken this one's turn.
+  // Connects to the log. Setting `stop` ends all waiting, even for Kafka. `stop` outlives this
+  // object. `on_replaced` is called at most once, on a thread of this object, when another server
+  // has taken over the turn.
   //
-  // Unavailable: no broker answers. InvalidArgument and FailedPrecondition name the key at fault.
+  // Not OK: Unavailable if no broker answers; InvalidArgument and FailedPrecondition, with the name
+  // of the wrong key.
   [[nodiscard]] static StatusOr<std::unique_ptr<Cluster>> Join(const ServerConfig& config,
                                                                const std::atomic<bool>& stop,
                                                                std::function<void()> on_replaced);
-  // Passes the turn on. Everything that uses the log has ended before.
+  // Gives up the turn. Everything that uses the log must have ended before.
   ~Cluster() = default;
   Cluster(const Cluster&) = delete;
   Cluster& operator=(const Cluster&) = delete;
 
   [[nodiscard]] KafkaLog& log() { return *log_; }
-  // Asks the group to give the turn to this server when it is next. Called once, when its store is
-  // complete: an incomplete standby would keep complete ones waiting.
+  // Makes this server a candidate for the turn. Called once, when its store is complete, because an
+  // incomplete standby would delay complete ones.
   [[nodiscard]] Status Stand() { return tenure_->Stand(); }
   // Whether the store may own the log.
   [[nodiscard]] bool has_turn() const { return tenure_->assigned(); }
-  // Passes the turn on: the store commits nothing more. Called by the thread that destroys this.
+  // Gives up the turn. The store must commit nothing more. Called by the thread that destroys this
+  // object.
   void Leave() { tenure_->Leave(); }
-  // Whether the server that has the turn may be gone. Asks Kafka; to be called about twice a
+  // Whether the server that has the turn may be gone. Asks Kafka. Should be called about twice a
   // second.
   [[nodiscard]] bool other_is_silent() const;
   // Whether pages may be handed out at this moment.
   [[nodiscard]] bool sure() const { return tenure_->sure(); }
   // The number of this server's turn, while pages may be handed out.
   [[nodiscard]] std::optional<uint64_t> turn() const { return tenure_->turn(); }
-  // From now on other servers send their clients' calls to `address`; empty = no longer.
+  // Makes other servers send their clients' calls to `address` from now on; empty = not any more.
   void Serve(const std::string& address) FRESHET_EXCLUDES(mutex_);
-  // The server that takes the calls of others' clients: Forwarder::Find. Asks Kafka.
+  // The server to which other servers send their clients' calls (Forwarder::Find); unset = none.
+  // Asks Kafka.
   [[nodiscard]] StatusOr<std::optional<ServingPeer>> WhoServes() const;
-  // The server that takes items of another division: DivisionPeers::Find. Asks Kafka.
+  // The server that accepts items for `division` (DivisionPeers::Find); unset = none. Asks Kafka.
   [[nodiscard]] StatusOr<std::optional<ServingPeer>> WhoServes(uint32_t division)
       FRESHET_EXCLUDES(mutex_);
   [[nodiscard]] ClusterStatus status() const FRESHET_EXCLUDES(mutex_);
-  // Stands for the lead of the fleet's crawl rate, among the serving servers of all divisions; the
-  // result uses this. Unavailable: no broker answers.
+  // Makes this server a candidate for the leader that distributes the fleet's crawl rate. The
+  // candidates are the serving servers of all divisions. The result uses this object. Not OK:
+  // Unavailable if no broker answers.
   [[nodiscard]] StatusOr<std::unique_ptr<RateElection>> StandForRate() const;
 
  private:
@@ -78,10 +84,11 @@ class Cluster {
   const ClusterConfig config_;
   const std::unique_ptr<KafkaLog> log_;
   const std::unique_ptr<KafkaTenure> tenure_;
-  const std::unique_ptr<KafkaListener> listener_;  // to announcements of who serves in this cluster
+  const std::unique_ptr<KafkaListener>
+      listener_;  // listens for announcements of the server that serves this division
   mutable Mutex mutex_;
-  std::string address_ FRESHET_GUARDED_BY(mutex_);  // the address where it serves
-  // Listeners to other divisions, made when first asked for.
+  std::string address_ FRESHET_GUARDED_BY(mutex_);  // the address where this server serves
+  // Listeners for other divisions, created when first needed.
   std::map<uint32_t, std::unique_ptr<KafkaListener>> listeners_ FRESHET_GUARDED_BY(mutex_);
 };
 

@@ -13,8 +13,8 @@
 namespace freshet {
 namespace {
 
-// Checks the shape of YAML before it is loaded: a few aliases can stand for any number of nodes, or
-// for themselves. Owner thread only.
+// Checks the structure of YAML before it is loaded. A few aliases can expand to any number of
+// nodes, or refer to themselves. Owner thread only.
 class Shape final : public YAML::EventHandler {
  public:
   [[nodiscard]] bool has_aliases() const { return has_aliases_; }
@@ -58,7 +58,7 @@ Status CheckYamlShape(std::string_view yaml) {
 }
 
 StatusOr<std::string> ReadSettingsFile(const std::string& path, size_t most) {
-  // Not a stream, which takes a directory for an empty file.
+  // A std::ifstream would read a directory as an empty file.
   const std::unique_ptr<std::FILE, int (*)(std::FILE*)> file(std::fopen(path.c_str(), "rb"),
                                                              &std::fclose);
   if (file == nullptr) {

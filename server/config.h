@@ -1,6 +1,6 @@
-// All settings of a server, validated: defaults, then the YAML file, the environment, the command
-// line, each winning over the one before. server/config/key.h describes every key for programs,
-// docs/configuration.md for people.
+// All settings of a server. They come from defaults, the YAML file, the environment and the command
+// line; each overrides the ones before. server/config/key.h describes every key for programs, and
+// docs/configuration.md describes them for people.
 #ifndef FRESHET_SERVER_CONFIG_H_
 #define FRESHET_SERVER_CONFIG_H_
 
@@ -29,77 +29,81 @@
 
 namespace freshet {
 
-// The settings, in sections as in the YAML file. Value types, thread-compatible, but Live fields
-// may change while a server runs.
+// The settings, in sections as in the YAML file. Value types, thread-compatible. Live fields may
+// change while a server runs.
 
 // Ports, and access to them (docs/security.md). Files are paths; empty = none.
 struct DoorConfig {
-  std::string listen = "127.0.0.1:7071";       // gRPC; port 0 = any free one
-  std::string http_listen = "127.0.0.1:7072";  // metrics and console; port 0 = any free one
+  std::string listen = "127.0.0.1:7071";       // gRPC; port 0 = any free port
+  std::string http_listen = "127.0.0.1:7072";  // metrics and console; port 0 = any free port
   std::vector<std::string> http_names;         // further host names in HTTP requests
 
-  std::string tls_certificate;  // PEM, the server's own first; with it both ports speak only TLS
-  std::string tls_key;          // PEM
-  std::string tls_client_ca;    // PEM; checks certificates of clients
-  bool tls_client_certificate_required = true;  // on the gRPC port, once there is a client_ca
+  std::string
+      tls_certificate;  // PEM, the server's certificate first; if set, both ports speak only TLS
+  std::string tls_key;  // PEM
+  std::string tls_client_ca;                    // PEM; the CA for certificates of clients
+  bool tls_client_certificate_required = true;  // on the gRPC port, if tls_client_ca is set
   std::string auth_file;                        // identities: server/auth/identities.h
-  std::vector<std::string> auth_open;  // without identity: metrics, console, reflection, indexnow
-  bool insecure = false;               // other machines may be served without TLS and identities
+  std::vector<std::string>
+      auth_open;          // open without identity; may hold metrics, console, reflection, indexnow
+  bool insecure = false;  // allows serving other machines without TLS and identities
   Duration reload_interval = Duration::Seconds(10);  // between checks for changed files
 };
 
 // The log, traces and the audit log.
 struct LogConfig {
   std::string log_level = "info";
-  std::map<std::string, std::string> log_levels;  // modules with a level of their own
+  std::map<std::string, std::string> log_levels;  // levels of single modules
   std::string log_format = "text";                // or json
-  Live<double> trace_share = 0;                   // share of the messages with items
-  std::string audit_log;                          // empty = audit.jsonl in data_dir
-  size_t audit_log_bytes = size_t{16} << 20;      // size of one file
+  Live<double> trace_share = 0;               // share of the messages with items that are traced
+  std::string audit_log;                      // empty = audit.jsonl in data_dir
+  size_t audit_log_bytes = size_t{16} << 20;  // size of one file
 };
 
-// How pages are chosen, and what is learned of them.
+// How pages are chosen, and how their models are learned.
 struct CrawlConfig {
   Rate crawl_rate = Rate::PerSecond(10);
-  Duration max_lateness = Pacer::kUsualLateness;  // lateness of an assignment; at least one tick
-  double forced_share = ForcedShare::kUsual;  // share of the ticks at which forced pages go first
+  Duration max_lateness =
+      Pacer::kUsualLateness;  // greatest lateness of an assignment; at least one tick
+  double forced_share = ForcedShare::kUsual;  // share of the ticks at which forced pages come first
   std::string policy = "default";
   Duration signal_delay;  // for the policy greedy_ncis_d
   EstimatorKind estimator = EstimatorKind::kDefault;
-  // The length of a day for the estimators: the model counts every half-life and age in days.
+  // The length of a day for the estimators. The model measures half-lives and ages in days.
   Duration day = Duration::Days(1);
   Duration epoch_interval = Duration::Hours(1);  // 0 = only on request
   // The sources of signals in a new database.
   std::vector<std::string> sources = {"cdn", "feed", "indexnow", "sitemap"};
 };
 
-// Politeness towards hosts.
+// Politeness toward hosts.
 struct HostConfig {
-  // Defaults for hosts without settings of their own: an unconfigured server must not be a
-  // nuisance.
+  // Defaults for hosts without specific settings. A server must be polite even if it is not
+  // configured.
   PolitenessDefaults politeness = {.min_delay = Duration::Seconds(1),
                                    .max_in_flight = 1,
                                    .min_page_interval = Duration::Seconds(60)};
   HostBackoff host_backoff = {.first = Duration::Seconds(30)};
 
-  // Rules set terms of hosts, even of unknown ones. Hosts of one address, or of one registrable
-  // domain, may share limits.
+  // Rules set the politeness of hosts, even of hosts that are not known yet. Hosts with the same
+  // address, or in the same registrable domain, may share limits.
   std::vector<HostRule> host_rules;
   GroupTerms by_address;
   GroupTerms by_domain;
-  Duration max_crawl_delay = Duration::Seconds(300);  // that robots.txt may ask for
+  Duration max_crawl_delay =
+      Duration::Seconds(300);  // the longest delay that robots.txt may ask for
 };
 
-// Leases, and when pages come back after a failure.
+// Leases, and when pages are retried after a failure.
 struct PageConfig {
   // Leases: the default, and the longest that a worker can ask for.
   Live<Duration> default_lease = Duration::Seconds(300);
   Live<Duration> max_lease = Duration::Seconds(limits::kMaxLeaseSeconds);
-  // Back-off after unanswered leases (ShardOptions).
+  // Backoff after unanswered leases (ShardOptions).
   Duration lease_backoff = Duration::Seconds(60);
   Duration max_lease_backoff = Duration::Hours(1);
   uint32_t max_unanswered_leases = 5;
-  // Back-off of pages that robots.txt forbids, of failed and of gone ones.
+  // Backoff of pages that robots.txt forbids, that failed, and that are gone.
   Duration robots_backoff = Duration::Days(1);
   Duration max_robots_backoff = Duration::Days(30);
   Duration error_backoff = Duration::Seconds(60);
@@ -113,11 +117,10 @@ struct PageConfig {
 struct PortConfig {
   // How long open streams may stay open after a request to stop.
   Live<Duration> shutdown_grace = Duration::Millis(1000);
-  // Connections to the HTTP port. At the cap the connection without a request for the longest time
-  // is closed.
+  // Connections to the HTTP port. HttpOptions::max_connections says which one is closed at the cap.
   size_t max_http_connections = 1024;
-  // The gRPC port. Pings find clients that vanished: one is sent after a silence of the interval (0
-  // = never), and its answer may take the timeout.
+  // The gRPC port. Pings detect clients that have vanished. A ping is sent when the connection was
+  // silent for keepalive_interval (0 = never), and must be answered within keepalive_timeout.
   Duration keepalive_interval = Duration::Seconds(10);
   Duration keepalive_timeout = Duration::Seconds(5);
   int max_connections = limits::kMaxConnections;
@@ -129,27 +132,29 @@ struct PortConfig {
   int max_message_bytes = limits::kMaxMessageBytes;
   Live<int> max_message_items = limits::kMaxItemsPerMessage;
   Live<int> max_url_bytes = limits::kMaxUrlBytes;  // URLs of added pages
-  // Connections idle for max_connection_idle, or as old as max_connection_age, are asked to close;
-  // after the grace, open calls on them are cut. 0 = never.
+  // Clients are asked to close connections that were idle for max_connection_idle or are as old as
+  // max_connection_age. After connection_grace, open calls on these connections are aborted. 0 =
+  // never.
   Duration max_connection_idle;
   Duration max_connection_age;
   Duration connection_grace;
   Live<int64_t> max_unacked_bytes = limits::kMaxUnackedBytes;
-  // How long a client may leave a part of a list or an export unread.
+  // How long a client may take to read one part of a list or an export.
   Live<Duration> list_write_timeout = Duration::Seconds(30);
 };
 
-// Shares of clients, workers and sources.
+// Limits for each client, worker and source.
 struct ShareConfig {
-  // Items per second; 0 = no limit. A client's identity may have a rate of its own.
+  // Items per second; 0 = no limit. A client's identity may have a specific rate.
   Live<double> items_per_second_per_client = 0;
   Live<double> items_per_second_per_source = 0;
-  std::map<std::string, double> items_per_second_of_source;  // sources with a rate of their own
+  std::map<std::string, double> items_per_second_of_source;  // rates of single sources
   // Caps on stored hosts and pages; 0 = no limit.
   int64_t max_hosts = 0;
   int64_t max_pages_per_host = 0;
-  // Workers: their number, the credit and open leases of each, and the open leases of all newcomers
-  // together. The last is how long a worker that has ended its side waits for its next assignment.
+  // Workers: their number, the credit and open leases of each worker, and the open leases of all
+  // newcomers together. half_closed_wait: how long a stream whose worker has ended its side waits
+  // for its next assignment.
   Live<int> max_workers = limits::kMaxWorkers;
   int64_t max_credit = limits::kMaxCreditPerWorker;
   int max_open_leases = limits::kMaxOpenLeasesPerWorker;
@@ -161,14 +166,15 @@ struct ShareConfig {
 struct FrontierConfig {
   bool frontier_enabled = true;
   FrontierLimits frontier_limits;
-  // Scheduled crawl ids, with URLs ordered by crawl value: canonical.
+  // Scheduled crawl ids, whose URLs are ordered by crawl value. In canonical form.
   std::vector<std::string> frontier_scheduled;
-  // Crawl ids in shadow mode, from which Freshet learns while clients decide: canonical.
+  // Crawl ids in shadow mode: Freshet learns from them, but clients decide what to crawl. In
+  // canonical form.
   std::vector<std::string> frontier_shadow;
-  // Keys of metadata with the outcome of a fetch; the first that is present counts.
+  // Metadata keys that hold the outcome of a fetch. The first key that is present counts.
   std::vector<std::string> frontier_status_keys = {"fetch.statusCode"};
   std::vector<std::string> frontier_digest_keys = {"signature"};
-  // Whether a date of zero means never again, for pages of both kinds of crawl ids.
+  // Whether a refetch date of zero means never again, for pages of both kinds of crawl ids.
   bool frontier_zero_is_never = true;
 };
 
@@ -184,17 +190,17 @@ struct ServerConfig : DoorConfig,
   std::string data_dir = "./data/freshet";
   std::string durability = "sync";  // sync, wal or none
   int shards = 1;
-  // The place of the truth if it is not this server's disk.
+  // The cluster whose log is the source of truth. Not configured = this server's disk is.
   ClusterConfig cluster;
-  // The receiver of pings on the HTTP port.
+  // The IndexNow receiver on the HTTP port.
   IndexNowConfig indexnow;
 
-  // Caps that tests lower to drive them over their edge.
+  // Limits that tests lower, to test what happens above them.
   size_t mailbox_events = limits::kMaxMailboxEvents;
   Duration mailbox_patience = Duration::Millis(limits::kMailboxWaitMillis);
   int fingerprint_bits = 64;  // see StoreOptions
 
-  // The division that serves the crawl-frontier API: Route::kKeeper sends its calls there.
+  // The division that serves the crawl-frontier API. Route::kKeeper sends its calls there.
   static constexpr uint32_t kFrontierDivision = SlotDivision::kKeeper;
   [[nodiscard]] bool has_frontier() const {
     return frontier_enabled && cluster.slots().division == kFrontierDivision;
@@ -220,23 +226,24 @@ struct CommandLine {
   bool insecure = false;
 };
 
-// Applies YAML text on top of `config`. InvalidArgument names the first wrong or unknown key; the
-// others are applied.
+// Applies YAML text on top of `config`. Not OK: InvalidArgument, with the first wrong or unknown
+// key; the other keys are applied.
 [[nodiscard]] Status ApplyYaml(std::string_view yaml, ServerConfig* config);
 
-// Makes the configuration from file and command line, without the environment (LoadConfig in
-// server/config/loading.h tells more). InvalidArgument says in one line which key is wrong and why.
+// Makes the configuration from the file and the command line, without the environment (see
+// LoadConfig in server/config/loading.h). Not OK: InvalidArgument, which says in one line which key
+// is wrong and why.
 [[nodiscard]] StatusOr<ServerConfig> MakeConfig(const CommandLine& line);
 
-// InvalidArgument names the key of the first value out of its range.
+// Not OK: InvalidArgument, with the key of the first value that is out of range.
 [[nodiscard]] Status Validate(const ServerConfig& config);
 
-// Reads a file, up to one byte more than `most`. NotFound gives the reason, with the path and
-// without the content.
+// Reads up to `most` + 1 bytes of a file, so that the caller can detect a file that is too large.
+// Not OK: NotFound, with the path and the reason, but without the content.
 [[nodiscard]] StatusOr<std::string> ReadSettingsFile(const std::string& path, size_t most);
 
-// InvalidArgument: YAML with aliases, a few of which can stand for any number of nodes, or with
-// more than one document. Throws YAML::Exception if it is no YAML.
+// Not OK: InvalidArgument if the YAML has aliases or more than one document. A few aliases can
+// expand to any number of nodes. Throws YAML::Exception if the text is not YAML.
 [[nodiscard]] Status CheckYamlShape(std::string_view yaml);
 
 // The status with `key` in front.

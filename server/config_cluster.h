@@ -1,5 +1,5 @@
-// The section `cluster` of a configuration: servers that share one log on Kafka. One serves and the
-// others are standbys (docs/cluster.md).
+// The section `cluster` of a configuration: servers that share one log on Kafka. One server serves
+// and the others are standbys (docs/cluster.md).
 #ifndef FRESHET_SERVER_CONFIG_CLUSTER_H_
 #define FRESHET_SERVER_CONFIG_CLUSTER_H_
 
@@ -14,24 +14,23 @@ namespace freshet {
 
 // The section. Value type, thread-compatible.
 struct ClusterConfig {
-  std::string name;     // empty = the server is alone, and its disk is the truth
+  std::string name;     // empty = a single server, whose disk is the source of truth
   std::string brokers;  // Kafka's brokers: host:port, separated by commas
   std::string node;     // name of this server; empty = the machine's name
-  // Where other servers reach this gRPC port, host:port; port 0 = the port of `listen`. Empty = a
-  // standby takes no calls.
+  // Where other servers reach this gRPC port, as host:port; port 0 = the port of `listen`. Empty =
+  // the server accepts no calls while it is a standby.
   std::string address;
-  std::string
-      tls_ca;  // PEM of the authority of the servers' certificates; empty = the system's ones
-  // Several divisions share the pages out. Each has the pages of its hosts, and a log and a turn of
-  // its own.
+  std::string tls_ca;  // PEM of the CA of the servers' certificates; empty = the system's CAs
+  // The number of divisions into which the pages are partitioned by host. Each division has a
+  // separate log and elects its own serving server.
   int divisions = 1;
   int division = 0;      // the division of this server
   int replication = -1;  // replicas of new topics; -1 = the brokers' setting
   // If the serving server has been silent for this long, a standby takes over.
   Duration silence = Duration::Seconds(6);
-  // Whether standbys keep all pages loaded: a faster take-over, with twice the memory.
+  // Whether standbys keep all pages loaded, for a faster takeover, with twice the memory.
   bool hot_standby = false;
-  // The longest time that a stopping server serves while its standbys load the pages.
+  // The longest time that a stopping server continues to serve while its standbys load the pages.
   Duration handover = Duration::Seconds(20);
   std::map<std::string, std::string> properties;  // settings of Kafka's client
 
@@ -40,8 +39,8 @@ struct ClusterConfig {
     return {.divisions = static_cast<uint32_t>(divisions),
             .division = static_cast<uint32_t>(division)};
   }
-  // The cluster name of a division, for topics and metrics. Servers with another number of
-  // divisions have another log, so none reads a log that is not its own.
+  // The cluster name of a division, for topics and metrics. It includes the number of divisions, so
+  // that a server with a different number of divisions cannot read a log that is not its own.
   [[nodiscard]] std::string NameOf(uint32_t its_division) const {
     return divisions == 1 ? name : fmt::format("{}-{}-of-{}", name, its_division, divisions);
   }

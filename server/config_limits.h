@@ -1,4 +1,4 @@
-// Limits in a configuration: the rates of sources, and a list of all limits.
+// Limits in a configuration: the item rates of sources, and a list of all limits in force.
 //
 // All functions are thread-safe.
 #ifndef FRESHET_SERVER_CONFIG_LIMITS_H_
@@ -18,15 +18,15 @@ namespace freshet {
 
 struct ServerConfig;
 
-// Reads a map from names of sources to items a second, in place of earlier ones. InvalidArgument
-// begins with the key at fault.
+// Reads a map from source names to items per second, and replaces `rates` by it. Not OK:
+// InvalidArgument, which begins with the wrong key.
 [[nodiscard]] Status ReadItemRates(const std::string& key, const YAML::Node& node,
                                    std::map<std::string, double>* rates);
 
 // A limit in force. Value type, thread-compatible.
 struct LimitInForce {
   std::string name;  // the key, without `limits.`
-  double most = 0;   // durations in seconds
+  double most = 0;   // the limit; durations in seconds
 };
 // All limits in force, in the order of docs/limits.md.
 [[nodiscard]] std::vector<LimitInForce> LimitsOf(const ServerConfig& config);

@@ -18,7 +18,7 @@ namespace {
 
 constexpr Duration kLongest = Duration::Days(366);
 
-// Makes the error for a fault at a key and its line.
+// Makes an error that names the key and its line.
 Status At(const std::string& key, const YAML::Node& node, std::string_view what) {
   return InvalidArgument("{}: {} (line {})", key, what, node.Mark().line + 1);
 }
@@ -40,11 +40,11 @@ StatusOr<uint32_t> ReadLimit(const std::string& text) {
                          WrongValue(text, fmt::format("a whole number from 0 to {}", UINT32_MAX)));
 }
 
-// Reads a host in the form of canonical URLs.
+// Reads a host, and returns it in the form that canonical URLs use.
 StatusOr<std::string> ReadHost(const std::string& text) {
   const StatusOr<CanonicalUrl> url = Canonicalise("http://" + text + "/");
   if (text.empty() || !url.ok()) return InvalidArgument("{}", WrongValue(text, "a host"));
-  // The text is a URL, a port or the like.
+  // The text is more than a host, for example a URL or a host with a port.
   if (text.find_first_of("/?#@ ") != std::string::npos ||
       (text.find(':') != std::string::npos && text.front() != '[')) {
     return InvalidArgument("{}", WrongValue(text, "a host alone, without a scheme, port or path"));
@@ -78,7 +78,7 @@ Reader Into(StatusOr<T> (*parse)(const std::string&), Target* target) {
   };
 }
 
-// Calls `read` for each key of a map, once.
+// Calls `read` once for each key of a map.
 Status ReadMap(const std::string& key, const YAML::Node& node,
                const std::function<Status(const std::string& name, const YAML::Node&)>& read) {
   if (!node.IsMap()) return At(key, node, "is not a section, which has keys of its own");
@@ -166,7 +166,8 @@ Status ReadHostRules(const std::string& key, const YAML::Node& node, std::vector
     return At(key, node,
               fmt::format("{} rules are over the limit of {}", node.size(), limits::kMaxHostRules));
   }
-  // After a fault no rules are kept: the gaps of half a rule would be reported as a second fault.
+  // After an error no rules are kept, because an incomplete rule would be reported as a second
+  // error.
   std::vector<HostRule> read;
   for (size_t i = 0; i < node.size(); ++i) {
     RETURN_IF_ERROR(ReadRule(fmt::format("{}[{}]", key, i), node[i], &read.emplace_back()));

@@ -1,4 +1,4 @@
-// The rules of politeness in a configuration: `politeness.rules` and `politeness.by_address`.
+// Reads politeness rules in a configuration: `politeness.rules` and `politeness.by_address`.
 #ifndef FRESHET_SERVER_CONFIG_POLITENESS_H_
 #define FRESHET_SERVER_CONFIG_POLITENESS_H_
 
@@ -15,8 +15,8 @@ class Node;
 
 namespace freshet {
 
-// Read the values in place of earlier ones. InvalidArgument begins with the key at fault, and names
-// the line. HostRules::Make checks all rules together.
+// These functions read values, which replace earlier ones. Not OK: InvalidArgument, which begins
+// with the wrong key and names the line. HostRules::Make checks all rules together.
 [[nodiscard]] Status ReadHostRules(const std::string& key, const YAML::Node& node,
                                    std::vector<HostRule>* rules);
 [[nodiscard]] Status ReadGroupTerms(const std::string& key, const YAML::Node& node,

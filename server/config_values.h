@@ -1,6 +1,6 @@
-// Readers of values in configurations: numbers, durations and the like.
+// Parsers for values in configurations: numbers, durations and crawl caps.
 //
-// All functions are thread-safe. InvalidArgument repeats the text.
+// All functions are thread-safe. Not OK: InvalidArgument, which quotes the text.
 #ifndef FRESHET_SERVER_CONFIG_VALUES_H_
 #define FRESHET_SERVER_CONFIG_VALUES_H_
 
@@ -13,11 +13,12 @@
 
 namespace freshet {
 
-// "1.5s", "250ms", "5m", "2h", "7d"; a bare number is seconds.
+// Parses "1.5s", "250ms", "5m", "2h" or "7d". A number without a unit is in seconds.
 [[nodiscard]] StatusOr<Duration> ParseSpanValue(std::string_view text);
 [[nodiscard]] StatusOr<double> ParseNumberValue(std::string_view text);
 [[nodiscard]] StatusOr<int64_t> ParseIntegerValue(std::string_view text);
-// "1000/1d": a thousand in any day; "0": no cap.
+// Parses a cap: "1000/1d" means at most a thousand crawls in any period of a day, and "0" means no
+// cap.
 [[nodiscard]] StatusOr<CrawlCap> ParseCrawlCap(std::string_view text);
 
 }  // namespace freshet

@@ -32,7 +32,7 @@ StatusOr<LoadedShards> ShardsLoader::Load(Store& store, LoadOptions options,
   ASSIGN_OR_RETURN(loaded.globals, store.LoadGlobals());
   ChoosePolicy(&loaded);
   RETURN_IF_ERROR(MakeShards(store, &loaded));
-  // Models come first: they say when rates change by age.
+  // Models are loaded first, because they say how rates change with age.
   LoadModels(loaded);
   RETURN_IF_ERROR(LoadCrawls(&loaded));
   options.now = clock_.Now();
@@ -44,7 +44,8 @@ StatusOr<LoadedShards> ShardsLoader::Load(Store& store, LoadOptions options,
         "s: it ran ahead. They count as of this start",
         progress.ahead.load(), Duration::Micros(progress.ahead_micros).seconds());
   }
-  // The work of the first pick for all pages is done before the turn comes.
+  // Does the work that the first pick would otherwise do for all pages, before this server gets the
+  // turn.
   if (options.without_leases) {
     for (ShardState* state : StatesOf(loaded)) {
       RETURN_IF_ERROR(state->loading().Follow({}, options.now));
@@ -65,14 +66,15 @@ Status ShardsLoader::Follow(LoadedShards& loaded, uint16_t shard, FollowedChange
 }
 
 Status ShardsLoader::Finish(Store& store, LoadedShards& loaded) const {
-  // Sources may have come; any other change has had the shards loaded again.
+  // New sources may have been added. Any other change would have caused the shards to be loaded
+  // again.
   ASSIGN_OR_RETURN(loaded.globals, store.LoadGlobals());
   return LoadLeases(store, StatesOf(loaded), clock_.Now());
 }
 
 Status ShardsLoader::MakeShards(Store& store, LoadedShards* loaded) const {
   loaded->epochs = std::make_shared<EpochExchange>(static_cast<size_t>(config_.shards));
-  // All shards share the rules, because a group is one object.
+  // All shards share the rules, because the hosts of a group may be in several shards.
   ASSIGN_OR_RETURN(const auto rules,
                    HostRules::Make(config_.host_rules, {.by_address = config_.by_address,
                                                         .by_domain = config_.by_domain,
@@ -137,7 +139,7 @@ ShardSettings ShardsLoader::SettingsOf(const LoadedShards& loaded, uint64_t gene
   settings.epochs.stride = static_cast<uint16_t>(config_.shards);
   settings.epochs.interval = config_.epoch_interval;
   if (config_.cluster.configured()) {
-    // A slice's commit waits for Kafka, and all other work waits behind it.
+    // The commit of a slice waits for Kafka, and all other work of the shard waits for the commit.
     settings.epochs.slice = kSliceOfCluster;
     settings.epochs.slice_pages = kSlicePagesOfCluster;
   }
@@ -151,7 +153,7 @@ void ShardsLoader::LoadModels(const LoadedShards& loaded) {
   for (const EpochRecord& epoch : loaded.globals.epochs) {
     if (epoch.shard >= loaded.shards.size()) continue;
     const Status status = loaded.shards[epoch.shard]->state().learning().LoadEpoch(epoch);
-    // The next epoch learns the model again from the pages.
+    // The next epoch will learn the model again from the pages.
     if (!status.ok()) {
       spdlog::warn("the model of shard {} is dropped: {}", epoch.shard,
                    std::string(status.message()));

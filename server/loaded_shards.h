@@ -1,4 +1,4 @@
-// Loads a store into shards that hold every page, and do not run yet.
+// Loads a store into shards. The shards then hold every page, but do not run yet.
 #ifndef FRESHET_SERVER_LOADED_SHARDS_H_
 #define FRESHET_SERVER_LOADED_SHARDS_H_
 
@@ -21,36 +21,38 @@ namespace freshet {
 struct FollowedChanges;
 struct ServerConfig;
 
-// The loaded shards. Thread-compatible, and each shard by itself.
+// The loaded shards. Thread-compatible; different threads may use different shards.
 struct LoadedShards {
   GlobalRecords globals;
   std::string policy_name;
   CrawlPolicy policy;
   std::unique_ptr<Crawls> crawls;
   std::shared_ptr<EpochExchange> epochs;       // shared by the shards
-  std::vector<std::unique_ptr<Shard>> shards;  // use the store
+  std::vector<std::unique_ptr<Shard>> shards;  // these use the store
 };
 
-// Makes and loads shards. All references outlive the loader; `clock` and `observer`, the shards'
-// own, also outlive the shards. Thread-compatible.
+// Makes and loads shards. All references outlive the loader. `clock` and `observer` are passed to
+// the shards, and also outlive these. Thread-compatible.
 class ShardsLoader {
  public:
-  // `begun` is when the server started.
+  // `begun`: when the server started.
   ShardsLoader(const ServerConfig& config, Clock& clock, Instant begun, ShardObserver& observer)
       : config_(config), clock_(clock), begun_(begun), observer_(observer) {}
 
-  // Makes the shards and loads them. Sets `options.now`. Cancelled as LoadShards is.
+  // Makes the shards and loads them. Overrides `options.now`. Can be cancelled like LoadShards.
   [[nodiscard]] StatusOr<LoadedShards> Load(Store& store, LoadOptions options,
                                             LoadProgress& progress) const;
-  // Takes the store's later changes of one shard, for shards loaded without leases.
-  // ResourceExhausted, Internal: the shards are useless now.
+  // Applies later changes of the store to one shard. Precondition: the shards were loaded without
+  // leases. Not OK: ResourceExhausted or Internal. The shards cannot be used any more in that case.
   [[nodiscard]] Status Follow(LoadedShards& loaded, uint16_t shard, FollowedChanges changes,
                               LoadProgress& progress) const;
-  // Finishes shards that have followed the store to its end: makes them what Load would.
+  // Completes shards to which all changes of the store were applied. They are then in the state
+  // that Load would have produced.
   [[nodiscard]] Status Finish(Store& store, LoadedShards& loaded) const;
 
  private:
-  // A policy set by an operator wins over flags and files, which are for new databases.
+  // A policy that an operator has set takes precedence over flags and files, which apply to new
+  // databases.
   void ChoosePolicy(LoadedShards* loaded) const;
   [[nodiscard]] Status MakeShards(Store& store, LoadedShards* loaded) const;
   [[nodiscard]] ShardSettings SettingsOf(const LoadedShards& loaded, uint64_t generation,

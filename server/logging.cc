@@ -16,7 +16,8 @@
 namespace freshet {
 namespace {
 
-// Texts that are not UTF-8 are answered to their client; in the log they only matter to developers.
+// A client that sends text that is not UTF-8 gets an error. The log lines about it matter only to
+// developers.
 void LogProtobuf(google::protobuf::LogLevel level, const char*, int, const std::string& message) {
   if (level == google::protobuf::LOGLEVEL_FATAL) {
     Logger(LogModule::kGrpc).critical("protobuf: {}", message);
@@ -25,8 +26,8 @@ void LogProtobuf(google::protobuf::LogLevel level, const char*, int, const std::
   }
 }
 
-// gRPC complains of every mistake of a client. Lines of one place in its code are of one kind, so
-// the number of kinds is bounded. Thread-safe.
+// gRPC logs every mistake of a client. Lines from the same place in gRPC's code count as one kind,
+// so the number of kinds is bounded. Thread-safe.
 void WarnOfGrpc(const gpr_log_func_args& args) {
   static Mutex mutex;
   static SystemClock clock;

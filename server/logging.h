@@ -1,4 +1,4 @@
-// Sets up the log of the server, with the lines of the libraries below.
+// Sets up the log of the server, including the log lines of its libraries.
 #ifndef FRESHET_SERVER_LOGGING_H_
 #define FRESHET_SERVER_LOGGING_H_
 
@@ -9,10 +9,10 @@ namespace freshet {
 
 struct LogConfig;
 
-// Logs as `config` says, and catches lines that libraries would print themselves.
-// Thread-compatible: once, before other threads start.
+// Sets up logging as `config` says, and captures lines that libraries would otherwise print.
+// Thread-compatible: must be called once, before other threads start.
 void StartLogging(const LogConfig& config);
-// Logs as text, at one level.
+// Sets up logging as text, at one level.
 void StartLogging(const std::string& level);
 
 // Sets the levels of all modules as `config` says. Thread-safe.

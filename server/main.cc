@@ -1,5 +1,5 @@
-// freshetd: reads flags and configuration, makes the real clock and the signals; Server does
-// everything else.
+// freshetd: reads flags and configuration, and sets up the real clock and signal handling. Server
+// does everything else.
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -38,10 +38,11 @@ namespace {
 
 constexpr int kFailure = 1;
 constexpr int kBadUsage = 2;
-// Some senders, such as timeout(1), signal a process and then its group: that is one request.
+// Some senders, for example timeout(1), signal a process and then its process group. Signals within
+// this time count as one request.
 constexpr Duration kOneRequest = Duration::Millis(500);
 
-// The tasks besides serving, at most one of them.
+// The tasks other than serving. At most one of them is set.
 struct Maintenance {
   bool check_config = false;
   bool print_config = false;
@@ -111,7 +112,7 @@ void AddFlags(CLI::App& app, CommandLine& line) {
                  "Format of log messages: text (the default) or json");
 }
 
-// SIGTERM and SIGINT, and SIGHUP, which asks for files to be read again.
+// SIGTERM and SIGINT, which end the server, and SIGHUP, which makes it read its files again.
 sigset_t EndingSignals() {
   sigset_t signals;
   sigemptyset(&signals);
@@ -121,18 +122,18 @@ sigset_t EndingSignals() {
   return signals;
 }
 
-// Blocks these signals (`how` = SIG_BLOCK) for this thread and those that it starts, or lets them
-// through again (SIG_UNBLOCK), with any that came while they were blocked.
+// Blocks these signals (`how` = SIG_BLOCK) for this thread and the threads that it starts, or
+// unblocks them (SIG_UNBLOCK), which also delivers pending ones.
 void MaskEndSignals(int how) {
   const sigset_t signals = EndingSignals();
   pthread_sigmask(how, &signals, nullptr);
 }
 
-// Waits for signals that every other thread has blocked: the first one asks for the end, the second
-// one ends at once. Owner thread only.
+// Waits for signals that every other thread has blocked: the first one asks for an orderly end, the
+// second one ends the process at once. Owner thread only.
 class EndSignals {
  public:
-  // Both functions are called on a thread of its own: `on_first` once, `on_hang_up` for every
+  // Both functions are called on a separate thread: `on_first` once, and `on_hang_up` for every
   // SIGHUP.
   EndSignals(Clock& clock, std::function<void()> on_first, std::function<void()> on_hang_up)
       : clock_(clock),
@@ -146,8 +147,8 @@ class EndSignals {
   EndSignals(const EndSignals&) = delete;
   EndSignals& operator=(const EndSignals&) = delete;
 
-  // Acts as if a signal asked for the end; the next signal still counts as the first of its sender.
-  // Thread-safe.
+  // Acts as if a signal had asked for the end. The next signal then still counts as a first one, so
+  // it does not end the process at once. Thread-safe.
   void Ask() {
     asked_ = true;
     (void)kill(getpid(), SIGTERM);
@@ -191,10 +192,10 @@ class EndSignals {
   const std::function<void()> on_hang_up_;
   std::atomic<bool> over_ = false;
   std::atomic<bool> come_ = false;
-  std::atomic<bool> asked_ = false;  // by this process itself, and nobody since
+  std::atomic<bool> asked_ = false;  // by this process, and no signal has come since
   Mutex mutex_;
   Condition first_;
-  std::thread thread_;  // last: it uses all of them
+  std::thread thread_;  // last, because it uses the members above
 };
 
 int Stop(Server& server) {
@@ -218,7 +219,7 @@ void WarnOfInsecurity(const ServerConfig& config) {
   }
 }
 
-// Reads again all files of the configuration.
+// Reads all files of the configuration again.
 void Reload(const CommandLine& line, Server& server) {
   LoadedConfig loaded = LoadConfig(line, ProcessEnvironment());
   const StatusOr<std::string> data_dir = storage::AbsolutePath(loaded.config.data_dir);
@@ -231,8 +232,8 @@ void Reload(const CommandLine& line, Server& server) {
   server.Reload();
 }
 
-// Ends the process once everything is closed. gRPC 1.51 waits up to ten seconds for a sleeping
-// thread after a client was slow to take its answers, and would delay a restart.
+// Ends the process when everything is closed. A normal exit might delay a restart: gRPC 1.51 waits
+// up to ten seconds for a sleeping thread if a client was slow to read its answers.
 [[noreturn]] void EndProcess(int code) {
   FlushLogs();
   std::fflush(stdout);
@@ -240,7 +241,7 @@ void Reload(const CommandLine& line, Server& server) {
 }
 
 int Run(const ServerConfig& config, const CommandLine& line) {
-  // A client that goes away must not end the server.
+  // A client that disconnects must not end the server.
   std::signal(SIGPIPE, SIG_IGN);
 
   SystemClock clock;
@@ -251,7 +252,7 @@ int Run(const ServerConfig& config, const CommandLine& line) {
   server.WhenReplaced([&] {
     spdlog::critical("another server of the cluster is active now, so this server ends");
     replaced = true;
-    // A second signal would not wait for the end.
+    // If a signal has already come, a second one would end the process at once.
     if (!signals.come()) signals.Ask();
   });
   server.WhenToEnd([&](std::string_view why, bool at_once) {
@@ -281,14 +282,14 @@ int Run(const ServerConfig& config, const CommandLine& line) {
                info->http_address);
   signals.Await();
   const int status = Stop(server);
-  // The failure has the service manager start it again, as a standby.
+  // The exit code for failure makes the service manager start the server again, as a standby.
   const int code = replaced ? kFailure : status;
   if (!kSanitized) EndProcess(code);
   return code;
 }
 
 int RunMaintenance(const ServerConfig& config, const Maintenance& maintenance) {
-  // The work is on copies, or only reads: nothing needs an orderly end.
+  // These tasks only read or work on copies, so they need no orderly end.
   MaskEndSignals(SIG_UNBLOCK);
   if (maintenance.verify) return RunVerify(config);
   if (maintenance.repair) return RunRepair(config);
@@ -356,8 +357,9 @@ int Main(int argc, char** argv) {
 }  // namespace
 }  // namespace freshet
 
-// jemalloc reads this at the start: its own threads give back memory that is free for ten seconds.
-// Otherwise only allocating threads do, and an idle server keeps the memory of a flood of calls.
+// jemalloc reads this at the start. With it, background threads return memory that has been free
+// for ten seconds. Without it only allocating threads do so, and an idle server would keep the
+// memory of an earlier flood of calls.
 extern "C" {
 extern const char* malloc_conf;
 const char* malloc_conf = "background_thread:true";

@@ -28,15 +28,15 @@ namespace {
 constexpr int kWhole = 0;
 constexpr int kNotWhole = 1;
 
-// A repair may need the space that the server would keep in reserve.
+// A repair may need the disk space that the server keeps in reserve.
 StoreOptions OptionsOf(const ServerConfig& config) {
   StoreOptions options = StoreOptionsOf(config);
   options.reserve_bytes = 0;
   return options;
 }
 
-// Runs `work`, which opens stores, and returns its result. While a store opens, the log says every
-// second how far it has come.
+// Runs `work`, which opens stores, and returns its result. While a store is being opened, logs the
+// progress every second.
 template <typename T>
 StatusOr<T> Reporting(const ServerConfig& config,
                       const std::function<StatusOr<T>(const StoreOptions&)>& work) {
@@ -55,7 +55,7 @@ int Failed(std::string_view what, const Status& status) {
   return kNotWhole;
 }
 
-// The place for the files of a restore: `directory`, or the one above if it does not exist.
+// Where a restore creates files: `directory`, or its parent if it does not exist.
 std::string PlaceOf(const std::string& directory) {
   struct stat found {};
   const bool there = stat(directory.c_str(), &found) == 0;
@@ -83,7 +83,7 @@ int PrintReport(std::string_view done, const std::string& dir, const VerifyRepor
   return report.ok() ? kWhole : kNotWhole;
 }
 
-// Describes damaged tables in whole lines, for people; empty = none.
+// Describes damaged tables in complete lines, for people; empty = none.
 std::string DescribeTables(const storage::TableDamage& tables) {
   std::string text;
   if (tables.unreadable > 0) {
@@ -104,7 +104,7 @@ std::string DescribeTables(const storage::TableDamage& tables) {
   return text;
 }
 
-// Prints nothing of a frontier in which there never was anything.
+// Prints nothing about a frontier that was never used.
 int PrintFrontier(std::string_view done, std::string_view problem, const FrontierReport& report) {
   for (const std::string& text : report.problems) fmt::print("{}: {}\n", problem, text);
   if (report.queues == 0 && report.ok()) return kWhole;
@@ -130,7 +130,7 @@ int RepairFrontierOf(const ServerConfig& config) {
 }
 
 int RepairPages(const ServerConfig& config, const std::string& as_owner) {
-  // A repair mends what RunVerify finds.
+  // A repair fixes what RunVerify finds.
   const storage::RepairChecks checks{
       .verify = [&](const Store& store) { return VerifyStore(store, config); },
       .knows_policy = [](const std::string& name) { return ResolvePolicy(name).ok(); }};
@@ -200,7 +200,7 @@ int RunRestore(const ServerConfig& config, const std::string& checkpoint, bool l
   if (!report.ok()) return FailedAs(*as_owner, "cannot restore", report.status());
   if (report->ok()) {
     const int pages = PrintReport("restored", config.data_dir, *report);
-    // A standby that was killed may have half a commit.
+    // A standby that was killed may have stored half of a commit.
     return leave_cluster ? std::max(pages, RepairFrontierOf(config)) : pages;
   }
   (void)PrintReport("did not restore", config.data_dir, *report);

@@ -13,7 +13,7 @@ namespace freshet {
 namespace {
 
 constexpr Duration kSampleInterval = Duration::Seconds(1);
-// Servers of a fleet refuse clocks that are further off.
+// Servers of a fleet reject clocks that differ by more.
 constexpr Duration kMuchAhead = Duration::Millis(500);
 // A disk that answers no write for this long keeps clients waiting.
 constexpr Duration kDiskSilence = Duration::Seconds(5);
@@ -130,7 +130,7 @@ ServerStatus Monitor::Gather(const Serving& serving) const {
 }
 
 bool Monitor::stopping() const {
-  // A serving server goes on for a while if it has standbys.
+  // A serving server with standbys continues to serve for a while after a stop was requested.
   return health_.stopping() || (progress_.stop_requested && !health_.serving());
 }
 
@@ -201,10 +201,11 @@ std::string Monitor::StatusJson() const {
 void Monitor::Sample() {
   Serving* serving = serving_;
   if (serving == nullptr) return;
-  // While readiness keeps all traffic away, no commit finds out that the disk has room again.
+  // While the server is not ready and gets no traffic, no commit would notice that the disk has
+  // space again.
   if (health_.full()) serving->store().TryResume().IgnoreError();
   const ServerStatus status = Gather(*serving);
-  // Background work may fail while nobody commits anything.
+  // Background work of the store may fail even if there are no commits.
   watch_.Look(status.stall, status.store, status.now);
   SayIfAhead(status.now);
   history_.Add(status.now, figures_.Make(status));

@@ -1,5 +1,5 @@
-// The view of operators: the HTTP port, which answers from the start of the process to its end, and
-// samples taken while the server serves.
+// The operators' view of the server: the HTTP port, which answers from the start of the process to
+// its end, and samples that are taken while the server serves.
 #ifndef FRESHET_SERVER_MONITOR_H_
 #define FRESHET_SERVER_MONITOR_H_
 
@@ -31,39 +31,41 @@ struct ServerConfig;
 // The monitor. Thread-safe. Start once.
 class Monitor {
  public:
-  // At most `connections` of HTTP are open at a time. All references outlive this.
+  // At most `connections` HTTP connections are open at a time. All references outlive this object.
   Monitor(const ServerConfig& config, int connections, StartProgress& progress, Health& health,
           Door& door, Clock& clock);
   ~Monitor() { Stop(); }
   Monitor(const Monitor&) = delete;
   Monitor& operator=(const Monitor&) = delete;
 
-  // Answers probes. Returns the port number.
+  // Opens the HTTP port, which answers probes from then on. Returns the port number.
   [[nodiscard]] StatusOr<int> Start();
-  // Shows `serving` from now on, which must live until Stop has returned, and keeps its history
-  // beside its store.
+  // Shows `serving` from now on, and keeps its history in the data directory. `serving` must live
+  // until Stop has returned.
   void Show(Serving* serving);
-  // Ends all sampling. Idempotent.
+  // Closes the HTTP port and stops sampling. Idempotent.
   void Stop();
 
  private:
   [[nodiscard]] HttpOptions Options(int connections);
   [[nodiscard]] HttpContent Content();
   [[nodiscard]] ConsoleContent Console();
-  // The routes of MakeRoutes and of the console, and the receiver of pings if it is switched on.
+  // The routes of MakeRoutes and of the console, and those of the IndexNow receiver if it is
+  // enabled.
   [[nodiscard]] std::vector<HttpRoute> Routes();
   [[nodiscard]] RecoveryStatus Recovery() const;
   // The status of a server that does not serve yet.
   [[nodiscard]] ServerStatus GatherStarting() const;
   [[nodiscard]] ServerStatus Gather(const Serving& serving) const;
   [[nodiscard]] bool stopping() const;
-  // Why requests are not taken; empty = they are, or the server is a standby and that counts.
+  // Why requests are not accepted. Empty = they are accepted, or the server is a standby and
+  // `standby_counts` is set.
   [[nodiscard]] std::string NotReady(bool standby_counts) const;
   [[nodiscard]] ConsoleState State() const;
   [[nodiscard]] std::string StatusJson() const;
   [[nodiscard]] std::string Overview() const;
-  // Whether anybody may look at the console, even without identity: then data of single tenants is
-  // left out.
+  // Whether anybody may see the console, even without an identity. If so, the console leaves out
+  // data of single tenants.
   [[nodiscard]] bool console_is_open() const;
   // The assignments that the console shows.
   [[nodiscard]] std::vector<RecentAssignment> Recent(const Serving& serving) const;
@@ -84,7 +86,7 @@ class Monitor {
   HttpPort http_port_;
   StoreWatch watch_;
   LogLimit log_ahead_;  // used by the sampler
-  Ticker sampler_;      // last: it uses all of them
+  Ticker sampler_;      // last, because it uses the members above
 };
 
 }  // namespace freshet

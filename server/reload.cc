@@ -13,14 +13,14 @@ namespace {
 
 spdlog::logger& Log() { return Logger(LogModule::kConfig); }
 
-// Shows a value that no single line of a file can hold.
+// The value as it is shown in the log.
 std::string Shown(const std::string& written) { return written.empty() ? "nothing" : written; }
 
 void SayStored(std::string_view key) {
   Log().info("{}: the value that an operator set at run time stays in force", key);
 }
 
-// Called on a shard's thread, after earlier changes by operators.
+// These functions are called on a shard's thread, after earlier changes by operators.
 void FollowRate(const ServerContext& context, const Settings& stored, Rate rate) {
   if (stored.crawl_rate) return SayStored("crawl_rate");
   if (context.rates.status().shared && !context.router.division().keeps()) {
@@ -97,7 +97,7 @@ bool Reloader::NeedsRestart(const std::string& name, const ServerConfig& fresh) 
   const auto appears = [](const std::string& old, const std::string& now) {
     return old.empty() != now.empty();
   };
-  // Whether the ports speak TLS and ask for certificates cannot change.
+  // A running server cannot change whether its ports speak TLS or ask for certificates.
   const bool tls = appears(config_.tls_certificate, fresh.tls_certificate) ||
                    appears(config_.tls_client_ca, fresh.tls_client_ca);
   if (name.compare(0, 4, "tls.") == 0) return tls;
@@ -124,7 +124,7 @@ void Reloader::TakeSettings(const ServerConfig& fresh, const Names& names) const
   const auto polite = names.lower_bound("politeness.");
   const bool politeness = polite != names.end() && polite->compare(0, 11, "politeness.") == 0;
   if (!rate && !policy && !politeness) return;
-  // The change stores nothing, but takes its place between earlier and later changes by operators.
+  // The change stores nothing, but runs in order with earlier and later changes by operators.
   context_.settings.Change(
       [](Settings*) {},
       [&context = context_, rate, policy, politeness, crawl_rate = fresh.crawl_rate,

@@ -1,5 +1,5 @@
-// Takes a changed configuration into a serving server: each changed key is taken, or needs a
-// restart.
+// Applies a changed configuration to a serving server. Each changed key is either applied or needs
+// a restart.
 #ifndef FRESHET_SERVER_RELOAD_H_
 #define FRESHET_SERVER_RELOAD_H_
 
@@ -14,29 +14,32 @@ namespace freshet {
 
 struct ServerConfig;
 
-// Takes changes. Owner thread only.
+// Applies changes. Owner thread only.
 class Reloader {
  public:
-  // `config` is the configuration of the start, which the server's parts read while it runs: only
-  // Live fields are changed. All references outlive this.
+  // `config` is the configuration with which the server started. Other threads read it, so only its
+  // Live fields are changed. All references outlive this object.
   Reloader(ServerConfig& config, Door& door, Serving& serving);
 
-  // Takes the changes since the last time. `fresh` is valid. Logs the outcome of each changed key.
+  // Applies the changes since the last call. Logs the outcome of each changed key. Precondition:
+  // `fresh` is valid.
   void Take(const ServerConfig& fresh);
 
  private:
   using Names = std::set<std::string, std::less<>>;
 
-  // Keys that need a restart only when their value appears or disappears.
+  // Returns true if the change of a TLS or authentication key needs a restart. These keys do so
+  // only if a value is set for the first time or removed.
   [[nodiscard]] bool NeedsRestart(const std::string& name, const ServerConfig& fresh) const;
   void TakeRates(const ServerConfig& fresh) const;
-  // Settings of operators win over these.
+  // Applies the settings that operators can also change at run time. The operators' values take
+  // precedence.
   void TakeSettings(const ServerConfig& fresh, const Names& names) const;
 
   ServerConfig& config_;
   Door& door_;
   const ServerContext& context_;
-  // The last value taken of every key.
+  // The value in force of every key.
   std::map<std::string, std::string, std::less<>> in_force_;
 };
 

@@ -57,10 +57,10 @@ class Server::Impl {
   Health health_;
   mutable Mutex mutex_;
   std::string http_address_ FRESHET_GUARDED_BY(mutex_);
-  // Start sets it once; the lock is for Reload, which may come earlier.
+  // Set once by Start. The mutex protects it from Reload, which may be called earlier.
   std::unique_ptr<Door> door_;
-  std::unique_ptr<Reloader> reloader_;  // while it serves
-  // The results of a start: each is complete, or missing.
+  std::unique_ptr<Reloader> reloader_;  // set while the server serves
+  // The results of Start. Each is either complete or nullptr.
   std::unique_ptr<Serving> serving_;
   std::unique_ptr<Monitor> monitor_;  // shows serving_
 };
@@ -98,7 +98,7 @@ Status Server::Impl::AnswerProbes(int connections) {
   monitor_ = std::make_unique<Monitor>(config_, connections, progress_, health_, *door_, clock_);
   const StatusOr<int> port = monitor_->Start();
   RETURN_IF_ERROR(WithKey("http_listen", port.status()));
-  // Checked before the store is loaded rather than after.
+  // Checks the gRPC address now, because loading the store takes long.
   RETURN_IF_ERROR(WithKey("listen", CheckListen(config_.listen)));
   const std::string address = WithPort(config_.http_listen, *port);
   spdlog::info("answering probes at {}://{}/readyz, opening {}",

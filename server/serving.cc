@@ -30,15 +30,16 @@
 namespace freshet {
 namespace {
 
-// The wait for calls that neither end nor can be ended in order.
+// How long to wait for calls that did not end when they were asked to.
 constexpr Duration kShutdownDeadline = Duration::Seconds(5);
-// The wait for servers of other divisions to answer what was sent to them.
+// How long to wait for other divisions to answer the items that were sent to them.
 constexpr Duration kDivisionsDeadline = Duration::Seconds(1);
 
-// Silences that a commit may wait for Kafka before a standby takes over.
+// How long a commit may wait for Kafka or the disk before a standby takes over, in multiples of
+// cluster.silence.
 constexpr int kSilencesOfWaiting = 2;
 
-// The interval between looks at open calls.
+// The interval between checks of open calls.
 constexpr Duration kWatchInterval = Duration::Millis(250);
 
 // The interval at which a server that waits for its standbys checks whether it still serves.
@@ -88,14 +89,13 @@ Rate RateOf(const Settings& settings, const ServerConfig& config) {
 
 // Calls `call` at most once for each value of at_once. The result may outlive the server.
 Serving::End Once(Serving::End call) {
-  // One flag for an orderly end, one for an end at once.
+  // One flag for an orderly end, and one for an immediate end.
   const auto called = std::make_shared<std::array<std::atomic<bool>, 2>>();
   return [call = std::move(call), called](std::string_view why, bool at_once) {
     if (call && !(*called)[at_once ? 1 : 0].exchange(true)) call(why, at_once);
   };
 }
 
-// Operators want to know first how many recent signals were true.
 }  // namespace
 
 void ShardNews::OnFailure(uint16_t shard, const Status& status) {
@@ -144,7 +144,7 @@ Serving::Serving(const ServerConfig& config, Clock& clock, int connections, Shar
       crawls_(std::move(loaded.pages.crawls)),
       frontier_(std::move(loaded.frontier)),
       calls_(config, clock),
-      // A fleet's server has no rate until one is granted.
+      // A server of a fleet has no rate until it is granted one.
       dispatcher_(router_, clock,
                   divisions_ != nullptr ? Rate() : RateOf(loaded.pages.globals.settings, config),
                   {.open_leases = static_cast<uint64_t>(config.max_open_leases),
@@ -249,7 +249,7 @@ std::unique_ptr<SharedRate> Serving::MakeSharedRate(Clock& clock, const Settings
 
 void Serving::ReportFailure() {
   health_.ReportFailure();
-  // No standby takes over from a server that still confirms its turn.
+  // No standby could take over while this server still confirms its turn, so it must end.
   if (cluster_ != nullptr) end_("its store takes nothing any more", /*at_once=*/false);
 }
 
@@ -266,7 +266,7 @@ Status Serving::AddConfiguredSources() {
     // A source that an operator has retired stays retired.
     if (sources_.Knows(name)) continue;
     ASSIGN_OR_RETURN(const SourceRecord record, sources_.Propose(name));
-    // The source is durable before use: signals are stored under its index.
+    // The source must be durable before it is used, because signals are stored under its index.
     Changes changes;
     changes.sources.push_back(record);
     RETURN_IF_ERROR(store_->Commit(changes));
@@ -277,11 +277,11 @@ Status Serving::AddConfiguredSources() {
 
 StatusOr<int> Serving::Open() {
   RETURN_IF_ERROR(AddConfiguredSources());
-  // Streams of callers whose access was withdrawn end too.
+  // Streams whose callers have lost access end too.
   door_.SetListener([this] { calls_.streams.CheckCallers(); });
   AuditRefusals(door_.authoriser(), *audit_);
   const std::vector<std::string> names = AddMethods();
-  // The destruction frees the port.
+  // Destroying the forwarder frees its port, which this server uses next.
   forwarder_ = nullptr;
   if (shared_settings_ != nullptr) shared_settings_->Start(context_);
   ASSIGN_OR_RETURN(const int port, grpc_port_.Start(switchboard_));
@@ -392,7 +392,7 @@ bool Serving::HasSuccessor() const {
 
 void Serving::LookAtTurn(Instant now) {
   if (cluster_ == nullptr) return;
-  // If Kafka is away, the turn is not confirmed, and no other server could do more with it.
+  // If Kafka is unreachable, the turn is not confirmed, and another server could not do better.
   if (!cluster_->sure() || cluster_->log().Stats().waiting == 0) return waits_since_.reset();
   if (!waits_since_) waits_since_ = now;
   const Duration waited = now - *waits_since_;
@@ -414,10 +414,10 @@ void Serving::LookAtDisk(Instant now) {
   const Duration silence = disk_.Look(store_->writes(), now);
   if (cluster_ == nullptr || !cluster_->sure()) return;
   if (silence < config_.cluster.silence * kSilencesOfWaiting) return;
-  // A stopping server hears of no further standby.
+  // A stopping server no longer receives reports of standbys.
   if (!had_successor_ && !HasSuccessor()) return;
-  // An orderly end would wait for the disk, and keep the turn until then. Writes that the disk has
-  // not taken are in the log.
+  // An orderly end would wait for the disk and keep the turn until then. The log has the writes
+  // that are not on the disk.
   end_(fmt::format("the disk has answered no write for {:.0f} s, and a standby is ready",
                    silence.seconds()),
        /*at_once=*/true);
@@ -426,15 +426,18 @@ void Serving::LookAtDisk(Instant now) {
 void Serving::EndCalls() {
   if (cluster_ != nullptr) cluster_->Serve("");
   forwarder_ = nullptr;
-  // Assignments come first: pages leased ahead go back while their shards still work.
+  // The dispatcher stops first, because pages that were leased ahead must be returned while their
+  // shards still run.
   dispatcher_.Stop();
   if (shared_rate_ != nullptr) shared_rate_->Stop();
   if (shared_settings_ != nullptr) shared_settings_->Stop();
   indexnow_.Stop();
   if (grpc_port_.server() == nullptr) return;
-  // Workers may still report; then every stream ends with all that was read from it acknowledged.
+  // Workers may still report results for a while. Then every stream ends, after everything that was
+  // read from it was acknowledged.
   calls_.streams.NoticeDraining();
-  // If another server takes over, workers report to it; it serves only once this one has ended.
+  // If another server takes over, workers can report to it instead. It serves only after this
+  // server has ended, so the grace period is skipped.
   const Duration grace = config_.shutdown_grace;
   (void)calls_.streams.WaitUntilEmpty(HasSuccessor() ? Duration() : grace);
   calls_.streams.EndAll();
@@ -448,7 +451,7 @@ void Serving::EndCalls() {
         [](const ShardView& view) { view.epochs.Cancel(view.now, ServerIsStopping()); });
   }
   (void)calls_.streams.WaitUntilEmpty(kShutdownDeadline);
-  // A change of policy that waits for its plan ends with a status.
+  // Ends a policy change that waits for its plan with an error.
   plans_.Stop();
   health_calls_.EndWatches();
   if (console_ != nullptr) console_->Stop();
@@ -465,22 +468,22 @@ void Serving::StopShards() {
 
 Status Serving::Close() {
   dispatcher_.Stop();
-  // Learning shards no longer wait for other divisions.
+  // After this, shards that are learning no longer wait for other divisions.
   if (divisions_ != nullptr) divisions_->Stop();
   if (shared_settings_ != nullptr) shared_settings_->Stop();
   url_pages_.Stop();
   indexnow_.Stop();
   plans_.Stop();
-  // Nobody makes requests any more.
+  // No requests can arrive any more.
   work_.background.Stop();
   work_.upkeep.Stop();
   StopShards();
   const Status health = store_->health();
-  // From here on nothing waits for this server's disk: the log has all writes.
+  // From here on the disk does not matter to others, because the log has all writes.
   disk_watch_ = nullptr;
   if (cluster_ != nullptr) cluster_->Leave();
   const Status closed = store_->Close();
-  // A full disk has lost nothing that was acknowledged.
+  // A full disk has not lost anything that was acknowledged.
   return health.ok() || absl::IsResourceExhausted(health) ? closed : health;
 }
 

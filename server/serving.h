@@ -39,10 +39,11 @@ namespace freshet {
 
 class Serving;
 
-// For how long the disk has answered none of its writes. One thread looks; any asks.
+// Measures how long the disk has not completed any of its writes. One thread calls Look; any thread
+// may call `lasts`.
 class DiskSilence {
  public:
-  // Returns how long it lasts. Called regularly.
+  // Updates and returns the duration of the silence. Must be called periodically.
   Duration Look(const StoreWrites& writes, Instant now) {
     const bool answers = writes.begun == writes.ended || writes.ended != ended_;
     if (answers || !answered_) answered_ = now;
@@ -50,7 +51,7 @@ class DiskSilence {
     lasts_ = now - *answered_;
     return lasts_;
   }
-  // 0 = the disk answers, or has no write to answer.
+  // 0 = the disk responds, or no write is in progress.
   [[nodiscard]] Duration lasts() const { return lasts_; }
 
  private:
@@ -59,10 +60,10 @@ class DiskSilence {
   Live<Duration> lasts_;
 };
 
-// Passes on events of the shards. Thread-safe but for Tell.
+// Passes on events of the shards. Thread-safe, except for Tell.
 class ShardNews final : public ShardObserver {
  public:
-  // Sets the receiver before the shards start; it outlives them.
+  // Sets the receiver, which outlives the shards. Must be called before the shards start.
   void Tell(Serving* serving) { serving_ = serving; }
 
   void OnFailure(uint16_t shard, const Status& status) override;
@@ -78,32 +79,33 @@ class ShardNews final : public ShardObserver {
   QuarantineLog quarantines_;
 };
 
-// The serving server. Thread-safe but for Open, StopServing and Close, which are called once, in
-// this order; later ones also without earlier ones.
+// The serving server. Thread-safe, except for Open, StopServing and Close. These are called at most
+// once, in this order. Earlier ones may be skipped.
 class Serving {
  public:
   using End = std::function<void(std::string_view why, bool at_once)>;
 
-  // Starts the shards and their threads. At most `connections` of gRPC are open at a time. All
-  // references outlive this; `news` passes on the shards' events. `end` ends the server from
-  // outside for a reason, at most once for each value of its `at_once`; null = nothing does.
+  // Starts the shards and their threads. At most `connections` gRPC connections are open at a time.
+  // All references outlive this object. `news` passes on the shards' events. `end` asks the owner
+  // to end the server, and is called at most once for each value of `at_once`; null = not called.
   Serving(const ServerConfig& config, Clock& clock, int connections, ShardNews& news,
           Health& health, Door& door, LoadedStore loaded, End end);
   Serving(const Serving&) = delete;
   Serving& operator=(const Serving&) = delete;
   ~Serving();
 
-  // Answers calls, and announces it. Returns the port number.
+  // Opens the gRPC port, and announces in the cluster that this server serves. Returns the port
+  // number.
   [[nodiscard]] StatusOr<int> Open();
-  // In a cluster: serves on while standbys load the pages, so that one takes over at once; at most
-  // for cluster.handover.
+  // In a cluster, waits until the standbys have loaded the pages, so that one of them can take over
+  // at once. Waits at most for cluster.handover. The server continues to serve meanwhile.
   void AwaitStandbys();
-  // Takes no more calls, lets open ones end, and gives back pages leased ahead.
+  // Accepts no more calls, lets open calls end, and returns pages that were leased ahead of demand.
   void StopServing();
-  // Ends all threads and closes the store. Not OK: the store had failed, or does not close.
+  // Ends all threads and closes the store. Not OK: the store had failed, or closing it failed.
   [[nodiscard]] Status Close();
 
-  // The status without the HTTP port and the start.
+  // The status, without the parts about the HTTP port and the start.
   [[nodiscard]] ServerStatus Gather() const;
   [[nodiscard]] uint64_t pages() const;
   [[nodiscard]] ClusterStatus cluster() const {
@@ -123,13 +125,13 @@ class Serving {
   [[nodiscard]] IndexNowReceiver& indexnow() { return indexnow_; }
   // Answers the console; nullptr before Open.
   [[nodiscard]] ConsoleCalls* console() const { return open_console_; }
-  // For how long the disk has answered none of its writes; 0 = it answers, or has none.
+  // How long the disk has not completed any write; 0 = it responds, or has no write.
   [[nodiscard]] Duration disk_silence() const { return disk_.lasts(); }
 
  private:
   friend class ShardNews;
 
-  // Counts, and bytes kept, of calls of all methods.
+  // Counters and limits for the calls of all methods.
   struct Calls {
     Calls(const ServerConfig& config, Clock& clock);
 
@@ -148,22 +150,22 @@ class Serving {
   };
 
   [[nodiscard]] std::unique_ptr<SharedRate> MakeSharedRate(Clock& clock, const Settings& settings);
-  // Reports a failure of the store; shards and the frontier call it, on any thread.
+  // Reports a failure of the store. Shards and the frontier call this on any thread.
   void ReportFailure();
   void TakeOverPause(const Settings& settings);
-  // Leaves the turn to a ready standby while Kafka confirms this server's turn but takes none of
-  // its commits.
+  // Ends this server in favor of a ready standby if Kafka confirms this server's turn but accepts
+  // none of its commits for too long.
   void LookAtTurn(Instant now);
-  // Does the same while the disk gives no answer.
+  // Does the same if the disk does not respond.
   void LookAtDisk(Instant now);
-  // Whether a standby would take over at once.
+  // Whether a standby is ready to take over at once.
   [[nodiscard]] bool HasSuccessor() const;
   // Adds all methods to the switchboard, and returns the names of their services.
   [[nodiscard]] std::vector<std::string> AddMethods();
   void EndCalls();
   void StopShards();
-  // Does `work`; meanwhile commits that Kafka has not taken for some seconds are given up, and
-  // never acknowledged.
+  // Runs `work`. Meanwhile, commits that wait for Kafka are abandoned after a short time and never
+  // acknowledged.
   void WithoutWaitingForKafka(const std::function<void()>& work);
   [[nodiscard]] Status AddConfiguredSources();
 
@@ -171,14 +173,16 @@ class Serving {
   Health& health_;
   Door& door_;
   const End end_;
-  std::atomic<bool> had_successor_ = false;  // when it was told to end
-  std::optional<Instant> waits_since_;       // for Kafka, with its turn confirmed; owner: watch_
-  DiskSilence disk_;                         // owner: disk_watch_
+  std::atomic<bool> had_successor_ = false;  // when this server was told to end
+  std::optional<Instant> waits_since_;       // since when commits wait for Kafka while the turn is
+                                             // confirmed; used by watch_
+  DiskSilence disk_;                         // used by disk_watch_
   // Later members use earlier ones.
   const std::unique_ptr<AuditLog> audit_;
-  const std::unique_ptr<Cluster> cluster_;  // nullptr = the server is alone
-  std::unique_ptr<Forwarder> forwarder_;    // until it serves itself
-  // Sends the crawl-frontier API to the first division; nullptr = it is served here, or not at all.
+  const std::unique_ptr<Cluster> cluster_;  // nullptr = a single server
+  std::unique_ptr<Forwarder> forwarder_;    // until this server serves
+  // Sends calls of the crawl-frontier API to the first division; nullptr = the API is served here
+  // or not at all.
   const std::unique_ptr<CallForwarder> frontier_calls_;
   // nullptr = there is no other division.
   const std::unique_ptr<DivisionPeers> divisions_;
@@ -190,16 +194,17 @@ class Serving {
   Sources sources_;
   const std::unique_ptr<Crawls> crawls_;
   const std::unique_ptr<Frontier> frontier_;  // nullptr = not served
-  std::atomic<int> port_{0};                  // of gRPC, once it listens
+  std::atomic<int> port_{0};                  // port of gRPC; 0 = not listening yet
   Calls calls_;
   StandbyRoster standbys_;
   Dispatcher dispatcher_;
   Work work_;
   PlanRunner plans_;
-  const std::unique_ptr<SharedRate> shared_rate_;  // nullptr = the crawl rate is this server's own
+  const std::unique_ptr<SharedRate>
+      shared_rate_;  // nullptr = the crawl rate is only for this server
   OwnRate own_rate_;
-  const std::unique_ptr<SharedSettings> shared_settings_;  // nullptr = the settings are this
-                                                           // server's own
+  const std::unique_ptr<SharedSettings>
+      shared_settings_;  // nullptr = the settings are only for this server
   UrlPages url_pages_;
   const ServerContext context_;
   const std::unique_ptr<SharedModel> model_;  // nullptr = the shards learn from their own pages
@@ -207,10 +212,10 @@ class Serving {
   Switchboard switchboard_;
   IndexNowReceiver indexnow_;
   GrpcPort grpc_port_;
-  std::unique_ptr<Ticker> watch_;       // looks at open calls
-  std::unique_ptr<Ticker> disk_watch_;  // until the turn is left
+  std::unique_ptr<Ticker> watch_;       // checks open calls and the turn
+  std::unique_ptr<Ticker> disk_watch_;  // until this server gives up the turn
   std::unique_ptr<ConsoleCalls> console_;
-  std::atomic<ConsoleCalls*> open_console_{nullptr};  // once it can be used
+  std::atomic<ConsoleCalls*> open_console_{nullptr};  // set when it can be used
 };
 
 }  // namespace freshet

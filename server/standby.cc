@@ -9,13 +9,13 @@
 namespace freshet {
 namespace {
 
-// How soon a load ends on a standby that is not needed after all, or stops.
+// How soon a standby that is no longer needed, or that is stopping, ends a load.
 constexpr Duration kLookInterval = Duration::Millis(500);
 constexpr std::chrono::seconds kAfterFailure{10};
-// Shards learn one after the other, and each makes the pages be loaded again.
+// Shards finish learning one after the other, and each time the pages must be loaded again.
 constexpr std::chrono::seconds kAfterOutdating{3};
-// Each followed record leaves some bytes behind, which a load removes. These are the records that
-// may be followed, at least and for each page.
+// Each followed record wastes some bytes of memory, which the next load frees. These are the limits
+// of followed records between two loads: the least limit, and the limit for each page.
 constexpr uint64_t kFollowedAtLeast = 1'000'000;
 constexpr uint64_t kFollowedPerPage = 8;
 
@@ -31,7 +31,8 @@ bool Standby::MayOwn() {
 
 bool Standby::MayOwnSoon() {
   const bool may_come = TurnMayCome();
-  // The turn may have come meanwhile: pages that are not loaded then are loaded as at any start.
+  // This server may have got the turn meanwhile. Pages that are not loaded by then are loaded as in
+  // a normal start.
   if (hooks_.has_turn()) return loaded_.has_value();
   if (!may_come) {
     if (loaded_) spdlog::info("the active server goes on serving; this one stays a standby");
@@ -39,10 +40,10 @@ bool Standby::MayOwnSoon() {
     tried_ = false;
     return false;
   }
-  // The log was read up to now.
+  // The log has been read up to its present end.
   has_loaded_ = loaded_.has_value();
   if (loaded_) return true;
-  // A load that was cancelled, has failed or is out of date begins again.
+  // A load that was cancelled, has failed or is outdated starts again.
   return !std::exchange(tried_, false) && Steady::now() >= rests_until_;
 }
 
@@ -67,9 +68,11 @@ Status Standby::Prepare(Store& store) {
                  Counted(progress_.pages.load(), "page"));
   } else {
     Drop();
-    // A standby that cannot load must not stand: it would take the turn from one that can.
+    // A standby that cannot load must not be a candidate, because it would take the turn from one
+    // that can.
     if (absl::IsDataLoss(loaded.status())) return loaded.status();
-    // Other errors: the load is tried again when the turn comes, and then fails if it must.
+    // After other errors the load is tried again, at the latest when this server gets the turn. An
+    // error then ends the start.
     if (!absl::IsCancelled(loaded.status())) {
       spdlog::warn("loading the pages beforehand: {}", loaded.status().ToString());
       Rest(kAfterFailure);
@@ -101,7 +104,7 @@ std::optional<LoadedShards> Standby::Take(Store& store) {
   if (!loaded_) return std::nullopt;
   const Status finished = hooks_.finish(store, *loaded_);
   if (finished.ok()) return std::exchange(loaded_, std::nullopt);
-  // Loading everything again reports the fault.
+  // The caller then loads everything again, and reports the error if it persists.
   spdlog::warn("loading the leases: {}", finished.ToString());
   Drop();
   return std::nullopt;

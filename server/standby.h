@@ -1,6 +1,6 @@
-// A standby: a server of a cluster that waits for its turn. A standby loads the pages when the
-// serving server falls silent or is about to end. It keeps them up with the log, so that it serves
-// as soon as its turn comes.
+// A standby: a server of a cluster that waits for the turn, the right to serve. A standby loads the
+// pages when the serving server falls silent or is about to end. It then applies the log to them,
+// so that it can serve as soon as it gets the turn.
 #ifndef FRESHET_SERVER_STANDBY_H_
 #define FRESHET_SERVER_STANDBY_H_
 
@@ -19,15 +19,16 @@
 
 namespace freshet {
 
-// Functions for a standby. The thread that opens the store calls them; `follow` is called on the
-// threads of Update.
+// Functions for a standby. They are called on the thread that opens the store, except for `follow`,
+// which is called on the threads of Update.
 struct StandbyHooks {
-  // Asks to be given the turn from now on.
+  // Makes this server a candidate for the turn.
   std::function<Status()> stand;
   std::function<bool()> has_turn;
-  // Whether the server that serves may be gone. May take a moment.
+  // Whether the serving server may be gone. May block briefly.
   std::function<bool()> other_is_silent;
-  // Whether the serving server waits until this one has the pages, or an operator asks for that.
+  // Whether the serving server waits until this one has loaded the pages, or the configuration asks
+  // for a hot standby.
   std::function<bool()> is_asked_for;
   // The functions of ShardsLoader.
   std::function<StatusOr<LoadedShards>(Store&, LoadOptions)> load;
@@ -35,11 +36,11 @@ struct StandbyHooks {
   std::function<Status(Store&, LoadedShards&)> finish;
 };
 
-// The standby. Owner thread only while the store is not open, except as Follower and this class
-// say.
+// The standby. Owner thread only while the store is not open, unless Follower or a comment here
+// says otherwise.
 class Standby final : public Follower {
  public:
-  // Loads end early once `stop` is set, and report to `progress`. Both outlive this.
+  // Loads end early when `stop` is set, and report to `progress`. Both outlive this object.
   Standby(StandbyHooks hooks, const std::atomic<bool>& stop, LoadProgress& progress)
       : hooks_(std::move(hooks)), stop_(stop), progress_(progress) {}
 
@@ -50,9 +51,9 @@ class Standby final : public Follower {
   Status Update(uint16_t partition, FollowedChanges changes) override;
   void Outdate() override;
 
-  // Whether it has all pages of the store, and has read the log since. Thread-safe.
+  // Whether all pages of the store are loaded, and up to date with the log. Thread-safe.
   [[nodiscard]] bool loaded() const { return has_loaded_; }
-  // Takes the shards of the opened store; unset = they are still to be loaded.
+  // Finishes and returns the loaded shards of the opened store; unset = they must still be loaded.
   [[nodiscard]] std::optional<LoadedShards> Take(Store& store);
 
  private:
@@ -60,19 +61,19 @@ class Standby final : public Follower {
 
   [[nodiscard]] bool TurnMayCome() { return hooks_.is_asked_for() || hooks_.other_is_silent(); }
   void Drop();
-  // Loads nothing for a while.
+  // Starts no load for `time`.
   void Rest(std::chrono::seconds time) { rests_until_ = Steady::now() + time; }
 
   const StandbyHooks hooks_;
   const std::atomic<bool>& stop_;
   LoadProgress& progress_;
   std::atomic<bool> abandoned_ = false;
-  bool told_ = false;   // whether it was notified of its turn
-  bool tried_ = false;  // to load, since MayOwnSoon last found no need
+  bool told_ = false;   // whether it was logged that this server takes over
+  bool tried_ = false;  // a load was tried and not retried yet
   Steady::time_point rests_until_;
   std::optional<LoadedShards> loaded_;
   std::atomic<bool> has_loaded_ = false;
-  uint64_t most_followed_ = 0;  // records
+  uint64_t most_followed_ = 0;  // the limit of followed_
   std::atomic<uint64_t> followed_ = 0;
 };
 

@@ -19,9 +19,11 @@
 namespace freshet {
 namespace {
 
-// A standby that lags behind the log for longer would have to read the rest first.
+// A standby that lags further behind the log is not ready, because it would have to read the rest
+// first.
 constexpr Duration kMostBehind = Duration::Seconds(10);
-// An ending server asks its standbys once a second to load the pages.
+// How long a request to load the pages is valid. A stopping server repeats the request once a
+// second.
 constexpr Duration kAskedFor = Duration::Seconds(30);
 
 }  // namespace
@@ -99,7 +101,7 @@ Status Starter::OpenStore(rocksdb::Env* env, const DescriptorPlan& files, Loaded
 void Starter::LookAtTurn(const Cluster& cluster) {
   const Instant now = clock_.Now();
   const uint64_t rows = progress_.open.rows_taken_in;
-  // While Kafka does not confirm the turn, no other server could do more with it.
+  // While Kafka does not confirm the turn, another server could not do better.
   if (!cluster.sure() || !stuck_since_ || rows != rows_then_) {
     stuck_since_ = now;
     rows_then_ = rows;
@@ -142,7 +144,7 @@ Status Starter::JoinCluster(LoadedStore* loaded, StoreOptions* options) {
 Status Starter::Forward(int connections, LoadedStore* loaded) {
   loaded->forwarder = std::make_unique<Forwarder>(
       config_, static_cast<size_t>(connections), door_, clock_, progress_.forwarding,
-      // The function may outlive this.
+      // The function may outlive this object.
       [&progress = progress_, cluster = loaded->cluster.get()] {
         StatusOr<std::optional<ServingPeer>> peer = cluster->WhoServes();
         if (peer.ok()) progress.SetPeer(*peer);
@@ -213,7 +215,7 @@ Status Starter::LoadFrontier(LoadedStore* loaded) const {
 }
 
 void Starter::LogRecovery() {
-  // A standby may wait for months: it logs that once.
+  // A standby may wait for months, so it logs this only once.
   const bool standing_by = progress_.open.stage == OpenStage::kFollowing;
   if (std::exchange(standing_by_, standing_by) && standing_by) return;
   spdlog::info("{}; {:.0f} s since the start", Describe(progress_.Recovery()),

@@ -1,4 +1,4 @@
-// The start of a server: its progress, and how a store becomes shards that hold every page.
+// The start of a server: its progress, and how a store is loaded into shards.
 #ifndef FRESHET_SERVER_STARTING_H_
 #define FRESHET_SERVER_STARTING_H_
 
@@ -35,15 +35,15 @@ namespace freshet {
 
 struct ServerConfig;
 
-// The progress of a start, and whether it goes on. Thread-safe.
+// The progress of a start, and whether a stop was requested. Thread-safe.
 struct StartProgress {
   OpenProgress open;
   LoadProgress load;
   ForwardCounters forwarding;
-  std::atomic<int> forwarding_port{0};  // port that takes calls until then; 0 = none
+  std::atomic<int> forwarding_port{0};  // port that accepts calls for the serving server; 0 = none
   std::atomic<bool> stop_requested{false};
 
-  // The server that serves until this one does, as far as known to the forwarding port.
+  // The server that serves while this one does not, as far as the forwarding port knows.
   void SetPeer(std::optional<ServingPeer> peer) FRESHET_EXCLUDES(mutex_) {
     const MutexLock lock(mutex_);
     peer_ = std::move(peer);
@@ -56,7 +56,7 @@ struct StartProgress {
     stop_requested = true;
     open.cancelled = true;
   }
-  // Cancelled once a stop was requested.
+  // Not OK: Cancelled if a stop was requested.
   [[nodiscard]] Status GoOn() const;
   // The progress for status reports; leaves `ready` false.
   [[nodiscard]] RecoveryStatus Recovery() const;
@@ -67,24 +67,25 @@ struct StartProgress {
   std::optional<ServingPeer> peer_ FRESHET_GUARDED_BY(mutex_);
 };
 
-// A store, and shards with all of it that do not run yet. Thread-compatible.
+// An open store, and shards that hold all of its pages but do not run yet. Thread-compatible.
 struct LoadedStore {
-  std::unique_ptr<Cluster> cluster;      // nullptr = the server is alone; used by the store
-  std::unique_ptr<Forwarder> forwarder;  // nullptr = takes no calls until it serves; uses cluster
-  std::unique_ptr<StandbyReporter> reporter;  // nullptr = takes no calls until it serves; uses both
-  ForwardCounters* forwarding = nullptr;      // calls that others answer; outlives this
+  std::unique_ptr<Cluster> cluster;  // nullptr = a single server; used by the store
+  std::unique_ptr<Forwarder>
+      forwarder;  // nullptr = no calls are accepted until this server serves; uses cluster
+  std::unique_ptr<StandbyReporter> reporter;  // nullptr = the same; uses cluster and forwarder
+  ForwardCounters* forwarding = nullptr;      // counts forwarded calls; outlives this object
   std::unique_ptr<Store> store;
-  LoadedShards pages;                  // use the store
-  std::unique_ptr<Frontier> frontier;  // nullptr: not served; it uses the store
+  LoadedShards pages;                  // these use the store
+  std::unique_ptr<Frontier> frontier;  // nullptr = not served; uses the store
   std::unique_ptr<AuditLog> audit;
 };
 
 // Starts a server. Owner thread only.
 class Starter {
  public:
-  // `begun` is when the server started. All references outlive this; `clock` and `observer`, the
-  // shards' own, also outlive the loaded store. `on_replaced` is Cluster::Join's; `door` is for
-  // calls that come before the server serves.
+  // `begun`: when the server started. All references outlive this object. `clock` and `observer`
+  // are passed to the shards, and also outlive the loaded store. `on_replaced`: see Cluster::Join.
+  // `door` is used for calls that arrive before the server serves.
   Starter(const ServerConfig& config, Clock& clock, Door& door, Instant begun,
           StartProgress& progress, ShardObserver& observer,
           std::function<void()> on_replaced = nullptr)
@@ -96,26 +97,28 @@ class Starter {
         loader_(config, clock, begun, observer),
         on_replaced_(std::move(on_replaced)) {}
 
-  // Opens the store, makes the shards and loads them. `env` is the store's, nullptr = the machine's
-  // own; `files` limits its open tables. Cancelled: a stop was requested.
+  // Opens the store, makes the shards and loads them. `env` is for the store; nullptr = the
+  // machine's default. `files` limits the store's open tables. Not OK: Cancelled if a stop was
+  // requested.
   [[nodiscard]] StatusOr<LoadedStore> Load(rocksdb::Env* env, const DescriptorPlan& files);
 
  private:
   [[nodiscard]] Status OpenStore(rocksdb::Env* env, const DescriptorPlan& files,
                                  LoadedStore* loaded);
-  // Has the store keep its truth in the log of the cluster.
+  // Joins the cluster, and makes its log the store's source of truth.
   [[nodiscard]] Status JoinCluster(LoadedStore* loaded, StoreOptions* options);
-  // Takes calls for the cluster's serving server, and tells it that this one is a standby.
+  // Accepts calls for the cluster's serving server, and reports to that server that this one is a
+  // standby.
   [[nodiscard]] Status Forward(int connections, LoadedStore* loaded);
   [[nodiscard]] v1::FleetStandby DescribeStandby(const Cluster& cluster) const;
   [[nodiscard]] StatusOr<std::unique_ptr<AuditLog>> OpenAudit() const;
   // Loads the crawl frontier from the store.
   [[nodiscard]] Status LoadFrontier(LoadedStore* loaded) const;
-  // Unless a standby has loaded them.
+  // Loads the pages, unless the standby has already loaded them.
   [[nodiscard]] Status LoadPages(LoadedStore* loaded);
   void LogRecovery();
-  // Ends the start if the server has had its turn for cluster.handover, is not open yet, and reads
-  // nothing.
+  // Ends the start if this server has had the turn for cluster.handover without opening the store
+  // or reading rows.
   void LookAtTurn(const Cluster& cluster);
 
   const ServerConfig& config_;
@@ -125,11 +128,13 @@ class Starter {
   StartProgress& progress_;
   const ShardsLoader loader_;
   const std::function<void()> on_replaced_;
-  std::unique_ptr<Standby> standby_;  // nullptr = the server is alone
-  // Microseconds until which the serving server is known to wait for this one's pages.
+  std::unique_ptr<Standby> standby_;  // nullptr = a single server
+  // Until this instant, in microseconds, the serving server is assumed to wait for this one to load
+  // its pages.
   std::atomic<int64_t> asked_to_load_until_ = 0;
-  bool standing_by_ = false;  // already logged
-  // Since when it has its turn and has read no row. Used by the thread that opens the store.
+  bool standing_by_ = false;  // already logged that this server is a standby
+  // Since when this server has had the turn and has read no row. Used by the thread that reports
+  // the progress of opening.
   std::optional<Instant> stuck_since_;
   uint64_t rows_then_ = 0;
   bool gave_up_ = false;

@@ -8,7 +8,8 @@ namespace freshet {
 
 struct ServerConfig;
 
-// The store writes to the server's log. Precondition: the configuration is valid. Thread-safe.
+// Makes options with which the store logs to the server's log. Precondition: the configuration is
+// valid. Thread-safe.
 [[nodiscard]] StoreOptions StoreOptionsOf(const ServerConfig& config);
 
 }  // namespace freshet

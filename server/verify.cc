@@ -34,7 +34,8 @@ namespace freshet {
 namespace {
 
 constexpr size_t kSlice = 1024;
-// Tolerance for sums in another order, and for values that the index keeps in single precision.
+// Tolerance for sums that are added in a different order, and for values that the index keeps in
+// single precision.
 constexpr double kSumTolerance = 1e-5;
 
 // A shard that owns every slot, with the records that it was loaded with. Owner thread only.
@@ -74,7 +75,7 @@ class LoadedShard final : public LoadVisitor {
  private:
   ShardState& state_;
   const std::function<void(std::string)> problem_;
-  std::vector<HostId> ids_;  // of the slot's hosts, by serial
+  std::vector<HostId> ids_;  // ids of the slot's hosts, by serial
 };
 
 // Compares derived state with the records. Owner thread only.
@@ -98,7 +99,8 @@ class DerivedVerifier {
   }
 
  private:
-  // Makes the text safe: client names must not control the operator's terminal.
+  // Makes the text safe to print, because names that clients chose must not control the operator's
+  // terminal.
   void Problem(const std::string& text) {
     ++report_.problem_count;
     if (report_.problems.size() < VerifyReport::kMaxProblems) {
@@ -109,7 +111,7 @@ class DerivedVerifier {
   Status CheckModels() {
     ASSIGN_OR_RETURN(const GlobalRecords globals, store_.LoadGlobals());
     for (const EpochRecord& epoch : globals.epochs) {
-      // A cluster's server that was never more than a standby knows no number of shards.
+      // A server of a cluster that has only been a standby does not know the number of shards.
       if (globals.shards > 0 && epoch.shard >= globals.shards) {
         Problem(fmt::format("meta: an epoch of shard {}, of which there are {}", epoch.shard,
                             globals.shards));
@@ -182,7 +184,7 @@ class DerivedVerifier {
       if (entry.count == 0 || sources_.contains(source)) continue;
       StrangeSource& strange = strange_[source];
       if (strange.pages == 0) strange.first = page.number;
-      // Pages come one after the other.
+      // All signals of one page are noted consecutively.
       if (strange.pages == 0 || strange.last != page.number) ++strange.pages;
       strange.last = page.number;
     }
@@ -255,7 +257,7 @@ class DerivedVerifier {
     compare("leases", counters.leases, loaded_.leases.size());
     const BelievedFreshness believed = state_.pages().Believed(Instant());
     compare("pages that are not gone", believed.pages, present_);
-    // With more pages a sample is kept, whose sum is an estimate.
+    // With more pages the index keeps a sample, whose sum is only an estimate.
     if (pages_ > FreshnessSample::kMaxSample) return;
     if (std::abs(believed.importance - importance_) > kSumTolerance * importance_) {
       Problem(fmt::format("counters: importance is {} in the index, {} in the records",
@@ -267,7 +269,7 @@ class DerivedVerifier {
   VerifyReport& report_;
   ShardState state_;
   LoadedShard loaded_;
-  // An unregistered source that signals name.
+  // An unregistered source that occurs in signals.
   struct StrangeSource {
     PageNumber first;
     PageNumber last;

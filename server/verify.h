@@ -1,4 +1,4 @@
-// Recomputes from the page records what a server keeps in memory, and compares.
+// Recomputes a server's in-memory state from the stored records, and compares the two.
 #ifndef FRESHET_SERVER_VERIFY_H_
 #define FRESHET_SERVER_VERIFY_H_
 
@@ -9,16 +9,16 @@ namespace freshet {
 
 struct ServerConfig;
 
-// Reads the whole store twice: once as a start-up does, into a shard that owns every slot, once
-// page by page with URL and detail. Adds to what Store::Verify finds, in the same report:
+// Reads the whole store twice: first as a start does, into one shard that owns every slot, and then
+// page by page with URL and detail. Adds these checks to the report of Store::Verify:
 //
-// - every page is in the shard, under its number, and no other is: index membership, duplicates;
-// - counts of pages, hosts and leases, and the summed importance, are those of the records;
-// - every host lists exactly its pages, and has as many fetches in flight as it has leases;
-// - signals name only sources that are registered, and the policy that was set is known;
-// - every lease is open in the shard as it is stored, one a page at most.
+// - the shard has exactly the stored pages, under their numbers, and no URL twice;
+// - the counts of pages, hosts and leases, and the total importance, match the records;
+// - every host has its stored politeness, and as many fetches in flight as it has leases;
+// - signals name only registered sources, and the stored policy is known;
+// - every lease is open in the shard as it is stored, and no page has more than one.
 //
-// Not OK only where verification itself is not possible. Memory: as much as serving. Thread-safe.
+// Not OK: verification itself is not possible. Uses as much memory as serving. Thread-safe.
 [[nodiscard]] StatusOr<VerifyReport> VerifyStore(const Store& store, const ServerConfig& config);
 
 }  // namespace freshet
