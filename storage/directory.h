@@ -15,8 +15,8 @@ class FileLock;
 namespace freshet::storage {
 
 // Returns the absolute form of `path`; a relative path starts in the working directory. Removes
-// repeated and trailing slashes and `.`, and keeps `..`, since symbolic links decide where it
-// leads. The path need not exist. Unavailable: there is no working directory.
+// repeated and trailing slashes and `.`. Keeps `..`, because its meaning depends on symbolic links.
+// The path need not exist. Not OK: Unavailable if there is no working directory.
 //
 // RocksDB's own GetAbsolutePath returns only the working directory for every relative path.
 // Thread-safe.

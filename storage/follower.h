@@ -1,4 +1,4 @@
-// Decides when a store that is a cache of a log becomes its owner, and uses the time before.
+// Decides when a store that is a cache of a log becomes its owner, and prepares for that moment.
 #ifndef FRESHET_STORAGE_FOLLOWER_H_
 #define FRESHET_STORAGE_FOLLOWER_H_
 
@@ -11,16 +11,16 @@ namespace freshet {
 struct FollowedChanges;
 class Store;
 
-// Owner thread only, the thread that opens the store, except Update. Slow functions delay a
-// take-over.
+// Owner thread only (the thread that opens the store), except for Update. Slow functions delay a
+// takeover.
 class Follower {
  public:
   virtual ~Follower() = default;
 
-  // Called once, before all other functions, when the store has read the log to its end and can own
-  // it as soon as other standbys. Any other status than OK ends opening.
+  // Called once, before all other functions, when the store has read the log to its end, so that it
+  // can take over as fast as other standbys. Any status other than OK ends opening.
   [[nodiscard]] virtual Status CaughtUp() = 0;
-  // Whether the store may own the log now. Called some twenty times a second.
+  // Whether the store may own the log now. Called about twenty times a second.
   [[nodiscard]] virtual bool MayOwn() = 0;
   // Whether MayOwn may soon be true. Called about twice a second. After `false` the follower itself
   // drops what it has prepared.
@@ -28,12 +28,12 @@ class Follower {
   // Called once when MayOwnSoon is true, and again after Outdate. The store can be read (Load,
   // LoadGlobals, ReadPages, List), and generation() is final unless another server owns the log
   // first. Store::Open returns this store. If that fails the store is gone, and objects that refer
-  // to it may only be destroyed. Any other status than OK ends opening.
+  // to it may only be destroyed. Any status other than OK ends opening.
   [[nodiscard]] virtual Status Prepare(Store& store) = 0;
-  // Receives changes that later rows of one partition make to what Prepare has read, some thousand
-  // rows at a time. The follower reads leases itself once the store is open. Called by several
-  // threads, for each partition by one at a time and in order. After any other status than OK the
-  // prepared state is outdated.
+  // Receives the changes that later rows of one partition make to the state that Prepare has read,
+  // a few thousand rows at a time. The changes leave out leases: the follower reads them when the
+  // store is open. Called by several threads, but only by one at a time for each partition, and in
+  // order. After any status other than OK the prepared state is outdated.
   [[nodiscard]] virtual Status Update(uint16_t partition, FollowedChanges changes) = 0;
   // Called when the log has rows that Update cannot express: the state from Prepare and Update no
   // longer matches the store.

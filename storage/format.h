@@ -1,5 +1,5 @@
-// Frozen numbers of the stored format. Every value here is on disk somewhere: it may be added to,
-// never changed. docs/storage-format.md describes the bytes, tests/golden holds examples of them.
+// Frozen numbers of the stored format. Every value here is on some disk, so values may be added but
+// never changed. docs/storage-format.md describes the bytes, and tests/golden holds examples.
 #ifndef FRESHET_STORAGE_FORMAT_H_
 #define FRESHET_STORAGE_FORMAT_H_
 
@@ -10,14 +10,15 @@
 
 namespace freshet::storage {
 
-// Version of the whole database: which column families there are and what their keys mean. A store
-// of an older version is migrated at opening (storage/internal/migrate.h), one of a newer version
-// refused.
+// Version of the whole database: which column families exist and what their keys mean. A store of
+// an older version is migrated when it is opened (storage/internal/migrate.h). A store of a newer
+// version is refused.
 inline constexpr uint32_t kFormatVersion = 5;
 // The oldest format of log rows that this program reads.
 inline constexpr uint32_t kOldestLogFormat = 3;
 
-// Most bytes of key and value of one row. A log takes a million bytes, and uses some itself.
+// The most bytes that key and value of one row may have. A log accepts a million bytes, including
+// its overhead.
 inline constexpr size_t kMaxRowBytes = 900'000;
 
 // Version byte of each value, in its first byte.
@@ -32,19 +33,19 @@ inline constexpr uint8_t kMetaVersion = 1;
 // Column families are opened by name; the number seeds the checksums of the rows.
 enum class Family : uint8_t {
   kMeta = 0,     // RocksDB's own `default`, which every database has
-  kPages = 1,    // page number -> all that is known of the page
+  kPages = 1,    // page number -> everything that is known about the page
   kHosts = 2,    // (slot, host) -> host serial, politeness
-  kLeases = 3,   // (shard, sequence) -> what one commit says of leases
+  kLeases = 3,   // (shard, sequence) -> the entries of one commit about leases
   kSources = 4,  // source index -> name
   // The crawl frontier (storage/internal/frontier_rows.h). Before format 5 only stores of a cluster
-  // had them, and a single server had a database of its own for these rows.
+  // had these families, and a single server kept these rows in a separate database.
   kFrontierMeta = 5,
   kFrontierItems = 6,
   kFrontierDue = 7,
   kFrontierLeases = 8,
   kFrontierQueues = 9,
-  // Only in a log, where many single removals would cost too much: removes all rows of the four
-  // families above whose keys begin with this key.
+  // Exists only in a log. A row of this family removes all rows of the four families above whose
+  // keys begin with its key, because many single removals would be too expensive.
   kFrontierGone = 10,
 };
 inline constexpr size_t kFamilies = 10;     // column families of a store
@@ -78,8 +79,8 @@ enum class MetaKey : uint8_t {
   kEpochPart = 15,  // + shard (2 bytes) part (2 bytes): further parts of kEpoch, format 4
 };
 
-// The process that uses the directory locks this file. RocksDB takes its own LOCK too late: after
-// logs are examined and torn tails cut.
+// The process that uses the directory locks this file. RocksDB takes its own LOCK too late: by then
+// logs have been examined and torn tails cut off.
 inline constexpr std::string_view kLockFileName = "FRESHET_LOCK";
 
 // Bytes that end every value: the checksum.

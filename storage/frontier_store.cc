@@ -90,7 +90,7 @@ Status FrontierStore::DropForgotten() const {
   const rocksdb::Status flushed = store_.base().db().Flush(
       {},
       {store_.base().handle(Family::kFrontierItems), store_.base().handle(Family::kFrontierDue)});
-  // On a full disk the rows stay, and the store itself notices that.
+  // If the disk is full, the rows stay in memory. The store notices a full disk by itself.
   return flushed.IsNoSpace() ? absl::OkStatus() : FromRocksDb(flushed, "flushing the frontier");
 }
 

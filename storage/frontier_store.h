@@ -1,5 +1,5 @@
-// The durable memory of the crawl-frontier API: queues, their URLs, when each is due and what is in
-// flight, in column families of the store of the pages (docs/storage-format.md).
+// The durable state of the crawl-frontier API: queues, their URLs, the time when each URL is due,
+// and the URLs in flight. It is kept in column families of the page store (docs/storage-format.md).
 //
 // Keys begin with the numbers of a crawl id and of a queue in it. No number is reused while any row
 // refers to it. So the rows of a queue, or of a crawl id, are one range of keys, and a single range
@@ -60,10 +60,10 @@ struct FrontierQueueRecord {
   std::string key;
   uint64_t active = 0;     // scheduled URLs, in flight or not
   uint64_t completed = 0;  // completed URLs
-  // The first waiting URL, or a place before it; unset: no URL waits.
+  // The first waiting URL, or a position before it; unset = no URL waits.
   std::optional<FrontierDue> head;
-  // Settings of an operator, in seconds; unset: the default. Older settings, of unknown origin,
-  // count as an operator's.
+  // Settings of an operator, in seconds; unset = the default. Settings of older releases, whose
+  // origin is unknown, count as an operator's.
   std::optional<uint32_t> delay;
   uint64_t blocked_until = 0;
   uint32_t limit = 0;        // most `completed` URLs; 0 = no limit
@@ -72,7 +72,7 @@ struct FrontierQueueRecord {
   std::optional<uint32_t> asked_delay;
   uint64_t asked_until = 0;
 
-  // The delay in force: other clients can only lengthen the operator's.
+  // The delay in force. Other clients can only lengthen the operator's delay.
   [[nodiscard]] std::optional<uint32_t> longest_delay() const {
     return std::max(delay, asked_delay);
   }
@@ -141,8 +141,8 @@ struct FrontierStoreStats {
   uint64_t memtable_bytes = 0;
 };
 
-// The directory in which a server before format 5 kept the frontier as a database of its own, below
-// its data directory or a checkpoint. Store::Open moves its rows into the store.
+// The directory below a data directory or a checkpoint in which a server before format 5 kept the
+// frontier as a separate database. Store::Open moves its rows into the store.
 [[nodiscard]] inline std::string FrontierDirectory(const std::string& data_dir) {
   return data_dir + "/frontier";
 }
@@ -166,10 +166,12 @@ class FrontierStore {
   // Reads the items in one batch, in order. NotFound: no such item. DataLoss: a damaged row.
   [[nodiscard]] std::vector<StatusOr<FrontierItem>> ReadItems(
       std::span<const ItemName> names) const;
-  // A scan stops after this many deleted rows, each of which costs as much as an existing one.
+  // A scan stops after this many deleted rows, because skipping a deleted row costs as much as
+  // reading an existing one.
   static constexpr uint64_t kMostPassed = 4096;
-  // Up to `most` URLs of the queue that are due by `now`, from `from` on, and the next URL, due or
-  // not. If the scan stopped early, `next` only marks its place: all further URLs come after it.
+  // Up to `most` URLs of the queue that are due by `now`, from `from` on. `next` is the URL after
+  // them, whether due or not. If the scan stopped early, `next` only marks where it stopped: all
+  // further URLs come after it.
   struct DueScan {
     std::vector<FrontierDue> due;
     std::optional<FrontierDue> next;
@@ -186,8 +188,8 @@ class FrontierStore {
       FrontierQueueId queue, std::string_view from,
       const std::function<bool(std::string_view url, const FrontierItem& item)>& visit) const;
 
-  // Writes the whole batch or nothing; returns once it is as durable as the options say. One thread
-  // at a time may call it, even during commits of pages. Errors: see Store::Commit.
+  // Writes the whole batch or nothing, and returns when it is as durable as the options say. One
+  // thread at a time may call it, even during commits of pages. Errors: see Store::Commit.
   [[nodiscard]] Status Commit(FrontierBatch& batch);
   [[nodiscard]] FrontierStoreStats Stats() const;
 

@@ -116,7 +116,7 @@ class Pass {
   void Problem(fmt::format_string<Args...> format, Args&&... args) {
     ++report_.problem_count;
     if (report_.problems.size() < FrontierReport::kMaxProblems) {
-      // The operator's terminal must not obey keys of clients.
+      // Keys that clients chose must not control the operator's terminal.
       report_.problems.push_back("frontier: " +
                                  SafeText(fmt::format(format, std::forward<Args>(args)...)));
     }
@@ -171,7 +171,7 @@ class Pass {
     return next;
   }
 
-  // Returns whether the row belongs to the queue, and then the rest of its key.
+  // Returns true if the row belongs to the queue, and sets `rest` to the rest of its key.
   static bool IsOf(const rocksdb::Iterator& rows, FrontierQueueId id, std::string_view* rest) {
     if (!rows.Valid()) return false;
     *rest = KeyOf(rows);
@@ -201,7 +201,8 @@ class Pass {
     RemakeDue(id, leases);
   }
 
-  // A queue has as many leases as clients have URLs in flight.
+  // All leases of a queue are held in memory at a time: one for each URL that clients have in
+  // flight.
   std::map<std::string, FrontierLease> TakeLeases(FrontierQueueId id) {
     std::map<std::string, FrontierLease> leases;
     std::string_view url;
@@ -263,7 +264,7 @@ class Pass {
     if (!sums->head || head < *sums->head) sums->head = std::move(head);
   }
 
-  // Whether there is a row for each URL that waits, and no other.
+  // Returns true if there is exactly one row for each waiting URL.
   bool CheckDue(FrontierQueueId id, const Sums& sums) {
     uint64_t rows = 0;
     uint64_t hash = 0;

@@ -1,15 +1,15 @@
-// Checks whether the crawl frontier in a store is whole: recomputes all rows that follow from
-// others. A frontier that is not whole can be repaired. Checksums are checked by Store::Verify, and
-// damaged tables repaired by storage::Repair.
+// Checks whether the crawl frontier in a store is consistent: recomputes all rows that are derived
+// from others. An inconsistent frontier can be repaired. Store::Verify checks checksums, and
+// storage::Repair repairs damaged tables.
 //
-//   lost or wrong              becomes
-//   rows of due URLs           rebuilt from the waiting URLs
-//   counts and head of a queue counted again
-//   a lease without its URL    dropped: the URL is missing or completed
-//   a queue that has URLs      restored under the key that its first URL gives it, without
-//                              its settings; if another queue has that key, URLs are lost
-//   a crawl id that has queues restored as lost-N
-//   rows that cannot be read   lost
+//  lost or wrong becomes
+//  rows of due URLs rebuilt from the waiting URLs
+//  counts and head of a queue counted again
+//  a lease without its URL dropped: the URL is missing or completed
+//  a queue that has URLs restored under the key that its first URL gives it, without
+//  its settings; if another queue has that key, URLs are lost
+//  a crawl id that has queues restored as lost-N
+//  rows that cannot be read lost
 #ifndef FRESHET_STORAGE_FRONTIER_VERIFY_H_
 #define FRESHET_STORAGE_FRONTIER_VERIFY_H_
 
@@ -43,11 +43,12 @@ struct FrontierReport {
 // Both functions read every row. They keep a name for each queue in memory, and the leases of one
 // queue at a time. Both are thread-compatible.
 
-// Checks the frontier, and changes nothing. Not OK: the rows cannot be read.
+// Checks the frontier without changing it. Not OK: the rows cannot be read.
 [[nodiscard]] StatusOr<FrontierReport> VerifyFrontier(const Store& store);
 
-// Repairs the frontier and returns its counts afterwards; `problems` are those found before.
-// `key_of` returns the key of a queue that has this URL. No server may use the store meanwhile.
+// Repairs the frontier, and returns its counts after the repair. `problems` holds the problems
+// found during the repair. `key_of` returns the key of a queue that has this URL. No server may use
+// the store meanwhile.
 [[nodiscard]] StatusOr<FrontierReport> RepairFrontier(
     Store& store, const std::function<std::string(std::string_view url)>& key_of);
 

@@ -1,4 +1,4 @@
-// How far the opening of a store has come, and whether the caller has cancelled it.
+// The progress of opening a store, and whether the caller has cancelled it.
 #ifndef FRESHET_STORAGE_OPEN_PROGRESS_H_
 #define FRESHET_STORAGE_OPEN_PROGRESS_H_
 
@@ -20,7 +20,7 @@ enum class OpenStage : uint8_t {
   kOpen,
 };
 
-// Written by Store::Open, except `cancelled`, and read by others while it runs. Thread-safe.
+// Written by Store::Open, except for `cancelled`, and read by other threads meanwhile. Thread-safe.
 struct OpenProgress {
   std::atomic<OpenStage> stage = OpenStage::kOpening;
   std::atomic<uint64_t> log_bytes = 0;  // bytes of all write-ahead logs
@@ -28,14 +28,13 @@ struct OpenProgress {
   std::atomic<uint64_t> replayed_log_bytes = 0;
   std::atomic<uint64_t> rows_taken_in = 0;   // rows read from the log of a cluster
   std::atomic<uint64_t> at_end_seconds = 0;  // Unix time at which the whole log had been read
-  // Set by other threads to make Store::Open return Cancelled. The next opening repeats the work,
-  // as nothing depends on it until the store is open.
+  // Set by other threads to make Store::Open return Cancelled. The next opening repeats the work.
   std::atomic<bool> cancelled = false;
 };
 
 namespace storage {
 
-// Cancelled once `progress` says so; nullptr = never. Thread-safe.
+// Not OK: Cancelled if `progress->cancelled` is set; nullptr = never. Thread-safe.
 [[nodiscard]] inline Status GoOn(const OpenProgress* progress) {
   return progress != nullptr && progress->cancelled
              ? MakeStatus(absl::StatusCode::kCancelled, "opening was cancelled")

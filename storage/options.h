@@ -1,4 +1,4 @@
-// How the store is opened: operators' options, and what simulations vary. Each field states its
+// Options for opening the store, both for operators and for simulations. Each field states its
 // default, the reason for it, and the range from which tests draw it.
 #ifndef FRESHET_STORAGE_OPTIONS_H_
 #define FRESHET_STORAGE_OPTIONS_H_
@@ -45,8 +45,8 @@ struct StoreOptions {
   size_t block_cache_bytes = size_t{256} << 20;
 
   // Rows of pages that were read or written recently, for all shards together. Default 256 MiB:
-  // enough for pages that workers have, and for all of a million pages; a row takes some 250 bytes.
-  // Simulation: 0 to 1 MiB.
+  // enough for the pages that workers have, or for all of a million pages. A row takes about 250
+  // bytes. Simulation: 0 to 1 MiB.
   size_t page_cache_bytes = size_t{256} << 20;
 
   // One column family's memtable; all together take at most four times as much. Default 32 MiB:
@@ -89,7 +89,8 @@ struct StoreOptions {
   // Compactions wait for Store::StartCompactions. Default off. The server sets it, so that
   // compactions left by a killed process do not take the cores that loading needs. Simulation: off.
   bool hold_compactions = false;
-  // Opening a directory without a store creates one; else NotFound, and nothing is written.
+  // Opening a directory without a store creates one. If this is off, opening returns NotFound and
+  // writes nothing.
   bool create_if_missing = true;
 
   // Full-file checksums are verified at opening. Default off: reads verify every block anyway, and
@@ -98,26 +99,26 @@ struct StoreOptions {
 
   // The secret of the fingerprints of a new store, or of one of a format without secrets
   // (core/base/fingerprint.h). Default unset: drawn from the system's source of random bytes. An
-  // existing store keeps its own. Simulation: fixed, so that runs repeat.
+  // existing store keeps its secret. Simulation: fixed, so that runs are reproducible.
   std::optional<FingerprintSecret> fingerprint_secret;
 
-  // How many bits of fingerprints may be other than zero, the same at every opening. Default 64,
-  // all. Simulation: 0 to 64; with few bits, most pages share fingerprints.
+  // How many bits of fingerprints may be nonzero. Must be the same at every opening. Default 64
+  // (all). Simulation: 0 to 64; with few bits, most pages share fingerprints.
   int fingerprint_bits = Fingerprinter::kBits;
 
   // The log that is the source of truth, of which this store is a cache. A commit is appended to
   // the log before it is written here. Opening owns the log and reads missing rows. It must outlive
-  // the store. nullptr = the store's own log, as `durability` says.
+  // the store. nullptr = the store's write-ahead log is the source of truth, as `durability` says.
   ChangeLog* truth = nullptr;
-  // With `truth`: decides when this store may own the log. Until then opening reads the rows that
-  // others append. It must outlive opening. nullptr = at once.
+  // With `truth`: decides when this store may own the log. Until then, opening reads the rows that
+  // others append. The follower must outlive opening. nullptr = the store owns the log at once.
   Follower* follower = nullptr;
 
-  // With `truth` unset: opens a cache too, read-only and without its log. Default off. Opens a
-  // store that is not a cache as usual.
+  // With `truth` unset: allows opening a cache read-only, without its log. A store that is not a
+  // cache is opened as usual. Default off.
   bool alone = false;
   // With `alone`: turns a cache, with its rows at closing, into a store with its own log. Default
-  // off. FailedPrecondition: it is not a cache.
+  // off. Opening returns FailedPrecondition if the store is not a cache.
   bool leave_log = false;
 
   // Receives the progress of opening; it must outlive opening. nullptr = none.

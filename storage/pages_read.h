@@ -12,7 +12,7 @@ namespace freshet {
 
 struct ListResult {
   std::vector<PageRecord> pages;
-  std::string next_token;  // empty: that was all
+  std::string next_token;  // empty = no more pages
 };
 
 struct ScanResult {

@@ -61,7 +61,7 @@ class Salvage {
   void Note(std::string text) {
     if (report_.notes.size() < RepairReport::kMaxNotes) report_.notes.push_back(std::move(text));
   }
-  // Returns whether a row was read; notes the reason if not.
+  // Returns true if a row was read. Otherwise notes the reason.
   bool Readable(const Status& status) {
     if (status.ok()) return true;
     Note(TextOf(status));
@@ -87,7 +87,7 @@ class Salvage {
       SourceRecord source;
       if (ReadableOther(DecodeSource(key, value, &source))) changes_.sources.push_back(source);
     });
-    // In order of index, as they are read.
+    // Sources come in order of index.
     absl::flat_hash_set<std::string> names;
     for (SourceRecord& source : changes_.sources) {
       if (!names.insert(source.name).second) source = LostSource(source.index);
@@ -101,7 +101,7 @@ class Salvage {
     return {.name = fmt::format("lost-{}", index), .index = index};
   }
 
-  // Counts of signals name a source by its index: no other source may get it.
+  // Counts of signals name a source by its index, so no other source may get this index.
   void AddLostSources() {
     for (unsigned index = 0; index < sources_; ++index) {
       if (has_source_[index]) continue;
@@ -225,7 +225,7 @@ class Salvage {
     return status_;
   }
 
-  // The last entry of a lease counts; rows come in the order in which a shard wrote them.
+  // The last entry of a lease counts. Rows come in the order in which a shard wrote them.
   void ReadLeases() {
     absl::flat_hash_map<LeaseId, LeaseRecord> leases;
     from_.ForEach(Family::kLeases, [&](std::string_view key, std::string_view value) {
@@ -244,8 +244,8 @@ class Salvage {
   }
 
   void SaveLease(LeaseRecord lease, absl::flat_hash_set<PageNumber>& leased) {
-    // A finished lease needs no page, because only its memory is saved. Nor does a lease that names
-    // the host of a removed page.
+    // A finished lease needs no page, because it is kept only so that late results are recognized.
+    // A lease that names the host of a removed page needs no page either.
     const bool needs_page = !lease.over && lease.host.empty();
     const bool of_saved_page = std::binary_search(saved_.begin(), saved_.end(), lease.page);
     if (!needs_page || (of_saved_page && leased.insert(lease.page).second)) {
@@ -269,7 +269,7 @@ class Salvage {
   absl::flat_hash_map<uint64_t, absl::InlinedVector<PageNumber, 1>> by_fingerprint_;
   std::vector<std::pair<std::string, std::string>> marks_;
   std::array<bool, limits::kMaxSources> has_source_{};
-  unsigned sources_ = 0;  // above every index that a row names
+  unsigned sources_ = 0;  // greater than every index in the rows
   uint64_t generation_ = 0;
   Status status_;  // result of the writes
 };
@@ -344,7 +344,7 @@ class Repairer {
   }
   Status RemoveWork() { return RemoveTree(work_); }
 
-  // Makes a copy of the original under another name, which may be changed.
+  // Makes a copy of the original under another name. The copy may be changed.
   Status FreshCopy(std::string_view name) {
     RETURN_IF_ERROR(RemoveWork());
     RETURN_IF_ERROR(FromRocksDb(env_->CreateDirIfMissing(work_), "creating " + work_));
@@ -411,7 +411,7 @@ class Repairer {
                        DamagedDatabase::Open(Work("new"), options_,
                                              [this](std::string text) { Note(std::move(text)); }));
       for (const auto& [key, value] : marks) RETURN_IF_ERROR(raw->Put(Family::kMeta, key, value));
-      // RepairFrontier mends derived rows.
+      // RepairFrontier repairs derived rows later.
       for (size_t i = IndexOf(Family::kFrontierMeta); i < kFamilies; ++i) {
         RETURN_IF_ERROR(raw->CopyRows(static_cast<Family>(i), *source));
       }
@@ -432,7 +432,7 @@ class Repairer {
     return store->Close();
   }
 
-  // From here on the original is in its directory or, whole, in damaged-N.
+  // From here on the original is either complete in its directory or complete in damaged-N.
   Status Swap() {
     int n = 1;
     while (env_->FileExists(fmt::format("{}/damaged-{}", dir_, n)).ok()) ++n;

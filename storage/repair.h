@@ -1,18 +1,18 @@
-// Makes a usable store of a damaged one. Repair uses the readable copy of rows that exist twice,
-// rebuilds derived rows, and reports losses.
+// Makes a damaged store usable. If a row exists twice, repair uses the readable copy. It rebuilds
+// derived rows and reports losses.
 //
-//   lost                      becomes
-//   urls or texts             rebuilt from each other, nothing is lost
-//   urls and texts            the page cannot be saved
-//   states                    the page is kept, as never crawled, with default settings
-//   details                   the page is kept, without validators and observations
-//   hosts                     the host has the default politeness
-//   leases                    the page is free again; a result of that lease is an observation
-//   sources                   a name that was lost or exists twice stays reserved as lost-N
-//   meta                      settings as configured; the site model is learned again;
-//                             fingerprints get a new secret
-//   a page stored twice       the one with the lower number is kept
-//   the end of the log        the last acknowledged writes, as far as the log is unreadable
+//  lost becomes
+//  urls or texts rebuilt from each other, nothing is lost
+//  urls and texts the page cannot be saved
+//  states the page is kept, as never crawled, with default settings
+//  details the page is kept, without validators and observations
+//  hosts the host has the default politeness
+//  leases the page is free again; a result of that lease is an observation
+//  sources a name that was lost or exists twice stays reserved as lost-N
+//  meta settings as configured; the site model is learned again;
+//  fingerprints get a new secret
+//  a page stored twice the one with the lower number is kept
+//  the end of the log the last acknowledged writes, as far as the log is unreadable
 #ifndef FRESHET_STORAGE_REPAIR_H_
 #define FRESHET_STORAGE_REPAIR_H_
 
@@ -27,16 +27,16 @@
 
 namespace freshet::storage {
 
-// Damage of tables, the files that hold most rows. If a table cannot be read at all, its pages and
-// their number are unknown. Value type, thread-compatible.
+// Damage of tables, the files that hold most rows. If a table cannot be read at all, it is not
+// known which and how many pages it had. Value type, thread-compatible.
 struct TableDamage {
   uint64_t tables = 0;      // existing and missing
-  uint64_t unreadable = 0;  // entirely; including missing ones
+  uint64_t unreadable = 0;  // tables that cannot be read at all, including missing ones
   uint64_t unreadable_bytes = 0;
-  uint64_t damaged = 0;  // partly
+  uint64_t damaged = 0;  // tables that are partly unreadable
   uint64_t damaged_bytes = 0;
   uint64_t damaged_rows = 0;  // rows of damaged tables, including readable ones
-  // Whether all expected tables are known. If not, missing ones are not counted.
+  // Whether the list of expected tables is known. If it is not, missing tables are not counted.
   bool complete = true;
 };
 
@@ -48,10 +48,10 @@ struct RepairReport {
   uint64_t hosts = 0;
   uint64_t leases = 0;
   // Losses.
-  uint64_t lost_pages = 0;  // pages of which some row was left
+  uint64_t lost_pages = 0;  // lost pages of which some row was left
   uint64_t lost_leases = 0;
   uint64_t lost_rows = 0;  // other rows that existed but could not be read
-  // Rows of these tables that are neither saved nor counted above leave no trace.
+  // Rows of these tables that are neither saved nor counted above are lost without a trace.
   TableDamage tables;
   std::vector<std::string> notes;  // findings, one line each, at most kMaxNotes
   std::string original;            // directory with the damaged files

@@ -25,7 +25,8 @@ StatusOr<VerifyReport> OpenAndVerify(const std::string& dir, StoreOptions option
   return report;
 }
 
-// Copies a database, perhaps a server's data directory, and locks it against writers meanwhile.
+// Copies a database that is not in use, which may be a server's data directory. Locks it against
+// writers meanwhile.
 Status CopyAtRest(rocksdb::Env* env, const std::string& from, const std::string& to) {
   if (!env->FileExists(from + "/" + std::string(kLockFileName)).ok()) {
     return CopyDatabase(env, from, to);
@@ -65,8 +66,8 @@ Status CheckEmpty(rocksdb::Env* env, const std::string& dir, const Status& looke
                     names.front());
 }
 
-// Copies the crawl frontier that a server before format 5 has kept beside its store. Opening the
-// store then moves it in.
+// Copies the crawl frontier that a server before format 5 kept next to its store. Opening the store
+// then moves it into the store.
 Status CopyFrontier(rocksdb::Env* env, const std::string& checkpoint, const std::string& to) {
   const std::string from = FrontierDirectory(checkpoint);
   std::error_code error;

@@ -10,19 +10,19 @@
 namespace freshet::storage {
 
 // Generations that a restored or repaired store skips, because the original may have been opened
-// again after the checkpoint. A lease id of that time must never name a lease of the restored
-// store: a late result would hit another page.
+// again after the checkpoint. A lease id from that time must never name a lease of the restored
+// store, because a late result would then apply to the wrong page.
 inline constexpr uint32_t kSkippedGenerations = 1024;
 
 // Makes `to` a data directory with the contents of `checkpoint`, and reads all of it. `to` must be
 // missing or empty, except for the lost+found of a new disk. The checkpoint stays unchanged; tables
-// become hard links if the file system allows and no other user may change them. On a problem, by
-// status or in the report, `to` is left as it was. The checkpoint of a cluster's server becomes a
-// cache of the same log. Opened with that log, it reads later rows, and skips no generations, as
-// the log counts them.
+// become hard links if the file system allows and no other user may change them. If there is a
+// problem, whether in the status or in the report, `to` is left as it was. The checkpoint of a
+// cluster's server becomes a cache of the same log. When it is opened with that log, it reads later
+// rows. It skips no generations, because the log counts them.
 //
-// StoreOptions::leave_log makes it a store of a single server instead. Then `checkpoint` may also
-// be the directory of a stopped server of a cluster.
+// StoreOptions::leave_log makes it a store of a single server instead. In that case `checkpoint`
+// may also be the directory of a stopped server of a cluster.
 //
 // FailedPrecondition: Store::CheckAge; or leave_log for a store without a cluster's log; or a
 // server has `checkpoint` open; or a file of it is a link, a pipe or a device. NotFound:

@@ -68,7 +68,7 @@ Status Store::Impl::CheckFormat() {
   }
   RETURN_IF_ERROR(storage::CheckFormatNumber(base_.dir(), *found));
   RETURN_IF_ERROR(MigrateFrom(static_cast<uint32_t>(*found)));
-  // A cache never had its frontier elsewhere.
+  // A cache never had a separate database for the frontier.
   if (!log_.is_cache()) RETURN_IF_ERROR(MoveFrontier());
   return ReadSecret();
 }

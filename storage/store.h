@@ -1,5 +1,5 @@
-// The durable memory of a Freshet service: every page, host, lease, source, crawl id and setting,
-// in one RocksDB database. Only this part of the program knows keys, column families and bytes
+// The durable state of a Freshet service: every page, host, lease, source, crawl id and setting, in
+// one RocksDB database. Only storage/ knows about keys, column families and encodings
 // (docs/storage-format.md).
 #ifndef FRESHET_STORAGE_STORE_H_
 #define FRESHET_STORAGE_STORE_H_
@@ -125,11 +125,11 @@ struct StoreStats {
   uint64_t flushed_bytes = 0;
   uint64_t compacted_bytes = 0;  // bytes written by compactions
   uint64_t refused_commits = 0;  // refused for lack of space
-  uint64_t page_cache_hits = 0;  // page reads without a look into the database
+  uint64_t page_cache_hits = 0;  // page reads that the page cache answered
   uint64_t page_cache_misses = 0;
   uint64_t block_cache_hits = 0;
   uint64_t block_cache_misses = 0;
-  uint64_t stalled_micros = 0;  // delay of commits by slow compactions
+  uint64_t stalled_micros = 0;  // total delay of commits by slow compactions
   // Now:
   bool writes_stopped = false;
   uint64_t delayed_bytes_per_second = 0;  // limit for commits; 0 = none
@@ -148,22 +148,22 @@ struct StoreWrites {
 // The purpose of a read of pages.
 enum class ReadFor : uint8_t {
   kLooking,
-  // Caches the rows, since these pages will be committed. Only for the thread that commits them,
-  // while it has no commit of them under way.
+  // Caches the rows, because these pages will be committed. Only for the thread that commits these
+  // pages, while no commit of them is in progress.
   kChanging,
 };
 
-// Thread-safe: any number of threads may call any function at any time. But two commits at the same
-// time must not touch the same slot, nor leases of the same shard. No commit may run during Load or
-// SetShards. After Close only destruction is allowed.
+// Thread-safe: any number of threads may call any function at any time, with these exceptions. Two
+// concurrent commits must not touch the same slot or leases of the same shard. No commit may run
+// during Load or SetShards. After Close only destruction is allowed.
 //
 // Group commit: threads that call Commit together share one write and one sync of the log (the
 // first of them becomes RocksDB's write-group leader and writes for all that wait).
 class Store {
  public:
   // Opens the database in `dir`, migrating an older format. Creates the database and the last
-  // directory of the path if there is none. Cuts off a torn tail that an interrupted, never
-  // acknowledged write left in the log, and reports it to options.log.
+  // directory of the path if there is none. If an interrupted, never acknowledged write has left a
+  // torn tail in the log, cuts it off and reports this to options.log.
   //
   // A relative `dir` starts in the working directory, here and wherever storage takes a path.
   //
@@ -181,7 +181,7 @@ class Store {
   // directory. Closes the store whatever the status. Idempotent.
   Status Close();
 
-  // Rises with every opening of this database; >= 1.
+  // Increases with every opening of this database; >= 1.
   [[nodiscard]] uint64_t generation() const;
   // FailedPrecondition, with a time: this cache of a log was last written so long ago that the log
   // may have forgotten later removals. OK otherwise.
@@ -205,37 +205,38 @@ class Store {
 
   // --- Reading ---
   // Reads the whole records of these pages, in order, each as a commit has left it. NotFound: no
-  // page has the number. DataLoss: a damaged row. Costs one batched read of rows that the page
-  // cache does not hold, cheapest for rising numbers.
+  // page has the number. DataLoss: a damaged row. Costs one batched read of the rows that the page
+  // cache does not hold. This is cheapest if the numbers are in ascending order.
   [[nodiscard]] std::vector<StatusOr<PageRecord>> ReadPages(std::span<const PageNumber> numbers,
                                                             ReadFor what = ReadFor::kLooking) const;
 
-  // Returns the next pages that match the query, at most `limit` >= 1, by rising number. With a
-  // host reads only its slot, else everything. May return fewer pages, even none, with a token for
-  // the next call. An empty token starts. InvalidArgument: List has not returned the token. Pages
-  // created or removed between two calls may be in or out.
+  // Returns the next pages that match the query, at most `limit` >= 1, in ascending order of their
+  // numbers. If the query has a host, reads only the host's slot, otherwise everything. May return
+  // fewer pages, even none, with a token for the next call. An empty token starts. InvalidArgument:
+  // List has not returned the token. Pages created or removed between two calls may or may not be
+  // included.
   [[nodiscard]] StatusOr<ListResult> List(const ListQuery& query, std::string_view token,
                                           size_t limit) const;
-  // Returns the next pages with from <= number < end, at most `count` >= 1, by rising number, from
-  // one snapshot. May return fewer pages, even none, with a number to continue from: skipping rows
-  // of removed pages takes as long as reading.
+  // Returns the next pages with from <= number < end, at most `count` >= 1, in ascending order of
+  // their numbers, from one snapshot. May return fewer pages, even none, with a number to continue
+  // from, because skipping rows of removed pages takes as long as reading.
   [[nodiscard]] StatusOr<ScanResult> ScanPages(PageNumber from, PageNumber end, size_t count) const;
 
   // --- Writing ---
-  // Writes all of `changes` or nothing, and returns once it is durable as the options say.
+  // Writes all of `changes` or nothing, and returns when they are as durable as the options say.
   //
   // Internal: a record is invalid; nothing was written and the store is as before.
   // ResourceExhausted: the device is full; nothing was written, reads still work, and commits
   // succeed again as soon as there is space. Any other status ends writing: whether the changes
   // survive is unknown until the next opening, and every later commit returns the same status.
   [[nodiscard]] Status Commit(const Changes& changes);
-  // OK while commits can succeed; ResourceExhausted while the device is full; else the error that
-  // ended writing. Commits and background work find this out.
+  // OK if commits can succeed, ResourceExhausted if the device is full, otherwise the error that
+  // ended writing. Commits and background work detect these states.
   [[nodiscard]] Status health() const;
-  // If writes are under way and none ends, the disk does not answer.
+  // The numbers of writes. If writes are in progress and none ends, the disk does not respond.
   [[nodiscard]] StoreWrites writes() const;
-  // After the device was full: lets commits succeed again if there is space; otherwise the next
-  // commit tries. ResourceExhausted: there is none.
+  // After the device was full, makes commits succeed again if there is space. Without this call the
+  // next commit tries to do so. Not OK: ResourceExhausted if there is no space.
   [[nodiscard]] Status TryResume();
 
   // --- Upkeep ---
@@ -245,7 +246,7 @@ class Store {
   // Reads everything and compares the column families with each other. Problems are in the report;
   // a status means that verification itself was not possible.
   [[nodiscard]] StatusOr<VerifyReport> Verify() const;
-  // Starts compactions that StoreOptions::hold_compactions has held back; else no-op.
+  // Starts compactions that StoreOptions::hold_compactions has held back. Otherwise does nothing.
   [[nodiscard]] Status StartCompactions();
   // Rewrites all tables without removed and overwritten rows.
   [[nodiscard]] Status Compact();

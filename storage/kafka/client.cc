@@ -44,7 +44,8 @@ void Say(const rd_kafka_t* client, int level, const char* facility, const char* 
 
 void Delivered(rd_kafka_t* /*client*/, const rd_kafka_message_t* message, void* opaque) {
   auto& context = *static_cast<Context*>(opaque);
-  if (message->err != RD_KAFKA_RESP_ERR_NO_ERROR) return;  // its transaction will be aborted
+  if (message->err != RD_KAFKA_RESP_ERR_NO_ERROR)
+    return;  // the transaction of this row will be aborted
   if (message->offset < 0) return;
   const auto offset = static_cast<uint64_t>(message->offset);
   context.lowest = std::min(context.lowest, offset);
@@ -52,20 +53,20 @@ void Delivered(rd_kafka_t* /*client*/, const rd_kafka_message_t* message, void* 
 }
 
 // Timeout of a request. A client asks another broker only after a paused or unreachable one has
-// timed out. A commit, for instance, waits for that, and librdkafka's own 60 s are too long for a
-// take-over.
+// timed out. A commit, for example, waits for that, and librdkafka's default of 60 s is too long
+// for a takeover.
 constexpr const char* kSocketTimeoutMs = "10000";
-// Owning a partition is retried after this time, and each retry fences the one before.
+// Taking ownership of a partition is retried after this time, and each retry fences the one before.
 constexpr int64_t kMostSocketTimeoutMs = 10'000;
-// librdkafka's default: fits the longest row and its overhead.
+// librdkafka's default, which fits the longest row with its overhead.
 constexpr int64_t kLeastMessageBytes = 1'000'000;
 
 // How long a broker holds a reader's request while it has no new rows. The broker reports the end
-// of a partition, and answers the next request, only after that. librdkafka's 500 ms are too long
-// for a take-over.
+// of a partition, and answers the next request, only after that. librdkafka's default of 500 ms is
+// too long for a takeover.
 constexpr const char* kFetchWaitMs = "100";
-// Bytes and rows that are read ahead. librdkafka's 64 MB would apply to each partition, and a
-// reader with a full queue checks again only after a second.
+// Kilobytes and rows that are read ahead. librdkafka's default of 64 MB would apply to each
+// partition. A reader with a full queue checks again only after a second.
 constexpr const char* kReadAheadKilobytes = "16384";
 constexpr const char* kReadAheadRows = "1000000";
 
@@ -78,7 +79,7 @@ Status Set(rd_kafka_conf_t* conf, const std::string& name, const std::string& va
   return InvalidArgument("cluster.properties.{}: {}", name, std::string(error.data()));
 }
 
-// InvalidArgument for a property or value that cluster.properties may not set.
+// Not OK: InvalidArgument for a property or value that cluster.properties may not set.
 Status CheckProperty(const std::string& name, const std::string& value) {
   if (std::find(kOurs.begin(), kOurs.end(), name) != kOurs.end()) {
     return InvalidArgument("cluster.properties.{}: is set by the server itself", name);
@@ -146,7 +147,7 @@ StatusOr<Client> MakeClient(rd_kafka_type_t type, const Properties& own, Context
   Conf conf(rd_kafka_conf_new());
   RETURN_IF_ERROR(SetAll(*context.options, usual, own, conf.get()));
   if (context.rebalance != nullptr) {
-    // Only the client's debug log tells that the group rebalances.
+    // Only the client's debug log shows that the group rebalances.
     const auto more = context.options->properties.find("debug");
     const bool asked = more != context.options->properties.end();
     RETURN_IF_ERROR(Set(conf.get(), "debug", asked ? more->second + ",cgrp" : "cgrp"));

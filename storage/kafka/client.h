@@ -1,4 +1,5 @@
-// Owners of librdkafka's C objects, and its errors as statuses. Internal to storage/kafka.
+// RAII owners of librdkafka's C objects, and functions that return its errors as statuses. Internal
+// to storage/kafka.
 #ifndef FRESHET_STORAGE_KAFKA_CLIENT_H_
 #define FRESHET_STORAGE_KAFKA_CLIENT_H_
 
@@ -36,11 +37,11 @@ using Message = std::unique_ptr<rd_kafka_message_t, Destroyer<rd_kafka_message_d
 // The status of a wait for Kafka that was stopped.
 [[nodiscard]] Status Stopped();
 
-// State of a client's callbacks; it outlives the client.
+// The state of a client's callbacks. It outlives the client.
 struct Context {
   const KafkaOptions* options = nullptr;
-  // Producers, on the polling thread: the offset behind the last delivered row, and the lowest
-  // offset since the appender last reset it. Rows that were resent may have unknown offsets.
+  // Producers, on the polling thread: the offset after the last delivered row, and the lowest
+  // offset since the appender last reset `lowest`. Rows that were resent may have unknown offsets.
   uint64_t end = 0;
   uint64_t lowest = 0;
   // Group members: callbacks that get this Context as opaque; nullptr = none.
@@ -48,15 +49,16 @@ struct Context {
                                  void*);
   GroupCallback rebalance = nullptr;
   GroupCallback committed = nullptr;
-  // Group members: whether the group is rebalancing and has assigned nothing to this member yet.
-  // Written by the client's thread.
+  // Group members: whether the group is rebalancing and this member has no assignment yet. Written
+  // by the client's thread.
   std::atomic<bool> joining = false;
   void* owner = nullptr;
 };
 using Properties = std::map<std::string, std::string>;
 
 // Makes a client with the properties `usual`, then those of the context's options, which override
-// them, and then `own`, which nothing overrides. InvalidArgument, naming the property.
+// them, and then `own`, which nothing overrides. Not OK: InvalidArgument, with the name of the
+// property.
 [[nodiscard]] StatusOr<Client> MakeClient(rd_kafka_type_t type, const Properties& own,
                                           Context& context, const Properties& usual = {});
 // Asks a broker for the metadata of a topic, which the client uses from then on. Unavailable: no

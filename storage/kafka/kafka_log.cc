@@ -24,25 +24,25 @@ using kafka::Partitions;
 using kafka::Stopped;
 using Steady = std::chrono::steady_clock;
 
-// A reader that receives nothing for this long asks which broker leads.
+// A reader that receives nothing for this long asks which broker leads the partition.
 constexpr auto kVain = std::chrono::seconds(1);
-// How long one call of librdkafka waits before the caller checks whether to go on.
+// How long one call of librdkafka waits before the caller checks whether to continue.
 constexpr int kCallMs = 500;
-// Time for the end of a partition: a broker first answers the reader's pending request, which may
-// wait for rows.
+// How long to wait for the end offset of a partition. A broker first answers the reader's pending
+// request, which may be waiting for rows.
 constexpr int kEndMs = 2000;
-// How long a log may seem to end before the offset up to which it was read. A broker may report
-// such an end right after it became leader. So may a broker that has not yet heard, from another
-// that may be gone, that a transaction is over.
+// How long a log may appear to end before the offset up to which it was read. A broker may report
+// an end that is too early right after it became leader. A broker may also do so until it hears
+// from another broker, which may be gone, that a transaction has ended.
 constexpr auto kShortFor = std::chrono::seconds(30);
 constexpr int kAgainMs = 100;
-// Not shorter than a request may take (kafka::MakeClient): each retry sends another request, and a
-// broker that then answers both makes this process fence itself.
+// Must not be shorter than a request may take (kafka::MakeClient). Each retry sends another
+// request, and if a broker then answers both, this process fences itself.
 constexpr int kOwnMs = 11'000;
 // The most that brokers allow by default. A transaction that its owner leaves open delays nobody:
 // the next owner of the partition ends it.
 constexpr const char* kTransactionTimeoutMs = "900000";
-// The first check waits, since a start has other work.
+// The first check of the topics is delayed, because a starting server has other work.
 constexpr auto kFirstLook = std::chrono::seconds(30);
 constexpr auto kLookEvery = std::chrono::hours(1);
 // A longer transaction counts as waiting for Kafka.
@@ -55,7 +55,7 @@ class Waiting {
   Waiting(const KafkaOptions& options, std::string what)
       : options_(options), what_(std::move(what)) {}
 
-  // Counts another wait. Calls `why` when a warning is due.
+  // Called while waiting. Calls `why` and logs a warning when one is due.
   template <typename Why>
   void Go(const Why& why) {
     const Steady::time_point now = Steady::now();
@@ -137,7 +137,7 @@ class KafkaLog::Impl {
   };
   using ReaderOwner = std::unique_ptr<Reader, ReaderEnd>;
 
-  // Ends appends to the partition for good.
+  // Makes all further appends to the partition fail.
   Status Fail(Partition& partition, rd_kafka_resp_err_t code, const std::string& why);
   [[nodiscard]] Status Send(Partition& partition, std::span<const LogRow> rows);
   [[nodiscard]] Status SendOne(Partition& partition, const LogRow& row);
@@ -145,21 +145,23 @@ class KafkaLog::Impl {
   [[nodiscard]] Status CommitTransaction(Partition& partition);
   // Aborts the transaction; nothing was appended. Returns ResourceExhausted with the reason.
   [[nodiscard]] Status Abort(Partition& partition, const std::string& why);
-  // Returns the status for an error of a call on a transaction; OK: call again.
+  // Returns the status for an error of a call on a transaction; OK = call again.
   [[nodiscard]] Status Judge(Partition& partition, const rd_kafka_error_t* error);
   [[nodiscard]] StatusOr<ReaderOwner> NewReader(uint32_t partition, uint64_t from);
-  // Asks where the partition begins or ends; nullopt: no broker answers, and `*error` says why.
+  // Asks for the offset where the partition begins or ends; nullopt = no broker answers, and
+  // `*error` says why.
   [[nodiscard]] std::optional<uint64_t> Ask(Reader& reader, uint32_t partition, int64_t which,
                                             rd_kafka_resp_err_t* error) const;
   // DataLoss: the partition no longer begins with its first row.
   [[nodiscard]] Status CheckBeginning(Reader& reader, uint32_t partition);
-  // Returns the offset behind the last committed row. DataLoss: the partition has ended before
-  // `from` for a while. Aborted: it did, and no longer does.
+  // Returns the offset after the last committed row. Not OK: DataLoss if the partition keeps ending
+  // before `from`; Aborted if it did so at first but not any more.
   [[nodiscard]] StatusOr<uint64_t> EndOf(Reader& reader, uint32_t partition, uint64_t from);
-  // Makes a client ask which brokers lead the topic's partitions now. Without that it waits for a
-  // lost broker until socket.timeout.ms are over.
+  // Makes a client ask which brokers lead the topic's partitions now. Without that, the client
+  // waits for a lost broker until socket.timeout.ms has passed.
   void AskWhoLeads(rd_kafka_t* client) const;
-  // Handles a message of a reader; true: the message was a row, or the end.
+  // Handles a message of a reader. Returns true if the message was a row or the end of the
+  // partition.
   [[nodiscard]] StatusOr<bool> Take(const rd_kafka_message_t& message, const Visit& visit,
                                     Reader* reader);
 
@@ -190,7 +192,8 @@ Status KafkaLog::Impl::Own(uint32_t partition) {
       {"transaction.timeout.ms", kTransactionTimeoutMs},
       {"acks", "all"}};
   ASSIGN_OR_RETURN(owned->producer, kafka::MakeClient(RD_KAFKA_PRODUCER, own, owned->context));
-  // Returns once a broker is connected: a client without any retries after half a second.
+  // Returns when a broker is connected. A client without connected brokers would retry only after
+  // half a second.
   AskWhoLeads(owned->producer.get());
   Waiting waiting(options_,
                   fmt::format("becoming the only writer of partition {} of {}", partition, topic_));
@@ -270,7 +273,7 @@ Status KafkaLog::Impl::SendOne(Partition& partition, const LogRow& row) {
                 .u = {.i32 = static_cast<int32_t>(partition.index)}};
   message[2].vtype = RD_KAFKA_VTYPE_KEY;
   message[2].u.mem = {.ptr = key.data(), .size = key.size()};
-  // Kafka copies key and value; no value removes the row.
+  // Kafka copies the key and the value. A message without a value removes the row.
   message[3].vtype = RD_KAFKA_VTYPE_VALUE;
   if (row.value) message[3].u.mem = {.ptr = const_cast<char*>(value.data()), .size = value.size()};
   message[4] = {.vtype = RD_KAFKA_VTYPE_MSGFLAGS, .u = {.i = RD_KAFKA_MSG_F_COPY}};

@@ -1,6 +1,7 @@
 // A ChangeLog that is a topic of Apache Kafka, `<cluster>.changes`: compacted, with one
-// transactional producer a partition, `<cluster>-<partition>`. Kafka replicates, orders and fences;
-// this code only turns a shard's commit into Kafka's calls (docs/decisions/0100-fleet-on-kafka.md).
+// transactional producer for each partition, `<cluster>-<partition>`. Kafka replicates, orders and
+// fences. This code only translates a shard's commit into calls of Kafka's client
+// (docs/decisions/0100-fleet-on-kafka.md).
 #ifndef FRESHET_STORAGE_KAFKA_KAFKA_LOG_H_
 #define FRESHET_STORAGE_KAFKA_KAFKA_LOG_H_
 
@@ -21,7 +22,7 @@ namespace freshet {
 
 // Value type, thread-compatible.
 struct KafkaOptions {
-  std::string cluster;  // first part of the names of topic and producers
+  std::string cluster;  // first part of the names of the topic and the producers
   std::string brokers;  // host:port, separated by commas
   uint32_t partitions = 0;
   // Replicas of each row of a new topic; -1 = the brokers' default.
@@ -38,13 +39,13 @@ struct KafkaOptions {
   std::function<void(char level, std::string_view line)> log;
 };
 
-// Thread rule: that of ChangeLog.
+// The log on Kafka. Thread-safe, with the exceptions of ChangeLog.
 class KafkaLog : public ChangeLog {
  public:
-  // Finds or creates the topic. Owns no partition yet.
+  // Finds or creates the topic. The result owns no partition yet.
   //
   // InvalidArgument: an option or property is invalid. Unavailable: no broker answers in time.
-  // FailedPrecondition: the topic has another number of partitions, or would forget rows.
+  // FailedPrecondition: the topic has a different number of partitions, or would delete rows.
   [[nodiscard]] static StatusOr<std::unique_ptr<KafkaLog>> Open(const KafkaOptions& options);
   ~KafkaLog() override;
   KafkaLog(const KafkaLog&) = delete;

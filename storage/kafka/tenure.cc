@@ -28,20 +28,20 @@ using Queue = std::unique_ptr<rd_kafka_queue_t, Destroyer<rd_kafka_queue_destroy
 using Steady = std::chrono::steady_clock;
 
 constexpr int kPollMs = 50;
-// Longest wait for the group's first answer before a server leaves: service managers wait thirty
-// seconds or more until a server has ended.
+// The longest wait for the group's first answer before a server leaves. Service managers give a
+// server at least thirty seconds to end.
 constexpr std::chrono::milliseconds kMostAnswerWait = std::chrono::seconds(15);
-// How soon a member learns of a rebalance, which waits for the last member. This part of the
-// silence may already be over when a server is lost.
+// How soon a member learns of a rebalance. A rebalance waits for the last member to learn of it.
+// When a server is lost, up to this much of the silence may already have passed.
 constexpr const char* kHeartbeatMs = "200";
 // Interval between two confirmations of this server's turn.
 constexpr std::chrono::milliseconds kAskEvery{500};
 // The part of the silence during which this server is sure of its turn. The rest allows for clocks
-// of other speeds, and for URLs on their way to a worker.
+// that run at different speeds, and for URLs that are on their way to a worker.
 constexpr int kSureOf = 3;
 constexpr int kSureIn = 4;
-// The part of the silence after which the leader counts as silent: several of its confirmations are
-// missing, and a standby still has time to get ready.
+// The part of the silence after which the leader counts as silent: by then several confirmations
+// are missing, but a standby still has time to prepare.
 constexpr int kSilentOf = 3;
 constexpr int kSilentIn = 10;
 constexpr std::chrono::milliseconds kLeastSilent = 3 * kAskEvery;
@@ -56,9 +56,8 @@ Partitions TheTurn(const std::string& topic) {
 
 // The last message of the leader to the group.
 struct Word {
-  uint64_t beat = 0;  // changes with each message; 0 = none
-  uint64_t silence_ms =
-      0;  // the leader's silence, after which others may take the turn; 0 = unknown
+  uint64_t beat = 0;        // changes with each message; 0 = none
+  uint64_t silence_ms = 0;  // the leader's setting for `silence`; 0 = unknown
   std::string announced;
 };
 
@@ -66,7 +65,7 @@ std::string TextOf(const Word& word) {
   return fmt::format("{} {}\n{}", word.beat, word.silence_ms, word.announced);
 }
 
-// Returns an empty Word for a message of another release, or for none.
+// Returns an empty Word if there is no message, or one of another release.
 Word WordOf(std::string_view text) {
   Word word;
   const size_t end = text.find('\n');
@@ -110,19 +109,20 @@ class KafkaTenure::Impl {
 
   [[nodiscard]] Status Open();
   [[nodiscard]] Status Stand();
-  // Ends the candidacy. False: the group has admitted this member but not yet said what it is
-  // assigned, so that it cannot leave either.
+  // Ends the candidacy. Returns false if the group has admitted this member but not assigned
+  // anything yet, so that the member cannot leave either.
   [[nodiscard]] bool End();
-  // Precondition: End, and LeaveGroup if End allows it. False: destroying this object may wait for
-  // the group for ever, or make librdkafka 2.0.2 abort the process (its issue 4312). The group may
-  // have admitted this member, even after End has checked, without saying what it is assigned.
+  // Precondition: End, and LeaveGroup if End returned true. Returns false if destroying this object
+  // might wait for the group forever, or make librdkafka 2.0.2 abort the process (its issue 4312).
+  // This can happen if the group has admitted this member without an assignment, even after End has
+  // checked.
   [[nodiscard]] bool MayBeDestroyed() const FRESHET_EXCLUDES(mutex_) {
     const MutexLock lock(mutex_);
     return closed_ && (!stood_ || answered_);
   }
-  // Leaves the group, so that no standby waits for the silence to end. Takes no longer than the
-  // silence, even if the group does not answer: then the group has forgotten this member anyway.
-  // Precondition: End.
+  // Leaves the group, so that standbys need not wait until `silence` has passed. Takes no longer
+  // than `silence`, even if the group does not answer, because the group has removed this member by
+  // then anyway. Precondition: End.
   void LeaveGroup();
   [[nodiscard]] bool assigned() const { return assigned_; }
   [[nodiscard]] bool sure() const {
@@ -157,17 +157,17 @@ class KafkaTenure::Impl {
     answered_ = true;
     answer_.NotifyAll();
   }
-  // Waits for the group's first answer; true: it came, or none is to come. The group waits as long
-  // as the silence for its members, perhaps again after each new member.
+  // Waits for the group's first answer. Returns true if it came, or if none will come. The group
+  // waits for its members for the duration of `silence`, possibly again after each new member.
   [[nodiscard]] bool AwaitFirstAnswer() FRESHET_EXCLUDES(mutex_);
   // Confirms the turn by storing an offset, which the group accepts only from a member. The offset
   // carries the beat and the announced text.
   void Ask() FRESHET_EXCLUDES(mutex_);
   // Returns false while the group rebalances, unless that takes long. A request at that time
-  // belongs to the previous generation, and librdkafka 2.0.2 takes its answer for the loss of all
-  // partitions.
+  // belongs to the previous generation of the group, and librdkafka 2.0.2 would interpret the
+  // answer as the loss of all partitions.
   [[nodiscard]] bool MayAsk() const;
-  // Logs from time to time what keeps this server from the group.
+  // Logs from time to time why this server cannot join the group.
   void Tell(rd_kafka_resp_err_t trouble);
   void Assigned(bool to_me);
 
@@ -181,7 +181,7 @@ class KafkaTenure::Impl {
   std::atomic<uint64_t> turns_ = 0;
   mutable Mutex mutex_;
   Condition answer_;
-  // The group has said at least once what it assigns to this server.
+  // The group has told this server its assignment at least once.
   bool answered_ FRESHET_GUARDED_BY(mutex_) = false;
   std::string announced_ FRESHET_GUARDED_BY(mutex_);
   std::atomic<int64_t> confirmed_ = 0;  // when the last confirmed request was sent
@@ -214,7 +214,8 @@ Status KafkaTenure::Impl::Open() {
                                       {"session.timeout.ms", silence},
                                       {"heartbeat.interval.ms", kHeartbeatMs},
                                       // How long the group waits for a missing member when it
-                                      // assigns the turn again, and a member for the group.
+                                      // reassigns the turn, and how long a member waits for the
+                                      // group.
                                       {"max.poll.interval.ms", silence},
                                       // The leader keeps the turn when other servers join.
                                       {"partition.assignment.strategy", "cooperative-sticky"},
@@ -263,7 +264,7 @@ bool KafkaTenure::Impl::AwaitFirstAnswer() {
 
 void KafkaTenure::Impl::LeaveGroup() {
   if (std::exchange(left_, true)) return;
-  // In librdkafka 2.0.2 closing alone does not leave if nothing is assigned.
+  // In librdkafka 2.0.2, closing the consumer does not leave the group if nothing is assigned.
   if (!assigned_) rd_kafka_unsubscribe(client_.get());
   const Queue queue(rd_kafka_queue_new(client_.get()));
   const Error refused(rd_kafka_consumer_close_queue(client_.get(), queue.get()));
@@ -366,14 +367,14 @@ StatusOr<std::unique_ptr<KafkaTenure>> KafkaTenure::Join(const TenureOptions& op
 
 KafkaTenure::KafkaTenure(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
 KafkaTenure::~KafkaTenure() {
-  // A client that may not be destroyed stays in memory, with threads of librdkafka. The group
-  // forgets it after the silence, since it sends nothing any more.
+  // A client that must not be destroyed is leaked, together with threads of librdkafka. The group
+  // removes it after `silence`, because it sends no more messages.
   Leave();
   if (!impl_->MayBeDestroyed()) (void)impl_.release();
 }
 
 void KafkaTenure::Leave() {
-  // The group forgets a member that does not leave after the silence.
+  // If the member cannot leave, the group removes it after `silence`.
   if (impl_->End()) impl_->LeaveGroup();
 }
 
@@ -406,8 +407,8 @@ class KafkaListener::Impl {
       FRESHET_EXCLUDES(mutex_);
 
  private:
-  // Warns if two servers have different silences: the one with the shorter takes the turn too
-  // early.
+  // Warns if two servers have different settings for `silence`, because the one with the shorter
+  // setting would take the turn too early.
   void Compare(const Word& word) FRESHET_REQUIRES(mutex_);
 
   const KafkaOptions options_;
@@ -416,7 +417,7 @@ class KafkaListener::Impl {
   Context context_;
   Client client_;  // uses context_
   Mutex mutex_;
-  // The last beat, and since when it is the same.
+  // The last beat, and since when it has not changed.
   uint64_t beat_ FRESHET_GUARDED_BY(mutex_) = 0;
   Steady::time_point since_ FRESHET_GUARDED_BY(mutex_);
   bool silent_ FRESHET_GUARDED_BY(mutex_) = false;

@@ -1,6 +1,6 @@
-// Elects the leader of a cluster: the server that has the turn serves, the others follow its log.
-// Kafka's consumer-group protocol gives the turn by assigning the only partition of
-// `<cluster>.fleet`.
+// Elects the leader of a cluster. The leader is said to have the turn: it serves, and the other
+// servers follow its log. Kafka's consumer-group protocol gives the turn by assigning the only
+// partition of `<cluster>.fleet`.
 //
 // Safety does not depend on the turn: the serving server owns the log's partitions, and Kafka
 // fences their earlier owners (storage/change_log.h).
@@ -26,14 +26,14 @@ struct TenureOptions {
   std::chrono::milliseconds silence = std::chrono::seconds(6);
 };
 
-// By default brokers accept 4096 bytes of metadata with an offset.
+// Brokers accept 4096 bytes of metadata with an offset by default.
 inline constexpr size_t kMaxAnnouncedBytes = 4000;
 
 // Thread-safe.
 class KafkaTenure {
  public:
-  // Connects; Stand then makes this server a candidate. A thread of this object calls `on_lost`
-  // once, when this server had the turn and another has it now.
+  // Connects to the brokers. Stand then makes this server a candidate. A thread of this object
+  // calls `on_lost` once if another server has taken over the turn from this one.
   //
   // InvalidArgument: an option or property is invalid. Unavailable: no broker answers in time.
   [[nodiscard]] static StatusOr<std::unique_ptr<KafkaTenure>> Open(const TenureOptions& options,
@@ -43,24 +43,25 @@ class KafkaTenure {
   // Calls Open and Stand.
   [[nodiscard]] static StatusOr<std::unique_ptr<KafkaTenure>> Join(const TenureOptions& options,
                                                                    std::function<void()> on_lost);
-  // Gives up the turn for good. Waits up to fifteen seconds until the group has answered once. Call
-  // it on the thread that destroys this object; the destructor leaves too.
+  // Gives up the turn permanently. Waits up to fifteen seconds until the group has answered once.
+  // Must be called on the thread that destroys this object. The destructor leaves too.
   void Leave();
   ~KafkaTenure();
   KafkaTenure(const KafkaTenure&) = delete;
   KafkaTenure& operator=(const KafkaTenure&) = delete;
 
-  // Whether this server has been given the turn, as far as it knows.
+  // Whether this server has the turn, as far as it knows.
   [[nodiscard]] bool assigned() const;
   // Whether this server certainly still has the turn: the group confirmed that so recently that no
   // other server can have it yet, even if this process was stopped meanwhile.
   [[nodiscard]] bool sure() const;
 
-  // The number of this server's current turn while sure(); each turn has another number.
+  // The number of this server's current turn if sure(), otherwise unset. Each turn has a different
+  // number.
   [[nodiscard]] std::optional<uint64_t> turn() const;
 
-  // Text of up to kMaxAnnouncedBytes that the group keeps while this server has the turn. Empty, as
-  // at first: nothing to announce.
+  // Sets a text of up to kMaxAnnouncedBytes that others can read while this server has the turn.
+  // Empty (the default) = nothing to announce.
   void Announce(std::string text);
 
  private:
@@ -69,25 +70,28 @@ class KafkaTenure {
   std::unique_ptr<Impl> impl_;
 };
 
-// Reads the leader's messages without joining the group, which answers its members nothing else
-// during a rebalance. Each cluster needs a listener: the admin API could ask for all groups with
-// one client, but librdkafka 2.0.2 then aborts the process when a broker is lost. Thread-safe.
+// Reads the leader's messages without joining the group, because a group does not answer requests
+// of its members during a rebalance. Each cluster needs a separate listener. One client could read
+// all groups with the admin API, but librdkafka 2.0.2 then aborts the process when a broker is
+// lost. Thread-safe.
 class KafkaListener {
  public:
-  // Warns in the options' log if the leader has another silence (TenureOptions) than `silence`; 0 =
-  // no comparison. InvalidArgument: an option or property is invalid.
+  // Warns in the options' log if the leader's setting for `silence` (TenureOptions) differs from
+  // the argument; 0 = no comparison. Not OK: InvalidArgument if an option or property is invalid.
   [[nodiscard]] static StatusOr<std::unique_ptr<KafkaListener>> Open(
       const KafkaOptions& options, std::chrono::milliseconds silence = {});
   ~KafkaListener();
   KafkaListener(const KafkaListener&) = delete;
   KafkaListener& operator=(const KafkaListener&) = delete;
 
-  // Asks the brokers for the last message of the present or last leader. Needs the right to read
-  // the offsets of the group. Unavailable: the brokers do not answer within `patience`.
+  // Asks the brokers for the text that the current or last leader has announced. Needs the right to
+  // read the offsets of the group. Not OK: Unavailable if the brokers do not answer within
+  // `patience`.
   [[nodiscard]] StatusOr<std::string> Announced(std::chrono::milliseconds patience) const;
-  // Whether the leader has not confirmed its turn for some part of `silence` (TenureOptions), and
-  // may be gone. Compares the brokers' answer with the previous one, so call it about twice a
-  // second. While they do not answer within `patience`, the result stays the same.
+  // Returns true if the leader has not confirmed its turn for a certain part of `silence`
+  // (TenureOptions), and may be gone. Compares the brokers' answer with the previous one, so it
+  // should be called about twice a second. If the brokers do not answer within `patience`, the
+  // result stays the same.
   [[nodiscard]] bool IsSilent(std::chrono::milliseconds silence,
                               std::chrono::milliseconds patience);
 

@@ -1,5 +1,5 @@
-// Checks the topics of a cluster from time to time: somebody may change their settings while
-// servers run, and the damage would show too late. Internal to storage/kafka.
+// Checks the topics of a cluster from time to time. Someone might change their settings while
+// servers run, and the damage would be noticed too late. Internal to storage/kafka.
 #ifndef FRESHET_STORAGE_KAFKA_TOPIC_WATCH_H_
 #define FRESHET_STORAGE_KAFKA_TOPIC_WATCH_H_
 
@@ -15,11 +15,11 @@ namespace freshet::kafka {
 // Thread-safe.
 class TopicWatch {
  public:
-  // Checks after `first`, and then every `every`, on a thread of its own, and logs where the
-  // options say. 'E': rows are lost or removed ones come back; 'W': they may.
+  // Checks after `first`, and then every `every`, on a separate thread. Logs to the options' log:
+  // 'E' = rows are lost or removed rows will reappear, 'W' = this might happen.
   TopicWatch(const KafkaOptions& options, std::chrono::milliseconds first,
              std::chrono::milliseconds every);
-  // Waits for a running check, some seconds at most.
+  // Waits for a running check, for a few seconds at most.
   ~TopicWatch();
   TopicWatch(const TopicWatch&) = delete;
   TopicWatch& operator=(const TopicWatch&) = delete;

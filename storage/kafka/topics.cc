@@ -24,25 +24,25 @@ using AdminOptions =
 using Queue = std::unique_ptr<rd_kafka_queue_t, Destroyer<rd_kafka_queue_destroy>>;
 using Event = std::unique_ptr<rd_kafka_event_t, Destroyer<rd_kafka_event_destroy>>;
 
-// Longer than any node takes to be restored: a reader that starts at the beginning of a partition
-// must see the removals of all rows that it reads.
+// Longer than restoring any node takes. A reader that starts at the beginning of a partition must
+// see the removals of all rows that it reads.
 constexpr int64_t kDeleteRetentionMs = 604'800'000;
 constexpr const char* kCleanupPolicy = "cleanup.policy";
 constexpr const char* kDeleteRetention = "delete.retention.ms";
 constexpr const char* kInSync = "min.insync.replicas";
 constexpr const char* kUnclean = "unclean.leader.election.enable";
 constexpr const char* kMessageBytes = "max.message.bytes";
-// The most that the client sends at a time (kafka/client.cc), and the broker's overhead.
+// The most bytes that the client sends at a time (kafka/client.cc), plus the broker's overhead.
 constexpr int64_t kLeastBatchBytes = 1'000'012;
 // The brokers' own topics that hold the turn and the ownership of partitions.
 constexpr std::array<const char*, 2> kBrokersTopics = {"__consumer_offsets", "__transaction_state"};
-// With this many replicas a majority has each acknowledged row even if one broker is down.
+// With this many replicas, a majority has each acknowledged row even if one broker is down.
 constexpr int kReplicasToSpare = 3;
 constexpr size_t kReasonBytes = 512;
 constexpr int kCallMs = 1000;
 constexpr int kAnswerMs = 10 * kCallMs;
 constexpr int kAgainMs = 100;
-// A start may be a take-over, so it waits only briefly for a topic's settings.
+// A start may be a takeover, so it waits only briefly for a topic's settings.
 constexpr int kSettingsMs = 3000;
 
 struct Topic {
@@ -84,7 +84,7 @@ StatusOr<Event> Answer(const Queue& queue, const std::string& what) {
   return event;
 }
 
-// Creates a topic; OK too if another process creates it first.
+// Creates a topic. Also OK if another process creates it first.
 Status MakeTopic(rd_kafka_t* client, const KafkaOptions& options, const Topic& wanted) {
   const std::string& name = wanted.name;
   std::array<char, kReasonBytes> error{};
@@ -207,7 +207,8 @@ std::optional<int64_t> NumberOf(const TopicSettings& settings, const char* name)
   return number;
 }
 
-// OK if each partition begins with its first row; else says where it begins.
+// OK if each partition begins with its first row. Otherwise the message says where a partition
+// begins.
 Status CheckBeginnings(const KafkaOptions& options, rd_kafka_t* client, const std::string& topic) {
   const Partitions list(rd_kafka_topic_partition_list_new(static_cast<int>(options.partitions)));
   for (uint32_t i = 0; i < options.partitions; ++i) {
@@ -225,7 +226,7 @@ Status CheckBeginnings(const KafkaOptions& options, rd_kafka_t* client, const st
   return absl::OkStatus();
 }
 
-// Warns of the settings of the brokers' topics, if the brokers report them.
+// Warns of unsafe settings of the brokers' topics, if the brokers report them.
 void CheckBrokersTopics(const KafkaOptions& options, rd_kafka_t* client) {
   for (const std::string topic : kBrokersTopics) {
     if (options.cancelled != nullptr && *options.cancelled) return;
@@ -340,8 +341,8 @@ Status LookAtTopics(const KafkaOptions& options) {
 }
 
 Status EnsureTopic(const KafkaOptions& options) {
-  // When a producer asks for a missing topic, brokers create it, uncompacted; a consumer's question
-  // does not.
+  // If a producer asks for a missing topic, brokers create it without compaction. A request of a
+  // consumer does not create it.
   Context context{.options = &options};
   ASSIGN_OR_RETURN(const Client client, MakeReader(context));
   const Topic wanted{.name = TopicOf(options),

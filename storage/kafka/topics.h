@@ -11,16 +11,16 @@
 
 namespace freshet::kafka {
 
-// Finds the topic of the log or creates it, compacted. FailedPrecondition: it has another number of
-// partitions, or deletes rows that must stay. Cancelled: the options say so. Unavailable: no broker
-// answers in time.
+// Finds the topic of the log, or creates it with compaction. Not OK: FailedPrecondition if it has a
+// different number of partitions or deletes rows that must stay; Cancelled if
+// KafkaOptions::cancelled is set; Unavailable if no broker answers in time.
 [[nodiscard]] Status EnsureTopic(const KafkaOptions& options);
-// Does so for the topic whose only partition is a server's turn. It holds no rows.
+// Does the same for the topic whose only partition represents the turn. It holds no rows.
 [[nodiscard]] Status EnsureFleetTopic(const KafkaOptions& options);
 
-// Checks the topic of a log in use, and the brokers' topics on which servers depend; warns where
-// the options say. FailedPrecondition: as for EnsureTopic. DataLoss: a partition no longer begins
-// with its first row. Any other failure: the brokers do not answer.
+// Checks the topic of a log in use, and the brokers' topics on which servers depend; warns in the
+// options' log. FailedPrecondition: as for EnsureTopic. DataLoss: a partition no longer begins with
+// its first row. Any other failure: the brokers do not answer.
 [[nodiscard]] Status LookAtTopics(const KafkaOptions& options);
 
 // The settings of a log's topic, as a broker reports them.
@@ -29,13 +29,13 @@ struct TopicSettings {
   int replicas = 0;                           // per partition; 0 = unknown
 };
 
-// FailedPrecondition, naming the topic and the remedy: the topic deletes rows that are state, or
-// removals that some store may not have read. Adds to `warnings` what makes acknowledged rows less
-// safe than they could be. Missing settings pass.
+// Not OK: FailedPrecondition, with the topic and the remedy, if the topic deletes rows that are
+// state, or removals that some store may not have read yet. Adds to `warnings` settings that make
+// acknowledged rows less safe than they could be. Accepts missing settings.
 [[nodiscard]] Status JudgeTopic(const std::string& topic, const TopicSettings& settings,
                                 std::vector<std::string>* warnings);
 
-// Judges a topic of the brokers' own in the same way, but only with warnings.
+// Judges one of the brokers' internal topics in the same way, but returns only warnings.
 [[nodiscard]] std::vector<std::string> JudgeBrokersTopic(const std::string& topic,
                                                          const TopicSettings& settings);
 
