@@ -110,7 +110,7 @@ Status Store::Impl::BatchBuilder::AddHost(const HostRecord& host) {
 
 // A later host of the slot may get this serial, since no page has it.
 void Store::Impl::BatchBuilder::AddHostRemoval(const std::string& host) {
-  // Otherwise the host's row would go, and rows written with its serial stay.
+  // Otherwise the host's row would be removed while rows with its serial stay.
   CHECK(!new_hosts_.contains(host), "host {} is written and removed", host);
   Delete(Family::kHosts, storage::HostKeyOf(SlotOfHost(host), host));
   removed_hosts_.push_back(host);

@@ -10,8 +10,8 @@
 
 namespace freshet {
 
-// Looks hosts up in the store, but installs new ones only once the batch was written: a commit that
-// fails leaves nothing behind. Owner thread only.
+// Looks up hosts in the store, but installs new hosts only after the batch was written, so that a
+// failed commit changes nothing. Owner thread only.
 class Store::Impl::BatchBuilder {
  public:
   explicit BatchBuilder(const Impl& store) : store_(store) {}
@@ -20,7 +20,7 @@ class Store::Impl::BatchBuilder {
   // storage::kMaxRowBytes. Other errors: hosts could not be read.
   [[nodiscard]] Status Add(const Changes& changes);
   [[nodiscard]] rocksdb::WriteBatch* batch() { return &batch_; }
-  // Call after the batch was written: makes its new hosts and serials known.
+  // Makes the new hosts and serials known. Must be called after the batch was written.
   void Install();
 
  private:

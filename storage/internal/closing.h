@@ -9,10 +9,10 @@
 
 namespace freshet::storage {
 
-// Makes all that was written durable. Also writes it to tables, so that the next start has less to
-// replay. Takes one family after the other, for about a second: each costs several syncs, and a
-// sync may take seconds. The logs keep the rest, unless `durability` is none: then everything goes
-// to tables. Errors: from RocksDB. Thread-compatible.
+// Makes everything that was written durable. Also flushes it to tables, so that the next start has
+// less to replay. Flushes one family after the other, for about a second, because each family needs
+// several syncs, and a sync may take seconds. The logs keep the rest. If `durability` is none,
+// everything is flushed. Errors: from RocksDB. Thread-compatible.
 [[nodiscard]] rocksdb::Status FlushAtEnd(rocksdb::DB& db,
                                          const std::vector<rocksdb::ColumnFamilyHandle*>& families,
                                          Durability durability);

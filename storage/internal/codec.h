@@ -1,13 +1,13 @@
 // Bytes of values: fixed-width little-endian numbers, variable-length integers and tagged fields.
-// Readers take bytes from disk: they never fail a CHECK, never read past the end, and report the
-// first thing that is wrong.
+// Readers get bytes from disk, so they never fail a CHECK, never read past the end, and report the
+// first error.
 //
 // Tagged fields make a record easy to extend. A field is one byte (tag << 2 | kind) and its
-// content; fields come in rising order of tag; a field that has its default is left out. A new
-// field is a new tag; a tag is never used again for something else. A tag that the reader does not
-// know is an error: a newer release wrote it.
+// content; fields come in ascending order of tag, and a field that has its default is left out. A
+// new field gets a new tag, and a tag is never reused. A tag that the reader does not know is an
+// error, because a newer release wrote it.
 //
-//   kind 0: varint      kind 1: 8 bytes, little endian      kind 2: varint length, bytes
+//  kind 0: varint kind 1: 8 bytes, little endian kind 2: varint length, bytes
 #ifndef FRESHET_STORAGE_INTERNAL_CODEC_H_
 #define FRESHET_STORAGE_INTERNAL_CODEC_H_
 
@@ -46,7 +46,7 @@ class Writer {
   void F64(double value) { Fixed(value); }
   void Time(Instant value) { Fixed(value.micros()); }
   void Span(Duration value) { Fixed(value.micros()); }
-  // Seven bits a byte, the lowest first, the top bit set in all but the last.
+  // Seven bits in each byte, lowest bits first; the top bit is set in all bytes but the last.
   void Varint(uint64_t value) {
     while (value >= 0x80) {
       U8(static_cast<uint8_t>(value | 0x80));
@@ -54,7 +54,8 @@ class Writer {
     }
     U8(static_cast<uint8_t>(value));
   }
-  // Small magnitudes of either sign as small varints: 0, -1, 1, -2, ... become 0, 1, 2, 3, ...
+  // Encodes small magnitudes of either sign as small varints: 0, -1, 1, -2, ... become 0, 1, 2, 3,
+  // ...
   void Signed(int64_t value) {
     Varint(static_cast<uint64_t>(value) << 1 ^ static_cast<uint64_t>(value >> 63));
   }
@@ -75,8 +76,8 @@ class Writer {
   std::string* out_;
 };
 
-// The numbers that a Writer writes in a fixed number of bytes, for a Source that has Fixed<T>(),
-// the next sizeof(T) bytes as a T. Thread-compatible.
+// Reads the fixed-size numbers that a Writer writes. `Source` has Fixed<T>(), which returns the
+// next sizeof(T) bytes as a T. Thread-compatible.
 template <typename Source>
 class FixedNumbers {
  public:
@@ -102,7 +103,8 @@ class Reader : public FixedNumbers<Reader> {
  public:
   explicit Reader(std::string_view bytes) : rest_(bytes) {}
 
-  // Fails on more than ten bytes, on more than 64 bits, and on a needlessly long form.
+  // Fails if there are more than ten bytes or more than 64 bits, or if the encoding is longer than
+  // necessary.
   uint64_t Varint() {
     uint64_t value = 0;
     for (int shift = 0; shift < 64; shift += 7) {
@@ -130,7 +132,7 @@ class Reader : public FixedNumbers<Reader> {
   }
 
   [[nodiscard]] bool ok() const { return ok_; }
-  // Everything was read and nothing went wrong.
+  // Whether everything was read without errors.
   [[nodiscard]] bool done() const { return ok_ && rest_.empty(); }
   [[nodiscard]] std::string_view rest() const { return rest_; }
   void Fail() { ok_ = false; }
@@ -172,7 +174,7 @@ class FixedReader : public FixedNumbers<FixedReader> {
 
 enum class FieldKind : uint8_t { kVarint = 0, kFixed = 1, kBytes = 2 };
 
-// Writes tagged fields in rising order of tag, 1 to 63. Fields at their default are left out.
+// Writes tagged fields in ascending order of tag, 1 to 63. Fields at their default are left out.
 // Thread-compatible.
 class FieldWriter {
  public:
@@ -213,8 +215,8 @@ class FieldWriter {
 };
 
 // Reads tagged fields one at a time: while (fields.Next()) switch (fields.tag()) { case ... take a
-// value ...; default: fields.Fail(); }. Taking a value as another kind than it was written, or not
-// at all, fails. Thread-compatible.
+// value ...; default: fields.Fail(); }. Reading fails if a value is taken as a different kind than
+// it was written, or is not taken. Thread-compatible.
 class FieldReader {
  public:
   explicit FieldReader(std::string_view bytes) : reader_(bytes) {}

@@ -8,10 +8,10 @@
 namespace freshet::storage {
 
 // Extends `crc`, the checksum of earlier bytes (0 = none), by `bytes`. Uses the processor's
-// instruction if it has one: some 8 GB/s. Thread-safe.
+// instruction if it has one, at about 8 GB/s. Thread-safe.
 [[nodiscard]] uint32_t Crc32c(uint32_t crc, std::string_view bytes);
 
-// Computes the same by tables, on every processor: some 1.5 GB/s. Thread-safe.
+// Computes the same with tables, on every processor, at about 1.5 GB/s. Thread-safe.
 [[nodiscard]] uint32_t Crc32cByTables(uint32_t crc, std::string_view bytes);
 
 }  // namespace freshet::storage

@@ -17,7 +17,8 @@
 
 namespace freshet::storage {
 
-// Makes RocksDB count the rows that it skips on this thread, whatever page reads have set.
+// Makes RocksDB count the rows that it skips on this thread, even if page reads have disabled
+// counting.
 class CountsSkipped {
  public:
   CountsSkipped() : level_(rocksdb::GetPerfLevel()), before_(Count()) {
@@ -41,10 +42,10 @@ class CountsSkipped {
   const uint64_t before_;
 };
 
-// Reads a range row by row. Stops at its bound even if all rows behind it were removed: a search
-// for the next existing row would read every removed row. Removed rows within the range cost as
-// much as others until they are compacted away. So a walk on which others wait limits the rows that
-// it skips, and continues later from `place`. Owner thread only.
+// Reads a range row by row. Stops at its bound even if all rows after it were removed, because a
+// search for the next existing row would read every removed row. Within the range, removed rows
+// cost as much as others until they are compacted away. So a scan for which others wait limits the
+// number of rows that it skips, and continues later from `place`. Owner thread only.
 class Cursor {
  public:
   // Reads from key `first` to the one before `end`, or to the last if `end` is empty. Stops after
@@ -77,7 +78,7 @@ class Cursor {
   [[nodiscard]] bool left_off() const {
     return it_->status().IsIncomplete() || (it_->Valid() && spent());
   }
-  // Where the cursor stopped: no row lies between the last one read and this key.
+  // The key where the cursor stopped. No row lies between the last row read and this key.
   [[nodiscard]] std::string place() const {
     if (it_->Valid()) return it_->key().ToString();
     std::string place;

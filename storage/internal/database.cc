@@ -41,8 +41,8 @@ StoreOptions WithEnv(StoreOptions options, rocksdb::Env* env) {
 
 }  // namespace
 
-// Follows a replay through RocksDB's WAL filter, which gets every record; a long log takes seconds.
-// Owner thread only.
+// Observes the progress of a replay with a RocksDB WAL filter, which gets every record. A long log
+// takes seconds. Owner thread only.
 class Database::ReplayWatch : public rocksdb::WalFilter {
  public:
   explicit ReplayWatch(OpenProgress& progress) : progress_(progress) {}
@@ -100,7 +100,8 @@ Status Database::Open() {
     const Status known = CheckFamilies(db_options);
     if (absl::IsFailedPrecondition(known)) return known;
     RETURN_IF_ERROR(CheckFormat(dir_, options_));
-    // A torn end here is whole in the cluster's log, and was never promised to be on this disk.
+    // With a cluster's log, a torn end here is complete in that log, and was never promised to be
+    // on this disk.
     const bool promised = options_.durability == Durability::kSync && options_.truth == nullptr &&
                           !options_.leave_log;
     const WalPolicy policy = promised ? WalPolicy::kRefuse : WalPolicy::kCut;
@@ -223,8 +224,9 @@ Status Database::Write(rocksdb::WriteBatch* batch, bool sync) {
   // Counters of one call would cost a few percent, and are never read.
   rocksdb::SetPerfLevel(rocksdb::PerfLevel::kDisable);
   rocksdb::WriteOptions write;
-  // Rows of a batch come in rising order of page: each insertion begins where the last one ended.
-  // RocksDB would mix up places of rows and of ranges, which are in different lists.
+  // The rows of a batch come in ascending order of page, so each insertion begins where the last
+  // one ended. With range deletions, RocksDB would confuse positions of rows and of ranges, which
+  // are in different lists.
   write.memtable_insert_hint_per_batch = !batch->HasDeleteRange();
   write.disableWAL = options_.durability == Durability::kNone;
   write.sync = sync && !write.disableWAL;
@@ -250,7 +252,7 @@ Status Database::Note(const rocksdb::Status& status) {
 
 Status Database::NoteFailure(const Status& error) {
   CHECK(!error.ok(), "a failure without an error");
-  // A final failure must not look like a passing one.
+  // A permanent failure must not look like a temporary one.
   const Status final =
       absl::IsResourceExhausted(error)
           ? MakeStatus(absl::StatusCode::kUnavailable, "{}", std::string(error.message()))
@@ -271,8 +273,8 @@ Status Database::EnsureSpace() {
   return full_ ? Resume() : absl::OkStatus();
 }
 
-// After the device was full RocksDB stays read-only until a resume, which flushes its memtables and
-// starts a new log.
+// After the device was full, RocksDB stays read-only until it is resumed. Resuming flushes its
+// memtables and starts a new log.
 Status Database::Resume() {
   const MutexLock lock(resume_mutex_);
   if (!full_) return absl::OkStatus();
@@ -295,7 +297,8 @@ Status Database::Resume() {
 }
 
 StoreWrites Database::writes() const {
-  // Read in this order: a write that ends in between counts as begun.
+  // Reads the numbers in this order, so that a write that ends in between still counts as in
+  // progress.
   const uint64_t ended = writes_->ended;
   return {.begun = writes_->begun, .ended = ended};
 }

@@ -30,28 +30,28 @@ class Database {
   Database(std::string dir, StoreOptions options);
   ~Database();
 
-  // Makes the directory if there is none, and takes it from other processes. To be called first,
-  // and once. FailedPrecondition: another one has it.
+  // Creates the directory if there is none, and locks it against other processes. Must be called
+  // once, before all other functions. Not OK: FailedPrecondition if another process has the lock.
   [[nodiscard]] Status Lock();
-  // Checks what is there, and replays the logs. Precondition: it is locked.
+  // Checks the existing files, and replays the logs. Precondition: the directory is locked.
   [[nodiscard]] Status Open();
   // Flushes, unless a write has failed, and unlocks the directory. Idempotent.
   Status Close();
-  // Forbids all writes: the rows are those of a log that is not available.
+  // Forbids all writes, because the rows are a cache of a log that is not available.
   void MakeReadOnly() { read_only_ = true; }
   [[nodiscard]] bool read_only() const { return read_only_; }
   // Starts compactions that StoreOptions::hold_compactions has held back; else no-op.
   [[nodiscard]] Status StartCompactions();
 
   [[nodiscard]] const std::string& dir() const { return dir_; }
-  // The options, with an environment that counts the writes.
+  // The options, with an environment that counts writes.
   [[nodiscard]] const StoreOptions& options() const { return options_; }
   // Precondition: the database is open.
   [[nodiscard]] rocksdb::DB& db() const {
     CHECK(db_ != nullptr, "{} is closed", dir_);
     return *db_;
   }
-  // The column families, by Family; and the one of them.
+  // The column families, indexed by Family.
   [[nodiscard]] const FamilyHandles& handles() const { return handles_; }
   [[nodiscard]] std::vector<rocksdb::ColumnFamilyHandle*> families() const {
     return {handles_.begin(), handles_.end()};
@@ -64,7 +64,7 @@ class Database {
   // Sets the stage of OpenProgress, if there is one.
   void Enter(OpenStage stage) const;
 
-  // Reads a number from `meta`; nullopt: no such row.
+  // Reads a number from `meta`; nullopt = no such row.
   [[nodiscard]] StatusOr<std::optional<uint64_t>> ReadNumber(const std::string& key) const;
   // Reads a row of `meta`. NotFound: no such row.
   [[nodiscard]] StatusOr<std::string> ReadMeta(const std::string& key) const;
@@ -77,15 +77,16 @@ class Database {
   [[nodiscard]] Status Write(rocksdb::WriteBatch* batch, bool sync);
   // Notes the outcome of another write.
   [[nodiscard]] Status Note(const rocksdb::Status& status);
-  // Ends writing for good: what is on the disk is not known. Returns the first such error.
+  // Ends writing permanently, because the content of the disk is unknown. Returns the first error
+  // that ended writing.
   [[nodiscard]] Status NoteFailure(const Status& error);
-  // OK if there is space for another commit, after resuming if it had run out. Costs a look at the
-  // free space of the device.
+  // OK if there is space for another commit. Resumes writing if space had run out. Costs a query of
+  // the device's free space.
   [[nodiscard]] Status EnsureSpace();
   // The results of Store::health and Store::writes.
   [[nodiscard]] Status health() const;
   [[nodiscard]] StoreWrites writes() const;
-  // Number of commits refused for lack of space; Commit raises it.
+  // Number of commits refused for lack of space. Commit increments it.
   [[nodiscard]] std::atomic<uint64_t>& refused_commits() const { return refused_commits_; }
 
  private:
@@ -93,7 +94,7 @@ class Database {
 
   // Refuses a database with column families that this release does not know.
   [[nodiscard]] Status CheckFamilies(const rocksdb::DBOptions& db_options) const;
-  // Ends the large memtables of the replay: from now on RocksDB writes memtables as they fill.
+  // Restores the normal limit of memtables after the replay.
   [[nodiscard]] Status LimitMemtables();
   // Makes RocksDB write again after the device was full, if there is enough space.
   [[nodiscard]] Status Resume();
@@ -114,7 +115,7 @@ class Database {
 
   // --- Synchronised by themselves ---
   std::atomic<bool> failed_ = false;  // failure_ is set
-  std::atomic<bool> full_ = false;    // RocksDB ran out of space and was not resumed yet
+  std::atomic<bool> full_ = false;    // RocksDB ran out of space and has not been resumed
   std::atomic<int> writing_ = 0;      // calls of RocksDB that are writing now
   mutable std::atomic<uint64_t> refused_commits_ = 0;
 

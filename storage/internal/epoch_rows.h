@@ -1,8 +1,8 @@
-// The rows of what a shard has learned, each small enough for a log: the record, and as many more
-// rows as the models of its sites need. Internal to storage/.
+// The rows that hold what a shard has learned: the record, and as many further rows as the models
+// of its sites need. Each row is small enough for a log. Internal to storage/.
 //
 // One commit writes all rows of an epoch, with its number. A store that was filled from only a part
-// of a log may have rows of two epochs: then the epoch is used without its models.
+// of a log may have rows of two epochs. In that case the epoch is used without its models.
 #ifndef FRESHET_STORAGE_INTERNAL_EPOCH_ROWS_H_
 #define FRESHET_STORAGE_INTERNAL_EPOCH_ROWS_H_
 
@@ -18,7 +18,7 @@
 
 namespace freshet::storage {
 
-// Most bytes of the text of one row.
+// Maximum number of text bytes in one row.
 inline constexpr size_t kEpochPartBytes = size_t{256} << 10;
 static_assert(2 * kEpochPartBytes < kMaxRowBytes);
 

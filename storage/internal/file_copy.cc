@@ -17,8 +17,8 @@ namespace freshet::storage {
 namespace {
 
 constexpr size_t kCopyBytes = 1 << 20;
-// A file of at least this size, with less than this part stored, was made to fill a disk: a copy
-// would store its holes too.
+// A file of at least kLargeFileBytes of which less than 1/kLeastStored is stored was crafted to
+// fill a disk, because a copy would also store its holes.
 constexpr int64_t kLargeFileBytes = int64_t{64} << 20;
 constexpr int64_t kLeastStored = 64;
 
@@ -105,8 +105,8 @@ Status CopyFile(rocksdb::Env* env, const std::string& from, const std::string& t
   return FromRocksDb(status, "writing " + to);
 }
 
-// Whether no other user may change the file. If others may, a hard link would let them change the
-// copy too.
+// Returns true if no other user may change the file. If others may, a hard link would let them
+// change the copy too.
 bool IsOwnAlone(const std::string& path) {
   struct stat its {};
   return lstat(path.c_str(), &its) == 0 && S_ISREG(its.st_mode) && its.st_uid == geteuid() &&
@@ -116,7 +116,7 @@ bool IsOwnAlone(const std::string& path) {
 // Returns false if the file must be copied instead.
 bool LinkTable(rocksdb::Env* env, const std::string& from, const std::string& to) {
   if (!env->LinkFile(from, to).ok()) return false;
-  // Check the link itself: the other name may lead elsewhere by now.
+  // Checks the link itself, because the other name might lead to another file by now.
   if (IsOwnAlone(to)) return true;
   env->DeleteFile(to).PermitUncheckedError();
   return false;
@@ -185,7 +185,8 @@ Status MoveDatabase(rocksdb::Env* env, const std::string& from, const std::strin
     const std::string target = to + "/" + name;
     RETURN_IF_ERROR(FromRocksDb(env->RenameFile(from + "/" + name, target), "moving to " + target));
     if (name != "CURRENT") continue;
-    // If CURRENT moves first, its move is durable before other files move; if last, theirs are.
+    // If CURRENT is moved first, its move is durable before other files are moved. If it is moved
+    // last, the other moves are durable before.
     RETURN_IF_ERROR(SyncDirectory(env, to));
     RETURN_IF_ERROR(SyncDirectory(env, from));
   }

@@ -14,22 +14,23 @@ class Env;
 namespace freshet::storage {
 
 // Lists the files in `dir` that belong to a database: tables, logs, CURRENT, MANIFEST, IDENTITY;
-// not the locks, nor foreign files. Sorted, CURRENT last: without it a directory of tables and logs
-// does not count as a database (storage/internal/wal_check.h). Thread-safe.
+// locks and unrelated files are left out. Sorted, but CURRENT is last, because without it a
+// directory of tables and logs does not count as a database (storage/internal/wal_check.h).
+// Thread-safe.
 [[nodiscard]] StatusOr<std::vector<std::string>> DatabaseFiles(rocksdb::Env* env,
                                                                const std::string& dir);
 
-// Guards against crafted directories before a restore, check or repair. FailedPrecondition, with
-// the path: a link, a pipe, a device or a directory, and so no file of a database. A missing path
-// is OK here: opening reports it. Thread-safe.
+// Guards against crafted directories before a restore, check or repair. Not OK: FailedPrecondition,
+// with the path, if it is a link, a pipe, a device or a directory, and so not a file of a database.
+// A missing path is OK here, because opening reports it. Thread-safe.
 [[nodiscard]] Status CheckIsFile(const std::string& path);
-// Does so for all files that RocksDB opens with the database.
+// Checks all files that RocksDB opens with the database in the same way.
 [[nodiscard]] Status CheckAreFiles(rocksdb::Env* env, const std::string& dir);
 
 // Makes the new directory `to` a durable copy of the database in `from`, which no process may have
 // open. Tables never change, so they become hard links if the file system allows and only this
-// process's user may change them. All other files are copied, at the length that they had when
-// opened, CURRENT last. Errors: from CheckIsFile too. Thread-safe.
+// process's user may change them. All other files are copied, with the length that they had when
+// opened, CURRENT last. Errors: also from CheckIsFile. Thread-safe.
 [[nodiscard]] Status CopyDatabase(rocksdb::Env* env, const std::string& from,
                                   const std::string& to);
 
@@ -40,7 +41,7 @@ namespace freshet::storage {
 void RemoveFiles(rocksdb::Env* env, const std::string& dir);
 
 // Moves the database's files durably into another directory of the same file system. Moves CURRENT
-// last if `current_last`, else first, so that the half-moved directory does not look whole.
+// last if `current_last`, otherwise first, so that a half-moved directory does not look complete.
 [[nodiscard]] Status MoveDatabase(rocksdb::Env* env, const std::string& from, const std::string& to,
                                   bool current_last);
 

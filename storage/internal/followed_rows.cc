@@ -9,7 +9,7 @@
 namespace freshet::storage {
 namespace {
 
-// Whether a row of `meta` says nothing of pages and hosts, or is read again at opening.
+// Returns true if a row of `meta` says nothing about pages and hosts, or is read again at opening.
 bool IsMark(std::string_view key) {
   if (key.empty()) return false;
   switch (static_cast<MetaKey>(key[0])) {
@@ -23,7 +23,8 @@ bool IsMark(std::string_view key) {
     case MetaKey::kLogOwners:
     case MetaKey::kLogBirth:
       return true;
-    case MetaKey::kGeneration:  // another server has begun to serve: lease ids continue from there
+    case MetaKey::kGeneration:  // another server has begun to serve; lease ids continue from its
+                                // generation
     case MetaKey::kSettings:
     case MetaKey::kEpoch:
     case MetaKey::kEpochPart:

@@ -18,9 +18,9 @@ class FollowedRows {
   void Add(const LogRow& row);
   // Returns the changes of all rows since the last call, in no order.
   [[nodiscard]] FollowedChanges Take();
-  // Whether any row so far was damaged or changed more than FollowedChanges can express: the
-  // follower must load again. Leases, sources and marks do not count: the store reads them at the
-  // end.
+  // Whether any row so far was damaged, or changed more than FollowedChanges can express, so that
+  // the follower must load again. Leases, sources and marks do not count: the store reads them at
+  // the end.
   [[nodiscard]] bool beyond() const { return beyond_; }
 
  private:

@@ -19,8 +19,8 @@
 namespace freshet::storage {
 namespace {
 
-// Reads the first record of the oldest log and nothing behind it: logs may be long, and the program
-// that opens the database reads them anyway. Owner thread only.
+// Reads the first record of the oldest log and nothing after it, because logs may be long, and
+// opening the database reads them anyway. Owner thread only.
 class FirstRecordOnly final : public rocksdb::WalFilter {
  public:
   const char* Name() const override { return "FreshetFirstRecordOnly"; }
@@ -48,7 +48,8 @@ std::optional<std::string> Peek(const std::string& dir, const std::string& key,
   FirstRecordOnly first;
   db_options.wal_filter = &first;
   db_options.create_if_missing = false;
-  // A database opened for reading has no purge thread, which RocksDB would assert.
+  // A database that is opened for reading has no purge thread. With this option RocksDB would
+  // assert that there is one.
   db_options.avoid_unnecessary_blocking_io = false;
   const std::vector<rocksdb::ColumnFamilyDescriptor> families = {
       {rocksdb::kDefaultColumnFamilyName, rocksdb::ColumnFamilyOptions()}};

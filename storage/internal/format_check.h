@@ -1,6 +1,6 @@
 // Checks the format of a database before anything opens it for writing. Opening replays logs, cuts
-// torn tails and begins new files. So a release that found the format too new or too old only then
-// would already have changed files. Internal to storage/.
+// torn tails and begins new files. So a release that detected a format that is too new or too old
+// only at that point would already have changed files. Internal to storage/.
 #ifndef FRESHET_STORAGE_INTERNAL_FORMAT_CHECK_H_
 #define FRESHET_STORAGE_INTERNAL_FORMAT_CHECK_H_
 
@@ -11,13 +11,13 @@
 
 namespace freshet::storage {
 
-// OK: the format is no obstacle to opening the database in `dir`. FailedPrecondition, with
-// directory, format and what this release reads: it is newer than this release, or too old for it.
-// Writes nothing.
+// Checks that the format allows this release to open the database in `dir`. Not OK:
+// FailedPrecondition, with the directory, the format and the formats that this release reads, if
+// the format is too new or too old. Writes nothing.
 //
 // The check reads tables, and the first row of the oldest log, where new databases and migrations
-// put the format. A database that cannot be read is OK here; opening says why. Reads the manifest,
-// and the ends of a few tables. Thread-safe.
+// put the format. A database that cannot be read is OK here, because opening reports the reason.
+// Reads the manifest and the ends of a few tables. Thread-safe.
 [[nodiscard]] Status CheckFormat(const std::string& dir, const StoreOptions& options);
 
 // Whether this release can read a database of this format, perhaps by migrating it.

@@ -138,7 +138,7 @@ std::string EncodeFrontier(const FrontierQueueRecord& record) {
   fields.Unsigned(kActive, record.active);
   fields.Unsigned(kCompleted, record.completed);
   if (record.head) {
-    // The largest number and the one before it both mean: never due.
+    // The largest number and the one before it both mean "never due".
     fields.Unsigned(kHeadDue, std::min(record.head->due, UINT64_MAX - 1) + 1);
     fields.Bytes(kHeadUrl, record.head->url);
   }

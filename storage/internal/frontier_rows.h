@@ -21,7 +21,7 @@
 
 namespace freshet::storage {
 
-// Key of a row that releases before format 5 wrote; skipped since.
+// Key of a row that releases before format 5 wrote. It is ignored now.
 inline constexpr const char* kFrontierFormatKey = "format";
 inline constexpr const char* kFrontierSettingsKey = "settings";
 
@@ -30,7 +30,7 @@ inline constexpr const char* kFrontierSettingsKey = "settings";
 [[nodiscard]] rocksdb::Status ForgetFrontier(const FamilyHandles& families,
                                              const std::string& prefix, rocksdb::WriteBatch* batch);
 
-// All functions are thread-safe. Parsers return false for bytes that no writer has written.
+// All functions are thread-safe. Parsers return false for bytes that no writer produces.
 [[nodiscard]] std::string FrontierCrawlPrefix(uint32_t crawl);
 [[nodiscard]] std::string FrontierPrefix(FrontierQueueId queue);
 [[nodiscard]] std::string FrontierItemKey(FrontierQueueId queue, std::string_view url);

@@ -1,12 +1,12 @@
-// Keys of all column families, composed and taken apart here and nowhere else. Every integer in a
+// Composes and parses the keys of all column families. No other code does so. Every integer in a
 // key is big endian, so that bytes sort as numbers; every key of a page or host starts with its
 // slot. Grammar:
 //
-//   page   := slot:2 serial:6                            pages
-//   host   := slot:2 host                                hosts
-//   lease  := shard:2 sequence:8                         leases
-//   source := index:1                                    sources
-//   meta   := MetaKey:1 [shard:2 [part:2] | slot:2 | crawl id]    meta
+//  page := slot:2 serial:6 pages
+//  host := slot:2 host hosts
+//  lease := shard:2 sequence:8 leases
+//  source := index:1 sources
+//  meta := MetaKey:1 [shard:2 [part:2] | slot:2 | crawl id] meta
 //
 // All functions are thread-safe.
 #ifndef FRESHET_STORAGE_INTERNAL_KEYS_H_
@@ -32,9 +32,9 @@ namespace freshet::storage {
 [[nodiscard]] std::string CrawlKeyOf(std::string_view crawl_id);
 [[nodiscard]] std::string EpochPartKeyOf(uint16_t shard, uint16_t part);
 
-// Returns the first key behind all keys with this prefix, which must have a byte that is not 0xff.
-// Iterators need it as their bound: otherwise they read all removed rows behind the prefix, up to
-// the next existing row.
+// Returns the first key after all keys with this prefix, which must have a byte that is not 0xff.
+// Iterators need it as their bound, because otherwise they read all removed rows after the prefix,
+// up to the next existing row.
 [[nodiscard]] std::string PrefixEnd(std::string prefix);
 // Start of every key of a slot.
 [[nodiscard]] std::string SlotPrefix(Slot slot);
@@ -53,7 +53,7 @@ struct EpochPartKeyParts {
   uint16_t part = 0;
 };
 
-// nullopt for bytes that no function above composes.
+// These return nullopt for bytes that no function above composes.
 [[nodiscard]] std::optional<PageNumber> ParsePageKey(std::string_view key);
 [[nodiscard]] std::optional<HostKeyParts> ParseHostKey(std::string_view key);
 [[nodiscard]] std::optional<LeaseKeyParts> ParseLeaseKey(std::string_view key);

@@ -13,9 +13,9 @@ namespace {
 
 // The log may have twice as many entries as leases, and this many more.
 constexpr uint64_t kSlackEntries = 4096;
-// Entries of the oldest rows that one commit may copy, beyond the number of its own: at a steady
-// rate the log then shrinks as fast as it grows. A row with more entries is copied once the log has
-// doubled again.
+// How many entries of the oldest rows one commit may copy, in addition to the number of its own
+// entries. At a steady rate the log then shrinks as fast as it grows. A row with more entries is
+// copied when the log has doubled again.
 constexpr size_t kSaidAgain = 64;
 
 Instant NewestAssignment(std::span<const LeaseEntry> entries, Instant newest) {

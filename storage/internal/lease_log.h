@@ -1,11 +1,11 @@
-// The leases of one shard as the store keeps them: a log that loses its oldest rows. Each commit
-// appends its entries in as few rows as their size allows. So a lease costs some bytes and no row
-// of its own. Internal to storage/.
+// The leases of one shard, which the store keeps as a log whose oldest rows are deleted. Each
+// commit appends its entries in as few rows as their size allows. So a lease costs only some bytes,
+// and not a whole row. Internal to storage/.
 //
 // A later entry replaces earlier ones of its lease. So a row may be deleted only if it is the
 // oldest, and later rows, or the commit that deletes it, replace or copy all its entries. The row
-// must also outlast kAssignmentsKept after each of its assignments: from them a start learns when
-// each host was last fetched from.
+// must also be kept for kAssignmentsKept after each of its assignments, because a start learns from
+// them when each host was last fetched.
 #ifndef FRESHET_STORAGE_INTERNAL_LEASE_LOG_H_
 #define FRESHET_STORAGE_INTERNAL_LEASE_LOG_H_
 
@@ -43,16 +43,16 @@ struct LeaseWrite {
   std::vector<uint64_t> dropped;  // rows to delete
 };
 
-// Holds some 40 bytes for each open or remembered lease, and for each row. Owner thread only: the
+// Uses about 40 bytes for each open or remembered lease, and for each row. Owner thread only: the
 // thread of the shard's commits.
 class LeaseLog {
  public:
   // Reads an existing row.
   using ReadRow = std::function<StatusOr<std::vector<LeaseEntry>>(uint64_t sequence)>;
 
-  // Adds a row at start-up, by rising sequence.
+  // Adds a row at start-up. Rows must come in ascending order of sequence.
   void Load(uint64_t sequence, std::span<const LeaseEntry> entries);
-  // Ends start-up: forgets finished leases beyond the latest limits::kMaxRememberedLeases.
+  // Ends start-up: forgets all finished leases except for the latest limits::kMaxRememberedLeases.
   void FinishLoad();
 
   // Plans the write of a commit without changing anything. Errors: from `read`.
@@ -85,7 +85,7 @@ class LeaseLog {
   // Plans to delete the oldest rows, and copies their live entries into `write`.
   [[nodiscard]] Status PlanCut(Instant now, const ReadRow& read, LeaseWrite& write) const;
 
-  std::deque<Row> rows_;  // by rising sequence
+  std::deque<Row> rows_;  // by ascending sequence
   absl::flat_hash_map<LeaseId, Place> places_;
   uint64_t next_sequence_ = 1;
   uint64_t entries_ = 0;  // total over all rows

@@ -14,7 +14,7 @@ namespace freshet::storage {
 namespace {
 
 // An entry is a head byte and the parts that the head names. Ids, times, lengths and workers are
-// stored as differences from the previous entry, since those of one commit are much alike. Frozen.
+// stored as differences from the previous entry, because entries of one commit are similar. Frozen.
 //
 // Low bits of the head: the kind of entry.
 enum Head : uint8_t {
@@ -143,7 +143,8 @@ uint8_t VersionFor(std::span<const LeaseEntry> entries) {
   return version;
 }
 
-// The version of the value if this release knows it; else the first, with which decoding fails.
+// The version of the value if this release knows it, otherwise the first version, with which
+// decoding fails.
 uint8_t VersionOf(std::string_view value) {
   const uint8_t version = value.empty() ? 0 : static_cast<uint8_t>(value.front());
   return version <= kOrphanLeaseVersion ? std::max(version, kLeaseVersion) : kLeaseVersion;

@@ -16,17 +16,18 @@ namespace freshet::storage {
 // One entry about a lease; a later one replaces it. Value type, thread-compatible.
 struct LeaseEntry {
   enum class Kind : uint8_t {
-    kLease = 0,     // the whole record, open or over
-    kDropped = 1,   // the lease no longer exists; the record has only an id
-    kAssigned = 2,  // no lease but the page's last assignment; the record has only page and time
+    kLease = 0,    // the whole record, open or over
+    kDropped = 1,  // the lease no longer exists; the record has only an id
+    kAssigned =
+        2,  // not a lease, but the page's last assignment; the record has only page and time
   };
   LeaseRecord record;
   Kind kind = Kind::kLease;
   bool operator==(const LeaseEntry&) const = default;
 };
 
-// Encodes into `value`, replacing its contents; DecodeLeases appends, in the order of writing.
-// Preconditions and errors: from storage/internal/records.h.
+// EncodeLeases replaces the contents of `value`. DecodeLeases appends entries in the order in which
+// they were written. Preconditions and errors: from storage/internal/records.h.
 void EncodeLeases(std::string_view key, std::span<const LeaseEntry> entries, std::string* value);
 [[nodiscard]] Status DecodeLeases(std::string_view key, std::string_view value,
                                   std::vector<LeaseEntry>* entries);

@@ -1,8 +1,8 @@
 // Upgrades of the stored format, one version at a time. Internal to storage/.
 //
-// A step may be interrupted anywhere: starting it again from the beginning must give the same
-// result. The driver writes the new version durably after the step, and repeats steps that did not
-// finish.
+// A step may be interrupted at any point, so starting it again from the beginning must give the
+// same result. Migrate writes the new version durably after each step, and repeats steps that did
+// not finish.
 #ifndef FRESHET_STORAGE_INTERNAL_MIGRATE_H_
 #define FRESHET_STORAGE_INTERNAL_MIGRATE_H_
 
@@ -35,12 +35,12 @@ struct Migration {
   std::function<Status(const MigrationContext& context)> run;
 };
 
-// The steps that this release knows, by rising `from`. Thread-safe.
+// The steps that this release knows, in ascending order of `from`. Thread-safe.
 [[nodiscard]] std::span<const Migration> Migrations();
 
-// Runs the steps from `from` up to `to`, noting each new version durably. No-op for from == to.
-// FailedPrecondition: a step is missing. A failed step leaves the version of the step before.
-// Thread-compatible: no other thread may use the database meanwhile.
+// Runs the steps from `from` up to `to`, noting each new version durably. No-op for from == to. Not
+// OK: FailedPrecondition if a step is missing. After a failed step the version is that of the
+// previous step. Thread-compatible: no other thread may use the database meanwhile.
 [[nodiscard]] Status Migrate(const MigrationContext& context, uint32_t from, uint32_t to,
                              std::span<const Migration> steps);
 

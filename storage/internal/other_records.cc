@@ -1,4 +1,4 @@
-// The records of hosts, sources, crawl ids and of the program itself. Layout tables:
+// The records of hosts, sources and crawl ids, and global records. Layout tables:
 // docs/storage-format.md.
 #include <algorithm>
 #include <limits>
@@ -40,7 +40,7 @@ enum SettingsTag : int {
   kCrawlRate = 2,
   kPolicy = 3,
   kPaused = 4,
-  // Defaults for hosts without settings of their own.
+  // Defaults for hosts without specific settings.
   kDefaultMinDelay = 5,         // microseconds + 1
   kDefaultMaxInFlight = 6,      // + 1
   kDefaultMinPageInterval = 7,  // microseconds + 1

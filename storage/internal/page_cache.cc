@@ -57,7 +57,7 @@ void PageCache::Write(Stripe& stripe, uint32_t place, std::string_view row) {
   const size_t before = BytesOf(entry);
   entry.row = row;
   Count(stripe, before, BytesOf(entry));
-  // Only this row has grown, so it makes room itself.
+  // Only this row has grown, so it is the one that is evicted.
   if (stripe.bytes > most_bytes_) RemoveAt(stripe, place);
 }
 

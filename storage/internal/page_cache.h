@@ -1,5 +1,5 @@
-// A cache of page rows: the result of a crawl, or a signal, need not read again what the lease has
-// read. Internal to storage/.
+// A cache of page rows, so that the result of a crawl, or a signal, need not read the row that the
+// lease has already read. Internal to storage/.
 #ifndef FRESHET_STORAGE_INTERNAL_PAGE_CACHE_H_
 #define FRESHET_STORAGE_INTERNAL_PAGE_CACHE_H_
 
@@ -18,7 +18,7 @@
 
 namespace freshet::storage {
 
-// Bounded. Evicts at random: pages are crawled in rounds, so the latest ones, which other rules
+// Bounded. Evicts at random, because pages are crawled in rounds: the most recent pages, which LRU
 // would keep, are needed last.
 //
 // Thread-safe. A cached row equals that of the store if every write of a page is followed by
@@ -27,16 +27,16 @@ class PageCache {
  public:
   explicit PageCache(size_t bytes);
 
-  // Copies the row into `row`; false: the page is not cached.
+  // Copies the row into `row`. Returns false if the page is not cached.
   [[nodiscard]] bool Get(PageNumber page, std::string* row);
   enum class Room : uint8_t { kIfThereIs, kMake };
   // Adds or replaces the row of a page that was read or is new.
   void Keep(PageNumber page, std::string_view row, Room room);
-  // Replaces the row of a page that was written; no-op for a page that is not cached.
+  // Replaces the row of a page that was written. Does nothing if the page is not cached.
   void Replace(PageNumber page, std::string_view row);
   void Remove(PageNumber page);
 
-  // Approximate bytes of rows and table.
+  // Approximate bytes of the rows and the hash table.
   [[nodiscard]] size_t bytes() const { return bytes_; }
 
  private:

@@ -21,8 +21,8 @@ class PageReads {
   // Precondition: `base` outlives this object.
   explicit PageReads(const Database& base) : base_(base), cache_(base.options().page_cache_bytes) {}
 
-  // As Store::ReadPages, Store::List and Store::ScanPages. A read first looks into the cache; lists
-  // and scans leave it as it is.
+  // See Store::ReadPages, Store::List and Store::ScanPages. Read uses the cache first. Lists and
+  // scans do not change the cache.
   [[nodiscard]] std::vector<StatusOr<PageRecord>> Read(std::span<const PageNumber> numbers,
                                                        ReadFor what) const;
   [[nodiscard]] StatusOr<ListResult> List(const ListQuery& query, std::string_view token,

@@ -39,9 +39,9 @@ enum StatisticsTag : int {
   kOldExposure = 3,
 };
 
-// Head byte of an observation. Bit 0: changed. Bit 1: elapsed is stored; else it is the time since
-// the previous observation. Bits 2 to 4: number of signal entries. Bit 5: spans are stored in full,
-// else as span codes. Bits 6 and 7: how the exposure is stored.
+// Head byte of an observation. Bit 0: changed. Bit 1: elapsed is stored; otherwise it is the time
+// since the previous observation. Bits 2 to 4: number of signal entries. Bit 5: spans are stored in
+// full, else as span codes. Bits 6 and 7: how the exposure is stored.
 constexpr uint8_t kChangedBit = 1;
 constexpr uint8_t kElapsedBit = 2;
 constexpr int kEntriesShift = 2;
@@ -59,8 +59,8 @@ enum ExposureKind : uint8_t {
 constexpr uint8_t kSeveralBit = 128;
 static_assert(kSourceClasses <= kSeveralBit);
 
-// A span code: the position of the highest bit (6 bits), and the ten bits behind it. nullopt: no
-// bit is set, or any behind those ten.
+// A span code: the position of the highest bit (6 bits), and the ten bits after it. nullopt = no
+// bit is set, or a bit after those ten is set.
 constexpr int kCodedBits = 10;
 std::optional<uint16_t> SpanCode(int64_t span) {
   if (span <= 0) return std::nullopt;
@@ -219,8 +219,8 @@ bool DecodeStatistics(std::string_view bytes, PageStatistics* statistics) {
   return fields.done();
 }
 
-// Writes the host, usually a part of the URL: its position there plus one, and its length.
-// Otherwise writes zero and the host.
+// Writes the host. It is usually a part of the URL, and is then written as its position there plus
+// one, and its length. Otherwise it is written as zero and the text.
 void WriteHost(std::string_view host, std::string_view url, Writer& writer) {
   const size_t at = url.find(host);
   writer.Varint(at == std::string_view::npos ? 0 : at + 1);
@@ -249,8 +249,8 @@ std::string EncodeSignalIds(const std::vector<SignalId>& ids) {
   return out;
 }
 
-// Returns false for bytes that EncodeSignalIds does not write. So do the readers below for their
-// writers.
+// Returns false for bytes that EncodeSignalIds does not write. The readers below do the same for
+// their writers.
 bool DecodeSignalIds(std::string_view bytes, std::vector<SignalId>* ids) {
   Reader reader(bytes);
   while (reader.ok() && !reader.rest().empty()) {

@@ -1,14 +1,14 @@
 // Values of all column families: encode, decode. Every value is
 //
-//   version:1  payload  checksum:4
+//  version:1 payload checksum:4
 //
 // and the checksum, the lower half of XXH3-64 (seed: XXH3-64 of the key, seed: the family), covers
-// family, key, version and payload: a row under the wrong key is as much an error as a flipped bit.
+// family, key, version and payload. So it detects a row under a wrong key as well as a flipped bit.
 //
 // Encode* replace the contents of `value`. Precondition: the record is valid
-// (storage/internal/validate.h). Decode* give DataLoss, naming the family and the key, for anything
-// but what Encode* write of a valid record; they are safe for arbitrary bytes. All functions are
-// thread-safe.
+// (storage/internal/validate.h). Decode* return DataLoss, with the family and the key, for all
+// bytes that Encode* do not write for a valid record. They are safe for arbitrary bytes. All
+// functions are thread-safe.
 #ifndef FRESHET_STORAGE_INTERNAL_RECORDS_H_
 #define FRESHET_STORAGE_INTERNAL_RECORDS_H_
 

@@ -214,8 +214,8 @@ std::optional<std::string> DamagedDatabase::ByDoubling(Family family, const std:
   return KeyOf(base + good);
 }
 
-// The rows of a queue of the crawl frontier share their first bytes, however many they are: skip at
-// most a table of them.
+// The rows of a queue of the crawl frontier share their first bytes, however many rows there are.
+// So this skips at most one table of them.
 std::optional<std::string> DamagedDatabase::BehindGap(Family family, const std::string& key) {
   std::optional<std::string> behind = ByDoubling(family, key);
   std::vector<rocksdb::LiveFileMetaData> live;

@@ -25,7 +25,7 @@ using RepairNote = std::function<void(std::string)>;
 class DamagedDatabase {
  public:
   // Opens the database in `dir`, a copy that may be changed: cuts logs where they are damaged. If
-  // tables or the MANIFEST cannot be used at all, RocksDB makes a new MANIFEST of the usable
+  // tables or the MANIFEST cannot be used at all, RocksDB makes a new MANIFEST from the usable
   // tables.
   [[nodiscard]] static StatusOr<std::unique_ptr<DamagedDatabase>> Open(const std::string& dir,
                                                                        const StoreOptions& options,
@@ -40,7 +40,7 @@ class DamagedDatabase {
   using Visit = std::function<void(std::string_view key, std::string_view value)>;
   // Calls `visit` for every readable row of a family, in order. Notes gaps.
   void ForEach(Family family, const Visit& visit);
-  // Reads one row; nullopt: it does not exist or cannot be read (`note` gets the reason).
+  // Reads one row; nullopt = it does not exist or cannot be read (`note` gets the reason).
   [[nodiscard]] std::optional<std::string> Get(Family family, const std::string& key);
   [[nodiscard]] Status Put(Family family, const std::string& key, const std::string& value);
   // Copies every readable row of `from` unchanged; Close makes them durable.
@@ -62,11 +62,11 @@ class DamagedDatabase {
   [[nodiscard]] static StatusOr<Tables> ReadTables(rocksdb::Env* env, const std::string& dir);
   // `family`: family of the table, empty if unknown.
   void CountTable(const std::string& name, const std::string& family, const Table& table);
-  // Counts the tables that the open database names; without a MANIFEST, the existing ones.
+  // Counts the tables that the open database lists. Without a MANIFEST, counts the existing tables.
   void CountTables(rocksdb::Env* env, const std::string& dir, const Tables& tables);
   [[nodiscard]] Status TryOpen(const std::string& dir, const StoreOptions& options);
   [[nodiscard]] bool Readable(Family family, const std::string& key);
-  // Returns a key behind `key` from which rows can be read again; nullopt: there is none.
+  // Returns a key after `key` from which rows can be read again; nullopt = there is none.
   [[nodiscard]] std::optional<std::string> BehindGap(Family family, const std::string& key);
   // Returns the smallest such key that doubling steps find.
   [[nodiscard]] std::optional<std::string> ByDoubling(Family family, const std::string& key);

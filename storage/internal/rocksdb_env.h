@@ -7,9 +7,10 @@
 
 namespace freshet::storage {
 
-// The environment of the options, else the system's. Guards against assertions of RocksDB, which
-// would end the process: hides clocks before 1970, and tables whose damage RocksDB checks too late
-// (storage/internal/table_check.h). Never destroyed. Thread-safe.
+// The environment of the options, or the system's if they have none. Guards against failing
+// assertions of RocksDB, which would end the process: corrects clocks before 1970, and refuses
+// tables whose damage RocksDB would detect too late (storage/internal/table_check.h). Never
+// destroyed. Thread-safe.
 [[nodiscard]] rocksdb::Env* RocksDbEnv(const StoreOptions& options);
 
 }  // namespace freshet::storage

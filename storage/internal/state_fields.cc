@@ -127,7 +127,7 @@ class FieldsReader {
 };
 
 // Names every field once, in the order of the bits, which is frozen. The default of a field may be
-// an earlier field, which is read by then.
+// the value of an earlier field, which has been read by then.
 template <typename Fields>
 void ForEachField(Fields& fields, PageSpec& spec, double& known_rate, PageState& state) {
   PageRates& rates = state.rates;

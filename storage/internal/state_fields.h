@@ -1,6 +1,6 @@
-// Spec and state of a page in a row: four bytes of bits, one for each stored field, then the stored
-// fields in that order. A field that has its default is not stored; some defaults are the value of
-// an earlier field. Internal to storage/.
+// The spec and state of a page as they are stored in a row: four bytes with one bit for each field,
+// and then the fields whose bits are set, in the same order. A field that has its default is not
+// stored; some defaults are the value of an earlier field. Internal to storage/.
 #ifndef FRESHET_STORAGE_INTERNAL_STATE_FIELDS_H_
 #define FRESHET_STORAGE_INTERNAL_STATE_FIELDS_H_
 
@@ -20,8 +20,9 @@ namespace freshet::storage {
 // Appends the fields. Thread-safe.
 void WriteStateFields(const PageSpec& spec, const PageState& state, std::string* out);
 
-// Reads what WriteStateFields has written, into records of any content. False: WriteStateFields
-// does not write such bytes. Values are not validated (storage/internal/validate.h). Thread-safe.
+// Reads what WriteStateFields has written, and overwrites the records. Returns false for bytes that
+// WriteStateFields does not write. Values are not validated (storage/internal/validate.h).
+// Thread-safe.
 [[nodiscard]] bool ReadStateFields(Reader& reader, PageSpec* spec, PageState* state);
 
 }  // namespace freshet::storage

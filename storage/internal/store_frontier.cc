@@ -1,4 +1,4 @@
-// The crawl frontier in a store, and its move there from the database that it had before.
+// The crawl frontier in a store, and its move from the separate database in which it was before.
 #include <array>
 #include <functional>
 #include <memory>
@@ -32,7 +32,7 @@ Family FamilyAt(size_t old) {
   return static_cast<Family>(storage::IndexOf(Family::kFrontierMeta) + old);
 }
 
-// The frontier's own database of a server before format 5. Owner thread only.
+// The separate frontier database of a server before format 5. Owner thread only.
 class OldFrontier {
  public:
   explicit OldFrontier(std::string dir) : dir_(std::move(dir)) {}
@@ -62,7 +62,7 @@ class OldFrontier {
     db_.reset(db);
     return FromRocksDb(opened, "opening " + dir_);
   }
-  // Calls `write` with all rows, some at a time, translated into rows of these families.
+  // Calls `write` with all rows, a batch at a time, translated into rows of these families.
   Status Read(const storage::FamilyHandles& families,
               const std::function<Status(rocksdb::WriteBatch*)>& write) const {
     CHECK(handles_.size() == kOldFamilyNames.size(), "{} is not open", dir_);

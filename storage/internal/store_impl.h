@@ -1,5 +1,5 @@
-// The parts of a Store, and what concerns several of them: its format, the rows that a start reads,
-// and commits. Internal to storage/.
+// The parts of a Store, and the code that concerns several parts: the format, the rows that a start
+// reads, and commits. Internal to storage/.
 #ifndef FRESHET_STORAGE_INTERNAL_STORE_IMPL_H_
 #define FRESHET_STORAGE_INTERNAL_STORE_IMPL_H_
 
@@ -33,13 +33,13 @@ class Store::Impl {
   [[nodiscard]] const Fingerprinter& fingerprinter() const { return fingerprinter_; }
   [[nodiscard]] uint64_t commits() const { return commits_; }
 
-  // As those of Store.
+  // See Store.
   [[nodiscard]] StatusOr<GlobalRecords> LoadGlobals() const;
   [[nodiscard]] Status Load(Slot first, Slot last, LoadVisitor& visitor) const;
   [[nodiscard]] Status LoadLeases(LoadVisitor& visitor) const;
   [[nodiscard]] Status SetShards(uint32_t shards);
   [[nodiscard]] Status Commit(const Changes& changes);
-  // Writes changes of the frontier, as Commit writes those of pages.
+  // Writes changes of the frontier in the same way as Commit writes changes of pages.
   [[nodiscard]] Status CommitFrontier(rocksdb::WriteBatch* batch);
 
  private:
@@ -57,13 +57,13 @@ class Store::Impl {
 
   // NotFound: there is no store. Writes nothing.
   [[nodiscard]] Status CheckExists() const;
-  // Migrates an older format, and makes an empty database a store.
+  // Migrates an older format. Initializes an empty database as a store.
   [[nodiscard]] Status CheckFormat();
   // Deletes everything that epochs have learned.
   [[nodiscard]] Status DropEpochs(rocksdb::WriteBatch* batch) const;
-  // Reads into memory the rows that Load and commits need; again when they change.
+  // Reads the rows that Load and commits need into memory. Called again when they change.
   [[nodiscard]] Status ReadMarks();
-  // Begins this run's generation, whose number ReadMarks has found.
+  // Starts this run's generation, whose number ReadMarks has determined.
   [[nodiscard]] Status StartGeneration();
   [[nodiscard]] Status ReadSerialMarks();
   // Whether any family has a row.
@@ -73,8 +73,8 @@ class Store::Impl {
   [[nodiscard]] Status MigrateFrom(uint32_t format);
   // Reads the secret of the fingerprints. DataLoss: it is missing or damaged.
   [[nodiscard]] Status ReadSecret();
-  // store_frontier.cc. Moves the crawl frontier that a server before format 5 kept in a database of
-  // its own into this one, and removes the old database.
+  // Moves the crawl frontier, which a server before format 5 kept in a separate database, into this
+  // one, and removes the old database (store_frontier.cc).
   [[nodiscard]] Status MoveFrontier();
   // Copies all rows of the frontier's database in `dir` into this one, durably.
   [[nodiscard]] Status CopyFrontier(const std::string& dir);
@@ -89,7 +89,7 @@ class Store::Impl {
   uint64_t generation_ = 0;
   Fingerprinter fingerprinter_;
   const std::unique_ptr<std::array<SlotHosts, limits::kSlots>> slot_hosts_;
-  // Per slot: every serial from here on is unused; exact for slots that removed a page.
+  // Per slot: all serials from this one on are unused. Exact for slots that have removed a page.
   const std::unique_ptr<std::array<std::atomic<uint64_t>, limits::kSlots>> next_serials_;
   std::atomic<uint64_t> commits_ = 0;
 };

@@ -35,7 +35,7 @@ rocksdb::ReadOptions SequentialRead(size_t readahead_bytes = 0) {
   return read;
 }
 
-// Whether it is at a row whose key starts with `prefix`.
+// Returns true if the cursor is at a row whose key starts with `prefix`.
 bool IsAt(const Cursor& cursor, std::string_view prefix) {
   return cursor.valid() && cursor.key().starts_with(prefix);
 }
@@ -123,7 +123,7 @@ Status Store::Impl::Load(Slot first, Slot last, LoadVisitor& visitor) const {
     RETURN_IF_ERROR(leases->Visit(Slot(slot), visitor));
     RETURN_IF_ERROR(visitor.OnSlotEnd(Slot(slot), next_serial));
   }
-  // Other threads may read slots at the same time: each holds its own reference.
+  // Other threads may read slots at the same time, but each holds a reference to the rows.
   if (last.value() == limits::kSlots - 1) leases_.ForgetRows();
   return absl::OkStatus();
 }

@@ -31,22 +31,23 @@ namespace {
 
 // Rows of a log that start-up writes at a time.
 constexpr size_t kRowsAtOnce = 4096;
-// Queues and crawl ids forgotten by range deletions, four each, after which a flush follows.
+// A flush follows after this many queues and crawl ids were removed by range deletions, four for
+// each.
 constexpr size_t kMostRanges = 1000;
-// The log keeps removals for seven days: a store that was away for longer might keep removed rows.
-// One day less, as clocks differ.
+// The log keeps removals for seven days. A store that was not updated for longer might keep removed
+// rows. This is one day less, because clocks differ.
 constexpr std::chrono::hours kLongestAway{6 * 24};
-// A time further ahead than this comes from a wrong clock, or is read by one.
+// A time that is further ahead than this was written or read by a server with a wrong clock.
 constexpr std::chrono::hours kMostAhead{12};
 constexpr uint64_t kMarkEverySeconds = 60;
-// A standby reads the log after this many checks whether it may own it.
+// A standby reads the log after this many checks of whether it may own the log.
 constexpr int kLooksBetweenReads = 10;
 constexpr int kLookEveryMicros = 50'000;
-// After a longer pause a standby may miss that brokers lost rows and got others.
+// After a longer pause, a standby might not notice that brokers lost rows and got others.
 constexpr uint64_t kUnseenMicros = 5'000'000;
 // If a pass over the log takes longer, the store is behind again at its end.
 constexpr uint64_t kLongMicros = 2'000'000;
-// Each partition waits for Kafka, which can do several things at a time.
+// Each partition waits for Kafka, which can serve several requests at a time.
 constexpr uint32_t kPartitionsAtOnce = 16;
 // Partitions read at a time when each has much to read.
 constexpr uint32_t kLongReadsAtOnce = 4;
@@ -63,7 +64,7 @@ uint64_t NumberOf(const ChangeLog& log) {
   return XXH3_64bits(log.name().data(), log.name().size());
 }
 
-// FailedPrecondition: another release must read the log.
+// Not OK: FailedPrecondition if a different release must read the log.
 Status CheckLogFormat(uint64_t format) {
   if (format >= kOldestLogFormat && format <= kFormatVersion) {
     return absl::OkStatus();
@@ -102,7 +103,7 @@ class RowsOf : public rocksdb::WriteBatch::Handler {
     rows.push_back({.family = FamilyOf(family), .key = key.ToStringView(), .value = std::nullopt});
     return rocksdb::Status::OK();
   }
-  // Only the frontier deletes ranges: by prefix, in all its families one after the other.
+  // Only the frontier deletes ranges: by prefix, in all its families one after another.
   rocksdb::Status DeleteRangeCF(uint32_t id, const rocksdb::Slice& begin,
                                 const rocksdb::Slice& end) override {
     const Family family = FamilyOf(id);
@@ -121,9 +122,9 @@ class RowsOf : public rocksdb::WriteBatch::Handler {
   size_t ranges = 0;  // number of kFrontierGone rows
 
  private:
-  // Removes existing rows one by one, so that Kafka's compaction need not keep them for ever, and
-  // the database keeps no range deletion. If there are too many, writes the row kFrontierGone,
-  // which tells readers to remove all.
+  // Removes existing rows one by one, so that Kafka's compaction need not keep them forever, and
+  // the database keeps no range deletion. If there are too many rows, writes a kFrontierGone row,
+  // which tells readers to remove all of them.
   void Forget(Family family, std::string_view prefix) {
     if (const auto it = put_.find(prefix); it != put_.end()) {
       for (const size_t i : it->second) {
@@ -157,7 +158,8 @@ class RowsOf : public rocksdb::WriteBatch::Handler {
     return static_cast<Family>(i);
   }
 
-  // This takes about a second of a transaction, for which pages of the partition wait.
+  // Removing this many rows takes about a second of a transaction, during which pages of the
+  // partition wait.
   static constexpr size_t kMostForgotten = 20'000;
 
   rocksdb::DB& db_;
@@ -209,14 +211,15 @@ Status StoreLog::Write(rocksdb::WriteBatch* batch, uint16_t partition) {
   return absl::OkStatus();
 }
 
-// After each new range deletion, the first read makes RocksDB sort all of the memtable again.
+// After each new range deletion, the first read makes RocksDB sort all range deletions of the
+// memtable again.
 void StoreLog::NoteRanges(size_t ranges) {
   ranges_ += ranges;
   if (ranges_ < kMostRanges) return;
   ranges_ = 0;
   rocksdb::FlushOptions flush;
   flush.wait = false;
-  // On a full disk the rows stay in memory, and the store itself notices that.
+  // If the disk is full, the rows stay in memory. The store notices a full disk by itself.
   (void)base_.db().Flush(
       flush, {base_.handle(Family::kFrontierItems), base_.handle(Family::kFrontierDue),
               base_.handle(Family::kFrontierLeases), base_.handle(Family::kFrontierQueues)});
@@ -279,7 +282,7 @@ Status StoreLog::CheckBirth(uint16_t partition) const {
   const std::string format = MetaKeyOf(MetaKey::kLogFormat, partition);
   ASSIGN_OR_RETURN(const std::optional<uint64_t> has_any, base_.ReadNumber(format));
   if (!has_any) return absl::OkStatus();
-  // Logs from before such rows existed have none, nor have their caches.
+  // Logs from before these rows existed have none, and neither do their caches.
   std::optional<uint64_t> found;
   ChangeLog& log = *options_.truth;
   // The wanted rows are always the first two, even after compaction.
@@ -312,7 +315,7 @@ Status StoreLog::MarkName(const ChangeLog& log) {
 }
 
 Status StoreLog::MarkTime(uint64_t seconds) {
-  // The difference has no sign: a clock that was ahead may be set back.
+  // The difference is absolute, because a clock that was ahead may be set back.
   const uint64_t since = std::max(seconds, marked_seconds_) - std::min(seconds, marked_seconds_);
   if (since < kMarkEverySeconds) return absl::OkStatus();
   rocksdb::WriteBatch batch;
@@ -367,8 +370,8 @@ Status StoreLog::Follow(Store& store, const std::function<Status()>& read_marks)
 }
 
 Status StoreLog::TakeInAll(uint32_t at_once) {
-  // A server that was cut off or suspended for that long, before or during reading, may read on
-  // after the log has dropped removals.
+  // A server that was cut off or suspended for too long, before or during reading, might continue
+  // to read after the log has dropped removals.
   RETURN_IF_ERROR(CheckAge());
   const uint64_t begun = SecondsNow(*env_);
   RETURN_IF_ERROR(
@@ -407,7 +410,7 @@ Status StoreLog::Own(uint16_t partition) {
   const std::string format = MetaKeyOf(MetaKey::kLogFormat, partition);
   ASSIGN_OR_RETURN(std::optional<uint64_t> known, base_.ReadNumber(format));
   if (!known) {
-    // As far as this process knows the partition had no owner.
+    // As far as this process knows, the partition has never had an owner.
     RETURN_IF_ERROR(TakeIn(partition, std::nullopt));
     ASSIGN_OR_RETURN(known, base_.ReadNumber(format));
   }
@@ -524,8 +527,8 @@ class StoreLog::RowTaker {
   [[nodiscard]] size_t rows() const { return rows_; }
 
  private:
-  // Even a compacted log begins with its format, or, once that was raised, with the first owner's
-  // other row.
+  // Even a compacted log begins with its format row, or, if the format was raised later, with the
+  // first owner's other row.
   [[nodiscard]] Status CheckFirst(const LogRow& row) const {
     if (row.family == Family::kMeta && row.value &&
         (row.key == format_key_ || row.key == MetaKeyOf(MetaKey::kLogBirth, partition_))) {
@@ -555,7 +558,7 @@ Status StoreLog::CheckTail(uint16_t partition) const {
     return other || next >= mark.value_or(0) ? absl::OutOfRangeError("seen enough")
                                              : absl::OkStatus();
   };
-  // A log that ends too soon is reported by the next read.
+  // The next read reports a log that ends too soon.
   const Status read = options_.truth->Read(partition, *first, std::nullopt, look).status();
   if (!other) return absl::IsOutOfRange(read) || absl::IsAborted(read) ? absl::OkStatus() : read;
   return MakeStatus(absl::StatusCode::kDataLoss,

@@ -24,25 +24,26 @@
 
 namespace freshet::storage {
 
-// Commits go to the truth first. A start takes in the rows that the database lacks, follows the log
-// as long as another server owns it, and then owns it itself. Thread-safe, on the terms of Store.
+// Commits go to the source of truth first. A start reads the rows that the database lacks, follows
+// the log as long as another server owns it, and then takes ownership of the log. Thread-safe, with
+// the exceptions of Store.
 class StoreLog {
  public:
   // Precondition: `base` outlives this object.
   explicit StoreLog(Database& base);
 
-  // Without a log: checks that the store is not a cache, or is only to be read. Called before
+  // Without a log: checks that the store is not a cache, or is opened read-only. Called before
   // anything is written.
   [[nodiscard]] Status OpenAlone();
   // Owns the log and reads the rows that the store lacks. `store` is the Store of this object;
-  // `read_marks` reads again the rows that it keeps in memory.
+  // `read_marks` rereads the rows that the store keeps in memory.
   [[nodiscard]] Status CatchUp(Store& store, const std::function<Status()>& read_marks);
-  // Checks that the log still knows all removals since this cache was last written.
+  // Checks that the log still has all removals since this cache was last written.
   [[nodiscard]] Status CheckAge() const;
   // Whether the source of truth is a log.
   [[nodiscard]] bool is_cache() const { return options_.truth != nullptr || base_.read_only(); }
-  // Writes a batch to the source of truth, and then here. If only the second fails, the store takes
-  // no further writes: the next start makes up for it.
+  // Writes a batch to the source of truth, and then to the database. If only the second write
+  // fails, the store accepts no further writes, and the next start reads the rows from the log.
   [[nodiscard]] Status Write(rocksdb::WriteBatch* batch, uint16_t partition);
 
  private:
@@ -54,37 +55,37 @@ class StoreLog {
   // Writes rows of one partition into the store.
   class RowTaker;
 
-  // Notes from time to time when the store last had all of the log. Earlier removals are all in the
-  // store.
+  // Periodically stores the time when the store last had all of the log. All removals before that
+  // time are in the store.
   [[nodiscard]] Status MarkTime(uint64_t seconds);
   // Removes the rows that make this store a cache.
   [[nodiscard]] Status LeaveLog(uint64_t complete_seconds);
-  // Checks that this store can be a cache of that log.
+  // Checks that this store can be a cache of `log`.
   [[nodiscard]] Status CheckCache(const ChangeLog& log) const;
   // Counts new range deletions, and flushes the frontier when there are enough to slow reads down.
   // Only for the frontier's thread, which alone forgets queues.
   void NoteRanges(size_t ranges);
   // Checks that the partition is the one from which this store was read.
   [[nodiscard]] Status CheckBirth(uint16_t partition) const;
-  // Makes this store a cache of this log, and of no other from now on.
+  // Makes this store a cache of `log`, and of no other log from now on.
   [[nodiscard]] Status MarkName(const ChangeLog& log);
   // Reads rows that others append, until this store may own the log.
   [[nodiscard]] Status Follow(Store& store, const std::function<Status()>& read_marks);
-  // Calls the follower's Prepare when it is time for that.
+  // Calls the follower's Prepare when the follower wants that.
   [[nodiscard]] Status Prepare(Store& store, const std::function<Status()>& read_marks);
   void OutdatePrepared();
-  // DataLoss: the partition no longer has the rows that this store has read last.
+  // Not OK: DataLoss if the partition no longer has the rows that this store has read last.
   [[nodiscard]] Status CheckTail(uint16_t partition) const;
   // Reads a partition up to `end`, as ChangeLog::Read does, into the store.
   [[nodiscard]] Status TakeIn(uint16_t partition, std::optional<uint64_t> end);
-  // Reads all partitions, `at_once` at a time.
+  // Reads all partitions, `at_once` of them at a time.
   [[nodiscard]] Status TakeInAll(uint32_t at_once);
-  // Owns a partition, and reads the rest of it.
+  // Takes ownership of a partition, and reads the rest of it.
   [[nodiscard]] Status Own(uint16_t partition);
-  // Does `work` for all partitions, `at_once` at a time. Returns the first failure.
+  // Calls `work` for all partitions, `at_once` of them at a time. Returns the first failure.
   [[nodiscard]] Status OfAll(uint32_t at_once, const std::function<Status(uint16_t)>& work) const;
-  // Both append rows that this store, the owner of the partition, must find when it reads on: then
-  // it has read all rows of others. Both return the offset after their rows.
+  // Both append rows to a partition that this store owns. When it finds these rows while it reads,
+  // it has read all rows of other servers. Both return the offset after their rows.
   [[nodiscard]] StatusOr<uint64_t> AppendOwners(uint16_t partition);
   [[nodiscard]] StatusOr<uint64_t> AppendFirst(uint16_t partition);
   using Numbers = std::vector<std::pair<MetaKey, uint64_t>>;

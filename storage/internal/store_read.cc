@@ -14,7 +14,7 @@
 namespace freshet::storage {
 namespace {
 
-// Pages that one List call reads: limits the time of a query that few pages match.
+// Pages that one List call reads. This limits the time of a query that matches few pages.
 constexpr size_t kMaxSeenPerList = 8192;
 // Rows of removed pages that one read of several pages skips; each costs about as much as a page.
 constexpr uint64_t kMostPassed = 4096;

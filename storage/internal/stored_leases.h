@@ -20,16 +20,17 @@
 
 namespace freshet::storage {
 
-// Rows of a start are read once for all slots, and again only after commits. Thread-safe, on the
-// terms of Store.
+// The rows for a start are read once for all slots, and again only after commits. Thread-safe, with
+// the exceptions of Store.
 class StoredLeases {
  public:
   using Logs = std::array<LeaseLog, limits::kMaxShards>;
   // The rows about leases that start-up reads.
   struct Rows {
-    uint64_t commits = 0;                                     // commits before the read
-    std::vector<LeaseRecord> leases;                          // by slot and id
-    std::vector<std::pair<PageNumber, Instant>> assignments;  // last of each page, by number
+    uint64_t commits = 0;             // commits before the read
+    std::vector<LeaseRecord> leases;  // by slot and id
+    std::vector<std::pair<PageNumber, Instant>>
+        assignments;  // the last one of each page, by number
 
     // Visits the rows of one slot.
     [[nodiscard]] Status Visit(Slot slot, LoadVisitor& visitor) const;
@@ -38,8 +39,8 @@ class StoredLeases {
   // Precondition: `base` outlives this object.
   explicit StoredLeases(const Database& base) : base_(base) {}
 
-  // Opens the logs; again when the rows have changed. Returns no DataLoss, since a damaged store
-  // can still be opened and examined: Read and Deal return it.
+  // Opens the logs. Called again when the rows have changed. Does not return DataLoss, so that a
+  // damaged store can still be opened and examined; Read and Deal return it.
   [[nodiscard]] Status Open();
   // Returns the rows, read once for each number of `commits`.
   [[nodiscard]] StatusOr<std::shared_ptr<const Rows>> Read(uint64_t commits) const
@@ -49,8 +50,8 @@ class StoredLeases {
     const MutexLock lock(mutex_);
     rows_.reset();
   }
-  // Rewrites the leases for this number of shards. Returns the new logs for Install, which follows
-  // once the batch was written.
+  // Rewrites the leases for this number of shards. Returns the new logs for Install, which must be
+  // called after the batch was written.
   [[nodiscard]] StatusOr<std::unique_ptr<Logs>> Deal(uint32_t shards, uint64_t commits,
                                                      rocksdb::WriteBatch* batch) const;
   // Replaces the logs, after their rows were written.

@@ -94,7 +94,7 @@ class TableCheck {
     Reader begin(std::string_view(footer).substr(0, kPlacesEnd));
     const uint8_t kind = begin.U8();
     if (kind == kNoChecksums) return Damaged(footer_at_, "the blocks have no checksums");
-    // With another footer RocksDB would read some of a table without its checksums.
+    // With a different footer RocksDB would read parts of a table without verifying checksums.
     if (!ours || kind != kXxh3) return Damaged(footer_at_, "the footer is wrong");
     const Place metaindex = ReadPlace(begin);
     const Place index = ReadPlace(begin);
@@ -119,7 +119,7 @@ class TableCheck {
     return IOStatus::OK();
   }
 
-  // Whether block and trailer lie before the footer.
+  // Returns true if the block and its trailer lie before the footer.
   [[nodiscard]] bool Fits(const Place& place) const {
     return place.offset <= footer_at_ && place.bytes <= footer_at_ - place.offset &&
            kTrailerBytes <= footer_at_ - place.offset - place.bytes;

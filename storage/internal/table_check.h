@@ -11,10 +11,10 @@
 
 namespace freshet::storage {
 
-// Corruption, with `path` and the offset: RocksDB must not read the table, because it is damaged,
-// or has a footer that no release of Freshet writes. OK: RocksDB may read it, and finds all other
-// damage itself, also in a file too short for a footer. `table` has `bytes` bytes. Costs three
-// short reads. Thread-safe.
+// Checks the table at `path`, which has `bytes` bytes. OK: RocksDB can read the table safely, and
+// finds all other damage itself, even in a file that is too short for a footer. Not OK: Corruption,
+// with the path and the offset, if the table is damaged or has a footer that no release of Freshet
+// writes. RocksDB must not read it. Costs three short reads. Thread-safe.
 [[nodiscard]] rocksdb::IOStatus CheckTable(const std::string& path,
                                            const rocksdb::FSRandomAccessFile& table,
                                            uint64_t bytes);

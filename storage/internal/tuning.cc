@@ -25,7 +25,7 @@ constexpr double kMemtableFilterShare = 0.02;
 constexpr uint64_t kMostArenaBytes = 1 << 20;
 constexpr uint64_t kArenasInMemtable = 8;
 // A row takes more space in a memtable than in a log; a lease of 40 bytes takes twice as much. Logs
-// this many times longer than their limit are not held in memory.
+// that are more than kLongestLogs times longer than their limit are not held in memory.
 constexpr uint64_t kMemtablePerLog = 3;
 constexpr uint64_t kLongestLogs = 2;
 // About a quarter of the bytes of the level below. With half as many tables, compactions of
@@ -38,12 +38,12 @@ constexpr size_t kSyncStepBytes = 1 << 20;
 constexpr uint64_t kRewriteAfterSeconds = uint64_t{30} * 24 * 3600;
 constexpr size_t kManifestBytes = 1 << 20;
 constexpr size_t kFileBufferBytes = 4 << 20;
-// A table with many deletions among this many neighbours is compacted at once: until then walks
-// skip the deleted rows one by one.
+// A table with kMostDeletions deletions among kNeighbours consecutive rows is compacted at once,
+// because scans skip deleted rows one by one until then.
 constexpr size_t kNeighbours = 128 << 10;
 constexpr size_t kMostDeletions = 64 << 10;
 
-// Forwards RocksDB's log to the program's log: errors as they are, warnings as details.
+// Forwards RocksDB's log to the program's log: errors as errors, and warnings as debug messages.
 class ForwardingLogger : public rocksdb::Logger {
  public:
   explicit ForwardingLogger(std::function<void(char, std::string_view)> log)
@@ -55,7 +55,7 @@ class ForwardingLogger : public rocksdb::Logger {
     const int size = std::vsnprintf(line, sizeof(line), format, arguments);
     if (size <= 0) return;
     const size_t length = std::min<size_t>(static_cast<size_t>(size), sizeof(line) - 1);
-    // RocksDB warns of its own workings in ordinary use too: no reason to alarm an operator.
+    // RocksDB also logs warnings in normal operation, which should not alarm an operator.
     const char mark = level >= rocksdb::InfoLogLevel::ERROR_LEVEL ? 'E' : 'D';
     log_(mark, std::string_view(line, length));
   }
@@ -67,7 +67,8 @@ class ForwardingLogger : public rocksdb::Logger {
   const std::function<void(char, std::string_view)> log_;
 };
 
-// Makes all keys neighbours: an insertion searches from where the last one ended.
+// Puts all keys under one insertion hint, so that an insertion searches from where the last one
+// ended.
 class OneNeighbourhood : public rocksdb::SliceTransform {
  public:
   [[nodiscard]] const char* Name() const override { return "FreshetOneNeighbourhood"; }
@@ -96,9 +97,9 @@ rocksdb::DBOptions MakeDbOptions(const StoreOptions& options) {
   // fault is an error.
   db.wal_recovery_mode = rocksdb::WALRecoveryMode::kAbsoluteConsistency;
   db.track_and_verify_wals_in_manifest = true;
-  // Only a full device can be overcome (Store::Commit); all other errors end writing.
+  // Only a full device can be recovered from (Store::Commit); all other errors end writing.
   db.max_bgerror_resume_count = 0;
-  // A reused log file would hold old records behind the new ones, and syncs no faster.
+  // A reused log file would hold old records after the new ones, and would not sync faster.
   db.recycle_log_file_num = 0;
   // Whole-file checksums, so that verification covers every byte of every table file.
   db.file_checksum_gen_factory = rocksdb::GetFileChecksumGenCrc32cFactory();
@@ -118,7 +119,8 @@ rocksdb::DBOptions MakeDbOptions(const StoreOptions& options) {
   // A write batch reaches the log in one append, so that a batch repeated after a full device can
   // be recognised (storage/internal/wal_check.h).
   db.writable_file_max_buffer_size = kFileBufferBytes;
-  // The MANIFEST keeps the first and last keys of long deleted tables: keep it short.
+  // Keeps the MANIFEST short, because it retains the first and last keys of tables that were
+  // deleted long ago.
   db.max_manifest_file_size = kManifestBytes;
   db.avoid_unnecessary_blocking_io = true;
   return db;

@@ -22,8 +22,8 @@ namespace freshet::storage {
 
 // Makes room in a family's memtable for all rows of `log_bytes` of logs. Otherwise RocksDB would
 // flush each memtable that outgrows its limit during the replay, and then all others, before it
-// opens. False, and nothing changed: the logs fit anyway, or are longer than logs should become.
-// Thread-safe.
+// opens. Returns false and changes nothing if the logs fit anyway, or are longer than logs should
+// become. Thread-safe.
 [[nodiscard]] bool MakeRoomForReplay(uint64_t log_bytes, const StoreOptions& options,
                                      rocksdb::ColumnFamilyOptions* family);
 

@@ -18,7 +18,8 @@
 namespace freshet::storage {
 namespace {
 
-// Every start validates every page, and refusals are rare: cold functions make the messages.
+// Every start validates every page, and failures are rare, so the messages are made in cold
+// functions.
 [[gnu::cold, gnu::noinline]] Status BeforeTheEpoch(std::string_view field, Instant value) {
   return InvalidArgument("{}: {} us is before the epoch", field, value.micros());
 }

@@ -2,7 +2,7 @@
 // before encoding is a bug of the program. A failure after decoding means that the store was
 // damaged or written by another program.
 //
-// All functions are thread-safe and return InvalidArgument naming the field.
+// All functions are thread-safe. Not OK: InvalidArgument, with the name of the field.
 #ifndef FRESHET_STORAGE_INTERNAL_VALIDATE_H_
 #define FRESHET_STORAGE_INTERNAL_VALIDATE_H_
 

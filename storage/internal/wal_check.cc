@@ -28,7 +28,7 @@ constexpr size_t kPieceBytes = 16 * kLogBlockBytes;
 enum RecordType : uint8_t { kZero = 0, kFull = 1, kFirst = 2, kMiddle = 3, kLast = 4 };
 // RocksDB writes the name of a MANIFEST into CURRENT, usually 16 bytes.
 constexpr uint64_t kMostCurrentBytes = 64;
-// A write of the store is never larger than this.
+// Writes of the store are never larger than this.
 constexpr size_t kMostRepeatedBytes = size_t{256} << 20;
 // A logical record is a write batch: sequence number (8 bytes), number of changes (4), the changes.
 constexpr size_t kBatchHeaderBytes = 12;
@@ -131,12 +131,12 @@ class LogScan {
     kNoBatch,     // a record too short for a write batch
   };
 
-  // Begins at `start`, where a record begins.
+  // Starts at `start`, which must be the beginning of a record.
   explicit LogScan(LogKind kind, size_t start = 0)
       : smallest_(kind == LogKind::kWal ? kBatchHeaderBytes : 1), offset_(start) {}
 
-  // `piece` follows the pieces of earlier calls; all but the last end with a block. Not to be
-  // called after a result other than kOfPiece.
+  // `piece` directly follows the piece of the previous call. All pieces but the last must end at
+  // the end of a block. Must not be called after a result other than kOfPiece.
   End Scan(std::string_view piece) {
     const size_t base = offset_;
     while (offset_ - base < piece.size()) {
@@ -245,13 +245,14 @@ class LogJudge {
     Torn(cut_off ? "a record is cut off" : "a record's end was never written");
   }
 
-  // Whether a failed write was repeated: the bytes from the current record up to the bad part
-  // appear again right behind, and without the first copy the log is intact.
+  // Returns true if a failed write was repeated: the bytes from the current record up to the bad
+  // part appear again directly after it, and without the first copy the log is intact.
   [[nodiscard]] bool IsRepeated(const Header& header) const {
     const size_t start = scan_.start();
     const std::string_view tail = log_.substr(start);
-    // The repetition begins with the bytes that it repeats. These cannot include the whole bad
-    // part, nor a bad header: then the repetition would be bad too. So few lengths are possible.
+    // The repetition begins with the bytes that it repeats. These cannot include the whole bad part
+    // or a bad header, because the repetition would then be bad too. So only few lengths are
+    // possible.
     const size_t good = scan_.offset() - start;
     const size_t bad = kHeaderBytes + (IsPossible(header) ? header.length : 0);
     const size_t longest = std::min({tail.size() / 2, good + bad - 1, kMostRepeatedBytes});
@@ -264,8 +265,8 @@ class LogJudge {
     return false;
   }
 
-  // Whether later writes follow the bad place at `offset`. Crafted junk can make this take minutes,
-  // as each checksum covers up to a block.
+  // Returns true if later writes follow the bad place at `offset`. Crafted junk can make this take
+  // minutes, because each checksum covers up to a block.
   [[nodiscard]] bool IntactRecordBehind(size_t offset) const {
     for (size_t at = offset + 1; at + kHeaderBytes <= log_.size(); ++at) {
       const size_t block_rest = kLogBlockBytes - at % kLogBlockBytes;
@@ -285,7 +286,7 @@ class LogJudge {
     return kind_ != LogKind::kWal || rest[kHeaderBytes + sizeof(uint64_t) - 1] == '\0';
   }
 
-  // Nobody waits for the result any more.
+  // Whether the opening was cancelled, so that the result is not needed.
   [[nodiscard]] bool Cancelled() const { return progress_ != nullptr && progress_->cancelled; }
 
   void Torn(std::string what) { Fault(true, std::move(what)); }
@@ -337,7 +338,8 @@ StatusOr<WalReading> ReadWholeLog(rocksdb::Env* env, const std::string& path, Lo
   return reading;
 }
 
-// Does so for a write-ahead log. Holds one piece in memory, or all of a log that is not intact.
+// Does the same for a write-ahead log. Holds one piece in memory, or all of a log that is not
+// intact.
 StatusOr<WalReading> ReadWalFile(rocksdb::Env* env, const std::string& path,
                                  OpenProgress* progress) {
   std::unique_ptr<rocksdb::SequentialFile> file;
@@ -420,8 +422,8 @@ bool NamesManifest(std::string_view current) {
   return !current.empty() && current.find_first_not_of("0123456789") == std::string_view::npos;
 }
 
-// RocksDB takes every bad end of the MANIFEST for a torn tail, and would forget tables whose logs
-// are deleted. RocksDB itself reports a missing MANIFEST.
+// RocksDB treats every bad end of the MANIFEST as a torn tail, and would then forget tables whose
+// logs are already deleted. RocksDB itself reports a missing MANIFEST.
 Status CheckManifest(rocksdb::Env* env, const std::string& dir,
                      const std::function<void(char, std::string_view)>& log,
                      const OpenProgress* progress) {
@@ -439,7 +441,7 @@ Status CheckManifest(rocksdb::Env* env, const std::string& dir,
   return reading.fault.torn ? CutLog(env, reading.fault, log) : DamagedLog(reading.fault);
 }
 
-// Checks logs one after the other, each against the one before. Owner thread only.
+// Checks logs one after another, each against the previous one. Owner thread only.
 class WalChecker {
  public:
   WalChecker(rocksdb::Env* env, WalPolicy policy,
@@ -469,7 +471,7 @@ class WalChecker {
   Status Finish() { return torn_ ? Cut(*torn_) : absl::OkStatus(); }
 
  private:
-  // `next`: a log behind the damage that was already read; may be empty.
+  // `next`: a log after the damage that was already read; empty = none.
   Status Damage(const WalFault& fault, const std::string& next) {
     if (policy_ == WalPolicy::kRefuse) {
       return DamagedLog(fault);
@@ -493,7 +495,7 @@ class WalChecker {
   OpenProgress* const progress_;  // nullptr = none
   std::optional<WalFault> torn_;  // end of the previous log, not decided yet
   uint64_t next_sequence_ = 0;    // 0 = no record read yet
-  bool cut_ = false;              // damage was cut: all later logs are set aside
+  bool cut_ = false;              // damage was cut off, so all later logs are renamed
 };
 
 }  // namespace

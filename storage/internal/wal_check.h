@@ -1,21 +1,21 @@
 // Examines the logs of a database before RocksDB replays them: the write-ahead logs, and the
-// MANIFEST, which has the same form. Answers the question that RocksDB's recovery modes cannot. Is
-// the bad end of a log an unacknowledged write that a crash cut short, or damage to acknowledged
-// data?
+// MANIFEST, which has the same form. Answers a question that RocksDB's recovery modes cannot
+// answer: is the bad end of a log an unacknowledged write that a crash cut short, or damage to
+// acknowledged data?
 //
-// RocksDB's modes: kAbsoluteConsistency refuses both. kTolerateCorruptedTailRecords takes a flipped
-// length byte within the last 32 KiB for a short write, and silently drops acknowledged records
-// behind it. kPointInTimeRecovery drops everything behind any damage. So this check decides and
-// cuts off torn tails, and RocksDB is then told to tolerate nothing.
+// RocksDB's modes: kAbsoluteConsistency refuses both. kTolerateCorruptedTailRecords treats a
+// flipped length byte within the last 32 KiB as a short write, and silently drops acknowledged
+// records after it. kPointInTimeRecovery drops everything after any damage. So this check decides
+// and cuts off torn tails, and RocksDB is then told to tolerate no bad records.
 //
-// A bad place is a torn tail in two cases. In the first the file ends inside the record, or is all
-// zeros from some sector of it on, and the bytes have no better explanation: no other length makes
-// the record's checksum right, and no intact record begins behind it. In the second a write that
-// failed for lack of space begins here, directly followed by the same write repeated. RocksDB
-// repeats it when it is resumed; the repetition ends the log and was not acknowledged either. If
-// the log is not the last, the next log must also continue with the very next sequence number. Then
-// the torn record was never part of the database: RocksDB gives no number to a write that failed.
-// Every other bad place is damage.
+// A bad place is a torn tail in two cases. In the first case the file ends inside the record, or
+// has only zeros from some sector of the record on. In addition no other length makes the record's
+// checksum right, and no intact record begins after it. In the second case a write that failed for
+// lack of space begins here, and is directly followed by a repetition of the same write. RocksDB
+// repeats the write when it is resumed. The repetition ends the log and was not acknowledged
+// either. If the log is not the last one, the next log must also continue with the very next
+// sequence number. This shows that the torn record was never part of the database, because RocksDB
+// assigns no number to a failed write. Every other bad place is damage.
 #ifndef FRESHET_STORAGE_INTERNAL_WAL_CHECK_H_
 #define FRESHET_STORAGE_INTERNAL_WAL_CHECK_H_
 
@@ -39,7 +39,7 @@ struct WalFault {
   std::string file;
   uint64_t offset = 0;  // where the unreadable record begins
   uint64_t bytes = 0;   // from there to the end of the file
-  bool torn = false;    // a torn tail; else damage
+  bool torn = false;    // true = a torn tail, false = damage
   std::string what;
 };
 
@@ -71,15 +71,16 @@ enum class WalPolicy : uint8_t {
   kCut,     // the log ends before the damage; later logs are renamed to NAME.lost
 };
 
-// Whether `dir` holds a database. DataLoss: it holds tables or logs without CURRENT, the file that
-// names the MANIFEST, so that RocksDB would start an empty database; or CURRENT is far too long.
-// FailedPrecondition: one of them fails CheckIsFile (storage/internal/file_copy.h). Thread-safe.
+// Returns true if `dir` holds a database. Not OK: DataLoss if it holds tables or logs without
+// CURRENT, the file that names the MANIFEST, because RocksDB would then start an empty database, or
+// if CURRENT is far too long; FailedPrecondition if one of these files fails CheckIsFile
+// (storage/internal/file_copy.h). Thread-safe.
 [[nodiscard]] StatusOr<bool> DatabaseExists(rocksdb::Env* env, const std::string& dir);
 
 // Examines the MANIFEST in use and all write-ahead logs in `dir`, in order, and cuts torn tails
-// off; with kCut, damage in write-ahead logs too. Reports each cut to `log` ('W'), and the bytes
-// checked and to be checked to `progress`, which may be nullptr. Takes 0.1 s for 256 MiB that the
-// operating system has in memory. Thread-compatible: the caller holds the directory's lock.
+// off; with kCut, damage in write-ahead logs too. Reports each cut to `log` ('W'), and the numbers
+// of checked and of all bytes to `progress`, which may be nullptr. Takes 0.1 s for 256 MiB that the
+// operating system has cached. Thread-compatible: the caller holds the directory's lock.
 [[nodiscard]] Status CheckLogs(rocksdb::Env* env, const std::string& dir, WalPolicy policy,
                                const std::function<void(char, std::string_view)>& log,
                                OpenProgress* progress = nullptr);

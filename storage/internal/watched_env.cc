@@ -16,7 +16,8 @@ using rocksdb::IOOptions;
 using rocksdb::IOStatus;
 using rocksdb::Slice;
 
-// RocksDB knows only one of two errors for a lack of space: an exceeded quota has another number.
+// RocksDB recognizes only ENOSPC as a lack of space. An exceeded quota has a different error
+// number.
 IOStatus NamedFull(IOStatus status) {
   if (!status.IsIOError() || status.IsNoSpace()) return status;
   const std::string text = status.ToString();

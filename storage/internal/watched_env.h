@@ -1,5 +1,5 @@
-// Counts RocksDB's writes, which shows whether the disk answers. Waiting commits do not show that:
-// RocksDB also delays them while it compacts tables.
+// Counts RocksDB's writes, which shows whether the disk responds. Waiting commits do not show this,
+// because RocksDB also delays them while it compacts tables.
 #ifndef FRESHET_STORAGE_INTERNAL_WATCHED_ENV_H_
 #define FRESHET_STORAGE_INTERNAL_WATCHED_ENV_H_
 
@@ -17,8 +17,8 @@ struct WriteCounts {
   std::atomic<uint64_t> ended = 0;
 };
 
-// Wraps `base`, which outlives it, and counts appends and syncs of files. Reports an exceeded quota
-// as a lack of space. Thread-safe.
+// Wraps `base`, which outlives it, and counts appends and syncs of files. Reports an exceeded disk
+// quota as a full disk. Thread-safe.
 [[nodiscard]] std::unique_ptr<rocksdb::Env> WatchWrites(rocksdb::Env* base,
                                                         std::shared_ptr<WriteCounts> counts);
 

@@ -16,10 +16,10 @@ namespace freshet::storage {
 // Remembers failures in RocksDB outside of commits. Thread-safe.
 class WriteListener final : public rocksdb::EventListener {
  public:
-  // Whether a sync of a log failed: then the content of the device is unknown, even if the device
-  // was merely full.
+  // Whether a sync of a log failed. If so, the content of the device is unknown, even if the device
+  // was only full.
   [[nodiscard]] bool sync_failed() const { return sync_failed_; }
-  // Whether a failure occurred that free space cannot mend.
+  // Whether a failure occurred that free space cannot fix.
   [[nodiscard]] bool background_failed() const { return background_failed_; }
 
   bool ShouldBeNotifiedOnFileIO() override { return true; }
@@ -30,13 +30,13 @@ class WriteListener final : public rocksdb::EventListener {
                       info.operation == FileOperationType::kRangeSync;
     if (sync && info.file_path.ends_with(".log")) sync_failed_ = true;
   }
-  // Stops RocksDB from recovering by itself, at times of its own choosing, during which it refuses
-  // Resume. Commits call Resume when there is reason to.
+  // Prevents RocksDB's automatic recovery, during which it refuses Resume. Commits call Resume when
+  // there is a reason to.
   void OnErrorRecoveryBegin(rocksdb::BackgroundErrorReason, rocksdb::Status,
                             bool* auto_recovery) override {
     *auto_recovery = false;
   }
-  // RocksDB calls some errors fatal from which it can recover: this lowers their severity.
+  // Lowers the severity of errors that RocksDB calls fatal although it can recover from them.
   void OnBackgroundError(rocksdb::BackgroundErrorReason, rocksdb::Status* status) override {
     const bool passes = status->IsNoSpace() || resumes_;
     if (!resumes_) (passes ? ran_out_ : background_failed_) = true;
@@ -71,15 +71,15 @@ class Writing {
   std::atomic<int>* const writing_;
 };
 
-// Writes `bytes` bytes into a file of `dir`, and removes the file: a device may have less room than
-// it reports. Thread-compatible.
+// Writes `bytes` bytes into a new file in `dir` and removes the file, because a device may have
+// less space than it reports. Thread-compatible.
 [[nodiscard]] rocksdb::Status ProbeSpace(rocksdb::Env& env, const std::string& dir, uint64_t bytes);
 // Removes the file of a probe that was interrupted by a kill, if any. Thread-compatible.
 void RemoveProbe(rocksdb::Env& env, const std::string& dir);
 
 // Makes RocksDB write again after it ran out of space. If `has_log`, also begins a new log, by
 // rewriting an existing row. No other thread may write meanwhile. Not OK: the database must be
-// reopened, since RocksDB 7.8 can wait for ever in a second attempt.
+// reopened, because RocksDB 7.8 can wait forever in a second attempt.
 [[nodiscard]] rocksdb::Status ResumeWriting(rocksdb::DB& db, WriteListener& listener, bool has_log,
                                             rocksdb::ColumnFamilyHandle* family,
                                             const std::string& key);
