@@ -62,7 +62,7 @@ class FRESHET_THREAD_ANNOTATION(scoped_lockable) MutexLock {
   bool held_ = true;
 };
 
-// Thread-safe. Wakes may be spurious: wait in a loop that tests the condition.
+// Thread-safe. Wakeups may be spurious, so callers must wait in a loop that tests the condition.
 class Condition {
  public:
   void Wait(Mutex& mutex) FRESHET_REQUIRES(mutex) {
@@ -73,13 +73,14 @@ class Condition {
   // Returns when notified or after `timeout`, which may be zero, negative or the maximum.
   void WaitFor(Mutex& mutex, std::chrono::microseconds timeout) FRESHET_REQUIRES(mutex) {
     if (timeout <= timeout.zero()) return;
-    // A year counts as for ever: larger values overflow inside the standard library.
+    // Waits of more than a year are shortened to a year, because larger values overflow inside the
+    // standard library.
     timeout = std::min<std::chrono::microseconds>(timeout, std::chrono::hours(24 * 365));
     std::unique_lock<std::mutex> lock(mutex.mutex_, std::adopt_lock);
     condition_.wait_for(lock, timeout);
     lock.release();
   }
-  // Returns when notified, or at `until` at the latest.
+  // Returns when notified, or at the latest at `until`.
   void WaitUntil(Mutex& mutex, std::chrono::steady_clock::time_point until)
       FRESHET_REQUIRES(mutex) {
     std::unique_lock<std::mutex> lock(mutex.mutex_, std::adopt_lock);

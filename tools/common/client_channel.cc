@@ -19,7 +19,7 @@
 namespace freshet {
 namespace {
 
-// Certificate chains and tokens are smaller.
+// Certificate chains and tokens are smaller than this.
 constexpr size_t kMaxFileBytes = size_t{1} << 20;
 constexpr std::string_view kBlanks = " \t\r\n";
 
@@ -35,7 +35,8 @@ absl::StatusOr<std::string> ReadSmallFile(const std::string& path) {
   return text;
 }
 
-// Whether the text can be a header's value; most other files cannot.
+// Returns true if the text can be the value of a header. Most files that are not token files fail
+// this check.
 bool IsToken(std::string_view token) {
   return !token.empty() && token.size() <= 4096 &&
          std::all_of(token.begin(), token.end(), [](char c) { return c > ' ' && c < 0x7f; });
@@ -70,8 +71,9 @@ class TokenInterceptors final : public grpc::experimental::ClientInterceptorFact
   const std::string value_;
 };
 
-// Whether an address is surely this machine's, whatever a resolver says: a full IP address, or
-// `localhost`. A name that merely begins like a number does not count.
+// Returns true if an address certainly belongs to this machine, whatever a resolver says: a
+// complete loopback IP address, or `localhost`. A name that only begins like a number does not
+// count.
 bool IsThisMachine(std::string_view address) {
   if (address.starts_with("unix:")) return true;
   const size_t colon = address.rfind(':');
@@ -141,7 +143,7 @@ absl::StatusOr<std::shared_ptr<grpc::Channel>> OpenChannel(
     const std::string& address, const ClientSecurity& security,
     const grpc::ChannelArguments& extra_arguments) {
   grpc::ChannelArguments arguments(extra_arguments);
-  // A web proxy does not lead to an internal service, and would see the token in plain text.
+  // A web proxy cannot reach an internal service, and would see the token in plain text.
   arguments.SetInt(GRPC_ARG_ENABLE_HTTP_PROXY, 0);
   auto credentials = CredentialsOf(security);
   if (!credentials.ok()) return credentials.status();

@@ -1,5 +1,5 @@
-// Connects programs to a server: over TLS, with a certificate or token, as flags and the
-// environment say.
+// Connects programs to a server. Flags and the environment determine whether a program uses TLS, a
+// certificate or a token.
 #ifndef FRESHET_TOOLS_COMMON_CLIENT_CHANNEL_H_
 #define FRESHET_TOOLS_COMMON_CLIENT_CHANNEL_H_
 
@@ -15,12 +15,12 @@ namespace freshet {
 
 // Value type, thread-compatible.
 struct ClientSecurity {
-  bool tls = false;         // trusts the system's authorities
-  std::string ca;           // PEM file of authorities to trust instead; implies TLS
+  bool tls = false;         // uses TLS, and trusts the system's CAs
+  std::string ca;           // PEM file of CAs to trust instead; implies TLS
   std::string certificate;  // PEM file of the client's own certificate; implies TLS
   std::string key;          // PEM file
   std::string token_file;   // holds only the token
-  std::string token;        // only from the environment: others can read command lines
+  std::string token;        // only from the environment, because other users can read command lines
 
   [[nodiscard]] bool speaks_tls() const { return tls || !ca.empty() || !certificate.empty(); }
 };
@@ -29,17 +29,17 @@ struct ClientSecurity {
 // FRESHET_TLS_KEY, FRESHET_TOKEN_FILE and FRESHET_TOKEN. `security` outlives `app`.
 void AddSecurityOptions(CLI::App& app, ClientSecurity& security);
 
-// Reads a token file without surrounding blanks. InvalidArgument or NotFound gives the reason
-// without the file's content; `name` stands for the file in messages.
+// Reads a token file without surrounding blanks. Not OK: InvalidArgument or NotFound, with the
+// reason but without the file's content. `name` stands for the file in messages.
 [[nodiscard]] absl::StatusOr<std::string> ReadToken(const std::string& path,
                                                     const std::string& name);
 
 // Returns the token of a client; empty = none. Errors: from ReadToken.
 [[nodiscard]] absl::StatusOr<std::string> TokenOf(const ClientSecurity& security);
 
-// Opens a channel that identifies the client with every call, and ignores proxies of the
-// environment. InvalidArgument or NotFound names the fault: a file, or a token that would go in
-// plain text to another machine. Connects only when used.
+// Opens a channel that identifies the client with every call, and ignores proxies that the
+// environment sets. Connects only when used. Not OK: InvalidArgument or NotFound, with the reason:
+// a file is wrong, or a token would be sent in plain text to another machine.
 [[nodiscard]] absl::StatusOr<std::shared_ptr<grpc::Channel>> OpenChannel(
     const std::string& address, const ClientSecurity& security,
     const grpc::ChannelArguments& arguments);

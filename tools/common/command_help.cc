@@ -26,7 +26,7 @@ class HelpFormatter : public CLI::Formatter {
     return name.substr(0, name.find('{'));
   }
 
-  // "N ... (0 to 3600; default 5; or FRESHET_TIMEOUT)".
+  // For example "N ... (0 to 3600; default 5; or FRESHET_TIMEOUT)".
   std::string make_option_opts(const CLI::Option* option) const override {
     std::string text;
     std::vector<std::string> notes;

@@ -25,7 +25,7 @@ std::string UnknownCommand(const CLI::App& command, std::string_view word) {
   return WrongValue(word, "a command") + DidYouMean(word, names);
 }
 
-// Flags of the program are allowed after a command too.
+// Flags of the program are also allowed after a command.
 std::string UnknownFlag(const CLI::App& app, const CLI::App& command, std::string_view word) {
   const std::string flag(word.substr(0, word.find('=')));
   std::vector<std::string> names;
@@ -71,7 +71,7 @@ bool IsNumber(const std::string& text, bool whole) {
   return !text.empty() && *end == '\0' && errno == 0;
 }
 
-// Returns the faulty value: the first of several that is not of the option's kind.
+// Returns the wrong value: the first one that is not of the option's kind.
 std::string FaultyValue(const CLI::Option& option, const AllowedValues& allowed) {
   const std::vector<std::string> values = option.results();
   if (values.empty()) return {};
@@ -79,7 +79,7 @@ std::string FaultyValue(const CLI::Option& option, const AllowedValues& allowed)
     const bool whole = allowed.noun.starts_with("a whole");
     if (!IsNumber(value, whole)) return value;
     if (allowed.low.empty()) {
-      // The value is whole but must not be negative.
+      // The value is a whole number, but negative, which the option does not allow.
       if (whole && value.starts_with('-') && allowed.noun != "a whole number") return value;
       continue;
     }
@@ -102,7 +102,7 @@ std::string WrongChoiceOf(const CLI::Option& option, const AllowedValues& allowe
   return {};
 }
 
-// Returns the fault of an option's value; empty if its kind does not show one.
+// Returns what is wrong with an option's value; empty if its kind shows no error.
 std::string WrongValueOf(const CLI::Option& option) {
   const AllowedValues allowed = AllowedValuesOf(option);
   std::string wrong;

@@ -1,4 +1,4 @@
-// Explains faults in command lines, in the same words for every program.
+// Explains errors in command lines, with the same words in every program.
 #ifndef FRESHET_TOOLS_COMMON_COMMAND_LINE_FAULT_H_
 #define FRESHET_TOOLS_COMMON_COMMAND_LINE_FAULT_H_
 
