@@ -47,7 +47,7 @@ struct DoorConfig {
   std::vector<std::string>
       auth_open;          // open without identity; may hold metrics, console, reflection, indexnow
   bool insecure = false;  // allows serving other machines without TLS and identities
-  Duration reload_interval = Duration::Seconds(10);  // between checks for changed files
+  Duration reload_interval = Duration::Seconds(10);  // interval between checks for changed files
 };
 
 // The log, traces and the audit log.

@@ -28,7 +28,7 @@ namespace freshet {
 
 struct ServerConfig;
 
-// The monitor. Thread-safe. Start once.
+// The monitor. Thread-safe. Start is called once.
 class Monitor {
  public:
   // At most `connections` HTTP connections are open at a time. All references outlive this object.

@@ -1,4 +1,4 @@
-// A replicated log that is the source of truth of a store: partitions of rows, and each partition
+// A replicated log that is the source of truth of a store: it consists of partitions, each of which
 // is written by one owner at a time. The local database is then a cache of the log
 // (docs/decisions/0100-fleet-on-kafka.md).
 #ifndef FRESHET_STORAGE_CHANGE_LOG_H_
@@ -21,7 +21,7 @@ namespace freshet {
 struct LogRow {
   storage::Family family = storage::Family::kMeta;
   std::string_view key;
-  std::optional<std::string_view> value;  // unset: the row is removed
+  std::optional<std::string_view> value;  // unset = the row is removed
 };
 
 // Value type, thread-compatible.

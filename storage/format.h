@@ -72,10 +72,10 @@ enum class MetaKey : uint8_t {
   kCrawl = 8,       // + crawl id: CrawlRecord
   kLogOffset = 9,   // + partition (2 bytes): log offset up to which the store is complete
   kLogTime = 10,    // when the store last had all rows of its log, Unix seconds
-  kLogFormat = 11,  // + partition (2 bytes): kFormatVersion of rows in a log; also a row of it
+  kLogFormat = 11,  // + partition (2 bytes): kFormatVersion of rows in a log; also a row in the log
   kLogName = 12,    // XXH3-64 of the name of the store's log
-  kLogOwners = 13,  // + partition (2 bytes): rises with each new owner; also such a row
-  kLogBirth = 14,   // + partition (2 bytes): random number of the first owner; also such a row
+  kLogOwners = 13,  // + partition (2 bytes): increases with each new owner; also a row in the log
+  kLogBirth = 14,  // + partition (2 bytes): random number of the first owner; also a row in the log
   kEpochPart = 15,  // + shard (2 bytes) part (2 bytes): further parts of kEpoch, format 4
 };
 

@@ -84,7 +84,7 @@ Status FrontierStore::LoadMeta(FrontierVisitor& visitor) const {
 }
 
 // RocksDB does not count rows covered by a range deletion in the same memtable, so no scan could
-// stop early among them (ScanDue). A flush drops such rows. New ones cannot follow, since a freed
+// stop early among them (ScanDue). A flush drops such rows. No new ones can appear, because a freed
 // number is not reused in this run.
 Status FrontierStore::DropForgotten() const {
   const rocksdb::Status flushed = store_.base().db().Flush(

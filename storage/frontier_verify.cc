@@ -107,7 +107,7 @@ class Pass {
     uint64_t active = 0;
     uint64_t completed = 0;
     uint64_t waiting = 0;             // active URLs that are not in flight
-    uint64_t waiting_hash = 0;        // sum of hashes, whose order does not matter
+    uint64_t waiting_hash = 0;        // sum of hashes, so that the order of rows does not matter
     std::string first;                // the queue's first URL by text
     std::optional<FrontierDue> head;  // the first waiting URL
   };

@@ -2,14 +2,14 @@
 // from others. An inconsistent frontier can be repaired. Store::Verify checks checksums, and
 // storage::Repair repairs damaged tables.
 //
-//  lost or wrong becomes
-//  rows of due URLs rebuilt from the waiting URLs
-//  counts and head of a queue counted again
-//  a lease without its URL dropped: the URL is missing or completed
-//  a queue that has URLs restored under the key that its first URL gives it, without
-//  its settings; if another queue has that key, URLs are lost
-//  a crawl id that has queues restored as lost-N
-//  rows that cannot be read lost
+//   lost or wrong              becomes
+//   rows of due URLs           rebuilt from the waiting URLs
+//   counts and head of a queue counted again
+//   a lease without its URL    dropped: the URL is missing or completed
+//   a queue that has URLs      restored under the key that its first URL gives it, without
+//                              its settings; if another queue has that key, URLs are lost
+//   a crawl id that has queues restored as lost-N
+//   rows that cannot be read   lost
 #ifndef FRESHET_STORAGE_FRONTIER_VERIFY_H_
 #define FRESHET_STORAGE_FRONTIER_VERIFY_H_
 

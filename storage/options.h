@@ -39,9 +39,9 @@ struct StoreOptions {
   // Default sync: nothing acknowledged may be undone by a power cut. Simulation: all three.
   Durability durability = Durability::kSync;
 
-  // Cache of uncompressed blocks, index and filter blocks included. Default 256 MiB: the filters of
-  // 100 million pages are about 500 MB, of which a scheduler touches the busy part. Simulation:
-  // 64 KiB to 64 MiB.
+  // Cache of uncompressed blocks, including index and filter blocks. Default 256 MiB: the filters
+  // of 100 million pages take about 500 MB, of which a scheduler mostly uses the part for busy
+  // pages. Simulation: 64 KiB to 64 MiB.
   size_t block_cache_bytes = size_t{256} << 20;
 
   // Rows of pages that were read or written recently, for all shards together. Default 256 MiB:
@@ -79,7 +79,7 @@ struct StoreOptions {
   uint64_t reserve_bytes = uint64_t{256} << 20;
 
   // Tables are compressed: LZ4, and Zstandard in the last level.
-  // Default on: a third of the bytes. Simulation: both.
+  // Default on: tables then need a third of the bytes. Simulation: both.
   bool compress = true;
 
   // Opening raises the generation, a part of lease ids, by this much. Default 1; restoring takes a
@@ -107,8 +107,9 @@ struct StoreOptions {
   int fingerprint_bits = Fingerprinter::kBits;
 
   // The log that is the source of truth, of which this store is a cache. A commit is appended to
-  // the log before it is written here. Opening owns the log and reads missing rows. It must outlive
-  // the store. nullptr = the store's write-ahead log is the source of truth, as `durability` says.
+  // the log before it is written here. Opening takes ownership of the log and reads missing rows.
+  // The log must outlive the store. nullptr = the store's write-ahead log is the source of truth,
+  // as `durability` says.
   ChangeLog* truth = nullptr;
   // With `truth`: decides when this store may own the log. Until then, opening reads the rows that
   // others append. The follower must outlive opening. nullptr = the store owns the log at once.

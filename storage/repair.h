@@ -1,18 +1,18 @@
 // Makes a damaged store usable. If a row exists twice, repair uses the readable copy. It rebuilds
 // derived rows and reports losses.
 //
-//  lost becomes
-//  urls or texts rebuilt from each other, nothing is lost
-//  urls and texts the page cannot be saved
-//  states the page is kept, as never crawled, with default settings
-//  details the page is kept, without validators and observations
-//  hosts the host has the default politeness
-//  leases the page is free again; a result of that lease is an observation
-//  sources a name that was lost or exists twice stays reserved as lost-N
-//  meta settings as configured; the site model is learned again;
-//  fingerprints get a new secret
-//  a page stored twice the one with the lower number is kept
-//  the end of the log the last acknowledged writes, as far as the log is unreadable
+//   lost                      becomes
+//   urls or texts             rebuilt from each other, nothing is lost
+//   urls and texts            the page cannot be saved
+//   states                    the page is kept, as never crawled, with default settings
+//   details                   the page is kept, without validators and observations
+//   hosts                     the host has the default politeness
+//   leases                    the page is free again; a result of that lease is an observation
+//   sources                   a name that was lost or exists twice stays reserved as lost-N
+//   meta                      settings as configured; the site model is learned again;
+//                             fingerprints get a new secret
+//   a page stored twice       the one with the lower number is kept
+//   the end of the log        the last acknowledged writes, as far as the log is unreadable
 #ifndef FRESHET_STORAGE_REPAIR_H_
 #define FRESHET_STORAGE_REPAIR_H_
 

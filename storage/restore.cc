@@ -49,7 +49,7 @@ void Empty(rocksdb::Env* env, const std::string& dir) {
 }
 
 // `looked`: the result of CheckDirectory for `dir`. A new disk counts as empty although its file
-// system has a directory for damaged files.
+// system may have a lost+found directory.
 Status CheckEmpty(rocksdb::Env* env, const std::string& dir, const Status& looked) {
   RETURN_IF_ERROR(looked);
   std::vector<std::string> names;

@@ -46,9 +46,9 @@ struct LoadedPage {
   const PageState& state;
 };
 
-// Receives what Store::Load reads, slot after slot: the slot's hosts, its pages by rising number,
-// its assignments and leases, then OnSlotEnd (also for slots without pages). A status that is not
-// OK ends the load and is returned. Called on the thread that loads.
+// Receives what Store::Load reads, slot after slot: the slot's hosts, its pages in ascending order
+// of their numbers, its assignments and leases, and then OnSlotEnd (also for slots without pages).
+// A status that is not OK ends the load and is returned. Called on the thread that loads.
 class LoadVisitor {
  public:
   virtual ~LoadVisitor() = default;

@@ -31,7 +31,7 @@ class ClientTurns {
     its.push_front({std::move(work), weight});
     Added(client, its.size());
   }
-  // Adds `work` behind the client's other work, and removes and returns the client's oldest work.
+  // Adds `work` after the client's other work, and removes and returns the client's oldest work.
   // Precondition: the client has work here.
   [[nodiscard]] Work Replace(const Client& client, Work work, size_t weight = 1) {
     std::deque<Item>& its = work_.at(client);

@@ -19,8 +19,8 @@ inline constexpr size_t kMaxUrlsPerBatch = 10'000;
 inline constexpr size_t kMaxFrontierCrawls = 10'000;
 // Crawl ids that Freshet schedules. The same number of crawl ids may be in shadow mode in addition.
 inline constexpr size_t kMaxScheduledCrawls = 16;
-// Pages of a crawl id in shadow mode that a report reads (at most and by default), and the sample
-// of them that it computes with. Then the number of examples in a report, at most and by default.
+// Pages of a crawl id in shadow mode that a report reads, at most and by default; the number of
+// sampled pages with which it computes; and the number of examples in it, at most and by default.
 inline constexpr uint64_t kMaxShadowReportPages = 1'000'000;
 inline constexpr uint64_t kUsualShadowReportPages = 200'000;
 inline constexpr size_t kShadowReportSample = 2000;

@@ -14,7 +14,8 @@ struct HostPort {
   int port = 0;  // 0 to 65535
 };
 
-// Splits "host:port" ("[::1]:7071" for IPv6). InvalidArgument for anything else. Thread-safe.
+// Splits "host:port" ("[::1]:7071" for IPv6). Not OK: InvalidArgument for anything else.
+// Thread-safe.
 [[nodiscard]] StatusOr<HostPort> ParseHostPort(std::string_view address);
 
 // Replaces the port of `address` by `port`. Precondition: `address` is "host:port". Thread-safe.

@@ -124,7 +124,8 @@ inline constexpr int kKeyFetchThreads = 32;
 inline constexpr int kKeyFetchesOfSender = kKeyFetchThreads / 8;
 // Requests that wait for a slow answer; others get 503.
 inline constexpr size_t kMaxWaitingHttpRequests = 16;
-// Bytes of answers that clients have not taken yet. Above the cap the oldest connection is closed.
+// Bytes of answers that clients have not received yet. Above the cap a connection is closed
+// (HttpOptions::max_unsent_bytes).
 inline constexpr size_t kMaxUnsentHttpBytes = 32 << 20;
 inline constexpr int64_t kMaxHttpConnections = 10'000;
 inline constexpr size_t kMaxConfigBytes = 256 << 10;

@@ -86,7 +86,7 @@ void FrameWatch::See(const FrameHead& head) {
     case kContinuationFrame:
       return SeeBlock(head);
     case kRstStreamFrame:
-      // gRPC acts when the payload has arrived.
+      // gRPC acts on this frame only when its payload has arrived.
       reset_stream_ = head.stream;
       reset_left_ = head.length;
       return Count(limits_.resets, &resets_, "calls that are taken back");

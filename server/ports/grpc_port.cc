@@ -169,7 +169,7 @@ class GrpcPort::CallBook final : public grpc::ContextAllocator {
   Mutex mutex_;
   uint64_t serial_ FRESHET_GUARDED_BY(mutex_) = 0;  // serial number of the last call
   absl::flat_hash_map<const grpc::CallbackServerContext*, Call> calls_ FRESHET_GUARDED_BY(mutex_);
-  // Calls noted since the last Look, and calls noted between the two last ones.
+  // Calls noted since the last Look, and calls noted between the last two Looks.
   using Noted = std::vector<std::pair<const grpc::CallbackServerContext*, uint64_t>>;
   Noted noted_ FRESHET_GUARDED_BY(mutex_);
   Noted noted_before_ FRESHET_GUARDED_BY(mutex_);

@@ -17,7 +17,7 @@
 
 namespace freshet {
 
-// Returns true if two ASCII strings are equal when the case of letters is ignored.
+// Returns true if two ASCII strings are equal, ignoring case.
 [[nodiscard]] bool SameIgnoringCase(std::string_view a, std::string_view b);
 
 using HttpFields = std::vector<std::pair<std::string, std::string>>;

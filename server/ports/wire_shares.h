@@ -46,7 +46,7 @@ class WireShares {
   absl::flat_hash_map<IpAddress, WireHeld> by_network_ FRESHET_GUARDED_BY(mutex_);
 };
 
-// The amounts of one connection. Destroyed with the connection at the latest. Thread-compatible.
+// The amounts of one connection. Must not outlive the connection. Thread-compatible.
 class WireAccount {
  public:
   // Amounts that a connection may hold uncounted. Most connections never hold more.

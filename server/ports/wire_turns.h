@@ -53,8 +53,8 @@ class WireTurns {
   // begun.
   static constexpr size_t kLeastBytesPerCall = 17;
   static constexpr size_t kPiece = 256;
-  // The number of calls of Look within which gRPC surely creates a call from the bytes that it has
-  // read.
+  // After this many calls of Look, gRPC has certainly created calls from the bytes that it had read
+  // before.
   static constexpr int kLooksPerAge = 4;
 
   // Makes the reader that waits for a socket try again.

@@ -21,7 +21,8 @@ using storage::FromRocksDb;
 Status Store::Impl::BatchBuilder::Add(const Changes& changes) {
   CHECK(batch_.Count() == 0, "a batch is of one commit");
   for (const HostRecord& host : changes.hosts) RETURN_IF_ERROR(AddHost(host));
-  // Removals first: a page that is removed and added again has another number and the same URL.
+  // Removals come first, because a page that is removed and added again has a different number but
+  // the same URL.
   for (const PageRecord* page : changes.removed_pages) AddRemoval(*page);
   for (const PageWrite& write : changes.pages) RETURN_IF_ERROR(AddPage(write));
   for (const std::string& host : changes.removed_hosts) AddHostRemoval(host);
@@ -68,7 +69,7 @@ Status Store::Impl::BatchBuilder::AddEpoch(const EpochRecord& epoch) {
     Put(Family::kMeta, key);
   };
   const uint16_t parts = storage::EncodeEpochRows(epoch, put);
-  // Delete the further rows of an earlier epoch that learned more.
+  // Deletes further rows of an earlier epoch that had learned more.
   storage::Cursor rows(
       &store_.base_.db(), store_.base_.handle(Family::kMeta),
       storage::EpochPartKeyOf(epoch.shard, parts),
@@ -157,7 +158,7 @@ Status Store::Impl::BatchBuilder::AddLeases(const Changes& changes) {
 }
 
 // The serial of a removed page is never reused, even if it was the highest of its slot. So a late
-// message about the old page cannot hit a new one.
+// message about the old page cannot apply to a new one.
 void Store::Impl::BatchBuilder::AddSerialMarks() {
   for (const auto& [slot, highest] : removed_up_to_) {
     const uint64_t known = (*store_.next_serials_)[slot.value()].load(std::memory_order_relaxed);

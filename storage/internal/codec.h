@@ -7,7 +7,7 @@
 // new field gets a new tag, and a tag is never reused. A tag that the reader does not know is an
 // error, because a newer release wrote it.
 //
-//  kind 0: varint kind 1: 8 bytes, little endian kind 2: varint length, bytes
+//   kind 0: varint      kind 1: 8 bytes, little endian      kind 2: varint length, bytes
 #ifndef FRESHET_STORAGE_INTERNAL_CODEC_H_
 #define FRESHET_STORAGE_INTERNAL_CODEC_H_
 

@@ -40,7 +40,7 @@ class Database {
   // Forbids all writes, because the rows are a cache of a log that is not available.
   void MakeReadOnly() { read_only_ = true; }
   [[nodiscard]] bool read_only() const { return read_only_; }
-  // Starts compactions that StoreOptions::hold_compactions has held back; else no-op.
+  // Starts compactions that StoreOptions::hold_compactions has held back. Otherwise does nothing.
   [[nodiscard]] Status StartCompactions();
 
   [[nodiscard]] const std::string& dir() const { return dir_; }

@@ -185,8 +185,8 @@ Status MoveDatabase(rocksdb::Env* env, const std::string& from, const std::strin
     const std::string target = to + "/" + name;
     RETURN_IF_ERROR(FromRocksDb(env->RenameFile(from + "/" + name, target), "moving to " + target));
     if (name != "CURRENT") continue;
-    // If CURRENT is moved first, its move is durable before other files are moved. If it is moved
-    // last, the other moves are durable before.
+    // If CURRENT is moved first, its move is durable before other files are moved. If CURRENT is
+    // moved last, the other moves are durable before that.
     RETURN_IF_ERROR(SyncDirectory(env, to));
     RETURN_IF_ERROR(SyncDirectory(env, from));
   }

@@ -2,11 +2,11 @@
 // key is big endian, so that bytes sort as numbers; every key of a page or host starts with its
 // slot. Grammar:
 //
-//  page := slot:2 serial:6 pages
-//  host := slot:2 host hosts
-//  lease := shard:2 sequence:8 leases
-//  source := index:1 sources
-//  meta := MetaKey:1 [shard:2 [part:2] | slot:2 | crawl id] meta
+//   page   := slot:2 serial:6                            pages
+//   host   := slot:2 host                                hosts
+//   lease  := shard:2 sequence:8                         leases
+//   source := index:1                                    sources
+//   meta   := MetaKey:1 [shard:2 [part:2] | slot:2 | crawl id]    meta
 //
 // All functions are thread-safe.
 #ifndef FRESHET_STORAGE_INTERNAL_KEYS_H_

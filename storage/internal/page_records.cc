@@ -41,7 +41,7 @@ enum StatisticsTag : int {
 
 // Head byte of an observation. Bit 0: changed. Bit 1: elapsed is stored; otherwise it is the time
 // since the previous observation. Bits 2 to 4: number of signal entries. Bit 5: spans are stored in
-// full, else as span codes. Bits 6 and 7: how the exposure is stored.
+// full, otherwise as span codes. Bits 6 and 7: how the exposure is stored.
 constexpr uint8_t kChangedBit = 1;
 constexpr uint8_t kElapsedBit = 2;
 constexpr int kEntriesShift = 2;
@@ -55,7 +55,7 @@ enum ExposureKind : uint8_t {
 };
 
 // The byte of a signal entry is its source class. This bit means that a byte with the count
-// follows; else the count is one.
+// follows; otherwise the count is one.
 constexpr uint8_t kSeveralBit = 128;
 static_assert(kSourceClasses <= kSeveralBit);
 
@@ -359,7 +359,7 @@ bool ReadDetail(std::string_view bytes, const PageState& state, PageDetail* deta
   return fields.done();
 }
 
-// Reads the parts before the detail; false: EncodePage does not write such bytes.
+// Reads the parts before the detail. Returns false for bytes that EncodePage does not write.
 bool ReadHead(Reader& reader, PageHead* head) {
   const uint64_t host_serial = reader.Varint();
   if (host_serial > UINT32_MAX || !ReadStateFields(reader, &head->spec, &head->state)) return false;

@@ -1,6 +1,6 @@
 // Values of all column families: encode, decode. Every value is
 //
-//  version:1 payload checksum:4
+//   version:1  payload  checksum:4
 //
 // and the checksum, the lower half of XXH3-64 (seed: XXH3-64 of the key, seed: the family), covers
 // family, key, version and payload. So it detects a row under a wrong key as well as a flipped bit.

@@ -10,7 +10,7 @@ namespace freshet::storage {
 StatusOr<FingerprintSecret> DrawSecret() {
   FingerprintSecret secret{};
   ssize_t drawn = 0;
-  // This few bytes are returned all at once, or none if a signal interrupts the call.
+  // A call for this few bytes returns all of them, or none if a signal interrupts it.
   do {
     drawn = getrandom(secret.data(), secret.size(), 0);
   } while (drawn < 0 && errno == EINTR);

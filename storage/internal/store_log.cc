@@ -625,7 +625,7 @@ Status StoreLog::LeaveLog(uint64_t complete_seconds) {
     RETURN_IF_ERROR(FromRocksDb(batch.Delete(base_.handle(Family::kMeta), it->key()), dir_));
   }
   RETURN_IF_ERROR(FromRocksDb(it->status(), "reading meta"));
-  // A server that has served has the row; a standby has the log's.
+  // A server that has served has this row. A standby has only the row from the log.
   const std::string layout = MetaKeyOf(MetaKey::kLayout);
   ASSIGN_OR_RETURN(const std::optional<uint64_t> served, base_.ReadNumber(layout));
   RETURN_IF_ERROR(base_.PutNumber(&batch, layout, std::max<uint64_t>(partitions, 1)));

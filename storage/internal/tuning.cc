@@ -189,7 +189,7 @@ rocksdb::ColumnFamilyOptions MakeFamilyOptions(Family family, const StoreOptions
       CHECK(false, "family {} is in logs alone", IndexOf(family));
   }
   if (family >= Family::kFrontierMeta) {
-    // Rows of many queues come in no key order.
+    // Rows of many queues do not come in key order.
     cf.memtable_insert_with_hint_prefix_extractor = nullptr;
     if (family != Family::kFrontierItems) cf.memtable_prefix_bloom_size_ratio = 0;
   }

@@ -71,7 +71,7 @@ std::string_view TypeAndPayload(std::string_view rest, size_t length) {
   return rest.substr(kHeaderBytes - 1, 1 + length);
 }
 
-// Whether the header can be a record's, apart from its checksum.
+// Returns true if this can be the header of a record, apart from its checksum.
 bool IsPossible(const Header& header) {
   return header.type >= kFull && header.type <= kLast && header.length <= header.room;
 }
@@ -84,7 +84,7 @@ bool AllZeros(std::string_view bytes) {
   return std::all_of(bytes.begin(), bytes.end(), [](char c) { return c == '\0'; });
 }
 
-// Whether a length other than the stored one makes the checksum right.
+// Returns true if a length other than the stored one makes the checksum right.
 bool LengthWasDamaged(std::string_view rest, const Header& header) {
   uint32_t crc = Crc32c(0, rest.substr(kHeaderBytes - 1, 1));
   for (size_t length = 0; length <= header.room; ++length) {
@@ -112,8 +112,8 @@ std::vector<uint32_t> SameAsBeginning(std::string_view text, size_t last) {
   return same;
 }
 
-// Whether the file ends in zeros that begin in or before the last sector boundary behind `offset`.
-// After a power cut, blocks that the file system had allocated but not written are zeros.
+// Returns true if the file ends in zeros that begin at or before the last sector boundary after
+// `offset`. After a power cut, blocks that the file system had allocated but not written are zeros.
 bool EndsInUnwrittenSectors(std::string_view log, size_t offset) {
   size_t zeros = log.size();
   while (zeros > offset && log[zeros - 1] == '\0') --zeros;

@@ -359,7 +359,7 @@ StatusOr<uint64_t> KafkaLog::Impl::Read(uint32_t partition, uint64_t from,
     if (from == 0) RETURN_IF_ERROR(CheckBeginning(*reader, partition));
   }
   if (!end) {
-    // The client of a new reader reports an end before `from` itself.
+    // For a new reader, the client itself reports an end before `from`.
     ASSIGN_OR_RETURN(end, EndOf(*reader, partition, reader->told ? from : 0));
   }
   Waiting waiting(options_, fmt::format("reading partition {} of {}", partition, topic_));
@@ -487,8 +487,8 @@ StatusOr<bool> KafkaLog::Impl::Take(const rd_kafka_message_t& message, const Vis
   }
   ++rows_read_;
   RETURN_IF_ERROR(visit(row, offset + 1));
-  // The reader must not rely on the end alone: brokers report that only after a pause in appends as
-  // long as they hold a reader's request.
+  // The reader must not rely on reports of the end alone: brokers report the end only after appends
+  // have paused for as long as they hold a reader's request.
   reader->next = offset + 1;
   reader->told = true;
   return true;

@@ -189,7 +189,7 @@ class KafkaTenure::Impl {
   bool may_close_ = true;
   bool stood_ = false;
   bool left_ = false;
-  bool closed_ = true;  // librdkafka waits for no answer of the group
+  bool closed_ = true;  // librdkafka does not wait for an answer of the group
   // Used only by thread_.
   bool served_ = false;
   bool lost_ = false;

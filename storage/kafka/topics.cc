@@ -51,7 +51,7 @@ struct Topic {
   bool of_shards = false;
 };
 
-// A topic as it is; zero partitions = it does not exist (yet).
+// An existing topic; zero partitions = the topic does not exist (yet).
 struct Found {
   int partitions = 0;
   int replicas = 0;
@@ -156,7 +156,8 @@ StatusOr<Found> Ensure(const KafkaOptions& options, rd_kafka_t* client, const To
 // Any other failure: a retry cannot help.
 StatusOr<std::map<std::string, std::string>> SettingsOf(rd_kafka_t* client,
                                                         const std::string& topic) {
-  // The controller answers: the client would wait for it if no broker is the controller.
+  // Only the controller answers this request. If no broker is the controller, the client would wait
+  // for one.
   ASSIGN_OR_RETURN(const Metadata metadata, MetadataOf(client, topic, kCallMs));
   const std::span<const rd_kafka_metadata_broker_t> brokers(
       metadata->brokers, static_cast<size_t>(metadata->broker_cnt));

@@ -17,8 +17,8 @@ struct CommandExample {
   std::string_view lines;  // each after two spaces, with a line break
 };
 
-// Gives `app` and all its commands their help: any examples, then `footer`. Call after all commands
-// were added. Thread-compatible.
+// Gives `app` and all its commands their help: any examples, then `footer`. Must be called after
+// all commands were added. Thread-compatible.
 void FinishHelp(CLI::App& app, std::span<const CommandExample> examples, const std::string& footer);
 
 }  // namespace freshet
