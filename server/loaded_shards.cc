@@ -74,7 +74,7 @@ Status ShardsLoader::Finish(Store& store, LoadedShards& loaded) const {
 
 Status ShardsLoader::MakeShards(Store& store, LoadedShards* loaded) const {
   loaded->epochs = std::make_shared<EpochExchange>(static_cast<size_t>(config_.shards));
-  // All shards share the rules, because the hosts of a group may be in several shards.
+  // All shards share one HostRules object, because each group must be a single object.
   ASSIGN_OR_RETURN(const auto rules,
                    HostRules::Make(config_.host_rules, {.by_address = config_.by_address,
                                                         .by_domain = config_.by_domain,

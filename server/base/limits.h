@@ -46,7 +46,7 @@ inline constexpr int kMaxAssignmentsPerNext = 1000;
 inline constexpr int kMaxWorkers = 10'000;
 inline constexpr int kMaxOpenLeasesPerWorker = 10'000;
 // Total open leases of newcomers, which are workers that have not reported a result yet. The
-// newcomers of one network may hold half of them, which is as many as one established worker may
+// newcomers of one client may hold half of them, which is as many as one established worker may
 // hold.
 inline constexpr int kNewcomerLeases = 2 * kMaxOpenLeasesPerWorker;
 inline constexpr int kMaxNewcomerLeases = 10 * kMaxOpenLeasesPerWorker;

@@ -42,8 +42,8 @@ Status History::OpenFile(Instant now) {
   rings_ = std::move(rings);
   for (size_t level = 0; level < stored_.size(); ++level) {
     const auto& rows = rings_.rows(level);
-    // FinishRestoring may have changed the last row from stored rows, so it is written again.
-    // Writing a row twice is harmless.
+    // The last row counts as not stored, because FinishRestoring may have made it. Writing a row
+    // twice is harmless.
     stored_[level] = rows.empty() ? -1 : rows.back().at - HistoryRings::kLevels[level].step;
   }
   return absl::OkStatus();

@@ -42,7 +42,8 @@ StatusOr<DescriptorPlan> PlanDescriptors(uint64_t limit, const DescriptorWishes&
                       "(ulimit -n, or LimitNOFILE= of systemd)",
                       limit, needed);
   }
-  // With the smallest limits, fewer HTTP connections than kLeastHttp would fit otherwise.
+  // With a very low limit there are not even descriptors for this many HTTP connections, so the
+  // last term reduces the number.
   const auto http = std::min({static_cast<uint64_t>(std::max(wishes.http_connections, 1)),
                               std::max(kLeastHttp, limit / kHttpShare),
                               (limit - own - kLeastTables - kLeastConnections) / kPerHttp});

@@ -143,8 +143,8 @@ void FrameWatch::SeeCall(const FrameHead& head) {
 
 void FrameWatch::Sending(std::string_view bytes) {
   settings_sent_ = true;
-  // gRPC makes one write at a time, with all bytes that are ready, and keeps the calls that end in
-  // a write until the whole write has been sent.
+  // gRPC makes one write at a time, with all bytes that are ready, and keeps the calls that belong
+  // to a write until the whole write has been sent.
   if (bytes.size() > unsent_) calls_in_write_ += std::exchange(calls_since_write_, 0);
   const size_t again = std::min(unsent_, bytes.size());
   unsent_ -= again;

@@ -22,7 +22,7 @@
 namespace freshet {
 namespace {
 
-// The least interval between a client's pings. gRPC disconnects a client that pings more often.
+// The least interval between a client's pings. gRPC sends GOAWAY to a client that pings more often.
 constexpr Duration kMinPingInterval = Duration::Seconds(1);
 // A connection that has not completed its handshake after this time is closed.
 constexpr Duration kHandshake = Duration::Seconds(20);

@@ -27,10 +27,10 @@ struct HttpOptions {
   std::function<std::optional<HttpResponse>(const HttpRoute&, const HttpRequest&)> guard;
   // Open connections. A client is a network here (server/base/client_network.h). At the cap a new
   // connection replaces a connection of the client that has the most: the one that has been longest
-  // without a complete request. If no client has more than one connection, and that one is younger
-  // than a second, the new connection is closed instead. It is also closed while the closed
-  // connections with unfinished handshakes exceed a quarter of the cap. The same number of further
-  // connections may wait to be taken; networks take turns.
+  // without a complete request. If no client has more than one connection, and the one to be
+  // replaced is younger than a second, the new connection is closed instead. It is also closed
+  // while the closed connections with unfinished handshakes exceed a quarter of the cap. The same
+  // number of further connections may wait to be taken; networks take turns.
   size_t max_connections = 256;
   // TLS handshakes of one client that are in progress at a time; its other handshakes wait. A
   // separate thread does them, so that requests do not wait for their processor time.

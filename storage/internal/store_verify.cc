@@ -212,8 +212,8 @@ class Verifier {
   absl::flat_hash_map<uint64_t, std::string> hosts_;
 };
 
-// Returns true if each server writes a separate version of this row of `meta`, so that it is not
-// part of the digest.
+// Returns true if this row of `meta` can differ between servers, so that it is not part of the
+// digest.
 bool IsOwnRow(std::string_view key) {
   static const std::array<std::string, 6> kOwn = {
       storage::MetaKeyOf(MetaKey::kFormat),  storage::MetaKeyOf(MetaKey::kLayout),
