@@ -1,5 +1,5 @@
-// Tells clients of a shard what became of their events, on a thread of its own: to build, serialise
-// and send acknowledgements takes longer than to install what they acknowledge.
+// Sends the replies of a shard to its clients on a separate thread. Building, serializing and
+// sending acknowledgements takes longer than installing the events that they acknowledge.
 #ifndef FRESHET_SERVER_ENGINE_ANSWERER_H_
 #define FRESHET_SERVER_ENGINE_ANSWERER_H_
 
@@ -14,13 +14,13 @@
 
 namespace freshet {
 
-// Post and Stop: owner thread only. At most as many events wait for their answers as one commit may
-// have. A shard that is ahead by more waits, and its mailbox fills: the limits of the mailbox then
-// hold back the clients.
+// Post and Stop: owner thread only. At most limits::kMaxEventsPerCommit events wait for their
+// answers. If there are more, Post blocks the shard. The shard's mailbox then fills up, and the
+// limits of the mailbox slow down the clients.
 class Answerer {
  public:
-  // Has `answer` called, after those posted before. It tells what became of `events` events, which
-  // are durable or refused by now.
+  // Queues `answer`, which is called after all answers posted before it. It replies to `events`
+  // events, each of which is already durable or refused. Blocks while too many events wait.
   void Post(size_t events, std::function<void()> answer) FRESHET_EXCLUDES(mutex_) {
     {
       const MutexLock lock(mutex_);
@@ -37,14 +37,14 @@ class Answerer {
     });
     CHECK(taken, "answers on a thread that has ended");
   }
-  // Gives all answers and ends the thread. Idempotent.
+  // Calls all queued answers and ends the thread. Idempotent.
   void Stop() { thread_.Stop(); }
 
  private:
   Mutex mutex_;
   Condition room_;
-  size_t waiting_ FRESHET_GUARDED_BY(mutex_) = 0;  // events
-  Background thread_;                              // ends first
+  size_t waiting_ FRESHET_GUARDED_BY(mutex_) = 0;  // number of events
+  Background thread_;                              // last: is destroyed first
 };
 
 }  // namespace freshet

@@ -1,5 +1,5 @@
-// The interface between the dispatcher and a worker: the worker's terms, the leases asked for on
-// its behalf, and the receiver of its assignments.
+// The interface between the dispatcher and a worker: the worker's terms, the terms of the leases
+// that are requested for it, and the receiver of its assignments.
 #ifndef FRESHET_SERVER_ENGINE_ASSIGNMENT_SINK_H_
 #define FRESHET_SERVER_ENGINE_ASSIGNMENT_SINK_H_
 
@@ -18,28 +18,30 @@
 
 namespace freshet {
 
-// The prospects of a worker after a delivery.
+// Whether more assignments follow a delivery.
 enum class Outlook : uint8_t {
-  kMore,     // while it has credit
-  kServed,   // nothing more: it got all its assignments
-  kTimeOut,  // nothing more: its waiting time is over
+  kMore,     // more follow while the worker has credit
+  kServed,   // none follow: the worker got all its assignments
+  kTimeOut,  // none follow: the worker's waiting time has ended
 };
 
-// The receiver of a worker's assignments. Called without locks of the dispatcher, and not after
-// Leave has returned on another thread, except for a call that was under way.
+// The receiver of a worker's assignments. The dispatcher holds no lock during calls. After
+// Dispatcher::Leave has returned, no new call starts, but one that another thread began before can
+// still be running.
 class AssignmentSink {
  public:
   virtual ~AssignmentSink() = default;
-  // Takes over the assignments: sends them, or gives their leases back. The list is empty only when
-  // nothing more comes.
+  // Takes over the assignments: sends them, or gives their leases back. The list is empty only if
+  // `outlook` is not kMore.
   virtual void Deliver(std::vector<Assignment> assignments, Outlook outlook) = 0;
   virtual void OnPause(bool paused) = 0;
-  // Called when nothing can be leased, with the reason, and with OK once leases are possible again.
+  // Called with the reason when no page can be leased, and with OK once pages can be leased again.
   virtual void OnStall(const Status& why) = 0;
-  // Whether the worker takes its deliveries so slowly that it gets no more. Once it has caught up,
-  // Dispatcher::Grant with no assignments resumes. May be called on any thread, with any lock.
+  // Returns true if the worker reads its deliveries so slowly that it must get no more for now.
+  // Once the worker has caught up, the sink calls Dispatcher::Grant with 0 assignments to resume.
+  // May be called on any thread and under any lock.
   [[nodiscard]] virtual bool behind() const { return false; }
-  // Called when the number of leases that the worker may have open becomes `leases`; `whole`: this
+  // Called when the worker's allowance changes: it may now have `leases` open leases. `whole`: this
   // is the full allowance.
   virtual void OnAllowance(uint64_t /*leases*/, bool /*whole*/) {}
 };
@@ -51,21 +53,23 @@ struct WorkerTerms {
   Duration lease;
   ClassSet takes = kAllClasses;  // classes of crawl ids whose pages the worker takes
   bool admin = false;            // the client is an identity with the role admin
-  // A waiter is served once: after its first assignments it only gets those that are already set
-  // aside for it. At `waits_until` it gets an empty answer.
+  // True for a waiter: a single call that waits for pages. A waiter is served once: after its first
+  // assignments it only gets pages that are already set aside for it. At `waits_until` it gets an
+  // empty answer.
   bool waiter = false;
-  Instant waits_until;  // also for a worker that lingers
+  Instant waits_until;  // end of the wait of a waiter, or of a worker that lingers
 };
 
-// The terms of a lease before its page is known.
+// The terms of a lease whose page is not yet chosen.
 struct LeaseTerms {
-  Instant at;  // the tick; never before that of an earlier request
+  Instant at;  // the tick; never earlier than that of a previous request
   std::string worker;
   std::string client;  // LeaseRecord::client
   Duration lease;
 };
 
-// Assignments to be handed to workers once no lock is held. Value type, thread-compatible.
+// Collects assignments under a lock, to hand them to workers once the lock is released. Value type,
+// thread-compatible.
 class Deliveries {
  public:
   struct Delivery {
@@ -76,13 +80,13 @@ class Deliveries {
   };
 
   [[nodiscard]] bool empty() const { return all_.empty(); }
-  // The delivery to this worker, added if there is none.
+  // Returns the delivery to this worker; adds one if there is none.
   Delivery& For(WorkerId worker, const std::shared_ptr<AssignmentSink>& sink) {
     const auto [it, first] = of_worker_.try_emplace(worker, all_.size());
     if (first) all_.push_back({.worker = worker, .sink = sink});
     return all_[it->second];
   }
-  // Hands everything to its sink.
+  // Hands each delivery to its sink.
   void Deliver() && {
     for (Delivery& each : all_) each.sink->Deliver(std::move(each.assignments), each.outlook);
   }

@@ -12,7 +12,7 @@
 
 namespace freshet {
 
-// The ends of the steps of a shard's turn, in their order. Value type, thread-compatible.
+// The times at which the steps of a shard's turn ended, in order. Value type, thread-compatible.
 struct TurnTimes {
   Instant begun;  // when the shard took the requests
   Instant read;
@@ -24,33 +24,34 @@ struct TurnTimes {
 // A shard's work on its part of a batch. Value type, thread-compatible.
 struct ShardSpan {
   uint16_t shard = 0;
-  size_t events = 0;       // events of the batch
-  size_t turn_events = 0;  // events committed together, also of other batches
+  size_t events = 0;       // events of this batch
+  size_t turn_events = 0;  // events of the whole turn, including those of other batches
   TurnTimes times;
 };
 
 // The trace of one batch. Thread-safe.
 class BatchTrace {
  public:
-  // `clock` outlives it.
+  // `clock` must outlive this object.
   explicit BatchTrace(Clock& clock) : clock_(clock) {}
 
-  // The batch goes to its shards.
+  // Notes that the batch is being sent to its shards.
   void Send() FRESHET_EXCLUDES(mutex_) {
     const MutexLock lock(mutex_);
     sent_ = clock_.Now();
   }
-  // Called before the shard's replies, unless the shard refused the whole turn.
+  // Adds the work of one shard. Called before that shard replies, but not if it refused the whole
+  // turn.
   void Add(const ShardSpan& span) FRESHET_EXCLUDES(mutex_) {
     const MutexLock lock(mutex_);
     spans_.push_back(span);
   }
-  // None = it went to no shard.
+  // When the batch was sent; none = no shard got a part of it.
   [[nodiscard]] Instant sent() const FRESHET_EXCLUDES(mutex_) {
     const MutexLock lock(mutex_);
     return sent_;
   }
-  // In the order in which the shards ended.
+  // The work of the shards, in the order in which they finished.
   [[nodiscard]] std::vector<ShardSpan> spans() const FRESHET_EXCLUDES(mutex_) {
     const MutexLock lock(mutex_);
     return spans_;

@@ -59,7 +59,7 @@ RankedBids Bidding::Rank(Refill& refill) {
 }
 
 void Bidding::OnGroups(uint16_t shard, const std::vector<GroupStanding>& standings) {
-  if (router_.shards().size() == 1) return;  // a single shard knows all of its groups
+  if (router_.shards().size() == 1) return;  // a single shard tracks all groups itself
   const MutexLock lock(mutex_);
   groups_.Hear(shard, standings, clock_.Now());
 }

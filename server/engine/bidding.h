@@ -1,5 +1,5 @@
-// Asks all shards for pages for some ticks: each bids its best pages, the dearest of all bids are
-// leased, and the shards have the others back.
+// Asks all shards for pages for some ticks. Each shard bids its best pages. The bids of the highest
+// value are leased, and the shards get the other pages back.
 #ifndef FRESHET_SERVER_ENGINE_BIDDING_H_
 #define FRESHET_SERVER_ENGINE_BIDDING_H_
 
@@ -26,38 +26,39 @@ namespace freshet {
 
 class Router;
 
-// One request for pages over all shards, and its outcome. One thread has it at a time: first the
-// dispatcher's thread, then the thread of the last shard to answer.
+// One request to all shards for pages, and its outcome. Only one thread at a time works on it:
+// first the dispatcher's thread, then the thread of the last shard to answer.
 struct Refill {
   explicit Refill(size_t shards) : bid(shards), settled(shards), bids(shards) {}
 
-  Countdown bid;      // shards that have bid
-  Countdown settled;  // shards that have leased the pages they were told to
+  Countdown bid;      // counts shards that have bid
+  Countdown settled;  // counts shards that have leased their part of the pages
   Instant asked;
-  std::optional<uint64_t> turn;  // the turn at the time of the request
+  std::optional<uint64_t> turn;  // Dispatcher::Turn at the time of the request
   std::vector<LeaseTerms> terms;
-  std::vector<WorkerId> workers;                       // by term; 0 = not known, or none
+  std::vector<WorkerId> workers;                       // by term; 0 = not yet chosen, or none
   std::vector<std::optional<Assignment>> assignments;  // by term
   std::vector<ShardBid> bids;                          // by shard
   TickOwners owners;
-  std::vector<Spacing> spacings;    // by term with a page
-  std::vector<CrawlClass> classes;  // by term with a page, if ticks have owners
-  bool open = false;                // workers are chosen once pages are known
+  std::vector<Spacing> spacings;    // by term; set where the term got a page
+  std::vector<CrawlClass> classes;  // as `spacings`; empty = ticks have no owners
+  bool open = false;                // workers are chosen only once pages are known
   bool cut = false;                 // see RankedBids::cut
 };
 
-// Thread-safe, but for one refill at a time.
+// Thread-safe. Precondition: only one refill is under way at a time.
 class Bidding {
  public:
-  // Chooses the worker for the page that a term of an open refill would get; false = none takes it.
+  // Chooses the worker for the page that this term of an open refill would get; false = no worker
+  // takes that page.
   using FindWorker = std::function<bool(Refill&, size_t term, const Pick&)>;
-  // Called on the thread of the last shard's Answerer, when the assignments are known.
+  // Called when the assignments are known, on the Answerer thread of the last shard to reply.
   using Finish = std::function<void(Refill&)>;
 
   Bidding(Router& router, Clock& clock, FindWorker find_worker, Finish finish);
 
   void Send(const std::shared_ptr<Refill>& refill) FRESHET_EXCLUDES(mutex_);
-  // The shard's state of groups of hosts has changed.
+  // Takes over the shard's new counts for some groups of hosts.
   void OnGroups(uint16_t shard, const std::vector<GroupStanding>& standings)
       FRESHET_EXCLUDES(mutex_);
 

@@ -9,14 +9,15 @@
 namespace freshet {
 namespace {
 
-// The remaining bids of the shards of one kind, by value or by plan.
+// The remaining bids of all shards that bid by value, or of all that bid by plan.
 struct Kind {
-  std::optional<size_t> shard;  // the shard with the dearest pick
+  std::optional<size_t> shard;  // the shard whose next pick has the highest value
   double value = 0;             // value of that pick
   uint64_t pages = 0;           // pages of all bidding shards
 };
 
-// The two kinds: by value, by plan. `taken`: the number of picks taken of each shard.
+// Returns the two kinds: by value, by plan. `taken`: the number of picks already taken from each
+// shard.
 std::array<Kind, 2> NextOf(const std::vector<ShardBid>& bids, const std::vector<size_t>& taken) {
   std::array<Kind, 2> kinds;
   for (size_t shard = 0; shard < bids.size(); ++shard) {

@@ -1,5 +1,5 @@
-// Bids of several shards for the next ticks, and the ranking of bids by worth alone.
-// limited_ranking.h ranks where not every page may have every tick.
+// Bids of several shards for the next ticks, and the ranking of bids by value alone.
+// limited_ranking.h ranks bids if some pages must not be assigned at some ticks.
 #ifndef FRESHET_SERVER_ENGINE_BIDS_H_
 #define FRESHET_SERVER_ENGINE_BIDS_H_
 
@@ -16,27 +16,29 @@ namespace freshet {
 
 // The bid of one shard. Value type, thread-compatible.
 struct ShardBid {
-  std::vector<Pick> picks;        // of one kind, in the order of picking
-  std::vector<uint32_t> of_tick;  // by pick: the tick that it was picked for
-  // Ticks, in order, for which the shard has bid all its pages, and those for whose owner it had no
-  // further page.
+  std::vector<Pick> picks;        // all by value or all by plan, in the order of picking
+  std::vector<uint32_t> of_tick;  // by pick: the tick for which it was picked
+  // In order: ticks at which the shard had no further page to bid, and ticks at which it had none
+  // of the tick's owner.
   std::vector<uint32_t> without_more;
   std::vector<uint32_t> without_owner;
-  uint64_t pages = 0;  // pages of the shard
+  uint64_t pages = 0;  // number of pages of the shard
 };
 
-// Chooses the bid of one shard. Tick by tick the shard bids the best page of the tick's owner, or
-// of all if the owner has none. A bid may be in vain: its class may be limited, or other shards may
-// have pages of its group of hosts. Then the next best page is bid as well: for a class until one
-// without a limit is bid, for groups while there are spare picks. Value type, thread-compatible.
+// Chooses the bid of one shard. For each tick, the shard bids the best page of the tick's owner, or
+// the best page of all if the owner has none. A bid can fail, because its class is limited, or
+// because other shards have pages of its group of hosts. After a bid that can fail, the shard also
+// bids the next best page for the same tick. It goes on until a page of an unlimited class is bid;
+// for groups it stops when the spare picks are used up. Value type, thread-compatible.
 class BidChoice {
  public:
-  // `spare`: picks beyond one a tick that may be bid for groups; 0 = no other shard has pages.
+  // `spare`: the number of extra picks, beyond one for each tick, that may be bid because of
+  // groups; 0 = there are no other shards.
   BidChoice(const TickOwners& owners, size_t spare)
       : owners_(owners), room_(owners), spare_(spare) {}
 
-  // Appends the bid for the next tick; false = none. `take(among, forced_first)` takes the best
-  // page of these classes, as ShardState::Take.
+  // Appends the bid for the next tick to `bid`; false = there is no page. `take(among,
+  // forced_first)` takes the best page of these classes, like ShardState::Take.
   template <typename Take>
   bool Bid(Take take, ShardBid* bid);
 
@@ -56,28 +58,29 @@ struct TakenBid {
   size_t pick = 0;
 };
 
-// Ranks bids, the dearest first. While the policy changes, some shards may bid by value and others
-// by the urgency of a plan, which cannot be compared. The two kinds then take turns, by the numbers
-// of their pages, and within a kind the dearest comes first. Forced pages take turns
-// (core/schedule/forced_turns.h).
+// Ranks bids, the highest value first. During a change of policy, some shards can bid by value and
+// others by the urgency of a plan, and the two cannot be compared. Ticks are then divided between
+// the two kinds in proportion to their numbers of pages. Within a kind the highest value comes
+// first. Crawl ids take turns with their forced pages (core/schedule/forced_turns.h).
 //
 // Thread-compatible.
 class BidRanking {
  public:
-  // For each of `ticks` ticks, in order, the shard whose next pick it gets; shorter if picks lack.
-  // Turns continue from call to call. Precondition: several shards never bid forced pages.
+  // Returns, for each of the `ticks` ticks in order, the shard whose next pick the tick gets. The
+  // result is shorter if there are too few picks. The division between the two kinds continues from
+  // call to call. Precondition: there is only one shard, or no bid has forced pages.
   [[nodiscard]] std::vector<size_t> Rank(const std::vector<ShardBid>& bids, size_t ticks);
-  // Whether forced page `a` goes before forced page `b`.
+  // Returns true if forced page `a` goes before forced page `b`.
   [[nodiscard]] bool GoesBefore(const Pick& a, const Pick& b) const {
     return forced_.Of(a.forced) < forced_.Of(b.forced);
   }
-  // A forced page got a tick in its turn.
+  // Notes that a forced page got a tick for forced pages.
   void NoteForced(const Pick& pick) { forced_.Note(pick.forced); }
-  // Whether a tick for which both kinds have a page goes to plans.
+  // Returns true if the next tick goes to plans. Called for ticks at which both kinds have a page.
   [[nodiscard]] bool TurnOfPlans(uint64_t planned_pages, uint64_t valued_pages);
 
  private:
-  double owed_to_plans_ = 0;  // ticks
+  double owed_to_plans_ = 0;  // in ticks
   ForcedTurns forced_;
 };
 

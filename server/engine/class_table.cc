@@ -100,7 +100,7 @@ void ClassTable::Keep(const std::string& crawl_id, const Staged& staged) {
   if (it == classes_.end()) return;
   Class& its = it->second;
   its.of_rate = staged.of_rate;
-  // All shards may already have reported.
+  // All shards may have reported already that they have no page left.
   if (staged.crawl_class == 0) return FreeIfLeft(it);
   its.staying = its.asked = false;
   its.leaving = false;
@@ -115,7 +115,7 @@ void ClassTable::Drop(const std::string& crawl_id, const Staged& staged) {
   if (staged.leaves) its.leaving = false;
   if (staged.crawl_class == 0) return;
   its.staying = its.asked = false;
-  // No shard and no worker knows the class.
+  // No shard and no worker knows the class, so its number needs no rest.
   if (staged.made && !its.of_workers) return Free(it, /*rests=*/false);
   FreeIfLeft(it);
 }
@@ -163,7 +163,7 @@ bool ClassTable::IsIdle(const Classes::value_type& entry, const Claim& claim, In
     const MutexLock lock(holds_->mutex);
     if (holds_->by_id.contains(crawl_id)) return false;
   }
-  // Classes named by the same call are not idle.
+  // Classes whose crawl ids the same call names are not idle.
   if (claim.client != 0 && its.claim.client == claim.client) return its.named < now;
   const bool first = claim.named && !its.claim.named;
   return first || its.named + kIdle <= now;
@@ -172,7 +172,7 @@ bool ClassTable::IsIdle(const Classes::value_type& entry, const Claim& claim, In
 std::optional<std::string> ClassTable::TakeIdle(const Claim& claim, Instant now) {
   const Classes::value_type* idle = nullptr;
   for (const auto& entry : classes_) {
-    // One class at a time: each costs a pass over all pages.
+    // Only one class is freed at a time, because freeing one takes a pass over all pages.
     if (entry.second.leaving) return std::nullopt;
     if (!IsIdle(entry, claim, now)) continue;
     if (idle == nullptr || entry.second.named < idle->second.named) idle = &entry;

@@ -1,6 +1,7 @@
-// The crawl ids that compete in a class of their own. They have a share or a maximum of the crawl
-// rate, or workers take them alone. Classes are few. An unneeded one goes to another crawl id once
-// no shard has a page of it.
+// The crawl ids that have a class. Pages of one class compete separately from others. A crawl id
+// needs a class if it has a share or a maximum of the crawl rate, or if some workers take only its
+// pages. There are few classes, so a class that is no longer needed is reused for another crawl id
+// once no shard has a page of it.
 #ifndef FRESHET_SERVER_ENGINE_CLASS_TABLE_H_
 #define FRESHET_SERVER_ENGINE_CLASS_TABLE_H_
 
@@ -25,21 +26,21 @@
 
 namespace freshet {
 
-// The classes of a worker. They stay those of the crawl ids it named while any copy of `hold`
-// exists. Value type, thread-compatible.
+// The classes of the crawl ids that a worker has named. These crawl ids keep their classes while
+// any copy of `hold` exists. Value type, thread-compatible.
 struct TakenClasses {
   ClassSet set = kAllClasses;
-  std::shared_ptr<const void> hold;  // may outlive the table; ends on any thread
+  std::shared_ptr<const void> hold;  // may outlive the table, and may be destroyed on any thread
 };
 
-// The table. A change of a crawl id's class is staged, told to all shards, and then either Kept or
-// Dropped. Thread-compatible.
+// The table. A change of a crawl id's class is staged, sent to all shards, and then completed by
+// Keep or undone by Drop. Thread-compatible.
 class ClassTable {
  public:
-  // A class that nobody holds may be reused when no worker has named it for this long.
+  // A class that no worker holds may be reused if no worker has named its crawl id for this long.
   static constexpr Duration kIdle = Duration::Seconds(60);
-  // A class rests this long without pages before workers of another crawl id get it: earlier picks
-  // of it are handed out by then.
+  // A freed class rests this long before workers of another crawl id get it. By then all earlier
+  // picks of the class are handed out.
   static constexpr Duration kRest = Duration::Seconds(2);
 
   explicit ClassTable(size_t shards) : shards_(shards) {}
@@ -51,30 +52,33 @@ class ClassTable {
   struct Staged {
     CrawlClass crawl_class = 0;
     bool of_rate = false;
-    bool made = false;    // it had no class before
-    bool leaves = false;  // it loses its class
+    bool made = false;    // the crawl id had no class before
+    bool leaves = false;  // the crawl id loses its class
   };
-  // Stages a change; `of_rate`: the crawl id has a share or a maximum. ResourceExhausted: all
+  // Stages a change. `of_rate`: the crawl id now has a share or a maximum. ResourceExhausted: all
   // classes are taken.
   [[nodiscard]] StatusOr<Staged> Stage(const std::string& crawl_id, bool of_rate);
-  // Keeps a change that all shards follow.
+  // Completes a staged change that all shards have applied.
   void Keep(const std::string& crawl_id, const Staged& staged);
-  // Undoes a change that no shard follows.
+  // Undoes a staged change that no shard has applied.
   void Drop(const std::string& crawl_id, const Staged& staged);
-  // The shard has no page left of the class that the crawl id has lost.
+  // Notes that the shard has no page left of the class that the crawl id has lost.
   void OnDeclassed(uint16_t shard, const std::string& crawl_id);
 
   // --- Workers
-  // Gives the crawl id a class for workers that take only its pages. True = the shards are still to
-  // be told, by a change. ResourceExhausted: no room for another class of this client.
+  // Gives the crawl id a class for workers that take only its pages. Returns true if the caller
+  // must now tell the shards by a change. ResourceExhausted: there is no room for another class of
+  // this client.
   [[nodiscard]] StatusOr<bool> GiveToWorkers(const std::string& crawl_id, const Claim& claim,
                                              Instant now);
-  // The shards could not be told: the next naming of the crawl id tries again.
+  // Notes that the shards could not be told. The next worker that names the crawl id causes another
+  // try.
   void Untold(const std::string& crawl_id);
-  // Takes a crawl id whose class no worker needs from workers, by a change of it, so that this
-  // client has room later. nullopt = there is none, or one is already on its way.
+  // Chooses a crawl id whose class no worker needs any more, and marks its class as not needed. The
+  // caller must then make a change of the crawl id, which frees the class for this client later.
+  // nullopt = there is no idle class, or one is already being freed.
   [[nodiscard]] std::optional<std::string> TakeIdle(const Claim& claim, Instant now);
-  // Holds the classes of these crawl ids, which have some.
+  // Holds the classes of these crawl ids. Precondition: each of them has a class.
   template <typename Names>
   [[nodiscard]] TakenClasses Hold(const Names& crawl_ids) {
     ClassSet set = 0;
@@ -92,19 +96,19 @@ class ClassTable {
     Claim claim;
     bool of_rate = false;
     bool of_workers = false;
-    bool told = false;        // shards have the class
-    bool asked = false;       // a change that tells them was requested
-    bool staying = false;     // a change under way keeps the class
-    bool leaving = false;     // shards were told that it is lost
-    std::set<uint16_t> left;  // shards without pages of it
-    Instant named;            // last time a worker named it
+    bool told = false;        // the shards know the class
+    bool asked = false;       // a change that tells the shards was requested
+    bool staying = false;     // a change under way needs the class
+    bool leaving = false;     // the last change takes the class away
+    std::set<uint16_t> left;  // shards without pages of the class
+    Instant named;            // the last time that a worker named the crawl id
   };
   // The number of holds on the class of each crawl id. Thread-safe.
   struct Holds {
     Mutex mutex;
     std::map<std::string, size_t, std::less<>> by_id FRESHET_GUARDED_BY(mutex);
   };
-  // Holds some of them until it is destroyed. Thread-compatible.
+  // Holds the classes of some crawl ids until it is destroyed. Thread-compatible.
   class Held {
    public:
     explicit Held(std::shared_ptr<Holds> holds) : holds_(std::move(holds)) {}
@@ -117,22 +121,23 @@ class ClassTable {
     const std::shared_ptr<Holds> holds_;
     std::vector<std::string> crawl_ids_;
   };
-  // A number that was freed, and the place in `shares_` that rests with it.
+  // A class number that was freed, and the client whose place in `shares_` it still occupies.
   struct Resting {
     CrawlClass number = 0;
-    std::optional<Instant> since;    // unset = no request since
-    std::optional<uint64_t> client;  // of the place; unset = given back
+    std::optional<Instant> since;    // when the rest began; unset = not yet
+    std::optional<uint64_t> client;  // the client with the place; unset = given back
   };
   using Classes = std::map<std::string, Class, std::less<>>;
 
-  // Takes a free number; nullopt = none. With a time, only a rested one.
+  // Takes a free number; nullopt = none. If `now` is set, only an unused number or one that has
+  // rested.
   [[nodiscard]] std::optional<CrawlClass> TakeNumber(std::optional<Instant> now);
-  // Gives back the places of numbers that have rested; without a time, of all.
+  // Gives back the places of numbers that have rested, or of all freed numbers if `now` is unset.
   void GiveRested(std::optional<Instant> now);
   void Give(Resting& resting) {
     if (const auto client = std::exchange(resting.client, std::nullopt)) shares_.Give(*client);
   }
-  // Makes a class; false = there is none.
+  // Makes a class for the crawl id; false = no class is free.
   [[nodiscard]] bool Make(const std::string& crawl_id, const Claim& claim,
                           std::optional<Instant> now);
   void Free(Classes::iterator it, bool rests);
@@ -143,7 +148,7 @@ class ClassTable {
   const size_t shards_;
   Classes classes_;
   Shares shares_{limits::kMaxCrawlClasses - 1};
-  CrawlClass next_ = 1;  // never given so far
+  CrawlClass next_ = 1;  // the first number that was never given
   std::deque<Resting> resting_;
   const std::shared_ptr<Holds> holds_ = std::make_shared<Holds>();
 };

@@ -9,8 +9,8 @@
 
 namespace freshet {
 
-// Counts of values by the first bound that is not below them; the last count is for values above
-// all bounds. Value type, thread-compatible.
+// A histogram: each value is counted at the first bound that is not below it. The last count is for
+// values above all bounds. Value type, thread-compatible.
 template <const auto& kBoundsOf>
 struct CountsByBound {
   static constexpr auto kBounds = kBoundsOf;

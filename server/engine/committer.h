@@ -1,5 +1,5 @@
-// Commits for a shard on a thread of its own, so that the shard can take and read its next work
-// during a commit.
+// Runs the commits of a shard on a separate thread, so that the shard can take requests and read
+// pages for its next turn during a commit.
 #ifndef FRESHET_SERVER_ENGINE_COMMITTER_H_
 #define FRESHET_SERVER_ENGINE_COMMITTER_H_
 
@@ -16,8 +16,8 @@ namespace freshet {
 // One commit at a time. Owner thread only.
 class Committer {
  public:
-  // Calls `commit`, then `ended`, which may wake a waiting thread. Everything that they use lives
-  // until Finish has returned. Precondition: the previous commit is finished.
+  // Starts a commit: calls `commit`, then `ended`, on the other thread. Everything that the two use
+  // must live until Finish has returned. Precondition: Finish has returned for the previous commit.
   void Begin(std::function<Status()> commit, std::function<void()> ended) FRESHET_EXCLUDES(mutex_) {
     {
       const MutexLock lock(mutex_);
@@ -53,7 +53,7 @@ class Committer {
   Condition condition_;
   bool under_way_ FRESHET_GUARDED_BY(mutex_) = false;
   Status status_ FRESHET_GUARDED_BY(mutex_);
-  Background thread_;  // last: ends first
+  Background thread_;  // last: is destroyed first
 };
 
 }  // namespace freshet

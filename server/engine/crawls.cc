@@ -12,7 +12,7 @@
 namespace freshet {
 namespace {
 
-// Shares are decimal fractions, which do not sum exactly.
+// Shares are decimal fractions, so their sum can exceed 1 by a rounding error.
 constexpr double kMostShares = 1 + 1e-9;
 
 bool OfRate(const CrawlRecord& record) { return record.share || record.max_rate; }
@@ -35,7 +35,7 @@ Crawls::Crawls(const std::vector<CrawlRecord>& stored, size_t shards, FrontierMo
     if (its_class.ok()) {
       classes_.Keep(record.crawl_id, *its_class);
     } else {
-      // The store was put together from others.
+      // This happens only if the store was merged from several others.
       Logger(LogModule::kEngine)
           .error("share and max_rate_per_second of crawl id {} are not applied: {}",
                  record.crawl_id, std::string(its_class.status().message()));
@@ -133,7 +133,7 @@ StatusOr<TakenClasses> Crawls::ClassesOf(const std::vector<std::string>& crawl_i
     }
     if (refused.ok()) taken = classes_.Hold(crawl_ids);
   }
-  // Even if a later crawl id is refused, the class of this one exists.
+  // If a later crawl id was refused, the earlier ones still have their new classes.
   for (const std::string& crawl_id : changed) Reclass(crawl_id);
   RETURN_IF_ERROR(refused);
   return taken;
@@ -192,14 +192,15 @@ void Crawls::StoreFirst() {
       storing_ = !pending_.empty();
       if (!storing_) return;
       status = StageFirst(staged.get());
-      // Later callers leave the storing to this thread, or to the thread of OnStored.
+      // While storing_ is set, other callers only add to pending_. This thread, or the one that
+      // calls OnStored, takes their changes.
       pending_.pop_front();
     }
     if (!status.ok()) {
       staged->done(status, staged->terms.record);
       continue;
     }
-    // Nothing else is stored until this is done.
+    // No other change is stored until this one is done.
     return tell_(0, EventOf(*staged, /*store=*/true),
                  [this, staged](const Reply& reply) { OnStored(staged, reply); });
   }
@@ -230,10 +231,10 @@ void Crawls::OnStored(const std::shared_ptr<Staged>& staged, const Reply& reply)
 }
 
 void Crawls::TellOthers(const std::shared_ptr<Staged>& staged) {
-  // This call counts as one more.
+  // The count includes this call, so that Finish does not run before all shards are told.
   const auto left = std::make_shared<Countdown>(shards_);
   const auto arrive = [this, staged, left](const Reply& reply) {
-    // Nothing is written: a shard that cannot take the event has failed.
+    // This event writes nothing, so only a shard that has failed refuses it.
     if (!reply.status.ok()) {
       Logger(LogModule::kEngine)
           .error("a shard did not apply the settings of crawl id {}: {}",

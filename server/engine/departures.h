@@ -1,7 +1,7 @@
-// Remembers pages that left later than planned. Delays of hosts and groups are planned from tick to
-// tick, which equals departure to departure while pages leave at their ticks. After a stall of the
-// process or the disk pages leave late, and the next ones on time. A page that would come too soon
-// after a late one does not leave.
+// Remembers pages that were handed out later than planned. The delay of a host or group is planned
+// as the time between two ticks. This is also the time between the two departures, as long as pages
+// leave at their ticks. After a stall of the process or the disk, a page can leave late and the
+// next one on time, too soon after it. This class holds back the second page.
 #ifndef FRESHET_SERVER_ENGINE_DEPARTURES_H_
 #define FRESHET_SERVER_ENGINE_DEPARTURES_H_
 
@@ -15,8 +15,8 @@
 
 namespace freshet {
 
-// The delays between two departures of one host, and of one group of hosts. Value type,
-// thread-compatible.
+// The least times between two departures of one host, and between two of one group of hosts. Value
+// type, thread-compatible.
 struct Spacing {
   Duration of_host;
   GroupKey group;  // 0 = none
@@ -28,14 +28,16 @@ class Departures {
  public:
   // A page is on time up to this long after its tick.
   static constexpr Duration kOnTime = Duration::Millis(5);
-  // Hosts, and groups, that are remembered; beyond this number a late page does not leave.
+  // The most hosts, and the most groups, that are remembered. If there are more, a late page does
+  // not leave.
   static constexpr size_t kMost = 100'000;
 
-  // Lets a page of `host` that was planned for `at` leave at `now`, if it may. Returns whether it
-  // leaves.
+  // Decides whether a page of `host` that was planned for `at` may leave at `now`, and notes a late
+  // departure. Returns true if the page leaves.
   [[nodiscard]] bool Leave(const std::string& host, const Spacing& spacing, Instant at,
                            Instant now);
-  // When the last page of the host left, if it left late and its delay may not be over; else none.
+  // When the host's last page left, if it left late and the host's delay may still be running; else
+  // none.
   [[nodiscard]] Instant LeftAt(const std::string& host) const;
 
  private:
@@ -48,7 +50,8 @@ class Departures {
 
   template <typename Key>
   [[nodiscard]] static bool IsFree(const LateOnes<Key>& late, const Key& key, Instant now);
-  // Makes room for one more entry. Returns whether there is room.
+  // Erases entries whose delay has ended if the table is large. Returns true if there is room for
+  // one more.
   template <typename Key>
   [[nodiscard]] static bool MakeRoom(LateOnes<Key>* late, size_t* purge_at, Instant now);
 
@@ -56,7 +59,7 @@ class Departures {
 
   LateOnes<std::string> hosts_;
   LateOnes<GroupKey> groups_;
-  // Entries whose delay is over are erased at this number.
+  // When a table has this many entries, those whose delay has ended are erased.
   size_t purge_hosts_at_ = kFirstPurge;
   size_t purge_groups_at_ = kFirstPurge;
 };

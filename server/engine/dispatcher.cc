@@ -13,18 +13,18 @@
 namespace freshet {
 namespace {
 
-// The interval of asking whether pages may be handed out.
+// While this server has no turn, it asks for one at this interval.
 constexpr Duration kHeldBackWait = Duration::Millis(100);
 constexpr Duration kIdle = Duration::Millis(500);
 constexpr size_t kRecentAssignments = 50;
-// Ticks used together that one worker gets before the next worker's turn.
+// The most ticks in a row that one worker gets before the next worker's turn.
 constexpr double kLongestRun = 32;
 
 Duration Scaled(Duration duration, double factor) {
   return Duration::FromSeconds(duration.seconds() * factor);
 }
 
-// The instant of the tick that is `ticks` behind the next.
+// The instant of the tick that comes `ticks` ticks after the next one.
 Instant TickAfter(const Pacer& pacer, size_t ticks, Instant now) {
   const Instant next = std::max(pacer.next(), now);
   return next + Duration::FromSeconds(static_cast<double>(ticks) / pacer.rate().per_second());
@@ -83,7 +83,7 @@ void Dispatcher::Stop() {
     const MutexLock lock(mutex_);
     while (in_refill_ > 0) refilled_.Wait(mutex_);
     DropReady(0, clock_.Now(), &actions);
-    // Shards still run for a while and tell of leases; nothing may name these workers any more.
+    // Shards still run for a while and report leases, so these workers must be removed now.
     workers_.EndAllWaits(&actions.deliveries);
   }
   std::move(actions).Perform(router_, bidding_);
@@ -110,8 +110,8 @@ void Dispatcher::Grant(WorkerId id, uint64_t assignments) {
     const WorkerPool::Worker* const worker = workers_.Grant(id, assignments);
     if (worker == nullptr) return;
     roster_.Saw(worker->key, {}, clock_.Now());
-    // While pages are being leased, Finish wakes the thread, unless the thread must look at the
-    // clock before.
+    // While pages are being leased, Finish will wake the thread, so there is no need to do it here.
+    // The exception is a waiter whose wait ends before the thread's next wake-up.
     const WorkerTerms& terms = worker->terms;
     if (in_refill_ > 0 && (!terms.waiter || terms.waits_until >= wake_)) return;
   }
@@ -193,7 +193,8 @@ Rate Dispatcher::SetRate(Rate rate) {
     const Instant now = clock_.Now();
     before = pacer_.rate();
     pacer_.SetRate(rate, now);
-    // At a lower rate some pages would wait long for their tick: they compete again instead.
+    // At a lower rate some ready pages would wait long for their tick. They are given back and
+    // compete again.
     const double ticks = lookahead_.time().seconds() * rate.per_second();
     DropReady(rate.per_second() == 0 ? 0 : static_cast<size_t>(ticks) + 1, now, &actions);
     condition_.NotifyOne();
@@ -270,7 +271,7 @@ void Dispatcher::Run() {
 
 void Dispatcher::LookAtTurn(Instant now, Actions* actions) {
   const std::optional<uint64_t> turn = ask_turn_ ? ask_turn_() : 0;
-  // Another server may have had the pages since, and may have handed them out.
+  // In between, another server may have handed out the same pages.
   if (turn != turn_) DropReady(0, now, actions);
   turn_ = turn;
 }
@@ -328,7 +329,7 @@ bool Dispatcher::MayLeave(const Ready& ready, Instant now) {
 Instant Dispatcher::ReleaseTime() const {
   const Ready& first = ready_.front();
   const WorkerPool::Worker* const worker = workers_.Find(first.worker);
-  // A waiting call is answered once: delaying it for other assignments gains nothing.
+  // A waiter gets only one answer, so there is nothing to gain by combining messages.
   return worker != nullptr && worker->terms.waiter ? first.assignment.at
                                                    : std::max(first.assignment.at, next_release_);
 }
@@ -338,7 +339,8 @@ bool Dispatcher::CanPlan(Instant now) const {
          pacer_.rate().per_second() > 0 && BarrenUntil() <= now;
 }
 
-// A request that found too few pages says nothing of pages that it did not ask for.
+// If workers that take other classes have come since the last request, its lack of pages says
+// nothing about pages of those classes.
 Instant Dispatcher::BarrenUntil() const {
   return workers_.unasked() == 0 ? lookahead_.barren_until() : Instant::None();
 }
@@ -352,7 +354,7 @@ void Dispatcher::Plan(Instant now, Actions* actions) {
   const size_t ahead = Ahead(now);
   const Instant first = TickAfter(pacer_, ahead, now);
   if (first > now + Scaled(lookahead_.time(), 0.75)) return;
-  // Ticks that have passed and can still be used, and those up to the lookahead.
+  // Counts ticks that have passed but can still be used, and ticks up to the lookahead.
   const auto overdue = static_cast<size_t>(pacer_.Overdue(now)) - (ready_.size() - ahead);
   const double ticks = (now + lookahead_.time() - first).seconds() * pacer_.rate().per_second() +
                        static_cast<double>(overdue);
@@ -368,7 +370,7 @@ void Dispatcher::Plan(Instant now, Actions* actions) {
     at = std::max(at, TickAfter(pacer_, ahead + i - std::min(i, overdue), now));
     refill->terms.push_back({.at = at, .worker = {}, .client = {}, .lease = {}});
   }
-  // Ticks that are used together go to one worker, so that they take one message.
+  // Ticks that are used together go to one worker, so that one message carries all of them.
   const double together = pacer_.rate().per_second() * kTogether.seconds();
   const auto run = static_cast<size_t>(std::clamp(together, 1.0, kLongestRun));
   const WorkerPool::Asked asked = workers_.Ask(run, &refill->terms, &refill->workers);
@@ -416,7 +418,7 @@ void Dispatcher::Finish(Refill& refill) {
           in_refill_);
     const Instant now = clock_.Now();
     in_refill_ = 0;
-    // If the rate went to zero in between, there is no tick for the page any more.
+    // If the rate was set to zero in between, there is no tick for the pages.
     const bool no_use = stopping_ || paused_ || pacer_.rate() == Rate() || refill.turn != turn_;
     std::vector<bool> page;
     for (const auto& assignment : refill.assignments) page.push_back(assignment && !no_use);
@@ -438,7 +440,7 @@ void Dispatcher::Finish(Refill& refill) {
         TakeBack(*assignment, &actions);
       }
     }
-    // Ticks that were cut off are asked for again at once.
+    // If the ranking was cut short, pages for the remaining ticks are requested again at once.
     if (refill.cut && any) short_of_pages = false;
     lookahead_.Note(now - refill.asked, short_of_pages, !stalled_.ok(), now);
     condition_.NotifyOne();

@@ -1,6 +1,6 @@
 // Hands out assignments at the constant crawl rate. Pages are picked and leased a little ahead of
-// their tick, so that the commit is over when the tick comes. They leave at their tick, each to a
-// worker whose credit was set aside for it. Ticks without an assignment are lost, and counted.
+// their tick, so that the commit has ended when the tick comes. Each page is sent at its tick to a
+// worker whose credit was set aside for it. Ticks without an assignment are lost, and are counted.
 #ifndef FRESHET_SERVER_ENGINE_DISPATCHER_H_
 #define FRESHET_SERVER_ENGINE_DISPATCHER_H_
 
@@ -33,7 +33,7 @@
 
 namespace freshet {
 
-// The dispatcher. Thread-safe. Start once, Stop before the shards are stopped.
+// The dispatcher. Thread-safe. Call Start once, and Stop before the shards are stopped.
 class Dispatcher {
  public:
   // A tick may be used up to `max_lateness` after its time (Pacer).
@@ -44,56 +44,60 @@ class Dispatcher {
   Dispatcher(const Dispatcher&) = delete;
   Dispatcher& operator=(const Dispatcher&) = delete;
 
-  // The number of the turn in which this server may hand out pages; nullopt = it may not now. The
-  // number changes if another server may have handed out pages in between.
+  // Returns the number of the turn in which this server may hand out pages; nullopt = it may not
+  // hand out pages now. The number changes if another server may have handed out pages in between.
   using Turn = std::function<std::optional<uint64_t>()>;
 
-  // Nothing leaves without a turn; pages asked for in another turn are given back. `ask_turn` is
-  // called at the last moment, under this object's lock; unset = the turn never changes.
+  // Starts handing out pages. No page is handed out without a turn, and pages requested in an
+  // earlier turn are given back. `ask_turn` is called just before pages are handed out, under this
+  // object's lock; unset = the turn never changes.
   void Start(Turn ask_turn = nullptr);
-  // Ends handing out, and gives back pages leased ahead. Idempotent.
+  // Stops handing out pages, and gives back pages leased ahead. Idempotent.
   void Stop() FRESHET_EXCLUDES(mutex_);
 
-  // Adds a worker without credit; at most `max_workers` are there, which clients share
-  // (WorkerPlaces). ResourceExhausted: no place is left.
+  // Adds a worker, which has no credit yet. Clients share `max_workers` places (WorkerPlaces).
+  // ResourceExhausted: no place is left for this client.
   [[nodiscard]] StatusOr<WorkerId> Join(WorkerTerms terms, std::shared_ptr<AssignmentSink> sink,
                                         size_t max_workers) FRESHET_EXCLUDES(mutex_);
-  // Adds credit, up to WorkerLimits::credit in total, and resumes with it.
+  // Adds credit, up to WorkerLimits::credit in total, and resumes sending to a worker that was
+  // behind.
   void Grant(WorkerId worker, uint64_t assignments) FRESHET_EXCLUDES(mutex_);
-  // The worker's credit that is not set aside; 0 if the worker is gone or behind.
+  // The worker's credit that is not set aside; 0 if the worker has left or is behind.
   [[nodiscard]] uint64_t FreeCredit(WorkerId worker) const FRESHET_EXCLUDES(mutex_);
-  // Takes up to `most` of the free credit. Returns how much.
+  // Takes up to `most` of the worker's free credit. Returns the amount taken.
   [[nodiscard]] uint64_t TakeCredit(WorkerId worker, uint64_t most) FRESHET_EXCLUDES(mutex_);
-  // Removes the worker, and gives back pages set aside for it. Does nothing if the worker is gone.
+  // Removes the worker, and gives back the pages that are ready for it. Does nothing if the worker
+  // has left.
   void Leave(WorkerId worker) FRESHET_EXCLUDES(mutex_);
-  // Lets a worker that has ended its side get the rest of its credit, while no two assignments are
-  // further apart than `patience`. Then it leaves by itself, and its sink is notified. False = it
-  // has no credit or is gone, and nothing changes.
+  // Lets a worker that has closed its side of the stream receive assignments for the rest of its
+  // credit. The worker is removed, and its sink notified, when the credit is used up or no
+  // assignment has come for `patience`. Returns false, and changes nothing, if the worker has no
+  // credit or has left.
   [[nodiscard]] bool Linger(WorkerId worker, Duration patience) FRESHET_EXCLUDES(mutex_);
-  // Returns the rate before.
+  // Sets the crawl rate. Returns the previous rate.
   Rate SetRate(Rate rate) FRESHET_EXCLUDES(mutex_);
-  // Sets the terms of crawl ids' classes from the next ticks on.
+  // Sets the terms of classes. They hold for all ticks planned from now on.
   void SetShares(const std::vector<ClassTerms>& terms) FRESHET_EXCLUDES(mutex_);
-  // Returns whether it was paused before.
+  // Pauses or resumes. Returns true if the dispatcher was paused before.
   bool SetPaused(bool paused, std::string reason) FRESHET_EXCLUDES(mutex_);
-  // Tells all that ask for pages why nothing can be leased; OK = it can again. Meanwhile the shards
-  // are asked once a second, to notice when they can.
+  // Tells all workers why no page can be leased; OK = pages can be leased again. During a stall,
+  // the shards are asked for pages once a second, to notice its end.
   void SetStalled(const Status& why) FRESHET_EXCLUDES(mutex_);
-  // Leases were opened or have ended.
+  // Takes the counts of leases that were opened or have ended.
   void OnLeases(const LeaseTallies& tallies) FRESHET_EXCLUDES(mutex_);
-  // Pages may have become due: tries again at once.
+  // Asks for pages again at once, because some may have become due.
   void Poke() FRESHET_EXCLUDES(mutex_);
 
   [[nodiscard]] Bidding& bidding() { return bidding_; }
-  // The reason for the pause, empty = none given; nullopt = not paused.
+  // The reason for the pause; empty = no reason was given, nullopt = not paused.
   [[nodiscard]] std::optional<std::string> pause() const FRESHET_EXCLUDES(mutex_);
   [[nodiscard]] Status stalled() const FRESHET_EXCLUDES(mutex_);
   [[nodiscard]] Rate rate() const FRESHET_EXCLUDES(mutex_);
   [[nodiscard]] DispatchStats stats() const FRESHET_EXCLUDES(mutex_);
-  // The limit that keeps a worker from another lease; unset = none.
+  // The limit that keeps the worker from getting another lease; unset = none.
   [[nodiscard]] std::optional<WorkerAllowances::Full> FullBy(const WorkerKey& worker) const
       FRESHET_EXCLUDES(mutex_);
-  // Present and recent workers, the last seen first.
+  // Present and recent workers, the most recently seen first.
   [[nodiscard]] std::vector<WorkerRecord> workers() const FRESHET_EXCLUDES(mutex_);
   // The latest assignments, newest first.
   [[nodiscard]] std::vector<RecentAssignment> recent() const FRESHET_EXCLUDES(mutex_);
@@ -104,30 +108,31 @@ class Dispatcher {
     WorkerId worker = 0;
     Spacing spacing;
   };
-  // Actions to be done once the lock is free.
+  // Actions to perform after the lock is released.
   struct Actions;
-  // Ticks closer together than this are used together: far below Pacer::kUsualLateness, and long
-  // enough that messages to workers are not the largest cost.
+  // Ticks that are closer together than this are used together. The value is far below
+  // Pacer::kUsualLateness, and long enough that messages to workers are not the largest cost.
   static constexpr Duration kTogether = Duration::Micros(250);
 
   void Run();
   void LookAtTurn(Instant now, Actions* actions) FRESHET_REQUIRES(mutex_);
   void CountMissed(Instant now) FRESHET_REQUIRES(mutex_);
   void Release(Instant now, Actions* actions) FRESHET_REQUIRES(mutex_);
-  // False if the worker would have less than half of its lease left, or the host has not been left
-  // alone long enough since a late page.
+  // Returns false if less than half of the lease would be left, or if a late page of the host or
+  // group left too recently.
   [[nodiscard]] bool MayLeave(const Ready& ready, Instant now) FRESHET_REQUIRES(mutex_);
   void TakeBack(const Assignment& assignment, Actions* actions) FRESHET_REQUIRES(mutex_);
-  // Gives back ready pages behind the first `keep`.
+  // Gives back all ready pages after the first `keep`.
   void DropReady(size_t keep, Instant now, Actions* actions) FRESHET_REQUIRES(mutex_);
-  // When the first ready page may leave, apart from the pacer. Precondition: there is one.
+  // The earliest time at which the first ready page may leave, not considering the pacer.
+  // Precondition: a page is ready.
   [[nodiscard]] Instant ReleaseTime() const FRESHET_REQUIRES(mutex_);
   void Plan(Instant now, Actions* actions) FRESHET_REQUIRES(mutex_);
   [[nodiscard]] bool CanPlan(Instant now) const FRESHET_REQUIRES(mutex_);
-  // The end of the pause after too few pages were found; none = no pause.
+  // No pages are requested until this time, because the last request found too few; none = no wait.
   [[nodiscard]] Instant BarrenUntil() const FRESHET_REQUIRES(mutex_);
   [[nodiscard]] Instant NextWake(Instant now) const FRESHET_REQUIRES(mutex_);
-  // The number of ready pages that no past tick will use.
+  // The number of ready pages beyond those that overdue ticks will use.
   [[nodiscard]] size_t Ahead(Instant now) const FRESHET_REQUIRES(mutex_);
 
   [[nodiscard]] bool FindWorker(Refill& refill, size_t term, const Pick& pick)
@@ -151,14 +156,14 @@ class Dispatcher {
   std::string pause_reason_ FRESHET_GUARDED_BY(mutex_);
   Status stalled_ FRESHET_GUARDED_BY(mutex_);
   Turn ask_turn_;  // unset = the turn never changes
-  // The last answer: the turn of all ready pages.
+  // The last answer of ask_turn_. All ready pages were requested in this turn.
   std::optional<uint64_t> turn_ FRESHET_GUARDED_BY(mutex_);
-  std::deque<Ready> ready_ FRESHET_GUARDED_BY(mutex_);  // by tick
-  Instant next_release_ FRESHET_GUARDED_BY(mutex_);     // to streams
+  std::deque<Ready> ready_ FRESHET_GUARDED_BY(mutex_);  // ordered by tick
+  Instant next_release_ FRESHET_GUARDED_BY(mutex_);     // the next time for messages to streams
   Departures departures_ FRESHET_GUARDED_BY(mutex_);
-  Instant wake_ FRESHET_GUARDED_BY(mutex_);          // end of the thread's sleep, unless notified
+  Instant wake_ FRESHET_GUARDED_BY(mutex_);  // when the thread wakes up if it is not notified
   size_t in_refill_ FRESHET_GUARDED_BY(mutex_) = 0;  // terms of the refill under way
-  Instant last_at_ FRESHET_GUARDED_BY(mutex_);       // latest tick asked of the shards
+  Instant last_at_ FRESHET_GUARDED_BY(mutex_);       // the latest tick requested from the shards
   Lookahead lookahead_ FRESHET_GUARDED_BY(mutex_);
   DispatchStats stats_ FRESHET_GUARDED_BY(mutex_);
   std::deque<RecentAssignment> recent_ FRESHET_GUARDED_BY(mutex_);  // newest first

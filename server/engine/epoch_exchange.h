@@ -1,5 +1,6 @@
-// Exchanges what the pages of each shard showed, so that all shards learn one model of all hosts
-// (core/estimate/epoch_sums.h), even over divisions of a fleet.
+// Exchanges the statistics that each shard collects from its pages, so that all shards learn the
+// same model from all hosts (core/estimate/epoch_sums.h). In a fleet, it includes the statistics of
+// other divisions.
 #ifndef FRESHET_SERVER_ENGINE_EPOCH_EXCHANGE_H_
 #define FRESHET_SERVER_ENGINE_EPOCH_EXCHANGE_H_
 
@@ -15,55 +16,58 @@
 
 namespace freshet {
 
-// Every shard runs its own epochs, and learns from what it has collected and the last publications
-// of the others. Before it learns, it waits for the shards that owed a publication when its epoch
-// began, and for those collecting when it published. At first, and whenever an epoch is requested,
-// all owe one, so that such an epoch learns from the present pages of all shards. No two shards
-// wait for each other: what a waiting shard owes was asked for before, so its own epoch began
-// later. Thread-safe.
+// Every shard runs its epochs independently. It learns from its own sums and the last sums that the
+// other shards published. Before it learns, it waits for the shards that owed a publication when
+// its epoch began, and for the shards that were collecting when it published. At the start, and
+// whenever an epoch of all shards is requested, every shard owes a publication, so that this epoch
+// learns from the present pages of all shards. Two shards never wait for each other, because a
+// shard waits only for epochs that were requested before its own epoch began. Thread-safe.
 class EpochExchange {
  public:
-  // Returns what other divisions showed last, as far as known; may ask them.
+  // Returns the last sums of the other divisions, as far as they are known. May call the other
+  // servers.
   using Others = std::function<DivisionTotals()>;
 
   explicit EpochExchange(size_t shards);
 
-  // From now on all learn from other divisions too; this store is that of `own`. Null = no longer.
-  // Waits for All, which asks them.
+  // From now on all shards learn from other divisions too. `own` is the division of this store.
+  // `others` unset = from now on they learn from this store only. Blocks while All asks other
+  // divisions.
   void SetOthers(uint32_t own, Others others) FRESHET_EXCLUDES(others_mutex_);
 
-  // Asks the shard for an epoch that begins after this call.
+  // Notes that the shard owes an epoch that begins after this call.
   void Expect(size_t shard) FRESHET_EXCLUDES(mutex_);
-  // The shard begins an epoch, which ends with Publish, or with Withdraw if there is nothing to
-  // publish: its last publication still holds.
+  // Begins an epoch of the shard, which must end with Publish or Withdraw. Withdraw publishes
+  // nothing, so that the shard's last sums stay valid.
   void Begin(size_t shard) FRESHET_EXCLUDES(mutex_);
   void Publish(size_t shard, EpochSums sums) FRESHET_EXCLUDES(mutex_);
   void Withdraw(size_t shard) FRESHET_EXCLUDES(mutex_);
-  // The shard will never publish again: it is stopped, or its store has failed.
+  // Notes that the shard will never publish again, because it is stopped or its store has failed.
   void Leave(size_t shard) FRESHET_EXCLUDES(mutex_);
 
-  // Whether a shard that has published may stop waiting.
+  // Returns true if a shard that has published need not wait for others any more.
   [[nodiscard]] bool MayLearn(size_t shard) const FRESHET_EXCLUDES(mutex_);
-  // The last publications of all shards, and the figures of other divisions. May take as long as
-  // asking those.
+  // The last sums of all shards, and those of other divisions. Can take as long as calls to the
+  // other divisions.
   [[nodiscard]] EpochSums All() const FRESHET_EXCLUDES(mutex_) FRESHET_EXCLUDES(others_mutex_);
-  // The sums of this store for others; unset until each of its shards has published.
+  // The sums of this store, for other divisions; unset until each shard of the store has published.
   [[nodiscard]] std::optional<EpochTotals> Totals() const FRESHET_EXCLUDES(mutex_);
 
  private:
   struct OfShard {
-    // Numbers of epochs of the shard: asked for, covered by the one under way, and ended.
+    // Numbers of requests: the last one made, the last one that the epoch under way covers, and the
+    // last one that an ended epoch covered.
     uint64_t asked = 1;
     uint64_t answering = 0;
     uint64_t answered = 0;
     bool gone = false;
-    std::vector<uint64_t> waits_for;        // numbers of ended epochs to wait for, by shard
+    std::vector<uint64_t> waits_for;        // by shard: the value of `answered` to wait for
     std::shared_ptr<const EpochSums> sums;  // nullptr = none yet
   };
-  // The last publications of all shards. Sets `complete` to false if one is missing.
+  // The last sums of all shards. Sets `complete` to false if a shard has published none.
   [[nodiscard]] EpochSums Published(bool* complete) const FRESHET_EXCLUDES(mutex_);
 
-  // Held by the one shard that asks other divisions.
+  // Held while a shard asks other divisions.
   mutable Mutex others_mutex_;
   uint32_t own_ FRESHET_GUARDED_BY(others_mutex_) = 0;
   Others others_ FRESHET_GUARDED_BY(others_mutex_);

@@ -19,7 +19,7 @@
 namespace freshet {
 namespace {
 
-// The interval at which a shard checks whether the others have shared, or it has learned.
+// The interval at which a shard checks whether publishing or learning is done.
 constexpr Duration kLook = Duration::Millis(5);
 
 EpochOptions WithExchange(EpochOptions options) {
@@ -77,7 +77,8 @@ void EpochRunner::Begin(ShardState& state, Instant now) {
   moved_.set();
   Rewind();
   learning_ = !epoch_waiters_.empty() || next_start_ <= now;
-  // This epoch answers the requests since the last one began, and files their pages as well.
+  // The run that begins answers all requests so far, and also files all pages if that was
+  // requested.
   if (!learning_ || !filing_waiters_.empty() || !(state.policies().in_force() == filed_by_)) {
     file_all_ = true;
   }
@@ -93,8 +94,8 @@ void EpochRunner::Begin(ShardState& state, Instant now) {
 
 StatusOr<std::vector<PageRecord>> EpochRunner::NextPages() {
   std::vector<PageRecord> pages;
-  // A slot counts as a page: finding thousands of empty slots takes longer than a slice may, and
-  // would delay the end of the server.
+  // A slot counts like a page. Otherwise a slice over thousands of empty slots would take too long,
+  // and would delay a stop of the server.
   while (slot_ < limits::kSlots && read_ < slice_pages_) {
     ASSIGN_OR_RETURN(ScanResult scan,
                      store_.ScanPages(cursor_, FirstNumber(slot_ + 1), slice_pages_ - read_));
@@ -104,7 +105,7 @@ StatusOr<std::vector<PageRecord>> EpochRunner::NextPages() {
       ++read_;
     } else {
       cursor_ = scan.next;
-      // The scan stopped early: rows of removed pages took the rest of the slice.
+      // The scan stopped early, because skipping rows of removed pages took the rest of the slice.
       read_ = slice_pages_;
     }
     pages.insert(pages.end(), std::make_move_iterator(scan.pages.begin()),
@@ -115,8 +116,9 @@ StatusOr<std::vector<PageRecord>> EpochRunner::NextPages() {
 
 void EpochRunner::Took(Duration took) {
   if (read_ == 0) return;
-  // The slice shrinks at once, because writing takes several times as long as reading. It grows by
-  // steps, and only if it was full, which the end of the shard may have prevented.
+  // A slice that took too long shrinks at once, because writing takes several times as long as
+  // reading. Slices grow by small steps, and only after a full slice; the last slice of a run can
+  // be smaller.
   constexpr size_t kMost = 1024;
   if (took > options_.slice) {
     const double share = options_.slice.seconds() / took.seconds();
@@ -127,7 +129,7 @@ void EpochRunner::Took(Duration took) {
 }
 
 Event EpochRunner::Again(PageNumber page) const {
-  // An age bin's edge refiles the page and writes nothing.
+  // EnterAgeBin files the page again and writes nothing.
   if (learning_) return Reestimate{page};
   return EnterAgeBin{page};
 }
@@ -142,13 +144,14 @@ void EpochRunner::LookAt(ShardState& state, Instant now, std::vector<PageRecord>
                                 : learning_ && learning.TakeNewRates(page, now);
     const bool changed = mended || takes;
     changed_ += changed ? 1 : 0;
-    // A page that is filed unchanged waits until there is room for it.
+    // Unchanged pages are filed again only if all pages must be, and only in the phase kFile, after
+    // MakeRoom.
     if (!changed && (collects || !file_all_)) continue;
     const PageNumber number = page.number;
     txn.Load(std::move(page));
     Transaction::Page* loaded = txn.Find(number);
     loaded->reindex = true;
-    // A page filed unchanged writes nothing, so that a change of policy never waits for the disk.
+    // An unchanged page is not written, so that a change of policy never waits for the disk.
     loaded->changed = changed;
   }
 }
@@ -222,7 +225,7 @@ void EpochRunner::TakeLearned(ShardState& state, Instant now) {
   state.learning().FinishEpoch(*std::move(learned));
   number_ = state.learning().epoch();
   Rewind();
-  // If a model has moved, all of its pages may have to be written.
+  // If a model has changed, all of its pages may have to be written, so slices start small.
   slice_pages_ = std::min(slice_pages_, options_.slice_pages);
   phase_ = Phase::kFile;
 }
@@ -240,7 +243,7 @@ void EpochRunner::End(Instant now, const Status& status) {
   phase_ = Phase::kIdle;
   if (learning_) {
     next_start_ = options_.interval > Duration() ? now + options_.interval : Instant::Infinite();
-    // A cancelled epoch may have been requested by nobody.
+    // A cancellation is not logged, because it is not a failure.
     if (!status.ok() && cancelled_.ok()) {
       Logger(LogModule::kEngine)
           .error("shard {}: epoch {} (new estimates of all pages) failed: {}", index(),

@@ -1,8 +1,9 @@
-// Epochs of a shard. An epoch looks at every page, which takes new rates from the site models of
-// the epoch before if they have changed notably. Then the shard learns the models again together
-// with the other shards. Pages of hosts whose models have moved are looked at again, and take the
-// new rates. Pages are looked at in slices between the turns of a shard, so that traffic waits for
-// one slice at most. Learning runs on a thread of its own.
+// Epochs of a shard. First an epoch visits every page. If a page's rates have changed notably by
+// the site models of the previous epoch, the page takes the new rates. Then the shard learns new
+// models together with the other shards. Finally it makes a second pass over the pages of hosts
+// whose models have changed, and gives them new rates. Pages are visited in slices between the
+// turns of a shard, so that requests wait for one slice at most. Learning runs on a separate
+// thread.
 #ifndef FRESHET_SERVER_ENGINE_EPOCHS_H_
 #define FRESHET_SERVER_ENGINE_EPOCHS_H_
 
@@ -32,22 +33,21 @@ class Store;
 class Transaction;
 
 struct EpochOptions {
-  Slot first_slot;  // the shard has every `stride`-th slot from here on
+  Slot first_slot;  // the shard owns this slot and every `stride`-th one after it
   uint16_t stride = 1;
-  Duration interval;  // from the end of one epoch to the start of the next; 0 = only on request
-  // How long a slice should take, as a pick may wait for it; and the pages and slots of the first
-  // slice.
+  Duration interval;  // from the end of an epoch to the start of the next; 0 = only on request
+  // The target duration of a slice. It is short, because a pick may wait for a slice.
   Duration slice = Duration::Micros(400);
-  size_t slice_pages = 64;
-  // The exchange of all shards of the store; this one's place in it is its first slot. nullptr = it
-  // is the only shard.
+  size_t slice_pages = 64;  // pages and slots of the first slice
+  // The exchange between all shards of the store. The shard's index in it is the number of its
+  // first slot. nullptr = this is the only shard.
   std::shared_ptr<EpochExchange> exchange;
-  // The longest wait for a shard that does not publish, because its store hangs or it has far more
-  // pages.
+  // The longest wait for a shard that does not publish, for example because its store hangs or it
+  // has far more pages.
   Duration patience = Duration::Seconds(300);
 };
 
-// Owner thread only: the shard's.
+// Runs the epochs of one shard. Owner thread only: the shard's thread.
 class EpochRunner {
  public:
   using Done = std::function<void(const StatusOr<EpochResult>&)>;
@@ -57,35 +57,36 @@ class EpochRunner {
   EpochRunner(const EpochRunner&) = delete;
   EpochRunner& operator=(const EpochRunner&) = delete;
 
-  // Continues the numbers of earlier starts.
+  // Continues the numbers of epochs from before a restart.
   void Resume(uint64_t number) { last_.number = number; }
   // Requests an epoch that starts after this call; `done` is called when it has ended.
   void Request(Done done);
-  // Requests that every page is refiled unchanged, after a change of policy or for a plan; `done`
-  // is called when that has ended.
+  // Requests that every page be filed again, with its record unchanged, after a change of policy or
+  // for a plan. `done` is called when that has ended.
   void RequestFiling(Done done);
 
-  // Whether a slice is due at `now`.
+  // Returns true if a slice is due at `now`.
   [[nodiscard]] bool Due(Instant now) const;
   [[nodiscard]] bool running() const { return phase_ != Phase::kIdle; }
-  // When Due() becomes true by itself.
+  // The time at which Due becomes true if nothing is requested before.
   [[nodiscard]] Instant next_start() const;
 
-  // Does one slice: looks at some pages, and loads those into `txn` that are to be committed and
-  // installed. In an epoch these are pages whose rates have changed notably, to be written; after a
-  // change of policy all, unchanged. An error of the store ends the epoch. `state` is always the
-  // same, and outlives the runner.
+  // Does one slice: visits some pages, and loads into `txn` those that the caller must commit and
+  // install. In an epoch these are the pages whose rates have changed notably. After a change of
+  // policy they are all pages, and unchanged ones need no write. An error of the store ends the
+  // epoch. `state` must be the same object in all calls, and must outlive the runner.
   void Slice(ShardState& state, Instant now, Transaction& txn);
-  // Takes the time of that slice, with the commit and installation of its pages.
+  // Reports the time that the last slice took, including the commit and installation of its pages.
+  // The length of the next slice depends on it.
   void Took(Duration took);
-  // The event that repeats a slice's work on a page if its commit fails.
+  // The event that repeats the slice's work on a page. Used if the slice's commit fails.
   [[nodiscard]] Event Again(PageNumber page) const;
-  // Ends the run under way, unfinished, for `reason`, and starts no other. The next Notify tells
-  // all that wait, or ask later.
+  // Ends the run under way unfinished, and prevents all later runs. The next Notify calls all
+  // waiting callers with `reason`; each later request gets the same answer.
   void Cancel(Instant now, const Status& reason);
-  // Announces an epoch of all shards: the others wait for this one. Any thread.
+  // Announces an epoch of all shards: other shards then wait for the sums of this one. Any thread.
   void Expect();
-  // Answers the requests that ended with the slice. Called once the slice's events are committed.
+  // Answers requests whose run has ended. Call it after the commit of the last slice.
   void Notify();
 
   [[nodiscard]] const EpochResult& last() const { return last_; }
@@ -94,22 +95,23 @@ class EpochRunner {
   enum class Phase { kIdle, kCollect, kShare, kLearn, kFile };
 
   void Begin(ShardState& state, Instant now);
-  // The next pages of the shard; empty for empty slots. Counts pages and slots in read_.
+  // Reads the next pages of the shard; the result can be empty because slots are empty. Counts
+  // pages and slots in read_.
   [[nodiscard]] StatusOr<std::vector<PageRecord>> NextPages();
-  // Whether the pages of the slot are read.
+  // Returns true if the pages of the slot must be read.
   [[nodiscard]] bool Reads(uint32_t slot) const { return file_all_ || moved_[slot]; }
-  // Loads the pages to refile.
+  // Estimates the pages, and loads those into `txn` that must be filed again.
   void LookAt(ShardState& state, Instant now, std::vector<PageRecord> pages, Transaction& txn);
   void Rewind();
   void NextSlot();
-  // Publishes everything collected for the other shards.
+  // Starts publishing the collected sums to the other shards, on another thread.
   void Share(ShardState& state, Instant now);
-  // Learns once all shards have shared, and stores the result.
+  // Once all shards have published, starts learning and storing the result, on another thread.
   void Learn(ShardState& state, Instant now);
   void TakeLearned(ShardState& state, Instant now);
-  // Whether the other thread is done. If not, sets the time of the next look.
+  // Returns true if the other thread is not done yet, and then sets the time of the next check.
   [[nodiscard]] bool WaitsFor(const std::atomic<bool>& done, Instant now);
-  // Stops the other thread's work.
+  // Makes the other thread stop its work, and waits for that.
   void Break();
   [[nodiscard]] size_t index() const { return options_.first_slot.value(); }
   void End(Instant now, const Status& status);
@@ -117,31 +119,30 @@ class EpochRunner {
   const EpochOptions options_;
   Store& store_;
   Phase phase_ = Phase::kIdle;
-  Status cancelled_;       // the reason; OK = not cancelled
-  bool learning_ = false;  // a whole epoch, not only filing
-  CrawlPolicy filed_by_;   // the policy in force when it began
-  // Whether every page is to be filed, not only those with changed rates: it was requested, or such
-  // a run has failed.
+  Status cancelled_;       // the reason for Cancel; OK = not cancelled
+  bool learning_ = false;  // the run is a whole epoch, not only filing
+  CrawlPolicy filed_by_;   // the policy set when the run began
+  // True if every page must be filed, not only those with changed rates. This was requested, or an
+  // earlier run that should have done it has failed.
   bool file_all_ = false;
   Instant started_;
   Instant next_start_;
   size_t slice_pages_;
   size_t read_ = 0;                    // pages and slots in the last slice
-  std::bitset<limits::kSlots> moved_;  // slots that the epoch under way reads again
-  // Shared with the other thread, which reads the state of the shard and publishes, or learns and
-  // commits.
+  std::bitset<limits::kSlots> moved_;  // slots that the epoch under way must read
+  // Shared with the other thread, which publishes the shard's sums, or learns and commits.
   std::atomic<bool> break_ = false;
   std::atomic<bool> shared_ = false;
   std::atomic<bool> learned_ = false;
   std::future<void> sharing_;
   std::future<StatusOr<LearnedSites>> learning_from_;
-  Instant next_look_;    // when to look whether all have shared, or the shard has learned
-  Instant share_end_;    // end of the wait for others
-  uint64_t number_ = 0;  // number of the present epoch, once it has learned
+  Instant next_look_;    // when to check whether publishing or learning is done
+  Instant share_end_;    // end of the wait for other shards
+  uint64_t number_ = 0;  // number of the present epoch; set once it has learned
   uint64_t pages_ = 0;
   uint64_t again_ = 0;
   uint64_t changed_ = 0;
-  uint32_t slot_ = 0;  // being read; >= kSlots = all were
+  uint32_t slot_ = 0;  // slot being read; >= kSlots = all are read
   PageNumber cursor_;
   EpochResult last_;
   std::vector<Done> epoch_waiters_;   // callers that wait for an epoch that has not begun

@@ -15,7 +15,7 @@
 namespace freshet {
 namespace {
 
-// Gathers the reports of several shards on one epoch.
+// Adds up the reports of all shards on one epoch.
 struct EpochGather {
   explicit EpochGather(size_t shards) : left(shards) {}
 
@@ -63,8 +63,8 @@ void AskAll(const Router& router,
   }
 }
 
-// Asks the shards themselves whether they follow the policy. Others see it by then: a turn
-// publishes the work of the turns before it.
+// Asks the shards whether they follow the policy. By the time a shard answers, its snapshot shows
+// the policy too, because a turn publishes its work before it answers queries.
 void Confirm(const Router& router, const CrawlPolicy& policy,
              const std::function<void(const Status&)>& done) {
   const auto ask = [policy](const ShardView& view, const EpochRunner::Done& report) {
@@ -78,7 +78,7 @@ void Confirm(const Router& router, const CrawlPolicy& policy,
 }  // namespace
 
 void RunEpochs(const Router& router, std::function<void(const Status&, const EpochResult&)> done) {
-  // This comes before any shard begins, so that none learns before all have collected.
+  // All shards are announced before any begins, so that no shard learns before all have collected.
   for (Shard* shard : router.shards()) shard->ExpectEpoch();
   const auto ask = [](const ShardView& view, const EpochRunner::Done& report) {
     view.epochs.Request(report);

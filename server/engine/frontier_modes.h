@@ -12,11 +12,12 @@
 
 namespace freshet {
 
-// Modes by crawl id; crawl ids that are not here go by their clients' dates. Value type,
+// Modes by crawl id. Crawl ids that are not in the table have the mode kDates. Value type,
 // thread-compatible.
 using FrontierModeTable = std::map<std::string, FrontierMode, std::less<>>;
 
-// The modes at one moment. Immutable, so that any thread may look while another has a newer one.
+// The modes at one moment. Thread-safe, because it is immutable: a change of a mode makes a new
+// object.
 class FrontierModes {
  public:
   explicit FrontierModes(const FrontierModeTable& modes) : modes_(modes) {
@@ -29,7 +30,7 @@ class FrontierModes {
     const auto it = modes_.find(crawl_id);
     return it == modes_.end() ? FrontierMode::kDates : it->second;
   }
-  // Whether all go by dates.
+  // Returns true if all crawl ids have the mode kDates.
   [[nodiscard]] bool empty() const { return modes_.empty(); }
   [[nodiscard]] const std::vector<std::string>& scheduled() const { return scheduled_; }
 

@@ -70,7 +70,7 @@ std::vector<std::vector<GroupNews>> GroupLedger::TakeNews() {
 void GroupLedger::ForgetIdle(Instant now) {
   absl::erase_if(groups_, [now](const auto& entry) {
     const Group& its = entry.second;
-    // If no shard was told of the group, none needs to hear of its end.
+    // If shards were told of the group, they must still be told of its last change.
     const bool heard = its.told && its.changed;
     return its.all_in_flight == 0 && its.delayed_until <= now && !heard;
   });

@@ -1,5 +1,5 @@
-// The free groups of hosts over all shards. Hosts of one group may belong to several shards, and no
-// shard knows the pages that others have handed out.
+// Tracks when groups of hosts are free, over all shards. The hosts of one group can belong to
+// several shards, and no shard knows the pages that others have handed out.
 #ifndef FRESHET_SERVER_ENGINE_GROUP_LEDGER_H_
 #define FRESHET_SERVER_ENGINE_GROUP_LEDGER_H_
 
@@ -14,9 +14,9 @@
 
 namespace freshet {
 
-// Shards report changes of their groups with each bid. A taken pick counts from then on, until the
-// shard reports its outcome. Groups without a leased page or a running delay are not kept; each
-// other takes some hundred bytes.
+// Shards report changes of their groups with each bid. A pick that is taken counts at once, until
+// the next report of its shard. Groups without a leased page or a running delay are not kept. A
+// kept group takes a few hundred bytes.
 //
 // Thread-compatible.
 class GroupLedger {
@@ -24,12 +24,13 @@ class GroupLedger {
   explicit GroupLedger(size_t shards) : shards_(shards) {}
 
   void Hear(size_t shard, const std::vector<GroupStanding>& standings, Instant now);
-  // When a page of the group may be handed out; infinite = only after a page of the group has come
-  // back.
+  // The time from which a page of the group may be handed out; infinite = not before a lease of the
+  // group ends.
   [[nodiscard]] Instant FreeAt(GroupKey group, const GroupTerms& terms) const;
-  // Hands out a page of the shard at `at`.
+  // Notes that a page of this group and shard is handed out at `at`.
   void Take(size_t shard, GroupKey group, const GroupTerms& terms, Instant at);
-  // For each shard, the changes of groups by other shards since the last call.
+  // Returns, for each shard, the groups that have changed since the last call, with their counts at
+  // other shards.
   [[nodiscard]] std::vector<std::vector<GroupNews>> TakeNews();
   // The number of kept groups.
   [[nodiscard]] size_t size() const { return groups_.size(); }
@@ -40,7 +41,7 @@ class GroupLedger {
     uint64_t all_in_flight = 0;
     Instant delayed_until;
     bool changed = false;
-    bool told = false;  // whether shards were notified of the group
+    bool told = false;  // shards were told of the group
   };
   Group& Find(GroupKey group);
   void NoteChange(GroupKey key, Group& group);
@@ -49,7 +50,7 @@ class GroupLedger {
   size_t shards_;
   absl::flat_hash_map<GroupKey, Group> groups_;
   std::vector<GroupKey> changed_;
-  size_t forget_at_ = 1024;  // number of groups at which idle ones are forgotten
+  size_t forget_at_ = 1024;  // number of groups at which idle ones are erased
 };
 
 }  // namespace freshet

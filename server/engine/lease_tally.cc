@@ -13,7 +13,7 @@ LeaseTallies TallyLeases(const ShardState& state, Transaction& txn, uint32_t gen
     const bool was_open = state.pages().FindLease(lease.record.id).has_value();
     const WorkerKey worker = {lease.record.client, lease.record.worker};
     if (!was_open && !lease.closed) ++tallies[worker].opened;
-    // A lease that was opened and ended within a turn was never seen.
+    // A lease that was opened and ended within one turn is not counted.
     if (!was_open || !lease.closed) continue;
     LeaseTally& tally = tallies[worker];
     const bool of_this_run = GenerationOfLease(lease.record.id) == generation % kLeaseGenerations;

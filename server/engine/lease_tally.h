@@ -1,4 +1,4 @@
-// Counts what becomes of the leases of each worker, commit by commit.
+// Counts how the leases of each worker begin and end, for each commit.
 #ifndef FRESHET_SERVER_ENGINE_LEASE_TALLY_H_
 #define FRESHET_SERVER_ENGINE_LEASE_TALLY_H_
 
@@ -13,8 +13,8 @@ namespace freshet {
 class ShardState;
 class Transaction;
 
-// The key of a worker whose leases are counted. Clients choose names freely, so none counts for
-// another client. Value type, thread-compatible.
+// The key by which leases of a worker are counted. It includes the client, because clients choose
+// the names of workers freely. Value type, thread-compatible.
 struct WorkerKey {
   std::string client;  // LeaseRecord::client
   std::string name;
@@ -28,16 +28,17 @@ struct WorkerKey {
 // The counts of one worker in one commit. Value type, thread-compatible.
 struct LeaseTally {
   uint32_t opened = 0;
-  uint32_t ended = 0;     // ended in any way, if opened since the server started
+  uint32_t ended = 0;     // ended in any way; only leases opened since the server started
   uint32_t answered = 0;  // ended with a result
-  // Ended by their deadline, opened since the server started. Earlier ones may never have reached
-  // the worker: a killed run loses the leases that it had ahead.
+  // Ended by their deadline; only leases opened since the server started. An earlier lease may
+  // never have reached its worker: a server that is killed does not send the pages that it has
+  // leased ahead.
   uint32_t expired = 0;
 };
 using LeaseTallies = absl::flat_hash_map<WorkerKey, LeaseTally>;
 
-// Counts what the installation of `txn` will do to the leases of `state`. `generation` is that of
-// this run.
+// Counts the leases that the installation of `txn` will open and end in `state`. `generation` is
+// the generation of this run of the server.
 [[nodiscard]] LeaseTallies TallyLeases(const ShardState& state, Transaction& txn,
                                        uint32_t generation);
 

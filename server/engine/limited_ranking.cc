@@ -12,9 +12,9 @@ namespace {
 
 bool IsForced(const Pick& pick) { return std::isinf(pick.value); }
 
-// The bid of one shard up to a tick: the picks that a tick may get, in a heap for each class, the
-// dearest first. Forced pages have a heap for each class and crawl id, so that none waits behind a
-// page of a crawl id whose turn it is not.
+// The bid of one shard up to the present tick. Picks that the tick can get are in one heap for each
+// class, the highest value first. Forced pages are in one heap for each class and crawl id, so that
+// none waits behind a page of another crawl id whose turn comes later.
 class Table {
  public:
   Table(const ShardBid& bid, const GroupLedger* ledger) : bid_(bid), ledger_(ledger) {
@@ -24,7 +24,7 @@ class Table {
                                [](const Pick& pick) { return pick.host_again; });
   }
 
-  // Makes the picks bid for ticks up to this one available.
+  // Makes available the picks that were bid for ticks up to this one.
   void Release(size_t tick, Instant at) {
     while (released_ < bid_.picks.size() && bid_.of_tick[released_] <= tick) Put(released_++);
     while (!closed_.empty() && closed_.front().free_at <= at) {
@@ -33,7 +33,8 @@ class Table {
       closed_.pop_back();
     }
   }
-  // The dearest pick by worth of these classes whose group is free at `at`.
+  // The pick with the highest value among the unforced picks of these classes whose host and group
+  // are free at `at`.
   [[nodiscard]] std::optional<size_t> Best(ClassSet among, Instant at) {
     std::optional<size_t> best;
     for (ClassSet left = among & by_worth_; left != 0; left &= left - 1) {
@@ -43,7 +44,7 @@ class Table {
     }
     return best;
   }
-  // The forced pick whose turn it is.
+  // The forced pick of these classes whose turn is first.
   [[nodiscard]] std::optional<size_t> BestForced(ClassSet among, Instant at,
                                                  const BidRanking& ranking) {
     std::optional<size_t> best;
@@ -55,8 +56,8 @@ class Table {
     }
     return best;
   }
-  // The worth of the dearest pick of these classes that was bid for this very tick, if none of them
-  // is available; else below zero.
+  // If picks of these classes were bid for exactly this tick and none of them is available, returns
+  // the highest of their values. Else returns a negative number.
   [[nodiscard]] double DearestInVain(size_t tick, ClassSet among, Instant at) const {
     double dearest = -1;
     for (size_t i = released_; i > 0 && bid_.of_tick[i - 1] == tick; --i) {
@@ -67,7 +68,7 @@ class Table {
     }
     return dearest;
   }
-  // Takes a pick. Precondition: Best or BestForced found it last.
+  // Takes a pick. Precondition: the pick is on top of its heap, where Best or BestForced found it.
   void Take(size_t pick, Instant at) {
     Pop(HeapOf(pick));
     if (hosts_again_) last_[bid_.picks[pick].host] = at;
@@ -77,7 +78,7 @@ class Table {
   struct Closed {
     Instant free_at;
     size_t pick = 0;
-    // Orders a heap with the first to be free on top.
+    // Orders a heap so that the pick that is free first is on top.
     bool operator<(const Closed& other) const { return free_at > other.free_at; }
   };
   using Heap = std::vector<size_t>;
@@ -87,7 +88,8 @@ class Table {
     Heap heap;
   };
 
-  // Whether pick `a` is dearer; of equal picks the earlier one is.
+  // Returns true if pick `a` goes first: it has the higher value, or the same value and was bid
+  // earlier.
   [[nodiscard]] bool Dearer(size_t a, size_t b) const {
     const double value_a = bid_.picks[a].value;
     const double value_b = bid_.picks[b].value;
@@ -139,10 +141,11 @@ class Table {
   ClassSet by_worth_ = 0;  // classes whose heaps may have picks
   std::vector<Forced> forced_;
   size_t released_ = 0;
-  std::vector<Closed> closed_;  // a heap of picks whose host or group is free later
-  // Whether a host was bid for several ticks: it may get later ones, which are closer together.
+  std::vector<Closed> closed_;  // heap of picks whose host or group is free later
+  // True if a host was bid for several ticks. Its picks can get later ticks than they were bid for,
+  // and these can be too close together.
   bool hosts_again_ = false;
-  absl::flat_hash_map<HostId, Instant> last_;  // the last tick of each host so far
+  absl::flat_hash_map<HostId, Instant> last_;  // the last tick that each host got
 };
 
 class LimitedRanking {
@@ -178,8 +181,9 @@ class LimitedRanking {
       if (ranked.cut) break;
       if (!best) continue;
       if (find_taker_ && !find_taker_(tick, PickOf(*best))) {
-        // A plan's pages are of any class. Otherwise the last worker that took such pages has
-        // enough.
+        // Pages of a plan have no class, so other pages can still have takers. Otherwise the last
+        // worker that takes this class has used up its credit, and the class must be left out of
+        // the next request.
         ranked.cut = !PickOf(*best).planned;
         if (ranked.cut) break;
         continue;
@@ -191,8 +195,9 @@ class LimitedRanking {
   }
 
  private:
-  // Whether a shard may have an unbid page of these classes worth more than `value` for the tick.
-  // It may only if its bid for the tick itself, its best page, is not available.
+  // Returns true if a shard may have an unbid page of these classes with a higher value than
+  // `value` at this tick. This is possible only if the shard's best page, which it bid for this
+  // tick, is not available.
   [[nodiscard]] bool MayHideBetter(size_t tick, ClassSet among, double value) {
     for (size_t shard = 0; shard < bids_.size(); ++shard) {
       const ShardBid& bid = bids_[shard];
@@ -225,7 +230,7 @@ class LimitedRanking {
   }
 
   [[nodiscard]] std::optional<TakenBid> BestByWorth(ClassSet among, size_t tick) {
-    // The two kinds: by value, by plan.
+    // The best pick of each kind: by value, by plan.
     std::array<std::optional<TakenBid>, 2> kinds;
     for (size_t shard = 0; shard < bids_.size(); ++shard) {
       const std::optional<size_t> pick = tables_[shard].Best(among, at_[tick]);
@@ -257,8 +262,7 @@ class LimitedRanking {
   [[nodiscard]] const Pick& PickOf(const TakenBid& bid) const {
     return bids_[bid.shard].picks[bid.pick];
   }
-  // The value of a pick; a forced page is worth less than all others at ticks that are not for
-  // forced pages.
+  // The value of a pick; 0 for a forced page at a tick that is not for forced pages.
   [[nodiscard]] double ValueOf(const TakenBid& bid) const {
     const Pick& pick = PickOf(bid);
     return IsForced(pick) && !owners_.ForcedFirst(bid.tick) ? 0 : pick.value;
@@ -271,8 +275,8 @@ class LimitedRanking {
   BidRanking& ranking_;
   GroupLedger* ledger_;
   const FindTaker& find_taker_;
-  std::vector<Table> tables_;        // by shard
-  std::array<uint64_t, 2> pages_{};  // of bidding shards, by kind
+  std::vector<Table> tables_;        // one for each shard
+  std::array<uint64_t, 2> pages_{};  // pages of bidding shards, by kind
 };
 
 bool AnyPick(const std::vector<ShardBid>& bids, bool (*is)(const Pick&)) {
@@ -289,7 +293,8 @@ RankedBids RankBids(const std::vector<ShardBid>& bids, const std::vector<Instant
   const bool planned = AnyPick(bids, [](const Pick& pick) { return pick.planned; });
   const TickOwners nobody = {.of_tick = {}, .limited = {}, .forced_first = owners.forced_first};
   const TickOwners& owned_by = planned ? nobody : owners;
-  // Picks of one shard go to the ticks that they were picked for, if there is one for each.
+  // If a shard had no page for a tick, its later picks must still get the ticks for which they were
+  // picked.
   const bool gaps = std::any_of(bids.begin(), bids.end(), [](const ShardBid& bid) {
     return !bid.picks.empty() && !bid.without_more.empty();
   });

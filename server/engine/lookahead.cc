@@ -7,7 +7,7 @@ namespace {
 
 constexpr Duration kMaxLookahead = Duration::Millis(1000);
 constexpr Duration kMaxBarrenWait = Duration::Millis(80);
-// The same while nothing can be leased.
+// The wait between requests while no page can be leased.
 constexpr Duration kStalledWait = Duration::Seconds(1);
 
 }  // namespace

@@ -1,5 +1,5 @@
-// How far ahead of its tick a page is leased, and when pages are asked for again where too few were
-// found.
+// Decides how far ahead of its tick a page is leased, and how long to wait after a request that
+// found too few pages.
 #ifndef FRESHET_SERVER_ENGINE_LOOKAHEAD_H_
 #define FRESHET_SERVER_ENGINE_LOOKAHEAD_H_
 
@@ -7,25 +7,28 @@
 
 namespace freshet {
 
-// Thread-compatible.
+// Adapts both times to the requests so far. Thread-compatible.
 class Lookahead {
  public:
-  // At least 20 ms, and twice what a lease takes to be durable. A signal that comes within this
-  // time is too late for the pick.
+  // How far ahead pages are leased: about twice the time that a lease takes to be durable, but at
+  // least 20 ms and at most 1 s. A signal that comes within this time before a tick is too late to
+  // change the pick.
   [[nodiscard]] Duration time() const { return time_; }
-  // The last request found too few pages.
+  // Returns true if the last request found too few pages.
   [[nodiscard]] bool barren() const { return barren_; }
-  // Nothing is asked for until then, as too few pages were found; none: there is no need to wait.
+  // The time until which no pages are requested, because the last request found too few; none = no
+  // wait.
   [[nodiscard]] Instant barren_until() const { return barren_until_; }
 
-  // Notes that a request took `took`, and whether it found too few pages. `stalled`: nothing can be
-  // leased.
+  // Notes that a request took `took`, and whether it found too few pages. `stalled`: no page can be
+  // leased now.
   void Note(Duration took, bool short_of_pages, bool stalled, Instant now);
-  // Pages may be found from now on.
+  // Ends the wait, because a request may find pages now.
   void EndWait() { barren_until_ = Instant::None(); }
 
  private:
-  // Between requests that find too few pages; whatever changes a page ends the wait early.
+  // The first wait between requests that find too few pages. Any change of a page ends the wait
+  // early.
   static constexpr Duration kMinBarrenWait = Duration::Millis(5);
   static constexpr Duration kMinLookahead = Duration::Millis(20);
 

@@ -123,7 +123,7 @@ void PlanRunner::Run() {
 }
 
 bool PlanRunner::Ask(Shard& shard, const std::function<void(const ShardView&)>& query) {
-  // A stopping shard may drop the query: the promise is then broken, and the wait over.
+  // A stopping shard may drop the query. Its promise is then broken, which ends the wait.
   auto answered = std::make_shared<std::promise<void>>();
   std::future<void> future = answered->get_future();
   const bool taken = shard.Query([answered = std::move(answered), &query](const ShardView& view) {
@@ -144,7 +144,7 @@ Status PlanRunner::Collect(const Job& job, PlanColumns& columns, std::vector<uin
     uint32_t taken = 0;
     for (uint32_t got = 1; got > 0; taken += got) {
       RETURN_IF_ERROR(GoOn(job));
-      // The part is separate, so that no large vector grows on the shard's thread.
+      // Each slice fills a separate part, so that no large vector grows on the shard's thread.
       PlanColumns part;
       const auto collect = [&](const ShardView& view) {
         got = view.state.policies().CollectPlan(taken, options_.slice, &part);
@@ -159,7 +159,7 @@ Status PlanRunner::Collect(const Job& job, PlanColumns& columns, std::vector<uin
 
 Status PlanRunner::HandOut(const Job& job, Shard& shard, Rate newcomer_rate,
                            std::span<const PlannedCrawls> crawls) {
-  bool current = true;  // the policy is still that of this plan
+  bool current = true;  // the shard's policy still uses this plan's method
   const auto is_current = [&job](const ShardView& view) {
     return view.state.policies().policy().plan == job.method;
   };
@@ -189,7 +189,7 @@ Status PlanRunner::HandOut(const Job& job, Shard& shard, Rate newcomer_rate,
 
 Status PlanRunner::MakeAndHandOut(const Job& job) {
   PlanColumns columns;
-  std::vector<uint32_t> ids;  // number of ids of each shard
+  std::vector<uint32_t> ids;  // number of ids, by shard
   planned_pages_ = Pages();
   RETURN_IF_ERROR(Collect(job, columns, ids));
   const Rate rate = rate_();

@@ -1,5 +1,5 @@
-// Logs the quarantines of sources. Clients choose signals and results, and so how many begin and
-// end.
+// Logs when quarantines of sources begin and end. The number of lines is limited, because clients
+// could cause many quarantines by their signals and results.
 #ifndef FRESHET_SERVER_ENGINE_QUARANTINE_LOG_H_
 #define FRESHET_SERVER_ENGINE_QUARANTINE_LOG_H_
 
@@ -12,11 +12,12 @@
 
 namespace freshet {
 
-// Writes at most one line a minute of quarantines that begin, and one of those that end.
+// Writes at most one line a minute for quarantines that begin, and one for quarantines that end.
 // Thread-safe.
 class QuarantineLog {
  public:
-  // `source` is the name of the source.
+  // Logs the news, if no line of the same kind was written in the last minute. `source`: the name
+  // of the source.
   void Say(const QuarantineNews& news, const std::string& source, Instant now)
       FRESHET_EXCLUDES(mutex_);
 

@@ -14,7 +14,7 @@ namespace freshet {
 struct RoutedEvent {
   Slot slot;
   Event event;
-  // Values taken otherwise than sent (Reply::notes).
+  // Notes on values that the server changed on receipt (Reply::notes).
   std::vector<std::string> notes;
 };
 

@@ -13,7 +13,8 @@
 namespace freshet {
 namespace {
 
-// Collects the replies of several shards. Each writes its own elements; the last one calls `done`.
+// Collects the replies of several shards. Each shard writes different elements, and the last shard
+// calls `done`.
 struct Gather {
   Countdown left;
   std::vector<Reply> replies;
@@ -63,7 +64,7 @@ bool Router::Submit(std::vector<RoutedEvent> events, std::function<void(std::vec
   }
   size_t asked = 0;
   for (const std::vector<EventBatch>& parts : batches) asked += parts.size();
-  // This call counts as one more: `done` is not called before all are sent.
+  // The count includes this call, so that `done` is not called before all parts are sent.
   const std::shared_ptr<Gather> gather(new Gather{
       .left = Countdown(asked + 1), .replies = std::move(refused), .done = std::move(done)});
   bool go_on = true;
@@ -134,7 +135,7 @@ void Router::QueryAll(std::function<void(size_t, const ShardView&)> query,
       if (left.Arrive()) done();
     }
   };
-  // This call counts as one more: `done` is not called before all are asked.
+  // The count includes this call, so that `done` is not called before all shards are asked.
   const std::shared_ptr<Pending> pending(new Pending{
       .left = Countdown(shards_.size() + 1), .query = std::move(query), .done = std::move(done)});
   for (size_t shard = 0; shard < shards_.size(); ++shard) {

@@ -1,4 +1,4 @@
-// Brings events to the shards that own their slots, and gathers the replies.
+// Sends events to the shards that own their slots, and collects the replies.
 #ifndef FRESHET_SERVER_ENGINE_ROUTER_H_
 #define FRESHET_SERVER_ENGINE_ROUTER_H_
 
@@ -17,11 +17,10 @@
 
 namespace freshet {
 
-// The router. Slot s belongs to shard s modulo the number of shards, if it is a slot of this
-// server. Thread-safe.
+// The router. Slot s of this server belongs to shard (s modulo the number of shards). Thread-safe.
 class Router {
  public:
-  // `division`: the slots of this server in a fleet.
+  // `division`: the slots that this server owns in a fleet.
   explicit Router(std::vector<Shard*> shards, const SlotDivision& division = {});
 
   [[nodiscard]] Shard& OwnerOf(Slot slot) const { return *shards_[slot.value() % shards_.size()]; }
@@ -31,26 +30,29 @@ class Router {
   // FailedPrecondition, with the slot's division: the slot belongs to another server.
   [[nodiscard]] Status CheckDivision(Slot slot) const;
 
-  // Sends the events to their shards. `done` gets one reply for each, in order, once all are
-  // durable; it runs on any thread, possibly before Submit returns. A shard that cannot take its
-  // part refuses it; events of another server's slots are refused too. Returns false if the
-  // producer should pause until `done` is called. By then `trace`, unless nullptr, has the times of
-  // the shards. `client` is the Claim::client that sends the events (0 = the server itself).
+  // Sends the events to their shards. Once all events are durable or refused, calls `done` with one
+  // reply for each, in order. `done` runs on any thread, possibly before Submit returns. A shard
+  // that cannot take its events refuses them. Events of slots of other servers are refused too.
+  // Returns false if the producer should pause until `done` is called. `trace` gets the times of
+  // the shards before `done` is called; nullptr = no trace. `client`: the Claim::client that sends
+  // the events; 0 = the server itself.
   bool Submit(std::vector<RoutedEvent> events, std::function<void(std::vector<Reply>)> done,
               const std::shared_ptr<BatchTrace>& trace = nullptr, uint64_t client = 0);
 
-  // Sends an event of the server itself, which is never refused for load. This server must have the
-  // slot. `done` is called on the shard's thread, or never if the server is stopping.
+  // Sends an event of the server itself, which is never refused because of load. Precondition: this
+  // server owns the slot. `done` is called on the shard's thread, or never if the server is
+  // stopping.
   void SubmitAlways(Slot slot, Event event, std::function<void(Reply)> done);
 
-  // Gives back assignments that reached a sink but, as far as known, not the worker. `never_left`:
-  // they surely never left the server, so neither pages nor hosts wait for them.
+  // Gives back assignments that were delivered to a sink but probably did not reach the worker.
+  // `never_left`: it is certain that they never left the server, so their pages and hosts are free
+  // at once.
   void GiveBack(const std::vector<LeaseId>& leases, bool never_left = false);
-  // Gives back one assignment, as the event says. Nobody waits for the reply.
+  // Gives back one assignment, as the event says. The reply is ignored.
   void Return(ReturnLease event);
 
-  // Runs `query` on each shard's thread, then `done` on the thread that finishes last. Stopped
-  // shards are left out. A shard runs one query a turn, after its events.
+  // Runs `query` on each shard's thread, and then `done` on the thread that finishes last. Skips
+  // stopped shards. Each shard runs one of these queries a turn, after the events of the turn.
   void QueryAll(std::function<void(size_t shard, const ShardView&)> query,
                 std::function<void()> done);
 

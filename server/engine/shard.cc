@@ -21,11 +21,11 @@ constexpr Duration kMaxIdle = Duration::Millis(500);
 // The pause between a refused commit and the next attempt at the shard's own events.
 constexpr Duration kAgain = Duration::Seconds(1);
 
-// A commit of fewer pages hardly takes longer than handing it to another thread, unless the disk is
-// as slow as this.
+// A commit of fewer pages than this hardly takes longer than handing it to another thread, unless
+// commits take kSlowCommit or longer.
 constexpr size_t kWorthLookingAhead = 32;
 constexpr Duration kSlowCommit = Duration::Millis(2);
-// Events that are stepped before a turn looks again at its time.
+// After this many events, a turn checks how long it has taken.
 constexpr size_t kEventsUnseen = 64;
 
 Reply RefusedReply(const Status& status) {
@@ -35,7 +35,7 @@ Reply RefusedReply(const Status& status) {
 size_t BytesOf(const PageKey& key) { return key.crawl_id.size() + key.url.size(); }
 size_t BytesOf(const std::optional<PageKey>& key) { return key ? BytesOf(*key) : 0; }
 
-// Bytes of an event that clients control.
+// The bytes of an event whose length clients control.
 struct EventBytes {
   size_t operator()(const UpsertPage& event) const { return BytesOf(event.key); }
   size_t operator()(const RemovePage& event) const {
@@ -63,7 +63,8 @@ typename Mailbox<Request>::Part ToRequest(EventBatch batch) {
   return {.item = std::move(batch), .weight = weight, .cost = cost};
 }
 
-// The events that lease the pages of the request. Appends the pages.
+// Returns the events that lease the pages of the request. Appends the numbers of the pages to
+// `pages`.
 std::vector<Event> LeasesOf(SettleRequest& request, std::vector<PageNumber>* pages) {
   std::vector<Event> leases;
   for (SettleRequest::Lease& lease : request.leases) {
@@ -79,7 +80,7 @@ std::vector<Event> LeasesOf(SettleRequest& request, std::vector<PageNumber>* pag
   return leases;
 }
 
-// Pages are found by the stored fingerprints.
+// The shard finds pages by fingerprint, so it must use the fingerprinter of the store.
 ShardOptions WithFingerprintsOf(const Store& store, ShardOptions options) {
   options.fingerprinter = store.fingerprinter();
   return options;
@@ -87,8 +88,8 @@ ShardOptions WithFingerprintsOf(const Store& store, ShardOptions options) {
 
 }  // namespace
 
-// The state of one turn. Events of all origins are stepped in one list; `runs` says whose replies
-// are whose.
+// The state of one turn. The events of all requests are in one list; `runs` tells which of them,
+// and which replies, belong to which request.
 struct Shard::Turn {
   explicit Turn(Instant at) : now(at) {}
 
@@ -110,7 +111,7 @@ struct Shard::Turn {
                     .trace = std::move(trace)});
     std::move(more.begin(), more.end(), std::back_inserter(events));
   }
-  // Takes the events of the run, which were not stepped, out of the turn.
+  // Takes the events of the run out of the turn. Precondition: they were not stepped.
   [[nodiscard]] EventBatch TakeOut(Run& run) {
     const auto first = events.begin() + static_cast<ptrdiff_t>(run.first);
     put_back += run.count;
@@ -123,11 +124,11 @@ struct Shard::Turn {
     cost -= CostOfEvents(batch.events);
     return batch;
   }
-  // Answers the caller that waits for these events.
+  // Answers the caller that waits for the run.
   void Answer(Run& run, uint16_t shard);
 
   [[nodiscard]] bool empty() const { return runs.empty() && queries.empty(); }
-  // Drops all that was read: other turns may change it first.
+  // Drops all pages that were read, because another turn may change them first.
   void ForgetRead() {
     txn.Reset();
     looked_at = 0;
@@ -139,13 +140,13 @@ struct Shard::Turn {
   std::vector<Run> runs;
   std::vector<Reply> replies;  // one for each event
   std::vector<ShardQuery> queries;
-  size_t ahead = 0;                    // events that the mailbox still counts
+  size_t ahead = 0;                    // events that the mailbox still counts as waiting
   size_t looked_at = 0;                // events whose pages were read while another turn committed
-  size_t bids = 0;                     // answered bids
+  size_t bids = 0;                     // number of answered bids
   size_t put_back = 0;                 // events that went back into the mailbox
-  size_t own = 0;                      // number of the shard's own events, which come last
-  std::vector<PageNumber> filed_anew;  // pages refiled without an event
-  bool stirred = false;                // something other than a pick happened
+  size_t own = 0;                      // number of the shard's own events; they come last
+  std::vector<PageNumber> filed_anew;  // pages filed again without an event
+  bool stirred = false;                // the turn did more than answer bids and lease pages
   TurnTimes times;
   Transaction txn;
 };
@@ -240,7 +241,7 @@ Duration Shard::IdleTime(Instant now) const {
 
 void Shard::RunOnce(Instant now) {
   if (failure_.ok() && !again_.empty() && again_at_ <= now) {
-    // In a turn of its own, so that no client's event has it refused again.
+    // These events get a separate turn, so that no client's event can make their commit fail again.
     auto turn = std::make_unique<Turn>(now);
     turn->stirred = true;
     turn->own = again_.size();
@@ -251,7 +252,7 @@ void Shard::RunOnce(Instant now) {
   turn->now = now;
   mailbox_.Release(std::exchange(turn->ahead, 0));
   AcceptWaiting(*turn);
-  // A bid may have been settled by now: the same commit leases its pages.
+  // A bid may have been settled by now. Then the same commit leases its pages.
   if (turn->bids > 0) AcceptWaiting(*turn);
   if (failure_.ok() && again_.empty()) TakeOwnEvents(*turn);
   RunTurn(std::move(turn));
@@ -271,7 +272,7 @@ void Shard::AcceptWaiting(Turn& turn) {
   std::vector<Request> expired;
   mailbox_.Drain(turn_size_.events(), turn.now, &requests, &expired, turn.cost);
   for (Request& request : expired) {
-    auto& batch = std::get<EventBatch>(request);  // nothing else has weight
+    auto& batch = std::get<EventBatch>(request);  // only events have weight and expire
     const size_t events = batch.events.size();
     answerer_.Post(events, [events, done = std::move(batch.done)] {
       done(std::vector<Reply>(events, RefusedReply(ServerIsOverloaded())));
@@ -282,7 +283,8 @@ void Shard::AcceptWaiting(Turn& turn) {
 
 void Shard::RunTurn(std::unique_ptr<Turn> owned) {
   Turn& turn = *owned;
-  // The turn that was looked ahead to comes after this one: its rows may change.
+  // The turn that was prepared during a commit now comes after this one, which may change the rows
+  // that it has read.
   if (ahead_ != nullptr) ahead_->ForgetRead();
   turn.times.begun = turn.now;
   look_ahead_took_ = Duration();
@@ -322,7 +324,7 @@ void Shard::RunSlice(Instant now) {
   }
   turn->stirred = !turn->filed_anew.empty();
   RunTurn(std::move(turn));
-  // Work for others in between must not change the length of slices.
+  // Work for clients in between must not change the length of slices.
   epochs_.Took(processor_time_() - start - look_ahead_took_);
 }
 
@@ -401,8 +403,8 @@ Status Shard::ReadPages(Turn& turn, size_t first, const Transaction* under_way) 
   if (numbers.empty()) return absl::OkStatus();
   for (StatusOr<PageRecord>& page : store_.ReadPages(numbers, ReadFor::kChanging)) {
     if (!page.ok()) {
-      // The shard's memory and the store disagree, or a row is damaged: another commit would
-      // overwrite it.
+      // Either the shard's memory and the store disagree, or a row is damaged. The shard must stop,
+      // because the next commit could overwrite the row.
       Fail(page.status());
       return page.status();
     }
@@ -416,11 +418,11 @@ void Shard::StepAll(Turn& turn) {
   turn.replies.resize(turn.events.size());
   const Duration start = processor_time_();
   bool long_enough = false;
-  size_t unseen = 0;  // events since the last look at the time
+  size_t unseen = 0;  // events since the last check of the time
   std::vector<size_t> left;
   for (size_t r = 0; r < turn.runs.size(); ++r) {
     const Turn::Run& run = turn.runs[r];
-    // Events of the server itself are stepped at once.
+    // Events of the server itself are never put back.
     if (long_enough && run.client != 0) {
       left.push_back(r);
       continue;
@@ -433,7 +435,7 @@ void Shard::StepAll(Turn& turn) {
     unseen = 0;
     long_enough = processor_time_() - start > limits::kLongestEventTurn;
   }
-  // The last one first: each goes before the client's others.
+  // The last run is put back first, because each goes before the client's other waiting events.
   std::for_each(left.rbegin(), left.rend(), [&](size_t run) { PutBack(run, turn); });
 }
 
@@ -484,13 +486,14 @@ Status Shard::Commit(const Changes& changes, const Turn& turn) {
 void Shard::HandleRefusal(Turn& turn, const Status& status) {
   const bool nothing_written = status.code() == absl::StatusCode::kResourceExhausted ||
                                status.code() == absl::StatusCode::kInternal;
-  // StoreWatch logs a full disk, once.
+  // StoreWatch already logs a full disk, and only once.
   const auto level = absl::IsResourceExhausted(status) ? spdlog::level::debug : spdlog::level::err;
   Logger(LogModule::kEngine)
       .log(level, "shard {}: a commit of {} events failed: {}", index_, turn.events.size(),
            status.ToString());
   if (!nothing_written) Fail(status);
-  // An invalid record among the shard's own would be refused for ever.
+  // If the turn had only own events and the disk is not full, one of them made an invalid record,
+  // and would fail again for ever.
   const bool may_pass = absl::IsResourceExhausted(status) || turn.own < turn.events.size();
   if (nothing_written && may_pass) KeepOwnEvents(turn);
   Refuse(turn, status);
@@ -506,13 +509,13 @@ void Shard::LookAhead(const Transaction& under_way) {
       std::vector<Request> requests;
       next.ahead += mailbox_.DrainAhead(turn_size_.events() - next.cost, &requests);
       for (Request& request : requests) Accept(request, next);
-      // The turn itself reports a read error.
+      // If the read fails, the turn itself will read again and report the error.
       (void)ReadPages(next, next.looked_at, &under_way);
       next.looked_at = next.events.size();
     }
     const bool more_reads = reads_.ServeSingle({state_, epochs_, clock_.Now()});
     if (more_reads || !committer_.under_way()) continue;
-    // Waits for more, or for the commit.
+    // Waits for more requests, or for the end of the commit.
     takes_more ? mailbox_.WaitForMore(kMaxIdle) : mailbox_.WaitForWake(kMaxIdle);
   }
   if (next.empty()) ahead_.reset();
@@ -527,7 +530,7 @@ void Shard::Refuse(Turn& turn, const Status& status) {
            : status;
   turn.replies.resize(turn.events.size());
   for (Reply& reply : turn.replies) {
-    // An item refused for its own fault keeps its reason.
+    // An event that was already refused keeps its reason.
     if (reply.disposition != Disposition::kRefused) reply = RefusedReply(reason);
   }
 }
@@ -535,11 +538,12 @@ void Shard::Refuse(Turn& turn, const Status& status) {
 void Shard::Answer(std::unique_ptr<Turn> owned) {
   std::shared_ptr<Turn> turn = std::move(owned);
   CHECK(turn->replies.size() == turn->events.size());
-  // A client that hears of a refusal finds the places that were taken for it.
+  // Quota places of refused events are returned first, so that a client that hears of a refusal can
+  // use them at once.
   turn->txn.places.Return();
   bool awaited = false;
   for (Turn::Run& run : turn->runs) {
-    // A page that was not leased after all competes again.
+    // A picked page whose lease was refused competes again.
     for (size_t i = 0; i < run.picked.size(); ++i) {
       if (!turn->replies[run.first + i].assignment) state_.PutBack(run.picked[i]);
     }

@@ -1,6 +1,7 @@
-// One shard: the thread that alone changes the pages of its slots. It takes requests from its
-// mailbox, reads their records in one go, steps the state machine, commits with one sync, and only
-// then installs and answers. docs/architecture.md follows one crawl along this path.
+// One shard: the only thread that changes the pages of its slots. It works in turns. In a turn, it
+// takes requests from its mailbox, reads all their records at once, steps the state machine, and
+// commits with one sync. Only then does it install the changes in memory and answer.
+// docs/architecture.md follows one crawl along this path.
 #ifndef FRESHET_SERVER_ENGINE_SHARD_H_
 #define FRESHET_SERVER_ENGINE_SHARD_H_
 
@@ -47,24 +48,25 @@ struct EventBatch {
   std::vector<Event> events;
   std::function<void(std::vector<Reply>)> done;  // called once, on the thread of Answerer
   std::shared_ptr<BatchTrace> trace;             // nullptr = not traced
-  uint64_t client = 0;                           // Claim::client of who sends it
-  // `done` is called on the shard's thread instead: what it asks the shard to read is read before
-  // the next turn.
+  uint64_t client = 0;                           // Claim::client of the sender
+  // `done` is called on the shard's thread instead, so that reads that it requests from the shard
+  // are served before the next turn.
   bool at_once = false;
 };
 
-// Asks for the best pages for these ticks, taken out of the index but not leased, to find the
-// dearest over several shards. Answered before the next commit; shorter than `at` when pages lack,
-// maybe longer if not every page may have every tick (BidChoice). One at a time.
+// Asks for the shard's best pages for these ticks. The pages are taken out of the index but not
+// leased, so that the best ones of all shards can be chosen. Answered before the next commit. The
+// bid has fewer pages than `at` has ticks if there are too few pages, and can have more because
+// bids can fail (BidChoice). Only one bid at a time is under way.
 struct BidRequest {
   std::vector<Instant> at;
   TickOwners owners;
-  std::vector<GroupNews> groups;  // changed groups of other shards
-  bool others = false;            // whether there are other shards
+  std::vector<GroupNews> groups;  // changes of groups at other shards
+  bool others = false;            // there are other shards
   std::function<void(ShardBid)> done;
 };
 
-// Leases some of the pages of a bid and puts the others back.
+// Leases some pages of a bid and puts the others back into the index.
 struct SettleRequest {
   struct Lease {
     Pick pick;
@@ -75,18 +77,18 @@ struct SettleRequest {
   std::function<void(std::vector<std::optional<Assignment>>)> done;
 };
 
-// Hears what happens. Thread-safe; one for all shards.
+// Receives notifications from the shards. One observer serves all shards. Thread-safe.
 class ShardObserver {
  public:
   virtual ~ShardObserver() = default;
   virtual void OnCommit(Duration /*took*/, size_t /*events*/) {}
-  // The store cannot be written any more: nothing is acknowledged from now on.
+  // The store can no longer be written. From now on no event is acknowledged.
   virtual void OnFailure(uint16_t shard, const Status& status) = 0;
-  // Pages may have become eligible since the last request that found too few.
+  // The last bid found too few pages, and more may have become eligible since.
   virtual void OnPagesMayBeDue() = 0;
   // Called before the replies to the events that opened or ended the leases.
   virtual void OnLeases(const LeaseTallies& /*tallies*/) {}
-  // The shard's state of groups of hosts has changed; also called before it bids.
+  // The shard's counts for some groups of hosts have changed. Called after commits and before bids.
   virtual void OnGroups(uint16_t /*shard*/, const std::vector<GroupStanding>& /*standings*/) {}
   virtual void OnQuarantine(const QuarantineNews& /*news*/) {}
   // The shard has no page left of a crawl id that is being deleted.
@@ -102,11 +104,12 @@ struct ShardSettings {
   std::function<Duration()> processor_time = ThreadCpuTime;
 };
 
-// The shard. Thread-safe except as noted. Life: constructed, loaded (LoadPage and so on through
-// state()), Start, Stop.
+// The shard. Thread-safe except as noted. Construct it, load it through state(), then call Start,
+// and at the end Stop.
 class Shard {
  public:
-  // `store`, `clock` and `observer` outlive the shard. Fingerprints are those of the store.
+  // `store`, `clock` and `observer` must outlive the shard. The fingerprinter is taken from the
+  // store, not from `settings`.
   Shard(const ShardSettings& settings, Store& store, Clock& clock, ShardObserver& observer);
   ~Shard();
   Shard(const Shard&) = delete;
@@ -115,31 +118,33 @@ class Shard {
   // Before Start only.
   [[nodiscard]] ShardState& state() { return state_; }
   void Start();
-  // Serves and answers what waits, refuses what comes, and ends the threads. Idempotent.
+  // Serves and answers all waiting requests, refuses new ones, and ends the threads. Idempotent.
   void Stop();
 
-  // Takes a client's events, at least one part; parts may come in several turns. Or takes none of
-  // them: on kFull and kClosed no `done` is called.
+  // Takes all parts of a client's events, or none. Different turns may step different parts. On
+  // kFull and kClosed no part is taken and no `done` is called. Precondition: there is at least one
+  // part.
   PushOutcome Submit(std::vector<EventBatch> parts);
-  // Submit for the server itself, without the limits of the mailbox. After Stop, requests are
-  // answered at once with nothing, and queries and events are dropped.
+  // The following take requests of the server itself, regardless of the limits of the mailbox.
+  // After Stop, a bid or settle request is answered at once with no pages, and events are dropped.
   void SubmitAlways(EventBatch&& batch);
   void Submit(BidRequest&& request);
   void Submit(SettleRequest&& request);
-  // Returns false, without calling `query`, when the shard is stopped.
+  // Calls `query` on the shard's thread after a turn. Returns false, without calling `query`, if
+  // the shard is stopped.
   bool Query(ShardQuery query);
   // Announces an epoch of all shards (EpochExchange).
   void ExpectEpoch() { epochs_.Expect(); }
-  // Calls `query` after the events of a turn, or while a commit is under way, a few at a time
-  // (server/engine/shard_reads.h). The store may then have changes that the shard has yet to
-  // install. `client`: the number of the client that asks; 0 = the server itself.
+  // Calls `query` after a turn or while a commit is under way, a few queries at a time
+  // (server/engine/shard_reads.h). The store may then have changes that the shard has not yet
+  // installed. `client`: the number of the client that asks; 0 = the server itself.
   PushOutcome Read(ShardQuery query, uint64_t client) {
     const PushOutcome outcome = reads_.Push(std::move(query), client);
     mailbox_.Wake();
     return outcome;
   }
-  // Calls `query` at such times, one a turn. Returns false, without calling it, when the shard is
-  // stopped.
+  // Calls `query` after a turn, one query each turn. Returns false, without calling `query`, if the
+  // shard is stopped.
   bool ReadMany(ShardQuery query) {
     const PushOutcome outcome = reads_.PushMany(std::move(query));
     mailbox_.Wake();
@@ -152,49 +157,50 @@ class Shard {
  private:
   using Request = std::variant<EventBatch, BidRequest, SettleRequest, ShardQuery>;
 
-  // The state from drained requests, or the shard's own events, to replies.
+  // The state of one turn, from the drained requests or the shard's own events to the replies.
   struct Turn;
 
   void Run();
-  // One round of the loop: a turn for events to be tried again, one for waiting requests, then a
-  // slice.
+  // One round of the loop: a turn for own events whose commit was refused, a turn for waiting
+  // requests, and a slice of an epoch.
   void RunOnce(Instant now);
-  // Whether the turn has room for one more part of a message.
+  // Returns true if the turn has room for one more part of a message.
   [[nodiscard]] bool HasRoom(const Turn& turn) const;
-  // Takes in waiting requests, as many as one turn has room for.
+  // Takes waiting requests, as many as the turn has room for.
   void AcceptWaiting(Turn& turn);
   void RunTurn(std::unique_ptr<Turn> owned);
-  // Timers that are due.
+  // Adds the events of timers that are due.
   void TakeOwnEvents(Turn& turn);
-  // Gives a slice of an epoch, or of filing, a turn of its own: requests of clients wait for the
-  // present slice, but not also for the next one.
+  // Runs one slice of an epoch, or of filing, as a separate turn, so that clients' requests wait
+  // for one slice at most.
   void RunSlice(Instant now);
-  // Keeps the own events of a turn whose commit was refused for a later turn.
+  // Keeps the shard's own events of a turn whose commit was refused, to try them again in a later
+  // turn.
   void KeepOwnEvents(const Turn& turn);
   [[nodiscard]] Duration IdleTime(Instant now) const;
   void Accept(Request& request, Turn& turn);
   void AcceptBid(BidRequest& request);
-  // Publishes changes of groups of hosts.
+  // Tells the observer of changes of groups of hosts.
   void PublishGroups();
   void AcceptSettle(SettleRequest& request, Turn& turn);
-  // Reads the pages that the turn's events from `first` on still need, except those that
-  // `under_way`, which may be nullptr, is writing.
+  // Reads the pages that the turn's events from `first` on still need. Leaves out pages that
+  // `under_way` is writing; nullptr = no commit is under way.
   [[nodiscard]] Status ReadPages(Turn& turn, size_t first, const Transaction* under_way);
-  // Steps the turn's events. If they take far longer than expected, the rest of clients' events
-  // goes back into the mailbox.
+  // Steps the turn's events. If this takes far longer than expected, puts the clients' remaining
+  // events back into the mailbox.
   void StepAll(Turn& turn);
   void PutBack(size_t run, Turn& turn);
-  // Commits; afterwards the turn's replies tell the real outcome.
+  // Commits and installs the turn's changes. If the commit fails, changes the replies to refusals.
   void CommitAndInstall(Turn& turn);
   [[nodiscard]] Status Commit(const Changes& changes, const Turn& turn);
-  // Handles a refused commit: logs it, and keeps the events that can be tried again.
+  // Handles a failed commit: logs it, refuses the turn, and keeps the own events that can be tried
+  // again.
   void HandleRefusal(Turn& turn, const Status& status);
   // Works while a commit is under way: takes requests, answers bids and reads of single pages, and
-  // reads the pages of the next turn. Nothing is stepped, because steps must see the committed
-  // state.
+  // reads the pages of the next turn. Steps no event, because a step must see the committed state.
   void LookAhead(const Transaction& under_way);
   void Refuse(Turn& turn, const Status& status);
-  // Hands the replies over to the answerer.
+  // Hands the replies to the answerer, and runs the queries of the turn.
   void Answer(std::unique_ptr<Turn> owned);
   void Fail(const Status& status);
 
@@ -202,26 +208,26 @@ class Shard {
   Store& store_;
   Clock& clock_;
   ShardObserver& observer_;
-  const uint32_t generation_;  // generation of the store in this run
+  const uint32_t generation_;  // the store's generation in this run
   const std::function<Duration()> processor_time_;
   Mailbox<Request> mailbox_;
   ShardReads reads_;
   ShardState state_;
   EpochRunner epochs_;
   Status failure_;           // owner thread
-  bool came_short_ = false;  // owner thread: the last request found too few pages
-  // Owner thread: own events whose commit was refused, and when to try them again. Until then there
-  // are no others.
+  bool came_short_ = false;  // owner thread: the last bid had too few pages
+  // Owner thread: own events whose commit was refused, and when to try them again. Until then no
+  // other own events are taken.
   std::vector<Event> again_;
   Instant again_at_;
-  Reaper reaper_;                // owner thread: the rest of a change of policy
-  std::unique_ptr<Turn> ahead_;  // owner thread: requests taken during a commit; nullptr = none
+  Reaper reaper_;                // owner thread: destroys what a change of policy has retired
+  std::unique_ptr<Turn> ahead_;  // owner thread: next turn, filled during a commit; nullptr = none
   Committer committer_;
   Answerer answerer_;
   TurnSize turn_size_{limits::kEventsTogether, limits::kMaxEventsPerCommit,
                       limits::kEventTurnTime};  // owner thread
-  Duration commit_takes_;                       // owner thread: the last one
-  Duration look_ahead_took_;                    // owner thread: of the processor, the last time
+  Duration commit_takes_;                       // owner thread: duration of the last commit
+  Duration look_ahead_took_;  // owner thread: processor time of the last LookAhead
   ShardBoard board_;
   std::thread thread_;
 };

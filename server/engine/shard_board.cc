@@ -14,8 +14,8 @@
 namespace freshet {
 namespace {
 
-// How often the believed freshness is summed up: it looks at every page, so the more it costs the
-// rarer it is.
+// The believed freshness is summed up at this interval. Because that takes a pass over all pages,
+// the interval is at least kBelievedCostShare times as long as the pass.
 constexpr Duration kBelievedInterval = Duration::Seconds(1);
 constexpr int64_t kBelievedCostShare = 100;
 

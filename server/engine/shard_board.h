@@ -1,4 +1,4 @@
-// The figures of a shard that others may read at any time, without asking its thread.
+// The figures of a shard that other threads may read at any time, without a request to its thread.
 #ifndef FRESHET_SERVER_ENGINE_SHARD_BOARD_H_
 #define FRESHET_SERVER_ENGINE_SHARD_BOARD_H_
 
@@ -26,7 +26,7 @@ class ShardState;
 // Value type, thread-compatible.
 struct ShardSnapshot {
   ShardCounters counters;
-  BelievedFreshness believed;  // about a second old, as is `figures`
+  BelievedFreshness believed;  // about a second old, like `figures`
   ShardFigures figures;
   double price = 0;
   CrawlPolicy in_force;
@@ -35,7 +35,7 @@ struct ShardSnapshot {
   CommitCounts commits;
   Duration last_commit;
   size_t waiting_events = 0;
-  size_t waiting_reads = 0;  // reads that wait for the shard's thread
+  size_t waiting_reads = 0;  // number of reads that wait for the shard's thread
   Status failure;            // OK while the shard works
 };
 
@@ -45,18 +45,18 @@ class ShardBoard {
   // --- The shard's thread only
   void NoteCommit(Duration took, size_t events) FRESHET_EXCLUDES(mutex_);
   void NoteFailure(const Status& status) FRESHET_EXCLUDES(mutex_);
-  // Shows what a turn did, before its replies are given.
+  // Publishes the effects of a turn, before its replies are sent.
   void Publish(ShardState& state, const EpochRunner& epochs) FRESHET_EXCLUDES(mutex_);
-  // Shows figures that take a look at every page: about once a second, less often if that takes
-  // long.
+  // Publishes figures that need a pass over all pages: about once a second, and less often if the
+  // pass takes long.
   void PublishBelieved(ShardState& state, Instant now, Clock& clock) FRESHET_EXCLUDES(mutex_);
 
   // --- Anybody
-  // Without what waits.
+  // The latest snapshot, without `waiting_events` and `waiting_reads`.
   [[nodiscard]] ShardSnapshot snapshot() const FRESHET_EXCLUDES(mutex_);
-  // The crawl ids for which something is set, as of a second ago.
+  // The crawl ids for which something is set; about a second old.
   [[nodiscard]] std::vector<CrawlStatus> crawls() const FRESHET_EXCLUDES(mutex_);
-  // The trust in sources over all shards, as of the last epoch.
+  // The trust in sources that was learned from all shards in the last epoch.
   [[nodiscard]] std::vector<SourceTrust> trust() const FRESHET_EXCLUDES(mutex_);
 
  private:

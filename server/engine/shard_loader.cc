@@ -28,12 +28,13 @@
 namespace freshet {
 namespace {
 
-// A thread takes a share of the remaining slots, so that threads end together, but enough that
-// opening iterators costs little.
-constexpr uint32_t kRangesAhead = 16;  // for each thread
+// A thread takes a share of the remaining slots. Shares get smaller, so that all threads end at
+// about the same time, but not so small that opening iterators costs much.
+constexpr uint32_t kRangesAhead = 16;  // ranges for each thread
 constexpr uint32_t kLeastSlots = 4;
-// Pages that are filed under one lock. While another thread has the lock, a thread reads on, and
-// tries again after every few pages until it has the most.
+// The number of pages that are filed under one lock. If another thread has the lock, a thread reads
+// on and tries again every kPagesToTryAgain pages. Once it has kMostPagesPerBatch pages, it waits
+// for the lock.
 constexpr size_t kPagesPerBatch = 1024;
 constexpr size_t kPagesToTryAgain = 256;
 constexpr size_t kMostPagesPerBatch = 8192;
@@ -42,11 +43,11 @@ constexpr size_t kMostPagesPerBatch = 8192;
 struct Target {
   Mutex mutex;
   ShardState* state FRESHET_GUARDED_BY(mutex) = nullptr;
-  // For PrepareLoad, which needs no lock.
+  // Used for PrepareLoad, which needs no lock.
   std::optional<ShardLoading> reader;
 };
 
-// The state that all threads of one load share. Thread-safe.
+// The state that the threads of one load share. Thread-safe.
 class Load {
  public:
   Load(const Store& store, const std::vector<ShardState*>& shards, const LoadOptions& options,
@@ -80,14 +81,15 @@ class Load {
  private:
   class Range;
 
-  // The work of one thread.
+  // The work of one thread of the first phase.
   void ReadRanges() FRESHET_EXCLUDES(mutex_);
   void FinishShards() FRESHET_EXCLUDES(mutex_);
   void LookForTwin(const ShardState& state, PageNumber number);
   void RunThreads(unsigned threads, void (Load::*work)(), Duration interval,
                   const std::function<void()>& report) FRESHET_EXCLUDES(mutex_);
   void Note(Status status) FRESHET_EXCLUDES(mutex_);
-  // Takes the next slots to read, both ends included; unset = all are taken, or a range has failed.
+  // Takes the next slots to read: the first and the last one; unset = all slots are taken, or a
+  // range has failed.
   [[nodiscard]] std::optional<std::pair<Slot, Slot>> NextRange() FRESHET_EXCLUDES(mutex_);
 
   const Store& store_;
@@ -165,7 +167,7 @@ class Load::Range final : public LoadVisitor {
     return load_.GoOn();
   }
 
-  // Files the rest; the next range may begin.
+  // Files the remaining records. Then the next range can begin.
   Status Finish() {
     for (size_t shard = 0; shard < batches_.size(); ++shard) {
       Target& target = load_.targets_[shard];
@@ -177,12 +179,12 @@ class Load::Range final : public LoadVisitor {
   }
 
  private:
-  // Records still to be given to a shard. The host of a page is a position in the hosts of the
-  // batch, those filed before included; its crawl id is one in `crawls`.
+  // Records to be filed in a shard. Until then, the host of a page is the index of a host of this
+  // range and shard, counted from the start of the range. Its crawl id is an index in `crawls`.
   struct Batch {
     [[nodiscard]] CrawlIndex PlaceOf(std::string_view crawl_id) {
       size_t place = 0;
-      // Most pages have few crawl ids, and neighbours the same one.
+      // Neighboring pages usually have the same crawl id.
       if (last_crawl < crawls.size() && crawls[last_crawl] == crawl_id) {
         place = last_crawl;
       } else {
@@ -237,7 +239,7 @@ class Load::Range final : public LoadVisitor {
   }
 
   Load& load_;
-  std::vector<HostId> places_;  // the slot's hosts in their batch, by serial
+  std::vector<HostId> places_;  // index of each host of the slot in its batch, by serial
   std::vector<Batch> batches_;  // by shard
 };
 
@@ -275,7 +277,7 @@ void Load::FinishShards() {
   }
 }
 
-// Two pages with one fingerprint are hardly ever two URLs.
+// Checks whether two pages with the same fingerprint have the same URL, as they nearly always do.
 void Load::LookForTwin(const ShardState& state, PageNumber number) {
   const StatusOr<PageRecord> page = std::move(store_.ReadPages({&number, 1}).front());
   if (!page.ok()) return;
@@ -313,7 +315,7 @@ void Load::RunAll(unsigned threads, Duration interval, const std::function<void(
   if (status().ok()) RunThreads(threads, &Load::FinishShards, interval, report);
 }
 
-// Gives leases to shards. Owner thread only.
+// Loads leases into shards. Owner thread only.
 class LeaseLoad final : public LoadVisitor {
  public:
   LeaseLoad(const std::vector<ShardState*>& shards, Instant now) : shards_(shards), now_(now) {}

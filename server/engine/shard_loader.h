@@ -1,4 +1,4 @@
-// Start-up: rebuilds the shards' memory from the store, on every core.
+// Rebuilds the memory of the shards from the store at start-up, on all cores.
 #ifndef FRESHET_SERVER_ENGINE_SHARD_LOADER_H_
 #define FRESHET_SERVER_ENGINE_SHARD_LOADER_H_
 
@@ -15,21 +15,22 @@ namespace freshet {
 class ShardState;
 class Store;
 
-// The progress of a load. Thread-safe: others read it while the load runs.
+// The progress of a load. Thread-safe, so that other threads can read it during the load.
 struct LoadProgress {
   std::atomic<uint64_t> pages = 0;
-  std::atomic<uint32_t> slots = 0;  // of limits::kSlots
-  // About how many pages there are, more if many were rewritten lately; 0 = not known yet.
+  std::atomic<uint32_t> slots = 0;  // loaded slots, of limits::kSlots
+  // An estimate of the number of pages, too high if many were rewritten lately; 0 = not yet known.
   std::atomic<uint64_t> expected_pages = 0;
-  // Pages with the URL of another page: the store was damaged.
+  // Pages that have the URL of another page, because the store was damaged.
   std::atomic<uint64_t> stored_twice = 0;
-  // Pages, hosts and leases from a clock ahead of this one, and the most by which it was ahead.
+  // The number of pages, hosts and leases with times in the future, which come from a clock that
+  // was ahead, and the most by which a time is ahead.
   std::atomic<uint64_t> ahead = 0;
   std::atomic<int64_t> ahead_micros = 0;
 
-  // Counts a record that was ahead by `by`, unless clocks may differ by that much.
+  // Counts a record that was ahead by `by`, unless that is within the usual difference of clocks.
   void NoteAhead(Duration by);
-  // Nothing is loaded any more.
+  // Sets everything to 0, because the loaded data was dropped.
   void Reset() {
     pages = 0;
     slots = 0;
@@ -42,33 +43,37 @@ struct LoadProgress {
 
 struct LoadOptions {
   unsigned threads = 0;  // 0 = one for each core
-  // The time of the start: all later picks are for later instants. Infinite = not known. Later
-  // times in the store come from a clock that was set back since: core/schedule/clock_ahead.h.
+  // The time of the start; infinite = not known. All picks are for later instants. Times in the
+  // store that are later than this come from a clock that was set back since
+  // (core/schedule/clock_ahead.h).
   Instant now = Instant::Infinite();
-  // Called every `report_interval` while it runs, on the caller's thread. Unset = not called.
+  // Called on the caller's thread every `report_interval` during the load; unset = not called.
   std::function<void()> report;
   Duration report_interval = Duration::Seconds(1);
-  // Leases are left out, for LoadLeases to add: until then the shards can follow.
+  // Leaves out leases, which LoadLeases adds later. Until then the shards can follow another
+  // server's store.
   bool without_leases = false;
-  // Once true, the load ends as soon as it can, with Cancelled. nullptr = it cannot be cancelled.
+  // Once it is true, the load ends as soon as possible with Cancelled; nullptr = the load cannot be
+  // cancelled.
   const std::atomic<bool>* cancelled = nullptr;
 };
 
 // Loads every host, page and lease into the shard that owns its slot (slot modulo the number of
-// shards), then calls FinishLoad of each. The shards are new, their epochs loaded.
+// shards), and then calls FinishLoad of each shard. Precondition: the shards are new, and only
+// their epochs are loaded.
 //
-// Threads read and decode ranges of slots side by side, and file them under the lock of the shard,
-// some thousand pages at a time. A thread that finds the lock taken reads on. A page that is stored
-// twice, under two numbers, is loaded twice, counted and named in the log: both are whole, and a
-// repair keeps one. Which ids pages get, and so the order of pages of exactly equal value, depends
-// on the threads; nothing else does.
+// Threads read and decode ranges of slots in parallel. They file pages under the lock of the shard,
+// about a thousand at a time. A thread that finds the lock taken reads on. A page that is stored
+// twice, under two numbers, is loaded twice, counted and logged. Both copies are whole, and a
+// repair keeps one. The ids of pages depend on the timing of the threads, and so does the order of
+// pages of exactly equal value. Nothing else does.
 //
-// Returns the status of the first range that failed; the shards are then useless.
+// Not OK: the status of the first range that failed. The shards must not be used then.
 [[nodiscard]] Status LoadShards(const Store& store, const std::vector<ShardState*>& shards,
                                 const LoadOptions& options, LoadProgress& progress);
 
-// Loads all leases into shards that were loaded without, and have followed the store since. `now`
-// is that of LoadOptions.
+// Loads all leases into shards that were loaded without leases and have followed the store since.
+// `now`: as in LoadOptions.
 [[nodiscard]] Status LoadLeases(const Store& store, const std::vector<ShardState*>& shards,
                                 Instant now);
 

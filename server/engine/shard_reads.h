@@ -1,5 +1,5 @@
-// Queries of clients to a shard, in any number. They are served a few at a time between the turns
-// of the shard, so that neither commits nor assignments wait.
+// Read-only queries of clients to a shard. A few at a time are served between the turns of the
+// shard, so that queries never delay commits or assignments for long.
 #ifndef FRESHET_SERVER_ENGINE_SHARD_READS_H_
 #define FRESHET_SERVER_ENGINE_SHARD_READS_H_
 
@@ -16,7 +16,7 @@ namespace freshet {
 class EpochRunner;
 class ShardState;
 
-// The parts that a query may look at, on the shard's thread.
+// The data that a query may read, on the shard's thread.
 struct ShardView {
   ShardState& state;
   EpochRunner& epochs;
@@ -24,17 +24,19 @@ struct ShardView {
 };
 using ShardQuery = std::function<void(const ShardView&)>;
 
-// The waiting queries. Thread-safe, but Serve belongs to the shard's thread.
+// The waiting queries. Thread-safe, but only the shard's thread may call Serve and ServeSingle.
 class ShardReads {
  public:
-  // Adds a query of a single page or host for a client (Claim::client; 0 = the server itself).
-  // Clients take turns. kFull: limits::kMaxWaitingReads wait, or the client's share of them.
+  // Adds a query for a single page or host on behalf of a client (Claim::client; 0 = the server
+  // itself). Clients take turns. kFull: limits::kMaxWaitingReads queries wait, or the client's
+  // share of them.
   PushOutcome Push(ShardQuery query, uint64_t client) {
     return short_.Push(std::move(query), 1, Instant(), client);
   }
-  // Adds a part of a list, which takes as long as many single ones. The caller bounds their number.
+  // Adds a query for a part of a list, which takes as long as many single queries. The caller must
+  // limit their number.
   PushOutcome PushMany(ShardQuery query) { return long_.PushAlways(std::move(query)); }
-  // Accepts nothing more.
+  // Refuses all further queries.
   void Close() {
     short_.Close();
     long_.Close();
@@ -42,17 +44,17 @@ class ShardReads {
 
   [[nodiscard]] bool empty() const { return short_.empty() && long_.empty(); }
   [[nodiscard]] size_t size() const { return short_.size() + long_.size(); }
-  // Serves some single queries, and one part of a list.
+  // Serves some single queries, and one query for a part of a list.
   void Serve(const ShardView& view) {
     ServeSingle(view);
     std::vector<ShardQuery> due;
     long_.DrainOne(&due);
     for (const ShardQuery& query : due) query(view);
   }
-  // Serves some single queries. Returns whether more wait.
+  // Serves some single queries. Returns true if more wait.
   bool ServeSingle(const ShardView& view) {
     std::vector<ShardQuery> due;
-    std::vector<ShardQuery> none;  // nothing here expires
+    std::vector<ShardQuery> none;  // stays empty: queries do not expire
     short_.Drain(limits::kReadsPerTurn, view.now, &due, &none);
     for (const ShardQuery& query : due) query(view);
     return !short_.empty();

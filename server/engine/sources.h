@@ -1,4 +1,5 @@
-// The names of signal sources and their indices, for all handlers.
+// Maps the names of signal sources to their indices, and limits their signals. All handlers share
+// it.
 #ifndef FRESHET_SERVER_ENGINE_SOURCES_H_
 #define FRESHET_SERVER_ENGINE_SOURCES_H_
 
@@ -22,43 +23,45 @@
 
 namespace freshet {
 
-// The sources. Thread-safe. Invariant: an index stays with its name for ever, even when the source
-// is retired, because counts in stored pages refer to it.
+// The sources. Thread-safe. Invariant: a name keeps its index for ever, even when the source is
+// retired, because counts in stored pages refer to the index.
 class Sources {
  public:
-  // Signals a second of each source; 0 = no limit.
+  // The limits of signals, per second; 0 = no limit.
   struct Rates {
     double usual = 0;
-    std::map<std::string, double> by_name;  // of sources with a rate of their own
+    std::map<std::string, double> by_name;  // for sources that have a configured rate
   };
   explicit Sources(Rates rates = {.usual = 0, .by_name = {}})
       : rates_(std::make_shared<const Rates>(std::move(rates))),
         budgets_(rates_->usual, limits::kMaxSources) {}
-  // Sets the rates, from the next signals on.
+  // Sets the rates. They hold from the next signals on.
   void SetRates(Rates rates) FRESHET_EXCLUDES(mutex_);
 
-  // Takes over a stored source.
+  // Adds a source that is stored.
   void Add(const SourceRecord& source) FRESHET_EXCLUDES(mutex_);
-  // Makes the record for a name that is to be stored. An unknown name gets a free index, which is
-  // kept for it, but is not found before Add; a retired name gets its old index back. Either Add or
-  // Withdraw must follow. ResourceExhausted: limits::kMaxSources are known, including retired ones.
+  // Makes the record of a source that the caller wants to store. An unknown name gets a free index.
+  // The index is reserved for the name, but Find does not return it before Add. A retired name gets
+  // its old index again. The caller must then call Add or Withdraw. ResourceExhausted: there are
+  // limits::kMaxSources sources, including retired ones.
   [[nodiscard]] StatusOr<SourceRecord> Propose(const std::string& name) FRESHET_EXCLUDES(mutex_);
-  // Withdraws a proposed source that could not be stored: its index is free again, unless another
-  // call has proposed the same name.
+  // Withdraws a proposal that could not be stored. Frees the index, unless another call has
+  // proposed the same name.
   void Withdraw(const std::string& name) FRESHET_EXCLUDES(mutex_);
 
-  // The index of a source; unset if it is retired.
+  // The index of a source; unset if it is unknown or retired.
   [[nodiscard]] std::optional<uint8_t> Find(std::string_view name) const FRESHET_EXCLUDES(mutex_);
-  // Whether the name has an index, retired or not.
+  // Returns true if the name has an index, even if the source is retired.
   [[nodiscard]] bool Knows(std::string_view name) const FRESHET_EXCLUDES(mutex_);
-  // The name of an index; empty if it was never given.
+  // The name that has this index; empty = none.
   [[nodiscard]] std::string NameOf(uint8_t index) const FRESHET_EXCLUDES(mutex_);
-  // All sources that are not retired, by name.
+  // All sources that are not retired, ordered by name.
   [[nodiscard]] std::vector<SourceRecord> All() const FRESHET_EXCLUDES(mutex_);
   // All sources, including retired ones.
   [[nodiscard]] std::vector<SourceRecord> AllKnown() const FRESHET_EXCLUDES(mutex_);
 
-  // Counts signals of a source. Returns how long to take no more signals of it; 0 = no pause.
+  // Counts signals of a source. Returns how long the caller should accept no more signals of it; 0
+  // = no pause.
   [[nodiscard]] Duration TakeSignals(uint8_t index, uint64_t signals, Instant now)
       FRESHET_EXCLUDES(mutex_);
   [[nodiscard]] uint64_t signals(uint8_t index) const {
@@ -72,7 +75,7 @@ class Sources {
   };
   struct Proposed {
     uint8_t index = 0;
-    int times = 0;  // proposals neither added nor withdrawn
+    int times = 0;  // open proposals: neither added nor withdrawn
   };
 
   mutable Mutex mutex_;

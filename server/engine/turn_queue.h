@@ -1,6 +1,6 @@
-// A queue of workers with credit; some take only pages of some crawl ids. Clients take turns, and
-// the workers of a client take turns within its own. So the others get as much as a client with
-// many workers.
+// A queue of workers with credit. Some workers take only pages of some crawl ids. Clients take
+// turns, and the workers of one client share its turns. So a client with many workers gets no more
+// than the others.
 #ifndef FRESHET_SERVER_ENGINE_TURN_QUEUE_H_
 #define FRESHET_SERVER_ENGINE_TURN_QUEUE_H_
 
@@ -18,14 +18,14 @@ namespace freshet {
 
 using WorkerId = uint64_t;
 
-// The queue, with a row for each set of classes that workers take, so that workers that do not take
-// a page are skipped together. Thread-compatible.
+// The queue. It has one row for each set of classes that workers take, so that all workers that do
+// not take a page are skipped at once. Thread-compatible.
 class TurnQueue {
  public:
-  // Whether the worker still takes a page. If not, it is no longer in the queue.
+  // Returns true if the worker still takes a page. If not, the worker leaves the queue.
   using Usable = absl::FunctionRef<bool(WorkerId)>;
 
-  // The place of an entry. Every client has one turn in a round. Within a round, entries come in
+  // The place of an entry. Every client has one turn in each round. Within a round, entries are in
   // the order of Push.
   struct Turn {
     uint64_t round = 0;
@@ -33,24 +33,24 @@ class TurnQueue {
     auto operator<=>(const Turn&) const = default;
   };
 
-  // Adds a worker behind all others of its client. The client gets one more turn, behind one of
-  // each other client. `takes`: the classes that it takes. The worker leaves by Pop, by Remove, or
-  // once `usable` rejects it: until then it is not pushed again.
+  // Adds a worker behind all other workers of its client. The client gets a turn in one more round.
+  // `takes`: the classes that the worker takes. Precondition: the worker is not in the queue. It
+  // leaves the queue by Pop, by Remove, or when `usable` rejects it.
   Turn Push(WorkerId id, ClassSet takes, const std::string& client);
-  // Takes out the entry that Push has added. Precondition: it is in the queue.
+  // Removes the entry that Push has added. Precondition: the entry is in the queue.
   void Remove(ClassSet takes, const Turn& turn);
   [[nodiscard]] bool empty() const { return rows_.empty(); }
   // The number of entries: one for each worker in the queue.
   [[nodiscard]] size_t size() const { return size_; }
 
-  // Takes out the first usable worker that takes pages of all these classes. Cost: a look at each
-  // row and each unusable worker.
+  // Removes and returns the first usable worker that takes pages of all these classes. The cost is
+  // linear in the number of rows and of unusable workers.
   [[nodiscard]] std::optional<WorkerId> Pop(ClassSet classes, Usable usable);
-  // The classes that some usable worker takes. Same cost.
+  // The classes that at least one usable worker takes. Same cost as Pop.
   [[nodiscard]] ClassSet Takes(Usable usable);
 
  private:
-  // A client with entries. Earlier turns that it did not use do not count against it.
+  // A client with entries. A client without entries saves up no turns.
   struct Client {
     uint64_t last_round = 0;
     size_t entries = 0;
@@ -65,10 +65,10 @@ class TurnQueue {
   void Erase(Row& row, Row::iterator entry);
   void DropUnusable(Row& row, Usable usable);
 
-  uint64_t round_ = 0;  // the round of the last entry taken out
+  uint64_t round_ = 0;  // the highest round of all popped entries
   uint64_t next_ = 0;
   size_t size_ = 0;
-  std::map<ClassSet, Row> rows_;  // never empty ones
+  std::map<ClassSet, Row> rows_;  // no row is empty
   Clients clients_;
 };
 

@@ -45,7 +45,7 @@ void WorkerAllowances::Reserve(const WorkerKey& worker) {
 
 void WorkerAllowances::Settle(const WorkerKey& worker) {
   const Entry* found = Find(worker);
-  if (found == nullptr) return;  // the entry was dropped to make room
+  if (found == nullptr) return;  // the entry was dropped to make room for another
   Entry& entry = FindOrAdd(worker);
   if (entry.reserved > 0) SetHeld(worker, entry, entry.open, entry.reserved - 1);
   Forget(worker);
@@ -95,7 +95,8 @@ uint64_t WorkerAllowances::HeldByNewcomersOf(const std::string& client) const {
   return it == by_client_.end() ? 0 : it->second;
 }
 
-// Drops a newcomer without leases whose allowance is whole: an unknown name gets the same.
+// Drops a newcomer that has no leases and a whole allowance, because an unknown name is treated the
+// same.
 void WorkerAllowances::Forget(const WorkerKey& worker) {
   const auto it = newcomers_.find(worker);
   if (it == newcomers_.end()) return;
@@ -105,7 +106,7 @@ void WorkerAllowances::Forget(const WorkerKey& worker) {
 }
 
 // A full table drops an entry of the client with the most names, if possible one without leases.
-// Among equal entries, chance decides.
+// Only the first kLookedAt entries are compared, and their order is random.
 WorkerAllowances::Entry& WorkerAllowances::Add(const WorkerKey& worker, size_t most,
                                                Entries& entries, Names& names) {
   if (entries.size() >= most) {

@@ -1,11 +1,11 @@
-// The allowance of a worker: how many leases it may have open. Each lease that runs out without a
-// result halves it, down to one, and each result gives one back. So a worker without results loses
-// its share of the crawl rate.
+// The allowance of a worker: how many open leases it may have. Each lease that expires without a
+// result halves the allowance, down to one. Each result adds one, up to the maximum. So a worker
+// without results loses its share of the crawl rate.
 //
-// Names cost nothing, so a worker that lets its leases run out could come back under another one.
-// So newcomers, names without a result so far, hold a limited number of leases together. The
-// newcomers of one client hold at most as many as are left for others. Nobody gains or loses by the
-// name of another client's worker.
+// A worker that lets its leases expire could come back under another name, because names cost
+// nothing. Therefore newcomers (names without a result so far) may together hold only a limited
+// number of leases. The newcomers of one client may hold at most as many leases as they leave free
+// for other clients. Workers of different clients are separate, even if they have the same name.
 #ifndef FRESHET_SERVER_ENGINE_WORKER_ALLOWANCE_H_
 #define FRESHET_SERVER_ENGINE_WORKER_ALLOWANCE_H_
 
@@ -21,37 +21,38 @@ namespace freshet {
 
 // The limits. Value type, thread-compatible.
 struct AllowanceLimits {
-  uint64_t most = 0;          // open leases of one worker
+  uint64_t most = 0;          // open leases of one worker, the full allowance
   uint64_t newcomers = 0;     // open leases of all newcomers
-  size_t proven_names = 0;    // remembered; beyond it a name becomes a newcomer again
-  size_t newcomer_names = 0;  // remembered
+  size_t proven_names = 0;    // remembered proven names; a forgotten one is a newcomer again
+  size_t newcomer_names = 0;  // remembered newcomers
 };
 
-// The allowances. A client and a name make a worker: workers that share both share an allowance,
-// and a worker that comes back finds its old allowance. Thread-compatible.
+// The allowances. A client and a name identify a worker. Workers that have both in common share an
+// allowance, and a worker that reconnects has its old allowance. Thread-compatible.
 class WorkerAllowances {
  public:
   explicit WorkerAllowances(const AllowanceLimits& limits) : limits_(limits) {}
 
-  // Counts a tally. Returns the worker's allowance if the worker should know it: it has halved or
-  // doubled since it was last returned, or is whole again.
+  // Counts a tally. Returns the worker's allowance if the worker should be told: the allowance has
+  // halved or doubled since it was last returned, or is whole again.
   std::optional<uint64_t> Apply(const WorkerKey& worker, const LeaseTally& tally);
 
-  // The limit that keeps a worker from another lease.
+  // The limit that keeps a worker from getting another lease.
   struct Full {
     uint64_t held = 0;
     uint64_t most = 0;
-    bool newcomers = false;  // numbers of all newcomers of its client
+    bool newcomers = false;  // the two numbers are for all newcomers of the client
   };
   // Unset = the worker may have one more lease.
   [[nodiscard]] std::optional<Full> FullBy(const WorkerKey& worker) const;
-  // Sets aside one lease that is about to be requested, until Settle. Precondition: no FullBy.
+  // Counts one lease that is about to be requested as held until Settle. Precondition: FullBy is
+  // unset.
   void Reserve(const WorkerKey& worker);
-  // The lease is open and tallied, or did not come about.
+  // Ends a reservation: the lease is open and tallied, or was not made.
   void Settle(const WorkerKey& worker);
 
   [[nodiscard]] bool whole(uint64_t allowance) const { return allowance >= limits_.most; }
-  // Whether a result of the worker has come.
+  // Returns true if the worker has reported a result.
   [[nodiscard]] bool proven(const WorkerKey& worker) const { return proven_.contains(worker); }
   // The number of names with less than a whole allowance.
   [[nodiscard]] size_t reduced() const { return reduced_; }
@@ -68,7 +69,7 @@ class WorkerAllowances {
     uint64_t told = 0;
     [[nodiscard]] uint64_t held() const { return open + reserved; }
   };
-  using Names = absl::flat_hash_map<std::string, size_t>;  // by client; never zero
+  using Names = absl::flat_hash_map<std::string, size_t>;  // number of names by client; never 0
   using Entries = absl::flat_hash_map<WorkerKey, Entry>;
 
   [[nodiscard]] const Entry* Find(const WorkerKey& worker) const;
@@ -76,11 +77,11 @@ class WorkerAllowances {
   Entry& FindOrAdd(const WorkerKey& worker);
   void Prove(const WorkerKey& worker);
   void SetHeld(const WorkerKey& worker, Entry& entry, uint64_t open, uint64_t reserved);
-  // Changes the number of leases of the client's newcomers.
+  // Adds `more` to the leases of the client's newcomers and subtracts `less`.
   void AddToNewcomers(const std::string& client, uint64_t more, uint64_t less);
   [[nodiscard]] uint64_t HeldByNewcomersOf(const std::string& client) const;
   void Forget(const WorkerKey& worker);
-  // Adds a new entry. If there are `most`, another makes room for it.
+  // Adds a new entry. If there are already `most` entries, drops one.
   Entry& Add(const WorkerKey& worker, size_t most, Entries& entries, Names& names);
   void Erase(Entries::iterator entry, Entries& entries, Names& names);
 
@@ -90,7 +91,7 @@ class WorkerAllowances {
   Names proven_names_;
   Names newcomer_names_;
   uint64_t newcomer_leases_ = 0;
-  absl::flat_hash_map<std::string, uint64_t> by_client_;  // newcomer leases by client; never zero
+  absl::flat_hash_map<std::string, uint64_t> by_client_;  // newcomer leases by client; never 0
   size_t reduced_ = 0;
 };
 

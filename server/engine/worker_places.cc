@@ -8,7 +8,7 @@
 namespace freshet {
 namespace {
 
-// Waiting calls cost a client little, and must not keep out workers on streams.
+// A client can make many waiting calls at little cost. They must not keep out workers on streams.
 size_t MostWaiters(size_t most) { return std::max<size_t>(1, most / 4 * 3 + most % 4 * 3 / 4); }
 
 }  // namespace

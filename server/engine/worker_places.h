@@ -1,4 +1,4 @@
-// The places of connected workers and of waiting calls, which clients share.
+// Limits the numbers of connected workers and of waiting calls, and divides them among clients.
 #ifndef FRESHET_SERVER_ENGINE_WORKER_PLACES_H_
 #define FRESHET_SERVER_ENGINE_WORKER_PLACES_H_
 
@@ -10,14 +10,15 @@
 
 namespace freshet {
 
-// Counts the places. Waiters have at most three quarters of all places, and others have those that
-// waiters leave. Each client has a share of both, as of connections (MayTakePlace).
-// Thread-compatible.
+// Counts the places that are taken. Waiting calls can take at most three quarters of all places.
+// Workers on streams can take all places that waiting calls do not use. Each client has a share of
+// both kinds, by the same rule as for connections (MayTakePlace). Thread-compatible.
 class WorkerPlaces {
  public:
-  // Takes one of `most` places in all. ResourceExhausted: none is left for this client.
+  // Takes a place; `most`: the number of all places. ResourceExhausted: no place is left for this
+  // client.
   [[nodiscard]] Status Take(const std::string& client, bool waiter, bool admin, size_t most);
-  // Precondition: Take returned OK for these.
+  // Gives a place back. Precondition: Take has returned OK for this client and `waiter`.
   void GiveBack(const std::string& client, bool waiter);
 
  private:
@@ -28,7 +29,7 @@ class WorkerPlaces {
   [[nodiscard]] Status Check(const Held& own, bool waiter, bool admin, size_t most) const;
 
   Held all_;
-  absl::flat_hash_map<std::string, Held> of_client_;  // never empty ones
+  absl::flat_hash_map<std::string, Held> of_client_;  // only clients with a place
 };
 
 }  // namespace freshet

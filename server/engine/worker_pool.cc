@@ -9,24 +9,25 @@
 namespace freshet {
 namespace {
 
-// Workers whose allowance is remembered: as many as can be there, and as many again.
+// The number of workers whose allowance is remembered: twice as many as can be connected.
 constexpr size_t kRememberedNames = 2 * limits::kMaxWorkers;
-// The extra wait for pages under way when the time of a lingering worker is over.
+// If pages are still under way when a lingering worker's time ends, it waits this much longer.
 constexpr Duration kLastWait = Duration::Millis(100);
-// The extra wait for pages being asked for when the time of a waiter is over.
+// If a request that may be for a worker is under way when the worker's time ends, the worker waits
+// this much longer.
 constexpr Duration kOpenWait = Duration::Millis(5);
-// Newcomers looked at when one of their leases ends; those that still may not hold more go behind
-// the others.
+// When leases end, at most this many full workers are requeued. A newcomer that still may not hold
+// another lease then goes behind the other crowded ones.
 constexpr size_t kLookedAt = 64;
-// While proven workers want pages, newcomers get every fourth: names are free, and no number of
-// them may take the crawl rate from workers with results.
+// While proven workers want pages, newcomers get every fourth page. Names cost nothing, so
+// newcomers must not be able to take the crawl rate from proven workers by their number.
 constexpr int kProvenInRow = 3;
 
 void CountInRow(bool newcomer, int& proven) {
   proven = newcomer ? 0 : std::min(proven + 1, kProvenInRow);
 }
 
-// Logs that the allowance of a worker was reduced, or is whole again.
+// Logs that the allowance of a worker is reduced, or is whole again.
 void LogAllowance(const WorkerKey& key, bool reduced, LogLimit& limit, Instant now) {
   const auto more = limit.Admit(now);
   if (!more) return;
@@ -154,7 +155,7 @@ Instant WorkerPool::next_end() const {
 
 bool WorkerPool::MayYetBeServed(const Worker& worker) const {
   if (open_request_ == 0 || !worker.queued || worker.full) return false;
-  // A waiter is not held for one request after the other.
+  // The wait is extended for one open request only.
   return worker.held_for == 0 || worker.held_for == open_request_;
 }
 
@@ -171,7 +172,7 @@ void WorkerPool::EndWaits(Instant now, Deliveries* deliveries) {
     } else if (worker.lingers) {
       SetWait(id, worker, now + kLastWait);
     } else {
-      // The worker is notified when the pages set aside for it have come or failed.
+      // The wait ends in Serve or Unreserve, when the pages set aside have come or failed.
       ends_.erase(ends_.begin());
     }
   }
@@ -246,7 +247,7 @@ bool WorkerPool::KeepsTurn(WorkerId id) {
 
 ClassSet WorkerPool::TakenInTurn() {
   const auto keeps = [this](WorkerId id) { return KeepsTurn(id); };
-  // The workers that were let in may take other classes than the full ones.
+  // Workers of one key can take different classes, so full ones are requeued first.
   for (const auto& [key, ids] : full_) {
     if (left_turns_.size() >= kLookedAt) break;
     left_turns_.push_back(key);
@@ -289,7 +290,7 @@ void WorkerPool::SetAside(WorkerId id, LeaseTerms* terms) {
   terms->lease = worker.terms.lease;
 }
 
-// Gives each worker in turn any page: the terms belong to workers that are chosen now.
+// Chooses the workers now, because each of them takes any page.
 void WorkerPool::AskInTurn(size_t run, std::vector<LeaseTerms>* terms,
                            std::vector<WorkerId>* workers) {
   std::optional<WorkerId> id;
@@ -342,7 +343,7 @@ std::vector<bool> WorkerPool::Settle(const std::vector<WorkerId>& workers,
     LetIn(key, kLookedAt);
     there[i] = page[i] && workers_.contains(workers[i]);
     if (there[i]) {
-      // If pages are scarce most terms get none: only those with a page count for turns.
+      // If pages are scarce, most terms get none. Only terms with a page count as turns.
       CountInRow(!allowances_.proven(key), proven_in_row_);
     } else {
       Unreserve(workers[i], now, deliveries);
@@ -418,7 +419,7 @@ WorkerPool::LeaseNews WorkerPool::OnLeases(const LeaseTallies& tallies, Instant 
 bool WorkerPool::LetIn(const WorkerKey& key, size_t most) {
   const auto full = full_.find(key);
   if (full == full_.end()) return false;
-  // All workers of one key are full by the same leases.
+  // All workers of one key share their leases, so one check is enough.
   const auto why = allowances_.FullBy(key);
   if (why && !why->newcomers) return false;
   for (size_t left = std::min(most, full->second.size()); left > 0; --left) {

@@ -1,8 +1,8 @@
-// The workers that ask for pages: their credit, turns and open leases, and the end of waits for
-// which nothing came.
+// The workers that ask for pages: their credit, turns and open leases, and the ends of their waits.
 //
-// Clients take turns, and the workers of a client within its own (turn_queue.h). While proven
-// workers want pages, newcomers, which have no result so far, get every fourth.
+// Clients take turns, and the workers of one client share its turns (turn_queue.h). Newcomers are
+// workers that have reported no result so far. While proven workers want pages, newcomers get every
+// fourth page.
 #ifndef FRESHET_SERVER_ENGINE_WORKER_POOL_H_
 #define FRESHET_SERVER_ENGINE_WORKER_POOL_H_
 
@@ -35,32 +35,32 @@ namespace freshet {
 
 // The limits of workers. Value type, thread-compatible.
 struct WorkerLimits {
-  uint64_t open_leases = limits::kMaxOpenLeasesPerWorker;  // open leases of one name of a client
-  uint64_t newcomer_leases = limits::kNewcomerLeases;      // open, of all newcomers
+  // Open leases of one worker: a client and a name.
+  uint64_t open_leases = limits::kMaxOpenLeasesPerWorker;
+  uint64_t newcomer_leases = limits::kNewcomerLeases;  // open leases of all newcomers
   uint64_t credit = limits::kMaxCreditPerWorker;
 };
 
 // The pool. Thread-compatible.
 class WorkerPool {
  public:
-  // No worker has this id.
+  // The id that means "no worker".
   static constexpr WorkerId kNobody = 0;
 
   struct Worker {
     WorkerTerms terms;
     WorkerKey key;  // made from the terms
     std::shared_ptr<AssignmentSink> sink;
-    uint64_t credit = 0;              // assignments that may still be delivered
-    uint64_t reserved = 0;            // of these, set aside for pages that are being leased or are
-                                      // ready
-    bool served = false;              // a waiter has been served
-    bool queued = false;              // whether it is in a queue of turns, or full
-    bool full = false;                // whether it is in full_ or crowded_
-    uint64_t crowded = 0;             // place in crowded_; 0 = not there
+    uint64_t credit = 0;    // assignments that may still be delivered
+    uint64_t reserved = 0;  // part of `credit` that is set aside for pages being leased or ready
+    bool served = false;    // the worker has got an assignment
+    bool queued = false;    // is in a queue of turns, or full
+    bool full = false;      // is in full_ or crowded_
+    uint64_t crowded = 0;   // key in crowded_; 0 = not there
     TurnQueue* queue = nullptr;       // the queue with its turn; nullptr = none
-    TurnQueue::Turn turn;             // its turn in that queue
-    uint64_t held_for = 0;            // the open request that put off the end of its wait
-    std::optional<Duration> lingers;  // its patience; unset = does not linger
+    TurnQueue::Turn turn;             // the worker's turn in `queue`
+    uint64_t held_for = 0;            // number of the open request that extended its wait; 0 = none
+    std::optional<Duration> lingers;  // patience of Linger; unset = does not linger
     [[nodiscard]] uint64_t free_credit() const { return sink->behind() ? 0 : credit - reserved; }
     [[nodiscard]] bool has_credit() const { return free_credit() > 0 && !(terms.waiter && served); }
   };
@@ -69,72 +69,73 @@ class WorkerPool {
 
   // --- Who is there
 
-  // Adds a worker without credit; at most `max_workers` are there (WorkerPlaces).
-  // ResourceExhausted: no place is left.
+  // Adds a worker, which has no credit yet. There are `max_workers` places (WorkerPlaces).
+  // ResourceExhausted: no place is left for this client.
   [[nodiscard]] StatusOr<WorkerId> Join(WorkerTerms terms, std::shared_ptr<AssignmentSink> sink,
                                         size_t max_workers);
-  // Precondition: it is there.
+  // Removes a worker. Precondition: the worker is in the pool.
   void Remove(WorkerId id);
-  // nullptr = it is gone. Valid until the next non-const call.
+  // nullptr = the worker has left. Valid until the next non-const call.
   [[nodiscard]] const Worker* Find(WorkerId id) const;
   [[nodiscard]] std::vector<std::shared_ptr<AssignmentSink>> sinks() const;
-  // Adds credit, up to WorkerLimits::credit in total. Returns as Find.
+  // Adds credit, up to WorkerLimits::credit in total. Returns the same as Find.
   const Worker* Grant(WorkerId id, uint64_t assignments);
-  // Takes up to `most` of its free credit. Returns how much.
+  // Takes up to `most` of the worker's free credit. Returns the amount taken.
   uint64_t TakeCredit(WorkerId id, uint64_t most);
-  // Whether a worker could be given a page at once.
+  // Returns true if a page could be given to some worker at once.
   [[nodiscard]] bool AnyWithCredit() const;
 
   // --- Who waits
 
   // See Dispatcher::Linger.
   [[nodiscard]] bool Linger(WorkerId id, Duration patience, Instant now);
-  // When the next wait is over; infinite = no worker waits.
+  // The end of the next wait; infinite = no worker waits.
   [[nodiscard]] Instant next_end() const;
-  // Ends waits that are over, except those whose page may be under way.
+  // Ends all waits that are due, except those of workers that may still get a page under way.
   void EndWaits(Instant now, Deliveries* deliveries);
-  // Ends the waits of all waiters, whatever is under way.
+  // Ends the waits of all waiters, even if pages are under way.
   void EndAllWaits(Deliveries* deliveries);
 
   // --- Whose turn it is
 
-  // The outcome of Ask. If some workers take only some pages, the request is open: TakeFor chooses
-  // the workers once the pages are known.
+  // The outcome of Ask. If some workers take only some pages, the request is open: the caller must
+  // call TakeFor to choose the workers once the pages are known.
   struct Asked {
     bool open = false;
-    ClassSet takers = kAllClasses;  // classes that workers in turn take
+    ClassSet takers = kAllClasses;  // classes that workers in a queue of turns take
   };
-  // Asks for pages for `terms`: drops terms that no worker takes, and fills in the `workers` of the
-  // others, kNobody while the request is open. Up to `run` in a row go to one worker. Settle must
-  // follow unless no terms are left.
+  // Begins a request for pages. Drops those `terms` for which there is no worker with credit, and
+  // fills in the other terms and their `workers`. In an open request, all workers are still
+  // kNobody. Up to `run` terms in a row go to one worker. The caller must call Settle later, unless
+  // no terms are left.
   Asked Ask(size_t run, std::vector<LeaseTerms>* terms, std::vector<WorkerId>* workers);
-  // Sets a page of an open request, of all these classes, aside for the worker whose turn it is.
-  // Fills in `terms`. kNobody = no worker in turn takes it.
+  // For an open request: sets aside a page for the next worker in turn that takes all these
+  // classes. Fills in `terms`. kNobody = no worker in turn takes the page.
   [[nodiscard]] WorkerId TakeFor(ClassSet classes, LeaseTerms* terms);
-  // Takes, by term, whether there is a `page`. Returns, by term, whether its worker is still there
-  // to have it.
+  // Ends a request. `page`, by term: whether the term got a page. Returns, by term, whether there
+  // is a page and its worker has not left.
   [[nodiscard]] std::vector<bool> Settle(const std::vector<WorkerId>& workers,
                                          const std::vector<LeaseTerms>& terms,
                                          const std::vector<bool>& page, Instant now,
                                          Deliveries* deliveries);
-  // A page set aside for the worker after Settle did not reach it. Does nothing if the worker is
-  // gone.
+  // Frees the credit that was set aside for a page that will not be delivered. Does nothing if the
+  // worker has left.
   void Unreserve(WorkerId id, Instant now, Deliveries* deliveries);
-  // The name of the served worker, and whether it waits. Serve hands it the page set aside.
-  // Precondition: it is there.
+  // Serve delivers a page that was set aside for the worker, and returns the worker's name and
+  // whether it is a waiter. Precondition: the worker is in the pool.
   struct Served {
     std::string worker;
     bool waiter = false;
   };
   Served Serve(WorkerId id, Assignment assignment, Instant now, Deliveries* deliveries);
-  // The number of workers in turn, with some that have no credit any more.
+  // The number of workers in the queues of turns, including some that have no credit any more.
   [[nodiscard]] size_t in_turn() const { return in_turn_.size() + newcomers_in_turn_.size(); }
-  // Classes that workers take who came in turn since the last Ask, and that it did not ask for.
+  // Classes that the last Ask left out, but that workers queued since then take.
   [[nodiscard]] ClassSet unasked() const { return unasked_; }
 
   // --- How many leases they may have
 
-  // A worker to be told of its allowance.
+  // A worker that must be told its allowance.
   struct Told {
     std::shared_ptr<AssignmentSink> sink;
     uint64_t leases = 0;
@@ -142,46 +143,51 @@ class WorkerPool {
   };
   struct LeaseNews {
     std::vector<Told> told;
-    bool let_in = false;  // full workers are in turn again
+    bool let_in = false;  // some full workers were requeued
   };
-  // Leases were opened or have ended.
+  // Takes the counts of leases that were opened or have ended.
   [[nodiscard]] LeaseNews OnLeases(const LeaseTallies& tallies, Instant now);
-  // The limit that keeps a worker from another lease; unset = none.
+  // The limit that keeps the worker from getting another lease; unset = none.
   [[nodiscard]] std::optional<WorkerAllowances::Full> FullBy(const WorkerKey& worker) const {
     return allowances_.FullBy(worker);
   }
 
   // --- Figures
   void AddTo(DispatchStats* stats) const;
-  // Adds the streams and credit of each worker.
+  // Adds the open streams and the credit of each worker to its record.
   void AddTo(std::vector<WorkerRecord>* records) const;
 
  private:
   void SetAside(WorkerId id, LeaseTerms* terms);
   void AskInTurn(size_t run, std::vector<LeaseTerms>* terms, std::vector<WorkerId>* workers);
   ClassSet AskForAnybody(std::vector<LeaseTerms>* terms, std::vector<WorkerId>* workers);
-  // The next worker that takes pages of all these classes.
+  // Takes the next worker in turn that takes pages of all these classes.
   [[nodiscard]] std::optional<WorkerId> NextInTurn(ClassSet classes);
   [[nodiscard]] std::optional<WorkerId> NextOf(TurnQueue& queue, ClassSet classes);
-  // Whether a worker whose turn it is takes a page; a full one then waits for room.
+  // Returns true if a worker in turn can take a page. If not, the worker leaves the queue; a full
+  // one waits for room.
   [[nodiscard]] bool KeepsTurn(WorkerId id);
-  // Whether a worker whose turn it is takes another page; counts it then.
+  // Returns true if a worker that has got a page in this turn can take another, and reserves the
+  // lease.
   [[nodiscard]] bool TakesMore(WorkerId id);
-  // The classes that workers in turn take.
+  // The classes that workers in the queues of turns take.
   [[nodiscard]] ClassSet TakenInTurn();
-  // Whether a page under way may still be for the worker, whose time is over.
+  // Returns true if a page under way may still be for the worker, whose waiting time has ended.
   [[nodiscard]] bool MayYetBeServed(const Worker& worker) const;
   void PutInTurn(WorkerId id, Worker& worker);
   void Queue(WorkerId id, Worker& worker);
-  // Readmits at most `most` full workers of this key if there is room, and later one more for each
-  // worker of the key that leaves the queues of turns. Returns whether any are.
+  // Requeues at most `most` full workers of this key, if the key has room for leases. Later
+  // LetInAfter requeues one more for each worker of the key that leaves the queues of turns.
+  // Returns true if any was requeued.
   bool LetIn(const WorkerKey& key, size_t most);
   void LetInAfter();
-  // Gives a full worker its turn again.
+  // Requeues a full worker.
   void Readmit(WorkerId id);
-  // A result of this worker has come: newcomers' limits no longer keep it out.
+  // Called when this worker has reported its first result: the limit of newcomers no longer applies
+  // to it.
   void LetInProven(const WorkerKey& key);
-  // Newcomers hold less than `before`: readmits some. Returns whether any are.
+  // If newcomers hold fewer leases than `before`, requeues some crowded workers. Returns true if it
+  // did.
   bool LetInNewcomers(uint64_t before);
   void EndWait(WorkerId id, const Worker& worker);
   void SetWait(WorkerId id, Worker& worker, Instant until);
@@ -189,26 +195,27 @@ class WorkerPool {
   const uint64_t max_credit_;
   WorkerId next_worker_ = kNobody + 1;
   absl::flat_hash_map<WorkerId, Worker> workers_;
-  absl::flat_hash_map<WorkerKey, absl::btree_set<WorkerId>> by_key_;  // never empty ones
+  absl::flat_hash_map<WorkerKey, absl::btree_set<WorkerId>> by_key_;  // no set is empty
   WorkerPlaces places_;
-  size_t restricted_ = 0;                  // workers that do not take all pages
-  std::multimap<Instant, WorkerId> ends_;  // ends of the waits of waiters and lingering workers
-  TurnQueue in_turn_;                      // may hold some that have left
-  TurnQueue newcomers_in_turn_;            // may hold some that have left
-  ClassSet asked_for_ = kAllClasses;       // classes asked for by the last Ask
+  size_t restricted_ = 0;                  // number of workers that take only some classes
+  std::multimap<Instant, WorkerId> ends_;  // ends of waits, of waiters and lingering workers
+  TurnQueue in_turn_;                      // proven workers; some may have no credit any more
+  TurnQueue newcomers_in_turn_;            // as in_turn_, for newcomers
+  ClassSet asked_for_ = kAllClasses;       // classes that the last Ask asked for
   ClassSet unasked_ = 0;
-  uint64_t open_requests_ = 0;  // so far
-  uint64_t open_request_ = 0;   // under way; 0 = none
-  int proven_in_row_ = 0;       // served since the last newcomer
-  int planned_in_row_ = 0;      // served, if every term gets a page
+  uint64_t open_requests_ = 0;  // number of open requests so far
+  uint64_t open_request_ = 0;   // number of the open request under way; 0 = none
+  int proven_in_row_ = 0;       // proven workers served since the last newcomer
+  int planned_in_row_ = 0;      // as proven_in_row_, if every term gets a page
   WorkerAllowances allowances_;
-  LogLimit log_reduced_;  // clients make up the names
+  LogLimit log_reduced_;  // clients choose names, so lines are limited
   LogLimit log_restored_;
-  // Workers with credit that are full.
+  // Workers with credit that have no room for another lease.
   absl::flat_hash_map<WorkerKey, std::deque<WorkerId>> full_;
-  // The keys of workers that have left the queues of turns since LetInAfter.
+  // The keys of workers that have left the queues of turns since the last LetInAfter.
   std::vector<WorkerKey> left_turns_;
-  // Newcomers with credit that wait because newcomers hold too much, by place.
+  // Newcomers with credit that wait because newcomers hold too many leases, in the order of
+  // waiting.
   std::map<uint64_t, WorkerId> crowded_;
   uint64_t next_crowded_ = 1;
 };

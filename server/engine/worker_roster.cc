@@ -34,7 +34,7 @@ void WorkerRoster::Saw(const WorkerKey& worker, const std::string& address, Inst
 void WorkerRoster::Count(const LeaseTallies& tallies, Instant now) {
   const MutexLock lock(mutex_);
   for (const auto& [worker, tally] : tallies) {
-    // Leases of a forgotten worker are no longer counted.
+    // The end of a lease does not make a new record for a forgotten worker.
     if (tally.opened == 0 && !records_.contains(worker)) continue;
     WorkerRecord& record = FindOrAdd(worker);
     if (record.last_seen.is_none() || tally.answered > 0) record.last_seen = now;

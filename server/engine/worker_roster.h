@@ -1,4 +1,4 @@
-// Present and recent workers, by client and the names that workers give themselves.
+// Records of present and recent workers, by client and by the name that the worker gave.
 #ifndef FRESHET_SERVER_ENGINE_WORKER_ROSTER_H_
 #define FRESHET_SERVER_ENGINE_WORKER_ROSTER_H_
 
@@ -17,29 +17,30 @@ namespace freshet {
 struct WorkerRecord {
   std::string name;
   std::string client;   // owner of the worker (LeaseRecord::client)
-  std::string address;  // last one, without the port; empty = not known
-  Instant last_seen;    // when it joined, asked for pages, or a result of it arrived
-  uint64_t leases = 0;  // open, since the start
+  std::string address;  // last address, without the port; empty = not known
+  Instant last_seen;    // last time that it joined, asked for pages or reported a result
+  uint64_t leases = 0;  // open leases, of those opened since the start
   uint64_t assignments = 0;
   uint64_t results = 0;
-  uint64_t expired = 0;  // leases that ended without a result
-  // Set by Dispatcher::workers.
-  uint64_t streams = 0;  // open, with waiting calls
-  uint64_t credit = 0;   // assignments that it may still be sent
+  uint64_t expired = 0;  // leases whose deadline passed without a result
+  // Dispatcher::workers sets the following fields.
+  uint64_t streams = 0;  // open streams, and waiting calls
+  uint64_t credit = 0;   // assignments that may still be sent to it
 };
 
 // The records. Thread-safe.
 class WorkerRoster {
  public:
-  // The number of workers kept. A further one replaces the worker not seen for the longest time, of
-  // the client with the most workers.
+  // The most workers that are kept. Beyond that, a new worker replaces a worker of the client with
+  // the most workers: the one that was not seen for the longest time.
   static constexpr size_t kMaxNames = 1000;
 
-  // Notes that the worker joined or asked for pages. An empty address keeps the old one.
+  // Notes that the worker joined or asked for pages. An empty address leaves the known address
+  // unchanged.
   void Saw(const WorkerKey& worker, const std::string& address, Instant now)
       FRESHET_EXCLUDES(mutex_);
   void Count(const LeaseTallies& tallies, Instant now) FRESHET_EXCLUDES(mutex_);
-  // All records, the last seen first.
+  // All records, the most recently seen first.
   [[nodiscard]] std::vector<WorkerRecord> records() const FRESHET_EXCLUDES(mutex_);
 
  private:
