@@ -7,7 +7,7 @@
 namespace freshet {
 namespace {
 
-// The second in which the turn of its waiting queues comes.
+// The second in which the first waiting queue becomes ready, not before `put_off`.
 uint64_t SecondOf(const FrontierCrawl& crawl) {
   if (crawl.waiting.empty()) return QueueTable::kNever;
   return std::max(crawl.waiting.begin()->first.first, crawl.put_off);

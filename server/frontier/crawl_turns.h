@@ -1,5 +1,5 @@
-// The crawl ids of the crawl-frontier API with queues that may serve, and when others will have
-// some. A client that takes URLs of any crawl id looks only at these.
+// Tracks which crawl ids of the crawl-frontier API have queues that can serve URLs now, and when
+// others will have some. A pull of URLs of any crawl id visits only these crawl ids.
 #ifndef FRESHET_SERVER_FRONTIER_CRAWL_TURNS_H_
 #define FRESHET_SERVER_FRONTIER_CRAWL_TURNS_H_
 
@@ -17,20 +17,21 @@ namespace freshet {
 struct FrontierCrawl;
 using FrontierCrawls = std::map<uint32_t, std::unique_ptr<FrontierCrawl>>;  // by number
 
-// The crawl ids in order. Thread-compatible.
+// The crawl ids with ready queues, and the order in which others follow. Thread-compatible.
 class CrawlTurns {
  public:
-  // By the second in which a queue becomes ready, then in order of arrival.
+  // Crawl ids with waiting queues, by the second in which the first queue becomes ready, then in
+  // order of arrival.
   using Coming = absl::btree_map<std::pair<uint64_t, uint64_t>, FrontierCrawl*>;
 
-  // Files a crawl id after one of its queues was filed.
+  // Updates the crawl id's place. Must be called after one of its queues was filed.
   void File(FrontierCrawl& crawl);
-  // Queues of the crawl id have become ready at `now`: the turn goes to others that have some by
-  // then.
+  // Called when queues of the crawl id were made ready at `now`. Moves it behind other crawl ids
+  // that have queues to be made ready by then.
   void PutOff(FrontierCrawl& crawl, uint64_t now);
   void Remove(FrontierCrawl& crawl);
 
-  // By number.
+  // Crawl ids with ready queues, by number.
   [[nodiscard]] const absl::btree_map<uint32_t, FrontierCrawl*>& ready() const { return ready_; }
   [[nodiscard]] const Coming& coming() const { return coming_; }
 
@@ -42,16 +43,18 @@ class CrawlTurns {
   uint64_t next_ = 1;
 };
 
-// The crawl ids that one pull asks: first each with ready queues, then in turn those that gave
-// something the last time. Others have nothing more for it. Value type, thread-compatible.
+// The order in which one pull visits crawl ids: first each crawl id with ready queues, and then,
+// again and again, those that served a queue at their last visit. The others have no more queues
+// for this pull. Value type, thread-compatible.
 class CrawlRound {
  public:
-  // The next crawl id; nullptr = none is left. `first`: where the first call begins.
+  // Returns the next crawl id; nullptr = none is left. `first`: the number at which the round
+  // begins. Only the first call uses it.
   [[nodiscard]] FrontierCrawl* Next(const CrawlTurns& turns, const FrontierCrawls& crawls,
                                     uint32_t first);
-  // Keeps a crawl id that has given something.
+  // Notes that a crawl id has served a queue, so that it is visited again.
   void Keep(const FrontierCrawl& crawl);
-  // The number of crawl ids named by Next.
+  // The number of crawl ids that Next has returned.
   [[nodiscard]] uint64_t named() const { return named_; }
 
  private:
@@ -59,9 +62,9 @@ class CrawlRound {
 
   std::optional<uint32_t> first_;
   uint32_t next_ = 0;
-  bool wrapped_ = false;        // past the last of them
-  bool over_ = false;           // all ready ones were named
-  std::deque<uint32_t> again_;  // by number
+  bool wrapped_ = false;        // has continued at the lowest number
+  bool over_ = false;           // all ready crawl ids were visited
+  std::deque<uint32_t> again_;  // numbers of the crawl ids to visit again
   uint64_t named_ = 0;
 };
 

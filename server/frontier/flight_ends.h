@@ -1,4 +1,4 @@
-// The flights of all queues: the ends of their leases, and their takers.
+// The flights (URLs in flight) of all queues: when their leases end, and which clients hold them.
 #ifndef FRESHET_SERVER_FRONTIER_FLIGHT_ENDS_H_
 #define FRESHET_SERVER_FRONTIER_FLIGHT_ENDS_H_
 
@@ -17,7 +17,8 @@ namespace freshet {
 struct FrontierFlight;
 struct FrontierQueue;
 
-// The ends of flights. Flights of removed queues stay until somebody ends them. Thread-compatible.
+// The flights by the end of their leases. Flights of removed queues stay until End is called for
+// them. Thread-compatible.
 class FlightEnds {
  public:
   struct Flight {
@@ -27,15 +28,16 @@ class FlightEnds {
 
   explicit FlightEnds(uint64_t uncovered_flights) : takers_(uncovered_flights) {}
 
-  // Adds a URL that was not in flight before.
+  // Adds a flight. Precondition: the URL is not in flight.
   void Start(FrontierQueue& queue, const std::string& url, const FrontierFlight& flight);
-  // Removes a URL from the flights.
+  // Removes a flight. Precondition: the URL is in flight.
   void End(FrontierQueue& queue, std::string_view url);
-  // Counts the end of a flight with a result, or without, for its taker, if it has one.
+  // Counts a flight that ended for its taker. `answered`: it ended with a result. Does nothing if
+  // `taker` is 0.
   void CountResult(uint64_t taker, bool answered);
 
   [[nodiscard]] const TakerShares& takers() const { return takers_; }
-  // The end of the first lease; the largest number = nothing is in flight.
+  // The end of the lease that ends first; the largest number = nothing is in flight.
   [[nodiscard]] uint64_t first() const;
   // The flight whose lease ends first, if it has ended by `now`.
   [[nodiscard]] std::optional<Flight> First(uint64_t now) const;

@@ -12,17 +12,17 @@
 namespace freshet {
 namespace {
 
-// The time after which a URL over the bound is refused.
+// A URL that was accepted above the limit of waiting URLs is refused after this time.
 constexpr Duration kPatience = Duration::Seconds(2);
-// The pause after a failure to mend what a clock that ran ahead has left behind.
+// The pause after a failed attempt to correct times that a clock that ran ahead has left behind.
 constexpr Duration kMendPause = Duration::Seconds(10);
-// The interval at which the idle thread looks up.
+// The longest sleep of the idle thread.
 constexpr Duration kLongestWait = Duration::Seconds(60);
-// The cost of a part of one put: a client may put more at once than a commit covers, and others
-// have their turns between the parts.
+// The highest cost of one part of a put. A client may put more URLs at once than one commit takes.
+// The put is then split, and calls of other clients are served between its parts.
 constexpr size_t kPartOfPut = limits::kLeastUrlsPerTurn / 2;
 
-// One put in parts. Each part writes its own outcomes; the last one calls `done`.
+// One put that was split into parts. Each part writes its outcomes, and the last part calls `done`.
 struct PartedPut {
   PartedPut(size_t parts, size_t puts, Frontier::PutDone tell)
       : left(parts), outcomes(puts), done(std::move(tell)) {}
@@ -38,11 +38,11 @@ size_t BytesOf(const FrontierPut& put) {
 ptrdiff_t Offset(size_t place) { return static_cast<ptrdiff_t>(place); }
 
 struct PartOfPut {
-  size_t end = 0;  // in the whole
+  size_t end = 0;  // index of the first put after the part
   size_t cost = 0;
 };
 
-// The parts in order, at least one.
+// Splits puts into parts. Returns the parts in order, at least one.
 std::vector<PartOfPut> PartsOf(const std::vector<FrontierPut>& puts) {
   std::vector<PartOfPut> parts;
   size_t count = 0;
@@ -148,7 +148,7 @@ void Frontier::Pull(std::shared_ptr<FrontierPull> pull, size_t most, PullDone do
 void Frontier::GiveBack(std::vector<FrontierServed> served, uint64_t client) {
   const size_t cost = served.size();
   auto shared = std::make_shared<std::vector<FrontierServed>>(std::move(served));
-  // After a stop they stay leased until their leases end.
+  // If the frontier is stopped, the URLs stay leased until their leases end.
   Change change = [shared](FrontierState& state) -> Answer {
     state.GiveBack(*shared);
     return [](const Status&) {};
@@ -176,7 +176,7 @@ void Frontier::Stop() {
   if (thread_.joinable()) thread_.join();
 }
 
-// --- Its thread
+// --- The frontier's thread
 
 void Frontier::Loop() {
   while (true) {
@@ -209,13 +209,14 @@ void Frontier::Loop() {
 void Frontier::Turn(std::vector<Op> ops) {
   state_.SetNow(NowSeconds());
   if (NextExpiry() <= NowSeconds()) {
-    // Expiry is a commit of its own: pulls read the store.
+    // Expiry needs a separate commit before the pulls, because pulls read the store.
     state_.Expire(turn_size_.events());
     if (!Settle().ok()) expire_from_ = NowSeconds() + 1;
   }
   Mend();
   if (ops.empty()) return Publish();
-  // Readings see only durable state, and are not refused with others' changes.
+  // Reads run before any change is staged, so they see only durable state and do not fail with the
+  // commit.
   for (Op& op : ops) {
     if (auto* reading = std::get_if<Reading>(&op)) (*reading)(state_);
   }
@@ -232,7 +233,7 @@ void Frontier::Turn(std::vector<Op> ops) {
 
 void Frontier::Mend() {
   if (state_.mend().ahead() == 0 || clock_.Now() < mend_from_) return;
-  // Mending is a commit of its own, as expiry is.
+  // Like expiry, this needs a separate commit.
   const Status status = state_.mend().Mend(limits::kMaxUrlsPerCommit);
   if (!status.ok()) {
     state_.Discard();
@@ -253,7 +254,7 @@ void Frontier::Tend() {
     Logger(LogModule::kFrontier)
         .error("frontier: what a queue has cannot be read: {}", more.status().ToString());
   }
-  // Nothing of the turn is written.
+  // Tend stages nothing that is written. Settle only ends the turn.
   (void)Settle();
 }
 
@@ -278,7 +279,7 @@ void Frontier::ServePulls(std::vector<Op>& ops, std::vector<Answer>* answers) {
 }
 
 void Frontier::StagePuts(std::vector<Op>& ops, std::vector<Answer>* answers) {
-  // All puts are staged at once, so that one read looks them up.
+  // All puts are staged together, so that one read of the store finds their URLs.
   std::vector<FrontierPut> puts;
   for (Op& op : ops) {
     auto* put = std::get_if<PutOp>(&op);

@@ -1,5 +1,5 @@
-// The crawl-frontier API without its messages: one thread takes calls, makes all of a turn durable
-// by one commit, and only then answers.
+// The crawl-frontier API without its messages. One thread takes calls in turns. It makes all
+// changes of a turn durable by one commit, and answers the calls only then.
 #ifndef FRESHET_SERVER_FRONTIER_FRONTIER_H_
 #define FRESHET_SERVER_FRONTIER_FRONTIER_H_
 
@@ -27,37 +27,38 @@
 
 namespace freshet {
 
-// Thread-safe but for Start and Stop. Callbacks run on its thread, one at a time, and must not
-// wait.
+// Thread-safe, except Start and Stop. Callbacks run on the frontier's thread, one at a time, and
+// must not block.
 class Frontier {
  public:
   using PutDone = std::function<void(const std::vector<FrontierOutcome>&)>;
   using PullDone = std::function<void(std::vector<FrontierServed>)>;
 
-  // Loads the frontier from the open store. Store and clock outlive it.
+  // Loads the frontier from the open store. `store` and `clock` must outlive it.
   [[nodiscard]] static StatusOr<std::unique_ptr<Frontier>> Open(Store& store,
                                                                 const FrontierLimits& limits,
                                                                 Clock& clock);
-  // Starts to serve. `on_failure` is called once, on its thread, when the store takes no more
-  // changes.
+  // Starts to serve. `on_failure` is called at most once, on the frontier's thread, when the store
+  // can no longer be written.
   void Start(std::function<void(const Status&)> on_failure);
   ~Frontier();
   Frontier(const Frontier&) = delete;
   Frontier& operator=(const Frontier&) = delete;
 
   // --- Calls
-  // Puts URLs. Outcomes come in the order of the URLs, once they are durable: at once, all failed,
-  // when too many wait, or after Stop. Returns false when no more should be sent until they have
-  // come.
+  // Puts URLs. Calls `done` with one outcome for each, in the order of the URLs, once all are
+  // durable. If too many URLs wait, or after Stop, calls `done` at once and all outcomes are
+  // kFailed. Returns false if the caller should send no more URLs until `done` is called.
   [[nodiscard]] bool Put(std::vector<FrontierPut> puts, PutDone done);
-  // Gives out at most `most` URLs, sometimes none; the pull ends once FrontierPull::over is set.
-  // `pull` must not be touched before `done` is called.
+  // Hands out at most `most` URLs. The result can be empty although more URLs follow: the pull ends
+  // only when FrontierPull::over is set. `pull` must not be accessed before `done` is called.
   void Pull(std::shared_ptr<FrontierPull> pull, size_t most, PullDone done);
-  // Takes back URLs that did not reach their client, in the turn of the client.
+  // Takes back URLs that did not reach their client. The work is charged to `client`.
   void GiveBack(std::vector<FrontierServed> served, uint64_t client);
 
-  // Runs `work`, which may change the state, and calls `done` once that is durable: with the
-  // result, or why it could not be kept. Unavailable: stopped. `client` and `cost`: as in Read.
+  // Runs `work`, which may change the state, on the frontier's thread. Once the changes are
+  // durable, calls `done` with the result of `work`. Not OK: the changes could not be committed.
+  // Unavailable: the frontier is stopped. `client` and `cost`: as in Read.
   template <typename T>
   void Run(std::function<StatusOr<T>(FrontierState&)> work, std::function<void(StatusOr<T>)> done,
            uint64_t client = 0, size_t cost = 0) {
@@ -70,10 +71,11 @@ class Frontier {
     if (!Post(std::move(change), client, cost)) done(Stopped());
   }
 
-  // --- Reading, which waits for no commit, even while the store takes nothing
-  // Calls `done` with the result of `look`, which sees durable state. Both run on its thread: they
-  // take as long as `cost` puts of URLs, in the turn of `client` (Claim::client; 0 = the server
-  // itself). Unavailable: stopped.
+  // --- Reads, which never wait for a commit
+  // Calls `look`, which sees only durable state, and then `done` with its result. Both run on the
+  // frontier's thread. `cost`: how long they take, compared with putting one URL. The work is
+  // charged to `client` (Claim::client; 0 = the server itself). Unavailable: the frontier is
+  // stopped.
   template <typename T>
   void Read(std::function<StatusOr<T>(const FrontierState&)> look,
             std::function<void(StatusOr<T>)> done, uint64_t client = 0, size_t cost = 0) {
@@ -82,7 +84,7 @@ class Frontier {
     };
     if (!Post(std::move(reading), client, cost)) done(Stopped());
   }
-  // Reads and waits for the result. Not from a callback.
+  // Reads and waits for the result. Must not be called from a callback.
   template <typename T>
   [[nodiscard]] StatusOr<T> ReadNow(std::function<StatusOr<T>(const FrontierState&)> look) {
     std::promise<StatusOr<T>> answer;
@@ -91,15 +93,15 @@ class Frontier {
     return answer.get_future().get();
   }
 
-  // --- Reading beside its thread
-  // What is stored of a queue, without what is not committed.
+  // --- Reads on other threads
+  // The store, for reads of committed URLs.
   [[nodiscard]] const FrontierStore& store() const { return store_; }
   [[nodiscard]] FrontierStatus status() const FRESHET_EXCLUDES(mutex_);
-  // The number of calls that wait.
+  // The number of waiting calls.
   [[nodiscard]] size_t waiting() const { return mailbox_.size(); }
   [[nodiscard]] uint64_t NowSeconds() const;
 
-  // Serves the waiting calls and takes nothing more. Idempotent.
+  // Serves the waiting calls and refuses new ones. Idempotent.
   void Stop();
 
  private:
@@ -124,13 +126,13 @@ class Frontier {
   [[nodiscard]] bool Post(Op op, uint64_t client = 0, size_t cost = 0);
   void Loop();
   void Turn(std::vector<Op> ops);
-  // Mends a part of what a clock that ran ahead has left behind, if anything.
+  // Corrects some of the times that a clock that ran ahead has left behind, if there are any.
   void Mend();
-  // Does a part of the work that takes several turns.
+  // Does a part of the background work that takes several turns.
   void Tend();
   void ServePulls(std::vector<Op>& ops, std::vector<Answer>* answers);
   void StagePuts(std::vector<Op>& ops, std::vector<Answer>* answers);
-  // Commits: the staged changes are then durable, or undone.
+  // Commits. Afterwards all staged changes are durable, or all are undone.
   [[nodiscard]] Status Settle();
   void Publish() FRESHET_EXCLUDES(mutex_);
   // The end of the next lease, in seconds since 1970.
@@ -142,14 +144,14 @@ class Frontier {
   Clock& clock_;
   std::function<void(const Status&)> on_failure_;
   Mailbox<Op> mailbox_;
-  FrontierState state_;  // used by its thread
+  FrontierState state_;  // frontier's thread only
   TurnSize turn_size_{limits::kLeastUrlsPerTurn, limits::kMaxUrlsPerCommit, limits::kUrlTurnTime};
-  Status failure_;  // used by its thread; OK = the store takes changes
-  // While the store takes nothing, ended leases stay, and are looked at once a second. Used by its
-  // thread.
+  Status failure_;  // frontier's thread only; OK = the store can be written
+  // While commits fail, ended leases stay, and their expiry is tried again once a second.
+  // Frontier's thread only.
   uint64_t expire_from_ = 0;
-  Instant mend_from_;   // used by its thread
-  bool tends_ = false;  // used by its thread: more to tend
+  Instant mend_from_;   // frontier's thread only
+  bool tends_ = false;  // frontier's thread only: background work is left
   mutable Mutex mutex_;
   FrontierStatus status_ FRESHET_GUARDED_BY(mutex_);
   std::thread thread_;

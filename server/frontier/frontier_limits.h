@@ -12,12 +12,12 @@ namespace freshet {
 
 // The limits. Value type, thread-compatible.
 struct FrontierLimits {
-  size_t metadata_bytes = size_t{64} << 10;  // of a URL
+  size_t metadata_bytes = size_t{64} << 10;  // most bytes of the metadata of one URL
   uint64_t urls = 1'000'000'000;
-  uint64_t queues = 10'000'000;  // kept in memory
+  uint64_t queues = 10'000'000;  // queues in memory
   uint64_t flights = limits::kMaxFlights;
-  // URLs that clients may have in flight of others' crawl ids without as many results
-  // (server/frontier/taker_shares.h).
+  // The number of URLs of other clients' crawl ids that clients may have in flight together, beyond
+  // those that their results cover (server/frontier/taker_shares.h).
   uint64_t uncovered_flights = limits::kNewcomerLeases;
 };
 

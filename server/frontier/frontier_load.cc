@@ -7,9 +7,9 @@
 
 namespace freshet {
 
-// Loads the stored frontier. Earlier releases stored any lease that a client had asked for, even of
-// 136 years: it is bounded as new ones are. So are times from a clock that was ahead. Owner thread
-// only.
+// Loads the stored frontier. Earlier releases stored leases of any length, even 136 years. The
+// loader shortens them to the present limits. It also corrects times from a clock that was ahead.
+// Owner thread only.
 class FrontierState::Loader final : public FrontierVisitor {
  public:
   Loader(QueueTable& table, FrontierSettings* settings, uint64_t now)
@@ -55,7 +55,7 @@ class FrontierState::Loader final : public FrontierVisitor {
                            {.until = BoundedLease(lease.until - by, now_), .due = lease.due});
     return absl::OkStatus();
   }
-  // Queues that were served at times after now, and by how many seconds.
+  // Queues whose last service is later than now, with the difference in seconds.
   [[nodiscard]] const absl::flat_hash_map<FrontierQueueId, uint64_t>& ahead() const {
     return ahead_;
   }

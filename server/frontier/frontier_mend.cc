@@ -10,7 +10,7 @@
 namespace freshet {
 namespace {
 
-// The first URL that can be due in that second.
+// A lower bound for all URLs that are due in this second.
 FrontierDue BeginOf(uint64_t second) { return {.due = second, .url = {}}; }
 
 }  // namespace
@@ -35,7 +35,7 @@ Status FrontierMend::Mend(size_t most) {
   while (ahead() > 0 && looked_at < most) {
     FrontierQueue* queue = NextToMend();
     if (queue == nullptr) {
-      // All is mended, and a later start does not look again.
+      // All times are correct now. The next start need not search again.
       stage_.settings.seen = stage_.now;
       stage_.batch.PutSettings(stage_.settings);
       return absl::OkStatus();
@@ -54,7 +54,7 @@ Status FrontierMend::Mend(size_t most) {
     looked_at += scan.due.size() + scan.passed;
     place_.due = std::move(scan.next);
     const bool over = !place_.due || place_.due->due > stage_.settings.seen;
-    // No key lies between a key and itself with a zero byte behind it.
+    // A key with a zero byte appended is the next possible key.
     if (over) place_ = {.crawl = queue->id.crawl, .key = queue->record.key + '\0', .due = {}};
   }
   return absl::OkStatus();
@@ -68,7 +68,7 @@ FrontierQueue* FrontierMend::NextToMend() {
     const auto& queues = crawl->second->queues;
     const auto queue = queues.lower_bound(place_.key);
     if (queue == queues.end()) continue;
-    // The queue that was begun may have been deleted since.
+    // The queue at place_ may have been deleted since.
     if (queue->first != place_.key) {
       place_ = {.crawl = crawl->first, .key = queue->first, .due = {}};
     }
@@ -77,7 +77,8 @@ FrontierQueue* FrontierMend::NextToMend() {
   return nullptr;
 }
 
-// Leases in memory are right already; due times after now may be wrong.
+// The loader has corrected the ends of leases in memory. The due times of URLs in flight may still
+// be wrong.
 Status FrontierMend::MendFlights(FrontierQueue& queue) {
   if (!queues_.contains(queue.id)) return absl::OkStatus();
   std::vector<std::string> urls;
@@ -96,13 +97,14 @@ Status FrontierMend::MendFlights(FrontierQueue& queue) {
   return absl::OkStatus();
 }
 
-// A URL put without a date is due from its arrival. Others are due when a client says so.
+// Only a URL that was put without a date is due at the time of its arrival. Other due times were
+// set by clients, and stay.
 Status FrontierMend::MendDue(FrontierQueue& queue, std::span<const FrontierDue> due) {
   std::vector<FrontierStore::ItemName> names;
   for (const FrontierDue& one : due) names.push_back({queue.id, one.url});
   std::vector<StatusOr<FrontierItem>> items = stage_.store.ReadItems(names);
   for (size_t i = 0; i < due.size(); ++i) {
-    // Verifying the store reports such rows.
+    // A verification of the store reports these rows.
     if (absl::IsNotFound(items[i].status()) || absl::IsDataLoss(items[i].status())) continue;
     RETURN_IF_ERROR(items[i].status());
     FrontierItem& item = *items[i];

@@ -1,4 +1,5 @@
-// Mends what a clock that ran ahead, and was set back, has left behind in the frontier's store.
+// Corrects times in the frontier's store that come from a clock that ran ahead and was then set
+// back.
 #ifndef FRESHET_SERVER_FRONTIER_FRONTIER_MEND_H_
 #define FRESHET_SERVER_FRONTIER_FRONTIER_MEND_H_
 
@@ -17,22 +18,22 @@ namespace freshet {
 struct FrontierQueue;
 struct FrontierStage;
 
-// Owner thread only. The stage outlives it.
+// Owner thread only. `stage` must outlive this object.
 class FrontierMend {
  public:
   explicit FrontierMend(FrontierStage& stage) : stage_(stage) {}
 
-  // Begins after a load, with the queues that were ahead of the clock.
+  // Begins after a load. `queues`: the queues that were ahead of the clock.
   void Begin(absl::flat_hash_set<FrontierQueueId> queues);
-  // How many seconds the clock was ahead before the load, while some of its times are still to be
-  // mended in the store; 0 = none.
+  // By how many seconds the clock was ahead before the load; 0 = no time in the store needs
+  // correction any more.
   [[nodiscard]] uint64_t ahead() const;
-  // The number of queues that were served at such times.
+  // The number of queues whose last service was later than the clock.
   [[nodiscard]] size_t queues() const { return queues_.size(); }
-  // Mends the store until it has looked at `most` queues and URLs: URLs put without a date that are
-  // due later than now become due now. Precondition: nothing else is staged.
+  // Stages corrections until it has visited `most` queues and URLs. A URL that was put without a
+  // date and is due later than now becomes due now. Precondition: nothing else is staged.
   [[nodiscard]] Status Mend(size_t most);
-  // The progress since the last Keep is made permanent, or undone.
+  // Keep makes the progress since the last Keep permanent. Undo reverts it.
   void Keep();
   void Undo() { place_ = kept_place_; }
 
@@ -40,8 +41,8 @@ class FrontierMend {
   // The progress of Mend.
   struct Place {
     uint32_t crawl = 0;
-    std::string key;  // of the next queue, or of one before it
-    // Where to continue in the queue with that key; unset = at its beginning.
+    std::string key;  // lower bound for the key of the next queue
+    // Where to continue in the queue with this key; unset = at its beginning.
     std::optional<FrontierDue> due;
   };
 
@@ -51,7 +52,7 @@ class FrontierMend {
   [[nodiscard]] Status MendDue(FrontierQueue& queue, std::span<const FrontierDue> due);
 
   FrontierStage& stage_;
-  absl::flat_hash_set<FrontierQueueId> queues_;  // queues that were ahead of the clock at the load
+  absl::flat_hash_set<FrontierQueueId> queues_;  // queues that were ahead at the load
   Place place_;
   Place kept_place_;
 };

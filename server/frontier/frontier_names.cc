@@ -29,7 +29,7 @@ std::string_view FrontierHostOf(std::string_view url) {
 
 bool IsFrontierName(std::string_view name) {
   const auto characters = std::count_if(name.begin(), name.end(), [](char c) {
-    return (static_cast<uint8_t>(c) & 0xc0) != 0x80;  // all but continuation bytes
+    return (static_cast<uint8_t>(c) & 0xc0) != 0x80;  // not a continuation byte of UTF-8
   });
   return static_cast<size_t>(characters) <= limits::kMaxFrontierNameCharacters;
 }

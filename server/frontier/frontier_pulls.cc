@@ -10,10 +10,11 @@
 namespace freshet {
 namespace {
 
-// URLs of a queue that are read together, before it is known how many of them may go out.
+// The number of URLs of a queue that are read together. Only after the read is it known how many
+// fit into the pull.
 constexpr size_t kDescribedAtOnce = 16;
 
-// Reads URLs of the queue, up to the most bytes of a pull.
+// Reads URLs of the queue, as long as they fit into the bytes of the pull.
 StatusOr<std::vector<FrontierServed>> Describe(const FrontierStore& store,
                                                const FrontierQueue& queue,
                                                std::span<const FrontierDue> due, size_t* bytes) {
@@ -138,7 +139,7 @@ Status FrontierPulls::Pull(FrontierPull* pull, size_t most, std::vector<Frontier
     if (!begun && given.urls > 0) --pull->queues;
     const bool goes_on = given.full ? begun || given.urls > 0 : given.urls == want;
     pull->left_in_queue = goes_on ? pull->left_in_queue - static_cast<uint32_t>(given.urls) : 0;
-    // A pull of one queue looks into it once.
+    // A pull of one queue serves the queue only once.
     if (pull->left_in_queue == 0 && !pull->key.empty()) {
       pull->over = given.urls > 0 || !queue->passing();
     }

@@ -1,4 +1,5 @@
-// Gives out due URLs of the crawl frontier: queues and crawl ids in turn.
+// Hands out due URLs of the crawl frontier. Crawl ids take turns, and so do the queues of a crawl
+// id.
 #ifndef FRESHET_SERVER_FRONTIER_FRONTIER_PULLS_H_
 #define FRESHET_SERVER_FRONTIER_FRONTIER_PULLS_H_
 
@@ -17,49 +18,49 @@ struct FrontierCrawl;
 struct FrontierQueue;
 struct FrontierStage;
 
-// Owner thread only. The stage outlives it.
+// Owner thread only. `stage` must outlive this object.
 class FrontierPulls {
  public:
-  // Queues that one pull moves to the ready ones. Millions may become ready in one second, also
-  // after a restart.
+  // The most queues that one pull makes ready. Millions of queues can become ready in one second,
+  // for example after a restart.
   static constexpr size_t kPromotedAtOnce = 4096;
 
   explicit FrontierPulls(FrontierStage& stage) : stage_(stage) {}
 
-  // Gives out at most `most` due URLs, up to limits::kMaxBytesPerPull or a single larger one, and
-  // keeps them from others. Precondition: nothing was put since the last commit. If over
-  // kPromotedAtOnce queues have become ready, later pulls see the others. The call also ends,
-  // without the pull being over, after `most` queues whose first URL has gone and that have nothing
-  // due, or after PassingQueues::kMostPerPull deleted rows. A queue with more of them before its
-  // first URL serves nothing until Pass has skipped them; until then a pull of this queue alone is
-  // not over. Not OK: the store cannot be read.
+  // Leases at most `most` due URLs to the client and appends them to `served`. Their bytes are at
+  // most limits::kMaxBytesPerPull, except for a single larger URL. If more than kPromotedAtOnce
+  // queues have become ready, later pulls see the others. The call ends early, with the pull not
+  // over, after `most` queues without a due URL, or after it has skipped
+  // PassingQueues::kMostPerPull deleted rows. A queue with more deleted rows before its first URL
+  // serves nothing until Pass has skipped them. Until then, a pull of this queue alone is not over.
+  // Precondition: nothing was put since the last commit. Not OK: the store cannot be read.
   [[nodiscard]] Status Pull(FrontierPull* pull, size_t most, std::vector<FrontierServed>* served);
-  // As PassingQueues::Pass.
+  // Calls PassingQueues::Pass.
   [[nodiscard]] StatusOr<bool> Pass(size_t most);
-  // The turns since the last Keep are made permanent, or undone.
+  // Keep makes the turns used since the last Keep permanent. Undo reverts them.
   void Keep() { kept_next_crawl_ = next_crawl_; }
   void Undo() { next_crawl_ = kept_next_crawl_; }
 
  private:
-  // How many more URLs of the crawl id may go out to this client.
+  // How many more URLs of the crawl id this client may take.
   [[nodiscard]] uint64_t FlightsLeft(const FrontierCrawl& crawl, const Claim& taker) const;
   [[nodiscard]] FrontierQueue* NextQueue(FrontierPull* pull);
-  // Moves queues that have become ready to the ready ones, in the crawl ids of the pull in turn.
+  // Makes ready the waiting queues that can serve now, in the crawl ids that the pull serves.
   void Promote(const FrontierPull& pull);
   [[nodiscard]] FrontierQueue* NextOfAny(FrontierPull* pull);
-  // Gives out up to `most` due URLs with their metadata, until `served` has
-  // limits::kMaxBytesPerPull.
+  // Hands out up to `most` due URLs of the queue with their metadata, until `served` has
+  // limits::kMaxBytesPerPull. Skips at most `most_passed` deleted rows.
   struct Given {
     size_t urls = 0;
-    bool full = false;    // more were due
-    uint64_t passed = 0;  // deleted rows
+    bool full = false;    // more URLs were due, but their bytes did not fit
+    uint64_t passed = 0;  // skipped deleted rows
   };
   [[nodiscard]] StatusOr<Given> ServeFrom(FrontierQueue& queue, const FrontierPull& pull,
                                           size_t most, uint64_t most_passed,
                                           std::vector<FrontierServed>* served, size_t* bytes);
 
   FrontierStage& stage_;
-  uint32_t next_crawl_ = 0;  // whose turn it is
+  uint32_t next_crawl_ = 0;  // the crawl id whose turn it is
   uint32_t kept_next_crawl_ = 0;
   PassingQueues passing_;
 };

@@ -10,10 +10,10 @@ namespace freshet {
 namespace {
 
 constexpr size_t kQueuesAtATime = 256;
-// Queues looked at in one turn of the frontier: empty ones cost it little, and there may be
-// millions of them.
+// The most queues checked in one turn of the frontier. Queues without URLs take little time, but
+// there can be millions of them.
 constexpr size_t kLooksAtATime = 4096;
-// The costs, in URLs, of such a turn and of finding the end of a queue in the store.
+// The costs, in URLs, of such a turn, and of finding the end of a queue in the store.
 constexpr size_t kWeighsLook = 16;
 constexpr size_t kWeighsQueue = 4;
 
@@ -73,7 +73,7 @@ Status FrontierScan::Slice(size_t most, const std::function<bool(const Found&)>&
     ASSIGN_OR_RETURN(std::optional<std::string> place,
                      frontier_.store().ScanItems(
                          part.id, from_, [&](std::string_view url, const FrontierItem& item) {
-                           // No text lies between a text and itself with a zero byte behind it.
+                           // A URL with a zero byte appended is the next possible text.
                            from_.assign(url).push_back('\0');
                            seen += 1 + (url.size() + item.metadata.size()) / kWeighsBytes;
                            stopped = Fits(url) && !visit({part.id, part.key, url, item});

@@ -1,4 +1,4 @@
-// Scans the URLs of a queue, or of all queues of a crawl id, in slices.
+// Lists the URLs of a queue, or of all queues of a crawl id, in slices.
 #ifndef FRESHET_SERVER_FRONTIER_FRONTIER_SCAN_H_
 #define FRESHET_SERVER_FRONTIER_FRONTIER_SCAN_H_
 
@@ -16,18 +16,19 @@ namespace freshet {
 struct FrontierQuery {
   std::string crawl;
   std::string key;           // empty = all queues
-  std::string filter;        // text within the URL
+  std::string filter;        // substring of the URL; empty = all URLs
   bool ignore_case = false;  // ASCII letters only
 };
 
-// The scan. Queues come in the order of their keys, URLs in that of their text. URLs put or removed
-// during the scan may be seen or not. Thread-compatible; waits for the frontier.
+// The scan. Visits queues in the order of their keys, and the URLs of a queue in the order of their
+// text. A URL that is put or removed during the scan may or may not be visited. Thread-compatible.
+// Blocks on the frontier's thread.
 class FrontierScan {
  public:
-  // `frontier` outlives it.
+  // `frontier` must outlive this object.
   FrontierScan(Frontier& frontier, FrontierQuery query);
 
-  static constexpr size_t kWeighsBytes = 512;  // of URL and metadata
+  static constexpr size_t kWeighsBytes = 512;  // a URL costs 1 more for each of these
 
   struct Found {
     FrontierQueueId queue;
@@ -35,11 +36,11 @@ class FrontierScan {
     std::string_view url;
     const FrontierItem& item;
   };
-  // Looks at up to `most` URLs more, a URL of kWeighsBytes counting twice and so on, and calls
-  // `visit` for the fitting ones. Ends early when that returns false, or after enough deleted rows
-  // (FrontierStore::kMostPassed). Finding queues counts as well.
+  // Reads on until the cost is `most`, and calls `visit` for URLs that match the query. A URL costs
+  // 1, plus 1 for each kWeighsBytes of URL and metadata. Finding queues also costs. Ends early if
+  // `visit` returns false, or after too many deleted rows (FrontierStore::kMostPassed).
   [[nodiscard]] Status Slice(size_t most, const std::function<bool(const Found&)>& visit);
-  // Whether the scan is complete.
+  // Returns true if the scan is complete.
   [[nodiscard]] bool over() const { return over_; }
 
  private:
@@ -49,19 +50,19 @@ class FrontierScan {
   };
   struct Look {
     std::vector<Part> parts;
-    std::string last_key;  // last one looked at
+    std::string last_key;  // key of the last queue that was checked
     bool all = true;
   };
-  // Finds some more queues with URLs.
+  // Adds some more queues with URLs to parts_.
   [[nodiscard]] Status FindQueues();
   [[nodiscard]] bool Fits(std::string_view url) const;
 
   Frontier& frontier_;
   const FrontierQuery query_;
-  const std::string filter_;  // as it is compared
-  std::deque<Part> parts_;    // to be read, the first one being read
-  std::string from_;          // the first text in it still to be looked at
-  std::string last_key_;      // last one looked at
+  const std::string filter_;  // in lower case if the query ignores case
+  std::deque<Part> parts_;    // queues to be read; the first is being read
+  std::string from_;          // where to continue in that queue
+  std::string last_key_;      // key of the last queue that was checked
   bool found_all_ = false;
   bool over_ = false;
 };

@@ -1,5 +1,5 @@
-// The memory of the crawl frontier and the changes of a turn, which one commit makes durable. The
-// parts of FrontierState share it.
+// The crawl frontier in memory, and the staged changes of a turn, which one commit makes durable.
+// The parts of FrontierState share this struct.
 #ifndef FRESHET_SERVER_FRONTIER_FRONTIER_STAGE_H_
 #define FRESHET_SERVER_FRONTIER_FRONTIER_STAGE_H_
 
@@ -24,13 +24,14 @@ struct FrontierStage {
   FrontierStage(const FrontierStage&) = delete;
   FrontierStage& operator=(const FrontierStage&) = delete;
 
-  // Marks the queue as changed, so that its record is written.
+  // Marks the queue as changed, so that the next commit writes its record.
   void Touch(FrontierQueue& queue);
-  // Marks the queue as changed and files it, or removes one without URLs and settings.
+  // Removes a queue that has neither URLs nor settings. Marks any other queue as changed, and files
+  // it.
   void Settle(FrontierQueue& queue);
-  // Removes the queue, and its crawl id with the last one.
+  // Removes the queue, and also its crawl id if this was the last queue.
   void RemoveEmpty(FrontierQueue& queue);
-  // Keeps a URL in flight, and makes it due at `due` after its flight.
+  // Changes when a URL in flight will be due after its flight. The URL stays in flight.
   void MoveFlight(FrontierQueue& queue, const std::string& url, uint64_t due);
 
   FrontierStore& store;

@@ -13,7 +13,7 @@ FrontierState::FrontierState(FrontierStore& store, const FrontierLimits& limits)
 Status FrontierState::Commit() {
   for (const FrontierQueueId id : stage_.changed) {
     const FrontierQueue* queue = stage_.table->Find(id);
-    if (queue != nullptr) stage_.batch.PutQueue(id, queue->record);  // otherwise deleted since
+    if (queue != nullptr) stage_.batch.PutQueue(id, queue->record);  // else it was deleted since
   }
   if (!stage_.batch.empty() && stage_.now > stage_.settings.seen) {
     stage_.settings.seen = stage_.now;
@@ -218,7 +218,7 @@ std::vector<FrontierOutcome> FrontierState::Put(std::span<const FrontierPut> put
     stage_.totals.put_skipped += skipped ? 1 : 0;
     stage_.totals.put_failed += outcomes[i] == FrontierOutcome::kFailed ? 1 : 0;
   }
-  // A queue may have been made for nothing.
+  // Ensure may have made a queue for a URL that was then refused.
   for (const FrontierQueueId id : queues) {
     FrontierQueue* queue = stage_.table->Find(id);
     if (queue != nullptr) stage_.Settle(*queue);
@@ -231,7 +231,7 @@ FrontierOutcome FrontierState::PutOne(const FrontierPut& put, FrontierQueue& que
     return known->due > 0 ? FrontierOutcome::kKnown : FrontierOutcome::kSkipped;
   }
   const bool keeps_flight = !put.reports && queue.flights.contains(put.url);
-  // A URL cannot be both over and in flight.
+  // A URL cannot be both completed and in flight.
   if (keeps_flight && put.due == 0) return FrontierOutcome::kFailed;
   const FrontierCounts& all = stage_.table->counts();
   const FrontierCounts& own = queue.crawl->owner->counts;
@@ -389,7 +389,7 @@ void FrontierState::GiveBack(std::span<const FrontierServed> served) {
     FrontierQueue* queue = stage_.table->Find(url.queue);
     if (queue == nullptr) continue;
     const auto flight = queue->flights.find(url.url);
-    // The URL may be in flight with another client by now.
+    // The URL may be in flight again by now, with another client.
     if (flight == queue->flights.end() || flight->second.serial != url.serial) continue;
     WaitAgain(*queue, {.due = flight->second.lease.due, .url = url.url});
     ++stage_.totals.given_back;

@@ -1,5 +1,5 @@
-// The crawl-frontier API as a state machine: URLs are put, given out, blocked and removed, staged
-// for one commit at a time.
+// The crawl-frontier API as a state machine: URLs are put, handed out, blocked and removed. All
+// changes are staged for one commit at a time.
 #ifndef FRESHET_SERVER_FRONTIER_FRONTIER_STATE_H_
 #define FRESHET_SERVER_FRONTIER_FRONTIER_STATE_H_
 
@@ -29,89 +29,98 @@ namespace freshet {
 
 namespace limits {
 
-// The longest delay of a queue, or of all without one of their own; a longer one counts as this.
+// The longest delay of a queue, and the longest default delay. A longer one counts as this.
 inline constexpr uint32_t kMaxFrontierDelaySeconds = 86'400;
-// The longest delay of a queue that a client may set without owning the crawl id or being an admin.
+// The longest delay that a client may set if it neither owns the crawl id nor is an admin.
 inline constexpr uint32_t kMaxFrontierDelaySecondsOfOthers = 3600;
 
 }  // namespace limits
 
-// The setter of a delay or a block. An operator sets it freely; other clients may only lengthen it.
+// The setter of a delay or a block. Operators may set it freely. Clients can only lengthen what the
+// operator has set.
 enum class SetBy : uint8_t { kOperator, kClient };
 
-// The state. Each change is made in memory and staged. Commit makes all of them durable, and nobody
-// may be answered before. After a failed Commit all staged changes are undone, at the cost that
-// they had; only the URLs put are counted, as failed.
+// The state. Each change is made in memory and staged. Commit makes all staged changes durable, and
+// the caller must answer no call before that. After a failed Commit all staged changes are undone,
+// which costs as much as making them. Only the count of failed puts then remains.
 //
-// Pull reads the store, so it does not see staged changes: pull first, or commit in between.
+// Pull reads the store, so it does not see staged changes. The caller must pull first, or commit in
+// between.
 //
-// A clock that ran ahead and was set back has left later times behind. They count as the time of
-// the load; a lease lasts as long as it had left when its queue was last served. Dates and blocks
-// are the clients' wishes, and stay.
+// A clock that ran ahead and was set back can leave times in the future. These count as the time of
+// the load. A lease then lasts as long as it still had when its queue was last served. Due dates
+// and blocks that clients have set are not changed.
 //
-// Leases, delays and blocks are bounded here, from any source, the store included: a longer one
-// counts as limits::kMaxLeaseSeconds, kMaxFrontierDelaySeconds and kMaxBlockSeconds. TakerShares
-// bounds what a client may have in flight of others' crawl ids; admins, and clients in their own
-// crawl ids, may have everything.
+// This class limits leases, delays and blocks from any source, including the store, to
+// limits::kMaxLeaseSeconds, kMaxFrontierDelaySeconds and kMaxBlockSeconds. TakerShares limits how
+// many URLs of other clients' crawl ids a client may have in flight. Neither admins nor owners of a
+// crawl id have this limit.
 //
-// Clients share the room for crawl ids, queues, URLs and flights as core/base/shares.h says. The
-// contents of a crawl id count for the client that brought it, or was the first to put something
-// there since a restart. Until then they count for the crawl id. Thread-compatible.
+// Clients share the room for crawl ids, queues, URLs and flights by the rules of
+// core/base/shares.h. The contents of a crawl id count for its owner: the client that made it or,
+// after a restart, the first client to put something there. Until then, the crawl id counts as a
+// separate client. Thread-compatible.
 class FrontierState {
  public:
-  // Queues, flights and deleted rows that one turn tends.
+  // The most queues, flights and deleted rows that Tend handles in one turn.
   static constexpr size_t kTendedAtOnce = FrontierStore::kMostPassed;
 
-  // `store` outlives it.
+  // `store` must outlive this object.
   FrontierState(FrontierStore& store, const FrontierLimits& limits);
 
   // Clears the memory and loads the store.
   [[nodiscard]] Status Load();
-  // Sets the time of all that follows, in seconds since 1970. Never steps back.
+  // Sets the time of all calls that follow, in seconds since 1970. Precondition: `now` is not
+  // before the last one.
   void SetNow(uint64_t now) { stage_.now = now; }
 
   // --- URLs
-  // Puts URLs. Outcomes come in the order of the URLs.
+  // Puts URLs. Returns the outcomes in the order of the URLs.
   [[nodiscard]] std::vector<FrontierOutcome> Put(std::span<const FrontierPut> puts);
-  // Gives out URLs, as FrontierPulls::Pull. Precondition: nothing was put since the last commit.
+  // Hands out URLs: see FrontierPulls::Pull. Precondition: nothing was put since the last commit.
   [[nodiscard]] Status Pull(FrontierPull* pull, size_t most, std::vector<FrontierServed>* served) {
     return pulls_.Pull(pull, most, served);
   }
-  // Does a part of the work that takes several turns: QueueTable::Tend, and PassingQueues::Pass,
-  // whose status it returns. Precondition: nothing is staged. Returns whether there is more.
+  // Does a part of the background work: QueueTable::Tend and PassingQueues::Pass. Returns true if
+  // more work is left. Precondition: nothing is staged. Not OK: the error of PassingQueues::Pass.
   [[nodiscard]] StatusOr<bool> Tend(size_t most = kTendedAtOnce);
-  // Takes back URLs that did not reach their client: they wait as if they had not been given out.
+  // Takes back URLs that did not reach their client. They are due again as if they had not been
+  // handed out.
   void GiveBack(std::span<const FrontierServed> served);
-  // Mends what a clock that ran ahead has left behind.
+  // Corrects times that a clock that ran ahead has left behind.
   [[nodiscard]] FrontierMend& mend() { return mend_; }
-  // Ends at most `most` leases whose time is over.
+  // Ends at most `most` leases that have expired.
   void Expire(size_t most);
-  // Removes the given URLs of a queue that were put before `before`. Returns how many.
+  // Removes those of the given URLs of the queue that were put before `before`. Returns their
+  // number.
   [[nodiscard]] StatusOr<uint64_t> RemoveOlder(FrontierQueueId queue,
                                                std::span<const std::string> urls, uint64_t before);
-  // The same in two commits, between which their pages are removed. First EndOlder marks these URLs
-  // as never to be given out, and returns which. Then RemoveEnded removes those still marked, and
-  // returns how many.
+  // These two do the same in two commits, so that the caller can remove the pages of the URLs in
+  // between. EndOlder marks the old URLs as never due, and returns them. RemoveEnded removes those
+  // that are still marked, and returns their number.
   [[nodiscard]] StatusOr<std::vector<std::string>> EndOlder(FrontierQueueId queue,
                                                             std::span<const std::string> urls,
                                                             uint64_t before);
   [[nodiscard]] StatusOr<uint64_t> RemoveEnded(FrontierQueueId queue,
                                                std::span<const std::string> urls);
-  // The URLs of these that are in the queue and to be given out some time, with staged changes.
+  // Returns those of the given URLs that are in the queue and will be due at some time. Sees staged
+  // changes.
   [[nodiscard]] StatusOr<std::vector<std::string>> Waiting(FrontierQueueId queue,
                                                            std::span<const std::string> urls);
-  // The stored URLs of these names, in order. NotFound: there is no such URL.
+  // Reads the stored URLs with these names, in order. NotFound: there is no such URL.
   [[nodiscard]] std::vector<StatusOr<FrontierItem>> Read(std::span<const FrontierName> names) const;
 
-  // --- Queues; settings of a queue without URLs are kept for later ones
-  // ResourceExhausted: there is no room. An empty key means all queues.
+  // --- Queues. The settings of a queue stay while it has no URLs
+  // Set the delay of a queue, or block it until a time. SetDelay with an empty key sets the default
+  // delay. ResourceExhausted: there is no room for another queue.
   [[nodiscard]] Status SetDelay(std::string_view crawl, std::string_view key, uint32_t seconds,
                                 const Claim& claim = {}, SetBy by = SetBy::kOperator);
   [[nodiscard]] Status BlockUntil(std::string_view crawl, std::string_view key, uint64_t until,
                                   const Claim& claim = {}, SetBy by = SetBy::kOperator);
-  // NotFound: there is no such queue. 0 = no limit.
+  // Sets the number of completed URLs at which the queue stops serving; 0 = no limit. NotFound:
+  // there is no such queue.
   [[nodiscard]] Status SetLimit(std::string_view crawl, std::string_view key, uint32_t limit);
-  // Both return the number of deleted URLs.
+  // Delete a queue, or a crawl id with all its queues. Return the number of deleted URLs.
   uint64_t DeleteQueue(std::string_view crawl, std::string_view key);
   uint64_t DeleteCrawl(std::string_view crawl);
   void SetActive(bool active) {
@@ -120,9 +129,10 @@ class FrontierState {
   }
 
   // --- All staged changes
-  // Not OK, as FrontierStore::Commit: all of them are undone.
+  // Makes all staged changes durable. Not OK: the error of FrontierStore::Commit; all staged
+  // changes are undone.
   [[nodiscard]] Status Commit();
-  // Undoes all of them.
+  // Undoes all staged changes.
   void Discard();
 
   [[nodiscard]] const FrontierSettings& settings() const { return stage_.settings; }
@@ -131,48 +141,49 @@ class FrontierState {
 
  private:
   class Loader;
-  // The stored or staged state of a URL.
+  // The state of a URL, including staged changes.
   struct Known {
     bool exists = false;
     uint64_t due = 0;
     uint64_t created = 0;
   };
   using Name = std::pair<FrontierQueueId, std::string>;
-  // Finds or makes the queue; nullptr = no room for another one of this client.
+  // Finds or makes the queue; nullptr = there is no room for another queue of this client.
   FrontierQueue* Ensure(std::string_view crawl, std::string_view key, const Claim& claim);
-  // Whether a setting would make a queue in another client's crawl id, where it would count for
-  // that client and stay: nothing is set then.
+  // Returns true if a setting would make a queue in another client's crawl id. The new queue would
+  // stay and count for the owner, so the setting must then be ignored.
   [[nodiscard]] bool MakesQueueOfOthers(std::string_view crawl, std::string_view key,
                                         const Claim& claim);
-  // Reads the stored state of URLs that are not staged yet.
+  // Reads the stored state of URLs into known_, unless they are there already.
   [[nodiscard]] Status ReadKnown(std::span<const FrontierStore::ItemName> names);
-  // Makes the state of all these URLs known. Returns the queue; nullptr = it is gone.
+  // Makes sure that all these URLs are in known_. Returns the queue; nullptr = it was removed.
   [[nodiscard]] StatusOr<FrontierQueue*> ReadAll(FrontierQueueId id,
                                                  std::span<const std::string> urls);
   void Remove(FrontierQueue& queue, const std::string& url, Known* known);
-  // Removes the URLs of these for which `which` returns true. Returns how many.
+  // Removes those of the given URLs for which `which` returns true. Returns their number.
   [[nodiscard]] StatusOr<uint64_t> RemoveThose(FrontierQueueId queue,
                                                std::span<const std::string> urls,
                                                absl::FunctionRef<bool(const Known&)> which);
   FrontierOutcome PutOne(const FrontierPut& put, FrontierQueue& queue, Known* known);
-  // Ends the waiting or the flight of a URL in the queue.
+  // Takes a URL out of the due URLs of the queue, or out of its flights.
   void TakeOut(FrontierQueue& queue, const std::string& url, const Known& known);
   void EndFlight(FrontierQueue& queue, const std::string& url);
-  // Ends the flight of a URL, which waits as if it had not been given out.
+  // Ends the flight of a URL, and makes the URL due as if it had not been handed out.
   void WaitAgain(FrontierQueue& queue, const FrontierDue& due);
-  // Stages a result for the taker's share. Precondition: the URL is in flight.
+  // If the URL is in flight with a taker, stages its result for the taker's share. `answered`: the
+  // flight ended with a result.
   void StageResult(const FrontierQueue& queue, const std::string& url, bool answered);
   void ForgetStaged();
-  // Notes that the memory equals the store.
+  // Called when the memory equals the store: ends the staged changes.
   void Keep();
   FrontierStage stage_;
   FrontierPulls pulls_{stage_};
   FrontierMend mend_{stage_};
-  // Staged changes, beside those of the stage:
+  // More staged changes, besides those of `stage_`.
   absl::flat_hash_map<Name, Known> known_;
-  uint64_t put_ = 0;                                // number of URLs
-  std::vector<std::pair<uint64_t, bool>> results_;  // by taker, whether with a result
-  // Where undoing the staged changes leads back to:
+  uint64_t put_ = 0;                                // number of URLs put
+  std::vector<std::pair<uint64_t, bool>> results_;  // taker, and whether with a result
+  // The values that Discard restores.
   FrontierSettings kept_settings_;
   FrontierTotals kept_totals_;
 };

@@ -1,4 +1,4 @@
-// The state of the crawl frontier for people and metrics.
+// The state of the crawl frontier, for operators and metrics.
 #ifndef FRESHET_SERVER_FRONTIER_FRONTIER_STATUS_H_
 #define FRESHET_SERVER_FRONTIER_FRONTIER_STATUS_H_
 
@@ -10,7 +10,7 @@
 
 namespace freshet {
 
-// The state for metrics and people. Value type, thread-compatible.
+// The state at one moment. Value type, thread-compatible.
 struct FrontierStatus {
   FrontierTotals totals;
   FrontierCounts counts;

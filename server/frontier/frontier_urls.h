@@ -1,4 +1,4 @@
-// URLs of the crawl-frontier API as clients put and get them.
+// URLs of the crawl-frontier API, as clients put and pull them.
 #ifndef FRESHET_SERVER_FRONTIER_FRONTIER_URLS_H_
 #define FRESHET_SERVER_FRONTIER_FRONTIER_URLS_H_
 
@@ -18,35 +18,35 @@
 
 namespace freshet {
 
-// The result of a fetch, as the metadata of a known URL tell it.
+// The result of a fetch, taken from the metadata of a known URL.
 struct FrontierFetch {
   int http_status = 0;  // 0 = not told
   std::string digest;   // empty = not told
 };
 
-// A URL that a client puts. Crawl id and key are not empty.
+// A URL that a client puts. `crawl` and `key` must not be empty.
 struct FrontierPut {
   std::string crawl;
   std::string key;
   std::string url;
   std::string metadata;
-  bool known = false;  // else discovered
-  uint64_t due = 0;    // when a known URL is due, in seconds since 1970; 0 = never again
+  bool known = false;  // false = discovered
+  uint64_t due = 0;    // only for a known URL, in seconds since 1970; 0 = never again
   Claim claim;         // the client's claim
-  // Whether the client may report the result of a fetch. If not, the URL's data changes, but a
-  // client that has it in flight keeps it.
+  // True if the client may report results of fetches for this URL. If not, the put changes the
+  // URL's data, but does not end a flight of the URL.
   bool reports = true;
-  FrontierFetch fetch;  // for the page of the URL
+  FrontierFetch fetch;  // the fetch to report for the URL's page
 };
 
 enum class FrontierOutcome : uint8_t {
   kOk,
-  kKnown,    // already known, and to be given out some time: not to be sent again
-  kSkipped,  // already known, but never to be given out; or too large
-  kFailed,   // not taken for now
+  kKnown,    // already known, and will be due at some time: need not be sent again
+  kSkipped,  // already known, but never due again; or too large
+  kFailed,   // not taken this time
 };
 
-// A URL that was given out.
+// A URL that was handed out.
 struct FrontierServed {
   FrontierQueueId queue;
   uint64_t serial = 0;  // serial of its flight
@@ -54,23 +54,24 @@ struct FrontierServed {
   std::string key;
   std::string url;
   std::string metadata;
-  LeaseId lease;  // lease of the page, if Freshet schedules the crawl id, instead of a flight; 0 =
-                  // none
+  // The lease of the page, if Freshet schedules the crawl id. The URL then has no flight. 0 = none.
+  LeaseId lease;
 };
 
-// The bytes that it takes to hold the URL for its client.
+// The bytes of memory that the URL takes until it is sent to its client.
 [[nodiscard]] inline size_t BytesOf(const FrontierServed& served) {
   return sizeof(FrontierServed) + served.crawl.size() + served.key.size() + served.url.size() +
          served.metadata.size();
 }
-// Adds the bytes of another URL of a pull, if it is the first or there is room for it.
+// Adds the bytes of another URL of a pull. Returns false, and adds nothing, if the URL does not
+// fit. The first URL always fits.
 [[nodiscard]] inline bool AddBytes(size_t more, size_t* bytes) {
   if (*bytes > 0 && *bytes + more > limits::kMaxBytesPerPull) return false;
   *bytes += more;
   return true;
 }
 
-// A URL by its names.
+// The full name of a URL.
 struct FrontierName {
   std::string crawl;
   std::string key;
@@ -79,25 +80,25 @@ struct FrontierName {
 
 // A client's request for URLs, and its progress. Value type, thread-compatible.
 struct FrontierPull {
-  std::optional<std::string> crawl;  // unset = any, in turn
-  // If `crawl` is unset: crawl ids to skip, because the client serves them itself; nullptr = skip
-  // none.
+  std::optional<std::string> crawl;  // unset = all crawl ids, in turn
+  // Used if `crawl` is unset: crawl ids to skip, because Freshet schedules them and serves them
+  // elsewhere; nullptr = none.
   std::shared_ptr<const std::vector<std::string>> except;
-  std::shared_ptr<const std::vector<std::string>> only;  // if `crawl` is unset: the only ones;
-                                                         // nullptr = all
-  std::string key;                                       // empty = any queue
+  // Used if `crawl` is unset: the only crawl ids to serve; nullptr = all.
+  std::shared_ptr<const std::vector<std::string>> only;
+  std::string key;  // empty = any queue
   uint32_t urls_per_queue = UINT32_MAX;
   uint32_t queues = UINT32_MAX;
   uint32_t lease_seconds = limits::kUsualFrontierLeaseSeconds;
   Claim taker;  // the client's claim
 
-  // Whether the pull takes URLs of this crawl id, if `crawl` is unset.
+  // Returns true if the pull takes URLs of this crawl id. Precondition: `crawl` is unset.
   [[nodiscard]] bool Serves(const std::string& name) const;
 
-  bool over = false;  // nothing more comes
-  // The progress, used by the state alone:
-  uint64_t end = 0;  // queues with later turns are for other pulls
-  CrawlRound round;  // if `crawl` is unset
+  bool over = false;  // no more URLs follow
+  // The progress of the pull. Only FrontierState uses the following fields.
+  uint64_t end = 0;  // turns from here on are for later pulls; 0 = not begun
+  CrawlRound round;  // used if `crawl` is unset
   FrontierQueueId queue;
   uint32_t left_in_queue = 0;
 };

@@ -1,4 +1,4 @@
-// Removed queues and crawl ids of any size: each turn destroys a part of them.
+// Destroys removed queues and crawl ids of any size, a part in each turn.
 #ifndef FRESHET_SERVER_FRONTIER_GONE_QUEUES_H_
 #define FRESHET_SERVER_FRONTIER_GONE_QUEUES_H_
 
@@ -12,7 +12,8 @@ class FlightEnds;
 struct FrontierCrawl;
 struct FrontierQueue;
 
-// Removed queues and crawl ids, found only by their flights. Thread-compatible.
+// Owns removed queues and crawl ids until they are destroyed. Only their flights still refer to
+// them. Thread-compatible.
 class GoneQueues {
  public:
   GoneQueues();
@@ -20,16 +21,16 @@ class GoneQueues {
   GoneQueues(const GoneQueues&) = delete;
   GoneQueues& operator=(const GoneQueues&) = delete;
 
-  // Takes over a queue already removed from its table, or a crawl id with its queues.
+  // Takes over a queue that was removed from its table, or a crawl id with all its queues.
   void Take(std::unique_ptr<FrontierQueue> queue);
   void Take(std::unique_ptr<FrontierCrawl> crawl);
-  // Ends flights and destroys queues, `most` of both together.
+  // Ends flights and destroys queues: at most `most` in total.
   void LetGo(size_t most, FlightEnds& flights);
   [[nodiscard]] bool empty() const { return queues_.empty() && crawls_.empty(); }
 
  private:
-  // Takes a queue from a crawl id, or destroys one that has none. Precondition: there is a crawl
-  // id.
+  // Moves a queue of the last crawl id to queues_, or destroys that crawl id if it has no queue
+  // left. Precondition: there is a crawl id.
   void TakeNext();
 
   std::vector<std::unique_ptr<FrontierQueue>> queues_;

@@ -22,8 +22,7 @@ void PassingQueues::SetHead(QueueTable& table, FrontierQueue& queue, FrontierSto
     is = FrontierHead::kPassing;
     queues_.insert(queue.id);
   } else if (scan.passed >= kMostPerPull / 2 || queue.head != FrontierHead::kFirst) {
-    // From the beginning of a URL on, each pull would meet these rows again, and those that it
-    // deletes.
+    // A shortened head would make each pull skip these rows again, and the rows that it deletes.
     is = FrontierHead::kWhole;
   }
   table.SetHead(queue, std::move(scan.next), is);
@@ -31,7 +30,7 @@ void PassingQueues::SetHead(QueueTable& table, FrontierQueue& queue, FrontierSto
 
 StatusOr<bool> PassingQueues::Pass(const FrontierStore& store, QueueTable& table, uint64_t now,
                                    uint64_t most) {
-  // More than the versions of a row, of which RocksDB passes over a few at a time.
+  // Larger than the number of versions of one row, so that each scan makes progress.
   constexpr uint64_t kLeast = 64;
   uint64_t passed = 0;
   for (size_t left = queues_.size(); left > 0 && passed < most; --left) {
@@ -39,7 +38,8 @@ StatusOr<bool> PassingQueues::Pass(const FrontierStore& store, QueueTable& table
     if (it == queues_.end()) it = queues_.begin();
     last_ = *it;
     FrontierQueue* queue = table.Find(*it);
-    // This comes first: a staged change may be undone.
+    // Queues leave the set only here, where nothing is staged, because a staged change of a head
+    // can be undone.
     if (queue == nullptr || !queue->passing()) {
       queues_.erase(it);
       continue;

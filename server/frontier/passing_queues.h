@@ -1,5 +1,5 @@
-// Queues with many deleted rows before their first URL: the frontier passes over these rows a part
-// at a time, and others have their turns in between.
+// Queues with many deleted rows before their first URL. The frontier skips ("passes") these rows a
+// part at a time, and serves other queues in between.
 #ifndef FRESHET_SERVER_FRONTIER_PASSING_QUEUES_H_
 #define FRESHET_SERVER_FRONTIER_PASSING_QUEUES_H_
 
@@ -16,29 +16,31 @@ namespace freshet {
 class QueueTable;
 struct FrontierQueue;
 
-// The queues whose head is FrontierHead::kPassing. Each change of a head is one of the table, which
-// can undo it. Thread-compatible.
+// The queues whose head is FrontierHead::kPassing. All changes of heads are made in the table,
+// which can undo them. Thread-compatible.
 class PassingQueues {
  public:
-  // Deleted rows that a pull passes over before others have their turn.
+  // The number of deleted rows after which a pull ends, so that other calls can be served.
   static constexpr uint64_t kMostPerPull = 1024;
 
-  // Whether that queue serves nothing only because it is passing.
+  // Returns true if `crawl` and `key` name one queue, and that queue serves nothing because it is
+  // passing.
   [[nodiscard]] static bool Holds(const QueueTable& table, const std::optional<std::string>& crawl,
                                   const std::string& key);
-  // Sets the queue's head from the scan of a pull: where the scan left off, unless `full` says that
-  // the pull left off before.
+  // Sets the queue's head after the scan of a pull to `scan.next`. `full`: the pull stopped before
+  // the scan did.
   void SetHead(QueueTable& table, FrontierQueue& queue, FrontierStore::DueScan scan, bool full);
-  // Passes over about `most` rows, in one queue after the other. Precondition: nothing is staged.
-  // Returns whether there are more. Writes nothing: a restart begins at the stored head. Not OK:
-  // the store cannot be read, which pulls of the queue will report.
+  // Skips about `most` deleted rows, in one queue after the other. Returns true if queues are left.
+  // Writes nothing, so that after a restart the work begins at the stored head again. Precondition:
+  // nothing is staged. Not OK: the store cannot be read. Later pulls of the queue report the same
+  // error.
   [[nodiscard]] StatusOr<bool> Pass(const FrontierStore& store, QueueTable& table, uint64_t now,
                                     uint64_t most);
 
  private:
-  // With some that no longer pass, or were deleted since.
+  // Can include queues that no longer pass or were deleted since.
   absl::btree_set<FrontierQueueId> queues_;
-  FrontierQueueId last_;  // that had its turn
+  FrontierQueueId last_;  // the last queue that Pass has worked on
 };
 
 }  // namespace freshet

@@ -7,7 +7,7 @@
 namespace freshet {
 namespace {
 
-// Debian's Abseil has a class of its own for views.
+// In Debian's Abseil, absl::string_view is not std::string_view.
 absl::string_view Key(std::string_view text) { return {text.data(), text.size()}; }
 
 }  // namespace

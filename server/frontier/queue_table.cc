@@ -13,7 +13,7 @@ uint64_t SaturatingAdd(uint64_t a, uint64_t b) {
   return b > QueueTable::kNever - a ? QueueTable::kNever : a + b;
 }
 
-// Cuts long heads, so that queues take the same memory however long their URLs are.
+// Shortens long heads, so that long URLs do not take more memory.
 void Shorten(std::optional<FrontierDue>* head) {
   constexpr size_t kUrlBytes = 64;
   if (!*head || (*head)->url.size() <= kUrlBytes) return;
@@ -144,7 +144,7 @@ void QueueTable::Count(FrontierQueue& queue, int64_t active, int64_t completed) 
   const bool was_active = queue.record.active > 0;
   Add(active, &queue.record.active);
   Add(completed, &queue.record.completed);
-  // Nothing waits: after a head that has gone, only the store knows the next one.
+  // If no URL waits, clears the head. It could still name a URL that was removed.
   if (queue.record.active <= queue.flights.size()) SetHead(queue, std::nullopt);
   const int64_t queues = int64_t{queue.has_urls()} - int64_t{had_urls};
   const int64_t active_queues = int64_t{queue.record.active > 0} - int64_t{was_active};
@@ -230,7 +230,7 @@ void QueueTable::Move(FrontierQueue& queue, uint64_t now) {
   const uint64_t from = ServesFrom(queue);
   const auto flights = static_cast<uint32_t>(queue.flights.size());
   if (from <= now && queue.place == kReady) {
-    // The queue keeps its turn.
+    // The queue stays ready and keeps its turn.
     if (flights == queue.filed_flights) return;
     const uint64_t turn = queue.filed_at;
     Unfile(queue);
@@ -312,7 +312,8 @@ void QueueTable::Note(Step step) {
 void QueueTable::Keep() {
   for (const SavedQueue& saved : saved_queues_) {
     saved.queue->saved = false;
-    // Only now: before the commit, a shorter head would find URLs again that were given out.
+    // Heads are shortened only after the commit. Before it, a scan from a shorter head would find
+    // URLs again that were just handed out.
     if (saved.queue->head == FrontierHead::kFirst) Shorten(&saved.queue->record.head);
   }
   for (const SavedCrawl& saved : saved_crawls_) saved.crawl->saved = false;
@@ -332,7 +333,8 @@ void QueueTable::Keep() {
 }
 
 void QueueTable::Undo() {
-  // A saved queue may come back to a place that another queue now has.
+  // First all queues leave their places, because a restored queue can need a place that another one
+  // has.
   for (const SavedQueue& saved : saved_queues_) Unfile(*saved.queue);
   for (SavedQueue& saved : saved_queues_) {
     FrontierQueue& queue = *saved.queue;
@@ -345,7 +347,7 @@ void QueueTable::Undo() {
   for (const SavedCrawl& saved : saved_crawls_) {
     saved.crawl->saved = false;
     saved.crawl->next_queue = saved.next_queue;
-    // The owner of a removed crawl id counts it again only once it is back.
+    // A removed crawl id has no owner here. TakeBack adds its counts to the owner again.
     FrontierOwner* const owner = saved.crawl->owner.get();
     if (owner != nullptr) Shift(saved.crawl->counts, saved.counts, &owner->counts);
     saved.crawl->counts = saved.counts;
@@ -354,7 +356,7 @@ void QueueTable::Undo() {
   saved_crawls_.clear();
   counts_ = kept_counts_;
   next_crawl_ = kept_next_crawl_;
-  // From here on, no pointer is used that a step may destroy.
+  // This comes last, because the steps can destroy queues and crawl ids that the loops above use.
   for (auto step = steps_.rbegin(); step != steps_.rend(); ++step) {
     std::visit([this](auto& its) { TakeBack(its); }, *step);
   }

@@ -1,5 +1,5 @@
-// The queues of the crawl-frontier API in memory: finds those that may give URLs now, in rotation,
-// without looking at others. Also the URLs in flight.
+// The queues of the crawl-frontier API in memory, and the URLs in flight. Finds the queues that can
+// serve URLs now, in rotation, without visiting the others.
 #ifndef FRESHET_SERVER_FRONTIER_QUEUE_TABLE_H_
 #define FRESHET_SERVER_FRONTIER_QUEUE_TABLE_H_
 
@@ -22,102 +22,107 @@
 
 namespace freshet {
 
-// The table. Times are whole seconds since 1970. A queue may serve at `now` if a URL of it is due,
-// and it is not blocked until now or later. Also, fewer URLs than its limit must be completed, and
-// its last service plus its delay lie before now.
+// The table. Times are whole seconds since 1970. A queue can serve at `now` under four conditions:
+// one of its URLs is due, its block ended before now, fewer URLs than its limit are completed, and
+// its last service plus its delay is before now.
 //
-// Keep makes changes permanent. Undo takes back all since the last Keep, each at the cost that it
-// had. Two things are not undone, because no change shows in them: queues that have become ready,
-// and used turns and serials.
+// Keep makes changes permanent. Undo reverts all changes since the last Keep, at the same cost as
+// making them. It does not revert Promote or the use of turns and serials, because these do not
+// depend on the changes.
 //
-// Cost: a change O(log queues), however much is removed; the next queue to serve O(log queues +
-// different numbers of flights). Tend does work on all queues or flights later, in parts.
-// Thread-compatible.
+// Cost: a change takes O(log queues), however much it removes. Finding the next queue to serve
+// takes O(log queues + number of distinct flight counts). Tend does the work on many queues or
+// flights later, in parts. Thread-compatible.
 class QueueTable : public QueueBook {
  public:
   static constexpr uint64_t kNever = std::numeric_limits<uint64_t>::max();
 
-  // `uncovered_flights`: of clients in others' crawl ids (TakerShares).
+  // `uncovered_flights`: see TakerShares.
   explicit QueueTable(uint64_t uncovered_flights) : ends_(uncovered_flights) {}
 
   // --- Queues
-  // Adds a new crawl id with that number; 0 = the next free one. With client 0 it has no owner, and
-  // counts by itself, until it is claimed.
+  // Adds a new crawl id with this number; 0 = the next free one. If the client of `claim` is 0, the
+  // crawl id has no owner until it is claimed, and until then it counts as a separate client.
   FrontierCrawl& AddCrawl(uint32_t number, std::string_view name, const Claim& claim = {});
-  // Gives the crawl id to the client if it has no owner, or if the client's limits name it and the
-  // owner's do not. Not undone: the claim holds from then on.
+  // Makes the client the owner of the crawl id if it has no owner, or if the client's limits name
+  // the crawl id and those of the owner do not. Takes effect at once; Undo does not revert it.
   void ClaimCrawl(FrontierCrawl& crawl, const Claim& claim);
-  // Adds a new queue with that number; 0 = the next free one.
+  // Adds a new queue with this number; 0 = the next free one.
   FrontierQueue& AddQueue(FrontierCrawl& crawl, FrontierQueueRecord record, uint32_t number = 0);
-  // Both exist until Keep, though nobody finds them. Precondition: there was a Keep before.
+  // Remove a queue or a crawl id. It can no longer be found, but exists until Keep. Precondition:
+  // Keep was called before.
   void Remove(FrontierQueue& queue);
   void RemoveCrawl(FrontierCrawl& crawl);
 
   // --- Changes of a queue; File must follow them
-  // The record, to set the terms of the queue and the time of its service, but not its numbers of
-  // URLs.
+  // The record. The caller may set the terms of the queue and the time of its last service, but not
+  // its numbers of URLs.
   [[nodiscard]] FrontierQueueRecord& Edit(FrontierQueue& queue);
-  // Adds to the numbers of scheduled and completed URLs. Removed URLs must already be neither
-  // waiting nor in flight; added ones are filed after it.
+  // Adds to the numbers of scheduled and completed URLs. Call it after removed URLs were taken out
+  // of the waiting ones or of the flights, but before AddDue for added URLs.
   void Count(FrontierQueue& queue, int64_t active, int64_t completed);
   // Adds a waiting URL.
   void AddDue(FrontierQueue& queue, const FrontierDue& due);
-  // Sets the first waiting URL, or a place before it; nullopt = none waits.
+  // Sets the first waiting URL, or a place before it; nullopt = no URL waits.
   void SetHead(FrontierQueue& queue, std::optional<FrontierDue> head,
                FrontierHead is = FrontierHead::kFirst);
-  // Puts a waiting URL in flight. Returns its serial. `taker` as in FrontierFlight.
+  // Puts a waiting URL in flight. Returns the serial of the flight. `taker`: as in FrontierFlight.
   uint64_t AddFlight(FrontierQueue& queue, const std::string& url, const FrontierLease& lease,
                      uint64_t taker = 0);
-  // Ends a flight. The URL does not wait.
+  // Ends a flight. The URL does not wait afterwards.
   void RemoveFlight(FrontierQueue& queue, std::string_view url);
-  // Sets when the URL, which is in flight, is due after its flight.
+  // Sets when a URL in flight is due after its flight.
   void SetFlightDue(FrontierQueue& queue, const std::string& url, uint64_t due);
-  // Puts the queue in its place at `now`.
+  // Puts the queue into the right list for `now`.
   void File(FrontierQueue& queue, uint64_t now);
 
   // --- Taking back
-  // Makes all changes permanent. The first call begins the journal, which loading does not need.
-  // From then on a head of FrontierHead::kFirst may be only the beginning of the first waiting URL.
+  // Makes all changes permanent. The first call begins the journal, which is not needed while
+  // loading. Keep may shorten a head of the kind FrontierHead::kFirst to a prefix of the first
+  // waiting URL.
   void Keep();
-  // Undoes all changes since the last Keep.
+  // Reverts all changes since the last Keep.
   void Undo();
 
   // --- Default
-  // Permanent at once. A queue may stand where the former delay has put it, until Tend comes to it.
+  // Sets the default delay, at once and permanently. A queue can be in the place for the former
+  // delay until Tend has visited it.
   void SetDefaultDelay(uint32_t seconds);
-  // Refiles queues after a change of the default delay, and destroys what was removed: `most`
-  // queues and flights. Returns whether more is left. Precondition: the journal is empty.
+  // Files queues again after a change of the default delay, and destroys removed queues and
+  // flights: at most `most` in total. Returns true if more work is left. Precondition: the journal
+  // is empty.
   [[nodiscard]] bool Tend(uint64_t now, size_t most);
 
   // --- Serving
-  // When the queue may serve as far as known: a URL may be due later than it seems.
+  // The second from which the queue can serve, as far as known. Its first URL may be due later.
   [[nodiscard]] uint64_t ServesFrom(const FrontierQueue& queue) const;
-  // The crawl ids with queues that may serve, or may once Promote has moved them.
+  // The crawl ids with queues that can serve now, or that Promote will make ready.
   [[nodiscard]] const CrawlTurns& turns() const { return turns_; }
-  // The turn of the next queue that becomes ready: those with earlier turns are ready.
+  // The turn that the next promoted queue will get. All ready queues have earlier turns.
   [[nodiscard]] uint64_t next_turn() const { return next_turn_; }
-  // Moves queues that have become ready by `now` to the ready ones, the first `most` of them.
-  // Returns how many it has looked at. After a change of the default delay, a ready queue may not
-  // serve yet.
+  // Makes ready the waiting queues that can serve at `now`, but visits at most `most` queues.
+  // Returns how many it has visited. After a change of the default delay, a ready queue may not be
+  // able to serve yet.
   size_t Promote(FrontierCrawl& crawl, uint64_t now, size_t most);
 
   // --- What is in flight
-  // Counts the end of a flight with a result, or without, for its taker, if it has one. Not undone.
+  // See FlightEnds::CountResult. Undo does not revert it.
   void CountResult(uint64_t taker, bool answered) { ends_.CountResult(taker, answered); }
-  // The ends of the leases, and who has them.
+  // The flights, with the ends of their leases and their takers.
   [[nodiscard]] const FlightEnds& ends() const { return ends_; }
   struct Expired {
-    FrontierQueue* queue;  // nullptr = it was removed before
+    FrontierQueue* queue;  // nullptr = the queue was removed
     std::string url;
   };
-  // The flight whose lease ends first, if it has ended by `now`. A removed one is returned once.
+  // The flight whose lease ends first, if it has ended by `now`. If its queue was removed, the call
+  // also ends the flight.
   [[nodiscard]] std::optional<Expired> FirstExpired(uint64_t now);
 
  private:
-  // The former states of a changed queue and crawl id.
+  // The states of a changed queue and of a changed crawl id at the last Keep.
   struct SavedQueue {
     FrontierQueue* queue;
-    FrontierQueueRecord record;  // without its key
+    FrontierQueueRecord record;  // its key is left out
     FrontierQueue::Place place;
     uint64_t filed_at;
     uint32_t filed_flights;
@@ -128,7 +133,7 @@ class QueueTable : public QueueBook {
     uint32_t next_queue;
     FrontierCounts counts;
   };
-  // Things that have come or gone, in order.
+  // Flights, queues and crawl ids that were added or removed, in order.
   struct FlightCame {
     FrontierQueue* queue;
     std::string url;
@@ -166,20 +171,20 @@ class QueueTable : public QueueBook {
   void CountFlights(const FrontierQueue& queue, int64_t flights, int64_t places);
   void Place(FrontierQueue& queue, FrontierQueue::Place place, uint64_t at, uint32_t flights);
   void Unfile(FrontierQueue& queue);
-  // Does the work of File, without the journal.
+  // Does the work of File without the journal.
   void Move(FrontierQueue& queue, uint64_t now);
-  // Refiles queues. Returns how many it has looked at.
+  // Files queues again. Returns how many it has visited.
   size_t Refile(uint64_t now, size_t most);
 
   CrawlTurns turns_;
   FlightEnds ends_;
   uint32_t default_delay_ = 1;
-  std::optional<FrontierQueueId> refiles_from_;  // the next queue that Tend refiles
+  std::optional<FrontierQueueId> refiles_from_;  // the next queue that Tend files again
   GoneQueues gone_;
   uint32_t next_crawl_ = 1;
   uint64_t next_turn_ = 1;
   uint64_t next_serial_ = 1;
-  // The journal:
+  // The following fields are the journal.
   bool journals_ = false;
   std::vector<SavedQueue> saved_queues_;
   std::vector<SavedCrawl> saved_crawls_;

@@ -1,6 +1,6 @@
-// Limits the URLs that a client may have in flight of other clients' crawl ids. Taking costs
-// nothing, so a client without results could keep all URLs from others for as long as a lease may
-// last.
+// Limits how many URLs of other clients' crawl ids a client may have in flight. A client can pull
+// URLs at no cost. Without a limit, a client that reports no results could keep all URLs from
+// others for as long as leases last.
 #ifndef FRESHET_SERVER_FRONTIER_TAKER_SHARES_H_
 #define FRESHET_SERVER_FRONTIER_TAKER_SHARES_H_
 
@@ -13,13 +13,13 @@
 
 namespace freshet {
 
-// The shares. Each result covers a lease, up to limits::kMaxNewcomerLeases: a client may have as
-// many in flight. A lease that ends without one takes one result away. Further leases share a
-// table, as core/base/shares.h says. Clients without leases and results are not remembered.
-// Thread-compatible.
+// The shares. Each result of a client covers one of its leases, up to limits::kMaxNewcomerLeases. A
+// lease that ends without a result takes one result away. All leases beyond the covered ones share
+// a table of a fixed size, by the rules of core/base/shares.h. Clients without leases and results
+// are not remembered. Thread-compatible.
 class TakerShares {
  public:
-  // `uncovered`: the size of that table.
+  // `uncovered`: the size of the table.
   explicit TakerShares(uint64_t uncovered) : most_(uncovered) {}
 
   // How many more URLs the client may take.
@@ -35,7 +35,7 @@ class TakerShares {
   void Give(uint64_t client) {
     Change(client, [](Taker& taker) { --taker.held; });
   }
-  // Answered: a lease of the client had a result. Expired: it ended without one.
+  // Answered counts a lease of the client that ended with a result, Expired one that ended without.
   void Answered(uint64_t client) {
     if (takers_.size() >= limits::kMaxClients) ForgetOne();
     Change(client, [](Taker& taker) {
@@ -68,7 +68,7 @@ class TakerShares {
     uncovered_ += taker.uncovered();
     if (taker.held == 0 && taker.results == 0) takers_.erase(client);
   }
-  // Forgets a taker without leases, if there is one among the first few.
+  // Forgets a taker without leases, if there is one among the first kLookedAt.
   void ForgetOne() {
     constexpr int kLookedAt = 64;
     auto it = takers_.begin();
