@@ -8,8 +8,8 @@
 
 namespace freshet {
 
-// The number of the run in which the division's server has this generation of its store. Later runs
-// of a division have higher numbers. A division has fewer than 2^40 runs.
+// Returns the number of the run in which the division's server has this generation of its store.
+// Later runs of a division have higher numbers. Precondition: `generation` is below 2^40.
 [[nodiscard]] inline uint64_t FleetRunOf(const SlotDivision& division, uint64_t generation) {
   constexpr int kGenerationBits = 40;
   return uint64_t{division.division} << kGenerationBits | generation;

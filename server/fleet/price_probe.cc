@@ -15,9 +15,10 @@
 namespace freshet {
 namespace {
 
-// Prices are smoothed over some rounds of the leader.
+// Prices are smoothed over this time, which is several rounds of the leader.
 constexpr Duration kMemory = Duration::Seconds(5);
-// Rounds after which the demand of pages is measured again; in between it moves along the slope.
+// The demand is measured again after this many rounds. In between it is computed from the price and
+// the last measured slope.
 constexpr uint64_t kDemandRounds = 30;
 constexpr size_t kSampledPages = 512;
 
@@ -28,7 +29,7 @@ class PriceProbe::Answers {
  public:
   explicit Answers(Clock& clock) : clock_(clock), meter_(kMemory) {}
 
-  // Begins a round. Returns how many pages to sample; nullopt = a round is under way.
+  // Begins a round. Returns the number of pages to sample; nullopt = a round is under way.
   [[nodiscard]] std::optional<size_t> Begin() FRESHET_EXCLUDES(mutex_) {
     const MutexLock lock(mutex_);
     if (std::exchange(open_, true)) return std::nullopt;
@@ -42,13 +43,13 @@ class PriceProbe::Answers {
   mutable Mutex mutex_;
   bool open_ FRESHET_GUARDED_BY(mutex_) = false;
   uint64_t rounds_ FRESHET_GUARDED_BY(mutex_) = 0;
-  bool priced_ FRESHET_GUARDED_BY(mutex_) = false;  // as of the last round
+  bool priced_ FRESHET_GUARDED_BY(mutex_) = false;  // the last round had a price
   PriceMeter meter_ FRESHET_GUARDED_BY(mutex_);
   std::optional<PriceDemand> demand_ FRESHET_GUARDED_BY(mutex_);
   double demand_price_ FRESHET_GUARDED_BY(mutex_) = 0;
 };
 
-// The answers of all shards to one question. The last shard to release it ends the round.
+// The answers of all shards in one round. The round ends when the last shard releases the object.
 struct PriceProbe::Round {
   Round(std::shared_ptr<Answers> answers, size_t of_shards, uint64_t of_pages)
       : all(std::move(answers)), shards(of_shards), pages(of_pages) {}
@@ -74,7 +75,7 @@ void PriceProbe::Answers::End(const Round& round) {
     const MutexLock round_lock(round.mutex);
     if (round.answered < round.shards) return;
     priced_ = !round.planned;
-    // While no host is free nothing can be crawled, whatever its value.
+    // If no host is free, no page can be crawled, and there is no best value.
     if (priced_ && round.best > 0) meter_.Add(round.best, clock_.Now());
     sample = round.sample;
   }

@@ -1,5 +1,5 @@
-// Measures for the fleet what the pages of this server are worth, from all shards beside their
-// work.
+// Measures the price and demand of this server's pages for the fleet. It queries all shards while
+// they work.
 #ifndef FRESHET_SERVER_FLEET_PRICE_PROBE_H_
 #define FRESHET_SERVER_FLEET_PRICE_PROBE_H_
 
@@ -17,18 +17,18 @@ class Router;
 // The price and demand of this server. Thread-safe.
 class PriceProbe {
  public:
-  // The last answers. Value type, thread-compatible.
+  // The figures from the last answers. Value type, thread-compatible.
   struct Figures {
     double price = 0;                   // RateReport::price
     std::optional<PriceDemand> demand;  // the demand at `price`
-    uint64_t pages = 0;                 // not leased
+    uint64_t pages = 0;                 // pages that are not leased
   };
 
-  // Both outlive this; shards that answer later do not need it.
+  // `router` and `clock` must outlive this object. Shards may answer after its destruction.
   PriceProbe(Router& router, Clock& clock);
 
-  // Asks all shards, unless some have not answered yet. To be called about once a second. Under a
-  // rate policy there is no price, only the number of pages.
+  // Asks all shards, unless some have not answered the last call yet. Must be called about once a
+  // second. Under a rate policy there is no price, only the number of pages.
   void Ask();
   [[nodiscard]] Figures figures() const;
 

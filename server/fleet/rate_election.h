@@ -1,4 +1,4 @@
-// The election of the leader: the one server that splits the crawl rate of a fleet.
+// The election of the leader: the server that splits the crawl rate of a fleet.
 #ifndef FRESHET_SERVER_FLEET_RATE_ELECTION_H_
 #define FRESHET_SERVER_FLEET_RATE_ELECTION_H_
 
@@ -17,10 +17,10 @@ class RateElection {
   RateElection(const RateElection&) = delete;
   RateElection& operator=(const RateElection&) = delete;
 
-  // RateLeadership::Leads.
+  // As RateLeadership::Leads.
   [[nodiscard]] virtual std::optional<uint64_t> leads() const = 0;
-  // The division whose server leads, or led last; nullopt = none yet. Unavailable: nobody can be
-  // asked.
+  // The division whose server leads, or led last; nullopt = none yet. Unavailable: the answer
+  // cannot be obtained now.
   [[nodiscard]] virtual StatusOr<std::optional<uint32_t>> Leader() = 0;
 };
 

@@ -18,8 +18,8 @@ Status NotLeading() {
 
 void RateLeadership::Hear(const RateReport& report, const std::optional<FleetTotal>& total,
                           Answered answered) {
-  // Called without a round: the answer to the report itself, or to the report that waited before
-  // it.
+  // The callback to call at once: that of this report if it is refused, else that of the node's
+  // earlier report.
   Answered at_once;
   Status why;
   {
@@ -50,8 +50,8 @@ void RateLeadership::Attend() {
   Answers answers;
   {
     const MutexLock lock(mutex_);
-    // The grant counts from an instant at which nobody else can have led, however long this thread
-    // is suspended in between.
+    // The time is read before the turn. So no other server can have led at `now`, even if this
+    // thread is suspended in between.
     const Instant now = clock_.Now();
     const std::optional<uint64_t> turn = stopped_ ? std::nullopt : leads_();
     if (turn != turn_ || (leader_ && leader_->figures().deposed)) End(&answers);
@@ -59,7 +59,7 @@ void RateLeadership::Attend() {
     if (leader_) {
       Round(now, &answers);
     } else if (turn_ && total_) {
-      // A term begins at an instant at which nobody else leads any more.
+      // The term begins after the turn was read, when no other server leads any more.
       Begin(clock_.Now());
     }
   }
@@ -67,7 +67,8 @@ void RateLeadership::Attend() {
 }
 
 void RateLeadership::Begin(Instant now) {
-  // Clocks of leaders may differ, so the term is later than any that nodes have heard of.
+  // The clocks of leaders may differ, so the term must also be above all terms that nodes have
+  // reported.
   term_ = std::max(term_ + 1, static_cast<uint64_t>(now.micros()));
   leader_.emplace(options_, term_, total_->rate, now);
   next_round_ = now;
@@ -83,12 +84,14 @@ void RateLeadership::End(Answers* answers) {
 }
 
 void RateLeadership::Round(Instant now, Answers* answers) {
-  // All wait for the end of the quiet time, which comes once they have answered.
+  // During the quiet time rounds are not held back, because the quiet time ends only when all nodes
+  // have answered.
   if (now < next_round_ && !leader_->figures().quiet) return;
   next_round_ = now + options_.round;
   for (const RateGrant& grant : leader_->Round(now)) {
     const auto it = waiting_.find(grant.node);
-    // The leader counted the grant as sent; the next report replaces it.
+    // No report waits for this grant, so it is not sent. The next report of the node will get a
+    // newer one.
     if (it == waiting_.end()) continue;
     answers->emplace_back(std::move(it->second), Answer{grant, *total_});
     waiting_.erase(it);

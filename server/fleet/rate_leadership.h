@@ -1,5 +1,5 @@
-// The leader of a fleet, as reporting servers see it: hears them, and grants each its part of the
-// crawl rate once a round.
+// The leader's part in sharing the crawl rate of a fleet. It takes the reports of all servers, and
+// once a round grants each server its part of the rate.
 #ifndef FRESHET_SERVER_FLEET_RATE_LEADERSHIP_H_
 #define FRESHET_SERVER_FLEET_RATE_LEADERSHIP_H_
 
@@ -18,32 +18,32 @@
 
 namespace freshet {
 
-// Leads while this server is elected. Thread-safe.
+// Leads as long as this server is elected. Thread-safe.
 class RateLeadership {
  public:
-  // The grant and the fleet's rate; no grant = the node keeps what it has.
+  // A grant and the fleet's rate. Grant unset = the node keeps its present grant.
   struct Answer {
     std::optional<RateGrant> grant;
     FleetTotal total;
   };
   using Answered = std::function<void(StatusOr<Answer>)>;
 
-  // The number of the turn in which this server surely leads at the moment of the call: no other
-  // server has begun to. The number changes whenever the lead was lost in between; nullopt = this
-  // server does not lead.
+  // Returns the number of the turn in which this server leads; nullopt = it does not lead. During
+  // the call, no other server can have begun to lead. The number changes if the lead was lost in
+  // between.
   using Leads = std::function<std::optional<uint64_t>()>;
 
-  // The clock outlives this. Precondition: the options are valid.
+  // `clock` must outlive this object. Precondition: the options are valid.
   RateLeadership(const FleetRateOptions& options, Clock& clock, Leads leads)
       : options_(options), clock_(clock), leads_(std::move(leads)) {}
 
-  // Takes a report, and what its node knows of the fleet's rate: the keeper's latest word counts.
-  // `answered` is called once, at the next round or with an error. The errors are those of
-  // RateLeader::Hear (FailedPrecondition, InvalidArgument, ResourceExhausted). FailedPrecondition
-  // also: this server does not lead, or the rate is not known yet.
+  // Takes a report, and the fleet's rate as the reporting node knows it. The rate that the keeper
+  // confirmed last is used. `answered` is called once, at the next round or with an error. The
+  // errors are those of RateLeader::Hear (FailedPrecondition, InvalidArgument, ResourceExhausted).
+  // FailedPrecondition also means that this server does not lead, or does not know the rate yet.
   void Hear(const RateReport& report, const std::optional<FleetTotal>& total, Answered answered)
       FRESHET_EXCLUDES(mutex_);
-  // Begins or ends the lead, and holds a round when one is due. To be called every Tick().
+  // Begins or ends the lead, and holds a round when one is due. Must be called every Tick().
   void Attend() FRESHET_EXCLUDES(mutex_);
   [[nodiscard]] static Duration Tick() { return Duration::Millis(250); }
   // Answers all waiting and later reports with FailedPrecondition. Idempotent.
@@ -67,11 +67,11 @@ class RateLeadership {
   mutable Mutex mutex_;
   bool stopped_ FRESHET_GUARDED_BY(mutex_) = false;
   std::optional<FleetTotal> total_ FRESHET_GUARDED_BY(mutex_);
-  std::optional<uint64_t> turn_ FRESHET_GUARDED_BY(mutex_);  // as of the last Attend
-  uint64_t term_ FRESHET_GUARDED_BY(mutex_) = 0;             // the highest heard of
+  std::optional<uint64_t> turn_ FRESHET_GUARDED_BY(mutex_);  // turn at the last Attend
+  uint64_t term_ FRESHET_GUARDED_BY(mutex_) = 0;             // the highest known term
   std::optional<RateLeader> leader_ FRESHET_GUARDED_BY(mutex_);
   Instant next_round_ FRESHET_GUARDED_BY(mutex_);
-  // reports that wait for the next round
+  // The reports that wait for the next round.
   std::map<NodeId, Answered> waiting_ FRESHET_GUARDED_BY(mutex_);
 };
 

@@ -12,12 +12,14 @@
 namespace freshet {
 namespace {
 
-// The leader answers within a round; a report without an answer is given up after this time.
+// The leader usually answers within a round. After this time, the member no longer waits for an
+// answer.
 constexpr Duration kPatience = Duration::Seconds(3);
-// The wait after an error.
+// The wait before the next report after an error.
 constexpr Duration kAgain = Duration::Millis(500);
-// Credit is remembered this long, or twice, for workers that ask now and then. A rate given up
-// while they fetch would be missing when they come back.
+// Credit is remembered for one to two times this long, because some workers ask for pages only now
+// and then. Otherwise the server would lose its rate while they fetch, and miss it when they ask
+// again.
 constexpr Duration kCreditMemory = Duration::Seconds(10);
 
 }  // namespace
@@ -55,7 +57,8 @@ class RateMember::Impl : public std::enable_shared_from_this<RateMember::Impl> {
   }
 
  private:
-  // Whether the grant is outside its time; logs it then.
+  // Returns true, and logs it, if the times of the grant show that the clocks of this server and of
+  // the leader differ too much.
   [[nodiscard]] bool IsOfAnotherTime(const RateGrant& grant, Instant now) FRESHET_REQUIRES(mutex_);
   void SeeCredit(Instant now, uint64_t credit) FRESHET_REQUIRES(mutex_);
   [[nodiscard]] RateReport MakeReport(Instant now, const HandedOut& handed_out)
@@ -68,23 +71,24 @@ class RateMember::Impl : public std::enable_shared_from_this<RateMember::Impl> {
   const FleetRateOptions options_;
   Clock& clock_;
   const RateMemberHooks hooks_;
-  const Instant since_;             // since it exists
+  const Instant since_;             // time of the construction
   std::atomic<int64_t> until_ = 0;  // end of the grant, in microseconds
   std::atomic<uint64_t> grants_ = 0;
   std::atomic<uint64_t> unheard_ = 0;
   mutable Mutex mutex_;
   bool stopped_ FRESHET_GUARDED_BY(mutex_) = false;
   bool refuses_ FRESHET_GUARDED_BY(mutex_) = false;  // RateReport::refuses
-  std::string why_ FRESHET_GUARDED_BY(mutex_);       // why the last report brought no grant
+  // The reason why the last failed report got no grant.
+  std::string why_ FRESHET_GUARDED_BY(mutex_);
   LogLimit log_refused_ FRESHET_GUARDED_BY(mutex_);
   GrantHolder holder_ FRESHET_GUARDED_BY(mutex_);
-  Rate obeyed_ FRESHET_GUARDED_BY(mutex_);  // the rate last passed to the hook
+  Rate obeyed_ FRESHET_GUARDED_BY(mutex_);  // the rate that `obey` was last called with
   uint64_t reports_ FRESHET_GUARDED_BY(mutex_) = 0;
-  // The end of the wait for the answer to the last report, or before the next report.
+  // No report is sent before this time: an answer is awaited, or an error has occurred.
   Instant waits_until_ FRESHET_GUARDED_BY(mutex_);
   Instant reported_ FRESHET_GUARDED_BY(mutex_);
-  HandedOut before_ FRESHET_GUARDED_BY(mutex_);  // as of the last report
-  // The most credit seen since then, and in an equal time before.
+  HandedOut before_ FRESHET_GUARDED_BY(mutex_);  // counts at the last report
+  // The most credit seen since credit_since_, and in the period before that.
   Instant credit_since_ FRESHET_GUARDED_BY(mutex_);
   uint64_t credit_ FRESHET_GUARDED_BY(mutex_) = 0;
   uint64_t credit_before_ FRESHET_GUARDED_BY(mutex_) = 0;
@@ -95,7 +99,7 @@ void RateMember::Impl::Attend() {
   std::optional<RateReport> report;
   {
     const MutexLock lock(mutex_);
-    // At this instant nobody can have taken its place.
+    // The time is read before serves() is asked. So no other server can have taken over at `now`.
     const Instant now = clock_.Now();
     Obey(now);
     SeeCredit(now, handed_out.credit);
@@ -130,7 +134,7 @@ RateReport RateMember::Impl::MakeReport(Instant now, const HandedOut& handed_out
     report.used = Rate::PerSecond(std::min(used / seconds, limits::kMaxCrawlsPerSecond));
   }
   report.credit = std::max(credit_, credit_before_);
-  // Workers that took everything would have taken more.
+  // If no tick lacked credit, the workers could have taken at least as many pages as they got.
   if (handed_out.ticks_without_credit == before_.ticks_without_credit) {
     report.credit = std::max(report.credit, static_cast<uint64_t>(std::ceil(used)));
   }
@@ -182,7 +186,7 @@ void RateMember::Impl::Obey(Instant now) {
     obeyed_ = rate;
     hooks_.obey(rate);
   }
-  // Last: the rate of an earlier grant does not count under this one.
+  // This comes last, so that the rate of an earlier grant is never used under this grant.
   until_ = holder_.until().is_none() ? 0 : holder_.until().micros();
 }
 

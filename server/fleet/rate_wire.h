@@ -1,4 +1,4 @@
-// Messages about the crawl rate of a fleet (core/fleet/fleet_rate.h).
+// Converts messages about the crawl rate of a fleet (core/fleet/fleet_rate.h).
 #ifndef FRESHET_SERVER_FLEET_RATE_WIRE_H_
 #define FRESHET_SERVER_FLEET_RATE_WIRE_H_
 
@@ -10,14 +10,15 @@
 
 namespace freshet {
 
-// The rate of the whole fleet, and when its keeper last said so. Value type, thread-compatible.
+// The rate of the whole fleet, and the time at which its keeper last confirmed it. Value type,
+// thread-compatible.
 struct FleetTotal {
   Rate rate;
   Instant told;
 };
 
-// All functions are thread-safe. FromProto fails with InvalidArgument that names the field;
-// Validate and RateLeader find other faults.
+// All functions are thread-safe. FromProto fails with InvalidArgument, which names the field. It
+// does not find all faults: Validate and RateLeader find the others.
 
 void ToProto(const RateReport& report, v1::ShareRateRequest* out);
 [[nodiscard]] StatusOr<RateReport> FromProto(const v1::ShareRateRequest& request);

@@ -22,7 +22,7 @@
 namespace freshet {
 namespace {
 
-// Crawl ids of one part.
+// The most crawl ids in one part.
 constexpr int kCrawlsInPart = 1000;
 
 void SettingsToProto(const CrawlRecord& crawl, v1::FleetCrawl* out) {
@@ -33,7 +33,7 @@ void SettingsToProto(const CrawlRecord& crawl, v1::FleetCrawl* out) {
   out->set_deleting(crawl.deleting);
 }
 
-// Makes the call that sets all of the crawl id.
+// Makes the request that sets all settings of the crawl id.
 v1::SetCrawlRequest RequestOf(const v1::FleetCrawl& crawl) {
   const v1::CrawlSettings& its = crawl.settings();
   v1::SetCrawlRequest request;
@@ -60,7 +60,7 @@ v1::SetPolitenessDefaultsRequest PolitenessOf(const Settings& settings) {
   return request;
 }
 
-// Takes over one part, step by step. Thread-safe.
+// Applies one part, step by step. Thread-safe.
 class Taking final : public std::enable_shared_from_this<Taking> {
  public:
   Taking(const ServerContext& context, v1::FleetSettings part, bool stay_paused, TakingDone done)
@@ -78,7 +78,7 @@ class Taking final : public std::enable_shared_from_this<Taking> {
  private:
   using Step = std::function<void()>;
 
-  // Malformed parts are refused before anything changes.
+  // Converts the part into steps. A malformed part is refused here, before anything changes.
   [[nodiscard]] Status Plan() {
     if (part_.after_crawl_id().empty()) {
       RETURN_IF_ERROR(
@@ -111,7 +111,8 @@ class Taking final : public std::enable_shared_from_this<Taking> {
     for (const CrawlRecord& own : context_.crawls.All()) {
       const std::string& id = own.crawl_id;
       const bool in_part = id > part_.after_crawl_id() && (!part_.more() || id <= last);
-      // The settings of the crawl id are gone. A crawl id that is being deleted goes by itself.
+      // The keeper has no settings for this crawl id, so they are reset here. The record of a crawl
+      // id that is being deleted is removed at the end of the deletion.
       if (in_part && !own.deleting) wanted.try_emplace(id, CrawlRecord{.crawl_id = id});
     }
     for (const auto& [id, record] : wanted) {
@@ -232,12 +233,12 @@ class Taking final : public std::enable_shared_from_this<Taking> {
   const v1::FleetSettings part_;
   const bool stay_paused_;
   const TakingDone done_;
-  // Only the running step uses these.
+  // Only the running step uses the following fields.
   std::function<void(Settings*)> politeness_;
   CrawlPolicy policy_;
   std::string policy_name_;
   std::deque<Step> steps_;
-  std::atomic<int> effects_ = 1;  // under way, plus one for the steps
+  std::atomic<int> effects_ = 1;  // effects under way, plus one for the steps
   Mutex mutex_;
   Status effect_ FRESHET_GUARDED_BY(mutex_);
 };

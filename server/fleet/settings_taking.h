@@ -1,4 +1,4 @@
-// Writes the settings of a fleet into messages, and applies such messages.
+// Writes the settings of a fleet into messages, and applies these messages to a server.
 #ifndef FRESHET_SERVER_FLEET_SETTINGS_TAKING_H_
 #define FRESHET_SERVER_FLEET_SETTINGS_TAKING_H_
 
@@ -11,22 +11,22 @@
 
 namespace freshet {
 
-// The settings of this server: crawl ids after `after_crawl_id`, and everything else in the first
-// part. Thread-safe.
+// Returns a part of this server's settings: some crawl ids after `after_crawl_id`. The first part,
+// with an empty `after_crawl_id`, also has all other settings. Thread-safe.
 [[nodiscard]] v1::FleetSettings SettingsOf(const ServerContext& context,
                                            const std::string& after_crawl_id);
 
-// The progress of taking over a part. Value type, thread-compatible.
+// The callbacks of TakeSettings. Value type, thread-compatible.
 struct TakingDone {
-  // Called once when the part is stored, or with an error. After an error the rest is left out.
+  // Called once, when the part is stored or with an error. After an error the rest of the part is
+  // not applied.
   std::function<void(const Status&)> stored;
-  // Called once after `stored` succeeded: when the part is in force on all shards, or with an
-  // error.
+  // Called once if `stored` was OK: when the part is in force on all shards, or with an error.
   std::function<void(const Status&)> in_force;
 };
 
-// Applies the settings of the part to this server. `stay_paused`: a paused server stays paused. One
-// part at a time. Thread-safe.
+// Applies the settings of the part to this server. `stay_paused`: if this server is paused, the
+// part does not resume it. Thread-safe. Precondition: no other part is being stored.
 void TakeSettings(const ServerContext& context, v1::FleetSettings part, bool stay_paused,
                   TakingDone done);
 

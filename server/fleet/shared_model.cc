@@ -18,7 +18,8 @@ namespace freshet {
 namespace {
 
 constexpr std::string_view kTotalsPath = "/freshet.v1.FleetService/GetEpochTotals";
-// The shards of a server learn at about the same time, mostly from one answer.
+// Answers are used again within this time, because the shards of a server learn at about the same
+// time.
 constexpr Duration kFresh = Duration::Seconds(1);
 
 }  // namespace
@@ -56,7 +57,7 @@ void SharedModel::Take(uint32_t division, const StatusOr<grpc::ByteBuffer>& answ
       ResponseIn<v1::GetEpochTotalsResponse>(answer);
   Status status = response.status();
   if (response.ok()) {
-    // The server has learned nothing since its start: its totals of an earlier run hold.
+    // The server has no totals yet since its start, so its totals of an earlier run stay in use.
     if (!response->has_totals()) return;
     StatusOr<EpochTotals> totals = FromProto(response->totals(), context_.sources);
     if (totals.ok()) {

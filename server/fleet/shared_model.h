@@ -1,5 +1,6 @@
-// The one model of a fleet, on a server of one division. Before its shards learn, the server asks
-// those of the other divisions for what their pages showed (core/estimate/epoch_sums.h).
+// The shared model of a fleet, on the server of one division. Before its shards learn, the server
+// asks the servers of the other divisions for the statistics of their pages
+// (core/estimate/epoch_sums.h).
 #ifndef FRESHET_SERVER_FLEET_SHARED_MODEL_H_
 #define FRESHET_SERVER_FLEET_SHARED_MODEL_H_
 
@@ -18,9 +19,10 @@ namespace freshet {
 // Collects the totals of the other divisions. Thread-safe.
 class SharedModel {
  public:
-  // From now on the shards of `context` learn from all divisions. The context outlives this.
+  // From now on the shards of `context` learn from all divisions. `context` must outlive this
+  // object.
   explicit SharedModel(const ServerContext& context);
-  // Waits until no shard learns from others any more.
+  // Waits until no shard asks for the totals of other divisions any more.
   ~SharedModel();
   SharedModel(const SharedModel&) = delete;
   SharedModel& operator=(const SharedModel&) = delete;
@@ -29,9 +31,9 @@ class SharedModel {
   [[nodiscard]] uint32_t heard() const FRESHET_EXCLUDES(mutex_);
 
  private:
-  // The totals of the other divisions: asked for now, unless another shard has just done so. A
-  // division without an answer within some seconds, or without totals yet, counts with its last
-  // ones.
+  // Returns the totals of the other divisions. Asks these divisions now, unless another shard has
+  // just done so. If a division does not answer within some seconds, or has no totals yet, its last
+  // known totals are used.
   [[nodiscard]] DivisionTotals Ask() FRESHET_EXCLUDES(mutex_);
   void Take(uint32_t division, const StatusOr<grpc::ByteBuffer>& answer) FRESHET_REQUIRES(mutex_);
 

@@ -19,12 +19,13 @@ namespace {
 
 constexpr const char* kPath = "/freshet.v1.FleetService/ShareRate";
 constexpr Duration kFindEvery = Duration::Millis(500);
-// The share by which the rate moves before plans are made again, which looks at all pages.
+// Plans are made again only if the rate changes by more than this share, because making a plan
+// takes a pass over all pages.
 constexpr double kPlanAgain = 0.1;
-// The part of the silence for which a server that gave up the lead does not stand again. Another
-// server leads by then; if none does, grants last until this one leads again.
+// A server that gave up the lead takes no part in the election for this part of the silence. By
+// then another server leads. If none does, grants last until this server leads again.
 constexpr double kRestsFor = 0.5;
-// Lifetimes of a grant after which a server without one says that it is cut off.
+// A server that had no grant for this many lifetimes of a grant reports that it is cut off.
 constexpr int kCutOffAfter = 2;
 
 }  // namespace
@@ -32,7 +33,7 @@ constexpr int kCutOffAfter = 2;
 FleetRateOptions SharingOptions(uint32_t divisions, Duration silence) {
   FleetRateOptions options;
   options.places = divisions;
-  // Grants last until another server leads and is known to.
+  // Grants last long enough for another server to be elected and found.
   options.lifetime = std::max(options.lifetime, silence * 2);
   options.silence = std::max(options.silence, silence);
   return options;
@@ -81,7 +82,8 @@ void SharedRate::Stop() {
   if (finder_ != nullptr) finder_->Stop();
   leadership_.Stop();
   member_.Stop();
-  // Leaving the turn may take a while: nobody who waits for the division waits for that too.
+  // Leaving the election can take a while. It is done on another thread, so that it does not delay
+  // the handover of the division.
   std::vector<std::shared_ptr<void>> ended;
   {
     const MutexLock lock(mutex_);
@@ -132,7 +134,7 @@ void SharedRate::ReviewLead() {
     const MutexLock lock(mutex_);
     given_up.swap(election_);
   }
-  // The destruction may take a while.
+  // This happens without the lock, because it can take a while.
   given_up.reset();
   stands_from_ = clock_.Now() + Duration::FromSeconds(options_.silence.seconds() * kRestsFor);
 }
@@ -166,7 +168,7 @@ HandedOut SharedRate::CountHandedOut() const {
 
 void SharedRate::Obey(Rate rate) {
   (void)dispatcher_.SetRate(rate);
-  // A plan for rate zero would crawl nothing until the next plan.
+  // With a plan for the rate 0, no page would be crawled until the next plan.
   if (rate == Rate()) return;
   const double planned = planned_;
   if (std::abs(rate.per_second() - planned) <= kPlanAgain * planned) return;
@@ -178,7 +180,7 @@ void SharedRate::Obey(Rate rate) {
 
 std::optional<FleetTotal> SharedRate::TotalAsOf(Instant sent) {
   const MutexLock lock(mutex_);
-  // The keeper's word holds as of an instant at which this server surely was the keeper.
+  // The keeper confirms the rate as of `sent`, when this server certainly was the keeper.
   if (keeps()) total_->told = sent;
   return total_;
 }
@@ -231,7 +233,7 @@ void SharedRate::Hear(const v1::ShareRateRequest& request, Answered answered) {
   if (request.has_crawl_rate()) {
     StatusOr<FleetTotal> told = FromProto(request.crawl_rate());
     if (!told.ok()) return answered(told.status());
-    // A total from the future would never be replaced.
+    // A total with a time in the future would never be replaced.
     if (told->told <= clock_.Now() + FleetRateOptions().clock_bound) total = *told;
   }
   leadership_.Hear(*report, total,

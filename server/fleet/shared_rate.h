@@ -1,6 +1,6 @@
-// The one crawl rate of a fleet, on a server of one division. The server obeys its part
-// (RateMember), and splits the whole while it is elected (RateLeadership). Kafka decides who leads;
-// reports and grants go over calls between servers.
+// The shared crawl rate of a fleet, on the server of one division. The server obeys its part of the
+// rate (RateMember), and splits the whole rate while it is elected (RateLeadership). Kafka elects
+// the leader. Reports and grants are sent by calls between servers.
 #ifndef FRESHET_SERVER_FLEET_SHARED_RATE_H_
 #define FRESHET_SERVER_FLEET_SHARED_RATE_H_
 
@@ -32,34 +32,36 @@ class Dispatcher;
 class PlanRunner;
 class Router;
 
-// The options of this fleet. After `silence` another server leads, or serves a division.
+// The options of this fleet. `silence`: a server that was silent for this long is replaced as
+// leader and in its division.
 [[nodiscard]] FleetRateOptions SharingOptions(uint32_t divisions, Duration silence);
 
 // Settings of SharedRate. Value type, thread-compatible.
 struct SharedRateOptions {
   SlotDivision division;
-  uint64_t generation = 0;  // of the store in this run: rises with each server of the division
+  uint64_t generation = 0;  // the store's generation in this run; rises with each run
   Duration silence;         // see SharingOptions
-  Rate total;               // of the fleet, on its keeper's server
+  Rate total;               // rate of the fleet; used only on the keeper's server
 };
 
-// Shares the rate. Thread-safe but for Start and Stop.
+// Shares the rate. Thread-safe, except Start and Stop.
 class SharedRate final : public RateSharing {
  public:
-  // Begins to stand for the lead. Unavailable: try again.
+  // Joins the election of the leader. Unavailable: the caller may try again.
   using Stand = std::function<StatusOr<std::unique_ptr<RateElection>>()>;
 
-  // All references outlive this; `divisions` is stopped before.
+  // All referenced objects must outlive this object, and `divisions` must be stopped before its
+  // destruction.
   SharedRate(const SharedRateOptions& options, Clock& clock, Router& router, Dispatcher& dispatcher,
              PlanRunner& plans, Divisions& divisions, std::function<bool()> serves, Stand stand);
   ~SharedRate() override { Stop(); }
 
   void Start();
-  // Ends the lead and all obedience; the destructor waits until Kafka knows. Before the dispatcher
-  // is destroyed. Idempotent.
+  // Ends the lead, and stops obeying grants. The destructor waits until Kafka knows of it. Must be
+  // called before the dispatcher is destroyed. Idempotent.
   void Stop();
 
-  // Whether anything may be handed out. As cheap as a load.
+  // Returns true if pages may be handed out. As cheap as RateMember::MayHandOut.
   [[nodiscard]] bool MayHandOut() const { return member_.MayHandOut(); }
 
   [[nodiscard]] Rate total() const override FRESHET_EXCLUDES(mutex_);
@@ -75,9 +77,10 @@ class SharedRate final : public RateSharing {
   void Send(const RateReport& report, RateMemberHooks::Answered answered) FRESHET_EXCLUDES(mutex_);
   void Obey(Rate rate);
   void FindLeader() FRESHET_EXCLUDES(mutex_);
-  // The election that it stands in, maybe from now on; nullptr = it does not stand.
+  // The election that this server takes part in; joins it if necessary. nullptr = this server takes
+  // no part now.
   [[nodiscard]] std::shared_ptr<RateElection> Election() FRESHET_EXCLUDES(mutex_);
-  // Gives up a lead that is of no use to the others.
+  // Gives up the lead if the other servers cannot use it (LeadReview).
   void ReviewLead() FRESHET_EXCLUDES(mutex_);
   void Attend();
   [[nodiscard]] std::optional<uint64_t> Leads() const FRESHET_EXCLUDES(mutex_);
@@ -91,18 +94,18 @@ class SharedRate final : public RateSharing {
   const Stand stand_;
   PriceProbe probe_;
   mutable Mutex mutex_;
-  // Only the finder sets it, until Stop; nullptr = it does not stand now.
+  // Set only by the finder, and reset by Stop; nullptr = this server takes no part now.
   std::shared_ptr<RateElection> election_ FRESHET_GUARDED_BY(mutex_);
-  Instant stands_from_;  // used by the finder alone
+  Instant stands_from_;  // finder's thread only
   std::optional<FleetTotal> total_ FRESHET_GUARDED_BY(mutex_);
-  std::optional<uint32_t> leader_ FRESHET_GUARDED_BY(mutex_);  // the division whose server leads
-  std::atomic<double> planned_{0};  // the rate of the last plans, per second
+  std::optional<uint32_t> leader_ FRESHET_GUARDED_BY(mutex_);  // division of the leader
+  std::atomic<double> planned_{0};                             // rate of the last plans, per second
   RateLeadership leadership_;
-  LeadReview review_;  // used by the finder alone
+  LeadReview review_;  // finder's thread only
   RateMember member_;
   std::unique_ptr<Ticker> finder_;
   std::unique_ptr<Ticker> attender_;
-  Reaper leaver_;  // destroys what Stop ends
+  Reaper leaver_;  // destroys the election after Stop
 };
 
 }  // namespace freshet

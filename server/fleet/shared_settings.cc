@@ -21,9 +21,9 @@ namespace {
 
 constexpr const char* kShareSettingsPath = "/freshet.v1.FleetService/ShareSettings";
 constexpr Duration kAttendSettingsEvery = Duration::Millis(250);
-// The wait after an error, and after settings that could not be taken over.
+// The wait after an error, and after settings that could not be applied.
 constexpr Duration kSettingsRest = Duration::Seconds(1);
-// The keeper answers every second.
+// The keeper counts as heard for this long after its last answer. It answers every second.
 constexpr Duration kHeardLately = Duration::Seconds(3);
 
 }  // namespace
@@ -130,11 +130,12 @@ class SharedSettings::Following : public std::enable_shared_from_this<Following>
         return;
       }
       heard_ = now;
-      // A pause set while the report was on its way goes with the next report.
+      // A pause that was set while the report was under way is sent with the next report.
       if (request.has_pause() && pause_ == request.pause()) pause_.reset();
       stay_paused = pause_.has_value();
       takes_ = response->has_settings();
-      // All parts are at least as new as this version, which the first part has.
+      // The version of the first part is used for all parts, because later parts are at least as
+      // new.
       if (takes_ && after_.empty()) version_ = response->settings().version();
       version = version_;
     }
@@ -168,8 +169,8 @@ class SharedSettings::Following : public std::enable_shared_from_this<Following>
     spdlog::info("settings of the fleet are taken over, version {}", version_);
   }
 
-  // `version`: 0 where more parts follow. A later part, such as a pause, does not wait for the plan
-  // of an earlier policy.
+  // `version`: 0 = more parts follow. This can be called after later parts were stored: a later
+  // pause, for example, does not wait until the plan of an earlier policy is in force.
   void OnInForce(uint64_t version, const Status& status) FRESHET_EXCLUDES(mutex_) {
     {
       const MutexLock lock(mutex_);
@@ -203,14 +204,15 @@ class SharedSettings::Following : public std::enable_shared_from_this<Following>
   const std::function<bool()> serves_;
   mutable Mutex mutex_;
   bool stopped_ FRESHET_GUARDED_BY(mutex_) = false;
-  bool asks_ FRESHET_GUARDED_BY(mutex_) = false;     // an answer is to come
-  bool takes_ FRESHET_GUARDED_BY(mutex_) = false;    // a part is being taken over
-  uint64_t version_ FRESHET_GUARDED_BY(mutex_) = 0;  // of the settings that are being taken over
-  std::string after_ FRESHET_GUARDED_BY(mutex_);     // how far they are; empty = at the beginning
+  bool asks_ FRESHET_GUARDED_BY(mutex_) = false;     // an answer is awaited
+  bool takes_ FRESHET_GUARDED_BY(mutex_) = false;    // a part is being stored
+  uint64_t version_ FRESHET_GUARDED_BY(mutex_) = 0;  // version of the settings being taken over
+  // The last stored crawl id; empty = at the beginning.
+  std::string after_ FRESHET_GUARDED_BY(mutex_);
   uint64_t taken_ FRESHET_GUARDED_BY(mutex_) = 0;
   uint64_t in_force_ FRESHET_GUARDED_BY(mutex_) = 0;
   std::optional<v1::FleetSettingsFault> fault_ FRESHET_GUARDED_BY(mutex_);
-  std::optional<std::string> pause_ FRESHET_GUARDED_BY(mutex_);  // unknown to the keeper
+  std::optional<std::string> pause_ FRESHET_GUARDED_BY(mutex_);  // not yet known to the keeper
   std::optional<Instant> heard_ FRESHET_GUARDED_BY(mutex_);
   Instant rests_until_ FRESHET_GUARDED_BY(mutex_);
 };

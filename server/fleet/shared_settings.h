@@ -1,5 +1,6 @@
-// The settings of a fleet, on a server of one division. Division 0 keeps them (SettingsKeeper); all
-// others ask it for changes (SettingsTaking).
+// The shared settings of a fleet, on the server of one division. The server of division 0 keeps the
+// settings (SettingsKeeper). All other servers ask it for changes and apply them
+// (settings_taking.h).
 #ifndef FRESHET_SERVER_FLEET_SHARED_SETTINGS_H_
 #define FRESHET_SERVER_FLEET_SHARED_SETTINGS_H_
 
@@ -19,19 +20,21 @@ namespace freshet {
 // Options of SharedSettings. Value type, thread-compatible.
 struct SharedSettingsOptions {
   SlotDivision division;
-  uint64_t generation = 0;  // of the store in this run: rises with each server of the division
+  uint64_t generation = 0;  // the store's generation in this run; rises with each run
 };
 
-// Keeps or follows the settings. Thread-safe but for Start and Stop.
+// Keeps or follows the settings. Thread-safe, except Start and Stop.
 class SharedSettings final : public SettingsSharing {
  public:
-  // `serves`: whether this server surely serves its division. The clock outlives this.
+  // `serves`: returns true if it is certain that this server serves its division. `clock` must
+  // outlive this object.
   SharedSettings(const SharedSettingsOptions& options, Clock& clock, std::function<bool()> serves);
   ~SharedSettings() override;
 
-  // Before any other call. The context outlives this, and its divisions are stopped before.
+  // Must be called before all other methods. `context` must outlive this object, and its
+  // `divisions` must be stopped before the destruction.
   void Start(const ServerContext& context);
-  // Takes nothing over from now on, and answers all waiting reports. Idempotent.
+  // Takes over no more settings from now on, and answers all waiting reports. Idempotent.
   void Stop();
 
   void Publish(Published done) override;
@@ -48,7 +51,7 @@ class SharedSettings final : public SettingsSharing {
   Clock& clock_;
   const std::function<bool()> serves_;
   std::unique_ptr<Keeping> keeping_;      // nullptr = this server follows
-  std::shared_ptr<Following> following_;  // nullptr = this server keeps; answers hold it as well
+  std::shared_ptr<Following> following_;  // nullptr = this server keeps; shared with callbacks
   std::unique_ptr<Ticker> attender_;
 };
 
