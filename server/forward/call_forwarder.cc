@@ -11,8 +11,8 @@ namespace freshet {
 namespace {
 
 constexpr Duration kLookEvery = Duration::Millis(500);
-// The wait at a stop: calls end as soon as they are asked to; a client that does not listen delays
-// no other.
+// The wait for calls to end at a stop. They end at once, except calls whose clients do not read,
+// and these must not delay the stop.
 constexpr Duration kStopPatience = Duration::Millis(300);
 
 grpc::Status Unavailable(const char* why) { return {grpc::StatusCode::UNAVAILABLE, why}; }
@@ -42,7 +42,7 @@ StreamLimits CallForwarder::Limits() const {
 
 Status CallForwarder::Start(std::function<void(bool)> tell,
                             std::function<void(const std::set<Peer>&)> cut) {
-  // A wrong address or key is reported at the start, not to the first client.
+  // This check reports a wrong address or key at the start, instead of to the first client.
   RETURN_IF_ERROR(ConnectTo({.address = config_.listen, .key = ""}, config_, door_).status());
   tell_ = std::move(tell);
   cut_ = std::move(cut);
@@ -98,7 +98,8 @@ grpc::ServerGenericBidiReactor* CallForwarder::Take(grpc::GenericCallbackServerC
     Refuse(call, Unavailable(options_.nobody));
     return call.get();
   }
-  // Above the limit the serving server would end the connection, with the calls of all others.
+  // The serving server would answer metadata above its limit by closing the connection, which would
+  // end the calls of all clients.
   if (const size_t bytes = call->metadata_bytes();
       bytes > static_cast<size_t>(config_.max_metadata_bytes)) {
     Refuse(call, {grpc::StatusCode::RESOURCE_EXHAUSTED,
@@ -162,7 +163,7 @@ void CallForwarder::Look() {
   bool serving = false;
   {
     const MutexLock lock(mutex_);
-    // While Kafka is away no other server can have begun to serve.
+    // If the search failed, Kafka is down, so no other server can have begun to serve.
     if (found.ok() && *found != peer_) TakeOver(*std::move(found), &steps);
     const Instant now = clock_.Now();
     GiveUpOnWaiting(now, &steps);
@@ -177,7 +178,7 @@ void CallForwarder::Look() {
 
 void CallForwarder::TakeOver(std::optional<ServingPeer> peer, Steps* steps) {
   peer_ = std::move(peer);
-  // The former server may still finish its calls.
+  // The lines stay, because the former server may still finish its calls.
   if (!peer_) return spdlog::info("no server of the cluster serves: {} wait", options_.name);
   if (peer_ != former_) {
     DropLines([](const PeerLine&) { return true; }, kReplaced, steps);
@@ -222,7 +223,7 @@ void CallForwarder::GiveUpOnLines(Instant now, Steps* steps) {
       line->connected = now;
     }
   }
-  // The next connection reads the files again.
+  // The next line will read the certificate files again.
   DropLines([&](const PeerLine& line) { return now - line.connected >= options_.patience; },
             kUnreached, steps);
 }

@@ -1,4 +1,4 @@
-// Forwards calls to another server: a client is served whichever server of a cluster it reaches.
+// Forwards calls to the serving server of a cluster, so that a client can use any of its servers.
 #ifndef FRESHET_SERVER_FORWARD_CALL_FORWARDER_H_
 #define FRESHET_SERVER_FORWARD_CALL_FORWARDER_H_
 
@@ -29,56 +29,59 @@ struct ServerConfig;
 
 // Counts of calls, and of IndexNow pings, of one server since its start. Thread-safe.
 struct ForwardCounters {
-  std::atomic<uint64_t> open{0};       // now
-  std::atomic<uint64_t> forwarded{0};  // since the start, as are the next ones
-  std::atomic<uint64_t> refused{0};    // too many, or no server took the call or answered the ping
-                                       // in time
-  std::atomic<uint64_t> dropped{0};    // their server serves no more
+  std::atomic<uint64_t> open{0};       // number of calls open now
+  std::atomic<uint64_t> forwarded{0};  // since the start, like the next two
+  // Too many calls were open, or no server took the call or answered the ping in time.
+  std::atomic<uint64_t> refused{0};
+  std::atomic<uint64_t> dropped{0};  // their server stopped serving
 };
 
-// The calls to forward, and how. Value type, thread-compatible.
+// Options: which calls are forwarded, and how. Value type, thread-compatible.
 struct ForwardOptions {
-  // The wait for a server to serve, or to be reached: longer than a take-over.
+  // How long a call waits until a server serves or can be reached. This is longer than a takeover.
   Duration patience = Duration::Seconds(15);
-  // The time for passing a message on when others need its room.
+  // How long the server may take to read a message while other calls need the room.
   Duration pass_patience = Duration::Seconds(10);
-  // The prefix of forwarded methods; others are UNIMPLEMENTED.
+  // The prefix of the methods that are forwarded. Others end with UNIMPLEMENTED.
   std::string only = "/";
-  // Whether calls sent on by a standby of this server are forwarded too. Else they are refused,
-  // because their sender has yet to hear who serves.
+  // True if calls that another server has already forwarded to this one are forwarded again. If
+  // false, they are refused, because their sender does not know yet which server serves.
   bool on_behalf = false;
-  // The name of the calls in the log, and the answer while no server serves; that text outlives the
-  // calls.
+  // The name of the calls in the log, and the answer while no server serves. `nobody` must outlive
+  // the calls.
   std::string name = "calls";
   const char* nobody = "no server of the cluster serves at the moment: try again";
 };
 
-// Forwards the calls. Thread-safe but for Start and Stop.
+// Forwards the calls. Thread-safe, except Start and Stop.
 class CallForwarder final : private ForwardedCalls {
  public:
-  // The serving server; nullopt = none, or it cannot be reached. Not OK: unknown at the moment.
+  // Returns the serving server; nullopt = none, or it cannot be reached. Not OK: not known at the
+  // moment.
   using Find = std::function<StatusOr<std::optional<ServingPeer>>()>;
 
-  // `find` is called about twice a second, on a thread of this. All references outlive this.
+  // `find` is called about twice a second, on the forwarder's thread. All referenced objects must
+  // outlive this object.
   CallForwarder(const ServerConfig& config, Door& door, Clock& clock, ForwardCounters& counters,
                 Find find, ForwardOptions options);
   ~CallForwarder() override { Stop(); }
   CallForwarder(const CallForwarder&) = delete;
   CallForwarder& operator=(const CallForwarder&) = delete;
 
-  // The service that takes the calls; its server ends before this does.
+  // The service that takes the calls. The server that uses it must end before this object.
   [[nodiscard]] grpc::CallbackGenericService* service() { return &service_; }
-  // Begins to look for the serving server. Reports each time whether there is one, and the peers
-  // whose connections must be closed (OpenCall::Look). InvalidArgument: ReadRoots'.
+  // Begins to look for the serving server. After each search, calls `tell` with whether a server
+  // serves, and `cut` with the peers whose connections must be closed (OpenCall::Look).
+  // InvalidArgument: the error of ReadRoots.
   [[nodiscard]] Status Start(std::function<void(bool somebody)> tell,
                              std::function<void(const std::set<Peer>& peers)> cut);
-  // Ends all calls, with UNAVAILABLE. Idempotent.
+  // Ends all calls with UNAVAILABLE. Idempotent.
   void Stop() FRESHET_EXCLUDES(mutex_);
-  // Counts all calls of the port, also those that are answered here.
+  // All calls of the port, including those that this server answers itself.
   [[nodiscard]] StreamSet& streams() { return streams_; }
-  // Bytes of answers that wait for clients.
+  // The number of bytes of answers that clients have not read yet.
   [[nodiscard]] size_t answer_bytes() const { return streams_.stats().answer_bytes; }
-  // The server that takes the calls; nullopt = none serves.
+  // The server to which calls are forwarded; nullopt = none serves.
   [[nodiscard]] std::optional<ServingPeer> peer() const FRESHET_EXCLUDES(mutex_) {
     const MutexLock lock(mutex_);
     return peer_;
@@ -97,7 +100,7 @@ class CallForwarder final : private ForwardedCalls {
    private:
     CallForwarder& forwarder_;
   };
-  // An action on a call, taken without any lock.
+  // Actions on calls, to be performed without a lock.
   struct ToConnect {
     CallPtr call;
     std::shared_ptr<grpc::Channel> channel;
@@ -109,26 +112,28 @@ class CallForwarder final : private ForwardedCalls {
   };
   struct Steps {
     std::vector<ToConnect> connect;
-    std::vector<ToEnd> refuse;  // not connected
-    std::vector<ToEnd> drop;    // their server serves no more
+    std::vector<ToEnd> refuse;  // calls that are not connected
+    std::vector<ToEnd> drop;    // calls whose server stopped serving
   };
 
   [[nodiscard]] grpc::ServerGenericBidiReactor* Take(grpc::GenericCallbackServerContext& context)
       FRESHET_EXCLUDES(mutex_);
-  // Finds a line for the call. Not OK: there is none, and the client gets this status.
+  // Finds a line (connection) for the call. Not OK: there is none. The client must then get this
+  // status.
   [[nodiscard]] StatusOr<ToConnect> Assign(const CallPtr& call) FRESHET_REQUIRES(mutex_);
   void Look() FRESHET_EXCLUDES(mutex_);
   void TakeOver(std::optional<ServingPeer> peer, Steps* steps) FRESHET_REQUIRES(mutex_);
-  // Drops these lines and their calls.
+  // Drops the lines for which `of_these` returns true, and their calls.
   void DropLines(const std::function<bool(const PeerLine&)>& of_these, const char* why,
                  Steps* steps) FRESHET_REQUIRES(mutex_);
-  // End what has waited too long: calls for a serving server, lines for a connection.
+  // These two end what has waited too long: calls that wait for a serving server, and lines that
+  // wait for a connection.
   void GiveUpOnWaiting(Instant now, Steps* steps) FRESHET_REQUIRES(mutex_);
   void GiveUpOnLines(Instant now, Steps* steps) FRESHET_REQUIRES(mutex_);
   void AwaitEnd() FRESHET_EXCLUDES(mutex_);
   void Perform(const Steps& steps);
   void Refuse(const CallPtr& call, const grpc::Status& status);
-  // The limits by the present configuration.
+  // The limits of the present configuration.
   [[nodiscard]] StreamLimits Limits() const;
 
   // ForwardedCalls
@@ -147,16 +152,16 @@ class CallForwarder final : private ForwardedCalls {
   std::function<void(const std::set<Peer>&)> cut_;
   Service service_{*this};
   mutable Mutex mutex_;
-  Condition over_;  // signalled at the end of a call
+  Condition over_;  // signaled when calls_ becomes empty
   bool stopped_ FRESHET_GUARDED_BY(mutex_) = false;
-  std::optional<ServingPeer> peer_ FRESHET_GUARDED_BY(mutex_);    // nullopt = none serves
-  std::optional<ServingPeer> former_ FRESHET_GUARDED_BY(mutex_);  // the end of the lines
+  std::optional<ServingPeer> peer_ FRESHET_GUARDED_BY(mutex_);    // nullopt = none
+  std::optional<ServingPeer> former_ FRESHET_GUARDED_BY(mutex_);  // the server that lines_ lead to
   PeerLines lines_ FRESHET_GUARDED_BY(mutex_);
-  StreamSet streams_;  // all calls, and the bytes held for them
-  std::map<CallPtr, PeerLine*> calls_ FRESHET_GUARDED_BY(mutex_);  // nullptr = the line is gone
-  // calls that wait for a serving server, and since when
+  StreamSet streams_;  // all open calls, and the bytes held for them
+  std::map<CallPtr, PeerLine*> calls_ FRESHET_GUARDED_BY(mutex_);  // nullptr = dropped
+  // The calls that wait for a serving server, each with the time since when it waits.
   std::map<CallPtr, Instant> waiting_ FRESHET_GUARDED_BY(mutex_);
-  std::unique_ptr<Ticker> ticker_;  // uses all of them
+  std::unique_ptr<Ticker> ticker_;  // last: uses all members above
 };
 
 }  // namespace freshet

@@ -13,14 +13,14 @@
 namespace freshet {
 namespace {
 
-// A message that waits for a connection is tried again after this time; all other calls are
-// attended to once in kRoundsOfWaiting rounds.
+// The interval of rounds of AttendCalls. Each round handles calls that wait for a connection. Every
+// kRoundsOfWaiting-th round handles all calls.
 constexpr Duration kAttendEvery = Duration::Millis(50);
 constexpr uint64_t kRoundsOfWaiting = 10;
 constexpr Duration kFindEvery = Duration::Millis(500);
 constexpr size_t kSearchesAtATime = 16;
-// An unused call makes room for others after this time. It ends a stream of signals: a poll that
-// continues later counts as two in the other division.
+// An idle call is ended after this time, to make room for others. This also ends a stream of
+// signals, so a poll that continues later counts as two polls in the other division.
 constexpr Duration kIdle = Duration::Seconds(60);
 
 class Handle final : public DivisionCall {
@@ -82,7 +82,7 @@ void DivisionPeers::Stop() {
 
 bool DivisionPeers::IsServed(uint32_t division) {
   const MutexLock lock(mutex_);
-  // The question itself starts the search for the server.
+  // PeerOf adds the division, so that FindAll begins to search for its server.
   return !stopped_ && PeerOf(division).serves.has_value();
 }
 
@@ -117,7 +117,7 @@ void DivisionPeers::FindAll() {
     for (const auto& [division, peer] : peers_) divisions.push_back(division);
   }
   if (divisions.size() == 1) return FindOne(divisions.front());
-  // A broker that does not answer about one division delays no other.
+  // Divisions are searched in parallel, so that a broker that does not answer delays few of them.
   std::vector<std::function<void()>> searches(std::min(divisions.size(), kSearchesAtATime));
   for (size_t i = 0; i < searches.size(); ++i) {
     searches[i] = [this, &divisions, first = i, step = searches.size()] {
@@ -130,7 +130,7 @@ void DivisionPeers::FindAll() {
 void DivisionPeers::FindOne(uint32_t division) {
   StatusOr<std::optional<ServingPeer>> found = find_(division);
   const MutexLock lock(mutex_);
-  // While Kafka is away no other server can have begun to serve.
+  // If the search failed, Kafka is down, so no other server can have begun to serve.
   if (stopped_ || !found.ok() || *found == PeerOf(division).serves) return;
   TakeOver(division, *std::move(found));
 }
@@ -173,8 +173,8 @@ std::optional<PeerLink> DivisionPeers::FindLink(Peer& peer) {
     return std::nullopt;
   }
   PeerLine* const line = *found;
-  // On a connection that is not ready, the call would keep its message from waiting for another
-  // one.
+  // A call on a connection that is not ready would hold its message, which could then not be sent
+  // over another connection.
   if (line->channel->GetState(/*try_to_connect=*/true) != GRPC_CHANNEL_READY) {
     return std::nullopt;
   }

@@ -1,4 +1,5 @@
-// The servers of a fleet that serve other divisions, and the calls to them for clients of this one.
+// The servers of a fleet that serve other divisions, and the calls that this server makes to them
+// for its clients.
 #ifndef FRESHET_SERVER_FORWARD_DIVISION_PEERS_H_
 #define FRESHET_SERVER_FORWARD_DIVISION_PEERS_H_
 
@@ -29,20 +30,21 @@ struct ServerConfig;
 // The peers and their calls. Thread-safe.
 class DivisionPeers final : public Divisions, private PeerCalls {
  public:
-  // The serving server of a division; nullopt = none, or it cannot be reached. Not OK: unknown at
-  // the moment.
+  // Returns the serving server of a division; nullopt = none, or it cannot be reached. Not OK: not
+  // known at the moment.
   using Find = std::function<StatusOr<std::optional<ServingPeer>>(uint32_t division)>;
 
-  // The wait for a server to serve, or to be reached: longer than a take-over.
+  // How long a message waits until a server serves or can be reached. This is longer than a
+  // takeover.
   static constexpr Duration kPatience = Duration::Seconds(15);
-  // A division without a server, or one that cannot be reached, is away after this time: hurried
-  // calls (ShownByClient) no longer wait for it.
+  // If a division had no server that could be reached for this long, hurried calls (ShownByClient)
+  // no longer wait for it.
   static constexpr Duration kHurriedPatience = Duration::Seconds(1);
 
-  // `find` is called about twice a second for each division ever asked, on threads of this, at the
-  // same time for several divisions. Messages wait for `patience` at most, and get
-  // ResourceExhausted while waiting ones exceed `limits.unacknowledged_bytes`. All references
-  // outlive this.
+  // `find` is called about twice a second for each division that was ever asked, on threads of this
+  // object, in parallel for several divisions. Messages wait for at most `patience`. A new message
+  // gets ResourceExhausted while the bytes of waiting ones exceed `limits.unacknowledged_bytes`.
+  // All referenced objects must outlive this object.
   DivisionPeers(const ServerConfig& config, Door& door, Clock& clock, Find find,
                 Duration patience = kPatience);
   ~DivisionPeers() override { Stop(); }
@@ -60,8 +62,9 @@ class DivisionPeers final : public Divisions, private PeerCalls {
     Peer(const ServerConfig& config, const Door& door) : lines(config, door) {}
 
     std::optional<ServingPeer> serves;
-    uint64_t serving = 0;  // number of servers so far
-    // When Connect failed first and last, without a success or a pause of kHurriedPatience.
+    uint64_t serving = 0;  // counts the serving servers so far
+    // The first and the last failure of Connect in a series without a success or a pause of
+    // kHurriedPatience.
     Instant lost;
     Instant tried;
     PeerLines lines;
@@ -71,7 +74,8 @@ class DivisionPeers final : public Divisions, private PeerCalls {
   void FindAll() FRESHET_EXCLUDES(mutex_);
   void FindOne(uint32_t division) FRESHET_EXCLUDES(mutex_);
   void TakeOver(uint32_t division, std::optional<ServingPeer> serves) FRESHET_REQUIRES(mutex_);
-  // A connection to the server of the division, with the call counted; nullopt = there is none.
+  // Finds a connection to the division's server, and counts one more call on it; nullopt = there is
+  // none.
   [[nodiscard]] std::optional<PeerLink> FindLink(Peer& peer) FRESHET_REQUIRES(mutex_);
   [[nodiscard]] Peer& PeerOf(uint32_t division) FRESHET_REQUIRES(mutex_) {
     return peers_.try_emplace(division, config_, door_).first->second;
@@ -91,15 +95,16 @@ class DivisionPeers final : public Divisions, private PeerCalls {
   Clock& clock_;
   const Find find_;
   const Duration patience_;
-  uint64_t rounds_ = 0;  // of AttendCalls, on the attender's thread
+  uint64_t rounds_ = 0;  // rounds of AttendCalls; attender's thread only
   Mutex mutex_;
-  Condition over_;  // signalled at the end of a call
+  Condition over_;  // signaled when calls_ becomes empty
   bool stopped_ FRESHET_GUARDED_BY(mutex_) = false;
   std::map<uint32_t, Peer> peers_ FRESHET_GUARDED_BY(mutex_);  // divisions asked so far
   std::set<CallPtr> calls_ FRESHET_GUARDED_BY(mutex_);
-  std::set<CallPtr> unconnected_ FRESHET_GUARDED_BY(mutex_);  // of calls_: Connect had no link
+  std::set<CallPtr> unconnected_ FRESHET_GUARDED_BY(mutex_);  // part of calls_: Connect had no link
   size_t held_bytes_ FRESHET_GUARDED_BY(mutex_) = 0;
-  // Both use all members above. Kafka may be slow to name the serving server.
+  // Both use all members above. They are two threads, because Kafka can be slow to name the serving
+  // server.
   std::unique_ptr<Ticker> attender_;
   std::unique_ptr<Ticker> finder_;
 };

@@ -18,18 +18,20 @@ constexpr std::string_view kAuthorization = "authorization";
 
 std::string_view TextOf(const grpc::string_ref& text) { return {text.data(), text.size()}; }
 
-// Whether gRPC itself sends the metadata on each of the two connections.
+// Returns true if gRPC sends this metadata itself on each connection, so that it must not be
+// forwarded.
 bool IsOfConnection(std::string_view name) {
   return name.starts_with("grpc-") || name.starts_with(':') || name == "user-agent" ||
          name == "content-type" || name == "accept-encoding" || name == "te" || name == "host";
 }
 
-// Whether the client's metadata goes on unchanged.
+// Returns true if this metadata of the client is forwarded unchanged.
 bool IsOfClient(std::string_view name) {
   return !IsOfConnection(name) && !IsOnBehalf(name) && name != kAuthorization;
 }
 
-// gRPC would end the process if it sent some of the metadata that it accepts.
+// Returns true if gRPC can send this metadata. gRPC accepts some metadata from clients that would
+// abort the process when sent.
 bool CanBeSent(std::string_view name, std::string_view value) {
   if (name.empty()) return false;
   const auto slice = [](std::string_view text) {
@@ -40,7 +42,7 @@ bool CanBeSent(std::string_view name, std::string_view value) {
           grpc_header_nonbin_value_is_legal(slice(value)) != 0);
 }
 
-// Adds metadata of one side to that for the other, if `goes_on` accepts its name.
+// Copies metadata from one side to the other, if `goes_on` accepts its name.
 template <typename Metadata, typename GoesOn, typename Add>
 void PassOn(const Metadata& metadata, const GoesOn& goes_on, const Add& add) {
   for (const auto& [name, value] : metadata) {
@@ -49,23 +51,24 @@ void PassOn(const Metadata& metadata, const GoesOn& goes_on, const Add& add) {
   }
 }
 
-// The bytes unchanged: the serving server finds out whether they are compressed.
+// Copies the bytes without decompressing them. The serving server does that if necessary.
 grpc::ByteBuffer Plain(const grpc::ByteBuffer& bytes) {
   std::vector<grpc::Slice> slices;
   (void)bytes.Dump(&slices);
   return {slices.data(), slices.size()};
 }
 
-// nullptr = only the serving server may know the method.
+// Finds the method; nullptr = not known here, but the serving server may know it.
 const google::protobuf::MethodDescriptor* MethodOf(std::string_view path) {
   std::string name(path.substr(path.starts_with('/') ? 1 : 0));
   std::replace(name.begin(), name.end(), '/', '.');
   return google::protobuf::DescriptorPool::generated_pool()->FindMethodByName(name);
 }
 
-// A message up to this size takes nobody's room: gRPC reads as many bytes of an unread stream.
+// A message up to this size does not count as taking room from others, because gRPC buffers as many
+// bytes of a stream anyway.
 constexpr size_t kLittle = 64 << 10;
-// The longest time that a client that does not listen holds up the end of its call.
+// A dropped call whose client does not read is cut off after this time.
 constexpr Duration kListenPatience = Duration::Seconds(2);
 
 grpc::Status TooManyMessages() {
@@ -113,12 +116,12 @@ bool ForwardedCall::on_behalf() const {
 }
 
 size_t ForwardedCall::metadata_bytes() const {
-  // gRPC's own metadata: the path, the host, its version and the like.
+  // Allowance for metadata that gRPC adds, such as the host and its version.
   constexpr size_t kOfGrpc = 512;
   constexpr size_t kKeyBytes = 64;
   size_t bytes = kOfGrpc + context_.method().size();
   const auto add = [&bytes](const std::string& name, const std::string& value) {
-    // Each entry takes 32 more, and binary values come as Base64.
+    // gRPC counts 32 bytes more for each entry, and sends binary values as Base64.
     const bool binary = name.ends_with("-bin");
     bytes += name.size() + (binary ? (value.size() + 2) / 3 * 4 : value.size()) + 32;
   };
@@ -147,8 +150,8 @@ void ForwardedCall::Connect(std::shared_ptr<grpc::Channel> channel, const std::s
   upstream_context_.set_wait_for_ready(true);
   grpc::GenericStub(channel_).PrepareBidiStreamingCall(&upstream_context_, context_.method(), {},
                                                        &upstream_);
-  // One hold lasts until the server's last word. The other lasts for this function: the client may
-  // be gone already.
+  // The first hold lasts until the server's last message. The second one lasts for this function,
+  // because the client may already have cancelled the call.
   upstream_.AddMultipleHolds(2);
   upstream_.StartCall();
   TellServer();
@@ -167,7 +170,8 @@ void ForwardedCall::Drop(grpc::Status why) {
   StartReadFromServer();
 }
 
-// gRPC has the call only while a write runs, so the status of the write waits until the cut ends.
+// gRPC keeps the call only while a write is under way. So the result of the write is kept back
+// until TryCancel has returned.
 void ForwardedCall::Cut() {
   {
     const MutexLock lock(mutex_);
@@ -262,7 +266,7 @@ grpc::Status ForwardedCall::KeepMessage() {
 void ForwardedCall::OnReadDone(bool ok) {
   NoteTurn();
   const bool first = !std::exchange(read_, true);
-  // A client that has broken off has not said all.
+  // If the client has cancelled the call, a failed read is not the end of its messages.
   const bool gone = !ok && context_.IsCancelled();
   if (first && (gone || spoken_.exchange(true))) return;
   if (!first && !HoldUpstream()) return;
@@ -286,7 +290,7 @@ void ForwardedCall::TellServer() {
   if (ended_) return upstream_.StartWritesDone();
   {
     const MutexLock lock(mutex_);
-    // The size does not count: a message that is being taken is soon through.
+    // The size is given as 0, because a message is quickly sent once the server reads it.
     with_server_.emplace(server_patience_);
     with_server_->Begin(0, Patience::Clock::now());
   }
@@ -329,7 +333,7 @@ void ForwardedCall::ReadFromServer() {
   {
     const MutexLock lock(mutex_);
     awaits_server_ = true;
-    // Only the end of the call follows.
+    // For a dropped or cancelled call, only the end follows, which needs no room.
     if (!dropped_ && !context_.IsCancelled() && !streams_.HasRoom(shared_from_this(), 0, 1)) return;
   }
   StartReadFromServer();
@@ -405,7 +409,7 @@ void ForwardedCall::OnServerDone(const grpc::Status& status) {
     dropped = dropped_;
   }
   if (dropped) return Finish(*dropped);
-  // The server decides when the client may come again.
+  // The server decides when the client may retry, so its pushback is forwarded.
   PassOn(
       upstream_context_.GetServerTrailingMetadata(),
       [](std::string_view name) {
@@ -421,7 +425,7 @@ void ForwardedCall::OnDone() {
   LetGo(&ForwardedCall::message_);
   LetGo(&ForwardedCall::answer_);
   calls_.OnOver(self_);
-  // This is the last use of the object, unless another thread holds it.
+  // The object is destroyed here, unless another thread still holds it.
   const std::shared_ptr<ForwardedCall> self = std::move(self_);
 }
 

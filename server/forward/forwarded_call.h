@@ -1,5 +1,5 @@
-// One forwarded call: passes its client's messages to the serving server, and answers back, one at
-// a time.
+// One forwarded call. It passes the client's messages to the serving server, and the answers back,
+// one message at a time in each direction.
 #ifndef FRESHET_SERVER_FORWARD_FORWARDED_CALL_H_
 #define FRESHET_SERVER_FORWARD_FORWARDED_CALL_H_
 
@@ -34,61 +34,66 @@ class ForwardedCalls {
   ForwardedCalls(const ForwardedCalls&) = delete;
   ForwardedCalls& operator=(const ForwardedCalls&) = delete;
 
-  // The first message has come, or the client has sent none: Connect or Refuse follows.
+  // Called when the first message has come, or the client has ended its side without one. The owner
+  // must then call Connect or Refuse.
   virtual void OnSpoken(const std::shared_ptr<ForwardedCall>& call) = 0;
-  // A call ends because others need its room.
+  // Called when a call ends because others need its room.
   virtual void OnOutdone() = 0;
-  // The client has gone, or gRPC is done with the call: nothing more comes of it.
+  // OnClientGone: the client has cancelled the call. OnOver: gRPC is done with the call, and this
+  // is the last event.
   virtual void OnClientGone(const std::shared_ptr<ForwardedCall>& call) = 0;
   virtual void OnOver(const std::shared_ptr<ForwardedCall>& call) = 0;
 };
 
-// How long a call may hold room that others need. Value type, thread-compatible.
+// How long a call may hold room that other calls need. Value type, thread-compatible.
 struct ForwardPatience {
   Duration with_server;  // how long the server may take to read a message
   Duration with_client;  // how long the client may take to read answers
 };
 
-// The call. At most one message is on its way in each direction; a unary call reads one message
-// only. Both count in the client's share of the set of calls: above it nothing more is read from
-// either side. The serving server hears of the call once the first message has come, so silent
-// calls cost it nothing. Lives until gRPC is done with it and nobody holds it. Thread-safe; Connect
-// or Refuse is called once.
+// The call. At most one message is under way in each direction. A unary call reads only one
+// message. The bytes of both messages count in the client's share of `streams`. While the client is
+// above its share, the call reads nothing from either side. The serving server is called only once
+// the first message has come, so silent calls cost it nothing. Lives until gRPC is done with it and
+// no shared_ptr is left. Thread-safe. Connect or Refuse must be called exactly once.
 class ForwardedCall final : public grpc::ServerGenericBidiReactor,
                             public OpenCall,
                             public std::enable_shared_from_this<ForwardedCall> {
  public:
-  // All references outlive this.
+  // All referenced objects must outlive this object.
   ForwardedCall(ForwardedCalls& calls, StreamSet& streams, const Authoriser& authoriser,
                 const ForwardPatience& patience, grpc::GenericCallbackServerContext& context);
 
-  // Keeps the call alive until gRPC is done with it. To be called right after construction as a
+  // Keeps the object alive until gRPC is done with it. Must be called right after construction as a
   // shared_ptr.
   void Begin() { self_ = shared_from_this(); }
-  // Reads the first message, before gRPC gets the call. The call is in the set of calls.
+  // Reads the first message. Must be called before the reactor is returned to gRPC. Precondition:
+  // the call is in `streams`.
   void Listen() { StartRead(&from_client_); }
-  // Counts the first message as held. Not OK: there is no room for it.
+  // Counts the message that was read last as held. Not OK: there is no room for it.
   [[nodiscard]] grpc::Status KeepMessage() FRESHET_EXCLUDES(mutex_);
-  // The size of its metadata at the serving server, as gRPC counts, with our additions.
+  // The size of the metadata that the serving server will get, as gRPC counts it, including the
+  // metadata that forwarding adds.
   [[nodiscard]] size_t metadata_bytes() const;
-  // Whether the call was already forwarded to this server.
+  // Returns true if another server has forwarded the call to this one.
   [[nodiscard]] bool on_behalf() const;
-  // Sends everything on over the channel, with the server's key as proof.
+  // Begins to forward over the channel. `key`: the key of the serving server, which proves that
+  // this server may act for clients.
   void Connect(std::shared_ptr<grpc::Channel> channel, const std::string& key);
   void Refuse(const grpc::Status& status) {
     spoken_ = true;
     Finish(status);
   }
-  // Ends a connected call, with this status for the client.
+  // Ends a connected call. The client gets this status.
   void Drop(grpc::Status why) FRESHET_EXCLUDES(mutex_);
-  // Ends the call without waiting for the client to take its bytes.
+  // Ends the call without waiting until the client has read the answer.
   void Cut() FRESHET_EXCLUDES(mutex_);
 
-  // The client that the call is counted for (Authoriser::ClientOf).
+  // The client for which the call counts (Authoriser::ClientOf).
   [[nodiscard]] const std::string& client() const override { return client_; }
   [[nodiscard]] bool admin() const override { return admin_; }
   [[nodiscard]] CallKind kind() const override { return kind_; }
-  // Ends the call before any message has come.
+  // Ends the call if no message has come yet.
   void Dismiss(grpc::Status status) override {
     if (!spoken_.exchange(true)) Finish(status);
   }
@@ -110,70 +115,73 @@ class ForwardedCall final : public grpc::ServerGenericBidiReactor,
     ForwardedCall& call_;
   };
 
-  // Events of the client's side:
+  // Events of the client's side.
   void OnReadDone(bool ok) override;
   void OnWriteDone(bool ok) override FRESHET_EXCLUDES(mutex_);
   void OnCancel() override;
   void OnDone() override;
-  // Events of the serving server's side:
+  // Events of the serving server's side.
   void OnServerBegan(bool ok);
   void OnServerSaid(bool ok);
   void OnToldServer(bool ok);
   void OnServerDone(const grpc::Status& status) FRESHET_EXCLUDES(mutex_);
 
   void AddMetadata(const std::string& key);
-  // Sends on what was read last: a message, or the end.
+  // Forwards to the server what was read last: a message, or the end of the messages.
   void TellServer() FRESHET_EXCLUDES(mutex_);
-  // A write to the client has left, or never will.
+  // Called when a write to the client has succeeded or failed.
   void OnWritten(bool ok);
-  // Each reads now, or once the client is within its share again.
+  // Each of these reads now or, if the client is above its share, once it is within its share
+  // again.
   void ReadFromClient() FRESHET_EXCLUDES(mutex_);
   void ReadFromServer() FRESHET_EXCLUDES(mutex_);
-  // Each follows one of these, once.
+  // Each starts the read that one of the above has requested, at most once for each request.
   void StartReadFromClient() FRESHET_EXCLUDES(mutex_);
   void StartReadFromServer() FRESHET_EXCLUDES(mutex_);
-  // Frees what is held for one direction.
+  // Frees the room that is held for the message of one direction.
   void LetGo(std::optional<Kept> ForwardedCall::*kept) FRESHET_EXCLUDES(mutex_);
-  // Whether calls of `upstream_` may be made, until RemoveHold: the server has not ended the call.
+  // Takes a hold on `upstream_`. Returns true if the server has not ended the call. Only then may
+  // the caller use `upstream_`, until RemoveHold.
   [[nodiscard]] bool HoldUpstream() FRESHET_EXCLUDES(mutex_);
-  // The server has ended the call.
+  // Called when the server has ended the call: removes the last hold on `upstream_`.
   void EndUpstream() FRESHET_EXCLUDES(mutex_);
 
   ForwardedCalls& calls_;
   StreamSet& streams_;
   grpc::GenericCallbackServerContext& context_;
-  const Peer peer_;  // kept here, as gRPC forgets the peer of a cancelled call
+  const Peer peer_;  // a copy, because gRPC forgets the peer of a cancelled call
   const Duration server_patience_;
   std::string client_;
   bool admin_ = false;
-  bool goes_on_ = true;  // whether the client may send more than one message
+  bool goes_on_ = true;  // the client may send more than one message
   CallKind kind_ = CallKind::kStream;
-  std::shared_ptr<ForwardedCall> self_;  // until OnDone
+  std::shared_ptr<ForwardedCall> self_;  // keeps this object alive until OnDone
   std::shared_ptr<grpc::Channel> channel_;
   grpc::ClientContext upstream_context_;
   Upstream upstream_;
-  grpc::ByteBuffer from_client_;     // used by gRPC while it reads
-  grpc::ByteBuffer to_server_;       // used by gRPC while it writes
-  bool ended_ = false;               // whether the client's messages are over: none was read
-  bool read_ = false;                // whether a message was read, or the end
-  std::atomic<bool> spoken_{false};  // the same, or nothing is waited for
-  grpc::ByteBuffer from_server_;     // used by gRPC while it reads or writes
+  grpc::ByteBuffer from_client_;     // in use by gRPC during a read
+  grpc::ByteBuffer to_server_;       // in use by gRPC during a write
+  bool ended_ = false;               // the last read was the end of the client's messages
+  bool read_ = false;                // a message, or the end, was read
+  std::atomic<bool> spoken_{false};  // like read_; also true if no message is awaited
+  grpc::ByteBuffer from_server_;     // in use by gRPC during a read or a write
   Mutex mutex_;
   bool upstream_over_ FRESHET_GUARDED_BY(mutex_) = false;
-  std::optional<grpc::Status> dropped_ FRESHET_GUARDED_BY(mutex_);  // the reason, once dropped
+  std::optional<grpc::Status> dropped_ FRESHET_GUARDED_BY(mutex_);  // reason of Drop
   Patience::Clock::time_point dropped_at_ FRESHET_GUARDED_BY(mutex_);
-  // The bytes held for the client's message, and for an answer that it has not taken.
+  // The bytes held for the client's message, and for an answer that the client has not read yet.
   std::optional<Kept> message_ FRESHET_GUARDED_BY(mutex_);
   std::optional<Kept> answer_ FRESHET_GUARDED_BY(mutex_);
-  // The patience for a message on its way; the client's covers all answers together.
+  // The patience for the message under way to the server, and for all answers to the client
+  // together.
   std::optional<Patience> with_server_ FRESHET_GUARDED_BY(mutex_);
   Patience with_client_ FRESHET_GUARDED_BY(mutex_);
-  bool writing_ FRESHET_GUARDED_BY(mutex_) = false;         // to the client
-  bool cutting_ FRESHET_GUARDED_BY(mutex_) = false;         // the call is being cancelled
-  std::optional<bool> written_ FRESHET_GUARDED_BY(mutex_);  // status of a write that ended
-                                                            // meanwhile
-  bool awaits_client_ FRESHET_GUARDED_BY(mutex_) = false;   // to be read, once allowed
-  bool awaits_server_ FRESHET_GUARDED_BY(mutex_) = false;   // to be read, once allowed
+  bool writing_ FRESHET_GUARDED_BY(mutex_) = false;  // a write to the client is under way
+  bool cutting_ FRESHET_GUARDED_BY(mutex_) = false;  // the call is being cancelled
+  // The result of a write that ended during the cancellation.
+  std::optional<bool> written_ FRESHET_GUARDED_BY(mutex_);
+  bool awaits_client_ FRESHET_GUARDED_BY(mutex_) = false;  // a read is requested
+  bool awaits_server_ FRESHET_GUARDED_BY(mutex_) = false;  // a read is requested
 };
 
 }  // namespace freshet

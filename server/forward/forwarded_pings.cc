@@ -8,10 +8,11 @@
 namespace freshet {
 namespace {
 
-// The wait for the serving server, which may have to ask another division for three seconds.
+// The wait for the serving server. The server itself may wait for another division for up to three
+// seconds.
 constexpr Duration kPatience = Duration::Seconds(5);
 constexpr Duration kRest = Duration::Seconds(10);
-// Bytes of a message besides the body.
+// An allowance for the bytes of a message besides the body.
 constexpr size_t kRoom = 512;
 
 HttpResponse ResponseOf(const v1::AnswerPingResponse& answer) {
@@ -57,7 +58,7 @@ const char* ForwardedPings::Refused(const HttpRequest& request, HttpResponse* re
   }
   if (status.error_code() == grpc::StatusCode::CANCELLED) return "this server is stopping";
   if (!IsUnanswered(status)) {
-    // Logged at debug: one client can send it over and over.
+    // The level is debug, because one client could cause this line again and again.
     spdlog::debug("a ping was refused by {}: {}", peer->address, status.error_message());
     return "the server that serves does not take it";
   }

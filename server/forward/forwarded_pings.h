@@ -1,5 +1,4 @@
-// Forwards IndexNow pings that come to a standby: the serving server answers them, on behalf of
-// their senders.
+// Forwards the IndexNow pings that a standby receives to the serving server, which answers them.
 #ifndef FRESHET_SERVER_FORWARD_FORWARDED_PINGS_H_
 #define FRESHET_SERVER_FORWARD_FORWARDED_PINGS_H_
 
@@ -18,13 +17,13 @@ namespace freshet {
 
 struct ServerConfig;
 
-// The forwarder. Thread-safe, but one Answer at a time.
+// The forwarder. Thread-safe, except Answer: only one thread at a time may call it.
 class ForwardedPings {
  public:
-  // The serving server; nullopt = none, or unknown.
+  // Returns the serving server; nullopt = none, or not known.
   using Find = std::function<std::optional<ServingPeer>()>;
 
-  // All references outlive this.
+  // All referenced objects must outlive this object.
   ForwardedPings(const ServerConfig& config, const Door& door, Clock& clock,
                  ForwardCounters& counters, Find find)
       : config_(config),
@@ -33,15 +32,15 @@ class ForwardedPings {
         find_(std::move(find)),
         connection_(config, door) {}
 
-  // Waits for the answer. 503: no server serves, or it gave no answer within five seconds. Then 503
-  // at once for ten seconds, because other pings wait. 413: the ping is too large for a message
-  // between servers.
+  // Forwards a ping and waits for the answer. 503: no server serves, or the server did not answer
+  // within five seconds. After that, all pings get 503 at once for ten seconds, so that they do not
+  // wait one after the other. 413: the ping is too large for a message between servers.
   [[nodiscard]] HttpResponse Answer(const HttpRequest& request);
-  // Ends what is being waited for; nothing is asked any more. Idempotent.
+  // Cancels the call under way, and makes no more calls. Idempotent.
   void Stop() { connection_.Stop(); }
 
  private:
-  // Why there is no answer; nullptr = there is one.
+  // Returns the reason why there is no answer; nullptr = `response` is set.
   [[nodiscard]] const char* Refused(const HttpRequest& request, HttpResponse* response);
 
   const ServerConfig& config_;
@@ -49,9 +48,9 @@ class ForwardedPings {
   ForwardCounters& counters_;
   const Find find_;
   PeerConnection connection_;
-  // Used by Answer alone:
+  // Only Answer uses the following fields.
   std::optional<ServingPeer> silent_;  // the last server that did not answer
-  Instant rests_until_;                // when silent_ may be asked again
+  Instant rests_until_;                // silent_ is not asked before this time
 };
 
 }  // namespace freshet

@@ -1,4 +1,4 @@
-// The gRPC port of a standby: the serving server answers its calls.
+// The gRPC port of a standby. It forwards all calls to the serving server, except health checks.
 #ifndef FRESHET_SERVER_FORWARD_FORWARDER_H_
 #define FRESHET_SERVER_FORWARD_FORWARDER_H_
 
@@ -20,24 +20,25 @@ namespace freshet {
 
 struct ServerConfig;
 
-// The port. Thread-safe but for Start and Stop.
+// The port. Thread-safe, except Start and Stop.
 class Forwarder {
  public:
-  // At most `connections` of gRPC are open at a time; the rest as in CallForwarder.
+  // At most `connections` gRPC connections are open at a time. The other parameters are those of
+  // CallForwarder.
   Forwarder(const ServerConfig& config, size_t connections, Door& door, Clock& clock,
             ForwardCounters& counters, CallForwarder::Find find, ForwardOptions options = {});
   ~Forwarder() { Stop(); }
   Forwarder(const Forwarder&) = delete;
   Forwarder& operator=(const Forwarder&) = delete;
 
-  // Takes calls at `listen`. Returns the port number. Unavailable says why it is not possible;
-  // InvalidArgument as ReadRoots.
+  // Begins to take calls at the configured address `listen`. Returns the port number. Unavailable:
+  // the server cannot listen there. InvalidArgument: the error of ReadRoots.
   [[nodiscard]] StatusOr<int> Start();
-  // Ends all calls with UNAVAILABLE, and frees the port. Idempotent.
+  // Ends all calls with UNAVAILABLE, and closes the port. Idempotent.
   void Stop();
-  // As CallForwarder.
+  // See CallForwarder.
   [[nodiscard]] size_t answer_bytes() const { return calls_.answer_bytes(); }
-  // The server that takes the calls; nullopt = none serves.
+  // The server to which calls are forwarded; nullopt = none serves.
   [[nodiscard]] std::optional<ServingPeer> peer() const { return calls_.peer(); }
 
  private:
@@ -48,7 +49,7 @@ class Forwarder {
   RequestIds request_ids_;
   HealthCalls health_;
   Switchboard switchboard_;
-  GrpcPort port_;  // its server calls `switchboard_`
+  GrpcPort port_;  // last: its server calls `switchboard_`
 };
 
 }  // namespace freshet

@@ -13,7 +13,7 @@ Status Unanswered(uint32_t division) {
                     "division {} cannot be reached at the moment: try again", division);
 }
 
-// Whether a call ended otherwise than by the server's will.
+// Returns true if a gRPC call was broken off, and was not refused by the server.
 bool BrokeOff(const Status& status) {
   return status.ok() || absl::IsUnavailable(status) || absl::IsCancelled(status) ||
          absl::IsUnknown(status) || absl::IsInternal(status);
@@ -31,7 +31,7 @@ Status Stopping() {
 
 }  // namespace
 
-// One gRPC call. Lives until that is over.
+// One gRPC call. Deletes itself when gRPC is done with it.
 class PeerCall::Attempt final : public grpc::ClientBidiReactor<grpc::ByteBuffer, grpc::ByteBuffer> {
  public:
   Attempt(std::shared_ptr<PeerCall> call, PeerLink link)
@@ -41,7 +41,8 @@ class PeerCall::Attempt final : public grpc::ClientBidiReactor<grpc::ByteBuffer,
     }
   }
 
-  // One hold lasts until the server's last word, one until the caller is done with this.
+  // Starts the call with two holds. The first lasts until the server's last message, and the caller
+  // must remove the second.
   void Start() {
     grpc::GenericStub(link_.channel).PrepareBidiStreamingCall(&context_, call_->path_, {}, this);
     AddMultipleHolds(2);
@@ -57,7 +58,7 @@ class PeerCall::Attempt final : public grpc::ClientBidiReactor<grpc::ByteBuffer,
 
   void OnWriteDone(bool ok) override {
     written_.Clear();
-    // A failed write ends the call, and is answered then.
+    // A failed write ends the call. OnEnd then answers the message.
     if (ok) call_->OnWriteDone();
   }
   void OnReadDone(bool ok) override {
@@ -78,8 +79,8 @@ class PeerCall::Attempt final : public grpc::ClientBidiReactor<grpc::ByteBuffer,
   const std::shared_ptr<PeerCall> call_;
   const PeerLink link_;
   grpc::ClientContext context_;
-  grpc::ByteBuffer read_;     // gRPC's
-  grpc::ByteBuffer written_;  // gRPC's while it writes
+  grpc::ByteBuffer read_;     // in use by gRPC
+  grpc::ByteBuffer written_;  // in use by gRPC during a write
 };
 
 PeerCall::PeerCall(PeerCalls& calls, uint32_t division, std::string path, ShownByClient client)
@@ -118,7 +119,7 @@ void PeerCall::Attend(Instant too_long, Instant idle, uint64_t serving) {
   bool untaken = false;
   {
     const MutexLock lock(mutex_);
-    // Messages for a server that accepts messages wait without a limit.
+    // Messages wait without a limit if the server takes messages.
     const bool reached = attempt_ != nullptr && taken_;
     const auto is_late = [&](const Waiting& waiting) { return waiting.since < too_long; };
     if (!reached && waiting_.Find(is_late) != nullptr) GiveUp(Unanswered(division_), &steps);
@@ -176,7 +177,7 @@ PeerCall::Steps PeerCall::NextSteps(Steps steps) {
   Waiting next = waiting_.Pop();
   writing_bytes_ = next.message.Length();
   steps.write = std::move(next.message);
-  // The answer may come before the write is reported.
+  // This comes before the write, because the answer can come before OnWriteDone.
   sent_.push_back(std::move(next.answered));
   steps.attempt = attempt_;
   attempt_->AddHold();
@@ -190,7 +191,7 @@ void PeerCall::Perform(Steps steps) {
   if (steps.writes_done) steps.attempt->StartWritesDone();
   if (steps.attempt != nullptr) steps.attempt->RemoveHold();
   if (steps.connect) Connect();
-  // Nobody may have the call any more afterwards.
+  // This comes last, because the owner may then drop the call.
   if (steps.over) calls_.OnOver(shared_from_this());
 }
 
@@ -212,7 +213,7 @@ void PeerCall::Connect() {
     const MutexLock lock(mutex_);
     connecting_ = false;
     stopped = stopped_;
-    // Without a link, Attend tries again.
+    // If there is no link, Attend tries again.
     if (attempt != nullptr || waiting_.empty()) steps = NextSteps({});
   }
   if (attempt != nullptr) {
@@ -252,7 +253,7 @@ void PeerCall::OnAnswer(grpc::ByteBuffer message) {
   {
     const MutexLock lock(mutex_);
     heard_ = calls_.Now();
-    // Answers beyond the number of messages are dropped.
+    // An answer without a message is ignored.
     if (sent_.empty()) return;
     answered = std::move(sent_.front());
     sent_.pop_front();

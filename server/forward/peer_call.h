@@ -1,5 +1,5 @@
-// A DivisionCall: messages wait until a server serves the division, and go there over one gRPC call
-// at a time.
+// The implementation of DivisionCall. Messages wait until a server serves the division, and are
+// then sent there over one gRPC call at a time.
 #ifndef FRESHET_SERVER_FORWARD_PEER_CALL_H_
 #define FRESHET_SERVER_FORWARD_PEER_CALL_H_
 
@@ -28,8 +28,8 @@ class PeerCall;
 // thread-compatible.
 struct PeerLink {
   std::shared_ptr<grpc::Channel> channel;
-  std::string key;       // proves calls there
-  uint64_t serving = 0;  // rises with each serving server of the division
+  std::string key;       // key of the server, which proves that this server may call it
+  uint64_t serving = 0;  // number of the serving server, rises with each new one
 };
 
 // The owner of the calls. Thread-safe.
@@ -40,35 +40,38 @@ class PeerCalls {
   PeerCalls(const PeerCalls&) = delete;
   PeerCalls& operator=(const PeerCalls&) = delete;
 
-  // nullopt = no link now, and Attend follows. Each link is given back by one Release.
+  // Returns a link for a gRPC call. The call gives it back by one Release. nullopt = there is none
+  // now; the owner must call Attend later.
   [[nodiscard]] virtual std::optional<PeerLink> Connect(const std::shared_ptr<PeerCall>& call) = 0;
   virtual void Release(const PeerCall& call, const PeerLink& link) = 0;
   [[nodiscard]] virtual Instant Now() const = 0;
-  // Whether a message of `bytes` bytes may wait; if so, Free follows.
+  // Returns true if a message of `bytes` bytes may wait. The call then calls Free when the message
+  // no longer waits.
   [[nodiscard]] virtual bool Hold(size_t bytes) = 0;
   virtual void Free(size_t bytes) = 0;
-  // Nothing more comes of the call.
+  // Called at the end of the call, as its last event.
   virtual void OnOver(const std::shared_ptr<PeerCall>& call) = 0;
 };
 
 // The call. Thread-safe.
 class PeerCall final : public std::enable_shared_from_this<PeerCall> {
  public:
-  // `calls` outlives this.
+  // `calls` must outlive this object.
   PeerCall(PeerCalls& calls, uint32_t division, std::string path, ShownByClient client);
   ~PeerCall();
 
   [[nodiscard]] uint32_t division() const { return division_; }
-  // Whether it waits for no division that has been away.
+  // Returns true if the call must not wait for a division that cannot be reached (ShownByClient).
   [[nodiscard]] bool hurried() const { return client_.hurried; }
   // As DivisionCall::Send.
   void Send(const grpc::ByteBuffer& message, DivisionCall::Answered answered, uint64_t client)
       FRESHET_EXCLUDES(mutex_);
-  // Ends the sending of messages.
+  // Ends the stream of messages. The call ends once all messages are answered.
   void Close() FRESHET_EXCLUDES(mutex_);
-  // Goes on if it can. Gives up messages that no server has taken since before `too_long`. Ends a
-  // gRPC call that is silent since before `idle`, until there is more to send. `serving` is the
-  // present server's: a call to another one ends; 0 = none serves.
+  // Continues if possible. Answers messages with Unavailable if they wait since before `too_long`
+  // and no server takes messages. Ends the gRPC call if it was idle since before `idle`; the next
+  // message begins a new one. `serving`: the PeerLink::serving of the present server; 0 = none
+  // serves. A gRPC call to another server is cancelled.
   void Attend(Instant too_long, Instant idle, uint64_t serving) FRESHET_EXCLUDES(mutex_);
   // Ends the call, and answers all open messages with Unavailable.
   void Stop() FRESHET_EXCLUDES(mutex_);
@@ -81,28 +84,28 @@ class PeerCall final : public std::enable_shared_from_this<PeerCall> {
     Instant since;
   };
   using Answer = std::pair<DivisionCall::Answered, StatusOr<grpc::ByteBuffer>>;
-  // Actions to be done without the lock.
+  // Actions to perform without the lock.
   struct Steps {
     bool connect = false;
-    Attempt* attempt = nullptr;  // held, for one of these
+    Attempt* attempt = nullptr;  // has a hold, for `write` or `writes_done`
     std::optional<grpc::ByteBuffer> write;
     bool writes_done = false;
     std::vector<Answer> answers;
-    size_t freed = 0;  // bytes
+    size_t freed = 0;  // bytes to free
     bool over = false;
   };
 
-  // Adds the next steps to those already there.
+  // Adds the next actions to `steps`.
   [[nodiscard]] Steps NextSteps(Steps steps) FRESHET_REQUIRES(mutex_);
-  // The attempt ends once all sent messages are answered.
+  // Ends the client's side of the gRPC call, which then ends once all sent messages are answered.
   [[nodiscard]] Steps EndWrites(Steps steps) FRESHET_REQUIRES(mutex_);
   void Perform(Steps steps) FRESHET_EXCLUDES(mutex_);
   void Connect() FRESHET_EXCLUDES(mutex_);
-  // Cancels the attempt unless `spares` accepts it.
+  // Cancels the gRPC call unless `spares` returns true for it.
   void CancelAttempt(const std::function<bool(const Attempt&)>& spares) FRESHET_EXCLUDES(mutex_);
   // Answers all waiting messages with `why`.
   void GiveUp(const Status& why, Steps* steps) FRESHET_REQUIRES(mutex_);
-  // Events of the attempt:
+  // Events of the gRPC call.
   void OnWriteDone() FRESHET_EXCLUDES(mutex_);
   void OnAnswer(grpc::ByteBuffer message) FRESHET_EXCLUDES(mutex_);
   void OnEnding() FRESHET_EXCLUDES(mutex_);
@@ -113,14 +116,16 @@ class PeerCall final : public std::enable_shared_from_this<PeerCall> {
   const std::string path_;
   const ShownByClient client_;
   Mutex mutex_;
-  ClientTurns<Waiting, uint64_t> waiting_ FRESHET_GUARDED_BY(mutex_);   // not sent yet
-  std::deque<DivisionCall::Answered> sent_ FRESHET_GUARDED_BY(mutex_);  // not answered yet
-  Attempt* attempt_ FRESHET_GUARDED_BY(mutex_) = nullptr;               // until OnEnd
-  bool connecting_ FRESHET_GUARDED_BY(mutex_) = false;  // the attempt, if any, has yet to start
+  ClientTurns<Waiting, uint64_t> waiting_ FRESHET_GUARDED_BY(mutex_);  // messages not sent yet
+  // Callbacks of sent messages that are not answered yet.
+  std::deque<DivisionCall::Answered> sent_ FRESHET_GUARDED_BY(mutex_);
+  // The gRPC call, until OnEnd; nullptr = none.
+  Attempt* attempt_ FRESHET_GUARDED_BY(mutex_) = nullptr;
+  bool connecting_ FRESHET_GUARDED_BY(mutex_) = false;  // Connect is under way
   bool writing_ FRESHET_GUARDED_BY(mutex_) = false;
   size_t writing_bytes_ FRESHET_GUARDED_BY(mutex_) = 0;
-  bool taken_ FRESHET_GUARDED_BY(mutex_) = false;  // the attempt has taken a message
-  Instant heard_ FRESHET_GUARDED_BY(mutex_);       // last sign of the attempt, or its beginning
+  bool taken_ FRESHET_GUARDED_BY(mutex_) = false;  // the server has taken a message
+  Instant heard_ FRESHET_GUARDED_BY(mutex_);       // last event of the gRPC call, or its start
   bool writes_done_ FRESHET_GUARDED_BY(mutex_) = false;
   bool ending_ FRESHET_GUARDED_BY(mutex_) = false;  // the server has ended the call
   bool closed_ FRESHET_GUARDED_BY(mutex_) = false;

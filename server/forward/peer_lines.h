@@ -1,4 +1,5 @@
-// The connections to one server of the fleet, each with as many calls as it may have streams.
+// The connections to one server of the fleet. Each carries as many calls as a connection may have
+// streams.
 #ifndef FRESHET_SERVER_FORWARD_PEER_LINES_H_
 #define FRESHET_SERVER_FORWARD_PEER_LINES_H_
 
@@ -22,24 +23,27 @@ struct ServerConfig;
 // A connection, owned by PeerLines.
 struct PeerLine {
   std::shared_ptr<grpc::Channel> channel;
-  uint64_t certificate = 0;  // version of the certificate that it shows
-  size_t calls = 0;          // open ones, counted by its user
-  Instant connected;         // its last connection, or the first call made for it
+  uint64_t certificate = 0;  // version of the certificate that the connection uses
+  size_t calls = 0;          // number of open calls; the user of PeerLines counts them
+  Instant connected;         // last time known to be connected or idle; set by the user
 };
 
 // The connections. Thread-compatible.
 class PeerLines {
  public:
-  // Connections with one certificate; older ones go with their last calls.
+  // The most connections with the present certificate. A connection with an older certificate is
+  // dropped when its last call has ended.
   static constexpr size_t kMost = 8;
 
-  // Both outlive this.
+  // `config` and `door` must outlive this object.
   PeerLines(const ServerConfig& config, const Door& door) : config_(config), door_(door) {}
 
-  // Finds a connection with room for a call, or makes one: it stays in place until it is dropped.
-  // ResourceExhausted: all are full. InvalidArgument as ConnectTo.
+  // Finds a connection with room for a call, or makes one. The pointer is valid until the
+  // connection is dropped. ResourceExhausted: all connections are full. InvalidArgument: the error
+  // of ConnectTo.
   [[nodiscard]] StatusOr<PeerLine*> Find(const ServingPeer& peer);
-  // Forgets these lines; their calls stay open until their owners end them.
+  // Removes the lines for which `of_these` returns true. Their calls stay open until their owners
+  // end them.
   void Drop(const std::function<bool(const PeerLine&)>& of_these);
 
   [[nodiscard]] const std::vector<std::unique_ptr<PeerLine>>& all() const { return lines_; }

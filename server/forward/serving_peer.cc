@@ -17,10 +17,10 @@ namespace freshet {
 namespace {
 
 constexpr std::string_view kForm = "freshet1 ";
-// The pauses between two attempts to connect.
+// The least and the longest pause between two attempts to connect.
 constexpr int kLeastBackoffMs = 100;
 constexpr int kMostBackoffMs = 1000;
-// A peer that vanishes is noticed after both.
+// The loss of a peer is noticed after the sum of both times.
 constexpr int kPingMs = 2000;
 constexpr int kPongMs = 3000;
 
@@ -61,7 +61,7 @@ StatusOr<std::string> ReadRoots(const ServerConfig& config) {
   if (path.empty()) return std::string();
   StatusOr<std::string> text = ReadPem("cluster.tls_ca", path);
   if (!text.ok()) return InvalidArgument("{}", std::string(text.status().message()));
-  // With an empty text gRPC would trust the system's authorities.
+  // If the text were empty, gRPC would trust the system's certificate authorities.
   if (text->empty()) return InvalidArgument("cluster.tls_ca: {} is empty", path);
   return text;
 }
@@ -71,9 +71,9 @@ StatusOr<std::shared_ptr<grpc::Channel>> ConnectTo(const ServingPeer& peer,
   ASSIGN_OR_RETURN(const auto credentials, CredentialsFor(config, door));
   grpc::ChannelArguments arguments;
   arguments.SetInt(GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL, 1);
-  // Proxies in the environment are for other programs.
+  // Proxies named in the environment are for other programs.
   arguments.SetInt(GRPC_ARG_ENABLE_HTTP_PROXY, 0);
-  // The peer limits answers as it does for its own clients.
+  // The peer limits the size of answers, as for its direct clients.
   arguments.SetMaxReceiveMessageSize(-1);
   arguments.SetInt(GRPC_ARG_INITIAL_RECONNECT_BACKOFF_MS, kLeastBackoffMs);
   arguments.SetInt(GRPC_ARG_MIN_RECONNECT_BACKOFF_MS, kMostBackoffMs);

@@ -1,4 +1,4 @@
-// The serving server of a cluster, as the others know it.
+// The serving server of a cluster, as the other servers know it, and connections to it.
 #ifndef FRESHET_SERVER_FORWARD_SERVING_PEER_H_
 #define FRESHET_SERVER_FORWARD_SERVING_PEER_H_
 
@@ -25,59 +25,60 @@ struct ServerConfig;
 // The server. Value type, thread-compatible.
 struct ServingPeer {
   std::string address;  // host:port of its gRPC port
-  std::string key;      // proves on whose behalf a call is made (OwnKey)
+  std::string key;      // proves that a call comes from a server of the cluster (OwnKey)
 
   bool operator==(const ServingPeer&) const = default;
 };
 
 // All functions are thread-safe.
 
-// The peer as one text, and back; nullopt = none serves, or the text is of another release.
+// Convert a peer to a text and back; nullopt = none serves, or another release wrote the text.
 [[nodiscard]] std::string AnnouncementOf(const ServingPeer& peer);
 [[nodiscard]] std::optional<ServingPeer> ParseAnnouncement(std::string_view text);
 
-// Reads the file of `cluster.tls_ca`; empty = not set. InvalidArgument: the file cannot be read, or
-// is empty.
+// Reads the file `cluster.tls_ca`; empty = not set. InvalidArgument: the file cannot be read, or is
+// empty.
 [[nodiscard]] StatusOr<std::string> ReadRoots(const ServerConfig& config);
 
-// Makes a channel with a connection of its own to the peer, which connects at its first use, and
-// again after a loss. Uses TLS if this server does: shows this server's certificate, and trusts
-// those that `cluster.tls_ca` has signed. InvalidArgument as ReadRoots.
+// Makes a channel with a separate connection to the peer. The channel connects at its first use,
+// and again when the connection is lost. It uses TLS if this server does: it presents this server's
+// certificate, and trusts certificates that `cluster.tls_ca` has signed. InvalidArgument: the error
+// of ReadRoots.
 [[nodiscard]] StatusOr<std::shared_ptr<grpc::Channel>> ConnectTo(const ServingPeer& peer,
                                                                  const ServerConfig& config,
                                                                  const Door& door);
 
-// A connection to the serving server, for one unary call after the other. Thread-safe, but for one
-// Ask at a time.
+// A connection to the serving server, for one unary call at a time. Only Stop is thread-safe. Ask
+// and Drop must not be called at the same time.
 class PeerConnection {
  public:
-  // Makes one call of the stub, and waits for its end.
+  // Makes one call of the stub and waits for its end.
   using Call = std::function<grpc::Status(v1::FleetService::Stub&, grpc::ClientContext*)>;
 
-  // Both outlive this.
+  // `config` and `door` must outlive this object.
   PeerConnection(const ServerConfig& config, const Door& door) : config_(config), door_(door) {}
 
-  // Makes a call of the peer on behalf of a client, and waits for its end, for `patience` at most.
-  // Connects if the last call was to another peer, or Drop was called. INVALID_ARGUMENT:
-  // ConnectTo's; CANCELLED: Stop was called.
+  // Makes a call to the peer on behalf of a client, and waits for its end, but at most for
+  // `patience`. Connects first if the last call was to another peer or Drop was called.
+  // INVALID_ARGUMENT: the error of ConnectTo. CANCELLED: Stop was called.
   [[nodiscard]] grpc::Status Ask(const ServingPeer& peer, ShownByClient client, Duration patience,
                                  const Call& call) FRESHET_EXCLUDES(mutex_);
-  // The next connection shows what the files have then. Called as Ask is.
+  // Drops the connection. The next one uses the present certificate files.
   void Drop() { peer_.reset(); }
-  // Ends the call under way; nothing is asked any more. Idempotent.
+  // Cancels the call under way and refuses all later ones. Idempotent.
   void Stop() FRESHET_EXCLUDES(mutex_);
 
  private:
   const ServerConfig& config_;
   const Door& door_;
-  std::optional<ServingPeer> peer_;  // to which the channel leads
+  std::optional<ServingPeer> peer_;  // the peer of channel_; unset = not connected
   std::shared_ptr<grpc::Channel> channel_;
   Mutex mutex_;
   grpc::ClientContext* under_way_ FRESHET_GUARDED_BY(mutex_) = nullptr;
   bool stopped_ FRESHET_GUARDED_BY(mutex_) = false;
 };
 
-// Whether a call ended because no server answered it.
+// Returns true if a call ended because no server answered it.
 [[nodiscard]] bool IsUnanswered(const grpc::Status& status);
 
 }  // namespace freshet

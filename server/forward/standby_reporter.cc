@@ -45,7 +45,7 @@ void StandbyReporter::Tell() {
 }
 
 void StandbyReporter::NoteEnd(const grpc::Status& status) {
-  // The forwarder says why the server cannot be reached.
+  // The forwarder already logs why the server cannot be reached.
   const bool away = IsUnanswered(status) ||
                     status.error_code() == grpc::StatusCode::INVALID_ARGUMENT ||
                     status.error_code() == grpc::StatusCode::CANCELLED;

@@ -1,4 +1,4 @@
-// Reports a standby to the serving server, so that operators see it there.
+// Reports a standby to the serving server, which shows it to operators.
 #ifndef FRESHET_SERVER_FORWARD_STANDBY_REPORTER_H_
 #define FRESHET_SERVER_FORWARD_STANDBY_REPORTER_H_
 
@@ -19,32 +19,33 @@ struct ServerConfig;
 // The reporter. Thread-safe.
 class StandbyReporter {
  public:
-  // The serving server; nullopt = none, or unknown.
+  // Returns the serving server; nullopt = none, or not known.
   using Find = std::function<std::optional<ServingPeer>()>;
   using Describe = std::function<v1::FleetStandby()>;
   using Answered = std::function<void(const v1::ReportStandbyResponse&)>;
 
-  // Starts the reports: all functions are called about once a second, on a thread of this. A report
-  // without a server is dropped. All references outlive this.
+  // Starts to report about once a second. All functions are called on the reporter's thread. While
+  // no server serves, no report is sent. All referenced objects must outlive this object.
   StandbyReporter(const ServerConfig& config, const Door& door, Find find, Describe describe,
                   Answered answered);
-  // Cancels a report under way, and waits for it.
+  // Cancels a report under way, and waits until it has ended.
   ~StandbyReporter();
   StandbyReporter(const StandbyReporter&) = delete;
   StandbyReporter& operator=(const StandbyReporter&) = delete;
 
  private:
   void Tell();
-  // Says once why it is not listed.
+  // Logs, once for each reason, why the serving server refuses the report.
   void NoteEnd(const grpc::Status& status);
 
   const Find find_;
   const Describe describe_;
   const Answered answered_;
-  // Owner: the ticker's thread.
+  // Ticker's thread only, except PeerConnection::Stop.
   PeerConnection connection_;
-  grpc::StatusCode refused_ = grpc::StatusCode::OK;  // how the last report ended, if refused
-  std::unique_ptr<Ticker> ticker_;                   // uses all of them
+  // Code of the last report if it was refused; OK = it was not.
+  grpc::StatusCode refused_ = grpc::StatusCode::OK;
+  std::unique_ptr<Ticker> ticker_;  // last: uses all members above
 };
 
 }  // namespace freshet
