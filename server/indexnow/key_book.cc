@@ -9,7 +9,7 @@
 namespace freshet {
 namespace {
 
-// The least time between two questions to a host.
+// The least time between two requests to a host.
 constexpr Duration kHostInterval = Duration::Seconds(1);
 
 }  // namespace
@@ -67,7 +67,8 @@ bool KeyBook::MayAdd(const KeyFile& file, const std::string& sender, Instant now
   const auto its = senders_.find(sender);
   const size_t held = its == senders_.end() ? 0 : its->second.pending;
   const size_t of_host = count(of_host_, file.host);
-  // A place of a host becomes free each second. A sender that asks all the time would have it.
+  // A place of a host becomes free each second. Without this limit, a sender that asks all the time
+  // would get all of them.
   if (of_host >= kMostOfHost / 2 &&
       crowded_.Of(file.host + " " + sender, std::nullopt, now)->TakeIfLeft(1, now) > Duration()) {
     return false;
@@ -115,7 +116,7 @@ KeyBook::Answer KeyBook::Check(const KeyFile& file, const std::string& key,
 }
 
 KeyBook::Sender& KeyBook::SenderOf(const std::string& sender) {
-  // A sender that comes again has no better turn than those that wait.
+  // A sender whose entry was removed must not get an earlier turn than senders that wait.
   return senders_.try_emplace(sender, Sender{.last_turn = turns_ - 1}).first->second;
 }
 
@@ -134,7 +135,7 @@ std::optional<std::string> KeyBook::NextInTurn(Duration* wait) {
   for (auto it = queue_.begin(); it != queue_.end(); ++it) {
     const Lookup& lookup = pending_.at(*it);
     Sender& sender = senders_.at(lookup.sender);
-    // Senders whose hosts answer slowly leave threads to others.
+    // A sender whose hosts answer slowly must not use all threads.
     if (!MayRun(sender)) continue;
     if (const auto free = host_free_.find(lookup.file.host); free != host_free_.end()) {
       *wait = std::min(*wait, free->second - now);
@@ -164,7 +165,7 @@ KeyBook::Lookup KeyBook::Finished(const std::string& name) {
   --running_;
   --sender.pending;
   Leave(lookup.sender);
-  // Another lookup of the sender may begin now.
+  // Another lookup of the sender can begin now.
   wake_.NotifyOne();
   return lookup;
 }
@@ -174,11 +175,11 @@ void KeyBook::Leave(const std::string& sender) {
   if (it->second.pending == 0 && it->second.bytes == 0) senders_.erase(it);
 }
 
-// Anybody may send keys that nobody has.
+// The number of lines is limited, because anybody can send false keys.
 void KeyBook::LogRefusal(const KeyFile& file, const std::string& why) {
   const std::optional<std::string> rest = log_refused_.Admit(clock_.Now());
   if (!rest) return;
-  // The key is left out: it is a secret of sorts.
+  // The line does not show the key, which is a kind of secret.
   Logger(LogModule::kIndexnow)
       .info("indexnow: the key that a ping gave for {} is not accepted: {}{}", file.host, why,
             *rest);

@@ -35,7 +35,7 @@ KeyFetch Judge(const SmallFile& file, const std::string& key) {
   }
   if (file.too_large) return {Outcome::kBad, "the key file is too large"};
   std::string_view body = file.body;
-  // Some editors put a byte order mark here.
+  // Some editors write a byte order mark here.
   if (body.starts_with("\xef\xbb\xbf")) body.remove_prefix(3);
   if (Trimmed(body) != key) return {Outcome::kBad, "the key file holds another text"};
   return {Outcome::kGood, ""};

@@ -30,8 +30,7 @@ using boost::system::error_code;
 
 constexpr Duration kLookAtCancelled = Duration::Millis(50);
 
-// One exchange with a host, on an event loop of its own that ends after `timeout`. Owner thread
-// only.
+// One exchange with a host, on a separate event loop that ends after `timeout`. Owner thread only.
 class Exchange {
  public:
   Exchange(const SmallFileRequest& request, Duration timeout, const std::atomic<bool>& cancelled)
@@ -48,7 +47,7 @@ class Exchange {
     error_code error = Connect();
     if (!error) error = request_.https ? TalkSecurely() : Talk(socket_);
     SmallFile file;
-    // The parser can know that the body is too large before the header ends.
+    // The parser can find that the body is too large before it has read the whole header.
     file.status = static_cast<int>(parser_.get().result_int());
     file.too_large = error == http::error::body_limit;
     if (error && !file.too_large) {
@@ -60,7 +59,7 @@ class Exchange {
   }
 
  private:
-  // Calls `start` with a function that takes the result, and waits until the function is called.
+  // Starts an operation by `start`, which gets a callback for the result, and waits for the result.
   template <typename Start>
   error_code Await(Start start) {
     std::optional<error_code> result;
@@ -69,7 +68,7 @@ class Exchange {
     while (!result) {
       if (cancelled_ || std::chrono::steady_clock::now() >= end_) {
         over_ = true;
-        // Operations under way end with an error.
+        // This ends operations under way with an error.
         error_code ignored;
         socket_.close(ignored);
       }
@@ -97,7 +96,7 @@ class Exchange {
     stream.set_verify_mode(asio::ssl::verify_peer);
     stream.set_verify_callback(asio::ssl::host_name_verification(request_.host));
     std::string name = request_.host;
-    // The same as the macro SSL_set_tlsext_host_name.
+    // Does the same as the macro SSL_set_tlsext_host_name.
     if (SSL_ctrl(stream.native_handle(), SSL_CTRL_SET_TLSEXT_HOSTNAME, TLSEXT_NAMETYPE_host_name,
                  name.data()) != 1) {
       return asio::error::invalid_argument;
@@ -119,10 +118,11 @@ class Exchange {
     if (error) return error;
     error = Await(
         [&](auto done) { http::async_read_header(stream, buffer_, parser_, std::move(done)); });
-    // The body beside any other status does not matter.
+    // For any other status, the body does not matter.
     if (error || parser_.get().result() != http::status::ok) return error;
     error = Await([&](auto done) { http::async_read(stream, buffer_, parser_, std::move(done)); });
-    // Many hosts end a connection like this. A body that is cut short holds another text.
+    // Many hosts end connections without the TLS closure. This is safe, because a truncated body is
+    // not equal to the key.
     if (error == asio::ssl::error::stream_truncated) parser_.put_eof(error = {});
     return error;
   }
@@ -133,7 +133,7 @@ class Exchange {
   bool over_ = false;
   asio::io_context context_{1};
   tcp::socket socket_{context_};
-  // The buffer bounds lines of every kind.
+  // The size of the buffer limits all lines.
   boost::beast::flat_buffer buffer_{kMaxKeyHeaderBytes};
   http::response_parser<http::string_body> parser_;
 };

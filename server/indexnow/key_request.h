@@ -1,5 +1,5 @@
-// One GET of a small file from one of some addresses, however the host behaves. Knows nothing of
-// keys.
+// Fetches a small file by one GET from one of several addresses. Safe against any behavior of the
+// host. Knows nothing of keys.
 #ifndef FRESHET_SERVER_INDEXNOW_KEY_REQUEST_H_
 #define FRESHET_SERVER_INDEXNOW_KEY_REQUEST_H_
 
@@ -13,15 +13,15 @@
 
 namespace freshet {
 
-// Bytes of an answer's header, and of any one line behind it.
+// The most bytes of an answer's header, and of any single line after it.
 inline constexpr size_t kMaxKeyHeaderBytes = 8 << 10;
 
 // The file to fetch. Value type, thread-compatible.
 struct SmallFileRequest {
   bool https = true;
-  std::string host;  // for the Host field, and for the certificate
-  std::string path;  // with the query; holds neither white space nor control characters
-  std::vector<std::string> addresses;  // as numbers; the first that accepts the connection is used
+  std::string host;  // for the Host field and the certificate
+  std::string path;  // with the query; must have no white space or control characters
+  std::vector<std::string> addresses;  // numeric; the first that accepts a connection is used
   uint16_t port = 443;
 };
 
@@ -29,13 +29,13 @@ struct SmallFileRequest {
 struct SmallFile {
   std::string failure;  // why there is no answer; empty = there is one
   int status = 0;
-  bool too_large = false;  // the body, which is then dropped
-  std::string body;        // of an answer 200
+  bool too_large = false;  // the body was too large, and is dropped
+  std::string body;        // set if `status` is 200
 };
 
-// Holds at most kMaxKeyHeaderBytes of a header and limits::kMaxKeyFileBytes of a body. Takes at
-// most `timeout`; returns early when `cancelled` becomes true. Redirects are answers like others.
-// Thread-safe.
+// Fetches the file. Reads at most kMaxKeyHeaderBytes of the header and limits::kMaxKeyFileBytes of
+// the body. Takes at most `timeout`. Returns early if `cancelled` becomes true. Returns redirects
+// like other answers. Thread-safe.
 [[nodiscard]] SmallFile FetchSmallFile(const SmallFileRequest& request, Duration timeout,
                                        const std::atomic<bool>& cancelled);
 

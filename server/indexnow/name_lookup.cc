@@ -19,16 +19,17 @@
 namespace freshet {
 namespace {
 
-// The interval at which a look-up checks whether it is cancelled.
+// The interval at which a lookup checks whether it is cancelled.
 constexpr std::chrono::milliseconds kLookEvery{100};
 
-// The slots live until the process ends, however long a resolver takes.
+// The slots are never destroyed, because a resolver can run until the process ends.
 Slots& AllSlots() {
   static auto* const kSlots = new Slots(kMostLookUps);
   return *kSlots;
 }
 
-// The result of a look-up, left by its thread for a caller that may no longer wait. Thread-safe.
+// The result of a lookup. Shared by the lookup's thread and the caller, which may no longer wait
+// for it. Thread-safe.
 struct Answer {
   Mutex mutex;
   Condition came;
@@ -70,7 +71,7 @@ std::vector<std::string> LookUp(const std::string& host, Duration timeout,
   const auto answer = std::make_shared<Answer>();
   try {
     std::thread([resolve, host, answer] { Ask(resolve, host, *answer); }).detach();
-  } catch (const std::system_error&) {  // no thread can be started
+  } catch (const std::system_error&) {  // no thread could be started
     AllSlots().Give();
     return {};
   }

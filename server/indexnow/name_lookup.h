@@ -1,4 +1,4 @@
-// Looks up the addresses of a host with a time limit on the system's resolver.
+// Looks up the addresses of a host by the system's resolver, with a time limit.
 #ifndef FRESHET_SERVER_INDEXNOW_NAME_LOOKUP_H_
 #define FRESHET_SERVER_INDEXNOW_NAME_LOOKUP_H_
 
@@ -12,18 +12,19 @@
 
 namespace freshet {
 
-// Returns a host's addresses as texts of numbers; empty = none, or none known.
+// Returns a host's addresses in numeric form; empty = none found.
 using Resolver = std::function<std::vector<std::string>(const std::string& host)>;
 
-// Look-ups under way in this process. A further one finds nothing.
+// The most lookups under way in this process. A further one finds nothing.
 inline constexpr size_t kMostLookUps = 64;
 
-// Asks the system, which may take minutes: 5 s for each of its servers, several times.
+// Asks the system. This can take minutes, because the system waits 5 s for each of its name
+// servers, several times.
 [[nodiscard]] std::vector<std::string> AskSystem(const std::string& host);
 
-// Returns the addresses that `resolve` finds within `timeout`, and before `cancelled` becomes true;
-// else none. A resolver cannot be stopped: its thread goes on alone, and holds one of kMostLookUps
-// until it ends. Thread-safe.
+// Returns the addresses that `resolve` finds within `timeout` and before `cancelled` becomes true;
+// else none. A resolver cannot be stopped. If it takes longer, its thread continues in the
+// background, and counts for kMostLookUps until it ends. Thread-safe.
 [[nodiscard]] std::vector<std::string> LookUp(const std::string& host, Duration timeout,
                                               const std::atomic<bool>& cancelled,
                                               const Resolver& resolve = AskSystem);

@@ -18,7 +18,7 @@ namespace {
 constexpr size_t kShortestKey = 8;
 constexpr size_t kLongestKey = 128;
 
-// The unchecked contents of a request. The host is unset in a GET.
+// The contents of a request, not yet validated. The host is unset for a GET.
 struct Said {
   std::optional<std::string> host;
   std::optional<std::string> key;
@@ -31,7 +31,7 @@ struct PingFault {
   std::string why;
 };
 
-// Reads the query. Returns the first refusal, if there is one.
+// Parses the query. Returns the first fault; nullopt = none.
 std::optional<PingFault> ReadQuery(std::string_view query, Said* said) {
   std::optional<std::string> url;
   while (!query.empty()) {
@@ -53,7 +53,7 @@ std::optional<PingFault> ReadQuery(std::string_view query, Said* said) {
   return std::nullopt;
 }
 
-// Reads an object of texts with one list of texts, and nothing nested deeper.
+// Parses a JSON object of strings and one list of strings. Refuses deeper nesting.
 class Reader final : public nlohmann::json_sax<nlohmann::json> {
  public:
   Reader(int max_urls, Said* said) : max_urls_(static_cast<size_t>(max_urls)), said_(*said) {}
@@ -121,7 +121,7 @@ class Reader final : public nlohmann::json_sax<nlohmann::json> {
     said_.urls->push_back(std::move(url));
     return true;
   }
-  // Unknown members may be anything.
+  // Handles all other values, which only unknown members may have.
   bool Other() {
     if (depth_ == 0) return Fail("is not an object");
     return (Target() == nullptr && name_ != "urlList") || Fail("is not a string");
@@ -155,14 +155,14 @@ bool IsKey(std::string_view key) {
          });
 }
 
-// The part of a canonical URL from the path on.
+// The path of a canonical URL, and all that follows it.
 std::string_view PathOfCanonical(std::string_view canonical) {
   return canonical.substr(canonical.find('/', canonical.find("://") + 3));
 }
 
 std::string Shown(std::string_view text) { return std::string(text.substr(0, 200)); }
 
-// Sets the place of the key file, and the directory whose pages it speaks for.
+// Sets the location of the key file, and the directory for whose pages the key is valid.
 std::optional<PingFault> Locate(const Said& said, Ping* ping, std::string* directory) {
   *directory = "/";
   ping->file.path = "/" + ping->key + ".txt";
@@ -173,7 +173,8 @@ std::optional<PingFault> Locate(const Said& said, Ping* ping, std::string* direc
   }
   ping->file.https = location->text.starts_with("https:");
   ping->file.path = PathOfCanonical(location->text);
-  // Another port, a user, or a dot behind the host would make another text.
+  // If `keyLocation` has another host, another port, a user, or a dot after the host, the texts
+  // differ.
   if (ping->file.Url() != location->text) {
     return PingFault{422, "keyLocation: is not of the host, at the usual port"};
   }

@@ -1,4 +1,4 @@
-// Reads and validates pings of IndexNow (https://www.indexnow.org/documentation). A ping names
+// Parses and validates pings of IndexNow (https://www.indexnow.org/documentation). A ping names
 // pages of one host that were added, changed or deleted, and a key that the host's owner has
 // published.
 #ifndef FRESHET_SERVER_INDEXNOW_PING_H_
@@ -13,11 +13,11 @@
 
 namespace freshet {
 
-// The file of a host that holds a key. Value type, thread-compatible.
+// The key file of a host. Value type, thread-compatible.
 struct KeyFile {
-  bool https = true;  // at port 443, else HTTP at port 80
-  std::string host;   // canonical: a name, or an IPv4 address
-  std::string path;   // with the query, if there is one
+  bool https = true;  // HTTPS at port 443; false = HTTP at port 80
+  std::string host;   // canonical name, or an IPv4 address
+  std::string path;   // with the query, if any
 
   [[nodiscard]] std::string Url() const { return (https ? "https://" : "http://") + host + path; }
 };
@@ -26,17 +26,18 @@ struct KeyFile {
 struct Ping {
   std::string key;
   KeyFile file;
-  std::vector<std::string> urls;  // canonical, all of the file's host
+  std::vector<std::string> urls;  // canonical; all are of `file.host`
 
-  // The memory that the ping takes while it waits for its key.
+  // The bytes of memory that the ping takes while it waits for its key.
   [[nodiscard]] size_t bytes() const;
 };
 
-// Reads the ping of a request: a GET with `url` and `key`, or a POST of JSON; `keyLocation` with
-// either. A ping with any fault is refused as a whole, so that a client can send all of it again.
-// 400: malformed, incomplete, or over `config.max_urls` URLs. 422: an invalid key or URL, a URL of
-// another host or outside the directory of the key file, or a key file elsewhere. The body is
-// parsed in one pass, and only its URLs are kept. Thread-safe.
+// Parses the ping of a request: a GET with `url` and `key`, or a POST of JSON. Both can have
+// `keyLocation`. A ping with any fault is refused as a whole, so that the client can send all of it
+// again. 400: the ping is malformed or incomplete, or has more than `config.max_urls` URLs. 422:
+// the key or a URL is invalid, a URL is of another host or outside the directory of the key file,
+// or the key file is on another host. The body is parsed in one pass, and only its URLs are kept.
+// Thread-safe.
 [[nodiscard]] std::variant<Ping, HttpResponse> ParsePing(const HttpRequest& request,
                                                          const IndexNowConfig& config);
 

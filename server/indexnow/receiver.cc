@@ -27,14 +27,14 @@ namespace freshet {
 namespace {
 
 constexpr std::string_view kTakePath = "/freshet.v1.FleetService/TakePing";
-// The time for the server of another division to take a ping; other pings wait until then.
+// How long the server of another division may take to answer. Other pings wait in the meantime.
 constexpr Duration kPassOnPatience = Duration::Seconds(3);
-// Bytes of a URL's tag and length in a message.
+// The most bytes of a URL's tag and length in a message.
 constexpr size_t kMostBytesBeside = 8;
-// Room in a part for one more URL and the other field.
+// The room that a part of a ping needs for one more URL and the other field.
 constexpr size_t kRoom = limits::kMaxUrlBytes + 4 * kMostBytesBeside;
-// After this time a client may repeat a ping that found too many keys waiting, or nobody to pass it
-// on to. For as long a server that did not answer is not asked again.
+// A client may repeat a ping after this time if too many keys waited, or if no server could take
+// the ping. A server that did not answer is not asked again for this time.
 constexpr Duration kBusyTime = Duration::Seconds(10);
 
 HttpResponse ResponseOf(const StatusOr<PingCounts>& counts) {
@@ -58,7 +58,7 @@ v1::AnswerPingResponse ToProto(const HttpResponse& response) {
   return answer;
 }
 
-// Sums up the parts of a ping. Not OK: some URLs must be sent again.
+// Sums up the answers to the parts of a ping. Not OK: some URLs must be sent again.
 StatusOr<PingCounts> CountsIn(const DivisionAnswers& answers) {
   PingCounts counts;
   for (const DivisionAnswer& its : answers) {
@@ -96,7 +96,7 @@ HttpResponse IndexNowReceiver::Answer(const HttpRequest& request) {
 void IndexNowReceiver::AnswerPassedOn(
     const v1::AnswerPingRequest& request, const Credentials& credentials,
     std::function<void(StatusOr<v1::AnswerPingResponse>)> answered) {
-  // The same limit as at this server's HTTP port.
+  // This limit is the same as at this server's HTTP port.
   if (request.body().size() > config_.max_body_bytes) {
     counters_.Count(413);
     return answered(ToProto(TextResponse(413, "the body is too large")));
@@ -184,8 +184,8 @@ Status IndexNowReceiver::Admit(const Caller& caller, const Ping& ping, uint8_t s
     ++context_.counters.refused_by_client;
     return caller.TooEarly(*wait);
   }
-  // URLs from all clients count towards the source's rate. This ping counts when it is taken, so
-  // clients without a key take nothing from those with one.
+  // URLs of all clients count towards the rate of the source. The URLs of this ping count only once
+  // the key is good, so that clients without a key do not use up the rate of others.
   *wait = context_.sources.TakeSignals(source, 0, now);
   if (*wait > Duration()) {
     ++context_.counters.slowed_by_source;
@@ -193,7 +193,7 @@ Status IndexNowReceiver::Admit(const Caller& caller, const Ping& ping, uint8_t s
                       "source: {} signals come too fast: try again in {:.3f} s", kIndexNowSource,
                       wait->seconds());
   }
-  // The client pays for the URLs beyond its rate.
+  // The call has paid for one URL. The others are charged even beyond the client's rate.
   (void)caller.Pay(ping.urls.size() - 1, now);
   return absl::OkStatus();
 }
@@ -299,11 +299,12 @@ void IndexNowReceiver::TellLater(const std::vector<std::string>& urls, bool good
     counters_.dropped += urls.size();
     return;
   }
-  // No client is left to answer. URLs that wait for other keys come after these.
+  // The client already has its answer. Waits for the signals, so that the URLs of other waiting
+  // pings come after these.
   const StatusOr<PingCounts> counts = TellAndWait(urls);
   const Status status = counts.ok() ? counts->busy : counts.status();
   if (status.ok()) return;
-  // Nobody says which of the URLs were taken.
+  // It is not known which of the URLs were taken.
   counters_.dropped += urls.size();
   Logger(LogModule::kIndexnow)
       .warn("indexnow: some or all of {} URLs are dropped: {}", urls.size(),

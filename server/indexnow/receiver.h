@@ -1,16 +1,20 @@
-// Receives pings of IndexNow. Each URL of a ping with a good key is a signal of the source
-// `indexnow`; the next crawl finds out if the page was deleted. URLs of another division go to its
-// server. This server also answers the pings that a standby of its cluster receives
-// (server/forward/forwarded_pings.h).
+// Receives pings of IndexNow. Each URL of a ping with a good key becomes a signal of the source
+// `indexnow`. If the page was deleted, its next crawl finds that out. URLs of another division are
+// sent to that division's server. This server also answers the pings that standbys of its cluster
+// receive (server/forward/forwarded_pings.h).
 //
-//   200  all is durable; the text says how many pages were known
-//   202  the key is being looked up; what was sent waits for it in memory, and a stop loses it
-//   400  no such request     403  the key is not the host's, or the caller is limited to others
-//   405  not GET or POST     422  the URLs, the host and the key do not go together
-//   401, 404, 413  from the port of a standby alone: this server does not know the client, takes no
+//   200  all signals are durable; the text says how many pages were known
+//   202  the key is being looked up; the URLs wait for it in memory, and are lost at a stop
+//   400  the ping is malformed or incomplete
+//   403  the key is not one of the host, or the caller may not send this ping
+//   405  the method is neither GET nor POST
+//   422  the URLs, the host and the key do not match
+//   401, 404, 413  only at the port of a standby: this server does not know the client, takes no
 //        pings, or finds the body too large
-//   429  too many of this client, of the source, or waiting: Retry-After says when to come again
-//   503  the server starts or stops, the source is not registered, or nobody serves the division
+//   429  too many requests of this client, signals of the source, or waiting pings; Retry-After
+//   says
+//        when to try again
+//   503  the server starts or stops, the source is not registered, or no server serves the division
 #ifndef FRESHET_SERVER_INDEXNOW_RECEIVER_H_
 #define FRESHET_SERVER_INDEXNOW_RECEIVER_H_
 
@@ -40,18 +44,18 @@ inline constexpr const char* kIndexNowPath = "/indexnow";
 // The receiver. Thread-safe.
 class IndexNowReceiver {
  public:
-  // `context` outlives this, and its shards run until Stop has returned.
+  // `context` must outlive this object, and its shards must run until Stop has returned.
   explicit IndexNowReceiver(const ServerContext& context);
   ~IndexNowReceiver() { Stop(); }
   IndexNowReceiver(const IndexNowReceiver&) = delete;
   IndexNowReceiver& operator=(const IndexNowReceiver&) = delete;
 
-  // Answers a ping. Waits until the signals are durable, but not for keys.
+  // Answers a ping. Waits until its signals are durable, but does not wait for lookups of keys.
   [[nodiscard]] HttpResponse Answer(const HttpRequest& request);
   // Answers a ping that came to a standby (ServerContext::answer_ping).
   void AnswerPassedOn(const v1::AnswerPingRequest& request, const Credentials& credentials,
                       std::function<void(StatusOr<v1::AnswerPingResponse>)> answered);
-  // Takes URLs of a ping that came to another division (ServerContext::take_ping).
+  // Takes URLs of a ping that the server of another division received (ServerContext::take_ping).
   void TakePassedOn(const v1::TakePingRequest& request,
                     std::function<void(StatusOr<v1::TakePingResponse>)> answered);
   // Refuses all pings from now on. Idempotent.
@@ -60,21 +64,22 @@ class IndexNowReceiver {
 
  private:
   using Answered = std::function<void(HttpResponse)>;
-  // Answers once, on any thread, maybe before this returns.
+  // Calls `answered` once, on any thread, possibly before this method returns.
   void Respond(const HttpRequest& request, const Credentials& credentials, Answered answered);
-  // The ping of the request if it is valid; if not, the answer.
+  // Returns the ping if it is valid and its signals may be sent now; otherwise the answer to the
+  // request.
   [[nodiscard]] std::variant<Ping, HttpResponse> Admitted(const HttpRequest& request,
                                                           const Credentials& credentials);
-  // Checks that the client may send the ping now. Not OK: it is too early, or the client may not
-  // send it at all.
+  // Checks that the client may send the ping now. PermissionDenied: the client may not send it at
+  // all. Other errors: the client must wait for `wait`.
   [[nodiscard]] Status Admit(const Caller& caller, const Ping& ping, uint8_t source, Instant now,
                              Duration* wait);
-  // Signals pages of one host to the division that has it.
+  // Signals pages of one host to the division that owns the host.
   void Tell(const std::vector<std::string>& urls, Told done);
   void TellOwn(std::vector<std::string> urls, uint64_t poll_size, Told done);
   void PassOn(uint32_t division, const std::vector<std::string>& urls, Told done);
-  // Whether to ask the division's server. If it did not answer lately, it is not asked, because
-  // other pings wait for it.
+  // Returns true if the division's server may be asked. A server that did not answer lately is not
+  // asked, because other pings would wait for it too.
   [[nodiscard]] bool MayPassOn(uint32_t division, Instant now) FRESHET_EXCLUDES(mutex_);
   void NotePassedOn(uint32_t division, const Status& status) FRESHET_EXCLUDES(mutex_);
   [[nodiscard]] StatusOr<PingCounts> TellAndWait(const std::vector<std::string>& urls);
@@ -84,14 +89,15 @@ class IndexNowReceiver {
   const ServerContext& context_;
   const IndexNowConfig& config_;
   KeyBook keys_;
-  // Pings from standbys, which send one at a time.
+  // The most pings from standbys that are answered at a time. Each standby sends one at a time.
   static constexpr size_t kMostPassedOn = 16;
   Slots passed_on_{kMostPassedOn};
   std::atomic<bool> stopping_{false};
   std::atomic<uint64_t> serial_{0};
   IndexNowCounters counters_;
   Mutex mutex_;
-  std::map<uint32_t, Instant> away_ FRESHET_GUARDED_BY(mutex_);  // when a division did not answer
+  // The last time that each silent division did not answer.
+  std::map<uint32_t, Instant> away_ FRESHET_GUARDED_BY(mutex_);
 };
 
 }  // namespace freshet

@@ -33,12 +33,12 @@ StatusOr<std::vector<RoutedEvent>> SignalsOf(const ServerContext& context,
     ASSIGN_OR_RETURN(RoutedEvent event, ConvertSignal(signal, context.sources, now));
     events.push_back(std::move(event));
   }
-  // The list is one poll: each part states the size of the whole list.
+  // The whole list is one poll. Each part of it states the size of the whole list.
   SetPolls(poll, &events);
   return events;
 }
 
-// One ping on its way, a batch at a time. Thread-compatible.
+// The work on one ping, a batch at a time. Thread-compatible.
 class Telling : public std::enable_shared_from_this<Telling> {
  public:
   Telling(const ServerContext& context, std::vector<std::string> urls,
@@ -48,7 +48,7 @@ class Telling : public std::enable_shared_from_this<Telling> {
         signals_(std::move(signals)),
         done_(std::move(done)) {}
 
-  // Sends the signals from `start` on, then everything after them.
+  // Sends the signals from `start` on, and then creates unknown pages.
   void SignalFrom(size_t start) {
     if (start == signals_.size()) return CreateFrom(0);
     const auto begin = signals_.begin() + static_cast<std::ptrdiff_t>(start);

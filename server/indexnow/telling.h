@@ -1,4 +1,4 @@
-// Signals the pages that an IndexNow ping names, and creates unknown ones.
+// Signals the pages that an IndexNow ping names, and creates unknown pages.
 #ifndef FRESHET_SERVER_INDEXNOW_TELLING_H_
 #define FRESHET_SERVER_INDEXNOW_TELLING_H_
 
@@ -14,24 +14,24 @@ namespace freshet {
 
 inline constexpr const char* kIndexNowSource = "indexnow";
 
-// The outcome of a ping's URLs. Value type, thread-compatible.
+// The outcomes of a ping's URLs. Value type, thread-compatible.
 struct PingCounts {
   uint64_t applied = 0;
   uint64_t unknown = 0;
   uint64_t created = 0;
   uint64_t refused = 0;
-  Status busy;  // why some were refused that may be sent again
+  Status busy;  // not OK: why URLs were refused that may be sent again
 };
 
 using Told = std::function<void(StatusOr<PingCounts>)>;
 
-// Counts signals as sent by the source, in whichever division their pages are. Thread-safe.
+// Counts signals for the rate of the source. Signals to other divisions count too. Thread-safe.
 void CountSent(const ServerContext& context, uint64_t signals, Instant now);
 
-// Signals pages of this server, from a ping of `poll_size` URLs in all; `serial` is unique for each
-// ping in a run. One batch follows the other. `done` is called once when all is durable, on any
-// thread, maybe before this returns. Not OK: it is no list of URLs, or there is no such source.
-// `context` outlives the work. Thread-safe.
+// Signals pages of this server, one batch after the other. `poll_size`: the number of URLs of the
+// whole ping. `serial`: unique for each ping in a run of the server. Calls `done` once when all is
+// durable, on any thread, possibly before this function returns. Not OK: a URL is invalid, or the
+// source is not registered. `context` must outlive the work. Thread-safe.
 void TellPages(const ServerContext& context, std::vector<std::string> urls, uint64_t poll_size,
                uint64_t serial, Told done);
 
