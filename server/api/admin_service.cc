@@ -68,7 +68,7 @@ Status MakeCheckpoint(const ServerContext& context, const std::string& name,
   const fs::path path = parent / name;
   RETURN_IF_ERROR(context.store.Checkpoint(path.string()));
   uint64_t bytes = 0;
-  // Files may be removed during the walk: a file that cannot be read is not counted.
+  // Files can be removed during the walk, so files that cannot be read are not counted.
   for (fs::recursive_directory_iterator it(path, error), end; !error && it != end;
        it.increment(error)) {
     std::error_code gone;
@@ -149,7 +149,7 @@ void GetPolicy(const ServerContext& context,
   call->response()->set_pending_policy(now.pending);
   call->response()->add_available_policies("default");
   for (const std::string_view name : CrawlPolicyNames()) {
-    // ncis_approx_J stands for a family, and is no policy itself.
+    // ncis_approx_J names a family of policies, and is not a policy itself.
     if (ResolvePolicy(name).ok() && !ResolvePolicy(name, context.config.signal_delay).ok())
       continue;
     call->response()->add_available_policies(std::string(name));
@@ -211,8 +211,8 @@ void SetHostPoliteness(
     context.router.SubmitAlways(
         SlotOfHost(host), event, [&context, call, host, pages](const Reply& reply) {
           if (!reply.status.ok()) return call->Answer(GrpcStatusOf(reply.status));
-          // Calls that come while a pass runs share the next one, so this call does not wait for
-          // it.
+          // This call does not wait for the filing pass. Calls that arrive while a pass runs share
+          // the next pass.
           if (pages) {
             (void)context.router.OwnerOf(SlotOfHost(host)).Query([](const auto& view) {
               view.epochs.RequestFiling([](const auto&) {});
@@ -238,7 +238,7 @@ void SetPolitenessDefaults(
     UnaryCall<v1::SetPolitenessDefaultsRequest, v1::SetPolitenessDefaultsResponse>* call) {
   const StatusOr<std::function<void(Settings*)>> set = ConvertDefaults(call->request());
   if (!set.ok()) return call->Answer(GrpcStatusOf(set.status()));
-  // Filled in by the change itself, because other changes may run before it.
+  // The change sets this when it runs, because other changes can run before it.
   struct Outcome {
     PolitenessDefaults before;
     PolitenessDefaults now;
@@ -266,7 +266,7 @@ void SetPolitenessDefaults(
 
 // --- Pausing
 
-// The pause for the audit log, with its reason, which answers do not show.
+// The state of the pause for the audit log. Unlike answers, it has the reason.
 google::protobuf::Struct PauseState(const ServerContext& context) {
   const std::optional<std::string> pause = context.dispatcher.pause();
   google::protobuf::Struct state;
@@ -276,7 +276,8 @@ google::protobuf::Struct PauseState(const ServerContext& context) {
   return state;
 }
 
-// Pauses for a reason; resumes without one. Returns whether assignments were paused before.
+// Pauses with a reason, or resumes with an empty one. Returns whether assignments were paused
+// before.
 template <typename Call>
 bool ChangePause(const ServerContext& context, Call* call, bool paused, std::string reason) {
   call->SetBefore([&context] { return PauseState(context); });
@@ -324,7 +325,7 @@ void RunEpoch(const ServerContext& context,
   });
 }
 
-// Does work that waits for the disk on a thread of its own, one at a time.
+// Runs work that waits for the disk on a separate thread, one job at a time.
 template <typename Request, typename Response>
 void RunUpkeep(const ServerContext& context, UnaryCall<Request, Response>* call,
                std::function<Status()> work) {
@@ -366,7 +367,7 @@ void CompactStore(const ServerContext& context,
   });
 }
 
-// --- What is known
+// --- Views
 
 void GetStatistics(const ServerContext& context,
                    UnaryCall<v1::GetStatisticsRequest, v1::GetStatisticsResponse>* call) {
@@ -374,7 +375,7 @@ void GetStatistics(const ServerContext& context,
   call->Answer(grpc::Status::OK);
 }
 
-// Gathers the trust of one shard after the other, with a look at a part of its hosts at a time.
+// Gathers the trust of sources, shard by shard. Each read covers only some hosts of a shard.
 class TrustReport : public std::enable_shared_from_this<TrustReport> {
  public:
   using Call = UnaryCall<v1::GetTrustReportRequest, v1::GetTrustReportResponse>;
@@ -405,7 +406,7 @@ class TrustReport : public std::enable_shared_from_this<TrustReport> {
       by_name[{context_.sources.NameOf(source.first), source.second}] = trust;
     }
     for (const auto& [name, trust] : by_name) {
-      // The trust of a retired source is kept for the day that it comes back.
+      // A retired source keeps its trust in case it is registered again.
       if (!context_.sources.Find(name.first)) continue;
       if (only.empty() || only == name.first) {
         TrustToProto(name.first, trust, call_.response()->add_sources());
@@ -441,7 +442,7 @@ void GetTrustReport(const ServerContext& context,
   StatusOr<std::string> host = std::string();
   if (!call->request().host().empty()) host = ConvertHost(call->request().host());
   if (!host.ok()) return call->Answer(GrpcStatusOf(host.status()));
-  // Sources are filtered here, so that others take no place among the worst.
+  // Filters sources here, so that other sources do not take places among the worst hosts.
   SourceSet sources;
   for (const SourceRecord& source : context.sources.All()) {
     if (only.empty() || source.name == only) sources.set(source.index);

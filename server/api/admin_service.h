@@ -1,4 +1,4 @@
-// AdminService: the settings and views of operators.
+// AdminService: the operators' settings and views.
 #ifndef FRESHET_SERVER_API_ADMIN_SERVICE_H_
 #define FRESHET_SERVER_API_ADMIN_SERVICE_H_
 
@@ -10,8 +10,7 @@
 
 namespace freshet {
 
-// The methods of the service.
-// `context` outlives them. Thread-safe.
+// The methods of the service. `context` outlives them. Thread-safe.
 [[nodiscard]] std::vector<CallMethod> AdminMethods(const ServerContext& context);
 
 }  // namespace freshet

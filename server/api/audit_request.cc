@@ -17,7 +17,7 @@ using google::protobuf::FieldDescriptor;
 using google::protobuf::Message;
 using Json = nlohmann::ordered_json;
 
-// Writes the JSON of a text that may not be UTF-8.
+// Writes JSON whose texts may not be UTF-8.
 std::string TextOf(const Json& json) {
   return json.dump(-1, ' ', /*ensure_ascii=*/true, Json::error_handler_t::replace);
 }
@@ -30,7 +30,7 @@ const FieldDescriptor* UrlsOf(const Message& request) {
   return is_list ? field : nullptr;
 }
 
-// Writes the request without its URLs, and the note on them for each entry.
+// Makes the part that all texts share: the request without its URLs, their number and their digest.
 Json HeadOf(const Message& request, const FieldDescriptor* urls, const std::string& digest) {
   const std::unique_ptr<Message> rest(request.New());
   rest->CopyFrom(request);
@@ -91,7 +91,7 @@ std::vector<std::string> AuditRequestTexts(const Message& request) {
   Json text;
   text["bytes"] = json.size();
   text["sha256"] = HexOf(DigestOf(json));
-  // The log cuts the text where the room ends.
+  // The audit log cuts this text to its limit.
   text["begins"] = json.substr(0, kMaxAuditTextBytes);
   return {TextOf(text)};
 }

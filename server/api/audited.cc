@@ -37,7 +37,7 @@ void AuditRefusals(Authoriser& authoriser, AuditLog& log) {
         .outcome = AuditOutcome({static_cast<grpc::StatusCode>(refusal.why.raw_code()),
                                  std::string(refusal.why.message())})};
     if (refusal.network) entry.from = NetworkText(*refusal.network);
-    // All refusals of a client are of one kind: with a kind for each action they would push
+    // All refusals of a client are one kind. With one kind for each action, refusals would push
     // operators' changes out of the files within hours.
     log.AppendLimited(std::move(entry), refusal.who);
   });
@@ -65,7 +65,7 @@ void CallAudit::Finish(const grpc::Status& status, const google::protobuf::Messa
 
 void CallAudit::WriteEach(AuditLog::Done written) {
   const ScopedRequestId id(entry_.request_id);
-  // All entries but the last: a request may need several.
+  // A request can need several entries. This loop writes all but the last.
   for (size_t i = 0; i + 1 < requests_.size(); ++i) {
     AuditEntry part = entry_;
     part.request = requests_[i];

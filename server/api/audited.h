@@ -20,12 +20,12 @@ namespace freshet {
 // "OK", or "NOT_FOUND: host: ...".
 [[nodiscard]] std::string AuditOutcome(const grpc::Status& status);
 
-// Has refusals of the authoriser written to the log, which outlives the authoriser's use of it.
+// Makes the authoriser report refusals to the log. The log outlives the authoriser's use of it.
 void AuditRefusals(Authoriser& authoriser, AuditLog& log);
 
-// The audit of one call. A call that changed something gets an entry of its own. If calls change
-// nothing, or the same thing again and again, the first of each minute are written and the others
-// counted. Thread-compatible.
+// The audit of one call. A call that changed something is written as a separate entry. Calls that
+// changed nothing are limited to a few entries a minute, and so are calls that change the same
+// target again and again; the others are counted. Thread-compatible.
 class CallAudit {
  public:
   // `log` outlives this.
@@ -34,17 +34,18 @@ class CallAudit {
   void SetRequest(const google::protobuf::Message& request) {
     requests_ = AuditRequestTexts(request);
   }
-  // Sets the state before the call.
+  // Sets the state before the call, as JSON.
   void SetBefore(std::string json) { entry_.before = std::move(json); }
-  // Sets the state after the call, if that is not its answer.
+  // Sets the state after the call, as JSON; by default it is the response.
   void SetAfter(std::string json) { entry_.after = std::move(json); }
-  // Sets the target of the change, if programs may change the same all the time.
+  // Sets the target of the change. Only for changes that programs may make all the time.
   void SetTarget(std::string target) { target_ = std::move(target); }
-  // The call has changed something, however it ends.
+  // Notes that the call has changed something, even if it fails.
   void NoteChange() { changed_ = true; }
-  // The call has changed nothing, however it ends.
+  // Notes that the call has changed nothing, even if it succeeds.
   void NoteNoChange() { unchanged_ = true; }
-  // Ends the audit. `done` is called on another thread once the entry is on the disk, or cannot be.
+  // Ends the audit. `done` is called on another thread once the entry is on disk, or its write has
+  // failed.
   void Finish(const grpc::Status& status, const google::protobuf::Message& response,
               std::function<void()> done);
 

@@ -1,4 +1,4 @@
-// AuthService: tells clients about themselves.
+// AuthService: tells clients who they are and what they may do.
 #ifndef FRESHET_SERVER_API_AUTH_SERVICE_H_
 #define FRESHET_SERVER_API_AUTH_SERVICE_H_
 
@@ -10,8 +10,7 @@
 
 namespace freshet {
 
-// The methods of the service.
-// `context` outlives them. Thread-safe.
+// The methods of the service. `context` outlives them. Thread-safe.
 [[nodiscard]] std::vector<CallMethod> AuthMethods(const ServerContext& context);
 
 }  // namespace freshet

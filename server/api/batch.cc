@@ -15,20 +15,20 @@ namespace freshet {
 
 namespace {
 
-// The page that an event is about, for events that a caller's limits apply to.
+// The page of an event; nullptr = no page to check against the caller's limits.
 const PageKey* PageOf(const Event& event) {
   if (const auto* upsert = std::get_if<UpsertPage>(&event)) return &upsert->key;
   if (const auto* remove = std::get_if<RemovePage>(&event)) return &remove->key;
   if (const auto* recheck = std::get_if<RecheckPage>(&event)) return &recheck->key;
   if (const auto* signal = std::get_if<SignalChange>(&event)) return &signal->key;
   if (const auto* report = std::get_if<ReportCrawl>(&event)) {
-    // A result without a page is checked against the limits by its lease.
+    // A result without a page is checked by its lease.
     return report->key ? &*report->key : report->as_sent ? &*report->as_sent : nullptr;
   }
   return nullptr;
 }
 
-// Checks an item of a caller with an identity.
+// Checks an item against the limits of a caller with an identity.
 Status CheckItem(const Caller& caller, RoutedEvent& item) {
   if (auto* report = std::get_if<ReportCrawl>(&item.event)) {
     report->allowed = caller.crawl_ids();
@@ -95,7 +95,7 @@ bool Batch::Submit(Router& router, Done done) && {
   const auto settle = [rest](std::vector<Reply> replies) {
     CHECK(replies.size() == rest->places.size());
     auto& statuses = *rest->ack.mutable_statuses();
-    // Notes of the conversion come first.
+    // Notes from the conversion come first.
     for (auto it = rest->notes.rbegin(); it != rest->notes.rend(); ++it) {
       std::vector<std::string>& notes = replies[it->first].notes;
       notes.insert(notes.begin(), std::move(it->second));
@@ -155,7 +155,7 @@ Status CheckItemCount(std::string_view field, int items, const PortConfig& confi
 
 Status CheckUrlSize(std::string_view url, const PortConfig& config) {
   const auto most = static_cast<size_t>(config.max_url_bytes);
-  // Canonicalise checks the longest URL of all.
+  // Canonicalise checks the limit for all URLs, kMaxUrlBytes.
   if (url.size() <= most || most == limits::kMaxUrlBytes) return absl::OkStatus();
   return InvalidArgument("url: has {} bytes, at most {} are allowed here", url.size(),
                          config.max_url_bytes.get());

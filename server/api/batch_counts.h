@@ -1,4 +1,4 @@
-// Numbers of a batch's items by outcome.
+// The numbers of refused and other items in a batch.
 #ifndef FRESHET_SERVER_API_BATCH_COUNTS_H_
 #define FRESHET_SERVER_API_BATCH_COUNTS_H_
 
@@ -6,7 +6,7 @@
 
 namespace freshet {
 
-// The numbers. Value type, thread-compatible.
+// Numbers of items. Value type, thread-compatible.
 struct BatchCounts {
   uint64_t refused = 0;
   uint64_t unrefused = 0;  // applied, duplicate, stale, observed only

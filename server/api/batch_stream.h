@@ -21,20 +21,20 @@
 
 namespace freshet {
 
-// A stream of one method. `Items` converts its messages; there is one for each stream, used by one
-// thread at a time but for Count:
+// A stream of one method. `Items` converts its messages. Each stream has one Items object, which
+// one thread at a time uses, except for Count:
 //   using Request, Response                     of the method
 //   explicit Items(const ServerContext&)
 //   static constexpr std::string_view kPath     the path of its MethodRule
-//   static constexpr const char* kField         the name of the items of a message
+//   static constexpr const char* kField         the name of the field with the items
 //   static auto* Of(Request*)                   the items, a repeated field
-//   static Status Check(const Request&)         if a message may be refused as a whole
+//   static Status Check(const Request&)         optional: refuses a message as a whole
 //   Batch Convert(const Request&, const std::vector<TextFault>&, const Caller&)
-//                                               all items, of which this server has all
+//                                               converts all items; they belong to this server
 //   static void CopyPart(const Request&, const std::vector<uint32_t>& places, Request* part)
-//                                               the message with the items at these places
-//   void Count(const BatchCounts&)              takes the outcomes of items
-//   Duration PayForSources(Batch&, Instant)     if items have sources: how long to read no further
+//                                               copies the message with the items at these places
+//   void Count(const BatchCounts&)              counts the outcomes of items; thread-safe
+//   Duration PayForSources(Batch&, Instant)     optional: how long sources stop the reading
 //
 // Thread-safe.
 template <typename Items>

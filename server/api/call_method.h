@@ -1,4 +1,4 @@
-// The methods of services, and how their calls begin.
+// A method of a service, and how its calls begin.
 #ifndef FRESHET_SERVER_API_CALL_METHOD_H_
 #define FRESHET_SERVER_API_CALL_METHOD_H_
 
@@ -11,7 +11,7 @@
 namespace freshet {
 
 using ServerCall = grpc::CallbackServerContext;
-// The reactor of a call; deletes itself.
+// The reactor of a call. It deletes itself.
 using Reactor = grpc::ServerGenericBidiReactor;
 
 // One method. Thread-safe.
@@ -20,7 +20,7 @@ struct CallMethod {
   std::function<Reactor*(ServerCall*)> start;
 };
 
-// A method whose calls are answered by the reactors that `start` makes.
+// Makes a method whose calls are answered by the reactors that `start` makes.
 [[nodiscard]] inline CallMethod Streaming(std::string_view path, const ServerContext& context,
                                           Reactor* (*start)(const ServerContext&, ServerCall*)) {
   return {path, [&context, start](ServerCall* call) { return start(context, call); }};

@@ -15,7 +15,7 @@
 namespace freshet {
 namespace {
 
-// Logs, at `debug`, that a stream was opened.
+// Logs at `debug` that a stream was opened.
 void NoteOpened(std::string_view path, const std::string& id, const IpAddress& network) {
   if (!Logger(LogModule::kApi).should_log(spdlog::level::debug)) return;
   const ScopedRequestId scope(id);
@@ -42,16 +42,17 @@ void CallReactor::Begin() {
   self_ = shared_from_this();
   const std::shared_ptr<OpenCall> own = self_;
   host_.streams.Add(own);
-  // Even a dismissed call reads, because gRPC then tells when nothing comes any more.
+  // Even a dismissed call reads, because gRPC then reports when the client has gone.
   StartRead(&incoming_);
 }
 
 void CallReactor::OnReadDone(bool ok) {
-  // The call may be over when this returns.
+  // The call may have ended, and be destroyed, when this function returns.
   const std::shared_ptr<CallReactor> held = self_;
   NoteTurn();
   if (std::exchange(read_, true)) {
-    // A second message has come. gRPC would keep it, and all later ones, until the call is over.
+    // A second message has come. gRPC would keep this message and all later ones until the call
+    // ends.
     if (ok) call_.TryCancel();
     return;
   }
@@ -107,7 +108,8 @@ void CallReactor::Write(const grpc::ByteBuffer& message, grpc::WriteOptions opti
   StartWrite(&outgoing_, options);
 }
 
-// Only a call that gRPC still has may be cancelled: what follows the write waits until then.
+// A call may be cancelled only while gRPC has it. So the work after the write waits until TryCancel
+// returns.
 Peer CallReactor::Look(Patience::Clock::time_point now, const Crowding& crowding) {
   {
     const MutexLock lock(mutex_);
@@ -166,7 +168,7 @@ bool CallReactor::EndWith(const grpc::ByteBuffer& message) {
 }
 
 void CallReactor::OnCancel() {
-  // The message may never come.
+  // The message might never come.
   if (!spoken_.exchange(true)) {
     End({grpc::StatusCode::CANCELLED, "cancelled"});
     return;
@@ -189,7 +191,7 @@ void CallReactor::SendAnswer(const grpc::ByteBuffer& message) {
 void CallReactor::OnDone() {
   OnOver();
   host_.streams.Remove(self_);
-  // This is the last use of the object, unless another thread holds it.
+  // Nothing uses this object afterwards, unless another thread holds it.
   const std::shared_ptr<CallReactor> last = std::move(self_);
 }
 

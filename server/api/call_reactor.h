@@ -1,5 +1,5 @@
-// Calls that bring one message. They are counted from their first byte. They end when their client
-// may no longer be here, sends a second message, or takes its answer too slowly.
+// Calls with one request message. They are counted from their first byte. The server ends a call if
+// its client loses the right to call, sends a second message, or reads the answer too slowly.
 #ifndef FRESHET_SERVER_API_CALL_REACTOR_H_
 #define FRESHET_SERVER_API_CALL_REACTOR_H_
 
@@ -26,19 +26,20 @@
 
 namespace freshet {
 
-// One call, which lives until gRPC is done with it and no other thread holds it.
+// One call. It lives until gRPC is done with it and no thread holds it any more.
 //
-// Thread-safe. OnRequest and OnWritten are called one at a time, each after the work of the last
-// one has ended. Each ends in one call of Write or End, at once or later.
+// Thread-safe. OnRequest and OnWritten are called one at a time, each after the work of the one
+// before has ended. Each must end in one call of Write or End, at once or later.
 class CallReactor : public grpc::ServerGenericBidiReactor,
                     public OpenCall,
                     public std::enable_shared_from_this<CallReactor> {
  public:
-  // `host` outlives the calls. `call` belongs to gRPC, until OnDone. `path` names a MethodRule.
+  // `host` outlives all calls. gRPC owns `call`, which is valid until OnDone. `path` names a
+  // MethodRule.
   CallReactor(const CallParts& host, std::string_view path, CallKind kind,
               grpc::CallbackServerContext* call);
 
-  // Waits for the message. To be called once, right after construction as a shared_ptr.
+  // Waits for the message. Called once, right after construction as a shared_ptr.
   void Begin();
 
   [[nodiscard]] const std::string& client() const final { return auth_.client(); }
@@ -51,31 +52,32 @@ class CallReactor : public grpc::ServerGenericBidiReactor,
       FRESHET_EXCLUDES(mutex_);
 
   [[nodiscard]] const std::string& request_id() const { return request_id_; }
-  // Why the client no longer waits for the answer; OK = it waits.
+  // Why the client no longer waits for the answer; OK = the client waits.
   [[nodiscard]] grpc::Status stopped() const FRESHET_EXCLUDES(mutex_);
 
  protected:
-  // Whether the message waits for a turn of the client, even if it is short.
+  // Returns true if even a short message waits for the turn of its client.
   [[nodiscard]] virtual bool TakesTurn() const { return false; }
-  // The message has come, and the call has a place.
+  // Called when the message has come and the call is admitted.
   virtual void OnRequest(grpc::ByteBuffer* bytes) = 0;
-  // The written message has left, or never will.
+  // Called when the message has been written, or the write has failed.
   virtual void OnWritten(bool ok) = 0;
-  // Nobody waits any more, while a message is written or the call waits for something.
+  // Called when the client no longer waits, while a message is written or the call waits for
+  // something.
   virtual void OnStopped() {}
-  // gRPC is done with the call.
+  // Called when gRPC is done with the call.
   virtual void OnOver() {}
 
   void Write(const grpc::ByteBuffer& message, grpc::WriteOptions options = {})
       FRESHET_EXCLUDES(mutex_);
-  // Ends the call: the last use of this object, unless another thread holds it. Only the first end
-  // counts; returns whether this is it.
+  // Ends the call. Nothing may use this object afterwards, unless another thread holds it. Returns
+  // true if this is the first end; later ends have no effect.
   bool End(const grpc::Status& status) FRESHET_EXCLUDES(mutex_);
-  // Ends the call with a last, small message.
+  // Writes a last, small message and ends the call. Returns like End.
   bool EndWith(const grpc::ByteBuffer& message) FRESHET_EXCLUDES(mutex_);
-  // Sends the only answer; OnWritten then ends the call. A client may leave a small answer unread
-  // and keep its place: then OnWritten is not called. If places become few, it has only as much
-  // time as for a large one.
+  // Sends the only answer. If it is large, OnWritten follows, and must end the call. A small answer
+  // ends the call at once, without OnWritten: the client may leave it unread and keep its place. If
+  // many calls are open, a small answer is treated like a large one.
   void SendAnswer(const grpc::ByteBuffer& message) FRESHET_EXCLUDES(mutex_);
 
   [[nodiscard]] grpc::CallbackServerContext& call() const { return call_; }
@@ -86,7 +88,7 @@ class CallReactor : public grpc::ServerGenericBidiReactor,
   void OnWriteDone(bool ok) final FRESHET_EXCLUDES(mutex_);
   void OnCancel() final;
   void OnDone() final;
-  // Whether this is the first end.
+  // Returns true if this is the first end.
   [[nodiscard]] bool BeginEnd(const grpc::Status& status) FRESHET_EXCLUDES(mutex_);
 
   const CallParts& host_;
@@ -96,17 +98,17 @@ class CallReactor : public grpc::ServerGenericBidiReactor,
   CallAuth auth_;
   CallWatch watch_;
   std::shared_ptr<CallReactor> self_;  // until OnDone
-  std::atomic<bool> spoken_{false};    // the message has come, or is not waited for any more
+  std::atomic<bool> spoken_{false};    // the message has come, or the call has ended before it
   grpc::ByteBuffer incoming_;          // used by gRPC while reading
-  grpc::ByteBuffer further_;           // used by gRPC while reading: a message that must not come
-  bool read_ = false;                  // the read has ended; used by OnReadDone
-  grpc::ByteBuffer outgoing_;          // used by gRPC while writing
+  grpc::ByteBuffer further_;   // used by gRPC while reading a second message, which must not come
+  bool read_ = false;          // the read has ended; used by OnReadDone
+  grpc::ByteBuffer outgoing_;  // used by gRPC while writing
   mutable Mutex mutex_;
   Patience patience_ FRESHET_GUARDED_BY(mutex_);
-  bool timed_ FRESHET_GUARDED_BY(mutex_) = false;           // a message is being written
-  bool cutting_ FRESHET_GUARDED_BY(mutex_) = false;         // the call is being cancelled
-  std::optional<bool> written_ FRESHET_GUARDED_BY(mutex_);  // status of a write that ended
-                                                            // meanwhile
+  bool timed_ FRESHET_GUARDED_BY(mutex_) = false;    // a message is being written
+  bool cutting_ FRESHET_GUARDED_BY(mutex_) = false;  // the call is being cancelled
+  // The result of a write that ended while the call was being cancelled.
+  std::optional<bool> written_ FRESHET_GUARDED_BY(mutex_);
   bool ended_ FRESHET_GUARDED_BY(mutex_) = false;
   bool cancelled_ FRESHET_GUARDED_BY(mutex_) = false;
   std::optional<grpc::Status> dismissed_ FRESHET_GUARDED_BY(mutex_);

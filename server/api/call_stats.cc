@@ -70,7 +70,7 @@ void CallStats::Begin(Method method, CallKind kind) {
 void CallStats::End(Method method, grpc::StatusCode code, Duration took) {
   OfMethod& its = methods_[method];
   const auto number = static_cast<size_t>(code);
-  // Codes that gRPC does not know count as UNKNOWN.
+  // Codes that gRPC does not define count as UNKNOWN.
   Ended& ended = its.by_code[number < kCodes ? number : size_t{grpc::StatusCode::UNKNOWN}];
   const std::vector<double>& bounds = Bounds(its.kind.load(kRelaxed));
   const auto bound = std::lower_bound(bounds.begin(), bounds.end(), took.seconds());
@@ -83,7 +83,8 @@ CallFigures CallStats::figures() const {
   CallFigures figures;
   for (const OfMethod& its : methods_) {
     const CallKind kind = its.kind.load(kRelaxed);
-    // In this order, a call that ends in between cannot make the difference negative.
+    // `ended` is read before `begun`: a call that ends between the two reads cannot make the
+    // difference negative.
     const uint64_t over = its.ended.load(kRelaxed);
     const uint64_t begun = its.begun.load(kRelaxed);
     if (begun == 0) continue;

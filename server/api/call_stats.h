@@ -1,5 +1,5 @@
-// Counts gRPC calls and their durations, by method and status code. Methods are those of the table
-// in server/auth/methods.h and codes are gRPC's, so clients cannot add rows.
+// Counts gRPC calls and their durations, by method and status code. Methods come from the table in
+// server/auth/methods.h and codes from gRPC, so clients cannot add rows.
 #ifndef FRESHET_SERVER_API_CALL_STATS_H_
 #define FRESHET_SERVER_API_CALL_STATS_H_
 
@@ -21,12 +21,12 @@ namespace freshet {
 
 enum class CallKind : uint8_t { kUnary, kStream };
 
-// Ended calls of one method and code. Value type, thread-compatible.
+// The ended calls of one method and code. Value type, thread-compatible.
 struct EndedCalls {
   std::string method;  // "freshet.v1.PagesService/GetPage", or `other`
   CallKind kind = CallKind::kUnary;
   std::string_view code;           // "OK", "NOT_FOUND"
-  std::vector<uint64_t> by_bound;  // by CallStats::Bounds; the last: longer than all
+  std::vector<uint64_t> by_bound;  // counts by CallStats::Bounds; the last one is for longer calls
   double seconds = 0;              // sum over all calls
 };
 
@@ -39,23 +39,24 @@ struct MethodCalls {
   uint64_t sent = 0;
 };
 
-// All counts. Value type, thread-compatible.
+// All counts. Rows without calls are left out. Value type, thread-compatible.
 struct CallFigures {
-  std::vector<EndedCalls> ended;     // rows with calls
-  std::vector<MethodCalls> methods;  // rows with calls, by name
+  std::vector<EndedCalls> ended;     // by method
+  std::vector<MethodCalls> methods;  // by method
 };
 
-// The counters. Thread-safe, without locks: a call costs some additions.
+// The counters. Thread-safe, without locks: counting a call takes only a few additions.
 class CallStats {
  public:
-  // The place in the table; one past its end for all other methods.
+  // The position of the method in the table; one past the end = any other method.
   using Method = size_t;
 
   CallStats();
 
-  // Finds "/freshet.v1.PagesService/GetPage".
+  // Finds a path such as "/freshet.v1.PagesService/GetPage".
   [[nodiscard]] Method Find(std::string_view path) const;
-  // Finds "freshet.v1", "GetPage": methods of a package's services have distinct names.
+  // Finds a method such as "freshet.v1", "GetPage". A package's services have no two methods of the
+  // same name.
   [[nodiscard]] Method Find(std::string_view package, std::string_view name) const;
 
   void Begin(Method method, CallKind kind);
@@ -64,7 +65,7 @@ class CallStats {
   void CountSent(Method method) { ++methods_[method].sent; }
 
   [[nodiscard]] CallFigures figures() const;
-  // The upper bounds of durations in seconds, rising. Streams are open for hours.
+  // The upper bounds of durations in seconds, rising. Streams have longer ones than unary calls.
   [[nodiscard]] static const std::vector<double>& Bounds(CallKind kind);
 
  private:
@@ -89,7 +90,8 @@ class CallStats {
   absl::flat_hash_map<std::pair<std::string_view, std::string_view>, Method> by_name_;
 };
 
-// Counts one call, from its beginning to End, or to its destruction without one. Thread-compatible.
+// Counts one call, from construction to End. Without End, the destructor counts the call as
+// CANCELLED. Thread-compatible.
 class CallWatch {
  public:
   // Both outlive this.
@@ -98,7 +100,7 @@ class CallWatch {
   CallWatch(const CallWatch&) = delete;
   CallWatch& operator=(const CallWatch&) = delete;
 
-  // Sets the code of the call; the first one counts.
+  // Ends the call with this code. Only the first End counts.
   void End(grpc::StatusCode code);
   void CountReceived() { stats_.CountReceived(method_); }
   void CountSent() { stats_.CountSent(method_); }

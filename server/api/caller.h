@@ -1,5 +1,6 @@
-// Checks who calls, and whether they may, before a method looks at anything else. The auth metadata
-// processor of gRPC is not used: some headers make it end the process (docs/decisions/0014).
+// Checks who calls, and whether the client may call, before a method does anything else. gRPC's
+// auth metadata processor is not used, because some headers make it end the process
+// (docs/decisions/0014).
 #ifndef FRESHET_SERVER_API_CALLER_H_
 #define FRESHET_SERVER_API_CALLER_H_
 
@@ -21,25 +22,26 @@ namespace freshet {
 // The credentials that the client of a call has shown.
 [[nodiscard]] Credentials CredentialsOf(const grpc::CallbackServerContext& call);
 
-// The same credentials, to be passed on to another server.
+// The same credentials in the form that can be forwarded to another server.
 [[nodiscard]] ShownByClient ShownBy(const grpc::CallbackServerContext& call);
 
-// Whether the client has shown a certificate, which gRPC checked when the connection was made. Adds
-// the names in it, and sets its end.
+// Adds the names in the client's certificate to `names`, and sets `ends` to its expiry. Returns
+// false if the client has shown none. gRPC checked the certificate when the connection was made.
 [[nodiscard]] bool AddCertificate(const grpc::CallbackServerContext& call,
                                   std::vector<std::string>* names, Instant* ends);
 
-// PermissionDenied: the method is for servers of the fleet only, and the caller is none. Calls that
-// are sent on carry the key of this process, which only its fleet knows.
+// PermissionDenied: only servers of the fleet may call the method, and the caller is not one. A
+// call from another server carries the key of this process, which only its fleet knows.
 [[nodiscard]] Status CheckServer(const MethodRule& rule, const ShownByClient& shown);
 
-// Checks the caller of a method by the table of methods (Authoriser::Authorise), which counts and
-// reports refusals. Unavailable: the call was forwarded to another process, and its sender sends it
-// again. The server's calls to itself were checked where their clients came in.
+// Checks the caller of a method against the table of methods (Authoriser::Authorise), which counts
+// and reports refusals. Calls of this server to itself pass, because the HTTP port has checked
+// their clients. Unavailable: the call was forwarded to a process that has ended; its sender tries
+// again.
 [[nodiscard]] Status LetIn(Authoriser& authoriser, std::string_view path,
                            const grpc::CallbackServerContext& call);
 
-// A call that ends at once, as gRPC's `Reactor` of its kind.
+// A call that ends at once. `Reactor` is a reactor class of gRPC.
 template <typename Reactor>
 class EndedCall final : public Reactor {
  public:
@@ -47,8 +49,8 @@ class EndedCall final : public Reactor {
   void OnDone() override { delete this; }
 };
 
-// Makes the reactor that refuses a call, with nothing of it read or counted; nullptr = the call may
-// continue.
+// Makes the reactor that refuses a call before anything of the call is read or counted; nullptr =
+// the call may continue.
 template <typename Reactor>
 [[nodiscard]] Reactor* TurnAway(Authoriser& authoriser, std::string_view path,
                                 const grpc::CallbackServerContext& call) {
@@ -63,39 +65,40 @@ class CallAuth {
   CallAuth(Authoriser& authoriser, Clock& clock, std::string_view path,
            const grpc::CallbackServerContext& call);
 
-  // The credentials that the client has shown. Thread-safe.
+  // The credentials of the client. Thread-safe.
   [[nodiscard]] const Credentials& credentials() const { return credentials_; }
-  // The end of the client's certificate. Thread-safe.
+  // When the client's certificate expires. Thread-safe.
   [[nodiscard]] Instant ends() const { return credentials_.certificate_ends; }
   // The network of the client. Thread-safe.
   [[nodiscard]] const IpAddress& network() const { return credentials_.network; }
-  // The other side of the connection of the call. Thread-safe.
+  // The other end of the call's connection. Thread-safe.
   [[nodiscard]] const Peer& peer() const { return peer_; }
-  // Whose calls are counted together (Authoriser::ClientOf). Thread-safe.
+  // The client whose calls are counted together (Authoriser::ClientOf). Thread-safe.
   [[nodiscard]] const std::string& client() const { return client_; }
-  // Whether the client was an identity with the role admin when the call was opened. Thread-safe.
+  // Whether the client had the role admin when the call was opened. Thread-safe.
   [[nodiscard]] bool admin() const { return admin_; }
   // Whether the caller may continue. Thread-safe.
   [[nodiscard]] Status Check() const;
-  // The caller by present identities. Not OK as Check. Thread-safe.
+  // The caller according to the present identities. Not OK: as for Check. Thread-safe.
   [[nodiscard]] StatusOr<Caller> Look() const;
-  // How long nothing more should be read from the caller, by present identities. Thread-safe.
+  // How long the server should read nothing more from the caller, who has used up its budget.
+  // Thread-safe.
   [[nodiscard]] Duration Owes() const;
-  // The caller by present identities. Not OK as Check. Owner thread only; the pointer is valid
-  // until the next call.
+  // The caller according to the present identities. Not OK: as for Check. Owner thread only; the
+  // pointer is valid until the next call.
   [[nodiscard]] StatusOr<const Caller*> Get();
 
  private:
-  // Finds the caller by present identities.
+  // Finds the caller among the present identities, with its budget and client number.
   [[nodiscard]] StatusOr<Caller> Recognise(Instant now) const;
 
   Authoriser& authoriser_;
   Clock& clock_;
   const MethodRule* const rule_;
   const Credentials credentials_;
-  const Peer peer_;          // kept here, as gRPC forgets the peer of a cancelled call
-  Status server_;            // CheckServer's
-  uint64_t generation_ = 0;  // the generation of caller_
+  const Peer peer_;          // a copy, because gRPC forgets the peer of a cancelled call
+  Status server_;            // the result of CheckServer
+  uint64_t generation_ = 0;  // the generation of identities for caller_
   StatusOr<Caller> caller_;
   std::string client_;
   bool admin_ = false;

@@ -1,4 +1,4 @@
-// Streams whose items are checked against the caller's rights, and paid for from its rate.
+// Streams whose items are checked against the caller's limits and charged to the caller's budget.
 #ifndef FRESHET_SERVER_API_CALLER_STREAM_H_
 #define FRESHET_SERVER_API_CALLER_STREAM_H_
 
@@ -40,13 +40,13 @@ class CallerStream : public MessageStream {
  protected:
   // The network of the client. Thread-safe.
   [[nodiscard]] const IpAddress& network() const { return auth_.network(); }
-  // The caller by present identities. Thread-safe.
+  // The caller according to the present identities. Thread-safe.
   [[nodiscard]] StatusOr<Caller> LookAtCaller() const { return auth_.Look(); }
-  // The caller by present identities, until the next call. Called in OnMessage.
+  // The caller according to the present identities; valid until the next call. Called in OnMessage.
   [[nodiscard]] StatusOr<const Caller*> GetCaller() { return auth_.Get(); }
-  // Charges the caller for items, at least one for each limits::kMaxPlainRequestBytes of the
-  // message. Reads no further while the caller is over its rate, or for `source`, the wait for a
-  // source of the items. Called in OnMessage.
+  // Charges the caller for the items of a message: at least one item for each
+  // limits::kMaxPlainRequestBytes of the message. Pauses reading while the caller has used up its
+  // budget, or for `source`, the wait for a source of the items. Called in OnMessage.
   void Charge(const Caller& caller, uint64_t items, Duration source = {}) {
     items = std::max<uint64_t>(items, message_bytes() / limits::kMaxPlainRequestBytes);
     const Duration pause = caller.Pay(items, context_.clock.Now());
@@ -57,8 +57,8 @@ class CallerStream : public MessageStream {
     }
   }
 
-  // Charges the caller for a message that is refused as a whole: one item, or its bytes. Called in
-  // OnMessage.
+  // Charges the caller for a message that is refused as a whole: for one item, or more if the
+  // message is large. Called in OnMessage.
   void ChargeForRefused() {
     if (const StatusOr<const Caller*> caller = GetCaller(); caller.ok()) Charge(**caller, 1);
   }

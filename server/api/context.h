@@ -1,5 +1,5 @@
-// The parts of the server that services share: plain references, and the little state that belongs
-// to none of them.
+// The parts of the server that services share, as plain references, and a little state that belongs
+// to no part.
 #ifndef FRESHET_SERVER_API_CONTEXT_H_
 #define FRESHET_SERVER_API_CONTEXT_H_
 
@@ -52,29 +52,29 @@ class UrlPages;
 
 inline constexpr const char* kVersion = FRESHET_VERSION;
 
-// Counts of items that never reach a shard, or whose outcome only the handlers know. Thread-safe.
+// Counts of items that never reach a shard, or whose outcomes only the handlers know. Thread-safe.
 struct HandlerCounters {
   Live<uint64_t> results_refused;
   Live<uint64_t> signals_refused;
   Live<uint64_t> signal_streams;
-  // Items of other divisions that were sent on; and those without any answer.
+  // Items of other divisions that were forwarded, and those of them that got no answer.
   Live<uint64_t> sent_on;
   Live<uint64_t> sent_on_unanswered;
-  // Pages of other divisions that were sent to workers.
+  // Pages of other divisions that workers of this server got.
   Live<uint64_t> assignments_elsewhere;
-  // Pages that GetURLs of the crawl-frontier API gave out.
+  // Pages handed out by GetURLs of the crawl-frontier API.
   Live<uint64_t> pages_of_urls;
   Live<uint64_t> upserts_applied;
   Live<uint64_t> upserts_refused;
-  // Messages after which a stream was not read for a while, by the rate of its client or of a
-  // source; and calls that came too early.
+  // Messages after which the server paused reading, because the client or a source exceeded its
+  // rate; and calls that were refused because the client exceeded its rate.
   Live<uint64_t> slowed_by_client;
   Live<uint64_t> slowed_by_source;
   Live<uint64_t> refused_by_client;
 };
 
-// The parts of a server, serving or standby, that calls of all methods use. As thread-safe as
-// these, as all structs below.
+// The parts of a server that calls of all methods use. An active server and a standby both have
+// them. This struct, and those below, are as thread-safe as their parts.
 struct CallParts {
   const ServerConfig& config;
   Clock& clock;
@@ -84,15 +84,15 @@ struct CallParts {
   RequestIds& request_ids;
 };
 
-// The parts that count, bound and record calls of a serving server.
+// The parts that count, limit and record calls of an active server.
 struct NoteParts {
   HandlerCounters& counters;
-  Places& listings;  // lists, exports and reports over all shards, views of a fleet
+  Places& listings;  // lists, exports and reports over all shards, and views of a fleet
   AuditLog& audit;
   Tracer& tracer;
 };
 
-// Pages, and what decides about them.
+// The pages, and the parts that decide about them.
 struct EngineParts {
   Store& store;
   Router& router;
@@ -103,44 +103,45 @@ struct EngineParts {
   PlanRunner& plans;
   EpochExchange& epochs;
   UrlPages& url_pages;
-  RateSharing& rates;  // the crawl rate: of the fleet, or this server's own
+  RateSharing& rates;  // the crawl rate of the fleet, or of this server alone
   Frontier* frontier;  // nullptr = the crawl-frontier API is not served
 };
 
 // Threads for work that waits for the disk.
 struct WorkParts {
   Background& background;
-  // Work that takes as long as the disk: checkpoints, compactions. Few may be under way.
+  // For work that takes long on the disk, such as checkpoints and compactions. Only a few jobs may
+  // be under way.
   Background& upkeep;
   Slots& upkeeps;
 };
 
-// The other servers of a cluster.
+// The parts that know the other servers of a cluster.
 struct FleetParts {
-  Divisions* divisions;              // nullptr = no other divisions can be asked
-  SettingsSharing* shared_settings;  // nullptr = the settings are this server's own
+  Divisions* divisions;              // nullptr = other divisions cannot be asked
+  SettingsSharing* shared_settings;  // nullptr = this server shares no settings
   StandbyRoster& standbys;
-  Places& lendings;  // calls to other divisions for credit of this one's workers
-  std::function<ClusterStatus()> cluster;  // null = the server is in no cluster
-  // Takes an IndexNow ping that came to another server, and answers once, on any thread.
+  Places& lendings;  // calls to other divisions that lend credit of this server's workers
+  std::function<ClusterStatus()> cluster;  // nullptr = the server is in no cluster
+  // Handles an IndexNow ping that another server received. Answers once, on any thread.
   std::function<void(const v1::TakePingRequest&,
                      std::function<void(StatusOr<v1::TakePingResponse>)>)>
       take_ping;
-  // Takes a ping that came to a standby, with the credentials shown there, and answers once, on any
-  // thread.
+  // Handles a ping that a standby received, with the credentials that the client showed there.
+  // Answers once, on any thread.
   std::function<void(const v1::AnswerPingRequest&, const Credentials&,
                      std::function<void(StatusOr<v1::AnswerPingResponse>)>)>
       answer_ping;
 };
 
-// All of these, for handlers that need more than one. Outlives the services.
+// All parts, for handlers that need several of them. Outlives the services.
 struct ServerContext : CallParts, NoteParts, EngineParts, WorkParts, FleetParts {
   Instant started;
   std::function<std::string()> address;  // the address of the gRPC port, for clients
-  std::function<void()> end;             // ends this server as a signal does
+  std::function<void()> end;             // ends this server in the same way as a signal
 };
 
-// The most bytes of a message, also once inflated.
+// The most bytes of a message, also after it is inflated.
 [[nodiscard]] size_t MostBytes(const CallParts& parts);
 
 }  // namespace freshet

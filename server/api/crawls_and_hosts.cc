@@ -24,7 +24,7 @@
 namespace freshet {
 namespace {
 
-// The number of entries that a list call may ask for.
+// The number of entries that a list request asks for.
 StatusOr<size_t> PageSize(bool has, uint32_t size) {
   if (!has) return kUsualRows;
   if (size >= 1 && size <= limits::kMaxListPageSize) return size;
@@ -33,9 +33,9 @@ StatusOr<size_t> PageSize(bool has, uint32_t size) {
 
 using CountersByCrawl = std::map<std::string, CrawlCounters>;
 
-// Which crawl ids are asked for. Value type, thread-compatible.
+// The crawl ids that a request asks for. Value type, thread-compatible.
 struct CrawlRange {
-  std::string only;  // empty: the first `most` after `after`, by name
+  std::string only;  // empty = the first `most` crawl ids after `after`, by name
   std::string after;
   size_t most = 0;
 };
@@ -49,7 +49,7 @@ std::vector<CrawlStatus> CrawlsIn(const CrawlRange& range, const CrawlBook& craw
   return found;
 }
 
-// Lists crawl ids that have pages or settings, with counts summed over all shards; the list may be
+// Lists crawl ids that have pages or settings, with counts summed over all shards. The list can be
 // longer than `range` asks for. Returns false, without calling `done`, if too many lists are under
 // way.
 template <typename Call>
@@ -57,7 +57,7 @@ bool GatherCrawls(const ServerContext& context, Call* call, CrawlRange range,
                   std::function<void(const CountersByCrawl&)> done) {
   if (!call->TakePlace()) return false;
   struct Gather {
-    std::vector<std::vector<CrawlStatus>> shards;  // each written by its own shard
+    std::vector<std::vector<CrawlStatus>> shards;  // each shard writes one element
   };
   auto gather = std::make_shared<Gather>();
   gather->shards.resize(context.router.shards().size());
@@ -97,7 +97,7 @@ void AnswerWithCrawl(const ServerContext& context, const CrawlRecord& record, Ca
         call->Answer(grpc::Status::OK);
       });
   if (asked) return;
-  // The change is made; only the counts are missing.
+  // The change has been made. Only the counts are missing.
   ToProto(record, context.crawls.ModeOf(record), {}, call->response()->mutable_crawl());
   call->Answer(grpc::Status::OK);
 }
@@ -117,7 +117,7 @@ Status CheckMode(const ServerContext& context, const CrawlRecord& before,
     return absl::OkStatus();
   }
   const SlotDivision division = context.router.division();
-  // Such URLs become pages in all divisions.
+  // URLs in these modes have pages in all divisions.
   if (division.divisions > 1 && context.divisions == nullptr &&
       *record.frontier_mode != FrontierMode::kDates) {
     return MakeStatus(absl::StatusCode::kFailedPrecondition,
@@ -133,7 +133,7 @@ Status CheckMode(const ServerContext& context, const CrawlRecord& before,
                     "frontier.enabled is false");
 }
 
-// Whether the change moves the instants at which pages are eligible.
+// Whether the change can make pages eligible earlier or later.
 bool FilesAnew(const ServerContext& context, const CrawlRecord& before, const CrawlRecord& record) {
   const auto shadow = [&context](const CrawlRecord& crawl) {
     return context.crawls.ModeOf(crawl) == FrontierMode::kShadow;
@@ -143,8 +143,8 @@ bool FilesAnew(const ServerContext& context, const CrawlRecord& before, const Cr
 
 using ListHostsCall = UnaryCall<v1::ListHostsRequest, v1::ListHostsResponse>;
 
-// Lists the hosts of one shard after the other, a slice at a time. Over a fleet, lists one division
-// after the other.
+// Lists the hosts shard by shard, a slice at a time. A list over a fleet continues division by
+// division.
 class HostLister : public std::enable_shared_from_this<HostLister> {
  public:
   HostLister(const ServerContext& context, size_t most, ListHostsCall* call)
@@ -154,8 +154,8 @@ class HostLister : public std::enable_shared_from_this<HostLister> {
         call_(*call),
         division_(spans_ ? 0 : context.router.division().division) {}
 
-  // Sets where to begin. A token is `shard.host` in hexadecimal digits; over a fleet, `division:`
-  // and the token of that division. Empty = the beginning.
+  // Sets where the list begins. A token is `shard.host` in hexadecimal digits. Over a fleet,
+  // `division:` comes before the token of that division. Empty = the beginning.
   [[nodiscard]] Status Begin(std::string token) {
     query_ = {.prefix = call_.request().prefix(), .part = call_.request().contains()};
     if (spans_ && !token.empty()) {
@@ -209,7 +209,7 @@ class HostLister : public std::enable_shared_from_this<HostLister> {
     GoOn();
   }
 
-  // Asks the server of another division for as many hosts as there is room for.
+  // Asks the server of another division for as many hosts as the answer still needs.
   void Ask() {
     v1::ListHostsRequest request = call_.request();
     request.set_page_size(static_cast<uint32_t>(most_ - found()));
@@ -235,7 +235,7 @@ class HostLister : public std::enable_shared_from_this<HostLister> {
     GoOn();
   }
 
-  // Continues after an answer. `token_` is empty once the division has no more hosts.
+  // Continues after one answer. token_ is empty if the division has no more hosts.
   void GoOn() {
     if (token_.empty() && spans_) ++division_;
     const bool over =
@@ -250,7 +250,7 @@ class HostLister : public std::enable_shared_from_this<HostLister> {
 
   const ServerContext& context_;
   const size_t most_;
-  const bool spans_;  // whether it covers all divisions
+  const bool spans_;  // whether the list covers all divisions
   ListHostsCall& call_;
   HostQuery query_;
   uint32_t division_;
@@ -273,7 +273,7 @@ void HostToProto(const HostStatus& host, const ShardView& view, v1::HostState* o
 void FollowCrawl(const ServerContext& context, const CrawlRecord& before,
                  const CrawlRecord& record) {
   if (FilesAnew(context, before, record)) {
-    // Refile all pages: some still wait by the old settings.
+    // Files all pages again, because some still wait according to the old settings.
     for (Shard* shard : context.router.shards()) {
       (void)shard->Query([](const auto& view) { view.epochs.RequestFiling([](const auto&) {}); });
     }
@@ -290,13 +290,13 @@ void HandleListCrawls(const ServerContext& context,
   const StatusOr<size_t> size =
       PageSize(call->request().has_page_size(), call->request().page_size());
   if (!size.ok()) return call->Answer(GrpcStatusOf(size.status()));
-  // Asks for one more, to know whether there is a next page.
+  // Asks for one entry more than needed, which shows whether there is a next page.
   CrawlRange range = {
       .only = call->request().crawl_id(), .after = call->request().page_token(), .most = *size + 1};
   const bool asked = GatherCrawls(
       context, call, std::move(range), [&context, call, size](const CountersByCrawl& all) {
         const std::string& only = call->request().crawl_id();
-        // The token is the last crawl id shown.
+        // The page token is the last crawl id of the page.
         auto it = only.empty() ? all.upper_bound(call->request().page_token()) : all.find(only);
         for (size_t left = only.empty() ? *size : 1; it != all.end() && left > 0; ++it, --left) {
           AddCrawl(context, it->first, it->second, call->response());

@@ -1,4 +1,4 @@
-// The part of AdminService for crawl ids and hosts: lists, settings and deletion.
+// The methods of AdminService for crawl ids and hosts: lists, settings and deletion.
 #ifndef FRESHET_SERVER_API_CRAWLS_AND_HOSTS_H_
 #define FRESHET_SERVER_API_CRAWLS_AND_HOSTS_H_
 
@@ -21,10 +21,11 @@ inline grpc::Status StoppingStatus() {
   return {grpc::StatusCode::UNAVAILABLE, "the server is shutting down"};
 }
 
-// Called on the thread of the host's shard.
+// Called on the thread of the host's shard, which `view` shows.
 void HostToProto(const HostStatus& host, const ShardView& view, v1::HostState* out);
 
-// Answers for a host on its shard's thread. A host may have settings and no page.
+// Answers with the state of a host, on the thread of its shard. A host can have settings and no
+// pages.
 template <typename Call>
 void AnswerWithHost(const ServerContext& context, const std::string& host, Call* call) {
   const auto describe = [&context, host, call](const ShardView& view) {
@@ -38,8 +39,8 @@ void AnswerWithHost(const ServerContext& context, const std::string& host, Call*
   if (asked != PushOutcome::kTaken) call->Answer(UnreadStatus(asked));
 }
 
-// If the call is audited, writes the state of the host before it to the audit log. Then calls
-// `next`: here, or on the thread of the host's shard.
+// If the call is audited, records the state of the host before the call. Then calls `next`: on the
+// caller's thread, or on the thread of the host's shard.
 template <typename Call>
 void ReadHostBefore(const ServerContext& context, const std::string& host, Call* call,
                     std::function<void()> next) {
@@ -55,17 +56,18 @@ void ReadHostBefore(const ServerContext& context, const std::string& host, Call*
     }
     next();
   };
-  // If too many reads wait, the log has no state before.
+  // If too many reads wait, the audit log gets no state before the call.
   const PushOutcome asked =
       context.router.OwnerOf(SlotOfHost(host)).Read(read, call->caller().claim().client);
   if (asked != PushOutcome::kTaken) next();
 }
 
-// Applies the stored settings of a crawl id to its pages and URLs. Thread-safe.
+// Makes pages and URLs of a crawl id follow its new settings, which are already stored.
+// Thread-safe.
 void FollowCrawl(const ServerContext& context, const CrawlRecord& before,
                  const CrawlRecord& record);
 
-// The methods of AdminService with these names, without Handle. Each answers the call, now or
+// The methods of AdminService with these names, without "Handle". Each answers the call, at once or
 // later. Thread-safe.
 void HandleListCrawls(const ServerContext& context,
                       UnaryCall<v1::ListCrawlsRequest, v1::ListCrawlsResponse>* call);

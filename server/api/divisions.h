@@ -1,4 +1,4 @@
-// The servers of other divisions of a fleet: the interface for the services.
+// The interface by which services reach the servers of other divisions of a fleet.
 #ifndef FRESHET_SERVER_API_DIVISIONS_H_
 #define FRESHET_SERVER_API_DIVISIONS_H_
 
@@ -16,21 +16,23 @@
 
 namespace freshet {
 
-// A call of a method, unary or with an answer to each message of a stream, in order. Thread-safe.
+// A call to a method of another server: a unary call, or a stream that answers each message, in
+// order. Thread-safe.
 class DivisionCall {
  public:
   using Answered = std::function<void(StatusOr<grpc::ByteBuffer>)>;
 
   DivisionCall() = default;
-  // Sends nothing more; sent messages are still answered.
+  // Ends the sending side. Messages that were sent before are still answered.
   virtual ~DivisionCall() = default;
   DivisionCall(const DivisionCall&) = delete;
   DivisionCall& operator=(const DivisionCall&) = delete;
 
-  // Sends a message. `answered` is called once, on any thread, maybe before this returns. Not OK:
-  // the status with which the server ended the call. Unavailable can also mean that no server could
-  // be asked in time, or the connection broke: the fate of the message is then unknown. Messages of
-  // one client are sent in their order, and clients take turns. `client`: the client's number.
+  // Sends a message. `answered` is called once, on any thread, perhaps before this returns. Not OK:
+  // the status with which the server ended the call. Unavailable can also mean that no server was
+  // reached in time or that the connection broke, so the server may or may not have handled the
+  // message. `client` is the client's number: messages of one client are sent in order, and clients
+  // take turns.
   virtual void Send(const grpc::ByteBuffer& message, Answered answered, uint64_t client) = 0;
   // Sends a message of a call that has only one client.
   void Send(const grpc::ByteBuffer& message, Answered answered) {
@@ -46,15 +48,15 @@ class Divisions {
   Divisions(const Divisions&) = delete;
   Divisions& operator=(const Divisions&) = delete;
 
-  // Opens a call on behalf of a client to the server of the division. When another server takes
-  // over, later messages go there.
+  // Opens a call to the server of the division on behalf of a client. If another server takes over
+  // the division, later messages go to that server.
   [[nodiscard]] virtual std::unique_ptr<DivisionCall> Open(uint32_t division, std::string_view path,
                                                            const ShownByClient& client) = 0;
-  // Whether a server is known to serve the division, reachable or not.
+  // Whether some server is known to serve the division, even if it cannot be reached.
   [[nodiscard]] virtual bool IsServed(uint32_t division) = 0;
 };
 
-// Parses the response in an answer; DataLoss: it cannot be parsed. Thread-safe.
+// Parses the response in an answer. DataLoss: the response cannot be parsed. Thread-safe.
 [[nodiscard]] Status ReadAnswer(const StatusOr<grpc::ByteBuffer>& answer,
                                 google::protobuf::Message* response);
 template <typename Response>

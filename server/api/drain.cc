@@ -14,7 +14,8 @@ namespace {
 
 using DrainCall = UnaryCall<v1::DrainNodeRequest, v1::DrainNodeResponse>;
 
-// Whether this server should end: it has this name, and a standby is ready.
+// Returns true if this server should end: it runs on the node, and a standby is ready. Adds this
+// division to the response if the server runs on the node.
 bool DrainOwn(const ServerContext& context, const std::string& node,
               v1::DrainNodeResponse* response) {
   if (context.cluster().node != node) return false;
@@ -32,7 +33,7 @@ bool DrainOwn(const ServerContext& context, const std::string& node,
 std::string WhyNotDrained(const std::string& node, const std::vector<v1::FleetStandby>& standbys) {
   bool any = false;
   for (const v1::FleetStandby& standby : standbys) {
-    // A standby that was never at the end of the log does not stand for the turn.
+    // A standby that has never reached the end of the log cannot take over.
     if (!standby.has_behind()) continue;
     any = true;
     if (standby.node() == node) {

@@ -1,4 +1,4 @@
-// AdminService.DrainNode: moves the divisions that a node serves to standbys on other nodes.
+// AdminService.DrainNode: moves the divisions of a node to standbys on other nodes.
 #ifndef FRESHET_SERVER_API_DRAIN_H_
 #define FRESHET_SERVER_API_DRAIN_H_
 
@@ -11,13 +11,13 @@
 
 namespace freshet {
 
-// Why the server of a node should not end, after which Kafka chooses one of its standbys; empty =
-// it may. Thread-safe.
+// The reason why the server on a node should not end; empty = it may end. After it ends, Kafka
+// makes one of the standbys active. Thread-safe.
 [[nodiscard]] std::string WhyNotDrained(const std::string& node,
                                         const std::vector<v1::FleetStandby>& standbys);
 
-// Ends the servers with this name in all divisions, unless there is a reason not to. Called by a
-// server of another division: only this server.
+// Ends the servers on the node in all divisions, except those that should not end. If another
+// server has forwarded the call, only this server can end.
 void DrainNode(const ServerContext& context,
                UnaryCall<v1::DrainNodeRequest, v1::DrainNodeResponse>* call);
 

@@ -1,4 +1,5 @@
-// Messages with what the pages of a division showed (core/estimate/epoch_sums.h).
+// Converts what a division has learned in an epoch to messages and back
+// (core/estimate/epoch_sums.h).
 #ifndef FRESHET_SERVER_API_EPOCH_TOTALS_H_
 #define FRESHET_SERVER_API_EPOCH_TOTALS_H_
 
@@ -9,12 +10,12 @@
 
 namespace freshet {
 
-// Both are thread-safe.
+// Both functions are thread-safe.
 //
-// Sources have their names, because each division has indices of its own.
+// Sources are written by name, because each division numbers its sources differently.
 void ToProto(const EpochTotals& totals, const Sources& sources, v1::EpochTotals* out);
-// Leaves out sources that are unknown here. InvalidArgument, naming the field, for impossible
-// numbers and sizes.
+// Leaves out sources that this server does not know. InvalidArgument names the field of an
+// impossible number or size.
 [[nodiscard]] StatusOr<EpochTotals> FromProto(const v1::EpochTotals& totals,
                                               const Sources& sources);
 

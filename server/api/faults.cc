@@ -11,10 +11,10 @@
 namespace freshet {
 namespace {
 
-// Longer texts are no names of fields: a client may have sent them.
+// A longer text is not the name of a field. A client might have sent it.
 constexpr size_t kMaxFieldBytes = 64;
 
-// Splits "field: reason" where the field is a name as in the .proto.
+// Splits "field: reason" if the field has the form of a name in the .proto files.
 std::pair<std::string_view, std::string_view> SplitField(const Status& status) {
   const std::string_view message(status.message().data(), status.message().size());
   const size_t end = message.find_first_not_of("abcdefghijklmnopqrstuvwxyz_0123456789");
@@ -57,7 +57,7 @@ Status InField(std::string_view field, const Status& status) {
 
 bool MayComeAgain(const Status& status) {
   if (!absl::IsResourceExhausted(status)) return absl::IsUnavailable(status);
-  // A full thing has a field, a busy server has none.
+  // If a limit is full, the error names a field. If the server is busy, it names none.
   const std::string_view field = SplitField(status).first;
   return field != "crawl_id" && field != "url";
 }
@@ -68,7 +68,8 @@ v1::ItemError FaultOf(const Status& status) {
   v1::ItemError error;
   error.set_code(CodeOf(status, field));
   error.set_field(std::string(field));
-  // The reason quotes the request: a thousand items with long URLs must not be sent back.
+  // The reason quotes the request. Without the cut, a thousand items with long URLs would be sent
+  // back.
   error.set_reason(CutText(reason, limits::kMaxReasonBytes));
   if (MayComeAgain(status)) {
     error.set_retryable(true);
@@ -78,7 +79,7 @@ v1::ItemError FaultOf(const Status& status) {
 }
 
 grpc::Status GrpcStatusOf(const Status& status) {
-  // Both use the same numbers.
+  // Both enums use the same numbers.
   return {static_cast<grpc::StatusCode>(status.raw_code()),
           CutText({status.message().data(), status.message().size()}, kMaxCallMessageBytes)};
 }

@@ -1,6 +1,6 @@
-// Refusals as clients see them. Inside the server a refusal is a Status whose message starts with
-// "field: " if one field is at fault. Here it becomes the error of an item, of a message, or of a
-// call.
+// Refusals as clients see them. Inside the server, a refusal is a Status. If one field is at fault,
+// the message starts with "field: ". This file makes the error of an item, a message or a call from
+// the Status.
 //
 // All functions are thread-safe.
 #ifndef FRESHET_SERVER_API_FAULTS_H_
@@ -15,22 +15,24 @@
 
 namespace freshet {
 
-// The message of a status without the leading field; a view of `status`.
+// The message of a status without the field at its beginning; a view of `status`.
 [[nodiscard]] std::string_view ReasonOf(const Status& status);
-// Changes the field of a refusal.
+// The same refusal with another field.
 [[nodiscard]] Status InField(std::string_view field, const Status& status);
 
-// Bytes of the message of a call's status. Longer messages, which quote the request, are cut.
+// The most bytes in the message of a call's status. Longer messages can quote the request, and are
+// cut.
 inline constexpr size_t kMaxCallMessageBytes = 1024;
 
-// Whether the same request may succeed another time: the server is busy or away. A full crawl id,
-// host or server stays full until somebody removes pages or raises the limit.
+// Whether the same request could succeed later: the server is busy or cannot be reached. False if a
+// crawl id, host or server is full, because it stays full until somebody removes pages or raises
+// the limit.
 [[nodiscard]] bool MayComeAgain(const Status& status);
-// The error of a refused item or message. The reason is cut to limits::kMaxReasonBytes. A retryable
-// error says to try again after a second.
+// The error of a refused item or message. The reason is cut to limits::kMaxReasonBytes. If
+// MayComeAgain, the error asks the client to try again after a second.
 [[nodiscard]] v1::ItemError FaultOf(const Status& status);
-// The status of a whole call, its message cut to kMaxCallMessageBytes. Streams do not use it: they
-// stay open.
+// The status of a whole call. The message is cut to kMaxCallMessageBytes. Streams of items stay
+// open after a refusal, and do not use this.
 [[nodiscard]] grpc::Status GrpcStatusOf(const Status& status);
 
 }  // namespace freshet

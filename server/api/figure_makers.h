@@ -1,4 +1,4 @@
-// Makers of rows of the table of figures. Only for server/api/figures_*.cc.
+// Functions that make rows of the table of figures. Only for server/api/figures_*.cc.
 //
 // All functions are thread-safe.
 #ifndef FRESHET_SERVER_API_FIGURE_MAKERS_H_
@@ -23,7 +23,7 @@ using D = DispatchStats;
 
 // --- Getters
 
-// Makes a value. Durations are seconds, times are seconds since 1970.
+// Makes a value. Durations are in seconds, instants in seconds since 1970.
 template <typename T>
 Value ToValue(const T& value) {
   if constexpr (std::is_same_v<T, Duration>) {
@@ -39,7 +39,7 @@ Value ToValue(const T& value) {
   }
 }
 
-// Reads the part of the status that has such a field.
+// Makes a getter for a field of the status, or of one of its parts.
 template <typename T, typename P>
 Getter Of(T P::*field) {
   return [field](S s) {
@@ -51,7 +51,7 @@ Getter Of(T P::*field) {
   };
 }
 
-// Reads the field of all shards.
+// Makes getters for the sum, the maximum and the minimum of a field over all shards.
 template <typename T, typename P>
 Getter Sum(T P::*field) {
   return [field](S s) { return ToValue(SumOf(s, field)); };
@@ -65,13 +65,13 @@ Getter Least(T P::*field) {
   return [field](S s) { return ToValue(LeastOf(s, field)); };
 }
 
-// --- Rows. A name is as Prometheus writes it: "freshet_results_total{outcome}".
+// --- Rows. Names have the form of Prometheus: "freshet_results_total{outcome}".
 
 inline FigureValue By(std::string label, Getter get, Shown shown = {}) {
   return {std::move(label), std::move(get), std::move(shown)};
 }
 
-// One value, or one for each value of the label.
+// The value of a figure, or one value for each value of its label.
 struct Values {
   template <typename G, typename = std::enable_if_t<std::is_invocable_r_v<Value, G, S>>>
   Values(G get) : all{By("", std::move(get))} {}  // NOLINT(google-explicit-constructor): for rows
@@ -97,7 +97,7 @@ inline Figure Counter(const std::string& name, Values values, const Shown& shown
 inline Figure Histogram(const std::string& name, Values values, std::string text) {
   return MakeFigure(FigureType::kHistogram, name, std::move(values), {}, std::move(text));
 }
-// A figure that is no metric.
+// A figure that is not in the metrics.
 inline Figure Fact(Values value, const Shown& shown) {
   return Gauge("", std::move(value), shown, "");
 }

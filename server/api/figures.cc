@@ -20,7 +20,7 @@ using google::protobuf::util::TimeUtil;
 
 int64_t MicrosOf(const Value& seconds) { return std::llround(seconds.get<double>() * 1e6); }
 
-// A field of a part of GetStatisticsResponse: "ingest.results_changed".
+// A field in a part of GetStatisticsResponse, such as "ingest.results_changed".
 struct Place {
   const FieldDescriptor* part = nullptr;
   const FieldDescriptor* field = nullptr;

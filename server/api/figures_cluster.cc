@@ -7,7 +7,7 @@
 namespace freshet {
 namespace {
 
-// Only a standby has a value.
+// Only a standby has this value.
 Value AtEnd(S s) {
   return s.recovery.at_end == Instant::None() ? Value() : Value(UnixSeconds(s.recovery.at_end));
 }
@@ -18,7 +18,7 @@ Value Leader(S s) {
   return rate.leader ? Value(*rate.leader) : Value();
 }
 
-// Absent if the crawl rate is the server's own.
+// kAbsent if the server shares no crawl rate.
 template <typename T>
 Getter Shared(T RateSharingStatus::*field) {
   return [field](S s) { return s.cluster.rate.shared ? ToValue(s.cluster.rate.*field) : kAbsent; };

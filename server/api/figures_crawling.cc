@@ -1,4 +1,4 @@
-// Figures of handing out pages.
+// Figures of assignments, crawl ids and leases.
 #include <string>
 #include <vector>
 

@@ -1,4 +1,4 @@
-// Figures of received items, and of the pages.
+// Figures of received items, of lateness, and of what is known about pages.
 #include <algorithm>
 #include <cmath>
 #include <string>
@@ -71,7 +71,7 @@ double FreshImportance(S s) {
   return importance > 0 ? SumOf(s, &BelievedFreshness::fresh_importance) / importance : 0;
 }
 
-// The standard error of a mean over all shards, each with a sample of its own.
+// The standard error of a mean over all shards. Each shard estimates it from a separate sample.
 template <typename Weight>
 double ErrorOf(S s, double BelievedFreshness::*error, Weight BelievedFreshness::*weight) {
   double variance = 0;
@@ -90,7 +90,7 @@ double ImportanceError(S s) {
   return ErrorOf(s, &BelievedFreshness::importance_share_error, &BelievedFreshness::importance);
 }
 
-// Null = no epoch has ended.
+// Null = no epoch has ended yet.
 Value LastEpoch(S s) {
   return LeastOf(s, &EpochResult::epochs) > 0 ? Value(UnixSeconds(MostOf(s, &EpochResult::ended)))
                                               : Value();

@@ -1,4 +1,4 @@
-// Figures of the server, its start and its process.
+// Figures of the server, its start, and its process.
 #include <string>
 #include <vector>
 

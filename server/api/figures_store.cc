@@ -15,7 +15,7 @@ Value FilesByLevel(S s) {
   return files;
 }
 
-// The values of a histogram over all shards.
+// Makes a getter for a histogram that is summed over all shards.
 template <typename T>
 Getter Counts(T CommitCounts::*field) {
   return [field](S s) -> Value {

@@ -19,7 +19,7 @@
 namespace freshet {
 namespace {
 
-// Answers with the result, or its error.
+// Makes a callback that answers the call with a result, or with its error.
 template <typename Request, typename Response>
 std::function<void(StatusOr<Response>)> Answering(UnaryCall<Request, Response>* call) {
   return [call](StatusOr<Response> answer) {
@@ -71,7 +71,8 @@ void ReturnLeases(const ServerContext& context,
   const auto& lease_ids = call->request().lease_ids();
   const Status fault = CheckItemCount("lease_ids", lease_ids.size(), context.config);
   if (!fault.ok()) return call->Answer(GrpcStatusOf(fault));
-  // The sender was told to wait for the answer.
+  // The result of Submit does not matter, because a unary call has no further messages to hold
+  // back.
   (void)ConvertReturns(/*sequence=*/0, lease_ids, call->caller())
       .Submit(context.router, [call](v1::BatchAck ack, BatchCounts) {
         *call->response()->mutable_ack() = std::move(ack);

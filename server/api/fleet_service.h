@@ -10,8 +10,7 @@
 
 namespace freshet {
 
-// The methods of the service.
-// `context` outlives them. Thread-safe.
+// The methods of the service. `context` outlives them. Thread-safe.
 [[nodiscard]] std::vector<CallMethod> FleetMethods(const ServerContext& context);
 
 }  // namespace freshet

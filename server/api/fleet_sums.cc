@@ -21,7 +21,7 @@ namespace {
 using google::protobuf::Message;
 using google::protobuf::util::TimeUtil;
 
-// All whole numbers of such a message are counters.
+// Adds up the counters of two messages. All whole numbers in these messages are counters.
 void AddCounters(const google::protobuf::Message& theirs, google::protobuf::Message* sum) {
   using google::protobuf::FieldDescriptor;
   for (int i = 0; i < sum->GetDescriptor()->field_count(); ++i) {
@@ -49,7 +49,8 @@ void MergePages(const v1::PageStatistics& theirs, v1::PageStatistics* sum) {
   sum->set_weighted_believed_freshness(Mean(sum->weighted_believed_freshness(), sum->importance(),
                                             theirs.weighted_believed_freshness(),
                                             theirs.importance()));
-  // The result is the division furthest behind: one without a known epoch has had none lately.
+  // The sum shows the epoch of the division that is furthest behind: a division without a known
+  // epoch, or else the one whose last epoch is oldest.
   const bool behind =
       sum->has_last_epoch_time() && (!theirs.has_last_epoch_time() ||
                                      TimeUtil::TimestampToMicroseconds(theirs.last_epoch_time()) <
@@ -64,7 +65,7 @@ void MergePages(const v1::PageStatistics& theirs, v1::PageStatistics* sum) {
   }
 }
 
-// An empty sum becomes the other division's crawl id, with its settings.
+// An empty sum becomes a copy of the other division's row, including the settings.
 void AddCrawl(const v1::Crawl& theirs, v1::Crawl* sum) {
   if (sum->crawl_id().empty()) {
     *sum = theirs;
@@ -85,14 +86,14 @@ void SortByDivision(Rows* rows) {
             [](const auto& a, const auto& b) { return a.division() < b.division(); });
 }
 
-// Adds the rows of another division, in the order of their numbers.
+// Adds the rows of another division, and sorts all rows by division.
 template <typename Response>
 void AddDivisions(const Response& theirs, Response* sum) {
   sum->mutable_divisions()->MergeFrom(theirs.divisions());
   SortByDivision(sum->mutable_divisions());
 }
 
-// Orders hosts as IsWorse does, but with sources by name.
+// Orders hosts like IsWorse, but compares sources by name.
 auto StandingOf(const v1::HostTrust& trust) {
   return std::tuple(!trust.has_quarantined_since(), trust.precision().high(),
                     std::tie(trust.host(), trust.source()));
@@ -149,7 +150,7 @@ void AddAnswer(const v1::ListCrawlsRequest& request, const v1::ListCrawlsRespons
     if (static_cast<size_t>(sum->crawls_size()) == limit) break;
     *sum->add_crawls() = std::move(crawl);
   }
-  // The token is the last crawl id shown, as each division's is.
+  // The token is the last crawl id shown, like the token of each division.
   sum->clear_next_page_token();
   if (more && !sum->crawls().empty()) {
     sum->set_next_page_token(sum->crawls(sum->crawls_size() - 1).crawl_id());

@@ -16,23 +16,23 @@
 
 namespace freshet {
 
-// Adds the answer of another division to the sum of the answers before, which begins with this
-// division's own. An answer for which no function below is says nothing of its division.
+// Adds the answer of another division to the sum, which begins with the answer of this division. An
+// answer of a type without a function below has nothing to add.
 template <typename Request, typename Response>
 void AddAnswer(const Request& /*request*/, const Response& /*theirs*/, Response* /*sum*/) {}
 void AddAnswer(const v1::GetStatisticsRequest& request, const v1::GetStatisticsResponse& theirs,
                v1::GetStatisticsResponse* sum);
-// Adds by source and class; the answer that learned from most signals is believed. A host belongs
-// to one division; as many hosts stay as the request's limit.
+// Keeps one row for each source and class: the one that was learned from the most signals. Each
+// host belongs to one division. The sum keeps the worst hosts, up to the request's limit.
 void AddAnswer(const v1::GetTrustReportRequest& request, const v1::GetTrustReportResponse& theirs,
                v1::GetTrustReportResponse* sum);
 void AddAnswer(const v1::ListSourcesRequest& request, const v1::ListSourcesResponse& theirs,
                v1::ListSourcesResponse* sum);
-// Both by crawl id, of which no more stay than the request's page size. The token is that for the
-// next ones.
+// Adds up the rows of each crawl id. The sum keeps as many rows as the request's page size, and its
+// token is for the rows after these.
 void AddAnswer(const v1::ListCrawlsRequest& request, const v1::ListCrawlsResponse& theirs,
                v1::ListCrawlsResponse* sum);
-// One row for each division, by rising division.
+// Adds one row for each division, sorted by division.
 void AddAnswer(const v1::GetFleetRequest& request, const v1::GetFleetResponse& theirs,
                v1::GetFleetResponse* sum);
 void AddAnswer(const v1::DrainNodeRequest& request, const v1::DrainNodeResponse& theirs,
@@ -44,20 +44,23 @@ void AddAnswer(const v1::UnregisterSourceRequest& request,
 void AddAnswer(const v1::DeleteCrawlRequest& request, const v1::DeleteCrawlResponse& theirs,
                v1::DeleteCrawlResponse* sum);
 
-// Rows that GetTrustReport and the lists have, unless the request says how many.
+// The number of rows in GetTrustReport and in lists, unless the request sets another.
 inline constexpr uint32_t kUsualRows = 100;
 
-// Says in the sum that the division has not answered, and why.
+// Records in the sum that the division has not answered, and why.
 void AddUnanswered(uint32_t division, const Status& why, google::protobuf::Message* sum);
 
-// The list of a setting that the call which set it answers: other divisions have parts of it.
-// Value type, thread-compatible.
+// A list request that completes the response of a call that has set something. The response shows
+// counts of the source or crawl id, and other divisions have parts of these counts. Value type,
+// thread-compatible.
 struct Listing {
   std::string_view path;
   grpc::ByteBuffer request;
-  std::function<void(const StatusOr<grpc::ByteBuffer>&)> add;  // adds one list to the sums
+  // Adds the list of one division to the response.
+  std::function<void(const StatusOr<grpc::ByteBuffer>&)> add;
 };
-// Adds to `done`, which outlives the listing. nullopt: nothing of such an answer is listed.
+// Returns the listing that completes the response `done`, which outlives the listing. nullopt = a
+// response of this type needs no listing.
 [[nodiscard]] std::optional<Listing> ListingOf(google::protobuf::Message* done);
 
 }  // namespace freshet

@@ -21,7 +21,7 @@
 namespace freshet {
 namespace {
 
-// Sets the outcome of the event in that place.
+// Sets the outcome of the event at this position.
 void SetOutcome(const Status& status, int place, v1::TakeUrlsResponse* response) {
   response->set_codes(place, static_cast<uint32_t>(status.code()));
   const std::string message(status.message());
@@ -34,8 +34,8 @@ class TakeUrlsStream final : public CallerStream {
   TakeUrlsStream(const ServerContext& context, grpc::CallbackServerContext& call)
       : CallerStream(context, kTakeUrlsPath, call, limits::kMaxUnackedUrlsPerStream) {}
 
-  // The server at the other end keeps the stream open while it serves, so there is nothing to wait
-  // for.
+  // The server at the other end keeps the stream open as long as it serves, so this server does not
+  // wait for the stream to end.
   void OnServerDraining() override {
     End({grpc::StatusCode::UNAVAILABLE, "this server is about to end: try again"});
   }
@@ -46,13 +46,13 @@ class TakeUrlsStream final : public CallerStream {
     const uint64_t place = OpenAck();
     v1::TakeUrlsRequest request;
     MessageFaults faults;
-    // An unreadable message gets an empty answer, so that other messages do not suffer.
+    // An unreadable message gets an empty answer, so other messages of the stream are not affected.
     if (!ParseMessage(bytes, &request, &faults, MostBytes(context_)).ok()) {
       return Acknowledge(place, SerialiseMessage(v1::TakeUrlsResponse()));
     }
     auto response = std::make_shared<v1::TakeUrlsResponse>();
     std::vector<RoutedEvent> events;
-    std::vector<int> places;  // among the codes
+    std::vector<int> places;  // positions in the response's codes
     const Instant now = context_.clock.Now();
     for (int i = 0; i < request.events_size(); ++i) {
       const bool whole = FindTextFault(faults.texts, i) == nullptr;

@@ -1,5 +1,5 @@
-// Calls by which the server of a fleet's crawl frontier uses the pages of its URLs in other
-// divisions.
+// Calls that the server with a fleet's crawl frontier makes to other divisions. They concern pages
+// of its URLs in those divisions.
 #ifndef FRESHET_SERVER_API_FLEET_URLS_H_
 #define FRESHET_SERVER_API_FLEET_URLS_H_
 

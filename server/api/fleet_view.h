@@ -8,10 +8,11 @@
 
 namespace freshet {
 
-// The status of a cluster call at a server without a cluster. Thread-safe.
+// The error of a cluster call to a server that is in no cluster. Thread-safe.
 [[nodiscard]] grpc::Status OfNoCluster();
 
-// Answers with all divisions, or with this server's alone if another division's server asks.
+// Answers with this server's division; server/api/routing.h adds the others. If other divisions
+// cannot be asked, their rows say so.
 void ShowFleet(const ServerContext& context,
                UnaryCall<v1::GetFleetRequest, v1::GetFleetResponse>* call);
 

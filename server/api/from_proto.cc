@@ -76,7 +76,7 @@ StatusOr<CrawlCap> ConvertCap(const v1::CrawlCap& cap) {
   return CrawlCap{.count = cap.count(), .per = per};
 }
 
-// Converts a past instant: not before 1990, hardly after now.
+// Converts an instant in the past: from 1990 to kMaxSkew after now.
 StatusOr<Instant> ConvertPast(std::string_view field, const google::protobuf::Timestamp& time,
                               Instant now) {
   const StatusOr<Instant> instant = FromProto(time);
@@ -91,8 +91,8 @@ StatusOr<Instant> ConvertPast(std::string_view field, const google::protobuf::Ti
   return *instant;
 }
 
-// Notes a fault in a field that comes from the site, or from a worker's clock: such a fault costs
-// no result.
+// Notes a fault in a field that comes from the site or from a worker's clock. The result is not
+// refused for this.
 void Note(std::string_view field, std::string_view reason, std::vector<std::string>* notes) {
   notes->push_back(fmt::format("{}: {}", field, reason));
 }
@@ -100,7 +100,8 @@ void NoteDropped(std::string_view field, const Status& fault, std::vector<std::s
   Note(field, fmt::format("{}; left out", ReasonOf(fault)), notes);
 }
 
-// Converts the time of a fetch. Under a lease, which bounds it, any time is taken.
+// Converts the time of a fetch. With a lease, an impossible time is replaced and not refused,
+// because the time of the lease bounds it.
 StatusOr<Instant> ConvertFetchTime(const v1::CrawlResult& result, Instant now,
                                    std::vector<std::string>* notes) {
   if (!result.has_fetch_time()) return now;
@@ -120,7 +121,7 @@ StatusOr<std::optional<CrawlOutcome>> ConvertOutcome(const v1::CrawlResult& resu
   const bool leased = report.lease != LeaseId();
   switch (result.outcome()) {
     case v1::CRAWL_OUTCOME_UNSPECIFIED:
-      // Under an open lease the outcome is decided in any case.
+      // With an open lease, the outcome can be decided in any case.
       if (report.digest.empty() && report.http_status != 304 && !leased &&
           !IsFailure(report.http_status)) {
         return InvalidArgument(
@@ -150,8 +151,8 @@ StatusOr<std::optional<CrawlOutcome>> ConvertOutcome(const v1::CrawlResult& resu
   return std::nullopt;
 }
 
-// Drops a bad digest. Without it nothing can be compared; unless the result says otherwise, new
-// content is assumed.
+// Drops a digest that is too long. Nothing can be compared without a digest. So the content counts
+// as changed, unless the result says otherwise.
 void DropDigest(const v1::CrawlResult& result, ReportCrawl* report,
                 std::vector<std::string>* notes) {
   Note("content_digest",
@@ -163,11 +164,12 @@ void DropDigest(const v1::CrawlResult& result, ReportCrawl* report,
   Note("outcome", "is missing, and there is no digest to decide it; counts as changed", notes);
 }
 
-// Converts the validators for the next assignment. `report` has the time of the fetch.
+// Converts the validators for the next assignment. `report` already has the time of the fetch.
 void ConvertValidators(const v1::CrawlResult& result, ReportCrawl* report,
                        std::vector<std::string>* notes) {
   Status etag = ValidateText("etag", result.etag(), limits::kMaxValidatorBytes);
-  // RFC 9110 allows more, but programs differ in reading it, and many cannot send it back.
+  // RFC 9110 allows other characters, but programs read them differently, and many cannot send them
+  // back.
   const auto printable = [](char c) { return c >= ' ' && c <= '~'; };
   if (etag.ok() && !std::all_of(result.etag().begin(), result.etag().end(), printable)) {
     etag = InvalidArgument("etag: has characters that are not ASCII");
@@ -213,7 +215,7 @@ void ConvertRetryAfter(const v1::CrawlResult& result, ReportCrawl* report,
   Note("retry_after", fmt::format("{}, which counts", ReasonOf(wait.status())), notes);
 }
 
-// Converts the worker's facts about the host.
+// Converts what the worker reports about the host.
 void ConvertHostFacts(const v1::CrawlResult& result, ReportCrawl* report,
                       std::vector<std::string>* notes) {
   if (result.has_crawl_delay()) {
@@ -236,7 +238,7 @@ void ConvertHostFacts(const v1::CrawlResult& result, ReportCrawl* report,
   }
 }
 
-// Converts the new address of a moved page; `report` has the rest.
+// Converts the new address of a moved page. `report` already has all other fields.
 void ConvertMovedTo(const v1::CrawlResult& result, ReportCrawl* report,
                     std::vector<std::string>* notes) {
   if (result.moved_to().empty()) return;
@@ -251,16 +253,16 @@ void ConvertMovedTo(const v1::CrawlResult& result, ReportCrawl* report,
   report->moved_to = std::move(url->text);
 }
 
-// Takes the page as it was sent.
+// Makes a key from the URL as the client sent it.
 StatusOr<PageKey> ConvertAsSent(std::string_view url, std::string_view crawl_id) {
   RETURN_IF_ERROR(ValidateText("url", url, limits::kMaxUrlBytes));
   ASSIGN_OR_RETURN(std::string id, CanonicalCrawlId(crawl_id));
   return PageKey{.crawl_id = std::move(id), .url = std::string(url)};
 }
 
-// Sets the page that a result names. Returns the slot to ask: the lease's, if there is one. The
-// slot's shard compares names, because an earlier release had other canonical URLs. Its page may
-// have another text or host, or no URL at all.
+// Sets the page that a result names. Returns the slot of the lease, or of the URL's host if there
+// is no lease. Earlier releases made other canonical URLs, so the named URL can differ in text or
+// host from that of the leased page, or can be invalid. The shard compares the names.
 StatusOr<Slot> ConvertResultKey(const v1::CrawlResult& result, ReportCrawl* report) {
   const bool leased = report->lease != LeaseId();
   const Slot slot_of_lease = SlotOfLease(report->lease);
@@ -434,7 +436,7 @@ StatusOr<RoutedEvent> ConvertSignal(const v1::ChangeSignal& signal, const Source
   }
   RETURN_IF_ERROR(ValidateText("signal_id", signal.signal_id(), limits::kMaxSignalIdBytes));
   if (!signal.signal_id().empty()) {
-    // An id counts within source and page, whose names are hashed with it.
+    // An id is unique only within a source and a page, so their names are hashed with it.
     const std::string scope =
         fmt::format("{} {} {}", signal.source(), change.key.crawl_id, change.key.url);
     change.signal_id_hash = std::max<uint64_t>(1, HashOfTexts(scope, signal.signal_id()));
@@ -454,7 +456,7 @@ StatusOr<std::string> ConvertHost(std::string_view text) {
   const StatusOr<CanonicalUrl> canonical =
       Canonicalise(url ? std::string(text) : fmt::format("http://{}/", text));
   if (canonical.ok()) return canonical->host;
-  // The reason speaks of a URL with a host in it; here the host is the field.
+  // The reason is about a host in a URL. Here the field itself is the host.
   std::string_view reason = ReasonOf(canonical.status());
   constexpr std::string_view kPart = "host ";
   if (reason.starts_with(kPart)) reason.remove_prefix(kPart.size());
@@ -569,9 +571,9 @@ StatusOr<Duration> ConvertLease(bool has, const google::protobuf::Duration& leas
 
 void SetPolls(const PollOrigin& origin, std::vector<RoutedEvent>* signals) {
   constexpr uint64_t kMost = UINT32_MAX;
-  // ConvertSignal has already made them unrelated single pings.
+  // ConvertSignal has already made the signals unrelated single pings.
   if (origin.size && *origin.size < 2) return;
-  // Pages of one slot may have different hosts, so the URL tells the host.
+  // Pages of one slot can have different hosts, so the host is taken from the URL.
   const auto part_of = [](const SignalChange& signal) {
     return std::pair(signal.source, HostOfCanonical(signal.key.url));
   };

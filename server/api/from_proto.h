@@ -1,5 +1,5 @@
-// Converts requests to core structs. Validates everything, and refuses with the field at fault and
-// a reason: a Status in the form of faults.h. The results are canonical.
+// Converts requests to core structs, and validates all values. A refusal is a Status that names the
+// field at fault and the reason, in the form of faults.h. The results are canonical.
 //
 // All functions are thread-safe.
 #ifndef FRESHET_SERVER_API_FROM_PROTO_H_
@@ -30,9 +30,9 @@ struct CrawlRecord;
 [[nodiscard]] StatusOr<Duration> FromProto(const google::protobuf::Duration& duration);
 [[nodiscard]] StatusOr<Instant> FromProto(const google::protobuf::Timestamp& time);
 
-// Whether a page fetched at `fetched` can have last changed at `modified`: not before 1990, when
-// there was no Web, and not after the fetch. A site that says 1970 or 2099 would for ever answer
-// that nothing has changed since.
+// Whether a page that was fetched at `fetched` can have last changed at `modified`: not before
+// 1990, when there was no Web, and not after the fetch. Some sites claim 1970 or 2099. Asked
+// whether the page has changed since then, such a site would always answer no.
 [[nodiscard]] bool CanBeLastModified(Instant modified, Instant fetched);
 
 // The canonical key of a page, and the host that decides its slot.
@@ -41,17 +41,17 @@ struct HostedKey {
   std::string host;
 };
 [[nodiscard]] StatusOr<HostedKey> ConvertKey(std::string_view url, std::string_view crawl_id);
-// Converts a host: as in a canonical URL, or any URL of it.
+// Converts a host name, or takes the host of a URL.
 [[nodiscard]] StatusOr<std::string> ConvertHost(std::string_view text);
-// Converts a lease duration: `unset` if there is none. InvalidArgument outside of 1 second to
-// `max`.
+// Converts a lease duration; returns `unset` if the request has none. InvalidArgument: the duration
+// is not from 1 second to `max`.
 [[nodiscard]] StatusOr<Duration> ConvertLease(bool has, const google::protobuf::Duration& lease,
                                               Duration unset, Duration max);
 
 // --- Items
 
-// Where an item belongs: the slot of its lease, or of the host of its URL; nullopt: it has neither,
-// or no host can have that name. A return names a lease, and a removal a URL.
+// The slot of an item: the slot of its lease, or of the host of its URL. nullopt = the item has
+// neither, or the URL is invalid. Removals have a URL, and returns have a lease.
 [[nodiscard]] std::optional<Slot> SlotOf(std::string_view url);
 [[nodiscard]] std::optional<Slot> SlotOf(uint64_t lease_id);
 [[nodiscard]] std::optional<Slot> SlotOf(const v1::CrawlResult& result);
@@ -61,27 +61,27 @@ struct HostedKey {
 [[nodiscard]] StatusOr<RoutedEvent> ConvertPage(const v1::PageSpec& page, bool reset, Instant now);
 [[nodiscard]] StatusOr<RoutedEvent> ConvertRemove(std::string_view url, std::string_view crawl_id);
 [[nodiscard]] StatusOr<RoutedEvent> ConvertRecheck(std::string_view url, std::string_view crawl_id);
-// Converts a result. `generation` is this run's: a lease that no run so far can have issued is
-// unknown. A value that the crawled site can influence is never refused: it is left out or cut, and
-// noted.
+// Converts a result. `generation` is the number of this run; a lease that no run so far can have
+// issued is unknown. A value that the crawled site can influence never causes a refusal: the value
+// is left out or cut, and a note is added.
 [[nodiscard]] StatusOr<RoutedEvent> ConvertResult(const v1::CrawlResult& result,
                                                   uint32_t generation, Instant now);
-// Converts a signal; `pages_in_poll` stays 1, see SetPolls. UnknownSource is NotFound, with similar
-// names of sources.
+// UnknownSource makes the NotFound error of an unknown source, which suggests similar names.
+// ConvertSignal converts a signal; its `pages_in_poll` stays 1 until SetPolls.
 [[nodiscard]] Status UnknownSource(const Sources& sources, std::string_view name);
 [[nodiscard]] StatusOr<RoutedEvent> ConvertSignal(const v1::ChangeSignal& signal,
                                                   const Sources& sources, Instant now);
 [[nodiscard]] StatusOr<RoutedEvent> ConvertReturn(uint64_t lease_id);
 
-// A message's information about the poll of its signals.
+// The poll from which the signals of a message come.
 struct PollOrigin {
-  std::optional<uint64_t> size;  // the items of the whole poll; unset = those of the message
-  std::string name;              // unique for every poll of this run of the server
+  std::optional<uint64_t> size;  // items of the whole poll; unset = those of the message
+  std::string name;              // unique in this run of the server
 };
 
-// Gives the signals of one message the size of their poll. The size is `origin.size` if set, else
-// the number of distinct pages of the same host and source in the message. Signals that did not
-// come alone also get a number for their part of the poll: the pages of one host and source. All
+// Sets the size of the poll in the signals of one message. The size is `origin.size` if set,
+// otherwise the number of distinct pages of the same host and source in the message. If the poll
+// has several pages, the signals of one host and source also get a common number. Precondition: all
 // events come from ConvertSignal.
 void SetPolls(const PollOrigin& origin, std::vector<RoutedEvent>* signals);
 
@@ -89,7 +89,7 @@ void SetPolls(const PollOrigin& origin, std::vector<RoutedEvent>* signals);
 
 [[nodiscard]] StatusOr<SetHost> ConvertPoliteness(const v1::SetHostPolitenessRequest& request,
                                                   Instant now);
-// Returns the change that a request makes to the settings, or to those of its crawl id.
+// Return the change that a request makes to the settings of a crawl id, or to the defaults.
 [[nodiscard]] StatusOr<std::function<void(CrawlRecord*)>> ConvertCrawl(
     const v1::SetCrawlRequest& request);
 [[nodiscard]] StatusOr<std::function<void(Settings*)>> ConvertDefaults(

@@ -19,7 +19,7 @@
 namespace freshet {
 namespace {
 
-// Adopts the URLs of one crawl id. One step of it runs at a time.
+// Adopts the URLs of one crawl id. One step runs at a time.
 class Adoption : public std::enable_shared_from_this<Adoption> {
  public:
   Adoption(const ServerContext& context, const std::string& crawl_id)
@@ -33,7 +33,7 @@ class Adoption : public std::enable_shared_from_this<Adoption> {
 
  private:
   using Parts = std::vector<UrlsOfQueue>;
-  // A URL and its page.
+  // A URL, and the event that makes its page.
   struct Adopted {
     FrontierQueueId queue;
     std::string key;
@@ -52,7 +52,7 @@ class Adoption : public std::enable_shared_from_this<Adoption> {
         });
     if (!status.ok()) return Fail(status);
     if (parts.empty()) return EndSlice();
-    // The next slice starts when these are durable.
+    // The next slice starts when these pages are durable.
     Adopt(std::move(parts));
   }
 
@@ -61,8 +61,8 @@ class Adoption : public std::enable_shared_from_this<Adoption> {
                   std::string(status.message()));
   }
 
-  // Makes pages of the URLs, except those deleted since the scan. A later deletion is a later step
-  // of the frontier, so the removal that it sends follows the page.
+  // Makes pages of the URLs, except those deleted since the scan. A later deletion runs in a later
+  // step of the frontier, so its removal arrives after the page.
   void Adopt(Parts parts) {
     context_.frontier->Run<All>([self = shared_from_this(), parts = std::move(parts)](
                                     FrontierState& state) { return self->Pages(state, parts); },

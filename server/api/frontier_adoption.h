@@ -1,4 +1,4 @@
-// Makes pages of crawl-frontier URLs that are older than the schedule of their crawl id.
+// Makes pages of crawl-frontier URLs that were put before their crawl id had pages.
 #ifndef FRESHET_SERVER_API_FRONTIER_ADOPTION_H_
 #define FRESHET_SERVER_API_FRONTIER_ADOPTION_H_
 
@@ -8,13 +8,16 @@
 
 namespace freshet {
 
-// Begins to make a page of each URL of a scheduled crawl id, some thousand at a time in the
-// background. Goes on until all have one, the crawl id goes by dates again or the server stops; a
-// stop ends it for good. Existing pages stay as they are. URLs that cannot be pages are skipped:
-// invalid ones, and in scheduled mode those with another text or key than their page. A URL deleted
-// or ended before its turn gets no page: the frontier's thread checks each, and sends its page on
-// at once, so that a removal follows it. A busy server's pages are tried again. `context` has a
-// frontier. Thread-safe.
+// Starts to make a page of each URL of a crawl id in scheduled or shadow mode, a few thousand at a
+// time in the background. Continues until all URLs have pages, or the crawl id is in dates mode
+// again. If the server stops first, the rest get no pages. Existing pages stay as they are.
+//
+// Some URLs cannot be pages and are skipped: invalid URLs, and in scheduled mode URLs whose text or
+// key differs from that of their page. A URL that was deleted or ended in the meantime gets no
+// page: the frontier's thread checks each URL and sends its page at once, so a later removal
+// arrives after the page. Pages that a busy server refuses are tried again.
+//
+// Precondition: `context` has a frontier. Thread-safe.
 void AdoptUrls(const ServerContext& context, const std::string& crawl_id);
 
 }  // namespace freshet

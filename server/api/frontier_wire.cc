@@ -14,7 +14,7 @@
 namespace freshet {
 namespace {
 
-// Numbers of fields (proto/urlfrontier/urlfrontier.proto).
+// Field numbers (proto/urlfrontier/urlfrontier.proto).
 enum Number : uint32_t {
   kInfoUrl = 1,
   kInfoKey = 2,
@@ -36,8 +36,8 @@ enum Number : uint32_t {
 
 bool IsUtf8(std::string_view text) { return ValidUtf8Prefix(text) == text.size(); }
 
-// Reads the fields of a message one after the other: while (fields.Next()) ...; fields.ok().
-// Thread-compatible.
+// Reads the fields of a message one after the other. Use: `while (fields.Next()) ...`, then check
+// ok(). Thread-compatible.
 class Fields {
  public:
   explicit Fields(std::string_view bytes) : rest_(bytes) {}
@@ -70,12 +70,12 @@ class Fields {
     return ok_;
   }
   [[nodiscard]] bool ok() const { return ok_; }
-  // Whether this is field `number` with bytes in it.
+  // Whether this is field `number`, and length-delimited.
   [[nodiscard]] bool IsText(uint32_t number) const { return is_text_ && number_ == number; }
   [[nodiscard]] bool IsNumber(uint32_t number) const { return !is_text_ && number_ == number; }
   [[nodiscard]] std::string_view text() const { return text_; }
   [[nodiscard]] uint64_t value() const { return value_; }
-  // with its tag
+  // The encoded field with its tag.
   [[nodiscard]] std::string_view whole() const { return whole_; }
 
  private:
@@ -113,7 +113,8 @@ struct Entry {
   std::optional<std::string_view> value;  // the first one
 };
 
-// Reads an entry. False = clients could not read it when it is given back.
+// Reads an entry. False = the bytes are invalid, and clients could not read the entry if it were
+// sent back.
 bool ReadEntry(std::string_view bytes, Entry* entry, bool* utf8) {
   Fields fields(bytes);
   while (fields.Next()) {
@@ -133,7 +134,7 @@ bool ReadEntry(std::string_view bytes, Entry* entry, bool* utf8) {
   return fields.ok();
 }
 
-// `item`: the known item of the URL; nullptr = it is a discovered one.
+// `item` is the message of a known URL; nullptr = the URL is a discovered one.
 bool DecodeInfo(std::string_view bytes, FrontierItemMessage* item, FrontierUrl* url) {
   Fields fields(bytes);
   while (fields.Next()) {

@@ -1,9 +1,9 @@
 // Reads and writes the most frequent messages of the crawl-frontier API without the generated
-// classes. Metadata stays in its bytes, and nothing is allocated for what a message only claims to
-// hold (docs/decisions/0016-crawl-frontier.md).
+// classes. Metadata stays encoded. No memory is allocated for data that a message only claims to
+// have (docs/decisions/0016-crawl-frontier.md).
 //
-// Repeated and split fields are merged as in protobuf: the last text wins, metadata adds up. All
-// functions are thread-safe.
+// Fields that occur several times are merged as in protobuf: the last text counts, and all metadata
+// is kept. All functions are thread-safe.
 #ifndef FRESHET_SERVER_API_FRONTIER_WIRE_H_
 #define FRESHET_SERVER_API_FRONTIER_WIRE_H_
 
@@ -27,32 +27,33 @@ struct FrontierUrl {
   std::string_view url;
   std::string_view key;
   std::string_view crawl;
-  std::string metadata;  // fields as received
-  bool valid = true;     // all texts are UTF-8, with those of the metadata
+  std::string metadata;  // encoded fields as received
+  bool valid = true;     // all texts are UTF-8, also in the metadata
 };
 
-// The value of the first of some metadata keys that an item has, in any case: some client releases
-// write all keys in lower case. Among several spellings the given one comes first. Value type,
-// thread-compatible.
+// Goes through the metadata of an item, and finds the value of the first key in a list that occurs
+// there. Upper and lower case do not matter, because some client releases write all keys in lower
+// case. A key with the exact spelling is preferred. Value type, thread-compatible.
 class FirstMetadata {
  public:
-  // `keys` outlive it.
+  // `keys` outlive this.
   explicit FirstMetadata(const std::vector<std::string>& keys) : keys_(&keys) {}
-  // Considers an entry. Its texts stay valid as long as this is used.
+  // Considers an entry. The texts must stay valid as long as this object is used.
   void Offer(std::string_view key, std::string_view value);
   // Forgets all entries.
   void Clear() { *this = FirstMetadata(*keys_); }
-  // Empty = no entry has such a key.
+  // Empty = no entry has one of the keys.
   [[nodiscard]] std::string_view value() const { return value_; }
 
  private:
   const std::vector<std::string>* keys_;
-  // Index of the key, whether it is spelt otherwise, and how: the first one wins.
+  // The best entry so far: the index of its key, whether the spelling differs, and the spelling.
+  // The smallest place wins.
   std::optional<std::tuple<size_t, bool, std::string_view>> place_;
   std::string_view value_;
 };
 
-// The metadata keys that tell the result of a fetch; they outlive all messages.
+// The metadata keys that hold the result of a fetch. They outlive all messages.
 struct FrontierFetchKeys {
   const std::vector<std::string>& status;
   const std::vector<std::string>& digest;
@@ -65,7 +66,7 @@ struct FrontierItemMessage {
   FrontierUrl info;
   FirstMetadata status;  // of a known item
   FirstMetadata digest;
-  bool given = false;  // discovered or known
+  bool given = false;  // the message has an item, discovered or known
   bool known = false;
   uint64_t due = 0;
   std::string_view id;
@@ -74,26 +75,26 @@ struct FrontierItemMessage {
 struct FrontierBatchMessage {
   std::string_view id;
   std::vector<FrontierUrl> items;  // the first limits::kMaxUrlsPerBatch
-  size_t count = 0;                // number of all
+  size_t count = 0;                // number of all items
 };
 
-// Decode URLItem and DiscoveredBatch. False = the bytes are none. The fields before the fault are
-// set.
+// Decode URLItem and DiscoveredBatch. False = the bytes are invalid; the fields before the fault
+// are set.
 [[nodiscard]] bool DecodeFrontierItem(std::string_view bytes, FrontierItemMessage* item);
 [[nodiscard]] bool DecodeFrontierBatch(std::string_view bytes, FrontierBatchMessage* batch);
 
-// The result of the fetch that a known item tells.
+// The result of a fetch that a known item reports.
 [[nodiscard]] FrontierFetch FetchOf(const FrontierItemMessage& item);
 
-// Makes the put of a received URL: fills in crawl id and key. InvalidArgument: the URL cannot be
-// kept, for this reason.
+// Makes a FrontierPut from a received URL, and fills in crawl id and key. InvalidArgument: the URL
+// cannot be kept.
 [[nodiscard]] StatusOr<FrontierPut> MakeFrontierPut(FrontierUrl url);
 
-// The part of an id that is sent back: at most as long as a URL.
+// The part of an id that is sent back: at most limits::kMaxUrlBytes.
 [[nodiscard]] inline std::string_view FrontierAckId(std::string_view id) {
   return id.substr(0, limits::kMaxUrlBytes);
 }
-// Encode AckMessage and BatchAck. In an id that is not UTF-8 wrong bytes become '?'.
+// Encode AckMessage and BatchAck. Bytes of the id that are not UTF-8 become '?'.
 [[nodiscard]] grpc::ByteBuffer EncodeFrontierAck(std::string_view id, FrontierOutcome outcome);
 [[nodiscard]] grpc::ByteBuffer EncodeFrontierBatchAck(std::string_view id,
                                                       const std::vector<FrontierOutcome>& outcomes);

@@ -10,7 +10,8 @@
 namespace freshet {
 namespace {
 
-// Messages of grpc.health.v1 have one field, number 1: a string or an integer.
+// The messages of grpc.health.v1 have one field, with number 1: a string or an integer. Protobuf's
+// wrapper types have the same encoding.
 using HealthRequest = google::protobuf::StringValue;
 using HealthResponse = google::protobuf::Int32Value;
 
@@ -35,7 +36,7 @@ class HealthCall final : public CallReactor {
   HealthCall(HealthCalls& service, std::string_view path, CallKind kind, ServerCall* call)
       : CallReactor(service.host_, path, kind, call), service_(service) {}
 
-  // Tells the client its state, unless it has been told.
+  // Sends the state of the service to the client, unless the client already has it.
   void Tell() FRESHET_EXCLUDES(mutex_) {
     const int32_t status = StatusOfService(service_.Find(name_));
     {
@@ -69,7 +70,7 @@ class HealthCall final : public CallReactor {
   }
   void OnWritten(bool ok) override {
     const bool goes_on = ok && kind() == CallKind::kStream;
-    // This comes first: a stop that comes only now finds that nothing is being written.
+    // This comes first, so that a stop from now on sees that no message is being written.
     SetIdle();
     if (const grpc::Status why = stopped(); !why.ok()) return Stop(why);
     if (goes_on) return Tell();
@@ -98,7 +99,8 @@ class HealthCall final : public CallReactor {
   std::string name_;  // set by the request
   Mutex mutex_;
   int32_t told_ FRESHET_GUARDED_BY(mutex_) = 0;
-  bool busy_ FRESHET_GUARDED_BY(mutex_) = false;  // a message is being written, or the call is over
+  // A message is being written, or the call has ended.
+  bool busy_ FRESHET_GUARDED_BY(mutex_) = false;
 };
 
 void HealthCalls::Set(const std::string& service, bool serving) {

@@ -1,4 +1,4 @@
-// The standard gRPC health service, whose calls are counted like all others.
+// The standard gRPC health service. Its calls are counted like all others.
 #ifndef FRESHET_SERVER_API_HEALTH_CALLS_H_
 #define FRESHET_SERVER_API_HEALTH_CALLS_H_
 
@@ -23,11 +23,12 @@ class HealthCalls {
  public:
   explicit HealthCalls(const CallParts& host) : host_(host) {}
 
-  // From now on the service is known. The empty name is the server, which is always known.
+  // Sets the state of a service, which is known from then on. The empty name is the server, which
+  // is always known.
   void Set(const std::string& service, bool serving) FRESHET_EXCLUDES(mutex_);
   // Sets all known services.
   void SetAll(bool serving) FRESHET_EXCLUDES(mutex_);
-  // Ends Watch calls when the server stops.
+  // Ends all Watch calls. Called when the server stops.
   void EndWatches() FRESHET_EXCLUDES(mutex_);
   // The methods of the service. The service outlives them.
   [[nodiscard]] std::vector<CallMethod> Methods();

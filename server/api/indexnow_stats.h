@@ -10,14 +10,14 @@
 
 namespace freshet {
 
-// The statuses that are answered.
+// The HTTP statuses of answers to pings.
 inline constexpr std::array kIndexNowStatuses = {200, 202, 400, 401, 403, 404,
                                                  405, 413, 422, 429, 503};
 
 // Counters since the start. Thread-safe.
 struct IndexNowCounters {
   std::array<std::atomic<uint64_t>, kIndexNowStatuses.size()> requests{};  // by status
-  // URLs:
+  // Numbers of URLs:
   std::atomic<uint64_t> applied{0};
   std::atomic<uint64_t> unknown{0};
   std::atomic<uint64_t> created{0};
@@ -37,11 +37,11 @@ struct IndexNowStats {
   uint64_t applied = 0;              // URLs that signalled known pages
   uint64_t unknown = 0;              // URLs of unknown pages
   uint64_t created = 0;              // URLs that became pages
-  uint64_t refused = 0;              // refused by the page's shard
-  uint64_t pending = 0;              // URLs that had to wait for a key; counted again once it is
-                                     // good
-  uint64_t dropped = 0;              // pending URLs with a bad key
-  uint64_t keys_good = 0;            // fetched key files
+  uint64_t refused = 0;              // URLs that the page's shard refused
+  // URLs that had to wait for a key. If the key is good, they are counted again by outcome.
+  uint64_t pending = 0;
+  uint64_t dropped = 0;    // pending URLs with a bad key
+  uint64_t keys_good = 0;  // fetched key files
   uint64_t keys_bad = 0;
   uint64_t keys_unreachable = 0;
   uint64_t pending_bytes = 0;  // bytes of waiting pings

@@ -38,7 +38,7 @@ StatusOr<std::string> Inflate(std::string_view gzip, size_t most) {
   // zlib has no const pointer for its input, but only reads.
   stream.next_in = reinterpret_cast<Bytef*>(const_cast<char*>(gzip.data()));
   stream.avail_in = static_cast<uInt>(gzip.size());
-  // zlib reports the end only with room for one more byte.
+  // zlib reports the end only if there is room for one more byte.
   std::string out(size + 1, '\0');
   stream.next_out = reinterpret_cast<Bytef*>(out.data());
   stream.avail_out = static_cast<uInt>(out.size());

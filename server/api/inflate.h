@@ -1,5 +1,5 @@
-// Inflates compressed messages. gRPC would inflate everything, up to a thousand bytes from each;
-// here the size in gzip's trailer is checked first.
+// Inflates compressed messages. gRPC would inflate any message, and one byte can become a thousand
+// bytes. Here the size in gzip's trailer is checked first.
 #ifndef FRESHET_SERVER_API_INFLATE_H_
 #define FRESHET_SERVER_API_INFLATE_H_
 
@@ -10,15 +10,17 @@
 
 namespace freshet {
 
-// Whether bytes are gzip's. No protobuf message begins like that.
+// Whether the bytes begin like gzip. No protobuf message begins with these bytes.
 [[nodiscard]] bool IsGzip(std::string_view bytes);
 
-// The size of the content by the last four bytes of gzip, below 4 GiB. Thread-safe.
+// The size of the content according to the last four bytes of gzip, which can only hold sizes below
+// 4 GiB. Thread-safe.
 inline constexpr size_t kGzipSizeBytes = 4;
 [[nodiscard]] size_t SizeFromTrailer(std::string_view last_four);
 
-// Inflates one piece, as gRPC compresses. InvalidArgument: more than `most` bytes, which costs
-// nothing; a size other than the trailer says; or damage. Thread-safe.
+// Inflates one gzip member, the form that gRPC makes. InvalidArgument: the content has more than
+// `most` bytes (nothing is inflated then) or another size than the trailer says, or the bytes are
+// damaged. Thread-safe.
 [[nodiscard]] StatusOr<std::string> Inflate(std::string_view gzip, size_t most);
 
 }  // namespace freshet

@@ -64,7 +64,8 @@ class Signals {
     batch.SetCaller(&caller);
     for (int i = 0; i < request.signals_size(); ++i) {
       Status fault = CheckTexts(faults, i);
-      // The right is checked before the existence of the source.
+      // The caller's limits are checked first, so that the error does not reveal which sources
+      // exist.
       if (fault.ok()) fault = caller.CheckSource(request.signals(i).source());
       batch.Add(i, fault.ok() ? ConvertSignal(request.signals(i), context_.sources, now) : fault);
     }
@@ -110,7 +111,7 @@ class Signals {
 };
 
 // Converts a result with texts that are not UTF-8. Texts from the crawled site are left out and
-// noted; others are refused.
+// noted. Any other invalid text causes a refusal.
 StatusOr<RoutedEvent> ConvertMended(const v1::CrawlResult& result,
                                     const std::vector<TextFault>& faults, int item,
                                     uint32_t generation, Instant now) {
@@ -133,15 +134,15 @@ StatusOr<RoutedEvent> ConvertMended(const v1::CrawlResult& result,
   return event;
 }
 
-// The generation that the lease is checked by. Each division numbers its own runs, so only it can
-// judge its leases.
+// The generation for checking a lease. Each division numbers its runs separately, so this server
+// accepts any generation in a lease of another division.
 uint32_t GenerationFor(const ServerContext& context, const v1::CrawlResult& result) {
   const bool own = context.router.division().Has(SlotOfLease(LeaseId(result.lease_id())));
   return own ? static_cast<uint32_t>(context.store.generation()) : kLeaseGenerations;
 }
 
-// Unavailable: the lease is of a later run of this division. A server of a cluster may have been
-// replaced unknowingly, and its successor knows the lease.
+// Unavailable: a later run of this division issued the lease. In a cluster, another server may have
+// replaced this one without its knowledge, and the new server knows the lease.
 Status CheckRun(const ServerContext& context, const v1::CrawlResult& result, uint32_t generation) {
   const LeaseId lease(result.lease_id());
   if (!context.config.cluster.configured() || GenerationOfLease(lease) <= generation) return {};

@@ -15,12 +15,11 @@ namespace freshet {
 
 inline constexpr std::string_view kReportCrawlsPath = "/freshet.v1.IngestService/ReportCrawls";
 
-// The methods of the service.
-// `context` outlives them. Thread-safe.
+// The methods of the service. `context` outlives them. Thread-safe.
 [[nodiscard]] std::vector<CallMethod> IngestMethods(const ServerContext& context);
 
-// Converts the results of one message, as many as CheckItemCount allows. `caller` outlives the
-// call.
+// Converts the results of one message. Precondition: CheckItemCount accepts their number. `caller`
+// outlives the call.
 [[nodiscard]] Batch ConvertResults(
     const ServerContext& context, uint64_t sequence,
     const google::protobuf::RepeatedPtrField<v1::CrawlResult>& results,

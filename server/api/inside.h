@@ -1,5 +1,5 @@
-// Calls on behalf of a client (server/auth/on_behalf.h) in gRPC. The server makes some to itself
-// for its HTTP port, over an in-process channel; others come from another server of the cluster.
+// Calls on behalf of a client (server/auth/on_behalf.h), in gRPC. The HTTP port makes some to its
+// server over an in-process channel. Other servers of the cluster forward the rest.
 #ifndef FRESHET_SERVER_API_INSIDE_H_
 #define FRESHET_SERVER_API_INSIDE_H_
 
@@ -15,15 +15,16 @@ namespace freshet {
 
 // All functions are thread-safe.
 
-// The credentials that the client of the request has shown.
+// The credentials of the request's client.
 [[nodiscard]] ShownByClient ShownBy(const HttpRequest& request);
-// Makes an in-process call on behalf of the client of the request, whom the HTTP port has let in.
+// Adds metadata to an in-process call: the call is on behalf of the request's client, and the HTTP
+// port has already checked that client.
 void ComeAs(const HttpRequest& request, grpc::ClientContext* call);
 // Reads the metadata that says on whose behalf a call is made.
 [[nodiscard]] OnBehalfReader ReadOnBehalf(const grpc::CallbackServerContext& call);
 // The credentials of that client; unset = the call is on nobody's behalf.
 [[nodiscard]] std::optional<Credentials> InsideCredentials(const grpc::CallbackServerContext& call);
-// The same credentials, to be passed on.
+// The same credentials in the form that can be forwarded.
 [[nodiscard]] std::optional<ShownByClient> ShownInside(const grpc::CallbackServerContext& call);
 
 }  // namespace freshet

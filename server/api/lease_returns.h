@@ -1,4 +1,4 @@
-// Leases that workers give back, to this server or to that of another division.
+// Returns leases, to this server or to the server of another division.
 #ifndef FRESHET_SERVER_API_LEASE_RETURNS_H_
 #define FRESHET_SERVER_API_LEASE_RETURNS_H_
 
@@ -18,8 +18,8 @@ namespace freshet {
 
 inline constexpr std::string_view kReturnLeasesPath = "/freshet.v1.FleetService/ReturnLeases";
 
-// Converts the returns of one message, as many as CheckItemCount allows. The return of a closed
-// lease succeeds. `caller` outlives the call. Thread-safe.
+// Converts the returns of one message. Precondition: CheckItemCount accepts their number. Returning
+// a closed lease succeeds. `caller` outlives the call. Thread-safe.
 [[nodiscard]] Batch ConvertReturns(uint64_t sequence,
                                    const google::protobuf::RepeatedField<uint64_t>& lease_ids,
                                    const Caller& caller);
@@ -29,8 +29,8 @@ inline constexpr std::string_view kReturnLeasesPath = "/freshet.v1.FleetService/
 // The leases of assignments in another division's answer. Thread-safe.
 [[nodiscard]] std::vector<LeaseId> LeasesIn(const v1::NextResponse& response);
 
-// Returns leases that reached no worker to the server of another division. Leases that cannot be
-// returned run out. Thread-safe.
+// Returns leases to the server of another division, because their assignments reached no worker.
+// Leases that cannot be returned expire. Thread-safe.
 void ReturnElsewhere(const ServerContext& context, uint32_t division, const ShownByClient& client,
                      const std::vector<LeaseId>& leases);
 

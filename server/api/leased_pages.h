@@ -1,4 +1,4 @@
-// Counts leased pages over a fleet, for the statistics of the crawl-frontier API.
+// Counts leased pages in a fleet, for the statistics of the crawl-frontier API.
 #ifndef FRESHET_SERVER_API_LEASED_PAGES_H_
 #define FRESHET_SERVER_API_LEASED_PAGES_H_
 
@@ -16,8 +16,9 @@ namespace freshet {
 inline constexpr std::string_view kCountLeasedPagesPath =
     "/freshet.v1.FleetService/CountLeasedPages";
 
-// Counts as CountLeasedPages does, in all divisions; those that do not answer are left out. `done`
-// is called once, on any thread. Unavailable: this server is too busy. Thread-safe.
+// Counts in all divisions what FleetService::CountLeasedPages counts in one. Divisions that do not
+// answer are left out. `done` is called once, on any thread. Unavailable: this server is too busy.
+// Thread-safe.
 void CountLeasedPages(const ServerContext& context, const v1::CountLeasedPagesRequest& request,
                       std::function<void(StatusOr<uint64_t>)> done);
 

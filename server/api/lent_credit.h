@@ -1,7 +1,7 @@
-// Lends a worker's credit to the other divisions of a fleet. Each division has an equal share of
-// it, as a call of Next for the worker, which brings pages or gives the share back. So workers take
-// pages of all divisions wherever they are connected. The divisions' parts of the crawl rate, at a
-// common price, decide how many each hands out.
+// Lends a worker's credit to the other divisions of a fleet, in equal shares. Each share is a call
+// of Next on behalf of the worker, which brings pages or gives the share back. So a worker gets
+// pages of all divisions, whichever server it is connected to. How many pages each division hands
+// out depends on its part of the crawl rate; all parts have a common price.
 #ifndef FRESHET_SERVER_API_LENT_CREDIT_H_
 #define FRESHET_SERVER_API_LENT_CREDIT_H_
 
@@ -29,41 +29,41 @@ namespace freshet {
 // The lent credit of one worker. Thread-safe. `context` outlives this.
 class LentCredit : public std::enable_shared_from_this<LentCredit> {
  public:
-  // If the credit is less than one for each division, chance gives all of it to one division for
-  // this time, or leaves it to the worker's own server. After this time without pages from its own
-  // server the credit is always lent.
+  // If the credit is less than one page for each division, all of it goes to one division at random
+  // for this time, or stays with the worker's own server. Once that server has not used the credit
+  // for this time, the credit is always lent.
   static constexpr Duration kIdle = Duration::Seconds(1);
-  // A division without pages is asked again after kTryAfter, for kTryFor: it may get no part of the
-  // crawl rate before it is asked for pages.
+  // A division without pages is asked again after kTryAfter, with kTryFor as the wait: a division
+  // might get no part of the crawl rate until it is asked for pages.
   static constexpr Duration kTryAfter = Duration::Seconds(10);
   static constexpr Duration kTryFor = Duration::Seconds(4);
   // The time for which a share is lent.
   static constexpr Duration kLentFor = Duration::Seconds(2);
-  // The pause after a failed call, or while assignments are paused. The credit of a call comes back
-  // when the call is late by this time, because no server answers.
+  // The pause after a failed call, or while assignments are paused. When a call is late by this
+  // time, its credit is taken back, because no server seems to answer.
   static constexpr Duration kRest = Duration::Seconds(1);
 
-  // Takes assignments of another division. Called without locks of this.
+  // Takes assignments of another division. Called without this object's locks.
   using Deliver = std::function<void(uint32_t division, const v1::NextResponse&)>;
 
   // The owner of the credit. Value type, thread-compatible.
   struct Lender {
     WorkerId worker;
-    std::string client;  // whose share of places (ServerContext::lendings) the calls take
+    std::string client;  // the calls take this client's share of ServerContext::lendings
     bool admin = false;  // as in Places::Take
   };
 
-  // `terms`: what the calls say of the worker. `client`: the client they act for.
+  // All calls send `terms` with a credit and a wait, on behalf of `client`.
   LentCredit(const ServerContext& context, ShownByClient client, v1::NextRequest terms,
              Lender lender, Deliver deliver);
-  // Starts lending, and looks again from time to time.
+  // Starts lending. From then on, calls Lend regularly.
   void Start();
-  // Lends what it can, after the worker got more credit.
+  // Lends as much as possible. Called when the worker has got more credit.
   void Lend() FRESHET_EXCLUDES(mutex_);
-  // Notes that the worker's own server had a page for it.
+  // Notes that the worker's own server has handed out a page to it.
   void OnServed() FRESHET_EXCLUDES(mutex_);
-  // Stops lending. Lent credit is back at once, and pages that still arrive for it are given back.
-  // Idempotent.
+  // Stops lending. The worker gets the lent credit back at once. Pages that still arrive are given
+  // back. Idempotent.
   void Recall() FRESHET_EXCLUDES(mutex_);
 
  private:
@@ -72,10 +72,10 @@ class LentCredit : public std::enable_shared_from_this<LentCredit> {
     uint32_t division = 0;
     uint64_t lent = 0;                   // the credit lent by the open call
     std::optional<Places::Place> place;  // the place of the open call
-    bool asked = false;                  // whether a call is open
-    bool late = false;                   // whether a call is open whose credit is back
+    bool asked = false;                  // a call is open
+    bool late = false;                   // the open call is late, and its credit was taken back
     bool gives = false;                  // the last call brought pages
-    Instant try_after;                   // when to ask it again, unless it `gives`
+    Instant try_after;                   // when to ask the division again if it does not give
     Instant answers_until;
     Instant rests_until;
   };
@@ -90,9 +90,9 @@ class LentCredit : public std::enable_shared_from_this<LentCredit> {
   [[nodiscard]] std::vector<Call> NextCalls(Instant now) FRESHET_REQUIRES(mutex_);
   [[nodiscard]] std::optional<Call> LendTo(size_t debtor, uint64_t most, Duration wait, Instant now)
       FRESHET_REQUIRES(mutex_);
-  // Takes back credit that is out for too long.
+  // Takes back the credit of calls that are late.
   void ForgetLate(Instant now) FRESHET_REQUIRES(mutex_);
-  // Lends all credit to one division, if it is time for that.
+  // Lends all of a small credit to one division, or decides not to lend it (see kIdle).
   [[nodiscard]] std::optional<Call> WholeCredit(uint64_t free, Instant now)
       FRESHET_REQUIRES(mutex_);
   void Make(const Call& call);
@@ -107,7 +107,7 @@ class LentCredit : public std::enable_shared_from_this<LentCredit> {
   bool recalled_ FRESHET_GUARDED_BY(mutex_) = false;
   std::vector<Debtor> debtors_ FRESHET_GUARDED_BY(mutex_);
   Random random_ FRESHET_GUARDED_BY(mutex_);
-  // Since when the worker's own server has had credit for it.
+  // Since when the worker's own server has not used a small credit; unset = there is none.
   std::optional<Instant> idle_since_ FRESHET_GUARDED_BY(mutex_);
   grpc::Alarm alarm_;
 };

@@ -15,11 +15,11 @@
 
 namespace freshet {
 
-// One call, which takes one of the places of context.listings; without one it ends with
+// One call. It takes a place in context.listings. If there is no place, it ends with
 // RESOURCE_EXHAUSTED.
 //
-// Thread-safe. Open, Read and GoOn are called one at a time, each after the work of the last one
-// has ended. Each ends in one call of ReadNext, Write or EndList, at once or later.
+// Thread-safe. Open, Read and GoOn are called one at a time, each after the work of the one before
+// has ended. Each must end in one call of ReadNext, Write or EndList, at once or later.
 class ListStream : public CallReactor {
  public:
   // The parameters are those of CallReactor.
@@ -27,15 +27,15 @@ class ListStream : public CallReactor {
       : CallReactor(context, path, CallKind::kStream, call), context_(context) {}
 
  protected:
-  // Reads the request. Not OK: the call ends with it; else ReadNext follows.
+  // Reads the request. If OK, ReadNext follows; otherwise the call ends with the status.
   [[nodiscard]] virtual Status Open(const grpc::ByteBuffer& request) = 0;
-  // Reads the next part in the background. Other clients have their turn before each part.
+  // Reads the next part on the background thread. Before each part, other clients get a turn there.
   virtual void Read() = 0;
-  // Called when the written message has left.
+  // Called when the message has been written.
   virtual void GoOn() = 0;
 
   void ReadNext();
-  // Ends the list: the last use of this object, unless another thread holds it.
+  // Ends the list. Nothing may use this object afterwards, unless another thread holds it.
   void EndList(const Status& status);
 
   const ServerContext& context_;

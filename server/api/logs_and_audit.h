@@ -1,4 +1,4 @@
-// The part of AdminService for the log and the audit log.
+// The methods of AdminService for the log and the audit log.
 #ifndef FRESHET_SERVER_API_LOGS_AND_AUDIT_H_
 #define FRESHET_SERVER_API_LOGS_AND_AUDIT_H_
 
@@ -8,7 +8,7 @@
 
 namespace freshet {
 
-// The methods of AdminService with these names, without Handle. Thread-safe.
+// The methods of AdminService with these names, without "Handle". Thread-safe.
 void HandleGetLogLevels(const ServerContext& context,
                         UnaryCall<v1::GetLogLevelsRequest, v1::GetLogLevelsResponse>* call);
 void HandleSetLogLevel(const ServerContext& context,

@@ -33,7 +33,7 @@ void MessageTrace::Finish(uint64_t sequence, const BatchCounts& counts) const {
                       {"refused", std::to_string(counts.refused)},
                       {"total_us", Micros(received_, answered)}};
   if (!sent.is_none()) fields.emplace_back("receive_us", Micros(received_, sent));
-  // The answer waited for the last shard.
+  // The answer had to wait for the slowest shard.
   const auto last = std::max_element(
       spans.begin(), spans.end(),
       [](const ShardSpan& a, const ShardSpan& b) { return a.times.installed < b.times.installed; });

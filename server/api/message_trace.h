@@ -21,7 +21,7 @@ namespace freshet {
 // One traced message. Thread-safe.
 class MessageTrace : public BatchTrace {
  public:
-  // Made when the message is received. `clock` outlives it, `method` is static.
+  // Called when the message is received. `clock` outlives this; `method` is static.
   MessageTrace(Clock& clock, std::string_view method, std::string request_id);
 
   // Writes the line when the acknowledgement is on its way to the client. Called at most once: not
@@ -37,11 +37,11 @@ class MessageTrace : public BatchTrace {
 // Chooses the messages to trace. Thread-safe.
 class Tracer {
  public:
-  // Both outlive it. `share` is from 0 to 1, and may change.
+  // Both outlive this. `share` is from 0 to 1, and can change.
   Tracer(const Live<double>& share, Clock& clock) : share_(share), clock_(clock) {}
 
-  // Called when a message of the stream was received; nullptr = it is not traced. In any run of n
-  // messages n times the share are traced, to within one.
+  // Called when a message of a stream is received; nullptr = the message is not traced. In any n
+  // messages in a row, n times the share are traced, give or take one.
   [[nodiscard]] std::shared_ptr<MessageTrace> Sample(std::string_view method,
                                                      const std::string& request_id);
 

@@ -101,7 +101,7 @@ void MessageTurns::Perform(Message message) {
   if (message.kind != Kind::kLong) return;
   const MutexLock lock(mutex_);
   --long_;
-  // This thread may take another one next.
+  // This thread might take a message of another kind next.
   if (MayBe(Kind::kLong)) Wake(kForAny);
 }
 

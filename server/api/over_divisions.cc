@@ -13,13 +13,14 @@
 namespace freshet {
 namespace {
 
-// One question, which ends with the last answer, or after the patience. Thread-safe.
+// One request to several divisions. It ends with the last answer, or after the patience.
+// Thread-safe.
 class Asking : public std::enable_shared_from_this<Asking> {
  public:
   Asking(DivisionAnswers answers, std::function<void(DivisionAnswers)> done)
       : done_(std::move(done)), answers_(std::move(answers)), missing_(answers_.size()) {}
 
-  // Calls without an answer still keep this object, and an alarm would for ever.
+  // The alarm must not keep this object alive, as open calls do.
   void EndAfter(Duration patience) {
     alarm_.Set(std::chrono::system_clock::now() + std::chrono::microseconds(patience.micros()),
                [weak = weak_from_this()](bool late) {
@@ -41,7 +42,7 @@ class Asking : public std::enable_shared_from_this<Asking> {
  private:
   void End() FRESHET_EXCLUDES(mutex_) {
     DivisionAnswers answers;
-    // The function is destroyed here, though calls without an answer keep this object.
+    // Moved here so that it is destroyed now. Open calls can keep this object alive for longer.
     std::function<void(DivisionAnswers)> done;
     {
       const MutexLock lock(mutex_);
@@ -61,7 +62,7 @@ class Asking : public std::enable_shared_from_this<Asking> {
   bool ended_ FRESHET_GUARDED_BY(mutex_) = false;
 };
 
-// A server of another release without such a call answers with nothing but gRPC's code.
+// A server of a release without the method answers with a code and no message.
 std::string TextOf(const Status& why) {
   const std::string text(why.message());
   return text.empty() ? absl::StatusCodeToString(why.code()) : text;

@@ -1,4 +1,4 @@
-// Questions that this server asks the servers of other divisions.
+// Requests from this server to the servers of other divisions.
 #ifndef FRESHET_SERVER_API_OVER_DIVISIONS_H_
 #define FRESHET_SERVER_API_OVER_DIVISIONS_H_
 
@@ -16,10 +16,10 @@
 
 namespace freshet {
 
-// The time for another division's server to give its view.
+// The time that the server of another division has to send its view.
 inline constexpr Duration kFleetViewPatience = Duration::Seconds(3);
-// The time for it to list some pages once it was reached: a division that changes servers is waited
-// for.
+// The time that the server of another division has to list some pages. It is long enough for
+// another server to take over the division.
 inline constexpr Duration kFleetListPatience = Duration::Seconds(30);
 
 // The answer of one division. Value type, thread-compatible.
@@ -29,27 +29,27 @@ struct DivisionAnswer {
 };
 using DivisionAnswers = std::vector<DivisionAnswer>;
 
-// Asks the servers of these other divisions on behalf of a client. `done` gets an answer for each,
-// in order, and is called once: with the last answer, or after `patience`, when missing ones are
-// Unavailable. With `patience` unset it is called once all have answered or are unreachable; a
-// server that takes the request and says nothing is waited for. On any thread, maybe before this
-// returns. Thread-safe.
+// Asks the servers of these other divisions on behalf of a client. `done` gets one answer for each
+// request, in order. It is called once, on any thread, perhaps before this returns: with the last
+// answer, or after `patience`. Answers that are missing then are Unavailable. If `patience` is
+// unset, `done` is called when all divisions have answered or cannot be reached; a server that
+// takes the request and never answers is waited for without a limit. Thread-safe.
 void AskDivisions(const ServerContext& context, std::string_view path, ShownByClient client,
                   const std::vector<std::pair<uint32_t, grpc::ByteBuffer>>& requests,
                   std::optional<Duration> patience, std::function<void(DivisionAnswers)> done);
-// Asks all other divisions the same. Thread-safe.
+// Sends the same request to all other divisions. Thread-safe.
 void AskOtherDivisions(const ServerContext& context, std::string_view path, ShownByClient client,
                        const grpc::ByteBuffer& request, std::optional<Duration> patience,
                        std::function<void(DivisionAnswers)> done);
 
-// Whether a call is for all divisions of a fleet: others can be asked, and none of their servers
-// has sent it.
+// Whether a call covers all divisions of a fleet: other divisions can be asked, and no other server
+// has forwarded the call.
 [[nodiscard]] inline bool SpansFleet(const ServerContext& context, const ShownByClient& client) {
   return context.divisions != nullptr && !client.sent_on;
 }
 
 void ToProto(uint32_t division, const Status& why, v1::UnansweredDivision* out);
-// The status with the division's name in front.
+// The status with the division at the beginning of its message.
 [[nodiscard]] Status StatusOfDivision(uint32_t division, const Status& status);
 
 }  // namespace freshet

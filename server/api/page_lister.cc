@@ -25,7 +25,7 @@
 namespace freshet {
 namespace {
 
-// Pages of one message: a shard describes them in about a millisecond.
+// The most pages in one message. A shard describes this number in about a millisecond.
 constexpr size_t kChunk = 256;
 
 StatusOr<ListQuery> MakeQuery(const v1::PageFilter& filter) {
@@ -69,8 +69,8 @@ void AddPage(const PageRecord& page, const Explanation& explanation, const Sourc
   }
 }
 
-// Lists pages: one chunk at a time goes from the background thread over the shards to the wire.
-// Thread-safe.
+// Lists pages. One chunk at a time goes from the background thread through the shards to the
+// client. Thread-safe.
 template <typename Request, typename Response>
 class Lister final : public ListStream {
  public:
@@ -104,7 +104,7 @@ class Lister final : public ListStream {
     end_ = division_ + 1;
   }
 
-  // Reads the token. Over a fleet the division goes before it, in hexadecimal digits and with a
+  // Reads the token. Over a fleet, the token begins with the division in hexadecimal digits and a
   // dot.
   [[nodiscard]] bool TakeToken(std::string token) {
     if (spans_ && !token.empty()) {
@@ -128,7 +128,7 @@ class Lister final : public ListStream {
   }
 
   void Read() override {
-    // The caller's present limits count.
+    // The caller's limits may have changed since the last chunk.
     if (const Status may = CheckQuery(); !may.ok()) return EndList(may);
     if (!IsOwn()) return Ask();
     if (const Status status = Find(); !status.ok()) return EndList(status);
@@ -136,9 +136,9 @@ class Lister final : public ListStream {
     Describe();
   }
 
-  // Finds fitting pages among as many as a list may read in one turn of the thread; there may be
-  // none. If the caller asked for one message of this division and still listens, the list
-  // continues.
+  // Reads as many pages as a list may read in one turn of the thread, and keeps those that match.
+  // If none match, Read continues with the next pages, unless another server has asked for one
+  // message.
   Status Find() {
     const size_t most = static_cast<size_t>(std::min<uint64_t>(left_, kChunk));
     ASSIGN_OR_RETURN(ListResult list, context_.store.List(query_, token_, most));
@@ -156,18 +156,18 @@ class Lister final : public ListStream {
                  kFleetListPatience,
                  [self](const DivisionAnswers& answers) { self->Pass(answers.front().answer); });
   }
-  // A list with a gap would not look like one.
+  // Ends the whole list if the division fails, because a client could not see the gap.
   void Pass(const StatusOr<grpc::ByteBuffer>& answer) {
     StatusOr<Response> theirs = ResponseIn<Response>(answer);
     if (!theirs.ok()) return EndList(StatusOfDivision(division_, theirs.status()));
     token_ = theirs->next_page_token();
     const auto pages = static_cast<uint64_t>(theirs->pages_size());
-    // None of the pages read fit.
+    // None of the pages that were read match.
     if (pages == 0 && !token_.empty()) return ReadNext();
     WriteOn(pages, *std::move(theirs));
   }
 
-  // Has the shards describe the pages.
+  // Makes the shards describe the pages.
   void Describe() {
     explanations_.assign(pages_.size(), {});
     auto self = std::static_pointer_cast<Lister>(this->shared_from_this());
@@ -215,12 +215,12 @@ class Lister final : public ListStream {
   }
 
   ListQuery query_;
-  Request request_;  // to other divisions
+  Request request_;  // the request to other divisions
   ShownByClient shown_;
-  bool spans_ = false;     // whether it covers all divisions
-  uint32_t division_ = 0;  // being read
+  bool spans_ = false;     // whether the list covers all divisions
+  uint32_t division_ = 0;  // the division being read
   uint32_t end_ = 0;
-  // a token of the store or of another server; empty at the start and at the end
+  // A token of the store or of another server; empty at the start and at the end.
   std::string token_;
   uint64_t left_ = UINT64_MAX;
   std::vector<PageRecord> pages_;

@@ -1,4 +1,4 @@
-// Lists and exports of pages: chunks are read from the store in the background, completed by the
+// Lists and exports of pages. Chunks are read from the store in the background, completed by the
 // shards, and written one at a time.
 #ifndef FRESHET_SERVER_API_PAGE_LISTER_H_
 #define FRESHET_SERVER_API_PAGE_LISTER_H_
@@ -8,8 +8,8 @@
 
 namespace freshet {
 
-// Start a list. The message is a ListPagesRequest or ExportPagesRequest; any other ends the call
-// with INVALID_ARGUMENT. Thread-safe.
+// Start a list and an export. The message must be a ListPagesRequest or ExportPagesRequest;
+// otherwise the call ends with INVALID_ARGUMENT. Thread-safe.
 [[nodiscard]] Reactor* StartListing(const ServerContext& context, ServerCall* call);
 [[nodiscard]] Reactor* StartExport(const ServerContext& context, ServerCall* call);
 

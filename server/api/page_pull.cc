@@ -16,7 +16,7 @@
 namespace freshet {
 namespace {
 
-// A worker of these crawl ids that is served once. Thread-safe.
+// A worker that is served once. Thread-safe.
 class PullingWorker final : public AssignmentSink {
  public:
   PullingWorker(std::function<void(std::vector<Assignment>)> done,
@@ -33,7 +33,7 @@ class PullingWorker final : public AssignmentSink {
     }
     done_(std::move(all));
   }
-  // The pull ends in a moment anyway.
+  // The pull ends soon anyway.
   void OnPause(bool /*paused*/) override {}
   void OnStall(const Status& /*why*/) override {}
 
@@ -49,7 +49,7 @@ class PullingWorker final : public AssignmentSink {
 void PullPages(const ServerContext& context, const PagePull& pull,
                std::function<void(std::vector<Assignment>)> done) {
   if (context.dispatcher.pause() || !context.dispatcher.stalled().ok()) return done({});
-  // Operators decide which crawl ids are scheduled.
+  // The claim names no client, because operators decide which crawl ids are scheduled.
   const StatusOr<TakenClasses> classes =
       context.crawls.ClassesOf(pull.crawl_ids, Claim(), context.clock.Now());
   if (!classes.ok()) return done({});

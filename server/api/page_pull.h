@@ -1,4 +1,4 @@
-// Gives pages of this server to a client that asks once and waits briefly.
+// Hands out pages of this server to a client that asks once and waits briefly.
 #ifndef FRESHET_SERVER_API_PAGE_PULL_H_
 #define FRESHET_SERVER_API_PAGE_PULL_H_
 
@@ -13,7 +13,7 @@
 
 namespace freshet {
 
-// The longest that a pull waits for a page.
+// The longest time that a pull waits for pages.
 inline constexpr Duration kPullWait = Duration::Millis(100);
 
 // The client of a pull. Value type, thread-compatible.
@@ -30,12 +30,13 @@ struct PagePull {
   uint32_t most = 1;  // pages
 };
 
-// Pulls pages. `done` is called once, on any thread, with the pages found within kPullWait: none if
-// the server hands out nothing now, or has enough workers. Thread-safe.
+// Pulls pages. `done` is called once, on any thread, with the pages that were found within
+// kPullWait. It gets none if the server hands out nothing at the moment, or already has as many
+// workers as it may have. Thread-safe.
 void PullPages(const ServerContext& context, const PagePull& pull,
                std::function<void(std::vector<Assignment>)> done);
 
-// The duration of a pull's lease, in seconds, if `asked` seconds were asked for. Thread-safe.
+// The length of a pull's lease in seconds, if the client asks for `asked` seconds. Thread-safe.
 [[nodiscard]] uint32_t PullLeaseSeconds(const ServerContext& context, uint32_t asked);
 
 }  // namespace freshet

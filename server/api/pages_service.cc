@@ -67,7 +67,7 @@ bool IsAllRefused(const v1::BatchAck& ack, int items) {
   return refused == items;
 }
 
-// Runs the URLs of a unary request as one batch; the call is answered when all is durable.
+// Runs the URLs of a unary request as one batch. The call is answered when everything is durable.
 template <typename Request, typename Response>
 void RunUrls(const ServerContext& context, UnaryCall<Request, Response>* call,
              StatusOr<RoutedEvent> (*convert)(std::string_view, std::string_view)) {
@@ -81,7 +81,7 @@ void RunUrls(const ServerContext& context, UnaryCall<Request, Response>* call,
   if (const Status may = call->caller().CheckCrawlId(*id); !may.ok()) {
     return call->Answer(GrpcStatusOf(may));
   }
-  // The call itself has paid for the first one.
+  // The charge for the call already covers the first URL.
   const auto others = static_cast<uint64_t>(request.urls_size()) - 1;
   (void)call->caller().Pay(others, context.clock.Now());
   std::vector<TextFault> faults = call->text_faults();
@@ -131,7 +131,7 @@ std::string Standstill(const ServerContext& context) {
                : "the fleet's leader grants this server no part of the crawl rate now";
 }
 
-// Reads the page on the shard's thread, checks that it is the one meant, and explains it.
+// Finds the page with this key, and explains it. Called on the thread of the page's shard.
 grpc::Status DescribePage(const ServerContext& context, const PageKey& key, const ShardView& view,
                           v1::GetPageResponse* response) {
   const Status unknown = NotFound("url: {} is not known in crawl id {}", key.url, key.crawl_id);

@@ -1,4 +1,4 @@
-// PagesService: the set of pages, and why each is or is not crawled.
+// PagesService: the pages, and the reasons why each is crawled or not.
 #ifndef FRESHET_SERVER_API_PAGES_SERVICE_H_
 #define FRESHET_SERVER_API_PAGES_SERVICE_H_
 
@@ -10,8 +10,7 @@
 
 namespace freshet {
 
-// The methods of the service.
-// `context` outlives them. Thread-safe.
+// The methods of the service. `context` outlives them. Thread-safe.
 [[nodiscard]] std::vector<CallMethod> PagesMethods(const ServerContext& context);
 
 }  // namespace freshet

@@ -1,5 +1,5 @@
-// Messages whose items belong to several divisions: each division that owns some of the items takes
-// its part, and the acknowledgements of the parts become one.
+// Messages with items of several divisions. Each division takes the part with its items, and the
+// acknowledgements of the parts are merged into one.
 #ifndef FRESHET_SERVER_API_PARTED_ACK_H_
 #define FRESHET_SERVER_API_PARTED_ACK_H_
 
@@ -30,27 +30,27 @@
 
 namespace freshet {
 
-// Some items of a message, which one division has: their places in it, rising.
+// The items of a message that belong to one division, by their places in the message, rising.
 struct Part {
   uint32_t division = 0;
   std::vector<uint32_t> places;
 };
 
-// Thread-safe.
+// Merges the acknowledgements of the parts of one message. Thread-safe.
 class PartedAck {
  public:
   using Done = std::function<void(v1::BatchAck)>;
 
-  // For a message of `items` in `parts` parts. `done` is called once all parts are there, on any
-  // thread.
+  // For a message of `items` items in `parts` parts. `done` is called on any thread when all parts
+  // are acknowledged.
   PartedAck(uint64_t sequence, int items, size_t parts, Done done)
       : left_(parts), done_(std::move(done)) {
     ack_.set_sequence(sequence);
     ack_.set_item_count(static_cast<uint32_t>(items));
   }
 
-  // Takes what became of a part; not OK: it is not known that anything came of the part, and its
-  // items are refused so.
+  // Takes the acknowledgement of a part. Not OK: the division may or may not have applied the part,
+  // and its items are refused with this error.
   void TakePart(const Part& part, const StatusOr<v1::BatchAck>& ack) FRESHET_EXCLUDES(mutex_);
 
  private:
@@ -62,7 +62,7 @@ class PartedAck {
   v1::BatchAck ack_ FRESHET_GUARDED_BY(mutex_);
 };
 
-// Copies the items at these places of a batch.
+// Copies the items at these places of a message.
 template <typename Item>
 void CopyItems(const google::protobuf::RepeatedPtrField<Item>& items,
                const std::vector<uint32_t>& places,
@@ -75,7 +75,7 @@ inline void CopyItems(const google::protobuf::RepeatedField<uint64_t>& items,
                       google::protobuf::RepeatedField<uint64_t>* part) {
   for (const uint32_t place : places) part->Add(items.Get(static_cast<int>(place)));
 }
-// Only the items at these places stay.
+// Removes all items except those at these places.
 template <typename Item>
 void KeepItems(const std::vector<uint32_t>& places,
                google::protobuf::RepeatedPtrField<Item>* items) {
@@ -85,37 +85,41 @@ void KeepItems(const std::vector<uint32_t>& places,
 }
 void KeepItems(const std::vector<uint32_t>& places,
                google::protobuf::RepeatedField<uint64_t>* items);
-// The faults of the items that stay, with their new places.
+// Removes the faults of removed items, and gives the others their new places.
 void KeepFaults(const std::vector<uint32_t>& places, std::vector<TextFault>* faults);
 
-// The acknowledgement in a response of this type; DataLoss: it cannot be parsed.
+// Reads the acknowledgement from a response of this type. DataLoss: it cannot be parsed.
 template <typename Response>
 StatusOr<v1::BatchAck> AckIn(const StatusOr<grpc::ByteBuffer>& answer) {
   ASSIGN_OR_RETURN(Response response, ResponseIn<Response>(answer));
   return std::move(*response.mutable_ack());
 }
 
-// Sends a part, which is the message, and has `all` take what is answered.
+// Sends `message`, which has the items of `part`, and passes the acknowledgement in the answer to
+// `all`.
 void SendPart(const ServerContext& context, DivisionCall& call,
               const google::protobuf::Message& message, Part part, std::shared_ptr<PartedAck> all,
               StatusOr<v1::BatchAck> (*read)(const StatusOr<grpc::ByteBuffer>&));
 
-// The calls to servers of other divisions for the messages of one client's call. `Request` and
-// `Response` are those of the method. Owner thread only.
+// The calls to servers of other divisions that one client's call needs. `Request` and `Response`
+// are the message types of the method. Owner thread only.
 template <typename Request, typename Response>
 class PartSender {
  public:
-  // `streams`: the method takes a stream of messages; else each part has a call of its own.
+  // `streams` = the method takes a stream of messages. Otherwise each part is sent in a separate
+  // call.
   PartSender(const ServerContext& context, std::string_view path, bool streams)
       : context_(context), path_(path), streams_(streams) {}
 
-  // Sets on whose behalf items are sent. An item that another server has sent on goes no further.
+  // Sets the client on whose behalf items are sent. Items that another server has forwarded are not
+  // forwarded again.
   void SetClient(const ShownByClient& client) { client_ = client; }
 
-  // Sends the items of other divisions to their servers, each part as the message that `make` makes
-  // of the places; only the items of this division stay, with their faults. An item that is refused
-  // for its texts, or has no host or lease, stays. Returns what is to be called once with the
-  // acknowledgement of the items that stay, also if none do; `done` then gets that of all.
+  // Sends the items of other divisions to their servers, each part in a message that `make` makes
+  // from the places. The items of this division stay in `items`, with their faults. Items that are
+  // refused for their texts, or have no valid host or lease, stay too. Returns a function that must
+  // be called once with the acknowledgement of the items that stay, even if none stay. `done` then
+  // gets the acknowledgement of all items.
   template <typename Items, typename Make>
   [[nodiscard]] PartedAck::Done SendOthers(uint64_t sequence, Items* items,
                                            std::vector<TextFault>* faults, const Make& make,

@@ -7,9 +7,9 @@
 namespace freshet {
 namespace {
 
-// The least time, however many others need the room.
+// The reserve never counts for less than this, however full the tables are.
 constexpr Duration kLeast = Duration::Seconds(1);
-// gRPC drops what a cut call sends at once, unless a write of the connection is under way.
+// gRPC drops the bytes of a cut call at once, unless a write to the connection is under way.
 constexpr Duration kStuckAfter = Duration::Seconds(1);
 
 Duration SinceOf(Patience::Clock::time_point from, Patience::Clock::time_point to) {

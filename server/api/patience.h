@@ -10,24 +10,24 @@
 
 namespace freshet {
 
-// The time that a client gets to take each message: the time for its bytes at
-// limits::kLeastBytesPerSecond, and a reserve. The reserve begins with `most`; slow clients use it
-// up, fast ones refill it, up to `most`. If others need the room the reserve counts less, down to a
-// second. Thread-compatible.
+// The time that a client has to read each message: the time for the bytes at
+// limits::kLeastBytesPerSecond, plus a reserve. The reserve starts at `most`. A slow client uses it
+// up, and a fast client refills it, up to `most`. When other clients need the memory, less of the
+// reserve counts, down to a second. Thread-compatible.
 class Patience {
  public:
   using Clock = std::chrono::steady_clock;
 
   explicit Patience(Duration most) : most_(most), left_(most) {}
 
-  // Begins to send a message of `bytes`.
+  // Notes that a message of `bytes` bytes is being sent.
   void Begin(size_t bytes, Clock::time_point now);
-  // The time from which a client that has not taken the bytes is too slow; max() = never, because
-  // the call was cut. `crowding`: a field of Crowding (server/api/stream_set.h).
+  // The instant from which the client is too slow if it has not read the message; max() = never,
+  // because the call is already cut. `crowding` is a field of Crowding (server/api/stream_set.h).
   [[nodiscard]] Clock::time_point Until(double crowding = 0) const;
-  // The client has taken the bytes.
+  // Notes that the client has read the message.
   void End(Clock::time_point now);
-  // Notes that the call is cut. Only the first time counts.
+  // Notes that the call was cut. Only the first time counts.
   void Cut(Clock::time_point now) {
     if (!cut_) cut_ = now;
   }

@@ -1,5 +1,6 @@
-// gRPC's reflection: tells tools about services and their messages. The service that gRPC has takes
-// a thread for each call and checks no caller; here the calls are streams like all others.
+// gRPC's reflection service: describes services and their messages to tools. gRPC's implementation
+// needs a thread for each call, and does not check callers. Here the calls are streams like all
+// others.
 #ifndef FRESHET_SERVER_API_REFLECTION_SERVICE_H_
 #define FRESHET_SERVER_API_REFLECTION_SERVICE_H_
 
@@ -11,8 +12,8 @@
 
 namespace freshet {
 
-// The method of the service, which tells of services with these full names. `context` outlives it.
-// Thread-safe.
+// The method of the service. `services` has the full names of the services to list. `context`
+// outlives the method. Thread-safe.
 [[nodiscard]] std::vector<CallMethod> ReflectionMethods(const ServerContext& context,
                                                         std::vector<std::string> services);
 

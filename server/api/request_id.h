@@ -1,5 +1,5 @@
-// Ids of calls, given by the client or made here. They are in the answer and in every line of the
-// log about the call.
+// Request ids, which the client sends or the server makes. The id is in the answer, and in every
+// line of the log about the call.
 #ifndef FRESHET_SERVER_API_REQUEST_ID_H_
 #define FRESHET_SERVER_API_REQUEST_ID_H_
 
@@ -17,11 +17,11 @@ namespace freshet {
 inline constexpr const char* kRequestIdName = "x-request-id";
 inline constexpr size_t kMaxRequestIdBytes = 128;
 
-// Whether the id is 1 to kMaxRequestIdBytes of letters, digits and `-_.:/+=@`: such as a UUID or a
-// trace context.
+// Whether a text can be an id: 1 to kMaxRequestIdBytes letters, digits and `-_.:/+=@`, such as a
+// UUID or a trace context.
 [[nodiscard]] bool IsRequestId(std::string_view id);
 
-// Makes ids that are unique in one run of a server, and over runs that began at different
+// Makes ids that are unique within a run of the server, and among runs that began in different
 // microseconds. Thread-safe.
 class RequestIds {
  public:
@@ -33,8 +33,8 @@ class RequestIds {
   std::atomic<uint64_t> last_{0};
 };
 
-// Takes the id from the call's metadata if it is valid, else makes one, and adds it to the initial
-// metadata of the answer. To be called before anything is sent.
+// Takes the id from the call's metadata if that is valid, otherwise makes one. Adds it to the
+// initial metadata of the answer. Must be called before anything is sent.
 [[nodiscard]] std::string TakeRequestId(RequestIds& ids, grpc::CallbackServerContext& call);
 
 }  // namespace freshet

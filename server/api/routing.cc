@@ -25,9 +25,9 @@ namespace {
 using google::protobuf::Message;
 using OthersEnds = std::vector<std::pair<uint32_t, Status>>;
 
-// Runs the handler on a thread that brings another server's answer.
+// Runs the handler on the thread that received another server's answer.
 void HandleLater(UnaryReactor* call) {
-  // The call may be over, and gone, when the handler returns.
+  // The call may have ended, and be destroyed, when the handler returns.
   const std::shared_ptr<CallReactor> held = call->shared_from_this();
   const ScopedRequestId scope(call->request_id());
   call->Handle();
@@ -60,7 +60,8 @@ void HandleAtKeeper(const ServerContext& context, UnaryReactor* call) {
 
 // --- All servers
 
-// The end of a call whose answers are summed up. NotFound adds nothing: another division may know.
+// Adds the answers of the others to the response, and returns the status of the call. NotFound is
+// no failure, because another division may know what the call names.
 grpc::Status SumUp(const grpc::Status& own, const DivisionAnswers& answers, UnaryReactor* call) {
   if (!own.ok() && own.error_code() != grpc::StatusCode::NOT_FOUND) return own;
   bool found = own.ok();
@@ -79,7 +80,7 @@ grpc::Status SumUp(const grpc::Status& own, const DivisionAnswers& answers, Unar
                       : grpc::Status(grpc::StatusCode::UNAVAILABLE, std::string(missing.message()));
 }
 
-// The others answer first: a call that ends this server (DrainNode) is answered in time.
+// The other servers answer first. So DrainNode is answered before it ends this server.
 void HandleInAll(const ServerContext& context, UnaryReactor* call) {
   if (!SpansFleet(context, call->shown())) return call->Handle();
   if (!call->TakePlace()) return call->Answer(UnreadStatus(PushOutcome::kFull));
@@ -92,8 +93,8 @@ void HandleInAll(const ServerContext& context, UnaryReactor* call) {
                     });
 }
 
-// Has all other servers do the call, which ended with `own` here; then calls `last`, which may be
-// null, and answers.
+// Makes all other servers run the call, which ended with `own` here. Then calls `last` (nullptr =
+// none), and answers.
 void FinishInOthers(const ServerContext& context, UnaryReactor* call, const grpc::Status& own,
                     std::function<void()> last) {
   if (!own.ok() && own.error_code() != grpc::StatusCode::NOT_FOUND) return call->Answer(own);
@@ -117,7 +118,7 @@ void DoInAll(const ServerContext& context, UnaryReactor* call) {
   call->Handle();
 }
 
-// --- Settings, which have one order in a fleet (SettingsSharing)
+// --- Settings, which change in the same order in a whole fleet (SettingsSharing)
 
 // Adds the lists of the other divisions to the response, and answers.
 void AnswerWithOthers(const ServerContext& context, UnaryReactor* call) {
@@ -130,10 +131,10 @@ void AnswerWithOthers(const ServerContext& context, UnaryReactor* call) {
                     });
 }
 
-// Ends the call, by which the keeper has changed a setting, when all other divisions follow.
+// Ends a call that has changed a setting on the keeper, once all other divisions follow.
 void HaveOthersFollow(const ServerContext& context, UnaryReactor* call, const grpc::Status& own) {
   if (!own.ok()) {
-    // Even then the setting may be stored, as when a policy's plan fails.
+    // The setting may be stored although the call failed, for example when a policy's plan fails.
     context.shared_settings->Publish(nullptr);
     return call->Answer(own);
   }
@@ -151,7 +152,7 @@ void HandleSetting(const ServerContext& context, UnaryReactor* call, bool remova
   if (context.router.division().keeps()) {
     call->SetLast([&context, call, shared, removal](const grpc::Status& own) {
       if (!removal) return HaveOthersFollow(context, call, own);
-      // A division may have what the keeper does not know.
+      // Another division may have the source or crawl id even if the keeper does not.
       FinishInOthers(context, call, own, [shared] { shared->Publish(nullptr); });
     });
   } else if (call->shown().sent_on) {
@@ -167,7 +168,7 @@ void HandleSetting(const ServerContext& context, UnaryReactor* call, bool remova
 
 // --- Pause
 
-// Pauses without the keeper: every server that can be reached pauses, and the keeper hears of it
+// Pauses without the keeper: every server that can be reached pauses, and the keeper learns of it
 // later.
 void PauseOthersToo(const ServerContext& context, UnaryReactor* call, const Status& keeper) {
   const SlotDivision own = context.router.division();
@@ -186,19 +187,19 @@ void PauseOthersToo(const ServerContext& context, UnaryReactor* call, const Stat
                });
 }
 
-// Pauses this server before the keeper is asked, even if nobody can ask the keeper.
+// Pauses this server before it asks the keeper, so the pause works even without the keeper.
 void HandlePause(const ServerContext& context, UnaryReactor* call) {
   SettingsSharing* const shared = context.shared_settings;
   if (shared == nullptr || context.router.division().keeps()) {
     return HandleSetting(context, call, /*removal=*/false);
   }
-  // The request is read once more when the handler has answered.
+  // The request is used again after the handler has answered.
   const auto* request = dynamic_cast<const v1::PauseRequest*>(&call->AnyRequest());
   CHECK(request != nullptr, "{} is no pause", call->path());
   call->SetLast([&context, call, shared, request](const grpc::Status& own) {
     if (!own.ok()) return call->Answer(own);
     call->NoteChange();
-    // The server that sent the pause on does so when the keeper does not answer.
+    // If another server has forwarded the pause, it did so because the keeper does not answer.
     if (call->shown().sent_on) {
       if (!shared->hears_keeper()) shared->KeepPause(request->reason());
       return call->Answer(own);
@@ -248,7 +249,7 @@ std::optional<Slot> SlotNamedIn(const Message& request) {
   const auto* field = type.FindFieldByName("host");
   if (field == nullptr) field = type.FindFieldByName("url");
   CHECK(field != nullptr, "{} names no host", type.full_name());
-  // A URL names its host as well.
+  // ConvertHost also takes the host of a URL.
   const StatusOr<std::string> host =
       ConvertHost(request.GetReflection()->GetString(request, field));
   if (!host.ok()) return std::nullopt;
@@ -261,7 +262,7 @@ grpc::Status EndOfAll(const grpc::Status& own, const OthersEnds& others) {
   for (const auto& end : others) {
     done = done || end.second.ok();
     if (end.second.ok() || absl::IsNotFound(end.second)) continue;
-    // A lasting failure is reported before others.
+    // If several divisions fail, a lasting failure is reported rather than Unavailable.
     if (failed == nullptr || absl::IsUnavailable(failed->second)) failed = &end;
   }
   if (failed == nullptr) return done ? grpc::Status::OK : own;

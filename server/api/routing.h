@@ -22,12 +22,13 @@ class UnaryReactor;
 // request has been read. Thread-safe.
 void HandleByRoute(const ServerContext& context, UnaryReactor* call);
 
-// The slot of the host in the request's field `host` or `url`; nullopt = there is no such field, or
-// no valid host name in it. Thread-safe.
+// The slot of the host in the request's field `host` or `url`; nullopt = the request has neither
+// field, or the field has no valid host. Thread-safe.
 [[nodiscard]] std::optional<Slot> SlotNamedIn(const google::protobuf::Message& request);
 
-// The status of a call that every division runs: OK if one succeeded and no other division
-// failed, except with NotFound. `own` is the status here; `others` are by division. Thread-safe.
+// The status of a call that every division runs. OK = at least one division succeeded, and none
+// failed, except with NotFound. `own` is the status of this server, and `others` has the statuses
+// of the other divisions. Thread-safe.
 [[nodiscard]] grpc::Status EndOfAll(const grpc::Status& own,
                                     const std::vector<std::pair<uint32_t, Status>>& others);
 

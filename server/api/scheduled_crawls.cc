@@ -25,34 +25,34 @@
 namespace freshet {
 namespace {
 
-// The time for other divisions, beyond their own wait for pages.
+// The time for other divisions to answer, which is longer than their wait for pages.
 constexpr std::chrono::milliseconds kElsewherePatience{1000};
 
 // --- Incoming URLs
 
-// The news for a URL's page once the frontier has the URL.
+// The changes to a URL's page that follow once the frontier has the URL.
 struct PageNews {
   std::string host;
   bool known = false;
-  bool never = false;  // again
-  // The page's answer does not matter: the URL is acknowledged as the frontier has taken it.
+  bool never = false;  // the page must never be crawled again
+  // Shadow mode: the page's outcome does not matter, and the client gets the frontier's outcome.
   bool shadow = false;
-  std::optional<ReportCrawl> report;  // report on a known URL, from a client that may report
+  // The result of a fetch; unset = none, or the client may not report.
+  std::optional<ReportCrawl> report;
 };
 
-// One call of Put.
+// One call of PutUrls.
 struct PutUnderWay {
   Frontier::PutDone done;
   std::vector<FrontierOutcome> outcomes;
-  std::vector<size_t> places;                  // among these, by URL that the frontier was given
-  std::vector<std::optional<PageNews>> pages;  // by URL that the frontier was given; unset = its
-                                               // crawl id has no pages
-  std::vector<FrontierName> names;             // by URL that the frontier was given: name of the
-                                               // page
-  // By event: the URL, among those that the frontier was given, whose outcome depends on it; unset
-  // = none.
+  std::vector<size_t> places;  // positions in outcomes, by URL given to the frontier
+  // By URL given to the frontier; unset = its crawl id has no pages.
+  std::vector<std::optional<PageNews>> pages;
+  // The name of the page, by URL given to the frontier.
+  std::vector<FrontierName> names;
+  // By event: the URL given to the frontier whose outcome depends on the event; unset = none.
   std::vector<std::optional<size_t>> asked;
-  uint64_t since = 0;  // everything that the call made in the frontier is at least as new
+  uint64_t since = 0;  // when the call began; no entry that it makes is older
 };
 
 PageNews NewsOf(const ServerContext& context, FrontierMode mode, const FrontierName& name,
@@ -96,8 +96,8 @@ std::vector<RoutedEvent> EventsFor(PutUnderWay& put, const std::vector<FrontierO
   return events;
 }
 
-// Whether nobody waits for the events: in shadow mode a division that is away must not delay the
-// client, within its limit of memory.
+// Whether the client need not wait for the events. In shadow mode, a division that cannot be
+// reached must not delay the client. SubmitUnawaited limits the memory for this.
 bool NobodyWaits(const ServerContext& context, const PutUnderWay& put,
                  const std::vector<RoutedEvent>& events) {
   return std::none_of(put.asked.begin(), put.asked.end(),
@@ -107,25 +107,26 @@ bool NobodyWaits(const ServerContext& context, const PutUnderWay& put,
          });
 }
 
-// Sets the outcomes of the URLs: a client sends again what a page could not take, unless it never
-// will. Returns the URLs without a page.
+// Sets the outcomes of the URLs whose pages refused an event. If the page can never take it, the
+// URL is skipped; otherwise it fails, and the client sends it again. Returns the URLs that have no
+// page.
 std::vector<FrontierName> TakeReplies(const std::vector<Reply>& replies, PutUnderWay& put) {
   std::vector<FrontierName> refused;
   for (size_t i = 0; i < replies.size(); ++i) {
     const Status& status = replies[i].status;
-    // Without a page there was nothing to remove.
+    // NotFound means that there was no page to remove.
     if (status.ok() || absl::IsNotFound(status) || !put.asked[i]) continue;
     const size_t url = *put.asked[i];
     put.outcomes[put.places[url]] =
         absl::IsInvalidArgument(status) ? FrontierOutcome::kSkipped : FrontierOutcome::kFailed;
-    // A division that does not answer may have taken it.
+    // A division that does not answer may have applied the event.
     if (!absl::IsUnavailable(status)) refused.push_back(put.names[url]);
   }
   return refused;
 }
 
-// Removes new URLs without a page from the frontier: they would escape the limits of pages. `done`
-// follows in any case.
+// Removes new URLs without a page from the frontier, because the limits on pages would not count
+// them. Calls `done` in any case.
 void TakeBack(const ServerContext& context, std::vector<FrontierName> refused, uint64_t since,
               std::function<void()> done) {
   if (refused.empty()) return done();
@@ -144,7 +145,8 @@ void TakeBack(const ServerContext& context, std::vector<FrontierName> refused, u
 
 // --- Outgoing URLs
 
-// Removes a page that is never to be given out. If its URL is put again at the same time, it stays.
+// Removes a page that must never be handed out again. If its URL is put again in the meantime, the
+// page is added again.
 void RemoveEnded(const ServerContext& context, const FrontierName& name) {
   const Slot slot = SlotOfHost(name.key);
   context.url_pages.Tell(
@@ -161,15 +163,15 @@ void RemoveEnded(const ServerContext& context, const FrontierName& name) {
       });
 }
 
-// Leased pages with what the frontier keeps of their URLs, by their places in the pull.
+// Leased pages with the frontier's data about their URLs, by their positions in the pull.
 struct DescribedPages {
   std::vector<std::pair<size_t, FrontierServed>> served;
-  std::vector<size_t> ended;    // never to be given out
+  std::vector<size_t> ended;    // must never be handed out again
   std::vector<size_t> refused;  // refused for now
 };
 
-// Reads the metadata of as many URLs as a pull may have in bytes. A page without an entry came by
-// another way, and has none.
+// Reads the metadata of the URLs, up to the bytes that a pull may have. A page without an entry has
+// no metadata.
 StatusOr<DescribedPages> DescribePages(const FrontierState& state,
                                        const std::vector<FrontierName>& names) {
   DescribedPages pages;
@@ -205,7 +207,7 @@ class ScheduledPull final : public std::enable_shared_from_this<ScheduledPull> {
 
   void Begin(const std::vector<std::string>& crawl_ids, const PullingClient& who) {
     pull_->over = true;
-    // The client cannot choose the next queue.
+    // A pull from scheduled crawl ids cannot choose a queue.
     if (!pull_->key.empty() || !context_.frontier->status().active) return done_({});
     const auto most = static_cast<uint32_t>(std::min<uint64_t>(
         limits::kMaxUrlsPerPull, uint64_t{pull_->urls_per_queue} * pull_->queues));
@@ -243,7 +245,7 @@ class ScheduledPull final : public std::enable_shared_from_this<ScheduledPull> {
     FrontierName name;
   };
 
-  // Ends the wait for other divisions after their time.
+  // Stops waiting for other divisions after kElsewherePatience.
   void GiveUpLater() {
     alarm_.Set(std::chrono::system_clock::now() + kElsewherePatience,
                [weak = weak_from_this()](bool due) {
@@ -287,7 +289,7 @@ class ScheduledPull final : public std::enable_shared_from_this<ScheduledPull> {
         });
   }
 
-  // `division`: set for another one.
+  // `division` is another division; unset = this one.
   void Take(std::optional<uint32_t> division, std::vector<LeasedName> leased) {
     bool late = false;
     {
@@ -314,7 +316,7 @@ class ScheduledPull final : public std::enable_shared_from_this<ScheduledPull> {
     Serve();
   }
 
-  // Describes the leased pages, as many of each host as the call wants.
+  // Describes the leased pages, but of each host no more than the call wants.
   void Serve() {
     std::vector<FrontierName> names;
     std::vector<LeaseId> leases;
@@ -370,7 +372,8 @@ class ScheduledPull final : public std::enable_shared_from_this<ScheduledPull> {
   grpc::Alarm alarm_;
   Mutex mutex_;
   bool own_asked_ FRESHET_GUARDED_BY(mutex_) = false;
-  std::set<uint32_t> asked_ FRESHET_GUARDED_BY(mutex_);  // other divisions
+  // Other divisions that still have to answer.
+  std::set<uint32_t> asked_ FRESHET_GUARDED_BY(mutex_);
   bool serving_ FRESHET_GUARDED_BY(mutex_) = false;
   std::vector<LeasedName> leased_ FRESHET_GUARDED_BY(mutex_);
 };
@@ -443,8 +446,8 @@ bool PutUrls(const ServerContext& context, std::vector<FrontierPut> puts, const 
         context.url_pages.SubmitUnawaited(&events, client)) {
       return under_way->done(under_way->outcomes);
     }
-    // The result does not hold up the stream: the number of its unacknowledged items bounds it
-    // anyway.
+    // The result of Submit does not hold up the stream, because the limit on its unacknowledged
+    // items does so anyway.
     (void)context.url_pages.Submit(
         std::move(events),
         [&context, under_way](std::vector<Reply> replies) {
@@ -466,7 +469,7 @@ void PullUrls(const ServerContext& context, const std::shared_ptr<FrontierPull>&
     pull->except = nullptr;
     return context.frontier->Pull(pull, most, std::move(done));
   }
-  // A pull from any crawl id first gets those whose clients set dates, then the others.
+  // A pull from any crawl id first gets URLs by date, and then URLs of scheduled crawl ids.
   pull->except = {modes, &modes->scheduled()};
   context.frontier->Pull(
       pull, most,

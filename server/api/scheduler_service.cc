@@ -36,7 +36,7 @@
 namespace freshet {
 namespace {
 
-// The shortest wait of a call of Next: the time that leasing a page takes.
+// The shortest wait of a call of Next: leasing a page takes this long.
 constexpr Duration kMinNextWait = Duration::Millis(25);
 constexpr Duration kPausedRetry = Duration::Seconds(1);
 constexpr Duration kStalledRetry = Duration::Seconds(1);
@@ -44,8 +44,8 @@ constexpr Duration kStalledRetry = Duration::Seconds(1);
 // Removes the port, which differs between connections and identifies no client.
 std::string PeerWithoutPort(const std::string& peer) { return peer.substr(0, peer.rfind(':')); }
 
-// The instant from which a page is no longer handed out: its worker would have less than half of
-// the lease.
+// The instant from which a page is no longer handed out, because its worker would have less than
+// half of the lease.
 Instant HalfOver(Instant deadline, Duration lease) {
   return deadline - Duration::Micros(lease.micros() / 2);
 }
@@ -73,7 +73,7 @@ class CrawlStream final : public CallerStream, public AssignmentSink {
       SendAssignments(assignments);
       if (const auto lent = lent_credit(); lent != nullptr) lent->OnServed();
     }
-    // Only a client that has closed its side gets an end of the stream here.
+    // Both outlooks occur only after the client has closed its side.
     if (outlook == Outlook::kServed) End(grpc::Status::OK);
     if (outlook == Outlook::kTimeOut) End(NothingCame());
   }
@@ -101,7 +101,8 @@ class CrawlStream final : public CallerStream, public AssignmentSink {
     SendNews(SerialiseMessage(response));
   }
   bool behind() const override { return MessageStream::behind(); }
-  // A worker keeps the rights it was admitted with, or the call ends.
+  // The call ends if the crawl ids that the worker may use are no longer those it was admitted
+  // with.
   Status CheckCaller() const override {
     const StatusOr<Caller> caller = LookAtCaller();
     RETURN_IF_ERROR(caller.status());
@@ -132,8 +133,8 @@ class CrawlStream final : public CallerStream, public AssignmentSink {
                });
   }
 
-  // Sends pages before half of their lease is over, or else drops them and restores the worker's
-  // credit.
+  // Sends pages while at least half of their lease is left. If that is not possible, drops the
+  // pages and restores the worker's credit.
   void SendBefore(Instant half_over, const v1::CrawlResponse& response, uint64_t pages, Sent sent) {
     const Instant now = context_.clock.Now();
     Sent told = [weak = weak_from_this(), pages, sent = std::move(sent)](Fate fate) {
@@ -142,7 +143,7 @@ class CrawlStream final : public CallerStream, public AssignmentSink {
       if (fate == Fate::kNeverLeft && self != nullptr) self->GoOnWith(pages);
     };
     if (half_over <= now) return told(Fate::kNeverLeft);
-    // No lease is longer than the longest.
+    // No lease is longer than max_lease.
     const Duration most = context_.config.max_lease;
     Send(SerialiseMessage(response), std::move(told), std::min(half_over, now + most) - now);
   }
@@ -212,7 +213,7 @@ class CrawlStream final : public CallerStream, public AssignmentSink {
     }
   }
 
-  // Answers a message whose texts were not read, only its numbers.
+  // Answers a message that was refused as a whole. Only its numbers could be read.
   void Refuse(const v1::CrawlRequest& request, size_t items, const Status& why) {
     if (request.has_results()) {
       const uint64_t place = OpenAck();
@@ -277,7 +278,7 @@ class CrawlStream final : public CallerStream, public AssignmentSink {
     if (!worker.ok()) return SendRefusal(worker.status());
     WorkerId none = kNone;
     if (!worker_.compare_exchange_strong(none, *worker)) {
-      context_.dispatcher.Leave(*worker);  // the client went away in between
+      context_.dispatcher.Leave(*worker);  // the client has gone in the meantime
       return;
     }
     v1::CrawlResponse response;
@@ -293,8 +294,8 @@ class CrawlStream final : public CallerStream, public AssignmentSink {
   void LendCreditOf(const v1::WorkerHello& hello, Duration lease, WorkerId worker) {
     v1::NextRequest terms;
     terms.set_worker(hello.worker());
-    // The length is sent even to workers that leave it to the server: all leases of a worker have
-    // the same length.
+    // The length is sent even if the worker leaves it to the server, because all leases of a worker
+    // have the same length.
     ToProto(lease, terms.mutable_lease_duration());
     *terms.mutable_crawl_ids() = hello.crawl_ids();
     const std::weak_ptr<MessageStream> stream = weak_from_this();
@@ -438,9 +439,9 @@ class CrawlStream final : public CallerStream, public AssignmentSink {
 
   const std::string request_id_;
   const std::string address_;
-  ShownByClient client_;  // set if there are other divisions
-  // Both are used in OnMessage. The first calls a method with a stream of messages, the second a
-  // unary method.
+  ShownByClient client_;  // set only if there are other divisions
+  // Both are used only in OnMessage. results_ calls a method with a stream of messages, and
+  // returns_ a unary method.
   PartSender<v1::ReportCrawlsRequest, v1::ReportCrawlsResponse> results_{
       context_, kReportCrawlsPath, /*streams=*/true};
   PartSender<v1::ReturnLeasesRequest, v1::ReturnLeasesResponse> returns_{
@@ -450,7 +451,7 @@ class CrawlStream final : public CallerStream, public AssignmentSink {
   mutable Mutex mutex_;
   std::shared_ptr<LentCredit> lent_ FRESHET_GUARDED_BY(mutex_);  // nullptr = none
   bool entered_ FRESHET_GUARDED_BY(mutex_) = false;
-  // The crawl ids that the worker was limited to when it was let in; unset = no limit.
+  // The crawl ids to which the worker was limited when it was admitted; unset = no limit.
   std::optional<std::vector<std::string>> allowed_ FRESHET_GUARDED_BY(mutex_);
 };
 
@@ -496,7 +497,7 @@ class NextCall final : public UnaryCall<v1::NextRequest, v1::NextResponse>, publ
     bytes->Clear();
     if (status.ok()) status = Enter(request());
     if (!status.ok()) return Complete(status);
-    // If the server stopped in between, it found no worker to remove.
+    // A stop during Enter may have found no worker to remove.
     if (!stopped().ok()) OnStopped();
   }
   void OnStopped() override {
@@ -531,7 +532,7 @@ class NextCall final : public UnaryCall<v1::NextRequest, v1::NextResponse>, publ
       OnStall(why);
       return grpc::Status::OK;
     }
-    // The address is the client's, even if another server of the cluster has passed the call on.
+    // The address is the client's, even if another server of the cluster has forwarded the call.
     const std::optional<Credentials> forwarded = InsideCredentials(call());
     Credentials shown;
     shown.network = forwarded ? forwarded->network : NetworkOfPeer(call().peer());
@@ -570,7 +571,7 @@ class NextCall final : public UnaryCall<v1::NextRequest, v1::NextResponse>, publ
       } else if (stalled) {
         status = grpc::Status::OK;
       }
-      // The first pages may have waited too long for later ones.
+      // The first pages can have waited too long for later ones.
       const bool late = half_over_ <= context_.clock.Now();
       if (late) response()->clear_assignments();
       if (late || !status.ok() || call().IsCancelled()) unsent = std::exchange(delivered_, {});
@@ -584,7 +585,7 @@ class NextCall final : public UnaryCall<v1::NextRequest, v1::NextResponse>, publ
     Answer(status);
   }
 
-  // If no page came because the worker's leases are used up, tells the client.
+  // Tells the client if it got no page because the worker may hold no more leases.
   void SayWhatIsHeld() {
     const auto full = context_.dispatcher.FullBy(worker_key_);
     if (!full) return;
@@ -600,8 +601,8 @@ class NextCall final : public UnaryCall<v1::NextRequest, v1::NextResponse>, publ
   Mutex mutex_;
   bool finished_ FRESHET_GUARDED_BY(mutex_) = false;
   std::vector<LeaseId> delivered_ FRESHET_GUARDED_BY(mutex_);
-  Instant half_over_ FRESHET_GUARDED_BY(mutex_) = Instant::Infinite();  // of the first of their
-                                                                        // leases
+  // When half of the first of these leases has passed.
+  Instant half_over_ FRESHET_GUARDED_BY(mutex_) = Instant::Infinite();
 };
 
 Reactor* StartCrawl(const ServerContext& context, ServerCall* call) {

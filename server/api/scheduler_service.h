@@ -13,8 +13,7 @@ namespace freshet {
 
 inline constexpr std::string_view kNextPath = "/freshet.v1.SchedulerService/Next";
 
-// The methods of the service.
-// `context` outlives them. Thread-safe.
+// The methods of the service. `context` outlives them. Thread-safe.
 [[nodiscard]] std::vector<CallMethod> SchedulerMethods(const ServerContext& context);
 
 }  // namespace freshet

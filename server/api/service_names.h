@@ -13,7 +13,7 @@
 
 namespace freshet {
 
-// The full names of services on every server. Thread-safe.
+// The full names of the services that every server has. Thread-safe.
 [[nodiscard]] inline std::vector<std::string> ServiceNames() {
   return {v1::SchedulerService::service_full_name(), v1::IngestService::service_full_name(),
           v1::PagesService::service_full_name(), v1::AdminService::service_full_name(),

@@ -1,5 +1,6 @@
-// The settings of a fleet in one order: the interface for the services. The server of division
-// SlotDivision::kKeeper keeps the settings, and those of all others follow.
+// The interface by which services share the settings of a fleet. The server of division
+// SlotDivision::kKeeper keeps the settings, and the servers of the other divisions follow. So
+// settings change in the same order everywhere.
 #ifndef FRESHET_SERVER_API_SETTINGS_SHARING_H_
 #define FRESHET_SERVER_API_SETTINGS_SHARING_H_
 
@@ -14,11 +15,11 @@
 
 namespace freshet {
 
-// The sharing. Thread-safe.
+// Shares the settings. Thread-safe.
 class SettingsSharing {
  public:
   using Answered = std::function<void(StatusOr<v1::ShareSettingsResponse>)>;
-  // Is told the outcome of each other division.
+  // Gets the outcome for each other division.
   using Published = std::function<void(const std::vector<std::pair<uint32_t, Status>>&)>;
 
   SettingsSharing() = default;
@@ -26,20 +27,20 @@ class SettingsSharing {
   SettingsSharing(const SettingsSharing&) = delete;
   SettingsSharing& operator=(const SettingsSharing&) = delete;
 
-  // Only at the keeper: publishes a change that is in force here. `done`, which may be null, is
-  // called once, on any thread. By then every other division follows, has failed to, or was not
-  // heard of for 15 s (Unavailable).
+  // Only on the keeper: publishes a change that is in force there. `done` (nullptr = none) is
+  // called once, on any thread. By then every other division follows, has failed to follow, or has
+  // not answered for 15 s (Unavailable).
   virtual void Publish(Published done) = 0;
-  // Only at the keeper: takes a report of another division's server. `answered` is called once, on
-  // any thread, with the errors of FleetService.ShareSettings.
+  // Only on the keeper: handles a report from another division's server. `answered` is called once,
+  // on any thread, with the errors of FleetService.ShareSettings.
   virtual void Hear(const v1::ShareSettingsRequest& report, Answered answered) = 0;
 
-  // Whether the keeper has answered this server lately. Not to be asked at the keeper.
+  // Whether the keeper has answered this server recently. Must not be called on the keeper.
   [[nodiscard]] virtual bool hears_keeper() const = 0;
-  // Keeps a pause that was made without the keeper, until the keeper has heard of it and has all
-  // divisions pause.
+  // Keeps a pause that was made without the keeper, until the keeper has learned of it and has
+  // paused all divisions.
   virtual void KeepPause(const std::string& reason) = 0;
-  // Takes the keeper's settings again, after a change here that they do not know.
+  // Takes over the keeper's settings again, after a change here that the keeper does not know.
   virtual void Forget() = 0;
 };
 

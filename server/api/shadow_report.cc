@@ -19,7 +19,7 @@
 namespace freshet {
 namespace {
 
-// Pages of one step: a shard describes them in about a millisecond.
+// The most pages in one step. A shard describes this number in about a millisecond.
 constexpr size_t kSampleChunk = 256;
 constexpr double kSecondsADay = 86400;
 constexpr uint64_t kSeed = 1;  // the same pages give the same report
@@ -29,7 +29,7 @@ using Call = UnaryCall<v1::ReportShadowRequest, v1::ReportShadowResponse>;
 // A page of the comparison.
 struct Sampled {
   std::string url;
-  ComparedPage page;  // per day
+  ComparedPage page;  // with rates per day
 };
 
 ComparedPage PerDay(const PageRecord& page, const PageRates& rates, double crawls_per_second) {
@@ -41,7 +41,7 @@ ComparedPage PerDay(const PageRecord& page, const PageRates& rates, double crawl
   return compared;
 }
 
-// One report, which runs one step at a time.
+// One report. One step runs at a time.
 class ShadowReport : public std::enable_shared_from_this<ShadowReport> {
  public:
   ShadowReport(const ServerContext& context, std::string crawl_id, Call* call)
@@ -82,7 +82,7 @@ class ShadowReport : public std::enable_shared_from_this<ShadowReport> {
     left_ -= std::min<uint64_t>(left_, pages_.size());
     explanations_.assign(pages_.size(), {});
     if (pages_.empty()) return EndChunk();
-    // Each shard has learned from all pages, so each can describe some of these.
+    // Each shard describes its pages.
     context_.router.QueryAll(
         [self = shared_from_this()](size_t shard, const ShardView& view) {
           const size_t shards = self->pages_of_shard_.size();
@@ -137,8 +137,8 @@ class ShadowReport : public std::enable_shared_from_this<ShadowReport> {
     call_.Answer(grpc::Status::OK);
   }
 
-  // Why there is no comparison yet: with too few crawls, rates are only taken over from other
-  // pages.
+  // The reason why no comparison is possible yet: with too few crawls, the rates of most pages are
+  // only taken from other pages.
   [[nodiscard]] std::string WhyNot() {
     const v1::ReportShadowResponse& out = *call_.response();
     const uint64_t crawled = out.pages_read() - out.gone_pages() - out.never_crawled_pages();
@@ -159,7 +159,7 @@ class ShadowReport : public std::enable_shared_from_this<ShadowReport> {
     const StatusOr<CrawlComparison> comparison = CompareCrawls(pages);
     v1::ReportShadowResponse& out = *call_.response();
     if (!comparison.ok()) return out.set_why_not(std::string(comparison.status().message()));
-    // The sampled pages stand for the compared ones, and the pages read for all.
+    // The sampled pages stand for all compared pages, and the pages read stand for all pages.
     const double scale = static_cast<double>(sample_.seen()) / static_cast<double>(pages.size()) *
                          static_cast<double>(out.pages()) / static_cast<double>(out.pages_read());
     v1::ShadowComparison& to = *out.mutable_comparison();
@@ -173,7 +173,7 @@ class ShadowReport : public std::enable_shared_from_this<ShadowReport> {
     AddExamples(*comparison, 1, out.mutable_too_rarely());
   }
 
-  // Adds the pages whose crawls would increase most, or decrease most for a `sign` of -1.
+  // Adds the pages whose crawl rate would rise most, or fall most if `sign` is -1.
   void AddExamples(const CrawlComparison& comparison, double sign,
                    google::protobuf::RepeatedPtrField<v1::ShadowPage>* out) {
     const std::vector<Sampled>& sampled = sample_.items();
@@ -181,7 +181,7 @@ class ShadowReport : public std::enable_shared_from_this<ShadowReport> {
     for (size_t i = 0; i < sampled.size(); ++i) {
       const double is = sampled[i].page.crawl_rate;
       const double by = sign * (comparison.best_rate[i] - is);
-      // Smaller differences are not worth a word.
+      // Smaller differences are not worth reporting.
       if (by > 0.1 * is) more.emplace_back(-by, i);
     }
     std::sort(more.begin(), more.end());

@@ -9,8 +9,7 @@
 namespace freshet {
 
 // AdminService::ReportShadow: answers the call later, or refuses it at once. Pages are read in
-// chunks in the background, as a list among others; the comparison runs on the upkeep thread.
-// Thread-safe.
+// chunks in the background, like a list; the comparison runs on the upkeep thread. Thread-safe.
 void HandleReportShadow(const ServerContext& context,
                         UnaryCall<v1::ReportShadowRequest, v1::ReportShadowResponse>* call);
 

@@ -1,4 +1,4 @@
-// The signals of each source and how reliable they are, for metrics and people.
+// The signals of each source, and how reliable they are, for metrics and people.
 #ifndef FRESHET_SERVER_API_SOURCE_FIGURES_H_
 #define FRESHET_SERVER_API_SOURCE_FIGURES_H_
 
@@ -17,19 +17,19 @@ namespace freshet {
 struct SourceFigures {
   std::string name;
   uint64_t signals = 0;  // well-formed ones since the start
-  // The number of signals behind the last epoch's figures, after fading; 0 = none yet, and the
-  // figures below mean nothing.
+  // The number of signals from which the last epoch made the figures below; old signals count less.
+  // 0 = there are no figures yet.
   double evidence = 0;
   double precision = 0;      // probability that a signal stands for a change
   double precision_low = 0;  // 95% interval
   double precision_high = 0;
-  double recall = 0;  // share of all changes that it signals
+  double recall = 0;  // share of all changes that the source signals
 };
 
 using TrustByClass = std::map<std::pair<uint8_t, BurstClass>, SourceTrust>;
 
-// Adds the trust of one shard. Every shard has learned from the pages of all, at different
-// instants: the one with the most signals counts.
+// Adds the trust of one shard. Every shard learns from the pages of all shards, but at different
+// times, so the trust from the most signals counts.
 void AddTrust(const SourceTrust& trust, TrustByClass* all);
 
 // The figures of all sources that are not retired, by name: limits::kMaxSources at most.

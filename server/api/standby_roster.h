@@ -1,4 +1,4 @@
-// The standbys that a serving server has heard of lately.
+// The standbys that have reported to an active server recently.
 #ifndef FRESHET_SERVER_API_STANDBY_ROSTER_H_
 #define FRESHET_SERVER_API_STANDBY_ROSTER_H_
 
@@ -21,19 +21,19 @@ namespace freshet {
 class StandbyRoster {
  public:
   static constexpr size_t kMost = 64;
-  // Bytes of a name or an address.
+  // The most bytes of a name or an address.
   static constexpr size_t kMostBytes = 512;
   // Standbys report once a second.
   static constexpr Duration kForgottenAfter = Duration::Seconds(5);
 
-  // Takes a report. InvalidArgument: no name, or a text is too long. ResourceExhausted: kMost
-  // others are known.
+  // Takes a report. InvalidArgument: the name is empty, or a text is too long. ResourceExhausted:
+  // kMost other standbys are known already.
   [[nodiscard]] Status Hear(const v1::FleetStandby& standby, Instant now) FRESHET_EXCLUDES(mutex_);
-  // Asks all standbys to load the pages from now on.
+  // From now on, asks all standbys to load the pages.
   void AskToLoad() { asked_to_load_ = true; }
   [[nodiscard]] bool asked_to_load() const { return asked_to_load_; }
-  // Waits, at most `wait`, until all standbys that can take over have the pages. Returns whether
-  // they have.
+  // Returns true if all standbys that can take over have loaded the pages. If they have not, first
+  // waits for the next report, for `wait` at most.
   [[nodiscard]] bool AwaitLoaded(Clock& clock, Duration wait) FRESHET_EXCLUDES(mutex_);
   // All standbys by name and address, with their last reports.
   [[nodiscard]] std::vector<v1::FleetStandby> All(Instant now) const FRESHET_EXCLUDES(mutex_);

@@ -21,7 +21,7 @@ void AddCrawls(const std::vector<CrawlStatus>& crawls, ServerStatus* status) {
 }
 
 std::string DescribeLog(std::string_view what, uint64_t done, uint64_t all) {
-  // Logs that tables made superfluous are not replayed.
+  // Logs whose content is already in tables are not replayed.
   return fmt::format("{} the log: {:.1f} of {:.1f} MB, {}%", what, static_cast<double>(done) * 1e-6,
                      static_cast<double>(all) * 1e-6, std::min<uint64_t>(100, 100 * done / all));
 }

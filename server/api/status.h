@@ -37,21 +37,21 @@ namespace freshet {
 
 // The progress of a start. Value type, thread-compatible.
 struct RecoveryStatus {
-  bool ready = false;  // takes requests
+  bool ready = false;  // the server accepts requests
   // The progress of the store; pages are loaded once it is open.
   OpenStage stage = OpenStage::kOpening;
   uint64_t log_bytes = 0;  // to be checked and replayed after a crash
   uint64_t checked_log_bytes = 0;
   uint64_t replayed_log_bytes = 0;
-  uint64_t rows_taken_in = 0;   // from the log of a cluster
-  Instant at_end;               // when a standby last had all of them; None = no standby, or not
-                                // yet
+  uint64_t rows_taken_in = 0;  // rows read from the log of a cluster
+  // When a standby last had all rows of the log; None = no standby, or not yet.
+  Instant at_end;
   uint64_t pages = 0;           // loaded so far
   uint64_t expected_pages = 0;  // an estimate; 0 = not known yet
   double share = 0;             // loaded part of the store, 0 to 1
-  uint64_t stored_twice = 0;    // pages with the URL of another page
+  uint64_t stored_twice = 0;    // pages whose URL another page has, too
 };
-// The progress of opening a store.
+// Makes the status from the progress of opening a store.
 [[nodiscard]] RecoveryStatus RecoveryOf(const OpenProgress& progress);
 // One line for people: "loading: 12 of about 40 pages, 30% of the store".
 [[nodiscard]] std::string Describe(const RecoveryStatus& recovery);
@@ -59,8 +59,8 @@ struct RecoveryStatus {
 // standing_by, loading or serving.
 [[nodiscard]] std::string_view StageName(const RecoveryStatus& recovery);
 
-// The reason why the store takes no writes: "disk_full", "damaged" or "write_failed"; "" = it takes
-// writes. A small fixed set, for labels.
+// The reason why the store accepts no writes: "disk_full", "damaged" or "write_failed"; "" = it
+// accepts writes. The set is small and fixed, so it can be a label.
 [[nodiscard]] std::string_view FailureKind(const Status& failure);
 
 // Work that waits for a thread, except shards and the HTTP port. Value type, thread-compatible.
@@ -76,7 +76,7 @@ struct ServerStatus {
   Instant started;
   PolicyStatus policy;
   std::vector<ShardSnapshot> shards;
-  // time from the end of an epoch to the start of the next; 0 = only on request
+  // Time from the end of an epoch to the start of the next; 0 = epochs run only on request.
   Duration epoch_interval;
   DispatchStats dispatch;
   StoreStats store;
@@ -92,12 +92,12 @@ struct ServerStatus {
   Status failure;  // why nothing, or not everything, can be written
   Status stall;    // why no shard can write; OK = one can
   AuditStats audit;
-  // Set by their owners:
+  // Set by the owners of these parts:
   RecoveryStatus recovery;
   ConnectionStats connections;
   HttpStats http;
   DoorStats door;
-  FrontierStatus frontier = {.active = false};  // inactive if it is not served
+  FrontierStatus frontier = {.active = false};  // inactive if the API is not served
   IndexNowStats indexnow;
   ClusterStatus cluster;
   ProcessStats process;
@@ -106,7 +106,7 @@ struct ServerStatus {
 
 // --- Figures of all shards
 
-// The part of a snapshot that has such fields.
+// The part of a snapshot that has fields of P.
 template <typename P>
 const P& PartOf(const ShardSnapshot& shard) {
   return std::get<const P&>(

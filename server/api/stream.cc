@@ -16,9 +16,10 @@
 namespace freshet {
 namespace {
 
-// The longest pause before the rate of a client is looked at again: it may have changed.
+// The longest pause before a client's rate is checked again, because the rate can change.
 constexpr Duration kLongestPause = Duration::Hours(1);
-// Smaller items are no URLs. Each is refused in fewer bytes than AckBytes allows for an item.
+// A smaller item has no valid URL, and its refusal needs fewer bytes than AckBytes allows for an
+// item.
 constexpr size_t kLeastBytesOfItem = 16;
 
 using std::chrono::steady_clock;
@@ -47,7 +48,7 @@ void MessageStream::Begin(StreamSet* streams) {
   self_ = shared_from_this();
   streams_ = streams;
   if (grpc::Status added = streams_->Add(self_); !added.ok()) return End(std::move(added));
-  // A new stream does not escape what its client owes.
+  // A client cannot escape its debt by opening a new stream.
   if (const Duration owed = Owes(); owed > Duration()) {
     const MutexLock lock(mutex_);
     return SetPause(owed);
@@ -64,7 +65,7 @@ void MessageStream::Resume() {
   Perform(std::move(steps));
 }
 
-// As long as it is being cut it is not finished, so gRPC still has the call.
+// While cutting_ is set, the stream cannot finish, so gRPC still has the call.
 Peer MessageStream::Look(Patience::Clock::time_point now, const Crowding& crowding) {
   if (crowding.answers == 0) return {};
   {
@@ -142,11 +143,11 @@ void MessageStream::SetPause(Duration time) {
 }
 
 void MessageStream::OnPauseOver() {
-  // The client's other streams may have sent in between.
+  // The client's other streams can have sent something in the meantime.
   const Duration owed = Owes();
   {
     const MutexLock lock(mutex_);
-    // The alarm holds the stream.
+    // The alarm's callback, which runs now, keeps this stream alive.
     pause_.reset();
     if (owed > Duration() && !finished_ && !end_status_) return SetPause(owed);
   }
@@ -215,7 +216,7 @@ MessageStream::Steps MessageStream::NextSteps() {
     outgoing_.clear();
     unwritten_bytes_ = 0;
   }
-  // This comes before the question whether the stream may read.
+  // This must come before the check whether the stream may read.
   CountAnswers(steps);
   if (!finished_) NextWriteAndRead(steps);
   return steps;
@@ -243,8 +244,8 @@ void MessageStream::NextWriteAndRead(Steps& steps) {
     in_write_ = steps.write = true;
     timed_ = patience_.has_value();
     if (timed_) patience_->Begin(writing_bytes_, Patience::Clock::now());
-    // The first message has no buffer hint. With it gRPC would hold the message back, and not
-    // report it written, until something else makes it write.
+    // The first message has no buffer hint: gRPC would hold it back, and not report it as written,
+    // until something else makes gRPC write.
     steps.more = std::exchange(has_written_, true) && !outgoing_.empty();
   }
   if (acks_.empty()) held_ = false;
@@ -266,8 +267,8 @@ void MessageStream::NextWriteAndRead(Steps& steps) {
     }
     return;
   }
-  // Answers that wait to be written count as unacknowledged: a client that does not read them is
-  // not read either.
+  // Answers that wait to be written count as unacknowledged. So the server does not read from a
+  // client that does not read its answers.
   const size_t unacked = acks_.size() + outgoing_.size();
   if (!reading_ && !handling_ && !held_ && pause_ == nullptr && !reads_ended_ &&
       unacked < max_unacked_messages_ && unacked_bytes_ < limits::kMaxUnackedBytesPerStream &&
@@ -277,8 +278,8 @@ void MessageStream::NextWriteAndRead(Steps& steps) {
 }
 
 bool MessageStream::MayHandle() {
-  // When reading began there was room for the answer, which others may have filled since. The room
-  // is taken now, as thousands of messages may wait for their turns.
+  // There was room for the answer when reading began, but others may have taken it. The room is
+  // taken now, because thousands of messages can wait for their turns.
   const size_t answers = MostAnswered(message_bytes_);
   if (!streams_->TryHold(self_, message_bytes_, answers)) return false;
   expected_bytes_ = answers;
@@ -296,7 +297,7 @@ void MessageStream::Tell(Steps& steps) {
   if (std::exchange(steps.caught_up, false)) OnCaughtUp();
   ResumeAll(std::exchange(steps.resumed, {}));
   if (!std::exchange(steps.handle, false)) return;
-  // This thread frees what others have sent; another one handles the message.
+  // This thread may be working for another call, so another thread handles the message.
   const MutexLock lock(mutex_);
   handler_ = AlarmAfter({}, [self = shared_from_this()](bool) {
     {
@@ -317,7 +318,7 @@ void MessageStream::Perform(Steps steps) {
   Tell(steps);
   while (steps.write || steps.read) {
     if (steps.write) {
-      // More follows at once: gRPC may keep this message, to write all in one system call.
+      // More follows at once, so gRPC may hold this message back and write all in one system call.
       grpc::WriteOptions options;
       if (steps.more) options.set_buffer_hint();
       StartWrite(&writing_, options);
@@ -330,10 +331,10 @@ void MessageStream::Perform(Steps steps) {
       starting_read_ = false;
       steps = NextSteps();
     }
-    // The message just read may have been deferred, and fit by now.
+    // The message that was just read may have been deferred, and may fit by now.
     Tell(steps);
   }
-  // This is the last use of the object: it may be gone when Finish returns.
+  // Finish is the last use of the object, which may be destroyed by the time it returns.
   if (!steps.finish) return;
   if (watch_) watch_->End(steps.finish->error_code());
   Finish(*steps.finish);
@@ -381,7 +382,7 @@ void MessageStream::HandleMessage(bool ok) {
     goes_on = !ending && OnReadsEnded();
     if (!goes_on) OnClientGone();
   } else if (!ending) {
-    // A message that comes after the end was decided was never acknowledged: it may be sent again.
+    // A message that comes after the end was decided is not acknowledged. It may be sent again.
     OnMessage(&incoming_);
   }
   Steps steps;
@@ -389,10 +390,10 @@ void MessageStream::HandleMessage(bool ok) {
   {
     const MutexLock lock(mutex_);
     handling_ = false;
-    // OpenAck has reserved the answer's bytes, or the answer is there.
+    // OpenAck has reserved bytes for the answer, or the answer has been made.
     expected_bytes_ = 0;
     goes_on_ = goes_on;
-    // Bytes of a message without an acknowledgement.
+    // Frees the bytes of a message that gets no acknowledgement.
     resumed = LetGo(std::exchange(handled_bytes_, 0));
     steps = NextSteps();
   }
@@ -441,7 +442,7 @@ void MessageStream::OnDone() {
     steps = NextSteps();
   }
   Tell(steps);
-  // Others may hold the stream for open acknowledgements.
+  // Others can still hold the stream, because of open acknowledgements.
   const std::shared_ptr<MessageStream> last = std::move(self_);
 }
 

@@ -14,13 +14,13 @@
 namespace freshet {
 namespace {
 
-// Unary calls come in bursts and are over soon: this many may always be under way, half of them of
-// one client.
+// Unary calls come in bursts and end soon. This many may always be open, half of them by one
+// client.
 constexpr size_t kLeastCalls = 1000;
-// Waiting clients looked at when something becomes free, in turns: so a message costs no more with
-// thousands of waiting clients.
+// How many waiting clients are checked, in turn, when bytes are freed. With this limit a message
+// costs no more when thousands of clients wait.
 constexpr size_t kLookedAt = 64;
-// Numbers of unary calls begin here: of the waiting calls, streams continue first.
+// Unary calls have numbers from here on, so that waiting streams continue before them.
 constexpr uint64_t kFirstCall = uint64_t{1} << 63;
 
 bool IsStream(const OpenCall& call) { return call.kind() == CallKind::kStream; }
@@ -29,7 +29,7 @@ grpc::Status ShuttingDown() {
   return {grpc::StatusCode::UNAVAILABLE, "the server is shutting down"};
 }
 
-// Dismisses the call that has been silent longest, if one must go; returns whether one must.
+// Dismisses the silent call that must make room; nullptr = none. Returns true if there was one.
 bool DismissOutdone(const std::shared_ptr<OpenCall>& call) {
   if (call == nullptr) return false;
   call->Dismiss({grpc::StatusCode::RESOURCE_EXHAUSTED,
@@ -38,7 +38,7 @@ bool DismissOutdone(const std::shared_ptr<OpenCall>& call) {
   return true;
 }
 
-// The value of Crowding for a table of `most` bytes (core/base/shares.h).
+// Computes a field of Crowding for a table of `most` bytes (core/base/shares.h).
 double CrowdingOf(size_t taken, size_t most) {
   const size_t shared = most - most / 4;
   const size_t for_newcomers = most - most / 16 - shared;
@@ -313,7 +313,7 @@ bool StreamSet::StopWaiting(const std::shared_ptr<OpenCall>& call) {
 }
 
 bool StreamSet::StopWaitingLocked(const std::shared_ptr<OpenCall>& call) {
-  // A dismissed call may be over, and gone, by now.
+  // A dismissed call may already have ended and been removed.
   const auto it = calls_.find(call);
   if (it == calls_.end()) return false;
   Client& client = ClientOf(*call);

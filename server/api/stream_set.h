@@ -1,4 +1,4 @@
-// The open calls, and the bytes kept for their clients in shared tables.
+// The open calls, and the bytes that the server holds for their clients.
 #ifndef FRESHET_SERVER_API_STREAM_SET_H_
 #define FRESHET_SERVER_API_STREAM_SET_H_
 
@@ -31,50 +31,50 @@ class MessageStream;
 
 // The limits. Value type, thread-compatible.
 struct StreamLimits {
-  // Open streams that have said something; as many unary calls, of which a thousand may always be
-  // open; and as many of each that have said nothing.
+  // The most admitted streams. The limit also applies to admitted unary calls, to silent streams
+  // and to silent unary calls. But 1,000 unary calls may always be open.
   Live<size_t> streams = SIZE_MAX;
-  Live<size_t> streams_per_client = SIZE_MAX;  // limit for streams, and again for unary calls
-  // Bytes of messages that all streams have read and not acknowledged. Answers that wait for their
-  // clients may have as many bytes again.
+  Live<size_t> streams_per_client = SIZE_MAX;  // for streams, and separately for unary calls
+  // The most bytes of messages that all streams have read and not acknowledged. Answers that wait
+  // for clients may have this many bytes, too.
   Live<size_t> unacked_bytes = SIZE_MAX;
 };
 
-// How full the places for newcomers are in the two tables of bytes: 0 = clients have not filled the
-// shared part, 1 = no newcomer finds any. The fuller they are, the less a slow client is waited for
+// How full the two tables of bytes are. 0 = the part for all clients is not full; 1 = not even
+// newcomers find room (core/base/shares.h). The fuller a table is, the less time a slow client gets
 // (server/api/patience.h). Value type, thread-compatible.
 struct Crowding {
   double messages = 0;
   double answers = 0;
 };
 
-// Bytes of a call counted by StreamSet::Keep: a forwarder learns their number only when they have
-// come. Value type, thread-compatible.
+// Bytes of a call that StreamSet::Keep has counted. A forwarder learns the size of a message only
+// after receiving it, and then counts it with Keep. Value type, thread-compatible.
 struct Kept {
   size_t bytes = 0;
   bool answers = false;
   bool beside = false;  // beyond the share of its client
 };
 
-// An open call of any method. Thread-safe, but as CallTurn says.
+// An open call of any method. Thread-safe, except as CallTurn says.
 class OpenCall : public CallTurn {
  public:
-  // The client of the call, as one text that stays the same; empty = nobody in particular.
+  // The name of the call's client, which never changes; empty = no particular client.
   [[nodiscard]] virtual const std::string& client() const;
-  // Whether the client may keep the call.
+  // Checks whether the client may keep the call.
   [[nodiscard]] virtual Status CheckCaller() const { return absl::OkStatus(); }
-  // Withdraws the client's rights: it may no longer be here, or has been silent for too long.
+  // Ends the call, because its client may no longer call or has been silent for too long.
   virtual void Dismiss(grpc::Status status) = 0;
-  // The end of the client's proof of identity.
+  // When the client's proof of identity expires.
   [[nodiscard]] virtual Instant ends() const { return Instant::Infinite(); }
-  // Whether the call is a stream, which may stay open for long.
+  // Whether the call is a stream, which can stay open for a long time.
   [[nodiscard]] virtual CallKind kind() const = 0;
   // Whether the client is an identity with the role admin.
   [[nodiscard]] virtual bool admin() const { return false; }
-  // Called regularly, to end what takes too long. Returns the peer whose connection must be closed,
-  // because the call was cut and its bytes are stuck there; none = no peer.
+  // Called regularly. Ends the call if its client is too slow. Returns the peer whose connection
+  // must be closed, because the call was cut and its bytes are stuck there; none = no peer.
   virtual Peer Look(std::chrono::steady_clock::time_point, const Crowding&) { return {}; }
-  // The call may ask again for what StreamSet::HasRoom or TryHold have refused.
+  // Called when there may be room again after StreamSet::HasRoom or TryHold has refused it.
   virtual void Resume() {}
 };
 
@@ -82,22 +82,21 @@ class OpenCall : public CallTurn {
 struct StreamStats {
   size_t calls = 0;                // open calls of all kinds
   size_t open = 0;                 // open streams, of all methods
-  uint64_t refused = 0;            // calls, speaking or silent
+  uint64_t refused = 0;            // calls refused, or dismissed while silent
   uint64_t refused_by_client = 0;  // the part of `refused` whose client had too many
   size_t unacked_bytes = 0;        // bytes of messages that were read and not acknowledged
   size_t answer_bytes = 0;         // bytes of answers that wait for clients, or are being made
   Crowding crowding;
 };
 
-// The open calls of the port, of all methods, and the bytes that they hold together. Counts them,
-// ends those of clients that may no longer be here, and ends streams of messages when the server
-// stops. A call takes a place when its first message has come: clients that open silent calls take
-// no places.
+// The open calls of the port, and the bytes that they hold. Counts the calls, ends those whose
+// clients may no longer call, and ends message streams when the server stops. A call takes a place
+// only when its first message has come, so silent calls take no places.
 //
-// The server keeps messages until they are acknowledged, and answers until clients take them. For
-// each kind one client has a share (core/base/shares.h) of StreamLimits::unacked_bytes. A client
-// above a share is read no further, and gets no more to read, until the server, or the client, has
-// done its part. Thread-safe.
+// The server holds messages until they are acknowledged, and answers until clients read them.
+// Messages and answers have a table each, of StreamLimits::unacked_bytes. Each client has a share
+// of each table (core/base/shares.h). If a client exceeds a share, the server reads nothing more
+// from it, and makes no more answers for it, until bytes are freed. Thread-safe.
 class StreamSet {
  public:
   using Calls = std::vector<std::shared_ptr<OpenCall>>;
@@ -106,62 +105,65 @@ class StreamSet {
 
   explicit StreamSet(StreamLimits limits = {}) : limits_(limits) {}
 
-  // Sets limits from the next call and message on; open calls stay.
+  // Sets the limits for later calls and messages. Open calls stay.
   void SetLimits(const StreamLimits& limits) { limits_ = limits; }
 
-  // Adds a silent call; Remove must follow. Dismisses the call that has been silent longest if
-  // there are too many. Returns whether it did.
+  // Adds a silent call; Remove must follow. If there are too many silent calls, dismisses the one
+  // that has been silent longest. Returns true if it did.
   bool Add(const std::shared_ptr<OpenCall>& call) FRESHET_EXCLUDES(mutex_);
-  // Adds a stream that ends in order when the server stops: not OK once it does.
+  // Adds a message stream, which ends in an orderly way when the server stops. Not OK: the server
+  // is stopping.
   [[nodiscard]] grpc::Status Add(const std::shared_ptr<MessageStream>& stream)
       FRESHET_EXCLUDES(mutex_);
-  // Admits a call with its first message. Refuses one call too many, in all or of its client, with
-  // a status that says so.
+  // Admits a call whose first message has come. Not OK: too many calls are open, in all or for this
+  // client.
   [[nodiscard]] grpc::Status Admit(const std::shared_ptr<OpenCall>& call) FRESHET_EXCLUDES(mutex_);
   void Remove(const std::shared_ptr<OpenCall>& call) FRESHET_EXCLUDES(mutex_);
-  // Whether unary calls are few enough that clients may leave their answers unread.
+  // Whether so few unary calls are open that clients may leave their answers unread.
   [[nodiscard]] bool calls_are_few() const;
-  // Tells every open stream of messages that the server is stopping.
+  // Tells every open message stream that the server is stopping.
   void NoticeDraining() FRESHET_EXCLUDES(mutex_);
   // Whether NoticeDraining was called.
   [[nodiscard]] bool draining() const { return draining_; }
-  // Ends every stream of messages, present and future, once its messages are acknowledged.
+  // Ends every message stream, present and future, once its messages are acknowledged.
   void EndAll() FRESHET_EXCLUDES(mutex_);
   // Dismisses the calls whose callers may no longer call (OpenCall::CheckCaller).
   void CheckCallers() FRESHET_EXCLUDES(mutex_);
   // Dismisses all silent calls.
   void DismissSilent(const grpc::Status& status) FRESHET_EXCLUDES(mutex_);
-  // Resumes the calls that Release has not found, and looks at every call. Dismisses calls whose
-  // proof of identity has ended by `now`, and every kCheckInterval all whose callers may no longer
-  // call. Returns the peers whose connections must be closed (OpenCall::Look).
+  // Resumes waiting calls that Release has not returned, and calls OpenCall::Look for every call.
+  // Dismisses calls whose proof of identity has expired by `now`; every kCheckInterval, dismisses
+  // all calls whose callers may no longer call. Returns the peers whose connections must be closed
+  // (OpenCall::Look).
   [[nodiscard]] std::set<Peer> Look(Instant now) FRESHET_EXCLUDES(mutex_);
-  // Returns when no stream of messages is open or `timeout` has passed; whether none is.
+  // Waits until no message stream is open, for `timeout` at most. Returns true if none is open.
   bool WaitUntilEmpty(Duration timeout) FRESHET_EXCLUDES(mutex_);
   [[nodiscard]] StreamStats stats() const FRESHET_EXCLUDES(mutex_);
 
-  // Counts a message of `bytes` bytes that has come on the call.
+  // Counts a message of `bytes` bytes that the call has received.
   void Hold(const OpenCall& call, size_t bytes) FRESHET_EXCLUDES(mutex_);
-  // Whether the client may have so many bytes more, of messages and of answers: both must be within
-  // its shares, or be its only ones. False = a Release or SetAnswers will return the call.
+  // Whether the client may hold this many more bytes of messages and of answers. Each number must
+  // be within the client's share, unless the client holds no bytes of that kind yet. False = the
+  // call waits, and will be resumed when there is room.
   [[nodiscard]] bool HasRoom(const std::shared_ptr<OpenCall>& call, size_t message, size_t answers)
       FRESHET_EXCLUDES(mutex_);
   // Counts a message, and the bytes that its answer may have, if there is room for them. False =
-  // nothing is counted, and a Release or SetAnswers will return the call.
+  // nothing is counted; the call waits, and will be resumed when there is room.
   [[nodiscard]] bool TryHold(const std::shared_ptr<OpenCall>& call, size_t bytes,
                              size_t answers = 0) FRESHET_EXCLUDES(mutex_);
-  // Frees a message. Returns the calls to Resume, without any lock.
+  // Frees a message. Returns the calls that must be resumed now, without any lock.
   [[nodiscard]] Calls Release(const OpenCall& call, size_t bytes) FRESHET_EXCLUDES(mutex_);
-  // Changes the bytes of the call's waiting answers from `was` to `now`. Returns as Release.
+  // Changes the bytes of the call's waiting answers from `was` to `now`. Returns like Release.
   [[nodiscard]] Calls SetAnswers(const OpenCall& call, size_t was, size_t now)
       FRESHET_EXCLUDES(mutex_);
-  // Ends the call's wait: nothing will return it. False = it was returned already, or did not wait.
+  // Ends the call's wait, so the set will not resume it. False = the call did not wait any more.
   bool StopWaiting(const std::shared_ptr<OpenCall>& call) FRESHET_EXCLUDES(mutex_);
-  // Counts `bytes` bytes of the call: of a message that has come, or of a waiting answer. Bytes
-  // beyond the client's share take no room from others. They have a table of their own, as large as
-  // each other one, for all clients and both kinds together; unset = that is full.
+  // Counts `bytes` bytes of the call: of a received message, or of a waiting answer if `answers` is
+  // set. Bytes beyond the client's share are counted in a separate table for all clients, which is
+  // as large as each of the others. Unset = that table is full, and nothing is counted.
   [[nodiscard]] std::optional<Kept> Keep(const OpenCall& call, bool answers, size_t bytes)
       FRESHET_EXCLUDES(mutex_);
-  // Frees these bytes. Returns as Release.
+  // Frees these bytes. Returns like Release.
   [[nodiscard]] Calls Drop(const OpenCall& call, const Kept& kept) FRESHET_EXCLUDES(mutex_);
   // The turns in which messages of the calls are handled.
   [[nodiscard]] MessageTurns& turns() { return turns_; }
@@ -182,9 +184,9 @@ class StreamSet {
     std::map<uint64_t, Waiting> waiting;
   };
   struct Entry {
-    uint64_t number = 0;  // in order of opening, unary calls after streams
+    uint64_t number = 0;  // in order of opening; unary calls come after streams
     bool admitted = false;
-    std::shared_ptr<MessageStream> ends;  // the stream, if it ends in order
+    std::shared_ptr<MessageStream> ends;  // set if the call is a message stream
   };
   // The places of admitted calls.
   struct Places {
@@ -201,8 +203,8 @@ class StreamSet {
                                                     Entry entry) FRESHET_REQUIRES(mutex_);
   [[nodiscard]] std::vector<std::shared_ptr<MessageStream>> Ending() const FRESHET_REQUIRES(mutex_);
   [[nodiscard]] Client& ClientOf(const OpenCall& call) FRESHET_REQUIRES(mutex_);
-  // Whether `bytes` more are within the share of a client that holds `held` of `taken`. A client
-  // without any may have its first call's bytes while there is room for newcomers.
+  // Whether a client that holds `held` of `taken` bytes may hold `bytes` more. While there is room
+  // for newcomers, a client without any bytes may hold any number.
   [[nodiscard]] bool Fits(const Client& client, size_t held, size_t taken, size_t bytes) const;
   [[nodiscard]] bool FitsMessage(const Client& client, size_t bytes) const
       FRESHET_REQUIRES(mutex_) {
@@ -213,18 +215,18 @@ class StreamSet {
     return Fits(client, client.answers, answer_bytes_, bytes);
   }
   [[nodiscard]] bool HasRoomLocked(Client& client, const Waiting& wanted) FRESHET_REQUIRES(mutex_);
-  // Adds to what the call waits for: it is returned as soon as one of them fits.
+  // Notes what the call waits for. If it already waits, the smaller numbers count.
   void Wait(Client& client, const Waiting& waiting) FRESHET_REQUIRES(mutex_);
   bool StopWaitingLocked(const std::shared_ptr<OpenCall>& call) FRESHET_REQUIRES(mutex_);
   // Take the calls that may continue: of one client; of the next `most_clients` clients in turn; of
-  // all.
+  // all clients.
   void TakeReadyOf(const std::string& name, Calls* ready) FRESHET_REQUIRES(mutex_);
   [[nodiscard]] Calls TakeReady(size_t most_clients) FRESHET_REQUIRES(mutex_);
   [[nodiscard]] Calls TakeAllReady() FRESHET_EXCLUDES(mutex_);
-  // After the call has given back bytes: takes the calls of its client, and of some others, that
-  // may continue. Look finds the rest.
+  // Takes the calls that may continue after `released` has freed bytes: those of its client and of
+  // some others. Look finds the rest.
   [[nodiscard]] Calls TakeReady(const OpenCall& released) FRESHET_REQUIRES(mutex_);
-  // Forgets the client once nothing is kept for it.
+  // Forgets the client if it has neither calls nor bytes.
   void Forget(const std::string& client) FRESHET_REQUIRES(mutex_);
 
   StreamLimits limits_;
@@ -237,25 +239,25 @@ class StreamSet {
   std::array<Places, 2> places_ FRESHET_GUARDED_BY(mutex_);  // by CallKind
   size_t streams_ FRESHET_GUARDED_BY(mutex_) = 0;            // open streams of all methods
   size_t ends_ FRESHET_GUARDED_BY(mutex_) = 0;               // streams of messages
-  // Silent calls that may not be ended yet, by number.
+  // Silent calls that are not dismissed yet, by number.
   std::array<Silent, 2> silent_ FRESHET_GUARDED_BY(mutex_);  // by CallKind
   uint64_t opened_ FRESHET_GUARDED_BY(mutex_) = 0;
   size_t unacked_bytes_ FRESHET_GUARDED_BY(mutex_) = 0;
   size_t answer_bytes_ FRESHET_GUARDED_BY(mutex_) = 0;
-  // bytes beyond shares, for streams and unary calls
+  // Bytes of messages and answers beyond the shares of clients.
   size_t beside_bytes_ FRESHET_GUARDED_BY(mutex_) = 0;
-  // By client; none without bytes and calls.
+  // By client. Clients without bytes and calls are left out.
   absl::flat_hash_map<std::string, Client> clients_ FRESHET_GUARDED_BY(mutex_);
   std::set<std::string> waiting_ FRESHET_GUARDED_BY(mutex_);  // clients with waiting calls
-  std::string looked_at_ FRESHET_GUARDED_BY(mutex_);          // the last one of these
+  std::string looked_at_ FRESHET_GUARDED_BY(mutex_);          // the last one that was checked
   std::atomic<size_t> calls_taken_ = 0;                       // places of unary calls
   uint64_t refused_ FRESHET_GUARDED_BY(mutex_) = 0;
   uint64_t refused_by_client_ FRESHET_GUARDED_BY(mutex_) = 0;
   bool ending_ FRESHET_GUARDED_BY(mutex_) = false;
 };
 
-// Resumes each of the calls, without any lock. Calls that one of them resumes in turn, on the same
-// thread, come after these: thousands that end together must not use one stack.
+// Resumes each of the calls, without any lock. If one of them resumes further calls on the same
+// thread, these are queued, because thousands of nested calls would overflow the stack.
 void ResumeAll(StreamSet::Calls calls);
 
 }  // namespace freshet

@@ -1,5 +1,5 @@
-// Receives every call of the gRPC port with its first bytes, before any message: each is checked
-// against the table of methods, and goes to its own.
+// Receives every call of the gRPC port before any message of it. Checks the call against the table
+// of methods, and passes it to its method.
 #ifndef FRESHET_SERVER_API_SWITCHBOARD_H_
 #define FRESHET_SERVER_API_SWITCHBOARD_H_
 
@@ -17,10 +17,11 @@
 
 namespace freshet {
 
-// The table of methods. Thread-safe but for Add and SetRest, which come before the first call.
+// The table of methods. Thread-safe, except for Add and SetRest, which are called before the first
+// call arrives.
 class Switchboard final : public grpc::CallbackGenericService {
  public:
-  // `authoriser` decides who may call, and outlives this; nullptr = all clients may.
+  // `authoriser` decides who may call, and outlives this; nullptr = all clients may call.
   explicit Switchboard(Authoriser* authoriser = nullptr) : authoriser_(authoriser) {}
 
   void Add(std::vector<CallMethod> methods) {
@@ -29,7 +30,7 @@ class Switchboard final : public grpc::CallbackGenericService {
       CHECK(added, "{} is there twice", method.path);
     }
   }
-  // Sends all other calls to `rest`, which outlives this; without it they are UNIMPLEMENTED.
+  // Passes all other calls to `rest`, which outlives this; by default they are UNIMPLEMENTED.
   void SetRest(grpc::CallbackGenericService* rest) { rest_ = rest; }
 
   Reactor* CreateReactor(grpc::GenericCallbackServerContext* call) override {

@@ -49,8 +49,8 @@ v1::CrawlOutcome OutcomeToProto(CrawlOutcome outcome) {
   return v1::CRAWL_OUTCOME_UNSPECIFIED;
 }
 
-// Writes the header's time, which is stored in microseconds. Earlier releases stored any text of a
-// site.
+// Writes the Last-Modified time, which is stored in microseconds. Earlier releases stored any text
+// that a site sent. Other texts are left out.
 template <typename Message>
 void LastModifiedToProto(const std::string& text, Instant last_crawl, Message* out) {
   int64_t us = 0;
@@ -71,7 +71,7 @@ void SignalsToProto(const SignalCounts& signals, const Sources& sources, Repeate
   }
 }
 
-// Whether anything was ever reported of the page.
+// Whether any result of the page was ever reported.
 bool Reported(const PageRecord& page) { return !page.detail.last_result.is_none(); }
 
 void SpecToProto(const PageSpec& spec, v1::Page* out) {

@@ -28,15 +28,16 @@ struct PageRecord;
 struct PolitenessDefaults;
 class Sources;
 
-// The only conversion of instants and durations. A predicted time may be further away than a
-// message can say (a page that changes once in 300,000 years). An instant before the year 1 or
-// after 9999 becomes the first or last microsecond of those years. A duration over 315,576,000,000
-// s to either side becomes that. Protobuf makes JSON of no others.
+// All conversions of instants and durations. A predicted time can be further away than a message
+// can express (a page that changes once in 300,000 years). An instant before the year 1 or after
+// 9999 becomes the first or last microsecond of those years. A duration of more than
+// 315,576,000,000 s, positive or negative, becomes that bound. Protobuf cannot write other values
+// as JSON.
 void ToProto(Instant time, google::protobuf::Timestamp* out);
 void ToProto(Duration duration, google::protobuf::Duration* out);
 [[nodiscard]] v1::BurstClass ToProto(BurstClass burst);
 void ToProto(const Assignment& assignment, v1::Assignment* out);
-// Unset = the outcome needs no word (applied, without notes).
+// Unset = the acknowledgement need not mention the item (applied, without notes).
 [[nodiscard]] std::optional<v1::ItemStatus> ToProto(const Reply& reply, uint32_t index);
 void ToProto(const PageRecord& page, const std::optional<LeaseRecord>& lease,
              const Sources& sources, v1::Page* out);
@@ -44,7 +45,7 @@ void ToProto(const PageEstimate& estimate, const PageRecord& page, v1::PageEstim
 void ToProto(const CrawlObservation& observation, const Sources& sources, v1::Observation* out);
 
 void ToProto(const PolitenessDefaults& defaults, v1::PolitenessDefaults* out);
-// Facts about a host beside its record.
+// Facts about a host that are not in its record.
 struct HostContext {
   bool tells_pages = true;
   int throttles = 0;  // see ThrottlesAt
@@ -57,10 +58,10 @@ void ToProto(const HostStatus& host, const HostContext& context, v1::HostState* 
 void ToProto(const CrawlRecord& crawl, FrontierMode mode, const CrawlCounters& counters,
              v1::Crawl* out);
 
-// Facts that the explanation of a page needs beside the page.
+// Facts that the explanation of a page needs besides the page.
 struct ExplanationContext {
   std::string policy;
-  std::string standstill;  // why nothing at all is assigned; empty = something is
+  std::string standstill;  // why no page is assigned at all; empty = pages are assigned
   Instant now;
 };
 void ToProto(const Explanation& explanation, const PageRecord& page,

@@ -13,7 +13,7 @@
 namespace freshet {
 namespace {
 
-// Logs, at `debug`, that a call was answered.
+// Logs at `debug` that a call was answered.
 void LogCall(std::string_view path, std::string_view request_id, const grpc::Status& status) {
   if (!Logger(LogModule::kApi).should_log(spdlog::level::debug)) return;
   const ScopedRequestId id(request_id);
@@ -56,11 +56,11 @@ grpc::Status UnaryReactor::Read(const grpc::ByteBuffer& bytes, size_t most) {
   google::protobuf::Message& request = AnyRequest();
   const Status status = ParseMessage(&shared, &request, &faults_, most);
   if (!status.ok()) return GrpcStatusOf(status);
-  // A call may wait long for its answer: unread fields must not take room until then.
+  // A call can wait long for its answer. Unknown fields must not take memory until then.
   request.DiscardUnknownFields();
   HoldOnly(request.ByteSizeLong());
   if (audit_) audit_->SetRequest(request);
-  // Handlers that answer item by item report the faults of items.
+  // Handlers that answer item by item report the faults of items themselves.
   const auto& texts = faults_.texts;
   if (texts.empty() || texts.front().item >= 0) return grpc::Status::OK;
   return GrpcStatusOf(StatusOf(texts.front()));
@@ -76,11 +76,11 @@ bool UnaryReactor::TakePlace() {
 void UnaryReactor::Answer(grpc::Status status) {
   if (last_) return std::exchange(last_, nullptr)(status);
   CHECK(!std::exchange(answered_, true), "answered twice");
-  // Clients that may no longer read get no data. A change is still answered as done.
+  // A client that may no longer call gets no data. A change is still answered as done.
   if (const grpc::Status why = stopped(); (rule_.roles & kReader) != 0 && !why.ok()) status = why;
   if (status.ok()) status = Serialise();
   LogCall(rule_.path, request_id(), status);
-  // The client may leave the answer unread for long: others need the room of its request.
+  // The client can leave the answer unread for long, and others need the memory of the request.
   LetGo();
   if (!audit_) return Send(status);
   // A change is answered only once it is in the audit log.
@@ -88,7 +88,7 @@ void UnaryReactor::Answer(grpc::Status status) {
 }
 
 void UnaryReactor::OnRequest(grpc::ByteBuffer* bytes) {
-  // The call may be over, and gone, when the handler returns.
+  // The call may have ended, and be destroyed, when the handler returns.
   const std::shared_ptr<CallReactor> held = shared_from_this();
   const ScopedRequestId scope(request_id());
   const grpc::Status status = Receive(*bytes);
@@ -144,7 +144,7 @@ void UnaryReactor::OnWritten(bool ok) {
 grpc::Status UnaryReactor::Admit() {
   const bool changes = ChangesServer(rule_);
   if (payment_ == Payment::kFree && !changes) return grpc::Status::OK;
-  // Ingesters may also remove and recheck pages, and they are not audited.
+  // Ingesters also call these methods. Only the calls of admins are audited.
   const bool pages = rule_.checked != 0 && rule_.roles == kIngester;
   const StatusOr<const Caller*> caller = auth().Get();
   if (!caller.ok()) return GrpcStatusOf(caller.status());

@@ -1,6 +1,6 @@
-// Unary calls, taken as bytes like the messages of streams. The generated code answers
-// UNIMPLEMENTED to an unreadable request; here it is INVALID_ARGUMENT with a reason that names the
-// field.
+// Unary calls. Requests are received as bytes, like the messages of streams. The generated code
+// would answer UNIMPLEMENTED to an unreadable request. Here the answer is INVALID_ARGUMENT with a
+// reason that names the field.
 #ifndef FRESHET_SERVER_API_UNARY_H_
 #define FRESHET_SERVER_API_UNARY_H_
 
@@ -29,73 +29,75 @@
 
 namespace freshet {
 
-// Logs, at `debug`, that a stream was opened, before anything is sent on it. Returns its request
-// id.
+// Logs at `debug` that a stream was opened. Called before anything is sent on the stream. Returns
+// its request id.
 std::string NoteStream(std::string_view path, const CallParts& parts,
                        grpc::CallbackServerContext& info);
 
-// The payment for a call: none; none, though the handler knows the caller; or as for an item.
+// How a call is charged: kFree = not at all; kFreeOfCaller = not at all, but the handler knows the
+// caller; kAsAnItem = like an item.
 enum class Payment { kFree, kFreeOfCaller, kAsAnItem };
 
 // One call with messages of any type. It lives until gRPC is done with it, which is after Answer.
 // Thread-compatible.
 class UnaryReactor : public CallReactor {
  public:
-  // `most_bytes` is MostBytesOf the request.
+  // `most_bytes` is MostBytesOf for the type of the request.
   UnaryReactor(const ServerContext& context, std::string_view path, Payment payment,
                size_t (*most_bytes)(size_t), grpc::CallbackServerContext* info);
   ~UnaryReactor() override { HoldOnly(0); }
 
-  // Sets the state before the call; `of` makes a message of it, if it is wanted.
+  // Sets the state before the call. `of` makes the message, and is called only if the call is
+  // audited.
   template <typename Of>
   void SetBefore(const Of& of) {
     if (audit_) audit_->SetBefore(AuditText(of(), true));
   }
-  // Sets the state after the call, if the response does not have it.
+  // Sets the state after the call, if the response does not show it.
   template <typename Of>
   void SetAfter(const Of& of) {
     if (audit_) audit_->SetAfter(AuditText(of(), true));
   }
-  // The call has changed something, however it ends.
+  // Notes that the call has changed something, even if it fails.
   void NoteChange() {
     if (audit_) audit_->NoteChange();
   }
-  // The call has changed nothing, however it ends.
+  // Notes that the call has changed nothing, even if it succeeds.
   void NoteNoChange() {
     if (audit_) audit_->NoteNoChange();
   }
-  // Sets the target of the change, if programs may change the same all the time.
+  // Sets the target of the change. Only for changes that programs may make all the time.
   void SetTarget(std::string target) {
     if (audit_) audit_->SetTarget(std::move(target));
   }
   [[nodiscard]] bool audited() const { return audit_.has_value(); }
   [[nodiscard]] const Credentials& credentials() { return auth().credentials(); }
-  // The caller; if the caller does not matter, one without limits.
+  // The caller. With Payment::kFree, a caller without limits.
   [[nodiscard]] const Caller& caller() const { return caller_; }
-  // Whether the client no longer waits for the answer, or may no longer have it.
+  // Whether the client no longer waits for the answer, or may no longer get it.
   [[nodiscard]] bool cancelled() const { return !stopped().ok(); }
-  // The client's proof, for servers of other divisions that are asked.
+  // The client's credentials, for calls to the servers of other divisions.
   [[nodiscard]] const ShownByClient& shown() const { return shown_; }
   [[nodiscard]] std::string_view path() const { return rule_.path; }
   [[nodiscard]] const MethodRule& rule() const { return rule_; }
   // The messages of the call, of any type.
   [[nodiscard]] virtual google::protobuf::Message& AnyRequest() = 0;
   [[nodiscard]] virtual google::protobuf::Message& AnyResponse() = 0;
-  // Adds what the server of another division answers to the response; not OK: why it adds nothing.
+  // Adds the answer of another division's server to the response. Not OK: the answer is an error.
   [[nodiscard]] virtual Status AddAnswer(const StatusOr<grpc::ByteBuffer>& answer) = 0;
-  // Answers the call as this server does, at once or later.
+  // Handles the call on this server, and answers it at once or later.
   virtual void Handle() = 0;
-  // Takes a place of context.listings until the call is over, unless it has one. Returns whether it
-  // has.
+  // Takes a place in context.listings until the call ends, unless the call already has one. Returns
+  // true if it has a place now.
   [[nodiscard]] bool TakePlace();
-  // Faults by rising item.
+  // The faults of texts in the request, by rising item.
   [[nodiscard]] const std::vector<TextFault>& text_faults() const { return faults_.texts; }
 
-  // Sets a function that ends the call in place of its first Answer: it gets the status, and calls
-  // Answer.
+  // Sets a function that replaces the first call of Answer. It gets the status, and must call
+  // Answer itself.
   void SetLast(std::function<void(const grpc::Status&)> last) { last_ = std::move(last); }
 
-  // Ends the call, with the response if the status is OK. The last use of this object.
+  // Ends the call, with the response if the status is OK. Must be the last use of this object.
   void Answer(grpc::Status status);
 
  protected:
@@ -107,15 +109,16 @@ class UnaryReactor : public CallReactor {
   const ServerContext& context_;
 
  private:
-  // Finds the caller and charges it for the call: before the request is read, which costs more.
+  // Finds the caller and charges it for the call. Called before the request is read, which costs
+  // more.
   [[nodiscard]] grpc::Status Admit();
-  // Reads the request. INVALID_ARGUMENT: there is none, or one of more than `most` bytes once it is
-  // inflated. RESOURCE_EXHAUSTED: it does not fit the server's room for messages. Only Answer may
-  // follow then.
+  // Reads the request. INVALID_ARGUMENT: there is no request, or it is invalid, or it has more than
+  // `most` bytes after inflation. RESOURCE_EXHAUSTED: the server has no room for it. After an
+  // error, only Answer may be called.
   [[nodiscard]] grpc::Status Read(const grpc::ByteBuffer& bytes, size_t most);
-  // Frees the request, which then counts for nothing.
+  // Frees the request and the bytes that are counted for it.
   void LetGo();
-  // Counts at most `bytes` bytes of the request as kept; a few are not counted.
+  // Reduces the bytes that are counted for the request to `bytes`, or to 0 if `bytes` is small.
   void HoldOnly(size_t bytes);
   // RESOURCE_EXHAUSTED: the response is too large.
   [[nodiscard]] grpc::Status Serialise();
@@ -164,11 +167,11 @@ class UnaryCall : public UnaryReactor {
   Response response_;
 };
 
-// The status when a shard does not take a read.
+// The status of a call when a shard does not take its read.
 [[nodiscard]] grpc::Status UnreadStatus(PushOutcome outcome);
 
-// Charges the caller for a call. RESOURCE_EXHAUSTED: it calls too early, with the time to call
-// again.
+// Charges the caller for a call. RESOURCE_EXHAUSTED: the caller has used up its budget; the error
+// says when to call again.
 [[nodiscard]] grpc::Status PayForCall(const ServerContext& context, const Caller& caller,
                                       grpc::CallbackServerContext& info);
 
@@ -190,7 +193,7 @@ template <typename Request, typename Response>
                               void (*handle)(const ServerContext&, UnaryCall<Request, Response>*)) {
   return Unary(Payment::kFree, path, context, handle);
 }
-// Makes a method whose calls look at items.
+// Makes a method whose calls cost as much as an item.
 template <typename Request, typename Response>
 [[nodiscard]] CallMethod Paid(std::string_view path, const ServerContext& context,
                               void (*handle)(const ServerContext&, UnaryCall<Request, Response>*)) {

@@ -14,15 +14,15 @@ namespace freshet {
 
 // All functions are thread-safe.
 
-// Makes the result of a fetch from what the crawl-frontier API tells. `status`: of HTTP, 0 = not
-// told.
+// Makes a result from what a client of the crawl-frontier API reports. `status` is the HTTP status;
+// 0 = not reported. `reporter` is the client's identity.
 [[nodiscard]] ReportCrawl ReportOfFetch(PageKey key, int status, std::string digest, Instant now,
                                         Reporter reporter);
 
-// `event` is an UpsertPage, RemovePage or ReturnLease, a BlockHost, or a ReportCrawl as
-// ReportOfFetch makes it.
+// `event` is an UpsertPage, RemovePage, ReturnLease or BlockHost, or a ReportCrawl that
+// ReportOfFetch has made.
 void ToProto(const Event& event, v1::UrlEvent* out);
-// Makes the same event for its receiver. InvalidArgument: the event is invalid.
+// Makes an event from the message that ToProto has written. InvalidArgument: the event is invalid.
 [[nodiscard]] StatusOr<RoutedEvent> FromProto(const v1::UrlEvent& event, Instant now);
 
 }  // namespace freshet

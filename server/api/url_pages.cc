@@ -14,13 +14,13 @@ namespace freshet {
 namespace {
 
 constexpr Duration kRest = Duration::Seconds(5);
-// Events may fill one half of the largest message; the rest is for the fields around them.
+// Events may fill half of the largest message. The rest is for the fields around them.
 constexpr size_t kPartOfMessage = 2;
 
-// The status of one event. `failure`: that of an event without an answer.
+// The status of event `i`; `failure` if the response has none.
 Status StatusIn(const v1::TakeUrlsResponse& response, int i, const Status& failure) {
   if (i >= response.codes_size()) return failure;
-  // A server of an earlier release tells only codes.
+  // A server of an earlier release sends only codes.
   const bool says_why = i < response.messages_size();
   return Status(static_cast<absl::StatusCode>(response.codes(i)),
                 says_why ? response.messages(i) : "the server of the URL's division refused it");
@@ -116,7 +116,7 @@ void UrlPages::Send(Message message, const std::shared_ptr<UnderWay>& under_way)
 DivisionCall& UrlPages::StreamTo(uint32_t division) {
   const MutexLock lock(mutex_);
   std::unique_ptr<DivisionCall>& stream = streams_[division];
-  // The frontier's messages are the server's own, so no client's rights are checked.
+  // The server itself sends these messages, so they are on behalf of no client.
   if (stream == nullptr) stream = divisions_->Open(division, kTakeUrlsPath, {});
   return *stream;
 }

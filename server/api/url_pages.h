@@ -1,5 +1,5 @@
-// The pages of crawl-frontier URLs in all divisions of a fleet: events and leases by the one server
-// that has the frontier.
+// The pages of crawl-frontier URLs in all divisions of a fleet. The one server with the frontier
+// sends events to these pages, and leases them.
 #ifndef FRESHET_SERVER_API_URL_PAGES_H_
 #define FRESHET_SERVER_API_URL_PAGES_H_
 
@@ -28,63 +28,67 @@ struct ServerConfig;
 inline constexpr std::string_view kTakeUrlsPath = "/freshet.v1.FleetService/TakeUrls";
 inline constexpr std::string_view kLeaseUrlsPath = "/freshet.v1.FleetService/LeaseUrls";
 
-// Calls for leases to other divisions at a time.
+// The most open calls that ask other divisions for leases.
 inline constexpr size_t kMostLeasings = 1000;
-// Submits at a time without a waiting caller.
+// The most open submits whose caller does not wait.
 inline constexpr size_t kMostUnawaited = 1024;
 
-// The client number of events that the server of the crawl frontier sends itself: shards give them
-// turns as one client. Numbers of real clients (ClientNumber) are odd.
+// The client number of events that the server of the crawl frontier sends on its own behalf. Shards
+// treat them as the events of one client. Numbers of real clients (ClientNumber) are odd.
 inline constexpr uint64_t kOfFrontier = 2;
 
 // The pages. Thread-safe.
 class UrlPages {
  public:
-  // `divisions`: nullptr = none can be asked. All outlive this, and all calls end before this does.
+  // `divisions`: nullptr = other divisions cannot be asked. All arguments outlive this. All calls
+  // must end before this is destroyed.
   UrlPages(const ServerConfig& config, Clock& clock, Router& router, Divisions* divisions)
       : config_(config), clock_(clock), router_(router), divisions_(divisions) {}
 
-  // As Router::Submit, for slots of all divisions, and events that ToProto knows. A reply of
-  // another division has only its status. Unavailable: no answer within 15 s at most, and the event
-  // may have been taken.
-  // `client`: the number of the client whose events these are.
+  // Works like Router::Submit, but for slots of all divisions, and only for events that ToProto can
+  // write. A reply from another division has only a status. Unavailable: the division did not
+  // answer within 15 s; the event may have been applied. `client` is the number of the client from
+  // which the events come.
   bool Submit(std::vector<RoutedEvent> events, std::function<void(std::vector<Reply>)> done,
               uint64_t client = kOfFrontier) FRESHET_EXCLUDES(mutex_);
-  // Sends one event of the server itself: to an own slot as Router::SubmitAlways, whose `done` is
-  // not called while the server stops; to another division as Submit.
+  // Sends one event that the server itself makes. For a slot of this division it works like
+  // Router::SubmitAlways, so `done` is never called if the server is stopping. For another division
+  // it works like Submit.
   void Tell(RoutedEvent event, std::function<void(const Status&)> done) FRESHET_EXCLUDES(mutex_);
   // Whether the page belongs to another division that can be asked.
   [[nodiscard]] bool IsElsewhere(Slot slot) const {
     return divisions_ != nullptr && !router_.division().Has(slot);
   }
-  // Sends events whose outcome nobody needs. False = kMostUnawaited others are under way, the
-  // events stay as they were, and the caller should wait.
+  // Sends events whose outcome nobody needs. False = kMostUnawaited others are under way. The
+  // events then stay unchanged, and the caller should wait.
   [[nodiscard]] bool SubmitUnawaited(std::vector<RoutedEvent>* events, uint64_t client)
       FRESHET_EXCLUDES(mutex_);
-  // Calls `call` about a second later, on a thread of this; not at all after Stop.
+  // Calls `call` about a second later, on this object's thread; never after Stop.
   void Later(std::function<void()> call) FRESHET_EXCLUDES(mutex_);
-  // Ends all calls of Later. Not to be called on their thread. Idempotent.
+  // Drops the calls that Later has yet to make. Must not be called on their thread. Idempotent.
   void Stop() FRESHET_EXCLUDES(mutex_);
-  // Gives back leases that reached no client. Leases that cannot be given back run out.
+  // Gives back leases that reached no client. Leases that cannot be given back expire.
   void GiveBack(const std::vector<LeaseId>& leases) FRESHET_EXCLUDES(mutex_);
 
-  // How many pages to ask each other division for, if `most` are wanted in all: none of a division
-  // that has not answered lately. Few pages go to divisions in turn; the rest is this division's.
+  // Returns how many pages to ask of each other division if `most` are wanted in all. A division
+  // that has not answered recently is not asked. If there are not enough pages for all divisions,
+  // the divisions take turns. This division's share is what remains of `most`.
   [[nodiscard]] std::map<uint32_t, uint32_t> Shares(uint32_t most) FRESHET_EXCLUDES(mutex_);
-  // Asks another division for pages, unless kMostLeasings calls are open. The answer may be late,
-  // as while no server serves the division: see Rest.
+  // Asks another division for pages. If kMostLeasings calls are open, `done` is called at once,
+  // without pages. The answer can be late, for example while no server serves the division: see
+  // Rest.
   void Lease(uint32_t division, const v1::LeaseUrlsRequest& request,
              std::function<void(v1::LeaseUrlsResponse)> done);
-  // Leaves a division without a timely answer alone for a while.
+  // Stops asking a division for pages for a while, because it has not answered in time.
   void Rest(uint32_t division) FRESHET_EXCLUDES(mutex_);
 
  private:
-  // The events of one Submit with replies to come.
+  // The events of one Submit that still need replies.
   class UnderWay;
   struct Message {
     uint32_t division = 0;
     v1::TakeUrlsRequest request;
-    std::vector<size_t> places;  // positions of its events among those of Submit
+    std::vector<size_t> places;  // positions of its events in those of Submit
     size_t bytes = 0;
   };
 
@@ -99,7 +103,7 @@ class UrlPages {
   Slots leasings_{kMostLeasings};
   Slots unawaited_{kMostUnawaited};
   Mutex mutex_;
-  // One for each division that was told something.
+  // One for each division to which events were sent.
   std::map<uint32_t, std::unique_ptr<DivisionCall>> streams_ FRESHET_GUARDED_BY(mutex_);
   std::map<uint32_t, Instant> rests_until_ FRESHET_GUARDED_BY(mutex_);
   uint32_t turn_ FRESHET_GUARDED_BY(mutex_) = 0;

@@ -13,12 +13,12 @@
 
 namespace freshet {
 
-// Removes the given URLs of a crawl id that were put before `before`, in seconds since 1970. URLs
-// with pages are first marked as never to be given out, then their pages are removed, then the
-// URLs. So no interruption leaves a page without its URL. A URL that is put during the call stays.
-// `done` is called once, on any thread, with the number of removed URLs. Unavailable: a page could
-// not be removed for now; remove the rest again. The mode is read when the URLs are marked, so a
-// change of mode holds for all of a call. `context` has a frontier. Thread-safe.
+// Removes the given URLs of a crawl id if they were put before `before`, in seconds since 1970.
+// URLs with pages are first marked as ended. Then their pages are removed, and then the URLs. So an
+// interruption leaves no page without its URL. A URL that is put during the call stays. `done` is
+// called once, on any thread, with the number of removed URLs. Unavailable: a page could not be
+// removed for now; the caller should try again. The mode of the crawl id is read when the URLs are
+// marked, and applies to the whole call. Precondition: `context` has a frontier. Thread-safe.
 void RemoveUrls(const ServerContext& context, const std::string& crawl,
                 std::vector<UrlsOfQueue> parts, uint64_t before,
                 std::function<void(StatusOr<uint64_t>)> done);

@@ -29,18 +29,17 @@ using urlfrontier::Long;
 using urlfrontier::StringList;
 
 constexpr uint64_t kSecondsPerDay = 86'400;
-// Maximum number of queues of a list that are looked at in one turn of the frontier.
+// The most queues that a list reads in one turn of the frontier.
 constexpr size_t kQueuesPerTurn = 8192;
 
 std::string CrawlOf(const std::string& crawl) { return std::string(FrontierCrawlName(crawl)); }
 
-// The costs of reads in a turn of the frontier, as a number of puts of URLs. kReadCost: a read of
-// memory. kReadUrlCost: a read of a stored URL, whose metadata may be 64 KiB in thousands of
-// entries.
+// The costs of reads in a turn of the frontier; a put of a URL costs 1. kReadCost is for data in
+// memory. kReadUrlCost is for a stored URL, whose metadata can be 64 KiB in thousands of entries.
 constexpr size_t kReadCost = 64;
 constexpr size_t kReadUrlCost = 512;
 
-// Answers the call with a result, which `fill` writes to the response.
+// Makes a callback that answers the call with a result, which `fill` writes to the response.
 template <typename T, typename Request, typename Response>
 std::function<void(StatusOr<T>)> AnswerOf(UnaryCall<Request, Response>* call,
                                           std::function<void(T, Response*)> fill) {
@@ -51,7 +50,8 @@ std::function<void(StatusOr<T>)> AnswerOf(UnaryCall<Request, Response>* call,
   };
 }
 
-// Runs `work`, or `look`, and answers the call with its result through `fill`.
+// Run `work` or `look` on the frontier's thread. `fill` writes the result to the response of the
+// call.
 template <typename T, typename Request, typename Response>
 void Run(const ServerContext& context, UnaryCall<Request, Response>* call,
          std::function<StatusOr<T>(FrontierState&)> work, std::function<void(T, Response*)> fill) {
@@ -79,7 +79,7 @@ void RunChange(const ServerContext& context, UnaryCall<Request, Empty>* call,
       [](bool, Empty*) {});
 }
 
-// Whether the caller may ask about this crawl id; if not, answers the call.
+// Returns true if the caller may ask about this crawl id. If not, answers the call with an error.
 template <typename Request, typename Response>
 bool MayAsk(const std::string& crawl, UnaryCall<Request, Response>* call) {
   const Status status = call->caller().CheckCrawlId(crawl);
@@ -122,8 +122,8 @@ void ChangeLogLevel(const ServerContext&, UnaryCall<urlfrontier::LogLevelParams,
   if (level < 0 || level >= static_cast<int>(std::size(kLevels))) {
     return call->Answer(GrpcStatusOf(InvalidArgument("level: {} is not a known log level", level)));
   }
-  // Clients mostly name packages of the reference implementation, which sets the levels of all
-  // modules. The name of a module here sets the level of that module.
+  // The name of a module sets the level of that module. Any other name sets the levels of all
+  // modules: clients mostly name packages of the reference implementation.
   const std::optional<LogModule> module = LogModuleNamed(call->request().package());
   const Status status =
       module ? SetLogLevel(*module, kLevels[level]) : SetLogLevels(kLevels[level]);
@@ -181,7 +181,7 @@ class QueueList : public std::enable_shared_from_this<QueueList> {
   }
 
  private:
-  // Looks at some queues. Returns whether the section is complete.
+  // Reads some queues. Returns true if the section is complete.
   bool Look(const FrontierState& state, uint64_t now) {
     const FrontierCrawl* crawl = state.table().FindCrawl(crawl_);
     if (crawl == nullptr) return true;
@@ -232,7 +232,7 @@ void ListQueues(const ServerContext& context, QueueList::Call* call) {
 
 using StatsCall = UnaryCall<urlfrontier::QueueWithinCrawlParams, urlfrontier::Stats>;
 
-// Answers with the counts. `leased`: the number of URLs that are leased as pages; nullopt = the
+// Answers with the counts. `leased` is the number of URLs that are leased as pages; nullopt = the
 // crawl id is not scheduled.
 void AnswerStats(const ServerContext& context, StatsCall* call, const std::string& crawl,
                  std::optional<uint64_t> leased) {
@@ -286,7 +286,7 @@ void AnswerUnchanged(UnaryCall<Request, Empty>* call) {
   call->Answer(grpc::Status::OK);
 }
 
-// The role in which the caller changes settings that hold for others too.
+// The role in which the caller changes settings that affect others too.
 SetBy SetterOf(const Caller& caller) {
   return caller.is_admin() ? SetBy::kOperator : SetBy::kClient;
 }
@@ -302,8 +302,8 @@ uint64_t BlockEnd(const ServerContext& context, const Caller& caller, uint64_t u
 
 using BlockCall = UnaryCall<urlfrontier::BlockQueueParams, Empty>;
 
-// Blocks the host of the pages, if Freshet schedules the URLs. A host without pages counts as an
-// unknown queue.
+// Blocks a host of a scheduled crawl id: its pages and its queue. A host without pages is treated
+// as an unknown queue.
 void BlockScheduled(const ServerContext& context, BlockCall* call, const std::string& crawl,
                     const std::string& host, uint64_t until) {
   const SetBy by = SetterOf(call->caller());
@@ -343,8 +343,8 @@ void BlockQueueUntil(const ServerContext& context, BlockCall* call) {
       });
 }
 
-// Sets the default of all queues without a delay of their own. A client that sets the present value
-// at its start (as scrapy-url-frontier does) needs no role for that.
+// Sets the default of all queues for which no delay is set. Only an admin may change it. Any client
+// may set the present value again, as scrapy-url-frontier does at its start.
 Status SetDefaultDelay(FrontierState& state,
                        UnaryCall<urlfrontier::QueueDelayParams, Empty>* call) {
   const uint32_t before = state.settings().default_delay;
@@ -436,14 +436,15 @@ void GetURLStatus(const ServerContext& context,
       kReadUrlCost);
 }
 
-// Counts or removes URLs in the background, slice by slice. Thread-compatible: one slice at a time.
+// Counts or removes URLs in the background, slice by slice. Thread-compatible: one slice runs at a
+// time.
 template <typename Request>
 class Sweep : public std::enable_shared_from_this<Sweep<Request>> {
  public:
   using Call = UnaryCall<Request, Long>;
   using Last = std::function<void(FrontierState&)>;
-  // `before`: URLs that came in earlier are removed; unset = they are counted. `last`: done at the
-  // end, if set.
+  // `before`: URLs that were put earlier are removed; unset = URLs are counted. `last` is called at
+  // the end; nullptr = none.
   Sweep(const ServerContext& context, Call* call, const FrontierQuery& query,
         std::optional<uint64_t> before, Last last = nullptr)
       : context_(context),
@@ -512,8 +513,9 @@ class Sweep : public std::enable_shared_from_this<Sweep<Request>> {
 };
 
 // Deletes the URLs of a crawl id, or of its queue `key`. In dates mode, `at_once` removes the URLs
-// and returns their number. In other modes URLs have pages: a sweep removes both, slice by slice,
-// then calls `last`. The mode is read in the frontier's thread: see AdoptUrls.
+// and returns their number. In other modes, URLs have pages: a sweep removes both, slice by slice,
+// and then calls `last`. The mode is read on the frontier's thread, for the reason given at
+// AdoptUrls.
 template <typename Request>
 void DeleteUrls(const ServerContext& context, UnaryCall<Request, Long>* call,
                 const std::string& crawl, const std::string& key,
@@ -544,7 +546,7 @@ void DeleteCrawl(const ServerContext& context,
   DeleteUrls(
       context, call, crawl, /*key=*/{},
       [crawl](FrontierState& state) { return state.DeleteCrawl(crawl); },
-      // Removes the settings of the crawl id's queues as well, unless a URL was put in between.
+      // Also removes the settings of the crawl id's queues, unless a URL was put in the meantime.
       [crawl](FrontierState& state) {
         const FrontierCrawl* left = state.table().FindCrawl(crawl);
         if (left != nullptr && left->counts.active + left->counts.completed > 0) return;

@@ -1,5 +1,4 @@
-// The crawl-frontier API, urlfrontier.URLFrontier, over the frontier of the server
-// (docs/urlfrontier.md).
+// The crawl-frontier API, urlfrontier.URLFrontier, on the server's frontier (docs/urlfrontier.md).
 #ifndef FRESHET_SERVER_API_URLFRONTIER_SERVICE_H_
 #define FRESHET_SERVER_API_URLFRONTIER_SERVICE_H_
 

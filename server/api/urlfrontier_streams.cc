@@ -29,14 +29,14 @@
 namespace freshet {
 namespace {
 
-// URLs of a list that are made before the client has taken them.
+// The most URLs of a list that are prepared before the client has read them.
 constexpr size_t kListedAtATime = 256;
 
 constexpr std::string_view kGetUrlsPath = "/urlfrontier.URLFrontier/GetURLs";
 
 // --- Incoming URLs
 
-// Whether the caller may report results of fetches, as with ReportCrawls.
+// Whether the caller may report results of fetches, as in ReportCrawls.
 bool MayReport(const Caller& caller) {
   return caller.is_admin() || (caller.identity()->roles & kWorker) != 0;
 }
@@ -51,7 +51,7 @@ class PutUrlsStream final : public CallerStream {
 
  private:
   void OnMessage(grpc::ByteBuffer* bytes) override {
-    // The answer repeats an id or a URL of the message, and adds one word.
+    // The answer repeats an id or a URL of the message, and adds a status.
     const uint64_t place = OpenAck(message_bytes());
     FlatMessage flat;
     FrontierItemMessage item({.status = context_.config.frontier_status_keys,
@@ -100,7 +100,7 @@ class PutDiscoveredStream final : public CallerStream {
 
  private:
   void OnMessage(grpc::ByteBuffer* bytes) override {
-    // The answer repeats the id, and adds one word for each item, which has two bytes at least.
+    // The answer repeats the id, and adds a status for each item. An item has at least two bytes.
     const uint64_t place = OpenAck(message_bytes());
     FlatMessage flat;
     FrontierBatchMessage batch;
@@ -109,7 +109,7 @@ class PutDiscoveredStream final : public CallerStream {
       return Acknowledge(place, EncodeFrontierBatchAck(
                                     batch.id, std::vector(batch.count, FrontierOutcome::kSkipped)));
     }
-    // URLs beyond the limit of a batch may come again in another.
+    // URLs beyond the limit of a batch fail, so the client can send them again in another batch.
     std::vector<FrontierOutcome> outcomes(batch.count, FrontierOutcome::kFailed);
     std::vector<FrontierPut> puts;
     std::vector<size_t> positions;
@@ -142,8 +142,8 @@ class PutDiscoveredStream final : public CallerStream {
 
 // --- Outgoing URLs
 
-// One call, which writes one message at a time. It asks the frontier for more when all are written,
-// and when the client may have more bytes waiting. Thread-safe.
+// One call, which writes one message at a time. When all messages are written, it asks the frontier
+// for more URLs, as soon as more bytes may wait for the client. Thread-safe.
 class GetUrlsStream final : public CallReactor {
  public:
   GetUrlsStream(const ServerContext& context, ServerCall* call)
@@ -159,7 +159,7 @@ class GetUrlsStream final : public CallReactor {
     } else if (const grpc::Status paid = Pay(); !paid.ok()) {
       End(paid);
     } else if (!pull_->key.empty() && !pull_->crawl) {
-      // A key names a queue within a crawl id.
+      // A key names a queue only within a crawl id.
       End(grpc::Status::OK);
     } else {
       Ask();
@@ -194,7 +194,7 @@ class GetUrlsStream final : public CallReactor {
   void Ask() {
     const std::shared_ptr<CallReactor> self = shared_from_this();
     if (!context_.streams.TryHold(self, 0, limits::kMaxBytesPerPull)) {
-      // A stop in the meantime found no waiting call to tell.
+      // A stop before the call waited could not wake it.
       if (!stopped().ok()) OnStopped();
       return;
     }
@@ -218,7 +218,7 @@ class GetUrlsStream final : public CallReactor {
     if (context_.streams.StopWaiting(shared_from_this())) GoOn(stopped());
   }
 
-  // Sets the bytes that wait for the client.
+  // Changes the bytes that are counted as waiting for the client.
   void Hold(size_t bytes) {
     ResumeAll(context_.streams.SetAnswers(*this, std::exchange(held_, bytes), bytes));
   }
@@ -235,8 +235,8 @@ class GetUrlsStream final : public CallReactor {
       End(status);
     } else if (next_ < urls_.size()) {
       const grpc::ByteBuffer bytes = EncodeFrontierUrl(urls_[next_]);
-      // Messages that follow at once may leave together, except the first: gRPC holds that back
-      // together with the stream's beginning, and does not report it written.
+      // Messages that follow at once may be sent together, except the first message. With the hint,
+      // gRPC would hold the first one back with the stream's headers, and not report it as written.
       grpc::WriteOptions options;
       if (std::exchange(begun_, true) && next_ + 1 < urls_.size()) options.set_buffer_hint();
       Write(bytes, options);
@@ -247,8 +247,8 @@ class GetUrlsStream final : public CallReactor {
     }
   }
 
-  // Whether the client would have less than half of the lease that it asked for. Stalls of the
-  // process or of the log, and slow clients, cause this.
+  // Whether the client would have less than half of the lease that it asked for. This happens if
+  // the process or the log stalls, or if the client is slow.
   [[nodiscard]] bool HalfOver() const {
     return (context_.clock.Now() - asked_) * 2 > Duration::Seconds(pull_->lease_seconds);
   }
@@ -258,7 +258,7 @@ class GetUrlsStream final : public CallReactor {
     return caller.ok() ? PayForCall(context_, **caller, call()) : GrpcStatusOf(caller.status());
   }
 
-  // Follows the caller's present limits.
+  // Applies the caller's present limits to the pull.
   Status Follow() {
     ASSIGN_OR_RETURN(const Caller* caller, auth().Get());
     pull_->only = caller->crawl_ids();
@@ -277,9 +277,9 @@ class GetUrlsStream final : public CallReactor {
   const std::shared_ptr<FrontierPull> pull_ = std::make_shared<FrontierPull>();
   // Used by one thread at a time: gRPC's after a write, the frontier's after a pull.
   std::vector<FrontierServed> urls_;
-  Instant asked_;       // when no lease of these had begun
+  Instant asked_;       // before any lease of urls_ began
   size_t next_ = 0;     // index in urls_ of the URL being written, or to be written next
-  size_t held_ = 0;     // bytes that the set of streams counts
+  size_t held_ = 0;     // bytes that context_.streams counts
   bool begun_ = false;  // a message was written
 };
 
@@ -331,7 +331,7 @@ class ListUrlsStream final : public ListStream {
   void Add(const FrontierScan::Found& found) {
     urlfrontier::URLItem item;
     urlfrontier::KnownURLItem& known = *item.mutable_known();
-    // Metadata is kept as fields of this message.
+    // Metadata is stored as encoded fields of this message.
     (void)known.mutable_info()->MergeFromString(found.item.metadata);
     known.mutable_info()->set_url(std::string(found.url));
     known.mutable_info()->set_key(found.key);

@@ -9,17 +9,17 @@ namespace freshet {
 
 // The reactors delete themselves. `context` has a frontier. All are thread-safe.
 
-// Takes URLs, one or a batch in a message, and acknowledges each message once it is durable. A URL
-// that cannot be kept, or read, is acknowledged as skipped; the stream stays open.
+// Take URLs, one or a batch in each message, and acknowledge each message once its URLs are
+// durable. A URL that is invalid or cannot be kept is acknowledged as skipped; the stream stays
+// open.
 [[nodiscard]] Reactor* StartPutUrls(const ServerContext& context, ServerCall* call);
 [[nodiscard]] Reactor* StartPutDiscovered(const ServerContext& context, ServerCall* call);
 
-// Gives out URLs, a few at a time as the client takes them. URLs that are not written when the
-// client leaves, or takes nothing for longer than ServerConfig::list_write_timeout, are there for
-// others at once.
+// Hands out URLs, a few at a time, as the client reads them. If the client leaves, or reads nothing
+// for longer than ServerConfig::list_write_timeout, others can get the unwritten URLs at once.
 [[nodiscard]] Reactor* StartGetUrls(const ServerContext& context, ServerCall* call);
 
-// Lists the stored URLs. A client that leaves a part unread for longer than
+// Lists the stored URLs. A client that reads nothing for longer than
 // ServerConfig::list_write_timeout is cut off.
 [[nodiscard]] Reactor* StartListUrls(const ServerContext& context, ServerCall* call);
 

@@ -22,7 +22,7 @@ using google::protobuf::FieldDescriptor;
 using google::protobuf::internal::WireFormat;
 using google::protobuf::internal::WireFormatLite;
 
-// Freshet's messages nest four deep; bytes from outside may nest deeper.
+// Freshet's messages nest four deep; messages from outside can nest deeper.
 constexpr int kMaxDepth = 16;
 
 // Reads a varint at `pos` and moves behind it; nullopt = there is none.
@@ -38,12 +38,12 @@ std::optional<uint64_t> ReadVarint(std::string_view bytes, size_t* pos) {
 
 enum WireType : uint8_t { kVarint = 0, kFixed64 = 1, kDelimited = 2, kFixed32 = 5 };
 
-// One field as it stands in the bytes.
+// One encoded field.
 struct WireField {
   int number = 0;
   WireType type = kVarint;
   uint64_t value = 0;  // the value of a varint
-  size_t begin = 0;    // begin of the content; for a varint, its end
+  size_t begin = 0;    // beginning of the content; for a varint, the end of the field
   size_t end = 0;      // end of the content
 };
 
@@ -83,7 +83,7 @@ bool ReadField(std::string_view bytes, size_t end, size_t* pos, WireField* field
   return true;
 }
 
-// The field of `type` for these bytes; nullptr = they are kept as unknown.
+// The field of `type` that these bytes encode; nullptr = they are kept as an unknown field.
 const FieldDescriptor* KnownField(const Descriptor& type, const WireField& field) {
   const FieldDescriptor* known = type.FindFieldByNumber(field.number);
   if (known == nullptr) return nullptr;
@@ -92,7 +92,7 @@ const FieldDescriptor* KnownField(const Descriptor& type, const WireField& field
   return field.type == expected || packed ? known : nullptr;
 }
 
-// The number of elements of a repeated field in these bytes.
+// The number of elements that these bytes add to a repeated field.
 size_t Elements(std::string_view bytes, const WireField& field, const FieldDescriptor& known) {
   if (field.type != kDelimited || !known.is_packable()) return 1;
   const size_t size = field.end - field.begin;
@@ -109,16 +109,16 @@ size_t Elements(std::string_view bytes, const WireField& field, const FieldDescr
   }
 }
 
-// Walks through bytes and adds up what their message would hold. Allocates nothing. Owner thread
+// Walks through bytes, and counts what their message would hold. Allocates nothing. Owner thread
 // only.
 class Survey {
  public:
   explicit Survey(std::string_view bytes) : bytes_(bytes) {}
 
-  // Walks one message. False = these bytes are no message.
+  // Walks one message. False = the bytes are not a message.
   bool Walk(const Descriptor& type, size_t begin, size_t end, int depth) {
     if (depth > kMaxDepth) return false;
-    uint64_t seen = 0;  // single messages, a bit for each of the first fields
+    uint64_t seen = 0;  // the single messages seen so far, by index of the field (up to 63)
     WireField field;
     for (size_t pos = begin; pos < end;) {
       if (!ReadField(bytes_, end, &pos, &field)) return false;
@@ -140,7 +140,7 @@ class Survey {
     }
     return true;
   }
-  // Whether the message may be made.
+  // Not OK: the message must not be parsed.
   [[nodiscard]] Status Verdict() const {
     if (items_ > static_cast<size_t>(limits::kMaxItemsPerMessage)) {
       return InvalidArgument("{}: {} items, at most {} are allowed in a message", longest_->name(),
@@ -163,7 +163,7 @@ class Survey {
   const FieldDescriptor* twice_ = nullptr;
 };
 
-// Sets the numbers of `message` outside of repeated fields. The bytes were walked before.
+// Sets the numbers of `message` outside repeated fields. Survey has already walked the bytes.
 void ReadNumbers(std::string_view bytes, size_t begin, size_t end,
                  google::protobuf::Message* message) {
   WireField field;
@@ -180,7 +180,7 @@ void ReadNumbers(std::string_view bytes, size_t begin, size_t end,
   }
 }
 
-// Replaces bytes that are not UTF-8; returns whether there were any.
+// Replaces bytes that are not UTF-8. Returns true if there were any.
 bool Repair(char* text, size_t size) {
   bool repaired = false;
   size_t pos = 0;
@@ -191,7 +191,7 @@ bool Repair(char* text, size_t size) {
   return repaired;
 }
 
-// Notes a fault, unless the same field of the same item has one.
+// Adds a fault, unless the same field of the same item already has one.
 void AddFault(int item, const std::string& field, std::vector<TextFault>* faults) {
   for (auto it = faults->rbegin(); it != faults->rend() && it->item == item; ++it) {
     if (it->field == field) return;
@@ -199,8 +199,9 @@ void AddFault(int item, const std::string& field, std::vector<TextFault>* faults
   faults->push_back({item, field});
 }
 
-// Walks the fields of the message in bytes[begin, end) and repairs its texts in place, so that no
-// length changes. `item` is the item that the message belongs to. The bytes were walked before.
+// Walks the fields of the message in bytes[begin, end), and repairs its texts in place, so no
+// length changes. `item` is the item to which the message belongs; -1 = none. Survey has already
+// walked the bytes.
 void RepairTexts(const Descriptor& type, std::string* bytes, size_t begin, size_t end, int item,
                  std::vector<TextFault>* faults) {
   int next = 0;  // next item of the repeated field
@@ -220,7 +221,7 @@ void RepairTexts(const Descriptor& type, std::string* bytes, size_t begin, size_
   }
 }
 
-// Whether a message of this type has a repeated field within. Freshet's messages do not contain
+// Whether this type has a repeated field at any depth. Freshet's messages do not contain
 // themselves.
 bool RepeatsWithin(const Descriptor& type, int depth) {
   for (int i = 0; i < type.field_count(); ++i) {
@@ -248,7 +249,7 @@ size_t SizeOf(const grpc::ByteBuffer& bytes) {
   std::vector<grpc::Slice> slices;
   const size_t length = bytes.Length();
   if (length < kGzipSizeBytes || !bytes.Dump(&slices).ok()) return length;
-  // Either end may lie in several slices.
+  // The first and the last bytes can be spread over several slices.
   std::string first;
   std::string last;
   for (const grpc::Slice& slice : slices) {
@@ -265,16 +266,18 @@ bool RepeatsSomething(const Descriptor& type) { return RepeatsWithin(type, 0); }
 Status FlatMessage::Take(grpc::ByteBuffer* bytes, size_t most) {
   CHECK(bytes != nullptr);
   text_ = {};
-  // A client may break off before its message is complete. An empty message is valid.
+  // The buffer is invalid if the client broke off before its message was complete. An empty message
+  // is valid.
   if (!bytes->Valid()) return InvalidArgument("the call has no message");
   if (const size_t size = SizeOf(*bytes); size > most) {
     bytes->Clear();
     return InvalidArgument("the message has {} bytes, at most {} are allowed", size, most);
   }
-  // The copy is needed: while memory is short, gRPC 1.51 ends the process if a slice that its quota
-  // counts is freed outside of gRPC's own calls. ByteBuffer::Clear is such a call.
+  // The bytes are copied because of gRPC 1.51. While memory is short, it ends the process if a
+  // slice that its quota counts is freed outside gRPC's functions. ByteBuffer::Clear is one of
+  // these functions.
   const bool read = bytes->Length() == 0 || bytes->DumpToSingleSlice(&whole_).ok();
-  // The received bytes are as large as the message.
+  // Frees the received bytes now, because they are as large as the message.
   bytes->Clear();
   if (!read) return InvalidArgument("the message cannot be read");
   const std::string_view flat(reinterpret_cast<const char*>(whole_.begin()), whole_.size());
@@ -304,7 +307,7 @@ Status ParseMessage(std::string_view bytes, google::protobuf::Message* message,
   std::string repaired(bytes);
   message->Clear();
   RepairTexts(type, &repaired, 0, repaired.size(), -1, &faults->texts);
-  // Items may stand in any order when a message has two repeated fields.
+  // If a message has two repeated fields, the items can come in any order.
   std::stable_sort(faults->texts.begin(), faults->texts.end(),
                    [](const TextFault& a, const TextFault& b) { return a.item < b.item; });
   if (!faults->texts.empty() && Parse(repaired, message)) return absl::OkStatus();

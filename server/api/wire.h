@@ -1,6 +1,7 @@
-// Reads messages from clients' bytes. Parsing amplifies: an empty item is 2 bytes on the wire and
-// about 100 in memory. So messages are measured before they are parsed. The generated code also
-// ends a whole stream if one text is not UTF-8; here such a text is a fault of its item.
+// Reads messages from clients' bytes. Parsing amplifies: an empty item has 2 bytes on the wire and
+// about 100 in memory. So messages are measured before they are parsed. The generated code would
+// also end a whole stream because of one text that is not UTF-8. Here the text is only a fault of
+// its item.
 #ifndef FRESHET_SERVER_API_WIRE_H_
 #define FRESHET_SERVER_API_WIRE_H_
 
@@ -20,7 +21,7 @@ namespace freshet {
 
 // A text that is not UTF-8.
 struct TextFault {
-  int item = -1;      // position in the outermost repeated field around it; -1 = in none
+  int item = -1;      // position of its item in the outermost repeated field; -1 = none
   std::string field;  // name of the field in its message
 };
 
@@ -28,12 +29,12 @@ struct TextFault {
 
 // Faults in the bytes of a message. Value type, thread-compatible.
 struct MessageFaults {
-  std::vector<TextFault> texts;  // one for an item and field, by rising item
-  size_t items = 0;              // the number of items, if the message is refused for it
+  std::vector<TextFault> texts;  // at most one for each item and field, by rising item
+  size_t items = 0;              // number of items, if the message was refused after measuring
 };
 
-// The bytes of a message once it is inflated: as many as have come unless they are gzip's. Inflates
-// nothing. Thread-safe.
+// The size of a message after inflation, which is the number of received bytes unless they are
+// gzip. Inflates nothing. Thread-safe.
 [[nodiscard]] size_t SizeOf(const grpc::ByteBuffer& bytes);
 
 // The bytes of a message in one piece, as received or inflated. Owner thread only.
@@ -43,11 +44,11 @@ class FlatMessage {
   FlatMessage(const FlatMessage&) = delete;
   FlatMessage& operator=(const FlatMessage&) = delete;
 
-  // Takes the bytes, inflated if they are gzip's. InvalidArgument: none have come (which is not an
-  // empty message), they are damaged, or SizeOf is more than `most`, which costs nothing; then
-  // text() is empty.
+  // Takes the bytes, and inflates gzip. InvalidArgument: there is no message (an empty message is
+  // valid), the bytes are damaged, or SizeOf is more than `most`, in which case nothing is
+  // inflated. text() is then empty.
   [[nodiscard]] Status Take(grpc::ByteBuffer* bytes, size_t most);
-  // Valid as long as this object.
+  // Valid as long as this object lives.
   [[nodiscard]] std::string_view text() const { return text_; }
 
  private:
@@ -56,33 +57,34 @@ class FlatMessage {
   std::string_view text_;
 };
 
-// Reads `message` from `bytes`, of SizeOf `most` at most, and frees them; inflates gzip's. In texts
-// that are not UTF-8, wrong bytes become '?' and `faults` lists the text. InvalidArgument, with the
-// field if there is one: the bytes are no message of this type, or a message within it occurs
-// twice. InvalidArgument also: over limits::kMaxItemsPerMessage elements in repeated fields, or
-// over limits::kMaxUnknownFieldsPerMessage fields that this release does not know. On a fault
-// `message` has its numbers that are neither repeated nor within an item, so that an answer can
-// name the sequence.
+// Reads `message` from `bytes`, inflating gzip, and frees the bytes. In a text that is not UTF-8,
+// wrong bytes become '?', and `faults` lists the text.
 //
-// Cost: one walk and one parse if all is well; two parses with texts at fault.
+// InvalidArgument, with the field if there is one: SizeOf is more than `most`; the bytes are not a
+// message of this type; a message within it occurs twice; repeated fields have more than
+// limits::kMaxItemsPerMessage elements; or there are more than limits::kMaxUnknownFieldsPerMessage
+// unknown fields. After an error in a valid message, `message` has those of its numbers that are
+// neither repeated nor within an item, so an answer can name the sequence.
+//
+// Cost: one walk and one parse in the normal case; two parses if texts are at fault.
 [[nodiscard]] Status ParseMessage(grpc::ByteBuffer* bytes, google::protobuf::Message* message,
                                   MessageFaults* faults, size_t most);
-// Reads `message` from bytes in one piece in the same way.
+// Reads `message` in the same way, from bytes in one piece.
 [[nodiscard]] Status ParseMessage(std::string_view bytes, google::protobuf::Message* message,
                                   MessageFaults* faults);
 
-// Whether such a message has a repeated field. Costs a walk through its type.
+// Whether a message of this type has a repeated field at any depth. Walks through the type.
 [[nodiscard]] bool RepeatsSomething(const google::protobuf::Descriptor& type);
 
-// The most bytes of a request of this type, if a message may have `most`:
-// limits::kMaxPlainRequestBytes unless it has a repeated field.
+// The most bytes of a request of this type, if any message may have `most`. Without a repeated
+// field the limit is limits::kMaxPlainRequestBytes.
 template <typename Request>
 [[nodiscard]] size_t MostBytesOf(size_t most) {
   static const bool kRepeats = RepeatsSomething(*Request::descriptor());
   return kRepeats ? most : std::min(most, limits::kMaxPlainRequestBytes);
 }
 
-// Reads a request without items: a text that is not UTF-8 is a fault of the whole.
+// Reads a request without items. A text that is not UTF-8 makes the whole request invalid.
 [[nodiscard]] Status ReadWholeRequest(const grpc::ByteBuffer& bytes,
                                       google::protobuf::Message* request, size_t most);
 template <typename Request>
@@ -90,7 +92,7 @@ template <typename Request>
   return ReadWholeRequest(bytes, request, MostBytesOf<Request>(most));
 }
 
-// Serialises a message whose size this server bounds.
+// Serialises a message whose size the server limits.
 [[nodiscard]] grpc::ByteBuffer SerialiseMessage(const google::protobuf::Message& message);
 // Serialises a message of any size. ResourceExhausted: it is larger than an answer may be.
 [[nodiscard]] StatusOr<grpc::ByteBuffer> SerialiseAnswer(const google::protobuf::Message& message);

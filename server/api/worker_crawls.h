@@ -1,4 +1,4 @@
-// The crawl ids that workers name, and those that they may have.
+// The crawl ids that workers name, and those that they may use.
 #ifndef FRESHET_SERVER_API_WORKER_CRAWLS_H_
 #define FRESHET_SERVER_API_WORKER_CRAWLS_H_
 
@@ -12,13 +12,13 @@
 
 namespace freshet {
 
-// Whether the policy plans the rates of all pages itself, and knows no crawl ids.
+// Whether the policy in force plans the rates of all pages itself, regardless of crawl ids.
 [[nodiscard]] bool PlansAllPages(const ServerContext& context);
 
-// The classes for a worker that names these crawl ids; none named = all that `caller` may take.
-// PermissionDenied: the caller may not take one of them. InvalidArgument: an invalid crawl id, or
-// more than limits::kMaxCrawlsPerWorker. FailedPrecondition: PlansAllPages. ResourceExhausted as
-// Crawls::ClassesOf. Thread-safe.
+// Returns the classes of the crawl ids that a worker names. If it names none, these are all that
+// `caller` may use. PermissionDenied: the caller may not use one of the crawl ids. InvalidArgument:
+// a crawl id is invalid, or there are more than limits::kMaxCrawlsPerWorker. FailedPrecondition:
+// PlansAllPages. ResourceExhausted: as for Crawls::ClassesOf. Thread-safe.
 [[nodiscard]] StatusOr<TakenClasses> ClassesOfWorker(
     const ServerContext& context, const google::protobuf::RepeatedPtrField<std::string>& crawl_ids,
     const Caller& caller);
