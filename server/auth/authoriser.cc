@@ -147,7 +147,7 @@ std::shared_ptr<const Identities> Authoriser::identities() const {
 StatusOr<Caller> Authoriser::Authorise(std::string_view path, const Credentials& credentials) {
   if (!enabled()) return Caller();
   const MethodRule* rule = FindMethod(path);
-  // An unknown method needs the role admin, and then nobody may call it.
+  // A caller needs the role admin even to learn that an unknown method may not be called.
   static constexpr MethodRule kUnknown;
   StatusOr<Caller> caller = Check(rule != nullptr ? *rule : kUnknown, credentials);
   if (caller.ok() && rule == nullptr) {
@@ -222,7 +222,8 @@ StatusOr<std::shared_ptr<const Identity>> Authoriser::Find(const Credentials& cr
   return identity;
 }
 
-// The certificate was good when the connection was made, which may be open for longer.
+// TLS checked the certificate when the connection was made. The certificate can expire while the
+// connection is open.
 Status Authoriser::CheckCertificate(const Credentials& credentials) const {
   if (clock_ == nullptr || clock_->Now() < credentials.certificate_ends) return absl::OkStatus();
   return Unauthenticated("the client certificate has expired");

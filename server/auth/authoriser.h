@@ -1,4 +1,5 @@
-// Decides who calls and whether they may: the only place that does.
+// Identifies the client of a call, and decides whether it may make the call. No other code does
+// this.
 #ifndef FRESHET_SERVER_AUTH_AUTHORISER_H_
 #define FRESHET_SERVER_AUTH_AUTHORISER_H_
 
@@ -23,40 +24,45 @@
 
 namespace freshet {
 
-// The proof of identity that a client has shown. Value type, thread-compatible.
+// The credentials that a client has shown. Value type, thread-compatible.
 struct Credentials {
   std::optional<TokenDigest> token;  // the digest of a bearer token
-  bool malformed = false;            // an authorization that is no bearer token, or several
-  bool certificate = false;          // checked against the client CA
-  std::vector<std::string> names;    // subject alternative names of the certificate
-  Instant certificate_ends = Instant::Infinite();  // the certificate proves nothing from then on
+  // Whether an authorization header holds no token, or there are several of these headers.
+  bool malformed = false;
+  // Whether the client has shown a certificate that the client CA signed.
+  bool certificate = false;
+  std::vector<std::string> names;                  // subject alternative names of the certificate
+  Instant certificate_ends = Instant::Infinite();  // when the certificate expires
   IpAddress network;  // the network of the client (server/base/client_network.h)
 
-  // Reads the value of an `authorization` header: "Bearer TOKEN", or "Basic" with the token as the
-  // password, which is what browsers send.
+  // Reads one `authorization` header: "Bearer TOKEN", or "Basic" with the token as the password.
+  // Browsers send the second form.
   void AddAuthorization(std::string_view value);
 };
 
-// The client that calls, as far as items are concerned. Value type, thread-compatible.
+// The client of a call, with its limits and the budget for its items. Value type,
+// thread-compatible.
 class Caller {
  public:
   // A caller without limits.
   Caller() = default;
   explicit Caller(std::shared_ptr<const Identity> identity) : identity_(std::move(identity)) {}
 
-  // nullptr = no identities: all clients may do everything.
+  // nullptr = the client has no identity, and no limits.
   [[nodiscard]] const std::shared_ptr<const Identity>& identity() const { return identity_; }
-  // Whether the client may do everything: an admin, or any client if there are no identities.
+  // Whether the client may do everything: it is an admin, or has no identity.
   [[nodiscard]] bool is_admin() const {
     return identity_ == nullptr || (identity_->roles & kAdmin) != 0;
   }
   [[nodiscard]] bool limited() const { return identity_ != nullptr && identity_->limits() != 0; }
 
-  // PermissionDenied: the caller is limited to others. The error says nothing of what exists.
+  // PermissionDenied: the identity is limited to other values. The error does not reveal what
+  // exists.
   [[nodiscard]] Status CheckCrawlId(std::string_view canonical) const;
   [[nodiscard]] Status CheckHost(std::string_view canonical) const;
   [[nodiscard]] Status CheckSource(std::string_view name) const;
-  // Sets the client's number (Authoriser::ClientOf), which shares of tables are counted by.
+  // Sets the client's number (ClientNumber). Shared tables count each client's share by this
+  // number.
   void SetClient(uint64_t client) { client_ = client; }
   [[nodiscard]] Claim claim() const {
     if (identity_ == nullptr) return {.client = client_};
@@ -64,17 +70,17 @@ class Caller {
             .named = identity_->crawl_ids.has_value(),
             .admin = (identity_->roles & kAdmin) != 0};
   }
-  // Sets the budget that items are paid from; nullptr = any number of items. Calls and streams of
-  // one client share it.
+  // Sets the budget for items; nullptr = no limit. All calls and streams of a client share one
+  // budget.
   void SetBudget(std::shared_ptr<ItemBudget> budget) { budget_ = std::move(budget); }
   // Charges the client for `items` items. Returns how long the stream should not be read.
   [[nodiscard]] Duration Pay(uint64_t items, Instant now) const;
-  // How long the client should send nothing, for what it has sent so far.
+  // Returns how long the client should send nothing; 0 = its budget is not used up.
   [[nodiscard]] Duration Owes(Instant now) const;
-  // Pays for a call, as for one item, unless it comes too early. Returns by how much, 0 = it does
-  // not.
+  // Charges the client for a call as for one item, and returns 0. If the budget is used up, charges
+  // nothing and returns how long the client must wait.
   [[nodiscard]] Duration PayForCall(Instant now) const;
-  // The ResourceExhausted of a call that comes too early by `wait`.
+  // The ResourceExhausted error for a call that must wait for `wait`.
   [[nodiscard]] Status TooEarly(Duration wait) const;
   [[nodiscard]] Status CheckPage(std::string_view crawl_id, std::string_view host) const;
   // The name of the identity; nullptr = none.
@@ -94,63 +100,68 @@ class Caller {
   uint64_t client_ = 0;
 };
 
-// Counts of refused calls. Value type, thread-compatible.
+// The state of the authoriser, with its counts of refused calls. Value type, thread-compatible.
 struct AuthStats {
   bool enabled = false;
   uint64_t identities = 0;
   uint64_t unauthenticated = 0;    // calls without a known identity
-  uint64_t permission_denied = 0;  // calls without the role, or beyond a limit
+  uint64_t permission_denied = 0;  // calls without the required role, or beyond a limit
 };
 
 // Holds the identities and checks callers against them. Thread-safe.
 class Authoriser {
  public:
-  // `open`: names of MethodRule::open_as that need no identity. With `certificates`, a client whose
-  // certificate the client CA has signed may do everything until there are identities. A client may
-  // send `items_per_second` unless its identity says otherwise; 0 = no limit. `clock`, which
-  // outlives this, says which certificates have ended; nullptr = none have.
+  // `open` lists the values of MethodRule::open_as that need no identity. If `certificates` is set
+  // and no identities are set yet, a client with a certificate from the client CA may do
+  // everything. A client may send `items_per_second` unless its identity has another rate; 0 = no
+  // limit. `clock` outlives this, and tells whether a certificate has expired; nullptr = no
+  // certificate expires.
   Authoriser(std::vector<std::string> open, bool certificates, double items_per_second = 0,
              Clock* clock = nullptr);
 
-  // Whether `what` needs no identity.
+  // Whether `what`, a value of MethodRule::open_as, needs no identity.
   [[nodiscard]] bool IsOpen(std::string_view what) const FRESHET_EXCLUDES(mutex_);
-  // Holds from the next call on.
+  // Replaces the list of the constructor, from the next call on.
   void SetOpen(std::vector<std::string> open) FRESHET_EXCLUDES(mutex_);
   void SetUsualItems(double items_per_second) { budgets_.SetUsual(items_per_second); }
-  // From now on only these identities come in.
+  // Replaces the identities. From now on, clients without one of these are refused.
   void SetIdentities(Identities identities) FRESHET_EXCLUDES(mutex_);
 
-  // The refusal of a call that changes the server (ChangesServer). Views are valid during the call.
+  // A refused call that would have changed the server (ChangesServer). The views are valid during
+  // the call of the listener.
   struct Refusal {
     std::string_view path;
-    std::string who;                   // as ClientOf, as far as known
+    std::string who;                   // "identity NAME", or "nobody known"
     std::optional<IpAddress> network;  // unset = not known
     Status why;
   };
-  // `refused` is called for each refusal, on the thread that asks; nullptr = none.
+  // `refused` is called for each Refusal, on the thread that checks the call; nullptr = no
+  // listener.
   void SetListener(std::function<void(const Refusal&)> refused) FRESHET_EXCLUDES(mutex_);
 
   // Whether clients can be refused.
   [[nodiscard]] bool enabled() const { return certificates_ || generation_ != 0; }
-  // Changes with the identities.
+  // A number that grows whenever the identities change.
   [[nodiscard]] uint64_t generation() const { return generation_; }
 
-  // Checks a call. Unauthenticated or PermissionDenied says what is missing.
+  // Checks a call, and counts refusals. Unauthenticated or PermissionDenied: the message says what
+  // is missing.
   [[nodiscard]] StatusOr<Caller> Authorise(std::string_view path, const Credentials& credentials)
       FRESHET_EXCLUDES(mutex_);
-  // Checks a call by a rule that exists; counts nothing.
+  // Checks a call against its rule. Neither counts nor reports refusals.
   [[nodiscard]] StatusOr<Caller> Check(const MethodRule& rule, const Credentials& credentials) const
       FRESHET_EXCLUDES(mutex_);
 
-  // Whether what a client shows matters for Check or BudgetOf.
+  // Whether the results of Check and BudgetOf depend on the client.
   [[nodiscard]] bool knows_clients() const { return enabled() || budgets_.usual() > 0; }
-  // Names the client of a call: its identity, else its network.
+  // The name of a call's client: its identity, or its network if it has no identity.
   [[nodiscard]] static std::string ClientOf(const Caller& caller, const Credentials& credentials);
-  // Names the client that has shown these credentials, whether or not they prove anything.
+  // The name of the client with these credentials: its identity, or its network if the credentials
+  // prove no identity.
   [[nodiscard]] std::string ClientOf(const Credentials& credentials) const;
   // Whether the credentials belong to an identity with the role admin.
   [[nodiscard]] bool IsAdmin(const Credentials& credentials) const;
-  // The budget for Caller::SetBudget.
+  // The client's budget for Caller::SetBudget; nullptr = no limit.
   [[nodiscard]] std::shared_ptr<ItemBudget> BudgetOf(const Caller& caller,
                                                      const Credentials& credentials, Instant now);
 
@@ -163,7 +174,7 @@ class Authoriser {
   void Tell(const MethodRule& rule, const Credentials& credentials, const Status& why) const
       FRESHET_EXCLUDES(mutex_);
 
-  // Fails if the client has shown a certificate that has ended.
+  // Fails if the client's certificate has expired.
   [[nodiscard]] Status CheckCertificate(const Credentials& credentials) const;
 
   const bool certificates_;

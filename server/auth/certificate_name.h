@@ -1,5 +1,6 @@
-// The kind of name in a certificate that can prove a text. No name proves a text of another kind:
-// authorities check a DNS name, a URI, a mail address and an IP address in different ways.
+// Says which kind of name in a certificate can prove a configured text. A name of one kind never
+// proves a text of another kind, because certificate authorities check DNS names, URIs, mail
+// addresses and IP addresses in different ways.
 #ifndef FRESHET_SERVER_AUTH_CERTIFICATE_NAME_H_
 #define FRESHET_SERVER_AUTH_CERTIFICATE_NAME_H_
 
@@ -12,11 +13,12 @@ namespace freshet {
 
 enum class NameKind : uint8_t { kDns, kUri, kMail, kIp };
 
-// The one kind of name that proves this text, by its looks. An IP address is one, a text with a
-// colon a URI, one with an at sign a mail address, any other a DNS name. Thread-safe.
+// The only kind of name that can prove this text. The form of the text decides: an IP address is
+// kIp, a text with a colon kUri, a text with an at sign kMail, and any other text kDns.
+// Thread-safe.
 [[nodiscard]] NameKind KindOfName(std::string_view text);
 
-// How gRPC calls the names that it has found in a certificate.
+// The property in which gRPC lists a certificate's names of one kind.
 struct PeerNameProperty {
   NameKind kind;
   const char* name;

@@ -9,7 +9,7 @@
 namespace freshet {
 namespace {
 
-// An operator who renews by hand has this long.
+// The log warns this long before a certificate expires, so that an operator can renew it by hand.
 constexpr Duration kEndIsNear = Duration::Days(14);
 
 }  // namespace

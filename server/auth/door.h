@@ -1,5 +1,5 @@
-// The entrance of a server: its certificate and its identities. Both are read again when their
-// files change, or on request. Faulty files change nothing.
+// Holds the certificates and the identities of a server. Reads their files again when the files
+// change, or on request. A faulty file changes nothing.
 #ifndef FRESHET_SERVER_AUTH_DOOR_H_
 #define FRESHET_SERVER_AUTH_DOOR_H_
 
@@ -25,7 +25,7 @@ struct DoorStats {
   Instant certificate_not_after;
   bool client_ca = false;
   Instant client_ca_not_after;
-  uint64_t reloads = 0;         // changed files that came into use
+  uint64_t reloads = 0;         // changed files that were taken into use
   uint64_t failed_reloads = 0;  // changed files with faults
   AuthStats auth;
 };
@@ -40,29 +40,29 @@ class Door {
   Door(const Door&) = delete;
   Door& operator=(const Door&) = delete;
 
-  // nullptr = the ports speak plain text. Whether there is TLS never changes.
+  // nullptr = the ports speak plain text. TLS is never switched on or off while the server runs.
   [[nodiscard]] std::shared_ptr<const TlsMaterial> tls() const FRESHET_EXCLUDES(mutex_);
   [[nodiscard]] bool client_certificate_required() const;
   [[nodiscard]] Authoriser& authoriser() { return authoriser_; }
 
-  // Takes from `config` the paths of files, the parts that need no identity and the rate of a
-  // client; the rest stays as it was. Reads no file. Whether there is a certificate, a client CA
-  // and an auth file must be as before.
+  // Takes three things from `config`: the paths of the files, auth.open, and the item rate of a
+  // client. Reads no file. Precondition: `config` has a certificate, a client CA and an auth file
+  // exactly if the earlier configuration had them.
   void Take(const ServerConfig& config) FRESHET_EXCLUDES(reloading_);
   // Reads the files at once.
   void Reload() FRESHET_EXCLUDES(reloading_);
-  // `changed` is called after the identities have changed, until Stop.
+  // Calls `changed` after each change of the identities, until Stop.
   void SetListener(std::function<void()> changed) FRESHET_EXCLUDES(reloading_);
-  // Ends the reading of files and all calls of the listener. Idempotent.
+  // Stops reading the files and calling the listener. Idempotent.
   void Stop() FRESHET_EXCLUDES(reloading_);
 
   [[nodiscard]] DoorStats stats() const FRESHET_EXCLUDES(mutex_);
 
  private:
   Door(const ServerConfig& config, Clock& clock);
-  // Reads the certificates, and takes them if they changed. Returns the errors of the files.
+  // Reads the certificates, and takes them into use if they have changed. Not OK: a file is faulty.
   Status ReadTls() FRESHET_REQUIRES(reloading_) FRESHET_EXCLUDES(mutex_);
-  // Reads the identities. Returns whether they have changed.
+  // Reads the identities, and takes them into use if they have changed. Returns true if they have.
   StatusOr<bool> ReadIdentities() FRESHET_REQUIRES(reloading_);
   void Count(const Status& status, Status* last) FRESHET_REQUIRES(reloading_)
       FRESHET_EXCLUDES(mutex_);

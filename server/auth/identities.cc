@@ -28,7 +28,7 @@ uint64_t PrefixOf(const TokenDigest& digest) {
   return prefix;
 }
 
-// A name or a list of names.
+// Reads a string or a list of strings.
 StatusOr<std::vector<std::string>> TextsOf(std::string_view key, const YAML::Node& node) {
   std::vector<std::string> texts;
   if (node.IsScalar()) {
@@ -43,7 +43,7 @@ StatusOr<std::vector<std::string>> TextsOf(std::string_view key, const YAML::Nod
   return texts;
 }
 
-// An identity as it stands in the file, with what proves it.
+// An identity as written in the file, with its tokens and certificates.
 struct Written {
   Identity identity;
   std::vector<TokenDigest> tokens;
@@ -53,7 +53,7 @@ struct Written {
 Status ReadTokens(const std::vector<std::string>& texts, Written* out) {
   for (const std::string& text : texts) {
     const std::optional<TokenDigest> digest = ParseDigest(text);
-    // Not quoted: it may be the token itself, put here by mistake.
+    // The error does not quote the text: it might be the token itself, given by mistake.
     if (!digest) {
       return InvalidArgument(
           "token_sha256: must be 64 hexadecimal digits, as `freshet auth hash-token` prints them");
@@ -148,13 +148,13 @@ Status Validate(const Written& written) {
     return InvalidArgument(
         "token_sha256: is missing; an identity needs token_sha256 or certificate");
   }
-  // Rates and policies are everybody's.
+  // An admin changes rates and policies, which affect all clients.
   if (identity.limits() != 0 && (identity.roles & kAdmin) != 0) {
     return InvalidArgument(
         "roles: an identity with the role admin cannot be limited to crawl_ids, hosts or sources: "
         "use a separate identity for the admin");
   }
-  // Assignments may be had of some crawl ids, but come from all their hosts.
+  // A worker can be limited to crawl ids, but gets pages of all hosts.
   if ((identity.limits() & ~kCrawlIds) != 0 && (identity.roles & kWorker) != 0) {
     return InvalidArgument(
         "roles: an identity with the role worker cannot be limited to hosts or sources: use a "
@@ -260,7 +260,7 @@ StatusOr<Identities> Identities::Parse(std::string_view yaml) {
     }
     return all;
   } catch (const YAML::Exception& error) {
-    // The message of the error would quote the text, so only the place is reported.
+    // The message of the error would quote the file, so only the line is reported.
     return InvalidArgument("is not valid YAML, line {}", error.mark.line + 1);
   }
 }

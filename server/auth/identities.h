@@ -31,19 +31,19 @@ inline constexpr size_t kMaxAuthFileBytes = size_t{4} << 20;
 inline constexpr size_t kMaxIdentities = 10'000;
 inline constexpr size_t kMaxIdentityNameBytes = 64;
 
-// Makes a SHA-256. No more of a token is kept.
+// The SHA-256 of a token. The server never stores the token.
 using TokenDigest = std::array<unsigned char, 32>;
 [[nodiscard]] TokenDigest DigestOf(std::string_view text);
-// Reads 64 digits of hex, either case.
+// Reads 64 hexadecimal digits, in upper or lower case; nullopt = the text is something else.
 [[nodiscard]] std::optional<TokenDigest> ParseDigest(std::string_view hex);
-// In lower case.
+// Writes hexadecimal digits in lower case.
 [[nodiscard]] std::string HexOf(const TokenDigest& digest);
 
 // Value type, thread-compatible.
 struct Identity {
   std::string name;
   Roles roles = 0;
-  // The things that the identity is limited to; unset = no limit.
+  // The limits of the identity; unset = no limit.
   std::optional<std::vector<std::string>> crawl_ids;  // canonical
   std::optional<std::vector<std::string>> hosts;      // canonical
   std::optional<std::vector<std::string>> sources;
@@ -55,18 +55,19 @@ struct Identity {
   }
 };
 
-// Whether `host` is `domain` or lies below it. An address is below nothing.
+// Whether `host` is `domain` or a subdomain of it. An IP address is a subdomain of nothing.
 [[nodiscard]] bool IsWithin(std::string_view host, std::string_view domain);
 
 // Thread-compatible.
 class Identities {
  public:
-  // InvalidArgument names the identity and key at fault, and never quotes what may be a secret.
+  // Parses an auth file. InvalidArgument: the message names the identity and the key at fault, and
+  // never quotes a value that could be a secret.
   [[nodiscard]] static StatusOr<Identities> Parse(std::string_view yaml);
 
-  // nullptr = the token has no identity.
+  // nullptr = no identity has this token.
   [[nodiscard]] std::shared_ptr<const Identity> OfToken(const TokenDigest& digest) const;
-  // The identity of the first name that has one.
+  // Returns the identity of the first name in the certificate that has one; nullptr = none.
   [[nodiscard]] std::shared_ptr<const Identity> OfCertificate(
       const std::vector<std::string>& names) const;
   [[nodiscard]] size_t size() const { return size_; }
@@ -76,8 +77,9 @@ class Identities {
     TokenDigest digest;
     std::shared_ptr<const Identity> identity;
   };
-  // Finds a token by a part of its digest. The time that this takes tells nothing useful, because
-  // nobody can choose the digest of a token. The whole digest is compared in constant time.
+  // By the first 8 bytes of the token's digest. The time of a lookup reveals nothing useful,
+  // because nobody can choose the digest of a token. The whole digest is then compared in constant
+  // time.
   absl::flat_hash_map<uint64_t, Entry> by_token_;
   absl::flat_hash_map<std::string, std::shared_ptr<const Identity>> by_certificate_;
   size_t size_ = 0;

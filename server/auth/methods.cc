@@ -15,8 +15,8 @@ constexpr LimitKinds kPage = kCrawlIds | kHosts;
 constexpr MethodRule kCalls[] = {
     {"/freshet.v1.SchedulerService/Crawl", Route::kCredit, kWorker, kCrawlIds, ""},
     {"/freshet.v1.SchedulerService/Next", Route::kHere, kWorker, kCrawlIds, ""},
-    // A result teaches how often pages change; a client that only sends signals is not trusted with
-    // that.
+    // The server learns from results how often pages change. A client that only sends signals is
+    // not trusted with results.
     {"/freshet.v1.IngestService/ReportCrawls", Route::kByItem, kWorker, kCrawlIds, ""},
     {"/freshet.v1.IngestService/SignalChanges", Route::kByItem, kIngester, kPage | kSources, ""},
     {"/freshet.v1.PagesService/UpsertPages", Route::kByItem, kIngester, kPage, ""},
@@ -59,7 +59,8 @@ constexpr MethodRule kCalls[] = {
     {"/urlfrontier.URLFrontier/GetURLs", Route::kKeeper, kWorker, kCrawlIds, ""},
     {"/urlfrontier.URLFrontier/PutURLs", Route::kKeeper, kWorker | kIngester, kCrawlIds, ""},
     {"/urlfrontier.URLFrontier/PutDiscovered", Route::kKeeper, kWorker | kIngester, kCrawlIds, ""},
-    // Crawlers say themselves how much their hosts bear. The default of all queues is an admin's.
+    // Crawlers may say how much load their hosts can bear. Only an admin may set the default of all
+    // queues.
     {"/urlfrontier.URLFrontier/BlockQueueUntil", Route::kKeeper, kWorker, kCrawlIds, "", false,
      true},
     {"/urlfrontier.URLFrontier/SetDelay", Route::kKeeper, kWorker, kCrawlIds, "", false, true},
@@ -83,7 +84,7 @@ constexpr MethodRule kCalls[] = {
      kPage | kSources, "reflection"},
 };
 
-// Only for callers that have the key of the server (server/auth/on_behalf.h).
+// Only callers with the key of this server may make these calls (server/auth/on_behalf.h).
 constexpr MethodRule kBetweenServers[] = {
     {"/freshet.v1.FleetService/ShareRate", Route::kHere, 0, kNoLimits, "", true},
     {"/freshet.v1.FleetService/ShareSettings", Route::kHere, 0, kNoLimits, "", true},

@@ -13,7 +13,7 @@
 namespace freshet {
 namespace {
 
-// Values may be any bytes.
+// Under a name that ends in -bin, a value may have any bytes.
 constexpr std::string_view kKey = "freshet-inside-bin";
 constexpr std::string_view kAuthorization = "freshet-authorization-bin";
 constexpr std::string_view kCertificate = "freshet-certificate";
@@ -46,7 +46,7 @@ std::string_view MarkOfKey() {
     auto* const mark = new std::string(1, '\0');
     *mark += static_cast<char>(kKey.size());
     *mark += kKey;
-    // gRPC puts a zero before a value that is not in base64.
+    // gRPC puts a zero byte before a value that is not in base64.
     *mark += static_cast<char>(OwnKey().size() + 1);
     *mark += '\0';
     return mark;

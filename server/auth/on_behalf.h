@@ -1,6 +1,6 @@
-// Calls that one part of Freshet makes to another for a client. The HTTP port calls the services of
-// its own server; a standby calls the server that serves. Metadata carries what the client has
-// shown, and a key that proves the metadata.
+// Calls that one part of Freshet makes to another on behalf of a client. The HTTP port calls the
+// services of its own server; a standby, or a server of another division, forwards calls. The
+// metadata of a call has the client's credentials, and a key that proves that they are genuine.
 #ifndef FRESHET_SERVER_AUTH_ON_BEHALF_H_
 #define FRESHET_SERVER_AUTH_ON_BEHALF_H_
 
@@ -14,48 +14,51 @@
 
 namespace freshet {
 
-// The key of this process: 32 random bytes. A caller that has it is always believed. Thread-safe.
+// The key of this process: 32 random bytes. The server believes all metadata of a caller that has
+// the key. Thread-safe.
 [[nodiscard]] const std::string& OwnKey();
-// The bytes right before the key in the headers of a call on behalf of a client. gRPC sends them as
-// HPACK's literal that is not indexed (RFC 7541, section 6.2.2), with a value that is not encoded.
-// Thread-safe.
+// The bytes right before the key in the HPACK headers of a call on behalf of a client. gRPC sends
+// the key as a literal header field without indexing (RFC 7541, section 6.2.2), with a value that
+// is not encoded. Thread-safe.
 [[nodiscard]] std::string_view MarkOfKey();
 
-// The proof of identity that a client has shown. Value type, thread-compatible.
+// The credentials that a client has shown, in a form that can be forwarded. Value type,
+// thread-compatible.
 struct ShownByClient {
   std::vector<std::string> authorizations;  // values of the header
-  bool certificate = false;                 // a certificate was checked
+  bool certificate = false;                 // a certificate was shown and checked
   std::vector<std::string> names;           // in the certificate
   Instant certificate_ends = Instant::Infinite();
   std::string address;  // IpAddressText of the client
-  // Whether the request was already sent on to this server as the owner, and goes no further.
+  // Whether another server has forwarded the request here. It is then not forwarded again.
   bool sent_on = false;
-  // Whether the request is one of the console, whose one thread waits for no division that has been
-  // away (LetInAlready).
+  // Whether the request comes from the HTTP port (LetInAlready). The console has only one thread,
+  // so this call does not wait for a division whose server is away.
   bool hurried = false;
 };
 
-// Makes the metadata of a call on behalf of the client, to a server with this key. Thread-safe.
+// Makes the metadata of a call on behalf of the client, for the server with this key. Thread-safe.
 [[nodiscard]] std::vector<std::pair<std::string, std::string>> OnBehalfOf(
     const ShownByClient& client, const std::string& key);
-// Makes metadata beside that of OnBehalfOf: this process has already checked that the client may
-// make the call. It goes to no other process. Thread-safe.
+// Makes a pair to add to the metadata of OnBehalfOf. It says that this process has already checked
+// that the client may make the call. Calls to other processes do not carry it. Thread-safe.
 [[nodiscard]] std::pair<std::string, std::string> LetInAlready();
-// Whether this is a name of such metadata, which no client may send. Thread-safe.
+// Whether OnBehalfOf or LetInAlready makes metadata of this name. Clients may not send it.
+// Thread-safe.
 [[nodiscard]] bool IsOnBehalf(std::string_view name);
 
 // Reads the metadata of a call. Owner thread only.
 class OnBehalfReader {
  public:
   void Add(std::string_view name, std::string_view value);
-  // Returns what the client of the call has shown; unset = the call is for no client, or lacks the
-  // key of this process.
+  // Returns the credentials of the client; unset = the call is not on behalf of a client, or lacks
+  // the key of this process.
   [[nodiscard]] std::optional<Credentials> Take();
-  // Returns the same as the client sent it, to forward it.
+  // Returns the same credentials in the form that can be forwarded.
   [[nodiscard]] std::optional<ShownByClient> TakeShown();
-  // Whether the call has another key: it was meant for a process that has ended.
+  // Whether the call has the key of another process: it was meant for a server that has ended.
   [[nodiscard]] bool mistaken() const { return has_key_ && !believed_; }
-  // Whether the call carries proof that it was already let in.
+  // Whether this process has already checked that the client may make the call (LetInAlready).
   [[nodiscard]] bool let_in() const { return believed_ && let_in_; }
 
  private:

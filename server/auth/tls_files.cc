@@ -30,7 +30,7 @@ using BioPtr = std::unique_ptr<BIO, Free>;
 using X509Ptr = std::unique_ptr<X509, Free>;
 using KeyPtr = std::unique_ptr<EVP_PKEY, Free>;
 
-// Tells sessions of this server from others that OpenSSL may keep.
+// The session id context. It keeps sessions of this server apart from others that OpenSSL may hold.
 constexpr unsigned char kSessions[] = "freshet";
 
 BioPtr Memory(const std::string& text) {
@@ -45,7 +45,7 @@ Instant InstantOf(const ASN1_TIME* time) {
   return Instant::FromUnixSeconds(timegm(&parts));
 }
 
-// Every certificate of a text, in its order.
+// Reads all certificates in the text, in order.
 StatusOr<std::vector<X509Ptr>> ReadCertificates(std::string_view setting, const std::string& path,
                                                 const std::string& pem) {
   const BioPtr bio = Memory(pem);
@@ -101,7 +101,7 @@ Status UseClientCa(const TlsPaths& paths, TlsMaterial* material) {
   SSL_CTX* context = material->context.get();
   X509_STORE* store = SSL_CTX_get_cert_store(context);
   for (const X509Ptr& one : all) {
-    // Clients get the names of the authorities, so that browsers know which certificates to offer.
+    // The handshake names the authorities, so that browsers know which certificates to offer.
     const bool used = X509_STORE_add_cert(store, one.get()) == 1 &&
                       SSL_CTX_add_client_CA(context, one.get()) == 1;
     ERR_clear_error();
@@ -126,8 +126,8 @@ std::string AddressText(const std::string& bytes) {
   return inet_ntop(v4 ? AF_INET : AF_INET6, bytes.data(), text, sizeof(text));
 }
 
-// Returns an empty text for a name that is not compared, because its kind is not supported, or it
-// looks like another kind.
+// Returns an empty text for a name that must not be compared: its kind is not supported, or its
+// text has the form of another kind.
 std::string NameOf(const GENERAL_NAME& name) {
   const auto of_kind = [](std::string text, NameKind kind) {
     return KindOfName(text) == kind ? text : std::string();
@@ -210,7 +210,7 @@ StatusOr<TlsMaterial> LoadTls(const TlsPaths& paths) {
   CHECK(SSL_CTX_set_min_proto_version(context, TLS1_2_VERSION) == 1, "OpenSSL has no TLS 1.2");
   SSL_CTX_set_options(context, SSL_OP_NO_RENEGOTIATION | SSL_OP_NO_COMPRESSION |
                                    SSL_OP_IGNORE_UNEXPECTED_EOF | SSL_OP_CIPHER_SERVER_PREFERENCE);
-  // The same as gRPC: authenticated ciphers of TLS 1.2 with forward secrecy.
+  // The same ciphers as gRPC uses: authenticated ciphers of TLS 1.2 with forward secrecy.
   CHECK(SSL_CTX_set_cipher_list(context, "ECDHE+AESGCM:ECDHE+CHACHA20") == 1, "no ciphers");
   SSL_CTX_set_mode(context, SSL_MODE_RELEASE_BUFFERS);
   (void)SSL_CTX_set_session_id_context(context, kSessions, sizeof(kSessions) - 1);

@@ -24,16 +24,17 @@ struct SslContextFree {
   void operator()(SSL_CTX* context) const { SSL_CTX_free(context); }
 };
 
-// The certificates and the TLS context made of them. Immutable once made; thread-safe.
+// A server's certificates and key, and the TLS context made of them. Immutable once made;
+// thread-safe.
 struct TlsMaterial {
   std::string certificate;  // PEM: the server's, then the intermediate ones
   std::string key;          // PEM
-  std::string client_ca;    // PEM; empty = clients show no certificates
+  std::string client_ca;    // PEM; empty = no client certificates
   Instant not_before;       // of the server's certificate
   Instant not_after;
-  Instant client_ca_not_after;  // the earliest of them; the epoch without a client CA
-  // For connections that Freshet makes itself, TLS 1.2 and above. A client may show a certificate;
-  // if the client CA has not signed it, the connection ends.
+  Instant client_ca_not_after;  // when its first certificate expires; the epoch = no client CA
+  // For the HTTP port; gRPC makes its own contexts. TLS 1.2 or later. A client may show a
+  // certificate. If the client CA has not signed it, the handshake fails.
   std::unique_ptr<SSL_CTX, SslContextFree> context;
   uint64_t version = 0;  // rises with every change
 };
@@ -45,22 +46,22 @@ struct TlsPaths {
   std::string client_ca;  // empty = none
 };
 
-// Loads the files. InvalidArgument or NotFound names the setting at fault: a file that cannot be
-// read or holds no PEM, or a key that does not fit the certificate. A certificate that has ended is
-// no fault.
+// Loads the files. InvalidArgument or NotFound names the setting at fault: a file cannot be read or
+// holds no PEM, or the key does not belong to the certificate. An expired certificate is not an
+// error.
 [[nodiscard]] StatusOr<TlsMaterial> LoadTls(const TlsPaths& paths);
 
 // Reads a PEM file without parsing it. InvalidArgument or NotFound names the setting of a file that
 // cannot be read or is too large.
 [[nodiscard]] StatusOr<std::string> ReadPem(std::string_view setting, const std::string& path);
 
-// The subject alternative names of the certificate that the peer has shown and that was checked:
-// DNS names, URIs, mail and IP addresses. Unset = the peer has shown none.
+// The subject alternative names of the peer's certificate: DNS names, URIs, mail and IP addresses.
+// Unset = the peer has shown no certificate, or one that was not verified.
 [[nodiscard]] std::optional<std::vector<std::string>> PeerNames(SSL* connection);
-// The end of the certificate that the peer has shown; far away = it has shown none.
+// When the peer's certificate expires; Instant::Infinite() = the peer has shown none.
 [[nodiscard]] Instant PeerCertificateEnd(SSL* connection);
-// The end of a certificate in PEM; the epoch = the text is no certificate. Parses the same text
-// only once. Thread-safe.
+// When a certificate in PEM expires; the epoch = the text is no certificate. Remembers the results
+// of recent calls. Thread-safe.
 [[nodiscard]] Instant CertificateEnd(std::string_view pem);
 
 }  // namespace freshet
