@@ -1,4 +1,4 @@
-// Checks of a configuration: of each value on its own, and of values together.
+// Checks a configuration: each value on its own, and values that depend on each other.
 #include <algorithm>
 #include <utility>
 
@@ -81,7 +81,8 @@ Status CheckFrontier(const ServerConfig& config) {
   return absl::OkStatus();
 }
 
-// Bytes of metadata in one row of a log; a message of Kafka has a million bytes.
+// The most bytes of metadata in one row of the log. By default a message of Kafka has at most a
+// million bytes.
 constexpr size_t kMostMetadataInLog = size_t{512} << 10;
 
 Status CheckClusterFrontier(const ServerConfig& config) {
@@ -93,7 +94,7 @@ Status CheckClusterFrontier(const ServerConfig& config) {
         "allowed",
         config.frontier_limits.metadata_bytes, kMostMetadataInLog);
   }
-  // All divisions have pages of such URLs.
+  // URLs of these crawl ids have pages in all divisions.
   if (cluster.divisions == 1 || !cluster.address.empty()) return absl::OkStatus();
   for (const auto& [key, crawls] : {std::pair("scheduled_crawls", &config.frontier_scheduled),
                                     std::pair("shadow_crawls", &config.frontier_shadow)}) {

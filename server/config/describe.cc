@@ -13,7 +13,8 @@ namespace {
 
 constexpr size_t kWidth = 100;
 
-// Whether operators can set the key at run time: such a value is stored, and wins.
+// Whether operators can set the key at run time. The store keeps the value that they set, which
+// overrides the configuration.
 bool IsStored(const ConfigKey& key) {
   return key.name == "crawl_rate" || key.name == "policy" || key.name == "politeness.min_delay" ||
          key.name == "politeness.max_in_flight" || key.name == "politeness.min_page_interval" ||
@@ -25,7 +26,7 @@ std::string_view LocalName(const ConfigKey& key) {
                                : std::string_view(key.name).substr(key.section().size() + 1);
 }
 
-// Makes a comment of the text, indented by `indent` spaces.
+// Makes a YAML comment of the text, indented by `indent` spaces.
 std::string Comment(const std::string& text, size_t indent) {
   std::istringstream words(text);
   std::string out;
@@ -42,7 +43,7 @@ std::string Comment(const std::string& text, size_t indent) {
   return line.empty() ? out : out + begin + line + '\n';
 }
 
-// Calls `begin` once for each section, and `each` for its keys in their order.
+// Calls `begin` once for each section, and `each` for each of its keys, in order.
 void ForSections(const std::function<void(std::string_view section)>& begin,
                  const std::function<void(const ConfigKey& key)>& each) {
   std::string_view section = "none yet";

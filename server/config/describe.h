@@ -11,8 +11,8 @@
 
 namespace freshet {
 
-// Writes all values as a file that would give them, and where each comes from. The text holds no
-// secret: a configuration only has paths of secrets.
+// Writes all values as a file that would set them, each with its origin. The text holds no secrets:
+// secret values of cluster.properties are hidden, and other settings only have paths of secrets.
 [[nodiscard]] std::string ConfigText(const LoadedConfig& loaded);
 
 // Makes deploy/freshet.schema.json: JSON Schema, draft 7.

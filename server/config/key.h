@@ -1,6 +1,7 @@
 // The table of configuration keys: their names, types, bounds, readers, writers, checks and
-// descriptions. The file, the environment and the command line are read by it. `--print-config`,
-// the schema for editors, the reference and the example file are made from it.
+// descriptions. The server uses this table to read the file, the environment and the command line.
+// It makes `--print-config`, the schema for editors, the reference and the example file from the
+// same table.
 #ifndef FRESHET_SERVER_CONFIG_KEY_H_
 #define FRESHET_SERVER_CONFIG_KEY_H_
 
@@ -53,21 +54,22 @@ struct ConfigKey {
   Effect effect = Effect::kRestart;
   std::string flag;  // "--crawl-rate"; empty = none
   std::vector<std::string> choices;
-  // The bounds of the value on its own; unset = none.
+  // The bounds of the value; unset = none.
   std::optional<double> low;
   std::optional<double> high;
-  bool or_zero = false;  // 0 is allowed below `low`
+  bool or_zero = false;  // 0 is allowed although it is below `low`
 
-  // Reads a single value. InvalidArgument says what is wrong with the text.
+  // Reads a single value; nullptr = the value is a list or a map. InvalidArgument says what is
+  // wrong with the text.
   std::function<Status(const std::string& text, ServerConfig* config)> set;
-  // Reads any other value. InvalidArgument begins with the key at fault.
+  // Reads a list or a map. InvalidArgument begins with the key at fault.
   std::function<Status(const std::string& key, const YAML::Node& node, ServerConfig* config)> read;
-  // Writes the value in one line, as in a file.
+  // Writes the value on one line, as in a file.
   std::function<std::string(const ServerConfig& config)> write;
-  // Checks the value on its own; null = anything that could be read is good.
+  // Checks the value; nullptr = every value that `set` or `read` accepts is valid.
   std::function<Status(const ServerConfig& config)> check;
-  // Copies the value into a config that others may be reading. nullptr = the users of the value are
-  // notified instead, or it needs a restart.
+  // Copies the value into a configuration that other threads may be reading. nullptr = a reload
+  // notifies the users of the value instead, or a change needs a restart.
   std::function<void(const ServerConfig& from, ServerConfig* to)> copy;
 
   [[nodiscard]] bool scalar() const { return set != nullptr; }
@@ -93,9 +95,9 @@ struct ConfigKey {
 
 // All keys in the order of the example file. Thread-safe.
 [[nodiscard]] const std::vector<ConfigKey>& AllKeys();
-// nullptr = there is no such key. Thread-safe.
+// nullptr = no key has this name. Thread-safe.
 [[nodiscard]] const ConfigKey* FindKey(std::string_view name);
-// Whether any key lies in this section. Thread-safe.
+// Whether there is a section of this name. Thread-safe.
 [[nodiscard]] bool IsSection(std::string_view name);
 
 // The description of a section; empty = the descriptions of its keys suffice.

@@ -1,6 +1,8 @@
-// Makers of rows of the table of keys, by the type of the value. Only for server/config/keys_*.cc.
+// Functions that make rows of the table of keys, one for each type of value. Only for
+// server/config/keys_*.cc.
 //
-// All functions are thread-safe. `at` gives the field of a configuration, constant or not: At(...).
+// All functions are thread-safe. The argument `at` returns the value's field in a configuration,
+// which may be const: see At.
 #ifndef FRESHET_SERVER_CONFIG_KEY_MAKERS_H_
 #define FRESHET_SERVER_CONFIG_KEY_MAKERS_H_
 
@@ -21,10 +23,11 @@ namespace freshet {
 inline constexpr Duration kYear = Duration::Days(366);
 inline constexpr Duration kSecond = Duration::Seconds(1);
 inline constexpr Duration kMilli = Duration::Millis(1);
-// The highest count of things that exist at a time: a machine has no room for more.
+// The upper bound for numbers of things that exist at the same time: a machine has no room for
+// more.
 inline constexpr int64_t kMost = 1'000'000;
 
-// A field of a section.
+// Makes the argument `at` for a field, or for a field of a part.
 template <typename S, typename M>
 auto At(M S::*field) {
   return [field](auto* config) -> auto& { return config->*field; };
@@ -70,7 +73,7 @@ ConfigKey FlagKey(std::string name, A at) {
   return key;
 }
 
-// Makes a key for a whole number in any integer type.
+// Makes a key for a whole number, with a field of any integer type.
 template <typename A>
 ConfigKey CountKey(std::string name, A at, int64_t low, int64_t high) {
   ConfigKey key = MakeKey(std::move(name), KeyType::kInteger, at);
@@ -112,7 +115,7 @@ ConfigKey SpanKey(std::string name, A at, Duration low, Duration high, bool or_z
   return key;
 }
 
-// Makes a key for items a second.
+// Makes a key for a rate in items a second.
 template <typename A>
 ConfigKey ItemRateKey(std::string name, A at) {
   ConfigKey key = MakeKey(std::move(name), KeyType::kNumber, at);
@@ -128,7 +131,7 @@ ConfigKey ItemRateKey(std::string name, A at) {
   return key;
 }
 
-// Makes a key for a text out of a few.
+// Makes a key for one of several texts.
 template <typename A>
 ConfigKey ChoiceKey(std::string name, A at, std::vector<std::string> choices) {
   ConfigKey key = TextKey(std::move(name), at);
@@ -150,7 +153,7 @@ ConfigKey NamesKey(std::string name, A at) {
   return key;
 }
 
-// Makes a key with a reader and a writer of its own. `parse` gives StatusOr of the field's type.
+// Makes a key with a special reader and writer. `parse` returns StatusOr of the field's type.
 template <typename A, typename Parse, typename Write>
 ConfigKey ParsedKey(std::string name, KeyType type, A at, Parse parse, Write write) {
   ConfigKey key = MakeKey(std::move(name), type, at);

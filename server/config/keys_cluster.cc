@@ -13,7 +13,7 @@ namespace {
 using C = ServerConfig;
 using Cluster = ClusterConfig;
 
-// Characters of Kafka's names of topics, less those that are appended.
+// Kafka allows 249 characters in the name of a topic. The rest is for what Freshet appends.
 constexpr size_t kMaxNameBytes = 200;
 
 bool MayName(char c) {

@@ -1,4 +1,4 @@
-// Keys of the crawl: rate, policy, politeness, pauses of pages that give trouble.
+// Keys of the crawl: rate, policy, politeness, and the pauses of pages after failures.
 #include "core/base/id_limits.h"
 #include "core/base/limits.h"
 #include "core/base/text.h"

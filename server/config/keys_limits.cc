@@ -1,4 +1,4 @@
-// Keys of clients' limits: leases, connections, streams, items, workers.
+// Keys that limit clients: leases, connections, streams, items, workers.
 #include "core/base/id_limits.h"
 #include "core/base/limits.h"
 #include "server/base/limits.h"
@@ -24,7 +24,7 @@ std::vector<ConfigKey> LeaseKeys() {
                 "doubles the pause; 0: no pause."),
       SpanKey("leases.max_backoff", At(&C::max_lease_backoff), Duration(), kYear)
           .Says("Longest pause of a page after expired leases."),
-      // A byte of the page holds the count.
+      // The record of a page stores this count in one byte.
       CountKey("leases.max_unanswered", At(&C::max_unanswered_leases), 1, UINT8_MAX)
           .Says(
               "After this number of expired leases in a row, the page waits for its normal turn."),

@@ -20,7 +20,7 @@ int LineOf(const YAML::Node& node) { return node.Mark().line + 1; }
 
 std::string_view KeyIn(std::string_view message) { return message.substr(0, message.find(": ")); }
 
-// The names that a section, or the top of a file, may hold.
+// The names of all keys and sections.
 std::vector<std::string> KnownNames() {
   std::set<std::string> names;
   for (const ConfigKey& key : AllKeys()) {
@@ -65,7 +65,7 @@ class FileReader {
       if (value.IsMap()) return ReadMap(value, name + ".");
       return Fault(at, name + ": is not a section, which has keys of its own");
     }
-    // A dot within a name means nothing: `limits.streams: 5` is no section.
+    // A name at the top of a file must have no dot: `limits.streams: 5` sets no key.
     const ConfigKey* key = name.find('.') != std::string::npos && top ? nullptr : FindKey(name);
     if (key == nullptr) return Fault(at, Unknown("unknown key", name, KnownNames()));
     if (key->scalar() && !value.IsScalar()) return Fault(at, name + ": is not a single value");
@@ -107,7 +107,7 @@ bool EndsWith(std::string_view text, std::string_view end) {
   return text.size() >= end.size() && text.substr(text.size() - end.size()) == end;
 }
 
-// Whether Kubernetes sets the variable in every container of a service called freshet, or
+// Whether Kubernetes sets the variable in containers because a service is called freshet or
 // freshet-something.
 bool IsOfKubernetes(std::string_view name) {
   return EndsWith(name, "_SERVICE_HOST") || EndsWith(name, "_PORT") ||
@@ -134,7 +134,7 @@ void LoadEnvironment(const Environment& environment, LoadedConfig* loaded) {
     for (const ConfigKey& key : AllKeys()) {
       if (key.scalar()) names.push_back(key.environment());
     }
-    // A name far from every key belongs to another program.
+    // A name that resembles no key belongs to another program.
     if (DidYouMean(name, names).empty()) continue;
     loaded->problems.push_back({.text = Unknown("unknown variable", name, names)});
   }
@@ -162,8 +162,8 @@ void LoadFlags(const CommandLine& line, LoadedConfig* loaded) {
   if (line.insecure) set("insecure", "true");
 }
 
-// Adds a problem that begins with a key. A key in the file gets its line; a flag or variable
-// replaces the key.
+// Adds a problem that begins with a key. If the file sets the key, the problem gets the line. If a
+// flag or a variable sets it, the name of the flag or variable replaces the key.
 void AddProblemOfKey(std::string text, LoadedConfig* loaded) {
   const std::string_view name = KeyIn(text);
   const auto it = loaded->origins.find(std::string(name));

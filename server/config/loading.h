@@ -1,5 +1,5 @@
-// Makes a configuration from a file, the environment and the command line. Tells the origin of each
-// value, and all that is wrong.
+// Loads a configuration from a file, the environment and the command line. Reports the origin of
+// each value, and all faults.
 #ifndef FRESHET_SERVER_CONFIG_LOADING_H_
 #define FRESHET_SERVER_CONFIG_LOADING_H_
 
@@ -20,13 +20,13 @@ namespace freshet {
 struct ConfigOrigin {
   enum class Kind { kDefault, kFile, kEnvironment, kFlag };
   Kind kind = Kind::kDefault;
-  int line = 0;  // of the file
+  int line = 0;  // line of the file; 0 = the value is not from a file
 };
 
 // A fault of a configuration. Value type, thread-compatible.
 struct ConfigProblem {
   std::string text;  // begins with the key at fault, or `config`
-  int line = 0;      // of the file; 0 = of no single line
+  int line = 0;      // line of the file; 0 = no single line
 };
 
 // A configuration with the origins of its values. Value type, thread-compatible.
@@ -37,27 +37,28 @@ struct LoadedConfig {
       origins;  // by key; keys that are not here have kDefault
   std::vector<ConfigProblem> problems;
 
-  // The first problem, and how many more there are; OK = none.
+  // The first problem, and the number of further problems; OK = none.
   [[nodiscard]] Status status() const;
   // The origin of a key, for people: "default", "freshet.yaml:12", "FRESHET_SHARDS", "--shards".
   [[nodiscard]] std::string OriginOf(const ConfigKey& key) const;
-  // The problem with its file and line in front.
+  // The problem, preceded by its file and line.
   [[nodiscard]] std::string Describe(const ConfigProblem& problem) const;
 };
 
 // All functions are thread-safe.
 
-// The names and values of all variables.
+// The names and values of environment variables.
 using Environment = std::vector<std::pair<std::string, std::string>>;
 [[nodiscard]] Environment ProcessEnvironment();
 
-// Loads a configuration. Flags win over the environment, the environment over the file, the file
-// over the defaults. A variable that begins with FRESHET_ is a problem unless it is a key or
-// belongs to the client. Variables that Kubernetes makes for a service of this name are no problem
-// either.
+// Loads a configuration. Flags override the environment, the environment overrides the file, and
+// the file overrides the defaults. A variable that begins with FRESHET_ and is no key is a problem
+// if its name resembles that of a key. Variables of Freshet's other programs, and variables that
+// Kubernetes sets for a service of this name, are ignored.
 [[nodiscard]] LoadedConfig LoadConfig(const CommandLine& line, const Environment& environment);
 
-// Applies YAML text on top of what is loaded. Leaves faults out and adds them to the problems.
+// Applies YAML text to a configuration that is already loaded. Skips faulty values, and adds them
+// to the problems.
 void LoadYaml(std::string_view yaml, LoadedConfig* loaded);
 
 // Finds all faults of a configuration; each begins with its key.

@@ -1,4 +1,4 @@
-// Makes the schema of a configuration for editors.
+// Makes the JSON schema of a configuration file, for editors.
 #include <string_view>
 
 #include "nlohmann/json.hpp"

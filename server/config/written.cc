@@ -52,7 +52,7 @@ std::string WriteRule(const HostRule& rule) {
 
 std::string WriteText(std::string_view text) {
   YAML::Emitter out;
-  // Words that YAML would not take for a text.
+  // Words that YAML would not read as strings.
   static constexpr std::array<std::string_view, 8> kWords = {"true", "false", "yes",  "no",
                                                              "on",   "off",   "null", "~"};
   const bool plain = !text.empty() && std::find(kWords.begin(), kWords.end(), text) == kWords.end();

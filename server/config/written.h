@@ -1,4 +1,4 @@
-// Values of a configuration as a file has them, and the few readers that need no table.
+// Writes values of a configuration as in a file, and reads values that need no table of keys.
 //
 // All functions are thread-safe.
 #ifndef FRESHET_SERVER_CONFIG_WRITTEN_H_
@@ -24,11 +24,11 @@ class Node;
 
 namespace freshet {
 
-// As YAML, in quotes if necessary.
+// Writes a text as YAML, in quotes if necessary.
 [[nodiscard]] std::string WriteText(std::string_view text);
-// In the largest unit that makes it a whole number: "5m", "250ms", "0s".
+// Writes a duration in the largest unit that makes it a whole number: "5m", "250ms", "0s".
 [[nodiscard]] std::string WriteSpan(Duration span);
-// The shortest text that reads as the same number.
+// Writes the shortest text that reads as the same number.
 [[nodiscard]] std::string WriteNumber(double number);
 [[nodiscard]] std::string WriteNames(const std::vector<std::string>& names);
 [[nodiscard]] std::string WriteCap(const CrawlCap& cap);
@@ -42,26 +42,28 @@ namespace freshet {
                                 std::string_view high);
 
 [[nodiscard]] StatusOr<bool> ParseFlagValue(std::string_view text);
-// Items a second, from limits::kLeastItemsPerSecond to limits::kMostItemsPerSecond; 0 = no limit.
+// Reads a rate in items a second, from limits::kLeastItemsPerSecond to limits::kMostItemsPerSecond;
+// 0 = no limit.
 [[nodiscard]] StatusOr<double> ParseItemRate(std::string_view text);
 [[nodiscard]] Status CheckChoice(std::string_view text, const std::vector<std::string>& choices);
-// Replaces the names read before. InvalidArgument begins with `key`.
+// Reads a list of names into `names`, which loses its earlier names. InvalidArgument begins with
+// `key`.
 [[nodiscard]] Status ReadNames(const std::string& key, const YAML::Node& node,
                                std::vector<std::string>* names);
 
-// Reads a map from names to single values, each name once. `what` describes it: "sources to
-// numbers". Calls `take` for each; a status that is not OK ends the reading. InvalidArgument begins
-// with the key at fault.
+// Reads a map from names to single values. `what` describes the map in errors: "sources to
+// numbers". Calls `take` for each entry, and stops if `take` fails. InvalidArgument begins with the
+// key at fault; a name must not occur twice.
 [[nodiscard]] Status ReadScalars(
     const std::string& key, const YAML::Node& node, std::string_view what,
     const std::function<Status(const std::string& name, const std::string& text)>& take);
-// The error for a name that is no module of the log.
+// The text of the error for a name that is not a module of the log.
 [[nodiscard]] std::string WrongModule(std::string_view name);
-// Reads a map from modules of the log to levels, as ReadNames does.
+// Reads a map from modules of the log to levels, like ReadNames.
 [[nodiscard]] Status ReadLogLevels(const std::string& key, const YAML::Node& node,
                                    std::map<std::string, std::string>* levels);
 
-// Reads a map from names to texts, as ReadNames does.
+// Reads a map from names to texts, like ReadNames.
 [[nodiscard]] Status ReadTexts(const std::string& key, const YAML::Node& node,
                                std::map<std::string, std::string>* texts);
 
