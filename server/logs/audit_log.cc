@@ -36,8 +36,8 @@ void ForTexts(Entry& entry, const Visit& visit) {
   visit("outcome", entry.outcome);
 }
 
-// Reads up to `most` bytes at the end of a file, from the beginning of a line on. Empty = there is
-// no file.
+// Reads up to `most` bytes from the end of a file, starting at the beginning of a line. Empty = the
+// file does not exist, or cannot be read.
 std::string ReadTail(const std::string& path, size_t most) {
   const std::unique_ptr<std::FILE, int (*)(std::FILE*)> file(std::fopen(path.c_str(), "rb"),
                                                              &std::fclose);
@@ -119,7 +119,7 @@ class AuditLog::File {
       return InvalidArgument("audit_log: {} is not a regular file", options_.path);
     }
     bytes_ = static_cast<size_t>(about.st_size);
-    // A crash may have torn the last line; the next entry begins a new one.
+    // A crash may have cut off the last line. The next entry then begins a new line.
     const std::string tail = ReadTail(options_.path, 1);
     torn_ = bytes_ > 0 && tail != "\n" && !tail.empty();
     return absl::OkStatus();
@@ -129,7 +129,7 @@ class AuditLog::File {
     if (torn_) text.insert(0, 1, '\n');
     if (bytes_ > 0 && bytes_ + text.size() > options_.max_bytes) RETURN_IF_ERROR(Rotate());
     if (descriptor_ < 0) RETURN_IF_ERROR(Open());
-    // The line is torn until all of it is written.
+    // The line counts as torn until all of it is written.
     torn_ = true;
     for (size_t written = 0; written < text.size();) {
       const ssize_t more = ::write(descriptor_, text.data() + written, text.size() - written);
@@ -182,7 +182,7 @@ StatusOr<std::unique_ptr<AuditLog>> AuditLog::Open(AuditOptions options, Clock& 
   auto file = std::make_unique<File>(options);
   RETURN_IF_ERROR(file->Open());
   std::deque<AuditEntry> recent;
-  // The file may be new: then most entries are in the one before.
+  // The current file may be new. Then most entries are still in FILE.1.
   for (const std::string& path : {options.path + ".1", options.path}) {
     ParseLines(ReadTail(path, options.max_bytes), &recent);
   }
@@ -234,7 +234,8 @@ bool AuditLog::Admit(Repeats<AuditEntry>& repeats, AuditEntry* entry, const std:
                      Done* done) {
   entry->at = clock_.Now();
   if (repeats.Admit(kind, *entry, entry->at)) return true;
-  // The thread then looks again when the minute is over.
+  // The thread may be waiting for an hour. It wakes up, and then waits only until the minute has
+  // ended.
   wake_.NotifyAll();
   if (*done) waiting_.push_back({.entry = {}, .done = std::move(*done)});
   return false;
@@ -306,7 +307,7 @@ std::vector<AuditLog::Waiting> AuditLog::Overdue(bool all) {
 }
 
 void AuditLog::Write(std::vector<Waiting> entries) {
-  // Entries without an action only wake their callers, and are not written.
+  // An entry without an action is not written. It only carries `done`.
   std::vector<std::string> lines;
   for (const Waiting& waiting : entries) {
     if (!waiting.entry.action.empty()) lines.push_back(AuditLine(waiting.entry));

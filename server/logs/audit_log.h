@@ -1,9 +1,9 @@
-// The audit log: a line of JSON for each change of the server by an authorized client, and for each
-// refused attempt. Lines are on the disk before `done` is called, so an answer that waits for it
-// never leaves without its line.
+// The audit log: one line of JSON for each change that an authorized client makes to the server,
+// and for each refused attempt. `done` is called after the line is on disk. So an answer that waits
+// for `done` is never sent before its line is written.
 //
-// The file is bounded: past `max_bytes` it becomes FILE.1, the former FILE.1 becomes FILE.2 and so
-// on; the oldest goes.
+// The log is bounded. When the file would exceed `max_bytes`, it is renamed to FILE.1, the former
+// FILE.1 to FILE.2 and so on; the oldest file is deleted.
 #ifndef FRESHET_SERVER_LOGS_AUDIT_LOG_H_
 #define FRESHET_SERVER_LOGS_AUDIT_LOG_H_
 
@@ -28,7 +28,7 @@
 
 namespace freshet {
 
-// One change, or an attempt. Texts longer than kMaxAuditTextBytes are cut. Value type,
+// One change, or one attempt. Texts longer than kMaxAuditTextBytes are cut. Value type,
 // thread-compatible.
 struct AuditEntry {
   Instant at;              // set by Append
@@ -39,14 +39,14 @@ struct AuditEntry {
   std::string request;     // the request as JSON
   std::string before;      // the state before, as JSON; empty = not known, or none
   std::string after;       // the state after, as JSON; empty = not known, or none
-  std::string outcome;     // "OK", or the name of a code and the reason
-  uint64_t repeats = 0;    // similar entries left out since the last one
+  std::string outcome;     // "OK", or an error code and the reason
+  uint64_t repeats = 0;    // similar entries that were left out since the last one
 };
 
 inline constexpr size_t kMaxAuditTextBytes = 4096;
-// Entries kept in memory for Recent.
+// The number of entries that are kept in memory for Recent.
 inline constexpr size_t kMaxRecentAudit = 1000;
-// Entries that wait for the disk; one more is refused.
+// The number of entries that may wait for the disk. Further entries are refused.
 inline constexpr size_t kMaxWaitingAudit = 4096;
 
 struct AuditOptions {
@@ -73,18 +73,19 @@ class AuditLog {
   AuditLog(const AuditLog&) = delete;
   AuditLog& operator=(const AuditLog&) = delete;
 
-  // Writes the entry, then calls `done` if there is one: on the log's thread, or on this one when
-  // too many wait. Not OK: the entry is not on the disk, which the server's log reports too.
+  // Queues the entry, and calls `done` (nullptr = none) once it is written, on the log's thread. If
+  // kMaxWaitingAudit entries wait already, calls `done` at once on the caller's thread. Not OK: the
+  // entry is not on disk; the server's log reports this too.
   void Append(AuditEntry entry, Done done = nullptr) FRESHET_EXCLUDES(mutex_);
-  // Appends an entry that anybody can cause at will, such as a refused attempt: a few a minute of a
-  // kind are written, the others counted (AuditEntry::repeats).
+  // Appends an entry that any client can cause at will, such as a refused attempt. Only a few
+  // entries of a kind are written each minute. The others are counted (AuditEntry::repeats).
   void AppendLimited(AuditEntry entry, const std::string& kind, Done done = nullptr)
       FRESHET_EXCLUDES(mutex_);
-  // Appends a change of a thing that programs may change all the time. A few a minute of each kind
-  // are written, and all entries of a kind that is not remembered.
+  // Appends a change of a thing that programs may change all the time. Works like AppendLimited,
+  // except that once the log remembers the most kinds, all entries of new kinds are written.
   void AppendChange(AuditEntry entry, const std::string& kind, Done done = nullptr)
       FRESHET_EXCLUDES(mutex_);
-  // The newest entries that came at `since` or later, newest first.
+  // The newest entries that came at `since` or later, at most `most`, newest first.
   [[nodiscard]] std::vector<AuditEntry> Recent(size_t most, Instant since = Instant()) const
       FRESHET_EXCLUDES(mutex_);
   [[nodiscard]] AuditStats stats() const FRESHET_EXCLUDES(mutex_);
@@ -100,33 +101,35 @@ class AuditLog {
   AuditLog(AuditOptions options, Clock& clock, std::unique_ptr<File> file,
            std::deque<AuditEntry> recent);
   void Run() FRESHET_EXCLUDES(mutex_);
-  // Admits an entry to be written; false = it was counted, and `done` will be called.
+  // Decides whether an entry is written. False = the entry was counted instead, and `done` will be
+  // called.
   [[nodiscard]] bool Admit(Repeats<AuditEntry>& repeats, AuditEntry* entry, const std::string& kind,
                            Done* done) FRESHET_REQUIRES(mutex_);
-  // The entries about left-out entries that are due.
+  // Takes the entries that report left-out entries: for kinds whose minute has ended, or for all
+  // kinds.
   [[nodiscard]] std::vector<Waiting> Overdue(bool all) FRESHET_REQUIRES(mutex_);
   void Write(std::vector<Waiting> entries) FRESHET_EXCLUDES(mutex_);
 
   const AuditOptions options_;
   Clock& clock_;
-  const std::unique_ptr<File> file_;  // used by the thread alone
+  const std::unique_ptr<File> file_;  // used only by the thread
   mutable Mutex mutex_;
   Condition wake_;
   std::vector<Waiting> waiting_ FRESHET_GUARDED_BY(mutex_);
   std::deque<AuditEntry> recent_ FRESHET_GUARDED_BY(mutex_);
   Repeats<AuditEntry> repeats_ FRESHET_GUARDED_BY(mutex_);
-  // Separate, because clients choose the number of kinds.
+  // Separate from repeats_, because clients can invent kinds of changes.
   Repeats<AuditEntry> changes_ FRESHET_GUARDED_BY(mutex_);
   AuditStats stats_ FRESHET_GUARDED_BY(mutex_);
   LogLimit log_unwritten_ FRESHET_GUARDED_BY(mutex_);
   bool stopping_ FRESHET_GUARDED_BY(mutex_) = false;
-  std::thread thread_;  // last: it uses all of them
+  std::thread thread_;  // last: it uses all other members
 };
 
-// Makes one line of JSON without an end of line, in ASCII: no text of a client can end it or reach
-// a terminal. Thread-safe.
+// Writes the entry as one line of JSON in ASCII, without the end of the line. No text of a client
+// can end the line or send escape sequences to a terminal. Thread-safe.
 [[nodiscard]] std::string AuditLine(const AuditEntry& entry);
-// Reads such a line; unset = the text is no such line.
+// Reads a line that AuditLine made; unset = the text is no entry.
 [[nodiscard]] std::optional<AuditEntry> ParseAuditLine(std::string_view line);
 
 }  // namespace freshet

@@ -1,5 +1,5 @@
-// Texts in logs: no text of a client can end a line, begin another, reach a terminal as an escape
-// sequence, or fill the disk with one line.
+// Makes texts safe for logs. No client's text can end a line, begin another line, send an escape
+// sequence to a terminal, or fill the disk with one line.
 //
 // All functions are thread-safe.
 #ifndef FRESHET_SERVER_LOGS_LOG_TEXT_H_
@@ -14,15 +14,15 @@
 
 namespace freshet {
 
-// Bytes of one line, before escapes.
+// The most bytes of one line, before escaping.
 inline constexpr size_t kMaxLogLineBytes = 8192;
 
-// SafeText of at most `most` bytes. A longer text is cut, and ends with its size.
+// Returns SafeText of the first `most` bytes. If the text is longer, its size is appended.
 [[nodiscard]] std::string LogText(std::string_view text, size_t most = kMaxLogLineBytes);
 
-// "2026-01-02T03:04:05.000006Z".
+// Writes an instant as "2026-01-02T03:04:05.000006Z".
 [[nodiscard]] std::string TimeText(Instant at);
-// Reads such a text, to the microsecond and in UTC; unset = it is invalid.
+// Reads a text of the form that TimeText writes; unset = the text is invalid.
 [[nodiscard]] std::optional<Instant> ParseTimeText(const std::string& text);
 
 }  // namespace freshet

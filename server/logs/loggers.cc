@@ -27,7 +27,7 @@ constexpr std::array<std::string_view, kLogModules> kNames = {
     "grpc", "indexnow", "ops",  "ports",  "server", "store"};
 constexpr std::array<std::string_view, 6> kLevels = {"trace", "debug", "info",
                                                      "warn",  "error", "off"};
-// The time for which a repeated line is not written.
+// For this long, repetitions of a line are counted and not written.
 constexpr Duration kQuiet = Duration::Seconds(60);
 constexpr size_t kMaxFieldBytes = 1024;
 
@@ -39,7 +39,7 @@ std::string_view LevelName(Level level) {
   return kLevels.at(std::min<size_t>(static_cast<size_t>(level), 4));
 }
 
-// Writes a value in a line of text, in quotes where it could be taken for several.
+// Writes a value for a line of text, in quotes if it could be read as several values.
 std::string FieldText(std::string_view value) {
   const std::string text = LogText(value, kMaxFieldBytes);
   if (!text.empty() && text.find_first_of(" =\"") == std::string::npos) return text;
@@ -130,7 +130,7 @@ class Sink final : public spdlog::sinks::sink {
     const std::string text = fmt::format("repeated {} times: the line before this one", repeats_);
     repeats_ = 0;
     last_.clear();
-    // A repeated line belongs to no single call.
+    // The line with the count belongs to no single call.
     const std::string_view id = std::exchange(request_id, {});
     const LogFields* const said = std::exchange(fields, nullptr);
     Write(at, format_ == LogFormat::kText ? TextLine("server", last_level_, text, coloured_)

@@ -1,5 +1,5 @@
-// The log of the server: one line for each event, as text or JSON. Levels are set by module, at any
-// time.
+// The log of the server: one line for each event, as text or JSON. Each module has a level, which
+// can change at any time.
 //
 // All lines go through one sink. It escapes texts of clients (log_text.h), cuts long lines, and
 // counts repeated lines instead of writing them.
@@ -31,17 +31,17 @@ enum class LogModule : uint8_t {
   kIndexnow,  // pings
   kOps,       // disk space and health
   kPorts,     // connections
-  kServer,    // start, stop and all else
-  kStore,     // the library below the store
+  kServer,    // start, stop and everything else
+  kStore,     // the library that the store uses
 };
 inline constexpr size_t kLogModules = 12;
 
 // All functions are thread-safe.
 
-// The name of the module, such as "store". Names and modules are in alphabetic order.
+// The name of the module, such as "store". Names and modules are in alphabetical order.
 [[nodiscard]] std::string_view NameOf(LogModule module);
 [[nodiscard]] std::optional<LogModule> LogModuleNamed(std::string_view name);
-// trace, debug, info, warn, error, off.
+// The names of all levels: trace, debug, info, warn, error, off.
 [[nodiscard]] std::vector<std::string> LogLevelNames();
 
 // The logger of the module; spdlog's default logger is the one of kServer.
@@ -51,15 +51,15 @@ enum class LogFormat : uint8_t { kText, kJson };
 void SetLogFormat(LogFormat format);
 // Sends lines to `file`, which outlives all logging. The default is standard error.
 void SetLogFile(std::FILE* file);
-// Writes the counts of repeated lines that are not written yet.
+// Writes the count of repeated lines, if there are any, and flushes the file.
 void FlushLogs();
 
-// InvalidArgument: there is no such level.
+// InvalidArgument: no level has this name.
 [[nodiscard]] Status SetLogLevel(LogModule module, std::string_view level);
 [[nodiscard]] Status SetLogLevels(std::string_view level);
 [[nodiscard]] std::string LogLevelOf(LogModule module);
 
-// Logs a line with names and values besides its message.
+// Logs a line with a message and named values.
 using LogFields = std::vector<std::pair<std::string_view, std::string>>;
 void LogWith(LogModule module, spdlog::level::level_enum level, std::string_view message,
              LogFields fields);

@@ -1,5 +1,5 @@
-// Lets through a few entries a minute of each kind that clients can cause at will, and counts the
-// rest.
+// Limits entries that clients can cause at will. A few entries a minute of each kind are written,
+// and the rest are counted.
 #ifndef FRESHET_SERVER_LOGS_REPEATS_H_
 #define FRESHET_SERVER_LOGS_REPEATS_H_
 
@@ -14,7 +14,7 @@
 
 namespace freshet {
 
-// Remembers at most kMaxKinds kinds; further kinds are taken together as one. Thread-compatible.
+// Remembers at most kMaxKinds kinds; further kinds are counted together as one. Thread-compatible.
 template <typename Entry>
 class Repeats {
  public:
@@ -39,13 +39,13 @@ class Repeats {
     return false;
   }
 
-  // Whether Admit counts the kind by itself.
+  // Whether Admit counts this kind separately.
   [[nodiscard]] bool Remembers(const std::string& kind) const {
     return kinds_.size() < kMaxKinds || kinds_.contains(kind);
   }
 
-  // Takes the last entry of each kind whose minute is over, or of `all`, with the number of entries
-  // left out, if any. Their minutes begin again.
+  // Forgets each kind whose minute has ended, or every kind if `all` is set. If the kind left out
+  // entries, returns the last one and their number.
   [[nodiscard]] std::vector<std::pair<Entry, uint64_t>> Take(Instant now, bool all) {
     std::vector<std::pair<Entry, uint64_t>> taken;
     for (auto it = kinds_.begin(); it != kinds_.end();) {
