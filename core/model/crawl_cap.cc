@@ -7,7 +7,8 @@
 namespace freshet {
 namespace {
 
-// Parts of the span of a cap within which assignments are counted together.
+// The span of a cap is divided into this many parts. Assignments in the same part are counted
+// together.
 constexpr int64_t kParts = 16;
 static_assert(kMostCounts > kParts + 1);
 
@@ -29,7 +30,7 @@ void CountCrawl(const CrawlCap& cap, Instant at, RecentCrawls* recent) {
     return;
   }
   recent->push_back({.last = at, .count = 1});
-  // Counts taken under a cap with a shorter span can be too many.
+  // A cap with a shorter span can have left too many entries.
   while (recent->size() > kMostCounts) {
     (*recent)[1].count = Sum((*recent)[0].count, (*recent)[1].count);
     recent->erase(recent->begin());

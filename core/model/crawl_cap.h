@@ -1,11 +1,12 @@
-// The cap on crawls of a host, and the counts that it needs.
+// A host's cap on crawls, and the counts that enforce it.
 //
-// At most `count` assignments in any span of the length `per`, wherever it begins: every half-open
-// window (t - per, t] has no more. For this each assignment is counted until it is `per` old.
-// Assignments that are close, within a sixteenth of `per`, are counted together, all at the instant
-// of the last of them. So at most kMostCounts numbers and instants are kept, and an assignment
-// counts for up to a sixteenth of `per` too long, never too short. So a host that is due all the
-// time gets at least 16/17 of the count in the long run, at once or spread.
+// The cap allows at most `count` assignments in any time window of length `per`: every half-open
+// window (t - per, t] has at most that many. Each assignment is therefore counted until it is `per`
+// old. Assignments within the same sixteenth of `per` are counted together, at the instant of the
+// last of them. This limits the memory to kMostCounts counts and instants. An assignment can count
+// for up to a sixteenth of `per` too long, but never too short. A host that always has pages due
+// therefore gets at least 16/17 of `count` in the long run, whether its crawls come in bursts or
+// evenly.
 #ifndef FRESHET_CORE_MODEL_CRAWL_CAP_H_
 #define FRESHET_CORE_MODEL_CRAWL_CAP_H_
 
@@ -20,7 +21,7 @@ namespace freshet {
 // Value type, thread-compatible.
 struct CrawlCap {
   uint32_t count = 0;  // 0 = no cap
-  Duration per;        // > 0 where there is a cap
+  Duration per;        // > 0 if there is a cap
   bool operator==(const CrawlCap&) const = default;
 };
 
@@ -31,24 +32,24 @@ struct CountedCrawls {
   bool operator==(const CountedCrawls&) const = default;
 };
 
-// In the order of their instants.
+// Sorted by instant.
 using RecentCrawls = std::vector<CountedCrawls>;
-// Max entries of RecentCrawls; older ones are merged, at the later instant.
+// Max entries of RecentCrawls. Older entries are merged, at the later instant.
 inline constexpr size_t kMostCounts = 18;
 
-// Counts an assignment at `at`, and drops counts that have expired. An assignment reported after a
-// later one counts at the later instant. Precondition: there is a cap.
+// Counts an assignment at `at`, and drops expired counts. If a later assignment was already
+// counted, this one counts at the later instant. Precondition: there is a cap.
 void CountCrawl(const CrawlCap& cap, Instant at, RecentCrawls* recent);
 
-// Takes back an assignment that was counted at `at`, unless its count has expired.
+// Removes an assignment that was counted at `at`, unless its count has expired.
 void UncountCrawl(Instant at, RecentCrawls* recent);
 
-// The first instant at which one more assignment keeps to the cap; none = at once. `pending`
-// uncounted assignments come before it, the last of them at `pending_at`.
+// The first instant at which the cap allows one more assignment; none = at once. `pending`
+// assignments that are not counted yet come before it, the last of them at `pending_at`.
 [[nodiscard]] Instant CapAllows(const CrawlCap& cap, const RecentCrawls& recent, uint32_t pending,
                                 Instant pending_at);
 
-// The number of assignments that count at `now`.
+// The number of assignments that still count at `now`.
 [[nodiscard]] uint64_t CountsAt(const CrawlCap& cap, const RecentCrawls& recent, Instant now);
 
 }  // namespace freshet

@@ -12,7 +12,7 @@ enum class CrawlOutcome : uint8_t {
   kError = 3,
   kGone = 4,
   kMoved = 5,
-  kRobotsDenied = 6,  // robots.txt forbids the page: the worker has not fetched it
+  kRobotsDenied = 6,  // robots.txt forbids the page, so the worker did not fetch it
 };
 
 }  // namespace freshet

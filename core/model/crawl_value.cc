@@ -13,14 +13,14 @@ namespace freshet {
 namespace {
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
-// A certain signal makes the effective elapsed time infinite; the exponent of harmonic_ncis stops
-// here so that its value stays finite and ordered by importance.
+// A certain signal makes the effective elapsed time infinite. The exponent of harmonic_ncis is
+// capped here, so that values stay finite and are still ordered by importance.
 constexpr double kMaxHarmonicExponent = 1e15;
 
-// Where gamma is less than this share of alpha, signals change no value in double precision.
+// If gamma is less than this share of alpha, signals change no value in double precision.
 constexpr double kNegligibleOdds = 1e-18;
 
-// Delta/alpha, by which the staleness is stretched to Delta tau_eff. One where both are zero.
+// Delta/alpha, the factor that stretches the staleness to Delta tau_eff. Infinite if alpha is 0.
 double HarmonicStretch(const PageRates& rates) {
   return rates.unsignalled_rate == 0 ? kInfinity : rates.change_rate / rates.unsignalled_rate;
 }
@@ -49,8 +49,9 @@ ValueParameters PlainPage(ValueShape shape, double scale, double importance,
   return page;
 }
 
-// From how many signals' worth of s on the closed form holds without poles and with four pairs of
-// them (core/model/ncis_value.h).
+// The closed form holds without poles if s is at least SettledCount signals' worth (kappa each),
+// and with four pairs of poles if s is at least PoleCount signals' worth (core/model/ncis_value.h).
+// b is c kappa.
 double SettledCount(double b) {
   const double count = 6 + b * (12.5 + 1.37 * b);
   return b < 0.5 ? count : std::min(count, 9 + b * (7.5 + 1.375 * b));
@@ -100,15 +101,15 @@ ValueParameters NoisyPage(int terms, double importance, const PageRates& rates) 
   return page;
 }
 
-// R^1(s) = 1 - (1 + s) e^-s, given decay = e^-s. Below 1/2 the positive series e^-s sum_{k>=2}
-// s^k/k! does not cancel.
+// R^1(s) = 1 - (1 + s) e^-s, given decay = e^-s. Below 1/2, the series e^-s sum_{k>=2} s^k/k! is
+// used: its terms are positive, so nothing cancels.
 double PlainValue(double s, double decay) {
   if (s >= kSaturatedStaleness) return 1;
   if (s > 0.5) return 1 - (1 + s) * decay;
   return decay * (s * s * ExponentialRest(s));
 }
 
-// s - 1 + e^-s, by its series below 1/2.
+// s - 1 + e^-s. Below 1/2, its series is used.
 double HarmonicValue(double s) {
   if (s > 0.5) return s - 1 + std::exp(-s);
   double term = s * s / 2;
@@ -269,7 +270,7 @@ ValueJet PlainValueJet(double scale, double speed, double s) {
   const double decay = std::exp(-s);
   const double bend = scale * speed * decay;
   const double slope = s < kSaturatedStaleness ? bend * s : 0;
-  // d^2V/ds^2 = scale (1 - s) e^-s falls until s = 2 and is negative from 1 on.
+  // d^2V/ds^2 = scale (1 - s) e^-s falls until s = 2 and is negative from s = 1 on.
   return {scale * PlainValue(s, decay), slope, bend * speed * std::max(1 - s, 0.0)};
 }
 

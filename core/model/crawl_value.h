@@ -1,7 +1,7 @@
-// Crawl values: the worth of a crawl of a page now, under every index policy.
+// Crawl values: what a crawl of a page is worth now, under every index policy.
 //
-// One number describes a page's state under any policy: its exponent s >= 0, zero after a crawl,
-// which grows steadily with time and jumps at a signal. The meaning of s depends on the policy:
+// Under any policy, one number describes the state of a page: its exponent s >= 0. It is zero after
+// a crawl, grows steadily with time, and jumps at a signal. The meaning of s depends on the policy:
 //
 //   policy                        s                              value V(s)
 //   greedy                        Delta tau                      (mu/Delta) R^1(s)
@@ -14,20 +14,22 @@
 //   harmonic_ncis                 Delta tau_eff                  (mu/Delta) (s - 1 + e^-s)
 //   new_content                   Delta tau                      mu R^1(s)
 //
-// with R^i(x) = P(i + 1, x) (core/model/gamma.h) and, iota = s/alpha (Busa-Fekete et al. on
-// threshold policies; docs/model.md names the paper and explains the symbols),
+// where R^i(x) = P(i + 1, x) (core/model/gamma.h). With iota = s/alpha and the functions w and psi
+// of Busa-Fekete et al. on threshold policies (docs/model.md names the paper and explains the
+// symbols),
 //
 //   V_ncis = mu (w(iota) - e^-s psi(iota)) = mu Integral_0^s e^-u psi(u/alpha) du.
 //
-// V_ncis depends on time and signals through s alone, for alpha -> 0 and kappa -> infinity too.
+// V_ncis depends on time and signals only through s, also for alpha -> 0 and kappa -> infinity.
 //
-// Facts that callers may rely on, for every policy:
+// Facts that hold for every policy:
 //  - V(0) = 0; V is continuous and nondecreasing in s; V <= ceiling.
 //  - V(s)/s^2 is nonincreasing, because psi is subadditive. Hence V(c s) <= c^2 V(s) for c >= 1,
-//    and the relative condition number of V in s is at most 2: rounding of s does no harm.
+//    and the relative condition number of V in s is at most 2. Rounding s therefore hardly changes
+//    V.
 //  - V(t + d) <= V(t) + slope d + curvature d^2/2 (ValueJet) while no signal comes.
 //
-// Times are in any one unit, rates per that unit, values in units of importance times time.
+// The unit of time is arbitrary: rates are per that unit, and values are importance times time.
 #ifndef FRESHET_CORE_MODEL_CRAWL_VALUE_H_
 #define FRESHET_CORE_MODEL_CRAWL_VALUE_H_
 
@@ -48,23 +50,25 @@ struct PaperRates {
   double false_signal_rate = 0;  // nu
 };
 
-// OK if importance, change_rate and false_signal_rate are finite and >= 0 and recall is in [0, 1];
-// else InvalidArgument that names the field.
+// Returns OK if importance, change_rate and false_signal_rate are finite and >= 0 and recall is in
+// [0, 1], otherwise an InvalidArgument that names the field.
 [[nodiscard]] Status ValidatePaperRates(const PaperRates& rates);
 
-// kappa = log1p(true_rate/false_rate): the amount that a signal adds to s, if its source sends true
-// and false signals at these rates (finite, >= 0). 0 without true signals, else infinite without
-// false ones. Never ln(nu/gamma), which cancels where true signals are rare.
+// kappa = log1p(true_rate/false_rate): the amount that a signal adds to s if its source sends true
+// and false signals at these rates (finite, >= 0). 0 if true_rate is 0; otherwise infinite if
+// false_rate is 0. The formula -ln(nu/gamma) is not used, because it loses all precision when true
+// signals are rare.
 [[nodiscard]] double SignalWeight(double true_rate, double false_rate);
 
-// alpha = (1 - lambda) Delta, gamma = lambda Delta + nu, kappa = SignalWeight(lambda Delta, nu).
+// alpha = (1 - lambda) Delta, gamma = lambda Delta + nu, kappa = SignalWeight(lambda Delta, nu),
 // staleness_rate = alpha. Precondition: valid rates.
 [[nodiscard]] PageRates RatesFromPaper(const PaperRates& rates);
-// The inverse of RatesFromPaper, with all sources taken as one: Delta - alpha is signalled, and the
-// rest of gamma is false. `complete`: every change is signalled, and nothing else.
+// The inverse of RatesFromPaper. All sources together are taken as one: changes are signalled at
+// the rate Delta - alpha, and the rest of gamma is false signals. `complete`: every change is
+// signalled, and there are no false signals.
 [[nodiscard]] PaperRates PaperFromRates(double importance, const PageRates& rates, bool complete);
 
-// Which form the value of a page takes.
+// The form of the value function of a page.
 enum class ValueShape : uint8_t {
   kNone,      // identically 0: no importance, no changes, or mu/Delta beyond the range of double
   kGreedy,    // ceiling R^1(s)
@@ -72,61 +76,64 @@ enum class ValueShape : uint8_t {
   kHarmonic,  // scale (s - 1 + e^-s), unbounded
 };
 
-// From here on every V but kHarmonic is its ceiling to within rounding (core/model/ncis_value.h).
+// If s is at least this, V equals its ceiling to within rounding, except for kHarmonic
+// (core/model/ncis_value.h).
 inline constexpr double kSaturatedStaleness = 60;
 inline constexpr int kAllTerms = std::numeric_limits<int>::max();
 
-// A page under a policy, prepared for evaluation: everything that does not depend on s. Made by
-// MakeValueParameters only; about 15 to 30 ns to make. Value type, thread-compatible.
+// A page under a policy, prepared for evaluation: everything that does not depend on s. Only
+// MakeValueParameters makes it, in 15 to 30 ns. Value type, thread-compatible.
 struct ValueParameters {
   ValueShape shape = ValueShape::kNone;
-  int terms = kAllTerms;       // terms of both sums of V_ncis
+  int terms = kAllTerms;       // number of terms of both sums of V_ncis
   double ceiling = 0;          // limit of V for s -> infinity; infinite for kHarmonic
   double speed = 0;            // ds/dt while no signal comes
-  double jump = 0;             // the amount that one signal adds to s; may be infinite; 0 = ignored
+  double jump = 0;             // the amount that one signal adds to s; can be infinite; 0 = ignored
   double scale = 0;            // V = scale x dimensionless value: mu/Delta, mu or mu/gamma
   double slope_scale = 0;      // scale x speed
   double curvature_scale = 0;  // bound of d^2V/dt^2 at s = 0
   // For kNcis only:
-  double odds = 0;         // c = gamma/alpha; may be infinite
+  double odds = 0;         // c = gamma/alpha; can be infinite
   double share = 0;        // q = gamma/(alpha + gamma)
   double unsignalled = 0;  // alpha/(alpha + gamma)
   double weight = 0;       // kappa
   double decay = 0;        // r = e^-kappa
   double keep = 0;         // 1 - r q = Delta/(alpha + gamma)
   double tail = 0;         // sum of r^i q^(i+1), 0 < i < terms
-  double closed_from = std::numeric_limits<double>::infinity();   // s where the sums close
-  double settled_from = std::numeric_limits<double>::infinity();  // and where no pole is needed
+  double closed_from =
+      std::numeric_limits<double>::infinity();  // from this s on, the closed form holds
+  double settled_from = std::numeric_limits<double>::infinity();  // and needs no poles
 };
 
 // Prepares a page for one policy. `importance`, `rates.change_rate`, `rates.unsignalled_rate` and
-// `rates.signal_rate` are finite and >= 0, `rates.signal_weight` >= 0 and may be infinite.
-// V_ncis takes alpha, gamma and kappa as they are and its ceiling is mu/(alpha + gamma (1 -
-// e^-kappa)), which is mu/Delta whenever the rates are consistent. s advances by
-// `rates.staleness_rate`, which need not be alpha (operational time), where s is the staleness.
+// `rates.signal_rate` must be finite and >= 0. `rates.signal_weight` must be >= 0 and can be
+// infinite. V_ncis uses alpha, gamma and kappa as they are. Its ceiling is mu/(alpha + gamma
+// (1 - e^-kappa)), which is mu/Delta if the rates are consistent. For policies whose s is the
+// staleness, s advances by `rates.staleness_rate`, which can differ from alpha (operational time).
 [[nodiscard]] ValueParameters MakeValueParameters(Policy policy, double importance,
                                                   const PageRates& rates);
 
-// The exponent s of a page that was crawled `elapsed` ago: `staleness` is the carried exponent
-// alpha tau + sum kappa n, `signalled` whether any signal came since the crawl. All >= 0;
-// `staleness` may be infinite. Each policy reads only what its row of the table above names;
-// harmonic_ncis takes Delta/alpha x staleness.
+// The exponent s of a page that was crawled `elapsed` ago. `staleness` is the stored exponent alpha
+// tau + sum kappa n; `signalled` says whether any signal came since the crawl. All are >= 0, and
+// `staleness` can be infinite. Each policy reads only what its row of the table above names.
+// harmonic_ncis uses Delta/alpha x staleness.
 [[nodiscard]] double PolicyExponent(Policy policy, const PageRates& rates, double staleness,
                                     double elapsed, bool signalled);
 
-// V at s >= 0, which may be infinite. Relative error below 1e-12 but for values under 1e-300.
+// V at s >= 0, which can be infinite. The relative error is below 1e-12, except for values under
+// 1e-300.
 [[nodiscard]] double CrawlValue(const ValueParameters& page, double s);
 
-// A value with bounds of its future while no signal comes: V(t + d) <= value + slope d + curvature
-// d^2/2 for all d >= 0. slope = dV/dt, exact: mu alpha e^-s psi for V_ncis. Value type,
-// thread-compatible.
+// A value with an upper bound of its future while no signal comes: V(t + d) <= value + slope
+// d + curvature d^2/2 for all d >= 0. slope is exactly dV/dt, which is mu alpha e^-s psi for
+// V_ncis. Value type, thread-compatible.
 struct ValueJet {
   double value = 0;
   double slope = 0;
   double curvature = 0;
 };
 [[nodiscard]] ValueJet CrawlValueJet(const ValueParameters& page, double s);
-// CrawlValueJet of a kGreedy page, which scale and speed define.
+// CrawlValueJet of a kGreedy page, for which scale and speed suffice.
 [[nodiscard]] ValueJet PlainValueJet(double scale, double speed, double s);
 
 }  // namespace freshet

@@ -13,27 +13,28 @@ namespace freshet {
 namespace {
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
-// Where the function is smooth, a step of Halley's method of relative size d leaves an error of
-// about d^3.
+// If the function is smooth, a step of Halley's method of relative size d leaves an error of about
+// d^3.
 constexpr double kLastStep = 1e-5;
-// Relative error that the last step may leave.
+// Relative error that the last step can leave.
 constexpr double kTolerance = 1e-12;
-// Steps longer than this, relative to the scale on which the derivatives change, do without the
-// third derivative.
+// Longer steps do not use the third derivative. The length is relative to the scale on which the
+// derivatives change.
 constexpr double kShortStep = 0.25;
 // Max relative error of the first guess of FirstTermCrossing.
 constexpr double kGuessError = 4e-3;
-// e^-x is nothing against 1.
+// From this x on, e^-x is negligible compared with 1.
 constexpr double kSaturatedOdds = 40;
 
-// -ln(shortfall)
+// -ln(shortfall/ceiling), where shortfall = ceiling - price.
 double Depth(double price, double ceiling) {
   const double share = price / ceiling;
   return share < 0.5 ? -LogOnePlus(-share) : -std::log((ceiling - price) / ceiling);
 }
 
-// The x with x - ln(1 + x) = depth. It is a power series in eta = sqrt(2 depth) (the one behind
-// Temme's expansion, radius 3.54), polished by Halley's method where the series is cut.
+// The x with x - ln(1 + x) = depth. It is a power series in eta = sqrt(2 depth), the series behind
+// Temme's expansion (radius 3.54). Halley's method polishes the result where the truncated series
+// is not accurate enough.
 double PlainCrossing(double depth) {
   constexpr std::array<double, 10> kSeries = {
       1.0,         1.0 / 3,          1.0 / 36,     -1.0 / 270,          1.0 / 4320,
@@ -61,7 +62,7 @@ double PlainCrossing(double depth) {
   return x;
 }
 
-// The x with x - 1 + e^-x = level. sqrt(level^2 + 2 level) is within 7% of it.
+// The x with x - 1 + e^-x = level. The start, sqrt(level^2 + 2 level), is within 7% of it.
 double HarmonicCrossing(double level) {
   double x = std::sqrt(level * (level + 2));
   for (int i = 0; i < 8; ++i) {
@@ -81,10 +82,10 @@ double HarmonicCrossing(double level) {
   return x;
 }
 
-// -ln(1 - F_0/q) at the level of the price; infinite where F_0 stays below it.
+// -ln(1 - F_0/q) where the first term F_0 equals the price; infinite if F_0 stays below the price.
 double FirstTermDepth(const ValueParameters& page, double price) {
   const double share = price / (page.scale * page.share);
-  // A share of 1/2 or more needs s > ln 2.
+  // A share of 1/2 or more requires s > ln 2.
   if (share < 0.5 || (page.weight < 0.5 && page.terms != 1)) {
     return share < 1 ? -LogOnePlus(-share) : kInfinity;
   }
@@ -92,14 +93,14 @@ double FirstTermDepth(const ValueParameters& page, double price) {
   return left > 0 ? -std::log(left / page.share) : kInfinity;
 }
 
-// The s at which -ln(1 - F_0/q) = depth, the crossing if it is not beyond kappa. If it is beyond
-// `limit`, only within kGuessError.
+// The s at which -ln(1 - F_0/q) = depth. It is the crossing if it is at most kappa. If it is
+// greater than `limit`, the result is accurate only to kGuessError.
 //
-// As 1 - F_0/q = (1 + E) e^-s with E = (1 - e^(-c s))/c, it is the root of the convex function
-// s - ln(1 + E) - depth. In units of p = alpha/(alpha + gamma) it is a smooth function of
-// eta = sqrt(2 depth/p) and p alone: the inverse of x - ln(1 + x) for p = 1 and of x - 1 + e^-x
-// for p = 0. A polynomial in eta/(eta + 3) and p guesses it, and because g = e^(-c s)/(1 + E),
-// which is one minus the slope, obeys g' = -g (c + g), all derivatives are free: the one step is of
+// 1 - F_0/q = (1 + E) e^-s with E = (1 - e^(-c s))/c, so s is the root of the convex function
+// s - ln(1 + E) - depth. In units of p = alpha/(alpha + gamma), s is a smooth function of
+// eta = sqrt(2 depth/p) and p alone: the inverse of x - ln(1 + x) for p = 1, and of x - 1 + e^-x
+// for p = 0. A polynomial in eta/(eta + 3) and p gives the first guess. One minus the slope is
+// g = e^(-c s)/(1 + E). It obeys g' = -g (c + g), so all derivatives are cheap, and the step is of
 // fifth order.
 double FirstTermCrossing(const ValueParameters& page, double depth, double limit) {
   constexpr double kGuess[5][4] = {
@@ -111,11 +112,11 @@ double FirstTermCrossing(const ValueParameters& page, double depth, double limit
   };
   const double c = page.odds;
   const double p = page.unsignalled;
-  // Signals have long come: E = 1/c.
+  // Signals came long before: E = 1/c.
   if (c * depth > kSaturatedOdds) return depth + std::log1p(1 / c);
   const double level = depth * (1 + c);
   const double eta = std::sqrt(2 * level);
-  if (eta < 1e-3) {  // below, the difference would cancel; the next term is below eta^4/4320
+  if (eta < 1e-3) {  // the difference below would cancel; the next term is below eta^4/4320
     const double third = (1 + p) * (2 + p * (2 * p - 5)) / 540;
     return p * eta * (1 + eta * ((1 + p) / 6 + eta * ((1 - p + p * p) / 36 + eta * third)));
   }
@@ -153,10 +154,11 @@ double FirstTermCrossing(const ValueParameters& page, double depth, double limit
   return s;
 }
 
-// The s with V(s) = price in the closed form without poles (core/model/ncis_value.h), in which
-// (1 + y) e^-y, y = s + m A, is a multiple of the shortfall, so that the plain inverse solves it.
-// It is the crossing from page.settled_from on; of the papers' pages below that, half are within
-// 1e-3 of it from kappa on, and half within 1e-8 from 3 kappa on.
+// The s with V(s) = price in the closed form without poles (core/model/ncis_value.h). With
+// y = s + m A, (1 + y) e^-y is a multiple of the shortfall, so the plain inverse gives y. If the
+// result is at least page.settled_from, it is the exact crossing. For smaller s, the accuracy was
+// measured on the papers' pages: half of the results are within 1e-3 if s >= kappa, and half are
+// within 1e-8 if s >= 3 kappa.
 double SettledCrossing(const ValueParameters& page, double price) {
   const double inverse = 1 / page.odds;
   const double step = inverse + page.weight;  // m/c
@@ -165,7 +167,7 @@ double SettledCrossing(const ValueParameters& page, double price) {
   if (price > page.ceiling / 2) {
     depth = a - std::log(step * (page.ceiling - price) / page.scale);
   } else {
-    // a - ln(1 + a) is a small part of the depth where the result is to be exact.
+    // a - ln(1 + a) is a small part of the depth, where the result must be exact.
     const double own =
         a < 0.05
             ? a * a *
@@ -177,14 +179,15 @@ double SettledCrossing(const ValueParameters& page, double price) {
   return depth > 0 ? PlainCrossing(depth) - a : 0;
 }
 
-// The next s, and whether that is the crossing.
+// The next s. `last`: it is the crossing.
 struct NcisStep {
   double next = 0;
   bool last = false;
 };
 
-// A step of Halley's method on ln V in ln s, where V is far from its ceiling, or else on the
-// logarithm of the shortfall in s: both are nearly straight there. For steps from far away.
+// A step from far away, by Halley's method. Far below the ceiling, it works on ln V as a function
+// of ln s, otherwise on the logarithm of the shortfall as a function of s. Both are nearly straight
+// there.
 double LongStep(const ValueParameters& page, const NcisPoint& point, double s, double price,
                 bool by_shortfall) {
   const double first = page.scale * point.decay * point.reached;
@@ -208,10 +211,10 @@ double LongStep(const ValueParameters& page, const NcisPoint& point, double s, d
   return by_shortfall ? s - step : s * std::exp(-std::clamp(step, -4.0, 4.0));
 }
 
-// A step of fourth order, from the three derivatives of V, where it is short against the scales on
-// which they change: s, 1/c and 1. The step leaves an error of about its length times the cube of
-// that ratio, or the square where it passes a multiple of kappa, at which the third derivative may
-// jump.
+// A step of fourth order, from the three derivatives of V. It is taken if it is short compared with
+// the scales on which the derivatives change: s, 1/c and 1. The step leaves an error of about its
+// length times the cube of its ratio to these scales. If the step passes a multiple of kappa, where
+// the third derivative can jump, the exponent is two.
 NcisStep NextStep(const ValueParameters& page, const NcisPoint& point, double s, double price,
                   bool by_shortfall) {
   const double missing =
@@ -231,8 +234,9 @@ NcisStep NextStep(const ValueParameters& page, const NcisPoint& point, double s,
   return {next, apart};
 }
 
-// Whether the first term is not worth a try: the closed form without poles and without e^-u, whose
-// solution is a lower bound of its own, has passed kappa. A wrong answer costs time alone.
+// Returns true if the first term need not be tried, because the crossing is beyond kappa. The
+// closed form without poles and without e^-u gives a lower bound of the crossing. A wrong answer
+// costs only time.
 bool BeyondFirstTerm(const ValueParameters& page, double price) {
   const double step = 1 / page.odds + page.weight;
   const double a = page.weight * page.weight / (2 * step);
@@ -248,13 +252,13 @@ double NcisCrossing(const ValueParameters& page, double price) {
     const double s = FirstTermCrossing(page, FirstTermDepth(page, price), limit);
     if (s <= limit) return s;
     low = page.weight * (1 - kTolerance);
-    start = s;  // V is more than its first term
+    start = s;  // V exceeds its first term
     high = std::min(high, s * (1 + 2 * kGuessError));
   }
   double s = SettledCrossing(page, price);
   if (s >= page.settled_from) return s;
   s = std::min(start, s);
-  // The form of the condition also catches NaN.
+  // The negated comparison also catches NaN.
   if (!(s < high)) s = high;
   if (!(s > low)) s = low;
   const bool far = price > page.ceiling / 2;
@@ -300,7 +304,7 @@ double ExponentReaching(const ValueParameters& page, double price) {
 double TimeToReach(const ValueParameters& page, double s, double price) {
   DCHECK(s >= 0);
   const double target = ExponentReaching(page, price);
-  // Even a page that is surely stale is worth no more than its ceiling.
+  // Even a page that is certainly stale is worth at most its ceiling.
   if (price > page.ceiling) return kInfinity;
   if (target <= s) return 0;
   if (page.speed == 0) return kInfinity;

@@ -6,18 +6,19 @@
 
 namespace freshet {
 
-// The least s at which the value reaches `price`: 0 for price <= 0, infinite for
-// price >= page.ceiling, which the value approaches but never reaches. `price` is not NaN.
+// The least s at which the value reaches `price`. It is 0 for price <= 0, and infinite for
+// price >= page.ceiling, which the value approaches but never reaches. `price` must not be NaN.
 //
-// Relative error below 1e-11, besides shifts from rounding the price and the ceiling, and from
-// errors of V within its own bounds. kGreedy is solved directly in about 30 ns. kNcis is solved
-// directly where the first term (75 ns) or the closed form without poles (70 ns) decides. Between,
-// these two start a step of fourth order: one evaluation of V, rarely two, in 250 to 350 ns; more
-// only where gamma is large against alpha, so that V has kinks.
+// The relative error is below 1e-11. In addition, the rounding of the price and the ceiling shifts
+// the result, and so do the errors of V. kGreedy is solved directly, in about 30 ns. kNcis is
+// solved directly if the first term decides (75 ns) or the closed form without poles (70 ns). In
+// between, the smaller of these two solutions starts a fourth-order iteration. It evaluates V once,
+// rarely twice (250 to 350 ns). More are needed only if gamma is large compared with alpha, because
+// V then has kinks.
 [[nodiscard]] double ExponentReaching(const ValueParameters& page, double price);
 
-// The time until the value of a page at `s` reaches `price` if no signal comes: 0 = reached
-// already, infinite = never, also at infinite `s`.
+// The time until the value of a page at `s` reaches `price` if no signal comes. 0 = already
+// reached; infinite = never, even at infinite `s`.
 [[nodiscard]] double TimeToReach(const ValueParameters& page, double s, double price);
 
 }  // namespace freshet

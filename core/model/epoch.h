@@ -9,8 +9,9 @@
 
 namespace freshet {
 
-// The models that the last finished epoch of a shard learned: a restart continues with them. After
-// a change of the number of shards only `number` stays, and the server learns again.
+// The models that the last finished epoch of a shard learned. After a restart the server continues
+// with them. If the number of shards has changed, only `number` is kept, and the server learns from
+// scratch.
 struct EpochRecord {
   uint16_t shard = 0;
   uint64_t number = 0;

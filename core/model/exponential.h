@@ -1,5 +1,6 @@
-// The exponential function and the logarithm less the first terms of their series, where
-// subtracting would cancel. Half as dear as std::expm1 and std::log1p, and inline.
+// The exponential function and the logarithm without the first terms of their series, for arguments
+// where a subtraction would cancel. They are inline and take half the time of std::expm1 and
+// std::log1p.
 #ifndef FRESHET_CORE_MODEL_EXPONENTIAL_H_
 #define FRESHET_CORE_MODEL_EXPONENTIAL_H_
 
@@ -9,8 +10,8 @@
 
 namespace freshet {
 
-// (e^s - 1 - s)/s^2 = sum of s^(k-2)/k! over k >= 2, for |s| <= 1/2, with a relative error below
-// 1e-14. In four sums that do not wait for one another.
+// (e^s - 1 - s)/s^2 = sum of s^(k-2)/k! over k >= 2, for |s| <= 1/2. The relative error is below
+// 1e-14. The series is split into partial sums that do not depend on each other.
 [[nodiscard]] inline double ExponentialRest(double s) {
   constexpr auto kInverseFactorials = [] {
     std::array<double, 14> table{1};
@@ -33,7 +34,7 @@ struct Decay {
   double lost = 0;
 };
 
-// Both with a relative error below 2e-15, for x >= 0, which may be infinite.
+// Both are computed with a relative error below 2e-15. x >= 0 can be infinite.
 [[nodiscard]] inline Decay DecayAt(double x) {
   if (x > 0.5) {
     const double left = std::exp(-x);
@@ -43,8 +44,8 @@ struct Decay {
   return {1 - lost, lost};
 }
 
-// ln(1 + x) for finite x > -1, with a relative error below 1e-15: the logarithm of what 1 + x is
-// rounded to, corrected by what the rounding took.
+// ln(1 + x) for finite x > -1, with a relative error below 1e-15: the logarithm of the rounded
+// 1 + x, corrected for the rounding error.
 [[nodiscard]] inline double LogOnePlus(double x) {
   const double sum = 1 + x;
   return std::log(sum) + (x - (sum - 1)) / sum;

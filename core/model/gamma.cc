@@ -10,15 +10,16 @@ namespace freshet {
 namespace {
 
 constexpr double kTwoPi = 6.283185307179586476925;
-// Up to this order sums over counts are short enough to be taken term by term.
+// Up to this order, sums over counts are short enough to add term by term.
 constexpr double kMaxSummedOrder = 32;
 static_assert(kReciprocal.size() > kMaxSummedOrder);
-// Where e^-x x^a and a! leave the range of double, the weight is computed through logarithms.
+// From this argument on, e^-x x^a and a! can leave the range of double, so the weight is computed
+// through logarithms.
 constexpr double kMaxDirectArgument = 600;
 
 // Taylor coefficients in eta of 1/(lambda - 1) - 1/eta with eta^2/2 = lambda - 1 - ln lambda
-// (Temme 1979; DLMF 8.12.12). Their radius of convergence is 2 sqrt(pi) = 3.54; |eta| stays below
-// 1.05 here, so that 31 of them reach 1e-17.
+// (Temme 1979; DLMF 8.12.12). Their radius of convergence is 2 sqrt(pi) = 3.54. Here |eta| stays
+// below 1.05, so 31 coefficients give 1e-17.
 constexpr std::array<double, 31> kTemme = {
     -0.3333333333333333,     0.08333333333333333,     -0.014814814814814815,
     0.0011574074074074073,   0.0003527336860670194,   -0.0001787551440329218,
@@ -33,8 +34,8 @@ constexpr std::array<double, 31> kTemme = {
     9.699126059056237e-19,
 };
 
-// mu - ln(1 + mu) for mu = (x - a)/a, without cancellation at either end: near zero it is, with
-// r = mu/(2 + mu), r (mu - 2 r^2 (1/3 + r^2/5 + r^4/7 + ...)).
+// mu - ln(1 + mu) for mu = (x - a)/a, without cancellation for small or large mu. Near zero, with
+// r = mu/(2 + mu), it is r (mu - 2 r^2 (1/3 + r^2/5 + r^4/7 + ...)).
 double LogDefect(double a, double x) {
   const double mu = (x - a) / a;
   if (std::abs(mu) > 0.4) return mu - std::log(x / a);
@@ -45,8 +46,8 @@ double LogDefect(double a, double x) {
   return r * (mu - 2 * r2 * sum);
 }
 
-// Gamma(a + 1) e^a a^-a / sqrt(2 pi a) for a >= 16, by Stirling's series; the first term left out
-// is below 1e-18.
+// Gamma(a + 1) e^a a^-a / sqrt(2 pi a) for a >= 16, by Stirling's series. The first omitted term is
+// below 1e-18.
 double StirlingFactor(double a) {
   const double z = 1 / (a * a);
   const double series =
@@ -57,7 +58,7 @@ double StirlingFactor(double a) {
   return std::exp(series);
 }
 
-// P(a, x) = weight sum_{k>=0} x^k / ((a + 1) ... (a + k)): all terms positive. For x <= a.
+// P(a, x) = weight sum_{k>=0} x^k / ((a + 1) ... (a + k)). All terms are positive. For x <= a.
 double LowerSeries(double a, double x, double weight) {
   double term = 1;
   double sum = 1;
@@ -68,8 +69,8 @@ double LowerSeries(double a, double x, double weight) {
   return weight * sum;
 }
 
-// Q(a, x) = weight (a/x) (1 + (a-1)/x + (a-1)(a-2)/x^2 + ...), which ends for whole a: all terms
-// positive. For x > a.
+// Q(a, x) = weight (a/x) (1 + (a-1)/x + (a-1)(a-2)/x^2 + ...). The sum is finite for integer a, and
+// all terms are positive. For x > a.
 double UpperSum(double a, double x, double weight) {
   double term = a / x;
   double sum = term;
@@ -80,14 +81,14 @@ double UpperSum(double a, double x, double weight) {
   return weight * sum;
 }
 
-// The uniform asymptotic expansion. Writing Q = erfc(eta sqrt(a/2))/2 + R with
-// R = e^(-a eta^2/2)/sqrt(2 pi a) S(eta), differentiation in eta gives eta S = f/G - 1 + S'/a with
-// f = eta/(lambda - 1) and G Stirling's factor, hence a backward recursion for the Taylor
-// coefficients of S G, whose condition at eta = 0 gives G itself.
+// The uniform asymptotic expansion. Write Q = erfc(eta sqrt(a/2))/2 + R with
+// R = e^(-a eta^2/2)/sqrt(2 pi a) S(eta). Differentiation in eta gives eta S = f/G - 1 + S'/a with
+// f = eta/(lambda - 1) and G = Stirling's factor. This yields a backward recursion for the Taylor
+// coefficients of S G. Its condition at eta = 0 gives G itself.
 IncompleteGamma NearDiagonal(double a, double x) {
   const double eta = std::copysign(std::sqrt(2 * LogDefect(a, x)), x - a);
   const double inverse = 1 / a;
-  // Terms fall as (|eta|/3.5)^n at least; far orders are skipped where eta is small.
+  // Terms fall at least as fast as (|eta|/3.5)^n. If eta is small, high orders are skipped.
   const int terms = std::abs(eta) < 0.1   ? 13
                     : std::abs(eta) < 0.4 ? 20
                                           : static_cast<int>(kTemme.size());

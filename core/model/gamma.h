@@ -1,11 +1,12 @@
-// The regularised incomplete gamma function of whole order, from which every crawl value is made:
+// The regularised incomplete gamma function of integer order. All crawl values are built from it:
 // R^i(x) = P(i + 1, x) is the probability that a Poisson variable of mean x exceeds i.
 //
-// Evaluation. Up to order 32, and far from the diagonal x = a at any order, the smaller of P and Q
-// is a sum of positive terms times the Poisson weight, so it is relatively accurate; the larger is
-// one minus it. Near the diagonal at higher orders Temme's uniform expansion is used, whose cost
-// does not grow with the order. The relative error of the smaller of the two is below 1e-13 down to
-// 1e-15 and below 2e-12 above 1e-300; the absolute error is below 1e-15.
+// Evaluation. Up to order 32, and at any order far from the diagonal x = a, the smaller of P and Q
+// is the Poisson weight times a sum of positive terms, so its relative accuracy is high. The larger
+// is one minus the smaller. Near the diagonal at higher orders, Temme's uniform expansion is used.
+// Its cost does not grow with the order. The relative error of the smaller of the two is below
+// 1e-13 for values down to 1e-15, and below 2e-12 for values down to 1e-300. The absolute error is
+// below 1e-15.
 #ifndef FRESHET_CORE_MODEL_GAMMA_H_
 #define FRESHET_CORE_MODEL_GAMMA_H_
 
@@ -13,7 +14,7 @@
 
 namespace freshet {
 
-// 1/k for 1 <= k <= 48, for sums over counts that a division each would slow down; 0 at k = 0.
+// 1/k for 1 <= k <= 48, because divisions would slow down the sums over counts. 0 at k = 0.
 inline constexpr auto kReciprocal = [] {
   std::array<double, 49> table{};
   for (int k = 1; k <= 48; ++k) table[k] = 1.0 / k;
@@ -27,17 +28,17 @@ struct IncompleteGamma {
   double density = 0;  // e^-x x^a / a!
 };
 
-// P, Q and the Poisson weight for a whole number a >= 1 (up to 1e15) and x >= 0, which may be
-// infinite. About 20 to 150 ns.
+// P, Q and the Poisson weight for an integer a >= 1 (up to 1e15) and x >= 0, which can be infinite.
+// Takes about 20 to 150 ns.
 [[nodiscard]] IncompleteGamma RegularizedGamma(double a, double x);
 
-// R^i(x) for a whole number i >= 0 and x >= 0: 0 at x = 0, 1 at infinity.
+// R^i(x) for an integer i >= 0 and x >= 0. It is 0 at x = 0 and 1 at infinity.
 [[nodiscard]] inline double RegularizedR(double i, double x) {
   return RegularizedGamma(i + 1, x).lower;
 }
 
-// e^-x x^k / k!, the probability of `count` = k events where `mean` = x are expected. count is a
-// whole number >= 0, mean >= 0 and may be infinite.
+// e^-x x^k / k!: the probability of k = `count` events if x = `mean` are expected. `count` is an
+// integer >= 0. `mean` is >= 0 and can be infinite.
 [[nodiscard]] double PoissonWeight(double count, double mean);
 
 }  // namespace freshet

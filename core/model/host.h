@@ -22,10 +22,11 @@ struct HostRecord {
   std::optional<Duration> min_page_interval;
   Instant blocked_until;    // none = not blocked
   Instant last_assignment;  // none = never
-  // Consecutive answers of 429 or 503, as of the last of them (core/schedule/host_backoff.h).
+  // Number of consecutive answers of 429 or 503, as of the last of them
+  // (core/schedule/host_backoff.h).
   uint8_t throttles = 0;
   Instant last_throttled;  // none = never
-  // All pages of the host are being removed; the server takes no new ones until all are gone.
+  // All pages of the host are being removed. The server accepts no new ones until all are gone.
   bool deleting = false;
   std::optional<CrawlCap> max_crawls;  // unset: configured default; count 0 = no cap
   std::optional<DayHours> hours;       // unset: configured default
@@ -33,7 +34,7 @@ struct HostRecord {
   // last fetch.
   Duration crawl_delay;
   IpAddress address;
-  RecentCrawls recent_crawls;  // kept only under a cap
+  RecentCrawls recent_crawls;  // kept only if there is a cap
   bool operator==(const HostRecord&) const = default;
 };
 

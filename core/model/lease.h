@@ -12,7 +12,7 @@
 
 namespace freshet {
 
-// A signal that arrived while its page was leased: it may be newer than the fetch.
+// A signal that arrived while its page was leased, so it can be newer than the fetch.
 struct LeaseSignal {
   Instant time;
   SourceClass source_class;
@@ -23,23 +23,23 @@ struct LeaseRecord {
   LeaseId id;
   PageNumber page;
   std::string worker;  // the name that the worker gives itself
-  // The client that the worker belongs to: kIdentityClient and the name of an identity, or the
-  // network of the worker; empty = an old release wrote the record.
+  // The client that the worker belongs to: kIdentityClient followed by the name of an identity, or
+  // else the worker's network. Empty = a record of an old release.
   std::string client;
   Instant assigned;
   Instant deadline;
   std::vector<LeaseSignal> signals;  // the newest, at most limits::kMaxSignalsDuringLease
-  // The host of a page that was removed while leased; empty = the page exists, or the lease is
-  // over.
+  // The host of a page that was removed while it was leased. Empty = the page exists, or the lease
+  // has ended.
   std::string host;
-  // The lease has ended. The store keeps such a lease for a while, with id and page alone, to
+  // The lease has ended. The store keeps an ended lease for a while, with only its id and page, to
   // recognise late and repeated results.
   bool over = false;
-  bool reported = false;  // a result was taken; only of a lease that is over
+  bool reported = false;  // a result was accepted; only set if `over` is set
   bool operator==(const LeaseRecord&) const = default;
 };
 
-// How LeaseRecord::client begins where it names an identity.
+// The prefix of LeaseRecord::client if it names an identity.
 inline constexpr std::string_view kIdentityClient = "identity ";
 
 }  // namespace freshet

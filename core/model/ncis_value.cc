@@ -11,16 +11,18 @@
 namespace freshet {
 namespace {
 
-// Below this s the value is a positive sum, from here on the ceiling minus one.
+// Below this s, the value is a sum of positive terms; from here on, the ceiling minus a sum of
+// positive terms.
 constexpr double kSplit = 0.25;
-// Q(k, x) for k <= 24 is below 1e-20 from here on.
+// From this x on, Q(k, x) for k <= 24 is below 1e-20.
 constexpr double kSaturatedArgument = 100;
-// P(|X - mean| > t sqrt(mean)) <= e^(-t^2/2), 6e-13, and smaller by 1/(t sqrt(2 pi)) in fact.
+// P(|X - mean| > t sqrt(mean)) <= e^(-t^2/2) = 6e-13. The true probability is smaller by about the
+// factor 1/(t sqrt(2 pi)).
 constexpr double kDeviations = 7.5;
 constexpr double kMaxExactIndex = 1e15;
 static_assert(kReciprocal.size() > kMaxShortCount);
 constexpr double kPi = 3.14159265358979323846;
-// The exponent of decay at which a pole is as good as gone, where N >= 24.
+// At this exponent of decay a pole is negligible if N >= 24.
 constexpr double kSettled = 24;
 
 SignalOdds Odds(const ValueParameters& page) { return {page.odds, page.share, page.unsignalled}; }
@@ -45,9 +47,9 @@ Complex Divide(Complex a, Complex b) {
   return {(a.x * b.x + a.y * b.y) * scale, (a.y * b.x - a.x * b.y) * scale};
 }
 
-// The pole z_k = W(b e^b) - b in the upper half plane with imaginary part in (2 pi k - pi, 2 pi k):
-// the root of z + ln(1 + z/b) = 2 pi i k, by Newton's method. The function is nearly linear, so the
-// third step is below rounding from this start for every b and k.
+// The pole z_k = W(b e^b) - b in the upper half plane with imaginary part in (2 pi k - pi, 2 pi k).
+// It is the root of z + ln(1 + z/b) = 2 pi i k, found by Newton's method. The function is nearly
+// linear, so the third step from this start is below rounding for every b and k.
 Complex Pole(double b, int k) {
   const double turn = 2 * kPi * k;
   const auto log_of = [](double x, double y) {
@@ -65,8 +67,8 @@ Complex Pole(double b, int k) {
   return z;
 }
 
-// The terms that the poles add to the closed form, in its units: to alpha psi, to the shortfall
-// without its factor e^-s, and to the derivative of alpha psi in s.
+// The poles' contribution to the closed form, in its units: to alpha psi (`interval`), to the
+// shortfall without its factor e^-s, and to the derivative of alpha psi in s (`density`).
 struct Oscillation {
   double interval = 0;
   double shortfall = 0;
@@ -129,7 +131,7 @@ double RemainingWeight(const ValueParameters& page, double first, double weight)
   return weight * -std::expm1(-left * (page.weight + std::log1p(1 / page.odds))) / page.keep;
 }
 
-// P(i + 1, x) for i < kMaxShortCount and x < 1/2, by the Poisson weight of i at x.
+// P(i + 1, x) for i < kMaxShortCount and x < 1/2, given the Poisson weight of i at x.
 double LowerTail(int i, double x, double weight) {
   double term = weight * x * kReciprocal[i + 1];
   double sum = term;
@@ -137,7 +139,7 @@ double LowerTail(int i, double x, double weight) {
   return sum;
 }
 
-// The shortfall of at most kMaxShortCount terms.
+// The value from the shortfall, with at most kMaxShortCount terms.
 NcisPoint ShortShortfall(const ValueParameters& page, double s, double count) {
   NcisPoint point;
   point.decay = std::exp(-s);
@@ -179,8 +181,8 @@ NcisPoint ShortShortfall(const ValueParameters& page, double s, double count) {
   return point;
 }
 
-// The range of i in which P_i is neither 1 nor 0. The mean at i is z - b i with spread sqrt(mean),
-// so that P(i + 1, mean) is decided where a = i + 1 solves mean(a) - a = +-t sqrt(.).
+// The range of i in which P_i is neither 1 nor 0. The mean at index i is z - b i, with spread
+// sqrt(mean). The ends of the range are where a = i + 1 solves mean(a) - a = +-t sqrt(.).
 struct Transition {
   double begin = 0;
   int width = 0;
@@ -189,11 +191,13 @@ Transition FindTransition(const ValueParameters& page, double s, double count) {
   const double z = page.odds * s;
   if (std::isinf(z)) return {count, 0};
   const double t = kDeviations;
-  const auto root = [t](double b, double sum) {  // of y (1 + b) - t b sqrt(y) - sum = 0, in sqrt(y)
+  // The positive root of y (1 + b) - t b sqrt(y) - sum = 0, as sqrt(y).
+  const auto root = [t](double b, double sum) {
     return (t * b + std::sqrt(t * t * b * b + 4 * (1 + b) * sum)) / (2 * (1 + b));
   };
   const double b = page.odds * page.weight;
-  // Among so many terms the few in between are below rounding; beyond, an index has no neighbours.
+  // With this many terms, the few in the range are below rounding. A double this large also cannot
+  // tell an index from the next.
   if (count > kMaxExactIndex) return {std::min(count, (z + b) / (1 + b)), 0};
   const double certain = (z + b - t * root(b, z + b)) / (1 + b);
   const double step = b + page.weight;
@@ -233,7 +237,7 @@ NcisPoint LongShortfall(const ValueParameters& page, double s, double count) {
 }
 
 // sum_{i<n} (w_i - e^-s) for small s: n (q - e^-s) - q sum_{i<n} (1 - e^(-rho i)) with
-// rho = -ln(r q), where the last sum is (h(rho n) - n h(rho))/(1 - e^-rho), h(x) = x - 1 + e^-x.
+// rho = -ln(r q). The last sum is (h(rho n) - n h(rho))/(1 - e^-rho), where h(x) = x - 1 + e^-x.
 double SaturatedSum(const ValueParameters& page, double s, double n) {
   const double each = -std::expm1(-s) - page.unsignalled;
   const double fall = page.weight + std::log1p(1 / page.odds);
@@ -241,7 +245,7 @@ double SaturatedSum(const ValueParameters& page, double s, double n) {
   return n * each - page.share * lost;
 }
 
-// V itself, for s < kSplit.
+// V itself rather than the shortfall, for s < kSplit.
 NcisPoint SmallValue(const ValueParameters& page, double s, double count) {
   NcisPoint point;
   point.decay = std::exp(-s);
@@ -333,7 +337,7 @@ ThresholdOutcome EvaluateThreshold(const PageRates& rates, double s) {
   DCHECK(s >= 0);
   ThresholdOutcome outcome;
   const ValueParameters page = MakeValueParameters({PolicyKind::kGreedyNcis, 1}, 1, rates);
-  if (page.shape == ValueShape::kGreedy) {  // no signal carries weight
+  if (page.shape == ValueShape::kGreedy) {  // signals have no weight
     outcome.interval = s / rates.unsignalled_rate;
     outcome.fresh_time = -std::expm1(-s) / rates.unsignalled_rate;
   } else if (page.shape == ValueShape::kNcis && std::isfinite(s)) {

@@ -7,8 +7,8 @@
 
 namespace freshet {
 
-// Names a page: one URL may be crawled for several purposes, each a namespace of its own. Both
-// parts are canonical (core/base/url.h).
+// Names a page. One URL can be crawled for several purposes, each with its own crawl id
+// (namespace). Both parts are canonical (core/base/url.h).
 struct PageKey {
   std::string crawl_id;
   std::string url;

@@ -1,4 +1,5 @@
-// The durable number of a page, and its bits. Frozen: every stored key of a page starts with it.
+// The durable number of a page, and its bits. The layout is frozen: every stored key of a page
+// starts with the number.
 #ifndef FRESHET_CORE_MODEL_PAGE_NUMBER_H_
 #define FRESHET_CORE_MODEL_PAGE_NUMBER_H_
 
@@ -10,8 +11,8 @@
 
 namespace freshet {
 
-// The slot of the page's host in the upper 16 bits, and a serial of that slot, from 1, in the lower
-// 48: numbers of a slot are adjacent, and sort by slot.
+// The upper 16 bits are the slot of the page's host. The lower 48 bits are a serial number within
+// the slot, from 1. Numbers therefore sort by slot.
 using PageNumber = StrongId<struct PageNumberTag, uint64_t>;
 
 inline constexpr int kSerialBits = 48;
@@ -31,7 +32,7 @@ static_assert(limits::kSlots <= 1 << (64 - kSerialBits));
   return PageNumber(uint64_t{slot.value()} << kSerialBits | serial);
 }
 
-// Pages of a slot have the numbers in [FirstNumber(slot), FirstNumber(slot + 1)).
+// The pages of a slot have the numbers in [FirstNumber(slot), FirstNumber(slot + 1)).
 [[nodiscard]] constexpr PageNumber FirstNumber(uint32_t slot) {
   return PageNumber(uint64_t{slot} << kSerialBits);
 }

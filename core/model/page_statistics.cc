@@ -10,8 +10,8 @@ namespace freshet {
 namespace {
 
 constexpr int kSpanBits = 11;
-// An interval that differs from the time since the observation before by less than this part, 0.4%,
-// began with that observation: the difference is rounding.
+// An interval began with the previous observation if it differs by less than this part (0.4%) from
+// the time since that observation. The difference is then only rounding.
 constexpr int kContiguousShift = 8;
 // A float has 24 significant bits; these are dropped.
 constexpr uint32_t kDroppedExposureBits = 16;
@@ -44,10 +44,10 @@ CrawlObservation Coarse(CrawlObservation observation, const PageStatistics& befo
   const Instant last = before.recent.back().fetched;
   CHECK(observation.fetched > last, "observations out of order");
   const Duration step = observation.fetched - last;
-  // Rounding down keeps the order. Each step makes up for earlier rounding, so that errors do not
-  // add up.
+  // Rounding down keeps the order. Each step also corrects the rounding of earlier steps, so errors
+  // do not add up.
   observation.fetched = last + CoarseSpan(step);
-  // Usually the interval began with the observation before, and is the same span.
+  // Usually the interval began with the previous observation, and has the same length.
   const Duration gap = elapsed > step ? elapsed - step : step - elapsed;
   if (gap.micros() <= step.micros() >> kContiguousShift) observation.elapsed = CoarseSpan(step);
   return observation;

@@ -1,5 +1,5 @@
-// The statistics of one page: a bounded window of crawl observations, and fading sums of the
-// observations before. Never the whole history.
+// The statistics of one page: a bounded window of crawl observations, and fading sums of older
+// observations. The full history is never kept.
 #ifndef FRESHET_CORE_MODEL_PAGE_STATISTICS_H_
 #define FRESHET_CORE_MODEL_PAGE_STATISTICS_H_
 
@@ -14,39 +14,40 @@ namespace freshet {
 // One crawl and the interval before it. Value type, thread-compatible.
 struct CrawlObservation {
   Instant fetched;
-  Duration elapsed;  // since the crawl before (or since first seen, where the content was known)
+  Duration elapsed;      // since the previous crawl, or since first seen if the content was known
   SignalCounts signals;  // signals applied in the interval
-  // Operational seconds of the interval (core/estimate/operational_time.h). Filled in by
-  // Estimator::RecordCrawl, whatever the caller sets.
+  // Operational seconds of the interval (core/estimate/operational_time.h). Estimator::RecordCrawl
+  // sets this and ignores the caller's value.
   float exposure = 0;
-  bool changed = false;  // the crawl found other content than the crawl before
+  bool changed = false;  // the content differs from that of the previous crawl
   bool operator==(const CrawlObservation&) const = default;
 };
 
-// Value type, thread-compatible. Invariant: `recent` is in order of fetch time and holds at most
+// Value type, thread-compatible. Invariant: `recent` is sorted by fetch time and has at most
 // limits::kMaxObservations entries.
 struct PageStatistics {
   std::vector<CrawlObservation> recent;
-  // Sums of the observations that left the window: unsignalled changes, and the operational seconds
-  // in which crawls could see them; fading, as of `recent.front().fetched`.
+  // Sums over the observations that left the window, as of `recent.front().fetched`: unsignalled
+  // changes, and the operational seconds in which crawls could see such changes. Both fade with
+  // time.
   float old_changes = 0;
   float old_exposure = 0;
   bool operator==(const PageStatistics&) const = default;
 };
 
-// An observation is kept as exactly as estimates can use it, which takes half of the space: spans
-// to 11 significant bits and exposures to 8, both within 0.4%. A rate from 24 observations is
-// uncertain by 20% and more.
+// Observations are rounded, which halves their space: spans to 11 significant bits and exposures to
+// 8, both within 0.4%. The loss does not matter: a rate estimated from 24 observations is uncertain
+// by 20% and more.
 
 // Rounded down. Precondition: span >= 0.
 [[nodiscard]] Duration CoarseSpan(Duration span);
 // Rounded to the nearest. Precondition: exposure >= 0.
 [[nodiscard]] float CoarseExposure(double exposure);
-// The observation as kept behind `before`. The first keeps its fetch time; others move back by at
-// most 0.1% of the time since the one before. Precondition: it was fetched after the last of
-// `before`.
+// The observation as it is stored after `before`. The first observation keeps its fetch time.
+// Others move back by at most 0.1% of the time since the previous one. Precondition: it was fetched
+// after the last of `before`.
 [[nodiscard]] CrawlObservation Coarse(CrawlObservation observation, const PageStatistics& before);
-// Whether this observation may be the fetch at this time.
+// Returns true if `observation` can be the rounded record of a fetch at `fetched`.
 [[nodiscard]] bool MayBeFetch(const CrawlObservation& observation, Instant fetched);
 
 }  // namespace freshet

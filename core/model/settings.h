@@ -10,13 +10,13 @@
 
 namespace freshet {
 
-// Configuration set at run time; survives restarts and then wins over flags and files.
+// Configuration that was set at run time. It survives restarts and overrides flags and files.
 struct Settings {
-  std::optional<Rate> crawl_rate;     // unset: as configured
-  std::optional<std::string> policy;  // unset: as configured
+  std::optional<Rate> crawl_rate;     // unset: configured default
+  std::optional<std::string> policy;  // unset: configured default
   bool paused = false;
-  std::string pause_reason;  // empty: none was given, or not paused
-  // Politeness of hosts without their own. Unset: as configured.
+  std::string pause_reason;  // empty: no reason was given, or not paused
+  // Politeness of hosts that have no setting of their own. Unset: configured default.
   std::optional<Duration> min_delay;
   std::optional<uint32_t> max_in_flight;
   std::optional<Duration> min_page_interval;

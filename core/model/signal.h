@@ -1,6 +1,6 @@
-// Signal sources and their burst classes. The worth of a signal depends on the number of pages of
-// the site in its poll (docs/model.md, "The default estimator"). So every (source, burst class)
-// pair counts as a source of its own.
+// Signal sources and their burst classes. The weight of a signal depends on how many pages of the
+// site its poll names (docs/model.md, "The default estimator"). Every (source, burst class) pair
+// therefore counts as a separate source.
 #ifndef FRESHET_CORE_MODEL_SIGNAL_H_
 #define FRESHET_CORE_MODEL_SIGNAL_H_
 
@@ -15,10 +15,10 @@
 
 namespace freshet {
 
-// Pages of one site signalled together in one poll.
+// The number of pages of one site that one poll signalled.
 enum class BurstClass : uint8_t { kFew = 0, kSeveral = 1, kMany = 2, kMass = 3 };
 
-// 1-2, 3-9, 10-99, 100 and more. Precondition: pages >= 1.
+// The classes are 1-2, 3-9, 10-99, and 100 and more pages. Precondition: pages >= 1.
 [[nodiscard]] constexpr BurstClass BurstClassOf(size_t pages) {
   if (pages < 3) return BurstClass::kFew;
   if (pages < 10) return BurstClass::kSeveral;
@@ -26,8 +26,8 @@ enum class BurstClass : uint8_t { kFew = 0, kSeveral = 1, kMany = 2, kMass = 3 }
   return BurstClass::kMass;
 }
 
-// A (source, burst class) pair as one byte: source index times limits::kBurstClasses plus class.
-// Value type, thread-compatible.
+// A (source, burst class) pair as one byte: the source index times limits::kBurstClasses, plus the
+// class. Value type, thread-compatible.
 class SourceClass {
  public:
   constexpr SourceClass() = default;
@@ -47,11 +47,11 @@ class SourceClass {
 
 inline constexpr int kSourceClasses = limits::kMaxSources * limits::kBurstClasses;
 
-// Counts of signals by source class, in bounded space: six pairs, counts saturate at 255. When all
-// pairs are used, a signal counts under another pair of its source; for a source without a pair,
-// two pairs of one source become one. So up to six sources are told apart, whatever their bursts.
-// No site has seven kinds of source about one page; then the total alone is right. Value type,
-// thread-compatible.
+// Counts of signals by source class, in bounded space: six pairs, whose counts saturate at 255.
+// When all pairs are used, a signal counts under another pair of its source. If its source has no
+// pair, two pairs of one source are merged to make room. Up to six sources are therefore told
+// apart. In practice no page has signals of a seventh source; if one has, only the total is right.
+// Value type, thread-compatible.
 class SignalCounts {
  public:
   static constexpr int kCapacity = 6;
@@ -68,7 +68,8 @@ class SignalCounts {
     }
     AddToFull(source_class);
   }
-  // Takes back one signal of that source class, or else of another class of its source, if any.
+  // Takes back one signal of this source class, or else of another class of its source, if there is
+  // one.
   void Subtract(SourceClass source_class);
   [[nodiscard]] int Total() const {
     int total = 0;
@@ -76,7 +77,7 @@ class SignalCounts {
     return total;
   }
   [[nodiscard]] bool empty() const { return entries_[0].count == 0; }
-  // How many entries are used.
+  // The number of used entries.
   [[nodiscard]] int used() const {
     int used = 0;
     for (const Entry& entry : entries_) used += entry.count > 0;

@@ -9,16 +9,16 @@
 namespace freshet {
 namespace {
 
-// Terms of this order and above use the incomplete gamma function as a whole.
+// From this order on, terms use the incomplete gamma function directly, not a finite sum.
 constexpr double kFirstHighOrder = 32;
 static_assert(kReciprocal.size() > kFirstHighOrder);
-// Q(k, x) for k <= 32 is below 1e-20 from here on.
+// From this x on, Q(k, x) for k <= 32 is below 1e-20.
 constexpr double kSaturatedArgument = 120;
 constexpr double kSmallMean = 0.3;
 constexpr double kSmallStaleness = 0.25;
 
-// All-positive series for small means. The weight of i + 1 events at c v is a common factor of F_i
-// and of P(i + 1, c v).
+// A series of positive terms for small means. The weight of i + 1 events at c v is a common factor
+// of F_i and P(i + 1, c v).
 SignalTerm SmallMeanTerm(const SignalOdds& odds, double i, double v) {
   const double x = odds.odds * v;
   const double mean = x + v;

@@ -7,11 +7,11 @@
 
 namespace freshet {
 
-// A named source of change signals. Metrics count its signals; the site model has its trust.
+// A named source of change signals. Metrics count its signals, and the site model stores its trust.
 struct SourceRecord {
   std::string name;
-  uint8_t index = 0;     // below limits::kMaxSources; frozen once given
-  bool retired = false;  // its signals are refused; name and index stay, for past counts
+  uint8_t index = 0;     // below limits::kMaxSources; never changes once assigned
+  bool retired = false;  // the server refuses its signals; name and index are kept for past counts
   bool operator==(const SourceRecord&) const = default;
 };
 
